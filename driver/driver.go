@@ -1,0 +1,243 @@
+// Package driver is the contract between Sixnines and a message broker.
+//
+// A driver moves bytes. It never reads a clock, never records a latency and
+// never retries behind the engine's back: whatever the client library would do
+// on its own (retry, buffer while disconnected, drop on a full queue) is
+// switched off, made unlimited or reported as an [Event], so that a client's
+// drop cannot look like a broker's loss.
+//
+// The life of a run, as the engine drives it:
+//
+//	Driver.Open → Session.Provision → Session.Consumer… → Session.Producer…
+//	→ Producer.Send … Acks.Done / Deliver … → Producer.Close, Consumer.Close
+//	→ Session.Deprovision → Session.Close
+//
+// Further abilities ([Flusher], [Syncer], [RequestReplier], [ServerInfo]) are
+// optional interfaces, found by type assertion and announced in
+// [Capabilities]. The conformance suite in driver/drivertest checks every
+// clause written here against a real broker.
+package driver
+
+import (
+	"context"
+	"net"
+)
+
+// Driver opens sessions with one kind of broker. A Driver is stateless and
+// safe for concurrent use.
+type Driver interface {
+	// Open prepares a session with the broker at t. It validates t.Options
+	// (wrapping [ErrOption]) and reaches the broker at least once, so that a
+	// wrong address or password fails here (wrapping [ErrNotConnected] or
+	// [ErrUnauthorized]) within ctx.
+	Open(ctx context.Context, t Target) (Session, error)
+}
+
+// Target says where the broker is and how to reach it.
+type Target struct {
+	// URL is the broker's address in the driver's own notation. Several
+	// servers are separated by commas where the driver allows them.
+	URL string
+	// Run names the run: it is part of the name of everything that Provision
+	// creates, so that runs do not meet and leftovers can be recognised.
+	// ASCII letters, digits and hyphens only.
+	Run string
+	// Options are the driver's own options, decoded strictly by
+	// [DecodeOptions] into the driver's options struct.
+	Options map[string]any
+	// TLS is nil for a plain connection.
+	TLS *TLS
+	// Dial is how the engine wants connections made. A driver whose client
+	// library cannot take a dial function declares Capabilities.OwnsDialing
+	// instead. Never nil when the engine opens a session. Connections made
+	// through it are closed by the engine when a context ends, so that a
+	// client that holds a lock in a blocked write lets go of it.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Batch tells the driver what to set its client for: false (the load is
+	// paced) means latency, each message written at once, on the caller's
+	// thread where the client can; true (flat out) means batching. Explicit
+	// options win over it, and Semantics.Batching says which it became.
+	Batch bool
+	// Notify, if not nil, receives events that are neither acknowledgements
+	// nor deliveries. It is safe for concurrent use and does not block.
+	Notify func(Event)
+}
+
+// TLS holds the files and names of a TLS connection. Paths are read by the
+// driver through [TLS.Config].
+type TLS struct {
+	CA, Cert, Key      string // PEM files; empty: the system's roots, no client certificate
+	ServerName         string // empty: the host of the URL
+	InsecureSkipVerify bool   // recorded in the result as a warning
+}
+
+// Session is one driver's presence at one broker for one run. Its methods may
+// be called from several goroutines, though the engine calls Provision before
+// and Deprovision after all else.
+type Session interface {
+	// Provision makes the topics and groups of t exist, empty and settled, and
+	// returns the settings in EFFECT, read back from the server where it can
+	// tell.
+	Provision(ctx context.Context, t Topology) (Semantics, error)
+	// Producer connects a producer. acks is installed once, for its lifetime.
+	Producer(ctx context.Context, s ProducerSpec, acks Acks) (Producer, error)
+	// Consumer subscribes. It returns once the subscription is effective as
+	// far as the client can know. deliver is called serially per consumer.
+	Consumer(ctx context.Context, s ConsumerSpec, deliver Deliver) (Consumer, error)
+	// Deprovision removes exactly what this session's Provision created.
+	Deprovision(ctx context.Context) error
+	// Close ends all connections of the session, whatever state the broker is
+	// in, and returns by ctx's deadline. Closing twice is allowed.
+	Close(ctx context.Context) error
+}
+
+// Topology is what a run needs at the broker.
+type Topology struct {
+	Topics    []string // names without the run's prefix, e.g. "t0"; unique
+	Groups    []string // names of queue or consumer groups; empty: every consumer on its own
+	Producers int      // how many producers will connect
+	Consumers int      // how many consumers will connect
+	MaxSize   int      // largest payload in bytes, to be refused here (ErrTooLarge) if the broker cannot carry it
+}
+
+// ProducerSpec describes one producer.
+type ProducerSpec struct {
+	ID    int    // unique in the session, from 0
+	Topic string // one of Topology.Topics
+	// Conn numbers the connection to use. Producers of one session with equal
+	// Conn share a connection; producers and consumers never do.
+	Conn int
+	Size int // the size of the payloads in bytes, if all are alike; else the largest
+}
+
+// ConsumerSpec describes one consumer.
+type ConsumerSpec struct {
+	ID     int      // unique in the session, from 0
+	Topics []string // what to subscribe to, all of Topology.Topics or some
+	Group  string   // one of Topology.Groups, or empty for a subscriber of its own
+	Conn   int      // numbers the connection, as in ProducerSpec, among consumers
+	// Ack says when the consumer acknowledges to the broker, after Deliver has
+	// returned: AckNone, AckEach or AckEvery.
+	Ack ConsumerAck
+}
+
+// ConsumerAck is a consumer's acknowledgement mode towards the broker.
+type ConsumerAck struct {
+	Mode  AckMode
+	Every int // AckEvery: acknowledge after this many messages (all up to it)
+}
+
+// AckMode enumerates the modes of ConsumerAck.
+type AckMode int
+
+// The modes of ConsumerAck.
+const (
+	AckNone AckMode = iota
+	AckEach
+	AckEvery
+)
+
+// Acks receives the outcome of sends.
+type Acks interface {
+	// Done tells that the broker acknowledged (err nil), refused or lost the
+	// message sent with token, and that its payload is no longer needed. For
+	// every Send that returned nil, Done is called exactly once; it may be
+	// called inside Send, on any goroutine, and out of order. With
+	// Capabilities.Ack == AckKindNone it only says "the buffer is reusable".
+	//
+	// Done never blocks and does not allocate.
+	Done(token uint64, err error)
+}
+
+// Deliver receives a message. It is called serially per consumer; m.Payload is
+// valid until it returns.
+type Deliver func(m Message)
+
+// Message is what a consumer got.
+type Message struct {
+	Payload []byte
+	// Redelivered is the broker's own mark on a message that it has delivered
+	// before.
+	Redelivered bool
+}
+
+// Producer sends messages of one topic.
+type Producer interface {
+	// Send hands payload to the client. It is asynchronous where the client
+	// allows, and may block when the client's buffers are full. The payload is
+	// borrowed until Acks.Done(token, …). Returning an error means that the
+	// message was not sent and no Done will follow. Send is called by one
+	// goroutine at a time.
+	Send(token uint64, payload []byte) error
+	// Close releases the producer. Sends still unresolved are resolved with
+	// ErrClosed or stay unresolved; it returns by ctx's deadline.
+	Close(ctx context.Context) error
+}
+
+// Consumer is a subscription. No Deliver runs after Close has returned.
+type Consumer interface {
+	Close(ctx context.Context) error
+}
+
+// Flusher is implemented by producers whose client buffers writes. Flush is
+// called when nothing more is due now; it is no round trip.
+type Flusher interface {
+	Flush() error
+}
+
+// Syncer is implemented by producers that can wait for a round trip to the
+// broker which proves that everything sent before has been read by it.
+type Syncer interface {
+	Sync(ctx context.Context) error
+}
+
+// RequestReplier is implemented by sessions that can do request–reply.
+type RequestReplier interface {
+	// Requester connects a producer whose messages carry the broker's reply
+	// address; replies arrive at deliver, serially.
+	Requester(ctx context.Context, s ProducerSpec, acks Acks, replies Deliver) (Producer, error)
+	// Responder subscribes and answers every request with what respond returns
+	// for it. The reply may alias the request's payload. A nil reply means no
+	// answer.
+	Responder(ctx context.Context, s ConsumerSpec, respond func(m Message) (reply []byte)) (Consumer, error)
+}
+
+// ServerInfo is implemented by sessions that can tell what they talk to.
+type ServerInfo interface {
+	// ServerInfo returns names and values such as product, version and
+	// protocol, for the result's header.
+	ServerInfo() map[string]string
+}
+
+// Event is something that happened to a session apart from its messages.
+type Event struct {
+	Kind   EventKind
+	Detail string
+	Count  int // how many messages a Dropped event concerns, else 0
+}
+
+// EventKind enumerates events.
+type EventKind int
+
+// The kinds of Event.
+const (
+	Disconnected EventKind = iota + 1 // a connection was lost
+	Reconnected                       // and is back
+	Dropped                           // the client threw messages away
+	AsyncError                        // the client reported an error that belongs to no message
+)
+
+// String returns the name used in result files.
+func (k EventKind) String() string {
+	switch k {
+	case Disconnected:
+		return "disconnected"
+	case Reconnected:
+		return "reconnected"
+	case Dropped:
+		return "dropped"
+	case AsyncError:
+		return "error"
+	}
+	return "unknown"
+}

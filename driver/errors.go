@@ -1,0 +1,45 @@
+package driver
+
+import "errors"
+
+// The classes of errors. A driver wraps the class with what was being done and
+// to whom: fmt.Errorf("nats: subscribe to %q: %w", topic, driver.ErrNotConnected).
+// The engine counts by class and the command line adds what to do next.
+var (
+	// ErrNotConnected: there is no connection, or it was lost.
+	ErrNotConnected = errors.New("not connected")
+	// ErrUnauthorized: the broker refused the credentials or the operation.
+	ErrUnauthorized = errors.New("not authorised")
+	// ErrRejected: the broker refused the message (a negative acknowledgement).
+	ErrRejected = errors.New("rejected by the broker")
+	// ErrThrottled: the broker or client asked to slow down.
+	ErrThrottled = errors.New("throttled")
+	// ErrTooLarge: the message is larger than the broker allows.
+	ErrTooLarge = errors.New("message too large")
+	// ErrUnsupported: this broker or driver cannot do what was asked.
+	ErrUnsupported = errors.New("unsupported")
+	// ErrNoTopic: the topic does not exist.
+	ErrNoTopic = errors.New("no such topic")
+	// ErrOption: a driver option is unknown or has a wrong value.
+	ErrOption = errors.New("wrong option")
+	// ErrTimeout: no answer in time; the outcome is unknown.
+	ErrTimeout = errors.New("timed out")
+	// ErrClosed: the producer, consumer or session has been closed.
+	ErrClosed = errors.New("closed")
+)
+
+// Classes lists all error classes, in the order in which they are reported.
+func Classes() []error {
+	return []error{ErrNotConnected, ErrUnauthorized, ErrRejected, ErrThrottled, ErrTooLarge,
+		ErrUnsupported, ErrNoTopic, ErrOption, ErrTimeout, ErrClosed}
+}
+
+// Class returns the class that err wraps, or nil if it wraps none.
+func Class(err error) error {
+	for _, c := range Classes() {
+		if errors.Is(err, c) {
+			return c
+		}
+	}
+	return nil
+}

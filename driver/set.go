@@ -1,0 +1,60 @@
+package driver
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Entry is one driver in a [Set] with what is known of it before connecting.
+type Entry struct {
+	Name         string // "nats"; what a scenario's target.driver says
+	Summary      string // one line for people
+	DefaultURL   string // where the broker usually listens; empty: none
+	Capabilities Capabilities
+	// Options is a pointer to the driver's options struct holding the
+	// defaults, see [DescribeOptions]. Nil: the driver has none.
+	Options any
+	Driver  Driver
+}
+
+// Set is an immutable list of drivers. There is no global registry: what
+// exists is listed in one visible place (drivers/all).
+type Set struct{ entries []Entry }
+
+// NewSet returns the set of the entries. It panics on a duplicate or empty
+// name, which is a mistake in the program.
+func NewSet(entries ...Entry) Set {
+	seen := map[string]bool{}
+	for _, e := range entries {
+		if e.Name == "" || e.Driver == nil || seen[e.Name] {
+			panic(fmt.Sprintf("driver: entry %q is empty or listed twice", e.Name))
+		}
+		seen[e.Name] = true
+	}
+	s := Set{entries: slices.Clone(entries)}
+	slices.SortFunc(s.entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return s
+}
+
+// Lookup returns the entry called name.
+func (s Set) Lookup(name string) (Entry, bool) {
+	for _, e := range s.entries {
+		if e.Name == name {
+			return e, true
+		}
+	}
+	return Entry{}, false
+}
+
+// Entries returns all entries, sorted by name.
+func (s Set) Entries() []Entry { return slices.Clone(s.entries) }
+
+// Names returns all names, sorted.
+func (s Set) Names() []string {
+	names := make([]string, len(s.entries))
+	for i, e := range s.entries {
+		names[i] = e.Name
+	}
+	return names
+}

@@ -1,0 +1,173 @@
+// Package scenario says what to run: which broker, which load, for how long,
+// and what to write down.
+//
+// A [Scenario] is written as YAML ([Parse], [ParseFile]), in Go, or comes from
+// command-line flags laid over either. Parse is strict: an unknown key, a
+// number without its unit or an impossible combination is an [Error] that
+// names file, line, column and what was probably meant. [Scenario.Normalise]
+// fills every default, so that the normalised scenario, which the result file
+// carries, is complete: the same text and seed give the same schedule on every
+// broker and every machine.
+package scenario
+
+import "time"
+
+// Version is the version of the scenario format that this package writes.
+const Version = 1
+
+// Scenario is one run. The zero value normalises to a runnable scenario: one
+// producer and one consumer of an embedded NATS server at 1,000 messages a
+// second.
+type Scenario struct {
+	Version     int      `yaml:"version,omitempty" doc:"version of the scenario format; 1"`
+	Name        string   `yaml:"name,omitempty" doc:"what to call the run; letters, digits, - and _"`
+	Description string   `yaml:"description,omitempty" doc:"words for people, shown in reports"`
+	Seed        uint64   `yaml:"seed,omitempty" doc:"seed of everything random: arrivals, phases, bodies; default 1"`
+	Target      Target   `yaml:"target,omitempty" doc:"the system under test"`
+	Workload    Workload `yaml:"workload,omitempty" doc:"the load"`
+	Phases      Phases   `yaml:"phases,omitempty" doc:"how long each phase lasts"`
+	Record      Record   `yaml:"record,omitempty" doc:"what is written down"`
+}
+
+// Target is the system under test.
+type Target struct {
+	Driver  string         `yaml:"driver,omitempty" doc:"which driver; default nats"`
+	URL     string         `yaml:"url,omitempty" doc:"where the broker is; absent: sixnines starts one of its own where it can"`
+	Options map[string]any `yaml:"options,omitempty" doc:"options of the driver; see sixnines drivers show NAME"`
+	TLS     *TLS           `yaml:"tls,omitempty" doc:"encrypt the connection"`
+}
+
+// TLS names the files of an encrypted connection.
+type TLS struct {
+	CA                 string `yaml:"ca,omitempty" doc:"PEM file of the authority that signed the server's certificate; absent: the system's"`
+	Cert               string `yaml:"cert,omitempty" doc:"PEM file of the client's certificate"`
+	Key                string `yaml:"key,omitempty" doc:"PEM file of the client's key"`
+	ServerName         string `yaml:"server_name,omitempty" doc:"name expected in the server's certificate"`
+	InsecureSkipVerify bool   `yaml:"insecure_skip_verify,omitempty" doc:"accept any certificate; noted in the result"`
+}
+
+// Pattern is what is measured.
+type Pattern string
+
+// The patterns.
+const (
+	// Publish: producers only; latency is the broker's acknowledgement, where
+	// the driver has one.
+	Publish Pattern = "publish"
+	// Deliver: producers and consumers; latency is one way, from the intended
+	// instant to the consumer's callback.
+	Deliver Pattern = "deliver"
+	// RoundTrip: every producer consumes its own topic; latency until the
+	// message is back where it came from.
+	RoundTrip Pattern = "roundtrip"
+	// RequestReply: responders answer each request with a reply of its size.
+	RequestReply Pattern = "request-reply"
+)
+
+// Loop says what the next message waits for.
+type Loop string
+
+// The loops.
+const (
+	// Open: the schedule alone decides when a message is due.
+	Open Loop = "open"
+	// Closed: a message is due when an earlier one has been answered. It omits
+	// what users would have waited; marked in every output.
+	Closed Loop = "closed"
+)
+
+// Workload is a load: who sends what to whom, and when.
+type Workload struct {
+	Pattern  Pattern  `yaml:"pattern,omitempty" doc:"what is measured; default deliver" enum:"publish,deliver,roundtrip,request-reply"`
+	Loop     Loop     `yaml:"loop,omitempty" doc:"open: a schedule the broker cannot slow down; closed: wait for each answer; default open" enum:"open,closed"`
+	Rate     Rate     `yaml:"rate,omitempty" doc:"total over all producers, such as 3000/s; max: flat out, unpaced; default 1000/s"`
+	Arrivals Arrivals `yaml:"arrivals,omitempty" doc:"when messages are due; default constant"`
+	Size     Size     `yaml:"size,omitempty" doc:"size of a payload, envelope included; at least 32B; default 256B"`
+	// Messages ends the measured window after so many messages instead of
+	// after Phases.Duration; flat out and closed loops only.
+	Messages    uint64      `yaml:"messages,omitempty" doc:"end the window after so many messages; flat out or closed loop only"`
+	Producers   int         `yaml:"producers,omitempty" doc:"how many producers; default 1"`
+	Consumers   int         `yaml:"consumers,omitempty" doc:"how many consumers, or responders in request-reply; default 1, none for publish, one per producer for roundtrip"`
+	Topics      int         `yaml:"topics,omitempty" doc:"how many topics; producers and consumers are spread over them; default 1, one per producer for roundtrip"`
+	Groups      int         `yaml:"groups,omitempty" doc:"how many queue or consumer groups the consumers form; 0: each consumer on its own"`
+	Connections Connections `yaml:"connections,omitempty" doc:"how many connections to use"`
+	InFlight    InFlight    `yaml:"in_flight,omitempty" doc:"limits to what is unanswered at a time"`
+	// Timeout is how long an unanswered message keeps its place among those in
+	// flight; it is counted and stays in the distribution as censored.
+	Timeout     time.Duration `yaml:"timeout,omitempty" doc:"how long an unanswered message counts as in flight; default: the drain limit"`
+	Outstanding int           `yaml:"outstanding,omitempty" doc:"closed loop: unanswered messages per producer; default 1"`
+	Think       time.Duration `yaml:"think,omitempty" doc:"closed loop: pause between an answer and the next message"`
+	Consumer    Consumer      `yaml:"consumer,omitempty" doc:"how consumers behave"`
+}
+
+// Connections are numbers of connections; producers and consumers never share one.
+type Connections struct {
+	Producers int `yaml:"producers,omitempty" doc:"connections that producers share; default one each, at most 16"`
+	Consumers int `yaml:"consumers,omitempty" doc:"connections that consumers share; default one each, at most 16"`
+}
+
+// InFlight limits what is unanswered at a time, over all producers. A message
+// that finds the limit reached is sent late and timed from when it was due.
+type InFlight struct {
+	Messages int  `yaml:"messages,omitempty" doc:"at most so many unanswered messages; default 65536 where acknowledged, else no limit"`
+	Bytes    Size `yaml:"bytes,omitempty" doc:"at most so many unanswered bytes; default 256MiB"`
+}
+
+// Consumer is how consumers behave.
+type Consumer struct {
+	Ack  string        `yaml:"ack,omitempty" doc:"acknowledge to the broker: none, each, or a number of messages; default the driver's" `
+	Work time.Duration `yaml:"work,omitempty" doc:"simulated work per message, after it was stamped"`
+}
+
+// Phases are the lengths of a run's phases.
+type Phases struct {
+	Warmup   time.Duration `yaml:"warmup,omitempty" doc:"load before the measured window, not recorded; default 2s"`
+	Duration time.Duration `yaml:"duration,omitempty" doc:"the measured window; default 10s"`
+	// Drain is how long, at most, to wait for the last measured message after
+	// the window; load goes on meanwhile.
+	Drain time.Duration `yaml:"drain,omitempty" doc:"how long to wait, at most, for the last measured message; default 10s"`
+}
+
+// Record is what is written down.
+type Record struct {
+	Interval time.Duration `yaml:"interval,omitempty" doc:"length of an interval of the result file; default 1s"`
+	Digits   int           `yaml:"digits,omitempty" doc:"significant decimal digits of the histograms, 2 or 3; default 3"`
+	Raw      bool          `yaml:"raw,omitempty" doc:"also write 40 bytes a message to a raw file beside the result"`
+}
+
+// ArrivalsKind names a schedule.
+type ArrivalsKind string
+
+// The schedules.
+const (
+	Constant ArrivalsKind = "constant" // equidistant
+	Poisson  ArrivalsKind = "poisson"  // independent arrivals at the rate
+	Step     ArrivalsKind = "step"     // constant rates, one after the other
+	Ramp     ArrivalsKind = "ramp"     // from one rate to another, linearly over the window
+	Sine     ArrivalsKind = "sine"     // the rate swings about its mean
+	Burst    ArrivalsKind = "burst"    // so many at once, every period
+	Trace    ArrivalsKind = "trace"    // recorded instants, replayed
+)
+
+// Arrivals says when messages are due. In YAML it is a word ("poisson"), the
+// short form that flags use ("ramp:1000/s..5000/s", "burst:100@1s",
+// "sine:50%@10s", "step:1000/s@10s,2000/s@10s", "trace:FILE"), or a mapping.
+type Arrivals struct {
+	Kind ArrivalsKind `yaml:"kind,omitempty" enum:"constant,poisson,step,ramp,sine,burst,trace" doc:"which schedule"`
+	// Random makes the arrivals of step, ramp and sine a Poisson process of
+	// that rate instead of an even flow.
+	Random    bool          `yaml:"random,omitempty" doc:"step, ramp, sine: Poisson arrivals of that rate instead of an even flow"`
+	Steps     []RateStep    `yaml:"steps,omitempty" doc:"step: the rates, one after the other"`
+	From      Rate          `yaml:"from,omitempty" doc:"ramp: the rate at the start of the window"`
+	To        Rate          `yaml:"to,omitempty" doc:"ramp: the rate at its end"`
+	Amplitude float64       `yaml:"amplitude,omitempty" doc:"sine: largest deviation from the rate as a fraction of it, above 0 and at most 1"`
+	Period    time.Duration `yaml:"period,omitempty" doc:"sine, burst: the period"`
+	Count     uint64        `yaml:"count,omitempty" doc:"burst: messages per burst"`
+	File      string        `yaml:"file,omitempty" doc:"trace: a file of instants, one a line, in ns (or with a unit) from the start of the window, ascending"`
+}
+
+// RateStep is one step of a step schedule.
+type RateStep struct {
+	Rate Rate          `yaml:"rate" doc:"the rate during the step"`
+	For  time.Duration `yaml:"for" doc:"its length"`
+}
