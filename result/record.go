@@ -1,0 +1,228 @@
+// Package result is the result file: what a run wrote down, complete enough
+// that every figure published from it can be computed again.
+//
+// A result file is JSON lines, one record a line: a [Header], an [Interval]
+// every second, an [Event] when something happened, and a [Summary] at the
+// end. It is flushed every interval, so that a run that was killed is readable
+// up to its last whole second. Unknown fields are kept by readers that rewrite
+// ([Record.Raw]); older versions stay readable.
+//
+// All times are nanoseconds. Instants are relative to the start of the
+// measured window, so warm-up is negative.
+package result
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Format and Version identify a result file in its header.
+const (
+	Format  = "sixnines-result"
+	Version = 1
+)
+
+// Metric names one latency distribution of a run.
+type Metric string
+
+// The metrics. Each is the difference between two instants of the same
+// message; response counts from the instant the message was due, service from
+// the instant it was handed to the client.
+const (
+	LagOwn            Metric = "lag.own"            // the generator's own delay in sending
+	LagBlocked        Metric = "lag.blocked"        // delay in sending imposed by a blocked send or a full in-flight limit
+	PublishResponse   Metric = "publish.response"   // acked − intended
+	PublishService    Metric = "publish.service"    // acked − sent
+	DeliveryResponse  Metric = "delivery.response"  // received − intended, message × consumer
+	DeliveryService   Metric = "delivery.service"   // received − sent, message × consumer
+	DeliveryLast      Metric = "delivery.last"      // slowest consumer − intended, per message
+	RoundTripResponse Metric = "roundtrip.response" // replied − intended
+	RoundTripService  Metric = "roundtrip.service"  // replied − sent
+)
+
+// Metrics lists all metrics in the order in which reports show them.
+func Metrics() []Metric {
+	return []Metric{DeliveryResponse, DeliveryService, DeliveryLast, RoundTripResponse, RoundTripService,
+		PublishResponse, PublishService, LagOwn, LagBlocked}
+}
+
+// IsResponse reports whether m counts from the intended instant.
+func (m Metric) IsResponse() bool {
+	return m == PublishResponse || m == DeliveryResponse || m == DeliveryLast || m == RoundTripResponse
+}
+
+// Service returns the service metric that belongs to a response metric, or "".
+func (m Metric) Service() Metric {
+	switch m {
+	case PublishResponse:
+		return PublishService
+	case DeliveryResponse:
+		return DeliveryService
+	case RoundTripResponse:
+		return RoundTripService
+	}
+	return ""
+}
+
+// Header is the first record: what ran, where, and what its numbers mean.
+type Header struct {
+	Type     string            `json:"type"` // "header"
+	Format   string            `json:"format"`
+	Version  int               `json:"version"`
+	ID       string            `json:"id"` // of the run, random, 16 hexadecimal digits
+	Name     string            `json:"name"`
+	Started  time.Time         `json:"started"` // wall clock at the start of the measured window
+	Tool     Tool              `json:"tool"`
+	Scenario json.RawMessage   `json:"scenario"` // as normalised
+	Mode     string            `json:"mode"`     // ModeOpen, ModeClosed or ModeFlatOut
+	Pattern  string            `json:"pattern"`
+	Driver   string            `json:"driver"`
+	Broker   map[string]string `json:"broker,omitempty"` // what the server says of itself
+	Managed  string            `json:"managed,omitempty"`
+	Ack      string            `json:"ack"` // what an acknowledgement is: none, broker, reply
+	// SameHost says that broker and generator share this machine's processors.
+	SameHost  bool          `json:"same_host"`
+	Semantics Semantics     `json:"semantics"`
+	Clock     Clock         `json:"clock"`
+	Machine   []Fact        `json:"machine"`
+	Cold      []Cold        `json:"cold,omitempty"`
+	Rate      float64       `json:"rate"` // asked, messages a second; 0 flat out and in a closed loop
+	Size      int64         `json:"size"` // bytes of a payload
+	Window    time.Duration `json:"window"`
+	Interval  time.Duration `json:"interval"`
+	Slot      time.Duration `json:"slot"` // length of a slot of intended time, see MetricInterval.Slots
+	Raw       string        `json:"raw,omitempty"`
+}
+
+// The modes of Header.Mode.
+const (
+	ModeOpen    = "open loop"
+	ModeClosed  = "closed loop"
+	ModeFlatOut = "flat out"
+)
+
+// Tool is the program that wrote the file.
+type Tool struct {
+	Name     string `json:"name"`
+	Version  string `json:"version"`
+	Revision string `json:"revision,omitempty"`
+	Go       string `json:"go"`
+}
+
+// Semantics says what the numbers stand on; the fields are those of
+// driver.Semantics.
+type Semantics struct {
+	Durability     string            `json:"durability"`
+	Replication    string            `json:"replication"`
+	Acknowledgment string            `json:"acknowledgment"`
+	Ordering       string            `json:"ordering"`
+	Delivery       string            `json:"delivery"`
+	Batching       string            `json:"batching"`
+	Consumption    string            `json:"consumption"`
+	Transport      string            `json:"transport"`
+	Settings       map[string]string `json:"settings,omitempty"`
+	Warnings       []string          `json:"warnings,omitempty"`
+}
+
+// Clock is what the instants were read from.
+type Clock struct {
+	Source  string        `json:"source"`  // "CLOCK_MONOTONIC"
+	Domain  string        `json:"domain"`  // equal domains share the clock
+	Bracket time.Duration `json:"bracket"` // uncertainty of its mapping into the process
+	ReadNs  float64       `json:"read_ns"` // cost of one reading, measured
+}
+
+// Fact is one line of the machine's fingerprint.
+type Fact struct {
+	Section string `json:"section"`
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	Note    string `json:"note,omitempty"`
+}
+
+// Cold is a duration measured before the load: connecting, the first message.
+type Cold struct {
+	Name     string        `json:"name"`
+	Duration time.Duration `json:"duration"`
+}
+
+// Interval is what happened in one interval of the run. Histograms hold the
+// messages that were resolved in it; all counts are of this interval only, so
+// that the sum over the intervals is the run.
+type Interval struct {
+	Type     string                     `json:"type"` // "interval"
+	Phase    string                     `json:"phase"`
+	Start    int64                      `json:"start"`
+	End      int64                      `json:"end"`
+	Metrics  map[Metric]*MetricInterval `json:"metrics,omitempty"`
+	Counters Counters                   `json:"counters"`
+	InFlight int64                      `json:"in_flight"` // unanswered at the end of the interval
+	Backlog  int64                      `json:"backlog"`   // due but not sent at the end of the interval
+	Vitals   map[string]float64         `json:"vitals,omitempty"`
+	Pauses   []Pause                    `json:"pauses,omitempty"`
+}
+
+// The phases of Interval.Phase.
+const (
+	PhaseMeasure = "measure"
+	PhaseDrain   = "drain"
+	// PhaseClosing is the record that closes the accounts when all is over:
+	// it holds no time of its own, only what could be known only then
+	// (missing, censored, not sent).
+	PhaseClosing = "closing"
+)
+
+// MetricInterval is one metric's share of an interval.
+type MetricInterval struct {
+	// Hist is an HdrHistogram, V2 compressed, base64.
+	Hist string `json:"hist"`
+	Min  int64  `json:"min"` // exact
+	Max  int64  `json:"max"` // exact
+	// Slots gives, for response metrics, the largest value yet seen among the
+	// messages that were due in a slot of Header.Slot: pairs of slot number
+	// (from the window's start) and value, only those that changed. Episodes
+	// are counted from them.
+	Slots [][2]int64 `json:"slots,omitempty"`
+	// Own gives, for response metrics, how much of the values was the
+	// generator's own delay, per octave-and-eighth band of the value.
+	Own []OwnBand `json:"own,omitempty"`
+	// Censored is a histogram of lower bounds: messages that were never
+	// resolved, at the time that had passed since they were due.
+	Censored string `json:"censored,omitempty"`
+}
+
+// OwnBand sums, over the messages whose value lies in one band, the values and
+// the own lag in them. Band b holds values in [BandFloor(b), BandFloor(b+1)).
+type OwnBand struct {
+	Band     int   `json:"b"`
+	Count    int64 `json:"n"`
+	Own      int64 `json:"own"`      // Σ own lag, ns
+	Total    int64 `json:"total"`    // Σ value, ns
+	Majority int64 `json:"majority"` // messages of which own lag is more than half
+}
+
+// Pause is a time in which the generator itself stood still.
+type Pause struct {
+	Start  int64  `json:"start"`
+	End    int64  `json:"end"`
+	Source string `json:"source"`
+}
+
+// Event is something that happened at a moment.
+type Event struct {
+	Type   string `json:"type"` // "event"
+	At     int64  `json:"at"`
+	Kind   string `json:"kind"`
+	Detail string `json:"detail,omitempty"`
+	Count  int64  `json:"count,omitempty"`
+}
+
+// Record is one line of a result file; exactly one of the pointers is set,
+// none for a type that this version does not know.
+type Record struct {
+	Header   *Header
+	Interval *Interval
+	Event    *Event
+	Summary  *Summary
+	Raw      json.RawMessage // the whole line
+}
