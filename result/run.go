@@ -1,0 +1,51 @@
+package result
+
+import hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+// Run is a result file as a whole: the intervals merged, and what is needed to
+// draw them over time. It is not safe for concurrent use.
+type Run struct {
+	Path     string // of the file; empty if it never was one
+	Header   Header
+	Metrics  map[Metric]*Merged
+	Counters Counters // the sum over the intervals
+	Series   []Point  // one per interval, in order
+	Events   []Event
+	Pauses   []Pause
+	// Summary is nil if the file was cut short: the run was killed.
+	Summary *Summary
+	// Damaged tells what could not be read at the file's end, if anything.
+	Damaged string
+}
+
+// Merged is one metric over the whole run.
+type Merged struct {
+	Hist     *hdr.Histogram
+	Censored *hdr.Histogram // lower bounds of the unresolved; nil if there are none
+	Min, Max int64          // exact; both 0 if Hist is empty
+	// Slots holds the largest value of each slot of intended time, by slot
+	// number; 0 where a slot has none. Response metrics only.
+	Slots []int64
+	// Own has Bands entries for response metrics, else none.
+	Own []OwnBand
+}
+
+// Point is one interval, reduced to what a picture over time needs.
+type Point struct {
+	Phase    string
+	Start    int64
+	End      int64
+	Counters Counters
+	InFlight int64
+	Backlog  int64
+	Vitals   map[string]float64
+	Metrics  map[Metric]PointMetric
+}
+
+// PointMetric is one metric in one interval; percentiles by nearest rank of
+// that interval's own histogram, never averaged. All in ns.
+type PointMetric struct {
+	Count                    int64
+	Min, P50, P90, P99, P999 int64
+	Max                      int64
+}
