@@ -1,0 +1,472 @@
+package driver
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Option describes one option of a driver.
+type Option struct {
+	Name    string   `json:"name"`
+	Type    string   `json:"type"`             // "string", "boolean", "whole number", "number", "duration", "size" or "list"
+	Default string   `json:"default"`          // in the notation that [DecodeOptions] reads; empty: none
+	Enum    []string `json:"enum,omitempty"`   // the allowed values, if they are limited
+	Min     string   `json:"min,omitempty"`    // smallest allowed value, if limited
+	Max     string   `json:"max,omitempty"`    // largest allowed value, if limited
+	Secret  bool     `json:"secret,omitempty"` // the value must not be shown or written down
+	Doc     string   `json:"doc"`
+}
+
+// DecodeOptions sets the fields of the struct that into points to from opts.
+// A field takes part if it has the tag
+//
+//	option:"write_buffer"
+//
+// and may further have doc:"…" (one line for people), enum:"a,b" (allowed
+// strings), min:"…" and max:"…" (inclusive, in the field's own notation) and
+// secret:"true". Its type is string, bool, an integer, a float, time.Duration,
+// [ByteSize], []string, or defined on one of them. Options that are absent
+// leave their fields as they were, which is how defaults are given.
+//
+// Values are what a YAML or JSON reader yields, or strings in the same notation
+// as they come from a command line: a duration is "250ms", a size "64KiB" or a
+// number of bytes, a list is a list or words separated by commas. Nothing is
+// guessed: a key that is not there, a value of another kind or out of range is
+// an error that wraps [ErrOption] and names the key and what was expected. If
+// there is an error, nothing has been set. A nil into has no options.
+//
+// DecodeOptions panics if into is anything but nil or a pointer to a struct
+// with fields as above: that is a mistake in the driver.
+func DecodeOptions(opts map[string]any, into any) error {
+	if into == nil {
+		for _, key := range slices.Sorted(maps.Keys(opts)) {
+			return fmt.Errorf("option %q: %w: this driver has no options", key, ErrOption)
+		}
+		return nil
+	}
+	target := structOf(into)
+	work := reflect.New(target.Type()).Elem()
+	work.Set(target)
+	fields := fieldsOf(work)
+	for _, key := range slices.Sorted(maps.Keys(opts)) {
+		f, ok := fields[key]
+		if !ok {
+			return unknownOption(key, slices.Sorted(maps.Keys(fields)))
+		}
+		if err := f.set(opts[key]); err != nil {
+			return fmt.Errorf("option %q: %w: %w", key, ErrOption, err)
+		}
+	}
+	target.Set(work)
+	return nil
+}
+
+// DescribeOptions returns the options of the struct that ptr points to, in the
+// order of its fields, with the values it holds as the defaults. It returns
+// none for nil and panics like [DecodeOptions].
+func DescribeOptions(ptr any) []Option {
+	if ptr == nil {
+		return nil
+	}
+	v := structOf(ptr)
+	var all []Option
+	for i := range v.NumField() {
+		f, ok := fieldAt(v, i)
+		if !ok {
+			continue
+		}
+		o := Option{Name: f.name, Type: f.typeName(), Default: f.text(), Enum: f.enum,
+			Min: f.tag.Get("min"), Max: f.tag.Get("max"), Secret: f.tag.Get("secret") == "true", Doc: f.tag.Get("doc")}
+		if o.Secret {
+			o.Default = ""
+		}
+		all = append(all, o)
+	}
+	return all
+}
+
+// option is one field of an options struct.
+type option struct {
+	name  string
+	enum  []string
+	tag   reflect.StructTag
+	value reflect.Value
+}
+
+func structOf(ptr any) reflect.Value {
+	v := reflect.ValueOf(ptr)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		panic(fmt.Sprintf("driver: options are a pointer to a struct, not %T", ptr))
+	}
+	return v.Elem()
+}
+
+func fieldsOf(v reflect.Value) map[string]option {
+	fields := make(map[string]option, v.NumField())
+	for i := range v.NumField() {
+		if f, ok := fieldAt(v, i); ok {
+			if _, twice := fields[f.name]; twice {
+				panic(fmt.Sprintf("driver: option %q is there twice in %s", f.name, v.Type()))
+			}
+			fields[f.name] = f
+		}
+	}
+	return fields
+}
+
+func fieldAt(v reflect.Value, i int) (option, bool) {
+	sf := v.Type().Field(i)
+	name := sf.Tag.Get("option")
+	if name == "" {
+		return option{}, false
+	}
+	f := option{name: name, tag: sf.Tag, value: v.Field(i)}
+	if !f.value.CanSet() || f.typeName() == "" {
+		panic(fmt.Sprintf("driver: option %q of %s is unexported or of type %s, which options cannot have", name, v.Type(), sf.Type))
+	}
+	if words := sf.Tag.Get("enum"); words != "" {
+		f.enum = strings.Split(words, ",")
+	}
+	return f, true
+}
+
+var (
+	durationType = reflect.TypeFor[time.Duration]()
+	byteSizeType = reflect.TypeFor[ByteSize]()
+)
+
+// typeName returns the name of the option's type for people, empty for a type
+// that options cannot have.
+func (f option) typeName() string {
+	switch f.value.Type() {
+	case durationType:
+		return "duration"
+	case byteSizeType:
+		return "size"
+	}
+	switch f.value.Kind() {
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
+		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return "whole number"
+	case reflect.Float32, reflect.Float64:
+		return "number"
+	case reflect.Slice:
+		if f.value.Type().Elem().Kind() == reflect.String {
+			return "list"
+		}
+	}
+	return ""
+}
+
+// text returns the option's value in the notation that set reads.
+func (f option) text() string {
+	if f.typeName() == "list" {
+		words := make([]string, f.value.Len())
+		for i := range words {
+			words[i] = f.value.Index(i).String()
+		}
+		return strings.Join(words, ",")
+	}
+	return fmt.Sprint(f.value.Interface())
+}
+
+// expected says what a right value looks like.
+func (f option) expected() string {
+	var s string
+	switch f.typeName() {
+	case "string":
+		s = "a string"
+	case "boolean":
+		s = "true or false"
+	case "whole number":
+		s = "a whole number"
+	case "number":
+		s = "a number"
+	case "duration":
+		s = "a duration such as 250ms or 5s"
+	case "size":
+		s = "a size such as 512B or 64KiB"
+	case "list":
+		s = "a list of strings"
+	}
+	if f.enum != nil {
+		s = "one of " + strings.Join(f.enum, ", ")
+		if f.typeName() == "list" {
+			s = "a list of " + strings.Join(f.enum, ", ")
+		}
+	}
+	low, high := f.tag.Get("min"), f.tag.Get("max")
+	switch {
+	case low != "" && high != "":
+		s += ", from " + low + " to " + high
+	case low != "":
+		s += ", at least " + low
+	case high != "":
+		s += ", at most " + high
+	}
+	return s
+}
+
+func (f option) wrong(raw any) error {
+	if f.tag.Get("secret") == "true" {
+		return fmt.Errorf("want %s (the value is not shown)", f.expected())
+	}
+	if raw == nil {
+		return fmt.Errorf("has no value, want %s", f.expected())
+	}
+	return fmt.Errorf("%#v is not %s", raw, f.expected())
+}
+
+// set gives the option the value raw.
+func (f option) set(raw any) error {
+	var ok bool
+	switch f.typeName() {
+	case "string":
+		var s string
+		if s, ok = raw.(string); !ok {
+			if isScalar(raw) {
+				return fmt.Errorf("%w; put it in quotes", f.wrong(raw))
+			}
+			return f.wrong(raw)
+		}
+		ok = f.allows(s)
+		f.value.SetString(s)
+	case "boolean":
+		var b bool
+		if b, ok = boolOf(raw); ok {
+			f.value.SetBool(b)
+		}
+	case "list":
+		return f.setList(raw)
+	case "number":
+		var x float64
+		if x, ok = floatOf(raw); ok {
+			ok = !math.IsNaN(x) && !f.value.OverflowFloat(x) && f.within(x, func(s string) (float64, bool) { return floatOf(s) })
+			f.value.SetFloat(x)
+		}
+	case "whole number":
+		var n int64
+		if n, ok = intOf(raw); ok {
+			ok = f.within(float64(n), func(s string) (float64, bool) { n, ok := intOf(s); return float64(n), ok })
+			ok = ok && f.setInt(n)
+		}
+	case "duration":
+		var d time.Duration
+		if d, ok = durationOf(raw); ok {
+			ok = f.within(float64(d), func(s string) (float64, bool) { d, ok := durationOf(s); return float64(d), ok })
+			f.value.SetInt(int64(d))
+		}
+	case "size":
+		var b ByteSize
+		if b, ok = byteSizeOf(raw); ok {
+			ok = f.within(float64(b), func(s string) (float64, bool) { b, ok := byteSizeOf(s); return float64(b), ok })
+			f.value.SetInt(int64(b))
+		}
+	}
+	if !ok {
+		return f.wrong(raw)
+	}
+	return nil
+}
+
+func (f option) setInt(n int64) bool {
+	if f.value.CanUint() {
+		if n < 0 || f.value.OverflowUint(uint64(n)) {
+			return false
+		}
+		f.value.SetUint(uint64(n))
+		return true
+	}
+	if f.value.OverflowInt(n) {
+		return false
+	}
+	f.value.SetInt(n)
+	return true
+}
+
+func (f option) setList(raw any) error {
+	var words []string
+	switch list := raw.(type) {
+	case string:
+		if list != "" {
+			words = strings.Split(list, ",")
+		}
+	case []string:
+		words = list
+	case []any:
+		for _, item := range list {
+			s, ok := item.(string)
+			if !ok {
+				return f.wrong(raw)
+			}
+			words = append(words, s)
+		}
+	default:
+		return f.wrong(raw)
+	}
+	// Always a new slice, so that the one that holds the defaults stays as it is.
+	out := reflect.MakeSlice(f.value.Type(), 0, len(words))
+	for _, w := range words {
+		w = strings.TrimSpace(w)
+		if w == "" || !f.allows(w) {
+			return f.wrong(raw)
+		}
+		out = reflect.Append(out, reflect.ValueOf(w).Convert(f.value.Type().Elem()))
+	}
+	f.value.Set(out)
+	return nil
+}
+
+func (f option) allows(s string) bool { return f.enum == nil || slices.Contains(f.enum, s) }
+
+// within reports whether x lies between the tags min and max. Floats hold all
+// limits that anybody writes into a tag exactly.
+func (f option) within(x float64, parse func(string) (float64, bool)) bool {
+	for _, name := range []string{"min", "max"} {
+		text := f.tag.Get(name)
+		if text == "" {
+			continue
+		}
+		limit, ok := parse(text)
+		if !ok {
+			panic(fmt.Sprintf("driver: option %q: its %s %q is not %s", f.name, name, text, f.typeName()))
+		}
+		if name == "min" && x < limit || name == "max" && x > limit {
+			return false
+		}
+	}
+	return true
+}
+
+func isScalar(raw any) bool {
+	if _, ok := raw.(bool); ok {
+		return true
+	}
+	_, ok := floatOf(raw)
+	return ok
+}
+
+func boolOf(raw any) (value, ok bool) {
+	switch b := raw.(type) {
+	case bool:
+		return b, true
+	case string:
+		return b == "true", b == "true" || b == "false"
+	}
+	return false, false
+}
+
+func intOf(raw any) (int64, bool) {
+	if s, ok := raw.(string); ok {
+		n, err := strconv.ParseInt(s, 10, 64)
+		return n, err == nil
+	}
+	v := reflect.ValueOf(raw)
+	switch {
+	case !v.IsValid():
+		return 0, false
+	case v.CanInt():
+		return v.Int(), true
+	case v.CanUint():
+		return int64(v.Uint()), v.Uint() <= math.MaxInt64
+	case v.CanFloat(): // JSON knows no other numbers
+		x := v.Float()
+		return int64(x), x == math.Trunc(x) && math.Abs(x) <= 1<<53
+	}
+	return 0, false
+}
+
+func floatOf(raw any) (float64, bool) {
+	if s, ok := raw.(string); ok {
+		x, err := strconv.ParseFloat(s, 64)
+		return x, err == nil
+	}
+	v := reflect.ValueOf(raw)
+	switch {
+	case !v.IsValid():
+		return 0, false
+	case v.CanInt():
+		return float64(v.Int()), true
+	case v.CanUint():
+		return float64(v.Uint()), true
+	case v.CanFloat():
+		return v.Float(), true
+	}
+	return 0, false
+}
+
+func durationOf(raw any) (time.Duration, bool) {
+	switch d := raw.(type) {
+	case time.Duration:
+		return d, true
+	case string:
+		parsed, err := time.ParseDuration(d)
+		return parsed, err == nil
+	}
+	// Nothing but zero means the same in every unit.
+	n, ok := intOf(raw)
+	return 0, ok && n == 0
+}
+
+func byteSizeOf(raw any) (ByteSize, bool) {
+	switch b := raw.(type) {
+	case ByteSize:
+		return b, true
+	case string:
+		parsed, err := ParseByteSize(b)
+		return parsed, err == nil
+	}
+	n, ok := intOf(raw)
+	return ByteSize(n), ok && n >= 0
+}
+
+func unknownOption(key string, known []string) error {
+	if near := nearest(key, known); near != "" {
+		return fmt.Errorf("option %q: %w: there is none of that name, did you mean %q?", key, ErrOption, near)
+	}
+	return fmt.Errorf("option %q: %w: there is none of that name, only %s", key, ErrOption, strings.Join(known, ", "))
+}
+
+// nearest returns the word of known that differs from key in the fewest
+// insertions, deletions and replacements of bytes, or nothing if even that one
+// differs in more than half of the key.
+func nearest(key string, known []string) string {
+	best, least := "", len(key)/2+1
+	for _, word := range known {
+		if d := editDistance(strings.ToLower(key), word); d < least {
+			best, least = word, d
+		}
+	}
+	return best
+}
+
+// editDistance is Levenshtein's, by the usual table of which one row is kept.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			replace := diagonal
+			if a[i] != b[j] {
+				replace++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(replace, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,55 @@
+package driver
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// Config reads the files that t names and returns a new configuration for a
+// client of host, TLS 1.2 or later. If t.ServerName is empty, the certificate
+// must be host's; if host is empty too, ServerName is left for the client
+// library to fill in. A nil t is plain TLS: the system's authorities and no
+// client certificate.
+//
+// Errors wrap [ErrOption], name the file and say what to do.
+func (t *TLS) Config(host string) (*tls.Config, error) {
+	if t == nil {
+		t = &TLS{}
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName, InsecureSkipVerify: t.InsecureSkipVerify}
+	if c.ServerName == "" {
+		c.ServerName = host
+	}
+	if t.CA != "" {
+		pem, err := os.ReadFile(t.CA)
+		if err != nil {
+			return nil, fmt.Errorf("tls: read the authority's certificate: %w: %w", ErrOption, err)
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("tls: %w: no certificate in %s: tls.ca wants a PEM file with a block BEGIN CERTIFICATE", ErrOption, t.CA)
+		}
+	}
+	if (t.Cert == "") != (t.Key == "") {
+		given, missing := "tls.cert "+t.Cert, "tls.key"
+		if t.Cert == "" {
+			given, missing = "tls.key "+t.Key, "tls.cert"
+		}
+		return nil, fmt.Errorf("tls: %w: %s needs %s beside it", ErrOption, given, missing)
+	}
+	if t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		if err != nil {
+			hint := "tls.cert and tls.key want PEM files that belong together"
+			if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+				hint = "check the path and its permissions"
+			}
+			return nil, fmt.Errorf("tls: client certificate %s with key %s: %w: %w; %s", t.Cert, t.Key, ErrOption, err, hint)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
