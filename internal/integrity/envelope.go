@@ -1,0 +1,123 @@
+// Package integrity proves what became of every message: the envelope that
+// each payload carries, and the ledgers in which sends and deliveries are
+// ticked off, so that loss, duplication, reordering and corruption are counts
+// and not suspicions.
+package integrity
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// EnvelopeSize is the number of bytes at the start of every payload that
+// Sixnines needs for itself, and so the smallest payload.
+const EnvelopeSize = 32
+
+// Version is the version of the envelope's layout.
+const Version = 1
+
+// MaxSequence is the largest sequence number an envelope can carry.
+const MaxSequence = 1<<48 - 1
+
+// MaxStreams is the number of streams an envelope can tell apart.
+const MaxStreams = 1 << 24
+
+// Kind says what a message is for.
+type Kind uint8
+
+// The kinds.
+const (
+	Data  Kind = iota // part of the load
+	Probe             // sent before the load until every consumer has seen one
+	Reply             // a responder's answer
+)
+
+// Envelope is what a payload says of itself. Little-endian, 32 bytes:
+//
+//	 0 u32 run
+//	 4 u24 stream · u8 version:2 kind:3 own:3
+//	 8 i64 intended, CLOCK_MONOTONIC ns of the origin
+//	16 u48 sequence, per stream, from 0
+//	22 u48 sent − intended, ns, saturating
+//	28 u32 CRC-32C over the body, then bytes 0–27
+//
+// A stream is one producer's messages to one topic. Own tells, in sevenths,
+// which part of sent − intended was the generator's own delay, so that a
+// consumer in another process can attribute the lag too. The body comes first
+// in the checksum: a sender whose bodies are fixed computes 28 bytes only.
+type Envelope struct {
+	Run      uint32
+	Stream   uint32
+	Kind     Kind
+	Own      uint8 // 0..7
+	Intended int64
+	Sequence uint64
+	Lag      int64 // sent − intended, ns
+}
+
+const maxLag = 1<<48 - 1
+
+// castagnoli is immutable; the package crc32 recognises it by its address and
+// uses the processor's instruction.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// BodySum returns the checksum of a payload's body (what follows the
+// envelope), for [Envelope.Put].
+func BodySum(payload []byte) uint32 {
+	return crc32.Update(0, castagnoli, payload[EnvelopeSize:])
+}
+
+// Put writes e to the start of payload, whose body has the checksum bodySum.
+// payload has at least EnvelopeSize bytes.
+func (e *Envelope) Put(payload []byte, bodySum uint32) {
+	b := payload[:EnvelopeSize:EnvelopeSize]
+	lag := uint64(min(max(e.Lag, 0), maxLag))
+	binary.LittleEndian.PutUint32(b[0:], e.Run)
+	binary.LittleEndian.PutUint32(b[4:], e.Stream&0xffffff|uint32(Version|uint8(e.Kind)&7<<2|e.Own<<5)<<24)
+	binary.LittleEndian.PutUint64(b[8:], uint64(e.Intended))
+	binary.LittleEndian.PutUint64(b[16:], e.Sequence&MaxSequence|lag<<48)
+	binary.LittleEndian.PutUint32(b[24:], uint32(lag>>16))
+	binary.LittleEndian.PutUint32(b[28:], crc32.Update(bodySum, castagnoli, b[:28]))
+}
+
+// Check is what reading an envelope found.
+type Check int
+
+// The outcomes of Get.
+const (
+	Good    Check = iota
+	Short         // fewer bytes than an envelope: not ours, or cut
+	Damaged       // the checksum or the version is wrong
+)
+
+// Get reads the envelope of payload. With Damaged the fields are what the
+// bytes say, to be trusted for guesses only. If verify is false the checksum
+// is not computed.
+func (e *Envelope) Get(payload []byte, verify bool) Check {
+	if len(payload) < EnvelopeSize {
+		return Short
+	}
+	b := payload[:EnvelopeSize:EnvelopeSize]
+	e.Run = binary.LittleEndian.Uint32(b[0:])
+	w := binary.LittleEndian.Uint32(b[4:])
+	e.Stream = w & 0xffffff
+	e.Kind = Kind(w >> 26 & 7)
+	e.Own = uint8(w >> 29)
+	e.Intended = int64(binary.LittleEndian.Uint64(b[8:]))
+	s := binary.LittleEndian.Uint64(b[16:])
+	e.Sequence = s & MaxSequence
+	e.Lag = int64(s>>48 | uint64(binary.LittleEndian.Uint32(b[24:]))<<16)
+	if w>>24&3 != Version {
+		return Damaged
+	}
+	if verify {
+		sum := uint32(0)
+		if len(payload) > EnvelopeSize {
+			sum = crc32.Update(0, castagnoli, payload[EnvelopeSize:])
+		}
+		if crc32.Update(sum, castagnoli, b[:28]) != binary.LittleEndian.Uint32(b[28:]) {
+			return Damaged
+		}
+	}
+	return Good
+}

@@ -1,0 +1,54 @@
+package integrity
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// Fan counts, for each message of one stream, how many delivery groups have
+// it, to tell the first and the last of a fan-out. It remembers the most recent
+// messages only: a delivery that comes later than its memory spans is told as
+// neither first nor last.
+type Fan struct {
+	ring []atomic.Pointer[fanChunk]
+	mu   sync.Mutex
+}
+
+const fanSpan = 1024
+
+type fanChunk struct {
+	number uint64
+	count  [fanSpan]atomic.Uint32
+}
+
+// NewFan returns a Fan that remembers at least span messages, though at least
+// 4,096 and at most 262,144.
+func NewFan(span int) *Fan {
+	n := 4
+	for n*fanSpan < span && n < 256 {
+		n *= 2
+	}
+	return &Fan{ring: make([]atomic.Pointer[fanChunk], n)}
+}
+
+// Add counts one more group that has seq and returns how many have it now; 0
+// if the message is beyond memory. Safe for concurrent use; allocates once in
+// 1,024 messages.
+func (f *Fan) Add(seq uint64) uint32 {
+	number := seq / fanSpan
+	slot := &f.ring[number%uint64(len(f.ring))]
+	c := slot.Load()
+	if c == nil || c.number != number {
+		f.mu.Lock()
+		c = slot.Load()
+		if c == nil || c.number < number {
+			c = &fanChunk{number: number}
+			slot.Store(c)
+		}
+		f.mu.Unlock()
+		if c.number != number {
+			return 0
+		}
+	}
+	return c.count[seq%fanSpan].Add(1)
+}

@@ -1,0 +1,188 @@
+package integrity
+
+import (
+	"iter"
+	"sync"
+	"sync/atomic"
+)
+
+// chunkSpan is the number of sequence numbers in one chunk of a ledger.
+const chunkSpan = 4096
+
+// atticLimit bounds the incomplete chunks that a ledger keeps beyond its ring:
+// 65,536 of them are 36 MiB and span 268 million messages.
+const atticLimit = 1 << 16
+
+// Mark is what ticking off a sequence number found.
+type Mark int
+
+// The outcomes of Ledger.Mark.
+const (
+	New       Mark = iota
+	Duplicate      // ticked off before
+	Late           // beyond the ledger's memory: new or duplicate, not known
+)
+
+// Ledger ticks off the sequence numbers of one stream, for one delivery group
+// or for its acknowledgements.
+//
+// The recent numbers are bitmaps of 4,096 in a ring, set without locks by any
+// number of goroutines. A chunk that must leave the ring is reduced to one bit
+// if it is complete and kept aside if it is not, so that memory grows with the
+// chunks in which something is missing and hardly with the run's length.
+type Ledger struct {
+	ring []atomic.Pointer[chunk]
+
+	mu    sync.Mutex
+	attic map[uint64]*chunk // incomplete chunks that left the ring
+	done  []uint64          // a bit for each complete chunk that left the ring
+}
+
+type chunk struct {
+	number uint64
+	bits   [chunkSpan / 64]atomic.Uint64
+}
+
+func (c *chunk) has(seq uint64) bool {
+	return c.bits[seq%chunkSpan/64].Load()>>(seq%64)&1 != 0
+}
+
+func (c *chunk) complete() bool {
+	for i := range c.bits {
+		if c.bits[i].Load() != ^uint64(0) {
+			return false
+		}
+	}
+	return true
+}
+
+// NewLedger returns a ledger whose ring spans at least span messages, though
+// at least 16,384 and at most 4,194,304: beyond its ring a ledger is as exact,
+// only slower.
+func NewLedger(span int) *Ledger {
+	n := 4
+	for n*chunkSpan < span && n < 1024 {
+		n *= 2
+	}
+	return &Ledger{ring: make([]atomic.Pointer[chunk], n)}
+}
+
+// Mark ticks off seq. It is safe for concurrent use and allocates once in
+// 4,096 numbers.
+func (l *Ledger) Mark(seq uint64) Mark {
+	number := seq / chunkSpan
+	c := l.ring[number%uint64(len(l.ring))].Load()
+	if c == nil || c.number != number {
+		var m Mark
+		if c, m = l.place(number); c == nil {
+			return m
+		}
+	}
+	bit := uint64(1) << (seq % 64)
+	if c.bits[seq%chunkSpan/64].Or(bit)&bit != 0 {
+		return Duplicate
+	}
+	return New
+}
+
+// place finds or makes a chunk that is not in its place in the ring. Without a
+// chunk the Mark says why.
+func (l *Ledger) place(number uint64) (*chunk, Mark) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	slot := &l.ring[number%uint64(len(l.ring))]
+	old := slot.Load()
+	switch {
+	case old == nil:
+	case old.number == number:
+		return old, New
+	case old.number < number:
+		l.retire(old)
+	default: // older than the ring
+		if c := l.attic[number]; c != nil {
+			return c, New
+		}
+		if l.isDone(number) {
+			return nil, Duplicate
+		}
+		if len(l.attic) >= atticLimit {
+			return nil, Late
+		}
+		c := &chunk{number: number}
+		l.keep(c)
+		return c, New
+	}
+	c := l.attic[number] // a ring that jumped ahead and back
+	if c == nil {
+		c = &chunk{number: number}
+	}
+	slot.Store(c)
+	return c, New
+}
+
+func (l *Ledger) retire(c *chunk) {
+	if !c.complete() {
+		if len(l.attic) < atticLimit {
+			l.keep(c)
+		}
+		return
+	}
+	for uint64(len(l.done)) <= c.number/64 {
+		l.done = append(l.done, 0)
+	}
+	l.done[c.number/64] |= 1 << (c.number % 64)
+}
+
+func (l *Ledger) keep(c *chunk) {
+	if l.attic == nil {
+		l.attic = map[uint64]*chunk{}
+	}
+	l.attic[c.number] = c
+}
+
+func (l *Ledger) isDone(number uint64) bool {
+	return number/64 < uint64(len(l.done)) && l.done[number/64]>>(number%64)&1 != 0
+}
+
+// Has reports whether seq was ticked off. Numbers that the ledger had to forget
+// count as not ticked off. It is meant for after the run.
+func (l *Ledger) Has(seq uint64) bool {
+	number := seq / chunkSpan
+	if c := l.ring[number%uint64(len(l.ring))].Load(); c != nil && c.number == number {
+		return c.has(seq)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.attic[number]; c != nil {
+		return c.has(seq)
+	}
+	return l.isDone(number)
+}
+
+// Missing yields the numbers in [from, to) that were not ticked off,
+// ascending.
+func (l *Ledger) Missing(from, to uint64) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for seq := from; seq < to; seq++ {
+			if seq%chunkSpan == 0 && seq+chunkSpan <= to && l.allOf(seq/chunkSpan) {
+				seq += chunkSpan - 1
+				continue
+			}
+			if !l.Has(seq) && !yield(seq) {
+				return
+			}
+		}
+	}
+}
+
+func (l *Ledger) allOf(number uint64) bool {
+	if c := l.ring[number%uint64(len(l.ring))].Load(); c != nil && c.number == number {
+		return c.complete()
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.attic[number]; c != nil {
+		return c.complete()
+	}
+	return l.isDone(number)
+}

@@ -1,0 +1,131 @@
+package integrity
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// The ledger against a map, with arrivals in order, shuffled near and far,
+// repeated and missing.
+func TestLedgerAgainstMap(t *testing.T) {
+	for _, spread := range []int{1, 100, 10_000, 1_000_000} {
+		rng := rand.New(rand.NewPCG(3, uint64(spread)))
+		const n = 300_000
+		var seqs []uint64
+		lost := map[uint64]bool{}
+		for i := range uint64(n) {
+			if rng.IntN(1000) == 0 {
+				lost[i] = true
+				continue
+			}
+			seqs = append(seqs, i)
+			if rng.IntN(1000) == 0 {
+				seqs = append(seqs, i)
+			}
+		}
+		for i := range seqs {
+			j := min(len(seqs)-1, i+rng.IntN(spread))
+			seqs[i], seqs[j] = seqs[j], seqs[i]
+		}
+		l := NewLedger(0)
+		seen := map[uint64]bool{}
+		for _, s := range seqs {
+			want := New
+			if seen[s] {
+				want = Duplicate
+			}
+			seen[s] = true
+			if got := l.Mark(s); got != want {
+				t.Fatalf("spread %d: Mark(%d) = %v, want %v", spread, s, got, want)
+			}
+		}
+		missing := slices.Collect(l.Missing(0, n))
+		if len(missing) != len(lost) {
+			t.Fatalf("spread %d: %d missing, want %d", spread, len(missing), len(lost))
+		}
+		for _, s := range missing {
+			if !lost[s] || l.Has(s) {
+				t.Fatalf("spread %d: %d is not missing", spread, s)
+			}
+		}
+	}
+}
+
+func TestLedgerConcurrent(t *testing.T) {
+	const workers, n = 4, 200_000
+	l := NewLedger(0)
+	counts := make([]int, workers)
+	var wg sync.WaitGroup
+	for w := range workers {
+		wg.Go(func() {
+			for s := range uint64(n) {
+				if l.Mark(s) == New {
+					counts[w]++
+				}
+			}
+		})
+	}
+	wg.Wait()
+	sum := 0
+	for _, c := range counts {
+		sum += c
+	}
+	if sum != n {
+		t.Fatalf("%d numbers were new, want %d", sum, n)
+	}
+}
+
+func TestLedgerMemoryDoesNotGrow(t *testing.T) {
+	l := NewLedger(0)
+	for s := range uint64(4_000_000) {
+		l.Mark(s)
+	}
+	if len(l.attic) != 0 {
+		t.Fatalf("%d chunks kept of a run without losses", len(l.attic))
+	}
+}
+
+func TestLedgerForgetsBeyondItsLimit(t *testing.T) {
+	l := NewLedger(0)
+	// One number in each chunk: all incomplete, more than the attic holds.
+	for i := range uint64(atticLimit + 100) {
+		l.Mark(i * chunkSpan)
+	}
+	if got := l.Mark((atticLimit + 10) * chunkSpan); got != Duplicate && got != Late {
+		t.Fatalf("a number ticked off before is %v", got)
+	}
+	if len(l.attic) > atticLimit {
+		t.Fatal("the attic grew beyond its limit")
+	}
+}
+
+func TestFan(t *testing.T) {
+	f := NewFan(0)
+	const groups, n = 3, 50_000
+	last := 0
+	for s := range uint64(n) {
+		for range groups {
+			if f.Add(s) == groups {
+				last++
+			}
+		}
+	}
+	if last != n {
+		t.Fatalf("%d messages reached all groups, want %d", last, n)
+	}
+	if f.Add(0) != 0 {
+		t.Fatal("a message beyond memory was counted")
+	}
+}
+
+func BenchmarkMark(b *testing.B) {
+	l := NewLedger(1 << 22)
+	b.ReportAllocs()
+	var s uint64
+	for b.Loop() {
+		l.Mark(s)
+		s++
+	}
+}
