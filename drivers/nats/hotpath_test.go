@@ -1,0 +1,139 @@
+package nats_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+
+	client "github.com/nats-io/nats.go"
+
+	"sixnines/driver"
+	"sixnines/drivers/nats"
+)
+
+// counter counts what it is told of.
+type counter struct{ n atomic.Int64 }
+
+func (c *counter) Done(uint64, error)     { c.n.Add(1) }
+func (c *counter) deliver(driver.Message) { c.n.Add(1) }
+
+// open opens a session with b; it ends with the test.
+func open(t testing.TB, b *broker, batch bool) driver.Session {
+	t.Helper()
+	s, err := nats.Driver{}.Open(context.Background(), driver.Target{URL: b.url.String(), Run: "test", Batch: batch})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close(context.Background()) })
+	return s
+}
+
+func producerOf(t testing.TB, s driver.Session, acks driver.Acks) driver.Producer {
+	t.Helper()
+	p, err := s.Producer(context.Background(), driver.ProducerSpec{Topic: "t0"}, acks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// bare connects the client as a plain program would that cares for latency or
+// for rate.
+func bare(t testing.TB, b *broker, batch bool) *client.Conn {
+	t.Helper()
+	size := 1
+	if batch {
+		size = 64 << 10
+	}
+	nc, err := client.Connect(b.url.String(), client.WriteBufferSize(size))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(nc.Close)
+	return nc
+}
+
+func TestSendDoesNotAllocate(t *testing.T) {
+	b := startBroker(t, "")
+	for _, batch := range []bool{false, true} {
+		var acks counter
+		p := producerOf(t, open(t, b, batch), &acks)
+		payload := make([]byte, 256)
+		if n := testing.AllocsPerRun(1000, func() {
+			if err := p.Send(1, payload); err != nil {
+				t.Fatal(err)
+			}
+		}); n != 0 {
+			t.Errorf("Send with batch %v allocates %v times", batch, n)
+		}
+	}
+}
+
+func BenchmarkSend(b *testing.B) {
+	server := startBroker(b, "")
+	payload := make([]byte, 256)
+	for name, batch := range map[string]bool{"paced": false, "batch": true} {
+		b.Run(name+"/driver", func(b *testing.B) {
+			p := producerOf(b, open(b, server, batch), &counter{})
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				if err := p.Send(uint64(i), payload); err != nil {
+					b.Fatal(err)
+				}
+			}
+			p.(driver.Syncer).Sync(context.Background())
+		})
+		b.Run(name+"/bare", func(b *testing.B) {
+			nc := bare(b, server, batch)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for range b.N {
+				if err := nc.Publish("sixnines.test.t0", payload); err != nil {
+					b.Fatal(err)
+				}
+			}
+			nc.Flush()
+		})
+	}
+}
+
+// BenchmarkPingPong times one message at a time from Send to Deliver and back
+// to the sender by a channel.
+func BenchmarkPingPong(b *testing.B) {
+	server := startBroker(b, "")
+	payload := make([]byte, 1024)
+	got := make(chan struct{}, 1)
+	b.Run("driver", func(b *testing.B) {
+		s := open(b, server, false)
+		p := producerOf(b, s, &counter{})
+		c, err := s.Consumer(context.Background(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) { got <- struct{}{} })
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer c.Close(context.Background())
+		b.ReportAllocs()
+		b.ResetTimer()
+		for i := range b.N {
+			if err := p.Send(uint64(i), payload); err != nil {
+				b.Fatal(err)
+			}
+			<-got
+		}
+	})
+	b.Run("bare", func(b *testing.B) {
+		in, out := bare(b, server, false), bare(b, server, false)
+		if _, err := in.Subscribe("sixnines.test.t0", func(*client.Msg) { got <- struct{}{} }); err != nil {
+			b.Fatal(err)
+		}
+		in.Flush()
+		b.ReportAllocs()
+		b.ResetTimer()
+		for range b.N {
+			if err := out.Publish("sixnines.test.t0", payload); err != nil {
+				b.Fatal(err)
+			}
+			<-got
+		}
+	})
+}

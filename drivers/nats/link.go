@@ -1,0 +1,232 @@
+package nats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+
+	"sixnines/driver"
+)
+
+// The roles of links. Producers and consumers never share one.
+const (
+	roleControl  = "control"
+	roleProducer = "producer"
+	roleConsumer = "consumer"
+)
+
+// linkKey names a link within its session.
+type linkKey struct {
+	role string
+	conn int
+}
+
+func (k linkKey) String() string {
+	if k.role == roleControl {
+		return k.role
+	}
+	return fmt.Sprintf("%s-%d", k.role, k.conn)
+}
+
+// link is a connection of the client and the network connections below it.
+type link struct {
+	key     linkKey
+	nc      *nats.Conn
+	dialer  *dialer
+	notify  func(driver.Event)
+	closing atomic.Bool // no more events
+
+	mu      sync.Mutex
+	dropped map[*nats.Subscription]int // how many drops have been reported
+}
+
+// connect makes a link. It ends with an error when ctx or life does; life is
+// the session's and also ends later attempts to reconnect.
+func connect(ctx, life context.Context, key linkKey, s *session) (*link, error) {
+	l := &link{key: key, notify: s.notify, dropped: map[*nats.Subscription]int{},
+		dialer: newDialer(life, s.target.Dial, s.options.ConnectTimeout)}
+	// Each connection begins with another server, so that a cluster is used
+	// evenly and always alike.
+	servers := slices.Concat(s.servers[key.conn%len(s.servers):], s.servers[:key.conn%len(s.servers)])
+	o := nats.GetDefaultOptions()
+	o.Servers = servers
+	o.NoRandomize = true
+	o.IgnoreDiscoveredServers = !s.options.DiscoveredServers
+	o.Name = fmt.Sprintf("%s %s %s", s.options.Name, s.target.Run, key)
+	o.CustomDialer = l.dialer
+	o.SkipHostLookup = true // the dialer looks names up, and stops when told to
+	o.Timeout = s.options.ConnectTimeout
+	o.PingInterval = s.options.PingInterval
+	o.MaxPingsOut = s.options.MaxPingsOut
+	o.AllowReconnect = s.options.MaxReconnects != 0
+	o.MaxReconnect = s.options.MaxReconnects
+	o.ReconnectWait = s.options.ReconnectWait
+	o.ReconnectJitter = s.options.ReconnectWait / 2
+	o.ReconnectJitterTLS = s.options.ReconnectWait / 2
+	o.ReconnectBufSize = -1
+	o.WriteBufferSize = s.writeBuffer
+	// A deadline before each write and none after it cost two calls a message,
+	// and a write that goes half-way ends the connection. The dialer can end a
+	// blocked write when somebody wants to leave.
+	o.FlusherTimeout = 0
+	o.SkipSubjectValidation = true // subjects are checked once, when they are made
+	o.InboxPrefix = s.options.InboxPrefix
+	o.NoCallbacksAfterClientClose = true
+	o.DisconnectedErrCB = l.disconnected
+	o.ReconnectedCB = l.reconnected
+	o.ClosedCB = l.closed
+	o.AsyncErrorCB = l.failed
+	if s.tls != nil {
+		o.Secure, o.TLSConfig = true, s.tls
+	}
+	o.TLSHandshakeFirst = s.options.TLSFirst
+	for _, apply := range s.authentication {
+		if err := apply(&o); err != nil {
+			return nil, wrap(err, "prepare to connect")
+		}
+	}
+	stopCtx := context.AfterFunc(ctx, l.dialer.kill)
+	stopLife := context.AfterFunc(life, l.dialer.kill)
+	nc, err := o.Connect()
+	inTime := stopCtx()
+	stopLife()
+	switch {
+	case err == nil && !inTime:
+		nc.Close()
+		err = context.Cause(ctx)
+	case err == nil:
+		l.nc = nc
+		return l, nil
+	}
+	l.dialer.kill()
+	return nil, s.connectError(ctx, life, err, l.dialer.lastError())
+}
+
+// connectError says why there is no connection, in as much detail as the
+// client leaves over.
+func (s *session) connectError(ctx, life context.Context, err, dialErr error) error {
+	to := redact(s.servers)
+	switch {
+	case life.Err() != nil:
+		return fmt.Errorf("nats: connect to %s: %w", to, driver.ErrClosed)
+	case ctx.Err() != nil:
+		return fmt.Errorf("nats: connect to %s: %w: %w", to, driver.ErrNotConnected, context.Cause(ctx))
+	case errors.Is(err, nats.ErrNoServers) && dialErr != nil:
+		err = dialErr
+	}
+	if c := classOf(err); c == driver.ErrUnauthorized {
+		return fmt.Errorf("nats: log in to %s: %w: %w", to, c, err)
+	}
+	return fmt.Errorf("nats: connect to %s: %w: %w", to, driver.ErrNotConnected, err)
+}
+
+// close ends the link by ctx's deadline. A client that is stuck in a write gets
+// most of the time until then, for the broker may yet read.
+func (l *link) close(ctx context.Context) {
+	l.closing.Store(true)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		l.nc.Close()
+	}()
+	grace := 2 * time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		grace = time.Until(deadline) * 3 / 4
+	}
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case <-done:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	// Also when the client is done: it may have been about to reconnect.
+	l.dialer.kill()
+	patience.Reset(2 * time.Second)
+	select {
+	case <-done:
+	case <-patience.C: // a dial function that does not heed its context
+	case <-ctx.Done():
+	}
+}
+
+func (l *link) emit(e driver.Event) {
+	if !l.closing.Load() {
+		l.notify(e)
+	}
+}
+
+func (l *link) disconnected(_ *nats.Conn, err error) {
+	detail := l.key.String()
+	if err != nil {
+		detail += ": " + err.Error()
+	}
+	l.emit(driver.Event{Kind: driver.Disconnected, Detail: detail})
+}
+
+func (l *link) reconnected(nc *nats.Conn) {
+	l.emit(driver.Event{Kind: driver.Reconnected, Detail: l.key.String() + ": " + nc.ConnectedUrlRedacted()})
+}
+
+// closed is called when the client has given up for good.
+func (l *link) closed(nc *nats.Conn) {
+	detail := l.key.String() + ": given up"
+	if err := nc.LastError(); err != nil {
+		detail += ": " + err.Error()
+	}
+	l.emit(driver.Event{Kind: driver.AsyncError, Detail: detail})
+}
+
+func (l *link) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
+	if sub != nil && errors.Is(err, nats.ErrSlowConsumer) {
+		l.reportDropped(sub)
+		return
+	}
+	l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": " + err.Error()})
+}
+
+// reportDropped tells of messages for sub that the client has thrown away
+// since the last report.
+func (l *link) reportDropped(sub *nats.Subscription) {
+	total, err := sub.Dropped()
+	if err != nil {
+		return
+	}
+	l.mu.Lock()
+	fresh := total - l.dropped[sub]
+	l.dropped[sub] = total
+	l.mu.Unlock()
+	if fresh > 0 {
+		l.emit(driver.Event{Kind: driver.Dropped, Detail: l.key.String() + ": " + sub.Subject, Count: fresh})
+	}
+}
+
+// flush waits for a round trip to the server, by which it has read all that
+// was sent before.
+func (l *link) flush(ctx context.Context) error {
+	if !l.nc.IsConnected() {
+		return nats.ErrDisconnected
+	}
+	// The client writes before it looks at the context.
+	limited, cancel := context.WithTimeout(ctx, time.Hour)
+	result := make(chan error, 1)
+	go func() {
+		defer cancel()
+		result <- l.nc.FlushWithContext(limited)
+	}()
+	select {
+	case err := <-result:
+		if errors.Is(err, nats.ErrConnectionClosed) && !l.nc.IsClosed() {
+			return nats.ErrDisconnected // the client's word for both
+		}
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}

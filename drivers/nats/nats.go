@@ -1,0 +1,59 @@
+// Package nats is the driver for core NATS: publish and subscribe, queue
+// groups and request–reply over github.com/nats-io/nats.go.
+//
+// Core NATS never answers a publish, so there are no acknowledgements: Done
+// says that the payload's buffer is free again, and is called inside Send.
+// What is sent while a connection is down fails with ErrNotConnected; nothing
+// is buffered for later, and no pending limit makes the client drop messages.
+//
+// Topic t of run r is the subject sixnines.r.t. The broker keeps nothing of it,
+// so there is nothing to provision and nothing to remove.
+package nats
+
+import (
+	"context"
+
+	"sixnines/driver"
+)
+
+// Entry describes the driver for a driver.Set.
+func Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       "nats",
+		Summary:    "core NATS: publish and subscribe, queue groups, request and reply",
+		DefaultURL: "nats://127.0.0.1:4222",
+		Capabilities: driver.Capabilities{
+			Ack:          driver.AckKindNone,
+			RequestReply: true,
+			Groups:       true,
+			FanOut:       true,
+			Reconnects:   true,
+			Ordered:      true,
+			TLS:          true,
+		},
+		Options: &options,
+		Driver:  Driver{},
+	}
+}
+
+// Driver opens sessions with NATS servers. The zero value is ready to use.
+type Driver struct{}
+
+// Open implements driver.Driver. It keeps one connection of its own, beside
+// those of producers and consumers, to read the server's settings from.
+func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	s, err := newSession(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if s.control, err = s.acquire(ctx, linkKey{role: roleControl}); err != nil {
+		s.cancel()
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,90 @@
+package nats
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go"
+
+	"sixnines/driver"
+)
+
+// producer implements driver.Producer and driver.Syncer. The client copies
+// what it is given, so Done comes inside Send.
+type producer struct {
+	session *session
+	link    *link
+	nc      *nats.Conn
+	subject string
+	reply   string // where answers go, empty for a plain producer
+	acks    driver.Acks
+	closed  atomic.Bool
+}
+
+// Producer implements driver.Session.
+func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	return s.producer(ctx, spec, acks)
+}
+
+func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (*producer, error) {
+	subject, err := s.subject(spec.Topic)
+	if err != nil {
+		return nil, err
+	}
+	key := linkKey{roleProducer, spec.Conn}
+	l, err := s.acquire(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if limit := l.nc.MaxPayload(); int64(spec.Size) > limit {
+		s.release(ctx, key)
+		return nil, fmt.Errorf("nats: payloads of %d bytes: %w: the server's max_payload is %d", spec.Size, driver.ErrTooLarge, limit)
+	}
+	return &producer{session: s, link: l, nc: l.nc, subject: subject, acks: acks}, nil
+}
+
+// Send implements driver.Producer.
+func (p *producer) Send(token uint64, payload []byte) error {
+	if p.closed.Load() {
+		return p.sendError(driver.ErrClosed)
+	}
+	var err error
+	if p.reply == "" {
+		err = p.nc.Publish(p.subject, payload)
+	} else {
+		err = p.nc.PublishRequest(p.subject, p.reply, payload)
+	}
+	if err != nil {
+		return p.sendError(err)
+	}
+	p.acks.Done(token, nil)
+	return nil
+}
+
+func (p *producer) sendError(err error) error {
+	if p.link.closing.Load() || p.closed.Load() {
+		err = driver.ErrClosed // whatever the dying connection said
+	}
+	return wrap(err, "send to %q", p.subject)
+}
+
+// Sync implements driver.Syncer.
+func (p *producer) Sync(ctx context.Context) error {
+	if p.closed.Load() {
+		return p.sendError(driver.ErrClosed)
+	}
+	if err := p.link.flush(ctx); err != nil {
+		return wrap(err, "wait for the server to have read what was sent to %q", p.subject)
+	}
+	return nil
+}
+
+// Close implements driver.Producer. The connection ends with its last
+// producer.
+func (p *producer) Close(ctx context.Context) error {
+	if p.closed.CompareAndSwap(false, true) {
+		p.session.release(ctx, p.link.key)
+	}
+	return nil
+}
