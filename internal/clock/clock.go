@@ -1,0 +1,74 @@
+// Package clock reads and waits on one absolute monotonic clock.
+//
+// Every instant in Sixnines is a count of nanoseconds on CLOCK_MONOTONIC, so
+// that the instants of two processes of one machine can be subtracted from
+// each other (if their [Domain] is the same). Go hides that clock's origin: a
+// time.Time holds its monotonic reading relative to the start of the process.
+// The mapping between the two is measured once, at start, by bracketing a
+// clock_gettime between two of Go's own readings; since both read the same
+// clock it never changes afterwards, and [Now] is time.Since plus a constant.
+//
+// Why not the obvious alternatives: clock_gettime through golang.org/x/sys is a
+// real system call and costs several times as much; time.Now reads the wall
+// clock too and costs about twice as much; runtime.nanotime is no faster than
+// time.Since and needs a linkname.
+//
+// Outside Linux the origin of [Now] is arbitrary for each process, [Domain]
+// never equals another process's, and the sleeps are time.Sleep.
+//
+// Inside a testing/synctest bubble Now follows the bubble's fake clock with
+// another origin; the sleeps of this package always wait in real time.
+package clock
+
+import "time"
+
+// mapping relates Go's monotonic readings to the absolute clock. It is never
+// written after its measurement.
+type mapping struct {
+	base   time.Time     // an instant with a monotonic reading
+	offset int64         // the absolute clock at base, in ns
+	width  time.Duration // how long the bracket was from which offset comes
+}
+
+// origin is measured while the package is initialised, before any load exists
+// that could widen the bracket.
+var origin = bracketBest(absolute, 100)
+
+// bracketBest reads the absolute clock between two of Go's readings, n times,
+// and keeps the narrowest bracket: whatever interrupted the others is not in
+// it. The absolute reading is taken to be from the bracket's middle, so it is
+// off by at most half of the bracket's width.
+func bracketBest(read func() int64, n int) mapping {
+	base := time.Now()
+	best := mapping{base: base, width: -1}
+	for range n {
+		before := time.Since(base)
+		abs := read()
+		after := time.Since(base)
+		if width := after - before; best.width < 0 || width < best.width {
+			best.width = width
+			best.offset = abs - int64(before+width/2)
+		}
+	}
+	return best
+}
+
+// Now returns the nanoseconds on CLOCK_MONOTONIC; outside Linux those since an
+// arbitrary instant before the start of the process. It never goes backwards
+// as seen by one goroutine, costs some 25 to 50 ns and does not allocate. It
+// differs from what clock_gettime says by a constant of at most half of
+// [Bracket]. Safe for concurrent use.
+func Now() int64 {
+	return int64(time.Since(origin.base)) + origin.offset
+}
+
+// Bracket returns the width of the bracket from which the mapping between Go's
+// clock and CLOCK_MONOTONIC was taken. Instants of two processes of one domain
+// are comparable to within the mean of their two brackets. Zero where there is
+// nothing to map.
+func Bracket() time.Duration { return origin.width }
+
+// Wall returns the time of day without a monotonic reading: for dates and
+// labels. Differences of two Wall times follow every correction of the wall
+// clock and must not be used as durations.
+func Wall() time.Time { return time.Now().Round(0) }

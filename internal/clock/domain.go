@@ -1,0 +1,26 @@
+package clock
+
+import (
+	"crypto/rand"
+	"sync"
+)
+
+// domain is found out once: neither the boot nor the time namespace of a
+// running process changes.
+var domain = sync.OnceValue(func() string {
+	if d, ok := sharedDomain(); ok {
+		return d
+	}
+	// Unknown must not look equal to another unknown.
+	return "process:" + rand.Text()
+})
+
+// Domain names the clock that [Now] reads: two processes with equal Domain
+// share it, so that an instant of one can be subtracted from an instant of the
+// other. On Linux it consists of the boot id and the time namespace; elsewhere,
+// or where the boot id cannot be read, it differs for each process.
+//
+// Machines resumed from one snapshot of a virtual machine have the same boot
+// id and yet different clocks: whoever compares domains across hosts must see
+// to it that they are one host.
+func Domain() string { return domain() }

@@ -1,0 +1,120 @@
+package clock
+
+import (
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// SleepUntil sleeps until the absolute instant t (as [Now] counts) without
+// telling Go's scheduler: the thread keeps its processor (P) while it sleeps,
+// so it runs on the moment the kernel wakes it. It returns at once if t has
+// passed. Lock the goroutine to its thread and set [SetTimerSlack] to 1 first,
+// or the kernel adds up to 50 µs.
+//
+// Use it for the last stretch before an instant that matters. The price: for
+// as long as it sleeps no other goroutine runs on that processor, and whatever
+// needs all processors to stop (the collector's phases, a stack dump) waits
+// until the runtime's preemption signal interrupts the sleep, or until its end
+// where signals are off (GODEBUG=asyncpreemptoff=1). So keep it short, at most
+// 500 µs, or give the thread a processor of its own by raising GOMAXPROCS by
+// one. For longer waits use [SleepUntilBlocking].
+func SleepUntil(t int64) {
+	ts := unix.NsecToTimespec(t)
+	for {
+		_, _, errno := syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
+			uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+		if errno != unix.EINTR {
+			return // slept, or t is not a time (negative), which has passed
+		}
+		// Most likely the runtime asks this goroutine to stop. RawSyscall6
+		// has no stack check that would see it, hence:
+		safepoint(0)
+	}
+}
+
+// safepoint is a call with a stack check, where the runtime can take over if
+// it has asked to, and nothing more. A frame is needed to have the check.
+//
+//go:noinline
+func safepoint(i int) byte {
+	var frame [256]byte
+	return frame[i&255]
+}
+
+// SleepUntilBlocking sleeps until the absolute instant t (as [Now] counts) and
+// gives the thread's processor (P) up meanwhile, as any blocking system call
+// does. It returns at once if t has passed.
+//
+// Use it for every wait that is not the last stretch. The price: after the
+// kernel has woken the thread it must get a processor back; with all of them
+// busy it queues, and while the world is stopped it waits for that to end.
+func SleepUntilBlocking(t int64) {
+	ts := unix.NsecToTimespec(t)
+	for {
+		_, _, errno := syscall.Syscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
+			uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+		if errno != unix.EINTR {
+			return
+		}
+	}
+}
+
+// SleepUntilStamped is [SleepUntilBlocking] that also returns when the kernel
+// let the thread go on: a clock reading taken before the thread asks Go's
+// scheduler for a processor. woke − t is what the operating system added;
+// Now() − woke afterwards is what the runtime added. It tells the two apart
+// where reading the clock after the call cannot.
+func SleepUntilStamped(t int64) (woke int64) {
+	until := unix.NsecToTimespec(t)
+	var now unix.Timespec
+	for {
+		if errno := sleepStamped(&until, &now); errno != unix.EINTR {
+			return now.Nano()
+		}
+	}
+}
+
+// sleepStamped sleeps and reads the clock as one system call in the eyes of
+// the scheduler. It must stay straight: between the two scheduler calls there
+// is no processor, so nothing there may grow the stack, allocate, branch (a
+// branch gets a coverage counter) or be watched by the race detector.
+// RawSyscall6 rather than RawSyscall, because it is assembly underneath; the
+// syscall package explains the same in Syscall.
+//
+//go:nosplit
+//go:norace
+func sleepStamped(until, now *unix.Timespec) syscall.Errno {
+	entersyscall()
+	_, _, errno := syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
+		uintptr(unsafe.Pointer(until)), 0, 0, 0)
+	syscall.RawSyscall6(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(now)), 0, 0, 0, 0)
+	exitsyscall()
+	return errno
+}
+
+// The runtime exports these two for the syscall package and x/sys, and
+// promises not to change them (runtime/proc.go, go.dev/issue/67401).
+
+//go:linkname entersyscall runtime.entersyscall
+func entersyscall()
+
+//go:linkname exitsyscall runtime.exitsyscall
+func exitsyscall()
+
+// SetTimerSlack sets how late, in nanoseconds, the kernel may wake the calling
+// thread in order to save wake-ups: 1 is the least, 0 restores the default
+// (usually 50 µs). It acts on one thread: lock the goroutine to it first. The
+// slack stays with the thread after it is unlocked. Threads of a real-time
+// class have none whatever is set.
+func SetTimerSlack(ns int) error {
+	if ns < 0 {
+		return fmt.Errorf("clock: timer slack of %d ns: must not be negative", ns)
+	}
+	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(ns), 0, 0, 0); err != nil {
+		return fmt.Errorf("clock: set timer slack to %d ns: %w", ns, err)
+	}
+	return nil
+}

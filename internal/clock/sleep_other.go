@@ -1,0 +1,28 @@
+//go:build !linux
+
+package clock
+
+import (
+	"errors"
+	"time"
+)
+
+// SleepUntil sleeps until the instant t (as [Now] counts). Here it is
+// time.Sleep, with the precision of Go's timers.
+func SleepUntil(t int64) { time.Sleep(time.Duration(t - Now())) }
+
+// SleepUntilBlocking is [SleepUntil] here.
+func SleepUntilBlocking(t int64) { SleepUntil(t) }
+
+// SleepUntilStamped is [SleepUntil] here, and returns the time after it: the
+// operating system's and the runtime's share of the delay cannot be told apart.
+func SleepUntilStamped(t int64) (woke int64) {
+	SleepUntil(t)
+	return Now()
+}
+
+// SetTimerSlack is not available here and returns an error that wraps
+// errors.ErrUnsupported.
+func SetTimerSlack(int) error {
+	return errors.Join(errors.New("clock: timer slack: not available here"), errors.ErrUnsupported)
+}
