@@ -1,0 +1,250 @@
+// Package recorder keeps the complete distribution of every metric while a run
+// goes on, and hands it over interval by interval.
+//
+// Counts are cumulative and only ever added to, by atomic adds into shards; the
+// collector reads them and takes the difference to what it read before. Nothing
+// is swapped, so a writer never waits and needs no critical section, an idle
+// or stalled one loses nothing, and the sum of all intervals is the run to the
+// last count. (The usual double buffer behind a writer–reader phaser was the
+// plan: it costs two more atomic operations a message and twice the memory, and
+// buys only that the metrics of one message fall into the same interval.)
+package recorder
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"sixnines/result"
+)
+
+// Slot is the length of a slot of intended time, the grid on which episodes
+// are counted.
+const Slot = 100 * time.Millisecond
+
+// Config says what to record.
+type Config struct {
+	Metrics []ID
+	Shards  int
+	Digits  int           // significant decimal digits, 2 or 3
+	Highest time.Duration // the largest value to tell apart from larger ones
+	Window  time.Duration // the longest measured window
+}
+
+// Recorder holds the shards and what was collected of them. Shards are written
+// to concurrently; the Recorder's own methods belong to one goroutine.
+type Recorder struct {
+	geo    geometry
+	ids    []ID
+	shards []*Shard
+	slots  [ids][]atomic.Int64
+
+	seen     [ids]*collected
+	enc      encoder
+	negative int64
+	outRange int64
+}
+
+// collected is what the collector has already taken of a metric.
+type collected struct {
+	counts   []int64 // cumulative
+	delta    []int64 // since the collection before
+	total    int64   // of delta
+	min, max int64   // of delta
+	own      []int64
+	majority []int64
+	ownDelta []int64
+	majDelta []int64
+	slots    []int64
+	censored []int64
+}
+
+// New returns a recorder. It fails if the configuration is impossible.
+func New(c Config) (*Recorder, error) {
+	if c.Digits != 2 && c.Digits != 3 {
+		return nil, fmt.Errorf("recorder: %d significant digits; 2 or 3 are possible", c.Digits)
+	}
+	if c.Shards < 1 || c.Highest <= 0 || c.Window < 0 || len(c.Metrics) == 0 {
+		return nil, fmt.Errorf("recorder: impossible configuration %+v", c)
+	}
+	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics}
+	for _, id := range r.ids {
+		k := &collected{counts: make([]int64, r.geo.length), delta: make([]int64, r.geo.length)}
+		if id.Metric().IsResponse() {
+			n := int(c.Window/Slot) + 1
+			r.slots[id] = make([]atomic.Int64, n)
+			k.slots = make([]int64, n)
+			k.own, k.majority = make([]int64, result.Bands), make([]int64, result.Bands)
+			k.ownDelta, k.majDelta = make([]int64, result.Bands), make([]int64, result.Bands)
+		}
+		r.seen[id] = k
+	}
+	for range c.Shards {
+		s := &Shard{r: r}
+		for _, id := range r.ids {
+			h := &histogram{counts: make([]int64, r.geo.length)}
+			h.min.Store(noMin)
+			h.max.Store(noMax)
+			if id.Metric().IsResponse() {
+				h.own, h.majority = make([]int64, result.Bands), make([]int64, result.Bands)
+			}
+			s.hists[id] = h
+		}
+		r.shards = append(r.shards, s)
+	}
+	return r, nil
+}
+
+// Shard returns shard i modulo the number of shards.
+func (r *Recorder) Shard(i int) *Shard { return r.shards[i%len(r.shards)] }
+
+// Enabled reports whether id is recorded.
+func (r *Recorder) Enabled(id ID) bool { return r.seen[id] != nil }
+
+// Snapshot reads all shards; Encode then tells what came since the Snapshot
+// before. It only loads and adds: a millisecond for a dozen shards.
+func (r *Recorder) Snapshot() {
+	for _, id := range r.ids {
+		k := r.seen[id]
+		copy(k.delta, k.counts) // the old cumulative counts, for a moment
+		clear(k.counts)
+		copy(k.ownDelta, k.own)
+		copy(k.majDelta, k.majority)
+		clear(k.own)
+		clear(k.majority)
+		k.min, k.max = noMin, noMax
+		for _, s := range r.shards {
+			h := s.hists[id]
+			for i := range h.counts {
+				if c := atomic.LoadInt64(&h.counts[i]); c != 0 {
+					k.counts[i] += c
+				}
+			}
+			k.min = min(k.min, h.min.Swap(noMin))
+			k.max = max(k.max, h.max.Swap(noMax))
+			for b := range h.own {
+				k.own[b] += atomic.LoadInt64(&h.own[b])
+				k.majority[b] += atomic.LoadInt64(&h.majority[b])
+			}
+		}
+		k.total = 0
+		for i := range k.delta {
+			k.delta[i] = k.counts[i] - k.delta[i]
+			k.total += k.delta[i]
+		}
+		for b := range k.own {
+			k.ownDelta[b] = k.own[b] - k.ownDelta[b]
+			k.majDelta[b] = k.majority[b] - k.majDelta[b]
+		}
+	}
+}
+
+// Encode returns what the last Snapshot added, by metric; metrics without any
+// are left out. It also takes the clamps counted meanwhile.
+func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Counters, error) {
+	out := map[result.Metric]*result.MetricInterval{}
+	for _, id := range r.ids {
+		k := r.seen[id]
+		if k.total == 0 {
+			continue
+		}
+		m := &result.MetricInterval{Min: k.min, Max: k.max}
+		var band result.OwnBand
+		first, last := -1, 0
+		for i, n := range k.delta {
+			if n == 0 {
+				continue
+			}
+			if first < 0 {
+				first = i
+			}
+			last = i
+			if k.own == nil {
+				continue
+			}
+			if b := result.BandOf(r.geo.floor(i)); b != band.Band || band.Count == 0 {
+				k.endBand(m, band)
+				band = result.OwnBand{Band: b}
+			}
+			band.Count += n
+			band.Total += n * r.geo.middle(i)
+		}
+		k.endBand(m, band)
+		// A count is added before its extreme: between the two a snapshot sees
+		// a bucket without its extreme. The bucket's edges then stand in.
+		m.Min = min(m.Min, r.geo.ceiling(first))
+		m.Max = max(m.Max, r.geo.floor(last))
+		var err error
+		if m.Hist, err = r.enc.encode(&r.geo, k.delta); err != nil {
+			return nil, result.Counters{}, fmt.Errorf("recorder: %s: %w", id.Metric(), err)
+		}
+		for i := range r.slots[id] {
+			if v := r.slots[id][i].Load(); v != k.slots[i] {
+				k.slots[i] = v
+				m.Slots = append(m.Slots, [2]int64{int64(i), v})
+			}
+		}
+		out[id.Metric()] = m
+	}
+	var c result.Counters
+	for _, s := range r.shards {
+		c.Negative += s.negative.Load()
+		c.OutOfRange += s.outOfRange.Load()
+	}
+	c.Negative, r.negative = c.Negative-r.negative, c.Negative
+	c.OutOfRange, r.outRange = c.OutOfRange-r.outRange, c.OutOfRange
+	return out, c, nil
+}
+
+func (k *collected) endBand(m *result.MetricInterval, b result.OwnBand) {
+	if b.Count == 0 {
+		return
+	}
+	b.Own, b.Majority = k.ownDelta[b.Band], k.majDelta[b.Band]
+	m.Own = append(m.Own, b)
+}
+
+// Total returns how many values of id were in the last Snapshot, from the
+// start of the run.
+func (r *Recorder) Total(id ID) int64 {
+	var n int64
+	for _, c := range r.seen[id].counts {
+		n += c
+	}
+	return n
+}
+
+// Censor records that a message of metric id was never resolved, at least ns
+// after it was due. Only after the run.
+func (r *Recorder) Censor(id ID, atLeast int64) {
+	k := r.seen[id]
+	if k.censored == nil {
+		k.censored = make([]int64, r.geo.length)
+	}
+	k.censored[r.geo.index(min(max(atLeast, 0), r.geo.highest))]++
+}
+
+// Censored adds the censored distributions to the closing interval's metrics.
+func (r *Recorder) Censored(to map[result.Metric]*result.MetricInterval) error {
+	for _, id := range r.ids {
+		k := r.seen[id]
+		if k.censored == nil {
+			continue
+		}
+		s, err := r.enc.encode(&r.geo, k.censored)
+		if err != nil {
+			return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
+		}
+		m := to[id.Metric()]
+		if m == nil {
+			empty, err := r.enc.encode(&r.geo, nil)
+			if err != nil {
+				return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
+			}
+			m = &result.MetricInterval{Hist: empty}
+			to[id.Metric()] = m
+		}
+		m.Censored = s
+	}
+	return nil
+}

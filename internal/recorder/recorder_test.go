@@ -1,0 +1,227 @@
+package recorder
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"io"
+	"math"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"sixnines/result"
+)
+
+func TestGeometryIsHdrHistograms(t *testing.T) {
+	for _, digits := range []int{2, 3} {
+		g := newGeometry(int64(100*time.Second), digits)
+		h := hdr.New(1, int64(100*time.Second), digits)
+		rng := rand.New(rand.NewPCG(1, 1))
+		for range 20_000 {
+			v := int64(math.Exp(rng.Float64() * math.Log(float64(g.highest))))
+			i := g.index(v)
+			if v < g.floor(i) || v > g.ceiling(i) {
+				t.Fatalf("digits %d: value %d in bucket %d = [%d, %d]", digits, v, i, g.floor(i), g.ceiling(i))
+			}
+			h.Reset()
+			if err := h.RecordValue(v); err != nil {
+				t.Fatal(err)
+			}
+			if h.Export().Counts[i] != 1 {
+				t.Fatalf("digits %d: HdrHistogram puts %d elsewhere than bucket %d", digits, v, i)
+			}
+		}
+		for i := 1; i < g.length; i++ {
+			if g.floor(i) != g.ceiling(i-1)+1 {
+				t.Fatalf("digits %d: buckets %d and %d do not meet", digits, i-1, i)
+			}
+		}
+	}
+}
+
+// Many writers, a collector in between: the intervals sum to one recorder that
+// saw everything, bit for bit.
+func TestIntervalsSumToTheRun(t *testing.T) {
+	r, err := New(Config{Metrics: []ID{DeliveryResponse, DeliveryService, LagOwn}, Shards: 3, Digits: 2,
+		Highest: 10 * time.Second, Window: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const workers, n = 4, 20_000
+	whole := hdr.New(1, r.geo.highest, 2)
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	var exactMax, exactMin int64 = 0, math.MaxInt64
+	var ownSum int64
+	for w := range workers {
+		wg.Go(func() {
+			rng := rand.New(rand.NewPCG(9, uint64(w)))
+			s := r.Shard(w)
+			for range n {
+				v := int64(math.Exp(rng.NormFloat64() + 11))
+				s.Response(DeliveryResponse, v, v/4, rng.Int64N(int64(time.Minute)))
+				s.Value(DeliveryService, v/2)
+				mu.Lock()
+				_ = whole.RecordValue(v)
+				exactMax, exactMin = max(exactMax, v), min(exactMin, v)
+				ownSum += v / 4
+				mu.Unlock()
+			}
+		})
+	}
+	sum := hdr.New(1, r.geo.highest, 2)
+	var gotMin, gotMax int64 = math.MaxInt64, 0
+	var bands, own, counted int64
+	collect := func() {
+		r.Snapshot()
+		m, _, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := m[result.DeliveryResponse]
+		if d == nil {
+			return
+		}
+		h, err := result.DecodeHistogram(d.Hist)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum.Merge(h)
+		gotMin, gotMax = min(gotMin, d.Min), max(gotMax, d.Max)
+		for _, b := range d.Own {
+			bands += b.Count
+			own += b.Own
+		}
+		counted += h.TotalCount()
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	for running := true; running; {
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+		collect()
+	}
+	collect()
+	theirs, err := result.EncodeHistogram(sum)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, err := new(encoder).encode(&r.geo, sum.Export().Counts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, b := inflate(t, ours), inflate(t, theirs); !bytes.Equal(a, b) {
+		t.Errorf("our payload of %d bytes differs from the library's of %d: %x… and %x…", len(a), len(b), a[:min(60, len(a))], b[:min(60, len(b))])
+	}
+	if !sum.Equals(whole) || counted != workers*n {
+		t.Fatalf("the intervals hold %d values, the run %d", counted, workers*n)
+	}
+	if gotMin != exactMin || gotMax != exactMax {
+		t.Fatalf("extremes [%d, %d], want [%d, %d]", gotMin, gotMax, exactMin, exactMax)
+	}
+	if bands != counted || own > ownSum {
+		t.Fatalf("bands hold %d of %d values, own lag %d of %d", bands, counted, own, ownSum)
+	}
+}
+
+func TestClampsAreCounted(t *testing.T) {
+	r, err := New(Config{Metrics: []ID{LagOwn}, Shards: 1, Digits: 3, Highest: time.Second, Window: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Shard(0)
+	s.Value(LagOwn, -5)
+	s.Value(LagOwn, math.MaxInt64)
+	s.Value(LagOwn, 7)
+	r.Snapshot()
+	m, c, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Negative != 1 || c.OutOfRange != 1 {
+		t.Fatalf("clamps: %+v", c)
+	}
+	if got := m[result.LagOwn]; got.Min != 0 || got.Max != r.geo.highest {
+		t.Fatalf("extremes %d, %d", got.Min, got.Max)
+	}
+	r.Snapshot()
+	if m, c, _ = r.Encode(); len(m) != 0 || c.Negative != 0 {
+		t.Fatal("an interval without values is not empty")
+	}
+}
+
+func TestRecordingDoesNotAllocate(t *testing.T) {
+	r, err := New(Config{Metrics: []ID{DeliveryResponse, LagOwn}, Shards: 1, Digits: 3, Highest: time.Minute, Window: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Shard(0)
+	v := int64(1)
+	if a := testing.AllocsPerRun(1000, func() {
+		s.Response(DeliveryResponse, v, v/2, v)
+		s.Value(LagOwn, v)
+		v += 977
+	}); a != 0 {
+		t.Fatalf("%v allocations a message", a)
+	}
+}
+
+func BenchmarkResponse(b *testing.B) {
+	r, _ := New(Config{Metrics: []ID{DeliveryResponse}, Shards: 1, Digits: 3, Highest: time.Minute, Window: time.Minute})
+	s := r.Shard(0)
+	v := int64(50_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Response(DeliveryResponse, v, v/4, v)
+		v = 50_000 + (v+977)&0xffff
+	}
+}
+
+func BenchmarkValue(b *testing.B) {
+	r, _ := New(Config{Metrics: []ID{LagOwn}, Shards: 1, Digits: 3, Highest: time.Minute, Window: time.Minute})
+	s := r.Shard(0)
+	v := int64(50_000)
+	b.ReportAllocs()
+	for b.Loop() {
+		s.Value(LagOwn, v)
+		v = 50_000 + (v+977)&0xffff
+	}
+}
+
+func BenchmarkSnapshotAndEncode(b *testing.B) {
+	r, _ := New(Config{Metrics: []ID{DeliveryResponse}, Shards: 4, Digits: 3, Highest: time.Minute, Window: time.Minute})
+	rng := rand.New(rand.NewPCG(1, 1))
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range 1000 {
+			r.Shard(i).Response(DeliveryResponse, int64(math.Exp(rng.NormFloat64()+11)), 0, 0)
+		}
+		r.Snapshot()
+		if _, _, err := r.Encode(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func inflate(t *testing.T, s string) []byte {
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	z, err := zlib.NewReader(bytes.NewReader(b[8:]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err = io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,118 @@
+package recorder
+
+import (
+	"math"
+	"sync/atomic"
+
+	"sixnines/result"
+)
+
+// ID numbers a metric on the hot path.
+type ID uint8
+
+// The metrics, in the order of names.
+const (
+	LagOwn ID = iota
+	LagBlocked
+	PublishResponse
+	PublishService
+	DeliveryResponse
+	DeliveryService
+	DeliveryLast
+	RoundTripResponse
+	RoundTripService
+	ids
+)
+
+// Metric returns the name of an ID.
+func (id ID) Metric() result.Metric {
+	return [ids]result.Metric{result.LagOwn, result.LagBlocked, result.PublishResponse, result.PublishService,
+		result.DeliveryResponse, result.DeliveryService, result.DeliveryLast, result.RoundTripResponse,
+		result.RoundTripService}[id]
+}
+
+// histogram is one metric's buckets in one shard. Counts only grow; the
+// collector takes differences. Every field may be added to by any goroutine.
+type histogram struct {
+	counts []int64 // atomic
+	// extremes since the last collection
+	min, max atomic.Int64
+	own      []int64 // atomic; Σ own lag by band, response metrics only
+	majority []int64 // atomic; messages whose own lag is the larger part, by band
+}
+
+// Shard is a part of the recorder that one or a few goroutines write to, so
+// that processors do not fight over cache lines. Its methods are safe for
+// concurrent use, do not block and do not allocate.
+type Shard struct {
+	r     *Recorder
+	hists [ids]*histogram
+
+	negative   atomic.Int64
+	outOfRange atomic.Int64
+	_          [64]byte
+}
+
+// Value records v ns under id, which must have been enabled. A negative value
+// is counted and recorded as 0, one beyond the range counted and recorded as
+// the largest.
+func (s *Shard) Value(id ID, v int64) {
+	v = s.clamp(v)
+	s.hists[id].add(&s.r.geo, v)
+}
+
+// Response records v under the response metric id, of which own ns were the
+// generator's own lag, for a message due at due ns after the window's start.
+func (s *Shard) Response(id ID, v, own, due int64) {
+	v = s.clamp(v)
+	h := s.hists[id]
+	h.add(&s.r.geo, v)
+	if own > 0 {
+		b := result.BandOf(v)
+		atomic.AddInt64(&h.own[b], own)
+		if own*2 > v {
+			atomic.AddInt64(&h.majority[b], 1)
+		}
+	}
+	slots := s.r.slots[id]
+	if i := due / int64(Slot); uint64(i) < uint64(len(slots)) && v > slots[i].Load() {
+		raise(&slots[i], v)
+	}
+}
+
+func (s *Shard) clamp(v int64) int64 {
+	if uint64(v) <= uint64(s.r.geo.highest) {
+		return v
+	}
+	if v < 0 {
+		s.negative.Add(1)
+		return 0
+	}
+	s.outOfRange.Add(1)
+	return s.r.geo.highest
+}
+
+func (h *histogram) add(g *geometry, v int64) {
+	atomic.AddInt64(&h.counts[g.index(v)], 1)
+	if v > h.max.Load() {
+		raise(&h.max, v)
+	}
+	if v < h.min.Load() {
+		lower(&h.min, v)
+	}
+}
+
+func raise(a *atomic.Int64, v int64) {
+	for old := a.Load(); v > old && !a.CompareAndSwap(old, v); old = a.Load() {
+	}
+}
+
+func lower(a *atomic.Int64, v int64) {
+	for old := a.Load(); v < old && !a.CompareAndSwap(old, v); old = a.Load() {
+	}
+}
+
+const (
+	noMin = math.MaxInt64
+	noMax = -1
+)
