@@ -53,6 +53,7 @@ func TestIntervalsSumToTheRun(t *testing.T) {
 	}
 	const workers, n = 4, 20_000
 	whole := hdr.New(1, r.geo.highest, 2)
+	tick := make(chan struct{})
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	var exactMax, exactMin int64 = 0, math.MaxInt64
@@ -61,7 +62,10 @@ func TestIntervalsSumToTheRun(t *testing.T) {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(9, uint64(w)))
 			s := r.Shard(w)
-			for range n {
+			for i := range n {
+				if w == 0 && i%1000 == 0 {
+					tick <- struct{}{}
+				}
 				v := int64(math.Exp(rng.NormFloat64() + 11))
 				s.Response(DeliveryResponse, v, v/4, rng.Int64N(int64(time.Minute)))
 				s.Value(DeliveryService, v/2)
@@ -98,14 +102,8 @@ func TestIntervalsSumToTheRun(t *testing.T) {
 		}
 		counted += h.TotalCount()
 	}
-	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
-	for running := true; running; {
-		select {
-		case <-done:
-			running = false
-		default:
-		}
+	go func() { wg.Wait(); close(tick) }()
+	for range tick {
 		collect()
 	}
 	collect()
