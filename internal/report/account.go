@@ -1,0 +1,148 @@
+package report
+
+import (
+	"math"
+
+	"sixnines/result"
+)
+
+// entry is one counter, with what it means.
+type entry struct {
+	Name  string
+	Value int64
+	Means string
+	Bad   bool // worth a reader's alarm unless zero
+}
+
+// publishSide lists the publish account: the first is the sum of the others.
+func publishSide(c *result.Counters) []entry {
+	return []entry{
+		{"scheduled", c.Scheduled, "messages due in the measured window", false},
+		{"not sent", c.NotSent, "due, but the run ended before they could be sent; in the distribution as lower bounds", true},
+		{"rejected", c.Rejected, "refused by the client at once", true},
+		{"acked", c.Acked, "acknowledged by the broker", false},
+		{"nacked", c.Nacked, "refused by the broker", true},
+		{"unknown", c.Unknown, "handed to the client, and the broker said nothing of their fate; all of them where there are no acknowledgements", false},
+	}
+}
+
+// deliverySide lists the delivery account: the first is the sum of the others.
+func deliverySide(c *result.Counters) []entry {
+	return []entry{
+		{"expected", c.Expected, "messages handed to the client, times the delivery groups bound to their topics", false},
+		{"received", c.Received, "arrived intact, counted once", false},
+		{"corrupted", c.Corrupted, "arrived with a wrong checksum", true},
+		{"missing", c.Missing, "never arrived within the drain limit; in the distribution as lower bounds", true},
+	}
+}
+
+// otherCounters lists what stands beside the two accounts.
+func otherCounters(c *result.Counters) []entry {
+	return []entry{
+		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them: its broken promise", true},
+		{"duplicated", c.Duplicated, "arrived more than once", true},
+		{"redelivered", c.Redelivered, "marked by the broker as delivered before", false},
+		{"reordered", c.Reordered, "first copies that came after a later message of the same producer in the same ordered stream (RFC 4737)", true},
+		{"late", c.Late, "beyond the window of memory: new or duplicate is not known", true},
+		{"foreign", c.Foreign, "messages of another run, or not of this tool", true},
+		{"late replies", c.LateReplies, "replies that came after their request had been given up", true},
+		{"censored", c.Censored, "unresolved messages, in the distributions as lower bounds", true},
+		{"timed out", c.TimedOut, "gave up their place in flight; may have been resolved later", true},
+		{"negative", c.Negative, "differences below zero, recorded as 0", true},
+		{"out of range", c.OutOfRange, "values beyond the histograms, recorded at their end", true},
+		{"violations", c.Violations, "times the driver broke its contract", true},
+		{"hand-overs", c.Handovers, "blocked sends whose pacer's other producers were taken over by a spare pacer", false},
+		{"dropped", c.Dropped, "thrown away by the client library, as it says itself", true},
+	}
+}
+
+// fate is one row of the matrix of publish fate against delivery.
+type fate struct {
+	Name    string
+	Arrived int64 // received or corrupted; -1: cannot be told
+	Missing int64
+	Means   string
+}
+
+// fates is the matrix acked/unacked × arrived/missing, nil where nothing was
+// to be delivered. The file counts the missing by fate; the arrived follow
+// where every message had the same number of delivery groups, which holds, as
+// consumers are spread evenly over topics, if that number comes out whole.
+func fates(c *result.Counters) []fate {
+	if c.Expected == 0 {
+		return nil
+	}
+	arrived := func(published, missing int64) int64 {
+		switch {
+		case published == c.Sent:
+			return c.Received + c.Corrupted
+		case published == 0:
+			return 0
+		case c.Sent > 0 && c.Expected%c.Sent == 0:
+			return published*(c.Expected/c.Sent) - missing
+		}
+		return -1
+	}
+	return []fate{
+		{"acked", arrived(c.Acked, c.LostAcked), c.LostAcked, "missing here: lost acked, the broker's broken promise"},
+		{"nacked", arrived(c.Nacked, c.MissingNacked), c.MissingNacked, "the broker had refused these: none should arrive"},
+		{"unknown", arrived(c.Unknown, c.MissingUnknown), c.MissingUnknown, "nothing was promised for these"},
+	}
+}
+
+// rateLine says what was asked, what was sent, and the worst second.
+func rateLine(r result.Rate) []entryText {
+	var out []entryText
+	if r.Asked > 0 {
+		out = append(out, entryText{"asked", rate(r.Asked), "messages a second that the schedule had"})
+	}
+	sent := rate(r.Sent)
+	if r.Asked > 0 {
+		sent += " (" + exactShare(r.Sent/r.Asked) + ")"
+	}
+	out = append(out, entryText{"sent", sent, "over the measured window"})
+	if r.Asked > 0 && !math.IsNaN(r.WorstSecond) {
+		out = append(out, entryText{"worst second", exactShare(r.WorstSecond) + " of due", "sent ÷ due in the worst whole second: a run that stalls and catches up is exact over all, not here"})
+	}
+	return out
+}
+
+// entryText is a figure that is not a counter.
+type entryText struct{ Name, Value, Means string }
+
+// throughputLines tells what flat out came to, nil where it was not asked.
+func throughputLines(t *result.Throughput) []entryText {
+	if t == nil {
+		return nil
+	}
+	out := []entryText{{"published", rate(t.PerSecond) + ", " + size(int64(float64(t.Bytes)/max(t.Elapsed.Seconds(), 1e-9))) + "/s",
+		count(t.Messages) + " messages in " + duration(int64(t.Elapsed))}}
+	if t.Received > 0 {
+		out = append(out, entryText{"received", rate(t.ReceivedPerSecond), count(t.Received) + " deliveries"})
+	}
+	if u := plain(t.Until); u != "" {
+		out = append(out, entryText{"clock stopped by", u, "what ended the measurement"})
+	}
+	return out
+}
+
+// semanticsLines lists what the numbers stand on; empty fields are left out.
+func semanticsLines(s *result.Semantics) []entryText {
+	all := []entryText{
+		{"durability", s.Durability, "where a message is when it counts as safe"},
+		{"replication", s.Replication, "how many copies, and how many are waited for"},
+		{"acknowledgement", s.Acknowledgment, "what the broker's answer to a publish says"},
+		{"ordering", s.Ordering, "what order is promised"},
+		{"delivery", s.Delivery, "how often a message may arrive"},
+		{"batching", s.Batching, "whether messages wait for others"},
+		{"consumption", s.Consumption, "push or pull, and how far ahead"},
+		{"transport", s.Transport, "how the bytes travel"},
+	}
+	var out []entryText
+	for _, e := range all {
+		if e.Value = plain(e.Value); e.Value != "" {
+			out = append(out, e)
+		}
+	}
+	return out
+}

@@ -1,0 +1,136 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"sixnines/result"
+)
+
+// banner is a warning that no reader of a result may miss.
+type banner struct {
+	Head string // in capitals
+	Text string
+}
+
+// bannersOf lists what has to be said of a run before its figures.
+func bannersOf(s *subject) []banner {
+	var out []banner
+	h := &s.run.Header
+	switch h.Mode {
+	case result.ModeClosed:
+		out = append(out, banner{"CLOSED LOOP – COORDINATED OMISSION",
+			"the next message waited for the last answer, so the broker slowed its own examination down: these figures leave out what users would have waited"})
+	case result.ModeFlatOut:
+		out = append(out, banner{"UNPACED",
+			"sent as fast as possible, without a schedule: there is no response time, and the service time is that of full buffers"})
+	}
+	if s.sum.Verdict.Status == result.Unstable {
+		out = append(out, banner{"OVERLOAD",
+			"the backlog grew and did not return: response percentiles would tell the length of the run, so they are withheld"})
+	}
+	if s.cut {
+		out = append(out, banner{"CUT SHORT",
+			"the file ends without a summary, so the run was killed: the figures cover what had been written"})
+	}
+	if d := plain(s.run.Damaged); d != "" {
+		out = append(out, banner{"DAMAGED FILE", d})
+	}
+	if s.sum.Interrupted {
+		out = append(out, banner{"INTERRUPTED", "the window was ended early; it is complete up to there"})
+	}
+	if h.SameHost {
+		out = append(out, banner{"BROKER ON THIS HOST", "the broker and the generator share this machine's processors"})
+	}
+	return out
+}
+
+// loud reports whether a banner changes what the figures mean, rather than
+// adding to it.
+func (b banner) loud() bool {
+	return b.Head != "BROKER ON THIS HOST" && b.Head != "INTERRUPTED"
+}
+
+// reasons returns the verdict's reasons, worst first, notes last.
+func reasons(v result.Verdict) []result.Reason {
+	rank := func(s result.Status) int {
+		return slices.Index([]result.Status{result.Invalid, result.Unstable, result.Suspect, result.Valid}, s)
+	}
+	out := slices.Clone(v.Reasons)
+	slices.SortStableFunc(out, func(a, b result.Reason) int { return rank(a.Status) - rank(b.Status) })
+	return out
+}
+
+// reasonText is a reason as one line, with what it applies to before it.
+func reasonText(r result.Reason) string {
+	text := plain(r.Text)
+	if r.Metric == "" {
+		return text
+	}
+	where := metricName(r.Metric)
+	if r.Percentile != "" {
+		where += " " + rowName(plain(r.Percentile))
+	}
+	if strings.Contains(text, where) {
+		return text
+	}
+	return where + ": " + text
+}
+
+// reasonWord is a reason's status as a word for people.
+func reasonWord(s result.Status) string {
+	if s == result.Valid {
+		return "note"
+	}
+	return strings.ToLower(plain(string(s)))
+}
+
+// headline says in one line what was run: driver, broker, pattern, rate, size,
+// mode and window.
+func headline(s *subject) []string {
+	h := &s.run.Header
+	out := []string{plain(h.Driver)}
+	if b := brokerLine(h); b != "" {
+		out = append(out, b)
+	}
+	out = append(out, plain(h.Pattern))
+	load := size(h.Size)
+	if h.Rate > 0 {
+		load = rate(h.Rate) + " × " + load
+	}
+	mode := plain(h.Mode)
+	if h.Mode == result.ModeFlatOut {
+		mode += " (unpaced)"
+	}
+	out = append(out, load, mode, duration(int64(window(s)))+" window")
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// window is the length of the measured window as it was, in ns.
+func window(s *subject) int64 {
+	if s.sum.End > 0 {
+		return s.sum.End
+	}
+	return int64(s.run.Header.Window)
+}
+
+// brokerLine names the server: name and version, and how it was started.
+func brokerLine(h *result.Header) string {
+	get := func(keys ...string) string {
+		for _, k := range keys {
+			if v := plain(h.Broker[k]); v != "" {
+				return v
+			}
+		}
+		return ""
+	}
+	name, version := get("product", "server", "name"), get("version", "server_version")
+	line := strings.TrimSpace(name + " " + version)
+	if name == "" && version != "" {
+		line = "broker " + version
+	}
+	if m := plain(h.Managed); m != "" {
+		line = strings.TrimSpace(line + " (" + m + ")")
+	}
+	return line
+}

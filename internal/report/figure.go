@@ -1,0 +1,245 @@
+package report
+
+import (
+	"math"
+
+	"sixnines/result"
+)
+
+// maximum is the row of the largest value, which every table of percentiles
+// ends with.
+const maximum = "max"
+
+// figure is one published percentile (or the maximum) of one metric, with
+// everything that qualifies it.
+type figure struct {
+	Percentile string // "99.9", or maximum
+	Value      int64  // ns
+	Lo, Hi     int64  // its 95 % interval, ns; both 0 if there is none
+	Absent     bool   // the metric has no messages
+	Needs      int64  // messages needed to support it; above 0: not a number
+	Unstable   bool   // withheld: a response percentile of an overloaded run
+	AtLeast    bool   // a lower bound
+	Few        bool   // rests on 4 to 99 exceedances
+	Episodes   int    // separate events behind it; -1: not counted
+	Own        float64
+	Doubts     []result.Reason // findings of the verdict about this figure alone
+}
+
+// fewEpisodes is the number of episodes below which a percentile describes the
+// run and not the system.
+const fewEpisodes = 4
+
+// ok reports whether the figure is a number.
+func (f figure) ok() bool { return !f.Absent && f.Needs == 0 && !f.Unstable }
+
+// text is the figure as a cell: "81.2 µs", "~ 1.21 s", "≥ 2.00 s",
+// "n/a (needs 368)".
+func (f figure) text() string {
+	switch {
+	case f.Absent:
+		return "–"
+	case f.Unstable:
+		return "n/a (unstable)"
+	case f.Needs > 0:
+		return "n/a (needs " + count(f.Needs) + ")"
+	}
+	return f.sign() + duration(f.Value)
+}
+
+// sign is what goes before the number.
+func (f figure) sign() string {
+	switch {
+	case f.AtLeast:
+		return "≥ "
+	case f.Few:
+		return "~ "
+	}
+	return ""
+}
+
+// interval is the 95 % interval as a cell, empty if there is none.
+func (f figure) interval() string {
+	if !f.ok() || f.Lo == 0 && f.Hi == 0 {
+		return ""
+	}
+	return duration(f.Lo) + " – " + duration(f.Hi)
+}
+
+// own is the own-lag share as a cell, empty where it is not known.
+func (f figure) own() string {
+	if !f.ok() || math.IsNaN(f.Own) {
+		return ""
+	}
+	return share(f.Own)
+}
+
+// notes are the remarks that stand beside the figure.
+func (f figure) notes() []string {
+	var out []string
+	if f.ok() && f.Episodes >= 0 && f.Episodes < fewEpisodes {
+		out = append(out, plural(int64(f.Episodes), "event")+": describes this run, not the system")
+	}
+	if f.ok() && f.AtLeast {
+		out = append(out, "lower bound: unresolved messages reach it")
+	}
+	for _, d := range f.Doubts {
+		out = append(out, plain(string(d.Status))+": "+plain(d.Code))
+	}
+	return out
+}
+
+// mark is the figure's qualification for programs: words of a closed list,
+// joined by "+"; empty for a figure without one.
+func (f figure) mark() string {
+	var out string
+	add := func(when bool, word string) {
+		switch {
+		case !when:
+		case out == "":
+			out = word
+		default:
+			out += "+" + word
+		}
+	}
+	add(f.Needs > 0, "unsupported")
+	add(f.Unstable, "unstable")
+	add(f.AtLeast, "at-least")
+	add(f.Few, "few")
+	add(f.Episodes >= 0 && f.Episodes < fewEpisodes, "few-events")
+	for _, d := range f.Doubts {
+		if d.Status != result.Valid {
+			add(true, "suspect")
+			break
+		}
+	}
+	return out
+}
+
+// column is one metric of a table.
+type column struct {
+	Metric  result.Metric
+	Head    string // "response"
+	Dist    *result.Distribution
+	Figures []figure // one for each of rows()
+}
+
+// hasOwn reports whether any figure's own share is known.
+func (c column) hasOwn() bool {
+	for _, f := range c.Figures {
+		if f.own() != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// family is the table of the metrics that belong together.
+type family struct {
+	Name    string // "Delivery latency"
+	Key     string // "delivery": for anchors
+	About   string // what its columns are, for people
+	Columns []column
+}
+
+// find returns the column of a metric, nil if the family lacks it.
+func (f *family) find(m result.Metric) *column {
+	for i := range f.Columns {
+		if f.Columns[i].Metric == m {
+			return &f.Columns[i]
+		}
+	}
+	return nil
+}
+
+// rows are the percentiles of a table, the maximum last.
+func rows() []string { return append(result.Percentiles(), maximum) }
+
+// rowName is "p99.9" or "max".
+func rowName(percentile string) string {
+	if percentile == maximum {
+		return maximum
+	}
+	return "p" + percentile
+}
+
+// kinds lists the families there can be, in the order of reports.
+func kinds() []family {
+	col := func(m result.Metric, head string) column { return column{Metric: m, Head: head} }
+	return []family{
+		{Name: "Delivery latency", Key: "delivery",
+			About: "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the consumer has it. Their difference is what a closed loop would have hidden.",
+			Columns: []column{col(result.DeliveryResponse, "response"), col(result.DeliveryService, "service"),
+				col(result.DeliveryLast, "last consumer")}},
+		{Name: "Round-trip latency", Key: "roundtrip",
+			About:   "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the reply is back. Their difference is what a closed loop would have hidden.",
+			Columns: []column{col(result.RoundTripResponse, "response"), col(result.RoundTripService, "service")}},
+		{Name: "Publish latency", Key: "publish",
+			About:   "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the broker acknowledged it. Their difference is what a closed loop would have hidden.",
+			Columns: []column{col(result.PublishResponse, "response"), col(result.PublishService, "service")}},
+		{Name: "Sending lag", Key: "lag",
+			About:   "How late messages were sent. Own lag is the generator's own delay; blocked lag was imposed by a blocked send or a full in-flight limit, and so by the system under test.",
+			Columns: []column{col(result.LagOwn, "own"), col(result.LagBlocked, "blocked")}},
+	}
+}
+
+// families builds the tables of a run from its summary; metrics that were not
+// measured are left out, and families without any.
+func families(r *result.Run, sum *result.Summary) []family {
+	var out []family
+	for _, f := range kinds() {
+		var cols []column
+		for _, c := range f.Columns {
+			if c.Dist = sum.Histograms[c.Metric]; c.Dist == nil {
+				continue
+			}
+			for _, p := range rows() {
+				c.Figures = append(c.Figures, newFigure(c.Metric, p, c.Dist, sum.Verdict))
+			}
+			cols = append(cols, c)
+		}
+		if f.Columns = cols; len(cols) > 0 {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// newFigure collects what the summary says of one percentile.
+func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdict) figure {
+	f := figure{Percentile: p, Episodes: -1, Own: math.NaN()}
+	for _, r := range v.Reasons {
+		if r.Metric == m && r.Percentile == p && r.Status != result.Valid {
+			f.Doubts = append(f.Doubts, r)
+		}
+	}
+	if d.Count+d.Censored == 0 {
+		f.Absent = true
+		return f
+	}
+	if own, ok := d.OwnShare[p]; ok {
+		f.Own = own
+	}
+	f.AtLeast = d.AtLeast[p]
+	if p == maximum {
+		f.Value = d.Max
+		// Whatever was never resolved took longer than was waited for it.
+		f.AtLeast = f.AtLeast || d.Censored > 0 && m != result.LagOwn && m != result.LagBlocked
+		return f
+	}
+	value, known := d.Percentiles[p]
+	if needs, ok := d.Unsupported[p]; ok || !known {
+		f.Needs = max(needs, 1)
+		return f
+	}
+	f.Value = value
+	f.Unstable = v.Status == result.Unstable && m.IsResponse()
+	f.Few = d.Few[p]
+	if i, ok := d.Intervals[p]; ok {
+		f.Lo, f.Hi = i[0], i[1]
+	}
+	if n, ok := d.Episodes[p]; ok {
+		f.Episodes = n
+	}
+	return f
+}

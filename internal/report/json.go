@@ -1,0 +1,68 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+
+	"sixnines/result"
+)
+
+// summaryObject is the JSON form of a run's summary. The order of its fields
+// is part of the format; new ones go to the end.
+type summaryObject struct {
+	Verdict     result.Verdict                         `json:"verdict"`
+	Counters    result.Counters                        `json:"counters"`
+	Rate        result.Rate                            `json:"rate"`
+	Throughput  *result.Throughput                     `json:"throughput,omitempty"`
+	Histograms  map[result.Metric]*result.Distribution `json:"histograms"`
+	Result      string                                 `json:"result"`
+	ID          string                                 `json:"id"`
+	Name        string                                 `json:"name"`
+	Driver      string                                 `json:"driver"`
+	Pattern     string                                 `json:"pattern"`
+	Mode        string                                 `json:"mode"`
+	Size        int64                                  `json:"size"`
+	SameHost    bool                                   `json:"same_host"`
+	WindowNs    int64                                  `json:"window_ns"`
+	Interrupted bool                                   `json:"interrupted"`
+	CutShort    bool                                   `json:"cut_short"`
+}
+
+// JSON writes the summary of a run as one object on one line: verdict,
+// counters, rate, throughput where there is one, histograms, the path of the
+// result file, and what was run. All times are in nanoseconds. Keys keep their
+// order from version to version.
+func JSON(w io.Writer, run *result.Run) error {
+	prepared, err := subjects([]*result.Run{run})
+	if err != nil {
+		return err
+	}
+	s := prepared[0]
+	h := &run.Header
+	o := summaryObject{
+		Verdict: s.sum.Verdict, Counters: s.sum.Counters, Rate: s.sum.Rate, Throughput: s.sum.Throughput,
+		Histograms: s.sum.Histograms, Result: run.Path,
+		ID: h.ID, Name: h.Name, Driver: h.Driver, Pattern: h.Pattern, Mode: h.Mode, Size: h.Size,
+		SameHost: h.SameHost, WindowNs: window(s), Interrupted: s.sum.Interrupted, CutShort: s.cut,
+	}
+	if o.Verdict.Reasons == nil {
+		o.Verdict.Reasons = []result.Reason{} // a list, also when empty
+	}
+	if o.Histograms == nil {
+		o.Histograms = map[result.Metric]*result.Distribution{}
+	}
+	o.Rate = result.Rate{Asked: finite(o.Rate.Asked), Sent: finite(o.Rate.Sent), WorstSecond: finite(o.Rate.WorstSecond)}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(o)
+}
+
+// finite replaces what JSON has no form for by 0, which in a rate means that
+// there is none.
+func finite(v float64) float64 {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return 0
+	}
+	return v
+}

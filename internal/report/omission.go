@@ -1,0 +1,96 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"sixnines/result"
+)
+
+// omission compares runs of the same workload under an open and a closed loop:
+// the lie side by side. It returns a sentence for each pair of neighbours in
+// kind, none if there is nothing to compare.
+func omission(subjects []*subject) []string {
+	var out []string
+	for _, open := range subjects {
+		if open.run.Header.Mode != result.ModeOpen {
+			continue
+		}
+		for _, closed := range subjects {
+			if closed.run.Header.Mode == result.ModeClosed && sameWorkload(&open.run.Header, &closed.run.Header) {
+				if s := omissionSentence(open, closed); s != "" {
+					out = append(out, s)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// sameWorkload reports whether two runs differ in how they were paced only, as
+// far as the header tells.
+func sameWorkload(a, b *result.Header) bool {
+	return a.Driver == b.Driver && a.Pattern == b.Pattern && a.Size == b.Size
+}
+
+// omissionSentence states the highest percentile up to p99 that both runs
+// support, and the maximum.
+func omissionSentence(open, closed *subject) string {
+	for _, m := range []result.Metric{result.DeliveryResponse, result.RoundTripResponse, result.PublishResponse} {
+		a, b := open.column(m), closed.column(m)
+		if b == nil && m.Service() != "" {
+			b = closed.column(m.Service())
+		}
+		if a == nil || b == nil {
+			continue
+		}
+		var parts []string
+		for i, p := range rows() {
+			if p != "99" && p != maximum {
+				continue
+			}
+			if x, y := a.Figures[i], b.Figures[i]; x.ok() && y.ok() {
+				part := fmt.Sprintf("%s is %s in the open loop and %s in the closed loop", rowName(p), x.text(), y.text())
+				if y.Value > 0 && x.Value >= 2*y.Value {
+					part += fmt.Sprintf(" (%s times less)", times(float64(x.Value)/float64(y.Value)))
+				}
+				parts = append(parts, part)
+			}
+		}
+		if len(parts) > 0 {
+			return fmt.Sprintf("Coordinated omission: for the same workload the %s %s. The closed loop (%s) stopped asking while the broker was slow; the open loop (%s) counted what users would have waited.",
+				metricName(m), strings.Join(parts, "; its "), closed.name(), open.name())
+		}
+	}
+	return ""
+}
+
+// times writes a ratio with two significant digits: "2.4", "37", "14,000".
+func times(ratio float64) string {
+	if ratio < 9.95 {
+		return fmt.Sprintf("%.1f", ratio)
+	}
+	unit := 1.0
+	for ratio/unit >= 99.5 {
+		unit *= 10
+	}
+	return count(int64(ratio/unit+0.5) * int64(unit))
+}
+
+// column returns the column of a metric, nil if the run lacks it.
+func (s *subject) column(m result.Metric) *column {
+	for i := range s.tables {
+		if c := s.tables[i].find(m); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// name is how other text refers to the run.
+func (s *subject) name() string {
+	if s.letter != "" {
+		return s.letter
+	}
+	return s.title
+}

@@ -1,0 +1,105 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
+
+// printer collects the lines of a terminal report.
+type printer struct {
+	buf    bytes.Buffer
+	width  int
+	colour bool
+	ascii  bool
+}
+
+func newPrinter(opt Options) *printer {
+	width := opt.Width
+	if width < 40 {
+		width = 100
+	}
+	return &printer{width: width, colour: opt.Color, ascii: opt.ASCII}
+}
+
+// line writes one line.
+func (p *printer) line(text string) {
+	p.buf.WriteString(p.encode(text))
+	p.buf.WriteByte('\n')
+}
+
+// blank writes an empty line.
+func (p *printer) blank() { p.buf.WriteByte('\n') }
+
+// asciiForms are what the report's own characters become in ASCII. The pairs
+// have the same width, so that columns stay aligned.
+var asciiForms = strings.NewReplacer(
+	"µ", "u", "–", "-", "×", "x", "·", "|", "↳", "\\", "²", "2", "−", "-", "÷", "/", "…", ".",
+	"≥", ">", "│", "|", "─", "-",
+)
+
+// encode returns the text in the character set of the terminal.
+func (p *printer) encode(text string) string {
+	if !p.ascii {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if r > '~' {
+			return '?'
+		}
+		return r
+	}, asciiForms.Replace(text))
+}
+
+// wrapped writes text after a lead, broken at spaces to the width; following
+// lines are indented as far as the lead.
+func (p *printer) wrapped(lead, text string, s style) {
+	indent := strings.Repeat(" ", lipgloss.Width(lead))
+	room := max(p.width-lipgloss.Width(lead), 20)
+	for i, l := range wrap(text, room) {
+		if i > 0 {
+			lead = indent
+		}
+		p.line(lead + s.paint(l, p.colour))
+	}
+}
+
+// wrap breaks text at spaces into lines of at most the given width; a longer
+// word stands alone.
+func wrap(text string, width int) []string {
+	var lines []string
+	var line string
+	for _, word := range strings.Fields(text) {
+		switch {
+		case line == "":
+			line = word
+		case lipgloss.Width(line)+1+lipgloss.Width(word) <= width:
+			line += " " + word
+		default:
+			lines = append(lines, line)
+			line = word
+		}
+	}
+	return append(lines, line)
+}
+
+// joined writes parts with a separator between them, broken between parts only.
+func (p *printer) joined(lead string, parts []string, separator string, s style) {
+	indent := strings.Repeat(" ", lipgloss.Width(lead))
+	line := ""
+	for _, part := range parts {
+		switch {
+		case line == "":
+			line = part
+		case lipgloss.Width(lead)+lipgloss.Width(line)+lipgloss.Width(separator)+lipgloss.Width(part) <= p.width:
+			line += separator + part
+		default:
+			p.line(lead + s.paint(line, p.colour))
+			lead, line = indent, part
+		}
+	}
+	if line != "" {
+		p.line(lead + s.paint(line, p.colour))
+	}
+}

@@ -1,0 +1,97 @@
+// Package report shows result files to people and to other programs: a table
+// for the terminal, one self-contained HTML page, pictures, and the exchange
+// formats CSV, JSON, Markdown, .hgrm and .hlog.
+//
+// It is opinionated. The verdict comes first, with its reasons. A percentile
+// that the sample does not support is not a number, and neither is a response
+// percentile of an overloaded run. The maximum is always there. What applies to a figure (few samples, a lower
+// bound, few events, the generator's own share) stands beside it, not in a
+// footnote. Nothing is computed here that a summary holds: tables repeat the
+// summary's figures, and only pictures go back to the histograms.
+//
+// All functions are pure: the same runs and options give the same bytes, which
+// hold no time of their making. They do not change the runs. Text that comes
+// from a result file is taken as hostile and is escaped, or freed of control
+// characters, for the format at hand.
+package report
+
+import (
+	"errors"
+	"strconv"
+
+	"sixnines/result"
+)
+
+// Options are the choices a report leaves to its caller. The zero value is
+// good for every format.
+type Options struct {
+	// Width is the number of columns of the terminal; below 40, and thus by
+	// default, it counts as 100.
+	Width int
+	// Color permits ANSI colour sequences in the terminal table.
+	Color bool
+	// ASCII restricts the terminal table to ASCII.
+	ASCII bool
+	// Command is the command line that reproduces the run, shown as such;
+	// empty: derived from the result file.
+	Command string
+}
+
+// ErrNoRuns is returned when there is nothing to report.
+var ErrNoRuns = errors.New("no result to report: name at least one result file")
+
+// subject is one run, prepared: what every format needs to know about it.
+type subject struct {
+	run     *result.Run
+	sum     *result.Summary
+	cut     bool   // the file has no summary: the run was killed
+	label   string // unique among the runs of a report
+	letter  string // "A", "B", …; empty when the run is alone
+	title   string // for people: the name, else what was run
+	tables  []family
+	banners []banner
+}
+
+// subjects prepares the runs in order. Runs that were cut short are summarised
+// from their intervals.
+func subjects(runs []*result.Run) ([]*subject, error) {
+	if len(runs) == 0 {
+		return nil, ErrNoRuns
+	}
+	out := make([]*subject, len(runs))
+	for i, r := range runs {
+		s := &subject{run: r, sum: r.Summary, title: titleOf(r)}
+		if s.sum == nil {
+			s.cut = true
+			s.sum = cutSummary(r)
+		}
+		s.label = s.title
+		if len(runs) > 1 {
+			s.letter = letter(i)
+			s.label = s.letter + " " + s.title
+		}
+		s.tables = families(r, s.sum)
+		s.banners = bannersOf(s)
+		out[i] = s
+	}
+	return out, nil
+}
+
+// letter names the i-th of several runs: A to Z, then numbers.
+func letter(i int) string {
+	if i < 26 {
+		return string(rune('A' + i))
+	}
+	return strconv.Itoa(i + 1)
+}
+
+// titleOf is the run's name, or driver and pattern where it has none.
+func titleOf(r *result.Run) string {
+	if name := plain(r.Header.Name); name != "" {
+		return name
+	}
+	if t := plain(r.Header.Driver + " " + r.Header.Pattern); t != "" {
+		return t
+	}
+	return "unnamed run"
+}

@@ -1,0 +1,370 @@
+package report
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"sixnines/result"
+)
+
+// Terminal writes a table for people: the verdict and its reasons first, then
+// what was run, the percentiles, the accounts of messages, and what the numbers
+// stand on. Several runs stand side by side. Lines keep to opt.Width where
+// words allow it.
+func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
+	subjects, err := subjects(runs)
+	if err != nil {
+		return err
+	}
+	p := newPrinter(opt)
+	for i, s := range subjects {
+		if i > 0 {
+			p.blank()
+		}
+		terminalVerdict(p, s)
+	}
+	for _, sentence := range omission(subjects) {
+		p.blank()
+		p.wrapped("", sentence, strong)
+	}
+	if len(subjects) == 1 {
+		terminalLatencies(p, subjects[0])
+	} else {
+		terminalSideBySide(p, subjects)
+	}
+	for _, s := range subjects {
+		terminalMessages(p, s)
+	}
+	for _, s := range subjects {
+		terminalSetting(p, s)
+	}
+	_, err = w.Write(p.buf.Bytes())
+	return err
+}
+
+// statusStyle is how a status looks.
+func statusStyle(s result.Status) style {
+	switch s {
+	case result.Valid:
+		return good
+	case result.Suspect:
+		return warning
+	}
+	return bad
+}
+
+// terminalVerdict writes the verdict, its reasons, the headline and the
+// banners.
+func terminalVerdict(p *printer, s *subject) {
+	v := s.sum.Verdict
+	status := string(v.Status)
+	if status == "" {
+		status = "NO VERDICT"
+	}
+	p.line(statusStyle(v.Status).paint(plain(status), p.colour) + "  " + strong.paint(s.label, p.colour))
+	for _, r := range reasons(v) {
+		word := reasonWord(r.Status)
+		st := normal
+		if r.Status == result.Valid {
+			st = faint
+		}
+		p.wrapped("  "+word+strings.Repeat(" ", max(1, 10-lipgloss.Width(word))), reasonText(r), st)
+	}
+	p.joined("  ", headline(s), dot, normal)
+	if when := s.run.Header.Started; !when.IsZero() {
+		line := when.UTC().Format("2006-01-02 15:04:05 UTC")
+		if id := plain(s.run.Header.ID); id != "" {
+			line += " · run " + id
+		}
+		p.line("  " + faint.paint(line, p.colour))
+	}
+	for _, b := range s.banners {
+		mark, st := "  ! ", strong
+		if b.loud() {
+			mark, st = "  !!! ", alarm
+		}
+		p.line(mark + st.paint(b.Head, p.colour))
+		p.wrapped("      ", b.Text, normal)
+	}
+}
+
+// dot separates facts that stand in one line.
+const dot = " · "
+
+// heading writes a section's title; of is the run it is about, empty when that
+// is clear.
+func (p *printer) heading(text, of string) {
+	p.blank()
+	text = strings.ToUpper(text)
+	if of != "" {
+		text += "  " + of
+	}
+	p.line(strong.paint(text, p.colour))
+}
+
+// of names the run in headings where there are several.
+func (s *subject) of() string {
+	if s.letter == "" {
+		return ""
+	}
+	return s.label
+}
+
+// terminalLatencies writes the percentile tables of a run that is alone. The
+// column of intervals gives way where the terminal is too narrow for it.
+func terminalLatencies(p *printer, s *subject) {
+	for _, f := range s.tables {
+		p.heading(f.Name, "")
+		g := latencyGrid(f, true)
+		if g.total() > p.width {
+			g = latencyGrid(f, false)
+		}
+		g.write(p)
+	}
+}
+
+// latencyGrid is one family of one run.
+func latencyGrid(f family, intervals bool) *grid {
+	g := &grid{head: []cell{{}}}
+	first := f.Columns[0]
+	for _, c := range f.Columns {
+		g.head = append(g.head, cell{text: c.Head, right: true})
+		if c.hasOwn() {
+			g.head = append(g.head, cell{text: "own lag", right: true})
+		}
+	}
+	if intervals {
+		g.head = append(g.head, cell{text: "95 % interval of " + first.Head})
+	}
+	for i, row := range rows() {
+		r := gridRow{cells: []cell{{text: rowName(row), style: strong}}}
+		for j, c := range f.Columns {
+			fig := c.Figures[i]
+			value := figureCell(fig)
+			if j > 0 && fig.Needs > 0 && fig.Needs == first.Figures[i].Needs {
+				value.text = "n/a" // what it needs stands to the left
+			}
+			r.cells = append(r.cells, value)
+			if c.hasOwn() {
+				r.cells = append(r.cells, ownCell(fig))
+			}
+			for _, n := range fig.notes() {
+				if !slices.Contains(r.notes, n) && j > 0 {
+					n = c.Head + ": " + n
+				}
+				if !slices.Contains(r.notes, n) {
+					r.notes = append(r.notes, n)
+				}
+			}
+		}
+		if intervals {
+			r.cells = append(r.cells, cell{text: first.Figures[i].interval(), style: faint})
+		}
+		g.rows = append(g.rows, r)
+	}
+	return g
+}
+
+// figureCell is a percentile in a table. A space after " s" lets the points of
+// a column of mixed units stand as near to each other as they can.
+func figureCell(f figure) cell {
+	c := cell{text: f.text(), right: true}
+	if strings.HasSuffix(c.text, " s") {
+		c.text += " "
+	}
+	switch {
+	case !f.ok():
+		c.style = faint
+	case len(f.Doubts) > 0:
+		c.style = warning
+	}
+	return c
+}
+
+// ownCell is an own-lag share; beyond a quarter the percentile is suspect.
+func ownCell(f figure) cell {
+	c := cell{text: f.own(), right: true, style: faint}
+	if f.Own > 0.25 {
+		c.style = warning
+	}
+	return c
+}
+
+// terminalSideBySide writes the percentile tables of several runs, a table for
+// each kind of latency and a column for each run, in as many pieces as the
+// width demands.
+func terminalSideBySide(p *printer, subjects []*subject) {
+	for _, kind := range kinds() {
+		for _, k := range kind.Columns {
+			var with []*subject
+			for _, s := range subjects {
+				if s.column(k.Metric) != nil {
+					with = append(with, s)
+				}
+			}
+			if len(with) == 0 {
+				continue
+			}
+			p.heading(kind.Name+", "+k.Head, "")
+			for first := true; len(with) > 0; first = false {
+				if !first {
+					p.blank()
+				}
+				n := len(with)
+				g := sideBySide(with, k.Metric)
+				for n > 1 && g.total() > p.width {
+					n--
+					g = sideBySide(with[:n], k.Metric)
+				}
+				g.write(p)
+				with = with[n:]
+			}
+		}
+	}
+}
+
+// sideBySide is one metric of several runs.
+func sideBySide(subjects []*subject, m result.Metric) *grid {
+	g := &grid{head: []cell{{}}}
+	for i := -1; i < len(rows()); i++ {
+		var r gridRow
+		if i >= 0 {
+			r.cells = []cell{{text: rowName(rows()[i]), style: strong}}
+		}
+		for _, s := range subjects {
+			c := s.column(m)
+			if i < 0 {
+				g.head = append(g.head, cell{text: shorten(s.label, 24), right: true})
+				if c.hasOwn() {
+					g.head = append(g.head, cell{text: "own", right: true})
+				}
+				continue
+			}
+			f := c.Figures[i]
+			r.cells = append(r.cells, figureCell(f))
+			if c.hasOwn() {
+				r.cells = append(r.cells, ownCell(f))
+			}
+			for _, n := range f.notes() {
+				r.notes = append(r.notes, s.letter+": "+n)
+			}
+		}
+		if i >= 0 {
+			g.rows = append(g.rows, r)
+		}
+	}
+	return g
+}
+
+// shorten cuts text to a width, with an ellipsis.
+func shorten(text string, width int) string {
+	if lipgloss.Width(text) <= width {
+		return text
+	}
+	r := []rune(text)
+	for len(r) > 0 && lipgloss.Width(string(r)) > width-1 {
+		r = r[:len(r)-1]
+	}
+	return strings.TrimRight(string(r), " ") + "…"
+}
+
+// terminalMessages writes the rate and the accounts of a run.
+func terminalMessages(p *printer, s *subject) {
+	c := &s.sum.Counters
+	p.heading("Messages", s.of())
+	p.joined("  rate       ", pairs(rateLine(s.sum.Rate)), dot, normal)
+	if t := throughputLines(s.sum.Throughput); t != nil {
+		p.joined("  throughput ", pairs(t), dot, normal)
+	}
+	p.joined("  publish    ", sumOf(publishSide(c)), " ", normal)
+	if c.Expected > 0 {
+		p.joined("  delivery   ", sumOf(deliverySide(c)), " ", normal)
+	}
+	var seen, none []string
+	for _, e := range otherCounters(c) {
+		if e.Value == 0 {
+			none = append(none, e.Name)
+			continue
+		}
+		seen = append(seen, e.Name+" "+count(e.Value))
+	}
+	if len(seen) > 0 {
+		p.joined("  besides    ", seen, dot, warning)
+	}
+	if len(none) > 0 {
+		p.wrapped("  none       ", strings.Join(none, ", "), faint)
+	}
+	if ok, problem := c.Conserved(); !ok {
+		p.wrapped("  ", "The account does not close: "+problem+".", bad)
+	}
+	if f := fates(c); f != nil {
+		p.blank()
+		g := &grid{head: []cell{{text: "publish"}, {text: "arrived", right: true}, {text: "missing", right: true}}}
+		for _, r := range f {
+			arrived := "–"
+			if r.Arrived >= 0 {
+				arrived = count(r.Arrived)
+			}
+			row := gridRow{cells: []cell{{text: r.Name}, {text: arrived, right: true}, {text: count(r.Missing), right: true}}}
+			if r.Missing > 0 && r.Name == "acked" {
+				row.cells[2].style = bad
+				row.notes = []string{"lost acked: the broker's broken promise"}
+			}
+			g.rows = append(g.rows, row)
+		}
+		g.write(p)
+	}
+}
+
+// sumOf writes an account as a sum: "expected 20 = received 17 + missing 3".
+func sumOf(entries []entry) []string {
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		sign := "+ "
+		switch i {
+		case 0:
+			sign = ""
+		case 1:
+			sign = "= "
+		}
+		out[i] = sign + e.Name + " " + count(e.Value)
+	}
+	return out
+}
+
+// pairs writes names and values.
+func pairs(entries []entryText) []string {
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = e.Name + " " + e.Value
+	}
+	return out
+}
+
+// terminalSetting writes what the numbers stand on: semantics, cold figures
+// and the file.
+func terminalSetting(p *printer, s *subject) {
+	h := &s.run.Header
+	lines := semanticsLines(&h.Semantics)
+	if len(lines)+len(h.Semantics.Warnings)+len(h.Cold) > 0 {
+		p.heading("What the numbers stand on", s.of())
+		for _, e := range lines {
+			p.wrapped("  "+e.Name+strings.Repeat(" ", max(1, 17-len(e.Name))), e.Value, normal)
+		}
+		for _, w := range h.Semantics.Warnings {
+			p.wrapped("  ! ", plain(w), warning)
+		}
+		var cold []string
+		for _, c := range h.Cold {
+			cold = append(cold, plain(c.Name)+" "+duration(int64(c.Duration)))
+		}
+		p.joined("  cold             ", cold, dot, normal)
+	}
+	if s.run.Path != "" {
+		p.blank()
+		p.line(faint.paint("  result  "+plain(s.run.Path), p.colour))
+	}
+}

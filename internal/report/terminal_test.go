@@ -1,0 +1,127 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+
+	"charm.land/lipgloss/v2"
+	"github.com/google/go-cmp/cmp"
+
+	"sixnines/result"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// golden compares output with a file under testdata.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.MkdirAll("testdata", 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got; go test -update writes it anew):\n%s", name, diff)
+	}
+}
+
+func terminal(t *testing.T, opt Options, runs ...*result.Run) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := Terminal(&b, runs, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestTerminalGolden(t *testing.T) {
+	acked := openRun()
+	acked.acked, acked.lost = true, 17
+	for _, test := range []struct {
+		name string
+		opt  Options
+		runs []*result.Run
+	}{
+		{"terminal.txt", Options{Width: 110}, []*result.Run{openRun().make()}},
+		{"terminal-lost.txt", Options{Width: 110}, []*result.Run{acked.make()}},
+		{"terminal-stall-narrow-ascii.txt", Options{Width: 72, ASCII: true}, []*result.Run{stalledRun().make()}},
+		{"terminal-open-closed.txt", Options{Width: 110}, []*result.Run{stalledRun().make(), closedRun().make()}},
+		{"terminal-colour.txt", Options{Width: 110, Color: true}, []*result.Run{closedRun().make()}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			golden(t, test.name, []byte(terminal(t, test.opt, test.runs...)))
+		})
+	}
+}
+
+func TestTerminalKeepsToTheWidth(t *testing.T) {
+	acked := stalledRun()
+	acked.acked, acked.lost = true, 17
+	for _, runs := range [][]*result.Run{{acked.make()}, {stalledRun().make(), closedRun().make(), openRun().make()}} {
+		for _, width := range []int{64, 72, 80, 100, 140} {
+			for _, l := range strings.Split(terminal(t, Options{Width: width}, runs...), "\n") {
+				if w := lipgloss.Width(l); w > width {
+					t.Errorf("%d runs, width %d: a line takes %d: %q", len(runs), width, w, l)
+				}
+			}
+		}
+	}
+}
+
+func TestTerminalNeutralisesWhatTheFileSays(t *testing.T) {
+	run := openRun().make()
+	evil := "a\x1b[2Jb\r\n\u202ec\x9b0m"
+	run.Header.Name, run.Header.Driver, run.Header.Pattern, run.Header.Managed, run.Header.ID, run.Path = evil, evil, evil, evil, evil, evil
+	run.Header.Broker = map[string]string{"server": evil, "version": evil}
+	run.Header.Semantics = result.Semantics{Durability: evil, Warnings: []string{evil}}
+	run.Header.Cold = []result.Cold{{Name: evil}}
+	run.Damaged = evil
+	run.Summary.Verdict = result.Verdict{Status: result.Status(evil), Reasons: []result.Reason{
+		{Status: result.Status(evil), Text: evil, Code: evil, Metric: result.Metric(evil), Percentile: evil},
+		{Status: result.Suspect, Text: evil, Code: evil, Metric: result.DeliveryResponse, Percentile: "50"}}}
+	run.Summary.Throughput = &result.Throughput{Until: evil}
+	for _, opt := range []Options{{}, {ASCII: true}} {
+		for _, r := range terminal(t, opt, run, run) {
+			if r != '\n' && unicode.IsControl(r) || r == '\u202e' || opt.ASCII && r > '~' {
+				t.Fatalf("%+v: the report holds %U", opt, r)
+			}
+		}
+	}
+}
+
+func TestTerminalWithholdsPercentilesOfAnOverloadedRun(t *testing.T) {
+	run := openRun().make()
+	run.Summary.Verdict.Status = result.Unstable
+	text := terminal(t, Options{}, run)
+	if !strings.Contains(text, "n/a (unstable)") || !strings.Contains(text, "OVERLOAD") {
+		t.Errorf("an overloaded run shows steady-state percentiles:\n%s", text)
+	}
+}
+
+func TestTerminalOfNothing(t *testing.T) {
+	if err := Terminal(io.Discard, nil, Options{}); !errors.Is(err, ErrNoRuns) {
+		t.Errorf("error %v, want ErrNoRuns", err)
+	}
+	// A file of which only the header was written.
+	text := terminal(t, Options{}, &result.Run{Header: result.Header{Driver: "nats"}})
+	for _, want := range []string{"INVALID", "CUT SHORT"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("a run cut short before its first interval does not say %q:\n%s", want, text)
+		}
+	}
+}
