@@ -1,0 +1,1 @@
+"""Interleaved comparisons of two programs that load the same NATS server."""

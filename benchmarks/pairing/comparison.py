@@ -1,0 +1,132 @@
+"""Interleaved trials A B B A of two programs, and what they give."""
+
+import os
+import tempfile
+from dataclasses import dataclass, field
+from statistics import median
+
+from . import machine, ratios
+from .broker import Broker
+from .children import Failed, processor_seconds
+from .programs import FlatOut, Place
+
+# Below this no median has an interval of 95 %, and drift is not averaged out.
+LEAST_ROUNDS = 7
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What the median of a ratio should not go beyond."""
+
+    limit: float
+    at_most: bool = True
+
+    def met(self, value):
+        return value <= self.limit if self.at_most else value >= self.limit
+
+    def __str__(self):
+        return f"{'≤' if self.at_most else '≥'} {self.limit:g}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A against B under one load. bounds maps each figure whose ratio A/B is
+    taken to its Bound, or to None where nothing is demanded."""
+
+    name: str
+    what: str
+    a: object
+    b: object
+    load: object
+    bounds: dict = field(default_factory=dict)
+
+    @property
+    def targets(self):
+        return sorted({"nats-server", *self.a.targets, *self.b.targets})
+
+
+def _trial(side, comparison, binaries, broker, number):
+    """One program once: its figures and what happened around it."""
+    with tempfile.TemporaryDirectory(prefix="pairs-trial-") as directory:
+        place = Place(binaries, broker, directory, f"pairs.{os.getpid()}.{number}")
+        messages_before = broker.messages()
+        seconds, ticks = processor_seconds(), machine.processor_times()
+        figures, commands = side.trial(place, comparison.load)
+        ticks_after, seconds_after = machine.processor_times(), processor_seconds()
+        messages_after = broker.messages()
+    taken, given = (after - before for before, after in zip(messages_before, messages_after))
+    if isinstance(comparison.load, FlatOut) and taken < comparison.load.messages:
+        raise Failed(f"{side.name}: the server has taken {taken} of {comparison.load.messages} messages")
+    return {
+        "program": side.name,
+        "figures": figures,
+        "steal": machine.steal_share(ticks, ticks_after),
+        "processor_seconds": seconds_after - seconds,
+        "server_messages": {"in": taken, "out": given},
+        "commands": commands,
+    }
+
+
+def run_pairs(comparison, binaries, rounds, tell):
+    """Runs the rounds; returns one dict a pair, in order.
+
+    A round is A B B A: two pairs, in each order once, so that what changes
+    steadily, and what the first trial leaves behind for the second, strikes both
+    sides alike. Each pair has a server of its own: a restart may settle
+    elsewhere, and that belongs to the spread that is reported.
+    """
+    pairs = []
+    for round_number in range(1, rounds + 1):
+        for order in ("AB", "BA"):
+            pair = {"round": round_number, "order": order}
+            with Broker(binaries["nats-server"]) as broker:
+                for number, letter in enumerate(order):
+                    side = comparison.a if letter == "A" else comparison.b
+                    pair[letter.lower()] = _trial(side, comparison, binaries, broker, number)
+            steal = max(pair["a"]["steal"], pair["b"]["steal"])
+            pair["discarded"] = steal > machine.STEAL_LIMIT
+            pair["ratios"] = {
+                name: pair["a"]["figures"][name] / pair["b"]["figures"][name]
+                for name in comparison.bounds
+            }
+            pairs.append(pair)
+            tell(comparison, pair, rounds)
+    return pairs
+
+
+def summarise(comparison, pairs):
+    """What the pairs that were not discarded say."""
+    kept = [p for p in pairs if not p["discarded"]]
+    summary = {"pairs": len(pairs), "discarded": len(pairs) - len(kept), "figures": {}, "sides": {}}
+    if not kept:
+        return summary
+    for name, bound in comparison.bounds.items():
+        ratio = ratios.describe([p["ratios"][name] for p in kept])
+        summary["figures"][name] = {
+            "a_median": median(p["a"]["figures"][name] for p in kept),
+            "b_median": median(p["b"]["figures"][name] for p in kept),
+            "ratio": ratio.as_dict(),
+            "bound": str(bound) if bound else None,
+            "met": bound.met(ratio.median) if bound else None,
+        }
+    for letter in ("a", "b"):
+        trials = [p[letter] for p in kept]
+        side = {
+            "program": trials[0]["program"],
+            "processor_seconds_median": median(t["processor_seconds"] for t in trials),
+            "figures_median": {
+                k: median(t["figures"][k] for t in trials)
+                for k, v in trials[0]["figures"].items()
+                if isinstance(v, (int, float))
+            },
+        }
+        if "verdict" in trials[0]["figures"]:
+            verdicts = [t["figures"]["verdict"] for t in trials]
+            side["verdicts"] = {v: verdicts.count(v) for v in sorted(set(verdicts))}
+        if "rate_sent" in trials[0]["figures"]:
+            asked = comparison.load.rate
+            side["rate_worst_deviation"] = max(
+                abs(t["figures"]["rate_sent"] / asked - 1) for t in trials
+            )
+        summary["sides"][letter] = side
+    return summary
