@@ -6,7 +6,7 @@ import "math/bits"
 // sums for each, fine enough that a percentile falls into a narrow one.
 
 // Bands is the number of bands.
-const Bands = 62 * 8
+const Bands = 61 * 8
 
 // BandOf returns the band of a value; values below 8 have bands of their own,
 // negative values band 0.

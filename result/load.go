@@ -1,0 +1,245 @@
+package result
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// What a result file may ask of a reader's memory beyond its own size. Honest
+// files stay far below; a hostile one is refused before anything is allocated.
+const (
+	maxMetrics = 32      // there are fewer than a dozen
+	maxSlots   = 8 << 20 // nine days of 100-ms slots
+	maxDigits  = 3       // significant digits, as scenarios allow
+)
+
+// Load reads the result file at path, plain or gzipped, and merges its
+// intervals. Each interval's histograms are dropped as soon as they are merged,
+// so that a run takes memory for its metrics and its points, not for its
+// histograms over time.
+//
+// A file that a killed run left is no error: its Run has no Summary, and
+// Damaged tells of a line cut off. What is no result file, or was written by a
+// newer version, is an error that wraps [ErrFormat].
+func Load(path string) (*Run, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("load result: %w", err)
+	}
+	defer f.Close() // read only: nothing to lose
+	run, err := ReadRun(f)
+	if err != nil {
+		return nil, fmt.Errorf("load result %s: %w", path, err)
+	}
+	run.Path = path
+	return run, nil
+}
+
+// ReadRun is [Load] from a stream.
+func ReadRun(r io.Reader) (*Run, error) {
+	reader := NewReader(r)
+	run := &Run{Metrics: map[Metric]*Merged{}}
+	for {
+		record, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			run.Damaged = reader.Damage()
+			return run, nil
+		}
+		if err == nil {
+			err = run.Add(record)
+			if err != nil {
+				err = fmt.Errorf("line %d: %w", reader.Line(), err)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Add merges one record into the run, which must have been made by ReadRun or
+// have a Metrics map. It is how a run can be followed while it is being
+// written. After an error the run holds part of the record.
+func (r *Run) Add(record Record) error {
+	if r.Summary != nil && (record.Header != nil || record.Interval != nil || record.Summary != nil) {
+		return fmt.Errorf("a record after the summary: %w", ErrFormat)
+	}
+	switch {
+	case record.Header != nil:
+		r.Header = *record.Header
+	case record.Interval != nil:
+		return r.addInterval(record.Interval)
+	case record.Event != nil:
+		r.Events = append(r.Events, *record.Event)
+	case record.Summary != nil:
+		r.Summary = record.Summary
+	}
+	return nil
+}
+
+func (r *Run) addInterval(v *Interval) error {
+	point := Point{
+		Phase: v.Phase, Start: v.Start, End: v.End, Counters: v.Counters,
+		InFlight: v.InFlight, Backlog: v.Backlog, Vitals: v.Vitals,
+		Metrics: make(map[Metric]PointMetric, len(v.Metrics)),
+	}
+	for name, m := range v.Metrics {
+		if m == nil {
+			continue
+		}
+		merged := r.Metrics[name]
+		if merged == nil {
+			if len(r.Metrics) == maxMetrics {
+				return fmt.Errorf("more than %d metrics: %w", maxMetrics, ErrFormat)
+			}
+			merged = new(Merged)
+			r.Metrics[name] = merged
+		}
+		p, err := merged.add(m, r.Header.slots())
+		if err != nil {
+			return fmt.Errorf("metric %q: %w", name, err)
+		}
+		if p.Count > 0 {
+			point.Metrics[name] = p
+		}
+	}
+	r.Counters.Add(v.Counters)
+	r.Pauses = append(r.Pauses, v.Pauses...)
+	r.Series = append(r.Series, point)
+	return nil
+}
+
+// slots returns how many slots of intended time the window may have.
+func (h *Header) slots() int64 {
+	if h.Slot <= 0 || h.Window <= 0 {
+		return maxSlots
+	}
+	return min(int64((h.Window-1)/h.Slot)+1, maxSlots)
+}
+
+// add merges one interval's share and returns its figures.
+func (x *Merged) add(m *MetricInterval, slots int64) (PointMetric, error) {
+	point, err := x.addValues(m)
+	if err != nil {
+		return PointMetric{}, err
+	}
+	if m.Censored != "" {
+		h, err := decodeShare(m.Censored)
+		if err != nil {
+			return PointMetric{}, fmt.Errorf("censored: %w", err)
+		}
+		if err := x.fits(h); err != nil {
+			return PointMetric{}, fmt.Errorf("censored: %w", err)
+		}
+		if err := mergeInto(&x.Censored, h); err != nil {
+			return PointMetric{}, fmt.Errorf("censored: %w", err)
+		}
+	}
+	for _, s := range m.Slots {
+		n, value := s[0], s[1]
+		if n < 0 || n >= slots {
+			return PointMetric{}, fmt.Errorf("slot %d is not in the window's %d: %w", n, slots, ErrFormat)
+		}
+		if n >= int64(len(x.Slots)) {
+			x.Slots = append(x.Slots, make([]int64, n+1-int64(len(x.Slots)))...)
+		}
+		x.Slots[n] = max(x.Slots[n], value)
+	}
+	if len(m.Own) > 0 && x.Own == nil {
+		x.Own = make([]OwnBand, Bands)
+		for i := range x.Own {
+			x.Own[i].Band = i
+		}
+	}
+	for _, o := range m.Own {
+		if o.Band < 0 || o.Band >= Bands {
+			return PointMetric{}, fmt.Errorf("band %d is not in the %d: %w", o.Band, Bands, ErrFormat)
+		}
+		b := &x.Own[o.Band]
+		b.Count += o.Count
+		b.Own += o.Own
+		b.Total += o.Total
+		b.Majority += o.Majority
+	}
+	return point, nil
+}
+
+func (x *Merged) addValues(m *MetricInterval) (PointMetric, error) {
+	if m.Hist == "" {
+		return PointMetric{}, nil
+	}
+	h, err := decodeShare(m.Hist)
+	if err != nil {
+		return PointMetric{}, err
+	}
+	if err := x.fits(h); err != nil {
+		return PointMetric{}, err
+	}
+	index := NewRankIndex(h)
+	point := PointMetric{Count: index.Count()}
+	if point.Count > 0 {
+		if x.Hist == nil || x.Hist.TotalCount() == 0 {
+			x.Min, x.Max = m.Min, m.Max
+		} else {
+			x.Min, x.Max = min(x.Min, m.Min), max(x.Max, m.Max)
+		}
+		// A bucket's upper edge may exceed the largest value in it, which is
+		// known exactly.
+		at := func(percent float64) int64 { return min(index.Percentile(percent), m.Max) }
+		point.Min, point.Max = m.Min, m.Max
+		point.P50, point.P90, point.P99, point.P999 = at(50), at(90), at(99), at(99.9)
+	}
+	return point, mergeInto(&x.Hist, h)
+}
+
+// decodeShare decodes a histogram of a result file.
+func decodeShare(text string) (*hdrhistogram.Histogram, error) {
+	h, err := DecodeHistogram(text)
+	if err != nil {
+		return nil, err
+	}
+	if d := h.SignificantFigures(); d > maxDigits {
+		return nil, fmt.Errorf("%d significant digits, at most %d are written: %w", d, maxDigits, ErrFormat)
+	}
+	return h, nil
+}
+
+// fits reports whether h has the geometry of what was merged before: counts of
+// other buckets could only be added by moving values.
+func (x *Merged) fits(h *hdrhistogram.Histogram) error {
+	for _, o := range []*hdrhistogram.Histogram{x.Hist, x.Censored} {
+		if o != nil && !SameGeometry(o, h) {
+			return fmt.Errorf("histogram of %s among histograms of %s, buckets cannot be added: %w",
+				geometry(h), geometry(o), ErrFormat)
+		}
+	}
+	return nil
+}
+
+// SameGeometry reports whether two histograms have the same buckets, so that
+// they can be added count by count.
+func SameGeometry(a, b *hdrhistogram.Histogram) bool {
+	return a.LowestTrackableValue() == b.LowestTrackableValue() &&
+		a.HighestTrackableValue() == b.HighestTrackableValue() &&
+		a.SignificantFigures() == b.SignificantFigures()
+}
+
+func geometry(h *hdrhistogram.Histogram) string {
+	return fmt.Sprintf("%d to %d ns at %d digits", h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
+}
+
+// mergeInto adds h to *into, which becomes h if it is nil.
+func mergeInto(into **hdrhistogram.Histogram, h *hdrhistogram.Histogram) error {
+	if *into == nil {
+		*into = h
+		return nil
+	}
+	if dropped := (*into).Merge(h); dropped != 0 {
+		return fmt.Errorf("%d values do not fit into the histogram: %w", dropped, ErrFormat)
+	}
+	return nil
+}

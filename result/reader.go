@@ -1,0 +1,222 @@
+package result
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The values of a record's "type".
+const (
+	typeHeader   = "header"
+	typeInterval = "interval"
+	typeEvent    = "event"
+	typeSummary  = "summary"
+)
+
+// ErrFormat is wrapped by errors about input that is no result file, or not
+// one that this version can read.
+var ErrFormat = errors.New("not a readable result file")
+
+// Reader reads a result file record by record. Input that begins like a gzip
+// file is decompressed. A Reader holds one line at a time, of [MaxLine] bytes
+// at most. It is not safe for concurrent use.
+type Reader struct {
+	source *bufio.Reader // as given
+	lines  *bufio.Reader // decompressed; nil before the first read
+	line   int
+	header bool
+	damage string
+	err    error
+}
+
+// NewReader returns a reader of r. It reads nothing yet.
+func NewReader(r io.Reader) *Reader {
+	return &Reader{source: bufio.NewReaderSize(r, 64<<10)}
+}
+
+// Next returns the next record; the first is always a header. It returns
+// io.EOF at the end, which a cut-off last line also is: then Damage tells of
+// it. A line in the middle that is no record, or one that is too long, is an
+// error that names the line. After an error Next returns it again.
+//
+// Records of types that this version does not know have only Raw set.
+func (r *Reader) Next() (Record, error) {
+	if r.err != nil {
+		return Record{}, r.err
+	}
+	record, err := r.next()
+	r.err = err
+	return record, err
+}
+
+// Line returns the number of the line last read, from 1.
+func (r *Reader) Line() int { return r.line }
+
+// Damage tells what could not be read at the end of the input; "" if it ended
+// well.
+func (r *Reader) Damage() string { return r.damage }
+
+func (r *Reader) next() (Record, error) {
+	for {
+		line, whole, err := r.readLine()
+		if err != nil {
+			return Record{}, err
+		}
+		if len(line) == 0 && !whole {
+			if !r.header {
+				return Record{}, fmt.Errorf("the file is empty: %w", ErrFormat)
+			}
+			return Record{}, io.EOF
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue // an empty line says nothing
+		}
+		record, err := r.decode(line)
+		if err == nil {
+			return record, nil
+		}
+		if whole || !r.header {
+			return Record{}, err
+		}
+		// A line without its newline is one that a killed writer could not
+		// finish. (If it decodes all the same, only the newline is missing: no
+		// beginning of an object is itself an object.)
+		r.damage = fmt.Sprintf("line %d is cut off after %d bytes", r.line, len(line))
+		return Record{}, io.EOF
+	}
+}
+
+// readLine returns the next line and whether it ended in a newline.
+func (r *Reader) readLine() (line []byte, whole bool, err error) {
+	if r.lines == nil {
+		if err := r.open(); err != nil {
+			return nil, false, err
+		}
+	}
+	if r.damage != "" {
+		return nil, false, io.EOF
+	}
+	r.line++
+	for {
+		part, err := r.lines.ReadSlice('\n')
+		if len(line)+len(part) > MaxLine {
+			return nil, false, fmt.Errorf("line %d is longer than %d MiB: %w", r.line, MaxLine>>20, ErrFormat)
+		}
+		line = append(line, part...)
+		switch {
+		case err == nil:
+			return line[:len(line)-1], true, nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF):
+			return line, false, nil
+		case errors.Is(err, io.ErrUnexpectedEOF): // gzip cut off
+			r.damage = "the compressed file is cut off"
+			return line, false, nil
+		default:
+			return nil, false, fmt.Errorf("read line %d: %w", r.line, err)
+		}
+	}
+}
+
+func (r *Reader) open() error {
+	r.lines = r.source
+	magic, err := r.source.Peek(2)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read result file: %w", err)
+	}
+	if !bytes.Equal(magic, []byte{0x1f, 0x8b}) {
+		return nil
+	}
+	z, err := gzip.NewReader(r.source)
+	if err != nil {
+		return fmt.Errorf("read compressed result file: %w", err)
+	}
+	r.lines = bufio.NewReaderSize(z, 64<<10)
+	return nil
+}
+
+// decode makes a record of a line.
+func (r *Reader) decode(line []byte) (Record, error) {
+	var probe struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(line, &probe); err != nil {
+		if !r.header {
+			return Record{}, fmt.Errorf("line %d is no header of a result (%v): %w", r.line, err, ErrFormat)
+		}
+		return Record{}, fmt.Errorf("line %d is no record (%v): %w", r.line, err, ErrFormat)
+	}
+	switch {
+	case probe.Type == "" && r.header:
+		return Record{}, fmt.Errorf(`line %d has no "type": %w`, r.line, ErrFormat)
+	case probe.Type != typeHeader && !r.header:
+		return Record{}, fmt.Errorf("line %d is no header of a result: %w", r.line, ErrFormat)
+	case probe.Type == typeHeader && r.header:
+		return Record{}, fmt.Errorf("line %d is a second header, are these two files in one? %w", r.line, ErrFormat)
+	}
+	record := Record{Raw: line}
+	var err error
+	switch probe.Type {
+	case typeHeader:
+		if err := checkFormat(line); err != nil {
+			return Record{}, err
+		}
+		r.header = true
+		record.Header = new(Header)
+		err = json.Unmarshal(line, record.Header)
+	case typeInterval:
+		record.Interval = new(Interval)
+		err = json.Unmarshal(line, record.Interval)
+	case typeEvent:
+		record.Event = new(Event)
+		err = json.Unmarshal(line, record.Event)
+	case typeSummary:
+		record.Summary = new(Summary)
+		err = json.Unmarshal(line, record.Summary)
+	}
+	if err != nil {
+		return Record{}, fmt.Errorf("line %d is no %s (%v): %w", r.line, probe.Type, err, ErrFormat)
+	}
+	return record, nil
+}
+
+// checkFormat looks at what tells formats apart before anything else is
+// decoded, for in another version the rest may have other types.
+func checkFormat(line []byte) error {
+	var h struct {
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+	}
+	if err := json.Unmarshal(line, &h); err != nil {
+		return fmt.Errorf("the header's format or version is unreadable (%v): %w", err, ErrFormat)
+	}
+	switch {
+	case h.Format != Format:
+		return fmt.Errorf("the header says format %q, not %q: %w", h.Format, Format, ErrFormat)
+	case h.Version < 1:
+		return fmt.Errorf("the header has no valid version (%d): %w", h.Version, ErrFormat)
+	case h.Version > Version:
+		return fmt.Errorf("the file has format version %d, written by %s; this sixnines reads up to version %d, use that one or a newer one: %w",
+			h.Version, writtenBy(line), Version, ErrFormat)
+	}
+	return nil
+}
+
+// writtenBy names the program that wrote a header of whatever version.
+func writtenBy(line []byte) string {
+	var h struct {
+		Tool struct {
+			Name    string `json:"name"`
+			Version string `json:"version"`
+		} `json:"tool"`
+	}
+	if json.Unmarshal(line, &h) != nil || h.Tool.Version == "" {
+		return "a newer sixnines"
+	}
+	return h.Tool.Name + " " + h.Tool.Version
+}

@@ -1,0 +1,152 @@
+package result
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"sync"
+)
+
+// MaxLine is the length in bytes of the longest line that writers write and
+// readers read. A second of every metric takes some 0.1 MiB; only a closing
+// record of days of slots comes near.
+const MaxLine = 64 << 20
+
+// Writer writes a result file, one record a line. It is safe for concurrent
+// use, since events come from clients' goroutines.
+//
+// Every record reaches the operating system in one write call before the
+// method returns, so that a run that is killed leaves a file readable up to
+// its last record; only Close waits for the disk.
+type Writer struct {
+	mu     sync.Mutex
+	file   *os.File
+	header bool
+	ended  bool  // the summary is written, or Close was called
+	err    error // the first failure; nothing is written after it
+}
+
+// Create makes the result file at path, which must not exist: a result is
+// never written over. It is written in place rather than renamed at the end,
+// for a killed run must leave what it had.
+func Create(path string) (*Writer, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("create result file: %w", err)
+	}
+	return &Writer{file: f}, nil
+}
+
+// errOrder marks records that have no place where they came. They are refused
+// without harm to the file, so they do not make the writer fail for good: a
+// client may report an event when all is over.
+var errOrder = errors.New("out of order")
+
+// Header writes the first record. Its Type, Format and Version are filled in.
+func (w *Writer) Header(h Header) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.header && w.err == nil {
+		return fmt.Errorf("result: second header: %w", errOrder)
+	}
+	h.Type, h.Format, h.Version = typeHeader, Format, Version
+	w.header = true
+	return w.write(typeHeader, h)
+}
+
+// Interval writes an interval. Vitals that are no numbers (NaN, ±Inf) are left
+// out: JSON cannot hold them, and they say no more than an absent one.
+func (w *Writer) Interval(v Interval) error {
+	v.Type = typeInterval
+	v.Vitals = finite(v.Vitals)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.write(typeInterval, v)
+}
+
+// Event writes an event.
+func (w *Writer) Event(e Event) error {
+	e.Type = typeEvent
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.write(typeEvent, e)
+}
+
+// Summary writes the last record; nothing can be written after it.
+func (w *Writer) Summary(s Summary) error {
+	s.Type = typeSummary
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.write(typeSummary, s); err != nil {
+		return err
+	}
+	w.ended = true
+	return nil
+}
+
+// Err returns the first failure, or nil.
+func (w *Writer) Err() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err
+}
+
+// Close waits until the file is on the disk and closes it. It returns the
+// first failure of the writer's life. Closing twice is allowed.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.file == nil {
+		return w.err
+	}
+	for _, err := range []error{w.file.Sync(), w.file.Close()} {
+		if err != nil && w.err == nil {
+			w.err = fmt.Errorf("close result file: %w", err)
+		}
+	}
+	w.file, w.ended = nil, true
+	return w.err
+}
+
+func (w *Writer) write(kind string, record any) error {
+	switch {
+	case w.err != nil:
+		return w.err
+	case w.ended:
+		return fmt.Errorf("result: %s after the end: %w", kind, errOrder)
+	case !w.header:
+		return fmt.Errorf("result: %s before the header: %w", kind, errOrder)
+	}
+	line, err := json.Marshal(record)
+	if err == nil && len(line) >= MaxLine {
+		err = fmt.Errorf("record of %d bytes is longer than %d", len(line), MaxLine)
+	}
+	if err == nil {
+		_, err = w.file.Write(append(line, '\n'))
+	}
+	if err != nil {
+		w.err = fmt.Errorf("write %s to result file: %w", kind, err)
+	}
+	return w.err
+}
+
+// finite returns m without values that JSON cannot hold; m itself if it has
+// none.
+func finite(m map[string]float64) map[string]float64 {
+	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
+	for _, v := range m {
+		if !bad(v) {
+			continue
+		}
+		kept := make(map[string]float64, len(m))
+		for k, v := range m {
+			if !bad(v) {
+				kept[k] = v
+			}
+		}
+		return kept
+	}
+	return m
+}
