@@ -1,0 +1,400 @@
+package result
+
+import (
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"math/bits"
+	"sort"
+	"strconv"
+	"strings"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// hdrMaxCounts bounds the counts array that a decoded histogram may ask for:
+// 32 MiB of counters. It admits nanoseconds up to four hours at five
+// significant digits and everything there is at four or fewer.
+const hdrMaxCounts = 1 << 22
+
+// hdrMaxEncoded bounds the base64 text of one histogram, in bytes. The largest
+// honest one, with hdrMaxCounts distinct counters, stays below it.
+const hdrMaxEncoded = 32 << 20
+
+// Percentile returns the percentile of a histogram by nearest rank: the value
+// of rank ceil(percent/100 · n), as the upper edge of its bucket, so that at
+// least that share of the values is at or below it. percent is the decimal
+// number a person writes, 99.9, and is taken as exactly that decimal. It is
+// clamped to [0, 100]; 0 means the smallest value, 100 the largest. An empty
+// histogram has percentile 0.
+//
+// This differs from hdrhistogram-go's ValueAtPercentile, which rounds the rank
+// to the nearest integer and so may answer with the value below. For several
+// percentiles of one histogram make one [RankIndex].
+//
+// The histogram must not be recorded into meanwhile.
+func Percentile(h *hdrhistogram.Histogram, percent float64) int64 {
+	return NewRankIndex(h).Percentile(percent)
+}
+
+// RankIndex answers questions about the order statistics of one histogram. It
+// holds the non-empty buckets with their cumulative counts, takes one pass over
+// the counts to make, and O(log buckets) to ask. It is a snapshot: immutable,
+// safe for concurrent use, and blind to what is recorded later.
+type RankIndex struct {
+	low, high, cumulative []int64 // one entry for each non-empty bucket, ascending
+}
+
+// NewRankIndex prepares the index. The histogram must not be recorded into
+// meanwhile.
+func NewRankIndex(h *hdrhistogram.Histogram) *RankIndex {
+	s := h.Export()
+	g := hdrGeometryOf(h)
+	filled := 0
+	for _, c := range s.Counts {
+		if c > 0 {
+			filled++
+		}
+	}
+	edges := make([]int64, 3*filled)
+	x := &RankIndex{
+		low:        edges[:0:filled],
+		high:       edges[filled : filled : 2*filled],
+		cumulative: edges[2*filled : 2*filled : 3*filled],
+	}
+	var sum int64
+	for i, c := range s.Counts {
+		if c <= 0 {
+			continue
+		}
+		low, high := g.edges(i)
+		sum += c
+		x.low = append(x.low, low)
+		x.high = append(x.high, high)
+		x.cumulative = append(x.cumulative, sum)
+	}
+	return x
+}
+
+// Count returns the number of values.
+func (x *RankIndex) Count() int64 {
+	if len(x.cumulative) == 0 {
+		return 0
+	}
+	return x.cumulative[len(x.cumulative)-1]
+}
+
+// ValueAtRank returns the edges, both inclusive, of the bucket that holds the
+// value of the given rank; rank 1 is the smallest value, rank Count the
+// largest, and ranks beyond are clamped to these. An interval whose ends are
+// order statistics l < u is, on a histogram, the low edge at l to the high edge
+// at u. An empty histogram answers 0, 0.
+func (x *RankIndex) ValueAtRank(rank int64) (lowEdge, highEdge int64) {
+	if len(x.cumulative) == 0 {
+		return 0, 0
+	}
+	rank = min(max(rank, 1), x.Count())
+	i := sort.Search(len(x.cumulative), func(i int) bool { return x.cumulative[i] >= rank })
+	return x.low[i], x.high[i]
+}
+
+// Percentile is [Percentile] on the prepared index.
+func (x *RankIndex) Percentile(percent float64) int64 {
+	_, high := x.ValueAtRank(hdrRank(x.Count(), percent))
+	return high
+}
+
+// CountAbove returns how many values lie in buckets wholly above v: the
+// exceedances of v, if v is the upper edge of a bucket as [Percentile] returns.
+func (x *RankIndex) CountAbove(v int64) int64 {
+	i := sort.Search(len(x.low), func(i int) bool { return x.low[i] > v })
+	if i == 0 {
+		return x.Count()
+	}
+	return x.Count() - x.cumulative[i-1]
+}
+
+// Min returns the lower edge of the lowest bucket in use, 0 if there is none.
+func (x *RankIndex) Min() int64 {
+	if len(x.low) == 0 {
+		return 0
+	}
+	return x.low[0]
+}
+
+// Max returns the upper edge of the highest bucket in use, 0 if there is none.
+func (x *RankIndex) Max() int64 {
+	if len(x.high) == 0 {
+		return 0
+	}
+	return x.high[len(x.high)-1]
+}
+
+// Mean returns the mean with every value taken at the middle of its bucket, to
+// the last bit as Java's getMean; 0 if there is none.
+func (x *RankIndex) Mean() float64 {
+	if len(x.low) == 0 {
+		return 0
+	}
+	var sum float64
+	var before int64
+	for i, c := range x.cumulative {
+		// The conversion keeps the compiler from fusing the multiplication
+		// and the addition, which Java never does.
+		sum += float64(x.middle(i) * float64(c-before))
+		before = c
+	}
+	return sum / float64(x.Count())
+}
+
+// StdDev returns the standard deviation (of the population) with every value
+// taken at the middle of its bucket, to the last bit as Java's getStdDeviation;
+// 0 if there is none.
+func (x *RankIndex) StdDev() float64 {
+	if len(x.low) == 0 {
+		return 0
+	}
+	mean := x.Mean()
+	var sum float64
+	var before int64
+	for i, c := range x.cumulative {
+		d := x.middle(i) - mean
+		sum += float64(float64(d*d) * float64(c-before))
+		before = c
+	}
+	return math.Sqrt(sum / float64(x.Count()))
+}
+
+// middle is Java's medianEquivalentValue of bucket i.
+func (x *RankIndex) middle(i int) float64 {
+	return float64(x.low[i] + (x.high[i]-x.low[i]+1)>>1)
+}
+
+// hdrRank is the nearest rank ceil(percent/100 · n), at least 1 and at most n,
+// computed on the decimal digits of percent: 99.9 of 1000 values is rank 999,
+// although the nearest float64 to 99.9 is a little more than it. Java takes one
+// ulp off the percentile for the same end, which holds up to some 1e13 values;
+// this holds for all. (internal/stats has the same rule as Rank; this package
+// may not import it.)
+func hdrRank(n int64, percent float64) int64 {
+	switch {
+	case n <= 0:
+		return 0
+	case !(percent < 100): // NaN too: the maximum flatters nobody
+		return n
+	case percent <= 0:
+		return 1
+	}
+	share, ok := new(big.Rat).SetString(strconv.FormatFloat(percent, 'g', -1, 64))
+	if !ok {
+		return n
+	}
+	share.Mul(share, big.NewRat(n, 100))
+	rank, rest := new(big.Int).QuoRem(share.Num(), share.Denom(), new(big.Int))
+	if rest.Sign() > 0 {
+		rank.Add(rank, big.NewInt(1))
+	}
+	return min(max(rank.Int64(), 1), n)
+}
+
+// EncodeHistogram returns the histogram in the V2 compressed encoding of
+// HdrHistogram, as base64 text that begins "HISTF". Below the compression
+// it is byte for byte what Java writes; the compressed bytes are not, as they
+// depend on the deflate implementation, between Java installations too.
+// Start and end time and tag are not part of it.
+func EncodeHistogram(h *hdrhistogram.Histogram) (string, error) {
+	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
+	if err != nil {
+		return "", fmt.Errorf("encode histogram: %w", err)
+	}
+	return string(b), nil
+}
+
+// DecodeHistogram reads what [EncodeHistogram] and the HdrHistogram libraries
+// of other languages write. It is fit for hostile input: it never panics, and
+// refuses text over 32 MiB and histograms whose counters would take more than
+// 32 MiB before it allocates them.
+func DecodeHistogram(s string) (*hdrhistogram.Histogram, error) {
+	if len(s) > hdrMaxEncoded {
+		return nil, fmt.Errorf("decode histogram: %d bytes of text, at most %d are accepted", len(s), hdrMaxEncoded)
+	}
+	if err := hdrCheck(s); err != nil {
+		return nil, fmt.Errorf("decode histogram: %w", err)
+	}
+	h, err := hdrhistogram.Decode([]byte(s))
+	if err != nil {
+		return nil, fmt.Errorf("decode histogram: %w", err)
+	}
+	return h, nil
+}
+
+// Cookies of the encoding: the low byte is the format (3: a histogram, 4: a
+// compressed one), the second nibble the word size, which V2 fixes at 1 and
+// readers mask.
+const (
+	hdrCookieMask       = ^uint32(0xf0)
+	hdrCookieV2         = uint32(hdrhistogram.V2EncodingCookieBase)
+	hdrCookieCompressed = uint32(hdrhistogram.V2CompressedEncodingCookieBase)
+	hdrHeaderSize       = hdrhistogram.ENCODING_HEADER_SIZE
+)
+
+// hdrCheck reads no more of the text than the header of the histogram, and
+// reports why it should not be decoded.
+func hdrCheck(s string) error {
+	text := base64.NewDecoder(base64.StdEncoding, strings.NewReader(s))
+	var outer [8]byte
+	if _, err := io.ReadFull(text, outer[:]); err != nil {
+		return fmt.Errorf("base64 header: %w", hdrTruncated(err))
+	}
+	if c := binary.BigEndian.Uint32(outer[:]); c&hdrCookieMask != hdrCookieCompressed {
+		return fmt.Errorf("cookie %#x is not that of a V2 compressed histogram", c)
+	}
+	z, err := zlib.NewReader(text)
+	if err != nil {
+		return fmt.Errorf("compressed part: %w", hdrTruncated(err))
+	}
+	defer z.Close() // reads only: nothing to lose
+	var b [hdrHeaderSize]byte
+	if _, err := io.ReadFull(z, b[:]); err != nil {
+		return fmt.Errorf("histogram header: %w", hdrTruncated(err))
+	}
+	if c := binary.BigEndian.Uint32(b[:]); c&hdrCookieMask != hdrCookieV2 {
+		return fmt.Errorf("inner cookie %#x is not that of a V2 histogram", c)
+	}
+	digits := int32(binary.BigEndian.Uint32(b[12:]))
+	lowest := int64(binary.BigEndian.Uint64(b[16:]))
+	highest := int64(binary.BigEndian.Uint64(b[24:]))
+	g, err := hdrNewGeometry(lowest, highest, int64(digits))
+	if err != nil {
+		return err
+	}
+	if n := g.counts(); n > hdrMaxCounts {
+		return fmt.Errorf("range %d to %d with %d significant digits takes %d counters, at most %d are accepted",
+			lowest, highest, digits, n, hdrMaxCounts)
+	}
+	return nil
+}
+
+// hdrTruncated names the end of the input for what it is here.
+func hdrTruncated(err error) error {
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// hdrGeometry is the layout of a histogram's counters: buckets whose widths
+// double, each of the same number of equal sub-buckets, the lower half of which
+// all but the first leave to the bucket below.
+type hdrGeometry struct {
+	unit, half uint // log2 of the width of the narrowest sub-bucket, and of half their number
+	buckets    int64
+}
+
+// hdrNewGeometry computes the layout as Java's constructor does. A lowest value
+// below 1, which early Go versions wrote, counts as 1.
+func hdrNewGeometry(lowest, highest, digits int64) (hdrGeometry, error) {
+	if digits < 0 || digits > 5 {
+		return hdrGeometry{}, fmt.Errorf("%d significant digits, want 0 to 5", digits)
+	}
+	single := uint64(2) // the largest value that needs a resolution of one unit
+	for range digits {
+		single *= 10
+	}
+	g := hdrGeometry{
+		unit:    uint(bits.Len64(uint64(max(lowest, 1))) - 1),
+		half:    uint(bits.Len64(single-1)) - 1,
+		buckets: 1,
+	}
+	if g.unit+g.half > 61 {
+		return hdrGeometry{}, fmt.Errorf("lowest value %d is too large for %d significant digits", lowest, digits)
+	}
+	if top := g.unit + g.half + 1; highest >= 1<<top {
+		g.buckets += int64(bits.Len64(uint64(highest))) - int64(top)
+	}
+	return g, nil
+}
+
+// hdrGeometryOf returns the layout of an existing histogram.
+func hdrGeometryOf(h *hdrhistogram.Histogram) hdrGeometry {
+	g, err := hdrNewGeometry(h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
+	if err != nil {
+		panic("result: the histogram library made a histogram it forbids: " + err.Error())
+	}
+	return g
+}
+
+// counts returns the number of counters.
+func (g hdrGeometry) counts() int64 { return (g.buckets + 1) << g.half }
+
+// subBuckets returns the number of sub-buckets of a bucket.
+func (g hdrGeometry) subBuckets() int64 { return 2 << g.half }
+
+// edges returns the least and the greatest value that counter i counts.
+func (g hdrGeometry) edges(i int) (low, high int64) {
+	shift := g.unit
+	sub := int64(i)
+	if bucket := i >> g.half; bucket > 1 {
+		shift += uint(bucket - 1)
+		sub = int64(i&(1<<g.half-1)) + 1<<g.half
+	}
+	low = sub << shift
+	return low, low + (1<<shift - 1)
+}
+
+// hdrFixed writes v with the given number of decimals as Java's %.nf does: the
+// shortest decimal that identifies v, rounded half up. Go rounds the exact
+// binary value, so 0.0045 to three decimals is 0.004 in Go and 0.005 in Java.
+// (Before Java 19 the decimal was not always the shortest, 2e23 for one; the
+// difference is beyond the sixteenth digit.)
+func hdrFixed(v float64, decimals int) string {
+	switch {
+	case math.IsNaN(v):
+		return "NaN"
+	case math.IsInf(v, 1):
+		return "Infinity"
+	case math.IsInf(v, -1):
+		return "-Infinity"
+	}
+	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(math.Abs(v), 'e', -1, 64), "e")
+	exp, _ := strconv.Atoi(exponent)
+	digits := strings.Replace(mantissa, ".", "", 1)
+	whole := max(exp+1, 0)  // digits of the whole part
+	zeros := max(-exp-1, 0) // between the point and the first digit
+
+	// The leading 0 takes a carry. No more zeros are needed than it takes to
+	// see that the digits come too late to matter.
+	out := append([]byte("0"), strings.Repeat("0", min(zeros, decimals+1))...)
+	out = append(out, digits...)
+	keep := 1 + whole + decimals
+	if keep < len(out) {
+		up := out[keep] >= '5'
+		out = out[:keep]
+		for i := keep - 1; up && i >= 0; i-- {
+			if up = out[i] == '9'; up {
+				out[i] = '0'
+			} else {
+				out[i]++
+			}
+		}
+	}
+	for len(out) < keep {
+		out = append(out, '0')
+	}
+	text := strings.TrimLeft(string(out[:1+whole]), "0")
+	if text == "" {
+		text = "0"
+	}
+	if math.Signbit(v) {
+		text = "-" + text
+	}
+	if decimals > 0 {
+		text += "." + string(out[1+whole:])
+	}
+	return text
+}
