@@ -1,0 +1,35 @@
+// Package schedule turns a workload into instants: for every producer the
+// times at which its messages are due, in nanoseconds from the start of the
+// measured window.
+//
+// A schedule is pure. It reads no clock and depends on nothing but the
+// workload, the window's length and the seed, so the same three give the same
+// instants on every broker, every machine and every processor architecture:
+// floating-point products whose rounding could differ are rounded explicitly,
+// and the logarithm and the sine are this package's own.
+//
+// # Numbered schedules
+//
+// The even kinds (constant, step, ramp, sine, burst, trace) number the messages
+// of the whole load n = 0, 1, 2, …; with Λ(t) the messages due before t,
+// message n is due when Λ reaches n, rounded down to a whole nanosecond:
+//
+//	t_n = ⌊Λ⁻¹(n)⌋,   0 ≤ Λ⁻¹(n) − t_n < 1 ns for every n
+//
+// in integer arithmetic, so nothing accumulates over hours or days. Message n
+// belongs to producer n mod N. This loses nothing, and staggers the producers'
+// phases by construction: two producers are due together only where the load
+// itself is.
+//
+//	n         0     1     2     3     4     5     6     7
+//	          |-----|-----|-----|-----|-----|-----|-----|---> t
+//	producer  0     1     2     0     1     2     0     1       N = 3
+//
+// # Random schedules
+//
+// Poisson arrivals, and step, ramp and sine with Random set, are divided by
+// producer: each has a stream of its own, seeded by (seed, producer), with 1/N
+// of the rate; the superposition of independent Poisson processes is again one.
+// Changing rates are made by time-rescaling: a unit-rate process mapped through
+// Λ⁻¹ (Çınlar, Introduction to Stochastic Processes, 1975, section 4.7).
+package schedule

@@ -1,0 +1,341 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"math/bits"
+	"time"
+
+	"sixnines/scenario"
+)
+
+// Limits of a plan, within which its arithmetic is exact.
+const (
+	MaxWindow    = 7 * 24 * time.Hour // longest window, and longest warm-up
+	MaxRate      = 10_000_000         // messages a second, at any instant
+	MaxPer       = 24 * time.Hour     // longest denominator of a rate
+	MaxPeriod    = 24 * time.Hour     // longest period of sine and burst
+	MaxProducers = 1 << 24            // producers of a fleet
+)
+
+// ErrUnscheduled says that the workload has no schedule: it goes flat out or in
+// a closed loop.
+var ErrUnscheduled = errors.New("schedule: a flat-out or closed-loop workload has no schedule")
+
+// Phase is the part of a run that instants belong to.
+type Phase uint8
+
+// The phases.
+const (
+	Before Phase = iota // the warm-up: offsets below zero
+	Window              // the measured window
+	After               // the load that goes on after the window
+	phases
+)
+
+// Plan is the schedule of a workload. It is immutable and safe for concurrent
+// use.
+type Plan struct {
+	producers int
+	window    int64
+	warmup    int64
+	seed      uint64
+	mean      float64
+	random    bool
+	flows     [phases]flow
+	rates     [phases]scenario.Rate // random: of the phases at one rate
+	first     scenario.Rate         // at the start of the window; zero for bursts
+}
+
+// New plans a normalised workload over a window. It returns [ErrUnscheduled]
+// for a flat-out or closed loop, and an error for a workload or window outside
+// the package's limits, for a trace that cannot be read (with file and line) and
+// for one without an instant in the window.
+//
+// A step schedule longer than the window is cut; a shorter one keeps its last
+// rate.
+func New(w *scenario.Workload, window time.Duration, seed uint64) (*Plan, error) {
+	if w.Loop == scenario.Closed || w.Rate.IsMax() {
+		return nil, ErrUnscheduled
+	}
+	if window <= 0 || window > MaxWindow {
+		return nil, fmt.Errorf("schedule: a window of %v: must be above 0 and at most %v", window, MaxWindow)
+	}
+	if w.Producers < 1 || w.Producers > MaxProducers {
+		return nil, fmt.Errorf("schedule: %d producers: must be 1 to %d", w.Producers, MaxProducers)
+	}
+	p := &Plan{producers: w.Producers, window: int64(window), seed: seed}
+	a := &w.Arrivals
+	p.random = a.Kind == scenario.Poisson || a.Random
+	var err error
+	switch a.Kind {
+	case scenario.Constant, scenario.Poisson, "":
+		err = p.steps([]stretch{{w.Rate, window}})
+	case scenario.Step:
+		err = p.steps(cut(a.Steps, window))
+	case scenario.Ramp:
+		err = p.ramp(a.From, a.To, window)
+	case scenario.Sine:
+		err = p.sine(w.Rate, a)
+	case scenario.Burst:
+		err = p.burst(a)
+	case scenario.Trace:
+		err = p.trace(a.File, window)
+	default:
+		err = fmt.Errorf("no arrivals are called %q", a.Kind)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("schedule: %w", err)
+	}
+	return p.WithWarmup(0), nil
+}
+
+// WithWarmup returns the plan with a warm-up of the given length, 0 to
+// [MaxWindow]: the instants of phase [Before] then lie in [−length, 0). It
+// panics on another length. New plans none.
+func (p *Plan) WithWarmup(length time.Duration) *Plan {
+	if length < 0 || length > MaxWindow {
+		panic(fmt.Sprintf("schedule: a warm-up of %v", length))
+	}
+	q := *p
+	q.warmup = int64(length)
+	if w := &q.flows[Window]; w.kind == bundled {
+		q.flows[Before] = flow{kind: bundled, first: -w.count * (int64(length) / w.period), count: w.count, period: w.period}
+		return &q
+	}
+	before := preceding(length, q.first)
+	q.flows[Before] = flow{kind: pieced, first: before.first, linear: linear{before}}
+	return &q
+}
+
+// steps plans constant rates, one after the other.
+func (p *Plan) steps(all []stretch) error {
+	if len(all) == 0 {
+		return errors.New("a step schedule without steps")
+	}
+	for _, s := range all {
+		if err := checkRate(s.rate); err != nil {
+			return err
+		}
+		if s.length <= 0 {
+			return fmt.Errorf("a step of %v: must be longer than 0", s.length)
+		}
+	}
+	list, total, lambda := pieces(all)
+	p.flows[Window] = flow{kind: pieced, last: total, linear: list}
+	p.edges(all[0].rate, lambda, all[len(all)-1].rate)
+	return nil
+}
+
+// cut shortens or lengthens steps to the window.
+func cut(steps []scenario.RateStep, window time.Duration) []stretch {
+	var all []stretch
+	left := window
+	for _, s := range steps {
+		length := min(s.For, left)
+		all = append(all, stretch{s.Rate, length})
+		if left -= length; left == 0 {
+			return all
+		}
+	}
+	if len(all) > 0 {
+		all[len(all)-1].length += left
+	}
+	return all
+}
+
+func (p *Plan) ramp(from, to scenario.Rate, window time.Duration) error {
+	if err := errors.Join(checkRate(from), checkRate(to)); err != nil {
+		return err
+	}
+	r, lambda := newRamp(from, to, window)
+	p.flows[Window] = flow{kind: ramped, last: r.total, ramp: r}
+	p.edges(from, lambda, to)
+	return nil
+}
+
+func (p *Plan) sine(mean scenario.Rate, a *scenario.Arrivals) error {
+	if !(a.Amplitude > 0 && a.Amplitude <= 1) {
+		return fmt.Errorf("a sine's amplitude of %v: must be above 0 and at most 1", a.Amplitude)
+	}
+	if err := errors.Join(checkRate(mean), checkPeriod(a.Period)); err != nil {
+		return err
+	}
+	if mean.Float()*(1+a.Amplitude) > MaxRate {
+		return fmt.Errorf("a sine of mean %v rises above %d/s", mean, MaxRate)
+	}
+	s := newSine(mean, a.Amplitude, int64(a.Period))
+	f := flow{kind: swung, sine: s}
+	f.last = int64(s.lambda(p.window))
+	for f.at(f.last) < p.window {
+		f.last++
+	}
+	for f.last > 0 && f.at(f.last-1) >= p.window {
+		f.last--
+	}
+	p.flows[Window] = f
+	end := mean
+	// A load that has all but stopped would leave partial batches stranded.
+	if x := s.rate(p.window); x >= 0.01 {
+		const per = 1000 * time.Second
+		end = scenario.Rate{Messages: max(1, uint64(x*mean.Float()*per.Seconds())), Per: per}
+	}
+	lambda := new(big.Rat).SetFloat64(s.lambda(p.window))
+	p.edges(mean, lambda, end)
+	return nil
+}
+
+func (p *Plan) burst(a *scenario.Arrivals) error {
+	if err := checkPeriod(a.Period); err != nil {
+		return err
+	}
+	if err := checkRate(scenario.Rate{Messages: a.Count, Per: a.Period}); err != nil {
+		return err
+	}
+	count, period := int64(a.Count), int64(a.Period)
+	bursts := (p.window + period - 1) / period
+	p.flows[Window] = flow{kind: bundled, last: bursts * count, count: count, period: period}
+	p.flows[After] = flow{kind: bundled, first: bursts * count, last: 1<<63 - 1, count: count, period: period}
+	p.mean = float64(bursts*count) / time.Duration(p.window).Seconds()
+	return nil
+}
+
+func (p *Plan) trace(file string, window time.Duration) error {
+	instants, err := readTrace(file, window)
+	if err != nil {
+		return err
+	}
+	if len(instants) == 0 {
+		return fmt.Errorf("trace: %s has no instant in the first %v", file, window)
+	}
+	total := int64(len(instants))
+	p.flows[Window] = flow{kind: listed, last: total, trace: instants}
+	mean := scenario.Rate{Messages: uint64(total), Per: window}
+	p.edges(mean, new(big.Rat).SetInt64(total), mean)
+	return nil
+}
+
+// edges plans what surrounds a window in which lambda messages were due.
+func (p *Plan) edges(before scenario.Rate, lambda *big.Rat, after scenario.Rate) {
+	p.first = before
+	p.rates[Before], p.rates[Window], p.rates[After] = before, before, after
+	total := p.flows[Window].last
+	p.flows[After] = flow{kind: pieced, first: total, last: 1<<63 - 1, linear: linear{following(p.window, lambda, total, after)}}
+	due, _ := lambda.Float64()
+	p.mean = due / time.Duration(p.window).Seconds()
+}
+
+// checkRate reports whether arithmetic with r stays exact.
+func checkRate(r scenario.Rate) error {
+	if r.Messages == 0 || r.Per <= 0 || r.Per > MaxPer {
+		return fmt.Errorf("a rate of %d in %v: must be at least one message a time of at most %v", r.Messages, r.Per, MaxPer)
+	}
+	hi, lo := bits.Mul64(r.Messages, uint64(time.Second))
+	limit, low := bits.Mul64(uint64(r.Per), MaxRate)
+	if hi > limit || hi == limit && lo > low {
+		return fmt.Errorf("a rate of %d in %v: must be at most %d/s", r.Messages, r.Per, MaxRate)
+	}
+	return nil
+}
+
+func checkPeriod(d time.Duration) error {
+	if d <= 0 || d > MaxPeriod {
+		return fmt.Errorf("a period of %v: must be above 0 and at most %v", d, MaxPeriod)
+	}
+	return nil
+}
+
+// Producers returns the number of producers that the load is divided over.
+func (p *Plan) Producers() int { return p.producers }
+
+// MeanRate returns the messages a second that are due in the window, over all
+// producers; of random arrivals the expected number.
+func (p *Plan) MeanRate() float64 { return p.mean }
+
+// Total returns the number of messages due in the window, over all producers.
+// Where exact is false, arrivals are random and n is the expected number; see
+// [Plan.CountProducer].
+func (p *Plan) Total() (n uint64, exact bool) {
+	return uint64(p.flows[Window].last), !p.random
+}
+
+// CountProducer returns the exact number of messages of a producer that are due
+// in the window. For random arrivals it generates them all.
+func (p *Plan) CountProducer(producer int) uint64 {
+	p.check(producer)
+	if !p.random {
+		return p.flows[Window].countOf(int64(producer), int64(p.producers))
+	}
+	c := p.Producer(producer)
+	n := uint64(0)
+	for {
+		if _, ok := c.Next(); !ok {
+			return n
+		}
+		n++
+	}
+}
+
+// Producer returns the instants of a producer in the measured window: offsets
+// in [0, window). Like Before and After it panics on a producer that the plan
+// does not have.
+func (p *Plan) Producer(producer int) Cursor { return p.cursor(producer, Window) }
+
+// Before returns the instants of a producer in the warm-up: offsets in
+// [−length, 0) with the length given to [Plan.WithWarmup], at the rate with
+// which the window begins (of a trace: at its mean rate). A numbered load
+// passes evenly from the warm-up into the window.
+func (p *Plan) Before(producer int) Cursor { return p.cursor(producer, Before) }
+
+// After returns the instants of a producer from the end of the window on, at
+// the rate with which it ends. A trace, and a sine that ends below a hundredth
+// of its mean, go on at their mean rate. The sequence does not end.
+func (p *Plan) After(producer int) Cursor { return p.cursor(producer, After) }
+
+func (p *Plan) cursor(producer int, phase Phase) Cursor {
+	p.check(producer)
+	f := &p.flows[phase]
+	if !p.random {
+		return numbered(f, f.firstOf(int64(producer), int64(p.producers)), int64(p.producers))
+	}
+	c := Cursor{kind: poisson, flow: f, gap: float64(p.producers)}
+	seedStream(&c.random, p.seed, phase, producer)
+	switch phase {
+	case Before:
+		c.t = -p.warmup
+	case Window:
+		c.end = p.window
+	default:
+		c.t, c.end = p.window, endOfTime
+	}
+	if phase == Window && (f.kind != pieced || len(f.linear) > 1) {
+		c.kind = scaled
+		return c
+	}
+	r := p.rates[phase]
+	c.gap = float64(c.gap*float64(r.Per)) / float64(r.Messages)
+	return c
+}
+
+func (p *Plan) check(producer int) {
+	if producer < 0 || producer >= p.producers {
+		panic(fmt.Sprintf("schedule: producer %d of %d", producer, p.producers))
+	}
+}
+
+// Segment returns the producers from ≤ i < to that agent k of n agents carries.
+// The segments of all agents are the whole, in order, and differ by at most one
+// producer; with more agents than producers some are empty. It panics unless
+// 0 ≤ k < n.
+func (p *Plan) Segment(k, n int) (from, to int) {
+	if k < 0 || k >= n {
+		panic(fmt.Sprintf("schedule: segment %d of %d", k, n))
+	}
+	share := func(k int) int {
+		hi, lo := bits.Mul64(uint64(k), uint64(p.producers))
+		q, _ := bits.Div64(hi, lo, uint64(n))
+		return int(q)
+	}
+	return share(k), share(k + 1)
+}
