@@ -3,9 +3,11 @@ package nats_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
@@ -48,7 +50,7 @@ func serve(config string) error {
 	if !s.ReadyForConnections(10 * time.Second) {
 		return fmt.Errorf("server did not start")
 	}
-	fmt.Println(s.ClientURL())
+	fmt.Println(s.ClientURL(), s.MonitorAddr())
 	io.Copy(io.Discard, os.Stdin)
 	s.Shutdown()
 	return nil
@@ -59,6 +61,7 @@ type broker struct {
 	t      testing.TB
 	config string // the configuration without address
 	url    *url.URL
+	http   string // address of the server's monitoring
 	cmd    *exec.Cmd
 	stdin  io.Closer
 }
@@ -76,7 +79,7 @@ func startBroker(t testing.TB, config string) *broker {
 func (b *broker) start(port int) {
 	b.t.Helper()
 	file := filepath.Join(b.t.TempDir(), "server.conf")
-	text := fmt.Sprintf("listen: \"127.0.0.1:%d\"\n%s\n", port, b.config)
+	text := fmt.Sprintf("listen: \"127.0.0.1:%d\"\nhttp: \"127.0.0.1:-1\"\n%s\n", port, b.config)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		b.t.Fatal(err)
 	}
@@ -99,7 +102,9 @@ func (b *broker) start(port int) {
 	if err != nil {
 		b.t.Fatalf("the server said nothing: %v", err)
 	}
-	if b.url, err = url.Parse(strings.TrimSpace(line)); err != nil {
+	words := strings.Fields(line)
+	b.http = words[1]
+	if b.url, err = url.Parse(words[0]); err != nil {
 		b.t.Fatal(err)
 	}
 }
@@ -146,4 +151,29 @@ func unusedAddress(t testing.TB) string {
 	}
 	defer l.Close()
 	return l.Addr().String()
+}
+
+// subjects lists the subjects with run in their name that the server knows.
+func (b *broker) subjects(run string) ([]string, error) {
+	answer, err := http.Get("http://" + b.http + "/subsz?subs=1&limit=100000")
+	if err != nil {
+		return nil, err
+	}
+	defer http.DefaultClient.CloseIdleConnections()
+	defer answer.Body.Close()
+	var known struct {
+		Subscriptions []struct {
+			Subject string `json:"subject"`
+		} `json:"subscriptions_list"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&known); err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, sub := range known.Subscriptions {
+		if strings.Contains(sub.Subject, run) {
+			found = append(found, sub.Subject)
+		}
+	}
+	return found, nil
 }

@@ -1,0 +1,256 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"sixnines/driver"
+)
+
+func checkCloseTwice(ctx context.Context, h *Harness) error {
+	return with(ctx, h, topics("t0"), func(r *rig) error {
+		l := newLedger()
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		c, err := r.consumer(ctx, 0, "", newInbox(), "t0")
+		if err != nil {
+			return err
+		}
+		for range 2 {
+			if err := errors.Join(p.Close(ctx), c.Close(ctx)); err != nil {
+				return fmt.Errorf("close producer and consumer twice: %w", err)
+			}
+		}
+		return r.close() // with closes it again
+	})
+}
+
+// checkConsumerClose closes a consumer in the middle of a stream that another
+// one goes on to receive.
+func checkConsumerClose(ctx context.Context, h *Harness) error {
+	t := driver.Topology{Topics: []string{"t0"}, Consumers: 2}
+	return with(ctx, h, t, func(r *rig) error {
+		l, leaver, stayer := newLedger(), newInbox(), newInbox()
+		c, err := r.consumer(ctx, 0, "", leaver, "t0")
+		if err != nil {
+			return err
+		}
+		if h.Entry.Capabilities.FanOut {
+			if _, err := r.consumer(ctx, 1, "", stayer, "t0"); err != nil {
+				return err
+			}
+		}
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		stop := make(chan struct{})
+		sent := make(chan error, 1)
+		var seq uint64
+		go func() {
+			for {
+				select {
+				case <-stop:
+					sent <- nil
+					return
+				default:
+				}
+				if err := sendMany(l, p, 0, seq, 20, h.size()); err != nil {
+					sent <- err
+					return
+				}
+				seq += 20
+				runtime.Gosched()
+			}
+		}()
+		seen := leaver.filled(ctx, 50)
+		err = c.Close(ctx)
+		leaver.close()
+		if err == nil && seen == nil && h.Entry.Capabilities.FanOut {
+			stayer.mu.Lock()
+			then := len(stayer.got)
+			stayer.mu.Unlock()
+			err = stayer.wait(ctx, func() bool { return len(stayer.got) > then+200 }, func() string {
+				return "the stream ended for one consumer when another was closed"
+			})
+		}
+		close(stop)
+		if err := errors.Join(<-sent, err); err != nil {
+			return err
+		}
+		if err := leaver.kept(-1); err != nil {
+			return err
+		}
+		return l.kept()
+	})
+}
+
+// checkCloseBusy closes a session under producers that send, a consumer that
+// receives and others that are still being connected.
+func checkCloseBusy(ctx context.Context, h *Harness) error {
+	for round := range 5 {
+		r, err := openRig(ctx, h, newRun(), round%2 == 1)
+		if err != nil {
+			return err
+		}
+		t := driver.Topology{Topics: []string{"t0"}, Producers: 4, Consumers: 2, MaxSize: 1 << 10}
+		if _, err := r.session.Provision(ctx, t); err != nil {
+			return errors.Join(err, r.close())
+		}
+		if err := closeBusy(ctx, h, r); err != nil {
+			return err
+		}
+		if h.Leftovers != nil { // Close has taken the way to the broker away
+			again, err := openRig(ctx, h, r.run, false)
+			if err != nil {
+				return err
+			}
+			if _, err := again.session.Provision(ctx, t); err == nil {
+				again.session.Deprovision(ctx)
+			}
+			if err := again.close(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func closeBusy(ctx context.Context, h *Harness, r *rig) error {
+	l, got := newLedger(), newInbox()
+	if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+		return errors.Join(err, r.close())
+	}
+	var busy sync.WaitGroup
+	for id := range 3 {
+		p, err := r.producer(ctx, id, "t0", h.size(), l)
+		if err != nil {
+			return errors.Join(err, r.close())
+		}
+		busy.Go(func() {
+			for seq := uint64(0); ; seq++ {
+				if err := l.send(p, tokenOf(uint32(id), seq), letter{uint32(id), seq}.write(h.size())); err != nil {
+					return // Close has reached it
+				}
+				if err := flush(p); err != nil {
+					return
+				}
+			}
+		})
+	}
+	busy.Go(func() { // either gets there before Close, or an error
+		r.session.Producer(ctx, driver.ProducerSpec{ID: 3, Conn: 3, Topic: "t0", Size: h.size()}, l)
+	})
+	errs := []error{got.wait(ctx, func() bool { return len(got.got) >= 100 }, func() string { return "no messages flow" })}
+	errs = append(errs, r.close())
+	ended := make(chan struct{})
+	go func() {
+		busy.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		errs = append(errs, errors.New("a producer still sends, or hangs in Send, after its session has closed"))
+	}
+	return errors.Join(append(errs, l.kept(), got.kept(-1))...)
+}
+
+// checkCloseFrozen is the one check with a time in it, the contract's own: a
+// session whose Close has a second returns within one and a half of those that
+// a bare timer of one second takes here and now.
+func checkCloseFrozen(ctx context.Context, h *Harness) error {
+	r, err := openRig(ctx, h, newRun(), false)
+	if err != nil {
+		return err
+	}
+	t := topics("t0")
+	t.Producers, t.Consumers, t.MaxSize = 1, 1, h.maxPayload()
+	if _, err := r.session.Provision(ctx, t); err != nil {
+		return errors.Join(err, r.close())
+	}
+	l, got := newLedger(), newInbox()
+	if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+		return errors.Join(err, r.close())
+	}
+	size := min(64<<10, h.maxPayload())
+	p, err := r.producer(ctx, 0, "t0", size, l)
+	if err != nil {
+		return errors.Join(err, r.close())
+	}
+	h.Freeze()
+	thaw := sync.OnceFunc(h.Thaw)
+	defer thaw()
+
+	// Send until it blocks, fails or has taken more than any buffer should.
+	var sent watch
+	var count int
+	over := false
+	sender := make(chan struct{})
+	go func() {
+		defer close(sender)
+		const most = 256 << 20
+		for seq := 0; seq*size < most; seq++ {
+			if l.send(p, tokenOf(0, uint64(seq)), letter{0, uint64(seq)}.write(size)) != nil || flush(p) != nil {
+				break
+			}
+			sent.update(func() { count++ })
+		}
+		sent.update(func() { over = true })
+	}()
+	stuck := func(before int) bool {
+		still, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
+		defer cancel()
+		return sent.wait(still, func() bool { return count > before || over }, func() string { return "" }) != nil
+	}
+	for last := -1; ; {
+		sent.mu.Lock()
+		now, done := count, over
+		sent.mu.Unlock()
+		if done || now == last && stuck(now) {
+			break
+		}
+		last = now
+		if ctx.Err() != nil {
+			return errors.New("Send neither blocks nor ends with the broker frozen")
+		}
+		runtime.Gosched()
+	}
+
+	closing, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	reference := make(chan time.Duration, 1)
+	start := time.Now()
+	go func() {
+		<-closing.Done()
+		reference <- time.Since(start)
+	}()
+	returned := make(chan time.Duration, 1)
+	go func() {
+		r.session.Close(closing) // may report that it was not orderly
+		returned <- time.Since(start)
+	}()
+	second := <-reference
+	var took time.Duration
+	select {
+	case took = <-returned:
+	case <-time.After(h.patience()):
+		return errors.New("Close hangs with the broker frozen")
+	}
+	if took > second*3/2 {
+		return fmt.Errorf("Close with a deadline of one second took %v with the broker frozen (a bare timer took %v)", took, second)
+	}
+	select {
+	case <-sender:
+	case <-ctx.Done():
+		return errors.New("Send hangs though its session has closed")
+	}
+	thaw()
+	return l.kept()
+}

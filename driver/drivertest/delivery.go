@@ -1,0 +1,404 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"sixnines/driver"
+)
+
+func checkDelivery(ctx context.Context, h *Harness) error {
+	return with(ctx, h, topics("t0"), func(r *rig) error {
+		got, l := newInbox(), newLedger()
+		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+			return err
+		}
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		const n = 1000
+		if err := sendMany(l, p, 0, 0, n, h.size()); err != nil {
+			return err
+		}
+		return errors.Join(l.settled(ctx), got.filled(ctx, n))
+	})
+}
+
+// crowd connects n producers to each of the topics and lets them send at the
+// same time, each number of messages; it returns how many were sent.
+func crowd(ctx context.Context, r *rig, l *ledger, topics []string, n, messages int) (int, error) {
+	errs := make([]error, n*len(topics))
+	var sending sync.WaitGroup
+	for i := range errs {
+		p, err := r.producer(ctx, i, topics[i%len(topics)], r.h.size(), l)
+		if err != nil {
+			return 0, err
+		}
+		sending.Go(func() { errs[i] = sendMany(l, p, uint32(i), 0, messages, r.h.size()) })
+	}
+	sending.Wait()
+	return len(errs) * messages, errors.Join(errs...)
+}
+
+func checkOrder(ctx context.Context, h *Harness) error {
+	t := driver.Topology{Topics: []string{"t0", "t1"}, Producers: 6}
+	return with(ctx, h, t, func(r *rig) error {
+		got, l := newInbox(), newLedger()
+		if _, err := r.consumer(ctx, 0, "", got, t.Topics...); err != nil {
+			return err
+		}
+		n, err := crowd(ctx, r, l, t.Topics, 3, 500)
+		if err != nil {
+			return err
+		}
+		return errors.Join(l.settled(ctx), got.filled(ctx, n), got.inOrder())
+	})
+}
+
+func checkSerial(ctx context.Context, h *Harness) error {
+	t := driver.Topology{Topics: []string{"t0", "t1", "t2"}, Producers: 3}
+	return with(ctx, h, t, func(r *rig) error {
+		got, l := newInbox(), newLedger()
+		// Reading the payloads twice makes Deliver long enough to meet another.
+		got.during = func(letter) {}
+		if _, err := r.consumer(ctx, 0, "", got, t.Topics...); err != nil {
+			return err
+		}
+		n, err := crowd(ctx, r, l, t.Topics, 1, 500)
+		if err != nil {
+			return err
+		}
+		return errors.Join(l.settled(ctx), got.filled(ctx, n))
+	})
+}
+
+func checkTopics(ctx context.Context, h *Harness) error {
+	t := driver.Topology{Topics: []string{"t0", "t1", "t10"}, Producers: 3, Consumers: 2}
+	return with(ctx, h, t, func(r *rig) error {
+		first, rest, l := newInbox(), newInbox(), newLedger()
+		if _, err := r.consumer(ctx, 0, "", first, "t0"); err != nil {
+			return err
+		}
+		if _, err := r.consumer(ctx, 1, "", rest, "t1", "t10"); err != nil {
+			return err
+		}
+		const n = 100
+		if _, err := crowd(ctx, r, l, t.Topics, 1, n); err != nil {
+			return err
+		}
+		if err := errors.Join(first.filled(ctx, n), rest.filled(ctx, 2*n), l.settled(ctx)); err != nil {
+			return err
+		}
+		for _, got := range first.got {
+			if got.producer != 0 {
+				return fmt.Errorf("the subscriber of t0 got a message of %s", t.Topics[got.producer])
+			}
+		}
+		return nil
+	})
+}
+
+func checkFanOut(ctx context.Context, h *Harness) error {
+	const subscribers, n = 4, 300
+	t := driver.Topology{Topics: []string{"t0"}, Consumers: subscribers}
+	return with(ctx, h, t, func(r *rig) error {
+		l := newLedger()
+		var boxes []*inbox
+		for id := range subscribers {
+			b := newInbox()
+			boxes = append(boxes, b)
+			if _, err := r.consumer(ctx, id, "", b, "t0"); err != nil {
+				return err
+			}
+		}
+		if _, err := crowd(ctx, r, l, t.Topics, 1, n); err != nil {
+			return err
+		}
+		errs := []error{l.settled(ctx)}
+		for id, b := range boxes {
+			if err := b.filled(ctx, n); err != nil {
+				errs = append(errs, fmt.Errorf("subscriber %d: %w", id, err))
+			}
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// group is the inboxes of the consumers of one group, which share what comes.
+type group struct {
+	watch // of total
+	total int
+	boxes []*inbox
+}
+
+// join connects n consumers of the group, with IDs from first on.
+func join(ctx context.Context, r *rig, name string, first, n int, topics ...string) (*group, error) {
+	g := &group{}
+	for id := first; id < first+n; id++ {
+		b := newInbox()
+		b.during = func(letter) { g.update(func() { g.total++ }) }
+		g.boxes = append(g.boxes, b)
+		if _, err := r.consumer(ctx, id, name, b, topics...); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// shared waits until n letters have come to the group, each to one of its
+// consumers.
+func (g *group) shared(ctx context.Context, n int) error {
+	if err := g.wait(ctx, func() bool { return g.total >= n }, func() string {
+		return fmt.Sprintf("%d of %d messages were delivered to the group", g.total, n)
+	}); err != nil {
+		return err
+	}
+	count := map[letter]int{}
+	for _, b := range g.boxes {
+		// The last Deliver may still be on its way out.
+		if err := b.wait(ctx, func() bool { return b.inside.Load() == 0 }, func() string { return "a Deliver does not end" }); err != nil {
+			return err
+		}
+		if err := b.kept(-1); err != nil {
+			return err
+		}
+		b.mu.Lock()
+		for _, l := range b.got {
+			count[l]++
+		}
+		b.mu.Unlock()
+	}
+	for l, times := range count {
+		if times > 1 {
+			return fmt.Errorf("message %d of producer %d went to %d consumers of one group", l.seq, l.producer, times)
+		}
+	}
+	if len(count) != n {
+		return fmt.Errorf("%d different messages were delivered to the group instead of %d", len(count), n)
+	}
+	return nil
+}
+
+func checkGroups(ctx context.Context, h *Harness) error {
+	const n = 600
+	t := driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Consumers: 3}
+	return with(ctx, h, t, func(r *rig) error {
+		l := newLedger()
+		g, err := join(ctx, r, "g0", 0, 3, "t0")
+		if err != nil {
+			return err
+		}
+		if _, err := crowd(ctx, r, l, t.Topics, 1, n); err != nil {
+			return err
+		}
+		return errors.Join(l.settled(ctx), g.shared(ctx, n))
+	})
+}
+
+func checkGroupsApart(ctx context.Context, h *Harness) error {
+	const n = 300
+	t := driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0", "g1"}, Consumers: 5}
+	return with(ctx, h, t, func(r *rig) error {
+		l, alone := newLedger(), newInbox()
+		if _, err := r.consumer(ctx, 0, "", alone, "t0"); err != nil {
+			return err
+		}
+		var all []*group
+		for i, name := range t.Groups {
+			g, err := join(ctx, r, name, 1+2*i, 2, "t0")
+			if err != nil {
+				return err
+			}
+			all = append(all, g)
+		}
+		if _, err := crowd(ctx, r, l, t.Topics, 1, n); err != nil {
+			return err
+		}
+		errs := []error{l.settled(ctx), alone.filled(ctx, n)}
+		for i, g := range all {
+			if err := g.shared(ctx, n); err != nil {
+				errs = append(errs, fmt.Errorf("group %s: %w", t.Groups[i], err))
+			}
+		}
+		return errors.Join(errs...)
+	})
+}
+
+func checkConsumerAck(ctx context.Context, h *Harness) error {
+	const n = 100
+	for _, ack := range []driver.ConsumerAck{{Mode: driver.AckEach}, {Mode: driver.AckEvery, Every: 7}} {
+		err := with(ctx, h, topics("t0"), func(r *rig) error {
+			got, l := newInbox(), newLedger()
+			if _, err := r.session.Consumer(ctx, driver.ConsumerSpec{Topics: []string{"t0"}, Ack: ack}, got.deliver); err != nil {
+				return err
+			}
+			if _, err := crowd(ctx, r, l, []string{"t0"}, 1, n); err != nil {
+				return err
+			}
+			return errors.Join(l.settled(ctx), got.filled(ctx, n))
+		})
+		if err != nil {
+			return fmt.Errorf("with %+v: %w", ack, err)
+		}
+	}
+	return nil
+}
+
+// checkBatch sends with a client that is set for batching, and lets it be
+// after Flush: nothing may wait for the next message.
+func checkBatch(ctx context.Context, h *Harness) error {
+	return withBatch(ctx, h, topics("t0"), true, func(r *rig) error {
+		got, l := newInbox(), newLedger()
+		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+			return err
+		}
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		total := 0
+		for _, n := range []int{1, 10, 5000} {
+			if err := sendMany(l, p, 0, uint64(total), n, h.size()); err != nil {
+				return err
+			}
+			total += n
+			if err := errors.Join(got.filled(ctx, total), l.settled(ctx)); err != nil {
+				return fmt.Errorf("after a batch of %d: %w", n, err)
+			}
+		}
+		return nil
+	})
+}
+
+// checkSync cuts the producer off right after Sync: what it had sent must be
+// with the broker then.
+func checkSync(ctx context.Context, h *Harness) error {
+	for _, batch := range []bool{false, true} {
+		if err := withBatch(ctx, h, topics("t0"), batch, func(r *rig) error {
+			p, err := r.producer(ctx, 0, "t0", h.size(), newLedger())
+			if err != nil {
+				return err
+			}
+			if _, ok := p.(driver.Syncer); !ok {
+				return nil // it is optional, and there is nothing to hold it to
+			}
+			got, l := newInbox(), newLedger()
+			if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+				return err
+			}
+			sender, err := openRig(ctx, h, r.run, batch)
+			if err != nil {
+				return err
+			}
+			defer sender.close()
+			if p, err = sender.producer(ctx, 1, "t0", h.size(), l); err != nil {
+				return err
+			}
+			const n = 2000
+			if err := sendMany(l, p, 1, 0, n, h.size()); err != nil {
+				return err
+			}
+			if err := p.(driver.Syncer).Sync(ctx); err != nil {
+				return fmt.Errorf("sync: %w", err)
+			}
+			sender.network.cut()
+			if err := sender.close(); err != nil {
+				return err
+			}
+			return errors.Join(got.filled(ctx, n), l.kept())
+		}); err != nil {
+			return fmt.Errorf("with batch %v: %w", batch, err)
+		}
+	}
+	return nil
+}
+
+// checkSemantics wants all that can be told of any broker.
+func checkSemantics(ctx context.Context, h *Harness) error {
+	r, err := openRig(ctx, h, newRun(), false)
+	if err != nil {
+		return err
+	}
+	s, err := r.session.Provision(ctx, driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1, MaxSize: 64})
+	if err != nil {
+		return errors.Join(err, r.close())
+	}
+	var empty []string
+	for name, value := range map[string]string{
+		"Durability": s.Durability, "Replication": s.Replication, "Acknowledgment": s.Acknowledgment,
+		"Ordering": s.Ordering, "Delivery": s.Delivery, "Batching": s.Batching,
+		"Consumption": s.Consumption, "Transport": s.Transport,
+	} {
+		if value == "" {
+			empty = append(empty, name)
+		}
+	}
+	if len(empty) > 0 {
+		slices.Sort(empty)
+		err = fmt.Errorf("the semantics say nothing of %v", empty)
+	}
+	if kind := ackOf(h, r.session); (kind == driver.AckKindNone) != (s.Acknowledgment == "none") {
+		err = errors.Join(err, fmt.Errorf("the semantics call the acknowledgement %q, the session %q", s.Acknowledgment, kind))
+	}
+	return errors.Join(err, r.session.Deprovision(ctx), r.close())
+}
+
+func ackOf(h *Harness, s driver.Session) driver.AckKind {
+	if reporter, ok := s.(driver.AckReporter); ok {
+		return reporter.Ack()
+	}
+	return h.Entry.Capabilities.Ack
+}
+
+func checkCapabilities(ctx context.Context, h *Harness) error {
+	return with(ctx, h, topics("t0"), func(r *rig) error {
+		var errs []error
+		if _, ok := r.session.(driver.RequestReplier); h.Entry.Capabilities.RequestReply && !ok {
+			errs = append(errs, errors.New("Capabilities.RequestReply is claimed, but sessions are no RequestReplier"))
+		}
+		switch kind := ackOf(h, r.session); kind {
+		case driver.AckKindNone, driver.AckKindBroker, driver.AckKindReply:
+		default:
+			errs = append(errs, fmt.Errorf("the kind of acknowledgement is %q, which is none of the contract's", kind))
+		}
+		if h.Entry.Options != nil {
+			driver.DescribeOptions(h.Entry.Options) // panics if it is not fit for it
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// checkDialling wants all connections made through Target.Dial, and closed
+// with the session.
+func checkDialling(ctx context.Context, h *Harness) error {
+	var r *rig
+	if err := with(ctx, h, topics("t0"), func(opened *rig) error {
+		r = opened
+		got, l := newInbox(), newLedger()
+		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+			return err
+		}
+		before := r.network.count()
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		if r.network.count() == before {
+			return errors.New("a producer's connection was not made through Target.Dial, or is shared with a consumer")
+		}
+		return sendMany(l, p, 0, 0, 1, h.size())
+	}); err != nil {
+		return err
+	}
+	if err := r.network.used(); err != nil {
+		return err
+	}
+	if n := r.network.left(); n > 0 {
+		return fmt.Errorf("%d connections are open after the session has closed", n)
+	}
+	return nil
+}

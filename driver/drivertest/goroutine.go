@@ -1,0 +1,59 @@
+package drivertest
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// goroutines returns the stacks of all goroutines by the line that begins them
+// ("goroutine 7"), but for those of the runtime and of package testing.
+func goroutines() map[string]string {
+	buf := make([]byte, 1<<20)
+	for {
+		n := runtime.Stack(buf, true)
+		if n < len(buf) {
+			buf = buf[:n]
+			break
+		}
+		buf = make([]byte, 2*len(buf))
+	}
+	all := map[string]string{}
+	for stack := range strings.SplitSeq(string(buf), "\n\n") {
+		id, _, _ := strings.Cut(stack, " [")
+		if strings.Contains(stack, "testing.(*T).Run(") || strings.Contains(stack, "testing.(*M).") ||
+			strings.Contains(stack, "created by os/signal.") || strings.Contains(stack, "created by runtime.") ||
+			strings.Contains(stack, "drivertest.goroutines(") {
+			continue
+		}
+		all[id] = stack
+	}
+	return all
+}
+
+// newSince returns the stacks of goroutines that were not there before.
+func newSince(before map[string]string) []string {
+	var fresh []string
+	for id, stack := range goroutines() {
+		if _, ok := before[id]; !ok {
+			fresh = append(fresh, stack)
+		}
+	}
+	return fresh
+}
+
+// noneLeft waits until no goroutine is left that was not there before.
+func noneLeft(before map[string]string, patience time.Duration) error {
+	limit := time.Now().Add(patience)
+	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 50*time.Millisecond) {
+		fresh := newSince(before)
+		if len(fresh) == 0 {
+			return nil
+		}
+		if time.Now().After(limit) {
+			return fmt.Errorf("%d goroutines are left when all is closed:\n%s", len(fresh), strings.Join(fresh, "\n\n"))
+		}
+		time.Sleep(pause) // between looks at the condition
+	}
+}

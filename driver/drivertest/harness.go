@@ -1,0 +1,240 @@
+// Package drivertest checks that a driver keeps the contract of package driver,
+// against a real broker.
+//
+//	func TestConformance(t *testing.T) {
+//		drivertest.Run(t, drivertest.Harness{
+//			Entry:  nats.Entry(),
+//			Target: driver.Target{URL: broker.URL()},
+//			At:     func(address string) driver.Target { return driver.Target{URL: "nats://" + address} },
+//			Freeze: broker.Freeze,
+//			Thaw:   broker.Thaw,
+//		})
+//	}
+//
+// Each clause is a subtest of its own. A clause about an ability applies if the
+// driver's Capabilities claim the ability; one that needs a hook applies if the
+// harness has it. What does not apply is skipped with the reason, and Run ends
+// with the list of what was not opted into, so that a gap is seen.
+//
+// Nothing here asserts how long something takes, with one exception that the
+// contract itself makes: a session with a deadline of one second must be closed
+// after one and a half, even when the broker is frozen. Where a call must not
+// hang, the limit is scaled by how long the same broker takes for ordinary
+// calls at the time.
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+)
+
+// Harness is a driver on trial with its broker.
+type Harness struct {
+	Entry driver.Entry
+	// Target is where the broker is and how to log in. Run, Dial, Batch and
+	// Notify are the suite's to set.
+	Target driver.Target
+	// At returns a target like Target at another TCP address, where nobody
+	// listens or nobody speaks. Nil: not opted in.
+	At func(address string) driver.Target
+	// WrongPassword is a target whose credentials the broker refuses. Nil: not
+	// opted in.
+	WrongPassword *driver.Target
+	// MaxPayload is the largest payload in bytes that the broker is known to
+	// carry; 0 means 1 MiB less 4 KiB.
+	MaxPayload int
+	// TooLarge is a size in bytes that the broker refuses; 0: not opted in.
+	TooLarge int
+	// Freeze stops the broker in its tracks, as SIGSTOP does, and returns when
+	// it has stopped; Thaw lets it go on. Nil: not opted in.
+	Freeze, Thaw func()
+	// Restart kills the broker and returns when it runs again at the same
+	// address. Nil: not opted in.
+	Restart func()
+	// Leftovers lists what the broker still holds that has run in its name.
+	// Nil: not opted in.
+	Leftovers func(run string) ([]string, error)
+	// Patience is how long, at most, to wait for what must happen sooner or
+	// later; 0 means 30 s. It decides only how long a failure takes.
+	Patience time.Duration
+}
+
+// Run runs all checks as subtests of t.
+func Run(t *testing.T, h Harness) {
+	var absent []string
+	for _, c := range checks() {
+		t.Run(c.name, func(t *testing.T) {
+			if why := c.needs(&h); why != "" {
+				absent = append(absent, fmt.Sprintf("%s (%s)", c.name, why))
+				t.Skipf("not opted in: %s", why)
+			}
+			if err := c.try(&h); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if len(absent) > 0 {
+		t.Logf("NOT CHECKED for %s, because not opted in:\n\t%s", h.Entry.Name, strings.Join(absent, "\n\t"))
+	}
+}
+
+// check is one clause. It is a function that returns an error, so that the
+// suite can itself be tried on drivers that break the clause.
+type check struct {
+	name string
+	// needs returns why the check does not apply, empty if it does.
+	needs func(h *Harness) string
+	run   func(ctx context.Context, h *Harness) error
+}
+
+// try runs the check in a time that it cannot exceed, and looks for goroutines
+// that it leaves behind.
+func (c check) try(h *Harness) error {
+	before := goroutines()
+	ctx, cancel := context.WithTimeout(context.Background(), 4*h.patience())
+	defer cancel()
+	result := make(chan error, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				result <- fmt.Errorf("panic: %v", p)
+			}
+		}()
+		result <- c.run(ctx, h)
+	}()
+	select {
+	case err := <-result:
+		if err != nil {
+			return err
+		}
+	case <-time.After(5 * h.patience()):
+		return fmt.Errorf("hangs; its goroutines:\n%s", strings.Join(newSince(before), "\n\n"))
+	}
+	return noneLeft(before, h.patience())
+}
+
+func checks() []check {
+	return []check{
+		{"semantics are filled", always, checkSemantics},
+		{"capabilities are real", always, checkCapabilities},
+		{"connections are the engine's", dials, checkDialling},
+		{"every message arrives once", always, checkDelivery},
+		{"order per producer and topic", ordered, checkOrder},
+		{"consumer of several topics is serial", always, checkSerial},
+		{"consumer subscribes to its topics only", always, checkTopics},
+		{"payloads of all sizes", always, checkSizes},
+		{"payload too large", tooLarge, checkTooLarge},
+		{"payload is borrowed until Done", always, checkBorrowed},
+		{"payload is valid during Deliver", always, checkValidDuringDeliver},
+		{"each token is done exactly once", always, checkTokens},
+		{"batches are sent without further calls", always, checkBatch},
+		{"Sync is a round trip", always, checkSync},
+		{"fan-out", fanOut, checkFanOut},
+		{"groups share", groups, checkGroups},
+		{"groups and subscribers side by side", groupsAndFanOut, checkGroupsApart},
+		{"consumers acknowledge", consumerAck, checkConsumerAck},
+		{"requests are answered", requestReply, checkRequestReply},
+		{"nil is no answer", requestReply, checkNoReply},
+		{"unknown option", hasOptions, checkUnknownOption},
+		{"wrong address", at, checkWrongAddress},
+		{"wrong password", wrongPassword, checkWrongPassword},
+		{"Open heeds its context", at, checkOpenCancelled},
+		{"Provision heeds its context", always, checkProvisionCancelled},
+		{"closed things refuse work", always, checkUseAfterClose},
+		{"closing twice", always, checkCloseTwice},
+		{"no Deliver after Consumer.Close", always, checkConsumerClose},
+		{"session closes while busy", always, checkCloseBusy},
+		{"session closes while the broker is frozen", freezes, checkCloseFrozen},
+		{"reconnect after a restart", restarts, checkReconnect},
+		{"Deprovision leaves nothing", leftovers, checkLeftovers},
+	}
+}
+
+// The conditions on which checks apply.
+
+func always(*Harness) string { return "" }
+
+func unless(ok bool, why string) string {
+	if ok {
+		return ""
+	}
+	return why
+}
+
+func dials(h *Harness) string {
+	c := h.Entry.Capabilities
+	return unless(!c.OwnsDialing && !c.Brokerless, "the driver dials by itself, or not at all")
+}
+
+func ordered(h *Harness) string {
+	return unless(h.Entry.Capabilities.Ordered, "the driver does not claim Ordered")
+}
+
+func fanOut(h *Harness) string {
+	return unless(h.Entry.Capabilities.FanOut, "the driver does not claim FanOut")
+}
+
+func groups(h *Harness) string {
+	return unless(h.Entry.Capabilities.Groups, "the driver does not claim Groups")
+}
+
+func groupsAndFanOut(h *Harness) string {
+	if why := groups(h); why != "" {
+		return why
+	}
+	return fanOut(h)
+}
+
+func consumerAck(h *Harness) string {
+	return unless(h.Entry.Capabilities.ConsumerAck, "the driver does not claim ConsumerAck")
+}
+
+func requestReply(h *Harness) string {
+	return unless(h.Entry.Capabilities.RequestReply, "the driver does not claim RequestReply")
+}
+
+func hasOptions(h *Harness) string {
+	return unless(h.Entry.Options != nil, "the driver has no options")
+}
+
+func tooLarge(h *Harness) string { return unless(h.TooLarge > 0, "the harness has no TooLarge") }
+
+func at(h *Harness) string { return unless(h.At != nil, "the harness has no At") }
+
+func wrongPassword(h *Harness) string {
+	return unless(h.WrongPassword != nil, "the harness has no WrongPassword")
+}
+
+func freezes(h *Harness) string {
+	return unless(h.Freeze != nil && h.Thaw != nil, "the harness cannot Freeze and Thaw the broker")
+}
+
+func restarts(h *Harness) string {
+	if h.Restart == nil {
+		return "the harness cannot Restart the broker"
+	}
+	return unless(h.Entry.Capabilities.Reconnects, "the driver does not claim Reconnects")
+}
+
+func leftovers(h *Harness) string {
+	return unless(h.Leftovers != nil, "the harness cannot list Leftovers")
+}
+
+func (h *Harness) patience() time.Duration {
+	if h.Patience > 0 {
+		return h.Patience
+	}
+	return 30 * time.Second
+}
+
+func (h *Harness) maxPayload() int {
+	if h.MaxPayload > 0 {
+		return h.MaxPayload
+	}
+	return 1<<20 - 4<<10
+}

@@ -1,0 +1,151 @@
+package drivertest
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"sixnines/driver"
+)
+
+// letter identifies a payload.
+type letter struct {
+	producer uint32
+	seq      uint64
+}
+
+// letterSize is the smallest payload that identifies itself.
+const letterSize = 16
+
+// write returns a payload of size bytes, at least letterSize, that says who it
+// is and whose every byte depends on it.
+func (l letter) write(size int) []byte {
+	p := make([]byte, size)
+	binary.LittleEndian.PutUint32(p, l.producer)
+	binary.LittleEndian.PutUint64(p[4:], l.seq)
+	binary.LittleEndian.PutUint32(p[12:], uint32(size))
+	x := l.seq*0x9E3779B97F4A7C15 + uint64(l.producer) + 1
+	for i := letterSize; i < size; i++ {
+		x ^= x << 13
+		x ^= x >> 7
+		x ^= x << 17
+		p[i] = byte(x)
+	}
+	return p
+}
+
+// readLetter checks every byte of a payload.
+func readLetter(p []byte) (letter, error) {
+	if len(p) < letterSize {
+		return letter{}, fmt.Errorf("received %d bytes, which nobody sent", len(p))
+	}
+	l := letter{binary.LittleEndian.Uint32(p), binary.LittleEndian.Uint64(p[4:])}
+	if size := binary.LittleEndian.Uint32(p[12:]); int64(size) != int64(len(p)) {
+		return l, fmt.Errorf("received %d bytes, of which the first are % x: not as sent", len(p), p[:letterSize])
+	}
+	for i, b := range l.write(len(p)) {
+		if p[i] != b {
+			return l, fmt.Errorf("message %d of producer %d (%d bytes): byte %d is %#02x, sent was %#02x", l.seq, l.producer, len(p), i, p[i], b)
+		}
+	}
+	return l, nil
+}
+
+// inbox is a Deliver that holds the driver to its clauses.
+type inbox struct {
+	watch
+	got    []letter
+	count  map[letter]int
+	faults []error
+	closed bool // the consumer has been closed
+
+	inside atomic.Int32 // how many Deliver are running; goes down with the lock held
+	// during, if set, runs within Deliver, before the payload is read again.
+	during func(l letter)
+}
+
+func newInbox() *inbox { return &inbox{count: map[letter]int{}} }
+
+func (b *inbox) deliver(m driver.Message) {
+	overlap := b.inside.Add(1) > 1
+	l, err := readLetter(m.Payload)
+	if b.during != nil {
+		b.during(l)
+	}
+	if err == nil {
+		if _, again := readLetter(m.Payload); again != nil {
+			err = fmt.Errorf("the payload changed during Deliver: %w", again)
+		}
+	}
+	b.update(func() {
+		b.inside.Add(-1)
+		if overlap {
+			b.faults = append(b.faults, errors.New("two Deliver of one consumer ran at the same time"))
+		}
+		if b.closed {
+			b.faults = append(b.faults, fmt.Errorf("message %d of producer %d was delivered after Close had returned", l.seq, l.producer))
+		}
+		if err != nil {
+			b.faults = append(b.faults, err)
+			return
+		}
+		b.got = append(b.got, l)
+		b.count[l]++
+	})
+}
+
+// filled waits until n letters have come, and checks that each came once and
+// nothing is wrong with them.
+func (b *inbox) filled(ctx context.Context, n int) error {
+	if err := b.wait(ctx, func() bool { return len(b.got) >= n || len(b.faults) > 0 }, func() string {
+		return fmt.Sprintf("%d of %d messages were delivered", len(b.got), n)
+	}); err != nil {
+		return err
+	}
+	return b.kept(n)
+}
+
+// has waits until l has come.
+func (b *inbox) has(ctx context.Context, l letter) error {
+	return b.wait(ctx, func() bool { return b.count[l] > 0 || len(b.faults) > 0 }, func() string {
+		return fmt.Sprintf("message %d of producer %d was not delivered", l.seq, l.producer)
+	})
+}
+
+// kept returns what is wrong with what has come; n is how many letters there
+// should be, or negative.
+func (b *inbox) kept(n int) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.faults) > 0 {
+		return errors.Join(b.faults[:min(3, len(b.faults))]...)
+	}
+	for l, times := range b.count {
+		if times > 1 {
+			return fmt.Errorf("message %d of producer %d was delivered %d times", l.seq, l.producer, times)
+		}
+	}
+	if n >= 0 && len(b.got) != n {
+		return fmt.Errorf("%d messages were delivered instead of %d", len(b.got), n)
+	}
+	return nil
+}
+
+// inOrder checks that every producer's letters came in the order of sending.
+func (b *inbox) inOrder() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := map[uint32]uint64{}
+	for _, l := range b.got {
+		if before, ok := last[l.producer]; ok && l.seq <= before {
+			return fmt.Errorf("message %d of producer %d was delivered after %d", l.seq, l.producer, before)
+		}
+		last[l.producer] = l.seq
+	}
+	return nil
+}
+
+// close says that the consumer has been closed: nothing may come any more.
+func (b *inbox) close() { b.update(func() { b.closed = true }) }

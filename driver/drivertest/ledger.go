@@ -1,0 +1,116 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"sixnines/driver"
+)
+
+// ledger implements driver.Acks and holds the driver to its clauses: one Done
+// for every Send that returned nil, none for one that did not. A payload is
+// poisoned in its Done, so that a driver that reads it later sends nonsense,
+// which the race detector notices as well.
+type ledger struct {
+	watch
+	entries map[uint64]*entry
+	open    int // sends that returned nil and are not done
+	faults  []error
+}
+
+type entry struct {
+	payload []byte
+	sent    bool // Send has returned nil
+	failed  bool // Send has returned an error
+	done    int
+	err     error // of Done
+}
+
+const poison = 0xDB
+
+func newLedger() *ledger { return &ledger{entries: map[uint64]*entry{}} }
+
+// send sends a copy of payload with a token that has not been used before.
+func (l *ledger) send(p driver.Producer, token uint64, payload []byte) error {
+	e := &entry{payload: append([]byte(nil), payload...)}
+	l.update(func() { l.entries[token] = e })
+	err := p.Send(token, e.payload)
+	l.update(func() {
+		if err == nil {
+			e.sent = true
+			if e.done == 0 {
+				l.open++
+			}
+			return
+		}
+		e.failed = true
+		if e.done > 0 {
+			l.faults = append(l.faults, fmt.Errorf("token %#x: Done was called, and Send returned the error %q", token, err))
+		}
+		if driver.Class(err) == nil {
+			l.faults = append(l.faults, fmt.Errorf("token %#x: the error of Send wraps no class: %q", token, err))
+		}
+	})
+	return err
+}
+
+// Done implements driver.Acks.
+func (l *ledger) Done(token uint64, err error) {
+	l.update(func() {
+		e := l.entries[token]
+		if e == nil {
+			l.faults = append(l.faults, fmt.Errorf("Done with token %#x, which was never sent", token))
+			return
+		}
+		e.done++
+		switch {
+		case e.done > 1:
+			l.faults = append(l.faults, fmt.Errorf("token %#x: Done was called %d times", token, e.done))
+			return
+		case e.failed:
+			l.faults = append(l.faults, fmt.Errorf("token %#x: Done was called after Send had returned an error", token))
+		case e.sent:
+			l.open--
+		}
+		e.err = err
+		if err != nil && driver.Class(err) == nil {
+			l.faults = append(l.faults, fmt.Errorf("token %#x: the error of Done wraps no class: %q", token, err))
+		}
+		for i := range e.payload {
+			e.payload[i] = poison
+		}
+	})
+}
+
+// settled waits until every send is done, without error.
+func (l *ledger) settled(ctx context.Context) error {
+	if err := l.wait(ctx, func() bool { return l.open == 0 || len(l.faults) > 0 }, func() string {
+		return fmt.Sprintf("%d of %d sends are not done", l.open, len(l.entries))
+	}); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for token, e := range l.entries {
+		if e.err != nil {
+			return fmt.Errorf("token %#x: Done with the error %w", token, e.err)
+		}
+	}
+	return l.faultsLocked()
+}
+
+// kept returns what clauses the driver has broken.
+func (l *ledger) kept() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.faultsLocked()
+}
+
+func (l *ledger) faultsLocked() error {
+	const enough = 3
+	if n := len(l.faults); n > enough {
+		return fmt.Errorf("%w\nand %d more", errors.Join(l.faults[:enough]...), n-enough)
+	}
+	return errors.Join(l.faults...)
+}

@@ -1,0 +1,214 @@
+package drivertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"sixnines/driver"
+)
+
+// checkSizes sends payloads from the smallest to the largest and compares what
+// comes with what went.
+func checkSizes(ctx context.Context, h *Harness) error {
+	sizes := []int{max(1, h.Entry.Capabilities.MinSize)}
+	for _, size := range []int{32, 33, 1 << 10, 64<<10 - 1, 64 << 10, h.maxPayload()} {
+		if size > sizes[len(sizes)-1] && size <= h.maxPayload() {
+			sizes = append(sizes, size)
+		}
+	}
+	t := topics("t0")
+	t.MaxSize = h.maxPayload()
+	return with(ctx, h, t, func(r *rig) error {
+		var w watch
+		var got [][]byte
+		if _, err := r.session.Consumer(ctx, driver.ConsumerSpec{Topics: t.Topics}, func(m driver.Message) {
+			payload := bytes.Clone(m.Payload)
+			w.update(func() { got = append(got, payload) })
+		}); err != nil {
+			return err
+		}
+		l := newLedger()
+		p, err := r.producer(ctx, 0, "t0", h.maxPayload(), l)
+		if err != nil {
+			return err
+		}
+		for i, size := range sizes {
+			sent := letter{1, uint64(i)}.write(max(size, letterSize))[:size]
+			if err := l.send(p, uint64(i), sent); err != nil {
+				return fmt.Errorf("send %d bytes: %w", size, err)
+			}
+			if err := flush(p); err != nil {
+				return err
+			}
+			if err := w.wait(ctx, func() bool { return len(got) > i }, func() string {
+				return fmt.Sprintf("a payload of %d bytes was not delivered", size)
+			}); err != nil {
+				return err
+			}
+			if !bytes.Equal(got[i], sent) {
+				return fmt.Errorf("a payload of %d bytes came as %d bytes, or as other ones", size, len(got[i]))
+			}
+		}
+		return l.settled(ctx)
+	})
+}
+
+// checkTooLarge wants the class ErrTooLarge wherever the driver finds out.
+func checkTooLarge(ctx context.Context, h *Harness) error {
+	refused := func(where string, err error) error {
+		if !errors.Is(err, driver.ErrTooLarge) {
+			return fmt.Errorf("%s refuses %d bytes with %q, which does not wrap ErrTooLarge", where, h.TooLarge, err)
+		}
+		return nil
+	}
+	t := topics("t0")
+	t.MaxSize = h.TooLarge
+	r, err := openRig(ctx, h, newRun(), false)
+	if err != nil {
+		return err
+	}
+	_, err = r.session.Provision(ctx, t)
+	r.session.Deprovision(ctx)
+	if closeErr := r.close(); closeErr != nil {
+		return closeErr
+	}
+	if err != nil {
+		if err := refused("Provision", err); err != nil {
+			return err
+		}
+	}
+	// One who did not say beforehand how large payloads get is refused later.
+	return with(ctx, h, topics("t0"), func(r *rig) error {
+		l := newLedger()
+		p, err := r.producer(ctx, 0, "t0", 64, l)
+		if err != nil {
+			return err
+		}
+		if err := l.send(p, 1, letter{1, 1}.write(h.TooLarge)); err != nil {
+			return errors.Join(refused("Send", err), l.kept())
+		}
+		if err := flush(p); err != nil {
+			return err
+		}
+		if err := l.settled(ctx); err == nil {
+			return fmt.Errorf("a payload of %d bytes was neither refused by Send nor by Done", h.TooLarge)
+		} else if err := refused("Done", err); err != nil {
+			return err
+		}
+		return l.kept()
+	})
+}
+
+// checkBorrowed relies on the ledger, which poisons each payload in its Done:
+// whatever the client still reads of it arrives as nonsense.
+func checkBorrowed(ctx context.Context, h *Harness) error {
+	const n = 300
+	for _, batch := range []bool{false, true} {
+		if err := withBatch(ctx, h, topics("t0"), batch, func(r *rig) error {
+			got, l := newInbox(), newLedger()
+			if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+				return err
+			}
+			p, err := r.producer(ctx, 0, "t0", 8<<10, l)
+			if err != nil {
+				return err
+			}
+			for i := range uint64(n) {
+				// Sizes about those at which clients switch from copying to
+				// handing over.
+				size := h.size() + int(i%4)*2000
+				if err := l.send(p, tokenOf(0, i), letter{0, i}.write(size)); err != nil {
+					return err
+				}
+			}
+			return errors.Join(flush(p), got.filled(ctx, n), l.settled(ctx))
+		}); err != nil {
+			return fmt.Errorf("with batch %v: %w", batch, err)
+		}
+	}
+	return nil
+}
+
+// checkValidDuringDeliver holds on to the first payload while others arrive.
+func checkValidDuringDeliver(ctx context.Context, h *Harness) error {
+	const n = 200
+	return with(ctx, h, topics("t0"), func(r *rig) error {
+		got, l := newInbox(), newLedger()
+		entered, sent := make(chan struct{}), make(chan struct{})
+		var once atomic.Bool
+		got.during = func(letter) {
+			if once.CompareAndSwap(false, true) {
+				close(entered)
+				select {
+				case <-sent:
+				case <-ctx.Done():
+				}
+			}
+		}
+		// The others are seen to have been delivered by a second consumer.
+		witness := newInbox()
+		if h.Entry.Capabilities.FanOut {
+			if _, err := r.consumer(ctx, 1, "", witness, "t0"); err != nil {
+				return err
+			}
+		}
+		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+			return err
+		}
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		release := sync.OnceFunc(func() { close(sent) })
+		defer release()
+		if err := sendMany(l, p, 0, 0, 1, h.size()); err != nil {
+			return err
+		}
+		select {
+		case <-entered:
+		case <-ctx.Done():
+			return errors.New("the first message was not delivered")
+		}
+		if err := sendMany(l, p, 0, 1, n-1, h.size()); err != nil {
+			return err
+		}
+		if s, ok := p.(driver.Syncer); ok {
+			if err := s.Sync(ctx); err != nil {
+				return err
+			}
+		}
+		if h.Entry.Capabilities.FanOut {
+			if err := witness.filled(ctx, n); err != nil {
+				return err
+			}
+		}
+		release()
+		return errors.Join(got.filled(ctx, n), l.settled(ctx))
+	})
+}
+
+// checkTokens sends from several goroutines and looks for tokens that are done
+// twice, never, or late, up to when the session has closed.
+func checkTokens(ctx context.Context, h *Harness) error {
+	const producers, n = 4, 2000
+	l := newLedger()
+	t := driver.Topology{Topics: []string{"t0"}, Producers: producers}
+	if err := with(ctx, h, t, func(r *rig) error {
+		got := newInbox()
+		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+			return err
+		}
+		sent, err := crowd(ctx, r, l, t.Topics, producers, n)
+		if err != nil {
+			return err
+		}
+		return errors.Join(l.settled(ctx), got.filled(ctx, sent))
+	}); err != nil {
+		return err
+	}
+	return l.kept()
+}
