@@ -1,0 +1,167 @@
+package brokers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// How long Stop leaves the broker to end by itself before it insists, and how
+// long the kernel may take for what nobody can refuse.
+const (
+	stopGrace = 3 * time.Second
+	termGrace = time.Second
+	killLimit = 10 * time.Second
+)
+
+// Instance is a running broker. Its fields are set when it is returned and do
+// not change; its methods are safe for concurrent use.
+type Instance struct {
+	Name       string // the product, "nats-server"
+	Version    string // the product's version, "2.15.2"
+	URL        string // where clients connect, in the product's notation
+	Dir        string // the process's working directory; empty: the one of its parent
+	PID        int    // the process
+	Processors int    // the process's GOMAXPROCS; 0 if it is not a Go program
+
+	stdin   io.Closer
+	process *os.Process
+	stderr  tail
+	done    chan struct{} // closed when the process has been waited for
+
+	status error // how it ended; readable once done is closed
+
+	mu       sync.Mutex
+	stopping bool
+}
+
+// ended notes that the process is gone.
+func (i *Instance) ended(status error) {
+	i.status = status
+	close(i.done)
+}
+
+// Done returns a channel that is closed when the broker's process has ended,
+// for whatever reason.
+func (i *Instance) Done() <-chan struct{} { return i.done }
+
+// Err returns nil while the broker runs and after Stop; if it ended by itself,
+// the way it ended and the last words of its standard error.
+func (i *Instance) Err() error {
+	select {
+	case <-i.done:
+	default:
+		return nil
+	}
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.stopping {
+		return nil
+	}
+	how := "exit status 0"
+	if i.status != nil {
+		how = i.status.Error()
+	}
+	if said := i.stderr.String(); said != "" {
+		how += ": " + said
+	}
+	return fmt.Errorf("brokers: %s (process %d) ended by itself: %s", i.Name, i.PID, how)
+}
+
+// Stop ends the broker, frozen or not, and returns when its process is gone.
+// It closes the broker's standard input, which asks it to shut down; where
+// that does not help in 3 s it sends SIGTERM, and 1 s later or as soon as ctx
+// ends SIGKILL. How it had to be ended is no error. Stopping twice is allowed.
+func (i *Instance) Stop(ctx context.Context) error {
+	i.mu.Lock()
+	i.stopping = true
+	i.mu.Unlock()
+	i.stdin.Close()
+	// A frozen process reads nothing, not even the end of its input.
+	if err := thaw(i.process); err != nil && !errors.Is(err, ErrUnavailable) && !errors.Is(err, os.ErrProcessDone) {
+		i.kill()
+	}
+	if i.gone(ctx, stopGrace) {
+		return nil
+	}
+	if ctx.Err() == nil && terminate(i.process) == nil && i.gone(ctx, termGrace) {
+		return nil
+	}
+	i.kill()
+	if i.gone(context.WithoutCancel(ctx), killLimit) {
+		return nil
+	}
+	return fmt.Errorf("brokers: %s (process %d) does not end although it was killed: it hangs in the kernel; look at it with ps", i.Name, i.PID)
+}
+
+// gone waits for the end of the process, at most for limit and until ctx ends,
+// and reports whether it came.
+func (i *Instance) gone(ctx context.Context, limit time.Duration) bool {
+	timer := time.NewTimer(limit)
+	defer timer.Stop()
+	select {
+	case <-i.done:
+		return true
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	select {
+	case <-i.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// kill ends the process without asking it. That it may be gone already is the
+// only way to fail.
+func (i *Instance) kill() { i.process.Kill() }
+
+// Freeze stops the broker's process where it stands (SIGSTOP): its connections
+// stay open and nobody serves them. On Linux it returns when every thread of
+// the process has come to rest, and fails if that takes more than a second.
+// Freezing twice is allowed. On Windows it returns an error that wraps
+// [ErrUnavailable].
+func (i *Instance) Freeze() error {
+	if err := freeze(i.process); err != nil {
+		return fmt.Errorf("brokers: freeze %s (process %d): %w", i.Name, i.PID, err)
+	}
+	return nil
+}
+
+// Thaw lets a frozen broker go on (SIGCONT). Thawing one that is not frozen
+// does nothing. On Windows it returns an error that wraps [ErrUnavailable].
+func (i *Instance) Thaw() error {
+	if err := thaw(i.process); err != nil {
+		return fmt.Errorf("brokers: thaw %s (process %d): %w", i.Name, i.PID, err)
+	}
+	return nil
+}
+
+// Usage is what a broker's process has consumed since it was started.
+type Usage struct {
+	UserCPU time.Duration // in user mode, all threads; Linux counts it in steps of 10 ms
+	SysCPU  time.Duration // in the kernel on its behalf, likewise
+	RSS     int64         // resident memory now, in bytes
+	Threads int           // threads now
+}
+
+// Usage reads what the process has consumed from /proc. It fails when the
+// process is gone, and elsewhere than on Linux with an error that wraps
+// [ErrUnavailable].
+func (i *Instance) Usage() (Usage, error) {
+	select {
+	case <-i.done: // its number may already be somebody else's
+		return Usage{}, fmt.Errorf("brokers: usage of %s (process %d): %w", i.Name, i.PID, os.ErrProcessDone)
+	default:
+	}
+	u, err := usage(i.PID)
+	if err != nil {
+		return Usage{}, fmt.Errorf("brokers: usage of %s (process %d): %w", i.Name, i.PID, err)
+	}
+	return u, nil
+}

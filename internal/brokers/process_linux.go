@@ -1,0 +1,129 @@
+package brokers
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+func attributes() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
+func thaw(p *os.Process) error      { return p.Signal(syscall.SIGCONT) }
+
+// restLimit is how long the threads of a process may take to stop after
+// SIGSTOP. Microseconds are usual; one that waits for a disk takes longer.
+const restLimit = time.Second
+
+// freeze returns when all threads have stopped: SIGSTOP only asks them to.
+func freeze(p *os.Process) error {
+	if err := p.Signal(syscall.SIGSTOP); err != nil {
+		return err
+	}
+	limit := time.NewTimer(restLimit)
+	defer limit.Stop()
+	look := time.NewTicker(100 * time.Microsecond)
+	defer look.Stop()
+	for {
+		atRest, err := stopped(p.Pid)
+		if err != nil || atRest {
+			return err
+		}
+		select {
+		case <-look.C:
+		case <-limit.C:
+			p.Signal(syscall.SIGCONT)
+			return fmt.Errorf("it goes on running %v after SIGSTOP, so it was told to continue; is it traced by a debugger?", restLimit)
+		}
+	}
+}
+
+// stopped reports whether every thread of the process has stopped.
+func stopped(pid int) (bool, error) {
+	tasks := fmt.Sprintf("/proc/%d/task/", pid)
+	threads, err := os.ReadDir(tasks)
+	if err != nil {
+		return false, err
+	}
+	for _, thread := range threads {
+		text, err := os.ReadFile(tasks + thread.Name() + "/stat")
+		if err != nil {
+			// The thread, or the process and with it the directory, has ended.
+			if errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ESRCH) {
+				return false, nil
+			}
+			return false, err
+		}
+		s, err := parseStat(text)
+		if err != nil {
+			return false, err
+		}
+		switch s.state {
+		case 'T':
+		case 'Z', 'X':
+			return false, os.ErrProcessDone
+		default:
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+func usage(pid int) (Usage, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return Usage{}, err
+	}
+	s, err := parseStat(text)
+	if err != nil {
+		return Usage{}, err
+	}
+	return Usage{
+		UserCPU: time.Duration(s.user) * clockTick,
+		SysCPU:  time.Duration(s.system) * clockTick,
+		RSS:     s.pages * int64(os.Getpagesize()),
+		Threads: int(s.threads),
+	}, nil
+}
+
+// clockTick is the unit of processor times in /proc: USER_HZ is 100 on every
+// architecture that Go runs on, whatever the kernel's own HZ.
+const clockTick = 10 * time.Millisecond
+
+// stat is what we read of /proc/PID/stat, see proc_pid_stat(5).
+type stat struct {
+	state        byte  // R running, T stopped, Z zombie, …
+	user, system int64 // processor time in ticks
+	threads      int64
+	pages        int64 // resident memory
+}
+
+// parseStat reads /proc/PID/stat.
+func parseStat(text []byte) (stat, error) {
+	// The second field is the program's name in parentheses, which may itself
+	// hold spaces and parentheses.
+	end := bytes.LastIndexByte(text, ')')
+	fields := bytes.Fields(text[end+1:])
+	// fields[0] is the third of the manual page, so the n-th is fields[n-3].
+	if end < 0 || len(fields) < 24-2 || len(fields[0]) != 1 {
+		return stat{}, fmt.Errorf("%q is not what /proc/PID/stat holds", text)
+	}
+	s := stat{state: fields[0][0]}
+	for _, f := range []struct {
+		number int
+		into   *int64
+	}{{14, &s.user}, {15, &s.system}, {20, &s.threads}, {24, &s.pages}} {
+		n, err := strconv.ParseInt(string(fields[f.number-3]), 10, 64)
+		if err != nil {
+			return stat{}, fmt.Errorf("field %d of /proc/PID/stat: %w", f.number, err)
+		}
+		*f.into = n
+	}
+	return s, nil
+}

@@ -1,0 +1,167 @@
+package brokers
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// children names a child of this process, if there is one.
+func children() string {
+	var status syscall.WaitStatus
+	pid, err := syscall.Wait4(-1, &status, syscall.WNOHANG, nil)
+	if errors.Is(err, syscall.ECHILD) {
+		return ""
+	}
+	return fmt.Sprintf("process %d (wait4 says %v)", pid, err)
+}
+
+// waitGone waits until the process, which is no child of ours, has ended.
+func waitGone(t *testing.T, pid int) {
+	t.Helper()
+	for limit := time.Now().Add(patience); time.Now().Before(limit); time.Sleep(time.Millisecond) {
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		if err != nil {
+			return
+		}
+		// Whoever inherited it may leave it unburied.
+		if s, err := parseStat(text); err == nil && (s.state == 'Z' || s.state == 'X') {
+			return
+		}
+	}
+	t.Fatalf("process %d still lives", pid)
+}
+
+func TestKilledParentTakesFrozenBrokerAlong(t *testing.T) {
+	cmd, pid, address := startParent(t, "parent of a frozen one")
+	if atRest, err := stopped(pid); err != nil || !atRest {
+		t.Fatalf("the broker is not frozen: %v", err)
+	}
+	c, err := net.Dial("tcp", address) // the kernel answers for it
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	cmd.Wait()
+	c.SetReadDeadline(time.Now().Add(patience))
+	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatal("the broker outlives its parent")
+	}
+	waitGone(t, pid)
+}
+
+func TestFreezeAndThaw(t *testing.T) {
+	i := startNATS(t)
+	echo(t, i, 32)
+	for range 2 {
+		if err := i.Freeze(); err != nil {
+			t.Fatal(err)
+		}
+		if atRest, err := stopped(i.PID); err != nil || !atRest {
+			t.Fatalf("frozen, but threads are running: %v", err)
+		}
+	}
+	if _, err := i.Usage(); err != nil {
+		t.Errorf("usage of a frozen one: %v", err)
+	}
+	for range 2 {
+		if err := i.Thaw(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	echo(t, i, 32)
+}
+
+func TestStopFrozen(t *testing.T) {
+	i := startNATS(t)
+	if err := i.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	if err := i.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	waitDone(t, i)
+	if i.status != nil {
+		t.Errorf("it was not let to end by itself: %v", i.status)
+	}
+	if err := i.Freeze(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("freezing one that is gone: %v", err)
+	}
+}
+
+func TestOwnProcessGroup(t *testing.T) {
+	i := startNATS(t)
+	group, err := syscall.Getpgid(i.PID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if group != i.PID {
+		t.Errorf("process %d is in group %d: a Ctrl-C for us would end it", i.PID, group)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	i := startNATS(t)
+	before, err := i.Usage()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if before.RSS < 1<<20 || before.Threads < 2 {
+		t.Errorf("a server of Go cannot be so small: %+v", before)
+	}
+	// Work for it until the counter, which has steps of 10 ms, goes on.
+	for limit := time.Now().Add(patience); ; {
+		echo(t, i, 1<<20)
+		after, err := i.Usage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if after.UserCPU < before.UserCPU || after.SysCPU < before.SysCPU {
+			t.Fatalf("used less and less: %+v, then %+v", before, after)
+		}
+		if after.UserCPU+after.SysCPU > before.UserCPU+before.SysCPU {
+			break
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("work that costs nothing: %+v, then %+v", before, after)
+		}
+	}
+}
+
+// zeros stands for fields that nobody reads.
+func zeros(n int) string { return strings.Repeat("0 ", n) }
+
+func TestParseStat(t *testing.T) {
+	text := "4711 (a) b (c) T " + zeros(10) + "250 130 " + zeros(4) + "17 " + zeros(3) + "4096 " + zeros(28)
+	got, err := parseStat([]byte(text))
+	if want := (stat{state: 'T', user: 250, system: 130, threads: 17, pages: 4096}); err != nil || got != want {
+		t.Errorf("read %+v (%v), want %+v", got, err, want)
+	}
+	own, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err := parseStat(own); err != nil || s.threads < 1 || s.pages < 1 {
+		t.Errorf("our own: %+v, %v", s, err)
+	}
+}
+
+func FuzzParseStat(f *testing.F) {
+	f.Add([]byte("1 (init) S " + zeros(30)))
+	f.Add([]byte("1 (in)it) S 1 2"))
+	f.Add([]byte(")"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if s, err := parseStat(text); err != nil && s != (stat{}) {
+			t.Errorf("%v, and yet %+v", err, s)
+		}
+	})
+}

@@ -1,0 +1,41 @@
+package brokers
+
+import (
+	"io"
+	"strings"
+	"sync"
+)
+
+// tailSize is how many bytes of a broker's standard error are kept for an
+// error message.
+const tailSize = 2048
+
+// tail is a writer that keeps the last bytes and passes all of them on.
+type tail struct {
+	forward io.Writer // nil: nowhere
+
+	mu   sync.Mutex
+	last []byte
+}
+
+// Write implements io.Writer. It never fails: a broker must not block on a
+// standard error that nobody takes.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.last = append(t.last, p...)
+	if n := len(t.last) - tailSize; n > 0 {
+		t.last = append(t.last[:0], t.last[n:]...)
+	}
+	if t.forward != nil {
+		t.forward.Write(p)
+	}
+	return len(p), nil
+}
+
+// String returns the last lines without the space around them.
+func (t *tail) String() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strings.TrimSpace(string(t.last))
+}
