@@ -33,11 +33,12 @@ func (c counters) intact() bool {
 	return c.Missing+c.Corrupted+c.Duplicated+c.Reordered+c.Foreign == 0
 }
 
-// rates are messages a second.
+// rates are messages a second over the window; WorstSecond is the share of what
+// was due that was sent in the worst whole second of it.
 type rates struct {
 	Asked       uint64  `json:"asked"`
 	Sent        float64 `json:"sent"`
-	WorstSecond uint64  `json:"worst_second"`
+	WorstSecond float64 `json:"worst_second"`
 }
 
 // histogram summarises exact values in nanoseconds.
@@ -100,9 +101,9 @@ func (t *trial) figures() figures {
 		service = append(service, t.received[i]-t.sent[i])
 		lag = append(lag, t.sent[i]-t.intended[i])
 	}
-	var worst uint64
+	var worst float64
 	if whole := perSecond[:len(perSecond)-1]; len(whole) > 0 {
-		worst = slices.Min(whole)
+		worst = float64(slices.Min(whole)) / float64(t.rate)
 	}
 	c := counters{
 		Scheduled: total - first, Received: uint64(len(response)), Missing: total - t.arrived.Load(),

@@ -41,8 +41,9 @@ static void print_histogram(const char *name, int64_t *v, uint64_t n, const char
 	printf("}%s", after);
 }
 
-/* The fewest messages sent in a whole second of the window, a second. */
-static uint64_t worst_second(const struct run *r, uint64_t *in_window)
+/* The share of what was due that was sent in the worst whole second of the
+ * window; 0 where the window has none. */
+static double worst_second(const struct run *r, uint64_t *in_window)
 {
 	int64_t start = r->t0 + r->o->warmup_ns, length = r->o->duration_ns;
 	uint64_t seconds = (uint64_t)(length / SECOND), worst = UINT64_MAX;
@@ -60,7 +61,7 @@ static uint64_t worst_second(const struct run *r, uint64_t *in_window)
 		if (count[s] < worst)
 			worst = count[s];
 	free(count);
-	return worst == UINT64_MAX ? 0 : worst;
+	return worst == UINT64_MAX ? 0 : (double)worst / (double)r->o->rate;
 }
 
 bool print_result(const struct run *r)
@@ -81,7 +82,7 @@ bool print_result(const struct run *r)
 		lag[n] = r->sent[i] - r->intended[i];
 		n++;
 	}
-	uint64_t worst = worst_second(r, &in_window);
+	double worst = worst_second(r, &in_window);
 	uint64_t sent = r->handed > r->first ? r->handed - r->first : 0;
 	printf("{\"tool\":\"natslat\",\"checksum\":\"%s\",", o->checksum ? r->crc_name : "off");
 	printf("\"counters\":{\"scheduled\":%" PRIu64 ",\"sent\":%" PRIu64 ",\"received\":%" PRIu64
@@ -89,7 +90,7 @@ bool print_result(const struct run *r)
 	       ",\"reordered\":%" PRIu64 ",\"foreign\":%" PRIu64 "},",
 	       scheduled, sent, n, scheduled - n, r->corrupted, r->duplicated, r->reordered, r->foreign);
 	printf("\"warmup\":{\"scheduled\":%" PRIu64 ",\"received\":%" PRIu64 "},", r->first, r->arrived - n);
-	printf("\"rate\":{\"asked\":%" PRIu64 ",\"sent\":%.3f,\"worst_second\":%" PRIu64 "},", o->rate,
+	printf("\"rate\":{\"asked\":%" PRIu64 ",\"sent\":%.3f,\"worst_second\":%.6f},", o->rate,
 	       (double)in_window * (double)SECOND / (double)o->duration_ns, worst);
 	fputs("\"histograms\":{", stdout);
 	print_histogram("delivery.response", response, n, ",");

@@ -30,7 +30,10 @@ PACED = {
 FLAT = {
     "verdict": {"status": "VALID", "reasons": []},
     "counters": {"scheduled": 4, "sent": 4, "received": 4, "missing": 0},
-    "throughput": {"messages": 4, "bytes": 1024, "elapsed_ns": 8, "per_second": 5e8},
+    "throughput": {
+        "messages": 4, "bytes": 1024, "elapsed_ns": 8, "per_second": 5e8,
+        "received": 4, "received_per_second": 4e8,
+    },
 }
 
 
@@ -56,9 +59,9 @@ class SixninesAnswers(unittest.TestCase):
             self.assertIn(words, " ".join(argv))
 
     def test_flat_out(self):
-        for pattern in ("publish", "deliver"):
+        for pattern, rate in (("publish", 5e8), ("deliver", 4e8)):
             figures, ((*argv,),) = self.trial(FLAT, self.flat, pattern=pattern)
-            self.assertEqual(figures["per_second"], 5e8)
+            self.assertEqual(figures["per_second"], rate)
             self.assertIn("--rate max --messages 4", " ".join(argv))
             self.assertEqual("--consumers" in argv, pattern == "deliver")
 
@@ -74,6 +77,9 @@ class SixninesAnswers(unittest.TestCase):
         lossy = {**PACED, "counters": {**PACED["counters"], "missing": 1}}
         short = {**PACED, "histograms": {**PACED["histograms"], "delivery.response": histogram(1, 1, 9)}}
         few = {**FLAT, "throughput": {**FLAT["throughput"], "messages": 3}}
+        undelivered = {**FLAT, "throughput": {**FLAT["throughput"], "received": 3}}
+        bare = {**PACED["histograms"]["delivery.response"], "percentiles": {}}
+        unstable = {**PACED, "histograms": {**PACED["histograms"], "delivery.response": bare}}
         for name, (answer, load, code) in {
             "failure": (PACED, self.paced, 1),
             "usage": (PACED, self.paced, 2),
@@ -85,6 +91,8 @@ class SixninesAnswers(unittest.TestCase):
             "a message not recorded": (short, self.paced, 0),
             "no throughput": (PACED, self.flat, 0),
             "fewer messages": (few, self.flat, 0),
+            "fewer deliveries": (undelivered, self.flat, 0),
+            "percentiles withheld": (unstable, self.paced, 4),
         }.items():
             with self.subTest(name), self.assertRaises(Failed):
                 self.trial(answer, load, code)
