@@ -1,0 +1,115 @@
+package vitals
+
+import (
+	"math"
+	"math/bits"
+	"sync/atomic"
+)
+
+const (
+	// subBits sets the resolution: each power of two has 2^subBits buckets,
+	// so that a bucket is at most 1/128 of its values wide.
+	subBits = 7
+	subSize = 1 << subBits
+	// topBits sets the range: values up to 2^topBits − 1 ns, 2.4 hours.
+	topBits = 43
+	buckets = (topBits - subBits + 1) * subSize
+)
+
+// histogram counts durations in ns in log-linear buckets. One goroutine
+// records, any one other may read through a [window] at the same time; neither
+// waits for the other. The counts only ever grow: the reader takes differences,
+// so nothing is lost at a reset.
+type histogram struct {
+	counts [buckets]atomic.Uint64
+	max    atomic.Int64 // since the reader last took it
+}
+
+// bucketOf returns the index of v's bucket. Negative values count as 0, values
+// beyond the range as its end.
+func bucketOf(v int64) int {
+	switch {
+	case v < 0:
+		return 0
+	case v < subSize:
+		return int(v)
+	case v >= 1<<topBits:
+		return buckets - 1
+	}
+	exponent := bits.Len64(uint64(v)) - 1
+	return (exponent-subBits+1)<<subBits | int(v>>(exponent-subBits))&(subSize-1)
+}
+
+// lowest returns the smallest value of bucket i.
+func lowest(i int) int64 {
+	if i < subSize {
+		return int64(i)
+	}
+	return int64(subSize|i&(subSize-1)) << (i>>subBits - 1)
+}
+
+// highest returns the largest value of bucket i.
+func highest(i int) int64 { return lowest(i+1) - 1 }
+
+// record counts v.
+func (h *histogram) record(v int64) {
+	h.counts[bucketOf(v)].Add(1)
+	for { // the reader may take the maximum in between
+		old := h.max.Load()
+		if v <= old || h.max.CompareAndSwap(old, v) {
+			return
+		}
+	}
+}
+
+// recordCorrected counts v and, if v is longer than the interval between
+// records, what the records that it swallowed would have been: v − interval,
+// v − 2·interval and so on down to interval. Its cost is bounded by the number
+// of buckets, not by v/interval: an hour's suspension must not make the meter
+// hiccup itself.
+func (h *histogram) recordCorrected(v, interval int64) {
+	h.record(v)
+	if interval <= 0 {
+		return
+	}
+	last := v/interval - 1
+	for k := int64(1); k <= last; {
+		b := bucketOf(v - k*interval)
+		upTo := min(last, (v-lowest(b))/interval) // the last k that falls into b
+		h.counts[b].Add(uint64(upTo - k + 1))
+		k = upTo + 1
+	}
+}
+
+// window reads a histogram one interval at a time. Not safe for concurrent use.
+type window struct {
+	previous, current [buckets]uint64
+	count             uint64
+	max               int64
+}
+
+// advance ends the interval: what was recorded since the last call becomes
+// what quantile and max speak of.
+func (w *window) advance(h *histogram) {
+	w.count = 0
+	for i := range h.counts {
+		now := h.counts[i].Load()
+		w.current[i] = now - w.previous[i]
+		w.previous[i] = now
+		w.count += w.current[i]
+	}
+	w.max = h.max.Swap(0)
+}
+
+// quantile returns the nearest-rank q-quantile as the largest value of its
+// bucket, 0 < q ≤ 1; 0 if the interval has no records.
+func (w *window) quantile(q float64) int64 {
+	rank := max(1, uint64(math.Ceil(q*float64(w.count))))
+	var seen uint64
+	for i, n := range w.current {
+		if seen += n; n > 0 && seen >= rank {
+			return highest(i)
+		}
+	}
+	return 0
+}

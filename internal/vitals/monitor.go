@@ -1,0 +1,231 @@
+package vitals
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"sixnines/internal/clock"
+)
+
+// Options set up a [Monitor]. The zero value means the defaults.
+type Options struct {
+	// Period is how long the hiccup meters sleep at a time: 100 µs to 100 ms,
+	// default 1 ms. Shorter periods miss less and cost more (two wake-ups
+	// each).
+	Period time.Duration
+	// HiccupThreshold is how long a gap must be to be kept as a [Pause]:
+	// default 5 ms, at least Period.
+	HiccupThreshold time.Duration
+	// MaxPauses limits how many pauses are kept, the longest: default 4096, up
+	// to a million.
+	MaxPauses int
+}
+
+// withDefaults returns o with its zero fields filled in.
+func (o Options) withDefaults() Options {
+	if o.Period == 0 {
+		o.Period = time.Millisecond
+	}
+	if o.HiccupThreshold == 0 {
+		o.HiccupThreshold = max(5*time.Millisecond, o.Period)
+	}
+	if o.MaxPauses == 0 {
+		o.MaxPauses = 4096
+	}
+	return o
+}
+
+// Validate returns an error that names the first field out of its range.
+func (o Options) Validate() error {
+	o = o.withDefaults()
+	switch {
+	case o.Period < 100*time.Microsecond || o.Period > 100*time.Millisecond:
+		return fmt.Errorf("vitals: period %v: must be from 100µs to 100ms", o.Period)
+	case o.HiccupThreshold < o.Period:
+		return fmt.Errorf("vitals: hiccup threshold %v: must be at least the period, %v", o.HiccupThreshold, o.Period)
+	case o.MaxPauses < 1 || o.MaxPauses > 1_000_000:
+		return fmt.Errorf("vitals: %d pauses to keep: must be from 1 to 1000000", o.MaxPauses)
+	}
+	return nil
+}
+
+// interval is what sources are told about the time between two samples.
+type interval struct {
+	elapsed time.Duration // > 0
+}
+
+// source reads some counters and reports their differences.
+type source interface {
+	// sample appends the values of the interval since the last call. On an
+	// error what it appended is discarded.
+	sample(e interval, out []Value) ([]Value, error)
+	close()
+}
+
+// opener makes a source, or says why it cannot be had.
+type opener struct {
+	names []string // the values it supplies
+	open  func() (source, error)
+}
+
+// opened is an opener whose source could be opened.
+type opened struct {
+	names  []string
+	source source
+}
+
+// Monitor watches the process and its host from [Start] until [Monitor.Stop].
+// All methods are safe for concurrent use.
+type Monitor struct {
+	thread, goroutine *meter
+	pauses            *pauseList
+	meters            sync.WaitGroup
+
+	mu             sync.Mutex
+	stopped        bool
+	sources        []opened
+	missing        map[string]string // value name → why
+	last           int64             // end of the last interval
+	added, dropped uint64            // pauses, at the end of the last interval
+}
+
+// Start begins to watch: it starts the two hiccup meters and takes the first
+// reading of every counter, from which the first [Monitor.Sample] counts. It
+// panics if opt is not valid, which is a mistake in the program.
+func Start(opt Options) *Monitor {
+	if err := opt.Validate(); err != nil {
+		panic(err)
+	}
+	opt = opt.withDefaults()
+	m := &Monitor{pauses: newPauseList(opt.MaxPauses), missing: map[string]string{}}
+	m.thread = m.newMeter(SourceThread, opt)
+	m.goroutine = m.newMeter(SourceGoroutine, opt)
+	for _, o := range append([]opener{runtimeOpener()}, platformOpeners()...) {
+		s, err := o.open()
+		if err != nil {
+			m.miss(o.names, err)
+			continue
+		}
+		m.sources = append(m.sources, opened{o.names, s})
+	}
+	slack := make(chan error, 1)
+	m.meters.Go(func() { m.thread.onThread(slack) })
+	m.meters.Go(m.goroutine.onGoroutine)
+	if err := <-slack; err != nil {
+		// The meter runs on, but what it shows is not the raw delay.
+		m.miss([]string{NameHiccupThreadP99, NameHiccupThreadMax}, err)
+	}
+	m.last = clock.Now() - 1 // no interval is empty
+	m.Sample()
+	return m
+}
+
+func (m *Monitor) newMeter(source string, opt Options) *meter {
+	return &meter{source: source, period: int64(opt.Period), threshold: int64(opt.HiccupThreshold), pauses: m.pauses}
+}
+
+func (m *Monitor) miss(names []string, err error) {
+	for _, n := range names {
+		m.missing[n] = err.Error()
+	}
+}
+
+// Sample returns what happened since the last call, or since [Start] for the
+// first. It takes some 100 µs on a small machine (more where the kernel sums
+// its counters over hundreds of cores) and allocates the list of values only.
+// After [Monitor.Stop] it returns an empty sample.
+func (m *Monitor) Sample() Sample {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := Sample{Start: m.last, End: clock.Now()}
+	if m.stopped {
+		return s
+	}
+	s.End = max(s.End, s.Start+1)
+	m.last = s.End
+	s.Values = m.hiccups(s.End, make([]Value, 0, 48))
+	for _, o := range m.sources {
+		n := len(s.Values)
+		values, err := o.source.sample(interval{elapsed: s.Elapsed()}, s.Values)
+		if err != nil {
+			m.miss(o.names, err)
+			values = values[:n]
+		}
+		s.Values = values
+	}
+	return s
+}
+
+// hiccups appends what the meters saw. The caller holds m.mu.
+func (m *Monitor) hiccups(now int64, out []Value) []Value {
+	threadP99, threadMax := m.thread.sample(now)
+	goroutineP99, goroutineMax := m.goroutine.sample(now)
+	added, dropped := m.pauses.totals()
+	out = append(out,
+		Value{NameHiccupThreadP99, float64(threadP99), unitNanos},
+		Value{NameHiccupThreadMax, float64(threadMax), unitNanos},
+		Value{NameHiccupGoroutineP99, float64(goroutineP99), unitNanos},
+		Value{NameHiccupGoroutineMax, float64(goroutineMax), unitNanos},
+		Value{NameHiccupPauses, float64(added - m.added), unitCount},
+		Value{NameHiccupPausesDropped, float64(dropped - m.dropped), unitCount})
+	m.added, m.dropped = added, dropped
+	return out
+}
+
+// Pauses returns the gaps beyond the threshold so far, in order of their
+// start. One that has not ended yet is included, ending now; it will be longer
+// the next time. Of more than Options.MaxPauses the longest are kept; how many
+// were dropped is a value of the samples and the second result of
+// [Monitor.PauseCount].
+func (m *Monitor) Pauses() []Pause {
+	list := m.pauses.list()
+	now := clock.Now()
+	for _, meter := range []*meter{m.thread, m.goroutine} {
+		if p, ok := meter.open(now); ok {
+			list = append(list, p)
+		}
+	}
+	sortByStart(list)
+	return list
+}
+
+// PauseCount returns how many pauses have ended since [Start] and how many of
+// them were dropped from the list that [Monitor.Pauses] returns.
+func (m *Monitor) PauseCount() (ended, dropped uint64) { return m.pauses.totals() }
+
+// Missing returns the values that are absent from some sample or not what they
+// should be, each as "name: why", sorted. Values of [Describe] that depend on
+// events (the quantiles of scheduling latencies) are not missing when there
+// were none.
+func (m *Monitor) Missing() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := make([]string, 0, len(m.missing))
+	for name, why := range m.missing {
+		list = append(list, name+": "+why)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Stop ends the meters and closes the counters; it returns when no goroutine
+// and no thread of the monitor is left, within about one period. What
+// [Monitor.Pauses] and [Monitor.Missing] return stays. Further calls do
+// nothing.
+func (m *Monitor) Stop() {
+	m.thread.stop.Store(true)
+	m.goroutine.stop.Store(true)
+	m.meters.Wait()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stopped {
+		return
+	}
+	m.stopped = true
+	for _, o := range m.sources {
+		o.source.close()
+	}
+	m.sources = nil
+}

@@ -1,0 +1,204 @@
+package vitals
+
+import (
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sixnines/internal/clock"
+)
+
+// start begins a monitor that ends with the test.
+func start(t testing.TB, opt Options) *Monitor {
+	t.Helper()
+	m := Start(opt)
+	t.Cleanup(m.Stop)
+	return m
+}
+
+func TestSamplesHoldWhatIsDescribed(t *testing.T) {
+	m := start(t, Options{})
+	time.Sleep(30 * time.Millisecond) // the interval to be sampled: ticks must pass
+	s := m.Sample()
+	next := 0
+	described := Describe()
+	for _, v := range s.Values {
+		i := slices.IndexFunc(described, func(d Description) bool { return d.Name == v.Name })
+		switch {
+		case i < 0:
+			t.Errorf("%s is not described", v.Name)
+		case i < next:
+			t.Errorf("%s is out of order or twice", v.Name)
+		case described[i].Unit != v.Unit:
+			t.Errorf("%s is in %q, described in %q", v.Name, v.Unit, described[i].Unit)
+		case v.Value < 0 || v.Unit == unitShare && v.Name != NameProcessCPU && v.Value > 1:
+			t.Errorf("%s = %v", v.Name, v.Value)
+		}
+		next = i + 1
+	}
+	missing := m.Missing()
+	for _, d := range described {
+		_, present := s.Lookup(d.Name)
+		absent := slices.ContainsFunc(missing, func(why string) bool { return strings.HasPrefix(why, d.Name+": ") })
+		eventful := strings.HasPrefix(d.Name, "go.sched.latency.")
+		if !present && !absent && !eventful {
+			t.Errorf("%s is neither there nor missing", d.Name)
+		}
+	}
+	t.Logf("missing: %q", missing)
+}
+
+func TestIntervalsAdjoin(t *testing.T) {
+	before := clock.Now()
+	m := start(t, Options{})
+	last := m.Sample()
+	if last.Start < before || last.End <= last.Start {
+		t.Errorf("first interval [%d, %d] after %d", last.Start, last.End, before)
+	}
+	for range 5 {
+		s := m.Sample()
+		if s.Start != last.End || s.Elapsed() <= 0 {
+			t.Errorf("interval [%d, %d] after [%d, %d]", s.Start, s.End, last.Start, last.End)
+		}
+		last = s
+	}
+}
+
+func TestCollectionsAreCounted(t *testing.T) {
+	m := start(t, Options{})
+	m.Sample()
+	for range 3 {
+		runtime.GC()
+	}
+	s := m.Sample()
+	cycles, _ := s.Lookup(NameGoCycles)
+	total, _ := s.Lookup(NameGoGCPauseTotal)
+	most, _ := s.Lookup(NameGoGCPauseMax)
+	if cycles.Value < 3 {
+		t.Errorf("%v collections, want 3 or more", cycles.Value)
+	}
+	if most.Value <= 0 || total.Value < most.Value {
+		t.Errorf("pauses: total %v, longest %v", total.Value, most.Value)
+	}
+}
+
+func TestLoneIntervalsDoNotRepeatTheirValues(t *testing.T) {
+	m := start(t, Options{})
+	runtime.GC()
+	m.Sample()
+	s := m.Sample() // nothing collected since, unless somebody else did
+	if v, _ := s.Lookup(NameGoCycles); v.Value > 1 {
+		t.Errorf("%v collections in an interval without any of ours", v.Value)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for _, c := range []struct {
+		opt  Options
+		want string // part of the error, empty if valid
+	}{
+		{Options{}, ""},
+		{Options{Period: 100 * time.Millisecond}, ""},
+		{Options{Period: 99 * time.Microsecond}, "period 99µs"},
+		{Options{Period: -1}, "period"},
+		{Options{Period: time.Second}, "period 1s"},
+		{Options{Period: 10 * time.Millisecond, HiccupThreshold: time.Millisecond}, "threshold 1ms"},
+		{Options{MaxPauses: -1}, "-1 pauses"},
+		{Options{MaxPauses: 1_000_001}, "1000001 pauses"},
+	} {
+		err := c.opt.Validate()
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: %v, want %q", c.opt, err, c.want)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("Start took options that are not valid")
+		}
+	}()
+	Start(Options{MaxPauses: -1})
+}
+
+// stacks tells whether a goroutine of a monitor exists.
+func stacks() bool {
+	b := make([]byte, 1<<20)
+	text := string(b[:runtime.Stack(b, true)])
+	return strings.Contains(text, ").onThread(") || strings.Contains(text, ").onGoroutine(")
+}
+
+func TestStopLeavesNothing(t *testing.T) {
+	m := Start(Options{})
+	if !stacks() {
+		t.Fatal("no meter is running: the test would prove nothing")
+	}
+	var wait sync.WaitGroup
+	for range 4 { // together and with others
+		wait.Go(m.Stop)
+		wait.Go(func() { m.Sample(); m.Pauses(); m.Missing() })
+	}
+	wait.Wait()
+	m.Stop()
+	if stacks() {
+		t.Error("a meter outlived Stop")
+	}
+	if s := m.Sample(); len(s.Values) != 0 {
+		t.Errorf("a sample after Stop has %d values", len(s.Values))
+	}
+	ended, dropped := m.PauseCount()
+	if n := len(m.Pauses()); uint64(n) != ended-dropped {
+		t.Errorf("%d pauses after Stop, %d ended, %d dropped", n, ended, dropped)
+	}
+}
+
+func TestSamplesAllocateLittle(t *testing.T) {
+	m := start(t, Options{Period: 100 * time.Millisecond, HiccupThreshold: time.Hour})
+	m.Sample()
+	// The list of values is one; the rest is a margin for what runs besides.
+	if n := testing.AllocsPerRun(50, func() { m.Sample() }); n > 3 {
+		t.Errorf("%v allocations a sample", n)
+	}
+}
+
+// A meter that stands still must not look calm, nor be missing from the list.
+func TestOpenGapsCount(t *testing.T) {
+	list := newPauseList(10)
+	m := &meter{source: SourceThread, period: 1_000_000, threshold: 5_000_000, pauses: list}
+	m.due.Store(1_000_000_000)
+	if p99, most := m.sample(1_300_000_000); p99 != 300_000_000 || most != 300_000_000 {
+		t.Errorf("p99 %d, maximum %d during a gap of 300 ms", p99, most)
+	}
+	if p, ok := m.open(1_300_000_000); !ok || p != thread(1_000_000_000, 1_300_000_000) {
+		t.Errorf("open pause %+v, %v", p, ok)
+	}
+	if _, ok := m.open(1_004_999_999); ok {
+		t.Error("a gap below the threshold is a pause")
+	}
+	m.observe(1_000_000_000, 1_400_000_000)
+	m.due.Store(0)
+	// Of 400 records, 400 ms down to 1 ms, the 99th percentile is 396 ms.
+	if p99, most := m.sample(2_000_000_000); most != 400_000_000 || p99 != highest(bucketOf(396_000_000)) {
+		t.Errorf("p99 %d, maximum %d after a gap of 400 ms", p99, most)
+	}
+	if got := list.list(); len(got) != 1 || got[0] != thread(1_000_000_000, 1_400_000_000) {
+		t.Errorf("pauses %v", got)
+	}
+}
+
+func TestEarlyWakeUpsAreNotNegative(t *testing.T) {
+	m := &meter{period: 1000, threshold: 5000, pauses: newPauseList(1)}
+	m.observe(5000, 4000)
+	if p99, most := m.sample(0); p99 != 0 || most != 0 {
+		t.Errorf("p99 %d, maximum %d", p99, most)
+	}
+}
+
+func BenchmarkSample(b *testing.B) {
+	m := start(b, Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		m.Sample()
+	}
+}

@@ -1,0 +1,267 @@
+package vitals
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"sixnines/internal/clock"
+)
+
+func TestUsageIsThatOfTheProcess(t *testing.T) {
+	m := start(t, Options{})
+	m.Sample()
+	var before, after unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
+		t.Fatal(err)
+	}
+	for used := int64(0); used < 20_000_000; { // 20 ms of CPU, however long it takes
+		for range 1000 {
+			_ = clock.Now()
+		}
+		if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
+			t.Fatal(err)
+		}
+		used = after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
+	}
+	s := m.Sample()
+	user, _ := s.Lookup(NameProcessCPUUser)
+	system, _ := s.Lookup(NameProcessCPUSystem)
+	share, _ := s.Lookup(NameProcessCPU)
+	cpu := user.Value + system.Value
+	if ratio := share.Value * s.Elapsed().Seconds() / cpu; ratio < 0.999 || ratio > 1.001 {
+		t.Errorf("share %v of %v is not %v s", share.Value, s.Elapsed(), cpu)
+	}
+	if cpu < 0.019 {
+		t.Errorf("%v s of CPU in an interval that used 0.02", cpu)
+	}
+}
+
+func TestSizeIsThatOfTheProcess(t *testing.T) {
+	m := start(t, Options{})
+	s := m.Sample()
+	threads, _ := s.Lookup(NameProcessThreads)
+	rss, _ := s.Lookup(NameProcessRSS)
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ratio := threads.Value / float64(len(tasks)); ratio < 0.5 || ratio > 2 {
+		t.Errorf("%v threads, %d tasks", threads.Value, len(tasks))
+	}
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	if rss.Value < float64(mem.HeapAlloc)/4 {
+		t.Errorf("%v bytes resident with a heap of %d", rss.Value, mem.HeapAlloc)
+	}
+}
+
+func TestCounterFilesGrowAndRepeat(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "counters")
+	text := make([]byte, 10_000) // more than the first buffer
+	for i := range text {
+		text[i] = 'a' + byte(i%26)
+	}
+	if err := os.WriteFile(name, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := openCounters(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.close()
+	for range 3 {
+		if got, err := f.read(); err != nil || string(got) != string(text) {
+			t.Fatalf("%d bytes, %v; want %d", len(got), err, len(text))
+		}
+	}
+	if got, err := f.prefix(); err != nil || len(got) < 4096 || string(got) != string(text[:len(got)]) {
+		t.Errorf("prefix of %d bytes, %v", len(got), err)
+	}
+	if _, err := openCounters(name + ".absent"); err == nil {
+		t.Error("an absent file was opened")
+	}
+	if _, err := openCounters(t.TempDir()); err == nil {
+		t.Error("a directory was read")
+	}
+}
+
+// A source that fails later becomes missing, and the others go on.
+func TestSourcesThatFailLaterAreMissing(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "counter")
+	if err := os.WriteFile(name, []byte("pswpin 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := start(t, Options{})
+	s, err := openSingle(name, Value{Name: "test.counter", Unit: unitCount}, 1,
+		func(text []byte) (uint64, bool) { return counter(text, "pswpin") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.mu.Lock()
+	m.sources = append(m.sources, opened{[]string{"test.counter"}, s})
+	m.mu.Unlock()
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("pswpin 10\n")
+	if v, ok := m.Sample().Lookup("test.counter"); !ok || v.Value != 3 {
+		t.Errorf("%v, %v; want 3", v.Value, ok)
+	}
+	missing := len(m.Missing())
+	write("nothing\n")
+	if v, ok := m.Sample().Lookup("test.counter"); ok {
+		t.Errorf("a file without the counter gives %v", v.Value)
+	}
+	if got := m.Missing(); len(got) != missing+1 {
+		t.Errorf("missing %q, want one more than %d", got, missing)
+	}
+	write("pswpin 4\n") // and one that goes backwards is no huge number
+	if v, ok := m.Sample().Lookup("test.counter"); !ok || v.Value != 0 {
+		t.Errorf("%v, %v; want 0", v.Value, ok)
+	}
+}
+
+// freezeVariable makes the test binary watch itself: it says so, waits for its
+// standard input to end and prints its freezes.
+const freezeVariable = "SIXNINES_TEST_VITALS_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(freezeVariable) != "" {
+		watchUntilEOF()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+func TestStoppedProcessIsFrozen(t *testing.T) {
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(exe)
+	cmd.Env = append(os.Environ(), freezeVariable+"=1")
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	report := newLineReader(out)
+	report.expect(t, "ready\n")
+
+	if err := cmd.Process.Signal(unix.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	awaitState(t, cmd.Process.Pid, 'T')
+	stopped := clock.Now()
+	time.Sleep(300 * time.Millisecond) // how long it is stopped: the thing measured, not a wait
+	thawed := clock.Now()
+	if err := cmd.Process.Signal(unix.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	awaitOtherState(t, cmd.Process.Pid, 'T')
+	in.Close()
+
+	longest := report.longest(t)
+	if longest.Source != SourceProcess {
+		t.Fatalf("no freeze found: %+v", longest)
+	}
+	if ratio := float64(longest.Length()) / float64(thawed-stopped); ratio < 0.97 || ratio > 1.25 {
+		t.Errorf("a freeze of %v, the process was stopped for %v", longest.Length(), time.Duration(thawed-stopped))
+	}
+	// The child's clock is ours: the freeze must lie where we stopped it.
+	overlap := min(longest.End, thawed) - max(longest.Start, stopped)
+	if ratio := float64(overlap) / float64(thawed-stopped); ratio < 0.95 {
+		t.Errorf("the freeze [%d, %d] shares only %v of [%d, %d]", longest.Start, longest.End, ratio, stopped, thawed)
+	}
+}
+
+// What stops the runtime alone must not look like a frozen process: with the
+// world stopped the thread meter goes on.
+func TestRuntimeStallIsNoFreeze(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	const threshold = 2 * time.Millisecond
+	m := start(t, Options{HiccupThreshold: threshold})
+	// A raw sleep holds the only processor: goroutines wait, threads do not.
+	from := clock.Now()
+	held := 0
+	for range 10 {
+		clock.SleepUntil(clock.Now() + int64(8*time.Millisecond))
+		held++
+	}
+	to := clock.Now()
+	m.Stop()
+	var thread, goroutine int64
+	for _, p := range m.Pauses() {
+		inside := max(0, min(p.End, to)-max(p.Start, from))
+		if p.Source == SourceThread {
+			thread += inside
+		} else {
+			goroutine += inside
+		}
+	}
+	t.Logf("held the processor %d times in %v: pauses of the thread %v, of the goroutine %v", held, time.Duration(to-from), time.Duration(thread), time.Duration(goroutine))
+	if goroutine <= 2*thread {
+		t.Errorf("pauses of the goroutine sum up to %v, of the thread to %v", time.Duration(goroutine), time.Duration(thread))
+	}
+}
+
+// benchmarkMeters reports what the meters cost: CPU of the process as a share
+// of one core, in parts per thousand.
+func benchmarkMeters(b *testing.B, period time.Duration, threads, goroutines int) {
+	m := &Monitor{pauses: newPauseList(4096), missing: map[string]string{}}
+	var meters []*meter
+	opt := Options{Period: period, HiccupThreshold: time.Second}
+	slack := make(chan error, threads)
+	for range threads {
+		meter := m.newMeter(SourceThread, opt)
+		meters = append(meters, meter)
+		m.meters.Go(func() { meter.onThread(slack) })
+	}
+	for range goroutines {
+		meter := m.newMeter(SourceGoroutine, opt)
+		meters = append(meters, meter)
+		m.meters.Go(meter.onGoroutine)
+	}
+	var before, after unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
+		b.Fatal(err)
+	}
+	from := clock.Now()
+	for b.Loop() {
+		clock.SleepUntilBlocking(clock.Now() + int64(100*time.Millisecond))
+	}
+	elapsed := clock.Now() - from
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
+		b.Fatal(err)
+	}
+	for _, meter := range meters {
+		meter.stop.Store(true)
+	}
+	m.meters.Wait()
+	used := after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
+	b.ReportMetric(1000*float64(used)/float64(elapsed), "‰-of-a-core")
+}
+
+func BenchmarkNoMeter(b *testing.B)        { benchmarkMeters(b, time.Millisecond, 0, 0) }
+func BenchmarkThreadMeter(b *testing.B)    { benchmarkMeters(b, time.Millisecond, 1, 0) }
+func BenchmarkGoroutineMeter(b *testing.B) { benchmarkMeters(b, time.Millisecond, 0, 1) }
+func BenchmarkBothMeters(b *testing.B)     { benchmarkMeters(b, time.Millisecond, 1, 1) }
+func BenchmarkBothMeters4ms(b *testing.B)  { benchmarkMeters(b, 4*time.Millisecond, 1, 1) }

@@ -1,0 +1,60 @@
+//go:build !linux
+
+package vitals
+
+import (
+	"errors"
+	"io/fs"
+)
+
+// errNotHere is why most things are missing outside Linux.
+var errNotHere = errors.New("not available here")
+
+// platformOpeners lists what would be read elsewhere, so that it shows up as
+// missing.
+func platformOpeners() []opener {
+	var names []string
+	for _, d := range Describe() {
+		names = append(names, d.Name)
+	}
+	own := runtimeOpener().names
+	own = append(own, NameHiccupThreadP99, NameHiccupThreadMax, NameHiccupGoroutineP99, NameHiccupGoroutineMax,
+		NameHiccupPauses, NameHiccupPausesDropped)
+	return []opener{{
+		names: without(names, own),
+		open:  func() (source, error) { return nil, errNotHere },
+	}}
+}
+
+func without(names, others []string) []string {
+	skip := map[string]bool{}
+	for _, n := range others {
+		skip[n] = true
+	}
+	var rest []string
+	for _, n := range names {
+		if !skip[n] {
+			rest = append(rest, n)
+		}
+	}
+	return rest
+}
+
+// noFiles is a root in which nothing can be read.
+type noFiles struct{}
+
+// Open fails.
+func (noFiles) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: errNotHere}
+}
+
+// hostRoot holds no files: the layout known here is Linux's.
+func hostRoot() fs.FS { return noFiles{} }
+
+func nofileLimit() (soft, hard uint64, err error) { return 0, 0, errNotHere }
+
+func realtimeLimit() (uint64, error) { return 0, errNotHere }
+
+func clockSync() (syncState, error) { return syncState{}, errNotHere }
+
+func latencyControl() error { return errNotHere }

@@ -1,0 +1,81 @@
+package vitals
+
+import (
+	"io/fs"
+	"runtime"
+	"slices"
+	"time"
+
+	"sixnines/internal/clock"
+)
+
+// probe is what [Checkup] measures rather than reads.
+type probe struct {
+	late      []int64 // by how much each wake-up was late, ns, sorted
+	slackErr  error   // timer slack could not be set for them
+	clockRead float64 // ns a reading
+	cpu       cpuTime // ticks spent while the wake-ups were measured
+	cpuErr    error
+}
+
+// measure takes about wakeups × period.
+func measure(root fs.FS, wakeups int, period time.Duration) probe {
+	p := probe{late: make([]int64, 0, wakeups)}
+	before, err := readCPUTime(root)
+	done := make(chan struct{})
+	go func() { // never unlocked: the thread and its slack end with it
+		defer close(done)
+		runtime.LockOSThread()
+		p.slackErr = clock.SetTimerSlack(1)
+		for range wakeups {
+			at := clock.Now() + int64(period)
+			p.late = append(p.late, max(0, clock.SleepUntilStamped(at)-at))
+		}
+	}()
+	<-done
+	slices.Sort(p.late)
+	after, afterErr := readCPUTime(root)
+	if p.cpuErr = err; err == nil {
+		p.cpuErr = afterErr
+	}
+	p.cpu = after.since(before)
+	p.clockRead = clockReadCost()
+	return p
+}
+
+// clockReadCost returns what one clock.Now costs, the least of several rounds:
+// what interrupts a round is not the clock's cost.
+func clockReadCost() float64 {
+	const rounds, reads = 20, 2000
+	best := int64(1 << 62)
+	for range rounds {
+		first := clock.Now()
+		last := first
+		for range reads {
+			last = clock.Now()
+		}
+		best = min(best, last-first)
+	}
+	return float64(best) / reads
+}
+
+func readCPUTime(root fs.FS) (cpuTime, error) {
+	text, err := fs.ReadFile(root, "proc/stat")
+	if err != nil {
+		return cpuTime{}, err
+	}
+	t, ok := parseCPUTime(text)
+	if !ok {
+		return cpuTime{}, &fs.PathError{Op: "parse", Path: "proc/stat", Err: errNotOffered}
+	}
+	return t, nil
+}
+
+// rank returns the nearest-rank quantile of sorted values as a duration, 0 of
+// none.
+func rank(sorted []int64, percent int) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return time.Duration(sorted[max(0, (len(sorted)*percent+99)/100-1)])
+}

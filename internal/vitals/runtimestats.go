@@ -1,0 +1,159 @@
+package vitals
+
+import (
+	"fmt"
+	"math"
+	"runtime/metrics"
+)
+
+// Indices into runtimeStats.metrics.
+const (
+	metricCycles = iota
+	metricAssist
+	metricGoroutines
+	metricHeapLive
+	metricHeapObjects
+	metricLatencies
+	metricGCPauses
+	metricOtherPauses
+	metricTotal
+)
+
+// runtimeStats reads runtime/metrics. Its memory is allocated by the first
+// readings and used again.
+type runtimeStats struct {
+	metrics                          []metrics.Sample
+	cycles                           uint64
+	assist                           float64
+	latencies, gcPauses, otherPauses bucketDelta
+}
+
+// runtimeOpener offers the values of the Go runtime.
+func runtimeOpener() opener {
+	return opener{
+		names: []string{NameGoCycles, NameGoAssist, NameGoGCPauseTotal, NameGoGCPauseMax, NameGoOtherPauseTotal, NameGoOtherPauseMax,
+			NameGoLatencyCount, NameGoLatencyP50, NameGoLatencyP99, NameGoLatencyMax, NameGoGoroutines, NameGoHeapLive, NameGoHeapObjects},
+		open: func() (source, error) { return openRuntimeStats() },
+	}
+}
+
+func openRuntimeStats() (*runtimeStats, error) {
+	r := &runtimeStats{metrics: make([]metrics.Sample, metricTotal)}
+	kinds := make([]metrics.ValueKind, metricTotal)
+	for i, m := range []struct {
+		name string
+		kind metrics.ValueKind
+	}{
+		metricCycles:      {"/gc/cycles/total:gc-cycles", metrics.KindUint64},
+		metricAssist:      {"/cpu/classes/gc/mark/assist:cpu-seconds", metrics.KindFloat64},
+		metricGoroutines:  {"/sched/goroutines:goroutines", metrics.KindUint64},
+		metricHeapLive:    {"/gc/heap/live:bytes", metrics.KindUint64},
+		metricHeapObjects: {"/memory/classes/heap/objects:bytes", metrics.KindUint64},
+		metricLatencies:   {"/sched/latencies:seconds", metrics.KindFloat64Histogram},
+		metricGCPauses:    {"/sched/pauses/total/gc:seconds", metrics.KindFloat64Histogram},
+		metricOtherPauses: {"/sched/pauses/total/other:seconds", metrics.KindFloat64Histogram},
+	} {
+		r.metrics[i].Name, kinds[i] = m.name, m.kind
+	}
+	metrics.Read(r.metrics)
+	for i, m := range r.metrics { // a later runtime may drop or change one
+		if m.Value.Kind() != kinds[i] {
+			return nil, fmt.Errorf("this Go runtime does not supply %s as expected", m.Name)
+		}
+	}
+	return r, nil
+}
+
+func (r *runtimeStats) sample(_ interval, out []Value) ([]Value, error) {
+	metrics.Read(r.metrics)
+	value := func(i int) metrics.Value { return r.metrics[i].Value }
+	cycles, assist := value(metricCycles).Uint64(), value(metricAssist).Float64()
+	gc := r.gcPauses.advance(value(metricGCPauses).Float64Histogram())
+	other := r.otherPauses.advance(value(metricOtherPauses).Float64Histogram())
+	latencies := r.latencies.advance(value(metricLatencies).Float64Histogram())
+	out = append(out,
+		Value{NameGoCycles, float64(cycles - r.cycles), unitCount},
+		Value{NameGoAssist, max(0, assist-r.assist), unitSeconds}, // an estimate that the runtime may correct downwards
+		Value{NameGoGCPauseTotal, gc.total(), unitNanos},
+		Value{NameGoGCPauseMax, gc.max(), unitNanos},
+		Value{NameGoOtherPauseTotal, other.total(), unitNanos},
+		Value{NameGoOtherPauseMax, other.max(), unitNanos},
+		Value{NameGoLatencyCount, float64(latencies.count), unitCount})
+	if latencies.count > 0 {
+		out = append(out,
+			Value{NameGoLatencyP50, latencies.quantile(0.50), unitNanos},
+			Value{NameGoLatencyP99, latencies.quantile(0.99), unitNanos},
+			Value{NameGoLatencyMax, latencies.max(), unitNanos})
+	}
+	r.cycles, r.assist = cycles, assist
+	return append(out,
+		Value{NameGoGoroutines, float64(value(metricGoroutines).Uint64()), unitCount},
+		Value{NameGoHeapLive, float64(value(metricHeapLive).Uint64()), unitBytes},
+		Value{NameGoHeapObjects, float64(value(metricHeapObjects).Uint64()), unitBytes}), nil
+}
+
+func (r *runtimeStats) close() {}
+
+// bucketDelta turns a cumulative histogram of runtime/metrics, in seconds, into
+// that of one interval. All figures taken from it are upper edges of buckets in
+// ns: bounds, not guesses.
+type bucketDelta struct {
+	previous, counts []uint64
+	edges            []float64 // len(counts)+1, the runtime's: not to be changed
+	count            uint64
+}
+
+// advance ends the interval with the cumulative histogram h.
+func (d *bucketDelta) advance(h *metrics.Float64Histogram) *bucketDelta {
+	if len(d.counts) != len(h.Counts) {
+		d.previous, d.counts = make([]uint64, len(h.Counts)), make([]uint64, len(h.Counts))
+	}
+	d.edges, d.count = h.Buckets, 0
+	for i, n := range h.Counts {
+		d.counts[i] = n - d.previous[i]
+		d.previous[i] = n
+		d.count += d.counts[i]
+	}
+	return d
+}
+
+// upper returns the upper edge of bucket i in ns; for the last bucket, which
+// has none, the lower edge.
+func (d *bucketDelta) upper(i int) float64 {
+	edge := d.edges[i+1]
+	if math.IsInf(edge, 1) {
+		edge = d.edges[i]
+	}
+	return max(0, edge) * 1e9
+}
+
+func (d *bucketDelta) total() float64 {
+	var sum float64
+	for i, n := range d.counts {
+		if n > 0 {
+			sum += float64(n) * d.upper(i)
+		}
+	}
+	return sum
+}
+
+func (d *bucketDelta) max() float64 {
+	for i := len(d.counts) - 1; i >= 0; i-- {
+		if d.counts[i] > 0 {
+			return d.upper(i)
+		}
+	}
+	return 0
+}
+
+// quantile returns the nearest-rank q-quantile, 0 without records.
+func (d *bucketDelta) quantile(q float64) float64 {
+	rank := max(1, uint64(math.Ceil(q*float64(d.count))))
+	var seen uint64
+	for i, n := range d.counts {
+		if seen += n; n > 0 && seen >= rank {
+			return d.upper(i)
+		}
+	}
+	return 0
+}
