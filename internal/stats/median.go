@@ -1,0 +1,70 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Median returns the median of x, which is not changed: the middle value, or
+// the mean of the two in the middle. It is NaN where x is empty or holds NaN.
+func Median(x []float64) float64 {
+	s := slices.Clone(x)
+	slices.Sort(s)
+	n := len(s)
+	if n == 0 || math.IsNaN(s[0]) {
+		return math.NaN()
+	}
+	// Halves, so that the sum cannot overflow.
+	return s[(n-1)/2]/2 + s[n/2]/2
+}
+
+// MedianInterval returns two values of x that enclose the median of the
+// population with at least the given confidence, exactly and whatever the
+// distribution (see [QuantileRanks]). ok is false where x is too short: six
+// values are needed for 95 %. x is not changed and must not hold NaN.
+func MedianInterval(x []float64, conf float64) (lo, hi float64, ok bool) {
+	l, u, ok := QuantileRanks(int64(len(x)), 0.5, conf)
+	if !ok {
+		return 0, 0, false
+	}
+	s := slices.Clone(x)
+	slices.Sort(s)
+	return s[l-1], s[u-1], true
+}
+
+// Ratio is the outcome of pairs of runs, of which the run is the unit.
+type Ratio struct {
+	Median float64
+	// Lo and Hi enclose the median ratio with the confidence asked for, if
+	// Bounded; fewer than six pairs cannot at 95 %.
+	Lo, Hi  float64
+	Bounded bool
+	Pairs   int
+}
+
+// MedianRatio compares what was measured in interleaved pairs: the median of
+// a[i]/b[i] and its interval, from order statistics. It takes the ratios, not
+// the ratio of medians, so that whatever slows both runs of a pair cancels. All
+// values must be positive and finite.
+func MedianRatio(a, b []float64, conf float64) (Ratio, error) {
+	if len(a) != len(b) {
+		return Ratio{}, fmt.Errorf("median ratio: %d values against %d: these are not pairs", len(a), len(b))
+	}
+	if len(a) == 0 {
+		return Ratio{}, errors.New("median ratio: no pairs")
+	}
+	ratios := make([]float64, len(a))
+	for i := range a {
+		for _, v := range []float64{a[i], b[i]} {
+			if !(v > 0) || math.IsInf(v, 0) {
+				return Ratio{}, fmt.Errorf("median ratio: pair %d: %v is not a positive number", i, v)
+			}
+		}
+		ratios[i] = a[i] / b[i]
+	}
+	r := Ratio{Median: Median(ratios), Pairs: len(ratios)}
+	r.Lo, r.Hi, r.Bounded = MedianInterval(ratios, conf)
+	return r, nil
+}
