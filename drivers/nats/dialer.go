@@ -21,7 +21,8 @@ type dialer struct {
 	mu    sync.Mutex
 	dead  bool
 	conns map[*dialedConn]struct{}
-	err   error // of the last attempt
+	last  *dialedConn // the latest connection
+	err   error       // of the last attempt
 }
 
 func newDialer(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), timeout time.Duration) *dialer {
@@ -50,6 +51,7 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 	}
 	c := &dialedConn{Conn: conn, dialer: d}
 	d.conns[c] = struct{}{}
+	d.last = c
 	return c, nil
 }
 
@@ -58,6 +60,13 @@ func (d *dialer) lastError() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.err
+}
+
+// latest returns the connection made last, open or not.
+func (d *dialer) latest() *dialedConn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.last
 }
 
 // kill closes all connections and lets no new ones be made.
@@ -76,7 +85,20 @@ func (d *dialer) kill() {
 // dialedConn is a connection that its dialer knows while it is open.
 type dialedConn struct {
 	net.Conn
-	dialer *dialer
+	dialer  *dialer
+	writing sync.Mutex // keeps the frames of client and publishers apart
+}
+
+// Write implements net.Conn. Calls do not mix their bytes. The client makes one
+// for whole frames only, and one without any when it closes, which must not
+// wait for a publisher that is stuck.
+func (c *dialedConn) Write(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.Conn.Write(p)
 }
 
 // Close implements net.Conn.

@@ -42,6 +42,12 @@ type link struct {
 	notify  func(driver.Event)
 	closing atomic.Bool // no more events
 
+	// live is the connection to which publishers may write frames of their own,
+	// nil if there is none or they may not.
+	live       atomic.Pointer[dialedConn]
+	direct     bool
+	maxPayload atomic.Int64
+
 	mu      sync.Mutex
 	dropped map[*nats.Subscription]int // how many drops have been reported
 }
@@ -49,7 +55,7 @@ type link struct {
 // connect makes a link. It ends with an error when ctx or life does; life is
 // the session's and also ends later attempts to reconnect.
 func connect(ctx, life context.Context, key linkKey, s *session) (*link, error) {
-	l := &link{key: key, notify: s.notify, dropped: map[*nats.Subscription]int{},
+	l := &link{key: key, notify: s.notify, direct: s.direct(), dropped: map[*nats.Subscription]int{},
 		dialer: newDialer(life, s.target.Dial, s.options.ConnectTimeout)}
 	// Each connection begins with another server, so that a cluster is used
 	// evenly and always alike.
@@ -102,6 +108,7 @@ func connect(ctx, life context.Context, key linkKey, s *session) (*link, error) 
 		err = context.Cause(ctx)
 	case err == nil:
 		l.nc = nc
+		l.adopt(nc)
 		return l, nil
 	}
 	l.dialer.kill()
@@ -162,6 +169,24 @@ func (l *link) emit(e driver.Event) {
 	}
 }
 
+// adopt lets publishers use the client's connection, once the client has
+// logged in on it. The client tells of that later than it happens, when the
+// connection may be lost again and the next one half made; publishers leave the
+// work to the client until there is no doubt which one is meant.
+func (l *link) adopt(nc *nats.Conn) {
+	l.maxPayload.Store(nc.MaxPayload())
+	c := l.dialer.latest()
+	// The client holds its lock while it logs in, so both answers are about
+	// connections on which that is over.
+	if address := nc.LocalAddr(); !l.direct || address != c.LocalAddr().String() || !nc.IsConnected() {
+		return
+	}
+	// A server may insist on TLS without being asked.
+	if _, err := nc.TLSConnectionState(); errors.Is(err, nats.ErrConnectionNotTLS) {
+		l.live.Store(c)
+	}
+}
+
 func (l *link) disconnected(_ *nats.Conn, err error) {
 	detail := l.key.String()
 	if err != nil {
@@ -171,6 +196,7 @@ func (l *link) disconnected(_ *nats.Conn, err error) {
 }
 
 func (l *link) reconnected(nc *nats.Conn) {
+	l.adopt(nc)
 	l.emit(driver.Event{Kind: driver.Reconnected, Detail: l.key.String() + ": " + nc.ConnectedUrlRedacted()})
 }
 

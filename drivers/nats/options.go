@@ -17,6 +17,7 @@ import (
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
 	WriteBuffer       driver.ByteSize `option:"write_buffer" doc:"bytes the client collects before it writes; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
+	Publish           string          `option:"publish" enum:"direct,client" doc:"direct: where messages are written at once over plain TCP, write them to the client's connection without the client's help, which costs less; client: always by the client"`
 	User              string          `option:"user" doc:"user name, with password"`
 	Password          string          `option:"password" doc:"password of user" secret:"true"`
 	Token             string          `option:"token" doc:"token, instead of a user" secret:"true"`
@@ -36,6 +37,7 @@ type Options struct {
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
+		Publish:        publishDirect,
 		Name:           "sixnines",
 		ConnectTimeout: nats.DefaultTimeout,
 		PingInterval:   nats.DefaultPingInterval,
@@ -44,6 +46,9 @@ func DefaultOptions() Options {
 		ReconnectWait:  50 * time.Millisecond,
 	}
 }
+
+// publishDirect is the value of Options.Publish that lets publishers write.
+const publishDirect = "direct"
 
 const batchBuffer = 64 << 10
 

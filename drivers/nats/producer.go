@@ -5,17 +5,15 @@ import (
 	"fmt"
 	"sync/atomic"
 
-	"github.com/nats-io/nats.go"
-
 	"sixnines/driver"
 )
 
 // producer implements driver.Producer and driver.Syncer. The client copies
-// what it is given, so Done comes inside Send.
+// what it is given, and a publisher has written it, so Done comes inside Send.
 type producer struct {
 	session *session
 	link    *link
-	nc      *nats.Conn
+	out     publisher
 	subject string
 	reply   string // where answers go, empty for a plain producer
 	acks    driver.Acks
@@ -41,7 +39,7 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		s.release(ctx, key)
 		return nil, fmt.Errorf("nats: payloads of %d bytes: %w: the server's max_payload is %d", spec.Size, driver.ErrTooLarge, limit)
 	}
-	return &producer{session: s, link: l, nc: l.nc, subject: subject, acks: acks}, nil
+	return &producer{session: s, link: l, out: publisher{link: l}, subject: subject, acks: acks}, nil
 }
 
 // Send implements driver.Producer.
@@ -49,13 +47,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if p.closed.Load() {
 		return p.sendError(driver.ErrClosed)
 	}
-	var err error
-	if p.reply == "" {
-		err = p.nc.Publish(p.subject, payload)
-	} else {
-		err = p.nc.PublishRequest(p.subject, p.reply, payload)
-	}
-	if err != nil {
+	if err := p.out.publish(p.subject, p.reply, payload); err != nil {
 		return p.sendError(err)
 	}
 	p.acks.Done(token, nil)

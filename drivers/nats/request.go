@@ -25,7 +25,7 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 	if err != nil {
 		return nil, err
 	}
-	p.reply = p.nc.NewInbox()
+	p.reply = p.link.nc.NewInbox()
 	nobody := driver.Event{Kind: driver.AsyncError, Detail: p.link.key.String() + ": nobody answers " + p.subject}
 	inbox := &consumer{session: s, link: p.link, idle: make(chan struct{})}
 	err = inbox.subscribe(p.reply, "", func(m *nats.Msg) {
@@ -61,12 +61,13 @@ func (r *requester) Close(ctx context.Context) error {
 // goroutine and on the connection that the request came by.
 func (s *session) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(driver.Message) []byte) (driver.Consumer, error) {
 	return s.consumer(ctx, spec, func(l *link) nats.MsgHandler {
+		out := publisher{link: l}
 		return func(m *nats.Msg) {
 			reply := respond(driver.Message{Payload: m.Data})
 			if reply == nil || m.Reply == "" {
 				return
 			}
-			if err := l.nc.Publish(m.Reply, reply); err != nil {
+			if err := out.publish(m.Reply, "", reply); err != nil {
 				l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reply: " + err.Error()})
 			}
 		}

@@ -43,6 +43,7 @@ func (s *session) semantics() driver.Semantics {
 		Transport:      s.transport(),
 		Settings: map[string]string{
 			"client":                "nats.go " + nats.Version,
+			"publish":               s.publishing(),
 			"write_buffer":          driver.ByteSize(s.writeBuffer).String(),
 			"max_payload":           driver.ByteSize(nc.MaxPayload()).String(),
 			"headers":               strconv.FormatBool(nc.HeadersSupported()),
@@ -67,6 +68,13 @@ func (s *session) semantics() driver.Semantics {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}
 	return sem
+}
+
+func (s *session) publishing() string {
+	if s.control.live.Load() != nil {
+		return "frames of our own on the client's connection"
+	}
+	return "by the client"
 }
 
 func (s *session) batching() string {

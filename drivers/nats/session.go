@@ -146,6 +146,12 @@ func (s *session) release(ctx context.Context, key linkKey) {
 	}
 }
 
+// direct reports whether publishers write their frames themselves. Batching is
+// left to the client, and so is what TLS and WebSocket wrap around frames.
+func (s *session) direct() bool {
+	return s.options.Publish == publishDirect && s.writeBuffer == 1 && s.tls == nil && strings.HasPrefix(s.servers[0], "nats://")
+}
+
 // Provision implements driver.Session. Subjects need no making; it checks that
 // the server carries the payloads and reports its settings.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
