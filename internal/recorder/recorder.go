@@ -12,6 +12,7 @@ package recorder
 
 import (
 	"fmt"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -202,6 +203,25 @@ func (k *collected) endBand(m *result.MetricInterval, b result.OwnBand) {
 	}
 	b.Own, b.Majority = k.ownDelta[b.Band], k.majDelta[b.Band]
 	m.Own = append(m.Own, b)
+}
+
+// Last returns how many values of id the last Snapshot added, and their
+// quantiles by nearest rank, each at its bucket's upper edge.
+func (r *Recorder) Last(id ID, quantiles ...float64) (n int64, at []int64) {
+	k := r.seen[id]
+	if k.total == 0 {
+		return 0, make([]int64, len(quantiles))
+	}
+	for _, q := range quantiles {
+		rank := max(1, int64(math.Ceil(q*float64(k.total))))
+		for i, c := range k.delta {
+			if rank -= c; rank <= 0 {
+				at = append(at, r.geo.ceiling(i))
+				break
+			}
+		}
+	}
+	return k.total, at
 }
 
 // Total returns how many values of id were in the last Snapshot, from the

@@ -1,0 +1,126 @@
+package engine
+
+import (
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/internal/integrity"
+	"sixnines/internal/recorder"
+)
+
+// completion tells a closed loop that a message was answered.
+type completion struct {
+	seq uint64
+	at  int64
+	st  *stream
+}
+
+// waiter is what the completions of one stream go to.
+type waiter struct {
+	st    *stream
+	ready chan completion // shared by the streams of a producer
+}
+
+// complete is called once per message from any goroutine. The channel has room
+// for twice what may be outstanding; what timed out and comes late after all
+// may find it full and is not waited for any more.
+func (w *waiter) complete(seq uint64, at int64) {
+	select {
+	case w.ready <- completion{seq, at, w.st}:
+	default:
+	}
+}
+
+// outstanding is a message that a closed loop waits for.
+type outstanding struct {
+	st   *stream
+	seq  uint64
+	sent int64
+}
+
+// loop is the closed loop of one producer: so many messages outstanding, the
+// next one due when one is answered, plus the think time. It shows what a tool
+// that waits would have reported; it omits what users would have waited.
+func (r *run) loop(producer int, ready chan completion, limit *quota) {
+	ids := r.layout.byProducer[producer]
+	think := int64(r.workload.Think)
+	timeout := int64(r.workload.Timeout)
+	var waiting []outstanding
+	due := make([]int64, 0, r.workload.Outstanding)
+	for range r.workload.Outstanding {
+		due = append(due, clock.Now())
+	}
+	check := time.NewTicker(max(time.Millisecond, r.workload.Timeout/16))
+	defer check.Stop()
+	for turn := 0; ; {
+		for len(due) > 0 {
+			intended := due[0] + think
+			if !r.sleepUntil(intended) {
+				return
+			}
+			measured := intended >= r.start.Load()
+			if intended >= r.end.Load() || measured && !limit.take() {
+				return
+			}
+			due = due[1:]
+			st := r.streams[ids[turn%len(ids)]]
+			turn++
+			l := st.lane
+			sl, index := l.slots.take()
+			for sl == nil { // the client still holds what timed out
+				if !r.sleepUntil(clock.Now() + placePoll) {
+					return
+				}
+				sl, index = l.slots.take()
+			}
+			if measured && !st.begun {
+				st.first, st.begun = st.next, true
+			}
+			seq := st.next
+			sent := clock.Now()
+			waiting = append(waiting, outstanding{st, seq, sent})
+			if l.transmit(st, sl, index, integrity.Data, intended, sent, sent-intended, measured, nil) == nil && measured {
+				l.shard.Value(recorder.LagOwn, sent-intended)
+				l.shard.Value(recorder.LagBlocked, 0)
+			}
+			if st.flusher != nil {
+				_ = st.flusher.Flush() // a failure shows in the sends that follow
+			}
+		}
+		select {
+		case c := <-ready:
+			for i, o := range waiting {
+				if o.st == c.st && o.seq == c.seq {
+					waiting = append(waiting[:i], waiting[i+1:]...)
+					due = append(due, c.at)
+					break
+				}
+			}
+		case <-check.C:
+			now := clock.Now()
+			kept := waiting[:0]
+			for _, o := range waiting {
+				if now-o.sent > timeout {
+					o.st.lane.timedOut.Add(1)
+					due = append(due, now)
+				} else {
+					kept = append(kept, o)
+				}
+			}
+			waiting = kept
+		case <-r.stop:
+			return
+		}
+	}
+}
+
+// sleepUntil waits without pacing's precision; false if the run is over.
+func (r *run) sleepUntil(t int64) bool {
+	for now := clock.Now(); now < t; now = clock.Now() {
+		if r.stopped.Load() {
+			return false
+		}
+		clock.SleepUntilBlocking(min(t, now+stopSlice))
+	}
+	return !r.stopped.Load()
+}

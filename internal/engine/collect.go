@@ -1,0 +1,310 @@
+package engine
+
+import (
+	"runtime"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/recorder"
+	"sixnines/internal/schedule"
+	"sixnines/internal/vitals"
+	"sixnines/result"
+)
+
+// collected is what the collector has already written of the counters.
+type collected struct {
+	counters result.Counters
+	pauses   int64 // instant up to which pauses were written
+	usage    Usage
+	usageAt  int64
+	feed     *schedule.Merged // how far the schedule has come due
+	next     int64
+	more     bool
+	due      int64
+	synced   int64 // flat out: when the round trip after the last message was back
+}
+
+// collector writes an interval at a time, on a thread of low priority.
+type collector struct {
+	run  *run
+	done chan struct{}
+	err  error
+}
+
+func (r *run) startCollector() *collector {
+	c := &collector{run: r, done: make(chan struct{})}
+	go c.loop()
+	return c
+}
+
+// finish waits for the collector after the run was stopped.
+func (c *collector) finish() error {
+	<-c.done
+	return c.err
+}
+
+func (c *collector) loop() {
+	defer close(c.done)
+	runtime.LockOSThread() // never unlocked: the thread's priority dies with it
+	lowerPriority()
+	r := c.run
+	interval := int64(r.scenario.Record.Interval)
+	from := r.start.Load()
+	began := clock.Now()
+	for tick := began + interval; r.sleepUntil(min(tick, from)) && clock.Now() < from; tick += interval {
+		r.tend()
+		r.warmupProgress(began, from)
+	}
+	r.monitor.Sample() // the intervals' samples begin here
+	r.collected.pauses = from
+	next := from + interval
+	for clock.Now() < from+interval*1_000_000_000 {
+		end := r.end.Load()
+		if from < end && next > end {
+			next = end // the window's last interval ends with it
+		}
+		running := r.sleepWatching(next)
+		end = r.end.Load()
+		to := min(next, max(clock.Now(), from+1))
+		phase := result.PhaseMeasure
+		if from >= end {
+			phase = result.PhaseDrain
+		} else if to > end {
+			to = end
+		}
+		if c.err = r.collect(phase, from, to); c.err != nil || !running {
+			return
+		}
+		from, next = to, to+interval
+	}
+}
+
+// sleepWatching sleeps until t or until the end of the window is moved before
+// it; false when the run is over. It tends the messages in flight meanwhile.
+func (r *run) sleepWatching(t int64) bool {
+	for now := clock.Now(); now < t; now = clock.Now() {
+		if r.stopped.Load() {
+			return false
+		}
+		end := r.end.Load()
+		if end < t && now >= end && now-end < int64(stopSlice)*2 {
+			return true
+		}
+		r.tend()
+		clock.SleepUntilBlocking(min(t, now+stopSlice))
+	}
+	return !r.stopped.Load()
+}
+
+// tend takes what timed out out of the messages in flight.
+func (r *run) tend() {
+	horizon := clock.Now() - int64(r.workload.Timeout)
+	for _, l := range r.lanes {
+		if l.counted {
+			l.expire(horizon)
+		}
+	}
+}
+
+// counts sums the counters of the window so far. What can only be known at the
+// end (missing, unknown, censored) is left at zero.
+func (r *run) counts() result.Counters {
+	var c result.Counters
+	for _, st := range r.streams {
+		n := st.sent.Load()
+		c.Sent += n
+		if len(r.groups) > 0 {
+			c.Expected += n * int64(st.plan.fanOut)
+		}
+	}
+	for _, l := range r.lanes {
+		c.Rejected += l.rejected.Load()
+		c.Acked += l.acked.Load()
+		c.Nacked += l.nacked.Load()
+		c.TimedOut += l.timedOut.Load()
+	}
+	for _, k := range r.consumers {
+		c.Received += k.received.Load()
+		c.Duplicated += k.duplicated.Load()
+		c.Redelivered += k.redelivered.Load()
+		c.Reordered += k.reordered.Load()
+		c.Late += k.late.Load()
+		c.Corrupted += k.corrupted.Load()
+		c.Foreign += k.foreign.Load()
+	}
+	c.Scheduled = c.Sent + c.Rejected
+	c.LateReplies = r.lateReplies.Load()
+	c.Violations = r.violations.Load()
+	c.Handovers = r.handovers.Load()
+	c.Dropped = r.dropped.Load()
+	c.BytesSent = c.Sent * int64(r.workload.Size)
+	for _, k := range r.consumers {
+		c.BytesRecv += k.bytes.Load()
+	}
+	return c
+}
+
+// collect writes the interval [from, to).
+func (r *run) collect(phase string, from, to int64) error {
+	start := r.start.Load()
+	r.rec.Snapshot()
+	counters := r.counts()
+	if r.plan != nil {
+		counters.Scheduled = r.dueBy(min(to, r.end.Load()) - start)
+	}
+	sample := r.monitor.Sample()
+	metrics, clamps, err := r.rec.Encode()
+	if err != nil {
+		return err
+	}
+	delta := counters
+	delta.Sub(r.collected.counters)
+	r.collected.counters = counters
+	// Clamps come from the recorder, by interval.
+	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
+	v := result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,
+		InFlight: r.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Vitals: map[string]float64{}}
+	for _, x := range sample.Values {
+		v.Vitals[x.Name] = x.Value
+	}
+	r.brokerUsage(v.Vitals)
+	v.Pauses = r.newPauses(start)
+	if err := r.out.interval(v); err != nil {
+		return err
+	}
+	r.intervalProgress(v, to-from)
+	return nil
+}
+
+// dueBy returns how many messages of the window are due before offset. It
+// walks the schedule once, along with the run.
+func (r *run) dueBy(offset int64) int64 {
+	k := &r.collected
+	if k.feed == nil {
+		all := make([]int, r.workload.Producers)
+		for i := range all {
+			all[i] = i
+		}
+		k.feed = r.plan.Merge(all, schedule.Window)
+		k.next, _, k.more = k.feed.Next()
+	}
+	for k.more && k.next < offset {
+		k.due++
+		k.next, _, k.more = k.feed.Next()
+	}
+	return k.due
+}
+
+// inFlight returns how many measured messages are not resolved: not
+// acknowledged, or else not delivered.
+func (r *run) inFlight(c result.Counters) int64 {
+	if r.ack != driver.AckKindNone {
+		return c.Sent - c.Acked - c.Nacked
+	}
+	if c.Expected == 0 || c.Sent == 0 {
+		return 0
+	}
+	// Deliveries outstanding, in messages.
+	return (c.Expected - c.Received - c.Corrupted) * c.Sent / c.Expected
+}
+
+// newPauses returns the pauses that ended since the last call.
+func (r *run) newPauses(start int64) []result.Pause {
+	now := clock.Now()
+	list := r.monitor.Pauses()
+	list = append(list, vitals.Freezes(list)...)
+	var out []result.Pause
+	for _, p := range list {
+		// One that goes on ends now in the list; it is told when it is over.
+		if p.End > r.collected.pauses && p.End < now-int64(10*time.Millisecond) {
+			out = append(out, result.Pause{Start: p.Start - start, End: p.End - start, Source: p.Source})
+		}
+	}
+	r.collected.pauses = max(r.collected.pauses, now-int64(10*time.Millisecond)-1)
+	return out
+}
+
+// Vitals of the broker's process, where the caller can tell.
+const (
+	vitalBrokerCPU = "broker.cpu" // seconds of processor time in the interval
+	vitalBrokerRSS = "broker.rss" // bytes
+	vitalSpun      = "pacer.spun" // seconds spent spinning since the start
+)
+
+func (r *run) brokerUsage(v map[string]float64) {
+	var spun int64
+	r.pacersMu.Lock()
+	for _, p := range r.pacers {
+		spun += p.spun.Load()
+	}
+	r.pacersMu.Unlock()
+	v[vitalSpun] = float64(spun) / 1e9
+	if r.config.Usage == nil {
+		return
+	}
+	u, err := r.config.Usage()
+	if err != nil {
+		return // the broker is gone, or the system does not tell: no value
+	}
+	if r.collected.usageAt != 0 {
+		v[vitalBrokerCPU] = (u.CPU - r.collected.usage.CPU).Seconds()
+	}
+	v[vitalBrokerRSS] = float64(u.RSS)
+	r.collected.usage, r.collected.usageAt = u, clock.Now()
+}
+
+func (r *run) progress(p Progress) {
+	if r.config.Observer != nil {
+		r.config.Observer(p)
+	}
+}
+
+func (r *run) warmupProgress(began, start int64) {
+	now := clock.Now()
+	var n int64
+	for _, l := range r.lanes {
+		n += l.extra.Load()
+	}
+	r.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: time.Duration(max(0, start-now)),
+		Sent: float64(n) / time.Duration(max(1, now-began)).Seconds(), Asked: r.asked()})
+}
+
+func (r *run) asked() float64 {
+	if r.plan == nil {
+		return 0
+	}
+	return r.plan.MeanRate()
+}
+
+func (r *run) intervalProgress(v result.Interval, length int64) {
+	if r.config.Observer == nil {
+		return
+	}
+	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
+		Sent: float64(v.Counters.Sent) / time.Duration(max(1, length)).Seconds(), Asked: r.asked(), Counters: r.collected.counters}
+	if v.Phase == result.PhaseMeasure {
+		p.Left = max(0, time.Duration(r.end.Load()-r.start.Load()-v.End))
+	}
+	id := r.primary
+	if !r.rec.Enabled(id) {
+		id = recorder.DeliveryService
+		if !r.rec.Enabled(id) {
+			id = recorder.RoundTripService
+		}
+		if !r.rec.Enabled(id) {
+			id = recorder.PublishService
+		}
+	}
+	p.Metric = id.Metric()
+	if r.rec.Enabled(id) {
+		n, q := r.rec.Last(id, 0.5, 0.99)
+		if p.Count = n; n > 0 {
+			p.P50, p.P99 = time.Duration(q[0]), time.Duration(q[1])
+		}
+	}
+	if m := v.Metrics[p.Metric]; m != nil {
+		p.Max = time.Duration(m.Max)
+	}
+	r.config.Observer(p)
+}

@@ -1,0 +1,238 @@
+package engine
+
+import (
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/integrity"
+	"sixnines/internal/recorder"
+	"sixnines/result"
+)
+
+// group is a delivery group: a queue group, or a lone consumer. Each message
+// of the topics it is bound to is expected once.
+type group struct {
+	plan    groupPlan
+	ledgers []atomic.Pointer[integrity.Ledger] // by place in the group, made on first sight
+	span    int
+	seen    []atomic.Bool // by position in plan.topics: a probe has arrived
+}
+
+func (g *group) ledger(place int) *integrity.Ledger {
+	if l := g.ledgers[place].Load(); l != nil {
+		return l
+	}
+	g.ledgers[place].CompareAndSwap(nil, integrity.NewLedger(g.span))
+	return g.ledgers[place].Load()
+}
+
+// place returns where a stream stands in the group's tables.
+func (g *group) place(st *stream) (int, bool) {
+	b := g.plan.base[st.plan.topic]
+	return int(b) + st.plan.place, b >= 0
+}
+
+// consumer is one subscription's side of the accounts. deliver is called
+// serially.
+type consumer struct {
+	run   *run
+	group *group
+	index uint32
+	shard *recorder.Shard
+	raw   *rawSink
+	kind  integrity.Kind // what it waits for: Data, or Reply
+	work  time.Duration
+
+	response, service recorder.ID
+	// highest is, by place, one more than the highest sequence number seen.
+	highest []uint64
+	// sampled: of a large fan-out only every so many deliveries are checked
+	// for corruption; 0 checks all.
+	sampled   uint32
+	unordered bool // several responders answer one producer: replies have no order
+	count     uint32
+
+	received    atomic.Int64 // unique, measured
+	duplicated  atomic.Int64
+	redelivered atomic.Int64
+	reordered   atomic.Int64
+	late        atomic.Int64
+	lateReplies atomic.Int64
+	corrupted   atomic.Int64
+	foreign     atomic.Int64
+	bytes       atomic.Int64
+	newest      atomic.Int64 // instant of the newest measured delivery
+	warm        atomic.Int64 // new messages outside the window
+	_           [64]byte
+}
+
+func (c *consumer) deliver(m driver.Message) {
+	now := clock.Now() // first of all: this is the instant that is reported
+	r := c.run
+	verify := true
+	if c.sampled > 1 {
+		c.count++
+		verify = c.count%c.sampled == 0
+	}
+	var e integrity.Envelope
+	if e.Get(m.Payload, verify) != integrity.Good || e.Run != r.id || e.Kind != c.kind || int(e.Stream) >= len(r.streams) {
+		c.odd(&e, m.Payload, now)
+		return
+	}
+	st := r.streams[e.Stream]
+	place, bound := c.group.place(st)
+	if !bound {
+		c.foreign.Add(1)
+		return
+	}
+	measured := e.Intended >= r.start.Load() && e.Intended < r.end.Load()
+	switch c.group.ledger(place).Mark(e.Sequence) {
+	case integrity.New:
+	case integrity.Duplicate:
+		if measured {
+			c.duplicated.Add(1)
+			if m.Redelivered {
+				c.redelivered.Add(1)
+			}
+		}
+		return
+	default:
+		if measured {
+			c.late.Add(1)
+		}
+		return
+	}
+	inOrder := e.Sequence >= c.highest[place]
+	if inOrder {
+		c.highest[place] = e.Sequence + 1
+	}
+	groups := uint32(1)
+	if st.fan != nil {
+		groups = st.fan.Add(e.Sequence)
+	}
+	sent := e.Intended + e.Lag
+	if groups == 1 {
+		r.firstDelivery(st, e.Sequence, sent, now)
+	}
+	if measured {
+		if !inOrder && !c.unordered {
+			c.reordered.Add(1)
+		}
+		if m.Redelivered {
+			c.redelivered.Add(1)
+		}
+		if r.paced {
+			own, due := e.Lag*int64(e.Own)/7, e.Intended-r.start.Load()
+			c.shard.Response(c.response, now-e.Intended, own, due)
+			if st.fan != nil && int(groups) == st.plan.fanOut {
+				c.shard.Response(recorder.DeliveryLast, now-e.Intended, own, due)
+			}
+		}
+		c.shard.Value(c.service, now-sent)
+		c.bytes.Add(int64(len(m.Payload)))
+		c.newest.Store(now)
+		if c.raw != nil {
+			c.raw.put(c.run.rawDelivered, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
+		}
+		c.received.Add(1) // last: who sees it sees the rest
+	} else {
+		c.warm.Add(1)
+	}
+	if c.work > 0 {
+		time.Sleep(c.work)
+	}
+}
+
+// firstDelivery ends a message's time in flight where deliveries do that.
+func (r *run) firstDelivery(st *stream, seq uint64, sent, now int64) {
+	if r.closes != closeOnDelivery {
+		return
+	}
+	if l := st.lane; l.counted {
+		if l.expiry.closed(sent) {
+			l.inFlight.Add(-1)
+		} else if r.replies {
+			r.lateReplies.Add(1)
+		}
+	}
+	if st.waiter != nil {
+		st.waiter.complete(seq, now)
+	}
+}
+
+// odd sorts out what is not a good message of this run's load.
+func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
+	r := c.run
+	check := e.Get(payload, true)
+	if check == integrity.Short {
+		c.foreign.Add(1)
+		return
+	}
+	known := int(e.Stream) < len(r.streams)
+	if check == integrity.Good {
+		if e.Run == r.id && e.Kind == integrity.Probe && known {
+			st := r.streams[e.Stream]
+			if i := slices.Index(c.group.plan.topics, st.plan.topic); i >= 0 {
+				c.group.seen[i].Store(true)
+				r.probed(now, e.Intended)
+			}
+			return
+		}
+		c.foreign.Add(1)
+		return
+	}
+	// Damaged. It is one of ours if the envelope still says so: the right run,
+	// or, where just that was hit, a stream and an instant that fit.
+	start, end := r.start.Load(), r.end.Load()
+	plausible := known && e.Intended >= start && e.Intended < end && e.Intended <= now
+	switch {
+	case e.Run != r.id && !plausible:
+		c.foreign.Add(1)
+	case e.Run == r.id && known && e.Intended < start && e.Intended > start-int64(r.warmup)-int64(time.Minute):
+		// of the warm-up: not accounted
+	default:
+		c.corrupted.Add(1)
+		if plausible {
+			st := r.streams[e.Stream]
+			st.mu.Lock()
+			if st.tampered == nil {
+				st.tampered = map[uint64]int{}
+			}
+			st.tampered[e.Sequence]++
+			st.mu.Unlock()
+			if c.raw != nil {
+				c.raw.put(result.RawCorrupted, e.Stream, c.index, e.Sequence, e.Intended, e.Intended+e.Lag, now)
+			}
+		}
+	}
+}
+
+// responder answers requests. It has a session and a connection of its own.
+type responder struct {
+	run   *run
+	reply []byte
+	seen  atomic.Bool
+}
+
+// respond returns the request's payload as a reply: same envelope, kind Reply,
+// the rest untouched. What arrives damaged goes back damaged, for the requester
+// to find.
+func (p *responder) respond(m driver.Message) []byte {
+	var e integrity.Envelope
+	check := e.Get(m.Payload, true)
+	if check == integrity.Short {
+		return nil
+	}
+	if e.Kind == integrity.Probe {
+		p.seen.Store(true)
+	}
+	p.reply = append(p.reply[:0], m.Payload...)
+	if check == integrity.Good && e.Kind == integrity.Data {
+		e.Kind = integrity.Reply
+		e.Put(p.reply, integrity.BodySum(p.reply))
+	}
+	return p.reply
+}

@@ -1,0 +1,110 @@
+// Package engine runs a scenario against a broker: it provisions, connects,
+// warms up, measures, drains and closes the accounts, and writes down what it
+// saw while it goes on.
+//
+// The load is issued on a schedule that the broker cannot slow down. Whatever
+// the system under test does, a message is timed from the instant it was due.
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// Config is one run.
+type Config struct {
+	Scenario *scenario.Scenario // normalised and valid
+	Entry    driver.Entry
+	// URL is where the broker is, if it is not where the scenario says: the
+	// caller started one.
+	URL string
+	// Managed names the broker that the caller started for this run; Usage, if
+	// not nil, tells what it has used since it started.
+	Managed string
+	Usage   func() (Usage, error)
+	// SameHost says that the broker runs on this machine. A loopback address
+	// is recognised without it.
+	SameHost bool
+	// File is where the result is written; empty: it is only returned. It must
+	// not exist.
+	File string
+	Tool result.Tool
+	// Observer, if not nil, is told of the run's progress, once an interval.
+	// It must not block for long.
+	Observer func(Progress)
+	// Abort, if not nil, ends the run at once when closed, drain and all; the
+	// context's end ends the window early, drains and writes.
+	Abort <-chan struct{}
+}
+
+// Usage is what the broker's process has used.
+type Usage struct {
+	CPU time.Duration // user and system, since it started
+	RSS int64         // resident memory in bytes
+}
+
+// Progress is what the last interval was like.
+type Progress struct {
+	Phase    string        // "connect", "warm-up", or the phases of result.Interval
+	Elapsed  time.Duration // since the start of the phase
+	Left     time.Duration // of the phase as planned; 0 if that is not known
+	Metric   result.Metric // which Count, P50, P99 and Max are of
+	Count    int64         // messages resolved in the interval
+	Sent     float64       // messages a second
+	Asked    float64       // messages a second due; 0 flat out
+	InFlight int64
+	Backlog  int64
+	P50      time.Duration
+	P99      time.Duration
+	Max      time.Duration
+	Counters result.Counters // since the start of the window
+}
+
+// Error classes of Run, besides those of package driver.
+var (
+	// ErrUsage: the scenario asks for what this driver cannot do.
+	ErrUsage = errors.New("impossible scenario")
+	// ErrAborted: the run was ended at once; what was written is a cut-short
+	// result.
+	ErrAborted = errors.New("aborted")
+)
+
+// Run executes c. ctx's end ends the measured window early: the run drains,
+// writes and returns a result marked as interrupted. The returned error wraps
+// ErrUsage for what the user must change, an error class of package driver, or
+// ErrAborted. One process can run one scenario at a time in good conscience;
+// nothing prevents more.
+func Run(ctx context.Context, c Config) (*result.Run, error) {
+	r, err := newRun(c)
+	if err != nil {
+		return nil, err
+	}
+	return r.execute(ctx)
+}
+
+// check refuses what the driver cannot do, before anything is connected.
+func check(s *scenario.Scenario, e driver.Entry) error {
+	w, can := &s.Workload, e.Capabilities
+	refuse := func(format string, a ...any) error {
+		return fmt.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, a...))
+	}
+	switch {
+	case w.Pattern == scenario.RequestReply && !can.RequestReply:
+		return refuse("driver %s has no request–reply; use pattern roundtrip, where every producer receives its own messages", e.Name)
+	case w.Groups > 0 && !can.Groups:
+		return refuse("driver %s has no consumer groups; leave workload.groups out", e.Name)
+	case w.Groups == 0 && w.Consumers > w.Topics && w.Pattern != scenario.RequestReply && !can.FanOut:
+		return refuse("driver %s gives a message to one consumer only; set workload.groups to 1, or as many topics as consumers", e.Name)
+	case s.Target.TLS != nil && !can.TLS:
+		return refuse("driver %s has no TLS; leave target.tls out", e.Name)
+	case w.Loop == scenario.Closed && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone:
+		return refuse("a closed loop waits for an answer, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
+	}
+	return nil
+}

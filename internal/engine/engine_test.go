@@ -1,0 +1,153 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/mem"
+	"sixnines/drivers/nats"
+	"sixnines/internal/brokers"
+	"sixnines/internal/judge"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// serveNATS makes the test binary a NATS server of its own.
+const serveNATS = "SIXNINES_ENGINE_TEST_SERVES_NATS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(serveNATS) != "" {
+		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
+	}
+	os.Exit(m.Run())
+}
+
+// startNATS starts a real NATS server in a child process.
+func startNATS(t *testing.T) *brokers.Instance {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := brokers.StartNATS(t.Context(), brokers.NATSOptions{Command: []string{exe}, Env: []string{serveNATS + "=1"}, Stderr: os.Stderr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := b.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+// parse returns a normalised scenario.
+func parse(t *testing.T, text string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("test.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Normalise()
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// measure runs a scenario and checks what must hold of every run: the accounts
+// close, and every figure can be computed again from the file.
+func measure(t *testing.T, text string, e driver.Entry, at string) *result.Run {
+	t.Helper()
+	return measureConfig(t, Config{Scenario: parse(t, text), Entry: e, URL: at})
+}
+
+func measureConfig(t *testing.T, c Config) *result.Run {
+	t.Helper()
+	c.File = filepath.Join(t.TempDir(), "run.jsonl")
+	r, err := Run(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return verified(t, r, c.File)
+}
+
+func verified(t *testing.T, r *result.Run, file string) *result.Run {
+	t.Helper()
+	if ok, why := r.Counters.Conserved(); !ok {
+		t.Errorf("%s: %+v", why, r.Counters)
+	}
+	read, err := result.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range judge.Verify(read) {
+		t.Errorf("verify: %v", p)
+	}
+	if read.Header.Raw != "" {
+		problems, err := judge.VerifyRaw(read, filepath.Join(filepath.Dir(file), read.Header.Raw))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, p := range problems {
+			t.Errorf("verify raw: %v", p)
+		}
+	}
+	return read
+}
+
+func show(r *result.Run) string {
+	s := ""
+	for m, d := range r.Summary.Histograms {
+		s += fmt.Sprintf("\n%s n=%d p50=%v p99=%v max=%v own=%v", m, d.Count, time.Duration(d.Percentiles["50"]), time.Duration(d.Percentiles["99"]), time.Duration(d.Max), d.OwnShare)
+	}
+	return fmt.Sprintf("%+v\n%+v\n%+v%s", r.Summary.Verdict, r.Summary.Counters, r.Summary.Rate, s)
+}
+
+func TestPatternsOverNATS(t *testing.T) {
+	b := startNATS(t)
+	for _, tt := range []struct {
+		name, workload string
+		expected       float64 // deliveries per message
+	}{
+		{"deliver", "{rate: 2000/s}", 1},
+		{"publish", "{pattern: publish, rate: 2000/s}", 0},
+		{"roundtrip", "{pattern: roundtrip, rate: 2000/s, producers: 3}", 1},
+		{"request-reply", "{pattern: request-reply, rate: 1000/s, producers: 2, consumers: 2}", 1},
+		{"fan-out", "{rate: 500/s, consumers: 5}", 5},
+		{"n to 1", "{rate: 1000/s, producers: 5}", 1},
+		{"queue groups", "{rate: 1000/s, consumers: 4, groups: 2}", 2},
+		{"topics", "{rate: 1000/s, producers: 2, topics: 6, consumers: 3}", 1},
+		{"poisson", "{rate: 2000/s, arrivals: poisson, producers: 4}", 1},
+		{"burst", "{arrivals: 'burst:50@100ms'}", 1},
+		{"closed", "{loop: closed, outstanding: 4}", 1},
+		{"flat out", "{rate: max, messages: 20000}", 1},
+		{"flat out publish", "{pattern: publish, rate: max, messages: 20000}", 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			duration := "duration: 1s, "
+			if strings.Contains(tt.workload, "messages:") {
+				duration = ""
+			}
+			r := measure(t, "phases: {warmup: 200ms, "+duration+"drain: 5s}\nworkload: "+tt.workload, nats.Entry(), b.URL)
+			c := r.Counters
+			if c.Sent == 0 || c.NotSent != 0 || c.Rejected != 0 || c.Missing != 0 || c.Corrupted != 0 || c.Duplicated != 0 || c.Reordered != 0 {
+				t.Errorf("%s", show(r))
+			}
+			if float64(c.Received) != tt.expected*float64(c.Sent) {
+				t.Errorf("%d sent, %d received, want %v a message", c.Sent, c.Received, tt.expected)
+			}
+			t.Log(show(r))
+		})
+	}
+}
+
+var _ = mem.Entry

@@ -1,0 +1,474 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/integrity"
+	"sixnines/internal/schedule"
+	"sixnines/internal/vitals"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// setupTimeout bounds connecting, provisioning and probing.
+const setupTimeout = 30 * time.Second
+
+// lead is the time between deciding on the start and the first message due.
+const lead = 5 * time.Millisecond
+
+// execute goes through the phases. Whatever was opened is closed again.
+func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
+	// The output is made first: drivers may report events from Open on. It is
+	// written to once the header is.
+	if r.out, err = newOutput(r.config.File); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			r.out.discard()
+		}
+	}()
+	setup, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	r.progress(Progress{Phase: "connect"})
+	opened := false
+	defer func() {
+		if !opened {
+			_ = r.close() // the error that stopped the setup is the one to tell
+		}
+	}()
+	if err := r.open(setup); err != nil {
+		return nil, err
+	}
+	if err := r.connect(setup); err != nil {
+		return nil, err
+	}
+	if err := r.probe(setup); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w before the load began", ErrAborted)
+	}
+	cancel()
+	opened = true
+
+	r.monitor = vitals.Start(vitals.Options{})
+	defer r.monitor.Stop()
+	defer r.raiseProcs()()
+	held := holdCollector()
+	defer held.release()
+
+	var aborted bool
+	if r.flatOut {
+		aborted, err = r.runFlatOut(ctx)
+	} else {
+		aborted, err = r.runPaced(ctx)
+	}
+	if err != nil {
+		_ = r.close()
+		return nil, err
+	}
+	leftOver := r.disconnect()
+	res, err := r.finish(leftOver)
+	if err != nil {
+		return nil, err
+	}
+	if aborted {
+		return res, ErrAborted
+	}
+	return res, nil
+}
+
+// raiseProcs gives each pacer a processor of its own beside those for the
+// client's goroutines: pacers keep theirs while they sleep.
+func (r *run) raiseProcs() (restore func()) {
+	old := runtime.GOMAXPROCS(0)
+	if r.flatOut || r.workload.Loop == scenario.Closed {
+		return func() {}
+	}
+	runtime.GOMAXPROCS(old + r.pacerCount())
+	return func() { runtime.GOMAXPROCS(old) }
+}
+
+// pacerCount is the number of pacers that share the lanes: one does tens of
+// thousands of sends a second; more would take processors from the client.
+func (r *run) pacerCount() int {
+	return max(1, min(len(r.lanes), runtime.NumCPU()/2))
+}
+
+func maxShards() int { return runtime.GOMAXPROCS(0) }
+
+// probe sends to every topic until every delivery group has seen something:
+// only then can a loss be called one.
+func (r *run) probe(ctx context.Context) error {
+	if r.workload.Pattern == scenario.Publish {
+		return nil
+	}
+	began := clock.Now()
+	for round := 0; ; round++ {
+		missing := -1
+		for t := range r.layout.topics {
+			if r.seenEverywhere(t) {
+				continue
+			}
+			missing = t
+			for _, st := range r.streams {
+				if st.plan.topic == t {
+					if err := r.sendProbe(st); err != nil {
+						return fmt.Errorf("first message to topic %s: %w", r.layout.topics[t], err)
+					}
+					break
+				}
+			}
+		}
+		if missing < 0 {
+			break
+		}
+		// Give the round a moment, longer each time, then ask again.
+		patience := time.Now().Add(min(time.Second, 5*time.Millisecond<<min(round, 8)))
+		for time.Now().Before(patience) && !r.seenEverywhere(missing) {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("%w: no consumer of topic %s has seen a probe in %v; is something else consuming there, or the broker overloaded?",
+					driver.ErrTimeout, r.layout.topics[missing], time.Duration(clock.Now()-began).Round(time.Millisecond))
+			case <-time.After(200 * time.Microsecond):
+			}
+		}
+	}
+	r.cold = append(r.cold, result.Cold{Name: "until every consumer saw a message", Duration: time.Duration(r.probeAt.Load() - began)})
+	return nil
+}
+
+func (r *run) seenEverywhere(topic int) bool {
+	for _, g := range r.groups {
+		for i, t := range g.plan.topics {
+			if t == topic && !g.seen[i].Load() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (r *run) probed(now, sent int64) {
+	if r.probeAt.Swap(now) == 0 {
+		r.cold = append(r.cold, result.Cold{Name: "first message", Duration: time.Duration(now - sent)})
+	}
+}
+
+func (r *run) sendProbe(st *stream) error {
+	sl, index := st.lane.slots.take()
+	if sl == nil {
+		return fmt.Errorf("%w: the client keeps %d messages", driver.ErrTimeout, len(st.lane.slots.all))
+	}
+	now := clock.Now()
+	if err := st.lane.transmit(st, sl, index, integrity.Probe, now, now, 0, false, nil); err != nil {
+		return err
+	}
+	if st.flusher != nil {
+		return st.flusher.Flush()
+	}
+	return nil
+}
+
+// runPaced issues an open loop's schedule, or a closed loop.
+func (r *run) runPaced(ctx context.Context) (aborted bool, err error) {
+	start := clock.Now() + int64(lead) + int64(r.warmup)
+	r.start.Store(start)
+	r.end.Store(start + int64(r.window))
+	if err := r.writeHeader(start); err != nil {
+		return false, err
+	}
+	col := r.startCollector()
+	if r.workload.Loop == scenario.Closed {
+		r.startLoops()
+	} else {
+		r.startPacers()
+	}
+	aborted = r.untilEnd(ctx)
+	aborted = r.drain(aborted)
+	r.halt()
+	return aborted, col.finish()
+}
+
+// startLoops starts a goroutine for each producer of a closed loop.
+func (r *run) startLoops() {
+	owner := -1
+	for _, st := range r.streams {
+		if st.plan.producer == owner {
+			continue
+		}
+		owner = st.plan.producer
+		r.senders.Go(func() {
+			r.loop(st.plan.producer, st.waiter.ready, &r.left)
+			r.closed.Add(1)
+		})
+	}
+}
+
+// startPacers divides the lanes among pacers.
+func (r *run) startPacers() {
+	n := r.pacerCount()
+	turn := make([]int, r.workload.Producers)
+	issued := make([]uint64, r.workload.Producers)
+	pacers := make([]*pacer, n)
+	for i := range pacers {
+		pacers[i] = &pacer{run: r, turn: turn, issued: issued}
+	}
+	for i, l := range r.lanes {
+		p := pacers[i%n]
+		p.lanes = append(p.lanes, l)
+	}
+	for q := range r.workload.Producers {
+		p := pacers[q%len(r.lanes)%n]
+		p.producers = append(p.producers, q)
+	}
+	for _, p := range pacers {
+		p.divisible.Store(len(p.lanes) > 1)
+		p.budget = r.spinBudget(len(p.producers))
+		r.startPacer(p, nil)
+	}
+	r.senders.Go(r.supervise)
+}
+
+// spinBudget is the most that a pacer of so many producers may spin away
+// before a message, so that spinning stays under a tenth of a processor where
+// the broker shares them, and under a half where it does not.
+func (r *run) spinBudget(producers int) int64 {
+	mean := 1e9 / r.plan.MeanRate() * float64(r.workload.Producers) / float64(max(producers, 1))
+	share := 0.5
+	if r.sameHost() {
+		share = 0.1
+	}
+	return int64(min(mean*share, 200_000))
+}
+
+func (r *run) startPacer(p *pacer, rest *schedule.Merged) {
+	r.pacersMu.Lock()
+	r.pacers = append(r.pacers, p)
+	r.pacersMu.Unlock()
+	r.senders.Go(func() { p.pace(p.phase, rest) })
+}
+
+// untilEnd waits for the end of the window. The context's end moves it to now.
+func (r *run) untilEnd(ctx context.Context) (aborted bool) {
+	done := ctx.Done()
+	for {
+		now := clock.Now()
+		end := r.end.Load()
+		if now >= end || r.workload.Messages > 0 && r.closed.Load() > 0 && r.closed.Load() == int64(r.workload.Producers) {
+			if now < end {
+				r.end.Store(now)
+			}
+			return false
+		}
+		select {
+		case <-done:
+			r.interrupt()
+			done = nil
+		case <-r.config.Abort:
+			r.interrupt()
+			return true
+		case <-time.After(min(time.Duration(end-now), 10*time.Millisecond)):
+		}
+	}
+}
+
+// interrupt ends the window now. What is due later is not part of it.
+func (r *run) interrupt() {
+	now := max(clock.Now(), r.start.Load())
+	if now < r.end.Load() {
+		r.end.Store(now)
+		r.interrupted = true
+		r.out.event(result.Event{At: now, Kind: "interrupted", Detail: "the window ends here"})
+	}
+}
+
+// drain waits until every measured message is resolved, or the limit. The load
+// goes on meanwhile.
+func (r *run) drain(aborted bool) bool {
+	limit := clock.Now() + int64(r.scenario.Phases.Drain)
+	for !aborted && !r.resolved() && clock.Now() < limit {
+		select {
+		case <-r.config.Abort:
+			aborted = true
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+	return aborted
+}
+
+// resolved reports whether nothing measured is outstanding: all senders are
+// past the window, and what they handed over was answered and delivered.
+func (r *run) resolved() bool {
+	if r.flatOut {
+		if r.closed.Load() < int64(len(r.lanes)) {
+			return false
+		}
+	} else if r.workload.Loop == scenario.Closed {
+		if r.closed.Load() < int64(r.workload.Producers) {
+			return false
+		}
+	} else if r.closed.Load() < int64(len(r.lanes)) {
+		return false
+	}
+	c := r.counts()
+	if r.ack != driver.AckKindNone && c.Acked+c.Nacked < c.Sent {
+		return false
+	}
+	return c.Received+c.Corrupted >= c.Expected
+}
+
+// halt stops the senders and what supervises them.
+func (r *run) halt() {
+	r.stopOnce.Do(func() {
+		r.stopped.Store(true)
+		close(r.stop)
+	})
+	// A send that the broker blocks ends when its connection is closed.
+	done := make(chan struct{})
+	go func() { r.senders.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(time.Second):
+		for _, d := range r.dialers {
+			d.closeAll()
+		}
+		<-done
+	}
+}
+
+// disconnect closes producers and consumers, then the sessions. Leftovers are
+// told, not fatal: the measurement is done.
+func (r *run) disconnect() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var errs []error
+	for _, st := range r.streams {
+		errs = append(errs, st.producer.Close(ctx))
+	}
+	for _, c := range r.clients {
+		errs = append(errs, c.Close(ctx))
+	}
+	return errors.Join(append(errs, r.close())...)
+}
+
+// runFlatOut floods the broker: a warm-up, a pause until all of it is through,
+// then the window, whose clock stops when everything measured is through.
+func (r *run) runFlatOut(ctx context.Context) (aborted bool, err error) {
+	if r.warmup > 0 {
+		r.end.Store(clock.Now() + int64(r.warmup))
+		r.flood(&quota{}, false)
+		if aborted := r.wait(ctx, func() {}); aborted {
+			return true, fmt.Errorf("%w in the warm-up", ErrAborted)
+		}
+		if ctx.Err() != nil {
+			return true, fmt.Errorf("%w in the warm-up", ErrAborted)
+		}
+		if err := r.quiet(); err != nil {
+			return false, err
+		}
+	}
+	runtime.GC()
+	start := clock.Now() + int64(lead)
+	if err := r.writeHeader(start); err != nil {
+		return false, err
+	}
+	r.end.Store(start + int64(r.window))
+	r.start.Store(start)
+	col := r.startCollector()
+	clock.SleepUntilBlocking(start)
+	r.flood(&r.left, true)
+	aborted = r.wait(ctx, r.interrupt)
+	if now := clock.Now(); now < r.end.Load() {
+		r.end.Store(now)
+	}
+	r.closed.Store(int64(len(r.lanes)))
+	// What stops the clock: a round trip, unless acknowledgements do.
+	if !aborted && r.ack == driver.AckKindNone {
+		if err := r.sync(); err != nil {
+			r.out.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
+		}
+	}
+	aborted = r.drain(aborted)
+	r.halt()
+	return aborted, col.finish()
+}
+
+func (r *run) flood(limit *quota, measured bool) {
+	for _, l := range r.lanes {
+		r.senders.Go(func() { l.flood(limit, measured) })
+	}
+}
+
+// wait waits for the senders; the context's end calls interrupt, Abort stops
+// them.
+func (r *run) wait(ctx context.Context, interrupt func()) (aborted bool) {
+	all := make(chan struct{})
+	go func() { r.senders.Wait(); close(all) }()
+	done := ctx.Done()
+	for {
+		select {
+		case <-all:
+			return aborted
+		case <-done:
+			r.end.Store(min(r.end.Load(), clock.Now()))
+			interrupt()
+			done = nil
+		case <-r.config.Abort:
+			r.halt()
+			return true
+		}
+	}
+}
+
+// sync waits for a round trip on every producer that can do one.
+func (r *run) sync() error {
+	ctx, cancel := context.WithTimeout(context.Background(), r.scenario.Phases.Drain)
+	defer cancel()
+	for _, st := range r.streams {
+		if s, ok := st.producer.(driver.Syncer); ok {
+			if err := s.Sync(ctx); err != nil {
+				return err
+			}
+			r.collected.synced = clock.Now()
+		}
+	}
+	return nil
+}
+
+// quiet waits until the warm-up's messages are through: a round trip, and no
+// more deliveries.
+func (r *run) quiet() error {
+	if err := r.sync(); err != nil {
+		return fmt.Errorf("after the warm-up: %w", err)
+	}
+	var before int64 = -1
+	for deadline := time.Now().Add(r.scenario.Phases.Drain); time.Now().Before(deadline); {
+		var marked int64
+		for _, c := range r.consumers {
+			marked += c.warm.Load()
+		}
+		if marked == before && r.idle() {
+			return nil
+		}
+		before = marked
+		time.Sleep(20 * time.Millisecond)
+	}
+	return nil // a backlog longer than the drain limit: the window begins with it, and shows it
+}
+
+func (r *run) idle() bool {
+	for _, l := range r.lanes {
+		if l.inFlight.Load() > 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,369 @@
+package engine
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/judge"
+	"sixnines/internal/recorder"
+	"sixnines/internal/schedule"
+	"sixnines/internal/vitals"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// writeHeader writes what is known before the load begins.
+func (r *run) writeHeader(start int64) error {
+	s, w := r.scenario, r.workload
+	text, err := s.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("encode the scenario: %w", err)
+	}
+	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID, Name: s.Name,
+		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool, Scenario: text,
+		Pattern: string(w.Pattern), Driver: r.config.Entry.Name, Managed: r.config.Managed, Ack: string(r.ack),
+		SameHost: r.sameHost(), Semantics: result.Semantics(r.semantics), Size: int64(w.Size), Window: r.window,
+		Interval: s.Record.Interval, Slot: recorder.Slot, Cold: r.cold,
+		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: clockCost()}}
+	switch {
+	case r.flatOut:
+		h.Mode = result.ModeFlatOut
+	case w.Loop == scenario.Closed:
+		h.Mode = result.ModeClosed
+	default:
+		h.Mode, h.Rate = result.ModeOpen, r.plan.MeanRate()
+	}
+	if w.Messages > 0 {
+		h.Window = 0 // the number of messages ends it
+	}
+	if info, ok := r.session.(driver.ServerInfo); ok {
+		h.Broker = info.ServerInfo()
+	}
+	for _, f := range vitals.Fingerprint() {
+		h.Machine = append(h.Machine, result.Fact(f))
+	}
+	add := func(name, value, note string) {
+		h.Machine = append(h.Machine, result.Fact{Section: "generator", Name: name, Value: value, Note: note})
+	}
+	add("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)), "one more for each pacer, which keeps its own")
+	add("pacers", strconv.Itoa(r.pacerCount()), "")
+	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(r.lanes), min(w.Connections.Consumers, len(r.layout.consumers))), "")
+	if n := r.layout.maxFanOut(); n > fullChecks {
+		add("checksums of deliveries", fmt.Sprintf("one in %d", n/fullChecks), "the fan-out is large; every loss and duplicate is counted all the same")
+	}
+	for _, m := range r.monitor.Missing() {
+		add("not watched", m, "")
+	}
+	if s.Record.Raw {
+		if err := r.openRaw(); err != nil {
+			return err
+		}
+		h.Raw = baseName(rawPath(r.config.File))
+	}
+	return r.out.begin(h, start)
+}
+
+// clockCost measures one reading of the clock, in ns.
+func clockCost() float64 {
+	const n = 10_000
+	from := clock.Now()
+	for range n {
+		clock.Now()
+	}
+	return float64(clock.Now()-from) / n
+}
+
+// finish closes the accounts when all senders and consumers are gone, and
+// judges.
+func (r *run) finish(leftover error) (*result.Run, error) {
+	now := clock.Now()
+	if leftover != nil {
+		r.out.event(result.Event{At: now, Kind: "error", Detail: "while disconnecting: " + leftover.Error()})
+	}
+	// Deliveries that came in after the last interval.
+	if late := r.counts(); late.Received != r.collected.counters.Received || late.Acked != r.collected.counters.Acked {
+		if err := r.collect(result.PhaseDrain, max(r.end.Load(), now-int64(time.Millisecond)), now); err != nil {
+			return nil, err
+		}
+	}
+	closing, err := r.account(now)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.out.interval(closing); err != nil {
+		return nil, err
+	}
+	if dropped, err := r.closeRaw(); err != nil {
+		return nil, err
+	} else if dropped > 0 {
+		r.out.event(result.Event{At: now, Kind: "raw file full", Detail: "rows without room", Count: dropped})
+	}
+	start := r.start.Load()
+	in := judge.Inputs{End: r.end.Load() - start, Resolved: now - start, Interrupted: r.interrupted}
+	if t := r.resolvedAt(); t != 0 {
+		in.Resolved = t - start
+	}
+	if r.flatOut {
+		in.Throughput = r.throughput()
+	}
+	return r.out.end(*judge.Summarise(r.out.run, in))
+}
+
+// resolvedAt returns when the last measured message was resolved, 0 if nothing
+// tells.
+func (r *run) resolvedAt() int64 {
+	t := r.collected.synced
+	for _, l := range r.lanes {
+		t = max(t, l.lastAck.Load())
+	}
+	for _, c := range r.consumers {
+		t = max(t, c.newest.Load())
+	}
+	return t
+}
+
+// throughput is what a flat-out run came to.
+func (r *run) throughput() *result.Throughput {
+	c := r.counts()
+	t := &result.Throughput{Messages: c.Sent, Bytes: c.BytesSent, Received: c.Received, Until: "the last send returned"}
+	stop := r.end.Load()
+	switch {
+	case c.Acked > 0:
+		t.Until = "the last acknowledgement"
+	case len(r.consumers) > 0:
+		t.Until = "the last delivery"
+	case r.collected.synced != 0:
+		t.Until = "a round trip to the broker after the last message"
+	}
+	if at := r.resolvedAt(); at != 0 {
+		stop = at
+	}
+	t.Elapsed = time.Duration(max(1, stop-r.start.Load()))
+	t.PerSecond = float64(t.Messages) / t.Elapsed.Seconds()
+	t.ReceivedPerSecond = float64(t.Received) / t.Elapsed.Seconds()
+	return t
+}
+
+// account makes the closing record: what could only be known at the end, and
+// the censored distributions. now is when observation ended.
+func (r *run) account(now int64) (result.Interval, error) {
+	total := r.counts()
+	total.Negative, total.OutOfRange = 0, 0 // already in the intervals
+	end := r.end.Load()
+	censor := func(id recorder.ID, intended int64) {
+		r.rec.Censor(id, now-intended)
+	}
+	// The publish side.
+	for _, p := range r.pacers {
+		for intended, fanOut := range r.unsentOf(p) {
+			total.NotSent++
+			if r.ack != driver.AckKindNone {
+				censor(r.ackResponse, intended)
+				total.Censored++
+			}
+			for range fanOut {
+				censor(r.deliveryMetric(), intended)
+				total.Censored++
+			}
+			if fanOut > 1 {
+				censor(recorder.DeliveryLast, intended)
+			}
+		}
+	}
+	total.Scheduled = total.Sent + total.Rejected + total.NotSent
+	total.Unknown = total.Sent - total.Acked - total.Nacked
+	for _, st := range r.streams {
+		if st.last == 0 {
+			st.last = st.next
+		}
+	}
+	intended := r.intendedOf()
+	if r.ack != driver.AckKindNone {
+		for _, st := range r.streams {
+			if !st.begun {
+				continue
+			}
+			refused := st.refusedSet()
+			for seq := range st.acked.Missing(st.first, st.last) {
+				if !refused[seq] && !st.nacked[seq] {
+					total.Censored++
+					if r.paced {
+						censor(r.ackResponse, intended(st, seq, end))
+					}
+				}
+			}
+		}
+	}
+	// The delivery side.
+	total.Missing = total.Expected - total.Received - total.Corrupted
+	if total.Missing+total.Corrupted != 0 {
+		r.accountMissing(&total, intended, censor)
+	}
+	delta := total
+	delta.Sub(r.collected.counters)
+	start := r.start.Load()
+	v := result.Interval{Phase: result.PhaseClosing, Start: now - start, End: now - start, Counters: delta,
+		InFlight: r.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}}
+	r.collected.pauses = min(r.collected.pauses, now) // the rest of the pauses
+	v.Pauses = r.newPauses(start)
+	return v, r.rec.Censored(v.Metrics)
+}
+
+// accountMissing finds the messages that never arrived, group by group.
+func (r *run) accountMissing(total *result.Counters, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, int64)) {
+	end := r.end.Load()
+	lastMissing := map[*stream]map[uint64]bool{}
+	for _, g := range r.groups {
+		for _, st := range r.streams {
+			place, bound := g.place(st)
+			if !bound || !st.begun {
+				continue
+			}
+			refused := st.refusedSet()
+			for seq := range g.ledger(place).Missing(st.first, st.last) {
+				if refused[seq] {
+					continue
+				}
+				total.Censored++
+				at := intended(st, seq, end)
+				if r.paced {
+					censor(r.deliveryMetric(), at)
+				}
+				if st.fan != nil {
+					if lastMissing[st] == nil {
+						lastMissing[st] = map[uint64]bool{}
+					}
+					if !lastMissing[st][seq] && r.rec.Enabled(recorder.DeliveryLast) {
+						lastMissing[st][seq] = true
+						censor(recorder.DeliveryLast, at)
+					}
+				}
+				if st.tampered[seq] > 0 {
+					st.tampered[seq]-- // it arrived, damaged
+					continue
+				}
+				switch {
+				case st.nacked[seq]:
+					total.MissingNacked++
+				case st.acked != nil && st.acked.Has(seq):
+					total.LostAcked++
+				default:
+					total.MissingUnknown++
+				}
+			}
+		}
+	}
+	// Corrupted messages whose envelope was hit too are among those counted as
+	// missing by number; the unknown ones take the difference first.
+	for _, n := range []*int64{&total.MissingUnknown, &total.MissingNacked, &total.LostAcked} {
+		if over := total.LostAcked + total.MissingNacked + total.MissingUnknown - max(0, total.Missing); over > 0 {
+			*n -= min(*n, over)
+		}
+	}
+}
+
+func (st *stream) refusedSet() map[uint64]bool {
+	if len(st.refused) == 0 {
+		return nil
+	}
+	m := make(map[uint64]bool, len(st.refused))
+	for _, seq := range st.refused {
+		m[seq] = true
+	}
+	return m
+}
+
+// deliveryMetric is the response metric of deliveries.
+func (r *run) deliveryMetric() recorder.ID {
+	if r.workload.Pattern == scenario.Deliver {
+		return recorder.DeliveryResponse
+	}
+	return recorder.RoundTripResponse
+}
+
+// unsentOf yields the messages of the window that a pacer did not get to, as
+// their intended instants and fan-outs.
+func (r *run) unsentOf(p *pacer) func(yield func(int64, int) bool) {
+	return func(yield func(int64, int) bool) {
+		if p.phase == schedule.Before && p.feed != nil {
+			p.caught = nil
+			p.feed = r.plan.Merge(p.producers, schedule.Window)
+		} else if p.caught == nil {
+			return
+		}
+		// The streams of one producer have the same fan-out or take turns: the
+		// turn says which is next.
+		emit := func(intended int64, producer int32) bool {
+			ids := r.layout.byProducer[producer]
+			t := &p.turn[producer]
+			fanOut := r.streams[ids[*t%len(ids)]].plan.fanOut
+			*t++
+			return yield(intended, fanOut)
+		}
+		start, end := r.start.Load(), r.end.Load()
+		if c := p.caught; c != nil && (c.intended >= end || !emit(c.intended, c.producer)) {
+			return
+		}
+		for {
+			offset, producer, ok := p.feed.Next()
+			if !ok || start+offset >= end || !emit(start+offset, producer) {
+				return
+			}
+		}
+	}
+}
+
+// intendedOf returns a function that tells when a message was due, by walking
+// the schedule again; in a closed loop, and flat out, where only the send knew,
+// it returns the latest instant possible.
+func (r *run) intendedOf() func(st *stream, seq uint64, end int64) int64 {
+	if r.plan == nil {
+		return func(_ *stream, _ uint64, end int64) int64 { return end }
+	}
+	type walk struct {
+		cursor schedule.Cursor
+		turn   int // of the producer's streams, which is next
+		at     map[*stream]uint64
+	}
+	walks := map[*stream]*walk{}
+	start := r.start.Load()
+	return func(st *stream, seq uint64, end int64) int64 {
+		// One walk per stream and group; sequence numbers are asked for in
+		// ascending order, so a walk goes on, or begins anew for the next
+		// group.
+		w := walks[st]
+		if w == nil || w.at[st] > seq {
+			w = &walk{cursor: r.plan.Producer(st.plan.producer), at: map[*stream]uint64{}}
+			ids := r.layout.byProducer[st.plan.producer]
+			// The window's first message went to the stream with the least
+			// first sequence number in turn.
+			var before uint64
+			for _, id := range ids {
+				w.at[r.streams[id]] = r.streams[id].first
+				before += r.streams[id].first
+			}
+			w.turn = int(before % uint64(len(ids)))
+			walks[st] = w
+		}
+		ids := r.layout.byProducer[st.plan.producer]
+		for {
+			offset, ok := w.cursor.Next()
+			if !ok {
+				return end
+			}
+			this := r.streams[ids[w.turn]]
+			if w.turn++; w.turn == len(ids) {
+				w.turn = 0
+			}
+			n := w.at[this]
+			w.at[this]++
+			if this == st && n == seq {
+				return start + offset
+			}
+		}
+	}
+}

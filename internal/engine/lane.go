@@ -1,0 +1,317 @@
+package engine
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/integrity"
+	"sixnines/internal/recorder"
+	"sixnines/result"
+)
+
+// stream is one producer's messages to one topic.
+type stream struct {
+	id       uint32
+	plan     streamPlan
+	lane     *lane
+	producer driver.Producer
+	flusher  driver.Flusher // nil: the client does not buffer
+	waiter   *waiter        // closed loop: told of each completion
+
+	next  uint64       // sequence number of the next message; the pacer's
+	first uint64       // of the measured window; valid when begun
+	last  uint64       // one past the measured window; 0: still next
+	sent  atomic.Int64 // measured messages handed to the client
+	begun bool
+
+	acked *integrity.Ledger // nil without acknowledgements
+	fan   *integrity.Fan    // nil unless several groups read the topic
+
+	mu       sync.Mutex
+	refused  []uint64 // measured sequence numbers that Send rejected
+	nacked   map[uint64]bool
+	tampered map[uint64]int // corrupted deliveries whose envelope could be guessed
+}
+
+// lane is one producers' connection: its streams, its payload slots, its share
+// of the limits. Its pacer-side methods belong to one goroutine at a time.
+type lane struct {
+	run     *run
+	streams []*stream
+	slots   *slots
+	shard   *recorder.Shard
+	limit   int64    // of messages in flight; 0: none
+	counted bool     // messages in flight are counted
+	expiry  *expiry  // they close on delivery, not on acknowledgement
+	raw     *rawSink // nil: no raw file
+	dirty   bool     // something was sent since the last flush
+	acks    acker
+
+	inFlight atomic.Int64
+	extra    atomic.Int64 // handed over outside the window, probes apart
+	rejected atomic.Int64
+	acked    atomic.Int64 // measured
+	nacked   atomic.Int64
+	lastAck  atomic.Int64 // instant of the newest acknowledgement of a measured message
+	timedOut atomic.Int64
+	failures [12]atomic.Int64 // by class of error, see driver.Classes; last: other
+	_        [64]byte
+}
+
+// acker receives the outcomes of one lane's sends. Its kind is fixed for a
+// run, so that drivers without acknowledgements pay for none.
+type acker interface{ driver.Acks }
+
+// plainAcks is for drivers that never hear of a message again: Done returns the
+// payload.
+type plainAcks struct{ l *lane }
+
+func (a plainAcks) Done(token uint64, err error) {
+	l := a.l
+	sl, i, ok := l.slotOf(token)
+	if !ok {
+		return
+	}
+	if err != nil && sl.kind == integrity.Data {
+		l.nack(sl, err)
+	}
+	if gen := token >> 32 << 2; sl.state.CompareAndSwap(gen|slotBorrowed, gen) {
+		l.slots.release(i)
+	} else {
+		l.run.violations.Add(1)
+	}
+}
+
+// slotOf returns the slot that token borrowed, or counts the driver's mistake.
+func (l *lane) slotOf(token uint64) (*slot, uint32, bool) {
+	i := uint32(token)
+	if int(i) < len(l.slots.all) {
+		sl := &l.slots.all[i]
+		if st := sl.state.Load(); st>>2 == token>>32 && st&slotMask != slotFree {
+			return sl, i, true
+		}
+	}
+	l.run.violations.Add(1)
+	return nil, 0, false
+}
+
+// brokerAcks records the broker's acknowledgements.
+type brokerAcks struct{ l *lane }
+
+func (a brokerAcks) Done(token uint64, err error) {
+	now := clock.Now()
+	l := a.l
+	sl, i, ok := l.slotOf(token)
+	if !ok {
+		return
+	}
+	// Of two Dones with the same token one wins; the other is a violation.
+	gen := token >> 32 << 2
+	expired := false
+	if !sl.state.CompareAndSwap(gen|slotBorrowed, gen|slotExpired) {
+		if !sl.state.CompareAndSwap(gen|slotExpired, gen|slotMask) {
+			l.run.violations.Add(1)
+			return
+		}
+		expired = true
+	}
+	if sl.kind == integrity.Data {
+		if err != nil {
+			l.nack(sl, err)
+		} else {
+			l.ack(sl, now)
+		}
+	}
+	data := sl.kind == integrity.Data
+	sl.state.Store(gen)
+	l.slots.release(i)
+	if data && !expired && l.counted && l.expiry == nil {
+		l.inFlight.Add(-1)
+	}
+}
+
+func (l *lane) ack(sl *slot, now int64) {
+	r := l.run
+	if st := sl.stream; st.acked.Mark(sl.seq) == integrity.Duplicate {
+		r.violations.Add(1)
+	}
+	if sl.measured {
+		if r.paced {
+			l.shard.Response(r.ackResponse, now-sl.intended, sl.own, sl.intended-r.start.Load())
+		}
+		l.shard.Value(r.ackService, now-sl.sent)
+		l.acked.Add(1)
+		if now > l.lastAck.Load() {
+			l.lastAck.Store(now)
+		}
+		if l.raw != nil {
+			l.raw.put(result.RawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
+		}
+	}
+	if w := sl.stream.waiter; w != nil && r.closes == closeOnAck {
+		w.complete(sl.seq, now)
+	}
+}
+
+func (l *lane) nack(sl *slot, err error) {
+	l.fail(err)
+	if sl.measured {
+		l.nacked.Add(1)
+		st := sl.stream
+		st.mu.Lock()
+		if st.nacked == nil {
+			st.nacked = map[uint64]bool{}
+		}
+		st.nacked[sl.seq] = true
+		st.mu.Unlock()
+		if l.raw != nil {
+			l.raw.put(result.RawNacked, st.id, 0, sl.seq, sl.intended, sl.sent, clock.Now())
+		}
+	}
+	if w := sl.stream.waiter; w != nil && l.run.closes == closeOnAck {
+		w.complete(sl.seq, clock.Now())
+	}
+}
+
+// transmit builds a message in sl and hands it to the client. sending, if not
+// nil, holds the instant while the send goes on, for the supervisor.
+func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind, intended, sent, own int64, measured bool, sending *atomic.Int64) error {
+	r := l.run
+	env := integrity.Envelope{Run: r.id, Stream: st.id, Kind: kind, Intended: intended, Sequence: st.next, Lag: sent - intended}
+	if env.Lag > 0 && own > 0 {
+		env.Own = uint8((own*7 + env.Lag/2) / env.Lag)
+	}
+	env.Put(sl.payload, sl.sum)
+	sl.kind, sl.measured, sl.stream, sl.seq = kind, measured, st, st.next
+	sl.intended, sl.own = intended, own
+	atomic.StoreInt64(&sl.sent, sent)
+	gen := (sl.state.Load()>>2 + 1) & 0xffffffff
+	sl.state.Store(gen<<2 | slotBorrowed)
+	if kind == integrity.Data {
+		st.next++
+		if l.counted {
+			l.inFlight.Add(1)
+			if l.expiry != nil {
+				l.expiry.opened(sent)
+			}
+		}
+	}
+	l.dirty = true
+	if sending != nil {
+		sending.Store(sent)
+	}
+	err := st.producer.Send(gen<<32|uint64(index), sl.payload)
+	if err != nil {
+		l.refuse(st, sl, index, kind, sent, err)
+		return err
+	}
+	if kind == integrity.Data {
+		if measured {
+			st.sent.Add(1)
+			if l.raw != nil {
+				l.raw.put(result.RawSent, st.id, 0, env.Sequence, intended, sent, own)
+			}
+		} else {
+			l.extra.Add(1)
+		}
+	}
+	return nil
+}
+
+// refuse takes back a message that Send would not have.
+func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, sent int64, err error) {
+	l.fail(err)
+	gen := sl.state.Load() &^ slotMask
+	sl.state.Store(gen)
+	l.slots.release(index)
+	if kind != integrity.Data {
+		return
+	}
+	if l.counted && (l.expiry == nil || l.expiry.closed(sent)) {
+		l.inFlight.Add(-1)
+	}
+	if sl.measured {
+		l.rejected.Add(1)
+		st.mu.Lock()
+		st.refused = append(st.refused, sl.seq)
+		st.mu.Unlock()
+	}
+	if st.waiter != nil {
+		st.waiter.complete(sl.seq, clock.Now())
+	}
+}
+
+// fail counts an error by its class.
+func (l *lane) fail(err error) {
+	for i, c := range driver.Classes() {
+		if errors.Is(err, c) {
+			l.failures[i].Add(1)
+			return
+		}
+	}
+	l.failures[len(l.failures)-1].Add(1)
+}
+
+// expire takes acknowledged-mode messages that were sent before horizon out of
+// the messages in flight. Their payloads stay borrowed until Done.
+func (l *lane) expire(horizon int64) {
+	if l.expiry != nil {
+		n := l.expiry.sweep(horizon)
+		l.inFlight.Add(-n)
+		l.timedOut.Add(n)
+		return
+	}
+	if !l.counted {
+		return
+	}
+	for i := range l.slots.made {
+		sl := &l.slots.all[i]
+		st := sl.state.Load()
+		if st&slotMask == slotBorrowed && atomic.LoadInt64(&sl.sent) < horizon &&
+			sl.state.CompareAndSwap(st, st&^slotMask|slotExpired) {
+			l.inFlight.Add(-1)
+			l.timedOut.Add(1)
+		}
+	}
+}
+
+// expiry counts messages in flight by when they were sent, so that one that is
+// never delivered loses its place after a while without a table of all of them.
+type expiry struct {
+	length  int64 // of a bucket, ns
+	buckets [1024]atomic.Int64
+	swept   int64 // number of the next bucket to sweep
+}
+
+func newExpiry(timeout time.Duration) *expiry {
+	return &expiry{length: max(int64(time.Millisecond), int64(timeout)/512)}
+}
+
+func (e *expiry) opened(sent int64) { e.buckets[sent/e.length%1024].Add(1) }
+
+// closed reports whether the message still had its place.
+func (e *expiry) closed(sent int64) bool {
+	b := &e.buckets[sent/e.length%1024]
+	if b.Add(-1) < 0 {
+		b.Add(1)
+		return false
+	}
+	return true
+}
+
+// sweep empties the buckets that end before horizon and returns what was left
+// in them.
+func (e *expiry) sweep(horizon int64) (n int64) {
+	last := horizon/e.length - 1
+	if e.swept == 0 || last-e.swept > 1024 {
+		e.swept = last - 512
+	}
+	for ; e.swept <= last; e.swept++ {
+		n += e.buckets[e.swept%1024].Swap(0)
+	}
+	return n
+}

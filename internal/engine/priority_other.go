@@ -1,0 +1,6 @@
+//go:build !linux
+
+package engine
+
+// lowerPriority does nothing where priorities belong to processes.
+func lowerPriority() {}

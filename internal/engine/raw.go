@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"sixnines/driver"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// rawSink is one writer's access to the raw file. Acknowledgements of one lane
+// may come from several goroutines, hence the lock: it is uncontended nearly
+// always, and only runs with a raw file have it.
+type rawSink struct {
+	mu     sync.Mutex
+	shard  *result.RawShard
+	origin *run
+}
+
+func (s *rawSink) put(kind result.RawKind, stream, consumer uint32, seq uint64, intended, sent, instant int64) {
+	start := s.origin.start.Load()
+	if kind != result.RawSent {
+		instant -= start
+	}
+	s.mu.Lock()
+	s.shard.Put(result.RawRow{Kind: kind, Stream: stream, Party: consumer, Seq: int64(seq),
+		Intended: intended - start, Sent: sent - start, Instant: instant})
+	s.mu.Unlock()
+}
+
+// rawSink returns a sink of its own for one lane or consumer, nil without a
+// raw file.
+func (r *run) rawSink() *rawSink {
+	if !r.scenario.Record.Raw {
+		return nil
+	}
+	s := &rawSink{origin: r}
+	r.rawSinks = append(r.rawSinks, s)
+	return s
+}
+
+// rawPath returns where the raw file of a result file is.
+func rawPath(file string) string { return strings.TrimSuffix(file, ".jsonl") + ".raw" }
+
+// openRaw reserves the raw file, a row for each event of each message that the
+// schedule has, and connects the sinks. The window's start is known by then.
+func (r *run) openRaw() error {
+	if !r.scenario.Record.Raw {
+		return nil
+	}
+	w := r.workload
+	if r.config.File == "" {
+		return fmt.Errorf("%w: record.raw needs a result file to lie beside", ErrUsage)
+	}
+	var messages float64
+	switch {
+	case w.Messages > 0:
+		messages = float64(w.Messages)
+	case r.plan != nil:
+		n, _ := r.plan.Total()
+		messages = float64(n) * 1.01
+	default:
+		return fmt.Errorf("%w: how many rows the raw file needs is not known beforehand flat out or in a closed loop; give workload.messages", ErrUsage)
+	}
+	perMessage := 1.0 + float64(max(1, r.layout.maxFanOut()))
+	if r.ack != driver.AckKindNone {
+		perMessage++
+	}
+	if w.Pattern == scenario.RequestReply {
+		perMessage++
+	}
+	sinks := len(r.layout.streams) + len(r.layout.consumers) + w.Connections.Producers
+	rows := int64(messages*perMessage) + 1000 + int64(sinks)*result.RawBlockRows
+	var err error
+	r.raw, err = result.CreateRaw(rawPath(r.config.File), result.RawHeader{Run: r.fullID, Base: r.start.Load()}, rows)
+	if err != nil {
+		return err
+	}
+	for _, s := range r.rawSinks {
+		s.shard = r.raw.Shard()
+	}
+	return nil
+}
+
+// closeRaw cuts the raw file to what was written and returns how many rows
+// found no room.
+func (r *run) closeRaw() (dropped int64, err error) {
+	if r.raw == nil {
+		return 0, nil
+	}
+	for _, s := range r.rawSinks {
+		s.shard.Close()
+	}
+	dropped = r.raw.Dropped()
+	err = r.raw.Close()
+	r.raw = nil
+	return dropped, err
+}
+
+// removeFile removes a file that holds nothing; that it stays is no harm.
+func removeFile(path string) { _ = os.Remove(path) }
+
+// baseName is the raw file's name beside the result.
+func baseName(path string) string { return filepath.Base(path) }

@@ -1,0 +1,497 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/integrity"
+	"sixnines/internal/recorder"
+	"sixnines/internal/schedule"
+	"sixnines/internal/vitals"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// closing says what ends a message's time in flight.
+type closing int
+
+const (
+	closeNever closing = iota
+	closeOnAck
+	closeOnDelivery // the first, or the reply
+)
+
+// run is one run's state.
+type run struct {
+	config   Config
+	scenario *scenario.Scenario
+	workload *scenario.Workload
+	layout   *layout
+	plan     *schedule.Plan // nil unless paced
+	id       uint32         // in every envelope
+	fullID   string         // the same and more, in the result
+	name     string         // of what is made at the broker
+
+	paced   bool // open loop with a schedule, or closed: there is an intended instant
+	closed  atomic.Int64
+	flatOut bool
+	replies bool
+	window  time.Duration
+	warmup  time.Duration
+	ack     driver.AckKind
+	closes  closing
+
+	ackResponse, ackService recorder.ID
+	primary                 recorder.ID // the metric that progress shows
+	rawDelivered            result.RawKind
+
+	session    driver.Session
+	responders driver.Session // of its own, for request–reply
+	dialers    []*dialer
+	semantics  driver.Semantics
+
+	rec       *recorder.Recorder
+	streams   []*stream
+	lanes     []*lane
+	groups    []*group
+	consumers []*consumer
+	clients   []driver.Consumer
+	servers   []*responder
+	monitor   *vitals.Monitor
+	raw       *result.RawWriter
+	rawSinks  []*rawSink
+	cold      []result.Cold
+	out       *output
+
+	// start and end of the window, CLOCK_MONOTONIC; far off until known.
+	start, end atomic.Int64
+	stopped    atomic.Bool
+	stop       chan struct{} // closed with stopped
+	stopOnce   sync.Once
+
+	pacersMu sync.Mutex
+	pacers   []*pacer
+	senders  sync.WaitGroup
+	left     quota // of messages, where the window is limited by them
+
+	violations  atomic.Int64
+	handovers   atomic.Int64
+	lateReplies atomic.Int64
+	dropped     atomic.Int64
+	probeAt     atomic.Int64 // newest probe seen
+	interrupted bool
+	collected   collected
+}
+
+// longestCounted bounds a window that a number of messages should end.
+const longestCounted = time.Hour
+
+const never = int64(1) << 62
+
+func newRun(c Config) (*run, error) {
+	s := c.Scenario
+	if err := check(s, c.Entry); err != nil {
+		return nil, err
+	}
+	w := &s.Workload
+	window := s.Phases.Duration
+	if w.Messages > 0 {
+		window = longestCounted
+	}
+	r := &run{config: c, scenario: s, workload: w, layout: plan(w), stop: make(chan struct{}),
+		window: window, warmup: s.Phases.Warmup, flatOut: w.Rate.IsMax() && w.Loop == scenario.Open}
+	if len(r.layout.streams) > integrity.MaxStreams {
+		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; %d can be told apart",
+			ErrUsage, w.Producers, w.Topics, len(r.layout.streams), integrity.MaxStreams)
+	}
+	r.paced = !r.flatOut
+	r.replies = w.Pattern == scenario.RequestReply
+	if r.paced && w.Loop == scenario.Open {
+		p, err := schedule.New(w, s.Phases.Duration, s.Seed)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+		}
+		r.plan = p.WithWarmup(r.warmup)
+	}
+	r.left.limited = w.Messages > 0
+	r.left.left.Store(int64(w.Messages))
+	r.start.Store(never)
+	r.end.Store(never)
+	for r.id == 0 {
+		r.id = rand.Uint32()
+	}
+	r.name = fmt.Sprintf("%08x", r.id)
+	r.fullID = fmt.Sprintf("%08x%08x", r.id, rand.Uint32())
+	r.rawDelivered = result.RawReceived
+	switch w.Pattern {
+	case scenario.RoundTrip:
+		r.primary = recorder.RoundTripResponse
+	case scenario.RequestReply:
+		r.primary, r.rawDelivered = recorder.RoundTripResponse, result.RawReplied
+	case scenario.Deliver:
+		r.primary = recorder.DeliveryResponse
+	default:
+		r.primary = recorder.PublishResponse
+	}
+	return r, nil
+}
+
+// open connects both sides and provisions.
+func (r *run) open(ctx context.Context) error {
+	began := clock.Now()
+	session, err := r.openSession(ctx)
+	if err != nil {
+		return err
+	}
+	r.session = session
+	r.cold = append(r.cold, result.Cold{Name: "connect", Duration: time.Duration(clock.Now() - began)})
+	r.ack = r.config.Entry.Capabilities.Ack
+	if a, ok := session.(driver.AckReporter); ok {
+		r.ack = a.Ack()
+	}
+	w := r.workload
+	if w.Loop == scenario.Closed && w.Pattern == scenario.Publish && r.ack == driver.AckKindNone {
+		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a closed loop could wait for", ErrUsage, r.config.Entry.Name)
+	}
+	switch {
+	case w.Pattern == scenario.Publish && r.ack == driver.AckKindNone:
+		r.closes = closeNever
+	case w.Pattern == scenario.Publish, w.Loop == scenario.Open && r.ack != driver.AckKindNone:
+		r.closes = closeOnAck
+	default:
+		r.closes = closeOnDelivery
+	}
+	r.ackResponse, r.ackService = recorder.PublishResponse, recorder.PublishService
+	if r.ack == driver.AckKindReply {
+		r.ackResponse, r.ackService = recorder.RoundTripResponse, recorder.RoundTripService
+		if w.Pattern == scenario.Publish {
+			r.primary = r.ackResponse
+		}
+	}
+	consumers := w.Consumers
+	r.semantics, err = session.Provision(ctx, driver.Topology{Topics: r.layout.topics, Groups: r.layout.groupNames,
+		Producers: w.Producers, Consumers: consumers, MaxSize: int(w.Size)})
+	if err != nil {
+		return err
+	}
+	if r.replies {
+		if r.responders, err = r.openSession(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *run) openSession(ctx context.Context) (driver.Session, error) {
+	t := r.scenario.Target
+	d := newDialer()
+	target := driver.Target{URL: t.URL, Run: r.name, Options: t.Options, Dial: d.dial,
+		Batch: r.flatOut, Notify: r.notify}
+	if r.config.URL != "" {
+		target.URL = r.config.URL
+	}
+	if target.URL == "" {
+		target.URL = r.config.Entry.DefaultURL
+	}
+	if tls := t.TLS; tls != nil {
+		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
+			InsecureSkipVerify: tls.InsecureSkipVerify}
+	}
+	s, err := r.config.Entry.Driver.Open(ctx, target)
+	if err != nil {
+		d.closeAll()
+		return nil, err
+	}
+	r.dialers = append(r.dialers, d)
+	return s, nil
+}
+
+// sameHost reports whether the broker shares this machine.
+func (r *run) sameHost() bool {
+	if r.config.SameHost || r.config.Managed != "" || r.config.Entry.Capabilities.Brokerless {
+		return true
+	}
+	at := r.config.URL
+	if at == "" {
+		at = r.scenario.Target.URL
+	}
+	if at == "" {
+		at = r.config.Entry.DefaultURL
+	}
+	for _, one := range strings.Split(at, ",") {
+		host := one
+		if u, err := url.Parse(one); err == nil && u.Host != "" {
+			host = u.Hostname()
+		} else if h, _, err := net.SplitHostPort(one); err == nil {
+			host = h
+		}
+		if host == "localhost" {
+			return true
+		}
+		if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) notify(e driver.Event) {
+	if e.Kind == driver.Dropped {
+		r.dropped.Add(int64(max(1, e.Count)))
+	}
+	r.out.event(result.Event{At: clock.Now(), Kind: e.Kind.String(), Detail: e.Detail, Count: int64(e.Count)})
+}
+
+// metrics returns what this run records.
+func (r *run) metrics() []recorder.ID {
+	var m []recorder.ID
+	add := func(response, service recorder.ID) {
+		if r.paced {
+			m = append(m, response)
+		}
+		m = append(m, service)
+	}
+	if r.paced {
+		m = append(m, recorder.LagOwn, recorder.LagBlocked)
+	}
+	delivers := true
+	switch r.workload.Pattern {
+	case scenario.RoundTrip, scenario.RequestReply:
+		add(recorder.RoundTripResponse, recorder.RoundTripService)
+	case scenario.Deliver:
+		add(recorder.DeliveryResponse, recorder.DeliveryService)
+		if r.paced && r.layout.maxFanOut() > 1 {
+			m = append(m, recorder.DeliveryLast)
+		}
+	default:
+		delivers = false
+	}
+	if r.ack != driver.AckKindNone && (!delivers || r.ack != driver.AckKindReply) {
+		add(r.ackResponse, r.ackService)
+	}
+	return m
+}
+
+// connect makes recorders, lanes, producers and consumers.
+func (r *run) connect(ctx context.Context) error {
+	s, w := r.scenario, r.workload
+	lanes := min(w.Connections.Producers, w.Producers)
+	shards := min(max(lanes, 1)+max(w.Consumers, 1), 4*maxShards())
+	metrics := r.metrics()
+	if len(metrics) == 0 {
+		// Publishing flat out without acknowledgements: there is nothing to
+		// time, only to count. A histogram keeps the file's shape.
+		metrics = []recorder.ID{recorder.LagOwn}
+	}
+	var err error
+	r.rec, err = recorder.New(recorder.Config{Metrics: metrics, Shards: shards, Digits: s.Record.Digits,
+		Highest: r.window + s.Phases.Drain + w.Timeout + time.Second, Window: r.window})
+	if err != nil {
+		return err
+	}
+	span := 0 // of sequence numbers that a ledger holds without a lock
+	if r.flatOut {
+		span = 1 << 22
+	} else if !w.Rate.IsMax() {
+		span = int(min(1<<22, w.Rate.Float()/float64(len(r.layout.streams))*(s.Phases.Drain.Seconds()+1)))
+	}
+	r.makeLanes(lanes, span)
+	for _, g := range r.layout.groups {
+		r.groups = append(r.groups, &group{plan: g, span: span, ledgers: make([]atomic.Pointer[integrity.Ledger], g.streams),
+			seen: make([]atomic.Bool, len(g.topics))})
+	}
+	began := clock.Now()
+	if err := r.connectConsumers(ctx, lanes); err != nil {
+		return err
+	}
+	if err := r.connectProducers(ctx, lanes); err != nil {
+		return err
+	}
+	r.cold = append(r.cold, result.Cold{Name: "subscribe and set up producers", Duration: time.Duration(clock.Now() - began)})
+	return nil
+}
+
+// inFlightDefault is the number of messages in flight that a driver with
+// acknowledgements may come to if the scenario does not say.
+const inFlightDefault = 65536
+
+func (r *run) makeLanes(n, span int) {
+	w := r.workload
+	acked := r.ack != driver.AckKindNone
+	for i := range n {
+		l := &lane{run: r, shard: r.rec.Shard(i), raw: r.rawSink()}
+		places := 1024
+		if acked {
+			total := w.InFlight.Messages
+			if total == 0 {
+				total = inFlightDefault
+			}
+			places = max(1, total/n)
+			l.limit, l.counted = int64(places), true
+		} else if w.InFlight.Messages > 0 && r.closes == closeOnDelivery {
+			l.limit, l.counted = int64(max(1, w.InFlight.Messages/n)), true
+		}
+		if byBytes := int(int64(w.InFlight.Bytes)/int64(w.Size)) / n; byBytes < places {
+			places = max(1, byBytes)
+			if l.counted {
+				l.limit = min(l.limit, int64(places))
+			}
+		}
+		if l.counted && r.closes == closeOnDelivery {
+			l.expiry = newExpiry(w.Timeout)
+		}
+		if acked {
+			// What timed out holds its payload until Done: twice the places,
+			// or losses would throttle the load.
+			places *= 2
+		}
+		var seed [32]byte
+		binary.LittleEndian.PutUint64(seed[:], r.scenario.Seed)
+		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
+		l.slots = newSlots(places, int(w.Size), !acked, sha256.Sum256(seed[:]))
+		if acked {
+			l.acks = brokerAcks{l}
+		} else {
+			l.acks = plainAcks{l}
+		}
+		r.lanes = append(r.lanes, l)
+	}
+	var ready chan completion
+	owner := -1
+	for id, sp := range r.layout.streams {
+		st := &stream{id: uint32(id), plan: sp, lane: r.lanes[sp.producer%n]}
+		if acked {
+			st.acked = integrity.NewLedger(span)
+		}
+		if sp.fanOut > 1 {
+			st.fan = integrity.NewFan(span)
+		}
+		if w.Loop == scenario.Closed {
+			if sp.producer != owner {
+				ready, owner = make(chan completion, 2*w.Outstanding+16), sp.producer
+			}
+			st.waiter = &waiter{st: st, ready: ready}
+		}
+		st.lane.streams = append(st.lane.streams, st)
+		r.streams = append(r.streams, st)
+	}
+}
+
+func (r *run) connectProducers(ctx context.Context, lanes int) error {
+	for _, st := range r.streams {
+		spec := driver.ProducerSpec{ID: int(st.id), Topic: r.layout.topics[st.plan.topic],
+			Conn: st.plan.producer % lanes, Size: int(r.workload.Size)}
+		var err error
+		if r.replies {
+			rr, ok := r.session.(driver.RequestReplier)
+			if !ok {
+				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, r.config.Entry.Name)
+			}
+			c := r.newConsumer(0, int(st.id), integrity.Reply)
+			st.producer, err = rr.Requester(ctx, spec, st.lane.acks, c.deliver)
+		} else {
+			st.producer, err = r.session.Producer(ctx, spec, st.lane.acks)
+		}
+		if err != nil {
+			return fmt.Errorf("producer %d: %w", st.plan.producer, err)
+		}
+		st.flusher, _ = st.producer.(driver.Flusher)
+	}
+	return nil
+}
+
+func (r *run) connectConsumers(ctx context.Context, lanes int) error {
+	w := r.workload
+	conns := max(1, min(w.Connections.Consumers, w.Consumers))
+	ack, err := consumerAck(w.Consumer.Ack)
+	if err != nil {
+		return err
+	}
+	for i, cp := range r.layout.consumers {
+		spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % conns, Ack: ack}
+		for _, t := range cp.topics {
+			spec.Topics = append(spec.Topics, r.layout.topics[t])
+		}
+		var client driver.Consumer
+		if r.replies {
+			rr, ok := r.responders.(driver.RequestReplier)
+			if !ok {
+				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, r.config.Entry.Name)
+			}
+			p := &responder{run: r}
+			r.servers = append(r.servers, p)
+			client, err = rr.Responder(ctx, spec, p.respond)
+		} else {
+			client, err = r.session.Consumer(ctx, spec, r.newConsumer(cp.group, lanes+i, integrity.Data).deliver)
+		}
+		if err != nil {
+			return fmt.Errorf("consumer %d: %w", i, err)
+		}
+		r.clients = append(r.clients, client)
+	}
+	return nil
+}
+
+// fullChecks is the fan-out up to which every delivery's checksum is computed.
+const fullChecks = 64
+
+func (r *run) newConsumer(group, shard int, kind integrity.Kind) *consumer {
+	c := &consumer{run: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.rec.Shard(shard), raw: r.rawSink(),
+		kind: kind, work: r.workload.Consumer.Work, response: recorder.DeliveryResponse, service: recorder.DeliveryService}
+	if r.workload.Pattern != scenario.Deliver {
+		c.response, c.service = recorder.RoundTripResponse, recorder.RoundTripService
+	}
+	if n := r.layout.maxFanOut(); n > fullChecks {
+		c.sampled = uint32(n / fullChecks)
+	}
+	c.unordered = r.replies && r.workload.Consumers > 1
+	c.highest = make([]uint64, r.groups[group].plan.streams)
+	r.consumers = append(r.consumers, c)
+	return c
+}
+
+// consumerAck reads scenario.Consumer.Ack.
+func consumerAck(s string) (driver.ConsumerAck, error) {
+	switch s {
+	case "", "none":
+		return driver.ConsumerAck{}, nil
+	case "each":
+		return driver.ConsumerAck{Mode: driver.AckEach}, nil
+	}
+	var n int
+	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || n < 1 {
+		return driver.ConsumerAck{}, fmt.Errorf("%w: workload.consumer.ack %q is none of none, each, or a number of messages", ErrUsage, s)
+	}
+	return driver.ConsumerAck{Mode: driver.AckEvery, Every: n}, nil
+}
+
+// close ends the sessions, within a time of its own.
+func (r *run) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	var errs []error
+	if r.session != nil && r.semantics.Transport != "" {
+		errs = append(errs, r.session.Deprovision(ctx))
+	}
+	for _, s := range []driver.Session{r.responders, r.session} {
+		if s != nil {
+			errs = append(errs, s.Close(ctx))
+		}
+	}
+	for _, d := range r.dialers {
+		d.closeAll()
+	}
+	return errors.Join(errs...)
+}
