@@ -2,17 +2,28 @@ package scenario
 
 import (
 	"math"
+	"math/bits"
+	"strconv"
+	"strings"
 	"time"
 )
 
+// MaxPer is the longest time that a rate may be given over: 1/24h is the
+// slowest.
+const MaxPer = 24 * time.Hour
+
 // Rate is a number of messages per time, kept as a fraction so that schedules
 // stay exact: 100/3s is not 33.333/s. The zero value is "not given".
+//
+// Its text is a number, which may have a fraction and one of the multiples k, M
+// and G, a slash and a time: 3000/s, 0.5/s, 20k/s, 10/min, 100/3s, 1/250ms; or
+// max. *Rate is a flag value for pflag.
 type Rate struct {
 	Messages uint64        // numerator
 	Per      time.Duration // denominator
 }
 
-// MaxRate is the rate of a load that goes flat out.
+// MaxRate returns the rate of a load that goes flat out.
 func MaxRate() Rate { return Rate{Messages: math.MaxUint64, Per: time.Second} }
 
 // PerSecond returns n messages a second.
@@ -34,3 +45,152 @@ func (r Rate) Float() float64 {
 	}
 	return float64(r.Messages) / r.Per.Seconds()
 }
+
+// above reports whether r is more than n messages a second, exactly.
+func (r Rate) above(n uint64) bool {
+	if r.Per <= 0 {
+		return false
+	}
+	hi, lo := bits.Mul64(r.Messages, uint64(time.Second))
+	limit, low := bits.Mul64(uint64(r.Per), n)
+	return hi > limit || hi == limit && lo > low
+}
+
+// denominators are the words for times that are not written as durations.
+var denominators = [...]struct {
+	word string
+	per  time.Duration
+}{
+	{"s", time.Second}, {"min", time.Minute}, {"h", time.Hour},
+	{"ms", time.Millisecond}, {"us", time.Microsecond}, {"ns", time.Nanosecond},
+	{"sec", time.Second}, {"m", time.Minute}, {"µs", time.Microsecond},
+}
+
+const rateForm = "a rate is messages per time, such as 3000/s, 0.5/s, 20k/s or 100/3s, or max"
+
+// ParseRate reads a rate. Its errors are of type [*Error], without a position.
+func ParseRate(s string) (Rate, error) {
+	if s == "max" {
+		return MaxRate(), nil
+	}
+	number, over, ok := strings.Cut(s, "/")
+	if !ok {
+		if _, _, err := decimal(strings.TrimRight(s, "kMG")); err == nil {
+			return Rate{}, wrong("the rate "+quote(s)+" has no unit", "write "+s+"/s")
+		}
+		return Rate{}, wrong(quote(s)+" is not a rate", rateForm+nearestHint(s, "max"))
+	}
+	if strings.HasPrefix(number, "-") {
+		return Rate{}, wrong("the rate "+quote(s)+" is negative", rateForm)
+	}
+	multiple := uint64(1)
+	digits := number
+	if n := len(number) - 1; n >= 0 {
+		switch number[n] {
+		case 'k':
+			multiple, digits = 1e3, number[:n]
+		case 'M':
+			multiple, digits = 1e6, number[:n]
+		case 'G':
+			multiple, digits = 1e9, number[:n]
+		}
+	}
+	n, scale, err := decimal(digits)
+	if err != nil {
+		return Rate{}, wrong(quote(s)+" is not a rate: "+quote(number)+" "+err.Error(), rateForm)
+	}
+	per, fault := parsePer(s, over)
+	if fault != nil {
+		return Rate{}, fault
+	}
+	if n == 0 {
+		return Rate{}, wrong("the rate "+quote(s)+" is zero", "leave it out for the default, or write how seldom: 1/10s")
+	}
+	if common := gcd(n, scale); scale > 1 {
+		n, scale = n/common, scale/common
+	}
+	if common := gcd(multiple, scale); scale > 1 {
+		multiple, scale = multiple/common, scale/common
+	}
+	hi, n := bits.Mul64(n, multiple)
+	if hi != 0 || n >= math.MaxInt64 {
+		return Rate{}, wrong("the rate "+quote(s)+" is too high", "write max for a load that goes flat out")
+	}
+	hi, long := bits.Mul64(uint64(per), scale)
+	if hi != 0 || long > uint64(MaxPer) {
+		return Rate{}, wrong("the rate "+quote(s)+" counts over more than a day", "a rate counts over at most 24h; give a shorter fraction, such as 1/3h for 0.333/h")
+	}
+	return Rate{Messages: n, Per: time.Duration(long)}, nil
+}
+
+// parsePer reads what follows the slash of a rate.
+func parsePer(rate, s string) (time.Duration, *Error) {
+	for _, d := range denominators {
+		if d.word == s {
+			return d.per, nil
+		}
+	}
+	if s != "" && s[0] >= '0' && s[0] <= '9' {
+		d := s
+		if t, ok := strings.CutSuffix(s, "min"); ok {
+			d = t + "m"
+		}
+		if per, err := time.ParseDuration(d); err == nil && per > 0 {
+			if per > MaxPer {
+				return 0, wrong("the rate "+quote(rate)+" counts over more than a day", "a rate counts over at most 24h")
+			}
+			return per, nil
+		}
+		if _, err := strconv.ParseUint(s, 10, 64); err == nil {
+			return 0, wrong(quote(rate)+" is not a rate: "+quote(s)+" has no unit", "write /"+s+"s")
+		}
+	}
+	return 0, wrong(quote(rate)+" is not a rate: "+quote(s)+" is not a time", "write /s, /min, /h, /ms or a duration such as /3s")
+}
+
+// String returns the rate as [ParseRate] reads it back, unreduced; the empty
+// string for the zero rate.
+func (r Rate) String() string {
+	switch {
+	case r.IsMax():
+		return "max"
+	case r.IsZero():
+		return ""
+	}
+	per := ""
+	for _, d := range denominators {
+		if d.per == r.Per {
+			per = d.word
+			break
+		}
+	}
+	if per == "" {
+		per = formatDuration(r.Per)
+	}
+	return strconv.FormatUint(r.Messages, 10) + "/" + per
+}
+
+// MarshalText implements [encoding.TextMarshaler], for YAML and JSON alike.
+func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]; no text is no rate.
+func (r *Rate) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*r = Rate{}
+		return nil
+	}
+	return r.Set(string(text))
+}
+
+// Set reads a rate from a flag.
+func (r *Rate) Set(s string) error {
+	v, err := ParseRate(s)
+	if err != nil {
+		return err
+	}
+	*r = v
+	return nil
+}
+
+// Type names the type in a flag's usage.
+func (*Rate) Type() string { return "rate" }

@@ -2,12 +2,18 @@
 // and what to write down.
 //
 // A [Scenario] is written as YAML ([Parse], [ParseFile]), in Go, or comes from
-// command-line flags laid over either. Parse is strict: an unknown key, a
-// number without its unit or an impossible combination is an [Error] that
-// names file, line, column and what was probably meant. [Scenario.Normalise]
-// fills every default, so that the normalised scenario, which the result file
-// carries, is complete: the same text and seed give the same schedule on every
-// broker and every machine.
+// command-line flags laid over either ([Scenario.Apply]). Reading is strict: an
+// unknown key, a number without its unit, a value out of range is an [Error]
+// that names file, line, column and what was probably meant; so is, from
+// [Scenario.Validate], a combination that cannot be. [Scenario.Normalise] fills
+// every default, so that the normalised scenario, which the result file carries,
+// is complete: the same text and seed give the same schedule on every broker and
+// every machine.
+//
+// The fields' tags are the format: yaml is the key, doc its description, enum,
+// pattern, min and max what it allows (in the field's own notation). Decoder,
+// encoder, [Schema] and the range checks of Validate read nothing else, so that
+// a new field is a new key everywhere.
 package scenario
 
 import "time"
@@ -19,15 +25,35 @@ const Version = 1
 // producer and one consumer of an embedded NATS server at 1,000 messages a
 // second.
 type Scenario struct {
-	Version     int      `yaml:"version,omitempty" doc:"version of the scenario format; 1"`
-	Name        string   `yaml:"name,omitempty" doc:"what to call the run; letters, digits, - and _"`
+	Version     int      `yaml:"version,omitempty" doc:"version of the scenario format; 1" min:"1"`
+	Name        string   `yaml:"name,omitempty" doc:"what to call the run; letters, digits, - and _" pattern:"[A-Za-z0-9_-]{1,64}"`
 	Description string   `yaml:"description,omitempty" doc:"words for people, shown in reports"`
-	Seed        uint64   `yaml:"seed,omitempty" doc:"seed of everything random: arrivals, phases, bodies; default 1"`
+	Seed        uint64   `yaml:"seed,omitempty" doc:"seed of everything random: arrivals, phases, bodies; default 1" min:"1"`
 	Target      Target   `yaml:"target,omitempty" doc:"the system under test"`
 	Workload    Workload `yaml:"workload,omitempty" doc:"the load"`
 	Phases      Phases   `yaml:"phases,omitempty" doc:"how long each phase lasts"`
 	Record      Record   `yaml:"record,omitempty" doc:"what is written down"`
+
+	cold   bool    // Phases.Warmup is 0 by choice
+	source *source // where the values were written; nil for a scenario made in Go
 }
+
+// Limits that are not limits of one field.
+const (
+	// MaxOpenRate is the highest rate of an open loop, in messages a second
+	// over all producers, at any instant of the window.
+	MaxOpenRate = 10_000_000
+	// MaxDuration is the longest window and the longest warm-up.
+	MaxDuration = 7 * 24 * time.Hour
+	// MaxProducers is how many producers a load may have: the envelope numbers
+	// them with 24 bits.
+	MaxProducers = 1 << 24
+	// MaxText is the longest text of a scenario, in bytes.
+	MaxText = 1 << 20
+)
+
+// NoWarmup as Phases.Warmup asks for a run without warm-up.
+const NoWarmup time.Duration = -1
 
 // Target is the system under test.
 type Target struct {
@@ -82,56 +108,58 @@ type Workload struct {
 	Loop     Loop     `yaml:"loop,omitempty" doc:"open: a schedule the broker cannot slow down; closed: wait for each answer; default open" enum:"open,closed"`
 	Rate     Rate     `yaml:"rate,omitempty" doc:"total over all producers, such as 3000/s; max: flat out, unpaced; default 1000/s"`
 	Arrivals Arrivals `yaml:"arrivals,omitempty" doc:"when messages are due; default constant"`
-	Size     Size     `yaml:"size,omitempty" doc:"size of a payload, envelope included; at least 32B; default 256B"`
+	Size     Size     `yaml:"size,omitempty" doc:"size of a payload, envelope included; at least 32B; default 256B" min:"32B" max:"1GiB"`
 	// Messages ends the measured window after so many messages instead of
 	// after Phases.Duration; flat out and closed loops only.
-	Messages    uint64      `yaml:"messages,omitempty" doc:"end the window after so many messages; flat out or closed loop only"`
-	Producers   int         `yaml:"producers,omitempty" doc:"how many producers; default 1"`
-	Consumers   int         `yaml:"consumers,omitempty" doc:"how many consumers, or responders in request-reply; default 1, none for publish, one per producer for roundtrip"`
-	Topics      int         `yaml:"topics,omitempty" doc:"how many topics; producers and consumers are spread over them; default 1, one per producer for roundtrip"`
-	Groups      int         `yaml:"groups,omitempty" doc:"how many queue or consumer groups the consumers form; 0: each consumer on its own"`
+	Messages    uint64      `yaml:"messages,omitempty" doc:"end the window after so many messages; flat out or closed loop only" min:"1" max:"281474976710655"`
+	Producers   int         `yaml:"producers,omitempty" doc:"how many producers; default 1" min:"1" max:"16777216"`
+	Consumers   int         `yaml:"consumers,omitempty" doc:"how many consumers, or responders in request-reply; default 1, none for publish, one per producer for roundtrip" min:"0" max:"16777216"`
+	Topics      int         `yaml:"topics,omitempty" doc:"how many topics; producers and consumers are spread over them; default 1, one per producer for roundtrip" min:"1" max:"16777216"`
+	Groups      int         `yaml:"groups,omitempty" doc:"how many queue or consumer groups the consumers form; 0: each consumer on its own" min:"0" max:"16777216"`
 	Connections Connections `yaml:"connections,omitempty" doc:"how many connections to use"`
 	InFlight    InFlight    `yaml:"in_flight,omitempty" doc:"limits to what is unanswered at a time"`
 	// Timeout is how long an unanswered message keeps its place among those in
 	// flight; it is counted and stays in the distribution as censored.
-	Timeout     time.Duration `yaml:"timeout,omitempty" doc:"how long an unanswered message counts as in flight; default: the drain limit"`
-	Outstanding int           `yaml:"outstanding,omitempty" doc:"closed loop: unanswered messages per producer; default 1"`
-	Think       time.Duration `yaml:"think,omitempty" doc:"closed loop: pause between an answer and the next message"`
+	Timeout     time.Duration `yaml:"timeout,omitempty" doc:"how long an unanswered message counts as in flight; default: the drain limit" min:"1ms" max:"24h"`
+	Outstanding int           `yaml:"outstanding,omitempty" doc:"closed loop: unanswered messages per producer; default 1" min:"1" max:"16777216"`
+	Think       time.Duration `yaml:"think,omitempty" doc:"closed loop: pause between an answer and the next message" min:"0s" max:"24h"`
 	Consumer    Consumer      `yaml:"consumer,omitempty" doc:"how consumers behave"`
 }
 
 // Connections are numbers of connections; producers and consumers never share one.
 type Connections struct {
-	Producers int `yaml:"producers,omitempty" doc:"connections that producers share; default one each, at most 16"`
-	Consumers int `yaml:"consumers,omitempty" doc:"connections that consumers share; default one each, at most 16"`
+	Producers int `yaml:"producers,omitempty" doc:"connections that producers share; default one each, at most 16" min:"1" max:"65536"`
+	Consumers int `yaml:"consumers,omitempty" doc:"connections that consumers share; default one each, at most 16" min:"0" max:"65536"`
 }
 
 // InFlight limits what is unanswered at a time, over all producers. A message
 // that finds the limit reached is sent late and timed from when it was due.
 type InFlight struct {
-	Messages int  `yaml:"messages,omitempty" doc:"at most so many unanswered messages; default 65536 where acknowledged, else no limit"`
-	Bytes    Size `yaml:"bytes,omitempty" doc:"at most so many unanswered bytes; default 256MiB"`
+	Messages int  `yaml:"messages,omitempty" doc:"at most so many unanswered messages; default 65536 where acknowledged, else no limit" min:"1" max:"16777216"`
+	Bytes    Size `yaml:"bytes,omitempty" doc:"at most so many unanswered bytes; default 256MiB" min:"32B" max:"1024GiB"`
 }
 
 // Consumer is how consumers behave.
 type Consumer struct {
-	Ack  string        `yaml:"ack,omitempty" doc:"acknowledge to the broker: none, each, or a number of messages; default the driver's" `
-	Work time.Duration `yaml:"work,omitempty" doc:"simulated work per message, after it was stamped"`
+	Ack  string        `yaml:"ack,omitempty" doc:"acknowledge to the broker: none, each, or a number of messages; default the driver's" pattern:"none|each|[1-9][0-9]{0,8}"`
+	Work time.Duration `yaml:"work,omitempty" doc:"simulated work per message, after it was stamped" min:"0s" max:"24h"`
 }
 
 // Phases are the lengths of a run's phases.
 type Phases struct {
-	Warmup   time.Duration `yaml:"warmup,omitempty" doc:"load before the measured window, not recorded; default 2s"`
-	Duration time.Duration `yaml:"duration,omitempty" doc:"the measured window; default 10s"`
+	// Warmup is load before the measured window, not recorded. 0 is "not given"
+	// unless it was written in a file or flag; in Go, no warm-up is [NoWarmup].
+	Warmup   time.Duration `yaml:"warmup" doc:"load before the measured window, not recorded; default 2s" min:"0s" max:"168h"`
+	Duration time.Duration `yaml:"duration,omitempty" doc:"the measured window; default 10s, the steps' total for a step schedule, none with messages" min:"1ms" max:"168h"`
 	// Drain is how long, at most, to wait for the last measured message after
 	// the window; load goes on meanwhile.
-	Drain time.Duration `yaml:"drain,omitempty" doc:"how long to wait, at most, for the last measured message; default 10s"`
+	Drain time.Duration `yaml:"drain,omitempty" doc:"how long to wait, at most, for the last measured message; default 10s" min:"1ms" max:"24h"`
 }
 
 // Record is what is written down.
 type Record struct {
-	Interval time.Duration `yaml:"interval,omitempty" doc:"length of an interval of the result file; default 1s"`
-	Digits   int           `yaml:"digits,omitempty" doc:"significant decimal digits of the histograms, 2 or 3; default 3"`
+	Interval time.Duration `yaml:"interval,omitempty" doc:"length of an interval of the result file; default 1s" min:"100ms" max:"1m"`
+	Digits   int           `yaml:"digits,omitempty" doc:"significant decimal digits of the histograms, 2 or 3; default 3" min:"2" max:"3"`
 	Raw      bool          `yaml:"raw,omitempty" doc:"also write 40 bytes a message to a raw file beside the result"`
 }
 
@@ -160,14 +188,14 @@ type Arrivals struct {
 	Steps     []RateStep    `yaml:"steps,omitempty" doc:"step: the rates, one after the other"`
 	From      Rate          `yaml:"from,omitempty" doc:"ramp: the rate at the start of the window"`
 	To        Rate          `yaml:"to,omitempty" doc:"ramp: the rate at its end"`
-	Amplitude float64       `yaml:"amplitude,omitempty" doc:"sine: largest deviation from the rate as a fraction of it, above 0 and at most 1"`
-	Period    time.Duration `yaml:"period,omitempty" doc:"sine, burst: the period"`
-	Count     uint64        `yaml:"count,omitempty" doc:"burst: messages per burst"`
+	Amplitude float64       `yaml:"amplitude,omitempty" doc:"sine: largest deviation from the rate as a fraction of it, above 0 and at most 1" max:"1"`
+	Period    time.Duration `yaml:"period,omitempty" doc:"sine, burst: the period" min:"1us" max:"24h"`
+	Count     uint64        `yaml:"count,omitempty" doc:"burst: messages per burst" min:"1" max:"1000000000"`
 	File      string        `yaml:"file,omitempty" doc:"trace: a file of instants, one a line, in ns (or with a unit) from the start of the window, ascending"`
 }
 
 // RateStep is one step of a step schedule.
 type RateStep struct {
-	Rate Rate          `yaml:"rate" doc:"the rate during the step"`
-	For  time.Duration `yaml:"for" doc:"its length"`
+	Rate Rate          `yaml:"rate,omitempty" doc:"the rate during the step"`
+	For  time.Duration `yaml:"for,omitempty" doc:"its length" min:"1ms" max:"168h"`
 }

@@ -1,0 +1,378 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// maxDepth is how deep a text may be nested.
+const maxDepth = 32
+
+// position is where something was written.
+type position struct {
+	file         string // file or flag
+	line, column int    // 0 for a flag
+}
+
+// source remembers where the values of a scenario were written.
+type source struct {
+	file string
+	at   map[string]position // by dotted key
+}
+
+// decoder sets fields from the nodes of a text and collects what is wrong.
+type decoder struct {
+	file    string
+	flag    bool // positions are not known
+	sources map[string]position
+	errs    Errors
+}
+
+func (d *decoder) position(n *yaml.Node) position {
+	if d.flag {
+		return position{file: d.file}
+	}
+	return position{d.file, n.Line, n.Column}
+}
+
+func (d *decoder) fail(n *yaml.Node, key, cause, hint string) {
+	p := d.position(n)
+	d.errs = append(d.errs, &Error{File: p.file, Line: p.line, Column: p.column, Key: key, Cause: cause, Hint: hint})
+}
+
+// failWith adds an error that has no position yet.
+func (d *decoder) failWith(n *yaml.Node, key string, err error) {
+	if e, ok := err.(*Error); ok {
+		d.fail(n, key, e.Cause, e.Hint)
+		return
+	}
+	d.fail(n, key, err.Error(), "")
+}
+
+// plain reports whether a node is one that scenarios are made of, and says what
+// is wrong with it if not.
+func (d *decoder) plain(n *yaml.Node, key string, depth int) bool {
+	switch {
+	case n.Kind == yaml.AliasNode:
+		d.fail(n, key, "aliases are not part of the format", "write the value of *"+n.Value+" out")
+	case n.Anchor != "":
+		d.fail(n, key, "anchors are not part of the format", "remove &"+n.Anchor+" and write values out")
+	case n.Style&yaml.TaggedStyle != 0:
+		d.fail(n, key, "tags are not part of the format", "remove "+n.Tag)
+	case depth > maxDepth:
+		d.fail(n, key, fmt.Sprintf("nested more than %d deep", maxDepth), "")
+	default:
+		return true
+	}
+	return false
+}
+
+// value decodes n into v, a value of field f.
+func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, depth int) {
+	if !d.plain(n, key, depth) {
+		return
+	}
+	d.sources[key] = d.position(n)
+	t := v.Type()
+	null := n.Kind == yaml.ScalarNode && n.Tag == "!!null"
+	switch {
+	case t == arrivalsType && n.Kind == yaml.ScalarNode && !null:
+		d.text(n, v, key)
+	case t.Kind() == reflect.Map:
+		if !null {
+			d.options(n, v, key, depth)
+		}
+	case isMapping(t):
+		v.SetZero()
+		if null {
+			return // a key with everything below it commented out
+		}
+		if t.Kind() == reflect.Pointer {
+			v.Set(reflect.New(t.Elem()))
+			v = v.Elem()
+		}
+		d.mapping(n, v, key, depth)
+	case t.Kind() == reflect.Slice:
+		d.list(n, v, f, key, depth)
+	case null:
+		d.fail(n, key, key+" has no value", "write one, or remove the line: "+f.doc)
+	case n.Kind != yaml.ScalarNode:
+		d.fail(n, key, key+" is "+kindOf(n)+", not "+typeName(t), f.doc)
+	default:
+		before := len(d.errs)
+		d.scalar(n, v, key)
+		if len(d.errs) == before {
+			if e := f.check(v); e != nil {
+				d.failWith(n, key, e)
+			}
+		}
+	}
+}
+
+// mapping decodes a mapping into a struct.
+func (d *decoder) mapping(n *yaml.Node, v reflect.Value, key string, depth int) {
+	if n.Kind != yaml.MappingNode {
+		hint := "its keys are " + strings.Join(keysOf(v.Type()), ", ")
+		if key == "" {
+			d.fail(n, key, "the scenario is "+kindOf(n)+", not a mapping", hint)
+		} else {
+			d.fail(n, key, key+" is "+kindOf(n)+", not a mapping", hint)
+		}
+		return
+	}
+	seen := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		if !d.key(name, key, seen, depth) {
+			continue
+		}
+		dotted := join(key, name.Value)
+		f, ok := fieldOf(v.Type(), name.Value)
+		if !ok {
+			d.fail(name, dotted, "unknown key "+quote(name.Value)+in(key), unknownHint(v.Type(), name.Value))
+			continue
+		}
+		d.value(value, v.Field(f.index), f, dotted, depth+1)
+	}
+}
+
+// key checks a mapping's key.
+func (d *decoder) key(n *yaml.Node, parent string, seen map[string]*yaml.Node, depth int) bool {
+	if n.Tag == "!!merge" {
+		d.fail(n, parent, "merge keys are not part of the format", "write the values out")
+		return false
+	}
+	if !d.plain(n, parent, depth) {
+		return false
+	}
+	if n.Kind != yaml.ScalarNode {
+		d.fail(n, parent, "a key is "+kindOf(n)+", not a word", "")
+		return false
+	}
+	if first, twice := seen[n.Value]; twice {
+		hint := "remove one of them"
+		if !d.flag {
+			hint = fmt.Sprintf("it is first given in line %d; remove one of them", first.Line)
+		}
+		d.fail(n, join(parent, n.Value), "duplicate key "+quote(n.Value)+in(parent), hint)
+		return false
+	}
+	seen[n.Value] = n
+	return true
+}
+
+func in(key string) string {
+	if key == "" {
+		return ""
+	}
+	return " in " + key
+}
+
+// unknownHint says what an unknown key of the type t may have meant: a key of
+// it, one elsewhere in the format, or else which keys there are.
+func unknownHint(t reflect.Type, name string) string {
+	if n := nearest(name, keysOf(t)...); n != "" {
+		return "did you mean " + n + "?"
+	}
+	if others := elsewhere(reflect.TypeFor[Scenario](), "", name); len(others) > 0 {
+		return "did you mean " + strings.Join(others, " or ") + "?"
+	}
+	return "valid keys are " + strings.Join(keysOf(t), ", ")
+}
+
+// list decodes a sequence.
+func (d *decoder) list(n *yaml.Node, v reflect.Value, f field, key string, depth int) {
+	if n.Kind != yaml.SequenceNode {
+		d.fail(n, key, key+" is "+kindOf(n)+", not a list", f.doc)
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
+	for i, item := range n.Content {
+		d.value(item, list.Index(i), field{}, fmt.Sprintf("%s[%d]", key, i), depth+1)
+	}
+	v.Set(list)
+}
+
+// scalar decodes a scalar that is not null.
+func (d *decoder) scalar(n *yaml.Node, v reflect.Value, key string) {
+	switch t := v.Type(); {
+	case t == rateType || t == sizeType:
+		d.text(n, v, key)
+	case t == durationType:
+		x, err := parseDuration(n.Value)
+		if err != nil {
+			d.failWith(n, key, err)
+			return
+		}
+		v.SetInt(int64(x))
+	case t.Kind() == reflect.String:
+		v.SetString(n.Value)
+	case t.Kind() == reflect.Bool:
+		if n.Value != "true" && n.Value != "false" || n.Tag != "!!bool" && !d.flag {
+			d.fail(n, key, quote(n.Value)+" is not a truth value", "write true or false")
+			return
+		}
+		v.SetBool(n.Value == "true")
+	case t.Kind() == reflect.Float64:
+		x, err := strconv.ParseFloat(n.Value, 64)
+		if err != nil || math.IsInf(x, 0) || math.IsNaN(x) || d.quoted(n) {
+			d.fail(n, key, quote(n.Value)+" is not a number", "write a decimal number such as 0.5"+unquoteHint(n))
+			return
+		}
+		v.SetFloat(x)
+	default:
+		d.whole(n, v, key)
+	}
+}
+
+// whole decodes a whole number.
+func (d *decoder) whole(n *yaml.Node, v reflect.Value, key string) {
+	digits := strings.TrimPrefix(n.Value, "-")
+	switch {
+	case digits == "" || strings.Trim(digits, "0123456789") != "" || len(digits) > 1 && digits[0] == '0' || d.quoted(n):
+		d.fail(n, key, quote(n.Value)+" is not a whole number", "write decimal digits"+unquoteHint(n))
+	case digits != n.Value:
+		d.fail(n, key, n.Value+" is negative", key+" counts from 0")
+	default:
+		x, err := strconv.ParseUint(digits, 10, 64)
+		if v.CanUint() {
+			if err != nil || v.OverflowUint(x) {
+				d.fail(n, key, quote(n.Value)+" is too large", fmt.Sprintf("at most %d", uint64(math.MaxUint64)))
+				return
+			}
+			v.SetUint(x)
+			return
+		}
+		if err != nil || x > math.MaxInt64 || v.OverflowInt(int64(x)) {
+			d.fail(n, key, quote(n.Value)+" is too large", fmt.Sprintf("at most %d", math.MaxInt64))
+			return
+		}
+		v.SetInt(int64(x))
+	}
+}
+
+// quoted reports whether the scalar was written as text.
+func (d *decoder) quoted(n *yaml.Node) bool {
+	return !d.flag && n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle|yaml.LiteralStyle|yaml.FoldedStyle) != 0
+}
+
+func unquoteHint(n *yaml.Node) string {
+	if n.Style&(yaml.SingleQuotedStyle|yaml.DoubleQuotedStyle) != 0 {
+		return ", without quotes"
+	}
+	return ""
+}
+
+// text decodes a scalar by its type's own notation.
+func (d *decoder) text(n *yaml.Node, v reflect.Value, key string) {
+	if err := v.Addr().Interface().(interface{ Set(string) error }).Set(n.Value); err != nil {
+		d.failWith(n, key, err)
+	}
+}
+
+// options decodes a driver's options, whose keys and types are the driver's to
+// judge.
+func (d *decoder) options(n *yaml.Node, v reflect.Value, key string, depth int) {
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, key, key+" is "+kindOf(n)+", not a mapping", "write name: value, one a line")
+		return
+	}
+	if len(n.Content) > 0 {
+		v.Set(reflect.ValueOf(d.anyMap(n, key, depth)))
+	}
+}
+
+func (d *decoder) anyMap(n *yaml.Node, key string, depth int) map[string]any {
+	m := make(map[string]any, len(n.Content)/2)
+	seen := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if name := n.Content[i]; d.key(name, key, seen, depth) {
+			m[name.Value] = d.any(n.Content[i+1], join(key, name.Value), depth+1)
+		}
+	}
+	return m
+}
+
+// any decodes a value whose type the text alone decides: string, int, uint64 if
+// it is too large for int, float64, bool, []any or map[string]any.
+func (d *decoder) any(n *yaml.Node, key string, depth int) any {
+	if !d.plain(n, key, depth) {
+		return nil
+	}
+	d.sources[key] = d.position(n)
+	switch n.Kind {
+	case yaml.MappingNode:
+		return d.anyMap(n, key, depth)
+	case yaml.SequenceNode:
+		list := make([]any, len(n.Content))
+		for i, item := range n.Content {
+			list[i] = d.any(item, fmt.Sprintf("%s[%d]", key, i), depth+1)
+		}
+		return list
+	}
+	switch n.Tag {
+	case "!!null":
+		d.fail(n, key, key+" has no value", "write one, or remove the line")
+	case "!!bool":
+		if n.Value == "true" || n.Value == "false" {
+			return n.Value == "true"
+		}
+		d.fail(n, key, quote(n.Value)+" is not a truth value", "write true or false, or put it in quotes")
+	case "!!int":
+		digits := strings.TrimPrefix(n.Value, "-")
+		if strings.Trim(digits, "0123456789") == "" && (digits == "0" || digits[0] != '0') {
+			if x, err := strconv.ParseInt(n.Value, 10, 64); err == nil {
+				return int(x)
+			}
+			if x, err := strconv.ParseUint(n.Value, 10, 64); err == nil {
+				return x
+			}
+		}
+		d.fail(n, key, "the number "+quote(n.Value)+" is not understood", "write it in decimal digits, or put it in quotes")
+	case "!!float":
+		x, err := strconv.ParseFloat(n.Value, 64)
+		if err == nil && !math.IsInf(x, 0) && !math.IsNaN(x) {
+			return x
+		}
+		d.fail(n, key, "the number "+quote(n.Value)+" is not understood", "write a decimal number, or put it in quotes")
+	}
+	return n.Value
+}
+
+func kindOf(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	if n.Tag == "!!null" {
+		return "empty"
+	}
+	return quote(n.Value)
+}
+
+func typeName(t reflect.Type) string {
+	switch {
+	case t == rateType:
+		return "a rate"
+	case t == sizeType:
+		return "a size"
+	case t == durationType:
+		return "a duration"
+	}
+	switch t.Kind() {
+	case reflect.String:
+		return "a word"
+	case reflect.Bool:
+		return "true or false"
+	case reflect.Float64:
+		return "a number"
+	}
+	return "a whole number"
+}

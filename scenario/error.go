@@ -1,0 +1,90 @@
+package scenario
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Error is one thing wrong with a scenario.
+type Error struct {
+	File   string // the file, or the flag, such as "--rate"; empty for a scenario made in Go
+	Line   int    // from 1; 0 where there is no line
+	Column int    // from 1, in characters; 0 where there is no column
+	Key    string // dotted, such as "workload.rate"; empty where no key is meant
+	Cause  string // what is wrong, one line
+	Hint   string // what to do about it, one line
+}
+
+// Error returns "file:line:column: cause (hint)", without the parts that are
+// not there. A scenario made in Go has its key in place of the file.
+func (e *Error) Error() string {
+	var b strings.Builder
+	switch {
+	case e.File != "" && e.Line > 0:
+		fmt.Fprintf(&b, "%s:%d:%d: ", e.File, e.Line, e.Column)
+	case e.File != "":
+		b.WriteString(e.File + ": ")
+	case e.Line > 0:
+		fmt.Fprintf(&b, "%d:%d: ", e.Line, e.Column)
+	case e.Key != "":
+		b.WriteString(e.Key + ": ")
+	}
+	b.WriteString(e.Cause)
+	if e.Hint != "" {
+		b.WriteString(" (" + e.Hint + ")")
+	}
+	return b.String()
+}
+
+// Errors is everything wrong with a scenario, in the order of the text. It is
+// never empty where it is returned as an error.
+type Errors []*Error
+
+// Error returns the errors, one a line.
+func (e Errors) Error() string {
+	lines := make([]string, len(e))
+	for i, err := range e {
+		lines[i] = err.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap returns the errors for [errors.As] and [errors.Is].
+func (e Errors) Unwrap() []error {
+	all := make([]error, len(e))
+	for i, err := range e {
+		all[i] = err
+	}
+	return all
+}
+
+// sorted returns the errors by file and position, those without first, as an
+// error; nil if there are none.
+func (e Errors) sorted() error {
+	if len(e) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(e, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+	})
+	return e
+}
+
+// wrong returns an error that has no position yet.
+func wrong(cause, hint string) *Error { return &Error{Cause: cause, Hint: hint} }
+
+// quote returns s for an error's one line: quoted, and cut if it is long.
+func quote(s string) string {
+	const most = 60
+	if len(s) > most {
+		end := most
+		for end > 0 && !utf8.RuneStart(s[end]) {
+			end--
+		}
+		return fmt.Sprintf("%q…", s[:end])
+	}
+	return fmt.Sprintf("%q", s)
+}

@@ -1,0 +1,104 @@
+package scenario
+
+import (
+	"reflect"
+	"strings"
+	"time"
+)
+
+// field is a key of the format, as a struct field's tags describe it.
+type field struct {
+	key     string
+	index   int
+	typ     reflect.Type
+	always  bool // written even if zero
+	doc     string
+	enum    []string
+	pattern string
+	min     string
+	max     string
+}
+
+// fieldsOf returns the keys of a struct type in their order.
+func fieldsOf(t reflect.Type) []field {
+	var all []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		key, flags, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if key == "" {
+			continue
+		}
+		x := field{key: key, index: i, typ: f.Type, always: flags != "omitempty", doc: f.Tag.Get("doc"),
+			pattern: f.Tag.Get("pattern"), min: f.Tag.Get("min"), max: f.Tag.Get("max")}
+		if enum := f.Tag.Get("enum"); enum != "" {
+			x.enum = strings.Split(enum, ",")
+		}
+		all = append(all, x)
+	}
+	return all
+}
+
+func fieldOf(t reflect.Type, key string) (field, bool) {
+	for _, f := range fieldsOf(t) {
+		if f.key == key {
+			return f, true
+		}
+	}
+	return field{}, false
+}
+
+func keysOf(t reflect.Type) []string {
+	var keys []string
+	for _, f := range fieldsOf(t) {
+		keys = append(keys, f.key)
+	}
+	return keys
+}
+
+// The types that the format treats in a way of their own.
+var (
+	rateType     = reflect.TypeFor[Rate]()
+	sizeType     = reflect.TypeFor[Size]()
+	durationType = reflect.TypeFor[time.Duration]()
+	arrivalsType = reflect.TypeFor[Arrivals]()
+)
+
+// isMapping reports whether values of type t are written as a mapping with
+// keys of the format.
+func isMapping(t reflect.Type) bool {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Kind() == reflect.Struct && t != rateType
+}
+
+// structOf returns the struct type behind t.
+func structOf(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+// elsewhere returns the dotted keys of the format that end in the given key,
+// below the type t.
+func elsewhere(t reflect.Type, prefix, key string) []string {
+	var found []string
+	for _, f := range fieldsOf(t) {
+		dotted := join(prefix, f.key)
+		if f.key == key {
+			found = append(found, dotted)
+		}
+		if isMapping(f.typ) {
+			found = append(found, elsewhere(structOf(f.typ), dotted, key)...)
+		}
+	}
+	return found
+}
+
+func join(prefix, key string) string {
+	if prefix == "" {
+		return key
+	}
+	return prefix + "." + key
+}

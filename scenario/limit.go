@@ -1,0 +1,88 @@
+package scenario
+
+import (
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// check compares a value that was given with what its field allows.
+func (f field) check(v reflect.Value) *Error {
+	text := scalarText(v)
+	if v.Kind() == reflect.String {
+		if len(f.enum) > 0 && !slices.Contains(f.enum, text) {
+			return wrong(quote(text)+" is not allowed for "+f.key, "one of "+strings.Join(f.enum, ", ")+nearestHint(text, f.enum...))
+		}
+		if f.pattern != "" && !regexp.MustCompile("^(?:"+f.pattern+")$").MatchString(text) {
+			return wrong(quote(text)+" is not allowed for "+f.key, f.doc)
+		}
+		return nil
+	}
+	if f.min != "" && less(v, f.bound(f.min)) {
+		return wrong(fmt.Sprintf("%s is too small for %s", text, f.key), f.rangeHint())
+	}
+	if f.max != "" && less(f.bound(f.max), v) {
+		return wrong(fmt.Sprintf("%s is too large for %s", text, f.key), f.rangeHint())
+	}
+	return nil
+}
+
+func (f field) rangeHint() string {
+	switch {
+	case f.max == "":
+		return "at least " + f.min
+	case f.min == "":
+		return "at most " + f.max
+	}
+	return f.min + " to " + f.max
+}
+
+// bound reads a limit from a tag.
+func (f field) bound(s string) reflect.Value {
+	v := reflect.New(f.typ).Elem()
+	d := decoder{flag: true, sources: map[string]position{}}
+	d.scalar(&yaml.Node{Kind: yaml.ScalarNode, Value: s}, v, f.key)
+	if len(d.errs) > 0 {
+		panic(fmt.Sprintf("scenario: the limit %q of %s: %v", s, f.key, d.errs[0]))
+	}
+	return v
+}
+
+func less(a, b reflect.Value) bool {
+	switch {
+	case a.CanUint():
+		return a.Uint() < b.Uint()
+	case a.CanFloat():
+		return a.Float() < b.Float()
+	}
+	return a.Int() < b.Int()
+}
+
+// scalarText returns a scalar in the notation that decodes to it.
+func scalarText(v reflect.Value) string {
+	switch x := v.Interface().(type) {
+	case time.Duration:
+		return formatDuration(x)
+	case Size:
+		return x.String()
+	case Rate:
+		return x.String()
+	}
+	switch {
+	case v.Kind() == reflect.String:
+		return v.String()
+	case v.Kind() == reflect.Bool:
+		return strconv.FormatBool(v.Bool())
+	case v.CanUint():
+		return strconv.FormatUint(v.Uint(), 10)
+	case v.CanFloat():
+		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
+	}
+	return strconv.FormatInt(v.Int(), 10)
+}

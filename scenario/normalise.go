@@ -1,0 +1,102 @@
+package scenario
+
+import "time"
+
+// maxConnections is the default's limit: connections beyond it are asked for.
+const maxConnections = 16
+
+// Normalise fills in every default that does not depend on the broker or the
+// machine, so that the scenario says all that there is to say. Normalising
+// twice changes nothing more. A scenario to be changed further by [Scenario.Apply]
+// is normalised after that: defaults depend on what is given (a round trip has
+// as many consumers as producers), and once filled in they count as given.
+//
+// Left as they are: the rate where it has no meaning (closed loops; step, ramp,
+// burst and trace, which give their own), arrivals where there is no schedule
+// (flat out, closed loops), the duration where the number of messages ends the
+// window, InFlight.Messages and Consumer.Ack, which are the driver's.
+func (s *Scenario) Normalise() {
+	fill(&s.Version, Version)
+	fill(&s.Seed, 1)
+	fill(&s.Target.Driver, "nats")
+	if len(s.Target.Options) == 0 {
+		s.Target.Options = nil
+	}
+	s.Workload.normalise()
+
+	p := &s.Phases
+	switch {
+	case p.Warmup == NoWarmup:
+		p.Warmup, s.cold = 0, true
+	case p.Warmup == 0 && !s.cold:
+		p.Warmup = 2 * time.Second
+	}
+	switch {
+	case s.Workload.Messages > 0:
+	case s.Workload.Arrivals.Kind == Step:
+		fill(&p.Duration, s.Workload.Arrivals.length())
+	default:
+		fill(&p.Duration, 10*time.Second)
+	}
+	fill(&p.Drain, 10*time.Second)
+	fill(&s.Workload.Timeout, p.Drain)
+
+	fill(&s.Record.Interval, time.Second)
+	fill(&s.Record.Digits, 3)
+}
+
+func (w *Workload) normalise() {
+	fill(&w.Pattern, Deliver)
+	fill(&w.Loop, Open)
+	if w.Loop == Closed {
+		fill(&w.Outstanding, 1)
+	} else {
+		if w.Arrivals.Kind.usesRate() {
+			fill(&w.Rate, PerSecond(1000))
+		}
+		if !w.Rate.IsMax() && w.Arrivals.isZero() {
+			w.Arrivals.Kind = Constant
+		}
+	}
+	fill(&w.Size, 256*Byte)
+	fill(&w.Producers, 1)
+	switch w.Pattern {
+	case Publish:
+		fill(&w.Topics, 1)
+	case RoundTrip:
+		fill(&w.Consumers, w.Producers)
+		fill(&w.Topics, w.Producers)
+	default:
+		fill(&w.Consumers, 1)
+		fill(&w.Topics, 1)
+	}
+	fill(&w.Connections.Producers, min(w.Producers, maxConnections))
+	fill(&w.Connections.Consumers, min(w.Consumers, maxConnections))
+	fill(&w.InFlight.Bytes, 256*MiB)
+}
+
+// fill sets v to a default if it is zero.
+func fill[T comparable](v *T, value T) {
+	var zero T
+	if *v == zero {
+		*v = value
+	}
+}
+
+// isZero reports whether nothing of a is given.
+func (a *Arrivals) isZero() bool {
+	return a.Kind == "" && !a.Random && len(a.Steps) == 0 && a.From.IsZero() && a.To.IsZero() &&
+		a.Amplitude == 0 && a.Period == 0 && a.Count == 0 && a.File == ""
+}
+
+// length returns how long the steps last together, at most the longest duration.
+func (a *Arrivals) length() time.Duration {
+	total := time.Duration(0)
+	for _, s := range a.Steps {
+		if s.For > MaxDuration-total {
+			return MaxDuration + 1
+		}
+		total += s.For
+	}
+	return total
+}

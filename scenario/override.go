@@ -1,0 +1,112 @@
+package scenario
+
+import (
+	"reflect"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Override sets one value of a scenario, as flags, grids and sweeps do.
+type Override struct {
+	Key   string // dotted: "workload.rate", "target.options.write_buffer"
+	Value string // as it would be written in the file; an option's is always text
+	Flag  string // what to call it in errors, such as "--rate"; empty: its key
+}
+
+// Apply sets values in order, a later one over an earlier one, decoded as
+// strictly as from a file. A whole mapping or list is given in YAML's flow
+// style ("{ca: ca.pem}"), arrivals in their short form or as a mapping. If
+// anything is wrong nothing is set, and the error is of type [Errors], each
+// named after its flag.
+func (s *Scenario) Apply(overrides ...Override) error {
+	work := s.clone()
+	if work.source == nil {
+		work.source = &source{at: map[string]position{}}
+	}
+	var errs Errors
+	for _, o := range overrides {
+		errs = append(errs, work.apply(o)...)
+	}
+	if len(errs) > 0 {
+		return errs
+	}
+	*s = *work
+	return nil
+}
+
+func (s *Scenario) apply(o Override) Errors {
+	name := o.Flag
+	if name == "" {
+		name = o.Key
+	}
+	d := decoder{file: name, flag: true, sources: s.source.at}
+	none := &yaml.Node{}
+	v := reflect.ValueOf(s).Elem()
+	f := field{typ: v.Type()}
+	path := strings.Split(o.Key, ".")
+	for i, key := range path {
+		parent := strings.Join(path[:i], ".")
+		if f.typ.Kind() == reflect.Map {
+			return s.option(&d, v, o, strings.Join(path[i:], "."))
+		}
+		if !isMapping(f.typ) {
+			d.fail(none, o.Key, parent+" has no keys below it", f.doc)
+			return d.errs
+		}
+		if f.typ.Kind() == reflect.Pointer {
+			if v.IsNil() {
+				v.Set(reflect.New(f.typ.Elem()))
+			}
+			v = v.Elem()
+		}
+		next, ok := fieldOf(v.Type(), key)
+		if !ok {
+			d.fail(none, o.Key, "unknown key "+quote(key)+in(parent), unknownHint(v.Type(), key))
+			return d.errs
+		}
+		f, v = next, v.Field(next.index)
+	}
+	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.Value}
+	composite := isMapping(f.typ) || f.typ.Kind() == reflect.Slice || f.typ.Kind() == reflect.Map
+	short := f.typ == arrivalsType && !strings.HasPrefix(strings.TrimSpace(o.Value), "{")
+	switch {
+	case composite && !short:
+		root, fault := document(name, []byte(o.Value))
+		if fault != nil {
+			d.fail(none, o.Key, fault.Cause, fault.Hint)
+			return d.errs
+		}
+		n = root
+	case o.Value == "" && f.typ.Kind() != reflect.String:
+		d.fail(none, o.Key, o.Key+" has no value", f.doc)
+		return d.errs
+	}
+	// What was written below the key before is gone.
+	for key := range s.source.at {
+		if strings.HasPrefix(key, o.Key+".") || strings.HasPrefix(key, o.Key+"[") {
+			delete(s.source.at, key)
+		}
+	}
+	v.SetZero()
+	d.value(n, v, f, o.Key, 0)
+	if o.Key == warmupKey || o.Key == "phases" {
+		_, given := s.source.at[warmupKey]
+		s.cold = given && s.Phases.Warmup == 0
+	}
+	return d.errs
+}
+
+// option sets an option of the driver, which reads text in its own notation.
+func (s *Scenario) option(d *decoder, options reflect.Value, o Override, key string) Errors {
+	if key == "" {
+		d.fail(&yaml.Node{}, o.Key, "the option has no name", "write "+o.Key+"NAME")
+		return d.errs
+	}
+	if options.IsNil() {
+		options.Set(reflect.MakeMap(options.Type()))
+	}
+	options.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(o.Value))
+	s.source.at[o.Key] = position{file: d.file}
+	return nil
+}

@@ -1,0 +1,265 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Validate reports everything about the scenario that cannot be, as it is after
+// [Scenario.Normalise]; s itself is not changed. The error is of type [Errors],
+// each with the position where the value was written in a file or the name of
+// its flag. That a driver exists and takes the options given is not checked
+// here.
+func (s *Scenario) Validate() error {
+	n := s.clone()
+	n.Normalise()
+	v := validator{s: n}
+	if a := &n.Workload.Arrivals; a.Kind == Step && a.length() > MaxDuration {
+		v.fail("the steps last longer than "+formatDuration(MaxDuration), "a window has at most "+formatDuration(MaxDuration), "workload.arrivals.steps", "workload.arrivals")
+		return v.errs
+	}
+	v.values(reflect.ValueOf(n).Elem(), "")
+	if len(v.errs) > 0 {
+		// What follows from values that cannot be would only confuse.
+		return v.errs.sorted()
+	}
+	v.target()
+	v.loop()
+	v.arrivals()
+	v.population()
+	v.limits()
+	v.window()
+	return v.errs.sorted()
+}
+
+// validator collects what is wrong with a normalised scenario.
+type validator struct {
+	s    *Scenario
+	errs Errors
+}
+
+// fail adds an error at the place of the first of the keys that was written
+// out, or of something below or above it.
+func (v *validator) fail(cause, hint string, keys ...string) {
+	e := &Error{Key: keys[0], Cause: cause, Hint: hint}
+	if src := v.s.source; src != nil {
+		e.File = src.file
+		for _, key := range keys {
+			if p, ok := src.near(key); ok {
+				e.File, e.Line, e.Column = p.file, p.line, p.column
+				break
+			}
+		}
+	}
+	v.errs = append(v.errs, e)
+}
+
+// near returns where key, else the first key below it, else the nearest above
+// it was written.
+func (s *source) near(key string) (position, bool) {
+	if p, ok := s.at[key]; ok {
+		return p, true
+	}
+	for _, k := range slices.Sorted(maps.Keys(s.at)) {
+		if strings.HasPrefix(k, key+".") {
+			return s.at[k], true
+		}
+	}
+	for i := strings.LastIndexByte(key, '.'); i > 0; i = strings.LastIndexByte(key[:i], '.') {
+		// The workload as a whole is not the place of anything that it lacks.
+		if p, ok := s.at[key[:i]]; ok && strings.Contains(key[:i], ".") {
+			return p, true
+		}
+	}
+	return position{}, false
+}
+
+// values checks every value that is not zero against its own limits, which the
+// decoder has done for those that were read.
+func (v *validator) values(x reflect.Value, prefix string) {
+	for _, f := range fieldsOf(x.Type()) {
+		value, key := x.Field(f.index), join(prefix, f.key)
+		switch {
+		case value.IsZero() || value.Kind() == reflect.Map:
+		case isMapping(f.typ):
+			if value.Kind() == reflect.Pointer {
+				value = value.Elem()
+			}
+			v.values(value, key)
+		case value.Kind() == reflect.Slice:
+			for i := range value.Len() {
+				v.values(value.Index(i), fmt.Sprintf("%s[%d]", key, i))
+			}
+		default:
+			if e := f.check(value); e != nil {
+				v.fail(e.Cause, e.Hint, key)
+			}
+		}
+	}
+}
+
+func (v *validator) target() {
+	s := v.s
+	if s.Version > Version {
+		v.fail(fmt.Sprintf("the format's version %d is newer than this program, which reads version %d", s.Version, Version),
+			"use a newer sixnines, or write version: 1 if nothing newer is used", "version")
+	}
+	d := decoder{flag: true, sources: map[string]position{}}
+	d.any(anyNode(s.Target.Options), "target.options", 1)
+	for _, e := range d.errs {
+		v.fail(e.Cause, e.Hint, e.Key, "target.options")
+	}
+	tls := s.Target.TLS
+	if tls == nil {
+		return
+	}
+	switch {
+	case tls.Key != "" && tls.Cert == "":
+		v.fail("a TLS key without its certificate", "give target.tls.cert", "target.tls.key")
+	case tls.Cert != "" && tls.Key == "":
+		v.fail("a TLS certificate without its key", "give target.tls.key", "target.tls.cert")
+	}
+	if s.Target.URL == "" {
+		v.fail("TLS without the address of a broker", "give target.url; a broker that sixnines starts itself is reached over loopback, without TLS", "target.tls")
+	}
+}
+
+// loop checks what belongs to open and closed loops and to flat out.
+func (v *validator) loop() {
+	w := &v.s.Workload
+	closed, flat := w.Loop == Closed, w.Rate.IsMax()
+	switch {
+	case closed && flat:
+		v.fail("rate max is for an open loop", "leave out workload.rate: a closed loop goes as fast as answers come", "workload.rate", "workload.loop")
+	case closed && !w.Rate.IsZero():
+		v.fail("a closed loop has no rate", "leave out workload.rate, or choose loop: open", "workload.rate", "workload.loop")
+	case closed && !w.Arrivals.isZero():
+		v.fail("a closed loop has no arrivals", "leave out workload.arrivals, or choose loop: open", "workload.arrivals", "workload.loop")
+	case flat && w.Arrivals.Kind != Constant && !w.Arrivals.isZero():
+		v.fail(fmt.Sprintf("rate max has no schedule, so no %s arrivals", w.Arrivals.Kind), "give a rate, or leave out workload.arrivals", "workload.arrivals", "workload.rate")
+	}
+	if !closed {
+		const hint = "choose loop: closed, or leave it out"
+		if w.Think != 0 {
+			v.fail("think time is for a closed loop", hint, "workload.think")
+		}
+		if w.Outstanding != 0 {
+			v.fail("outstanding is for a closed loop", hint+"; an open loop's limit is in_flight.messages", "workload.outstanding")
+		}
+	}
+	if w.Messages == 0 {
+		return
+	}
+	if !closed && !flat {
+		v.fail("a schedule ends by its duration, not by a number of messages", "give phases.duration; messages is for rate: max and loop: closed", "workload.messages")
+	}
+	if v.s.Phases.Duration != 0 {
+		v.fail("both a duration and a number of messages end the window", "leave one of them out", "workload.messages", "phases.duration")
+	}
+}
+
+// population checks how many there are of each.
+func (v *validator) population() {
+	w := &v.s.Workload
+	switch w.Pattern {
+	case Publish:
+		if w.Consumers > 0 {
+			v.fail("the pattern publish has no consumers", "leave out workload.consumers, or choose pattern: deliver", "workload.consumers", "workload.pattern")
+		}
+		if w.Consumer.Ack != "" || w.Consumer.Work != 0 {
+			v.fail("the pattern publish has no consumers to set", "leave out workload.consumer, or choose pattern: deliver", "workload.consumer", "workload.pattern")
+		}
+	case RoundTrip:
+		if w.Consumers != w.Producers {
+			v.fail(fmt.Sprintf("a round trip with %d producers and %d consumers", w.Producers, w.Consumers),
+				"every producer consumes its own topic: leave out workload.consumers", "workload.consumers", "workload.producers")
+		}
+		if w.Topics != w.Producers {
+			v.fail(fmt.Sprintf("a round trip with %d producers and %d topics", w.Producers, w.Topics),
+				"every producer has its own topic: leave out workload.topics", "workload.topics", "workload.producers")
+		}
+	default:
+		if w.Consumers == 0 {
+			v.fail(fmt.Sprintf("the pattern %s without consumers", w.Pattern), "give at least one, or choose pattern: publish", "workload.consumers", "workload.pattern")
+		}
+		if most := max(w.Producers, w.Consumers); w.Topics > most {
+			v.fail(fmt.Sprintf("%d topics for %d producers and %d consumers", w.Topics, w.Producers, w.Consumers),
+				fmt.Sprintf("some would be idle: at most %d", most), "workload.topics")
+		}
+	}
+	if w.Pattern == Publish && w.Topics > w.Producers {
+		v.fail(fmt.Sprintf("%d topics for %d producers", w.Topics, w.Producers), fmt.Sprintf("some would be idle: at most %d", w.Producers), "workload.topics")
+	}
+	switch {
+	case w.Groups == 0:
+	case w.Pattern == RoundTrip:
+		v.fail("a round trip has no groups", "leave out workload.groups: every producer consumes its own topic", "workload.groups")
+	case w.Groups > w.Consumers:
+		v.fail(fmt.Sprintf("%d groups for %d consumers", w.Groups, w.Consumers), "a group has at least one consumer", "workload.groups")
+	}
+	if w.Connections.Producers > w.Producers {
+		v.fail(fmt.Sprintf("%d connections for %d producers", w.Connections.Producers, w.Producers), "a connection has at least one producer", "workload.connections.producers")
+	}
+	if w.Connections.Consumers > w.Consumers {
+		v.fail(fmt.Sprintf("%d connections for %d consumers", w.Connections.Consumers, w.Consumers), "a connection has at least one consumer", "workload.connections.consumers")
+	}
+}
+
+// limits checks what may be in flight.
+func (v *validator) limits() {
+	w := &v.s.Workload
+	if w.InFlight.Bytes < w.Size {
+		v.fail(fmt.Sprintf("a message of %v does not fit into %v in flight", w.Size, w.InFlight.Bytes),
+			"raise workload.in_flight.bytes or lower workload.size", "workload.in_flight.bytes", "workload.size")
+	}
+	if w.Loop != Closed {
+		return
+	}
+	all := int64(w.Outstanding) * int64(w.Producers)
+	if limit := w.InFlight.Messages; limit > 0 && all > int64(limit) {
+		v.fail(fmt.Sprintf("%d outstanding of %d producers are more than %d in flight", w.Outstanding, w.Producers, limit),
+			"raise workload.in_flight.messages or lower workload.outstanding", "workload.in_flight.messages", "workload.outstanding")
+	}
+	if bytes := w.InFlight.Bytes; all > int64(bytes/w.Size) {
+		v.fail(fmt.Sprintf("%d outstanding of %d producers, of %v each, are more than %v in flight", w.Outstanding, w.Producers, w.Size, bytes),
+			"raise workload.in_flight.bytes or lower workload.outstanding", "workload.in_flight.bytes", "workload.outstanding")
+	}
+}
+
+// window checks that something happens in the measured window.
+func (v *validator) window() {
+	s := v.s
+	w, d := &s.Workload, s.Phases.Duration
+	a := &w.Arrivals
+	if a.Kind == Step && a.length() != d {
+		v.fail(fmt.Sprintf("the steps last %s and the window %s", formatDuration(a.length()), formatDuration(d)),
+			"leave out phases.duration: the steps give it", "phases.duration", "workload.arrivals.steps", "workload.arrivals")
+	}
+	if w.Loop != Open || w.Rate.IsMax() || w.Messages > 0 || a.Kind == Step || a.Kind == Burst || a.Kind == Trace {
+		return
+	}
+	rate := w.Rate.Float()
+	if a.Kind == Ramp {
+		rate = (a.From.Float() + a.To.Float()) / 2
+	}
+	if rate*d.Seconds() < 1 && rate > 0 {
+		v.fail(fmt.Sprintf("a window of %s is too short for one message at %s", formatDuration(d), v.rateText()),
+			fmt.Sprintf("make it at least %s, or raise the rate", formatDuration(longEnough(rate))), "phases.duration", "workload.rate", "workload.arrivals")
+	}
+}
+
+func (v *validator) rateText() string {
+	if a := &v.s.Workload.Arrivals; a.Kind == Ramp {
+		return a.From.String() + " to " + a.To.String()
+	}
+	return v.s.Workload.Rate.String()
+}
+
+// longEnough returns a round time in which one message is due.
+func longEnough(perSecond float64) time.Duration {
+	return time.Duration(1e9/perSecond).Truncate(time.Millisecond) + time.Millisecond
+}

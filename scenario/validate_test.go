@@ -1,0 +1,179 @@
+package scenario
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestImpossible holds the scenarios that Validate refuses: each value by itself
+// could be.
+func TestImpossible(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"version from the future", "version: 2\n", "x.yaml:1:10: the format's version 2 is newer than this program, which reads version 1 (use a newer"},
+		{"TLS key without certificate", "target: {url: x, tls: {key: k.pem}}\n", "x.yaml:1:29: a TLS key without its certificate (give target.tls.cert)"},
+		{"TLS certificate without key", "target: {url: x, tls: {cert: c.pem}}\n", "a TLS certificate without its key (give target.tls.key)"},
+		{"TLS to nowhere", "target: {tls: {}}\n", "x.yaml:1:15: TLS without the address of a broker"},
+		{"closed loop with a rate", "workload:\n  loop: closed\n  rate: 10/s\n", "x.yaml:3:9: a closed loop has no rate (leave out workload.rate, or choose loop: open)"},
+		{"closed loop flat out", "workload: {loop: closed, rate: max}\n", "x.yaml:1:32: rate max is for an open loop"},
+		{"closed loop with arrivals", "workload: {loop: closed, arrivals: poisson}\n", "a closed loop has no arrivals"},
+		{"think without closed", "workload: {think: 1ms}\n", "think time is for a closed loop (choose loop: closed, or leave it out)"},
+		{"outstanding without closed", "workload: {outstanding: 8}\n", "outstanding is for a closed loop"},
+		{"messages of a paced loop", "workload: {messages: 100}\n", "a schedule ends by its duration, not by a number of messages"},
+		{"messages and duration", "workload: {rate: max, messages: 100}\nphases: {duration: 1s}\n", "x.yaml:1:33: both a duration and a number of messages end the window"},
+		{"flat out with a schedule", "workload: {rate: max, arrivals: poisson}\n", "rate max has no schedule, so no poisson arrivals (give a rate, or leave out workload.arrivals)"},
+		{"consumers of publish", "workload: {pattern: publish, consumers: 2}\n", "the pattern publish has no consumers"},
+		{"consumer settings of publish", "workload: {pattern: publish, consumer: {work: 1ms}}\n", "x.yaml:1:40: the pattern publish has no consumers to set"},
+		{"consumer connections of publish", "workload: {pattern: publish, connections: {consumers: 2}}\n", "2 connections for 0 consumers"},
+		{"round trip of strangers", "workload: {pattern: roundtrip, producers: 3, consumers: 2}\n", "a round trip with 3 producers and 2 consumers (every producer consumes its own topic: leave out workload.consumers)"},
+		{"round trip of one topic", "workload: {pattern: roundtrip, producers: 3, topics: 1}\n", "a round trip with 3 producers and 1 topics"},
+		{"round trip in groups", "workload: {pattern: roundtrip, groups: 1}\n", "a round trip has no groups"},
+		{"idle topics", "workload: {topics: 3, producers: 2}\n", "3 topics for 2 producers and 1 consumers (some would be idle: at most 2)"},
+		{"idle topics of publish", "workload: {pattern: publish, topics: 3, producers: 2}\n", "3 topics for 2 producers (some would be idle: at most 2)"},
+		{"more groups than consumers", "workload: {groups: 3, consumers: 2}\n", "3 groups for 2 consumers (a group has at least one consumer)"},
+		{"more connections than producers", "workload: {connections: {producers: 2}}\n", "2 connections for 1 producers"},
+		{"more connections than consumers", "workload: {connections: {consumers: 2}}\n", "2 connections for 1 consumers"},
+		{"a message beyond the limit", "workload: {size: 1MiB, in_flight: {bytes: 1KiB}}\n", "x.yaml:1:43: a message of 1MiB does not fit into 1KiB in flight"},
+		{"outstanding beyond the limit", "workload: {loop: closed, outstanding: 8, in_flight: {messages: 7}}\n", "8 outstanding of 1 producers are more than 7 in flight"},
+		{"outstanding beyond the bytes", "workload: {loop: closed, outstanding: 800, size: 1MiB}\n", "800 outstanding of 1 producers, of 1MiB each, are more than 256MiB in flight"},
+		{"steps and another duration", "workload: {arrivals: step:1/s@10s}\nphases: {duration: 20s}\n", "x.yaml:2:20: the steps last 10s and the window 20s (leave out phases.duration: the steps give it)"},
+		{"steps longer than a week", "workload: {arrivals: \"step:1/s@100h,1/s@100h\"}\n", "x.yaml:1:22: the steps last longer than 168h (a window has at most 168h)"},
+		{"too short for a message", "workload: {rate: 1/min}\n", "a window of 10s is too short for one message at 1/min (make it at least 1m0.001s, or raise the rate)"},
+		{"a ramp too short for a message", "workload: {arrivals: ramp:1/min..2/min}\n", "too short for one message at 1/min to 2/min"},
+		{"a rate above the limit", "workload: {rate: 10000001/s}\n", "the rate of 10000001/s is above 10000000/s (schedules go up to 10M/s; rate: max goes flat out)"},
+		{"a step above the limit", "workload: {arrivals: step:11M/s@1s}\n", "the rate of a step of 11000000/s is above 10000000/s"},
+		{"a ramp above the limit", "workload: {arrivals: ramp:1/s..11M/s}\n", "the rate to which to go of 11000000/s is above 10000000/s"},
+		{"a ramp to the maximum", "workload: {arrivals: ramp:1/s..max}\n", "the rate to which to go cannot be max (give a rate; max is for workload.rate)"},
+		{"a sine above the limit", "workload: {rate: 6M/s, arrivals: sine:100%@1s}\n", "x.yaml:1:18: the sine rises to 1.2e+07/s, above 10000000/s"},
+		{"bursts above the limit", "workload: {arrivals: burst:1000000@1ms}\n", "the mean rate of the bursts of 1000000/ms is above 10000000/s"},
+		{"an amplitude of zero", "workload: {arrivals: {kind: sine, amplitude: -0.5, period: 1s}}\n", "an amplitude of -0.5 (a fraction of the rate, above 0 and at most 1)"},
+		{"arrivals without kind", "workload: {arrivals: {period: 1s}}\n", "x.yaml:1:22: arrivals without a kind (give workload.arrivals.kind)"},
+		{"step without steps", "workload: {arrivals: {kind: step}}\n", "step arrivals without steps (give workload.arrivals.steps, or write such as step:1000/s@10s,2000/s@10s)"},
+		{"ramp without an end", "workload: {arrivals: {kind: ramp, from: 1/s}}\n", "ramp arrivals without to"},
+		{"sine without period", "workload: {arrivals: {kind: sine, amplitude: 0.1}}\n", "sine arrivals without period"},
+		{"burst without count", "workload: {arrivals: {kind: burst, period: 1s}}\n", "burst arrivals without count"},
+		{"trace without file", "workload: {arrivals: {kind: trace}}\n", "trace arrivals without file (give workload.arrivals.file, or write such as trace:FILE)"},
+		{"a field of another kind", "workload: {arrivals: {kind: poisson, period: 1s}}\n", "x.yaml:1:46: period does not belong to poisson arrivals (leave it out, or change kind)"},
+		{"random bursts", "workload: {arrivals: {kind: burst, count: 1, period: 1s, random: true}}\n", "burst arrivals cannot be made random"},
+		{"a rate beside steps", "workload: {rate: 1/s, arrivals: step:1/s@10s}\n", "x.yaml:1:18: step arrivals give their own rate (leave out workload.rate)"},
+		{"a step without rate", "workload: {arrivals: {kind: step, steps: [{for: 10s}]}}\n", "x.yaml:1:43: a step without its rate"},
+		{"a step without length", "workload: {arrivals: {kind: step, steps: [{rate: 1/s}]}}\n", "a step without its length"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := mustParse(t, c.text)
+			err := s.Validate()
+			wantError(t, err, c.want)
+			var all Errors
+			errors.As(err, &all)
+			for _, e := range all {
+				if e.Hint == "" {
+					t.Errorf("no hint: %v", e)
+				}
+			}
+		})
+	}
+}
+
+func TestPossible(t *testing.T) {
+	for _, text := range []string{
+		"{}",
+		"workload: {rate: max, arrivals: constant}",
+		"workload: {rate: max, messages: 1000}",
+		"workload: {loop: closed, outstanding: 10, think: 1ms}",
+		"workload: {loop: closed, messages: 10}",
+		"workload: {pattern: publish}",
+		"workload: {pattern: roundtrip, producers: 700}",
+		"workload: {pattern: request-reply, consumers: 3, groups: 1}",
+		"workload: {producers: 700, topics: 700, consumers: 1000, rate: 700/s}",
+		"workload: {rate: 10M/s}",
+		"workload: {rate: 5M/s, arrivals: sine:100%@1s}",
+		"workload:\n  arrivals: step:1000/s@10s,2000/s@10s\n",
+		"workload: {arrivals: step:1000/s@10s}\nphases: {duration: 10s}",
+		"workload: {arrivals: \"trace:x\"}",
+		"workload: {arrivals: \"burst:1@1h\"}",
+		"target: {url: x, tls: {}}",
+	} {
+		if err := mustParse(t, text).Validate(); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if err := new(Scenario).Validate(); err != nil {
+		t.Errorf("the zero scenario: %v", err)
+	}
+}
+
+func TestImpossibleInGo(t *testing.T) {
+	for _, c := range []struct {
+		s    Scenario
+		want string
+	}{
+		{Scenario{Workload: Workload{Size: 5}}, "workload.size: 5B is too small for size (32B to 1GiB)"},
+		{Scenario{Workload: Workload{Pattern: "fan"}}, "workload.pattern: \"fan\" is not allowed for pattern"},
+		{Scenario{Workload: Workload{Producers: -1}}, "workload.producers: -1 is too small for producers"},
+		{Scenario{Workload: Workload{Rate: Rate{5, 0}}}, "workload.rate: the rate counts over 0s (a rate counts over a time above 0 and at most 24h0m0s)"},
+		{Scenario{Workload: Workload{Rate: Rate{5, 48 * time.Hour}}}, "workload.rate: the rate counts over 48h0m0s"},
+		{Scenario{Phases: Phases{Warmup: -5}}, "phases.warmup: -5ns is too small for warmup (0s to 168h)"},
+		{Scenario{Workload: Workload{Think: 1}}, "workload.think: think time is for a closed loop"},
+	} {
+		if err := c.s.Validate(); err == nil || !strings.HasPrefix(err.Error(), c.want) {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+}
+
+func TestNormalise(t *testing.T) {
+	check := func(name string, got, want any) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%s: got %v, want %v", name, got, want)
+		}
+	}
+	var s Scenario
+	s.Normalise()
+	w := &s.Workload
+	check("version", s.Version, 1)
+	check("seed", s.Seed, uint64(1))
+	check("driver", s.Target.Driver, "nats")
+	check("pattern", w.Pattern, Deliver)
+	check("loop", w.Loop, Open)
+	check("rate", w.Rate, PerSecond(1000))
+	check("arrivals", w.Arrivals.Kind, Constant)
+	check("size", w.Size, 256*Byte)
+	check("producers", w.Producers, 1)
+	check("consumers", w.Consumers, 1)
+	check("topics", w.Topics, 1)
+	check("groups", w.Groups, 0)
+	check("connections", w.Connections, Connections{1, 1})
+	check("in flight", w.InFlight, InFlight{0, 256 * MiB})
+	check("timeout", w.Timeout, 10*time.Second)
+	check("phases", s.Phases, Phases{2 * time.Second, 10 * time.Second, 10 * time.Second})
+	check("record", s.Record, Record{time.Second, 3, false})
+
+	s = Scenario{Workload: Workload{Pattern: RoundTrip, Producers: 700}, Phases: Phases{Warmup: NoWarmup, Drain: time.Second}}
+	s.Normalise()
+	s.Normalise() // and again: nothing changes
+	check("round trip's consumers", w.Consumers, 700)
+	check("round trip's topics", w.Topics, 700)
+	check("round trip's connections", w.Connections, Connections{16, 16})
+	check("no warm-up", s.Phases.Warmup, time.Duration(0))
+	check("timeout", w.Timeout, time.Second)
+
+	s = *mustParse(t, "workload: {pattern: publish}\nphases: {warmup: 0s}")
+	s.Normalise()
+	check("publish's consumers", w.Consumers, 0)
+	check("publish's connections", w.Connections, Connections{1, 0})
+	check("no warm-up", s.Phases.Warmup, time.Duration(0))
+
+	s = *mustParse(t, "workload:\n  arrivals: step:10/s@10s,20/s@1m\n")
+	s.Normalise()
+	check("steps' duration", s.Phases.Duration, 70*time.Second)
+	check("steps' rate", w.Rate, Rate{})
+
+	s = *mustParse(t, "workload: {loop: closed, messages: 5}")
+	s.Normalise()
+	check("closed loop's rate", w.Rate, Rate{})
+	check("closed loop's arrivals", w.Arrivals.Kind, ArrivalsKind(""))
+	check("closed loop's outstanding", w.Outstanding, 1)
+	check("duration of so many messages", s.Phases.Duration, time.Duration(0))
+}
