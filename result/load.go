@@ -228,6 +228,15 @@ func SameGeometry(a, b *hdrhistogram.Histogram) bool {
 		a.SignificantFigures() == b.SignificantFigures()
 }
 
+// HighestCounted returns the largest value that h can count: the upper edge of
+// its last bucket, which lies at or above HighestTrackableValue. Recorders
+// record larger values there.
+func HighestCounted(h *hdrhistogram.Histogram) int64 {
+	g := hdrGeometryOf(h)
+	_, high := g.edges(int(g.counts() - 1))
+	return high
+}
+
 func geometry(h *hdrhistogram.Histogram) string {
 	return fmt.Sprintf("%d to %d ns at %d digits", h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
 }

@@ -79,6 +79,9 @@ type Distribution struct {
 	// AtLeast names percentiles whose figure is a lower bound, because
 	// unresolved messages reach it: print "≥".
 	AtLeast map[string]bool `json:"at_least,omitempty"`
+	// Open names percentiles whose interval has no upper end, because unresolved
+	// messages reach it: the second number of the interval is a lower bound.
+	Open map[string]bool `json:"open,omitempty"`
 	// Few names percentiles that rest on 4 to 99 exceedances: print "~".
 	Few map[string]bool `json:"few,omitempty"`
 	// Episodes counts, from p99 up, the separate events behind the

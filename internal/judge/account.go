@@ -1,0 +1,196 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"sixnines/result"
+)
+
+// dropsInvalid is the share of the messages that a client may throw away before
+// the losses counted are more its doing than anyone's.
+const dropsInvalid = 0.001
+
+// cutShort: the run was killed, or its file damaged. What there is is right as
+// far as it goes, but messages in flight at the end are missing from it.
+func cutShort(e *evidence) []result.Reason {
+	if !e.in.CutShort {
+		return nil
+	}
+	text := fmt.Sprintf("cut short at second %d of %.0f: the file has no summary, messages unresolved then are in no figure", e.in.End/1e9, e.run.Header.Window.Seconds())
+	if e.run.Damaged != "" {
+		text += " (" + e.run.Damaged + ")"
+	}
+	return one(result.Suspect, "cut-short", text+"; run again")
+}
+
+// conservation: every message must have exactly one fate. A file that was cut
+// short lacks the record that closes the accounts.
+func conservation(e *evidence) []result.Reason {
+	if ok, problem := e.run.Counters.Conserved(); !ok && !e.in.CutShort {
+		return one(result.Invalid, "conservation", "the accounts do not close: "+problem+"; this is a defect of sixnines or of the driver: please report it with the result file")
+	}
+	return nil
+}
+
+// violations: the driver broke its contract, so that nothing it said of a
+// message can be relied on.
+func violations(e *evidence) []result.Reason {
+	if n := e.run.Counters.Violations; n > 0 {
+		return one(result.Invalid, "violations", fmt.Sprintf("the driver broke its contract %s; run its conformance suite", times(n)))
+	}
+	return nil
+}
+
+// clientDrops: the client threw messages away by itself; losses can then not be
+// told from the broker's.
+func clientDrops(e *evidence) []result.Reason {
+	c := e.run.Counters
+	if c.Dropped == 0 {
+		return nil
+	}
+	s := result.Suspect
+	if float64(c.Dropped) > dropsInvalid*float64(max(c.Sent, 1)) {
+		s = result.Invalid
+	}
+	return one(s, "client-drops", fmt.Sprintf("the client library threw %s away by itself, which looks like loss by the broker; raise its limits", plural(c.Dropped, "message")))
+}
+
+// clamps: values that a histogram could not hold were recorded at its ends.
+func clamps(e *evidence) (found []result.Reason) {
+	c := e.run.Counters
+	if c.Negative > 0 {
+		found = append(found, one(result.Suspect, "negative", fmt.Sprintf("%s came out below zero and were recorded as 0: instants of different clocks were compared, or a clock went back", plural(c.Negative, "difference")))...)
+	}
+	if c.OutOfRange > 0 {
+		found = append(found, one(result.Suspect, "out-of-range", fmt.Sprintf("%s exceeded the histograms and were recorded at their end; the upper percentiles may be larger than shown", plural(c.OutOfRange, "value")))...)
+	}
+	return found
+}
+
+// closedLoop, unpaced, sameHost and interrupted say what must be known to read
+// the numbers.
+func closedLoop(e *evidence) []result.Reason {
+	if e.run.Header.Mode != result.ModeClosed {
+		return nil
+	}
+	return one(result.Valid, "closed-loop", "closed loop: coordinated omission; each producer waits for the answer before the next message, so what users would have waited during stalls is not in these numbers")
+}
+
+func unpaced(e *evidence) []result.Reason {
+	if e.run.Header.Mode != result.ModeFlatOut {
+		return nil
+	}
+	return one(result.Valid, "unpaced", "UNPACED: sent as fast as the client took it; the latencies are those of full queues, use the throughput")
+}
+
+func sameHost(e *evidence) []result.Reason {
+	if !e.run.Header.SameHost {
+		return nil
+	}
+	return one(result.Valid, "same-host", "broker and generator shared this machine's processors: each slows the other, and no network lies between them")
+}
+
+func interrupted(e *evidence) []result.Reason {
+	if !e.in.Interrupted {
+		return nil
+	}
+	return one(result.Valid, "interrupted", fmt.Sprintf("the window was ended by hand after %s of the %s planned", span(e.in.End), e.run.Header.Window))
+}
+
+// losses: what the broker did not bring. A fact about it, not a doubt about the
+// run.
+func losses(e *evidence) (found []result.Reason) {
+	c := e.run.Counters
+	if c.LostAcked > 0 {
+		found = append(found, one(result.Valid, "lost-acked", fmt.Sprintf("the broker broke its promise: %s lost after it had acknowledged them", plural(c.LostAcked, "message")))...)
+	}
+	if n := c.Missing - c.LostAcked; n > 0 {
+		found = append(found, one(result.Valid, "missing", fmt.Sprintf("%s missing that the broker had not acknowledged: it broke no promise", plural(n, "more message")))...)
+	}
+	if c.Corrupted > 0 {
+		found = append(found, one(result.Valid, "corrupted", fmt.Sprintf("%s arrived damaged (checksum)", plural(c.Corrupted, "message")))...)
+	}
+	if c.Nacked+c.Rejected > 0 {
+		found = append(found, one(result.Valid, "refused", fmt.Sprintf("the broker refused %s, the client %d", plural(c.Nacked, "message"), c.Rejected))...)
+	}
+	return found
+}
+
+// duplicates: deliveries that were not asked for or not in order.
+func duplicates(e *evidence) []result.Reason {
+	c := e.run.Counters
+	var parts []string
+	for _, p := range []struct {
+		n    int64
+		what string
+	}{
+		{c.Duplicated, "delivered more than once"},
+		{c.Redelivered, "marked as delivered before"},
+		{c.Reordered, "out of order"},
+		{c.Late, "too late to tell new from duplicate"},
+		{c.Foreign, "of another run"},
+		{c.LateReplies, "replies that came too late"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return one(result.Valid, "deliveries", "messages "+strings.Join(parts, ", "))
+}
+
+// censoredMessages: unresolved messages stand in the figures as lower bounds.
+func censoredMessages(e *evidence) []result.Reason {
+	c := e.run.Counters
+	if c.Censored == 0 {
+		return nil
+	}
+	return one(result.Valid, "censored", fmt.Sprintf("%s had no end when the run had: slower than all others in every percentile, which is printed ≥ where they reach it", plural(c.Censored, "message")))
+}
+
+// handovers: sends blocked for so long that other producers had to be rescued
+// from them.
+func handovers(e *evidence) []result.Reason {
+	if n := e.run.Counters.Handovers; n > 0 {
+		return one(result.Valid, "handovers", fmt.Sprintf("a send blocked its thread %s; the thread's other producers were handed to another", times(n)))
+	}
+	return nil
+}
+
+// events: what the client reported besides messages.
+func events(e *evidence) []result.Reason {
+	counts := map[string]int64{}
+	var kinds []string
+	for _, ev := range e.run.Events {
+		if counts[ev.Kind] == 0 {
+			kinds = append(kinds, ev.Kind)
+		}
+		counts[ev.Kind]++
+	}
+	var parts []string
+	for _, k := range kinds {
+		parts = append(parts, fmt.Sprintf("%s (%d)", k, counts[k]))
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return one(result.Valid, "events", "during the run: "+strings.Join(parts, ", "))
+}
+
+// semantics: the driver's own doubts about what it set up.
+func semantics(e *evidence) (found []result.Reason) {
+	for _, w := range e.run.Header.Semantics.Warnings {
+		found = append(found, one(result.Valid, "semantics", w)...)
+	}
+	return found
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}

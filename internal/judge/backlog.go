@@ -1,0 +1,69 @@
+package judge
+
+import (
+	"fmt"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+const (
+	// backlogIntervals is how many intervals the last third of the window must
+	// have for a trend to be told from chance.
+	backlogIntervals = 4
+	// backlogGrowth is the growth over the last third that matters, as a share
+	// of the messages due in it: a system that keeps up within 1 % is told
+	// from one that does not only by longer runs.
+	backlogGrowth = 0.01
+	// backlogReturn is the part of its height to which a backlog must fall in
+	// the drain to count as gone.
+	backlogReturn = 0.5
+)
+
+// backlogGrows: what is due or in flight grows over the last third of the
+// window, and does not return in the drain. Then there is no steady state: the
+// percentiles measure the length of the run (METHOD: "the opposite error").
+//
+// The slope must be above zero with confidence (Student's t on the intervals'
+// ends) and by its size: successive readings of a queue are not independent,
+// which makes its standard error too small.
+func backlogGrows(e *evidence) []result.Reason {
+	if !e.paced() {
+		return nil
+	}
+	var x, y []float64
+	var due int64
+	from := e.in.End - e.in.End/3
+	for _, p := range e.measure {
+		if p.End < from {
+			continue
+		}
+		x = append(x, float64(p.End)/1e9)
+		y = append(y, float64(p.InFlight+p.Backlog))
+		due += p.Counters.Scheduled
+	}
+	if len(x) < backlogIntervals {
+		return nil
+	}
+	line, ok := stats.FitLine(x, y)
+	if !ok {
+		return nil
+	}
+	growth := line.Slope * (x[len(x)-1] - x[0])
+	if lo, _ := line.SlopeInterval(confidence); lo <= 0 || growth <= max(backlogGrowth*float64(due), 1) {
+		return nil
+	}
+	peak := y[len(y)-1]
+	lowest, drained := peak, false
+	for _, p := range e.timed {
+		if p.Phase == result.PhaseDrain {
+			lowest, drained = min(lowest, float64(p.InFlight+p.Backlog)), true
+		}
+	}
+	if drained && lowest <= max(backlogReturn*peak, y[0]) {
+		return nil
+	}
+	return one(result.Unstable, "backlog", fmt.Sprintf(
+		"overload: the messages due or in flight grew by %.0f a second over the last third of the window, to %.0f, and did not return in the drain; the percentiles depend on the length of the run and are no steady state: lower the rate",
+		line.Slope, peak))
+}

@@ -1,0 +1,196 @@
+package judge
+
+import (
+	"strconv"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// confidence of the intervals.
+const confidence = 0.95
+
+// episodesFrom is the percentile from which exceedances are counted as
+// episodes.
+const episodesFrom = 99
+
+// Distribution computes the figures of one metric. samples is the number of
+// messages behind it, see [Samples].
+//
+// A percentile is the value of nearest rank over the resolved and the censored
+// together, the censored above everything: a message that never came back was
+// slower than all that did. Where the rank falls among the censored, the figure
+// is what the distribution with the censored at their lower bounds has there,
+// or a lower percentile's figure if that is larger, and AtLeast says so. A
+// figure is the upper edge of its bucket (of a lower bound the lower edge), but
+// never above the exact maximum.
+//
+// Support and intervals are those of samples messages: with F deliveries of
+// each message the k-th smallest message stands at the ranks (k−1)·F+1 to k·F
+// of the deliveries, and an interval reaches from the first of its lower
+// message to the last of its upper one.
+func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Distribution {
+	d := &result.Distribution{
+		Count:       count(x),
+		Censored:    censored(x),
+		Percentiles: map[string]int64{},
+		Intervals:   map[string][2]int64{},
+		Samples:     samples,
+	}
+	o := newOrder(x)
+	if d.Count > 0 {
+		d.Min, d.Max = x.Min, x.Max
+		d.Mean, d.StdDev = o.resolved.Mean(), o.resolved.StdDev()
+	}
+	var floor int64 // the figure of the percentile below
+	for _, name := range result.Percentiles() {
+		percent := percentOf(name)
+		p := stats.Fraction(percent)
+		support := stats.SupportOf(samples, p)
+		if support == stats.NotSupported || total(x) == 0 {
+			set(&d.Unsupported, name, stats.MinSamples(p, confidence))
+			continue
+		}
+		rank := stats.Rank(o.n, percent)
+		v, atLeast := o.value(rank)
+		v = max(v, floor)
+		floor = v
+		d.Percentiles[name] = v
+		if atLeast {
+			set(&d.AtLeast, name, true)
+		}
+		if support == stats.Few {
+			set(&d.Few, name, true)
+		}
+		if lo, hi, ok := stats.QuantileRanks(samples, p, confidence); ok {
+			low, _ := o.edges(scale(lo-1, o.n, samples, 0) + 1)
+			high, open := o.value(scale(hi, o.n, samples, samples-1))
+			d.Intervals[name] = [2]int64{min(low, v), max(high, v)}
+			if open {
+				set(&d.Open, name, true)
+			}
+		}
+		if percent >= episodesFrom && len(x.Slots) > 0 {
+			set(&d.Episodes, name, episodes(x.Slots, v))
+		}
+		if m.IsResponse() && !atLeast {
+			if share, ok := ownShare(x.Own, v); ok {
+				set(&d.OwnShare, name, share)
+			}
+		}
+	}
+	return d
+}
+
+// percentOf is the number that a percentile's name is.
+func percentOf(name string) float64 {
+	v, err := strconv.ParseFloat(name, 64)
+	if err != nil {
+		panic("judge: percentile " + name + " is no number")
+	}
+	return v
+}
+
+// set puts a value into a map that is made when it is needed, so that empty
+// ones stay out of the file.
+func set[V any](m *map[string]V, name string, v V) {
+	if *m == nil {
+		*m = map[string]V{}
+	}
+	(*m)[name] = v
+}
+
+// order answers for the ranks of a metric, the censored above everything.
+type order struct {
+	n        int64 // resolved and censored
+	min, max int64 // exact, of the resolved
+	resolved *result.RankIndex
+	combined *result.RankIndex // the censored at their lower bounds; nil without any
+}
+
+func newOrder(x *result.Merged) *order {
+	o := &order{n: total(x), min: x.Min, max: x.Max, resolved: new(result.RankIndex)}
+	if x.Hist != nil {
+		o.resolved = result.NewRankIndex(x.Hist)
+	}
+	if censored(x) == 0 {
+		return o
+	}
+	all := x.Censored
+	if x.Hist != nil {
+		all = x.Hist.Clone()
+		all.Merge(x.Censored)
+	}
+	o.combined = result.NewRankIndex(all)
+	return o
+}
+
+// edges returns the edges of the bucket at a rank, within the exact extremes;
+// among the censored those of the combined distribution.
+func (o *order) edges(rank int64) (low, high int64) {
+	rank = min(max(rank, 1), o.n)
+	if rank > o.resolved.Count() {
+		low, high = o.combined.ValueAtRank(rank)
+		return low, high
+	}
+	low, high = o.resolved.ValueAtRank(rank)
+	return max(low, o.min), min(high, o.max)
+}
+
+// value returns the figure at a rank and whether it is only a lower bound.
+func (o *order) value(rank int64) (v int64, atLeast bool) {
+	low, high := o.edges(rank)
+	if min(rank, o.n) > o.resolved.Count() {
+		return low, true
+	}
+	return high, false
+}
+
+// episodes counts the separate events behind the values above v: runs of
+// adjacent slots with such a value. A slot without a message says neither that
+// an event went on nor that it was over, so it does not end one. Values above v
+// that share its bucket cannot be told from v: there is at least one event.
+func episodes(slots []int64, v int64) int {
+	n, in := 0, false
+	for _, s := range slots {
+		if s == 0 {
+			continue
+		}
+		if s > v && !in {
+			n++
+		}
+		in = s > v
+	}
+	return max(n, 1)
+}
+
+// shareSamples is how many messages an own-lag share should rest on.
+const shareSamples = 30
+
+// ownShare returns the share of the generator's own lag in the values about v:
+// in v's band, widened on both sides until it holds enough messages.
+func ownShare(own []result.OwnBand, v int64) (share float64, ok bool) {
+	if len(own) == 0 {
+		return 0, false
+	}
+	b := result.BandOf(v)
+	var sum result.OwnBand
+	add := func(i int) {
+		if i >= 0 && i < len(own) {
+			sum.Count += own[i].Count
+			sum.Own += own[i].Own
+			sum.Total += own[i].Total
+		}
+	}
+	add(b)
+	for d := 1; sum.Count < shareSamples && d < len(own); d++ {
+		add(b - d)
+		add(b + d)
+	}
+	if sum.Total <= 0 {
+		return 0, false
+	}
+	// Totals are sums of buckets' middles and own lag is exact, so that the
+	// quotient may exceed 1 by the buckets' width.
+	return min(max(float64(sum.Own)/float64(sum.Total), 0), 1), true
+}

@@ -1,0 +1,151 @@
+package judge
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sixnines/result"
+)
+
+// evidence is what gates look at.
+type evidence struct {
+	run     *result.Run
+	in      Inputs
+	summary *result.Summary // without its verdict
+	measure []*result.Point // the measured window
+	timed   []*result.Point // the window and the drain: whatever was timed
+	cores   float64         // that the generator may use; 0: not known
+	freezes []result.Pause  // of the whole process, in the window, in order
+}
+
+func newEvidence(run *result.Run, in Inputs, s *result.Summary) *evidence {
+	e := &evidence{run: run, in: in, summary: s}
+	for i := range run.Series {
+		p := &run.Series[i]
+		switch p.Phase {
+		case result.PhaseMeasure:
+			e.measure = append(e.measure, p)
+			e.timed = append(e.timed, p)
+		case result.PhaseDrain:
+			e.timed = append(e.timed, p)
+		}
+	}
+	for _, f := range run.Header.Machine {
+		if f.Name == factProcessors {
+			if n, err := strconv.ParseFloat(strings.TrimSpace(f.Value), 64); err == nil && n >= 1 {
+				e.cores = n
+			}
+		}
+	}
+	e.freezes = freezes(run.Pauses, in.End)
+	return e
+}
+
+// window is the length of the measured window in ns, at least 1.
+func (e *evidence) window() float64 { return float64(max(e.in.End, 1)) }
+
+// responses returns the response metrics that have figures, in the order of
+// reports.
+func (e *evidence) responses() []result.Metric {
+	var ms []result.Metric
+	for _, m := range result.Metrics() {
+		if d := e.summary.Histograms[m]; d != nil && m.IsResponse() && len(d.Percentiles) > 0 {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// reaches returns the published response percentiles that an event reaches
+// which took the share of the window: those of at least 1 − share.
+func (e *evidence) reaches(share float64) (names []string) {
+	for _, name := range result.Percentiles() {
+		for _, m := range e.responses() {
+			if _, ok := e.summary.Histograms[m].Percentiles[name]; ok && 1-percentOf(name)/100 <= share*(1+1e-9) {
+				names = append(names, name)
+				break
+			}
+		}
+	}
+	return names
+}
+
+// freezes returns when the whole process stood still within the window: where
+// both hiccup meters were stopped together, or where a pause says so itself.
+// One meter alone is a thread or a runtime that waited, and what that did to
+// messages is in their own lag.
+func freezes(pauses []result.Pause, end int64) []result.Pause {
+	var found []result.Pause
+	add := func(start, stop int64) {
+		if start, stop = max(start, 0), min(stop, end); start < stop {
+			found = append(found, result.Pause{Start: start, End: stop, Source: sourceProcess})
+		}
+	}
+	threads, goroutines := union(pauses, sourceThread), union(pauses, sourceGoroutine)
+	for len(threads) > 0 && len(goroutines) > 0 {
+		t, g := threads[0], goroutines[0]
+		add(max(t.Start, g.Start), min(t.End, g.End))
+		if t.End < g.End {
+			threads = threads[1:]
+		} else {
+			goroutines = goroutines[1:]
+		}
+	}
+	for _, p := range union(pauses, sourceProcess) {
+		add(p.Start, p.End)
+	}
+	return union(found, sourceProcess)
+}
+
+// union returns the pauses of one source in order, those that meet as one.
+func union(pauses []result.Pause, source string) []result.Pause {
+	var own []result.Pause
+	for _, p := range pauses {
+		if p.Source == source && p.Start < p.End {
+			own = append(own, p)
+		}
+	}
+	slices.SortFunc(own, func(a, b result.Pause) int {
+		switch {
+		case a.Start < b.Start:
+			return -1
+		case a.Start > b.Start:
+			return 1
+		}
+		return 0
+	})
+	merged := own[:0]
+	for _, p := range own {
+		if n := len(merged); n > 0 && p.Start <= merged[n-1].End {
+			merged[n-1].End = max(merged[n-1].End, p.End)
+			continue
+		}
+		merged = append(merged, p)
+	}
+	return merged
+}
+
+// span writes ns as people read it, to three digits or so.
+func span(ns int64) string {
+	d := time.Duration(ns)
+	unit := time.Duration(1)
+	for a := d.Abs(); a >= 10000*unit; {
+		unit *= 10
+	}
+	return d.Round(unit).String()
+}
+
+// percentage writes a share of 1.
+func percentage(share float64) string {
+	return strconv.FormatFloat(share*100, 'g', 3, 64) + " %"
+}
+
+// plural writes a number with its noun.
+func plural(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.FormatInt(n, 10) + " " + noun + "s"
+}

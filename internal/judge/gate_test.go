@@ -1,0 +1,328 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"sixnines/internal/vitals"
+	"sixnines/result"
+)
+
+// find returns the first reason with a code.
+func find(v result.Verdict, code string) *result.Reason {
+	for i := range v.Reasons {
+		if v.Reasons[i].Code == code {
+			return &v.Reasons[i]
+		}
+	}
+	return nil
+}
+
+func TestAHealthyRunIsValid(t *testing.T) {
+	run := newTestbed(healthyMessages()).run(t)
+	v := Verdict(run, Inputs{})
+	if v.Status != result.Valid || len(v.Reasons) != 0 {
+		t.Errorf("verdict %s, %+v", v.Status, v.Reasons)
+	}
+}
+
+// Each gate is flipped by one change to a healthy run.
+func TestGates(t *testing.T) {
+	vital := func(name string, v float64) func(*testbed) {
+		return func(b *testbed) { b.intervals[3].v.Vitals[name] = v }
+	}
+	every := func(name string, v float64) func(*testbed) {
+		return func(b *testbed) {
+			for _, i := range b.intervals {
+				i.v.Vitals[name] = v
+			}
+		}
+	}
+	count := func(f func(*result.Counters)) func(*testbed) {
+		return func(b *testbed) { f(&b.intervals[len(b.intervals)-1].v.Counters) }
+	}
+	freeze := func(ns int64, sources ...string) func(*testbed) {
+		return func(b *testbed) {
+			for n, s := range sources {
+				b.intervals[4].v.Pauses = append(b.intervals[4].v.Pauses, result.Pause{Start: 4e9 - int64(n)*1000, End: 4e9 + ns, Source: s})
+			}
+		}
+	}
+	mode := func(m string) func(*testbed) { return func(b *testbed) { b.header.Mode = m } }
+	tests := []struct {
+		name   string
+		change func(*testbed)
+		code   string // "" : no reason at all
+		status result.Status
+		text   string
+	}{
+		{"accounts that do not close", count(func(c *result.Counters) { c.Sent++ }), "conservation", result.Invalid, "do not close"},
+		{"contract violations", count(func(c *result.Counters) { c.Violations = 2 }), "violations", result.Invalid, "2 times"},
+		{"suspended", vital(vitalSuspended, 3e9), "suspended", result.Invalid, "3s"},
+		{"frozen for 120 ms", freeze(120e6, sourceThread, sourceGoroutine), "frozen", result.Invalid, "120ms"},
+		{"frozen as the pause says itself", freeze(120e6, sourceProcess), "frozen", result.Invalid, "120ms"},
+		{"frozen for 20 ms", freeze(20e6, sourceThread, sourceGoroutine), "frozen", result.Suspect, "20ms"},
+		{"frozen for 5 ms", freeze(5e6, sourceThread, sourceGoroutine), "", result.Valid, ""},
+		{"one meter alone", freeze(900e6, sourceThread), "", result.Valid, ""},
+		{"a freeze after the window", func(b *testbed) {
+			b.intervals[12].v.Pauses = []result.Pause{{Start: 11e9, End: 12e9, Source: sourceProcess}}
+		}, "", result.Valid, ""},
+		{"many small freezes", func(b *testbed) {
+			for n := range int64(20) {
+				b.intervals[2].v.Pauses = append(b.intervals[2].v.Pauses, result.Pause{Start: n * 100e6, End: n*100e6 + 6e6, Source: sourceProcess})
+			}
+		}, "frozen", result.Invalid, "20 freezes"},
+		{"not sent", count(func(c *result.Counters) { c.NotSent, c.Scheduled = 1, 1 }), "not-sent", result.Suspect, "1 message of"},
+		{"a little throttled", func(b *testbed) { vital(vitalThrottled, 2)(b); vital(vitalThrottleTime, 10e6)(b) }, "throttled", result.Suspect, "2 periods"},
+		{"throttled", func(b *testbed) { vital(vitalThrottled, 50)(b); vital(vitalThrottleTime, 900e6)(b) }, "throttled", result.Invalid, "4.5 %"},
+		{"steal of 0.4 %", every(vitalSteal, 0.004), "", result.Valid, ""},
+		{"steal of 2 %", every(vitalSteal, 0.02), "steal", result.Suspect, "2 %"},
+		{"steal of 6 %", every(vitalSteal, 0.06), "steal", result.Invalid, "6 %"},
+		{"swapping", vital(vitalSwapIn, 7), "swap", result.Suspect, "7 pages"},
+		{"60 % of the processors", every(vitalProcessCPU, 1.2), "", result.Valid, ""},
+		{"75 % of the processors", every(vitalProcessCPU, 1.5), "cpu", result.Valid, "75 %"},
+		{"95 % of the processors", every(vitalProcessCPU, 1.9), "cpu", result.Suspect, "95 %"},
+		{"95 % flat out", func(b *testbed) { every(vitalProcessCPU, 1.9)(b); mode(result.ModeFlatOut)(b) }, "cpu", result.Valid, "throughput"},
+		{"a long pause of the collector", vital(vitalGCMax, 5e6), "gc", result.Valid, "5ms"},
+		{"much collecting", every(vitalGCTotal, 20e6), "gc", result.Suspect, "200ms"},
+		{"waiting goroutines", vital(vitalSchedulerP99, 1e6), "scheduler", result.Valid, "1ms"},
+		{"client drops", count(func(c *result.Counters) { c.Dropped = 3 }), "client-drops", result.Suspect, "3 messages"},
+		{"many client drops", count(func(c *result.Counters) { c.Dropped = 300 }), "client-drops", result.Invalid, "300"},
+		{"negative differences", count(func(c *result.Counters) { c.Negative = 1 }), "negative", result.Suspect, "1 difference "},
+		{"out of range", count(func(c *result.Counters) { c.OutOfRange = 4 }), "out-of-range", result.Suspect, "4 values"},
+		{"Little's law broken", func(b *testbed) {
+			vital(vitalLittleSampled, 1.5)(b)
+			vital(vitalLittleExpected, 1)(b)
+			vital(vitalLittleTolerance, 0.1)(b)
+		}, "little", result.Suspect, "1.5 messages"},
+		{"Little's law kept", func(b *testbed) {
+			vital(vitalLittleSampled, 1.05)(b)
+			vital(vitalLittleExpected, 1)(b)
+			vital(vitalLittleTolerance, 0.1)(b)
+		}, "", result.Valid, ""},
+		{"closed loop", mode(result.ModeClosed), "closed-loop", result.Valid, "coordinated omission"},
+		{"flat out", mode(result.ModeFlatOut), "unpaced", result.Valid, "UNPACED"},
+		{"one host", func(b *testbed) { b.header.SameHost = true }, "same-host", result.Valid, "shared"},
+		{"lost after the acknowledgement", count(func(c *result.Counters) { c.Expected, c.Missing, c.LostAcked = 2, 2, 2 }), "lost-acked", result.Valid, "broke its promise: 2 messages"},
+		{"missing", count(func(c *result.Counters) { c.Expected, c.Missing = 3, 3 }), "missing", result.Valid, "3 more messages"},
+		{"corrupted", count(func(c *result.Counters) { c.Expected, c.Corrupted = 1, 1 }), "corrupted", result.Valid, "1 message "},
+		{"refused", count(func(c *result.Counters) { c.Scheduled, c.Sent, c.Nacked = 5, 5, 5 }), "refused", result.Valid, "5 messages"},
+		{"duplicates", count(func(c *result.Counters) { c.Duplicated, c.Reordered = 5, 9 }), "deliveries", result.Valid, "5 delivered more than once, 9 out of order"},
+		{"censored", count(func(c *result.Counters) { c.Censored = 6 }), "censored", result.Valid, "6 messages"},
+		{"handovers", count(func(c *result.Counters) { c.Handovers = 1 }), "handovers", result.Valid, "once"},
+		{"doubts of the driver", func(b *testbed) { b.header.Semantics.Warnings = []string{"any certificate is accepted"} }, "semantics", result.Valid, "certificate"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newTestbed(healthyMessages())
+			tt.change(b)
+			v := Verdict(b.run(t), Inputs{})
+			if v.Status != tt.status {
+				t.Errorf("status %s, want %s: %+v", v.Status, tt.status, v.Reasons)
+			}
+			if tt.code == "" {
+				if len(v.Reasons) != 0 {
+					t.Errorf("reasons %+v, want none", v.Reasons)
+				}
+				return
+			}
+			r := find(v, tt.code)
+			if r == nil {
+				t.Fatalf("no reason %q in %+v", tt.code, v.Reasons)
+			}
+			if r.Status != tt.status || !strings.Contains(r.Text, tt.text) {
+				t.Errorf("%s: %q, want %s with %q", r.Status, r.Text, tt.status, tt.text)
+			}
+		})
+	}
+}
+
+func TestEventsAndInterruptionAreNoted(t *testing.T) {
+	run := newTestbed(healthyMessages()).run(t)
+	run.Events = []result.Event{{Kind: "disconnected"}, {Kind: "reconnected"}, {Kind: "disconnected"}}
+	v := Verdict(run, Inputs{Interrupted: true, End: 4e9})
+	if r := find(v, "events"); r == nil || !strings.Contains(r.Text, "disconnected (2), reconnected (1)") {
+		t.Errorf("events: %+v", r)
+	}
+	if r := find(v, "interrupted"); r == nil || !strings.Contains(r.Text, "4s of the 10s") {
+		t.Errorf("interrupted: %+v", r)
+	}
+}
+
+// stall delays what is due in [from, from+length): by the broker, whose sends
+// then block or whose answers come late, or by the generator.
+func stall(ms []msg, from, length int64, delay func(*msg, int64)) {
+	for i := range ms {
+		if d := from + length - ms[i].intended; ms[i].intended >= from && d > 0 {
+			delay(&ms[i], d)
+		}
+	}
+}
+
+// A broker that stands still is measured, not invalidated, however its stall
+// reaches the generator.
+func TestAStallOfTheBrokerIsValid(t *testing.T) {
+	for name, delay := range map[string]func(*msg, int64){
+		"answers late":  func(m *msg, d int64) { m.service += d },
+		"sends blocked": func(m *msg, d int64) { m.blocked += d },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ms := healthyMessages()
+			stall(ms, 2_500e6, 2e9, delay)
+			s := Summarise(newTestbed(ms).run(t), Inputs{})
+			if s.Verdict.Status != result.Valid {
+				t.Errorf("verdict %s: %+v", s.Verdict.Status, s.Verdict.Reasons)
+			}
+			d := s.Histograms[result.DeliveryResponse]
+			for name, want := range map[string]float64{"90": 1e9, "99": 1.9e9, "99.9": 1.99e9} {
+				if r := float64(d.Percentiles[name]) / want; r < 0.97 || r > 1.03 {
+					t.Errorf("p%s is %d, the oracle says %.0f", name, d.Percentiles[name], want)
+				}
+				if n, ok := d.Episodes[name]; name != "90" && (!ok || n != 1) {
+					t.Errorf("p%s: %d episodes, want 1", name, n)
+				}
+			}
+			if name == "sends blocked" && find(s.Verdict, "worst-second-blocked") == nil {
+				t.Errorf("the blocked seconds are not told: %+v", s.Verdict.Reasons)
+			}
+		})
+	}
+}
+
+// The same stall by the generator itself is invalid, pauses seen or not.
+func TestAStallOfTheGeneratorIsInvalid(t *testing.T) {
+	ms := healthyMessages()
+	stall(ms, 2_500e6, 2e9, func(m *msg, d int64) { m.own += d })
+	s := Summarise(newTestbed(ms).run(t), Inputs{})
+	if s.Verdict.Status != result.Invalid {
+		t.Errorf("verdict %s: %+v", s.Verdict.Status, s.Verdict.Reasons)
+	}
+	r := find(s.Verdict, "self-inflicted")
+	if r == nil || r.Metric != result.DeliveryResponse || !strings.Contains(r.Text, "self-inflicted") {
+		t.Errorf("self-inflicted: %+v", r)
+	}
+	if r := find(s.Verdict, "worst-second"); r == nil || r.Status != result.Suspect {
+		t.Errorf("worst second: %+v", r)
+	}
+	if r := find(s.Verdict, "own-lag"); r == nil || r.Percentile == "50" {
+		t.Errorf("own lag: %+v", r)
+	}
+	if s.Rate.WorstSecond > 0.01 {
+		t.Errorf("worst second %v", s.Rate.WorstSecond)
+	}
+}
+
+// Own lag that is a large share of a small latency is suspect, not invalid.
+func TestOwnLagIsSuspectByPercentile(t *testing.T) {
+	ms := healthyMessages()
+	for i := range ms {
+		ms[i].own = 30_000
+	}
+	v := Verdict(newTestbed(ms).run(t), Inputs{})
+	r := find(v, "own-lag")
+	if v.Status != result.Suspect || r == nil || r.Percentile != "50" || r.Metric != result.DeliveryResponse {
+		t.Errorf("verdict %s: %+v", v.Status, v.Reasons)
+	}
+	for _, r := range v.Reasons {
+		if r.Percentile == "99.9" {
+			t.Errorf("the broker's tail is suspect: %+v", r)
+		}
+	}
+	for i := range ms { // most of everything, yet microseconds
+		ms[i].own, ms[i].service = 600_000, 50_000
+	}
+	if v := Verdict(newTestbed(ms).run(t), Inputs{}); v.Status != result.Suspect {
+		t.Errorf("a tail of microseconds: %s, %+v", v.Status, v.Reasons)
+	}
+}
+
+func TestSendingLateOverAll(t *testing.T) {
+	b := newTestbed(healthyMessages())
+	for _, i := range b.intervals[:seconds] {
+		i.v.Counters.Sent -= 20 // one in a hundred, made up for after the window
+		i.v.Counters.Unknown -= 20
+	}
+	last := &b.intervals[seconds].v.Counters
+	last.Sent += 20 * seconds
+	last.Unknown += 20 * seconds
+	v := Verdict(b.run(t), Inputs{})
+	if r := find(v, "rate"); v.Status != result.Suspect || r == nil || !strings.Contains(r.Text, "99 %") {
+		t.Errorf("verdict %s: %+v", v.Status, v.Reasons)
+	}
+	b.intervals[2].share(result.LagBlocked).add(1e9)
+	if v := Verdict(b.run(t), Inputs{}); v.Status != result.Valid || find(v, "blocked") == nil {
+		t.Errorf("blocked: %s: %+v", v.Status, v.Reasons)
+	}
+}
+
+func TestBacklog(t *testing.T) {
+	level := func(window, drain func(second int) int64) *testbed {
+		b := newTestbed(healthyMessages())
+		for n, i := range b.intervals {
+			switch i.v.Phase {
+			case result.PhaseMeasure:
+				i.v.InFlight = window(n)
+			case result.PhaseDrain:
+				i.v.Backlog = drain(n)
+			}
+		}
+		return b
+	}
+	growing := func(n int) int64 { return int64(n) * 300 }
+	tests := []struct {
+		name          string
+		window, drain func(int) int64
+		want          result.Status
+	}{
+		{"steady", func(int) int64 { return 500 }, func(int) int64 { return 500 }, result.Valid},
+		{"growing, not returning", growing, growing, result.Unstable},
+		{"growing, gone in the drain", growing, func(n int) int64 { return int64(seconds+2-n) * 100 }, result.Valid},
+		{"falling", func(n int) int64 { return 5000 - growing(n) }, growing, result.Valid},
+		{"growing by a trifle", func(n int) int64 { return 5 + int64(n)/2 }, growing, result.Valid},
+		{"noise", func(n int) int64 { return int64(n*7919%13) * 100 }, growing, result.Valid},
+		{"a stall that is over", func(n int) int64 { return []int64{1, 1, 1, 1, 1, 1, 4000, 2000, 1, 1}[n] }, func(int) int64 { return 1 }, result.Valid},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if v := Verdict(level(tt.window, tt.drain).run(t), Inputs{}); v.Status != tt.want {
+				t.Errorf("%s, want %s: %+v", v.Status, tt.want, v.Reasons)
+			}
+		})
+	}
+}
+
+func TestTheWorstFindingDecides(t *testing.T) {
+	b := newTestbed(healthyMessages())
+	b.header.SameHost = true
+	b.intervals[1].v.Vitals[vitalSwapIn] = 1
+	b.intervals[1].v.Vitals[vitalSuspended] = 1
+	v := Verdict(b.run(t), Inputs{})
+	if v.Status != result.Invalid || len(v.Reasons) != 3 {
+		t.Errorf("%s: %+v", v.Status, v.Reasons)
+	}
+}
+
+func TestVitalsAreNamedAsTheyAreWritten(t *testing.T) {
+	known := map[string]bool{}
+	for _, d := range vitals.Describe() {
+		known[d.Name] = true
+	}
+	for _, name := range []string{vitalProcessCPU, vitalGCTotal, vitalGCMax, vitalSchedulerP99, vitalSteal, vitalSwapIn, vitalSuspended, vitalThrottled, vitalThrottleTime} {
+		if !known[name] {
+			t.Errorf("no vital is called %q", name)
+		}
+	}
+	if sourceThread != vitals.SourceThread || sourceGoroutine != vitals.SourceGoroutine || sourceProcess != vitals.SourceProcess {
+		t.Error("the sources of pauses have other names")
+	}
+}
+
+// An empty run, as of a file that ends after its header, must not trip over
+// what is not there.
+func TestAnEmptyRunIsJudged(t *testing.T) {
+	run := &result.Run{Metrics: map[result.Metric]*result.Merged{}}
+	s := Summarise(run, InputsOf(run))
+	if find(s.Verdict, "cut-short") == nil || len(s.Histograms) != 0 {
+		t.Errorf("%+v", s)
+	}
+}

@@ -1,0 +1,142 @@
+package judge
+
+import (
+	"fmt"
+
+	"sixnines/result"
+)
+
+// Thresholds of what the machine did to the generator, as shares. They follow
+// METHOD, section 8: steal above 0.5 %, any throttling and any swapping in make
+// a run doubtful; processor use above 70 % is worth a word.
+const (
+	stealSuspect    = 0.005
+	stealInvalid    = 0.05
+	throttleInvalid = 0.01
+	cpuNote         = 0.7
+	cpuSuspect      = 0.9
+)
+
+// suspended: the machine slept. Clocks that count awake time and those that
+// count all then disagree about every message.
+func suspended(e *evidence) []result.Reason {
+	ns, _ := sum(e.timed, vitalSuspended)
+	if ns <= 0 {
+		return nil
+	}
+	return one(result.Invalid, "suspended", fmt.Sprintf("the machine was suspended for %s during the run; switch sleeping off and run again", span(int64(ns))))
+}
+
+// throttled: a processor quota stopped the generator: doubtful at all, invalid
+// from 1 % of the processors' time.
+func throttled(e *evidence) []result.Reason {
+	periods, _ := sum(e.timed, vitalThrottled)
+	ns, _ := sum(e.timed, vitalThrottleTime)
+	if periods <= 0 && ns <= 0 {
+		return nil
+	}
+	share := ns / (e.window() * max(e.cores, 1))
+	s := result.Suspect
+	if share > throttleInvalid {
+		s = result.Invalid
+	}
+	return one(s, "throttled", fmt.Sprintf("a processor quota (cgroup) stopped the generator in %.0f periods, %s in all, %s of its processors' time; raise the limit", periods, span(int64(ns)), percentage(share)))
+}
+
+// steal: the hypervisor gave the processors to others.
+func steal(e *evidence) []result.Reason {
+	share, _ := mean(e.measure, vitalSteal)
+	if share <= stealSuspect {
+		return nil
+	}
+	s := result.Suspect
+	if share > stealInvalid {
+		s = result.Invalid
+	}
+	return one(s, "steal", fmt.Sprintf("the hypervisor gave %s of the machine's processor time to others (more than %s); run again on a machine of your own or at another time", percentage(share), percentage(stealSuspect)))
+}
+
+// swap: memory was read back from the disk.
+func swap(e *evidence) []result.Reason {
+	pages, _ := sum(e.timed, vitalSwapIn)
+	if pages <= 0 {
+		return nil
+	}
+	return one(result.Suspect, "swap", fmt.Sprintf("%s swapped in during the run; free memory or switch swapping off", plural(int64(pages), "page")))
+}
+
+// processors: the generator used most of the machine. Flat out it may: that it
+// is the limit is then to be known, not a defect.
+func processors(e *evidence) []result.Reason {
+	used, ok := mean(e.measure, vitalProcessCPU)
+	if !ok || e.cores == 0 || used/e.cores <= cpuNote {
+		return nil
+	}
+	share := used / e.cores
+	text := fmt.Sprintf("the generator used %s of the %.0f processors it may use", percentage(share), e.cores)
+	switch {
+	case e.run.Header.Mode == result.ModeFlatOut:
+		return one(result.Valid, "cpu", text+"; the throughput may be the generator's limit, not the broker's")
+	case share > cpuSuspect:
+		return one(result.Suspect, "cpu", text+"; messages wait for it: lower the rate or use a larger machine")
+	}
+	return one(result.Valid, "cpu", text+"; near its limit the generator's own lag grows")
+}
+
+// collector: Go's garbage collector stopped the generator for so long that the
+// pauses alone could make the response p99; or one of them was longer than it.
+func collector(e *evidence) []result.Reason {
+	all, _ := sum(e.measure, vitalGCTotal)
+	longest, _ := highest(e.measure, vitalGCMax)
+	share := all / e.window()
+	if share >= 0.01 {
+		return one(result.Suspect, "gc", fmt.Sprintf("the garbage collector stopped the generator for %s, %s of the window, enough to reach p99; raise GOMEMLIMIT or lower the rate", span(int64(all)), percentage(share)))
+	}
+	if m, p99, ok := e.firstP99(); ok && longest > float64(p99) {
+		return one(result.Valid, "gc", fmt.Sprintf("the longest pause of the garbage collector, %s, exceeds %s p99 (%s); pauses took %s of the window", span(int64(longest)), m, span(p99), percentage(share)))
+	}
+	return nil
+}
+
+// scheduler: goroutines waited for a processor about as long as messages took.
+// A note: what it did to messages is in their own lag.
+func scheduler(e *evidence) []result.Reason {
+	worst, _ := highest(e.measure, vitalSchedulerP99)
+	m, p99, ok := e.firstP99()
+	if !ok || worst <= float64(p99)/2 {
+		return nil
+	}
+	return one(result.Valid, "scheduler", fmt.Sprintf("in the worst interval one goroutine in a hundred waited %s or more for a processor, against %s p99 of %s; consumers may have been stamped that late", span(int64(worst)), m, span(p99)))
+}
+
+// firstP99 is the p99 of the first response metric that has one.
+func (e *evidence) firstP99() (m result.Metric, p99 int64, ok bool) {
+	for _, m := range e.responses() {
+		if p99, ok := e.summary.Histograms[m].Percentiles["99"]; ok {
+			return m, p99, true
+		}
+	}
+	return "", 0, false
+}
+
+// little: the number of messages in flight, sampled at random times by a thread
+// of its own, is not what rate and service time say (Little's law). One of the
+// three was measured wrongly.
+func little(e *evidence) (found []result.Reason) {
+	for i := range e.run.Series {
+		v := e.run.Series[i].Vitals
+		sampled, a := v[vitalLittleSampled]
+		expected, b := v[vitalLittleExpected]
+		tolerance, c := v[vitalLittleTolerance]
+		if !a || !b || !c {
+			continue
+		}
+		diff := sampled - expected
+		if diff > tolerance*expected || -diff > tolerance*expected {
+			found = append(found, result.Reason{Status: result.Suspect, Code: "little", Text: fmt.Sprintf(
+				"Little's law does not hold: %.4g messages were in flight on average as sampled, %.4g as rate and service time ask, beyond the %s that chance explains; the run was not steady or a clock is wrong",
+				sampled, expected, percentage(tolerance))})
+		}
+	}
+	return found
+}

@@ -1,0 +1,116 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"sixnines/result"
+)
+
+// Thresholds of the generator's own lag.
+const (
+	// ownLagSuspect: above this share of a percentile the percentile is as
+	// much about the generator as about the broker. A sleeping C client has 20
+	// to 30 % at the median of a fast broker on a small virtual machine.
+	ownLagSuspect = 0.25
+	// ownTail: the part of the tail's messages that may be mostly own lag.
+	ownTail = 0.5
+	// ownTailMatters is the mean own lag, in ns, from which a tail that the
+	// generator made itself invalidates the run. A thread that sleeps on a busy
+	// virtual machine is woken some hundred µs late; a fast broker's p99 is no
+	// more than that, and to call every such run worthless would help nobody.
+	// Below it the percentiles are suspect by their shares.
+	ownTailMatters = 1e6
+)
+
+// ownLag: the generator's own lag is more than a quarter of a published
+// response percentile. One finding a percentile, since others may be fine.
+func ownLag(e *evidence) (found []result.Reason) {
+	for _, m := range e.responses() {
+		d := e.summary.Histograms[m]
+		for _, name := range result.Percentiles() {
+			share, ok := d.OwnShare[name]
+			if !ok || share <= ownLagSuspect {
+				continue
+			}
+			found = append(found, result.Reason{
+				Status: result.Suspect, Code: "own-lag", Metric: m, Percentile: name,
+				Text: fmt.Sprintf("%s of %s p%s (%s) is the generator's own lag, above %s; lower the rate, give the generator more processor or pin it, or compare service times",
+					percentage(share), m, name, span(d.Percentiles[name]), percentage(ownLagSuspect)),
+			})
+		}
+	}
+	return found
+}
+
+// selfInflicted: of the messages at or above a response p99 more than half were
+// late mostly by the generator's own lag, and by no trifle. What is published
+// as the tail is then the generator's.
+//
+// Messages are counted in bands an eighth of an octave wide, so that the tail
+// begins with the whole band of the p99: up to 12 % below it. A tail that is
+// mostly own lag is so there as well.
+func selfInflicted(e *evidence) (found []result.Reason) {
+	for _, m := range e.responses() {
+		p99, ok := e.summary.Histograms[m].Percentiles["99"]
+		x := e.run.Metrics[m]
+		if !ok || x == nil || len(x.Own) == 0 {
+			continue
+		}
+		var tail result.OwnBand
+		for _, b := range x.Own[result.BandOf(p99):] {
+			tail.Count += b.Count
+			tail.Own += b.Own
+			tail.Majority += b.Majority
+		}
+		if tail.Count == 0 || float64(tail.Majority) <= ownTail*float64(tail.Count) ||
+			float64(tail.Own) < ownTailMatters*float64(tail.Count) {
+			continue
+		}
+		found = append(found, result.Reason{
+			Status: result.Invalid, Code: "self-inflicted", Metric: m, Percentile: "99",
+			Text: fmt.Sprintf("self-inflicted: %s of the %s at or above %s p99 (%s) were late mostly by the generator itself, %s on average; the tail is not the broker's: see the pauses and the processor use, and run again on a quieter machine or at a lower rate",
+				percentage(float64(tail.Majority)/float64(tail.Count)), plural(tail.Count, "message"), m, span(p99), span(tail.Own/tail.Count)),
+		})
+	}
+	return found
+}
+
+// Thresholds of freezes of the whole process, in ns and as a share of the
+// window.
+const (
+	freezeInvalid      = 100e6
+	freezeShareInvalid = 0.01
+	freezeSuspect      = 10e6
+)
+
+// frozen: the generator stood still as a whole (both hiccup meters at once) in
+// the measured window. For 100 ms at a time, or 1 % of the window in total, the
+// run is invalid: every percentile from p99 up is then its own doing. From 10
+// ms on, if the freezes are long enough to reach a percentile that is
+// published, the run is suspect.
+func frozen(e *evidence) []result.Reason {
+	var sum, longest, worthy int64
+	for _, f := range e.freezes {
+		d := f.End - f.Start
+		sum += d
+		longest = max(longest, d)
+		if d >= freezeSuspect {
+			worthy += d
+		}
+	}
+	share := float64(sum) / e.window()
+	switch {
+	case longest >= freezeInvalid || share >= freezeShareInvalid:
+		return one(result.Invalid, "frozen", fmt.Sprintf(
+			"self-inflicted: sixnines itself stood still for %s in the measured window, %s at the longest (%s); that was no slow broker: look for what stopped the process (a signal, a container's limit, the hypervisor) and run again",
+			span(sum), span(longest), plural(int64(len(e.freezes)), "freeze")))
+	case worthy > 0:
+		if reached := e.reaches(float64(worthy) / e.window()); len(reached) > 0 {
+			return one(result.Suspect, "frozen", fmt.Sprintf(
+				"sixnines itself stood still for %s in the measured window, %s at the longest, enough to reach p%s; run again on a quieter machine",
+				span(sum), span(longest), strings.Join(reached, ", p")))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package judge
+
+import (
+	"fmt"
+
+	"sixnines/result"
+)
+
+// Thresholds of what was sent against what was due.
+const (
+	sentSuspect        = 0.999 // over the window
+	worstSecondSuspect = 0.9   // in the worst second
+)
+
+// paced reports whether the run had a schedule that could be missed.
+func (e *evidence) paced() bool { return e.run.Header.Mode == result.ModeOpen }
+
+// blockedAt reports whether blocked sends rather than the generator's own lag
+// kept messages back from the interval with index i on: by the larger maximum
+// of the two lags there, in the next interval in which anything was sent, and
+// in the one after. Lag is known when a message is sent, so a stall's is
+// recorded when it is over.
+func (e *evidence) blockedAt(i int) bool {
+	var own, blocked int64
+	for left := 2; i < len(e.timed) && left > 0; i++ {
+		p := e.timed[i]
+		own = max(own, p.Metrics[result.LagOwn].Max)
+		blocked = max(blocked, p.Metrics[result.LagBlocked].Max)
+		if p.Counters.Sent > 0 {
+			left--
+		}
+	}
+	return blocked > own
+}
+
+// notSent: messages were due and were never sent before the run ended.
+func notSent(e *evidence) []result.Reason {
+	c := e.run.Counters
+	if c.NotSent == 0 {
+		return nil
+	}
+	return one(result.Suspect, "not-sent", fmt.Sprintf(
+		"%s of %d due could not be sent before the run ended; they stand in the percentiles as lower bounds: lower the rate or lengthen the drain",
+		plural(c.NotSent, "message"), c.Scheduled))
+}
+
+// sentLate: less than 99.9 % of the schedule was sent within the window. Where
+// the sends were blocked, that is the broker's doing and in the response times.
+func sentLate(e *evidence) []result.Reason {
+	if !e.paced() {
+		return nil
+	}
+	var due, sent, own, blocked int64
+	for _, p := range e.measure {
+		due += p.Counters.Scheduled
+		sent += handled(p.Counters)
+		own = max(own, p.Metrics[result.LagOwn].Max)
+		blocked = max(blocked, p.Metrics[result.LagBlocked].Max)
+	}
+	if due == 0 || sent+1 >= due || float64(sent+1) >= sentSuspect*float64(due) {
+		return nil
+	}
+	text := fmt.Sprintf("%s of the %d messages due in the window were sent in it", percentage(float64(sent)/float64(due)), due)
+	if blocked > own {
+		return one(result.Valid, "blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
+	}
+	return one(result.Suspect, "rate", text+"; the generator did not keep the rate: lower it or give the generator more processor")
+}
+
+// worstSecond: in some whole interval less than nine tenths of what was due was
+// sent. A run that stalls and catches up has the full rate over all.
+func worstSecond(e *evidence) []result.Reason {
+	if !e.paced() {
+		return nil
+	}
+	worst, at := 1.0, -1
+	for i, p := range e.timed {
+		if p.Phase != result.PhaseMeasure {
+			continue
+		}
+		if share, ok := sentShare(p, e.run.Header.Interval.Nanoseconds()); ok && share < worst {
+			worst, at = share, i
+		}
+	}
+	if at < 0 || worst >= worstSecondSuspect {
+		return nil
+	}
+	text := fmt.Sprintf("in the worst interval, %s after the start, only %s of what was due was sent", span(e.timed[at].Start), percentage(worst))
+	if e.blockedAt(at) {
+		return one(result.Valid, "worst-second-blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
+	}
+	return one(result.Suspect, "worst-second", text+" because the generator was late; see its pauses and processor use")
+}

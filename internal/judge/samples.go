@@ -1,0 +1,53 @@
+package judge
+
+import (
+	"math/bits"
+
+	"sixnines/result"
+)
+
+// Samples returns the number of messages behind a metric, which is what
+// decides on the percentiles that can be stated: a message delivered to a
+// thousand consumers is one sample, since what delayed it delayed all copies.
+//
+// Deliveries are divided by the mean number of delivery groups per message,
+// Expected ÷ Sent. Every other metric has one value per message.
+func Samples(m result.Metric, x *result.Merged, c result.Counters) int64 {
+	n := total(x)
+	perGroup := m == result.DeliveryResponse || m == result.DeliveryService
+	if !perGroup || c.Expected <= c.Sent || c.Sent <= 0 || n <= 0 {
+		return n
+	}
+	return min(max(scale(n, c.Sent, c.Expected, c.Expected/2), 1), n)
+}
+
+// scale returns (a·num + add) / den without overflow, for non-negative a, num,
+// add and num ≤ den or a result that fits; the largest int64 where none does.
+func scale(a, num, den, add int64) int64 {
+	const most = 1<<63 - 1
+	hi, lo := bits.Mul64(uint64(a), uint64(num))
+	lo, carry := bits.Add64(lo, uint64(add), 0)
+	hi += carry
+	if den <= 0 || hi >= uint64(den) {
+		return most
+	}
+	q, _ := bits.Div64(hi, lo, uint64(den))
+	return int64(min(q, most))
+}
+
+// count returns how many values a metric has, total those and the censored.
+func count(x *result.Merged) int64 {
+	if x == nil || x.Hist == nil {
+		return 0
+	}
+	return x.Hist.TotalCount()
+}
+
+func censored(x *result.Merged) int64 {
+	if x == nil || x.Censored == nil {
+		return 0
+	}
+	return x.Censored.TotalCount()
+}
+
+func total(x *result.Merged) int64 { return count(x) + censored(x) }

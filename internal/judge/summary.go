@@ -1,0 +1,109 @@
+package judge
+
+import (
+	"sixnines/result"
+)
+
+// Inputs is what a summary holds that the intervals cannot tell. The zero value
+// means that the run went as its header planned.
+type Inputs struct {
+	End         int64 // of the window, ns from its start; 0: as the header plans
+	Resolved    int64 // when the last message was resolved or given up; 0: the end of the last interval
+	Interrupted bool  // the window was ended early
+	// CutShort says that the run did not live to write its summary.
+	CutShort   bool
+	Throughput *result.Throughput // flat out
+}
+
+// InputsOf returns the inputs behind a run's summary. Of a run without one they
+// say that it was cut short where its last interval ended.
+func InputsOf(run *result.Run) Inputs {
+	if s := run.Summary; s != nil {
+		return Inputs{End: s.End, Resolved: s.Resolved, Interrupted: s.Interrupted, Throughput: s.Throughput}
+	}
+	in := Inputs{CutShort: true}
+	for _, p := range run.Series {
+		if p.Phase == result.PhaseMeasure {
+			in.End = max(in.End, p.End)
+		}
+		in.Resolved = max(in.Resolved, p.End)
+	}
+	return in
+}
+
+// Summarise computes a run's summary from its intervals. It neither reads nor
+// sets run.Summary.
+func Summarise(run *result.Run, in Inputs) *result.Summary {
+	in = in.complete(run)
+	s := &result.Summary{
+		Type:        "summary",
+		Counters:    run.Counters,
+		Rate:        rate(run, in),
+		Throughput:  in.Throughput,
+		Histograms:  map[result.Metric]*result.Distribution{},
+		End:         in.End,
+		Resolved:    in.Resolved,
+		Interrupted: in.Interrupted,
+	}
+	for m, x := range run.Metrics {
+		if total(x) > 0 {
+			s.Histograms[m] = Distribution(m, x, Samples(m, x, run.Counters))
+		}
+	}
+	s.Verdict = decide(newEvidence(run, in, s))
+	return s
+}
+
+// Verdict judges a run; it is the verdict that [Summarise] would give it.
+func Verdict(run *result.Run, in Inputs) result.Verdict {
+	return Summarise(run, in).Verdict
+}
+
+// complete fills in what was left to the header and the intervals.
+func (in Inputs) complete(run *result.Run) Inputs {
+	if in.End == 0 {
+		in.End = int64(run.Header.Window)
+	}
+	if in.Resolved == 0 {
+		for _, p := range run.Series {
+			in.Resolved = max(in.Resolved, p.End)
+		}
+	}
+	return in
+}
+
+// rate computes the rates of the measured window.
+func rate(run *result.Run, in Inputs) result.Rate {
+	r := result.Rate{Asked: run.Header.Rate, WorstSecond: 1}
+	var sent int64
+	for i := range run.Series {
+		p := &run.Series[i]
+		if p.Phase != result.PhaseMeasure {
+			continue
+		}
+		sent += p.Counters.Sent
+		if share, ok := sentShare(p, run.Header.Interval.Nanoseconds()); ok {
+			r.WorstSecond = min(r.WorstSecond, share)
+		}
+	}
+	if in.End > 0 {
+		r.Sent = float64(sent) / (float64(in.End) / 1e9)
+	}
+	return r
+}
+
+// sentShare returns what part of the messages due in an interval was handed
+// over in it, at most 1. One message may lie across the interval's end, which
+// is no lateness. ok is false for an interval that is not a whole one or in
+// which nothing was due.
+func sentShare(p *result.Point, whole int64) (share float64, ok bool) {
+	due := p.Counters.Scheduled
+	if due <= 0 || p.End-p.Start < whole-whole/100 {
+		return 1, false
+	}
+	return min(float64(handled(p.Counters)+1)/float64(due), 1), true
+}
+
+// handled counts messages whose turn to be sent came: a message that the client
+// refused was not late.
+func handled(c result.Counters) int64 { return c.Sent + c.Rejected }

@@ -1,0 +1,204 @@
+package judge
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"sixnines/result"
+)
+
+const (
+	seconds   = 10
+	perSecond = 2000
+	slot      = 100 * time.Millisecond
+)
+
+// msg is a message of a synthetic run; all in ns.
+type msg struct {
+	intended, own, blocked, service int64
+	missing                         bool // never came; censored 5 s after it was due
+}
+
+func (m msg) response() int64 { return m.own + m.blocked + m.service }
+
+// healthyMessages are what a fast broker on a small machine gives: 70 µs at the
+// median, of which 20 are own lag; the tail is the broker's.
+func healthyMessages() []msg {
+	rng := rand.New(rand.NewPCG(7, 9))
+	ms := make([]msg, seconds*perSecond)
+	for i := range ms {
+		ms[i] = msg{
+			intended: int64(i) * int64(time.Second) / perSecond,
+			own:      12_000 + rng.Int64N(8_000),
+			service:  55_000 + int64(rng.ExpFloat64()*20_000),
+		}
+		if rng.IntN(50) == 0 {
+			ms[i].service += int64(rng.ExpFloat64() * 200_000)
+		}
+	}
+	return ms
+}
+
+func newHist() *hdrhistogram.Histogram { return hdrhistogram.New(1, 30e9, 3) }
+
+// share is a metric's part of an interval, being made.
+type share struct {
+	hist, censored *hdrhistogram.Histogram
+	m              result.MetricInterval
+	slots          map[int64]int64
+	own            map[int]*result.OwnBand
+}
+
+func (s *share) add(v int64) {
+	if s.hist.TotalCount() == 0 {
+		s.m.Min, s.m.Max = v, v
+	}
+	s.m.Min, s.m.Max = min(s.m.Min, v), max(s.m.Max, v)
+	if err := s.hist.RecordValue(v); err != nil {
+		panic(err)
+	}
+}
+
+func (s *share) response(v, own, due int64) {
+	s.add(v)
+	s.slots[due/int64(slot)] = max(s.slots[due/int64(slot)], v)
+	b := result.BandOf(v)
+	if s.own[b] == nil {
+		s.own[b] = &result.OwnBand{Band: b}
+	}
+	o := s.own[b]
+	o.Count++
+	o.Own += own
+	o.Total += v
+	if 2*own > v {
+		o.Majority++
+	}
+}
+
+// interval is an interval being made.
+type interval struct {
+	v      result.Interval
+	shares map[result.Metric]*share
+}
+
+func newInterval(phase string, start, end int64) *interval {
+	return &interval{
+		v:      result.Interval{Type: "interval", Phase: phase, Start: start, End: end, Vitals: map[string]float64{}},
+		shares: map[result.Metric]*share{},
+	}
+}
+
+func (i *interval) share(m result.Metric) *share {
+	s := i.shares[m]
+	if s == nil {
+		s = &share{hist: newHist(), slots: map[int64]int64{}, own: map[int]*result.OwnBand{}}
+		i.shares[m] = s
+	}
+	return s
+}
+
+func (i *interval) record(t testing.TB) result.Record {
+	t.Helper()
+	i.v.Metrics = map[result.Metric]*result.MetricInterval{}
+	for name, s := range i.shares {
+		var err error
+		if s.m.Hist, err = result.EncodeHistogram(s.hist); err != nil {
+			t.Fatal(err)
+		}
+		if s.censored != nil {
+			if s.m.Censored, err = result.EncodeHistogram(s.censored); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for n, v := range s.slots {
+			s.m.Slots = append(s.m.Slots, [2]int64{n, v})
+		}
+		for _, b := range s.own {
+			s.m.Own = append(s.m.Own, *b)
+		}
+		i.v.Metrics[name] = &s.m
+	}
+	return result.Record{Interval: &i.v}
+}
+
+// testbed makes a run of messages as the engine would write it down; change may
+// alter it before it is summed up.
+type testbed struct {
+	header    result.Header
+	intervals []*interval // seconds of the window, of the drain, and the closing one
+}
+
+func newTestbed(messages []msg) *testbed {
+	b := &testbed{header: result.Header{
+		ID: "0123456789abcdef", Mode: result.ModeOpen, Rate: perSecond, Window: seconds * time.Second, Interval: time.Second, Slot: slot,
+		Machine: []result.Fact{{Section: "program", Name: factProcessors, Value: "2"}},
+	}}
+	for s := range int64(seconds + 3) {
+		phase := result.PhaseMeasure
+		if s >= seconds {
+			phase = result.PhaseDrain
+		}
+		b.intervals = append(b.intervals, newInterval(phase, s*1e9, (s+1)*1e9))
+	}
+	closing := newInterval(result.PhaseClosing, (seconds+3)*1e9, (seconds+3)*1e9)
+	b.intervals = append(b.intervals, closing)
+	for _, m := range messages {
+		b.at(m.intended).v.Counters.Scheduled++
+		sent := m.intended + m.own + m.blocked
+		at := b.at(sent)
+		c := &at.v.Counters
+		c.Sent++
+		c.Unknown++
+		at.share(result.LagOwn).add(m.own)
+		at.share(result.LagBlocked).add(m.blocked)
+		if m.missing {
+			k := &closing.v.Counters
+			k.Expected++
+			k.Missing++
+			k.MissingUnknown++
+			k.Censored++
+			s := closing.share(result.DeliveryResponse)
+			if s.censored == nil {
+				s.censored = newHist()
+			}
+			_ = s.censored.RecordValue(5e9)
+			continue
+		}
+		done := b.at(m.intended + m.response())
+		done.v.Counters.Expected++
+		done.v.Counters.Received++
+		done.share(result.DeliveryResponse).response(m.response(), m.own, m.intended)
+		done.share(result.DeliveryService).add(m.service)
+	}
+	return b
+}
+
+// at is the interval of an instant; late ones fall into the last of the drain.
+func (b *testbed) at(ns int64) *interval {
+	return b.intervals[min(ns/1e9, seconds+2)]
+}
+
+func (b *testbed) run(t testing.TB) *result.Run {
+	t.Helper()
+	run := &result.Run{Metrics: map[result.Metric]*result.Merged{}}
+	add := func(r result.Record) {
+		if err := run.Add(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(result.Record{Header: &b.header})
+	for _, i := range b.intervals {
+		add(i.record(t))
+	}
+	return run
+}
+
+// summed is the run with its summary.
+func (b *testbed) summed(t testing.TB) *result.Run {
+	run := b.run(t)
+	run.Summary = Summarise(run, Inputs{})
+	return run
+}

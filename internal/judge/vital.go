@@ -1,0 +1,74 @@
+package judge
+
+import "sixnines/result"
+
+// The vitals that gates look at, under the names that internal/vitals gives
+// them, of which a test makes sure.
+const (
+	vitalProcessCPU   = "process.cpu"              // share of one core
+	vitalGCTotal      = "go.gc.pause.total"        // ns
+	vitalGCMax        = "go.gc.pause.max"          // ns
+	vitalSchedulerP99 = "go.sched.latency.p99"     // ns
+	vitalSteal        = "host.steal"               // share of the machine
+	vitalSwapIn       = "host.swap.in"             // pages
+	vitalSuspended    = "host.suspended"           // ns
+	vitalThrottled    = "cgroup.throttled.periods" // count
+	vitalThrottleTime = "cgroup.throttled.time"    // ns, summed over cores
+)
+
+// Vitals of the closing record that the engine's own sampling of the messages
+// in flight yields, for Little's law: the mean number in flight as sampled, as
+// the rate and the mean service time ask, and the relative difference that
+// chance explains.
+const (
+	vitalLittleSampled   = "little.l_sampled"
+	vitalLittleExpected  = "little.l_expected"
+	vitalLittleTolerance = "little.tolerance"
+)
+
+// factProcessors is the fact of the header that tells how many logical
+// processors the generator may use.
+const factProcessors = "processors usable"
+
+// The sources of pauses.
+const (
+	sourceThread    = "thread"
+	sourceGoroutine = "goroutine"
+	sourceProcess   = "process"
+)
+
+// sum adds a vital over points; seen is false if no point has it.
+func sum(points []*result.Point, name string) (v float64, seen bool) {
+	for _, p := range points {
+		if x, ok := p.Vitals[name]; ok {
+			v, seen = v+x, true
+		}
+	}
+	return v, seen
+}
+
+// highest is the largest value of a vital.
+func highest(points []*result.Point, name string) (v float64, seen bool) {
+	for _, p := range points {
+		if x, ok := p.Vitals[name]; ok {
+			v, seen = max(v, x), true
+		}
+	}
+	return v, seen
+}
+
+// mean is a vital's mean over points, weighted by their lengths: for shares of
+// time.
+func mean(points []*result.Point, name string) (v float64, seen bool) {
+	var length float64
+	for _, p := range points {
+		if x, ok := p.Vitals[name]; ok && p.End > p.Start {
+			w := float64(p.End - p.Start)
+			v, length = v+x*w, length+w
+		}
+	}
+	if length == 0 {
+		return 0, false
+	}
+	return v / length, true
+}
