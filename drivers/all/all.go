@@ -1,0 +1,17 @@
+// Package all lists the drivers of Sixnines.
+package all
+
+import (
+	"sixnines/driver"
+	"sixnines/drivers/mem"
+	"sixnines/drivers/nats"
+)
+
+// Set returns all drivers. Each call returns a set of its own: brokers that
+// live inside a driver are not shared between sets.
+func Set() driver.Set {
+	return driver.NewSet(
+		mem.Entry(),
+		nats.Entry(),
+	)
+}

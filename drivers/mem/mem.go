@@ -1,0 +1,114 @@
+// Package mem is a driver whose broker is a value in this process. It has two
+// uses. Told to, it loses, duplicates, reorders, corrupts, delays and stalls
+// messages and lies about them, in exact numbers, so that whatever claims to
+// notice can be put to the test. And told nothing, it costs so little that it
+// shows what the load generator itself costs, see Options.Sync.
+//
+// A message goes from the sender's thread into the queue of each consumer that
+// is to have it, and from there to Deliver on a goroutine of the consumer's.
+// Send blocks while one of these queues is full. Consumers of a group take
+// turns. What is in the queue of a consumer that closes is lost, and so is
+// what nobody is subscribed to.
+package mem
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"sixnines/driver"
+)
+
+// Broker is a message broker in this process. Its methods are safe for
+// concurrent use.
+type Broker struct {
+	gate    gate
+	packets sync.Pool // of *packet
+
+	mu     sync.Mutex
+	topics map[name]*topic
+}
+
+// name identifies a topic.
+type name struct{ run, topic string }
+
+// New returns a broker without topics.
+func New() *Broker { return &Broker{topics: map[name]*topic{}} }
+
+// Entry describes the driver, with a broker of its own, for a driver.Set.
+func Entry() driver.Entry { return New().Entry() }
+
+// Entry describes the driver of this broker for a driver.Set.
+func (b *Broker) Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       "mem",
+		Summary:    "a broker inside this process that misbehaves as told, to test the tool itself",
+		DefaultURL: scheme,
+		Capabilities: driver.Capabilities{
+			Ack:          driver.AckKindNone,
+			RequestReply: true,
+			Groups:       true,
+			FanOut:       true,
+			OwnsDialing:  true,
+			Ordered:      true,
+		},
+		Options: &options,
+		Driver:  Driver{b},
+	}
+}
+
+// Freeze makes the broker stand still: nothing is delivered, acknowledged or
+// answered any more, though what is under way to Deliver or Done as Freeze is
+// called may still get there. Each Freeze needs a [Broker.Thaw] of its own.
+func (b *Broker) Freeze() { b.gate.freeze() }
+
+// Thaw takes one [Broker.Freeze] back. It panics if there is none.
+func (b *Broker) Thaw() { b.gate.thaw() }
+
+// Topics returns the names of the topics that the run has at the broker,
+// sorted.
+func (b *Broker) Topics(run string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var names []string
+	for n := range b.topics {
+		if n.run == run {
+			names = append(names, n.topic)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// scheme begins the broker's address, of which there is nothing more to say.
+const scheme = "mem://"
+
+// Driver opens sessions with one Broker. The zero value has none and refuses.
+type Driver struct{ broker *Broker }
+
+// Open implements driver.Driver.
+func (d Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if d.broker == nil || t.URL != "" && t.URL != scheme {
+		return nil, fmt.Errorf("mem: open %q: %w: the only broker is the one in this process, %q", t.URL, driver.ErrNotConnected, scheme)
+	}
+	if t.TLS != nil {
+		return nil, fmt.Errorf("mem: tls: %w: there are no connections to protect; leave tls out", driver.ErrUnsupported)
+	}
+	if strings.TrimSpace(t.Run) == "" {
+		return nil, fmt.Errorf("mem: run %q: %w: it needs a name", t.Run, driver.ErrUnsupported)
+	}
+	if err := d.broker.gate.reach(ctx); err != nil {
+		return nil, fmt.Errorf("mem: open: %w: %w", driver.ErrNotConnected, err)
+	}
+	return newSession(d.broker, t.Run, o), nil
+}

@@ -1,0 +1,99 @@
+package mem
+
+import (
+	"fmt"
+	"time"
+
+	"sixnines/driver"
+)
+
+// Options are the options of the driver, see driver.DecodeOptions. All but the
+// first four are for misbehaviour.
+//
+// Lose and the other counts of faults are exact: of the messages that the
+// session's producers send, the first After are left alone, and then the faults
+// are spread, one in each Every messages, at places and in an order that Seed
+// decides. Each hits a message of its own; on behalf of a message, all its
+// consumers. A session of After + Every × the sum of the counts messages, and
+// some more for good measure, therefore has all of them.
+type Options struct {
+	Ack        string          `option:"ack" enum:"none,broker" doc:"whether the broker acknowledges messages"`
+	Sync       bool            `option:"sync" doc:"deliver inside Send, on the sender's thread and without a copy: the least that a driver can cost; consumers must not wait for what the same sender sends later"`
+	Queue      int             `option:"queue" min:"1" max:"1048576" doc:"messages that wait for one consumer, or acknowledgements for one producer, until Send blocks"`
+	MaxPayload driver.ByteSize `option:"max_payload" min:"1" doc:"largest message that the broker carries"`
+
+	Seed  uint64 `option:"seed" doc:"decides which messages are hit, and how long jitter is"`
+	After uint64 `option:"after" doc:"messages at the session's beginning that no fault hits; those of probing and warm-up should be among them"`
+	Every uint64 `option:"every" min:"1" max:"1000000000" doc:"one fault in so many messages, until none is left"`
+
+	Lose      int `option:"lose" min:"0" max:"1000000" doc:"messages to lose on the way to the broker: no consumer gets them, and where the broker acknowledges, the acknowledgement times out"`
+	Duplicate int `option:"duplicate" min:"0" max:"1000000" doc:"messages to deliver twice"`
+	Reorder   int `option:"reorder" min:"0" max:"1000000" doc:"messages to deliver after the next one of their producer, without which they are lost"`
+	Corrupt   int `option:"corrupt" min:"0" max:"1000000" doc:"messages to deliver with one bit flipped"`
+
+	CorruptWhere   string `option:"corrupt_where" enum:"body,head,any" doc:"where the bit is flipped: the head is the first 32 bytes, which hold the envelope; a message without a body is hit in its head"`
+	MarkDuplicates bool   `option:"mark_duplicates" doc:"the second copy of a duplicate is marked as redelivered"`
+
+	LoseAcked int `option:"lose_acked" min:"0" max:"1000000" doc:"messages to acknowledge and lose; needs ack: broker"`
+	Nack      int `option:"nack" min:"0" max:"1000000" doc:"messages that the broker refuses by a negative acknowledgement; needs ack: broker"`
+	Misreport int `option:"misreport" min:"0" max:"1000000" doc:"messages to deliver and yet refuse by a negative acknowledgement; needs ack: broker"`
+	Reject    int `option:"reject" min:"0" max:"1000000" doc:"messages for which Send returns an error"`
+	DoubleAck int `option:"double_ack" min:"0" max:"1000000" doc:"messages for which Done is called twice, against the contract of drivers"`
+	AckLost   int `option:"ack_lost" min:"0" max:"1000000" doc:"messages for which Done is never called, against the contract of drivers"`
+
+	Delay    time.Duration `option:"delay" min:"0s" doc:"time that each message takes to its consumers"`
+	Jitter   time.Duration `option:"jitter" min:"0s" doc:"random time of up to this in addition to delay; messages do not overtake each other"`
+	AckDelay time.Duration `option:"ack_delay" min:"0s" doc:"time that each acknowledgement takes; needs ack: broker"`
+
+	StallAfter uint64        `option:"stall_after" doc:"messages of the session until the broker stands still for stall_for"`
+	StallFor   time.Duration `option:"stall_for" min:"0s" doc:"how long the broker stands still, once; 0s: never"`
+}
+
+// DefaultOptions returns the defaults: a broker without a fault.
+func DefaultOptions() Options {
+	return Options{
+		Ack:          string(driver.AckKindNone),
+		Queue:        1024,
+		MaxPayload:   64 << 20,
+		Seed:         1,
+		After:        1000,
+		Every:        10,
+		CorruptWhere: "body",
+	}
+}
+
+func (o *Options) acknowledges() bool { return o.Ack == string(driver.AckKindBroker) }
+
+// validate refuses combinations that cannot be.
+func (o *Options) validate() error {
+	for _, n := range []struct {
+		name string
+		set  bool
+	}{
+		{"lose_acked", o.LoseAcked > 0}, {"nack", o.Nack > 0}, {"misreport", o.Misreport > 0}, {"ack_delay", o.AckDelay > 0},
+	} {
+		if n.set && !o.acknowledges() {
+			return fmt.Errorf("mem: option %q: %w: there is no acknowledgement to tamper with; add ack: broker", n.name, driver.ErrOption)
+		}
+	}
+	for _, n := range []struct {
+		name string
+		set  bool
+	}{
+		{"delay", o.Delay > 0}, {"jitter", o.Jitter > 0}, {"ack_delay", o.AckDelay > 0},
+	} {
+		if n.set && o.Sync {
+			return fmt.Errorf("mem: option %q: %w: it would hold up the sender; leave out sync, or delay", n.name, driver.ErrOption)
+		}
+	}
+	return nil
+}
+
+// counts lists the faults to commit.
+func (o *Options) counts() []count {
+	return []count{
+		{lose, o.Lose}, {duplicate, o.Duplicate}, {reorder, o.Reorder}, {corrupt, o.Corrupt},
+		{loseAcked, o.LoseAcked}, {nack, o.Nack}, {misreport, o.Misreport}, {reject, o.Reject},
+		{doubleAck, o.DoubleAck}, {ackLost, o.AckLost},
+	}
+}

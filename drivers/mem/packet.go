@@ -1,0 +1,35 @@
+package mem
+
+import (
+	"sync/atomic"
+)
+
+// packet is a message in queues. Its consumers share it.
+type packet struct {
+	broker      *Broker
+	data        []byte
+	redelivered bool
+	reply       *consumer       // who waits for the answer; nil: nobody
+	ready       <-chan struct{} // closed when its time has come; nil: at once
+	refs        atomic.Int32
+}
+
+// pack returns a packet with a copy of data and one reference.
+func (b *Broker) pack(data []byte) *packet {
+	p, ok := b.packets.Get().(*packet)
+	if !ok {
+		p = &packet{broker: b}
+	}
+	p.data = append(p.data[:0], data...)
+	p.refs.Store(1)
+	return p
+}
+
+// release gives one reference back.
+func (p *packet) release() {
+	if p.refs.Add(-1) > 0 {
+		return
+	}
+	p.redelivered, p.reply, p.ready = false, nil, nil
+	p.broker.packets.Put(p)
+}

@@ -1,0 +1,356 @@
+package mem
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"sixnines/driver"
+)
+
+// producer implements driver.Producer and driver.Syncer.
+type producer struct {
+	session *session
+	topic   *topic
+	name    string // of the topic
+	acks    driver.Acks
+	replies *consumer // who gets the answers; nil: nobody
+	random  *rand.Rand
+	held    *packet // waits to be overtaken; nil: none
+
+	answers chan answer // acknowledgements on their way; nil: they come inside Send
+
+	shut  sync.Once
+	life  chan struct{} // closed when the producer is to end
+	ended chan struct{} // closed when no Done comes from a goroutine any more
+}
+
+// answer is an acknowledgement on its way.
+type answer struct {
+	token uint64
+	err   error
+	twice bool
+	ready <-chan struct{} // closed when its time has come; nil: at once
+}
+
+// Producer implements driver.Session.
+func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	return s.producer(ctx, spec, acks, nil)
+}
+
+func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies *consumer) (*producer, error) {
+	if int64(spec.Size) > int64(s.options.MaxPayload) {
+		return nil, s.tooLarge(spec.Size)
+	}
+	if err := s.reach(ctx, "connect a producer"); err != nil {
+		return nil, err
+	}
+	topics, err := s.topics([]string{spec.Topic})
+	if err != nil {
+		return nil, err
+	}
+	p := &producer{
+		session: s, topic: topics[0], name: spec.Topic, acks: acks, replies: replies,
+		random: rand.New(rand.NewPCG(s.options.Seed, 1+uint64(spec.ID))),
+		life:   make(chan struct{}), ended: make(chan struct{}),
+	}
+	if s.options.acknowledges() && !s.options.Sync {
+		p.answers = make(chan answer, s.options.Queue)
+	}
+	if err := s.enter(p); err != nil {
+		return nil, err
+	}
+	if p.answers != nil {
+		go p.acknowledge()
+	} else {
+		close(p.ended)
+	}
+	return p, nil
+}
+
+// Send implements driver.Producer.
+func (p *producer) Send(token uint64, payload []byte) error {
+	select {
+	case <-p.life:
+		return p.failed(driver.ErrClosed)
+	default:
+	}
+	if len(payload) > int(p.session.options.MaxPayload) {
+		return p.session.tooLarge(len(payload))
+	}
+	if p.session.options.StallFor > 0 {
+		p.session.stall.tick()
+	}
+	if p.session.plan != nil {
+		return p.sendPlanned(token, payload)
+	}
+	return p.sent(token, p.publish(payload, false, nil))
+}
+
+// sendPlanned is Send under a plan of faults.
+func (p *producer) sendPlanned(token uint64, payload []byte) error {
+	// While a message waits to be overtaken, the one that overtakes it must
+	// arrive, and unharmed.
+	f := p.session.plan.next(p.held == nil)
+	if f == none {
+		late := p.held
+		result := p.publish(payload, false, late)
+		if late != nil && result.err == nil {
+			p.held = nil
+			late.release()
+		}
+		return p.sent(token, result)
+	}
+	if p.topic.routes.Load() == nil {
+		return p.failed(driver.ErrNoTopic)
+	}
+	switch f {
+	case reject:
+		return p.failed(driver.ErrRejected)
+	case lose:
+		if p.session.options.acknowledges() {
+			p.answer(answer{token: token, err: p.failed(driver.ErrTimeout)})
+		} else {
+			p.answer(answer{token: token})
+		}
+	case loseAcked:
+		p.answer(answer{token: token})
+	case nack:
+		p.answer(answer{token: token, err: p.failed(driver.ErrRejected)})
+	case reorder:
+		p.held = p.session.broker.pack(payload)
+		p.address(p.held)
+		p.answer(answer{token: token})
+	case corrupt:
+		damaged := p.session.broker.pack(payload)
+		p.damage(damaged.data)
+		result := p.publish(damaged.data, false, nil)
+		damaged.release()
+		return p.sent(token, result)
+	case duplicate:
+		result := p.publish(payload, false, nil)
+		if result.err == nil {
+			again := p.publish(payload, p.session.options.MarkDuplicates, nil)
+			result = outcome{handed: result.handed + again.handed, err: again.err}
+		}
+		return p.sent(token, result)
+	case misreport, doubleAck, ackLost:
+		result := p.publish(payload, false, nil)
+		switch {
+		case result.err != nil:
+			return p.sent(token, result)
+		case f == misreport:
+			p.answer(answer{token: token, err: p.failed(driver.ErrRejected)})
+		case f == doubleAck:
+			p.answer(answer{token: token, twice: true})
+		}
+	}
+	return nil
+}
+
+// damage flips a bit.
+func (p *producer) damage(data []byte) {
+	// What the load generator keeps for itself at the start of each payload.
+	const head = 32
+	part := data
+	switch p.session.options.CorruptWhere {
+	case "body":
+		if len(data) > head {
+			part = data[head:]
+		}
+	case "head":
+		part = data[:min(head, len(data))]
+	}
+	if len(part) > 0 {
+		part[p.random.IntN(len(part))] ^= 1 << p.random.IntN(8)
+	}
+}
+
+// outcome is what became of a message on its way to the queues.
+type outcome struct {
+	handed int   // how many consumers have it
+	err    error // why not more
+}
+
+// publish hands payload to all who are to have it, and after it late, if not
+// nil, to the same ones.
+func (p *producer) publish(payload []byte, redelivered bool, late *packet) outcome {
+	routes := p.topic.routes.Load()
+	if routes == nil {
+		return outcome{err: driver.ErrNoTopic}
+	}
+	if p.session.options.Sync && !p.session.broker.gate.pass(p.life) {
+		return outcome{err: driver.ErrClosed}
+	}
+	var o outcome
+	var packed *packet
+	for i := range *routes {
+		c := (*routes)[i].pick()
+		if c.queue == nil {
+			if !c.inline(driver.Message{Payload: payload, Redelivered: redelivered}, p.replies, p.life) {
+				o.err = driver.ErrClosed
+				break
+			}
+			if late != nil {
+				c.inline(driver.Message{Payload: late.data}, p.replies, p.life)
+			}
+		} else {
+			if packed == nil {
+				packed = p.session.broker.pack(payload)
+				packed.redelivered = redelivered
+				p.address(packed)
+			}
+			if !c.push(packed, p.life) {
+				o.err = driver.ErrClosed
+				break
+			}
+			if late != nil {
+				c.push(late, p.life)
+			}
+		}
+		o.handed++
+	}
+	if packed != nil {
+		packed.release()
+	}
+	return o
+}
+
+// address completes a packet for its way.
+func (p *producer) address(packed *packet) {
+	packed.reply = p.replies
+	o := &p.session.options
+	if o.Delay > 0 || o.Jitter > 0 {
+		delay := o.Delay
+		if o.Jitter > 0 {
+			delay += time.Duration(p.random.Int64N(int64(o.Jitter)))
+		}
+		packed.ready = after(delay)
+	}
+}
+
+// after returns a channel that is closed in d. (A timer's own channel tells
+// only one of those who wait.)
+func after(d time.Duration) <-chan struct{} {
+	ready := make(chan struct{})
+	time.AfterFunc(d, func() { close(ready) })
+	return ready
+}
+
+// sent acknowledges a message, or says why it was not sent.
+func (p *producer) sent(token uint64, o outcome) error {
+	if o.err == nil {
+		p.answer(answer{token: token})
+		return nil
+	}
+	err := p.failed(o.err)
+	if o.handed == 0 {
+		return err
+	}
+	// Some have it and others do not: it was sent, and did not get through.
+	p.acks.Done(token, err)
+	return nil
+}
+
+// answer sends an acknowledgement on its way.
+func (p *producer) answer(a answer) {
+	if p.answers == nil {
+		p.done(a)
+		return
+	}
+	if d := p.session.options.AckDelay; d > 0 {
+		a.ready = after(d)
+	}
+	select {
+	case p.answers <- a:
+		return
+	default:
+	}
+	select {
+	case p.answers <- a:
+	case <-p.life:
+		a.err = p.failed(driver.ErrClosed)
+		p.done(a)
+	}
+}
+
+func (p *producer) done(a answer) {
+	p.acks.Done(a.token, a.err)
+	if a.twice {
+		p.acks.Done(a.token, a.err)
+	}
+}
+
+// acknowledge passes acknowledgements on until the producer closes; those that
+// are on their way then say so.
+func (p *producer) acknowledge() {
+	defer close(p.ended)
+	for {
+		select {
+		case a := <-p.answers:
+			arrived := true
+			if a.ready != nil {
+				select {
+				case <-a.ready:
+				case <-p.life:
+					arrived = false
+				}
+			}
+			if !arrived || !p.session.broker.gate.pass(p.life) {
+				a.err = p.failed(driver.ErrClosed)
+			}
+			p.done(a)
+		case <-p.life:
+			for {
+				select {
+				case a := <-p.answers:
+					a.err = p.failed(driver.ErrClosed)
+					p.done(a)
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// failed wraps a class of errors.
+func (p *producer) failed(class error) error {
+	return fmt.Errorf("mem: send to %q: %w", p.name, class)
+}
+
+// Sync implements driver.Syncer.
+func (p *producer) Sync(ctx context.Context) error {
+	select {
+	case <-p.life:
+		return p.failed(driver.ErrClosed)
+	default:
+	}
+	return p.session.reach(ctx, "wait for the broker")
+}
+
+// Close implements driver.Producer.
+func (p *producer) Close(ctx context.Context) error {
+	p.shut.Do(func() {
+		close(p.life)
+		p.session.leave(p)
+	})
+	if p.replies != nil {
+		if err := p.replies.Close(ctx); err != nil {
+			return err
+		}
+	}
+	select {
+	case <-p.ended:
+		return nil
+	default:
+	}
+	select {
+	case <-p.ended:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("mem: close a producer: its Done does not return: %w: %w", driver.ErrTimeout, context.Cause(ctx))
+	}
+}
