@@ -104,6 +104,7 @@ func (i *interval) record(t testing.TB) result.Record {
 	t.Helper()
 	i.v.Metrics = map[result.Metric]*result.MetricInterval{}
 	for name, s := range i.shares {
+		s.m.Slots, s.m.Own = nil, nil
 		var err error
 		if s.m.Hist, err = result.EncodeHistogram(s.hist); err != nil {
 			t.Fatal(err)

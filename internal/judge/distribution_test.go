@@ -1,0 +1,253 @@
+package judge
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// merged is a metric of these values, response-like without own lag.
+func merged(values, censoredAt []int64) *result.Merged {
+	x := &result.Merged{Hist: newHist()}
+	for _, v := range values {
+		_ = x.Hist.RecordValue(v)
+	}
+	if len(values) > 0 {
+		x.Min, x.Max = slices.Min(values), slices.Max(values)
+	}
+	if len(censoredAt) > 0 {
+		x.Censored = newHist()
+		for _, v := range censoredAt {
+			_ = x.Censored.RecordValue(v)
+		}
+	}
+	return x
+}
+
+// upTo returns 1, 2, … n, which a histogram of three digits holds exactly up
+// to 2,047.
+func upTo(n int) []int64 {
+	v := make([]int64, n)
+	for i := range v {
+		v[i] = int64(i + 1)
+	}
+	return v
+}
+
+func repeat(v int64, n int) []int64 { return slices.Repeat([]int64{v}, n) }
+
+func TestPercentilesAreNearestRank(t *testing.T) {
+	d := Distribution(result.PublishResponse, merged(upTo(1000), nil), 1000)
+	want := map[string]int64{"50": 500, "75": 750, "90": 900, "95": 950, "99": 990}
+	for name, v := range want {
+		if d.Percentiles[name] != v {
+			t.Errorf("p%s is %d, want %d", name, d.Percentiles[name], v)
+		}
+	}
+	if len(d.Percentiles) != len(want) || d.Unsupported["99.9"] != 3688 || d.Unsupported["99.9999"] != 3688878 || len(d.Unsupported) != 4 {
+		t.Errorf("percentiles %v, unsupported %v", d.Percentiles, d.Unsupported)
+	}
+	if !d.Few["99"] || !d.Few["95"] || d.Few["90"] || d.Few["50"] {
+		t.Errorf("few: %v", d.Few)
+	}
+	if d.Min != 1 || d.Max != 1000 || d.Mean != 500.5 || math.Abs(d.StdDev-288.675) > 0.001 || d.Count != 1000 || d.Samples != 1000 {
+		t.Errorf("%+v", d)
+	}
+	lo, hi, _ := stats.QuantileRanks(1000, 0.99, 0.95)
+	if got := d.Intervals["99"]; got != [2]int64{lo, hi} {
+		t.Errorf("interval of p99 %v, ranks %d and %d", got, lo, hi)
+	}
+	if d.AtLeast != nil || d.Open != nil || d.Episodes != nil || d.OwnShare != nil {
+		t.Errorf("marks on a plain sample: %+v", d)
+	}
+}
+
+func TestFiguresStayWithinTheExtremes(t *testing.T) {
+	d := Distribution(result.PublishService, merged(repeat(1_000_001, 500), nil), 500)
+	for name, v := range d.Percentiles {
+		if v != 1_000_001 || d.Intervals[name] != [2]int64{v, v} {
+			t.Errorf("p%s of one value is %d, interval %v", name, v, d.Intervals[name])
+		}
+	}
+}
+
+func TestTheCensoredAreAboveEverything(t *testing.T) {
+	// 980 resolved, 20 unresolved whose lower bounds lie below the maximum.
+	d := Distribution(result.PublishResponse, merged(upTo(980), repeat(500, 20)), 1000)
+	if d.Count != 980 || d.Censored != 20 || d.Max != 980 {
+		t.Errorf("%+v", d)
+	}
+	if d.Percentiles["95"] != 950 || d.AtLeast["95"] {
+		t.Errorf("p95 %d, at least %v", d.Percentiles["95"], d.AtLeast)
+	}
+	// Rank 990 is a censored one. With the censored at 500 the 990th of all is
+	// 970; more than p99 of the resolved is known not to be needed.
+	if d.Percentiles["99"] != 970 || !d.AtLeast["99"] {
+		t.Errorf("p99 %d, at least %v", d.Percentiles["99"], d.AtLeast)
+	}
+	if !d.Open["99"] || d.Open["50"] {
+		t.Errorf("open intervals: %v", d.Open)
+	}
+}
+
+func TestCensoredFarOutAreLowerBounds(t *testing.T) {
+	d := Distribution(result.PublishResponse, merged(upTo(900), repeat(5e9, 100)), 1000)
+	if v := d.Percentiles["99"]; v > 5e9 || v < 4.99e9 || !d.AtLeast["99"] {
+		t.Errorf("p99 %d", v)
+	}
+	if v := d.Percentiles["90"]; v != 900 || d.AtLeast["90"] {
+		t.Errorf("p90 %d", v)
+	}
+}
+
+func TestNothingResolved(t *testing.T) {
+	x := merged(nil, repeat(5e9, 1000))
+	for _, hist := range []bool{true, false} {
+		if !hist {
+			x.Hist = nil
+		}
+		d := Distribution(result.PublishResponse, x, 1000)
+		if d.Count != 0 || d.Max != 0 || !d.AtLeast["50"] || d.Percentiles["50"] < 4.99e9 || d.Percentiles["50"] > 5e9 {
+			t.Errorf("%+v", d)
+		}
+	}
+	if d := Distribution(result.PublishResponse, &result.Merged{}, 0); len(d.Percentiles) != 0 || len(d.Unsupported) != len(result.Percentiles()) {
+		t.Errorf("of nothing: %+v", d)
+	}
+}
+
+// Whatever the sample: figures rise with the percentile, lie in their
+// intervals, and agree with the sorted values where nothing is censored.
+func TestDistributionProperties(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for range 60 {
+		values := make([]int64, rng.IntN(20_000))
+		for i := range values {
+			values[i] = int64(rng.ExpFloat64() * 1e6)
+		}
+		late := make([]int64, rng.IntN(3)*rng.IntN(500))
+		for i := range late {
+			late[i] = rng.Int64N(20e6)
+		}
+		n := int64(len(values) + len(late))
+		samples := n
+		if n > 0 && rng.IntN(2) == 0 {
+			samples = n/int64(1+rng.IntN(50)) + 1
+			samples = min(samples, n)
+		}
+		d := Distribution(result.DeliveryResponse, merged(values, late), samples)
+		slices.Sort(values)
+		var last int64
+		for _, name := range result.Percentiles() {
+			v, ok := d.Percentiles[name]
+			if _, no := d.Unsupported[name]; ok == no {
+				t.Fatalf("p%s: in percentiles %v, unsupported %v", name, ok, no)
+			}
+			if !ok {
+				continue
+			}
+			if v < last {
+				t.Fatalf("p%s is %d, below %d of the percentile before", name, v, last)
+			}
+			last = v
+			if i := d.Intervals[name]; v < i[0] || v > i[1] {
+				t.Fatalf("p%s %d is not in its interval %v", name, v, i)
+			}
+			r := stats.Rank(n, percentOf(name))
+			if exceed := r > int64(len(values)); exceed != d.AtLeast[name] {
+				t.Fatalf("p%s at rank %d of %d resolved: at least %v", name, r, len(values), d.AtLeast[name])
+			} else if !exceed {
+				exact := values[r-1]
+				if v < exact || float64(v) > float64(exact)*1.001+1 {
+					t.Fatalf("p%s is %d, the value of rank %d is %d", name, v, r, exact)
+				}
+			}
+		}
+	}
+}
+
+// A message delivered to many is one sample.
+func TestFanOutIsOneSampleAMessage(t *testing.T) {
+	x := merged(slices.Repeat(upTo(200), 10), nil)
+	c := result.Counters{Sent: 200, Expected: 2000, Received: 2000}
+	n := Samples(result.DeliveryResponse, x, c)
+	if n != 200 {
+		t.Fatalf("%d samples, want 200", n)
+	}
+	d := Distribution(result.DeliveryResponse, x, n)
+	if _, ok := d.Percentiles["99"]; ok || d.Unsupported["99"] != 368 {
+		t.Errorf("p99 of 200 messages is printed: %v", d.Percentiles)
+	}
+	// The interval is that of 200 messages, not of 2,000 deliveries.
+	lo, hi, _ := stats.QuantileRanks(200, 0.5, 0.95)
+	if got := d.Intervals["50"]; got != [2]int64{lo, hi} {
+		t.Errorf("interval %v, ranks of messages %d and %d", got, lo, hi)
+	}
+	if n := Samples(result.DeliveryLast, merged(upTo(200), nil), c); n != 200 {
+		t.Errorf("delivery.last has %d samples", n)
+	}
+	if n := Samples(result.PublishResponse, merged(upTo(200), nil), c); n != 200 {
+		t.Errorf("publish has %d samples", n)
+	}
+}
+
+func TestScale(t *testing.T) {
+	tests := []struct{ a, num, den, add, want int64 }{
+		{7, 3, 10, 0, 2}, {7, 3, 10, 9, 3}, {0, 5, 5, 0, 0},
+		{1 << 60, 1 << 40, 1 << 41, 0, 1 << 59}, {math.MaxInt64, math.MaxInt64, math.MaxInt64, 0, math.MaxInt64},
+		{math.MaxInt64, math.MaxInt64, 2, 0, math.MaxInt64}, {5, 5, 0, 0, math.MaxInt64},
+	}
+	for _, tt := range tests {
+		if got := scale(tt.a, tt.num, tt.den, tt.add); got != tt.want {
+			t.Errorf("(%d·%d + %d)/%d = %d, want %d", tt.a, tt.num, tt.add, tt.den, got, tt.want)
+		}
+	}
+}
+
+func TestEpisodes(t *testing.T) {
+	tests := []struct {
+		name  string
+		slots []int64
+		want  int
+	}{
+		{"one", []int64{1, 9, 9, 9, 1}, 1},
+		{"two", []int64{9, 9, 1, 9}, 2},
+		{"a slot without messages ends nothing", []int64{9, 0, 0, 9, 1}, 1},
+		{"all", []int64{9, 9, 9}, 1},
+		{"alternating", []int64{9, 1, 9, 1, 9, 1, 9}, 4},
+		{"equal to the value", []int64{5, 5, 5}, 1},
+	}
+	for _, tt := range tests {
+		if got := episodes(tt.slots, 5); got != tt.want {
+			t.Errorf("%s: %d episodes of %v above 5, want %d", tt.name, got, tt.slots, tt.want)
+		}
+	}
+}
+
+func TestOwnShare(t *testing.T) {
+	own := make([]result.OwnBand, result.Bands)
+	b := result.BandOf(70_000)
+	own[b] = result.OwnBand{Band: b, Count: 100, Own: 20, Total: 100}
+	own[b+3] = result.OwnBand{Band: b + 3, Count: 5, Own: 90, Total: 100}
+	own[b+6] = result.OwnBand{Band: b + 6, Count: 25, Own: 30, Total: 100}
+	if s, ok := ownShare(own, 70_000); !ok || s != 0.2 {
+		t.Errorf("in a full band: %v, %v", s, ok)
+	}
+	if s, ok := ownShare(own, result.BandFloor(b+3)); !ok || s != 140.0/300 {
+		t.Errorf("in a thin band, widened by three on both sides: %v, %v", s, ok)
+	}
+	if _, ok := ownShare(make([]result.OwnBand, result.Bands), 70_000); ok {
+		t.Error("a share of nothing")
+	}
+	if _, ok := ownShare(nil, 70_000); ok {
+		t.Error("a share without bands")
+	}
+	own[b].Own = 105
+	if s, _ := ownShare(own, 70_000); s != 1 {
+		t.Errorf("a share of %v", s)
+	}
+}

@@ -1,0 +1,267 @@
+package judge
+
+import (
+	"bytes"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sixnines/result"
+)
+
+// saved writes the records of a testbed, with the summary computed from them,
+// and loads the file.
+func saved(t *testing.T, b *testbed) *result.Run {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "r.jsonl")
+	w, err := result.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(w.Header(b.header))
+	for _, i := range b.intervals {
+		must(w.Interval(*i.record(t).Interval))
+	}
+	must(w.Summary(*b.summed(t).Summary))
+	must(w.Close())
+	run, err := result.Load(path)
+	must(err)
+	return run
+}
+
+func mixed() []msg {
+	ms := healthyMessages()
+	stall(ms, 7e9, 500e6, func(m *msg, d int64) { m.service += d })
+	for i := 100; i < 117; i++ {
+		ms[i].missing = true
+	}
+	return ms
+}
+
+func TestVerifyAgreesWithWhatWasWritten(t *testing.T) {
+	run := saved(t, newTestbed(mixed()))
+	if p := Verify(run); len(p) != 0 {
+		t.Errorf("problems: %v", p)
+	}
+	if run.Summary.Histograms[result.DeliveryResponse].Censored != 17 {
+		t.Errorf("%+v", run.Summary.Histograms[result.DeliveryResponse])
+	}
+}
+
+// Any figure that is changed is found under its own name.
+func TestVerifyNamesEveryChange(t *testing.T) {
+	changes := map[string]func(*result.Summary){
+		"counters.acked":    func(s *result.Summary) { s.Counters.Acked++ },
+		"rate.worst_second": func(s *result.Summary) { s.Rate.WorstSecond *= 0.999 },
+		"histograms.delivery.response.percentiles.99.9": func(s *result.Summary) { s.Histograms[result.DeliveryResponse].Percentiles["99.9"]-- },
+		"histograms.delivery.response.intervals.99":     func(s *result.Summary) { s.Histograms[result.DeliveryResponse].Intervals["99"] = [2]int64{1, 2} },
+		"histograms.delivery.response.own_share.50":     func(s *result.Summary) { s.Histograms[result.DeliveryResponse].OwnShare["50"] += 0.001 },
+		"histograms.delivery.response.episodes.99":      func(s *result.Summary) { delete(s.Histograms[result.DeliveryResponse].Episodes, "99") },
+		"histograms.delivery.service.mean":              func(s *result.Summary) { s.Histograms[result.DeliveryService].Mean *= 1.0001 },
+		"histograms.lag.own.max":                        func(s *result.Summary) { s.Histograms[result.LagOwn].Max++ },
+		"verdict.status":                                func(s *result.Summary) { s.Verdict.Status = result.Invalid },
+		"verdict.reasons.censored":                      func(s *result.Summary) { s.Verdict.Reasons = nil },
+		"verdict.reasons.own-lag.delivery.response.99": func(s *result.Summary) {
+			s.Verdict.Reasons = append(s.Verdict.Reasons, result.Reason{Code: "own-lag", Metric: result.DeliveryResponse, Percentile: "99"})
+		},
+	}
+	for name, change := range changes {
+		t.Run(name, func(t *testing.T) {
+			run := saved(t, newTestbed(mixed()))
+			change(run.Summary)
+			found := Verify(run)
+			for _, p := range found {
+				if p.Where == name {
+					if !strings.HasPrefix(p.String(), name+": ") {
+						t.Errorf("reads %q", p)
+					}
+					return
+				}
+			}
+			t.Errorf("not found among %v", found)
+		})
+	}
+}
+
+func TestVerifyChecksTheIntervals(t *testing.T) {
+	run := saved(t, newTestbed(healthyMessages()))
+	run.Metrics[result.LagOwn].Max *= 3
+	if p := Verify(run); !mentions(p, "metrics.lag.own", "highest bucket") {
+		t.Errorf("a maximum beyond its histogram: %v", p)
+	}
+	b := newTestbed(healthyMessages())
+	b.intervals[1].v.Counters.Sent++
+	if p := Verify(saved(t, b)); !mentions(p, "counters", "do not close") {
+		t.Errorf("broken accounts: %v", p)
+	}
+}
+
+func mentions(problems []Problem, where, text string) bool {
+	for _, p := range problems {
+		if p.Where == where && strings.Contains(p.Text, text) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestARunCutShort(t *testing.T) {
+	b := newTestbed(healthyMessages())
+	b.intervals = b.intervals[:7]
+	run := b.run(t)
+	run.Damaged = "line 9 is cut off after 100 bytes"
+	p := Verify(run)
+	if !mentions(p, "file", "cut short at second 7 of 10") || !mentions(p, "file", "line 9") {
+		t.Errorf("problems: %v", p)
+	}
+	s := Summarise(run, InputsOf(run))
+	r := find(s.Verdict, "cut-short")
+	if s.Verdict.Status != result.Suspect || r == nil || !strings.Contains(r.Text, "second 7 of 10") || !strings.Contains(r.Text, "line 9") {
+		t.Errorf("%+v", s.Verdict)
+	}
+	if s.End != 7e9 || s.Histograms[result.DeliveryResponse].Percentiles["99.9"] == 0 || s.Rate.Sent < 0.99*perSecond {
+		t.Errorf("%+v", s)
+	}
+}
+
+// A summary is JSON in the file: nothing that Summarise makes may be beyond it.
+func TestSummariesAreJSON(t *testing.T) {
+	for _, run := range []*result.Run{
+		{Metrics: map[result.Metric]*result.Merged{}},
+		newTestbed(mixed()).run(t),
+	} {
+		var b bytes.Buffer
+		if err := json.NewEncoder(&b).Encode(Summarise(run, Inputs{})); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// writeRaw writes the rows of messages that go to two consumers each; change
+// may alter a row, or drop it by returning false.
+func writeRaw(t *testing.T, b *testbed, ms []msg, room int64, change func(int, *result.RawRow) bool) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "raw")
+	w, err := result.CreateRaw(path, result.RawHeader{Run: b.header.ID}, room)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, n := w.Shard(), 0
+	put := func(r result.RawRow) {
+		if n++; change == nil || change(n, &r) {
+			s.Put(r)
+		}
+	}
+	for i, m := range ms {
+		sent := m.intended + m.own + m.blocked
+		row := result.RawRow{Kind: result.RawSent, Stream: 3, Seq: int64(i), Intended: m.intended, Sent: sent, Instant: m.own}
+		put(row)
+		if m.missing {
+			continue
+		}
+		row.Kind, row.Party, row.Instant = result.RawReceived, 1, sent+m.service
+		put(row)
+		row.Party, row.Instant = 2, sent+m.service+int64(i%7)*1000
+		put(row)
+	}
+	s.Close()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// fanned is a testbed whose messages go to two consumers, as writeRaw has them.
+func fanned(ms []msg) *testbed {
+	b := newTestbed(ms)
+	for i, m := range ms {
+		if m.missing {
+			continue
+		}
+		late := m.response() + int64(i%7)*1000
+		at := b.at(m.intended + late)
+		at.v.Counters.Expected++
+		at.v.Counters.Received++
+		at.share(result.DeliveryResponse).response(late, m.own, m.intended)
+		at.share(result.DeliveryService).add(late - m.own - m.blocked)
+		at.share(result.DeliveryLast).response(late, m.own, m.intended)
+	}
+	return b
+}
+
+func TestVerifyRawAgrees(t *testing.T) {
+	ms := mixed()
+	b := fanned(ms)
+	run := saved(t, b)
+	if p := Verify(run); len(p) != 0 {
+		t.Fatalf("intervals: %v", p)
+	}
+	p, err := VerifyRaw(run, writeRaw(t, b, ms, 100_000, func(n int, r *result.RawRow) bool {
+		if n == 1 { // a message of the warm-up is none of the run's
+			r.Intended -= 1e9
+		}
+		return true
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first row, a send, was moved out of the window: its lags are gone.
+	if len(p) != 4 || !mentions(p, "raw.lag.own", "19999 values") || !mentions(p, "raw.lag.blocked", "1 bucket ") {
+		t.Errorf("without one send: %v", p)
+	}
+	if p, err := VerifyRaw(run, writeRaw(t, b, ms, 100_000, nil)); err != nil || len(p) != 0 {
+		t.Errorf("as written: %v, %v", p, err)
+	}
+}
+
+func TestVerifyRawFindsOneMovedInstant(t *testing.T) {
+	ms := mixed()
+	b := fanned(ms)
+	run := saved(t, b)
+	p, err := VerifyRaw(run, writeRaw(t, b, ms, 100_000, func(_ int, r *result.RawRow) bool {
+		if r.Kind == result.RawReceived && r.Seq == 1700 && r.Party == 1 {
+			r.Instant += 1e9
+		}
+		return true
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []string{"delivery.response", "delivery.service", "delivery.last"} {
+		if !mentions(p, "raw."+m, "2 buckets with other counts") {
+			t.Errorf("%s agrees: %v", m, p)
+		}
+	}
+	if mentions(p, "raw.lag.own", "") {
+		t.Errorf("the lag differs: %v", p)
+	}
+}
+
+func TestVerifyRawRefusesWhatCannotProve(t *testing.T) {
+	ms := mixed()
+	b := fanned(ms)
+	run := saved(t, b)
+	if p, err := VerifyRaw(run, writeRaw(t, b, ms, 1, nil)); err != nil || len(p) != 1 || !mentions(p, "raw", "found no room") {
+		t.Errorf("a file with drops: %v, %v", p, err)
+	}
+	other := fanned(ms)
+	other.header.ID = "fedcba9876543210"
+	if p, err := VerifyRaw(run, writeRaw(t, other, ms, 100_000, nil)); err != nil || len(p) != 1 || !mentions(p, "raw", "belongs to run fedcba9876543210") {
+		t.Errorf("another run's file: %v, %v", p, err)
+	}
+	path := writeRaw(t, b, ms, 100_000, nil)
+	run.Summary = nil
+	if p, err := VerifyRaw(run, path); err != nil || len(p) != 1 || !mentions(p, "raw", "cut short") {
+		t.Errorf("a run cut short: %v, %v", p, err)
+	}
+	if _, err := VerifyRaw(run, filepath.Join(t.TempDir(), "none")); err == nil {
+		t.Error("no file, no error")
+	}
+}
