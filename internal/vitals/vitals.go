@@ -24,6 +24,13 @@
 // at once ([Freezes]) stopped the whole process: a SIGSTOP, a frozen container,
 // a paused virtual machine, or no processor for anybody.
 //
+// They are not free: on an otherwise idle runtime of a 2-core virtual machine,
+// which others were loading, both together took 6.5 % of one core at 1 ms and
+// 2.7 % at 4 ms (BenchmarkBothMeters, one run). A thread that keeps its
+// processor while it sleeps cost 1.8 % there against 4.3 % with the stamped
+// sleep, with 1.3 context switches a wake-up against 3.5, but it would take
+// that processor from the load.
+//
 // Hiccups are never subtracted from anything. They attribute and they
 // invalidate.
 //
