@@ -102,7 +102,7 @@ func headline(s *subject) []string {
 	if h.Mode == result.ModeFlatOut {
 		mode += " (unpaced)"
 	}
-	out = append(out, load, mode, duration(int64(window(s)))+" window")
+	out = append(out, load, mode, shortDuration(float64(window(s)))+" window")
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 

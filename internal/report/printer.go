@@ -36,7 +36,7 @@ func (p *printer) blank() { p.buf.WriteByte('\n') }
 // have the same width, so that columns stay aligned.
 var asciiForms = strings.NewReplacer(
 	"µ", "u", "–", "-", "×", "x", "·", "|", "↳", "\\", "²", "2", "−", "-", "÷", "/", "…", ".",
-	"≥", ">", "│", "|", "─", "-",
+	"≥ ", ">=", "≥", ">",
 )
 
 // encode returns the text in the character set of the terminal.

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"strconv"
 
+	"sixnines/internal/judge"
 	"sixnines/result"
 )
 
@@ -32,6 +33,12 @@ type Options struct {
 	Color bool
 	// ASCII restricts the terminal table to ASCII.
 	ASCII bool
+	// Kind is the picture that [SVG] and [PNG] draw in [Formats]; empty:
+	// [KindPercentiles].
+	Kind Kind
+	// Metric is the distribution that [Hgrm] writes in [Formats]; empty: the
+	// first that the run has, in the order of [result.Metrics].
+	Metric result.Metric
 	// Command is the command line that reproduces the run, shown as such;
 	// empty: derived from the result file.
 	Command string
@@ -63,7 +70,7 @@ func subjects(runs []*result.Run) ([]*subject, error) {
 		s := &subject{run: r, sum: r.Summary, title: titleOf(r)}
 		if s.sum == nil {
 			s.cut = true
-			s.sum = cutSummary(r)
+			s.sum = judge.Summarise(r, judge.InputsOf(r))
 		}
 		s.label = s.title
 		if len(runs) > 1 {

@@ -1,0 +1,275 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// chart is a picture before it is drawn: the same for the static SVG, the
+// interactive page and the image files. All coordinates are those of the axes:
+// where an axis is logarithmic they are decimal logarithms already.
+type chart struct {
+	Kind    Kind
+	Key     string // for anchors and programs: "percentiles-delivery"
+	Title   string
+	Caption string // what it shows and how to read it
+	Alt     string // what a reader who does not see it should know
+	Small   bool   // half as wide on the page
+	X, Y    axis
+	Until   float64 // the end of the time that is drawn, on a seconds axis
+	Lines   []line
+	Moments []moment
+}
+
+// scale is how an axis divides its range and writes its values.
+type scale string
+
+const (
+	percentileScale scale = "percentile" // log10 of 1/(1−p)
+	secondsScale    scale = "seconds"    // linear, seconds of the run
+	durationScale   scale = "duration"   // log10 of nanoseconds
+	countScale      scale = "count"      // linear from zero, messages
+	logCountScale   scale = "logcount"   // log10 of messages
+	rateScale       scale = "rate"       // linear from zero, messages a second
+)
+
+// axis is one axis of a chart; Min and Max are chosen by fit.
+type axis struct {
+	Scale    scale
+	Label    string
+	Min, Max float64
+}
+
+// line is one series. Y may hold NaN for gaps; Lo and Hi, if any, are the edges
+// of a band around it.
+type line struct {
+	Name   string
+	Colour int // index into the palette
+	Dash   int // index into the dash patterns
+	X, Y   []float64
+	Lo, Hi []float64
+	Steps  bool // a histogram's outline: Y holds until the next X
+	Dots   bool // few points: mark each
+}
+
+// moment is an event, or a span of time if To is after From.
+type moment struct {
+	From, To float64
+	Label    string
+	Mark     string // what stands beside an event's line: a short number
+	Pause    bool   // of the generator itself
+}
+
+// Colours and dash patterns are told apart without colour vision: the hues
+// follow Okabe and Ito (Color Universal Design, 2008), darkened or lightened
+// for their background.
+var (
+	lightPalette = [...]string{"#0067a5", "#c74e00", "#00805c", "#a8508a", "#a86f00", "#3d8fc4", "#6b6b00", "#5a5a5a"}
+	darkPalette  = [...]string{"#57b1f0", "#ff9050", "#35cfa3", "#e79fcb", "#f2bd45", "#9dd5ff", "#dccf5e", "#bdbdbd"}
+	dashes       = [...]string{"", "7 4", "2 3", "9 3 2 3"}
+)
+
+// tick is a mark on an axis; those without a label are minor.
+type tick struct {
+	At    float64
+	Label string
+}
+
+// fit sets the axes' ranges from the data, rounded outwards. It reports
+// whether there is anything to draw.
+func (c *chart) fit() bool {
+	x := extent{math.Inf(1), math.Inf(-1)}
+	y := x
+	for _, l := range c.Lines {
+		for i := range l.X {
+			if math.IsNaN(l.Y[i]) {
+				continue
+			}
+			x.add(l.X[i])
+			y.add(l.Y[i])
+			if l.Lo != nil && !math.IsNaN(l.Lo[i]) {
+				y.add(l.Lo[i])
+				y.add(l.Hi[i])
+			}
+		}
+	}
+	if x.min > x.max {
+		return false
+	}
+	if c.X.Scale == secondsScale {
+		x.add(c.Until)
+	}
+	c.X.round(x)
+	c.Y.round(y)
+	return true
+}
+
+// extent is a range of values that grows.
+type extent struct{ min, max float64 }
+
+func (e *extent) add(v float64) { e.min, e.max = min(e.min, v), max(e.max, v) }
+
+// round sets the axis' range to the extent, rounded outwards to where a tick
+// may stand.
+func (a *axis) round(e extent) {
+	switch a.Scale {
+	case percentileScale:
+		a.Min, a.Max = 0, max(e.max, 1)
+	case secondsScale:
+		a.Min, a.Max = min(e.min, 0), e.max
+		if a.Max <= a.Min {
+			a.Max = a.Min + 1
+		}
+	case countScale, rateScale:
+		a.Min, a.Max = min(e.min, 0), max(e.max, 1)*1.06
+	case durationScale, logCountScale:
+		a.Min, a.Max = roundLog(e.min, math.Floor), roundLog(e.max, math.Ceil)
+		if a.Max-a.Min < 1 { // less than a decade tells of differences that are not there
+			mid := (a.Min + a.Max) / 2
+			a.Min, a.Max = roundLog(mid-0.5, math.Floor), roundLog(mid+0.5, math.Ceil)
+		}
+	}
+}
+
+// roundLog rounds a logarithm to that of a 1, 2 or 5 times a power of ten.
+func roundLog(v float64, way func(float64) float64) float64 {
+	steps := [...]float64{0, math.Log10(2), math.Log10(5), 1}
+	whole := math.Floor(v)
+	rest := v - whole
+	best := steps[0]
+	if way(0.5) == 1 { // upwards
+		best = 1
+		for i := len(steps) - 1; i >= 0 && steps[i] >= rest-1e-9; i-- {
+			best = steps[i]
+		}
+		return whole + best
+	}
+	for _, s := range steps {
+		if s <= rest+1e-9 {
+			best = s
+		}
+	}
+	return whole + best
+}
+
+// ticks returns the marks of the axis, ascending, about n of them with labels.
+func (a axis) ticks(n int) []tick {
+	switch a.Scale {
+	case percentileScale:
+		return percentileTicks(a.Max)
+	case durationScale, logCountScale:
+		return logTicks(a, n)
+	}
+	step := niceStep((a.Max - a.Min) / float64(n))
+	var out []tick
+	for k := math.Ceil(a.Min/step - 1e-9); k*step <= a.Max+step*1e-9; k++ {
+		at := k*step + 0 // the sum turns -0 into 0
+		out = append(out, tick{at, a.text(at)})
+	}
+	return out
+}
+
+// percentileTicks marks 0, 50, 90, 99, 99.9 … % and, unlabelled, 75 and 95 and
+// their like.
+func percentileTicks(limit float64) []tick {
+	out := []tick{{0, "0 %"}, {math.Log10(2), "50 %"}, {math.Log10(4), ""}}
+	for d := 1; float64(d) <= limit+1e-9; d++ {
+		label := "90 %"
+		switch {
+		case d == 2:
+			label = "99 %"
+		case d > 2:
+			label = "99." + strings.Repeat("9", d-2) + " %"
+		}
+		out = append(out, tick{float64(d), label})
+		for _, minor := range []float64{2, 4} {
+			out = append(out, tick{float64(d) + math.Log10(minor), ""})
+		}
+	}
+	for len(out) > 0 && out[len(out)-1].At > limit+1e-9 {
+		out = out[:len(out)-1]
+	}
+	return out
+}
+
+// logTicks marks powers of ten, with 2 and 5 times these between; the latter
+// are labelled where there is room.
+func logTicks(a axis, n int) []tick {
+	decades := a.Max - a.Min
+	every := max(1, int(math.Ceil(decades/float64(n))))
+	var out []tick
+	for e := int(math.Floor(a.Min)); e <= int(math.Ceil(a.Max)); e++ {
+		for i, f := range []float64{1, 2, 5} {
+			at := float64(e) + math.Log10(f)
+			if at < a.Min-1e-9 || at > a.Max+1e-9 {
+				continue
+			}
+			t := tick{At: at}
+			if i == 0 && e%every == 0 || i > 0 && decades*3 <= float64(n)+1 {
+				t.Label = a.text(at)
+			}
+			if i == 0 || every == 1 {
+				out = append(out, t)
+			}
+		}
+	}
+	return out
+}
+
+// niceStep rounds up to 1, 2 or 5 times a power of ten.
+func niceStep(v float64) float64 {
+	if !(v > 0) {
+		return 1
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(v)))
+	for _, f := range []float64{1, 2, 5, 10} {
+		if f*unit >= v*(1-1e-9) {
+			return f * unit
+		}
+	}
+	return 10 * unit
+}
+
+// text writes a value of the axis as its ticks do: short.
+func (a axis) text(v float64) string {
+	switch a.Scale {
+	case durationScale:
+		return shortDuration(math.Pow(10, v))
+	case logCountScale:
+		return shortCount(math.Pow(10, v))
+	case countScale:
+		return shortCount(v)
+	case rateScale:
+		return shortCount(v) + "/s"
+	case secondsScale:
+		return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) + " s"
+	}
+	return strconv.FormatFloat(v, 'g', 4, 64)
+}
+
+// shortDuration writes a round duration: "20 µs".
+func shortDuration(ns float64) string {
+	for _, u := range []struct {
+		scale float64
+		name  string
+	}{{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}} {
+		if ns >= u.scale*(1-1e-6) {
+			return strconv.FormatFloat(ns/u.scale, 'g', 3, 64) + u.name
+		}
+	}
+	return strconv.FormatFloat(ns, 'g', 3, 64) + " ns"
+}
+
+// shortCount writes a round number: "20 k", "1.5 M".
+func shortCount(n float64) string {
+	for _, u := range []struct {
+		scale float64
+		name  string
+	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
+		if math.Abs(n) >= u.scale*(1-1e-6) {
+			return strconv.FormatFloat(n/u.scale, 'g', 4, 64) + u.name
+		}
+	}
+	return strconv.FormatFloat(n, 'g', 4, 64)
+}

@@ -1,0 +1,362 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"sixnines/result"
+)
+
+// chartLimit is the number of runs that a chart can hold and still be read.
+const chartLimit = len(lightPalette)
+
+// Kind names a picture, for [SVG] and [PNG].
+type Kind string
+
+// The pictures. Where a run measured several latencies (delivery and publish),
+// the first of them is drawn, in the order of [result.Metrics].
+const (
+	KindPercentiles Kind = "percentiles" // latency by percentile, response and service
+	KindTime        Kind = "time"        // percentiles over time
+	KindRate        Kind = "rate"        // due, sent and received over time
+	KindInFlight    Kind = "inflight"    // unanswered and overdue messages over time
+	KindLag         Kind = "lag"         // sending lag by percentile
+	KindHistogram   Kind = "histogram"   // how many messages had which latency
+)
+
+// Kinds lists the pictures there are.
+func Kinds() []Kind {
+	return []Kind{KindPercentiles, KindTime, KindRate, KindInFlight, KindLag, KindHistogram}
+}
+
+// charts returns all pictures of the runs, in the order of the page. Those
+// with nothing to draw are left out.
+func charts(subjects []*subject) []*chart {
+	subjects = subjects[:min(len(subjects), chartLimit)]
+	var out []*chart
+	add := func(c *chart) {
+		if c != nil && c.fit() {
+			out = append(out, c)
+		}
+	}
+	for _, f := range kinds() {
+		if f.Key != "lag" {
+			add(percentilesChart(subjects, f))
+			add(timeChart(subjects, f))
+		}
+	}
+	add(rateChart(subjects))
+	add(inFlightChart(subjects))
+	for _, f := range kinds() {
+		if f.Key == "lag" {
+			add(percentilesChart(subjects, f))
+		} else {
+			add(histogramChart(subjects, f))
+		}
+	}
+	// An odd one out is drawn wide rather than beside nothing.
+	small := 0
+	for _, c := range out {
+		if c.Small {
+			small++
+		}
+	}
+	if small%2 == 1 {
+		out[len(out)-1].Small = false
+	}
+	return out
+}
+
+// pick returns the first chart of a kind.
+func pick(all []*chart, k Kind) (*chart, error) {
+	for _, c := range all {
+		if c.Kind == k {
+			c.Small = false
+			return c, nil
+		}
+	}
+	for _, known := range Kinds() {
+		if k == known {
+			return nil, fmt.Errorf("these results hold nothing for a picture of kind %q", k)
+		}
+	}
+	return nil, fmt.Errorf("unknown kind of picture %q; there are %v", k, Kinds())
+}
+
+// lineName names a line of one of several runs.
+func lineName(s *subject, what string) string {
+	if s.letter == "" {
+		return what
+	}
+	return shorten(s.label, 28) + ", " + what
+}
+
+// percentilesChart draws the latencies of a family by percentile.
+func percentilesChart(subjects []*subject, f family) *chart {
+	c := &chart{
+		Kind: KindPercentiles, Key: "percentiles-" + f.Key, Title: f.Name + " by percentile",
+		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"},
+		Caption: "Each step to the right is ten times rarer. The curve ends where the number of messages no longer supports a percentile; the band holds each percentile with 95 % confidence. ",
+	}
+	if f.Key == "lag" {
+		c.Kind, c.Small, c.Y.Label = KindLag, true, "lag"
+	}
+	c.Caption += f.About
+	for i, s := range subjects {
+		for j, k := range f.Columns {
+			col := s.column(k.Metric)
+			if col == nil {
+				continue
+			}
+			if s.sum.Verdict.Status == result.Unstable && k.Metric.IsResponse() {
+				c.Caption += " Response of " + s.title + " is left out: the run was overloaded, and the curve would tell its length."
+				continue
+			}
+			l := percentileCurve(s.run.Metrics[k.Metric], col.Dist)
+			l.Name, l.Colour, l.Dash = lineName(s, k.Head), i, j
+			if len(subjects) == 1 {
+				l.Colour = j
+			}
+			if j > 0 || len(subjects) > 4 {
+				l.Lo, l.Hi = nil, nil // bands upon bands hide what they should show
+			}
+			if f.Key == "lag" {
+				l.hideBelow(lagFloor)
+			}
+			if l.drawn() {
+				c.Lines = append(c.Lines, l)
+			}
+		}
+	}
+	if f.Key == "lag" {
+		c.Caption += " Lag below " + duration(lagFloor) + " is not drawn."
+	}
+	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
+	return c
+}
+
+// lagFloor is the lag, in ns, below which there is nothing to see: a blocked
+// lag is nothing at all for most messages.
+const lagFloor = 100
+
+// hideBelow leaves gaps where the line is below a duration.
+func (l *line) hideBelow(ns int64) {
+	floor := logOf(ns)
+	for i := range l.Y {
+		if l.Lo != nil {
+			l.Lo[i], l.Hi[i] = max(l.Lo[i], floor), max(l.Hi[i], floor)
+		}
+		if l.Y[i] < floor {
+			l.Y[i] = math.NaN()
+		}
+	}
+}
+
+// drawn reports whether the line has a point.
+func (l *line) drawn() bool {
+	for _, y := range l.Y {
+		if !math.IsNaN(y) {
+			return true
+		}
+	}
+	return false
+}
+
+// figuresInWords says what a chart of a family shows, for those who do not
+// see it.
+func figuresInWords(subjects []*subject, f family) string {
+	var out []string
+	for _, s := range subjects {
+		for _, k := range f.Columns {
+			col := s.column(k.Metric)
+			if col == nil {
+				continue
+			}
+			var parts []string
+			for i, p := range rows() {
+				if fig := col.Figures[i]; fig.ok() && (p == "50" || p == "99" || p == "99.9" || p == maximum) {
+					parts = append(parts, rowName(p)+" "+fig.text())
+				}
+			}
+			if len(parts) > 0 {
+				out = append(out, lineName(s, k.Head)+" "+strings.Join(parts, ", "))
+			}
+		}
+	}
+	return strings.Join(out, "; ") + "."
+}
+
+// timeChart draws percentiles of the family's first latency over time.
+func timeChart(subjects []*subject, f family) *chart {
+	c := &chart{
+		Kind: KindTime, Key: "time-" + f.Key, Title: f.Name + " over time",
+		X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: axis{Scale: durationScale, Label: "latency"},
+		Moments: momentsOf(subjects), Until: untilOf(subjects),
+	}
+	var metric string
+	for i, s := range subjects {
+		m := firstOf(s, f)
+		if m == "" {
+			continue
+		}
+		metric = metricName(m)
+		spans := timeline(s.run)
+		figures := []struct {
+			name string
+			of   func(result.PointMetric) int64
+		}{
+			{"p50", func(p result.PointMetric) int64 { return p.P50 }},
+			{"p99", func(p result.PointMetric) int64 { return p.P99 }},
+			{"p99.9", func(p result.PointMetric) int64 { return p.P999 }},
+			{"max", func(p result.PointMetric) int64 { return p.Max }},
+		}
+		for j, fig := range figures {
+			l := timeLine(spans, lineName(s, fig.name), j, 0, func(sp span) float64 {
+				p := sp.Metrics[m]
+				return positiveLog(p.Count, fig.of(p))
+			})
+			if len(subjects) > 1 {
+				// One colour a run, and only what tells runs apart.
+				switch fig.name {
+				case "p99":
+					l.Colour, l.Dash = i, 0
+				case "max":
+					l.Colour, l.Dash = i, 2
+				default:
+					continue
+				}
+			} else if fig.name == "max" {
+				l.Dash = 2
+			}
+			c.Lines = append(c.Lines, l)
+		}
+	}
+	c.Caption = "Percentiles of " + metric + " of the messages resolved in each interval. Percentiles of an interval are of that interval alone. " + momentCaption(c.Moments)
+	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
+	return c
+}
+
+// momentCaption explains the marks of a chart over time.
+func momentCaption(moments []moment) string {
+	const most = 12
+	var events []string
+	pauses := false
+	for _, m := range moments {
+		switch {
+		case m.Pause:
+			pauses = true
+		case len(events) < most:
+			events = append(events, fmt.Sprintf("%s %s (%s)", m.Mark, m.Label, duration(int64(m.From*1e9))))
+		}
+	}
+	var out []string
+	if len(events) > 0 {
+		out = append(out, "Events: "+strings.Join(events, "; ")+".")
+	}
+	if pauses {
+		out = append(out, "Shaded spans are pauses of the generator itself: what happens there may be its fault.")
+	}
+	return strings.Join(out, " ")
+}
+
+// firstOf is the family's first metric that the run has: response where it was
+// paced, service where not.
+func firstOf(s *subject, f family) result.Metric {
+	for _, k := range f.Columns {
+		if s.column(k.Metric) != nil {
+			return k.Metric
+		}
+	}
+	return ""
+}
+
+// rateChart draws due, sent and received messages a second over time.
+func rateChart(subjects []*subject) *chart {
+	c := &chart{Kind: KindRate, Small: true, Key: "rate", Title: "Rate over time",
+		X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: axis{Scale: rateScale, Label: "messages a second"},
+		Moments: momentsOf(subjects), Until: untilOf(subjects)}
+	var words []string
+	for i, s := range subjects {
+		spans := measured(timeline(s.run))
+		perSecond := func(n func(*result.Counters) int64) func(span) float64 {
+			return func(sp span) float64 {
+				if sp.Seconds <= 0 {
+					return math.NaN()
+				}
+				return float64(n(&sp.Counters)) / sp.Seconds
+			}
+		}
+		due := timeLine(spans, lineName(s, "due"), 7, 1, perSecond(func(c *result.Counters) int64 { return c.Scheduled }))
+		sent := timeLine(spans, lineName(s, "sent"), 0, 0, perSecond(func(c *result.Counters) int64 { return c.Sent }))
+		received := timeLine(spans, lineName(s, "received"), 2, 3, perSecond(func(c *result.Counters) int64 { return c.Received }))
+		if len(subjects) > 1 {
+			due.Colour, due.Dash, sent.Colour, received.Colour, received.Dash = i, 1, i, i, 2
+		}
+		c.Lines = append(c.Lines, sent)
+		if s.run.Header.Mode == result.ModeOpen {
+			c.Lines = append(c.Lines, due)
+		}
+		if s.sum.Counters.Expected > 0 {
+			c.Lines = append(c.Lines, received)
+		}
+		words = append(words, lineName(s, "sent ")+rate(s.sum.Rate.Sent)+" over all")
+	}
+	c.Caption = "Due is what the schedule had for the interval, sent what was handed to the client in it, received what arrived in it. Sent below due is a delay that counts as response time. " + momentCaption(c.Moments)
+	c.Alt = "Rate over time: " + strings.Join(words, "; ") + "."
+	return c
+}
+
+// measured returns the points of the measured window.
+func measured(spans []span) []span {
+	var out []span
+	for _, s := range spans {
+		if s.Phase == result.PhaseMeasure {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// inFlightChart draws the unanswered and the overdue messages over time.
+func inFlightChart(subjects []*subject) *chart {
+	c := &chart{Kind: KindInFlight, Small: true, Key: "inflight", Title: "In flight and overdue over time",
+		X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: axis{Scale: countScale, Label: "messages"},
+		Moments: momentsOf(subjects), Until: untilOf(subjects)}
+	for i, s := range subjects {
+		spans := timeline(s.run)
+		inFlight := timeLine(spans, lineName(s, "in flight"), 0, 0, func(sp span) float64 { return float64(sp.InFlight) })
+		backlog := timeLine(spans, lineName(s, "due, not sent"), 1, 1, func(sp span) float64 { return float64(sp.Backlog) })
+		if len(subjects) > 1 {
+			inFlight.Colour, backlog.Colour = i, i
+		}
+		c.Lines = append(c.Lines, inFlight, backlog)
+	}
+	c.Caption = "Unanswered messages, and messages that were due and not yet sent, at the end of each interval. A line that climbs to the end is overload. " + momentCaption(c.Moments)
+	c.Alt = c.Title + "."
+	return c
+}
+
+// histogramChart draws how many messages had which latency.
+func histogramChart(subjects []*subject, f family) *chart {
+	c := &chart{Kind: KindHistogram, Small: true, Key: "histogram-" + f.Key, Title: f.Name + ", distribution",
+		X: axis{Scale: durationScale, Label: "latency"}, Y: axis{Scale: logCountScale, Label: "messages in a bin"}}
+	for i, s := range subjects {
+		for j, k := range f.Columns {
+			if s.column(k.Metric) == nil || len(subjects) > 1 && j > 0 {
+				continue
+			}
+			l := densityCurve(s.run.Metrics[k.Metric])
+			l.Name, l.Colour, l.Dash = lineName(s, k.Head), i, j
+			if len(subjects) == 1 {
+				l.Colour = j
+			}
+			if len(l.X) > 0 {
+				c.Lines = append(c.Lines, l)
+			}
+		}
+	}
+	c.Caption = fmt.Sprintf("Messages in bins of equal width on a logarithmic axis (%d for each factor of ten). More than one hump means more than one way of being slow.", densityBins)
+	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
+	return c
+}

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"math"
+	"strconv"
+
+	"sixnines/result"
+)
+
+// CSV writes the published figures in long form, one a line, with the columns
+//
+//	run, metric, percentile, value_ns, lo_ns, hi_ns, count, mark
+//
+// percentile is "50" to "99.9999", or min, max, mean, stddev. lo_ns and hi_ns
+// hold the 95 % interval and count the values of the metric's histogram. mark
+// qualifies the figure: unsupported or unstable (there is no value then),
+// at-least, few, few-events, suspect, several of them joined by "+".
+func CSV(w io.Writer, runs []*result.Run) error {
+	prepared, err := subjects(runs)
+	if err != nil {
+		return err
+	}
+	c := csv.NewWriter(w)
+	row := func(fields ...string) { _ = c.Write(fields) } // kept by the writer until Error
+	row("run", "metric", "percentile", "value_ns", "lo_ns", "hi_ns", "count", "mark")
+	for _, s := range prepared {
+		for _, m := range result.Metrics() {
+			col := s.column(m)
+			if col == nil || col.Dist.Count+col.Dist.Censored == 0 {
+				continue
+			}
+			n := integer(col.Dist.Count)
+			row(s.label, string(m), "min", integer(col.Dist.Min), "", "", n, "")
+			for _, f := range col.Figures {
+				value, lo, hi := "", "", ""
+				if f.ok() {
+					value = integer(f.Value)
+					if f.interval() != "" {
+						lo, hi = integer(f.Lo), integer(f.Hi)
+					}
+				}
+				row(s.label, string(m), f.Percentile, value, lo, hi, n, f.mark())
+			}
+			row(s.label, string(m), "mean", decimal(col.Dist.Mean), "", "", n, "")
+			row(s.label, string(m), "stddev", decimal(col.Dist.StdDev), "", "", n, "")
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// TimeCSV writes what happened over time in long form, one value a line, with
+// the columns
+//
+//	run, phase, start_ns, end_ns, series, value
+//
+// for every interval. Instants count from the start of the measured window.
+// The series are METRIC.count, METRIC.min_ns, .p50_ns, .p90_ns, .p99_ns,
+// .p99.9_ns and .max_ns of each metric, scheduled, sent, acked, received, in_flight, backlog,
+// and vitals.NAME. Percentiles are those of the interval's own histogram.
+func TimeCSV(w io.Writer, runs []*result.Run) error {
+	prepared, err := subjects(runs)
+	if err != nil {
+		return err
+	}
+	c := csv.NewWriter(w)
+	_ = c.Write([]string{"run", "phase", "start_ns", "end_ns", "series", "value"}) // kept until Error
+	for _, s := range prepared {
+		for _, p := range s.run.Series {
+			row := func(series, value string) {
+				_ = c.Write([]string{s.label, plain(p.Phase), integer(p.Start), integer(p.End), series, value})
+			}
+			row("scheduled", integer(p.Counters.Scheduled))
+			row("sent", integer(p.Counters.Sent))
+			row("acked", integer(p.Counters.Acked))
+			row("received", integer(p.Counters.Received))
+			row("in_flight", integer(p.InFlight))
+			row("backlog", integer(p.Backlog))
+			for _, m := range result.Metrics() {
+				v, ok := p.Metrics[m]
+				if !ok {
+					continue
+				}
+				row(string(m)+".count", integer(v.Count))
+				if v.Count == 0 {
+					continue
+				}
+				row(string(m)+".min_ns", integer(v.Min))
+				row(string(m)+".p50_ns", integer(v.P50))
+				row(string(m)+".p90_ns", integer(v.P90))
+				row(string(m)+".p99_ns", integer(v.P99))
+				row(string(m)+".p99.9_ns", integer(v.P999))
+				row(string(m)+".max_ns", integer(v.Max))
+			}
+			for _, k := range sortedKeys(p.Vitals) {
+				row("vitals."+plain(k), decimal(p.Vitals[k]))
+			}
+		}
+	}
+	c.Flush()
+	return c.Error()
+}
+
+func integer(v int64) string { return strconv.FormatInt(v, 10) }
+
+// decimal writes a number that need not be whole; nothing for one that is none.
+func decimal(v float64) string {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return ""
+	}
+	return strconv.FormatFloat(v, 'f', -1, 64)
+}

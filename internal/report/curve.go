@@ -1,0 +1,161 @@
+package report
+
+import (
+	"math"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// curveSteps is the number of points of a percentile curve for each factor of
+// ten in 1/(1−p).
+const curveSteps = 24
+
+// curveLead is the number of points within the first step.
+const curveLead = 5
+
+// percentileCurve draws a metric over log10(1/(1−p)), from the smallest value
+// up to the highest percentile that the number of messages supports. The band
+// holds each percentile with 95 % confidence, one by one. It is the zero line
+// if there is nothing to draw.
+func percentileCurve(m *result.Merged, d *result.Distribution) line {
+	var l line
+	if m == nil || m.Hist == nil {
+		return l
+	}
+	x := newOrder(m)
+	n := x.count()
+	if n == 0 {
+		return l
+	}
+	// The messages behind the values: a message delivered to a thousand
+	// consumers is one sample.
+	samples := n
+	if d != nil && d.Samples > 0 {
+		samples = min(n, d.Samples)
+	}
+	scaled := float64(n) / float64(samples)
+	limit := supportLimit(samples)
+	for k := 0; ; k++ {
+		at := curvePoint(k)
+		last := at >= limit
+		if last {
+			at = limit
+		}
+		q := 1 - math.Pow(10, -at)
+		low, value := x.at(int64(math.Ceil(q * float64(n) * (1 - 1e-15))))
+		high := value
+		if from, to, ok := stats.QuantileRanks(samples, q, 0.95); ok {
+			low, _ = x.at(int64(float64(from-1)*scaled) + 1)
+			_, high = x.at(int64(math.Ceil(float64(to) * scaled)))
+		}
+		l.X = append(l.X, at)
+		l.Y = append(l.Y, logOf(value))
+		l.Lo = append(l.Lo, logOf(min(low, value)))
+		l.Hi = append(l.Hi, logOf(max(high, value)))
+		if last {
+			return l
+		}
+	}
+}
+
+// curvePoint is the place of the k-th point: even steps, but for the first,
+// where the curve is steepest, which is halved again and again towards zero.
+func curvePoint(k int) float64 {
+	switch {
+	case k == 0:
+		return 0
+	case k <= curveLead:
+		return math.Exp2(float64(k-curveLead-1)) / curveSteps
+	}
+	return float64(k-curveLead) / curveSteps
+}
+
+// order answers for ranks over the resolved and the censored messages
+// together, as summaries do: the censored are above everything, for what never
+// came back was slower than all that did, and where a rank falls among them
+// the answer is their lower bound.
+type order struct {
+	resolved, all *result.RankIndex
+}
+
+func newOrder(m *result.Merged) order {
+	o := order{resolved: result.NewRankIndex(m.Hist)}
+	o.all = o.resolved
+	if all := withCensored(m); all != m.Hist {
+		o.all = result.NewRankIndex(all)
+	}
+	return o
+}
+
+func (o order) count() int64 { return o.all.Count() }
+
+// at returns the edges of the bucket of a rank.
+func (o order) at(rank int64) (low, high int64) {
+	if rank <= o.resolved.Count() {
+		return o.resolved.ValueAtRank(rank)
+	}
+	low, high = o.all.ValueAtRank(rank)
+	return max(low, o.resolved.Min()), max(high, o.resolved.Max())
+}
+
+// withCensored returns the histogram with the lower bounds of the unresolved
+// in it; the histogram itself where there are none.
+func withCensored(m *result.Merged) *hdr.Histogram {
+	if m.Censored == nil || m.Censored.TotalCount() == 0 {
+		return m.Hist
+	}
+	all := hdr.New(m.Hist.LowestTrackableValue(), max(m.Hist.HighestTrackableValue(), m.Censored.HighestTrackableValue()), int(m.Hist.SignificantFigures()))
+	all.Merge(m.Hist)
+	all.Merge(m.Censored)
+	return all
+}
+
+// supportLimit is log10(1/(1−p)) of the highest percentile of which n values
+// bound both ends of the 95 % interval: n ≥ ln 0.025 / ln p.
+func supportLimit(n int64) float64 {
+	p := math.Exp(math.Log(0.025) / float64(n))
+	// A hair below, for the rule is applied again to p itself.
+	return max(0, -math.Log10(1-p)-1e-9)
+}
+
+// logOf is log10 of a duration; below a nanosecond there is nothing to tell.
+func logOf(ns int64) float64 { return math.Log10(float64(max(ns, 1))) }
+
+// densityBins is the number of bins of a histogram picture for each factor of
+// ten.
+const densityBins = 20
+
+// densityCurve draws how many messages had which latency, in bins of equal
+// width on a logarithmic axis. Counts are per bin and logarithmic, so that the
+// few of the tail are seen beside the many.
+func densityCurve(m *result.Merged) line {
+	l := line{Steps: true}
+	if m == nil || m.Hist == nil {
+		return l
+	}
+	counts := map[int]float64{}
+	lowest, highest := math.MaxInt, math.MinInt
+	for _, bar := range withCensored(m).Distribution() {
+		if bar.Count == 0 {
+			continue
+		}
+		b := int(math.Floor((logOf(bar.From) + logOf(bar.To)) / 2 * densityBins))
+		counts[b] += float64(bar.Count)
+		lowest, highest = min(lowest, b), max(highest, b)
+	}
+	if lowest > highest {
+		return l
+	}
+	for b := lowest; b <= highest+1; b++ {
+		y := -0.3 // below one message
+		if c := counts[b]; c > 0 {
+			y = math.Log10(c)
+		}
+		l.X = append(l.X, float64(b)/densityBins)
+		l.Y = append(l.Y, y)
+	}
+	return l
+}

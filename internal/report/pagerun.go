@@ -1,0 +1,342 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/result"
+)
+
+// pageRun is what the page says of one run outside the shared tables.
+type pageRun struct {
+	Label        string
+	Status       string
+	StatusClass  string
+	Headline     []string
+	Reasons      []pageReason
+	Unblemished  bool // no reason and no banner speaks against it
+	Banners      []pageBanner
+	Cards        []pageRow
+	Rate         []pageRow
+	Accounts     []pageAccount
+	Conservation string
+	Fates        []pageFate
+	Sheets       []sheet
+}
+
+type pageReason struct{ Word, Class, Text, Code string }
+
+type pageBanner struct {
+	Head, Text string
+	Loud       bool
+}
+
+type pageRow struct{ Name, Value, Means, Class string }
+
+type pageAccount struct {
+	Name, About string
+	Rows        []pageRow
+}
+
+type pageFate struct{ Name, Arrived, Missing, Means, Class string }
+
+// sheet is a table or text of details that can be folded away.
+type sheet struct {
+	Name     string
+	Caption  string
+	Open     bool
+	Heads    []string
+	Rows     []sheetRow
+	Warnings []string
+	Text     string
+	After    []string
+	Command  string
+}
+
+type sheetRow struct {
+	Name  string
+	Cells []string
+	Group bool
+}
+
+func newPageRun(s *subject, opt Options) pageRun {
+	c := &s.sum.Counters
+	r := pageRun{Label: s.label, Status: plain(string(s.sum.Verdict.Status)), Headline: headline(s)}
+	if r.Status == "" {
+		r.Status = "NO VERDICT"
+	}
+	r.StatusClass = statusClass(s.sum.Verdict.Status)
+	if when := s.run.Header.Started; !when.IsZero() {
+		r.Headline = append(r.Headline, when.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if id := plain(s.run.Header.ID); id != "" {
+		r.Headline = append(r.Headline, "run "+id)
+	}
+	for _, reason := range reasons(s.sum.Verdict) {
+		class := statusClass(reason.Status)
+		if reason.Status == result.Valid {
+			class = "remark"
+		}
+		r.Reasons = append(r.Reasons, pageReason{reasonWord(reason.Status), class, reasonText(reason), plain(reason.Code)})
+	}
+	r.Unblemished = s.sum.Verdict.Status == result.Valid
+	for _, b := range s.banners {
+		r.Unblemished = r.Unblemished && !b.loud()
+		r.Banners = append(r.Banners, pageBanner{b.Head, b.Text, b.loud()})
+	}
+	r.Cards = cards(s)
+	r.Rate = textRows(append(rateLine(s.sum.Rate), throughputLines(s.sum.Throughput)...))
+	r.Accounts = []pageAccount{{"Publish side", "The first is the sum of the others.", counterRows(publishSide(c))}}
+	if c.Expected > 0 {
+		r.Accounts = append(r.Accounts, pageAccount{"Delivery side", "The first is the sum of the others.", counterRows(deliverySide(c))})
+	}
+	r.Accounts = append(r.Accounts, pageAccount{"Besides", "Counted apart, and never dropped.", counterRows(otherCounters(c))})
+	if ok, problem := c.Conserved(); !ok {
+		r.Conservation = "The account does not close: " + problem + "."
+	}
+	for _, f := range fates(c) {
+		row := pageFate{Name: f.Name, Arrived: "not known", Missing: count(f.Missing), Means: f.Means}
+		if f.Arrived >= 0 {
+			row.Arrived = count(f.Arrived)
+		}
+		if f.Name == "acked" && f.Missing > 0 {
+			row.Class = "bad"
+		}
+		r.Fates = append(r.Fates, row)
+	}
+	r.Sheets = sheets(s, opt)
+	return r
+}
+
+// statusClass is a status as the style sheet knows it.
+func statusClass(s result.Status) string {
+	switch s {
+	case result.Valid:
+		return "valid"
+	case result.Suspect:
+		return "suspect"
+	}
+	return "bad"
+}
+
+// cards are the few figures that most readers come for.
+func cards(s *subject) []pageRow {
+	var out []pageRow
+	for _, f := range s.tables {
+		if f.Key == "lag" {
+			continue
+		}
+		c := f.Columns[0]
+		for i, p := range rows() {
+			if p != "50" && p != "99" && p != "99.9" && p != maximum {
+				continue
+			}
+			fig := c.Figures[i]
+			means := ""
+			if notes := fig.notes(); len(notes) > 0 {
+				means = notes[0]
+			}
+			class := ""
+			value := fig.text()
+			if fig.Needs > 0 {
+				value, means = "n/a", "needs "+count(fig.Needs)+" messages"
+			}
+			out = append(out, pageRow{Name: metricName(c.Metric) + " " + rowName(p), Value: value, Means: means, Class: class})
+		}
+		break
+	}
+	if t := s.sum.Throughput; t != nil {
+		out = append(out, pageRow{Name: "throughput", Value: rate(t.PerSecond), Means: count(t.Messages) + " messages"})
+	} else {
+		means := ""
+		if s.sum.Rate.Asked > 0 {
+			means = exactShare(s.sum.Rate.Sent/s.sum.Rate.Asked) + " of what was asked"
+		}
+		out = append(out, pageRow{Name: "sent", Value: rate(s.sum.Rate.Sent), Means: means})
+	}
+	if c := &s.sum.Counters; c.Expected > 0 {
+		missing := pageRow{Name: "missing", Value: count(c.Missing), Means: "of " + count(c.Expected) + " expected"}
+		if c.LostAcked > 0 {
+			missing.Class, missing.Means = "bad", count(c.LostAcked)+" of them acknowledged"
+		}
+		out = append(out, missing)
+	}
+	return out
+}
+
+func textRows(lines []entryText) []pageRow {
+	out := make([]pageRow, len(lines))
+	for i, l := range lines {
+		out[i] = pageRow{Name: l.Name, Value: l.Value, Means: l.Means}
+	}
+	return out
+}
+
+func counterRows(entries []entry) []pageRow {
+	out := make([]pageRow, len(entries))
+	for i, e := range entries {
+		out[i] = pageRow{Name: e.Name, Value: count(e.Value), Means: e.Means}
+		switch {
+		case e.Value == 0:
+			out[i].Class = "zero"
+		case e.Bad:
+			out[i].Class = "bad"
+		}
+	}
+	return out
+}
+
+// sheets are the details of a run: what its numbers stand on.
+func sheets(s *subject, opt Options) []sheet {
+	h := &s.run.Header
+	var out []sheet
+	semantics := sheet{Name: "Semantics", Caption: "What the numbers mean: the settings that were in effect", Open: true, Heads: []string{"property", "value", "what this means"}}
+	for _, l := range semanticsLines(&h.Semantics) {
+		semantics.Rows = append(semantics.Rows, sheetRow{Name: l.Name, Cells: []string{l.Value, l.Means}})
+	}
+	for _, w := range h.Semantics.Warnings {
+		semantics.Warnings = append(semantics.Warnings, plain(w))
+	}
+	semantics.Rows = append(semantics.Rows, mapRows("setting", h.Semantics.Settings)...)
+	semantics.Rows = append(semantics.Rows, mapRows("broker", h.Broker)...)
+	if len(semantics.Rows)+len(semantics.Warnings) > 0 {
+		out = append(out, semantics)
+	}
+
+	if len(h.Cold) > 0 {
+		cold := sheet{Name: "Cold figures", Caption: "Measured once, before the load; kept apart from the distributions", Open: true, Heads: []string{"what", "took"}}
+		for _, c := range h.Cold {
+			cold.Rows = append(cold.Rows, sheetRow{Name: plain(c.Name), Cells: []string{duration(int64(c.Duration))}})
+		}
+		out = append(out, cold)
+	}
+	if rows := vitalRows(s.run); len(rows) > 0 {
+		out = append(out, sheet{Name: "Vitals of the generator", Caption: "The generator watched, over the intervals of the measured window",
+			Heads: []string{"vital", "min", "median", "max"}, Rows: rows})
+	}
+	if len(s.run.Events)+len(s.run.Pauses) > 0 {
+		out = append(out, happenings(s.run))
+	}
+	out = append(out, fingerprint(h))
+	if text := scenarioText(h.Scenario); text != "" {
+		repeat := sheet{Name: "Scenario, and how to repeat it", Text: text,
+			After:   []string{"This is the scenario as normalised, complete with its seed. Keep it as scenario.yaml (JSON is YAML) and run:"},
+			Command: "sixnines run scenario.yaml"}
+		if c := plain(opt.Command); c != "" {
+			repeat.After, repeat.Command = []string{"This is the scenario as normalised. The command was:"}, c
+		}
+		out = append(out, repeat)
+	}
+	return out
+}
+
+// mapRows lists a map by name.
+func mapRows(kind string, m map[string]string) []sheetRow {
+	var out []sheetRow
+	for _, k := range sortedKeys(m) {
+		out = append(out, sheetRow{Name: plain(k), Cells: []string{plain(m[k]), kind}})
+	}
+	return out
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// vitalRows gives least, median and largest value of each vital over the
+// intervals of the measured window.
+func vitalRows(r *result.Run) []sheetRow {
+	values := map[string][]float64{}
+	for _, p := range r.Series {
+		if p.Phase == result.PhaseMeasure {
+			for k, v := range p.Vitals {
+				values[k] = append(values[k], v)
+			}
+		}
+	}
+	var out []sheetRow
+	for _, k := range sortedKeys(values) {
+		v := values[k]
+		slices.Sort(v)
+		text := func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
+		out = append(out, sheetRow{Name: plain(k), Cells: []string{text(v[0]), text(v[(len(v)-1)/2]), text(v[len(v)-1])}})
+	}
+	return out
+}
+
+// happenings lists events and pauses; pauses beyond the fifty longest are
+// counted only.
+func happenings(r *result.Run) sheet {
+	const most = 50
+	s := sheet{Name: "Events and pauses", Caption: "Instants from the start of the measured window", Heads: []string{"what", "when", "detail"}}
+	for _, e := range r.Events[:min(len(r.Events), most)] {
+		detail := plain(e.Detail)
+		if e.Count > 1 {
+			detail = strings.TrimSpace(detail + " (" + count(e.Count) + " times)")
+		}
+		s.Rows = append(s.Rows, sheetRow{Name: plain(e.Kind), Cells: []string{duration(e.At), detail}})
+	}
+	if n := len(r.Events) - most; n > 0 {
+		s.After = append(s.After, "And "+plural(int64(n), "more event")+".")
+	}
+	pauses := slices.Clone(r.Pauses)
+	slices.SortStableFunc(pauses, func(a, b result.Pause) int { return int(min(max(b.End-b.Start-a.End+a.Start, -1), 1)) })
+	if n := len(pauses) - most; n > 0 {
+		s.After = append(s.After, "And "+plural(int64(n), "shorter pause")+".")
+		pauses = pauses[:most]
+	}
+	for _, p := range pauses {
+		s.Rows = append(s.Rows, sheetRow{Name: "generator paused", Cells: []string{duration(p.Start), duration(p.End-p.Start) + ", " + plain(p.Source)}})
+	}
+	return s
+}
+
+// fingerprint lists the machine, the clock and the program.
+func fingerprint(h *result.Header) sheet {
+	s := sheet{Name: "Fingerprint", Caption: "The machine, the clock and the program", Heads: []string{"fact", "value", "note"}}
+	section := ""
+	for _, f := range h.Machine {
+		if name := plain(f.Section); name != section {
+			section = name
+			s.Rows = append(s.Rows, sheetRow{Name: section, Cells: []string{"", ""}, Group: true})
+		}
+		s.Rows = append(s.Rows, sheetRow{Name: plain(f.Name), Cells: []string{plain(f.Value), plain(f.Note)}})
+	}
+	add := func(name, value, note string) {
+		if value = plain(value); value != "" {
+			s.Rows = append(s.Rows, sheetRow{Name: name, Cells: []string{value, note}})
+		}
+	}
+	s.Rows = append(s.Rows, sheetRow{Name: "clock", Cells: []string{"", ""}, Group: true})
+	add("source", h.Clock.Source, "")
+	add("domain", h.Clock.Domain, "equal domains share the clock")
+	add("bracket", duration(int64(h.Clock.Bracket)), "uncertainty of its mapping into the process")
+	add("cost of a reading", durationFloat(h.Clock.ReadNs), "measured")
+	s.Rows = append(s.Rows, sheetRow{Name: "program", Cells: []string{"", ""}, Group: true})
+	add("name", h.Tool.Name+" "+h.Tool.Version, "")
+	add("revision", h.Tool.Revision, "")
+	add("compiler", h.Tool.Go, "")
+	add("raw file", h.Raw, "forty bytes a message: every figure can be recomputed from it")
+	return s
+}
+
+// scenarioText is the scenario as readers see it: indented, or as it is if it
+// is not JSON.
+func scenarioText(raw json.RawMessage) string {
+	if len(bytes.TrimSpace(raw)) == 0 || string(bytes.TrimSpace(raw)) == "null" {
+		return ""
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return plain(string(raw))
+	}
+	return b.String()
+}

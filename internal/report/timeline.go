@@ -1,0 +1,159 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"time"
+
+	"sixnines/result"
+)
+
+// timelinePoints is the most points a picture over time has for a run. More
+// intervals than that are drawn together: counts are added, and of percentiles
+// the largest is taken, as they cannot be averaged.
+const timelinePoints = 600
+
+// span is one point of a timeline.
+type span struct {
+	At       float64 // seconds from the window's start, the middle
+	Seconds  float64
+	Counters result.Counters
+	InFlight int64
+	Backlog  int64
+	Metrics  map[result.Metric]result.PointMetric
+	Phase    string
+}
+
+// timeline reduces the intervals of a run to what can be drawn.
+func timeline(r *result.Run) []span {
+	var points []result.Point
+	for _, p := range r.Series {
+		if p.End > p.Start && p.Phase != result.PhaseClosing {
+			points = append(points, p)
+		}
+	}
+	k := (len(points) + timelinePoints - 1) / timelinePoints
+	var out []span
+	for i := 0; i < len(points); {
+		phase := points[i].Phase
+		first := points[i]
+		s := span{Phase: phase, Metrics: map[result.Metric]result.PointMetric{}}
+		j := i
+		for ; j < len(points) && j < i+k && points[j].Phase == phase; j++ {
+			p := points[j]
+			s.Seconds += time.Duration(p.End - p.Start).Seconds()
+			s.Counters.Add(p.Counters)
+			s.InFlight, s.Backlog = max(s.InFlight, p.InFlight), max(s.Backlog, p.Backlog)
+			for m, v := range p.Metrics {
+				s.Metrics[m] = worse(s.Metrics[m], v)
+			}
+		}
+		s.At = time.Duration((first.Start + points[j-1].End) / 2).Seconds()
+		out = append(out, s)
+		i = j
+	}
+	return out
+}
+
+// worse is the envelope of two intervals' percentiles.
+func worse(a, b result.PointMetric) result.PointMetric {
+	if a.Count == 0 {
+		return b
+	}
+	if b.Count == 0 {
+		return a
+	}
+	return result.PointMetric{Count: a.Count + b.Count, Min: min(a.Min, b.Min), P50: max(a.P50, b.P50), P90: max(a.P90, b.P90),
+		P99: max(a.P99, b.P99), P999: max(a.P999, b.P999), Max: max(a.Max, b.Max)}
+}
+
+// timeLine draws one figure of each interval; NaN leaves a gap.
+func timeLine(spans []span, name string, colour, dash int, value func(span) float64) line {
+	l := line{Name: name, Colour: colour, Dash: dash, Dots: len(spans) <= 40}
+	for _, s := range spans {
+		l.X = append(l.X, s.At)
+		l.Y = append(l.Y, value(s))
+	}
+	return l
+}
+
+// momentsOf lists the events and pauses of the runs that fall into the window.
+func momentsOf(subjects []*subject) []moment {
+	var out []moment
+	for _, s := range subjects {
+		lead := ""
+		if s.letter != "" {
+			lead = s.letter + ": "
+		}
+		for _, e := range s.run.Events {
+			at := time.Duration(e.At).Seconds()
+			label := plain(e.Kind)
+			if d := plain(e.Detail); d != "" {
+				label += ": " + d
+			}
+			out = append(out, moment{From: at, To: at, Label: lead + label})
+		}
+		for _, p := range s.run.Pauses {
+			out = append(out, moment{From: time.Duration(p.Start).Seconds(), To: time.Duration(p.End).Seconds(),
+				Label: lead + "generator paused " + duration(p.End-p.Start) + " (" + plain(p.Source) + ")", Pause: true})
+		}
+	}
+	out = longest(out)
+	n := 0
+	for i := range out {
+		if !out[i].Pause {
+			n++
+			out[i].Mark = strconv.Itoa(n)
+		}
+	}
+	return out
+}
+
+// momentLimit is the most events and pauses that a picture shows.
+const momentLimit = 60
+
+// longest keeps all events and the longest pauses, in order, as many as a
+// picture can show.
+func longest(all []moment) []moment {
+	if len(all) <= momentLimit {
+		return all
+	}
+	floor := 0.0
+	for n := len(all); n > momentLimit && floor < 1e9; {
+		floor = max(floor*2, 1e-6)
+		n = 0
+		for _, m := range all {
+			if !m.Pause || m.To-m.From >= floor {
+				n++
+			}
+		}
+	}
+	var out []moment
+	for _, m := range all {
+		if (!m.Pause || m.To-m.From >= floor) && len(out) < momentLimit {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// positiveLog is log10 of a latency, a gap where there is none.
+func positiveLog(count, ns int64) float64 {
+	if count == 0 {
+		return math.NaN()
+	}
+	return logOf(ns)
+}
+
+// untilOf is the end of the last interval of all runs, in seconds.
+func untilOf(subjects []*subject) float64 {
+	var end int64
+	for _, s := range subjects {
+		for _, p := range s.run.Series {
+			if p.Phase == result.PhaseMeasure {
+				end = max(end, p.End)
+			}
+		}
+	}
+	return time.Duration(end).Seconds()
+}
