@@ -1,0 +1,85 @@
+package engine
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/drivers/nats"
+	"sixnines/internal/brokers"
+	"sixnines/internal/clock"
+	"sixnines/result"
+)
+
+// stallFor freezes the broker for about d, some time into the window, and
+// returns how long it was frozen, as its process's state shows.
+func stallFor(t *testing.T, b *brokers.Instance, at, d time.Duration) func() time.Duration {
+	t.Helper()
+	done := make(chan time.Duration, 1)
+	go func() {
+		clock.SleepUntilBlocking(clock.Now() + int64(at))
+		if err := b.Freeze(); err != nil {
+			t.Error(err)
+		}
+		from := clock.Now()
+		clock.SleepUntilBlocking(from + int64(d))
+		if err := b.Thaw(); err != nil {
+			t.Error(err)
+		}
+		done <- time.Duration(clock.Now() - from)
+	}()
+	return func() time.Duration { return <-done }
+}
+
+// A broker that stands still for D in a window of T, at a rate of which it can
+// do 1/ρ times as much, makes 1−p of the messages wait longer than
+// x_p = D − (1−p)·T·(1−ρ). Here ρ is a hundredth, and the tolerance 3 %.
+func TestStallOracle(t *testing.T) {
+	const T, D = 5 * time.Second, time.Second
+	for _, tt := range []struct{ name, workload string }{
+		{"few bytes in flight", "{rate: 1000/s, size: 256B}"},
+		{"so many that sends block", "{rate: 1000/s, size: 8KiB}"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := startNATS(t)
+			frozen := stallFor(t, b, 1500*time.Millisecond, D)
+			r := measure(t, "phases: {warmup: 500ms, duration: 5s, drain: 10s}\nworkload: "+tt.workload, nats.Entry(), b.URL)
+			d := frozen()
+			got := r.Summary.Histograms[result.DeliveryResponse]
+			for p, label := range map[float64]string{0.9: "90", 0.99: "99", 0.999: "99.9"} {
+				want := d.Seconds() - (1-p)*T.Seconds()
+				if have := float64(got.Percentiles[label]) / 1e9; math.Abs(have-want) > 0.03*want {
+					t.Errorf("p%s is %.4f s, the oracle says %.4f", label, have, want)
+				}
+			}
+			if r.Counters.Missing+r.Counters.NotSent+r.Counters.Duplicated != 0 {
+				t.Errorf("a stall loses nothing: %+v", r.Counters)
+			}
+			if r.Summary.Verdict.Status == result.Invalid {
+				t.Errorf("a frozen broker is not the generator's fault: %+v", r.Summary.Verdict)
+			}
+			blocked := r.Summary.Histograms[result.LagBlocked]
+			if blocks := strings.Contains(tt.name, "block"); blocks != (blocked.Max > int64(D)/10) {
+				t.Errorf("sends were blocked for at most %v", time.Duration(blocked.Max))
+			}
+			t.Log(show(r))
+		})
+	}
+}
+
+// The same stall seen by a closed loop: the lie.
+func TestClosedLoopOmitsTheStall(t *testing.T) {
+	b := startNATS(t)
+	frozen := stallFor(t, b, 1500*time.Millisecond, time.Second)
+	r := measure(t, "phases: {warmup: 500ms, duration: 5s, drain: 10s}\nworkload: {loop: closed, think: 1ms}", nats.Entry(), b.URL)
+	d := frozen()
+	got := r.Summary.Histograms[result.DeliveryResponse]
+	if p99 := time.Duration(got.Percentiles["99"]); p99 > d/4 {
+		t.Errorf("a closed loop that waits sees p99 %v of a stall of %v", p99, d)
+	}
+	if r.Header.Mode != result.ModeClosed {
+		t.Errorf("mode %q", r.Header.Mode)
+	}
+	t.Log(show(r))
+}
