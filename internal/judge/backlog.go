@@ -18,17 +18,26 @@ const (
 	// backlogReturn is the part of its height to which a backlog must fall in
 	// the drain to count as gone.
 	backlogReturn = 0.5
+	// backlogSpeed is how much faster than the load the backlog must clear in
+	// the drain for the system to have had any capacity to spare.
+	backlogSpeed = 1.05
 )
 
 // backlogGrows: what is due or in flight grows over the last third of the
 // window, and does not return in the drain. Then there is no steady state: the
 // percentiles measure the length of the run (METHOD: "the opposite error").
 //
+// Returning has two parts, since the load goes on in the drain but the measured
+// messages are the ones counted, and these end even in overload: the backlog
+// must fall, and the measured messages must be cleared faster than new ones
+// were due. A queue that clears no faster than the load comes is still there
+// when the measured ones have left it.
+//
 // The slope must be above zero with confidence (Student's t on the intervals'
 // ends) and by its size: successive readings of a queue are not independent,
 // which makes its standard error too small.
 func backlogGrows(e *evidence) []result.Reason {
-	if !e.paced() {
+	if !e.paced() || e.in.CutShort { // without a drain nobody can tell
 		return nil
 	}
 	var x, y []float64
@@ -60,7 +69,9 @@ func backlogGrows(e *evidence) []result.Reason {
 			lowest, drained = min(lowest, float64(p.InFlight+p.Backlog)), true
 		}
 	}
-	if drained && lowest <= max(backlogReturn*peak, y[0]) {
+	load := float64(due) / (x[len(x)-1] - x[0] + e.run.Header.Interval.Seconds())
+	drain := float64(max(e.in.Resolved-e.in.End, 1)) / 1e9
+	if drained && lowest <= max(backlogReturn*peak, y[0]) && peak/drain > backlogSpeed*load {
 		return nil
 	}
 	return one(result.Unstable, "backlog", fmt.Sprintf(

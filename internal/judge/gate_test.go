@@ -277,6 +277,7 @@ func TestBacklog(t *testing.T) {
 		{"steady", func(int) int64 { return 500 }, func(int) int64 { return 500 }, result.Valid},
 		{"growing, not returning", growing, growing, result.Unstable},
 		{"growing, gone in the drain", growing, func(n int) int64 { return int64(seconds+2-n) * 100 }, result.Valid},
+		{"growing, gone no faster than the load", func(n int) int64 { return int64(n) * 200 }, func(n int) int64 { return int64(seconds+2-n) * 100 }, result.Unstable},
 		{"falling", func(n int) int64 { return 5000 - growing(n) }, growing, result.Valid},
 		{"growing by a trifle", func(n int) int64 { return 5 + int64(n)/2 }, growing, result.Valid},
 		{"noise", func(n int) int64 { return int64(n*7919%13) * 100 }, growing, result.Valid},
@@ -284,7 +285,8 @@ func TestBacklog(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if v := Verdict(level(tt.window, tt.drain).run(t), Inputs{}); v.Status != tt.want {
+			// All measured messages are through a second after the window.
+			if v := Verdict(level(tt.window, tt.drain).run(t), Inputs{Resolved: (seconds + 1) * 1e9}); v.Status != tt.want {
 				t.Errorf("%s, want %s: %+v", v.Status, tt.want, v.Reasons)
 			}
 		})

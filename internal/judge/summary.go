@@ -7,7 +7,7 @@ import (
 // Inputs is what a summary holds that the intervals cannot tell. The zero value
 // means that the run went as its header planned.
 type Inputs struct {
-	End         int64 // of the window, ns from its start; 0: as the header plans
+	End         int64 // of the window, ns from its start; 0: as the header plans, unless it was ended early
 	Resolved    int64 // when the last message was resolved or given up; 0: the end of the last interval
 	Interrupted bool  // the window was ended early
 	// CutShort says that the run did not live to write its summary.
@@ -61,7 +61,7 @@ func Verdict(run *result.Run, in Inputs) result.Verdict {
 
 // complete fills in what was left to the header and the intervals.
 func (in Inputs) complete(run *result.Run) Inputs {
-	if in.End == 0 {
+	if in.End == 0 && !in.Interrupted && !in.CutShort {
 		in.End = int64(run.Header.Window)
 	}
 	if in.Resolved == 0 {

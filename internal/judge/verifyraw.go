@@ -88,29 +88,32 @@ func eachRow(r io.Reader, end int64, do func(result.RawRow)) (result.RawHeader, 
 	}
 }
 
-// readGroups returns how many delivery groups or consumers received something
-// of each stream: how many deliveries complete one of its messages.
-func readGroups(r io.Reader, end int64) (map[uint32]int, result.RawHeader, string, error) {
-	type reader struct{ stream, party uint32 }
-	seen := map[reader]struct{}{}
-	groups := map[uint32]int{}
+// readGroups returns how many deliveries complete a message of each stream: as
+// many as its topic has delivery groups. That is the number of deliveries per
+// message sent, rounded up, so long as fewer are missing than a group would
+// have had in all.
+func readGroups(r io.Reader, end int64) (map[uint32]int64, result.RawHeader, string, error) {
+	sent, arrived := map[uint32]int64{}, map[uint32]int64{}
 	header, damage, err := eachRow(r, end, func(row result.RawRow) {
-		if row.Kind != result.RawReceived && row.Kind != result.RawCorrupted {
-			return
-		}
-		key := reader{row.Stream, row.Party}
-		if _, ok := seen[key]; !ok {
-			seen[key] = struct{}{}
-			groups[row.Stream]++
+		switch row.Kind {
+		case result.RawSent:
+			sent[row.Stream]++
+		case result.RawReceived, result.RawCorrupted:
+			arrived[row.Stream]++
 		}
 	})
+	groups := map[uint32]int64{}
+	for stream, n := range arrived {
+		of := max(sent[stream], 1)
+		groups[stream] = (n + of - 1) / of
+	}
 	return groups, header, damage, err
 }
 
 // rebuild makes the metrics of a run from rows.
 type rebuild struct {
 	metrics map[result.Metric]*rebuilt
-	groups  map[uint32]int
+	groups  map[uint32]int64
 	open    map[message]delivered // messages that some groups have and some have not
 }
 
@@ -120,7 +123,7 @@ type message struct {
 }
 
 type delivered struct {
-	groups  int
+	groups  int64
 	slowest int64
 }
 
@@ -130,7 +133,7 @@ type rebuilt struct {
 	top           int64 // the largest value that Hist counts as itself
 }
 
-func newRebuild(run *result.Run, groups map[uint32]int) *rebuild {
+func newRebuild(run *result.Run, groups map[uint32]int64) *rebuild {
 	b := &rebuild{metrics: map[result.Metric]*rebuilt{}, groups: groups, open: map[message]delivered{}}
 	for m, x := range run.Metrics {
 		if x.Hist == nil {
