@@ -1,0 +1,138 @@
+package scenario
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+)
+
+// schema is a node of a JSON Schema, draft 2020-12, with as much of it as the
+// format needs.
+type schema struct {
+	Dialect     string      `json:"$schema,omitempty"`
+	Title       string      `json:"title,omitempty"`
+	Description string      `json:"description,omitempty"`
+	Type        any         `json:"type,omitempty"` // a word or several
+	Enum        []string    `json:"enum,omitempty"`
+	Pattern     string      `json:"pattern,omitempty"`
+	Minimum     json.Number `json:"minimum,omitempty"`
+	Maximum     json.Number `json:"maximum,omitempty"`
+	AnyOf       []*schema   `json:"anyOf,omitempty"`
+	Items       *schema     `json:"items,omitempty"`
+	Properties  properties  `json:"properties,omitempty"`
+	Additional  *bool       `json:"additionalProperties,omitempty"`
+	Examples    []string    `json:"examples,omitempty"`
+}
+
+// properties keep the order of the struct's fields.
+type properties []property
+
+type property struct {
+	key    string
+	schema *schema
+}
+
+// MarshalJSON writes an object in the order of p.
+func (p properties) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, x := range p {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		text, err := json.Marshal(x.schema)
+		if err != nil {
+			return nil, err
+		}
+		fmt.Fprintf(&b, "%q:%s", x.key, text)
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// The notations of values, for editors; the decoder knows more exactly.
+const (
+	ratePattern     = `^(max|[0-9]+(\.[0-9]+)?[kMG]?/([0-9][0-9.hmsuµn]*)?(ns|us|µs|ms|s|sec|min|m|h))$`
+	sizePattern     = `^[0-9]+(\.[0-9]+)?(B|kB|MB|GB|KiB|MiB|GiB)$`
+	durationPattern = `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
+	arrivalsPattern = `^(constant|poisson|(step|ramp|sine|burst|trace):.+)$`
+)
+
+// Schema returns the format as a JSON Schema, draft 2020-12, made from the
+// fields and tags of [Scenario], for editors that complete and check.
+func Schema() []byte {
+	root := schemaOf(field{typ: reflect.TypeFor[Scenario](), doc: "what to run: which broker, which load, for how long, and what to write down"})
+	root.Dialect = "https://json-schema.org/draft/2020-12/schema"
+	root.Title = fmt.Sprintf("Sixnines scenario, version %d", Version)
+	root.Type = "object"
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(root); err != nil {
+		panic(err) // nothing in it can fail
+	}
+	return b.Bytes()
+}
+
+func schemaOf(f field) *schema {
+	s := &schema{Description: f.doc}
+	t := f.typ
+	no := false
+	notation := func(pattern string, examples ...string) {
+		s.Type, s.Pattern, s.Examples = "string", pattern, examples
+		if f.min != "" || f.max != "" {
+			s.Description += " (" + f.rangeHint() + ")"
+		}
+	}
+	switch {
+	case t == arrivalsType:
+		short := &schema{Type: "string", Pattern: arrivalsPattern}
+		for _, form := range arrivalsForms {
+			short.Examples = append(short.Examples, form.form)
+		}
+		long := &schema{Type: []string{"object", "null"}, Properties: propertiesOf(t), Additional: &no}
+		s.AnyOf = []*schema{short, long}
+	case isMapping(t):
+		s.Type, s.Properties, s.Additional = []string{"object", "null"}, propertiesOf(structOf(t)), &no
+	case t.Kind() == reflect.Map:
+		s.Type = []string{"object", "null"}
+	case t.Kind() == reflect.Slice:
+		s.Type, s.Items = "array", schemaOf(field{typ: t.Elem()})
+	case t == rateType:
+		notation(ratePattern, "3000/s", "100/3s", "max")
+	case t == sizeType:
+		notation(sizePattern, "256B", "1KiB")
+	case t == durationType:
+		notation(durationPattern, "250ms", "1m30s")
+	case t.Kind() == reflect.String:
+		s.Type, s.Enum = "string", f.enum
+		if f.pattern != "" {
+			// Words that may be all digits need no quotes in YAML.
+			s.Type, s.Pattern = []string{"string", "integer"}, "^(?:"+f.pattern+")$"
+		}
+	case t.Kind() == reflect.Bool:
+		s.Type = "boolean"
+	default:
+		s.Type = "integer"
+		if t.Kind() == reflect.Float64 {
+			s.Type = "number"
+		}
+		s.Minimum, s.Maximum = json.Number(f.min), json.Number(f.max)
+		if s.Minimum == "" && s.Type == "integer" {
+			s.Minimum = "0"
+		}
+	}
+	s.Description = strings.TrimSpace(s.Description)
+	return s
+}
+
+func propertiesOf(t reflect.Type) properties {
+	var all properties
+	for _, f := range fieldsOf(t) {
+		all = append(all, property{f.key, schemaOf(f)})
+	}
+	return all
+}
