@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveNATS) != "" {
 		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
 	}
+	if os.Getenv(runsScenario) != "" {
+		os.Exit(runAlone())
+	}
 	os.Exit(m.Run())
 }
 

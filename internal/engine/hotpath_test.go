@@ -1,0 +1,108 @@
+package engine
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/integrity"
+	"sixnines/scenario"
+)
+
+// loopback is the least that a driver can do: Send delivers at once, on the
+// caller's thread.
+type loopback struct {
+	acks    driver.Acks
+	deliver driver.Deliver
+}
+
+func (l *loopback) Send(token uint64, payload []byte) error {
+	if l.deliver != nil {
+		l.deliver(driver.Message{Payload: payload})
+	}
+	l.acks.Done(token, nil)
+	return nil
+}
+
+func (l *loopback) Close(context.Context) error { return nil }
+
+// loopRun returns a run whose one lane sends to a loopback, ready to send.
+func loopRun(tb testing.TB, ack driver.AckKind) (*run, *pacer) {
+	tb.Helper()
+	s, err := scenario.Parse("bench", []byte("phases: {duration: 1h}\nworkload: {rate: 1000000/s, size: 256B}"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	s.Normalise()
+	r, err := newRun(Config{Scenario: s, Entry: driver.Entry{Name: "loopback", Capabilities: driver.Capabilities{Ack: ack}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.ack = ack
+	r.closes = closeOnDelivery
+	r.ackResponse, r.ackService = 2, 3
+	r.session = fakeSession{}
+	if err := r.connect(tb.Context()); err != nil {
+		tb.Fatal(err)
+	}
+	l := r.lanes[0]
+	st := r.streams[0]
+	st.producer = &loopback{acks: l.acks, deliver: r.consumers[0].deliver}
+	r.start.Store(clock.Now() - int64(time.Second))
+	r.end.Store(r.start.Load() + int64(time.Hour))
+	return r, &pacer{run: r, lanes: r.lanes, producers: []int{0}, turn: make([]int, 1), issued: make([]uint64, 1)}
+}
+
+type fakeSession struct{}
+
+func (fakeSession) Provision(context.Context, driver.Topology) (driver.Semantics, error) {
+	return driver.Semantics{}, nil
+}
+func (fakeSession) Producer(_ context.Context, _ driver.ProducerSpec, a driver.Acks) (driver.Producer, error) {
+	return &loopback{acks: a}, nil
+}
+func (fakeSession) Consumer(context.Context, driver.ConsumerSpec, driver.Deliver) (driver.Consumer, error) {
+	return nil, nil
+}
+func (fakeSession) Deprovision(context.Context) error { return nil }
+func (fakeSession) Close(context.Context) error       { return nil }
+
+func TestHotPathDoesNotAllocate(t *testing.T) {
+	for _, ack := range []driver.AckKind{driver.AckKindNone, driver.AckKindBroker} {
+		_, p := loopRun(t, ack)
+		if n := testing.AllocsPerRun(20_000, func() { p.send(clock.Now(), 0, true) }); n != 0 {
+			t.Errorf("ack %s: %v allocations a message", ack, n)
+		}
+	}
+}
+
+// BenchmarkMessage is our whole work for one message: pace, stamp, send,
+// acknowledge where there is one, receive, check, record. It reports what is
+// left when the clock's readings and the body's checksum are taken away.
+func BenchmarkMessage(b *testing.B) {
+	readings := map[driver.AckKind]float64{driver.AckKindNone: 3, driver.AckKindBroker: 4}
+	for _, ack := range []driver.AckKind{driver.AckKindNone, driver.AckKindBroker} {
+		b.Run("ack="+string(ack), func(b *testing.B) {
+			_, p := loopRun(b, ack)
+			now := clock.Now()
+			b.ReportAllocs()
+			for b.Loop() {
+				now += 100
+				p.send(min(now, clock.Now()), 0, true)
+			}
+			per := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
+			payload := make([]byte, 256)
+			const n = 100_000
+			from := clock.Now()
+			for range n {
+				integrity.BodySum(payload)
+			}
+			sum := float64(clock.Now()-from) / n
+			// One more reading is this loop's own.
+			b.ReportMetric(per-(readings[ack]+1)*clockCost()-sum, "own-ns/op")
+		})
+	}
+}
+
