@@ -5,7 +5,6 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
-	"sixnines/internal/recorder"
 )
 
 // completion tells a closed loop that a message was answered.
@@ -80,8 +79,7 @@ func (r *run) loop(producer int, ready chan completion, limit *quota) {
 			sent := clock.Now()
 			waiting = append(waiting, outstanding{st, seq, sent})
 			if l.transmit(st, sl, index, integrity.Data, intended, sent, sent-intended, measured, nil) == nil && measured {
-				l.shard.Value(recorder.LagOwn, sent-intended)
-				l.shard.Value(recorder.LagBlocked, 0)
+				l.shard.Lag(sent-intended, 0)
 			}
 			if st.flusher != nil {
 				_ = st.flusher.Flush() // a failure shows in the sends that follow

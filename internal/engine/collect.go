@@ -139,9 +139,7 @@ func (r *run) counts() result.Counters {
 	c.Handovers = r.handovers.Load()
 	c.Dropped = r.dropped.Load()
 	c.BytesSent = c.Sent * int64(r.workload.Size)
-	for _, k := range r.consumers {
-		c.BytesRecv += k.bytes.Load()
-	}
+	c.BytesRecv = c.Received * int64(r.workload.Size)
 	return c
 }
 

@@ -63,8 +63,7 @@ type consumer struct {
 	lateReplies atomic.Int64
 	corrupted   atomic.Int64
 	foreign     atomic.Int64
-	bytes       atomic.Int64
-	newest      atomic.Int64 // instant of the newest measured delivery
+	newest      int64        // instant of the newest measured delivery; read when no more can come
 	warm        atomic.Int64 // new messages outside the window
 	_           [64]byte
 }
@@ -132,8 +131,7 @@ func (c *consumer) deliver(m driver.Message) {
 			}
 		}
 		c.shard.Value(c.service, now-sent)
-		c.bytes.Add(int64(len(m.Payload)))
-		c.newest.Store(now)
+		c.newest = now
 		if c.raw != nil {
 			c.raw.put(c.run.rawDelivered, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
 		}

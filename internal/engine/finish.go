@@ -121,7 +121,7 @@ func (r *run) resolvedAt() int64 {
 		t = max(t, l.lastAck.Load())
 	}
 	for _, c := range r.consumers {
-		t = max(t, c.newest.Load())
+		t = max(t, c.newest)
 	}
 	return t
 }

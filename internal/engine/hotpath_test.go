@@ -105,4 +105,3 @@ func BenchmarkMessage(b *testing.B) {
 		})
 	}
 }
-

@@ -188,7 +188,11 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	env.Put(sl.payload, sl.sum)
 	sl.kind, sl.measured, sl.stream, sl.seq = kind, measured, st, st.next
 	sl.intended, sl.own = intended, own
-	atomic.StoreInt64(&sl.sent, sent)
+	if l.counted {
+		atomic.StoreInt64(&sl.sent, sent) // expire looks at it
+	} else {
+		sl.sent = sent
+	}
 	gen := (sl.state.Load()>>2 + 1) & 0xffffffff
 	sl.state.Store(gen<<2 | slotBorrowed)
 	if kind == integrity.Data {

@@ -6,7 +6,6 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
-	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
 )
 
@@ -216,8 +215,7 @@ func (p *pacer) send(intended int64, producer int32, measured bool) bool {
 	}
 	p.busy.add(sent, clock.Now())
 	if measured && err == nil {
-		l.shard.Value(recorder.LagOwn, own)
-		l.shard.Value(recorder.LagBlocked, blocked)
+		l.shard.Lag(own, blocked)
 	}
 	return true
 }

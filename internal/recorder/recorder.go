@@ -105,6 +105,17 @@ func (r *Recorder) Enabled(id ID) bool { return r.seen[id] != nil }
 // Snapshot reads all shards; Encode then tells what came since the Snapshot
 // before. It only loads and adds: a millisecond for a dozen shards.
 func (r *Recorder) Snapshot() {
+	// The own lags are counted before the blocked ones are: of a message
+	// recorded meanwhile only the blocked part is seen, and the number of
+	// derived zeros can only be too low for a moment, never too high.
+	var lags int64
+	if r.Enabled(LagOwn) && r.Enabled(LagBlocked) {
+		for _, s := range r.shards {
+			for i := range s.hists[LagOwn].counts {
+				lags += atomic.LoadInt64(&s.hists[LagOwn].counts[i])
+			}
+		}
+	}
 	for _, id := range r.ids {
 		k := r.seen[id]
 		copy(k.delta, k.counts) // the old cumulative counts, for a moment
@@ -128,6 +139,9 @@ func (r *Recorder) Snapshot() {
 				k.majority[b] += atomic.LoadInt64(&h.majority[b])
 			}
 		}
+		if id == LagBlocked {
+			k.deriveZeros(lags)
+		}
 		k.total = 0
 		for i := range k.delta {
 			k.delta[i] = k.counts[i] - k.delta[i]
@@ -136,6 +150,20 @@ func (r *Recorder) Snapshot() {
 		for b := range k.own {
 			k.ownDelta[b] = k.own[b] - k.ownDelta[b]
 			k.majDelta[b] = k.majority[b] - k.majDelta[b]
+		}
+	}
+}
+
+// deriveZeros adds the zeros that Shard.Lag left out. k.delta holds the counts
+// before.
+func (k *collected) deriveZeros(lags int64) {
+	for _, n := range k.counts[1:] {
+		lags -= n
+	}
+	if zeros := max(lags, k.delta[0]); zeros > k.counts[0] {
+		k.counts[0] = zeros
+		if zeros > k.delta[0] {
+			k.min, k.max = min(k.min, 0), max(k.max, 0)
 		}
 	}
 }

@@ -155,6 +155,41 @@ func TestClampsAreCounted(t *testing.T) {
 	}
 }
 
+func TestBlockedZerosAreDerived(t *testing.T) {
+	r, err := New(Config{Metrics: []ID{LagOwn, LagBlocked}, Shards: 2, Digits: 3, Highest: time.Second, Window: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for round, want := range []struct{ n, zeros, min, max int64 }{{10, 8, 0, 500}, {5, 4, 0, 500}, {0, 0, 0, 0}} {
+		for i := range want.n {
+			var blocked int64
+			if i%5 == 4 {
+				blocked = 500
+			}
+			r.Shard(int(i)).Lag(i, blocked)
+		}
+		r.Snapshot()
+		m, _, err := r.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want.n == 0 {
+			if len(m) != 0 {
+				t.Fatal("an interval without messages is not empty")
+			}
+			continue
+		}
+		b := m[result.LagBlocked]
+		h, err := result.DecodeHistogram(b.Hist)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.TotalCount() != want.n || h.Export().Counts[0] != want.zeros || b.Min != want.min || b.Max != want.max {
+			t.Fatalf("round %d: %d values, %d zeros, [%d, %d]; want %+v", round, h.TotalCount(), h.Export().Counts[0], b.Min, b.Max, want)
+		}
+	}
+}
+
 func TestRecordingDoesNotAllocate(t *testing.T) {
 	r, err := New(Config{Metrics: []ID{DeliveryResponse, LagOwn}, Shards: 1, Digits: 3, Highest: time.Minute, Window: time.Minute})
 	if err != nil {

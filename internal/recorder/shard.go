@@ -61,6 +61,16 @@ func (s *Shard) Value(id ID, v int64) {
 	s.hists[id].add(&s.r.geo, v)
 }
 
+// Lag records both parts of a message's lag. Nearly always nothing blocked: the
+// zeros of LagBlocked are not recorded but derived, as the messages that have
+// an own lag and no other, which saves a tenth of our work on a message.
+func (s *Shard) Lag(own, blocked int64) {
+	if blocked > 0 {
+		s.Value(LagBlocked, blocked)
+	}
+	s.Value(LagOwn, own)
+}
+
 // Response records v under the response metric id, of which own ns were the
 // generator's own lag, for a message due at due ns after the window's start.
 func (s *Shard) Response(id ID, v, own, due int64) {
