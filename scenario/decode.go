@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -152,6 +153,10 @@ func (d *decoder) key(n *yaml.Node, parent string, seen map[string]*yaml.Node, d
 	}
 	if n.Kind != yaml.ScalarNode {
 		d.fail(n, parent, "a key is "+kindOf(n)+", not a word", "")
+		return false
+	}
+	if !utf8.ValidString(n.Value) {
+		d.failWith(n, parent, notUTF8(n.Value))
 		return false
 	}
 	if first, twice := seen[n.Value]; twice {
@@ -305,6 +310,9 @@ func (d *decoder) any(n *yaml.Node, key string, depth int) any {
 		return nil
 	}
 	d.sources[key] = d.position(n)
+	if !utf8.ValidString(n.Value) {
+		d.failWith(n, key, notUTF8(n.Value))
+	}
 	switch n.Kind {
 	case yaml.MappingNode:
 		return d.anyMap(n, key, depth)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -16,6 +17,9 @@ import (
 func (f field) check(v reflect.Value) *Error {
 	text := scalarText(v)
 	if v.Kind() == reflect.String {
+		if !utf8.ValidString(text) {
+			return notUTF8(text)
+		}
 		if len(f.enum) > 0 && !slices.Contains(f.enum, text) {
 			return wrong(quote(text)+" is not allowed for "+f.key, "one of "+strings.Join(f.enum, ", ")+nearestHint(text, f.enum...))
 		}
@@ -31,6 +35,10 @@ func (f field) check(v reflect.Value) *Error {
 		return wrong(fmt.Sprintf("%s is too large for %s", text, f.key), f.rangeHint())
 	}
 	return nil
+}
+
+func notUTF8(text string) *Error {
+	return wrong(quote(text)+" is not UTF-8", "a scenario is text in UTF-8")
 }
 
 func (f field) rangeHint() string {

@@ -3,6 +3,7 @@ package scenario
 import (
 	"reflect"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 )
@@ -44,6 +45,10 @@ func (s *Scenario) apply(o Override) Errors {
 	none := &yaml.Node{}
 	v := reflect.ValueOf(s).Elem()
 	f := field{typ: v.Type()}
+	if !utf8.ValidString(o.Key + o.Value) {
+		d.failWith(none, o.Key, notUTF8(o.Key+"="+o.Value))
+		return d.errs
+	}
 	path := strings.Split(o.Key, ".")
 	for i, key := range path {
 		parent := strings.Join(path[:i], ".")
