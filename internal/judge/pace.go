@@ -16,17 +16,18 @@ const (
 func (e *evidence) paced() bool { return e.run.Header.Mode == result.ModeOpen }
 
 // blockedAt reports whether blocked sends rather than the generator's own lag
-// kept messages back from the interval with index i on: by the larger maximum
-// of the two lags there, in the next interval in which anything was sent, and
-// in the one after. Lag is known when a message is sent, so a stall's is
-// recorded when it is over.
+// kept messages back in the second that begins with the interval of index i: by
+// the larger maximum of the two lags in it and on to the second interval after
+// it in which anything was sent. Lag is known when a message is sent, so a
+// stall's is recorded when it is over.
 func (e *evidence) blockedAt(i int) bool {
 	var own, blocked int64
-	for left := 2; i < len(e.timed) && left > 0; i++ {
-		p := e.timed[i]
+	from := e.run.Series[i].Start
+	for left := 2; i < len(e.run.Series) && left > 0; i++ {
+		p := &e.run.Series[i]
 		own = max(own, p.Metrics[result.LagOwn].Max)
 		blocked = max(blocked, p.Metrics[result.LagBlocked].Max)
-		if p.Counters.Sent > 0 {
+		if p.Counters.Sent > 0 && float64(p.End-from) >= wholeSecond {
 			left--
 		}
 	}
@@ -67,25 +68,17 @@ func sentLate(e *evidence) []result.Reason {
 	return one(result.Suspect, "rate", text+"; the generator did not keep the rate: lower it or give the generator more processor")
 }
 
-// worstSecond: in some whole interval less than nine tenths of what was due was
+// worstSecond: in some whole second less than nine tenths of what was due was
 // sent. A run that stalls and catches up has the full rate over all.
 func worstSecond(e *evidence) []result.Reason {
 	if !e.paced() {
 		return nil
 	}
-	worst, at := 1.0, -1
-	for i, p := range e.timed {
-		if p.Phase != result.PhaseMeasure {
-			continue
-		}
-		if share, ok := sentShare(p, e.run.Header.Interval.Nanoseconds()); ok && share < worst {
-			worst, at = share, i
-		}
-	}
-	if at < 0 || worst >= worstSecondSuspect {
+	share, at := worst(e.run)
+	if at < 0 || share >= worstSecondSuspect {
 		return nil
 	}
-	text := fmt.Sprintf("in the worst interval, %s after the start, only %s of what was due was sent", span(e.timed[at].Start), percentage(worst))
+	text := fmt.Sprintf("in the worst second, from %s after the start, only %s of what was due was sent", span(e.run.Series[at].Start), percentage(share))
 	if e.blockedAt(at) {
 		return one(result.Valid, "worst-second-blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}

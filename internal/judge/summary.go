@@ -77,31 +77,50 @@ func rate(run *result.Run, in Inputs) result.Rate {
 	r := result.Rate{Asked: run.Header.Rate, WorstSecond: 1}
 	var sent int64
 	for i := range run.Series {
-		p := &run.Series[i]
-		if p.Phase != result.PhaseMeasure {
-			continue
-		}
-		sent += p.Counters.Sent
-		if share, ok := sentShare(p, run.Header.Interval.Nanoseconds()); ok {
-			r.WorstSecond = min(r.WorstSecond, share)
+		if p := &run.Series[i]; p.Phase == result.PhaseMeasure {
+			sent += p.Counters.Sent
 		}
 	}
 	if in.End > 0 {
 		r.Sent = float64(sent) / (float64(in.End) / 1e9)
 	}
+	r.WorstSecond, _ = worst(run)
 	return r
 }
 
-// sentShare returns what part of the messages due in an interval was handed
-// over in it, at most 1. One message may lie across the interval's end, which
-// is no lateness. ok is false for an interval that is not a whole one or in
-// which nothing was due.
-func sentShare(p *result.Point, whole int64) (share float64, ok bool) {
-	due := p.Counters.Scheduled
-	if due <= 0 || p.End-p.Start < whole-whole/100 {
-		return 1, false
+// wholeSecond is the least that intervals must add up to for a second: their
+// ends jitter.
+const wholeSecond = 0.99e9
+
+// worst returns the smallest part of the messages due in a whole second of the
+// window that was handed over in it, at most 1, and the index of the interval
+// in which that second begins, −1 if there is no such second. Intervals shorter
+// than a second are put together until they make one. One message may lie
+// across a second's end, which is no lateness.
+func worst(run *result.Run) (share float64, at int) {
+	share, at = 1, -1
+	var due, sent, length int64
+	first := 0
+	for i := range run.Series {
+		p := &run.Series[i]
+		if p.Phase != result.PhaseMeasure {
+			continue
+		}
+		if length == 0 {
+			first = i
+		}
+		length += p.End - p.Start
+		due += p.Counters.Scheduled
+		sent += handled(p.Counters)
+		if float64(length) < wholeSecond {
+			continue
+		}
+		if due > 0 && float64(sent+1)/float64(due) < share {
+			share, at = float64(sent+1)/float64(due), first
+		}
+		due, sent, length = 0, 0, 0
 	}
-	return min(float64(handled(p.Counters)+1)/float64(due), 1), true
+	return share, at
 }
 
 // handled counts messages whose turn to be sent came: a message that the client
