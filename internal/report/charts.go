@@ -106,7 +106,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 	for i, s := range subjects {
 		for j, k := range f.Columns {
 			col := s.column(k.Metric)
-			if col == nil {
+			if col == nil || j > 0 && len(subjects) > fewLines {
 				continue
 			}
 			if s.sum.Verdict.Status == result.Unstable && k.Metric.IsResponse() {
@@ -118,7 +118,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 			if len(subjects) == 1 {
 				l.Colour = j
 			}
-			if j > 0 || len(subjects) > 4 {
+			if j > 0 || len(subjects) > fewLines {
 				l.Lo, l.Hi = nil, nil // bands upon bands hide what they should show
 			}
 			if f.Key == "lag" {
@@ -129,12 +129,19 @@ func percentilesChart(subjects []*subject, f family) *chart {
 			}
 		}
 	}
+	if len(subjects) > fewLines {
+		c.Caption += " Of so many results only the first latency is drawn, without bands; the tables have all."
+	}
 	if f.Key == "lag" {
 		c.Caption += " Lag below " + duration(lagFloor) + " is not drawn."
 	}
 	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
 	return c
 }
+
+// fewLines is the number of runs up to which a picture has room for more than
+// one line of each.
+const fewLines = 4
 
 // lagFloor is the lag, in ns, below which there is nothing to see: a blocked
 // lag is nothing at all for most messages.
@@ -226,6 +233,9 @@ func timeChart(subjects []*subject, f family) *chart {
 				default:
 					continue
 				}
+				if fig.name == "max" && len(subjects) > fewLines {
+					continue
+				}
 			} else if fig.name == "max" {
 				l.Dash = 2
 			}
@@ -294,10 +304,11 @@ func rateChart(subjects []*subject) *chart {
 			due.Colour, due.Dash, sent.Colour, received.Colour, received.Dash = i, 1, i, i, 2
 		}
 		c.Lines = append(c.Lines, sent)
-		if s.run.Header.Mode == result.ModeOpen {
+		few := len(subjects) <= fewLines
+		if few && s.run.Header.Mode == result.ModeOpen {
 			c.Lines = append(c.Lines, due)
 		}
-		if s.sum.Counters.Expected > 0 {
+		if few && s.sum.Counters.Expected > 0 {
 			c.Lines = append(c.Lines, received)
 		}
 		words = append(words, lineName(s, "sent ")+rate(s.sum.Rate.Sent)+" over all")

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 
 	"sixnines/result"
@@ -57,6 +58,8 @@ func HTML(w io.Writer, runs []*result.Run, opt Options) error {
 type page struct {
 	Title    string
 	Several  bool
+	Many     bool // so many that reasons are folded away
+	KeyHeads []string
 	Policy   string
 	Style    template.CSS
 	UPlot    template.JS
@@ -85,7 +88,13 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 		names[i] = s.title
 		p.Runs = append(p.Runs, newPageRun(s, opt))
 	}
-	p.Title = shorten(strings.Join(names, " · "), 120)
+	p.Many = len(prepared) > 3
+	p.Title = strings.Join(names, " · ")
+	if p.Many {
+		p.Title = count(int64(len(names))) + " results: " + names[0] + " to " + names[len(names)-1]
+	}
+	p.Title = shorten(p.Title, 120)
+	p.alignKeys()
 	tool := prepared[0].run.Header.Tool
 	p.Tool = strings.TrimSpace(plain(tool.Name + " " + tool.Version))
 	if p.Tool == "" {
@@ -117,6 +126,24 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 	p.Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sourceHash(string(p.Style)) +
 		"; script-src " + sourceHash(uplotScript) + " " + sourceHash(string(script))
 	return p, nil
+}
+
+// alignKeys puts the cards of several runs into the columns of one table.
+func (p *page) alignKeys() {
+	for _, r := range p.Runs {
+		for _, c := range r.Cards {
+			if !slices.Contains(p.KeyHeads, c.Name) {
+				p.KeyHeads = append(p.KeyHeads, c.Name)
+			}
+		}
+	}
+	for i := range p.Runs {
+		r := &p.Runs[i]
+		r.Keys = make([]pageRow, len(p.KeyHeads))
+		for _, c := range r.Cards {
+			r.Keys[slices.Index(p.KeyHeads, c.Name)] = c
+		}
+	}
 }
 
 // sourceHash admits one inline script or style (Content Security Policy

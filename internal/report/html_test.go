@@ -10,6 +10,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -38,8 +39,9 @@ func TestHTMLPages(t *testing.T) {
 	}
 }
 
-// pages are the situations that the page must serve.
-func pages() map[string][]*result.Run {
+// pages are the situations that the page must serve. Reports do not change
+// runs, so the tests share them.
+var pages = sync.OnceValue(func() map[string][]*result.Run {
 	lossy := stalledRun()
 	lossy.acked, lossy.lost = true, 17
 	minute := openRun()
@@ -47,7 +49,7 @@ func pages() map[string][]*result.Run {
 	var ten []*result.Run
 	for i := range 10 {
 		s := openRun()
-		s.name, s.seed, s.rate, s.median = fmt.Sprintf("rate-%d", 1000*(i+1)), uint64(i), 1000*(i+1), 60e3*(1+0.2*float64(i))
+		s.name, s.seed, s.rate, s.median = fmt.Sprintf("rate-%d", 400*(i+1)), uint64(i), 400*(i+1), 60e3*(1+0.2*float64(i))
 		ten = append(ten, s.make())
 	}
 	hostile := openRun().make()
@@ -56,7 +58,7 @@ func pages() map[string][]*result.Run {
 		"one": {lossy.make()}, "plain": {openRun().make()}, "pair": {stalledRun().make(), closedRun().make()},
 		"minute": {minute.make()}, "ten": ten, "hostile": {hostile}, "empty": {{}},
 	}
-}
+})
 
 // payload is what a hostile result file would say.
 const payload = `</script><script>alert(1)</script><img src=x onerror=alert(2)>"'><svg onload=alert(3)>{{.}}` + "\u2028<!--\x00"

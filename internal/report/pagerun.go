@@ -20,6 +20,7 @@ type pageRun struct {
 	Unblemished  bool // no reason and no banner speaks against it
 	Banners      []pageBanner
 	Cards        []pageRow
+	Keys         []pageRow // the same, aligned with those of other runs
 	Rate         []pageRow
 	Accounts     []pageAccount
 	Conservation string
@@ -153,7 +154,7 @@ func cards(s *subject) []pageRow {
 	} else {
 		means := ""
 		if s.sum.Rate.Asked > 0 {
-			means = exactShare(s.sum.Rate.Sent/s.sum.Rate.Asked) + " of what was asked"
+			means = exactShare(s.sum.Rate.Sent/s.sum.Rate.Asked) + " of asked"
 		}
 		out = append(out, pageRow{Name: "sent", Value: rate(s.sum.Rate.Sent), Means: means})
 	}

@@ -62,7 +62,7 @@
   function ticks(scale, min, max, n) {
     var out = [], step, i;
     if (scale === "percentile") {
-      [0, steps[1]].concat([1, 2, 3, 4, 5, 6, 7, 8, 9]).forEach(function (t) { if (t >= min - 1e-9 && t <= max + 1e-9) out.push(t); });
+      [0, steps[1]].concat([1, 2, 3, 4, 5, 6, 7, 8, 9, 10]).forEach(function (t) { if (t >= min - 1e-9 && t <= max + 1e-9) out.push(t); });
       return out;
     }
     if (logarithmic[scale]) {
@@ -203,7 +203,7 @@
       series: [{ label: c.x.scale === "seconds" ? "at" : c.x.label, value: function (u, v) { return v === null ? "" : exact[c.x.scale](v); } }]
         .concat(c.lines.map(function (l) {
           return {
-            label: l.name, stroke: colour(l.colour), width: 2, dash: l.dash, spanGaps: c.bridge,
+            label: l.name, stroke: colour(l.colour), width: 2, pxAlign: 0, dash: l.dash, spanGaps: c.bridge,
             points: { show: !!l.dots, size: 6, fill: colour(l.colour) },
             paths: l.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
             value: function (u, v) { return v === null || v === undefined ? "" : exact[c.y.scale](v); }
