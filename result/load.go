@@ -99,7 +99,11 @@ func (r *Run) addInterval(v *Interval) error {
 			merged = new(Merged)
 			r.Metrics[name] = merged
 		}
-		p, err := merged.add(m, r.Header.slots())
+		slots := int64(0)
+		if name.IsResponse() {
+			slots = r.Header.slots()
+		}
+		p, err := merged.add(m, slots)
 		if err != nil {
 			return fmt.Errorf("metric %q: %w", name, err)
 		}
@@ -121,7 +125,8 @@ func (h *Header) slots() int64 {
 	return min(int64((h.Window-1)/h.Slot)+1, maxSlots)
 }
 
-// add merges one interval's share and returns its figures.
+// add merges one interval's share and returns its figures. slots is how many
+// slots the window may have, 0 for metrics that have none.
 func (x *Merged) add(m *MetricInterval, slots int64) (PointMetric, error) {
 	point, err := x.addValues(m)
 	if err != nil {
@@ -142,7 +147,7 @@ func (x *Merged) add(m *MetricInterval, slots int64) (PointMetric, error) {
 	for _, s := range m.Slots {
 		n, value := s[0], s[1]
 		if n < 0 || n >= slots {
-			return PointMetric{}, fmt.Errorf("slot %d is not in the window's %d: %w", n, slots, ErrFormat)
+			return PointMetric{}, fmt.Errorf("slot %d is not among the %d it may have: %w", n, slots, ErrFormat)
 		}
 		if n >= int64(len(x.Slots)) {
 			x.Slots = append(x.Slots, make([]int64, n+1-int64(len(x.Slots)))...)

@@ -164,6 +164,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"no histogram", []any{one(&MetricInterval{Hist: "AAAA"})}, "decode histogram"},
 		{"a negative slot", []any{one(&MetricInterval{Slots: [][2]int64{{-1, 5}}})}, "slot -1"},
 		{"a slot beyond all", []any{one(&MetricInterval{Slots: [][2]int64{{1 << 60, 5}}})}, "slot 1152921504606846976"},
+		{"slots of a metric that has none", []any{&Interval{Metrics: map[Metric]*MetricInterval{LagOwn: {Slots: [][2]int64{{0, 5}}}}}}, "slot 0 is not among the 0"},
 		{"a negative band", []any{one(&MetricInterval{Own: []OwnBand{{Band: -1}}})}, "band -1"},
 		{"a band beyond all", []any{one(&MetricInterval{Own: []OwnBand{{Band: Bands}}})}, "band 488"},
 		{"too many metrics", []any{many}, "more than 32 metrics"},

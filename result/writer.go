@@ -10,9 +10,10 @@ import (
 )
 
 // MaxLine is the length in bytes of the longest line that writers write and
-// readers read. A second of every metric takes some 0.1 MiB; only a closing
-// record of days of slots comes near.
-const MaxLine = 64 << 20
+// readers read. A second of every metric takes some 0.1 MiB. What a line can
+// make a reader allocate is some twenty times its length, so that much more
+// would be a gift to hostile files.
+const MaxLine = 16 << 20
 
 // Writer writes a result file, one record a line. It is safe for concurrent
 // use, since events come from clients' goroutines.
