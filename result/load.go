@@ -117,12 +117,13 @@ func (r *Run) addInterval(v *Interval) error {
 	return nil
 }
 
-// slots returns how many slots of intended time the window may have.
+// slots returns how many slots of intended time the window may have; the one
+// that begins at its end is allowed, though nothing is due in it.
 func (h *Header) slots() int64 {
 	if h.Slot <= 0 || h.Window <= 0 {
 		return maxSlots
 	}
-	return min(int64((h.Window-1)/h.Slot)+1, maxSlots)
+	return min(int64(h.Window/h.Slot)+1, maxSlots)
 }
 
 // add merges one interval's share and returns its figures. slots is how many
