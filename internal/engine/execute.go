@@ -285,9 +285,13 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 	}
 }
 
+// graceOfEnd is how far ahead an interruption puts the window's end, so that no
+// pacer is just sending a message from beyond it.
+const graceOfEnd = 20 * time.Millisecond
+
 // interrupt ends the window now. What is due later is not part of it.
 func (r *run) interrupt() {
-	now := max(clock.Now(), r.start.Load())
+	now := max(clock.Now(), r.start.Load()) + int64(graceOfEnd)
 	if now < r.end.Load() {
 		r.end.Store(now)
 		r.interrupted = true

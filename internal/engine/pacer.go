@@ -76,7 +76,11 @@ func (p *pacer) pace(ph schedule.Phase, feed *schedule.Merged) {
 			if ph == schedule.Window && intended >= r.end.Load() {
 				break // interrupted: the rest is not part of the window any more
 			}
-			if !p.wait(intended) || !p.send(intended, producer, ph == schedule.Window) {
+			due := p.wait(intended)
+			if ph == schedule.Window && intended >= r.end.Load() {
+				break // likewise, while it waited
+			}
+			if !due || !p.send(intended, producer, ph == schedule.Window) {
 				if ph == schedule.Window {
 					p.caught = &caught{intended, producer}
 					p.endWindow()
