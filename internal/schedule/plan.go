@@ -12,11 +12,11 @@ import (
 
 // Limits of a plan, within which its arithmetic is exact.
 const (
-	MaxWindow    = 7 * 24 * time.Hour // longest window, and longest warm-up
-	MaxRate      = 10_000_000         // messages a second, at any instant
-	MaxPer       = 24 * time.Hour     // longest denominator of a rate
-	MaxPeriod    = 24 * time.Hour     // longest period of sine and burst
-	MaxProducers = 1 << 24            // producers of a fleet
+	MaxWindow    = scenario.MaxDuration  // longest window, and longest warm-up
+	MaxRate      = scenario.MaxOpenRate  // messages a second, at any instant
+	MaxPer       = scenario.MaxPer       // longest denominator of a rate
+	MaxPeriod    = 24 * time.Hour        // longest period of sine and burst
+	MaxProducers = scenario.MaxProducers // producers of a fleet
 )
 
 // ErrUnscheduled says that the workload has no schedule: it goes flat out or in
@@ -73,7 +73,9 @@ func New(w *scenario.Workload, window time.Duration, seed uint64) (*Plan, error)
 	case scenario.Constant, scenario.Poisson, "":
 		err = p.steps([]stretch{{w.Rate, window}})
 	case scenario.Step:
-		err = p.steps(cut(a.Steps, window))
+		if err = checkLengths(a.Steps); err == nil {
+			err = p.steps(cut(a.Steps, window))
+		}
 	case scenario.Ramp:
 		err = p.ramp(a.From, a.To, window)
 	case scenario.Sine:
@@ -118,13 +120,19 @@ func (p *Plan) steps(all []stretch) error {
 		if err := checkRate(s.rate); err != nil {
 			return err
 		}
-		if s.length <= 0 {
-			return fmt.Errorf("a step of %v: must be longer than 0", s.length)
-		}
 	}
 	list, total, lambda := pieces(all)
 	p.flows[Window] = flow{kind: pieced, last: total, linear: list}
 	p.edges(all[0].rate, lambda, all[len(all)-1].rate)
+	return nil
+}
+
+func checkLengths(steps []scenario.RateStep) error {
+	for _, s := range steps {
+		if s.For <= 0 {
+			return fmt.Errorf("a step of %v: must be longer than 0", s.For)
+		}
+	}
 	return nil
 }
 
