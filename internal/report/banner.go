@@ -124,7 +124,7 @@ func brokerLine(h *result.Header) string {
 		}
 		return ""
 	}
-	name, version := get("product", "server", "name"), get("version", "server_version")
+	name, version := get("product", "server"), get("version")
 	line := strings.TrimSpace(name + " " + version)
 	if name == "" && version != "" {
 		line = "broker " + version

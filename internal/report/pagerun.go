@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sixnines/result"
@@ -216,7 +215,7 @@ func sheets(s *subject, opt Options) []sheet {
 	}
 	if rows := vitalRows(s.run); len(rows) > 0 {
 		out = append(out, sheet{Name: "Vitals of the generator", Caption: "The generator watched, over the intervals of the measured window",
-			Heads: []string{"vital", "min", "median", "max"}, Rows: rows})
+			Heads: []string{"vital", "min", "median", "max", "what this means"}, Rows: rows})
 	}
 	if len(s.run.Events)+len(s.run.Pauses) > 0 {
 		out = append(out, happenings(s.run))
@@ -250,27 +249,6 @@ func sortedKeys[V any](m map[string]V) []string {
 	}
 	slices.Sort(keys)
 	return keys
-}
-
-// vitalRows gives least, median and largest value of each vital over the
-// intervals of the measured window.
-func vitalRows(r *result.Run) []sheetRow {
-	values := map[string][]float64{}
-	for _, p := range r.Series {
-		if p.Phase == result.PhaseMeasure {
-			for k, v := range p.Vitals {
-				values[k] = append(values[k], v)
-			}
-		}
-	}
-	var out []sheetRow
-	for _, k := range sortedKeys(values) {
-		v := values[k]
-		slices.Sort(v)
-		text := func(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
-		out = append(out, sheetRow{Name: plain(k), Cells: []string{text(v[0]), text(v[(len(v)-1)/2]), text(v[len(v)-1])}})
-	}
-	return out
 }
 
 // happenings lists events and pauses; pauses beyond the fifty longest are

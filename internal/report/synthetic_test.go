@@ -67,7 +67,7 @@ func (s synthetic) make() *result.Run {
 			Tool:     result.Tool{Name: "sixnines", Version: "0.1.0", Go: "go1.26.0"},
 			Scenario: json.RawMessage(`{"name":` + strconv.Quote(s.name) + `,"target":{"driver":"nats"},"workload":{"pattern":"deliver","rate":"20000/s","size":"1KiB"},"phases":{"duration":"10s"}}`),
 			Mode:     s.mode, Pattern: "deliver", Driver: "nats",
-			Broker:  map[string]string{"server": "nats-server", "version": "2.15.2"},
+			Broker:  map[string]string{"product": "nats-server", "version": "2.15.2"},
 			Managed: "embedded", Ack: "none", SameHost: true,
 			Semantics: result.Semantics{Durability: "none: messages live in memory only", Replication: "one copy",
 				Acknowledgment: "none", Ordering: "per connection and subject", Delivery: "at most once",
@@ -140,7 +140,7 @@ func (s synthetic) make() *result.Run {
 	for i, hists := range perInterval {
 		pt := result.Point{Phase: result.PhaseMeasure, Start: int64(i) * int64(time.Second), End: int64(i+1) * int64(time.Second),
 			InFlight: int64(2 + i%3), Metrics: map[result.Metric]result.PointMetric{},
-			Vitals: map[string]float64{"cpu.process": 0.31 + 0.01*float64(i%4), "gc.cycles": 0, "sched.p99_us": 11 + float64(i)}}
+			Vitals: map[string]float64{"process.cpu": 0.31 + 0.01*float64(i%4), "go.gc.cycles": 0, "hiccup.thread.p99": 11e3 + 1e3*float64(i)}}
 		if s.stallFor > 0 && i == int(s.stallAt/time.Second) {
 			pt.InFlight, pt.Backlog = 6000, 9500
 		}

@@ -1,0 +1,123 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"sixnines/result"
+)
+
+// vital is what the report knows of a figure in the vitals of a result file.
+// Files of other versions may hold others, which are shown as bare numbers.
+type vital struct {
+	name, unit, means string
+}
+
+// The units of vitals.
+const (
+	unitNone    = ""
+	unitSeconds = "s"
+	unitNanos   = "ns"
+	unitBytes   = "bytes"
+	unitShare   = "share"
+	unitCount   = "1"
+)
+
+// knownVitals lists the vitals in the order in which they are shown; their
+// names and units are those that internal/vitals writes.
+func knownVitals() []vital {
+	return []vital{
+		{"process.cpu", unitShare, "of one core, used by the generator; 200 % is two cores"},
+		{"process.cpu.user", unitSeconds, "CPU in user mode"},
+		{"process.cpu.system", unitSeconds, "CPU in the kernel"},
+		{"host.cpu.busy", unitShare, "of the whole machine in use"},
+		{"host.pressure.cpu", unitSeconds, "some task waited for a core"},
+		{"host.steal", unitShare, "of the machine given to others by the hypervisor"},
+		{"host.steal.time", unitSeconds, "the same, summed over the cores"},
+		{"hiccup.thread.p99", unitNanos, "added to a thread's sleep by the operating system"},
+		{"hiccup.thread.max", unitNanos, "the most it added"},
+		{"hiccup.goroutine.p99", unitNanos, "added to a goroutine's sleep by runtime and operating system"},
+		{"hiccup.goroutine.max", unitNanos, "the most they added"},
+		{"hiccup.pauses", unitCount, "gaps beyond the threshold"},
+		{"hiccup.pauses.dropped", unitCount, "gaps forgotten in favour of longer ones"},
+		{"go.sched.latency.p50", unitNanos, "a runnable goroutine's wait for a processor"},
+		{"go.sched.latency.p99", unitNanos, "the same"},
+		{"go.sched.latency.max", unitNanos, "the same, of those sampled"},
+		{"go.sched.latency.count", unitCount, "waits sampled by the runtime"},
+		{"go.gc.cycles", unitCount, "garbage collections"},
+		{"go.gc.assist", unitSeconds, "CPU with which allocation helped the collector"},
+		{"go.gc.pause.total", unitNanos, "the world stopped by the collector, at most"},
+		{"go.gc.pause.max", unitNanos, "the longest such pause, at most"},
+		{"go.other.pause.total", unitNanos, "the world stopped for other reasons, at most"},
+		{"go.other.pause.max", unitNanos, "the longest such pause, at most"},
+		{"go.goroutines", unitCount, "goroutines"},
+		{"go.heap.live", unitBytes, "heap found live by the last collection"},
+		{"go.heap.objects", unitBytes, "heap taken by objects"},
+		{"process.threads", unitCount, "threads"},
+		{"process.rss", unitBytes, "resident memory"},
+		{"process.switches.voluntary", unitCount, "context switches because a thread had to wait"},
+		{"process.switches.involuntary", unitCount, "context switches because the core was taken away"},
+		{"process.faults.major", unitCount, "page faults that needed I/O"},
+		{"host.swap.in", unitCount, "pages swapped in"},
+		{"host.tcp.retransmits", unitCount, "TCP segments sent again"},
+		{"host.suspended", unitNanos, "the machine slept"},
+		{"cgroup.throttled.periods", unitCount, "periods in which a CPU quota stopped the process"},
+		{"cgroup.throttled.time", unitNanos, "time stopped by a CPU quota"},
+		{"little.l_sampled", unitNone, "messages in flight, as sampled at random times"},
+		{"little.l_expected", unitNone, "messages in flight by Little's law: rate × mean service time"},
+		{"little.tolerance", unitNone, "difference between the two that chance explains"},
+	}
+}
+
+// text writes a value of the vital.
+func (v vital) text(x float64) string {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return "n/a"
+	}
+	switch v.unit {
+	case unitSeconds:
+		return durationFloat(x * 1e9)
+	case unitNanos:
+		return durationFloat(x)
+	case unitBytes:
+		return size(int64(x))
+	case unitShare:
+		return share(x)
+	case unitCount:
+		if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+			return count(int64(x))
+		}
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+// vitalRows gives the least, the median and the largest value of each vital
+// over the intervals of the measured window.
+func vitalRows(r *result.Run) []sheetRow {
+	values := map[string][]float64{}
+	for _, p := range r.Series {
+		if p.Phase == result.PhaseMeasure {
+			for k, v := range p.Vitals {
+				values[k] = append(values[k], v)
+			}
+		}
+	}
+	var out []sheetRow
+	add := func(v vital) {
+		x := values[v.name]
+		slices.Sort(x)
+		// The median is a value that was seen: the lower of two in the middle.
+		out = append(out, sheetRow{Name: plain(v.name), Cells: []string{v.text(x[0]), v.text(x[(len(x)-1)/2]), v.text(x[len(x)-1]), v.means}})
+		delete(values, v.name)
+	}
+	for _, v := range knownVitals() {
+		if len(values[v.name]) > 0 {
+			add(v)
+		}
+	}
+	for _, k := range sortedKeys(values) {
+		add(vital{name: k})
+	}
+	return out
+}
