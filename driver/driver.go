@@ -191,6 +191,14 @@ type Syncer interface {
 	Sync(ctx context.Context) error
 }
 
+// WindowWatcher is implemented by producers that want to know when the
+// measured window begins: test doubles whose faults are to fall into it.
+// WindowBegins is called by the goroutine that sends, before the first measured
+// message.
+type WindowWatcher interface {
+	WindowBegins()
+}
+
 // RequestReplier is implemented by sessions that can do request–reply.
 type RequestReplier interface {
 	// Requester connects a producer whose messages carry the broker's reply

@@ -144,6 +144,7 @@ func (v *verdicts) count(times int, class error) int {
 // open opens a session with the topic t0 and closes it after the test.
 func open(t testing.TB, b *mem.Broker, options map[string]any) driver.Session {
 	t.Helper()
+	options = merged(map[string]any{"begin": "open"}, options) // there is no window here
 	s, err := b.Entry().Driver.Open(t.Context(), driver.Target{Run: "r", Options: options})
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,9 @@ import (
 // first four are for misbehaviour.
 //
 // Lose and the other counts of faults are exact: of the messages that the
-// session's producers send, the first After are left alone, and then the faults
+// session's producers send in the measured window, the first After are left
+// alone (as are all before the window, unless Begin says otherwise), and then
+// the faults
 // are spread, one in each Every messages, at places and in an order that Seed
 // decides. Each hits a message of its own; on behalf of a message, all its
 // consumers. A session of After + Every × the sum of the counts messages, and
@@ -23,7 +25,8 @@ type Options struct {
 	MaxPayload driver.ByteSize `option:"max_payload" min:"1" doc:"largest message that the broker carries"`
 
 	Seed  uint64 `option:"seed" doc:"decides which messages are hit, and how long jitter is"`
-	After uint64 `option:"after" doc:"messages at the session's beginning that no fault hits; those of probing and warm-up should be among them"`
+	After uint64 `option:"after" doc:"messages from the beginning that no fault hits"`
+	Begin string `option:"begin" enum:"window,open" doc:"where the beginning is: at the measured window's first message, or at the session's"`
 	Every uint64 `option:"every" min:"1" max:"1000000000" doc:"one fault in so many messages, until none is left"`
 
 	Lose      int `option:"lose" min:"0" max:"1000000" doc:"messages to lose on the way to the broker: no consumer gets them, and where the broker acknowledges, the acknowledgement times out"`
@@ -49,6 +52,12 @@ type Options struct {
 	StallFor   time.Duration `option:"stall_for" min:"0s" doc:"how long the broker stands still, once; 0s: never"`
 }
 
+// The values of Options.Begin.
+const (
+	beginWindow = "window"
+	beginOpen   = "open"
+)
+
 // DefaultOptions returns the defaults: a broker without a fault.
 func DefaultOptions() Options {
 	return Options{
@@ -56,7 +65,7 @@ func DefaultOptions() Options {
 		Queue:        1024,
 		MaxPayload:   64 << 20,
 		Seed:         1,
-		After:        1000,
+		Begin:        beginWindow,
 		Every:        10,
 		CorruptWhere: "body",
 	}

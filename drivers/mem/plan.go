@@ -32,7 +32,8 @@ type count struct {
 // plan says which messages of a session are hit by what.
 type plan struct {
 	mu      sync.Mutex
-	ordinal uint64 // of the next message
+	begun   bool
+	ordinal uint64 // of the next message, from the beginning
 	rest    []appointment
 }
 
@@ -45,7 +46,7 @@ type appointment struct {
 
 // newPlan returns nil if there is nothing to do.
 func newPlan(o *Options) *plan {
-	var p plan
+	p := plan{begun: o.Begin == beginOpen}
 	for _, c := range o.counts() {
 		for range c.n {
 			p.rest = append(p.rest, appointment{fault: c.fault})
@@ -67,6 +68,9 @@ func newPlan(o *Options) *plan {
 func (p *plan) next(able bool) fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if !p.begun {
+		return none
+	}
 	now := p.ordinal
 	p.ordinal++
 	if !able || len(p.rest) == 0 || p.rest[0].ordinal > now {
@@ -75,4 +79,11 @@ func (p *plan) next(able bool) fault {
 	f := p.rest[0].fault
 	p.rest = p.rest[1:]
 	return f
+}
+
+// begin starts to count.
+func (p *plan) begin() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.begun = true
 }

@@ -11,6 +11,7 @@ func TestPlan(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
 		o := DefaultOptions()
+		o.Begin = beginOpen
 		o.Seed = random.Uint64()
 		o.After, o.Every = random.Uint64N(100), 1+random.Uint64N(20)
 		want, sum := map[fault]int{}, uint64(0)
@@ -55,6 +56,7 @@ func TestPlan(t *testing.T) {
 // A message that cannot be hit leaves the fault to the next one that can.
 func TestPlanDefers(t *testing.T) {
 	o := DefaultOptions()
+	o.Begin = beginOpen
 	o.After, o.Every, o.Lose = 0, 1, 10
 	p, hit := newPlan(&o), 0
 	for n := range 20 {

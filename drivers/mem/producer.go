@@ -89,6 +89,13 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	return p.sent(token, p.publish(payload, false, nil))
 }
 
+// WindowBegins implements driver.WindowWatcher: the faults begin.
+func (p *producer) WindowBegins() {
+	if p.session.plan != nil {
+		p.session.plan.begin()
+	}
+}
+
 // sendPlanned is Send under a plan of faults.
 func (p *producer) sendPlanned(token uint64, payload []byte) error {
 	// While a message waits to be overtaken, the one that overtakes it must

@@ -73,7 +73,7 @@ func (r *run) loop(producer int, ready chan completion, limit *quota) {
 				sl, index = l.slots.take()
 			}
 			if measured && !st.begun {
-				st.first, st.begun = st.next, true
+				st.begin()
 			}
 			seq := st.next
 			sent := clock.Now()

@@ -64,7 +64,7 @@ func (c *collector) loop() {
 		if from < end && next > end {
 			next = end // the window's last interval ends with it
 		}
-		running := r.sleepWatching(next)
+		running := r.sleepWatching(next, from < end)
 		end = r.end.Load()
 		to := min(next, max(clock.Now(), from+1))
 		phase := result.PhaseMeasure
@@ -80,15 +80,15 @@ func (c *collector) loop() {
 	}
 }
 
-// sleepWatching sleeps until t or until the end of the window is moved before
-// it; false when the run is over. It tends the messages in flight meanwhile.
-func (r *run) sleepWatching(t int64) bool {
+// sleepWatching sleeps until t or, inside the window, until its end is moved
+// before that; false when the run is over. It tends the messages in flight
+// meanwhile.
+func (r *run) sleepWatching(t int64, inside bool) bool {
 	for now := clock.Now(); now < t; now = clock.Now() {
 		if r.stopped.Load() {
 			return false
 		}
-		end := r.end.Load()
-		if end < t && now >= end && now-end < int64(stopSlice)*2 {
+		if inside && now >= r.end.Load() {
 			return true
 		}
 		r.tend()

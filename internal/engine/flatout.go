@@ -37,7 +37,7 @@ func (l *lane) flood(limit *quota, measured bool) {
 	r := l.run
 	if measured {
 		for _, st := range l.streams {
-			st.first, st.begun = st.next, true
+			st.begin()
 		}
 	}
 	turn := 0

@@ -12,11 +12,11 @@ import (
 // stay in the distribution.
 func TestEveryLieIsCaught(t *testing.T) {
 	r := measure(t, `
-phases: {warmup: 200ms, duration: 2s, drain: 1s}
+phases: {warmup: 200ms, duration: 1s, drain: 1s}
 target:
   driver: mem
-  options: {lose: 17, duplicate: 5, reorder: 9, corrupt: 3, after: 1000, every: 50}
-workload: {rate: 2500/s}
+  options: {lose: 17, duplicate: 5, reorder: 9, corrupt: 3}
+workload: {rate: 1000/s}
 record: {raw: true}
 `, mem.Entry(), "")
 	c := r.Counters
@@ -26,7 +26,7 @@ record: {raw: true}
 	if n := r.Metrics[result.DeliveryResponse].Censored.TotalCount(); n != 20 {
 		t.Errorf("%d censored values", n)
 	}
-	if d := r.Summary.Histograms[result.DeliveryResponse]; !d.AtLeast["99.9"] {
-		t.Errorf("20 of 5,000 are missing, and p99.9 is not a lower bound: %+v", d)
+	if d := r.Summary.Histograms[result.DeliveryResponse]; !d.AtLeast["99"] {
+		t.Errorf("20 of 1,000 are missing, and p99 is not a lower bound: %+v", d)
 	}
 }

@@ -37,6 +37,14 @@ type stream struct {
 	tampered map[uint64]int // corrupted deliveries whose envelope could be guessed
 }
 
+// begin notes that the measured window begins with the next message.
+func (st *stream) begin() {
+	st.first, st.begun = st.next, true
+	if w, ok := st.producer.(driver.WindowWatcher); ok {
+		w.WindowBegins()
+	}
+}
+
 // lane is one producers' connection: its streams, its payload slots, its share
 // of the limits. Its pacer-side methods belong to one goroutine at a time.
 type lane struct {

@@ -97,7 +97,7 @@ func (p *pacer) pace(ph schedule.Phase, feed *schedule.Merged) {
 func (p *pacer) openWindow() {
 	for _, l := range p.lanes {
 		for _, st := range l.streams {
-			st.first, st.begun = st.next, true
+			st.begin()
 		}
 	}
 }

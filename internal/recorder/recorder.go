@@ -70,7 +70,7 @@ func New(c Config) (*Recorder, error) {
 	}
 	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics}
 	for _, id := range r.ids {
-		k := &collected{counts: make([]int64, r.geo.length), delta: make([]int64, r.geo.length)}
+		k := &collected{counts: make([]int64, r.geo.length), delta: make([]int64, r.geo.length), min: noMin, max: noMax}
 		if id.Metric().IsResponse() {
 			n := int(c.Window/Slot) + 1
 			r.slots[id] = make([]atomic.Int64, n)
@@ -124,7 +124,11 @@ func (r *Recorder) Snapshot() {
 		copy(k.majDelta, k.majority)
 		clear(k.own)
 		clear(k.majority)
-		k.min, k.max = noMin, noMax
+		// An extreme may be seen before the count it belongs to: it waits for
+		// the interval that has one.
+		if k.total > 0 {
+			k.min, k.max = noMin, noMax
+		}
 		for _, s := range r.shards {
 			h := s.hists[id]
 			for i := range h.counts {
