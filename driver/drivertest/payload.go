@@ -133,12 +133,25 @@ func checkBorrowed(ctx context.Context, h *Harness) error {
 	return nil
 }
 
-// checkValidDuringDeliver holds on to the first payload while others arrive.
 func checkValidDuringDeliver(ctx context.Context, h *Harness) error {
+	return holdFirst(ctx, h, "t0")
+}
+
+func checkSerial(ctx context.Context, h *Harness) error {
+	return holdFirst(ctx, h, "t0", "t1", "t2")
+}
+
+// holdFirst stays in the first Deliver of a consumer until many more messages,
+// of all its topics, have come to a second one. The payload must still be the
+// same then, and no other Deliver must have begun.
+func holdFirst(ctx context.Context, h *Harness, names ...string) error {
 	const n = 200
-	return with(ctx, h, topics("t0"), func(r *rig) error {
+	t := driver.Topology{Topics: names, Producers: len(names), Consumers: 2}
+	return with(ctx, h, t, func(r *rig) error {
 		got, l := newInbox(), newLedger()
 		entered, sent := make(chan struct{}), make(chan struct{})
+		release := sync.OnceFunc(func() { close(sent) })
+		defer release()
 		var once atomic.Bool
 		got.during = func(letter) {
 			if once.CompareAndSwap(false, true) {
@@ -149,23 +162,24 @@ func checkValidDuringDeliver(ctx context.Context, h *Harness) error {
 				}
 			}
 		}
-		// The others are seen to have been delivered by a second consumer.
+		if _, err := r.consumer(ctx, 0, "", got, names...); err != nil {
+			return err
+		}
 		witness := newInbox()
 		if h.Entry.Capabilities.FanOut {
-			if _, err := r.consumer(ctx, 1, "", witness, "t0"); err != nil {
+			if _, err := r.consumer(ctx, 1, "", witness, names...); err != nil {
 				return err
 			}
 		}
-		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
-			return err
+		var producers []driver.Producer
+		for id, name := range names {
+			p, err := r.producer(ctx, id, name, h.size(), l)
+			if err != nil {
+				return err
+			}
+			producers = append(producers, p)
 		}
-		p, err := r.producer(ctx, 0, "t0", h.size(), l)
-		if err != nil {
-			return err
-		}
-		release := sync.OnceFunc(func() { close(sent) })
-		defer release()
-		if err := sendMany(l, p, 0, 0, 1, h.size()); err != nil {
+		if err := sendMany(l, producers[0], 0, 0, 1, h.size()); err != nil {
 			return err
 		}
 		select {
@@ -173,21 +187,23 @@ func checkValidDuringDeliver(ctx context.Context, h *Harness) error {
 		case <-ctx.Done():
 			return errors.New("the first message was not delivered")
 		}
-		if err := sendMany(l, p, 0, 1, n-1, h.size()); err != nil {
-			return err
-		}
-		if s, ok := p.(driver.Syncer); ok {
-			if err := s.Sync(ctx); err != nil {
+		for id, p := range producers {
+			if err := sendMany(l, p, uint32(id), 1, n, h.size()); err != nil {
 				return err
+			}
+			if s, ok := p.(driver.Syncer); ok {
+				if err := s.Sync(ctx); err != nil {
+					return err
+				}
 			}
 		}
 		if h.Entry.Capabilities.FanOut {
-			if err := witness.filled(ctx, n); err != nil {
+			if err := witness.filled(ctx, 1+n*len(names)); err != nil {
 				return err
 			}
 		}
 		release()
-		return errors.Join(got.filled(ctx, n), l.settled(ctx))
+		return errors.Join(got.filled(ctx, 1+n*len(names)), l.settled(ctx))
 	})
 }
 

@@ -53,7 +53,7 @@ func checkWrongPassword(ctx context.Context, h *Harness) error {
 
 // mute listens and never says a word. The channel receives when a client has
 // connected.
-func mute() (address string, connected <-chan struct{}, stop func(), err error) {
+func mute() (address string, connected chan struct{}, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return "", nil, nil, err
@@ -104,8 +104,12 @@ func checkOpenCancelled(ctx context.Context, h *Harness) error {
 		}
 		result <- err
 	}()
+	waiting := n.used // it has connected, and waits for the server to speak
+	if h.Entry.Capabilities.OwnsDialing {
+		waiting = connected
+	}
 	select {
-	case <-connected:
+	case <-waiting:
 	case err := <-result:
 		return err
 	}

@@ -1,0 +1,615 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+)
+
+// fake is a driver and a broker in one process, which keeps the contract but
+// for its flaw.
+type fake struct {
+	flaw     string
+	listener net.Listener
+
+	mu       sync.Mutex
+	frozen   chan struct{} // closed when thawed; nil: not frozen
+	subs     map[string][]*fakeConsumer
+	turn     map[string]int // of groups
+	held     map[string]bool
+	sessions map[*fakeSession]bool
+}
+
+type fakeOptions struct {
+	Password string `option:"password" secret:"true"`
+}
+
+const fakeLimit = 1 << 20
+
+// newFake starts a fake; it ends with the test.
+func newFake(t *testing.T, flaw string) *fake {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{flaw: flaw, listener: l, subs: map[string][]*fakeConsumer{}, turn: map[string]int{},
+		held: map[string]bool{}, sessions: map[*fakeSession]bool{}}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			serving.Go(func() { // a greeting is all that goes over the wire
+				defer c.Close()
+				c.Write([]byte("!"))
+				io.Copy(io.Discard, c)
+			})
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		for s := range f.sessions {
+			s.mu.Lock()
+			for _, c := range s.conns {
+				c.Close()
+			}
+			s.mu.Unlock()
+		}
+	})
+	return f
+}
+
+func (f *fake) is(flaw string) bool { return f.flaw == flaw }
+
+func (f *fake) harness() Harness {
+	at := func(address string) driver.Target {
+		return driver.Target{URL: address, Options: map[string]any{"password": "right"}}
+	}
+	return Harness{
+		Entry: driver.Entry{Name: "fake", Driver: f, Options: &fakeOptions{}, Capabilities: driver.Capabilities{
+			Ack: driver.AckKindBroker, RequestReply: true, Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true}},
+		Target:        at(f.listener.Addr().String()),
+		At:            at,
+		WrongPassword: &driver.Target{URL: f.listener.Addr().String(), Options: map[string]any{"password": "wrong"}},
+		MaxPayload:    fakeLimit, TooLarge: fakeLimit + 1,
+		Freeze: f.freeze, Thaw: f.thaw, Restart: f.restart, Leftovers: f.leftovers,
+	}
+}
+
+func (f *fake) freeze() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.frozen = make(chan struct{})
+}
+
+func (f *fake) thaw() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	close(f.frozen)
+	f.frozen = nil
+}
+
+func (f *fake) restart() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range f.sessions {
+		s.notify(driver.Event{Kind: driver.Disconnected})
+		if f.is("comes back in silence") {
+			continue
+		}
+		s.notify(driver.Event{Kind: driver.Reconnected})
+	}
+	if f.is("forgets subscriptions") {
+		f.subs = map[string][]*fakeConsumer{}
+	}
+}
+
+func (f *fake) leftovers(run string) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var left []string
+	for name := range f.held {
+		if strings.HasPrefix(name, run+"/") {
+			left = append(left, name)
+		}
+	}
+	return left, nil
+}
+
+// dial connects and waits for the greeting.
+func (f *fake) dial(ctx context.Context, t driver.Target) (net.Conn, error) {
+	dial := t.Dial
+	if f.is("dials by itself") {
+		dial = new(net.Dialer).DialContext
+	}
+	c, err := dial(ctx, "tcp", t.URL)
+	if err != nil {
+		if f.is("unclassified error") {
+			return nil, err
+		}
+		return nil, fmt.Errorf("fake: %w: %w", driver.ErrNotConnected, err)
+	}
+	if !f.is("deaf to its context") {
+		stop := context.AfterFunc(ctx, func() { c.Close() })
+		defer stop()
+	}
+	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("fake: %w: %w", driver.ErrNotConnected, err)
+	}
+	return c, nil
+}
+
+func (f *fake) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	var o fakeOptions
+	if err := driver.DecodeOptions(t.Options, &o); err != nil && !f.is("takes any option") {
+		return nil, err
+	}
+	c, err := f.dial(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	if o.Password != "right" && !f.is("takes any password") {
+		c.Close()
+		return nil, fmt.Errorf("fake: %w", driver.ErrUnauthorized)
+	}
+	s := &fakeSession{f: f, target: t, done: make(chan struct{}), conns: []net.Conn{c}}
+	s.notify = t.Notify
+	f.mu.Lock()
+	f.sessions[s] = true
+	f.mu.Unlock()
+	return s, nil
+}
+
+type fakeSession struct {
+	f      *fake
+	target driver.Target
+	notify func(driver.Event)
+
+	mu        sync.Mutex
+	closed    bool
+	done      chan struct{}
+	conns     []net.Conn
+	producers []*fakeProducer
+	consumers []*fakeConsumer
+	created   []string
+	working   sync.WaitGroup
+}
+
+func (s *fakeSession) connect(ctx context.Context) error {
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	if closed {
+		return fmt.Errorf("fake: %w", driver.ErrClosed)
+	}
+	c, err := s.f.dial(ctx, s.target)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		c.Close()
+		return fmt.Errorf("fake: %w", driver.ErrClosed)
+	}
+	s.conns = append(s.conns, c)
+	return nil
+}
+
+func (s *fakeSession) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
+	if t.MaxSize > fakeLimit {
+		if s.f.is("calls too large rejected") {
+			return driver.Semantics{}, fmt.Errorf("fake: %w", driver.ErrRejected)
+		}
+		return driver.Semantics{}, fmt.Errorf("fake: %w", driver.ErrTooLarge)
+	}
+	if s.f.is("provisions for ever") && ctx.Err() != nil {
+		<-s.done
+	}
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	for _, topic := range t.Topics {
+		s.created = append(s.created, s.target.Run+"/"+topic)
+		s.f.held[s.target.Run+"/"+topic] = true
+	}
+	sem := driver.Semantics{Durability: "memory", Replication: "none", Acknowledgment: "taken", Ordering: "per producer and topic",
+		Delivery: "exactly once", Batching: "none", Consumption: "push", Transport: "memory"}
+	if s.f.is("says nothing of delivery") {
+		sem.Delivery = ""
+	}
+	return sem, nil
+}
+
+func (s *fakeSession) Deprovision(context.Context) error {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	if s.f.is("leaves topics") {
+		return nil
+	}
+	if s.f.is("removes what others made") {
+		s.f.held, s.f.subs = map[string]bool{}, nil
+	}
+	for _, name := range s.created {
+		delete(s.f.held, name)
+	}
+	return nil
+}
+
+func (s *fakeSession) Close(ctx context.Context) error {
+	s.mu.Lock()
+	again := s.closed
+	s.closed = true
+	conns, consumers := s.conns, s.consumers
+	s.mu.Unlock()
+	if again {
+		if s.f.is("panics when closed twice") {
+			panic("closed twice")
+		}
+		return nil
+	}
+	if s.f.is("waits for the broker to close") {
+		for _, p := range s.producers {
+			p.drain(nil)
+		}
+	}
+	close(s.done)
+	for _, c := range conns {
+		if !s.f.is("leaves connections open") {
+			c.Close()
+		}
+	}
+	for _, c := range consumers {
+		c.Close(ctx)
+		c.update(func() { c.gone = true })
+	}
+	s.f.mu.Lock()
+	delete(s.f.sessions, s)
+	s.f.mu.Unlock()
+	if s.f.is("leaves a goroutine") {
+		go func() { <-context.Background().Done() }()
+	}
+	s.working.Wait()
+	return nil
+}
+
+// fakeMessage is on its way to the broker or to a consumer.
+type fakeMessage struct {
+	token   uint64
+	payload []byte
+	reply   func([]byte)
+}
+
+type fakeProducer struct {
+	s       *fakeSession
+	topic   string
+	acks    driver.Acks
+	replies *fakeConsumer
+	queue   chan fakeMessage
+	pending atomic.Int64
+	done    chan struct{}
+	once    sync.Once
+	sent    int
+	lost    bool
+}
+
+func (s *fakeSession) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	return s.producer(ctx, spec, acks)
+}
+
+func (s *fakeSession) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (*fakeProducer, error) {
+	if err := s.connect(ctx); err != nil {
+		return nil, err
+	}
+	p := &fakeProducer{s: s, topic: spec.Topic, acks: acks, queue: make(chan fakeMessage, 64), done: make(chan struct{})}
+	s.mu.Lock()
+	s.producers = append(s.producers, p)
+	s.mu.Unlock()
+	s.working.Go(p.run)
+	return p, nil
+}
+
+func (p *fakeProducer) Send(token uint64, payload []byte) error {
+	f := p.s.f
+	if len(payload) > fakeLimit && !f.is("takes any size") {
+		return fmt.Errorf("fake: %w", driver.ErrTooLarge)
+	}
+	select {
+	case <-p.done:
+		if !f.is("sends when closed") {
+			return fmt.Errorf("fake: %w", driver.ErrClosed)
+		}
+	case <-p.s.done:
+		if f.is("done and an error") {
+			p.acks.Done(token, nil)
+		}
+		if f.is("unclassified error of Send") {
+			return errors.New("fake: no")
+		}
+		return fmt.Errorf("fake: %w", driver.ErrClosed)
+	default:
+	}
+	m := fakeMessage{token: token, payload: payload}
+	if p.replies != nil {
+		m.reply = func(payload []byte) { p.replies.put(fakeMessage{payload: payload}) }
+	}
+	p.pending.Add(1)
+	select {
+	case p.queue <- m:
+		return nil
+	case <-p.s.done:
+		if f.is("hangs in Send after Close") {
+			select {}
+		}
+		return fmt.Errorf("fake: %w", driver.ErrClosed)
+	}
+}
+
+// run is the way to the broker.
+func (p *fakeProducer) run() {
+	f := p.s.f
+	held := []fakeMessage(nil) // to be sent after the next
+	for {
+		var m fakeMessage
+		select {
+		case m = <-p.queue:
+		case <-p.done:
+			return
+		case <-p.s.done:
+			return
+		}
+		if f.is("Sync proves nothing") {
+			time.Sleep(100 * time.Microsecond)
+		}
+		f.mu.Lock()
+		frozen := f.frozen
+		f.mu.Unlock()
+		if frozen != nil {
+			select {
+			case <-frozen:
+			case <-p.s.done:
+				return
+			}
+		}
+		p.sent++
+		if f.is("reads payloads after Done") {
+			p.acks.Done(m.token, nil)
+			f.route(p.s.target.Run, p.topic, m)
+			p.pending.Add(-1)
+			continue
+		}
+		switch {
+		case f.is("reorders") && p.sent%10 == 5:
+			held = append(held, fakeMessage{payload: slices.Clone(m.payload), reply: m.reply})
+		case f.is("loses") && p.sent%10 == 5:
+		case f.is("holds the last message back") && p.s.target.Batch && len(p.queue) == 0:
+			p.sent--
+		case f.is("cuts large payloads") && len(m.payload) > 100_000:
+			m.payload = m.payload[:100_000]
+			fallthrough
+		default:
+			f.route(p.s.target.Run, p.topic, m)
+			if f.is("duplicates") && p.sent%10 == 5 {
+				f.route(p.s.target.Run, p.topic, m)
+			}
+			for _, late := range held {
+				f.route(p.s.target.Run, p.topic, late)
+			}
+			held = nil
+		}
+		p.pending.Add(-1)
+		switch {
+		case f.is("forgets a Done") && p.sent == 7:
+		case f.is("Done with unclassified error"):
+			p.acks.Done(m.token, errors.New("fake: no"))
+		case f.is("Done twice") && p.sent == 7:
+			p.acks.Done(m.token, nil)
+			p.acks.Done(m.token, nil)
+		case f.is("Done with another token") && p.sent == 7:
+			p.acks.Done(m.token+1, nil)
+		default:
+			p.acks.Done(m.token, nil)
+		}
+	}
+}
+
+// drain waits until the broker has all that was sent.
+func (p *fakeProducer) drain(ctx context.Context) error {
+	for p.pending.Load() > 0 {
+		if ctx != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		select {
+		case <-p.done:
+			return nil
+		case <-time.After(100 * time.Microsecond):
+		}
+	}
+	return nil
+}
+
+func (p *fakeProducer) Sync(ctx context.Context) error {
+	if p.s.f.is("Sync proves nothing") {
+		return nil
+	}
+	return p.drain(ctx)
+}
+
+func (p *fakeProducer) Close(ctx context.Context) error {
+	p.once.Do(func() {
+		close(p.done)
+		if p.replies != nil {
+			p.replies.Close(ctx)
+		}
+	})
+	return nil
+}
+
+// route hands a copy of the message to all who should have it.
+func (f *fake) route(run, topic string, m fakeMessage) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	groups := map[string][]*fakeConsumer{}
+	for name, subs := range f.subs {
+		if name != run+"/"+topic && !(f.is("subscribes by prefix") && strings.HasPrefix(run+"/"+topic, name)) {
+			continue
+		}
+		for i, c := range subs {
+			m.payload = slices.Clone(m.payload)
+			switch {
+			case f.is("delivers to one only") && i > 0:
+			case c.group == "" || f.is("delivers to all of a group"):
+				c.put(m)
+			default:
+				groups[c.group] = append(groups[c.group], c)
+			}
+		}
+	}
+	for name, members := range groups {
+		f.turn[name]++
+		members[f.turn[name]%len(members)].put(m)
+		if f.is("forgets a group") {
+			break
+		}
+	}
+}
+
+// fakeConsumer has a queue without limit and a goroutine that delivers.
+type fakeConsumer struct {
+	s       *fakeSession
+	group   string
+	names   []string
+	deliver driver.Deliver
+	respond func(driver.Message) []byte
+
+	watch
+	queue  []fakeMessage
+	closed bool
+	gone   bool // its session has closed
+	idle   chan struct{}
+}
+
+func (s *fakeSession) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
+	return s.consumer(ctx, spec, deliver, nil)
+}
+
+func (s *fakeSession) consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver, respond func(driver.Message) []byte) (*fakeConsumer, error) {
+	if err := s.connect(ctx); err != nil {
+		return nil, err
+	}
+	c := &fakeConsumer{s: s, group: spec.Group, deliver: deliver, respond: respond, idle: make(chan struct{})}
+	s.f.mu.Lock()
+	for _, topic := range spec.Topics {
+		name := s.target.Run + "/" + topic
+		c.names = append(c.names, name)
+		if s.f.subs != nil {
+			s.f.subs[name] = append(s.f.subs[name], c)
+		}
+	}
+	s.f.mu.Unlock()
+	s.mu.Lock()
+	s.consumers = append(s.consumers, c)
+	s.mu.Unlock()
+	go c.run()
+	return c, nil
+}
+
+func (c *fakeConsumer) put(m fakeMessage) {
+	c.update(func() { c.queue = append(c.queue, m) })
+}
+
+func (c *fakeConsumer) run() {
+	defer close(c.idle)
+	f := c.s.f
+	shared := make([]byte, fakeLimit+1)
+	var parallel sync.WaitGroup
+	defer parallel.Wait()
+	for {
+		ended := func() bool { return c.gone || c.closed && !f.is("delivers after Close") }
+		c.wait(context.Background(), func() bool { return len(c.queue) > 0 || ended() }, nil)
+		c.mu.Lock()
+		if ended() {
+			c.mu.Unlock()
+			return
+		}
+		m := c.queue[0]
+		c.queue = c.queue[1:]
+		c.mu.Unlock()
+		switch {
+		case c.respond != nil:
+			reply := c.respond(driver.Message{Payload: m.payload})
+			if reply != nil && f.is("answers with half") {
+				reply = reply[:len(reply)/2]
+			}
+			if reply != nil && !f.is("never answers") || f.is("answers nil") {
+				m.reply(append([]byte(nil), reply...))
+			}
+		case f.is("delivers in parallel"):
+			parallel.Go(func() { c.deliver(driver.Message{Payload: m.payload}) })
+		case f.is("reuses the payload during Deliver"):
+			payload := shared[:copy(shared, m.payload)]
+			parallel.Go(func() {
+				c.mu.Lock()
+				defer c.mu.Unlock()
+				for i := range payload {
+					payload[i] ^= 0xFF
+				}
+			})
+			parallel.Wait()
+			c.deliver(driver.Message{Payload: payload})
+		default:
+			c.deliver(driver.Message{Payload: m.payload})
+		}
+	}
+}
+
+func (c *fakeConsumer) Close(context.Context) error {
+	c.update(func() { c.closed = true })
+	f := c.s.f
+	f.mu.Lock()
+	for _, name := range c.names {
+		if f.is("unsubscribes everybody") {
+			delete(f.subs, name)
+			continue
+		}
+		if !f.is("delivers after Close") && f.subs != nil {
+			f.subs[name] = slices.DeleteFunc(f.subs[name], func(other *fakeConsumer) bool { return other == c })
+		}
+	}
+	f.mu.Unlock()
+	if !f.is("delivers after Close") {
+		<-c.idle
+	}
+	return nil
+}
+
+func (s *fakeSession) Requester(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies driver.Deliver) (driver.Producer, error) {
+	c, err := s.consumer(ctx, driver.ConsumerSpec{}, replies, nil)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.producer(ctx, spec, acks)
+	if err != nil {
+		return nil, err
+	}
+	p.replies = c
+	return p, nil
+}
+
+func (s *fakeSession) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(driver.Message) []byte) (driver.Consumer, error) {
+	return s.consumer(ctx, spec, nil, respond)
+}
