@@ -254,7 +254,7 @@ func (d *decoder) whole(n *yaml.Node, v reflect.Value, key string) {
 			return
 		}
 		if err != nil || x > math.MaxInt64 || v.OverflowInt(int64(x)) {
-			d.fail(n, key, quote(n.Value)+" is too large", fmt.Sprintf("at most %d", math.MaxInt64))
+			d.fail(n, key, quote(n.Value)+" is too large", fmt.Sprintf("at most %d", int64(math.MaxInt64)))
 			return
 		}
 		v.SetInt(int64(x))
@@ -334,8 +334,11 @@ func (d *decoder) any(n *yaml.Node, key string, depth int) any {
 	case "!!int":
 		digits := strings.TrimPrefix(n.Value, "-")
 		if strings.Trim(digits, "0123456789") == "" && (digits == "0" || digits[0] != '0') {
+			if x, err := strconv.Atoi(n.Value); err == nil {
+				return x
+			}
 			if x, err := strconv.ParseInt(n.Value, 10, 64); err == nil {
-				return int(x)
+				return x // where int has 32 bits
 			}
 			if x, err := strconv.ParseUint(n.Value, 10, 64); err == nil {
 				return x

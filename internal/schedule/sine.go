@@ -159,35 +159,33 @@ func cubeRootAbove(x float64) float64 {
 // precision.
 func angles(x float64) (gap, versine float64) {
 	if x <= math.Pi/2 {
-		return seriesGap(x), seriesVersine(x)
+		return series(x)
 	}
 	// u = π − x; the second word of π keeps u exact near π.
 	u := math.Pi - x + 1.2246467991473532e-16
-	sign := 1.0
-	if u < 0 {
-		u, sign = -u, -1
-	}
-	return x - float64(sign*(u-seriesGap(u))), 2 - seriesVersine(u)
+	gap, versine = series(math.Abs(u))
+	return x - (u - math.Copysign(gap, u)), 2 - versine
 }
 
-// seriesGap is x − sin x = x³/3! − x⁵/5! + … for 0 ≤ x ≤ π/2.
-func seriesGap(x float64) float64 {
-	z := float64(x * x)
-	sum := 1.0
-	for k := 24.0; k >= 4; k -= 2 {
-		sum = 1 - float64(float64(z*sum)/float64(k*(k+1)))
-	}
-	return float64(float64(x*z)/6) * sum
+// terms are 1/(k·(k+1)) for k = 22, 21, … 3: by turns the factors of the two
+// series.
+var terms = [...]float64{
+	1. / (22 * 23), 1. / (21 * 22), 1. / (20 * 21), 1. / (19 * 20), 1. / (18 * 19), 1. / (17 * 18), 1. / (16 * 17),
+	1. / (15 * 16), 1. / (14 * 15), 1. / (13 * 14), 1. / (12 * 13), 1. / (11 * 12), 1. / (10 * 11), 1. / (9 * 10),
+	1. / (8 * 9), 1. / (7 * 8), 1. / (6 * 7), 1. / (5 * 6), 1. / (4 * 5), 1. / (3 * 4),
 }
 
-// seriesVersine is 1 − cos x = x²/2! − x⁴/4! + … for 0 ≤ x ≤ π/2.
-func seriesVersine(x float64) float64 {
+// series returns x − sin x = x³/3! − x⁵/5! + … and 1 − cos x = x²/2! − x⁴/4! + …
+// for 0 ≤ x ≤ π/2, side by side: each step waits for the one before, so that
+// the second series costs next to nothing.
+func series(x float64) (gap, versine float64) {
 	z := float64(x * x)
-	sum := 1.0
-	for k := 23.0; k >= 3; k -= 2 {
-		sum = 1 - float64(float64(z*sum)/float64(k*(k+1)))
+	gap, versine = 1, 1
+	for i := 0; i < len(terms); i += 2 {
+		gap = 1 - float64(float64(z*gap)*terms[i])
+		versine = 1 - float64(float64(z*versine)*terms[i+1])
 	}
-	return float64(z/2) * sum
+	return float64(float64(x*z)/6) * gap, float64(z/2) * versine
 }
 
 // double is an unevaluated sum of two floats, |lo| ≤ ½ulp(hi): some 106 bits
