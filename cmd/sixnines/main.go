@@ -1,0 +1,44 @@
+// Command sixnines measures the latency of message brokers.
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"golang.org/x/term"
+
+	"sixnines/drivers/all"
+	"sixnines/internal/cli"
+)
+
+func main() {
+	executable, err := os.Executable()
+	if err != nil {
+		executable = os.Args[0]
+	}
+	os.Exit(cli.Main(context.Background(), cli.Env{
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Environ: os.Environ(), Executable: executable, Drivers: all.Set(), Tool: cli.BuiltTool(),
+		Terminal: terminal, Signals: signals,
+	}))
+}
+
+// terminal reports whether stream is a terminal, and its width.
+func terminal(stream io.Writer) (columns int, ok bool) {
+	f, isFile := stream.(*os.File)
+	if !isFile || !term.IsTerminal(int(f.Fd())) {
+		return 0, false
+	}
+	columns, _, err := term.GetSize(int(f.Fd()))
+	return columns, err == nil
+}
+
+// signals delivers those by which people end a program.
+func signals() (<-chan os.Signal, func()) {
+	c := make(chan os.Signal, 3)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	return c, func() { signal.Stop(c) }
+}

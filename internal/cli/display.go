@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"time"
+
+	"sixnines/internal/engine"
+	"sixnines/result"
+)
+
+// display shows a run's progress to people. Its methods are safe for concurrent
+// use; after close nothing is shown any more.
+type display interface {
+	observe(engine.Progress)
+	say(text string) // a note that stays
+	close()          // closing twice is allowed
+}
+
+// display returns the one that fits stderr.
+func (a *app) display(quiet bool) display {
+	if quiet {
+		return silence{}
+	}
+	if _, ok := a.terminal(a.Stderr); ok {
+		return newLive(a)
+	}
+	return &lines{to: a.Stderr, ascii: a.ascii()}
+}
+
+// silence shows nothing.
+type silence struct{}
+
+func (silence) observe(engine.Progress) {}
+func (silence) say(string)              {}
+func (silence) close()                  {}
+
+// lines shows progress as lines of text, one a second and one for each new
+// phase.
+type lines struct {
+	to    io.Writer
+	ascii bool
+
+	mu     sync.Mutex
+	closed bool
+	phase  string
+	next   time.Time
+}
+
+func (l *lines) observe(p engine.Progress) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	// Intervals may be shorter than a second; a little early counts as on time.
+	if l.closed || p.Phase == l.phase && now.Before(l.next) || p.Phase == phaseConnect {
+		return
+	}
+	l.phase, l.next = p.Phase, now.Add(900*time.Millisecond)
+	line := plainLine(p)
+	if l.ascii {
+		line = strings.ReplaceAll(line, "µ", "u")
+	}
+	fmt.Fprintln(l.to, line)
+}
+
+func (l *lines) say(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		fmt.Fprintln(l.to, text)
+	}
+}
+
+func (l *lines) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
+// phaseConnect and phaseWarmup are the phases of a run before the window.
+const (
+	phaseConnect = "connect"
+	phaseWarmup  = "warm-up"
+)
+
+// plainLine is progress as one line.
+func plainLine(p engine.Progress) string {
+	fields := []string{fmt.Sprintf("%-8s", p.Phase), clockOf(p), "sent " + paceOf(p)}
+	if p.Phase != phaseWarmup {
+		fields = append(fields, fmt.Sprintf("in flight %s", grouped(p.InFlight)))
+		if p.Backlog > 0 {
+			fields = append(fields, fmt.Sprintf("overdue %s", grouped(p.Backlog)))
+		}
+		if p.Count > 0 {
+			fields = append(fields, "p50 "+span(p.P50), "p99 "+span(p.P99), "max "+span(p.Max))
+		}
+		fields = append(fields, troubles(p.Counters))
+	}
+	return strings.TrimRight(strings.Join(fields, "  "), " ")
+}
+
+// clockOf is how far the phase has come.
+func clockOf(p engine.Progress) string {
+	if p.Phase == result.PhaseDrain || p.Left == 0 && p.Phase != result.PhaseMeasure {
+		return "waiting for the last messages"
+	}
+	return seconds(p.Elapsed) + " of " + seconds(p.Elapsed+p.Left)
+}
+
+// paceOf is the rate, beside the rate asked for.
+func paceOf(p engine.Progress) string {
+	sent := grouped(int64(p.Sent+0.5)) + "/s"
+	if p.Asked > 0 {
+		sent += " of " + askedRate(p.Asked)
+	}
+	return sent
+}
+
+// askedRate writes a rate that may be far below one a second.
+func askedRate(perSecond float64) string {
+	if perSecond < 10 && perSecond != float64(int64(perSecond)) {
+		return fmt.Sprintf("%.3g/s", perSecond)
+	}
+	return grouped(int64(perSecond+0.5)) + "/s"
+}
+
+// troubles lists what went wrong so far. Messages that never arrive are known
+// as missing only when the run is over: until then they are in flight.
+func troubles(c result.Counters) string {
+	var list []string
+	for _, t := range []struct {
+		n    int64
+		name string
+	}{
+		{c.Missing, "missing"}, {c.Rejected, "rejected"}, {c.Nacked, "refused"}, {c.Dropped, "dropped"}, {c.TimedOut, "timed out"},
+		{c.Corrupted, "corrupted"}, {c.Duplicated, "duplicated"}, {c.Reordered, "reordered"}, {c.Late, "late"},
+	} {
+		if t.n > 0 {
+			list = append(list, grouped(t.n)+" "+t.name)
+		}
+	}
+	if len(list) == 0 {
+		return "no loss seen"
+	}
+	return strings.Join(list, ", ")
+}

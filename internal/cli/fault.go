@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sixnines/scenario"
+)
+
+// fault is an error with what follows from it.
+type fault struct {
+	code  int
+	cause error
+	hint  string // what to do next, one line
+}
+
+func (f *fault) Error() string { return f.cause.Error() }
+func (f *fault) Unwrap() error { return f.cause }
+
+// wrongUsage is a fault of the command line. The hint may be empty: then it is
+// where to read on.
+func wrongUsage(hint, format string, args ...any) error {
+	return &fault{code: exitUsage, cause: fmt.Errorf(format, args...), hint: hint}
+}
+
+// failed is something that could not be done.
+func failed(hint string, err error) error {
+	return &fault{code: exitFailure, cause: err, hint: hint}
+}
+
+// status ends the command with an exit code about which everything has been
+// said.
+type status int
+
+func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// explain says on stderr what went wrong and what to do, and returns the exit
+// code.
+func (a *app) explain(cmd *cobra.Command, err error) int {
+	if err == nil {
+		return exitOK
+	}
+	var code status
+	if errors.As(err, &code) {
+		return int(code)
+	}
+	f := &fault{code: exitFailure, cause: err}
+	errors.As(err, &f)
+	hint := f.hint
+	if hint == "" {
+		hint = "see " + cmd.CommandPath() + " --help"
+	}
+	var many scenario.Errors
+	if errors.As(f.cause, &many) {
+		// Each has its file, line and column, in the form that editors jump to.
+		for _, e := range many {
+			fmt.Fprintln(a.Stderr, oneLine(e.Error()))
+		}
+	} else {
+		fmt.Fprintln(a.Stderr, "sixnines: "+oneLine(f.cause.Error()))
+	}
+	fmt.Fprintln(a.Stderr, "hint: "+oneLine(hint))
+	return f.code
+}
+
+// oneLine joins the lines of a text, such as that of joined errors.
+func oneLine(s string) string {
+	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
+	return strings.Join(lines, "; ")
+}
+
+// flagFault explains why flags could not be read.
+func flagFault(cmd *cobra.Command, err error) error {
+	var (
+		unknown *pflag.NotExistError
+		missing *pflag.ValueRequiredError
+		invalid *pflag.InvalidValueError
+		syntax  *pflag.InvalidSyntaxError
+	)
+	switch {
+	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
+		return wrongUsage("flags are written out and begin with two dashes: see "+cmd.CommandPath()+" --help",
+			"unknown flag -%s for %q", unknown.GetSpecifiedShortnames(), cmd.CommandPath())
+	case errors.As(err, &unknown):
+		return unknownFlag(cmd, unknown.GetSpecifiedName())
+	case errors.As(err, &missing):
+		f := missing.GetFlag()
+		return wrongUsage(fmt.Sprintf("--%s takes %s", f.Name, f.Usage), "flag --%s needs a value", f.Name)
+	case errors.As(err, &invalid):
+		f := invalid.GetFlag()
+		return wrongUsage(fmt.Sprintf("--%s takes %s", f.Name, f.Usage), "--%s cannot be %q", f.Name, invalid.GetValue())
+	case errors.As(err, &syntax):
+		return wrongUsage("", "%q is not the way to write a flag", syntax.GetSpecifiedFlag())
+	}
+	return &fault{code: exitUsage, cause: err}
+}
+
+// unknownFlag looks for the flag that was meant, in the command at hand and
+// then in all others.
+func unknownFlag(cmd *cobra.Command, name string) error {
+	hint := "see " + cmd.CommandPath() + " --help"
+	if near := nearest(name, flagNames(cmd)); near != "" {
+		hint = fmt.Sprintf("did you mean --%s? %s", near, hint)
+	} else {
+		for _, other := range cmd.Root().Commands() {
+			if slices.Contains(flagNames(other), name) {
+				hint = fmt.Sprintf("--%s is a flag of %q", name, other.CommandPath())
+				break
+			}
+		}
+	}
+	return wrongUsage(hint, "unknown flag --%s for %q", name, cmd.CommandPath())
+}
+
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
+
+// counted returns a check of the number of arguments: at least min and, unless
+// it is negative, at most most. what names them for people.
+func counted(min, most int, what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) < min:
+			return wrongUsage(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s needs %s", cmd.CommandPath(), what)
+		case most == 0 && len(args) > 0:
+			return wrongUsage(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s takes no argument, but %q is one", cmd.CommandPath(), args[0])
+		case most > 0 && len(args) > most:
+			return wrongUsage(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s takes %s; %q is too much", cmd.CommandPath(), what, args[most])
+		}
+		return nil
+	}
+}

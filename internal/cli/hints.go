@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"sixnines/driver"
+	"sixnines/internal/engine"
+	"sixnines/scenario"
+)
+
+// runFault says what to do about the error that ended a run.
+func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) error {
+	show := "sixnines drivers show " + e.Name
+	usage := func(hint string) error { return &fault{exitUsage, err, hint} }
+	var (
+		authority x509.UnknownAuthorityError
+		hostname  x509.HostnameError
+		verify    *tls.CertificateVerificationError
+		record    tls.RecordHeaderError
+	)
+	switch {
+	case errors.Is(err, engine.ErrUsage):
+		return usage("change the scenario; " + show + " lists what the driver can do")
+	case errors.Is(err, driver.ErrOption):
+		return usage(show + " lists the options and what they take")
+	case errors.Is(err, engine.ErrAborted):
+		return failed("let it run, or choose a shorter --duration", err)
+	case errors.As(err, &authority):
+		return failed("name the authority that signed the server's certificate with --tls-ca FILE", err)
+	case errors.As(err, &hostname):
+		return failed("name the host as the certificate does, in --url or with --tls-server-name", err)
+	case errors.As(err, &verify):
+		return failed("check --tls-ca and --tls-server-name; --tls-insecure accepts any certificate", err)
+	case errors.As(err, &record):
+		return failed("this port does not speak TLS: check --url, or leave the --tls flags out", err)
+	case errors.Is(err, driver.ErrUnauthorized):
+		return failed(loginHint(e, show), err)
+	case errors.Is(err, driver.ErrTooLarge):
+		return failed("lower --size, or raise the broker's limit", err)
+	case errors.Is(err, driver.ErrUnsupported):
+		return failed(show+" lists what the driver can do", err)
+	case errors.Is(err, driver.ErrThrottled):
+		return failed("lower --rate, or raise the broker's limits", err)
+	case errors.Is(err, driver.ErrNoTopic):
+		return failed("make the topic at the broker, or allow this user to", err)
+	case errors.Is(err, driver.ErrNotConnected) && managed:
+		return failed("the server that sixnines started is gone or does not answer: try again, or name another with --url", err)
+	case errors.Is(err, driver.ErrNotConnected):
+		hint := "check --url, and that the broker runs and can be reached from here"
+		if embeddable(e) {
+			hint += "; without --url sixnines starts a server itself"
+		}
+		return failed(hint, err)
+	case errors.Is(err, driver.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
+		return failed("the broker did not answer in time: check --url and the broker's load", err)
+	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+		return failed(fileHint(err), err)
+	}
+	return failed("see sixnines doctor for this machine, and the broker's log", err)
+}
+
+// loginHint names the options by which the driver logs in.
+func loginHint(e driver.Entry, show string) string {
+	var ways []string
+	for _, o := range driver.DescribeOptions(e.Options) {
+		if slices.Contains(loginOptions(), o.Name) {
+			ways = append(ways, "--option "+o.Name+"=…")
+		}
+	}
+	if len(ways) == 0 {
+		return "see " + show + " for the options by which to log in"
+	}
+	return "log in with " + strings.Join(ways, ", ") + "; see " + show
+}

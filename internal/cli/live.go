@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"image/color"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"sixnines/internal/engine"
+	"sixnines/result"
+)
+
+// frame is how often the live view is drawn: it shares the processors with the
+// measurement.
+const frame = 250 * time.Millisecond
+
+// live shows progress in a few lines of a terminal that it redraws in place.
+//
+// It reads no input, and so never takes the terminal out of its ordinary mode:
+// Ctrl-C stays the signal it is, and a run that is killed leaves a terminal that
+// works.
+type live struct {
+	program *tea.Program
+	done    chan struct{}
+}
+
+func newLive(a *app) *live {
+	profile := colorprofile.Ascii
+	if a.colour(a.Stderr) {
+		profile = colorprofile.ANSI
+	}
+	columns, _ := a.terminal(a.Stderr)
+	m := &model{started: time.Now(), columns: columns, ascii: a.ascii()}
+	l := &live{done: make(chan struct{})}
+	l.program = tea.NewProgram(m, tea.WithOutput(a.Stderr), tea.WithInput(nil), tea.WithoutSignalHandler(),
+		tea.WithFPS(int(time.Second/frame)), tea.WithColorProfile(profile), tea.WithEnvironment(quietTerminal(a.getenv("TERM"))))
+	go func() {
+		defer close(l.done)
+		_, _ = l.program.Run() // progress that cannot be shown is no reason to stop a measurement
+	}()
+	return l
+}
+
+// quietTerminal is an environment in which Bubble Tea does not ask the terminal
+// what it can do: with nobody reading, its answer would end up on the user's
+// next command line. Bubble Tea asks unless it believes to be on a remote
+// terminal of an ordinary kind.
+func quietTerminal(kind string) []string {
+	for _, asked := range []string{"ghostty", "wezterm", "alacritty", "kitty", "rio"} {
+		if strings.Contains(kind, asked) {
+			kind = "xterm-256color"
+		}
+	}
+	return []string{"TERM=" + kind, "SSH_TTY=/dev/tty"}
+}
+
+func (l *live) observe(p engine.Progress) { l.program.Send(p) }
+
+func (l *live) say(text string) { l.program.Send(note(text)) }
+
+func (l *live) close() {
+	l.program.Quit()
+	<-l.done
+}
+
+// model is the state of the live view.
+type model struct {
+	started time.Time
+	columns int
+	ascii   bool
+
+	last    engine.Progress
+	at      time.Time // when last came
+	leaving bool
+}
+
+type (
+	tick struct{}
+	note string // a line that stays, above the view
+)
+
+func nextTick() tea.Cmd {
+	return tea.Tick(frame, func(time.Time) tea.Msg { return tick{} })
+}
+
+// Init implements tea.Model.
+func (m *model) Init() tea.Cmd { return nextTick() }
+
+// Update implements tea.Model.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tick:
+		return m, nextTick()
+	case note:
+		return m, tea.Println(string(msg))
+	case engine.Progress:
+		m.last, m.at = msg, time.Now()
+	case tea.WindowSizeMsg:
+		m.columns = msg.Width
+	case tea.QuitMsg:
+		m.leaving = true
+	}
+	return m, nil
+}
+
+// View implements tea.Model.
+func (m *model) View() tea.View {
+	if m.leaving {
+		return tea.NewView("")
+	}
+	v := tea.NewView(strings.Join(m.rows(time.Now()), "\n"))
+	// The cursor stays visible, so that a run that is killed does not leave a
+	// terminal without one. What the terminal echoes (^C) lands in the margin.
+	v.Cursor = tea.NewCursor(0, strings.Count(v.Content, "\n"))
+	return v
+}
+
+// Colours are of the 16 that every terminal has, so that its own theme decides.
+
+func faint(s string) string  { return lipgloss.NewStyle().Faint(true).Render(s) }
+func strong(s string) string { return lipgloss.NewStyle().Bold(true).Render(s) }
+func alarm(s string) string {
+	return lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true).Render(s)
+}
+
+// phaseColour tells the phases' bars apart.
+func phaseColour(phase string) color.Color {
+	switch phase {
+	case phaseWarmup:
+		return lipgloss.Yellow
+	case result.PhaseMeasure:
+		return lipgloss.Green
+	}
+	return lipgloss.Cyan
+}
+
+// rows are the lines of the view at the moment now, none longer than the
+// terminal is wide.
+func (m *model) rows(now time.Time) []string {
+	p := m.last
+	if p.Phase == "" {
+		p.Phase = phaseConnect
+	}
+	if p.Phase == phaseConnect {
+		return m.cut([]string{"  " + strong("connect ") + faint(seconds(now.Sub(m.started)))})
+	}
+	// Progress comes once an interval; the bar moves on in between.
+	if p.Left > 0 {
+		since := min(now.Sub(m.at), p.Left)
+		p.Elapsed, p.Left = p.Elapsed+since, p.Left-since
+	}
+	rows := []string{m.bar(p)}
+	pace := "  sent " + strong(paceOf(p))
+	if p.Phase == phaseWarmup {
+		return m.cut(append(rows, pace, "  "+faint("not recorded yet")))
+	}
+	pace += gap + "in flight " + grouped(p.InFlight)
+	if p.Backlog > 0 {
+		pace += gap + alarm("overdue "+grouped(p.Backlog))
+	}
+	rows = append(rows, pace)
+	if p.Count > 0 {
+		rows = append(rows, "  p50 "+strong(span(p.P50))+gap+"p99 "+strong(span(p.P99))+gap+
+			"max "+strong(span(p.Max))+faint(gap+string(p.Metric)+", last interval"))
+	} else {
+		rows = append(rows, "  "+faint("nothing resolved in the last interval"))
+	}
+	trouble := troubles(p.Counters)
+	if trouble == troubles(result.Counters{}) {
+		trouble = faint(trouble)
+	} else {
+		trouble = alarm(trouble)
+	}
+	return m.cut(append(rows, "  "+trouble+faint(gap+"Ctrl-C ends the window early and keeps the result")))
+}
+
+// gap stands between the figures of a line.
+const gap = "   "
+
+// bar shows how far the phase has come.
+func (m *model) bar(p engine.Progress) string {
+	full, empty := "█", "░"
+	if m.ascii {
+		full, empty = "#", "."
+	}
+	const width = 32
+	done := width
+	label := clockOf(p)
+	if total := p.Elapsed + p.Left; p.Left > 0 && total > 0 {
+		done = int(int64(width) * int64(p.Elapsed) / int64(total))
+		label += gap + seconds(p.Left) + " left"
+	}
+	style := lipgloss.NewStyle().Foreground(phaseColour(p.Phase))
+	name := p.Phase + strings.Repeat(" ", max(0, 8-len(p.Phase)))
+	return "  " + strong(name) + style.Render(strings.Repeat(full, done)) + faint(strings.Repeat(empty, width-done)) + "  " + label
+}
+
+// cut shortens lines to the terminal, so that none breaks and moves the others.
+func (m *model) cut(rows []string) []string {
+	for i := range rows {
+		if m.ascii {
+			rows[i] = strings.ReplaceAll(rows[i], "µ", "u")
+		}
+		if m.columns > 0 {
+			rows[i] = lipgloss.NewStyle().MaxWidth(m.columns).Render(rows[i])
+		}
+	}
+	return rows
+}

@@ -1,0 +1,121 @@
+// Package cli is the command line of Sixnines: [Main], and a file for each
+// command.
+//
+// What belongs to the process comes in through [Env]: arguments, environment,
+// streams, signals, the set of drivers. Output follows three rules. Stdout is
+// data: the table or object that was asked for, and nothing else. Stderr is for
+// people: progress, where files were written, errors. And an error is one line
+// that says what is wrong and one that says what to do next.
+//
+// Commands return errors; [Main] alone turns them into words and an exit code.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sixnines/driver"
+	"sixnines/result"
+)
+
+// The exit codes.
+const (
+	exitOK        = 0
+	exitFailure   = 1 // what was asked for could not be done, or a check failed
+	exitUsage     = 2 // the command line or the scenario is wrong; nothing was run
+	exitThreshold = 3 // a threshold was missed
+	exitInvalid   = 4 // the run's verdict is INVALID or UNSTABLE
+)
+
+// Env is all that the command line takes from its process.
+type Env struct {
+	Args           []string // without the program's name
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Environ        []string // "KEY=value"
+	// Dir is where relative paths begin; empty: the process's own working
+	// directory. Paths inside scenarios and driver options are opened by
+	// others and always begin at the process's own.
+	Dir string
+	// Executable is this program's file, for the child processes it makes of
+	// itself.
+	Executable string
+	Drivers    driver.Set
+	Tool       result.Tool
+	// Terminal reports whether a stream is a terminal and how many columns it
+	// has. Nil: none is.
+	Terminal func(stream io.Writer) (columns int, ok bool)
+	// Signals begins to listen to the signals by which people end a program,
+	// which then no longer end it, until stop is called. Nil: none come.
+	Signals func() (signals <-chan os.Signal, stop func())
+}
+
+// app is one invocation.
+type app struct {
+	Env
+}
+
+// Main runs the command line and returns the process's exit code: 0 good, 1
+// failure, 2 wrong usage, 3 a threshold missed, 4 the run is invalid. The end
+// of ctx is taken like the first Ctrl-C.
+func Main(ctx context.Context, env Env) int {
+	a := &app{env}
+	if len(a.Args) > 0 && a.Args[0] == brokerCommand {
+		return a.serveBroker(a.Args[1:])
+	}
+	root := a.root()
+	// Never nil: cobra would look at the process's own arguments instead.
+	root.SetArgs(append([]string{}, a.Args...))
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	return a.explain(cmd, err)
+}
+
+// getenv returns the value of an environment variable, the last one given.
+func (a *app) getenv(name string) string {
+	for i := len(a.Environ) - 1; i >= 0; i-- {
+		if key, value, ok := strings.Cut(a.Environ[i], "="); ok && key == name {
+			return value
+		}
+	}
+	return ""
+}
+
+// path returns where the file is that the user calls name.
+func (a *app) path(name string) string {
+	if filepath.IsAbs(name) {
+		return name
+	}
+	return filepath.Join(a.Dir, name)
+}
+
+// terminal reports whether w is a terminal that understands cursor movements,
+// and its width.
+func (a *app) terminal(w io.Writer) (columns int, ok bool) {
+	if a.Terminal == nil || a.getenv("TERM") == "dumb" {
+		return 0, false
+	}
+	return a.Terminal(w)
+}
+
+// colour reports whether w should get colours.
+func (a *app) colour(w io.Writer) bool {
+	_, ok := a.terminal(w)
+	return ok && a.getenv("NO_COLOR") == ""
+}
+
+// ascii reports whether the user's locale, as far as one is set, has no other
+// characters.
+func (a *app) ascii() bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if v := strings.ToLower(a.getenv(name)); v != "" {
+			return !strings.Contains(v, "utf-8") && !strings.Contains(v, "utf8")
+		}
+	}
+	return false
+}

@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sixnines/driver"
+	"sixnines/scenario"
+)
+
+// section is a group of flags under one heading of a help text.
+type section struct {
+	heading string
+	flags   *pflag.FlagSet
+}
+
+// overrides collects what flags change in a scenario, in the order in which
+// they stand on the command line, so that the last one wins.
+type overrides struct{ list []scenario.Override }
+
+// override is a flag whose value goes into a scenario as it is: the scenario
+// decides what is right, and its error names the flag.
+type override struct {
+	to        *overrides
+	key, flag string
+	kind      string
+}
+
+func (o *override) String() string { return "" }
+func (o *override) Type() string   { return o.kind }
+
+func (o *override) Set(value string) error {
+	o.to.list = append(o.to.list, scenario.Override{Key: o.key, Value: value, Flag: o.flag})
+	return nil
+}
+
+// pairs is a flag that takes key=value and may be repeated.
+type pairs struct {
+	to           *overrides
+	prefix, flag string
+}
+
+func (p *pairs) String() string { return "" }
+func (p *pairs) Type() string   { return "KEY=VALUE" }
+
+func (p *pairs) Set(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok || key == "" {
+		return wrongUsage("write it as "+p.flag+" KEY=VALUE", "%s %q has no key or no value", p.flag, text)
+	}
+	p.to.list = append(p.to.list, scenario.Override{Key: p.prefix + key, Value: value, Flag: p.flag + " " + key})
+	return nil
+}
+
+// scenarioFlags makes the flags that lie over a scenario, in sections.
+func scenarioFlags(to *overrides) []section {
+	var all []section
+	add := func(heading string, define func(flag func(name, key, kind, usage string))) {
+		s := section{heading, pflag.NewFlagSet(heading, pflag.ContinueOnError)}
+		s.flags.SortFlags = false
+		define(func(name, key, kind, usage string) {
+			s.flags.Var(&override{to: to, key: key, flag: "--" + name, kind: kind}, name, usage)
+		})
+		all = append(all, s)
+	}
+	add("Where", func(flag func(name, key, kind, usage string)) {
+		flag("url", "target.url", "URL", "where the broker is; for nats none is needed: a server is started")
+		flag("tls-ca", "target.tls.ca", "FILE", "PEM file of the authority that signed the server's certificate")
+		flag("tls-cert", "target.tls.cert", "FILE", "PEM file of the client's certificate")
+		flag("tls-key", "target.tls.key", "FILE", "PEM file of the client's key")
+		flag("tls-server-name", "target.tls.server_name", "NAME", "name expected in the server's certificate")
+		flag("tls-insecure", "target.tls.insecure_skip_verify", "", "accept any certificate; noted in the result")
+	})
+	where := all[0].flags
+	where.Lookup("tls-insecure").NoOptDefVal = "true"
+	where.Var(&pairs{to: to, prefix: "target.options.", flag: "--option"}, "option", "option of the driver, repeatable; see sixnines drivers show NAME")
+	add("Load", func(flag func(name, key, kind, usage string)) {
+		flag("rate", "workload.rate", "RATE", "total over all producers: 3000/s, 20k/s, 10/min, or max for flat out; default 1000/s")
+		flag("size", "workload.size", "SIZE", "payload, envelope included: 256B, 1KiB, 1MB; default 256B")
+		flag("pattern", "workload.pattern", "PATTERN", "publish, deliver, roundtrip or request-reply; default deliver")
+		flag("producers", "workload.producers", "N", "how many producers; default 1")
+		flag("consumers", "workload.consumers", "N", "how many consumers, or responders; default 1, one per producer for roundtrip")
+		flag("topics", "workload.topics", "N", "how many topics; default 1, one per producer for roundtrip")
+		flag("groups", "workload.groups", "N", "how many queue or consumer groups the consumers form; default 0: each on its own")
+		flag("arrivals", "workload.arrivals", "ARRIVALS", "constant, poisson, ramp:1000/s..5000/s, burst:100@1s, sine:50%@10s, step:1000/s@10s,2000/s@10s, trace:FILE")
+		flag("seed", "seed", "N", "seed of everything random; default 1")
+		flag("producer-connections", "workload.connections.producers", "N", "connections that producers share; default one each, at most 16")
+		flag("consumer-connections", "workload.connections.consumers", "N", "connections that consumers share; default one each, at most 16")
+		flag("in-flight", "workload.in_flight.messages", "N", "at most so many unanswered messages")
+		flag("in-flight-bytes", "workload.in_flight.bytes", "SIZE", "at most so many unanswered bytes; default 256MiB")
+		flag("timeout", "workload.timeout", "TIME", "how long an unanswered message counts as in flight; default: the drain limit")
+		flag("consumer-ack", "workload.consumer.ack", "WHEN", "consumers acknowledge to the broker: none, each, or a number of messages")
+		flag("work", "workload.consumer.work", "TIME", "simulated work of a consumer per message")
+	})
+	add("Closed loop", func(flag func(name, key, kind, usage string)) {
+		flag("loop", "workload.loop", "LOOP", "open or closed; closed waits for each answer and omits what users would have waited; default open")
+		flag("outstanding", "workload.outstanding", "N", "closed loop: unanswered messages per producer; default 1")
+		flag("think", "workload.think", "TIME", "closed loop: pause between an answer and the next message")
+		flag("messages", "workload.messages", "N", "end the window after so many messages; closed loop or flat out")
+	})
+	add("Phases", func(flag func(name, key, kind, usage string)) {
+		flag("warmup", "phases.warmup", "TIME", "load before the measured window, not recorded; default 2s")
+		flag("duration", "phases.duration", "TIME", "the measured window: 30s, 10m; default 10s")
+		flag("drain", "phases.drain", "TIME", "how long to wait, at most, for the last measured message; default 10s")
+	})
+	add("Result", func(flag func(name, key, kind, usage string)) {
+		flag("name", "name", "NAME", "what to call the run; letters, digits, - and _")
+		flag("raw", "record.raw", "", "also write 40 bytes a message to a raw file beside the result")
+	})
+	record := all[len(all)-1].flags
+	record.Lookup("raw").NoOptDefVal = "true"
+	record.Var(&pairs{to: to, flag: "--set"}, "set", "any field of a scenario, such as record.interval=500ms, repeatable; see sixnines schema")
+	return all
+}
+
+// completeScenarioFlags installs completions for flags with fixed values.
+func (a *app) completeScenarioFlags(cmd *cobra.Command) {
+	completeFlag(cmd, "pattern", oneOf(string(scenario.Publish), string(scenario.Deliver), string(scenario.RoundTrip), string(scenario.RequestReply)))
+	completeFlag(cmd, "loop", oneOf(string(scenario.Open), string(scenario.Closed)))
+	completeFlag(cmd, "arrivals", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return []string{"constant", "poisson", "ramp:", "burst:", "sine:", "step:", "trace:"},
+			cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+	completeFlag(cmd, "rate", oneOf("max", "1000/s", "3000/s", "20k/s"))
+	completeFlag(cmd, "size", oneOf("256B", "1KiB", "64KiB", "1MiB"))
+	completeFlag(cmd, "consumer-ack", oneOf("none", "each"))
+	completeFlag(cmd, "option", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		name := "nats"
+		if len(args) > 0 {
+			name = args[0]
+		}
+		e, ok := a.Drivers.Lookup(name)
+		if !ok {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		var names []string
+		for _, o := range driver.DescribeOptions(e.Options) {
+			names = append(names, o.Name+"=\t"+o.Doc)
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	})
+}

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/schedule"
+	"sixnines/internal/stats"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// plan is what a scenario comes to, before anything is run.
+type plan struct {
+	Broker     string `json:"broker"`
+	Messages   int64  `json:"messages"`   // in the window; 0: not known beforehand
+	Deliveries int64  `json:"deliveries"` // of these messages
+	FanOut     fanOut `json:"fan_out"`    // delivery groups for each message
+	Bytes      int64  `json:"bytes"`      // of payload sent in the window
+	// Percentiles are those that so many messages support, by the rule of
+	// results; Next is the first that they do not, and what it needs.
+	Percentiles []string      `json:"percentiles"`
+	Next        string        `json:"next_percentile,omitempty"`
+	NextNeeds   int64         `json:"next_needs,omitempty"`
+	Shortest    time.Duration `json:"shortest_ns"` // of the whole run
+	Longest     time.Duration `json:"longest_ns"`
+	Warnings    []string      `json:"warnings"`
+}
+
+// fanOut is how many delivery groups messages go to.
+type fanOut struct {
+	Least int64 `json:"least"`
+	Most  int64 `json:"most"`
+}
+
+// dryRun prints the scenario and its plan: as YAML that can be run again, with
+// the plan in comments, or as one JSON object.
+func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
+	p, err := planOf(s, e)
+	if err != nil {
+		return err
+	}
+	shown := redacted(s, e)
+	if asJSON {
+		text, err := shown.MarshalJSON()
+		if err != nil {
+			return fmt.Errorf("dry run: %w", err)
+		}
+		return a.writeJSON(struct {
+			Scenario json.RawMessage `json:"scenario"`
+			Plan     plan            `json:"plan"`
+		}{text, p})
+	}
+	text, err := shown.Encode()
+	if err != nil {
+		return fmt.Errorf("dry run: %w", err)
+	}
+	var b strings.Builder
+	b.Write(text)
+	for _, line := range p.lines(s) {
+		b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
+	}
+	_, err = a.Stdout.Write([]byte(b.String()))
+	return err
+}
+
+// planOf computes what a normalised scenario comes to.
+func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
+	w := &s.Workload
+	p := plan{Warnings: []string{}, Percentiles: []string{}, Messages: int64(w.Messages)}
+	switch {
+	case s.Target.URL != "":
+		p.Broker = "at " + redacted(s, e).Target.URL
+	case embeddable(e):
+		p.Broker = "a nats-server started for the run"
+	default:
+		p.Broker = "inside the driver"
+	}
+	schedulePlan, err := schedule.New(w, s.Phases.Duration, s.Seed)
+	switch {
+	case err == nil:
+		n, _ := schedulePlan.Total()
+		p.Messages = int64(min(uint64(n), math.MaxInt64))
+	case !errors.Is(err, schedule.ErrUnscheduled):
+		return p, &fault{exitUsage, err, scenarioHint}
+	}
+	p.FanOut = fanOutOf(w)
+	p.Deliveries = int64(float64(p.Messages) * float64(p.FanOut.Least+p.FanOut.Most) / 2)
+	p.Bytes = p.Messages * int64(w.Size)
+	if p.Messages > 0 {
+		p.support()
+	}
+	p.Shortest = s.Phases.Warmup + s.Phases.Duration
+	p.Longest = p.Shortest + s.Phases.Drain
+	if w.Loop == scenario.Closed {
+		p.Warnings = append(p.Warnings, "a closed loop waits for each answer: its figures leave out what users would have waited meanwhile")
+	}
+	if w.Rate.IsMax() && w.Loop == scenario.Open {
+		p.Warnings = append(p.Warnings, "flat out there is no schedule: service times only, marked UNPACED")
+	}
+	if w.Pattern == scenario.Deliver && p.FanOut.Least == 0 {
+		p.Warnings = append(p.Warnings, "some topics have no consumer: what is sent there is received by nobody")
+	}
+	return p, nil
+}
+
+// support finds the percentiles that the messages will support.
+func (p *plan) support() {
+	for _, text := range result.Percentiles() {
+		percent, err := strconv.ParseFloat(text, 64)
+		if err != nil || percent < 50 {
+			continue
+		}
+		quantile := stats.Fraction(percent)
+		if stats.SupportOf(p.Messages, quantile) == stats.NotSupported {
+			p.Next, p.NextNeeds = text, stats.MinSamples(quantile, 0.95)
+			return
+		}
+		p.Percentiles = append(p.Percentiles, text)
+	}
+}
+
+// fanOutOf counts the delivery groups that the least and the most favoured
+// topic has: every queue group is bound to all topics, consumers on their own
+// are dealt out to the topics in turn.
+func fanOutOf(w *scenario.Workload) fanOut {
+	switch {
+	case w.Pattern == scenario.Publish:
+		return fanOut{}
+	case w.Pattern == scenario.RequestReply:
+		return fanOut{1, 1}
+	case w.Groups > 0:
+		return fanOut{int64(w.Groups), int64(w.Groups)}
+	case w.Consumers <= w.Topics:
+		return fanOut{1, 1} // each takes several topics
+	}
+	least := int64(w.Consumers / w.Topics)
+	if w.Consumers%w.Topics > 0 {
+		return fanOut{least, least + 1}
+	}
+	return fanOut{least, least}
+}
+
+// lines writes the plan for people.
+func (p plan) lines(s *scenario.Scenario) []string {
+	w := &s.Workload
+	out := []string{""}
+	add := func(name, format string, args ...any) {
+		out = append(out, fmt.Sprintf("%-12s", name)+fmt.Sprintf(format, args...))
+	}
+	add("broker", "%s", p.Broker)
+	add("layout", "%s × %s, %s", plural(w.Producers, "producer"), plural(w.Topics, "topic"), consumersOf(w))
+	if p.Messages > 0 {
+		add("messages", "%s in the window, %s bytes", grouped(p.Messages), grouped(p.Bytes))
+	} else {
+		add("messages", "as many as come through in the window")
+	}
+	switch {
+	case p.FanOut.Most == 0:
+		add("fan-out", "none: nobody consumes")
+	case p.FanOut.Least == p.FanOut.Most:
+		add("fan-out", "%s for each message%s", plural(int(p.FanOut.Most), "delivery"), deliveries(p.Deliveries, ""))
+	default:
+		add("fan-out", "%d or %d deliveries for each message, depending on its topic%s", p.FanOut.Least, p.FanOut.Most, deliveries(p.Deliveries, "about "))
+	}
+	if len(p.Percentiles) > 0 {
+		text := "the sample will support up to p" + p.Percentiles[len(p.Percentiles)-1]
+		if p.Next != "" {
+			text += fmt.Sprintf("; p%s needs %s messages", p.Next, grouped(p.NextNeeds))
+		}
+		add("percentiles", "%s", text)
+	}
+	if s.Phases.Duration > 0 {
+		add("takes", "%s, and up to %s more for the last message", seconds(p.Shortest), seconds(p.Longest-p.Shortest))
+	}
+	for _, text := range p.Warnings {
+		add("note", "%s", text)
+	}
+	return out
+}
+
+func deliveries(n int64, about string) string {
+	if n == 0 {
+		return ""
+	}
+	return ", " + about + grouped(n) + " in all"
+}
+
+func consumersOf(w *scenario.Workload) string {
+	switch {
+	case w.Pattern == scenario.RequestReply:
+		return plural(w.Consumers, "responder")
+	case w.Groups > 0:
+		return plural(w.Consumers, "consumer") + " in " + plural(w.Groups, "group")
+	}
+	return plural(w.Consumers, "consumer")
+}
+
+// plural counts things, "delivery" among them.
+func plural(n int, one string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	if strings.HasSuffix(one, "y") {
+		one = strings.TrimSuffix(one, "y") + "ie"
+	}
+	return grouped(int64(n)) + " " + one + "s"
+}

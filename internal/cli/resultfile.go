@@ -1,0 +1,85 @@
+package cli
+
+import (
+	"bytes"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"sixnines/scenario"
+)
+
+// resultName returns the name of a run's files, without extension, which no
+// other run has: what was run, when, and four random bytes.
+func resultName(s *scenario.Scenario, now time.Time) string {
+	name := s.Name
+	if name == "" {
+		name = s.Target.Driver + "-" + string(s.Workload.Pattern)
+	}
+	var id [4]byte
+	rand.Read(id[:]) // never fails
+	return fmt.Sprintf("%s-%s-%x", name, now.UTC().Format("20060102T150405Z"), id)
+}
+
+// makeDir makes the directory of results, and proves that files can be made in
+// it before anything is run.
+func (a *app) makeDir(dir string) error {
+	err := os.MkdirAll(a.path(dir), 0o755)
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(a.path(dir), ".sixnines-*"); err == nil {
+			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if err != nil {
+		return failed("choose another directory with --out DIR", fmt.Errorf("results cannot be written to %s: %w", dir, err))
+	}
+	return nil
+}
+
+// writeNew writes a file that must not exist yet, or may be replaced. Nothing
+// is left behind if write fails.
+func (a *app) writeNew(name string, replace bool, write func(w io.Writer) error) error {
+	// In memory first: a report that fails half-way must not cost the old file.
+	var text bytes.Buffer
+	if err := write(&text); err != nil {
+		return err
+	}
+	mode := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if replace {
+		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(a.path(name), mode, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text.Bytes())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(a.path(name)))
+	}
+	return nil
+}
+
+// fileHint says what to do about an error in writing files.
+func fileHint(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return "a file is never written over: name another one"
+	case errors.Is(err, fs.ErrPermission):
+		return "choose a place that may be written to with --out"
+	case errors.Is(err, syscall.ENOSPC):
+		return "make room on the disk, or choose another place with --out"
+	case errors.Is(err, fs.ErrNotExist):
+		return "make the directory first, or choose another place with --out"
+	}
+	return "choose another place with --out"
+}
+
+// beside returns the name of a file next to a result file.
+func beside(dir, name, extension string) string { return filepath.Join(dir, name+extension) }

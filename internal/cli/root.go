@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// root returns the tree of commands.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "sixnines",
+		Short: "A laboratory for message-broker latency",
+		Long: `Sixnines measures the latency of message brokers on a schedule that the broker
+cannot slow down: every message is timed from the instant it was due, the whole
+distribution is kept, and the tool's own clockwork is judged with the result.`,
+		Example: `  sixnines run                                        an embedded NATS server, 1,000/s for 10 s
+  sixnines run nats --url nats://host:4222 --rate 20k/s --size 1KiB
+  sixnines run scenario.yaml --duration 60s --json
+  sixnines report results/*.jsonl --format html --out report.html`,
+		Args:          unknownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetFlagErrorFunc(flagFault)
+	root.AddCommand(a.runCommand(), a.reportCommand(), a.verifyCommand(), a.driversCommand(),
+		a.doctorCommand(), a.schemaCommand(), a.versionCommand(), a.completionCommand())
+	root.SetHelpCommand(helpCommand())
+	return root
+}
+
+// unknownCommand refuses what is no command, naming the one that was meant.
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() || c.Name() == "help" {
+			names = append(names, c.Name())
+		}
+	}
+	hint := "there are " + strings.Join(names, ", ")
+	if near := nearest(args[0], names); near != "" {
+		hint = "did you mean " + cmd.CommandPath() + " " + near + "? " + hint
+	}
+	return wrongUsage(hint, "unknown command %q for %q", args[0], cmd.CommandPath())
+}
+
+// helpCommand is cobra's, but for what it does with a topic that is not there.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Explain a command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			at, _, err := cmd.Root().Find(args)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var names []string
+			for _, c := range at.Commands() {
+				if c.IsAvailableCommand() && strings.HasPrefix(c.Name(), prefix) {
+					names = append(names, c.Name()+"\t"+c.Short)
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, rest, err := cmd.Root().Find(args)
+			if err != nil {
+				return unknownCommand(cmd.Root(), args)
+			}
+			if len(rest) > 0 {
+				return unknownCommand(at, rest)
+			}
+			at.InitDefaultHelpFlag()
+			return at.Help()
+		},
+	}
+}

@@ -1,0 +1,180 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"sixnines/driver"
+	"sixnines/scenario"
+)
+
+// load makes the scenario of a run: from the argument, which is a driver's
+// name, a file, "-" for stdin or nothing, with flags laid over it. It is
+// normalised and valid, and so are the driver's options.
+func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario, driver.Entry, error) {
+	s := &scenario.Scenario{}
+	if len(args) > 0 {
+		var err error
+		if s, err = a.named(args[0]); err != nil {
+			return nil, driver.Entry{}, err
+		}
+	}
+	if err := s.Apply(flags...); err != nil {
+		return nil, driver.Entry{}, &fault{exitUsage, err, "see sixnines run --help, and sixnines schema for the keys of --set"}
+	}
+	s.Normalise()
+	if err := s.Validate(); err != nil {
+		return nil, driver.Entry{}, &fault{exitUsage, err, scenarioHint}
+	}
+	e, ok := a.Drivers.Lookup(s.Target.Driver)
+	if !ok {
+		return nil, driver.Entry{}, a.unknownDriver(s.Target.Driver)
+	}
+	if err := checkOptions(s, e); err != nil {
+		return nil, driver.Entry{}, &fault{exitUsage, err, "see sixnines drivers show " + e.Name}
+	}
+	if err := checkTarget(s, e); err != nil {
+		return nil, driver.Entry{}, err
+	}
+	return s, e, nil
+}
+
+const scenarioHint = "sixnines run --dry-run shows the scenario that flags make, sixnines schema what it may hold"
+
+// named returns the scenario that an argument of run stands for.
+func (a *app) named(arg string) (*scenario.Scenario, error) {
+	if arg == "-" {
+		text, err := io.ReadAll(io.LimitReader(a.Stdin, scenario.MaxText+1))
+		if err != nil {
+			return nil, failed("pipe a scenario into stdin, or name a file", fmt.Errorf("read the scenario from stdin: %w", err))
+		}
+		return parse("stdin", text)
+	}
+	_, isDriver := a.Drivers.Lookup(arg)
+	looksLikeFile := strings.ContainsRune(arg, '/') || strings.ContainsRune(arg, filepath.Separator) || filepath.Ext(arg) != ""
+	info, err := os.Stat(a.path(arg))
+	isFile := err == nil && !info.IsDir()
+	switch {
+	case isDriver && isFile:
+		return nil, wrongUsage(fmt.Sprintf("write ./%s for the file, or --set target.driver=%s for the driver", arg, arg),
+			"%q is a driver, and a file here is called that, too", arg)
+	case isDriver:
+		s := &scenario.Scenario{}
+		return s, s.Apply(scenario.Override{Key: "target.driver", Value: arg, Flag: "BROKER"})
+	case isFile:
+		text, err := readText(a.path(arg))
+		if err != nil {
+			return nil, failed("check the file's permissions", fmt.Errorf("read the scenario: %w", err))
+		}
+		return parse(arg, text)
+	case err == nil:
+		return nil, wrongUsage("name a file of it", "%s is a directory, not a scenario", arg)
+	case looksLikeFile && errors.Is(err, fs.ErrNotExist):
+		return nil, wrongUsage("write one with: sixnines run --dry-run > "+arg, "there is no scenario %s", arg)
+	case looksLikeFile:
+		return nil, failed("name another file", fmt.Errorf("read the scenario: %w", err))
+	}
+	return nil, a.unknownDriver(arg)
+}
+
+// readText reads a file as far as a scenario may be long, and a byte more.
+func readText(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // read only: nothing to lose
+	return io.ReadAll(io.LimitReader(f, scenario.MaxText+1))
+}
+
+func parse(name string, text []byte) (*scenario.Scenario, error) {
+	s, err := scenario.Parse(name, text)
+	if err != nil {
+		return nil, &fault{exitUsage, err, "sixnines schema prints what a scenario may hold"}
+	}
+	return s, nil
+}
+
+func (a *app) unknownDriver(name string) error {
+	names := a.Drivers.Names()
+	hint := "there are the drivers " + strings.Join(names, ", ") + "; a scenario file ends in .yaml"
+	if near := nearest(name, names); near != "" {
+		hint = "did you mean " + near + "? " + hint
+	}
+	return wrongUsage(hint, "there is no driver %q", name)
+}
+
+// checkOptions decodes the scenario's options as the driver will.
+func checkOptions(s *scenario.Scenario, e driver.Entry) error {
+	if e.Options == nil {
+		return driver.DecodeOptions(s.Target.Options, nil)
+	}
+	scratch := reflect.New(reflect.TypeOf(e.Options).Elem())
+	scratch.Elem().Set(reflect.ValueOf(e.Options).Elem())
+	return driver.DecodeOptions(s.Target.Options, scratch.Interface())
+}
+
+// checkTarget refuses a broker of which nobody knows where it is, and TLS with
+// one of our own, which has none.
+func checkTarget(s *scenario.Scenario, e driver.Entry) error {
+	switch {
+	case needsURL(s, e):
+		return wrongUsage("say where the broker is, such as --url "+e.DefaultURL,
+			"driver %s needs an address: sixnines cannot start this broker", e.Name)
+	case s.Target.URL == "" && embeddable(e) && s.Target.TLS != nil:
+		return wrongUsage("name a server that has TLS with --url tls://HOST:4222, or leave the --tls flags out",
+			"the server that sixnines starts itself has no TLS")
+	case s.Target.URL == "" && embeddable(e) && credentials(s) != "":
+		return wrongUsage("name the server with --url, or leave --option "+credentials(s)+" out",
+			"the server that sixnines starts itself asks nobody to log in, so option %s would measure nothing", credentials(s))
+	}
+	return nil
+}
+
+// credentials returns the first option by which the scenario wants to log in.
+func credentials(s *scenario.Scenario) string {
+	for _, name := range loginOptions() {
+		if _, ok := s.Target.Options[name]; ok {
+			return name
+		}
+	}
+	return ""
+}
+
+// loginOptions are the names under which drivers take credentials.
+func loginOptions() []string {
+	return []string{"user", "password", "token", "nkey_seed", "creds"}
+}
+
+// redacted returns the scenario as it may be shown: without passwords.
+func redacted(s *scenario.Scenario, e driver.Entry) *scenario.Scenario {
+	const hidden = "xxxxx"
+	shown := *s
+	shown.Target.Options = map[string]any{}
+	for name, value := range s.Target.Options {
+		shown.Target.Options[name] = value
+	}
+	for _, o := range driver.DescribeOptions(e.Options) {
+		if _, given := shown.Target.Options[o.Name]; given && o.Secret {
+			shown.Target.Options[o.Name] = hidden
+		}
+	}
+	servers := strings.Split(s.Target.URL, ",")
+	for i, server := range servers {
+		u, err := url.Parse(strings.TrimSpace(server))
+		if err != nil || u.User == nil {
+			continue
+		}
+		u.User = url.User(hidden)
+		servers[i] = u.String()
+	}
+	shown.Target.URL = strings.Join(servers, ",")
+	return &shown
+}

@@ -1,0 +1,160 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"sixnines/internal/judge"
+	"sixnines/result"
+)
+
+// verified is what was found about one result file.
+type verified struct {
+	File     string          `json:"file"`
+	OK       bool            `json:"ok"`
+	CutShort bool            `json:"cut_short"`
+	Raw      string          `json:"raw,omitempty"` // the raw file compared with
+	Problems []judge.Problem `json:"-"`
+	Texts    []problem       `json:"problems"`
+}
+
+// problem is a difference in JSON.
+type problem struct {
+	Where string `json:"where"`
+	Text  string `json:"text"`
+}
+
+func (a *app) verifyCommand() *cobra.Command {
+	var (
+		raw    string
+		asJSON bool
+	)
+	cmd := &cobra.Command{
+		Use:   "verify FILE… [flags]",
+		Short: "Recompute every figure of a result",
+		Long: `Recompute every published figure and the verdict of result files from their
+intervals, and from the raw file where there is one, and name every difference.
+
+A file that a killed run left has no figures to compare with; it is checked as
+far as it goes and said to be cut short.
+
+Exit codes: 0 everything agrees, 1 something differs.`,
+		Example: `  sixnines verify results/*.jsonl
+  sixnines verify a.jsonl --raw moved/a.raw`,
+		Args:              counted(1, -1, "at least one result FILE"),
+		ValidArgsFunction: resultFiles,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if raw != "" && len(args) > 1 {
+				return wrongUsage("verify one result at a time, or leave --raw out: each result knows its raw file",
+					"--raw names the raw file of one result, not of %d", len(args))
+			}
+			return a.verify(args, raw, asJSON)
+		},
+	}
+	cmd.Flags().StringVar(&raw, "raw", "", "the raw `FILE`; default: the one beside the result, if the run wrote one")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object for each file")
+	return cmd
+}
+
+func (a *app) verify(files []string, raw string, asJSON bool) error {
+	bad := false
+	for _, file := range files {
+		v, err := a.verifyFile(file, raw)
+		if err != nil {
+			return err
+		}
+		bad = bad || !v.OK
+		if asJSON {
+			if err := a.writeJSON(v); err != nil {
+				return err
+			}
+			continue
+		}
+		a.printVerified(v)
+	}
+	if bad {
+		return status(exitFailure)
+	}
+	return nil
+}
+
+// verifyFile checks one result file.
+func (a *app) verifyFile(file, raw string) (verified, error) {
+	run, err := a.loadRun(file)
+	if err != nil {
+		return verified{}, err
+	}
+	v := verified{File: file, CutShort: run.Summary == nil, Problems: judge.Verify(run)}
+	if v.CutShort {
+		// That it ends early is known; what else is wrong is not excused by it.
+		v.Problems = withoutEnd(v.Problems)
+	}
+	if err := a.verifyRaw(&v, run, raw); err != nil {
+		return verified{}, err
+	}
+	v.OK = len(v.Problems) == 0
+	v.Texts = []problem{}
+	for _, p := range v.Problems {
+		v.Texts = append(v.Texts, problem{p.Where, p.Text})
+	}
+	return v, nil
+}
+
+// withoutEnd leaves out what says that the file ends early.
+func withoutEnd(problems []judge.Problem) []judge.Problem {
+	var rest []judge.Problem
+	for _, p := range problems {
+		if p.Where != "file" {
+			rest = append(rest, p)
+		}
+	}
+	return rest
+}
+
+// verifyRaw compares with the raw file: the one named, or the run's own. That
+// of a run that was cut short has more in it than the intervals; only one that
+// is asked for is compared.
+func (a *app) verifyRaw(v *verified, run *result.Run, named string) error {
+	path := named
+	if path == "" {
+		if run.Header.Raw == "" || v.CutShort {
+			return nil
+		}
+		path = filepath.Join(filepath.Dir(v.File), filepath.Base(run.Header.Raw))
+	}
+	problems, err := judge.VerifyRaw(run, a.path(path))
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && named == "":
+		fmt.Fprintf(a.Stderr, "%s: its raw file %s is not there; the intervals alone are checked\n", v.File, path)
+		return nil
+	case errors.Is(err, fs.ErrNotExist):
+		return failed("name the file that sixnines run --raw wrote", fmt.Errorf("there is no file %s", path))
+	case err != nil:
+		return failed("name the file that sixnines run --raw wrote for this result", err)
+	}
+	v.Raw = path
+	v.Problems = append(v.Problems, problems...)
+	return nil
+}
+
+func (a *app) printVerified(v verified) {
+	for _, p := range v.Problems {
+		fmt.Fprintf(a.Stdout, "%s: %s\n", v.File, oneLine(p.String()))
+	}
+	from := "the intervals"
+	if v.Raw != "" {
+		from += " and " + v.Raw
+	}
+	switch {
+	case !v.OK:
+		fmt.Fprintf(a.Stdout, "%s: DIFFERENT: %d figures differ from %s\n", v.File, len(v.Problems), from)
+	case v.CutShort:
+		fmt.Fprintf(a.Stdout, "%s: OK, cut short: what is there is consistent\n", v.File)
+	default:
+		fmt.Fprintf(a.Stdout, "%s: OK: every figure agrees with %s\n", v.File, from)
+	}
+}

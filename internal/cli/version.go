@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+
+	"sixnines/result"
+)
+
+// BuiltTool returns the name and version of this program as the Go command
+// recorded them when it built it.
+func BuiltTool() result.Tool {
+	t := result.Tool{Name: "sixnines", Version: "unknown", Go: runtime.Version()}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return t
+	}
+	if v := info.Main.Version; v != "" {
+		t.Version = v
+	}
+	changed := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			t.Revision = s.Value
+		case "vcs.modified":
+			changed = s.Value == "true"
+		}
+	}
+	if changed && t.Revision != "" {
+		t.Revision += ", changed"
+	}
+	return t
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Say which version this is",
+		Args:  counted(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return a.writeJSON(struct {
+					result.Tool
+					Platform string `json:"platform"`
+				}{a.Tool, runtime.GOOS + "/" + runtime.GOARCH})
+			}
+			line := a.Tool.Name + " " + a.Tool.Version
+			if a.Tool.Revision != "" {
+				line += " (" + a.Tool.Revision + ")"
+			}
+			_, err := fmt.Fprintf(a.Stdout, "%s %s %s/%s\n", line, a.Tool.Go, runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// writeJSON prints v on stdout, on one line.
+func (a *app) writeJSON(v any) error {
+	e := json.NewEncoder(a.Stdout)
+	e.SetEscapeHTML(false)
+	return e.Encode(v)
+}
