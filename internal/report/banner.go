@@ -9,6 +9,7 @@ import (
 
 // banner is a warning that no reader of a result may miss.
 type banner struct {
+	Code string // of the verdict's note that says the same; empty if none does
 	Head string // in capitals
 	Text string
 }
@@ -19,28 +20,28 @@ func bannersOf(s *subject) []banner {
 	h := &s.run.Header
 	switch h.Mode {
 	case result.ModeClosed:
-		out = append(out, banner{"CLOSED LOOP – COORDINATED OMISSION",
+		out = append(out, banner{"closed-loop", "CLOSED LOOP – COORDINATED OMISSION",
 			"the next message waited for the last answer, so the broker slowed its own examination down: these figures leave out what users would have waited"})
 	case result.ModeFlatOut:
-		out = append(out, banner{"UNPACED",
+		out = append(out, banner{"unpaced", "UNPACED",
 			"sent as fast as possible, without a schedule: there is no response time, and the service time is that of full buffers"})
 	}
 	if s.sum.Verdict.Status == result.Unstable {
-		out = append(out, banner{"OVERLOAD",
+		out = append(out, banner{"", "OVERLOAD",
 			"the backlog grew and did not return: response percentiles would tell the length of the run, so they are withheld"})
 	}
 	if s.cut {
-		out = append(out, banner{"CUT SHORT",
+		out = append(out, banner{"", "CUT SHORT",
 			"the file ends without a summary, so the run was killed: the figures cover what had been written"})
 	}
 	if d := plain(s.run.Damaged); d != "" {
-		out = append(out, banner{"DAMAGED FILE", d})
+		out = append(out, banner{"", "DAMAGED FILE", d})
 	}
 	if s.sum.Interrupted {
-		out = append(out, banner{"INTERRUPTED", "the window was ended early; it is complete up to there"})
+		out = append(out, banner{"interrupted", "INTERRUPTED", "the window was ended early; it is complete up to there"})
 	}
 	if h.SameHost {
-		out = append(out, banner{"BROKER ON THIS HOST", "the broker and the generator share this machine's processors"})
+		out = append(out, banner{"same-host", "BROKER ON THIS HOST", "the broker and the generator share this machine's processors"})
 	}
 	return out
 }
@@ -51,12 +52,15 @@ func (b banner) loud() bool {
 	return b.Head != "BROKER ON THIS HOST" && b.Head != "INTERRUPTED"
 }
 
-// reasons returns the verdict's reasons, worst first, notes last.
-func reasons(v result.Verdict) []result.Reason {
+// reasons returns the verdict's reasons, worst first, notes last. Notes that a
+// banner repeats are left out.
+func (s *subject) reasons() []result.Reason {
 	rank := func(s result.Status) int {
 		return slices.Index([]result.Status{result.Invalid, result.Unstable, result.Suspect, result.Valid}, s)
 	}
-	out := slices.Clone(v.Reasons)
+	out := slices.DeleteFunc(slices.Clone(s.sum.Verdict.Reasons), func(r result.Reason) bool {
+		return r.Status == result.Valid && slices.ContainsFunc(s.banners, func(b banner) bool { return b.Code != "" && b.Code == r.Code })
+	})
 	slices.SortStableFunc(out, func(a, b result.Reason) int { return rank(a.Status) - rank(b.Status) })
 	return out
 }
@@ -71,7 +75,7 @@ func reasonText(r result.Reason) string {
 	if r.Percentile != "" {
 		where += " " + rowName(plain(r.Percentile))
 	}
-	if strings.Contains(text, where) {
+	if strings.Contains(text, where) || strings.Contains(text, string(r.Metric)) {
 		return text
 	}
 	return where + ": " + text

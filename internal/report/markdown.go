@@ -65,7 +65,7 @@ func markdownVerdict(b *bytes.Buffer, s *subject) {
 	for _, n := range s.banners {
 		item("**%s**: %s", escapeMarkdown(n.Head), escapeMarkdown(n.Text))
 	}
-	for _, r := range reasons(s.sum.Verdict) {
+	for _, r := range s.reasons() {
 		item("%s: %s", escapeMarkdown(reasonWord(r.Status)), escapeMarkdown(reasonText(r)))
 	}
 }

@@ -75,7 +75,7 @@ func newPageRun(s *subject, opt Options) pageRun {
 	if id := plain(s.run.Header.ID); id != "" {
 		r.Headline = append(r.Headline, "run "+id)
 	}
-	for _, reason := range reasons(s.sum.Verdict) {
+	for _, reason := range s.reasons() {
 		class := statusClass(reason.Status)
 		if reason.Status == result.Valid {
 			class = "remark"

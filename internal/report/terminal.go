@@ -65,7 +65,7 @@ func terminalVerdict(p *printer, s *subject) {
 		status = "NO VERDICT"
 	}
 	p.line(statusStyle(v.Status).paint(plain(status), p.colour) + "  " + strong.paint(s.label, p.colour))
-	for _, r := range reasons(v) {
+	for _, r := range s.reasons() {
 		word := reasonWord(r.Status)
 		st := normal
 		if r.Status == result.Valid {
@@ -344,6 +344,11 @@ func pairs(entries []entryText) []string {
 	return out
 }
 
+// verdictSays reports whether a reason of the verdict repeats the text.
+func (s *subject) verdictSays(text string) bool {
+	return slices.ContainsFunc(s.sum.Verdict.Reasons, func(r result.Reason) bool { return r.Text == text })
+}
+
 // terminalSetting writes what the numbers stand on: semantics, cold figures
 // and the file.
 func terminalSetting(p *printer, s *subject) {
@@ -355,7 +360,9 @@ func terminalSetting(p *printer, s *subject) {
 			p.wrapped("  "+e.Name+strings.Repeat(" ", max(1, 17-len(e.Name))), e.Value, normal)
 		}
 		for _, w := range h.Semantics.Warnings {
-			p.wrapped("  ! ", plain(w), warning)
+			if !s.verdictSays(w) {
+				p.wrapped("  ! ", plain(w), warning)
+			}
 		}
 		var cold []string
 		for _, c := range h.Cold {
