@@ -13,18 +13,37 @@ func TestConformance(t *testing.T) {
 		max_payload: 1000000
 		authorization { user: ada, password: lovelace }
 	`)
-	login := map[string]any{"user": "ada", "password": "lovelace"}
-	drivertest.Run(t, drivertest.Harness{
-		Entry:  nats.Entry(),
-		Target: driver.Target{URL: b.url.String(), Options: login},
-		At:     func(address string) driver.Target { return driver.Target{URL: "nats://" + address, Options: login} },
-		WrongPassword: &driver.Target{URL: b.url.String(),
-			Options: map[string]any{"user": "ada", "password": "byron"}},
-		MaxPayload: 1_000_000,
-		TooLarge:   1_000_001,
-		Freeze:     b.freeze,
-		Thaw:       b.thaw,
-		Restart:    b.restart,
-		Leftovers:  b.subjects,
-	})
+	for _, publish := range []string{"direct", "client"} {
+		t.Run(publish, func(t *testing.T) {
+			login := map[string]any{"user": "ada", "password": "lovelace", "publish": publish}
+			drivertest.Run(t, drivertest.Harness{
+				Entry:  nats.Entry(),
+				Target: driver.Target{URL: b.url.String(), Options: login},
+				At: func(address string) driver.Target {
+					return driver.Target{URL: "nats://" + address, Options: login}
+				},
+				WrongPassword: &driver.Target{URL: b.url.String(),
+					Options: map[string]any{"user": "ada", "password": "byron"}},
+				MaxPayload: 1_000_000,
+				TooLarge:   1_000_001,
+				Freeze:     b.freeze,
+				Thaw:       b.thaw,
+				Restart:    b.restart,
+				Leftovers:  b.subjects,
+			})
+		})
+	}
+}
+
+// TestLeftoversAreSeen makes sure that the conformance test's look at the
+// server would find something.
+func TestLeftoversAreSeen(t *testing.T) {
+	b := startBroker(t, "")
+	s := open(t, b, false)
+	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, new(counter).deliver); err != nil {
+		t.Fatal(err)
+	}
+	if found, err := b.subjects("test"); err != nil || len(found) != 1 {
+		t.Errorf("found %q, %v", found, err)
+	}
 }
