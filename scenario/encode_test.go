@@ -131,6 +131,11 @@ func TestScenarioInAHeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if value, err := json.Marshal(struct {
+		Scenario Scenario `json:"scenario"`
+	}{*in.Scenario}); err != nil || !bytes.Equal(value, text) {
+		t.Errorf("a value is written otherwise than a pointer: %s, %v", value, err)
+	}
 	var out header
 	if err := json.Unmarshal(text, &out); err != nil {
 		t.Fatal(err)

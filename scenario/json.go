@@ -92,7 +92,7 @@ func (r *jsonReader) node(token json.Token, start, depth int) (*yaml.Node, error
 }
 
 // MarshalJSON writes the normalised scenario, with the keys of its YAML.
-func (s *Scenario) MarshalJSON() ([]byte, error) {
+func (s Scenario) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	if err := writeJSON(&b, s.tree()); err != nil {
 		return nil, err

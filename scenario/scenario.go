@@ -129,7 +129,7 @@ type Workload struct {
 // Connections are numbers of connections; producers and consumers never share one.
 type Connections struct {
 	Producers int `yaml:"producers,omitempty" doc:"connections that producers share; default one each, at most 16" min:"1" max:"65536"`
-	Consumers int `yaml:"consumers,omitempty" doc:"connections that consumers share; default one each, at most 16" min:"0" max:"65536"`
+	Consumers int `yaml:"consumers,omitempty" doc:"connections that consumers share; default one each, at most 16" min:"1" max:"65536"`
 }
 
 // InFlight limits what is unanswered at a time, over all producers. A message
@@ -191,7 +191,7 @@ type Arrivals struct {
 	Amplitude float64       `yaml:"amplitude,omitempty" doc:"sine: largest deviation from the rate as a fraction of it, above 0 and at most 1" max:"1"`
 	Period    time.Duration `yaml:"period,omitempty" doc:"sine, burst: the period" min:"1us" max:"24h"`
 	Count     uint64        `yaml:"count,omitempty" doc:"burst: messages per burst" min:"1" max:"1000000000"`
-	File      string        `yaml:"file,omitempty" doc:"trace: a file of instants, one a line, in ns (or with a unit) from the start of the window, ascending"`
+	File      string        `yaml:"file,omitempty" doc:"trace: a file of instants, one a line, in ns (or with a unit) from the start of the window, ascending; relative to the working directory"`
 }
 
 // RateStep is one step of a step schedule.

@@ -17,7 +17,7 @@ import (
 func (s *Scenario) Validate() error {
 	n := s.clone()
 	n.Normalise()
-	v := validator{s: n}
+	v := validator{s: n, noConsumers: s.writtenZero()}
 	if a := &n.Workload.Arrivals; a.Kind == Step && a.length() > MaxDuration {
 		v.fail("the steps last longer than "+formatDuration(MaxDuration), "a window has at most "+formatDuration(MaxDuration), "workload.arrivals.steps", "workload.arrivals")
 		return v.errs
@@ -38,8 +38,18 @@ func (s *Scenario) Validate() error {
 
 // validator collects what is wrong with a normalised scenario.
 type validator struct {
-	s    *Scenario
-	errs Errors
+	s           *Scenario
+	noConsumers bool // asked for, where a default was filled in
+	errs        Errors
+}
+
+// writtenZero reports whether no consumers were asked for in so many words.
+func (s *Scenario) writtenZero() bool {
+	if s.source == nil || s.Workload.Consumers != 0 {
+		return false
+	}
+	_, written := s.source.at["workload.consumers"]
+	return written
 }
 
 // fail adds an error at the place of the first of the keys that was written
@@ -165,6 +175,9 @@ func (v *validator) loop() {
 // population checks how many there are of each.
 func (v *validator) population() {
 	w := &v.s.Workload
+	if v.noConsumers && w.Pattern != Publish {
+		v.fail(fmt.Sprintf("the pattern %s without consumers", w.Pattern), "give at least one, or choose pattern: publish", "workload.consumers")
+	}
 	switch w.Pattern {
 	case Publish:
 		if w.Consumers > 0 {
@@ -183,9 +196,6 @@ func (v *validator) population() {
 				"every producer has its own topic: leave out workload.topics", "workload.topics", "workload.producers")
 		}
 	default:
-		if w.Consumers == 0 {
-			v.fail(fmt.Sprintf("the pattern %s without consumers", w.Pattern), "give at least one, or choose pattern: publish", "workload.consumers", "workload.pattern")
-		}
 		if most := max(w.Producers, w.Consumers); w.Topics > most {
 			v.fail(fmt.Sprintf("%d topics for %d producers and %d consumers", w.Topics, w.Producers, w.Consumers),
 				fmt.Sprintf("some would be idle: at most %d", most), "workload.topics")
