@@ -66,7 +66,9 @@ func (c *collector) loop() {
 		}
 		running := r.sleepWatching(next, from < end)
 		end = r.end.Load()
-		to := min(next, max(clock.Now(), from+1))
+		// The interval is as long as it took to come here, not as was planned:
+		// its counts are those of this moment.
+		to := max(clock.Now(), from+1)
 		phase := result.PhaseMeasure
 		if from >= end {
 			phase = result.PhaseDrain
@@ -76,7 +78,10 @@ func (c *collector) loop() {
 		if c.err = r.collect(phase, from, to); c.err != nil || !running {
 			return
 		}
-		from, next = to, to+interval
+		from = to
+		for next <= to {
+			next += interval
+		}
 	}
 }
 
