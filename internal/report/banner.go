@@ -133,8 +133,13 @@ func brokerLine(h *result.Header) string {
 	if name == "" && version != "" {
 		line = "broker " + version
 	}
-	if m := plain(h.Managed); m != "" {
-		line = strings.TrimSpace(line + " (" + m + ")")
+	switch m := plain(h.Managed); {
+	case m == "":
+		return line
+	case line == "" || strings.Contains(m, line):
+		return m + ", started for the run"
+	default:
+		return line + ", started for the run (" + m + ")"
+
 	}
-	return line
 }
