@@ -216,7 +216,7 @@ func checkCloseFrozen(ctx context.Context, h *Harness) error {
 		}
 		last = now
 		if ctx.Err() != nil {
-			return errors.New("Send neither blocks nor ends with the broker frozen")
+			return errors.New("a Send neither blocks nor ends with the broker frozen")
 		}
 		runtime.Gosched()
 	}
@@ -239,15 +239,15 @@ func checkCloseFrozen(ctx context.Context, h *Harness) error {
 	select {
 	case took = <-returned:
 	case <-time.After(h.patience()):
-		return errors.New("Close hangs with the broker frozen")
+		return errors.New("session Close hangs with the broker frozen")
 	}
 	if took > second*3/2 {
-		return fmt.Errorf("Close with a deadline of one second took %v with the broker frozen (a bare timer took %v)", took, second)
+		return fmt.Errorf("session Close with a deadline of one second took %v with the broker frozen (a bare timer took %v)", took, second)
 	}
 	select {
 	case <-sender:
 	case <-ctx.Done():
-		return errors.New("Send hangs though its session has closed")
+		return errors.New("a Send hangs though its session has closed")
 	}
 	thaw()
 	return l.kept()

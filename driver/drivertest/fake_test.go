@@ -264,7 +264,7 @@ func (s *fakeSession) Close(ctx context.Context) error {
 	}
 	if s.f.is("waits for the broker to close") {
 		for _, p := range s.producers {
-			p.drain(nil)
+			p.drain(context.Background())
 		}
 	}
 	close(s.done)
@@ -304,7 +304,6 @@ type fakeProducer struct {
 	done    chan struct{}
 	once    sync.Once
 	sent    int
-	lost    bool
 }
 
 func (s *fakeSession) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
@@ -430,7 +429,7 @@ func (p *fakeProducer) run() {
 // drain waits until the broker has all that was sent.
 func (p *fakeProducer) drain(ctx context.Context) error {
 	for p.pending.Load() > 0 {
-		if ctx != nil && ctx.Err() != nil {
+		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		select {
@@ -457,159 +456,4 @@ func (p *fakeProducer) Close(ctx context.Context) error {
 		}
 	})
 	return nil
-}
-
-// route hands a copy of the message to all who should have it.
-func (f *fake) route(run, topic string, m fakeMessage) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	groups := map[string][]*fakeConsumer{}
-	for name, subs := range f.subs {
-		if name != run+"/"+topic && !(f.is("subscribes by prefix") && strings.HasPrefix(run+"/"+topic, name)) {
-			continue
-		}
-		for i, c := range subs {
-			m.payload = slices.Clone(m.payload)
-			switch {
-			case f.is("delivers to one only") && i > 0:
-			case c.group == "" || f.is("delivers to all of a group"):
-				c.put(m)
-			default:
-				groups[c.group] = append(groups[c.group], c)
-			}
-		}
-	}
-	for name, members := range groups {
-		f.turn[name]++
-		members[f.turn[name]%len(members)].put(m)
-		if f.is("forgets a group") {
-			break
-		}
-	}
-}
-
-// fakeConsumer has a queue without limit and a goroutine that delivers.
-type fakeConsumer struct {
-	s       *fakeSession
-	group   string
-	names   []string
-	deliver driver.Deliver
-	respond func(driver.Message) []byte
-
-	watch
-	queue  []fakeMessage
-	closed bool
-	gone   bool // its session has closed
-	idle   chan struct{}
-}
-
-func (s *fakeSession) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	return s.consumer(ctx, spec, deliver, nil)
-}
-
-func (s *fakeSession) consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver, respond func(driver.Message) []byte) (*fakeConsumer, error) {
-	if err := s.connect(ctx); err != nil {
-		return nil, err
-	}
-	c := &fakeConsumer{s: s, group: spec.Group, deliver: deliver, respond: respond, idle: make(chan struct{})}
-	s.f.mu.Lock()
-	for _, topic := range spec.Topics {
-		name := s.target.Run + "/" + topic
-		c.names = append(c.names, name)
-		if s.f.subs != nil {
-			s.f.subs[name] = append(s.f.subs[name], c)
-		}
-	}
-	s.f.mu.Unlock()
-	s.mu.Lock()
-	s.consumers = append(s.consumers, c)
-	s.mu.Unlock()
-	go c.run()
-	return c, nil
-}
-
-func (c *fakeConsumer) put(m fakeMessage) {
-	c.update(func() { c.queue = append(c.queue, m) })
-}
-
-func (c *fakeConsumer) run() {
-	defer close(c.idle)
-	f := c.s.f
-	shared := make([]byte, fakeLimit+1)
-	var parallel sync.WaitGroup
-	defer parallel.Wait()
-	for {
-		ended := func() bool { return c.gone || c.closed && !f.is("delivers after Close") }
-		c.wait(context.Background(), func() bool { return len(c.queue) > 0 || ended() }, nil)
-		c.mu.Lock()
-		if ended() {
-			c.mu.Unlock()
-			return
-		}
-		m := c.queue[0]
-		c.queue = c.queue[1:]
-		c.mu.Unlock()
-		switch {
-		case c.respond != nil:
-			reply := c.respond(driver.Message{Payload: m.payload})
-			if reply != nil && f.is("answers with half") {
-				reply = reply[:len(reply)/2]
-			}
-			if reply != nil && !f.is("never answers") || f.is("answers nil") {
-				m.reply(append([]byte(nil), reply...))
-			}
-		case f.is("delivers in parallel"):
-			parallel.Go(func() { c.deliver(driver.Message{Payload: m.payload}) })
-		case f.is("reuses the payload during Deliver"):
-			payload := shared[:copy(shared, m.payload)]
-			parallel.Go(func() {
-				c.mu.Lock()
-				defer c.mu.Unlock()
-				for i := range payload {
-					payload[i] ^= 0xFF
-				}
-			})
-			parallel.Wait()
-			c.deliver(driver.Message{Payload: payload})
-		default:
-			c.deliver(driver.Message{Payload: m.payload})
-		}
-	}
-}
-
-func (c *fakeConsumer) Close(context.Context) error {
-	c.update(func() { c.closed = true })
-	f := c.s.f
-	f.mu.Lock()
-	for _, name := range c.names {
-		if f.is("unsubscribes everybody") {
-			delete(f.subs, name)
-			continue
-		}
-		if !f.is("delivers after Close") && f.subs != nil {
-			f.subs[name] = slices.DeleteFunc(f.subs[name], func(other *fakeConsumer) bool { return other == c })
-		}
-	}
-	f.mu.Unlock()
-	if !f.is("delivers after Close") {
-		<-c.idle
-	}
-	return nil
-}
-
-func (s *fakeSession) Requester(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies driver.Deliver) (driver.Producer, error) {
-	c, err := s.consumer(ctx, driver.ConsumerSpec{}, replies, nil)
-	if err != nil {
-		return nil, err
-	}
-	p, err := s.producer(ctx, spec, acks)
-	if err != nil {
-		return nil, err
-	}
-	p.replies = c
-	return p, nil
-}
-
-func (s *fakeSession) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(driver.Message) []byte) (driver.Consumer, error) {
-	return s.consumer(ctx, spec, nil, respond)
 }

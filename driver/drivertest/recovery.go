@@ -119,9 +119,9 @@ func (h *Harness) gone(ctx context.Context, run string) error {
 		select {
 		case <-look.C:
 		case <-limit:
-			return fmt.Errorf("Deprovision leaves %q", left)
+			return fmt.Errorf("a Deprovision leaves %q", left)
 		case <-ctx.Done():
-			return fmt.Errorf("Deprovision leaves %q", left)
+			return fmt.Errorf("a Deprovision leaves %q", left)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func refuses(ctx context.Context, h *Harness, t driver.Target, class error) erro
 	return h.limit(ctx, "Open", func() error {
 		s, err := h.Entry.Driver.Open(ctx, t)
 		if err == nil {
-			return errors.Join(fmt.Errorf("Open succeeds instead of failing with %q", class), s.Close(ctx))
+			return errors.Join(fmt.Errorf("driver Open succeeds instead of failing with %q", class), s.Close(ctx))
 		}
 		if !errors.Is(err, class) {
 			return fmt.Errorf("the error of Open does not wrap %q: %w", class, err)
@@ -96,7 +96,7 @@ func checkOpenCancelled(ctx context.Context, h *Harness) error {
 	go func() {
 		s, err := h.Entry.Driver.Open(short, prepare(h.At(address), newRun(), n, &events{}))
 		if err == nil {
-			err = errors.Join(errors.New("Open succeeds with a server that never speaks"), s.Close(ctx))
+			err = errors.Join(errors.New("driver Open succeeds with a server that never speaks"), s.Close(ctx))
 		} else if driver.Class(err) == nil {
 			err = fmt.Errorf("the error of a cancelled Open wraps no class: %w", err)
 		} else {
@@ -118,7 +118,7 @@ func checkOpenCancelled(ctx context.Context, h *Harness) error {
 		return err
 	}
 	if left := n.left(); left > 0 {
-		return fmt.Errorf("Open has failed and left %d connections open", left)
+		return fmt.Errorf("driver Open has failed and left %d connections open", left)
 	}
 	return nil
 }

@@ -20,7 +20,12 @@ func (c *counter) deliver(driver.Message) { c.n.Add(1) }
 // open opens a session with b; it ends with the test.
 func open(t testing.TB, b *broker, batch bool) driver.Session {
 	t.Helper()
-	s, err := nats.Driver{}.Open(context.Background(), driver.Target{URL: b.url.String(), Run: "test", Batch: batch})
+	return openWith(t, b, batch, nil)
+}
+
+func openWith(t testing.TB, b *broker, batch bool, options map[string]any) driver.Session {
+	t.Helper()
+	s, err := nats.Driver{}.Open(context.Background(), driver.Target{URL: b.url.String(), Run: "test", Batch: batch, Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,16 +60,23 @@ func bare(t testing.TB, b *broker, batch bool) *client.Conn {
 
 func TestSendDoesNotAllocate(t *testing.T) {
 	b := startBroker(t, "")
-	for _, batch := range []bool{false, true} {
+	for name, test := range map[string]struct {
+		batch   bool
+		options map[string]any
+	}{
+		"direct": {false, nil},
+		"client": {false, map[string]any{"publish": "client"}},
+		"batch":  {true, nil},
+	} {
 		var acks counter
-		p := producerOf(t, open(t, b, batch), &acks)
+		p := producerOf(t, openWith(t, b, test.batch, test.options), &acks)
 		payload := make([]byte, 256)
 		if n := testing.AllocsPerRun(1000, func() {
 			if err := p.Send(1, payload); err != nil {
 				t.Fatal(err)
 			}
 		}); n != 0 {
-			t.Errorf("Send with batch %v allocates %v times", batch, n)
+			t.Errorf("%s: Send allocates %v times", name, n)
 		}
 	}
 }
@@ -72,6 +84,16 @@ func TestSendDoesNotAllocate(t *testing.T) {
 func BenchmarkSend(b *testing.B) {
 	server := startBroker(b, "")
 	payload := make([]byte, 256)
+	b.Run("paced/client", func(b *testing.B) {
+		p := producerOf(b, openWith(b, server, false, map[string]any{"publish": "client"}), &counter{})
+		b.ReportAllocs()
+		for i := range b.N {
+			if err := p.Send(uint64(i), payload); err != nil {
+				b.Fatal(err)
+			}
+		}
+		p.(driver.Syncer).Sync(context.Background())
+	})
 	for name, batch := range map[string]bool{"paced": false, "batch": true} {
 		b.Run(name+"/driver", func(b *testing.B) {
 			p := producerOf(b, open(b, server, batch), &counter{})
