@@ -16,8 +16,10 @@
 //
 //	t_n = ⌊Λ⁻¹(n)⌋,   0 ≤ Λ⁻¹(n) − t_n < 1 ns for every n
 //
-// in integer arithmetic, so nothing accumulates over hours or days. Message n
-// belongs to producer n mod N. This loses nothing, and staggers the producers'
+// in integer arithmetic, so nothing accumulates over hours or days. (A sine has
+// no integer arithmetic: its instants are less than 1 ns from Λ⁻¹(n), on either
+// side.) A burst's messages are all due at the same instant, k periods from the
+// start; a trace's are due when it says. Message n belongs to producer n mod N. This loses nothing, and staggers the producers'
 // phases by construction: two producers are due together only where the load
 // itself is.
 //
@@ -31,5 +33,7 @@
 // producer: each has a stream of its own, seeded by (seed, producer), with 1/N
 // of the rate; the superposition of independent Poisson processes is again one.
 // Changing rates are made by time-rescaling: a unit-rate process mapped through
-// Λ⁻¹ (Çınlar, Introduction to Stochastic Processes, 1975, section 4.7).
+// Λ⁻¹ (Çınlar, Introduction to Stochastic Processes, 1975, section 4.7). Sums of
+// gaps are kept as whole nanoseconds and a fraction, so that they are as fine
+// after days as in the first second.
 package schedule
