@@ -137,9 +137,8 @@ func brokerLine(h *result.Header) string {
 	case m == "":
 		return line
 	case line == "" || strings.Contains(m, line):
-		return m + ", started for the run"
+		return m
 	default:
-		return line + ", started for the run (" + m + ")"
-
+		return line + ", " + m
 	}
 }

@@ -68,7 +68,7 @@ func (s synthetic) make() *result.Run {
 			Scenario: json.RawMessage(`{"name":` + strconv.Quote(s.name) + `,"target":{"driver":"nats"},"workload":{"pattern":"deliver","rate":"20000/s","size":"1KiB"},"phases":{"duration":"10s"}}`),
 			Mode:     s.mode, Pattern: "deliver", Driver: "nats",
 			Broker:  map[string]string{"product": "nats-server", "version": "2.15.2"},
-			Managed: "nats-server 2.15.2", Ack: "none", SameHost: true,
+			Managed: "started by sixnines", Ack: "none", SameHost: true,
 			Semantics: result.Semantics{Durability: "none: messages live in memory only", Replication: "one copy",
 				Acknowledgment: "none", Ordering: "per connection and subject", Delivery: "at most once",
 				Batching: "none: each message is written by the caller", Consumption: "push", Transport: "TCP, plain",
