@@ -195,14 +195,6 @@ func (v *validator) population() {
 			v.fail(fmt.Sprintf("a round trip with %d producers and %d topics", w.Producers, w.Topics),
 				"every producer has its own topic: leave out workload.topics", "workload.topics", "workload.producers")
 		}
-	default:
-		if most := max(w.Producers, w.Consumers); w.Topics > most {
-			v.fail(fmt.Sprintf("%d topics for %d producers and %d consumers", w.Topics, w.Producers, w.Consumers),
-				fmt.Sprintf("some would be idle: at most %d", most), "workload.topics")
-		}
-	}
-	if w.Pattern == Publish && w.Topics > w.Producers {
-		v.fail(fmt.Sprintf("%d topics for %d producers", w.Topics, w.Producers), fmt.Sprintf("some would be idle: at most %d", w.Producers), "workload.topics")
 	}
 	switch {
 	case w.Groups == 0:

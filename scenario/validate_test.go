@@ -31,8 +31,6 @@ func TestImpossible(t *testing.T) {
 		{"round trip of strangers", "workload: {pattern: roundtrip, producers: 3, consumers: 2}\n", "a round trip with 3 producers and 2 consumers (every producer consumes its own topic: leave out workload.consumers)"},
 		{"round trip of one topic", "workload: {pattern: roundtrip, producers: 3, topics: 1}\n", "a round trip with 3 producers and 1 topics"},
 		{"round trip in groups", "workload: {pattern: roundtrip, groups: 1}\n", "a round trip has no groups"},
-		{"idle topics", "workload: {topics: 3, producers: 2}\n", "3 topics for 2 producers and 1 consumers (some would be idle: at most 2)"},
-		{"idle topics of publish", "workload: {pattern: publish, topics: 3, producers: 2}\n", "3 topics for 2 producers (some would be idle: at most 2)"},
 		{"more groups than consumers", "workload: {groups: 3, consumers: 2}\n", "3 groups for 2 consumers (a group has at least one consumer)"},
 		{"more connections than producers", "workload: {connections: {producers: 2}}\n", "2 connections for 1 producers"},
 		{"more connections than consumers", "workload: {connections: {consumers: 2}}\n", "2 connections for 1 consumers"},

@@ -203,13 +203,21 @@ func (r *run) dueBy(offset int64) int64 {
 // acknowledged, or else not delivered.
 func (r *run) inFlight(c result.Counters) int64 {
 	if r.ack != driver.AckKindNone {
-		return c.Sent - c.Acked - c.Nacked
+		return c.Sent - c.Acked - c.Nacked - r.unanswered()
 	}
 	if c.Expected == 0 || c.Sent == 0 {
 		return 0
 	}
 	// Deliveries outstanding, in messages.
 	return (c.Expected - c.Received - c.Corrupted) * c.Sent / c.Expected
+}
+
+// unanswered returns how many measured messages the driver has given up on.
+func (r *run) unanswered() (n int64) {
+	for _, l := range r.lanes {
+		n += l.unanswered.Load()
+	}
+	return n
 }
 
 // newPauses returns the pauses that ended since the last call.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/internal/brokers"
 	"sixnines/internal/judge"
@@ -153,4 +152,21 @@ func TestPatternsOverNATS(t *testing.T) {
 	}
 }
 
-var _ = mem.Entry
+// A password is not written down.
+func TestSecretsAreMasked(t *testing.T) {
+	s := parse(t, "target: {url: 'nats://bob:hunter2@127.0.0.1:4222', options: {password: hunter3, user: bob}}")
+	r, err := newRun(Config{Scenario: s, Entry: nats.Entry()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := r.withoutSecrets().MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(text), "hunter") || !strings.Contains(string(text), "bob") {
+		t.Errorf("%s", text)
+	}
+	if s.Target.Options["password"] != "hunter3" {
+		t.Error("the scenario itself was changed")
+	}
+}

@@ -328,7 +328,7 @@ func (r *run) resolved() bool {
 		return false
 	}
 	c := r.counts()
-	if r.ack != driver.AckKindNone && c.Acked+c.Nacked < c.Sent {
+	if r.ack != driver.AckKindNone && c.Acked+c.Nacked+r.unanswered() < c.Sent {
 		return false
 	}
 	return c.Received+c.Corrupted >= c.Expected

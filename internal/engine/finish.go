@@ -2,8 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"maps"
+	"net/url"
 	"runtime"
 	"strconv"
+	"strings"
 	"time"
 
 	"sixnines/driver"
@@ -19,7 +22,7 @@ import (
 // writeHeader writes what is known before the load begins.
 func (r *run) writeHeader(start int64) error {
 	s, w := r.scenario, r.workload
-	text, err := s.MarshalJSON()
+	text, err := r.withoutSecrets().MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("encode the scenario: %w", err)
 	}
@@ -65,6 +68,31 @@ func (r *run) writeHeader(start int64) error {
 		h.Raw = baseName(rawPath(r.config.File))
 	}
 	return r.out.begin(h, start)
+}
+
+// withoutSecrets returns the scenario as it may be written down: options that
+// the driver declares secret, and a password in the URL, are masked.
+func (r *run) withoutSecrets() *scenario.Scenario {
+	const mask = "xxxxx"
+	s := *r.scenario
+	if r.config.Entry.Options != nil {
+		options := maps.Clone(s.Target.Options)
+		for _, o := range driver.DescribeOptions(r.config.Entry.Options) {
+			if _, given := options[o.Name]; given && o.Secret {
+				options[o.Name] = mask
+			}
+		}
+		s.Target.Options = options
+	}
+	urls := strings.Split(s.Target.URL, ",")
+	for i, one := range urls {
+		if u, err := url.Parse(strings.TrimSpace(one)); err == nil && u.User != nil {
+			u.User = url.UserPassword(u.User.Username(), mask)
+			urls[i] = u.String()
+		}
+	}
+	s.Target.URL = strings.Join(urls, ",")
+	return &s
 }
 
 // clockCost measures one reading of the clock, in ns.

@@ -66,8 +66,11 @@ type lane struct {
 	nacked   atomic.Int64
 	lastAck  atomic.Int64 // instant of the newest acknowledgement of a measured message
 	timedOut atomic.Int64
-	failures [12]atomic.Int64 // by class of error, see driver.Classes; last: other
-	_        [64]byte
+	// unanswered counts measured messages of which the driver says that no
+	// answer came in time: nobody knows what became of them.
+	unanswered atomic.Int64
+	failures   [12]atomic.Int64 // by class of error, see driver.Classes; last: other
+	_          [64]byte
 }
 
 // acker receives the outcomes of one lane's sends. Its kind is fixed for a
@@ -128,10 +131,13 @@ func (a brokerAcks) Done(token uint64, err error) {
 		expired = true
 	}
 	if sl.kind == integrity.Data {
-		if err != nil {
-			l.nack(sl, err)
-		} else {
+		switch {
+		case err == nil:
 			l.ack(sl, now)
+		case errors.Is(err, driver.ErrTimeout):
+			l.unanswer(sl, err, now, expired)
+		default:
+			l.nack(sl, err)
 		}
 	}
 	data := sl.kind == integrity.Data
@@ -182,6 +188,22 @@ func (l *lane) nack(sl *slot, err error) {
 	}
 	if w := sl.stream.waiter; w != nil && l.run.closes == closeOnAck {
 		w.complete(sl.seq, clock.Now())
+	}
+}
+
+// unanswer gives up on a message that got no answer. That is no refusal: its
+// outcome is unknown, and in the distributions it is censored, or the slowest
+// would be missing there.
+func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
+	l.fail(err)
+	if !expired {
+		l.timedOut.Add(1)
+	}
+	if sl.measured {
+		l.unanswered.Add(1)
+	}
+	if w := sl.stream.waiter; w != nil && l.run.closes == closeOnAck {
+		w.complete(sl.seq, now)
 	}
 }
 

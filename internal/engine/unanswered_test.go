@@ -1,0 +1,29 @@
+package engine
+
+import (
+	"testing"
+
+	"sixnines/drivers/mem"
+	"sixnines/result"
+)
+
+// An acknowledgement that times out is no refusal: the message's fate is
+// unknown, and its place in the distribution is that of one which took longer
+// than anybody waited. A refusal is an answer, and neither.
+func TestUnansweredIsCensoredAndRefusedIsNot(t *testing.T) {
+	r := measure(t, `
+phases: {warmup: 200ms, duration: 1s, drain: 1s}
+target:
+  driver: mem
+  options: {ack: broker, lose: 17, nack: 5}
+workload: {rate: 1000/s, pattern: publish}
+`, mem.Entry(), "")
+	c := r.Counters
+	if c.Unknown != 17 || c.TimedOut != 17 || c.Nacked != 5 || c.Acked != c.Sent-22 || c.Censored != 17 {
+		t.Errorf("%+v", c)
+	}
+	d := r.Summary.Histograms[result.PublishResponse]
+	if d.Censored != 17 || !d.AtLeast["99"] || d.AtLeast["95"] {
+		t.Errorf("17 of 1,000 are unanswered: p99 is a lower bound and p95 is not: %+v", d)
+	}
+}
