@@ -174,8 +174,8 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 		if e.Run == r.id && e.Kind == integrity.Probe && known {
 			st := r.streams[e.Stream]
 			if i := slices.Index(c.group.plan.topics, st.plan.topic); i >= 0 {
+				r.probed(now, e.Intended) // before seen, which the setup waits for and then reads on
 				c.group.seen[i].Store(true)
-				r.probed(now, e.Intended)
 			}
 			return
 		}
