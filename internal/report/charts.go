@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"sixnines/result"
@@ -106,7 +107,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 	for i, s := range subjects {
 		for j, k := range f.Columns {
 			col := s.column(k.Metric)
-			if col == nil || j > 0 && len(subjects) > fewLines {
+			if col == nil || k.Metric != firstOf(s, f) && len(subjects) > fewLines {
 				continue
 			}
 			if s.sum.Verdict.Status == result.Unstable && k.Metric.IsResponse() {
@@ -201,13 +202,15 @@ func timeChart(subjects []*subject, f family) *chart {
 		X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: axis{Scale: durationScale, Label: "latency"},
 		Moments: momentsOf(subjects), Until: untilOf(subjects),
 	}
-	var metric string
+	var metrics []string
 	for i, s := range subjects {
 		m := firstOf(s, f)
 		if m == "" {
 			continue
 		}
-		metric = metricName(m)
+		if name := metricName(m); !slices.Contains(metrics, name) {
+			metrics = append(metrics, name)
+		}
 		spans := timeline(s.run)
 		figures := []struct {
 			name string
@@ -242,7 +245,7 @@ func timeChart(subjects []*subject, f family) *chart {
 			c.Lines = append(c.Lines, l)
 		}
 	}
-	c.Caption = "Percentiles of " + metric + " of the messages resolved in each interval. Percentiles of an interval are of that interval alone. " + momentCaption(c.Moments)
+	c.Caption = "Percentiles of " + strings.Join(metrics, " and ") + " of the messages resolved in each interval. Percentiles of an interval are of that interval alone. " + momentCaption(c.Moments)
 	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
 	return c
 }
@@ -354,7 +357,7 @@ func histogramChart(subjects []*subject, f family) *chart {
 		X: axis{Scale: durationScale, Label: "latency"}, Y: axis{Scale: logCountScale, Label: "messages in a bin"}}
 	for i, s := range subjects {
 		for j, k := range f.Columns {
-			if s.column(k.Metric) == nil || len(subjects) > 1 && j > 0 {
+			if s.column(k.Metric) == nil || len(subjects) > 1 && k.Metric != firstOf(s, f) {
 				continue
 			}
 			l := densityCurve(s.run.Metrics[k.Metric])

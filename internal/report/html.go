@@ -90,7 +90,9 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 	}
 	p.Many = len(prepared) > 3
 	p.Title = strings.Join(names, " · ")
-	if p.Many {
+	if distinct := slices.Compact(slices.Clone(names)); len(names) > 1 && len(distinct) == 1 {
+		p.Title = count(int64(len(names))) + " results: " + names[0]
+	} else if p.Many {
 		p.Title = count(int64(len(names))) + " results: " + names[0] + " to " + names[len(names)-1]
 	}
 	p.Title = shorten(p.Title, 120)
@@ -132,8 +134,8 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 func (p *page) alignKeys() {
 	for _, r := range p.Runs {
 		for _, c := range r.Cards {
-			if !slices.Contains(p.KeyHeads, c.Name) {
-				p.KeyHeads = append(p.KeyHeads, c.Name)
+			if !slices.Contains(p.KeyHeads, c.Key) {
+				p.KeyHeads = append(p.KeyHeads, c.Key)
 			}
 		}
 	}
@@ -141,7 +143,7 @@ func (p *page) alignKeys() {
 		r := &p.Runs[i]
 		r.Keys = make([]pageRow, len(p.KeyHeads))
 		for _, c := range r.Cards {
-			r.Keys[slices.Index(p.KeyHeads, c.Name)] = c
+			r.Keys[slices.Index(p.KeyHeads, c.Key)] = c
 		}
 	}
 }

@@ -50,16 +50,16 @@ func omissionSentence(open, closed *subject) string {
 				continue
 			}
 			if x, y := a.Figures[i], b.Figures[i]; x.ok() && y.ok() {
-				part := fmt.Sprintf("%s is %s in the open loop and %s in the closed loop", rowName(p), x.text(), y.text())
+				part := fmt.Sprintf("%s is %s in the open loop (%s) and %s in the closed loop (%s)", rowName(p), x.text(), open.name(), y.text(), closed.name())
 				if y.Value > 0 && x.Value >= 2*y.Value {
-					part += fmt.Sprintf(" (%s times less)", times(float64(x.Value)/float64(y.Value)))
+					part += fmt.Sprintf(", %s times less", times(float64(x.Value)/float64(y.Value)))
 				}
 				parts = append(parts, part)
 			}
 		}
 		if len(parts) > 0 {
-			return fmt.Sprintf("Coordinated omission: for the same workload the %s %s. The closed loop (%s) stopped asking while the broker was slow; the open loop (%s) counted what users would have waited.",
-				metricName(m), strings.Join(parts, "; its "), closed.name(), open.name())
+			return fmt.Sprintf("Coordinated omission: for the same driver, pattern and size the %s %s. A closed loop does not ask while the broker is slow, and so leaves out what users would have waited; an open loop counts it.",
+				metricName(m), strings.Join(parts, "; its "))
 		}
 	}
 	return ""

@@ -18,6 +18,7 @@ type pageRun struct {
 	Reasons      []pageReason
 	Unblemished  bool // no reason and no banner speaks against it
 	Banners      []pageBanner
+	Latency      string // of which the first cards tell
 	Cards        []pageRow
 	Keys         []pageRow // the same, aligned with those of other runs
 	Rate         []pageRow
@@ -34,7 +35,10 @@ type pageBanner struct {
 	Loud       bool
 }
 
-type pageRow struct{ Name, Value, Means, Class string }
+type pageRow struct {
+	Name, Value, Means, Class string
+	Key                       string // of a card: the column it has beside other runs' cards
+}
 
 type pageAccount struct {
 	Name, About string
@@ -88,6 +92,9 @@ func newPageRun(s *subject, opt Options) pageRun {
 		r.Banners = append(r.Banners, pageBanner{b.Head, b.Text, b.loud()})
 	}
 	r.Cards = cards(s)
+	if len(s.tables) > 0 && s.tables[0].Key != "lag" {
+		r.Latency = metricName(s.tables[0].Columns[0].Metric)
+	}
 	r.Rate = textRows(append(rateLine(s.sum.Rate), throughputLines(s.sum.Throughput)...))
 	r.Accounts = []pageAccount{{"Publish side", "The first is the sum of the others.", counterRows(publishSide(c))}}
 	if c.Expected > 0 {
@@ -144,21 +151,21 @@ func cards(s *subject) []pageRow {
 			if fig.Needs > 0 {
 				value, means = "n/a", "needs "+count(fig.Needs)+" messages"
 			}
-			out = append(out, pageRow{Name: metricName(c.Metric) + " " + rowName(p), Value: value, Means: means, Class: class})
+			out = append(out, pageRow{Name: metricName(c.Metric) + " " + rowName(p), Value: value, Means: means, Class: class, Key: rowName(p)})
 		}
 		break
 	}
 	if t := s.sum.Throughput; t != nil {
-		out = append(out, pageRow{Name: "throughput", Value: rate(t.PerSecond), Means: count(t.Messages) + " messages"})
+		out = append(out, pageRow{Key: "rate", Name: "throughput", Value: rate(t.PerSecond), Means: count(t.Messages) + " messages"})
 	} else {
 		means := ""
 		if s.sum.Rate.Asked > 0 {
 			means = exactShare(s.sum.Rate.Sent/s.sum.Rate.Asked) + " of asked"
 		}
-		out = append(out, pageRow{Name: "sent", Value: rate(s.sum.Rate.Sent), Means: means})
+		out = append(out, pageRow{Key: "rate", Name: "sent", Value: rate(s.sum.Rate.Sent), Means: means})
 	}
 	if c := &s.sum.Counters; c.Expected > 0 {
-		missing := pageRow{Name: "missing", Value: count(c.Missing), Means: "of " + count(c.Expected) + " expected"}
+		missing := pageRow{Key: "missing", Name: "missing", Value: count(c.Missing), Means: "of " + count(c.Expected) + " expected"}
 		if c.LostAcked > 0 {
 			missing.Class, missing.Means = "bad", count(c.LostAcked)+" of them acknowledged"
 		}

@@ -92,13 +92,17 @@ func letter(i int) string {
 	return strconv.Itoa(i + 1)
 }
 
-// titleOf is the run's name, or driver and pattern where it has none.
+// titleOf is the run's name, or driver, pattern and load where it has none.
 func titleOf(r *result.Run) string {
 	if name := plain(r.Header.Name); name != "" {
 		return name
 	}
-	if t := plain(r.Header.Driver + " " + r.Header.Pattern); t != "" {
-		return t
+	t := plain(r.Header.Driver + " " + r.Header.Pattern)
+	if t == "" {
+		return "unnamed run"
 	}
-	return "unnamed run"
+	if r.Header.Rate > 0 {
+		return t + " " + rate(r.Header.Rate)
+	}
+	return plain(t + " " + r.Header.Mode)
 }
