@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"sync"
@@ -17,6 +19,8 @@ import (
 	"sixnines/result"
 )
 
+var pagesDir = flag.String("pages", "", "also write the pages of the tests into this directory, for a look with a browser")
+
 func htmlOf(t *testing.T, opt Options, runs ...*result.Run) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -24,19 +28,6 @@ func htmlOf(t *testing.T, opt Options, runs ...*result.Run) string {
 		t.Fatal(err)
 	}
 	return b.String()
-}
-
-// TestHTMLPages writes pages for a look with a browser, if asked.
-func TestHTMLPages(t *testing.T) {
-	dir := os.Getenv("SIXNINES_REPORT_PAGES")
-	if dir == "" {
-		t.Skip("SIXNINES_REPORT_PAGES names no directory to write pages into")
-	}
-	for name, runs := range pages() {
-		if err := os.WriteFile(dir+"/"+name+".html", []byte(htmlOf(t, Options{}, runs...)), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
 }
 
 // pages are the situations that the page must serve. Reports do not change
@@ -202,6 +193,11 @@ func TestHTMLIsDeterministicAndModest(t *testing.T) {
 		a, b := htmlOf(t, Options{}, runs...), htmlOf(t, Options{}, runs...)
 		if a != b {
 			t.Errorf("%s: the same runs gave different pages", name)
+		}
+		if *pagesDir != "" {
+			if err := os.WriteFile(filepath.Join(*pagesDir, name+".html"), []byte(a), 0o666); err != nil {
+				t.Fatal(err)
+			}
 		}
 		if limit := 400_000; len(runs) <= 2 && len(a) > limit {
 			t.Errorf("%s: the page has %d bytes, want at most %d", name, len(a), limit)
