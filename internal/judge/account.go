@@ -111,10 +111,34 @@ func losses(e *evidence) (found []result.Reason) {
 	if c.Corrupted > 0 {
 		found = append(found, one(result.Valid, "corrupted", fmt.Sprintf("%s arrived damaged (checksum)", plural(c.Corrupted, "message")))...)
 	}
-	if c.Nacked+c.Rejected > 0 {
-		found = append(found, one(result.Valid, "refused", fmt.Sprintf("the broker refused %s, the client %d", plural(c.Nacked, "message"), c.Rejected))...)
-	}
 	return found
+}
+
+// refusedAtMost is the share of refused messages up to which the percentiles
+// still speak for the load: a refused message has no latency and stands in no
+// distribution, so beyond it they describe the lucky ones.
+const refusedAtMost = 0.001
+
+// refusals: messages that were answered with a refusal.
+func refusals(e *evidence) []result.Reason {
+	c := e.run.Counters
+	n := c.Nacked + c.Rejected
+	if n == 0 {
+		return nil
+	}
+	var who []string
+	if c.Nacked > 0 {
+		who = append(who, fmt.Sprintf("%d by the broker", c.Nacked))
+	}
+	if c.Rejected > 0 {
+		who = append(who, fmt.Sprintf("%d by the client", c.Rejected))
+	}
+	text := fmt.Sprintf("%s of %d refused (%s)", plural(n, "message"), c.Scheduled, strings.Join(who, ", "))
+	share := float64(n) / float64(max(c.Scheduled, 1))
+	if share <= refusedAtMost {
+		return one(result.Valid, "refused", text)
+	}
+	return one(result.Suspect, "refused", fmt.Sprintf("%s: they have no latency, so the percentiles describe the other %s only; see the events for why", text, percentage(1-share)))
 }
 
 // duplicates: deliveries that were not asked for or not in order.

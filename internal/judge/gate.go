@@ -18,7 +18,7 @@ func gates() []gate {
 		throttled, steal, swap, processors, collector, scheduler,
 		clientDrops, clamps, little,
 		closedLoop, unpaced, sameHost, interrupted,
-		losses, duplicates, censoredMessages, handovers, events, semantics,
+		losses, refusals, duplicates, censoredMessages, handovers, events, semantics,
 	}
 }
 
