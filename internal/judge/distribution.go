@@ -150,16 +150,27 @@ func (o *order) value(rank int64) (v int64, atLeast bool) {
 // adjacent slots with such a value. A slot without a message says neither that
 // an event went on nor that it was over, so it does not end one. Values above v
 // that share its bucket cannot be told from v: there is at least one event.
+//
+// Where more than half of the slots that hold anything exceed v, the
+// exceedances are no events in a calm sea but the sea: at a high rate every
+// slot has its share of the slowest hundredth. Each slot then counts.
 func episodes(slots []int64, v int64) int {
-	n, in := 0, false
+	n, above, filled, in := 0, 0, 0, false
 	for _, s := range slots {
 		if s == 0 {
 			continue
 		}
-		if s > v && !in {
-			n++
+		filled++
+		if s > v {
+			above++
+			if !in {
+				n++
+			}
 		}
 		in = s > v
+	}
+	if above > filled/2 && filled > 1 {
+		n = above
 	}
 	return max(n, 1)
 }

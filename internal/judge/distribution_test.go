@@ -214,10 +214,11 @@ func TestEpisodes(t *testing.T) {
 		slots []int64
 		want  int
 	}{
-		{"one", []int64{1, 9, 9, 9, 1}, 1},
-		{"two", []int64{9, 9, 1, 9}, 2},
-		{"a slot without messages ends nothing", []int64{9, 0, 0, 9, 1}, 1},
-		{"all", []int64{9, 9, 9}, 1},
+		{"one", []int64{1, 9, 9, 9, 1, 1}, 1},
+		{"two", []int64{9, 9, 1, 9, 1, 1}, 2},
+		{"a slot without messages ends nothing", []int64{9, 0, 0, 9, 1, 1}, 1},
+		{"all", []int64{9, 9, 9}, 3},
+		{"nearly all", []int64{9, 9, 1, 9, 9, 9}, 5},
 		{"alternating", []int64{9, 1, 9, 1, 9, 1, 9}, 4},
 		{"equal to the value", []int64{5, 5, 5}, 1},
 	}
