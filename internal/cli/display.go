@@ -87,7 +87,10 @@ const (
 
 // plainLine is progress as one line.
 func plainLine(p engine.Progress) string {
-	fields := []string{fmt.Sprintf("%-8s", p.Phase), clockOf(p), "sent " + paceOf(p)}
+	fields := []string{fmt.Sprintf("%-8s", p.Phase), clockOf(p)}
+	if p.Phase == phaseWarmup || p.Phase == result.PhaseMeasure {
+		fields = append(fields, "sent "+paceOf(p))
+	}
 	if p.Phase != phaseWarmup {
 		fields = append(fields, fmt.Sprintf("in flight %s", grouped(p.InFlight)))
 		if p.Backlog > 0 {

@@ -92,6 +92,10 @@ func flagFault(cmd *cobra.Command, err error) error {
 		f := missing.GetFlag()
 		return wrongUsage(fmt.Sprintf("--%s takes %s", f.Name, f.Usage), "flag --%s needs a value", f.Name)
 	case errors.As(err, &invalid):
+		var own *fault
+		if errors.As(invalid.Unwrap(), &own) {
+			return own
+		}
 		f := invalid.GetFlag()
 		return wrongUsage(fmt.Sprintf("--%s takes %s", f.Name, f.Usage), "--%s cannot be %q", f.Name, invalid.GetValue())
 	case errors.As(err, &syntax):

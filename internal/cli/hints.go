@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"syscall"
 
 	"sixnines/driver"
 	"sixnines/internal/engine"
@@ -59,7 +60,7 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		return failed(hint, err)
 	case errors.Is(err, driver.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return failed("the broker did not answer in time: check --url and the broker's load", err)
-	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOSPC):
 		return failed(fileHint(err), err)
 	}
 	return failed("see sixnines doctor for this machine, and the broker's log", err)

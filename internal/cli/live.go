@@ -62,7 +62,7 @@ func (l *live) observe(p engine.Progress) { l.program.Send(p) }
 func (l *live) say(text string) { l.program.Send(note(text)) }
 
 func (l *live) close() {
-	l.program.Quit()
+	l.program.Send(leave{})
 	<-l.done
 }
 
@@ -78,8 +78,9 @@ type model struct {
 }
 
 type (
-	tick struct{}
-	note string // a line that stays, above the view
+	tick  struct{}
+	note  string   // a line that stays, above the view
+	leave struct{} // clear the view and end
 )
 
 func nextTick() tea.Cmd {
@@ -100,8 +101,9 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.last, m.at = msg, time.Now()
 	case tea.WindowSizeMsg:
 		m.columns = msg.Width
-	case tea.QuitMsg:
+	case leave:
 		m.leaving = true
+		return m, tea.Quit
 	}
 	return m, nil
 }
@@ -157,7 +159,12 @@ func (m *model) rows(now time.Time) []string {
 	if p.Phase == phaseWarmup {
 		return m.cut(append(rows, pace, "  "+faint("not recorded yet")))
 	}
-	pace += gap + "in flight " + grouped(p.InFlight)
+	if p.Phase != result.PhaseMeasure {
+		// The load goes on unrecorded; what counts is how much is still out.
+		pace = "  in flight " + strong(grouped(p.InFlight))
+	} else {
+		pace += gap + "in flight " + grouped(p.InFlight)
+	}
 	if p.Backlog > 0 {
 		pace += gap + alarm("overdue "+grouped(p.Backlog))
 	}
@@ -165,7 +172,7 @@ func (m *model) rows(now time.Time) []string {
 	if p.Count > 0 {
 		rows = append(rows, "  p50 "+strong(span(p.P50))+gap+"p99 "+strong(span(p.P99))+gap+
 			"max "+strong(span(p.Max))+faint(gap+string(p.Metric)+", last interval"))
-	} else {
+	} else if p.Phase == result.PhaseMeasure {
 		rows = append(rows, "  "+faint("nothing resolved in the last interval"))
 	}
 	trouble := troubles(p.Counters)
@@ -174,7 +181,10 @@ func (m *model) rows(now time.Time) []string {
 	} else {
 		trouble = alarm(trouble)
 	}
-	return m.cut(append(rows, "  "+trouble+faint(gap+"Ctrl-C ends the window early and keeps the result")))
+	if p.Phase == result.PhaseMeasure {
+		trouble += faint(gap + "Ctrl-C ends the window early and keeps the result")
+	}
+	return m.cut(append(rows, "  "+trouble))
 }
 
 // gap stands between the figures of a line.
@@ -189,9 +199,12 @@ func (m *model) bar(p engine.Progress) string {
 	const width = 32
 	done := width
 	label := clockOf(p)
+	if p.Left > 0 {
+		label = ticking(p.Elapsed, p.Elapsed+p.Left) + " of " + seconds(p.Elapsed+p.Left)
+	}
 	if total := p.Elapsed + p.Left; p.Left > 0 && total > 0 {
 		done = int(int64(width) * int64(p.Elapsed) / int64(total))
-		label += gap + seconds(p.Left) + " left"
+		label += gap + ticking(p.Left, total) + " left"
 	}
 	style := lipgloss.NewStyle().Foreground(phaseColour(p.Phase))
 	name := p.Phase + strings.Repeat(" ", max(0, 8-len(p.Phase)))

@@ -3,9 +3,9 @@ package cli
 import "strings"
 
 // nearest returns the word that differs from s in the fewest letters, or "" if
-// even that one differs in more than a third of them and one more.
+// even that one differs in half of them or more.
 func nearest(s string, words []string) string {
-	best, least := "", 2+len(s)/3
+	best, least := "", (len(s)+2)/2
 	for _, w := range words {
 		if len(s) > 2 && strings.HasPrefix(w, s) {
 			return w
@@ -17,24 +17,27 @@ func nearest(s string, words []string) string {
 	return best
 }
 
-// distance counts the insertions, deletions and replacements that turn a into
-// b (Levenshtein), by the usual table of which one row is kept.
+// distance counts the insertions, deletions, replacements and swaps of
+// neighbours that turn a into b, by the usual table of which three rows are
+// kept.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
 	}
 	for i := range len(a) {
-		diagonal := row[0]
 		row[0] = i + 1
 		for j := range len(b) {
-			replaced := diagonal
+			replaced := last[j]
 			if a[i] != b[j] {
 				replaced++
 			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, row[j]+1, diagonal+1)
+			row[j+1] = min(replaced, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
 		}
+		before, last, row = last, row, before
 	}
-	return row[len(b)]
+	return last[len(b)]
 }

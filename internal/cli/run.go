@@ -112,7 +112,7 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 		// closes its standard input.
 		defer a.stopBroker(broker)
 		show.say("started " + describe(broker))
-		config.URL, config.Managed, config.Usage = broker.URL, broker.Name+" "+broker.Version, usageOf(broker)
+		config.URL, config.Managed, config.Usage = broker.URL, "started by sixnines", usageOf(broker)
 	}
 	run, err := execute(stops, config)
 	show.close()
@@ -160,6 +160,9 @@ func (a *app) present(run *result.Run, o runOptions, name, file string) error {
 		return failed("the result is in "+file, fmt.Errorf("print the summary: %w", err))
 	}
 	if !o.quiet {
+		if _, seen := a.terminal(a.Stdout); !seen && run.Summary != nil {
+			fmt.Fprintf(a.Stderr, "verdict %s\n", run.Summary.Verdict.Status)
+		}
 		fmt.Fprintf(a.Stderr, "result  %s\n", file)
 		if run.Header.Raw != "" {
 			fmt.Fprintf(a.Stderr, "raw     %s\n", filepath.Join(o.out, run.Header.Raw))
@@ -172,7 +175,16 @@ func (a *app) present(run *result.Run, o runOptions, name, file string) error {
 		return failed("the result is in "+file+"; write the page with sixnines report --format html --out FILE",
 			fmt.Errorf("write the report: %w", pageErr))
 	}
-	if run.Summary != nil && (run.Summary.Verdict.Status == result.Invalid || run.Summary.Verdict.Status == result.Unstable) {
+	return judged(run)
+}
+
+// judged turns a verdict into the command's end.
+func judged(run *result.Run) error {
+	if run.Summary == nil {
+		return nil
+	}
+	switch run.Summary.Verdict.Status {
+	case result.Invalid, result.Unstable:
 		return status(exitInvalid)
 	}
 	return nil

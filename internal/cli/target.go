@@ -27,7 +27,7 @@ func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario
 		}
 	}
 	if err := s.Apply(flags...); err != nil {
-		return nil, driver.Entry{}, &fault{exitUsage, err, "see sixnines run --help, and sixnines schema for the keys of --set"}
+		return nil, driver.Entry{}, &fault{exitUsage, err, scenarioHint}
 	}
 	s.Normalise()
 	if err := s.Validate(); err != nil {
@@ -46,7 +46,7 @@ func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario
 	return s, e, nil
 }
 
-const scenarioHint = "sixnines run --dry-run shows the scenario that flags make, sixnines schema what it may hold"
+const scenarioHint = "sixnines schema prints what a scenario may hold, sixnines run --help what each flag takes"
 
 // named returns the scenario that an argument of run stands for.
 func (a *app) named(arg string) (*scenario.Scenario, error) {
@@ -97,7 +97,7 @@ func readText(path string) ([]byte, error) {
 func parse(name string, text []byte) (*scenario.Scenario, error) {
 	s, err := scenario.Parse(name, text)
 	if err != nil {
-		return nil, &fault{exitUsage, err, "sixnines schema prints what a scenario may hold"}
+		return nil, &fault{exitUsage, err, scenarioHint}
 	}
 	return s, nil
 }

@@ -49,6 +49,15 @@ func seconds(d time.Duration) string {
 	return strings.Replace(text, "s", " s", 1)
 }
 
+// ticking writes a part of total that changes as one looks at it: in steps that
+// do not change the text's length all the time.
+func ticking(d, total time.Duration) string {
+	if total < 20*time.Second {
+		return strconv.FormatFloat(max(d, 0).Seconds(), 'f', 1, 64) + " s"
+	}
+	return seconds(max(d, 0).Truncate(time.Second))
+}
+
 // grouped writes a whole number with commas between thousands.
 func grouped(n int64) string {
 	digits := strconv.FormatInt(n, 10)

@@ -151,10 +151,17 @@ func (a *app) printVerified(v verified) {
 	}
 	switch {
 	case !v.OK:
-		fmt.Fprintf(a.Stdout, "%s: DIFFERENT: %d figures differ from %s\n", v.File, len(v.Problems), from)
+		fmt.Fprintf(a.Stdout, "%s: DIFFERENT: %s from %s\n", v.File, differing(len(v.Problems)), from)
 	case v.CutShort:
 		fmt.Fprintf(a.Stdout, "%s: OK, cut short: what is there is consistent\n", v.File)
 	default:
 		fmt.Fprintf(a.Stdout, "%s: OK: every figure agrees with %s\n", v.File, from)
 	}
+}
+
+func differing(n int) string {
+	if n == 1 {
+		return "1 figure differs"
+	}
+	return grouped(int64(n)) + " figures differ"
 }

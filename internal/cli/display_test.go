@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"sixnines/internal/engine"
+	"sixnines/result"
+)
+
+// measuring is progress in the middle of a window.
+func measuring() engine.Progress {
+	return engine.Progress{Phase: result.PhaseMeasure, Elapsed: 3 * time.Second, Left: 7 * time.Second, Metric: result.DeliveryResponse,
+		Count: 1000, Sent: 999.6, Asked: 1000, InFlight: 2, P50: 74212, P99: 336000, Max: 1204000,
+		Counters: result.Counters{Sent: 3000, Expected: 3000, Received: 2998}}
+}
+
+func TestPlainLine(t *testing.T) {
+	lost := measuring()
+	lost.Backlog, lost.Counters.Rejected, lost.Counters.TimedOut = 12, 1, 3400
+	slow := measuring()
+	slow.Sent, slow.Asked, slow.Count = 0, 1.0/3, 0
+	for _, c := range []struct {
+		p    engine.Progress
+		want string
+	}{
+		{measuring(), "measure   3 s of 10 s  sent 1,000/s of 1,000/s  in flight 2  p50 74.2 µs  p99 336 µs  max 1.20 ms  no loss seen"},
+		{lost, "measure   3 s of 10 s  sent 1,000/s of 1,000/s  in flight 2  overdue 12  p50 74.2 µs  p99 336 µs  max 1.20 ms  1 rejected, 3,400 timed out"},
+		{slow, "measure   3 s of 10 s  sent 0/s of 0.333/s  in flight 2  no loss seen"},
+		{engine.Progress{Phase: phaseWarmup, Elapsed: time.Second, Left: time.Second, Sent: 20_000}, "warm-up   1 s of 2 s  sent 20,000/s"},
+		{engine.Progress{Phase: result.PhaseDrain, InFlight: 7}, "drain     waiting for the last messages  in flight 7  no loss seen"},
+	} {
+		if got := plainLine(c.p); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
+func TestLinesAreSparse(t *testing.T) {
+	var b bytes.Buffer
+	l := &lines{to: &b, ascii: true}
+	l.observe(engine.Progress{Phase: phaseConnect})
+	for range 5 { // five intervals of the same second
+		l.observe(measuring())
+	}
+	l.observe(engine.Progress{Phase: result.PhaseDrain})
+	l.say("a note")
+	l.close()
+	l.close()
+	l.say("too late")
+	l.observe(measuring())
+	got := strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+	if len(got) != 3 || !strings.HasPrefix(got[0], "measure") || !strings.HasPrefix(got[1], "drain") || got[2] != "a note" {
+		t.Errorf("got %q", got)
+	}
+	if strings.Contains(b.String(), "µ") {
+		t.Error("not ASCII")
+	}
+}
+
+// TestLiveRows checks that no state of a run gives a row that a terminal would
+// break.
+func TestLiveRows(t *testing.T) {
+	now := time.Now()
+	busy := measuring()
+	busy.Backlog, busy.Counters = 123456, result.Counters{Rejected: 1, Nacked: 2, Dropped: 3, TimedOut: 4, Corrupted: 5, Duplicated: 6, Reordered: 7, Late: 8}
+	for _, p := range []engine.Progress{{}, {Phase: phaseConnect}, {Phase: phaseWarmup, Elapsed: time.Second, Left: time.Second},
+		measuring(), busy, {Phase: result.PhaseMeasure}, {Phase: result.PhaseDrain, InFlight: 3}, {Phase: result.PhaseMeasure, Elapsed: 200 * time.Hour, Left: time.Nanosecond}} {
+		for _, columns := range []int{1, 20, 40, 80, 300} {
+			for _, ascii := range []bool{false, true} {
+				m := &model{started: now, at: now, columns: columns, ascii: ascii, last: p}
+				for _, at := range []time.Time{now, now.Add(300 * time.Millisecond), now.Add(time.Hour)} {
+					for _, row := range m.rows(at) {
+						if w := lipgloss.Width(row); w > columns {
+							t.Errorf("%d columns in %d: %q", w, columns, row)
+						}
+						if ascii && strings.ContainsAny(row, "µ█░") {
+							t.Errorf("not ASCII: %q", row)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLiveLeavesNothing drives the live view without a terminal and demands
+// that it neither asks the terminal anything nor hides the cursor for good.
+func TestLiveLeavesNothing(t *testing.T) {
+	for _, kind := range []string{"xterm-256color", "tmux-256color", "xterm-kitty", "alacritty", "vt100"} {
+		var b bytes.Buffer
+		a := &app{Env{Stderr: &b, Environ: []string{"TERM=" + kind}, Terminal: everything}}
+		l := newLive(a)
+		l.observe(measuring())
+		l.say("a note")
+		l.close()
+		l.say("too late")
+		out := b.String()
+		for _, query := range []string{"\x1b[?2026$p", "\x1b[?2027$p", "\x1b[c", "\x1b[6n", "\x1b[?u", "\x1b[?1049h", "\x1bP+q"} {
+			if strings.Contains(out, query) {
+				t.Errorf("%s: the terminal was asked %q", kind, query)
+			}
+		}
+		if hidden, shown := strings.LastIndex(out, "\x1b[?25l"), strings.LastIndex(out, "\x1b[?25h"); hidden > shown {
+			t.Errorf("%s: the cursor stays hidden in %q", kind, out)
+		}
+		if strings.Contains(out, "too late") {
+			t.Errorf("%s: shown after the end", kind)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"sixnines/driver"
+	"sixnines/drivers/all"
+	"sixnines/drivers/nats"
+	"sixnines/internal/engine"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// everything is a terminal of 100 columns.
+func everything(io.Writer) (int, bool) { return 100, true }
+
+// invoke runs the command line in this process.
+func invoke(t *testing.T, env Env, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	env.Args, env.Stdout, env.Stderr, env.Tool = args, &out, &errs, BuiltTool()
+	if env.Stdin == nil {
+		env.Stdin = strings.NewReader("")
+	}
+	if len(env.Drivers.Names()) == 0 {
+		env.Drivers = all.Set()
+	}
+	code = Main(t.Context(), env)
+	return code, out.String(), errs.String()
+}
+
+// TestNoArgumentsAreNotTheProcess: cobra falls back to the process's own
+// arguments where it gets none.
+func TestNoArgumentsAreNotTheProcess(t *testing.T) {
+	code, out, _ := invoke(t, Env{})
+	if code != exitOK || !strings.Contains(out, "Usage:") {
+		t.Errorf("exit code %d, stdout %q", code, out)
+	}
+}
+
+// TestDir runs a measurement elsewhere than in the process's directory.
+func TestDir(t *testing.T) {
+	dir := t.TempDir()
+	code, out, errs := invoke(t, Env{Dir: dir}, "run", "mem", "--duration", "100ms", "--warmup", "0s", "--rate", "100/s", "--json")
+	if code != exitOK && code != exitInvalid {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	found, err := filepath.Glob(filepath.Join(dir, "results", "mem-deliver-*.jsonl"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%q, %v", found, err)
+	}
+	rel, err := filepath.Rel(dir, found[0])
+	if err != nil || !strings.Contains(out, `"result":"`+filepath.ToSlash(rel)+`"`) {
+		t.Errorf("the path is not told as the user would write it: %v, %s", err, out)
+	}
+	if code, _, errs := invoke(t, Env{Dir: dir}, "verify", rel); code != exitOK {
+		t.Errorf("verify: exit code %d: %s", code, errs)
+	}
+}
+
+func TestVerdictCodes(t *testing.T) {
+	for s, want := range map[result.Status]int{result.Valid: exitOK, result.Suspect: exitOK, result.Unstable: exitInvalid, result.Invalid: exitInvalid} {
+		a := &app{Env{Stderr: io.Discard}}
+		if got := a.explain(nil, judged(&result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: s}}})); got != want {
+			t.Errorf("%s: exit code %d, want %d", s, got, want)
+		}
+	}
+	if err := judged(&result.Run{}); err != nil {
+		t.Errorf("a run without a summary: %v", err)
+	}
+}
+
+// TestHints demands a hint of its own for each class of errors.
+func TestHints(t *testing.T) {
+	entry := nats.Entry()
+	for _, c := range []struct {
+		err     error
+		managed bool
+		code    int
+		want    string
+	}{
+		{driver.ErrNotConnected, false, exitFailure, "--url"},
+		{driver.ErrNotConnected, true, exitFailure, "try again"},
+		{driver.ErrUnauthorized, false, exitFailure, "--option token=…"},
+		{driver.ErrTooLarge, false, exitFailure, "--size"},
+		{driver.ErrUnsupported, false, exitFailure, "drivers show nats"},
+		{driver.ErrThrottled, false, exitFailure, "--rate"},
+		{driver.ErrNoTopic, false, exitFailure, "topic"},
+		{driver.ErrOption, false, exitUsage, "drivers show nats"},
+		{driver.ErrTimeout, false, exitFailure, "did not answer"},
+		{context.DeadlineExceeded, false, exitFailure, "did not answer"},
+		{engine.ErrUsage, false, exitUsage, "scenario"},
+		{engine.ErrAborted, false, exitFailure, "--duration"},
+		{os.ErrExist, false, exitFailure, "never written over"},
+		{os.ErrPermission, false, exitFailure, "--out"},
+		{syscall.ENOSPC, false, exitFailure, "make room"},
+		{errors.New("something else"), false, exitFailure, "doctor"},
+	} {
+		var f *fault
+		if !errors.As(runFault(c.err, &scenario.Scenario{}, entry, c.managed), &f) {
+			t.Fatalf("%v: no fault", c.err)
+		}
+		if f.code != c.code || !strings.Contains(f.hint, c.want) {
+			t.Errorf("%v: exit code %d, hint %q; want %d, %q", c.err, f.code, f.hint, c.code, c.want)
+		}
+	}
+}
+
+// TestNeedsURL: a broker that cannot be started here needs an address.
+func TestNeedsURL(t *testing.T) {
+	entry := nats.Entry()
+	entry.Name, entry.DefaultURL = "remote", "remote://127.0.0.1:1"
+	code, _, errs := invoke(t, Env{Drivers: driver.NewSet(entry)}, "run", "remote")
+	if code != exitUsage || !strings.Contains(errs, "--url remote://127.0.0.1:1") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+}
+
+// TestThirdSignal: whoever presses Ctrl-C three times is let go, whatever the
+// engine does.
+func TestThirdSignal(t *testing.T) {
+	signals := make(chan os.Signal, 3)
+	a := &app{Env{Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}}
+	said := make(chan string, 3)
+	i := a.interrupts(t.Context(), func(s string) { said <- s })
+	signals <- os.Interrupt
+	<-i.early.Done()
+	signals <- syscall.SIGTERM
+	<-i.abort
+	signals <- os.Interrupt
+	<-i.giveUp
+	i.stop()
+	for _, want := range []string{"Ctrl-C: ", "signal terminated again", "Ctrl-C once more"} {
+		if got := <-said; !strings.HasPrefix(got, want) {
+			t.Errorf("said %q, want %q", got, want)
+		}
+	}
+}
+
+func TestWriteNew(t *testing.T) {
+	a := &app{Env{Dir: t.TempDir()}}
+	write := func(text string, err error) func(io.Writer) error {
+		return func(w io.Writer) error {
+			io.WriteString(w, text)
+			return err
+		}
+	}
+	read := func() string {
+		text, _ := os.ReadFile(filepath.Join(a.Dir, "f"))
+		return string(text)
+	}
+	if err := a.writeNew("f", false, write("one", nil)); err != nil || read() != "one" {
+		t.Errorf("%v, %q", err, read())
+	}
+	if err := a.writeNew("f", false, write("two", nil)); !errors.Is(err, os.ErrExist) || read() != "one" {
+		t.Errorf("%v, %q", err, read())
+	}
+	broken := errors.New("broken")
+	if err := a.writeNew("f", true, write("half", broken)); !errors.Is(err, broken) || read() != "one" {
+		t.Errorf("%v, %q", err, read())
+	}
+	if err := a.writeNew("f", true, write("three", nil)); err != nil || read() != "three" {
+		t.Errorf("%v, %q", err, read())
+	}
+}
+
+func TestASCII(t *testing.T) {
+	for environ, want := range map[string]bool{"": false, "LANG=C": true, "LANG=en_GB.UTF-8": false, "LANG=en_GB.UTF-8 LC_ALL=POSIX": true, "LC_CTYPE=C.utf8": false} {
+		a := &app{Env{Environ: strings.Fields(environ)}}
+		if got := a.ascii(); got != want {
+			t.Errorf("%q: %v", environ, got)
+		}
+	}
+}

@@ -1,0 +1,323 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"sixnines/drivers/all"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"sixnines": func() { os.Exit(Main(context.Background(), processEnv())) }})
+}
+
+// processEnv is the environment of a process, as cmd/sixnines makes it.
+func processEnv() Env {
+	executable, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return Env{
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Environ: os.Environ(), Executable: executable, Drivers: all.Set(), Tool: BuiltTool(),
+		Signals: func() (<-chan os.Signal, func()) {
+			c := make(chan os.Signal, 3)
+			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+			return c, func() { signal.Stop(c) }
+		},
+	}
+}
+
+// TestScripts runs the files of testdata/script, one for each behaviour, each
+// in a directory of its own.
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:             "testdata/script",
+		UpdateScripts:   os.Getenv("UPDATE_SCRIPTS") != "",
+		ContinueOnError: true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"usage":       cmdUsage,
+			"await":       cmdAwait,
+			"jsonpath":    cmdJSONPath,
+			"copyone":     cmdCopyOne,
+			"tamper":      cmdTamper,
+			"gone":        cmdGone,
+			"nocolour":    cmdNoColour,
+			"truncated":   cmdTruncated,
+			"measure":     cmdMeasure,
+			"measure-any": cmdMeasureAny,
+			"exitcode":    cmdExitCode,
+			"count":       cmdCount,
+			"slay":        cmdSlay,
+			"mute":        cmdMute,
+			"guarded":     cmdGuarded,
+		},
+	})
+}
+
+// patience is how long a script waits for something that must happen.
+const patience = 60 * time.Second
+
+// cmdUsage: usage WORD… runs sixnines in this process with these arguments and
+// demands what every wrong invocation must give: exit code 2, nothing on
+// stdout, and on stderr one cause (scenario errors: one a line) and one hint.
+func cmdUsage(ts *testscript.TestScript, neg bool, args []string) {
+	var out, errs bytes.Buffer
+	code := Main(context.Background(), Env{Args: args, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs,
+		Dir: ts.Getenv("WORK"), Executable: "/nowhere", Drivers: all.Set(), Tool: BuiltTool()})
+	lines := strings.Split(strings.TrimSuffix(errs.String(), "\n"), "\n")
+	last := lines[len(lines)-1]
+	switch {
+	case neg:
+		ts.Fatalf("usage cannot be negated")
+	case code != exitUsage:
+		ts.Fatalf("%q: exit code %d, want %d\n%s", args, code, exitUsage, errs.String())
+	case out.Len() > 0:
+		ts.Fatalf("%q: printed on stdout: %s", args, out.String())
+	case len(lines) != 2:
+		ts.Fatalf("%q: want a cause and a hint, got\n%s", args, errs.String())
+	case !strings.HasPrefix(last, "hint: ") || len(last) < 12:
+		ts.Fatalf("%q: the last line is no hint: %s", args, last)
+	}
+	fmt.Fprintf(ts.Stderr(), "%s\n%s\n", lines[0], last)
+}
+
+// cmdAwait: await GLOB TEXT [TIMES] waits until a file that matches has TEXT so
+// many times, once by default.
+func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
+	times := 1
+	if len(args) > 2 {
+		times, _ = strconv.Atoi(args[2])
+	}
+	deadline := time.Now().Add(patience)
+	for {
+		matches, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		for _, m := range matches {
+			if text, err := os.ReadFile(m); err == nil && strings.Count(string(text), args[1]) >= times {
+				return
+			}
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%q has not come %d times in %s", args[1], times, args[0])
+		}
+		time.Sleep(5 * time.Millisecond) // between looks: there is nothing else to wait on
+	}
+}
+
+// cmdJSONPath: jsonpath FILE PATH [WANT] demands that the JSON object in FILE
+// has PATH (keys separated by /), and that its value as JSON matches the regular
+// expression WANT.
+func cmdJSONPath(ts *testscript.TestScript, neg bool, args []string) {
+	var v any
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[0])), &v))
+	for _, key := range strings.Split(args[1], "/") {
+		switch at := v.(type) {
+		case map[string]any:
+			next, ok := at[key]
+			if !ok {
+				if neg {
+					return
+				}
+				ts.Fatalf("no %q on the way to %s in %v", key, args[1], at)
+			}
+			v = next
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(at) {
+				ts.Fatalf("no element %q on the way to %s", key, args[1])
+			}
+			v = at[i]
+		default:
+			ts.Fatalf("%v has nothing below it on the way to %s", at, args[1])
+		}
+	}
+	text, err := json.Marshal(v)
+	ts.Check(err)
+	if len(args) > 2 {
+		ok, err := regexp.Match("^(?:"+args[2]+")$", text)
+		ts.Check(err)
+		if ok == neg {
+			ts.Fatalf("%s is %s, want %s", args[1], text, args[2])
+		}
+	} else if neg {
+		ts.Fatalf("%s is there: %s", args[1], text)
+	}
+}
+
+// cmdCopyOne: copyone GLOB FILE copies the only file that matches.
+func cmdCopyOne(ts *testscript.TestScript, _ bool, args []string) {
+	matches, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(matches) != 1 {
+		ts.Fatalf("%s matches %d files, not one: %q", args[0], len(matches), matches)
+	}
+	text, err := os.ReadFile(matches[0])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), text, 0o644))
+}
+
+// cmdTamper: tamper FILE BEFORE changes the first digit after the last BEFORE
+// in the file.
+func cmdTamper(ts *testscript.TestScript, _ bool, args []string) {
+	text := []byte(ts.ReadFile(args[0]))
+	i := bytes.LastIndex(text, []byte(args[1]))
+	if i < 0 {
+		ts.Fatalf("no %q in %s", args[1], args[0])
+	}
+	for i += len(args[1]); i < len(text); i++ {
+		if c := text[i]; c >= '0' && c <= '9' {
+			text[i] = '0' + (c-'0'+1)%10
+			if text[i] == '0' {
+				text[i] = '1' // a number does not begin with it
+			}
+			ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o644))
+			return
+		}
+	}
+	ts.Fatalf("no digit after %q", args[1])
+}
+
+// run runs sixnines and returns its exit code.
+func run(ts *testscript.TestScript, args []string) int {
+	err := ts.Exec("sixnines", args...)
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &exit):
+		return exit.ExitCode()
+	}
+	ts.Fatalf("sixnines: %v", err)
+	return 0
+}
+
+// cmdMeasure: measure ARG… runs a measurement, whose verdict depends on the
+// machine: 0 and 4 are both good exit codes.
+func cmdMeasure(ts *testscript.TestScript, _ bool, args []string) {
+	if code := run(ts, append([]string{"run"}, args...)); code != exitOK && code != exitInvalid {
+		ts.Fatalf("exit code %d", code)
+	}
+}
+
+// cmdMeasureAny: measure-any ARG… runs a command that judges the machine: 0 and
+// 1 are both good exit codes.
+func cmdMeasureAny(ts *testscript.TestScript, _ bool, args []string) {
+	if code := run(ts, args); code != exitOK && code != exitFailure {
+		ts.Fatalf("exit code %d", code)
+	}
+}
+
+// cmdExitCode: exitcode CODE ARG… demands an exit code.
+func cmdExitCode(ts *testscript.TestScript, _ bool, args []string) {
+	if code := strconv.Itoa(run(ts, args[1:])); code != args[0] {
+		ts.Fatalf("exit code %s, want %s", code, args[0])
+	}
+}
+
+// cmdCount: count N GLOB demands that N files match.
+func cmdCount(ts *testscript.TestScript, _ bool, args []string) {
+	matches, err := filepath.Glob(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if strconv.Itoa(len(matches)) != args[0] {
+		ts.Fatalf("%s matches %q, want %s", args[1], matches, args[0])
+	}
+}
+
+// processIn returns the process that FILE names after "(process ".
+func processIn(ts *testscript.TestScript, file string) int {
+	found := regexp.MustCompile(`\(process (\d+)\)`).FindStringSubmatch(ts.ReadFile(file))
+	if found == nil {
+		ts.Fatalf("%s names no process", file)
+	}
+	pid, err := strconv.Atoi(found[1])
+	ts.Check(err)
+	return pid
+}
+
+// cmdSlay: slay FILE kills the process that FILE names.
+func cmdSlay(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(syscall.Kill(processIn(ts, args[0]), syscall.SIGKILL))
+}
+
+// cmdMute: mute makes a listener that says nothing, at $MUTE.
+func cmdMute(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { l.Close() })
+	ts.Setenv("MUTE", l.Addr().String())
+}
+
+// cmdGuarded: guarded USER PASSWORD starts a NATS server that wants both, at
+// $GUARDED.
+func cmdGuarded(ts *testscript.TestScript, _ bool, args []string) {
+	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
+		Username: args[0], Password: args[1]})
+	ts.Check(err)
+	s.Start()
+	ts.Defer(func() { s.Shutdown(); s.WaitForShutdown() })
+	if !s.ReadyForConnections(patience) {
+		ts.Fatalf("the server does not listen")
+	}
+	ts.Setenv("GUARDED", s.Addr().String())
+}
+
+// cmdGone: gone FILE waits until the process that FILE names is no more.
+func cmdGone(ts *testscript.TestScript, _ bool, args []string) {
+	pid := processIn(ts, args[0])
+	deadline := time.Now().Add(patience)
+	for syscall.Kill(pid, 0) == nil && !zombie(pid) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("process %d is still there", pid)
+		}
+		time.Sleep(5 * time.Millisecond) // between looks
+	}
+}
+
+// zombie reports whether a process has ended and only waits for its parent, or
+// whoever took its place, to take note.
+func zombie(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	_, after, _ := bytes.Cut(text, []byte(") "))
+	return bytes.HasPrefix(after, []byte("Z"))
+}
+
+// cmdNoColour: nocolour FILE demands that a file has no escape sequences.
+func cmdNoColour(ts *testscript.TestScript, _ bool, args []string) {
+	if strings.ContainsRune(ts.ReadFile(args[0]), 0x1b) {
+		ts.Fatalf("%s holds escape sequences", args[0])
+	}
+}
+
+// cmdTruncated: truncated FROM TO COUNT copies the first COUNT lines of FROM
+// and half of the next one.
+func cmdTruncated(ts *testscript.TestScript, _ bool, args []string) {
+	count, err := strconv.Atoi(args[2])
+	ts.Check(err)
+	lines := strings.SplitAfter(ts.ReadFile(args[0]), "\n")
+	if len(lines) <= count {
+		ts.Fatalf("%s has only %d lines", args[0], len(lines))
+	}
+	text := strings.Join(lines[:count], "") + lines[count][:len(lines[count])/2]
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+}
