@@ -65,12 +65,12 @@ func (r *run) loop(producer int, ready chan completion, limit *quota) {
 			st := r.streams[ids[turn%len(ids)]]
 			turn++
 			l := st.lane
-			sl, index := l.slots.take()
+			sl, index := l.takeShared()
 			for sl == nil { // the client still holds what timed out
 				if !r.sleepUntil(clock.Now() + placePoll) {
 					return
 				}
-				sl, index = l.slots.take()
+				sl, index = l.takeShared()
 			}
 			if measured && !st.begun {
 				st.begin()
@@ -110,6 +110,14 @@ func (r *run) loop(producer int, ready chan completion, limit *quota) {
 			return
 		}
 	}
+}
+
+// takeShared is slots.take for the producers of a closed loop, several of which
+// may share a connection, each on a goroutine of its own.
+func (l *lane) takeShared() (*slot, uint32) {
+	l.taking.Lock()
+	defer l.taking.Unlock()
+	return l.slots.take()
 }
 
 // sleepUntil waits without pacing's precision; false if the run is over.

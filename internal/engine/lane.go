@@ -51,12 +51,13 @@ type lane struct {
 	run     *run
 	streams []*stream
 	slots   *slots
+	taking  sync.Mutex // of slots; closed loops only
 	shard   *recorder.Shard
 	limit   int64    // of messages in flight; 0: none
 	counted bool     // messages in flight are counted
 	expiry  *expiry  // they close on delivery, not on acknowledgement
 	raw     *rawSink // nil: no raw file
-	dirty   bool     // something was sent since the last flush
+	dirty   bool     // its pacer sent something since the last flush
 	acks    acker
 
 	inFlight atomic.Int64
@@ -234,7 +235,6 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 			}
 		}
 	}
-	l.dirty = true
 	if sending != nil {
 		sending.Store(sent)
 	}

@@ -213,6 +213,7 @@ func (p *pacer) send(intended int64, producer int32, measured bool) bool {
 	if len(p.lanes) > 1 {
 		sending, p.current = &p.sending, l
 	}
+	l.dirty = true
 	err := l.transmit(st, sl, index, integrity.Data, intended, sent, own, measured, sending)
 	if sending != nil && !sending.CompareAndSwap(sent, 0) {
 		p.settle()
