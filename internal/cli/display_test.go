@@ -74,6 +74,9 @@ func TestLiveRows(t *testing.T) {
 			for _, ascii := range []bool{false, true} {
 				m := &model{started: now, at: now, columns: columns, ascii: ascii, last: p}
 				for _, at := range []time.Time{now, now.Add(300 * time.Millisecond), now.Add(time.Hour)} {
+					if n := len(m.rows(at)); n >= height {
+						t.Errorf("%d rows leave none for the cursor", n)
+					}
 					for _, row := range m.rows(at) {
 						if w := lipgloss.Width(row); w > columns {
 							t.Errorf("%d columns in %d: %q", w, columns, row)

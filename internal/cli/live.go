@@ -2,12 +2,15 @@ package cli
 
 import (
 	"image/color"
+	"io"
 	"strings"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"charm.land/lipgloss/v2"
 	"github.com/charmbracelet/colorprofile"
+	"github.com/charmbracelet/x/ansi"
 
 	"sixnines/internal/engine"
 	"sixnines/result"
@@ -24,7 +27,10 @@ const frame = 250 * time.Millisecond
 // works.
 type live struct {
 	program *tea.Program
+	to      io.Writer
 	done    chan struct{}
+	err     error // of the program, once done
+	once    sync.Once
 }
 
 func newLive(a *app) *live {
@@ -34,12 +40,13 @@ func newLive(a *app) *live {
 	}
 	columns, _ := a.terminal(a.Stderr)
 	m := &model{started: time.Now(), columns: columns, ascii: a.ascii()}
-	l := &live{done: make(chan struct{})}
+	l := &live{to: a.Stderr, done: make(chan struct{})}
 	l.program = tea.NewProgram(m, tea.WithOutput(a.Stderr), tea.WithInput(nil), tea.WithoutSignalHandler(),
 		tea.WithFPS(int(time.Second/frame)), tea.WithColorProfile(profile), tea.WithEnvironment(quietTerminal(a.getenv("TERM"))))
 	go func() {
 		defer close(l.done)
-		_, _ = l.program.Run() // progress that cannot be shown is no reason to stop a measurement
+		// Progress that cannot be shown is no reason to stop a measurement.
+		_, l.err = l.program.Run()
 	}()
 	return l
 }
@@ -62,8 +69,15 @@ func (l *live) observe(p engine.Progress) { l.program.Send(p) }
 func (l *live) say(text string) { l.program.Send(note(text)) }
 
 func (l *live) close() {
-	l.program.Send(leave{})
-	<-l.done
+	l.once.Do(func() {
+		l.program.Quit()
+		<-l.done
+		if l.err != nil {
+			return // nothing is known of what is on the screen
+		}
+		// Bubble Tea leaves its last frame, and the cursor at its bottom.
+		io.WriteString(l.to, ansi.CursorUp(height-1)+ansi.EraseScreenBelow)
+	})
 }
 
 // model is the state of the live view.
@@ -72,15 +86,13 @@ type model struct {
 	columns int
 	ascii   bool
 
-	last    engine.Progress
-	at      time.Time // when last came
-	leaving bool
+	last engine.Progress
+	at   time.Time // when last came
 }
 
 type (
-	tick  struct{}
-	note  string   // a line that stays, above the view
-	leave struct{} // clear the view and end
+	tick struct{}
+	note string // a line that stays, above the view
 )
 
 func nextTick() tea.Cmd {
@@ -101,22 +113,24 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.last, m.at = msg, time.Now()
 	case tea.WindowSizeMsg:
 		m.columns = msg.Width
-	case leave:
-		m.leaving = true
-		return m, tea.Quit
 	}
 	return m, nil
 }
 
+// height is the number of rows of the view, always: where a frame is lower than
+// the last one, Bubble Tea loses its place on the screen if the cursor is shown.
+// The last row is blank. The cursor waits there, visible, so that a run that is
+// killed leaves a terminal that has one, and the shell's next words a row.
+const height = 5
+
 // View implements tea.Model.
 func (m *model) View() tea.View {
-	if m.leaving {
-		return tea.NewView("")
+	rows := m.rows(time.Now())
+	for len(rows) < height {
+		rows = append(rows, "")
 	}
-	v := tea.NewView(strings.Join(m.rows(time.Now()), "\n"))
-	// The cursor stays visible, so that a run that is killed does not leave a
-	// terminal without one. What the terminal echoes (^C) lands in the margin.
-	v.Cursor = tea.NewCursor(0, strings.Count(v.Content, "\n"))
+	v := tea.NewView(strings.Join(rows, "\n"))
+	v.Cursor = tea.NewCursor(0, height-1)
 	return v
 }
 

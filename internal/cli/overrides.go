@@ -71,7 +71,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("tls-cert", "target.tls.cert", "FILE", "PEM file of the client's certificate")
 		flag("tls-key", "target.tls.key", "FILE", "PEM file of the client's key")
 		flag("tls-server-name", "target.tls.server_name", "NAME", "name expected in the server's certificate")
-		flag("tls-insecure", "target.tls.insecure_skip_verify", "", "accept any certificate; noted in the result")
+		flag("tls-insecure", "target.tls.insecure_skip_verify", "bool", "accept any certificate; noted in the result")
 	})
 	where := all[0].flags
 	where.Lookup("tls-insecure").NoOptDefVal = "true"
@@ -107,7 +107,7 @@ func scenarioFlags(to *overrides) []section {
 	})
 	add("Result", func(flag func(name, key, kind, usage string)) {
 		flag("name", "name", "NAME", "what to call the run; letters, digits, - and _")
-		flag("raw", "record.raw", "", "also write 40 bytes a message to a raw file beside the result")
+		flag("raw", "record.raw", "bool", "also write 40 bytes a message to a raw file beside the result")
 	})
 	record := all[len(all)-1].flags
 	record.Lookup("raw").NoOptDefVal = "true"

@@ -48,7 +48,7 @@ The format is that of --format, else that of the extension of --out, else a tabl
 	cmd.Flags().StringVar(&o.out, "out", "", "write to `FILE` instead of stdout")
 	cmd.Flags().BoolVar(&o.force, "force", false, "with --out: replace a file that is there")
 	cmd.Flags().StringVar(&o.metric, "metric", "", "hgrm: the `METRIC`, such as delivery.response; default: the first there is")
-	cmd.Flags().StringVar(&o.chart, "chart", "", "svg, png: the picture, one `OF` "+strings.Join(chartNames(), ", ")+"; default percentiles")
+	cmd.Flags().StringVar(&o.chart, "chart", "", "svg, png: which `CHART`: "+strings.Join(chartNames(), ", ")+"; default percentiles")
 	cmd.Flags().BoolVar(&o.json, "json", false, "the same as --format json")
 	completeFlag(cmd, "format", oneOf(formatNames()...))
 	completeFlag(cmd, "chart", oneOf(chartNames()...))

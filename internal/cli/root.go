@@ -18,10 +18,12 @@ distribution is kept, and the tool's own clockwork is judged with the result.`,
   sixnines run nats --url nats://host:4222 --rate 20k/s --size 1KiB
   sixnines run scenario.yaml --duration 60s --json
   sixnines report results/*.jsonl --format html --out report.html`,
-		Args:          unknownCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-		SilenceUsage:  true,
-		SilenceErrors: true,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// The usage line shows the commands instead.
+		DisableFlagsInUseLine: true,
+		SilenceUsage:          true,
+		SilenceErrors:         true,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagFault)

@@ -66,7 +66,7 @@ Exit codes: 0 good, 1 failure, 2 wrong usage, 4 the run is INVALID or UNSTABLE.`
 	sections := scenarioFlags(&flags)
 	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
 	output.SortFlags = false
-	output.StringVar(&o.out, "out", "results", "the `DIR`ectory for the result and its report")
+	output.StringVar(&o.out, "out", "results", "`DIR` for the result and its report")
 	output.BoolVar(&o.json, "json", false, "print the summary as one JSON object instead of a table")
 	output.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
 	output.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it comes to, and run nothing")
