@@ -131,6 +131,7 @@ func TestThirdSignal(t *testing.T) {
 	a := &app{Env{Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}}
 	said := make(chan string, 3)
 	i := a.interrupts(t.Context(), func(s string) { said <- s })
+	i.observe(measuring())
 	signals <- os.Interrupt
 	<-i.early.Done()
 	signals <- syscall.SIGTERM
@@ -142,6 +143,25 @@ func TestThirdSignal(t *testing.T) {
 		if got := <-said; !strings.HasPrefix(got, want) {
 			t.Errorf("said %q, want %q", got, want)
 		}
+	}
+}
+
+// TestSignalInVain: before the window one Ctrl-C is enough.
+func TestSignalInVain(t *testing.T) {
+	signals := make(chan os.Signal, 3)
+	a := &app{Env{Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}}
+	i := a.interrupts(t.Context(), func(string) {})
+	i.observe(engine.Progress{Phase: phaseConnect})
+	i.observe(engine.Progress{Phase: phaseWarmup})
+	signals <- os.Interrupt
+	<-i.early.Done()
+	<-i.abort
+	signals <- os.Interrupt
+	signals <- os.Interrupt
+	<-i.giveUp
+	i.stop()
+	if !i.vain.Load() {
+		t.Error("not in vain")
 	}
 }
 

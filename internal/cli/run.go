@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +43,8 @@ child process for the run. BROKER is a driver's name, see sixnines drivers list.
 A scenario file says the same as the flags and more; flags win over it.
 
 Ctrl-C ends the measured window early; what is on its way is still awaited and
-the result written. A second Ctrl-C stops at once.
+the result written. A second Ctrl-C stops at once, and so does the first before
+the window has begun.
 
 Exit codes: 0 good, 1 failure, 2 wrong usage, 4 the run is INVALID or UNSTABLE.`,
 		Example: `  sixnines run
@@ -101,10 +105,13 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	defer stops.stop()
 
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(file), Tool: a.Tool,
-		Observer: show.observe, Abort: stops.abort}
+		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p) }, Abort: stops.abort}
 	managed := s.Target.URL == "" && embeddable(e)
 	if managed {
 		broker, err := a.startBroker(stops.early, s)
+		if stops.vain.Load() && err != nil {
+			return a.inVain(file)
+		}
 		if err != nil {
 			return err
 		}
@@ -116,6 +123,9 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	}
 	run, err := execute(stops, config)
 	show.close()
+	if stops.vain.Load() {
+		return a.inVain(file)
+	}
 	if run == nil {
 		return runFault(err, s, e, managed)
 	}
@@ -124,6 +134,18 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 		return runFault(err, s, e, managed)
 	}
 	return presented
+}
+
+// inVain ends a run that was stopped before its window began. Its files, if it
+// came to have any, hold nothing.
+func (a *app) inVain(file string) error {
+	for _, f := range []string{file, strings.TrimSuffix(file, ".jsonl") + ".raw"} {
+		if err := os.Remove(a.path(f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return failed("remove it: it holds nothing", err)
+		}
+	}
+	return failed("run it again; the window begins after the warm-up, see --warmup",
+		errors.New("stopped before the measured window began: there is no result"))
 }
 
 // errGaveUp ends a run that does not react to being aborted.
