@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/internal/brokers"
 	"sixnines/internal/judge"
@@ -169,4 +172,31 @@ func TestSecretsAreMasked(t *testing.T) {
 	if s.Target.Options["password"] != "hunter3" {
 		t.Error("the scenario itself was changed")
 	}
+}
+
+// What a run holds in memory does not grow with its length.
+func TestLiveHeapIsConstant(t *testing.T) {
+	var heaps []uint64
+	_, err := Run(t.Context(), Config{Scenario: parse(t, `
+target: {driver: mem}
+phases: {warmup: 500ms, duration: 6s}
+workload: {rate: 20000/s, producers: 4}
+record: {interval: 100ms}
+`), Entry: mem.Entry(), Observer: func(p Progress) {
+		if p.Phase == result.PhaseMeasure {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			heaps = append(heaps, m.HeapAlloc)
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Sixty intervals, as many as a minute's run has.
+	early, late := slices.Min(heaps[5:15]), slices.Min(heaps[len(heaps)-10:])
+	if late > early+1<<20 {
+		t.Errorf("live heap %d kB after the tenth interval, %d kB at the end", early>>10, late>>10)
+	}
+	t.Logf("live heap %d kB, then %d kB", early>>10, late>>10)
 }

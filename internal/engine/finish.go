@@ -138,7 +138,7 @@ func (r *run) finish(leftover error) (*result.Run, error) {
 	if r.flatOut {
 		in.Throughput = r.throughput()
 	}
-	return r.out.end(*judge.Summarise(r.out.run, in))
+	return r.out.end(func(run *result.Run) result.Summary { return *judge.Summarise(run, in) })
 }
 
 // resolvedAt returns when the last measured message was resolved, 0 if nothing

@@ -1,18 +1,23 @@
 package engine
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 
 	"sixnines/result"
 )
 
-// output is where records go: to the file, if there is one, and into the Run
-// that is returned. Events that come before the header wait for it.
+// output is where records go: a file, even if the caller wants none, so that
+// the run's memory does not grow with its length; the Run that is returned is
+// read from it. Events that come before the header wait for it.
 type output struct {
 	mu      sync.Mutex
-	writer  *result.Writer // nil: no file
-	run     *result.Run
-	origin  int64 // CLOCK_MONOTONIC of the window's start; records are relative to it
+	writer  *result.Writer
+	path    string
+	scratch string // directory to remove when the file was read; empty: it stays
+	origin  int64  // CLOCK_MONOTONIC of the window's start; records are relative to it
 	begun   bool
 	ended   bool
 	waiting []result.Event
@@ -20,27 +25,34 @@ type output struct {
 }
 
 func newOutput(path string) (*output, error) {
-	o := &output{run: &result.Run{Path: path, Metrics: map[result.Metric]*result.Merged{}}}
-	if path != "" {
-		w, err := result.Create(path)
+	o := &output{path: path}
+	if path == "" {
+		dir, err := os.MkdirTemp("", "sixnines-run-")
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("make a place for the intervals: %w", err)
 		}
-		o.writer = w
+		o.scratch, o.path = dir, filepath.Join(dir, "run.jsonl")
 	}
+	w, err := result.Create(o.path)
+	if err != nil {
+		o.clean()
+		return nil, err
+	}
+	o.writer = w
 	return o, nil
+}
+
+func (o *output) clean() {
+	if o.scratch != "" {
+		_ = os.RemoveAll(o.scratch) // what stays in the temporary directory is no harm
+	}
 }
 
 func (o *output) begin(h result.Header, origin int64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.origin, o.begun = origin, true
-	if o.writer != nil {
-		if err := o.writer.Header(h); err != nil {
-			return err
-		}
-	}
-	if err := o.run.Add(result.Record{Header: &h}); err != nil {
+	if err := o.writer.Header(h); err != nil {
 		return err
 	}
 	for _, e := range o.waiting {
@@ -65,49 +77,45 @@ func (o *output) event(e result.Event) {
 
 func (o *output) write(e result.Event) {
 	e.At -= o.origin
-	e.Type = "event"
-	if o.writer != nil && o.err == nil {
-		o.err = o.writer.Event(e)
-	}
 	if o.err == nil {
-		o.err = o.run.Add(result.Record{Event: &e})
+		o.err = o.writer.Event(e)
 	}
 }
 
 func (o *output) interval(v result.Interval) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err != nil {
-		return o.err
+	if o.err == nil {
+		o.err = o.writer.Interval(v)
 	}
-	v.Type = "interval"
-	if o.writer != nil {
-		if o.err = o.writer.Interval(v); o.err != nil {
-			return o.err
-		}
-	}
-	o.err = o.run.Add(result.Record{Interval: &v})
 	return o.err
 }
 
-// end writes the summary and closes the file.
-func (o *output) end(s result.Summary) (*result.Run, error) {
+// end reads back what was written, has it summarised, and closes the file.
+func (o *output) end(summarise func(*result.Run) result.Summary) (*result.Run, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
+	defer o.clean()
 	if o.err != nil {
 		return nil, o.err
 	}
-	s.Type = "summary"
-	if o.writer != nil {
-		if err := o.writer.Summary(s); err != nil {
-			return nil, err
-		}
-		if err := o.writer.Close(); err != nil {
-			return nil, err
-		}
+	run, err := result.Load(o.path)
+	if err != nil {
+		return nil, err
 	}
-	return o.run, o.run.Add(result.Record{Summary: &s})
+	s := summarise(run)
+	s.Type = "summary"
+	if err := o.writer.Summary(s); err != nil {
+		return nil, err
+	}
+	if err := o.writer.Close(); err != nil {
+		return nil, err
+	}
+	if o.scratch != "" {
+		run.Path = ""
+	}
+	return run, run.Add(result.Record{Summary: &s})
 }
 
 // discard closes the file of a run that failed. A file without a header is
@@ -115,12 +123,13 @@ func (o *output) end(s result.Summary) (*result.Run, error) {
 func (o *output) discard() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ended = true
-	if o.writer == nil {
+	if o.ended {
 		return
 	}
+	o.ended = true
 	_ = o.writer.Close() // the run's own error is the one to tell
 	if !o.begun {
-		removeFile(o.run.Path)
+		removeFile(o.path)
 	}
+	o.clean()
 }
