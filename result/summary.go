@@ -76,8 +76,8 @@ type Distribution struct {
 	Intervals   map[string][2]int64 `json:"intervals"` // 95 %, exact binomial
 	// Unsupported percentiles are not printed as numbers: the samples needed.
 	Unsupported map[string]int64 `json:"unsupported,omitempty"`
-	// AtLeast names percentiles whose figure is a lower bound, because
-	// unresolved messages reach it: print "≥".
+	// AtLeast names percentiles, and "max", whose figure is a lower bound,
+	// because unresolved messages reach it: print "≥".
 	AtLeast map[string]bool `json:"at_least,omitempty"`
 	// Open names percentiles whose interval has no upper end, because unresolved
 	// messages reach it: the second number of the interval is a lower bound.

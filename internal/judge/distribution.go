@@ -42,6 +42,13 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 		d.Min, d.Max = x.Min, x.Max
 		d.Mean, d.StdDev = o.resolved.Mean(), o.resolved.StdDev()
 	}
+	if o.combined != nil {
+		// What was never resolved has waited at least so long: the largest
+		// latency is no less.
+		low, _ := o.combined.ValueAtRank(o.combined.Count())
+		d.Max = max(d.Max, low)
+		set(&d.AtLeast, "max", true)
+	}
 	var floor int64 // the figure of the percentile below
 	for _, name := range result.Percentiles() {
 		percent := percentOf(name)

@@ -111,7 +111,7 @@ func TestNothingResolved(t *testing.T) {
 			x.Hist = nil
 		}
 		d := Distribution(result.PublishResponse, x, 1000)
-		if d.Count != 0 || d.Max != 0 || !d.AtLeast["50"] || d.Percentiles["50"] < 4.99e9 || d.Percentiles["50"] > 5e9 {
+		if d.Count != 0 || d.Max != d.Percentiles["99"] || !d.AtLeast["max"] || !d.AtLeast["50"] || d.Percentiles["50"] < 4.99e9 || d.Percentiles["50"] > 5e9 {
 			t.Errorf("%+v", d)
 		}
 	}
