@@ -57,6 +57,9 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		if embeddable(e) {
 			hint += "; without --url sixnines starts a server itself"
 		}
+		if s.Target.TLS != nil {
+			hint += "; if the broker has no TLS, leave the --tls flags out"
+		}
 		return failed(hint, err)
 	case errors.Is(err, driver.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
 		return failed("the broker did not answer in time: check --url and the broker's load", err)

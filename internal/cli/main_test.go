@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -197,6 +198,41 @@ func TestASCII(t *testing.T) {
 		a := &app{Env{Environ: strings.Fields(environ)}}
 		if got := a.ascii(); got != want {
 			t.Errorf("%q: %v", environ, got)
+		}
+	}
+}
+
+// TestPlanIsWhatHappens compares the deliveries that a plan promises with those
+// that the engine expects.
+func TestPlanIsWhatHappens(t *testing.T) {
+	for _, shape := range []string{
+		"", "--producers 3", "--consumers 3", "--producers 2 --topics 2 --consumers 4", "--topics 3 --consumers 2 --producers 3",
+		"--consumers 4 --groups 2", "--pattern roundtrip --producers 3", "--pattern request-reply --consumers 2 --producers 2", "--pattern publish",
+		"--arrivals poisson --rate 300/s", "--arrivals burst:10@25ms",
+	} {
+		args := append([]string{"run", "mem", "--duration", "100ms", "--warmup", "0s", "--json", "--quiet"}, strings.Fields(shape)...)
+		env := Env{Dir: t.TempDir()}
+		var planned struct{ Plan plan }
+		code, out, errs := invoke(t, env, append(args, "--dry-run")...)
+		if code != exitOK {
+			t.Fatalf("%q: %s", shape, errs)
+		}
+		if err := json.Unmarshal([]byte(out), &planned); err != nil {
+			t.Fatal(err)
+		}
+		var happened struct{ Counters result.Counters }
+		if code, out, errs = invoke(t, env, args...); code != exitOK && code != exitInvalid {
+			t.Fatalf("%q: exit code %d: %s", shape, code, errs)
+		}
+		if err := json.Unmarshal([]byte(out), &happened); err != nil {
+			t.Fatal(err)
+		}
+		p, c := planned.Plan, happened.Counters
+		if !p.Exact {
+			continue // the mean of a random number
+		}
+		if p.Messages != c.Scheduled || c.Sent == c.Scheduled && p.Deliveries != c.Expected {
+			t.Errorf("%q: planned %d messages and %d deliveries, the engine expects %d and %d", shape, p.Messages, p.Deliveries, c.Scheduled, c.Expected)
 		}
 	}
 }

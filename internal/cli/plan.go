@@ -20,6 +20,7 @@ import (
 type plan struct {
 	Broker     string `json:"broker"`
 	Messages   int64  `json:"messages"`   // in the window; 0: not known beforehand
+	Exact      bool   `json:"exact"`      // Messages is a number, not the mean of a random one
 	Deliveries int64  `json:"deliveries"` // of these messages
 	FanOut     fanOut `json:"fan_out"`    // delivery groups for each message
 	Bytes      int64  `json:"bytes"`      // of payload sent in the window
@@ -73,7 +74,7 @@ func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 // planOf computes what a normalised scenario comes to.
 func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	w := &s.Workload
-	p := plan{Warnings: []string{}, Percentiles: []string{}, Messages: int64(w.Messages)}
+	p := plan{Warnings: []string{}, Percentiles: []string{}, Messages: int64(w.Messages), Exact: w.Messages > 0}
 	switch {
 	case s.Target.URL != "":
 		p.Broker = "at " + redacted(s, e).Target.URL
@@ -85,8 +86,8 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	schedulePlan, err := schedule.New(w, s.Phases.Duration, s.Seed)
 	switch {
 	case err == nil:
-		n, _ := schedulePlan.Total()
-		p.Messages = int64(min(uint64(n), math.MaxInt64))
+		n, exact := schedulePlan.Total()
+		p.Messages, p.Exact = int64(min(uint64(n), math.MaxInt64)), exact
 	case !errors.Is(err, schedule.ErrUnscheduled):
 		return p, &fault{exitUsage, err, scenarioHint}
 	}
@@ -157,7 +158,11 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	add("broker", "%s", p.Broker)
 	add("layout", "%s × %s, %s", plural(w.Producers, "producer"), plural(w.Topics, "topic"), consumersOf(w))
 	if p.Messages > 0 {
-		add("messages", "%s in the window, %s bytes", grouped(p.Messages), grouped(p.Bytes))
+		about := ""
+		if !p.Exact {
+			about = "about "
+		}
+		add("messages", "%s%s in the window, %s bytes", about, grouped(p.Messages), grouped(p.Bytes))
 	} else {
 		add("messages", "as many as come through in the window")
 	}
@@ -165,9 +170,9 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	case p.FanOut.Most == 0:
 		add("fan-out", "none: nobody consumes")
 	case p.FanOut.Least == p.FanOut.Most:
-		add("fan-out", "%s for each message%s", plural(int(p.FanOut.Most), "delivery"), deliveries(p.Deliveries, ""))
+		add("fan-out", "%s for each message%s", plural(int(p.FanOut.Most), "delivery"), deliveries(p.Deliveries, p.Exact))
 	default:
-		add("fan-out", "%d or %d deliveries for each message, depending on its topic%s", p.FanOut.Least, p.FanOut.Most, deliveries(p.Deliveries, "about "))
+		add("fan-out", "%d or %d deliveries for each message, depending on its topic%s", p.FanOut.Least, p.FanOut.Most, deliveries(p.Deliveries, false))
 	}
 	if len(p.Percentiles) > 0 {
 		text := "the sample will support up to p" + p.Percentiles[len(p.Percentiles)-1]
@@ -185,11 +190,14 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	return out
 }
 
-func deliveries(n int64, about string) string {
-	if n == 0 {
+func deliveries(n int64, exact bool) string {
+	switch {
+	case n == 0:
 		return ""
+	case exact:
+		return ", " + grouped(n) + " in all"
 	}
-	return ", " + about + grouped(n) + " in all"
+	return ", about " + grouped(n) + " in all"
 }
 
 func consumersOf(w *scenario.Workload) string {

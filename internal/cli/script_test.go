@@ -70,6 +70,7 @@ func TestScripts(t *testing.T) {
 			"slay":        cmdSlay,
 			"mute":        cmdMute,
 			"guarded":     cmdGuarded,
+			"secured":     cmdSecured,
 		},
 	})
 }

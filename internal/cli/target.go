@@ -135,6 +135,19 @@ func checkTarget(s *scenario.Scenario, e driver.Entry) error {
 		return wrongUsage("name the server with --url, or leave --option "+credentials(s)+" out",
 			"the server that sixnines starts itself asks nobody to log in, so option %s would measure nothing", credentials(s))
 	}
+	return checkTLS(s)
+}
+
+// checkTLS reads the files of an encrypted connection as the driver will.
+func checkTLS(s *scenario.Scenario) error {
+	t := s.Target.TLS
+	if t == nil {
+		return nil
+	}
+	files := driver.TLS{CA: t.CA, Cert: t.Cert, Key: t.Key}
+	if _, err := files.Config("localhost"); err != nil {
+		return &fault{exitUsage, err, "--tls-ca takes the authority's PEM file, --tls-cert and --tls-key, together, the client's own"}
+	}
 	return nil
 }
 
