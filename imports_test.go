@@ -1,0 +1,276 @@
+package sixnines_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// module is the module's path, and the prefix of its packages.
+const module = "sixnines"
+
+// may is what a package may import beside the standard library.
+type may struct {
+	ours   []string // packages of this module, without its path
+	others []string // packages of others, each with all below it
+	why    string   // where it goes beyond what the design foresaw
+}
+
+// The libraries.
+const (
+	hdrHistogram = "github.com/HdrHistogram/hdrhistogram-go"
+	gonum        = "gonum.org/v1/gonum"
+	plot         = "gonum.org/v1/plot"
+	image        = "golang.org/x/image"
+	natsClient   = "github.com/nats-io/nats.go"
+	natsKeys     = "github.com/nats-io/nkeys"
+	natsServer   = "github.com/nats-io/nats-server/v2"
+	sys          = "golang.org/x/sys"
+	term         = "golang.org/x/term"
+	yaml         = "go.yaml.in/yaml/v4"
+	cobra        = "github.com/spf13/cobra"
+	pflag        = "github.com/spf13/pflag"
+	bubbletea    = "charm.land/bubbletea/v2"
+	bubbles      = "charm.land/bubbles/v2"
+	lipgloss     = "charm.land/lipgloss/v2"
+	colorProfile = "github.com/charmbracelet/colorprofile"
+	ansi         = "github.com/charmbracelet/x/ansi"
+)
+
+// allowed says of every package what it may import. A package that is not here
+// has not been thought about.
+func allowed() map[string]may {
+	return map[string]may{
+		"":         {ours: []string{"driver", "internal/engine", "result", "scenario"}},
+		"scenario": {others: []string{yaml}},
+		"driver":   {},
+		"result": {others: []string{hdrHistogram, sys},
+			why: "the raw file is mapped into memory"},
+		"driver/drivertest": {ours: []string{"driver"}},
+
+		"drivers/all":  {ours: []string{"driver", "drivers/mem", "drivers/nats"}},
+		"drivers/mem":  {ours: []string{"driver"}},
+		"drivers/nats": {ours: []string{"driver"}, others: []string{natsClient, natsKeys}},
+
+		"internal/schedule": {ours: []string{"scenario"}},
+		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge",
+			"internal/recorder", "internal/schedule", "internal/vitals", "result", "scenario"}, others: []string{sys},
+			why: "the engine watches its own host, and ends a run with the verdict; clocks are one package for it and the watching; it lowers the priority of its collector's thread"},
+		"internal/clock": {others: []string{sys},
+			why: "the monotonic clock and absolute sleeps, which the standard library does not give"},
+		"internal/recorder":  {ours: []string{"result"}, others: []string{hdrHistogram}},
+		"internal/integrity": {},
+		"internal/vitals": {ours: []string{"internal/clock"}, others: []string{sys},
+			why: "freezes are timed on the clock of the messages"},
+		"internal/stats": {others: []string{gonum}},
+		"internal/judge": {ours: []string{"internal/stats", "result"},
+			why: "summary and verdict from intervals alone: for the engine at the end of a run, and for verify of a file"},
+		"internal/report": {ours: []string{"internal/judge", "internal/stats", "result"}, others: []string{hdrHistogram, image, lipgloss, plot},
+			why: "files that were cut short are judged when they are shown"},
+		"internal/brokers": {others: []string{natsServer}},
+		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/engine", "internal/judge", "internal/report",
+			"internal/schedule", "internal/stats", "internal/vitals", "result", "scenario"},
+			others: []string{ansi, bubbles, bubbletea, cobra, colorProfile, lipgloss, pflag}},
+		"cmd/sixnines": {ours: []string{"drivers/all", "internal/cli"}, others: []string{term},
+			why: "whether a stream is a terminal is the process's business, which cli is kept free of"},
+
+		"examples/http":   {ours: []string{"", "result", "scenario"}},
+		"examples/driver": {ours: []string{"driver"}},
+		"benchmarks/bareloop": {others: []string{natsClient, sys},
+			why: "the client library without Sixnines, to compare with"},
+	}
+}
+
+// listed is a package as go list describes it.
+type listed struct {
+	ImportPath, Dir, Doc                                                  string
+	Standard                                                              bool
+	GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles, Imports []string
+}
+
+func list(t *testing.T, args ...string) []listed {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json"}, args...)...)
+	c.Env = append(os.Environ(), "GOOS=linux") // where all packages have files
+	var stderr bytes.Buffer
+	c.Stderr = &stderr
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("go list %v: %v\n%s", args, err, stderr.String())
+	}
+	var all []listed
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p listed
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// name is a package's path in the module.
+func (p listed) name() string {
+	return strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+}
+
+// external reports whether path is neither of the standard library nor ours.
+func external(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return strings.Contains(first, ".")
+}
+
+// Every file counts, those for other systems too: what is imported must be in
+// the table, and what is in the table must exist.
+func TestImports(t *testing.T) {
+	table := allowed()
+	seen := map[string]bool{}
+	for _, p := range list(t, "./...") {
+		rule, known := table[p.name()]
+		if !known {
+			t.Errorf("%s is not in the import table", p.ImportPath)
+			continue
+		}
+		seen[p.name()] = true
+		used := map[string]bool{}
+		for _, f := range p.parse(t, parser.ImportsOnly, false) {
+			for _, spec := range f.Imports {
+				path, err := strconv.Unquote(spec.Path.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ours, is := strings.CutPrefix(path, module); is && (ours == "" || ours[0] == '/') {
+					ours = strings.TrimPrefix(ours, "/")
+					used[ours] = true
+					if !slices.Contains(rule.ours, ours) {
+						t.Errorf("%s imports %s, which the import table does not allow", p.ImportPath, path)
+					}
+				} else if external(path) {
+					if i := slices.IndexFunc(rule.others, func(o string) bool { return path == o || strings.HasPrefix(path, o+"/") }); i < 0 {
+						t.Errorf("%s imports %s, which the import table does not allow", p.ImportPath, path)
+					}
+				}
+			}
+		}
+		for _, o := range rule.ours {
+			if _, ok := table[o]; !ok {
+				t.Errorf("the import table lets %s import %q, which does not exist", p.ImportPath, o)
+			}
+		}
+		if strings.TrimSpace(p.Doc) == "" {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+	for name := range table {
+		if !seen[name] {
+			t.Errorf("the import table has %q, which does not exist", name)
+		}
+	}
+}
+
+// parse parses the package's files, whatever system they are for.
+func (p listed) parse(t *testing.T, mode parser.Mode, tests bool) []*ast.File {
+	t.Helper()
+	names := slices.Concat(p.GoFiles, p.CgoFiles)
+	for _, f := range p.IgnoredGoFiles {
+		if !strings.HasSuffix(f, "_test.go") {
+			names = append(names, f)
+		}
+	}
+	if tests {
+		names = slices.Concat(names, p.TestGoFiles, p.XTestGoFiles)
+	}
+	var files []*ast.File
+	set := token.NewFileSet()
+	for _, name := range names {
+		f, err := parser.ParseFile(set, filepath.Join(p.Dir, name), nil, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	return files
+}
+
+// Who writes a driver, or reads results, does not link a broker's client, nor
+// who runs scenarios with drivers of their own choice.
+func TestNobodyLinksAClientUnasked(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		others []string // all that may be linked
+	}{
+		{"driver", nil},
+		{"driver/drivertest", nil},
+		{"result", []string{hdrHistogram, sys}},
+		{"scenario", []string{yaml}},
+		{"internal/engine", []string{hdrHistogram, sys, yaml, gonum}},
+		{"", []string{hdrHistogram, sys, yaml, gonum}},
+	} {
+		for _, p := range list(t, "-deps", "./"+tt.name) {
+			if p.Standard {
+				continue
+			}
+			switch {
+			case strings.HasPrefix(p.name(), "drivers/"):
+				t.Errorf("%q links %s", tt.name, p.ImportPath)
+			case external(p.ImportPath) && !slices.ContainsFunc(tt.others, func(o string) bool { return p.ImportPath == o || strings.HasPrefix(p.ImportPath, o+"/") }):
+				t.Errorf("%q links %s", tt.name, p.ImportPath)
+			}
+		}
+	}
+}
+
+// What exists is listed where it can be seen: nothing happens by being
+// imported.
+func TestNothingHappensByImporting(t *testing.T) {
+	for _, p := range list(t, "./...") {
+		for _, f := range p.parse(t, parser.SkipObjectResolution, true) {
+			for _, d := range f.Decls {
+				if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil && fn.Name.Name == "init" {
+					t.Errorf("%s has an init function", p.ImportPath)
+				}
+			}
+			for _, spec := range f.Imports {
+				path, err := strconv.Unquote(spec.Path.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if spec.Name != nil && spec.Name.Name == "_" && (external(path) || strings.HasPrefix(path, module+"/")) {
+					t.Errorf("%s imports %s for its effects", p.ImportPath, path)
+				}
+			}
+		}
+	}
+}
+
+// Files that nobody can take in at once, and names that say nothing.
+func TestOneNounAFile(t *testing.T) {
+	const most = 520 // lines; about 500
+	for _, p := range list(t, "./...") {
+		for _, name := range slices.Concat(p.GoFiles, p.CgoFiles, p.IgnoredGoFiles, p.TestGoFiles, p.XTestGoFiles) {
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := bytes.Count(text, []byte("\n")); n > most {
+				t.Errorf("%s/%s has %d lines; at most %d", p.ImportPath, name, n, most)
+			}
+			switch stem := strings.TrimSuffix(strings.TrimSuffix(name, ".go"), "_test"); stem {
+			case "util", "utils", "common", "helper", "helpers", "types", "misc":
+				t.Errorf("%s/%s: a name that says nothing", p.ImportPath, name)
+			}
+		}
+	}
+}
