@@ -108,9 +108,9 @@ func (c *consumer) deliver(m driver.Message) {
 	if inOrder {
 		c.highest[place] = e.Sequence + 1
 	}
-	groups := uint32(1)
+	groups, latest := uint32(1), now
 	if st.fan != nil {
-		groups = st.fan.Add(e.Sequence)
+		groups, latest = st.fan.Add(e.Sequence, now)
 	}
 	sent := e.Intended + e.Lag
 	if groups == 1 {
@@ -127,7 +127,7 @@ func (c *consumer) deliver(m driver.Message) {
 			own, due := e.Lag*int64(e.Own)/7, e.Intended-r.start.Load()
 			c.shard.Response(c.response, now-e.Intended, own, due)
 			if st.fan != nil && int(groups) == st.plan.fanOut {
-				c.shard.Response(recorder.DeliveryLast, now-e.Intended, own, due)
+				c.shard.Response(recorder.DeliveryLast, latest-e.Intended, own, due)
 			}
 		}
 		c.shard.Value(c.service, now-sent)

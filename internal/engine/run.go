@@ -136,9 +136,7 @@ func newRun(c Config) (*run, error) {
 	r.fullID = fmt.Sprintf("%08x%08x", r.id, rand.Uint32())
 	r.rawDelivered = result.RawReceived
 	switch w.Pattern {
-	case scenario.RoundTrip:
-		r.primary = recorder.RoundTripResponse
-	case scenario.RequestReply:
+	case scenario.RoundTrip, scenario.RequestReply:
 		r.primary, r.rawDelivered = recorder.RoundTripResponse, result.RawReplied
 	case scenario.Deliver:
 		r.primary = recorder.DeliveryResponse

@@ -6,7 +6,7 @@ import (
 )
 
 // Fan counts, for each message of one stream, how many delivery groups have
-// it, to tell the first and the last of a fan-out. It remembers the most recent
+// it, and since when, to tell the first and the last of a fan-out. It remembers the most recent
 // messages only: a delivery that comes later than its memory spans is told as
 // neither first nor last.
 type Fan struct {
@@ -19,6 +19,7 @@ const fanSpan = 1024
 type fanChunk struct {
 	number uint64
 	count  [fanSpan]atomic.Uint32
+	latest [fanSpan]atomic.Int64
 }
 
 // NewFan returns a Fan that remembers at least span messages, though at least
@@ -31,10 +32,12 @@ func NewFan(span int) *Fan {
 	return &Fan{ring: make([]atomic.Pointer[fanChunk], n)}
 }
 
-// Add counts one more group that has seq and returns how many have it now; 0
-// if the message is beyond memory. Safe for concurrent use; allocates once in
+// Add counts one more group that has seq, since the instant at, and returns how
+// many have it now and the latest of their instants; 0 groups if the message is
+// beyond memory. The call that counts the last group returns the latest instant
+// of all, whichever group's it was. Safe for concurrent use; allocates once in
 // 1,024 messages.
-func (f *Fan) Add(seq uint64) uint32 {
+func (f *Fan) Add(seq uint64, at int64) (groups uint32, latest int64) {
 	number := seq / fanSpan
 	slot := &f.ring[number%uint64(len(f.ring))]
 	c := slot.Load()
@@ -47,8 +50,12 @@ func (f *Fan) Add(seq uint64) uint32 {
 		}
 		f.mu.Unlock()
 		if c.number != number {
-			return 0
+			return 0, at
 		}
 	}
-	return c.count[seq%fanSpan].Add(1)
+	i := seq % fanSpan
+	for old := c.latest[i].Load(); at > old && !c.latest[i].CompareAndSwap(old, at); old = c.latest[i].Load() {
+	}
+	groups = c.count[i].Add(1)
+	return groups, c.latest[i].Load()
 }

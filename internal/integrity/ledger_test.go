@@ -107,7 +107,7 @@ func TestFan(t *testing.T) {
 	last := 0
 	for s := range uint64(n) {
 		for range groups {
-			if f.Add(s) == groups {
+			if n, _ := f.Add(s, 1); n == groups {
 				last++
 			}
 		}
@@ -115,8 +115,14 @@ func TestFan(t *testing.T) {
 	if last != n {
 		t.Fatalf("%d messages reached all groups, want %d", last, n)
 	}
-	if f.Add(0) != 0 {
+	if n, _ := f.Add(0, 1); n != 0 {
 		t.Fatal("a message beyond memory was counted")
+	}
+	// The last to be counted is not always the latest.
+	f.Add(n, 30)
+	f.Add(n, 20)
+	if groups, latest := f.Add(n, 10); groups != 3 || latest != 30 {
+		t.Fatalf("%d groups, latest %d", groups, latest)
 	}
 }
 

@@ -16,11 +16,12 @@ const (
 func (e *evidence) paced() bool { return e.run.Header.Mode == result.ModeOpen }
 
 // blockedAt reports whether blocked sends rather than the generator's own lag
-// kept messages back in the second that begins with the interval of index i: by
-// the larger maximum of the two lags in it and on to the second interval after
-// it in which anything was sent. Lag is known when a message is sent, so a
-// stall's is recorded when it is over.
-func (e *evidence) blockedAt(i int) bool {
+// kept the share 1 − sent of the messages back in the second that begins with
+// the interval of index i: by the larger maximum of the two lags in it and on to
+// the second interval after it in which anything was sent. Lag is known when a
+// message is sent, so a stall's is recorded when it is over, and never if it
+// never is: an own lag that is short of half the time missing explains nothing.
+func (e *evidence) blockedAt(i int, sent float64) bool {
 	var own, blocked int64
 	from := e.run.Series[i].Start
 	for left := 2; i < len(e.run.Series) && left > 0; i++ {
@@ -31,7 +32,7 @@ func (e *evidence) blockedAt(i int) bool {
 			left--
 		}
 	}
-	return blocked > own
+	return blocked > own || float64(own) < (1-sent)/2*wholeSecond
 }
 
 // notSent: messages were due and were never sent before the run ended.
@@ -62,7 +63,8 @@ func sentLate(e *evidence) []result.Reason {
 		return nil
 	}
 	text := fmt.Sprintf("%s of the %d messages due in the window were sent in it", percentage(float64(sent)/float64(due)), due)
-	if blocked > own {
+	missing := float64(due-sent) / e.run.Header.Rate * 1e9 // ns of the schedule
+	if blocked > own || float64(own) < missing/2 && e.run.Counters.NotSent > 0 {
 		return one(result.Valid, "blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	return one(result.Suspect, "rate", text+"; the generator did not keep the rate: lower it or give the generator more processor")
@@ -79,7 +81,7 @@ func worstSecond(e *evidence) []result.Reason {
 		return nil
 	}
 	text := fmt.Sprintf("in the worst second, from %s after the start, only %s of what was due was sent", span(e.run.Series[at].Start), percentage(share))
-	if e.blockedAt(at) {
+	if e.blockedAt(at, share) {
 		return one(result.Valid, "worst-second-blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	return one(result.Suspect, "worst-second", text+" because the generator was late; see its pauses and processor use")
