@@ -117,7 +117,13 @@ func (r *run) loop(producer int, ready chan completion, limit *quota) {
 func (l *lane) takeShared() (*slot, uint32) {
 	l.taking.Lock()
 	defer l.taking.Unlock()
-	return l.slots.take()
+	sl, i := l.slots.take()
+	if sl != nil && l.slots.rotate {
+		// A slot in rotation is free until it is sent: the others' turn may
+		// come round before that.
+		sl.state.Store(sl.state.Load() | slotBorrowed)
+	}
+	return sl, i
 }
 
 // sleepUntil waits without pacing's precision; false if the run is over.
