@@ -49,14 +49,18 @@ func (a *app) startBroker(ctx context.Context, s *scenario.Scenario) (*brokers.I
 	return i, nil
 }
 
-// stopBroker ends a broker of our own, and tells of one that did not live to
-// see it or does not end.
+// stopBroker ends a broker of our own, and tells of one that does not end.
 func (a *app) stopBroker(i *brokers.Instance) {
-	if err := i.Err(); err != nil {
-		fmt.Fprintln(a.Stderr, oneLine(err.Error()))
-	}
 	if err := i.Stop(context.Background()); err != nil {
 		fmt.Fprintln(a.Stderr, oneLine(err.Error()))
+	}
+}
+
+// watchBroker tells of a broker of our own that ends by itself, when it does.
+func watchBroker(i *brokers.Instance, show display) {
+	<-i.Done() // at the latest when it is stopped
+	if err := i.Err(); err != nil {
+		show.say(oneLine(err.Error()))
 	}
 }
 

@@ -107,6 +107,7 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(file), Tool: a.Tool,
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p) }, Abort: stops.abort}
 	managed := s.Target.URL == "" && embeddable(e)
+	died := func() error { return nil }
 	if managed {
 		broker, err := a.startBroker(stops.early, s)
 		if stops.vain.Load() && err != nil {
@@ -119,9 +120,12 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 		// closes its standard input.
 		defer a.stopBroker(broker)
 		show.say("started " + describe(broker))
+		go watchBroker(broker, show)
+		died = broker.Err
 		config.URL, config.Managed, config.Usage = broker.URL, "started by sixnines", usageOf(broker)
 	}
 	run, err := execute(stops, config)
+	death := died()
 	show.close()
 	if stops.vain.Load() {
 		return a.inVain(file)
@@ -130,8 +134,11 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 		return runFault(err, s, e, managed)
 	}
 	presented := a.present(run, o, name, file)
-	if err != nil {
+	switch {
+	case err != nil:
 		return runFault(err, s, e, managed)
+	case death != nil:
+		return failed("the result in "+file+" holds what it saw; run it again, and see the system's log if that repeats itself", death)
 	}
 	return presented
 }
