@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/internal/engine"
 	"sixnines/internal/schedule"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -43,6 +44,9 @@ type fanOut struct {
 // dryRun prints the scenario and its plan: as YAML that can be run again, with
 // the plan in comments, or as one JSON object.
 func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
+	if err := engine.Check(s, e); err != nil {
+		return err
+	}
 	p, err := planOf(s, e)
 	if err != nil {
 		return err

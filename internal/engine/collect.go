@@ -56,6 +56,9 @@ func (c *collector) loop() {
 		r.tend()
 		r.warmupProgress(began, from)
 	}
+	if clock.Now() < from {
+		return // ended in the warm-up
+	}
 	r.monitor.Sample() // the intervals' samples begin here
 	r.collected.pauses = from
 	next := from + interval

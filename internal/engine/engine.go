@@ -88,8 +88,9 @@ func Run(ctx context.Context, c Config) (*result.Run, error) {
 	return r.execute(ctx)
 }
 
-// check refuses what the driver cannot do, before anything is connected.
-func check(s *scenario.Scenario, e driver.Entry) error {
+// Check refuses, with an error that wraps ErrUsage, what the driver cannot do
+// with the normalised scenario s. Run does it before anything is connected.
+func Check(s *scenario.Scenario, e driver.Entry) error {
 	w, can := &s.Workload, e.Capabilities
 	refuse := func(format string, a ...any) error {
 		return fmt.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, a...))

@@ -197,6 +197,10 @@ func (r *run) runPaced(ctx context.Context) (aborted bool, err error) {
 		r.startPacers()
 	}
 	aborted = r.untilEnd(ctx)
+	if r.early {
+		r.halt()
+		return true, errors.Join(fmt.Errorf("%w in the warm-up: nothing has been measured", ErrAborted), col.finish())
+	}
 	aborted = r.drain(aborted)
 	r.halt()
 	return aborted, col.finish()
@@ -275,9 +279,13 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 		}
 		select {
 		case <-done:
+			if r.early = clock.Now() < r.start.Load(); r.early {
+				return true
+			}
 			r.interrupt()
 			done = nil
 		case <-r.config.Abort:
+			r.early = clock.Now() < r.start.Load()
 			r.interrupt()
 			return true
 		case <-time.After(min(time.Duration(end-now), 10*time.Millisecond)):
@@ -291,7 +299,7 @@ const graceOfEnd = 20 * time.Millisecond
 
 // interrupt ends the window now. What is due later is not part of it.
 func (r *run) interrupt() {
-	now := max(clock.Now(), r.start.Load()) + int64(graceOfEnd)
+	now := clock.Now() + int64(graceOfEnd)
 	if now < r.end.Load() {
 		r.end.Store(now)
 		r.interrupted = true

@@ -2,6 +2,9 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"io/fs"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -162,5 +165,25 @@ func TestNothingIsLeftRunning(t *testing.T) {
 			t.Fatalf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, buf[:runtime.Stack(buf, true)])
 		}
 		runtime.Gosched()
+	}
+}
+
+// Before the window there is nothing to write: the run ends at once and leaves
+// no file.
+func TestInterruptInTheWarmUp(t *testing.T) {
+	b := startNATS(t)
+	for _, workload := range []string{"{rate: 500/s}", "{loop: closed}", "{rate: max}"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		file := t.TempDir() + "/run.jsonl"
+		_, err := Run(ctx, Config{Scenario: parse(t, "phases: {warmup: 1h}\nworkload: "+workload),
+			Entry: nats.Entry(), URL: b.URL, File: file,
+			Observer: func(p Progress) { time.AfterFunc(200*time.Millisecond, cancel) }})
+		cancel()
+		if !errors.Is(err, ErrAborted) {
+			t.Errorf("%s: error %v", workload, err)
+		}
+		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: the file stayed: %v", workload, err)
+		}
 	}
 }

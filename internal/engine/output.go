@@ -19,6 +19,7 @@ type output struct {
 	scratch string // directory to remove when the file was read; empty: it stays
 	origin  int64  // CLOCK_MONOTONIC of the window's start; records are relative to it
 	begun   bool
+	filled  bool // with at least one interval
 	ended   bool
 	waiting []result.Event
 	err     error
@@ -86,7 +87,7 @@ func (o *output) interval(v result.Interval) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {
-		o.err = o.writer.Interval(v)
+		o.err, o.filled = o.writer.Interval(v), true
 	}
 	return o.err
 }
@@ -118,7 +119,7 @@ func (o *output) end(summarise func(*result.Run) result.Summary) (*result.Run, e
 	return run, run.Add(result.Record{Summary: &s})
 }
 
-// discard closes the file of a run that failed. A file without a header is
+// discard closes the file of a run that failed. A file without an interval is
 // removed: nothing was measured.
 func (o *output) discard() {
 	o.mu.Lock()
@@ -128,7 +129,7 @@ func (o *output) discard() {
 	}
 	o.ended = true
 	_ = o.writer.Close() // the run's own error is the one to tell
-	if !o.begun {
+	if !o.filled {
 		removeFile(o.path)
 	}
 	o.clean()

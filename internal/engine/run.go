@@ -92,6 +92,7 @@ type run struct {
 	dropped     atomic.Int64
 	probeAt     atomic.Int64 // newest probe seen
 	interrupted bool
+	early       bool // ended before the window began
 	collected   collected
 }
 
@@ -102,7 +103,7 @@ const never = int64(1) << 62
 
 func newRun(c Config) (*run, error) {
 	s := c.Scenario
-	if err := check(s, c.Entry); err != nil {
+	if err := Check(s, c.Entry); err != nil {
 		return nil, err
 	}
 	w := &s.Workload
@@ -180,7 +181,7 @@ func (r *run) open(ctx context.Context) error {
 	}
 	consumers := w.Consumers
 	r.semantics, err = session.Provision(ctx, driver.Topology{Topics: r.layout.topics, Groups: r.layout.groupNames,
-		Producers: w.Producers, Consumers: consumers, MaxSize: int(w.Size)})
+		Producers: w.Producers, Consumers: consumers, MaxSize: int(w.Size), Slow: w.Consumer.Work > 0})
 	if err != nil {
 		return err
 	}
@@ -418,7 +419,7 @@ func (r *run) connectConsumers(ctx context.Context, lanes int) error {
 		return err
 	}
 	for i, cp := range r.layout.consumers {
-		spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % conns, Ack: ack}
+		spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % conns, Ack: ack, Slow: w.Consumer.Work > 0}
 		for _, t := range cp.topics {
 			spec.Topics = append(spec.Topics, r.layout.topics[t])
 		}
