@@ -45,7 +45,7 @@ type fanOut struct {
 // the plan in comments, or as one JSON object.
 func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 	if err := engine.Check(s, e); err != nil {
-		return err
+		return runFault(err, s, e, false)
 	}
 	p, err := planOf(s, e)
 	if err != nil {
