@@ -14,6 +14,7 @@ type Summary struct {
 	End         int64                    `json:"end"`      // of the window, as it was
 	Resolved    int64                    `json:"resolved"` // when the last message was resolved or given up
 	Interrupted bool                     `json:"interrupted,omitempty"`
+	Aborted     bool                     `json:"aborted,omitempty"` // ended at once, without waiting for what was under way
 }
 
 // Rate is messages a second over the measured window.

@@ -75,7 +75,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		return nil, err
 	}
 	leftOver := r.disconnect()
-	res, err := r.finish(leftOver)
+	res, err := r.finish(leftOver, aborted)
 	if err != nil {
 		return nil, err
 	}

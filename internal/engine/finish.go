@@ -107,7 +107,7 @@ func clockCost() float64 {
 
 // finish closes the accounts when all senders and consumers are gone, and
 // judges.
-func (r *run) finish(leftover error) (*result.Run, error) {
+func (r *run) finish(leftover error, aborted bool) (*result.Run, error) {
 	now := clock.Now()
 	if leftover != nil {
 		r.out.event(result.Event{At: now, Kind: "error", Detail: "while disconnecting: " + leftover.Error()})
@@ -131,7 +131,7 @@ func (r *run) finish(leftover error) (*result.Run, error) {
 		r.out.event(result.Event{At: now, Kind: "raw file full", Detail: "rows without room", Count: dropped})
 	}
 	start := r.start.Load()
-	in := judge.Inputs{End: r.end.Load() - start, Resolved: now - start, Interrupted: r.interrupted}
+	in := judge.Inputs{End: r.end.Load() - start, Resolved: now - start, Interrupted: r.interrupted, Aborted: aborted}
 	if t := r.resolvedAt(); t != 0 {
 		in.Resolved = t - start
 	}

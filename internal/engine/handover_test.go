@@ -146,8 +146,12 @@ func TestAbort(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), ErrAborted.Error()) {
 		t.Fatalf("error %v", err)
 	}
-	if _, err := result.Load(file); err != nil {
-		t.Error(err)
+	r, err := result.Load(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.Summary.Aborted || r.Summary.Verdict.Status == result.Valid {
+		t.Errorf("%s", show(r))
 	}
 }
 

@@ -98,6 +98,14 @@ func interrupted(e *evidence) []result.Reason {
 	return one(result.Valid, "interrupted", fmt.Sprintf("the window was ended by hand after %s of the %s planned", span(e.in.End), e.run.Header.Window))
 }
 
+// aborted: nobody waited for the messages under way at the end.
+func aborted(e *evidence) []result.Reason {
+	if !e.in.Aborted {
+		return nil
+	}
+	return one(result.Suspect, "aborted", "the run was ended at once: messages under way at that moment count as missing; run again, or interrupt once only")
+}
+
 // losses: what the broker did not bring. A fact about it, not a doubt about the
 // run.
 func losses(e *evidence) (found []result.Reason) {

@@ -37,7 +37,7 @@ const (
 // ends) and by its size: successive readings of a queue are not independent,
 // which makes its standard error too small.
 func backlogGrows(e *evidence) []result.Reason {
-	if !e.paced() || e.in.CutShort { // without a drain nobody can tell
+	if !e.paced() || e.in.CutShort || e.in.Aborted { // without a drain nobody can tell
 		return nil
 	}
 	var x, y []float64

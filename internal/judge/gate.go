@@ -18,7 +18,7 @@ func gates() []gate {
 		throttled, steal, swap, processors, collector, scheduler,
 		clientDrops, clamps, little,
 		closedLoop, unpaced, sameHost, interrupted,
-		losses, refusals, duplicates, censoredMessages, handovers, events, semantics,
+		aborted, losses, refusals, duplicates, censoredMessages, handovers, events, semantics,
 	}
 }
 

@@ -141,7 +141,10 @@ func TestGates(t *testing.T) {
 func TestEventsAndInterruptionAreNoted(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)
 	run.Events = []result.Event{{Kind: "disconnected"}, {Kind: "reconnected"}, {Kind: "disconnected"}}
-	v := Verdict(run, Inputs{Interrupted: true, End: 4e9})
+	v := Verdict(run, Inputs{Interrupted: true, Aborted: true, End: 4e9})
+	if r := find(v, "aborted"); r == nil || r.Status != result.Suspect {
+		t.Errorf("aborted: %+v", r)
+	}
 	if r := find(v, "events"); r == nil || !strings.Contains(r.Text, "disconnected (2), reconnected (1)") {
 		t.Errorf("events: %+v", r)
 	}

@@ -10,6 +10,7 @@ type Inputs struct {
 	End         int64 // of the window, ns from its start; 0: as the header plans, unless it was ended early
 	Resolved    int64 // when the last message was resolved or given up; 0: the end of the last interval
 	Interrupted bool  // the window was ended early
+	Aborted     bool  // the run was ended without a drain
 	// CutShort says that the run did not live to write its summary.
 	CutShort   bool
 	Throughput *result.Throughput // flat out
@@ -19,7 +20,7 @@ type Inputs struct {
 // say that it was cut short where its last interval ended.
 func InputsOf(run *result.Run) Inputs {
 	if s := run.Summary; s != nil {
-		return Inputs{End: s.End, Resolved: s.Resolved, Interrupted: s.Interrupted, Throughput: s.Throughput}
+		return Inputs{End: s.End, Resolved: s.Resolved, Interrupted: s.Interrupted, Aborted: s.Aborted, Throughput: s.Throughput}
 	}
 	in := Inputs{CutShort: true}
 	for _, p := range run.Series {
@@ -44,6 +45,7 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 		End:         in.End,
 		Resolved:    in.Resolved,
 		Interrupted: in.Interrupted,
+		Aborted:     in.Aborted,
 	}
 	for m, x := range run.Metrics {
 		if total(x) > 0 {

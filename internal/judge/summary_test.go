@@ -42,8 +42,8 @@ func TestRate(t *testing.T) {
 
 func TestInputsComeFromTheSummary(t *testing.T) {
 	through := &result.Throughput{Messages: 5}
-	run := &result.Run{Summary: &result.Summary{End: 3, Resolved: 4, Interrupted: true, Throughput: through}}
-	if in := InputsOf(run); in != (Inputs{End: 3, Resolved: 4, Interrupted: true, Throughput: through}) {
+	run := &result.Run{Summary: &result.Summary{End: 3, Resolved: 4, Interrupted: true, Aborted: true, Throughput: through}}
+	if in := InputsOf(run); in != (Inputs{End: 3, Resolved: 4, Interrupted: true, Aborted: true, Throughput: through}) {
 		t.Errorf("%+v", in)
 	}
 	run = &result.Run{Series: []result.Point{{Phase: result.PhaseMeasure, End: 7}, {Phase: result.PhaseDrain, End: 9}}}
