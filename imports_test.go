@@ -42,7 +42,6 @@ const (
 	cobra        = "github.com/spf13/cobra"
 	pflag        = "github.com/spf13/pflag"
 	bubbletea    = "charm.land/bubbletea/v2"
-	bubbles      = "charm.land/bubbles/v2"
 	lipgloss     = "charm.land/lipgloss/v2"
 	colorProfile = "github.com/charmbracelet/colorprofile"
 	ansi         = "github.com/charmbracelet/x/ansi"
@@ -81,7 +80,7 @@ func allowed() map[string]may {
 		"internal/brokers": {others: []string{natsServer}},
 		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/engine", "internal/judge", "internal/report",
 			"internal/schedule", "internal/stats", "internal/vitals", "result", "scenario"},
-			others: []string{ansi, bubbles, bubbletea, cobra, colorProfile, lipgloss, pflag}},
+			others: []string{ansi, bubbletea, cobra, colorProfile, lipgloss, pflag}},
 		"cmd/sixnines": {ours: []string{"drivers/all", "internal/cli"}, others: []string{term},
 			why: "whether a stream is a terminal is the process's business, which cli is kept free of"},
 
