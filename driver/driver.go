@@ -98,6 +98,7 @@ type Topology struct {
 	Producers int      // how many producers will connect
 	Consumers int      // how many consumers will connect
 	MaxSize   int      // largest payload in bytes, to be refused here (ErrTooLarge) if the broker cannot carry it
+	Slow      bool     // the consumers are, see ConsumerSpec.Slow
 }
 
 // ProducerSpec describes one producer.
@@ -119,6 +120,9 @@ type ConsumerSpec struct {
 	// Ack says when the consumer acknowledges to the broker, after Deliver has
 	// returned: AckNone, AckEach or AckEvery.
 	Ack ConsumerAck
+	// Slow says that Deliver may take long: simulated work. A driver must then
+	// not call it where that would hold up anything but this consumer.
+	Slow bool
 }
 
 // ConsumerAck is a consumer's acknowledgement mode towards the broker.

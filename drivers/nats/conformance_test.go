@@ -13,9 +13,11 @@ func TestConformance(t *testing.T) {
 		max_payload: 1000000
 		authorization { user: ada, password: lovelace }
 	`)
-	for _, publish := range []string{"direct", "client"} {
-		t.Run(publish, func(t *testing.T) {
-			login := map[string]any{"user": "ada", "password": "lovelace", "publish": publish}
+	for _, mode := range []struct{ publish, receive string }{
+		{"direct", "direct"}, {"client", "client"}, {"direct", "client"}, {"client", "direct"},
+	} {
+		t.Run(mode.publish+" and "+mode.receive, func(t *testing.T) {
+			login := map[string]any{"user": "ada", "password": "lovelace", "publish": mode.publish, "receive": mode.receive}
 			drivertest.Run(t, drivertest.Harness{
 				Entry:  nats.Entry(),
 				Target: driver.Target{URL: b.url.String(), Options: login},

@@ -16,9 +16,14 @@ import (
 type consumer struct {
 	session *session
 	link    *link
-	subs    []*nats.Subscription
-	running sync.WaitGroup // the client's goroutines that deliver
-	idle    chan struct{}  // closed when they have ended
+	gate    *gate
+	past    bool   // messages may go past the client
+	nobody  func() // called when a request finds no responder; nil: not a requester
+	subs    []subscription
+	shut    func()         // ends deliveries when a running one has ended; does not wait
+	running sync.WaitGroup // the client's goroutines that deliver, and the gate
+	waiting sync.Once
+	idle    chan struct{} // closed when they have ended
 
 	mu       sync.Mutex
 	released bool // the link has been given back
@@ -26,14 +31,14 @@ type consumer struct {
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	return s.consumer(ctx, spec, func(*link) nats.MsgHandler {
-		return func(m *nats.Msg) { deliver(driver.Message{Payload: m.Data}) }
+	return s.consumer(ctx, spec, func(*link) handler {
+		return func(payload, _ []byte) { deliver(driver.Message{Payload: payload}) }
 	})
 }
 
 // consumer subscribes to the topics of spec with the handler that handler
 // returns for the link.
-func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, handler func(*link) nats.MsgHandler) (*consumer, error) {
+func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, handler func(*link) handler) (*consumer, error) {
 	if spec.Ack.Mode != driver.AckNone {
 		return nil, fmt.Errorf("nats: consumer acknowledgements: %w: core NATS has none", driver.ErrUnsupported)
 	}
@@ -54,51 +59,62 @@ func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, handle
 	if err != nil {
 		return nil, err
 	}
-	h := handler(l)
-	if len(subjects) > 1 {
-		h = serial(h)
-	}
-	c := &consumer{session: s, link: l, idle: make(chan struct{})}
+	c := newConsumer(s, l, handler(l))
+	// Who takes long would hold up the connection's other consumers, and in the
+	// end the server, which cuts such connections off.
+	c.past = !spec.Slow
 	for _, subject := range subjects {
-		if err = c.subscribe(subject, spec.Group, h); err != nil {
+		if err = c.subscribe(subject, spec.Group); err != nil {
 			break
 		}
 	}
-	go func() {
-		c.running.Wait()
-		close(c.idle)
-	}()
 	if err == nil {
 		err = c.settle(ctx, subjects)
+	}
+	if err == nil && !s.keep(c) {
+		err = fmt.Errorf("nats: subscribe: session %w", driver.ErrClosed)
 	}
 	if err != nil {
 		c.Close(ctx)
 		return nil, err
 	}
-	s.mu.Lock()
-	closed := s.closed
-	s.consumers[c] = struct{}{}
-	s.mu.Unlock()
-	if closed {
-		c.Close(ctx)
-		return nil, fmt.Errorf("nats: subscribe: session %w", driver.ErrClosed)
-	}
 	return c, nil
 }
 
-// serial lets one call of h run at a time: the client has a goroutine for each
-// subscription.
-func serial(h nats.MsgHandler) nats.MsgHandler {
-	var mu sync.Mutex
-	return func(m *nats.Msg) {
-		mu.Lock()
-		defer mu.Unlock()
-		h(m)
-	}
+func newConsumer(s *session, l *link, h handler) *consumer {
+	c := &consumer{session: s, link: l, gate: &gate{handle: h}, idle: make(chan struct{})}
+	c.running.Add(1)
+	c.shut = sync.OnceFunc(func() {
+		go func() {
+			defer c.running.Done()
+			c.gate.shut()
+		}()
+	})
+	return c
 }
 
-func (c *consumer) subscribe(subject, group string, h nats.MsgHandler) error {
-	sub, err := c.link.nc.QueueSubscribe(subject, group, h)
+// keep lets the session's Close wait for c, unless it is over.
+func (s *session) keep(c *consumer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.consumers[c] = struct{}{}
+	}
+	return !s.closed
+}
+
+func (s *session) forget(c *consumer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.consumers, c)
+}
+
+func (c *consumer) subscribe(subject, group string) error {
+	past := c.gate
+	if !c.past {
+		past = nil
+	}
+	sub, err := c.link.subscribe(subject, group, past, c.receiver())
 	if err != nil {
 		return wrap(err, "subscribe to %q", subject)
 	}
@@ -113,6 +129,19 @@ func (c *consumer) subscribe(subject, group string, h nats.MsgHandler) error {
 		return wrap(err, "lift the limits of the subscription to %q", subject)
 	}
 	return nil
+}
+
+// receiver returns what the client calls with the messages that it gets to see.
+func (c *consumer) receiver() nats.MsgHandler {
+	var reply []byte // reused: the client has a goroutine for each subscription
+	return func(m *nats.Msg) {
+		if c.nobody != nil && len(m.Data) == 0 && m.Header.Get("Status") == noResponders {
+			c.nobody()
+			return
+		}
+		reply = append(reply[:0], m.Reply...)
+		c.gate.deliver(m.Data, reply)
+	}
 }
 
 // settle waits until the server has the subscriptions, or has refused them.
@@ -145,9 +174,7 @@ func (c *consumer) Close(ctx context.Context) error {
 	c.released = true
 	c.mu.Unlock()
 	if first {
-		c.session.mu.Lock()
-		delete(c.session.consumers, c)
-		c.session.mu.Unlock()
+		c.session.forget(c)
 		c.session.release(ctx, c.link.key)
 	}
 	return err
@@ -156,17 +183,25 @@ func (c *consumer) Close(ctx context.Context) error {
 // unsubscribe ends the subscriptions; no Deliver runs when it has returned,
 // unless ctx ended first, which is an error.
 func (c *consumer) unsubscribe(ctx context.Context) error {
+	c.shut()
 	go func() { // takes the client's lock, which may be stuck
 		for _, sub := range c.subs {
-			c.link.reportDropped(sub)
+			c.link.unroute(sub.sid)
+			c.link.reportDropped(sub.Subscription)
 			sub.Unsubscribe() // an error means that it is gone already
 		}
 	}()
 	return c.wait(ctx)
 }
 
-// wait returns when no Deliver runs any more, or ctx ends.
+// wait returns when no Deliver runs any more, or ctx ends. The consumer is shut.
 func (c *consumer) wait(ctx context.Context) error {
+	c.waiting.Do(func() {
+		go func() {
+			c.running.Wait()
+			close(c.idle)
+		}()
+	})
 	select {
 	case <-c.idle:
 		return nil

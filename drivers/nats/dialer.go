@@ -2,6 +2,7 @@ package nats
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -15,8 +16,11 @@ import (
 type dialer struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	timeout time.Duration
-	ctx     context.Context // ends with the dialer
-	cancel  context.CancelFunc
+	// intake returns what the client reads instead of the connection; nil: the
+	// connection itself.
+	intake func(net.Conn) io.Reader
+	ctx    context.Context // ends with the dialer
+	cancel context.CancelFunc
 
 	mu    sync.Mutex
 	dead  bool
@@ -49,7 +53,10 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 		conn.Close()
 		return nil, driver.ErrClosed
 	}
-	c := &dialedConn{Conn: conn, dialer: d}
+	c := &dialedConn{Conn: conn, dialer: d, in: conn}
+	if d.intake != nil {
+		c.in = d.intake(conn)
+	}
 	d.conns[c] = struct{}{}
 	d.last = c
 	return c, nil
@@ -86,8 +93,12 @@ func (d *dialer) kill() {
 type dialedConn struct {
 	net.Conn
 	dialer  *dialer
+	in      io.Reader
 	writing sync.Mutex // keeps the frames of client and publishers apart
 }
+
+// Read implements net.Conn.
+func (c *dialedConn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
 // Write implements net.Conn. Calls do not mix their bytes. The client makes one
 // for whole frames only, and one without any when it closes, which must not

@@ -126,23 +126,25 @@ func BenchmarkPingPong(b *testing.B) {
 	server := startBroker(b, "")
 	payload := make([]byte, 1024)
 	got := make(chan struct{}, 1)
-	b.Run("driver", func(b *testing.B) {
-		s := open(b, server, false)
-		p := producerOf(b, s, &counter{})
-		c, err := s.Consumer(context.Background(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) { got <- struct{}{} })
-		if err != nil {
-			b.Fatal(err)
-		}
-		defer c.Close(context.Background())
-		b.ReportAllocs()
-		b.ResetTimer()
-		for i := range b.N {
-			if err := p.Send(uint64(i), payload); err != nil {
+	for _, receive := range []string{"direct", "client"} {
+		b.Run(receive, func(b *testing.B) {
+			s := openWith(b, server, false, map[string]any{"receive": receive})
+			p := producerOf(b, s, &counter{})
+			c, err := s.Consumer(context.Background(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) { got <- struct{}{} })
+			if err != nil {
 				b.Fatal(err)
 			}
-			<-got
-		}
-	})
+			defer c.Close(context.Background())
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				if err := p.Send(uint64(i), payload); err != nil {
+					b.Fatal(err)
+				}
+				<-got
+			}
+		})
+	}
 	b.Run("bare", func(b *testing.B) {
 		in, out := bare(b, server, false), bare(b, server, false)
 		if _, err := in.Subscribe("sixnines.test.t0", func(*client.Msg) { got <- struct{}{} }); err != nil {
@@ -158,4 +160,37 @@ func BenchmarkPingPong(b *testing.B) {
 			<-got
 		}
 	})
+}
+
+// BenchmarkStream times messages from the first Send until the last has been
+// delivered.
+func BenchmarkStream(b *testing.B) {
+	server := startBroker(b, "")
+	payload := make([]byte, 256)
+	for _, receive := range []string{"direct", "client"} {
+		b.Run(receive, func(b *testing.B) {
+			s := openWith(b, server, true, map[string]any{"receive": receive})
+			p := producerOf(b, s, &counter{})
+			all := make(chan struct{})
+			n := 0
+			c, err := s.Consumer(context.Background(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) {
+				if n++; n == b.N {
+					close(all)
+				}
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer c.Close(context.Background())
+			b.ReportAllocs()
+			b.ResetTimer()
+			for i := range b.N {
+				if err := p.Send(uint64(i), payload); err != nil {
+					b.Fatal(err)
+				}
+			}
+			p.(driver.Syncer).Sync(context.Background())
+			<-all
+		})
+	}
 }

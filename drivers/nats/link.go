@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -48,6 +50,11 @@ type link struct {
 	direct     bool
 	maxPayload atomic.Int64
 
+	// routes lead messages to consumers without the client; nil if none do.
+	routes      *routes
+	subscribing sync.Mutex
+	subscribed  int // the number of the client's latest subscription, guarded by subscribing
+
 	mu      sync.Mutex
 	dropped map[*nats.Subscription]int // how many drops have been reported
 }
@@ -55,8 +62,12 @@ type link struct {
 // connect makes a link. It ends with an error when ctx or life does; life is
 // the session's and also ends later attempts to reconnect.
 func connect(ctx, life context.Context, key linkKey, s *session) (*link, error) {
-	l := &link{key: key, notify: s.notify, direct: s.direct(), dropped: map[*nats.Subscription]int{},
+	l := &link{key: key, notify: s.notify, direct: s.writeBuffer == 1 && s.direct(s.options.Publish), dropped: map[*nats.Subscription]int{},
 		dialer: newDialer(life, s.target.Dial, s.options.ConnectTimeout)}
+	if s.direct(s.options.Receive) {
+		l.routes = new(routes)
+		l.dialer.intake = func(conn net.Conn) io.Reader { return newIntake(conn, l.routes, func() {}) }
+	}
 	// Each connection begins with another server, so that a cluster is used
 	// evenly and always alike.
 	servers := slices.Concat(s.servers[key.conn%len(s.servers):], s.servers[:key.conn%len(s.servers)])
@@ -184,6 +195,37 @@ func (l *link) adopt(nc *nats.Conn) {
 	// A server may insist on TLS without being asked.
 	if _, err := nc.TLSConnectionState(); errors.Is(err, nats.ErrConnectionNotTLS) {
 		l.live.Store(c)
+	}
+}
+
+// subscription is one of the client's, by its number.
+type subscription struct {
+	*nats.Subscription
+	sid int
+}
+
+// subscribe subscribes with h, and leads past the client what it can if g is
+// not nil.
+func (l *link) subscribe(subject, group string, g *gate, h nats.MsgHandler) (subscription, error) {
+	l.subscribing.Lock()
+	defer l.subscribing.Unlock()
+	sid := l.subscribed + 1
+	if l.routes != nil && g != nil {
+		l.routes.set(sid, &route{subject, g}) // before the first message can come
+	}
+	sub, err := l.nc.QueueSubscribe(subject, group, h)
+	if err != nil {
+		l.unroute(sid)
+		return subscription{}, err
+	}
+	l.subscribed = sid
+	return subscription{sub, sid}, nil
+}
+
+// unroute leaves what comes for the subscription called sid to the client.
+func (l *link) unroute(sid int) {
+	if l.routes != nil {
+		l.routes.set(sid, nil)
 	}
 }
 

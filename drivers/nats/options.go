@@ -18,6 +18,7 @@ import (
 type Options struct {
 	WriteBuffer       driver.ByteSize `option:"write_buffer" doc:"bytes the client collects before it writes; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
 	Publish           string          `option:"publish" enum:"direct,client" doc:"direct: where messages are written at once over plain TCP, write them to the client's connection without the client's help, which costs less; client: always by the client"`
+	Receive           string          `option:"receive" enum:"direct,client" doc:"direct: over plain TCP, hand messages over where they are read from the client's connection, without the client's help, which costs less; consumers that take their time are left to the client all the same; client: always by the client"`
 	User              string          `option:"user" doc:"user name, with password"`
 	Password          string          `option:"password" doc:"password of user" secret:"true"`
 	Token             string          `option:"token" doc:"token, instead of a user" secret:"true"`
@@ -37,7 +38,8 @@ type Options struct {
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
-		Publish:        publishDirect,
+		Publish:        direct,
+		Receive:        direct,
 		Name:           "sixnines",
 		ConnectTimeout: nats.DefaultTimeout,
 		PingInterval:   nats.DefaultPingInterval,
@@ -47,8 +49,9 @@ func DefaultOptions() Options {
 	}
 }
 
-// publishDirect is the value of Options.Publish that lets publishers write.
-const publishDirect = "direct"
+// direct is the value of Options.Publish and Options.Receive that goes past the
+// client.
+const direct = "direct"
 
 const batchBuffer = 64 << 10
 

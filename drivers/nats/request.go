@@ -2,8 +2,7 @@ package nats
 
 import (
 	"context"
-
-	"github.com/nats-io/nats.go"
+	"fmt"
 
 	"sixnines/driver"
 )
@@ -27,20 +26,14 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 	}
 	p.reply = p.link.nc.NewInbox()
 	nobody := driver.Event{Kind: driver.AsyncError, Detail: p.link.key.String() + ": nobody answers " + p.subject}
-	inbox := &consumer{session: s, link: p.link, idle: make(chan struct{})}
-	err = inbox.subscribe(p.reply, "", func(m *nats.Msg) {
-		if len(m.Data) == 0 && m.Header.Get("Status") == noResponders {
-			p.link.emit(nobody)
-			return
-		}
-		replies(driver.Message{Payload: m.Data})
-	})
-	go func() {
-		inbox.running.Wait()
-		close(inbox.idle)
-	}()
-	if err == nil {
+	inbox := newConsumer(s, p.link, func(payload, _ []byte) { replies(driver.Message{Payload: payload}) })
+	inbox.past = true
+	inbox.nobody = func() { p.link.emit(nobody) }
+	if err = inbox.subscribe(p.reply, ""); err == nil {
 		err = inbox.settle(ctx, []string{p.reply})
+	}
+	if err == nil && !s.keep(inbox) {
+		err = fmt.Errorf("nats: subscribe to %q: session %w", p.reply, driver.ErrClosed)
 	}
 	if err != nil {
 		inbox.unsubscribe(ctx)
@@ -53,21 +46,22 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 // Close implements driver.Producer. No reply is delivered after it.
 func (r *requester) Close(ctx context.Context) error {
 	err := r.inbox.unsubscribe(ctx)
+	r.session.forget(r.inbox)
 	r.producer.Close(ctx)
 	return err
 }
 
-// Responder implements driver.RequestReplier. It answers on the client's
-// goroutine and on the connection that the request came by.
+// Responder implements driver.RequestReplier. It answers on the goroutine that
+// delivers the request and on the connection that the request came by.
 func (s *session) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(driver.Message) []byte) (driver.Consumer, error) {
-	return s.consumer(ctx, spec, func(l *link) nats.MsgHandler {
+	return s.consumer(ctx, spec, func(l *link) handler {
 		out := publisher{link: l}
-		return func(m *nats.Msg) {
-			reply := respond(driver.Message{Payload: m.Data})
-			if reply == nil || m.Reply == "" {
+		return func(payload, to []byte) {
+			reply := respond(driver.Message{Payload: payload})
+			if reply == nil || len(to) == 0 {
 				return
 			}
-			if err := out.publish(m.Reply, "", reply); err != nil {
+			if err := out.answer(to, reply); err != nil {
 				l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reply: " + err.Error()})
 			}
 		}

@@ -2,6 +2,7 @@ package nats
 
 import (
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -29,9 +30,13 @@ func (s *session) ServerInfo() map[string]string {
 	return info
 }
 
-// semantics reports the settings in effect.
-func (s *session) semantics() driver.Semantics {
+// semantics reports the settings in effect. Slow consumers are the client's.
+func (s *session) semantics(slow bool) driver.Semantics {
 	nc := s.control.nc
+	receiving, consumption := "messages taken from the client's connection", "push, delivered on the goroutine that reads"
+	if slow || !s.plain(s.options.Receive) {
+		receiving, consumption = "by the client", "push, unlimited queue in the client"
+	}
 	sem := driver.Semantics{
 		Durability:     "none, messages are not stored",
 		Replication:    "none",
@@ -39,11 +44,12 @@ func (s *session) semantics() driver.Semantics {
 		Ordering:       "per producer and topic",
 		Delivery:       "at most once",
 		Batching:       s.batching(),
-		Consumption:    "push, unlimited queue in the client",
+		Consumption:    consumption,
 		Transport:      s.transport(),
 		Settings: map[string]string{
 			"client":                "nats.go " + nats.Version,
 			"publish":               s.publishing(),
+			"receive":               receiving,
 			"write_buffer":          driver.ByteSize(s.writeBuffer).String(),
 			"max_payload":           driver.ByteSize(nc.MaxPayload()).String(),
 			"headers":               strconv.FormatBool(nc.HeadersSupported()),
@@ -68,6 +74,13 @@ func (s *session) semantics() driver.Semantics {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}
 	return sem
+}
+
+// plain reports whether an option's asking to go past the client is heeded: a
+// server may insist on TLS without being asked.
+func (s *session) plain(option string) bool {
+	_, err := s.control.nc.TLSConnectionState()
+	return s.direct(option) && errors.Is(err, nats.ErrConnectionNotTLS)
 }
 
 func (s *session) publishing() string {

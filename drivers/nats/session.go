@@ -146,10 +146,10 @@ func (s *session) release(ctx context.Context, key linkKey) {
 	}
 }
 
-// direct reports whether publishers write their frames themselves. Batching is
-// left to the client, and so is what TLS and WebSocket wrap around frames.
-func (s *session) direct() bool {
-	return s.options.Publish == publishDirect && s.writeBuffer == 1 && s.tls == nil && strings.HasPrefix(s.servers[0], "nats://")
+// direct reports whether an option asks to go past the client and that can be
+// done: what TLS and WebSocket wrap around frames is left to the client.
+func (s *session) direct(option string) bool {
+	return option == direct && s.tls == nil && strings.HasPrefix(s.servers[0], "nats://")
 }
 
 // Provision implements driver.Session. Subjects need no making; it checks that
@@ -171,7 +171,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if limit := s.control.nc.MaxPayload(); int64(t.MaxSize) > limit {
 		return driver.Semantics{}, fmt.Errorf("nats: payloads of %d bytes: %w: the server's max_payload is %d", t.MaxSize, driver.ErrTooLarge, limit)
 	}
-	return s.semantics(), nil
+	return s.semantics(t.Slow), nil
 }
 
 // Deprovision implements driver.Session. The server forgets a subject with its
@@ -201,6 +201,9 @@ func (s *session) Close(ctx context.Context) error {
 		})
 	}
 	closing.Wait()
+	for c := range consumers {
+		c.shut()
+	}
 	for c := range consumers {
 		c.wait(ctx)
 	}

@@ -1,0 +1,241 @@
+package nats_test
+
+import (
+	"context"
+	"net"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/nats"
+)
+
+// under reports whether a method of a type with that name is on the caller's
+// stack. The client's is Conn, the driver has none such.
+func under(name string) bool {
+	text := make([]byte, 16<<10)
+	return strings.Contains(string(text[:runtime.Stack(text, false)]), "(*"+name+")")
+}
+
+// witness tells who wrote to the connections that it makes, and who delivered.
+type witness struct {
+	wrote, delivered   atomic.Int64 // messages, not batches, of which the driver wrote or delivered
+	byClient, toClient atomic.Int64 // and those of which the client did
+}
+
+func (w *witness) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	return &witnessed{c, w}, err
+}
+
+type witnessed struct {
+	net.Conn
+	witness *witness
+}
+
+func (c *witnessed) Write(p []byte) (int, error) {
+	if n := int64(strings.Count(string(p), "PUB ")); !under("Conn") {
+		c.witness.wrote.Add(n)
+	} else {
+		c.witness.byClient.Add(n)
+	}
+	return c.Conn.Write(p)
+}
+
+func (w *witness) deliver(driver.Message) {
+	if under("intake") {
+		w.delivered.Add(1)
+	} else {
+		w.toClient.Add(1)
+	}
+}
+
+// until waits for a condition that something else brings about.
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			t.Fatal("waited in vain for " + what)
+		}
+	}
+}
+
+// TestWhoCarries wants messages to go past the client where they are said to,
+// and again after the broker was killed.
+func TestWhoCarries(t *testing.T) {
+	b := startBroker(t, "")
+	for _, test := range []struct {
+		name             string
+		batch, slow      bool
+		publish, receive string
+		past, handed     bool
+	}{
+		{"paced", false, false, "direct", "direct", true, true},
+		{"batch", true, false, "direct", "direct", false, true},
+		{"slow consumer", false, true, "direct", "direct", true, false},
+		{"client sends", false, false, "client", "direct", false, true},
+		{"client sends batches", true, false, "client", "direct", false, true},
+		{"client receives", false, false, "direct", "client", true, false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var w witness
+			s, err := nats.Driver{}.Open(t.Context(), driver.Target{URL: b.url.String(), Run: "test", Batch: test.batch, Dial: w.dial,
+				Options: map[string]any{"publish": test.publish, "receive": test.receive}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close(context.Background())
+			semantics, err := s.Provision(t.Context(), driver.Topology{Slow: test.slow})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sends, receives := semantics.Settings["publish"], semantics.Settings["receive"]
+			if strings.Contains(sends, "own") != test.past || strings.Contains(receives, "taken") != test.handed ||
+				strings.Contains(semantics.Consumption, "reads") != test.handed {
+				t.Errorf("semantics say %q, %q and %q", sends, receives, semantics.Consumption)
+			}
+			c, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}, Slow: test.slow}, w.deliver)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := producerOf(t, s, &counter{})
+			const n = 50
+			send := func() (refused int) {
+				for i := range n {
+					if p.Send(uint64(i), []byte("hello")) != nil {
+						refused++
+					}
+				}
+				if f, ok := p.(driver.Flusher); ok {
+					f.Flush()
+				}
+				return refused
+			}
+			if refused := send(); refused > 0 {
+				t.Fatalf("%d sends failed", refused)
+			}
+			until(t, "the first messages", func() bool { return w.delivered.Load()+w.toClient.Load() == n })
+			if (w.wrote.Load() == n) != test.past || (w.delivered.Load() == n) != test.handed {
+				t.Errorf("before the restart: %d written, %d handed over", w.wrote.Load(), w.delivered.Load())
+			}
+			b.restart()
+			until(t, "messages by the same way after the restart", func() bool {
+				wrote, delivered := w.wrote.Load(), w.delivered.Load()
+				byClient, toClient := w.byClient.Load(), w.toClient.Load()
+				if send() > 0 || p.(driver.Syncer).Sync(t.Context()) != nil {
+					return false
+				}
+				sent, got := w.wrote.Load()-wrote, w.delivered.Load()-delivered
+				if !test.past {
+					sent = w.byClient.Load() - byClient
+				}
+				if !test.handed {
+					got = w.toClient.Load() - toClient
+				}
+				return sent >= n && got > 0
+			})
+			if test.handed && w.toClient.Load() > 0 {
+				t.Errorf("the client delivered %d messages", w.toClient.Load())
+			}
+			if err := c.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestCloseWaitsForDeliver closes a consumer whose Deliver is busy.
+func TestCloseWaitsForDeliver(t *testing.T) {
+	b := startBroker(t, "")
+	for _, receive := range []string{"direct", "client"} {
+		t.Run(receive, func(t *testing.T) {
+			s := openWith(t, b, false, map[string]any{"receive": receive})
+			busy, leave := make(chan struct{}), make(chan struct{})
+			once := sync.OnceFunc(func() { close(busy) })
+			var running, after atomic.Bool
+			c, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) {
+				running.Store(true)
+				once()
+				<-leave
+				if after.Load() {
+					t.Error("Deliver runs after Close")
+				}
+				running.Store(false)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := producerOf(t, s, &counter{})
+			for range 10 {
+				if err := p.Send(1, []byte("hello")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			<-busy
+			short, cancel := context.WithCancel(t.Context())
+			cancel()
+			if err := c.Close(short); err == nil {
+				t.Error("Close does not say that Deliver still runs")
+			}
+			closed := make(chan error)
+			go func() {
+				err := c.Close(t.Context())
+				if running.Load() {
+					t.Error("Close returns while Deliver runs")
+				}
+				after.Store(true)
+				closed <- err
+			}()
+			close(leave)
+			if err := <-closed; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestManyConsumersOfAConnection gives each of them its own messages: the
+// numbers of subscriptions must be counted right, also after some have gone.
+func TestManyConsumersOfAConnection(t *testing.T) {
+	b := startBroker(t, "")
+	s := open(t, b, false)
+	var seen [6]counter
+	spec := driver.ConsumerSpec{Topics: []string{"t0", "t1"}}
+	for i := range seen {
+		c, err := s.Consumer(t.Context(), spec, seen[i].deliver)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%2 == 1 {
+			if err := c.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	p := producerOf(t, s, &counter{})
+	for range 100 {
+		if err := p.Send(1, []byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range seen {
+		want := int64(100)
+		if i%2 == 1 {
+			want = 0
+		}
+		until(t, "all messages", func() bool { return seen[i].n.Load() >= want })
+		if got := seen[i].n.Load(); got != want {
+			t.Errorf("consumer %d got %d messages, want %d", i, got, want)
+		}
+	}
+}
