@@ -164,7 +164,7 @@ func (l *lane) ack(sl *slot, now int64) {
 			l.lastAck.Store(now)
 		}
 		if l.raw != nil {
-			l.raw.put(result.RawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
+			l.raw.put(r.rawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
 		}
 	}
 	if w := sl.stream.waiter; w != nil && r.closes == closeOnAck {

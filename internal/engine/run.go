@@ -55,7 +55,7 @@ type run struct {
 
 	ackResponse, ackService recorder.ID
 	primary                 recorder.ID // the metric that progress shows
-	rawDelivered            result.RawKind
+	rawDelivered, rawAcked  result.RawKind
 
 	session    driver.Session
 	responders driver.Session // of its own, for request–reply
@@ -172,9 +172,9 @@ func (r *run) open(ctx context.Context) error {
 	default:
 		r.closes = closeOnDelivery
 	}
-	r.ackResponse, r.ackService = recorder.PublishResponse, recorder.PublishService
+	r.ackResponse, r.ackService, r.rawAcked = recorder.PublishResponse, recorder.PublishService, result.RawAcked
 	if r.ack == driver.AckKindReply {
-		r.ackResponse, r.ackService = recorder.RoundTripResponse, recorder.RoundTripService
+		r.ackResponse, r.ackService, r.rawAcked = recorder.RoundTripResponse, recorder.RoundTripService, result.RawReplied
 		if w.Pattern == scenario.Publish {
 			r.primary = r.ackResponse
 		}
