@@ -51,6 +51,15 @@ func request(t *testing.T, text string, create func() (sixnines.Requester, error
 	for _, p := range judge.Verify(read) {
 		t.Errorf("verify: %v", p)
 	}
+	if read.Header.Raw != "" {
+		problems, err := judge.VerifyRaw(read, filepath.Join(filepath.Dir(file), read.Header.Raw))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, p := range problems {
+			t.Errorf("verify raw: %v", p)
+		}
+	}
 	return r
 }
 
@@ -175,7 +184,7 @@ func TestHTTPStallFollowsTheOracle(t *testing.T) {
 
 func TestFailuresAreCountedAndTimeoutsCensored(t *testing.T) {
 	var n, missed, cut atomic.Int64
-	r := request(t, "phases: {warmup: 0s, duration: 1s, drain: 2s}\nworkload: {rate: 1000/s, timeout: 50ms, in_flight: {messages: 500}}",
+	r := request(t, "record: {raw: true}\nphases: {warmup: 0s, duration: 1s, drain: 2s}\nworkload: {rate: 1000/s, timeout: 50ms, in_flight: {messages: 500}}",
 		always(func(ctx context.Context) error {
 			if d, ok := ctx.Deadline(); !ok || time.Until(d) > 50*time.Millisecond {
 				t.Errorf("deadline %v, %v", d, ok)
