@@ -141,6 +141,7 @@ func (c *consumer) receiver() nats.MsgHandler {
 		}
 		reply = append(reply[:0], m.Reply...)
 		c.gate.deliver(m.Data, reply)
+		c.link.rest()
 	}
 }
 

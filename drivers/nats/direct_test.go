@@ -81,7 +81,7 @@ func TestWhoCarries(t *testing.T) {
 		past, handed     bool
 	}{
 		{"paced", false, false, "direct", "direct", true, true},
-		{"batch", true, false, "direct", "direct", false, true},
+		{"batch", true, false, "direct", "direct", true, true},
 		{"slow consumer", false, true, "direct", "direct", true, false},
 		{"client sends", false, false, "client", "direct", false, true},
 		{"client sends batches", true, false, "client", "direct", false, true},

@@ -64,9 +64,10 @@ func TestSendDoesNotAllocate(t *testing.T) {
 		batch   bool
 		options map[string]any
 	}{
-		"direct": {false, nil},
-		"client": {false, map[string]any{"publish": "client"}},
-		"batch":  {true, nil},
+		"direct":         {false, nil},
+		"client":         {false, map[string]any{"publish": "client"}},
+		"batch":          {true, nil},
+		"client's batch": {true, map[string]any{"publish": "client"}},
 	} {
 		var acks counter
 		p := producerOf(t, openWith(t, b, test.batch, test.options), &acks)
@@ -84,28 +85,20 @@ func TestSendDoesNotAllocate(t *testing.T) {
 func BenchmarkSend(b *testing.B) {
 	server := startBroker(b, "")
 	payload := make([]byte, 256)
-	b.Run("paced/client", func(b *testing.B) {
-		p := producerOf(b, openWith(b, server, false, map[string]any{"publish": "client"}), &counter{})
-		b.ReportAllocs()
-		for i := range b.N {
-			if err := p.Send(uint64(i), payload); err != nil {
-				b.Fatal(err)
-			}
-		}
-		p.(driver.Syncer).Sync(context.Background())
-	})
 	for name, batch := range map[string]bool{"paced": false, "batch": true} {
-		b.Run(name+"/driver", func(b *testing.B) {
-			p := producerOf(b, open(b, server, batch), &counter{})
-			b.ReportAllocs()
-			b.ResetTimer()
-			for i := range b.N {
-				if err := p.Send(uint64(i), payload); err != nil {
-					b.Fatal(err)
+		for _, publish := range []string{"direct", "client"} {
+			b.Run(name+"/"+publish, func(b *testing.B) {
+				p := producerOf(b, openWith(b, server, batch, map[string]any{"publish": publish}), &counter{})
+				b.ReportAllocs()
+				b.ResetTimer()
+				for i := range b.N {
+					if err := p.Send(uint64(i), payload); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-			p.(driver.Syncer).Sync(context.Background())
-		})
+				p.(driver.Syncer).Sync(context.Background())
+			})
+		}
 		b.Run(name+"/bare", func(b *testing.B) {
 			nc := bare(b, server, batch)
 			b.ReportAllocs()

@@ -48,6 +48,7 @@ type link struct {
 	// nil if there is none or they may not.
 	live       atomic.Pointer[dialedConn]
 	direct     bool
+	batch      *batch // nil: publishers write each message at once, or the client does as it is set
 	maxPayload atomic.Int64
 
 	// routes lead messages to consumers without the client; nil if none do.
@@ -62,11 +63,17 @@ type link struct {
 // connect makes a link. It ends with an error when ctx or life does; life is
 // the session's and also ends later attempts to reconnect.
 func connect(ctx, life context.Context, key linkKey, s *session) (*link, error) {
-	l := &link{key: key, notify: s.notify, direct: s.writeBuffer == 1 && s.direct(s.options.Publish), dropped: map[*nats.Subscription]int{},
+	l := &link{key: key, notify: s.notify, direct: s.direct(s.options.Publish), dropped: map[*nats.Subscription]int{},
 		dialer: newDialer(life, s.target.Dial, s.options.ConnectTimeout)}
 	if s.direct(s.options.Receive) {
 		l.routes = new(routes)
-		l.dialer.intake = func(conn net.Conn) io.Reader { return newIntake(conn, l.routes, func() {}) }
+		l.dialer.intake = func(conn net.Conn) io.Reader { return newIntake(conn, l.routes, l.rest) }
+	}
+	clientBuffer := s.writeBuffer
+	if l.direct && s.writeBuffer > 1 {
+		l.batch = &batch{link: l, size: s.writeBuffer}
+		// What publishers leave to the client must not wait to be overtaken.
+		clientBuffer = 1
 	}
 	// Each connection begins with another server, so that a cluster is used
 	// evenly and always alike.
@@ -87,7 +94,7 @@ func connect(ctx, life context.Context, key linkKey, s *session) (*link, error) 
 	o.ReconnectJitter = s.options.ReconnectWait / 2
 	o.ReconnectJitterTLS = s.options.ReconnectWait / 2
 	o.ReconnectBufSize = -1
-	o.WriteBufferSize = s.writeBuffer
+	o.WriteBufferSize = clientBuffer
 	// A deadline before each write and none after it cost two calls a message,
 	// and a write that goes half-way ends the connection. The dialer can end a
 	// blocked write when somebody wants to leave.
@@ -151,6 +158,9 @@ func (l *link) close(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
+		if l.batch != nil {
+			l.batch.close()
+		}
 		l.nc.Close()
 	}()
 	grace := 2 * time.Second
@@ -195,6 +205,17 @@ func (l *link) adopt(nc *nats.Conn) {
 	// A server may insist on TLS without being asked.
 	if _, err := nc.TLSConnectionState(); errors.Is(err, nats.ErrConnectionNotTLS) {
 		l.live.Store(c)
+		if l.closing.Load() { // close has seen to it that there is none
+			l.live.Store(nil)
+		}
+	}
+}
+
+// rest is called when consumers may have to wait for their next message. What
+// responders have answered goes out.
+func (l *link) rest() {
+	if l.batch != nil && l.key.role == roleConsumer {
+		_ = l.batch.flush() // an event tells of what is lost
 	}
 }
 
@@ -234,6 +255,9 @@ func (l *link) disconnected(_ *nats.Conn, err error) {
 	if err != nil {
 		detail += ": " + err.Error()
 	}
+	// Publishers would fill a batch that cannot be written. If the client has
+	// connected again in the meantime, its next call is to adopt.
+	l.live.Store(nil)
 	l.emit(driver.Event{Kind: driver.Disconnected, Detail: detail})
 }
 
@@ -281,11 +305,17 @@ func (l *link) flush(ctx context.Context) error {
 	if !l.nc.IsConnected() {
 		return nats.ErrDisconnected
 	}
-	// The client writes before it looks at the context.
+	// Writes do not look at the context.
 	limited, cancel := context.WithTimeout(ctx, time.Hour)
 	result := make(chan error, 1)
 	go func() {
 		defer cancel()
+		if l.batch != nil {
+			if err := l.batch.flush(); err != nil {
+				result <- err
+				return
+			}
+		}
 		result <- l.nc.FlushWithContext(limited)
 	}()
 	select {

@@ -55,5 +55,7 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 		s.cancel()
 		return nil, err
 	}
+	_, err = s.control.nc.TLSConnectionState()
+	s.wrapped = err == nil
 	return s, nil
 }

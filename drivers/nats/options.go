@@ -16,8 +16,8 @@ import (
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
-	WriteBuffer       driver.ByteSize `option:"write_buffer" doc:"bytes the client collects before it writes; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
-	Publish           string          `option:"publish" enum:"direct,client" doc:"direct: where messages are written at once over plain TCP, write them to the client's connection without the client's help, which costs less; client: always by the client"`
+	WriteBuffer       driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
+	Publish           string          `option:"publish" enum:"direct,client" doc:"direct: over plain TCP, write messages to the client's connection without the client's help, which costs less; client: always by the client"`
 	Receive           string          `option:"receive" enum:"direct,client" doc:"direct: over plain TCP, hand messages over where they are read from the client's connection, without the client's help, which costs less; consumers that take their time are left to the client all the same; client: always by the client"`
 	User              string          `option:"user" doc:"user name, with password"`
 	Password          string          `option:"password" doc:"password of user" secret:"true"`
@@ -55,7 +55,7 @@ const direct = "direct"
 
 const batchBuffer = 64 << 10
 
-// writeBuffer returns the size of the client's write buffer in bytes.
+// writeBuffer returns the size of the write buffer in bytes.
 func (o Options) writeBuffer(batch bool) int {
 	switch {
 	case o.WriteBuffer > 0:

@@ -15,14 +15,20 @@ type producer struct {
 	link    *link
 	out     publisher
 	subject string
-	reply   string // where answers go, empty for a plain producer
 	acks    driver.Acks
 	closed  atomic.Bool
 }
 
 // Producer implements driver.Session.
 func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
-	return s.producer(ctx, spec, acks)
+	p, err := s.producer(ctx, spec, acks)
+	if err != nil {
+		return nil, err
+	}
+	if p.link.batch != nil {
+		return batching{p}, nil
+	}
+	return p, nil
 }
 
 func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (*producer, error) {
@@ -39,7 +45,9 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		s.release(ctx, key)
 		return nil, fmt.Errorf("nats: payloads of %d bytes: %w: the server's max_payload is %d", spec.Size, driver.ErrTooLarge, limit)
 	}
-	return &producer{session: s, link: l, out: publisher{link: l}, subject: subject, acks: acks}, nil
+	p := &producer{session: s, link: l, out: publisher{link: l}, subject: subject, acks: acks}
+	p.out.address(subject, "")
+	return p, nil
 }
 
 // Send implements driver.Producer.
@@ -47,7 +55,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if p.closed.Load() {
 		return p.sendError(driver.ErrClosed)
 	}
-	if err := p.out.publish(p.subject, p.reply, payload); err != nil {
+	if err := p.out.publish(payload); err != nil {
 		return p.sendError(err)
 	}
 	p.acks.Done(token, nil)
@@ -68,6 +76,23 @@ func (p *producer) Sync(ctx context.Context) error {
 	}
 	if err := p.link.flush(ctx); err != nil {
 		return wrap(err, "wait for the server to have read what was sent to %q", p.subject)
+	}
+	return nil
+}
+
+// batching is a producer that implements driver.Flusher as well. A producer
+// that writes at once does not: it would be called for nothing.
+type batching struct{ *producer }
+
+// Flush implements driver.Flusher.
+func (p batching) Flush() error { return p.flush() }
+
+func (p *producer) flush() error {
+	if p.closed.Load() {
+		return p.sendError(driver.ErrClosed)
+	}
+	if err := p.link.batch.flush(); err != nil {
+		return p.sendError(err)
 	}
 	return nil
 }

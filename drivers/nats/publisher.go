@@ -9,7 +9,8 @@ import (
 
 // publisher sends messages over a link, by one goroutine at a time.
 //
-// Where it may, it writes the protocol's PUB frame itself, to the connection on
+// Where it may, it makes the protocol's PUB frame itself and adds it to the
+// link's batch or, where each message is to be written at once, writes it to the connection on
 // which the client has logged in and which the client goes on to look after
 // (answers to pings, reconnecting, subscriptions). The client's own Publish
 // writes at once too, given a write buffer of one byte, but afterwards wakes
@@ -18,24 +19,33 @@ import (
 // median delivery took 110 to 121 µs with it and 95 µs without. At 3,000 a
 // second the two are alike.
 type publisher struct {
-	link  *link
-	frame []byte // reused
+	link           *link
+	subject, reply string
+	head           []byte // what frames begin with
+	frame          []byte // reused
 }
 
-// publish sends payload to subject, and asks for answers at reply unless that is
+// address sets the subject to send to, and where answers go unless reply is
 // empty.
-func (p *publisher) publish(subject, reply string, payload []byte) error {
+func (p *publisher) address(subject, reply string) {
+	p.subject, p.reply = subject, reply
+	p.head = appendHead(p.head[:0], subject)
+	if reply != "" {
+		p.head = append(append(p.head, reply...), ' ')
+	}
+}
+
+func (p *publisher) publish(payload []byte) error {
 	c, err := p.conn(payload)
 	switch {
 	case err != nil:
 		return err
 	case c != nil:
-		p.frame = appendFrame(p.frame[:0], subject, reply, payload)
-		return p.write(c)
-	case reply != "":
-		return p.link.nc.PublishRequest(subject, reply, payload)
+		return p.send(c, payload)
+	case p.reply != "":
+		return p.link.nc.PublishRequest(p.subject, p.reply, payload)
 	}
-	return p.link.nc.Publish(subject, payload)
+	return p.link.nc.Publish(p.subject, payload)
 }
 
 // answer sends payload to the subject that a request came with.
@@ -45,8 +55,8 @@ func (p *publisher) answer(to, payload []byte) error {
 	case err != nil:
 		return err
 	case c != nil:
-		p.frame = appendFrame(p.frame[:0], to, "", payload)
-		return p.write(c)
+		p.head = appendHead(p.head[:0], to)
+		return p.send(c, payload)
 	}
 	return p.link.nc.Publish(string(to), payload)
 }
@@ -64,28 +74,28 @@ func (p *publisher) conn(payload []byte) (*dialedConn, error) {
 	return c, nil
 }
 
-func (p *publisher) write(c *dialedConn) error {
-	if _, err := c.Write(p.frame); err != nil {
-		// Half a frame may be out: nothing can follow it. The client notices
-		// the end of the connection and makes another.
-		p.link.live.CompareAndSwap(c, nil)
-		c.Close()
-		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
+func (p *publisher) send(c *dialedConn, payload []byte) error {
+	if b := p.link.batch; b != nil {
+		return b.add(p.head, payload)
 	}
-	return nil
+	p.frame = appendFrame(p.frame[:0], p.head, payload)
+	_, err := p.link.write(c, p.frame)
+	return err
 }
 
-// appendFrame appends what publishes payload.
-func appendFrame[S string | []byte](f []byte, subject S, reply string, payload []byte) []byte {
-	f = append(f, "PUB "...)
-	f = append(f, subject...)
-	f = append(f, ' ')
-	if reply != "" {
-		f = append(f, reply...)
-		f = append(f, ' ')
-	}
+// appendHead appends what a frame for subject begins with.
+func appendHead[S string | []byte](f []byte, subject S) []byte {
+	return append(append(append(f, "PUB "...), subject...), ' ')
+}
+
+// appendFrame appends what publishes payload, after head.
+func appendFrame(f, head, payload []byte) []byte {
+	f = append(f, head...)
 	f = strconv.AppendInt(f, int64(len(payload)), 10)
 	f = append(f, "\r\n"...)
 	f = append(f, payload...)
 	return append(f, "\r\n"...)
 }
+
+// frameRoom returns how many bytes appendFrame may append.
+func frameRoom(head, payload []byte) int { return len(head) + 20 + 2 + len(payload) + 2 }

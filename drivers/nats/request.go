@@ -24,23 +24,28 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 	if err != nil {
 		return nil, err
 	}
-	p.reply = p.link.nc.NewInbox()
+	reply := p.link.nc.NewInbox()
+	p.out.address(p.subject, reply)
 	nobody := driver.Event{Kind: driver.AsyncError, Detail: p.link.key.String() + ": nobody answers " + p.subject}
 	inbox := newConsumer(s, p.link, func(payload, _ []byte) { replies(driver.Message{Payload: payload}) })
 	inbox.past = true
 	inbox.nobody = func() { p.link.emit(nobody) }
-	if err = inbox.subscribe(p.reply, ""); err == nil {
-		err = inbox.settle(ctx, []string{p.reply})
+	if err = inbox.subscribe(reply, ""); err == nil {
+		err = inbox.settle(ctx, []string{reply})
 	}
 	if err == nil && !s.keep(inbox) {
-		err = fmt.Errorf("nats: subscribe to %q: session %w", p.reply, driver.ErrClosed)
+		err = fmt.Errorf("nats: subscribe to %q: session %w", reply, driver.ErrClosed)
 	}
 	if err != nil {
 		inbox.unsubscribe(ctx)
 		p.Close(ctx)
 		return nil, err
 	}
-	return &requester{producer: p, inbox: inbox}, nil
+	r := &requester{producer: p, inbox: inbox}
+	if p.link.batch != nil {
+		return batchingRequester{r}, nil
+	}
+	return r, nil
 }
 
 // Close implements driver.Producer. No reply is delivered after it.
@@ -50,6 +55,12 @@ func (r *requester) Close(ctx context.Context) error {
 	r.producer.Close(ctx)
 	return err
 }
+
+// batchingRequester is a requester that implements driver.Flusher as well.
+type batchingRequester struct{ *requester }
+
+// Flush implements driver.Flusher.
+func (r batchingRequester) Flush() error { return r.flush() }
 
 // Responder implements driver.RequestReplier. It answers on the goroutine that
 // delivers the request and on the connection that the request came by.

@@ -2,7 +2,6 @@ package nats
 
 import (
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"maps"
 	"strconv"
@@ -34,7 +33,7 @@ func (s *session) ServerInfo() map[string]string {
 func (s *session) semantics(slow bool) driver.Semantics {
 	nc := s.control.nc
 	receiving, consumption := "messages taken from the client's connection", "push, delivered on the goroutine that reads"
-	if slow || !s.plain(s.options.Receive) {
+	if slow || !s.direct(s.options.Receive) {
 		receiving, consumption = "by the client", "push, unlimited queue in the client"
 	}
 	sem := driver.Semantics{
@@ -76,23 +75,19 @@ func (s *session) semantics(slow bool) driver.Semantics {
 	return sem
 }
 
-// plain reports whether an option's asking to go past the client is heeded: a
-// server may insist on TLS without being asked.
-func (s *session) plain(option string) bool {
-	_, err := s.control.nc.TLSConnectionState()
-	return s.direct(option) && errors.Is(err, nats.ErrConnectionNotTLS)
-}
-
 func (s *session) publishing() string {
-	if s.control.live.Load() != nil {
+	if s.direct(s.options.Publish) {
 		return "frames of our own on the client's connection"
 	}
 	return "by the client"
 }
 
 func (s *session) batching() string {
-	if s.writeBuffer == 1 {
+	switch {
+	case s.writeBuffer == 1:
 		return "none, each message is written on the sender's thread"
+	case s.direct(s.options.Publish):
+		return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
 	}
 	return fmt.Sprintf("client, up to %s or until its flusher runs", driver.ByteSize(s.writeBuffer))
 }

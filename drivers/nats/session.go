@@ -25,6 +25,7 @@ type session struct {
 	life           context.Context // ends when the session closes
 	cancel         context.CancelFunc
 	control        *link
+	wrapped        bool // the server insists on TLS without being asked
 
 	mu        sync.Mutex
 	closed    bool
@@ -149,7 +150,7 @@ func (s *session) release(ctx context.Context, key linkKey) {
 // direct reports whether an option asks to go past the client and that can be
 // done: what TLS and WebSocket wrap around frames is left to the client.
 func (s *session) direct(option string) bool {
-	return option == direct && s.tls == nil && strings.HasPrefix(s.servers[0], "nats://")
+	return option == direct && !s.wrapped && s.tls == nil && strings.HasPrefix(s.servers[0], "nats://")
 }
 
 // Provision implements driver.Session. Subjects need no making; it checks that
