@@ -42,7 +42,11 @@ func backlogGrows(e *evidence) []result.Reason {
 	}
 	var x, y []float64
 	var due int64
+	// The last third, or in a short window as many intervals as a slope needs.
 	from := e.in.End - e.in.End/3
+	if n := len(e.measure) - backlogIntervals; n >= 0 {
+		from = min(from, e.measure[n].End)
+	}
 	for _, p := range e.measure {
 		if p.End < from {
 			continue
