@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -138,24 +137,28 @@ func (s *stallingServer) requester() (sixnines.Requester, error) {
 func TestHTTPStallFollowsTheOracle(t *testing.T) {
 	const T, D = 4 * time.Second, time.Second
 	for _, tt := range []struct{ name, workload string }{
-		{"a worker for each request", "{rate: 200/s, in_flight: {messages: 400}}"},
-		{"too few workers", "{rate: 200/s, in_flight: {messages: 8}}"},
+		{"a worker for each request", "{rate: 100/s, in_flight: {messages: 200}}"},
+		{"too few workers", "{rate: 100/s, in_flight: {messages: 8}}"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := startStalling(t, 250, D)
+			s := startStalling(t, 150, D)
 			r := request(t, "phases: {warmup: 500ms, duration: 4s, drain: 5s}\nworkload: "+tt.workload, s.requester)
 			d := <-s.stalled
 			got := r.Summary.Histograms[result.RoundTripResponse]
+			few := strings.Contains(tt.name, "few")
 			for p, label := range map[float64]string{0.9: "90", 0.99: "99"} {
 				want := d.Seconds() - (1-p)*T.Seconds()
-				if have := float64(got.Percentiles[label]) / 1e9; math.Abs(have-want) > 0.05*want {
+				most := 1.05 * want
+				if few {
+					most = 1.05 * d.Seconds() // working the queue off takes them a while
+				}
+				if have := float64(got.Percentiles[label]) / 1e9; have < 0.95*want || have > most {
 					t.Errorf("p%s is %.4f s, the oracle says %.4f", label, have, want)
 				}
 			}
-			if c := r.Counters; c.Acked != c.Scheduled || c.Acked != 800 {
+			if c := r.Counters; c.Acked != c.Scheduled || c.Acked != 400 {
 				t.Errorf("a stall fails nothing: %+v", c)
 			}
-			few := strings.Contains(tt.name, "few")
 			if blocked := r.Summary.Histograms[result.LagBlocked].Max; (blocked > int64(d)/2) != few {
 				t.Errorf("requests waited %v for a worker", time.Duration(blocked))
 			}
