@@ -2,6 +2,7 @@ package nats_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"runtime"
 	"strings"
@@ -236,6 +237,84 @@ func TestManyConsumersOfAConnection(t *testing.T) {
 		until(t, "all messages", func() bool { return seen[i].n.Load() >= want })
 		if got := seen[i].n.Load(); got != want {
 			t.Errorf("consumer %d got %d messages, want %d", i, got, want)
+		}
+	}
+}
+
+// TestCloseOfStuckBatch closes a session whose broker does not read, with a
+// batch that cannot be written and a sender that waits for it.
+func TestCloseOfStuckBatch(t *testing.T) {
+	b := startBroker(t, "")
+	s := open(t, b, true)
+	p := producerOf(t, s, &counter{})
+	b.freeze()
+	defer b.thaw()
+	var sent atomic.Int64
+	ended := make(chan error, 1)
+	go func() {
+		payload := make([]byte, 32<<10)
+		for {
+			if err := p.Send(1, payload); err != nil {
+				ended <- err
+				return
+			}
+			sent.Add(1)
+		}
+	}()
+	// The kernel takes some of it; stuck is what does not go on for a while.
+	for last := int64(-1); last != sent.Load(); {
+		last = sent.Load()
+		pause := time.NewTimer(200 * time.Millisecond)
+		select {
+		case err := <-ended:
+			t.Fatal(err)
+		case <-pause.C:
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	s.Close(ctx)
+	if err := <-ended; !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("Send ends with %v", err)
+	}
+	if err := p.(driver.Flusher).Flush(); err != nil && driver.Class(err) == nil {
+		t.Errorf("Flush after Close: %v", err)
+	}
+}
+
+// TestLargeMessages sends what no buffer holds at first, in both directions and
+// among small messages.
+func TestLargeMessages(t *testing.T) {
+	b := startBroker(t, "max_payload: 8000000\nmax_pending: 100000000")
+	for _, batch := range []bool{false, true} {
+		s := openWith(t, b, batch, nil)
+		sizes := []int{1, 100_000, 3, 8_000_000, 0, 65_536, 65_500, 2_000_000, 5}
+		got := make(chan int, len(sizes))
+		if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(m driver.Message) {
+			for i, c := range m.Payload {
+				if c != byte(i%251) {
+					t.Errorf("byte %d of %d is %d", i, len(m.Payload), c)
+					break
+				}
+			}
+			got <- len(m.Payload)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		p := producerOf(t, s, &counter{})
+		for _, size := range sizes {
+			payload := make([]byte, size)
+			for i := range payload {
+				payload[i] = byte(i % 251)
+			}
+			if err := p.Send(1, payload); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, size := range sizes { // without a flush
+			if n := <-got; n != size {
+				t.Fatalf("got %d bytes, want %d", n, size)
+			}
 		}
 	}
 }
