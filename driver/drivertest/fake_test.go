@@ -316,8 +316,11 @@ func (s *fakeSession) producer(ctx context.Context, spec driver.ProducerSpec, ac
 	}
 	p := &fakeProducer{s: s, topic: spec.Topic, acks: acks, queue: make(chan fakeMessage, 64), done: make(chan struct{})}
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed { // Close waits for what works, and nothing may join then
+		return nil, fmt.Errorf("fake: %w", driver.ErrClosed)
+	}
 	s.producers = append(s.producers, p)
-	s.mu.Unlock()
 	s.working.Go(p.run)
 	return p, nil
 }

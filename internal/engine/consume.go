@@ -60,7 +60,6 @@ type consumer struct {
 	redelivered atomic.Int64
 	reordered   atomic.Int64
 	late        atomic.Int64
-	lateReplies atomic.Int64
 	corrupted   atomic.Int64
 	foreign     atomic.Int64
 	newest      int64        // instant of the newest measured delivery; read when no more can come

@@ -24,8 +24,7 @@ type stuck struct {
 	after int // messages sent on it before it blocks, once
 	time.Duration
 
-	deliver driver.Deliver
-	sent    atomic.Int64
+	sent atomic.Int64
 }
 
 func (s *stuck) Open(context.Context, driver.Target) (driver.Session, error) { return s, nil }
