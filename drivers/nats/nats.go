@@ -5,6 +5,11 @@
 // says that the payload's buffer is free again, and is called inside Send.
 // What is sent while a connection is down fails with ErrNotConnected; nothing
 // is buffered for later, and no pending limit makes the client drop messages.
+// What a batch holds when its connection is lost is reported as dropped.
+//
+// The client connects, logs in, subscribes and reconnects. Over plain TCP the
+// messages themselves go past it, see publisher, batch and intake, unless
+// options say otherwise.
 //
 // Topic t of run r is the subject sixnines.r.t. The broker keeps nothing of it,
 // so there is nothing to provision and nothing to remove.
