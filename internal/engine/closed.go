@@ -132,7 +132,7 @@ func (r *run) sleepUntil(t int64) bool {
 		if r.stopped.Load() {
 			return false
 		}
-		clock.SleepUntilBlocking(min(t, now+stopSlice))
+		time.Sleep(time.Duration(min(t-now, stopSlice)))
 	}
 	return !r.stopped.Load()
 }

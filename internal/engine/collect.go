@@ -100,7 +100,7 @@ func (r *run) sleepWatching(t int64, inside bool) bool {
 			return true
 		}
 		r.tend()
-		clock.SleepUntilBlocking(min(t, now+stopSlice))
+		time.Sleep(time.Duration(min(t-now, stopSlice)))
 	}
 	return !r.stopped.Load()
 }

@@ -90,14 +90,17 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 // second; at 4 ms a third of that, and a freeze worth telling is longer.
 const hiccupPeriod = 4 * time.Millisecond
 
-// raiseProcs gives each pacer a processor of its own beside those for the
-// client's goroutines: pacers keep theirs while they sleep.
+// raiseProcs gives each pacer, and the hiccup meter's thread, a processor of its
+// own beside those for the client's goroutines: they keep theirs while they
+// sleep in the kernel. With one too few a delivery now and then found none, and
+// waited until the runtime's monitor took one away from a sleeper, up to 10 ms
+// later: the p99 of 20,000 messages a second was 7 ms instead of a third of one.
 func (r *run) raiseProcs() (restore func()) {
 	old := runtime.GOMAXPROCS(0)
 	if r.flatOut || r.workload.Loop == scenario.Closed {
 		return func() {}
 	}
-	runtime.GOMAXPROCS(old + r.pacerCount())
+	runtime.GOMAXPROCS(old + r.pacerCount() + 1)
 	return func() { runtime.GOMAXPROCS(old) }
 }
 
