@@ -48,6 +48,7 @@ func (p *pacer) pace(ph schedule.Phase, feed *schedule.Merged) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	_ = clock.SetTimerSlack(1) // without it wake-ups are later, which the lag shows
+	raisePriority()
 	r := p.run
 	origin := r.start.Load()
 	for ; ph <= schedule.After; ph++ {
