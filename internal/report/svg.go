@@ -19,7 +19,7 @@ const (
 	svgSmallHeight = 340
 
 	svgLeft   = 74.0
-	svgRight  = 20.0
+	svgRight  = 36.0
 	svgBottom = 46.0
 	svgTop    = 14.0
 )
