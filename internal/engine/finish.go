@@ -236,7 +236,6 @@ func (r *run) account(now int64) (result.Interval, error) {
 	start := r.start.Load()
 	v := result.Interval{Phase: result.PhaseClosing, Start: now - start, End: now - start, Counters: delta,
 		InFlight: r.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}}
-	r.collected.pauses = min(r.collected.pauses, now) // the rest of the pauses
 	v.Pauses = r.newPauses(start)
 	return v, r.rec.Censored(v.Metrics)
 }

@@ -290,8 +290,9 @@ func (l *lane) fail(err error) {
 	l.failures[len(l.failures)-1].Add(1)
 }
 
-// expire takes acknowledged-mode messages that were sent before horizon out of
-// the messages in flight. Their payloads stay borrowed until Done.
+// expire takes messages that were sent before horizon out of those in flight.
+// The payloads of those that wait for an acknowledgement stay borrowed until
+// Done.
 func (l *lane) expire(horizon int64) {
 	if l.expiry != nil {
 		n := l.expiry.sweep(horizon)

@@ -256,16 +256,6 @@ func (r *Recorder) Last(id ID, quantiles ...float64) (n int64, at []int64) {
 	return k.total, at
 }
 
-// Total returns how many values of id were in the last Snapshot, from the
-// start of the run.
-func (r *Recorder) Total(id ID) int64 {
-	var n int64
-	for _, c := range r.seen[id].counts {
-		n += c
-	}
-	return n
-}
-
 // Censor records that a message of metric id was never resolved, at least ns
 // after it was due. Only after the run.
 func (r *Recorder) Censor(id ID, atLeast int64) {
