@@ -118,7 +118,7 @@ type ConsumerSpec struct {
 	Group  string   // one of Topology.Groups, or empty for a subscriber of its own
 	Conn   int      // numbers the connection, as in ProducerSpec, among consumers
 	// Ack says when the consumer acknowledges to the broker, after Deliver has
-	// returned: AckNone, AckEach or AckEvery.
+	// returned; the zero value leaves it to the driver and its options.
 	Ack ConsumerAck
 	// Slow says that Deliver may take long: simulated work. A driver must then
 	// not call it where that would hold up anything but this consumer.
@@ -136,8 +136,15 @@ type AckMode int
 
 // The modes of ConsumerAck.
 const (
-	AckNone AckMode = iota
+	// AckDefault: what the driver does unless told, which Semantics names.
+	AckDefault AckMode = iota
+	// AckNone: the consumer acknowledges nothing; the broker forgets a message
+	// when it has handed it out, or keeps it whether it was consumed or not.
+	AckNone
+	// AckEach: every message.
 	AckEach
+	// AckEvery: every so many messages, all up to the last; what is left over
+	// when the consumer closes is acknowledged then.
 	AckEvery
 )
 
@@ -163,6 +170,10 @@ type Message struct {
 	// Redelivered is the broker's own mark on a message that it has delivered
 	// before.
 	Redelivered bool
+	// Partition numbers, from 0, the ordered part of the topic by which the
+	// message came, where the broker splits topics into such parts: messages are
+	// held to be in order only within one. Small numbers: tables are as large.
+	Partition int
 }
 
 // Producer sends messages of one topic.
@@ -225,7 +236,7 @@ type ServerInfo interface {
 type Event struct {
 	Kind   EventKind
 	Detail string
-	Count  int // how many messages a Dropped event concerns, else 0
+	Count  int // how many messages a Dropped or Returned event concerns, else 0
 }
 
 // EventKind enumerates events.
@@ -237,6 +248,7 @@ const (
 	Reconnected                       // and is back
 	Dropped                           // the client threw messages away
 	AsyncError                        // the client reported an error that belongs to no message
+	Returned                          // the broker gave messages back that it could not route
 )
 
 // String returns the name used in result files.
@@ -250,6 +262,8 @@ func (k EventKind) String() string {
 		return "dropped"
 	case AsyncError:
 		return "error"
+	case Returned:
+		return "returned"
 	}
 	return "unknown"
 }

@@ -38,6 +38,7 @@ type Semantics struct {
 // Capabilities is what a driver can do, known before any connection.
 type Capabilities struct {
 	Ack          AckKind // what Acks.Done means; may depend on options, then the most usual
+	AckVaries    bool    // it does depend on options: sessions implement AckReporter
 	RequestReply bool    // sessions implement RequestReplier
 	Groups       bool    // ConsumerSpec.Group is honoured
 	FanOut       bool    // several consumers of one topic each get every message
@@ -45,7 +46,7 @@ type Capabilities struct {
 	OwnsDialing  bool    // the client dials by itself: Target.Dial is not used
 	Brokerless   bool    // peers talk directly; there is no server
 	Reconnects   bool    // the client comes back by itself after a broker restart
-	Ordered      bool    // one producer's messages of one topic arrive in order
+	Ordered      bool    // one producer's messages of one topic, or of each Message.Partition of it, arrive in order
 	MinSize      int     // smallest payload in bytes the system carries
 	TLS          bool
 }

@@ -46,7 +46,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 
 // subscribe starts c and gives it what spec asks for.
 func (s *session) subscribe(ctx context.Context, c *consumer, spec driver.ConsumerSpec) error {
-	if spec.Ack.Mode != driver.AckNone {
+	if spec.Ack.Mode > driver.AckNone {
 		return fmt.Errorf("mem: subscribe: %w: consumers do not acknowledge", driver.ErrUnsupported)
 	}
 	if err := s.reach(ctx, "subscribe"); err != nil {

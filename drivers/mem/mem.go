@@ -49,6 +49,7 @@ func (b *Broker) Entry() driver.Entry {
 		DefaultURL: scheme,
 		Capabilities: driver.Capabilities{
 			Ack:          driver.AckKindNone,
+			AckVaries:    true,
 			RequestReply: true,
 			Groups:       true,
 			FanOut:       true,

@@ -39,7 +39,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 // consumer subscribes to the topics of spec with the handler that handler
 // returns for the link.
 func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, handler func(*link) handler) (*consumer, error) {
-	if spec.Ack.Mode != driver.AckNone {
+	if spec.Ack.Mode > driver.AckNone {
 		return nil, fmt.Errorf("nats: consumer acknowledgements: %w: core NATS has none", driver.ErrUnsupported)
 	}
 	if spec.Group != "" {

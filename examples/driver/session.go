@@ -58,7 +58,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	if spec.Group != "" || spec.Ack.Mode != driver.AckNone {
+	if spec.Group != "" || spec.Ack.Mode > driver.AckNone {
 		return nil, fmt.Errorf("relay: groups and acknowledgements: %w", driver.ErrUnsupported)
 	}
 	l, err := s.link(ctx, linkName{true, spec.Conn})

@@ -47,8 +47,9 @@ type consumer struct {
 	work  time.Duration
 
 	response, service recorder.ID
-	// highest is, by place, one more than the highest sequence number seen.
-	highest []uint64
+	// highest is, by partition and place, one more than the highest sequence
+	// number seen.
+	highest [][]uint64
 	// sampled: of a large fan-out only every so many deliveries are checked
 	// for corruption; 0 checks all.
 	sampled   uint32
@@ -103,9 +104,13 @@ func (c *consumer) deliver(m driver.Message) {
 		}
 		return
 	}
-	inOrder := e.Sequence >= c.highest[place]
+	for m.Partition >= len(c.highest) {
+		c.highest = append(c.highest, make([]uint64, c.group.plan.streams))
+	}
+	highest := &c.highest[m.Partition][place]
+	inOrder := e.Sequence >= *highest
 	if inOrder {
-		c.highest[place] = e.Sequence + 1
+		*highest = e.Sequence + 1
 	}
 	groups, latest := uint32(1), now
 	if st.fan != nil {

@@ -104,7 +104,9 @@ func Check(s *scenario.Scenario, e driver.Entry) error {
 		return refuse("driver %s gives a message to one consumer only; set workload.groups to 1, or as many topics as consumers", e.Name)
 	case s.Target.TLS != nil && !can.TLS:
 		return refuse("driver %s has no TLS; leave target.tls out", e.Name)
-	case w.Loop == scenario.Closed && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone:
+	case w.Consumer.Ack != "" && w.Consumer.Ack != "none" && !can.ConsumerAck && w.Pattern != scenario.Publish:
+		return refuse("consumers of driver %s acknowledge nothing to the broker; leave workload.consumer.ack out", e.Name)
+	case w.Loop == scenario.Closed && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone && !can.AckVaries:
 		return refuse("a closed loop waits for an answer, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
 	}
 	return nil

@@ -456,7 +456,7 @@ func (r *run) newConsumer(group, shard int, kind integrity.Kind) *consumer {
 		c.sampled = uint32(n / fullChecks)
 	}
 	c.unordered = r.replies && r.workload.Consumers > 1
-	c.highest = make([]uint64, r.groups[group].plan.streams)
+	c.highest = [][]uint64{make([]uint64, r.groups[group].plan.streams)}
 	r.consumers = append(r.consumers, c)
 	return c
 }
@@ -464,8 +464,10 @@ func (r *run) newConsumer(group, shard int, kind integrity.Kind) *consumer {
 // consumerAck reads scenario.Consumer.Ack.
 func consumerAck(s string) (driver.ConsumerAck, error) {
 	switch s {
-	case "", "none":
+	case "":
 		return driver.ConsumerAck{}, nil
+	case "none":
+		return driver.ConsumerAck{Mode: driver.AckNone}, nil
 	case "each":
 		return driver.ConsumerAck{Mode: driver.AckEach}, nil
 	}
