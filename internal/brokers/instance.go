@@ -16,6 +16,8 @@ const (
 	stopGrace = 3 * time.Second
 	termGrace = time.Second
 	killLimit = 10 * time.Second
+	// signalGrace is for brokers that write down what they hold.
+	signalGrace = 20 * time.Second
 )
 
 // Instance is a running broker. Its fields are set when it is returned and do
@@ -25,13 +27,16 @@ type Instance struct {
 	Version    string // the product's version, "2.15.2"
 	URL        string // where clients connect, in the product's notation
 	Dir        string // the process's working directory; empty: the one of its parent
+	Log        string // the file that takes what the process prints; empty: there is none
 	PID        int    // the process
 	Processors int    // the process's GOMAXPROCS; 0 if it is not a Go program
 
-	stdin   io.Closer
+	stdin   io.Closer // nil: it outlives us
 	process *os.Process
 	stderr  tail
-	done    chan struct{} // closed when the process has been waited for
+	// signalled: it is asked to end by SIGTERM; else by the end of its input.
+	signalled bool
+	done      chan struct{} // closed when the process has been waited for
 
 	status error // how it ended; readable once done is closed
 
@@ -66,20 +71,24 @@ func (i *Instance) Err() error {
 	if i.status != nil {
 		how = i.status.Error()
 	}
-	if said := i.stderr.String(); said != "" {
+	if said := i.lastWords(); said != "" {
 		how += ": " + said
 	}
 	return fmt.Errorf("brokers: %s (process %d) ended by itself: %s", i.Name, i.PID, how)
 }
 
 // Stop ends the broker, frozen or not, and returns when its process is gone.
-// It closes the broker's standard input, which asks it to shut down; where
-// that does not help in 3 s it sends SIGTERM, and 1 s later or as soon as ctx
-// ends SIGKILL. How it had to be ended is no error. Stopping twice is allowed.
+// A server of [StartNATS] is asked to shut down by the end of its standard
+// input; where that does not help in 3 s it gets SIGTERM, and 1 s later or as
+// soon as ctx ends SIGKILL. Others get SIGTERM at once, and have 20 s. How it
+// had to be ended is no error. Stopping twice is allowed.
 func (i *Instance) Stop(ctx context.Context) error {
 	i.mu.Lock()
 	i.stopping = true
 	i.mu.Unlock()
+	if i.signalled {
+		return i.stopBySignal(ctx)
+	}
 	i.stdin.Close()
 	// A frozen process reads nothing, not even the end of its input.
 	if err := thaw(i.process); err != nil && !errors.Is(err, ErrUnavailable) && !errors.Is(err, os.ErrProcessDone) {
@@ -91,11 +100,46 @@ func (i *Instance) Stop(ctx context.Context) error {
 	if ctx.Err() == nil && terminate(i.process) == nil && i.gone(ctx, termGrace) {
 		return nil
 	}
+	return i.destroy(ctx)
+}
+
+// stopBySignal is Stop for a process that knows what SIGTERM means.
+func (i *Instance) stopBySignal(ctx context.Context) error {
+	select {
+	case <-i.done: // its number may already be somebody else's
+		return nil
+	default:
+	}
+	thaw(i.process) // a frozen one hears nothing; that there is no such thing here is no matter
+	if ctx.Err() == nil && terminate(i.process) == nil && i.gone(ctx, signalGrace) {
+		i.closeInput()
+		return nil
+	}
+	return i.destroy(ctx)
+}
+
+// destroy kills the process and all of its group, and waits until it is gone.
+func (i *Instance) destroy(ctx context.Context) error {
+	i.mu.Lock()
+	i.stopping = true
+	i.mu.Unlock()
+	defer i.closeInput()
+	select {
+	case <-i.done:
+		return nil
+	default:
+	}
 	i.kill()
 	if i.gone(context.WithoutCancel(ctx), killLimit) {
 		return nil
 	}
 	return fmt.Errorf("brokers: %s (process %d) does not end although it was killed: it hangs in the kernel; look at it with ps", i.Name, i.PID)
+}
+
+func (i *Instance) closeInput() {
+	if i.stdin != nil {
+		i.stdin.Close()
+	}
 }
 
 // gone waits for the end of the process, at most for limit and until ctx ends,
@@ -119,7 +163,10 @@ func (i *Instance) gone(ctx context.Context, limit time.Duration) bool {
 
 // kill ends the process without asking it. That it may be gone already is the
 // only way to fail.
-func (i *Instance) kill() { i.process.Kill() }
+func (i *Instance) kill() {
+	killGroup(i.process)
+	i.process.Kill()
+}
 
 // Freeze stops the broker's process where it stands (SIGSTOP): its connections
 // stay open and nobody serves them. On Linux it returns when every thread of

@@ -14,6 +14,12 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 }
 
+// detached is for a process that outlives this one.
+func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// killGroup kills the group that the process leads, helpers of its own among it.
+func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 func thaw(p *os.Process) error      { return p.Signal(syscall.SIGCONT) }
 

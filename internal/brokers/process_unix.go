@@ -11,6 +11,12 @@ import (
 // parent is killed ends only when somebody lets it continue.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// detached is for a process that outlives this one.
+func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// killGroup kills the group that the process leads, helpers of its own among it.
+func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }
+
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 func freeze(p *os.Process) error    { return p.Signal(syscall.SIGSTOP) }
 func thaw(p *os.Process) error      { return p.Signal(syscall.SIGCONT) }

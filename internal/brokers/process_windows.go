@@ -9,6 +9,11 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
+// detached is for a process that outlives this one.
+func detached() *syscall.SysProcAttr { return attributes() }
+
+func killGroup(*os.Process) {}
+
 func terminate(*os.Process) error { return ErrUnavailable }
 func freeze(*os.Process) error    { return ErrUnavailable }
 func thaw(*os.Process) error      { return ErrUnavailable }

@@ -1,0 +1,124 @@
+// Package brokertest gives tests real brokers.
+package brokertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/internal/brokers"
+)
+
+// Required names the environment variable that, if not empty, makes a broker
+// that is not installed a failure of the test instead of a skip. CI sets it, and
+// so does the README's test command.
+const Required = "SIXNINES_BROKERS_REQUIRED"
+
+// startLimit is how long a broker may take to start. It decides only how long a
+// failure takes.
+const startLimit = 2 * time.Minute
+
+// Home returns where the tests' brokers are found: where "sixnines broker
+// install" puts them.
+func Home(t testing.TB) brokers.Home {
+	t.Helper()
+	dir, err := brokers.DefaultDir(os.Environ())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return brokers.Home{Dir: dir, Environ: os.Environ()}
+}
+
+// Start starts the product for the test and stops it when the test ends. If the
+// product is not installed the test is skipped, or fails where it must be.
+func Start(t testing.TB, product string, o brokers.Options) *brokers.Cluster {
+	t.Helper()
+	p, ok := brokers.Lookup(product)
+	if !ok {
+		t.Fatalf("there is no product %q", product)
+	}
+	if o.Home.Environ == nil {
+		self := o.Home.Self
+		o.Home = Home(t)
+		o.Home.Self = self
+	}
+	if _, err := p.Find(t.Context(), o.Home); errors.Is(err, brokers.ErrNotInstalled) {
+		Missing(t, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), startLimit)
+	defer cancel()
+	c, err := brokers.Start(ctx, p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// Missing ends the test for want of something that must be installed: by a
+// failure where that is required, else by a skip.
+func Missing(t testing.TB, why error) {
+	t.Helper()
+	if os.Getenv(Required) != "" {
+		t.Fatalf("%v (%s is set)", why, Required)
+	}
+	t.Skipf("SKIPPED: %v", why)
+}
+
+// Restart kills the nodes and starts them again, for drivertest.Harness.
+func Restart(t testing.TB, c *brokers.Cluster) func() {
+	return func() {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(context.Background(), startLimit)
+		defer cancel()
+		if err := errors.Join(c.Kill(ctx), c.Resume(ctx)); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Freeze and Thaw are for drivertest.Harness.
+func Freeze(t testing.TB, c *brokers.Cluster) func() {
+	return func() {
+		t.Helper()
+		if err := c.Freeze(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Thaw lets a frozen cluster go on.
+func Thaw(t testing.TB, c *brokers.Cluster) func() {
+	return func() {
+		t.Helper()
+		if err := c.Thaw(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Address returns the host and port of a URL's first server.
+func Address(t testing.TB, url string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(url, "://")
+	if !ok {
+		rest = url
+	}
+	rest, _, _ = strings.Cut(rest, "/")
+	rest, _, _ = strings.Cut(rest, ",")
+	if _, after, ok := strings.Cut(rest, "@"); ok {
+		rest = after
+	}
+	if rest == "" {
+		t.Fatal(fmt.Errorf("no address in %q", url))
+	}
+	return rest
+}

@@ -1,0 +1,333 @@
+package brokers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Options say how to start a product. The zero value with a Home is one node
+// without login and encryption on free ports, whose data are gone when it stops.
+type Options struct {
+	Home  Home
+	Nodes int // 0 means 1
+	// Port of the first node's main listener; 0: a free one. Further listeners
+	// take free ports.
+	Port int
+	// Dir is where the broker keeps configuration, data and logs. It is made and
+	// must not hold anything. Empty: a temporary directory, removed by Stop.
+	Dir string
+	// Settings are lines of the product's own configuration, by name, laid over
+	// those that this package writes.
+	Settings map[string]string
+	// TLS, if not nil, is what clients must encrypt with.
+	TLS *ServerTLS
+	// User and Password, if not empty, are what clients must log in with.
+	User, Password string
+	// MaxMessage is the largest message in bytes that the broker shall carry;
+	// 0: what the product carries by itself.
+	MaxMessage int
+	// Detach lets the broker outlive this process.
+	Detach bool
+}
+
+// ServerTLS names the PEM files of a server that encrypts.
+type ServerTLS struct {
+	Cert, Key string
+	// CA, if not empty, signs the certificates that clients must show.
+	CA string
+}
+
+// deployment is what a product makes of Options: what to run and where it will
+// be found.
+type deployment struct {
+	version string
+	url     string            // for the first of the product's drivers
+	urls    map[string]string // by driver, where it differs
+	info    map[string]string // further addresses and paths, for tests and people
+	helpers []process         // started first, one after the other; stopped last
+	nodes   []process         // started together
+	// ready returns nil when the whole answers, beyond the processes' own
+	// readiness; nil: nothing more to ask. It is called again until then.
+	ready func(ctx context.Context) error
+}
+
+// Cluster is a running product of one or more nodes. Its methods are safe for
+// concurrent use.
+type Cluster struct {
+	Product string
+	Version string
+	Origin  string            // of the installation, see Installation
+	URL     string            // where clients connect, in the notation of the product's first driver
+	Dir     string            // configuration, data and logs
+	Info    map[string]string // further addresses and paths
+
+	urls  map[string]string
+	ready func(ctx context.Context) error
+	keep  bool // Dir stays
+
+	mu      sync.Mutex
+	helpers []*member
+	nodes   []*member
+}
+
+// member is a process of a cluster, which may be started again.
+type member struct {
+	spec process
+	*Instance
+}
+
+// URLFor returns where clients of the driver connect.
+func (c *Cluster) URLFor(driver string) string {
+	if url, ok := c.urls[driver]; ok {
+		return url
+	}
+	return c.URL
+}
+
+// Start starts the product and returns when it answers. If it fails or ctx ends
+// before, nothing is left running and no directory is left behind. Whoever gets
+// a Cluster must stop it; unless o.Detach is set it also ends with this process.
+func Start(ctx context.Context, p Product, o Options) (*Cluster, error) {
+	fail := func(err error) (*Cluster, error) { return nil, fmt.Errorf("brokers: start %s: %w", p.Name, err) }
+	if o.Nodes == 0 {
+		o.Nodes = 1
+	}
+	if !slices.Contains(p.Clusters, o.Nodes) {
+		return fail(fmt.Errorf("%d nodes are asked for; there can be %v", o.Nodes, p.Clusters))
+	}
+	in, err := p.find(ctx, o.Home)
+	if err != nil {
+		return fail(err)
+	}
+	if o.Port != 0 {
+		if err := checkPort(o.Port); err != nil {
+			return fail(err)
+		}
+	}
+	keep := o.Dir != ""
+	if o.Dir, err = emptyDir(o.Dir, p.Name); err != nil {
+		return fail(err)
+	}
+	c := &Cluster{Product: p.Name, Origin: in.Origin, Dir: o.Dir, keep: keep}
+	if err := c.start(ctx, p, in, &o); err != nil {
+		c.keep = false // nothing of worth is in there
+		return fail(errors.Join(err, c.Stop(context.WithoutCancel(ctx))))
+	}
+	return c, nil
+}
+
+func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Options) error {
+	d, err := p.deploy(ctx, in, o)
+	if err != nil {
+		return err
+	}
+	c.Version, c.URL, c.urls, c.Info, c.ready = d.version, d.url, d.urls, d.info, d.ready
+	if c.Version == "" {
+		c.Version = in.Version
+	}
+	for _, list := range [][]process{d.helpers, d.nodes} {
+		for i := range list {
+			list[i].detach = o.Detach
+		}
+	}
+	for _, h := range d.helpers {
+		i, err := h.start(ctx)
+		if err != nil {
+			return err
+		}
+		c.helpers = append(c.helpers, &member{h, i})
+	}
+	for _, n := range d.nodes {
+		c.nodes = append(c.nodes, &member{spec: n})
+	}
+	return c.startNodes(ctx)
+}
+
+// startNodes starts all nodes at once and waits until they and the whole answer.
+func (c *Cluster) startNodes(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	errs := make([]error, len(c.nodes))
+	var starting sync.WaitGroup
+	for k, m := range c.nodes {
+		starting.Go(func() {
+			if m.Instance, errs[k] = m.spec.start(ctx); errs[k] != nil {
+				cancel(errs[k])
+			}
+		})
+	}
+	starting.Wait()
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	if c.ready == nil {
+		return nil
+	}
+	if err := poll(ctx, c.ended(), c.ready); err != nil {
+		return fmt.Errorf("the nodes run, but do not answer together: %w", err)
+	}
+	return nil
+}
+
+// ended returns a channel that is closed when the first node has ended, or nil
+// if there is none.
+func (c *Cluster) ended() <-chan struct{} {
+	for _, m := range c.nodes {
+		if m.Instance != nil {
+			return m.done
+		}
+	}
+	return nil
+}
+
+// members returns all processes that run, or have run: nodes first.
+func (c *Cluster) members() []*member {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*member
+	for _, m := range slices.Concat(c.nodes, c.helpers) {
+		if m.Instance != nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// Nodes returns the nodes' processes as they are now; a restart replaces them.
+func (c *Cluster) Nodes() []*Instance {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*Instance
+	for _, m := range c.nodes {
+		if m.Instance != nil {
+			all = append(all, m.Instance)
+		}
+	}
+	return all
+}
+
+// Stop ends all processes for sure and removes what was made for them, unless
+// Options.Dir asked for it to stay. A broker whose data are thrown away is
+// killed: a clean end would only take time. Stopping twice is allowed.
+func (c *Cluster) Stop(ctx context.Context) error {
+	var errs []error
+	var stopping sync.WaitGroup
+	members := c.members()
+	results := make([]error, len(members))
+	for k, m := range members {
+		stopping.Go(func() {
+			if c.keep {
+				results[k] = m.Instance.Stop(ctx)
+			} else {
+				results[k] = m.Instance.destroy(ctx)
+			}
+		})
+	}
+	stopping.Wait()
+	errs = append(errs, results...)
+	if !c.keep {
+		errs = append(errs, removeAll(c.Dir))
+	}
+	return errors.Join(errs...)
+}
+
+// Kill kills all nodes (SIGKILL), as a power failure of the broker would; Resume
+// starts them again.
+func (c *Cluster) Kill(ctx context.Context) error {
+	var errs []error
+	for _, i := range c.Nodes() {
+		errs = append(errs, i.destroy(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// Resume starts killed nodes again, at the same addresses with the same data,
+// and returns when they answer.
+func (c *Cluster) Resume(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, m := range c.nodes {
+		if m.Instance != nil {
+			select {
+			case <-m.done:
+			default:
+				return fmt.Errorf("brokers: resume %s: %s (process %d) still runs", c.Product, m.Name, m.PID)
+			}
+		}
+	}
+	if err := c.startNodes(ctx); err != nil {
+		return fmt.Errorf("brokers: resume %s: %w", c.Product, err)
+	}
+	return nil
+}
+
+// Freeze stops all nodes where they stand, see [Instance.Freeze].
+func (c *Cluster) Freeze() error {
+	var errs []error
+	for _, i := range c.Nodes() {
+		errs = append(errs, i.Freeze())
+	}
+	return errors.Join(errs...)
+}
+
+// Thaw lets all frozen nodes go on.
+func (c *Cluster) Thaw() error {
+	var errs []error
+	for _, i := range c.Nodes() {
+		errs = append(errs, i.Thaw())
+	}
+	return errors.Join(errs...)
+}
+
+// Err returns nil while all nodes run and after they were stopped; else how the
+// first of them ended.
+func (c *Cluster) Err() error {
+	for _, i := range c.Nodes() {
+		if err := i.Err(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// emptyDir makes the directory, or a temporary one.
+func emptyDir(dir, product string) (string, error) {
+	if dir == "" {
+		return os.MkdirTemp("", "sixnines-"+product+"-")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", err
+	}
+	if len(entries) > 0 {
+		return "", fmt.Errorf("%s is not empty; name another directory, or empty it", dir)
+	}
+	return dir, nil
+}
+
+// removeAll removes a directory into which a killed process's last writes may
+// still come.
+func removeAll(dir string) error {
+	var err error
+	for range 20 {
+		if err = os.RemoveAll(dir); err == nil || errors.Is(err, fs.ErrPermission) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return err
+}

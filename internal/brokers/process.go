@@ -1,0 +1,185 @@
+package brokers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+)
+
+// ErrPortTaken says that somebody else listens where the broker should.
+var ErrPortTaken = errors.New("port taken")
+
+// process says how to run one process of a product.
+type process struct {
+	name    string   // unique in the cluster: "kafka-2"
+	command []string // the process itself, not a script that starts it: signals go to its process group
+	env     []string // complete
+	dir     string   // working directory
+	log     string   // file that takes what it prints
+	// ready returns nil when the process does its work. It is called again until
+	// then. Nil: a process is ready when it has started.
+	ready  func(ctx context.Context) error
+	detach bool // outlives this process
+}
+
+// start runs p and returns once it is ready. If it does not become ready, it is
+// gone when start returns. The working directory and the log's are made.
+func (p process) start(ctx context.Context) (*Instance, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	for _, dir := range []string{p.dir, filepath.Dir(p.log)} {
+		if dir != "" {
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				return nil, err
+			}
+		}
+	}
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(p.command[0], p.command[1:]...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.env, p.dir, log, log
+	cmd.SysProcAttr = attributes()
+	i := &Instance{Name: p.name, Dir: p.dir, Log: p.log, signalled: true, done: make(chan struct{})}
+	if p.detach {
+		cmd.SysProcAttr = detached()
+	} else if i.stdin, err = cmd.StdinPipe(); err != nil {
+		log.Close()
+		return nil, err
+	}
+	started := make(chan error)
+	go func() {
+		// See start: the parent-death signal hangs on this thread.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		log.Close()
+		if err != nil {
+			started <- err
+			return
+		}
+		i.PID, i.process = cmd.Process.Pid, cmd.Process
+		started <- nil
+		i.ended(cmd.Wait())
+	}()
+	if err := <-started; err != nil {
+		if i.stdin != nil {
+			i.stdin.Close()
+		}
+		return nil, fmt.Errorf("start %s: %w; check that %s exists and may be executed", p.name, err, p.command[0])
+	}
+	if p.ready == nil {
+		return i, nil
+	}
+	if err := poll(ctx, i.done, p.ready); err != nil {
+		select {
+		case <-i.done:
+			err = fmt.Errorf("%s ended before it was ready (%v): %s", p.name, i.status, i.lastWords())
+		default:
+			err = fmt.Errorf("%s is not ready: %w; its log ends with: %s", p.name, err, i.lastWords())
+		}
+		return nil, errors.Join(err, i.destroy(context.WithoutCancel(ctx)))
+	}
+	return i, nil
+}
+
+// lastWords returns the end of what the process has printed.
+func (i *Instance) lastWords() string {
+	if i.Log == "" {
+		return i.stderr.String()
+	}
+	f, err := os.Open(i.Log)
+	if err != nil {
+		return err.Error()
+	}
+	defer f.Close() // read only
+	if info, err := f.Stat(); err == nil {
+		f.Seek(max(0, info.Size()-tailSize), io.SeekStart) // else from the beginning
+	}
+	var t tail
+	io.Copy(&t, f)
+	if said := t.String(); said != "" {
+		return said
+	}
+	return "nothing"
+}
+
+// pollPause is how long to wait between two looks at a broker that starts.
+const pollPause = 20 * time.Millisecond
+
+// poll calls ready until it returns nil, ended is closed or ctx ends; then it
+// returns what ready said last.
+func poll(ctx context.Context, ended <-chan struct{}, ready func(context.Context) error) error {
+	pause := time.NewTicker(pollPause)
+	defer pause.Stop()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; it last said: %w", context.Cause(ctx), err)
+		case <-ended:
+			return err
+		case <-pause.C:
+		}
+	}
+}
+
+// listens returns a readiness that only asks whether the address accepts
+// connections.
+func listens(address string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		return c.Close()
+	}
+}
+
+// loopback returns the address of a port of this machine.
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// checkPort returns an error that wraps ErrPortTaken if somebody listens there.
+func checkPort(port int) error {
+	l, err := net.Listen("tcp", loopback(port))
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w; stop what listens there, or choose another port", ErrPortTaken, loopback(port), err)
+	}
+	return l.Close()
+}
+
+// freePorts returns n different ports of loopback at which nobody listens now.
+func freePorts(n int) ([]int, error) {
+	var ports []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // all stay taken until all are known
+		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
+	}
+	return ports, nil
+}
+
+// ports returns n free ports, of which the first is o.Port where that is given.
+func (o *Options) ports(n int) ([]int, error) {
+	ports, err := freePorts(n)
+	if err == nil && o.Port != 0 {
+		ports[0] = o.Port
+	}
+	return ports, err
+}

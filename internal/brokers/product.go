@@ -1,0 +1,99 @@
+package brokers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// ErrNotInstalled says that a product is not on this machine. What wraps it says
+// how to come by it.
+var ErrNotInstalled = errors.New("not installed")
+
+// Product is a broker that this package can obtain and run.
+type Product struct {
+	Name    string   // as in "sixnines broker up NAME" and target.managed
+	Summary string   // one line for people
+	Drivers []string // names of the drivers that speak with it; of the first it is the default broker
+	// Clusters are the numbers of nodes that can be started, 1 among them.
+	Clusters []int
+	// Variable names the environment variable by which a person says which
+	// installation to use, such as KAFKA_HOME; empty: there is none.
+	Variable string
+
+	// find locates an installation and changes nothing: the one that Variable
+	// names, then one on PATH, then one that plan has made below the home.
+	find func(ctx context.Context, h Home) (Installation, error)
+	// plan lists what must be done until find succeeds.
+	plan func(ctx context.Context, h Home) ([]Step, error)
+	// deploy writes the configuration of o.Nodes nodes below o.Dir and says what
+	// to run. It starts nothing that outlives it.
+	deploy func(ctx context.Context, in Installation, o *Options) (*deployment, error)
+}
+
+// Installation is a product as it was found on this machine.
+type Installation struct {
+	Version string // the product's own, such as "4.3.1"
+	Path    string // the program, or the directory that holds it
+	Origin  string // where it comes from: "on PATH", "named by KAFKA_HOME", "installed by sixnines", "built in"
+}
+
+// Products lists all products, by name. There is no other registry.
+func Products() []Product {
+	return []Product{
+		Redis(),
+	}
+}
+
+// Lookup returns the product with the name.
+func Lookup(name string) (Product, bool) {
+	all := Products()
+	i := slices.IndexFunc(all, func(p Product) bool { return p.Name == name })
+	if i < 0 {
+		return Product{}, false
+	}
+	return all[i], true
+}
+
+// ForDriver returns the product that the driver's runs use unless told
+// otherwise.
+func ForDriver(name string) (Product, bool) {
+	for _, p := range Products() {
+		if slices.Contains(p.Drivers, name) {
+			return p, true
+		}
+	}
+	return Product{}, false
+}
+
+// Find locates the product. The error wraps [ErrNotInstalled] if it is not here.
+func (p Product) Find(ctx context.Context, h Home) (Installation, error) {
+	in, err := p.find(ctx, h)
+	if err != nil {
+		return Installation{}, fmt.Errorf("brokers: %s: %w", p.Name, err)
+	}
+	return in, nil
+}
+
+// Plan lists what installing the product takes; nothing, if it is here.
+func (p Product) Plan(ctx context.Context, h Home) ([]Step, error) {
+	_, err := p.find(ctx, h)
+	if err == nil {
+		return nil, nil
+	}
+	if !errors.Is(err, ErrNotInstalled) {
+		return nil, fmt.Errorf("brokers: %s: %w", p.Name, err)
+	}
+	steps, err := p.plan(ctx, h)
+	if err != nil {
+		return nil, fmt.Errorf("brokers: install %s: %w", p.Name, err)
+	}
+	return steps, nil
+}
+
+// notInstalled is the error of a find that found nothing: it looked for what.
+func notInstalled(p string, looked ...string) error {
+	return fmt.Errorf("%w: there is no %s; run: sixnines broker install %s", ErrNotInstalled, strings.Join(looked, ", nor "), p)
+}

@@ -1,0 +1,55 @@
+package brokers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// program is a product that is one executable.
+type program struct {
+	product  string   // for the error of its absence
+	name     string   // on PATH: "redis-server"
+	variable string   // the environment variable that names it
+	built    []string // where plan puts it, below the home; empty: nowhere
+	version  []string // arguments that make it print its version
+	parse    func(text string) string
+}
+
+// findProgram locates p: by its variable, on PATH, where it was built.
+func findProgram(ctx context.Context, h Home, p program) (Installation, error) {
+	var in Installation
+	if path := h.Getenv(p.variable); p.variable != "" && path != "" {
+		if _, err := exec.LookPath(path); err != nil {
+			return in, fmt.Errorf("%s names %s: %w; correct the variable, or unset it", p.variable, path, err)
+		}
+		in = Installation{Path: path, Origin: "named by " + p.variable}
+	} else if path, ok := h.LookPath(p.name); ok {
+		in = Installation{Path: path, Origin: "on PATH"}
+	} else if path := h.Path(p.built...); len(p.built) > 0 && executable(path) {
+		in = Installation{Path: path, Origin: "installed by sixnines"}
+	} else {
+		return in, notInstalled(p.product, p.name+" on PATH")
+	}
+	if len(p.version) == 0 {
+		return in, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	c := exec.CommandContext(ctx, in.Path, p.version...)
+	c.Env = h.Environ
+	// Some print their version to standard error, or exit with a failure.
+	text, err := c.CombinedOutput()
+	if in.Version = strings.TrimSpace(p.parse(string(text))); in.Version == "" {
+		return in, fmt.Errorf("%s %s (%s) does not tell its version: %q, %v", in.Path, strings.Join(p.version, " "), in.Origin, text, err)
+	}
+	return in, nil
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
+}
