@@ -40,12 +40,13 @@ type Counters struct {
 	LateReplies int64 `json:"late_replies"`
 	Censored    int64 `json:"censored"` // in the distributions as lower bounds
 
-	TimedOut   int64 `json:"timed_out"`    // lost their place in flight; may have been resolved later
-	Negative   int64 `json:"negative"`     // differences below zero, recorded as 0
-	OutOfRange int64 `json:"out_of_range"` // values beyond the histograms, recorded at their end
-	Violations int64 `json:"violations"`   // the driver broke its contract
-	Handovers  int64 `json:"handovers"`    // a blocked send whose pacer's other producers were taken over
-	Dropped    int64 `json:"dropped"`      // thrown away by the client, as it says
+	TimedOut   int64 `json:"timed_out"`          // lost their place in flight; may have been resolved later
+	Negative   int64 `json:"negative"`           // differences below zero, recorded as 0
+	OutOfRange int64 `json:"out_of_range"`       // values beyond the histograms, recorded at their end
+	Violations int64 `json:"violations"`         // the driver broke its contract
+	Handovers  int64 `json:"handovers"`          // a blocked send whose pacer's other producers were taken over
+	Dropped    int64 `json:"dropped"`            // thrown away by the client, as it says
+	Returned   int64 `json:"returned,omitempty"` // given back by the broker, which could not route them
 	BytesSent  int64 `json:"bytes_sent"`
 	BytesRecv  int64 `json:"bytes_received"`
 }
@@ -55,7 +56,7 @@ func (c *Counters) fields() []*int64 {
 	return []*int64{&c.Scheduled, &c.NotSent, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
 		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
 		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.LateReplies, &c.Censored,
-		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Handovers, &c.Dropped, &c.BytesSent, &c.BytesRecv}
+		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Handovers, &c.Dropped, &c.Returned, &c.BytesSent, &c.BytesRecv}
 }
 
 // Add adds o to c.

@@ -146,6 +146,7 @@ func (r *run) counts() result.Counters {
 	c.Violations = r.violations.Load()
 	c.Handovers = r.handovers.Load()
 	c.Dropped = r.dropped.Load()
+	c.Returned = r.returned.Load()
 	c.BytesSent = c.Sent * int64(r.workload.Size)
 	c.BytesRecv = c.Received * int64(r.workload.Size)
 	return c

@@ -90,6 +90,7 @@ type run struct {
 	handovers   atomic.Int64
 	lateReplies atomic.Int64
 	dropped     atomic.Int64
+	returned    atomic.Int64
 	probeAt     atomic.Int64 // newest probe seen
 	interrupted bool
 	early       bool // ended before the window began
@@ -247,8 +248,11 @@ func (r *run) sameHost() bool {
 }
 
 func (r *run) notify(e driver.Event) {
-	if e.Kind == driver.Dropped {
+	switch e.Kind {
+	case driver.Dropped:
 		r.dropped.Add(int64(max(1, e.Count)))
+	case driver.Returned:
+		r.returned.Add(int64(max(1, e.Count)))
 	}
 	r.out.event(result.Event{At: clock.Now(), Kind: e.Kind.String(), Detail: e.Detail, Count: int64(e.Count)})
 }

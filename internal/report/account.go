@@ -52,6 +52,7 @@ func otherCounters(c *result.Counters) []entry {
 		{"out of range", c.OutOfRange, "values beyond the histograms, recorded at their end", true},
 		{"violations", c.Violations, "times the driver broke its contract", true},
 		{"hand-overs", c.Handovers, "blocked sends whose pacer's other producers were taken over by a spare pacer", false},
+		{"returned", c.Returned, "given back by the broker, which could not route them to anybody", true},
 		{"dropped", c.Dropped, "thrown away by the client library, as it says itself", true},
 	}
 }
