@@ -19,6 +19,10 @@ import (
 // setupTimeout bounds connecting, provisioning and probing.
 const setupTimeout = 30 * time.Second
 
+// openTimeout bounds the first contact: a person who gave a wrong address wants
+// to know soon.
+const openTimeout = 8 * time.Second
+
 // lead is the time between deciding on the start and the first message due.
 const lead = 5 * time.Millisecond
 

@@ -209,6 +209,8 @@ func (r *run) openSession(ctx context.Context) (driver.Session, error) {
 		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
 			InsecureSkipVerify: tls.InsecureSkipVerify}
 	}
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
 	s, err := r.config.Entry.Driver.Open(ctx, target)
 	if err != nil {
 		d.closeAll()
