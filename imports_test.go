@@ -78,6 +78,8 @@ func allowed() map[string]may {
 		"internal/report": {ours: []string{"internal/judge", "internal/stats", "result"}, others: []string{hdrHistogram, image, lipgloss, plot},
 			why: "files that were cut short are judged when they are shown"},
 		"internal/brokers": {others: []string{natsServer}},
+		"internal/brokers/brokertest": {ours: []string{"driver", "internal/brokers"},
+			why: "tests of drivers and of the command line start the same brokers"},
 		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/engine", "internal/judge", "internal/report",
 			"internal/schedule", "internal/stats", "internal/vitals", "result", "scenario"},
 			others: []string{ansi, bubbletea, cobra, colorProfile, lipgloss, pflag}},
