@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"os/signal"
 	"runtime"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -16,19 +19,32 @@ import (
 // whoever waits for less has a context.
 const readyLimit = 30 * time.Second
 
-// ServeNATS is the main function of the process that [StartNATS] starts: it
-// runs a NATS server on a free port of loopback until stdin ends, and returns
-// the process's exit code. Once the server accepts connections, it prints one
-// line of JSON with its url, version and gomaxprocs on stdout; warnings and
-// errors go to stderr.
+// ServeNATS is the main function of the processes of the NATS server that is
+// built in. It runs the server until stdin ends and returns the process's exit
+// code.
 //
-// args may be -max-payload BYTES.
+// With args of -c FILE the server is the one that a configuration file
+// describes, as the real program's is; it logs to stderr, or where the file
+// says, and also ends by SIGTERM. A further -detach lets it outlive its stdin.
+//
+// Else the server listens on a free port of loopback, see [StartNATS]. Once it
+// accepts connections, it prints one line of JSON with its url, version and
+// gomaxprocs on stdout; warnings and errors go to stderr. args may be
+// -max-payload BYTES.
 func ServeNATS(stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 	flags := flag.NewFlagSet("nats", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	maxPayload := flags.Int("max-payload", DefaultMaxPayload, "the largest message, in `bytes`")
+	config := flags.String("c", "", "the configuration `file`")
+	detach := flags.Bool("detach", false, "go on when standard input ends")
 	if err := flags.Parse(args); err != nil {
 		return 2
+	}
+	if *config != "" && flags.NArg() == 0 {
+		if *detach {
+			stdin = nil
+		}
+		return serveConfigured(stdin, stderr, *config)
 	}
 	if flags.NArg() > 0 || *maxPayload <= 0 || *maxPayload > math.MaxInt32 {
 		fmt.Fprintf(stderr, "nats-server: -max-payload wants 1 to %d bytes, and there are no further arguments\n", math.MaxInt32)
@@ -65,6 +81,43 @@ func ServeNATS(stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 		return 1
 	}
 	<-orphaned
+	return 0
+}
+
+// serveConfigured runs the server that the file describes until SIGTERM comes or
+// stdin, unless it is nil, ends.
+func serveConfigured(stdin io.Reader, stderr io.Writer, file string) int {
+	fail := func(err error) int {
+		fmt.Fprintf(stderr, "nats-server: %v\n", err)
+		return 1
+	}
+	o, err := server.ProcessConfigFile(file)
+	if err != nil {
+		return fail(err)
+	}
+	o.NoSigs = true // it would end the process, not only the server
+	s, err := server.NewServer(o)
+	if err != nil {
+		return fail(err)
+	}
+	s.ConfigureLogger()
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(asked)
+	orphaned := make(chan struct{})
+	if stdin != nil {
+		go func() {
+			io.Copy(io.Discard, stdin)
+			close(orphaned)
+		}()
+	}
+	s.Start()
+	select {
+	case <-asked:
+	case <-orphaned:
+	}
+	s.Shutdown()
+	s.WaitForShutdown()
 	return 0
 }
 

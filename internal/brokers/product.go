@@ -43,6 +43,7 @@ type Installation struct {
 // Products lists all products, by name. There is no other registry.
 func Products() []Product {
 	return []Product{
+		NATS(),
 		Redis(),
 	}
 }

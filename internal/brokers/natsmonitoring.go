@@ -1,0 +1,117 @@
+package brokers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// natsGroup is a set of servers that agree among themselves, as one tells of it.
+type natsGroup struct {
+	Leader   string `json:"leader"`
+	Size     int    `json:"cluster_size"`
+	Replicas []struct {
+		Name    string `json:"name"`
+		Current bool   `json:"current"`
+	} `json:"replicas"`
+}
+
+// natsAsset is a stream or a consumer.
+type natsAsset struct {
+	Name      string      `json:"name"`
+	Cluster   *natsGroup  `json:"cluster"`
+	Consumers []natsAsset `json:"consumer_detail"`
+}
+
+// led returns an error unless the asset and all below it have a leader.
+func (a natsAsset) led() error {
+	if a.Cluster != nil && a.Cluster.Leader == "" {
+		return fmt.Errorf("%s has no leader", a.Name)
+	}
+	for _, c := range a.Consumers {
+		if err := c.led(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agreed wants the servers to have elected one that leads JetStream's
+// assignments, everybody to be up to date, and every stream to have a leader:
+// after all were killed that takes seconds more.
+func agreed(ctx context.Context, nodes []natsNode) error {
+	led := false
+	for _, n := range nodes {
+		var js struct {
+			Meta     natsGroup `json:"meta_cluster"`
+			Accounts []struct {
+				Streams []natsAsset `json:"stream_detail"`
+			} `json:"account_details"`
+		}
+		if err := monitored(ctx, n, "/jsz?accounts=1&streams=1&consumers=1", &js); err != nil {
+			return err
+		}
+		m := js.Meta
+		if m.Leader == "" || m.Size != len(nodes) {
+			return fmt.Errorf("%s knows the leader %q of %d servers; there are %d", n.name, m.Leader, m.Size, len(nodes))
+		}
+		for _, a := range js.Accounts {
+			for _, s := range a.Streams {
+				if err := s.led(); err != nil {
+					return fmt.Errorf("%s: %w", n.name, err)
+				}
+			}
+		}
+		if m.Leader != n.name {
+			continue
+		}
+		led = true
+		if len(m.Replicas) != len(nodes)-1 {
+			return fmt.Errorf("%s leads %d servers; there are %d", n.name, 1+len(m.Replicas), len(nodes))
+		}
+		for _, r := range m.Replicas {
+			if !r.Current {
+				return fmt.Errorf("%s is not up to date", r.Name)
+			}
+		}
+	}
+	if !led {
+		return errors.New("the servers do not agree on who leads them")
+	}
+	for _, n := range nodes {
+		if err := monitored(ctx, n, "/healthz", new(any)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// monitored asks the node's monitoring.
+func monitored(ctx context.Context, n natsNode, path string, answer any) error {
+	return ask(ctx, "http://"+loopback(n.monitor)+path, answer)
+}
+
+// ask reads the JSON at the URL.
+func ask(ctx context.Context, url string, answer any) error {
+	ctx, cancel := context.WithTimeout(ctx, natsPatience)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	q.Close = true // nothing stays open behind the start
+	a, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return err
+	}
+	defer a.Body.Close()
+	if a.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s", url, a.Status)
+	}
+	if err := json.NewDecoder(a.Body).Decode(answer); err != nil {
+		return fmt.Errorf("%s: %w", url, err)
+	}
+	return nil
+}
