@@ -1,0 +1,178 @@
+package brokers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// The versions that are installed, with the version of Scala they are built
+// for. 4.3.1 is the last of which all artifacts were to be had; 0.8.2.2 is the
+// last of the protocol's first generation.
+const (
+	kafkaVersion    = "4.3.1"
+	kafkaOldVersion = "0.8.2.2"
+)
+
+// Kafka is Apache Kafka: of the version that KAFKA_HOME or PATH leads to, else
+// 4.3.1. From 3.3 on it runs without ZooKeeper, each node broker and controller
+// in one.
+//
+// Beside Kafka's own, Options.Settings may have java.heap (the heap's fixed
+// size, 512m) and java.options (further arguments of the virtual machine,
+// separated by spaces).
+func Kafka() Product {
+	return Product{
+		Name:     "kafka",
+		Summary:  "Apache Kafka: partitioned logs, consumer groups, transactions",
+		Drivers:  []string{"kafka"},
+		Clusters: []int{1, 3},
+		Variable: "KAFKA_HOME",
+		find:     findKafka,
+		plan: func(_ context.Context, h Home) ([]Step, error) {
+			return planKafka(h, kafkaVersion, "2.13",
+				"org.apache.kafka:kafka-tools:"+kafkaVersion,
+				"org.apache.logging.log4j:log4j-slf4j-impl:2.25.1", "org.apache.logging.log4j:log4j-core:2.25.1"), nil
+		},
+		deploy: deployKafka,
+	}
+}
+
+// KafkaOld is Kafka 0.8.2.2 with a ZooKeeper of its own: brokers whose protocol
+// knows neither groups nor the creation of topics are still in use, and clients
+// claim to speak with them.
+func KafkaOld() Product {
+	return Product{
+		Name:     "kafka-0.8",
+		Summary:  "Apache Kafka 0.8.2 with ZooKeeper: the oldest protocol that is spoken here",
+		Clusters: []int{1},
+		find: func(_ context.Context, h Home) (Installation, error) {
+			return installedKafka(h, "kafka-0.8", kafkaOldVersion)
+		},
+		plan: func(_ context.Context, h Home) ([]Step, error) {
+			return planKafka(h, kafkaOldVersion, "2.11"), nil
+		},
+		deploy: deployKafka,
+	}
+}
+
+func findKafka(_ context.Context, h Home) (Installation, error) {
+	if dir := h.Getenv("KAFKA_HOME"); dir != "" {
+		version, err := kafkaIn(dir)
+		if err != nil {
+			return Installation{}, fmt.Errorf("KAFKA_HOME names %s: %w; correct the variable, or unset it", dir, err)
+		}
+		return withJava(h, "kafka", Installation{Version: version, Path: dir, Origin: "named by KAFKA_HOME"})
+	}
+	for _, script := range []string{"kafka-server-start.sh", "kafka-server-start"} {
+		path, ok := h.LookPath(script)
+		if !ok {
+			continue
+		}
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		dir := filepath.Dir(filepath.Dir(path))
+		if version, err := kafkaIn(dir); err == nil { // else a package whose jars lie elsewhere
+			return withJava(h, "kafka", Installation{Version: version, Path: dir, Origin: "on PATH"})
+		}
+	}
+	return installedKafka(h, "kafka", kafkaVersion)
+}
+
+// installedKafka finds what planKafka installs.
+func installedKafka(h Home, product, version string) (Installation, error) {
+	dir := h.Path("kafka-" + version)
+	if _, err := kafkaIn(dir); err != nil {
+		return Installation{}, notInstalled(product, "kafka-server-start.sh on PATH", "KAFKA_HOME", dir)
+	}
+	return withJava(h, product, Installation{Version: version, Path: dir, Origin: "installed by sixnines"})
+}
+
+// withJava returns in, if there is something to run it with.
+func withJava(h Home, product string, in Installation) (Installation, error) {
+	if _, ok := java(h); !ok {
+		return Installation{}, notInstalled(product, "java on PATH or below JAVA_HOME")
+	}
+	return in, nil
+}
+
+func java(h Home) (string, bool) {
+	if home := h.Getenv("JAVA_HOME"); home != "" {
+		if path := filepath.Join(home, "bin", "java"); executable(path) {
+			return path, true
+		}
+	}
+	return h.LookPath("java")
+}
+
+// kafkaIn returns the version of the Kafka whose jars are in dir/libs, as the
+// distribution and planKafka both lay them out.
+func kafkaIn(dir string) (string, error) {
+	const prefix = "kafka-clients-"
+	jars, err := filepath.Glob(filepath.Join(dir, "libs", prefix+"*.jar"))
+	if err != nil {
+		return "", err
+	}
+	for _, jar := range jars {
+		version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jar), prefix), ".jar")
+		if len(versionOf(version)) > 1 {
+			return version, nil
+		}
+	}
+	return "", fmt.Errorf("there is no libs/%s….jar in it: %w", prefix, os.ErrNotExist)
+}
+
+// versionOf returns the numbers of a version such as 3.9.1; what is no number
+// ends it.
+func versionOf(version string) []int {
+	var numbers []int
+	for _, word := range strings.Split(version, ".") {
+		n, err := strconv.Atoi(word)
+		if err != nil {
+			break
+		}
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// since reports whether the version is not older than major.minor.
+func since(version string, major, minor int) bool {
+	return slices.Compare(versionOf(version), []int{major, minor}) >= 0
+}
+
+// planKafka lists how to come by the broker and all it depends on.
+func planKafka(h Home, version, scala string, more ...string) []Step {
+	var steps []Step
+	var packages []string
+	if _, ok := java(h); !ok {
+		packages = append(packages, "default-jre-headless")
+	}
+	if _, ok := h.LookPath("mvn"); !ok {
+		packages = append(packages, "maven")
+	}
+	if len(packages) > 0 {
+		steps = append(steps, debian(packages...))
+	}
+	var pom strings.Builder
+	pom.WriteString("<project><modelVersion>4.0.0</modelVersion><groupId>sixnines</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>\n<dependencies>\n")
+	for _, artifact := range append([]string{"org.apache.kafka:kafka_" + scala + ":" + version, "org.apache.kafka:kafka-clients:" + version}, more...) {
+		part := strings.Split(artifact, ":")
+		fmt.Fprintf(&pom, "<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version></dependency>\n", part[0], part[1], part[2])
+	}
+	pom.WriteString("</dependencies></project>\n")
+	dir, staged := h.Path("kafka-"+version), h.Path("kafka-"+version+".part")
+	return append(steps, Step{
+		Doc: "fetch Kafka " + version + " and what it depends on from Maven Central",
+		Command: []string{"mvn", "--quiet", "--batch-mode", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies",
+			"-DoutputDirectory=libs", "-DincludeScope=runtime"},
+		Dir:   staged,
+		Files: map[string]string{"pom.xml": pom.String()},
+		Moves: map[string]string{staged: dir},
+	})
+}

@@ -1,0 +1,118 @@
+package brokers_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// accepts reports whether somebody listens at every one of the addresses.
+func accepts(t *testing.T, addresses string) bool {
+	t.Helper()
+	for _, address := range strings.Split(addresses, ",") {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err != nil {
+			t.Log(err)
+			return false
+		}
+		c.Close()
+	}
+	return true
+}
+
+func TestKafkaRunsAndComesBack(t *testing.T) {
+	for _, test := range []struct {
+		product string
+		nodes   int
+		long    bool
+	}{{"kafka", 1, false}, {"kafka", 3, true}, {"kafka-0.8", 1, true}} {
+		t.Run(test.product, func(t *testing.T) {
+			if test.long && testing.Short() {
+				t.Skip("starts virtual machines; not with -short")
+			}
+			// Who was killed may come back when its session is over.
+			c := brokertest.Start(t, test.product, brokers.Options{Nodes: test.nodes, Settings: map[string]string{"java.heap": "256m",
+				"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "300"}})
+			t.Logf("%s %s (%s) at %s in %s", c.Product, c.Version, c.Origin, c.URL, c.Dir)
+			if n := len(strings.Split(c.URL, ",")); n != test.nodes || !accepts(t, c.URL) {
+				t.Errorf("%d addresses, or nobody there: %s", n, c.URL)
+			}
+			before := c.Nodes()[0].PID
+			brokertest.Restart(t, c)()
+			if !accepts(t, c.URL) || c.Nodes()[0].PID == before {
+				t.Errorf("after a restart process %d, which was %d", c.Nodes()[0].PID, before)
+			}
+			if err := c.Stop(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(c.Dir); !os.IsNotExist(err) {
+				t.Errorf("%s is left behind: %v", c.Dir, err)
+			}
+		})
+	}
+}
+
+// TestKafkaWithTLSAndLoginStarts leaves to the driver's tests whether clients
+// get in.
+func TestKafkaWithTLSAndLoginStarts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a virtual machine; not with -short")
+	}
+	c := brokertest.Start(t, "kafka", brokers.Options{TLS: brokertest.NewCertificates(t).Server(true),
+		User: "ada", Password: "lovelace", MaxMessage: 8 << 20, Settings: map[string]string{"java.heap": "256m"}})
+	if !accepts(t, c.URL) {
+		t.Error("nobody listens")
+	}
+}
+
+// fakeKafka makes a directory that looks like an installation, and a java.
+func fakeKafka(t *testing.T, version string) (dir, java string) {
+	t.Helper()
+	dir, java = t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(dir+"/libs", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range map[string]os.FileMode{dir + "/libs/kafka-clients-" + version + ".jar": 0o644, java + "/java": 0o755} {
+		if err := os.WriteFile(name, []byte("#!/bin/sh\nexit 1\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, java
+}
+
+func TestKafkaIsFoundWhereItsVariableSays(t *testing.T) {
+	p, _ := brokers.Lookup("kafka")
+	dir, java := fakeKafka(t, "3.9.1")
+	h := brokers.Home{Dir: t.TempDir(), Environ: []string{"PATH=" + java, "KAFKA_HOME=" + dir}}
+	in, err := p.Find(t.Context(), h)
+	if err != nil || in.Version != "3.9.1" || in.Path != dir {
+		t.Errorf("found %+v, %v", in, err)
+	}
+	h.Environ[1] = "KAFKA_HOME=" + t.TempDir()
+	if _, err := p.Find(t.Context(), h); err == nil || !strings.Contains(err.Error(), "KAFKA_HOME") {
+		t.Errorf("an empty directory was taken for Kafka: %v", err)
+	}
+}
+
+func TestKafkaIsPlanned(t *testing.T) {
+	for _, name := range []string{"kafka", "kafka-0.8"} {
+		p, _ := brokers.Lookup(name)
+		h := brokers.Home{Dir: t.TempDir()}
+		steps, err := p.Plan(context.Background(), h)
+		if err != nil || len(steps) == 0 {
+			t.Fatalf("%s: %v, %v", name, steps, err)
+		}
+		last := steps[len(steps)-1]
+		if last.Moves[last.Dir] == "" || last.Moves[last.Dir] == last.Dir {
+			t.Errorf("%s: a half of it can be found: %+v", name, last)
+		}
+		if pom := last.Files["pom.xml"]; !strings.Contains(pom, "<groupId>org.apache.kafka</groupId>") {
+			t.Errorf("%s: %s", name, pom)
+		}
+	}
+}

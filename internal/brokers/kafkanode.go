@@ -1,0 +1,258 @@
+package brokers
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// kafkaFraming is what a broker's limit of messages must leave for the frame of
+// a batch and for keys.
+const kafkaFraming = 4 << 10
+
+// deployKafka writes a cluster of nodes that are broker and controller in one.
+//
+// Each has three listeners: for clients, with the encryption and login that are
+// asked for; for the other nodes; and for the controllers. The latter are plain
+// and on loopback, as is all that is deployed here.
+func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment, error) {
+	vm, ok := java(o.Home)
+	if !ok {
+		return nil, notInstalled("kafka", "java on PATH or below JAVA_HOME")
+	}
+	machine := virtualMachine{program: vm, libs: filepath.Join(in.Path, "libs"), heap: "512m", dir: o.Dir}
+	own := maps.Clone(o.Settings)
+	if heap := own["java.heap"]; heap != "" {
+		machine.heap = heap
+	}
+	machine.options = strings.Fields(own["java.options"])
+	delete(own, "java.heap")
+	delete(own, "java.options")
+	if err := machine.writeLogging(); err != nil {
+		return nil, err
+	}
+	if !since(in.Version, 3, 3) {
+		return deployKafkaZooKeeper(machine, in, o, own)
+	}
+	checkpoint, err := kafkaCheckpoint(ctx, machine, in, o)
+	if err != nil {
+		return nil, err
+	}
+	ports, err := o.ports(3 * o.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	clients, peers, controllers := ports[:o.Nodes], ports[o.Nodes:2*o.Nodes], ports[2*o.Nodes:]
+	var voters, urls []string
+	for i := range o.Nodes {
+		voters = append(voters, fmt.Sprintf("%d@%s", i+1, loopback(controllers[i])))
+		urls = append(urls, loopback(clients[i]))
+	}
+	d := &deployment{url: strings.Join(urls, ","), info: map[string]string{"internal": loopback(peers[0])}}
+	cluster := randomUUID()
+	for i := range o.Nodes {
+		name := fmt.Sprintf("kafka-%d", i+1)
+		dir := filepath.Join(o.Dir, name)
+		settings := kafkaDefaults(o.Nodes)
+		maps.Copy(settings, map[string]string{
+			"process.roles":                  "broker,controller",
+			"node.id":                        strconv.Itoa(i + 1),
+			"controller.quorum.voters":       strings.Join(voters, ","),
+			"listeners":                      fmt.Sprintf("CLIENT://%s,PEER://%s,CONTROLLER://%s", loopback(clients[i]), loopback(peers[i]), loopback(controllers[i])),
+			"advertised.listeners":           fmt.Sprintf("CLIENT://%s,PEER://%s", loopback(clients[i]), loopback(peers[i])),
+			"inter.broker.listener.name":     "PEER",
+			"controller.listener.names":      "CONTROLLER",
+			"listener.security.protocol.map": "CLIENT:" + kafkaSecurity(o) + ",PEER:PLAINTEXT,CONTROLLER:PLAINTEXT",
+			"log.dirs":                       filepath.Join(dir, "data"),
+		})
+		if err := kafkaAccess(settings, o, dir); err != nil {
+			return nil, err
+		}
+		kafkaLimits(settings, o)
+		maps.Copy(settings, own)
+		if err := kafkaStorage(settings["log.dirs"], cluster, i+1, checkpoint); err != nil {
+			return nil, err
+		}
+		config := filepath.Join(dir, "server.properties")
+		if err := writeProperties(config, settings); err != nil {
+			return nil, err
+		}
+		d.nodes = append(d.nodes, process{name: name, command: machine.command("kafka.Kafka", config), env: o.Home.Environ, dir: dir,
+			log: filepath.Join(dir, "kafka.log"), ready: listens(loopback(peers[i]))})
+	}
+	// A port is open before the node knows the others, and before it may be
+	// asked to make a topic.
+	d.ready = func(ctx context.Context) error {
+		for _, peer := range peers {
+			if err := kafkaAnswers(ctx, loopback(peer), o.Nodes); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return d, nil
+}
+
+// kafkaDefaults are the settings in which a cluster for measurements differs
+// from the product: replicated as far as there are nodes, and quick to start.
+func kafkaDefaults(nodes int) map[string]string {
+	replicas, insync := strconv.Itoa(nodes), strconv.Itoa(nodes/2+1)
+	return map[string]string{
+		"num.partitions":                                   "1",
+		"default.replication.factor":                       replicas,
+		"min.insync.replicas":                              insync,
+		"offsets.topic.replication.factor":                 replicas,
+		"offsets.topic.num.partitions":                     "5",
+		"transaction.state.log.replication.factor":         replicas,
+		"transaction.state.log.num.partitions":             "5",
+		"transaction.state.log.min.isr":                    insync,
+		"share.coordinator.state.topic.replication.factor": replicas,
+		"share.coordinator.state.topic.num.partitions":     "5",
+		"share.coordinator.state.topic.min.isr":            insync,
+		"group.initial.rebalance.delay.ms":                 "0",
+		"auto.create.topics.enable":                        "false", // a misspelt topic is to be an error
+	}
+}
+
+func kafkaSecurity(o *Options) string {
+	security := "PLAINTEXT"
+	if o.TLS != nil {
+		security = "SSL"
+	}
+	if o.User != "" || o.Password != "" {
+		security = "SASL_" + security
+	}
+	return security
+}
+
+// kafkaAccess sets encryption and login of the listener for clients. All ways
+// to log in are open; only PLAIN has a user until SCRAM's are created.
+func kafkaAccess(settings map[string]string, o *Options, dir string) error {
+	if o.TLS != nil {
+		pair := filepath.Join(dir, "server.pem")
+		var text []byte
+		for _, file := range []string{o.TLS.Key, o.TLS.Cert} {
+			part, err := os.ReadFile(file)
+			if err != nil {
+				return err
+			}
+			text = append(append(text, part...), '\n')
+		}
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(pair, text, 0o600); err != nil {
+			return err
+		}
+		settings["listener.name.client.ssl.keystore.type"] = "PEM"
+		settings["listener.name.client.ssl.keystore.location"] = pair
+		if o.TLS.CA != "" {
+			settings["listener.name.client.ssl.truststore.type"] = "PEM"
+			settings["listener.name.client.ssl.truststore.location"] = o.TLS.CA
+			settings["listener.name.client.ssl.client.auth"] = "required"
+		}
+	}
+	if o.User == "" && o.Password == "" {
+		return nil
+	}
+	if strings.ContainsAny(o.User+o.Password, "\"\\\r\n") || o.User == "" {
+		return fmt.Errorf("kafka: a user with a name is needed, and neither name nor password may have quotes or backslashes")
+	}
+	const prefix = "listener.name.client."
+	settings["sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
+	settings[prefix+"plain.sasl.jaas.config"] = fmt.Sprintf("org.apache.kafka.common.security.plain.PlainLoginModule required user_%s=\"%s\";", o.User, o.Password)
+	for _, scram := range []string{"scram-sha-256", "scram-sha-512"} {
+		settings[prefix+scram+".sasl.jaas.config"] = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
+	}
+	return nil
+}
+
+// kafkaLimits lets messages of o.MaxMessage bytes through, to replicas as well.
+func kafkaLimits(settings map[string]string, o *Options) {
+	if o.MaxMessage == 0 {
+		return
+	}
+	limit := o.MaxMessage + kafkaFraming
+	settings["message.max.bytes"] = strconv.Itoa(limit)
+	settings["replica.fetch.max.bytes"] = strconv.Itoa(max(limit, 1<<20))
+	settings["socket.request.max.bytes"] = strconv.Itoa(max(limit+kafkaFraming, 100<<20))
+}
+
+// kafkaStorage prepares a node's directory as the product's own tool would,
+// which takes a virtual machine a second or two for each.
+func kafkaStorage(dir, cluster string, node int, checkpoint []byte) error {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("version=1\ncluster.id=%s\nnode.id=%d\ndirectory.id=%s\n", cluster, node, randomUUID())
+	if err := os.WriteFile(filepath.Join(dir, "meta.properties"), []byte(text), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "bootstrap.checkpoint"), checkpoint, 0o644)
+}
+
+// randomUUID returns 16 random bytes as Kafka writes them; it refuses some that
+// begin with a hyphen.
+func randomUUID() string {
+	for {
+		var b [16]byte
+		rand.Read(b[:]) // never fails
+		if s := base64.RawURLEncoding.EncodeToString(b[:]); s[0] != '-' {
+			return s
+		}
+	}
+}
+
+// kafkaCheckpoint returns the file with which a new cluster learns the features
+// of its version. It is the same for all clusters, so that the product's tool
+// has to make it only once.
+func kafkaCheckpoint(ctx context.Context, vm virtualMachine, in Installation, o *Options) ([]byte, error) {
+	const name = "bootstrap.checkpoint"
+	kept := o.Home.Path("kafka-format", in.Version, name)
+	if text, err := os.ReadFile(kept); err == nil && len(text) > 0 {
+		return text, nil
+	}
+	dir := filepath.Join(o.Dir, "format")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	config := filepath.Join(o.Dir, "format.properties")
+	address := loopback(9) // nobody connects
+	if err := writeProperties(config, map[string]string{"process.roles": "broker,controller", "node.id": "1",
+		"controller.quorum.voters": "1@" + address, "listeners": "CONTROLLER://" + address + ",PEER://" + loopback(10), "controller.listener.names": "CONTROLLER",
+		"inter.broker.listener.name": "PEER", "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PEER:PLAINTEXT", "log.dirs": dir}); err != nil {
+		return nil, err
+	}
+	if err := vm.run(ctx, o.Home.Environ, "kafka.tools.StorageTool", "format", "-t", randomUUID(), "-c", config); err != nil {
+		return nil, fmt.Errorf("format a storage directory: %w", err)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	if err != nil {
+		return nil, err
+	}
+	// That it cannot be kept costs the next start as much as this one.
+	if os.MkdirAll(filepath.Dir(kept), 0o755) == nil {
+		if part := kept + "." + filepath.Base(o.Dir); os.WriteFile(part, text, 0o644) == nil {
+			os.Rename(part, kept)
+		}
+	}
+	return text, nil
+}
+
+func writeProperties(path string, settings map[string]string) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(&text, "%s=%s\n", name, strings.ReplaceAll(settings[name], `\`, `\\`))
+	}
+	return os.WriteFile(path, []byte(text.String()), 0o600)
+}

@@ -1,0 +1,79 @@
+package brokers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// deployKafkaZooKeeper writes a cluster of a version that keeps its state in
+// ZooKeeper, which runs beside it from the same jars. Such clusters are for the
+// old protocol's sake: they have neither encryption nor login here.
+func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own map[string]string) (*deployment, error) {
+	if o.TLS != nil || o.User != "" || o.Password != "" {
+		return nil, fmt.Errorf("kafka %s: encryption and login are to be had from 3.3 on", in.Version)
+	}
+	ports, err := o.ports(o.Nodes + 1)
+	if err != nil {
+		return nil, err
+	}
+	brokers, keeper := ports[:o.Nodes], loopback(ports[o.Nodes])
+	dir := filepath.Join(o.Dir, "zookeeper")
+	config := filepath.Join(dir, "zookeeper.properties")
+	if err := writeProperties(config, map[string]string{"dataDir": filepath.Join(dir, "data"), "clientPort": strconv.Itoa(ports[o.Nodes]),
+		"clientPortAddress": "127.0.0.1", "maxClientCnxns": "0", "tickTime": "500", "admin.enableServer": "false"}); err != nil {
+		return nil, err
+	}
+	small := vm
+	small.heap = "64m"
+	d := &deployment{info: map[string]string{"zookeeper": keeper},
+		helpers: []process{{name: "zookeeper", command: small.command("org.apache.zookeeper.server.quorum.QuorumPeerMain", config),
+			env: o.Home.Environ, dir: dir, log: filepath.Join(dir, "zookeeper.log"), ready: listens(keeper)}}}
+	// Before 0.9 a broker knows only of those that lead a partition: of none, at
+	// first.
+	known, all := 1, o.Nodes
+	if !since(in.Version, 0, 9) {
+		known, all = 0, 0
+	}
+	var urls []string
+	for i, port := range brokers {
+		urls = append(urls, loopback(port))
+		name := fmt.Sprintf("kafka-%d", i+1)
+		dir := filepath.Join(o.Dir, name)
+		settings := kafkaDefaults(o.Nodes)
+		maps.Copy(settings, map[string]string{
+			"broker.id": strconv.Itoa(i + 1), "zookeeper.connect": keeper, "log.dirs": filepath.Join(dir, "data"),
+			// The broker that was killed is taken for alive until this has passed.
+			"zookeeper.session.timeout.ms": "2000",
+			// Without it nobody can make a topic before 0.10.1.
+			"auto.create.topics.enable": "true",
+		})
+		if since(in.Version, 0, 9) {
+			settings["listeners"] = "PLAINTEXT://" + loopback(port)
+		} else {
+			settings["host.name"], settings["port"] = "127.0.0.1", strconv.Itoa(port)
+		}
+		kafkaLimits(settings, o)
+		maps.Copy(settings, own)
+		file := filepath.Join(dir, "server.properties")
+		if err := writeProperties(file, settings); err != nil {
+			return nil, err
+		}
+		address := loopback(port)
+		d.nodes = append(d.nodes, process{name: name, command: vm.command("kafka.Kafka", file), env: o.Home.Environ, dir: dir,
+			log: filepath.Join(dir, "kafka.log"), ready: func(ctx context.Context) error { return kafkaAnswers(ctx, address, known) }})
+	}
+	d.url = strings.Join(urls, ",")
+	d.ready = func(ctx context.Context) error {
+		for _, address := range urls {
+			if err := kafkaAnswers(ctx, address, all); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return d, nil
+}

@@ -1,0 +1,56 @@
+package brokers
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// virtualMachine says how to run a product's Java classes.
+type virtualMachine struct {
+	program string   // java
+	libs    string   // the directory of the jars
+	heap    string   // the heap's size, at first and at most
+	options []string // further arguments
+	dir     string   // holds the configuration of logging
+}
+
+// Of the two libraries that log, a version has one.
+const (
+	logging1 = "log4j.rootLogger=WARN,out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n" +
+		"log4j.appender.out.layout=org.apache.log4j.PatternLayout\nlog4j.appender.out.layout.ConversionPattern=%d %p %m (%c)%n\n"
+	logging2 = "status=error\nappender.out.type=Console\nappender.out.name=out\nappender.out.layout.type=PatternLayout\n" +
+		"appender.out.layout.pattern=%d %p %m (%c)%n\nrootLogger.level=warn\nrootLogger.appenderRef.out.ref=out\n"
+)
+
+func (vm virtualMachine) writeLogging() error {
+	if err := os.WriteFile(filepath.Join(vm.dir, "log4j.properties"), []byte(logging1), 0o644); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(vm.dir, "log4j2.properties"), []byte(logging2), 0o644)
+}
+
+// command returns the command that runs the class for long: with the collector
+// and the limits of its pauses that Kafka's own scripts choose.
+func (vm virtualMachine) command(class string, args ...string) []string {
+	c := []string{vm.program, "-server", "-Xms" + vm.heap, "-Xmx" + vm.heap, "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
+		"-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
+		"-Dlog4j.configuration=file:" + filepath.Join(vm.dir, "log4j.properties"),
+		"-Dlog4j2.configurationFile=" + filepath.Join(vm.dir, "log4j2.properties")}
+	c = append(c, vm.options...)
+	return append(append(c, "-cp", filepath.Join(vm.libs, "*"), class), args...)
+}
+
+// run runs the class to its end.
+func (vm virtualMachine) run(ctx context.Context, env []string, class string, args ...string) error {
+	c := exec.CommandContext(ctx, vm.program, append([]string{"-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
+		"-cp", filepath.Join(vm.libs, "*"), class}, args...)...)
+	c.Env = env
+	if text, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", class, err, strings.TrimSpace(string(text)))
+	}
+	return nil
+}
