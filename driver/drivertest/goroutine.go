@@ -8,7 +8,8 @@ import (
 )
 
 // goroutines returns the stacks of all goroutines by the line that begins them
-// ("goroutine 7"), but for those of the runtime and of package testing.
+// ("goroutine 7"), but for those of the runtime, of package testing, and those
+// that wait for a child process to end: a broker that was restarted.
 func goroutines() map[string]string {
 	buf := make([]byte, 1<<20)
 	for {
@@ -24,7 +25,7 @@ func goroutines() map[string]string {
 		id, _, _ := strings.Cut(stack, " [")
 		if strings.Contains(stack, "testing.(*T).Run(") || strings.Contains(stack, "testing.(*M).") ||
 			strings.Contains(stack, "created by os/signal.") || strings.Contains(stack, "created by runtime.") ||
-			strings.Contains(stack, "drivertest.goroutines(") {
+			strings.Contains(stack, "os/exec.(*Cmd).Wait(") || strings.Contains(stack, "drivertest.goroutines(") {
 			continue
 		}
 		all[id] = stack
