@@ -79,7 +79,9 @@ type Header struct {
 	Driver   string            `json:"driver"`
 	Broker   map[string]string `json:"broker,omitempty"` // what the server says of itself
 	Managed  string            `json:"managed,omitempty"`
-	Ack      string            `json:"ack"` // what an acknowledgement is: none, broker, reply
+	// Deployment is the broker that was started for the run, if one was.
+	Deployment *Deployment `json:"deployment,omitempty"`
+	Ack        string      `json:"ack"` // what an acknowledgement is: none, broker, reply
 	// SameHost says that broker and generator share this machine's processors.
 	SameHost  bool          `json:"same_host"`
 	Semantics Semantics     `json:"semantics"`
@@ -92,6 +94,15 @@ type Header struct {
 	Interval  time.Duration `json:"interval"`
 	Slot      time.Duration `json:"slot"` // length of a slot of intended time, see MetricInterval.Slots
 	Raw       string        `json:"raw,omitempty"`
+}
+
+// Deployment is a broker that was started for the run.
+type Deployment struct {
+	Product  string            `json:"product"`
+	Version  string            `json:"version"`
+	Origin   string            `json:"origin"` // where the product came from: "on PATH", "built in"
+	Nodes    int               `json:"nodes"`
+	Settings map[string]string `json:"settings,omitempty"` // of the product's own, in effect; passwords are masked
 }
 
 // The modes of Header.Mode.

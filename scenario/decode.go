@@ -84,6 +84,10 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, dept
 	switch {
 	case t == arrivalsType && n.Kind == yaml.ScalarNode && !null:
 		d.text(n, v, key)
+	case t == settingsType:
+		if !null {
+			d.settings(n, v, key, depth)
+		}
 	case t.Kind() == reflect.Map:
 		if !null {
 			d.options(n, v, key, depth)
@@ -289,6 +293,42 @@ func (d *decoder) options(n *yaml.Node, v reflect.Value, key string, depth int) 
 	}
 	if len(n.Content) > 0 {
 		v.Set(reflect.ValueOf(d.anyMap(n, key, depth)))
+	}
+}
+
+// settings decodes lines of a broker's configuration, whose names and values
+// are the broker's to judge: a value is the text as it was written.
+func (d *decoder) settings(n *yaml.Node, v reflect.Value, key string, depth int) {
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, key, key+" is "+kindOf(n)+", not a mapping", "write name: value, one a line")
+		return
+	}
+	m := map[string]string{}
+	seen := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		if !d.key(name, key, seen, depth) {
+			continue
+		}
+		dotted := join(key, name.Value)
+		switch {
+		case !d.plain(value, dotted, depth+1):
+		case value.Kind != yaml.ScalarNode:
+			d.fail(value, dotted, dotted+" is "+kindOf(value)+", not a text", "write the value as it stands in the broker's configuration, in quotes")
+		case value.Tag == "!!null" && !d.quoted(value):
+			d.fail(value, dotted, dotted+" has no value", "write one, or \"\" for an empty one")
+		case !utf8.ValidString(value.Value):
+			d.failWith(value, dotted, notUTF8(value.Value))
+		default:
+			d.sources[dotted] = d.position(value)
+			if err := checkSetting(name.Value, value.Value); err != nil {
+				d.failWith(value, dotted, err)
+			}
+			m[name.Value] = value.Value
+		}
+	}
+	if len(m) > 0 {
+		v.Set(reflect.ValueOf(m))
 	}
 }
 

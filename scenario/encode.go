@@ -139,6 +139,7 @@ func (s *Scenario) clone() *Scenario {
 		c.Target.TLS = &tls
 	}
 	c.Target.Options = maps.Clone(s.Target.Options)
+	c.Target.Settings = maps.Clone(s.Target.Settings)
 	c.Workload.Arrivals.Steps = slices.Clone(s.Workload.Arrivals.Steps)
 	if s.source != nil {
 		c.source = &source{file: s.source.file, at: maps.Clone(s.source.at)}

@@ -22,6 +22,9 @@ func (s *Scenario) Normalise() {
 	if len(s.Target.Options) == 0 {
 		s.Target.Options = nil
 	}
+	if len(s.Target.Settings) == 0 {
+		s.Target.Settings = nil
+	}
 	s.Workload.normalise()
 
 	p := &s.Phases

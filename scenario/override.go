@@ -102,11 +102,18 @@ func (s *Scenario) apply(o Override) Errors {
 	return d.errs
 }
 
-// option sets an option of the driver, which reads text in its own notation.
+// option sets an option of the driver, or a setting of the broker, which reads
+// text in its own notation.
 func (s *Scenario) option(d *decoder, options reflect.Value, o Override, key string) Errors {
 	if key == "" {
 		d.fail(&yaml.Node{}, o.Key, "the option has no name", "write "+o.Key+"NAME")
 		return d.errs
+	}
+	if options.Type() == settingsType {
+		if err := checkSetting(key, o.Value); err != nil {
+			d.failWith(&yaml.Node{}, o.Key, err)
+			return d.errs
+		}
 	}
 	if options.IsNil() {
 		options.Set(reflect.MakeMap(options.Type()))

@@ -57,10 +57,15 @@ const NoWarmup time.Duration = -1
 
 // Target is the system under test.
 type Target struct {
-	Driver  string         `yaml:"driver,omitempty" doc:"which driver; default nats"`
-	URL     string         `yaml:"url,omitempty" doc:"where the broker is; absent: sixnines starts one of its own where it can"`
-	Options map[string]any `yaml:"options,omitempty" doc:"options of the driver; see sixnines drivers show NAME"`
-	TLS     *TLS           `yaml:"tls,omitempty" doc:"encrypt the connection"`
+	Driver string `yaml:"driver,omitempty" doc:"which driver; default nats"`
+	URL    string `yaml:"url,omitempty" doc:"where the broker is; absent: sixnines starts one of its own where it can"`
+	// Managed, Nodes and Settings say which broker is started for the run where
+	// URL is absent. Only the command starts brokers.
+	Managed  string            `yaml:"managed,omitempty" doc:"the product that sixnines starts for the run, instead of url; default the driver's own; see sixnines broker list" pattern:"[a-z0-9][a-z0-9.-]{0,63}"`
+	Nodes    int               `yaml:"nodes,omitempty" doc:"how many nodes of it; default 1" min:"1" max:"99"`
+	Settings map[string]string `yaml:"settings,omitempty" doc:"lines of the product's own configuration, by name"`
+	Options  map[string]any    `yaml:"options,omitempty" doc:"options of the driver; see sixnines drivers show NAME"`
+	TLS      *TLS              `yaml:"tls,omitempty" doc:"encrypt the connection"`
 }
 
 // TLS names the files of an encrypted connection.

@@ -123,6 +123,7 @@ func (v *validator) target() {
 	for _, e := range d.errs {
 		v.fail(e.Cause, e.Hint, e.Key, "target.options")
 	}
+	v.managed()
 	tls := s.Target.TLS
 	if tls == nil {
 		return
@@ -135,6 +136,28 @@ func (v *validator) target() {
 	}
 	if s.Target.URL == "" {
 		v.fail("TLS without the address of a broker", "give target.url; a broker that sixnines starts itself is reached over loopback, without TLS", "target.tls")
+	}
+}
+
+// managed checks what is asked of a broker that is started for the run.
+func (v *validator) managed() {
+	t := &v.s.Target
+	for name, value := range t.Settings {
+		if e, ok := checkSetting(name, value).(*Error); ok {
+			v.fail(e.Cause, e.Hint, "target.settings."+name)
+		}
+	}
+	if t.URL == "" {
+		return
+	}
+	const hint = "leave target.url out to have one started, or keep only the address"
+	switch {
+	case t.Managed != "":
+		v.fail("a broker to start and the address of one that runs", hint, "target.managed", "target.url")
+	case t.Nodes != 0:
+		v.fail("the broker at target.url has the nodes that it has", hint, "target.nodes", "target.url")
+	case len(t.Settings) > 0:
+		v.fail("the broker at target.url was configured by others", hint, "target.settings", "target.url")
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 // collected is what the collector has already written of the counters.
 type collected struct {
 	counters result.Counters
-	pauses   int64 // instant up to which pauses were written
-	usage    Usage
-	usageAt  int64
+	pauses   int64            // instant up to which pauses were written
+	brokers  map[string]Usage // by process
+	deaths   map[string]bool  // processes whose end was told
 	feed     *schedule.Merged // how far the schedule has come due
 	next     int64
 	more     bool
@@ -60,6 +60,7 @@ func (c *collector) loop() {
 		return // ended in the warm-up
 	}
 	r.monitor.Sample() // the intervals' samples begin here
+	r.brokerUsage(nil)
 	r.collected.pauses = from
 	next := from + interval
 	for clock.Now() < from+interval*1_000_000_000 {
@@ -175,6 +176,7 @@ func (r *run) collect(phase string, from, to int64) error {
 	for _, x := range sample.Values {
 		v.Vitals[x.Name] = x.Value
 	}
+	v.Vitals[vitalSpun] = r.spun().Seconds()
 	r.brokerUsage(v.Vitals)
 	v.Pauses = r.newPauses(start)
 	if err := r.out.interval(v); err != nil {
@@ -238,35 +240,6 @@ func (r *run) newPauses(start int64) []result.Pause {
 	}
 	r.collected.pauses = max(r.collected.pauses, now-int64(10*time.Millisecond)-1)
 	return out
-}
-
-// Vitals of the broker's process, where the caller can tell.
-const (
-	vitalBrokerCPU = "broker.cpu" // seconds of processor time in the interval
-	vitalBrokerRSS = "broker.rss" // bytes
-	vitalSpun      = "pacer.spun" // seconds spent spinning since the start
-)
-
-func (r *run) brokerUsage(v map[string]float64) {
-	var spun int64
-	r.pacersMu.Lock()
-	for _, p := range r.pacers {
-		spun += p.spun.Load()
-	}
-	r.pacersMu.Unlock()
-	v[vitalSpun] = float64(spun) / 1e9
-	if r.config.Usage == nil {
-		return
-	}
-	u, err := r.config.Usage()
-	if err != nil {
-		return // the broker is gone, or the system does not tell: no value
-	}
-	if r.collected.usageAt != 0 {
-		v[vitalBrokerCPU] = (u.CPU - r.collected.usage.CPU).Seconds()
-	}
-	v[vitalBrokerRSS] = float64(u.RSS)
-	r.collected.usage, r.collected.usageAt = u, clock.Now()
 }
 
 func (r *run) progress(p Progress) {

@@ -24,10 +24,14 @@ type Config struct {
 	// URL is where the broker is, if it is not where the scenario says: the
 	// caller started one.
 	URL string
-	// Managed names the broker that the caller started for this run; Usage, if
-	// not nil, tells what it has used since it started.
-	Managed string
-	Usage   func() (Usage, error)
+	// Managed says that the caller started the broker for this run, and how;
+	// Deployment, if not nil, what that broker is, for the result's header. It
+	// holds no secrets.
+	Managed    string
+	Deployment *result.Deployment
+	// Usage, if not nil, tells what each of the broker's processes has used
+	// since it started. It is called once an interval, from one goroutine.
+	Usage func() []Usage
 	// SameHost says that the broker runs on this machine. A loopback address
 	// is recognised without it.
 	SameHost bool
@@ -43,10 +47,21 @@ type Config struct {
 	Abort <-chan struct{}
 }
 
-// Usage is what the broker's process has used.
+// Usage is what one of the broker's processes has used.
 type Usage struct {
-	CPU time.Duration // user and system, since it started
-	RSS int64         // resident memory in bytes
+	Name string        // unique among them; letters, digits and hyphens
+	CPU  time.Duration // user and system, since it started
+	RSS  int64         // resident memory in bytes
+	// Bytes that it made the storage read and take since it started; -1: the
+	// system does not tell.
+	ReadBytes, WriteBytes int64
+	// Missing says that the system tells nothing of the process now: it has
+	// ended, or this system never does.
+	Missing bool
+	// Ended is when the process ended by itself, with a monotonic reading, and
+	// Death how; zero and empty: it did not.
+	Ended time.Time
+	Death string
 }
 
 // Progress is what the last interval was like.

@@ -28,7 +28,7 @@ func (r *run) writeHeader(start int64) error {
 	}
 	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID, Name: s.Name,
 		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool, Scenario: text,
-		Pattern: string(w.Pattern), Driver: r.config.Entry.Name, Managed: r.config.Managed, Ack: string(r.ack),
+		Pattern: string(w.Pattern), Driver: r.config.Entry.Name, Managed: r.config.Managed, Deployment: r.config.Deployment, Ack: string(r.ack),
 		SameHost: r.sameHost(), Semantics: result.Semantics(r.semantics), Size: int64(w.Size), Window: r.window,
 		Interval: s.Record.Interval, Slot: recorder.Slot, Cold: r.cold,
 		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: clockCost()}}
@@ -92,6 +92,7 @@ func (r *run) withoutSecrets() *scenario.Scenario {
 		}
 	}
 	s.Target.URL = strings.Join(urls, ",")
+	s.Target.Settings = scenario.MaskSettings(s.Target.Settings)
 	return &s
 }
 
