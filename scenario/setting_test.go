@@ -35,8 +35,8 @@ func TestWrongSettings(t *testing.T) {
 		"target: {settings: {\"\": b}}\n":      "a setting has no name",
 		"target: {settings: {a: 1, a: 2}}\n":   "duplicate key \"a\" in target.settings",
 		"target: {nodes: 0.5}\n":               "\"0.5\" is not a whole number",
-		"target: {nodes: 100}\n":               "target.nodes",
-		"target: {managed: Ka fka}\n":          "target.managed",
+		"target: {nodes: 100}\n":               "100 is too large for nodes (1 to 99)",
+		"target: {managed: Ka fka}\n":          "\"Ka fka\" is not allowed for managed",
 		"target: {mananged: kafka}\n":          "did you mean managed?",
 	} {
 		_, err := Parse("x.yaml", []byte(text))

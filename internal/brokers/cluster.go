@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,8 +34,12 @@ type Options struct {
 	// MaxMessage is the largest message in bytes that the broker shall carry;
 	// 0: what the product carries by itself.
 	MaxMessage int
-	// Detach lets the broker outlive this process.
+	// Detach lets the broker outlive this process; [Up] does.
 	Detach bool
+
+	// forked, if not nil, is called with every process as soon as there is one,
+	// before it is ready, from several goroutines. Its error ends the start.
+	forked func(i *Instance, node bool) error
 }
 
 // ServerTLS names the PEM files of a server that encrypts.
@@ -51,8 +56,12 @@ type deployment struct {
 	url     string            // for the first of the product's drivers
 	urls    map[string]string // by driver, where it differs
 	info    map[string]string // further addresses and paths, for tests and people
-	helpers []process         // started first, one after the other; stopped last
-	nodes   []process         // started together
+	// settings are those of the product's that are in effect and of weight, to
+	// be shown beside results; what Options.Settings asks for is among them
+	// without being listed here.
+	settings map[string]string
+	helpers  []process // started first, one after the other; stopped last
+	nodes    []process // started together
 	// ready returns nil when the whole answers, beyond the processes' own
 	// readiness; nil: nothing more to ask. It is called again until then.
 	ready func(ctx context.Context) error
@@ -67,12 +76,17 @@ type Cluster struct {
 	URL     string            // where clients connect, in the notation of the product's first driver
 	Dir     string            // configuration, data and logs
 	Info    map[string]string // further addresses and paths
+	// Settings are those of the product's that are in effect, as far as they are
+	// of weight or were asked for. They may hold passwords.
+	Settings map[string]string
 
 	urls  map[string]string
 	ready func(ctx context.Context) error
 	keep  bool // Dir stays
 
-	mu      sync.Mutex
+	resuming sync.Mutex // held by Resume throughout
+
+	mu      sync.Mutex // held for moments only: a run reads the processes' usage meanwhile
 	helpers []*member
 	nodes   []*member
 }
@@ -129,12 +143,20 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 		return err
 	}
 	c.Version, c.URL, c.urls, c.Info, c.ready = d.version, d.url, d.urls, d.info, d.ready
+	c.Settings = maps.Clone(d.settings)
+	if c.Settings == nil {
+		c.Settings = map[string]string{}
+	}
+	maps.Copy(c.Settings, o.Settings)
 	if c.Version == "" {
 		c.Version = in.Version
 	}
-	for _, list := range [][]process{d.helpers, d.nodes} {
+	for k, list := range [][]process{d.helpers, d.nodes} {
 		for i := range list {
 			list[i].detach = o.Detach
+			if o.forked != nil {
+				list[i].forked = func(i *Instance) error { return o.forked(i, k == 1) }
+			}
 		}
 	}
 	for _, h := range d.helpers {
@@ -154,13 +176,17 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 func (c *Cluster) startNodes(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	errs := make([]error, len(c.nodes))
 	var starting sync.WaitGroup
-	for k, m := range c.nodes {
+	for _, m := range c.nodes {
 		starting.Go(func() {
-			if m.Instance, errs[k] = m.spec.start(ctx); errs[k] != nil {
-				cancel(errs[k])
+			i, err := m.spec.start(ctx)
+			if err != nil {
+				cancel(err)
+				return
 			}
+			c.mu.Lock()
+			m.Instance = i
+			c.mu.Unlock()
 		})
 	}
 	starting.Wait()
@@ -179,22 +205,20 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 // ended returns a channel that is closed when the first node has ended, or nil
 // if there is none.
 func (c *Cluster) ended() <-chan struct{} {
-	for _, m := range c.nodes {
-		if m.Instance != nil {
-			return m.done
-		}
+	for _, i := range c.Nodes() {
+		return i.done
 	}
 	return nil
 }
 
-// members returns all processes that run, or have run: nodes first.
-func (c *Cluster) members() []*member {
+// instances returns all processes that run, or have run: nodes first.
+func (c *Cluster) instances() []*Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []*member
+	var all []*Instance
 	for _, m := range slices.Concat(c.nodes, c.helpers) {
 		if m.Instance != nil {
-			all = append(all, m)
+			all = append(all, m.Instance)
 		}
 	}
 	return all
@@ -219,14 +243,14 @@ func (c *Cluster) Nodes() []*Instance {
 func (c *Cluster) Stop(ctx context.Context) error {
 	var errs []error
 	var stopping sync.WaitGroup
-	members := c.members()
-	results := make([]error, len(members))
-	for k, m := range members {
+	all := c.instances()
+	results := make([]error, len(all))
+	for k, i := range all {
 		stopping.Go(func() {
 			if c.keep {
-				results[k] = m.Instance.Stop(ctx)
+				results[k] = i.Stop(ctx)
 			} else {
-				results[k] = m.Instance.destroy(ctx)
+				results[k] = i.destroy(ctx)
 			}
 		})
 	}
@@ -251,15 +275,11 @@ func (c *Cluster) Kill(ctx context.Context) error {
 // Resume starts killed nodes again, at the same addresses with the same data,
 // and returns when they answer.
 func (c *Cluster) Resume(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, m := range c.nodes {
-		if m.Instance != nil {
-			select {
-			case <-m.done:
-			default:
-				return fmt.Errorf("brokers: resume %s: %s (process %d) still runs", c.Product, m.Name, m.PID)
-			}
+	c.resuming.Lock()
+	defer c.resuming.Unlock()
+	for _, i := range c.Nodes() {
+		if !i.over() {
+			return fmt.Errorf("brokers: resume %s: %s (process %d) still runs", c.Product, i.Name, i.PID)
 		}
 	}
 	if err := c.startNodes(ctx); err != nil {
@@ -286,10 +306,10 @@ func (c *Cluster) Thaw() error {
 	return errors.Join(errs...)
 }
 
-// Err returns nil while all nodes run and after they were stopped; else how the
-// first of them ended.
+// Err returns nil while all processes run and after they were stopped; else how
+// the first of them ended.
 func (c *Cluster) Err() error {
-	for _, i := range c.Nodes() {
+	for _, i := range c.instances() {
 		if err := i.Err(); err != nil {
 			return err
 		}

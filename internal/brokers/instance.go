@@ -188,27 +188,3 @@ func (i *Instance) Thaw() error {
 	}
 	return nil
 }
-
-// Usage is what a broker's process has consumed since it was started.
-type Usage struct {
-	UserCPU time.Duration // in user mode, all threads; Linux counts it in steps of 10 ms
-	SysCPU  time.Duration // in the kernel on its behalf, likewise
-	RSS     int64         // resident memory now, in bytes
-	Threads int           // threads now
-}
-
-// Usage reads what the process has consumed from /proc. It fails when the
-// process is gone, and elsewhere than on Linux with an error that wraps
-// [ErrUnavailable].
-func (i *Instance) Usage() (Usage, error) {
-	select {
-	case <-i.done: // its number may already be somebody else's
-		return Usage{}, fmt.Errorf("brokers: usage of %s (process %d): %w", i.Name, i.PID, os.ErrProcessDone)
-	default:
-	}
-	u, err := usage(i.PID)
-	if err != nil {
-		return Usage{}, fmt.Errorf("brokers: usage of %s (process %d): %w", i.Name, i.PID, err)
-	}
-	return u, nil
-}

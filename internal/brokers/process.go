@@ -28,6 +28,9 @@ type process struct {
 	// then. Nil: a process is ready when it has started.
 	ready  func(ctx context.Context) error
 	detach bool // outlives this process
+	// forked is called with the process as soon as there is one; nil: nobody
+	// asks. Its error ends the start.
+	forked func(i *Instance) error
 }
 
 // start runs p and returns once it is ready. If it does not become ready, it is
@@ -77,6 +80,11 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 			i.stdin.Close()
 		}
 		return nil, fmt.Errorf("start %s: %w; check that %s exists and may be executed", p.name, err, p.command[0])
+	}
+	if p.forked != nil {
+		if err := p.forked(i); err != nil {
+			return nil, errors.Join(err, i.destroy(context.WithoutCancel(ctx)))
+		}
 	}
 	if p.ready == nil {
 		return i, nil

@@ -20,6 +20,9 @@ func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true}
 // killGroup kills the group that the process leads, helpers of its own among it.
 func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
+// stopSignal makes a process stand still.
+func stopSignal() os.Signal { return syscall.SIGSTOP }
+
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 func thaw(p *os.Process) error      { return p.Signal(syscall.SIGCONT) }
 
@@ -90,12 +93,36 @@ func usage(pid int) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	return Usage{
+	u := Usage{
 		UserCPU: time.Duration(s.user) * clockTick,
 		SysCPU:  time.Duration(s.system) * clockTick,
 		RSS:     s.pages * int64(os.Getpagesize()),
 		Threads: int(s.threads),
-	}, nil
+	}
+	u.ReadBytes, u.WriteBytes = storage(pid)
+	return u, nil
+}
+
+// storage returns what the process made the disks read and take; -1 where the
+// kernel does not count it, or not for us.
+func storage(pid int) (read, write int64) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
+	if err != nil {
+		return -1, -1
+	}
+	return field(text, "read_bytes"), field(text, "write_bytes")
+}
+
+// field returns the number behind the name at the beginning of a line, else -1.
+func field(text []byte, name string) int64 {
+	for line := range bytes.Lines(text) {
+		if rest, ok := bytes.CutPrefix(line, []byte(name+":")); ok {
+			if n, err := strconv.ParseInt(string(bytes.TrimSpace(rest)), 10, 64); err == nil {
+				return n
+			}
+		}
+	}
+	return -1
 }
 
 // clockTick is the unit of processor times in /proc: USER_HZ is 100 on every
@@ -107,6 +134,7 @@ type stat struct {
 	state        byte  // R running, T stopped, Z zombie, …
 	user, system int64 // processor time in ticks
 	threads      int64
+	started      int64 // in ticks since the machine was started
 	pages        int64 // resident memory
 }
 
@@ -124,7 +152,7 @@ func parseStat(text []byte) (stat, error) {
 	for _, f := range []struct {
 		number int
 		into   *int64
-	}{{14, &s.user}, {15, &s.system}, {20, &s.threads}, {24, &s.pages}} {
+	}{{14, &s.user}, {15, &s.system}, {20, &s.threads}, {22, &s.started}, {24, &s.pages}} {
 		n, err := strconv.ParseInt(string(fields[f.number-3]), 10, 64)
 		if err != nil {
 			return stat{}, fmt.Errorf("field %d of /proc/PID/stat: %w", f.number, err)

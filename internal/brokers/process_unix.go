@@ -17,6 +17,9 @@ func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true}
 // killGroup kills the group that the process leads, helpers of its own among it.
 func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
+// stopSignal makes a process stand still.
+func stopSignal() os.Signal { return syscall.SIGSTOP }
+
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 func freeze(p *os.Process) error    { return p.Signal(syscall.SIGSTOP) }
 func thaw(p *os.Process) error      { return p.Signal(syscall.SIGCONT) }

@@ -52,14 +52,3 @@ func quote(word string) string {
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
-
-// debian is the step that installs Debian packages without letting them start
-// their services.
-func debian(packages ...string) Step {
-	return Step{
-		Doc:     "install Debian's " + strings.Join(packages, ", ") + " without starting a service",
-		Command: append([]string{"apt-get", "install", "--yes", "--no-install-recommends"}, packages...),
-		Env:     []string{"DEBIAN_FRONTEND=noninteractive"},
-		Root:    true,
-	}
-}

@@ -1,0 +1,53 @@
+package brokers
+
+import (
+	"slices"
+	"strings"
+)
+
+// debian is the step that installs Debian packages without letting them start
+// their services. A configuration that somebody has changed stays as it is, and
+// another installation that is under way is waited for.
+func debian(packages ...string) Step {
+	return Step{
+		Doc: "install Debian's " + strings.Join(packages, ", ") + " without starting a service",
+		Command: append([]string{"apt-get", "install", "--yes", "--no-install-recommends",
+			"-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300"}, packages...),
+		Env:  []string{"DEBIAN_FRONTEND=noninteractive"},
+		Root: true,
+	}
+}
+
+// aptUpdate fetches the list of packages.
+func aptUpdate() Step {
+	return Step{Doc: "fetch the list of Debian's packages", Command: []string{"apt-get", "update", "-o", "DPkg::Lock::Timeout=300"}, Root: true}
+}
+
+// aptInstalls reports whether packages are installed, whose scripts may start
+// services.
+func (s Step) aptInstalls() bool {
+	return s.Root && len(s.Command) > 1 && s.Command[0] == "apt-get" && slices.Contains(s.Command, "install")
+}
+
+// stalePackages reports whether apt-get's words are those of a list of packages
+// that is absent or old.
+func stalePackages(said string) bool {
+	return slices.ContainsFunc([]string{"Unable to locate package", "has no installation candidate", "Couldn't find any package",
+		"Unable to fetch some archives", "Failed to fetch", "404  Not Found"},
+		func(sign string) bool { return strings.Contains(said, sign) })
+}
+
+// quietServices is a program for the shell that runs the command given to it
+// with a policy under which scripts of packages start no service. A policy that
+// is there is obeyed and left alone; one that an earlier call of ours left
+// behind, because the power failed, is taken over. It is a process of its own
+// so that the policy is gone even if we are killed meanwhile: a shell acts upon
+// its traps when the command has ended.
+const quietServices = `policy=/usr/sbin/policy-rc.d
+if [ -e $policy ] && ! grep -q 'made by sixnines' $policy; then "$@"; exit; fi
+trap 'rm -f $policy' EXIT
+trap : HUP INT TERM
+printf '#!/bin/sh\n# made by sixnines for the time of an installation\nexit 101\n' >$policy && chmod 755 $policy || exit
+"$@"
+exit $?
+`

@@ -1,0 +1,38 @@
+package brokers
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// startOf returns a word that tells the process from any other that has had, or
+// will have, its number since the machine was started: the instant it was made.
+// The error wraps [os.ErrNotExist] if there is no such process; one that only
+// waits for its parent to take note of its end is none.
+func startOf(pid int) (string, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if errors.Is(err, syscall.ESRCH) {
+		err = os.ErrNotExist
+	}
+	if err != nil {
+		return "", err
+	}
+	s, err := parseStat(text)
+	if err != nil {
+		return "", err
+	}
+	if s.state == 'Z' || s.state == 'X' {
+		return "", os.ErrNotExist
+	}
+	return strconv.FormatInt(s.started, 10), nil
+}
+
+// bootOf returns a word that tells one start of the machine from the next.
+func bootOf() (string, error) {
+	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(text)), err
+}

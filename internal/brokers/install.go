@@ -1,0 +1,236 @@
+package brokers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// ErrNeedsPerson says that a step of an installation needs what this process has
+// not: the administrator's rights, or another system's package manager.
+var ErrNeedsPerson = errors.New("needs a person")
+
+// Installer runs the steps of installations, one after the other. Only one
+// installer at a time works in a home.
+type Installer struct {
+	home   Home
+	output io.Writer
+	unlock func()
+
+	asRoot  []string        // the words before a command that needs the administrator
+	done    map[string]bool // steps that have been run, as shell lines
+	updated bool            // the list of Debian's packages is fresh
+}
+
+// NewInstaller returns an installer whose commands print to output. It must be
+// closed. The error wraps [ErrBusy] if another one works in the home.
+func NewInstaller(h Home, output io.Writer) (*Installer, error) {
+	unlock, err := lock(h.Path("install.lock"))
+	if err != nil {
+		return nil, fmt.Errorf("brokers: install: %w", err)
+	}
+	return &Installer{home: h, output: output, unlock: unlock, done: map[string]bool{}}, nil
+}
+
+// Close lets others install.
+func (in *Installer) Close() { in.unlock() }
+
+// Check returns nil if the steps can be run by this process; else an error that
+// wraps [ErrNeedsPerson].
+func (in *Installer) Check(ctx context.Context, steps []Step) error {
+	for _, s := range steps {
+		if !s.Root {
+			continue
+		}
+		if _, ok := in.home.LookPath(s.Command[0]); !ok {
+			return fmt.Errorf("brokers: %s: %w: there is no %s here, so this is no Debian", s.Doc, ErrNeedsPerson, s.Command[0])
+		}
+		if os.Geteuid() == 0 || in.asRoot != nil {
+			continue
+		}
+		sudo, ok := in.home.LookPath("sudo")
+		if ok {
+			c := exec.CommandContext(ctx, sudo, "-n", "true")
+			c.Env = in.home.Environ
+			ok = c.Run() == nil
+		}
+		if !ok {
+			return fmt.Errorf("brokers: %s: %w: it takes the administrator, and sudo does not let us without a password", s.Doc, ErrNeedsPerson)
+		}
+		in.asRoot = []string{sudo, "-n", "--"}
+	}
+	return nil
+}
+
+// Install runs the steps that p's plan has listed and returns what can then be
+// found. Directories that the steps fill are made under other names, which they
+// lose only when all steps have succeeded: whenever it ends, however it ends,
+// what is found is whole. Steps that this installer has run for another product
+// are not run again. say, if not nil, is told of each step before it is run.
+func (in *Installer) Install(ctx context.Context, p Product, steps []Step, say func(Step)) (Installation, error) {
+	fail := func(err error) (Installation, error) {
+		return Installation{}, fmt.Errorf("brokers: install %s: %w", p.Name, err)
+	}
+	// Another one may have done it while a person was asked.
+	if found, err := p.find(ctx, in.home); err == nil || !errors.Is(err, ErrNotInstalled) {
+		if err != nil {
+			return fail(err)
+		}
+		return found, nil
+	}
+	if len(steps) == 0 {
+		return fail(errors.New("there is nothing that could be done for it"))
+	}
+	if err := in.Check(ctx, steps); err != nil {
+		return fail(err)
+	}
+	moves, err := in.moves(steps)
+	if err != nil {
+		return fail(err)
+	}
+	clean := func() error {
+		var errs []error
+		for _, m := range moves {
+			errs = append(errs, removeAll(m.from))
+		}
+		return errors.Join(errs...)
+	}
+	if err := clean(); err != nil { // what an installer that was killed has left
+		return fail(err)
+	}
+	for _, s := range steps {
+		if in.done[s.String()] && len(s.Moves) == 0 {
+			continue
+		}
+		if say != nil {
+			say(s)
+		}
+		if err := in.run(ctx, s); err != nil {
+			return fail(errors.Join(err, clean()))
+		}
+		in.done[s.String()] = true
+	}
+	for _, m := range moves {
+		// What has the name is not whole, or it would have been found.
+		err := errors.Join(os.MkdirAll(filepath.Dir(m.to), 0o755), removeAll(m.to))
+		if err == nil {
+			err = os.Rename(m.from, m.to)
+		}
+		if err != nil {
+			return fail(errors.Join(err, clean()))
+		}
+	}
+	found, err := p.find(ctx, in.home)
+	if err != nil {
+		return fail(fmt.Errorf("everything was done, and yet: %w", err))
+	}
+	return found, nil
+}
+
+// move is a directory's way from its name while it is filled to its own.
+type move struct{ from, to string }
+
+// moves lists what the steps fill. All of it lies below the home: what is
+// removed and renamed here is nobody else's.
+func (in *Installer) moves(steps []Step) ([]move, error) {
+	var all []move
+	for _, s := range steps {
+		for from, to := range s.Moves {
+			for _, path := range []string{from, to} {
+				rel, err := filepath.Rel(in.home.Dir, path)
+				if err != nil || !filepath.IsLocal(rel) || rel == "." {
+					return nil, fmt.Errorf("%s: %s does not lie below %s", s.Doc, path, in.home.Dir)
+				}
+			}
+			all = append(all, move{from, to})
+		}
+	}
+	return all, nil
+}
+
+// run runs one step.
+func (in *Installer) run(ctx context.Context, s Step) error {
+	if s.Dir != "" {
+		if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+			return fmt.Errorf("%s: %w", s.Doc, err)
+		}
+	}
+	for name, text := range s.Files {
+		path := filepath.Join(s.Dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return fmt.Errorf("%s: %w", s.Doc, err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return fmt.Errorf("%s: %w", s.Doc, err)
+		}
+	}
+	if len(s.Command) == 0 {
+		return nil
+	}
+	said, err := in.command(ctx, s)
+	if err != nil && s.aptInstalls() && !in.updated && stalePackages(said) {
+		in.updated = true
+		if _, err := in.command(ctx, aptUpdate()); err != nil {
+			return err
+		}
+		_, err = in.command(ctx, s)
+	}
+	return err
+}
+
+// command runs the step's command and returns the end of what it has printed.
+func (in *Installer) command(ctx context.Context, s Step) (string, error) {
+	words := s.Command
+	if s.aptInstalls() {
+		words = append([]string{"/bin/sh", "-c", quietServices, "sh"}, words...)
+	}
+	if s.Root && in.asRoot != nil {
+		// sudo keeps no variables.
+		words = append(append(append(append([]string{}, in.asRoot...), "env"), s.Env...), words...)
+	}
+	program := words[0]
+	if !strings.ContainsRune(program, filepath.Separator) {
+		path, ok := in.home.LookPath(program)
+		if !ok {
+			return "", fmt.Errorf("%s: there is no %s on PATH; install it, or do by hand: %s", s.Doc, program, s)
+		}
+		program = path
+	}
+	c := exec.CommandContext(ctx, program, words[1:]...)
+	said := &tail{forward: in.output}
+	c.Env, c.Dir, c.Stdout, c.Stderr = append(in.home.Environ[:len(in.home.Environ):len(in.home.Environ)], s.Env...), s.Dir, said, said
+	// A Ctrl-C is for us: a package manager is not torn from its work by it, but
+	// asked to end.
+	c.SysProcAttr = ownGroup()
+	c.Cancel = func() error { return interruptGroup(c.Process) }
+	if !s.Root {
+		c.WaitDelay = 10 * time.Second
+	}
+	if err := c.Run(); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return said.String(), fmt.Errorf("%s: %w: %s", s.Doc, err, lastLines(said.String(), 3))
+	}
+	return said.String(), nil
+}
+
+// lastLines returns the last n lines of a text that hold something.
+func lastLines(text string, n int) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		return "it said nothing"
+	}
+	return strings.Join(lines[max(0, len(lines)-n):], "; ")
+}

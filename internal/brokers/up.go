@@ -1,0 +1,159 @@
+package brokers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ErrRunning says that the product was started before.
+var ErrRunning = errors.New("already there")
+
+// ErrNotRunning says that the product was not started, or is stopped.
+var ErrNotRunning = errors.New("not running")
+
+// Up starts the product so that it outlives this process and returns when it
+// answers. What is left of an earlier start that has ended by itself is removed
+// before. With o.Dir empty its data lie in a directory of their own below the
+// home's.
+//
+// If the product was started before, the error wraps [ErrRunning] and the state
+// is that of the one there is. If it cannot be started nothing is left; if this
+// process is killed meanwhile, [Down] finds what it had started.
+func Up(ctx context.Context, p Product, o Options) (*State, error) {
+	fail := func(err error) (*State, error) { return nil, fmt.Errorf("brokers: start %s: %w", p.Name, err) }
+	unlock, err := lock(o.Home.Path("run", p.Name+".lock"))
+	if err != nil {
+		return fail(err)
+	}
+	defer unlock()
+	s, err := ReadState(o.Home, p.Name)
+	if err != nil {
+		return nil, err
+	}
+	if s != nil {
+		if c := s.Condition(); c != Gone {
+			return s, fmt.Errorf("brokers: start %s: %w (%s)", p.Name, ErrRunning, c)
+		}
+		if err := s.forget(o.Home, false); err != nil {
+			return fail(err)
+		}
+	}
+	s = &State{Product: p.Name, Started: time.Now().Round(time.Second),
+		Asked: Asked{Nodes: max(1, o.Nodes), Port: o.Port, Dir: o.Dir, Settings: maps.Clone(o.Settings)}}
+	if s.Host, err = os.Hostname(); err != nil {
+		return fail(err)
+	}
+	if s.Boot, err = bootOf(); err != nil {
+		return fail(err)
+	}
+	if _, err := startOf(os.Getpid()); err != nil {
+		return fail(err) // nothing could ever be stopped again
+	}
+	// Before anything is made: a product that is not here, or a wrong number of
+	// nodes.
+	if _, err := p.find(ctx, o.Home); err != nil {
+		return fail(err)
+	}
+	if o.Dir == "" {
+		if err := os.MkdirAll(o.Home.Path("data"), 0o755); err != nil {
+			return fail(err)
+		}
+		if o.Dir, err = os.MkdirTemp(o.Home.Path("data"), p.Name+"-"); err != nil {
+			return fail(err)
+		}
+		s.OwnDir = true
+	} else {
+		if o.Dir, err = filepath.Abs(o.Dir); err != nil {
+			return fail(err)
+		}
+		_, err := os.Stat(o.Dir)
+		s.OwnDir = errors.Is(err, os.ErrNotExist)
+	}
+	s.Dir = o.Dir
+	o.Detach = true
+	var writing sync.Mutex
+	o.forked = func(i *Instance, node bool) error {
+		start, err := startOf(i.PID)
+		if isGone(err) {
+			return nil // it has ended, which will be told
+		}
+		if err != nil {
+			return err
+		}
+		writing.Lock()
+		defer writing.Unlock()
+		s.List = append(s.List, Process{Name: i.Name, PID: i.PID, Start: start, Log: i.Log, Node: node})
+		return s.write(o.Home)
+	}
+	c, err := Start(ctx, p, o)
+	if err != nil {
+		// Start has stopped everything.
+		return nil, errors.Join(err, s.forgetFailed(o.Home))
+	}
+	s.Version, s.Origin, s.URL, s.URLs, s.Info, s.Ready = c.Version, c.Origin, c.URL, c.urls, c.Info, true
+	slices.SortFunc(s.List, func(a, b Process) int { return compareProcesses(a, b) })
+	if err := s.write(o.Home); err != nil {
+		c.keep = false
+		return nil, errors.Join(fmt.Errorf("brokers: start %s: %w", p.Name, err), c.Stop(context.WithoutCancel(ctx)), s.forgetFailed(o.Home))
+	}
+	return s, nil
+}
+
+// compareProcesses puts nodes before helpers, each by name.
+func compareProcesses(a, b Process) int {
+	if a.Node != b.Node {
+		if a.Node {
+			return -1
+		}
+		return 1
+	}
+	return compareNames(a.Name, b.Name)
+}
+
+// Same reports whether s is what o asks for.
+func (s *State) Same(o Options) bool {
+	return s.Asked.Nodes == max(1, o.Nodes) && s.Asked.Port == o.Port && s.Asked.Dir == o.Dir && maps.Equal(s.Asked.Settings, o.Settings)
+}
+
+// forgetFailed removes what is written down of a start that came to nothing,
+// where a directory that the user named stays if it was there before.
+func (s *State) forgetFailed(h Home) error {
+	err := os.MkdirAll(s.Dir, 0o755)
+	if s.OwnDir {
+		err = removeAll(s.Dir)
+	}
+	if err != nil {
+		return err
+	}
+	err = os.Remove(stateFile(h, s.Product))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// forget removes what is written down of a product whose processes are gone,
+// and, unless they are to be kept, its data.
+func (s *State) forget(h Home, keep bool) error {
+	if !keep && s.Dir != "" {
+		if err := removeAll(s.Dir); err != nil {
+			return err
+		}
+		if !s.OwnDir { // it was there, and empty
+			if err := os.MkdirAll(s.Dir, 0o755); err != nil {
+				return err
+			}
+		}
+	}
+	if err := os.Remove(stateFile(h, s.Product)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
