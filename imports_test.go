@@ -36,6 +36,7 @@ const (
 	natsClient   = "github.com/nats-io/nats.go"
 	natsKeys     = "github.com/nats-io/nkeys"
 	natsServer   = "github.com/nats-io/nats-server/v2"
+	redigo       = "github.com/gomodule/redigo"
 	sys          = "golang.org/x/sys"
 	term         = "golang.org/x/term"
 	yaml         = "go.yaml.in/yaml/v4"
@@ -58,9 +59,12 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all":  {ours: []string{"driver", "drivers/mem", "drivers/nats"}},
-		"drivers/mem":  {ours: []string{"driver"}},
-		"drivers/nats": {ours: []string{"driver"}, others: []string{natsClient, natsKeys}},
+		"drivers/all": {ours: []string{"driver", "drivers/mem", "drivers/nats", "drivers/redis"}},
+		"drivers/mem": {ours: []string{"driver"}},
+		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
+			why: "what the drivers of Redis share"},
+		"drivers/redis": {ours: []string{"driver", "drivers/internal/resp"}},
+		"drivers/nats":  {ours: []string{"driver"}, others: []string{natsClient, natsKeys}},
 
 		"internal/schedule": {ours: []string{"scenario"}},
 		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge",

@@ -5,6 +5,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
+	"sixnines/drivers/redis"
 )
 
 // Set returns all drivers. Each call returns a set of its own: brokers that
@@ -13,5 +14,6 @@ func Set() driver.Set {
 	return driver.NewSet(
 		mem.Entry(),
 		nats.Entry(),
+		redis.Entry(),
 	)
 }

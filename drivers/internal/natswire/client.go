@@ -1,0 +1,210 @@
+// Package natswire is what the drivers of core NATS and of JetStream have in
+// common: connections of github.com/nats-io/nats.go, and the way past it.
+//
+// The client connects, logs in, subscribes and reconnects. Over plain TCP the
+// messages themselves go past it, see Publisher, batch and intake, unless
+// options say otherwise.
+package natswire
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/nats.go"
+
+	"sixnines/driver"
+)
+
+// Client makes and keeps the links of one session. Its methods are safe for
+// concurrent use.
+type Client struct {
+	product        string // begins every error
+	run            string
+	options        Options
+	servers        []string
+	tls            *tls.Config
+	authentication []nats.Option
+	writeBuffer    int
+	dial           func(ctx context.Context, network, address string) (net.Conn, error)
+	notify         func(driver.Event)
+	life           context.Context // ends when the client closes
+	cancel         context.CancelFunc
+	control        *Link
+	wrapped        bool // the server insists on TLS without being asked
+
+	mu     sync.Mutex
+	closed bool
+	links  map[Key]*slot
+}
+
+// slot is the place of a link that may still be connecting.
+type slot struct {
+	ready chan struct{} // closed when link or err is set
+	link  *Link
+	err   error
+	users int // guarded by the client's mu
+}
+
+// Open checks the target and the options, and connects the control link, which
+// lasts as long as the client. Errors begin with the product's name.
+func Open(ctx context.Context, product string, t driver.Target, o Options) (*Client, error) {
+	c := &Client{product: product, run: t.Run, options: o, writeBuffer: o.writeBuffer(t.Batch), dial: t.Dial, notify: t.Notify,
+		links: map[Key]*slot{}}
+	if c.notify == nil {
+		c.notify = func(driver.Event) {}
+	}
+	var err error
+	if c.servers, err = parseServers(product, t.URL); err != nil {
+		return nil, err
+	}
+	if t.TLS != nil || o.TLSFirst {
+		// The library fills in the name of the server that it comes to.
+		if c.tls, err = t.TLS.Config(""); err != nil {
+			return nil, fmt.Errorf("%s: %w", product, err)
+		}
+	}
+	if c.authentication, err = o.authentication(product); err != nil {
+		return nil, err
+	}
+	if err := CheckName(product, "run", t.Run); err != nil {
+		return nil, err
+	}
+	c.life, c.cancel = context.WithCancel(context.Background())
+	if c.control, err = c.Acquire(ctx, Key{Role: Control}); err != nil {
+		c.cancel()
+		return nil, err
+	}
+	_, err = c.control.nc.TLSConnectionState()
+	c.wrapped = err == nil
+	return c, nil
+}
+
+// CheckName refuses names that are no plain part of a subject.
+func CheckName(product, what, name string) error {
+	if name == "" || strings.ContainsAny(name, "*> \t\r\n") || strings.HasPrefix(name, ".") ||
+		strings.HasSuffix(name, ".") || strings.Contains(name, "..") {
+		return fmt.Errorf("%s: %s %q: %w: names are not empty and have no spaces, wildcards or empty parts between dots", product, what, name, driver.ErrUnsupported)
+	}
+	return nil
+}
+
+// Control returns the link that is no producer's and no consumer's.
+func (c *Client) Control() *Link { return c.control }
+
+// Acquire returns the link called key, connecting it for its first user.
+func (c *Client) Acquire(ctx context.Context, key Key) (*Link, error) {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return nil, fmt.Errorf("%s: connect: session %w", c.product, driver.ErrClosed)
+	}
+	sl, shared := c.links[key]
+	if !shared {
+		sl = &slot{ready: make(chan struct{})}
+		c.links[key] = sl
+	}
+	sl.users++
+	c.mu.Unlock()
+	if shared {
+		select {
+		case <-sl.ready:
+			return sl.link, sl.err
+		case <-ctx.Done():
+			c.Release(ctx, key)
+			return nil, fmt.Errorf("%s: connect: %w: %w", c.product, driver.ErrNotConnected, context.Cause(ctx))
+		}
+	}
+	l, err := connect(ctx, key, c)
+	c.mu.Lock()
+	if err == nil && c.closed {
+		err = fmt.Errorf("%s: connect: session %w", c.product, driver.ErrClosed)
+	}
+	if err != nil {
+		sl.err = err
+		if c.links[key] == sl {
+			delete(c.links, key)
+		}
+	} else {
+		sl.link = l
+	}
+	close(sl.ready)
+	c.mu.Unlock()
+	if err != nil && l != nil {
+		l.close(ctx)
+	}
+	return sl.link, sl.err
+}
+
+// Release gives the link called key back and closes it after its last user.
+func (c *Client) Release(ctx context.Context, key Key) {
+	c.mu.Lock()
+	sl := c.links[key]
+	if sl == nil { // the client has closed it
+		c.mu.Unlock()
+		return
+	}
+	sl.users--
+	if sl.users > 0 {
+		c.mu.Unlock()
+		return
+	}
+	delete(c.links, key)
+	c.mu.Unlock()
+	if sl.link != nil {
+		sl.link.close(ctx)
+	}
+}
+
+// Close closes all links by ctx's deadline, and lets no new ones be made.
+func (c *Client) Close(ctx context.Context) {
+	c.mu.Lock()
+	c.closed = true
+	links := c.links
+	c.links = map[Key]*slot{}
+	c.mu.Unlock()
+	// Ends what is being dialled; established connections live on until their
+	// links are closed.
+	c.cancel()
+	var closing sync.WaitGroup
+	for _, sl := range links {
+		closing.Go(func() {
+			select {
+			case <-sl.ready: // Acquire closes what came too late
+				if sl.link != nil {
+					sl.link.close(ctx)
+				}
+			case <-ctx.Done():
+			}
+		})
+	}
+	closing.Wait()
+}
+
+// Closed reports whether Close has begun.
+func (c *Client) Closed() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed
+}
+
+// PublishesDirectly reports whether publishers go past the library.
+func (c *Client) PublishesDirectly() bool { return c.direct(c.options.Publish) }
+
+// ReceivesDirectly reports whether messages come past the library.
+func (c *Client) ReceivesDirectly() bool { return c.direct(c.options.Receive) }
+
+// direct reports whether an option asks to go past the library and that can be
+// done: what TLS and WebSocket wrap around frames is left to the library.
+func (c *Client) direct(option string) bool {
+	return option == Direct && !c.wrapped && c.tls == nil && strings.HasPrefix(c.servers[0], "nats://")
+}
+
+// Servers returns the servers' URLs without passwords and tokens.
+func (c *Client) Servers() string { return redact(c.servers) }
+
+// WriteBuffer returns the size of the write buffer in bytes; 1: none.
+func (c *Client) WriteBuffer() int { return c.writeBuffer }

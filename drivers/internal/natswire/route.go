@@ -1,0 +1,82 @@
+package natswire
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Handler takes a message. Its arguments are valid until it returns; reply is
+// empty where the sender wants no answer.
+type Handler func(payload, reply []byte)
+
+// Gate lets one call of a consumer's handler run at a time, by whichever way
+// its messages come, and none once it is shut.
+type Gate struct {
+	handle Handler
+	mu     sync.Mutex
+	closed bool // guarded by mu
+}
+
+func (g *Gate) deliver(payload, reply []byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.handle(payload, reply)
+	}
+}
+
+// shut waits for a running call. None follows it.
+func (g *Gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
+// route leads from a subscription to its consumer.
+type route struct {
+	subject string
+	*Gate
+}
+
+// routes holds a link's routes by the numbers that the client gives to its
+// subscriptions: 1 for the first, then one more each, and the same ones again
+// after it has reconnected. A number that is not what it was taken for leads
+// nowhere, because the subject does not fit, and the client has the message.
+//
+// find is called for each message and does not wait for changes.
+type routes struct {
+	mu    sync.Mutex // for changes
+	bySID atomic.Pointer[[]*route]
+}
+
+// find returns the route of the subscription called sid if it is for just this
+// subject, else nil.
+func (t *routes) find(sid int, subject []byte) *route {
+	all := t.bySID.Load()
+	if all == nil || sid >= len(*all) {
+		return nil
+	}
+	if r := (*all)[sid]; r != nil && r.subject == string(subject) {
+		return r
+	}
+	return nil
+}
+
+// set leads the subscription called sid to r, or nowhere if that is nil.
+func (t *routes) set(sid int, r *route) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var all []*route
+	if old := t.bySID.Load(); old != nil {
+		all = slices.Clone(*old)
+	}
+	if sid >= len(all) {
+		if r == nil {
+			return
+		}
+		all = append(all, make([]*route, sid+1-len(all))...)
+	}
+	all[sid] = r
+	t.bySID.Store(&all)
+}

@@ -1,0 +1,141 @@
+package resp
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/gomodule/redigo/redis"
+
+	"sixnines/driver"
+)
+
+// ErrProtocol says that the server sent what is not RESP, or not an answer to
+// what it was asked.
+var ErrProtocol = errors.New("not the Redis protocol")
+
+// replyClasses are the first words of error replies, or what they begin with.
+func replyClass(text string) error {
+	for _, c := range []struct {
+		prefix string
+		class  error
+	}{
+		{"WRONGPASS", driver.ErrUnauthorized},
+		{"NOAUTH", driver.ErrUnauthorized},
+		{"NOPERM", driver.ErrUnauthorized},
+		{"DENIED", driver.ErrUnauthorized}, // protected mode
+		{"ERR AUTH", driver.ErrUnauthorized},
+		{"ERR Client sent AUTH", driver.ErrUnauthorized}, // before 6.0
+		{"ERR invalid password", driver.ErrUnauthorized},
+		{"ERR Protocol error: invalid bulk length", driver.ErrTooLarge},
+		{"ERR DB index is out of range", driver.ErrOption},
+		{"ERR SELECT is not allowed in cluster mode", driver.ErrOption},
+		{"ERR max number of clients", driver.ErrNotConnected},
+		{"LOADING", driver.ErrNotConnected},
+		{"MASTERDOWN", driver.ErrNotConnected},
+		{"NOGROUP", driver.ErrNoTopic},
+		{"UNBLOCKED", driver.ErrNoTopic},
+		{"ERR unknown command", driver.ErrUnsupported},
+		{"ERR unknown subcommand", driver.ErrUnsupported},
+		{"MOVED", driver.ErrUnsupported}, // a cluster's way to say: not here
+		{"CROSSSLOT", driver.ErrUnsupported},
+		{"CLUSTERDOWN", driver.ErrNotConnected},
+	} {
+		if strings.HasPrefix(text, c.prefix) {
+			return c.class
+		}
+	}
+	return driver.ErrRejected // out of memory, read only, a disk that fails, …
+}
+
+// hint says what to do about an error reply, where its text does not.
+func hint(text string) string {
+	switch {
+	case strings.HasPrefix(text, "NOAUTH"):
+		return "; give the options user and password, or put them into the URL"
+	case strings.HasPrefix(text, "ERR AUTH"), strings.HasPrefix(text, "ERR Client sent AUTH"):
+		return "; the server wants no password, so give none"
+	case strings.HasPrefix(text, "MOVED"), strings.HasPrefix(text, "CROSSSLOT"):
+		return "; a cluster's node serves its own part of the keys only, and this driver does not follow it to others"
+	case strings.HasPrefix(text, "ERR unknown command"):
+		return "; is the server too old, or has the command been renamed?"
+	}
+	return ""
+}
+
+// ReplyError is the error for an error reply, text without its first byte.
+func ReplyError(text string) error {
+	return fmt.Errorf("%w: the server says %q%s", replyClass(text), text, hint(text))
+}
+
+// ReplyText returns the text of an error reply that Conn.Do or Conn.Receive
+// returned.
+func ReplyText(err error) (text string, ok bool) {
+	var reply redis.Error
+	ok = errors.As(err, &reply)
+	return string(reply), ok
+}
+
+// IsReply reports whether err stands for an error reply that begins with prefix.
+func IsReply(err error, prefix string) bool {
+	var reply redis.Error
+	return errors.As(err, &reply) && strings.HasPrefix(string(reply), prefix)
+}
+
+// classOf returns the class of an error that is no reply's.
+func classOf(err error) error {
+	if c := driver.Class(err); c != nil {
+		return c
+	}
+	var alert tls.AlertError
+	switch {
+	case errors.Is(err, context.Canceled):
+		return driver.ErrNotConnected
+	case errors.As(err, &alert):
+		return driver.ErrUnauthorized
+	}
+	// What remains is the socket's.
+	return driver.ErrNotConnected
+}
+
+// explain adds class and cause, for people, to an error of redigo or of the
+// network.
+func explain(err error) error {
+	var reply redis.Error
+	if errors.As(err, &reply) {
+		text := string(reply)
+		return fmt.Errorf("%w: the server says %w%s", replyClass(text), err, hint(text))
+	}
+	if driver.Class(err) != nil {
+		return err
+	}
+	return fmt.Errorf("%w: %w", classOf(err), err)
+}
+
+// firstWords explains an error from the time before a server has answered at
+// all: it may speak another language.
+func firstWords(err error, encrypted bool) error {
+	var reply redis.Error
+	var network net.Error
+	var record tls.RecordHeaderError
+	var alert tls.AlertError
+	switch {
+	case errors.As(err, &reply), driver.Class(err) != nil:
+		return explain(err)
+	case errors.As(err, &alert):
+		return fmt.Errorf("%w: %w; does it want a client's certificate, or another one (tls.cert, tls.key)?", driver.ErrUnauthorized, err)
+	case errors.As(err, &record):
+		return fmt.Errorf("%w: %w; the server does not answer in TLS", driver.ErrNotConnected, err)
+	case encrypted && errors.As(err, &network) && network.Timeout(), encrypted && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %w; does the server speak TLS at this port?", driver.ErrNotConnected, err)
+	case encrypted && errors.Is(err, io.EOF):
+		return fmt.Errorf("%w: the server hangs up (%w); does it speak TLS at this port, and does it want a client's certificate?", driver.ErrNotConnected, err)
+	case !encrypted && (errors.Is(err, io.EOF) || strings.HasPrefix(err.Error(), "redigo:")):
+		return fmt.Errorf("%w: the server does not answer as Redis does (%w); does it want TLS (rediss://)?", driver.ErrNotConnected, err)
+	}
+	return explain(err)
+}

@@ -1,0 +1,77 @@
+package resp
+
+import (
+	"sync/atomic"
+
+	"sixnines/driver"
+)
+
+// command is one that waits for its reply.
+type command struct {
+	token uint64
+	acks  driver.Acks
+	end   uint64 // where its frame ends in the stream of bytes
+}
+
+// queue hands commands from those who send (one at a time, see Pipeline.writing)
+// to the one who reads the replies, without a lock between the two: a mutex here
+// costs more than all else when both run at full speed on processors of their
+// own.
+type queue struct {
+	tail  *chunk // the sender's
+	added uint64
+	_     [64]byte
+	count atomic.Uint64 // added, for the reader
+	spare atomic.Pointer[chunk]
+	_     [64]byte
+	head  *chunk // the reader's
+	taken uint64
+	known uint64 // count when last looked
+}
+
+// chunkSize is the number of commands in a chunk, a power of two.
+const chunkSize = 1024
+
+type chunk struct {
+	commands [chunkSize]command
+	next     *chunk // set before the first command of the next is counted
+}
+
+func newQueue() *queue {
+	c := new(chunk)
+	return &queue{tail: c, head: c}
+}
+
+// push adds a command; the sender's.
+func (q *queue) push(c command) {
+	i := q.added % chunkSize
+	if i == 0 && q.added > 0 {
+		next := q.spare.Swap(nil)
+		if next == nil {
+			next = new(chunk)
+		}
+		q.tail.next = next
+		q.tail = next
+	}
+	q.tail.commands[i] = c
+	q.added++
+	q.count.Store(q.added)
+}
+
+// pop takes the oldest command; the reader's.
+func (q *queue) pop() (c command, ok bool) {
+	if q.taken == q.known {
+		if q.known = q.count.Load(); q.taken == q.known {
+			return c, false
+		}
+	}
+	i := q.taken % chunkSize
+	if i == 0 && q.taken > 0 {
+		old := q.head
+		q.head = old.next
+		old.next = nil
+		q.spare.Store(old)
+	}
+	q.taken++
+	return q.head.commands[i], true
+}

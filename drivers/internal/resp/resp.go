@@ -1,0 +1,9 @@
+// Package resp is what the drivers of Redis share: addresses, logging in, links
+// that come back by themselves, pipelines of commands, and a reader of RESP,
+// the protocol in which the server answers (version 2 of it).
+//
+// Everything off the path of messages is done by github.com/gomodule/redigo on
+// connections that the engine has made. Messages go past it: their frames are
+// made and read here, because redigo boxes every argument, copies every payload
+// and answers one reply at a time.
+package resp

@@ -1,0 +1,162 @@
+package resp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/driver"
+)
+
+// Server is what a server tells of itself.
+type Server struct {
+	Info     map[string]string // by the names of INFO; empty if that is forbidden
+	Settings map[string]string // by the names of CONFIG GET, as far as they may be read
+	Warnings []string          // what could not be found out
+}
+
+// Look asks the server about itself and its settings called names. What it is
+// forbidden to know becomes a warning.
+func Look(ctx context.Context, c *Control, names ...string) (Server, error) {
+	s := Server{Settings: map[string]string{}}
+	var err error
+	if s.Info, err = c.Info(ctx); err != nil {
+		if !refused(err) {
+			return s, err
+		}
+		s.Info = map[string]string{}
+		s.Warnings = append(s.Warnings, "the server does not tell what it is: "+err.Error())
+	}
+	var hidden []string
+	for _, name := range names {
+		value, err := c.Config(ctx, name)
+		switch {
+		case err == nil:
+			s.Settings[name] = value
+		case refused(err):
+			hidden = append(hidden, name)
+		default:
+			return s, err
+		}
+	}
+	if len(hidden) > 0 {
+		s.Warnings = append(s.Warnings, "the server does not tell its settings "+strings.Join(hidden, ", ")+" (CONFIG GET is refused)")
+	}
+	return s, nil
+}
+
+// refused reports whether the server answered, but not what was asked.
+func refused(err error) bool {
+	return errors.Is(err, driver.ErrUnauthorized) || errors.Is(err, driver.ErrUnsupported) || errors.Is(err, driver.ErrRejected)
+}
+
+// Describe returns what goes into a result's header.
+func (s Server) Describe(cl *Client) map[string]string {
+	d := map[string]string{"product": "redis", "protocol": "RESP 2", "address": cl.Address.String()}
+	// Servers that descend from Redis tell its version for the sake of clients,
+	// and their own beside it.
+	for name, product := range map[string]string{"valkey_version": "valkey", "dragonfly_version": "dragonfly", "garnet_version": "garnet"} {
+		if v := s.Info[name]; v != "" {
+			d["product"], d["version"] = product, v
+		}
+	}
+	for name, as := range map[string]string{"redis_version": "version", "redis_mode": "mode", "run_id": "id", "os": "os", "multiplexing_api": "event_loop", "io_threads_active": "io_threads_active"} {
+		if v := s.Info[name]; v != "" && d[as] == "" {
+			d[as] = v
+		}
+	}
+	return d
+}
+
+// Effective returns settings of weight for Semantics.
+func (s Server) Effective(cl *Client) map[string]string {
+	e := maps.Clone(s.Settings)
+	for name, value := range s.Describe(cl) {
+		if name != "protocol" {
+			e["server_"+name] = value
+		}
+	}
+	for _, name := range []string{"role", "connected_slaves"} {
+		if v := s.Info[name]; v != "" {
+			e["server_"+name] = v
+		}
+	}
+	e["client"] = "redigo 1.9.3 to connect, log in and ask; messages by frames of our own"
+	e["authentication"] = cl.Login()
+	e["database"] = strconv.Itoa(cl.Database)
+	e["reconnect_wait"] = cl.ReconnectWait.String()
+	e["max_reconnects"] = strconv.Itoa(cl.MaxReconnects)
+	e["reconnect_buffer"] = "none, sends fail while disconnected"
+	return e
+}
+
+// Replication says in words how far the server copies its data.
+func (s Server) Replication() string {
+	switch n := s.Info["connected_slaves"]; {
+	case len(s.Info) == 0:
+		return "unknown, the server does not tell"
+	case n != "" && n != "0":
+		return "asynchronous, to " + n + " replicas"
+	}
+	return "none"
+}
+
+// Limit returns the largest payload in bytes that the server takes, and the
+// setting that says so; 0 if it does not tell.
+func (s Server) Limit() (limit int64, setting string) {
+	for _, name := range Limits() {
+		if n, err := strconv.ParseInt(s.Settings[name], 10, 64); err == nil && n > 0 && (limit == 0 || n < limit) {
+			limit, setting = n, name
+		}
+	}
+	return limit, setting
+}
+
+// Limits are the settings by which a server limits what it takes.
+func Limits() []string { return []string{"proto-max-bulk-len", "client-query-buffer-limit"} }
+
+// Check refuses payloads of size bytes if the server would.
+func (s Server) Check(size int) error {
+	if limit, setting := s.Limit(); limit > 0 && int64(size) > limit {
+		return fmt.Errorf("payloads of %d bytes: %w: the server's %s is %d", size, driver.ErrTooLarge, setting, limit)
+	}
+	return nil
+}
+
+// OutputLimit is what a server lets one kind of client be behind.
+type OutputLimit struct {
+	Hard, Soft int64 // bytes; 0: no limit
+	Seconds    int   // how long the client may be beyond Soft
+}
+
+// OutputLimit returns the limit of a kind of client, such as pubsub.
+func (s Server) OutputLimit(kind string) (l OutputLimit, ok bool) {
+	words := strings.Fields(s.Settings[OutputLimits])
+	i := slices.Index(words, kind)
+	if i < 0 || i+3 >= len(words) {
+		return l, false
+	}
+	if _, err := fmt.Sscan(strings.Join(words[i+1:i+4], " "), &l.Hard, &l.Soft, &l.Seconds); err != nil {
+		return l, false
+	}
+	return l, true
+}
+
+// OutputLimits is the setting that [Server.OutputLimit] reads.
+const OutputLimits = "client-output-buffer-limit"
+
+// String says the limit in words, empty if there is none.
+func (l OutputLimit) String() string {
+	var words []string
+	if l.Hard > 0 {
+		words = append(words, fmt.Sprintf("%v behind", driver.ByteSize(l.Hard)))
+	}
+	if l.Soft > 0 {
+		words = append(words, fmt.Sprintf("%v behind for %d s", driver.ByteSize(l.Soft), l.Seconds))
+	}
+	return strings.Join(words, ", or ")
+}

@@ -1,0 +1,261 @@
+package redis
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/resp"
+)
+
+// inlet is a connection of consumers. It subscribes to every channel once,
+// however many consumers there are for it, because a server sends a message once
+// to each connection.
+type inlet struct {
+	*resp.Link
+	session *session
+	turn    chan struct{} // holds a token while nobody subscribes
+
+	// routes leads from a channel, or a pattern, to its consumers. Maps in it are
+	// not changed, but replaced.
+	routes atomic.Pointer[map[string][]*gate]
+
+	mu      sync.Mutex // guards what follows, changes of routes, and writes
+	conn    *resp.Conn // nil: not connected
+	waiting []func(error)
+}
+
+// gate lets no delivery to a consumer run once it is shut.
+type gate struct {
+	deliver driver.Deliver
+	mu      sync.Mutex
+	closed  bool
+}
+
+func (g *gate) pass(payload []byte) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed {
+		g.deliver(driver.Message{Payload: payload})
+	}
+}
+
+// shut waits for a running delivery. None follows it.
+func (g *gate) shut() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.closed = true
+}
+
+func (s *session) inlet(ctx context.Context, name string) (*inlet, error) {
+	in := &inlet{session: s, turn: make(chan struct{}, 1)}
+	in.turn <- struct{}{}
+	in.routes.Store(&map[string][]*gate{})
+	up := make(chan struct{}, 1)
+	linked := make(chan struct{})
+	link, err := s.client.Keep(ctx, name, func(c *resp.Conn, ready func()) error {
+		<-linked
+		return in.serve(c, func() {
+			ready()
+			select {
+			case up <- struct{}{}:
+			default:
+			}
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	in.Link = link
+	close(linked)
+	select {
+	case <-up:
+		return in, nil
+	case <-ctx.Done():
+		link.Close(ctx)
+		return nil, fmt.Errorf("redis: connect: %w: %w", driver.ErrNotConnected, context.Cause(ctx))
+	}
+}
+
+// The server's words for the two ways of subscribing, and what it sends then.
+func (in *inlet) words() (subscribe, unsubscribe string) {
+	switch o := in.session.options; {
+	case o.Sharded:
+		return "SSUBSCRIBE", "SUNSUBSCRIBE"
+	case o.Subscribe == pattern:
+		return "PSUBSCRIBE", "PUNSUBSCRIBE"
+	}
+	return "SUBSCRIBE", "UNSUBSCRIBE"
+}
+
+// serve subscribes again to what there was, and then hands messages over until
+// the connection is lost.
+func (in *inlet) serve(c *resp.Conn, ready func()) error {
+	var source source = newPushes(c)
+	if in.session.options.Receive != direct {
+		source = clientPushes{c}
+	}
+	var failure error
+	err := in.resubscribe(c, ready, &failure)
+	for err == nil && failure == nil {
+		err = source.next(in)
+	}
+	if failure != nil {
+		err = failure
+	}
+	c.Close()
+	in.mu.Lock()
+	in.conn = nil
+	waiting := in.waiting
+	in.waiting = nil
+	in.mu.Unlock()
+	lost := in.Classify(fmt.Errorf("%w: the connection was lost: %w", driver.ErrNotConnected, err))
+	for _, answer := range waiting {
+		answer(lost)
+	}
+	return err
+}
+
+// resubscribe asks for all channels, and calls ready when the server has
+// confirmed the last. A refusal becomes the failure.
+func (in *inlet) resubscribe(c *resp.Conn, ready func(), failure *error) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.conn = c
+	routes := *in.routes.Load()
+	open := len(routes)
+	if open == 0 {
+		ready()
+		return nil
+	}
+	subscribe, _ := in.words()
+	var frames []byte
+	for name := range routes {
+		frames = resp.AppendCommand(frames, subscribe, name)
+		in.waiting = append(in.waiting, func(err error) {
+			if err != nil && *failure == nil {
+				*failure = err
+			}
+			if open--; open == 0 && *failure == nil {
+				ready()
+			}
+		})
+	}
+	_, err := c.Write(frames)
+	return err
+}
+
+// answered is called with the server's answer to the oldest subscription or its
+// end.
+func (in *inlet) answered(err error) error {
+	in.mu.Lock()
+	if len(in.waiting) == 0 {
+		in.mu.Unlock()
+		if err == nil {
+			err = fmt.Errorf("%w: an answer that nobody asked for", resp.ErrProtocol)
+		}
+		return err
+	}
+	answer := in.waiting[0]
+	in.waiting = in.waiting[1:]
+	in.mu.Unlock()
+	answer(err)
+	return nil
+}
+
+// find returns the consumers for a channel or pattern.
+func (in *inlet) find(name []byte) []*gate { return (*in.routes.Load())[string(name)] }
+
+// name returns what to subscribe to for a channel.
+func (in *inlet) name(channel string) string {
+	if in.session.options.Subscribe != pattern {
+		return channel
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(channel)
+}
+
+// ask writes a command. Its answer goes to answer; mu is held.
+func (in *inlet) ask(answer func(error), words ...string) error {
+	if in.conn == nil {
+		return in.Classify(driver.ErrNotConnected)
+	}
+	in.waiting = append(in.waiting, answer)
+	if _, err := in.conn.Write(resp.AppendCommand(nil, words...)); err != nil {
+		in.conn.Close() // serve answers all who wait
+	}
+	return nil
+}
+
+// subscribe leads the channel's messages to g, and returns when the server has
+// confirmed it.
+func (in *inlet) subscribe(ctx context.Context, channel string, g *gate) error {
+	// One at a time: who finds a channel subscribed to may rely on it.
+	select {
+	case <-in.turn:
+		defer func() { in.turn <- struct{}{} }()
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
+	}
+	name := in.name(channel)
+	in.mu.Lock()
+	first := len((*in.routes.Load())[name]) == 0
+	in.route(name, func(gates []*gate) []*gate { return append(gates, g) }) // before the first message can come
+	if !first {
+		in.mu.Unlock()
+		return nil
+	}
+	subscribe, _ := in.words()
+	confirmed := make(chan error, 1)
+	err := in.ask(func(err error) { confirmed <- err }, subscribe, name)
+	in.mu.Unlock()
+	if err == nil {
+		select {
+		case err = <-confirmed:
+		case <-ctx.Done():
+			err = fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
+		}
+	}
+	if err != nil {
+		in.mu.Lock()
+		defer in.mu.Unlock()
+		in.route(name, func(gates []*gate) []*gate { return without(gates, g) })
+	}
+	return err
+}
+
+// unsubscribe ends what subscribe began. It does not wait for the server.
+func (in *inlet) unsubscribe(channel string, g *gate) {
+	name := in.name(channel)
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if !slices.Contains((*in.routes.Load())[name], g) {
+		return
+	}
+	in.route(name, func(gates []*gate) []*gate { return without(gates, g) })
+	if len((*in.routes.Load())[name]) == 0 {
+		_, unsubscribe := in.words()
+		_ = in.ask(func(error) {}, unsubscribe, name) // without a connection there is no subscription
+	}
+}
+
+func without(gates []*gate, g *gate) []*gate {
+	return slices.DeleteFunc(gates, func(other *gate) bool { return other == g })
+}
+
+// route changes the consumers of one name. mu is held.
+func (in *inlet) route(name string, change func([]*gate) []*gate) {
+	routes := map[string][]*gate{}
+	for k, gates := range *in.routes.Load() {
+		routes[k] = gates
+	}
+	if gates := change(slices.Clone(routes[name])); len(gates) > 0 {
+		routes[name] = gates
+	} else {
+		delete(routes, name)
+	}
+	in.routes.Store(&routes)
+}

@@ -1,0 +1,135 @@
+package redis
+
+import (
+	"bytes"
+	"fmt"
+
+	"sixnines/drivers/internal/resp"
+)
+
+// source is where an inlet's messages come from.
+type source interface {
+	// next reads what the server says next and deals with it on behalf of in. An
+	// error ends the connection.
+	next(in *inlet) error
+}
+
+// pushes reads what the server pushes where it was read from the connection.
+// redigo makes a slice of boxed replies for each message and copies the payload,
+// so that a message costs six allocations; at 20,000 a second of 256 bytes its
+// delivery takes 40 µs at the median and 102 at the 99th percentile, and 34 and
+// 88 this way.
+type pushes struct {
+	*resp.Reader
+	last  []byte // the name that gates are for
+	known *map[string][]*gate
+	gates []*gate
+}
+
+func newPushes(c *resp.Conn) *pushes { return &pushes{Reader: resp.NewReader(c, nil)} }
+
+func (p *pushes) next(in *inlet) error {
+	kind, n, line, err := p.Head()
+	switch {
+	case err != nil:
+		return err
+	case kind == resp.Failure:
+		return in.answered(resp.ReplyError(string(line)))
+	case kind != resp.Array || n < 3:
+		return fmt.Errorf("%w: %q where a message should be", resp.ErrProtocol, kind)
+	}
+	word, err := p.Bulk()
+	if err != nil {
+		return err
+	}
+	switch what := pushOf(word); {
+	case what == pushMessage && n == 3, what == pushPattern && n == 4:
+		name, err := p.Bulk()
+		if err != nil {
+			return err
+		}
+		p.find(in, name)
+		if what == pushPattern {
+			if err := p.Skip(1); err != nil { // the channel
+				return err
+			}
+		}
+		payload, err := p.Bulk()
+		if err != nil {
+			return err
+		}
+		for _, g := range p.gates {
+			g.pass(payload)
+		}
+		return nil
+	case what == pushConfirmation && n == 3:
+		if err := p.Skip(2); err != nil {
+			return err
+		}
+		return in.answered(nil)
+	}
+	return fmt.Errorf("%w: a push %.40q of %d parts", resp.ErrProtocol, word, n)
+}
+
+// find sets the gates for name. It is usually the one before.
+func (p *pushes) find(in *inlet, name []byte) {
+	routes := in.routes.Load()
+	if routes == p.known && bytes.Equal(name, p.last) {
+		return
+	}
+	p.known, p.last, p.gates = routes, append(p.last[:0], name...), (*routes)[string(name)]
+}
+
+// The kinds of pushes.
+type push int
+
+const (
+	pushUnknown push = iota
+	pushMessage
+	pushPattern
+	pushConfirmation
+)
+
+// pushOf returns the kind that a push's first word says.
+func pushOf(word []byte) push {
+	switch string(word) {
+	case "message", "smessage":
+		return pushMessage
+	case "pmessage":
+		return pushPattern
+	case "subscribe", "psubscribe", "ssubscribe", "unsubscribe", "punsubscribe", "sunsubscribe":
+		return pushConfirmation
+	}
+	return pushUnknown
+}
+
+// clientPushes lets redigo read.
+type clientPushes struct{ conn *resp.Conn }
+
+func (p clientPushes) next(in *inlet) error {
+	reply, err := p.conn.Receive()
+	if err != nil {
+		if text, ok := resp.ReplyText(err); ok {
+			return in.answered(resp.ReplyError(text))
+		}
+		return err
+	}
+	parts, _ := reply.([]any)
+	if len(parts) < 3 {
+		return fmt.Errorf("%w: %.60q where a message should be", resp.ErrProtocol, fmt.Sprint(reply))
+	}
+	word, _ := parts[0].([]byte)
+	name, named := parts[1].([]byte)
+	payload, whole := parts[len(parts)-1].([]byte)
+	switch what := pushOf(word); {
+	case !named:
+	case whole && (what == pushMessage && len(parts) == 3 || what == pushPattern && len(parts) == 4):
+		for _, g := range in.find(name) {
+			g.pass(payload)
+		}
+		return nil
+	case what == pushConfirmation && len(parts) == 3:
+		return in.answered(nil)
+	}
+	return fmt.Errorf("%w: a push %.40q of %d parts", resp.ErrProtocol, word, len(parts))
+}

@@ -1,0 +1,77 @@
+// Package redis is the driver for Redis publish and subscribe, plain or sharded,
+// for Redis itself and for servers that speak its protocol.
+//
+// A publish is answered with the number of subscribers to whose output buffers
+// the server has added the message; that answer is the acknowledgement. It
+// proves that the server has read and passed on the message, not that anybody
+// got it: Redis stores nothing, and cuts a subscriber off that is too far
+// behind. Publishes that reach no subscriber although there should be some are
+// reported as returned. With the option acks: none the server is told not to
+// answer at all.
+//
+// Publishes are pipelined, see resp.Pipeline. A lost connection is made again and
+// subscriptions with it; what had been written and not answered by then has an
+// unknown outcome, what had not been written is refused, and so is what is sent
+// meanwhile. Nothing is buffered for later.
+//
+// Topic t of run r is the channel sixnines.r.t. The server keeps nothing of it,
+// so there is nothing to provision and nothing to remove. Redis has no groups:
+// every subscriber gets every message.
+package redis
+
+import (
+	"context"
+	"fmt"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/resp"
+)
+
+// Entry describes the driver for a driver.Set.
+func Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       "redis",
+		Summary:    "Redis publish and subscribe: channels, patterns and sharded channels",
+		DefaultURL: "redis://127.0.0.1:6379",
+		Capabilities: driver.Capabilities{
+			Ack:        driver.AckKindBroker,
+			AckVaries:  true,
+			FanOut:     true,
+			Reconnects: true,
+			Ordered:    true,
+			TLS:        true,
+		},
+		Options: &options,
+		Driver:  Driver{},
+	}
+}
+
+// Driver opens sessions with Redis servers. The zero value is ready to use.
+type Driver struct{}
+
+// Open implements driver.Driver. It keeps one connection of its own, beside
+// those of producers and consumers, to ask the server about itself.
+func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	if o.Sharded && o.Subscribe == pattern {
+		return nil, fmt.Errorf("redis: option \"sharded\": %w: sharded channels cannot be subscribed to by pattern", driver.ErrOption)
+	}
+	client, err := resp.NewClient(t, o.config())
+	if err != nil {
+		return nil, err
+	}
+	control, err := resp.NewControl(ctx, client)
+	if err != nil {
+		return nil, fmt.Errorf("redis: %w", err)
+	}
+	s := newSession(t, o, client, control)
+	if err := s.look(ctx); err != nil {
+		s.Close(ctx)
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,61 @@
+package redis
+
+import (
+	"fmt"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/resp"
+)
+
+// ServerInfo implements driver.ServerInfo.
+func (s *session) ServerInfo() map[string]string { return s.known().Describe(s.client) }
+
+// semantics reports the settings in effect.
+func (s *session) semantics(t driver.Topology) driver.Semantics {
+	server := s.known()
+	sem := driver.Semantics{
+		Durability:     "none, messages are not stored",
+		Replication:    "none",
+		Acknowledgment: "the server has added the message to the output buffers of its subscribers, however many",
+		Ordering:       "per producer and topic",
+		Delivery:       "at most once",
+		Batching:       s.batching(),
+		Consumption:    "push, delivered on the goroutine that reads",
+		Transport:      s.transport,
+		Settings:       server.Effective(s.client),
+		Warnings:       server.Warnings,
+	}
+	if s.options.Acks == none {
+		sem.Acknowledgment = "none"
+	}
+	o := sem.Settings
+	o["acks"], o["subscribe"], o["receive"] = s.options.Acks, s.options.Subscribe, s.options.Receive
+	o["sharded"] = fmt.Sprint(s.options.Sharded)
+	o["write_buffer"] = driver.ByteSize(s.writeBuffer).String()
+	if s.options.Receive != direct {
+		o["client"] = "redigo 1.9.3; publishes by frames of our own"
+	}
+	if t.Consumers > 0 {
+		limit, ok := server.OutputLimit("pubsub")
+		switch {
+		case !ok && server.Settings[resp.OutputLimits] == "":
+			sem.Warnings = append(sem.Warnings, "unknown how far subscribers may be behind before the server cuts them off and throws their messages away")
+		case limit.String() != "":
+			sem.Warnings = append(sem.Warnings, fmt.Sprintf("the server cuts off a subscriber that is %s, and throws its messages away (%s)", limit, resp.OutputLimits))
+		}
+	}
+	if s.client.Unchecked() {
+		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
+	}
+	return sem
+}
+
+func (s *session) batching() string {
+	switch {
+	case s.writeBuffer <= 1:
+		return "none, each publish is written on the sender's thread"
+	case s.options.Acks == none:
+		return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
+	}
+	return fmt.Sprintf("up to %s, until flushed, or until the answers to earlier publishes are in", driver.ByteSize(s.writeBuffer))
+}
