@@ -3,7 +3,9 @@ package brokers
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"os"
@@ -42,62 +44,120 @@ func findRedis(ctx context.Context, h Home) (Installation, error) {
 	})
 }
 
+// redisSmallest is the smallest limit in bytes that the server can be given for
+// what it takes in.
+const redisSmallest = 1 << 20
+
 func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	ports, err := o.ports(1)
 	if err != nil {
 		return nil, err
 	}
-	// Without encryption the plain listener is the only one, with it the other.
-	plain, encrypted := ports[0], 0
-	scheme := "redis"
-	if o.TLS != nil {
-		plain, encrypted, scheme = 0, ports[0], "rediss"
-	}
 	dir := filepath.Join(o.Dir, "data")
-	settings := map[string]string{
-		"bind": "127.0.0.1", "port": strconv.Itoa(plain), "dir": dir, "daemonize": "no",
+	// What this package asks about goes by a socket, which needs no certificate.
+	// Its path must fit into an address of the kernel's.
+	socket := filepath.Join(o.Dir, "redis.sock")
+	settings, users, err := redisSettings(o, ports[0])
+	if err != nil {
+		return nil, err
+	}
+	settings["dir"] = dir
+	if len(socket) < 100 {
+		settings["unixsocket"], settings["unixsocketperm"] = socket, "700"
+	}
+	maps.Copy(settings, o.Settings)
+	// Nothing has no value: an empty one takes a line out.
+	maps.DeleteFunc(settings, func(_, value string) bool { return value == "" })
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if strings.ContainsAny(name+settings[name], "\r\n") {
+			return nil, fmt.Errorf("setting %q: neither names nor values have several lines", name)
+		}
+		fmt.Fprintf(&text, "%s %s\n", name, settings[name])
+	}
+	for _, user := range users {
+		fmt.Fprintf(&text, "user %s\n", user)
+	}
+	config := filepath.Join(o.Dir, "redis.conf")
+	if err := os.WriteFile(config, []byte(text.String()), 0o600); err != nil {
+		return nil, err
+	}
+	scheme, address := "redis", loopback(ports[0])
+	if o.TLS != nil {
+		scheme = "rediss"
+	}
+	node := process{name: "redis", command: []string{in.Path, config}, env: o.Home.Environ, dir: dir,
+		log: filepath.Join(o.Dir, "redis.log")}
+	d := &deployment{url: scheme + "://" + address, info: map[string]string{"config": config}}
+	switch socket := settings["unixsocket"]; {
+	case socket != "":
+		d.info["socket"] = socket
+		node.ready = func(ctx context.Context) error { return pingRedis(ctx, "unix", socket, o) }
+	case o.TLS == nil:
+		node.ready = func(ctx context.Context) error { return pingRedis(ctx, "tcp", address, o) }
+	default:
+		node.ready = listens(address)
+	}
+	d.nodes = []process{node}
+	return d, nil
+}
+
+// redisSettings returns the lines of the configuration and, since there may be
+// several of these, the values of the lines called user.
+func redisSettings(o *Options, port int) (settings map[string]string, users []string, err error) {
+	settings = map[string]string{
+		"bind": "127.0.0.1", "port": strconv.Itoa(port), "daemonize": "no",
 		"save": `""`, "appendonly": "no",
 		// A subscriber or a pipeline may be behind by as much as the run's length
 		// of messages: what is lost there would look like the network's loss.
 		"client-output-buffer-limit": "pubsub 0 0 0",
 	}
 	if o.TLS != nil {
-		settings["tls-port"] = strconv.Itoa(encrypted)
-		settings["tls-cert-file"], settings["tls-key-file"] = o.TLS.Cert, o.TLS.Key
+		// The plain listener is closed.
+		settings["port"], settings["tls-port"] = "0", strconv.Itoa(port)
+		settings["tls-cert-file"], settings["tls-key-file"] = redisQuote(o.TLS.Cert), redisQuote(o.TLS.Key)
 		settings["tls-auth-clients"] = "no"
 		if o.TLS.CA != "" {
-			settings["tls-ca-cert-file"], settings["tls-auth-clients"] = o.TLS.CA, "yes"
+			settings["tls-ca-cert-file"], settings["tls-auth-clients"] = redisQuote(o.TLS.CA), "yes"
 		}
 	}
-	if o.Password != "" {
-		if o.User == "" || o.User == "default" {
-			settings["requirepass"] = o.Password
-		} else {
-			settings["user"] = o.User + " on >" + o.Password + " ~* &* +@all"
-		}
+	if n := o.MaxMessage; n > 0 {
+		settings["proto-max-bulk-len"] = strconv.Itoa(max(redisSmallest, n))
+		// A command is a little more than its message.
+		settings["client-query-buffer-limit"] = strconv.Itoa(max(1<<30, n+redisSmallest))
 	}
-	maps.Copy(settings, o.Settings)
-	var text strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		fmt.Fprintf(&text, "%s %s\n", name, settings[name])
+	switch {
+	case o.User == "" && o.Password == "":
+	case o.User == "" || o.User == "default":
+		settings["requirepass"] = redisQuote(o.Password)
+	case strings.ContainsFunc(o.User, func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r > '~' }):
+		return nil, nil, fmt.Errorf("user %q: names of users have neither spaces nor quotes", o.User)
+	default:
+		// Who does not log in is the user default, who may do everything unless
+		// that is switched off. The password's hash needs no quoting.
+		users = []string{"default off", fmt.Sprintf("%s on #%x ~* &* +@all", o.User, sha256.Sum256([]byte(o.Password)))}
 	}
-	config := filepath.Join(o.Dir, "redis.conf")
-	if err := os.WriteFile(config, []byte(text.String()), 0o600); err != nil {
-		return nil, err
-	}
-	address := loopback(ports[0])
-	node := process{name: "redis", command: []string{in.Path, config}, env: o.Home.Environ, dir: dir,
-		log: filepath.Join(o.Dir, "redis.log"), ready: listens(address)}
-	if o.TLS == nil {
-		node.ready = func(ctx context.Context) error { return pingRedis(ctx, address) }
-	}
-	return &deployment{url: scheme + "://" + address, nodes: []process{node}}, nil
+	return settings, users, nil
 }
 
-// pingRedis wants an answer from the server: it listens before it has loaded its
-// data. That it wants to be logged in to is one.
-func pingRedis(ctx context.Context, address string) error {
-	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
+// redisQuote makes one word of a configuration's line.
+func redisQuote(word string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, c := range []byte(word) {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			fmt.Fprintf(&b, `\x%02x`, c)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String() + `"`
+}
+
+// pingRedis wants an answer from the server, which listens before it has loaded
+// its data and says so to those who have logged in.
+func pingRedis(ctx context.Context, network, address string, o *Options) error {
+	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, network, address)
 	if err != nil {
 		return err
 	}
@@ -105,15 +165,30 @@ func pingRedis(ctx context.Context, address string) error {
 	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
 		return err
 	}
-	if _, err := c.Write([]byte("PING\r\n")); err != nil {
-		return err
+	words := []string{"AUTH", o.User, o.Password}
+	if o.User == "" {
+		words = []string{"AUTH", o.Password}
 	}
-	line, err := bufio.NewReader(c).ReadString('\n')
-	if err != nil {
-		return err
+	commands := [][]string{words, {"PING"}}
+	if o.User == "" && o.Password == "" {
+		commands = commands[1:]
 	}
-	if line = strings.TrimSpace(line); line != "+PONG" && !strings.HasPrefix(line, "-NOAUTH") {
-		return fmt.Errorf("%s", line)
+	answers := bufio.NewReader(c)
+	for _, words := range commands {
+		command := fmt.Sprintf("*%d\r\n", len(words))
+		for _, w := range words {
+			command += fmt.Sprintf("$%d\r\n%s\r\n", len(w), w)
+		}
+		if _, err := io.WriteString(c, command); err != nil {
+			return err
+		}
+		line, err := answers.ReadString('\n')
+		if err != nil {
+			return err
+		}
+		if !strings.HasPrefix(line, "+") {
+			return fmt.Errorf("%s is answered with %s", words[0], strings.TrimSpace(line))
+		}
 	}
 	return nil
 }
