@@ -1,0 +1,239 @@
+//go:build zeromq && cgo && !windows
+
+package zeromq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/mesh"
+)
+
+// Driver opens sessions. Sockets of one run meet in its directory.
+type Driver struct {
+	pipeline  bool
+	directory *mesh.Directory
+	greetings *atomic.Int64
+}
+
+func newDriver(pipeline bool) driver.Driver {
+	return &Driver{pipeline: pipeline, directory: &mesh.Directory{}, greetings: &atomic.Int64{}}
+}
+
+// session implements driver.Session, driver.RequestReplier and
+// driver.ServerInfo.
+type session struct {
+	driver  *Driver
+	options Options
+	hwms    hwms
+	room    *mesh.Room
+	library *library
+	notify  func(driver.Event)
+	life    context.Context // ends when the session closes
+	cancel  context.CancelFunc
+
+	mu        sync.Mutex
+	closed    bool
+	links     map[linkKey]*link
+	receivers map[*receiver]struct{}
+}
+
+// automatic is the high-water mark of a flat-out load: enough that a sender's
+// pause does not drain it, little enough memory.
+const automatic = 10000
+
+// Open implements driver.Driver. There is no broker to reach: it checks that
+// sockets can bind at the address.
+func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	a, err := mesh.Parse(t.URL, "tcp", "ipc", "inproc")
+	if err != nil {
+		return nil, fmt.Errorf("zeromq: %w", err)
+	}
+	if t.TLS != nil {
+		return nil, fmt.Errorf("zeromq: %w: ZeroMQ has no TLS; the option security=curve encrypts", driver.ErrUnsupported)
+	}
+	if o.Security == "curve" && a.Scheme == "inproc" {
+		return nil, fmt.Errorf("zeromq: option \"security\": %w: sockets of inproc share memory, which has no CURVE", driver.ErrOption)
+	}
+	s := &session{driver: d, options: o, notify: t.Notify, links: map[linkKey]*link{}, receivers: map[*receiver]struct{}{}}
+	s.hwms = hwms{send: o.SendHWM, receive: o.ReceiveHWM}
+	for _, mark := range []*int{&s.hwms.send, &s.hwms.receive} {
+		if *mark < 0 {
+			*mark = 0
+			if t.Batch {
+				*mark = automatic
+			}
+		}
+	}
+	if s.notify == nil {
+		s.notify = func(driver.Event) {}
+	}
+	s.room, err = d.directory.Enter(t.Run, a, func(r *mesh.Room) error {
+		l, err := newLibrary(o.IOThreads, o.Security == "curve")
+		if err != nil {
+			return fmt.Errorf("%w: %w", driver.ErrUnsupported, err)
+		}
+		r.Shared = l
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("zeromq: %w", err)
+	}
+	s.library = s.room.Shared.(*library)
+	s.life, s.cancel = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// checkTopic refuses names that a subscription could not tell from others.
+func checkTopic(topic string) error {
+	if topic == "" || strings.IndexByte(topic, 0) >= 0 || strings.IndexByte(topic, hello[0]) >= 0 {
+		return fmt.Errorf("zeromq: topic %q: %w: names are not empty and have no bytes 0 and 255", topic, driver.ErrUnsupported)
+	}
+	return nil
+}
+
+// Provision implements driver.Session. Topics need no making.
+func (s *session) Provision(_ context.Context, t driver.Topology) (driver.Semantics, error) {
+	for _, topic := range t.Topics {
+		if err := checkTopic(topic); err != nil {
+			return driver.Semantics{}, err
+		}
+	}
+	if s.driver.pipeline && len(t.Groups) > 1 {
+		return driver.Semantics{}, fmt.Errorf("zeromq: %d groups: %w: a pushed message goes to one consumer; use one group, or driver zeromq", len(t.Groups), driver.ErrUnsupported)
+	}
+	if s.driver.pipeline && t.Consumers == 0 {
+		return driver.Semantics{}, fmt.Errorf("zeromq: %w: without consumers nothing can be pushed; use pattern deliver or roundtrip, or driver zeromq", driver.ErrUnsupported)
+	}
+	return s.semantics(t), nil
+}
+
+// Deprovision implements driver.Session. There is nothing that could be left.
+func (s *session) Deprovision(context.Context) error { return nil }
+
+// Close implements driver.Session.
+func (s *session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	links, receivers := s.links, s.receivers
+	s.links, s.receivers = map[linkKey]*link{}, map[*receiver]struct{}{}
+	s.mu.Unlock()
+	s.cancel()
+	for _, l := range links {
+		l.close()
+	}
+	for r := range receivers {
+		r.shut()
+	}
+	var err error
+	for r := range receivers {
+		if wait := r.wait(ctx); err == nil {
+			err = wait
+		}
+	}
+	s.room.Leave(func() {
+		gone := make(chan struct{})
+		go func() {
+			// It takes as long as the longest linger, or a Deliver that has not
+			// returned.
+			s.library.terminate()
+			close(gone)
+		}()
+		select {
+		case <-gone:
+		case <-ctx.Done():
+			err = fmt.Errorf("zeromq: close: %w: sockets still linger: %w", driver.ErrTimeout, context.Cause(ctx))
+		}
+	})
+	return err
+}
+
+func (s *session) errClosed(what string) error {
+	return fmt.Errorf("zeromq: %s: session %w", what, driver.ErrClosed)
+}
+
+// binds reports whether sockets of the kind bind.
+func (s *session) binds(k kind) bool {
+	switch s.options.Bind {
+	case "producers":
+		return k.sends()
+	case "consumers":
+		return !k.sends()
+	}
+	return k == publishes || k == pushes || k == responds
+}
+
+// open makes a socket and a member of the room of it. prepare is called before
+// anything is connected.
+func (s *session) open(k kind, keys []string, prepare func(*socket) error) (*socket, *mesh.Member, []mesh.Socket, error) {
+	a := s.room.Address()
+	sock, err := newSocket(s.library, k, &s.options, s.hwms, a.IPv6())
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("zeromq: %w", err)
+	}
+	if prepare != nil {
+		err = prepare(sock)
+	}
+	var m *mesh.Member
+	var others []mesh.Socket
+	if err == nil {
+		if m, others, err = s.room.Add(sock, s.binds(k), keys...); err != nil && driver.Class(err) == nil {
+			err = a.BindError(err)
+		}
+	}
+	if err != nil {
+		sock.close()
+		return nil, nil, nil, fmt.Errorf("zeromq: socket %s: %w", k, err)
+	}
+	return sock, m, others, nil
+}
+
+// settle waits until the sender has reached the peer, unless one of them closes.
+func (s *session) settle(ctx context.Context, sender, peer *socket) error {
+	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
+		ok, err := sender.reached(peer)
+		if ok || errors.Is(err, driver.ErrClosed) || peer.gone() {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("zeromq: connect a socket %s: %w: %w", sender.kind, driver.ErrNotConnected, err)
+		}
+		select {
+		case <-s.life.Done():
+			return s.errClosed("connect")
+		case <-ctx.Done():
+			return fmt.Errorf("zeromq: connect a socket %s: %w: its peer has not been heard of: %w", sender.kind, driver.ErrTimeout, context.Cause(ctx))
+		case <-time.After(pause):
+		}
+	}
+}
+
+// keep enters r among those that Close closes, unless it has been called.
+func (s *session) keep(r *receiver) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.receivers[r] = struct{}{}
+	}
+	return !s.closed
+}
+
+func (s *session) forget(r *receiver) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.receivers, r)
+}

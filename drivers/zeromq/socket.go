@@ -1,0 +1,251 @@
+//go:build zeromq && cgo && !windows
+
+package zeromq
+
+// #include <zmq.h>
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"sixnines/driver"
+)
+
+// kind is what a socket is for.
+type kind int
+
+const (
+	publishes kind = iota
+	subscribes
+	pushes
+	pulls
+	requests
+	responds
+)
+
+func (k kind) String() string {
+	return [...]string{"XPUB", "SUB", "PUSH", "PULL", "DEALER", "ROUTER"}[k]
+}
+
+func (k kind) sends() bool { return k == publishes || k == pushes || k == requests }
+
+// socket is one of libzmq's, and implements mesh.Socket. libzmq's may be used by
+// several threads one after the other: mu sees to it.
+//
+// Whoever waits for messages watches a descriptor, which becomes readable when
+// another thread tells the socket something. Every call may take that in, and
+// then the descriptor is silent although there are messages. So whoever makes
+// calls beside the one who receives must wake that one if it has gone to sleep.
+type socket struct {
+	kind    kind
+	options *Options
+	library *library
+
+	mu     sync.Mutex
+	ptr    unsafe.Pointer // nil: closed
+	asleep bool           // who receives has found nothing
+	wake   func()         // nil: nobody receives
+
+	greeting string          // subscribes: its own
+	greeted  map[string]bool // publishes: what subscribers have greeted
+}
+
+// hwms are the high-water marks in effect.
+type hwms struct{ send, receive int }
+
+func newSocket(l *library, k kind, o *Options, h hwms, ipv6 bool) (*socket, error) {
+	types := [...]C.int{C.ZMQ_XPUB, C.ZMQ_SUB, C.ZMQ_PUSH, C.ZMQ_PULL, C.ZMQ_DEALER, C.ZMQ_ROUTER}
+	ptr, err := l.open(types[k])
+	if err != nil {
+		return nil, fmt.Errorf("make a socket %s: %w: %w", k, driver.ErrNotConnected, err)
+	}
+	s := &socket{kind: k, options: o, library: l, ptr: ptr, greeted: map[string]bool{}}
+	set := []struct {
+		option C.int
+		value  int
+		when   bool
+	}{
+		{C.ZMQ_LINGER, int(o.Linger / time.Millisecond), true},
+		{C.ZMQ_SNDHWM, h.send, true},
+		{C.ZMQ_RCVHWM, h.receive, true},
+		{C.ZMQ_SNDBUF, int(o.SendBuffer), o.SendBuffer > 0},
+		{C.ZMQ_RCVBUF, int(o.ReceiveBuffer), o.ReceiveBuffer > 0},
+		{C.ZMQ_TCP_KEEPALIVE, 1, o.KeepAlive > 0},
+		{C.ZMQ_TCP_KEEPALIVE_IDLE, max(1, int(o.KeepAlive/time.Second)), o.KeepAlive > 0},
+		{C.ZMQ_IPV6, 1, ipv6},
+		{C.ZMQ_XPUB_NODROP, 1, k == publishes && o.Full == "block"},
+		// Messages are not for peers that nobody has reached yet.
+		{C.ZMQ_IMMEDIATE, 1, k == pushes || k == requests},
+		// A requester that has gone is told of, instead of the reply being lost.
+		{C.ZMQ_ROUTER_MANDATORY, 1, k == responds},
+	}
+	for _, one := range set {
+		if !one.when {
+			continue
+		}
+		if err := setInt(ptr, one.option, one.value); err != nil {
+			s.close()
+			return nil, fmt.Errorf("set option %d of a socket %s to %d: %w: %w", one.option, k, one.value, driver.ErrOption, err)
+		}
+	}
+	return s, nil
+}
+
+// Bind implements mesh.Socket.
+func (s *socket) Bind(endpoint string) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ptr == nil {
+		return "", driver.ErrClosed
+	}
+	if c := s.library.curve; c != nil {
+		err := errors.Join(setInt(s.ptr, C.ZMQ_CURVE_SERVER, 1), setString(s.ptr, C.ZMQ_CURVE_SECRETKEY, c.serverSecret))
+		if err != nil {
+			return "", err
+		}
+	}
+	if err := bind(s.ptr, endpoint); err != nil {
+		return "", err
+	}
+	return lastEndpoint(s.ptr)
+}
+
+// Connect implements mesh.Socket.
+func (s *socket) Connect(endpoint string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ptr == nil {
+		return driver.ErrClosed
+	}
+	defer s.rouse()
+	if c := s.library.curve; c != nil {
+		err := errors.Join(setString(s.ptr, C.ZMQ_CURVE_SERVERKEY, c.serverPublic),
+			setString(s.ptr, C.ZMQ_CURVE_PUBLICKEY, c.clientPublic), setString(s.ptr, C.ZMQ_CURVE_SECRETKEY, c.clientSecret))
+		if err != nil {
+			return err
+		}
+	}
+	if err := connect(s.ptr, endpoint); err != nil {
+		return fmt.Errorf("connect to %s: %w: %w", endpoint, driver.ErrNotConnected, err)
+	}
+	return nil
+}
+
+// Disconnect implements mesh.Socket.
+func (s *socket) Disconnect(endpoint string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ptr == nil {
+		return
+	}
+	defer s.rouse()
+	// What has gone already cannot be disconnected, and need not be.
+	_ = disconnect(s.ptr, endpoint)
+}
+
+// rouse wakes who receives, after a call that may have taken in what it waits
+// for. The caller holds mu.
+func (s *socket) rouse() {
+	if s.asleep && s.wake != nil {
+		s.asleep = false
+		s.wake()
+	}
+}
+
+// gone reports whether the socket has been closed.
+func (s *socket) gone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ptr == nil
+}
+
+// close closes the socket. Its peers notice later.
+func (s *socket) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ptr != nil {
+		C.zmq_close(s.ptr)
+		s.ptr = nil
+	}
+}
+
+// subscribe asks for what begins with prefix.
+func (s *socket) subscribe(prefix string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ptr == nil {
+		return driver.ErrClosed
+	}
+	return setString(s.ptr, C.ZMQ_SUBSCRIBE, prefix)
+}
+
+// reached reports whether a publisher has got the greeting of the peer, or
+// whether another sender has any peer.
+func (s *socket) reached(peer *socket) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ptr == nil {
+		return false, driver.ErrClosed
+	}
+	if s.kind != publishes {
+		events, err := getInt(s.ptr, C.ZMQ_EVENTS)
+		s.rouse()
+		return events&C.ZMQ_POLLOUT != 0, err
+	}
+	// A publisher receives subscriptions: a byte that says whether one comes or
+	// goes, and the prefix.
+	var m C.zmq_msg_t
+	C.zmq_msg_init(&m)
+	defer C.zmq_msg_close(&m)
+	for {
+		n, err := C.zmq_msg_recv(&m, s.ptr, C.ZMQ_DONTWAIT)
+		if n < 0 {
+			if errors.Is(err, syscall.EAGAIN) {
+				return s.greeted[peer.greeting], nil
+			}
+			if errors.Is(err, syscall.EINTR) {
+				continue
+			}
+			return false, called(n, err)
+		}
+		text := C.GoStringN((*C.char)(C.zmq_msg_data(&m)), n)
+		if prefix, comes := strings.CutPrefix(text, "\x01"); comes && strings.HasPrefix(prefix, hello) {
+			s.greeted[prefix] = true
+		}
+	}
+}
+
+// hello begins the subscription by which a publisher knows the subscriber. It
+// sorts behind all topics: libzmq passes subscriptions on in order, and with
+// this one the others have come.
+const hello = "\xff"
+
+func greeting(n int64) string { return hello + strconv.FormatInt(n, 36) }
+
+// descriptor returns a descriptor of its own for what tells of news.
+func (s *socket) descriptor() (*os.File, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ptr == nil {
+		return nil, driver.ErrClosed
+	}
+	fd, err := getInt(s.ptr, C.ZMQ_FD)
+	if err != nil {
+		return nil, err
+	}
+	// libzmq closes its own; it has made both non-blocking.
+	fd, err = syscall.Dup(fd)
+	if err != nil {
+		return nil, err
+	}
+	syscall.CloseOnExec(fd)
+	return os.NewFile(uintptr(fd), "libzmq "+s.kind.String()), nil
+}
