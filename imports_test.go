@@ -64,7 +64,9 @@ func allowed() map[string]may {
 		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
 			why: "what the drivers of Redis share"},
 		"drivers/redis": {ours: []string{"driver", "drivers/internal/resp"}},
-		"drivers/nats":  {ours: []string{"driver"}, others: []string{natsClient, natsKeys}},
+		"drivers/nats":  {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
+		"drivers/internal/natswire": {ours: []string{"driver"}, others: []string{natsClient, natsKeys},
+			why: "the connections and frames that core NATS and JetStream share"},
 
 		"internal/schedule": {ours: []string{"scenario"}},
 		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge",

@@ -10,16 +10,17 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 )
 
 // consumer implements driver.Consumer for subscribers and responders.
 type consumer struct {
 	session *session
-	link    *link
-	gate    *gate
+	link    *natswire.Link
+	gate    *natswire.Gate
 	past    bool   // messages may go past the client
 	nobody  func() // called when a request finds no responder; nil: not a requester
-	subs    []subscription
+	subs    []natswire.Subscription
 	shut    func()         // ends deliveries when a running one has ended; does not wait
 	running sync.WaitGroup // the client's goroutines that deliver, and the gate
 	waiting sync.Once
@@ -31,14 +32,14 @@ type consumer struct {
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	return s.consumer(ctx, spec, func(*link) handler {
-		return func(payload, _ []byte) { deliver(driver.Message{Payload: payload}) }
+	return s.consumer(ctx, spec, func(*natswire.Link) natswire.Handler {
+		return func(_, payload, _ []byte) { deliver(driver.Message{Payload: payload}) }
 	})
 }
 
 // consumer subscribes to the topics of spec with the handler that handler
 // returns for the link.
-func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, handler func(*link) handler) (*consumer, error) {
+func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, handler func(*natswire.Link) natswire.Handler) (*consumer, error) {
 	if spec.Ack.Mode > driver.AckNone {
 		return nil, fmt.Errorf("nats: consumer acknowledgements: %w: core NATS has none", driver.ErrUnsupported)
 	}
@@ -55,7 +56,7 @@ func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, handle
 		}
 		subjects = append(subjects, subject)
 	}
-	l, err := s.acquire(ctx, linkKey{roleConsumer, spec.Conn})
+	l, err := s.client.Acquire(ctx, natswire.Key{Role: natswire.RoleConsumer, Conn: spec.Conn})
 	if err != nil {
 		return nil, err
 	}
@@ -81,13 +82,13 @@ func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, handle
 	return c, nil
 }
 
-func newConsumer(s *session, l *link, h handler) *consumer {
-	c := &consumer{session: s, link: l, gate: &gate{handle: h}, idle: make(chan struct{})}
+func newConsumer(s *session, l *natswire.Link, h natswire.Handler) *consumer {
+	c := &consumer{session: s, link: l, gate: natswire.NewGate(h), idle: make(chan struct{})}
 	c.running.Add(1)
 	c.shut = sync.OnceFunc(func() {
 		go func() {
 			defer c.running.Done()
-			c.gate.shut()
+			c.gate.Shut()
 		}()
 	})
 	return c
@@ -97,10 +98,11 @@ func newConsumer(s *session, l *link, h handler) *consumer {
 func (s *session) keep(c *consumer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed {
-		s.consumers[c] = struct{}{}
+	if s.client.Closed() {
+		return false
 	}
-	return !s.closed
+	s.consumers[c] = struct{}{}
+	return true
 }
 
 func (s *session) forget(c *consumer) {
@@ -114,7 +116,7 @@ func (c *consumer) subscribe(subject, group string) error {
 	if !c.past {
 		past = nil
 	}
-	sub, err := c.link.subscribe(subject, group, past, c.receiver())
+	sub, err := c.link.Subscribe(subject, group, "", past, c.receiver())
 	if err != nil {
 		return wrap(err, "subscribe to %q", subject)
 	}
@@ -140,19 +142,19 @@ func (c *consumer) receiver() nats.MsgHandler {
 			return
 		}
 		reply = append(reply[:0], m.Reply...)
-		c.gate.deliver(m.Data, reply)
-		c.link.rest()
+		c.gate.Deliver(nil, m.Data, reply)
+		c.link.Rest()
 	}
 }
 
 // settle waits until the server has the subscriptions, or has refused them.
 func (c *consumer) settle(ctx context.Context, subjects []string) error {
-	if err := c.link.flush(ctx); err != nil {
+	if err := c.link.Flush(ctx); err != nil {
 		return wrap(err, "subscribe to %q", subjects)
 	}
 	// The server reports a refusal before it answers the flush, but does not
 	// say to which connection's user: the text names the subject.
-	last := c.link.nc.LastError()
+	last := c.link.Conn().LastError()
 	switch {
 	case errors.Is(last, nats.ErrPermissionViolation):
 		for _, subject := range subjects {
@@ -176,7 +178,7 @@ func (c *consumer) Close(ctx context.Context) error {
 	c.mu.Unlock()
 	if first {
 		c.session.forget(c)
-		c.session.release(ctx, c.link.key)
+		c.session.client.Release(ctx, c.link.Key())
 	}
 	return err
 }
@@ -187,8 +189,8 @@ func (c *consumer) unsubscribe(ctx context.Context) error {
 	c.shut()
 	go func() { // takes the client's lock, which may be stuck
 		for _, sub := range c.subs {
-			c.link.unroute(sub.sid)
-			c.link.reportDropped(sub.Subscription)
+			c.link.Unroute(sub)
+			c.link.ReportDropped(sub.Subscription)
 			sub.Unsubscribe() // an error means that it is gone already
 		}
 	}()

@@ -8,8 +8,8 @@
 // What a batch holds when its connection is lost is reported as dropped.
 //
 // The client connects, logs in, subscribes and reconnects. Over plain TCP the
-// messages themselves go past it, see publisher, batch and intake, unless
-// options say otherwise.
+// messages themselves go past it, see package natswire, unless options say
+// otherwise.
 //
 // Topic t of run r is the subject sixnines.r.t. The broker keeps nothing of it,
 // so there is nothing to provision and nothing to remove.
@@ -19,7 +19,11 @@ import (
 	"context"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 )
+
+// product begins every error.
+const product = "nats"
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -52,15 +56,9 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if err := driver.DecodeOptions(t.Options, &o); err != nil {
 		return nil, err
 	}
-	s, err := newSession(t, o)
+	c, err := natswire.Open(ctx, product, t, o.wire())
 	if err != nil {
 		return nil, err
 	}
-	if s.control, err = s.acquire(ctx, linkKey{role: roleControl}); err != nil {
-		s.cancel()
-		return nil, err
-	}
-	_, err = s.control.nc.TLSConnectionState()
-	s.wrapped = err == nil
-	return s, nil
+	return &session{client: c, run: t.Run, consumers: map[*consumer]struct{}{}}, nil
 }

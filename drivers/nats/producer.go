@@ -6,14 +6,15 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 )
 
 // producer implements driver.Producer and driver.Syncer. The client copies
 // what it is given, and a publisher has written it, so Done comes inside Send.
 type producer struct {
 	session *session
-	link    *link
-	out     publisher
+	link    *natswire.Link
+	out     *natswire.Publisher
 	subject string
 	acks    driver.Acks
 	closed  atomic.Bool
@@ -25,7 +26,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	if p.link.batch != nil {
+	if p.link.Batching() {
 		return batching{p}, nil
 	}
 	return p, nil
@@ -36,17 +37,17 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	key := linkKey{roleProducer, spec.Conn}
-	l, err := s.acquire(ctx, key)
+	key := natswire.Key{Role: natswire.RoleProducer, Conn: spec.Conn}
+	l, err := s.client.Acquire(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	if limit := l.nc.MaxPayload(); int64(spec.Size) > limit {
-		s.release(ctx, key)
+	if limit := l.Conn().MaxPayload(); int64(spec.Size) > limit {
+		s.client.Release(ctx, key)
 		return nil, fmt.Errorf("nats: payloads of %d bytes: %w: the server's max_payload is %d", spec.Size, driver.ErrTooLarge, limit)
 	}
-	p := &producer{session: s, link: l, out: publisher{link: l}, subject: subject, acks: acks}
-	p.out.address(subject, "")
+	p := &producer{session: s, link: l, out: natswire.NewPublisher(l), subject: subject, acks: acks}
+	p.out.Address(subject, "")
 	return p, nil
 }
 
@@ -55,7 +56,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if p.closed.Load() {
 		return p.sendError(driver.ErrClosed)
 	}
-	if err := p.out.publish(payload); err != nil {
+	if err := p.out.Publish(payload); err != nil {
 		return p.sendError(err)
 	}
 	p.acks.Done(token, nil)
@@ -63,7 +64,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 }
 
 func (p *producer) sendError(err error) error {
-	if p.link.closing.Load() || p.closed.Load() {
+	if p.link.Closing() || p.closed.Load() {
 		err = driver.ErrClosed // whatever the dying connection said
 	}
 	return wrap(err, "send to %q", p.subject)
@@ -74,7 +75,7 @@ func (p *producer) Sync(ctx context.Context) error {
 	if p.closed.Load() {
 		return p.sendError(driver.ErrClosed)
 	}
-	if err := p.link.flush(ctx); err != nil {
+	if err := p.link.Flush(ctx); err != nil {
 		return wrap(err, "wait for the server to have read what was sent to %q", p.subject)
 	}
 	return nil
@@ -91,7 +92,7 @@ func (p *producer) flush() error {
 	if p.closed.Load() {
 		return p.sendError(driver.ErrClosed)
 	}
-	if err := p.link.batch.flush(); err != nil {
+	if err := p.link.FlushBatch(); err != nil {
 		return p.sendError(err)
 	}
 	return nil
@@ -101,7 +102,7 @@ func (p *producer) flush() error {
 // producer.
 func (p *producer) Close(ctx context.Context) error {
 	if p.closed.CompareAndSwap(false, true) {
-		p.session.release(ctx, p.link.key)
+		p.session.client.Release(ctx, p.link.Key())
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 )
 
 // noResponders is the status in the header of the empty message with which the
@@ -24,12 +25,12 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 	if err != nil {
 		return nil, err
 	}
-	reply := p.link.nc.NewInbox()
-	p.out.address(p.subject, reply)
-	nobody := driver.Event{Kind: driver.AsyncError, Detail: p.link.key.String() + ": nobody answers " + p.subject}
-	inbox := newConsumer(s, p.link, func(payload, _ []byte) { replies(driver.Message{Payload: payload}) })
+	reply := p.link.Conn().NewInbox()
+	p.out.Address(p.subject, reply)
+	nobody := driver.Event{Kind: driver.AsyncError, Detail: p.link.Key().String() + ": nobody answers " + p.subject}
+	inbox := newConsumer(s, p.link, func(_, payload, _ []byte) { replies(driver.Message{Payload: payload}) })
 	inbox.past = true
-	inbox.nobody = func() { p.link.emit(nobody) }
+	inbox.nobody = func() { p.link.Emit(nobody) }
 	if err = inbox.subscribe(reply, ""); err == nil {
 		err = inbox.settle(ctx, []string{reply})
 	}
@@ -42,7 +43,7 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 		return nil, err
 	}
 	r := &requester{producer: p, inbox: inbox}
-	if p.link.batch != nil {
+	if p.link.Batching() {
 		return batchingRequester{r}, nil
 	}
 	return r, nil
@@ -65,15 +66,15 @@ func (r batchingRequester) Flush() error { return r.flush() }
 // Responder implements driver.RequestReplier. It answers on the goroutine that
 // delivers the request and on the connection that the request came by.
 func (s *session) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(driver.Message) []byte) (driver.Consumer, error) {
-	return s.consumer(ctx, spec, func(l *link) handler {
-		out := publisher{link: l}
-		return func(payload, to []byte) {
+	return s.consumer(ctx, spec, func(l *natswire.Link) natswire.Handler {
+		out := natswire.NewPublisher(l)
+		return func(_, payload, to []byte) {
 			reply := respond(driver.Message{Payload: payload})
 			if reply == nil || len(to) == 0 {
 				return
 			}
-			if err := out.answer(to, reply); err != nil {
-				l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reply: " + err.Error()})
+			if err := out.Answer(to, reply); err != nil {
+				l.Emit(driver.Event{Kind: driver.AsyncError, Detail: l.Key().String() + ": reply: " + err.Error()})
 			}
 		}
 	})

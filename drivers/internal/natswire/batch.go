@@ -35,16 +35,16 @@ type batch struct {
 
 // add appends a frame that begins with head, and writes what is there before it
 // if it does not fit. An error means that the frame was not added.
-func (b *batch) add(head, payload []byte) error {
+func (b *batch) add(head, header, payload []byte) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.link.live.Load()
-	if c == nil || c != b.conn || len(b.buf)+frameRoom(head, payload) > b.size {
-		if err := b.turnTo(c, frameRoom(head, payload)); err != nil {
+	if c == nil || c != b.conn || len(b.buf)+frameRoom(head, header, payload) > b.size {
+		if err := b.turnTo(c, frameRoom(head, header, payload)); err != nil {
 			return err
 		}
 	}
-	b.buf = appendFrame(b.buf, head, payload)
+	b.buf = appendFrame(b.buf, head, header, payload)
 	if len(b.buf) > b.size { // too large to be held
 		return b.writeLarge()
 	}
@@ -98,7 +98,7 @@ func (b *batch) write() error {
 // lose empties the buffer, of which the connection took no more than written
 // bytes, and tells of the messages that are lost by it.
 func (b *batch) lose(written int) {
-	if n := unwritten(b.buf, written); n > 0 {
+	if n := unwritten(b.buf, written); n > 0 && !b.link.accounted {
 		b.link.Emit(driver.Event{Kind: driver.Dropped, Detail: b.link.key.String() + ": unwritten when the connection was lost", Count: n})
 	}
 	b.buf = b.buf[:0]

@@ -48,7 +48,7 @@ func (s *sink) Close() error {
 // batchTo returns a link whose batch goes to s, and the events of it.
 func batchTo(s net.Conn, size int) (l *Link, events *[]driver.Event) {
 	events = new([]driver.Event)
-	l = &Link{key: Key{Producer, 0}, notify: func(e driver.Event) { *events = append(*events, e) }}
+	l = &Link{key: Key{RoleProducer, 0}, notify: func(e driver.Event) { *events = append(*events, e) }}
 	l.batch = &batch{link: l, size: size}
 	l.maxPayload.Store(1 << 20)
 	l.live.Store(&dialedConn{Conn: s, dialer: newDialer(context.Background(), nil, 0)})
@@ -187,7 +187,7 @@ func TestBatchLost(t *testing.T) {
 		if !s.closed || l.live.Load() != nil {
 			t.Error("the connection is still used")
 		}
-		if err := l.batch.add([]byte("PUB a "), []byte("x")); !errors.Is(err, driver.ErrNotConnected) {
+		if err := l.batch.add([]byte("PUB a "), nil, []byte("x")); !errors.Is(err, driver.ErrNotConnected) {
 			t.Errorf("a frame without a connection: %v", err)
 		}
 	}
@@ -242,21 +242,17 @@ type nowhere struct{ net.Conn }
 
 func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 
-type noAcks struct{}
-
-func (noAcks) Done(uint64, error) {}
-
-// BenchmarkBatch times Send without what the kernel does.
+// BenchmarkBatch times Publish without what the kernel does.
 func BenchmarkBatch(b *testing.B) {
 	for _, size := range []int{16, 64, 256} {
 		b.Run(fmt.Sprint(size, "KiB"), func(b *testing.B) {
 			l, _ := batchTo(nowhere{}, size<<10)
-			p := &producer{link: l, out: Publisher{link: l}, subject: "sixnines.test.t0", acks: noAcks{}}
-			p.out.Address(p.subject, "")
+			p := Publisher{link: l}
+			p.Address("sixnines.test.t0", "")
 			payload := make([]byte, 256)
 			b.ReportAllocs()
-			for i := range b.N {
-				if err := p.Send(uint64(i), payload); err != nil {
+			for range b.N {
+				if err := p.Publish(payload); err != nil {
 					b.Fatal(err)
 				}
 			}

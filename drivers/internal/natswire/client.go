@@ -74,7 +74,7 @@ func Open(ctx context.Context, product string, t driver.Target, o Options) (*Cli
 		return nil, err
 	}
 	c.life, c.cancel = context.WithCancel(context.Background())
-	if c.control, err = c.Acquire(ctx, Key{Role: Control}); err != nil {
+	if c.control, err = c.Acquire(ctx, Key{Role: RoleControl}); err != nil {
 		c.cancel()
 		return nil, err
 	}

@@ -172,7 +172,7 @@ func (in *intake) frame(unread []byte) bool {
 		return true
 	}
 	in.handed = true
-	r.deliver(body[:h.size:h.size], h.reply)
+	r.Deliver(h.subject, body[:h.size:h.size], h.reply)
 	in.start += i + 1 + h.size + 2
 	return true
 }

@@ -25,7 +25,7 @@ type sorted struct {
 func streamRoutes(s *sorted) *routes {
 	t := new(routes)
 	for sid, subject := range map[int]string{1: "a", 3: "b.c"} {
-		t.set(sid, &route{subject, &Gate{handle: func(payload, reply []byte) {
+		t.set(sid, &route{subject, &Gate{handle: func(_, payload, reply []byte) {
 			s.parcels = append(s.parcels, parcel{subject, string(reply), string(payload)})
 		}}})
 	}
@@ -302,7 +302,7 @@ func (e *endless) Read(p []byte) (n int, err error) {
 func messages(count, size int) (in *intake, handed *int) {
 	handed = new(int)
 	t := new(routes)
-	t.set(1, &route{"sixnines.test.t0", &Gate{handle: func([]byte, []byte) { *handed++ }}})
+	t.set(1, &route{"sixnines.test.t0", &Gate{handle: func(_, _, _ []byte) { *handed++ }}})
 	message := fmt.Sprintf("MSG sixnines.test.t0 1 %d\r\n%s\r\n", size, strings.Repeat("x", size))
 	return newIntake(&endless{stream: []byte(strings.Repeat(message, count) + "PING\r\n")}, t, func() {}), handed
 }

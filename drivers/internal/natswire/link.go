@@ -18,9 +18,9 @@ import (
 
 // The roles of links. Producers and consumers never share one.
 const (
-	Control  = "control"
-	Producer = "producer"
-	Consumer = "consumer"
+	RoleControl  = "control"
+	RoleProducer = "producer"
+	RoleConsumer = "consumer"
 )
 
 // Key names a link within its session.
@@ -30,7 +30,7 @@ type Key struct {
 }
 
 func (k Key) String() string {
-	if k.Role == Control {
+	if k.Role == RoleControl {
 		return k.Role
 	}
 	return fmt.Sprintf("%s-%d", k.Role, k.Conn)
@@ -51,20 +51,25 @@ type Link struct {
 	direct     bool
 	batch      *batch // nil: publishers write each message at once, or the client does as it is set
 	maxPayload atomic.Int64
+	accounted  bool // what a batch loses is no event
 
 	// routes lead messages to consumers without the client; nil if none do.
 	routes      *routes
 	subscribing sync.Mutex
 	subscribed  int // the number of the client's latest subscription, guarded by subscribing
 
-	mu      sync.Mutex
-	dropped map[*nats.Subscription]int // how many drops have been reported
+	mu       sync.Mutex
+	dropped  map[*nats.Subscription]int // how many drops have been reported
+	watchers []*watcher
 }
+
+// watcher is told when a link goes down and comes up again.
+type watcher struct{ changed func(up bool) }
 
 // connect makes a link. It ends with an error when ctx or life does; life is
 // the session's and also ends later attempts to reconnect.
 func connect(ctx context.Context, key Key, c *Client) (*Link, error) {
-	l := &Link{product: c.product, key: key, notify: c.notify, direct: c.PublishesDirectly(), dropped: map[*nats.Subscription]int{},
+	l := &Link{product: c.product, key: key, notify: c.notify, direct: c.PublishesDirectly(), accounted: c.options.Accounted, dropped: map[*nats.Subscription]int{},
 		dialer: newDialer(c.life, c.dial, c.options.ConnectTimeout)}
 	if c.ReceivesDirectly() {
 		l.routes = new(routes)
@@ -185,6 +190,50 @@ func (l *Link) close(ctx context.Context) {
 	}
 }
 
+// Watch calls changed when the connection is lost and when it is back, one call
+// after the other, until forget is called. changed must not block.
+func (l *Link) Watch(changed func(up bool)) (forget func()) {
+	w := &watcher{changed}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.watchers = append(l.watchers, w)
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.watchers = slices.DeleteFunc(l.watchers, func(other *watcher) bool { return other == w })
+	}
+}
+
+func (l *Link) tell(up bool) {
+	l.mu.Lock()
+	watchers := slices.Clone(l.watchers)
+	l.mu.Unlock()
+	for _, w := range watchers {
+		w.changed(up)
+	}
+}
+
+// Conn returns the library's connection.
+func (l *Link) Conn() *nats.Conn { return l.nc }
+
+// Key returns the link's name.
+func (l *Link) Key() Key { return l.key }
+
+// Closing reports whether the link is being closed, or has been.
+func (l *Link) Closing() bool { return l.closing.Load() }
+
+// Batching reports whether messages are collected, to be written by FlushBatch.
+func (l *Link) Batching() bool { return l.batch != nil }
+
+// FlushBatch writes what has been collected. It is no round trip.
+func (l *Link) FlushBatch() error {
+	if l.batch == nil {
+		return nil
+	}
+	return l.batch.flush()
+}
+
+// Emit reports an event, unless the link is being closed.
 func (l *Link) Emit(e driver.Event) {
 	if !l.closing.Load() {
 		l.notify(e)
@@ -215,7 +264,7 @@ func (l *Link) adopt(nc *nats.Conn) {
 // Rest is called when consumers may have to wait for their next message. What
 // responders have answered goes out.
 func (l *Link) Rest() {
-	if l.batch != nil && l.key.Role == Consumer {
+	if l.batch != nil && l.key.Role == RoleConsumer {
 		_ = l.batch.flush() // an event tells of what is lost
 	}
 }
@@ -226,26 +275,32 @@ type Subscription struct {
 	sid int
 }
 
-// Subscribe subscribes with h, and leads past the client what it can if g is
-// not nil.
-func (l *Link) Subscribe(subject, group string, g *Gate, h nats.MsgHandler) (Subscription, error) {
+// Subscribe subscribes with h, and leads past the library what it can if g is
+// not nil. Messages come with the subject of their own that carries says, which
+// may end in ".*"; empty: with the subscription's.
+func (l *Link) Subscribe(subject, group, carries string, g *Gate, h nats.MsgHandler) (Subscription, error) {
 	l.subscribing.Lock()
 	defer l.subscribing.Unlock()
+	if carries == "" {
+		carries = subject
+	}
 	sid := l.subscribed + 1
 	if l.routes != nil && g != nil {
-		l.routes.set(sid, &route{subject, g}) // before the first message can come
+		l.routes.set(sid, &route{routeOf(carries), g}) // before the first message can come
 	}
 	sub, err := l.nc.QueueSubscribe(subject, group, h)
 	if err != nil {
-		l.Unroute(sid)
+		l.unroute(sid)
 		return Subscription{}, err
 	}
 	l.subscribed = sid
 	return Subscription{sub, sid}, nil
 }
 
-// Unroute leaves what comes for the subscription called sid to the client.
-func (l *Link) Unroute(sid int) {
+// Unroute leaves what comes for the subscription to the library.
+func (l *Link) Unroute(s Subscription) { l.unroute(s.sid) }
+
+func (l *Link) unroute(sid int) {
 	if l.routes != nil {
 		l.routes.set(sid, nil)
 	}
@@ -256,15 +311,17 @@ func (l *Link) disconnected(_ *nats.Conn, err error) {
 	if err != nil {
 		detail += ": " + err.Error()
 	}
-	// Publishers would fill a batch that cannot be written. If the client has
+	// Publishers would fill a batch that cannot be written. If the library has
 	// connected again in the meantime, its next call is to adopt.
 	l.live.Store(nil)
 	l.Emit(driver.Event{Kind: driver.Disconnected, Detail: detail})
+	l.tell(false)
 }
 
 func (l *Link) reconnected(nc *nats.Conn) {
 	l.adopt(nc)
 	l.Emit(driver.Event{Kind: driver.Reconnected, Detail: l.key.String() + ": " + nc.ConnectedUrlRedacted()})
+	l.tell(true)
 }
 
 // closed is called when the client has given up for good.

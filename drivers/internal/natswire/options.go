@@ -35,6 +35,9 @@ type Options struct {
 	ReconnectWait     time.Duration
 	DiscoveredServers bool
 	TLSFirst          bool
+	// Accounted says that publishers learn what becomes of every message: what a
+	// batch loses is no event of its own.
+	Accounted bool
 }
 
 // DefaultOptions returns the defaults.

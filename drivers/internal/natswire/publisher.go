@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/nats-io/nats.go"
+
 	"sixnines/driver"
 )
 
@@ -22,8 +24,12 @@ type Publisher struct {
 	link           *Link
 	subject, reply string
 	head           []byte // what frames begin with
+	fixed          int    // how much of head is the same for all messages of PublishTagged
 	frame          []byte // reused
 }
+
+// NewPublisher returns a publisher over l. Several can use a link.
+func NewPublisher(l *Link) *Publisher { return &Publisher{link: l} }
 
 // Address sets the subject to send to, and where answers go unless reply is
 // empty.
@@ -35,50 +41,106 @@ func (p *Publisher) Address(subject, reply string) {
 	}
 }
 
+// AddressTagged sets the subject for PublishTagged. Answers go to inbox with a
+// dot and the message's tag behind it; with headed, messages have headers.
+func (p *Publisher) AddressTagged(subject, inbox string, headed bool) {
+	p.subject, p.reply = subject, inbox+"."
+	p.head = p.head[:0]
+	if headed {
+		p.head = append(p.head, 'H')
+	}
+	p.head = append(appendHead(p.head, subject), p.reply...)
+	p.fixed = len(p.head)
+}
+
+// Publish sends payload to where Address says.
 func (p *Publisher) Publish(payload []byte) error {
-	c, err := p.conn(payload)
+	c, err := p.conn(len(payload))
 	switch {
 	case err != nil:
 		return err
 	case c != nil:
-		return p.send(c, payload)
+		return p.send(c, nil, payload)
 	case p.reply != "":
 		return p.link.nc.PublishRequest(p.subject, p.reply, payload)
 	}
 	return p.link.nc.Publish(p.subject, payload)
 }
 
+// PublishTagged sends payload to where AddressTagged says. header, if not nil,
+// is the block of headers as the protocol has it.
+func (p *Publisher) PublishTagged(tag uint64, header, payload []byte) error {
+	c, err := p.conn(len(header) + len(payload))
+	if err != nil {
+		return err
+	}
+	if c == nil {
+		m := nats.Msg{Subject: p.subject, Reply: p.reply + strconv.FormatUint(tag, tagBase), Data: payload}
+		if header != nil {
+			if m.Header, err = nats.DecodeHeadersMsg(header); err != nil {
+				return err
+			}
+		}
+		return p.link.nc.PublishMsg(&m)
+	}
+	p.head = append(strconv.AppendUint(p.head[:p.fixed], tag, tagBase), ' ')
+	return p.send(c, header, payload)
+}
+
+// tagBase is the base of the digits of a tag.
+const tagBase = 32
+
+// ParseTag reads the tag at the end of the subject of an answer, which inbox and
+// a dot are before.
+func ParseTag(subject []byte, inbox int) (tag uint64, ok bool) {
+	digits := subject[min(inbox+1, len(subject)):]
+	if len(digits) == 0 || len(digits) > 12 {
+		return 0, false
+	}
+	for _, d := range digits {
+		switch {
+		case d >= '0' && d <= '9':
+			tag = tag*tagBase + uint64(d-'0')
+		case d >= 'a' && d <= 'v':
+			tag = tag*tagBase + uint64(d-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return tag, true
+}
+
 // Answer sends payload to the subject that a request came with.
 func (p *Publisher) Answer(to, payload []byte) error {
-	c, err := p.conn(payload)
+	c, err := p.conn(len(payload))
 	switch {
 	case err != nil:
 		return err
 	case c != nil:
 		p.head = appendHead(p.head[:0], to)
-		return p.send(c, payload)
+		return p.send(c, nil, payload)
 	}
 	return p.link.nc.Publish(string(to), payload)
 }
 
-// conn returns the connection to write payload's frame to, nil if the client is
-// to publish it.
-func (p *Publisher) conn(payload []byte) (*dialedConn, error) {
+// conn returns the connection to write a frame for so many bytes to, nil if the
+// library is to publish it.
+func (p *Publisher) conn(size int) (*dialedConn, error) {
 	c := p.link.live.Load()
 	if c == nil {
 		return nil, nil
 	}
-	if limit := p.link.maxPayload.Load(); int64(len(payload)) > limit {
-		return nil, fmt.Errorf("%d bytes: %w: the server's max_payload is %d", len(payload), driver.ErrTooLarge, limit)
+	if limit := p.link.maxPayload.Load(); int64(size) > limit {
+		return nil, fmt.Errorf("%d bytes: %w: the server's max_payload is %d", size, driver.ErrTooLarge, limit)
 	}
 	return c, nil
 }
 
-func (p *Publisher) send(c *dialedConn, payload []byte) error {
+func (p *Publisher) send(c *dialedConn, header, payload []byte) error {
 	if b := p.link.batch; b != nil {
-		return b.add(p.head, payload)
+		return b.add(p.head, header, payload)
 	}
-	p.frame = appendFrame(p.frame[:0], p.head, payload)
+	p.frame = appendFrame(p.frame[:0], p.head, header, payload)
 	_, err := p.link.write(c, p.frame)
 	return err
 }
@@ -89,13 +151,19 @@ func appendHead[S string | []byte](f []byte, subject S) []byte {
 }
 
 // appendFrame appends what publishes payload, after head.
-func appendFrame(f, head, payload []byte) []byte {
+func appendFrame(f, head, header, payload []byte) []byte {
 	f = append(f, head...)
-	f = strconv.AppendInt(f, int64(len(payload)), 10)
+	if header != nil {
+		f = append(strconv.AppendInt(f, int64(len(header)), 10), ' ')
+	}
+	f = strconv.AppendInt(f, int64(len(header)+len(payload)), 10)
 	f = append(f, "\r\n"...)
+	f = append(f, header...)
 	f = append(f, payload...)
 	return append(f, "\r\n"...)
 }
 
 // frameRoom returns how many bytes appendFrame may append.
-func frameRoom(head, payload []byte) int { return len(head) + 20 + 2 + len(payload) + 2 }
+func frameRoom(head, header, payload []byte) int {
+	return len(head) + 2*20 + 1 + 2 + len(header) + len(payload) + 2
+}

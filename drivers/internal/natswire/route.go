@@ -2,13 +2,14 @@ package natswire
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
 
 // Handler takes a message. Its arguments are valid until it returns; reply is
 // empty where the sender wants no answer.
-type Handler func(payload, reply []byte)
+type Handler func(subject, payload, reply []byte)
 
 // Gate lets one call of a consumer's handler run at a time, by whichever way
 // its messages come, and none once it is shut.
@@ -18,16 +19,20 @@ type Gate struct {
 	closed bool // guarded by mu
 }
 
-func (g *Gate) deliver(payload, reply []byte) {
+// NewGate returns an open gate before h.
+func NewGate(h Handler) *Gate { return &Gate{handle: h} }
+
+// Deliver hands a message over.
+func (g *Gate) Deliver(subject, payload, reply []byte) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.closed {
-		g.handle(payload, reply)
+		g.handle(subject, payload, reply)
 	}
 }
 
-// shut waits for a running call. None follows it.
-func (g *Gate) shut() {
+// Shut waits for a running call. None follows it.
+func (g *Gate) Shut() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.closed = true
@@ -35,8 +40,24 @@ func (g *Gate) shut() {
 
 // route leads from a subscription to its consumer.
 type route struct {
-	subject string
+	subject string // of the messages; with a dot at its end, what theirs begin with
 	*Gate
+}
+
+// leads reports whether messages with the subject are the route's.
+func (r *route) leads(subject []byte) bool {
+	if n := len(r.subject); n > 0 && r.subject[n-1] == '.' {
+		return len(subject) > n && string(subject[:n]) == r.subject
+	}
+	return r.subject == string(subject)
+}
+
+// routeOf returns what the messages of a subscription begin with, or are.
+func routeOf(subject string) string {
+	if before, ok := strings.CutSuffix(subject, ".*"); ok {
+		return before + "."
+	}
+	return subject
 }
 
 // routes holds a link's routes by the numbers that the client gives to its
@@ -50,14 +71,14 @@ type routes struct {
 	bySID atomic.Pointer[[]*route]
 }
 
-// find returns the route of the subscription called sid if it is for just this
+// find returns the route of the subscription called sid if it is for this
 // subject, else nil.
 func (t *routes) find(sid int, subject []byte) *route {
 	all := t.bySID.Load()
 	if all == nil || sid >= len(*all) {
 		return nil
 	}
-	if r := (*all)[sid]; r != nil && r.subject == string(subject) {
+	if r := (*all)[sid]; r != nil && r.leads(subject) {
 		return r
 	}
 	return nil

@@ -1,0 +1,114 @@
+package natswire
+
+import (
+	"crypto/tls"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+
+	"sixnines/driver"
+)
+
+// ServerInfo is for driver.ServerInfo.
+func (c *Client) ServerInfo() map[string]string {
+	nc := c.control.nc
+	info := map[string]string{
+		"product":  "nats-server",
+		"version":  nc.ConnectedServerVersion(),
+		"name":     nc.ConnectedServerName(),
+		"id":       nc.ConnectedServerId(),
+		"address":  nc.ConnectedAddr(),
+		"protocol": "nats",
+	}
+	if cluster := nc.ConnectedClusterName(); cluster != "" {
+		info["cluster"] = cluster
+	}
+	return info
+}
+
+// Settings are those of driver.Semantics that all links have.
+func (c *Client) Settings() map[string]string {
+	nc := c.control.nc
+	settings := map[string]string{
+		"client":                "nats.go " + nats.Version,
+		"publish":               "by the client",
+		"receive":               "by the client",
+		"write_buffer":          driver.ByteSize(c.writeBuffer).String(),
+		"max_payload":           driver.ByteSize(nc.MaxPayload()).String(),
+		"headers":               strconv.FormatBool(nc.HeadersSupported()),
+		"authentication":        c.login(),
+		"servers":               c.Servers(),
+		"ping_interval":         c.options.PingInterval.String(),
+		"max_pings_outstanding": strconv.Itoa(c.options.MaxPingsOut),
+		"max_reconnects":        strconv.Itoa(c.options.MaxReconnects),
+		"reconnect_wait":        c.options.ReconnectWait.String(),
+		"reconnect_buffer":      "none, sends fail while disconnected",
+		"pending_limits":        "none",
+	}
+	if c.PublishesDirectly() {
+		settings["publish"] = "frames of our own on the client's connection"
+	}
+	if c.ReceivesDirectly() {
+		settings["receive"] = "messages taken from the client's connection"
+	}
+	jetstream, _ := nc.ConnectedServerJetStream()
+	settings["jetstream"] = strconv.FormatBool(jetstream)
+	server := c.ServerInfo()
+	maps.DeleteFunc(server, func(key, _ string) bool { return key == "protocol" })
+	for key, value := range server {
+		settings["server_"+key] = value
+	}
+	return settings
+}
+
+// Warnings are those of driver.Semantics that all links have.
+func (c *Client) Warnings() []string {
+	if c.tls != nil && c.tls.InsecureSkipVerify {
+		return []string{"the server's certificate is not checked"}
+	}
+	return nil
+}
+
+// Batching is for driver.Semantics.
+func (c *Client) Batching() string {
+	switch {
+	case c.writeBuffer == 1:
+		return "none, each message is written on the sender's thread"
+	case c.PublishesDirectly():
+		return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(c.writeBuffer))
+	}
+	return fmt.Sprintf("client, up to %s or until its flusher runs", driver.ByteSize(c.writeBuffer))
+}
+
+// Transport is for driver.Semantics.
+func (c *Client) Transport() string {
+	transport := "tcp"
+	if strings.HasPrefix(c.servers[0], "ws") {
+		transport = "tcp, websocket"
+	}
+	if state, err := c.control.nc.TLSConnectionState(); err == nil {
+		transport += ", " + strings.ToLower(tls.VersionName(state.Version))
+	}
+	return transport
+}
+
+// login names the way in which the connections logged in.
+func (c *Client) login() string {
+	o := c.options
+	switch {
+	case o.User != "":
+		return "user and password"
+	case o.Token != "":
+		return "token"
+	case o.NKeySeed != "":
+		return "nkey"
+	case o.Creds != "":
+		return "credentials file"
+	case c.control.nc.AuthRequired():
+		return "in the URL, or by certificate"
+	}
+	return "none"
+}
