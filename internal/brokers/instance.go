@@ -38,7 +38,9 @@ type Instance struct {
 	signalled bool
 	done      chan struct{} // closed when the process has been waited for
 
-	status error // how it ended; readable once done is closed
+	// How and when it ended; readable once done is closed.
+	status  error
+	endedAt time.Time
 
 	mu       sync.Mutex
 	stopping bool
@@ -46,7 +48,7 @@ type Instance struct {
 
 // ended notes that the process is gone.
 func (i *Instance) ended(status error) {
-	i.status = status
+	i.status, i.endedAt = status, time.Now()
 	close(i.done)
 }
 

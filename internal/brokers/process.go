@@ -164,7 +164,7 @@ func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.It
 func checkPort(port int) error {
 	l, err := net.Listen("tcp", loopback(port))
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w; stop what listens there, or choose another port", ErrPortTaken, loopback(port), err)
+		return fmt.Errorf("%w: %s: %w", ErrPortTaken, loopback(port), err)
 	}
 	return l.Close()
 }

@@ -44,6 +44,8 @@ type ProcessUsage struct {
 	// see [Instance.Err]; that it was stopped ([os.ErrProcessDone]); or that the
 	// system does not tell ([ErrUnavailable]).
 	Err error
+	// Ended is when the process ended, with a monotonic reading; zero: it runs.
+	Ended time.Time
 }
 
 // Usage reads what each process of the cluster has consumed, nodes first. A
@@ -58,6 +60,9 @@ func (c *Cluster) Usage() []ProcessUsage {
 				u.Err = death
 			} else if i.over() {
 				u.Err = fmt.Errorf("brokers: usage of %s (process %d): %w", i.Name, i.PID, os.ErrProcessDone)
+			}
+			if i.over() {
+				u.Ended = i.endedAt
 			}
 		}
 		all = append(all, u)

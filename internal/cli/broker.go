@@ -2,77 +2,161 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
-	"time"
+	"syscall"
 
-	"sixnines/driver"
+	"github.com/spf13/cobra"
+
 	"sixnines/internal/brokers"
-	"sixnines/internal/engine"
-	"sixnines/scenario"
 )
 
-// brokerCommand makes this program a NATS server: see [brokers.ServeNATS]. It
-// is no command of the tree: the child has no flags, no help and no signals.
-const brokerCommand = "__broker-nats"
+// natsCommand makes this program a NATS server: see [brokers.ServeNATS]. It is
+// no command of the tree: the child has no flags, no help and no signals.
+const natsCommand = "__broker-nats"
 
-func (a *app) serveBroker(args []string) int {
+func (a *app) serveNATS(args []string) int {
 	return brokers.ServeNATS(a.Stdin, a.Stdout, a.Stderr, args)
 }
 
-// brokerStart is how long a broker of our own may take to start.
-const brokerStart = 30 * time.Second
+func (a *app) brokerCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "broker",
+		Short: "Install, start and stop brokers on this machine",
+		Long: `Install, start and stop brokers on this machine.
 
-// embeddable reports whether this program can start the driver's broker.
-func embeddable(e driver.Entry) bool { return e.Name == "nats" }
-
-// needsURL reports whether a scenario says neither where its broker is nor lets
-// us start one, nor does without: a broker whose usual address has no host lives
-// inside the driver.
-func needsURL(s *scenario.Scenario, e driver.Entry) bool {
-	inside := strings.HasSuffix(e.DefaultURL, "://")
-	return s.Target.URL == "" && !embeddable(e) && !e.Capabilities.Brokerless && !inside
-}
-
-// startBroker starts the scenario's broker in a child process.
-func (a *app) startBroker(ctx context.Context, s *scenario.Scenario) (*brokers.Instance, error) {
-	ctx, cancel := context.WithTimeout(ctx, brokerStart)
-	defer cancel()
-	i, err := brokers.StartNATS(ctx, brokers.NATSOptions{
-		Command:    []string{a.Executable, brokerCommand},
-		Env:        a.Environ,
-		MaxPayload: max(brokers.DefaultMaxPayload, int(s.Workload.Size)),
-	})
-	if err != nil {
-		return nil, failed("start a server yourself and name it with --url nats://HOST:4222", err)
+A run without --url starts the broker it needs by itself and stops it afterwards.
+These commands are for brokers that are to stay between runs, and for installing
+them. What is on PATH, or named by a product's variable such as KAFKA_HOME, is
+used as it is. The rest is installed below SIXNINES_HOME, by default sixnines in
+the user's cache directory, or from Debian's packages.`,
+		Example: `  sixnines broker list
+  sixnines broker install kafka
+  sixnines broker up kafka --nodes 3
+  sixnines broker logs kafka --follow
+  sixnines broker down kafka`,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	return i, nil
+	cmd.AddCommand(a.brokerListCommand(), a.brokerInstallCommand(), a.brokerUpCommand(), a.brokerDownCommand(), a.brokerLogsCommand())
+	return cmd
 }
 
-// stopBroker ends a broker of our own, and tells of one that does not end.
-func (a *app) stopBroker(i *brokers.Instance) {
-	if err := i.Stop(context.Background()); err != nil {
-		fmt.Fprintln(a.Stderr, oneLine(err.Error()))
+// home returns where brokers are found. Without a directory of the user's
+// nothing is installed, which keeps nobody from running what is built in or on
+// PATH.
+func (a *app) home() (brokers.Home, error) {
+	h := brokers.Home{Environ: a.Environ, Self: []string{a.Executable, natsCommand}}
+	var err error
+	if h.Dir, err = brokers.DefaultDir(a.Environ); err != nil {
+		h.Dir = filepath.Join(os.DevNull, "sixnines")
+		err = failed("set "+brokers.HomeVariable+" to a directory", err)
 	}
+	return h, err
 }
 
-// watchBroker tells of a broker of our own that ends by itself, when it does.
-func watchBroker(i *brokers.Instance, show display) {
-	<-i.Done() // at the latest when it is stopped
-	if err := i.Err(); err != nil {
-		show.say(oneLine(err.Error()))
+// product returns the product called name.
+func product(name string) (brokers.Product, error) {
+	p, ok := brokers.Lookup(name)
+	if !ok {
+		hint := "there are " + strings.Join(productNames(), ", ")
+		if near := nearest(name, productNames()); near != "" {
+			hint = "did you mean " + near + "? " + hint
+		}
+		return p, wrongUsage(hint, "there is no broker %q", name)
 	}
+	return p, nil
 }
 
-// describe names a broker of our own for people.
-func describe(i *brokers.Instance) string {
-	return fmt.Sprintf("%s %s (process %d) at %s", i.Name, i.Version, i.PID, i.URL)
-}
-
-// usageOf returns what the broker's process has used, as the engine asks for it.
-func usageOf(i *brokers.Instance) func() (engine.Usage, error) {
-	return func() (engine.Usage, error) {
-		u, err := i.Usage()
-		return engine.Usage{CPU: u.UserCPU + u.SysCPU, RSS: u.RSS}, err
+func productNames() []string {
+	var names []string
+	for _, p := range brokers.Products() {
+		names = append(names, p.Name)
 	}
+	slices.Sort(names)
+	return names
 }
+
+// completeProducts completes names of products.
+func completeProducts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	var names []string
+	for _, p := range brokers.Products() {
+		names = append(names, p.Name+"\t"+p.Summary)
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// interruptible returns a context that ends with the first signal by which
+// people end a program.
+func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if a.Signals == nil {
+		return ctx, func() { cancel(nil) }
+	}
+	signals, release := a.Signals()
+	over := make(chan struct{})
+	go func() {
+		select {
+		case s := <-signals:
+			cancel(fmt.Errorf("ended by %s", name(s)))
+		case <-over:
+		}
+	}()
+	return ctx, func() { close(over); release(); cancel(nil) }
+}
+
+// interactive reports whether a person can be asked.
+func (a *app) interactive() bool {
+	in, ok := a.Stdin.(io.Writer) // as a file is: terminals are known by their streams
+	if !ok {
+		return false
+	}
+	_, asks := a.terminal(a.Stderr)
+	_, answers := a.terminal(in)
+	return asks && answers
+}
+
+// brokerFault says what to do about a broker that cannot be had.
+func brokerFault(err error, p brokers.Product) error {
+	if own := (*fault)(nil); errors.As(err, &own) {
+		return own
+	}
+	switch {
+	case errors.Is(err, brokers.ErrNotInstalled):
+		hint := "sixnines broker install " + p.Name
+		if p.Variable != "" {
+			hint += "; or say where it is with " + p.Variable
+		}
+		return failed(hint, trimmed{err, "; run: sixnines"})
+	case errors.Is(err, brokers.ErrPortTaken):
+		return failed("stop what listens there, or choose another port with --port", err)
+	case errors.Is(err, brokers.ErrBusy):
+		return failed("wait until the other one is done", err)
+	case errors.Is(err, brokers.ErrNotRunning):
+		return failed("sixnines broker list shows what runs, sixnines broker up "+p.Name+" starts it", err)
+	case errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):
+		return failed("set "+brokers.HomeVariable+" to a directory that you may write to", err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return failed("try again when the machine is less busy, or see what the broker's log says about the settings", err)
+	}
+	return failed("see what it says about the settings, and sixnines broker list for which installation is used", err)
+}
+
+// trimmed is an error whose text ends before a sign: what comes after it is for
+// those who have no hints.
+type trimmed struct {
+	error
+	sign string
+}
+
+func (t trimmed) Error() string {
+	text, _, _ := strings.Cut(t.error.Error(), t.sign)
+	return text
+}
+
+func (t trimmed) Unwrap() error { return t.error }

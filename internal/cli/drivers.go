@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sixnines/driver"
+	"sixnines/scenario"
 )
 
 // driverObject is a driver in JSON.
@@ -15,9 +16,18 @@ type driverObject struct {
 	Name         string           `json:"name"`
 	Summary      string           `json:"summary"`
 	DefaultURL   string           `json:"default_url"`
-	Embedded     bool             `json:"embedded"` // sixnines can start the broker
+	Managed      string           `json:"managed"` // the product that a run starts without a URL; empty: none
 	Capabilities capabilityObject `json:"capabilities"`
 	Options      []driver.Option  `json:"options"`
+}
+
+// managedName names the product that a run of the driver starts by itself.
+func managedName(e driver.Entry) string {
+	p, ok, err := managedProduct(&scenario.Scenario{}, e)
+	if err != nil || !ok {
+		return ""
+	}
+	return p.Name
 }
 
 // capabilityObject is driver.Capabilities in JSON.
@@ -36,7 +46,7 @@ type capabilityObject struct {
 
 func objectOf(e driver.Entry) driverObject {
 	c := e.Capabilities
-	o := driverObject{Name: e.Name, Summary: e.Summary, DefaultURL: e.DefaultURL, Embedded: embeddable(e),
+	o := driverObject{Name: e.Name, Summary: e.Summary, DefaultURL: e.DefaultURL, Managed: managedName(e),
 		Capabilities: capabilityObject{Ack: string(c.Ack), RequestReply: c.RequestReply, Groups: c.Groups, FanOut: c.FanOut,
 			ConsumerAck: c.ConsumerAck, Brokerless: c.Brokerless, Reconnects: c.Reconnects, Ordered: c.Ordered, TLS: c.TLS, MinSize: c.MinSize},
 		Options: driver.DescribeOptions(e.Options)}
@@ -119,8 +129,8 @@ func (a *app) driverText(e driver.Entry) string {
 	fmt.Fprintf(&b, "%s  %s\n\n", e.Name, e.Summary)
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-16s%s\n", name, value) }
 	url := e.DefaultURL
-	if embeddable(e) {
-		url += "; without --url a server is started for the run"
+	if name := managedName(e); name != "" {
+		url += "; without --url " + name + " is started for the run"
 	}
 	line("usual address", url)
 	line("acknowledgement", string(e.Capabilities.Ack))

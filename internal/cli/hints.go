@@ -5,8 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"io"
 	"io/fs"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -51,14 +51,16 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 	case errors.Is(err, driver.ErrNoTopic):
 		return failed("make the topic at the broker, or allow this user to", err)
 	case errors.Is(err, driver.ErrNotConnected) && managed:
-		return failed("the server that sixnines started is gone or does not answer: try again, or name another with --url", err)
+		return failed("the broker that sixnines started is gone or does not answer: try again, or name another with --url", err)
 	case errors.Is(err, driver.ErrNotConnected):
 		hint := "check --url, and that the broker runs and can be reached from here"
-		if embeddable(e) {
-			hint += "; without --url sixnines starts a server itself"
-		}
-		if s.Target.TLS != nil {
+		switch {
+		case s.Target.TLS != nil:
 			hint += "; if the broker has no TLS, leave the --tls flags out"
+		case e.Capabilities.TLS && errors.Is(err, io.EOF):
+			hint += "; if it wants TLS, name its authority with --tls-ca FILE"
+		case managedName(e) != "":
+			hint += "; without --url sixnines starts one itself"
 		}
 		return failed(hint, err)
 	case errors.Is(err, driver.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
@@ -72,10 +74,8 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 // loginHint names the options by which the driver logs in.
 func loginHint(e driver.Entry, show string) string {
 	var ways []string
-	for _, o := range driver.DescribeOptions(e.Options) {
-		if slices.Contains(loginOptions(), o.Name) {
-			ways = append(ways, "--option "+o.Name+"=…")
-		}
+	for _, name := range loginOptions(e) {
+		ways = append(ways, "--option "+name+"=…")
 	}
 	if len(ways) == 0 {
 		return "see " + show + " for the options by which to log in"

@@ -63,8 +63,8 @@ type app struct {
 // of ctx is taken like the first Ctrl-C.
 func Main(ctx context.Context, env Env) int {
 	a := &app{env}
-	if len(a.Args) > 0 && a.Args[0] == brokerCommand {
-		return a.serveBroker(a.Args[1:])
+	if len(a.Args) > 0 && a.Args[0] == natsCommand {
+		return a.serveNATS(a.Args[1:])
 	}
 	root := a.root()
 	// Never nil: cobra would look at the process's own arguments instead.

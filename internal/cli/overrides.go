@@ -66,7 +66,9 @@ func scenarioFlags(to *overrides) []section {
 		all = append(all, s)
 	}
 	add("Where", func(flag func(name, key, kind, usage string)) {
-		flag("url", "target.url", "URL", "where the broker is; for nats none is needed: a server is started")
+		flag("url", "target.url", "URL", "where the broker is; without one it is started for the run")
+		flag("managed", "target.managed", "NAME", "which broker to start for the run; default the driver's own; see sixnines broker list")
+		flag("nodes", "target.nodes", "N", "how many nodes of it; default 1")
 		flag("tls-ca", "target.tls.ca", "FILE", "PEM file of the authority that signed the server's certificate")
 		flag("tls-cert", "target.tls.cert", "FILE", "PEM file of the client's certificate")
 		flag("tls-key", "target.tls.key", "FILE", "PEM file of the client's key")
@@ -76,6 +78,7 @@ func scenarioFlags(to *overrides) []section {
 	where := all[0].flags
 	where.Lookup("tls-insecure").NoOptDefVal = "true"
 	where.Var(&pairs{to: to, prefix: "target.options.", flag: "--option"}, "option", "option of the driver, repeatable; see sixnines drivers show NAME")
+	where.Var(&pairs{to: to, prefix: "target.settings.", flag: "--setting"}, "setting", "a line of that broker's own configuration, repeatable")
 	add("Load", func(flag func(name, key, kind, usage string)) {
 		flag("rate", "workload.rate", "RATE", "total over all producers: 3000/s, 20k/s, 10/min, or max for flat out; default 1000/s")
 		flag("size", "workload.size", "SIZE", "payload, envelope included: 256B, 1KiB, 1MB; default 256B")
@@ -126,6 +129,7 @@ func (a *app) completeScenarioFlags(cmd *cobra.Command) {
 	completeFlag(cmd, "rate", oneOf("max", "1000/s", "3000/s", "20k/s"))
 	completeFlag(cmd, "size", oneOf("256B", "1KiB", "64KiB", "1MiB"))
 	completeFlag(cmd, "consumer-ack", oneOf("none", "each"))
+	completeFlag(cmd, "managed", completeProducts)
 	completeFlag(cmd, "option", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		name := "nats"
 		if len(args) > 0 {

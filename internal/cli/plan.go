@@ -82,10 +82,22 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	switch {
 	case s.Target.URL != "":
 		p.Broker = "at " + redacted(s, e).Target.URL
-	case embeddable(e):
-		p.Broker = "a nats-server started for the run"
 	default:
-		p.Broker = "inside the driver"
+		product, ok, err := managedProduct(s, e)
+		switch {
+		case err != nil:
+			return p, err
+		case ok:
+			p.Broker = product.Name
+			if n := s.Target.Nodes; n > 1 {
+				p.Broker += ", " + plural(n, "node")
+			}
+			p.Broker += ", started for the run"
+		case e.Capabilities.Brokerless:
+			p.Broker = "none: peers talk directly"
+		default:
+			p.Broker = "inside the driver"
+		}
 	}
 	schedulePlan, err := schedule.New(w, s.Phases.Duration, s.Seed)
 	switch {

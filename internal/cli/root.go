@@ -14,7 +14,8 @@ func (a *app) root() *cobra.Command {
 		Long: `Sixnines measures the latency of message brokers on a schedule that the broker
 cannot slow down: every message is timed from the instant it was due, the whole
 distribution is kept, and the tool's own clockwork is judged with the result.`,
-		Example: `  sixnines run                                        an embedded NATS server, 1,000/s for 10 s
+		Example: `  sixnines run                                        a NATS server, built in, 1,000/s for 10 s
+  sixnines run kafka --nodes 3                        three brokers, started for the run
   sixnines run nats --url nats://host:4222 --rate 20k/s --size 1KiB
   sixnines run scenario.yaml --duration 60s --json
   sixnines report results/*.jsonl --format html --out report.html`,
@@ -28,7 +29,7 @@ distribution is kept, and the tool's own clockwork is judged with the result.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagFault)
 	root.AddCommand(a.runCommand(), a.reportCommand(), a.verifyCommand(), a.driversCommand(),
-		a.doctorCommand(), a.schemaCommand(), a.versionCommand(), a.completionCommand())
+		a.brokerCommand(), a.doctorCommand(), a.schemaCommand(), a.versionCommand(), a.completionCommand())
 	root.SetHelpCommand(helpCommand())
 	return root
 }

@@ -38,9 +38,10 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Run one measurement",
 		Long: `Run one measurement and write its result and a report beside it.
 
-Without an argument, or with nats and no --url, a NATS server is started in a
-child process for the run. BROKER is a driver's name, see sixnines drivers list.
-A scenario file says the same as the flags and more; flags win over it.
+BROKER is a driver's name, see sixnines drivers list; nats without one. Without
+--url its broker is started for the run, in processes of its own, and stopped
+afterwards: nats is built in, for others see sixnines broker install. A scenario
+file says the same as the flags and more; flags win over it.
 
 Ctrl-C ends the measured window early; what is on its way is still awaited and
 the result written. A second Ctrl-C stops at once, and so does the first before
@@ -49,6 +50,7 @@ the window has begun.
 Exit codes: 0 good, 1 failure, 2 wrong usage, 4 the run is INVALID or UNSTABLE.`,
 		Example: `  sixnines run
   sixnines run nats --url nats://host:4222 --rate 20k/s --size 1KiB --duration 60s
+  sixnines run kafka --nodes 3 --setting min.insync.replicas=2
   sixnines run --pattern request-reply --rate 500/s --arrivals poisson
   sixnines run scenario.yaml --set record.interval=500ms --json > summary.json
   sixnines run --rate max --dry-run > scenario.yaml`,
@@ -106,23 +108,25 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(file), Tool: a.Tool,
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p) }, Abort: stops.abort}
-	managed := s.Target.URL == "" && embeddable(e)
+	product, managed, err := managedProduct(s, e)
+	if err != nil {
+		return err
+	}
 	died := func() error { return nil }
 	if managed {
-		broker, err := a.startBroker(stops.early, s)
+		broker, err := a.startBroker(stops.early, product, s, e)
 		if stops.vain.Load() && err != nil {
 			return a.inVain(file)
 		}
 		if err != nil {
 			return err
 		}
-		// Whatever happens to us, the broker ends: by this, or as the kernel
-		// closes its standard input.
-		defer a.stopBroker(broker)
-		show.say("started " + describe(broker))
-		go watchBroker(broker, show)
-		died = broker.Err
-		config.URL, config.Managed, config.Usage = broker.URL, "started by sixnines", usageOf(broker)
+		// Whatever happens to us, the broker ends: by this, or by the kernel.
+		defer broker.stop()
+		show.say("started " + broker.String())
+		broker.watch(show.say)
+		died = broker.cluster.Err
+		broker.configure(&config)
 	}
 	run, err := execute(stops, config)
 	death := died()

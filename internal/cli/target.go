@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"sixnines/driver"
@@ -121,19 +122,22 @@ func checkOptions(s *scenario.Scenario, e driver.Entry) error {
 	return driver.DecodeOptions(s.Target.Options, scratch.Interface())
 }
 
-// checkTarget refuses a broker of which nobody knows where it is, and TLS with
+// checkTarget refuses a broker of which nobody knows where it is, and a login to
 // one of our own, which has none.
 func checkTarget(s *scenario.Scenario, e driver.Entry) error {
 	switch {
 	case needsURL(s, e):
 		return wrongUsage("say where the broker is, such as --url "+e.DefaultURL,
 			"driver %s needs an address: sixnines cannot start this broker", e.Name)
-	case s.Target.URL == "" && embeddable(e) && s.Target.TLS != nil:
-		return wrongUsage("name a server that has TLS with --url tls://HOST:4222, or leave the --tls flags out",
-			"the server that sixnines starts itself has no TLS")
-	case s.Target.URL == "" && embeddable(e) && credentials(s) != "":
-		return wrongUsage("name the server with --url, or leave --option "+credentials(s)+" out",
-			"the server that sixnines starts itself asks nobody to log in, so option %s would measure nothing", credentials(s))
+	}
+	p, managed, err := managedProduct(s, e)
+	if err != nil {
+		return err
+	}
+	// With settings the user decides what the broker asks for.
+	if login := credentials(s, e); managed && login != "" && len(s.Target.Settings) == 0 {
+		return wrongUsage("name the server with --url, or leave --option "+login+" out",
+			"the %s that sixnines starts itself asks nobody to log in, so option %s would measure nothing", p.Name, login)
 	}
 	return checkTLS(s)
 }
@@ -152,8 +156,8 @@ func checkTLS(s *scenario.Scenario) error {
 }
 
 // credentials returns the first option by which the scenario wants to log in.
-func credentials(s *scenario.Scenario) string {
-	for _, name := range loginOptions() {
+func credentials(s *scenario.Scenario, e driver.Entry) string {
+	for _, name := range loginOptions(e) {
 		if _, ok := s.Target.Options[name]; ok {
 			return name
 		}
@@ -161,9 +165,17 @@ func credentials(s *scenario.Scenario) string {
 	return ""
 }
 
-// loginOptions are the names under which drivers take credentials.
-func loginOptions() []string {
-	return []string{"user", "password", "token", "nkey_seed", "creds"}
+// loginOptions are the options by which the driver logs in: what it must not
+// show, and names and files of a person's.
+func loginOptions(e driver.Entry) []string {
+	var names []string
+	for _, o := range driver.DescribeOptions(e.Options) {
+		switch words := strings.Split(o.Name, "_"); {
+		case o.Secret, slices.Contains(words, "user"), slices.Contains(words, "username"), slices.Contains(words, "creds"):
+			names = append(names, o.Name)
+		}
+	}
+	return names
 }
 
 // redacted returns the scenario as it may be shown: without passwords.
@@ -179,6 +191,7 @@ func redacted(s *scenario.Scenario, e driver.Entry) *scenario.Scenario {
 			shown.Target.Options[o.Name] = hidden
 		}
 	}
+	shown.Target.Settings = scenario.MaskSettings(s.Target.Settings)
 	servers := strings.Split(s.Target.URL, ",")
 	for i, server := range servers {
 		u, err := url.Parse(strings.TrimSpace(server))

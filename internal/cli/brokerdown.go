@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"sixnines/internal/brokers"
+)
+
+func (a *app) brokerDownCommand() *cobra.Command {
+	var all, keep bool
+	cmd := &cobra.Command{
+		Use:   "down NAME… | --all",
+		Short: "Stop brokers that broker up started",
+		Long: `Stop brokers that broker up started, and remove their data. Only the processes
+that were started are ended, frozen ones, too.`,
+		Example: `  sixnines broker down kafka
+  sixnines broker down --all
+  sixnines broker down redis --keep-data`,
+		ValidArgsFunction: completeProducts,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			h, err := a.home()
+			if err != nil {
+				return err
+			}
+			names := args
+			if all && len(args) == 0 {
+				states, err := brokers.States(h)
+				if err != nil {
+					return brokerFault(err, brokers.Product{})
+				}
+				for _, s := range states {
+					names = append(names, s.Product)
+				}
+			} else if _, err := chosen(cmd, args, all); err != nil {
+				return err
+			}
+			return a.down(cmd.Context(), h, names, keep)
+		},
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all that run")
+	cmd.Flags().BoolVar(&keep, "keep-data", false, "let them end by themselves, and leave configuration, data and logs where they are")
+	return cmd
+}
+
+func (a *app) down(ctx context.Context, h brokers.Home, names []string, keep bool) error {
+	var failures []error
+	var last brokers.Product
+	for _, name := range names {
+		s, err := brokers.Down(ctx, h, name, keep)
+		if err != nil {
+			failures = append(failures, err)
+			last, _ = brokers.Lookup(name)
+			continue
+		}
+		fmt.Fprintf(a.Stderr, "%s is stopped\n", name)
+		if keep {
+			fmt.Fprintln(a.Stdout, s.Dir)
+		}
+	}
+	if len(failures) > 0 {
+		return brokerFault(errors.Join(failures...), last)
+	}
+	return nil
+}

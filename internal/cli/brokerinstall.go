@@ -1,0 +1,234 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sixnines/internal/brokers"
+)
+
+// installOptions are the flags of broker install.
+type installOptions struct {
+	all, yes, dryRun, json bool
+}
+
+// installation is what became of a product, in JSON.
+type installation struct {
+	Name    string   `json:"name"`
+	Version string   `json:"version,omitempty"`
+	Path    string   `json:"path,omitempty"`
+	Origin  string   `json:"origin,omitempty"`
+	State   string   `json:"state"`           // "here", "installed", "to install" or "failed"
+	Steps   []string `json:"steps,omitempty"` // what is to be done, as lines for a shell
+	Error   string   `json:"error,omitempty"`
+}
+
+func (a *app) brokerInstallCommand() *cobra.Command {
+	var o installOptions
+	cmd := &cobra.Command{
+		Use:   "install NAME… | --all",
+		Short: "Install brokers",
+		Long: `Install brokers. What will be done is shown first; on a terminal a person is asked.
+
+What is here already is left as it is. Debian packages are installed as root or
+with sudo where it asks for no password, and no service of theirs is started.
+Everything else goes below SIXNINES_HOME, under its final name only when it is
+complete. Where a step needs a person, the commands are printed and the exit code
+is 1.`,
+		Example: `  sixnines broker install kafka rabbitmq
+  sixnines broker install --all --yes
+  sixnines broker install --all --dry-run`,
+		ValidArgsFunction: completeProducts,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			products, err := chosen(cmd, args, o.all)
+			if err != nil {
+				return err
+			}
+			return a.install(cmd.Context(), products, o)
+		},
+	}
+	cmd.Flags().BoolVar(&o.all, "all", false, "all brokers that sixnines knows")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show what would be done")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON array of what is here afterwards")
+	return cmd
+}
+
+// chosen returns the products that arguments or --all name.
+func chosen(cmd *cobra.Command, args []string, all bool) ([]brokers.Product, error) {
+	switch {
+	case all && len(args) > 0:
+		return nil, wrongUsage("leave one of the two out", "%s takes names or --all, not both", cmd.CommandPath())
+	case !all && len(args) == 0:
+		return nil, wrongUsage("there are "+strings.Join(productNames(), ", ")+"; or --all", "%s needs the name of a broker", cmd.CommandPath())
+	case all:
+		return brokers.Products(), nil
+	}
+	var products []brokers.Product
+	seen := map[string]bool{}
+	for _, arg := range args {
+		p, err := product(arg)
+		if err != nil {
+			return nil, err
+		}
+		if !seen[arg] {
+			products = append(products, p)
+		}
+		seen[arg] = true
+	}
+	return products, nil
+}
+
+// job is what is to be done for a product.
+type job struct {
+	product brokers.Product
+	steps   []brokers.Step
+}
+
+func (a *app) install(ctx context.Context, products []brokers.Product, o installOptions) error {
+	h, err := a.home()
+	if err != nil {
+		return err
+	}
+	report := make(map[string]*installation, len(products))
+	var jobs []job
+	var failures []error
+	for _, p := range products {
+		r := &installation{Name: p.Name}
+		report[p.Name] = r
+		in, err := p.Find(ctx, h)
+		switch {
+		case err == nil:
+			r.here("here", in)
+			fmt.Fprintf(a.Stderr, "%s: already here: %s\n", p.Name, r)
+			continue
+		case !errors.Is(err, brokers.ErrNotInstalled):
+			failures = append(failures, r.failed(err))
+			continue
+		}
+		steps, err := p.Plan(ctx, h)
+		if err != nil {
+			failures = append(failures, r.failed(err))
+			continue
+		}
+		r.State = "to install"
+		for _, s := range steps {
+			r.Steps = append(r.Steps, s.String())
+		}
+		jobs = append(jobs, job{p, steps})
+	}
+	if len(jobs) > 0 {
+		a.showJobs(jobs, o)
+		if !o.dryRun {
+			more, err := a.runJobs(ctx, h, jobs, report, o)
+			if err != nil {
+				return err
+			}
+			failures = append(failures, more...)
+		}
+	}
+	if o.json {
+		list := []*installation{}
+		for _, p := range products {
+			list = append(list, report[p.Name])
+		}
+		if err := a.writeJSON(list); err != nil {
+			return err
+		}
+	}
+	return installFault(failures)
+}
+
+// here notes where the product is.
+func (r *installation) here(state string, in brokers.Installation) {
+	r.State, r.Version, r.Path, r.Origin, r.Steps = state, in.Version, in.Path, in.Origin, nil
+}
+
+func (r *installation) failed(err error) error {
+	r.State, r.Error = "failed", oneLine(err.Error())
+	return err
+}
+
+// String says where the product is.
+func (r *installation) String() string {
+	return strings.TrimSpace(r.Version+" "+r.Path) + " (" + r.Origin + ")"
+}
+
+// showJobs says what will be done. A dry run's answer is that, so it goes to
+// stdout.
+func (a *app) showJobs(jobs []job, o installOptions) {
+	to := a.Stderr
+	if o.dryRun && !o.json {
+		to = a.Stdout
+	}
+	for _, j := range jobs {
+		fmt.Fprintf(to, "%s: to be installed by\n", j.product.Name)
+		for _, s := range j.steps {
+			fmt.Fprintf(to, "  # %s\n  %s\n", s.Doc, s)
+			for from, into := range s.Moves {
+				fmt.Fprintf(to, "  # when everything has succeeded: %s becomes %s\n", from, into)
+			}
+		}
+	}
+}
+
+// runJobs installs. Failures of products do not keep others from being
+// installed; err is what keeps all of them.
+func (a *app) runJobs(ctx context.Context, h brokers.Home, jobs []job, report map[string]*installation, o installOptions) (failures []error, err error) {
+	if !o.yes && a.interactive() {
+		fmt.Fprintf(a.Stderr, "Install %s? [y/N] ", plural(len(jobs), "broker"))
+		answer, _ := bufio.NewReader(a.Stdin).ReadString('\n') // an end of the input is a no
+		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
+			return nil, failed("answer y, or use --yes", errors.New("nothing was installed"))
+		}
+	}
+	ctx, release := a.interruptible(ctx)
+	defer release()
+	installer, err := brokers.NewInstaller(h, a.Stderr)
+	if err != nil {
+		return nil, brokerFault(err, jobs[0].product)
+	}
+	defer installer.Close()
+	for _, j := range jobs {
+		r := report[j.product.Name]
+		in, err := installer.Install(ctx, j.product, j.steps, func(s brokers.Step) {
+			fmt.Fprintf(a.Stderr, "%s: %s\n", j.product.Name, s.Doc)
+		})
+		if err != nil {
+			failures = append(failures, r.failed(err))
+			if errors.Is(err, brokers.ErrNeedsPerson) {
+				fmt.Fprintf(a.Stderr, "%s: cannot be installed from here; by hand:\n", j.product.Name)
+				for _, s := range j.steps {
+					fmt.Fprintf(a.Stderr, "  %s\n", s)
+				}
+			}
+			if ctx.Err() != nil {
+				break
+			}
+			continue
+		}
+		r.here("installed", in)
+		fmt.Fprintf(a.Stderr, "%s: installed: %s\n", j.product.Name, r)
+	}
+	return failures, nil
+}
+
+// installFault ends an installation of which something failed.
+func installFault(failures []error) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	err := errors.Join(failures...)
+	switch {
+	case errors.Is(err, brokers.ErrNeedsPerson):
+		return failed("run the commands above as the administrator, or have the broker on PATH in another way", err)
+	case errors.Is(err, brokers.ErrBusy):
+		return failed("wait until the other one is done", err)
+	}
+	return failed("what was installed stays; mend what it says and run the same again", err)
+}

@@ -1,0 +1,141 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"sixnines/internal/brokers"
+)
+
+// logPause is how long to wait between two looks at a log that is followed.
+const logPause = 100 * time.Millisecond
+
+func (a *app) brokerLogsCommand() *cobra.Command {
+	var follow bool
+	cmd := &cobra.Command{
+		Use:               "logs NAME",
+		Short:             "Print what a broker's processes have printed",
+		Example:           "  sixnines broker logs kafka --follow",
+		Args:              counted(1, 1, "one NAME of a broker that was started"),
+		ValidArgsFunction: firstArgument(completeProducts),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := product(args[0])
+			if err != nil {
+				return err
+			}
+			h, err := a.home()
+			if err != nil {
+				return err
+			}
+			s, err := brokers.ReadState(h, p.Name)
+			if err == nil && s == nil {
+				err = fmt.Errorf("brokers: logs of %s: %w", p.Name, brokers.ErrNotRunning)
+			}
+			if err != nil {
+				return brokerFault(err, p)
+			}
+			ctx, release := a.interruptible(cmd.Context())
+			defer release()
+			return a.logs(ctx, s, follow)
+		},
+	}
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is added, until Ctrl-C or the broker's end")
+	return cmd
+}
+
+// logs copies the processes' logs to stdout, each line with its process where
+// there are several.
+func (a *app) logs(ctx context.Context, s *brokers.State, follow bool) error {
+	var all []*logFile
+	for _, p := range s.List {
+		l := &logFile{path: p.Log, to: a.Stdout}
+		if len(s.List) > 1 {
+			l.prefix = p.Name + "  "
+		}
+		all = append(all, l)
+		defer l.close()
+	}
+	pause := time.NewTicker(logPause)
+	defer pause.Stop()
+	for {
+		over := !follow || ctx.Err() != nil || len(s.Alive()) == 0
+		for _, l := range all {
+			if err := l.copy(over); err != nil {
+				return failed("see sixnines broker list", fmt.Errorf("read the log: %w", err))
+			}
+		}
+		if over {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+		case <-pause.C:
+		}
+	}
+}
+
+// logFile is a log that grows.
+type logFile struct {
+	path, prefix string
+	to           io.Writer
+	file         *os.File
+	rest         []byte // of a line that is not complete
+}
+
+// copy writes the lines that have come; the incomplete one at the end, too, if
+// no more will come.
+func (l *logFile) copy(last bool) error {
+	if l.file == nil {
+		f, err := os.Open(l.path)
+		if errors.Is(err, os.ErrNotExist) {
+			return nil // it has printed nothing yet, or its data are gone
+		}
+		if err != nil {
+			return err
+		}
+		l.file = f
+	}
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := l.file.Read(buf)
+		if werr := l.write(buf[:n]); werr != nil {
+			return werr
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if last && len(l.rest) > 0 {
+		return l.write([]byte{'\n'})
+	}
+	return nil
+}
+
+func (l *logFile) write(text []byte) error {
+	for _, c := range text {
+		l.rest = append(l.rest, c)
+		if c != '\n' {
+			continue
+		}
+		if _, err := io.WriteString(l.to, l.prefix+string(l.rest)); err != nil {
+			return err
+		}
+		l.rest = l.rest[:0]
+	}
+	return nil
+}
+
+func (l *logFile) close() {
+	if l.file != nil {
+		l.file.Close()
+	}
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sixnines/internal/brokers"
+)
+
+// upOptions are the flags of broker up.
+type upOptions struct {
+	nodes, port int
+	dir         string
+	settings    map[string]string
+	json        bool
+}
+
+func (a *app) brokerUpCommand() *cobra.Command {
+	o := upOptions{settings: map[string]string{}}
+	cmd := &cobra.Command{
+		Use:   "up NAME",
+		Short: "Start a broker that stays",
+		Long: `Start a broker that stays after this command has ended, and print its address
+when it answers. It listens on loopback only, without login and encryption unless
+settings say otherwise. Its data go when it is stopped.
+
+A broker that runs already with the same flags is left alone: its address is
+printed and the exit code is 0.`,
+		Example: `  sixnines broker up redis
+  sixnines broker up redis --port 6400 --set appendonly=yes --set appendfsync=always
+  sixnines broker up kafka --nodes 3
+  sixnines run kafka --url $(sixnines broker up kafka)`,
+		Args:              counted(1, 1, "one NAME of "+strings.Join(productNames(), ", ")),
+		ValidArgsFunction: firstArgument(completeProducts),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p, err := product(args[0])
+			if err != nil {
+				return err
+			}
+			return a.up(cmd.Context(), p, o)
+		},
+	}
+	cmd.Flags().IntVar(&o.nodes, "nodes", 1, "`N` nodes")
+	cmd.Flags().Var(&settings{o.settings}, "set", "a line of the broker's own configuration, repeatable")
+	cmd.Flags().IntVar(&o.port, "port", 0, "`PORT` of the first node; default a free one")
+	cmd.Flags().StringVar(&o.dir, "dir", "", "`DIR` for configuration, data and logs, absent or empty; default one below SIXNINES_HOME")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// settings is a flag that takes key=value and may be repeated.
+type settings struct{ into map[string]string }
+
+func (s *settings) String() string { return "" }
+func (s *settings) Type() string   { return "KEY=VALUE" }
+
+func (s *settings) Set(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok || key == "" {
+		return wrongUsage("write it as --set KEY=VALUE", "--set %q has no key or no value", text)
+	}
+	s.into[key] = value
+	return nil
+}
+
+// firstArgument completes the first argument only.
+func firstArgument(complete cobra.CompletionFunc) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return complete(cmd, args, prefix)
+	}
+}
+
+func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
+	switch {
+	case !slices.Contains(p.Clusters, o.nodes):
+		return wrongUsage("there can be "+countsOf(p.Clusters), "%s of %s are asked for", plural(o.nodes, "node"), p.Name)
+	case o.port < 0 || o.port > 65535:
+		return wrongUsage("a port is 1 to 65535", "--port cannot be %d", o.port)
+	}
+	h, err := a.home()
+	if err != nil {
+		return err
+	}
+	options := brokers.Options{Home: h, Nodes: o.nodes, Port: o.port, Settings: o.settings}
+	if o.dir != "" {
+		options.Dir = a.path(o.dir)
+	}
+	ctx, release := a.interruptible(ctx)
+	defer release()
+	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %v: %w", brokerStart, context.DeadlineExceeded))
+	defer cancel()
+	s, err := brokers.Up(ctx, p, options)
+	switch {
+	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Running && s.Same(options):
+		fmt.Fprintf(a.Stderr, "%s runs already since %s\n", p.Name, s.Started.Local().Format("2006-01-02 15:04:05"))
+	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Elsewhere:
+		return failed("stop it there, or set "+brokers.HomeVariable+" to a directory of this machine's own", fmt.Errorf("%w, on %s", err, s.Host))
+	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Running:
+		return failed("sixnines broker down "+p.Name+" stops it; without --nodes, --port, --dir and --set it may serve as it is",
+			fmt.Errorf("%s runs already at %s, and not as asked for now", p.Name, s.URL))
+	case errors.Is(err, brokers.ErrRunning):
+		return failed("sixnines broker down "+p.Name+" removes what is left of it", err)
+	case err != nil:
+		return brokerFault(err, p)
+	default:
+		fmt.Fprintf(a.Stderr, "%s %s (%s), %s, data in %s\n", s.Product, s.Version, s.Origin, plural(s.Asked.Nodes, "node"), s.Dir)
+	}
+	if o.json {
+		return a.writeJSON(rowOf(p, brokers.Installation{Version: s.Version, Origin: s.Origin}, nil, s))
+	}
+	fmt.Fprintf(a.Stderr, "stop it with: sixnines broker down %s\n", p.Name)
+	_, err = fmt.Fprintln(a.Stdout, s.URL)
+	for _, driver := range slices.Sorted(maps.Keys(s.URLs)) {
+		if s.URLs[driver] != s.URL {
+			fmt.Fprintf(a.Stderr, "for driver %s: %s\n", driver, s.URLs[driver])
+		}
+	}
+	return err
+}

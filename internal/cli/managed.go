@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/brokers"
+	"sixnines/internal/engine"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// brokerStart is how long a broker may take to start: a cluster of virtual
+// machines on a busy machine takes a minute.
+const brokerStart = 3 * time.Minute
+
+// largeMessage is the size in bytes from which on a broker of ours is told what
+// it will have to carry. Below, every product carries it by itself, and its own
+// limits stay as they are.
+const largeMessage = 256 << 10
+
+// withoutBroker reports whether the driver needs none: peers talk directly, or
+// the broker lives inside the driver, as a usual address without a host says.
+func withoutBroker(e driver.Entry) bool {
+	return e.Capabilities.Brokerless || strings.HasSuffix(e.DefaultURL, "://")
+}
+
+// managedProduct returns the product to start for the scenario's run; ok false:
+// none is started. What cannot be is wrong usage.
+func managedProduct(s *scenario.Scenario, e driver.Entry) (p brokers.Product, ok bool, err error) {
+	t := &s.Target
+	if t.URL != "" {
+		return p, false, nil
+	}
+	switch {
+	case t.Managed != "":
+		if p, err = product(t.Managed); err != nil {
+			return p, false, err
+		}
+		if len(p.Drivers) > 0 && !slices.Contains(p.Drivers, e.Name) {
+			return p, false, wrongUsage(fmt.Sprintf("with %s go the drivers %s", p.Name, strings.Join(p.Drivers, ", ")),
+				"driver %s does not speak with %s", e.Name, p.Name)
+		}
+		ok = true
+	case !withoutBroker(e):
+		p, ok = brokers.ForDriver(e.Name)
+	}
+	if !ok {
+		if t.Nodes != 0 || len(t.Settings) > 0 {
+			return p, false, wrongUsage("leave --nodes and --setting out", "no broker is started for driver %s, so there is none to set", e.Name)
+		}
+		return p, false, nil
+	}
+	if nodes := max(1, t.Nodes); !slices.Contains(p.Clusters, nodes) {
+		return p, false, wrongUsage("there can be "+countsOf(p.Clusters), "%s of %s are asked for", plural(nodes, "node"), p.Name)
+	}
+	return p, true, nil
+}
+
+// countsOf writes numbers of nodes: "1, 3 or 5 nodes".
+func countsOf(counts []int) string {
+	var words []string
+	for _, n := range counts {
+		words = append(words, fmt.Sprint(n))
+	}
+	if n := len(words); n > 1 {
+		words = append(words[:n-2], words[n-2]+" or "+words[n-1])
+	}
+	text := strings.Join(words, ", ")
+	if text == "1" {
+		return "1 node"
+	}
+	return text + " nodes"
+}
+
+// needsURL reports whether a scenario says neither where its broker is nor lets
+// us start one, nor does without.
+func needsURL(s *scenario.Scenario, e driver.Entry) bool {
+	if s.Target.URL != "" || s.Target.Managed != "" || withoutBroker(e) {
+		return false
+	}
+	_, ok := brokers.ForDriver(e.Name)
+	return !ok
+}
+
+// managedBroker is a broker of a run.
+type managedBroker struct {
+	app     *app
+	cluster *brokers.Cluster
+	driver  string
+	nodes   int
+}
+
+// startBroker starts the product for the scenario's run.
+func (a *app) startBroker(ctx context.Context, p brokers.Product, s *scenario.Scenario, e driver.Entry) (*managedBroker, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %v: %w", brokerStart, context.DeadlineExceeded))
+	defer cancel()
+	h, _ := a.home() // without one, what is built in or on PATH runs all the same
+	o := brokers.Options{Home: h, Nodes: max(1, s.Target.Nodes), Settings: s.Target.Settings}
+	if size := int(s.Workload.Size); size > largeMessage {
+		o.MaxMessage = size
+	}
+	c, err := brokers.Start(ctx, p, o)
+	if err != nil {
+		return nil, brokerFault(err, p)
+	}
+	return &managedBroker{a, c, e.Name, o.Nodes}, nil
+}
+
+// stop ends the broker, and tells of one that does not end.
+func (b *managedBroker) stop() {
+	if err := b.cluster.Stop(context.Background()); err != nil {
+		fmt.Fprintln(b.app.Stderr, oneLine(err.Error()))
+	}
+}
+
+// watch tells of each node that ends by itself, when it does.
+func (b *managedBroker) watch(say func(string)) {
+	for _, i := range b.cluster.Nodes() {
+		go func() {
+			<-i.Done() // at the latest when it is stopped
+			if err := i.Err(); err != nil {
+				say(oneLine(err.Error()))
+			}
+		}()
+	}
+}
+
+// String names the broker for people.
+func (b *managedBroker) String() string {
+	nodes := b.cluster.Nodes()
+	var pids []string
+	for _, i := range nodes {
+		pids = append(pids, fmt.Sprint(i.PID))
+	}
+	processes := "process " + pids[0]
+	if len(pids) > 1 {
+		processes = plural(len(pids), "node") + ", processes " + strings.Join(pids, " ")
+	}
+	return fmt.Sprintf("%s %s (%s) at %s", b.cluster.Product, b.cluster.Version, processes, b.cluster.URLFor(b.driver))
+}
+
+// configure tells the engine of the broker.
+func (b *managedBroker) configure(c *engine.Config) {
+	c.URL, c.SameHost = b.cluster.URLFor(b.driver), true
+	c.Managed = "started by sixnines"
+	if b.nodes > 1 {
+		c.Managed = plural(b.nodes, "node") + " started by sixnines"
+	}
+	c.Deployment = &result.Deployment{Product: b.cluster.Product, Version: b.cluster.Version, Origin: b.cluster.Origin,
+		Nodes: b.nodes, Settings: scenario.MaskSettings(b.cluster.Settings)}
+	c.Usage = b.usage
+}
+
+// usage returns what the broker's processes have used, as the engine asks for
+// it.
+func (b *managedBroker) usage() []engine.Usage {
+	var all []engine.Usage
+	for _, u := range b.cluster.Usage() {
+		x := engine.Usage{Name: u.Name, CPU: u.UserCPU + u.SysCPU, RSS: u.RSS, ReadBytes: u.ReadBytes, WriteBytes: u.WriteBytes}
+		if u.Err != nil {
+			x.Missing = true
+			if !u.Ended.IsZero() && !errors.Is(u.Err, os.ErrProcessDone) {
+				x.Ended, x.Death = u.Ended, oneLine(u.Err.Error())
+			}
+		}
+		all = append(all, x)
+	}
+	return all
+}
