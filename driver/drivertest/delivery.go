@@ -211,26 +211,6 @@ func checkGroupsApart(ctx context.Context, h *Harness) error {
 	})
 }
 
-func checkConsumerAck(ctx context.Context, h *Harness) error {
-	const n = 100
-	for _, ack := range []driver.ConsumerAck{{Mode: driver.AckEach}, {Mode: driver.AckEvery, Every: 7}} {
-		err := with(ctx, h, topics("t0"), func(r *rig) error {
-			got, l := newInbox(), newLedger()
-			if _, err := r.session.Consumer(ctx, driver.ConsumerSpec{Topics: []string{"t0"}, Ack: ack}, got.deliver); err != nil {
-				return err
-			}
-			if _, err := crowd(ctx, r, l, []string{"t0"}, 1, n); err != nil {
-				return err
-			}
-			return errors.Join(l.settled(ctx), got.filled(ctx, n))
-		})
-		if err != nil {
-			return fmt.Errorf("with %+v: %w", ack, err)
-		}
-	}
-	return nil
-}
-
 // checkBatch sends with a client that is set for batching, and lets it be
 // after Flush: nothing may wait for the next message.
 func checkBatch(ctx context.Context, h *Harness) error {

@@ -35,6 +35,13 @@ func TestFlaws(t *testing.T) {
 		"delivers to one only":              "fan-out",
 		"delivers to all of a group":        "groups share",
 		"forgets a group":                   "groups and subscribers side by side",
+		"acknowledges nothing":              "consumers acknowledge",
+		"acknowledges when closed":          "consumers acknowledge",
+		"acknowledges every 64":             "consumers acknowledge",
+		"keeps what is left over":           "consumers acknowledge",
+		"delivers again what is done":       "consumers acknowledge",
+		"answers no requests":               "capabilities are real",
+		"acknowledges in an unknown way":    "capabilities are real",
 		"never answers":                     "requests are answered",
 		"answers with half":                 "requests are answered",
 		"answers nil":                       "nil is no answer",
@@ -90,6 +97,18 @@ func TestOptingOut(t *testing.T) {
 			if why == "" {
 				t.Errorf("%q runs with an empty harness", c.name)
 			}
+		}
+	}
+}
+
+// TestAcknowledgingWithoutTheBrokersWord wants what is not acknowledged found
+// where the broker cannot tell of it, by what the next of a group gets.
+func TestAcknowledgingWithoutTheBrokersWord(t *testing.T) {
+	for _, flaw := range []string{"acknowledges nothing", "keeps what is left over"} {
+		h := newFake(t, flaw).harness()
+		h.Unacked, h.Patience = nil, 250*time.Millisecond
+		if err := checkConsumerAck(t.Context(), &h); err == nil || !strings.Contains(err.Error(), "again") {
+			t.Errorf("%s: %v", flaw, err)
 		}
 	}
 }

@@ -27,6 +27,7 @@ type fake struct {
 	subs     map[string][]*fakeConsumer
 	turn     map[string]int // of groups
 	held     map[string]bool
+	kept     map[string][]fakeMessage // what consumers of groups left behind, by fakeGroup
 	sessions map[*fakeSession]bool
 }
 
@@ -43,7 +44,7 @@ func newFake(t *testing.T, flaw string) *fake {
 		t.Fatal(err)
 	}
 	f := &fake{flaw: flaw, listener: l, subs: map[string][]*fakeConsumer{}, turn: map[string]int{},
-		held: map[string]bool{}, sessions: map[*fakeSession]bool{}}
+		held: map[string]bool{}, kept: map[string][]fakeMessage{}, sessions: map[*fakeSession]bool{}}
 	var serving sync.WaitGroup
 	serving.Go(func() {
 		for {
@@ -86,7 +87,7 @@ func (f *fake) harness() Harness {
 		At:            at,
 		WrongPassword: &driver.Target{URL: f.listener.Addr().String(), Options: map[string]any{"password": "wrong"}},
 		MaxPayload:    fakeLimit, TooLarge: fakeLimit + 1,
-		Freeze: f.freeze, Thaw: f.thaw, Restart: f.restart, Leftovers: f.leftovers,
+		Freeze: f.freeze, Thaw: f.thaw, Restart: f.restart, Leftovers: f.leftovers, Unacked: f.unacked,
 	}
 }
 
@@ -172,6 +173,12 @@ func (f *fake) Open(ctx context.Context, t driver.Target) (driver.Session, error
 	f.mu.Lock()
 	f.sessions[s] = true
 	f.mu.Unlock()
+	switch {
+	case f.is("answers no requests"):
+		return struct{ driver.Session }{s}, nil
+	case f.is("acknowledges in an unknown way"):
+		return fakeReporter{s}, nil
+	}
 	return s, nil
 }
 

@@ -46,22 +46,30 @@ type fakeConsumer struct {
 	deliver driver.Deliver
 	respond func(driver.Message) []byte
 
+	ack driver.ConsumerAck
+
 	watch
 	queue  []fakeMessage
+	open   []fakeMessage // delivered and not acknowledged
+	past   []fakeMessage // acknowledged
 	closed bool
 	gone   bool // its session has closed
 	idle   chan struct{}
 }
 
 func (s *fakeSession) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	return s.consumer(ctx, spec, deliver, nil)
+	c, err := s.consumer(ctx, spec, deliver, nil)
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
 }
 
 func (s *fakeSession) consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver, respond func(driver.Message) []byte) (*fakeConsumer, error) {
 	if err := s.connect(ctx); err != nil {
 		return nil, err
 	}
-	c := &fakeConsumer{s: s, group: spec.Group, deliver: deliver, respond: respond, idle: make(chan struct{})}
+	c := &fakeConsumer{s: s, group: spec.Group, ack: spec.Ack, deliver: deliver, respond: respond, idle: make(chan struct{})}
 	s.f.mu.Lock()
 	for _, topic := range spec.Topics {
 		name := s.target.Run + "/" + topic
@@ -69,6 +77,7 @@ func (s *fakeSession) consumer(ctx context.Context, spec driver.ConsumerSpec, de
 		if s.f.subs != nil {
 			s.f.subs[name] = append(s.f.subs[name], c)
 		}
+		s.f.bequeath(c, name)
 	}
 	s.f.mu.Unlock()
 	s.mu.Lock()
@@ -124,13 +133,18 @@ func (c *fakeConsumer) run() {
 		default:
 			c.deliver(driver.Message{Payload: m.payload})
 		}
+		c.acknowledge(m)
 	}
 }
 
 func (c *fakeConsumer) Close(context.Context) error {
 	c.update(func() { c.closed = true })
 	f := c.s.f
+	if !f.is("delivers after Close") {
+		<-c.idle
+	}
 	f.mu.Lock()
+	f.inherit(c)
 	for _, name := range c.names {
 		if f.is("unsubscribes everybody") {
 			delete(f.subs, name)
@@ -141,9 +155,6 @@ func (c *fakeConsumer) Close(context.Context) error {
 		}
 	}
 	f.mu.Unlock()
-	if !f.is("delivers after Close") {
-		<-c.idle
-	}
 	return nil
 }
 

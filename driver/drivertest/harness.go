@@ -59,6 +59,11 @@ type Harness struct {
 	// Leftovers lists what the broker still holds that has run in its name.
 	// Nil: not opted in.
 	Leftovers func(run string) ([]string, error)
+	// Unacked counts the messages with run in the name of their topic that the
+	// broker has delivered, or could have, and that nobody has acknowledged or
+	// committed: with AckEach it must come to 0 once all is delivered. It may lag.
+	// Nil: not opted in; then "consumers acknowledge" proves less.
+	Unacked func(run string) (int, error)
 	// Patience is how long, at most, to wait for what must happen sooner or
 	// later; 0 means 30 s. It decides only how long a failure takes.
 	Patience time.Duration
@@ -77,6 +82,9 @@ func Run(t *testing.T, h Harness) {
 				t.Error(err)
 			}
 		})
+	}
+	if h.Entry.Capabilities.ConsumerAck && h.Unacked == nil {
+		absent = append(absent, "what the broker holds as not acknowledged (the harness cannot count Unacked)")
 	}
 	if len(absent) > 0 {
 		t.Logf("NOT CHECKED for %s, because not opted in:\n\t%s", h.Entry.Name, strings.Join(absent, "\n\t"))
