@@ -34,6 +34,7 @@ const (
 	plot         = "gonum.org/v1/plot"
 	image        = "golang.org/x/image"
 	natsClient   = "github.com/nats-io/nats.go"
+	stanClient   = "github.com/nats-io/stan.go"
 	natsKeys     = "github.com/nats-io/nkeys"
 	natsServer   = "github.com/nats-io/nats-server/v2"
 	redigo       = "github.com/gomodule/redigo"
@@ -59,11 +60,12 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all": {ours: []string{"driver", "drivers/mem", "drivers/nats", "drivers/redis"}},
+		"drivers/all": {ours: []string{"driver", "drivers/mem", "drivers/nats", "drivers/redis", "drivers/stan"}},
 		"drivers/mem": {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
 			why: "what the drivers of Redis share"},
 		"drivers/redis": {ours: []string{"driver", "drivers/internal/resp"}},
+		"drivers/stan":  {ours: []string{"driver"}, others: []string{natsClient, stanClient}},
 		"drivers/nats":  {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/internal/natswire": {ours: []string{"driver"}, others: []string{natsClient, natsKeys},
 			why: "the connections and frames that core NATS and JetStream share"},

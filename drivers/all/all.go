@@ -6,6 +6,7 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/drivers/redis"
+	"sixnines/drivers/stan"
 )
 
 // Set returns all drivers. Each call returns a set of its own: brokers that
@@ -15,5 +16,6 @@ func Set() driver.Set {
 		mem.Entry(),
 		nats.Entry(),
 		redis.Entry(),
+		stan.Entry(),
 	)
 }

@@ -44,6 +44,7 @@ type Installation struct {
 func Products() []Product {
 	return []Product{
 		NATS(),
+		NATSStreaming(),
 		Redis(),
 	}
 }

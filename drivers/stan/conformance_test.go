@@ -1,0 +1,79 @@
+package stan_test
+
+import (
+	"testing"
+
+	"sixnines/driver"
+	"sixnines/driver/drivertest"
+	"sixnines/drivers/stan"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// maxPayload is a size in bytes that the test's server is configured to carry.
+const maxPayload = 1_000_000
+
+// conform runs the suite against a server of its own.
+func conform(t *testing.T, o brokers.Options, target driver.Target) {
+	o.MaxMessage = maxPayload
+	if o.Settings == nil {
+		o.Settings = map[string]string{}
+	}
+	// No client can delete a channel; the server can forget it.
+	o.Settings["max_inactivity"] = "1s"
+	c := brokertest.Start(t, "nats-streaming", o)
+	m := monitor{c.Info["monitoring"]}
+	target.URL = c.URL
+	at := func(address string) driver.Target {
+		scheme := "nats://"
+		if target.TLS != nil {
+			scheme = "tls://"
+		}
+		elsewhere := target
+		elsewhere.URL = scheme + address
+		return elsewhere
+	}
+	h := drivertest.Harness{
+		Entry:      stan.Entry(),
+		Target:     target,
+		At:         at,
+		MaxPayload: maxPayload,
+		TooLarge:   maxPayload + 8<<10,
+		Freeze:     brokertest.Freeze(t, c),
+		Thaw:       brokertest.Thaw(t, c),
+		Restart:    brokertest.Restart(t, c),
+		Leftovers:  m.leftovers,
+		Unacked:    m.unacked,
+	}
+	if o.Password != "" {
+		h.WrongPassword = &driver.Target{URL: c.URL, Options: map[string]any{"user": o.User, "password": "byron"}}
+	}
+	drivertest.Run(t, h)
+}
+
+func TestConformance(t *testing.T) {
+	conform(t, brokers.Options{User: "ada", Password: "lovelace"},
+		driver.Target{Options: map[string]any{"user": "ada", "password": "lovelace"}})
+}
+
+func TestConformanceOfVariants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("variants are left out of short runs")
+	}
+	certificates := brokertest.NewCertificates(t)
+	for name, v := range map[string]struct {
+		broker brokers.Options
+		target driver.Target
+	}{
+		"file store, durable, TLS with client certificates": {
+			brokers.Options{Settings: map[string]string{"store": "file", "file_sync": "false"}, TLS: certificates.Server(true)},
+			driver.Target{Options: map[string]any{"durable": true}, TLS: certificates.Client(true)},
+		},
+		"published by the client": {
+			brokers.Options{},
+			driver.Target{Options: map[string]any{"publish": "client"}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) { conform(t, v.broker, v.target) })
+	}
+}

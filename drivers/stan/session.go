@@ -1,0 +1,296 @@
+package stan
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/nats-io/stan.go/pb"
+
+	"sixnines/driver"
+)
+
+// session implements driver.Session and driver.ServerInfo.
+type session struct {
+	target      driver.Target
+	options     Options
+	servers     []string
+	tls         *tls.Config
+	writeBuffer int
+	notify      func(driver.Event)
+	name        string          // of its clients at the server, unique
+	life        context.Context // ends when the session closes
+	cancel      context.CancelFunc
+	control     *link
+
+	mu        sync.Mutex
+	closed    bool
+	links     map[linkKey]*slot
+	consumers map[*consumer]struct{}
+	topology  driver.Topology
+	server    server // as read in Provision
+}
+
+// slot is the place of a link that may still be connecting.
+type slot struct {
+	ready chan struct{} // closed when link or err is set
+	link  *link
+	err   error
+	users int // guarded by the session's mu
+}
+
+func newSession(t driver.Target, o Options) (*session, error) {
+	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify,
+		links: map[linkKey]*slot{}, consumers: map[*consumer]struct{}{}}
+	if s.notify == nil {
+		s.notify = func(driver.Event) {}
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	var err error
+	if s.servers, err = parseServers(t.URL); err != nil {
+		return nil, err
+	}
+	encrypted := slices.ContainsFunc(s.servers, func(server string) bool { return strings.HasPrefix(server, "tls://") })
+	if t.TLS != nil || encrypted {
+		// The client fills in the name of the server that it comes to.
+		if s.tls, err = t.TLS.Config(""); err != nil {
+			return nil, fmt.Errorf("stan: %w", err)
+		}
+	}
+	if err := checkName("run", t.Run); err != nil {
+		return nil, err
+	}
+	// Two sessions of one run must not pass for the same client.
+	s.name = fmt.Sprintf("sixnines-%s-%s", t.Run, strings.ToLower(rand.Text()[:8]))
+	s.life, s.cancel = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// checkName refuses names that are no plain part of a channel's.
+func checkName(what, name string) error {
+	if name == "" || strings.ContainsAny(name, "*>/\\ \t\r\n") || strings.HasPrefix(name, ".") ||
+		strings.HasSuffix(name, ".") || strings.Contains(name, "..") {
+		return fmt.Errorf("stan: %s %q: %w: names are not empty and have no spaces, slashes, wildcards or empty parts between dots", what, name, driver.ErrUnsupported)
+	}
+	return nil
+}
+
+func (s *session) channel(topic string) (string, error) {
+	if err := checkName("topic", topic); err != nil {
+		return "", err
+	}
+	return "sixnines." + s.target.Run + "." + topic, nil
+}
+
+// clientID is the name of a link's client at the server, which allows letters,
+// digits, hyphens and underscores.
+func (s *session) clientID(key linkKey) string { return s.name + "-" + key.String() }
+
+// acquire returns the link called key, connecting it for its first user.
+func (s *session) acquire(ctx context.Context, key linkKey) (*link, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("stan: connect: session %w", driver.ErrClosed)
+	}
+	sl, shared := s.links[key]
+	if !shared {
+		sl = &slot{ready: make(chan struct{})}
+		s.links[key] = sl
+	}
+	sl.users++
+	s.mu.Unlock()
+	if shared {
+		select {
+		case <-sl.ready:
+			return sl.link, sl.err
+		case <-ctx.Done():
+			s.release(ctx, key)
+			return nil, fmt.Errorf("stan: connect: %w: %w", driver.ErrNotConnected, context.Cause(ctx))
+		}
+	}
+	l, err := connect(ctx, s, key)
+	s.mu.Lock()
+	if err == nil && s.closed {
+		err = fmt.Errorf("stan: connect: session %w", driver.ErrClosed)
+	}
+	if err != nil {
+		sl.err = err
+		if s.links[key] == sl {
+			delete(s.links, key)
+		}
+	} else {
+		sl.link = l
+	}
+	close(sl.ready)
+	s.mu.Unlock()
+	if err != nil && l != nil {
+		l.close(ctx)
+	}
+	return sl.link, sl.err
+}
+
+// release gives the link called key back and closes it after its last user.
+func (s *session) release(ctx context.Context, key linkKey) {
+	s.mu.Lock()
+	sl := s.links[key]
+	if sl == nil { // the session has closed it
+		s.mu.Unlock()
+		return
+	}
+	sl.users--
+	if sl.users > 0 {
+		s.mu.Unlock()
+		return
+	}
+	delete(s.links, key)
+	s.mu.Unlock()
+	if sl.link != nil {
+		sl.link.close(ctx)
+	}
+}
+
+// keep lets the session's Close wait for c, unless it is over.
+func (s *session) keep(c *consumer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.consumers[c] = struct{}{}
+	}
+	return !s.closed
+}
+
+func (s *session) forget(c *consumer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.consumers, c)
+}
+
+// Provision implements driver.Session. It brings the channels into being by
+// subscribing to them, so that what the server refuses is refused here.
+func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
+	for _, group := range t.Groups {
+		if err := checkName("group", group); err != nil {
+			return driver.Semantics{}, err
+		}
+	}
+	st := s.control.live.Load()
+	if st == nil {
+		return driver.Semantics{}, fmt.Errorf("stan: provision: %w", driver.ErrNotConnected)
+	}
+	var channels []string
+	for _, topic := range t.Topics {
+		channel, err := s.channel(topic)
+		if err != nil {
+			return driver.Semantics{}, err
+		}
+		if err := s.carries(st, channel, t.MaxSize); err != nil {
+			return driver.Semantics{}, err
+		}
+		channels = append(channels, channel)
+	}
+	for _, channel := range channels {
+		if err := s.touch(ctx, st, channel, ""); err != nil {
+			return driver.Semantics{}, wrap(err, "make the channel %q", channel)
+		}
+	}
+	server, err := s.readServer(ctx)
+	if err != nil {
+		return driver.Semantics{}, err
+	}
+	s.mu.Lock()
+	s.topology, s.server = t, server
+	s.mu.Unlock()
+	return s.semantics(st, server), nil
+}
+
+// touch subscribes to a channel, with a durable group if that is not empty, and
+// unsubscribes, by which a durable group that has no other members ends.
+func (s *session) touch(ctx context.Context, st *streaming, channel, group string) error {
+	c := &consumer{link: s.control, channels: []string{channel}, group: group, every: 1, deliver: func(driver.Message) {}, last: []uint64{0}}
+	if group == "" { // never durable: nothing of it is to stay
+		return s.touchPlain(ctx, st, channel)
+	}
+	if err := c.attach(ctx, st); err != nil {
+		return err
+	}
+	return c.stop(func() {}).end(ctx, c, true)
+}
+
+func (s *session) touchPlain(ctx context.Context, st *streaming, channel string) error {
+	request := &pb.SubscriptionRequest{ClientID: st.id, Subject: channel, Inbox: st.acks + ".unused",
+		MaxInFlight: 1, AckWaitInSecs: 1, StartPosition: pb.StartPosition_NewOnly}
+	var response pb.SubscriptionResponse
+	err := st.request(ctx, st.info.SubRequests, request, &response)
+	if err == nil {
+		err = refusal(response.Error)
+	}
+	if err != nil {
+		return st.permission(err)
+	}
+	end := &pb.UnsubscribeRequest{ClientID: st.id, Subject: channel, Inbox: response.AckInbox}
+	return st.request(ctx, st.info.UnsubRequests, end, &response)
+}
+
+// Deprovision implements driver.Session. It ends durable groups; channels stay
+// until the server forgets them.
+func (s *session) Deprovision(ctx context.Context) error {
+	s.mu.Lock()
+	t := s.topology
+	s.topology = driver.Topology{}
+	s.mu.Unlock()
+	if !s.options.Durable || len(t.Groups) == 0 {
+		return nil
+	}
+	st := s.control.live.Load()
+	if st == nil {
+		return fmt.Errorf("stan: deprovision: %w", driver.ErrNotConnected)
+	}
+	for _, topic := range t.Topics {
+		channel, err := s.channel(topic)
+		if err != nil {
+			return err
+		}
+		for _, group := range t.Groups {
+			if err := s.touch(ctx, st, channel, group); err != nil {
+				return wrap(err, "remove the durable group %q of %q", group, channel)
+			}
+		}
+	}
+	return nil
+}
+
+// Close implements driver.Session.
+func (s *session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	links, consumers := s.links, s.consumers
+	s.links, s.consumers = map[linkKey]*slot{}, map[*consumer]struct{}{}
+	s.mu.Unlock()
+	// Ends what is being dialled; established connections live on until their
+	// links are closed.
+	s.cancel()
+	var closing sync.WaitGroup
+	for _, sl := range links {
+		closing.Go(func() {
+			select {
+			case <-sl.ready: // acquire closes what came too late
+				if sl.link != nil {
+					sl.link.close(ctx)
+				}
+			case <-ctx.Done():
+			}
+		})
+	}
+	closing.Wait()
+	for c := range consumers {
+		c.Close(ctx) // by now there is nothing to wait for but a running Deliver
+	}
+	return nil
+}

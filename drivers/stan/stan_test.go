@@ -1,0 +1,318 @@
+package stan_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/stan"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// refused opens a session, which must fail with the class and say the words.
+func refused(t *testing.T, target driver.Target, class error, words ...string) {
+	t.Helper()
+	if target.Run == "" {
+		target.Run = "test"
+	}
+	s, err := stan.Driver{}.Open(t.Context(), target)
+	if err == nil {
+		s.Close(context.Background())
+		t.Fatal("the session opens")
+	}
+	if !errors.Is(err, class) {
+		t.Errorf("error %q does not wrap %q", err, class)
+	}
+	for _, w := range words {
+		if !strings.Contains(err.Error(), w) {
+			t.Errorf("error %q does not say %q", err, w)
+		}
+	}
+}
+
+func TestWrongOptions(t *testing.T) {
+	option := func(name string, value any) driver.Target { return driver.Target{Options: map[string]any{name: value}} }
+	for name, test := range map[string]struct {
+		target driver.Target
+		class  error
+		word   string
+	}{
+		"two ways to log in":  {driver.Target{Options: map[string]any{"user": "a", "token": "b"}}, driver.ErrOption, "user and token"},
+		"password alone":      {option("password", "b"), driver.ErrOption, "user"},
+		"half a second":       {option("ack_wait", "1500ms"), driver.ErrOption, "whole seconds"},
+		"no cluster":          {option("cluster_id", "a.*"), driver.ErrOption, "cluster_id"},
+		"no monitoring":       {option("http_url", "localhost:8222"), driver.ErrOption, "http_url"},
+		"misspelt":            {option("clusterid", "x"), driver.ErrOption, "cluster_id"},
+		"scheme":              {driver.Target{URL: "http://localhost:4222"}, driver.ErrOption, "http"},
+		"no host":             {driver.Target{URL: "nats://:4222"}, driver.ErrOption, "no host"},
+		"no URL":              {driver.Target{URL: "nats://%zz"}, driver.ErrOption, "cannot be read"},
+		"wildcard in the run": {driver.Target{Run: "a.*"}, driver.ErrUnsupported, "wildcards"},
+		"no CA":               {driver.Target{TLS: &driver.TLS{CA: "absent.pem"}}, driver.ErrOption, "absent.pem"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if test.target.URL == "" {
+				test.target.URL = "nats://127.0.0.1:1"
+			}
+			refused(t, test.target, test.class, test.word)
+		})
+	}
+}
+
+func TestWrongClusterAndTLSMismatch(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
+	refused(t, driver.Target{URL: c.URL, Options: map[string]any{"cluster_id": "other"}}, driver.ErrNotConnected, "other", "cluster_id")
+	refused(t, driver.Target{URL: c.URL, Options: map[string]any{"cluster_id": "other", "publish": "client"}}, driver.ErrNotConnected, "other")
+	certificates := brokertest.NewCertificates(t)
+	refused(t, driver.Target{URL: c.URL, TLS: certificates.Client(false)}, driver.ErrNotConnected)
+}
+
+func TestTLS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("variants are left out of short runs")
+	}
+	certificates := brokertest.NewCertificates(t)
+	for _, ask := range []bool{false, true} {
+		c := brokertest.Start(t, "nats-streaming", brokers.Options{TLS: certificates.Server(ask)})
+		s := open(t, driver.Target{URL: c.URL, TLS: certificates.Client(ask)})
+		semantics, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}})
+		if err != nil || semantics.Transport != "tcp, tls 1.3" {
+			t.Errorf("transport %q, %v", semantics.Transport, err)
+		}
+		stranger := brokertest.NewCertificates(t)
+		refused(t, driver.Target{URL: c.URL, TLS: stranger.Client(false)}, driver.ErrNotConnected, "certificate")
+		if ask {
+			refused(t, driver.Target{URL: c.URL, TLS: certificates.Client(false)}, driver.ErrNotConnected)
+		}
+		skipping := *certificates.Client(ask)
+		skipping.CA, skipping.InsecureSkipVerify = "", true
+		semantics, err = open(t, driver.Target{URL: c.URL, TLS: &skipping}).Provision(t.Context(), driver.Topology{})
+		if err != nil || !strings.Contains(fmt.Sprint(semantics.Warnings), "certificate is not checked") {
+			t.Errorf("warnings %q, %v", semantics.Warnings, err)
+		}
+	}
+}
+
+func TestToken(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{Password: "abra"})
+	open(t, driver.Target{URL: c.URL, Options: map[string]any{"token": "abra"}})
+	refused(t, driver.Target{URL: c.URL, Options: map[string]any{"token": "cadabra"}}, driver.ErrUnauthorized)
+	refused(t, driver.Target{URL: c.URL}, driver.ErrUnauthorized)
+}
+
+func TestSemanticsAreReadFromTheServer(t *testing.T) {
+	for store, settings := range map[string]map[string]string{
+		"memory": {"max_msgs": "0", "max_bytes": "0"},
+		"file":   {"store": "file", "max_msgs": "5000"},
+	} {
+		c := brokertest.Start(t, "nats-streaming", brokers.Options{Settings: settings})
+		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"http_url": c.Info["monitoring"]}})
+		semantics, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if semantics.Settings["store"] != store || !strings.HasPrefix(semantics.Durability, store) || semantics.Settings["server_version"] != c.Version {
+			t.Errorf("a %s store of %s is told as %q in %v", store, c.Version, semantics.Durability, semantics.Settings)
+		}
+		if limited := len(semantics.Warnings) == 1 && strings.Contains(semantics.Warnings[0], "5000 messages"); limited != (store == "file") {
+			t.Errorf("%s: warnings %q", store, semantics.Warnings)
+		}
+		s = open(t, driver.Target{URL: c.URL})
+		semantics, err = s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}})
+		if err != nil || !strings.Contains(semantics.Durability, "not known") {
+			t.Errorf("without http_url durability is %q, %v", semantics.Durability, err)
+		}
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
+	s := open(t, driver.Target{URL: c.URL})
+	s.Close(t.Context())
+	if s, err = (stan.Driver{}).Open(t.Context(), driver.Target{URL: c.URL, Run: "test", Options: map[string]any{"http_url": "http://" + l.Addr().String()}}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(context.Background())
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrNotConnected) || !strings.Contains(err.Error(), "http_url") {
+		t.Errorf("monitoring that is not there: %v", err)
+	}
+}
+
+func TestConsumerAcknowledgementsAreChecked(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
+	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"max_inflight": 10}})
+	for name, test := range map[string]struct {
+		spec  driver.ConsumerSpec
+		class error
+	}{
+		"none":          {driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckNone}}, driver.ErrUnsupported},
+		"more than max": {driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 11}}, driver.ErrOption},
+		"colon":         {driver.ConsumerSpec{Group: "a:b"}, driver.ErrUnsupported},
+	} {
+		test.spec.Topics = []string{"t0"}
+		if _, err := s.Consumer(t.Context(), test.spec, newCounter(1).deliver); !errors.Is(err, test.class) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestRedeliveredIsMarked(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
+	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"ack_wait": "1s"}})
+	got := make(chan driver.Message, 64)
+	consumerOf(t, s, driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 2}}, func(m driver.Message) { got <- m })
+	if err := producerOf(t, s, newCounter(1)).Send(1, []byte("once")); err != nil {
+		t.Fatal(err)
+	}
+	// One of two: it is not acknowledged, and comes again.
+	for _, again := range []bool{false, true} {
+		select {
+		case m := <-got:
+			if m.Redelivered != again {
+				t.Errorf("redelivered is %v instead of %v", m.Redelivered, again)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("nothing comes")
+		}
+	}
+}
+
+// TestLimitOfUnansweredMessagesBlocks freezes the server: what it does not
+// answer fills the limit, and Close frees who waits.
+func TestLimitOfUnansweredMessagesBlocks(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
+	for _, publish := range []string{"direct", "client"} {
+		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"max_pub_acks_inflight": 5, "publish": publish}})
+		acks := newCounter(5)
+		p := producerOf(t, s, acks)
+		brokertest.Freeze(t, c)()
+		for i := range 5 {
+			if err := p.Send(uint64(i), []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		sixth := make(chan error)
+		go func() { sixth <- p.Send(5, []byte("x")) }()
+		select {
+		case err := <-sixth:
+			t.Errorf("%s: the sixth message does not wait: %v", publish, err)
+			brokertest.Thaw(t, c)()
+			continue
+		case <-time.After(100 * time.Millisecond):
+		}
+		brokertest.Thaw(t, c)()
+		if err := <-sixth; err != nil {
+			t.Errorf("%s: when the server answers: %v", publish, err)
+		}
+		acks.wait(t)
+	}
+}
+
+// outcomes is a driver.Acks that keeps what it was told.
+type outcomes struct {
+	mu  sync.Mutex
+	all map[uint64]error
+}
+
+func (o *outcomes) Done(token uint64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.all[token] = err
+}
+
+// TestUnansweredMessagesAreUnknown kills a server that has not answered.
+func TestUnansweredMessagesAreUnknown(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
+	for _, publish := range []string{"direct", "client"} {
+		back := make(chan struct{}, 16)
+		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"publish": publish}, Notify: func(e driver.Event) {
+			if e.Kind == driver.Reconnected && strings.Contains(e.Detail, "producer") {
+				back <- struct{}{}
+			}
+		}})
+		got := &outcomes{all: map[uint64]error{}}
+		p := producerOf(t, s, got)
+		brokertest.Freeze(t, c)()
+		const n = 10
+		for i := range n {
+			if err := p.Send(uint64(i), []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		brokertest.Restart(t, c)()
+		select {
+		case <-back:
+		case <-time.After(time.Minute):
+			t.Fatal("the producer does not come back")
+		}
+		for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+			got.mu.Lock()
+			done := len(got.all)
+			got.mu.Unlock()
+			if done == n {
+				break
+			}
+			if time.Now().After(deadline) {
+				t.Fatalf("%s: %d of %d sends are done", publish, done, n)
+			}
+		}
+		for token, err := range got.all {
+			if !errors.Is(err, driver.ErrTimeout) {
+				t.Errorf("%s: message %d: %v", publish, token, err)
+			}
+		}
+		s.Close(t.Context())
+	}
+}
+
+// TestDurableGroupMissesNothing sends while no member of the group is there.
+func TestDurableGroupMissesNothing(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{Settings: map[string]string{"store": "file", "file_sync": "false"}})
+	m := monitor{c.Info["monitoring"]}
+	for _, durable := range []bool{true, false} {
+		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"durable": durable}})
+		first := newCounter(1)
+		member := consumerOf(t, s, driver.ConsumerSpec{Group: "g0"}, first.deliver)
+		acks := newCounter(2)
+		p := producerOf(t, s, acks)
+		send := func(token uint64) {
+			if err := p.Send(token, []byte("x")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send(1)
+		first.wait(t)
+		if err := member.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		send(2)
+		acks.wait(t)
+		want := 1
+		if durable {
+			want = 2
+		}
+		rest := newCounter(want)
+		member = consumerOf(t, s, driver.ConsumerSpec{Group: "g0"}, rest.deliver)
+		send(3)
+		rest.wait(t)
+		if err := errors.Join(member.Close(t.Context()), s.Deprovision(t.Context())); err != nil {
+			t.Error(err)
+		}
+		s.Close(t.Context())
+		channels, err := m.channels("test")
+		if err != nil || len(channels) != 1 {
+			t.Fatalf("channels %v, %v", channels, err)
+		}
+		if left := channels[0].Subscriptions; len(left) > 0 {
+			t.Errorf("durable %v: subscriptions %+v are left", durable, left)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package brokers
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The version of NATS Streaming that is installed: the last.
+const (
+	stanModule  = "github.com/nats-io/nats-streaming-server"
+	stanVersion = "v0.25.6"
+)
+
+// NATSStreaming is the NATS Streaming server with the NATS server embedded in
+// it. Settings are its flags without dashes, such as store: file and file_sync:
+// false.
+func NATSStreaming() Product {
+	return Product{
+		Name:     "nats-streaming",
+		Summary:  "NATS Streaming (STAN, archived): memory and file store",
+		Drivers:  []string{"stan"},
+		Clusters: []int{1},
+		Variable: "NATS_STREAMING_SERVER",
+		find:     findSTAN,
+		plan:     planSTAN,
+		deploy:   deploySTAN,
+	}
+}
+
+const (
+	stanDir     = "nats-streaming-server-" + stanVersion // below the home
+	stanProgram = "nats-streaming-server"
+)
+
+func findSTAN(ctx context.Context, h Home) (Installation, error) {
+	return findProgram(ctx, h, program{
+		product: "nats-streaming", name: stanProgram, variable: "NATS_STREAMING_SERVER", built: []string{stanDir, stanProgram},
+		version: []string{"--version"}, // nats-streaming-server version 0.25.6, nats-server version 2.10.11
+		parse: func(text string) string {
+			_, v, _ := strings.Cut(text, "nats-streaming-server version ")
+			v, _, _ = strings.Cut(v, ",")
+			return v
+		},
+	})
+}
+
+func planSTAN(_ context.Context, h Home) ([]Step, error) {
+	partial := h.Path(stanDir + ".partial")
+	return []Step{{
+		Doc:     "build the last release of NATS Streaming with Go",
+		Command: []string{"go", "install", stanModule + "@" + stanVersion},
+		Env:     []string{"GOBIN=" + partial},
+		Moves:   map[string]string{partial: h.Path(stanDir)},
+	}}, nil
+}
+
+func deploySTAN(_ context.Context, in Installation, o *Options) (*deployment, error) {
+	if o.MaxMessage < 0 || o.MaxMessage > math.MaxInt32-stanOverhead {
+		return nil, fmt.Errorf("messages of up to %d bytes are asked for; it carries 1 to %d", o.MaxMessage, math.MaxInt32-stanOverhead)
+	}
+	ports, err := o.ports(2)
+	if err != nil {
+		return nil, err
+	}
+	address, monitoring := loopback(ports[0]), "http://"+loopback(ports[1])
+	config, err := stanConfig(o, address, loopback(ports[1]))
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(o.Dir, "stan.conf")
+	if err := os.WriteFile(file, []byte(config.String()), 0o600); err != nil {
+		return nil, err
+	}
+	flags := map[string]string{
+		"store": "memory", "dir": filepath.Join(o.Dir, "store"),
+		"max_channels": "0", // the default of 100 is less than some runs have topics
+	}
+	maps.Copy(flags, o.Settings)
+	command := []string{in.Path, "--config", file}
+	for _, name := range slices.Sorted(maps.Keys(flags)) {
+		command = append(command, "--"+name+"="+flags[name])
+	}
+	node := process{name: "nats-streaming", command: command, env: o.Home.Environ, dir: o.Dir, log: filepath.Join(o.Dir, "stan.log"),
+		ready: func(ctx context.Context) error { return runsSTAN(ctx, monitoring) }}
+	scheme := "nats"
+	if o.TLS != nil {
+		scheme = "tls"
+	}
+	return &deployment{url: scheme + "://" + address, info: map[string]string{"monitoring": monitoring}, nodes: []process{node}}, nil
+}
+
+// stanOverhead is more than the protocol adds to a payload, in bytes.
+const stanOverhead = 4 << 10
+
+// stanConfig is the configuration of the embedded NATS server, and how the
+// streaming server logs in to it.
+func stanConfig(o *Options, address, monitoring string) (natsSettings, error) {
+	c := natsSettings{"listen": strconv.Quote(address), "http": strconv.Quote(monitoring)}
+	if o.MaxMessage > 0 {
+		c["max_payload"] = strconv.Itoa(o.MaxMessage + stanOverhead)
+		// The server refuses to carry more than it may hold for a slow client.
+		c["max_pending"] = strconv.FormatInt(max(64<<20, 2*int64(o.MaxMessage+stanOverhead)), 10)
+	}
+	switch {
+	case o.User != "":
+		for name, value := range map[string]string{"user": o.User, "password": o.Password} {
+			c["authorization."+name], c["streaming."+name] = strconv.Quote(value), strconv.Quote(value)
+		}
+	case o.Password != "":
+		c["authorization.token"], c["streaming.token"] = strconv.Quote(o.Password), strconv.Quote(o.Password)
+	}
+	if o.TLS == nil {
+		return c, nil
+	}
+	c["tls.cert_file"], c["tls.key_file"] = strconv.Quote(o.TLS.Cert), strconv.Quote(o.TLS.Key)
+	c["tls.timeout"] = "10" // seconds; the default of two is little on a busy machine
+	// The streaming server is a client of the NATS server beside it, which it
+	// need not doubt.
+	c["streaming.secure"], c["streaming.tls.skip_verify"] = "true", "true"
+	if o.TLS.CA == "" {
+		return c, nil
+	}
+	cert, key, trusted, err := ownCertificate(o.Dir, o.TLS.CA)
+	if err != nil {
+		return nil, err
+	}
+	c["tls.ca_file"], c["tls.verify"] = strconv.Quote(trusted), "true"
+	c["streaming.tls.client_cert"], c["streaming.tls.client_key"] = strconv.Quote(cert), strconv.Quote(key)
+	return c, nil
+}
+
+// runsSTAN asks the embedded server whether the streaming server beside it has
+// made its last subscription: both listen, and say that they run, before.
+func runsSTAN(ctx context.Context, monitoring string) error {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, monitoring+"/subsz?subs=1&limit=1000000", nil)
+	if err != nil {
+		return err
+	}
+	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("its monitoring says %s", answer.Status)
+	}
+	var known struct {
+		Subscriptions []struct{ Subject string } `json:"subscriptions_list"`
+	}
+	if err := json.NewDecoder(answer.Body).Decode(&known); err != nil {
+		return fmt.Errorf("its monitoring cannot be read: %w", err)
+	}
+	for _, sub := range known.Subscriptions {
+		if strings.HasPrefix(sub.Subject, "_STAN.discover.") && strings.HasSuffix(sub.Subject, ".pings") {
+			return nil
+		}
+	}
+	return errors.New("the streaming server has not subscribed yet")
+}
