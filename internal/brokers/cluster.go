@@ -176,11 +176,16 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 func (c *Cluster) startNodes(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	// Of several errors the first is the one to tell: the others have been
+	// cancelled for its sake.
+	var failure error
+	var failing sync.Once
 	var starting sync.WaitGroup
 	for _, m := range c.nodes {
 		starting.Go(func() {
 			i, err := m.spec.start(ctx)
 			if err != nil {
+				failing.Do(func() { failure = err })
 				cancel(err)
 				return
 			}
@@ -190,8 +195,8 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 		})
 	}
 	starting.Wait()
-	if cause := context.Cause(ctx); cause != nil {
-		return cause
+	if failure != nil {
+		return failure
 	}
 	if c.ready == nil {
 		return nil

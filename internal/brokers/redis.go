@@ -186,6 +186,9 @@ func pingRedis(ctx context.Context, network, address string, o *Options) error {
 		if err != nil {
 			return err
 		}
+		if strings.HasPrefix(line, "-NOAUTH") && o.Password == "" {
+			return nil // a login of which Options.Settings alone knows
+		}
 		if !strings.HasPrefix(line, "+") {
 			return fmt.Errorf("%s is answered with %s", words[0], strings.TrimSpace(line))
 		}
