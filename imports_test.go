@@ -36,6 +36,7 @@ const (
 	natsClient   = "github.com/nats-io/nats.go"
 	stanClient   = "github.com/nats-io/stan.go"
 	natsKeys     = "github.com/nats-io/nkeys"
+	franzGo      = "github.com/twmb/franz-go"
 	natsServer   = "github.com/nats-io/nats-server/v2"
 	redigo       = "github.com/gomodule/redigo"
 	sys          = "golang.org/x/sys"
@@ -60,8 +61,9 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all": {ours: []string{"driver", "drivers/mem", "drivers/nats", "drivers/redis", "drivers/stan"}},
-		"drivers/mem": {ours: []string{"driver"}},
+		"drivers/all":   {ours: []string{"driver", "drivers/kafka", "drivers/mem", "drivers/nats", "drivers/redis", "drivers/stan"}},
+		"drivers/kafka": {ours: []string{"driver"}, others: []string{franzGo}},
+		"drivers/mem":   {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
 			why: "what the drivers of Redis share"},
 		"drivers/redis": {ours: []string{"driver", "drivers/internal/resp"}},

@@ -3,6 +3,7 @@ package all
 
 import (
 	"sixnines/driver"
+	"sixnines/drivers/kafka"
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/drivers/redis"
@@ -13,6 +14,7 @@ import (
 // live inside a driver are not shared between sets.
 func Set() driver.Set {
 	return driver.NewSet(
+		kafka.Entry(),
 		mem.Entry(),
 		nats.Entry(),
 		redis.Entry(),

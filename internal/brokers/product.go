@@ -43,6 +43,8 @@ type Installation struct {
 // Products lists all products, by name. There is no other registry.
 func Products() []Product {
 	return []Product{
+		Kafka(),
+		KafkaOld(),
 		NATS(),
 		NATSStreaming(),
 		Redis(),

@@ -1,0 +1,79 @@
+package kafka_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sixnines/driver"
+	"sixnines/driver/drivertest"
+	"sixnines/drivers/kafka"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// quick are settings of a broker that comes back soon after it was killed: the
+// others take it for alive until its session is over.
+func quick(more ...string) map[string]string {
+	settings := map[string]string{"java.heap": "256m", "broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "300"}
+	for _, line := range more {
+		name, value, _ := strings.Cut(line, "=")
+		settings[name] = value
+	}
+	return settings
+}
+
+// harness is for a cluster whose clients need the options and tls.
+func harness(t *testing.T, c *brokers.Cluster, tls *driver.TLS, options map[string]any) drivertest.Harness {
+	return drivertest.Harness{
+		Entry:  kafka.Entry(),
+		Target: driver.Target{URL: c.URL, TLS: tls, Options: options},
+		At: func(address string) driver.Target {
+			return driver.Target{URL: address, TLS: tls, Options: options}
+		},
+		TooLarge:  1<<20 + 1,
+		Freeze:    brokertest.Freeze(t, c),
+		Thaw:      brokertest.Thaw(t, c),
+		Restart:   brokertest.Restart(t, c),
+		Leftovers: leftovers(t, c),
+	}
+}
+
+// leftovers lists a run's topics and groups by way of the listener for nodes,
+// which asks for no login.
+func leftovers(t *testing.T, c *brokers.Cluster) func(run string) ([]string, error) {
+	return func(run string) ([]string, error) {
+		client, err := kgo.NewClient(kgo.SeedBrokers(c.Info["internal"]))
+		if err != nil {
+			return nil, err
+		}
+		defer client.Close()
+		admin := kadm.NewClient(client)
+		topics, err := admin.ListTopics(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		groups, err := admin.ListGroups(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		var found []string
+		for _, name := range append(topics.Names(), groups.Groups()...) {
+			if strings.Contains(name, run) {
+				found = append(found, name)
+			}
+		}
+		return found, nil
+	}
+}
+
+func TestConformance(t *testing.T) {
+	c := brokertest.Start(t, "kafka", brokers.Options{User: "ada", Password: "lovelace", Settings: quick()})
+	login := map[string]any{"user": "ada", "password": "lovelace"}
+	h := harness(t, c, nil, login)
+	h.WrongPassword = &driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "byron"}}
+	drivertest.Run(t, h)
+}

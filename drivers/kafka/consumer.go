@@ -1,0 +1,289 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sixnines/driver"
+)
+
+// consumer implements driver.Consumer. Each is a client of its own, whatever
+// its connection's number: a client of Kafka is one member of one group.
+type consumer struct {
+	session *session
+	link    *link
+	deliver driver.Deliver
+	commits *committer // nil: nothing is committed by us
+	marks   bool       // the client commits what is marked, now and then
+	life    context.Context
+	cancel  context.CancelFunc
+	stopped atomic.Bool
+	ended   chan struct{} // closed when nothing is delivered any more
+	joined  chan struct{} // closed when the group has let us in
+}
+
+// Consumer implements driver.Session.
+func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
+	if err := s.openTo("subscribe"); err != nil {
+		return nil, err
+	}
+	var topics []string
+	for _, t := range spec.Topics {
+		name, err := s.kafkaName(t)
+		if err != nil {
+			return nil, err
+		}
+		topics = append(topics, name)
+	}
+	c := &consumer{session: s, deliver: deliver, ended: make(chan struct{}), joined: make(chan struct{})}
+	c.life, c.cancel = context.WithCancel(s.life)
+	if err := c.start(ctx, spec, topics); err != nil {
+		c.cancel()
+		if c.link != nil {
+			c.link.close(ctx)
+		}
+		return nil, s.connecting(err, "subscribe to %q", spec.Topics)
+	}
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.consumers[c] = struct{}{}
+	}
+	s.mu.Unlock()
+	go c.run()
+	if closed {
+		c.shut(ctx)
+		return nil, fmt.Errorf("kafka: subscribe: session %w", driver.ErrClosed)
+	}
+	if spec.Group != "" {
+		select {
+		case <-c.joined:
+		case <-ctx.Done():
+			c.Close(ctx)
+			return nil, wrap(ctx.Err(), "join group %q", spec.Group)
+		}
+	}
+	return c, nil
+}
+
+// start connects the client and fixes where it begins.
+func (c *consumer) start(ctx context.Context, spec driver.ConsumerSpec, topics []string) error {
+	s := c.session
+	name := fmt.Sprintf("consumer-%d", spec.ID)
+	options := s.consumerOptions()
+	group := spec.Group
+	if group != "" {
+		if err := checkName("group", group); err != nil {
+			return err
+		}
+		if !s.speaks(joinGroup, 0) {
+			return fmt.Errorf("groups: %w: the broker's protocol has none before 0.9", driver.ErrUnsupported)
+		}
+		options = append(options, kgo.ConsumeTopics(topics...))
+		options = append(options, c.groupOptions(s.own(group), spec.Ack)...)
+	}
+	var err error
+	if c.link, err = s.connect(name, options...); err != nil {
+		return err
+	}
+	if spec.Ack.Mode == driver.AckEach || spec.Ack.Mode == driver.AckEvery {
+		if !s.speaks(offsetCommit, 2) {
+			return fmt.Errorf("commits of offsets: %w: the broker's protocol has none before 0.9", driver.ErrUnsupported)
+		}
+		every := 1
+		if spec.Ack.Mode == driver.AckEvery {
+			every = max(1, spec.Ack.Every)
+		}
+		c.commits = newCommitter(c.link.client, every)
+		if group == "" {
+			c.commits.group = s.own(name)
+			s.mu.Lock()
+			s.groups = append(s.groups, c.commits.group)
+			s.mu.Unlock()
+		}
+	}
+	if group != "" {
+		return c.link.client.Ping(ctx)
+	}
+	starts, err := s.ends(ctx, c.link.client, topics)
+	if err != nil {
+		return err
+	}
+	c.link.client.AddConsumePartitions(starts)
+	return nil
+}
+
+// consumerOptions are those of a client that receives.
+func (s *session) consumerOptions() []kgo.Opt {
+	o := &s.options
+	options := []kgo.Opt{
+		kgo.FetchMaxWait(o.FetchMaxWait),
+		kgo.FetchMinBytes(int32(o.FetchMinBytes)),
+		kgo.FetchMaxBytes(int32(o.FetchMaxBytes)),
+		kgo.FetchMaxPartitionBytes(int32(o.PartitionBytes)),
+		// What exceeds the limits comes all the same, if it is one batch.
+		kgo.BrokerMaxReadBytes(1 << 30),
+		// Where a broker has lost data that had been consumed: go on with what it
+		// has that is new.
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtEnd()),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtEnd()),
+	}
+	if o.committedOnly() {
+		options = append(options, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	}
+	if !o.FetchCRC {
+		options = append(options, kgo.DisableFetchCRCValidation())
+	}
+	return options
+}
+
+// groupOptions are those of a member of a group.
+func (c *consumer) groupOptions(group string, ack driver.ConsumerAck) []kgo.Opt {
+	o := &c.session.options
+	var joined sync.Once
+	options := []kgo.Opt{
+		kgo.ConsumerGroup(group),
+		kgo.SessionTimeout(o.SessionTimeout),
+		kgo.HeartbeatInterval(min(3*time.Second, o.SessionTimeout/3)),
+		// A partition goes to another member only when what has been taken of it
+		// is delivered and, where anything is, committed: nothing comes twice.
+		kgo.BlockRebalanceOnPoll(),
+		kgo.OnPartitionsAssigned(func(context.Context, *kgo.Client, map[string][]int32) {
+			joined.Do(func() { close(c.joined) })
+		}),
+	}
+	for _, b := range o.balancer() {
+		options = append(options, b)
+	}
+	if ack.Mode == driver.AckDefault {
+		c.marks = true
+		return append(options, kgo.AutoCommitMarks(), kgo.AutoCommitInterval(o.CommitInterval))
+	}
+	return append(options, kgo.DisableAutoCommit(),
+		kgo.OnPartitionsRevoked(func(context.Context, *kgo.Client, map[string][]int32) { c.commit() }))
+}
+
+// ends returns where the topics end now.
+func (s *session) ends(ctx context.Context, client *kgo.Client, topics []string) (map[string]map[int32]kgo.Offset, error) {
+	if s.speaks(listOffsets, 1) {
+		listed, err := kadm.NewClient(client).ListEndOffsets(ctx, topics...)
+		if err == nil {
+			err = listed.Error()
+		}
+		if err != nil {
+			return nil, err
+		}
+		return listed.KOffsets(), nil
+	}
+	// The oldest protocol has another way to ask, which the client keeps to
+	// itself. A topic that we created had nothing when we came.
+	starts := map[string]map[int32]kgo.Offset{}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range topics {
+		starts[name] = map[int32]kgo.Offset{}
+		for p := range s.topics[name].partitions {
+			starts[name][int32(p)] = kgo.NewOffset().AtEnd()
+		}
+	}
+	return starts, client.Ping(ctx)
+}
+
+// run takes what the client has fetched and delivers it, until the end.
+func (c *consumer) run() {
+	defer close(c.ended)
+	client := c.link.client
+	for !c.stopped.Load() {
+		fetches := client.PollFetches(c.life)
+		for i := range fetches {
+			for j := range fetches[i].Topics {
+				topic := &fetches[i].Topics[j]
+				for k := range topic.Partitions {
+					if p := &topic.Partitions[k]; p.Err != nil {
+						c.failed(topic.Topic, p.Err)
+					} else {
+						c.take(p.Records)
+					}
+				}
+			}
+		}
+		client.AllowRebalance()
+	}
+	c.commit() // what is left over
+}
+
+// take delivers the records of one partition.
+func (c *consumer) take(records []*kgo.Record) {
+	var last *kgo.Record
+	for _, r := range records {
+		if c.stopped.Load() {
+			break
+		}
+		c.deliver(driver.Message{Payload: r.Value, Partition: int(r.Partition)})
+		last = r
+		if c.commits != nil && c.commits.due(r) {
+			c.commit()
+		}
+	}
+	switch {
+	case last == nil:
+	case c.marks:
+		c.link.client.MarkCommitRecords(last)
+	case c.commits != nil:
+		c.commits.note(last)
+	}
+}
+
+// commit commits what has been delivered, where that is our business.
+func (c *consumer) commit() {
+	if c.commits == nil {
+		return
+	}
+	// It must come to an end though life may be over: it is how Close commits.
+	ctx, cancel := context.WithTimeout(context.Background(), c.session.options.RequestTimeout)
+	defer cancel()
+	if err := c.commits.commit(ctx); err != nil && !errors.Is(err, kgo.ErrClientClosed) {
+		c.session.notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "commit offsets").Error()})
+	}
+}
+
+// failed reports what the client cannot get over by itself.
+func (c *consumer) failed(topic string, err error) {
+	if c.stopped.Load() || errors.Is(err, kgo.ErrClientClosed) || errors.Is(err, context.Canceled) {
+		return
+	}
+	c.session.notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "fetch from %q", topic).Error()})
+}
+
+// Close implements driver.Consumer. It waits for a running Deliver, at most
+// until ctx ends.
+func (c *consumer) Close(ctx context.Context) error {
+	c.session.mu.Lock()
+	delete(c.session.consumers, c)
+	c.session.mu.Unlock()
+	c.shut(ctx)
+	select {
+	case <-c.ended:
+		return nil
+	default:
+		return fmt.Errorf("kafka: close a consumer: %w: a message is still being delivered", driver.ErrTimeout)
+	}
+}
+
+// shut ends deliveries, commits what is due, and closes the client.
+func (c *consumer) shut(ctx context.Context) {
+	c.stopped.Store(true)
+	c.cancel()
+	select {
+	case <-c.ended:
+	case <-ctx.Done():
+	}
+	c.link.close(ctx)
+}

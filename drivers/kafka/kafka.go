@@ -1,0 +1,72 @@
+// Package kafka is the driver for Apache Kafka and what speaks its protocol,
+// from 0.8.2 on, over github.com/twmb/franz-go.
+//
+// Topic t of run r is Kafka's topic sixnines.r.t, which is created with the
+// partitions, replicas and settings that the options ask for, and deleted
+// afterwards; or a topic that exists, which is left alone. A message is a record,
+// with or without a key.
+//
+// What an acknowledgement proves is the option acks: nothing, that the leader
+// has written the record, or that all replicas in sync have. With transactions
+// a message is done when its transaction has committed.
+//
+// A consumer on its own is assigned all partitions of its topics and begins at
+// their ends; those of a group share the partitions, and their offsets are
+// committed as the consumer's acknowledgement asks.
+//
+// The client retries what is safe to retry: that is Kafka's own promise, and
+// switching it off would measure something that nobody runs. It does so for no
+// longer than delivery_timeout, after which the message's outcome is unknown
+// (ErrTimeout). Its buffer has no limit, so that Send neither blocks nor drops;
+// its own lingering is off where load is paced; it neither creates topics by
+// accident nor sends its own metrics.
+package kafka
+
+import (
+	"context"
+
+	"sixnines/driver"
+)
+
+// Entry describes the driver for a driver.Set.
+func Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       "kafka",
+		Summary:    "Apache Kafka: partitioned topics, consumer groups, transactions",
+		DefaultURL: "127.0.0.1:9092",
+		Capabilities: driver.Capabilities{
+			Ack:         driver.AckKindBroker,
+			AckVaries:   true,
+			Groups:      true,
+			FanOut:      true,
+			ConsumerAck: true,
+			Reconnects:  true,
+			Ordered:     true,
+			TLS:         true,
+		},
+		Options: &options,
+		Driver:  Driver{},
+	}
+}
+
+// Driver opens sessions with Kafka clusters. The zero value is ready to use.
+type Driver struct{}
+
+// Open implements driver.Driver. It keeps a client of its own, beside those of
+// producers and consumers, to create topics and read settings with.
+func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	s, err := newSession(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.reach(ctx); err != nil {
+		s.Close(ctx)
+		return nil, err
+	}
+	return s, nil
+}

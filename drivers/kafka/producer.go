@@ -1,0 +1,163 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sixnines/driver"
+)
+
+// producer implements driver.Producer.
+type producer struct {
+	session *session
+	link    *link
+	conn    int
+	topic   string // Kafka's name
+	name    string // the run's
+	acks    driver.Acks
+	keys    *keys
+	promise func(*kgo.Record, error) // one for all records
+	closed  atomic.Bool
+
+	free     *sending                // Send's own
+	returned atomic.Pointer[sending] // those that are done, to be taken all at once
+}
+
+// sending is a record on its way, used again and again. It is the record's own
+// context, which is how the client's answer finds back to it.
+type sending struct {
+	context.Context // never ends
+	record          kgo.Record
+	token           uint64
+	key             []byte
+	next            *sending
+}
+
+// Producer implements driver.Session.
+func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	name, err := s.kafkaName(spec.Topic)
+	if err != nil {
+		return nil, err
+	}
+	if limit := s.largest; limit > 0 && s.options.Compression == none && spec.Size+s.framing() > limit {
+		return nil, s.tooLarge(spec.Size)
+	}
+	p := &producer{session: s, conn: spec.Conn, topic: name, name: spec.Topic, acks: acks, keys: newKeys(&s.options, spec.ID)}
+	if s.options.Transactions {
+		return s.transactional(ctx, p, spec)
+	}
+	if p.link, err = s.acquire(spec.Conn); err != nil {
+		return nil, err
+	}
+	p.promise = p.done
+	if err := s.open(ctx, p.link.client); err != nil {
+		s.release(ctx, spec.Conn, p.link)
+		return nil, s.connecting(err, "connect a producer of %q", spec.Topic)
+	}
+	if s.Ack() == driver.AckKindNone {
+		return p, nil
+	}
+	return acknowledged{p}, nil
+}
+
+// open connects a client that will produce, so that its first record finds the
+// connections made.
+func (s *session) open(ctx context.Context, client *kgo.Client) error {
+	if err := client.Ping(ctx); err != nil {
+		return err
+	}
+	if s.options.idempotent() && s.speaks(initProducerID, 0) {
+		if _, _, err := client.ProducerID(ctx); err != nil {
+			return err
+		}
+	}
+	return client.EnsureProduceConnectionIsOpen(ctx, -1)
+}
+
+// connecting is wrap for an error of connecting: that the session has been
+// closed meanwhile explains all.
+func (s *session) connecting(err error, format string, args ...any) error {
+	what := fmt.Sprintf(format, args...)
+	if closed := s.openTo(what); closed != nil {
+		return closed
+	}
+	return fmt.Errorf("%w%s", wrap(err, "%s", what), hint(err, s.tls != nil))
+}
+
+// Send implements driver.Producer.
+func (p *producer) Send(token uint64, payload []byte) error {
+	if p.closed.Load() || p.link.closing.Load() {
+		return fmt.Errorf("kafka: send to %q: %w", p.name, driver.ErrClosed)
+	}
+	p.produce(p.link.client, token, payload)
+	return nil
+}
+
+// produce hands a record to the client.
+func (p *producer) produce(client *kgo.Client, token uint64, payload []byte) {
+	s := p.free
+	if s == nil {
+		if s = p.returned.Swap(nil); s == nil {
+			s = &sending{Context: context.Background()}
+		}
+	}
+	p.free = s.next
+	s.token = token
+	s.record = kgo.Record{Topic: p.topic, Value: payload, Context: s}
+	if p.keys != nil {
+		s.key = p.keys.next(s.key)
+		s.record.Key = s.key
+	}
+	client.Produce(s.Context, &s.record, p.promise)
+}
+
+// done is the client's answer to a record; the client calls it for one after
+// the other.
+func (p *producer) done(r *kgo.Record, err error) {
+	token := p.recycle(r)
+	if err != nil {
+		err = undelivered(err, p.name)
+	}
+	p.acks.Done(token, err)
+}
+
+// recycle returns the token of a record and lets it be used again.
+func (p *producer) recycle(r *kgo.Record) uint64 {
+	s := r.Context.(*sending)
+	token := s.token
+	s.record.Value = nil
+	for {
+		s.next = p.returned.Load()
+		if p.returned.CompareAndSwap(s.next, s) {
+			return token
+		}
+	}
+}
+
+// acknowledged is a producer that implements driver.Syncer as well: what is
+// acknowledged has been read. Without acknowledgements there is no way to know:
+// nothing comes back on the connection of such records, and brokers do not wait
+// for it on any other.
+type acknowledged struct{ *producer }
+
+// Sync implements driver.Syncer.
+func (p acknowledged) Sync(ctx context.Context) error {
+	if p.closed.Load() || p.link.closing.Load() {
+		return fmt.Errorf("kafka: wait for %q: %w", p.name, driver.ErrClosed)
+	}
+	if err := p.link.client.Flush(ctx); err != nil {
+		return wrap(err, "wait for what was sent to %q", p.name)
+	}
+	return nil
+}
+
+// Close implements driver.Producer. The client ends with its last producer.
+func (p *producer) Close(ctx context.Context) error {
+	if p.closed.CompareAndSwap(false, true) {
+		p.session.release(ctx, p.conn, p.link)
+	}
+	return nil
+}

@@ -1,0 +1,365 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"sixnines/driver"
+)
+
+// The names of settings that something depends on.
+const (
+	minInsync     = "min.insync.replicas"
+	maxMessage    = "max.message.bytes"
+	flushMessages = "flush.messages"
+	flushMillis   = "flush.ms"
+)
+
+// Sizes in bytes of what surrounds a payload: at most, of the format before
+// 0.11 or since.
+const recordFrame = 61 + 41
+
+// settlePause is how long to wait between two looks at what the broker does by
+// itself.
+const settlePause = 20 * time.Millisecond
+
+// framing returns how much larger than its payload a batch of one message is.
+func (s *session) framing() int {
+	if s.options.Key == none {
+		return recordFrame
+	}
+	return recordFrame + s.options.KeySize
+}
+
+func (s *session) tooLarge(size int) error {
+	return fmt.Errorf("kafka: payloads of %d bytes: %w: the topic's %s is %d, frame included; set it with the option topic_config, and message.max.bytes of the broker with it",
+		size, driver.ErrTooLarge, maxMessage, s.largest)
+}
+
+// kafkaName returns the broker's name of a topic.
+func (s *session) kafkaName(name string) (string, error) {
+	if err := checkName("topic", name); err != nil {
+		return "", err
+	}
+	if len(s.options.Topic) == 0 {
+		return s.own(name), nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if given, ok := s.names[name]; ok {
+		return given, nil
+	}
+	return "", fmt.Errorf("kafka: topic %q: %w: it is none of those that were provisioned", name, driver.ErrNoTopic)
+}
+
+// assign gives the run's topics the names of the option topic.
+func (s *session) assign(topics []string) error {
+	given := s.options.Topic
+	if len(given) == 0 {
+		return nil
+	}
+	if len(given) != len(topics) {
+		return fmt.Errorf("kafka: option \"topic\": %w: it names %d topics, and the run has %d", driver.ErrOption, len(given), len(topics))
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.names = map[string]string{}
+	for i, name := range topics {
+		if err := checkName("topic", given[i]); err != nil {
+			return err
+		}
+		s.names[name] = given[i]
+	}
+	return nil
+}
+
+// Provision implements driver.Session.
+func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
+	fail := func(err error) (driver.Semantics, error) { return driver.Semantics{}, err }
+	if err := s.openTo("provision"); err != nil {
+		return fail(err)
+	}
+	if err := s.assign(t.Topics); err != nil {
+		return fail(err)
+	}
+	var topics []string
+	for _, name := range t.Topics {
+		kafkas, err := s.kafkaName(name)
+		if err != nil {
+			return fail(err)
+		}
+		topics = append(topics, kafkas)
+	}
+	for _, group := range t.Groups {
+		if err := checkName("group", group); err != nil {
+			return fail(err)
+		}
+	}
+	if len(t.Groups) > 0 && !s.speaks(joinGroup, 0) {
+		return fail(fmt.Errorf("kafka: groups: %w: the broker's protocol has none before 0.9", driver.ErrUnsupported))
+	}
+	if s.options.Create {
+		if err := s.create(ctx, topics); err != nil {
+			return fail(err)
+		}
+	}
+	if err := s.settle(ctx, topics); err != nil {
+		return fail(err)
+	}
+	for _, group := range t.Groups {
+		if err := s.begin(ctx, s.own(group), topics); err != nil {
+			return fail(wrap(err, "set the beginning of group %q", group))
+		}
+	}
+	sem, err := s.semantics(ctx, topics)
+	if err != nil {
+		return fail(err)
+	}
+	if s.largest > 0 && s.options.Compression == none && t.MaxSize+s.framing() > s.largest {
+		return fail(s.tooLarge(t.MaxSize))
+	}
+	s.needed = t.MaxSize + s.framing()
+	return sem, nil
+}
+
+// create makes the topics that do not exist.
+func (s *session) create(ctx context.Context, topics []string) error {
+	if !s.speaks(createTopics, 0) {
+		return s.provoke(ctx, topics)
+	}
+	o := &s.options
+	replicas := int16(o.ReplicationFactor)
+	if replicas == 0 {
+		if replicas = -1; !s.speaks(createTopics, 4) {
+			replicas = 1
+		}
+	}
+	configs, err := o.configs()
+	if err != nil {
+		return err
+	}
+	answers, err := s.admin.CreateTopics(ctx, int32(o.Partitions), replicas, configs, topics...)
+	if err != nil {
+		return wrap(err, "create topics")
+	}
+	for _, a := range answers.Sorted() {
+		exists := errors.Is(a.Err, kerr.TopicAlreadyExists)
+		// What has our run in its name is ours, whoever of us created it.
+		if a.Err == nil || exists && len(o.Topic) == 0 {
+			s.mu.Lock()
+			s.created = append(s.created, a.Topic)
+			s.mu.Unlock()
+		} else if !exists {
+			if a.ErrMessage != "" {
+				return wrap(a.Err, "create topic %q: %s", a.Topic, a.ErrMessage)
+			}
+			return wrap(a.Err, "create topic %q", a.Topic)
+		}
+	}
+	return nil
+}
+
+// provoke has brokers create topics that cannot be asked to: they do so when
+// somebody wants to know about one, if they are configured to.
+func (s *session) provoke(ctx context.Context, topics []string) error {
+	if len(s.options.TopicConfig) > 0 || s.options.MinInsyncReplicas > 0 || s.options.ReplicationFactor > 1 {
+		return fmt.Errorf("kafka: settings of topics: %w: the broker's protocol cannot create topics before 0.10.1; create them with its own tools and name them with the option topic", driver.ErrUnsupported)
+	}
+	req := metadataOf(topics)
+	req.AllowAutoTopicCreation = true
+	if _, err := req.RequestWith(ctx, s.control.client); err != nil {
+		return wrap(err, "create topics")
+	}
+	return nil
+}
+
+func metadataOf(topics []string) *kmsg.MetadataRequest {
+	req := kmsg.NewPtrMetadataRequest()
+	for _, name := range topics {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(name)
+		req.Topics = append(req.Topics, t)
+	}
+	return req
+}
+
+// settle waits until all brokers know the topics, and each partition has its
+// leader and those that we created their replicas.
+func (s *session) settle(ctx context.Context, topics []string) error {
+	for {
+		err := s.settled(ctx, topics)
+		if err == nil {
+			return nil
+		}
+		class := classOf(err)
+		if class == driver.ErrNoTopic && !s.options.Create || class == driver.ErrUnauthorized || class == driver.ErrOption || class == driver.ErrUnsupported {
+			return err
+		}
+		select {
+		case <-time.After(settlePause):
+		case <-ctx.Done():
+			return wrap(errors.Join(ctx.Err(), err), "wait for the topics")
+		}
+	}
+}
+
+func (s *session) settled(ctx context.Context, topics []string) error {
+	client := s.control.client
+	answer, err := metadataOf(topics).RequestWith(ctx, client)
+	if err != nil {
+		return wrap(err, "ask for the topics")
+	}
+	if err := s.learn(answer); err != nil {
+		return err
+	}
+	for _, b := range answer.Brokers {
+		response, err := client.Broker(int(b.NodeID)).Request(ctx, metadataOf(topics))
+		if err != nil {
+			return wrap(err, "ask broker %d for the topics", b.NodeID)
+		}
+		if err := s.learn(response.(*kmsg.MetadataResponse)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// learn takes the topics from what a broker knows of them.
+func (s *session) learn(answer *kmsg.MetadataResponse) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range answer.Topics {
+		name := ""
+		if t.Topic != nil {
+			name = *t.Topic
+		}
+		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
+			if errors.Is(err, kerr.UnknownTopicOrPartition) && !s.options.Create {
+				return fmt.Errorf("kafka: topic %q: %w at the broker; create it, or leave create at true", name, driver.ErrNoTopic)
+			}
+			return wrap(err, "topic %q", name)
+		}
+		known := topic{partitions: len(t.Partitions)}
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil && !errors.Is(err, kerr.ReplicaNotAvailable) {
+				return wrap(err, "topic %q, partition %d", name, p.Partition)
+			}
+			if p.Leader < 0 {
+				return wrap(kerr.LeaderNotAvailable, "topic %q, partition %d", name, p.Partition)
+			}
+			known.replicas = max(known.replicas, len(p.Replicas))
+			if len(p.ISR) < len(p.Replicas) && slices.Contains(s.created, name) {
+				return wrap(kerr.NotEnoughReplicas, "topic %q, partition %d", name, p.Partition)
+			}
+		}
+		if known.partitions == 0 {
+			return wrap(kerr.LeaderNotAvailable, "topic %q", name)
+		}
+		if slices.Contains(s.created, name) && known.partitions != s.options.Partitions && len(s.options.Topic) == 0 {
+			return fmt.Errorf("kafka: topic %q: %w: it has %d partitions instead of %d", name, driver.ErrUnsupported, known.partitions, s.options.Partitions)
+		}
+		s.topics[name] = known
+	}
+	return nil
+}
+
+// begin makes a group begin where the topics end now.
+func (s *session) begin(ctx context.Context, group string, topics []string) error {
+	s.mu.Lock()
+	s.groups = append(s.groups, group)
+	s.mu.Unlock()
+	if !s.speaks(listOffsets, 1) || !s.speaks(offsetCommit, 2) {
+		return nil
+	}
+	ends, err := s.admin.ListEndOffsets(ctx, topics...)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return err
+	}
+	var offsets kadm.Offsets
+	ends.Each(func(end kadm.ListedOffset) { offsets.AddOffset(end.Topic, end.Partition, end.Offset, -1) })
+	return s.untilReady(ctx, func() error { return s.admin.CommitAllOffsets(ctx, group, offsets) })
+}
+
+// untilReady repeats what a broker cannot do yet.
+func (s *session) untilReady(ctx context.Context, f func() error) error {
+	for {
+		err := f()
+		if err == nil || !kerr.IsRetriable(err) {
+			return err
+		}
+		select {
+		case <-time.After(settlePause):
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		}
+	}
+}
+
+// Deprovision implements driver.Session. Members of groups leave before, since
+// a group that has any cannot be deleted. It finds its way to the broker even
+// when the session is closed.
+func (s *session) Deprovision(ctx context.Context) error {
+	s.mu.Lock()
+	consumers := s.consumers
+	s.consumers = map[*consumer]struct{}{}
+	created, groups := s.created, s.groups
+	s.created, s.groups = nil, nil
+	s.mu.Unlock()
+	for c := range consumers {
+		c.shut(ctx)
+	}
+	admin := s.admin
+	if s.control.closing.Load() && len(created)+len(groups) > 0 {
+		l, err := s.connect("control")
+		if err != nil {
+			return err
+		}
+		defer l.close(ctx)
+		admin = kadm.NewClient(l.client)
+	}
+	var errs []error
+	if len(created) > 0 && s.speaks(deleteTopics, 0) {
+		answers, err := admin.DeleteTopics(ctx, created...)
+		if err != nil {
+			errs = append(errs, wrap(err, "delete topics"))
+		}
+		for _, a := range answers.Sorted() {
+			if a.Err != nil && !errors.Is(a.Err, kerr.UnknownTopicOrPartition) {
+				errs = append(errs, wrap(a.Err, "delete topic %q", a.Topic))
+			}
+		}
+	}
+	for _, group := range groups {
+		if err := s.forget(ctx, admin, group); err != nil {
+			errs = append(errs, wrap(err, "delete group %q", group))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// forget deletes a group. It waits for members that are on their way out.
+func (s *session) forget(ctx context.Context, admin *kadm.Client, group string) error {
+	if !s.speaks(deleteGroups, 0) {
+		return nil // the broker forgets groups without members after a time
+	}
+	return s.untilReady(ctx, func() error {
+		_, err := admin.DeleteGroup(ctx, group)
+		switch {
+		case errors.Is(err, kerr.GroupIDNotFound):
+			return nil
+		case errors.Is(err, kerr.NonEmptyGroup):
+			return kerr.RebalanceInProgress // which passes
+		}
+		return err
+	})
+}

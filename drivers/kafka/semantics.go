@@ -1,0 +1,287 @@
+package kafka
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kversion"
+
+	"sixnines/driver"
+)
+
+// inspect learns what the session talks to.
+func (s *session) inspect(ctx context.Context) error {
+	s.info = map[string]string{"product": "kafka", "protocol": "kafka"}
+	pinned, err := s.options.versions()
+	if err != nil {
+		return err
+	}
+	s.spoken = pinned
+	meta, err := s.admin.BrokerMetadata(ctx)
+	if err != nil {
+		return wrap(err, "ask for the brokers")
+	}
+	if len(meta.Brokers) > 0 {
+		s.node = meta.Brokers[0].NodeID
+	}
+	s.info["brokers"] = strconv.Itoa(len(meta.Brokers))
+	if meta.Cluster != "" {
+		s.info["cluster"] = meta.Cluster
+	}
+	if pinned != nil {
+		s.info["protocol_version"] = s.options.Version
+		if !pinned.HasKey(18) { // ApiVersions
+			s.info["version"] = "not told"
+			return nil
+		}
+	}
+	all, err := s.admin.ApiVersions(ctx)
+	if err != nil {
+		return wrap(err, "ask for the broker's versions")
+	}
+	for _, b := range all.Sorted() {
+		if b.Err != nil {
+			continue
+		}
+		s.info["version"] = b.VersionGuess()
+		if pinned == nil {
+			s.spoken = kversion.FromApiVersionsResponse(b.Raw())
+		}
+		for _, f := range b.Raw().FinalizedFeatures {
+			s.info["feature "+f.Name] = strconv.Itoa(int(f.MaxVersionLevel))
+		}
+		break
+	}
+	return nil
+}
+
+// ServerInfo implements driver.ServerInfo.
+func (s *session) ServerInfo() map[string]string { return maps.Clone(s.info) }
+
+// semantics reads back the settings in effect of the topics, all of which are
+// alike if we created them.
+func (s *session) semantics(ctx context.Context, topics []string) (driver.Semantics, error) {
+	o := &s.options
+	s.mu.Lock()
+	first := s.topics[topics[0]]
+	alike := true
+	for _, name := range topics {
+		alike = alike && s.topics[name] == first
+	}
+	created := len(s.created) > 0
+	s.mu.Unlock()
+	sem := driver.Semantics{
+		Ordering:    "per partition",
+		Delivery:    s.delivery(),
+		Batching:    s.batching(),
+		Consumption: fmt.Sprintf("pull, fetches kept for up to %v until %v are there", o.FetchMaxWait, o.FetchMinBytes),
+		Transport:   "tcp",
+		Settings: map[string]string{
+			"client":           "franz-go " + clientVersion(),
+			"servers":          strings.Join(s.servers, ","),
+			"topic.partitions": strconv.Itoa(first.partitions),
+			"topic.replicas":   strconv.Itoa(first.replicas),
+			"acks":             o.Acks,
+			"idempotence":      strconv.FormatBool(o.idempotent()),
+			"linger":           o.linger(s.target.Batch).String(),
+			"compression":      o.Compression,
+			"delivery_timeout": o.DeliveryTimeout.String(),
+			"retries":          "until delivery_timeout",
+			"request_timeout":  o.RequestTimeout.String(),
+			"max_in_flight":    strconv.Itoa(inFlight),
+			"key":              o.Key,
+			"partitioner":      o.Partitioner,
+			"isolation":        "read_uncommitted",
+			"fetch_max_wait":   o.FetchMaxWait.String(),
+			"fetch_min_bytes":  o.FetchMinBytes.String(),
+			"fetch_max_bytes":  o.FetchMaxBytes.String(),
+			"balancer":         o.Balancer,
+			"commit_interval":  o.CommitInterval.String(),
+			"buffer":           "unlimited, Send does not wait for room",
+			"connections":      "producers of one number share a client; each consumer and each transactional producer has its own",
+		},
+	}
+	set := sem.Settings
+	if o.Retries >= 0 {
+		set["retries"] = strconv.Itoa(o.Retries)
+	}
+	if o.MaxInFlight > 0 {
+		set["max_in_flight"] = strconv.Itoa(o.MaxInFlight)
+	}
+	if o.committedOnly() {
+		set["isolation"] = readCommitted
+	}
+	if s.tls != nil {
+		sem.Transport = "tcp, tls"
+		if s.tls.InsecureSkipVerify {
+			sem.Warnings = append(sem.Warnings, "the broker's certificate is not checked")
+		}
+	}
+	set["authentication"] = none
+	if o.User != "" {
+		set["authentication"] = o.SASL
+	} else if s.tls != nil && len(s.tls.Certificates) > 0 {
+		set["authentication"] = "client certificate"
+	}
+	for name, value := range s.info {
+		set["server_"+strings.ReplaceAll(name, " ", "_")] = value
+	}
+	if !alike {
+		sem.Warnings = append(sem.Warnings, "the topics differ in partitions or replicas; the settings are those of the first")
+	}
+	if o.Acks != acksAll && o.Acks != "0" && (o.MaxInFlight == 0 || o.MaxInFlight > 1) && o.Retries != 0 || o.Acks == acksAll && !o.idempotent() {
+		sem.Warnings = append(sem.Warnings, "without idempotence a record that is sent again may come twice or out of order")
+	}
+	if !s.speaks(createTopics, 0) && !created && o.Create && len(o.Topic) == 0 {
+		sem.Warnings = append(sem.Warnings, "the broker's protocol cannot delete topics: "+strings.Join(topics, ", ")+" will stay")
+	}
+	effective, err := s.effective(ctx, topics[0])
+	if err != nil {
+		sem.Warnings = append(sem.Warnings, "the topic's settings cannot be read: "+err.Error())
+	}
+	for _, name := range []string{minInsync, maxMessage, flushMessages, flushMillis, "unclean.leader.election.enable", "compression.type",
+		"message.timestamp.type", "cleanup.policy", "retention.ms", "retention.bytes", "segment.bytes"} {
+		if value, ok := effective[name]; ok {
+			set["topic."+name] = value
+		}
+	}
+	for _, setting := range o.TopicConfig {
+		name, _, _ := strings.Cut(setting, "=")
+		if value, ok := effective[name]; ok {
+			set["topic."+name] = value
+		}
+	}
+	if limit, err := strconv.Atoi(effective[maxMessage]); err == nil {
+		s.largest = limit
+	}
+	s.durable(&sem, first.replicas, effective)
+	if b := s.options.BatchSize; b > 0 && s.largest > 0 && int(b) > s.largest {
+		return sem, fmt.Errorf("kafka: option \"batch_size\": %w: %v is more than the topic's %s, %d", driver.ErrOption, b, maxMessage, s.largest)
+	}
+	set["batch_size"] = driver.ByteSize(s.batchSize()).String()
+	return sem, s.brokerSettings(ctx, &sem)
+}
+
+// effective returns the topic's settings, those that it inherits included.
+func (s *session) effective(ctx context.Context, topic string) (map[string]string, error) {
+	if !s.speaks(describeConfigs, 0) {
+		return nil, fmt.Errorf("%w before 0.11", driver.ErrUnsupported)
+	}
+	configs, err := s.admin.DescribeTopicConfigs(ctx, topic)
+	if err != nil {
+		return nil, err
+	}
+	return settingsOf(configs)
+}
+
+func settingsOf(configs kadm.ResourceConfigs) (map[string]string, error) {
+	values := map[string]string{}
+	for _, resource := range configs {
+		if resource.Err != nil {
+			return nil, resource.Err
+		}
+		for _, c := range resource.Configs {
+			if c.Value != nil && !c.Sensitive {
+				values[c.Key] = *c.Value
+			}
+		}
+	}
+	return values, nil
+}
+
+// brokerSettings adds those of one broker that latency hangs on. That they
+// cannot be read is a warning.
+func (s *session) brokerSettings(ctx context.Context, sem *driver.Semantics) error {
+	if !s.speaks(describeConfigs, 0) {
+		return nil
+	}
+	configs, err := s.admin.DescribeBrokerConfigs(ctx, s.node)
+	var values map[string]string
+	if err == nil {
+		values, err = settingsOf(configs)
+	}
+	if ctx.Err() != nil {
+		return wrap(ctx.Err(), "read the broker's settings")
+	}
+	if err != nil {
+		sem.Warnings = append(sem.Warnings, "the broker's settings cannot be read: "+err.Error())
+		return nil
+	}
+	for _, name := range []string{"num.network.threads", "num.io.threads", "num.replica.fetchers", "replica.lag.time.max.ms", "log.flush.scheduler.interval.ms",
+		"socket.send.buffer.bytes", "socket.receive.buffer.bytes", "message.max.bytes"} {
+		if value, ok := values[name]; ok {
+			sem.Settings["broker."+name] = value
+		}
+	}
+	return nil
+}
+
+// durable says what an acknowledgement proves.
+func (s *session) durable(sem *driver.Semantics, replicas int, effective map[string]string) {
+	where := "page cache"
+	if n, err := strconv.ParseInt(effective[flushMessages], 10, 64); err == nil && n == 1 {
+		where = "fsync per batch"
+	} else if err == nil && n < 1<<40 {
+		where = fmt.Sprintf("page cache, fsync every %d messages", n)
+	} else if ms, err := strconv.ParseInt(effective[flushMillis], 10, 64); err == nil && ms < 1<<40 {
+		where = fmt.Sprintf("page cache, fsync every %d ms", ms)
+	}
+	insync := effective[minInsync]
+	switch {
+	case replicas <= 1:
+		sem.Replication = none
+	case insync == "":
+		sem.Replication = fmt.Sprintf("%d replicas", replicas)
+	default:
+		sem.Replication = fmt.Sprintf("%d replicas, at least %s in sync", replicas, insync)
+	}
+	switch s.options.Acks {
+	case "0":
+		sem.Durability, sem.Acknowledgment = where+" of the leader, not confirmed", none
+	case "1":
+		sem.Durability, sem.Acknowledgment = where+" of the leader", "the leader has written the record"
+	default:
+		sem.Durability, sem.Acknowledgment = where, "the leader has written the record"
+		if replicas > 1 {
+			sem.Durability = where + " of all replicas in sync"
+			sem.Acknowledgment = "all replicas in sync have written the record"
+		}
+	}
+	if replicas > 1 && s.options.Acks == acksAll && insync == "1" {
+		sem.Warnings = append(sem.Warnings, "min.insync.replicas is 1: with the other replicas behind, an acknowledgement is the leader's alone")
+	}
+	if s.options.Transactions {
+		sem.Acknowledgment += ", and the transaction has committed"
+	}
+}
+
+func (s *session) delivery() string {
+	switch {
+	case s.options.Transactions:
+		return "exactly once"
+	case s.options.Acks == "0":
+		return "at most once"
+	case s.options.idempotent():
+		return "exactly once into the log, at least once out of it"
+	}
+	return "at least once"
+}
+
+func (s *session) batching() string {
+	linger := s.options.linger(s.target.Batch)
+	text := "what comes while requests are on their way"
+	if linger > 0 {
+		text = fmt.Sprintf("up to %v", linger)
+	}
+	if s.options.Transactions {
+		text += fmt.Sprintf(", in transactions of %v", s.options.TransactionInterval)
+		if n := s.options.TransactionMessages; n > 0 {
+			text += fmt.Sprintf(" or %d messages", n)
+		}
+	}
+	return text
+}

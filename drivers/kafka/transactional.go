@@ -1,0 +1,270 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sixnines/driver"
+)
+
+// transactional is a producer that sends in transactions, one after the other.
+// It implements driver.Producer and driver.Syncer.
+//
+// Kafka has one transaction at a time for a transactional id, so Send waits
+// while one is being committed.
+type transactional struct {
+	*producer
+	id     string
+	life   context.Context // ends with the producer
+	cancel context.CancelFunc
+	commit chan struct{} // wakes the goroutine that commits
+	ended  chan struct{} // closed when it has ended
+
+	mu      sync.Mutex
+	changed sync.Cond // state or closing
+	state   transactionState
+	count   int // messages of the transaction
+	timer   *time.Timer
+
+	outcome struct {
+		sync.Mutex
+		tokens []uint64 // written, and waiting for the commit
+		err    error    // the first record that failed
+	}
+}
+
+type transactionState int
+
+const (
+	noTransaction transactionState = iota
+	inTransaction
+	endingTransaction
+)
+
+func (s *session) transactional(ctx context.Context, p *producer, spec driver.ProducerSpec) (driver.Producer, error) {
+	t := &transactional{producer: p, id: s.own(fmt.Sprintf("producer-%d", spec.ID)), commit: make(chan struct{}, 1), ended: make(chan struct{})}
+	t.changed.L = &t.mu
+	p.promise = t.written
+	t.life, t.cancel = context.WithCancel(s.life)
+	if err := t.connect(ctx); err != nil {
+		t.cancel()
+		return nil, s.connecting(err, "connect a producer of %q with the transactional id %q", spec.Topic, t.id)
+	}
+	s.mu.Lock()
+	closed := s.closed
+	if !closed {
+		s.senders[t] = struct{}{}
+	}
+	s.mu.Unlock()
+	t.timer = time.AfterFunc(time.Hour, t.wake)
+	t.timer.Stop()
+	go t.committing()
+	if closed {
+		t.Close(ctx)
+		return nil, fmt.Errorf("kafka: connect: session %w", driver.ErrClosed)
+	}
+	return t, nil
+}
+
+// connect makes a client with the transactional id, which fences an earlier one
+// off.
+func (t *transactional) connect(ctx context.Context) error {
+	l, err := t.session.connect(fmt.Sprintf("producer-%d", t.conn), append(t.session.producerOptions(), kgo.TransactionalID(t.id))...)
+	if err != nil {
+		return err
+	}
+	if err := t.session.open(ctx, l.client); err != nil {
+		l.close(ctx)
+		return err
+	}
+	t.link = l
+	return nil
+}
+
+// Send implements driver.Producer.
+func (t *transactional) Send(token uint64, payload []byte) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for t.state == endingTransaction && !t.closed.Load() {
+		t.changed.Wait()
+	}
+	if t.closed.Load() {
+		return fmt.Errorf("kafka: send to %q: %w", t.name, driver.ErrClosed)
+	}
+	if t.state == noTransaction {
+		if err := t.link.client.BeginTransaction(); err != nil {
+			return wrap(err, "begin a transaction for %q", t.name)
+		}
+		t.state, t.count = inTransaction, 0
+		t.timer.Reset(t.session.options.TransactionInterval)
+	}
+	t.count++
+	t.produce(t.link.client, token, payload)
+	if t.count == t.session.options.TransactionMessages {
+		t.end()
+	}
+	return nil
+}
+
+// end has the transaction committed. mu is held.
+func (t *transactional) end() {
+	t.timer.Stop()
+	t.state = endingTransaction
+	select {
+	case t.commit <- struct{}{}:
+	default:
+	}
+}
+
+// wake ends a transaction whose time has come.
+func (t *transactional) wake() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state == inTransaction {
+		t.end()
+	}
+}
+
+// written is the client's answer to a record, which is not done before its
+// transaction is.
+func (t *transactional) written(r *kgo.Record, err error) {
+	token := t.recycle(r)
+	t.outcome.Lock()
+	defer t.outcome.Unlock()
+	t.outcome.tokens = append(t.outcome.tokens, token)
+	if err != nil && t.outcome.err == nil {
+		t.outcome.err = err
+	}
+}
+
+// committing commits transactions until the producer closes.
+func (t *transactional) committing() {
+	defer close(t.ended)
+	for {
+		select {
+		case <-t.commit:
+		case <-t.life.Done():
+			return
+		}
+		t.resolve(t.finish())
+		t.mu.Lock()
+		t.state = noTransaction
+		t.changed.Broadcast()
+		t.mu.Unlock()
+	}
+}
+
+// finish commits the transaction, or aborts it if a record of it failed or it
+// cannot be committed. It returns what became of the records.
+func (t *transactional) finish() error {
+	client := t.link.client
+	err := client.Flush(t.life)
+	if err == nil {
+		t.outcome.Lock()
+		err = t.outcome.err
+		t.outcome.Unlock()
+	}
+	if err == nil {
+		if err = client.EndTransaction(t.life, kgo.TryCommit); err == nil {
+			return nil
+		}
+		if class := classOf(err); class == driver.ErrNotConnected || class == driver.ErrTimeout {
+			err = fmt.Errorf("%w: the commit went unanswered: %w", driver.ErrTimeout, err)
+		}
+	}
+	t.abort()
+	if driver.Class(err) == nil && classOf(err) != driver.ErrTimeout && classOf(err) != driver.ErrClosed {
+		err = fmt.Errorf("%w: its transaction was aborted: %w", driver.ErrRejected, err)
+	}
+	return wrap(err, "send to %q", t.name)
+}
+
+// abort leaves the client without a transaction, or makes another one.
+func (t *transactional) abort() {
+	for t.life.Err() == nil {
+		err := errors.Join(t.link.client.AbortBufferedRecords(t.life), t.link.client.EndTransaction(t.life, kgo.TryAbort))
+		if err == nil {
+			return
+		}
+		t.session.notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "abort a transaction of %q", t.id).Error()})
+		// A new client's first request aborts what its predecessor left open.
+		old := t.link
+		if err := t.connect(t.life); err == nil {
+			old.close(t.life)
+			return
+		}
+		select {
+		case <-time.After(t.session.options.RetryBackoff):
+		case <-t.life.Done():
+		}
+	}
+}
+
+// resolve tells what became of all records of the transaction.
+func (t *transactional) resolve(err error) {
+	t.outcome.Lock()
+	tokens := t.outcome.tokens
+	t.outcome.tokens, t.outcome.err = nil, nil
+	t.outcome.Unlock()
+	for _, token := range tokens {
+		t.acks.Done(token, err)
+	}
+	t.outcome.Lock()
+	if t.outcome.tokens == nil {
+		t.outcome.tokens = tokens[:0]
+	}
+	t.outcome.Unlock()
+}
+
+// Sync implements driver.Syncer.
+func (t *transactional) Sync(ctx context.Context) error {
+	stop := context.AfterFunc(ctx, func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.changed.Broadcast()
+	})
+	defer stop()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.state == inTransaction {
+		t.end()
+	}
+	for t.state == endingTransaction && !t.closed.Load() {
+		if ctx.Err() != nil {
+			return wrap(ctx.Err(), "wait for a transaction of %q", t.name)
+		}
+		t.changed.Wait()
+	}
+	if t.closed.Load() {
+		return fmt.Errorf("kafka: wait for %q: %w", t.name, driver.ErrClosed)
+	}
+	return nil
+}
+
+// Close implements driver.Producer. A transaction that is open then is aborted
+// by the broker when its time is over, or by the next producer of its id.
+func (t *transactional) Close(ctx context.Context) error {
+	if !t.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	t.session.mu.Lock()
+	delete(t.session.senders, t)
+	t.session.mu.Unlock()
+	t.cancel()
+	t.mu.Lock()
+	t.timer.Stop()
+	t.changed.Broadcast()
+	t.mu.Unlock()
+	select {
+	case <-t.ended:
+		t.link.close(ctx)
+		t.resolve(fmt.Errorf("kafka: send to %q: %w", t.name, driver.ErrClosed))
+	case <-ctx.Done():
+	}
+	return nil
+}
