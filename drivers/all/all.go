@@ -7,6 +7,7 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/drivers/redis"
+	"sixnines/drivers/redisstreams"
 	"sixnines/drivers/stan"
 )
 
@@ -18,6 +19,7 @@ func Set() driver.Set {
 		mem.Entry(),
 		nats.Entry(),
 		redis.Entry(),
+		redisstreams.Entry(),
 		stan.Entry(),
 	)
 }

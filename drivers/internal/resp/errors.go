@@ -102,8 +102,15 @@ func classOf(err error) error {
 	return driver.ErrNotConnected
 }
 
-// explain adds class and cause, for people, to an error of redigo or of the
-// network.
+// Explain adds class and cause, for people, to an error of Conn.Do, or of the
+// network. Nil stays nil.
+func Explain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return explain(err)
+}
+
 func explain(err error) error {
 	var reply redis.Error
 	if errors.As(err, &reply) {

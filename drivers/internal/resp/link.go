@@ -122,6 +122,12 @@ func (l *Link) Silence() { l.closing.Store(true) }
 // Closing reports whether the link is being closed.
 func (l *Link) Closing() bool { return l.closing.Load() }
 
+// Stop ends the link from within Serve: there is nothing more to do.
+func (l *Link) Stop() {
+	l.Silence()
+	l.cancel()
+}
+
 // Context ends when the link is closed or has given up.
 func (l *Link) Context() context.Context { return l.ctx }
 

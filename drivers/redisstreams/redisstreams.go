@@ -1,0 +1,80 @@
+// Package redisstreams is the driver for Redis streams: XADD, XREAD and consumer
+// groups, for Redis 5 or later and for servers that speak its protocol.
+//
+// Topic t of run r is the stream sixnines:r:t, which Provision makes and
+// Deprovision unlinks. An acknowledgement is the identifier that XADD answers
+// with: the entry is in the stream, as durable as the server's append-only file
+// makes it, which Semantics says. XADDs are pipelined, see resp.Pipeline; of a
+// connection that is lost, what had been written and not answered has an unknown
+// outcome, and what had not been written is refused.
+//
+// A consumer alone reads with XREAD from the beginning of the stream, which is
+// the run's own, and knows itself how far it has come. The consumers of a group
+// read with XREADGROUP and acknowledge with XACK: every message unless told
+// otherwise; with none they read with NOACK. A consumer alone that is told to
+// acknowledge reads through a group of its own. After a connection was lost a
+// group's consumer first reads again what it had not acknowledged; these messages
+// are marked as redelivered. If the server has come back without its data,
+// streams and groups are made again, and an event says so.
+//
+// XREAD blocks its connection, so every consumer has one of its own, whatever
+// the number of connections asked for.
+package redisstreams
+
+import (
+	"context"
+	"fmt"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/resp"
+)
+
+// Entry describes the driver for a driver.Set.
+func Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       "redis-streams",
+		Summary:    "Redis streams: stored messages, consumer groups, acknowledgements on both sides",
+		DefaultURL: "redis://127.0.0.1:6379",
+		Capabilities: driver.Capabilities{
+			Ack:         driver.AckKindBroker,
+			Groups:      true,
+			FanOut:      true,
+			ConsumerAck: true,
+			Reconnects:  true,
+			Ordered:     true,
+			TLS:         true,
+		},
+		Options: &options,
+		Driver:  Driver{},
+	}
+}
+
+// Driver opens sessions with Redis servers. The zero value is ready to use.
+type Driver struct{}
+
+// Open implements driver.Driver. It keeps one connection of its own, beside
+// those of producers and consumers, for streams and groups.
+func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	if o.Field == "" {
+		return nil, fmt.Errorf("redis-streams: option \"field\": %w: a field needs a name", driver.ErrOption)
+	}
+	client, err := resp.NewClient(t, o.config())
+	if err != nil {
+		return nil, err
+	}
+	control, err := resp.NewControl(ctx, client)
+	if err != nil {
+		return nil, fmt.Errorf("redis-streams: %w", err)
+	}
+	s := newSession(t, o, client, control)
+	if err := s.look(ctx); err != nil {
+		s.Close(ctx)
+		return nil, err
+	}
+	return s, nil
+}

@@ -1,0 +1,89 @@
+package redisstreams
+
+import (
+	"fmt"
+	"strconv"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/resp"
+)
+
+// ServerInfo implements driver.ServerInfo.
+func (s *session) ServerInfo() map[string]string { return s.known().Describe(s.client) }
+
+// semantics reports the settings in effect.
+func (s *session) semantics(t driver.Topology) driver.Semantics {
+	server := s.known()
+	durability := durability(server)
+	sem := driver.Semantics{
+		Durability:     durability,
+		Replication:    server.Replication(),
+		Acknowledgment: "the entry is in the stream; on disk: " + durability,
+		Ordering:       "per producer and topic",
+		Delivery:       "at least once, while the stream holds the entries",
+		Batching:       s.batching(),
+		Consumption:    fmt.Sprintf("pull, blocking, up to %d entries of a stream at once", s.options.Count),
+		Transport:      s.transport,
+		Settings:       server.Effective(s.client),
+		Warnings:       server.Warnings,
+	}
+	o := sem.Settings
+	o["client"] = "redigo 1.9.3 to connect, log in and ask; entries by frames of our own"
+	o["count"], o["field"] = strconv.Itoa(s.options.Count), s.options.Field
+	o["write_buffer"] = driver.ByteSize(s.writeBuffer).String()
+	o["consumer_connections"] = "one each"
+	o["trimming"] = "none"
+	if n := s.options.MaxLen; n > 0 {
+		o["trimming"] = fmt.Sprintf("to %d entries, %s", n, s.options.Trim)
+		sem.Delivery = "at most once: entries are trimmed whether they were read or not"
+		sem.Warnings = append(sem.Warnings, fmt.Sprintf("a consumer that is more than %d entries behind loses messages to trimming (maxlen)", n))
+	}
+	if limit := server.Settings["maxmemory"]; limit != "" && limit != "0" {
+		if policy := server.Settings["maxmemory-policy"]; policy != "noeviction" {
+			sem.Warnings = append(sem.Warnings, fmt.Sprintf("when its %s bytes of memory are full the server may remove whole streams (maxmemory-policy %s)", limit, policy))
+		}
+	}
+	if s.client.Unchecked() {
+		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
+	}
+	return sem
+}
+
+// durability says in words what the server does to keep entries.
+func durability(s resp.Server) string {
+	file, known := s.Settings["appendonly"]
+	if !known {
+		switch s.Info["aof_enabled"] {
+		case "1":
+			return "append-only file, fsync unknown"
+		case "0":
+			return "memory, snapshots unknown"
+		}
+		return "unknown, the server does not tell"
+	}
+	if file == "yes" {
+		switch s.Settings["appendfsync"] {
+		case "always":
+			return "append-only file, fsync before the reply"
+		case "everysec":
+			return "append-only file, fsync every second"
+		case "no":
+			return "append-only file, page cache"
+		}
+		return "append-only file, fsync unknown"
+	}
+	switch save, told := s.Settings["save"]; {
+	case !told:
+		return "memory, snapshots unknown"
+	case save != "":
+		return "memory, snapshots now and then (save " + save + ")"
+	}
+	return "memory"
+}
+
+func (s *session) batching() string {
+	if s.writeBuffer <= 1 {
+		return "none, each entry is written on the sender's thread"
+	}
+	return fmt.Sprintf("up to %s, until flushed, or until the answers to earlier entries are in", driver.ByteSize(s.writeBuffer))
+}

@@ -1,0 +1,234 @@
+package redisstreams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/resp"
+)
+
+// session implements driver.Session and driver.ServerInfo.
+type session struct {
+	target      driver.Target
+	options     Options
+	client      *resp.Client
+	control     *resp.Control
+	writeBuffer int
+	transport   string // of the control connection
+	producers   *resp.Pool[*resp.Pipeline]
+
+	making chan struct{} // holds a token while nobody makes or removes streams
+	gone   bool          // Deprovision has removed the streams; guarded by making
+
+	mu        sync.Mutex
+	closed    bool
+	server    resp.Server
+	made      []string // the streams that Provision has made
+	consumers map[*consumer]struct{}
+}
+
+func newSession(t driver.Target, o Options, cl *resp.Client, c *resp.Control) *session {
+	s := &session{target: t, options: o, client: cl, control: c, writeBuffer: o.writeBuffer(t.Batch),
+		producers: resp.NewPool[*resp.Pipeline]("redis-streams"), making: make(chan struct{}, 1), consumers: map[*consumer]struct{}{}}
+	s.making <- struct{}{}
+	return s
+}
+
+// look finds out what the server is and what it has been set to.
+func (s *session) look(ctx context.Context) error {
+	server, err := resp.Look(ctx, s.control, append(resp.Limits(), "appendonly", "appendfsync", "save",
+		"maxmemory", "maxmemory-policy", "stream-node-max-bytes", "stream-node-max-entries")...)
+	if err == nil {
+		s.transport, err = s.control.Transport(ctx)
+	}
+	if err != nil {
+		return fmt.Errorf("redis-streams: ask the server about itself: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.server = server
+	return nil
+}
+
+func (s *session) known() resp.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.server
+}
+
+// checkName refuses what would be hard to recognise in the name of a key.
+func checkName(what, name string) error {
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return fmt.Errorf("redis-streams: %s %q: %w: names are not empty and have no spaces", what, name, driver.ErrUnsupported)
+	}
+	return nil
+}
+
+// key returns the key of a topic's stream.
+func (s *session) key(topic string) (string, error) {
+	if err := checkName("topic", topic); err != nil {
+		return "", err
+	}
+	return "sixnines:" + s.target.Run + ":" + topic, nil
+}
+
+// Provision implements driver.Session. A stream that a run of the same name has
+// left behind is removed first.
+func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
+	var none driver.Semantics
+	var keys []string
+	for _, topic := range t.Topics {
+		key, err := s.key(topic)
+		if err != nil {
+			return none, err
+		}
+		keys = append(keys, key)
+	}
+	for _, group := range t.Groups {
+		if err := checkName("group", group); err != nil {
+			return none, err
+		}
+	}
+	if err := s.look(ctx); err != nil {
+		return none, err
+	}
+	if err := s.known().Check(t.MaxSize); err != nil {
+		return none, fmt.Errorf("redis-streams: %w", err)
+	}
+	if err := s.exclusive(ctx); err != nil {
+		return none, err
+	}
+	defer s.share()
+	s.gone = false
+	for _, key := range keys {
+		if err := s.provide(ctx, key, t.Groups); err != nil {
+			return none, errors.Join(err, s.remove(context.WithoutCancel(ctx)))
+		}
+	}
+	return s.semantics(t), nil
+}
+
+// exclusive lets nobody else make or remove streams until share.
+func (s *session) exclusive(ctx context.Context) error {
+	select {
+	case <-s.making:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("redis-streams: %w: %w", driver.ErrTimeout, context.Cause(ctx))
+	}
+}
+
+func (s *session) share() { s.making <- struct{}{} }
+
+// provide makes an empty stream with the groups, which begin with its first
+// entry.
+func (s *session) provide(ctx context.Context, key string, groups []string) error {
+	if _, err := s.control.Do(ctx, "UNLINK", key); err != nil {
+		return wrap(err, "clear stream %q", key)
+	}
+	s.mu.Lock()
+	if !slices.Contains(s.made, key) {
+		s.made = append(s.made, key)
+	}
+	s.mu.Unlock()
+	// Only a group can be made together with its stream.
+	const passing = "sixnines"
+	all := groups
+	if len(all) == 0 {
+		all = []string{passing}
+	}
+	for _, group := range all {
+		if _, err := s.control.Do(ctx, "XGROUP", "CREATE", key, group, "0", "MKSTREAM"); err != nil && !resp.IsReply(err, "BUSYGROUP") {
+			return wrap(err, "make group %q of stream %q", group, key)
+		}
+	}
+	if len(groups) == 0 {
+		if _, err := s.control.Do(ctx, "XGROUP", "DESTROY", key, passing); err != nil {
+			return wrap(err, "make stream %q", key)
+		}
+	}
+	return nil
+}
+
+// Deprovision implements driver.Session.
+func (s *session) Deprovision(ctx context.Context) error {
+	if err := s.exclusive(ctx); err != nil {
+		return err
+	}
+	defer s.share()
+	s.gone = true
+	return s.remove(ctx)
+}
+
+// remove unlinks what provide has made; the server frees it in the background.
+// It may come after Close.
+func (s *session) remove(ctx context.Context) error {
+	s.mu.Lock()
+	keys, closed, control := s.made, s.closed, s.control
+	s.mu.Unlock()
+	if len(keys) == 0 {
+		return nil
+	}
+	if closed {
+		var err error
+		if control, err = resp.NewControl(ctx, s.client); err != nil {
+			return wrap(err, "remove streams")
+		}
+		defer control.Close(ctx)
+	}
+	for _, key := range keys {
+		if _, err := control.Do(ctx, "UNLINK", key); err != nil {
+			return wrap(err, "remove stream %q", key)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made = nil
+	return nil
+}
+
+// Close implements driver.Session.
+func (s *session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	consumers := s.consumers
+	s.consumers = map[*consumer]struct{}{}
+	s.mu.Unlock()
+	var closing sync.WaitGroup
+	closing.Go(func() { s.producers.Close(ctx) })
+	for c := range consumers {
+		closing.Go(func() { c.end(ctx) })
+	}
+	closing.Wait()
+	s.control.Close(ctx)
+	return nil
+}
+
+// keep lets Close end c, unless the session is over.
+func (s *session) keep(c *consumer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.consumers[c] = struct{}{}
+	}
+	return !s.closed
+}
+
+func (s *session) forget(c *consumer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.consumers, c)
+}
+
+// wrap adds what was being done to an error of package resp.
+func wrap(err error, format string, args ...any) error {
+	if driver.Class(err) == nil {
+		err = errors.Join(driver.ErrNotConnected, err)
+	}
+	return fmt.Errorf("redis-streams: %s: %w", fmt.Sprintf(format, args...), err)
+}
