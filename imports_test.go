@@ -61,7 +61,7 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all":   {ours: []string{"driver", "drivers/kafka", "drivers/mem", "drivers/nats", "drivers/redis", "drivers/redisstreams", "drivers/stan"}},
+		"drivers/all":   {ours: []string{"driver", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nats", "drivers/redis", "drivers/redisstreams", "drivers/stan"}},
 		"drivers/kafka": {ours: []string{"driver"}, others: []string{franzGo}},
 		"drivers/mem":   {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
@@ -72,6 +72,7 @@ func allowed() map[string]may {
 		"drivers/nats":         {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/internal/natswire": {ours: []string{"driver"}, others: []string{natsClient, natsKeys},
 			why: "the connections and frames that core NATS and JetStream share"},
+		"drivers/mqtt": {ours: []string{"driver"}},
 
 		"internal/schedule": {ours: []string{"scenario"}},
 		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge",

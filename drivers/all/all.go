@@ -5,6 +5,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/kafka"
 	"sixnines/drivers/mem"
+	"sixnines/drivers/mqtt"
 	"sixnines/drivers/nats"
 	"sixnines/drivers/redis"
 	"sixnines/drivers/redisstreams"
@@ -17,6 +18,7 @@ func Set() driver.Set {
 	return driver.NewSet(
 		kafka.Entry(),
 		mem.Entry(),
+		mqtt.Entry(),
 		nats.Entry(),
 		redis.Entry(),
 		redisstreams.Entry(),

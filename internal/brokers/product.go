@@ -45,6 +45,7 @@ func Products() []Product {
 	return []Product{
 		Kafka(),
 		KafkaOld(),
+		Mosquitto(),
 		NATS(),
 		NATSStreaming(),
 		Redis(),

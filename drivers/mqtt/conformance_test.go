@@ -1,0 +1,60 @@
+package mqtt_test
+
+import (
+	"fmt"
+	"testing"
+
+	"sixnines/driver"
+	"sixnines/driver/drivertest"
+	"sixnines/drivers/mqtt"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// harness is the suite's, for Mosquitto with a login.
+func harness(t *testing.T, c *brokers.Cluster, login map[string]any) drivertest.Harness {
+	h := drivertest.Harness{
+		Entry:  mqtt.Entry(),
+		Target: driver.Target{URL: c.URL, Options: login},
+		At: func(address string) driver.Target {
+			return driver.Target{URL: "mqtt://" + address, Options: login}
+		},
+		WrongPassword: &driver.Target{URL: c.URL, Options: options(login, "password", "byron")},
+		MaxPayload:    1 << 20,
+		Freeze:        brokertest.Freeze(t, c),
+		Thaw:          brokertest.Thaw(t, c),
+		Restart:       brokertest.Restart(t, c),
+		Leftovers: func(run string) ([]string, error) {
+			return retained(brokertest.Address(t, c.URL), "ada", "lovelace", run)
+		},
+	}
+	if login["qos"] == 0 {
+		h.Entry.Capabilities.ConsumerAck = false // there is nothing to acknowledge
+	}
+	if login["version"] != "3.1.1" && login["qos"] != 0 {
+		h.TooLarge = 1<<20 + 1 // without a reason code nobody learns of it
+	}
+	return h
+}
+
+func TestConformance(t *testing.T) {
+	c := mosquitto(t, brokers.Options{User: "ada", Password: "lovelace", MaxMessage: 1 << 20})
+	login := map[string]any{"user": "ada", "password": "lovelace"}
+	t.Run("default", func(t *testing.T) { drivertest.Run(t, harness(t, c, login)) })
+	if testing.Short() {
+		t.Skip("the default only")
+	}
+	for _, version := range []string{"5", "3.1.1"} {
+		for qos := range 3 {
+			if version == "5" && qos == 1 {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s with quality %d", version, qos), func(t *testing.T) {
+				drivertest.Run(t, harness(t, c, options(login, "version", version, "qos", qos, "max_inflight", 100)))
+			})
+		}
+	}
+	t.Run("retained, with aliases, few in flight", func(t *testing.T) {
+		drivertest.Run(t, harness(t, c, options(login, "retain", true, "topic_alias", true, "max_inflight", 7)))
+	})
+}

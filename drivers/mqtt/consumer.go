@@ -1,0 +1,205 @@
+package mqtt
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+)
+
+// consumer implements driver.Consumer.
+type consumer struct {
+	session *session
+	link    *link
+	filters []string
+	qos     int
+	due     int // acknowledgements that are written together, at least; 0: each at once
+	deliver driver.Deliver
+
+	leaving atomic.Bool
+	leave   func()        // called when the broker has ended the subscriptions
+	left    chan struct{} // closed by it
+
+	// Identifiers of messages of quality of service 2 that were delivered and
+	// whose release the broker has not announced yet. Of the reader.
+	known []uint64
+}
+
+// subscription is the identifier of each SUBSCRIBE packet: a link sends but one.
+const subscription = 1
+
+// Consumer implements driver.Session.
+func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
+	c := &consumer{session: s, qos: s.options.subscribeQoS(), due: 1, deliver: deliver, left: make(chan struct{})}
+	c.leave = sync.OnceFunc(func() { close(c.left) })
+	switch spec.Ack.Mode {
+	case driver.AckNone:
+		c.qos = 0
+	case driver.AckEvery:
+		c.due = spec.Ack.Every
+	}
+	switch {
+	case spec.Ack.Mode > driver.AckNone && c.qos == 0:
+		return nil, fmt.Errorf("mqtt: consumer acknowledgements: %w: quality of service 0 has none; add qos=1", driver.ErrUnsupported)
+	case c.due > s.options.ReceiveMaximum:
+		return nil, fmt.Errorf("mqtt: acknowledge every %d messages: %w: the broker sends no more than receive_maximum, %d, without one", c.due, driver.ErrUnsupported, s.options.ReceiveMaximum)
+	case spec.Slow && c.due == 1:
+		c.due = 0
+	}
+	if spec.Group != "" {
+		if err := checkName("group", spec.Group); err != nil {
+			return nil, err
+		}
+	}
+	for _, topic := range spec.Topics {
+		filter, err := s.topic(topic)
+		if err != nil {
+			return nil, err
+		}
+		if spec.Group != "" {
+			filter = "$share/" + spec.Group + "/" + filter
+		}
+		c.filters = append(c.filters, filter)
+	}
+	key, err := s.keep(c)
+	if err != nil {
+		return nil, err
+	}
+	c.link = s.newLink(key, c)
+	if c.link.clean = s.options.CleanStart; !c.link.clean {
+		s.remember(c.link.id)
+	}
+	if err := c.link.start(ctx); err != nil {
+		s.forget(c)
+		return nil, fmt.Errorf("mqtt: subscribe to %q: %w", c.filters, err)
+	}
+	if s.life.Err() != nil { // the session's Close may not have seen it
+		c.Close(ctx)
+		return nil, fmt.Errorf("mqtt: subscribe: session %w", driver.ErrClosed)
+	}
+	return c, nil
+}
+
+// subscribe subscribes on a new wire and waits for the broker's answer. Messages
+// may come before it.
+func (c *consumer) subscribe(w *wire) error {
+	if !w.welcome.present {
+		c.known = nil
+	}
+	if err := w.write(appendSubscribe(nil, c.link.v5, subscription, c.qos, c.filters, false)); err != nil {
+		return err
+	}
+	for {
+		first, body, err := w.next()
+		if err != nil {
+			return err
+		}
+		if first&typeMask != typeSuback {
+			if err := c.link.handle(w, first, body); err != nil {
+				return err
+			}
+			continue
+		}
+		_, codes, err := parseSuback(c.link.v5, body)
+		if err != nil {
+			return err
+		}
+		return c.granted(codes)
+	}
+}
+
+// granted looks at the broker's answer.
+func (c *consumer) granted(codes []byte) error {
+	if len(codes) != len(c.filters) {
+		return fmt.Errorf("%w: SUBACK with %d answers to %d filters", errMalformed, len(codes), len(c.filters))
+	}
+	for i, code := range codes {
+		switch why := reason(code); {
+		case why == 0x80 && !c.link.v5:
+			return fmt.Errorf("%w: the broker refuses the subscription to %q, which it gives no reason for: permissions, or what it cannot do", driver.ErrUnauthorized, c.filters[i])
+		case why.failed():
+			return fmt.Errorf("%w: subscription to %q: %w", why.Unwrap(), c.filters[i], why)
+		case int(code) != c.qos:
+			return fmt.Errorf("%w: the broker grants quality of service %d instead of %d to %q", driver.ErrUnsupported, code, c.qos, c.filters[i])
+		}
+	}
+	return nil
+}
+
+// publish delivers a message and acknowledges it.
+func (c *consumer) publish(w *wire, first byte, body []byte) error {
+	p, err := parsePublish(c.link.v5, first, body)
+	if err != nil {
+		return err
+	}
+	if c.link.closing.Load() {
+		return errEnded
+	}
+	if p.qos < 2 {
+		c.hand(p)
+		if p.qos == 0 {
+			return nil
+		}
+		return w.reply(typePuback, p.id, c.due)
+	}
+	word, bit := p.id/64, uint64(1)<<(p.id%64)
+	if c.known == nil {
+		c.known = make([]uint64, (idMost+1)/64)
+	}
+	if c.known[word]&bit == 0 {
+		c.known[word] |= bit
+		c.hand(p)
+	}
+	return w.reply(typePubrec, p.id, c.due)
+}
+
+// hand delivers a message. A retained one is what the broker sends of a topic's
+// past to a new subscriber, which MQTT 5 lets the driver refuse: a copy of what
+// has been delivered to others, or was for those who were there.
+func (c *consumer) hand(p published) {
+	if !p.retained {
+		c.deliver(driver.Message{Payload: p.payload, Redelivered: p.redelivered})
+	}
+}
+
+// released ends a message of quality of service 2. It is the broker's turn that
+// is over then, so that there is nothing to hold back.
+func (c *consumer) released(w *wire, body []byte) error {
+	id, _, err := parseAck(body)
+	if err != nil {
+		return err
+	}
+	if c.known != nil {
+		c.known[id/64] &^= 1 << (id % 64)
+	}
+	if c.due == 1 {
+		return w.reply(typePubcomp, id, 1)
+	}
+	return w.answer(typePubcomp, id)
+}
+
+// unsubscribeMost is how long the broker may take to end the subscriptions.
+const unsubscribeMost = 2 * time.Second
+
+// Close implements driver.Consumer. It waits for a running Deliver, at most
+// until ctx ends. It ends the subscriptions and takes what the broker had sent
+// until then: of a group, nobody else would get it.
+func (c *consumer) Close(ctx context.Context) error {
+	if w := c.link.live.Load(); w != nil && c.leaving.CompareAndSwap(false, true) &&
+		w.last(appendUnsubscribe(nil, c.link.v5, subscription+1, c.filters)) {
+		w.conn.SetWriteDeadline(time.Time{}) // acknowledgements follow
+		patience := time.NewTimer(unsubscribeMost)
+		defer patience.Stop()
+		select {
+		case <-c.left:
+		case <-c.link.done:
+		case <-patience.C:
+		case <-ctx.Done():
+		}
+	}
+	c.session.forget(c)
+	return c.link.close(ctx)
+}

@@ -1,0 +1,288 @@
+package mqtt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+)
+
+// dialogue is a conversation with the broker apart from the messages: one
+// connection, one goroutine.
+type dialogue struct {
+	*wire
+	serial uint16 // of the latest packet that wants an answer
+}
+
+// talk connects as the client called id, or a control client of the session's
+// if that is empty, and ends the connection after f.
+func (s *session) talk(ctx context.Context, id string, f func(d *dialogue) error) error {
+	l := s.newLink(linkKey{role: roleControl}, nil)
+	l.cancel()
+	// Deprovision may come after the session's Close; ctx is all that ends it.
+	l.life, l.cancel = context.WithCancel(ctx)
+	defer l.cancel()
+	if id != "" {
+		l.id = id
+	}
+	w, err := l.connect(ctx)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { w.raw.Close() })
+	err = f(&dialogue{wire: w})
+	if stop() {
+		w.leave()
+	} else if err != nil {
+		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
+	}
+	w.shut(errEnded)
+	if err != nil && driver.Class(err) == nil {
+		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
+	}
+	return err
+}
+
+// until reads packets until f says that it has seen enough.
+func (d *dialogue) until(f func(first byte, body []byte) (bool, error)) error {
+	for {
+		first, body, err := d.in.next()
+		if err != nil {
+			return err
+		}
+		if first&typeMask == typeDisconnect {
+			if len(body) > 0 {
+				return fmt.Errorf("the broker ends the connection: %w", reason(body[0]))
+			}
+			return errors.New("the broker ends the connection")
+		}
+		if enough, err := f(first, body); enough || err != nil {
+			return err
+		}
+	}
+}
+
+// subscribe subscribes with quality of service 0 and waits for the answer. What
+// else comes is for f.
+func (d *dialogue) subscribe(filter string, f func(p published)) (reason, error) {
+	d.serial++
+	if err := d.write(appendSubscribe(nil, d.link.v5, d.serial, 0, []string{filter}, true)); err != nil {
+		return 0, err
+	}
+	var code reason
+	err := d.until(func(first byte, body []byte) (bool, error) {
+		switch first & typeMask {
+		case typePublish:
+			p, err := parsePublish(d.link.v5, first, body)
+			f(p)
+			return false, err
+		case typeSuback:
+			_, codes, err := parseSuback(d.link.v5, body)
+			if err == nil && len(codes) != 1 {
+				err = fmt.Errorf("%w: SUBACK with %d answers to one filter", errMalformed, len(codes))
+			}
+			if err == nil {
+				code = reason(codes[0])
+			}
+			return true, err
+		}
+		return false, nil
+	})
+	return code, err
+}
+
+// retained returns the topics below filter of which the broker keeps messages,
+// with those. It sends them before it answers a ping.
+func (d *dialogue) retained(filter string) (map[string]string, error) {
+	found := map[string]string{}
+	note := func(p published) {
+		if p.retained {
+			found[string(p.topic)] = string(p.payload)
+		}
+	}
+	code, err := d.subscribe(filter, note)
+	if err != nil || code.failed() {
+		return nil, err
+	}
+	if err := d.write([]byte{typePingreq, 0}); err != nil {
+		return nil, err
+	}
+	return found, d.until(func(first byte, body []byte) (bool, error) {
+		if first&typeMask == typePublish {
+			p, err := parsePublish(d.link.v5, first, body)
+			note(p)
+			return false, err
+		}
+		return first&typeMask == typePingresp, nil
+	})
+}
+
+// probeWait is how long a message to oneself may take after the broker has
+// answered a ping that was sent behind it.
+const probeWait = 2 * time.Second
+
+var errNothing = errors.New("nothing comes")
+
+// probe sends a message of size bytes to topic, to which filter must lead, and
+// waits until it is back. Only errNothing says that the broker is well and the
+// message has not come.
+func (d *dialogue) probe(filter, topic string, size, qos int) error {
+	code, err := d.subscribe(filter, func(published) {})
+	if err != nil {
+		return err
+	}
+	if code.failed() {
+		if code == 0x80 && !d.link.v5 {
+			return fmt.Errorf("subscribe to %q: %w: the broker refuses without a reason", filter, driver.ErrUnauthorized)
+		}
+		return fmt.Errorf("subscribe to %q: %w: %w", filter, code.Unwrap(), code)
+	}
+	d.serial++
+	packet := appendPublish(nil, d.link.v5, byte(qos)<<1, topic, 0, d.serial, make([]byte, size))
+	if err := d.write(append(packet, typePingreq, 0)); err != nil {
+		return err
+	}
+	defer d.raw.SetReadDeadline(time.Time{})
+	back, released := false, qos < 2
+	err = d.until(func(first byte, body []byte) (bool, error) {
+		switch first & typeMask {
+		case typePublish:
+			p, err := parsePublish(d.link.v5, first, body)
+			back = back || string(p.topic) == topic
+			return back && released, err
+		case typePuback, typePubrec, typePubcomp:
+			id, why, err := parseAck(body)
+			if err != nil || why.failed() {
+				if err == nil {
+					err = why
+				}
+				return true, err
+			}
+			if first&typeMask == typePubrec {
+				return false, d.answer(typePubrel, id)
+			}
+			released = true
+			return back, nil
+		case typePingresp:
+			d.raw.SetReadDeadline(time.Now().Add(probeWait))
+		}
+		return false, nil
+	})
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return errNothing
+	}
+	return err
+}
+
+// openControl reaches the broker and asks what it is.
+func (s *session) openControl(ctx context.Context) error {
+	err := s.talk(ctx, "", func(d *dialogue) error {
+		s.welcome = d.welcome
+		const topic = "$SYS/broker/version"
+		found, err := d.retained(topic)
+		s.product = found[topic]
+		return err
+	})
+	if err != nil && !strings.HasPrefix(err.Error(), "mqtt: ") {
+		err = fmt.Errorf("mqtt: ask the broker for its version: %w", err)
+	}
+	return err
+}
+
+// Provision implements driver.Session. Topics need no making. A message of the
+// largest size that the driver sends to itself shows that the broker carries
+// it and lets the user publish and subscribe; another one, if there are groups,
+// that the broker has shared subscriptions.
+func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
+	fail := func(err error) (driver.Semantics, error) { return driver.Semantics{}, err }
+	var topics []string
+	for _, name := range t.Topics {
+		topic, err := s.topic(name)
+		if err != nil {
+			return fail(err)
+		}
+		topics = append(topics, topic)
+	}
+	for _, group := range t.Groups {
+		if err := checkName("group", group); err != nil {
+			return fail(err)
+		}
+	}
+	if t.MaxSize > maxRemaining-maxString {
+		return fail(fmt.Errorf("mqtt: payloads of %d bytes: %w: MQTT carries packets of up to %d", t.MaxSize, driver.ErrTooLarge, maxRemaining))
+	}
+	topic, err := s.topic("probe-" + s.nonce)
+	if err != nil {
+		return fail(err)
+	}
+	if most := s.welcome.maximumPacket; most > 0 && t.MaxSize+len(topic)+headMost > most {
+		return fail(fmt.Errorf("mqtt: payloads of %d bytes: %w: the broker's maximum packet size is %d", t.MaxSize, driver.ErrTooLarge, most))
+	}
+	if len(t.Groups) > 0 && !s.welcome.shared {
+		return fail(fmt.Errorf("mqtt: groups: %w: the broker has no shared subscriptions", driver.ErrUnsupported))
+	}
+	if s.options.QoS > s.welcome.maximumQoS {
+		return fail(fmt.Errorf("mqtt: publish with quality of service %d: %w: the broker's maximum is %d", s.options.QoS, driver.ErrUnsupported, s.welcome.maximumQoS))
+	}
+	s.mu.Lock()
+	s.topics = topics
+	s.mu.Unlock()
+	// One that is small first, so that it is known what the size is to blame for.
+	for _, size := range []int{1, t.MaxSize} {
+		err = s.talk(ctx, "", func(d *dialogue) error { return d.probe(topic, topic, size, s.options.QoS) })
+		switch {
+		case err == nil, ctx.Err() != nil && err == nil:
+		case size > 1 && ctx.Err() == nil && (errors.Is(err, errNothing) || driver.Class(err) == driver.ErrNotConnected || errors.Is(err, driver.ErrTooLarge)):
+			return fail(fmt.Errorf("mqtt: payloads of %d bytes: %w: the broker carries smaller ones, but not this (%w)", size, driver.ErrTooLarge, err))
+		case errors.Is(err, errNothing):
+			return fail(fmt.Errorf("mqtt: publish to %q: %w: the broker takes a message and does not deliver it; its permissions for the user may not allow to publish or to subscribe there", topic, driver.ErrUnauthorized))
+		default:
+			return fail(fmt.Errorf("mqtt: publish to %q: %w", topic, err))
+		}
+	}
+	if len(t.Groups) > 0 {
+		err := s.talk(ctx, "", func(d *dialogue) error { return d.probe("$share/"+t.Groups[0]+"/"+topic, topic, 1, s.options.QoS) })
+		if errors.Is(err, errNothing) {
+			err = fmt.Errorf("%w: the broker takes a shared subscription and delivers nothing to it", driver.ErrUnsupported)
+		}
+		if err != nil {
+			return fail(fmt.Errorf("mqtt: groups: %w", err))
+		}
+	}
+	return s.semantics(), nil
+}
+
+// Deprovision implements driver.Session. It ends the sessions that outlive
+// connections, and clears retained messages.
+func (s *session) Deprovision(ctx context.Context) error {
+	s.mu.Lock()
+	kept, topics := s.kept, s.topics
+	s.mu.Unlock()
+	for _, id := range kept {
+		if err := s.talk(ctx, id, func(*dialogue) error { return nil }); err != nil {
+			return fmt.Errorf("mqtt: end the session of %q: %w", id, err)
+		}
+	}
+	if s.options.Retain && len(topics) > 0 {
+		if err := s.talk(ctx, "", func(d *dialogue) error {
+			var packets []byte
+			for _, topic := range topics {
+				packets = appendPublish(packets, d.link.v5, flagRetain, topic, 0, 0, nil)
+			}
+			if err := d.write(append(packets, typePingreq, 0)); err != nil {
+				return err
+			}
+			return d.until(func(first byte, _ []byte) (bool, error) { return first&typeMask == typePingresp, nil })
+		}); err != nil {
+			return fmt.Errorf("mqtt: clear retained messages: %w", err)
+		}
+	}
+	s.mu.Lock()
+	s.kept, s.topics = nil, nil
+	s.mu.Unlock()
+	return nil
+}

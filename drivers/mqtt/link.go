@@ -1,0 +1,346 @@
+package mqtt
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+)
+
+// The roles of links. Producers and consumers never share one.
+const (
+	roleControl  = "control"
+	roleProducer = "producer"
+	roleConsumer = "consumer"
+)
+
+// linkKey names a link within its session.
+type linkKey struct {
+	role string
+	conn int
+}
+
+func (k linkKey) String() string {
+	if k.role == roleControl {
+		return k.role
+	}
+	return fmt.Sprintf("%s-%d", k.role, k.conn)
+}
+
+// link is an MQTT client: one network connection after the other, each a wire.
+type link struct {
+	session  *session
+	key      linkKey
+	id       string // the client identifier
+	v5       bool
+	clean    bool
+	consumer *consumer // nil: for producers
+	live     atomic.Pointer[wire]
+	closing  atomic.Bool
+	life     context.Context // ends with the link
+	cancel   context.CancelFunc
+	done     chan struct{} // closed when no goroutine of the link is left
+}
+
+func (s *session) newLink(key linkKey, c *consumer) *link {
+	l := &link{session: s, key: key, v5: s.options.v5(), clean: true, consumer: c, done: make(chan struct{}),
+		id: fmt.Sprintf("%s-%s-%s-%s", s.options.ClientID, s.target.Run, s.nonce, key)}
+	l.life, l.cancel = context.WithCancel(s.life)
+	return l
+}
+
+// start connects for the first time and keeps the link connected from then on.
+func (l *link) start(ctx context.Context) error {
+	w, err := l.connect(ctx)
+	if err != nil {
+		l.cancel()
+		close(l.done)
+		return err
+	}
+	l.live.Store(w)
+	go l.run(w)
+	return nil
+}
+
+// connect connects to the first server that will have it, logs in and
+// subscribes. It returns when ctx or the link's life ends.
+func (l *link) connect(ctx context.Context) (*wire, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(l.life, func() { cancel(driver.ErrClosed) })()
+	var errs []error
+	n := len(l.session.servers)
+	for i := range n {
+		// Each connection begins with another server, so that several are used
+		// evenly and always alike.
+		w, err := l.try(ctx, l.session.servers[(l.key.conn+i)%n])
+		if err == nil {
+			return w, nil
+		}
+		errs = append(errs, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	if l.life.Err() != nil {
+		return nil, fmt.Errorf("mqtt: connect: %w", driver.ErrClosed)
+	}
+	return nil, errors.Join(errs...)
+}
+
+// try connects to one server.
+func (l *link) try(ctx context.Context, s server) (_ *wire, err error) {
+	limited, cancel := context.WithTimeout(ctx, l.session.options.ConnectTimeout)
+	defer cancel()
+	defer func() {
+		if err != nil && driver.Class(err) == nil {
+			err = fmt.Errorf("mqtt: connect to %s: %w: %w", s.address, driver.ErrNotConnected, err)
+		} else if err != nil {
+			err = fmt.Errorf("mqtt: connect to %s: %w", s.address, err)
+		}
+	}()
+	raw, err := l.session.dial(limited, "tcp", s.address)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
+	}
+	stop := context.AfterFunc(limited, func() { raw.Close() })
+	w, err := l.greet(limited, raw, s)
+	if err == nil && l.consumer != nil {
+		err = l.consumer.subscribe(w)
+	}
+	if !stop() && err == nil {
+		err = context.Cause(limited)
+	}
+	if err == nil {
+		return w, nil
+	}
+	raw.Close()
+	if w != nil {
+		w.shut(driver.ErrNotConnected)
+	}
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
+	}
+	if limited.Err() != nil {
+		return nil, fmt.Errorf("%w: no answer in %v; is this an MQTT listener, and is it encrypted as the URL says?", driver.ErrNotConnected, l.session.options.ConnectTimeout)
+	}
+	return nil, err
+}
+
+// greet encrypts and logs in.
+func (l *link) greet(ctx context.Context, raw net.Conn, s server) (*wire, error) {
+	conn := raw
+	if l.session.tls != nil {
+		config := l.session.tls
+		if config.ServerName == "" {
+			config = config.Clone()
+			config.ServerName = s.host
+		}
+		secured := tls.Client(raw, config)
+		if err := secured.HandshakeContext(ctx); err != nil {
+			return nil, fmt.Errorf("%w: tls: %w", driver.ErrNotConnected, err)
+		}
+		conn = secured
+	}
+	o := l.session.options
+	hello := login{v5: l.v5, clean: l.clean, id: l.id, user: l.session.user, password: l.session.password,
+		// The watch speaks once in keep_alive; the broker waits for half as much
+		// again.
+		keepAlive: uint16(min(max(1, o.KeepAlive/time.Second), 1<<16-1))}
+	if l.consumer != nil {
+		hello.receiveMaximum = uint16(o.ReceiveMaximum)
+		if !l.clean {
+			hello.sessionExpiry = uint32(o.SessionExpiry / time.Second)
+		}
+	}
+	if _, err := conn.Write(appendConnect(nil, hello)); err != nil {
+		return nil, err
+	}
+	in := packets{src: conn}
+	first, body, err := in.next()
+	if err != nil {
+		// Some brokers close the connection instead of answering.
+		if errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%w: the server has ended the connection at the login: %w; is this an MQTT listener, does it want encryption or a client certificate, does it speak MQTT %s?", driver.ErrNotConnected, err, o.Version)
+	}
+	if first != typeConnack {
+		return nil, fmt.Errorf("%w: the server answers with a packet of type %d; is this an MQTT listener?", driver.ErrNotConnected, first>>4)
+	}
+	g, err := parseConnack(l.v5, body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: the server's answer to the login: %w; is this an MQTT listener?", driver.ErrNotConnected, err)
+	}
+	if g.code != 0 {
+		why := reason(g.code)
+		if g.code < 0x80 {
+			why = oldReason(g.code)
+		}
+		if g.text != "" {
+			return nil, fmt.Errorf("log in: %w: %s (%w)", why.Unwrap(), g.text, why)
+		}
+		return nil, fmt.Errorf("log in: %w: %w", why.Unwrap(), why)
+	}
+	return newWire(l, raw, conn, g, in), nil
+}
+
+// run reads what comes, and connects again whenever a connection has broken.
+func (l *link) run(w *wire) {
+	defer close(l.done)
+	for {
+		every := l.session.options.KeepAlive
+		if k := w.welcome.keepAlive; k > 0 {
+			every = min(every, time.Duration(k)*time.Second)
+		}
+		watched, over := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(watched)
+			w.watch(every, over)
+		}()
+		err := l.read(w)
+		l.live.CompareAndSwap(w, nil)
+		lost := errLost
+		if l.closing.Load() || l.life.Err() != nil {
+			lost = errEnded
+		}
+		w.shut(lost)
+		close(over)
+		<-watched
+		if lost == errEnded {
+			return
+		}
+		w.mu.Lock()
+		if w.why != nil {
+			err = w.why
+		}
+		w.mu.Unlock()
+		l.emit(driver.Event{Kind: driver.Disconnected, Detail: fmt.Sprintf("%s: %v", l.key, err)})
+		if w = l.again(); w == nil {
+			return
+		}
+		l.live.Store(w)
+		l.emit(driver.Event{Kind: driver.Reconnected, Detail: l.key.String()})
+	}
+}
+
+var (
+	errLost  = fmt.Errorf("mqtt: %w: the connection was lost before the broker had acknowledged", driver.ErrTimeout)
+	errEnded = fmt.Errorf("mqtt: %w before the broker had acknowledged", driver.ErrClosed)
+)
+
+// again connects until that succeeds or the link ends; then it returns nil.
+func (l *link) again() *wire {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	said := ""
+	for {
+		select {
+		case <-l.life.Done():
+			return nil
+		case <-pause.C:
+		}
+		w, err := l.connect(l.life)
+		if err == nil {
+			return w
+		}
+		if l.life.Err() != nil {
+			return nil
+		}
+		// A broker that is away is no news, one that refuses is.
+		if class := driver.Class(err); class != driver.ErrNotConnected && err.Error() != said {
+			said = err.Error()
+			l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reconnect: " + said})
+		}
+		pause.Reset(l.session.options.ReconnectWait)
+	}
+}
+
+// read handles packets until the wire breaks.
+func (l *link) read(w *wire) error {
+	for {
+		first, body, err := w.next()
+		if err != nil {
+			return err
+		}
+		if err := l.handle(w, first, body); err != nil {
+			return err
+		}
+	}
+}
+
+// handle deals with a packet from the broker. An error ends the wire.
+func (l *link) handle(w *wire, first byte, body []byte) error {
+	switch first & typeMask {
+	case typePuback, typePubcomp:
+		id, why, err := parseAck(body)
+		if err != nil {
+			return err
+		}
+		if why.failed() {
+			w.settle(id, why)
+		} else {
+			w.settle(id, nil)
+		}
+		return nil
+	case typePubrec:
+		id, why, err := parseAck(body)
+		if err != nil {
+			return err
+		}
+		if why.failed() {
+			w.settle(id, why)
+			return nil
+		}
+		return w.reply(typePubrel, id, 1)
+	case typePublish:
+		if l.consumer != nil {
+			return l.consumer.publish(w, first, body)
+		}
+	case typePubrel & typeMask:
+		if l.consumer != nil {
+			return l.consumer.released(w, body)
+		}
+	case typeUnsuback:
+		if l.consumer != nil {
+			l.consumer.leave()
+			return nil
+		}
+	case typePingresp:
+		w.ponged()
+		return nil
+	case typeDisconnect:
+		if len(body) > 0 {
+			return fmt.Errorf("the broker ends the connection: %w", reason(body[0]))
+		}
+		return errors.New("the broker ends the connection")
+	}
+	return fmt.Errorf("%w: one of type %d, which was not to come", errMalformed, first>>4)
+}
+
+func (l *link) emit(e driver.Event) {
+	if !l.closing.Load() && l.key.role != roleControl {
+		l.session.notify(e)
+	}
+}
+
+// close ends the link by ctx's deadline.
+func (l *link) close(ctx context.Context) error {
+	l.closing.Store(true)
+	if w := l.live.Swap(nil); w != nil {
+		w.leave()
+	}
+	l.cancel()
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("mqtt: close %s: %w: %w", l.key, driver.ErrTimeout, context.Cause(ctx))
+	}
+}

@@ -1,0 +1,77 @@
+// Package mqtt is the driver for MQTT 3.1.1 and 5 brokers.
+//
+// Topic t of run r is the topic sixnines/r/t. A consumer is an MQTT client with
+// a connection of its own, whatever ConsumerSpec.Conn says, because the protocol
+// delivers to connections: two subscribers on one of them could not be told
+// apart. A group is a shared subscription, $share/group/sixnines/r/t. MQTT 5 has
+// them; some brokers, Mosquitto 2 among them, have them in 3.1.1 too, and
+// Provision finds out by trying.
+//
+// The quality of service decides what an acknowledgement is. 0: there is none,
+// and Done says that the buffer is free. 1: the broker's PUBACK. 2: its PUBCOMP,
+// after two round trips. MQTT 5 puts a reason into either, by which a broker
+// refuses a message; a broker of MQTT 3.1.1 that will not have a message says
+// nothing, or confirms it and throws it away. Provision therefore sends one
+// message of the largest size to itself.
+//
+// The packets are the driver's own (see packet.go). Of the clients of the Eclipse
+// project, that for 3.1.1 hands each message to another goroutine and returns a
+// token with a channel in it, and that for 5 does not tell the outcome of an
+// asynchronous publish. Here a message is written to the socket by whoever
+// sends it, and its acknowledgement is looked up by its number in a table.
+//
+// Nothing is sent twice: a producer's session is always a clean one, and what
+// was not acknowledged when its connection broke is Done with ErrTimeout, since
+// nobody knows what became of it. A send while the connection is down fails with
+// ErrNotConnected. Packet identifiers, of which there are 65535, are waited for
+// when they are all in flight, as is the broker's receive maximum.
+package mqtt
+
+import (
+	"context"
+
+	"sixnines/driver"
+)
+
+// Entry describes the driver for a driver.Set.
+func Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       "mqtt",
+		Summary:    "MQTT 3.1.1 and 5: quality of service 0 to 2, shared subscriptions, retained messages",
+		DefaultURL: "mqtt://127.0.0.1:1883",
+		Capabilities: driver.Capabilities{
+			Ack:         driver.AckKindBroker,
+			AckVaries:   true,
+			Groups:      true,
+			FanOut:      true,
+			ConsumerAck: true,
+			Reconnects:  true,
+			Ordered:     true,
+			TLS:         true,
+		},
+		Options: &options,
+		Driver:  Driver{},
+	}
+}
+
+// Driver opens sessions with MQTT brokers. The zero value is ready to use.
+type Driver struct{}
+
+// Open implements driver.Driver. It logs in once to learn what the broker is and
+// what its limits are.
+func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	s, err := newSession(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.openControl(ctx); err != nil {
+		s.cancel()
+		return nil, err
+	}
+	return s, nil
+}

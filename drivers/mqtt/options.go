@@ -1,0 +1,146 @@
+package mqtt
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+)
+
+// Options are the options of the driver, see driver.DecodeOptions.
+type Options struct {
+	Version        string          `option:"version" enum:"5,3.1.1" doc:"version of the protocol"`
+	QoS            int             `option:"qos" min:"0" max:"2" doc:"quality of service of what is published: 0: unacknowledged, 1: acknowledged by PUBACK, 2: by PUBCOMP, after two round trips"`
+	SubscribeQoS   int             `option:"subscribe_qos" min:"-1" max:"2" doc:"quality of service of subscriptions; -1: that of publishing"`
+	Retain         bool            `option:"retain" doc:"publish retained messages, of which the broker keeps the last of each topic; they are cleared at the end"`
+	MaxInflight    int             `option:"max_inflight" min:"0" max:"65535" doc:"messages of a producers' connection that wait for their acknowledgement, at most; sends beyond it block; 0: what the broker allows, up to 65535"`
+	ReceiveMaximum int             `option:"receive_maximum" min:"1" max:"65535" doc:"unacknowledged messages that the broker may send to a consumer (MQTT 5)"`
+	TopicAlias     bool            `option:"topic_alias" doc:"send a topic's number instead of its name, as far as the broker allows (MQTT 5)"`
+	CleanStart     bool            `option:"clean_start" doc:"consumers begin with nothing after each connection; false: the broker keeps what comes while one is away, for session_expiry"`
+	SessionExpiry  time.Duration   `option:"session_expiry" min:"1s" max:"100000h" doc:"how long the broker keeps an absent consumer's session if clean_start is false (MQTT 5)"`
+	KeepAlive      time.Duration   `option:"keep_alive" min:"1s" max:"18h" doc:"how often the client checks that the broker is alive, and for how long, by half as much again, the broker trusts the client"`
+	User           string          `option:"user" doc:"user name, instead of one in the URL"`
+	Password       string          `option:"password" secret:"true" doc:"password of user"`
+	ClientID       string          `option:"client_id" doc:"beginning of the clients' identifiers; the run, role and number of each are added"`
+	ConnectTimeout time.Duration   `option:"connect_timeout" min:"1ms" doc:"longest time for one server to accept a connection and log in"`
+	ReconnectWait  time.Duration   `option:"reconnect_wait" min:"1ms" doc:"pause between attempts to reconnect"`
+	WriteBuffer    driver.ByteSize `option:"write_buffer" min:"0" max:"64MiB" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out"`
+}
+
+// DefaultOptions returns the defaults.
+func DefaultOptions() Options {
+	return Options{
+		Version:        "5",
+		QoS:            1,
+		SubscribeQoS:   -1,
+		ReceiveMaximum: idMost,
+		CleanStart:     true,
+		SessionExpiry:  time.Hour,
+		KeepAlive:      30 * time.Second,
+		ClientID:       "sixnines",
+		ConnectTimeout: 5 * time.Second,
+		ReconnectWait:  50 * time.Millisecond,
+	}
+}
+
+const batchBuffer = 64 << 10
+
+// writeBuffer returns the size of the write buffer in bytes.
+func (o Options) writeBuffer(batch bool) int {
+	switch {
+	case o.WriteBuffer > 0:
+		return int(o.WriteBuffer)
+	case batch:
+		return batchBuffer
+	}
+	return 1
+}
+
+// subscribeQoS returns the quality of service that subscriptions ask for.
+func (o Options) subscribeQoS() int {
+	if o.SubscribeQoS < 0 {
+		return o.QoS
+	}
+	return o.SubscribeQoS
+}
+
+// v5 reports whether the protocol is MQTT 5.
+func (o Options) v5() bool { return o.Version == "5" }
+
+func (o Options) validate() error {
+	wrong := func(option, why string) error {
+		return fmt.Errorf("mqtt: option %q: %w: %s", option, driver.ErrOption, why)
+	}
+	switch {
+	case o.TopicAlias && !o.v5():
+		return wrong("topic_alias", "MQTT 3.1.1 has no aliases; add version=5")
+	case o.Password != "" && o.User == "" && !o.v5():
+		return wrong("password", "it needs user beside it")
+	case o.ClientID == "":
+		return wrong("client_id", "it is empty")
+	case len(o.ClientID) > 1000 || len(o.User) > maxString || len(o.Password) > maxString:
+		return wrong("client_id", "it, user or password is too long")
+	case !o.CleanStart && o.subscribeQoS() == 0:
+		return wrong("clean_start", "a session keeps messages of quality of service 1 and 2 only; add qos=1")
+	}
+	return nil
+}
+
+// server is one broker's address.
+type server struct {
+	address string // host and port
+	host    string
+	secure  bool
+}
+
+// parseServers splits the target's URL into those of its servers, and returns
+// the user and password in them.
+func parseServers(target string) (servers []server, login *url.Userinfo, err error) {
+	for one := range strings.SplitSeq(target, ",") {
+		one = strings.TrimSpace(one)
+		if !strings.Contains(one, "://") {
+			one = "mqtt://" + one
+		}
+		u, err := url.Parse(one)
+		if err != nil {
+			// The error would repeat the URL and a password in it.
+			var parse *url.Error
+			if errors.As(err, &parse) {
+				err = parse.Err
+			}
+			return nil, nil, fmt.Errorf("mqtt: %w: the URL cannot be read: %w; want one such as mqtt://host:1883", driver.ErrOption, err)
+		}
+		s := server{host: u.Hostname()}
+		port := u.Port()
+		switch u.Scheme {
+		case "mqtt", "tcp":
+			s.address = net.JoinHostPort(s.host, orElse(port, "1883"))
+		case "mqtts", "ssl", "tls":
+			s.secure = true
+			s.address = net.JoinHostPort(s.host, orElse(port, "8883"))
+		case "ws", "wss":
+			return nil, nil, fmt.Errorf("mqtt: %w: scheme %q: MQTT over WebSocket; use the broker's mqtt or mqtts listener", driver.ErrUnsupported, u.Scheme)
+		default:
+			return nil, nil, fmt.Errorf("mqtt: %w: scheme %q of %s: want mqtt, mqtts, tcp or ssl", driver.ErrOption, u.Scheme, u.Redacted())
+		}
+		if s.host == "" {
+			return nil, nil, fmt.Errorf("mqtt: %w: no host in URL %q; want one such as mqtt://host:1883", driver.ErrOption, u.Redacted())
+		}
+		if u.User != nil {
+			login = u.User
+		}
+		servers = append(servers, s)
+	}
+	return servers, login, nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

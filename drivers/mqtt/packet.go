@@ -1,0 +1,476 @@
+package mqtt
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// The types of packets, in the high half of their first byte.
+const (
+	typeConnect     = 1 << 4
+	typeConnack     = 2 << 4
+	typePublish     = 3 << 4
+	typePuback      = 4 << 4
+	typePubrec      = 5 << 4
+	typePubrel      = 6<<4 | 2 // with the flags that it must have
+	typePubcomp     = 7 << 4
+	typeSubscribe   = 8<<4 | 2
+	typeSuback      = 9 << 4
+	typeUnsubscribe = 10<<4 | 2
+	typeUnsuback    = 11 << 4
+	typePingreq     = 12 << 4
+	typePingresp    = 13 << 4
+	typeDisconnect  = 14 << 4
+	typeMask        = 0xF0
+	flagDup         = 1 << 3
+	flagRetain      = 1
+	connectClean    = 1 << 1
+	connectPassword = 1 << 6
+	connectUser     = 1 << 7
+)
+
+// The properties of MQTT 5 that are used here.
+const (
+	propSessionExpiry   = 0x11
+	propServerKeepAlive = 0x13
+	propReason          = 0x1F
+	propReceiveMaximum  = 0x21
+	propAliasMaximum    = 0x22
+	propAlias           = 0x23
+	propMaximumQoS      = 0x24
+	propRetain          = 0x25
+	propMaximumPacket   = 0x27
+	propShared          = 0x2A
+)
+
+const (
+	maxString    = 1<<16 - 1
+	maxRemaining = 1<<28 - 1 // what a packet's length can say
+	idMost       = 1<<16 - 1
+)
+
+// errMalformed is wrapped by what is wrong with a packet.
+var errMalformed = errors.New("malformed packet")
+
+// appendLength appends a variable byte integer.
+func appendLength(b []byte, n int) []byte {
+	for n >= 0x80 {
+		b = append(b, byte(n)|0x80)
+		n >>= 7
+	}
+	return append(b, byte(n))
+}
+
+// length reads a variable byte integer and returns how many bytes it has: 0 if
+// b is too short.
+func length(b []byte) (n, size int, err error) {
+	for i := range 4 {
+		if i == len(b) {
+			return 0, 0, nil
+		}
+		n |= int(b[i]&0x7F) << (7 * i)
+		if b[i] < 0x80 {
+			return n, i + 1, nil
+		}
+	}
+	return 0, 0, fmt.Errorf("%w: a length of more than four bytes", errMalformed)
+}
+
+func appendString(b []byte, s string) []byte {
+	b = binary.BigEndian.AppendUint16(b, uint16(len(s)))
+	return append(b, s...)
+}
+
+// login is what a client says of itself when it connects.
+type login struct {
+	v5             bool
+	clean          bool
+	id             string
+	user, password string
+	keepAlive      uint16 // seconds
+	sessionExpiry  uint32 // seconds
+	receiveMaximum uint16
+}
+
+// appendConnect appends a CONNECT packet.
+func appendConnect(b []byte, l login) []byte {
+	body := appendString(nil, "MQTT")
+	level, flags := byte(4), byte(0)
+	if l.v5 {
+		level = 5
+	}
+	if l.clean {
+		flags |= connectClean
+	}
+	if l.user != "" {
+		flags |= connectUser
+	}
+	if l.password != "" {
+		flags |= connectPassword
+	}
+	body = append(body, level, flags)
+	body = binary.BigEndian.AppendUint16(body, l.keepAlive)
+	if l.v5 {
+		var props []byte
+		if l.sessionExpiry > 0 {
+			props = binary.BigEndian.AppendUint32(append(props, propSessionExpiry), l.sessionExpiry)
+		}
+		if l.receiveMaximum > 0 {
+			props = binary.BigEndian.AppendUint16(append(props, propReceiveMaximum), l.receiveMaximum)
+		}
+		body = append(appendLength(body, len(props)), props...)
+	}
+	body = appendString(body, l.id)
+	if l.user != "" {
+		body = appendString(body, l.user)
+	}
+	if l.password != "" {
+		body = appendString(body, l.password)
+	}
+	return append(appendLength(append(b, typeConnect), len(body)), body...)
+}
+
+// appendSubscribe appends a SUBSCRIBE packet for the filters. MQTT 5 lets it say
+// whether retained messages are wanted; MQTT 3.1.1 always sends them.
+func appendSubscribe(b []byte, v5 bool, id uint16, qos int, filters []string, retained bool) []byte {
+	body := binary.BigEndian.AppendUint16(nil, id)
+	if v5 {
+		body = append(body, 0)
+	}
+	how := byte(qos)
+	if v5 && !retained {
+		how |= 2 << 4
+	}
+	for _, f := range filters {
+		body = append(appendString(body, f), how)
+	}
+	return append(appendLength(append(b, typeSubscribe), len(body)), body...)
+}
+
+// appendUnsubscribe appends an UNSUBSCRIBE packet for the filters.
+func appendUnsubscribe(b []byte, v5 bool, id uint16, filters []string) []byte {
+	body := binary.BigEndian.AppendUint16(nil, id)
+	if v5 {
+		body = append(body, 0)
+	}
+	for _, f := range filters {
+		body = appendString(body, f)
+	}
+	return append(appendLength(append(b, typeUnsubscribe), len(body)), body...)
+}
+
+// appendAck appends a PUBACK, PUBREC, PUBREL or PUBCOMP that says yes: in MQTT 5
+// too, that is the number and nothing else.
+func appendAck(b []byte, kind byte, id uint16) []byte {
+	return append(b, kind, 2, byte(id>>8), byte(id))
+}
+
+// appendPublish appends a PUBLISH packet. flags has the quality of service and
+// RETAIN; an alias of 0 is none; an empty topic goes with an alias.
+func appendPublish(b []byte, v5 bool, flags byte, topic string, alias, id uint16, payload []byte) []byte {
+	n := publishSize(v5, flags, topic, alias, len(payload))
+	b = appendLength(append(b, typePublish|flags), n)
+	b = appendString(b, topic)
+	if flags&6 != 0 {
+		b = append(b, byte(id>>8), byte(id))
+	}
+	switch {
+	case !v5:
+	case alias == 0:
+		b = append(b, 0)
+	default:
+		b = append(b, 3, propAlias, byte(alias>>8), byte(alias))
+	}
+	return append(b, payload...)
+}
+
+// publishSize returns the length that the packet says it has: without its first
+// byte and the length itself.
+func publishSize(v5 bool, flags byte, topic string, alias uint16, payload int) int {
+	n := 2 + len(topic) + payload
+	if flags&6 != 0 {
+		n += 2
+	}
+	if v5 {
+		n++
+		if alias != 0 {
+			n += 3
+		}
+	}
+	return n
+}
+
+// headMost is more than the bytes of a PUBLISH packet beside topic and payload.
+const headMost = 16
+
+// published is a PUBLISH packet as it came. Its payload is part of the packet.
+type published struct {
+	qos         byte
+	redelivered bool
+	retained    bool
+	topic       []byte
+	id          uint16
+	payload     []byte
+}
+
+// parsePublish takes a PUBLISH packet apart.
+func parsePublish(v5 bool, first byte, body []byte) (p published, err error) {
+	p.qos, p.redelivered, p.retained = first>>1&3, first&flagDup != 0, first&flagRetain != 0
+	if p.qos == 3 {
+		return p, fmt.Errorf("%w: PUBLISH of quality 3", errMalformed)
+	}
+	if len(body) < 2 {
+		return p, fmt.Errorf("%w: PUBLISH of %d bytes", errMalformed, len(body))
+	}
+	n := int(binary.BigEndian.Uint16(body))
+	rest := body[2:]
+	if len(rest) < n {
+		return p, fmt.Errorf("%w: PUBLISH with half a topic", errMalformed)
+	}
+	p.topic, rest = rest[:n], rest[n:]
+	if p.qos > 0 {
+		if len(rest) < 2 {
+			return p, fmt.Errorf("%w: PUBLISH without its number", errMalformed)
+		}
+		if p.id = binary.BigEndian.Uint16(rest); p.id == 0 {
+			return p, fmt.Errorf("%w: PUBLISH with number 0", errMalformed)
+		}
+		rest = rest[2:]
+	}
+	if v5 {
+		n, size, err := length(rest)
+		if err != nil || size == 0 || len(rest)-size < n {
+			return p, fmt.Errorf("%w: PUBLISH with half its properties", errMalformed)
+		}
+		rest = rest[size+n:]
+	}
+	p.payload = rest[:len(rest):len(rest)]
+	return p, nil
+}
+
+// parseAck takes a PUBACK, PUBREC, PUBREL or PUBCOMP apart.
+func parseAck(body []byte) (id uint16, why reason, err error) {
+	if len(body) < 2 {
+		return 0, 0, fmt.Errorf("%w: an acknowledgement of %d bytes", errMalformed, len(body))
+	}
+	if len(body) > 2 {
+		why = reason(body[2])
+	}
+	return binary.BigEndian.Uint16(body), why, nil
+}
+
+// parseSuback returns the number of the SUBSCRIBE that is answered and the
+// answer to each of its filters.
+func parseSuback(v5 bool, body []byte) (id uint16, codes []byte, err error) {
+	if len(body) < 2 {
+		return 0, nil, fmt.Errorf("%w: SUBACK of %d bytes", errMalformed, len(body))
+	}
+	id, rest := binary.BigEndian.Uint16(body), body[2:]
+	if v5 {
+		n, size, err := length(rest)
+		if err != nil || size == 0 || len(rest)-size < n {
+			return 0, nil, fmt.Errorf("%w: SUBACK with half its properties", errMalformed)
+		}
+		rest = rest[size+n:]
+	}
+	return id, rest, nil
+}
+
+// greeting is a CONNACK: how the broker answers a login, and its limits.
+type greeting struct {
+	present        bool // it has kept the session
+	code           byte // 0: welcome
+	text           string
+	receiveMaximum int
+	maximumPacket  int // bytes; 0: it has not said
+	maximumQoS     int
+	aliases        int // how many topic aliases it takes
+	keepAlive      int // seconds that it wants; -1: it has not said
+	sessionExpiry  int // seconds; -1: what was asked for
+	retain, shared bool
+}
+
+// parseConnack takes a CONNACK apart. A broker that does not know MQTT 5 answers
+// with the two bytes of MQTT 3.
+func parseConnack(v5 bool, body []byte) (greeting, error) {
+	g := greeting{receiveMaximum: idMost, maximumQoS: 2, retain: true, shared: true, keepAlive: -1, sessionExpiry: -1}
+	if len(body) < 2 {
+		return g, fmt.Errorf("%w: CONNACK of %d bytes", errMalformed, len(body))
+	}
+	g.present, g.code = body[0]&1 != 0, body[1]
+	if !v5 || len(body) == 2 {
+		return g, nil
+	}
+	n, size, err := length(body[2:])
+	if err != nil || size == 0 || len(body)-2-size < n {
+		return g, fmt.Errorf("%w: CONNACK with half its properties", errMalformed)
+	}
+	return g, eachProperty(body[2+size:2+size+n], func(id byte, value int, text []byte) {
+		switch id {
+		case propReceiveMaximum:
+			g.receiveMaximum = max(1, value)
+		case propMaximumPacket:
+			g.maximumPacket = value
+		case propMaximumQoS:
+			g.maximumQoS = value
+		case propAliasMaximum:
+			g.aliases = value
+		case propServerKeepAlive:
+			g.keepAlive = value
+		case propSessionExpiry:
+			g.sessionExpiry = value
+		case propRetain:
+			g.retain = value != 0
+		case propShared:
+			g.shared = value != 0
+		case propReason:
+			g.text = string(text)
+		}
+	})
+}
+
+// eachProperty calls f with each property: with its value if it is a number,
+// with its text if it is one.
+func eachProperty(b []byte, f func(id byte, value int, text []byte)) error {
+	short := fmt.Errorf("%w: half a property", errMalformed)
+	for len(b) > 0 {
+		id := b[0]
+		b = b[1:]
+		size, strings := 0, 0
+		switch id {
+		case 0x01, 0x17, 0x19, propMaximumQoS, propRetain, 0x28, 0x29, propShared:
+			size = 1
+		case propServerKeepAlive, propReceiveMaximum, propAliasMaximum, propAlias:
+			size = 2
+		case 0x02, propSessionExpiry, 0x18, propMaximumPacket:
+			size = 4
+		case 0x03, 0x08, 0x09, 0x12, 0x15, 0x16, 0x1A, 0x1C, propReason:
+			strings = 1
+		case 0x26: // a user's property: name and value
+			strings = 2
+		case 0x0B:
+			n, used, err := length(b)
+			if err != nil || used == 0 {
+				return short
+			}
+			f(id, n, nil)
+			b = b[used:]
+			continue
+		default:
+			return fmt.Errorf("%w: property %#x", errMalformed, id)
+		}
+		if len(b) < size {
+			return short
+		}
+		value := 0
+		for _, c := range b[:size] {
+			value = value<<8 | int(c)
+		}
+		b = b[size:]
+		var text []byte
+		for range strings {
+			if len(b) < 2 {
+				return short
+			}
+			n := 2 + int(binary.BigEndian.Uint16(b))
+			if len(b) < n {
+				return short
+			}
+			text, b = b[2:n], b[n:]
+		}
+		f(id, value, text)
+	}
+	return nil
+}
+
+// The sizes of a packets' buffer, in bytes. It starts small because most
+// connections carry little, and grows with what a read fills.
+const (
+	readFirst = 4 << 10
+	readMost  = 64 << 10 // unless one packet is larger
+)
+
+// packets reads whole packets. One goroutine at a time uses it.
+type packets struct {
+	src        io.Reader
+	buf        []byte
+	start, end int
+	full       bool // the last read took all the room there was
+}
+
+// complete returns how long the next packet is and where its body begins, if
+// all of it has been read; else need is how much there must be.
+func (p *packets) complete() (body, end, need int, err error) {
+	unread := p.buf[p.start:p.end]
+	if len(unread) < 2 {
+		return 0, 0, 2, nil
+	}
+	n, size, err := length(unread[1:])
+	if err != nil {
+		return 0, 0, 0, err
+	}
+	if size == 0 {
+		return 0, 0, len(unread) + 1, nil
+	}
+	need = 1 + size + n
+	if len(unread) < need {
+		return 0, 0, need, nil
+	}
+	return 1 + size, need, 0, nil
+}
+
+// more reports whether the next packet can be had without reading.
+func (p *packets) more() bool {
+	_, end, _, err := p.complete()
+	return err != nil || end > 0
+}
+
+// next returns the next packet: its first byte and what follows its length,
+// which is valid until the next call.
+func (p *packets) next() (first byte, body []byte, err error) {
+	for {
+		at, end, need, err := p.complete()
+		if err != nil {
+			return 0, nil, err
+		}
+		if end > 0 {
+			packet := p.buf[p.start : p.start+end]
+			p.start += end
+			return packet[0], packet[at:], nil
+		}
+		if err := p.fill(need); err != nil {
+			return 0, nil, err
+		}
+	}
+}
+
+// fill reads once; need bytes in all are wanted.
+func (p *packets) fill(need int) error {
+	if p.start > 0 {
+		p.end = copy(p.buf, p.buf[p.start:p.end])
+		p.start = 0
+	}
+	size := len(p.buf)
+	if p.full && size < readMost {
+		size *= 2
+	}
+	// A length may lie: room is made for what comes, not for what is promised.
+	for size < need && p.end == size || size == 0 {
+		size = max(readFirst, 2*size)
+	}
+	if size > len(p.buf) {
+		p.buf = append(p.buf[:p.end], make([]byte, size-p.end)...)
+	}
+	n, err := p.src.Read(p.buf[p.end:])
+	p.end += n
+	p.full = p.end == len(p.buf)
+	if n > 0 {
+		return nil
+	}
+	if err == nil {
+		err = io.ErrNoProgress
+	}
+	return err
+}

@@ -1,0 +1,145 @@
+package mqtt
+
+import (
+	"crypto/tls"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sixnines/driver"
+)
+
+// ServerInfo implements driver.ServerInfo. MQTT has no words for what a broker
+// is; Mosquitto and those that follow it keep their version as a retained
+// message.
+func (s *session) ServerInfo() map[string]string {
+	info := map[string]string{"protocol": "mqtt " + s.options.Version}
+	if s.product != "" {
+		info["product"] = s.product
+		if name, version, ok := strings.Cut(s.product, " version "); ok {
+			info["product"], info["version"] = name, version
+		}
+	}
+	return info
+}
+
+// semantics reports the settings in effect.
+func (s *session) semantics() driver.Semantics {
+	o := s.options
+	subscribed := o.subscribeQoS()
+	sem := driver.Semantics{
+		Durability:  "as the broker is configured, which the protocol does not tell",
+		Replication: "as the broker is configured, which the protocol does not tell",
+		Ordering:    "per producer and topic",
+		Consumption: "push, delivered on the goroutine that reads, a connection for each consumer",
+		Transport:   "tcp",
+		Settings: map[string]string{
+			"qos":            strconv.Itoa(o.QoS),
+			"subscribe_qos":  strconv.Itoa(subscribed),
+			"retain":         strconv.FormatBool(o.Retain),
+			"clean_start":    strconv.FormatBool(o.CleanStart),
+			"keep_alive":     o.KeepAlive.String(),
+			"max_inflight":   strconv.Itoa(s.inflight()),
+			"write_buffer":   driver.ByteSize(s.writeBuffer).String(),
+			"authentication": s.login(),
+			"servers":        s.addresses(),
+			"reconnect_wait": o.ReconnectWait.String(),
+			"client":         "packets of the driver's own",
+		},
+	}
+	switch o.QoS {
+	case 0:
+		sem.Acknowledgment = "none"
+	case 1:
+		sem.Acknowledgment = "PUBACK: the broker has taken responsibility for the message, with the durability it is configured for"
+	case 2:
+		sem.Acknowledgment = "PUBCOMP, after PUBREC: the broker has taken responsibility for the message and released it"
+	}
+	switch min(o.QoS, subscribed) {
+	case 0:
+		sem.Delivery = "at most once"
+	case 1:
+		sem.Delivery = "at least once to connected consumers"
+	case 2:
+		sem.Delivery = "exactly once to connected consumers"
+	}
+	if !o.CleanStart {
+		sem.Delivery = strings.ReplaceAll(sem.Delivery, "connected consumers", "consumers, also after they were away")
+	}
+	if s.writeBuffer > 1 {
+		sem.Batching = fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
+	} else {
+		sem.Batching = "none, each message is written on the sender's thread"
+	}
+	if subscribed > 0 {
+		sem.Consumption += ", acknowledged when delivered and no further message is at hand"
+	}
+	if s.tls != nil {
+		sem.Transport += ", tls of at least " + strings.TrimPrefix(strings.ToLower(tls.VersionName(s.tls.MinVersion)), "tls ")
+		if s.tls.InsecureSkipVerify {
+			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
+		}
+	}
+	if o.v5() {
+		g := s.welcome
+		sem.Settings["receive_maximum"] = strconv.Itoa(o.ReceiveMaximum)
+		sem.Settings["topic_alias"] = strconv.FormatBool(o.TopicAlias && g.aliases > 0)
+		sem.Settings["server_receive_maximum"] = strconv.Itoa(g.receiveMaximum)
+		sem.Settings["server_maximum_qos"] = strconv.Itoa(g.maximumQoS)
+		sem.Settings["server_topic_alias_maximum"] = strconv.Itoa(g.aliases)
+		sem.Settings["server_shared_subscriptions"] = strconv.FormatBool(g.shared)
+		sem.Settings["server_retain"] = strconv.FormatBool(g.retain)
+		if g.maximumPacket > 0 {
+			sem.Settings["server_maximum_packet_size"] = driver.ByteSize(g.maximumPacket).String()
+		}
+		if g.keepAlive > 0 {
+			sem.Settings["server_keep_alive"] = strconv.Itoa(g.keepAlive) + "s"
+		}
+		if !o.CleanStart {
+			sem.Settings["session_expiry"] = o.SessionExpiry.String()
+		}
+		if o.TopicAlias && g.aliases == 0 {
+			sem.Warnings = append(sem.Warnings, "topic_alias is asked for, but the broker takes none")
+		}
+		if o.QoS > 0 && g.receiveMaximum < 100 {
+			sem.Warnings = append(sem.Warnings, fmt.Sprintf("the broker lets a connection have %d messages in flight at most (its receive maximum), beyond which sends wait", g.receiveMaximum))
+		}
+	} else if o.QoS > 0 {
+		sem.Warnings = append(sem.Warnings, "in MQTT 3.1.1 a broker that refuses a message acknowledges it all the same, or ends the connection")
+	}
+	for name, value := range s.ServerInfo() {
+		if name != "protocol" {
+			sem.Settings["server_"+name] = value
+		}
+	}
+	sem.Settings["version"] = o.Version
+	return sem
+}
+
+// inflight returns how many messages a producers' connection may have in flight.
+func (s *session) inflight() int {
+	n := min(s.welcome.receiveMaximum, idMost)
+	if s.options.MaxInflight > 0 {
+		n = min(n, s.options.MaxInflight)
+	}
+	return n
+}
+
+func (s *session) addresses() string {
+	all := make([]string, len(s.servers))
+	for i, server := range s.servers {
+		all[i] = server.address
+	}
+	return strings.Join(all, ",")
+}
+
+// login names the way in which the clients log in.
+func (s *session) login() string {
+	switch {
+	case s.user != "":
+		return "user and password"
+	case s.tls != nil && len(s.tls.Certificates) > 0:
+		return "certificate"
+	}
+	return "none"
+}

@@ -1,0 +1,171 @@
+package brokers
+
+import (
+	"context"
+	"crypto/pbkdf2"
+	"crypto/rand"
+	"crypto/sha512"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Mosquitto is Eclipse Mosquitto, MQTT 3.1.1 and 5.
+//
+// It keeps nothing on disk unless Options.Settings has "persistence" "true". The
+// limits that make it drop messages by itself are lifted; Options.Settings can
+// set them again.
+func Mosquitto() Product {
+	return Product{
+		Name:     "mosquitto",
+		Summary:  "Eclipse Mosquitto: MQTT 3.1.1 and 5",
+		Drivers:  []string{"mqtt"},
+		Clusters: []int{1},
+		Variable: "MOSQUITTO",
+		find:     findMosquitto,
+		plan: func(context.Context, Home) ([]Step, error) {
+			return []Step{debian("mosquitto")}, nil
+		},
+		deploy: deployMosquitto,
+	}
+}
+
+func findMosquitto(ctx context.Context, h Home) (Installation, error) {
+	return findProgram(ctx, h, program{
+		product: "mosquitto", name: "mosquitto", variable: "MOSQUITTO",
+		version: []string{"-h"}, // mosquitto version 2.0.11
+		parse: func(text string) string {
+			_, v, _ := strings.Cut(text, "mosquitto version ")
+			v, _, _ = strings.Cut(v, "\n")
+			return v
+		},
+	})
+}
+
+func deployMosquitto(_ context.Context, in Installation, o *Options) (*deployment, error) {
+	ports, err := o.ports(1)
+	if err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(o.Dir, "data")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	settings := map[string]string{
+		"allow_anonymous":      strconv.FormatBool(o.User == ""),
+		"persistence":          "false",
+		"persistence_location": dir + string(filepath.Separator),
+		// What does not fit in a queue is thrown away without a word.
+		"max_queued_messages": "0",
+		// The default of 20 unacknowledged messages a client measures round trips
+		// between client and broker instead of the broker.
+		"max_inflight_messages": "0",
+		"set_tcp_nodelay":       "true",
+		"log_dest":              "stderr",
+	}
+	if os.Geteuid() == 0 {
+		// It would become user mosquitto, who may not read what is laid here.
+		settings["user"] = "root"
+	}
+	if o.MaxMessage > 0 {
+		settings["message_size_limit"] = strconv.Itoa(o.MaxMessage)
+	}
+	scheme := "mqtt"
+	if o.TLS != nil {
+		scheme = "mqtts"
+		settings["certfile"], settings["keyfile"] = o.TLS.Cert, o.TLS.Key
+		if o.TLS.CA != "" {
+			settings["cafile"], settings["require_certificate"] = o.TLS.CA, "true"
+		}
+	}
+	if o.User != "" {
+		line, err := mosquittoPassword(o.User, o.Password)
+		if err != nil {
+			return nil, err
+		}
+		passwords := filepath.Join(o.Dir, "passwords")
+		if err := os.WriteFile(passwords, []byte(line+"\n"), 0o600); err != nil {
+			return nil, err
+		}
+		settings["password_file"] = passwords
+	}
+	maps.Copy(settings, o.Settings)
+	address := loopback(ports[0])
+	// What follows a listener's line may be the listener's or everybody's.
+	var text strings.Builder
+	fmt.Fprintf(&text, "listener %d 127.0.0.1\n", ports[0])
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		fmt.Fprintf(&text, "%s %s\n", name, settings[name])
+	}
+	config := filepath.Join(o.Dir, "mosquitto.conf")
+	if err := os.WriteFile(config, []byte(text.String()), 0o600); err != nil {
+		return nil, err
+	}
+	node := process{name: "mosquitto", command: []string{in.Path, "-c", config}, env: o.Home.Environ, dir: dir,
+		log: filepath.Join(o.Dir, "mosquitto.log"), ready: listens(address)}
+	if o.TLS == nil {
+		node.ready = func(ctx context.Context) error { return greetedByMosquitto(ctx, address) }
+	}
+	shown := map[string]string{}
+	for _, name := range []string{"persistence", "max_queued_messages", "max_inflight_messages", "set_tcp_nodelay", "message_size_limit"} {
+		if value, ok := settings[name]; ok {
+			shown[name] = value
+		}
+	}
+	return &deployment{url: scheme + "://" + address, nodes: []process{node}, settings: shown}, nil
+}
+
+// mosquittoPassword returns a user's line of a password file as Mosquitto 2
+// reads it: PBKDF2 with SHA-512. Its own program for that would have the
+// password on its command line.
+func mosquittoPassword(user, password string) (string, error) {
+	if strings.ContainsAny(user, ":\r\n") {
+		return "", errors.New("a user's name can have no colon and no line's end")
+	}
+	const iterations = 101
+	salt := make([]byte, 12)
+	if _, err := rand.Read(salt); err != nil {
+		return "", err
+	}
+	hash, err := pbkdf2.Key(sha512.New, password, salt, iterations, sha512.Size)
+	if err != nil {
+		return "", err
+	}
+	encode := base64.StdEncoding.EncodeToString
+	return fmt.Sprintf("%s:$7$%d$%s$%s", user, iterations, encode(salt), encode(hash)), nil
+}
+
+// greetedByMosquitto wants an answer to a client's first packet. A refusal is
+// one.
+func greetedByMosquitto(ctx context.Context, address string) error {
+	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	// CONNECT of MQTT 3.1.1: clean session, no keep-alive, client "ready".
+	const connect = "\x10\x11\x00\x04MQTT\x04\x02\x00\x00\x00\x05ready"
+	if _, err := io.WriteString(c, connect); err != nil {
+		return err
+	}
+	var answer [4]byte
+	if _, err := io.ReadFull(c, answer[:]); err != nil {
+		return err
+	}
+	if answer[0] != 0x20 {
+		return fmt.Errorf("it answers with % x, which is no CONNACK", answer)
+	}
+	return nil
+}
