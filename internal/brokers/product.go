@@ -48,6 +48,7 @@ func Products() []Product {
 		Mosquitto(),
 		NATS(),
 		NATSStreaming(),
+		RabbitMQ(),
 		Redis(),
 	}
 }

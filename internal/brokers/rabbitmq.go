@@ -1,0 +1,257 @@
+package brokers
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// RabbitMQ is the RabbitMQ server, one node or three, with streams.
+//
+// Beside lines of rabbitmq.conf, Options.Settings understands "plugins": names,
+// separated by commas, of plugins to enable beside rabbitmq_stream. With
+// rabbitmq_management among them, which costs the node a core's tenth,
+// Cluster.Info says where "management" is.
+func RabbitMQ() Product {
+	return Product{
+		Name:     "rabbitmq",
+		Summary:  "RabbitMQ: AMQP 0-9-1 queues, and streams",
+		Drivers:  []string{"rabbitmq", "rabbitmq-stream"},
+		Clusters: []int{1, 3},
+		Variable: "RABBITMQ_HOME",
+		find:     findRabbitMQ,
+		plan: func(context.Context, Home) ([]Step, error) {
+			return []Step{debian("rabbitmq-server")}, nil
+		},
+		deploy: deployRabbitMQ,
+	}
+}
+
+// rabbitLibraries is where Debian keeps RabbitMQ itself: what it puts on PATH
+// only becomes another user and calls it.
+const rabbitLibraries = "/usr/lib/rabbitmq/lib/rabbitmq_server-*"
+
+// findRabbitMQ locates the directory that holds sbin and plugins.
+func findRabbitMQ(_ context.Context, h Home) (Installation, error) {
+	var in Installation
+	if path := h.Getenv("RABBITMQ_HOME"); path != "" {
+		in = Installation{Path: path, Origin: "named by RABBITMQ_HOME"}
+		if err := checkRabbitHome(path); err != nil {
+			return in, fmt.Errorf("RABBITMQ_HOME names %s: %w; it wants the directory that holds sbin/rabbitmq-server; correct the variable, or unset it", path, err)
+		}
+	} else {
+		path, ok := h.LookPath("rabbitmq-server")
+		if !ok {
+			return in, notInstalled("rabbitmq", "rabbitmq-server on PATH")
+		}
+		if resolved, err := filepath.EvalSymlinks(path); err == nil {
+			path = resolved
+		}
+		homes := []string{filepath.Dir(filepath.Dir(path))}
+		packaged, err := filepath.Glob(rabbitLibraries)
+		if err != nil {
+			return in, err
+		}
+		slices.Reverse(packaged)
+		homes = append(homes, packaged...)
+		i := slices.IndexFunc(homes, func(home string) bool { return checkRabbitHome(home) == nil })
+		if i < 0 {
+			return in, fmt.Errorf("%s is on PATH, but not where RabbitMQ lies; set RABBITMQ_HOME to the directory that holds sbin/rabbitmq-server and plugins", path)
+		}
+		in = Installation{Path: homes[i], Origin: "on PATH"}
+	}
+	plugins, err := filepath.Glob(filepath.Join(in.Path, "plugins", "rabbit-*"))
+	if err != nil || len(plugins) == 0 {
+		return in, fmt.Errorf("%s (%s) does not tell its version: there is no plugins/rabbit-VERSION", in.Path, in.Origin)
+	}
+	in.Version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(plugins[0]), "rabbit-"), ".ez")
+	return in, nil
+}
+
+func checkRabbitHome(path string) error {
+	for _, file := range []string{"rabbitmq-server", "rabbitmq-env"} {
+		if _, err := os.Stat(filepath.Join(path, "sbin", file)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rabbitNode is one node's ports.
+type rabbitNode struct {
+	name                             string // as Erlang's, without the host
+	amqp, stream, distribution, http int
+}
+
+func (n rabbitNode) String() string { return n.name + "@localhost" }
+
+func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment, error) {
+	settings := maps.Clone(o.Settings)
+	plugins := []string{"rabbitmq_stream"}
+	for plugin := range strings.SplitSeq(settings["plugins"], ",") {
+		if plugin = strings.TrimSpace(plugin); plugin != "" && !slices.Contains(plugins, plugin) {
+			plugins = append(plugins, plugin)
+		}
+	}
+	if o.TLS != nil && o.TLS.CA != "" {
+		plugins = append(plugins, "rabbitmq_auth_mechanism_ssl")
+	}
+	delete(settings, "plugins")
+	managed := slices.Contains(plugins, "rabbitmq_management")
+
+	ports, err := o.ports(1 + 4*o.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	epmdPort := ports[len(ports)-1]
+	var nodes []rabbitNode
+	for k := range o.Nodes {
+		p := ports[4*k:]
+		nodes = append(nodes, rabbitNode{"rabbit-" + strconv.Itoa(k+1), p[0], p[1], p[2], p[3]})
+	}
+
+	home := filepath.Join(o.Dir, "home")
+	if err := os.MkdirAll(home, 0o755); err != nil {
+		return nil, err
+	}
+	// Whoever has the cookie can run code in the node; it is made anew for each.
+	if err := os.WriteFile(filepath.Join(home, ".erlang.cookie"), []byte(rabbitCookie()), 0o400); err != nil {
+		return nil, err
+	}
+	enabled := filepath.Join(o.Dir, "enabled_plugins")
+	if err := os.WriteFile(enabled, []byte("["+strings.Join(plugins, ",")+"].\n"), 0o644); err != nil {
+		return nil, err
+	}
+	env := rabbitEnviron(o.Home.Environ, "HOME="+home,
+		"ERL_EPMD_ADDRESS=127.0.0.1", "ERL_EPMD_PORT="+strconv.Itoa(epmdPort))
+
+	epmd, ok := o.Home.LookPath("epmd")
+	if !ok {
+		return nil, fmt.Errorf("there is no epmd on PATH, which comes with Erlang; Debian's package is erlang-base")
+	}
+	d := &deployment{urls: map[string]string{}, info: map[string]string{}}
+	d.helpers = []process{{name: "epmd", command: []string{epmd, "-port", strconv.Itoa(epmdPort), "-address", "127.0.0.1"},
+		env: env, dir: home, log: filepath.Join(o.Dir, "epmd.log"), ready: listens(loopback(epmdPort))}}
+
+	amqp, stream := "amqp", "rabbitmq-stream"
+	if o.TLS != nil {
+		amqp, stream = "amqps", "rabbitmq-stream+tls"
+	}
+	var urls, streams, managements []string
+	for _, n := range nodes {
+		dir := filepath.Join(o.Dir, n.name)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+		config := filepath.Join(dir, "rabbitmq.conf")
+		if err := os.WriteFile(config, []byte(rabbitConfig(n, nodes, o, settings, managed)), 0o600); err != nil {
+			return nil, err
+		}
+		log := filepath.Join(dir, "rabbitmq.log")
+		d.nodes = append(d.nodes, process{
+			name: n.name,
+			// With input allowed the script becomes the Erlang machine instead of
+			// waiting for it, so that signals hit the broker; -noinput then keeps
+			// it from reading commands.
+			command: []string{filepath.Join(in.Path, "sbin", "rabbitmq-server")},
+			env: append(slices.Clip(env), "RABBITMQ_ALLOW_INPUT=1", "RABBITMQ_SERVER_START_ARGS=-noinput",
+				"RABBITMQ_NODENAME="+n.String(), "RABBITMQ_DIST_PORT="+strconv.Itoa(n.distribution),
+				"RABBITMQ_CONF_ENV_FILE="+filepath.Join(dir, "none"),
+				"RABBITMQ_CONFIG_FILE="+config,
+				"RABBITMQ_ADVANCED_CONFIG_FILE="+filepath.Join(dir, "none.config"),
+				"RABBITMQ_ENABLED_PLUGINS_FILE="+enabled,
+				"RABBITMQ_MNESIA_BASE="+filepath.Join(dir, "data"),
+				"RABBITMQ_GENERATED_CONFIG_DIR="+filepath.Join(dir, "config"),
+				"RABBITMQ_SCHEMA_DIR="+filepath.Join(dir, "schema"),
+				"RABBITMQ_PID_FILE="+filepath.Join(dir, "pid"),
+				"RABBITMQ_LOG_BASE="+dir, "RABBITMQ_LOGS=-",
+				// A crash would else be written down in the working directory.
+				"ERL_CRASH_DUMP_SECONDS=0"),
+			dir: dir, log: log,
+			ready: func(ctx context.Context) error { return rabbitReady(ctx, n, o) },
+		})
+		urls = append(urls, amqp+"://"+loopback(n.amqp))
+		streams = append(streams, stream+"://"+loopback(n.stream))
+		managements = append(managements, "http://"+loopback(n.http))
+	}
+	d.url = strings.Join(urls, ",")
+	d.urls["rabbitmq-stream"] = strings.Join(streams, ",")
+	d.info["stream"] = d.urls["rabbitmq-stream"]
+	d.info["epmd"] = loopback(epmdPort)
+	d.info["home"] = home
+	if managed {
+		d.info["management"] = strings.Join(managements, ",")
+	}
+	if len(nodes) > 1 {
+		d.ready = func(context.Context) error { return rabbitsTogether(o.Dir, nodes) }
+	}
+	return d, nil
+}
+
+// rabbitEnviron is the environment without what would configure another
+// RabbitMQ or Erlang than the one meant.
+func rabbitEnviron(environ []string, add ...string) []string {
+	var env []string
+	for _, v := range environ {
+		name, _, _ := strings.Cut(v, "=")
+		if name != "HOME" && !strings.HasPrefix(name, "RABBITMQ_") && !strings.HasPrefix(name, "ERL_") && name != "NOTIFY_SOCKET" {
+			env = append(env, v)
+		}
+	}
+	return append(env, add...)
+}
+
+// rabbitConfig returns a node's rabbitmq.conf.
+func rabbitConfig(n rabbitNode, all []rabbitNode, o *Options, settings map[string]string, managed bool) string {
+	c := map[string]string{
+		"distribution.listener.interface": "127.0.0.1",
+		"stream.advertised_host":          "127.0.0.1",
+		"stream.advertised_port":          strconv.Itoa(n.stream),
+		"stream.advertised_tls_host":      "127.0.0.1",
+		"stream.advertised_tls_port":      strconv.Itoa(n.stream),
+		"log.console":                     "true",
+		"log.console.level":               "info",
+	}
+	if o.TLS == nil {
+		c["listeners.tcp.1"] = loopback(n.amqp)
+		c["stream.listeners.tcp.1"] = loopback(n.stream)
+	} else {
+		c["listeners.tcp"], c["stream.listeners.tcp"] = "none", "none"
+		c["listeners.ssl.1"] = loopback(n.amqp)
+		c["stream.listeners.ssl.1"] = loopback(n.stream)
+		c["ssl_options.certfile"], c["ssl_options.keyfile"] = o.TLS.Cert, o.TLS.Key
+		c["ssl_options.verify"], c["ssl_options.fail_if_no_peer_cert"] = "verify_none", "false"
+		if o.TLS.CA != "" {
+			c["ssl_options.cacertfile"] = o.TLS.CA
+			c["ssl_options.verify"], c["ssl_options.fail_if_no_peer_cert"] = "verify_peer", "true"
+			c["ssl_cert_login_from"] = "common_name"
+			c["auth_mechanisms.1"], c["auth_mechanisms.2"], c["auth_mechanisms.3"] = "PLAIN", "AMQPLAIN", "EXTERNAL"
+		}
+	}
+	if o.User != "" {
+		c["default_user"], c["default_pass"] = o.User, o.Password
+	}
+	if o.MaxMessage > 0 {
+		c["max_message_size"] = strconv.Itoa(o.MaxMessage)
+	}
+	if managed {
+		c["management.tcp.ip"], c["management.tcp.port"] = "127.0.0.1", strconv.Itoa(n.http)
+	}
+	if len(all) > 1 {
+		c["cluster_formation.peer_discovery_backend"] = "classic_config"
+		for k, peer := range all {
+			c["cluster_formation.classic_config.nodes."+strconv.Itoa(k+1)] = peer.String()
+		}
+	}
+	maps.Copy(c, settings)
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		fmt.Fprintf(&text, "%s = %s\n", name, c[name])
+	}
+	return text.String()
+}

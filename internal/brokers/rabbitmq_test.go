@@ -1,0 +1,209 @@
+package brokers_test
+
+import (
+	"errors"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+func dialRabbit(t *testing.T, url string) *amqp.Connection {
+	t.Helper()
+	c, err := amqp.Dial(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
+// keep puts a persistent message into a durable queue.
+func keep(t *testing.T, url, queue string, args amqp.Table) {
+	t.Helper()
+	ch, err := dialRabbit(t, url).Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ch.QueueDeclare(queue, true, false, false, false, args); err != nil {
+		t.Fatal(err)
+	}
+	if err := ch.Confirm(false); err != nil {
+		t.Fatal(err)
+	}
+	done, err := ch.PublishWithDeferredConfirm("", queue, true, false, amqp.Publishing{DeliveryMode: amqp.Persistent, Body: []byte("kept")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := done.WaitContext(t.Context()); err != nil || !ok {
+		t.Fatalf("confirmed %v, %v", ok, err)
+	}
+}
+
+func kept(t *testing.T, url, queue string) string {
+	t.Helper()
+	ch, err := dialRabbit(t, url).Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok, err := ch.Get(queue, true)
+	if err != nil || !ok {
+		t.Errorf("the queue has nothing: %v", err)
+	}
+	return string(m.Body)
+}
+
+func TestRabbitMQRunsAndComesBack(t *testing.T) {
+	c := brokertest.Start(t, "rabbitmq", brokers.Options{MaxMessage: 1 << 20})
+	t.Logf("%s %s (%s) at %s, %v", c.Product, c.Version, c.Origin, c.URL, c.Info)
+	if command, err := os.ReadFile("/proc/" + strconv.Itoa(c.Nodes()[0].PID) + "/comm"); err == nil && !strings.HasPrefix(string(command), "beam") {
+		t.Errorf("the node's process is %q instead of the Erlang machine", command)
+	}
+	keep(t, c.URL, "q", nil)
+	brokertest.Restart(t, c)()
+	if got := kept(t, c.URL, "q"); got != "kept" {
+		t.Errorf("after a restart the queue has %q", got)
+	}
+	stream, err := net.Dial("tcp", brokertest.Address(t, c.URLFor("rabbitmq-stream")))
+	if err != nil {
+		t.Error(err)
+	} else {
+		stream.Close()
+	}
+
+	// A frozen node accepts, since that is the kernel's, but says nothing.
+	if err := c.Freeze(); err != nil {
+		t.Fatal(err)
+	}
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		if conn, err := amqp.DialConfig(c.URL, amqp.Config{Dial: amqp.DefaultDial(time.Minute)}); err == nil {
+			conn.Close()
+		}
+	}()
+	select {
+	case <-answered:
+		t.Error("a frozen node answers")
+	case <-time.After(200 * time.Millisecond):
+	}
+	if err := c.Thaw(); err != nil {
+		t.Fatal(err)
+	}
+	<-answered
+
+	dir := c.Dir
+	if err := c.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(dir); !os.IsNotExist(err) {
+		t.Errorf("%s is left behind: %v", dir, err)
+	}
+	noneOf(t, dir)
+}
+
+// noneOf wants no process that was started for the directory: Erlang has
+// helpers of its own, which end when they find that it is gone.
+func noneOf(t *testing.T, dir string) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second) // only how long a failure takes
+	for {
+		var found []string
+		environs, err := filepath.Glob("/proc/[0-9]*/environ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range environs {
+			if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), "HOME="+dir) {
+				found = append(found, filepath.Dir(file))
+			}
+		}
+		if len(found) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("processes are left behind: %q", found)
+		}
+		time.Sleep(time.Millisecond) // between two looks
+	}
+}
+
+func TestRabbitMQCluster(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three nodes take a while")
+	}
+	c := brokertest.Start(t, "rabbitmq", brokers.Options{Nodes: 3})
+	urls := strings.Split(c.URL, ",")
+	if len(urls) != 3 || len(c.Nodes()) != 3 {
+		t.Fatalf("%d nodes at %q", len(c.Nodes()), urls)
+	}
+	// What one node takes, another has.
+	args := amqp.Table{"x-queue-type": "quorum", "x-quorum-initial-group-size": 3}
+	keep(t, urls[0], "q", args)
+	if got := kept(t, urls[2], "q"); got != "kept" {
+		t.Errorf("another node's queue has %q", got)
+	}
+	// They find one another again, with new queues as well as with old ones.
+	brokertest.Restart(t, c)()
+	keep(t, urls[1], "another", args)
+	if got := kept(t, urls[0], "another"); got != "kept" {
+		t.Errorf("after a restart another node's queue has %q", got)
+	}
+}
+
+func TestRabbitMQEncryptsAndAsksForAPassword(t *testing.T) {
+	if testing.Short() {
+		t.Skip("another node takes a while")
+	}
+	certificates := brokertest.NewCertificates(t)
+	c := brokertest.Start(t, "rabbitmq", brokers.Options{TLS: certificates.Server(true), User: "client", Password: "lovelace"})
+	config, err := certificates.Client(true).Config("127.0.0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	login := func(auth ...amqp.Authentication) error {
+		conn, err := amqp.DialConfig(c.URL, amqp.Config{SASL: auth, TLSClientConfig: config, Vhost: "/"})
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	}
+	if err := login(&amqp.PlainAuth{Username: "client", Password: "lovelace"}); err != nil {
+		t.Error(err)
+	}
+	if err := login(&amqp.ExternalAuth{}); err != nil {
+		t.Errorf("by certificate: %v", err)
+	}
+	if err := login(&amqp.PlainAuth{Username: "client", Password: "byron"}); err == nil {
+		t.Error("a wrong password is taken")
+	}
+	config.Certificates = nil
+	if err := login(&amqp.PlainAuth{Username: "client", Password: "lovelace"}); err == nil {
+		t.Error("a client without a certificate is let in")
+	}
+}
+
+func TestRabbitMQHomeMustBeOne(t *testing.T) {
+	p := brokers.RabbitMQ()
+	h := brokertest.Home(t)
+	h.Environ = append(h.Environ, "RABBITMQ_HOME="+t.TempDir())
+	if _, err := p.Find(t.Context(), h); err == nil || errors.Is(err, brokers.ErrNotInstalled) || !strings.Contains(err.Error(), "RABBITMQ_HOME") {
+		t.Errorf("an empty directory is found to be RabbitMQ, or not blamed: %v", err)
+	}
+	h.Environ = []string{"PATH=" + t.TempDir()}
+	if _, err := exec.LookPath("/usr/sbin/rabbitmq-server"); err == nil {
+		t.Skip("RabbitMQ lies where programs of the system do, and is always found")
+	}
+	if _, err := p.Find(t.Context(), h); !errors.Is(err, brokers.ErrNotInstalled) {
+		t.Errorf("nothing is found: %v", err)
+	}
+}
