@@ -25,6 +25,9 @@ func checkSetting(name, value string) error {
 // shown, as far as names tell.
 func SecretSetting(name string) bool {
 	name = strings.ToLower(name)
+	if name == "user" || strings.HasPrefix(name, "user ") {
+		return true // Redis's, which has the password among its words
+	}
 	for _, word := range []string{"pass", "secret", "token", "credential", "jaas", "private_key", "masterauth", "erlang.cookie"} {
 		if strings.Contains(name, word) {
 			return true

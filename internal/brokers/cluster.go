@@ -325,7 +325,7 @@ func (c *Cluster) Err() error {
 // emptyDir makes the directory, or a temporary one.
 func emptyDir(dir, product string) (string, error) {
 	if dir == "" {
-		return os.MkdirTemp("", "sixnines-"+product+"-")
+		return scratch(product)
 	}
 	dir, err := filepath.Abs(dir)
 	if err != nil {

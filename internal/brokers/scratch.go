@@ -1,0 +1,63 @@
+package brokers
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// scratch makes a temporary directory for a broker that ends with this process,
+// and removes those of processes that were killed before they could remove
+// theirs. To whom one belongs is in its name:
+//
+//	sixnines-PRODUCT-MACHINE-PID-START-RANDOM
+//
+// where MACHINE stands for the start of the machine and whatever else numbers
+// processes, so that nothing is taken for abandoned of which we cannot know.
+func scratch(product string) (string, error) {
+	start, err := startOf(os.Getpid())
+	if err != nil {
+		start = "0" // there is no telling here, so nothing is ever removed
+	}
+	start = strings.NewReplacer(" ", "", ":", "", "-", "").Replace(start)
+	machine := machineOf()
+	if start != "0" {
+		sweep(os.TempDir(), machine)
+	}
+	return os.MkdirTemp("", fmt.Sprintf("sixnines-%s-%s-%d-%s-*", product, machine, os.Getpid(), start))
+}
+
+// machineOf returns a word for what numbers the processes that we see: this
+// start of this machine, or of a container on it.
+func machineOf() string {
+	host, _ := os.Hostname()
+	boot, _ := bootOf()
+	space, _ := os.Readlink("/proc/self/ns/pid")
+	return fmt.Sprintf("%.4x", sha256.Sum256([]byte(host+"\n"+boot+"\n"+space)))
+}
+
+// sweep removes directories of processes of this machine that are no more. What
+// cannot be removed stays: it may be somebody else's.
+func sweep(dir, machine string) {
+	paths, err := filepath.Glob(filepath.Join(dir, "sixnines-*-"+machine+"-*-*-*"))
+	if err != nil {
+		return
+	}
+	for _, path := range paths {
+		words := strings.Split(filepath.Base(path), "-")
+		pid, err := strconv.Atoi(words[len(words)-3])
+		if err != nil || pid <= 1 {
+			continue
+		}
+		start, err := startOf(pid)
+		if err != nil && !isGone(err) {
+			continue
+		}
+		if err != nil || strings.NewReplacer(" ", "", ":", "", "-", "").Replace(start) != words[len(words)-2] {
+			os.RemoveAll(path)
+		}
+	}
+}
