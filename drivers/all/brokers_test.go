@@ -1,0 +1,203 @@
+package all_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/all"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+	"sixnines/internal/engine"
+	"sixnines/internal/judge"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// becomeNATS makes the test binary the NATS server that is built in.
+const becomeNATS = "__broker-nats"
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == becomeNATS {
+		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
+
+// withBroker runs f for every driver with its real broker, if it has one.
+func withBroker(t *testing.T, f func(t *testing.T, e driver.Entry, c *brokers.Cluster)) {
+	for _, e := range all.Set().Entries() {
+		t.Run(e.Name, func(t *testing.T) {
+			if e.Capabilities.Brokerless || strings.HasSuffix(e.DefaultURL, "://") {
+				f(t, e, nil)
+				return
+			}
+			p, ok := brokers.ForDriver(e.Name)
+			if !ok {
+				t.Fatalf("nothing in package brokers serves driver %s", e.Name)
+			}
+			self, err := os.Executable()
+			if err != nil {
+				t.Fatal(err)
+			}
+			f(t, e, brokertest.Start(t, p.Name, brokers.Options{Home: brokers.Home{Self: []string{self, becomeNATS}}}))
+		})
+	}
+}
+
+func parse(t *testing.T, text string) *scenario.Scenario {
+	t.Helper()
+	s, err := scenario.Parse("test.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Normalise()
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// measure runs the scenario and checks that its accounts close and that every
+// figure can be computed again.
+func measure(ctx context.Context, t *testing.T, c engine.Config) *result.Run {
+	t.Helper()
+	c.File = filepath.Join(t.TempDir(), "run.jsonl")
+	if _, err := engine.Run(ctx, c); errors.Is(err, driver.ErrUnsupported) {
+		brokertest.Missing(t, err) // a driver that is listed and not in this build
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	run, err := result.Load(c.File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, why := run.Counters.Conserved(); !ok {
+		t.Errorf("%s: %+v", why, run.Counters)
+	}
+	for _, p := range judge.Verify(run) {
+		t.Errorf("verify: %v", p)
+	}
+	return run
+}
+
+func config(e driver.Entry, c *brokers.Cluster, s *scenario.Scenario) engine.Config {
+	s.Target.Driver = e.Name
+	config := engine.Config{Scenario: s, Entry: e}
+	if c != nil {
+		config.URL = c.URLFor(e.Name)
+	}
+	return config
+}
+
+// Every driver sends what is due, no more and no less, and everything arrives
+// once.
+func TestEveryDriverKeepsTheSchedule(t *testing.T) {
+	withBroker(t, func(t *testing.T, e driver.Entry, c *brokers.Cluster) {
+		run := measure(t.Context(), t, config(e, c, parse(t, `
+workload: {rate: 3000/s, size: 256B}
+phases: {warmup: 500ms, duration: 2s, drain: 20s}
+`)))
+		n := run.Counters
+		if n.Scheduled != 6000 || n.Sent != 6000 || n.Received != 6000 || n.Duplicated+n.Corrupted+n.Foreign+n.Violations+n.Dropped != 0 {
+			t.Errorf("%+v", n)
+		}
+		if e.Capabilities.Ordered && n.Reordered > 0 {
+			t.Errorf("%d messages came out of order", n.Reordered)
+		}
+	})
+}
+
+// A broker is killed and comes back in mid-run: the run goes on, tells of it and
+// knows of every message what became of it, and nothing is left behind.
+func TestEveryDriverOutlivesItsBroker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes its time")
+	}
+	withBroker(t, func(t *testing.T, e driver.Entry, c *brokers.Cluster) {
+		if c == nil {
+			t.Skipf("driver %s has no broker to kill", e.Name)
+		}
+		before := runtime.NumGoroutine()
+		ctx, end := context.WithCancel(t.Context())
+		defer end()
+		s := parse(t, `
+workload: {rate: 500/s, size: 256B}
+phases: {warmup: 500ms, duration: 90s, drain: 5s}
+record: {interval: 100ms}
+`)
+		conf := config(e, c, s)
+		var received atomic.Int64
+		conf.Observer = func(p engine.Progress) {
+			if p.Phase == result.PhaseMeasure {
+				received.Store(p.Counters.Received)
+			}
+		}
+		failure := make(chan error, 1)
+		more := func(than int64) bool {
+			for limit := time.Now().Add(60 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+				if received.Load() > than {
+					return true
+				}
+			}
+			return false
+		}
+		go func() {
+			defer end()
+			failure <- func() error {
+				if !more(100) {
+					return fmt.Errorf("nothing flows before the kill")
+				}
+				limit, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+				defer cancel()
+				if err := c.Kill(limit); err != nil {
+					return err
+				}
+				if err := c.Resume(limit); err != nil {
+					return err
+				}
+				if !more(received.Load() + 200) {
+					return fmt.Errorf("nothing flows after the broker came back")
+				}
+				return nil
+			}()
+		}()
+		run := measure(ctx, t, conf)
+		if err := <-failure; err != nil {
+			t.Error(err)
+		}
+		var kinds []string
+		for _, ev := range run.Events {
+			kinds = append(kinds, ev.Kind)
+		}
+		for _, kind := range []driver.EventKind{driver.Disconnected, driver.Reconnected} {
+			if !slices.Contains(kinds, kind.String()) {
+				t.Errorf("no event %q in the result, only %v", kind, kinds)
+			}
+		}
+		n := run.Counters
+		t.Logf("scheduled %d, rejected %d, unknown %d, nacked %d; received %d, missing %d, duplicated %d",
+			n.Scheduled, n.Rejected, n.Unknown, n.Nacked, n.Received, n.Missing, n.Duplicated)
+		if n.Violations > 0 || n.Corrupted > 0 || n.Foreign > 0 {
+			t.Errorf("%+v", n)
+		}
+		// What the client library still has to end, it ends soon.
+		for range 1000 {
+			if runtime.NumGoroutine() <= before {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		buf := make([]byte, 1<<20)
+		t.Errorf("%d goroutines before, %d after:\n%s", before, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
+	})
+}
