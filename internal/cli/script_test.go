@@ -24,6 +24,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"sixnines/drivers/all"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
 )
 
 func TestMain(m *testing.M) {
@@ -54,6 +56,8 @@ func TestScripts(t *testing.T) {
 		Dir:             "testdata/script",
 		UpdateScripts:   os.Getenv("UPDATE_SCRIPTS") != "",
 		ContinueOnError: true,
+		Setup:           setUp,
+		Condition:       condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"usage":       cmdUsage,
 			"await":       cmdAwait,
@@ -68,11 +72,56 @@ func TestScripts(t *testing.T) {
 			"exitcode":    cmdExitCode,
 			"count":       cmdCount,
 			"slay":        cmdSlay,
+			"slay-node":   cmdSlayNode,
 			"mute":        cmdMute,
 			"guarded":     cmdGuarded,
 			"secured":     cmdSecured,
+			"squat":       cmdSquat,
 		},
 	})
+}
+
+// setUp gives each script a home of its own for brokers, of which none stays,
+// and says where the program lies without the rest of PATH.
+func setUp(env *testscript.Env) error {
+	home := brokers.Home{Dir: filepath.Join(env.WorkDir, "home"), Environ: env.Vars}
+	env.Vars = append(env.Vars, brokers.HomeVariable+"="+home.Dir, "ALONE="+filepath.SplitList(env.Getenv("PATH"))[0])
+	env.Defer(func() {
+		states, err := brokers.States(home)
+		for _, s := range states {
+			_, stopping := brokers.Down(context.Background(), home, s.Product, false)
+			err = errors.Join(err, stopping)
+		}
+		if err != nil {
+			panic(err) // a broker that stays would spoil what comes after
+		}
+	})
+	return nil
+}
+
+// condition knows [redis], which is an error where brokers are required and it
+// is not here, and [root].
+func condition(name string) (bool, error) {
+	switch name {
+	case "root":
+		return os.Geteuid() == 0, nil
+	case "redis":
+		p, _ := brokers.Lookup("redis")
+		_, err := p.Find(context.Background(), brokers.Home{Dir: os.DevNull, Environ: os.Environ()})
+		if err != nil && os.Getenv(brokertest.Required) != "" {
+			return false, fmt.Errorf("%w (%s is set)", err, brokertest.Required)
+		}
+		return err == nil, nil
+	}
+	return false, fmt.Errorf("there is no condition %q", name)
+}
+
+// cmdSquat: squat takes a port of loopback, $PORT.
+func cmdSquat(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { l.Close() })
+	ts.Setenv("PORT", strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 }
 
 // patience is how long a script waits for something that must happen.
@@ -244,9 +293,10 @@ func cmdCount(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// processIn returns the process that FILE names after "(process ".
+// processIn returns the process that FILE names after "(process ", or as the
+// first "pid" of an object.
 func processIn(ts *testscript.TestScript, file string) int {
-	found := regexp.MustCompile(`\(process (\d+)\)`).FindStringSubmatch(ts.ReadFile(file))
+	found := regexp.MustCompile(`(?:\(process |"pid": ?)(\d+)`).FindStringSubmatch(ts.ReadFile(file))
 	if found == nil {
 		ts.Fatalf("%s names no process", file)
 	}
@@ -258,6 +308,17 @@ func processIn(ts *testscript.TestScript, file string) int {
 // cmdSlay: slay FILE kills the process that FILE names.
 func cmdSlay(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(syscall.Kill(processIn(ts, args[0]), syscall.SIGKILL))
+}
+
+// cmdSlayNode: slay-node FILE kills the last of the processes that FILE names.
+func cmdSlayNode(ts *testscript.TestScript, _ bool, args []string) {
+	found := regexp.MustCompile(`processes [\d ]* (\d+)\)`).FindStringSubmatch(ts.ReadFile(args[0]))
+	if found == nil {
+		ts.Fatalf("%s names no processes", args[0])
+	}
+	pid, err := strconv.Atoi(found[1])
+	ts.Check(err)
+	ts.Check(syscall.Kill(pid, syscall.SIGKILL))
 }
 
 // cmdMute: mute makes a listener that says nothing, at $MUTE.

@@ -1,7 +1,10 @@
 package report
 
 import (
+	"maps"
 	"math"
+	"slices"
+	"strings"
 
 	"sixnines/result"
 )
@@ -123,6 +126,26 @@ func throughputLines(t *result.Throughput) []entryText {
 	}
 	if u := plain(t.Until); u != "" {
 		out = append(out, entryText{"clock stopped by", u, "what ended the measurement"})
+	}
+	return out
+}
+
+// deploymentLines says what broker was started for the run, nil if none was.
+func deploymentLines(d *result.Deployment) []entryText {
+	if d == nil {
+		return nil
+	}
+	nodes := ""
+	if d.Nodes > 1 {
+		nodes = ", " + count(int64(d.Nodes)) + " nodes"
+	}
+	out := []entryText{{"broker", plain(strings.TrimSpace(d.Product+" "+d.Version) + ", " + d.Origin + nodes), "the installation that was started for the run"}}
+	var settings []string
+	for _, name := range slices.Sorted(maps.Keys(d.Settings)) {
+		settings = append(settings, plain(name+"="+d.Settings[name]))
+	}
+	if len(settings) > 0 {
+		out = append(out, entryText{"settings", strings.Join(settings, " "), "of the broker's own, in effect"})
 	}
 	return out
 }

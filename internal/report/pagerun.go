@@ -207,6 +207,9 @@ func sheets(s *subject, opt Options) []sheet {
 	for _, w := range h.Semantics.Warnings {
 		semantics.Warnings = append(semantics.Warnings, plain(w))
 	}
+	for _, l := range deploymentLines(h.Deployment) {
+		semantics.Rows = append(semantics.Rows, sheetRow{Name: l.Name, Cells: []string{l.Value, l.Means}})
+	}
 	semantics.Rows = append(semantics.Rows, mapRows("setting", h.Semantics.Settings)...)
 	semantics.Rows = append(semantics.Rows, mapRows("broker", h.Broker)...)
 	if len(semantics.Rows)+len(semantics.Warnings) > 0 {
@@ -221,7 +224,7 @@ func sheets(s *subject, opt Options) []sheet {
 		out = append(out, cold)
 	}
 	if rows := vitalRows(s.run); len(rows) > 0 {
-		out = append(out, sheet{Name: "Vitals of the generator", Caption: "The generator watched, over the intervals of the measured window",
+		out = append(out, sheet{Name: "Vitals of the generator", Caption: "The generator watched, and the broker where it was started for the run, over the intervals of the measured window",
 			Heads: []string{"vital", "min", "median", "max", "what this means"}, Rows: rows})
 	}
 	if len(s.run.Events)+len(s.run.Pauses) > 0 {

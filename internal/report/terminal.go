@@ -353,7 +353,7 @@ func (s *subject) verdictSays(text string) bool {
 // and the file.
 func terminalSetting(p *printer, s *subject) {
 	h := &s.run.Header
-	lines := semanticsLines(&h.Semantics)
+	lines := append(semanticsLines(&h.Semantics), deploymentLines(h.Deployment)...)
 	if len(lines)+len(h.Semantics.Warnings)+len(h.Cold) > 0 {
 		p.heading("What the numbers stand on", s.of())
 		for _, e := range lines {
@@ -369,6 +369,9 @@ func terminalSetting(p *printer, s *subject) {
 			cold = append(cold, plain(c.Name)+" "+duration(int64(c.Duration)))
 		}
 		p.joined("  cold             ", cold, dot, normal)
+		if use := brokerUse(s.run); use != nil {
+			p.joined("  broker processes ", use, dot, normal)
+		}
 	}
 	if s.run.Path != "" {
 		p.blank()

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"sixnines/result"
 )
@@ -54,6 +55,10 @@ func knownVitals() []vital {
 		{"go.goroutines", unitCount, "goroutines"},
 		{"go.heap.live", unitBytes, "heap found live by the last collection"},
 		{"go.heap.objects", unitBytes, "heap taken by objects"},
+		{"broker.cpu", unitSeconds, "CPU used by the broker's processes in the interval"},
+		{"broker.rss", unitBytes, "their resident memory"},
+		{"broker.read_bytes", unitBytes, "read from storage for them in the interval"},
+		{"broker.write_bytes", unitBytes, "written to storage for them in the interval"},
 		{"process.threads", unitCount, "threads"},
 		{"process.rss", unitBytes, "resident memory"},
 		{"process.switches.voluntary", unitCount, "context switches because a thread had to wait"},
@@ -117,7 +122,54 @@ func vitalRows(r *result.Run) []sheetRow {
 		}
 	}
 	for _, k := range sortedKeys(values) {
-		add(vital{name: k})
+		v := vital{name: k}
+		if process, what := brokerProcess(k); process != "" {
+			v.unit = map[string]string{"cpu": unitSeconds, "rss": unitBytes, "read_bytes": unitBytes, "write_bytes": unitBytes}[what]
+			v.means = "of " + plain(process) + " alone"
+		}
+		add(v)
+	}
+	return out
+}
+
+// brokerProcess splits the name of a vital of one of several of the broker's
+// processes, such as broker.kafka-2.cpu; empty for others.
+func brokerProcess(name string) (process, what string) {
+	rest, ok := strings.CutPrefix(name, "broker.")
+	i := strings.LastIndexByte(rest, '.')
+	if !ok || i < 0 {
+		return "", ""
+	}
+	return rest[:i], rest[i+1:]
+}
+
+// brokerUse says what the broker's processes have used in the measured window,
+// where that was watched.
+func brokerUse(r *result.Run) []string {
+	var cpu, written, length float64
+	var rss float64
+	watched := false
+	for _, p := range r.Series {
+		if p.Phase != result.PhaseMeasure {
+			continue
+		}
+		if x, ok := p.Vitals["broker.cpu"]; ok {
+			cpu += x
+			length += float64(p.End-p.Start) / 1e9
+			watched = true
+		}
+		written += p.Vitals["broker.write_bytes"]
+		rss = max(rss, p.Vitals["broker.rss"])
+	}
+	if !watched || length <= 0 {
+		return nil
+	}
+	out := []string{share(cpu/length) + " of one core"}
+	if rss > 0 {
+		out = append(out, size(int64(rss))+" of memory")
+	}
+	if written > 0 {
+		out = append(out, size(int64(written/length))+"/s written to storage")
 	}
 	return out
 }
