@@ -35,6 +35,7 @@ const (
 	image        = "golang.org/x/image"
 	natsClient   = "github.com/nats-io/nats.go"
 	stanClient   = "github.com/nats-io/stan.go"
+	rabbitClient = "github.com/rabbitmq/amqp091-go"
 	natsKeys     = "github.com/nats-io/nkeys"
 	franzGo      = "github.com/twmb/franz-go"
 	natsServer   = "github.com/nats-io/nats-server/v2"
@@ -61,7 +62,7 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all":   {ours: []string{"driver", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nats", "drivers/redis", "drivers/redisstreams", "drivers/stan"}},
+		"drivers/all":   {ours: []string{"driver", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nats", "drivers/rabbitmq", "drivers/redis", "drivers/redisstreams", "drivers/stan"}},
 		"drivers/kafka": {ours: []string{"driver"}, others: []string{franzGo}},
 		"drivers/mem":   {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
@@ -69,6 +70,8 @@ func allowed() map[string]may {
 		"drivers/redis":        {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/redisstreams": {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/stan":         {ours: []string{"driver"}, others: []string{natsClient, stanClient}},
+		"drivers/rabbitmq":      {ours: []string{"driver", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
+		"drivers/rabbitmq/wire": {},
 		"drivers/nats":         {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/internal/natswire": {ours: []string{"driver"}, others: []string{natsClient, natsKeys},
 			why: "the connections and frames that core NATS and JetStream share"},

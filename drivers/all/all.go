@@ -7,6 +7,7 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/drivers/mqtt"
 	"sixnines/drivers/nats"
+	"sixnines/drivers/rabbitmq"
 	"sixnines/drivers/redis"
 	"sixnines/drivers/redisstreams"
 	"sixnines/drivers/stan"
@@ -20,6 +21,7 @@ func Set() driver.Set {
 		mem.Entry(),
 		mqtt.Entry(),
 		nats.Entry(),
+		rabbitmq.Entry(),
 		redis.Entry(),
 		redisstreams.Entry(),
 		stan.Entry(),

@@ -1,0 +1,198 @@
+package rabbitmq_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	amqp "github.com/rabbitmq/amqp091-go"
+
+	"sixnines/driver"
+	"sixnines/driver/drivertest"
+	"sixnines/drivers/rabbitmq"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+const (
+	user, password = "ada", "lovelace"
+	maxMessage     = 1 << 20
+)
+
+func TestConformance(t *testing.T) {
+	c := brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password, MaxMessage: maxMessage})
+	modes := []struct {
+		name    string
+		options map[string]any
+		brief   bool // also in the short run
+	}{
+		{"direct", nil, true},
+		{"direct without confirms", map[string]any{"confirms": false, "durable": false, "ack_every": 3, "prefetch": 10}, false},
+		{"amqp091", map[string]any{"client": "amqp091"}, false},
+	}
+	for _, mode := range modes {
+		t.Run(mode.name, func(t *testing.T) {
+			if testing.Short() && !mode.brief {
+				t.Skip("a variant")
+			}
+			h := harness(t, c, mode.options)
+			if mode.brief {
+				h.Restart = brokertest.Restart(t, c)
+			}
+			drivertest.Run(t, h)
+		})
+	}
+}
+
+func with(more map[string]any, pairs ...any) map[string]any {
+	all := map[string]any{"user": user, "password": password}
+	for name, value := range more {
+		all[name] = value
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		all[pairs[i].(string)] = pairs[i+1]
+	}
+	return all
+}
+
+func harness(t *testing.T, c *brokers.Cluster, options map[string]any) drivertest.Harness {
+	return drivertest.Harness{
+		Entry:  rabbitmq.Entry(),
+		Target: driver.Target{URL: c.URL, Options: with(options)},
+		At: func(address string) driver.Target {
+			return driver.Target{URL: "amqp://" + address, Options: with(options)}
+		},
+		WrongPassword: &driver.Target{URL: c.URL, Options: with(options, "password", "byron")},
+		MaxPayload:    maxMessage,
+		TooLarge:      maxMessage + 1,
+		Freeze:        brokertest.Freeze(t, c),
+		Thaw:          brokertest.Thaw(t, c),
+		Leftovers:     func(run string) ([]string, error) { return leftovers(c, run) },
+		Unacked:       func(run string) (int, error) { return unacked(t, c, run) },
+	}
+}
+
+// leftovers lists the queues and exchanges of a run, by asking for all names
+// that one can have.
+func leftovers(c *brokers.Cluster, run string) ([]string, error) {
+	conn, err := amqp.Dial(strings.Replace(c.URL, "://", "://"+user+":"+password+"@", 1))
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	var found []string
+	prefix := "sixnines." + run
+	for _, topic := range []string{"t0", "t1"} {
+		for _, name := range []string{prefix + "/" + topic, prefix + "/" + topic + "/g0", prefix + "/" + topic + "//sink",
+			prefix + "//consumer-0", prefix + "//consumer-1"} {
+			for _, ask := range []func(ch *amqp.Channel) error{
+				func(ch *amqp.Channel) error {
+					return ch.ExchangeDeclarePassive(name, "direct", true, false, false, false, nil)
+				},
+				func(ch *amqp.Channel) error {
+					_, err := ch.QueueDeclarePassive(name, true, false, false, false, nil)
+					return err
+				},
+			} {
+				ch, err := conn.Channel()
+				if err != nil {
+					return nil, err
+				}
+				if ask(ch) == nil {
+					found = append(found, name)
+				}
+				ch.Close()
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found), nil
+}
+
+// TestLeftoversAreSeen makes sure that the conformance test's look at the
+// broker would find something, and all of it.
+func TestLeftoversAreSeen(t *testing.T) {
+	b := start(t)
+	s := b.open(t, nil, nil)
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Consumers: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) {}); err != nil {
+		t.Fatal(err)
+	}
+	found, err := leftovers(b.Cluster, "test")
+	if err != nil || len(found) != 3 {
+		t.Errorf("found %q, %v", found, err)
+	}
+	if all := b.list(t); len(all) != len(found) {
+		t.Errorf("the broker knows of %q, and the look finds %q", all, found)
+	}
+	if err := s.Deprovision(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if all := b.list(t); len(all) != 0 {
+		t.Errorf("Deprovision leaves %q", all)
+	}
+}
+
+// list asks the broker itself for everything of ours.
+func (b *broker) list(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, what := range []string{"list_queues", "list_exchanges"} {
+		lines, err := control(t, b.Cluster, what, "name")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range lines {
+			if strings.HasPrefix(line, "sixnines.") {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+}
+
+// unacked counts what consumers of the run have and have not acknowledged.
+func unacked(t *testing.T, c *brokers.Cluster, run string) (int, error) {
+	lines, err := control(t, c, "list_queues", "name", "messages_unacknowledged")
+	total := 0
+	for _, line := range lines {
+		if name, count, ok := strings.Cut(line, "\t"); ok && strings.Contains(name, run) {
+			n, err := strconv.Atoi(count)
+			if err != nil {
+				return 0, err
+			}
+			total += n
+		}
+	}
+	return total, err
+}
+
+// control runs rabbitmqctl and returns the lines that it prints.
+func control(t *testing.T, c *brokers.Cluster, args ...string) ([]string, error) {
+	t.Helper()
+	p, _ := brokers.Lookup("rabbitmq")
+	in, err := p.Find(t.Context(), brokertest.Home(t))
+	if err != nil {
+		return nil, err
+	}
+	_, port, _ := strings.Cut(c.Info["epmd"], ":")
+	run := exec.CommandContext(t.Context(), filepath.Join(in.Path, "sbin", "rabbitmqctl"), append([]string{"--quiet", "--node", "rabbit-1@localhost"}, args...)...)
+	run.Env = append(os.Environ(), "HOME="+c.Info["home"], "ERL_EPMD_PORT="+port, "RABBITMQ_CONF_ENV_FILE="+c.Dir+"/none", "RABBITMQ_LOG_BASE="+c.Dir)
+	out, err := run.CombinedOutput()
+	if err != nil {
+		return nil, fmt.Errorf("%v: %w: %s", args, err, out)
+	}
+	var lines []string
+	for line := range bytes.Lines(out) {
+		lines = append(lines, strings.TrimSpace(string(line)))
+	}
+	return lines, nil
+}

@@ -1,0 +1,287 @@
+package rabbitmq
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"sixnines/driver"
+	"sixnines/drivers/rabbitmq/wire"
+)
+
+// offsetHeader is where a stream's message carries its place.
+const offsetHeader = "x-stream-offset"
+
+// consumer implements driver.Consumer for subscribers and responders.
+type consumer struct {
+	session *session
+	link    *link
+	key     linkKey
+	queues  []string
+	own     string // the queue that is deleted with it; empty: none
+	every   int    // acknowledge after so many messages; 0: never
+	gate    *gate
+	answer  func(to, reply []byte) // nil: not a responder
+	respond func(m driver.Message) (reply []byte)
+	backlog *backlog // nil: messages are handed over where they are read
+	closed  atomic.Bool
+
+	now    atomic.Pointer[intake]
+	offset atomic.Int64 // of the stream's next message
+}
+
+// intake is a consumer's channel on one connection. It implements wire.Handler.
+type intake struct {
+	consumer *consumer
+	channel  atomic.Pointer[channel]
+
+	// Guarded by the gate's mu.
+	count int    // delivered and not acknowledged
+	last  uint64 // delivery tag of the last of them
+}
+
+// Consumer implements driver.Session.
+func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
+	c := &consumer{gate: &gate{handle: deliver}}
+	return c, s.consume(ctx, spec, c)
+}
+
+// consume subscribes c. After an error c is closed.
+func (s *session) consume(ctx context.Context, spec driver.ConsumerSpec, c *consumer) error {
+	c.session, c.key = s, linkKey{roleConsumer, spec.Conn}
+	for _, topic := range spec.Topics {
+		if err := checkName("topic", topic); err != nil {
+			return err
+		}
+	}
+	var err error
+	if c.every, err = s.ackEvery(spec.Ack); err != nil {
+		return err
+	}
+	if spec.Group != "" || s.options.Exchange == noExchange {
+		if spec.Group != "" {
+			if err := checkName("group", spec.Group); err != nil {
+				return err
+			}
+		}
+		for _, topic := range spec.Topics {
+			c.queues = append(c.queues, s.topology.groupQueue(topic, spec.Group))
+		}
+		if err := s.share(c.queues); err != nil {
+			return err
+		}
+	} else {
+		c.own = s.topology.ownQueue(spec.ID)
+		c.queues = []string{c.own}
+	}
+	if c.link, err = s.acquire(ctx, c.key); err != nil {
+		return err
+	}
+	if c.own != "" {
+		own := queue{c.own, spec.Topics, s.topology.args(nil)}
+		err = s.admin.do(ctx, func(ch *wire.Channel) error { return s.topology.add(ctx, ch, own) })
+	}
+	if spec.Slow {
+		// Who takes long would hold up the connection's other consumers.
+		c.backlog = newBacklog(c)
+	}
+	if err == nil {
+		err = c.link.join(ctx, c)
+	}
+	if err == nil && !s.keep(c) {
+		err = driver.ErrClosed
+	}
+	if err != nil {
+		if s.life.Err() != nil {
+			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
+		}
+		c.Close(ctx)
+		return wrap(err, "subscribe to %q", spec.Topics)
+	}
+	return nil
+}
+
+// ackEvery returns after how many messages to acknowledge; 0: never.
+func (s *session) ackEvery(a driver.ConsumerAck) (int, error) {
+	every := s.options.AckEvery
+	switch a.Mode {
+	case driver.AckNone:
+		every = 0
+	case driver.AckEach:
+		every = 1
+	case driver.AckEvery:
+		every = max(a.Every, 1)
+	}
+	if s.options.QueueType == stream && every == 0 {
+		if a.Mode == driver.AckNone {
+			return 0, fmt.Errorf("rabbitmq: consumers that acknowledge nothing: %w: streams want their messages acknowledged", driver.ErrUnsupported)
+		}
+		every = max(1, s.options.Prefetch/2) // what is needed for the flow to go on
+	}
+	if p := s.options.Prefetch; p > 0 && every > p {
+		return 0, fmt.Errorf("rabbitmq: option \"prefetch\": %w: the broker sends %d messages and waits for acknowledgements, which come after %d", driver.ErrOption, p, every)
+	}
+	return every, nil
+}
+
+// share notes a consumer of queues that others may consume too.
+func (s *session) share(queues []string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, q := range queues {
+		s.sharing[q]++
+		if n := s.sharing[q]; n > 1 && s.options.QueueType == stream {
+			s.sharing[q]--
+			return fmt.Errorf("rabbitmq: a second consumer of %q: %w: each consumer of a stream gets every message, so that a group cannot share one; choose another queue_type", q, driver.ErrUnsupported)
+		}
+	}
+	return nil
+}
+
+// keep lets the session's Close wait for c, unless it is over.
+func (s *session) keep(c *consumer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.consumers[c] = struct{}{}
+	}
+	return !s.closed
+}
+
+// attach implements member.
+func (c *consumer) attach(ctx context.Context, conn connection) error {
+	in := &intake{consumer: c}
+	ch, err := conn.open(ctx, in)
+	if err != nil {
+		return wrap(err, "open a channel")
+	}
+	in.channel.Store(&ch)
+	c.now.Store(in)
+	o := &c.session.options
+	if c.every > 0 && o.Prefetch > 0 {
+		err = ch.Prefetch(ctx, uint16(o.Prefetch))
+	}
+	args := wire.Table{}
+	if o.QueueType == stream {
+		args[offsetHeader] = c.offset.Load()
+	}
+	for _, q := range c.queues {
+		if err == nil {
+			if err = ch.Consume(ctx, q, c.every == 0, args); err != nil {
+				err = wrap(err, "consume %q", q)
+			}
+		}
+	}
+	if err != nil {
+		return wrap(err, "set up a channel")
+	}
+	return nil
+}
+
+// Deliver implements wire.Handler.
+func (in *intake) Deliver(d wire.Delivery) {
+	if b := in.consumer.backlog; b != nil {
+		b.add(in, d)
+		return
+	}
+	in.deliver(d, false)
+}
+
+// deliver hands a message over and acknowledges what is due, at once if now.
+func (in *intake) deliver(d wire.Delivery, now bool) {
+	c := in.consumer
+	if c.session.options.QueueType == stream {
+		if offset, ok := d.Properties.Header(offsetHeader).(int64); ok {
+			c.offset.Store(offset + 1)
+		}
+	}
+	m := driver.Message{Payload: d.Body, Redelivered: d.Redelivered}
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	switch {
+	case c.gate.closed:
+		return // it comes again to somebody else, if it is to be acknowledged
+	case c.answer == nil:
+		c.gate.handle(m)
+	default:
+		if reply := c.respond(m); reply != nil {
+			c.answer(d.Properties.ReplyTo(), reply)
+		}
+	}
+	if c.every == 0 {
+		return
+	}
+	in.count++
+	in.last = d.Tag
+	if in.count >= c.every {
+		in.ack(now)
+	}
+}
+
+// ack acknowledges all up to the last message. That it fails means that the
+// connection is lost, and messages will come again.
+func (in *intake) ack(now bool) {
+	if ch := in.channel.Load(); ch != nil {
+		(*ch).Ack(in.last, in.count > 1, now)
+	}
+	in.count = 0
+}
+
+// Confirm implements wire.Handler.
+func (*intake) Confirm(uint64, bool, bool) {}
+
+// Return implements wire.Handler.
+func (*intake) Return(wire.Returned) {}
+
+// End implements wire.Handler.
+func (in *intake) End(why error) {
+	in.consumer.now.CompareAndSwap(in, nil)
+	if !in.consumer.closed.Load() {
+		in.consumer.link.ended(why)
+	}
+}
+
+// Close implements driver.Consumer. It waits for a running Deliver, at most
+// until ctx ends.
+func (c *consumer) Close(ctx context.Context) error {
+	if !c.closed.CompareAndSwap(false, true) {
+		return c.gate.shut(ctx)
+	}
+	err := c.gate.shut(ctx)
+	if c.backlog != nil {
+		c.backlog.stop()
+	}
+	s := c.session
+	s.mu.Lock()
+	_, kept := s.consumers[c]
+	delete(s.consumers, c)
+	over := s.closed
+	if c.own == "" {
+		for _, q := range c.queues {
+			s.sharing[q]--
+		}
+	}
+	s.mu.Unlock()
+	if c.link == nil {
+		return err
+	}
+	c.link.leave(c)
+	grace, cancel := withGrace(ctx)
+	defer cancel()
+	if in := c.now.Swap(nil); in != nil && err == nil {
+		if ch := in.channel.Load(); ch != nil {
+			c.gate.mu.Lock()
+			if in.count > 0 {
+				in.ack(true)
+			}
+			c.gate.mu.Unlock()
+			(*ch).Close(grace) // the connection may go on without it
+		}
+	}
+	if c.own != "" && kept && !over {
+		// It would fill up. If that fails, Deprovision sees to it.
+		s.topology.remove(grace, s.admin, c.own)
+	}
+	s.release(ctx, c.key)
+	return err
+}

@@ -1,0 +1,197 @@
+package rabbitmq
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/rabbitmq/wire"
+)
+
+// Options are the options of the driver, see driver.DecodeOptions.
+type Options struct {
+	Client          string          `option:"client" enum:"direct,amqp091" doc:"direct: messages go over connections of our own, which costs less; amqp091: through the client library amqp091-go"`
+	QueueType       string          `option:"queue_type" enum:"classic,quorum,stream" doc:"type of the queues; a stream keeps what was consumed, so that each of its consumers gets every message"`
+	Exchange        string          `option:"exchange" enum:"direct,fanout,topic,headers,default" doc:"kind of the topics' exchanges; default: none, messages are addressed to a queue, of which a topic can then have one"`
+	RoutingKey      string          `option:"routing_key" doc:"routing key of messages; empty: the topic's name"`
+	BindingKey      string          `option:"binding_key" doc:"binding key of queues, for exchange topic with * and #; empty: the routing key"`
+	Durable         bool            `option:"durable" doc:"queues and exchanges outlive a restart of the broker"`
+	Persistent      bool            `option:"persistent" doc:"messages are written to disk (delivery mode 2); quorum queues and streams always do"`
+	Confirms        bool            `option:"confirms" doc:"the broker confirms each message; without, its acknowledgement is unknown"`
+	Mandatory       bool            `option:"mandatory" doc:"the broker gives messages back that lead to no queue; without, it drops them in silence, and confirms them"`
+	Transaction     int             `option:"transaction" doc:"messages in a transaction, or fewer where nothing more is due; it takes the place of confirms; 0: no transactions" min:"0" max:"100000"`
+	Channels        int             `option:"channels" doc:"channels that the producers of a connection share; 0: one for each producer" min:"0" max:"2047"`
+	AckEvery        int             `option:"ack_every" doc:"consumers acknowledge after this many messages, all up to the last, unless the run says otherwise; 1: each; 0: none, the broker forgets a message when it has sent it" min:"0" max:"65535"`
+	Prefetch        int             `option:"prefetch" doc:"messages that a consumer may have and not have acknowledged; 0: no limit, 1000 with streams, which need one; without effect where consumers acknowledge nothing" min:"0" max:"65535"`
+	QueueArguments  []string        `option:"queue_arguments" doc:"further arguments of queues, as x-max-length=1000 or x-message-ttl=60000"`
+	QuorumGroupSize int             `option:"quorum_group_size" doc:"nodes that a quorum queue, or a stream, has replicas on; 0: as the broker is set" min:"0" max:"99"`
+	VHost           string          `option:"vhost" doc:"virtual host; empty: the path of the URL, else /"`
+	User            string          `option:"user" doc:"user name; empty: the URL's, else guest"`
+	Password        string          `option:"password" doc:"password of user" secret:"true"`
+	Login           string          `option:"login" enum:"plain,external" doc:"plain: user and password; external: by the client's certificate"`
+	Heartbeat       time.Duration   `option:"heartbeat" doc:"interval of heartbeats in whole seconds, or the broker's if that is smaller; 0: none" min:"0s" max:"18h"`
+	FrameMax        driver.ByteSize `option:"frame_max" doc:"largest frame to agree on with the broker; 0: what it offers" min:"0" max:"1MiB"`
+	WriteBuffer     driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out; for client direct" min:"0" max:"64MiB"`
+	Name            string          `option:"name" doc:"name of the connections at the broker; the run, role and number of each are added"`
+	ConnectTimeout  time.Duration   `option:"connect_timeout" doc:"longest time for a server to accept a connection and log in" min:"1ms"`
+	ReconnectWait   time.Duration   `option:"reconnect_wait" doc:"pause between attempts to reconnect" min:"1ms"`
+}
+
+// The values of options that are asked for by name.
+const (
+	direct         = "direct"
+	classic        = "classic"
+	quorum         = "quorum"
+	stream         = "stream"
+	noExchange     = "default"
+	external       = "external"
+	batchBuffer    = 64 << 10
+	streamPrefetch = 1000
+)
+
+// DefaultOptions returns the defaults.
+func DefaultOptions() Options {
+	return Options{
+		Client:         direct,
+		QueueType:      classic,
+		Exchange:       "direct",
+		Durable:        true,
+		Confirms:       true,
+		Mandatory:      true,
+		Login:          "plain",
+		Heartbeat:      60 * time.Second,
+		Name:           "sixnines",
+		ConnectTimeout: 10 * time.Second,
+		ReconnectWait:  50 * time.Millisecond,
+	}
+}
+
+// check finds options that contradict each other.
+func (o *Options) check() error {
+	wrong := func(name, why string) error {
+		return fmt.Errorf("rabbitmq: option %q: %w: %s", name, driver.ErrOption, why)
+	}
+	switch {
+	case o.QueueType != classic && !o.Durable:
+		return wrong("durable", "queues of type "+o.QueueType+" are always durable")
+	case o.QueueType == classic && o.QuorumGroupSize > 0:
+		return wrong("quorum_group_size", "classic queues have no replicas; set queue_type to quorum or stream")
+	case o.QueueType == stream && o.Transaction > 0:
+		return wrong("transaction", "streams take no part in transactions")
+	case o.Password != "" && o.User == "":
+		return wrong("password", "it needs user beside it")
+	case o.Exchange == noExchange && (o.RoutingKey != "" || o.BindingKey != ""):
+		return wrong("routing_key", "without an exchange the key is the queue's name")
+	case len(o.RoutingKey) > 255 || len(o.BindingKey) > 255:
+		return wrong("routing_key", "keys have no more than 255 bytes")
+	}
+	if o.QueueType == stream && o.Prefetch == 0 {
+		o.Prefetch = streamPrefetch
+	}
+	if _, err := o.queueArguments(); err != nil {
+		return wrong("queue_arguments", err.Error())
+	}
+	return nil
+}
+
+// queueArguments returns the arguments that all queues have.
+func (o *Options) queueArguments() (wire.Table, error) {
+	args := wire.Table{"x-queue-type": o.QueueType}
+	if o.QuorumGroupSize > 0 {
+		name := "x-quorum-initial-group-size"
+		if o.QueueType == stream {
+			name = "x-initial-cluster-size"
+		}
+		args[name] = int64(o.QuorumGroupSize)
+	}
+	for _, text := range o.QueueArguments {
+		name, value, ok := strings.Cut(text, "=")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || name == "" || len(name) > 255 {
+			return nil, fmt.Errorf("want NAME=VALUE instead of %q", text)
+		}
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			args[name] = n
+		} else if value == "true" || value == "false" {
+			args[name] = value == "true"
+		} else {
+			args[name] = value
+		}
+	}
+	return args, nil
+}
+
+// writeBuffer returns the size of the write buffer in bytes.
+func (o *Options) writeBuffer(batch bool) int {
+	switch {
+	case o.WriteBuffer > 0:
+		return int(o.WriteBuffer)
+	case batch:
+		return batchBuffer
+	}
+	return 1
+}
+
+// server is one address of the broker.
+type server struct {
+	address, host string
+	tls           bool
+}
+
+// parseServers splits the target's URL into servers, and returns user, password
+// and virtual host where it has them.
+func parseServers(target string) (servers []server, user *url.Userinfo, vhost string, err error) {
+	for text := range strings.SplitSeq(target, ",") {
+		text = strings.TrimSpace(text)
+		if !strings.Contains(text, "://") {
+			text = "amqp://" + text
+		}
+		u, err := url.Parse(text)
+		if err != nil {
+			// The error would repeat the URL and a password in it.
+			var parse *url.Error
+			if errors.As(err, &parse) {
+				err = parse.Err
+			}
+			return nil, nil, "", fmt.Errorf("rabbitmq: %w: the URL cannot be read: %w; want one such as amqp://host:5672", driver.ErrOption, err)
+		}
+		s := server{host: u.Hostname()}
+		port := u.Port()
+		switch u.Scheme {
+		case "amqp":
+			if port == "" {
+				port = "5672"
+			}
+		case "amqps":
+			s.tls = true
+			if port == "" {
+				port = "5671"
+			}
+		default:
+			return nil, nil, "", fmt.Errorf("rabbitmq: %w: scheme %q: want amqp or amqps", driver.ErrOption, u.Scheme)
+		}
+		if s.host == "" {
+			return nil, nil, "", fmt.Errorf("rabbitmq: %w: no host in URL %q; want one such as amqp://host:5672", driver.ErrOption, u.Redacted())
+		}
+		s.address = joinHostPort(s.host, port)
+		servers = append(servers, s)
+		if u.User != nil {
+			user = u.User
+		}
+		if path := strings.TrimPrefix(u.Path, "/"); path != "" {
+			vhost = path
+		}
+	}
+	return servers, user, vhost, nil
+}
+
+func joinHostPort(host, port string) string {
+	if strings.Contains(host, ":") {
+		return "[" + host + "]:" + port
+	}
+	return host + ":" + port
+}

@@ -1,0 +1,205 @@
+package rabbitmq
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"sixnines/driver"
+	"sixnines/drivers/rabbitmq/wire"
+)
+
+// outletKey names an outlet within its session.
+type outletKey struct {
+	link  linkKey
+	index int
+}
+
+// outlet is a channel of a link, with one or several producers.
+type outlet struct {
+	link  *link
+	users int // guarded by the session's mu
+
+	sending sync.Mutex // one message at a time: they are counted as they are written
+	now     atomic.Pointer[passage]
+}
+
+// passage is an outlet's channel on one connection. It implements wire.Handler.
+type passage struct {
+	link    *link
+	channel channel
+	pending *pending // nil: nothing is confirmed
+	replies *gate    // takes answers to requests; nil: there are none
+	outlet  *outlet
+	open    int // messages in the transaction, guarded by the outlet's sending
+}
+
+// attach implements member.
+func (o *outlet) attach(ctx context.Context, c connection) error {
+	return o.attachWith(ctx, c, nil)
+}
+
+// attachWith opens a channel that takes answers to requests, if replies is not
+// nil.
+func (o *outlet) attachWith(ctx context.Context, c connection, replies *gate) error {
+	options := &o.link.session.options
+	p := &passage{link: o.link, outlet: o, replies: replies}
+	if o.link.session.Ack() == driver.AckKindBroker {
+		p.pending = newPending()
+	}
+	var err error
+	if p.channel, err = c.open(ctx, p); err != nil {
+		return wrap(err, "open a channel")
+	}
+	switch {
+	case options.Transaction > 0:
+		err = p.channel.Transact(ctx)
+	case options.Confirms:
+		err = p.channel.Confirm(ctx)
+	}
+	if err == nil && replies != nil {
+		err = p.channel.Consume(ctx, replyQueue, true, nil)
+	}
+	if err != nil {
+		return wrap(err, "set up a channel")
+	}
+	o.now.Store(p)
+	return nil
+}
+
+// Deliver implements wire.Handler.
+func (p *passage) Deliver(d wire.Delivery) {
+	if p.replies != nil {
+		p.replies.deliver(driver.Message{Payload: d.Body, Redelivered: d.Redelivered})
+	}
+}
+
+// Confirm implements wire.Handler.
+func (p *passage) Confirm(tag uint64, multiple, ok bool) {
+	if p.pending != nil {
+		p.pending.settle(tag, multiple, ok)
+	}
+}
+
+// Return implements wire.Handler.
+func (p *passage) Return(r wire.Returned) {
+	p.link.gaveUp.Add(1)
+	if p.pending != nil {
+		p.pending.giveBack(r.Body)
+	}
+}
+
+// End implements wire.Handler. A channel that the broker has closed takes the
+// connection with it, which is then made again: there is one way back, not two.
+func (p *passage) End(why error) {
+	p.outlet.now.CompareAndSwap(p, nil)
+	if p.pending != nil {
+		p.pending.end(why)
+	}
+	p.link.ended(why)
+}
+
+// ended closes the connection of a channel that the broker has closed.
+func (l *link) ended(why error) {
+	c := l.current()
+	if c == nil || classOf(why) == driver.ErrClosed {
+		return
+	}
+	go func() { // it waits for the goroutine that calls this
+		ctx, cancel := context.WithCancel(context.Background())
+		select {
+		case <-c.Done():
+		default:
+			l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": a channel ended: " + why.Error()})
+		}
+		cancel()
+		c.Close(ctx)
+	}()
+}
+
+// send sends payload for the producer.
+func (o *outlet) send(p *producer, token uint64, payload []byte) error {
+	o.sending.Lock()
+	defer o.sending.Unlock()
+	now := o.now.Load()
+	switch {
+	case now == nil:
+		return o.link.absent()
+	case o.link.blocked.Load():
+		return fmt.Errorf("%w: the broker has an alarm and takes no messages", driver.ErrThrottled)
+	}
+	if p.on != now {
+		now.channel.Prepare(&p.prepared, p.envelope)
+		p.on = now
+	}
+	if now.pending == nil {
+		// Nobody would tell of a message that the broker does not take.
+		if len(payload) > int(o.link.session.tried.Load()) {
+			if err := o.link.session.checkSize(o.link.life, len(payload)); err != nil {
+				return err
+			}
+		}
+		if err := now.channel.Publish(&p.prepared, payload); err != nil {
+			return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
+		}
+		p.acks.Done(token, nil)
+		return nil
+	}
+	if !now.pending.add(sent{producer: p, token: token, payload: payload}) {
+		return o.link.absent()
+	}
+	if err := now.channel.Publish(&p.prepared, payload); err != nil {
+		if now.pending.takeBack() {
+			return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
+		}
+		return nil // it has been settled with the others
+	}
+	if n := o.link.session.options.Transaction; n > 0 {
+		if now.open++; now.open == n {
+			now.commit()
+		}
+	}
+	return nil
+}
+
+// commit ends a transaction and waits for the broker. If it fails so has the
+// channel, and with it what was sent.
+func (p *passage) commit() {
+	p.open = 0
+	if p.channel.Commit(p.link.life) == nil {
+		p.pending.settle(0, true, true)
+	}
+}
+
+// flush writes what was collected.
+func (o *outlet) flush() error {
+	if o.link.session.options.Transaction > 0 {
+		o.sending.Lock()
+		if now := o.now.Load(); now != nil && now.open > 0 {
+			now.commit()
+		}
+		o.sending.Unlock()
+		return nil
+	}
+	c := o.link.current()
+	if c == nil {
+		return o.link.absent()
+	}
+	if err := c.Flush(); err != nil {
+		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
+	}
+	return nil
+}
+
+// sync waits until the broker has read what was sent.
+func (o *outlet) sync(ctx context.Context) error {
+	now := o.now.Load()
+	if now == nil {
+		return o.link.absent()
+	}
+	if err := o.flush(); err != nil {
+		return err
+	}
+	return now.channel.Prefetch(ctx, 0)
+}

@@ -1,0 +1,176 @@
+package rabbitmq
+
+import (
+	"bytes"
+	"fmt"
+	"sync"
+
+	"sixnines/driver"
+)
+
+// sent is a message that the broker has not answered yet.
+type sent struct {
+	producer *producer
+	token    uint64
+	payload  []byte // to recognise it by if it comes back
+	returned bool
+	done     bool
+}
+
+// settleMost is how many messages are settled between two looks at the lock.
+const settleMost = 64
+
+// pending holds the messages of one channel, by delivery tags: the broker counts
+// from 1, and so do we. Messages are added by whoever sends, one at a time, and
+// settled by the goroutine that reads.
+type pending struct {
+	mu    sync.Mutex
+	ring  []sent // its length is a power of two
+	first uint64 // tag of the oldest message that is not settled
+	next  uint64 // tag of the next message
+	given uint64 // tag up to which messages that came back have been looked for
+	ended bool
+}
+
+func newPending() *pending { return &pending{ring: make([]sent, 256), first: 1, next: 1} }
+
+func (p *pending) at(tag uint64) *sent { return &p.ring[tag&uint64(len(p.ring)-1)] }
+
+// add adds a message; false: the channel has ended, and it was not added.
+func (p *pending) add(m sent) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended {
+		return false
+	}
+	if p.next-p.first == uint64(len(p.ring)) {
+		larger := make([]sent, 2*len(p.ring))
+		for tag := p.first; tag < p.next; tag++ {
+			larger[tag&uint64(len(larger)-1)] = *p.at(tag)
+		}
+		p.ring = larger
+	}
+	*p.at(p.next) = m
+	p.next++
+	return true
+}
+
+// takeBack removes the message that was added last; false: it has been settled.
+func (p *pending) takeBack() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended || p.next == p.first || p.at(p.next-1).done {
+		return false
+	}
+	p.next--
+	*p.at(p.next) = sent{}
+	return true
+}
+
+// settle settles the message with the tag or, if multiple, all up to it; tag 0
+// stands for all, as it does for the broker.
+func (p *pending) settle(tag uint64, multiple, ok bool) {
+	if !multiple {
+		p.mu.Lock()
+		m, found := p.take(tag)
+		p.mu.Unlock()
+		if found {
+			m.resolve(ok)
+		}
+		return
+	}
+	var settled [settleMost]sent
+	for more := true; more; {
+		n := 0
+		p.mu.Lock()
+		last := tag
+		if last == 0 || last >= p.next {
+			last = p.next - 1
+		}
+		for p.first <= last && n < settleMost {
+			if m, found := p.take(p.first); found {
+				settled[n] = m
+				n++
+			}
+		}
+		more = p.first <= last
+		p.mu.Unlock()
+		for i := range n {
+			settled[i].resolve(ok)
+		}
+	}
+}
+
+// take removes a message. mu is held.
+func (p *pending) take(tag uint64) (m sent, found bool) {
+	if tag < p.first || tag >= p.next {
+		return m, false
+	}
+	at := p.at(tag)
+	if at.done {
+		return m, false
+	}
+	m = *at
+	*at = sent{done: true}
+	for p.first < p.next && p.at(p.first).done {
+		*p.at(p.first) = sent{}
+		p.first++
+	}
+	return m, true
+}
+
+// giveBack finds the message with the body, which led nowhere. Messages come
+// back in the order in which they were sent.
+func (p *pending) giveBack(body []byte) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for tag := max(p.given+1, p.first); tag < p.next; tag++ {
+		if at := p.at(tag); !at.done && !at.returned && bytes.Equal(at.payload, body) {
+			at.returned = true
+			p.given = tag
+			return
+		}
+	}
+}
+
+// end settles what is left: nobody is going to answer.
+func (p *pending) end(why error) {
+	p.mu.Lock()
+	p.ended = true
+	alone := p.next-p.first == 1
+	var left []sent
+	for tag := p.first; tag < p.next; tag++ {
+		if m := p.at(tag); !m.done {
+			left = append(left, *m)
+		}
+	}
+	p.first = p.next
+	p.mu.Unlock()
+	if len(left) == 0 {
+		return
+	}
+	class := classOf(why)
+	err := fmt.Errorf("rabbitmq: the channel ended before the broker answered: %w: %w", driver.ErrTimeout, why)
+	switch {
+	case class == driver.ErrClosed:
+		err = fmt.Errorf("rabbitmq: the producer was closed before the broker answered: %w", driver.ErrClosed)
+	case alone && class != driver.ErrNotConnected:
+		// With no other in question the broker means this one.
+		err = fmt.Errorf("rabbitmq: send: %w: %w", class, why)
+	}
+	for _, m := range left {
+		m.producer.acks.Done(m.token, err)
+	}
+}
+
+// resolve tells of the broker's answer.
+func (m *sent) resolve(ok bool) {
+	switch {
+	case m.returned:
+		m.producer.acks.Done(m.token, m.producer.unroutable)
+	case !ok:
+		m.producer.acks.Done(m.token, m.producer.refused)
+	default:
+		m.producer.acks.Done(m.token, nil)
+	}
+}

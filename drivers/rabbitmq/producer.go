@@ -1,0 +1,173 @@
+package rabbitmq
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"sixnines/driver"
+	"sixnines/drivers/rabbitmq/wire"
+)
+
+// producer implements driver.Producer and driver.Syncer.
+type producer struct {
+	session  *session
+	outlet   *outlet
+	key      outletKey
+	topic    string
+	envelope wire.Envelope
+	acks     driver.Acks
+	closed   atomic.Bool
+	replies  *gate // nil: not a requester
+
+	prepared wire.Prepared // for the passage on
+	on       *passage
+
+	unroutable, refused error // made once
+}
+
+// Producer implements driver.Session.
+func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	p, err := s.producer(ctx, spec, acks, nil)
+	if err != nil {
+		return nil, err
+	}
+	return s.flushing(p), nil
+}
+
+// flushing returns p as a driver.Flusher, if it has anything to flush.
+func (s *session) flushing(p *producer) driver.Producer {
+	if s.options.Transaction > 0 || s.options.Client == direct && s.writeBuffer > 1 {
+		return batching{p}
+	}
+	return p
+}
+
+// producer connects one whose answers go to replies, if that is not nil.
+func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies *gate) (*producer, error) {
+	if err := checkName("topic", spec.Topic); err != nil {
+		return nil, err
+	}
+	p := &producer{session: s, topic: spec.Topic, acks: acks, envelope: s.topology.envelope(spec.Topic), replies: replies}
+	p.unroutable = fmt.Errorf("rabbitmq: send to %q: %w: it leads to no queue, and the broker gave it back", spec.Topic, driver.ErrNoTopic)
+	p.refused = fmt.Errorf("rabbitmq: send to %q: %w: basic.nack", spec.Topic, driver.ErrRejected)
+	index := -1 - spec.ID // of its own
+	if n := s.options.Channels; n > 0 && replies == nil {
+		index = spec.ID % n
+	}
+	p.key = outletKey{linkKey{roleProducer, spec.Conn}, index}
+	l, err := s.acquire(ctx, p.key.link)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	o, shared := s.outlets[p.key]
+	if !shared {
+		o = &outlet{link: l}
+		s.outlets[p.key] = o
+	}
+	o.users++
+	s.mu.Unlock()
+	p.outlet = o
+	if replies != nil {
+		p.envelope.ReplyTo = replyQueue
+		err = l.join(ctx, p)
+	} else if !shared {
+		err = l.join(ctx, o)
+	}
+	if err != nil {
+		if s.life.Err() != nil {
+			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
+		}
+		p.Close(ctx)
+		return nil, wrap(err, "producer of %q", spec.Topic)
+	}
+	return p, nil
+}
+
+// attach implements member, for requesters.
+func (p *producer) attach(ctx context.Context, c connection) error {
+	return p.outlet.attachWith(ctx, c, p.replies)
+}
+
+// Send implements driver.Producer.
+func (p *producer) Send(token uint64, payload []byte) error {
+	if p.closed.Load() {
+		return p.wrap(driver.ErrClosed)
+	}
+	if err := p.outlet.send(p, token, payload); err != nil {
+		return p.wrap(err)
+	}
+	return nil
+}
+
+func (p *producer) wrap(err error) error {
+	if p.outlet.link.closing.Load() || p.closed.Load() {
+		err = driver.ErrClosed // whatever the dying connection said
+	}
+	return wrap(err, "send to %q", p.topic)
+}
+
+// Sync implements driver.Syncer.
+func (p *producer) Sync(ctx context.Context) error {
+	if p.closed.Load() {
+		return p.wrap(driver.ErrClosed)
+	}
+	if err := p.outlet.sync(ctx); err != nil {
+		return wrap(err, "wait for the broker to have read what was sent to %q", p.topic)
+	}
+	return nil
+}
+
+// batching is a producer that implements driver.Flusher as well. A producer
+// that writes at once does not: it would be called for nothing.
+type batching struct{ *producer }
+
+// Flush implements driver.Flusher.
+func (p batching) Flush() error {
+	if p.closed.Load() {
+		return p.wrap(driver.ErrClosed)
+	}
+	if err := p.outlet.flush(); err != nil {
+		return p.wrap(err)
+	}
+	return nil
+}
+
+// Close implements driver.Producer. The channel and the connection end with
+// their last producer.
+func (p *producer) Close(ctx context.Context) error {
+	if !p.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	s := p.session
+	s.mu.Lock()
+	p.outlet.users--
+	last := p.outlet.users == 0 && s.outlets[p.key] == p.outlet
+	if last {
+		delete(s.outlets, p.key)
+	}
+	s.mu.Unlock()
+	if last {
+		if p.replies != nil {
+			p.outlet.link.leave(p)
+		} else {
+			p.outlet.link.leave(p.outlet)
+		}
+		if now := p.outlet.now.Swap(nil); now != nil {
+			grace, cancel := withGrace(ctx)
+			now.channel.Close(grace) // the connection may go on without it
+			cancel()
+			if now.pending != nil {
+				now.pending.end(driver.ErrClosed)
+			}
+		}
+	}
+	if p.replies != nil {
+		if err := p.replies.shut(ctx); err != nil {
+			return err
+		}
+	}
+	s.release(ctx, p.key.link)
+	return nil
+}

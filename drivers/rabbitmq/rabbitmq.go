@@ -1,0 +1,76 @@
+// Package rabbitmq is the driver for RabbitMQ over AMQP 0-9-1: classic and
+// quorum queues, streams consumed as queues, publisher confirms, transactions.
+//
+// Topic t of run r is the exchange "sixnines.r/t". A consumer of its own has a
+// queue that is bound to the exchanges of its topics, so that each gets every
+// message; the consumers of group g share one queue for each topic,
+// "sixnines.r/t/g", which Provision makes. Where nobody consumes at all, a queue
+// that drops its oldest messages stands in, so that what is measured is a
+// message's way into a queue and not into nothing.
+//
+// A producer has a channel, unless the option channels says how many the
+// producers of a connection share. With confirms, a message is done when the
+// broker's basic.ack comes; a basic.nack and a basic.return make it fail.
+// Without, Done only returns the buffer, and what comes back is reported as
+// returned. Consumers acknowledge by themselves, as the option ack_every or
+// ConsumerAck says.
+//
+// When a connection is lost, messages that were not confirmed are done with
+// ErrTimeout: whether the broker has them, nobody knows. The driver connects
+// again by itself, declares again what a broker without a memory has forgotten,
+// and goes on. Nothing is sent twice.
+//
+// Connections are those of package wire. The client library amqp091-go allocates
+// and wakes a goroutine for each message, and makes a channel for each confirm;
+// the option client has messages go through it all the same, for comparison.
+package rabbitmq
+
+import (
+	"context"
+
+	"sixnines/driver"
+)
+
+// Entry describes the driver for a driver.Set.
+func Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       "rabbitmq",
+		Summary:    "RabbitMQ by AMQP 0-9-1: classic and quorum queues, streams as queues, confirms",
+		DefaultURL: "amqp://127.0.0.1:5672",
+		Capabilities: driver.Capabilities{
+			Ack:          driver.AckKindBroker,
+			AckVaries:    true,
+			RequestReply: true,
+			Groups:       true,
+			FanOut:       true,
+			ConsumerAck:  true,
+			Reconnects:   true,
+			Ordered:      true,
+			TLS:          true,
+		},
+		Options: &options,
+		Driver:  Driver{},
+	}
+}
+
+// Driver opens sessions with RabbitMQ. The zero value is ready to use.
+type Driver struct{}
+
+// Open implements driver.Driver. It keeps one connection of its own, beside
+// those of producers and consumers, to declare and delete with.
+func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	s, err := newSession(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.admin.connect(ctx); err != nil {
+		s.cancel()
+		return nil, err
+	}
+	return s, nil
+}

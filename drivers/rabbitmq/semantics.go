@@ -1,0 +1,170 @@
+package rabbitmq
+
+import (
+	"crypto/tls"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/driver"
+)
+
+// ServerInfo implements driver.ServerInfo. It is what the server says of itself
+// when one connects.
+func (s *session) ServerInfo() map[string]string {
+	a := s.admin
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	info := map[string]string{"protocol": "AMQP 0-9-1"}
+	for _, name := range []string{"product", "version", "platform", "cluster_name"} {
+		if value, ok := a.server[name].(string); ok {
+			info[name] = value
+		}
+	}
+	return info
+}
+
+// semantics reports the settings in effect.
+func (s *session) semantics() driver.Semantics {
+	o := &s.options
+	a := s.admin
+	a.mu.Lock()
+	frame, beat, to := a.frame, a.beat, a.to
+	a.mu.Unlock()
+	sem := driver.Semantics{
+		Durability:     s.durability(),
+		Replication:    s.replication(),
+		Acknowledgment: s.acknowledgment(),
+		Ordering:       "per producer and topic",
+		Delivery:       s.delivery(),
+		Batching:       s.batching(),
+		Consumption:    s.consumption(),
+		Transport:      s.transport(),
+		Settings: map[string]string{
+			"client":            o.Client,
+			"queue_type":        o.QueueType,
+			"exchange":          o.Exchange,
+			"durable":           strconv.FormatBool(o.Durable),
+			"persistent":        strconv.FormatBool(o.Persistent || o.QueueType != classic),
+			"confirms":          strconv.FormatBool(o.Confirms && o.Transaction == 0),
+			"mandatory":         strconv.FormatBool(o.Mandatory),
+			"transaction":       strconv.Itoa(o.Transaction),
+			"channels":          "one for each producer",
+			"ack_every":         strconv.Itoa(o.AckEvery),
+			"prefetch":          strconv.Itoa(o.Prefetch),
+			"vhost":             o.VHost,
+			"login":             o.Login,
+			"heartbeat":         beat.String(),
+			"frame_max":         driver.ByteSize(frame).String(),
+			"write_buffer":      driver.ByteSize(s.writeBuffer).String(),
+			"reconnect_wait":    o.ReconnectWait.String(),
+			"reconnect_buffer":  "none, sends fail while disconnected",
+			"connection_server": to.address,
+		},
+	}
+	if o.Channels > 0 {
+		sem.Settings["channels"] = fmt.Sprintf("%d, shared by the producers of a connection", o.Channels)
+	}
+	if args, err := o.queueArguments(); err == nil {
+		for _, name := range slices.Sorted(maps.Keys(args)) {
+			sem.Settings["queue_"+strings.TrimPrefix(name, "x-")] = fmt.Sprint(args[name])
+		}
+	}
+	for key, value := range s.ServerInfo() {
+		if key != "protocol" {
+			sem.Settings["server_"+key] = value
+		}
+	}
+	if s.tls != nil && s.tls.InsecureSkipVerify {
+		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
+	}
+	if !o.Mandatory {
+		sem.Warnings = append(sem.Warnings, "mandatory is off: messages that lead to no queue are dropped in silence, and confirmed")
+	}
+	for _, argument := range o.QueueArguments {
+		if strings.HasPrefix(argument, "x-max-length") || strings.HasPrefix(argument, "x-message-ttl") || strings.HasPrefix(argument, "x-expires") {
+			sem.Warnings = append(sem.Warnings, argument+": the broker may drop messages that it has confirmed")
+		}
+	}
+	return sem
+}
+
+func (s *session) durability() string {
+	switch o := &s.options; {
+	case o.QueueType == quorum:
+		return "fsync, before a message is confirmed"
+	case o.QueueType == stream:
+		return "page cache"
+	case o.Durable && o.Persistent:
+		return "disk, before a message is confirmed"
+	}
+	return "memory"
+}
+
+func (s *session) replication() string {
+	o := &s.options
+	size := "as many replicas as the broker is set to, at most one a node"
+	if o.QuorumGroupSize > 0 {
+		size = fmt.Sprintf("%d replicas, at most one a node", o.QuorumGroupSize)
+	}
+	switch o.QueueType {
+	case quorum, stream:
+		return size + ", majority"
+	}
+	return "none"
+}
+
+func (s *session) acknowledgment() string {
+	switch o := &s.options; {
+	case o.Transaction > 0:
+		return "tx.commit-ok: the queues have taken the transaction's messages"
+	case !o.Confirms:
+		return "none"
+	case o.QueueType != classic:
+		return "basic.ack: a majority of replicas has taken the message"
+	case o.Durable && o.Persistent:
+		return "basic.ack: the queues have the message on disk"
+	}
+	return "basic.ack: the queues have taken the message"
+}
+
+func (s *session) delivery() string {
+	o := &s.options
+	if o.AckEvery == 0 && o.QueueType != stream || s.Ack() == driver.AckKindNone {
+		return "at most once"
+	}
+	return "at least once"
+}
+
+func (s *session) consumption() string {
+	o := &s.options
+	every := o.AckEvery
+	if o.QueueType == stream && every == 0 {
+		every = max(1, o.Prefetch/2)
+	}
+	switch {
+	case every == 0:
+		return "push, nothing is acknowledged unless the run says otherwise"
+	case o.Prefetch == 0:
+		return fmt.Sprintf("push, acknowledged after every %d, without limit", every)
+	}
+	return fmt.Sprintf("push, acknowledged after every %d, prefetch %d", every, o.Prefetch)
+}
+
+func (s *session) batching() string {
+	if s.options.Client != direct || s.writeBuffer <= 1 {
+		return "none, each message is written on the sender's thread"
+	}
+	return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
+}
+
+func (s *session) transport() string {
+	if s.tls == nil {
+		return "tcp"
+	}
+	s.admin.mu.Lock()
+	defer s.admin.mu.Unlock()
+	return "tcp, " + strings.ToLower(tls.VersionName(s.admin.state.Version))
+}

@@ -1,0 +1,256 @@
+package rabbitmq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"sixnines/driver"
+	"sixnines/drivers/rabbitmq/wire"
+)
+
+// sinkLength is how many messages a queue that nobody consumes keeps.
+const sinkLength = 1000
+
+// The bytes that a stream that nobody consumes keeps, and its segments, of which
+// it drops whole ones.
+const (
+	sinkBytes   = 64 << 20
+	sinkSegment = 16 << 20
+)
+
+// queue is one to be declared, with the topics whose messages it takes.
+type queue struct {
+	name   string
+	topics []string
+	args   wire.Table
+}
+
+// topology is what a session has made at the broker. Its methods are safe for
+// concurrent use.
+type topology struct {
+	options *Options
+	run     string
+
+	mu        sync.Mutex
+	exchanges []string // topics
+	queues    []queue
+	others    []string // queues to delete that others of the run may have made
+}
+
+// checkName refuses names that would be parts of others.
+func checkName(what, name string) error {
+	if name == "" || len(name) > 100 || strings.ContainsAny(name, "/\x00\r\n") {
+		return fmt.Errorf("rabbitmq: %s %q: %w: names have 1 to 100 bytes, and no slashes or line ends", what, name, driver.ErrUnsupported)
+	}
+	return nil
+}
+
+func (t *topology) prefix() string { return "sixnines." + t.run }
+
+// exchange returns the name of the topic's exchange; empty: the default one.
+func (t *topology) exchange(topic string) string {
+	if t.options.Exchange == noExchange {
+		return ""
+	}
+	return t.prefix() + "/" + topic
+}
+
+// groupQueue returns the name of the queue that a group shares.
+func (t *topology) groupQueue(topic, group string) string {
+	if t.options.Exchange == noExchange {
+		return t.prefix() + "/" + topic
+	}
+	return t.prefix() + "/" + topic + "/" + group
+}
+
+// ownQueue returns the name of the queue of a consumer on its own.
+func (t *topology) ownQueue(id int) string { return fmt.Sprintf("%s//consumer-%d", t.prefix(), id) }
+
+func (t *topology) sink(topic string) string { return t.prefix() + "/" + topic + "//sink" }
+
+// envelope returns what messages of the topic are sent in.
+func (t *topology) envelope(topic string) wire.Envelope {
+	o := t.options
+	e := wire.Envelope{Exchange: t.exchange(topic), Key: o.RoutingKey, Mandatory: o.Mandatory, Persistent: o.Persistent}
+	switch {
+	case o.Exchange == noExchange:
+		e.Key = t.groupQueue(topic, "")
+	case e.Key == "":
+		e.Key = topic
+	}
+	if o.Exchange == "headers" {
+		e.Headers = wire.Table{"topic": topic}
+	}
+	return e
+}
+
+func (t *topology) bindingKey(topic string) string {
+	switch o := t.options; {
+	case o.BindingKey != "":
+		return o.BindingKey
+	case o.RoutingKey != "":
+		return o.RoutingKey
+	}
+	return topic
+}
+
+// args returns the arguments of queues, over those that more names.
+func (t *topology) args(more wire.Table) wire.Table {
+	args := maps.Clone(more)
+	if args == nil {
+		args = wire.Table{}
+	}
+	asked, _ := t.options.queueArguments() // checked when the session was opened
+	maps.Copy(args, asked)
+	return args
+}
+
+// plan notes what a run with the topology needs.
+func (t *topology) plan(want driver.Topology) error {
+	for _, topic := range want.Topics {
+		if err := checkName("topic", topic); err != nil {
+			return err
+		}
+	}
+	for _, group := range want.Groups {
+		if err := checkName("group", group); err != nil {
+			return err
+		}
+	}
+	groups := want.Groups
+	if t.options.Exchange == noExchange {
+		if len(groups) > 1 || len(groups) == 0 && want.Consumers > 1 {
+			return fmt.Errorf("rabbitmq: exchange default with several consumers, or groups, that each get every message: %w: without an exchange a topic has one queue; choose another exchange, or one group", driver.ErrUnsupported)
+		}
+		if len(groups) == 0 {
+			groups = []string{""} // the one consumer's
+		}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.options.Exchange != noExchange {
+		t.exchanges = append(t.exchanges, want.Topics...)
+	}
+	for _, topic := range want.Topics {
+		if want.Consumers == 0 {
+			name := t.sink(topic)
+			if t.options.Exchange == noExchange {
+				name = t.groupQueue(topic, "")
+			}
+			limits := wire.Table{"x-max-length": int64(sinkLength)}
+			if t.options.QueueType == stream {
+				limits = wire.Table{"x-max-length-bytes": int64(sinkBytes), "x-stream-max-segment-size-bytes": int64(sinkSegment)}
+			}
+			t.queues = append(t.queues, queue{name, []string{topic}, t.args(limits)})
+			continue
+		}
+		for _, group := range groups {
+			t.queues = append(t.queues, queue{t.groupQueue(topic, group), []string{topic}, t.args(nil)})
+		}
+	}
+	// Consumers that were not closed leave their queues.
+	for id := range want.Consumers {
+		t.others = append(t.others, t.ownQueue(id))
+	}
+	return nil
+}
+
+// declare makes all that is noted.
+func (t *topology) declare(ctx context.Context, ch *wire.Channel) error {
+	t.mu.Lock()
+	exchanges, queues := slices.Clone(t.exchanges), slices.Clone(t.queues)
+	t.mu.Unlock()
+	for _, topic := range exchanges {
+		name := t.exchange(topic)
+		if err := ch.DeclareExchange(ctx, name, t.options.Exchange, t.options.Durable); err != nil {
+			return wrap(err, "declare exchange %q", name)
+		}
+	}
+	for _, q := range queues {
+		if err := t.declareQueue(ctx, ch, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *topology) declareQueue(ctx context.Context, ch *wire.Channel, q queue) error {
+	if err := ch.DeclareQueue(ctx, q.name, t.options.Durable, q.args); err != nil {
+		err = wrap(err, "declare %s queue %q", t.options.QueueType, q.name)
+		if errors.Is(err, driver.ErrRejected) {
+			err = fmt.Errorf("%w; check queue_arguments", err)
+		}
+		return err
+	}
+	if t.options.Exchange == noExchange {
+		return nil
+	}
+	var match wire.Table
+	for _, topic := range q.topics {
+		if t.options.Exchange == "headers" {
+			match = wire.Table{"x-match": "all", "topic": topic}
+		}
+		if err := ch.Bind(ctx, q.name, t.bindingKey(topic), t.exchange(topic), match); err != nil {
+			return wrap(err, "bind queue %q to %q", q.name, t.exchange(topic))
+		}
+	}
+	return nil
+}
+
+// add declares the queue of a consumer on its own.
+func (t *topology) add(ctx context.Context, ch *wire.Channel, q queue) error {
+	t.mu.Lock()
+	t.queues = append(t.queues, q)
+	t.mu.Unlock()
+	return t.declareQueue(ctx, ch, q)
+}
+
+// remove deletes the queue of a consumer on its own.
+func (t *topology) remove(ctx context.Context, a *admin, name string) error {
+	t.mu.Lock()
+	t.queues = slices.DeleteFunc(t.queues, func(q queue) bool { return q.name == name })
+	t.others = append(t.others, name) // should this fail
+	t.mu.Unlock()
+	return a.do(ctx, func(ch *wire.Channel) error { return ch.DeleteQueue(ctx, name) })
+}
+
+// delete deletes all that is noted, and forgets it.
+func (t *topology) delete(ctx context.Context, a *admin) error {
+	t.mu.Lock()
+	var queues []string
+	for _, q := range t.queues {
+		queues = append(queues, q.name)
+	}
+	queues = append(queues, t.others...)
+	slices.Sort(queues)
+	queues = slices.Compact(queues)
+	exchanges := t.exchanges
+	t.mu.Unlock()
+	if len(queues)+len(exchanges) == 0 {
+		return nil
+	}
+	if err := a.do(ctx, func(ch *wire.Channel) error {
+		for _, name := range queues {
+			if err := ch.DeleteQueue(ctx, name); err != nil {
+				return wrap(err, "delete queue %q", name)
+			}
+		}
+		for _, topic := range exchanges {
+			if err := ch.DeleteExchange(ctx, t.exchange(topic)); err != nil {
+				return wrap(err, "delete exchange %q", t.exchange(topic))
+			}
+		}
+		return nil
+	}); err != nil {
+		return wrap(err, "remove what was declared")
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.queues, t.exchanges, t.others = nil, nil, nil
+	return nil
+}

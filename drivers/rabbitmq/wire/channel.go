@@ -1,0 +1,261 @@
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+)
+
+// Channel is a channel of a connection. Publish, Ack and Flow are safe for
+// concurrent use; other calls wait for the server's answer, one at a time.
+type Channel struct {
+	conn    *Conn
+	id      uint16
+	handler Handler
+
+	calling sync.Mutex
+	reply   chan method   // takes the answer to a call
+	ended   chan struct{} // closed when the channel has ended
+	err     error         // why; readable once ended is closed
+
+	// What is being received; of the goroutine that reads.
+	kind        method // basicDeliver or basicReturn; 0: nothing
+	tag         uint64
+	redelivered bool
+	code        uint16
+	text        string
+	properties  []byte
+	body        []byte
+	missing     uint64
+}
+
+// call sends a method and waits for its answer.
+func (ch *Channel) call(ctx context.Context, want method, m method, fields func(b []byte) []byte) error {
+	ch.calling.Lock()
+	defer ch.calling.Unlock()
+	// The answer to a call that was given up may still have come.
+	select {
+	case <-ch.reply:
+	default:
+	}
+	if err := ch.conn.send(true, func(b []byte) []byte {
+		start := len(b)
+		b = appendMethod(b, ch.id, m)
+		if fields != nil {
+			b = fields(b)
+		}
+		return endFrame(b, start)
+	}); err != nil {
+		return err
+	}
+	for {
+		select {
+		case got := <-ch.reply:
+			if got == want {
+				return nil
+			}
+		case <-ch.ended:
+			return ch.err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Confirm asks the server to confirm messages.
+func (ch *Channel) Confirm(ctx context.Context) error {
+	return ch.call(ctx, confirmSelectOK, confirmSelect, func(b []byte) []byte { return append(b, 0) })
+}
+
+// Transact makes what is published wait for Commit.
+func (ch *Channel) Transact(ctx context.Context) error {
+	return ch.call(ctx, txSelectOK, txSelect, nil)
+}
+
+// Commit ends a transaction.
+func (ch *Channel) Commit(ctx context.Context) error { return ch.call(ctx, txCommitOK, txCommit, nil) }
+
+// Prefetch limits the messages that a consumer has not acknowledged; 0: no
+// limit. Its answer also proves that the server has read what was sent before.
+func (ch *Channel) Prefetch(ctx context.Context, count uint16) error {
+	return ch.call(ctx, basicQosOK, basicQos, func(b []byte) []byte {
+		return append(binary.BigEndian.AppendUint16(append(b, 0, 0, 0, 0), count), 0)
+	})
+}
+
+// Consume has the messages of a queue delivered, which need no Ack if noAck.
+func (ch *Channel) Consume(ctx context.Context, queue string, noAck bool, args Table) error {
+	return ch.call(ctx, basicConsumeOK, basicConsume, func(b []byte) []byte {
+		b = appendShort(appendShort(append(b, 0, 0), queue), "")
+		var bits byte
+		if noAck {
+			bits = 2
+		}
+		return appendTable(append(b, bits), args)
+	})
+}
+
+// Close closes the channel; its handler hears of it.
+func (ch *Channel) Close(ctx context.Context) error {
+	err := ch.call(ctx, channelCloseOK, channelClose, func(b []byte) []byte {
+		return append(appendShort(append(b, 0, 200), ""), 0, 0, 0, 0)
+	})
+	ch.conn.forget(ch)
+	return err
+}
+
+// Prepare makes an envelope ready for Publish on this channel, in the memory of
+// p.
+func (ch *Channel) Prepare(p *Prepared, e Envelope) { *p = e.prepare(p.head, ch.id) }
+
+// Publish sends body in the envelope p. It is written at once, or joins what the
+// connection collects. After an error the connection is of no use, and the
+// message may or may not have come to the server.
+func (ch *Channel) Publish(p *Prepared, body []byte) error {
+	c := ch.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return c.broken
+	}
+	c.out = p.appendTo(c.out, ch.id, body, c.frameMax)
+	return c.settle(false)
+}
+
+// Ack acknowledges a message; if multiple, all up to it. Unless now, it may wait
+// until the connection has nothing more to read.
+func (ch *Channel) Ack(tag uint64, multiple, now bool) error {
+	c := ch.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return c.broken
+	}
+	start := len(c.out)
+	b := binary.BigEndian.AppendUint64(appendMethod(c.out, ch.id, basicAck), tag)
+	var bits byte
+	if multiple {
+		bits = 1
+	}
+	c.out = endFrame(append(b, bits), start)
+	if now {
+		return c.flush()
+	}
+	c.acked = true
+	return nil
+}
+
+// method takes a method's frame.
+func (ch *Channel) method(m method, in cursor) error {
+	if ch.kind != 0 {
+		return fmt.Errorf("%w: a method in the middle of a message", ErrProtocol)
+	}
+	switch m {
+	case basicDeliver:
+		in.short()
+		ch.tag = in.uint64()
+		ch.redelivered = in.octet() != 0
+		ch.kind = m
+	case basicReturn:
+		ch.code = in.uint16()
+		ch.text = string(in.short())
+		ch.kind = m
+	case basicAck:
+		tag, bits := in.uint64(), in.octet()
+		if !in.bad {
+			ch.handler.Confirm(tag, bits&1 != 0, true)
+		}
+	case basicNack:
+		tag, bits := in.uint64(), in.octet()
+		if !in.bad {
+			ch.handler.Confirm(tag, bits&1 != 0, false)
+		}
+	case basicCancel:
+		tag := string(in.short())
+		ch.end(&Error{Code: 404, Text: "consumer " + tag + " was cancelled: its queue is gone"})
+	case channelFlow:
+		active := in.octet()
+		return ch.conn.send(true, func(b []byte) []byte {
+			start := len(b)
+			return endFrame(append(appendMethod(b, ch.id, channelFlowOK), active), start)
+		})
+	case channelClose:
+		why := &Error{Code: in.uint16()}
+		why.Text = string(in.short())
+		err := ch.conn.send(true, func(b []byte) []byte {
+			start := len(b)
+			return endFrame(appendMethod(b, ch.id, channelCloseOK), start)
+		})
+		ch.end(why)
+		return err
+	case channelOpenOK, channelCloseOK, basicQosOK, basicConsumeOK, confirmSelectOK, txSelectOK, txCommitOK,
+		exchangeDeclareOK, exchangeDeleteOK, queueDeclareOK, queueBindOK, queueDeleteOK:
+		select {
+		case ch.reply <- m:
+		default: // nobody waits any more
+		}
+	}
+	if in.bad {
+		return fmt.Errorf("%w: a method %d.%d is too short", ErrProtocol, m>>16, m&0xFFFF)
+	}
+	return nil
+}
+
+// header takes a message's header.
+func (ch *Channel) header(in cursor) error {
+	in.uint32() // class and weight
+	size := in.uint64()
+	if in.bad || ch.kind == 0 || ch.missing > 0 {
+		return fmt.Errorf("%w: a header without its message", ErrProtocol)
+	}
+	ch.missing, ch.body = size, ch.body[:0]
+	if size == 0 {
+		ch.hand(in.rest, nil)
+		return nil
+	}
+	// The buffer moves before the body is there.
+	ch.properties = append(ch.properties[:0], in.rest...)
+	return nil
+}
+
+// content takes a message's body or a part of it.
+func (ch *Channel) content(part []byte) error {
+	if ch.kind == 0 || uint64(len(part)) > ch.missing {
+		return fmt.Errorf("%w: a body without its message", ErrProtocol)
+	}
+	ch.missing -= uint64(len(part))
+	switch {
+	case ch.missing > 0:
+		ch.body = append(ch.body, part...)
+	case len(ch.body) == 0:
+		ch.hand(ch.properties, part)
+	default:
+		ch.body = append(ch.body, part...)
+		ch.hand(ch.properties, ch.body)
+	}
+	return nil
+}
+
+// hand hands a complete message over.
+func (ch *Channel) hand(properties, body []byte) {
+	kind := ch.kind
+	ch.kind = 0
+	if kind == basicDeliver {
+		ch.handler.Deliver(Delivery{Tag: ch.tag, Redelivered: ch.redelivered, Properties: properties, Body: body})
+	} else {
+		ch.handler.Return(Returned{Code: ch.code, Text: ch.text, Body: body})
+	}
+}
+
+// end is called by the goroutine that reads.
+func (ch *Channel) end(why error) {
+	select {
+	case <-ch.ended:
+		return
+	default:
+	}
+	ch.err = why
+	close(ch.ended)
+	ch.handler.End(why)
+}

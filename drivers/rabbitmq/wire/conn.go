@@ -1,0 +1,530 @@
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Config says how to connect.
+type Config struct {
+	VHost          string
+	User, Password string
+	External       bool          // log in by certificate instead
+	Name           string        // of the connection, for people
+	FrameMax       int           // bytes; 0: the server's
+	Heartbeat      time.Duration // 0: none; the smaller of this and the server's, in whole seconds
+	// WriteBuffer is how many bytes are collected before they are written; up
+	// to 1: each message is written at once.
+	WriteBuffer int
+	// FlushAtRest says that what is collected is also written when what has been
+	// read is dealt with: for connections that only answer.
+	FlushAtRest bool
+	// Blocked is called when the server stops (or goes on) reading from
+	// connections that publish, with its reason.
+	Blocked func(reason string, on bool)
+	// Rest is called when what has been read is dealt with and more is awaited.
+	Rest func()
+	// Lost is called with the number of published messages that were collected
+	// and not written when the connection was lost.
+	Lost func(messages int)
+}
+
+// Conn is a connection. Its methods are safe for concurrent use.
+type Conn struct {
+	net      net.Conn
+	config   Config
+	server   Table
+	frameMax int
+	chanMax  int
+	beat     time.Duration
+	in       *intake
+
+	mu     sync.Mutex // of what is written
+	out    []byte
+	broken error // why nothing can be written
+	acked  bool  // out holds acknowledgements that wait for rest
+	timer  *time.Timer
+	armed  bool
+	turn   uint64 // how often out has been written
+	then   uint64 // turn when the timer was armed
+
+	channels atomic.Pointer[[]*Channel] // by number; for the goroutine that reads
+	opening  sync.Mutex
+
+	reads   atomic.Uint64 // how many frames have come, for the heartbeat
+	handing atomic.Bool   // a frame is being dealt with
+	cause   atomic.Pointer[error]
+	done    chan struct{}
+	err     error // readable once done is closed
+	stop    chan struct{}
+}
+
+// holdMost is half the longest time for which a connection collects what nobody
+// flushes.
+const holdMost = 5 * time.Millisecond
+
+// Open logs in over c, which it owns from then on, also if it fails.
+func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
+	conn := &Conn{net: c, config: config, in: newIntake(c), done: make(chan struct{}), stop: make(chan struct{})}
+	conn.channels.Store(new([]*Channel))
+	stop := context.AfterFunc(ctx, func() { c.Close() })
+	err := conn.login()
+	if !stop() && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	conn.in.rest = conn.rest
+	go conn.read()
+	if conn.beat > 0 {
+		go conn.heartbeats()
+	}
+	return conn, nil
+}
+
+// Server returns the server's properties.
+func (c *Conn) Server() Table { return c.server }
+
+// FrameMax returns the largest frame in bytes that was agreed on.
+func (c *Conn) FrameMax() int { return c.frameMax }
+
+// Heartbeat returns the interval that was agreed on; 0: none.
+func (c *Conn) Heartbeat() time.Duration { return c.beat }
+
+// Done returns a channel that is closed when the connection has ended and all
+// handlers have heard of it.
+func (c *Conn) Done() <-chan struct{} { return c.done }
+
+// Err returns why the connection has ended, once Done is closed.
+func (c *Conn) Err() error { return c.err }
+
+// Channel opens a channel.
+func (c *Conn) Channel(ctx context.Context, h Handler) (*Channel, error) {
+	c.opening.Lock()
+	ch := &Channel{conn: c, handler: h, reply: make(chan method, 1), ended: make(chan struct{})}
+	all := append([]*Channel(nil), *c.channels.Load()...)
+	for id := 1; ; id++ {
+		if id >= len(all) {
+			all = append(all, make([]*Channel, id+1-len(all))...)
+		}
+		if all[id] == nil {
+			ch.id = uint16(id)
+			all[id] = ch
+			break
+		}
+	}
+	if int(ch.id) > c.chanMax {
+		c.opening.Unlock()
+		return nil, &Error{Code: 530, Text: fmt.Sprintf("no more than %d channels on a connection", c.chanMax)}
+	}
+	c.channels.Store(&all)
+	c.opening.Unlock()
+	if err := ch.call(ctx, channelOpenOK, channelOpen, func(b []byte) []byte { return append(b, 0) }); err != nil {
+		return nil, err
+	}
+	return ch, nil
+}
+
+// forget frees the channel's number.
+func (c *Conn) forget(ch *Channel) {
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	all := append([]*Channel(nil), *c.channels.Load()...)
+	if all[ch.id] == ch {
+		all[ch.id] = nil
+		c.channels.Store(&all)
+	}
+}
+
+// Close ends the connection, in an orderly way if the server answers before ctx
+// ends, and returns when all handlers have heard of it.
+func (c *Conn) Close(ctx context.Context) {
+	stop := context.AfterFunc(ctx, func() { c.fail(ErrClosed) })
+	defer stop()
+	go c.goodbye() // waits for a writer that is stuck
+	<-c.done
+}
+
+// goodbye asks the server to close the connection. Nothing may follow that.
+func (c *Conn) goodbye() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return
+	}
+	start := len(c.out)
+	b := appendShort(append(appendMethod(c.out, 0, connectionClose), 0, 200), "")
+	c.out = endFrame(append(b, 0, 0, 0, 0), start)
+	if c.flush() == nil {
+		c.broken = ErrClosed
+	}
+}
+
+// Kill ends the connection at once.
+func (c *Conn) Kill() { c.fail(ErrClosed) }
+
+// Flush writes what has been collected.
+func (c *Conn) Flush() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return c.broken
+	}
+	return c.flush()
+}
+
+// send writes what build appends; unless now, it may be collected.
+func (c *Conn) send(now bool, build func(b []byte) []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return c.broken
+	}
+	c.out = build(c.out)
+	return c.settle(now)
+}
+
+// settle writes what has been collected if it is due. mu is held.
+func (c *Conn) settle(now bool) error {
+	if now || len(c.out) >= c.config.WriteBuffer {
+		return c.flush()
+	}
+	if !c.armed {
+		c.arm()
+	}
+	return nil
+}
+
+// flush writes what has been collected. mu is held.
+func (c *Conn) flush() error {
+	if len(c.out) == 0 {
+		return nil
+	}
+	c.turn++
+	n, err := c.net.Write(c.out)
+	if err != nil {
+		c.lose(n)
+		c.broken = err
+		c.fail(err)
+		return err
+	}
+	c.out = c.out[:0]
+	c.acked = false
+	const keep = 1 << 20
+	if cap(c.out) > keep { // one large message is no reason
+		c.out = nil
+	}
+	return nil
+}
+
+// lose tells of messages that were collected and of which no more than written
+// bytes went out. mu is held.
+func (c *Conn) lose(written int) {
+	if n := unwritten(c.out, written); n > 0 && c.config.Lost != nil && c.config.WriteBuffer > 1 {
+		c.config.Lost(n)
+	}
+	c.out = nil
+}
+
+// arm starts the timer, which runs on through any number of writes. mu is held.
+func (c *Conn) arm() {
+	c.armed, c.then = true, c.turn
+	if c.timer == nil {
+		c.timer = time.AfterFunc(holdMost, c.elapsed)
+		return
+	}
+	c.timer.Reset(holdMost)
+}
+
+// elapsed writes what has been there since the timer was armed.
+func (c *Conn) elapsed() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.armed = false
+	switch {
+	case c.broken != nil || len(c.out) == 0:
+	case c.turn != c.then:
+		c.arm()
+	default:
+		_ = c.flush() // who publishes next hears of it
+	}
+}
+
+// rest is called before the goroutine that reads waits.
+func (c *Conn) rest() {
+	c.handing.Store(false)
+	c.mu.Lock()
+	if (c.acked || c.config.FlushAtRest) && c.broken == nil {
+		_ = c.flush() // reading ends, too
+	}
+	c.mu.Unlock()
+	if c.config.Rest != nil {
+		c.config.Rest()
+	}
+}
+
+// fail ends the connection for the reason, unless it has one already.
+func (c *Conn) fail(why error) {
+	c.cause.CompareAndSwap(nil, &why)
+	c.net.Close()
+}
+
+// read runs until the connection ends.
+func (c *Conn) read() {
+	err := c.frames()
+	c.fail(err)
+	c.err = *c.cause.Load()
+	c.mu.Lock() // writers have given up, or do so now
+	if c.broken == nil {
+		c.broken = c.err
+		c.lose(0)
+	}
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	c.mu.Unlock()
+	close(c.stop)
+	for _, ch := range *c.channels.Load() {
+		if ch != nil {
+			ch.end(c.err)
+		}
+	}
+	close(c.done)
+}
+
+// frames deals with what the server sends, until an error.
+func (c *Conn) frames() error {
+	beats := c.beat > 0
+	for {
+		f, err := c.in.next()
+		if err != nil {
+			return err
+		}
+		if beats {
+			c.reads.Add(1)
+			c.handing.Store(true)
+		}
+		if err := c.take(f); err != nil {
+			return err
+		}
+	}
+}
+
+// take deals with a frame.
+func (c *Conn) take(f frame) error {
+	if f.kind == frameHeartbeat {
+		return nil
+	}
+	in := cursor{rest: f.payload}
+	if f.channel == 0 {
+		if f.kind != frameMethod {
+			return fmt.Errorf("%w: a message without a channel", ErrProtocol)
+		}
+		return c.own(method(in.uint32()), in)
+	}
+	all := *c.channels.Load()
+	if int(f.channel) >= len(all) || all[f.channel] == nil {
+		return nil // it has been closed
+	}
+	ch := all[f.channel]
+	switch f.kind {
+	case frameMethod:
+		m := method(in.uint32())
+		return ch.method(m, in)
+	case frameHeader:
+		return ch.header(in)
+	case frameBody:
+		return ch.content(f.payload)
+	}
+	return fmt.Errorf("%w: a frame of type %d", ErrProtocol, f.kind)
+}
+
+// own deals with a method of the connection's own.
+func (c *Conn) own(m method, in cursor) error {
+	switch m {
+	case connectionClose:
+		why := &Error{Code: in.uint16()}
+		why.Text = string(in.short())
+		_ = c.send(true, func(b []byte) []byte { // it ends in any case
+			start := len(b)
+			return endFrame(appendMethod(b, 0, connectionCloseOK), start)
+		})
+		return why
+	case connectionCloseOK:
+		return ErrClosed
+	case connectionBlocked:
+		if c.config.Blocked != nil {
+			c.config.Blocked(string(in.short()), true)
+		}
+	case connectionUnblocked:
+		if c.config.Blocked != nil {
+			c.config.Blocked("", false)
+		}
+	}
+	return nil
+}
+
+// heartbeats writes one in each half of the interval, and ends the connection
+// when the server has been silent for two intervals.
+func (c *Conn) heartbeats() {
+	tick := time.NewTicker(c.beat / 2)
+	defer tick.Stop()
+	silent, seen := 0, c.reads.Load()
+	for {
+		select {
+		case <-c.stop:
+			return
+		case <-tick.C:
+		}
+		if now := c.reads.Load(); now != seen || c.handing.Load() {
+			silent, seen = 0, now
+		} else if silent++; silent >= 4 {
+			c.fail(fmt.Errorf("no heartbeat from the server in %v", 2*c.beat))
+			return
+		}
+		// Whoever holds the lock writes, which is as good.
+		if c.mu.TryLock() {
+			if c.broken == nil && len(c.out) == 0 {
+				c.out = append(c.out, frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd)
+				_ = c.flush() // reading ends, too
+			}
+			c.mu.Unlock()
+		}
+	}
+}
+
+var errLogin = errors.New("the server closed the connection while logging in")
+
+// login is the handshake.
+func (c *Conn) login() error {
+	if _, err := c.net.Write([]byte("AMQP\x00\x00\x09\x01")); err != nil {
+		return err
+	}
+	in, err := c.expect(connectionStart)
+	if err != nil {
+		return err
+	}
+	in.uint16() // version
+	c.server = in.table(0)
+	mechanisms := string(in.long())
+	if in.bad {
+		return fmt.Errorf("%w: connection.start is too short", ErrProtocol)
+	}
+	mechanism, response := "PLAIN", "\x00"+c.config.User+"\x00"+c.config.Password
+	if c.config.External {
+		mechanism, response = "EXTERNAL", ""
+	}
+	if !hasWord(mechanisms, mechanism) {
+		return &Error{Code: 403, Text: fmt.Sprintf("ACCESS_REFUSED - no login by %s, only by %s", mechanism, mechanisms)}
+	}
+	b := appendMethod(nil, 0, connectionStartOK)
+	b = appendTable(b, Table{
+		"product": "sixnines", "connection_name": c.config.Name,
+		"capabilities": Table{"publisher_confirms": true, "basic.nack": true, "consumer_cancel_notify": true,
+			"connection.blocked": true, "authentication_failure_close": true},
+	})
+	b = appendShort(appendLong(appendShort(b, mechanism), response), "en_US")
+	if err := c.write(endFrame(b, 0)); err != nil {
+		return err
+	}
+	if in, err = c.expect(connectionTune); err != nil {
+		return err
+	}
+	c.chanMax, c.frameMax = int(in.uint16()), int(in.uint32())
+	beat := time.Duration(in.uint16()) * time.Second
+	if in.bad {
+		return fmt.Errorf("%w: connection.tune is too short", ErrProtocol)
+	}
+	c.tune(beat)
+	b = appendMethod(nil, 0, connectionTuneOK)
+	b = binary.BigEndian.AppendUint16(b, uint16(c.chanMax))
+	b = binary.BigEndian.AppendUint32(b, uint32(c.frameMax))
+	b = endFrame(binary.BigEndian.AppendUint16(b, uint16(c.beat/time.Second)), 0)
+	start := len(b)
+	b = appendMethod(b, 0, connectionOpen)
+	if err := c.write(endFrame(append(appendShort(b, c.config.VHost), 0, 0), start)); err != nil {
+		return err
+	}
+	_, err = c.expect(connectionOpenOK)
+	return err
+}
+
+// tune settles limits, of which 0 is the server's word for none.
+func (c *Conn) tune(beat time.Duration) {
+	if c.chanMax == 0 {
+		c.chanMax = 1<<16 - 1
+	}
+	if c.frameMax == 0 || c.frameMax > frameMost {
+		c.frameMax = frameMost
+	}
+	if c.config.FrameMax > 0 {
+		c.frameMax = min(c.frameMax, c.config.FrameMax)
+	}
+	c.frameMax = max(c.frameMax, frameLeast)
+	c.in.most = c.frameMax
+	c.beat = c.config.Heartbeat.Truncate(time.Second)
+	if c.config.Heartbeat > 0 {
+		c.beat = max(c.beat, time.Second)
+		if beat > 0 {
+			c.beat = min(c.beat, beat)
+		}
+	}
+}
+
+func (c *Conn) write(b []byte) error {
+	_, err := c.net.Write(b)
+	return err
+}
+
+// expect reads until the method comes.
+func (c *Conn) expect(want method) (cursor, error) {
+	for {
+		f, err := c.in.next()
+		if err != nil {
+			if !errors.Is(err, ErrProtocol) && want != connectionStart {
+				err = fmt.Errorf("%w: %w", errLogin, err)
+			}
+			return cursor{}, err
+		}
+		if f.kind != frameMethod || f.channel != 0 {
+			continue
+		}
+		in := cursor{rest: f.payload}
+		switch m := method(in.uint32()); m {
+		case want:
+			return in, nil
+		case connectionClose:
+			why := &Error{Code: in.uint16()}
+			why.Text = string(in.short())
+			return cursor{}, why
+		default:
+			return cursor{}, fmt.Errorf("%w: method %d.%d comes instead of %d.%d", ErrProtocol, m>>16, m&0xFFFF, want>>16, want&0xFFFF)
+		}
+	}
+}
+
+// Refused reports whether err is a server's refusal to log in that it did not
+// explain.
+func Refused(err error) bool { return errors.Is(err, errLogin) }
+
+func hasWord(words, word string) bool {
+	for len(words) > 0 {
+		i := 0
+		for i < len(words) && words[i] != ' ' {
+			i++
+		}
+		if words[:i] == word {
+			return true
+		}
+		words = words[min(i+1, len(words)):]
+	}
+	return false
+}

@@ -1,0 +1,64 @@
+package wire
+
+import "context"
+
+// The methods that make and remove.
+const (
+	exchangeDeclare   method = 40<<16 | 10
+	exchangeDeclareOK method = 40<<16 | 11
+	exchangeDelete    method = 40<<16 | 20
+	exchangeDeleteOK  method = 40<<16 | 21
+	queueDeclare      method = 50<<16 | 10
+	queueDeclareOK    method = 50<<16 | 11
+	queueBind         method = 50<<16 | 20
+	queueBindOK       method = 50<<16 | 21
+	queueDelete       method = 50<<16 | 40
+	queueDeleteOK     method = 50<<16 | 41
+)
+
+// durableBit is the second of the bits of both declarations.
+func durableBit(durable bool) byte {
+	if durable {
+		return 2
+	}
+	return 0
+}
+
+// DeclareExchange makes an exchange, or checks that one is as asked for.
+func (ch *Channel) DeclareExchange(ctx context.Context, name, kind string, durable bool) error {
+	return ch.call(ctx, exchangeDeclareOK, exchangeDeclare, func(b []byte) []byte {
+		b = appendShort(appendShort(append(b, 0, 0), name), kind)
+		return appendTable(append(b, durableBit(durable)), nil)
+	})
+}
+
+// DeleteExchange removes an exchange. That there is none is no error.
+func (ch *Channel) DeleteExchange(ctx context.Context, name string) error {
+	return ch.call(ctx, exchangeDeleteOK, exchangeDelete, func(b []byte) []byte {
+		return append(appendShort(append(b, 0, 0), name), 0)
+	})
+}
+
+// DeclareQueue makes a queue, or checks that one is as asked for.
+func (ch *Channel) DeclareQueue(ctx context.Context, name string, durable bool, args Table) error {
+	return ch.call(ctx, queueDeclareOK, queueDeclare, func(b []byte) []byte {
+		b = appendShort(append(b, 0, 0), name)
+		return appendTable(append(b, durableBit(durable)), args)
+	})
+}
+
+// Bind leads messages of an exchange to a queue.
+func (ch *Channel) Bind(ctx context.Context, queue, key, exchange string, args Table) error {
+	return ch.call(ctx, queueBindOK, queueBind, func(b []byte) []byte {
+		b = appendShort(appendShort(appendShort(append(b, 0, 0), queue), exchange), key)
+		return appendTable(append(b, 0), args)
+	})
+}
+
+// DeleteQueue removes a queue with all that is in it. That there is none is no
+// error.
+func (ch *Channel) DeleteQueue(ctx context.Context, name string) error {
+	return ch.call(ctx, queueDeleteOK, queueDelete, func(b []byte) []byte {
+		return append(appendShort(append(b, 0, 0), name), 0)
+	})
+}
