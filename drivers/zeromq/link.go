@@ -63,7 +63,7 @@ func (s *session) acquire(ctx context.Context, k kind, key linkKey, meet string)
 		return same, nil
 	}
 	for _, o := range others {
-		if err := s.settle(ctx, sock, o.(*socket)); err != nil {
+		if err := s.settle(ctx, sock, o.Socket.(*socket)); err != nil {
 			s.release(l)
 			return nil, err
 		}

@@ -78,7 +78,7 @@ func (s *session) receive(ctx context.Context, k kind, keys, subscriptions []str
 		return nil, s.errClosed("receive")
 	}
 	for _, o := range others {
-		sender, peer := o.(*socket), sock
+		sender, peer := o.Socket.(*socket), sock
 		if k == requests { // it is the one that sends
 			sender, peer = peer, sender
 		}

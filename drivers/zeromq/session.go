@@ -179,7 +179,7 @@ func (s *session) binds(k kind) bool {
 
 // open makes a socket and a member of the room of it. prepare is called before
 // anything is connected.
-func (s *session) open(k kind, keys []string, prepare func(*socket) error) (*socket, *mesh.Member, []mesh.Socket, error) {
+func (s *session) open(k kind, keys []string, prepare func(*socket) error) (*socket, *mesh.Member, []*mesh.Member, error) {
 	a := s.room.Address()
 	sock, err := newSocket(s.library, k, &s.options, s.hwms, a.IPv6())
 	if err != nil {
@@ -189,7 +189,7 @@ func (s *session) open(k kind, keys []string, prepare func(*socket) error) (*soc
 		err = prepare(sock)
 	}
 	var m *mesh.Member
-	var others []mesh.Socket
+	var others []*mesh.Member
 	if err == nil {
 		if m, others, err = s.room.Add(sock, s.binds(k), keys...); err != nil && driver.Class(err) == nil {
 			err = a.BindError(err)

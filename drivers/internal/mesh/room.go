@@ -122,10 +122,10 @@ func (r *Room) clean() {
 func (r *Room) Address() Address { return r.address }
 
 // Add binds the socket, if it is one that binds, and connects it to, or with,
-// all those of the other side with which it has a key in common. It returns
-// them too. If there is an error the socket is in the state that it has got to,
+// all those of the other side with which it has a key in common, which it returns
+// as well. If there is an error the socket is in the state that it has got to,
 // and must be closed.
-func (r *Room) Add(s Socket, binds bool, keys ...string) (*Member, []Socket, error) {
+func (r *Room) Add(s Socket, binds bool, keys ...string) (*Member, []*Member, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	m := &Member{Socket: s, room: r, binds: binds, keys: keys}
@@ -141,7 +141,7 @@ func (r *Room) Add(s Socket, binds bool, keys ...string) (*Member, []Socket, err
 		}
 		m.at = r.address.reachable(bound)
 	}
-	var others []Socket
+	var others []*Member
 	for i, o := range r.members {
 		if !m.meets(o) {
 			continue
@@ -160,7 +160,7 @@ func (r *Room) Add(s Socket, binds bool, keys ...string) (*Member, []Socket, err
 			}
 			return nil, nil, err
 		}
-		others = append(others, o.Socket)
+		others = append(others, o)
 	}
 	for _, o := range r.members {
 		if m.meets(o) {
