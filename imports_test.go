@@ -40,6 +40,7 @@ const (
 	franzGo      = "github.com/twmb/franz-go"
 	natsServer   = "github.com/nats-io/nats-server/v2"
 	redigo       = "github.com/gomodule/redigo"
+	mangos       = "go.nanomsg.org/mangos/v3"
 	sys          = "golang.org/x/sys"
 	term         = "golang.org/x/term"
 	yaml         = "go.yaml.in/yaml/v4"
@@ -62,21 +63,26 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all":   {ours: []string{"driver", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nats", "drivers/rabbitmq", "drivers/redis", "drivers/redisstreams", "drivers/stan"}},
+		"drivers/all":   {ours: []string{"driver", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nats", "drivers/rabbitmq", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq", "drivers/nanomsg"}},
 		"drivers/kafka": {ours: []string{"driver"}, others: []string{franzGo}},
 		"drivers/mem":   {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
 			why: "what the drivers of Redis share"},
-		"drivers/redis":        {ours: []string{"driver", "drivers/internal/resp"}},
-		"drivers/redisstreams": {ours: []string{"driver", "drivers/internal/resp"}},
-		"drivers/stan":         {ours: []string{"driver"}, others: []string{natsClient, stanClient}},
+		"drivers/redis":         {ours: []string{"driver", "drivers/internal/resp"}},
+		"drivers/redisstreams":  {ours: []string{"driver", "drivers/internal/resp"}},
+		"drivers/stan":          {ours: []string{"driver"}, others: []string{natsClient, stanClient}},
 		"drivers/rabbitmq":      {ours: []string{"driver", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
 		"drivers/rabbitmq/wire": {},
-		"drivers/nats":         {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
+		"drivers/nats":          {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/internal/natswire": {ours: []string{"driver"}, others: []string{natsClient, natsKeys},
 			why: "the connections and frames that core NATS and JetStream share"},
-		"drivers/mqtt": {ours: []string{"driver"}},
 
+		"drivers/internal/mesh": {ours: []string{"driver"},
+			why: "who binds and who connects, where there is no broker to meet at"},
+		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/mesh"}},
+		"drivers/mqtt":   {ours: []string{"driver"}},
+
+		"drivers/nanomsg":   {ours: []string{"driver", "drivers/internal/mesh"}, others: []string{mangos}},
 		"internal/schedule": {ours: []string{"scenario"}},
 		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge",
 			"internal/recorder", "internal/schedule", "internal/vitals", "result", "scenario"}, others: []string{sys},

@@ -6,11 +6,13 @@ import (
 	"sixnines/drivers/kafka"
 	"sixnines/drivers/mem"
 	"sixnines/drivers/mqtt"
+	"sixnines/drivers/nanomsg"
 	"sixnines/drivers/nats"
 	"sixnines/drivers/rabbitmq"
 	"sixnines/drivers/redis"
 	"sixnines/drivers/redisstreams"
 	"sixnines/drivers/stan"
+	"sixnines/drivers/zeromq"
 )
 
 // Set returns all drivers. Each call returns a set of its own: brokers that
@@ -25,5 +27,9 @@ func Set() driver.Set {
 		redis.Entry(),
 		redisstreams.Entry(),
 		stan.Entry(),
+		zeromq.Entry(),
+		zeromq.PipelineEntry(),
+		nanomsg.Entry(),
+		nanomsg.PipelineEntry(),
 	)
 }

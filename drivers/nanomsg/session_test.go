@@ -96,7 +96,7 @@ func TestBadTargets(t *testing.T) {
 		{"no certificate to bind with", driver.Target{TLS: certs.Client(false)}, driver.ErrOption, "server_cert"},
 		{"tls without files", driver.Target{URL: "tls+tcp://127.0.0.1:0"}, driver.ErrOption, "target.tls"},
 		{"tls over ipc", driver.Target{URL: "ipc://", TLS: certs.Client(true)}, driver.ErrUnsupported, "only over tcp"},
-		{"a queue of none", driver.Target{Options: map[string]any{"queue": 0}}, driver.ErrOption, "at least 1"},
+		{"a queue of none", driver.Target{Options: map[string]any{"queue": 0}}, driver.ErrOption, "from 1"},
 	} {
 		tt.target.Run = "test"
 		s, err := nanomsg.Entry().Driver.Open(t.Context(), tt.target)

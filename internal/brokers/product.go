@@ -48,8 +48,10 @@ func Products() []Product {
 		Mosquitto(),
 		NATS(),
 		NATSStreaming(),
+		NSQ(),
 		RabbitMQ(),
 		Redis(),
+		ZeroMQ(),
 	}
 }
 
@@ -64,14 +66,17 @@ func Lookup(name string) (Product, bool) {
 }
 
 // ForDriver returns the product that the driver's runs use unless told
-// otherwise.
+// otherwise: the one that names the driver first, else any that speaks with it.
 func ForDriver(name string) (Product, bool) {
-	for _, p := range Products() {
-		if slices.Contains(p.Drivers, name) {
-			return p, true
-		}
+	all := Products()
+	i := slices.IndexFunc(all, func(p Product) bool { return len(p.Drivers) > 0 && p.Drivers[0] == name })
+	if i < 0 {
+		i = slices.IndexFunc(all, func(p Product) bool { return slices.Contains(p.Drivers, name) })
 	}
-	return Product{}, false
+	if i < 0 {
+		return Product{}, false
+	}
+	return all[i], true
 }
 
 // Find locates the product. The error wraps [ErrNotInstalled] if it is not here.

@@ -1,0 +1,59 @@
+package brokers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// ZeroMQ is libzmq, which the drivers of ZeroMQ are built with. There is nothing
+// to start: it is here to be installed.
+func ZeroMQ() Product {
+	return Product{
+		Name:     "zeromq",
+		Summary:  "ZeroMQ's library, to build its drivers with: it has no broker",
+		Drivers:  []string{"zeromq", "zeromq-pipeline"},
+		Clusters: []int{1},
+		find:     findZeroMQ,
+		plan: func(context.Context, Home) ([]Step, error) {
+			return []Step{debian("libzmq3-dev", "pkg-config")}, nil
+		},
+		deploy: func(context.Context, Installation, *Options) (*deployment, error) {
+			return nil, errBrokerless
+		},
+	}
+}
+
+var errBrokerless = errors.New("brokerless: nothing to run; its drivers connect producers and consumers to each other, and want no URL")
+
+// findZeroMQ asks pkg-config, as the build of the driver does.
+func findZeroMQ(ctx context.Context, h Home) (Installation, error) {
+	tool, ok := h.LookPath("pkg-config")
+	if !ok {
+		return Installation{}, notInstalled("zeromq", "pkg-config on PATH")
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	ask := func(arg string) (string, error) {
+		c := exec.CommandContext(ctx, tool, arg, "libzmq")
+		c.Env = h.Environ
+		text, err := c.Output()
+		return strings.TrimSpace(string(text)), err
+	}
+	version, err := ask("--modversion")
+	var status *exec.ExitError
+	if errors.As(err, &status) {
+		return Installation{}, notInstalled("zeromq", "libzmq that pkg-config knows")
+	}
+	if err != nil {
+		return Installation{}, fmt.Errorf("ask %s for libzmq: %w", tool, err)
+	}
+	dir, err := ask("--variable=libdir")
+	if err != nil || dir == "" {
+		return Installation{}, fmt.Errorf("%s does not tell where libzmq %s is: %q, %v", tool, version, dir, err)
+	}
+	return Installation{Version: version, Path: dir, Origin: "known to pkg-config"}, nil
+}

@@ -1,0 +1,57 @@
+package brokers_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// fakePkgConfig makes a pkg-config of the given shell script, and a home that
+// has nothing else on its PATH.
+func fakePkgConfig(t *testing.T, script string) brokers.Home {
+	t.Helper()
+	dir := t.TempDir()
+	if script != "" {
+		if err := os.WriteFile(filepath.Join(dir, "pkg-config"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return brokers.Home{Dir: filepath.Join(dir, "home"), Environ: []string{"PATH=" + dir}}
+}
+
+func TestZeroMQIsFoundByPkgConfig(t *testing.T) {
+	p := brokers.ZeroMQ()
+	in, err := p.Find(t.Context(), fakePkgConfig(t, `case $1 in --modversion) echo 4.3.4;; *) echo /usr/lib;; esac`))
+	if err != nil || in.Version != "4.3.4" || in.Path != "/usr/lib" {
+		t.Errorf("%+v, %v", in, err)
+	}
+	for name, script := range map[string]string{"no pkg-config": "", "no libzmq": "exit 1"} {
+		h := fakePkgConfig(t, script)
+		if _, err := p.Find(t.Context(), h); !errors.Is(err, brokers.ErrNotInstalled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		steps, err := p.Plan(t.Context(), h)
+		if err != nil || len(steps) != 1 || !strings.Contains(steps[0].String(), "libzmq3-dev") {
+			t.Errorf("%s: the plan is %v, %v", name, steps, err)
+		}
+	}
+}
+
+func TestZeroMQHasNothingToRun(t *testing.T) {
+	h := brokertest.Home(t)
+	if _, err := brokers.ZeroMQ().Find(t.Context(), h); err != nil {
+		brokertest.Missing(t, err)
+	}
+	c, err := brokers.Start(t.Context(), brokers.ZeroMQ(), brokers.Options{Home: h})
+	if err == nil {
+		c.Stop(t.Context())
+	}
+	if err == nil || !strings.Contains(err.Error(), "brokerless: nothing to run") {
+		t.Errorf("%v", err)
+	}
+}
