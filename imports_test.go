@@ -63,7 +63,7 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all":   {ours: []string{"driver", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nats", "drivers/rabbitmq", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq", "drivers/nanomsg"}},
+		"drivers/all":   {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nats", "drivers/rabbitmq", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq", "drivers/nanomsg"}},
 		"drivers/kafka": {ours: []string{"driver"}, others: []string{franzGo}},
 		"drivers/mem":   {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
@@ -74,6 +74,7 @@ func allowed() map[string]may {
 		"drivers/rabbitmq":      {ours: []string{"driver", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
 		"drivers/rabbitmq/wire": {},
 		"drivers/nats":          {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
+		"drivers/jetstream":     {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/internal/natswire": {ours: []string{"driver"}, others: []string{natsClient, natsKeys},
 			why: "the connections and frames that core NATS and JetStream share"},
 

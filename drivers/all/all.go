@@ -3,6 +3,7 @@ package all
 
 import (
 	"sixnines/driver"
+	"sixnines/drivers/jetstream"
 	"sixnines/drivers/kafka"
 	"sixnines/drivers/mem"
 	"sixnines/drivers/mqtt"
@@ -19,6 +20,7 @@ import (
 // live inside a driver are not shared between sets.
 func Set() driver.Set {
 	return driver.NewSet(
+		jetstream.Entry(),
 		kafka.Entry(),
 		mem.Entry(),
 		mqtt.Entry(),

@@ -1,0 +1,185 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
+)
+
+// api asks a server to manage streams and consumers. It is safe for concurrent
+// use.
+type api struct {
+	link    *natswire.Link
+	prefix  string
+	timeout time.Duration
+}
+
+// refusal is an error in an answer of the API, or to a publish.
+type refusal struct {
+	Code        int    `json:"code"`
+	ErrCode     int    `json:"err_code"`
+	Description string `json:"description"`
+}
+
+// Some of the server's numbers of errors.
+const (
+	codeNoConsumer    = 10014
+	codeCreate        = 10012
+	codeNoStream      = 10059
+	codeTooLarge      = 10054
+	codeNotEnabled    = 10076
+	codeAccountHasNot = 10039
+	codeManyRequests  = 429 // an HTTP-like code
+)
+
+// Error implements error.
+func (r *refusal) Error() string { return fmt.Sprintf("%s (%d)", r.Description, r.ErrCode) }
+
+// Unwrap returns the refusal's class.
+func (r *refusal) Unwrap() error {
+	switch {
+	case r.ErrCode == codeNoStream:
+		return driver.ErrNoTopic
+	case r.ErrCode == codeTooLarge:
+		return driver.ErrTooLarge
+	case r.ErrCode == codeNotEnabled || r.ErrCode == codeAccountHasNot:
+		return driver.ErrUnsupported
+	case r.Code == codeManyRequests:
+		return driver.ErrThrottled
+	}
+	return driver.ErrRejected
+}
+
+// refused reports whether err is the server's refusal with that number.
+func refused(err error, number int) bool {
+	var r *refusal
+	return errors.As(err, &r) && r.ErrCode == number
+}
+
+// unchangeable reports whether err says that there is a consumer of the name with
+// other settings, which cannot become those asked for.
+func unchangeable(err error) bool {
+	return refused(err, codeCreate) && strings.Contains(err.Error(), "can not be updated")
+}
+
+// request sends q, unless it is nil, to the API's subject and reads the answer
+// into a, unless that is.
+func (p *api) request(ctx context.Context, subject string, q, a any) error {
+	var body []byte // the server refuses one where it wants none
+	if q != nil {
+		var err error
+		if body, err = json.Marshal(q); err != nil {
+			return err
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, p.timeout)
+	defer cancel()
+	m, err := p.link.Conn().RequestWithContext(limited, p.prefix+subject, body)
+	switch {
+	case errors.Is(err, nats.ErrNoResponders):
+		return fmt.Errorf("%w: nobody answers %s%s: %w", driver.ErrUnsupported, p.prefix, subject, errAbsent)
+	case err != nil && ctx.Err() != nil:
+		return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
+	case err != nil && limited.Err() != nil:
+		return fmt.Errorf("%w: no answer in %v", driver.ErrTimeout, p.timeout)
+	case err != nil && p.link.Closing():
+		return driver.ErrClosed
+	case err != nil:
+		return err
+	}
+	var answer struct {
+		Error *refusal `json:"error"`
+	}
+	if err := json.Unmarshal(m.Data, &answer); err != nil {
+		return fmt.Errorf("the server answers %.80q: %w: %w", m.Data, driver.ErrUnsupported, err)
+	}
+	if answer.Error != nil {
+		return answer.Error
+	}
+	if a == nil {
+		return nil
+	}
+	return json.Unmarshal(m.Data, a)
+}
+
+// errAbsent tells what to do about a server without JetStream.
+var errAbsent = errors.New("JetStream is not enabled, or not for this account; start the server with -js, or name another domain or api_prefix")
+
+// available returns an error unless the account has JetStream.
+func (p *api) available(ctx context.Context) error {
+	err := p.request(ctx, "INFO", nil, nil)
+	if err != nil && (refused(err, codeNotEnabled) || refused(err, codeAccountHasNot)) {
+		err = fmt.Errorf("%w: %w", err, errAbsent)
+	}
+	if err != nil {
+		return wrap(err, "ask for JetStream")
+	}
+	return nil
+}
+
+// createStream returns the stream's settings in effect.
+func (p *api) createStream(ctx context.Context, c js.StreamConfig) (js.StreamInfo, error) {
+	var info js.StreamInfo
+	if err := p.request(ctx, "STREAM.CREATE."+c.Name, c, &info); err != nil {
+		return info, wrap(err, "create stream %s", c.Name)
+	}
+	return info, nil
+}
+
+// deleteStream deletes a stream, if there is one.
+func (p *api) deleteStream(ctx context.Context, name string) error {
+	err := p.request(ctx, "STREAM.DELETE."+name, nil, nil)
+	if err != nil && !refused(err, codeNoStream) {
+		return wrap(err, "delete stream %s", name)
+	}
+	return nil
+}
+
+// streamInfo returns the stream as it is now; ok is false if there is none.
+func (p *api) streamInfo(ctx context.Context, name string) (info js.StreamInfo, ok bool, err error) {
+	err = p.request(ctx, "STREAM.INFO."+name, nil, &info)
+	if err != nil && !refused(err, codeNoStream) {
+		return info, false, wrap(err, "look for stream %s", name)
+	}
+	return info, err == nil, nil
+}
+
+// createConsumer makes a consumer called c.Name, or returns the one there is.
+func (p *api) createConsumer(ctx context.Context, stream string, c js.ConsumerConfig) (js.ConsumerInfo, error) {
+	q := struct {
+		Stream string            `json:"stream_name"`
+		Config js.ConsumerConfig `json:"config"`
+	}{stream, c}
+	var info js.ConsumerInfo
+	if err := p.request(ctx, "CONSUMER.CREATE."+stream+"."+c.Name, q, &info); err != nil {
+		return info, wrap(err, "create consumer %s of stream %s", c.Name, stream)
+	}
+	return info, nil
+}
+
+// deleteConsumer deletes a consumer, if there is one.
+func (p *api) deleteConsumer(ctx context.Context, stream, name string) error {
+	err := p.request(ctx, "CONSUMER.DELETE."+stream+"."+name, nil, nil)
+	if err != nil && !refused(err, codeNoStream) && !refused(err, codeNoConsumer) {
+		return wrap(err, "delete consumer %s of stream %s", name, stream)
+	}
+	return nil
+}
+
+// hasConsumer reports whether there is such a consumer.
+func (p *api) hasConsumer(ctx context.Context, stream, name string) (bool, error) {
+	err := p.request(ctx, "CONSUMER.INFO."+stream+"."+name, nil, nil)
+	if err != nil && !refused(err, codeNoStream) && !refused(err, codeNoConsumer) {
+		return false, wrap(err, "look for consumer %s of stream %s", name, stream)
+	}
+	return err == nil, nil
+}

@@ -1,0 +1,52 @@
+package jetstream_test
+
+import (
+	"testing"
+
+	client "github.com/nats-io/nats.go"
+
+	"sixnines/driver"
+	"sixnines/driver/drivertest"
+	"sixnines/drivers/jetstream"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+func TestConformance(t *testing.T) {
+	b := startBroker(t, brokers.Options{User: "ada", Password: "lovelace", MaxMessage: 1_000_000})
+	for _, variant := range []struct {
+		name    string
+		options map[string]any
+	}{
+		{"as it comes", nil},
+		{"client, push", map[string]any{"publish": "client", "receive": "client", "consume": "push"}},
+		{"pull", map[string]any{"consume": "pull", "storage": "memory"}},
+		{"pull by the client", map[string]any{"consume": "pull", "pull_batch": 2000, "pull_threshold": 1500, "receive": "client"}},
+		{"interest", map[string]any{"retention": "interest"}},
+	} {
+		if variant.options != nil && testing.Short() {
+			continue
+		}
+		t.Run(variant.name, func(t *testing.T) {
+			login := map[string]any{"user": "ada", "password": "lovelace"}
+			for name, value := range variant.options {
+				login[name] = value
+			}
+			drivertest.Run(t, drivertest.Harness{
+				Entry:  jetstream.Entry(),
+				Target: driver.Target{URL: b.URL, Options: login},
+				At: func(address string) driver.Target {
+					return driver.Target{URL: "nats://" + address, Options: login}
+				},
+				WrongPassword: &driver.Target{URL: b.URL, Options: map[string]any{"user": "ada", "password": "byron"}},
+				MaxPayload:    1_000_000,
+				TooLarge:      1_000_001,
+				Freeze:        brokertest.Freeze(t, b),
+				Thaw:          brokertest.Thaw(t, b),
+				Restart:       brokertest.Restart(t, b),
+				Leftovers:     streams(b, client.UserInfo("ada", "lovelace")),
+				Unacked:       unacked(b, client.UserInfo("ada", "lovelace")),
+			})
+		})
+	}
+}

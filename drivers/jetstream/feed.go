@@ -1,0 +1,417 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
+)
+
+// feed is a consumer's share in one stream. Fields below serial are guarded by
+// the consumer's; the others are set by start, of which one runs at a time.
+type feed struct {
+	consumer *consumer
+	stream   stream
+	acks     js.AckPolicy
+
+	name         string // the server's consumer
+	made         int    // how many have been made, to name ordered ones by
+	inbox        string
+	gate         *natswire.Gate
+	subscription natswire.Subscription
+	complained   bool        // since the last start that succeeded
+	silent       int         // heartbeats that have been missed
+	created      time.Time   // the stream, by its server's clock
+	stale        atomic.Bool // the connection was lost, or the server's consumer may be
+
+	// serial:
+	begun bool   // last is known
+	last  uint64 // number in the stream of the last message
+	next  uint64 // ordered: number of the next delivery
+	gap   bool   // ordered: something was missed
+	heard bool   // something came since watch looked last
+
+	under  int    // pull: messages that have been asked for and have not come
+	refill bool   // pull: the server has ended a request
+	text   []byte // pull: the request, reused
+
+	unacked int      // AckEvery: deliveries since the last acknowledgement
+	held    [][]byte // explicit acknowledgements that are held back, reused
+}
+
+// start subscribes and makes the server's consumer, or takes up the one there
+// is. The feed's stream may have to be made, too, if again is set.
+func (f *feed) start(ctx context.Context, again bool) error {
+	c := f.consumer
+	s := c.session
+	if again {
+		info, err := s.restore(ctx, f.stream)
+		if err != nil {
+			return err
+		}
+		c.serial.Lock()
+		if !info.Created.Equal(f.created) || info.State.LastSeq < f.last {
+			f.created, f.last = info.Created, 0 // its numbers have begun again
+		}
+		c.serial.Unlock()
+	} else if info, ok, err := s.api.streamInfo(ctx, f.stream.name); err != nil || !ok {
+		return errors.Join(err, noStream(f.stream, ok))
+	} else {
+		f.created = info.Created
+	}
+	if f.gate == nil || c.way == ordered {
+		if err := f.subscribe(ctx); err != nil {
+			return err
+		}
+	}
+	c.serial.Lock()
+	config := f.config()
+	f.next, f.gap, f.under = 1, false, 0
+	c.serial.Unlock()
+	info, err := f.create(ctx, config)
+	if err != nil {
+		return err
+	}
+	c.serial.Lock()
+	defer c.serial.Unlock()
+	f.name = config.Name
+	if !f.begun {
+		f.begun, f.last = true, max(f.last, info.Delivered.Stream)
+	}
+	if c.way == pull {
+		return f.request()
+	}
+	return nil
+}
+
+func noStream(st stream, ok bool) error {
+	if ok {
+		return nil
+	}
+	return fmt.Errorf("%s: consume from stream %s: %w: provision the topic first", product, st.name, driver.ErrNoTopic)
+}
+
+// create makes the server's consumer. What is no longer in use gives way.
+func (f *feed) create(ctx context.Context, config js.ConsumerConfig) (js.ConsumerInfo, error) {
+	s := f.consumer.session
+	s.restoring.Lock() // members of a group come together
+	defer s.restoring.Unlock()
+	info, err := s.api.createConsumer(ctx, f.stream.name, config)
+	if f.consumer.spec.Group != "" && unchangeable(err) { // a group that acknowledges otherwise than Provision thought
+		if err := s.api.deleteConsumer(ctx, f.stream.name, config.Name); err != nil {
+			return info, err
+		}
+		info, err = s.api.createConsumer(ctx, f.stream.name, config)
+	}
+	if err == nil && f.name != "" && f.name != config.Name { // the server would keep it for a while
+		_ = s.api.deleteConsumer(ctx, f.stream.name, f.name)
+	}
+	return info, err
+}
+
+// subscribe makes a new inbox, and lets nothing more come by the old one.
+func (f *feed) subscribe(ctx context.Context) error {
+	c := f.consumer
+	if f.gate != nil {
+		f.unsubscribe()
+	}
+	inbox, group := c.session.inbox(), ""
+	if c.spec.Group != "" && c.way == push {
+		inbox, group = c.session.groupSubject(f.stream, c.spec.Group), plain(c.spec.Group)
+	}
+	past := natswire.NewGate(f.take)
+	c.serial.Lock()
+	f.inbox, f.gate = inbox, past
+	c.serial.Unlock()
+	// Who takes long would hold up the connection's other consumers.
+	if c.spec.Slow {
+		past = nil
+	}
+	sub, err := c.link.Subscribe(f.inbox, group, f.stream.subject, past, f.receiver(f.gate))
+	if err != nil {
+		return wrap(err, "subscribe to deliveries of %s", f.stream.name)
+	}
+	f.subscription = sub
+	if err := sub.SetPendingLimits(-1, -1); err != nil {
+		return wrap(err, "lift the limits of deliveries of %s", f.stream.name)
+	}
+	if err := c.link.Flush(ctx); err != nil {
+		return wrap(err, "subscribe to deliveries of %s", f.stream.name)
+	}
+	if last := c.link.Conn().LastError(); errors.Is(last, nats.ErrPermissionViolation) && strings.Contains(last.Error(), `"`+f.inbox+`"`) {
+		return wrap(last, "subscribe to deliveries of %s", f.stream.name)
+	}
+	return nil
+}
+
+// unsubscribe lets nothing more come.
+func (f *feed) unsubscribe() {
+	if f.subscription.Subscription == nil {
+		return
+	}
+	f.consumer.link.Unroute(f.subscription)
+	f.consumer.link.ReportDropped(f.subscription.Subscription)
+	f.subscription.Unsubscribe() // an error means that it is gone already
+	f.gate.Shut()
+}
+
+// remove deletes the server's consumer.
+func (f *feed) remove(ctx context.Context) error {
+	if f.name == "" || !f.consumer.session.api.link.Conn().IsConnected() {
+		return nil
+	}
+	return f.consumer.session.api.deleteConsumer(ctx, f.stream.name, f.name)
+}
+
+// complains reports whether this is the first failure of several.
+func (f *feed) complains() bool {
+	first := !f.complained
+	f.complained = true
+	return first
+}
+
+// missable is how many heartbeats in a row may be missed.
+const missable = 3
+
+// tend starts the feed again if there is need to. It is called at every
+// heartbeat, when the link is back and when the feed asked for it.
+func (f *feed) tend(ctx context.Context, beat bool) error {
+	c := f.consumer
+	c.serial.Lock()
+	heard, gap, refill := f.heard, f.gap, f.refill
+	f.refill = false
+	if beat {
+		f.heard = false
+	}
+	c.serial.Unlock()
+	switch {
+	case !beat:
+	case heard || c.way == push:
+		f.silent = 0
+	default:
+		f.silent++
+	}
+	lost := f.stale.Load() || f.silent >= missable
+	switch {
+	case lost && c.way != ordered:
+		// The consumer may have outlived what happened.
+		there, err := c.session.api.hasConsumer(ctx, f.stream.name, f.name)
+		if err != nil {
+			return err
+		}
+		if !there {
+			break
+		}
+		f.healthy()
+		if c.way == pull {
+			return f.ask(true)
+		}
+		return nil
+	case refill && !lost:
+		return f.ask(false)
+	case !lost && !gap:
+		return nil
+	}
+	limited, cancel := context.WithTimeout(ctx, c.session.options.APITimeout)
+	defer cancel()
+	// Whatever happens from now on is seen the next time.
+	f.stale.Store(false)
+	if err := f.start(limited, true); err != nil {
+		f.stale.Store(true)
+		return err
+	}
+	f.healthy()
+	return nil
+}
+
+func (f *feed) healthy() {
+	f.stale.Store(false)
+	f.silent, f.complained = 0, false
+}
+
+// ask makes a request of a pull consumer; with anew, what was asked for does not
+// count any more.
+func (f *feed) ask(anew bool) error {
+	f.consumer.serial.Lock()
+	defer f.consumer.serial.Unlock()
+	if anew {
+		f.under = 0
+	}
+	return f.request()
+}
+
+// take deals with a message of the stream.
+func (f *feed) take(_, payload, reply []byte) {
+	c := f.consumer
+	d, ok := parseDelivery(reply)
+	if !ok {
+		return
+	}
+	c.serial.Lock()
+	defer c.serial.Unlock()
+	if c.closed {
+		return
+	}
+	f.heard = true
+	if c.way == ordered {
+		if d.consumer != f.next {
+			f.missed()
+			return
+		}
+		f.next++
+	}
+	f.begun = true
+	f.last = max(f.last, d.stream)
+	c.deliver(driver.Message{Payload: payload, Redelivered: d.times > 1})
+	f.acknowledge(reply)
+	if c.way == pull {
+		f.under--
+		if f.under < c.session.options.pullThreshold() {
+			_ = f.request() // watch looks after it
+		}
+	}
+}
+
+// missed asks for a new start. serial is held.
+func (f *feed) missed() {
+	if !f.gap {
+		f.gap = true
+		f.consumer.look()
+	}
+}
+
+// acknowledge acknowledges the message that came with reply, or notes that it
+// is to be. What is lost with the connection is delivered again.
+func (f *feed) acknowledge(reply []byte) {
+	if f.acks == js.AckNonePolicy {
+		return
+	}
+	every := 1
+	if f.consumer.spec.Ack.Mode == driver.AckEvery {
+		every = f.consumer.spec.Ack.Every
+	}
+	if every == 1 {
+		_ = f.consumer.out.Answer(reply, nil)
+		return
+	}
+	i := f.unacked
+	if f.acks == js.AckAllPolicy {
+		i = 0 // the last stands for all
+	}
+	if i == len(f.held) {
+		f.held = append(f.held, nil)
+	}
+	f.held[i] = append(f.held[i][:0], reply...)
+	f.unacked++
+	if f.unacked >= every {
+		f.acknowledgeAll()
+	}
+}
+
+// acknowledgeAll acknowledges what is held back.
+func (f *feed) acknowledgeAll() {
+	n := f.unacked
+	if f.acks == js.AckAllPolicy {
+		n = min(n, 1)
+	}
+	for _, reply := range f.held[:n] {
+		_ = f.consumer.out.Answer(reply, nil)
+	}
+	f.unacked = 0
+}
+
+// request asks for as many messages as may be under way. serial is held.
+func (f *feed) request() error {
+	o := f.consumer.session.options
+	more := o.PullBatch - f.under
+	if more <= 0 {
+		return nil
+	}
+	f.text = append(f.text[:0], `{"batch":`...)
+	f.text = strconv.AppendInt(f.text, int64(more), 10)
+	f.text = append(f.text, `,"expires":`...)
+	f.text = strconv.AppendInt(f.text, int64(o.PullExpires), 10)
+	f.text = append(f.text, `,"idle_heartbeat":`...)
+	f.text = strconv.AppendInt(f.text, int64(o.Heartbeat), 10)
+	f.text = append(f.text, '}')
+	out := f.consumer.out
+	out.Address(o.apiPrefix()+"CONSUMER.MSG.NEXT."+f.stream.name+"."+f.name, f.inbox)
+	err := out.Publish(f.text)
+	if err == nil {
+		err = f.consumer.link.FlushBatch()
+	}
+	if err != nil {
+		return wrap(err, "ask for messages of %s", f.stream.name)
+	}
+	f.under = o.PullBatch
+	return nil
+}
+
+// receiver returns what the client calls with the messages that it gets to see:
+// all, or those with a status.
+func (f *feed) receiver(g *natswire.Gate) nats.MsgHandler {
+	c := f.consumer
+	var reply []byte // reused: the client has a goroutine for each subscription
+	return func(m *nats.Msg) {
+		if len(m.Data) == 0 && m.Header != nil {
+			if status := m.Header.Get("Status"); status != "" {
+				f.status(g, m, status)
+				return
+			}
+		}
+		reply = append(reply[:0], m.Reply...)
+		g.Deliver(nil, m.Data, reply)
+		c.link.Rest()
+	}
+}
+
+// status deals with what the server says beside messages.
+func (f *feed) status(g *natswire.Gate, m *nats.Msg, status string) {
+	c := f.consumer
+	if status == "100" {
+		// Flow control asks whether all that went before has been dealt with.
+		to := m.Reply
+		if to == "" {
+			to = m.Header.Get("Nats-Consumer-Stalled")
+		}
+		if to != "" {
+			_ = c.link.Conn().Publish(to, nil) // a heartbeat will ask again
+		}
+	}
+	c.serial.Lock()
+	defer c.serial.Unlock()
+	if c.closed || g != f.gate {
+		return
+	}
+	f.heard = true
+	switch {
+	case status == "100" && c.way == ordered:
+		if last, err := strconv.ParseUint(m.Header.Get("Nats-Last-Consumer"), 10, 64); err == nil && last >= f.next {
+			f.missed()
+		}
+	case status != "100" && c.way == pull:
+		left, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages"))
+		if err != nil {
+			left = f.under // a request ended, and nobody says with how much
+		}
+		f.under = max(0, f.under-left)
+		f.refill = true
+		if status == "408" || status == "404" {
+			c.look()
+			return
+		}
+		f.stale.Store(true) // what else ends a request may have ended the consumer
+		time.AfterFunc(firstPause, c.look)
+	case status != "100":
+		c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: %s: %s %s", c.link.Key(), f.stream.name, status, m.Header.Get("Description"))})
+	}
+}

@@ -1,0 +1,81 @@
+// Package jetstream is the driver for NATS JetStream: streams that a server, or
+// a majority of replicas, stores and acknowledges.
+//
+// Topic t of run r is the subject sixnines.r.t, stored in a stream of its own,
+// sixnines-r-t, which Provision makes and Deprovision deletes. A message is
+// published with the address of an inbox behind it, and the server's answer
+// there is the acknowledgement; nothing is sent twice. What was under way when a
+// connection was lost is resolved as ErrTimeout: the server may have stored it.
+//
+// Consumers of a group share one durable consumer of the stream. A consumer of
+// its own has one of its own: by default an ordered one, which acknowledges
+// nothing and, where it misses something, asks again for all that follows what
+// it got last. Other consumers acknowledge each message unless told otherwise.
+//
+// The client library connects, logs in and reconnects; messages go past it over
+// plain TCP, see package natswire. So do pull requests, flow control and
+// acknowledgements of consumers, which are the driver's own.
+package jetstream
+
+import (
+	"context"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
+)
+
+// product begins every error.
+const product = "jetstream"
+
+// Entry describes the driver for a driver.Set.
+func Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       "jetstream",
+		Summary:    "NATS JetStream: stored streams, push, pull and ordered consumers, work queues",
+		DefaultURL: "nats://127.0.0.1:4222",
+		Capabilities: driver.Capabilities{
+			Ack:         driver.AckKindBroker,
+			AckVaries:   true,
+			Groups:      true,
+			FanOut:      true,
+			ConsumerAck: true,
+			Reconnects:  true,
+			Ordered:     true,
+			TLS:         true,
+		},
+		Options: &options,
+		Driver:  Driver{},
+	}
+}
+
+// Driver opens sessions with NATS servers that have JetStream. The zero value is
+// ready to use.
+type Driver struct{}
+
+// Open implements driver.Driver. It keeps one connection of its own, beside
+// those of producers and consumers, to manage streams by.
+func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	c, err := natswire.Open(ctx, product, t, o.wire())
+	if err != nil {
+		return nil, err
+	}
+	s := newSession(c, t, o)
+	if err := s.api.available(ctx); err != nil {
+		s.Close(ctx)
+		return nil, err
+	}
+	return s, nil
+}
+
+// wrap adds what was being done, and the class, to an error of the library.
+func wrap(err error, format string, args ...any) error {
+	return natswire.Wrap(product, err, format, args...)
+}

@@ -1,0 +1,81 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// synchronisation says when the server has its files written to the disk.
+type synchronisation struct {
+	known    bool
+	always   bool
+	interval string // for people
+	doubt    string // why it is not known, empty if nobody asked
+}
+
+// durability is what it means for an acknowledged message.
+func (y synchronisation) durability(async bool) string {
+	if async {
+		return "the server's memory, written to files later"
+	}
+	switch {
+	case !y.known:
+		return "page cache; when it is fsynced the server does not tell"
+	case y.always:
+		return "fsync per message"
+	}
+	return "page cache; fsync every " + y.interval
+}
+
+// synchronisation asks the server's monitoring: JetStream itself does not tell.
+func (s *session) synchronisation(ctx context.Context) synchronisation {
+	y := synchronisation{interval: "not known; the server's own default is 2m0s"}
+	if s.options.Monitoring == "" {
+		return y
+	}
+	fail := func(format string, args ...any) synchronisation {
+		y.doubt = "it is not known when files are synchronised: " + fmt.Sprintf(format, args...)
+		return y
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.options.APITimeout)
+	defer cancel()
+	url := strings.TrimSuffix(s.options.Monitoring, "/") + "/varz"
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return fail("option monitoring: %v", err)
+	}
+	q.Close = true
+	a, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return fail("%v", err)
+	}
+	defer a.Body.Close()
+	var v struct {
+		ID        string `json:"server_id"`
+		JetStream struct {
+			Config *struct {
+				Interval time.Duration `json:"sync_interval"`
+				Always   bool          `json:"sync_always"`
+			} `json:"config"`
+		} `json:"jetstream"`
+	}
+	if err := json.NewDecoder(a.Body).Decode(&v); a.StatusCode != http.StatusOK || err != nil {
+		return fail("%s answers %s: %v", url, a.Status, err)
+	}
+	config := v.JetStream.Config
+	switch {
+	case config == nil:
+		return fail("%s tells nothing of JetStream", url)
+	case s.client.Control().Conn().ConnectedClusterName() == "" && v.ID != s.client.Control().Conn().ConnectedServerId():
+		return fail("%s is another server's", url)
+	}
+	y.known, y.always, y.interval = true, config.Always, config.Interval.String()
+	if y.always {
+		y.interval = "always"
+	}
+	return y
+}

@@ -1,0 +1,128 @@
+package jetstream
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"sixnines/driver"
+)
+
+// streamSettings are those of a stream as the server has it.
+type streamSettings struct {
+	config  js.StreamConfig
+	cluster *js.ClusterInfo
+}
+
+// semantics reports the settings in effect.
+func (s *session) semantics(ctx context.Context, t driver.Topology, e streamSettings) driver.Semantics {
+	o := s.options
+	sem := driver.Semantics{
+		Durability:     "memory",
+		Replication:    "none",
+		Acknowledgment: "none",
+		Ordering:       "per producer and topic, in the order in which the server stored it",
+		Batching:       s.client.Batching(),
+		Transport:      s.client.Transport(),
+		Settings:       s.client.Settings(),
+		Warnings:       s.client.Warnings(),
+	}
+	set := sem.Settings
+	if e.config.Storage == js.FileStorage {
+		sync := s.synchronisation(ctx)
+		sem.Durability = sync.durability(e.config.PersistMode == js.AsyncPersistMode)
+		set["sync_interval"] = sync.interval
+		if sync.doubt != "" {
+			sem.Warnings = append(sem.Warnings, sync.doubt)
+		}
+	}
+	if n := e.config.Replicas; n > 1 {
+		sem.Replication = fmt.Sprintf("%d replicas, majority", n)
+	}
+	switch {
+	case !o.Acknowledge:
+	case e.config.Replicas > 1:
+		sem.Acknowledgment = "a majority of the replicas has the message"
+	default:
+		sem.Acknowledgment = "the stream's server has stored the message"
+	}
+	s.consumption(&sem, t)
+
+	c := e.config
+	set["storage"] = o.Storage
+	set["replicas"] = strconv.Itoa(c.Replicas)
+	set["retention"] = o.Retention
+	set["discard"] = o.Discard
+	set["max_messages"] = limit(c.MaxMsgs)
+	set["max_bytes"] = limit(c.MaxBytes)
+	set["max_age"] = c.MaxAge.String()
+	set["max_message_size"] = limit(int64(c.MaxMsgSize))
+	set["duplicate_window"] = c.Duplicates.String()
+	set["message_id"] = strconv.FormatBool(o.MessageID)
+	set["compression"] = c.Compression.String()
+	set["persist"] = o.Persist
+	set["max_in_flight"] = limit(int64(s.inFlight()))
+	set["ack_timeout"] = o.AckTimeout.String()
+	set["api"] = o.apiPrefix()
+	if e.cluster != nil && e.cluster.Leader != "" {
+		set["stream_leader"] = e.cluster.Leader
+	}
+	if c.MaxAge > 0 || c.MaxMsgs > 0 {
+		sem.Warnings = append(sem.Warnings, "the stream's limits remove messages that consumers may not have seen")
+	}
+	return sem
+}
+
+// consumption says how messages come to consumers.
+func (s *session) consumption(sem *driver.Semantics, t driver.Topology) {
+	o, set := s.options, sem.Settings
+	spec := driver.ConsumerSpec{Slow: t.Slow}
+	if len(t.Groups) > 0 {
+		spec.Group = t.Groups[0]
+	}
+	way, err := s.way(spec)
+	if err != nil {
+		way = o.Consume
+	}
+	past := "delivered on the goroutine that reads"
+	if t.Slow || !s.client.ReceivesDirectly() {
+		set["receive"], past = "by the client", "unlimited queue in the client"
+	}
+	acks := s.acksOf(spec, way)
+	set["consume"] = way
+	set["consumer_ack"] = acks.String()
+	sem.Delivery = "at least once"
+	if acks != js.AckNonePolicy {
+		set["ack_wait"] = o.AckWait.String()
+		set["max_ack_pending"] = strconv.Itoa(s.ackPending(max(1, t.Consumers), 1))
+	}
+	switch way {
+	case ordered:
+		sem.Consumption = "push, ordered consumer, " + past
+		sem.Delivery = "exactly once while the stream holds what was missed"
+		set["heartbeat"] = o.Heartbeat.String()
+		set["flow_control"] = strconv.FormatBool(o.FlowControl)
+	case pull:
+		sem.Consumption = fmt.Sprintf("pull, %d messages under way, asks for more below %d, %s", o.PullBatch, o.pullThreshold(), past)
+		set["pull_expires"] = o.PullExpires.String()
+		set["heartbeat"] = o.Heartbeat.String()
+	default:
+		sem.Consumption = "push, " + past
+		if acks == js.AckNonePolicy {
+			sem.Delivery = "at most once"
+		}
+		if spec.Group == "" {
+			set["flow_control"] = strconv.FormatBool(o.FlowControl)
+		}
+	}
+}
+
+// limit writes a limit of which none and -1 mean that there is none.
+func limit(n int64) string {
+	if n <= 0 {
+		return "none"
+	}
+	return strconv.FormatInt(n, 10)
+}

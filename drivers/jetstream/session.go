@@ -1,0 +1,312 @@
+package jetstream
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
+)
+
+// session implements driver.Session, driver.ServerInfo and driver.AckReporter.
+type session struct {
+	client  *natswire.Client
+	api     *api
+	options Options
+	target  driver.Target
+	run     string
+	prefix  string // begins the inboxes of the session
+
+	life   context.Context // ends when the session closes
+	cancel context.CancelFunc
+	work   sync.WaitGroup // goroutines that end with life
+	back   chan struct{}  // the control link has come back
+
+	mu        sync.Mutex
+	inboxes   int // how many have been made
+	topology  driver.Topology
+	streams   []stream // those that Provision has made
+	producers map[*producer]struct{}
+	consumers map[*consumer]struct{}
+
+	restoring sync.Mutex // one goroutine at a time makes again what is gone
+}
+
+func newSession(c *natswire.Client, t driver.Target, o Options) *session {
+	s := &session{client: c, options: o, target: t, run: t.Run, api: &api{c.Control(), o.apiPrefix(), o.APITimeout},
+		back: make(chan struct{}, 1), prefix: o.inboxPrefix() + "." + strings.ToLower(rand.Text()),
+		producers: map[*producer]struct{}{}, consumers: map[*consumer]struct{}{}}
+	s.life, s.cancel = context.WithCancel(context.Background())
+	c.Control().Watch(func(up bool) {
+		if up {
+			select {
+			case s.back <- struct{}{}:
+			default:
+			}
+		}
+	})
+	s.work.Go(s.revive)
+	if o.AckTimeout > 0 && o.Acknowledge {
+		s.work.Go(s.expire)
+	}
+	return s
+}
+
+// Ack implements driver.AckReporter.
+func (s *session) Ack() driver.AckKind {
+	if !s.options.Acknowledge {
+		return driver.AckKindNone
+	}
+	return driver.AckKindBroker
+}
+
+// ServerInfo implements driver.ServerInfo.
+func (s *session) ServerInfo() map[string]string {
+	info := s.client.ServerInfo()
+	info["protocol"] = "jetstream"
+	return info
+}
+
+// inFlight returns the limit of each producer.
+func (s *session) inFlight() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	topics := max(1, len(s.topology.Topics))
+	return s.options.inFlight((s.topology.Producers + topics - 1) / topics)
+}
+
+// inbox returns a subject that nobody else has.
+func (s *session) inbox() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.inboxes++
+	return fmt.Sprintf("%s.%d", s.prefix, s.inboxes)
+}
+
+// groupSubject is where a stream's messages for the members of a group are
+// pushed to.
+func (s *session) groupSubject(st stream, group string) string {
+	return s.options.inboxPrefix() + "." + st.subject + "." + group
+}
+
+// Provision implements driver.Session. It deletes streams of the same names,
+// which only an earlier attempt at the same run can have left.
+func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
+	none := driver.Semantics{}
+	var streams []stream
+	for _, topic := range t.Topics {
+		st, err := streamOf(s.run, topic)
+		if err != nil {
+			return none, err
+		}
+		streams = append(streams, st)
+	}
+	for _, group := range t.Groups {
+		if err := natswire.CheckName(product, "group", group); err != nil {
+			return none, err
+		}
+	}
+	if len(t.Groups) > 0 && s.options.Consume == "ordered" {
+		return none, fmt.Errorf("%s: option \"consume\": %w: groups cannot share an ordered consumer; choose push or pull", product, driver.ErrOption)
+	}
+	if len(t.Groups) > 1 && s.options.Retention == "workqueue" {
+		return none, fmt.Errorf("%s: %d groups: %w: a work queue has one", product, len(t.Groups), driver.ErrUnsupported)
+	}
+	if err := s.checkSize(t.MaxSize); err != nil {
+		return none, err
+	}
+	s.mu.Lock()
+	s.topology, s.streams = t, nil
+	s.mu.Unlock()
+	effective := streamSettings{}
+	for _, st := range streams {
+		if err := s.api.deleteStream(ctx, st.name); err != nil {
+			return none, err
+		}
+		info, err := s.createStream(ctx, st, len(streams))
+		if err != nil {
+			return none, errors.Join(err, s.Deprovision(context.WithoutCancel(ctx)))
+		}
+		effective = streamSettings{info.Config, info.Cluster}
+	}
+	return s.semantics(ctx, t, effective), nil
+}
+
+// createStream makes the stream, one of count, with the consumers of the groups.
+func (s *session) createStream(ctx context.Context, st stream, count int) (js.StreamInfo, error) {
+	info, err := s.api.createStream(ctx, st.config(s.options, count))
+	if err != nil {
+		return info, err
+	}
+	s.mu.Lock()
+	s.streams = append(s.streams, st)
+	t := s.topology
+	s.mu.Unlock()
+	for _, group := range t.Groups {
+		if _, err := s.api.createConsumer(ctx, st.name, s.groupConfig(st, group, t.Consumers)); err != nil {
+			return info, err
+		}
+	}
+	return info, nil
+}
+
+// checkSize refuses payloads that the server would not take.
+func (s *session) checkSize(size int) error {
+	size += headerRoom(s.options)
+	if limit := s.client.Control().Conn().MaxPayload(); int64(size) > limit {
+		return fmt.Errorf("%s: messages of %d bytes: %w: the server's max_payload is %d", product, size, driver.ErrTooLarge, limit)
+	}
+	if limit := int64(s.options.MaxMessageSize); limit > 0 && int64(size) > limit {
+		return fmt.Errorf("%s: messages of %d bytes: %w: option max_message_size is %d", product, size, driver.ErrTooLarge, limit)
+	}
+	return nil
+}
+
+// restore returns the stream as it is, or makes it and its groups again if the
+// server has lost it with its memory, and says so.
+func (s *session) restore(ctx context.Context, st stream) (js.StreamInfo, error) {
+	s.restoring.Lock()
+	defer s.restoring.Unlock()
+	info, there, err := s.api.streamInfo(ctx, st.name)
+	if err != nil || there {
+		return info, err
+	}
+	s.mu.Lock()
+	count := len(s.topology.Topics)
+	i := slices.Index(s.streams, st)
+	if i >= 0 {
+		s.streams = slices.Delete(s.streams, i, i+1) // createStream adds it
+	}
+	s.mu.Unlock()
+	if i < 0 {
+		return info, fmt.Errorf("%s: stream %s: %w: it has been deleted", product, st.name, driver.ErrNoTopic)
+	}
+	if info, err = s.createStream(ctx, st, count); err != nil {
+		return info, err
+	}
+	s.client.Control().Emit(driver.Event{Kind: driver.AsyncError, Detail: "stream " + st.name + " was gone with what it held; it was made again"})
+	return info, nil
+}
+
+// revive restores all streams whenever the control link has come back.
+func (s *session) revive() {
+	for {
+		select {
+		case <-s.life.Done():
+			return
+		case <-s.back:
+		}
+		for pause := firstPause; !s.restoreAll(); pause = min(2*pause, lastPause) {
+			select {
+			case <-s.life.Done():
+				return
+			case <-time.After(pause):
+			}
+		}
+	}
+}
+
+// restoreAll reports whether there is no more to do until the link comes back
+// once more.
+func (s *session) restoreAll() bool {
+	if !s.client.Control().Conn().IsConnected() {
+		return true
+	}
+	s.mu.Lock()
+	streams := slices.Clone(s.streams)
+	s.mu.Unlock()
+	for _, st := range streams {
+		if _, err := s.restore(s.life, st); err != nil && !errors.Is(err, driver.ErrNoTopic) {
+			return false
+		}
+	}
+	return true
+}
+
+// Deprovision implements driver.Session. With a stream its consumers go. A
+// session that has been closed connects once more for it.
+func (s *session) Deprovision(ctx context.Context) error {
+	s.mu.Lock()
+	streams := s.streams
+	s.streams = nil
+	s.mu.Unlock()
+	if len(streams) == 0 {
+		return nil
+	}
+	by := s.api
+	if s.client.Closed() {
+		c, err := natswire.Open(ctx, product, s.target, s.options.wire())
+		if err != nil {
+			return err
+		}
+		defer c.Close(ctx)
+		by = &api{c.Control(), s.api.prefix, s.api.timeout}
+	}
+	var errs []error
+	for _, st := range streams {
+		errs = append(errs, by.deleteStream(ctx, st.name))
+	}
+	return errors.Join(errs...)
+}
+
+// Close implements driver.Session.
+func (s *session) Close(ctx context.Context) error {
+	s.cancel()
+	s.client.Close(ctx)
+	s.mu.Lock()
+	producers, consumers := s.producers, s.consumers
+	s.producers, s.consumers = map[*producer]struct{}{}, map[*consumer]struct{}{}
+	s.mu.Unlock()
+	for p := range producers {
+		p.end()
+	}
+	for c := range consumers {
+		c.shut()
+	}
+	for c := range consumers {
+		c.wait(ctx)
+	}
+	ended := make(chan struct{})
+	go func() {
+		s.work.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// expirySteps is how many times a timeout is looked for while it lasts.
+const expirySteps = 8
+
+// expire gives up messages whose acknowledgement does not come.
+func (s *session) expire() {
+	step := time.NewTicker(max(time.Millisecond, s.options.AckTimeout/expirySteps))
+	defer step.Stop()
+	for {
+		select {
+		case <-s.life.Done():
+			return
+		case <-step.C:
+		}
+		s.mu.Lock()
+		var all []*pending
+		for p := range s.producers {
+			all = append(all, p.pending)
+		}
+		s.mu.Unlock()
+		for _, p := range all {
+			p.step(expirySteps)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package jetstream
+
+import (
+	"strings"
+
+	js "github.com/nats-io/nats.go/jetstream"
+
+	"sixnines/drivers/internal/natswire"
+)
+
+// stream is where a topic is stored.
+type stream struct {
+	topic, subject, name string
+}
+
+// streamOf returns the stream of a topic of the run.
+func streamOf(run, topic string) (stream, error) {
+	if err := natswire.CheckName(product, "topic", topic); err != nil {
+		return stream{}, err
+	}
+	return stream{topic: topic, subject: "sixnines." + run + "." + topic, name: "sixnines-" + run + "-" + plain(topic)}, nil
+}
+
+// plain makes a name that streams and consumers may have, for which dots and
+// slashes are not allowed, and another one of every other name.
+func plain(name string) string {
+	return strings.NewReplacer("_", "__", ".", "_d", "/", "_s", `\`, "_b").Replace(name)
+}
+
+// config is how the stream is made, one of count of the run.
+func (s stream) config(o Options, count int) js.StreamConfig {
+	c := js.StreamConfig{
+		Name:        s.name,
+		Description: "made by sixnines for a run",
+		Subjects:    []string{s.subject},
+		Replicas:    o.Replicas,
+		MaxMsgs:     -1,
+		MaxBytes:    -1,
+		MaxAge:      o.MaxAge,
+		MaxMsgSize:  -1,
+		Duplicates:  o.DuplicateWindow,
+		NoAck:       !o.Acknowledge,
+		Storage:     js.FileStorage,
+		Retention:   js.LimitsPolicy,
+		Discard:     js.DiscardOld,
+	}
+	if o.Storage == "memory" {
+		c.Storage = js.MemoryStorage
+	}
+	switch o.Retention {
+	case "interest":
+		c.Retention = js.InterestPolicy
+	case "workqueue":
+		c.Retention = js.WorkQueuePolicy
+	}
+	if o.Discard == "new" {
+		c.Discard = js.DiscardNew
+	}
+	if o.MaxMessages > 0 {
+		c.MaxMsgs = o.MaxMessages
+	}
+	if o.MaxBytes > 0 {
+		c.MaxBytes = max(1, int64(o.MaxBytes)/int64(max(1, count)))
+	}
+	if o.MaxMessageSize > 0 {
+		c.MaxMsgSize = int32(min(int64(o.MaxMessageSize), 1<<31-1))
+	}
+	if o.Compression == "s2" {
+		c.Compression = js.S2Compression
+	}
+	if o.Persist == "async" {
+		c.PersistMode = js.AsyncPersistMode
+	}
+	return c
+}
