@@ -91,15 +91,25 @@ func classOf(err error) error {
 	if c := driver.Class(err); c != nil {
 		return c
 	}
-	var alert tls.AlertError
-	switch {
-	case errors.Is(err, context.Canceled):
-		return driver.ErrNotConnected
-	case errors.As(err, &alert):
+	if alert(err) {
 		return driver.ErrUnauthorized
 	}
 	// What remains is the socket's.
 	return driver.ErrNotConnected
+}
+
+// alert reports whether the server has ended TLS with a complaint, as it does
+// about certificates.
+func alert(err error) bool {
+	var network *net.OpError
+	return errors.As(err, &network) && network.Op == "remote error"
+}
+
+// hungUp reports whether the server has ended the connection instead of
+// answering.
+func hungUp(err error) bool {
+	var network *net.OpError
+	return errors.Is(err, io.EOF) || errors.As(err, &network) && network.Op == "read" && !network.Timeout()
 }
 
 // Explain adds class and cause, for people, to an error of Conn.Do, or of the
@@ -129,19 +139,18 @@ func firstWords(err error, encrypted bool) error {
 	var reply redis.Error
 	var network net.Error
 	var record tls.RecordHeaderError
-	var alert tls.AlertError
 	switch {
 	case errors.As(err, &reply), driver.Class(err) != nil:
 		return explain(err)
-	case errors.As(err, &alert):
+	case alert(err):
 		return fmt.Errorf("%w: %w; does it want a client's certificate, or another one (tls.cert, tls.key)?", driver.ErrUnauthorized, err)
 	case errors.As(err, &record):
 		return fmt.Errorf("%w: %w; the server does not answer in TLS", driver.ErrNotConnected, err)
 	case encrypted && errors.As(err, &network) && network.Timeout(), encrypted && errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("%w: %w; does the server speak TLS at this port?", driver.ErrNotConnected, err)
-	case encrypted && errors.Is(err, io.EOF):
+	case encrypted && hungUp(err):
 		return fmt.Errorf("%w: the server hangs up (%w); does it speak TLS at this port, and does it want a client's certificate?", driver.ErrNotConnected, err)
-	case !encrypted && (errors.Is(err, io.EOF) || strings.HasPrefix(err.Error(), "redigo:")):
+	case !encrypted && (hungUp(err) || strings.HasPrefix(err.Error(), "redigo:")):
 		return fmt.Errorf("%w: the server does not answer as Redis does (%w); does it want TLS (rediss://)?", driver.ErrNotConnected, err)
 	}
 	return explain(err)
