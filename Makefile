@@ -1,6 +1,7 @@
 # What continuous integration runs, by the same names: make ci is all of it.
 #
-#   make test     the tests; needs Go and nothing else
+#   make brokers  what the tests are run against, installed where it is absent
+#   make test     the tests, against real brokers; needs Go, and installs the rest
 #   make          the program, in bin/
 #
 # A target says what it could not do, and fails if that was not the network's
@@ -8,16 +9,24 @@
 
 GO       ?= go
 FUZZTIME ?= 5s
+# Build tags, such as TAGS=zeromq where libzmq is.
+TAGS     ?=
+TAGGED   := $(if $(TAGS),-tags=$(TAGS))
 # Timing is judged in tests by ratios; those of several packages at a time would
 # judge each other.
 TESTING  := -count=1 -p=1 -timeout=15m
 
-.PHONY: all ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean bin/sixnines
+.PHONY: all brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean bin/sixnines
 
 all: bin/sixnines
 
 bin/sixnines:
-	$(GO) build -trimpath -o $@ ./cmd/sixnines
+	$(GO) build $(TAGGED) -trimpath -o $@ ./cmd/sixnines
+
+# The brokers: Debian's packages, as root or by sudo, and the rest below the
+# user's cache directory. What is here is left alone. Nobody is asked.
+brokers:
+	$(GO) run ./cmd/sixnines broker install --all --yes
 
 # The tests come last, so that their output ends the log.
 ci: fmt tidy vet staticcheck vuln build cross floor bench fuzz race test
@@ -31,16 +40,16 @@ tidy:
 	$(GO) mod verify
 
 vet:
-	$(GO) vet ./...
+	$(GO) vet $(TAGGED) ./...
 
 staticcheck:
-	$(GO) tool staticcheck ./...
+	$(GO) tool staticcheck $(TAGGED) ./...
 
 vuln:
 	@.ci/vuln
 
 build:
-	$(GO) build ./...
+	$(GO) build $(TAGGED) ./...
 
 # Other systems: that it builds, and where tests use no signals of Unix's that
 # their tests compile, too.
@@ -50,15 +59,18 @@ cross:
 	GOOS=darwin CGO_ENABLED=0 $(GO) build ./...
 	GOOS=windows CGO_ENABLED=0 $(GO) build ./...
 
-# Compiled by all processors first, then run a package at a time.
-test:
-	$(GO) test -c -o /dev/null ./...
-	$(GO) test $(TESTING) ./...
+# Compiled by all processors first, then run a package at a time. A broker that
+# is not here would make tests skip: where that is not wanted, it is a failure.
+test: export SIXNINES_BROKERS_REQUIRED = 1
+test: brokers
+	$(GO) test $(TAGGED) -c -o /dev/null ./...
+	$(GO) test $(TAGGED) $(TESTING) ./...
 
-race:
+# Variants of what was already tried are left out: they would be slow here.
+race: brokers
 	@.ci/compiler
-	CGO_ENABLED=1 $(GO) test -race -c -o /dev/null ./...
-	CGO_ENABLED=1 $(GO) test -race $(TESTING) ./...
+	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -c -o /dev/null ./...
+	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -short $(TESTING) ./...
 
 # Every fuzz target there is, each for a short while.
 fuzz:
@@ -66,10 +78,10 @@ fuzz:
 
 # That benchmarks run, not what they measure.
 bench:
-	$(GO) test -run='^$$' -bench=. -benchtime=20ms -p=1 ./...
+	$(GO) test $(TAGGED) -run='^$$' -bench=. -benchtime=20ms -p=1 ./...
 
-cover:
-	$(GO) test $(TESTING) -coverpkg=./... -coverprofile=cover.out ./...
+cover: brokers
+	$(GO) test $(TAGGED) $(TESTING) -coverpkg=./... -coverprofile=cover.out ./...
 	$(GO) tool cover -func=cover.out | tail -1
 
 # The reference client in C and the programs that pair it, without a quiet

@@ -256,3 +256,21 @@ func TestQuietServices(t *testing.T) {
 		})
 	}
 }
+
+// What is shown is what a person can paste.
+func TestScriptOfSteps(t *testing.T) {
+	h := testHome(t)
+	steps := []Step{filling(h, "a", write), filling(h, "b", `test "$WHAT" = 'it'"'"'s 7' && `+write)}
+	steps[1].Env = []string{"WHAT=it's 7"}
+	script := strings.Join(Script(steps), "\n")
+	if out, err := command("/bin/sh", "-e", "-c", script); err != nil {
+		t.Fatalf("%v: %s\n%s", err, out, script)
+	}
+	if _, err := toolbox(h).Find(t.Context(), h); err != nil {
+		t.Errorf("%v\n%s", err, script)
+	}
+	root := Script([]Step{debian("redis-server")})
+	if want := "sudo DEBIAN_FRONTEND=noninteractive apt-get install"; len(root) != 2 || !strings.HasPrefix(root[1], want) {
+		t.Errorf("%q", root)
+	}
+}

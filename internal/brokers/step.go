@@ -1,6 +1,9 @@
 package brokers
 
 import (
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -26,7 +29,7 @@ type Step struct {
 func (s Step) String() string {
 	var b strings.Builder
 	if s.Dir != "" {
-		b.WriteString("cd " + quote(s.Dir) + " && ")
+		b.WriteString("(cd " + quote(s.Dir) + " && ")
 	}
 	if s.Root {
 		b.WriteString("sudo ")
@@ -41,7 +44,38 @@ func (s Step) String() string {
 		}
 		b.WriteString(quote(word))
 	}
+	if s.Dir != "" {
+		b.WriteByte(')')
+	}
 	return b.String()
+}
+
+// Script returns steps as lines for a shell, with the files that it writes
+// and, at the end, the directories that take their final names: that is done
+// when all steps have succeeded.
+func Script(steps []Step) []string {
+	var lines, moves []string
+	for _, s := range steps {
+		lines = append(lines, "# "+s.Doc)
+		if s.Dir != "" {
+			lines = append(lines, "mkdir -p "+quote(s.Dir))
+		}
+		for _, name := range slices.Sorted(maps.Keys(s.Files)) {
+			if below := filepath.Dir(name); below != "." {
+				lines = append(lines, "mkdir -p "+quote(filepath.Join(s.Dir, below)))
+			}
+			lines = append(lines, "cat >"+quote(filepath.Join(s.Dir, name))+" <<'END'")
+			lines = append(lines, strings.Split(strings.TrimSuffix(s.Files[name], "\n"), "\n")...)
+			lines = append(lines, "END")
+		}
+		if len(s.Command) > 0 {
+			lines = append(lines, s.String())
+		}
+		for _, from := range slices.Sorted(maps.Keys(s.Moves)) {
+			moves = append(moves, "mv -T "+quote(from)+" "+quote(s.Moves[from]))
+		}
+	}
+	return append(lines, moves...)
 }
 
 // quote makes a word that a shell takes for one.

@@ -23,8 +23,8 @@ type installation struct {
 	Version string   `json:"version,omitempty"`
 	Path    string   `json:"path,omitempty"`
 	Origin  string   `json:"origin,omitempty"`
-	State   string   `json:"state"`           // "here", "installed", "to install" or "failed"
-	Steps   []string `json:"steps,omitempty"` // what is to be done, as lines for a shell
+	State   string   `json:"state"`            // "here", "installed", "to install" or "failed"
+	Script  []string `json:"script,omitempty"` // what is to be done, as lines for a shell
 	Error   string   `json:"error,omitempty"`
 }
 
@@ -117,9 +117,7 @@ func (a *app) install(ctx context.Context, products []brokers.Product, o install
 			continue
 		}
 		r.State = "to install"
-		for _, s := range steps {
-			r.Steps = append(r.Steps, s.String())
-		}
+		r.Script = brokers.Script(steps)
 		jobs = append(jobs, job{p, steps})
 	}
 	if len(jobs) > 0 {
@@ -146,7 +144,7 @@ func (a *app) install(ctx context.Context, products []brokers.Product, o install
 
 // here notes where the product is.
 func (r *installation) here(state string, in brokers.Installation) {
-	r.State, r.Version, r.Path, r.Origin, r.Steps = state, in.Version, in.Path, in.Origin, nil
+	r.State, r.Version, r.Path, r.Origin, r.Script = state, in.Version, in.Path, in.Origin, nil
 }
 
 func (r *installation) failed(err error) error {
@@ -159,20 +157,17 @@ func (r *installation) String() string {
 	return strings.TrimSpace(r.Version+" "+r.Path) + " (" + r.Origin + ")"
 }
 
-// showJobs says what will be done. A dry run's answer is that, so it goes to
-// stdout.
+// showJobs says what will be done, as a script for the shell. A dry run's answer
+// is that, so it goes to stdout.
 func (a *app) showJobs(jobs []job, o installOptions) {
 	to := a.Stderr
 	if o.dryRun && !o.json {
 		to = a.Stdout
 	}
 	for _, j := range jobs {
-		fmt.Fprintf(to, "%s: to be installed by\n", j.product.Name)
-		for _, s := range j.steps {
-			fmt.Fprintf(to, "  # %s\n  %s\n", s.Doc, s)
-			for from, into := range s.Moves {
-				fmt.Fprintf(to, "  # when everything has succeeded: %s becomes %s\n", from, into)
-			}
+		fmt.Fprintf(to, "# %s is to be installed by:\n", j.product.Name)
+		for _, line := range brokers.Script(j.steps) {
+			fmt.Fprintln(to, line)
 		}
 	}
 }
@@ -202,9 +197,9 @@ func (a *app) runJobs(ctx context.Context, h brokers.Home, jobs []job, report ma
 		if err != nil {
 			failures = append(failures, r.failed(err))
 			if errors.Is(err, brokers.ErrNeedsPerson) {
-				fmt.Fprintf(a.Stderr, "%s: cannot be installed from here; by hand:\n", j.product.Name)
-				for _, s := range j.steps {
-					fmt.Fprintf(a.Stderr, "  %s\n", s)
+				fmt.Fprintf(a.Stderr, "# %s cannot be installed from here; by hand:\n", j.product.Name)
+				for _, line := range brokers.Script(j.steps) {
+					fmt.Fprintln(a.Stderr, line)
 				}
 			}
 			if ctx.Err() != nil {
