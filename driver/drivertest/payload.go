@@ -49,8 +49,10 @@ func checkSizes(ctx context.Context, h *Harness) error {
 			}); err != nil {
 				return err
 			}
-			if !bytes.Equal(got[i], sent) {
-				return fmt.Errorf("a payload of %d bytes came as %d bytes, or as other ones", size, len(got[i]))
+			var came []byte
+			w.update(func() { came = got[i] })
+			if !bytes.Equal(came, sent) {
+				return fmt.Errorf("a payload of %d bytes came as %d bytes, or as other ones", size, len(came))
 			}
 		}
 		return l.settled(ctx)
