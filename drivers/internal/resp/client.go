@@ -138,7 +138,7 @@ func (cl *Client) Connect(ctx context.Context, name string) (*Conn, error) {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("connect to %s: %w: %w", cl.Address, driver.ErrNotConnected, context.Cause(ctx))
 	case limited.Err() != nil:
-		err = firstWords(fmt.Errorf("no answer in %v: %w", cl.ConnectTimeout, context.DeadlineExceeded), cl.tls != nil)
+		err = firstWords(fmt.Errorf("no answer in %v: %w", cl.ConnectTimeout, context.DeadlineExceeded), cl.tls != nil, false)
 	}
 	what := "connect to"
 	if errors.Is(err, driver.ErrUnauthorized) {
@@ -167,10 +167,19 @@ func (cl *Client) connect(ctx context.Context, name string) (*Conn, error) {
 
 func (cl *Client) greet(ctx context.Context, raw net.Conn, name string) (*Conn, error) {
 	c := &Conn{Conn: raw, raw: raw}
-	if cl.tls != nil {
-		over := tls.Client(raw, cl.tls)
+	encrypted, asked := cl.tls != nil, false
+	if encrypted {
+		config := cl.tls.Clone()
+		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			asked = true
+			if len(config.Certificates) > 0 {
+				return &config.Certificates[0], nil
+			}
+			return new(tls.Certificate), nil
+		}
+		over := tls.Client(raw, config)
 		if err := over.HandshakeContext(ctx); err != nil {
-			return nil, firstWords(err, true)
+			return nil, firstWords(err, true, asked)
 		}
 		c.Conn, c.tls = over, strings.ToLower(tls.VersionName(over.ConnectionState().Version))
 	}
@@ -181,12 +190,12 @@ func (cl *Client) greet(ctx context.Context, raw net.Conn, name string) (*Conn, 
 			args = []any{cl.User, cl.Password}
 		}
 		if _, err := c.Do("AUTH", args...); err != nil {
-			return nil, firstWords(err, cl.tls != nil)
+			return nil, firstWords(err, encrypted, asked)
 		}
 	}
 	// The first word to those who need not log in, and for these the proof of it.
 	if _, err := c.Do("PING"); err != nil && !IsReply(err, "NOPERM") {
-		return nil, firstWords(err, cl.tls != nil)
+		return nil, firstWords(err, encrypted, asked)
 	}
 	if cl.Database > 0 {
 		if _, err := c.Do("SELECT", strconv.Itoa(cl.Database)); err != nil {

@@ -109,7 +109,7 @@ func alert(err error) bool {
 // answering.
 func hungUp(err error) bool {
 	var network *net.OpError
-	return errors.Is(err, io.EOF) || errors.As(err, &network) && network.Op == "read" && !network.Timeout()
+	return errors.Is(err, io.EOF) || errors.As(err, &network) && (network.Op == "read" || network.Op == "write") && !network.Timeout()
 }
 
 // Explain adds class and cause, for people, to an error of Conn.Do, or of the
@@ -134,15 +134,17 @@ func explain(err error) error {
 }
 
 // firstWords explains an error from the time before a server has answered at
-// all: it may speak another language.
-func firstWords(err error, encrypted bool) error {
+// all: it may speak another language. With TLS 1.3 a server that refuses the
+// client's certificate hangs up when the client takes itself for connected;
+// asked says that it wanted one.
+func firstWords(err error, encrypted, asked bool) error {
 	var reply redis.Error
 	var network net.Error
 	var record tls.RecordHeaderError
 	switch {
 	case errors.As(err, &reply), driver.Class(err) != nil:
 		return explain(err)
-	case alert(err):
+	case alert(err), asked && hungUp(err):
 		return fmt.Errorf("%w: %w; does it want a client's certificate, or another one (tls.cert, tls.key)?", driver.ErrUnauthorized, err)
 	case errors.As(err, &record):
 		return fmt.Errorf("%w: %w; the server does not answer in TLS", driver.ErrNotConnected, err)

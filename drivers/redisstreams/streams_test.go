@@ -1,0 +1,340 @@
+package redisstreams_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	client "github.com/gomodule/redigo/redis"
+
+	"sixnines/driver"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+const key = "sixnines:test:t0"
+
+func provision(t testing.TB, s driver.Session, groups ...string) driver.Semantics {
+	t.Helper()
+	semantics, err := s.Provision(context.Background(), driver.Topology{Topics: []string{"t0"}, Groups: groups, Consumers: 1, MaxSize: 64})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Deprovision(context.Background()) })
+	return semantics
+}
+
+// sendAll sends payloads and waits until they are acknowledged.
+func sendAll(t testing.TB, s driver.Session, payloads ...string) {
+	t.Helper()
+	acks := newCounter()
+	p := producerOf(t, s, acks)
+	for i, payload := range payloads {
+		if err := p.Send(uint64(i), []byte(payload)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if failed := acks.reaches(t, len(payloads)); failed != nil {
+		t.Fatal(failed)
+	}
+	if err := p.Close(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// letters keeps what a consumer got.
+type letters struct {
+	*counter
+	mu  sync.Mutex
+	all []string
+}
+
+func newLetters() *letters { return &letters{counter: newCounter()} }
+
+func (l *letters) deliver(m driver.Message) {
+	l.mu.Lock()
+	text := string(m.Payload)
+	if m.Redelivered {
+		text += " again"
+	}
+	l.all = append(l.all, text)
+	l.mu.Unlock()
+	l.counter.deliver(m)
+}
+
+func (l *letters) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.all, ", ")
+}
+
+// holds waits until the server holds at most n messages as unacknowledged.
+func holds(t testing.TB, c *brokers.Cluster, n int) {
+	t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for limit := time.After(patience); ; {
+		open, err := unacked(t, c, brokers.Options{})(":test:")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if open <= n {
+			return
+		}
+		select {
+		case <-look.C:
+		case <-limit:
+			t.Fatalf("%d messages are not acknowledged", open)
+		}
+	}
+}
+
+func join(t testing.TB, s driver.Session, spec driver.ConsumerSpec, deliver driver.Deliver) driver.Consumer {
+	t.Helper()
+	spec.Topics = []string{"t0"}
+	c, err := s.Consumer(context.Background(), spec, deliver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestRedelivery kills the server, with its data on disk, while a consumer has
+// messages that it has not acknowledged.
+func TestRedelivery(t *testing.T) {
+	c := start(t, brokers.Options{Settings: map[string]string{"appendonly": "yes", "appendfsync": "always"}})
+	e := newEvents()
+	s := openTarget(t, driver.Target{URL: c.URL, Notify: e.notify})
+	semantics := provision(t, s, "g0")
+	if semantics.Durability != "append-only file, fsync before the reply" {
+		t.Errorf("durability %q", semantics.Durability)
+	}
+	group, alone := newLetters(), newLetters()
+	join(t, s, driver.ConsumerSpec{ID: 0, Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 3}}, group.deliver)
+	join(t, s, driver.ConsumerSpec{ID: 1}, alone.deliver)
+	sendAll(t, s, "a", "b", "c", "d")
+	group.reaches(t, 4)
+	alone.reaches(t, 4)
+	holds(t, c, 1)
+	brokertest.Restart(t, c)()
+	e.wait(t, driver.Reconnected, 2)
+	sendAll(t, s, "e")
+	group.reaches(t, 6)
+	alone.reaches(t, 5)
+	if got := group.String(); got != "a, b, c, d, d again, e" {
+		t.Errorf("the group's consumer got %s", got)
+	}
+	if got := alone.String(); got != "a, b, c, d, e" {
+		t.Errorf("the consumer alone got %s", got)
+	}
+}
+
+// TestDataLost kills a server that keeps nothing: streams and groups are made
+// again, and an event says so.
+func TestDataLost(t *testing.T) {
+	c := start(t, brokers.Options{})
+	e := newEvents()
+	s := openTarget(t, driver.Target{URL: c.URL, Notify: e.notify})
+	if semantics := provision(t, s, "g0"); semantics.Durability != "memory" {
+		t.Errorf("durability %q", semantics.Durability)
+	}
+	group, alone := newLetters(), newLetters()
+	join(t, s, driver.ConsumerSpec{ID: 0, Group: "g0"}, group.deliver)
+	join(t, s, driver.ConsumerSpec{ID: 1}, alone.deliver)
+	sendAll(t, s, "a")
+	group.reaches(t, 1)
+	alone.reaches(t, 1)
+	brokertest.Restart(t, c)()
+	e.wait(t, driver.Reconnected, 2)
+	e.wait(t, driver.AsyncError, 1)
+	sendAll(t, s, "b")
+	group.reaches(t, 2)
+	alone.reaches(t, 2)
+	if err := s.Deprovision(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := leftovers(t, c, brokers.Options{})(":test:"); err != nil || len(left) > 0 {
+		t.Errorf("left over: %q, %v", left, err)
+	}
+}
+
+// TestStreamRemoved removes a stream under its consumers, as others may do, and
+// as Deprovision does: only in the first case is it made again.
+func TestStreamRemoved(t *testing.T) {
+	c := start(t, brokers.Options{})
+	e := newEvents()
+	s := openTarget(t, driver.Target{URL: c.URL, Notify: e.notify})
+	provision(t, s, "g0")
+	got := newLetters()
+	consumer := join(t, s, driver.ConsumerSpec{Group: "g0"}, got.deliver)
+	sendAll(t, s, "a")
+	got.reaches(t, 1)
+	if _, err := ask(t, c, brokers.Options{}, "DEL", key); err != nil {
+		t.Fatal(err)
+	}
+	e.wait(t, driver.AsyncError, 1)
+	sendAll(t, s, "b")
+	got.reaches(t, 2)
+	if err := s.Deprovision(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := consumer.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := client.Int(ask(t, c, brokers.Options{}, "EXISTS", key)); n != 0 || err != nil {
+		t.Errorf("the stream is there again: %d, %v", n, err)
+	}
+	if n, _ := e.count(driver.Disconnected); n > 0 {
+		t.Errorf("events %v", e.all)
+	}
+}
+
+// TestAcknowledgements looks at what the server holds as unacknowledged.
+func TestAcknowledgements(t *testing.T) {
+	c := start(t, brokers.Options{})
+	payloads := make([]string, 50)
+	for i := range payloads {
+		payloads[i] = fmt.Sprint(i)
+	}
+	for _, test := range []struct {
+		name  string
+		batch bool
+		spec  driver.ConsumerSpec
+		open  int // while the consumer is there, at most
+		group int // how many groups there are
+	}{
+		{"default", false, driver.ConsumerSpec{Group: "g0"}, 0, 1},
+		{"each, in batches", true, driver.ConsumerSpec{Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEach}}, 0, 1},
+		{"every 7", false, driver.ConsumerSpec{Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 7}}, 1, 1},
+		{"none", false, driver.ConsumerSpec{Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckNone}}, 0, 1},
+		{"alone", false, driver.ConsumerSpec{}, 0, 0},
+		{"alone, each", false, driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEach}}, 0, 1},
+		{"slow", true, driver.ConsumerSpec{Group: "g0", Slow: true}, 0, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			s := openTarget(t, driver.Target{URL: c.URL, Batch: test.batch})
+			if test.spec.Group != "" {
+				provision(t, s, test.spec.Group)
+			} else {
+				provision(t, s)
+			}
+			got := newLetters()
+			consumer := join(t, s, test.spec, got.deliver)
+			sendAll(t, s, payloads...)
+			got.reaches(t, len(payloads))
+			if test.group > 0 {
+				holds(t, c, test.open)
+			}
+			groups, err := client.Values(ask(t, c, brokers.Options{}, "XINFO", "GROUPS", key))
+			if err != nil || len(groups) != test.group {
+				t.Errorf("%d groups, %v", len(groups), err)
+			}
+			if err := consumer.Close(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := unacked(t, c, brokers.Options{})(":test:"); n != 0 || err != nil {
+				t.Errorf("%d messages are not acknowledged, %v", n, err)
+			}
+			if err := s.Deprovision(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+func TestTrimming(t *testing.T) {
+	c := start(t, brokers.Options{})
+	s := openTarget(t, driver.Target{URL: c.URL, Options: map[string]any{"maxlen": 10, "trim": "exact"}})
+	if semantics := provision(t, s); !strings.Contains(fmt.Sprint(semantics.Warnings), "10 entries behind") {
+		t.Errorf("warnings %q", semantics.Warnings)
+	}
+	sendAll(t, s, strings.Split(strings.Repeat("x", 25), "")...)
+	if n, err := client.Int(ask(t, c, brokers.Options{}, "XLEN", key)); n != 10 || err != nil {
+		t.Errorf("the stream has %d entries, %v", n, err)
+	}
+}
+
+// TestRefused tries what the server, or its settings, refuse.
+func TestRefused(t *testing.T) {
+	o := brokers.Options{}
+	c := start(t, o)
+	s := openTarget(t, driver.Target{URL: c.URL})
+	provision(t, s, "g0")
+	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}, Group: "stranger"}, newCounter().deliver); !errors.Is(err, driver.ErrNoTopic) {
+		t.Errorf("a group that is not there: %v", err)
+	}
+	if _, err := ask(t, c, o, "SET", "sixnines:test:t1", "x"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t1"}}, newCounter().deliver); !errors.Is(err, driver.ErrRejected) {
+		t.Errorf("a key that is no stream: %v", err)
+	}
+	if _, err := ask(t, c, o, "CONFIG", "SET", "maxmemory", "1"); err != nil {
+		t.Fatal(err)
+	}
+	acks := newCounter()
+	if err := producerOf(t, s, acks).Send(1, []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	if failed := acks.reaches(t, 1); len(failed) != 1 || !errors.Is(failed[0], driver.ErrRejected) {
+		t.Errorf("without memory: %v", failed)
+	}
+	if _, err := ask(t, c, o, "CONFIG", "SET", "maxmemory", "0"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ask(t, c, o, "ACL", "SETUSER", "ada", "on", ">x", "~other*", "+@all"); err != nil {
+		t.Fatal(err)
+	}
+	ada := openTarget(t, driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "x"}})
+	if _, err := ada.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrUnauthorized) {
+		t.Errorf("without permission: %v", err)
+	}
+	refused(t, driver.Target{URL: c.URL, Options: map[string]any{"field": ""}}, driver.ErrOption)
+	refused(t, driver.Target{URL: c.URL, Options: map[string]any{"count": 0}}, driver.ErrOption)
+	refused(t, driver.Target{URL: c.URL, Options: map[string]any{"maxlen": -1}}, driver.ErrOption)
+}
+
+func TestDurability(t *testing.T) {
+	o := brokers.Options{Settings: map[string]string{"save": "3600 1"}}
+	c := start(t, o)
+	s := openTarget(t, driver.Target{URL: c.URL})
+	for _, step := range []struct{ setting, value, want string }{
+		{"", "", "memory, snapshots now and then (save 3600 1)"},
+		{"appendonly", "yes", "append-only file, fsync every second"},
+		{"appendfsync", "no", "append-only file, page cache"},
+		{"appendfsync", "always", "append-only file, fsync before the reply"},
+	} {
+		if step.setting != "" {
+			if _, err := ask(t, c, o, "CONFIG", "SET", step.setting, step.value); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if semantics := provision(t, s); semantics.Durability != step.want {
+			t.Errorf("durability %q, want %q", semantics.Durability, step.want)
+		}
+	}
+	if _, err := ask(t, c, o, "ACL", "SETUSER", "ada", "on", ">x", "~*", "&*", "+@all", "-config"); err != nil {
+		t.Fatal(err)
+	}
+	ada := openTarget(t, driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "x"}})
+	if semantics := provision(t, ada); semantics.Durability != "append-only file, fsync unknown" {
+		t.Errorf("durability %q", semantics.Durability)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	certificates := brokertest.NewCertificates(t)
+	c := start(t, brokers.Options{TLS: certificates.Server(true), User: "ada", Password: "lovelace"})
+	login := map[string]any{"user": "ada", "password": "lovelace"}
+	if semantics := works(t, driver.Target{URL: c.URL, Options: login, TLS: certificates.Client(true)}); !strings.HasPrefix(semantics.Transport, "tcp, tls") {
+		t.Errorf("transport %q", semantics.Transport)
+	}
+	works(t, driver.Target{URL: "unix://" + c.Info["socket"] + "?db=2", Options: login})
+	refused(t, driver.Target{URL: c.URL, Options: login, TLS: certificates.Client(false)}, driver.ErrUnauthorized, "tls.cert")
+	login["password"] = "byron"
+	refused(t, driver.Target{URL: c.URL, Options: login, TLS: certificates.Client(true)}, driver.ErrUnauthorized, "WRONGPASS")
+}
