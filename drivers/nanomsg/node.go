@@ -15,11 +15,6 @@ import (
 	"go.nanomsg.org/mangos/v3/protocol/sub"
 	"go.nanomsg.org/mangos/v3/protocol/xrep"
 	"go.nanomsg.org/mangos/v3/protocol/xreq"
-	"go.nanomsg.org/mangos/v3/transport"
-	"go.nanomsg.org/mangos/v3/transport/inproc"
-	"go.nanomsg.org/mangos/v3/transport/ipc"
-	"go.nanomsg.org/mangos/v3/transport/tcp"
-	"go.nanomsg.org/mangos/v3/transport/tlstcp"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/mesh"
@@ -37,12 +32,6 @@ type node struct {
 	attached int           // connections that carry messages
 	changed  chan struct{} // closed when attached changes
 	closed   bool
-}
-
-// transports makes sure that the library knows those that URLs can name. Their
-// packages tell it of them; here it can be seen which.
-func transports() []transport.Transport {
-	return []transport.Transport{tcp.Transport, ipc.Transport, inproc.Transport, tlstcp.Transport}
 }
 
 // newNode makes a socket; take gets what comes, if the protocol is our own.

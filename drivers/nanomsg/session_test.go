@@ -92,7 +92,7 @@ func TestBadTargets(t *testing.T) {
 		{"a port that is taken", driver.Target{URL: "tcp://" + l.Addr().String()}, driver.ErrNotConnected, "taken"},
 		{"another machine's address", driver.Target{URL: "tcp://192.0.2.1:0"}, driver.ErrNotConnected, "this machine"},
 		{"no directory", driver.Target{URL: "ipc://" + filepath.Join(t.TempDir(), "no", "s")}, driver.ErrNotConnected, "does not exist"},
-		{"another scheme", driver.Target{URL: "nats://127.0.0.1:4222"}, driver.ErrOption, "want tcp, ipc, inproc, tls+tcp"},
+		{"another scheme", driver.Target{URL: "nats://127.0.0.1:4222"}, driver.ErrOption, "want tcp, tls+tcp, inproc, ipc"},
 		{"no certificate to bind with", driver.Target{TLS: certs.Client(false)}, driver.ErrOption, "server_cert"},
 		{"tls without files", driver.Target{URL: "tls+tcp://127.0.0.1:0"}, driver.ErrOption, "target.tls"},
 		{"tls over ipc", driver.Target{URL: "ipc://", TLS: certs.Client(true)}, driver.ErrUnsupported, "only over tcp"},
