@@ -5,8 +5,8 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"io"
 	"io/fs"
+	"net"
 	"strings"
 	"syscall"
 
@@ -57,18 +57,32 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		switch {
 		case s.Target.TLS != nil:
 			hint += "; if the broker has no TLS, leave the --tls flags out"
-		case e.Capabilities.TLS && errors.Is(err, io.EOF):
-			hint += "; if it wants TLS, name its authority with --tls-ca FILE"
+		case e.Capabilities.TLS && somebodyListens(err):
+			hint += wantsTLS
 		case managedName(e) != "":
 			hint += "; without --url sixnines starts one itself"
 		}
 		return failed(hint, err)
 	case errors.Is(err, driver.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		return failed("the broker did not answer in time: check --url and the broker's load", err)
+		hint := "the broker did not answer in time: check --url and the broker's load"
+		if e.Capabilities.TLS && s.Target.TLS == nil && !managed {
+			hint += wantsTLS
+		}
+		return failed(hint, err)
 	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOSPC):
 		return failed(fileHint(err), err)
 	}
 	return failed("see sixnines doctor for this machine, and the broker's log", err)
+}
+
+const wantsTLS = "; if it wants TLS, name its authority with --tls-ca FILE"
+
+// somebodyListens reports whether what kept us from connecting was not that
+// there is nobody.
+func somebodyListens(err error) bool {
+	var name *net.DNSError
+	return !errors.As(err, &name) && !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.EHOSTUNREACH) &&
+		!errors.Is(err, syscall.ENETUNREACH) && !strings.Contains(err.Error(), syscall.ECONNREFUSED.Error()) // some clients wrap nothing
 }
 
 // loginHint names the options by which the driver logs in.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -90,6 +91,8 @@ func TestHints(t *testing.T) {
 	}{
 		{driver.ErrNotConnected, false, exitFailure, "--url"},
 		{driver.ErrNotConnected, true, exitFailure, "try again"},
+		{fmt.Errorf("%w: %w", driver.ErrNotConnected, io.EOF), false, exitFailure, "--tls-ca"},
+		{fmt.Errorf("%w: %w", driver.ErrNotConnected, syscall.ECONNREFUSED), false, exitFailure, "starts one itself"},
 		{driver.ErrUnauthorized, false, exitFailure, "--option token=…"},
 		{driver.ErrTooLarge, false, exitFailure, "--size"},
 		{driver.ErrUnsupported, false, exitFailure, "drivers show nats"},
