@@ -41,6 +41,8 @@ const (
 	natsServer   = "github.com/nats-io/nats-server/v2"
 	redigo       = "github.com/gomodule/redigo"
 	mangos       = "go.nanomsg.org/mangos/v3"
+	nsqClient    = "github.com/nsqio/go-nsq"
+	snappy       = "github.com/golang/snappy"
 	sys          = "golang.org/x/sys"
 	term         = "golang.org/x/term"
 	yaml         = "go.yaml.in/yaml/v4"
@@ -63,7 +65,7 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all":   {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nats", "drivers/rabbitmq", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq", "drivers/nanomsg"}},
+		"drivers/all":   {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/rabbitmq", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
 		"drivers/kafka": {ours: []string{"driver"}, others: []string{franzGo}},
 		"drivers/mem":   {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
@@ -83,7 +85,8 @@ func allowed() map[string]may {
 		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/mesh"}},
 		"drivers/mqtt":   {ours: []string{"driver"}},
 
-		"drivers/nanomsg":   {ours: []string{"driver", "drivers/internal/mesh"}, others: []string{mangos}},
+		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/mesh"}, others: []string{mangos}}, "drivers/nsq": {ours: []string{"driver"}, others: []string{nsqClient, snappy}},
+
 		"internal/schedule": {ours: []string{"scenario"}},
 		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge",
 			"internal/recorder", "internal/schedule", "internal/vitals", "result", "scenario"}, others: []string{sys},

@@ -9,6 +9,7 @@ import (
 	"sixnines/drivers/mqtt"
 	"sixnines/drivers/nanomsg"
 	"sixnines/drivers/nats"
+	"sixnines/drivers/nsq"
 	"sixnines/drivers/rabbitmq"
 	"sixnines/drivers/redis"
 	"sixnines/drivers/redisstreams"
@@ -24,14 +25,15 @@ func Set() driver.Set {
 		kafka.Entry(),
 		mem.Entry(),
 		mqtt.Entry(),
+		nanomsg.Entry(),
+		nanomsg.PipelineEntry(),
 		nats.Entry(),
+		nsq.Entry(),
 		rabbitmq.Entry(),
 		redis.Entry(),
 		redisstreams.Entry(),
 		stan.Entry(),
 		zeromq.Entry(),
 		zeromq.PipelineEntry(),
-		nanomsg.Entry(),
-		nanomsg.PipelineEntry(),
 	)
 }

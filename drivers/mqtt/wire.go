@@ -126,13 +126,6 @@ func (w *wire) release(id uint16) (entry, bool) {
 	return e, true
 }
 
-// known reports whether something is in flight with the identifier.
-func (w *wire) known(id uint16) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return id > 0 && int(id) <= len(w.entries) && w.entries[id-1].acks != nil
-}
-
 // settle resolves the message with the identifier.
 func (w *wire) settle(id uint16, err error) {
 	if e, ok := w.release(id); ok {

@@ -1,0 +1,183 @@
+package nsq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/nsqio/go-nsq"
+
+	"sixnines/driver"
+)
+
+// post asks nsqd by HTTP to do something with a topic, and a channel if that is
+// not empty.
+func (s *session) post(ctx context.Context, what, topic, channel string) error {
+	query := url.Values{"topic": {topic}}
+	if channel != "" {
+		query.Set("channel", channel)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.place.http+what+"?"+query.Encode(), nil)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Transport: &http.Transport{DialContext: s.dial, TLSClientConfig: s.tls.Clone(), DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("%w: nsqd's HTTP address: %w", driver.ErrNotConnected, err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
+	if err != nil {
+		return fmt.Errorf("%w: nsqd's HTTP address: %w", driver.ErrNotConnected, err)
+	}
+	if answer.StatusCode == http.StatusOK {
+		return nil
+	}
+	class := driver.ErrRejected
+	switch {
+	case strings.Contains(string(text), "NOT_FOUND"):
+		class = driver.ErrNoTopic
+	case answer.StatusCode == http.StatusForbidden:
+		class = driver.ErrUnauthorized
+	}
+	return fmt.Errorf("%w: %s says %s: %s; is this nsqd's HTTP address?", class, s.place.http+what, answer.Status, text)
+}
+
+// Provision implements driver.Session. It makes the topics and channels if it
+// can. A message of the largest size that the driver sends to itself shows that
+// nsqd carries it.
+func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
+	if err := s.fits(t.MaxSize); err != nil {
+		return driver.Semantics{}, err
+	}
+	var topics []string
+	for _, name := range t.Topics {
+		topic, err := s.topic(name)
+		if err != nil {
+			return driver.Semantics{}, err
+		}
+		topics = append(topics, topic)
+	}
+	for _, group := range t.Groups {
+		if !nsq.IsValidChannelName(s.transient(group)) {
+			return driver.Semantics{}, fmt.Errorf("nsq: group %q: %w: a channel's name has up to 64 letters, digits, dots, dashes and underscores", group, driver.ErrUnsupported)
+		}
+	}
+	if err := s.probe(ctx, max(1, t.MaxSize)); err != nil {
+		return driver.Semantics{}, err
+	}
+	if s.place.http != "" {
+		for _, topic := range topics {
+			if err := s.post(ctx, "/topic/create", topic, ""); err != nil {
+				return driver.Semantics{}, wrap(err, "make topic %q", topic)
+			}
+			s.mu.Lock()
+			s.made = append(s.made, topic)
+			s.mu.Unlock()
+			for _, group := range t.Groups {
+				if err := s.post(ctx, "/channel/create", topic, group); err != nil {
+					return driver.Semantics{}, wrap(err, "make channel %q of topic %q", group, topic)
+				}
+			}
+		}
+	}
+	return s.semantics(), nil
+}
+
+// probe sends messages of one byte and of size bytes to itself.
+func (s *session) probe(ctx context.Context, size int) error {
+	topic := "sixnines." + s.target.Run + ".p-" + s.nonce + ephemeral
+	if !nsq.IsValidTopicName(topic) {
+		topic = "sixnines.p-" + s.nonce + ephemeral
+	}
+	return s.talk(ctx, func(in *wire) error {
+		if err := in.command(nsq.Subscribe(topic, "probe"+ephemeral)); err != nil {
+			return wrap(err, "subscribe to %q", topic)
+		}
+		if err := in.okay(); err != nil {
+			return wrap(err, "subscribe to %q", topic)
+		}
+		if err := in.command(nsq.Ready(1)); err != nil {
+			return wrap(err, "subscribe to %q", topic)
+		}
+		return s.talk(ctx, func(out *wire) error {
+			for _, n := range []int{1, size} {
+				if err := out.command(nsq.Publish(topic, make([]byte, n))); err != nil {
+					return wrap(err, "publish %d bytes to %q", n, topic)
+				}
+				if err := out.okay(); err != nil {
+					return wrap(err, "publish %d bytes to %q", n, topic)
+				}
+				id, err := in.probed()
+				if err != nil {
+					return wrap(err, "receive what was sent to %q", topic)
+				}
+				if err := in.write(appendFin(nil, id)); err != nil {
+					return wrap(err, "receive what was sent to %q", topic)
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// probed waits for a message and returns its identifier.
+func (w *wire) probed() ([]byte, error) {
+	for {
+		kind, data, err := w.next()
+		switch {
+		case err != nil:
+			return nil, err
+		case kind == nsq.FrameTypeMessage:
+			m, err := parseMessage(data)
+			return m.id, err
+		case kind == nsq.FrameTypeError:
+			return nil, refusal(data)
+		case string(data) == heartbeat:
+			if err := w.command(nsq.Nop()); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// dropChannel removes the channel that was a consumer's own, for which nsqd
+// would else go on keeping messages. If it cannot, Deprovision removes it with
+// its topic.
+func (s *session) dropChannel(ctx context.Context, c *consumer, subs []*subscription) {
+	if s.place.http == "" {
+		return
+	}
+	for _, sub := range subs {
+		if err := s.post(ctx, "/channel/delete", sub.topic, c.channel); err != nil && !errors.Is(err, driver.ErrNoTopic) {
+			s.notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("remove channel %q of topic %q: %v", c.channel, sub.topic, err)})
+			return
+		}
+	}
+}
+
+// Deprovision implements driver.Session. nsqd disconnects who uses what is
+// removed, and who came back would make it again: consumers that are left end
+// here, and so do producers.
+func (s *session) Deprovision(ctx context.Context) error {
+	s.mu.Lock()
+	made := s.made
+	s.made = nil
+	s.mu.Unlock()
+	if len(made) == 0 {
+		return nil
+	}
+	s.shut(ctx)
+	var errs []error
+	for _, topic := range made {
+		if err := s.post(ctx, "/topic/delete", topic, ""); err != nil && !errors.Is(err, driver.ErrNoTopic) {
+			errs = append(errs, wrap(err, "remove topic %q", topic))
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,44 @@
+package nsq
+
+import (
+	"fmt"
+	"strings"
+
+	"sixnines/driver"
+)
+
+// refusal is what nsqd says in an error frame, such as "E_BAD_TOPIC SUB topic
+// name "a b" is not valid".
+type refusal string
+
+// Error implements error.
+func (r refusal) Error() string {
+	if strings.Contains(string(r), "TLS required") {
+		return string(r) + "; use the scheme nsq+tls"
+	}
+	return string(r)
+}
+
+// Unwrap returns the class.
+func (r refusal) Unwrap() error {
+	text := string(r)
+	switch code, _, _ := strings.Cut(text, " "); {
+	case strings.Contains(text, "too big"):
+		return driver.ErrTooLarge
+	case strings.Contains(text, "TLS required"):
+		return driver.ErrNotConnected
+	case strings.HasPrefix(code, "E_AUTH"), code == "E_UNAUTHORIZED":
+		return driver.ErrUnauthorized
+	case code == "E_BAD_TOPIC", code == "E_BAD_CHANNEL":
+		return driver.ErrNoTopic
+	}
+	return driver.ErrRejected
+}
+
+// wrap adds what was being done, and the class if there is none yet.
+func wrap(err error, format string, args ...any) error {
+	if driver.Class(err) != nil {
+		return fmt.Errorf("nsq: %s: %w", fmt.Sprintf(format, args...), err)
+	}
+	return fmt.Errorf("nsq: %s: %w: %w", fmt.Sprintf(format, args...), driver.ErrNotConnected, err)
+}

@@ -1,0 +1,243 @@
+package nsq
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/nsqio/go-nsq"
+
+	"sixnines/driver"
+)
+
+// The roles of links. Producers and consumers never share one.
+const (
+	roleControl  = "control"
+	roleProducer = "producer"
+	roleConsumer = "consumer"
+)
+
+// linkKey names a link within its session.
+type linkKey struct {
+	role string
+	conn int
+}
+
+func (k linkKey) String() string {
+	if k.role == roleControl {
+		return k.role
+	}
+	return fmt.Sprintf("%s-%d", k.role, k.conn)
+}
+
+// link is a client of nsqd: one network connection after the other, each a wire.
+type link struct {
+	session *session
+	key     linkKey
+	name    string        // at nsqd
+	sub     *subscription // nil: none
+	live    atomic.Pointer[wire]
+	closing atomic.Bool
+	life    context.Context // ends with the link
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when no goroutine of the link is left
+}
+
+func (s *session) newLink(key linkKey, sub *subscription) *link {
+	l := &link{session: s, key: key, sub: sub, done: make(chan struct{}),
+		name: fmt.Sprintf("%s %s %s", s.options.ClientID, s.target.Run, key)}
+	l.life, l.cancel = context.WithCancel(s.life)
+	return l
+}
+
+// start connects for the first time and keeps the link connected from then on.
+func (l *link) start(ctx context.Context) error {
+	w, err := l.connect(ctx)
+	if err != nil {
+		l.cancel()
+		close(l.done)
+		return err
+	}
+	l.live.Store(w)
+	go l.run(w)
+	return nil
+}
+
+// connect connects, introduces itself and subscribes. It returns when ctx or
+// the link's life ends.
+func (l *link) connect(ctx context.Context) (*wire, error) {
+	to := l.session.place.address
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(l.life, func() { cancel(driver.ErrClosed) })()
+	limited, stopLimit := context.WithTimeout(ctx, l.session.options.ConnectTimeout)
+	defer stopLimit()
+	raw, err := l.session.dial(limited, "tcp", to)
+	if err != nil {
+		if l.life.Err() != nil {
+			err = driver.ErrClosed
+		}
+		return nil, wrap(err, "connect to %s", to)
+	}
+	stop := context.AfterFunc(limited, func() { raw.Close() })
+	s, id, err := l.handshake(limited, raw)
+	var w *wire
+	if err == nil {
+		w = newWire(l, s, id)
+		if l.sub != nil {
+			err = l.sub.begin(w)
+		}
+	}
+	if !stop() && err == nil {
+		err = context.Cause(limited)
+	}
+	if err == nil {
+		return w, nil
+	}
+	raw.Close()
+	if w != nil {
+		w.shut(errEnded)
+	}
+	switch {
+	case l.life.Err() != nil:
+		err = driver.ErrClosed
+	case ctx.Err() != nil:
+		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
+	case limited.Err() != nil:
+		err = fmt.Errorf("%w: no answer in %v; is this nsqd's TCP address?", driver.ErrNotConnected, l.session.options.ConnectTimeout)
+	}
+	return nil, wrap(err, "connect to %s", to)
+}
+
+// run reads what comes, and connects again whenever a connection has broken.
+func (l *link) run(w *wire) {
+	defer close(l.done)
+	for {
+		watched, over := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(watched)
+			w.watch(l.session.options.HeartbeatInterval, over)
+		}()
+		err := l.read(w)
+		l.live.CompareAndSwap(w, nil)
+		lost := errLost
+		if l.closing.Load() || l.life.Err() != nil {
+			lost = errEnded
+		}
+		w.shut(lost)
+		close(over)
+		<-watched
+		if lost == errEnded {
+			return
+		}
+		w.mu.Lock()
+		if w.why != nil {
+			err = w.why
+		}
+		w.mu.Unlock()
+		l.emit(driver.Event{Kind: driver.Disconnected, Detail: fmt.Sprintf("%s: %v", l.key, err)})
+		if w = l.again(); w == nil {
+			return
+		}
+		l.live.Store(w)
+		l.emit(driver.Event{Kind: driver.Reconnected, Detail: l.key.String()})
+	}
+}
+
+var (
+	errLost   = fmt.Errorf("nsq: %w: the connection was lost before nsqd had answered", driver.ErrTimeout)
+	errEnded  = fmt.Errorf("nsq: %w before nsqd had answered", driver.ErrClosed)
+	errUnsent = fmt.Errorf("nsq: %w: the connection was lost before the batch was sent", driver.ErrNotConnected)
+)
+
+// again connects until that succeeds or the link ends; then it returns nil.
+func (l *link) again() *wire {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	said := ""
+	for {
+		select {
+		case <-l.life.Done():
+			return nil
+		case <-pause.C:
+		}
+		w, err := l.connect(l.life)
+		if err == nil {
+			return w
+		}
+		if l.life.Err() != nil {
+			return nil
+		}
+		// An nsqd that is away is no news, one that refuses is.
+		if !errors.Is(err, driver.ErrNotConnected) && err.Error() != said {
+			said = err.Error()
+			l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reconnect: " + said})
+		}
+		pause.Reset(l.session.options.ReconnectWait)
+	}
+}
+
+// read handles frames until the wire breaks.
+func (l *link) read(w *wire) error {
+	for {
+		kind, data, err := w.next()
+		if err != nil {
+			return err
+		}
+		if err := l.handle(w, kind, data); err != nil {
+			return err
+		}
+	}
+}
+
+// handle deals with a frame. An error ends the wire.
+func (l *link) handle(w *wire, kind int32, data []byte) error {
+	switch {
+	case kind == nsq.FrameTypeMessage && l.sub != nil:
+		return l.sub.message(w, data)
+	case kind == nsq.FrameTypeResponse && string(data) == heartbeat:
+		w.writing.Lock()
+		defer w.writing.Unlock()
+		w.frame = append(w.frame[:0], "NOP\n"...)
+		return w.writeLocked(w.frame)
+	case kind == nsq.FrameTypeResponse && l.sub == nil:
+		return w.answered(nil)
+	case kind == nsq.FrameTypeResponse && string(data) == "CLOSE_WAIT":
+		l.sub.leave()
+		return nil
+	case kind == nsq.FrameTypeError && l.sub == nil:
+		err := refusal(data)
+		w.mu.Lock()
+		w.why = err // nsqd ends the connection after it
+		w.mu.Unlock()
+		return w.answered(fmt.Errorf("nsq: publish: %w", err))
+	case kind == nsq.FrameTypeError:
+		l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": " + refusal(data).Error()})
+		return nil
+	}
+	return fmt.Errorf("%w: of type %d, which was not to come: %.40q", errMalformed, kind, data)
+}
+
+func (l *link) emit(e driver.Event) {
+	if !l.closing.Load() && l.key.role != roleControl {
+		l.session.notify(e)
+	}
+}
+
+// close ends the link by ctx's deadline.
+func (l *link) close(ctx context.Context) error {
+	l.closing.Store(true)
+	if w := l.live.Swap(nil); w != nil {
+		w.send(nil)
+		w.raw.Close()
+	}
+	l.cancel()
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("nsq: close %s: %w: %w", l.key, driver.ErrTimeout, context.Cause(ctx))
+	}
+}

@@ -1,0 +1,154 @@
+package nsq
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+)
+
+// Options are the options of the driver, see driver.DecodeOptions.
+type Options struct {
+	HTTPURL             string          `option:"http_url" doc:"nsqd's HTTP address, by which topics and channels are made and removed; instead of one in the URL (nsq://host:4150/?http=host:4151); absent: they are ephemeral"`
+	MaxInFlight         int             `option:"max_in_flight" min:"0" max:"1000000" doc:"messages that nsqd may send to a consumer's connection before they are finished (RDY); 0: the most that nsqd allows, or 1 for consumers that take their time"`
+	MsgTimeout          time.Duration   `option:"msg_timeout" min:"0s" max:"24h" doc:"how long a consumer may take to finish a message before it comes again; 0: as nsqd is set"`
+	OutputBufferSize    int             `option:"output_buffer_size" min:"-1" max:"1048576" doc:"bytes that nsqd collects before it writes to a consumer; -1: none; 0: none where the load is paced, 65536 flat out or with deflate"`
+	OutputBufferTimeout time.Duration   `option:"output_buffer_timeout" min:"0s" max:"1m" doc:"how long nsqd collects them at most; 0: 25ms, the least that it allows unless it is set otherwise"`
+	SampleRate          int             `option:"sample_rate" min:"0" max:"99" doc:"percentage of a channel's messages that a consumer gets; 0: all"`
+	Deflate             bool            `option:"deflate" doc:"compress connections by deflate"`
+	DeflateLevel        int             `option:"deflate_level" min:"1" max:"9" doc:"how hard deflate tries"`
+	Snappy              bool            `option:"snappy" doc:"compress connections by snappy"`
+	AuthSecret          string          `option:"auth_secret" secret:"true" doc:"what to log in with, where nsqd asks an authentication server"`
+	HeartbeatInterval   time.Duration   `option:"heartbeat_interval" min:"1s" max:"1m" doc:"how often nsqd and the client check that the other is alive"`
+	ClientID            string          `option:"client_id" doc:"name of the connections at nsqd; the run, role and number of each are added"`
+	ConnectTimeout      time.Duration   `option:"connect_timeout" min:"1ms" doc:"longest time for nsqd to accept a connection and introduce itself"`
+	ReconnectWait       time.Duration   `option:"reconnect_wait" min:"1ms" doc:"pause between attempts to reconnect"`
+	WriteBuffer         driver.ByteSize `option:"write_buffer" min:"0" max:"4MiB" doc:"bytes of messages that are collected and sent as one MPUB; 1: each message is a PUB that is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out"`
+}
+
+// DefaultOptions returns the defaults.
+func DefaultOptions() Options {
+	return Options{
+		DeflateLevel:      6,
+		HeartbeatInterval: 30 * time.Second,
+		ClientID:          "sixnines",
+		ConnectTimeout:    5 * time.Second,
+		ReconnectWait:     50 * time.Millisecond,
+	}
+}
+
+const batchBuffer = 64 << 10
+
+// writeBuffer returns the size of the write buffer in bytes.
+func (o Options) writeBuffer(batch bool) int {
+	switch {
+	case o.WriteBuffer > 0:
+		return int(o.WriteBuffer)
+	case batch:
+		return batchBuffer
+	}
+	return 1
+}
+
+// outputBuffer returns what nsqd is asked to collect for a consumer: bytes, and
+// for how long. What it deflates it does not write out before that time is over,
+// and never if there is none.
+func (o Options) outputBuffer(batch bool) (int, time.Duration) {
+	size := o.OutputBufferSize
+	if size == 0 {
+		if size = -1; batch || o.Deflate {
+			size = batchBuffer
+		}
+	}
+	if size < 0 {
+		return -1, 0
+	}
+	if o.OutputBufferTimeout == 0 {
+		return size, 25 * time.Millisecond
+	}
+	return size, o.OutputBufferTimeout
+}
+
+func (o Options) validate() error {
+	if o.Deflate && o.Snappy {
+		return fmt.Errorf("nsq: options deflate and snappy: %w: nsqd compresses by one of them", driver.ErrOption)
+	}
+	if o.Deflate && o.OutputBufferSize < 0 {
+		return fmt.Errorf("nsq: option output_buffer_size: %w: nsqd must collect what it deflates", driver.ErrOption)
+	}
+	return nil
+}
+
+// place is where nsqd is.
+type place struct {
+	address, host string
+	http          string // http://host:port, empty: unknown
+	secure        bool
+}
+
+// parseURL reads the target's URL.
+func parseURL(target string) (place, error) {
+	var p place
+	if strings.Contains(target, ",") {
+		return p, fmt.Errorf("nsq: %w: several servers in the URL: a topic is one nsqd's", driver.ErrUnsupported)
+	}
+	if !strings.Contains(target, "://") {
+		target = "nsq://" + target
+	}
+	u, err := url.Parse(target)
+	if err != nil {
+		var parse *url.Error
+		if errors.As(err, &parse) {
+			err = parse.Err
+		}
+		return p, fmt.Errorf("nsq: %w: the URL cannot be read: %w; want one such as nsq://host:4150/?http=host:4151", driver.ErrOption, err)
+	}
+	switch u.Scheme {
+	case "nsq", "tcp":
+	case "nsq+tls", "nsqs":
+		p.secure = true
+	default:
+		return p, fmt.Errorf("nsq: %w: scheme %q: want nsq or nsq+tls", driver.ErrOption, u.Scheme)
+	}
+	if u.User != nil {
+		return p, fmt.Errorf("nsq: %w: a user in the URL: NSQ has a secret, see option auth_secret", driver.ErrOption)
+	}
+	if p.host = u.Hostname(); p.host == "" {
+		return p, fmt.Errorf("nsq: %w: no host in URL %q; want one such as nsq://host:4150", driver.ErrOption, target)
+	}
+	port := u.Port()
+	if port == "" {
+		port = "4150"
+	}
+	p.address = net.JoinHostPort(p.host, port)
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return p, fmt.Errorf("nsq: %w: the URL's parameters cannot be read: %w", driver.ErrOption, err)
+	}
+	for name := range query {
+		if name != "http" {
+			return p, fmt.Errorf("nsq: %w: parameter %q of the URL: there is only http", driver.ErrOption, name)
+		}
+	}
+	p.http, err = parseHTTP(query.Get("http"))
+	return p, err
+}
+
+// parseHTTP completes nsqd's HTTP address.
+func parseHTTP(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	if !strings.Contains(text, "://") {
+		text = "http://" + text
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", fmt.Errorf("nsq: %w: %q is not nsqd's HTTP address; want one such as http://host:4151", driver.ErrOption, text)
+	}
+	return strings.TrimSuffix(u.String(), "/"), nil
+}

@@ -1,0 +1,125 @@
+package nsq
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"sixnines/driver"
+)
+
+// producer implements driver.Producer and driver.Syncer.
+type producer struct {
+	session *session
+	link    *link
+	topic   string
+	head    string // of a PUB
+	acks    driver.Acks
+	closed  atomic.Bool
+}
+
+// Producer implements driver.Session.
+func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	topic, err := s.topic(spec.Topic)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.fits(spec.Size); err != nil {
+		return nil, err
+	}
+	l, err := s.acquire(ctx, linkKey{roleProducer, spec.Conn})
+	if err != nil {
+		return nil, err
+	}
+	p := &producer{session: s, link: l, topic: topic, head: "PUB " + topic + "\n", acks: acks}
+	if s.writeBuffer > 1 {
+		return batching{p}, nil
+	}
+	return p, nil
+}
+
+// Send implements driver.Producer.
+func (p *producer) Send(token uint64, payload []byte) error {
+	if p.closed.Load() || p.link.closing.Load() {
+		return p.failed(driver.ErrClosed)
+	}
+	w := p.link.live.Load()
+	if w == nil {
+		return p.failed(driver.ErrNotConnected)
+	}
+	if len(payload) == 0 {
+		return p.failed(fmt.Errorf("an empty message: %w", driver.ErrUnsupported))
+	}
+	if err := p.session.fits(len(payload)); err != nil {
+		return err
+	}
+	if err := w.publish(p, token, payload); err != nil {
+		return p.failed(err)
+	}
+	return nil
+}
+
+func (p *producer) failed(err error) error {
+	if p.closed.Load() || p.link.closing.Load() {
+		err = driver.ErrClosed // whatever the dying connection said
+	}
+	return fmt.Errorf("nsq: publish to %q: %w", p.topic, err)
+}
+
+// Sync implements driver.Syncer: it waits until nsqd has answered all that was
+// sent.
+func (p *producer) Sync(ctx context.Context) error {
+	w := p.link.live.Load()
+	if w == nil || p.closed.Load() {
+		return p.failed(driver.ErrNotConnected)
+	}
+	late := func() error {
+		return fmt.Errorf("nsq: wait for the answers to what was sent to %q: %w: %w", p.topic, driver.ErrTimeout, context.Cause(ctx))
+	}
+	flushed := make(chan error, 1)
+	go func() { flushed <- w.flushBatch() }() // a write may be stuck
+	select {
+	case err := <-flushed:
+		if err != nil {
+			return p.failed(err)
+		}
+	case <-ctx.Done():
+		return late()
+	}
+	if empty := w.empty(); empty != nil {
+		select {
+		case <-empty:
+		case <-ctx.Done():
+			return late()
+		}
+	}
+	if w.over() {
+		return p.failed(driver.ErrNotConnected)
+	}
+	return nil
+}
+
+// batching is a producer that implements driver.Flusher as well. A producer
+// that writes at once does not: it would be called for nothing.
+type batching struct{ *producer }
+
+// Flush implements driver.Flusher.
+func (p batching) Flush() error {
+	w := p.link.live.Load()
+	if w == nil || p.closed.Load() {
+		return p.failed(driver.ErrNotConnected)
+	}
+	if err := w.flushBatch(); err != nil {
+		return p.failed(err)
+	}
+	return nil
+}
+
+// Close implements driver.Producer. The connection ends with its last
+// producer.
+func (p *producer) Close(ctx context.Context) error {
+	if p.closed.CompareAndSwap(false, true) {
+		p.session.release(ctx, p.link.key)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package nsq
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/nsqio/go-nsq"
+
+	"sixnines/driver"
+)
+
+// ServerInfo implements driver.ServerInfo.
+func (s *session) ServerInfo() map[string]string {
+	return map[string]string{"product": "nsqd", "version": s.identity.Version, "protocol": "nsq V2"}
+}
+
+// semantics reports the settings in effect.
+func (s *session) semantics() driver.Semantics {
+	o, id := s.options, s.identity
+	sem := driver.Semantics{
+		Durability:     "memory of one nsqd, page cache beyond its mem-queue-size",
+		Replication:    "none",
+		Acknowledgment: "OK: the message is in the topic's queue",
+		Ordering:       "none",
+		Delivery:       "at least once",
+		Batching:       "none, each message is a PUB written on the sender's thread",
+		Consumption:    fmt.Sprintf("push, up to %d unfinished (RDY), finished when delivered and no further message is at hand", s.readyCount(o.MaxInFlight)),
+		Transport:      "tcp",
+		Settings: map[string]string{
+			"client":                "commands of the driver's own and of go-nsq " + nsq.VERSION,
+			"write_buffer":          driver.ByteSize(s.writeBuffer).String(),
+			"max_in_flight":         strconv.Itoa(s.readyCount(o.MaxInFlight)),
+			"heartbeat_interval":    o.HeartbeatInterval.String(),
+			"reconnect_wait":        o.ReconnectWait.String(),
+			"authentication":        map[bool]string{false: "none", true: "secret"}[id.AuthRequired],
+			"topics":                "made by HTTP",
+			"sample_rate":           strconv.Itoa(id.SampleRate),
+			"server_product":        "nsqd",
+			"server_version":        id.Version,
+			"server_max_rdy_count":  strconv.Itoa(id.MaxRdyCount),
+			"server_msg_timeout":    strconv.Itoa(id.MsgTimeout) + "ms",
+			"output_buffer_size":    strconv.Itoa(id.OutputBufferSize),
+			"output_buffer_timeout": strconv.Itoa(id.OutputBufferTimeout) + "ms",
+			"compression":           "none",
+		},
+	}
+	if s.writeBuffer > 1 {
+		sem.Batching = fmt.Sprintf("MPUB of up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
+	}
+	if id.OutputBufferSize <= 1 {
+		sem.Settings["output_buffer_size"], sem.Settings["output_buffer_timeout"] = "none", "none"
+	}
+	switch {
+	case id.Deflate:
+		sem.Settings["compression"] = "deflate, level " + strconv.Itoa(id.DeflateLevel)
+		sem.Warnings = append(sem.Warnings, fmt.Sprintf("deflate: nsqd holds messages back for up to %d ms (output_buffer_timeout)", id.OutputBufferTimeout))
+	case id.Snappy:
+		sem.Settings["compression"] = "snappy"
+	}
+	if s.limit > 0 {
+		sem.Settings["server_max_msg_size"] = driver.ByteSize(s.limit).String()
+	}
+	if s.tls != nil {
+		sem.Transport = "tcp, tls"
+		if s.tls.InsecureSkipVerify {
+			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
+		}
+	}
+	if s.place.http == "" {
+		sem.Settings["topics"] = "ephemeral"
+		sem.Durability = "memory of one nsqd"
+		sem.Delivery = "at most once beyond nsqd's mem-queue-size, else at least once"
+		sem.Warnings = append(sem.Warnings, "without http_url channels are ephemeral: nsqd throws away what does not fit in its mem-queue-size")
+	}
+	if id.SampleRate > 0 {
+		sem.Delivery = fmt.Sprintf("%d %% of the messages", id.SampleRate)
+		sem.Warnings = append(sem.Warnings, fmt.Sprintf("sample_rate: nsqd withholds %d %% of the messages from consumers", 100-id.SampleRate))
+	}
+	return sem
+}

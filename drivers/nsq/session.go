@@ -1,0 +1,286 @@
+package nsq
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/nsqio/go-nsq"
+
+	"sixnines/driver"
+)
+
+// session implements driver.Session and driver.ServerInfo.
+type session struct {
+	target      driver.Target
+	options     Options
+	place       place
+	tls         *tls.Config // nil: plain
+	dial        func(ctx context.Context, network, address string) (net.Conn, error)
+	writeBuffer int // bytes; 1: none
+	notify      func(driver.Event)
+	nonce       string          // makes names of this session its own
+	life        context.Context // ends when the session closes
+	cancel      context.CancelFunc
+	identity    identity // of the first connection
+	limit       int      // the largest message in bytes that nsqd takes; 0: unknown
+
+	mu        sync.Mutex
+	closed    bool
+	serial    int // of the latest consumer
+	links     map[linkKey]*slot
+	consumers map[*consumer]struct{}
+	made      []string // topics that Provision has made
+}
+
+// slot is the place of a link that may still be connecting.
+type slot struct {
+	ready chan struct{} // closed when link or err is set
+	link  *link
+	err   error
+	users int // guarded by the session's mu
+}
+
+func newSession(t driver.Target, o Options) (*session, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify, dial: t.Dial,
+		nonce: strings.ToLower(rand.Text()[:6]), links: map[linkKey]*slot{}, consumers: map[*consumer]struct{}{}}
+	if s.notify == nil {
+		s.notify = func(driver.Event) {}
+	}
+	if s.dial == nil {
+		s.dial = new(net.Dialer).DialContext
+	}
+	var err error
+	if s.place, err = parseURL(t.URL); err != nil {
+		return nil, err
+	}
+	if o.HTTPURL != "" {
+		if s.place.http, err = parseHTTP(o.HTTPURL); err != nil {
+			return nil, err
+		}
+	}
+	if t.TLS != nil || s.place.secure {
+		if s.tls, err = t.TLS.Config(s.place.host); err != nil {
+			return nil, fmt.Errorf("nsq: %w", err)
+		}
+	}
+	if _, err := s.topic("t"); err != nil {
+		return nil, err
+	}
+	s.life, s.cancel = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// topic returns the full name of one of the run's topics.
+func (s *session) topic(name string) (string, error) {
+	topic := s.transient("sixnines." + s.target.Run + "." + name)
+	if name == "" || !nsq.IsValidTopicName(topic) {
+		return "", fmt.Errorf("nsq: topic %q: %w: its name and the run's make %q; NSQ wants up to 64 letters, digits, dots, dashes and underscores", name, driver.ErrUnsupported, topic)
+	}
+	return topic, nil
+}
+
+// transient returns the name as it is where nothing can be removed: what has it
+// ends by itself.
+func (s *session) transient(name string) string {
+	if s.place.http == "" {
+		return name + ephemeral
+	}
+	return name
+}
+
+const ephemeral = "#ephemeral"
+
+// greet connects once and lets nsqd introduce itself. The largest message that
+// it takes is not among what it says; but it says so to who announces a larger
+// one, before it reads that or makes a topic.
+func (s *session) greet(ctx context.Context) error {
+	return s.talk(ctx, func(w *wire) error {
+		s.identity = w.id
+		announced := binary.BigEndian.AppendUint32([]byte("PUB sixnines\n"), math.MaxInt32)
+		if err := w.write(announced); err != nil {
+			return wrap(err, "ask for the largest message")
+		}
+		_, err := w.answer()
+		var said refusal
+		if !errors.As(err, &said) {
+			if err == nil {
+				err = fmt.Errorf("%w: it takes a message of which it has the size only", errMalformed)
+			}
+			return wrap(err, "ask for the largest message")
+		}
+		if said.Unwrap() != driver.ErrTooLarge {
+			return wrap(said, "ask for the largest message")
+		}
+		// E_BAD_MESSAGE PUB message too big 2147483647 > 1048576
+		if _, number, ok := strings.Cut(string(said), " > "); ok {
+			s.limit, _ = strconv.Atoi(number) // else it stays unknown
+		}
+		return nil
+	})
+}
+
+// fits returns an error if nsqd does not take messages of size bytes.
+func (s *session) fits(size int) error {
+	if s.limit > 0 && size > s.limit {
+		return fmt.Errorf("nsq: payloads of %d bytes: %w: nsqd's max-msg-size is %d", size, driver.ErrTooLarge, s.limit)
+	}
+	return nil
+}
+
+// talk connects for f, apart from producers and consumers, and ends the
+// connection after it.
+func (s *session) talk(ctx context.Context, f func(w *wire) error) error {
+	l := s.newLink(linkKey{role: roleControl}, nil)
+	defer l.cancel()
+	w, err := l.connect(ctx)
+	if err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { w.raw.Close() })
+	err = f(w)
+	if !stop() && err != nil {
+		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
+	}
+	w.shut(errEnded)
+	return err
+}
+
+// readyCount returns how many unfinished messages nsqd sends to a consumer that
+// asks for so many; 0 asks for the most.
+func (s *session) readyCount(asked int) int {
+	if asked == 0 {
+		return s.identity.MaxRdyCount
+	}
+	return min(asked, s.identity.MaxRdyCount)
+}
+
+// keep lets the session's Close wait for c, and returns its number.
+func (s *session) keep(c *consumer) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return 0, fmt.Errorf("nsq: subscribe: session %w", driver.ErrClosed)
+	}
+	s.consumers[c] = struct{}{}
+	s.serial++
+	return s.serial - 1, nil
+}
+
+func (s *session) forget(c *consumer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.consumers, c)
+}
+
+// acquire returns the producers' link called key, connecting it for its first
+// user.
+func (s *session) acquire(ctx context.Context, key linkKey) (*link, error) {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, fmt.Errorf("nsq: connect: session %w", driver.ErrClosed)
+	}
+	sl, shared := s.links[key]
+	if !shared {
+		sl = &slot{ready: make(chan struct{})}
+		s.links[key] = sl
+	}
+	sl.users++
+	s.mu.Unlock()
+	if shared {
+		select {
+		case <-sl.ready:
+			return sl.link, sl.err
+		case <-ctx.Done():
+			s.release(ctx, key)
+			return nil, fmt.Errorf("nsq: connect: %w: %w", driver.ErrNotConnected, context.Cause(ctx))
+		}
+	}
+	l := s.newLink(key, nil)
+	err := l.start(ctx)
+	s.mu.Lock()
+	late := err == nil && s.closed
+	if late {
+		err = fmt.Errorf("nsq: connect: session %w", driver.ErrClosed)
+	}
+	if err != nil {
+		sl.err = err
+		if s.links[key] == sl {
+			delete(s.links, key)
+		}
+	} else {
+		sl.link = l
+	}
+	close(sl.ready)
+	s.mu.Unlock()
+	if late {
+		l.close(ctx)
+	}
+	return sl.link, sl.err
+}
+
+// release gives the link called key back and closes it after its last user.
+func (s *session) release(ctx context.Context, key linkKey) {
+	s.mu.Lock()
+	sl := s.links[key]
+	if sl == nil { // the session has closed it
+		s.mu.Unlock()
+		return
+	}
+	sl.users--
+	if sl.users > 0 {
+		s.mu.Unlock()
+		return
+	}
+	delete(s.links, key)
+	s.mu.Unlock()
+	if sl.link != nil {
+		sl.link.close(ctx)
+	}
+}
+
+// shut ends the connections of producers and consumers by ctx's deadline.
+func (s *session) shut(ctx context.Context) {
+	s.mu.Lock()
+	links, consumers := s.links, s.consumers
+	s.links, s.consumers = map[linkKey]*slot{}, map[*consumer]struct{}{}
+	s.mu.Unlock()
+	var closing sync.WaitGroup
+	for _, sl := range links {
+		closing.Go(func() {
+			select {
+			case <-sl.ready: // acquire closes what came too late
+				if sl.link != nil {
+					sl.link.close(ctx)
+				}
+			case <-ctx.Done():
+			}
+		})
+	}
+	for c := range consumers {
+		closing.Go(func() { c.shut(ctx) })
+	}
+	closing.Wait()
+}
+
+// Close implements driver.Session.
+func (s *session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.cancel() // ends what is still connecting, not what is connected
+	s.shut(ctx)
+	return nil
+}

@@ -1,0 +1,151 @@
+package brokers
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// What is built, and where it goes below the home.
+const (
+	nsqVersion = "1.3.0"
+	nsqDir     = "nsq-" + nsqVersion
+)
+
+// NSQ is nsqd, one node without nsqlookupd. The names in Options.Settings are
+// those of its flags, without dashes before them.
+func NSQ() Product {
+	return Product{
+		Name:     "nsq",
+		Summary:  "NSQ: nsqd, topics and channels",
+		Drivers:  []string{"nsq"},
+		Clusters: []int{1},
+		Variable: "NSQD",
+		find:     findNSQ,
+		plan:     planNSQ,
+		deploy:   deployNSQ,
+	}
+}
+
+func findNSQ(ctx context.Context, h Home) (Installation, error) {
+	return findProgram(ctx, h, program{
+		product: "nsq", name: "nsqd", variable: "NSQD", built: []string{nsqDir, "nsqd"},
+		version: []string{"-version"}, // nsqd v1.3.0 (built w/go1.21.5)
+		parse: func(text string) string {
+			_, v, _ := strings.Cut(text, "nsqd v")
+			v, _, _ = strings.Cut(v, " ")
+			return v
+		},
+	})
+}
+
+// planNSQ builds nsqd in a module of its own: the program's module has a
+// replacement, with which Go does not install it directly.
+func planNSQ(_ context.Context, h Home) ([]Step, error) {
+	partial := h.Path(nsqDir + ".partial")
+	return []Step{{
+		Doc:     "build nsqd " + nsqVersion + " with Go",
+		Command: []string{"go", "build", "-mod=mod", "-o", "nsqd", "github.com/nsqio/nsq/apps/nsqd"},
+		Dir:     partial,
+		Env:     []string{"GOWORK=off", "GOFLAGS="},
+		Files: map[string]string{"go.mod": `module nsqbuild
+
+go 1.21
+
+require github.com/nsqio/nsq v` + nsqVersion + `
+
+replace github.com/judwhite/go-svc => github.com/mreiferson/go-svc v1.2.2-0.20210815184239-7a96e00010f6
+`},
+		Moves: map[string]string{partial: h.Path(nsqDir)},
+	}}, nil
+}
+
+func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, error) {
+	if o.User != "" || o.Password != "" {
+		return nil, fmt.Errorf("nsqd has no logins of its own; it asks a server that the setting auth-http-address names")
+	}
+	ports, err := o.ports(2)
+	if err != nil {
+		return nil, err
+	}
+	address, control := loopback(ports[0]), loopback(ports[1])
+	dir := filepath.Join(o.Dir, "data")
+	settings := map[string]string{
+		"tcp-address":       address,
+		"http-address":      control,
+		"broadcast-address": "127.0.0.1",
+		"data-path":         dir,
+		"log-level":         "warn",
+	}
+	if o.MaxMessage > 0 {
+		settings["max-msg-size"] = strconv.Itoa(o.MaxMessage)
+		// A command holds a message, or several, and their lengths.
+		settings["max-body-size"] = strconv.Itoa(max(5<<20, o.MaxMessage+1<<20))
+	}
+	scheme := "nsq"
+	if o.TLS != nil {
+		scheme = "nsq+tls"
+		settings["tls-cert"], settings["tls-key"] = o.TLS.Cert, o.TLS.Key
+		settings["tls-required"] = "tcp-https" // not for what controls it
+		if o.TLS.CA != "" {
+			settings["tls-root-ca-file"], settings["tls-client-auth-policy"] = o.TLS.CA, "require-verify"
+		}
+	}
+	maps.Copy(settings, o.Settings)
+	command := []string{in.Path}
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		// Beside their values, as flags that are true or false want it.
+		command = append(command, "-"+name+"="+settings[name])
+	}
+	shown := map[string]string{}
+	for _, name := range []string{"max-msg-size", "mem-queue-size", "sync-every", "sync-timeout"} {
+		if value, ok := settings[name]; ok {
+			shown[name] = value
+		}
+	}
+	node := process{name: "nsqd", command: command, env: o.Home.Environ, dir: dir, log: filepath.Join(o.Dir, "nsqd.log"),
+		ready: func(ctx context.Context) error {
+			if err := listens(address)(ctx); err != nil {
+				return err
+			}
+			return pingNSQ(ctx, "http://"+control)
+		}}
+	return &deployment{
+		// The driver makes and removes topics by HTTP.
+		url:      scheme + "://" + address + "/?http=" + control,
+		info:     map[string]string{"http": "http://" + control},
+		settings: shown,
+		nodes:    []process{node},
+	}, nil
+}
+
+// pingNSQ wants nsqd to say that it is well.
+func pingNSQ(ctx context.Context, url string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/ping", nil)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	answer, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode != http.StatusOK {
+		return fmt.Errorf("it says %s: %s", answer.Status, text)
+	}
+	return nil
+}
