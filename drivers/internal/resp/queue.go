@@ -22,6 +22,8 @@ type queue struct {
 	added uint64
 	_     [64]byte
 	count atomic.Uint64 // added, for the reader
+	// spare chunks are stacked by their next. Only the reader puts one there and
+	// only the sender takes one, so none can leave and come back unnoticed.
 	spare atomic.Pointer[chunk]
 	_     [64]byte
 	head  *chunk // the reader's
@@ -46,16 +48,27 @@ func newQueue() *queue {
 func (q *queue) push(c command) {
 	i := q.added % chunkSize
 	if i == 0 && q.added > 0 {
-		next := q.spare.Swap(nil)
-		if next == nil {
-			next = new(chunk)
-		}
+		next := q.unused()
 		q.tail.next = next
 		q.tail = next
 	}
 	q.tail.commands[i] = c
 	q.added++
 	q.count.Store(q.added)
+}
+
+// unused returns a chunk that nobody uses; the sender's.
+func (q *queue) unused() *chunk {
+	for {
+		c := q.spare.Load()
+		if c == nil {
+			return new(chunk)
+		}
+		if q.spare.CompareAndSwap(c, c.next) {
+			c.next = nil
+			return c
+		}
+	}
 }
 
 // pop takes the oldest command; the reader's.
@@ -69,8 +82,12 @@ func (q *queue) pop() (c command, ok bool) {
 	if i == 0 && q.taken > 0 {
 		old := q.head
 		q.head = old.next
-		old.next = nil
-		q.spare.Store(old)
+		for {
+			old.next = q.spare.Load()
+			if q.spare.CompareAndSwap(old.next, old) {
+				break
+			}
+		}
 	}
 	q.taken++
 	return q.head.commands[i], true
