@@ -9,9 +9,10 @@
 
 GO       ?= go
 FUZZTIME ?= 5s
-# Build tags, such as TAGS=zeromq where libzmq is.
-TAGS     ?=
-TAGGED   := $(if $(TAGS),-tags=$(TAGS))
+# Build tags: the drivers that are bound to a library in C, where that library is.
+# Looked up when it is used, since the brokers' installation may bring it.
+TAGS     ?= $(shell pkg-config --exists libzmq 2>/dev/null && echo zeromq)
+TAGGED    = $(if $(TAGS),-tags=$(TAGS))
 # Timing is judged in tests by ratios; those of several packages at a time would
 # judge each other.
 TESTING  := -count=1 -p=1 -timeout=15m

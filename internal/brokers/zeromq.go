@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 )
@@ -19,7 +20,7 @@ func ZeroMQ() Product {
 		Clusters: []int{1},
 		find:     findZeroMQ,
 		plan: func(context.Context, Home) ([]Step, error) {
-			return []Step{debian("libzmq3-dev", "pkg-config")}, nil
+			return []Step{debian("libzmq3-dev", "pkg-config", "gcc", "libc6-dev")}, nil
 		},
 		deploy: func(context.Context, Installation, *Options) (*deployment, error) {
 			return nil, errBrokerless
@@ -29,11 +30,18 @@ func ZeroMQ() Product {
 
 var errBrokerless = errors.New("brokerless: nothing to run; its drivers connect producers and consumers to each other, and want no URL")
 
-// findZeroMQ asks pkg-config, as the build of the driver does.
+// findZeroMQ asks pkg-config, as the build of the drivers does, which also takes a
+// compiler.
 func findZeroMQ(ctx context.Context, h Home) (Installation, error) {
 	tool, ok := h.LookPath("pkg-config")
 	if !ok {
 		return Installation{}, notInstalled("zeromq", "pkg-config on PATH")
+	}
+	if !slices.ContainsFunc([]string{"gcc", "clang", "cc"}, func(compiler string) bool {
+		_, ok := h.LookPath(compiler)
+		return ok
+	}) {
+		return Installation{}, notInstalled("zeromq", "C compiler on PATH")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

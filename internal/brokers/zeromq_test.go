@@ -11,13 +11,16 @@ import (
 	"sixnines/internal/brokers/brokertest"
 )
 
-// fakePkgConfig makes a pkg-config of the given shell script, and a home that
-// has nothing else on its PATH.
+// fakePkgConfig makes a pkg-config of the given shell script beside a compiler,
+// and a home that has nothing else on its PATH.
 func fakePkgConfig(t *testing.T, script string) brokers.Home {
 	t.Helper()
 	dir := t.TempDir()
-	if script != "" {
-		if err := os.WriteFile(filepath.Join(dir, "pkg-config"), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
+	for name, script := range map[string]string{"pkg-config": script, "gcc": "exit 0"} {
+		if script == "" {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
