@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -83,7 +82,7 @@ func (c *consumer) start(ctx context.Context, spec driver.ConsumerSpec, topics [
 		if err := checkName("group", group); err != nil {
 			return err
 		}
-		if !s.speaks(joinGroup, 0) {
+		if !s.speaks(syncGroup, 0) {
 			return fmt.Errorf("groups: %w: the broker's protocol has none before 0.9", driver.ErrUnsupported)
 		}
 		options = append(options, kgo.ConsumeTopics(topics...))
@@ -151,7 +150,7 @@ func (c *consumer) groupOptions(group string, ack driver.ConsumerAck) []kgo.Opt 
 	options := []kgo.Opt{
 		kgo.ConsumerGroup(group),
 		kgo.SessionTimeout(o.SessionTimeout),
-		kgo.HeartbeatInterval(min(3*time.Second, o.SessionTimeout/3)),
+		kgo.HeartbeatInterval(o.Heartbeat),
 		// A partition goes to another member only when what has been taken of it
 		// is delivered and, where anything is, committed: nothing comes twice.
 		kgo.BlockRebalanceOnPoll(),

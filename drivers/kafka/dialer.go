@@ -77,6 +77,15 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return made, nil
 }
 
+// hush lets connections end without a word: the client is being closed.
+func (d *dialer) hush() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := range d.conns {
+		c.closed.Store(true)
+	}
+}
+
 // broken notes that a connection ended though nobody closed it.
 func (d *dialer) broken(address string, err error) {
 	d.mu.Lock()
@@ -106,7 +115,25 @@ type conn struct {
 	net.Conn
 	dialer  *dialer
 	address string
-	closed  atomic.Bool
+	// closed: by the client, or about to be, so that what fails is no loss.
+	closed atomic.Bool
+}
+
+// SetReadDeadline implements net.Conn. With an instant that has passed, the
+// client breaks off a request that it does not want answered any more.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	if !t.IsZero() && time.Until(t) <= 0 {
+		c.closed.Store(true)
+	}
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	if !t.IsZero() && time.Until(t) <= 0 {
+		c.closed.Store(true)
+	}
+	return c.Conn.SetDeadline(t)
 }
 
 // Read implements net.Conn.

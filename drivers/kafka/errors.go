@@ -57,7 +57,7 @@ func classOf(err error) error {
 	}
 	text := err.Error()
 	// The client has no names for these.
-	if strings.Contains(text, "SASL is missing") || strings.Contains(text, "certificate required") ||
+	if strings.Contains(text, "is SASL missing") || strings.Contains(text, "certificate required") ||
 		strings.Contains(text, "bad certificate") {
 		return driver.ErrUnauthorized
 	}
@@ -93,7 +93,7 @@ func hint(err error, encrypted bool) string {
 		return "; the broker's certificate is for another name: set tls.server_name"
 	case strings.Contains(text, "certificate required") || strings.Contains(text, "bad certificate"):
 		return "; the broker wants a client certificate: set tls.cert and tls.key"
-	case errors.As(err, &early) && strings.Contains(text, "SASL is missing"):
+	case errors.As(err, &early) && strings.Contains(text, "is SASL missing"):
 		return "; the broker seems to want a login: set user and password"
 	case strings.Contains(text, "invalid large response size") || errors.As(err, &early) && !encrypted:
 		return "; the broker may want TLS or a login at this port; if it is older than 0.10, set the option version"
@@ -110,9 +110,12 @@ func wrap(err error, format string, args ...any) error {
 }
 
 // undelivered is wrap for a record that the client has given up. Whether a
-// record arrived whose connection was lost, nobody knows.
+// record arrived whose connection was lost or closed, nobody knows.
 func undelivered(err error, topic string) error {
-	if class := classOf(err); class == driver.ErrNotConnected {
+	switch classOf(err) {
+	case driver.ErrClosed:
+		return fmt.Errorf("kafka: send to %q: %w: %w: %w", topic, driver.ErrTimeout, driver.ErrClosed, err)
+	case driver.ErrNotConnected:
 		return fmt.Errorf("kafka: send to %q: %w: %w", topic, driver.ErrTimeout, err)
 	}
 	return wrap(err, "send to %q", topic)

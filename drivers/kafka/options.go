@@ -55,6 +55,7 @@ type Options struct {
 	FetchCRC       bool            `option:"fetch_crc" doc:"check the checksums of batches that are fetched; each message has one of ours as well"`
 	CommitInterval time.Duration   `option:"commit_interval" doc:"how often members of groups commit unless their acknowledgement says otherwise" min:"100ms"`
 	Balancer       string          `option:"balancer" enum:"cooperative,sticky,range,roundrobin,server" doc:"how a group's partitions are shared out; server: by the broker (KIP-848, Kafka 4.0)"`
+	Heartbeat      time.Duration   `option:"heartbeat_interval" doc:"how often members of a group report, and learn that others come and go" min:"10ms"`
 	SessionTimeout time.Duration   `option:"session_timeout" doc:"after which a silent member is expelled from its group" min:"100ms"`
 
 	Version        string        `option:"version" doc:"speak the protocol of this version of Kafka and no later one, such as 0.8.2; before 0.10 it must be given; absent: what the broker speaks"`
@@ -67,7 +68,7 @@ type Options struct {
 
 // The values of options that code decides by.
 const (
-	on, off       = "on", "off"
+	on            = "on"
 	auto          = "auto"
 	none          = "none"
 	acksAll       = "all"
@@ -106,6 +107,7 @@ func DefaultOptions() Options {
 		FetchCRC:            true,
 		CommitInterval:      5 * time.Second,
 		Balancer:            "cooperative",
+		Heartbeat:           500 * time.Millisecond,
 		SessionTimeout:      45 * time.Second,
 		SASL:                "plain",
 		ConnectTimeout:      10 * time.Second,
@@ -128,14 +130,16 @@ func (o *Options) check() error {
 		return wrong("idempotence", "it needs acks all")
 	case o.idempotent() && o.MaxInFlight != 0 && o.MaxInFlight != inFlight:
 		return wrong("max_in_flight", "with idempotence the client has 5; switch idempotence off for another number")
-	case o.Transactions && (o.Acks != acksAll || o.Idempotence == off):
-		return wrong("transactions", "they need acks all and idempotence")
+	case o.Transactions && !o.idempotent():
+		return wrong("transactions", "they need acks all and idempotence, which came with 0.11")
 	case o.Transactions && o.Retries >= 0:
 		return wrong("retries", "a transaction's records are tried until it is over")
 	case o.Password != "" && o.User == "":
 		return wrong("password", "it needs user beside it")
 	case o.CompressionLevel != 0 && (o.Compression == none || o.Compression == "snappy"):
 		return wrong("compression_level", o.Compression+" has no levels")
+	case o.Heartbeat > o.SessionTimeout:
+		return wrong("heartbeat_interval", "it must be shorter than session_timeout")
 	case o.Key != none && o.Key != "fixed" && o.KeySize < 8:
 		return wrong("key_size", "keys that differ have at least 8 bytes")
 	}

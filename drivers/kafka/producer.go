@@ -74,6 +74,9 @@ func (s *session) open(ctx context.Context, client *kgo.Client) error {
 			return err
 		}
 	}
+	if !s.speaks(apiVersions, 0) {
+		return nil // the client asks for versions to see whether a connection is open
+	}
 	return client.EnsureProduceConnectionIsOpen(ctx, -1)
 }
 

@@ -26,6 +26,10 @@ const (
 // 0.11 or since.
 const recordFrame = 61 + 41
 
+// missingGrace is how long a topic that must exist may go unseen: brokers learn
+// of a new one after a moment.
+const missingGrace = time.Second
+
 // settlePause is how long to wait between two looks at what the broker does by
 // itself.
 const settlePause = 20 * time.Millisecond
@@ -102,13 +106,16 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return fail(err)
 		}
 	}
-	if len(t.Groups) > 0 && !s.speaks(joinGroup, 0) {
+	if len(t.Groups) > 0 && !s.speaks(syncGroup, 0) {
 		return fail(fmt.Errorf("kafka: groups: %w: the broker's protocol has none before 0.9", driver.ErrUnsupported))
 	}
 	if s.options.Create {
 		if err := s.create(ctx, topics); err != nil {
 			return fail(err)
 		}
+	}
+	if err := s.exist(ctx, topics); err != nil {
+		return fail(err)
 	}
 	if err := s.settle(ctx, topics); err != nil {
 		return fail(err)
@@ -190,22 +197,48 @@ func metadataOf(topics []string) *kmsg.MetadataRequest {
 	return req
 }
 
+// exist looks for topics that are not to be created. Before 0.11 to ask for one
+// is enough for the broker to create it, so all are asked for.
+func (s *session) exist(ctx context.Context, topics []string) error {
+	if s.options.Create || s.speaks(metadata, 4) {
+		return nil
+	}
+	answer, err := kmsg.NewPtrMetadataRequest().RequestWith(ctx, s.control.client)
+	if err != nil {
+		return wrap(err, "ask for all topics")
+	}
+	for _, name := range topics {
+		if !slices.ContainsFunc(answer.Topics, func(t kmsg.MetadataResponseTopic) bool { return t.Topic != nil && *t.Topic == name }) {
+			return missing(name)
+		}
+	}
+	return nil
+}
+
+func missing(name string) error {
+	return fmt.Errorf("kafka: topic %q: %w at the broker; create it, or leave create at true", name, driver.ErrNoTopic)
+}
+
 // settle waits until all brokers know the topics, and each partition has its
 // leader and those that we created their replicas.
 func (s *session) settle(ctx context.Context, topics []string) error {
+	patience := time.After(missingGrace)
+	over := false
 	for {
 		err := s.settled(ctx, topics)
 		if err == nil {
 			return nil
 		}
 		class := classOf(err)
-		if class == driver.ErrNoTopic && !s.options.Create || class == driver.ErrUnauthorized || class == driver.ErrOption || class == driver.ErrUnsupported {
+		if class == driver.ErrNoTopic && !s.options.Create && over || class == driver.ErrUnauthorized || class == driver.ErrOption || class == driver.ErrUnsupported {
 			return err
 		}
 		select {
 		case <-time.After(settlePause):
+		case <-patience:
+			over = true
 		case <-ctx.Done():
-			return wrap(errors.Join(ctx.Err(), err), "wait for the topics")
+			return wrap(fmt.Errorf("%w; last: %w", ctx.Err(), err), "wait for the topics")
 		}
 	}
 }
@@ -242,7 +275,7 @@ func (s *session) learn(answer *kmsg.MetadataResponse) error {
 		}
 		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
 			if errors.Is(err, kerr.UnknownTopicOrPartition) && !s.options.Create {
-				return fmt.Errorf("kafka: topic %q: %w at the broker; create it, or leave create at true", name, driver.ErrNoTopic)
+				return missing(name)
 			}
 			return wrap(err, "topic %q", name)
 		}
@@ -300,7 +333,7 @@ func (s *session) untilReady(ctx context.Context, f func() error) error {
 		select {
 		case <-time.After(settlePause):
 		case <-ctx.Done():
-			return errors.Join(ctx.Err(), err)
+			return fmt.Errorf("%w; last: %w", ctx.Err(), err)
 		}
 	}
 }

@@ -34,7 +34,7 @@ func (s *session) inspect(ctx context.Context) error {
 	}
 	if pinned != nil {
 		s.info["protocol_version"] = s.options.Version
-		if !pinned.HasKey(18) { // ApiVersions
+		if !pinned.HasKey(apiVersions) {
 			s.info["version"] = "not told"
 			return nil
 		}
@@ -81,28 +81,30 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 		Consumption: fmt.Sprintf("pull, fetches kept for up to %v until %v are there", o.FetchMaxWait, o.FetchMinBytes),
 		Transport:   "tcp",
 		Settings: map[string]string{
-			"client":           "franz-go " + clientVersion(),
-			"servers":          strings.Join(s.servers, ","),
-			"topic.partitions": strconv.Itoa(first.partitions),
-			"topic.replicas":   strconv.Itoa(first.replicas),
-			"acks":             o.Acks,
-			"idempotence":      strconv.FormatBool(o.idempotent()),
-			"linger":           o.linger(s.target.Batch).String(),
-			"compression":      o.Compression,
-			"delivery_timeout": o.DeliveryTimeout.String(),
-			"retries":          "until delivery_timeout",
-			"request_timeout":  o.RequestTimeout.String(),
-			"max_in_flight":    strconv.Itoa(inFlight),
-			"key":              o.Key,
-			"partitioner":      o.Partitioner,
-			"isolation":        "read_uncommitted",
-			"fetch_max_wait":   o.FetchMaxWait.String(),
-			"fetch_min_bytes":  o.FetchMinBytes.String(),
-			"fetch_max_bytes":  o.FetchMaxBytes.String(),
-			"balancer":         o.Balancer,
-			"commit_interval":  o.CommitInterval.String(),
-			"buffer":           "unlimited, Send does not wait for room",
-			"connections":      "producers of one number share a client; each consumer and each transactional producer has its own",
+			"client":             "franz-go " + clientVersion(),
+			"servers":            strings.Join(s.servers, ","),
+			"topic.partitions":   strconv.Itoa(first.partitions),
+			"topic.replicas":     strconv.Itoa(first.replicas),
+			"acks":               o.Acks,
+			"idempotence":        strconv.FormatBool(o.idempotent()),
+			"linger":             o.linger(s.target.Batch).String(),
+			"compression":        o.Compression,
+			"delivery_timeout":   o.DeliveryTimeout.String(),
+			"retries":            "until delivery_timeout",
+			"request_timeout":    o.RequestTimeout.String(),
+			"max_in_flight":      strconv.Itoa(inFlight),
+			"key":                o.Key,
+			"partitioner":        o.Partitioner,
+			"isolation":          "read_uncommitted",
+			"fetch_max_wait":     o.FetchMaxWait.String(),
+			"fetch_min_bytes":    o.FetchMinBytes.String(),
+			"fetch_max_bytes":    o.FetchMaxBytes.String(),
+			"balancer":           o.Balancer,
+			"heartbeat_interval": o.Heartbeat.String(),
+			"session_timeout":    o.SessionTimeout.String(),
+			"commit_interval":    o.CommitInterval.String(),
+			"buffer":             "unlimited, Send does not wait for room",
+			"connections":        "producers of one number share a client; each consumer and each transactional producer has its own",
 		},
 	}
 	set := sem.Settings

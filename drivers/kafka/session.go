@@ -18,14 +18,16 @@ import (
 
 // Keys of requests that not every broker knows.
 const (
+	listOffsets     = 2
+	metadata        = 3
 	offsetCommit    = 8
-	joinGroup       = 11
+	syncGroup       = 14
+	apiVersions     = 18
 	createTopics    = 19
 	deleteTopics    = 20
 	initProducerID  = 22
 	describeConfigs = 32
 	deleteGroups    = 42
-	listOffsets     = 2
 )
 
 // session implements driver.Session, driver.AckReporter and driver.ServerInfo.

@@ -173,15 +173,15 @@ func (t *transactional) finish() error {
 		if err = client.EndTransaction(t.life, kgo.TryCommit); err == nil {
 			return nil
 		}
-		if class := classOf(err); class == driver.ErrNotConnected || class == driver.ErrTimeout {
+		if classOf(err) == driver.ErrNotConnected {
 			err = fmt.Errorf("%w: the commit went unanswered: %w", driver.ErrTimeout, err)
 		}
 	}
 	t.abort()
-	if driver.Class(err) == nil && classOf(err) != driver.ErrTimeout && classOf(err) != driver.ErrClosed {
-		err = fmt.Errorf("%w: its transaction was aborted: %w", driver.ErrRejected, err)
+	if class := classOf(err); class != driver.ErrTimeout && class != driver.ErrClosed {
+		return fmt.Errorf("kafka: send to %q: %w: its transaction was aborted: %w", t.name, driver.ErrRejected, err)
 	}
-	return wrap(err, "send to %q", t.name)
+	return undelivered(err, t.name)
 }
 
 // abort leaves the client without a transaction, or makes another one.
@@ -263,7 +263,7 @@ func (t *transactional) Close(ctx context.Context) error {
 	select {
 	case <-t.ended:
 		t.link.close(ctx)
-		t.resolve(fmt.Errorf("kafka: send to %q: %w", t.name, driver.ErrClosed))
+		t.resolve(undelivered(kgo.ErrClientClosed, t.name))
 	case <-ctx.Done():
 	}
 	return nil

@@ -1,0 +1,107 @@
+package kafka_test
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"sixnines/driver"
+	"sixnines/internal/brokers"
+)
+
+// committed returns the offset that a group has committed for the only
+// partition of its topic.
+func committed(t *testing.T, c *brokers.Cluster, run, group string) int64 {
+	t.Helper()
+	offsets, err := admin(t, c).FetchOffsets(t.Context(), "sixnines."+run+"."+group)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, ok := offsets.Lookup("sixnines."+run+".t0", 0)
+	if !ok {
+		return -1
+	}
+	return at.At
+}
+
+func testGroupCommits(t *testing.T, c *brokers.Cluster) {
+	for _, test := range []struct {
+		ack          driver.ConsumerAck
+		before, left int64 // committed before and after the member has left, of 25; -1: does not matter
+	}{
+		{driver.ConsumerAck{Mode: driver.AckNone}, 0, 0},
+		{driver.ConsumerAck{Mode: driver.AckEvery, Every: 10}, 20, 25},
+		{driver.ConsumerAck{Mode: driver.AckEach}, -1, 25},
+		{driver.ConsumerAck{}, -1, 25},
+	} {
+		s, run := session(t, c, nil)
+		provision(t, s, driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}})
+		m, consumer := consume(t, s, driver.ConsumerSpec{Group: "g0", Ack: test.ack})
+		send(t, producerOf(t, s, &counter{}), 0, 25)
+		m.wait(t, 25)
+		// A commit follows its Deliver, which the mailbox has seen.
+		if got := committed(t, c, run, "g0"); test.before >= 0 && got > 25 {
+			t.Errorf("%+v: committed %d before the end", test.ack, got)
+		}
+		if err := consumer.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := committed(t, c, run, "g0"); got != test.left {
+			t.Errorf("%+v: committed %d, want %d", test.ack, got, test.left)
+		}
+	}
+}
+
+func testLoneCommits(t *testing.T, c *brokers.Cluster) {
+	for _, ack := range []driver.ConsumerAck{{Mode: driver.AckEach}, {Mode: driver.AckEvery, Every: 10}} {
+		s, run := session(t, c, nil)
+		provision(t, s, driver.Topology{Topics: []string{"t0"}})
+		m, consumer := consume(t, s, driver.ConsumerSpec{ID: 7, Ack: ack})
+		send(t, producerOf(t, s, &counter{}), 0, 25)
+		m.wait(t, 25)
+		if err := consumer.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := committed(t, c, run, "consumer-7"); got != 25 {
+			t.Errorf("%+v: committed %d", ack, got)
+		}
+	}
+}
+
+// testGrowingGroup adds and removes members of a group while messages flow:
+// each must come to one of them once.
+func testGrowingGroup(t *testing.T, c *brokers.Cluster) {
+	for _, options := range []map[string]any{
+		{"partitions": 4, "partitioner": "roundrobin", "heartbeat_interval": "100ms"},
+		{"partitions": 4, "partitioner": "roundrobin", "heartbeat_interval": "100ms", "balancer": "range"},
+		{"partitions": 4, "partitioner": "roundrobin", "balancer": "server"},
+	} {
+		s, _ := session(t, c, options)
+		provision(t, s, driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Consumers: 3})
+		m := newMailbox()
+		join := func(id int) driver.Consumer {
+			consumer, err := s.Consumer(t.Context(), driver.ConsumerSpec{ID: id, Group: "g0", Topics: []string{"t0"}}, m.deliver)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return consumer
+		}
+		p := producerOf(t, s, &counter{})
+		var stop atomic.Bool
+		sent := make(chan int)
+		go func() {
+			n := 0
+			for ; !stop.Load(); n += 10 {
+				send(t, p, n, 10)
+			}
+			sent <- n
+		}()
+		first := join(0)
+		join(1)
+		join(2)
+		if err := first.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		stop.Store(true)
+		m.wait(t, <-sent)
+	}
+}

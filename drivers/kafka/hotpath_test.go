@@ -1,0 +1,198 @@
+package kafka_test
+
+import (
+	"context"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sixnines/driver"
+	"sixnines/drivers/kafka"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// counter counts what it is told of.
+type counter struct {
+	n      atomic.Int64
+	failed atomic.Pointer[error] // the last one
+}
+
+func (c *counter) Done(_ uint64, err error) {
+	if err != nil {
+		failed := err
+		c.failed.Store(&failed)
+	}
+	c.n.Add(1)
+}
+
+// err returns an error that Done was called with.
+func (c *counter) err() error {
+	if failed := c.failed.Load(); failed != nil {
+		return *failed
+	}
+	return nil
+}
+
+// window lets a sender be so many messages ahead of their acknowledgements, as
+// the engine's limit of messages in flight does.
+type window struct {
+	counter
+	free chan struct{}
+}
+
+func newWindow(n int) *window {
+	w := &window{free: make(chan struct{}, n)}
+	for range n {
+		w.free <- struct{}{}
+	}
+	return w
+}
+
+func (w *window) Done(token uint64, err error) {
+	w.counter.Done(token, err)
+	w.free <- struct{}{}
+}
+
+// open opens a session with one topic, which ends with the test.
+func open(t testing.TB, c *brokers.Cluster, batch bool, options map[string]any) driver.Session {
+	t.Helper()
+	s, err := kafka.Driver{}.Open(context.Background(), driver.Target{URL: c.URL, Run: "test", Batch: batch, Options: options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Deprovision(context.Background()); err != nil {
+			t.Error(err)
+		}
+		s.Close(context.Background())
+	})
+	if _, err := s.Provision(context.Background(), driver.Topology{Topics: []string{"t0"}, MaxSize: 1 << 10}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func producerOf(t testing.TB, s driver.Session, acks driver.Acks) driver.Producer {
+	t.Helper()
+	p, err := s.Producer(context.Background(), driver.ProducerSpec{Topic: "t0"}, acks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+const ahead = 20000
+
+// sendMany sends n messages and waits for their acknowledgements.
+func sendMany(t testing.TB, p driver.Producer, w *window, n int) {
+	t.Helper()
+	payload := make([]byte, 256)
+	for i := range n {
+		<-w.free
+		if err := p.Send(uint64(i), payload); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.(driver.Syncer).Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.err(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// testSendDoesNotAllocate: the client allocates for each request, and neither
+// it nor the driver for each message.
+func testSendDoesNotAllocate(t *testing.T, c *brokers.Cluster) {
+	for _, key := range []string{"none", "unique", "zipf"} {
+		w := newWindow(1000)
+		p := producerOf(t, open(t, c, true, map[string]any{"key": key}), w)
+		const n = 20000
+		sendMany(t, p, w, n)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		sendMany(t, p, w, n)
+		runtime.ReadMemStats(&after)
+		if each := float64(after.Mallocs-before.Mallocs) / n; each > 0.5 {
+			t.Errorf("with key %s: %.2f allocations for each message", key, each)
+		}
+	}
+}
+
+// BenchmarkSend sends 1 KiB messages flat out, through the driver and through
+// the client alone. Look at the processor's time, not at the rate.
+func BenchmarkSend(b *testing.B) {
+	c := brokertest.Start(b, "kafka", brokers.Options{})
+	payload := make([]byte, 1024)
+	for _, acks := range []string{"1", "all"} {
+		b.Run("driver/acks="+acks, func(b *testing.B) {
+			w := newWindow(ahead)
+			p := producerOf(b, open(b, c, true, map[string]any{"acks": acks}), w)
+			b.ReportAllocs()
+			cpu := processor(b)
+			b.ResetTimer()
+			for i := range b.N {
+				<-w.free
+				if err := p.Send(uint64(i), payload); err != nil {
+					b.Fatal(err)
+				}
+			}
+			if err := p.(driver.Syncer).Sync(context.Background()); err != nil {
+				b.Fatal(err)
+			}
+			cpu()
+		})
+	}
+	b.Run("client/acks=1", func(b *testing.B) {
+		open(b, c, true, map[string]any{"acks": "1"})
+		client, err := kgo.NewClient(kgo.SeedBrokers(c.URL), kgo.DisableIdempotentWrite(), kgo.RequiredAcks(kgo.LeaderAck()),
+			kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.MaxProduceRequestsInflightPerBroker(5), kgo.MaxBufferedRecords(ahead))
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer client.Close()
+		b.ReportAllocs()
+		cpu := processor(b)
+		b.ResetTimer()
+		for range b.N {
+			client.Produce(context.Background(), &kgo.Record{Topic: "sixnines.test.t0", Value: payload}, nil)
+		}
+		if err := client.Flush(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		cpu()
+	})
+}
+
+// BenchmarkStream delivers 1 KiB messages that are there already.
+func BenchmarkStream(b *testing.B) {
+	c := brokertest.Start(b, "kafka", brokers.Options{})
+	payload := make([]byte, 1024)
+	s := open(b, c, true, map[string]any{"acks": "1"})
+	all, got := make(chan struct{}), 0
+	w := newWindow(ahead)
+	p := producerOf(b, s, w)
+	consumer, err := s.Consumer(context.Background(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) {
+		if got++; got == b.N {
+			close(all)
+		}
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer consumer.Close(context.Background())
+	b.ReportAllocs()
+	cpu := processor(b)
+	b.ResetTimer()
+	for i := range b.N {
+		<-w.free
+		if err := p.Send(uint64(i), payload); err != nil {
+			b.Fatal(err)
+		}
+	}
+	<-all
+	cpu()
+}

@@ -1,0 +1,152 @@
+package kafka
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+)
+
+func TestServers(t *testing.T) {
+	for url, want := range map[string][]string{
+		"host":                     {"host:9092"},
+		"host:1":                   {"host:1"},
+		"kafka://host:1":           {"host:1"},
+		"a:1, b:2,c":               {"a:1", "b:2", "c:9092"},
+		"kafka://a:1,kafka://b:2":  {"a:1", "b:2"},
+		"kafka://a/":               {"a:9092"},
+		"[::1]:9093,[::2]":         {"[::1]:9093", "[::2]:9092"},
+		"":                         nil,
+		"http://host:1":            nil,
+		"kafka://user:word@host:1": nil,
+		"host:1/path":              nil,
+		"a:1,,b:2":                 nil,
+		"kafka://":                 nil,
+		"host:9092?acks=1":         nil,
+	} {
+		got, err := parseServers(url)
+		if want == nil {
+			if !errors.Is(err, driver.ErrOption) {
+				t.Errorf("%q: %q, %v", url, got, err)
+			}
+		} else if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %q, %v; want %q", url, got, err, want)
+		}
+	}
+}
+
+func TestOptionsThatDoNotGoTogether(t *testing.T) {
+	for _, options := range []map[string]any{
+		{"idempotence": "on", "acks": "1"},
+		{"max_in_flight": 3},
+		{"transactions": true, "acks": "1"},
+		{"transactions": true, "idempotence": "off"},
+		{"transactions": true, "retries": 3},
+		{"transactions": true, "version": "0.10.2"},
+		{"password": "x"},
+		{"compression_level": 3},
+		{"compression_level": 3, "compression": "snappy"},
+		{"key": "unique", "key_size": 4},
+		{"heartbeat_interval": "1m"},
+		{"version": "12"},
+		{"topic_config": "retention.ms"},
+	} {
+		o := DefaultOptions()
+		err := driver.DecodeOptions(options, &o)
+		if err == nil {
+			err = o.check()
+		}
+		if !errors.Is(err, driver.ErrOption) {
+			t.Errorf("%v: %v", options, err)
+		}
+	}
+	for _, options := range []map[string]any{
+		nil,
+		{"max_in_flight": 1, "acks": "1"},
+		{"max_in_flight": 5},
+		{"idempotence": "off", "max_in_flight": 1},
+		{"version": "0.8.2", "acks": "all", "max_in_flight": 1},
+		{"compression": "zstd", "compression_level": 3},
+		{"topic_config": "a=1,b=2=3", "min_insync_replicas": 2},
+	} {
+		o := DefaultOptions()
+		if err := errors.Join(driver.DecodeOptions(options, &o), o.check()); err != nil {
+			t.Errorf("%v: %v", options, err)
+		}
+	}
+}
+
+func TestLinger(t *testing.T) {
+	o := DefaultOptions()
+	if paced, flat := o.linger(false), o.linger(true); paced != 0 || flat != batchLinger {
+		t.Errorf("lingers %v and %v", paced, flat)
+	}
+	if err := driver.DecodeOptions(map[string]any{"linger": "0ms"}, &o); err != nil {
+		t.Fatal(err)
+	}
+	if flat := o.linger(true); flat != 0 {
+		t.Errorf("lingers %v though told not to", flat)
+	}
+	o.Linger = time.Second
+	if paced := o.linger(false); paced != time.Second {
+		t.Errorf("lingers %v", paced)
+	}
+}
+
+func TestKeys(t *testing.T) {
+	const n = 5000
+	for _, kind := range []string{"fixed", "unique", "zipf"} {
+		o := DefaultOptions()
+		o.Key, o.KeySpace = kind, 100
+		count := map[string]int{}
+		var buffer []byte
+		for id := range 2 {
+			k := newKeys(&o, id)
+			again := newKeys(&o, id)
+			for range n {
+				buffer = k.next(buffer)
+				if len(buffer) != o.KeySize || !bytes.Equal(buffer, again.next(nil)) {
+					t.Fatalf("%s: key %q is not like that of the same producer", kind, buffer)
+				}
+				count[string(buffer)]++
+			}
+		}
+		most := slices.Max(slices.Collect(func(yield func(int) bool) {
+			for _, times := range count {
+				if !yield(times) {
+					return
+				}
+			}
+		}))
+		switch kind {
+		case "fixed":
+			if len(count) != 2 {
+				t.Errorf("%d fixed keys of 2 producers", len(count))
+			}
+		case "unique":
+			if len(count) != 2*n {
+				t.Errorf("%d unique keys in %d messages", len(count), 2*n)
+			}
+		case "zipf":
+			if len(count) > 100 || len(count) < 50 || most < 2*n/20 {
+				t.Errorf("%d keys, the first %d times", len(count), most)
+			}
+		}
+		k := newKeys(&o, 0)
+		if allocs := testing.AllocsPerRun(100, func() { buffer = k.next(buffer) }); allocs != 0 {
+			t.Errorf("%s: %v allocations a key", kind, allocs)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for name, ok := range map[string]bool{"t0": true, "a.b-c_D": true, "": false, "a b": false, "a/b": false, "ü": false, fmt.Sprintf("%0201d", 1): false} {
+		if err := checkName("topic", name); (err == nil) != ok {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,293 @@
+package kafka_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"sixnines/driver"
+	"sixnines/drivers/kafka"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// TestVariants tries options on one broker.
+func TestVariants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a virtual machine of its own; not with -short")
+	}
+	c := brokertest.Start(t, "kafka", brokers.Options{Settings: quick("group.consumer.min.heartbeat.interval.ms=200", "group.consumer.heartbeat.interval.ms=200")})
+	for _, test := range []struct {
+		name string
+		run  func(*testing.T, *brokers.Cluster)
+	}{
+		{"send does not allocate", testSendDoesNotAllocate},
+		{"settings are in effect", testSettings},
+		{"acknowledgements differ", testAcks},
+		{"existing topics", testExistingTopic},
+		{"missing topics", testMissingTopic},
+		{"partitions are told", testPartitions},
+		{"transactions", testTransactions},
+		{"commits of groups", testGroupCommits},
+		{"commits of lone consumers", testLoneCommits},
+		{"a group that grows", testGrowingGroup},
+		{"compression", testCompression},
+		{"too large", testTooLarge},
+		{"needless security", testNeedless},
+	} {
+		t.Run(test.name, func(t *testing.T) { test.run(t, c) })
+	}
+}
+
+// session opens a session in a run of its own and provisions nothing.
+func session(t *testing.T, c *brokers.Cluster, options map[string]any) (s driver.Session, run string) {
+	t.Helper()
+	run = strings.ToLower(strings.Map(func(r rune) rune {
+		if r == '/' || r == '_' {
+			return '-'
+		}
+		return r
+	}, t.Name())) + fmt.Sprintf("-%x", time.Now().UnixNano())
+	s, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: c.URL, Run: run, Options: options})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close(context.Background()) })
+	return s, run
+}
+
+func provision(t *testing.T, s driver.Session, topology driver.Topology) driver.Semantics {
+	t.Helper()
+	if topology.MaxSize == 0 {
+		topology.MaxSize = 1 << 10
+	}
+	sem, err := s.Provision(t.Context(), topology)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Deprovision(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return sem
+}
+
+func admin(t *testing.T, c *brokers.Cluster) *kadm.Client {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(c.Info["internal"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return kadm.NewClient(client)
+}
+
+// mailbox is a Deliver that can be waited for.
+type mailbox struct {
+	mu         sync.Mutex
+	changed    sync.Cond
+	seen       map[string]int // payloads
+	partitions map[int]int
+	total      int
+}
+
+func newMailbox() *mailbox {
+	m := &mailbox{seen: map[string]int{}, partitions: map[int]int{}}
+	m.changed.L = &m.mu
+	return m
+}
+
+func (m *mailbox) deliver(msg driver.Message) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen[string(msg.Payload)]++
+	m.partitions[msg.Partition]++
+	m.total++
+	m.changed.Broadcast()
+}
+
+// wait returns when n messages have come, or the test's time is over.
+func (m *mailbox) wait(t *testing.T, n int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	defer context.AfterFunc(ctx, m.changed.Broadcast)()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for m.total < n {
+		if ctx.Err() != nil {
+			t.Fatalf("%d of %d messages have come", m.total, n)
+		}
+		m.changed.Wait()
+	}
+	for payload, times := range m.seen {
+		if times > 1 {
+			t.Fatalf("message %q came %d times", payload, times)
+		}
+	}
+	if m.total != n {
+		t.Fatalf("%d messages came instead of %d", m.total, n)
+	}
+}
+
+// send sends the messages from first on, n of them, and waits until they are
+// acknowledged.
+func send(t *testing.T, p driver.Producer, first, n int) {
+	t.Helper()
+	for i := first; i < first+n; i++ {
+		if err := p.Send(uint64(i), []byte(fmt.Sprint("message ", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.(driver.Syncer).Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func consume(t *testing.T, s driver.Session, spec driver.ConsumerSpec) (*mailbox, driver.Consumer) {
+	t.Helper()
+	m := newMailbox()
+	spec.Topics = []string{"t0"}
+	consumer, err := s.Consumer(t.Context(), spec, m.deliver)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, consumer
+}
+
+func testSettings(t *testing.T, c *brokers.Cluster) {
+	s, _ := session(t, c, map[string]any{"partitions": 3, "topic_config": "flush.messages=1,retention.ms=600000", "acks": "1", "linger": "3ms", "batch_size": "32KiB"})
+	sem := provision(t, s, driver.Topology{Topics: []string{"t0"}})
+	for name, want := range map[string]string{"topic.partitions": "3", "topic.flush.messages": "1", "topic.retention.ms": "600000",
+		"topic.max.message.bytes": "1048588", "linger": "3ms", "batch_size": "32KiB", "topic.replicas": "1"} {
+		if got := sem.Settings[name]; got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if !strings.Contains(sem.Durability, "fsync per batch") || sem.Replication != "none" {
+		t.Errorf("durability %q, replication %q", sem.Durability, sem.Replication)
+	}
+	info := s.(driver.ServerInfo).ServerInfo()
+	if info["product"] != "kafka" || info["version"] == "" || info["brokers"] != "1" {
+		t.Errorf("server %v", info)
+	}
+}
+
+func testAcks(t *testing.T, c *brokers.Cluster) {
+	for acks, kind := range map[string]driver.AckKind{"0": driver.AckKindNone, "1": driver.AckKindBroker, "all": driver.AckKindBroker} {
+		s, _ := session(t, c, map[string]any{"acks": acks})
+		sem := provision(t, s, driver.Topology{Topics: []string{"t0"}})
+		if got := s.(driver.AckReporter).Ack(); got != kind || (sem.Acknowledgment == "none") != (kind == driver.AckKindNone) {
+			t.Errorf("acks %s: %q, and the words are %q", acks, got, sem.Acknowledgment)
+		}
+		m, _ := consume(t, s, driver.ConsumerSpec{})
+		var done counter
+		p := producerOf(t, s, &done)
+		if _, ok := p.(driver.Syncer); ok != (kind != driver.AckKindNone) {
+			t.Errorf("acks %s: Syncer %v", acks, ok)
+		}
+		for i := range 100 {
+			if err := p.Send(uint64(i), []byte(fmt.Sprint(i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m.wait(t, 100)
+		if err := done.err(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func testExistingTopic(t *testing.T, c *brokers.Cluster) {
+	a := admin(t, c)
+	if _, err := a.CreateTopic(t.Context(), 1, 1, nil, "orders"); err != nil {
+		t.Fatal(err)
+	}
+	options := map[string]any{"topic": "orders", "create": false}
+	for round := range 2 { // the second finds what the first has sent
+		s, _ := session(t, c, options)
+		provision(t, s, driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}})
+		alone, _ := consume(t, s, driver.ConsumerSpec{})
+		grouped, _ := consume(t, s, driver.ConsumerSpec{ID: 1, Group: "g0"})
+		send(t, producerOf(t, s, &counter{}), 100*round, 50)
+		alone.wait(t, 50)
+		grouped.wait(t, 50)
+		if err := s.Deprovision(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	topics, err := a.ListTopics(t.Context(), "orders")
+	if err != nil || topics.Error() != nil {
+		t.Errorf("a topic that we did not create is gone: %v, %v", err, topics.Error())
+	}
+}
+
+func testMissingTopic(t *testing.T, c *brokers.Cluster) {
+	s, _ := session(t, c, map[string]any{"topic": "nowhere", "create": false})
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrNoTopic) {
+		t.Errorf("got %v", err)
+	}
+	s, _ = session(t, c, map[string]any{"topic": "one,two"})
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrOption) {
+		t.Errorf("two names for one topic: %v", err)
+	}
+	s, _ = session(t, c, map[string]any{"replication_factor": 2})
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrRejected) {
+		t.Errorf("two replicas on one broker: %v", err)
+	}
+	s, _ = session(t, c, map[string]any{"topic_config": "no.such.setting=1"})
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrRejected) {
+		t.Errorf("a setting that there is not: %v", err)
+	}
+}
+
+func testPartitions(t *testing.T, c *brokers.Cluster) {
+	for _, options := range []map[string]any{
+		{"partitions": 3, "key": "unique"}, {"partitions": 3, "partitioner": "roundrobin"}, {"partitions": 3, "key": "zipf", "key_space": 100, "partitioner": "sticky"},
+	} {
+		s, _ := session(t, c, options)
+		provision(t, s, driver.Topology{Topics: []string{"t0"}})
+		m, _ := consume(t, s, driver.ConsumerSpec{})
+		send(t, producerOf(t, s, &counter{}), 0, 600)
+		m.wait(t, 600)
+		if len(m.partitions) != 3 || m.partitions[0]+m.partitions[1]+m.partitions[2] != 600 {
+			t.Errorf("%v: messages by partition: %v", options, m.partitions)
+		}
+	}
+}
+
+func testCompression(t *testing.T, c *brokers.Cluster) {
+	for _, codec := range []string{"gzip", "snappy", "lz4", "zstd"} {
+		s, _ := session(t, c, map[string]any{"compression": codec})
+		provision(t, s, driver.Topology{Topics: []string{"t0"}})
+		m, _ := consume(t, s, driver.ConsumerSpec{})
+		send(t, producerOf(t, s, &counter{}), 0, 200)
+		m.wait(t, 200)
+	}
+}
+
+func testTooLarge(t *testing.T, c *brokers.Cluster) {
+	s, _ := session(t, c, map[string]any{"topic_config": "max.message.bytes=2000"})
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, MaxSize: 2000}); !errors.Is(err, driver.ErrTooLarge) {
+		t.Errorf("got %v", err)
+	}
+	if err := s.Deprovision(t.Context()); err != nil {
+		t.Error(err)
+	}
+	s, _ = session(t, c, map[string]any{"topic_config": "max.message.bytes=5000000", "batch_size": "16KiB"})
+	provision(t, s, driver.Topology{Topics: []string{"t0"}, MaxSize: 4 << 20})
+	m, _ := consume(t, s, driver.ConsumerSpec{})
+	p := producerOf(t, s, &counter{})
+	if err := p.Send(1, make([]byte, 4<<20)); err != nil {
+		t.Fatal(err)
+	}
+	m.wait(t, 1)
+}
