@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 )
@@ -208,13 +209,20 @@ func (in *Installer) command(ctx context.Context, s Step) (string, error) {
 	// A Ctrl-C is for us: a package manager is not torn from its work by it, but
 	// asked to end.
 	c.SysProcAttr = ownGroup()
+	if !s.Root {
+		// Nobody will take what it makes if we are gone; a package manager is not
+		// to be torn from its work even then.
+		dieWithParent(c.SysProcAttr)
+		runtime.LockOSThread() // on which the signal hangs
+		defer runtime.UnlockOSThread()
+	}
 	c.Cancel = func() error { return interruptGroup(c.Process) }
 	if !s.Root {
 		c.WaitDelay = 10 * time.Second
 	}
 	if err := c.Run(); err != nil {
 		if ctx.Err() != nil {
-			err = context.Cause(ctx)
+			return said.String(), fmt.Errorf("%s: %w", s.Doc, context.Cause(ctx))
 		}
 		return said.String(), fmt.Errorf("%s: %w: %s", s.Doc, err, lastLines(said.String(), 3))
 	}

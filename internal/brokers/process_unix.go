@@ -11,6 +11,9 @@ import (
 // parent is killed ends only when somebody lets it continue.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
+// dieWithParent: there is no such thing here.
+func dieWithParent(*syscall.SysProcAttr) {}
+
 // detached is for a process that outlives this one.
 func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 

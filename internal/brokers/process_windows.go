@@ -9,6 +9,9 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
+// dieWithParent: there is no such thing here.
+func dieWithParent(*syscall.SysProcAttr) {}
+
 // detached is for a process that outlives this one.
 func detached() *syscall.SysProcAttr { return attributes() }
 

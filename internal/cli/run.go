@@ -114,7 +114,9 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	}
 	died := func() error { return nil }
 	if managed {
+		patience := time.AfterFunc(time.Second, func() { show.say("starting " + product.Name + " …") })
 		broker, err := a.startBroker(stops.early, product, s, e)
+		patience.Stop()
 		if stops.vain.Load() && err != nil {
 			return a.inVain(file)
 		}
