@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Compare Sixnines with a plain C client and with natscli, in interleaved pairs.
+"""Compare Sixnines with a plain C client and with brokers' own tools, in pairs.
 
-Builds what a comparison needs, starts a nats-server on loopback, runs A B B A
+Builds what a comparison needs, starts the broker on loopback, runs A B B A
 rounds and prints the median of each ratio A/B with a distribution-free interval.
 See README.md beside this file for what is compared and why.
 """
@@ -20,10 +20,13 @@ import sys
 from pairing import machine
 from pairing.children import Failed, run
 from pairing.comparison import LEAST_ROUNDS, Bound, Comparison, run_pairs, summarise
+from pairing.managed import NATS, Product
+from pairing.peers import KafkaPerfTest, NatsBenchJetStream, PerfTest, RdkafkaPerformance, RedisBenchmark
 from pairing.programs import Bareloop, FlatOut, NatsBench, NatsLatency, Natslat, Paced, Sixnines
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NATS_SERVER_VERSION = "v2.15.2"
+PERF_TEST_VERSION = "2.22.1"
 NATSCLI_VERSIONS = ("v0.3.0", "v0.4.0")
 EXIT_FAILURE, EXIT_BOUND = 1, 3  # argparse ends with 2 itself
 BUSY = 0.5  # a load average from which on a warning is due
@@ -35,7 +38,15 @@ def comparisons(o):
     def paced(rate, size):
         return Paced(o.rate or rate, o.size or size, o.duration, o.warmup)
 
-    flat = FlatOut(o.messages, o.size or 256)
+    def flat_out(messages, size):
+        return FlatOut(o.messages or messages, o.size or size)
+
+    def peer(name, what, sixnines, other, load, rate, processor=None, broker=NATS()):
+        bounds = {"per_second": Bound(rate, at_most=False), "processor_ns_per_message": processor and Bound(processor)}
+        return Comparison(name, what, sixnines, other, load, bounds, broker)
+
+    flat = flat_out(10_000_000, 256)
+    acks_1 = Sixnines("publish", "kafka", ("--option", "acks=1"))
     sides = {"natslat": Natslat(), "bareloop": Bareloop(0), "bareloop-1": Bareloop(1)}
     p = [
         Comparison(
@@ -77,6 +88,33 @@ def comparisons(o):
             "null", "the C client against itself: what this method finds where nothing is",
             sides["natslat"], Natslat(), paced(20000, 1024), {"p50": None, "p99": None},
         ),
+        peer(
+            "kafka-producer", "publishing to Kafka flat out, acks=1, against rdkafka_performance",
+            acks_1, RdkafkaPerformance(), flat_out(2_000_000, 1024), 1.0, 1.5, Product("kafka"),
+        ),
+        peer(
+            "kafka-perf-test", "publishing to Kafka flat out, acks=1, against kafka-producer-perf-test",
+            acks_1, KafkaPerfTest(), flat_out(2_000_000, 1024), 2.0, 0.25, Product("kafka"),
+        ),
+        peer(
+            "rabbitmq", "RabbitMQ flat out, nothing acknowledged, against PerfTest",
+            Sixnines("deliver", "rabbitmq", ("--option", "confirms=false", "--option", "ack_every=0")),
+            PerfTest(), flat_out(1_000_000, 1024), 1.2, 0.6, Product("rabbitmq"),
+        ),
+        peer(
+            "rabbitmq-confirms", "RabbitMQ flat out, 1,000 unconfirmed messages, against PerfTest -c 1000",
+            Sixnines("deliver", "rabbitmq", ("--option", "ack_every=0", "--in-flight", "1000")),
+            PerfTest(1000), flat_out(1_000_000, 1024), 1.0, None, Product("rabbitmq"),
+        ),
+        peer(
+            "redis", "PUBLISH to Redis in pipelines, against redis-benchmark -P 64",
+            Sixnines("publish", "redis"), RedisBenchmark(), flat_out(5_000_000, 256), 1.0, None, Product("redis"),
+        ),
+        peer(
+            "jetstream", "publishing to JetStream in memory, against nats bench js pub async",
+            Sixnines("publish", "jetstream", ("--option", "storage=memory")),
+            NatsBenchJetStream(o.natscli), flat_out(2_000_000, 256), 1.0, None, NATS(jetstream=True),
+        ),
     ]  # fmt: skip
     return {c.name: c for c in p}
 
@@ -100,7 +138,7 @@ def parse_options(argv):
                    help=f"A B B A rounds, two pairs each ({LEAST_ROUNDS}; fewer are a trial of the scripts)")
     p.add_argument("--duration", type=whole(1), default=20, help="seconds measured in a paced trial (20)")
     p.add_argument("--warmup", type=whole(0), default=3, help="seconds of the same load before it (3)")
-    p.add_argument("--messages", type=whole(1), default=10_000_000, help="messages in a flat-out trial (10 million)")
+    p.add_argument("--messages", type=whole(1), help="messages in a flat-out trial, another number than the comparison's")
     p.add_argument("--rate", type=whole(1), help="another rate than the comparison's, a second")
     p.add_argument("--size", type=whole(32), help="another payload than the comparison's, bytes")
     p.add_argument("--natscli", choices=NATSCLI_VERSIONS, default=NATSCLI_VERSIONS[0],
@@ -128,12 +166,36 @@ def server_given():
     return None
 
 
+# Programs that are not built from this tree: the variable that names each, its
+# name on PATH, and how to come by it.
+FOREIGN = {
+    "rdkafka_performance": (
+        "RDKAFKA_PERFORMANCE", "it is an example in librdkafka's sources that nobody packages: see README.md",
+    ),
+    "redis-benchmark": ("REDIS_BENCHMARK", "install redis-tools"),
+    "java": ("JAVA", "install default-jre-headless"),
+}  # fmt: skip
+
+
+def foreign(target, directory):
+    """The program from its variable, from PATH or from where programs are kept."""
+    variable, advice = FOREIGN[target]
+    kept = os.path.join(directory, target)
+    found = os.environ.get(variable) or shutil.which(target) or (os.access(kept, os.X_OK) and kept)
+    if not found:
+        raise Failed(f"there is no {target} on PATH, in {directory} or named by ${variable}; {advice}")
+    return found
+
+
 def obtain(o, targets):
     """Builds what is not given; a path for each target."""
     directory = os.path.abspath(o.bin_dir)
-    files = {t: t for t in targets} | {"nats-server": f"nats-server-{NATS_SERVER_VERSION}"}
+    files = {t: t for t in targets} | {
+        "nats-server": f"nats-server-{NATS_SERVER_VERSION}", "perf-test": f"perf-test-{PERF_TEST_VERSION}",
+    }  # fmt: skip
     binaries = {t: os.path.join(directory, files[t]) for t in targets}
     given = {"sixnines": o.sixnines and os.path.abspath(o.sixnines)}
+    given |= {t: foreign(t, directory) for t in targets if t in FOREIGN}
     if "nats-server" in targets:
         given["nats-server"] = server_given()
     for target, path in given.items():
@@ -147,6 +209,15 @@ def obtain(o, targets):
     return binaries
 
 
+def foreign_version(name, path):
+    """What a program that is not of Go says of itself."""
+    # rdkafka_performance tells it with its usage, when nothing is asked of it.
+    arguments = [] if name == "rdkafka_performance" else ["--version"]
+    said = subprocess.run([path, *arguments], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    lines = (said.stdout + said.stderr).splitlines()
+    return next((line.strip() for line in lines if "ersion" in line or "redis" in line or "openjdk" in line), "unknown")
+
+
 def versions(binaries):
     """What each program says it was made from."""
     found = {}
@@ -154,6 +225,12 @@ def versions(binaries):
         if name == "natslat":
             compiler = os.environ.get("CC", "cc")
             found[name] = "this tree, " + run([compiler, "--version"], 10).stdout.splitlines()[0]
+            continue
+        if name == "perf-test":
+            found[name] = PERF_TEST_VERSION
+            continue
+        if name in FOREIGN:
+            found[name] = foreign_version(name, path)
             continue
         built = subprocess.run(["go", "version", "-m", path], capture_output=True, text=True, check=False).stdout
         toolchain = re.search(r": (go\S+)", built)
@@ -196,6 +273,7 @@ def print_report(report):
         print(f"\n{c['name']}: {c['what']}")
         for argv in c["commands"]["a"] + c["commands"]["b"]:
             print("  $ " + shlex.join(argv))
+        print(f"  broker: {', '.join(c['broker'])}")
         print(f"  pairs: {s['pairs']}, rounds A B B A: {c['rounds']}, each pair with a fresh server;"
               f" {s['discarded']} discarded (steal above {machine.STEAL_LIMIT:.1%})")
         if c["rounds"] < LEAST_ROUNDS:
@@ -238,6 +316,7 @@ def compare(o, chosen):
             "name": c.name, "what": c.what, "rounds": o.rounds,
             "load": {"kind": type(c.load).__name__, **vars(c.load)},
             "commands": {s: pairs[0][s]["commands"] for s in ("a", "b")},
+            "broker": sorted({p["broker"] for p in pairs}),
             "pairs": pairs, "summary": summarise(c, pairs),
         })  # fmt: skip
     return report

@@ -19,16 +19,16 @@ class Broker:
     port is read before and after a trial, never during one that is timed.
     """
 
-    def __init__(self, binary, patience=15):
+    def __init__(self, binary, patience=15, jetstream=False):
         self._directory = tempfile.TemporaryDirectory(prefix="pairs-nats-")
         self._process = None
         try:
-            self._open(binary, patience)
+            self._open(binary, patience, jetstream)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, binary, patience):
+    def _open(self, binary, patience, jetstream):
         directory = self._directory.name
         config = os.path.join(directory, "nats.conf")
         with open(config, "w", encoding="ascii") as f:
@@ -37,6 +37,8 @@ class Broker:
                 'http: "127.0.0.1:-1"\n'
                 f"ports_file_dir: {json.dumps(directory)}\n"
             )
+            if jetstream:
+                f.write(f"jetstream {{ store_dir: {json.dumps(directory)} }}\n")
         self._log = os.path.join(directory, "log")
         with open(self._log, "wb") as log:
             self._process = start([binary, "-c", config], stdout=log, stderr=log)
@@ -49,6 +51,7 @@ class Broker:
         while not self._healthy():
             self._wait_before(limit, "become healthy")
         self.port = int(self.url.rsplit(":", 1)[1])
+        self.version = self.monitor("varz")["version"]
 
     def _wait_before(self, limit, what):
         if self._process.poll() is not None or time.monotonic() > limit:

@@ -23,7 +23,7 @@ def start(argv, **options):
     """A Popen whose process is killed when this one ends."""
     try:
         return subprocess.Popen(
-            argv, stdin=subprocess.DEVNULL, preexec_fn=_end_with_parent, **options
+            argv, preexec_fn=_end_with_parent, **{"stdin": subprocess.DEVNULL, **options}
         )
     except OSError as e:
         raise Failed(f"{argv[0]}: {e.strerror}") from e

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from statistics import median
 
 from . import machine, ratios
-from .broker import Broker
 from .children import Failed, processor_seconds
+from .managed import NATS
 from .programs import FlatOut, Place
 
 # Below this no median has an interval of 95 %, and drift is not averaged out.
@@ -31,7 +31,8 @@ class Bound:
 @dataclass(frozen=True)
 class Comparison:
     """A against B under one load. bounds maps each figure whose ratio A/B is
-    taken to its Bound, or to None where nothing is demanded."""
+    taken to its Bound, or to None where nothing is demanded. broker opens a
+    fresh one for each pair."""
 
     name: str
     what: str
@@ -39,24 +40,32 @@ class Comparison:
     b: object
     load: object
     bounds: dict = field(default_factory=dict)
+    broker: object = NATS()
 
     @property
     def targets(self):
-        return sorted({"nats-server", *self.a.targets, *self.b.targets})
+        return sorted({*self.broker.targets, *self.a.targets, *self.b.targets})
 
 
 def _trial(side, comparison, binaries, broker, number):
     """One program once: its figures and what happened around it."""
     with tempfile.TemporaryDirectory(prefix="pairs-trial-") as directory:
         place = Place(binaries, broker, directory, f"pairs.{os.getpid()}.{number}")
+        if hasattr(side, "prepare"):
+            side.prepare(place)
         messages_before = broker.messages()
         seconds, ticks = processor_seconds(), machine.processor_times()
         figures, commands = side.trial(place, comparison.load)
         ticks_after, seconds_after = machine.processor_times(), processor_seconds()
         messages_after = broker.messages()
-    taken, given = (after - before for before, after in zip(messages_before, messages_after))
-    if isinstance(comparison.load, FlatOut) and taken < comparison.load.messages:
-        raise Failed(f"{side.name}: the server has taken {taken} of {comparison.load.messages} messages")
+    taken = given = None
+    if messages_before is not None:
+        taken, given = (after - before for before, after in zip(messages_before, messages_after))
+    if isinstance(comparison.load, FlatOut):
+        if taken is not None and taken < comparison.load.messages:
+            raise Failed(f"{side.name}: the server has taken {taken} of {comparison.load.messages} messages")
+        # Starting and ending are in it: what a user pays for so many messages.
+        figures["processor_ns_per_message"] = (seconds_after - seconds) * 1e9 / comparison.load.messages
     return {
         "program": side.name,
         "figures": figures,
@@ -79,7 +88,8 @@ def run_pairs(comparison, binaries, rounds, tell):
     for round_number in range(1, rounds + 1):
         for order in ("AB", "BA"):
             pair = {"round": round_number, "order": order}
-            with Broker(binaries["nats-server"]) as broker:
+            with comparison.broker.open(binaries) as broker:
+                pair["broker"] = broker.version
                 for number, letter in enumerate(order):
                     side = comparison.a if letter == "A" else comparison.b
                     pair[letter.lower()] = _trial(side, comparison, binaries, broker, number)

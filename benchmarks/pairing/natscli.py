@@ -13,8 +13,11 @@ _CSV_COLUMNS = [
 _DURATION_UNITS = {"ns": 1, "µs": 1e3, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
 
 
-def bench_rate(text, messages, size):
+def bench_rate(text, messages, size, counts=1):
     """Messages a second from the CSV file of `nats bench pub` or `sub`.
+
+    counts is how often each message is in its count, though once in its bytes:
+    `js pub async` adds the acknowledgements.
 
     Newer releases append latency columns; the first seven have not changed.
     The rate is recomputed from the duration and must agree with the one printed.
@@ -28,8 +31,8 @@ def bench_rate(text, messages, size):
         printed, seconds = int(row["MsgsPerSec"]), float(row["DurationSecs"])
     except (KeyError, ValueError) as e:
         raise Failed(f"nats bench: {e} in its CSV:\n{text}") from e
-    if count != messages or size_total != messages * size:
-        raise Failed(f"nats bench: {count} messages of {messages} were counted")
+    if count != counts * messages or size_total != messages * size:
+        raise Failed(f"nats bench: {count} messages of {counts * messages}, {size_total} bytes of {messages * size} were counted")
     if not seconds > 0 or not math.isclose(messages / seconds, printed, rel_tol=1e-3):
         raise Failed(f"nats bench: {printed} messages/s do not follow from {seconds} s")
     return messages / seconds

@@ -132,13 +132,15 @@ class Sixnines:
     name = "sixnines"
     targets = ("sixnines",)
 
-    def __init__(self, pattern="deliver"):
+    def __init__(self, pattern="deliver", driver="nats", arguments=()):
         self.pattern = pattern
+        self.driver = driver
+        self.arguments = arguments
 
     def _run(self, place, load, *arguments):
         argv = [
-            place.binaries["sixnines"], "run", "--url", place.broker.url,
-            "--pattern", self.pattern, "--size", f"{load.size}B", *arguments,
+            place.binaries["sixnines"], "run", self.driver, "--url", place.broker.url,
+            "--pattern", self.pattern, "--size", f"{load.size}B", *arguments, *self.arguments,
             "--producers", "1",
             *(["--consumers", "1"] if self.pattern == "deliver" else []),
             "--json", "--quiet", "--out", place.directory,
@@ -181,7 +183,7 @@ class Sixnines:
             raise Failed(f"{self.name}: its JSON has no {e}") from e
 
 
-class _Natscli:
+class NatscliProgram:
     """What the natscli programs have in common."""
 
     def __init__(self, version):
@@ -201,7 +203,7 @@ class _Natscli:
         return {**kept, "HOME": place.directory}
 
 
-class NatsLatency(_Natscli):
+class NatsLatency(NatscliProgram):
     """`nats latency`: it stamps when it really sends, so its figures are
     service times, which cannot be worse than response times."""
 
@@ -224,7 +226,7 @@ class NatsLatency(_Natscli):
         return natscli.latency(outcome.stderr + outcome.stdout, raw, messages, warmup), [argv]
 
 
-class NatsBench(_Natscli):
+class NatsBench(NatscliProgram):
     """`nats bench pub`, alone or with `nats bench sub` in another process.
 
     Both clocks of pub end with the server's PONG. With a subscriber the figure
