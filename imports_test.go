@@ -113,6 +113,8 @@ func allowed() map[string]may {
 
 		"examples/http":   {ours: []string{"", "result", "scenario"}},
 		"examples/driver": {ours: []string{"driver"}},
+		"benchmarks/startbroker": {ours: []string{"internal/brokers"},
+			why: "comparisons start the brokers that drivers are tested with"},
 		"benchmarks/bareloop": {others: []string{natsClient, sys},
 			why: "the client library without Sixnines, to compare with"},
 	}
