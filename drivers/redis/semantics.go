@@ -32,6 +32,9 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 	o["acks"], o["subscribe"], o["receive"] = s.options.Acks, s.options.Subscribe, s.options.Receive
 	o["sharded"] = fmt.Sprint(s.options.Sharded)
 	o["write_buffer"] = driver.ByteSize(s.writeBuffer).String()
+	if t.Slow {
+		o["consumer_connections"] = "one each, since the consumers take their time"
+	}
 	if s.options.Receive != direct {
 		o["client"] = "redigo 1.9.3; publishes by frames of our own"
 	}
@@ -57,5 +60,5 @@ func (s *session) batching() string {
 	case s.options.Acks == none:
 		return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
 	}
-	return fmt.Sprintf("up to %s, until flushed, or until the answers to earlier publishes are in", driver.ByteSize(s.writeBuffer))
+	return fmt.Sprintf("up to %s, until flushed, or as many as are out without an answer", driver.ByteSize(s.writeBuffer))
 }

@@ -85,5 +85,5 @@ func (s *session) batching() string {
 	if s.writeBuffer <= 1 {
 		return "none, each entry is written on the sender's thread"
 	}
-	return fmt.Sprintf("up to %s, until flushed, or until the answers to earlier entries are in", driver.ByteSize(s.writeBuffer))
+	return fmt.Sprintf("up to %s, until flushed, or as many as are out without an answer", driver.ByteSize(s.writeBuffer))
 }

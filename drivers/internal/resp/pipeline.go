@@ -15,10 +15,10 @@ import (
 //
 // Where each command is to be written at once, that happens on the goroutine
 // that sends. Else commands are collected while earlier ones wait for their
-// replies: until the buffer is full, somebody flushes, or the last of those
-// replies has come. A command alone is therefore written at once, and none is
-// stuck in the buffer even if a limit on messages in flight keeps the sender
-// from ever filling it.
+// replies: until the buffer is full, somebody flushes, or there are as many of
+// them as of those. A command alone is therefore written at once, at least half
+// of what a limit on messages in flight allows is out, and nothing is stuck in
+// the buffer because such a limit keeps the sender from ever filling it.
 //
 // Any goroutine may send.
 type Pipeline struct {
@@ -163,17 +163,14 @@ func hush(c *Conn) error {
 // write what was collected meanwhile.
 func (p *Pipeline) rest(answered uint64) {
 	p.answered.Store(answered)
-	if p.written.Load() != answered {
-		return
-	}
-	if p.size > 1 && !p.silent {
+	if p.size > 1 && !p.silent && p.enough(answered) {
 		p.writing.Lock()
-		if p.written.Load() == answered {
+		if p.enough(answered) {
 			p.write()
 		}
 		p.writing.Unlock()
 	}
-	if p.Closing() {
+	if p.Closing() && p.written.Load() == answered {
 		p.drain(answered)
 	}
 }
@@ -243,11 +240,18 @@ func (p *Pipeline) Send(token uint64, acks driver.Acks, head, payload []byte) er
 		return p.sendSilent(token, acks)
 	}
 	p.pending.push(command{token, acks, p.end})
-	if p.size <= 1 || p.answered.Load() == p.written.Load() {
+	if p.size <= 1 || p.enough(p.answered.Load()) {
 		p.write()
 	}
 	p.writing.Unlock()
 	return nil
+}
+
+// enough reports whether as many commands have been collected as are out and not
+// answered.
+func (p *Pipeline) enough(answered uint64) bool {
+	written := p.written.Load()
+	return p.pending.count.Load()-written >= written-answered
 }
 
 // sendSilent is the end of Send where no reply will come. It unlocks writing.

@@ -266,7 +266,7 @@ func TestPipelineTellsUnknownFromUnsent(t *testing.T) {
 	}
 	f.has(11)
 	for i := range uint64(10) {
-		send(11 + i) // collected, for replies are due
+		send(11 + i) // collected, for more replies are due
 	}
 	f.cut()
 	o.await(t, 21)
