@@ -39,6 +39,7 @@ func harness(t *testing.T, c *brokers.Cluster, tls *driver.TLS, options map[stri
 		Thaw:      brokertest.Thaw(t, c),
 		Restart:   brokertest.Restart(t, c),
 		Leftovers: leftovers(t, c),
+		Unacked:   unacked(t, c),
 	}
 }
 
@@ -70,8 +71,15 @@ func leftovers(t *testing.T, c *brokers.Cluster) func(run string) ([]string, err
 	}
 }
 
+// TestConformance starts one broker for the suite and for what options change:
+// starting them is what takes the time.
 func TestConformance(t *testing.T) {
-	c := brokertest.Start(t, "kafka", brokers.Options{User: "ada", Password: "lovelace", Settings: quick()})
+	c := brokertest.Start(t, "kafka", brokers.Options{User: "ada", Password: "lovelace",
+		Settings: quick("group.consumer.min.heartbeat.interval.ms=200", "group.consumer.heartbeat.interval.ms=200")})
+	if !testing.Short() {
+		// The listener for nodes asks for no login.
+		t.Run("variants", func(t *testing.T) { variants(t, c.Info["internal"]) })
+	}
 	login := map[string]any{"user": "ada", "password": "lovelace"}
 	h := harness(t, c, nil, login)
 	h.WrongPassword = &driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "byron"}}

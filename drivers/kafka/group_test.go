@@ -5,14 +5,13 @@ import (
 	"testing"
 
 	"sixnines/driver"
-	"sixnines/internal/brokers"
 )
 
 // committed returns the offset that a group has committed for the only
 // partition of its topic.
-func committed(t *testing.T, c *brokers.Cluster, run, group string) int64 {
+func committed(t *testing.T, address string, run, group string) int64 {
 	t.Helper()
-	offsets, err := admin(t, c).FetchOffsets(t.Context(), "sixnines."+run+"."+group)
+	offsets, err := admin(t, address).FetchOffsets(t.Context(), "sixnines."+run+"."+group)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,7 +22,7 @@ func committed(t *testing.T, c *brokers.Cluster, run, group string) int64 {
 	return at.At
 }
 
-func testGroupCommits(t *testing.T, c *brokers.Cluster) {
+func testGroupCommits(t *testing.T, address string) {
 	for _, test := range []struct {
 		ack          driver.ConsumerAck
 		before, left int64 // committed before and after the member has left, of 25; -1: does not matter
@@ -33,27 +32,27 @@ func testGroupCommits(t *testing.T, c *brokers.Cluster) {
 		{driver.ConsumerAck{Mode: driver.AckEach}, -1, 25},
 		{driver.ConsumerAck{}, -1, 25},
 	} {
-		s, run := session(t, c, nil)
+		s, run := session(t, address, nil)
 		provision(t, s, driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}})
 		m, consumer := consume(t, s, driver.ConsumerSpec{Group: "g0", Ack: test.ack})
 		send(t, producerOf(t, s, &counter{}), 0, 25)
 		m.wait(t, 25)
 		// A commit follows its Deliver, which the mailbox has seen.
-		if got := committed(t, c, run, "g0"); test.before >= 0 && got > 25 {
+		if got := committed(t, address, run, "g0"); test.before >= 0 && got > 25 {
 			t.Errorf("%+v: committed %d before the end", test.ack, got)
 		}
 		if err := consumer.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := committed(t, c, run, "g0"); got != test.left {
+		if got := committed(t, address, run, "g0"); got != test.left {
 			t.Errorf("%+v: committed %d, want %d", test.ack, got, test.left)
 		}
 	}
 }
 
-func testLoneCommits(t *testing.T, c *brokers.Cluster) {
+func testLoneCommits(t *testing.T, address string) {
 	for _, ack := range []driver.ConsumerAck{{Mode: driver.AckEach}, {Mode: driver.AckEvery, Every: 10}} {
-		s, run := session(t, c, nil)
+		s, run := session(t, address, nil)
 		provision(t, s, driver.Topology{Topics: []string{"t0"}})
 		m, consumer := consume(t, s, driver.ConsumerSpec{ID: 7, Ack: ack})
 		send(t, producerOf(t, s, &counter{}), 0, 25)
@@ -61,7 +60,7 @@ func testLoneCommits(t *testing.T, c *brokers.Cluster) {
 		if err := consumer.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if got := committed(t, c, run, "consumer-7"); got != 25 {
+		if got := committed(t, address, run, "consumer-7"); got != 25 {
 			t.Errorf("%+v: committed %d", ack, got)
 		}
 	}
@@ -69,13 +68,13 @@ func testLoneCommits(t *testing.T, c *brokers.Cluster) {
 
 // testGrowingGroup adds and removes members of a group while messages flow:
 // each must come to one of them once.
-func testGrowingGroup(t *testing.T, c *brokers.Cluster) {
+func testGrowingGroup(t *testing.T, address string) {
 	for _, options := range []map[string]any{
 		{"partitions": 4, "partitioner": "roundrobin", "heartbeat_interval": "100ms"},
 		{"partitions": 4, "partitioner": "roundrobin", "heartbeat_interval": "100ms", "balancer": "range"},
 		{"partitions": 4, "partitioner": "roundrobin", "balancer": "server"},
 	} {
-		s, _ := session(t, c, options)
+		s, _ := session(t, address, options)
 		provision(t, s, driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Consumers: 3})
 		m := newMailbox()
 		join := func(id int) driver.Consumer {

@@ -57,9 +57,9 @@ func (w *window) Done(token uint64, err error) {
 }
 
 // open opens a session with one topic, which ends with the test.
-func open(t testing.TB, c *brokers.Cluster, batch bool, options map[string]any) driver.Session {
+func open(t testing.TB, address string, batch bool, options map[string]any) driver.Session {
 	t.Helper()
-	s, err := kafka.Driver{}.Open(context.Background(), driver.Target{URL: c.URL, Run: "test", Batch: batch, Options: options})
+	s, err := kafka.Driver{}.Open(context.Background(), driver.Target{URL: address, Run: "test", Batch: batch, Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,10 +106,10 @@ func sendMany(t testing.TB, p driver.Producer, w *window, n int) {
 
 // testSendDoesNotAllocate: the client allocates for each request, and neither
 // it nor the driver for each message.
-func testSendDoesNotAllocate(t *testing.T, c *brokers.Cluster) {
+func testSendDoesNotAllocate(t *testing.T, address string) {
 	for _, key := range []string{"none", "unique", "zipf"} {
 		w := newWindow(1000)
-		p := producerOf(t, open(t, c, true, map[string]any{"key": key}), w)
+		p := producerOf(t, open(t, address, true, map[string]any{"key": key}), w)
 		const n = 20000
 		sendMany(t, p, w, n)
 		var before, after runtime.MemStats
@@ -125,12 +125,12 @@ func testSendDoesNotAllocate(t *testing.T, c *brokers.Cluster) {
 // BenchmarkSend sends 1 KiB messages flat out, through the driver and through
 // the client alone. Look at the processor's time, not at the rate.
 func BenchmarkSend(b *testing.B) {
-	c := brokertest.Start(b, "kafka", brokers.Options{})
+	address := brokertest.Start(b, "kafka", brokers.Options{}).URL
 	payload := make([]byte, 1024)
 	for _, acks := range []string{"1", "all"} {
 		b.Run("driver/acks="+acks, func(b *testing.B) {
 			w := newWindow(ahead)
-			p := producerOf(b, open(b, c, true, map[string]any{"acks": acks}), w)
+			p := producerOf(b, open(b, address, true, map[string]any{"acks": acks}), w)
 			b.ReportAllocs()
 			cpu := processor(b)
 			b.ResetTimer()
@@ -147,8 +147,8 @@ func BenchmarkSend(b *testing.B) {
 		})
 	}
 	b.Run("client/acks=1", func(b *testing.B) {
-		open(b, c, true, map[string]any{"acks": "1"})
-		client, err := kgo.NewClient(kgo.SeedBrokers(c.URL), kgo.DisableIdempotentWrite(), kgo.RequiredAcks(kgo.LeaderAck()),
+		open(b, address, true, map[string]any{"acks": "1"})
+		client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DisableIdempotentWrite(), kgo.RequiredAcks(kgo.LeaderAck()),
 			kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.MaxProduceRequestsInflightPerBroker(5), kgo.MaxBufferedRecords(ahead))
 		if err != nil {
 			b.Fatal(err)
@@ -169,9 +169,9 @@ func BenchmarkSend(b *testing.B) {
 
 // BenchmarkStream delivers 1 KiB messages that are there already.
 func BenchmarkStream(b *testing.B) {
-	c := brokertest.Start(b, "kafka", brokers.Options{})
+	address := brokertest.Start(b, "kafka", brokers.Options{}).URL
 	payload := make([]byte, 1024)
-	s := open(b, c, true, map[string]any{"acks": "1"})
+	s := open(b, address, true, map[string]any{"acks": "1"})
 	all, got := make(chan struct{}), 0
 	w := newWindow(ahead)
 	p := producerOf(b, s, w)

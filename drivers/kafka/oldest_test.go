@@ -16,9 +16,10 @@ func TestOldestProtocol(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts virtual machines of its own; not with -short")
 	}
-	c := brokertest.Start(t, "kafka-0.8", brokers.Options{Settings: map[string]string{"java.heap": "256m"}})
+	t.Parallel()
+	address := brokertest.Start(t, "kafka-0.8", brokers.Options{Settings: map[string]string{"java.heap": "256m"}}).URL
 	for _, acks := range []string{"0", "1", "all"} {
-		s, run := session(t, c, map[string]any{"version": "0.8.2", "acks": acks})
+		s, run := session(t, address, map[string]any{"version": "0.8.2", "acks": acks})
 		sem := provision(t, s, driver.Topology{Topics: []string{"t0"}})
 		if !strings.Contains(strings.Join(sem.Warnings, " "), run) || sem.Settings["idempotence"] != "false" {
 			t.Errorf("warnings %q, idempotence %s", sem.Warnings, sem.Settings["idempotence"])
@@ -41,7 +42,7 @@ func TestOldestProtocol(t *testing.T) {
 			t.Errorf("a group: %v", err)
 		}
 	}
-	s, _ := session(t, c, map[string]any{"version": "0.8.2", "topic": "nowhere", "create": false})
+	s, _ := session(t, address, map[string]any{"version": "0.8.2", "topic": "nowhere", "create": false})
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t1"}}); !errors.Is(err, driver.ErrNoTopic) {
 		t.Errorf("a topic that there is not: %v", err)
 	}

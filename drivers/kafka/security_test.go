@@ -18,10 +18,11 @@ func TestSecurity(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a virtual machine of its own; not with -short")
 	}
+	t.Parallel()
 	certificates := brokertest.NewCertificates(t)
 	c := brokertest.Start(t, "kafka", brokers.Options{TLS: certificates.Server(true), User: "ada", Password: "lovelace", Settings: quick()})
 	for _, mechanism := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} {
-		answers, err := admin(t, c).AlterUserSCRAMs(t.Context(), nil, []kadm.UpsertSCRAM{{User: "bob", Mechanism: mechanism, Iterations: 4096, Password: "builder"}})
+		answers, err := admin(t, c.Info["internal"]).AlterUserSCRAMs(t.Context(), nil, []kadm.UpsertSCRAM{{User: "bob", Mechanism: mechanism, Iterations: 4096, Password: "builder"}})
 		if err != nil || answers.Error() != nil {
 			t.Fatal(err, answers.Error())
 		}
@@ -70,13 +71,13 @@ func TestSecurity(t *testing.T) {
 }
 
 // testNeedless asks for encryption and for a login that the broker has not.
-func testNeedless(t *testing.T, c *brokers.Cluster) {
+func testNeedless(t *testing.T, address string) {
 	tls := brokertest.NewCertificates(t).Client(true)
-	_, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: c.URL, Run: "needless", TLS: tls})
+	_, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: address, Run: "needless", TLS: tls})
 	if !errors.Is(err, driver.ErrNotConnected) || !strings.Contains(err.Error(), "TLS") {
 		t.Errorf("TLS with a broker that has none: %v", err)
 	}
-	_, err = kafka.Driver{}.Open(t.Context(), driver.Target{URL: c.URL, Run: "needless", Options: map[string]any{"user": "ada", "password": "lovelace"}})
+	_, err = kafka.Driver{}.Open(t.Context(), driver.Target{URL: address, Run: "needless", Options: map[string]any{"user": "ada", "password": "lovelace"}})
 	if !errors.Is(err, driver.ErrUnauthorized) || !strings.Contains(err.Error(), "login") {
 		t.Errorf("a login at a broker that wants none: %v", err)
 	}

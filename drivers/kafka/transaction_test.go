@@ -4,15 +4,14 @@ import (
 	"testing"
 
 	"sixnines/driver"
-	"sixnines/internal/brokers"
 )
 
-func testTransactions(t *testing.T, c *brokers.Cluster) {
+func testTransactions(t *testing.T, address string) {
 	for _, options := range []map[string]any{
 		{"transactions": true, "transaction_messages": 50, "transaction_interval": "1m"},
 		{"transactions": true, "transaction_interval": "5ms"},
 	} {
-		s, _ := session(t, c, options)
+		s, _ := session(t, address, options)
 		sem := provision(t, s, driver.Topology{Topics: []string{"t0"}})
 		if sem.Settings["isolation"] != "read_committed" || sem.Delivery != "exactly once" {
 			t.Errorf("isolation %q, delivery %q", sem.Settings["isolation"], sem.Delivery)

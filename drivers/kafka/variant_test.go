@@ -14,19 +14,13 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/kafka"
-	"sixnines/internal/brokers"
-	"sixnines/internal/brokers/brokertest"
 )
 
-// TestVariants tries options on one broker.
-func TestVariants(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts a virtual machine of its own; not with -short")
-	}
-	c := brokertest.Start(t, "kafka", brokers.Options{Settings: quick("group.consumer.min.heartbeat.interval.ms=200", "group.consumer.heartbeat.interval.ms=200")})
+// variants tries options on the broker at the address, which asks for no login.
+func variants(t *testing.T, address string) {
 	for _, test := range []struct {
 		name string
-		run  func(*testing.T, *brokers.Cluster)
+		run  func(*testing.T, string)
 	}{
 		{"send does not allocate", testSendDoesNotAllocate},
 		{"settings are in effect", testSettings},
@@ -42,12 +36,12 @@ func TestVariants(t *testing.T) {
 		{"too large", testTooLarge},
 		{"needless security", testNeedless},
 	} {
-		t.Run(test.name, func(t *testing.T) { test.run(t, c) })
+		t.Run(test.name, func(t *testing.T) { test.run(t, address) })
 	}
 }
 
 // session opens a session in a run of its own and provisions nothing.
-func session(t *testing.T, c *brokers.Cluster, options map[string]any) (s driver.Session, run string) {
+func session(t *testing.T, address string, options map[string]any) (s driver.Session, run string) {
 	t.Helper()
 	run = strings.ToLower(strings.Map(func(r rune) rune {
 		if r == '/' || r == '_' {
@@ -55,7 +49,7 @@ func session(t *testing.T, c *brokers.Cluster, options map[string]any) (s driver
 		}
 		return r
 	}, t.Name())) + fmt.Sprintf("-%x", time.Now().UnixNano())
-	s, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: c.URL, Run: run, Options: options})
+	s, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: address, Run: run, Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,9 +74,9 @@ func provision(t *testing.T, s driver.Session, topology driver.Topology) driver.
 	return sem
 }
 
-func admin(t *testing.T, c *brokers.Cluster) *kadm.Client {
+func admin(t *testing.T, address string) *kadm.Client {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(c.Info["internal"]))
+	client, err := kgo.NewClient(kgo.SeedBrokers(address))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,8 +157,8 @@ func consume(t *testing.T, s driver.Session, spec driver.ConsumerSpec) (*mailbox
 	return m, consumer
 }
 
-func testSettings(t *testing.T, c *brokers.Cluster) {
-	s, _ := session(t, c, map[string]any{"partitions": 3, "topic_config": "flush.messages=1,retention.ms=600000", "acks": "1", "linger": "3ms", "batch_size": "32KiB"})
+func testSettings(t *testing.T, address string) {
+	s, _ := session(t, address, map[string]any{"partitions": 3, "topic_config": "flush.messages=1,retention.ms=600000", "acks": "1", "linger": "3ms", "batch_size": "32KiB"})
 	sem := provision(t, s, driver.Topology{Topics: []string{"t0"}})
 	for name, want := range map[string]string{"topic.partitions": "3", "topic.flush.messages": "1", "topic.retention.ms": "600000",
 		"topic.max.message.bytes": "1048588", "linger": "3ms", "batch_size": "32KiB", "topic.replicas": "1"} {
@@ -181,9 +175,9 @@ func testSettings(t *testing.T, c *brokers.Cluster) {
 	}
 }
 
-func testAcks(t *testing.T, c *brokers.Cluster) {
+func testAcks(t *testing.T, address string) {
 	for acks, kind := range map[string]driver.AckKind{"0": driver.AckKindNone, "1": driver.AckKindBroker, "all": driver.AckKindBroker} {
-		s, _ := session(t, c, map[string]any{"acks": acks})
+		s, _ := session(t, address, map[string]any{"acks": acks})
 		sem := provision(t, s, driver.Topology{Topics: []string{"t0"}})
 		if got := s.(driver.AckReporter).Ack(); got != kind || (sem.Acknowledgment == "none") != (kind == driver.AckKindNone) {
 			t.Errorf("acks %s: %q, and the words are %q", acks, got, sem.Acknowledgment)
@@ -206,14 +200,14 @@ func testAcks(t *testing.T, c *brokers.Cluster) {
 	}
 }
 
-func testExistingTopic(t *testing.T, c *brokers.Cluster) {
-	a := admin(t, c)
+func testExistingTopic(t *testing.T, address string) {
+	a := admin(t, address)
 	if _, err := a.CreateTopic(t.Context(), 1, 1, nil, "orders"); err != nil {
 		t.Fatal(err)
 	}
 	options := map[string]any{"topic": "orders", "create": false}
 	for round := range 2 { // the second finds what the first has sent
-		s, _ := session(t, c, options)
+		s, _ := session(t, address, options)
 		provision(t, s, driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}})
 		alone, _ := consume(t, s, driver.ConsumerSpec{})
 		grouped, _ := consume(t, s, driver.ConsumerSpec{ID: 1, Group: "g0"})
@@ -230,30 +224,30 @@ func testExistingTopic(t *testing.T, c *brokers.Cluster) {
 	}
 }
 
-func testMissingTopic(t *testing.T, c *brokers.Cluster) {
-	s, _ := session(t, c, map[string]any{"topic": "nowhere", "create": false})
+func testMissingTopic(t *testing.T, address string) {
+	s, _ := session(t, address, map[string]any{"topic": "nowhere", "create": false})
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrNoTopic) {
 		t.Errorf("got %v", err)
 	}
-	s, _ = session(t, c, map[string]any{"topic": "one,two"})
+	s, _ = session(t, address, map[string]any{"topic": "one,two"})
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrOption) {
 		t.Errorf("two names for one topic: %v", err)
 	}
-	s, _ = session(t, c, map[string]any{"replication_factor": 2})
+	s, _ = session(t, address, map[string]any{"replication_factor": 2})
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrRejected) {
 		t.Errorf("two replicas on one broker: %v", err)
 	}
-	s, _ = session(t, c, map[string]any{"topic_config": "no.such.setting=1"})
+	s, _ = session(t, address, map[string]any{"topic_config": "no.such.setting=1"})
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrRejected) {
 		t.Errorf("a setting that there is not: %v", err)
 	}
 }
 
-func testPartitions(t *testing.T, c *brokers.Cluster) {
+func testPartitions(t *testing.T, address string) {
 	for _, options := range []map[string]any{
 		{"partitions": 3, "key": "unique"}, {"partitions": 3, "partitioner": "roundrobin"}, {"partitions": 3, "key": "zipf", "key_space": 100, "partitioner": "sticky"},
 	} {
-		s, _ := session(t, c, options)
+		s, _ := session(t, address, options)
 		provision(t, s, driver.Topology{Topics: []string{"t0"}})
 		m, _ := consume(t, s, driver.ConsumerSpec{})
 		send(t, producerOf(t, s, &counter{}), 0, 600)
@@ -264,9 +258,9 @@ func testPartitions(t *testing.T, c *brokers.Cluster) {
 	}
 }
 
-func testCompression(t *testing.T, c *brokers.Cluster) {
+func testCompression(t *testing.T, address string) {
 	for _, codec := range []string{"gzip", "snappy", "lz4", "zstd"} {
-		s, _ := session(t, c, map[string]any{"compression": codec})
+		s, _ := session(t, address, map[string]any{"compression": codec})
 		provision(t, s, driver.Topology{Topics: []string{"t0"}})
 		m, _ := consume(t, s, driver.ConsumerSpec{})
 		send(t, producerOf(t, s, &counter{}), 0, 200)
@@ -274,15 +268,15 @@ func testCompression(t *testing.T, c *brokers.Cluster) {
 	}
 }
 
-func testTooLarge(t *testing.T, c *brokers.Cluster) {
-	s, _ := session(t, c, map[string]any{"topic_config": "max.message.bytes=2000"})
+func testTooLarge(t *testing.T, address string) {
+	s, _ := session(t, address, map[string]any{"topic_config": "max.message.bytes=2000"})
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, MaxSize: 2000}); !errors.Is(err, driver.ErrTooLarge) {
 		t.Errorf("got %v", err)
 	}
 	if err := s.Deprovision(t.Context()); err != nil {
 		t.Error(err)
 	}
-	s, _ = session(t, c, map[string]any{"topic_config": "max.message.bytes=5000000", "batch_size": "16KiB"})
+	s, _ = session(t, address, map[string]any{"topic_config": "max.message.bytes=5000000", "batch_size": "16KiB"})
 	provision(t, s, driver.Topology{Topics: []string{"t0"}, MaxSize: 4 << 20})
 	m, _ := consume(t, s, driver.ConsumerSpec{})
 	p := producerOf(t, s, &counter{})
