@@ -36,7 +36,7 @@ func NewInstaller(h Home, output io.Writer) (*Installer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("brokers: install: %w", err)
 	}
-	return &Installer{home: h, output: output, unlock: unlock, done: map[string]bool{}}, nil
+	return &Installer{home: h, output: &plainWriter{to: output}, unlock: unlock, done: map[string]bool{}}, nil
 }
 
 // Close lets others install.

@@ -257,6 +257,19 @@ func TestQuietServices(t *testing.T) {
 	}
 }
 
+func TestPlainWriter(t *testing.T) {
+	var b strings.Builder
+	w := plainWriter{to: &b}
+	for _, part := range []string{"a\x1b[", "0;1mb\x1b", "[0m\x1b[0m", "c\n\x1bZd"} {
+		if n, err := w.Write([]byte(part)); n != len(part) || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	if b.String() != "abc\nd" {
+		t.Errorf("%q", b.String())
+	}
+}
+
 // What is shown is what a person can paste.
 func TestScriptOfSteps(t *testing.T) {
 	h := testHome(t)
