@@ -65,7 +65,7 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all":   {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/rabbitmq", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
+		"drivers/all":   {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
 		"drivers/kafka": {ours: []string{"driver"}, others: []string{franzGo}},
 		"drivers/mem":   {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
@@ -75,6 +75,8 @@ func allowed() map[string]may {
 		"drivers/stan":          {ours: []string{"driver"}, others: []string{natsClient, stanClient}},
 		"drivers/rabbitmq":      {ours: []string{"driver", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
 		"drivers/rabbitmq/wire": {},
+		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/rabbitmqstream/wire"}},
+		"drivers/rabbitmqstream/wire": {},
 		"drivers/nats":          {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/jetstream":     {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/internal/natswire": {ours: []string{"driver"}, others: []string{natsClient, natsKeys},

@@ -11,6 +11,7 @@ import (
 	"sixnines/drivers/nats"
 	"sixnines/drivers/nsq"
 	"sixnines/drivers/rabbitmq"
+	"sixnines/drivers/rabbitmqstream"
 	"sixnines/drivers/redis"
 	"sixnines/drivers/redisstreams"
 	"sixnines/drivers/stan"
@@ -30,6 +31,7 @@ func Set() driver.Set {
 		nats.Entry(),
 		nsq.Entry(),
 		rabbitmq.Entry(),
+		rabbitmqstream.Entry(),
 		redis.Entry(),
 		redisstreams.Entry(),
 		stan.Entry(),

@@ -1,0 +1,131 @@
+package rabbitmqstream_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+
+	"sixnines/driver"
+	"sixnines/driver/drivertest"
+	"sixnines/drivers/rabbitmqstream"
+	"sixnines/drivers/rabbitmqstream/wire"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+const user, password = "ada", "lovelace"
+
+// The check of a restart is not among these but in TestRecovery, with a broker
+// of its own: 3.10.8, when it has been killed, starts every stream again that it
+// ever had, those that were deleted included, and after the suite's dozens was
+// seen not to come to an end with it.
+func TestConformance(t *testing.T) {
+	c := brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password})
+	login := with(nil)
+	h := drivertest.Harness{
+		Entry:  rabbitmqstream.Entry(),
+		Target: driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: login},
+		At: func(address string) driver.Target {
+			return driver.Target{URL: "rabbitmq-stream://" + address, Options: login}
+		},
+		WrongPassword: &driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: with(map[string]any{"password": "byron"})},
+		TooLarge:      1 << 20,
+		Freeze:        brokertest.Freeze(t, c),
+		Thaw:          brokertest.Thaw(t, c),
+		Leftovers:     func(run string) ([]string, error) { return leftovers(t, c, run) },
+		Unacked:       func(run string) (int, error) { return unacked(t, c, run) },
+	}
+	drivertest.Run(t, h)
+	if testing.Short() {
+		return
+	}
+	t.Run("sub-entries", func(t *testing.T) {
+		h := h
+		h.Target.Options = with(map[string]any{"sub_entry_size": 7, "compression": "gzip", "deduplication": true, "write_buffer": "16KiB"})
+		drivertest.Run(t, h)
+	})
+}
+
+func with(more map[string]any) map[string]any {
+	all := map[string]any{"user": user, "password": password}
+	for name, value := range more {
+		all[name] = value
+	}
+	return all
+}
+
+// ask runs f with a connection of the test's own.
+func ask(t *testing.T, c *brokers.Cluster, f func(c *wire.Conn) error) error {
+	n, err := net.Dial("tcp", brokertest.Address(t, c.URLFor("rabbitmq-stream")))
+	if err != nil {
+		return err
+	}
+	conn, err := wire.Open(t.Context(), n, wire.Config{VHost: "/", User: user, Password: password})
+	if err != nil {
+		return err
+	}
+	defer conn.Close(t.Context())
+	return f(conn)
+}
+
+// leftovers lists those of the streams that a run can have which exist.
+func leftovers(t *testing.T, c *brokers.Cluster, run string) ([]string, error) {
+	var found []string
+	err := ask(t, c, func(conn *wire.Conn) error {
+		for _, topic := range []string{"t0", "t1"} {
+			stream := "sixnines." + run + "." + topic
+			if _, err := conn.Locate(t.Context(), stream); err == nil {
+				found = append(found, stream)
+			} else if e := new(wire.Error); !errors.As(err, &e) || e.Code != wire.NoStream {
+				return err
+			}
+		}
+		return nil
+	})
+	return found, err
+}
+
+// ends notes the offset after the last message that it gets.
+type ends struct{ after chan uint64 }
+
+func (e ends) Deliver(offset uint64, _ []byte) {
+	select {
+	case <-e.after:
+	default:
+	}
+	e.after <- offset + 1
+}
+
+func (ends) End(error) {}
+
+// unacked counts the messages of a run's first topic beyond the offset that its
+// first consumer has stored. The suite has sent some when it asks.
+func unacked(t *testing.T, c *brokers.Cluster, run string) (int, error) {
+	var open int
+	err := ask(t, c, func(conn *wire.Conn) error {
+		stream := "sixnines." + run + ".t0"
+		e := ends{make(chan uint64, 1)}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		in, err := conn.Subscribe(ctx, stream, wire.Last, 0, 1, e)
+		if err != nil {
+			return err
+		}
+		after := <-e.after
+		in.Close(ctx)
+		select {
+		case after = <-e.after:
+		default:
+		}
+		stored, err := conn.StoredOffset(ctx, "sixnines."+run+".consumer-0", stream)
+		switch answer := new(wire.Error); {
+		case err == nil:
+			open = int(after) - int(stored) - 1
+		case errors.As(err, &answer) && answer.Code == wire.NoOffset:
+			open, err = int(after), nil
+		}
+		return err
+	})
+	return open, err
+}

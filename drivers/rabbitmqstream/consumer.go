@@ -1,0 +1,188 @@
+package rabbitmqstream
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"sixnines/driver"
+	"sixnines/drivers/rabbitmqstream/wire"
+)
+
+// consumer implements driver.Consumer. It has a subscription for each of its
+// topics.
+type consumer struct {
+	session *session
+	link    *link
+	key     linkKey
+	name    string // under which offsets are stored
+	every   int    // store the offset after so many messages; 0: never
+	gate    *gate
+	backlog *backlog // nil: messages are handed over where they are read
+	closed  atomic.Bool
+	parts   []*part
+}
+
+// part is a consumer's subscription to one stream. It implements member and
+// wire.Subscriber.
+type part struct {
+	consumer *consumer
+	stream   string
+	now      atomic.Pointer[wire.Inlet]
+
+	// Guarded by the gate's mu.
+	next  uint64 // offset to go on from; 0: nothing has come yet
+	count int    // messages since the offset was stored
+}
+
+// Consumer implements driver.Session.
+func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
+	if spec.Group != "" {
+		return nil, fmt.Errorf("rabbitmq-stream: consumer of group %q: %w: each consumer of a stream gets every message", spec.Group, driver.ErrUnsupported)
+	}
+	c := &consumer{session: s, key: linkKey{role: roleConsumer, conn: spec.Conn}, gate: &gate{handle: deliver},
+		name: fmt.Sprintf("sixnines.%s.consumer-%d", s.target.Run, spec.ID), every: s.options.StoreEvery}
+	switch spec.Ack.Mode {
+	case driver.AckNone:
+		c.every = 0
+	case driver.AckEach:
+		c.every = 1
+	case driver.AckEvery:
+		c.every = max(spec.Ack.Every, 1)
+	}
+	for _, topic := range spec.Topics {
+		if err := checkName("topic", topic); err != nil {
+			return nil, err
+		}
+		c.parts = append(c.parts, &part{consumer: c, stream: s.stream(topic)})
+	}
+	var err error
+	if c.link, err = s.acquire(ctx, c.key); err != nil {
+		return nil, err
+	}
+	if spec.Slow {
+		// Who takes long would hold up the connection's other consumers.
+		c.backlog = newBacklog(c)
+	}
+	for _, p := range c.parts {
+		if err = c.link.join(ctx, p); err != nil {
+			break
+		}
+	}
+	if err == nil && !s.keep(c) {
+		err = driver.ErrClosed
+	}
+	if err != nil {
+		if s.life.Err() != nil {
+			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
+		}
+		c.Close(ctx)
+		return nil, wrap(err, "subscribe to %q", spec.Topics)
+	}
+	return c, nil
+}
+
+// keep lets the session's Close wait for c, unless it is over.
+func (s *session) keep(c *consumer) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.consumers[c] = struct{}{}
+	}
+	return !s.closed
+}
+
+// attach implements member. A consumer goes on where it was.
+func (p *part) attach(ctx context.Context, conn *wire.Conn) error {
+	o := &p.consumer.session.options
+	p.consumer.gate.mu.Lock()
+	place, offset := o.place(), p.next
+	p.consumer.gate.mu.Unlock()
+	if offset > 0 {
+		place = wire.Offset
+	}
+	in, err := conn.Subscribe(ctx, p.stream, place, offset, uint16(o.Credit), p)
+	if err != nil {
+		return wrap(err, "subscribe to %q", p.stream)
+	}
+	p.now.Store(in)
+	return nil
+}
+
+// Deliver implements wire.Subscriber.
+func (p *part) Deliver(offset uint64, body []byte) {
+	if b := p.consumer.backlog; b != nil {
+		b.add(p, offset, body)
+		return
+	}
+	p.deliver(offset, body, false)
+}
+
+// deliver hands a message over, and stores the offset if that is due, at once if
+// now.
+func (p *part) deliver(offset uint64, body []byte, now bool) {
+	c := p.consumer
+	c.gate.mu.Lock()
+	defer c.gate.mu.Unlock()
+	if c.gate.closed || offset < p.next { // the latter comes twice over two connections
+		return
+	}
+	c.gate.handle(driver.Message{Payload: body})
+	p.next = offset + 1
+	if c.every == 0 {
+		return
+	}
+	if p.count++; p.count >= c.every {
+		p.store(now)
+	}
+}
+
+// store stores the offset of the last message. That it fails means that the
+// connection is lost, and the next one is stored by another.
+func (p *part) store(now bool) {
+	if in := p.now.Load(); in != nil {
+		in.Store(p.consumer.name, p.next-1, now)
+	}
+	p.count = 0
+}
+
+// End implements wire.Subscriber.
+func (p *part) End(why error) {
+	p.now.Store(nil)
+	if !p.consumer.closed.Load() {
+		p.consumer.link.ended(why)
+	}
+}
+
+// Close implements driver.Consumer. It waits for a running Deliver, at most
+// until ctx ends.
+func (c *consumer) Close(ctx context.Context) error {
+	if !c.closed.CompareAndSwap(false, true) {
+		return c.gate.shut(ctx)
+	}
+	err := c.gate.shut(ctx)
+	if c.backlog != nil {
+		c.backlog.stop()
+	}
+	s := c.session
+	s.mu.Lock()
+	delete(s.consumers, c)
+	s.mu.Unlock()
+	grace, cancel := withGrace(ctx)
+	defer cancel()
+	for _, p := range c.parts {
+		c.link.leave(p)
+		in := p.now.Load()
+		if in == nil || err != nil {
+			continue
+		}
+		c.gate.mu.Lock()
+		if p.count > 0 {
+			p.store(true)
+		}
+		c.gate.mu.Unlock()
+		in.Close(grace) // the connection may go on without it
+	}
+	s.release(ctx, c.key)
+	return err
+}

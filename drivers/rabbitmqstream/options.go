@@ -1,0 +1,184 @@
+package rabbitmqstream
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/rabbitmqstream/wire"
+)
+
+// Options are the options of the driver, see driver.DecodeOptions.
+type Options struct {
+	MaxLength      driver.ByteSize `option:"max_length" doc:"size of a stream beyond which the broker drops its oldest segments; 0: none" min:"0"`
+	MaxAge         string          `option:"max_age" doc:"age beyond which the broker drops segments, as 1h or 7D; empty: none"`
+	SegmentSize    driver.ByteSize `option:"segment_size" doc:"size of a stream's segments; 0: the broker's" min:"0" max:"3GB"`
+	Replicas       int             `option:"replicas" doc:"nodes that a stream has replicas on; 0: as the broker is set" min:"0" max:"99"`
+	SubEntrySize   int             `option:"sub_entry_size" doc:"messages in one entry, which the broker takes and confirms as one, or fewer where nothing more is due; 1: each is an entry" min:"1" max:"65535"`
+	Compression    string          `option:"compression" enum:"none,gzip" doc:"of entries with several messages"`
+	Deduplication  bool            `option:"deduplication" doc:"producers have names, by which the broker remembers what it has got from them"`
+	Offset         string          `option:"offset" enum:"next,first,last" doc:"where consumers begin: at what is written from now on, at the first message, or at the last chunk"`
+	Credit         int             `option:"credit" doc:"chunks that the broker sends ahead of a consumer" min:"1" max:"65535"`
+	StoreEvery     int             `option:"store_every" doc:"consumers store their offset after this many messages, unless the run says otherwise; 0: never" min:"0" max:"1000000"`
+	VHost          string          `option:"vhost" doc:"virtual host; empty: the path of the URL, else /"`
+	User           string          `option:"user" doc:"user name; empty: the URL's, else guest"`
+	Password       string          `option:"password" doc:"password of user" secret:"true"`
+	Login          string          `option:"login" enum:"plain,external" doc:"plain: user and password; external: by the client's certificate"`
+	Heartbeat      time.Duration   `option:"heartbeat" doc:"interval of heartbeats in whole seconds, or the broker's if that is smaller; 0: none" min:"0s" max:"18h"`
+	FrameMax       driver.ByteSize `option:"frame_max" doc:"largest frame to agree on with the broker; 0: what it offers" min:"0" max:"64MiB"`
+	WriteBuffer    driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
+	Name           string          `option:"name" doc:"name of the connections at the broker; the run, role and number of each are added"`
+	ConnectTimeout time.Duration   `option:"connect_timeout" doc:"longest time for a server to accept a connection and log in" min:"1ms"`
+	ReconnectWait  time.Duration   `option:"reconnect_wait" doc:"pause between attempts to reconnect" min:"1ms"`
+}
+
+const (
+	external    = "external"
+	batchBuffer = 64 << 10
+)
+
+// DefaultOptions returns the defaults.
+func DefaultOptions() Options {
+	return Options{
+		SubEntrySize:   1,
+		Compression:    "none",
+		Offset:         "next",
+		Credit:         10,
+		Login:          "plain",
+		Heartbeat:      60 * time.Second,
+		Name:           "sixnines",
+		ConnectTimeout: 10 * time.Second,
+		ReconnectWait:  50 * time.Millisecond,
+	}
+}
+
+// check finds options that contradict each other.
+func (o *Options) check() error {
+	wrong := func(name, why string) error {
+		return fmt.Errorf("rabbitmq-stream: option %q: %w: %s", name, driver.ErrOption, why)
+	}
+	switch {
+	case o.Compression != "none" && o.SubEntrySize <= 1:
+		return wrong("compression", "it is of entries with several messages; set sub_entry_size")
+	case o.Password != "" && o.User == "":
+		return wrong("password", "it needs user beside it")
+	case o.MaxAge != "" && strings.Trim(o.MaxAge, "0123456789") == o.MaxAge:
+		return wrong("max_age", "want a number with one of the units Y, M, D, h, m, s, as 12h")
+	}
+	return nil
+}
+
+// streamArguments returns what streams are created with.
+func (o *Options) streamArguments() map[string]string {
+	args := map[string]string{}
+	if o.MaxLength > 0 {
+		args["max-length-bytes"] = strconv.FormatInt(int64(o.MaxLength), 10)
+	}
+	if o.MaxAge != "" {
+		args["max-age"] = o.MaxAge
+	}
+	if o.SegmentSize > 0 {
+		args["stream-max-segment-size-bytes"] = strconv.FormatInt(int64(o.SegmentSize), 10)
+	}
+	if o.Replicas > 0 {
+		args["initial-cluster-size"] = strconv.Itoa(o.Replicas)
+	}
+	return args
+}
+
+// entries says how messages are put together.
+func (o *Options) entries() wire.Entries {
+	e := wire.Entries{Size: o.SubEntrySize}
+	if o.Compression == "gzip" {
+		e.Compression = wire.Gzip
+	}
+	return e
+}
+
+// place returns where a consumer begins.
+func (o *Options) place() uint16 {
+	switch o.Offset {
+	case "first":
+		return wire.First
+	case "last":
+		return wire.Last
+	}
+	return wire.Next
+}
+
+// writeBuffer returns the size of the write buffer in bytes.
+func (o *Options) writeBuffer(batch bool) int {
+	switch {
+	case o.WriteBuffer > 0:
+		return int(o.WriteBuffer)
+	case batch:
+		return batchBuffer
+	}
+	return 1
+}
+
+// server is one address of the broker.
+type server struct {
+	address, host string
+	tls           bool
+}
+
+// parseServers splits the target's URL into servers, and returns user, password
+// and virtual host where it has them.
+func parseServers(target string) (servers []server, user *url.Userinfo, vhost string, err error) {
+	for text := range strings.SplitSeq(target, ",") {
+		text = strings.TrimSpace(text)
+		if !strings.Contains(text, "://") {
+			text = "rabbitmq-stream://" + text
+		}
+		u, err := url.Parse(text)
+		if err != nil {
+			// The error would repeat the URL and a password in it.
+			var parse *url.Error
+			if errors.As(err, &parse) {
+				err = parse.Err
+			}
+			return nil, nil, "", fmt.Errorf("rabbitmq-stream: %w: the URL cannot be read: %w; want one such as rabbitmq-stream://host:5552", driver.ErrOption, err)
+		}
+		s := server{host: u.Hostname()}
+		port := u.Port()
+		switch u.Scheme {
+		case "rabbitmq-stream":
+			if port == "" {
+				port = "5552"
+			}
+		case "rabbitmq-stream+tls":
+			s.tls = true
+			if port == "" {
+				port = "5551"
+			}
+		default:
+			return nil, nil, "", fmt.Errorf("rabbitmq-stream: %w: scheme %q: want rabbitmq-stream or rabbitmq-stream+tls", driver.ErrOption, u.Scheme)
+		}
+		if s.host == "" {
+			return nil, nil, "", fmt.Errorf("rabbitmq-stream: %w: no host in URL %q; want one such as rabbitmq-stream://host:5552", driver.ErrOption, u.Redacted())
+		}
+		s.address = net.JoinHostPort(s.host, port)
+		servers = append(servers, s)
+		if u.User != nil {
+			user = u.User
+		}
+		if path := strings.TrimPrefix(u.Path, "/"); path != "" {
+			vhost = path
+		}
+	}
+	return servers, user, vhost, nil
+}
+
+// checkName refuses names that streams cannot have.
+func checkName(what, name string) error {
+	if name == "" || len(name) > 100 || strings.ContainsAny(name, "\x00\r\n") {
+		return fmt.Errorf("rabbitmq-stream: %s %q: %w: names have 1 to 100 bytes, and no line ends", what, name, driver.ErrUnsupported)
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+package rabbitmqstream
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"sixnines/driver"
+	"sixnines/drivers/rabbitmqstream/wire"
+)
+
+// producer implements driver.Producer and member.
+type producer struct {
+	session *session
+	link    *link
+	key     linkKey
+	stream  string
+	name    string // by which the broker knows it; empty: none
+	acks    driver.Acks
+	closed  atomic.Bool
+	now     atomic.Pointer[passage]
+	next    atomic.Uint64 // publishing ID of the next message
+}
+
+// passage is a producer on one connection. It implements wire.Publisher.
+type passage struct {
+	producer *producer
+	outlet   *wire.Outlet
+	room     int
+	pending  *pending
+}
+
+// Producer implements driver.Session.
+func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	if err := checkName("topic", spec.Topic); err != nil {
+		return nil, err
+	}
+	if err := s.life.Err(); err != nil {
+		return nil, fmt.Errorf("rabbitmq-stream: producer of %q: session %w", spec.Topic, driver.ErrClosed)
+	}
+	if err := s.checkSize(spec.Size); err != nil {
+		return nil, err
+	}
+	p := &producer{session: s, stream: s.stream(spec.Topic), acks: acks}
+	p.next.Store(1)
+	if s.options.Deduplication {
+		p.name = fmt.Sprintf("sixnines.%s.producer-%d", s.target.Run, spec.ID)
+	}
+	leader, err := s.leader(ctx, p.stream)
+	if err != nil {
+		return nil, err
+	}
+	p.key = linkKey{roleProducer, spec.Conn, leader}
+	if p.link, err = s.acquire(ctx, p.key); err != nil {
+		return nil, err
+	}
+	if err := p.link.join(ctx, p); err != nil {
+		if s.life.Err() != nil {
+			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
+		}
+		p.Close(ctx)
+		return nil, wrap(err, "producer of %q", spec.Topic)
+	}
+	if s.writeBuffer > 1 {
+		return batching{p}, nil
+	}
+	return p, nil
+}
+
+// attach implements member.
+func (p *producer) attach(ctx context.Context, c *wire.Conn) error {
+	o := &p.session.options
+	if p.name != "" {
+		last, err := c.LastPublished(ctx, p.name, p.stream)
+		if err != nil && !isCode(err, wire.NoOffset) {
+			return wrap(err, "ask what %q has published", p.name)
+		}
+		p.next.Store(max(p.next.Load(), last+1))
+	}
+	now := &passage{producer: p, room: c.Room(), pending: newPending(p.acks, p.next.Load(), o.SubEntrySize > 1)}
+	var err error
+	if now.outlet, err = c.Publisher(ctx, p.stream, p.name, o.entries(), now); err != nil {
+		return wrap(err, "declare a publisher of %q", p.stream)
+	}
+	p.now.Store(now)
+	return nil
+}
+
+// Confirm implements wire.Publisher.
+func (n *passage) Confirm(ids wire.IDs) { n.pending.settle(ids, nil) }
+
+// Refuse implements wire.Publisher.
+func (n *passage) Refuse(id uint64, why wire.Code) {
+	err := fmt.Errorf("rabbitmq-stream: send to %q: %w: %s", n.producer.stream, driver.ErrRejected, why)
+	n.pending.settle(wire.IDs(binary.BigEndian.AppendUint64(nil, id)), err)
+}
+
+// End implements wire.Publisher.
+func (n *passage) End(why error) {
+	n.producer.now.CompareAndSwap(n, nil)
+	n.pending.end(why)
+	n.producer.link.ended(why)
+}
+
+// Send implements driver.Producer.
+func (p *producer) Send(token uint64, payload []byte) error {
+	if p.closed.Load() {
+		return p.wrap(driver.ErrClosed)
+	}
+	now := p.now.Load()
+	if now == nil {
+		return p.wrap(p.link.absent())
+	}
+	if len(payload) > now.room {
+		return p.wrap(fmt.Errorf("%d bytes: %w: frames have room for %d", len(payload), driver.ErrTooLarge, now.room))
+	}
+	id, ok := now.pending.add(token)
+	if !ok {
+		return p.wrap(p.link.absent())
+	}
+	if err := now.outlet.Publish(id, payload); err != nil {
+		if now.pending.takeBack() {
+			return p.wrap(fmt.Errorf("%w: %w", driver.ErrNotConnected, err))
+		}
+		return nil // it has been settled with the others
+	}
+	p.next.Store(id + 1)
+	return nil
+}
+
+func (p *producer) wrap(err error) error {
+	if (p.link.closing.Load() || p.closed.Load()) && !errors.Is(err, driver.ErrTooLarge) {
+		err = driver.ErrClosed // whatever the dying connection said
+	}
+	return wrap(err, "send to %q", p.stream)
+}
+
+// batching is a producer that implements driver.Flusher as well. A producer
+// that writes at once does not: it would be called for nothing.
+type batching struct{ *producer }
+
+// Flush implements driver.Flusher.
+func (p batching) Flush() error {
+	if p.closed.Load() {
+		return p.wrap(driver.ErrClosed)
+	}
+	c := p.link.current()
+	if c == nil {
+		return p.wrap(p.link.absent())
+	}
+	if err := c.Flush(); err != nil {
+		return p.wrap(fmt.Errorf("%w: %w", driver.ErrNotConnected, err))
+	}
+	return nil
+}
+
+// Close implements driver.Producer. The connection ends with its last producer.
+func (p *producer) Close(ctx context.Context) error {
+	if !p.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	p.link.leave(p)
+	if now := p.now.Swap(nil); now != nil {
+		grace, cancel := withGrace(ctx)
+		now.outlet.Close(grace) // the connection may go on without it
+		cancel()
+		now.pending.end(driver.ErrClosed)
+	}
+	p.session.release(ctx, p.key)
+	return nil
+}

@@ -1,0 +1,68 @@
+// Package rabbitmqstream is the driver for RabbitMQ streams over their own
+// protocol.
+//
+// Topic t of run r is the stream "sixnines.r.t". Each consumer reads it by
+// itself, from what is written after it has subscribed, so that each gets every
+// message; there are no groups, because brokers before 3.11 know none, and
+// later ones give all of a group's messages to one of its consumers. Super
+// streams, which are several streams under one name, are not measured either.
+//
+// A message is done when the broker confirms it: when a majority of the stream's
+// replicas has it. Consumers acknowledge by storing their offset. When a
+// connection is lost, messages that were not confirmed are done with ErrTimeout:
+// whether the broker has them, nobody knows. The driver connects again by
+// itself; consumers go on after the last message they got. Nothing is sent
+// twice.
+//
+// Connections are those of package wire. The client library dials by itself,
+// hands each message from goroutine to goroutine with a map entry for each
+// confirmation, and waits by the half-second when it closes; none of that is the
+// broker's.
+package rabbitmqstream
+
+import (
+	"context"
+
+	"sixnines/driver"
+)
+
+// Entry describes the driver for a driver.Set.
+func Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       "rabbitmq-stream",
+		Summary:    "RabbitMQ streams by their own protocol: confirms, sub-entries, stored offsets",
+		DefaultURL: "rabbitmq-stream://127.0.0.1:5552",
+		Capabilities: driver.Capabilities{
+			Ack:         driver.AckKindBroker,
+			FanOut:      true,
+			ConsumerAck: true,
+			Reconnects:  true,
+			Ordered:     true,
+			TLS:         true,
+		},
+		Options: &options,
+		Driver:  Driver{},
+	}
+}
+
+// Driver opens sessions with RabbitMQ. The zero value is ready to use.
+type Driver struct{}
+
+// Open implements driver.Driver. It keeps one connection of its own, beside
+// those of producers and consumers, to create and delete with.
+func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	s, err := newSession(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.admin.connect(ctx); err != nil {
+		s.cancel()
+		return nil, err
+	}
+	return s, nil
+}

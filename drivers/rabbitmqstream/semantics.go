@@ -1,0 +1,107 @@
+package rabbitmqstream
+
+import (
+	"crypto/tls"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"sixnines/driver"
+)
+
+// ServerInfo implements driver.ServerInfo. It is what the server says of itself
+// when one connects.
+func (s *session) ServerInfo() map[string]string {
+	a := s.admin
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	info := map[string]string{"protocol": "RabbitMQ stream"}
+	for _, name := range []string{"product", "version", "platform", "cluster_name"} {
+		if value := a.server[name]; value != "" {
+			info[name] = value
+		}
+	}
+	return info
+}
+
+// semantics reports the settings in effect.
+func (s *session) semantics() driver.Semantics {
+	o := &s.options
+	a := s.admin
+	a.mu.Lock()
+	frame, beat, to, state := a.frame, a.beat, a.to, a.state
+	a.mu.Unlock()
+	replicas := "as many replicas as the broker is set to, at most one a node, majority"
+	if o.Replicas > 0 {
+		replicas = fmt.Sprintf("%d replicas, at most one a node, majority", o.Replicas)
+	}
+	sem := driver.Semantics{
+		Durability:     "page cache",
+		Replication:    replicas,
+		Acknowledgment: "publish confirm: a majority of replicas has taken the message",
+		Ordering:       "per producer and topic",
+		Delivery:       "at least once, from the stored or last offset on",
+		Batching:       s.batching(),
+		Consumption:    s.consumption(),
+		Transport:      "tcp",
+		Settings: map[string]string{
+			"sub_entry_size":    strconv.Itoa(o.SubEntrySize),
+			"compression":       o.Compression,
+			"deduplication":     strconv.FormatBool(o.Deduplication),
+			"offset":            o.Offset,
+			"credit":            strconv.Itoa(o.Credit),
+			"store_every":       strconv.Itoa(o.StoreEvery),
+			"vhost":             o.VHost,
+			"login":             o.Login,
+			"heartbeat":         beat.String(),
+			"frame_max":         driver.ByteSize(frame).String(),
+			"write_buffer":      driver.ByteSize(s.writeBuffer).String(),
+			"message_format":    "AMQP 1.0, one data section",
+			"reconnect_wait":    o.ReconnectWait.String(),
+			"reconnect_buffer":  "none, sends fail while disconnected",
+			"connection_server": to.address,
+		},
+	}
+	for name, value := range o.streamArguments() {
+		sem.Settings["stream_"+name] = value
+	}
+	for key, value := range s.ServerInfo() {
+		if key != "protocol" {
+			sem.Settings["server_"+key] = value
+		}
+	}
+	if s.tls != nil {
+		sem.Transport = "tcp, " + strings.ToLower(tls.VersionName(state.Version))
+		if s.tls.InsecureSkipVerify {
+			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
+		}
+	}
+	if o.SubEntrySize > 1 && s.writeBuffer <= 1 {
+		sem.Warnings = append(sem.Warnings, "sub_entry_size has no effect where each message is written at once; set write_buffer")
+	}
+	if o.MaxLength > 0 || o.MaxAge != "" {
+		sem.Warnings = append(sem.Warnings, "max_length or max_age: the broker drops messages that it has confirmed, whether they were consumed or not")
+	} else {
+		sem.Warnings = append(sem.Warnings, "streams keep what was consumed: the run needs disk for all of its messages, until it is over")
+	}
+	return sem
+}
+
+func (s *session) batching() string {
+	if s.writeBuffer <= 1 {
+		return "none, each message is written on the sender's thread"
+	}
+	text := fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
+	if n := s.options.SubEntrySize; n > 1 {
+		text += fmt.Sprintf("; entries of up to %d messages", n)
+	}
+	return text
+}
+
+func (s *session) consumption() string {
+	text := fmt.Sprintf("push, %d chunks ahead", s.options.Credit)
+	if n := s.options.StoreEvery; n > 0 {
+		return text + fmt.Sprintf(", offset stored after every %d", n)
+	}
+	return text + ", no offset is stored unless the run says otherwise"
+}

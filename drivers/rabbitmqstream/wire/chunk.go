@@ -1,0 +1,152 @@
+package wire
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// chunkHead is the length of what stands before a chunk's entries.
+const chunkHead = 48
+
+// inflatedMost is the largest sub-entry that is taken apart: as much as a server
+// may be set to carry.
+const inflatedMost = 64 << 20
+
+// chunk hands the messages of a chunk over, from the offset from on.
+func chunk(b []byte, from uint64, s Subscriber) error {
+	c := cursor{rest: b}
+	if magic := c.octet(); magic != 0x50 {
+		return fmt.Errorf("%w: a chunk begins with %#x", ErrProtocol, magic)
+	}
+	kind := c.octet()
+	entries := int(c.uint16())
+	c.bytes(4 + 8 + 8) // records, time, epoch
+	offset := c.uint64()
+	c.bytes(4) // CRC: TCP has one
+	length := c.uint32()
+	c.bytes(8)
+	if c.bad || uint64(length) > uint64(len(c.rest)) {
+		return fmt.Errorf("%w: a chunk is cut off", ErrProtocol)
+	}
+	if kind != 0 {
+		return nil // the server's own bookkeeping
+	}
+	c.rest = c.rest[:length]
+	for range entries {
+		if len(c.rest) < 4 {
+			return fmt.Errorf("%w: a chunk has less entries than it says", ErrProtocol)
+		}
+		if c.rest[0]&0x80 == 0 {
+			m := c.bytes(int(c.uint32()))
+			if c.bad {
+				return fmt.Errorf("%w: a message is cut off", ErrProtocol)
+			}
+			if offset >= from {
+				s.Deliver(offset, Body(m))
+			}
+			offset++
+			continue
+		}
+		n, err := subEntry(&c, offset, from, s)
+		if err != nil {
+			return err
+		}
+		offset += n
+	}
+	return nil
+}
+
+// subEntry hands over the messages of an entry that holds several.
+func subEntry(c *cursor, offset, from uint64, s Subscriber) (uint64, error) {
+	compression := Compression(c.octet() >> 4 & 7)
+	records := int(c.uint16())
+	plain := c.uint32()
+	data := c.bytes(int(c.uint32()))
+	if c.bad || plain > inflatedMost {
+		return 0, fmt.Errorf("%w: a sub-entry is cut off, or too large", ErrProtocol)
+	}
+	switch compression {
+	case Uncompressed:
+	case Gzip:
+		z, err := gzip.NewReader(bytes.NewReader(data))
+		if err == nil {
+			data, err = io.ReadAll(io.LimitReader(z, int64(plain)))
+		}
+		if err != nil {
+			return 0, fmt.Errorf("%w: a compressed sub-entry: %w", ErrProtocol, err)
+		}
+	default:
+		return 0, fmt.Errorf("%w: compression %d", ErrProtocol, compression)
+	}
+	in := cursor{rest: data}
+	for i := range uint64(records) {
+		m := in.bytes(int(in.uint32()))
+		if in.bad {
+			return 0, fmt.Errorf("%w: a sub-entry has less messages than it says", ErrProtocol)
+		}
+		if offset+i >= from {
+			s.Deliver(offset+i, Body(m))
+		}
+	}
+	return uint64(records), nil
+}
+
+// Compression is how sub-entries are compressed.
+type Compression byte
+
+// The compressions that are understood here.
+const (
+	Uncompressed Compression = 0
+	Gzip         Compression = 1
+)
+
+// The beginnings of an AMQP 1.0 message that is nothing but data, as other
+// clients expect in a stream: a described type, its short descriptor 0x75, and
+// binary of up to 255 bytes or more.
+const (
+	dataShort = "\x00\x53\x75\xA0"
+	dataLong  = "\x00\x53\x75\xB0"
+)
+
+// messageRoom returns how many bytes appendMessage may append.
+func messageRoom(body int) int { return 4 + len(dataLong) + 4 + body }
+
+// appendMessage appends a message with its length.
+func appendMessage(b, body []byte) []byte {
+	if n := len(body); n < 256 {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(dataShort)+1+n))
+		b = append(append(b, dataShort...), byte(n))
+	} else {
+		b = binary.BigEndian.AppendUint32(b, uint32(len(dataLong)+4+n))
+		b = binary.BigEndian.AppendUint32(append(b, dataLong...), uint32(n))
+	}
+	return append(b, body...)
+}
+
+// Body returns the data of an AMQP 1.0 message that is nothing else, and any
+// other message as it is.
+func Body(m []byte) []byte {
+	switch {
+	case len(m) >= 5 && string(m[:4]) == dataShort && int(m[4]) == len(m)-5:
+		return m[5:]
+	case len(m) >= 8 && string(m[:4]) == dataLong && uint64(binary.BigEndian.Uint32(m[4:])) == uint64(len(m)-8):
+		return m[8:]
+	}
+	return m
+}
+
+// appendGzip appends data, compressed.
+func appendGzip(b, data []byte) ([]byte, error) {
+	out := bytes.NewBuffer(b)
+	z := gzip.NewWriter(out)
+	if _, err := z.Write(data); err != nil {
+		return nil, err
+	}
+	if err := z.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

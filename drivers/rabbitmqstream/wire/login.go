@@ -1,0 +1,115 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// login is the handshake.
+func (c *Conn) login() error {
+	in, err := c.ask(peerProperties, func(b []byte) []byte {
+		return appendMap(b, map[string]string{"product": "sixnines", "connection_name": c.config.Name})
+	})
+	if err != nil {
+		return err
+	}
+	c.server = in.stringMap()
+	if in, err = c.ask(saslHandshake, func(b []byte) []byte { return b }); err != nil {
+		return err
+	}
+	var mechanisms []string
+	for range in.count(2) {
+		mechanisms = append(mechanisms, in.string())
+	}
+	mechanism, response := "PLAIN", "\x00"+c.config.User+"\x00"+c.config.Password
+	if c.config.External {
+		mechanism, response = "EXTERNAL", ""
+	}
+	if !slices.Contains(mechanisms, mechanism) {
+		return &Error{Code: NoMechanism, Text: fmt.Sprintf("no login by %s, only by %s", mechanism, mechanisms)}
+	}
+	if _, err = c.ask(saslAuthenticate, func(b []byte) []byte {
+		b = appendString(b, mechanism)
+		b = binary.BigEndian.AppendUint32(b, uint32(len(response)))
+		return append(b, response...)
+	}); err != nil {
+		return err
+	}
+	if in, err = c.expect(tune); err != nil {
+		return err
+	}
+	c.tune(int(in.uint32()), time.Duration(in.uint32())*time.Second)
+	b := begin(nil, tune|answer)
+	b = binary.BigEndian.AppendUint32(b, uint32(c.frameMax))
+	b = binary.BigEndian.AppendUint32(b, uint32(c.beat/time.Second))
+	if _, err := c.net.Write(end(b, 0)); err != nil {
+		return err
+	}
+	_, err = c.ask(open, func(b []byte) []byte { return appendString(b, c.config.VHost) })
+	return err
+}
+
+// tune settles limits, of which 0 is the server's word for none.
+func (c *Conn) tune(frame int, beat time.Duration) {
+	c.frameMax = frame
+	if c.config.FrameMax > 0 && (frame == 0 || c.config.FrameMax < frame) {
+		c.frameMax = c.config.FrameMax
+	}
+	if c.frameMax == 0 {
+		c.frameMax = frameMost
+	}
+	c.beat = c.config.Heartbeat.Truncate(time.Second)
+	if c.config.Heartbeat > 0 {
+		c.beat = max(c.beat, time.Second)
+		if beat > 0 {
+			c.beat = min(c.beat, beat)
+		}
+	}
+}
+
+// ask sends a command of the handshake and reads its answer.
+func (c *Conn) ask(k key, fields func(b []byte) []byte) (cursor, error) {
+	c.correlation++
+	b := binary.BigEndian.AppendUint32(begin(nil, k), c.correlation)
+	if _, err := c.net.Write(end(fields(b), 0)); err != nil {
+		return cursor{}, err
+	}
+	in, err := c.expect(k | answer)
+	if err != nil {
+		return in, err
+	}
+	in.uint32()
+	if code := Code(in.uint16()); !in.bad && code != OK {
+		return in, &Error{Code: code}
+	}
+	if in.bad {
+		return in, fmt.Errorf("%w: an answer to command %d is too short", ErrProtocol, k)
+	}
+	return in, nil
+}
+
+// expect reads until the command comes.
+func (c *Conn) expect(want key) (cursor, error) {
+	for {
+		k, in, err := c.in.next()
+		switch {
+		case err != nil:
+			if !errors.Is(err, ErrProtocol) && want != peerProperties|answer {
+				err = fmt.Errorf("%w: %w", errLogin, err)
+			}
+			return in, err
+		case k == want:
+			return in, nil
+		case k == heartbeat:
+		case k == closing:
+			in.uint32()
+			code := Code(in.uint16())
+			return in, &Error{Code: code, Text: in.string()}
+		default:
+			return in, fmt.Errorf("%w: command %d comes instead of %d", ErrProtocol, k, want)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package wire
+
+import (
+	"context"
+	"encoding/binary"
+	"net"
+	"strconv"
+)
+
+// Create makes a stream with the arguments, such as max-length-bytes.
+func (c *Conn) Create(ctx context.Context, stream string, args map[string]string) error {
+	_, err := c.call(ctx, createStream, func(b []byte) []byte {
+		return appendMap(appendString(b, stream), args)
+	})
+	return err
+}
+
+// Delete removes a stream with all that is in it.
+func (c *Conn) Delete(ctx context.Context, stream string) error {
+	_, err := c.call(ctx, deleteStream, func(b []byte) []byte { return appendString(b, stream) })
+	return err
+}
+
+// Placement is where a stream is.
+type Placement struct {
+	Leader   string   // host and port, as the servers advertise them
+	Replicas []string // likewise, without the leader's
+	Brokers  int      // how many servers were named in the answer
+}
+
+// Locate tells where a stream is.
+func (c *Conn) Locate(ctx context.Context, stream string) (Placement, error) {
+	rest, err := c.call(ctx, metadata, func(b []byte) []byte {
+		return appendString(append(b, 0, 0, 0, 1), stream)
+	})
+	if err != nil {
+		return Placement{}, err
+	}
+	return placement(rest)
+}
+
+// placement reads the answer to metadata for one stream.
+func placement(answer []byte) (Placement, error) {
+	in := cursor{rest: answer}
+	var p Placement
+	brokers := map[uint16]string{}
+	for range in.count(8) {
+		id := in.uint16()
+		host := in.string()
+		brokers[id] = net.JoinHostPort(host, strconv.Itoa(int(in.uint32())))
+	}
+	p.Brokers = len(brokers)
+	if in.count(6) == 0 || in.bad {
+		return p, &Error{Code: NoStream}
+	}
+	in.string()
+	if code := Code(in.uint16()); code != OK {
+		return p, &Error{Code: code}
+	}
+	p.Leader = brokers[in.uint16()]
+	for range in.count(2) {
+		p.Replicas = append(p.Replicas, brokers[in.uint16()])
+	}
+	return p, nil
+}
+
+// StoredOffset returns the offset that was stored under a name; a [*Error] with
+// NoOffset if there is none.
+func (c *Conn) StoredOffset(ctx context.Context, name, stream string) (uint64, error) {
+	return c.number(ctx, queryOffset, name, stream)
+}
+
+// LastPublished returns the last publishing ID that a named publisher has sent,
+// 0 if there is none.
+func (c *Conn) LastPublished(ctx context.Context, name, stream string) (uint64, error) {
+	return c.number(ctx, queryPublisherSequence, name, stream)
+}
+
+func (c *Conn) number(ctx context.Context, k key, name, stream string) (uint64, error) {
+	rest, err := c.call(ctx, k, func(b []byte) []byte { return appendString(appendString(b, name), stream) })
+	if err != nil {
+		return 0, err
+	}
+	in := cursor{rest: rest}
+	return in.uint64(), nil
+}
+
+// Entries says how a publisher puts messages together.
+type Entries struct {
+	Size        int // messages in one entry; up to 1: each is an entry
+	Compression Compression
+}
+
+// Outlet is a publisher of a connection.
+type Outlet struct {
+	conn    *Conn
+	id      byte
+	stream  string
+	to      Publisher
+	entries Entries
+
+	// Guarded by the connection's mu.
+	start  int    // of the frame that is being collected
+	count  uint32 // entries in it
+	held   []byte // messages of the entry that is being collected
+	number int    // how many
+	last   uint64 // publishing ID of the latest of them
+	packed []byte // compressed
+}
+
+// The lengths of what stands in a frame before its entries, and in an entry
+// before its messages.
+const (
+	publishHead = 4 + 4 + 1 + 4
+	entryHead   = 8
+	packedHead  = 8 + 1 + 2 + 4 + 4
+)
+
+// Publisher declares a publisher. Where it has a name, the server takes no entry
+// whose publishing ID is not larger than all before it.
+func (c *Conn) Publisher(ctx context.Context, stream, name string, e Entries, to Publisher) (*Outlet, error) {
+	o := &Outlet{conn: c, stream: stream, to: to, entries: e}
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	id := 0
+	for id < len(c.outlets) && c.outlets[id].Load() != nil {
+		id++
+	}
+	if id == len(c.outlets) {
+		return nil, &Error{Code: PreconditionFailed, Text: "no more than 256 publishers on a connection"}
+	}
+	o.id = byte(id)
+	if _, err := c.call(ctx, declarePublisher, func(b []byte) []byte {
+		return appendString(appendString(append(b, o.id), name), stream)
+	}); err != nil {
+		return nil, err
+	}
+	c.outlets[id].Store(o) // should the connection have ended, read waits for opening and then sees it
+	return o, nil
+}
+
+// Room returns how large a body can be to fit into a frame.
+func (c *Conn) Room() int { return c.frameMax - publishHead - packedHead - messageRoom(0) }
+
+// Publish sends body under a publishing ID, larger than those before. It is
+// written at once, or joins what the connection collects. After an error the
+// connection is of no use, and the message may or may not have come to the
+// server. Of an entry of several messages the server confirms the last ID.
+func (o *Outlet) Publish(id uint64, body []byte) error {
+	c := o.conn
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken != nil {
+		return c.broken
+	}
+	room := messageRoom(len(body)) + packedHead
+	if c.open != nil && (c.open != o || len(c.out)-o.start+len(o.held)+room > c.frameMax) {
+		if err := c.seal(); err != nil {
+			c.breakOff(err)
+			return err
+		}
+	}
+	if c.open == nil {
+		c.open, o.start, o.count = o, len(c.out), 0
+		c.out = append(begin(c.out, publish), o.id, 0, 0, 0, 0)
+	}
+	if o.entries.Size <= 1 {
+		c.out = appendMessage(binary.BigEndian.AppendUint64(c.out, id), body)
+		o.count++
+		return c.settle()
+	}
+	o.held = appendMessage(o.held, body)
+	o.number++
+	o.last = id
+	if o.number >= o.entries.Size {
+		if err := o.pack(); err != nil {
+			c.breakOff(err)
+			return err
+		}
+	}
+	if len(c.out)+len(o.held) >= c.config.WriteBuffer {
+		return c.flush()
+	}
+	return c.settle()
+}
+
+// seal ends the frame.
+func (o *Outlet) seal() error {
+	if err := o.pack(); err != nil {
+		return err
+	}
+	c := o.conn
+	binary.BigEndian.PutUint32(c.out[o.start+9:], o.count)
+	c.out = end(c.out, o.start)
+	return nil
+}
+
+// pack ends the entry.
+func (o *Outlet) pack() error {
+	if o.number == 0 {
+		return nil
+	}
+	c := o.conn
+	data := o.held
+	if o.entries.Compression == Gzip {
+		var err error
+		if o.packed, err = appendGzip(o.packed[:0], data); err != nil {
+			return err
+		}
+		data = o.packed
+	}
+	b := binary.BigEndian.AppendUint64(c.out, o.last)
+	b = append(b, 0x80|byte(o.entries.Compression)<<4)
+	b = binary.BigEndian.AppendUint16(b, uint16(o.number))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(o.held)))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(data)))
+	c.out = append(b, data...)
+	o.count++
+	o.held, o.number = o.held[:0], 0
+	return nil
+}
+
+// Close removes the publisher; nothing more is heard of it.
+func (o *Outlet) Close(ctx context.Context) error {
+	_, err := o.conn.call(ctx, deletePublisher, func(b []byte) []byte { return append(b, o.id) })
+	o.conn.outlets[o.id].CompareAndSwap(o, nil)
+	return err
+}
+
+// The kinds of places in a stream where a subscription begins.
+const (
+	First  uint16 = 1
+	Last   uint16 = 2 // the beginning of the last chunk
+	Next   uint16 = 3 // what is written from now on
+	Offset uint16 = 4
+)
+
+// Inlet is a subscription of a connection.
+type Inlet struct {
+	conn   *Conn
+	id     byte
+	stream string
+	to     Subscriber
+	from   uint64 // chunks begin before what was asked for
+}
+
+// Subscribe has the messages of a stream delivered, from the place on; offset
+// counts with the place Offset only. The server sends credits chunks ahead.
+func (c *Conn) Subscribe(ctx context.Context, stream string, place uint16, offset uint64, credits uint16, to Subscriber) (*Inlet, error) {
+	in := &Inlet{conn: c, stream: stream, to: to}
+	if place == Offset {
+		in.from = offset
+	}
+	c.opening.Lock()
+	defer c.opening.Unlock()
+	id := 0
+	for id < len(c.inlets) && c.inlets[id].Load() != nil {
+		id++
+	}
+	if id == len(c.inlets) {
+		return nil, &Error{Code: PreconditionFailed, Text: "no more than 256 subscriptions on a connection"}
+	}
+	in.id = byte(id)
+	c.inlets[id].Store(in) // messages may come with the answer
+	if _, err := c.call(ctx, subscribe, func(b []byte) []byte {
+		b = appendString(append(b, in.id), stream)
+		b = binary.BigEndian.AppendUint16(b, place)
+		if place == Offset {
+			b = binary.BigEndian.AppendUint64(b, offset)
+		}
+		b = binary.BigEndian.AppendUint16(b, credits)
+		return append(b, 0, 0, 0, 0)
+	}); err != nil {
+		c.inlets[id].CompareAndSwap(in, nil)
+		return nil, err
+	}
+	return in, nil
+}
+
+// chunk takes one.
+func (in *Inlet) chunk(b []byte) error {
+	if err := chunk(b, in.from, in.to); err != nil {
+		return err
+	}
+	return in.conn.send(false, credit, func(b []byte) []byte { return append(b, in.id, 0, 1) })
+}
+
+// Store stores an offset under a name. The server does not answer; unless now,
+// it is written when what has been read is dealt with.
+func (in *Inlet) Store(name string, offset uint64, now bool) error {
+	return in.conn.send(now, storeOffset, func(b []byte) []byte {
+		return binary.BigEndian.AppendUint64(appendString(appendString(b, name), in.stream), offset)
+	})
+}
+
+// Close ends the subscription; nothing more is heard of it.
+func (in *Inlet) Close(ctx context.Context) error {
+	_, err := in.conn.call(ctx, unsubscribe, func(b []byte) []byte { return append(b, in.id) })
+	in.conn.inlets[in.id].CompareAndSwap(in, nil)
+	return err
+}
