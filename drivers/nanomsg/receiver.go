@@ -47,7 +47,7 @@ func (s *session) receive(ctx context.Context, w wish, handle handler) (*receive
 	defer finished()
 	r := &receiver{handle: handle, done: make(chan struct{})}
 	if s.options.direct() && s.queues(w.role, w.slow) {
-		r.backlog = newBacklog(s.limit)
+		r.backlog = newBacklog(s.limit())
 	}
 	if r.node, err = s.newNode(w.role, r.take); err != nil {
 		return nil, err

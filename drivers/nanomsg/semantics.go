@@ -65,8 +65,8 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 	}
 	if s.queues(consumer, t.Slow) {
 		sem.Consumption = "push, by a queue without limit in this process"
-		if s.limit > 0 {
-			sem.Consumption = fmt.Sprintf("push, by a queue of %d messages in this process", s.limit)
+		if limit := s.limit(); limit > 0 {
+			sem.Consumption = fmt.Sprintf("push, by a queue of %d messages in this process", limit)
 		}
 	}
 	if !o.direct() {

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 
 	"go.nanomsg.org/mangos/v3"
@@ -22,7 +23,7 @@ type session struct {
 	options Options
 	secrets *secrets
 	room    *mesh.Room
-	limit   int // of a backlog; 0: none
+	batch   bool
 	leave   sync.Once
 
 	mu        sync.Mutex
@@ -32,8 +33,21 @@ type session struct {
 	receivers map[*receiver]struct{}
 }
 
-// automatic is the limit of a backlog of a flat-out load, which has no other.
-const automatic = 10000
+// The limits of a backlog of a flat-out load, which has no others: messages, and
+// memory.
+const (
+	automatic       = 10000
+	automaticMemory = 64 << 20
+)
+
+// limit returns how many messages a backlog may hold; 0: any number.
+func (s *session) limit() int {
+	if !s.batch {
+		return 0
+	}
+	largest := s.room.Shared.(*atomic.Int64).Load()
+	return max(16, min(automatic, automaticMemory/int(max(1, largest))))
+}
 
 // Open implements driver.Driver. There is no broker to reach: it checks that
 // sockets can bind at the address.
@@ -50,10 +64,7 @@ func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error
 	if err != nil {
 		return nil, fmt.Errorf("nanomsg: %w", err)
 	}
-	s := &session{driver: d, options: o, links: map[linkKey]*link{}, receivers: map[*receiver]struct{}{}}
-	if t.Batch {
-		s.limit = automatic
-	}
+	s := &session{driver: d, options: o, batch: t.Batch, links: map[linkKey]*link{}, receivers: map[*receiver]struct{}{}}
 	switch {
 	case t.TLS != nil && a.TCP():
 		a.Scheme = "tls+tcp"
@@ -69,7 +80,10 @@ func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error
 	case a.Scheme == "tls+tcp":
 		return nil, fmt.Errorf("nanomsg: URL %s: %w: it wants target.tls with certificates", a, driver.ErrOption)
 	}
-	if s.room, err = d.directory.Enter(t.Run, a, nil); err != nil {
+	if s.room, err = d.directory.Enter(t.Run, a, func(r *mesh.Room) error {
+		r.Shared = new(atomic.Int64) // the largest message, which only one session is told of
+		return nil
+	}); err != nil {
 		return nil, fmt.Errorf("nanomsg: %w", err)
 	}
 	return s, nil
@@ -96,6 +110,7 @@ func (s *session) Provision(_ context.Context, t driver.Topology) (driver.Semant
 	if s.driver.pipeline && t.Consumers == 0 {
 		return driver.Semantics{}, fmt.Errorf("nanomsg: %w: without consumers nothing can be pushed; use pattern deliver or roundtrip, or driver nanomsg", driver.ErrUnsupported)
 	}
+	s.room.Shared.(*atomic.Int64).Store(int64(t.MaxSize))
 	return s.semantics(t), nil
 }
 

@@ -9,7 +9,7 @@ import (
 // Options are the options of the drivers, see driver.DecodeOptions.
 type Options struct {
 	Bind          string          `option:"bind" enum:"natural,producers,consumers" doc:"which side's sockets bind, the others connect to all of them; natural: publishers, pushers and responders bind"`
-	SendHWM       int             `option:"send_hwm" doc:"ZMQ_SNDHWM, messages that wait for one peer before Send waits; 0: no limit; -1: no limit where the load is paced, 10000 flat out" min:"-1"`
+	SendHWM       int             `option:"send_hwm" doc:"ZMQ_SNDHWM, messages that wait for one peer before Send waits; 0: no limit; -1: no limit where the load is paced; flat out 10000, or what 64 MiB hold" min:"-1"`
 	ReceiveHWM    int             `option:"receive_hwm" doc:"ZMQ_RCVHWM, messages that wait for a consumer before its socket reads no more; 0: no limit; -1: as for send_hwm" min:"-1"`
 	Full          string          `option:"full" enum:"block,drop" doc:"what a publisher does if a subscriber has send_hwm messages waiting; block: it waits (ZMQ_XPUB_NODROP); drop: that subscriber loses the message, which is counted as missing"`
 	Linger        time.Duration   `option:"linger" doc:"how long a closed socket still tries to send what waits" min:"0s" max:"1m"`

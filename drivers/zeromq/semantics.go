@@ -16,7 +16,7 @@ func (s *session) ServerInfo() map[string]string {
 }
 
 func (s *session) semantics(t driver.Topology) driver.Semantics {
-	a := s.room.Address()
+	a, marks := s.room.Address(), s.marks()
 	sem := driver.Semantics{
 		Durability:     "none, messages are not stored",
 		Replication:    "none",
@@ -30,8 +30,8 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 			"client":       "libzmq " + version(),
 			"sockets":      "XPUB and SUB, DEALER and ROUTER",
 			"bind":         s.options.Bind,
-			"send_hwm":     mark(s.hwms.send),
-			"receive_hwm":  mark(s.hwms.receive),
+			"send_hwm":     mark(marks.send),
+			"receive_hwm":  mark(marks.receive),
 			"full_queue":   "the sender waits",
 			"linger":       s.options.Linger.String(),
 			"io_threads":   strconv.Itoa(s.library.ioThreads()),
@@ -56,11 +56,11 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 	}
 	if s.options.Full == "drop" && !s.driver.pipeline {
 		sem.Settings["full_queue"] = "the message is dropped for that subscriber"
-		if s.hwms.send > 0 || s.hwms.receive > 0 {
-			sem.Warnings = append(sem.Warnings, fmt.Sprintf("publishers drop messages for a subscriber that has %s waiting: what is missing may have been dropped by the library", mark(s.hwms.send)))
+		if marks.send > 0 || marks.receive > 0 {
+			sem.Warnings = append(sem.Warnings, fmt.Sprintf("publishers drop messages for a subscriber that has %s waiting: what is missing may have been dropped by the library", mark(marks.send)))
 		}
 	}
-	if s.hwms.send == 0 && s.hwms.receive == 0 {
+	if marks.send == 0 && marks.receive == 0 {
 		sem.Settings["memory"] = "without limit: what consumers do not keep up with waits in this process"
 	}
 	return sem

@@ -31,7 +31,7 @@ func newDriver(pipeline bool) driver.Driver {
 type session struct {
 	driver  *Driver
 	options Options
-	hwms    hwms
+	batch   bool
 	room    *mesh.Room
 	library *library
 	notify  func(driver.Event)
@@ -44,9 +44,27 @@ type session struct {
 	receivers map[*receiver]struct{}
 }
 
-// automatic is the high-water mark of a flat-out load: enough that a sender's
-// pause does not drain it, little enough memory.
-const automatic = 10000
+// The high-water marks of a flat-out load: enough that a sender's pause does not
+// drain a queue, but no more memory for each than this.
+const (
+	automatic       = 10000
+	automaticMemory = 64 << 20
+)
+
+// marks returns the high-water marks in effect. They count messages.
+func (s *session) marks() hwms {
+	h := hwms{send: s.options.SendHWM, receive: s.options.ReceiveHWM}
+	for _, mark := range []*int{&h.send, &h.receive} {
+		switch {
+		case *mark >= 0:
+		case s.batch:
+			*mark = max(16, min(automatic, automaticMemory/int(max(1, s.library.largest.Load()))))
+		default:
+			*mark = 0
+		}
+	}
+	return h
+}
 
 // Open implements driver.Driver. There is no broker to reach: it checks that
 // sockets can bind at the address.
@@ -65,16 +83,7 @@ func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error
 	if o.Security == "curve" && a.Scheme == "inproc" {
 		return nil, fmt.Errorf("zeromq: option \"security\": %w: sockets of inproc share memory, which has no CURVE", driver.ErrOption)
 	}
-	s := &session{driver: d, options: o, notify: t.Notify, links: map[linkKey]*link{}, receivers: map[*receiver]struct{}{}}
-	s.hwms = hwms{send: o.SendHWM, receive: o.ReceiveHWM}
-	for _, mark := range []*int{&s.hwms.send, &s.hwms.receive} {
-		if *mark < 0 {
-			*mark = 0
-			if t.Batch {
-				*mark = automatic
-			}
-		}
-	}
+	s := &session{driver: d, options: o, batch: t.Batch, notify: t.Notify, links: map[linkKey]*link{}, receivers: map[*receiver]struct{}{}}
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}
@@ -115,6 +124,8 @@ func (s *session) Provision(_ context.Context, t driver.Topology) (driver.Semant
 	if s.driver.pipeline && t.Consumers == 0 {
 		return driver.Semantics{}, fmt.Errorf("zeromq: %w: without consumers nothing can be pushed; use pattern deliver or roundtrip, or driver zeromq", driver.ErrUnsupported)
 	}
+	// The room's other sessions are not told of it.
+	s.library.largest.Store(int64(t.MaxSize))
 	return s.semantics(t), nil
 }
 
@@ -181,7 +192,7 @@ func (s *session) binds(k kind) bool {
 // anything is connected.
 func (s *session) open(k kind, keys []string, prepare func(*socket) error) (*socket, *mesh.Member, []*mesh.Member, error) {
 	a := s.room.Address()
-	sock, err := newSocket(s.library, k, &s.options, s.hwms, a.IPv6())
+	sock, err := newSocket(s.library, k, &s.options, s.marks(), a.IPv6())
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("zeromq: %w", err)
 	}
