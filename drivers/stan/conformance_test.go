@@ -77,3 +77,28 @@ func TestConformanceOfVariants(t *testing.T) {
 		t.Run(name, func(t *testing.T) { conform(t, v.broker, v.target) })
 	}
 }
+
+// TestUnackedIsSeen makes sure that the conformance test's look at the server
+// would find something.
+func TestUnackedIsSeen(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
+	s := open(t, driver.Target{URL: c.URL})
+	got := newCounter(10)
+	consumerOf(t, s, driver.ConsumerSpec{Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 7}}, got.deliver)
+	p := producerOf(t, s, newCounter(10))
+	for i := range 10 {
+		if err := p.Send(uint64(i), []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got.wait(t)
+	for {
+		n, err := monitor{c.Info["monitoring"]}.unacked("test")
+		switch {
+		case err != nil || n < 3:
+			t.Fatalf("%d messages of 10 are not acknowledged where every 7 are, %v", n, err)
+		case n == 3:
+			return
+		}
+	}
+}
