@@ -87,7 +87,8 @@ func allowed() map[string]may {
 		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/mesh"}},
 		"drivers/mqtt":   {ours: []string{"driver"}},
 
-		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/mesh"}, others: []string{mangos}}, "drivers/nsq": {ours: []string{"driver"}, others: []string{nsqClient, snappy}},
+		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/mesh"}, others: []string{mangos}},
+		"drivers/nsq":     {ours: []string{"driver"}, others: []string{nsqClient, snappy}},
 
 		"internal/schedule": {ours: []string{"scenario"}},
 		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge",

@@ -40,7 +40,6 @@ func harness(t *testing.T, c *brokers.Cluster, tls *driver.TLS, options map[stri
 		Restart:   brokertest.Restart(t, c),
 		Leftovers: leftovers(t, c),
 		Unacked:   unacked(t, c),
-		Unacked:   unacked(t, c),
 	}
 }
 
