@@ -15,16 +15,16 @@ import (
 	"sixnines/driver"
 )
 
-// durableName is the durable name of all subscriptions: with the client's or
-// the queue group's name it is unique in a channel.
-const durableName = "durable"
+// durableOfGroups is the durable name that all members of a group must give.
+const durableOfGroups = "durable"
 
 // consumer implements driver.Consumer.
 type consumer struct {
 	link     *link
 	channels []string
 	group    string
-	every    int // how many messages are acknowledged together
+	durable  string // durable name: with the client's or the group's it is unique in a channel; empty: not durable
+	every    int    // how many messages are acknowledged together
 	deliver  driver.Deliver
 	closing  sync.Once
 	closed   chan struct{} // closed when Close has done its work
@@ -76,6 +76,12 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		}
 		c.channels = append(c.channels, channel)
 	}
+	if s.options.Durable {
+		c.durable = durableOfGroups
+		if c.group == "" {
+			c.durable = fmt.Sprintf("consumer-%d", spec.ID)
+		}
+	}
 	key := linkKey{roleConsumer, spec.Conn}
 	var err error
 	if c.link, err = s.acquire(ctx, key); err != nil {
@@ -126,9 +132,7 @@ func (c *consumer) subscribe(ctx context.Context, a *attachment, i int) error {
 	o := c.link.session.options
 	request := &pb.SubscriptionRequest{ClientID: a.streaming.id, Subject: c.channels[i], QGroup: c.group, Inbox: a.inbox + strconv.Itoa(i),
 		MaxInFlight: int32(o.MaxInflight), AckWaitInSecs: int32(o.AckWait / time.Second), StartPosition: pb.StartPosition_NewOnly}
-	if o.Durable {
-		request.DurableName = durableName
-	}
+	request.DurableName = c.durable
 	if c.group == "" && c.last[i] > 0 {
 		request.StartPosition, request.StartSequence = pb.StartPosition_SequenceStart, c.last[i]+1
 	}

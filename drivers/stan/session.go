@@ -196,7 +196,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		channels = append(channels, channel)
 	}
 	for _, channel := range channels {
-		if err := s.touch(ctx, st, channel, ""); err != nil {
+		if err := s.touch(ctx, st, channel); err != nil {
 			return driver.Semantics{}, wrap(err, "make the channel %q", channel)
 		}
 	}
@@ -210,20 +210,8 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	return s.semantics(st, server), nil
 }
 
-// touch subscribes to a channel, with a durable group if that is not empty, and
-// unsubscribes, by which a durable group that has no other members ends.
-func (s *session) touch(ctx context.Context, st *streaming, channel, group string) error {
-	c := &consumer{link: s.control, channels: []string{channel}, group: group, every: 1, deliver: func(driver.Message) {}, last: []uint64{0}}
-	if group == "" { // never durable: nothing of it is to stay
-		return s.touchPlain(ctx, st, channel)
-	}
-	if err := c.attach(ctx, st); err != nil {
-		return err
-	}
-	return c.stop(func() {}).end(ctx, c, true)
-}
-
-func (s *session) touchPlain(ctx context.Context, st *streaming, channel string) error {
+// touch subscribes to a channel and unsubscribes.
+func (s *session) touch(ctx context.Context, st *streaming, channel string) error {
 	request := &pb.SubscriptionRequest{ClientID: st.id, Subject: channel, Inbox: st.acks + ".unused",
 		MaxInFlight: 1, AckWaitInSecs: 1, StartPosition: pb.StartPosition_NewOnly}
 	var response pb.SubscriptionResponse
@@ -236,6 +224,17 @@ func (s *session) touchPlain(ctx context.Context, st *streaming, channel string)
 	}
 	end := &pb.UnsubscribeRequest{ClientID: st.id, Subject: channel, Inbox: response.AckInbox}
 	return st.request(ctx, st.info.UnsubRequests, end, &response)
+}
+
+// dissolve joins a durable group and unsubscribes, by which one that has no
+// other members ends.
+func (s *session) dissolve(ctx context.Context, st *streaming, channel, group string) error {
+	c := &consumer{link: s.control, channels: []string{channel}, group: group, durable: durableOfGroups,
+		every: 1, deliver: func(driver.Message) {}, last: []uint64{0}}
+	if err := c.attach(ctx, st); err != nil {
+		return err
+	}
+	return c.stop(func() {}).end(ctx, c, true)
 }
 
 // Deprovision implements driver.Session. It ends durable groups; channels stay
@@ -258,7 +257,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 			return err
 		}
 		for _, group := range t.Groups {
-			if err := s.touch(ctx, st, channel, group); err != nil {
+			if err := s.dissolve(ctx, st, channel, group); err != nil {
 				return wrap(err, "remove the durable group %q of %q", group, channel)
 			}
 		}

@@ -316,3 +316,20 @@ func TestDurableGroupMissesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestDurableSubscribersShareAConnection subscribes twice as the same client.
+func TestDurableSubscribersShareAConnection(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
+	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"durable": true}})
+	var got []*counter
+	for id := range 2 {
+		got = append(got, newCounter(1))
+		consumerOf(t, s, driver.ConsumerSpec{ID: id, Conn: 0}, got[id].deliver)
+	}
+	if err := producerOf(t, s, newCounter(1)).Send(1, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range got {
+		g.wait(t)
+	}
+}
