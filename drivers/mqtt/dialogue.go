@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,8 +22,13 @@ type dialogue struct {
 // talk connects as the client called id, or a control client of the session's
 // if that is empty, and ends the connection after f.
 func (s *session) talk(ctx context.Context, id string, f func(d *dialogue) error) error {
+	s.mu.Lock()
+	s.talks++
+	serial := s.talks // the broker may not have seen the end of the one before
+	s.mu.Unlock()
 	l := s.newLink(linkKey{role: roleControl}, nil)
 	l.cancel()
+	l.id += "-" + strconv.Itoa(serial)
 	// Deprovision may come after the session's Close; ctx is all that ends it.
 	l.life, l.cancel = context.WithCancel(ctx)
 	defer l.cancel()
@@ -233,13 +239,20 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	s.mu.Unlock()
 	// One that is small first, so that it is known what the size is to blame for.
 	for _, size := range []int{1, t.MaxSize} {
-		err = s.talk(ctx, "", func(d *dialogue) error { return d.probe(topic, topic, size, s.options.QoS) })
+		connected := false
+		err = s.talk(ctx, "", func(d *dialogue) error {
+			connected = true
+			return d.probe(topic, topic, size, s.options.QoS)
+		})
+		ended := connected && ctx.Err() == nil && driver.Class(err) == driver.ErrNotConnected
 		switch {
-		case err == nil, ctx.Err() != nil && err == nil:
-		case size > 1 && ctx.Err() == nil && (errors.Is(err, errNothing) || driver.Class(err) == driver.ErrNotConnected || errors.Is(err, driver.ErrTooLarge)):
+		case err == nil:
+		case size > 1 && (errors.Is(err, errNothing) || ended || errors.Is(err, driver.ErrTooLarge)):
 			return fail(fmt.Errorf("mqtt: payloads of %d bytes: %w: the broker carries smaller ones, but not this (%w)", size, driver.ErrTooLarge, err))
 		case errors.Is(err, errNothing):
 			return fail(fmt.Errorf("mqtt: publish to %q: %w: the broker takes a message and does not deliver it; its permissions for the user may not allow to publish or to subscribe there", topic, driver.ErrUnauthorized))
+		case ended && !s.options.v5(): // the only way in which it can refuse
+			return fail(fmt.Errorf("mqtt: publish to %q: %w: the broker ends the connection; its permissions for the user may not allow to publish there (%v)", topic, driver.ErrUnauthorized, err))
 		default:
 			return fail(fmt.Errorf("mqtt: publish to %q: %w", topic, err))
 		}

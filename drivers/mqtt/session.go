@@ -32,6 +32,7 @@ type session struct {
 	mu        sync.Mutex
 	closed    bool
 	serial    int // of the latest consumer
+	talks     int // how many dialogues there have been
 	links     map[linkKey]*slot
 	consumers map[*consumer]struct{}
 	kept      []string // client identifiers of sessions that outlive connections

@@ -5,14 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
 )
+
+// once keeps the connections that are made for one request.
+type once struct {
+	mu    sync.Mutex
+	over  bool
+	conns []net.Conn
+}
+
+func (o *once) keep(c net.Conn) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.over {
+		c.Close()
+	}
+	o.conns = append(o.conns, c)
+}
+
+func (o *once) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.over = true
+	for _, c := range o.conns {
+		c.Close()
+	}
+}
 
 // post asks nsqd by HTTP to do something with a topic, and a channel if that is
 // not empty.
@@ -25,7 +52,18 @@ func (s *session) post(ctx context.Context, what, topic, channel string) error {
 	if err != nil {
 		return err
 	}
-	client := http.Client{Transport: &http.Transport{DialContext: s.dial, TLSClientConfig: s.tls.Clone(), DisableKeepAlives: true}}
+	// The client closes connections when it gets round to it, not before it
+	// returns.
+	var dialled once
+	defer dialled.close()
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := s.dial(ctx, network, address)
+		if err == nil {
+			dialled.keep(c)
+		}
+		return c, err
+	}
+	client := http.Client{Transport: &http.Transport{DialContext: dial, TLSClientConfig: s.tls.Clone(), DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {
 		return fmt.Errorf("%w: nsqd's HTTP address: %w", driver.ErrNotConnected, err)

@@ -117,7 +117,7 @@ func (s *subscription) message(w *wire, data []byte) error {
 	c.serial.Lock()
 	if c.closed.Load() {
 		c.serial.Unlock()
-		return errEnded
+		return nil // unfinished, it goes to somebody else
 	}
 	c.deliver(driver.Message{Payload: m.body, Redelivered: m.attempts > 1})
 	c.serial.Unlock()
@@ -168,10 +168,13 @@ func (c *consumer) Close(ctx context.Context) error {
 // error.
 func (c *consumer) shut(ctx context.Context) error {
 	c.closed.Store(true)
-	var errs []error
-	for _, s := range c.all() {
-		errs = append(errs, s.link.close(ctx))
+	subs := c.all()
+	errs := make([]error, len(subs))
+	var closing sync.WaitGroup
+	for i, s := range subs {
+		closing.Go(func() { errs[i] = s.link.close(ctx) })
 	}
+	closing.Wait()
 	return errors.Join(errs...)
 }
 

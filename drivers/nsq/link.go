@@ -206,6 +206,9 @@ func (l *link) handle(w *wire, kind int32, data []byte) error {
 		return w.answered(nil)
 	case kind == nsq.FrameTypeResponse && string(data) == "CLOSE_WAIT":
 		l.sub.leave()
+		if l.closing.Load() {
+			return errEnded
+		}
 		return nil
 	case kind == nsq.FrameTypeError && l.sub == nil:
 		err := refusal(data)
@@ -213,6 +216,8 @@ func (l *link) handle(w *wire, kind int32, data []byte) error {
 		w.why = err // nsqd ends the connection after it
 		w.mu.Unlock()
 		return w.answered(fmt.Errorf("nsq: publish: %w", err))
+	case kind == nsq.FrameTypeError && l.closing.Load():
+		return errEnded
 	case kind == nsq.FrameTypeError:
 		l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": " + refusal(data).Error()})
 		return nil
@@ -226,14 +231,30 @@ func (l *link) emit(e driver.Event) {
 	}
 }
 
-// close ends the link by ctx's deadline.
+// farewellMost is how long nsqd may take to answer a farewell.
+const farewellMost = 300 * time.Millisecond
+
+// close ends the link by ctx's deadline. Of a consumer nsqd must have read all
+// that is finished before it hears of anything else: nsqd 1.3.0 crashes if a
+// channel is removed while it reads a FIN. It answers CLS after what came before,
+// if only to say that it was told already.
 func (l *link) close(ctx context.Context) error {
 	l.closing.Store(true)
+	l.cancel()
 	if w := l.live.Swap(nil); w != nil {
-		w.send(nil)
+		if l.sub == nil {
+			w.send(nil)
+		} else if w.send(nsq.StartClose()) {
+			patience := time.NewTimer(farewellMost)
+			defer patience.Stop()
+			select {
+			case <-l.done:
+			case <-patience.C:
+			case <-ctx.Done():
+			}
+		}
 		w.raw.Close()
 	}
-	l.cancel()
 	select {
 	case <-l.done:
 		return nil
