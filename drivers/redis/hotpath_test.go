@@ -12,11 +12,22 @@ import (
 	"sixnines/internal/brokers/brokertest"
 )
 
-// tally counts without a lock.
-type tally struct{ n atomic.Int64 }
+// tally counts without a lock, and tells when it has come to its goal.
+type tally struct {
+	n, goal atomic.Int64
+	reached chan struct{}
+}
 
-func (a *tally) Done(uint64, error)     { a.n.Add(1) }
-func (a *tally) deliver(driver.Message) { a.n.Add(1) }
+func newTally() *tally { return &tally{reached: make(chan struct{}, 1)} }
+
+func (a *tally) Done(uint64, error)     { a.add() }
+func (a *tally) deliver(driver.Message) { a.add() }
+
+func (a *tally) add() {
+	if a.n.Add(1) == a.goal.Load() {
+		a.reached <- struct{}{}
+	}
+}
 
 // TestMessagesDoNotAllocate counts allocations of sender, of the reader of
 // answers and of the consumer together.
@@ -32,25 +43,25 @@ func TestMessagesDoNotAllocate(t *testing.T) {
 		"silent batches": {true, map[string]any{"acks": "none"}},
 	} {
 		s := openTarget(t, driver.Target{URL: c.URL, Batch: test.batch, Options: test.options})
-		var acks, got tally
+		acks, got := newTally(), newTally()
 		consumerOf(t, s, got.deliver)
-		p := producerOf(t, s, &acks)
+		p := producerOf(t, s, acks)
 		payload := make([]byte, 256)
-		sent := int64(0)
 		round := func() {
+			acks.goal.Add(100)
+			got.goal.Add(100)
 			for range 100 {
 				if err := p.Send(1, payload); err != nil {
 					t.Fatal(err)
 				}
-				sent++
 			}
 			if f, ok := p.(driver.Flusher); ok {
 				if err := f.Flush(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			for acks.n.Load() < sent || got.n.Load() < sent {
-			}
+			<-acks.reached
+			<-got.reached
 		}
 		for range 30 { // until buffers have grown
 			round()
@@ -67,7 +78,7 @@ func BenchmarkPublish(b *testing.B) {
 	for name, batch := range map[string]bool{"paced": false, "batch": true} {
 		b.Run(name, func(b *testing.B) {
 			s := openTarget(b, driver.Target{URL: c.URL, Batch: batch})
-			p := producerOf(b, s, &tally{})
+			p := producerOf(b, s, newTally())
 			b.ReportAllocs()
 			for i := range b.N {
 				if err := p.Send(uint64(i), payload); err != nil {
@@ -110,7 +121,7 @@ func BenchmarkReceive(b *testing.B) {
 					close(all)
 				}
 			})
-			p := producerOf(b, s, &tally{})
+			p := producerOf(b, s, newTally())
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {
