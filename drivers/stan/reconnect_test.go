@@ -1,0 +1,90 @@
+package stan_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+
+	"sixnines/driver"
+	"sixnines/drivers/stan"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// line is a network that can be cut.
+type line struct {
+	mu    sync.Mutex
+	down  bool
+	conns []net.Conn
+}
+
+func (l *line) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.down {
+		return nil, errors.New("the line is down")
+	}
+	c, err := new(net.Dialer).DialContext(ctx, network, address)
+	if err == nil {
+		l.conns = append(l.conns, c)
+	}
+	return c, err
+}
+
+func (l *line) cut(down bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.down = down
+	if down {
+		for _, c := range l.conns {
+			c.Close()
+		}
+		l.conns = nil
+	}
+}
+
+// TestSubscriberGoesOnBehindWhatItSaw sends while a subscriber, who is not
+// durable, is cut off.
+func TestSubscriberGoesOnBehindWhatItSaw(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
+	l := &line{}
+	lost := make(chan struct{}, 16)
+	away, err := stan.Driver{}.Open(t.Context(), driver.Target{URL: c.URL, Run: "test", Dial: l.dial, Notify: func(e driver.Event) {
+		if e.Kind == driver.Disconnected {
+			lost <- struct{}{}
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer away.Close(context.Background())
+	got := make(chan string, 16)
+	consumerOf(t, away, driver.ConsumerSpec{}, func(m driver.Message) { got <- string(m.Payload) })
+	acks := newCounter(4)
+	p := producerOf(t, open(t, driver.Target{URL: c.URL}), acks)
+	send := func(token uint64, text string) {
+		if err := p.Send(token, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(0, "before")
+	if text := <-got; text != "before" {
+		t.Fatalf("got %q", text)
+	}
+	l.cut(true)
+	for range 2 { // the session's own connection and the consumer's
+		<-lost
+	}
+	send(1, "meanwhile")
+	send(2, "then")
+	l.cut(false)
+	send(3, "after")
+	for _, want := range []string{"meanwhile", "then", "after"} {
+		if text := <-got; text != want {
+			t.Errorf("got %q instead of %q", text, want)
+		}
+	}
+	acks.wait(t)
+}
