@@ -38,6 +38,8 @@ const (
 	codeTooLarge      = 10054
 	codeNotEnabled    = 10076
 	codeAccountHasNot = 10039
+	codeNoCluster     = 10074
+	codeFewServers    = 10005
 	codeManyRequests  = 429 // an HTTP-like code
 )
 
@@ -51,7 +53,7 @@ func (r *refusal) Unwrap() error {
 		return driver.ErrNoTopic
 	case r.ErrCode == codeTooLarge:
 		return driver.ErrTooLarge
-	case r.ErrCode == codeNotEnabled || r.ErrCode == codeAccountHasNot:
+	case r.ErrCode == codeNotEnabled || r.ErrCode == codeAccountHasNot || r.ErrCode == codeNoCluster || r.ErrCode == codeFewServers:
 		return driver.ErrUnsupported
 	case r.Code == codeManyRequests:
 		return driver.ErrThrottled
@@ -130,6 +132,9 @@ func (p *api) available(ctx context.Context) error {
 func (p *api) createStream(ctx context.Context, c js.StreamConfig) (js.StreamInfo, error) {
 	var info js.StreamInfo
 	if err := p.request(ctx, "STREAM.CREATE."+c.Name, c, &info); err != nil {
+		if c.Replicas > 1 && errors.Is(err, driver.ErrUnsupported) {
+			err = fmt.Errorf("%w; %d replicas need a cluster of as many servers with JetStream: lower option replicas", err, c.Replicas)
+		}
 		return info, wrap(err, "create stream %s", c.Name)
 	}
 	return info, nil

@@ -102,6 +102,10 @@ func (s *session) consumption(sem *driver.Semantics, t driver.Topology) {
 	case ordered:
 		sem.Consumption = "push, ordered consumer, " + past
 		sem.Delivery = "exactly once while the stream holds what was missed"
+		if o.Consume == "auto" {
+			sem.Consumption += "; push, of consumers that are told to acknowledge"
+			sem.Delivery += "; at least once, of consumers that are told to acknowledge"
+		}
 		set["heartbeat"] = o.Heartbeat.String()
 		set["flow_control"] = strconv.FormatBool(o.FlowControl)
 	case pull:

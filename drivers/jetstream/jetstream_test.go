@@ -1,0 +1,239 @@
+package jetstream_test
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/jetstream"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// works sends messages through the target and returns the semantics.
+func works(t *testing.T, target driver.Target, topology driver.Topology, spec driver.ConsumerSpec) driver.Semantics {
+	t.Helper()
+	target.Run = "works"
+	s, err := jetstream.Driver{}.Open(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(context.Background())
+	topology.Topics = []string{"t0"}
+	sem, err := s.Provision(t.Context(), topology)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Deprovision(context.Background())
+	var n counter
+	spec.Topics = topology.Topics
+	if _, err := s.Consumer(t.Context(), spec, n.deliver); err != nil {
+		t.Fatal(err)
+	}
+	p := producerOf(t, s, &n)
+	const count = 100
+	for i := range count {
+		if err := p.Send(uint64(i), []byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "messages and acknowledgements", func() bool { return n.done.Load() == count && n.got.Load() == count })
+	if n.failed.Load() > 0 {
+		t.Errorf("%d messages failed", n.failed.Load())
+	}
+	return sem
+}
+
+// refusedWith wants Open or Provision to fail with the class and the words.
+func refusedWith(t *testing.T, target driver.Target, topology driver.Topology, class error, words ...string) {
+	t.Helper()
+	target.Run = "refused"
+	s, err := jetstream.Driver{}.Open(t.Context(), target)
+	if err == nil {
+		defer s.Close(context.Background())
+		topology.Topics = []string{"t0"}
+		_, err = s.Provision(t.Context(), topology)
+	}
+	if err == nil {
+		s.Deprovision(t.Context())
+	}
+	if !errors.Is(err, class) {
+		t.Fatalf("%v: %v, want %v", target.Options, err, class)
+	}
+	for _, word := range words {
+		if !strings.Contains(err.Error(), word) {
+			t.Errorf("%v does not say %q", err, word)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	b := startBroker(t, brokers.Options{Settings: map[string]string{"jetstream.sync_interval": "always"}})
+	for _, test := range []struct {
+		name     string
+		options  map[string]any
+		topology driver.Topology
+		spec     driver.ConsumerSpec
+		want     func(driver.Semantics) bool
+	}{
+		{"sync", map[string]any{"monitoring": b.Info["monitoring"]}, driver.Topology{}, driver.ConsumerSpec{},
+			func(s driver.Semantics) bool {
+				return s.Durability == "fsync per message" && s.Settings["sync_interval"] == "always"
+			}},
+		{"sync not known", nil, driver.Topology{}, driver.ConsumerSpec{},
+			func(s driver.Semantics) bool { return strings.Contains(s.Durability, "does not tell") }},
+		{"monitoring that is not there", map[string]any{"monitoring": "http://127.0.0.1:1"}, driver.Topology{}, driver.ConsumerSpec{},
+			func(s driver.Semantics) bool { return len(s.Warnings) == 1 }},
+		{"memory", map[string]any{"storage": "memory", "message_id": true}, driver.Topology{}, driver.ConsumerSpec{},
+			func(s driver.Semantics) bool { return s.Durability == "memory" }},
+		{"limits", map[string]any{"max_messages": 1000, "max_bytes": "1MiB", "max_age": "1h", "discard": "new", "compression": "s2"},
+			driver.Topology{}, driver.ConsumerSpec{}, func(s driver.Semantics) bool {
+				return s.Settings["max_messages"] == "1000" && s.Settings["max_age"] == "1h0m0s" && s.Settings["max_bytes"] == "1048576"
+			}},
+		{"no acknowledgements", map[string]any{"acknowledge": false}, driver.Topology{}, driver.ConsumerSpec{},
+			func(s driver.Semantics) bool { return s.Acknowledgment == "none" }},
+		{"work queue", map[string]any{"retention": "workqueue"}, driver.Topology{Groups: []string{"g0"}}, driver.ConsumerSpec{Group: "g0"},
+			func(s driver.Semantics) bool { return s.Delivery == "at least once" }},
+		{"group without acknowledgements", nil, driver.Topology{Groups: []string{"g0"}},
+			driver.ConsumerSpec{Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckNone}}, nil},
+		{"every seven, pull", map[string]any{"consume": "pull", "max_in_flight": 10}, driver.Topology{},
+			driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 7}}, nil},
+		{"persist", map[string]any{"persist": "async"}, driver.Topology{}, driver.ConsumerSpec{},
+			func(s driver.Semantics) bool { return strings.Contains(s.Durability, "later") }},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			sem := works(t, driver.Target{URL: b.URL, Options: test.options}, test.topology, test.spec)
+			if test.want != nil && !test.want(sem) {
+				t.Errorf("semantics %+v", sem)
+			}
+		})
+	}
+	for _, test := range []struct {
+		options  map[string]any
+		topology driver.Topology
+		class    error
+		word     string
+	}{
+		{map[string]any{"replicas": 3}, driver.Topology{}, driver.ErrUnsupported, "lower option replicas"},
+		{map[string]any{"domain": "nowhere"}, driver.Topology{}, driver.ErrUnsupported, "JetStream is not enabled"},
+		{map[string]any{"consume": "ordered"}, driver.Topology{Groups: []string{"g"}}, driver.ErrOption, "groups"},
+		{map[string]any{"consume": "ordered", "retention": "interest"}, driver.Topology{}, driver.ErrOption, "ordered"},
+		{map[string]any{"pull_batch": 1, "pull_threshold": 2}, driver.Topology{}, driver.ErrOption, "pull_threshold"},
+		{map[string]any{"heartbeat": "20s"}, driver.Topology{}, driver.ErrOption, "pull_expires"},
+		{map[string]any{"api_prefix": "a", "domain": "b"}, driver.Topology{}, driver.ErrOption, "one of the two"},
+		{map[string]any{"persist": "async", "storage": "memory"}, driver.Topology{}, driver.ErrOption, "async"},
+		{map[string]any{"max_message_size": "1KiB"}, driver.Topology{MaxSize: 2000}, driver.ErrTooLarge, "max_message_size"},
+	} {
+		refusedWith(t, driver.Target{URL: b.URL, Options: test.options}, test.topology, test.class, test.word)
+	}
+}
+
+func TestWithoutJetStream(t *testing.T) {
+	b := startBroker(t, brokers.Options{Settings: map[string]string{"jetstream": "false"}})
+	refusedWith(t, driver.Target{URL: b.URL}, driver.Topology{}, driver.ErrUnsupported, "JetStream is not enabled", "-js")
+}
+
+func TestTLS(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a variant")
+	}
+	files := brokertest.NewCertificates(t)
+	for _, clients := range []bool{false, true} {
+		b := startBroker(t, brokers.Options{TLS: files.Server(clients)})
+		sem := works(t, driver.Target{URL: b.URL, TLS: files.Client(clients)}, driver.Topology{}, driver.ConsumerSpec{})
+		if !strings.Contains(sem.Transport, "tls") {
+			t.Errorf("transport %q", sem.Transport)
+		}
+		refusedWith(t, driver.Target{URL: b.URL, TLS: &driver.TLS{ServerName: "elsewhere"}}, driver.Topology{}, driver.ErrNotConnected, "certificate")
+		if clients {
+			refusedWith(t, driver.Target{URL: b.URL, TLS: files.Client(false)}, driver.Topology{}, driver.ErrNotConnected)
+		}
+	}
+}
+
+// What a full stream refuses is refused, not lost.
+func TestFullStreamRefuses(t *testing.T) {
+	b := startBroker(t, brokers.Options{})
+	s := open(t, b.URL, false, map[string]any{"max_messages": 10, "discard": "new"}, nil)
+	var n counter
+	p := producerOf(t, s, &n)
+	for i := range 25 {
+		if err := p.Send(uint64(i), []byte("hello")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "answers", func() bool { return n.done.Load() == 25 })
+	if n.failed.Load() != 15 {
+		t.Errorf("%d of 25 messages to a stream of 10 are refused", n.failed.Load())
+	}
+}
+
+// A server that loses its memory loses the stream: it is made again, and all
+// goes on.
+func TestMemoryIsLost(t *testing.T) {
+	if testing.Short() {
+		t.Skip("restarts take their time")
+	}
+	b := startBroker(t, brokers.Options{})
+	for _, consume := range []string{"ordered", "push", "pull"} {
+		var n counter
+		s := open(t, b.URL, false, map[string]any{"storage": "memory", "consume": consume}, nil)
+		if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, n.deliver); err != nil {
+			t.Fatal(err)
+		}
+		p := producerOf(t, s, &n)
+		pass := func() {
+			before := n.got.Load()
+			i := uint64(0)
+			until(t, consume+": messages", func() bool {
+				p.Send(i, []byte("hello")) // it may not be back yet
+				i++
+				time.Sleep(time.Millisecond)
+				return n.got.Load() > before
+			})
+		}
+		pass()
+		brokertest.Restart(t, b)()
+		pass()
+		p.Close(t.Context())
+		s.Deprovision(t.Context())
+		s.Close(t.Context())
+	}
+}
+
+// One server of three is killed: messages go on being stored and delivered,
+// and come back with it.
+func TestOneOfThreeIsKilled(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("a cluster takes its time")
+	}
+	b := startBroker(t, brokers.Options{Nodes: 3})
+	s := open(t, b.URL, false, map[string]any{"replicas": 3, "consume": "pull"}, nil)
+	var n counter
+	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, n.deliver); err != nil {
+		t.Fatal(err)
+	}
+	p := producerOf(t, s, &n)
+	sent := int64(0)
+	pass := func(count int64) {
+		t.Helper()
+		before := n.got.Load()
+		until(t, "messages", func() bool {
+			if p.Send(uint64(sent), []byte("hello")) == nil {
+				sent++
+			}
+			time.Sleep(time.Millisecond)
+			return n.got.Load() >= before+count
+		})
+	}
+	pass(20)
+	if err := b.Nodes()[2].Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	pass(20)
+	until(t, "every message's fate", func() bool { return n.done.Load() == sent })
+}
