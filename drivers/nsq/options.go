@@ -15,7 +15,7 @@ import (
 type Options struct {
 	HTTPURL             string          `option:"http_url" doc:"nsqd's HTTP address, by which topics and channels are made and removed; instead of one in the URL (nsq://host:4150/?http=host:4151); absent: they are ephemeral"`
 	MaxInFlight         int             `option:"max_in_flight" min:"0" max:"1000000" doc:"messages that nsqd may send to a consumer's connection before they are finished (RDY); 0: the most that nsqd allows, or 1 for consumers that take their time"`
-	MsgTimeout          time.Duration   `option:"msg_timeout" min:"0s" max:"24h" doc:"how long a consumer may take to finish a message before it comes again; 0: as nsqd is set"`
+	MsgTimeout          time.Duration   `option:"msg_timeout" min:"0s" max:"24h" doc:"how long a consumer may take to finish a message before it comes again, at least 1s; 0: as nsqd is set"`
 	OutputBufferSize    int             `option:"output_buffer_size" min:"-1" max:"1048576" doc:"bytes that nsqd collects before it writes to a consumer; -1: none; 0: none where the load is paced, 65536 flat out or with deflate"`
 	OutputBufferTimeout time.Duration   `option:"output_buffer_timeout" min:"0s" max:"1m" doc:"how long nsqd collects them at most; 0: 25ms, the least that it allows unless it is set otherwise"`
 	SampleRate          int             `option:"sample_rate" min:"0" max:"99" doc:"percentage of a channel's messages that a consumer gets; 0: all"`
