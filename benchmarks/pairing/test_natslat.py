@@ -40,7 +40,7 @@ class Relay:
             threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
     def _write(self, connection, data):
-        step = self.chunk or len(data)
+        step = self.chunk or max(1, len(data))
         with self.lock:
             for i in range(0, len(data), step):
                 connection.sendall(data[i : i + step])
@@ -67,10 +67,13 @@ class Relay:
                     if payload and self.count % 10 == 0:  # both sides must answer at any time
                         self._write(connection, b"PING\r\n")
                         self._write(self.subscriber, b"PING\r\n+OK\r\n" + self.info)
-                    for p in self.deliver(self.count, payload):
-                        reply = b" answer.7" if self.reply else b""
-                        head = b"MSG %s 1%s %d\r\n" % (self.subject, reply, len(p))
-                        self._write(self.subscriber, head + p + b"\r\n")
+                    reply = b" answer.7" if self.reply else b""
+                    # At once: what is asked of the subscriber's connection in the
+                    # meantime must not be answered between them.
+                    self._write(self.subscriber, b"".join(
+                        b"MSG %s 1%s %d\r\n" % (self.subject, reply, len(p)) + p + b"\r\n"
+                        for p in self.deliver(self.count, payload)
+                    ))  # fmt: skip
                     self.count += 1
 
     def __enter__(self):
