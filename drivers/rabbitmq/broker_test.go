@@ -85,7 +85,7 @@ func (o *outcomes) until(t *testing.T, what string, ok func() bool) {
 		case <-limit:
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			t.Fatalf("%s: done %v, delivered %d, events %v", what, o.errs, len(o.payloads), o.events)
+			t.Fatalf("%s: done %d, delivered %d, events %v", what, len(o.errs), len(o.payloads), o.events)
 		}
 	}
 }

@@ -102,6 +102,7 @@ func (lc *libraryConnection) open(ctx context.Context, h wire.Handler) (channel,
 					continue
 				}
 				h.Return(wire.Returned{Code: r.ReplyCode, Text: r.ReplyText, Body: r.Body})
+				lc.link.report()
 			case f, ok := <-confirms:
 				if !ok {
 					confirms = nil

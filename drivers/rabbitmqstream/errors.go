@@ -72,7 +72,7 @@ func connectError(ctx context.Context, to server, err error) error {
 	var record tls.RecordHeaderError
 	var unknown x509.UnknownAuthorityError
 	var name x509.HostnameError
-	var alert tls.AlertError
+	var alert *net.OpError
 	var op *net.OpError
 	hint := ""
 	switch class := classOf(err); {
@@ -84,7 +84,8 @@ func connectError(ctx context.Context, to server, err error) error {
 		hint = "; set tls.ca to the certificate of the server's authority"
 	case errors.As(err, &name):
 		hint = "; set tls.server_name to a name in the server's certificate"
-	case errors.As(err, &alert):
+	case errors.As(err, &alert) && (alert.Op == "remote error" || to.tls && alert.Op != "dial"):
+		// Its word on the matter is lost where it hangs up before it was read.
 		hint = "; the server may want a client certificate: set tls.cert and tls.key"
 	case !to.tls && (errors.Is(err, wire.ErrProtocol) || errors.As(err, &op) && op.Op == "read" || strings.Contains(err.Error(), "EOF")):
 		hint = "; is it the port of the plugin rabbitmq_stream, which is not AMQP's? if it wants TLS, give a rabbitmq-stream+tls:// URL"

@@ -16,14 +16,6 @@ type gate struct {
 	closed bool // guarded by mu
 }
 
-func (g *gate) deliver(m driver.Message) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed {
-		g.handle(m)
-	}
-}
-
 // shut waits for a running call, at most until ctx ends. None follows it.
 func (g *gate) shut(ctx context.Context) error {
 	if g.mu.TryLock() { // as a rule, and then without a goroutine

@@ -15,7 +15,7 @@ import (
 //
 // Beside lines of rabbitmq.conf, Options.Settings understands "plugins": names,
 // separated by commas, of plugins to enable beside rabbitmq_stream. With
-// rabbitmq_management among them, which costs the node a core's tenth,
+// rabbitmq_management among them, which polls the node all the time,
 // Cluster.Info says where "management" is.
 func RabbitMQ() Product {
 	return Product{

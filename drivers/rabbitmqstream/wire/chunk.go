@@ -8,9 +8,6 @@ import (
 	"io"
 )
 
-// chunkHead is the length of what stands before a chunk's entries.
-const chunkHead = 48
-
 // inflatedMost is the largest sub-entry that is taken apart: as much as a server
 // may be set to carry.
 const inflatedMost = 64 << 20
@@ -138,15 +135,26 @@ func Body(m []byte) []byte {
 	return m
 }
 
-// appendGzip appends data, compressed.
-func appendGzip(b, data []byte) ([]byte, error) {
-	out := bytes.NewBuffer(b)
-	z := gzip.NewWriter(out)
-	if _, err := z.Write(data); err != nil {
+// packer compresses, again and again: a new compressor for each entry would be a
+// large part of a megabyte each.
+type packer struct {
+	gzip *gzip.Writer
+	out  bytes.Buffer
+}
+
+// pack returns data, compressed. It is valid until pack is called again.
+func (p *packer) pack(data []byte) ([]byte, error) {
+	p.out.Reset()
+	if p.gzip == nil {
+		p.gzip = gzip.NewWriter(&p.out)
+	} else {
+		p.gzip.Reset(&p.out)
+	}
+	if _, err := p.gzip.Write(data); err != nil {
 		return nil, err
 	}
-	if err := z.Close(); err != nil {
+	if err := p.gzip.Close(); err != nil {
 		return nil, err
 	}
-	return out.Bytes(), nil
+	return p.out.Bytes(), nil
 }

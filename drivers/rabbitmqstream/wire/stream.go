@@ -105,7 +105,7 @@ type Outlet struct {
 	held   []byte // messages of the entry that is being collected
 	number int    // how many
 	last   uint64 // publishing ID of the latest of them
-	packed []byte // compressed
+	packer packer
 }
 
 // The lengths of what stands in a frame before its entries, and in an entry
@@ -204,10 +204,9 @@ func (o *Outlet) pack() error {
 	data := o.held
 	if o.entries.Compression == Gzip {
 		var err error
-		if o.packed, err = appendGzip(o.packed[:0], data); err != nil {
+		if data, err = o.packer.pack(data); err != nil {
 			return err
 		}
-		data = o.packed
 	}
 	b := binary.BigEndian.AppendUint64(c.out, o.last)
 	b = append(b, 0x80|byte(o.entries.Compression)<<4)

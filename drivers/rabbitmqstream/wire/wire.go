@@ -46,9 +46,11 @@ const (
 	closing                key = 22
 	heartbeat              key = 23
 
-	answer  key = 0x8000
-	version     = 1
+	answer key = 0x8000
 )
+
+// version is that of all commands.
+const version = 1
 
 // Code is a server's answer.
 type Code uint16

@@ -1,0 +1,222 @@
+package wire
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+)
+
+// recorder is a Handler that keeps what it is told.
+type recorder struct {
+	bodies [][]byte
+	tags   []uint64
+	ends   []error
+}
+
+func (r *recorder) Deliver(d Delivery) {
+	d.Properties.Header("x")
+	d.Properties.ReplyTo()
+	r.bodies = append(r.bodies, bytes.Clone(d.Body))
+}
+func (r *recorder) Confirm(tag uint64, _, _ bool) { r.tags = append(r.tags, tag) }
+func (r *recorder) Return(b Returned)             { r.bodies = append(r.bodies, bytes.Clone(b.Body)) }
+func (r *recorder) End(err error)                 { r.ends = append(r.ends, err) }
+
+// sink is a network connection that takes everything and says nothing.
+type sink struct{ net.Conn }
+
+func (sink) Write(p []byte) (int, error) { return len(p), nil }
+func (sink) Close() error                { return nil }
+
+// reading returns a connection that is past its login, with channel 1, and reads
+// from src.
+func reading(src io.Reader) (*Conn, *Channel, *recorder) {
+	r := &recorder{}
+	c := &Conn{net: sink{}, in: newIntake(src), frameMax: frameLeast, done: make(chan struct{}), stop: make(chan struct{})}
+	c.in.most = frameLeast
+	ch := &Channel{conn: c, id: 1, handler: r, reply: make(chan method, 1), ended: make(chan struct{})}
+	c.channels.Store(&[]*Channel{nil, ch})
+	return c, ch, r
+}
+
+// published returns the frames of messages, made into deliveries.
+func delivered(t testing.TB, bodies ...[]byte) []byte {
+	t.Helper()
+	var all []byte
+	for i, body := range bodies {
+		start := len(all)
+		b := appendShort(appendMethod(all, 1, basicDeliver), "tag")
+		b = append(b, 0, 0, 0, 0, 0, 0, 0, byte(i+1), 0)
+		all = endFrame(appendShort(appendShort(b, "exchange"), "key"), start)
+		e := Envelope{Headers: Table{"x": int64(i)}, ReplyTo: "me"}.prepare(nil, 1)
+		method := 7 + 4 + 2 + 1 + 1 + 1 + 1 // without its method frame
+		whole := e.appendTo(nil, 1, body, frameLeast)
+		all = append(all, whole[method:]...)
+	}
+	return all
+}
+
+func TestFramesHoweverTheyAreCut(t *testing.T) {
+	want := [][]byte{[]byte("one"), {}, bytes.Repeat([]byte("long "), 3000), []byte("last")}
+	for _, size := range []int{1, 7, 100, 1 << 20} {
+		c, _, r := reading(&slow{delivered(t, want...), size})
+		if err := c.frames(); !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		if len(r.bodies) != len(want) {
+			t.Fatalf("in pieces of %d: %d messages", size, len(r.bodies))
+		}
+		for i := range want {
+			if !bytes.Equal(r.bodies[i], want[i]) {
+				t.Errorf("in pieces of %d: message %d is %q", size, i, r.bodies[i])
+			}
+		}
+	}
+}
+
+// slow is a reader that gives no more than size bytes at a time.
+type slow struct {
+	left []byte
+	size int
+}
+
+func (s *slow) Read(p []byte) (int, error) {
+	if len(s.left) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p[:min(len(p), s.size)], s.left)
+	s.left = s.left[n:]
+	return n, nil
+}
+
+func TestProperties(t *testing.T) {
+	p := Received(map[string]any{"offset": int64(7), "other": "x"}, "me")
+	if got := p.Header("offset"); got != int64(7) {
+		t.Errorf("header %v", got)
+	}
+	if got := p.Header("none"); got != nil {
+		t.Errorf("a header that is not there is %v", got)
+	}
+	if got := string(p.ReplyTo()); got != "me" {
+		t.Errorf("reply to %q", got)
+	}
+}
+
+func TestUnwritten(t *testing.T) {
+	e := Envelope{Exchange: "e", Key: "k"}.prepare(nil, 1)
+	var all []byte
+	var ends []int
+	for _, size := range []int{0, 10, 3 * frameLeast} {
+		all = e.appendTo(all, 1, make([]byte, size), frameLeast)
+		ends = append(ends, len(all))
+	}
+	for written := range len(all) + 1 {
+		want := 0
+		for _, end := range ends {
+			if end > written {
+				want++
+			}
+		}
+		if got := unwritten(all, written); got != want {
+			t.Fatalf("of %d bytes written %d messages are said not to be, instead of %d", written, got, want)
+		}
+	}
+}
+
+// A frame to publish is built, and frames of a delivery and a confirm are taken,
+// without allocating.
+func TestNothingIsAllocatedForAMessage(t *testing.T) {
+	c, ch, _ := reading(nil)
+	c.config.WriteBuffer = 1
+	var p Prepared
+	ch.Prepare(&p, Envelope{Exchange: "exchange", Key: "key"})
+	body := make([]byte, 1024)
+	if n := testing.AllocsPerRun(100, func() {
+		if err := ch.Publish(&p, body); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 0 {
+		t.Errorf("publishing allocates %v times", n)
+	}
+	frames := delivered(t, body)
+	ch.handler = quiet{}
+	if n := testing.AllocsPerRun(100, func() {
+		in := &intake{src: nil, buf: frames, end: len(frames), most: frameLeast}
+		for in.start < in.end {
+			f, err := in.next()
+			if err == nil {
+				err = c.take(f)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}); n > 1 { // the intake itself
+		t.Errorf("a delivery allocates %v times", n-1)
+	}
+}
+
+type quiet struct{}
+
+func (quiet) Deliver(Delivery)           {}
+func (quiet) Confirm(uint64, bool, bool) {}
+func (quiet) Return(Returned)            {}
+func (quiet) End(error)                  {}
+
+// FuzzFrames feeds a connection what a server might write.
+func FuzzFrames(f *testing.F) {
+	f.Add(delivered(f, []byte("one"), make([]byte, 2*frameLeast)))
+	f.Add(endFrame(append(appendMethod(nil, 1, basicAck), 0, 0, 0, 0, 0, 0, 0, 1, 1), 0))
+	f.Add(endFrame(appendShort(append(appendMethod(nil, 1, channelClose), 1, 0x96), "why"), 0))
+	f.Add(endFrame(appendShort(append(appendMethod(nil, 0, connectionClose), 1, 0x40), "why"), 0))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, _, _ := reading(bytes.NewReader(data))
+		if c.frames() == nil {
+			t.Error("reading ends without a reason")
+		}
+	})
+}
+
+// FuzzTable reads tables, and what it has read again after writing it.
+func FuzzTable(f *testing.F) {
+	f.Add(appendTable(nil, Table{"a": int64(1), "b": "x", "c": true, "d": 1.5, "e": Table{"f": nil}}))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := cursor{rest: data}
+		table := in.table(0)
+		if in.bad {
+			return
+		}
+		again := cursor{rest: appendTable(nil, table)}
+		if got := again.table(0); again.bad || len(got) != len(table) {
+			t.Errorf("%v becomes %v", table, got)
+		}
+	})
+}
+
+// A server that says what a client does not understand is told apart from one
+// that refuses to log in.
+func TestLoginWithStrangers(t *testing.T) {
+	for _, tt := range []struct {
+		says string
+		want error
+	}{
+		{"HTTP/1.1 400 Bad Request\r\n\r\n", ErrProtocol},
+		{"AMQP\x00\x00\x09\x01", ErrProtocol},
+		{"", io.EOF},
+	} {
+		ours, theirs := net.Pipe()
+		go func() {
+			io.ReadFull(theirs, make([]byte, 8))
+			if tt.says != "" {
+				io.WriteString(theirs, tt.says)
+			}
+			theirs.Close()
+		}()
+		if _, err := Open(context.Background(), ours, Config{}); !errors.Is(err, tt.want) {
+			t.Errorf("%q: %v", tt.says, err)
+		}
+	}
+}

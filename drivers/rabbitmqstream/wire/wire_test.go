@@ -1,0 +1,180 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"testing"
+)
+
+// recorder is a Publisher and Subscriber that keeps what it is told.
+type recorder struct {
+	bodies  [][]byte
+	offsets []uint64
+	ids     []uint64
+}
+
+func (r *recorder) Deliver(offset uint64, body []byte) {
+	r.offsets = append(r.offsets, offset)
+	r.bodies = append(r.bodies, bytes.Clone(body))
+}
+
+func (r *recorder) Confirm(ids IDs) {
+	for i := range ids.Len() {
+		r.ids = append(r.ids, ids.At(i))
+	}
+}
+func (r *recorder) Refuse(id uint64, _ Code) { r.ids = append(r.ids, id) }
+func (r *recorder) End(error)                {}
+
+// sink is a network connection that keeps what is written to it.
+type sink struct {
+	net.Conn
+	written *bytes.Buffer
+}
+
+func (s sink) Write(p []byte) (int, error) { return s.written.Write(p) }
+func (sink) Close() error                  { return nil }
+
+// connected returns a connection that is past its login, with publisher and
+// subscription 0, and reads from src.
+func connected(src io.Reader, e Entries) (*Conn, *Outlet, *recorder, *bytes.Buffer) {
+	r, written := &recorder{}, &bytes.Buffer{}
+	c := &Conn{net: sink{nil, written}, in: newIntake(src), frameMax: 4096, waiting: map[uint32]chan reply{},
+		config: Config{WriteBuffer: 1 << 20}, dead: make(chan struct{}), done: make(chan struct{})}
+	o := &Outlet{conn: c, stream: "s", to: r, entries: e}
+	c.outlets[0].Store(o)
+	c.inlets[0].Store(&Inlet{conn: c, stream: "s", to: r})
+	return c, o, r, written
+}
+
+// chunkOf makes a chunk of the entries in publish frames, as a server would.
+func chunkOf(t testing.TB, frames []byte, first uint64) []byte {
+	t.Helper()
+	var entries []byte
+	number, records := 0, 0
+	for len(frames) > 0 {
+		size := int(binary.BigEndian.Uint32(frames))
+		in := cursor{rest: frames[4+5 : 4+size]}
+		for range in.uint32() {
+			in.uint64()
+			number++
+			if in.rest[0]&0x80 != 0 {
+				n := packedHead - entryHead + int(binary.BigEndian.Uint32(in.rest[7:]))
+				records += int(binary.BigEndian.Uint16(in.rest[1:]))
+				entries = append(entries, in.bytes(n)...)
+			} else {
+				n := 4 + int(binary.BigEndian.Uint32(in.rest))
+				records++
+				entries = append(entries, in.bytes(n)...)
+			}
+		}
+		if in.bad || len(in.rest) > 0 {
+			t.Fatal("a publish frame is not what it says")
+		}
+		frames = frames[4+size:]
+	}
+	b := append(begin(nil, deliver), 0, 0x50, 0)
+	b = binary.BigEndian.AppendUint16(b, uint16(number))
+	b = binary.BigEndian.AppendUint32(b, uint32(records))
+	b = append(b, make([]byte, 16)...)
+	b = binary.BigEndian.AppendUint64(b, first)
+	b = append(b, 0, 0, 0, 0)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(entries)))
+	b = append(b, make([]byte, 8)...)
+	return end(append(b, entries...), 0)
+}
+
+// What is published comes back out of a chunk, in entries of any kind.
+func TestThereAndBack(t *testing.T) {
+	for _, e := range []Entries{{Size: 1}, {Size: 4}, {Size: 4, Compression: Gzip}} {
+		_, o, _, written := connected(nil, e)
+		var want [][]byte
+		for i := range 10 {
+			want = append(want, bytes.Repeat([]byte{byte(i)}, 100*i))
+			if err := o.Publish(uint64(i+1), want[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := o.conn.Flush(); err != nil {
+			t.Fatal(err)
+		}
+		c, _, r, _ := connected(bytes.NewReader(chunkOf(t, written.Bytes(), 20)), e)
+		if err := c.frames(); !errors.Is(err, io.EOF) {
+			t.Fatal(err)
+		}
+		if len(r.bodies) != len(want) {
+			t.Fatalf("%+v: %d messages", e, len(r.bodies))
+		}
+		for i := range want {
+			if !bytes.Equal(r.bodies[i], want[i]) || r.offsets[i] != uint64(20+i) {
+				t.Errorf("%+v: message %d at %d has %d bytes", e, i, r.offsets[i], len(r.bodies[i]))
+			}
+		}
+	}
+}
+
+func TestNoFrameIsTooLarge(t *testing.T) {
+	c, o, _, written := connected(nil, Entries{Size: 3})
+	for i := range 100 {
+		if err := o.Publish(uint64(i+1), make([]byte, c.Room()/3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := o.Publish(101, make([]byte, c.Room())); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	for all := written.Bytes(); len(all) > 0; {
+		n := 4 + int(binary.BigEndian.Uint32(all))
+		if n > c.frameMax {
+			t.Errorf("a frame of %d bytes", n)
+		}
+		all = all[n:]
+	}
+}
+
+func TestNothingIsAllocatedForAMessage(t *testing.T) {
+	c, o, _, written := connected(nil, Entries{Size: 1})
+	c.config.WriteBuffer = 1
+	body, id := make([]byte, 1024), uint64(0)
+	if n := testing.AllocsPerRun(100, func() {
+		id++
+		if err := o.Publish(id, body); err != nil {
+			t.Fatal(err)
+		}
+		written.Reset()
+	}); n > 0 {
+		t.Errorf("publishing allocates %v times", n)
+	}
+}
+
+// FuzzFrames feeds a connection what a server might write.
+func FuzzFrames(f *testing.F) {
+	for _, e := range []Entries{{Size: 1}, {Size: 4}, {Size: 4, Compression: Gzip}} {
+		_, o, _, written := connected(nil, e)
+		for i := range 10 {
+			if err := o.Publish(uint64(i+1), make([]byte, 50*i)); err != nil {
+				f.Fatal(err)
+			}
+		}
+		if err := o.conn.Flush(); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(chunkOf(f, written.Bytes(), 0))
+	}
+	f.Add(end(append(begin(nil, publishConfirm), 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1), 0))
+	f.Add(end(append(begin(nil, publishError), 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2), 0))
+	f.Add(end(appendString(append(begin(nil, metadataUpdate), 0, 6), "s"), 0))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, _, _, _ := connected(bytes.NewReader(data), Entries{Size: 1})
+		if c.frames() == nil {
+			t.Error("reading ends without a reason")
+		}
+		placement(data)
+	})
+}
