@@ -17,9 +17,10 @@
 // The client retries what is safe to retry: that is Kafka's own promise, and
 // switching it off would measure something that nobody runs. It does so for no
 // longer than delivery_timeout, after which the message's outcome is unknown
-// (ErrTimeout). Its buffer has no limit, so that Send neither blocks nor drops;
-// its own lingering is off where load is paced; it neither creates topics by
-// accident nor sends its own metrics.
+// (ErrTimeout). Its buffer has no limit where load is paced, so that Send does
+// not block; flat out it has one, at which Send waits; it never drops. Its own
+// lingering is off where load is paced; it neither creates topics by accident nor
+// sends its own metrics.
 package kafka
 
 import (

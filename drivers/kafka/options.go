@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"fmt"
+	"math"
 	"net"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type Options struct {
 	MaxInFlight      int             `option:"max_in_flight" doc:"produce requests to a broker at a time, without idempotence; more than one can change the order when one is sent again; 0: 5, as in Java's client; with idempotence the client has 5, in order" min:"0" max:"1000"`
 	Linger           time.Duration   `option:"linger" doc:"how long a record may wait for others to fill its batch; absent: not at all where load is paced, 5ms flat out" min:"0ms" max:"1m"`
 	BatchSize        driver.ByteSize `option:"batch_size" doc:"largest batch of a partition, before compression; 0: as much as the topic takes, at most 1000000B" min:"0" max:"1GiB"`
+	Buffer           driver.ByteSize `option:"buffer" doc:"how much may wait in the client or be on its way, until Send waits; absent: 32MiB flat out, as in Java's client, and 50000 records; without limit where load is paced" min:"1KiB" max:"64GiB"`
 	Compression      string          `option:"compression" enum:"none,gzip,snappy,lz4,zstd" doc:"of batches, by the producer"`
 	CompressionLevel int             `option:"compression_level" doc:"level of gzip, lz4 or zstd; 0: the codec's default" min:"0" max:"22"`
 	DeliveryTimeout  time.Duration   `option:"delivery_timeout" doc:"how long the client tries to deliver a record before it gives up and the outcome is unknown; not with transactions, which have their own" min:"1s"`
@@ -118,6 +120,10 @@ const (
 	batchLinger = 5 * time.Millisecond
 	inFlight    = 5
 	batchMost   = 1_000_000
+	// Flat out, who sends must be held up somewhere: here it sleeps until there
+	// is room.
+	bufferBytes   = 32 << 20
+	bufferRecords = 50_000
 )
 
 // check refuses combinations that cannot be had.
@@ -170,6 +176,17 @@ func (o *Options) linger(batch bool) time.Duration {
 		return batchLinger
 	}
 	return 0
+}
+
+// buffer returns the limits in bytes, 0 for none, and records of what waits.
+func (o *Options) buffer(batch bool) (bytes, records int) {
+	switch {
+	case o.Buffer > 0:
+		return int(o.Buffer), math.MaxInt32
+	case batch:
+		return bufferBytes, bufferRecords
+	}
+	return 0, math.MaxInt32
 }
 
 func (o *Options) committedOnly() bool {

@@ -125,6 +125,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return fail(wrap(err, "set the beginning of group %q", group))
 		}
 	}
+	s.needed = t.MaxSize + s.framing()
 	sem, err := s.semantics(ctx, topics)
 	if err != nil {
 		return fail(err)
@@ -132,7 +133,6 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if s.largest > 0 && s.options.Compression == none && t.MaxSize+s.framing() > s.largest {
 		return fail(s.tooLarge(t.MaxSize))
 	}
-	s.needed = t.MaxSize + s.framing()
 	return sem, nil
 }
 

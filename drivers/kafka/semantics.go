@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"math"
 	"strconv"
 	"strings"
 
@@ -103,11 +104,17 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 			"heartbeat_interval": o.Heartbeat.String(),
 			"session_timeout":    o.SessionTimeout.String(),
 			"commit_interval":    o.CommitInterval.String(),
-			"buffer":             "unlimited, Send does not wait for room",
 			"connections":        "producers of one number share a client; each consumer and each transactional producer has its own",
 		},
 	}
 	set := sem.Settings
+	set["buffer"] = "unlimited, Send does not wait"
+	if bytes, records := s.buffer(); bytes > 0 {
+		set["buffer"] = driver.ByteSize(bytes).String() + ", beyond which Send waits"
+		if records < math.MaxInt32 {
+			set["buffer"] = fmt.Sprintf("%v or %d records, beyond which Send waits", driver.ByteSize(bytes), records)
+		}
+	}
 	if o.Retries >= 0 {
 		set["retries"] = strconv.Itoa(o.Retries)
 	}

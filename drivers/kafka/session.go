@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"math"
 	"runtime/debug"
 	"strings"
 	"sync"
@@ -236,13 +235,15 @@ func clientVersion() string {
 // producerOptions are those of a client that sends.
 func (s *session) producerOptions() []kgo.Opt {
 	o := &s.options
+	bytes, records := s.buffer()
 	options := []kgo.Opt{
+		kgo.MaxBufferedBytes(bytes),
 		kgo.ProducerLinger(o.linger(s.target.Batch)),
 		kgo.ProducerBatchMaxBytes(int32(s.batchSize())),
 		kgo.BrokerMaxWriteBytes(int32(max(s.batchSize()+1<<20, 100<<20))),
 		kgo.ProducerBatchCompression(o.codec()),
 		kgo.ProduceRequestTimeout(o.RequestTimeout),
-		kgo.MaxBufferedRecords(math.MaxInt32),
+		kgo.MaxBufferedRecords(records),
 		kgo.RecordPartitioner(s.partitioner()),
 	}
 	switch o.Acks {
@@ -271,6 +272,16 @@ func (s *session) producerOptions() []kgo.Opt {
 		options = append(options, kgo.RecordRetries(o.Retries))
 	}
 	return append(options, kgo.RecordDeliveryTimeout(o.DeliveryTimeout))
+}
+
+// buffer returns the limits in bytes, 0 for none, and records of what waits in a
+// client. One message always fits: the client would refuse it otherwise.
+func (s *session) buffer() (bytes, records int) {
+	bytes, records = s.options.buffer(s.target.Batch)
+	if bytes > 0 {
+		bytes = max(bytes, s.needed)
+	}
+	return bytes, records
 }
 
 // batchSize returns the size of the largest batch in bytes. The client refuses

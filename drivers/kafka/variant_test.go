@@ -35,6 +35,7 @@ func variants(t *testing.T, address string) {
 		{"compression", testCompression},
 		{"too large", testTooLarge},
 		{"needless security", testNeedless},
+		{"a full buffer", testFullBuffer},
 	} {
 		t.Run(test.name, func(t *testing.T) { test.run(t, address) })
 	}
@@ -284,4 +285,20 @@ func testTooLarge(t *testing.T, address string) {
 		t.Fatal(err)
 	}
 	m.wait(t, 1)
+}
+
+// testFullBuffer has Send wait for room, many times.
+func testFullBuffer(t *testing.T, address string) {
+	s, _ := session(t, address, map[string]any{"buffer": "1KiB"})
+	sem := provision(t, s, driver.Topology{Topics: []string{"t0"}, MaxSize: 5000})
+	if !strings.Contains(sem.Settings["buffer"], "Send waits") {
+		t.Errorf("buffer: %q", sem.Settings["buffer"])
+	}
+	m, _ := consume(t, s, driver.ConsumerSpec{})
+	p := producerOf(t, s, &counter{})
+	if err := p.Send(0, make([]byte, 5000)); err != nil {
+		t.Fatal(err)
+	}
+	send(t, p, 1, 2000)
+	m.wait(t, 2001)
 }
