@@ -49,14 +49,10 @@ func (l *lane) flood(limit *quota, measured bool) {
 			}
 		}
 		sl, index := l.slots.take()
-		for sl == nil || l.limit > 0 && l.inFlight.Load() >= l.limit {
-			if r.stopped.Load() {
+		if sl == nil || l.limit > 0 && l.inFlight.Load() >= l.limit {
+			if sl, index = l.waitForRoom(sl, index); sl == nil {
 				return
 			}
-			if sl == nil {
-				sl, index = l.slots.take()
-			}
-			runtime.Gosched()
 		}
 		now := clock.Now()
 		if now >= r.end.Load() {
@@ -72,6 +68,39 @@ func (l *lane) flood(limit *quota, measured bool) {
 			runtime.Gosched() // refused: let the client come to itself
 		}
 	}
+	l.flush()
+}
+
+// roomSpins is how often waitForRoom looks again at once: about as long as an
+// answer of a fast broker takes. After that it sleeps: the processor that it
+// would burn is the one that the client or the broker needs to make room.
+const roomSpins = 64
+
+// waitForRoom waits until the lane has a slot and room in flight; sl is a slot
+// already taken, or nil. What the client holds back goes out first: nothing else
+// would make room. It returns nil if the run ends before.
+func (l *lane) waitForRoom(sl *slot, index uint32) (*slot, uint32) {
+	l.flush()
+	for n := 0; ; n++ {
+		if sl == nil {
+			sl, index = l.slots.take()
+		}
+		if sl != nil && (l.limit == 0 || l.inFlight.Load() < l.limit) {
+			return sl, index
+		}
+		if l.run.stopped.Load() {
+			return nil, 0
+		}
+		if n < roomSpins {
+			runtime.Gosched()
+		} else {
+			clock.SleepUntilBlocking(clock.Now() + placePoll)
+		}
+	}
+}
+
+// flush pushes out what the clients of the lane's streams hold back.
+func (l *lane) flush() {
 	for _, st := range l.streams {
 		if st.flusher != nil {
 			if err := st.flusher.Flush(); err != nil {

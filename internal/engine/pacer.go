@@ -176,13 +176,7 @@ func (p *pacer) flush() {
 	for _, l := range p.lanes {
 		if l.dirty {
 			l.dirty = false
-			for _, st := range l.streams {
-				if st.flusher != nil {
-					if err := st.flusher.Flush(); err != nil {
-						l.fail(err)
-					}
-				}
-			}
+			l.flush()
 		}
 	}
 }
