@@ -41,7 +41,7 @@ func TestStallOracle(t *testing.T) {
 	const T, D = 5 * time.Second, time.Second
 	for _, tt := range []struct{ name, workload string }{
 		{"few bytes in flight", "{rate: 1000/s, size: 256B}"},
-		{"so many that sends block", "{rate: 1000/s, size: 8KiB}"},
+		{"so many that sends block", "{rate: 1000/s, size: 20KiB}"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := startNATS(t)
