@@ -156,6 +156,16 @@ func (b *managedBroker) configure(c *engine.Config) {
 	c.Deployment = &result.Deployment{Product: b.cluster.Product, Version: b.cluster.Version, Origin: b.cluster.Origin,
 		Nodes: b.nodes, Settings: scenario.MaskSettings(b.cluster.Settings)}
 	c.Usage = b.usage
+	// What the driver can ask of the server's monitoring it shall: the settings
+	// in effect. They are no part of the scenario, since the next server's is
+	// elsewhere.
+	if at := b.cluster.Info["monitoring"]; at != "" {
+		for _, o := range driver.DescribeOptions(c.Entry.Options) {
+			if o.Name == "monitoring" || o.Name == "http_url" {
+				c.Options = map[string]any{o.Name: at}
+			}
+		}
+	}
 }
 
 // usage returns what the broker's processes have used, as the engine asks for

@@ -29,6 +29,9 @@ type Config struct {
 	// holds no secrets.
 	Managed    string
 	Deployment *result.Deployment
+	// Options are options of the driver that only the caller knows, such as where
+	// the broker that it started is monitored; the scenario's own go before them.
+	Options map[string]any
 	// Usage, if not nil, tells what each of the broker's processes has used
 	// since it started. It is called once an interval, from one goroutine.
 	Usage func() []Usage

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/url"
@@ -197,7 +198,12 @@ func (r *run) open(ctx context.Context) error {
 func (r *run) openSession(ctx context.Context) (driver.Session, error) {
 	t := r.scenario.Target
 	d := newDialer()
-	target := driver.Target{URL: t.URL, Run: r.name, Options: t.Options, Dial: d.dial,
+	options := t.Options
+	if len(r.config.Options) > 0 {
+		options = maps.Clone(r.config.Options)
+		maps.Copy(options, t.Options)
+	}
+	target := driver.Target{URL: t.URL, Run: r.name, Options: options, Dial: d.dial,
 		Batch: r.flatOut, Notify: r.notify}
 	if r.config.URL != "" {
 		target.URL = r.config.URL
