@@ -10,7 +10,6 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/rabbitmq"
 	"sixnines/internal/brokers"
-	"sixnines/internal/brokers/brokertest"
 )
 
 // patience is how long to wait for what must happen; it decides only how long a
@@ -19,11 +18,6 @@ const patience = 30 * time.Second
 
 // broker is a RabbitMQ of the test's own.
 type broker struct{ *brokers.Cluster }
-
-func start(t *testing.T) *broker {
-	t.Helper()
-	return &broker{brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password})}
-}
 
 // open opens a session in the run "test".
 func (b *broker) open(t *testing.T, options map[string]any, notify func(driver.Event)) driver.Session {

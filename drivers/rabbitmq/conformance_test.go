@@ -25,8 +25,20 @@ const (
 	maxMessage     = 1 << 20
 )
 
-func TestConformance(t *testing.T) {
-	c := brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password, MaxMessage: maxMessage})
+// TestRabbitMQ is all that one broker does for: to start one takes long.
+func TestRabbitMQ(t *testing.T) {
+	b := &broker{brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password, MaxMessage: maxMessage})}
+	t.Run("conformance", func(t *testing.T) { testConformance(t, b.Cluster) })
+	if testing.Short() {
+		t.Skip("the rest is variants")
+	}
+	t.Run("leftovers are seen", func(t *testing.T) { testLeftoversAreSeen(t, b) })
+	t.Run("options", func(t *testing.T) { testOptions(t, b) })
+	t.Run("unroutable", func(t *testing.T) { testUnroutable(t, b) })
+	t.Run("alarm", func(t *testing.T) { testAlarm(t, b) })
+}
+
+func testConformance(t *testing.T, c *brokers.Cluster) {
 	modes := []struct {
 		name    string
 		options map[string]any
@@ -44,6 +56,7 @@ func TestConformance(t *testing.T) {
 			h := harness(t, c, mode.options)
 			if mode.brief {
 				h.Restart = brokertest.Restart(t, c)
+				h.Unacked = func(run string) (int, error) { return unacked(t, c, run) } // takes seconds
 			}
 			drivertest.Run(t, h)
 		})
@@ -74,7 +87,6 @@ func harness(t *testing.T, c *brokers.Cluster, options map[string]any) drivertes
 		Freeze:        brokertest.Freeze(t, c),
 		Thaw:          brokertest.Thaw(t, c),
 		Leftovers:     func(run string) ([]string, error) { return leftovers(c, run) },
-		Unacked:       func(run string) (int, error) { return unacked(t, c, run) },
 	}
 }
 
@@ -115,10 +127,9 @@ func leftovers(c *brokers.Cluster, run string) ([]string, error) {
 	return slices.Compact(found), nil
 }
 
-// TestLeftoversAreSeen makes sure that the conformance test's look at the
+// testLeftoversAreSeen makes sure that the conformance test's look at the
 // broker would find something, and all of it.
-func TestLeftoversAreSeen(t *testing.T) {
-	b := start(t)
+func testLeftoversAreSeen(t *testing.T, b *broker) {
 	s := b.open(t, nil, nil)
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Consumers: 1}); err != nil {
 		t.Fatal(err)
@@ -141,7 +152,7 @@ func TestLeftoversAreSeen(t *testing.T) {
 	}
 }
 
-// list asks the broker itself for everything of ours.
+// list asks the broker itself for everything of the run "test".
 func (b *broker) list(t *testing.T) []string {
 	t.Helper()
 	var all []string
@@ -151,7 +162,7 @@ func (b *broker) list(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		for _, line := range lines {
-			if strings.HasPrefix(line, "sixnines.") {
+			if strings.HasPrefix(line, "sixnines.test") {
 				all = append(all, line)
 			}
 		}

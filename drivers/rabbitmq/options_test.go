@@ -13,13 +13,9 @@ import (
 	"sixnines/internal/brokers/brokertest"
 )
 
-// TestOptions sends messages with each kind of queue, exchange and
+// testOptions sends messages with each kind of queue, exchange and
 // acknowledgement, to a group and to a subscriber of its own.
-func TestOptions(t *testing.T) {
-	if testing.Short() {
-		t.Skip("variants")
-	}
-	b := start(t)
+func testOptions(t *testing.T, b *broker) {
 	for _, tt := range []struct {
 		name    string
 		options map[string]any
@@ -91,13 +87,9 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestUnroutable: what leads to no queue must not look like delivered, although
+// testUnroutable: what leads to no queue must not look like delivered, although
 // the broker confirms it.
-func TestUnroutable(t *testing.T) {
-	if testing.Short() {
-		t.Skip("variants")
-	}
-	b := start(t)
+func testUnroutable(t *testing.T, b *broker) {
 	for _, client := range []string{"direct", "amqp091"} {
 		for _, confirms := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, confirms %v", client, confirms), func(t *testing.T) {
@@ -158,13 +150,9 @@ func TestUnroutable(t *testing.T) {
 	})
 }
 
-// TestAlarm: a broker that is short of memory takes nothing, which is told of and
+// testAlarm: a broker that is short of memory takes nothing, which is told of and
 // fails what is sent.
-func TestAlarm(t *testing.T) {
-	if testing.Short() {
-		t.Skip("variants")
-	}
-	b := start(t)
+func testAlarm(t *testing.T, b *broker) {
 	o := newOutcomes()
 	s := b.open(t, nil, o.notify)
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); err != nil {
