@@ -1,6 +1,8 @@
 package kafka_test
 
 import (
+	"errors"
+	"sync"
 	"testing"
 
 	"sixnines/driver"
@@ -28,4 +30,43 @@ func testTransactions(t *testing.T, address string) {
 			t.Error(err)
 		}
 	}
+}
+
+// outcomes are the errors of Done by token.
+type outcomes struct {
+	mu  sync.Mutex
+	err map[uint64]error
+}
+
+func (o *outcomes) Done(token uint64, err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.err[token] = err
+}
+
+// testAbortedTransaction has a record of a transaction refused: the others are
+// refused with it, each for its own reason, and the next transaction goes on.
+func testAbortedTransaction(t *testing.T, address string) {
+	s, _ := session(t, address, map[string]any{"transactions": true, "transaction_messages": 3, "transaction_interval": "1m"})
+	provision(t, s, driver.Topology{Topics: []string{"t0"}})
+	m, _ := consume(t, s, driver.ConsumerSpec{})
+	done := &outcomes{err: map[uint64]error{}}
+	p := producerOf(t, s, done)
+	for token, size := range []int{100, 4 << 20, 100} {
+		if err := p.Send(uint64(token), make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.(driver.Syncer).Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	done.mu.Lock()
+	for token, class := range []error{driver.ErrRejected, driver.ErrTooLarge, driver.ErrRejected} {
+		if err := done.err[uint64(token)]; !errors.Is(err, class) {
+			t.Errorf("message %d: %v, want %v", token, err, class)
+		}
+	}
+	done.mu.Unlock()
+	send(t, p, 10, 6)
+	m.wait(t, 6) // and none of the first
 }

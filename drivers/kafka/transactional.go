@@ -33,9 +33,15 @@ type transactional struct {
 
 	outcome struct {
 		sync.Mutex
-		tokens []uint64 // written, and waiting for the commit
-		err    error    // the first record that failed
+		records []written // waiting for the commit
+		err     error     // of the first record that failed
 	}
+}
+
+// written is what the client said of a record.
+type written struct {
+	token uint64
+	err   error
 }
 
 type transactionState int
@@ -49,7 +55,7 @@ const (
 func (s *session) transactional(ctx context.Context, p *producer, spec driver.ProducerSpec) (driver.Producer, error) {
 	t := &transactional{producer: p, id: s.own(fmt.Sprintf("producer-%d", spec.ID)), commit: make(chan struct{}, 1), ended: make(chan struct{})}
 	t.changed.L = &t.mu
-	p.promise = t.written
+	p.promise = t.answered
 	t.life, t.cancel = context.WithCancel(s.life)
 	if err := t.connect(ctx); err != nil {
 		t.cancel()
@@ -130,13 +136,13 @@ func (t *transactional) wake() {
 	}
 }
 
-// written is the client's answer to a record, which is not done before its
+// answered is the client's answer to a record, which is not done before its
 // transaction is.
-func (t *transactional) written(r *kgo.Record, err error) {
+func (t *transactional) answered(r *kgo.Record, err error) {
 	token := t.recycle(r)
 	t.outcome.Lock()
 	defer t.outcome.Unlock()
-	t.outcome.tokens = append(t.outcome.tokens, token)
+	t.outcome.records = append(t.outcome.records, written{token, err})
 	if err != nil && t.outcome.err == nil {
 		t.outcome.err = err
 	}
@@ -205,18 +211,24 @@ func (t *transactional) abort() {
 	}
 }
 
-// resolve tells what became of all records of the transaction.
+// resolve tells what became of all records of the transaction: of those that
+// failed by themselves, why; of the others, what became of it.
 func (t *transactional) resolve(err error) {
 	t.outcome.Lock()
-	tokens := t.outcome.tokens
-	t.outcome.tokens, t.outcome.err = nil, nil
+	records := t.outcome.records
+	t.outcome.records, t.outcome.err = nil, nil
 	t.outcome.Unlock()
-	for _, token := range tokens {
-		t.acks.Done(token, err)
+	for _, r := range records {
+		if r.err != nil {
+			t.acks.Done(r.token, undelivered(r.err, t.name))
+		} else {
+			t.acks.Done(r.token, err)
+		}
 	}
+	clear(records)
 	t.outcome.Lock()
-	if t.outcome.tokens == nil {
-		t.outcome.tokens = tokens[:0]
+	if t.outcome.records == nil {
+		t.outcome.records = records[:0]
 	}
 	t.outcome.Unlock()
 }

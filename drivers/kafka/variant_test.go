@@ -29,6 +29,7 @@ func variants(t *testing.T, address string) {
 		{"missing topics", testMissingTopic},
 		{"partitions are told", testPartitions},
 		{"transactions", testTransactions},
+		{"an aborted transaction", testAbortedTransaction},
 		{"commits of groups", testGroupCommits},
 		{"commits of lone consumers", testLoneCommits},
 		{"a group that grows", testGrowingGroup},
