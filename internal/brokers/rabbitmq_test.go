@@ -68,9 +68,11 @@ func TestRabbitMQRunsAndComesBack(t *testing.T) {
 	if command, err := os.ReadFile("/proc/" + strconv.Itoa(c.Nodes()[0].PID) + "/comm"); err == nil && !strings.HasPrefix(string(command), "beam") {
 		t.Errorf("the node's process is %q instead of the Erlang machine", command)
 	}
-	keep(t, c.URL, "q", nil)
+	const queue = "queue-that-stays"
+	keep(t, c.URL, queue, nil)
+	onDisk(t, c.Dir, queue)
 	brokertest.Restart(t, c)()
-	if got := kept(t, c.URL, "q"); got != "kept" {
+	if got := kept(t, c.URL, queue); got != "kept" {
 		t.Errorf("after a restart the queue has %q", got)
 	}
 	stream, err := net.Dial("tcp", brokertest.Address(t, c.URLFor("rabbitmq-stream")))
@@ -109,6 +111,30 @@ func TestRabbitMQRunsAndComesBack(t *testing.T) {
 		t.Errorf("%s is left behind: %v", dir, err)
 	}
 	noneOf(t, dir)
+}
+
+// onDisk waits until the broker's database has the queue on disk: it is told of
+// as declared, and its messages as kept, a little before.
+func onDisk(t *testing.T, dir, queue string) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second) // only how long a failure takes
+	for {
+		for _, kind := range []string{"LATEST.LOG", "rabbit_durable_queue.DC?"} {
+			files, err := filepath.Glob(filepath.Join(dir, "*", "data", "*", kind))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, file := range files {
+				if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), queue) {
+					return
+				}
+			}
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s is not written down", queue)
+		}
+		time.Sleep(time.Millisecond) // between two looks
+	}
 }
 
 // noneOf wants no process that was started for the directory: Erlang has
