@@ -2,7 +2,8 @@
 #
 #   make brokers  what the tests are run against, installed where it is absent
 #   make test     the tests, against real brokers; needs Go, and installs the rest
-#   make          the program, in bin/
+#   make          the program, one static binary in bin/
+#   make zeromq   the same with ZeroMQ, which needs libzmq to build and to run
 #
 # A target says what it could not do, and fails if that was not the network's
 # fault.
@@ -17,12 +18,17 @@ TAGGED    = $(if $(TAGS),-tags=$(TAGS))
 # judge each other.
 TESTING  := -count=1 -p=1 -timeout=15m
 
-.PHONY: all brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean bin/sixnines
+.PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean bin/sixnines bin/sixnines-zeromq
 
 all: bin/sixnines
 
 bin/sixnines:
-	$(GO) build $(TAGGED) -trimpath -o $@ ./cmd/sixnines
+	CGO_ENABLED=0 $(GO) build -trimpath -o $@ ./cmd/sixnines
+
+zeromq: bin/sixnines-zeromq
+
+bin/sixnines-zeromq:
+	CGO_ENABLED=1 $(GO) build -tags=zeromq -trimpath -o $@ ./cmd/sixnines
 
 # The brokers: Debian's packages, as root or by sudo, and the rest below the
 # user's cache directory. What is here is left alone. Nobody is asked.
@@ -30,7 +36,7 @@ brokers:
 	$(GO) run ./cmd/sixnines broker install --all --yes
 
 # The tests come last, so that their output ends the log.
-ci: fmt tidy vet staticcheck vuln build cross floor bench fuzz race test
+ci: fmt tidy brokers vet staticcheck vuln build cross floor bench fuzz race test
 
 fmt:
 	@wrong=$$(gofmt -l .); if [ -n "$$wrong" ]; then echo "gofmt -w these:"; echo "$$wrong"; exit 1; fi
