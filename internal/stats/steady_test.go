@@ -1,0 +1,127 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// noisy returns n values about e^level(i) with scatter sd, correlated from one
+// to the next as a broker's figures are.
+func noisy(seed uint64, n int, sd float64, level func(i int) float64) []float64 {
+	r := rand.New(rand.NewPCG(seed, 11))
+	x := make([]float64, n)
+	e := 0.0
+	for i := range x {
+		e = 0.3*e + math.Sqrt(1-0.09)*r.NormFloat64()
+		x[i] = 1e6 * math.Exp(level(i)+sd*e)
+	}
+	return x
+}
+
+func step(at int, before, after float64) func(int) float64 {
+	return func(i int) float64 {
+		if i < at {
+			return before
+		}
+		return after
+	}
+}
+
+func TestSteadyStateClasses(t *testing.T) {
+	const n = 200
+	for _, tt := range []struct {
+		name  string
+		level func(int) float64
+		want  Steadiness
+		from  int // about
+	}{
+		{"flat", func(int) float64 { return 0 }, Flat, 0},
+		{"warm-up in a step", step(30, 0.5, 0), WarmUp, 30},
+		{"warm-up that decays", func(i int) float64 { return math.Exp(-float64(i) / 10) }, WarmUp, 30},
+		{"drift upward", func(i int) float64 { return 0.8 * float64(i) / n }, Drift, n},
+		{"drift downward", func(i int) float64 { return -0.8 * float64(i) / n }, Drift, n},
+		{"shift to a higher level", step(80, 0, 0.4), LevelShift, 80},
+		{"change near the end", step(170, 0, 0.4), NoSteadyState, n},
+		{"back and forth", func(i int) float64 { return 0.5 * float64(i/40%2) }, NoSteadyState, n},
+	} {
+		wrong := 0
+		const trials = 50
+		for seed := range uint64(trials) {
+			got := SteadyState(noisy(seed, n, 0.05, tt.level))
+			if got.Class != tt.want || math.Abs(float64(got.From-tt.from)) > 15 {
+				if wrong++; wrong == 1 {
+					t.Logf("%s: %+v, want %s from about %d", tt.name, got, tt.want, tt.from)
+				}
+			}
+		}
+		if wrong > trials/10 {
+			t.Errorf("%s: %d of %d series are classed otherwise", tt.name, wrong, trials)
+		}
+	}
+}
+
+// What does not change must not be said to, at any scatter and length.
+func TestSteadyStateFalseAlarms(t *testing.T) {
+	for _, n := range []int{60, 600, 5000} {
+		for _, sd := range []float64{0, 0.01, 0.3} {
+			wrong := 0
+			const trials = 40
+			for seed := range uint64(trials) {
+				if got := SteadyState(noisy(100+seed, n, sd, func(int) float64 { return 0 })); got.Class != Flat {
+					wrong++
+				}
+			}
+			if wrong > trials/20 {
+				t.Errorf("%d values with scatter %v: %d of %d flat series are not classed flat", n, sd, wrong, trials)
+			}
+		}
+	}
+}
+
+func TestSteadyStateOfLittle(t *testing.T) {
+	if got := SteadyState(make([]float64, LeastSteady-1)); got.Class != NotAssessed {
+		t.Errorf("%+v", got)
+	}
+	gaps := noisy(1, LeastSteady, 0.02, func(int) float64 { return 0 })
+	gaps[7], gaps[20], gaps[21] = 0, math.NaN(), math.Inf(1)
+	if got := SteadyState(gaps); got.Class != Flat {
+		t.Errorf("with gaps: %+v", got)
+	}
+}
+
+// The split is the best one there is: brute force over all splits into at most
+// three parts.
+func TestChangePointsAreOptimal(t *testing.T) {
+	for seed := range uint64(20) {
+		x := noisy(seed, 40, 0.1, step(15, 0, 0.5))
+		for i := range x {
+			x[i] = math.Log(x[i])
+		}
+		const penalty, floor = 12, 1e-4
+		cost := func(from, to int) float64 {
+			m := mean(x[from:to])
+			v := 0.0
+			for _, y := range x[from:to] {
+				v += (y - m) * (y - m)
+			}
+			k := float64(to - from)
+			return k * (math.Log(max(v/k, floor*floor)) + 1)
+		}
+		least := cost(0, 40)
+		for i := shortest; i <= 40-shortest; i++ {
+			least = min(least, cost(0, i)+cost(i, 40)+penalty)
+			for j := i + shortest; j <= 40-shortest; j++ {
+				least = min(least, cost(0, i)+cost(i, j)+cost(j, 40)+2*penalty)
+			}
+		}
+		parts := changePoints(x, penalty, floor)
+		total := penalty * float64(len(parts)-1)
+		for _, p := range parts {
+			total += cost(p.from, p.to)
+		}
+		if total > least+1e-6 {
+			t.Errorf("seed %d: %v in %d parts, by brute force %v", seed, total, len(parts), least)
+		}
+	}
+}
