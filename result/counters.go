@@ -1,5 +1,10 @@
 package result
 
+import (
+	"reflect"
+	"strings"
+)
+
 // Counters account for every message of the measured window. Publish side:
 //
 //	Scheduled = NotSent + Rejected + Acked + Nacked + Unknown
@@ -91,4 +96,19 @@ func (c Counters) Conserved() (ok bool, problem string) {
 		}
 	}
 	return true, ""
+}
+
+// Named returns the counter that result files call by the name; "lost" is
+// another word for "missing". ok is false if there is none.
+func (c Counters) Named(name string) (n int64, ok bool) {
+	if name == "lost" {
+		name = "missing"
+	}
+	v := reflect.ValueOf(c)
+	for i := range v.NumField() {
+		if tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ","); tag == name {
+			return v.Field(i).Int(), true
+		}
+	}
+	return 0, false
 }

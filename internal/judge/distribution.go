@@ -52,41 +52,67 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 	var floor int64 // the figure of the percentile below
 	for _, name := range result.Percentiles() {
 		percent := percentOf(name)
-		p := stats.Fraction(percent)
-		support := stats.SupportOf(samples, p)
-		if support == stats.NotSupported || total(x) == 0 {
-			set(&d.Unsupported, name, stats.MinSamples(p, confidence))
+		q := o.quantile(samples, percent, floor)
+		if q.support == stats.NotSupported {
+			set(&d.Unsupported, name, stats.MinSamples(stats.Fraction(percent), confidence))
 			continue
 		}
-		rank := stats.Rank(o.n, percent)
-		v, atLeast := o.value(rank)
-		v = max(v, floor)
-		floor = v
-		d.Percentiles[name] = v
-		if atLeast {
+		floor = q.value
+		d.Percentiles[name] = q.value
+		if q.atLeast {
 			set(&d.AtLeast, name, true)
 		}
-		if support == stats.Few {
+		if q.support == stats.Few {
 			set(&d.Few, name, true)
 		}
-		if lo, hi, ok := stats.QuantileRanks(samples, p, confidence); ok {
-			low, _ := o.edges(scale(lo-1, o.n, samples, 0) + 1)
-			high, open := o.value(scale(hi, o.n, samples, samples-1))
-			d.Intervals[name] = [2]int64{min(low, v), max(high, v)}
-			if open {
+		if q.bounded {
+			d.Intervals[name] = [2]int64{q.low, q.high}
+			if q.open {
 				set(&d.Open, name, true)
 			}
 		}
 		if percent >= episodesFrom && len(x.Slots) > 0 {
-			set(&d.Episodes, name, episodes(x.Slots, v))
+			set(&d.Episodes, name, episodes(x.Slots, q.value))
 		}
-		if m.IsResponse() && !atLeast {
-			if share, ok := ownShare(x.Own, v); ok {
+		if m.IsResponse() && !q.atLeast {
+			if share, ok := ownShare(x.Own, q.value); ok {
 				set(&d.OwnShare, name, share)
 			}
 		}
 	}
 	return d
+}
+
+// quantile is the figure of one percentile.
+type quantile struct {
+	support   stats.Support
+	value     int64
+	atLeast   bool  // value is a lower bound
+	low, high int64 // the interval, if bounded
+	bounded   bool
+	open      bool // high is a lower bound
+}
+
+// quantile computes the figure of a percentile for so many messages; floor is
+// the figure of a lower one, or 0.
+func (o *order) quantile(samples int64, percent float64, floor int64) quantile {
+	p := stats.Fraction(percent)
+	q := quantile{support: stats.SupportOf(samples, p)}
+	if o.n == 0 {
+		q.support = stats.NotSupported
+	}
+	if q.support == stats.NotSupported {
+		return q
+	}
+	q.value, q.atLeast = o.value(stats.Rank(o.n, percent))
+	q.value = max(q.value, floor)
+	var lo, hi int64
+	if lo, hi, q.bounded = stats.QuantileRanks(samples, p, confidence); q.bounded {
+		low, _ := o.edges(scale(lo-1, o.n, samples, 0) + 1)
+		high, open := o.value(scale(hi, o.n, samples, samples-1))
+		q.low, q.high, q.open = min(low, q.value), max(high, q.value), open
+	}
+	return q
 }
 
 // percentOf is the number that a percentile's name is.

@@ -1,0 +1,129 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+func decideText(t *testing.T, run *result.Run, text string) Decision {
+	t.Helper()
+	o, err := scenario.ParseObjective(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Decide(run, o)
+}
+
+// The limits stand on either side of the figures and inside their intervals.
+func TestObjectivesAreDecidedByTheBound(t *testing.T) {
+	b := newTestbed(healthyMessages())
+	run := b.run(t)
+	run.Summary = Summarise(run, Inputs{})
+	d := run.Summary.Histograms[result.DeliveryResponse]
+	in := d.Intervals["99"]
+	low, high := in[0], in[1]
+	if low >= high {
+		t.Fatalf("an interval without width: %v", in)
+	}
+	ns := func(v int64) string {
+		return scenario.Objective{Subject: "delivery.response", Percent: 99, Op: "<", Limit: float64(v)}.String()
+	}
+	for text, want := range map[string]Outcome{
+		ns(high + 1):                      Met,
+		ns(high):                          Undecided,
+		ns((low + high) / 2):              Undecided,
+		ns(low + 1):                       Undecided,
+		ns(low):                           Missed,
+		ns(low - 1):                       Missed,
+		"delivery.response p99 > 1ns":     Met,
+		"delivery.response p99 >= 1h":     Missed,
+		"delivery.response p99.9999 < 1h": Undecided, // 20,000 messages
+		"delivery.response p97.5 < 1h":    Met,       // no percentile that is published
+		"delivery.response max < 1h":      Met,
+		"delivery.response max < 1ns":     Missed,
+		"publish.response p99 < 1h":       Meaningless,
+		"lost == 0":                       Met,
+		"lost > 0":                        Missed,
+		"rate >= 99.9%":                   Met,
+		"worst_second >= 99%":             Met,
+		"worst_second > 101%":             Missed,
+	} {
+		if got := decideText(t, run, text); got.Outcome != want || got.Text == "" {
+			t.Errorf("%s: %s (%s), want %s", text, got.Outcome, got.Text, want)
+		}
+	}
+}
+
+// What never came reaches into the tail: no upper end, and a maximum that is
+// only a lower bound.
+func TestObjectivesHeedTheCensored(t *testing.T) {
+	ms := healthyMessages()
+	for i := range ms {
+		ms[i].missing = i%1000 == 7 // 20 of 20,000
+	}
+	run := newTestbed(ms).run(t)
+	run.Summary = Summarise(run, Inputs{})
+	for text, want := range map[string]Outcome{
+		"lost == 0":                      Missed,
+		"lost <= 20":                     Met,
+		"delivery.response p50 < 1h":     Met,
+		"delivery.response p99.9 < 1h":   Undecided,
+		"delivery.response p99.9 > 1ns":  Met,
+		"delivery.response p99.9 < 1ns":  Missed,
+		"delivery.response max < 1h":     Undecided,
+		"delivery.response max < 1s":     Missed,
+		"delivery.response max > 1s":     Met,
+		"delivery.response max > 1h":     Undecided,
+		"delivery.response p99.99 < 1ms": Undecided, // too few messages,
+	} {
+		if got := decideText(t, run, text); got.Outcome != want {
+			t.Errorf("%s: %s (%s), want %s", text, got.Outcome, got.Text, want)
+		}
+	}
+}
+
+// A run that is not to be believed shows nothing.
+func TestObjectivesOfRunsThatShowNothing(t *testing.T) {
+	run := newTestbed(healthyMessages()).run(t)
+	if got := decideText(t, run, "lost == 0"); got.Outcome != Meaningless || !strings.Contains(got.Text, "cut short") {
+		t.Errorf("cut short: %+v", got)
+	}
+	run.Summary = Summarise(run, Inputs{})
+	run.Summary.Verdict.Status = result.Unstable
+	if got := decideText(t, run, "delivery.response p99 < 1h"); got.Outcome != Meaningless {
+		t.Errorf("unstable: %+v", got)
+	}
+	if got := decideText(t, run, "lost == 0"); got.Outcome != Met {
+		t.Errorf("unstable: %+v", got)
+	}
+	run.Summary.Verdict.Status = result.Invalid
+	if got := decideText(t, run, "lost == 0"); got.Outcome != Meaningless {
+		t.Errorf("invalid: %+v", got)
+	}
+}
+
+// Everything that an objective may be about is in a result.
+func TestObjectivesNameWhatResultsHave(t *testing.T) {
+	_, err := scenario.ParseObjective("nothing == 0")
+	if err == nil {
+		t.Fatal("an objective about nothing")
+	}
+	_, list, _ := strings.Cut(err.(*scenario.Error).Hint, "there are ")
+	var counters int
+	for _, name := range strings.Split(list, ", ") {
+		name, _, _ = strings.Cut(name, ";")
+		if strings.Contains(name, ".") || name == "rate" || name == "worst_second" {
+			continue
+		}
+		if _, ok := (result.Counters{}).Named(name); !ok {
+			t.Errorf("results have no counter %q", name)
+		}
+		counters++
+	}
+	if counters < 15 {
+		t.Errorf("%d counters in %q", counters, list)
+	}
+}

@@ -1,0 +1,166 @@
+package scenario
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Objective is one thing that a run must show: a service level objective. Its
+// text is a figure, a comparison and a limit:
+//
+//	delivery.response p99.9 < 5ms    a percentile, or max, of a metric
+//	lost == 0                        a counter of the result
+//	rate >= 99.9%                    what was sent of what was due
+//	worst_second >= 95%              the same in the worst second
+type Objective struct {
+	Subject string  // a metric, a counter, "rate" or "worst_second"
+	Percent float64 // of a metric: the percentile, in (0, 100); 100 is the maximum
+	Op      string  // <, <=, ==, >= or >
+	Limit   float64 // nanoseconds for a metric, a number for a counter, a share in [0, 1] for a rate
+}
+
+// The subjects of an Objective beside the counters.
+const (
+	subjectRate  = "rate"
+	subjectWorst = "worst_second"
+)
+
+// objectiveMetrics are the metrics that objectives may be about, as results name
+// them.
+func objectiveMetrics() []string {
+	return []string{"publish.response", "publish.service", "delivery.response", "delivery.service", "delivery.last",
+		"roundtrip.response", "roundtrip.service", "lag.own", "lag.blocked"}
+}
+
+// objectiveCounters are the counters that objectives may be about, as results
+// name them; "lost" is another word for "missing".
+func objectiveCounters() []string {
+	return []string{"lost", "missing", "lost_acked", "corrupted", "duplicated", "redelivered", "reordered", "not_sent",
+		"rejected", "nacked", "unknown", "censored", "late", "foreign", "late_replies", "timed_out", "dropped", "returned"}
+}
+
+const objectiveForm = `an objective is such as "delivery.response p99.9 < 5ms", "lost == 0" or "rate >= 99.9%"`
+
+// IsMetric reports whether o is about a latency.
+func (o Objective) IsMetric() bool { return o.Percent > 0 }
+
+// IsRate reports whether o is about what was sent of what was due.
+func (o Objective) IsRate() bool { return o.Subject == subjectRate || o.Subject == subjectWorst }
+
+// ParseObjective reads an objective. Its errors are of type [*Error], without a
+// position.
+func ParseObjective(s string) (Objective, error) {
+	at := strings.IndexAny(s, "<>=")
+	if at < 0 {
+		return Objective{}, wrong(quote(s)+" compares nothing", objectiveForm)
+	}
+	end := at + 1
+	if end < len(s) && s[end] == '=' {
+		end++
+	}
+	o := Objective{Op: s[at:end]}
+	if o.Op == "=" {
+		return Objective{}, wrong(quote(s)+" has a single =", "write == for equal")
+	}
+	words, limit := strings.Fields(s[:at]), strings.TrimSpace(s[end:])
+	if len(words) == 0 || limit == "" {
+		return Objective{}, wrong(quote(s)+" has nothing on one side of "+o.Op, objectiveForm)
+	}
+	o.Subject = words[0]
+	var err error
+	switch {
+	case slices.Contains(objectiveMetrics(), o.Subject):
+		err = o.ofMetric(s, words[1:], limit)
+	case len(words) > 1:
+		err = wrong(quote(s)+": "+quote(words[1])+" after "+quote(o.Subject)+" says nothing", objectiveForm)
+	case o.IsRate():
+		err = o.ofRate(s, limit)
+	case slices.Contains(objectiveCounters(), o.Subject):
+		err = o.ofCounter(s, limit)
+	default:
+		all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst})
+		hint := "there are " + strings.Join(all, ", ")
+		err = wrong("nothing is called "+quote(o.Subject), hint+nearestHint(o.Subject, all...))
+	}
+	if err != nil {
+		return Objective{}, err
+	}
+	return o, nil
+}
+
+func (o *Objective) ofMetric(s string, words []string, limit string) error {
+	if len(words) != 1 {
+		return wrong(quote(s)+" does not say which percentile of "+o.Subject, "write "+o.Subject+" p99 "+o.Op+" "+limit+", or max for the maximum")
+	}
+	if o.Percent = 100; words[0] != "max" {
+		digits, is := strings.CutPrefix(words[0], "p")
+		v, err := strconv.ParseFloat(digits, 64)
+		if !is || err != nil || !(v > 0 && v < 100) || strings.TrimLeft(digits, "0123456789.") != "" {
+			return wrong(quote(words[0])+" is no percentile", "write p50, p99.9 or another above p0 and below p100, or max")
+		}
+		o.Percent = v
+	}
+	if o.Op == "==" {
+		return wrong(quote(s)+": a latency is never equal to a limit", "compare by < or >")
+	}
+	d, err := time.ParseDuration(limit)
+	if err != nil || d < 0 {
+		return wrong(quote(limit)+" is not a duration", "write it with its unit: 5ms, 250us, 1.5s")
+	}
+	o.Limit = float64(d)
+	return nil
+}
+
+func (o *Objective) ofRate(s, limit string) error {
+	digits, is := strings.CutSuffix(limit, "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
+	if !is || err != nil || !(v >= 0 && v <= 1000) {
+		return wrong(quote(s)+": "+quote(limit)+" is not a percentage of what was due", "write "+o.Subject+" "+o.Op+" 99.9%")
+	}
+	o.Limit = v / 100
+	return nil
+}
+
+func (o *Objective) ofCounter(s, limit string) error {
+	v, err := strconv.ParseInt(limit, 10, 64)
+	if err != nil || v < 0 || v > 1<<53 {
+		return wrong(quote(s)+": "+quote(limit)+" is not a number of messages", "write "+o.Subject+" "+o.Op+" 0")
+	}
+	o.Limit = float64(v)
+	return nil
+}
+
+// Holds reports whether v stands to the limit as the objective wants.
+func (o Objective) Holds(v float64) bool {
+	switch o.Op {
+	case "<":
+		return v < o.Limit
+	case "<=":
+		return v <= o.Limit
+	case "==":
+		return v == o.Limit
+	case ">=":
+		return v >= o.Limit
+	case ">":
+		return v > o.Limit
+	}
+	return false
+}
+
+// String returns the text that ParseObjective reads as o.
+func (o Objective) String() string {
+	switch {
+	case o.IsMetric():
+		figure := "max"
+		if o.Percent < 100 {
+			figure = "p" + strconv.FormatFloat(o.Percent, 'f', -1, 64)
+		}
+		return o.Subject + " " + figure + " " + o.Op + " " + time.Duration(o.Limit).String()
+	case o.IsRate():
+		return o.Subject + " " + o.Op + " " + strconv.FormatFloat(math.Round(o.Limit*1e9)/1e7, 'f', -1, 64) + "%"
+	}
+	return o.Subject + " " + o.Op + " " + strconv.FormatInt(int64(o.Limit), 10)
+}

@@ -1,0 +1,87 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestObjectives(t *testing.T) {
+	for text, want := range map[string]Objective{
+		"delivery.response p99.9 < 5ms":       {"delivery.response", 99.9, "<", 5e6},
+		"publish.service p50<=250us":          {"publish.service", 50, "<=", 250e3},
+		"  roundtrip.response  max  <  1.5s ": {"roundtrip.response", 100, "<", 1.5e9},
+		"delivery.last p99.99 > 1ns":          {"delivery.last", 99.99, ">", 1},
+		"lost == 0":                           {"lost", 0, "==", 0},
+		"duplicated <= 12":                    {"duplicated", 0, "<=", 12},
+		"rate >= 99.9%":                       {"rate", 0, ">=", 0.9990000000000001},
+		"worst_second>95 %":                   {"worst_second", 0, ">", 0.95},
+	} {
+		got, err := ParseObjective(text)
+		if err != nil {
+			t.Errorf("%q: %v", text, err)
+			continue
+		}
+		if got.Subject != want.Subject || got.Percent != want.Percent || got.Op != want.Op || got.Limit-want.Limit > 1e-12 || want.Limit-got.Limit > 1e-12 {
+			t.Errorf("%q is %+v, want %+v", text, got, want)
+		}
+		if again, err := ParseObjective(got.String()); err != nil || again != got {
+			t.Errorf("%q is written %q, which is %+v, %v", text, got, again, err)
+		}
+	}
+}
+
+func TestObjectivesThatAreNone(t *testing.T) {
+	for text, part := range map[string]string{
+		"":                                    "compares nothing",
+		"lost":                                "compares nothing",
+		"lost = 0":                            "single =",
+		"lost ==":                             "nothing on one side",
+		"< 5ms":                               "nothing on one side",
+		"delivery.response < 5ms":             "which percentile",
+		"delivery.response p99 p50 < 5ms":     "which percentile",
+		"delivery.response p100 < 5ms":        "no percentile",
+		"delivery.response p0 < 5ms":          "no percentile",
+		"delivery.response pNaN < 5ms":        "no percentile",
+		"delivery.response p1e1 < 5ms":        "no percentile",
+		"delivery.response 99 < 5ms":          "no percentile",
+		"delivery.response p99 == 5ms":        "never equal",
+		"delivery.response p99 < 5":           "not a duration",
+		"delivery.response p99 < -5ms":        "not a duration",
+		"delivery.responce p99 < 5ms":         "delivery.response",
+		"lost twice == 0":                     "says nothing",
+		"lost == 0.5":                         "not a number",
+		"lost == -1":                          "not a number",
+		"rate >= 99.9":                        "not a percentage",
+		"rate >= NaN%":                        "not a percentage",
+		"delivery.response p99 <> 5ms":        "not a duration",
+		"duplicated < 99999999999999999999":   "not a number",
+		"delivery.response p99 < 5ms < 6ms":   "not a duration",
+		"worst_second delivery.response < 5%": "says nothing",
+	} {
+		o, err := ParseObjective(text)
+		if err == nil {
+			t.Errorf("%q is read as %+v", text, o)
+			continue
+		}
+		e, ok := err.(*Error)
+		if !ok || e.Hint == "" || !strings.Contains(err.Error(), part) {
+			t.Errorf("%q: %v; want %q and a hint", text, err, part)
+		}
+	}
+}
+
+func FuzzObjective(f *testing.F) {
+	f.Add("delivery.response p99.9 < 5ms")
+	f.Add("rate >= 99.9%")
+	f.Add("lost == 0")
+	f.Fuzz(func(t *testing.T, text string) {
+		o, err := ParseObjective(text)
+		if err != nil {
+			return
+		}
+		again, err := ParseObjective(o.String())
+		if err != nil || again.Subject != o.Subject || again.Op != o.Op || again.Percent != o.Percent || (!o.IsRate() && again.Limit != o.Limit) {
+			t.Errorf("%q is %+v, written %q, then %+v, %v", text, o, o, again, err)
+		}
+	})
+}
