@@ -134,7 +134,8 @@ func parseHead(line []byte) (kind byte, n int64, text []byte, err error) {
 	if negative {
 		n = -n
 	}
-	if kind != Integer && (n < -1 || n > bulkMost || negative && n != -1) {
+	// Of the negative lengths there is one, and it is written in one way.
+	if kind != Integer && (n > bulkMost || negative && string(text) != "-1") {
 		return 0, 0, nil, strange(line)
 	}
 	return kind, n, nil, nil
