@@ -163,17 +163,35 @@ func TestUpThatFails(t *testing.T) {
 	}
 }
 
+// stranger starts a process that began at another instant than p, as the system
+// counts them; over is closed when it has ended, at the latest with the test.
+func stranger(t *testing.T, p Process) (other *exec.Cmd, over chan struct{}) {
+	t.Helper()
+	for {
+		other, over = exec.Command("sleep", "600"), make(chan struct{})
+		if err := other.Start(); err != nil {
+			t.Fatal(err)
+		}
+		go func() { other.Wait(); close(over) }()
+		end := func() { other.Process.Kill(); <-over }
+		began, err := startOf(other.Process.Pid)
+		if err != nil {
+			end()
+			t.Fatal(err)
+		}
+		if began != p.Start {
+			t.Cleanup(end)
+			return other, over
+		}
+		end() // in the same hundredth of a second
+	}
+}
+
 // What has a number now that one of ours had is none of ours.
 func TestOthersAreLeftAlone(t *testing.T) {
 	h := testHome(t)
 	s := up(t, h, Options{Nodes: 2})
-	other := exec.Command("sleep", "600")
-	if err := other.Start(); err != nil {
-		t.Fatal(err)
-	}
-	over := make(chan struct{})
-	go func() { other.Wait(); close(over) }()
-	defer func() { other.Process.Kill(); <-over }()
+	other, over := stranger(t, s.List[0])
 	real := *s
 	s.List = append([]Process{}, s.List...)
 	s.List[0].PID = other.Process.Pid // with the instant at which ours began
