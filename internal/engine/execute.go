@@ -153,6 +153,7 @@ func (r *run) probe(ctx context.Context) error {
 			}
 		}
 	}
+	r.cold = append(r.cold, result.Cold{Name: "first message", Duration: time.Duration(r.firstTook.Load())})
 	r.cold = append(r.cold, result.Cold{Name: "until every consumer saw a message", Duration: time.Duration(r.probeAt.Load() - began)})
 	return nil
 }
@@ -170,7 +171,7 @@ func (r *run) seenEverywhere(topic int) bool {
 
 func (r *run) probed(now, sent int64) {
 	if r.probeAt.Swap(now) == 0 {
-		r.cold = append(r.cold, result.Cold{Name: "first message", Duration: time.Duration(now - sent)})
+		r.firstTook.Store(now - sent)
 	}
 }
 

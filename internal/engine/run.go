@@ -93,6 +93,7 @@ type run struct {
 	dropped     atomic.Int64
 	returned    atomic.Int64
 	probeAt     atomic.Int64 // newest probe seen
+	firstTook   atomic.Int64 // how long the first probe took, in ns
 	interrupted bool
 	early       bool // ended before the window began
 	collected   collected
