@@ -52,7 +52,7 @@ func processEnv() Env {
 // TestScripts runs the files of testdata/script, one for each behaviour, each
 // in a directory of its own.
 func TestScripts(t *testing.T) {
-	testscript.Run(t, testscript.Params{
+	params := testscript.Params{
 		Dir:             "testdata/script",
 		UpdateScripts:   os.Getenv("UPDATE_SCRIPTS") != "",
 		ContinueOnError: true,
@@ -78,7 +78,14 @@ func TestScripts(t *testing.T) {
 			"secured":     cmdSecured,
 			"squat":       cmdSquat,
 		},
-	})
+	}
+	if testing.Short() { // those in which most happens at a time, for the race detector
+		params.Dir = ""
+		for _, name := range []string{"broker_updown", "failed_run", "interrupt", "interrupt_early", "interrupt_twice", "managed_run", "run_default"} {
+			params.Files = append(params.Files, filepath.Join("testdata", "script", name+".txt"))
+		}
+	}
+	testscript.Run(t, params)
 }
 
 // setUp gives each script a home of its own for brokers, of which none stays,

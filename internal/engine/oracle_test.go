@@ -38,6 +38,9 @@ func stallFor(t *testing.T, b *brokers.Instance, at, d time.Duration) func() tim
 // x_p = D − (1−p)·T·(1−ρ), within 3 %. Where other programs take the processors
 // the generator itself is held up: a try that is off is repeated.
 func TestStallOracle(t *testing.T) {
+	if testing.Short() {
+		t.Skip("figures, which the race detector would only blur")
+	}
 	const T, D = 5 * time.Second, time.Second
 	for _, tt := range []struct{ name, workload string }{
 		{"few bytes in flight", "{rate: 1000/s, size: 256B}"},
