@@ -106,7 +106,7 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 		return failed("stop it there, or set "+brokers.HomeVariable+" to a directory of this machine's own", fmt.Errorf("%w, on %s", err, s.Host))
 	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Running:
 		return failed("sixnines broker down "+p.Name+" stops it; without --nodes, --port, --dir and --set it may serve as it is",
-			fmt.Errorf("%s runs already at %s, and not as asked for now", p.Name, s.URL))
+			fmt.Errorf("%s runs already at %s, with other settings than these", p.Name, s.URL))
 	case errors.Is(err, brokers.ErrRunning):
 		return failed("sixnines broker down "+p.Name+" removes what is left of it", err)
 	case err != nil:
