@@ -113,6 +113,7 @@ func (r *Run) addInterval(v *Interval) error {
 	}
 	r.Counters.Add(v.Counters)
 	r.Pauses = append(r.Pauses, v.Pauses...)
+	r.Tail = append(r.Tail, v.Tail...)
 	r.Series = append(r.Series, point)
 	return nil
 }

@@ -38,12 +38,19 @@ const (
 	DeliveryLast      Metric = "delivery.last"      // slowest consumer − intended, per message
 	RoundTripResponse Metric = "roundtrip.response" // replied − intended
 	RoundTripService  Metric = "roundtrip.service"  // replied − sent
+
+	// The stages of a service time, of a sample of the messages and only where
+	// the engine's own connections show them: an upper bound each where a client
+	// writes or reads several messages at a time.
+	StageClient   Metric = "stage.client"   // written to the socket − sent
+	StageBroker   Metric = "stage.broker"   // first byte of what came back read − written
+	StageCallback Metric = "stage.callback" // received, acked or replied − first byte read
 )
 
 // Metrics lists all metrics in the order in which reports show them.
 func Metrics() []Metric {
 	return []Metric{DeliveryResponse, DeliveryService, DeliveryLast, RoundTripResponse, RoundTripService,
-		PublishResponse, PublishService, LagOwn, LagBlocked}
+		PublishResponse, PublishService, LagOwn, LagBlocked, StageClient, StageBroker, StageCallback}
 }
 
 // IsResponse reports whether m counts from the intended instant.
@@ -94,6 +101,58 @@ type Header struct {
 	Interval  time.Duration `json:"interval"`
 	Slot      time.Duration `json:"slot"` // length of a slot of intended time, see MetricInterval.Slots
 	Raw       string        `json:"raw,omitempty"`
+	// Trial is the run's place among several that belong together; nil: alone.
+	Trial *Trial `json:"trial,omitempty"`
+	// Floor is what this machine does to a load like this without a broker, if
+	// that was ever measured.
+	Floor *Floor `json:"floor,omitempty"`
+	// Objectives are what the run must show, as scenario.ParseObjective reads
+	// them.
+	Objectives []string `json:"objectives,omitempty"`
+}
+
+// InFlightMetric is the service time whose end takes a message out of those in
+// flight: of the acknowledgement where the broker gives one, else of the reply,
+// else of the delivery.
+func (h *Header) InFlightMetric() Metric {
+	switch {
+	case h.Ack == "broker":
+		return PublishService
+	case h.Pattern == "roundtrip" || h.Pattern == "request-reply":
+		return RoundTripService
+	}
+	return DeliveryService
+}
+
+// Trial is a run's place among the runs of a set.
+type Trial struct {
+	Set  string `json:"set"`  // of all runs that belong together: 16 random hexadecimal digits
+	Kind string `json:"kind"` // TrialRepeat or TrialAB
+	// Arm is "A" or "B"; empty for repeats.
+	Arm string `json:"arm,omitempty"`
+	// Pair numbers the pairs of an ab from 1; 0 for repeats.
+	Pair  int `json:"pair,omitempty"`
+	Index int `json:"index"` // place in the order in which they were run, from 1
+	Of    int `json:"of"`    // runs planned
+}
+
+// The kinds of Trial.Kind.
+const (
+	TrialRepeat = "repeat"
+	TrialAB     = "ab"
+)
+
+// Floor is a noise floor: the distribution that a broker which does nothing had
+// on this machine.
+type Floor struct {
+	ID      string    `json:"id"`   // of the run that measured it
+	At      time.Time `json:"at"`   // when
+	Tool    Tool      `json:"tool"` // by what
+	Pattern string    `json:"pattern"`
+	Rate    float64   `json:"rate"` // messages a second
+	Size    int64     `json:"size"` // bytes of a payload
+	// Percentiles are its figures, ns, by metric and percentile.
+	Percentiles map[Metric]map[string]int64 `json:"percentiles"`
 }
 
 // Deployment is a broker that was started for the run.
@@ -171,6 +230,26 @@ type Interval struct {
 	Backlog  int64                      `json:"backlog"`   // due but not sent at the end of the interval
 	Vitals   map[string]float64         `json:"vitals,omitempty"`
 	Pauses   []Pause                    `json:"pauses,omitempty"`
+	// Tail holds the slowest messages of the whole run, slowest first; in the
+	// closing record only.
+	Tail []Exemplar `json:"tail,omitempty"`
+}
+
+// Exemplar is one of the slowest messages.
+type Exemplar struct {
+	Metric    Metric `json:"metric"` // whose slowest it is among
+	Value     int64  `json:"value"`  // ns
+	Producer  int    `json:"producer"`
+	Consumer  int    `json:"consumer"` // −1: an acknowledgement's
+	Topic     string `json:"topic"`
+	Partition int32  `json:"partition"` // −1: the driver does not tell
+	Sequence  uint64 `json:"sequence"`  // of the producer in the topic
+	// Intended, Sent and Done are its instants, ns from the window's start. Done
+	// is the acknowledgement, delivery or reply that Value ends with.
+	Intended int64 `json:"intended"`
+	Sent     int64 `json:"sent"`
+	Done     int64 `json:"done"`
+	Own      int64 `json:"own"` // of Sent − Intended, what the generator itself was late, ns
 }
 
 // The phases of Interval.Phase.
@@ -212,12 +291,29 @@ type OwnBand struct {
 	Majority int64 `json:"majority"` // messages of which own lag is more than half
 }
 
-// Pause is a time in which the generator itself stood still.
+// Pause is a time in which the generator stood still, or in which something
+// happened to it that may have made it.
 type Pause struct {
 	Start  int64  `json:"start"`
 	End    int64  `json:"end"`
 	Source string `json:"source"`
 }
+
+// The sources of Pause.Source. The first four are gaps in the wake-ups of a
+// meter. The others are stretches between two looks at a counter that grew
+// meanwhile, as long as those looks are apart.
+const (
+	PauseThread     = "thread"         // a locked thread did not run when it was due
+	PauseGoroutine  = "goroutine"      // a goroutine did not
+	PauseProcess    = "process"        // both at once: the whole process stood still
+	PauseIdle       = "idle"           // a process apart that does nothing did not: the machine's doing
+	PauseGC         = "gc"             // Go's collector stopped the world
+	PauseThrottled  = "throttled"      // a control group's cpu.max held the process back
+	PauseSteal      = "steal"          // the hypervisor gave the processors to others
+	PauseCrowded    = "crowded"        // this process waited while others had the processors
+	PauseSwap       = "swap"           // pages of this process were read back from disk
+	PauseRetransmit = "retransmission" // TCP sent something again
+)
 
 // Event is something that happened at a moment.
 type Event struct {

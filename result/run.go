@@ -12,6 +12,7 @@ type Run struct {
 	Series   []Point  // one per interval, in order
 	Events   []Event
 	Pauses   []Pause
+	Tail     []Exemplar // the slowest messages, slowest first within a metric
 	// Summary is nil if the file was cut short: the run was killed.
 	Summary *Summary
 	// Damaged tells what could not be read at the file's end, if anything.

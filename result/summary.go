@@ -15,6 +15,71 @@ type Summary struct {
 	Resolved    int64                    `json:"resolved"` // when the last message was resolved or given up
 	Interrupted bool                     `json:"interrupted,omitempty"`
 	Aborted     bool                     `json:"aborted,omitempty"` // ended at once, without waiting for what was under way
+	// Steady says how the run went on, second by second; nil where nothing was
+	// measured in a window.
+	Steady *Steady `json:"steady,omitempty"`
+	// Attribution says what the slowest messages met, for each metric that Tail
+	// has messages of.
+	Attribution []Attribution `json:"attribution,omitempty"`
+	// Objectives says of each of Header.Objectives how the run stands to it.
+	Objectives []Objective `json:"objectives,omitempty"`
+}
+
+// Steady is how the p50 and p99 of the intervals of a window went on.
+type Steady struct {
+	Metric    Metric `json:"metric"`
+	Intervals int    `json:"intervals"` // looked at
+	P50       Course `json:"p50"`
+	P99       Course `json:"p99"`
+	// Text is the conclusion, one line: what to discard, or that nothing must be.
+	Text string `json:"text"`
+}
+
+// Course is the class of one figure's series.
+type Course struct {
+	// Class is "not assessed", "flat", "warm-up", "drift", "level shift" or "no
+	// steady state".
+	Class string `json:"class"`
+	// From is where the steady part begins, ns from the window's start; −1:
+	// there is none.
+	From int64 `json:"from"`
+	// Change is how many times as large as at the beginning the figure is at the
+	// end.
+	Change float64 `json:"change"`
+}
+
+// Attribution is what the slowest messages of a metric met.
+type Attribution struct {
+	Metric   Metric `json:"metric"`
+	Messages int    `json:"messages"` // looked at
+	From     int64  `json:"from"`     // the least of their values, ns
+	// Causes are in order of Share, the largest first; a message may count for
+	// several.
+	Causes []Cause `json:"causes,omitempty"`
+	// Unexplained messages met none of them.
+	Unexplained int `json:"unexplained"`
+}
+
+// Cause is one thing that slow messages met.
+type Cause struct {
+	// Source is one of the Pause constants, or the Kind of an event.
+	Source   string  `json:"source"`
+	Messages int     `json:"messages"` // that overlap it
+	Share    float64 `json:"share"`    // of those looked at
+	// Expected is the share that would overlap it by chance, had they been
+	// anywhere in the window.
+	Expected float64 `json:"expected"`
+	// Named says that the share is beyond what chance explains: it is a cause,
+	// and not company.
+	Named bool   `json:"named"`
+	Text  string `json:"text"` // for people, one line
+}
+
+// Objective is how a run stands to one of its objectives.
+type Objective struct {
+	Text    string `json:"objective"` // as it was asked
+	Outcome string `json:"outcome"`   // "met", "missed", "undecided" or "meaningless"
+	Found   string `json:"found"`     // what was found, one line
 }
 
 // Rate is messages a second over the measured window.
@@ -88,6 +153,14 @@ type Distribution struct {
 	// Episodes counts, from p99 up, the separate events behind the
 	// exceedances. Below 4 the percentile describes this run, not the system.
 	Episodes map[string]int `json:"episodes,omitempty"`
+	// Blocks are 95 % intervals of tails from resampling stretches of the run
+	// instead of messages, so that what comes in bursts counts as bursts. For
+	// percentiles from 99 up; one that is absent has its reason in BlocksNA.
+	Blocks   map[string][2]int64 `json:"blocks,omitempty"`
+	BlocksNA map[string]string   `json:"blocks_na,omitempty"`
+	// FloorRatio is, where Header.Floor has the percentile, how many times the
+	// floor's it is. Below 3 it is as much about the machine as about the broker.
+	FloorRatio map[string]float64 `json:"floor_ratio,omitempty"`
 	// OwnShare is the share of the percentile that is the generator's own lag.
 	OwnShare map[string]float64 `json:"own_share,omitempty"`
 	// Samples is the number of messages behind Count (a message delivered to

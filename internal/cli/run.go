@@ -2,19 +2,14 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"sixnines/internal/engine"
 	"sixnines/internal/report"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -106,87 +101,23 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	stops := a.interrupts(ctx, show.say)
 	defer stops.stop()
 
-	config := engine.Config{Scenario: s, Entry: e, File: a.path(file), Tool: a.Tool,
-		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p) }, Abort: stops.abort}
-	product, managed, err := managedProduct(s, e)
+	run, err := a.measure(stops, show, measurement{scenario: s, entry: e, file: file})
+	show.close()
+	if run == nil {
+		return err
+	}
+	// The report of a run that went wrong is written all the same; the error is
+	// what the command ends with.
+	presented := a.present(run, o, name, file)
 	if err != nil {
 		return err
 	}
-	died := func() error { return nil }
-	if managed {
-		patience := time.AfterFunc(time.Second, func() { show.say("starting " + product.Name + " …") })
-		broker, err := a.startBroker(stops.early, product, s, e)
-		patience.Stop()
-		if stops.vain.Load() && err != nil {
-			return a.inVain(file)
-		}
-		if err != nil {
-			return err
-		}
-		// Whatever happens to us, the broker ends: by this, or by the kernel.
-		defer broker.stop()
-		show.say("started " + broker.String())
-		broker.watch(show.say)
-		died = broker.cluster.Err
-		broker.configure(&config)
-	}
-	run, err := execute(stops, config)
-	death := died()
-	show.close()
-	if stops.vain.Load() {
-		return a.inVain(file)
-	}
-	if run == nil {
-		return runFault(err, s, e, managed)
-	}
-	presented := a.present(run, o, name, file)
-	switch {
-	case err != nil:
-		return runFault(err, s, e, managed)
-	case death != nil:
-		return failed("the result in "+file+" holds what it saw; run it again, and see the system's log if that repeats itself", death)
-	}
 	return presented
-}
-
-// inVain ends a run that was stopped before its window began. Its files, if it
-// came to have any, hold nothing.
-func (a *app) inVain(file string) error {
-	for _, f := range []string{file, strings.TrimSuffix(file, ".jsonl") + ".raw"} {
-		if err := os.Remove(a.path(f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return failed("remove it: it holds nothing", err)
-		}
-	}
-	return failed("run it again; the window begins after the warm-up, see --warmup",
-		errors.New("stopped before the measured window began: there is no result"))
-}
-
-// errGaveUp ends a run that does not react to being aborted.
-var errGaveUp = errors.New("given up before it had stopped; what was measured until then is in the result file")
-
-// execute runs the engine until it returns or nobody wants to wait for it.
-func execute(stops *interrupts, config engine.Config) (*result.Run, error) {
-	type outcome struct {
-		run *result.Run
-		err error
-	}
-	done := make(chan outcome, 1)
-	go func() {
-		run, err := engine.Run(stops.early, config)
-		done <- outcome{run, err}
-	}()
-	select {
-	case o := <-done:
-		return o.run, o.err
-	case <-stops.giveUp:
-		return nil, fmt.Errorf("%w: %w", engine.ErrAborted, errGaveUp)
-	}
 }
 
 // present writes the report beside the result, prints the summary and decides
 // on the exit code.
 func (a *app) present(run *result.Run, o runOptions, name, file string) error {
-	run.Path = file
 	page := beside(o.out, name, ".html")
 	pageErr := a.writeNew(page, false, func(w io.Writer) error {
 		return report.HTML(w, []*result.Run{run}, report.Options{})

@@ -42,6 +42,12 @@ type Config struct {
 	// not exist.
 	File string
 	Tool result.Tool
+	// Trial and Floor, if not nil, go into the result's header as they are.
+	Trial *result.Trial
+	Floor *result.Floor
+	// Idle is the command line of a process that watches the machine and does
+	// nothing else, see vitals.Options; empty: there is none.
+	Idle []string
 	// Observer, if not nil, is told of the run's progress, once an interval.
 	// It must not block for long.
 	Observer func(Progress)

@@ -30,7 +30,7 @@ func (r *run) writeHeader(start int64) error {
 		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool, Scenario: text,
 		Pattern: string(w.Pattern), Driver: r.config.Entry.Name, Managed: r.config.Managed, Deployment: r.config.Deployment, Ack: string(r.ack),
 		SameHost: r.sameHost(), Semantics: result.Semantics(r.semantics), Size: int64(w.Size), Window: r.window,
-		Interval: s.Record.Interval, Slot: recorder.Slot, Cold: r.cold,
+		Interval: s.Record.Interval, Slot: recorder.Slot, Cold: r.cold, Trial: r.config.Trial, Floor: r.config.Floor,
 		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: clockCost()}}
 	switch {
 	case r.flatOut:

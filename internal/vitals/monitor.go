@@ -21,6 +21,10 @@ type Options struct {
 	// MaxPauses limits how many pauses are kept, the longest: default 4096, up
 	// to a million.
 	MaxPauses int
+	// Idle is the command line of this program as the process that does nothing
+	// but watch whether it is woken in time (its main calls [ServeIdle]); empty:
+	// there is none, and no [SourceIdle].
+	Idle []string
 }
 
 // withDefaults returns o with its zero fields filled in.

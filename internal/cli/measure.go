@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/engine"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// measurement is one run to be made, with the broker that it needs: each gets a
+// fresh one, and fresh connections.
+type measurement struct {
+	scenario *scenario.Scenario // as load returns it
+	entry    driver.Entry
+	file     string        // where the result goes, as the user would name it
+	trial    *result.Trial // nil: the run stands alone
+	// configure, if not nil, has the last word on the engine's configuration.
+	configure func(*engine.Config)
+}
+
+// measure starts the broker, if the scenario leaves that to us, runs, and stops
+// it again. The run is nil if there is no result, and then the error says why
+// and no file is left; with both, the result in m.file is of a run that did not
+// end as it should have.
+func (a *app) measure(stops *interrupts, show display, m measurement) (*result.Run, error) {
+	s, e := m.scenario, m.entry
+	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
+		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p) }, Abort: stops.abort}
+	product, managed, err := managedProduct(s, e)
+	if err != nil {
+		return nil, err
+	}
+	died := func() error { return nil }
+	if managed {
+		patience := time.AfterFunc(time.Second, func() { show.say("starting " + product.Name + " …") })
+		broker, err := a.startBroker(stops.early, product, s, e)
+		patience.Stop()
+		if stops.vain.Load() && err != nil {
+			return nil, a.inVain(m.file)
+		}
+		if err != nil {
+			return nil, err
+		}
+		// Whatever happens to us, the broker ends: by this, or by the kernel.
+		defer broker.stop()
+		show.say("started " + broker.String())
+		broker.watch(show.say)
+		died = broker.cluster.Err
+		broker.configure(&config)
+	}
+	if m.configure != nil {
+		m.configure(&config)
+	}
+	run, err := execute(stops, config)
+	death := died()
+	switch {
+	case stops.vain.Load():
+		return nil, a.inVain(m.file)
+	case run == nil:
+		return nil, runFault(err, s, e, managed)
+	case err != nil:
+		err = runFault(err, s, e, managed)
+	case death != nil:
+		err = failed("the result in "+m.file+" holds what it saw; run it again, and see the system's log if that repeats itself", death)
+	}
+	run.Path = m.file
+	return run, err
+}
+
+// inVain ends a run that was stopped before its window began. Its files, if it
+// came to have any, hold nothing.
+func (a *app) inVain(file string) error {
+	for _, f := range []string{file, strings.TrimSuffix(file, ".jsonl") + ".raw"} {
+		if err := os.Remove(a.path(f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return failed("remove it: it holds nothing", err)
+		}
+	}
+	return failed("run it again; the window begins after the warm-up, see --warmup",
+		errors.New("stopped before the measured window began: there is no result"))
+}
+
+// errGaveUp ends a run that does not react to being aborted.
+var errGaveUp = errors.New("given up before it had stopped; what was measured until then is in the result file")
+
+// execute runs the engine until it returns or nobody wants to wait for it.
+func execute(stops *interrupts, config engine.Config) (*result.Run, error) {
+	type outcome struct {
+		run *result.Run
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		run, err := engine.Run(stops.early, config)
+		done <- outcome{run, err}
+	}()
+	select {
+	case o := <-done:
+		return o.run, o.err
+	case <-stops.giveUp:
+		return nil, fmt.Errorf("%w: %w", engine.ErrAborted, errGaveUp)
+	}
+}
