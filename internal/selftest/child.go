@@ -1,0 +1,134 @@
+package selftest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// Child is a run in a process of its own, which can be stopped, starved and
+// killed without this one suffering.
+type Child struct {
+	cmd    *exec.Cmd
+	dir    string
+	ended  chan struct{} // closed when the process has ended
+	err    error         // of its end; after ended
+	stderr bytes.Buffer  // after ended
+}
+
+// childGrace is how long a run that was told to end may take over it.
+const childGrace = 10 * time.Second
+
+// Child starts this program on a scenario in a process of its own. The
+// scenario says itself where its broker is, or leaves it to the child to start
+// one. prepare, if not nil, may change the command before it is started. The
+// process does not outlive ctx by more than some seconds.
+func (b *Bench) Child(ctx context.Context, s *scenario.Scenario, prepare func(*exec.Cmd)) (*Child, error) {
+	dir, err := os.MkdirTemp(b.Dir, "child-")
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(s) // JSON is YAML
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "scenario.yaml")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, err
+	}
+	c := &Child{dir: dir, ended: make(chan struct{})}
+	c.cmd = exec.CommandContext(ctx, b.Executable, "run", file, "--quiet", "--out", dir)
+	c.cmd.Env = b.Environ
+	c.cmd.Stderr = &c.stderr
+	c.cmd.Cancel = func() error { return c.cmd.Process.Signal(os.Interrupt) }
+	c.cmd.WaitDelay = childGrace
+	if prepare != nil {
+		prepare(c.cmd)
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() {
+		c.err = c.cmd.Wait()
+		close(c.ended)
+	}()
+	return c, nil
+}
+
+// Process is the child's process.
+func (c *Child) Process() *os.Process { return c.cmd.Process }
+
+// file returns the path of the child's result, empty while there is none.
+func (c *Child) file() string {
+	matches, _ := filepath.Glob(filepath.Join(c.dir, "*.jsonl")) // the pattern is well formed
+	if len(matches) == 0 {
+		return ""
+	}
+	return matches[0]
+}
+
+// Measuring returns when the first interval of the measured window has been
+// written, or an error if the child ended before.
+func (c *Child) Measuring(ctx context.Context) error {
+	look := time.NewTicker(10 * time.Millisecond) // a file does not tell of its growth
+	defer look.Stop()
+	for {
+		if f := c.file(); f != "" {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				return err
+			}
+			if bytes.Contains(text, []byte(`"phase":"`+result.PhaseMeasure+`"`)) {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-c.ended:
+			return c.fault("it ended before anything was measured")
+		case <-look.C:
+		}
+	}
+}
+
+// Wait waits for the end and returns the result, whatever its verdict.
+func (c *Child) Wait() (*result.Run, error) {
+	<-c.ended
+	f := c.file()
+	if f == "" {
+		return nil, c.fault("it left no result")
+	}
+	run, err := result.Load(f)
+	if err != nil {
+		return nil, err
+	}
+	if run.Summary == nil {
+		return nil, c.fault("its result was cut short")
+	}
+	return run, nil
+}
+
+// Kill ends the child at once, if it still runs, and waits for its end.
+func (c *Child) Kill() {
+	_ = c.cmd.Process.Kill() // it may have ended by itself
+	<-c.ended
+}
+
+// fault tells of a child that went wrong.
+func (c *Child) fault(what string) error {
+	err := c.err
+	if err == nil {
+		err = errors.New("exit status 0")
+	}
+	return fmt.Errorf("a run in a process of its own: %s: %w: %s", what, err, bytes.TrimSpace(c.stderr.Bytes()))
+}

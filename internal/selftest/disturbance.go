@@ -1,0 +1,82 @@
+package selftest
+
+import (
+	"fmt"
+	"runtime"
+	"time"
+
+	"sixnines/internal/vitals"
+)
+
+// What counts as a disturbance of the machine, as shares of its processors'
+// time. The first is the bound above which a run is suspect (METHOD, section
+// 8); the second is a fifth of one processor of two, from which on a thread
+// that sleeps is now and then woken behind somebody's time slice.
+const (
+	disturbedSteal  = 0.005
+	disturbedOthers = 0.10
+)
+
+// watch looks for what disturbs the machine from outside.
+type watch struct {
+	monitor *vitals.Monitor
+	cpu     time.Duration // used by this process and by children that have ended
+}
+
+// watchPeriod of the hiccup meters: the watch wants the counters, and no more
+// wake-ups than it must have.
+const watchPeriod = 100 * time.Millisecond
+
+func startWatch() *watch {
+	return &watch{vitals.Start(vitals.Options{Period: watchPeriod}), ownCPU()}
+}
+
+// end says what disturbed the machine since the start. Children that still run
+// count as others.
+func (w *watch) end() []string {
+	sample := w.monitor.Sample()
+	w.monitor.Stop()
+	value := func(name string) float64 {
+		v, _ := sample.Lookup(name) // what cannot be read excuses nothing
+		return v.Value
+	}
+	return seen{
+		elapsed: sample.Elapsed(), cores: runtime.NumCPU(), own: ownCPU() - w.cpu,
+		busy: value(vitals.NameHostBusy), steal: value(vitals.NameHostSteal), throttled: value(vitals.NameCgroupThrottled),
+		swapped: value(vitals.NameHostSwapIn), suspended: time.Duration(value(vitals.NameHostSuspended)),
+	}.disturbances()
+}
+
+// seen is what was counted in a time.
+type seen struct {
+	elapsed   time.Duration
+	busy      float64 // share of the machine's processors' time, 0 to 1
+	own       time.Duration
+	steal     float64 // share
+	throttled float64 // periods
+	swapped   float64 // pages
+	suspended time.Duration
+	cores     int
+}
+
+// disturbances says which disturbances from outside are in what was counted, none
+// if there were none.
+func (s seen) disturbances() []string {
+	var found []string
+	if s.steal > disturbedSteal {
+		found = append(found, fmt.Sprintf("the hypervisor gave %.1f %% of the processors' time to others", 100*s.steal))
+	}
+	if s.throttled > 0 {
+		found = append(found, fmt.Sprintf("a processor quota (cgroup) held us back in %.0f periods", s.throttled))
+	}
+	if s.swapped > 0 {
+		found = append(found, fmt.Sprintf("%.0f pages were swapped in", s.swapped))
+	}
+	if s.suspended > 0 {
+		found = append(found, fmt.Sprintf("the machine was suspended for %s", Time(s.suspended)))
+	}
+	if others := s.busy - s.own.Seconds()/(s.elapsed.Seconds()*float64(s.cores)); s.elapsed > 0 && others > disturbedOthers {
+		found = append(found, fmt.Sprintf("other programs used %.0f %% of the processors", 100*others))
+	}
+	return found
+}

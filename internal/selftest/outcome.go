@@ -1,0 +1,165 @@
+package selftest
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Verdict is what came of a trial or of one of its figures.
+type Verdict string
+
+// The verdicts, from best to worst.
+const (
+	Information Verdict = "information" // nothing was demanded
+	Passed      Verdict = "passed"
+	NotAssessed Verdict = "not assessed" // nothing was learnt; the outcome's Reason says why
+	Failed      Verdict = "failed"
+)
+
+// Outcome is what came of a trial.
+type Outcome struct {
+	Verdict Verdict `json:"verdict"`
+	// Reason is, of a trial that was not assessed, why, and what to do so that
+	// it is; of one that failed, may be empty: the figures say it.
+	Reason  string   `json:"reason,omitempty"`
+	Text    string   `json:"text"` // what was done and found, for people, one line
+	Figures []Figure `json:"figures,omitempty"`
+	Charts  []Chart  `json:"charts,omitempty"`
+	// Attempts are what the attempts before this one came to, if it is not the
+	// first; the suite fills it in.
+	Attempts []string `json:"attempts,omitempty"`
+}
+
+// Figure is one thing that was measured.
+type Figure struct {
+	What      string  `json:"what"`
+	Expected  string  `json:"expected,omitempty"` // empty: nothing was
+	Found     string  `json:"found"`
+	Tolerance string  `json:"tolerance,omitempty"` // empty: exact, or nothing was expected
+	Verdict   Verdict `json:"verdict"`
+	// Reason is why it is not assessed.
+	Reason string `json:"reason,omitempty"`
+}
+
+// Chart is a picture of what was measured.
+type Chart struct {
+	Title   string `json:"title"`
+	Caption string `json:"caption,omitempty"`
+	X       Axis   `json:"x"`
+	Y       Axis   `json:"y"`
+	Lines   []Line `json:"lines"`
+}
+
+// Axis is an axis of a chart.
+type Axis struct {
+	Label string `json:"label"`
+	Scale Scale  `json:"scale"`
+}
+
+// Scale says what the numbers along an axis are.
+type Scale string
+
+// The scales.
+const (
+	// ScalePercentile takes percentiles, 0 to below 100, drawn as 1/(1−p).
+	ScalePercentile Scale = "percentile"
+	ScaleSeconds    Scale = "seconds"  // seconds, linear
+	ScaleDuration   Scale = "duration" // nanoseconds above 0, logarithmic
+	ScaleCount      Scale = "count"    // linear from 0
+)
+
+// Line is one line of a chart; X ascends and Y has as many values.
+type Line struct {
+	Name string    `json:"name"`
+	X    []float64 `json:"x"`
+	Y    []float64 `json:"y"`
+}
+
+// Conclude returns an outcome whose verdict follows from its figures: the worst
+// of them, where figures of information do not count unless there are no
+// others. A figure that is not assessed makes the outcome so only if no other
+// passed or failed: one percentile of five that a short run does not support
+// does not undo the four.
+func Conclude(text string, figures ...Figure) *Outcome {
+	o := &Outcome{Text: text, Figures: figures, Verdict: Information}
+	n := map[Verdict]int{}
+	for _, f := range figures {
+		n[f.Verdict]++
+		if f.Verdict == NotAssessed && o.Reason == "" {
+			o.Reason = f.Reason
+		}
+	}
+	switch {
+	case n[Failed] > 0:
+		o.Verdict = Failed
+	case n[Passed] > 0:
+		o.Verdict = Passed
+	case n[NotAssessed] > 0:
+		o.Verdict = NotAssessed
+	}
+	if o.Verdict != NotAssessed {
+		o.Reason = ""
+	}
+	return o
+}
+
+// Skip returns the outcome of a trial that could not be made here; reason says
+// why, and what to do so that it can.
+func Skip(reason string) *Outcome {
+	return &Outcome{Verdict: NotAssessed, Reason: reason, Text: "nothing was measured"}
+}
+
+// Exactly is a figure that must be as expected, without any tolerance.
+func Exactly[T comparable](what string, expected, found T) Figure {
+	f := Figure{What: what, Expected: words(expected), Found: words(found), Verdict: Passed}
+	if expected != found {
+		f.Verdict = Failed
+	}
+	return f
+}
+
+// words writes a value for people.
+func words(v any) string {
+	switch v := v.(type) {
+	case time.Duration:
+		return Time(v)
+	case int:
+		return grouped(int64(v))
+	case int64:
+		return grouped(v)
+	}
+	return fmt.Sprint(v)
+}
+
+// Time writes a duration for people, to four digits.
+func Time(d time.Duration) string {
+	abs := max(d, -d)
+	switch {
+	case abs < time.Microsecond:
+		return fmt.Sprintf("%d ns", d.Nanoseconds())
+	case abs < time.Millisecond:
+		return trimmed(float64(d)/1e3) + " µs"
+	case abs < time.Second:
+		return trimmed(float64(d)/1e6) + " ms"
+	}
+	return trimmed(d.Seconds()) + " s"
+}
+
+// trimmed writes a number to four digits.
+func trimmed(v float64) string { return fmt.Sprintf("%.4g", v) }
+
+// grouped writes a whole number with its thousands apart.
+func grouped(n int64) string {
+	text := fmt.Sprint(max(n, -n))
+	var parts []string
+	for len(text) > 3 {
+		parts = append([]string{text[len(text)-3:]}, parts...)
+		text = text[:len(text)-3]
+	}
+	text = strings.Join(append([]string{text}, parts...), ",")
+	if n < 0 {
+		return "-" + text
+	}
+	return text
+}
