@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sixnines/internal/report"
+	"sixnines/result"
+)
+
+// mostResponses bounds --requests and --pages: beyond it everybody meets
+// everything, and the arithmetic has no more digits to say so.
+const mostResponses = 1_000_000_000
+
+func (a *app) ninesCommand() *cobra.Command {
+	usual := report.UsualAudience()
+	requests, pages := usual.Requests, usual.Pages
+	users := "99%"
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "nines [PERCENTILE…] [FILE] [flags]",
+		Short: "Say what a percentile means for people",
+		Long: `Say what a percentile means for people: with so many requests a page and pages a
+session, the share of users who meet at least one response worse than it, and
+which percentile must be good for nearly all users to be content. With a result
+file its measured percentiles stand beside.
+
+If each response is slow by a chance of its own, 1 − p^(requests × pages) of the
+users meet one. Slow responses that come together hit fewer users, and in the
+extreme 1 − p of them; the truth lies between.`,
+		Example: `  sixnines nines
+  sixnines nines 99 99.99 --requests 120 --pages 10 --users 99.9%
+  sixnines nines results/nats-deliver-20261120T140211Z-00f1d2c3.jsonl`,
+		ValidArgsFunction: resultFiles,
+		RunE: func(_ *cobra.Command, args []string) error {
+			audience, err := audienceOf(requests, pages, users)
+			if err != nil {
+				return err
+			}
+			percentiles, file, err := a.ninesArguments(args)
+			if err != nil {
+				return err
+			}
+			var run *result.Run
+			if file != "" {
+				if run, err = a.loadRun(file); err != nil {
+					return err
+				}
+			}
+			if asJSON {
+				return report.NinesJSON(a.Stdout, audience, percentiles, run)
+			}
+			return report.Nines(a.Stdout, audience, percentiles, run, a.reportOptions(a.Stdout))
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().Int64Var(&requests, "requests", requests, "requests of a page: `N`")
+	cmd.Flags().Int64Var(&pages, "pages", pages, "pages of a session: `N`")
+	cmd.Flags().StringVar(&users, "users", users, "the `SHARE` of users who must meet nothing slow, such as 99.9%")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// audienceOf checks what the flags say of the users.
+func audienceOf(requests, pages int64, users string) (report.Audience, error) {
+	for _, f := range []struct {
+		name  string
+		value int64
+	}{{"requests", requests}, {"pages", pages}} {
+		if f.value < 1 || f.value > mostResponses {
+			return report.Audience{}, wrongUsage(fmt.Sprintf("--%s takes a whole number from 1 to %s", f.name, grouped(mostResponses)), "--%s cannot be %d", f.name, f.value)
+		}
+	}
+	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(users, "%")), 64)
+	// The share may not be so near to all that it is all in floating point.
+	if err != nil || !strings.HasSuffix(users, "%") || !(v > 0 && v <= 99.9999999) {
+		return report.Audience{}, wrongUsage("--users takes a share in percent between 0% and 100%, such as 99.9%; no percentile is good enough for all", "--users cannot be %q", users)
+	}
+	return report.Audience{Requests: requests, Pages: pages, Users: v / 100}, nil
+}
+
+// ninesArguments tells percentiles from the result file: what is written like a
+// number is a percentile. A file of such a name can be called ./99.
+func (a *app) ninesArguments(args []string) (percentiles []string, file string, err error) {
+	for _, arg := range args {
+		text := strings.TrimSuffix(strings.TrimPrefix(arg, "p"), "%")
+		v, notNumber := strconv.ParseFloat(text, 64)
+		if notNumber != nil && !errors.Is(notNumber, strconv.ErrRange) {
+			if _, err := os.Stat(a.path(arg)); errors.Is(err, fs.ErrNotExist) {
+				return nil, "", wrongUsage("write percentiles as numbers, such as 99.9, and a result as its file", "%q is neither a percentile nor a file", arg)
+			}
+			if file != "" {
+				return nil, "", wrongUsage("lay one result beside the percentiles; sixnines report shows several", "%s and %s are two results", file, arg)
+			}
+			file = arg
+			continue
+		}
+		switch {
+		case !plainDecimal(text) || !(v > 0 && v < 100):
+			return nil, "", wrongUsage("a percentile is a number between 0 and 100, such as 99.9", "%q is not a percentile", arg)
+		case v < 1:
+			return nil, "", wrongUsage("write percentiles, not fractions: "+strconv.FormatFloat(v*100, 'g', 12, 64), "%q is a percentile below 1", arg)
+		case v > 99.9999999999:
+			return nil, "", wrongUsage("p99.9999999999 is the last that has enough digits", "%q is too near to 100", arg)
+		}
+		percentiles = append(percentiles, strconv.FormatFloat(v, 'f', -1, 64))
+	}
+	if percentiles == nil {
+		percentiles = result.Percentiles()
+	}
+	return percentiles, file, nil
+}
+
+// plainDecimal reports whether the text is digits and at most one point.
+func plainDecimal(text string) bool {
+	return text != "" && strings.Trim(text, "0123456789.") == "" && strings.Count(text, ".") <= 1
+}

@@ -1,0 +1,295 @@
+package report
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// Audience is how people use what was measured: each sees so many responses,
+// and most of them must see none that is slow.
+type Audience struct {
+	Requests int64   // a page, from 1 up
+	Pages    int64   // a session, from 1 up
+	Users    float64 // share of users who must meet nothing slower, in (0, 1)
+}
+
+// UsualAudience is what reports assume where nobody said otherwise: a page of
+// 40 requests, sessions of 5 pages, and 99 of 100 users to be content.
+func UsualAudience() Audience { return Audience{Requests: 40, Pages: 5, Users: 0.99} }
+
+// responses is how many a user sees.
+func (a Audience) responses() float64 { return float64(a.Requests) * float64(a.Pages) }
+
+// needed is the percentile that must be good for enough users, as written:
+// rounded up to two digits of what it leaves out.
+func (a Audience) needed() string {
+	return percentileAbove(stats.Allowed(a.Users, a.responses()))
+}
+
+// percentileAbove writes the percentile that leaves out at most the share
+// worse, with two digits of that: 0.00005025 is "99.995".
+func percentileAbove(worse float64) string {
+	left := worse * 100
+	decimals := max(0, int(math.Ceil(-math.Log10(left)))+1)
+	unit := math.Pow(10, -float64(decimals))
+	left = math.Floor(left/unit*(1+1e-12)) * unit
+	text := strconv.FormatFloat(100-left, 'f', decimals, 64)
+	if strings.Contains(text, ".") {
+		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+	}
+	return text
+}
+
+// worseThan is the share of responses that a percentile leaves out, from the
+// decimal as it is written: 1 − 0.99 in floating point is not 0.01.
+func worseThan(percentile string) float64 {
+	p, ok := new(big.Rat).SetString(percentile)
+	if !ok {
+		return math.NaN()
+	}
+	worse, _ := new(big.Rat).Sub(big.NewRat(1, 1), p.Quo(p, big.NewRat(100, 1))).Float64()
+	return worse
+}
+
+// measuredMetric is the latency that reports lay beside: the first response
+// there is, else the first latency. It is empty if there is none.
+func (s *subject) measuredMetric() result.Metric {
+	for _, f := range s.tables {
+		if f.Key != "lag" && f.Key != "stage" {
+			return f.Columns[0].Metric
+		}
+	}
+	return ""
+}
+
+// figureAt is the figure of any percentile: that of the summary if it is one of
+// those that are published, else computed by the same rules.
+func (s *subject) figureAt(m result.Metric, percentile string) figure {
+	col := s.column(m)
+	if col == nil {
+		return figure{Percentile: percentile, Absent: true, Episodes: -1, Own: math.NaN()}
+	}
+	for _, f := range col.Figures {
+		if f.Percentile == percentile {
+			return f
+		}
+	}
+	f := figure{Percentile: percentile, Episodes: -1, Own: math.NaN()}
+	percent, err := strconv.ParseFloat(percentile, 64)
+	merged := s.run.Metrics[m]
+	if err != nil || merged == nil || merged.Hist == nil || col.Dist.Count+col.Dist.Censored == 0 {
+		f.Absent = true
+		return f
+	}
+	p, samples := stats.Fraction(percent), max(col.Dist.Samples, 1)
+	support := stats.SupportOf(samples, p)
+	if support == stats.NotSupported {
+		f.Needs = stats.MinSamples(p, 0.95)
+		return f
+	}
+	o := newOrder(merged)
+	rank := stats.Rank(o.count(), percent)
+	low, high := o.at(rank)
+	f.Value = min(high, merged.Max)
+	if f.AtLeast = rank > o.resolved.Count(); f.AtLeast {
+		f.Value = low
+	}
+	f.Few = support == stats.Few
+	f.Unstable = s.sum.Verdict.Status == result.Unstable && m.IsResponse()
+	return f
+}
+
+// userShare writes a share of users with two digits of whatever is the smaller:
+// those who meet something slow, or those who do not.
+func userShare(f float64) string {
+	two := func(v float64) string {
+		decimals := max(0, int(math.Ceil(-math.Log10(v)))+1)
+		return strconv.FormatFloat(v, 'f', min(decimals, 12), 64)
+	}
+	p := f * 100
+	switch {
+	case math.IsNaN(p):
+		return "n/a"
+	case p <= 0:
+		return "none"
+	case p < 10:
+		text := two(p)
+		if strings.Contains(text, ".") {
+			text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+		}
+		return text + " %"
+	case p > 99.99:
+		return ">99.99 %"
+	case p > 99:
+		return strconv.FormatFloat(math.Floor(p*100)/100, 'f', 2, 64) + " %"
+	}
+	return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+}
+
+// oneIn is how rare a share is: "1 in 1,000".
+func oneIn(worse float64) string {
+	if !(worse > 0) {
+		return "none"
+	}
+	n := 1 / worse
+	if n < 99.5 && math.Abs(n-math.Round(n)) > 1e-6 {
+		return "1 in " + strconv.FormatFloat(n, 'g', 3, 64)
+	}
+	return "1 in " + count(int64(math.Round(n)))
+}
+
+// sessionText is what each user sees, in words.
+func (a Audience) sessionText() string {
+	n := a.Requests
+	if n > math.MaxInt64/a.Pages {
+		return plural(a.Requests, "request") + " a page × " + plural(a.Pages, "page") + " a session"
+	}
+	return plural(a.Requests, "request") + " a page × " + plural(a.Pages, "page") + " a session = " + plural(n*a.Pages, "response") + " for each user"
+}
+
+// assumption says what the shares of users stand on.
+const assumption = "Independent: each response is slow by a chance of its own. Clustered: slow responses come together and hit the same users with everything. Real slowness comes in bursts and lies between."
+
+// Nines writes what percentiles mean for an audience as a table for people:
+// the share of users who meet at least one response that is worse, and which
+// percentile must be good for enough of them. With a run, its measured
+// percentiles stand beside. Percentiles are decimals as people write them, in
+// (0, 100).
+func Nines(w io.Writer, a Audience, percentiles []string, run *result.Run, opt Options) error {
+	p := newPrinter(opt)
+	var s *subject
+	if run != nil {
+		prepared, err := subjects([]*result.Run{run})
+		if err != nil {
+			return err
+		}
+		s = prepared[0]
+		terminalVerdict(p, s)
+		p.blank()
+	}
+	p.wrapped("", a.sessionText(), strong)
+	g := &grid{head: []cell{{text: "worse than"}, {text: "responses", right: true}, {text: "users, clustered", right: true}, {text: "users, independent", right: true}}}
+	var m result.Metric
+	if s != nil {
+		if m = s.measuredMetric(); m != "" {
+			g.head = append(g.head, cell{text: "measured", right: true})
+		}
+	}
+	for _, percentile := range percentiles {
+		worse := worseThan(percentile)
+		e := stats.Meet(worse, a.responses())
+		r := gridRow{cells: []cell{{text: rowName(percentile), style: strong}, {text: oneIn(worse), right: true},
+			{text: userShare(e.Clustered), right: true}, {text: userShare(e.Independent), right: true}}}
+		if m != "" {
+			f := s.figureAt(m, percentile)
+			r.cells = append(r.cells, figureCell(f))
+			r.notes = f.notes()
+		}
+		g.rows = append(g.rows, r)
+	}
+	p.blank()
+	g.write(p)
+	p.blank()
+	p.wrapped("", a.neededText(s, m), normal)
+	p.blank()
+	p.wrapped("", assumption, faint)
+	if m != "" {
+		p.wrapped("", "Measured is the "+metricName(m)+".", faint)
+	}
+	_, err := w.Write(p.buf.Bytes())
+	return err
+}
+
+// neededText says which percentile must be good, and what it is in a run if
+// there is one.
+func (a Audience) neededText(s *subject, m result.Metric) string {
+	needed := a.needed()
+	text := "For " + userShare(a.Users) + " of users to meet nothing slower than a limit, p" + needed + " must keep it"
+	if s != nil && m != "" {
+		text += " (" + metricName(m) + " p" + needed + " is " + s.figureAt(m, needed).text() + ")"
+	}
+	return text + "; if slow responses cluster completely, p" + percentileAbove(1-a.Users) + " is enough."
+}
+
+// ninesObject is the JSON form of [Nines].
+type ninesObject struct {
+	Requests    int64        `json:"requests"`
+	Pages       int64        `json:"pages"`
+	Percentiles []ninesEntry `json:"percentiles"`
+	Needed      struct {
+		Users      float64        `json:"users"`
+		Worse      float64        `json:"worse"`      // share of responses that may be
+		Percentile string         `json:"percentile"` // rounded up
+		Clustered  string         `json:"clustered"`
+		Measured   *measuredEntry `json:"measured,omitempty"`
+	} `json:"needed"`
+	Result string        `json:"result,omitempty"`
+	Metric result.Metric `json:"metric,omitempty"`
+	Status result.Status `json:"status,omitempty"` // the verdict's
+}
+
+type ninesEntry struct {
+	Percentile string  `json:"percentile"`
+	Worse      float64 `json:"worse"`
+	Users      struct {
+		Clustered   float64 `json:"clustered"`
+		Independent float64 `json:"independent"`
+		Most        float64 `json:"most"`
+	} `json:"users"`
+	Measured *measuredEntry `json:"measured,omitempty"`
+}
+
+// measuredEntry is a figure for programs; it has a value or a need.
+type measuredEntry struct {
+	Value *int64 `json:"value,omitempty"` // ns
+	Needs int64  `json:"needs,omitempty"` // messages
+	Mark  string `json:"mark,omitempty"`  // as in [CSV]
+}
+
+func newMeasured(f figure) *measuredEntry {
+	e := &measuredEntry{Needs: f.Needs, Mark: f.mark()}
+	if f.ok() {
+		e.Value = &f.Value
+	}
+	return e
+}
+
+// NinesJSON writes what [Nines] does as one object on one line: shares in [0,
+// 1], times in nanoseconds. users.most is the bound that no way to fall
+// exceeds, see [stats.Encounter].
+func NinesJSON(w io.Writer, a Audience, percentiles []string, run *result.Run) error {
+	o := ninesObject{Requests: a.Requests, Pages: a.Pages, Percentiles: []ninesEntry{}}
+	var s *subject
+	if run != nil {
+		prepared, err := subjects([]*result.Run{run})
+		if err != nil {
+			return err
+		}
+		s = prepared[0]
+		o.Result, o.Metric, o.Status = run.Path, s.measuredMetric(), s.sum.Verdict.Status
+	}
+	for _, percentile := range percentiles {
+		e := ninesEntry{Percentile: percentile, Worse: worseThan(percentile)}
+		met := stats.Meet(e.Worse, a.responses())
+		e.Users.Clustered, e.Users.Independent, e.Users.Most = met.Clustered, met.Independent, met.Most
+		if o.Metric != "" {
+			e.Measured = newMeasured(s.figureAt(o.Metric, percentile))
+		}
+		o.Percentiles = append(o.Percentiles, e)
+	}
+	o.Needed.Users, o.Needed.Worse = a.Users, stats.Allowed(a.Users, a.responses())
+	o.Needed.Percentile, o.Needed.Clustered = a.needed(), percentileAbove(1-a.Users)
+	if o.Metric != "" {
+		o.Needed.Measured = newMeasured(s.figureAt(o.Metric, o.Needed.Percentile))
+	}
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(o)
+}
