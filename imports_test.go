@@ -96,6 +96,8 @@ func allowed() map[string]may {
 			why: "the engine watches its own host, and ends a run with the verdict; clocks are one package for it and the watching; it lowers the priority of its collector's thread"},
 		"internal/clock": {others: []string{sys},
 			why: "the monotonic clock and absolute sleeps, which the standard library does not give"},
+		"internal/clocksync": {
+			why: "offsets between the clocks of two machines are arithmetic on instants that others read"},
 		"internal/recorder":  {ours: []string{"result"}, others: []string{hdrHistogram}},
 		"internal/integrity": {},
 		"internal/vitals": {ours: []string{"internal/clock"}, others: []string{sys},
@@ -108,7 +110,7 @@ func allowed() map[string]may {
 		"internal/brokers": {others: []string{natsServer}},
 		"internal/brokers/brokertest": {ours: []string{"driver", "internal/brokers"},
 			why: "tests of drivers and of the command line start the same brokers"},
-		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/engine", "internal/vitals", "result", "scenario"},
+		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/engine", "internal/judge", "internal/recorder", "internal/stats", "internal/vitals", "result", "scenario"}, others: []string{hdrHistogram},
 			why: "the tool on trial: it runs scenarios against brokers that do to messages what is known"},
 		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/engine", "internal/judge", "internal/report",
 			"internal/schedule", "internal/stats", "internal/vitals", "result", "scenario"},

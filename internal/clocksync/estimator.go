@@ -1,0 +1,258 @@
+package clocksync
+
+import "math"
+
+// Fate is what became of an exchange.
+type Fate int
+
+// The fates.
+const (
+	// Taken: it agrees with what came before, and is kept if its delay is the
+	// least of its stretch.
+	Taken Fate = iota
+	// Refused: no two clocks can have stamped it, or it is older than the one
+	// before. It is counted and otherwise ignored.
+	Refused
+	// Stepped: it contradicts what came before beyond drift, wander and any
+	// queueing. The estimate begins anew with it.
+	Stepped
+)
+
+// Step is a contradiction between exchanges: one of the clocks was set, or
+// slewed faster than it may drift.
+type Step struct {
+	// After is the instant, here, of the last kept exchange that agreed with the
+	// old line, Seen that of the first that did not: between them nothing is
+	// known. (A step that a wide interval hid may be older.)
+	After, Seen int64
+	// Size is by how much the two disagree at least, ns; positive: the other
+	// clock went ahead.
+	Size int64
+}
+
+// Estimate is what is known of the other clock at an instant.
+type Estimate struct {
+	// Offset is the other clock less this one, ns, and Bound how far it may be
+	// from the truth, ns, at least 1: the truth is within Offset ± Bound.
+	Offset, Bound int64
+	// Drift is how much the other clock gains on this one, as a share (1e-6 is
+	// 1 ppm), and DriftBound how far that may be from the truth.
+	Drift, DriftBound float64
+	// Delay is the least delay among the kept exchanges, ns.
+	Delay int64
+	// Points is how many kept exchanges the estimate rests on.
+	Points int
+}
+
+// Estimator makes estimates of exchanges, as they come. It uses memory bounded
+// by Config.Points. Not safe for concurrent use.
+type Estimator struct {
+	config Config
+
+	// Of the segment under way. Instants and offsets are relative to its first
+	// exchange's, so that they are exact as floating-point numbers.
+	points  []point
+	began   int64 // instant of the first exchange, here, ns
+	base    int64 // its offset, ns
+	bucket  int64 // number of the stretch that the last point belongs to
+	latest  int64 // instant of the newest exchange taken, here, ns
+	stepped bool  // the segment began by a step: nothing before it can be told
+
+	refused int64
+	steps   int
+	step    Step
+}
+
+// point is a kept exchange: the offset at an instant lies in [low, high].
+type point struct {
+	at        float64 // ns since the segment's first
+	low, high float64 // ns above the segment's base
+	delay     int64
+}
+
+func (p point) middle() float64 { return (p.low + p.high) / 2 }
+func (p point) half() float64   { return (p.high - p.low) / 2 }
+
+// NewEstimator returns an estimator that has seen nothing. The error is that of
+// [Config.Validate].
+func NewEstimator(c Config) (*Estimator, error) {
+	if err := c.Validate(); err != nil {
+		return nil, err
+	}
+	c = c.withDefaults()
+	return &Estimator{config: c, points: make([]point, 0, c.Points+1)}, nil
+}
+
+// Add takes one exchange. They come in the order of their instants here.
+func (e *Estimator) Add(x Exchange) Fate {
+	at := x.middle()
+	if !x.possible(e.config.MaxDrift) || len(e.points) > 0 && at < e.latest {
+		e.refused++
+		return Refused
+	}
+	if len(e.points) == 0 {
+		e.begin(x)
+		return Taken
+	}
+	p, ok := e.pointOf(x)
+	if !ok {
+		return e.contradicted(x, math.Copysign(farthest, float64(x.Offset()-e.base)))
+	}
+	low, high := e.interval(p.at)
+	switch {
+	case p.low > high:
+		return e.contradicted(x, p.low-high)
+	case p.high < low:
+		return e.contradicted(x, p.high-low)
+	}
+	e.latest = at
+	bucket := int64(p.at) / int64(e.config.Keep)
+	last := &e.points[len(e.points)-1]
+	switch {
+	case bucket != e.bucket:
+		e.bucket = bucket
+		if len(e.points) == e.config.Points {
+			e.points = append(e.points[:0], e.points[1:]...)
+		}
+		e.points = append(e.points, p)
+	case p.half() <= last.half():
+		*last = p
+	}
+	return Taken
+}
+
+// begin starts a segment with its first exchange.
+func (e *Estimator) begin(x Exchange) {
+	e.began, e.base, e.bucket = x.middle(), x.Offset(), 0
+	e.latest = e.began
+	p, _ := e.pointOf(x) // relative to itself
+	e.points = append(e.points[:0], p)
+}
+
+// contradicted ends the segment and begins another.
+func (e *Estimator) contradicted(x Exchange, size float64) Fate {
+	last := e.points[len(e.points)-1]
+	e.steps++
+	e.step = Step{After: e.began + int64(last.at), Seen: x.middle(), Size: int64(size)}
+	e.begin(x)
+	e.stepped = true
+	return Stepped
+}
+
+// pointOf makes an exchange relative to the segment. ok is false if it is so far
+// away that the clock must have stepped.
+func (e *Estimator) pointOf(x Exchange) (p point, ok bool) {
+	at, ok1 := difference(x.middle(), e.began)
+	offset, ok2 := difference(x.Offset(), e.base)
+	if !ok1 || !ok2 || math.Abs(float64(offset)) > 1e15 {
+		return point{}, false
+	}
+	// Beside half the delay: what the clocks may drift apart between the instants
+	// of the exchange and its middle, and the rounding of θ and of the middle. With
+	// the least delay that is possible, −2 ns, there is some width left.
+	half := float64(x.Delay())/2 + e.config.MaxDrift*float64(x.T4-x.T1)/2 + 2
+	return point{at: float64(at), low: float64(offset) - half, high: float64(offset) + half, delay: x.Delay()}, true
+}
+
+// interval returns the least and the most that the offset can be at an instant,
+// relative to the segment.
+func (e *Estimator) interval(at float64) (low, high float64) {
+	low, high = math.Inf(-1), math.Inf(1)
+	wander := e.config.Wander / 1e9 / 2 // half of a change a nanosecond
+	for i, p := range e.points {
+		reach := e.config.MaxDrift * math.Abs(at-p.at)
+		low, high = max(low, p.low-reach), min(high, p.high+reach)
+		for _, q := range e.points[:i] {
+			// A line through both: the offset's distance from it is at most
+			// |o”|/2·|at−p||at−q| (the error of linear interpolation).
+			u := (at - q.at) / (p.at - q.at) // 0 at q, 1 at p
+			bend := wander * math.Abs(at-p.at) * math.Abs(at-q.at)
+			lo, hi := u*p.low+(1-u)*q.low, u*p.high+(1-u)*q.high
+			switch {
+			case u > 1:
+				lo, hi = u*p.low+(1-u)*q.high, u*p.high+(1-u)*q.low
+			case u < 0:
+				lo, hi = u*p.high+(1-u)*q.low, u*p.low+(1-u)*q.high
+			}
+			low, high = max(low, lo-bend), min(high, hi+bend)
+		}
+	}
+	return low, high
+}
+
+// slopes returns the least and the most that the drift can be at an instant.
+func (e *Estimator) slopes(at float64) (low, high float64) {
+	low, high = -e.config.MaxDrift, e.config.MaxDrift
+	for i, p := range e.points {
+		for _, q := range e.points[:i] {
+			bend := e.config.Wander / 1e9 * max(math.Abs(at-p.at), math.Abs(at-q.at))
+			low = max(low, (p.low-q.high)/(p.at-q.at)-bend)
+			high = min(high, (p.high-q.low)/(p.at-q.at)+bend)
+		}
+	}
+	return low, high
+}
+
+// fit returns the least-squares line through the kept offsets, each weighted by
+// the inverse square of its interval, as its value at an instant and its slope.
+func (e *Estimator) fit(at float64) (value, slope float64) {
+	var sw, sx, sy float64
+	for _, p := range e.points {
+		w := 1 / (p.half() * p.half())
+		sw, sx, sy = sw+w, sx+w*p.at, sy+w*p.middle()
+	}
+	mx, my := sx/sw, sy/sw
+	var sxx, sxy float64
+	for _, p := range e.points {
+		w := 1 / (p.half() * p.half())
+		sxx += w * (p.at - mx) * (p.at - mx)
+		sxy += w * (p.at - mx) * (p.middle() - my)
+	}
+	if sxx > 0 {
+		slope = sxy / sxx
+	}
+	return my + slope*(at-mx), slope
+}
+
+// At returns what is known of the other clock at an instant here, ns. ok is
+// false before the first exchange was taken, and for instants before the last
+// step was seen. The bound is least within the kept exchanges and grows away
+// from them; ask for an instant some seconds after it, when exchanges from
+// behind it have come in, and within Keep × Points of the newest.
+func (e *Estimator) At(here int64) (x Estimate, ok bool) {
+	d, near := difference(here, e.began)
+	if len(e.points) == 0 || !near || e.stepped && d < 0 {
+		return Estimate{}, false
+	}
+	at := float64(d)
+	low, high := e.interval(at)
+	if low > high {
+		// At an instant between exchanges that all agreed where they are: rounding,
+		// or a small step that hides. Both answers are then allowed for.
+		low, high = high, low
+	}
+	value, slope := e.fit(at)
+	value = math.Round(min(max(value, low), high))
+	slopeLow, slopeHigh := e.slopes(at)
+	if slopeLow > slopeHigh {
+		slopeLow, slopeHigh = slopeHigh, slopeLow
+	}
+	slope = min(max(slope, slopeLow), slopeHigh)
+	bound := math.Ceil(max(high-value, value-low, 1))
+	if bound > farthest {
+		return Estimate{}, false
+	}
+	x = Estimate{Offset: e.base + int64(value), Bound: int64(bound), Drift: slope,
+		DriftBound: max(slopeHigh-slope, slope-slopeLow), Points: len(e.points), Delay: e.points[0].delay}
+	for _, p := range e.points {
+		x.Delay = min(x.Delay, p.delay)
+	}
+	return x, true
+}
+
+// Steps returns how many steps were seen, and the last of them.
+func (e *Estimator) Steps() (n int, last Step) { return e.steps, e.step }
+
+// Refused returns how many exchanges no two clocks can have stamped, or came
+// out of order.
+func (e *Estimator) Refused() int64 { return e.refused }

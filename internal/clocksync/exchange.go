@@ -1,0 +1,48 @@
+package clocksync
+
+// Exchange is one question and its answer: four instants in nanoseconds, on two
+// clocks whose origins need not have anything in common.
+type Exchange struct {
+	T1 int64 // the question leaves; this clock
+	T2 int64 // it arrives; the other clock
+	T3 int64 // the answer leaves; the other clock
+	T4 int64 // it is here; this clock
+}
+
+// farthest is how far apart two instants of an exchange may be, ns: some 73
+// years. It keeps sums of differences from overflowing.
+const farthest = 1 << 61
+
+// difference returns a − b, or ok false if they are further apart than clocks
+// can be.
+func difference(a, b int64) (d int64, ok bool) {
+	d = a - b
+	return d, (a >= b) == (d >= 0) && d < farthest && d > -farthest
+}
+
+// Offset returns θ = ((t2−t1)+(t3−t4))/2, ns: the other clock less this one.
+// Meaningful only of instants less than 73 years apart.
+func (x Exchange) Offset() int64 { return floorHalf((x.T2 - x.T1) + (x.T3 - x.T4)) }
+
+// Delay returns δ = (t4−t1)−(t3−t2), ns: the way there and back. The offset is
+// off by at most half of it, and what the clocks drift apart meanwhile.
+func (x Exchange) Delay() int64 { return (x.T4 - x.T1) - (x.T3 - x.T2) }
+
+// middle returns the instant here that the exchange is taken to speak of.
+func (x Exchange) middle() int64 { return x.T1 + (x.T4-x.T1)/2 }
+
+// possible reports whether two clocks, neither of which runs faster than the
+// other by more than the share drift, can have stamped x.
+func (x Exchange) possible(drift float64) bool {
+	there, ok1 := difference(x.T2, x.T1)
+	back, ok2 := difference(x.T4, x.T3)
+	here, ok3 := difference(x.T4, x.T1)
+	held, ok4 := difference(x.T3, x.T2)
+	if !ok1 || !ok2 || !ok3 || !ok4 || here < 0 || held < 0 {
+		return false
+	}
+	return float64(there+back)+drift*float64(here)+2 >= 0
+}
+
+// floorHalf halves and rounds down, for negative numbers too.
+func floorHalf(v int64) int64 { return v >> 1 }
