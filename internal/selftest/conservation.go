@@ -1,0 +1,102 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+
+	"sixnines/internal/judge"
+	"sixnines/result"
+)
+
+// injection is a load with faults of exact number, and the accounts that it
+// must end in.
+type injection struct {
+	name     string
+	options  string // of driver mem
+	workload string
+	want     func(scheduled int64) map[string]int64 // by the names of result.Counters.Named
+}
+
+// injections lists what is done to messages. Every account that is not named
+// must be zero.
+func injections() []injection {
+	return []injection{
+		{"deliveries", "{lose: 17, duplicate: 5, reorder: 9, corrupt: 3}", "{rate: %d/s, producers: 2}",
+			func(n int64) map[string]int64 {
+				return map[string]int64{"scheduled": n, "sent": n, "unknown": n, "expected": n, "received": n - 17 - 3,
+					"missing": 17, "missing_unknown": 17, "corrupted": 3, "duplicated": 5, "reordered": 9, "censored": 20}
+			}},
+		{"fan-out to three", "{lose: 4, duplicate: 6, reorder: 8, corrupt: 10}", "{rate: %d/s, consumers: 3}",
+			func(n int64) map[string]int64 {
+				// A message that one consumer got whole is censored for none
+				// but those that did not; delivery.last needs them all.
+				return map[string]int64{"scheduled": n, "sent": n, "unknown": n, "expected": 3 * n, "received": 3 * (n - 14),
+					"missing": 3 * 4, "missing_unknown": 3 * 4, "corrupted": 3 * 10, "duplicated": 3 * 6, "reordered": 3 * 8, "censored": 3 * 14}
+			}},
+		{"acknowledgements", "{ack: broker, lose: 7, lose_acked: 11, nack: 5, misreport: 3, reject: 4, reorder: 6, duplicate: 2}", "{rate: %d/s}",
+			func(n int64) map[string]int64 {
+				return map[string]int64{"scheduled": n, "rejected": 4, "sent": n - 4, "nacked": 5 + 3, "unknown": 7, "acked": n - 4 - 8 - 7,
+					"expected": n - 4, "received": n - 4 - 7 - 11 - 5, "missing": 7 + 11 + 5, "missing_unknown": 7, "missing_nacked": 5,
+					"lost_acked": 11, "duplicated": 2, "reordered": 6, "censored": 7 + 7 + 11 + 5}
+			}},
+	}
+}
+
+// accounts lists the counters that are held against an injection, in the order
+// of the report.
+func accounts() []string {
+	return []string{"scheduled", "not_sent", "rejected", "sent", "acked", "nacked", "unknown", "expected", "received", "missing",
+		"lost_acked", "missing_nacked", "missing_unknown", "corrupted", "duplicated", "reordered", "censored", "late", "foreign", "violations"}
+}
+
+// conservation injects loss, duplication, reordering and corruption by exact
+// count, and demands the exact accounts.
+func conservation(ctx context.Context, b *Bench) (*Outcome, error) {
+	rate, seconds := int64(2000), int64(2)
+	if b.Short {
+		rate, seconds = 1000, 1
+	}
+	var figures []Figure
+	for _, i := range injections() {
+		b.Say("%s: %s", i.name, i.options)
+		run, err := b.RunText(ctx, fmt.Sprintf("phases: {warmup: 100ms, duration: %ds, drain: 1s}\ntarget: {driver: mem, options: %s}\nworkload: %s",
+			seconds, i.options, fmt.Sprintf(i.workload, rate)), nil)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", i.name, err)
+		}
+		figures = append(figures, conserved(i.name, run, i.want(rate*seconds))...)
+	}
+	return Conclude("faults of exact number were done to messages by a driver of ours; every message must be in the right account, to the message", figures...), nil
+}
+
+// conserved holds a run against the accounts that it must end in: those that
+// want names and, of the rest of them, zero; that they close; and that every
+// published figure follows from the file.
+func conserved(name string, run *result.Run, want map[string]int64) []Figure {
+	var figures []Figure
+	others, worst := int64(0), ""
+	for _, account := range accounts() {
+		got, ok := run.Counters.Named(account)
+		if expected, named := want[account]; named || !ok {
+			figures = append(figures, Exactly(name+": "+account, expected, got))
+			continue
+		}
+		if got != 0 {
+			others, worst = others+got, account
+		}
+	}
+	rest := Exactly(name+": in all other accounts", 0, others)
+	if worst != "" {
+		rest.Found += " (" + worst + ")"
+	}
+	closes, problem := run.Counters.Conserved()
+	if closes {
+		problem = "they close"
+	}
+	figures = append(figures, rest, Exactly(name+": the accounts", "they close", problem))
+	recomputed := "all"
+	if problems := judge.Verify(run); len(problems) > 0 {
+		recomputed = fmt.Sprintf("%d differ, the first: %v", len(problems), problems[0])
+	}
+	return append(figures, Exactly(name+": figures that follow from the file", "all", recomputed))
+}

@@ -1,0 +1,64 @@
+// The live trials are made from outside: internal/cli, which their child
+// processes run, imports this package.
+package selftest_test
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"sixnines/drivers/all"
+	"sixnines/internal/brokers"
+	"sixnines/internal/cli"
+	"sixnines/internal/selftest"
+	"sixnines/result"
+)
+
+// isTool makes the test binary the sixnines command.
+const isTool = "SIXNINES_SELFTEST_IS_TOOL"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(isTool) != "" {
+		executable, err := os.Executable()
+		if err != nil {
+			panic(err)
+		}
+		os.Exit(cli.Main(context.Background(), cli.Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+			Environ: os.Environ(), Executable: executable, Drivers: all.Set(), Tool: cli.BuiltTool()}))
+	}
+	os.Exit(m.Run())
+}
+
+// shortBench is a bench for trials in their short form.
+func shortBench(t *testing.T) *selftest.Bench {
+	t.Helper()
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	environ := append(os.Environ(), isTool+"=1", brokers.HomeVariable+"="+t.TempDir())
+	return &selftest.Bench{Short: true, Drivers: all.Set(), Tool: result.Tool{Name: "sixnines", Version: "test"},
+		Executable: executable, Environ: environ, Dir: t.TempDir(),
+		Home:     brokers.Home{Environ: environ, Self: []string{executable, "__broker-nats"}},
+		Progress: func(text string) { t.Log(text) }}
+}
+
+// TestTrials makes every trial in its short form, with real brokers, processes
+// and times. What the machine disturbed says nothing of the trial, and is said.
+func TestTrials(t *testing.T) {
+	for _, trial := range selftest.All() {
+		t.Run(trial.Name, func(t *testing.T) {
+			r := selftest.Run(t.Context(), shortBench(t), []selftest.Trial{trial}, selftest.Observer{}).Trials[0]
+			for _, f := range r.Figures {
+				t.Logf("%-12s %s: %s (expected %s, tolerance %s) %s", f.Verdict, f.What, f.Found, f.Expected, f.Tolerance, f.Reason)
+			}
+			for _, a := range r.Attempts {
+				t.Log(a)
+			}
+			t.Logf("%s after %v: %s", r.Verdict, r.Took, r.Reason)
+			if r.Verdict == selftest.Failed {
+				t.Error(r.Reason)
+			}
+		})
+	}
+}
