@@ -15,6 +15,7 @@ const (
 	maxMetrics = 32      // there are fewer than a dozen
 	maxSlots   = 8 << 20 // nine days of 100-ms slots
 	maxDigits  = 3       // significant digits, as scenarios allow
+	maxTail    = 4096    // slowest messages: a hundred for each metric
 )
 
 // Load reads the result file at path, plain or gzipped, and merges its
@@ -87,6 +88,7 @@ func (r *Run) addInterval(v *Interval) error {
 		InFlight: v.InFlight, Backlog: v.Backlog, Vitals: v.Vitals,
 		Metrics: make(map[Metric]PointMetric, len(v.Metrics)),
 	}
+	shares := make(map[Metric]values, len(v.Metrics))
 	for name, m := range v.Metrics {
 		if m == nil {
 			continue
@@ -103,18 +105,25 @@ func (r *Run) addInterval(v *Interval) error {
 		if name.IsResponse() {
 			slots = r.Header.slots()
 		}
-		p, err := merged.add(m, slots)
+		v, err := merged.add(m, slots)
 		if err != nil {
 			return fmt.Errorf("metric %q: %w", name, err)
 		}
-		if p.Count > 0 {
-			point.Metrics[name] = p
+		if v.index.Count() > 0 {
+			point.Metrics[name] = pointOf(v.index, v.min, v.max)
+			shares[name] = v
 		}
 	}
 	r.Counters.Add(v.Counters)
 	r.Pauses = append(r.Pauses, v.Pauses...)
+	if len(r.Tail)+len(v.Tail) > maxTail {
+		return fmt.Errorf("more than %d slowest messages: %w", maxTail, ErrFormat)
+	}
 	r.Tail = append(r.Tail, v.Tail...)
 	r.Series = append(r.Series, point)
+	if v.Phase == PhaseMeasure {
+		r.addSecond(&point, shares)
+	}
 	return nil
 }
 
@@ -127,29 +136,29 @@ func (h *Header) slots() int64 {
 	return min(int64(h.Window/h.Slot)+1, maxSlots)
 }
 
-// add merges one interval's share and returns its figures. slots is how many
+// add merges one interval's share and returns its values. slots is how many
 // slots the window may have, 0 for metrics that have none.
-func (x *Merged) add(m *MetricInterval, slots int64) (PointMetric, error) {
-	point, err := x.addValues(m)
+func (x *Merged) add(m *MetricInterval, slots int64) (values, error) {
+	v, err := x.addValues(m)
 	if err != nil {
-		return PointMetric{}, err
+		return values{}, err
 	}
 	if m.Censored != "" {
 		h, err := decodeShare(m.Censored)
 		if err != nil {
-			return PointMetric{}, fmt.Errorf("censored: %w", err)
+			return values{}, fmt.Errorf("censored: %w", err)
 		}
 		if err := x.fits(h); err != nil {
-			return PointMetric{}, fmt.Errorf("censored: %w", err)
+			return values{}, fmt.Errorf("censored: %w", err)
 		}
 		if err := mergeInto(&x.Censored, h); err != nil {
-			return PointMetric{}, fmt.Errorf("censored: %w", err)
+			return values{}, fmt.Errorf("censored: %w", err)
 		}
 	}
 	for _, s := range m.Slots {
 		n, value := s[0], s[1]
 		if n < 0 || n >= slots {
-			return PointMetric{}, fmt.Errorf("slot %d is not among the %d it may have: %w", n, slots, ErrFormat)
+			return values{}, fmt.Errorf("slot %d is not among the %d it may have: %w", n, slots, ErrFormat)
 		}
 		if n >= int64(len(x.Slots)) {
 			x.Slots = append(x.Slots, make([]int64, n+1-int64(len(x.Slots)))...)
@@ -164,7 +173,7 @@ func (x *Merged) add(m *MetricInterval, slots int64) (PointMetric, error) {
 	}
 	for _, o := range m.Own {
 		if o.Band < 0 || o.Band >= Bands {
-			return PointMetric{}, fmt.Errorf("band %d is not in the %d: %w", o.Band, Bands, ErrFormat)
+			return values{}, fmt.Errorf("band %d is not in the %d: %w", o.Band, Bands, ErrFormat)
 		}
 		b := &x.Own[o.Band]
 		b.Count += o.Count
@@ -172,35 +181,29 @@ func (x *Merged) add(m *MetricInterval, slots int64) (PointMetric, error) {
 		b.Total += o.Total
 		b.Majority += o.Majority
 	}
-	return point, nil
+	return v, nil
 }
 
-func (x *Merged) addValues(m *MetricInterval) (PointMetric, error) {
+func (x *Merged) addValues(m *MetricInterval) (values, error) {
 	if m.Hist == "" {
-		return PointMetric{}, nil
+		return values{index: new(RankIndex)}, nil
 	}
 	h, err := decodeShare(m.Hist)
 	if err != nil {
-		return PointMetric{}, err
+		return values{}, err
 	}
 	if err := x.fits(h); err != nil {
-		return PointMetric{}, err
+		return values{}, err
 	}
-	index := NewRankIndex(h)
-	point := PointMetric{Count: index.Count()}
-	if point.Count > 0 {
+	v := values{hist: h, index: NewRankIndex(h), min: m.Min, max: m.Max}
+	if v.index.Count() > 0 {
 		if x.Hist == nil || x.Hist.TotalCount() == 0 {
 			x.Min, x.Max = m.Min, m.Max
 		} else {
 			x.Min, x.Max = min(x.Min, m.Min), max(x.Max, m.Max)
 		}
-		// A bucket's upper edge may exceed the largest value in it, which is
-		// known exactly.
-		at := func(percent float64) int64 { return min(index.Percentile(percent), m.Max) }
-		point.Min, point.Max = m.Min, m.Max
-		point.P50, point.P90, point.P99, point.P999 = at(50), at(90), at(99), at(99.9)
 	}
-	return point, mergeInto(&x.Hist, h)
+	return v, mergeInto(&x.Hist, h)
 }
 
 // decodeShare decodes a histogram of a result file.

@@ -10,6 +10,7 @@ type Run struct {
 	Metrics  map[Metric]*Merged
 	Counters Counters // the sum over the intervals
 	Series   []Point  // one per interval, in order
+	Seconds  []Second // of the measured window, whole ones, in order
 	Events   []Event
 	Pauses   []Pause
 	Tail     []Exemplar // the slowest messages, slowest first within a metric
@@ -17,6 +18,8 @@ type Run struct {
 	Summary *Summary
 	// Damaged tells what could not be read at the file's end, if anything.
 	Damaged string
+
+	unfinished seconds
 }
 
 // Merged is one metric over the whole run.

@@ -13,11 +13,11 @@ func gates() []gate {
 	return []gate{
 		cutShort, conservation, violations, suspended,
 		selfInflicted, frozen, ownLag,
-		backlogGrows,
+		backlogGrows, steadiness,
 		notSent, sentLate, worstSecond,
 		throttled, steal, swap, processors, collector, scheduler,
 		clientDrops, clamps, little,
-		closedLoop, unpaced, sameHost, interrupted,
+		closedLoop, unpaced, sameHost, nearFloor, interrupted,
 		aborted, losses, refusals, duplicates, censoredMessages, handovers, events, semantics,
 	}
 }

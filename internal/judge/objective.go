@@ -40,11 +40,22 @@ type Decision struct {
 // and are taken as they are. A run that is INVALID, or UNSTABLE where the
 // objective is about a latency, shows nothing.
 func Decide(run *result.Run, o scenario.Objective) Decision {
-	s := run.Summary
+	if run.Summary == nil {
+		return Decision{Objective: o, Outcome: Meaningless, Text: cutShortText}
+	}
+	return decideObjective(run, run.Summary, false, o)
+}
+
+// cutShortText is what a run that was cut short says of any objective.
+const cutShortText = "the run was cut short: it has no verdict"
+
+// decideObjective is Decide on a summary that is not yet the run's: rate and
+// verdict must be in it.
+func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenario.Objective) Decision {
 	d := Decision{Objective: o, Outcome: Meaningless}
 	switch {
-	case s == nil:
-		d.Text = "the run was cut short: it has no verdict"
+	case cutShort:
+		d.Text = cutShortText
 	case s.Verdict.Status == result.Invalid:
 		d.Text = "the run is INVALID"
 	case o.IsMetric() && s.Verdict.Status == result.Unstable:
@@ -57,6 +68,22 @@ func Decide(run *result.Run, o scenario.Objective) Decision {
 		d.ofCounter(run.Counters)
 	}
 	return d
+}
+
+// objectives holds a run against those that its header asks for. One that this
+// version cannot read, which no run is started with, means nothing.
+func objectives(run *result.Run, s *result.Summary, cutShort bool) []result.Objective {
+	var found []result.Objective
+	for _, text := range run.Header.Objectives {
+		o, err := scenario.ParseObjective(text)
+		if err != nil {
+			found = append(found, result.Objective{Text: text, Outcome: string(Meaningless), Found: "cannot be read: " + err.Error()})
+			continue
+		}
+		d := decideObjective(run, s, cutShort, o)
+		found = append(found, result.Objective{Text: text, Outcome: string(d.Outcome), Found: d.Text})
+	}
+	return found
 }
 
 func (d *Decision) ofMetric(run *result.Run) {

@@ -50,9 +50,12 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	for m, x := range run.Metrics {
 		if total(x) > 0 {
 			s.Histograms[m] = Distribution(m, x, Samples(m, x, run.Counters))
+			setFloor(s.Histograms[m], m, run.Header.Floor)
 		}
 	}
+	s.Steady = steady(run, s)
 	s.Verdict = decide(newEvidence(run, in, s))
+	s.Objectives = objectives(run, s, in.CutShort)
 	return s
 }
 

@@ -94,6 +94,21 @@ func flatten(s *result.Summary) map[string]any {
 	walk("counters", reflect.ValueOf(s.Counters))
 	walk("rate", reflect.ValueOf(s.Rate))
 	walk("histograms", reflect.ValueOf(s.Histograms))
+	walk("steady", reflect.ValueOf(s.Steady))
+	for i, a := range s.Attribution {
+		where := fmt.Sprintf("attribution.%d.", i)
+		out[where+"metric"], out[where+"messages"], out[where+"from"], out[where+"unexplained"] = a.Metric, a.Messages, a.From, a.Unexplained
+		for n, c := range a.Causes {
+			walk(fmt.Sprintf("%scauses.%d", where, n), reflect.ValueOf(c))
+		}
+	}
+	for i, o := range s.Objectives {
+		walk(fmt.Sprintf("objectives.%d", i), reflect.ValueOf(o))
+	}
+	// Words may change with versions, figures may not.
+	maps.DeleteFunc(out, func(name string, _ any) bool {
+		return strings.HasSuffix(name, ".text") || strings.HasSuffix(name, ".found")
+	})
 	out["end"], out["resolved"], out["interrupted"] = s.End, s.Resolved, s.Interrupted
 	out["verdict.status"] = s.Verdict.Status
 	for _, r := range s.Verdict.Reasons {

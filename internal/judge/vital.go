@@ -30,6 +30,13 @@ const (
 // processors the generator may use.
 const factProcessors = "processors usable"
 
+// The kinds of events that say that something broke and is back.
+const (
+	eventDisconnected = "disconnected"
+	eventReconnected  = "reconnected"
+	eventBrokerEnded  = "broker ended"
+)
+
 // The sources of pauses.
 const (
 	sourceThread    = "thread"

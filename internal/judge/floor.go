@@ -1,0 +1,48 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"sixnines/result"
+)
+
+// floorMatters is how many times the noise floor a percentile must be to be
+// about the broker rather than about the machine.
+const floorMatters = 3
+
+// setFloor tells a distribution how many times the floor's its percentiles are.
+func setFloor(d *result.Distribution, m result.Metric, f *result.Floor) {
+	if f == nil {
+		return
+	}
+	for name, v := range d.Percentiles {
+		if floor := f.Percentiles[m][name]; floor > 0 {
+			set(&d.FloorRatio, name, float64(v)/float64(floor))
+		}
+	}
+}
+
+// nearFloor: percentiles that a broker which does nothing would have a third of
+// on this machine. A note, one for each metric: the figures are what a user of
+// this machine sees, but a comparison of brokers by them compares the machine
+// with itself.
+func nearFloor(e *evidence) (found []result.Reason) {
+	for _, m := range e.responses() {
+		d := e.summary.Histograms[m]
+		var low []string
+		for _, name := range result.Percentiles() {
+			if r, ok := d.FloorRatio[name]; ok && r < floorMatters {
+				low = append(low, fmt.Sprintf("p%s %.2g×", name, r))
+			}
+		}
+		if len(low) == 0 {
+			continue
+		}
+		f := e.run.Header.Floor
+		found = append(found, result.Reason{Status: result.Valid, Code: "floor", Metric: m, Text: fmt.Sprintf(
+			"%s is less than %d times the noise floor of this machine (%s), as measured with a broker that does nothing at %.4g a second of %d bytes: these percentiles are as much about this machine as about the broker",
+			m, floorMatters, strings.Join(low, ", "), f.Rate, f.Size)})
+	}
+	return found
+}

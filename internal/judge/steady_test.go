@@ -1,0 +1,155 @@
+package judge
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// course is a run of so many intervals whose latencies lie about 1 ms times
+// level of the instant in seconds.
+func courseRun(t *testing.T, intervals int, length time.Duration, level func(at float64) float64) *result.Run {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(3, 5))
+	run := &result.Run{Metrics: map[result.Metric]*result.Merged{}, Header: result.Header{
+		ID: "0123456789abcdef", Mode: result.ModeOpen, Rate: 300, Window: time.Duration(intervals) * length, Interval: length, Slot: slot}}
+	for n := range intervals {
+		start := int64(n) * int64(length)
+		i := newInterval(result.PhaseMeasure, start, start+int64(length))
+		count := int(300 * length / time.Second)
+		for k := range count {
+			at := float64(start)/1e9 + length.Seconds()*float64(k)/float64(count)
+			i.share(result.DeliveryResponse).response(int64(1e6*level(at)*math.Exp(0.2*rng.NormFloat64())), 0, int64(at*1e9))
+		}
+		c := &i.v.Counters
+		c.Scheduled, c.Sent, c.Unknown, c.Expected, c.Received = int64(count), int64(count), int64(count), int64(count), int64(count)
+		if err := run.Add(i.record(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return run
+}
+
+func after(at, before, then float64) func(float64) float64 {
+	return func(s float64) float64 {
+		if s < at {
+			return before
+		}
+		return then
+	}
+}
+
+func TestSteadiness(t *testing.T) {
+	flat := func(float64) float64 { return 1 }
+	text, err := json.Marshal(&scenario.Scenario{Phases: scenario.Phases{Warmup: 2 * time.Second}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name      string
+		intervals int
+		length    time.Duration
+		level     func(float64) float64
+		change    func(*result.Run)
+		class     stats.Steadiness
+		status    result.Status
+		code      string
+		text      string
+	}{
+		{"flat", 90, time.Second, flat, nil, stats.Flat, result.Valid, "", "nothing was discarded and nothing must be"},
+		{"too short", 59, time.Second, flat, nil, stats.NotAssessed, result.Valid, "", "59 s, at least 60"},
+		{"long intervals", 40, 10 * time.Second, flat, nil, stats.NotAssessed, result.Valid, "", "record.interval to 1s"},
+		{"short intervals do not make a run longer", 200, 250 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, "", "50 s, at least 60"},
+		{"short intervals", 300, 250 * time.Millisecond, flat, nil, stats.Flat, result.Valid, "", "flat"},
+		{"warm-up", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario = text }, stats.WarmUp, result.Valid, "warm-up", "the first 12s look like warm-up: lengthen --warmup to 14s"},
+		{"drift", 90, time.Second, func(s float64) float64 { return 1 + s/60 }, nil, stats.Drift, result.Suspect, "steady", "drift"},
+		{"a new level", 90, time.Second, after(35, 1, 1.7), nil, stats.LevelShift, result.Suspect, "steady", "1.7 times its level 35s"},
+		{"back and forth", 120, time.Second, func(s float64) float64 { return 1 + float64(int(s)/20%2) }, nil, stats.NoSteadyState, result.Suspect, "steady", "no steady state"},
+		{"a new level after the broker died", 90, time.Second, after(35, 1, 1.7), func(r *result.Run) {
+			r.Events = []result.Event{{At: 35e9, Kind: eventBrokerEnded}}
+		}, stats.LevelShift, result.Valid, "steady", "1.7"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run := courseRun(t, tt.intervals, tt.length, tt.level)
+			if tt.change != nil {
+				tt.change(run)
+			}
+			s := Summarise(run, Inputs{})
+			if s.Steady == nil || s.Steady.P50.Class != string(tt.class) || s.Steady.Metric != result.DeliveryResponse {
+				t.Fatalf("%+v, want %s", s.Steady, tt.class)
+			}
+			if tt.code == "" {
+				if !strings.Contains(s.Steady.Text, tt.text) || find(s.Verdict, "steady") != nil || find(s.Verdict, "warm-up") != nil {
+					t.Errorf("%q, %+v", s.Steady.Text, s.Verdict.Reasons)
+				}
+				return
+			}
+			r := find(s.Verdict, tt.code)
+			if r == nil || r.Status != tt.status || !strings.Contains(r.Text, tt.text) {
+				t.Errorf("%+v, want %s %q", s.Verdict.Reasons, tt.status, tt.text)
+			}
+			if !strings.HasPrefix(s.Steady.Text, "nothing was discarded") {
+				t.Errorf("does not say what was discarded: %q", s.Steady.Text)
+			}
+		})
+	}
+}
+
+// The figures of a second are those of its values, however they were cut into
+// intervals.
+func TestSecondsAreMergedNotAveraged(t *testing.T) {
+	level := func(s float64) float64 { return 1 + 10*(s-math.Floor(s)) } // steep within the second
+	short, long := courseRun(t, 24, 250*time.Millisecond, level), courseRun(t, 6, time.Second, level)
+	if len(short.Seconds) != 6 || len(long.Seconds) != 6 {
+		t.Fatalf("%d and %d seconds", len(short.Seconds), len(long.Seconds))
+	}
+	for i := range long.Seconds {
+		if a, b := short.Seconds[i], long.Seconds[i]; a.Start != b.Start || a.End != b.End || a.Metrics[result.DeliveryResponse] != b.Metrics[result.DeliveryResponse] {
+			t.Errorf("second %d: %+v of quarters, %+v of one", i, a, b)
+		}
+	}
+}
+
+func TestFloor(t *testing.T) {
+	b := newTestbed(healthyMessages())
+	d := b.summed(t).Summary.Histograms[result.DeliveryResponse]
+	b.header.Floor = &result.Floor{Rate: 2000, Size: 64, Percentiles: map[result.Metric]map[string]int64{
+		result.DeliveryResponse: {"50": d.Percentiles["50"] / 2, "99": d.Percentiles["99"] / 4, "99.9": 0}}}
+	s := b.summed(t).Summary
+	d = s.Histograms[result.DeliveryResponse]
+	if len(d.FloorRatio) != 2 || math.Abs(d.FloorRatio["50"]-2) > 0.01 || math.Abs(d.FloorRatio["99"]-4) > 0.01 {
+		t.Errorf("%v", d.FloorRatio)
+	}
+	r := find(s.Verdict, "floor")
+	if r == nil || r.Status != result.Valid || !strings.Contains(r.Text, "p50 2×)") || !strings.Contains(r.Text, "as much about this machine") {
+		t.Errorf("%+v", s.Verdict.Reasons)
+	}
+}
+
+// What the header asks for is answered in the summary, also by what cannot be
+// read, and never met for want of evidence.
+func TestObjectivesOfTheHeader(t *testing.T) {
+	b := newTestbed(healthyMessages())
+	b.header.Objectives = []string{"delivery.response p99 < 1h", "delivery.response p99.9999 < 1h", "lost > 5", "rate >= 50%", "nonsense < 3"}
+	want := []Outcome{Met, Undecided, Missed, Met, Meaningless}
+	check := func(got []result.Objective, want []Outcome) {
+		t.Helper()
+		if len(got) != len(want) {
+			t.Fatalf("%+v", got)
+		}
+		for i, o := range got {
+			if o.Outcome != string(want[i]) || o.Text != b.header.Objectives[i] || o.Found == "" {
+				t.Errorf("%+v, want %s", o, want[i])
+			}
+		}
+	}
+	check(b.summed(t).Summary.Objectives, want)
+	check(Summarise(b.run(t), Inputs{CutShort: true, End: 4e9}).Objectives, []Outcome{Meaningless, Meaningless, Meaningless, Meaningless, Meaningless})
+}
