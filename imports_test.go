@@ -110,7 +110,7 @@ func allowed() map[string]may {
 		"internal/brokers": {others: []string{natsServer}},
 		"internal/brokers/brokertest": {ours: []string{"driver", "internal/brokers"},
 			why: "tests of drivers and of the command line start the same brokers"},
-		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/engine", "internal/judge", "internal/recorder", "internal/stats", "internal/vitals", "result", "scenario"}, others: []string{hdrHistogram},
+		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/clock", "internal/clocksync", "internal/engine", "internal/judge", "internal/recorder", "internal/stats", "internal/vitals", "result", "scenario"}, others: []string{hdrHistogram},
 			why: "the tool on trial: it runs scenarios against brokers that do to messages what is known"},
 		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/engine", "internal/judge", "internal/report",
 			"internal/schedule", "internal/stats", "internal/vitals", "result", "scenario"},

@@ -30,6 +30,8 @@ func All() []Trial {
 			Takes: 15 * time.Second, TakesShort: time.Second, Run: intervals},
 		{Number: 5, Name: "conservation", Question: "Are loss, duplication, reordering and corruption counted exactly?",
 			Takes: 9 * time.Second, TakesShort: 4 * time.Second, Run: conservation},
+		{Number: 8, Name: "clock", Question: "Are offset and drift of another clock recovered within the stated bound?",
+			Takes: 8 * time.Second, TakesShort: 2 * time.Second, Run: clocks},
 		{Number: 9, Name: "interop", Question: "Do exports mean the same elsewhere, and does merging lose nothing?",
 			Takes: 2 * time.Second, TakesShort: time.Second, Run: interop},
 	}
