@@ -66,6 +66,9 @@ func Main(ctx context.Context, env Env) int {
 	if len(a.Args) > 0 && a.Args[0] == natsCommand {
 		return a.serveNATS(a.Args[1:])
 	}
+	if len(a.Args) > 0 && a.Args[0] == idleCommand {
+		return a.serveIdle(a.Args[1:])
+	}
 	root := a.root()
 	// Never nil: cobra would look at the process's own arguments instead.
 	root.SetArgs(append([]string{}, a.Args...))

@@ -1,6 +1,7 @@
 package vitals
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -84,26 +85,34 @@ type opened struct {
 // All methods are safe for concurrent use.
 type Monitor struct {
 	thread, goroutine *meter
-	pauses            *pauseList
+	idle              *idleProcess // nil: there is none
+	pauses            *pauseList   // of meters
+	stretches         *pauseList   // of counters
+	watch             *watch
 	meters            sync.WaitGroup
 
 	mu             sync.Mutex
 	stopped        bool
 	sources        []opened
-	missing        map[string]string // value name → why
-	last           int64             // end of the last interval
-	added, dropped uint64            // pauses, at the end of the last interval
+	last           int64  // end of the last interval
+	added, dropped uint64 // pauses, at the end of the last interval
+	frozen         int64  // end of the last freeze that was told
+
+	missingMu sync.Mutex        // taken last
+	missing   map[string]string // name → why
 }
 
-// Start begins to watch: it starts the two hiccup meters and takes the first
-// reading of every counter, from which the first [Monitor.Sample] counts. It
-// panics if opt is not valid, which is a mistake in the program.
+// Start begins to watch: it starts the hiccup meters and the idle process, and
+// takes the first reading of every counter, from which the first
+// [Monitor.Sample] counts. It panics if opt is not valid, which is a mistake in
+// the program. An idle process that cannot be started, or that ends, is
+// [Monitor.Missing].
 func Start(opt Options) *Monitor {
 	if err := opt.Validate(); err != nil {
 		panic(err)
 	}
 	opt = opt.withDefaults()
-	m := &Monitor{pauses: newPauseList(opt.MaxPauses), missing: map[string]string{}}
+	m := &Monitor{pauses: newPauseList(opt.MaxPauses), stretches: newPauseList(opt.MaxPauses), missing: map[string]string{}}
 	m.thread = m.newMeter(SourceThread, opt)
 	m.goroutine = m.newMeter(SourceGoroutine, opt)
 	for _, o := range append([]opener{runtimeOpener()}, platformOpeners()...) {
@@ -114,9 +123,14 @@ func Start(opt Options) *Monitor {
 		}
 		m.sources = append(m.sources, opened{o.names, s})
 	}
+	m.watch = newWatch(m.stretches, m.pauses, watcherOpeners(), clock.Now(), func(source string, err error) {
+		m.miss([]string{"pause." + source}, err)
+	})
+	m.startIdle(opt)
 	slack := make(chan error, 1)
 	m.meters.Go(func() { m.thread.onThread(slack) })
 	m.meters.Go(m.goroutine.onGoroutine)
+	m.meters.Go(m.watch.run)
 	if err := <-slack; err != nil {
 		// The meter runs on, but what it shows is not the raw delay.
 		m.miss([]string{NameHiccupThreadP99, NameHiccupThreadMax}, err)
@@ -130,7 +144,29 @@ func (m *Monitor) newMeter(source string, opt Options) *meter {
 	return &meter{source: source, period: int64(opt.Period), threshold: int64(opt.HiccupThreshold), pauses: m.pauses}
 }
 
+// errNotAsked is why there is no idle process where there is to be none.
+var errNotAsked = errors.New("not asked for")
+
+// startIdle starts the idle process, if one is wanted.
+func (m *Monitor) startIdle(opt Options) {
+	miss := func(err error) {
+		m.miss([]string{NameHiccupIdleP99, NameHiccupIdleMax, "pause." + SourceIdle}, err)
+	}
+	if len(opt.Idle) == 0 {
+		miss(errNotAsked)
+		return
+	}
+	p, err := startIdle(opt.Idle, int64(opt.Period), int64(opt.HiccupThreshold), m.watch.idleGap, miss)
+	if err != nil {
+		miss(err)
+		return
+	}
+	m.idle = p
+}
+
 func (m *Monitor) miss(names []string, err error) {
+	m.missingMu.Lock()
+	defer m.missingMu.Unlock()
 	for _, n := range names {
 		m.missing[n] = err.Error()
 	}
@@ -149,7 +185,7 @@ func (m *Monitor) Sample() Sample {
 	}
 	s.End = max(s.End, s.Start+1)
 	m.last = s.End
-	s.Values = m.hiccups(s.End, make([]Value, 0, 48))
+	s.Values = m.hiccups(s.End, make([]Value, 0, 64))
 	for _, o := range m.sources {
 		n := len(s.Values)
 		values, err := o.source.sample(interval{elapsed: s.Elapsed()}, s.Values)
@@ -167,45 +203,84 @@ func (m *Monitor) hiccups(now int64, out []Value) []Value {
 	threadP99, threadMax := m.thread.sample(now)
 	goroutineP99, goroutineMax := m.goroutine.sample(now)
 	added, dropped := m.pauses.totals()
+	_, short := m.stretches.totals()
+	dropped += short
 	out = append(out,
 		Value{NameHiccupThreadP99, float64(threadP99), unitNanos},
 		Value{NameHiccupThreadMax, float64(threadMax), unitNanos},
 		Value{NameHiccupGoroutineP99, float64(goroutineP99), unitNanos},
-		Value{NameHiccupGoroutineMax, float64(goroutineMax), unitNanos},
+		Value{NameHiccupGoroutineMax, float64(goroutineMax), unitNanos})
+	if m.idle != nil {
+		if p99, most, ok := m.idle.sample(); ok {
+			out = append(out,
+				Value{NameHiccupIdleP99, float64(p99), unitNanos},
+				Value{NameHiccupIdleMax, float64(most), unitNanos})
+		}
+	}
+	out = append(out,
 		Value{NameHiccupPauses, float64(added - m.added), unitCount},
 		Value{NameHiccupPausesDropped, float64(dropped - m.dropped), unitCount})
 	m.added, m.dropped = added, dropped
 	return out
 }
 
-// Pauses returns the gaps beyond the threshold so far, in order of their
-// start. One that has not ended yet is included, ending now; it will be longer
-// the next time. Of more than Options.MaxPauses the longest are kept; how many
-// were dropped is a value of the samples and the second result of
-// [Monitor.PauseCount].
+// Pauses returns the pauses so far, in order of their start: the gaps of the
+// meters beyond the threshold, and the stretches in which a counter grew, those
+// that meet made one. One that has not ended yet is included as far as it goes;
+// it will be longer the next time. Of more than Options.MaxPauses gaps, or
+// stretches, the longest are kept, those not yet told by [Monitor.NewPauses]
+// before others; how many were dropped is a value of the samples and the second
+// result of [Monitor.PauseCount].
 func (m *Monitor) Pauses() []Pause {
-	list := m.pauses.list()
+	list := append(m.pauses.list(), m.stretches.list()...)
 	now := clock.Now()
 	for _, meter := range []*meter{m.thread, m.goroutine} {
 		if p, ok := meter.open(now); ok {
 			list = append(list, p)
 		}
 	}
+	list = m.watch.going(list)
+	sortByStart(list)
+	return list
+}
+
+// NewPauses returns the pauses that ended since the last call, in order of their
+// start, with the freezes among them ([Freezes]): each once. A stretch in which a
+// counter grows ends with the call, and the next one begins where it ended.
+func (m *Monitor) NewPauses() []Pause {
+	m.watch.flush(clock.Now())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.pauses.untold(nil)
+	// A freeze is known when both gaps have ended, in order of its end: the gaps
+	// of each meter are.
+	for _, f := range Freezes(m.pauses.list()) {
+		if f.End > m.frozen {
+			list = append(list, f)
+			m.frozen = f.End
+		}
+	}
+	list = m.stretches.untold(list)
 	sortByStart(list)
 	return list
 }
 
 // PauseCount returns how many pauses have ended since [Start] and how many of
 // them were dropped from the list that [Monitor.Pauses] returns.
-func (m *Monitor) PauseCount() (ended, dropped uint64) { return m.pauses.totals() }
+func (m *Monitor) PauseCount() (ended, dropped uint64) {
+	ended, dropped = m.pauses.totals()
+	n, short := m.stretches.totals()
+	return ended + n, dropped + short
+}
 
 // Missing returns the values that are absent from some sample or not what they
-// should be, each as "name: why", sorted. Values of [Describe] that depend on
+// should be, and the sources of pauses that are not watched ("pause.steal"),
+// each as "name: why", sorted. Values of [Describe] that depend on
 // events (the quantiles of scheduling latencies) are not missing when there
 // were none.
 func (m *Monitor) Missing() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
+	m.missingMu.Lock()
+	defer m.missingMu.Unlock()
 	list := make([]string, 0, len(m.missing))
 	for name, why := range m.missing {
 		list = append(list, name+": "+why)
@@ -214,13 +289,14 @@ func (m *Monitor) Missing() []string {
 	return list
 }
 
-// Stop ends the meters and closes the counters; it returns when no goroutine
-// and no thread of the monitor is left, within about one period. What
-// [Monitor.Pauses] and [Monitor.Missing] return stays. Further calls do
-// nothing.
+// Stop ends the meters and the idle process and closes the counters; it returns
+// when no goroutine, thread or process of the monitor is left, within about one
+// period or look (20 ms). What [Monitor.Pauses], [Monitor.NewPauses] and
+// [Monitor.Missing] return stays. Further calls do nothing.
 func (m *Monitor) Stop() {
 	m.thread.stop.Store(true)
 	m.goroutine.stop.Store(true)
+	m.watch.stop.Store(true)
 	m.meters.Wait()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -228,6 +304,10 @@ func (m *Monitor) Stop() {
 		return
 	}
 	m.stopped = true
+	if m.idle != nil {
+		m.idle.stop()
+	}
+	m.watch.close()
 	for _, o := range m.sources {
 		o.source.close()
 	}

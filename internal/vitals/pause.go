@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Sources of a [Pause].
+// Sources of a [Pause]. The first four are gaps in the wake-ups of a meter. The
+// others are stretches between looks at a counter that grew meanwhile.
 const (
 	// SourceThread is the meter on a thread: the operating system or the
 	// hypervisor did not let it run.
@@ -17,11 +18,35 @@ const (
 	SourceGoroutine = "goroutine"
 	// SourceProcess marks what [Freezes] returns: both together.
 	SourceProcess = "process"
+	// SourceIdle is the meter in the idle process: what stopped it is no doing of
+	// this process. It is in the same control groups, so a gap in which a quota
+	// held those back is none; a freezer or a paused container stops it like a
+	// machine that stands still.
+	SourceIdle = "idle"
+	// SourceGC is Go's collector with the world stopped for gcStopped or more in
+	// one look.
+	SourceGC = "gc"
+	// SourceThrottled is a CPU quota of one of the control groups above this
+	// process that ran out.
+	SourceThrottled = "throttled"
+	// SourceSteal is the hypervisor: at least stealTicks ticks of processors that
+	// had work went to others.
+	SourceSteal = "steal"
+	// SourceCrowded is a thread of this process that waited for a processor, for
+	// crowdedWait or more on account of others.
+	SourceCrowded = "crowded"
+	// SourceSwap is a page fault of this process that had to read from a disk:
+	// memory that was swapped out, or a part of a file.
+	SourceSwap = "swap"
+	// SourceRetransmit is a TCP segment sent again in this network namespace, by
+	// whomever.
+	SourceRetransmit = "retransmission"
 )
 
-// Pause is an interval in which a hiccup meter should have run and did not. It
-// begins when the meter was due, so a stop of the process lasts up to one
-// period longer than the pause that shows it.
+// Pause is an interval in which a hiccup meter should have run and did not, or
+// between the looks at a counter that grew. A meter's begins when it was due, so
+// a stop of the process lasts up to one period longer than the pause that shows
+// it; a counter's lasts longer than what it shows, by up to two looks.
 type Pause struct {
 	Start  int64  `json:"start"`  // CLOCK_MONOTONIC ns, as internal/clock counts
 	End    int64  `json:"end"`    // likewise
@@ -81,42 +106,71 @@ func sortByStart(pauses []Pause) {
 // for concurrent use.
 type pauseList struct {
 	mu      sync.Mutex
-	kept    []Pause // never grows beyond its capacity
+	kept    []keptPause // never grows beyond its capacity
 	added   uint64
 	dropped uint64
+	told    uint64 // of those added, how many untold has returned or never will
+}
+
+type keptPause struct {
+	Pause
+	number uint64 // counts from 1
 }
 
 func newPauseList(limit int) *pauseList {
-	return &pauseList{kept: make([]Pause, 0, limit)}
+	return &pauseList{kept: make([]keptPause, 0, limit)}
 }
 
-// add keeps p. With the list full the shortest goes: many small pauses must
-// not crowd out the freeze that invalidates the run.
+// add keeps p. With the list full the shortest goes, of those that were told
+// already if there are any: many small pauses must not crowd out the freeze that
+// invalidates the run, nor old ones the next.
 func (l *pauseList) add(p Pause) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.added++
+	next := keptPause{p, l.added}
 	if len(l.kept) < cap(l.kept) {
-		l.kept = append(l.kept, p)
+		l.kept = append(l.kept, next)
 		return
 	}
 	l.dropped++
 	shortest := 0
 	for i, k := range l.kept {
-		if k.Length() < l.kept[shortest].Length() {
+		s := l.kept[shortest]
+		if told := k.number <= l.told; told != (s.number <= l.told) {
+			if told {
+				shortest = i
+			}
+		} else if k.Length() < s.Length() {
 			shortest = i
 		}
 	}
-	if l.kept[shortest].Length() < p.Length() {
-		l.kept[shortest] = p
+	if s := l.kept[shortest]; s.number <= l.told || s.Length() < p.Length() {
+		l.kept[shortest] = next
 	}
+}
+
+// untold returns those that were added since the last call, in no order.
+func (l *pauseList) untold(out []Pause) []Pause {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, k := range l.kept {
+		if k.number > l.told {
+			out = append(out, k.Pause)
+		}
+	}
+	l.told = l.added
+	return out
 }
 
 // list returns a copy in order of Start.
 func (l *pauseList) list() []Pause {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	own := slices.Clone(l.kept)
+	own := make([]Pause, len(l.kept))
+	for i, k := range l.kept {
+		own[i] = k.Pause
+	}
 	sortByStart(own)
 	return own
 }

@@ -1,6 +1,7 @@
 package vitals
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -131,15 +132,28 @@ func TestSourcesThatFailLaterAreMissing(t *testing.T) {
 }
 
 // freezeVariable makes the test binary watch itself: it says so, waits for its
-// standard input to end and prints its freezes.
+// standard input to end and prints its freezes; with culpritChild, all pauses.
 const freezeVariable = "SIXNINES_TEST_VITALS_CHILD"
 
+// idleArgument makes the test binary an idle process.
+const idleArgument = "__idle"
+
 func TestMain(m *testing.M) {
-	if os.Getenv(freezeVariable) != "" {
-		watchUntilEOF()
+	if len(os.Args) > 1 && os.Args[1] == idleArgument {
+		if err := ServeIdle(os.Stdin, os.Stdout, os.Args[2:]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
 		return
 	}
-	os.Exit(m.Run())
+	switch os.Getenv(freezeVariable) {
+	case "":
+		os.Exit(m.Run())
+	case culpritChild:
+		tellPauses()
+	default:
+		watchUntilEOF()
+	}
 }
 
 func TestStoppedProcessIsFrozen(t *testing.T) {

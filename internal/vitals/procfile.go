@@ -174,3 +174,14 @@ func since(now, before uint64) uint64 {
 	}
 	return now - before
 }
+
+// threadWaited takes the second number of a schedstat: ns that the thread was
+// ready to run and had no processor (Documentation/scheduler/sched-stats.rst).
+func threadWaited(text []byte) (ns uint64, ok bool) {
+	_, rest, ok := number(text)
+	if !ok {
+		return 0, false
+	}
+	ns, _, ok = number(rest)
+	return ns, ok
+}

@@ -16,6 +16,13 @@ const (
 	metricLatencies
 	metricGCPauses
 	metricOtherPauses
+	metricMutexWait
+	metricCPUUser
+	metricCPUGC
+	metricCPUIdle
+	metricCPUTotal
+	metricProcs
+	metricRunnable
 	metricTotal
 )
 
@@ -24,7 +31,7 @@ const (
 type runtimeStats struct {
 	metrics                          []metrics.Sample
 	cycles                           uint64
-	assist                           float64
+	seconds                          [metricTotal]float64 // of the growing sums, at the last reading
 	latencies, gcPauses, otherPauses bucketDelta
 }
 
@@ -32,7 +39,8 @@ type runtimeStats struct {
 func runtimeOpener() opener {
 	return opener{
 		names: []string{NameGoCycles, NameGoAssist, NameGoGCPauseTotal, NameGoGCPauseMax, NameGoOtherPauseTotal, NameGoOtherPauseMax,
-			NameGoLatencyCount, NameGoLatencyP50, NameGoLatencyP99, NameGoLatencyMax, NameGoGoroutines, NameGoHeapLive, NameGoHeapObjects},
+			NameGoLatencyCount, NameGoLatencyP50, NameGoLatencyP99, NameGoLatencyMax,
+			NameGoMutexWait, NameGoCPUUser, NameGoCPUGC, NameGoCPUIdle, NameGoCPUTotal, NameGoProcs, NameGoRunnable, NameGoGoroutines, NameGoHeapLive, NameGoHeapObjects},
 		open: func() (source, error) { return openRuntimeStats() },
 	}
 }
@@ -52,6 +60,13 @@ func openRuntimeStats() (*runtimeStats, error) {
 		metricLatencies:   {"/sched/latencies:seconds", metrics.KindFloat64Histogram},
 		metricGCPauses:    {"/sched/pauses/total/gc:seconds", metrics.KindFloat64Histogram},
 		metricOtherPauses: {"/sched/pauses/total/other:seconds", metrics.KindFloat64Histogram},
+		metricMutexWait:   {"/sync/mutex/wait/total:seconds", metrics.KindFloat64},
+		metricCPUUser:     {"/cpu/classes/user:cpu-seconds", metrics.KindFloat64},
+		metricCPUGC:       {"/cpu/classes/gc/total:cpu-seconds", metrics.KindFloat64},
+		metricCPUIdle:     {"/cpu/classes/idle:cpu-seconds", metrics.KindFloat64},
+		metricCPUTotal:    {"/cpu/classes/total:cpu-seconds", metrics.KindFloat64},
+		metricProcs:       {"/sched/gomaxprocs:threads", metrics.KindUint64},
+		metricRunnable:    {"/sched/goroutines/runnable:goroutines", metrics.KindUint64},
 	} {
 		r.metrics[i].Name, kinds[i] = m.name, m.kind
 	}
@@ -67,13 +82,20 @@ func openRuntimeStats() (*runtimeStats, error) {
 func (r *runtimeStats) sample(_ interval, out []Value) ([]Value, error) {
 	metrics.Read(r.metrics)
 	value := func(i int) metrics.Value { return r.metrics[i].Value }
-	cycles, assist := value(metricCycles).Uint64(), value(metricAssist).Float64()
+	// Estimates that the runtime may correct downwards: never negative.
+	grown := func(i int) float64 {
+		now := value(i).Float64()
+		d := max(0, now-r.seconds[i])
+		r.seconds[i] = now
+		return d
+	}
+	cycles := value(metricCycles).Uint64()
 	gc := r.gcPauses.advance(value(metricGCPauses).Float64Histogram())
 	other := r.otherPauses.advance(value(metricOtherPauses).Float64Histogram())
 	latencies := r.latencies.advance(value(metricLatencies).Float64Histogram())
 	out = append(out,
 		Value{NameGoCycles, float64(cycles - r.cycles), unitCount},
-		Value{NameGoAssist, max(0, assist-r.assist), unitSeconds}, // an estimate that the runtime may correct downwards
+		Value{NameGoAssist, grown(metricAssist), unitSeconds},
 		Value{NameGoGCPauseTotal, gc.total(), unitNanos},
 		Value{NameGoGCPauseMax, gc.max(), unitNanos},
 		Value{NameGoOtherPauseTotal, other.total(), unitNanos},
@@ -85,8 +107,15 @@ func (r *runtimeStats) sample(_ interval, out []Value) ([]Value, error) {
 			Value{NameGoLatencyP99, latencies.quantile(0.99), unitNanos},
 			Value{NameGoLatencyMax, latencies.max(), unitNanos})
 	}
-	r.cycles, r.assist = cycles, assist
+	r.cycles = cycles
 	return append(out,
+		Value{NameGoMutexWait, grown(metricMutexWait), unitSeconds},
+		Value{NameGoCPUUser, grown(metricCPUUser), unitSeconds},
+		Value{NameGoCPUGC, grown(metricCPUGC), unitSeconds},
+		Value{NameGoCPUIdle, grown(metricCPUIdle), unitSeconds},
+		Value{NameGoCPUTotal, grown(metricCPUTotal), unitSeconds},
+		Value{NameGoProcs, float64(value(metricProcs).Uint64()), unitCount},
+		Value{NameGoRunnable, float64(value(metricRunnable).Uint64()), unitCount},
 		Value{NameGoGoroutines, float64(value(metricGoroutines).Uint64()), unitCount},
 		Value{NameGoHeapLive, float64(value(metricHeapLive).Uint64()), unitBytes},
 		Value{NameGoHeapObjects, float64(value(metricHeapObjects).Uint64()), unitBytes}), nil

@@ -37,6 +37,8 @@ const (
 	NameHiccupThreadMax     = "hiccup.thread.max"
 	NameHiccupGoroutineP99  = "hiccup.goroutine.p99"
 	NameHiccupGoroutineMax  = "hiccup.goroutine.max"
+	NameHiccupIdleP99       = "hiccup.idle.p99"
+	NameHiccupIdleMax       = "hiccup.idle.max"
 	NameHiccupPauses        = "hiccup.pauses"
 	NameHiccupPausesDropped = "hiccup.pauses.dropped"
 
@@ -50,6 +52,13 @@ const (
 	NameGoLatencyP50      = "go.sched.latency.p50"
 	NameGoLatencyP99      = "go.sched.latency.p99"
 	NameGoLatencyMax      = "go.sched.latency.max"
+	NameGoMutexWait       = "go.mutex.wait"
+	NameGoCPUUser         = "go.cpu.user"
+	NameGoCPUGC           = "go.cpu.gc"
+	NameGoCPUIdle         = "go.cpu.idle"
+	NameGoCPUTotal        = "go.cpu.total"
+	NameGoProcs           = "go.procs"
+	NameGoRunnable        = "go.goroutines.runnable"
 	NameGoGoroutines      = "go.goroutines"
 	NameGoHeapLive        = "go.heap.live"
 	NameGoHeapObjects     = "go.heap.objects"
@@ -95,8 +104,10 @@ func Describe() []Description {
 		{NameHiccupThreadMax, unitNanos, "the most it added, a sleep that has not ended yet included"},
 		{NameHiccupGoroutineP99, unitNanos, "99th percentile of what runtime and operating system added to a 1-ms sleep of a goroutine; up to 1 ms is the timers' granularity"},
 		{NameHiccupGoroutineMax, unitNanos, "the most they added, a sleep that has not ended yet included"},
-		{NameHiccupPauses, unitCount, "gaps of either meter beyond the threshold that ended"},
-		{NameHiccupPausesDropped, unitCount, "gaps forgotten because the list was full of longer ones"},
+		{NameHiccupIdleP99, unitNanos, "99th percentile of what was added to the same sleep of a process that does nothing else; absent where nothing was heard of it"},
+		{NameHiccupIdleMax, unitNanos, "the most that was added, of the sleeps that were heard of (every 100 ms, gaps at once)"},
+		{NameHiccupPauses, unitCount, "gaps of a meter beyond the threshold that ended"},
+		{NameHiccupPausesDropped, unitCount, "pauses forgotten because the list was full of longer ones"},
 
 		{NameGoCycles, unitCount, "garbage collections completed"},
 		{NameGoAssist, unitSeconds, "CPU that allocating goroutines spent helping the collector (the runtime's estimate)"},
@@ -108,6 +119,13 @@ func Describe() []Description {
 		{NameGoLatencyP50, unitNanos, "median time that a runnable goroutine waited for a processor: upper edge of its bucket"},
 		{NameGoLatencyP99, unitNanos, "99th percentile of the same"},
 		{NameGoLatencyMax, unitNanos, "the most of the same, among those sampled"},
+		{NameGoMutexWait, unitSeconds, "time that goroutines waited for a mutex (sync.Mutex, sync.RWMutex, or the runtime's own), summed over them; approximate"},
+		{NameGoCPUUser, unitSeconds, "processor time in which Go's processors ran the program's goroutines (the runtime's estimate; their sleep in a system call that keeps the processor included)"},
+		{NameGoCPUGC, unitSeconds, "processor time that the collector took, what it did on idle processors included (the runtime's estimate)"},
+		{NameGoCPUIdle, unitSeconds, "processor time in which Go's processors had nothing to do (the runtime's estimate)"},
+		{NameGoCPUTotal, unitSeconds, "processor time there was: elapsed time by GOMAXPROCS, what the three above are shares of"},
+		{NameGoProcs, unitCount, "GOMAXPROCS now"},
+		{NameGoRunnable, unitCount, "goroutines ready to run and without a processor now (approximate)"},
 		{NameGoGoroutines, unitCount, "goroutines now"},
 		{NameGoHeapLive, unitBytes, "heap found live by the last collection"},
 		{NameGoHeapObjects, unitBytes, "heap taken by objects now, live or not yet swept"},

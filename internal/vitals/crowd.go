@@ -1,0 +1,72 @@
+package vitals
+
+import "time"
+
+const (
+	// crowdedWait is how long a thread must have waited for a processor on
+	// account of others. What is below goes on all the time where several
+	// processes share processors: the kernel lets each run for 0.7 to 3 ms at a
+	// turn (base_slice_ns), and a wake-up usually gets in between.
+	crowdedWait = int64(2 * time.Millisecond)
+	// crowdedShare is which share of what was used the others must have had.
+	// Below, a process that waits for a processor waits for itself.
+	crowdedShare = 0.25
+)
+
+// wait is the longest that any one thread of this process waited for a processor,
+// of what became known between two looks.
+type wait struct{ from, to, longest int64 }
+
+// load is what was used up to some moment, as counters: by all processors
+// together, and by this process.
+type load struct {
+	busy, own int64 // ns of CPU
+	// held is for how long quotas held this process's groups back, ns, summed
+	// over processors: the kernel counts that as waiting, too.
+	held int64
+}
+
+// crowd tells a process that waits because others have the processors from one
+// that has too much to do itself, and from one that a quota holds back. The
+// kernel counts how long threads waited (run_delay of /proc/PID/task/TID/
+// schedstat: CONFIG_SCHED_INFO), also in control groups and without PSI, but not
+// for whom; what was used by whom it counts in ticks, so that is asked of a
+// longer time:
+//
+//	others = busy − own                          over the last two slow looks
+//	waited for others = (wait − held) · others/busy, at most others
+//
+// held is taken off in full, although it is a sum over processors, and that of
+// the slow look before too: a thread that was held back may get its turn after
+// its group's time was counted. So what a quota may explain, others do not.
+type crowd struct {
+	waits         []wait
+	before, start load // at the last slow look but one, and at the last
+}
+
+// add takes one quick look's wait.
+func (c *crowd) add(w wait) {
+	if w.longest >= crowdedWait {
+		c.waits = append(c.waits, w)
+	}
+}
+
+// judge ends a slow look: it appends those waits that others are to blame for. A
+// wait that ended in a look may have begun before it.
+func (c *crowd) judge(now load, out []Pause) []Pause {
+	busy, own, held := now.busy-c.before.busy, now.own-c.before.own, now.held-c.before.held
+	others := max(0, busy-own)
+	for _, w := range c.waits {
+		if busy <= 0 {
+			break
+		}
+		share := float64(others) / float64(busy)
+		blamed := min(int64(float64(max(0, w.longest-held))*share), others)
+		if share >= crowdedShare && blamed >= crowdedWait {
+			out = append(out, Pause{Start: min(w.from, w.to-w.longest), End: w.to})
+		}
+	}
+	c.waits = c.waits[:0]
+	c.before, c.start = c.start, now
+	return out
+}

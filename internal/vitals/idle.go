@@ -1,0 +1,106 @@
+package vitals
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The idle process does nothing but sleep and look whether it was woken in time.
+// It has no load, no collector and one thread that matters, so what stops it is
+// the machine; a gap of the generator's meters that it did not share is the
+// generator's own. It lives in the generator's control groups, though: what
+// holds those back holds it back as well, see [SourceIdle].
+//
+// It tells of each wake-up by a record of two instants, a batch at a time and a
+// gap at once. Nothing is computed on its side.
+const (
+	// idleRecord is the length of a record: when the wake-up was due and when it
+	// came, CLOCK_MONOTONIC ns, both int64 in little-endian order.
+	idleRecord = 16
+	// idleBatch is how much time a batch covers. Shorter ones would wake the
+	// generator more often.
+	idleBatch = 100 * time.Millisecond
+	// idleBacklog is how many gaps the idle process remembers for a generator
+	// that does not read.
+	idleBacklog = 1024
+)
+
+// errIdleUsage is what is wrong with the arguments of the idle process.
+var errIdleUsage = errors.New("vitals: the idle process needs a period of 100µs to 100ms and a threshold that is no shorter, both in ns; it is started by a monitor")
+
+// idleArguments are what a monitor appends to Options.Idle.
+func idleArguments(period, threshold int64) []string {
+	return []string{strconv.FormatInt(period, 10), strconv.FormatInt(threshold, 10)}
+}
+
+// parseIdleArguments is the other end of idleArguments.
+func parseIdleArguments(args []string) (period, threshold int64, err error) {
+	if len(args) != 2 {
+		return 0, 0, errIdleUsage
+	}
+	for i, n := range []*int64{&period, &threshold} {
+		if *n, err = strconv.ParseInt(args[i], 10, 64); err != nil {
+			return 0, 0, fmt.Errorf("%w: %q", errIdleUsage, args[i])
+		}
+	}
+	if period < int64(100*time.Microsecond) || period > int64(100*time.Millisecond) || threshold < period {
+		return 0, 0, fmt.Errorf("%w: %s", errIdleUsage, strings.Join(args, " "))
+	}
+	return period, threshold, nil
+}
+
+// idleOutbox holds what the idle process has to tell. Ordinary wake-ups that
+// find no room are forgotten, gaps are not until there are too many: a generator
+// that stands still and does not read must not stop the process that is there to
+// bear witness.
+type idleOutbox struct {
+	threshold int64
+	batch     int // records that make a batch
+	records   []byte
+}
+
+func newIdleOutbox(period, threshold int64) *idleOutbox {
+	batch := int(max(1, int64(idleBatch)/period))
+	// One record more than whole ones, for the rest of one that went out in part.
+	return &idleOutbox{threshold: threshold, batch: batch, records: make([]byte, 0, (idleBacklog+batch+1)*idleRecord)}
+}
+
+// add takes one wake-up and reports whether it is time to send.
+func (o *idleOutbox) add(due, woke int64) (full bool) {
+	gap := woke-due >= o.threshold
+	if len(o.records)+idleRecord > cap(o.records) {
+		if !gap {
+			return true
+		}
+		begun := len(o.records) % idleRecord // bytes of a record that is under way
+		o.records = slices.Delete(o.records, begun, begun+idleRecord)
+	}
+	o.records = binary.LittleEndian.AppendUint64(o.records, uint64(due))
+	o.records = binary.LittleEndian.AppendUint64(o.records, uint64(woke))
+	return gap || len(o.records) >= o.batch*idleRecord
+}
+
+// sent takes away the first n bytes, whole records or not.
+func (o *idleOutbox) sent(n int) { o.records = o.records[:copy(o.records, o.records[n:])] }
+
+// refused keeps, of what nobody took, the gaps. A record of which a part went
+// out already must go on.
+func (o *idleOutbox) refused() {
+	kept := o.records[:len(o.records)%idleRecord]
+	for rest := o.records[len(kept):]; len(rest) >= idleRecord; rest = rest[idleRecord:] {
+		if due, woke := idleInstants(rest); woke-due >= o.threshold {
+			kept = append(kept, rest[:idleRecord]...)
+		}
+	}
+	o.records = kept
+}
+
+// idleInstants decodes the record at the beginning of b.
+func idleInstants(b []byte) (due, woke int64) {
+	return int64(binary.LittleEndian.Uint64(b)), int64(binary.LittleEndian.Uint64(b[8:]))
+}
