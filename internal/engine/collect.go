@@ -8,14 +8,13 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
-	"sixnines/internal/vitals"
 	"sixnines/result"
 )
 
 // collected is what the collector has already written of the counters.
 type collected struct {
 	counters result.Counters
-	pauses   int64            // instant up to which pauses were written
+	pauses   int64            // instant up to which pauses do not matter: there are no intervals yet
 	brokers  map[string]Usage // by process
 	deaths   map[string]bool  // processes whose end was told
 	feed     *schedule.Merged // how far the schedule has come due
@@ -226,19 +225,15 @@ func (r *run) unanswered() (n int64) {
 	return n
 }
 
-// newPauses returns the pauses that ended since the last call.
+// newPauses returns the pauses that ended since the last call, but none that
+// ended before there were intervals.
 func (r *run) newPauses(start int64) []result.Pause {
-	now := clock.Now()
-	list := r.monitor.Pauses()
-	list = append(list, vitals.Freezes(list)...)
 	var out []result.Pause
-	for _, p := range list {
-		// One that goes on ends now in the list; it is told when it is over.
-		if p.End > r.collected.pauses && p.End < now-int64(10*time.Millisecond) {
+	for _, p := range r.monitor.NewPauses() {
+		if p.End > r.collected.pauses {
 			out = append(out, result.Pause{Start: p.Start - start, End: p.End - start, Source: p.Source})
 		}
 	}
-	r.collected.pauses = max(r.collected.pauses, now-int64(10*time.Millisecond)-1)
 	return out
 }
 
