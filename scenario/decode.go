@@ -202,7 +202,7 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, f field, key string, depth
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
 	for i, item := range n.Content {
-		d.value(item, list.Index(i), field{}, fmt.Sprintf("%s[%d]", key, i), depth+1)
+		d.value(item, list.Index(i), field{doc: f.doc}, fmt.Sprintf("%s[%d]", key, i), depth+1)
 	}
 	v.Set(list)
 }
@@ -210,7 +210,7 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, f field, key string, depth
 // scalar decodes a scalar that is not null.
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, key string) {
 	switch t := v.Type(); {
-	case t == rateType || t == sizeType:
+	case t == rateType || t == sizeType || t == objectiveType:
 		d.text(n, v, key)
 	case t == durationType:
 		x, err := parseDuration(n.Value)
@@ -414,6 +414,8 @@ func typeName(t reflect.Type) string {
 		return "a rate"
 	case t == sizeType:
 		return "a size"
+	case t == objectiveType:
+		return "an objective"
 	case t == durationType:
 		return "a duration"
 	}

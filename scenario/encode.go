@@ -64,7 +64,7 @@ func valueNode(v reflect.Value) *yaml.Node {
 			n.Content = append(n.Content, valueNode(v.Index(i)))
 		}
 		return n
-	case t == rateType || t == sizeType || t == durationType || t.Kind() == reflect.String:
+	case t == rateType || t == sizeType || t == durationType || t == objectiveType || t.Kind() == reflect.String:
 		return textNode(scalarText(v))
 	}
 	tag := "!!int"
@@ -140,6 +140,7 @@ func (s *Scenario) clone() *Scenario {
 	}
 	c.Target.Options = maps.Clone(s.Target.Options)
 	c.Target.Settings = maps.Clone(s.Target.Settings)
+	c.Objectives = slices.Clone(s.Objectives)
 	c.Workload.Arrivals.Steps = slices.Clone(s.Workload.Arrivals.Steps)
 	if s.source != nil {
 		c.source = &source{file: s.source.file, at: maps.Clone(s.source.at)}

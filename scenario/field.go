@@ -57,10 +57,12 @@ func keysOf(t reflect.Type) []string {
 
 // The types that the format treats in a way of their own.
 var (
-	rateType     = reflect.TypeFor[Rate]()
-	sizeType     = reflect.TypeFor[Size]()
-	durationType = reflect.TypeFor[time.Duration]()
-	arrivalsType = reflect.TypeFor[Arrivals]()
+	rateType = reflect.TypeFor[Rate]()
+	sizeType = reflect.TypeFor[Size]()
+	// An objective is a struct, but written as a text.
+	objectiveType = reflect.TypeFor[Objective]()
+	durationType  = reflect.TypeFor[time.Duration]()
+	arrivalsType  = reflect.TypeFor[Arrivals]()
 )
 
 // isMapping reports whether values of type t are written as a mapping with
@@ -69,7 +71,7 @@ func isMapping(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return t.Kind() == reflect.Struct && t != rateType
+	return t.Kind() == reflect.Struct && t != rateType && t != objectiveType
 }
 
 // structOf returns the struct type behind t.

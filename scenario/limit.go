@@ -81,6 +81,8 @@ func scalarText(v reflect.Value) string {
 		return x.String()
 	case Rate:
 		return x.String()
+	case Objective:
+		return x.String()
 	}
 	switch {
 	case v.Kind() == reflect.String:

@@ -25,6 +25,9 @@ func (s *Scenario) Normalise() {
 	if len(s.Target.Settings) == 0 {
 		s.Target.Settings = nil
 	}
+	if len(s.Objectives) == 0 {
+		s.Objectives = nil
+	}
 	s.Workload.normalise()
 
 	p := &s.Phases

@@ -74,16 +74,15 @@ func ParseObjective(s string) (Objective, error) {
 	switch {
 	case slices.Contains(objectiveMetrics(), o.Subject):
 		err = o.ofMetric(s, words[1:], limit)
+	case !o.IsRate() && !slices.Contains(objectiveCounters(), o.Subject):
+		all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst})
+		err = wrong("nothing is called "+quote(o.Subject), "there are "+strings.Join(all, ", ")+nearestHint(o.Subject, all...))
 	case len(words) > 1:
 		err = wrong(quote(s)+": "+quote(words[1])+" after "+quote(o.Subject)+" says nothing", objectiveForm)
 	case o.IsRate():
 		err = o.ofRate(s, limit)
-	case slices.Contains(objectiveCounters(), o.Subject):
-		err = o.ofCounter(s, limit)
 	default:
-		all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst})
-		hint := "there are " + strings.Join(all, ", ")
-		err = wrong("nothing is called "+quote(o.Subject), hint+nearestHint(o.Subject, all...))
+		err = o.ofCounter(s, limit)
 	}
 	if err != nil {
 		return Objective{}, err
@@ -131,6 +130,15 @@ func (o *Objective) ofCounter(s, limit string) error {
 	}
 	o.Limit = float64(v)
 	return nil
+}
+
+// Set reads an objective's text, as [ParseObjective] does.
+func (o *Objective) Set(s string) error {
+	x, err := ParseObjective(s)
+	if err == nil {
+		*o = x
+	}
+	return err
 }
 
 // Holds reports whether v stands to the limit as the objective wants.

@@ -47,7 +47,7 @@ func TestObjectivesThatAreNone(t *testing.T) {
 		"delivery.response p99 == 5ms":        "never equal",
 		"delivery.response p99 < 5":           "not a duration",
 		"delivery.response p99 < -5ms":        "not a duration",
-		"delivery.responce p99 < 5ms":         "delivery.response",
+		"delivery.responce p99 < 5ms":         "nothing is called",
 		"lost twice == 0":                     "says nothing",
 		"lost == 0.5":                         "not a number",
 		"lost == -1":                          "not a number",

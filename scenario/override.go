@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -10,14 +11,15 @@ import (
 
 // Override sets one value of a scenario, as flags, grids and sweeps do.
 type Override struct {
-	Key   string // dotted: "workload.rate", "target.options.write_buffer"
+	Key   string // dotted: "workload.rate", "target.options.write_buffer"; "objectives[]" adds to a list
 	Value string // as it would be written in the file; an option's is always text
 	Flag  string // what to call it in errors, such as "--rate"; empty: its key
 }
 
 // Apply sets values in order, a later one over an earlier one, decoded as
 // strictly as from a file. A whole mapping or list is given in YAML's flow
-// style ("{ca: ca.pem}"), arrivals in their short form or as a mapping. If
+// style ("{ca: ca.pem}"), arrivals in their short form or as a mapping; a key
+// that ends in [] adds one item to its list. If
 // anything is wrong nothing is set, and the error is of type [Errors], each
 // named after its flag.
 func (s *Scenario) Apply(overrides ...Override) error {
@@ -49,11 +51,12 @@ func (s *Scenario) apply(o Override) Errors {
 		d.failWith(none, o.Key, notUTF8(o.Key+"="+o.Value))
 		return d.errs
 	}
-	path := strings.Split(o.Key, ".")
+	key, add := strings.CutSuffix(o.Key, "[]")
+	path := strings.Split(key, ".")
 	for i, key := range path {
 		parent := strings.Join(path[:i], ".")
 		if f.typ.Kind() == reflect.Map {
-			return s.option(&d, v, o, strings.Join(path[i:], "."))
+			return s.option(&d, v, o, strings.Join(strings.Split(o.Key, ".")[i:], "."))
 		}
 		if !isMapping(f.typ) {
 			d.fail(none, o.Key, parent+" has no keys below it", f.doc)
@@ -73,6 +76,9 @@ func (s *Scenario) apply(o Override) Errors {
 		f, v = next, v.Field(next.index)
 	}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.Value}
+	if add {
+		return s.add(&d, n, v, f, key)
+	}
 	composite := isMapping(f.typ) || f.typ.Kind() == reflect.Slice || f.typ.Kind() == reflect.Map
 	short := f.typ == arrivalsType && !strings.HasPrefix(strings.TrimSpace(o.Value), "{")
 	switch {
@@ -99,6 +105,18 @@ func (s *Scenario) apply(o Override) Errors {
 		_, given := s.source.at[warmupKey]
 		s.cold = given && s.Phases.Warmup == 0
 	}
+	return d.errs
+}
+
+// add appends an item to a list.
+func (s *Scenario) add(d *decoder, n *yaml.Node, list reflect.Value, f field, key string) Errors {
+	if list.Kind() != reflect.Slice {
+		d.fail(n, key, key+" is no list to add to", f.doc)
+		return d.errs
+	}
+	item := reflect.New(list.Type().Elem()).Elem()
+	d.value(n, item, field{doc: f.doc}, fmt.Sprintf("%s[%d]", key, list.Len()), 0)
+	list.Set(reflect.Append(list, item))
 	return d.errs
 }
 

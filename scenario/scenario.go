@@ -33,6 +33,8 @@ type Scenario struct {
 	Workload    Workload `yaml:"workload,omitempty" doc:"the load"`
 	Phases      Phases   `yaml:"phases,omitempty" doc:"how long each phase lasts"`
 	Record      Record   `yaml:"record,omitempty" doc:"what is written down"`
+	// Objectives are what the run must show; see [ParseObjective].
+	Objectives []Objective `yaml:"objectives,omitempty" doc:"what the run must show: a list such as [delivery.response p99.9 < 5ms, lost == 0, rate >= 99.9%]"`
 
 	cold   bool    // Phases.Warmup is 0 by choice
 	source *source // where the values were written; nil for a scenario made in Go

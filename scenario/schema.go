@@ -54,10 +54,11 @@ func (p properties) MarshalJSON() ([]byte, error) {
 
 // The notations of values, for editors; the decoder knows more exactly.
 const (
-	ratePattern     = `^(max|[0-9]+(\.[0-9]+)?[kMG]?/([0-9][0-9.hmsuµn]*)?(ns|us|µs|ms|s|sec|min|m|h))$`
-	sizePattern     = `^[0-9]+(\.[0-9]+)?(B|kB|MB|GB|KiB|MiB|GiB)$`
-	durationPattern = `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
-	arrivalsPattern = `^(constant|poisson|(step|ramp|sine|burst|trace):.+)$`
+	ratePattern      = `^(max|[0-9]+(\.[0-9]+)?[kMG]?/([0-9][0-9.hmsuµn]*)?(ns|us|µs|ms|s|sec|min|m|h))$`
+	sizePattern      = `^[0-9]+(\.[0-9]+)?(B|kB|MB|GB|KiB|MiB|GiB)$`
+	durationPattern  = `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
+	objectivePattern = `^\s*[a-z_.]+(\s+(p[0-9.]+|max))?\s*(<=|<|==|>=|>)\s*[0-9].*$`
+	arrivalsPattern  = `^(constant|poisson|(step|ramp|sine|burst|trace):.+)$`
 )
 
 // Schema returns the format as a JSON Schema, draft 2020-12, made from the
@@ -105,6 +106,8 @@ func schemaOf(f field) *schema {
 		notation(ratePattern, "3000/s", "100/3s", "max")
 	case t == sizeType:
 		notation(sizePattern, "256B", "1KiB")
+	case t == objectiveType:
+		notation(objectivePattern, "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%")
 	case t == durationType:
 		notation(durationPattern, "250ms", "1m30s")
 	case t.Kind() == reflect.String:

@@ -1,0 +1,185 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// objectives checks that the run could come to show what it must: an objective
+// that cannot be missed guards nothing, and one that cannot be met or decided
+// would be found out only after the run.
+func (v *validator) objectives() {
+	seen := map[string]int{}
+	for i, o := range v.s.Objectives {
+		key := fmt.Sprintf("objectives[%d]", i)
+		text := o.String()
+		if _, err := ParseObjective(text); err != nil { // made in Go
+			cause, hint := err.Error(), objectiveForm
+			if e, ok := err.(*Error); ok {
+				cause, hint = e.Cause, e.Hint
+			}
+			v.fail(cause, hint, key, "objectives")
+			continue
+		}
+		if first, twice := seen[text]; twice {
+			hint := "remove one of them"
+			if p, ok := v.s.written(fmt.Sprintf("objectives[%d]", first)); ok && p.line > 0 {
+				hint = fmt.Sprintf("it is first given in line %d; remove one of them", p.line)
+			}
+			v.fail("the objective "+quote(text)+" is given twice", hint, key, "objectives")
+			continue
+		}
+		seen[text] = i
+		if cause, hint := v.s.Workload.without(o); cause != "" {
+			v.fail(quote(text)+": "+cause, hint, key, "objectives")
+			continue
+		}
+		if cause, hint := v.s.tooShort(o); cause != "" {
+			v.fail(cause, hint, key, "objectives")
+		}
+	}
+}
+
+// written returns where a key was written.
+func (s *Scenario) written(key string) (position, bool) {
+	if s.source == nil {
+		return position{}, false
+	}
+	p, ok := s.source.at[key]
+	return p, ok
+}
+
+// without says why the load has no figure that o is about, whatever the driver;
+// an empty cause: it may have one.
+func (w *Workload) without(o Objective) (cause, hint string) {
+	paced := w.Loop == Open && !w.Rate.IsMax()
+	unpaced := "a closed loop has no schedule"
+	if w.Loop == Open {
+		unpaced = "flat out there is no schedule"
+	}
+	what, _, isMetric := strings.Cut(o.Subject, ".")
+	switch {
+	case o.IsRate() && !paced:
+		return unpaced + " to hold the rate against", "leave it out, or give the load a rate"
+	case isMetric && !paced && what == "lag":
+		return unpaced + " to be late for", "leave it out, or give the load a rate"
+	case isMetric && !paced && !strings.HasSuffix(o.Subject, ".service"):
+		return unpaced + ", so only service times", "name " + what + ".service, or give the load a rate"
+	case what == "delivery" && w.Pattern == Publish:
+		return "the pattern publish delivers to nobody", "name publish.response, or choose pattern: deliver"
+	case what == "delivery" && w.Pattern != Deliver:
+		return fmt.Sprintf("the pattern %s times whole round trips", w.Pattern), "name roundtrip.response, or choose pattern: deliver"
+	case what == "roundtrip" && w.Pattern == Deliver:
+		return "the pattern deliver has no round trips", "name delivery.response, or choose pattern: roundtrip"
+	case o.Subject == "delivery.last" && w.Groups < 2 && (w.Groups == 1 || w.Consumers <= w.Topics):
+		return "each message goes to one consumer, so the first is the last", "name delivery.response"
+	case w.Pattern == Publish && slices.Contains(receivedCounters(), o.Subject):
+		return "the pattern publish receives nothing, so this is never more than 0", "choose pattern: deliver, or leave it out"
+	}
+	return "", ""
+}
+
+// receivedCounters are those of objectiveCounters that count on the side of the
+// consumers.
+func receivedCounters() []string {
+	return []string{"lost", "missing", "lost_acked", "corrupted", "duplicated", "redelivered", "reordered", "late", "foreign"}
+}
+
+// tooShort says that a run as long as this can never have the messages that o
+// takes; an empty cause: it may.
+func (s *Scenario) tooShort(o Objective) (cause, hint string) {
+	if !o.IsMetric() || o.Percent == 100 {
+		return "", ""
+	}
+	needs := o.Samples()
+	mean, most, known := s.planned()
+	if !known || most >= float64(needs) {
+		return "", ""
+	}
+	w, d := &s.Workload, s.Phases.Duration
+	at := w.Rate.String() + " for " + formatDuration(d)
+	lower := ", or choose a lower percentile"
+	hint = "raise the rate or lengthen the window" + lower
+	switch {
+	case w.Messages > 0:
+		at = fmt.Sprintf("%d messages", w.Messages)
+		hint = fmt.Sprintf("raise workload.messages to %d%s", needs, lower)
+	case w.Arrivals.Kind == Step:
+		at = "these steps"
+		hint = "lengthen the steps" + lower
+	case mean > 0:
+		if w.Arrivals.Kind != Constant {
+			at = fmt.Sprintf("%s, %s,", at, w.Arrivals.Kind)
+			if !w.Arrivals.Kind.usesRate() {
+				at = fmt.Sprintf("these arrivals (%s) for %s", w.Arrivals.Kind, formatDuration(d))
+			}
+		}
+		more := float64(needs)
+		if w.Arrivals.Kind == Poisson || w.Arrivals.Random {
+			more += 6 * math.Sqrt(more)
+		}
+		if long := float64(d) / mean * more; long < float64(MaxDuration)/2 {
+			unit := time.Second
+			if long > float64(10*time.Minute) {
+				unit = time.Minute
+			}
+			hint = fmt.Sprintf("lengthen phases.duration (--duration) to %s, or raise the rate%s", formatDuration((time.Duration(long) + unit - 1).Truncate(unit)), lower)
+		}
+	}
+	return fmt.Sprintf("p%g of %s at %s can never be decided: it takes %d messages", o.Percent, o.Subject, at, needs), hint
+}
+
+// Samples returns how many messages a percentile's interval takes to have two
+// ends at 95 % confidence: ln 0.025 / ln p, rounded up (METHOD, section 3), with
+// 1 − p for p below the median; 0 where the objective is not about a percentile.
+func (o Objective) Samples() int64 {
+	if !o.IsMetric() || o.Percent == 100 {
+		return 0
+	}
+	tail := min(100-o.Percent, o.Percent) / 100
+	// The decimal that is meant: 100 − 99.9999 is not quite 0.0001.
+	tail = math.Round(tail*1e15) / 1e15
+	n := math.Ceil(math.Log(0.025) / math.Log1p(-tail))
+	if !(n < 1<<62) {
+		return math.MaxInt64
+	}
+	return max(int64(n), 1)
+}
+
+// planned returns the mean number of messages in the window and more than it can
+// be expected to have; known is false where nobody knows beforehand.
+func (s *Scenario) planned() (mean, most float64, known bool) {
+	w, d := &s.Workload, s.Phases.Duration.Seconds()
+	a := &w.Arrivals
+	switch {
+	case w.Messages > 0:
+		return float64(w.Messages), float64(w.Messages), true
+	case w.Loop == Closed || w.Rate.IsMax():
+		return 0, 0, false
+	}
+	slack := 1.0
+	switch a.Kind {
+	case Constant, Poisson:
+		mean = w.Rate.Float() * d
+	case Sine:
+		mean = w.Rate.Float() * d
+		slack += w.Rate.Float() * a.Amplitude * a.Period.Seconds() // a last half-wave
+	case Ramp:
+		mean = (a.From.Float() + a.To.Float()) / 2 * d
+	case Step:
+		for _, step := range a.Steps {
+			mean += step.Rate.Float() * step.For.Seconds()
+		}
+	case Burst:
+		mean = float64(a.Count) * math.Ceil(d/a.Period.Seconds())
+	default:
+		return 0, 0, false
+	}
+	if a.Kind == Poisson || a.Random {
+		slack += 6 * math.Sqrt(mean) // six standard deviations
+	}
+	return mean, mean + slack, true
+}
