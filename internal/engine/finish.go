@@ -40,6 +40,9 @@ func (r *run) writeHeader(start int64) error {
 	default:
 		h.Mode, h.Rate = result.ModeOpen, r.plan.MeanRate()
 	}
+	for _, o := range s.Objectives {
+		h.Objectives = append(h.Objectives, o.String())
+	}
 	if w.Messages > 0 {
 		h.Window = 0 // the number of messages ends it
 	}
