@@ -157,6 +157,11 @@ func (r *run) collect(phase string, from, to int64) error {
 	start := r.start.Load()
 	r.rec.Snapshot()
 	counters := r.counts()
+	// A send in progress that is refused in the end was counted as sent
+	// meanwhile; that is not taken back before others make up for it.
+	counters.Sent = max(counters.Sent, r.collected.counters.Sent)
+	counters.Expected = max(counters.Expected, r.collected.counters.Expected)
+	counters.BytesSent = max(counters.BytesSent, r.collected.counters.BytesSent)
 	if r.plan != nil {
 		counters.Scheduled = r.dueBy(min(to, r.end.Load()) - start)
 	}

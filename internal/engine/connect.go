@@ -81,6 +81,9 @@ func (r *run) makeLanes(n, span int) {
 				l.limit = min(l.limit, int64(places))
 			}
 		}
+		if acked {
+			l.tail = r.tailOf(r.ackResponse, i)
+		}
 		if l.counted && r.closes == closeOnDelivery {
 			l.expiry = newExpiry(w.Timeout)
 		}
@@ -188,6 +191,7 @@ func (r *run) newConsumer(group, shard int, kind integrity.Kind) *consumer {
 	if n := r.layout.maxFanOut(); n > fullChecks {
 		c.sampled = uint32(n / fullChecks)
 	}
+	c.tail = r.tailOf(c.response, int(c.index))
 	c.unordered = r.replies && r.workload.Consumers > 1
 	c.highest = [][]uint64{make([]uint64, r.groups[group].plan.streams)}
 	r.consumers = append(r.consumers, c)

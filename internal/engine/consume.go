@@ -43,6 +43,7 @@ type consumer struct {
 	index uint32
 	shard *recorder.Shard
 	raw   *rawSink
+	tail  *tailShard
 	kind  integrity.Kind // what it waits for: Data, or Reply
 	work  time.Duration
 
@@ -56,6 +57,9 @@ type consumer struct {
 	unordered bool // several responders answer one producer: replies have no order
 	count     uint32
 
+	// arrived counts what received does, but as soon as that is known and not
+	// when all is done: for the witness.
+	arrived     atomic.Int64
 	received    atomic.Int64 // unique, measured
 	duplicated  atomic.Int64
 	redelivered atomic.Int64
@@ -90,6 +94,9 @@ func (c *consumer) deliver(m driver.Message) {
 	measured := e.Intended >= r.start.Load() && e.Intended < r.end.Load()
 	switch c.group.ledger(place).Mark(e.Sequence) {
 	case integrity.New:
+		if measured {
+			c.arrived.Add(1)
+		}
 	case integrity.Duplicate:
 		if measured {
 			c.duplicated.Add(1)
@@ -129,7 +136,12 @@ func (c *consumer) deliver(m driver.Message) {
 		}
 		if r.paced {
 			own, due := e.Lag*int64(e.Own)/7, e.Intended-r.start.Load()
-			c.shard.Response(c.response, now-e.Intended, own, due)
+			v := now - e.Intended
+			c.shard.Response(c.response, v, own, due)
+			if v > c.tail.floor.Load() {
+				c.tail.offer(exemplar{value: v, intended: e.Intended, sent: sent, done: now, own: own,
+					seq: e.Sequence, stream: st, consumer: c.party(), partition: int32(m.Partition)})
+			}
 			if st.fan != nil && int(groups) == st.plan.fanOut {
 				c.shard.Response(recorder.DeliveryLast, latest-e.Intended, own, due)
 			}
@@ -146,6 +158,15 @@ func (c *consumer) deliver(m driver.Message) {
 	if c.work > 0 {
 		time.Sleep(c.work)
 	}
+}
+
+// party is how the consumer is called in exemplars: a requester, which receives
+// the replies to what it sent, is none.
+func (c *consumer) party() int32 {
+	if c.kind == integrity.Reply {
+		return -1
+	}
+	return int32(c.index)
 }
 
 // firstDelivery ends a message's time in flight where deliveries do that.

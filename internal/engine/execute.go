@@ -62,8 +62,9 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	cancel()
 	opened = true
 
-	r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod})
+	r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, Idle: r.config.Idle})
 	defer r.monitor.Stop()
+	r.witness = r.newWitness()
 	defer r.raiseProcs()()
 	held := holdCollector()
 	defer held.release()
@@ -94,17 +95,24 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 // second; at 4 ms a third of that, and a freeze worth telling is longer.
 const hiccupPeriod = 4 * time.Millisecond
 
-// raiseProcs gives each pacer, and the hiccup meter's thread, a processor of its
-// own beside those for the client's goroutines: they keep theirs while they
+// raiseProcs gives each pacer, the hiccup meter's thread and the witness a
+// processor of its own beside those for the client's goroutines: they keep theirs while they
 // sleep in the kernel. With one too few a delivery now and then found none, and
 // waited until the runtime's monitor took one away from a sleeper, up to 10 ms
 // later: the p99 of 20,000 messages a second was 7 ms instead of a third of one.
 func (r *run) raiseProcs() (restore func()) {
 	old := runtime.GOMAXPROCS(0)
-	if r.flatOut || r.workload.Loop == scenario.Closed {
+	more := 0
+	if r.witness != nil {
+		more++
+	}
+	if !r.flatOut && r.workload.Loop != scenario.Closed {
+		more += r.pacerCount() + 1
+	}
+	if more == 0 {
 		return func() {}
 	}
-	runtime.GOMAXPROCS(old + r.pacerCount() + 1)
+	runtime.GOMAXPROCS(old + more)
 	return func() { runtime.GOMAXPROCS(old) }
 }
 
@@ -199,6 +207,7 @@ func (r *run) runPaced(ctx context.Context) (aborted bool, err error) {
 		return false, err
 	}
 	col := r.startCollector()
+	r.startWitness()
 	if r.workload.Loop == scenario.Closed {
 		r.startLoops()
 	} else {
@@ -206,10 +215,12 @@ func (r *run) runPaced(ctx context.Context) (aborted bool, err error) {
 	}
 	aborted = r.untilEnd(ctx)
 	if r.early {
+		r.witnessed()
 		r.halt()
 		return true, errors.Join(fmt.Errorf("%w in the warm-up: nothing has been measured", ErrAborted), col.finish())
 	}
 	aborted = r.drain(aborted)
+	r.witnessed()
 	r.halt()
 	return aborted, col.finish()
 }

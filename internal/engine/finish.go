@@ -26,12 +26,13 @@ func (r *run) writeHeader(start int64) error {
 	if err != nil {
 		return fmt.Errorf("encode the scenario: %w", err)
 	}
+	r.readNs = clockCost()
 	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID, Name: s.Name,
 		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool, Scenario: text,
 		Pattern: string(w.Pattern), Driver: r.config.Entry.Name, Managed: r.config.Managed, Deployment: r.config.Deployment, Ack: string(r.ack),
 		SameHost: r.sameHost(), Semantics: result.Semantics(r.semantics), Size: int64(w.Size), Window: r.window,
 		Interval: s.Record.Interval, Slot: recorder.Slot, Cold: r.cold, Trial: r.config.Trial, Floor: r.config.Floor,
-		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: clockCost()}}
+		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: r.readNs}}
 	switch {
 	case r.flatOut:
 		h.Mode = result.ModeFlatOut
@@ -55,7 +56,7 @@ func (r *run) writeHeader(start int64) error {
 	add := func(name, value, note string) {
 		h.Machine = append(h.Machine, result.Fact{Section: "generator", Name: name, Value: value, Note: note})
 	}
-	add("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)), "one more for each pacer, which keeps its own")
+	add("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)), "one more for each pacer and for the witness of what is in flight, which keep theirs")
 	add("pacers", strconv.Itoa(r.pacerCount()), "")
 	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(r.lanes), min(w.Connections.Consumers, len(r.layout.consumers))), "")
 	if n := r.layout.maxFanOut(); n > fullChecks {
@@ -122,7 +123,7 @@ func (r *run) finish(leftover error, aborted bool) (*result.Run, error) {
 			return nil, err
 		}
 	}
-	closing, err := r.account(now)
+	closing, err := r.account(now, aborted)
 	if err != nil {
 		return nil, err
 	}
@@ -182,27 +183,37 @@ func (r *run) throughput() *result.Throughput {
 
 // account makes the closing record: what could only be known at the end, and
 // the censored distributions. now is when observation ended.
-func (r *run) account(now int64) (result.Interval, error) {
+func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 	total := r.counts()
 	total.Negative, total.OutOfRange = 0, 0 // already in the intervals
 	end := r.end.Load()
-	censor := func(id recorder.ID, intended int64) {
+	censor := func(id recorder.ID, st *stream, seq uint64, intended int64) {
 		r.rec.Censor(id, now-intended)
+		if id == recorder.DeliveryLast {
+			return
+		}
+		if t := r.tailOf(id, 0); now-intended > t.floor.Load() {
+			t.offer(exemplar{value: now - intended, intended: intended, sent: unknownInstant, done: now,
+				seq: seq, stream: st, consumer: -1, partition: -1})
+		}
 	}
+	unsent := map[*stream]uint64{} // of each stream
 	// The publish side.
 	for _, p := range r.pacers {
-		for intended, fanOut := range r.unsentOf(p) {
+		for intended, st := range r.unsentOf(p) {
+			seq := st.next + unsent[st] // which it would have had
+			unsent[st]++
 			total.NotSent++
 			if r.ack != driver.AckKindNone {
-				censor(r.ackResponse, intended)
+				censor(r.ackResponse, st, seq, intended)
 				total.Censored++
 			}
-			for range fanOut {
-				censor(r.deliveryMetric(), intended)
+			for range st.plan.fanOut {
+				censor(r.deliveryMetric(), st, seq, intended)
 				total.Censored++
 			}
-			if fanOut > 1 {
-				censor(recorder.DeliveryLast, intended)
+			if st.plan.fanOut > 1 {
+				censor(recorder.DeliveryLast, st, seq, intended)
 			}
 		}
 	}
@@ -224,7 +235,7 @@ func (r *run) account(now int64) (result.Interval, error) {
 				if !refused[seq] && !st.nacked[seq] {
 					total.Censored++
 					if r.paced {
-						censor(r.ackResponse, intended(st, seq, end))
+						censor(r.ackResponse, st, seq, intended(st, seq, end))
 					}
 				}
 			}
@@ -239,13 +250,17 @@ func (r *run) account(now int64) (result.Interval, error) {
 	delta.Sub(r.collected.counters)
 	start := r.start.Load()
 	v := result.Interval{Phase: result.PhaseClosing, Start: now - start, End: now - start, Counters: delta,
-		InFlight: r.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}}
+		InFlight: r.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}, Vitals: map[string]float64{}}
 	v.Pauses = r.newPauses(start)
+	v.Tail = r.exemplars()
+	if r.witness != nil && !aborted {
+		r.witness.testify(&total, r.rec, r.readNs, v.Vitals)
+	}
 	return v, r.rec.Censored(v.Metrics)
 }
 
 // accountMissing finds the messages that never arrived, group by group.
-func (r *run) accountMissing(total *result.Counters, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, int64)) {
+func (r *run) accountMissing(total *result.Counters, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64)) {
 	end := r.end.Load()
 	lastMissing := map[*stream]map[uint64]bool{}
 	for _, g := range r.groups {
@@ -262,7 +277,7 @@ func (r *run) accountMissing(total *result.Counters, intended func(*stream, uint
 				total.Censored++
 				at := intended(st, seq, end)
 				if r.paced {
-					censor(r.deliveryMetric(), at)
+					censor(r.deliveryMetric(), st, seq, at)
 				}
 				if st.fan != nil {
 					if lastMissing[st] == nil {
@@ -270,7 +285,7 @@ func (r *run) accountMissing(total *result.Counters, intended func(*stream, uint
 					}
 					if !lastMissing[st][seq] && r.rec.Enabled(recorder.DeliveryLast) {
 						lastMissing[st][seq] = true
-						censor(recorder.DeliveryLast, at)
+						censor(recorder.DeliveryLast, st, seq, at)
 					}
 				}
 				if st.tampered[seq] > 0 {
@@ -317,23 +332,22 @@ func (r *run) deliveryMetric() recorder.ID {
 }
 
 // unsentOf yields the messages of the window that a pacer did not get to, as
-// their intended instants and fan-outs.
-func (r *run) unsentOf(p *pacer) func(yield func(int64, int) bool) {
-	return func(yield func(int64, int) bool) {
+// their intended instants and streams.
+func (r *run) unsentOf(p *pacer) func(yield func(int64, *stream) bool) {
+	return func(yield func(int64, *stream) bool) {
 		if p.phase == schedule.Before && p.feed != nil {
 			p.caught = nil
 			p.feed = r.plan.Merge(p.producers, schedule.Window)
 		} else if p.caught == nil {
 			return
 		}
-		// The streams of one producer have the same fan-out or take turns: the
-		// turn says which is next.
+		// The streams of one producer take turns: the turn says which is next.
 		emit := func(intended int64, producer int32) bool {
 			ids := r.layout.byProducer[producer]
 			t := &p.turn[producer]
-			fanOut := r.streams[ids[*t%len(ids)]].plan.fanOut
+			st := r.streams[ids[*t%len(ids)]]
 			*t++
-			return yield(intended, fanOut)
+			return yield(intended, st)
 		}
 		start, end := r.start.Load(), r.end.Load()
 		if c := p.caught; c != nil && (c.intended >= end || !emit(c.intended, c.producer)) {

@@ -25,7 +25,7 @@ type stream struct {
 	next  uint64       // sequence number of the next message; the pacer's
 	first uint64       // of the measured window; valid when begun
 	last  uint64       // one past the measured window; 0: still next
-	sent  atomic.Int64 // measured messages handed to the client
+	sent  atomic.Int64 // measured messages handed to the client, or just being
 	begun bool
 
 	acked *integrity.Ledger // nil without acknowledgements
@@ -57,7 +57,8 @@ type lane struct {
 	counted bool     // messages in flight are counted
 	expiry  *expiry  // they close on delivery, not on acknowledgement
 	raw     *rawSink // nil: no raw file
-	dirty   bool     // its pacer sent something since the last flush
+	tail    *tailShard
+	dirty   bool // its pacer sent something since the last flush
 	acks    acker
 
 	inFlight atomic.Int64
@@ -156,7 +157,12 @@ func (l *lane) ack(sl *slot, now int64) {
 	}
 	if sl.measured {
 		if r.paced {
-			l.shard.Response(r.ackResponse, now-sl.intended, sl.own, sl.intended-r.start.Load())
+			v := now - sl.intended
+			l.shard.Response(r.ackResponse, v, sl.own, sl.intended-r.start.Load())
+			if v > l.tail.floor.Load() {
+				l.tail.offer(exemplar{value: v, intended: sl.intended, sent: sl.sent, done: now, own: sl.own,
+					seq: sl.seq, stream: sl.stream, consumer: -1, partition: -1})
+			}
 		}
 		l.shard.Value(r.ackService, now-sl.sent)
 		l.acked.Add(1)
@@ -211,6 +217,9 @@ func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
 // transmit builds a message in sl and hands it to the client. sending, if not
 // nil, holds the instant while the send goes on, for the supervisor.
 func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind, intended, sent, own int64, measured bool, sending *atomic.Int64) error {
+	if measured {
+		st.sent.Add(1) // from sent on it is under way, for the witness
+	}
 	r := l.run
 	env := integrity.Envelope{Run: r.id, Stream: st.id, Kind: kind, Intended: intended, Sequence: st.next, Lag: sent - intended}
 	if env.Lag > 0 && own > 0 {
@@ -244,13 +253,10 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 		return err
 	}
 	if kind == integrity.Data {
-		if measured {
-			st.sent.Add(1)
-			if l.raw != nil {
-				l.raw.put(result.RawSent, st.id, 0, env.Sequence, intended, sent, own)
-			}
-		} else {
+		if !measured {
 			l.extra.Add(1)
+		} else if l.raw != nil {
+			l.raw.put(result.RawSent, st.id, 0, env.Sequence, intended, sent, own)
 		}
 	}
 	return nil
@@ -269,6 +275,7 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 		l.inFlight.Add(-1)
 	}
 	if sl.measured {
+		st.sent.Add(-1)
 		l.rejected.Add(1)
 		st.mu.Lock()
 		st.refused = append(st.refused, sl.seq)

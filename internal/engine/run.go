@@ -69,6 +69,8 @@ type run struct {
 	clients   []driver.Consumer
 	servers   []*responder
 	monitor   *vitals.Monitor
+	witness   *witness // nil: nothing to bear witness to
+	tails     []*tail
 	raw       *result.RawWriter
 	rawSinks  []*rawSink
 	cold      []result.Cold
@@ -92,6 +94,7 @@ type run struct {
 	returned    atomic.Int64
 	probeAt     atomic.Int64 // newest probe seen
 	firstTook   atomic.Int64 // how long the first probe took, in ns
+	readNs      float64      // a reading of the clock takes
 	interrupted bool
 	early       bool // ended before the window began
 	collected   collected

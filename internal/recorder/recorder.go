@@ -290,3 +290,29 @@ func (r *Recorder) Censored(to map[result.Metric]*result.MetricInterval) error {
 	}
 	return nil
 }
+
+// Moments returns the number, the mean and the standard deviation in ns of all
+// values of id up to the last Snapshot, each taken as the middle of its bucket.
+func (r *Recorder) Moments(id ID) (n int64, mean, deviation float64) {
+	k := r.seen[id]
+	if k == nil {
+		return 0, 0, 0
+	}
+	for i, c := range k.counts {
+		n += c
+		mean += float64(c) * float64(r.geo.middle(i))
+	}
+	if n == 0 {
+		return 0, 0, 0
+	}
+	mean /= float64(n)
+	for i, c := range k.counts {
+		d := float64(r.geo.middle(i)) - mean
+		deviation += float64(c) * d * d
+	}
+	return n, mean, math.Sqrt(deviation / float64(n))
+}
+
+// Clamped returns how many values up to the last Encode were below zero or out
+// of range, and so are not themselves in the histograms.
+func (r *Recorder) Clamped() int64 { return r.negative + r.outRange }

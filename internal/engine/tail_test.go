@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"cmp"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+
+	"sixnines/drivers/mem"
+	"sixnines/drivers/nats"
+	"sixnines/internal/recorder"
+	"sixnines/result"
+)
+
+// rawRows reads the rows of one kind.
+func rawRows(t *testing.T, path string, kind result.RawKind) (rows []result.RawRow) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	reader, err := result.NewRawReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		row, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			return rows
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Kind == kind {
+			rows = append(rows, row)
+		}
+	}
+}
+
+// The slowest messages are those that the raw file says were the slowest, each
+// with the instants that it has there.
+func TestExemplarsAreTheSlowestOfTheRawFile(t *testing.T) {
+	b := startNATS(t)
+	for _, tt := range []struct {
+		name, text string
+		kinds      map[result.Metric]result.RawKind
+	}{
+		{"deliveries and acknowledgements", `
+phases: {warmup: 100ms, duration: 500ms}
+target: {driver: mem, options: {delay: 1ms, jitter: 2ms, ack: broker, ack_delay: 1ms}}
+workload: {rate: 2000/s, producers: 3, consumers: 2}
+record: {raw: true}
+`, map[result.Metric]result.RawKind{result.DeliveryResponse: result.RawReceived, result.PublishResponse: result.RawAcked}},
+		{"replies", `
+phases: {warmup: 100ms, duration: 500ms}
+workload: {rate: 1000/s, producers: 3, pattern: request-reply}
+record: {raw: true}
+`, map[result.Metric]result.RawKind{result.RoundTripResponse: result.RawReplied}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "run.jsonl")
+			c := Config{Scenario: parse(t, tt.text), Entry: nats.Entry(), URL: b.URL, File: file}
+			if c.Scenario.Target.Driver == "mem" {
+				c.Entry, c.URL = mem.Entry(), ""
+			}
+			r, err := Run(t.Context(), c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			r = verified(t, r, file)
+			seen := 0
+			for metric, kind := range tt.kinds {
+				rows := rawRows(t, rawPath(file), kind)
+				// Those of the warm-up are not in the distribution.
+				rows = slices.DeleteFunc(rows, func(w result.RawRow) bool { return w.Intended < 0 || w.Intended >= r.Summary.End })
+				slices.SortFunc(rows, func(a, b result.RawRow) int { return cmp.Compare(b.Instant-b.Intended, a.Instant-a.Intended) })
+				var tail []result.Exemplar
+				for _, x := range r.Tail {
+					if x.Metric == metric {
+						tail = append(tail, x)
+					}
+				}
+				if len(tail) != tailKept {
+					t.Fatalf("%s: %d exemplars", metric, len(tail))
+				}
+				for i, x := range tail {
+					if want := rows[i].Instant - rows[i].Intended; x.Value != want {
+						t.Fatalf("%s: the slowest but %d took %d, by the raw file %d", metric, i, x.Value, want)
+					}
+					found := slices.ContainsFunc(rows, func(w result.RawRow) bool {
+						party := x.Consumer
+						if party < 0 {
+							party = int(w.Party)
+						}
+						return int(w.Stream) == x.Producer && int(w.Party) == party && uint64(w.Seq) == x.Sequence &&
+							w.Intended == x.Intended && w.Sent == x.Sent && w.Instant == x.Done
+					})
+					if !found || x.Topic != "t0" || x.Partition != -1 || x.Own < 0 || x.Own > x.Sent-x.Intended {
+						t.Fatalf("%s: the raw file has no such row: %+v", metric, x)
+					}
+				}
+				seen += len(tail)
+			}
+			if len(r.Tail) != seen {
+				t.Errorf("%d exemplars, %d of the metrics there should be", len(r.Tail), seen)
+			}
+		})
+	}
+}
+
+// A message that was never resolved is slower than all that were.
+func TestUnresolvedIsTheSlowest(t *testing.T) {
+	r := measure(t, `
+phases: {warmup: 100ms, duration: 500ms, drain: 200ms}
+target: {driver: mem, options: {lose: 7}}
+workload: {rate: 1000/s}
+`, mem.Entry(), "")
+	if len(r.Tail) != tailKept {
+		t.Fatalf("%d exemplars", len(r.Tail))
+	}
+	for i, x := range r.Tail {
+		lost := x.Sent == unknownInstant
+		if lost != (i < 7) || lost != (x.Consumer == -1) || x.Done-x.Intended != x.Value {
+			t.Errorf("%d: %+v", i, x)
+		}
+		if lost && x.Done < r.Summary.End {
+			t.Errorf("given up on at %d, before the window's end at %d", x.Done, r.Summary.End)
+		}
+	}
+}
+
+// Whatever comes, and from however many at once, what is kept are the slowest,
+// and nothing is allocated.
+func TestTailKeepsTheSlowest(t *testing.T) {
+	tl := newTail(recorder.DeliveryResponse)
+	st := &stream{}
+	const writers, each = 4, 20_000
+	var all []int64
+	var wg sync.WaitGroup
+	for w := range writers {
+		rng := rand.New(rand.NewPCG(uint64(w), 7))
+		values := make([]int64, each)
+		for i := range values {
+			values[i] = rng.Int64N(1 << 40)
+		}
+		all = append(all, values...)
+		wg.Go(func() {
+			s := &tl.shards[w%2] // two to a part
+			for i, v := range values {
+				if v > s.floor.Load() {
+					s.offer(exemplar{value: v, seq: uint64(i), stream: st})
+				}
+			}
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })
+	for i, e := range tl.slowest() {
+		if e.value != all[i] {
+			t.Fatalf("the slowest but %d is %d, want %d", i, e.value, all[i])
+		}
+	}
+	next := int64(1 << 41)
+	if n := testing.AllocsPerRun(1000, func() { next++; tl.shards[0].offer(exemplar{value: next, stream: st}) }); n != 0 {
+		t.Errorf("%v allocations an exemplar", n)
+	}
+}

@@ -1,0 +1,303 @@
+package engine
+
+import (
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"sync/atomic"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/recorder"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// The vitals of the closing record in which the witness testifies, for Little's
+// law: the mean number of measured messages in flight (deliveries, where one
+// message has several), how often it looked, the time over which it did, in ns,
+// and by which share of the mean it may be off.
+const (
+	vitalLittleSampled   = "little.l_sampled"
+	vitalLittleSamples   = "little.samples"
+	vitalLittleSpan      = "little.span"
+	vitalLittleTolerance = "little.tolerance"
+)
+
+const (
+	// witnessRate is how often the witness looks, a second, on average.
+	witnessRate = 500
+	// witnessLoads bounds the counters it reads a second: each reading takes
+	// the counter's cache line from whoever adds to it.
+	witnessLoads = 200_000
+	// leastTolerance is that of the check, whatever chance allows.
+	leastTolerance = 0.02
+	// witnessReadings is how far a message's stamps and its counts may lie
+	// apart for certain, in readings of the clock: what our own code does
+	// between the two, twice over.
+	witnessReadings = 8
+	// lateLook is from when on, in ns, a look is late: several times what a
+	// machine that is not overloaded takes to wake a thread.
+	lateLook = 200_000
+)
+
+// witness counts what is in flight without looking at any message's stamps, on
+// a thread of its own and at random instants. With the stamps it must agree:
+// over a time that begins and ends with nothing in flight, the integral of the
+// number in flight is the sum of all times in flight (Little's law for one
+// path, without any assumption of a steady state; El-Taha and Stidham,
+// "Sample-path analysis of queueing systems", 1999). A clock that is wrong on
+// one side, a message that is stamped late or a counter that leaks breaks it.
+//
+// The instants are a Poisson process, seeded, that knows nothing of the load:
+// their average is that of time (Wolff 1982). One for which the thread was
+// woken late takes the value of that moment, which may be one of many overdue
+// sends: by what it differs from the look before it adds to the tolerance.
+type witness struct {
+	opened, closed []*atomic.Int64
+	weight         float64 // of an opened one: deliveries a message
+	metric         recorder.ID
+	acked          bool    // acknowledgements end the time in flight
+	rate           float64 // looks a second
+	rng            *rand.Rand
+	blocks         blocks
+	doubt          float64 // Σ differences of the looks that came late to those before
+	span           int64
+	stop           atomic.Bool
+	done           chan struct{}
+}
+
+// newWitness returns the run's witness, nil where there is nothing that it
+// could bear witness to: flat out the producers wait for room and not for the
+// schedule, publishing without acknowledgements nothing ends, and where the
+// topics differ in fan-out a message has no weight.
+func (r *run) newWitness() *witness {
+	if r.flatOut {
+		return nil
+	}
+	w := &witness{weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(r.scenario.Seed, 0x6c6974746c65))}
+	for _, st := range r.streams {
+		w.opened = append(w.opened, &st.sent)
+	}
+	switch {
+	case r.ack == driver.AckKindBroker || r.ack == driver.AckKindReply && r.workload.Pattern == scenario.Publish:
+		w.metric, w.acked = r.ackService, true
+		for _, l := range r.lanes {
+			w.closed = append(w.closed, &l.acked)
+		}
+	case r.workload.Pattern == scenario.Publish:
+		return nil
+	default:
+		w.metric = recorder.DeliveryService
+		if r.workload.Pattern != scenario.Deliver {
+			w.metric = recorder.RoundTripService
+		}
+		fanOut := r.streams[0].plan.fanOut
+		for _, st := range r.streams {
+			if st.plan.fanOut != fanOut {
+				return nil
+			}
+		}
+		w.weight = float64(fanOut)
+		for _, c := range r.consumers {
+			w.closed = append(w.closed, &c.arrived)
+		}
+	}
+	w.rate = min(witnessRate, max(1, witnessLoads/float64(2*(len(w.opened)+len(w.closed)))))
+	// At first a block has 16 looks on average, later more.
+	w.blocks.width = int64(16e9 / w.rate)
+	return w
+}
+
+// watch looks from the start of the window until finish.
+func (w *witness) watch(start int64) {
+	defer close(w.done)
+	runtime.LockOSThread() // never unlocked: the thread's priority dies with it
+	_ = clock.SetTimerSlack(1)
+	raisePriority()
+	next := start
+	before := 0.0 // what the last look saw
+	for !w.stop.Load() {
+		now := clock.Now()
+		if now < next {
+			if next-now > longSleep+shortSleep {
+				clock.SleepUntilBlocking(min(next-shortSleep, now+stopSlice))
+			} else {
+				clock.SleepUntil(next)
+			}
+			continue
+		}
+		inFlight := w.look()
+		for ; next <= now; next += int64(w.rng.ExpFloat64() * 1e9 / w.rate) {
+			if now-next > lateLook {
+				w.doubt += math.Abs(inFlight - before)
+			}
+			w.blocks.add(next-start, inFlight)
+		}
+		before = inFlight
+	}
+	w.span = clock.Now() - start
+}
+
+// look returns the number in flight. The counters are read there and back, so
+// that each is read at the same mean instant as all others: what is sent or
+// ended meanwhile leaves no bias.
+func (w *witness) look() float64 {
+	var opened, closed int64
+	for _, c := range w.closed {
+		closed += c.Load()
+	}
+	for _, o := range w.opened {
+		opened += o.Load()
+	}
+	for i := len(w.opened) - 1; i >= 0; i-- {
+		opened += w.opened[i].Load()
+	}
+	for i := len(w.closed) - 1; i >= 0; i-- {
+		closed += w.closed[i].Load()
+	}
+	return (float64(opened)*w.weight - float64(closed)) / 2
+}
+
+// finish ends the watch.
+func (w *witness) finish() {
+	w.stop.Store(true)
+	<-w.done
+}
+
+// testify adds to the closing record's vitals what the witness saw, if all that
+// was sent came to its regular end: what did not has no time in flight.
+func (w *witness) testify(total *result.Counters, rec *recorder.Recorder, readNs float64, to map[string]float64) {
+	if w.span <= 0 || total.Sent == 0 || total.Rejected+total.Missing+total.Nacked+total.Corrupted+total.Duplicated+
+		rec.Clamped() > 0 {
+		return
+	}
+	if w.acked && total.Unknown > 0 {
+		return
+	}
+	n, mean, deviation := rec.Moments(w.metric)
+	if n == 0 || mean <= 0 {
+		return
+	}
+	sampled, chance, looks := w.blocks.estimate(w.span)
+	if looks == 0 {
+		return
+	}
+	to[vitalLittleSampled] = sampled
+	to[vitalLittleSamples] = float64(looks)
+	to[vitalLittleSpan] = float64(w.span)
+	to[vitalLittleTolerance] = w.tolerance(sampled, chance, float64(n), mean, deviation, float64(looks), readNs)
+}
+
+// tolerance is by how much, as a share of the mean in flight, the looks and the
+// stamps may differ for reasons that are nobody's fault: 2 %, three standard
+// errors, or what stamps and counters of one message lie apart; and what late
+// looks leave in doubt.
+//
+// Of the standard error there are two, and the larger counts. One is that of
+// the looks within blocks of time: given the path, the instants alone are
+// random, and what differs from block to block is no error. But a rare moment
+// in which many messages were stuck may fall between all looks, and then they
+// do not show how much chance there is. Its variance is ∫L²dt, over the looks a
+// second. Where the messages that are under way together are those of one
+// queue that is λ·v·… long, ∫L²dt = Σv + λΣ(v − mean)², which the stamps know:
+// the second.
+func (w *witness) tolerance(sampled, chance, n, mean, deviation, looks, readNs float64) float64 {
+	span := float64(w.span)
+	inFlight := n * mean / span
+	lambda := n / span
+	rare := math.Sqrt((n*mean + lambda*n*deviation*deviation) / (looks / span)) // of the integral
+	return max(leastTolerance, 3*chance/max(sampled, inFlight), 3*rare/(n*mean), witnessReadings*readNs/mean) +
+		w.doubt/looks/inFlight
+}
+
+// blocks are sums of looks over equal stretches of time. There is a fixed
+// number of them: when time runs beyond the last each two become one.
+type blocks struct {
+	width   int64 // ns
+	n       [blockCount]float64
+	sum     [blockCount]float64
+	squares [blockCount]float64
+}
+
+const (
+	blockCount = 64
+	// blockLeast is the number of looks below which a block joins the next.
+	blockLeast = 8
+)
+
+// add counts value as seen at t ns.
+func (b *blocks) add(t int64, value float64) {
+	for t/b.width >= blockCount {
+		b.fold()
+	}
+	i := t / b.width
+	b.n[i]++
+	b.sum[i] += value
+	b.squares[i] += value * value
+}
+
+func (b *blocks) fold() {
+	for _, column := range []*[blockCount]float64{&b.n, &b.sum, &b.squares} {
+		for i := range blockCount / 2 {
+			column[i] = column[2*i] + column[2*i+1]
+		}
+		clear(column[blockCount/2:])
+	}
+	b.width *= 2
+}
+
+// estimate returns the mean over [0, span), its standard error and the number
+// of looks. It is the blocks' means weighted by their lengths: that one had
+// more looks than another is chance and carries no weight.
+func (b *blocks) estimate(span int64) (mean, deviation float64, looks int64) {
+	type stratum struct{ length, n, sum, squares float64 }
+	var strata []stratum
+	var s stratum
+	for i := range blockCount {
+		from, to := int64(i)*b.width, min(int64(i+1)*b.width, span)
+		if to <= from {
+			break
+		}
+		looks += int64(b.n[i])
+		s = stratum{s.length + float64(to-from), s.n + b.n[i], s.sum + b.sum[i], s.squares + b.squares[i]}
+		if s.n >= blockLeast {
+			strata = append(strata, s)
+			s = stratum{}
+		}
+	}
+	if s.length > 0 { // too few for a block of its own
+		if len(strata) == 0 {
+			strata = append(strata, s)
+		} else {
+			last := &strata[len(strata)-1]
+			*last = stratum{last.length + s.length, last.n + s.n, last.sum + s.sum, last.squares + s.squares}
+		}
+	}
+	if looks < 2 {
+		return 0, 0, 0
+	}
+	var variance float64
+	for _, s := range strata {
+		weight, m := s.length/float64(span), s.sum/s.n
+		mean += weight * m
+		if s.n > 1 {
+			variance += weight * weight * max(0, s.squares-s.n*m*m) / (s.n - 1) / s.n
+		}
+	}
+	return mean, math.Sqrt(variance), looks
+}
+
+// startWitness starts the witness of a paced run, if it can have one.
+func (r *run) startWitness() {
+	if r.witness != nil {
+		go r.witness.watch(r.start.Load())
+	}
+}
+
+// witnessed ends the watch once what was measured is resolved.
+func (r *run) witnessed() {
+	if r.witness != nil {
+		r.witness.finish()
+	}
+}

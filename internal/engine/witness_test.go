@@ -1,0 +1,206 @@
+package engine
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/mem"
+	"sixnines/drivers/nats"
+	"sixnines/internal/clock"
+	"sixnines/internal/integrity"
+	"sixnines/result"
+)
+
+// testimony is what a result says of Little's law.
+type testimony struct {
+	sampled, expected, tolerance, looks float64
+}
+
+// holds reports whether what was seen in flight is what the stamps say.
+func (l testimony) holds() bool { return math.Abs(l.sampled-l.expected) <= l.tolerance*l.expected }
+
+// testify reads a result's testimony; false if there is none.
+func testify(t *testing.T, r *result.Run) (testimony, bool) {
+	t.Helper()
+	v := r.Series[len(r.Series)-1].Vitals
+	if _, ok := v[vitalLittleSampled]; !ok {
+		return testimony{}, false
+	}
+	sum := 0.0
+	for _, b := range r.Metrics[r.Header.InFlightMetric()].Hist.Distribution() {
+		sum += float64(b.Count) * float64(b.From+b.To) / 2
+	}
+	return testimony{v[vitalLittleSampled], sum / v[vitalLittleSpan], v[vitalLittleTolerance], v[vitalLittleSamples]}, true
+}
+
+// shifted is a broker whose messages say that they were sent later than they
+// were: by a tenth of the delay, as if the clocks of both sides did not agree.
+type shifted struct{ driver.Driver }
+
+type shiftedSession struct{ driver.Session }
+
+func (d shifted) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	s, err := d.Driver.Open(ctx, t)
+	return shiftedSession{s}, err
+}
+
+func (s shiftedSession) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
+	var own []byte
+	return s.Session.Consumer(ctx, spec, func(m driver.Message) {
+		own = append(own[:0], m.Payload...)
+		var e integrity.Envelope
+		if e.Get(own, true) == integrity.Good && e.Kind == integrity.Data {
+			e.Lag += (clock.Now() - e.Intended - e.Lag) / 10
+			e.Put(own, integrity.BodySum(own))
+			m.Payload = own
+		}
+		deliver(m)
+	})
+}
+
+const manyInFlight = `
+phases: {warmup: 100ms, duration: 2s}
+target: {driver: mem, options: {delay: 20ms, queue: 4000}}
+workload: {rate: 2000/s, consumers: 2}
+`
+
+// Where nothing is wrong the witness agrees with the stamps, whatever ends a
+// message's time in flight.
+func TestLittlesLawHolds(t *testing.T) {
+	b := startNATS(t)
+	for _, tt := range []struct {
+		name, text string
+		entry      driver.Entry
+	}{
+		{"many in flight, to two consumers", manyInFlight, mem.Entry()},
+		{"acknowledgements", `
+phases: {warmup: 100ms, duration: 1s}
+target: {driver: mem, options: {ack: broker, ack_delay: 10ms}}
+workload: {rate: 2000/s, producers: 3}
+`, mem.Entry()},
+		{"a broker", "phases: {warmup: 100ms, duration: 1s}\nworkload: {rate: 2000/s, producers: 2}", nats.Entry()},
+		{"requests", "phases: {warmup: 100ms, duration: 1s}\nworkload: {rate: 1000/s, pattern: request-reply}", nats.Entry()},
+		{"a closed loop", "phases: {warmup: 100ms, duration: 1s}\nworkload: {loop: closed, outstanding: 8}", nats.Entry()},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var l testimony
+			for range 4 {
+				var ok bool
+				if l, ok = testify(t, measure(t, tt.text, tt.entry, urlFor(tt.entry, b.URL))); !ok {
+					t.Fatal("no testimony")
+				}
+				if l.holds() {
+					return
+				}
+			}
+			t.Errorf("%+v", l)
+		})
+	}
+}
+
+func urlFor(e driver.Entry, nats string) string {
+	if e.Name == "mem" {
+		return ""
+	}
+	return nats
+}
+
+// A clock that is wrong on one side by a tenth of the delay breaks it. On a
+// machine that wakes the witness late it may not be able to tell: then again.
+func TestLittlesLawFindsAWrongClock(t *testing.T) {
+	e := mem.Entry()
+	e.Driver = shifted{e.Driver}
+	var l testimony
+	for range 4 {
+		l, _ = testify(t, measure(t, manyInFlight, e, ""))
+		if !l.holds() && l.expected < l.sampled*0.95 {
+			return
+		}
+	}
+	t.Errorf("a clock that is 10 %% off passes: %+v", l)
+}
+
+// A count of what is in flight that misses the end of ten messages in eighty
+// breaks it.
+func TestLittlesLawFindsALeak(t *testing.T) {
+	var l testimony
+	for range 4 {
+		c := Config{Scenario: parse(t, manyInFlight+"record: {interval: 250ms}\n"), Entry: mem.Entry(), File: filepath.Join(t.TempDir(), "run.jsonl")}
+		var r *run
+		leaked := false
+		c.Observer = func(p Progress) {
+			if p.Phase == result.PhaseMeasure && !leaked {
+				r.consumers[0].arrived.Add(-10)
+				leaked = true
+			}
+		}
+		r, err := newRun(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res, err := r.execute(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l, _ = testify(t, res); !l.holds() && l.sampled > l.expected*1.05 {
+			return
+		}
+	}
+	t.Errorf("ten of eighty in flight that never end pass: %+v", l)
+}
+
+// What has no time in flight is no testimony.
+func TestLittlesLawWhereItDoesNotApply(t *testing.T) {
+	for _, text := range []string{
+		"phases: {warmup: 50ms}\nworkload: {rate: max, messages: 5000}",
+		"phases: {warmup: 50ms, duration: 300ms}\nworkload: {rate: 1000/s, pattern: publish}",
+		"phases: {warmup: 50ms, duration: 300ms, drain: 100ms}\ntarget: {options: {lose: 3}}\nworkload: {rate: 1000/s}",
+		"phases: {warmup: 50ms, duration: 300ms, drain: 100ms}\ntarget: {options: {duplicate: 3}}\nworkload: {rate: 1000/s}",
+		"phases: {warmup: 50ms, duration: 300ms, drain: 100ms}\ntarget: {options: {ack: broker, nack: 3}}\nworkload: {rate: 1000/s, pattern: publish}",
+		"phases: {warmup: 50ms, duration: 300ms, drain: 100ms}\ntarget: {options: {ack: broker, lose: 3}}\nworkload: {rate: 1000/s, pattern: publish}",
+		"phases: {warmup: 50ms, duration: 300ms}\nworkload: {rate: 1000/s, topics: 2, consumers: 3}",
+	} {
+		if l, ok := testify(t, measure(t, text, mem.Entry(), "")); ok {
+			t.Errorf("%s: %+v", text, l)
+		}
+	}
+}
+
+// The mean is right within its own standard error, however the path goes, and
+// however often blocks were joined.
+func TestBlocksEstimateAnyPath(t *testing.T) {
+	paths := map[string]func(x float64) float64{
+		"steady":   func(x float64) float64 { return 40 },
+		"growing":  func(x float64) float64 { return 100 * x },
+		"a stall":  func(x float64) float64 { return 1000 * max(0, 0.2-math.Abs(x-0.5)) },
+		"periodic": func(x float64) float64 { return 10 + 5*math.Sin(50*math.Pi*x) },
+	}
+	const span = int64(20 * time.Second)
+	for name, path := range paths {
+		truth := 0.0
+		for i := range 100_000 {
+			truth += path((float64(i)+0.5)/100_000) / 100_000
+		}
+		beyond, trials := 0, 400
+		for seed := range trials {
+			rng := rand.New(rand.NewPCG(uint64(seed), 1))
+			b := blocks{width: int64(16e9 / witnessRate)}
+			for at := int64(0); at < span; at += int64(rng.ExpFloat64() * 1e9 / witnessRate) {
+				b.add(at, path(float64(at)/float64(span)))
+			}
+			if mean, deviation, _ := b.estimate(span); math.Abs(mean-truth) > 3*deviation+1e-9*truth {
+				beyond++
+			}
+		}
+		// Three standard errors are exceeded by 0.27 % of normal variables; of
+		// 400 trials by more than 6 with a probability of 1e-4.
+		if beyond > 6 {
+			t.Errorf("%s: %d of %d are beyond three standard errors", name, beyond, trials)
+		}
+	}
+}
