@@ -1,0 +1,95 @@
+package report
+
+import (
+	"bytes"
+	"encoding/xml"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/result"
+)
+
+func junitOf(t *testing.T, more []JUnitSuite, runs ...*result.Run) []byte {
+	t.Helper()
+	suites, err := JUnitSuites(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := JUnit(&b, append(suites, more...)); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// judgedRun is a run with a verdict and objectives.
+func judgedRun(name string, status result.Status, o ...result.Objective) *result.Run {
+	return &result.Run{Path: "results/" + name + ".jsonl",
+		Header: result.Header{ID: "00f1d2c3b4a59687", Name: name, Driver: "nats", Pattern: "deliver", Mode: result.ModeOpen,
+			Started: time.Date(2026, 11, 20, 14, 2, 11, 5e8, time.UTC), Tool: result.Tool{Name: "sixnines", Version: "0.1.0"}},
+		Summary: &result.Summary{Resolved: 10_012_500_000, Objectives: o, Verdict: result.Verdict{Status: status,
+			Reasons: []result.Reason{{Status: status, Code: "x", Text: "a reason with <angles> & \"quotes\""}}}}}
+}
+
+func TestJUnit(t *testing.T) {
+	golden(t, "junit.xml", junitOf(t,
+		[]JUnitSuite{{Name: "overall", Cases: []JUnitCase{
+			{Name: "delivery.response p99 < 5ms", Failure: "missed", Message: "missed in 1 of 3 runs"}, {Name: "run", Error: "no <broker>"}}}},
+		judgedRun("good", result.Suspect,
+			result.Objective{Text: "delivery.response p99 < 5ms", Outcome: "met", Found: "it is 1ms, and with 95 % confidence 900µs to 1.1ms"}),
+		judgedRun("bad", result.Unstable,
+			result.Objective{Text: "delivery.response p99 < 5ms", Outcome: "missed", Found: "it is 7ms, and with 95 % confidence 6ms to 8ms"},
+			result.Objective{Text: "delivery.response p99.9 < 5ms", Outcome: "undecided", Found: "which holds the limit"},
+			result.Objective{Text: "publish.response p50 < 5ms", Outcome: "meaningless", Found: "the run did not measure publish.response"}),
+		&result.Run{Header: result.Header{Name: "cut"}}))
+}
+
+// Whatever a file says, the XML is well-formed and the numbers are those of the
+// cases.
+func TestJUnitIsWellFormed(t *testing.T) {
+	hostile := "</testcase>]]> \x00\x1b[31m \xff \ufffe ]]>&lt;\u202e"
+	run := judgedRun(hostile, result.Invalid, result.Objective{Text: hostile, Outcome: "missed", Found: hostile}, result.Objective{Text: "x"})
+	run.Summary.Verdict.Reasons[0].Text = hostile
+	run.Path = hostile
+	text := junitOf(t, nil, run)
+	d := xml.NewDecoder(bytes.NewReader(text))
+	cases, failures := 0, 0
+	for {
+		token, err := d.Token()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		if e, ok := token.(xml.StartElement); ok {
+			switch e.Name.Local {
+			case "testcase":
+				cases++
+			case "failure":
+				failures++
+			case "testsuite":
+				if n := attribute(e, "tests") + attribute(e, "failures"); n != "33" {
+					t.Errorf("the suite counts %s", n)
+				}
+			}
+		}
+	}
+	if cases != 3 || failures != 3 || strings.ContainsAny(string(text), "\x00\x1b\u202e") {
+		t.Errorf("%d cases, %d failures\n%s", cases, failures, text)
+	}
+	if _, err := JUnitSuites(nil); err == nil {
+		t.Error("suites of nothing")
+	}
+}
+
+func attribute(e xml.StartElement, name string) string {
+	for _, a := range e.Attr {
+		if a.Name.Local == name {
+			return a.Value
+		}
+	}
+	return ""
+}
