@@ -65,7 +65,7 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all":   {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
+		"drivers/all":   {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
 		"drivers/kafka": {ours: []string{"driver"}, others: []string{franzGo}},
 		"drivers/mem":   {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
@@ -89,6 +89,8 @@ func allowed() map[string]may {
 
 		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/mesh"}, others: []string{mangos}},
 		"drivers/nsq":     {ours: []string{"driver"}, others: []string{nsqClient, snappy}},
+		"drivers/null": {ours: []string{"driver", "internal/nullbroker"},
+			why: "the frames of our own broker's protocol have one encoder and one decoder"},
 
 		"internal/schedule": {ours: []string{"scenario"}},
 		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge",
@@ -107,7 +109,10 @@ func allowed() map[string]may {
 			why: "summary and verdict from intervals alone: for the engine at the end of a run, and for verify of a file; objectives are part of a scenario"},
 		"internal/report": {ours: []string{"internal/judge", "internal/stats", "result"}, others: []string{hdrHistogram, image, lipgloss, plot},
 			why: "files that were cut short are judged when they are shown"},
-		"internal/brokers": {others: []string{natsServer}},
+		"internal/brokers": {ours: []string{"internal/nullbroker"}, others: []string{natsServer},
+			why: "the null broker is built in, as the NATS server is"},
+		"internal/nullbroker": {ours: []string{"internal/clock", "internal/integrity"},
+			why: "its log says of each message when it came and went, on the clock of the tool"},
 		"internal/brokers/brokertest": {ours: []string{"driver", "internal/brokers"},
 			why: "tests of drivers and of the command line start the same brokers"},
 		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/clock", "internal/clocksync", "internal/engine", "internal/judge", "internal/recorder", "internal/stats", "internal/vitals", "result", "scenario"}, others: []string{hdrHistogram},

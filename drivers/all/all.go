@@ -10,6 +10,7 @@ import (
 	"sixnines/drivers/nanomsg"
 	"sixnines/drivers/nats"
 	"sixnines/drivers/nsq"
+	"sixnines/drivers/null"
 	"sixnines/drivers/rabbitmq"
 	"sixnines/drivers/rabbitmqstream"
 	"sixnines/drivers/redis"
@@ -30,6 +31,7 @@ func Set() driver.Set {
 		nanomsg.PipelineEntry(),
 		nats.Entry(),
 		nsq.Entry(),
+		null.Entry(),
 		rabbitmq.Entry(),
 		rabbitmqstream.Entry(),
 		redis.Entry(),

@@ -23,12 +23,12 @@ import (
 	"sixnines/scenario"
 )
 
-// becomeNATS makes the test binary the NATS server that is built in.
-const becomeNATS = "__broker-nats"
+// becomeBroker makes the test binary a broker that is built in.
+const becomeBroker = "__broker"
 
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == becomeNATS {
-		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[2:]))
+	if len(os.Args) > 1 && os.Args[1] == becomeBroker {
+		os.Exit(brokers.Serve(os.Stdin, os.Stdout, os.Stderr, os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }
@@ -49,7 +49,7 @@ func withBroker(t *testing.T, f func(t *testing.T, e driver.Entry, c *brokers.Cl
 			if err != nil {
 				t.Fatal(err)
 			}
-			f(t, e, brokertest.Start(t, p.Name, brokers.Options{Home: brokers.Home{Self: []string{self, becomeNATS}}}))
+			f(t, e, brokertest.Start(t, p.Name, brokers.Options{Home: brokers.Home{Self: []string{self, becomeBroker}}}))
 		})
 	}
 }

@@ -17,8 +17,8 @@ type Home struct {
 	// Environ is the environment as in os.Environ, in which the variables of
 	// products and PATH are looked up, and which processes inherit.
 	Environ []string
-	// Self is the program and its first arguments that call [ServeNATS]: the
-	// broker that is built in.
+	// Self is the program and its first arguments that call [Serve]: the brokers
+	// that are built in.
 	Self []string
 }
 

@@ -49,6 +49,7 @@ func Products() []Product {
 		NATS(),
 		NATSStreaming(),
 		NSQ(),
+		Null(),
 		RabbitMQ(),
 		Redis(),
 		ZeroMQ(),

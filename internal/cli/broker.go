@@ -16,12 +16,13 @@ import (
 	"sixnines/internal/brokers"
 )
 
-// natsCommand makes this program a NATS server: see [brokers.ServeNATS]. It is
-// no command of the tree: the child has no flags, no help and no signals.
-const natsCommand = "__broker-nats"
+// builtInCommand makes this program one of the brokers that are built in: see
+// [brokers.Serve]. It is no command of the tree: the child has no flags, no help
+// and no signals.
+const builtInCommand = "__broker"
 
-func (a *app) serveNATS(args []string) int {
-	return brokers.ServeNATS(a.Stdin, a.Stdout, a.Stderr, args)
+func (a *app) serveBuiltIn(args []string) int {
+	return brokers.Serve(a.Stdin, a.Stdout, a.Stderr, args)
 }
 
 func (a *app) brokerCommand() *cobra.Command {
@@ -51,7 +52,7 @@ the user's cache directory, or from Debian's packages.`,
 // nothing is installed, which keeps nobody from running what is built in or on
 // PATH.
 func (a *app) home() (brokers.Home, error) {
-	h := brokers.Home{Environ: a.Environ, Self: []string{a.Executable, natsCommand}}
+	h := brokers.Home{Environ: a.Environ, Self: []string{a.Executable, builtInCommand}}
 	var err error
 	if h.Dir, err = brokers.DefaultDir(a.Environ); err != nil {
 		h.Dir = filepath.Join(os.DevNull, "sixnines")
@@ -127,6 +128,8 @@ func brokerFault(err error, p brokers.Product) error {
 		return own
 	}
 	switch {
+	case errors.Is(err, brokers.ErrSetting):
+		return &fault{code: exitUsage, cause: err, hint: "correct it, or leave it out; docs/brokers has the settings"}
 	case errors.Is(err, brokers.ErrNotInstalled):
 		hint := "sixnines broker install " + p.Name
 		if p.Variable != "" {

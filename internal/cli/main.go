@@ -63,8 +63,8 @@ type app struct {
 // of ctx is taken like the first Ctrl-C.
 func Main(ctx context.Context, env Env) int {
 	a := &app{env}
-	if len(a.Args) > 0 && a.Args[0] == natsCommand {
-		return a.serveNATS(a.Args[1:])
+	if len(a.Args) > 0 && a.Args[0] == builtInCommand {
+		return a.serveBuiltIn(a.Args[1:])
 	}
 	if len(a.Args) > 0 && a.Args[0] == idleCommand {
 		return a.serveIdle(a.Args[1:])

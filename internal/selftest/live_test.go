@@ -39,7 +39,7 @@ func shortBench(t *testing.T) *selftest.Bench {
 	environ := append(os.Environ(), isTool+"=1", brokers.HomeVariable+"="+t.TempDir())
 	return &selftest.Bench{Short: true, Drivers: all.Set(), Tool: result.Tool{Name: "sixnines", Version: "test"},
 		Executable: executable, Environ: environ, Dir: t.TempDir(),
-		Home:     brokers.Home{Environ: environ, Self: []string{executable, "__broker-nats"}},
+		Home:     brokers.Home{Environ: environ, Self: []string{executable, "__broker"}},
 		Progress: func(text string) { t.Log(text) }}
 }
 

@@ -1,0 +1,137 @@
+// Package null is the driver for Sixnines' own null broker, see package
+// nullbroker: for the noise floor of a machine, and for trials of the tool
+// itself.
+//
+// Messages are written on the sender's thread and handed over on the goroutine
+// that reads; nothing else stands between the engine and the sockets. Flat out
+// they are collected into larger writes. With the option ack=broker the broker
+// confirms each message when it has handed it on; without, Done is called inside
+// Send and says that the payload's buffer is free again. What is sent while a
+// connection is down fails with ErrNotConnected; a confirmation that was lost
+// with its connection is ErrTimeout, for nobody knows.
+//
+// Topic t of run r is called sixnines.r.t. It exists while somebody names it, so
+// there is nothing to provision and nothing to remove.
+package null
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/nullbroker"
+)
+
+// scheme begins the broker's URLs.
+const scheme = "null://"
+
+// Entry describes the driver for a driver.Set.
+func Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       "null",
+		Summary:    "Sixnines' own null broker, which does nothing: for the floor and for trials of the tool itself",
+		DefaultURL: scheme + "127.0.0.1:6999",
+		Capabilities: driver.Capabilities{
+			Ack:          driver.AckKindNone,
+			AckVaries:    true,
+			RequestReply: true,
+			Groups:       true,
+			FanOut:       true,
+			Reconnects:   true,
+			Ordered:      true,
+		},
+		Options: &options,
+		Driver:  Driver{},
+	}
+}
+
+// Options are the options of the driver, see driver.DecodeOptions.
+type Options struct {
+	Ack            string          `option:"ack" enum:"none,broker" doc:"broker: the broker confirms each message when it has handed it on; none: it does not"`
+	WriteBuffer    driver.ByteSize `option:"write_buffer" min:"0" max:"64MiB" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out"`
+	ConnectTimeout time.Duration   `option:"connect_timeout" min:"1ms" doc:"longest time for the broker to accept a connection and to answer"`
+	ReconnectWait  time.Duration   `option:"reconnect_wait" min:"1ms" doc:"pause between attempts to reconnect"`
+}
+
+// DefaultOptions returns the defaults.
+func DefaultOptions() Options {
+	return Options{Ack: string(driver.AckKindNone), ConnectTimeout: 5 * time.Second, ReconnectWait: 20 * time.Millisecond}
+}
+
+const batchBuffer = 64 << 10
+
+// writeBuffer returns the size of the write buffer in bytes.
+func (o Options) writeBuffer(batch bool) int {
+	switch {
+	case o.WriteBuffer > 0:
+		return int(o.WriteBuffer)
+	case batch:
+		return batchBuffer
+	}
+	return 1
+}
+
+// Driver opens sessions with null brokers. The zero value is ready to use.
+type Driver struct{}
+
+// Open implements driver.Driver.
+func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	if t.TLS != nil {
+		return nil, fmt.Errorf("null: tls: %w: the null broker does not encrypt", driver.ErrUnsupported)
+	}
+	address, ok := strings.CutPrefix(t.URL, scheme)
+	if _, _, err := net.SplitHostPort(address); !ok || err != nil {
+		return nil, fmt.Errorf("null: URL %q: %w: want null://HOST:PORT", t.URL, driver.ErrOption)
+	}
+	s := &session{target: t, address: address, options: o, links: map[linkKey]*link{}}
+	if s.target.Dial == nil {
+		s.target.Dial = new(net.Dialer).DialContext
+	}
+	s.life, s.cancel = context.WithCancel(context.Background())
+	conn, welcome, err := s.connect(ctx)
+	if err != nil {
+		s.cancel()
+		return nil, err
+	}
+	s.welcome = welcome
+	return s, conn.Close()
+}
+
+// connect makes a connection and introduces the client.
+func (s *session) connect(ctx context.Context) (net.Conn, nullbroker.Welcome, error) {
+	limited, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
+	defer cancel()
+	fail := func(err error) (net.Conn, nullbroker.Welcome, error) {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		} else if limited.Err() != nil {
+			err = fmt.Errorf("no answer in %v; is a null broker there?", s.options.ConnectTimeout)
+		} else if errors.Is(err, nullbroker.ErrProtocol) {
+			err = fmt.Errorf("%w; is a null broker there?", err)
+		}
+		return nil, nullbroker.Welcome{}, fmt.Errorf("null: connect to %s: %w: %w", s.address, driver.ErrNotConnected, err)
+	}
+	conn, err := s.target.Dial(limited, "tcp", s.address)
+	if err != nil {
+		return fail(err)
+	}
+	stop := context.AfterFunc(limited, func() { conn.Close() })
+	welcome, err := nullbroker.Greet(conn)
+	if !stop() && err == nil {
+		err = context.Cause(limited)
+	}
+	if err != nil {
+		conn.Close()
+		return fail(err)
+	}
+	return conn, welcome, nil
+}

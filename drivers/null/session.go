@@ -1,0 +1,146 @@
+package null
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"sixnines/driver"
+	"sixnines/internal/nullbroker"
+)
+
+// session implements driver.Session, driver.RequestReplier, driver.AckReporter
+// and driver.ServerInfo.
+type session struct {
+	target  driver.Target
+	address string
+	options Options
+	welcome nullbroker.Welcome
+	life    context.Context // ends with the session
+	cancel  context.CancelFunc
+
+	mu     sync.Mutex
+	links  map[linkKey]*link
+	closed bool
+}
+
+// Ack implements driver.AckReporter.
+func (s *session) Ack() driver.AckKind { return driver.AckKind(s.options.Ack) }
+
+// ServerInfo implements driver.ServerInfo.
+func (s *session) ServerInfo() map[string]string {
+	return map[string]string{"product": "Sixnines null broker", "delay": s.welcome.Law, "seed": fmt.Sprint(s.welcome.Seed)}
+}
+
+// Provision implements driver.Session. Topics need no making.
+func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
+	if ctx.Err() != nil {
+		return driver.Semantics{}, fmt.Errorf("null: provision: %w: %w", driver.ErrTimeout, context.Cause(ctx))
+	}
+	for _, name := range t.Topics {
+		if _, err := s.topic(name); err != nil {
+			return driver.Semantics{}, err
+		}
+	}
+	for _, name := range t.Groups {
+		if err := checkName("group", name); err != nil {
+			return driver.Semantics{}, err
+		}
+	}
+	if t.MaxSize > nullbroker.MaxPayload {
+		return driver.Semantics{}, tooLarge(t.MaxSize)
+	}
+	acknowledgment, ordering := "none", "per producer and topic"
+	if s.Ack() == driver.AckKindBroker {
+		acknowledgment = "handed on to the subscribers' sockets"
+	}
+	batching := "none, each message is written on the sender's thread"
+	if n := s.options.writeBuffer(s.target.Batch); n > 1 {
+		batching = fmt.Sprintf("up to %d bytes are written together", n)
+	}
+	semantics := driver.Semantics{
+		Durability: "none, messages are not stored", Replication: "none", Acknowledgment: acknowledgment, Ordering: ordering,
+		Delivery: "at most once", Batching: batching, Consumption: "push, delivered on the goroutine that reads", Transport: "tcp",
+		Settings: map[string]string{"delay": s.welcome.Law, "seed": fmt.Sprint(s.welcome.Seed), "ack": s.options.Ack},
+	}
+	if law, err := nullbroker.ParseLaw(s.welcome.Law); err != nil || !law.None() {
+		semantics.Ordering = "none: messages are held back for different times"
+		semantics.Warnings = []string{"the null broker holds each message back by " + s.welcome.Law + ": the figures are of a trial"}
+	}
+	return semantics, nil
+}
+
+func tooLarge(size int) error {
+	return fmt.Errorf("null: payloads of %d bytes: %w: the null broker carries %d", size, driver.ErrTooLarge, nullbroker.MaxPayload)
+}
+
+func checkName(what, name string) error {
+	if name == "" || len(name) > nullbroker.MaxName {
+		return fmt.Errorf("null: %s %.40q: %w: a name has 1 to %d bytes", what, name, driver.ErrOption, nullbroker.MaxName)
+	}
+	return nil
+}
+
+// topic returns what the broker calls a topic of this run.
+func (s *session) topic(name string) (string, error) {
+	if name == "" {
+		return "", checkName("topic", name)
+	}
+	full := strings.Join([]string{"sixnines", s.target.Run, name}, ".")
+	return full, checkName("topic", full)
+}
+
+// link returns the connection of that key, and makes it if there is none.
+func (s *session) link(ctx context.Context, key linkKey) (*link, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fmt.Errorf("null: %w", driver.ErrClosed)
+	}
+	if l := s.links[key]; l != nil {
+		return l, nil
+	}
+	l := newLink(s, key)
+	if err := l.start(ctx); err != nil {
+		return nil, err
+	}
+	s.links[key] = l
+	return l, nil
+}
+
+// notify tells of an event.
+func (s *session) notify(e driver.Event) {
+	if s.target.Notify != nil && s.life.Err() == nil {
+		s.target.Notify(e)
+	}
+}
+
+// Deprovision implements driver.Session: the broker keeps nothing.
+func (s *session) Deprovision(context.Context) error { return nil }
+
+// Close implements driver.Session. Closing a connection ends whatever is
+// blocked on it.
+func (s *session) Close(ctx context.Context) error {
+	s.cancel() // before the lock: it ends a connect that holds it
+	s.mu.Lock()
+	s.closed = true
+	links := make([]*link, 0, len(s.links))
+	for _, l := range s.links {
+		links = append(links, l)
+	}
+	s.mu.Unlock()
+	for _, l := range links {
+		l.cut()
+	}
+	var errs []error
+	for _, l := range links {
+		select {
+		case <-l.ended:
+		case <-ctx.Done():
+			errs = append(errs, fmt.Errorf("null: close %s: %w: %w", l.key, driver.ErrTimeout, context.Cause(ctx)))
+		}
+	}
+	return errors.Join(errs...)
+}

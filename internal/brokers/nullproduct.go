@@ -1,0 +1,159 @@
+package brokers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"sixnines/internal/nullbroker"
+)
+
+// ErrSetting says that a setting of a broker that is built in is unknown or has a
+// wrong value.
+var ErrSetting = errors.New("wrong setting")
+
+// nullCommand is the argument by which [Serve] becomes the null broker.
+const nullCommand = "null"
+
+// Serve is the main function of the processes of all brokers that are built in.
+// With a first argument of "null" it is the null broker's, see
+// [nullbroker.Main]; else that of the NATS server, see [ServeNATS]. It returns
+// the process's exit code.
+func Serve(stdin io.Reader, stdout, stderr io.Writer, args []string) int {
+	if len(args) > 0 && args[0] == nullCommand {
+		return nullbroker.Main(stdin, stderr, args[1:])
+	}
+	return ServeNATS(stdin, stdout, stderr, args)
+}
+
+// Null is the null broker, see package nullbroker. It is part of this program:
+// [Home.Self] runs it. Its settings are delay, seed and log.
+func Null() Product {
+	return Product{
+		Name:     "null",
+		Summary:  "does nothing: for the floor and for trials of the tool itself; built in",
+		Drivers:  []string{"null"},
+		Clusters: []int{1},
+		find: func(_ context.Context, h Home) (Installation, error) {
+			if len(h.Self) == 0 {
+				return Installation{}, errors.New("the null broker is built in, but nothing says how this program becomes it")
+			}
+			return Installation{Version: nullVersion, Path: h.Self[0], Origin: "built in"}, nil
+		},
+		plan: func(context.Context, Home) ([]Step, error) {
+			return nil, errors.New("the null broker is built in; there is nothing to install")
+		},
+		deploy: deployNull,
+	}
+}
+
+// nullVersion is that of the null broker's protocol and of what it does.
+const nullVersion = "1"
+
+func deployNull(_ context.Context, in Installation, o *Options) (*deployment, error) {
+	switch {
+	case o.TLS != nil:
+		return nil, errors.New("the null broker does not encrypt")
+	case o.User != "" || o.Password != "":
+		return nil, errors.New("the null broker knows no users")
+	case o.MaxMessage > nullbroker.MaxPayload:
+		return nil, fmt.Errorf("messages of up to %d bytes are asked for; it carries %d", o.MaxMessage, nullbroker.MaxPayload)
+	}
+	settings, err := nullSettings(o.Settings)
+	if err != nil {
+		return nil, err
+	}
+	ports, err := o.ports(1)
+	if err != nil {
+		return nil, err
+	}
+	address := loopback(ports[0])
+	command := append(append([]string(nil), o.Home.Self...), nullCommand, "-listen", address,
+		"-delay", settings["delay"], "-seed", settings["seed"])
+	d := &deployment{url: "null://" + address, settings: settings, info: map[string]string{}}
+	if file := settings["log"]; file != "" {
+		command = append(command, "-log", file)
+		d.info["log"] = file
+	}
+	if o.Detach {
+		command = append(command, "-detach")
+	}
+	d.nodes = []process{{name: "null-1", command: command, env: o.Home.Environ, dir: filepath.Join(o.Dir, "null-1"),
+		log: filepath.Join(o.Dir, "null-1.log"), ready: func(ctx context.Context) error { return greetedByNull(ctx, address) }}}
+	return d, nil
+}
+
+// nullSettings completes and checks the settings. The log's path, which begins
+// where this process is, becomes absolute; the file must not be there yet.
+func nullSettings(asked map[string]string) (map[string]string, error) {
+	s := map[string]string{"delay": "none", "seed": "1"}
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		value := strings.TrimSpace(asked[name])
+		switch name {
+		case "delay":
+			law, err := nullbroker.ParseLaw(value)
+			if err != nil {
+				return nil, fmt.Errorf("%w delay: %w", ErrSetting, err)
+			}
+			value = law.String()
+		case "seed":
+			if _, err := strconv.ParseUint(value, 10, 64); err != nil {
+				return nil, fmt.Errorf("%w seed: %q: want a whole number from 0 to 18446744073709551615", ErrSetting, value)
+			}
+		case "log":
+			path, err := logPath(value)
+			if err != nil {
+				return nil, fmt.Errorf("%w log: %w", ErrSetting, err)
+			}
+			value = path
+		default:
+			return nil, fmt.Errorf("%w %s: the null broker has delay, seed and log", ErrSetting, name)
+		}
+		s[name] = value
+	}
+	return s, nil
+}
+
+func logPath(value string) (string, error) {
+	if value == "" {
+		return "", errors.New("want the name of a file")
+	}
+	path, err := filepath.Abs(value)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); err == nil {
+		return "", fmt.Errorf("%s exists; remove it, or name another file", path)
+	}
+	if info, err := os.Stat(filepath.Dir(path)); err != nil {
+		return "", err
+	} else if !info.IsDir() {
+		return "", fmt.Errorf("%s is no directory", filepath.Dir(path))
+	}
+	return path, nil
+}
+
+// nullPatience limits one question to a broker that may not be there yet.
+const nullPatience = 2 * time.Second
+
+func greetedByNull(ctx context.Context, address string) error {
+	c, err := (&net.Dialer{Timeout: nullPatience}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.SetDeadline(time.Now().Add(nullPatience)); err != nil {
+		return err
+	}
+	_, err = nullbroker.Greet(c)
+	return err
+}

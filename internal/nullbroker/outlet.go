@@ -1,0 +1,156 @@
+package nullbroker
+
+import (
+	"net"
+	"sync"
+	"syscall"
+)
+
+// outletMost is how many bytes may wait for a client that does not read. Who
+// has more for it waits, too.
+const outletMost = 32 << 20
+
+// outlet is the sending side of a connection. Whoever has something for the
+// client appends it and flushes; the bytes go out on that goroutine, as far as
+// the socket takes them without waiting. Only what it does not take is left to
+// a goroutine, so that a slow client holds up nobody else.
+type outlet struct {
+	conn net.Conn
+	raw  syscall.RawConn // nil: bytes always go out by the goroutine
+
+	mu       sync.Mutex
+	room     sync.Cond
+	buf      []byte
+	spare    []byte // what the goroutine writes from
+	draining bool   // the goroutine writes, and nobody else may
+	closed   bool
+}
+
+func newOutlet(c net.Conn) *outlet {
+	o := &outlet{conn: c}
+	o.room.L = &o.mu
+	if s, ok := c.(syscall.Conn); ok {
+		o.raw, _ = s.SyscallConn() // without it there is the goroutine
+	}
+	return o
+}
+
+// await waits for room for n bytes; mu is held.
+func (o *outlet) await(n int) (open bool) {
+	for !o.closed && o.draining && len(o.buf) > 0 && len(o.buf)+n > outletMost {
+		o.room.Wait()
+	}
+	return !o.closed
+}
+
+func (o *outlet) message(subscription uint32, tail []byte) {
+	o.mu.Lock()
+	if o.await(len(tail)) {
+		o.buf = appendMessage(o.buf, subscription, tail)
+	}
+	o.mu.Unlock()
+}
+
+func (o *outlet) ack(number uint32) {
+	o.mu.Lock()
+	if o.await(lengthSize + 5) {
+		o.buf = begin(o.buf, OpAck, 0, number)
+	}
+	o.mu.Unlock()
+}
+
+func (o *outlet) done(request uint32) {
+	o.mu.Lock()
+	o.buf = begin(o.buf, OpDone, 0, request)
+	o.mu.Unlock()
+}
+
+func (o *outlet) welcome(w Welcome) {
+	o.mu.Lock()
+	o.buf = appendWelcome(o.buf, w)
+	o.mu.Unlock()
+}
+
+func (o *outlet) refuse(err error) {
+	o.mu.Lock()
+	text := err.Error()
+	o.buf = append(begin(o.buf, OpRefused, len(text)), text...)
+	o.mu.Unlock()
+}
+
+// flush sends what there is.
+func (o *outlet) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.draining || o.closed || len(o.buf) == 0 {
+		return
+	}
+	n := 0
+	if o.raw != nil {
+		n = writeNow(o.raw, o.buf)
+	}
+	if n == len(o.buf) {
+		o.shrink()
+		return
+	}
+	o.draining = true
+	go o.drain(n)
+}
+
+// bufferKept is the largest buffer that is kept for later.
+const bufferKept = 1 << 20
+
+// shrink empties the buffer; mu is held.
+func (o *outlet) shrink() {
+	if cap(o.buf) > bufferKept {
+		o.buf = nil
+	}
+	o.buf = o.buf[:0]
+}
+
+// drain writes until nothing is left; of the buffer the first n bytes are out.
+func (o *outlet) drain(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for len(o.buf) > n && !o.closed {
+		o.buf, o.spare = o.spare[:0], o.buf
+		o.room.Broadcast()
+		out := o.spare[n:]
+		n = 0
+		o.mu.Unlock()
+		_, err := o.conn.Write(out)
+		o.mu.Lock()
+		if cap(o.spare) > bufferKept {
+			o.spare = nil
+		}
+		if err != nil {
+			o.end()
+		}
+	}
+	o.shrink()
+	o.draining = false
+	o.room.Broadcast()
+}
+
+// end gives the connection up; mu is held.
+func (o *outlet) end() {
+	o.closed = true
+	o.conn.Close()
+	o.room.Broadcast()
+}
+
+// close ends the connection; what was not written is lost.
+func (o *outlet) close() {
+	// First the connection: a write that waits holds no lock, but who fills the
+	// buffer does.
+	o.conn.Close()
+	o.mu.Lock()
+	o.end()
+	o.mu.Unlock()
+}
+
+// finish closes the connection after one attempt to write what there is.
+func (o *outlet) finish() {
+	o.flush()
+	o.close()
+}
