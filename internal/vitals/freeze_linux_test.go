@@ -16,6 +16,9 @@ import (
 // watchUntilEOF is the child of TestStoppedProcessIsFrozen.
 func watchUntilEOF() {
 	m := Start(Options{})
+	for m.thread.due.Load() == 0 || m.goroutine.due.Load() == 0 {
+		time.Sleep(time.Millisecond) // on a busy machine a meter may not run yet
+	}
 	fmt.Println("ready")
 	io.Copy(io.Discard, os.Stdin)
 	m.Stop()

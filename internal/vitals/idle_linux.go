@@ -44,9 +44,12 @@ func ServeIdle(stdin io.Reader, stdout io.Writer, args []string) error {
 		return fmt.Errorf("vitals: idle process: standard output: %w", err)
 	}
 	box := newIdleOutbox(period, threshold)
+	woke := clock.Now()
 	for {
-		due := clock.Now() + period
-		if !box.add(due, clock.SleepUntilStamped(due)) {
+		// From the last wake-up, not from now: a stop between two sleeps is one, too.
+		due := woke + period
+		woke = clock.SleepUntilStamped(due)
+		if !box.add(due, woke) {
 			continue
 		}
 		if err := box.send(write); err != nil {

@@ -1,0 +1,189 @@
+package vitals
+
+import (
+	"errors"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// script is a watcher that answers as it is told, look by look.
+type script struct {
+	looks [][]Pause
+	err   error
+	ended bool
+}
+
+func (s *script) look(_ int64, out []Pause) ([]Pause, error) {
+	if len(s.looks) == 0 {
+		return out, s.err
+	}
+	out, s.looks = append(out, s.looks[0]...), s.looks[1:]
+	return out, nil
+}
+
+func (s *script) close() { s.ended = true }
+
+// scripted makes a watch of one source.
+func scripted(source string, s *script) (w *watch, missed *[]string) {
+	missed = &[]string{}
+	w = newWatch(newPauseList(100), newPauseList(100),
+		[]watcherOpener{{source, quickLook, func(int64) (watcher, error) { return s, nil }}}, 0,
+		func(source string, err error) { *missed = append(*missed, source+": "+err.Error()) })
+	return w, missed
+}
+
+// at is an instant in looks.
+func at(looks int64) int64 { return looks * quickLook }
+
+func stretch(from, to int64) Pause { return Pause{Start: at(from), End: at(to)} }
+
+func named(source string, pauses ...Pause) []Pause {
+	for i := range pauses {
+		pauses[i].Source = source
+	}
+	return pauses
+}
+
+func TestStretchesThatMeetAreOne(t *testing.T) {
+	s := &script{looks: [][]Pause{{stretch(0, 1)}, {stretch(1, 2)}, nil, {stretch(3, 4)}, {stretch(2, 5)}, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}}
+	w, _ := scripted(SourceSteal, s)
+	for i := int64(1); i <= 4; i++ {
+		w.look(at(i))
+	}
+	if diff := cmp.Diff(named(SourceSteal, stretch(3, 4)), w.going(nil)); diff != "" {
+		t.Errorf("going on (-want +got)\n%s", diff)
+	}
+	for i := int64(5); i <= 14; i++ {
+		w.look(at(i))
+	}
+	if diff := cmp.Diff(named(SourceSteal, stretch(0, 2), stretch(2, 5)), w.pauses.list()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := w.going(nil); got != nil {
+		t.Errorf("%v goes on", got)
+	}
+}
+
+// Telling splits a stretch that goes on; nothing is told twice, nothing is lost.
+func TestFlushSplitsStretches(t *testing.T) {
+	s := &script{}
+	for i := range int64(100) {
+		s.looks = append(s.looks, []Pause{stretch(i, i+1)})
+	}
+	w, _ := scripted(SourceThrottled, s)
+	random := rand.New(rand.NewPCG(1, 2))
+	var told []Pause
+	for i := int64(1); i <= 100; i++ {
+		w.look(at(i))
+		if random.IntN(7) == 0 {
+			w.flush(at(i)) // the look was just now: none is taken
+			told = w.pauses.untold(told)
+		}
+	}
+	w.flush(at(100))
+	told = w.pauses.untold(told)
+	if len(told) < 5 {
+		t.Fatalf("only %d stretches", len(told))
+	}
+	for i, p := range told {
+		var before int64
+		if i > 0 {
+			before = told[i-1].End
+		}
+		if p.Start != before || p.End <= p.Start {
+			t.Errorf("stretch %d is %v after %d", i, p, before)
+		}
+	}
+	if last := told[len(told)-1].End; last != at(100) {
+		t.Errorf("told up to %d of %d", last, at(100))
+	}
+}
+
+func TestFlushLooksFirst(t *testing.T) {
+	w, _ := scripted(SourceSwap, &script{looks: [][]Pause{{stretch(0, 1)}}})
+	w.flush(at(1))
+	if diff := cmp.Diff(named(SourceSwap, stretch(0, 1)), w.pauses.untold(nil)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestWatcherThatFailsIsMissing(t *testing.T) {
+	s := &script{looks: [][]Pause{{stretch(0, 1)}}, err: errors.New("gone")}
+	w, missed := scripted(SourceSwap, s)
+	for i := int64(1); i <= 4; i++ {
+		w.look(at(i))
+	}
+	if diff := cmp.Diff([]string{"swap: gone"}, *missed); diff != "" || !s.ended {
+		t.Errorf("ended %v (-want +got)\n%s", s.ended, diff)
+	}
+	if diff := cmp.Diff(named(SourceSwap, stretch(0, 1)), w.pauses.list()); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// The idle process is in our control groups: held back with us it says nothing of
+// the machine.
+func TestIdleGapsOfAQuotaAreNone(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		throttled [][]Pause
+		gap       Pause
+		kept      bool
+	}{
+		{"no quota", nil, stretch(2, 4), true},
+		{"known at once", [][]Pause{nil, nil, nil, nil, {stretch(2, 5)}}, stretch(2, 4), false},
+		{"known a look later", [][]Pause{nil, nil, nil, nil, nil, {stretch(3, 6)}}, stretch(2, 4), false},
+		{"a small part of it", [][]Pause{nil, nil, nil, nil, {stretch(4, 5)}}, stretch(0, 5), true},
+		{"two parts of it", [][]Pause{nil, {stretch(0, 2)}, nil, nil, {stretch(4, 5)}}, stretch(0, 5), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, _ := scripted(SourceThrottled, &script{looks: c.throttled})
+			for i := int64(1); i <= 4; i++ {
+				w.look(at(i))
+			}
+			c.gap.Source = SourceIdle
+			w.idleGap(c.gap)
+			for i := int64(5); i <= 8; i++ {
+				w.look(at(i))
+			}
+			if kept := len(w.gaps.list()) == 1; kept != c.kept {
+				t.Errorf("kept %v, want %v", kept, c.kept)
+			}
+		})
+	}
+}
+
+func TestFullListForgetsWhatWasToldFirst(t *testing.T) {
+	l := newPauseList(2)
+	l.add(thread(0, 1000))
+	l.add(thread(0, 500))
+	l.untold(nil)
+	l.add(thread(0, 10))
+	l.add(thread(0, 20))
+	if diff := cmp.Diff([]Pause{thread(0, 20), thread(0, 10)}, l.untold(nil)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	l.add(thread(0, 5))
+	if got := l.untold(nil); len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+	if got := l.untold(nil); got != nil {
+		t.Errorf("%v is told twice", got)
+	}
+}
+
+// BenchmarkLook is the cost of a look at everything, slow ones at their rate: by
+// 50 a second it is the share of a core.
+func BenchmarkLook(b *testing.B) {
+	list := newPauseList(4096)
+	w := newWatch(list, list, watcherOpeners(), 0, func(source string, err error) { b.Logf("%s: %v", source, err) })
+	defer w.close()
+	b.ReportAllocs()
+	now := int64(1)
+	for b.Loop() {
+		now += quickLook
+		w.look(now)
+	}
+}
