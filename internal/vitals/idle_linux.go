@@ -103,13 +103,14 @@ type idleProcess struct {
 	stdin  *os.File     // kept open: the process ends when it closes
 	pid    atomic.Int64 // for tests
 	cmd    *exec.Cmd
+	ended  chan struct{} // closed when the process is gone and its last words are here
 	done   sync.WaitGroup
 }
 
 // startIdle starts the process. On an error there is none, and failed is not
 // called.
 func startIdle(command []string, period, threshold int64, gap func(Pause), failed func(error)) (*idleProcess, error) {
-	p := &idleProcess{meter: &meter{source: SourceIdle, period: period, threshold: threshold}, gap: gap, failed: failed}
+	p := &idleProcess{meter: &meter{source: SourceIdle, period: period, threshold: threshold}, gap: gap, failed: failed, ended: make(chan struct{})}
 	childIn, stdin, err := os.Pipe()
 	if err != nil {
 		return nil, fmt.Errorf("idle process: %w", err)
@@ -135,8 +136,9 @@ func startIdle(command []string, period, threshold int64, gap func(Pause), faile
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {
-			_ = p.cmd.Wait() // how it ended is in its state
+			_ = p.cmd.Wait() // how it ended does not matter, only that
 		}
+		close(p.ended)
 	})
 	err = <-started
 	_ = childIn.Close() // the process has its own
@@ -171,7 +173,7 @@ func (p *idleProcess) listen(stdout *os.File, words *firstWords) {
 		rest := buffer[:filled]
 		for ; len(rest) >= idleRecord; rest = rest[idleRecord:] {
 			due, woke := idleInstants(rest)
-			if due <= last || woke < due {
+			if due <= last || woke < due || woke > clock.Now() {
 				p.end(fmt.Errorf("idle process: a wake-up due at %d came at %d, after one due at %d", due, woke, last))
 				_ = p.cmd.Process.Kill()
 				return
@@ -184,6 +186,8 @@ func (p *idleProcess) listen(stdout *os.File, words *firstWords) {
 		}
 		filled = copy(buffer, rest)
 		if err != nil {
+			_ = p.cmd.Process.Kill() // it tells nothing any more, whatever it does
+			<-p.ended
 			p.end(fmt.Errorf("idle process: it ended by itself%s", words))
 			return
 		}
