@@ -32,6 +32,7 @@ const (
 	countScale      scale = "count"      // linear from zero, messages
 	logCountScale   scale = "logcount"   // log10 of messages
 	rateScale       scale = "rate"       // linear from zero, messages a second
+	shareScale      scale = "share"      // linear from zero, 1 is all
 )
 
 // axis is one axis of a chart; Min and Max are chosen by fit.
@@ -49,8 +50,18 @@ type line struct {
 	Dash   int // index into the dash patterns
 	X, Y   []float64
 	Lo, Hi []float64
-	Steps  bool // a histogram's outline: Y holds until the next X
-	Dots   bool // few points: mark each
+	Steps  bool   // a histogram's outline: Y holds until the next X
+	Dots   bool   // few points: mark each
+	Thin   bool   // one of many of a kind
+	Legend string // in static pictures instead of Name; thin lines without one are left out there
+}
+
+// legend is the line's name in a static picture; empty: it has none.
+func (l line) legend() string {
+	if l.Legend != "" || l.Thin {
+		return l.Legend
+	}
+	return l.Name
 }
 
 // moment is an event, or a span of time if To is after From.
@@ -59,6 +70,7 @@ type moment struct {
 	Label    string
 	Mark     string // what stands beside an event's line: a short number
 	Pause    bool   // of the generator itself
+	Strip    bool   // a pause somewhere within: drawn at the foot only
 }
 
 // Colours and dash patterns are told apart without colour vision: the hues
@@ -121,6 +133,8 @@ func (a *axis) round(e extent) {
 		if a.Max <= a.Min {
 			a.Max = a.Min + 1
 		}
+	case shareScale:
+		a.Min, a.Max = min(e.min, 0), max(e.max, 0.1)*1.06
 	case countScale, rateScale:
 		a.Min, a.Max = min(e.min, 0), max(e.max, 1)*1.06
 	case durationScale, logCountScale:
@@ -242,6 +256,8 @@ func (a axis) text(v float64) string {
 		return shortCount(v)
 	case rateScale:
 		return shortCount(v) + "/s"
+	case shareScale:
+		return strconv.FormatFloat(math.Round(v*1e6)/1e4, 'f', -1, 64) + " %"
 	case secondsScale:
 		return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) + " s"
 	}

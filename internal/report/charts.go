@@ -24,16 +24,21 @@ const (
 	KindInFlight    Kind = "inflight"    // unanswered and overdue messages over time
 	KindLag         Kind = "lag"         // sending lag by percentile
 	KindHistogram   Kind = "histogram"   // how many messages had which latency
+	KindStages      Kind = "stages"      // the stages of the service time by percentile
+	KindRepeats     Kind = "repeats"     // all runs of a set by percentile
+	KindHiccups     Kind = "hiccups"     // what held the generator up, over time
+	KindProcessors  Kind = "processors"  // the use of the processors over time
 )
 
 // Kinds lists the pictures there are.
 func Kinds() []Kind {
-	return []Kind{KindPercentiles, KindTime, KindRate, KindInFlight, KindLag, KindHistogram}
+	return []Kind{KindPercentiles, KindTime, KindRate, KindInFlight, KindLag, KindHistogram, KindStages, KindRepeats, KindHiccups, KindProcessors}
 }
 
 // charts returns all pictures of the runs, in the order of the page. Those
 // with nothing to draw are left out.
 func charts(subjects []*subject) []*chart {
+	all := subjects
 	subjects = subjects[:min(len(subjects), chartLimit)]
 	var out []*chart
 	add := func(c *chart) {
@@ -42,20 +47,25 @@ func charts(subjects []*subject) []*chart {
 		}
 	}
 	for _, f := range kinds() {
-		if f.Key != "lag" {
+		if f.Key != "lag" && !f.Apart {
 			add(percentilesChart(subjects, f))
 			add(timeChart(subjects, f))
 		}
 	}
+	for _, c := range repeatCharts(all) {
+		add(c)
+	}
 	add(rateChart(subjects))
 	add(inFlightChart(subjects))
 	for _, f := range kinds() {
-		if f.Key == "lag" {
+		if f.Key == "lag" || f.Apart {
 			add(percentilesChart(subjects, f))
 		} else {
 			add(histogramChart(subjects, f))
 		}
 	}
+	add(hiccupsChart(subjects))
+	add(processorsChart(subjects))
 	// An odd one out is drawn wide rather than beside nothing.
 	small := 0
 	for _, c := range out {
@@ -63,7 +73,7 @@ func charts(subjects []*subject) []*chart {
 			small++
 		}
 	}
-	if small%2 == 1 {
+	if small%2 == 1 && len(out) > 0 {
 		out[len(out)-1].Small = false
 	}
 	return out
@@ -103,6 +113,9 @@ func percentilesChart(subjects []*subject, f family) *chart {
 	if f.Key == "lag" {
 		c.Kind, c.Small, c.Y.Label = KindLag, true, "lag"
 	}
+	if f.Apart {
+		c.Kind, c.Small = KindStages, true
+	}
 	c.Caption += f.About
 	for i, s := range subjects {
 		for j, k := range f.Columns {
@@ -137,6 +150,10 @@ func percentilesChart(subjects []*subject, f family) *chart {
 		c.Caption += " Lag below " + duration(lagFloor) + " is not drawn."
 	}
 	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
+	if floors := floorCurves(subjects, f); len(c.Lines) > 0 && len(floors) > 0 {
+		c.Lines = append(c.Lines, floors...)
+		c.Caption += " The dotted grey line is the noise floor: what a broker that does nothing had on this machine."
+	}
 	return c
 }
 
@@ -211,6 +228,7 @@ func timeChart(subjects []*subject, f family) *chart {
 		if name := metricName(m); !slices.Contains(metrics, name) {
 			metrics = append(metrics, name)
 		}
+		c.Moments = append(c.Moments, steadyMoments(s)...)
 		spans := timeline(s.run)
 		figures := []struct {
 			name string
@@ -253,12 +271,16 @@ func timeChart(subjects []*subject, f family) *chart {
 // momentCaption explains the marks of a chart over time.
 func momentCaption(moments []moment) string {
 	const most = 12
-	var events []string
-	pauses := false
+	var events, steady []string
+	pauses, strips := false, false
 	for _, m := range moments {
 		switch {
+		case m.Strip:
+			strips = true
 		case m.Pause:
 			pauses = true
+		case strings.HasSuffix(m.Mark, "steady"):
+			steady = append(steady, m.Label)
 		case len(events) < most:
 			events = append(events, fmt.Sprintf("%s %s (%s)", m.Mark, m.Label, duration(int64(m.From*1e9))))
 		}
@@ -267,8 +289,14 @@ func momentCaption(moments []moment) string {
 	if len(events) > 0 {
 		out = append(out, "Events: "+strings.Join(events, "; ")+".")
 	}
+	if len(steady) > 0 {
+		out = append(out, "Steady: "+strings.Join(steady, "; ")+".")
+	}
 	if pauses {
 		out = append(out, "Shaded spans are pauses of the generator itself: what happens there may be its fault.")
+	}
+	if strips {
+		out = append(out, "Marks at the foot are stretches in which something was counted that may have held it up: the collector, throttling, steal, others on the processors, swap, a retransmission.")
 	}
 	return strings.Join(out, " ")
 }

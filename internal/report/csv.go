@@ -11,12 +11,14 @@ import (
 
 // CSV writes the published figures in long form, one a line, with the columns
 //
-//	run, metric, percentile, value_ns, lo_ns, hi_ns, count, mark
+//	run, metric, percentile, value_ns, lo_ns, hi_ns, count, mark, block_lo_ns, block_hi_ns, floor_ratio
 //
 // percentile is "50" to "99.9999", or min, max, mean, stddev. lo_ns and hi_ns
 // hold the 95 % interval and count the values of the metric's histogram. mark
 // qualifies the figure: unsupported or unstable (there is no value then),
-// at-least, few, few-events, suspect, several of them joined by "+".
+// at-least, few, few-events, near-floor, suspect, several of them joined by "+".
+// block_lo_ns and block_hi_ns hold the interval from resampled stretches of the
+// run, floor_ratio how many times the machine's noise floor the value is.
 func CSV(w io.Writer, runs []*result.Run) error {
 	prepared, err := subjects(runs)
 	if err != nil {
@@ -24,7 +26,7 @@ func CSV(w io.Writer, runs []*result.Run) error {
 	}
 	c := csv.NewWriter(w)
 	row := func(fields ...string) { _ = c.Write(fields) } // kept by the writer until Error
-	row("run", "metric", "percentile", "value_ns", "lo_ns", "hi_ns", "count", "mark")
+	row("run", "metric", "percentile", "value_ns", "lo_ns", "hi_ns", "count", "mark", "block_lo_ns", "block_hi_ns", "floor_ratio")
 	for _, s := range prepared {
 		for _, m := range result.Metrics() {
 			col := s.column(m)
@@ -32,19 +34,23 @@ func CSV(w io.Writer, runs []*result.Run) error {
 				continue
 			}
 			n := integer(col.Dist.Count)
-			row(s.label, string(m), "min", integer(col.Dist.Min), "", "", n, "")
+			row(s.label, string(m), "min", integer(col.Dist.Min), "", "", n, "", "", "", "")
 			for _, f := range col.Figures {
-				value, lo, hi := "", "", ""
+				value, lo, hi, blockLo, blockHi, floor := "", "", "", "", "", ""
 				if f.ok() {
 					value = integer(f.Value)
 					if f.interval() != "" {
 						lo, hi = integer(f.Lo), integer(f.Hi)
 					}
+					if f.BlockLo != 0 || f.BlockHi != 0 {
+						blockLo, blockHi = integer(f.BlockLo), integer(f.BlockHi)
+					}
+					floor = decimal(f.Floor)
 				}
-				row(s.label, string(m), f.Percentile, value, lo, hi, n, f.mark())
+				row(s.label, string(m), f.Percentile, value, lo, hi, n, f.mark(), blockLo, blockHi, floor)
 			}
-			row(s.label, string(m), "mean", decimal(col.Dist.Mean), "", "", n, "")
-			row(s.label, string(m), "stddev", decimal(col.Dist.StdDev), "", "", n, "")
+			row(s.label, string(m), "mean", decimal(col.Dist.Mean), "", "", n, "", "", "", "")
+			row(s.label, string(m), "stddev", decimal(col.Dist.StdDev), "", "", n, "", "", "", "")
 		}
 	}
 	c.Flush()

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"sixnines/result"
 )
@@ -23,7 +24,13 @@ type figure struct {
 	Few        bool   // rests on 4 to 99 exceedances
 	Episodes   int    // separate events behind it; -1: not counted
 	Own        float64
-	Doubts     []result.Reason // findings of the verdict about this figure alone
+	Floor      float64 // times the noise floor's; NaN: not known
+	// BlockLo and BlockHi are its 95 % interval from resampled stretches of the
+	// run, ns; both 0 if there is none, and BlockNA says why.
+	BlockLo, BlockHi int64
+	BlockNA          string
+	Open             bool            // the interval's upper end is a lower bound
+	Doubts           []result.Reason // findings of the verdict about this figure alone
 }
 
 // fewEpisodes is the number of episodes below which a percentile describes the
@@ -63,8 +70,29 @@ func (f figure) interval() string {
 	if !f.ok() || f.Lo == 0 && f.Hi == 0 {
 		return ""
 	}
+	if f.Open {
+		return duration(f.Lo) + " – ≥ " + duration(f.Hi)
+	}
 	return duration(f.Lo) + " – " + duration(f.Hi)
 }
+
+// blocks is the interval from resampled stretches as a cell, "n/a" where it was
+// refused, empty if it was never tried.
+func (f figure) blocks() string {
+	switch {
+	case !f.ok():
+		return ""
+	case f.BlockLo != 0 || f.BlockHi != 0:
+		return duration(f.BlockLo) + " – " + duration(f.BlockHi)
+	case f.BlockNA != "":
+		return "n/a"
+	}
+	return ""
+}
+
+// nearFloor reports whether the figure tells as much of the machine as of the
+// broker.
+func (f figure) nearFloor() bool { return f.ok() && f.Floor < floorFactor }
 
 // own is the own-lag share as a cell, empty where it is not known.
 func (f figure) own() string {
@@ -82,6 +110,9 @@ func (f figure) notes() []string {
 	}
 	if f.ok() && f.AtLeast {
 		out = append(out, "lower bound: unresolved messages reach it")
+	}
+	if f.nearFloor() {
+		out = append(out, "only "+timesFloor(f.Floor)+" the noise floor")
 	}
 	for _, d := range f.Doubts {
 		out = append(out, plain(string(d.Status))+": "+plain(d.Code))
@@ -107,6 +138,7 @@ func (f figure) mark() string {
 	add(f.AtLeast, "at-least")
 	add(f.Few, "few")
 	add(f.Episodes >= 0 && f.Episodes < fewEpisodes, "few-events")
+	add(f.nearFloor(), "near-floor")
 	for _, d := range f.Doubts {
 		if d.Status != result.Valid {
 			add(true, "suspect")
@@ -134,12 +166,25 @@ func (c column) hasOwn() bool {
 	return false
 }
 
+// hasFloor reports whether any figure has a noise floor to be held against.
+func (c column) hasFloor() bool {
+	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && !math.IsNaN(f.Floor) })
+}
+
+// hasBlocks reports whether any figure has an interval from stretches of the
+// run, or a reason for having none.
+func (c column) hasBlocks() bool {
+	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.blocks() != "" })
+}
+
 // family is the table of the metrics that belong together.
 type family struct {
 	Name    string // "Delivery latency"
 	Key     string // "delivery": for anchors
 	About   string // what its columns are, for people
 	Columns []column
+	// Apart families have no table of percentiles: a section shows them.
+	Apart bool
 }
 
 // find returns the column of a metric, nil if the family lacks it.
@@ -180,6 +225,9 @@ func kinds() []family {
 		{Name: "Sending lag", Key: "lag",
 			About:   "How late messages were sent. Own lag is the generator's own delay; blocked lag was imposed by a blocked send or a full in-flight limit, and so by the system under test.",
 			Columns: []column{col(result.LagOwn, "own"), col(result.LagBlocked, "blocked")}},
+		{Name: "Stages of the service time", Key: "stage", Apart: true,
+			About:   "Of a sample of the messages: from the hand-over to the client until it wrote to the socket, from there until the first byte came back, and from there to the callback. Upper bounds where the client writes or reads several at a time.",
+			Columns: []column{col(result.StageClient, "to the socket"), col(result.StageBroker, "to the first byte back"), col(result.StageCallback, "to the callback")}},
 	}
 }
 
@@ -207,7 +255,7 @@ func families(r *result.Run, sum *result.Summary) []family {
 
 // newFigure collects what the summary says of one percentile.
 func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdict) figure {
-	f := figure{Percentile: p, Episodes: -1, Own: math.NaN()}
+	f := figure{Percentile: p, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
 	for _, r := range v.Reasons {
 		if r.Metric == m && r.Percentile == p && r.Status != result.Valid {
 			f.Doubts = append(f.Doubts, r)
@@ -236,7 +284,14 @@ func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdi
 	f.Unstable = v.Status == result.Unstable && m.IsResponse()
 	f.Few = d.Few[p]
 	if i, ok := d.Intervals[p]; ok {
-		f.Lo, f.Hi = i[0], i[1]
+		f.Lo, f.Hi, f.Open = i[0], i[1], d.Open[p]
+	}
+	if i, ok := d.Blocks[p]; ok {
+		f.BlockLo, f.BlockHi = i[0], i[1]
+	}
+	f.BlockNA = plain(d.BlocksNA[p])
+	if ratio, ok := d.FloorRatio[p]; ok {
+		f.Floor = ratio
 	}
 	if n, ok := d.Episodes[p]; ok {
 		f.Episodes = n

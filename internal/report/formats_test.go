@@ -30,6 +30,10 @@ func TestFormatsGolden(t *testing.T) {
 	}{
 		{"markdown", "summary.md", []*result.Run{lossyRun()}},
 		{"markdown", "open-closed.md", []*result.Run{stalledRun().make(), closedRun().make()}},
+		{"markdown", "rich.md", []*result.Run{richRun()}},
+		{"csv", "rich.csv", []*result.Run{richRun()}},
+		{"csv-tail", "tail.csv", []*result.Run{richRun()}},
+		{"json", "rich.json", []*result.Run{richRun()}},
 		{"csv", "summary.csv", []*result.Run{lossyRun()}},
 		{"csv-time", "time.csv", []*result.Run{closedRun().make()}},
 	} {
@@ -49,7 +53,7 @@ func TestFormatsGolden(t *testing.T) {
 func TestFormatsAreTotal(t *testing.T) {
 	hostile := openRun().make()
 	spoil(hostile, payload)
-	runs := map[string]*result.Run{"open": openRun().make(), "closed": closedRun().make(), "lossy": lossyRun(), "hostile": hostile,
+	runs := map[string]*result.Run{"open": openRun().make(), "closed": closedRun().make(), "lossy": lossyRun(), "rich": richRun(), "hostile": hostile,
 		"header only": {Header: result.Header{Driver: "nats"}}}
 	for _, f := range Formats() {
 		if f.Name == "hlog" {
@@ -85,7 +89,7 @@ func TestFormatsAreTotal(t *testing.T) {
 }
 
 func TestPicturesOfEveryKind(t *testing.T) {
-	runs := []*result.Run{stalledRun().make(), closedRun().make()}
+	runs := append(repeatedRuns(2), richRun())
 	for _, k := range Kinds() {
 		var svg, bitmap bytes.Buffer
 		if err := SVG(&svg, runs, k, Options{}); err != nil {

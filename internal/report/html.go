@@ -72,6 +72,8 @@ type page struct {
 	Shown    int // runs in the pictures
 	Left     int // runs that are in the tables only
 	Tables   []pageTable
+	Floors   []string // what is to be said of noise floors
+	Repeats  []sheet
 }
 
 // pageChart is a picture and its words.
@@ -105,6 +107,10 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 	p.Shown = min(len(prepared), chartLimit)
 	p.Left = len(prepared) - p.Shown
 	p.Tables = pageTables(prepared)
+	p.Floors = floorTexts(prepared)
+	for _, x := range repeatSections(prepared) {
+		p.Repeats = append(p.Repeats, x.sheet())
+	}
 
 	all := charts(prepared)
 	for _, c := range all {

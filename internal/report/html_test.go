@@ -47,6 +47,7 @@ var pages = sync.OnceValue(func() map[string][]*result.Run {
 	spoil(hostile, payload)
 	return map[string][]*result.Run{
 		"one": {lossy.make()}, "plain": {openRun().make()}, "pair": {stalledRun().make(), closedRun().make()},
+		"rich": {richRun()}, "repeats": repeatedRuns(12),
 		"minute": {minute.make()}, "ten": ten, "hostile": {hostile}, "empty": {{}},
 	}
 })
@@ -68,6 +69,15 @@ func spoil(r *result.Run, text string) {
 	h.Cold = []result.Cold{{Name: text, Duration: time.Millisecond}}
 	r.Events = []result.Event{{At: 1e9, Kind: text, Detail: text}}
 	r.Pauses = []result.Pause{{Start: 2e9, End: 3e9, Source: text}}
+	r.Tail = []result.Exemplar{{Metric: result.Metric(text), Topic: text, Intended: 1e9, Done: 4e9}}
+	h.Trial = &result.Trial{Set: text, Kind: text, Arm: text, Index: 1, Of: 2}
+	h.Floor = &result.Floor{ID: text, Tool: h.Tool, Pattern: text, At: h.Started, Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {text: 1, "50": 2, "99": 3}}}
+	r.Summary.Steady = &result.Steady{Metric: result.Metric(text), Text: text, P50: result.Course{Class: text, From: 1}, P99: result.Course{Class: text, From: 2}}
+	r.Summary.Attribution = []result.Attribution{{Metric: result.Metric(text), Messages: 1, Causes: []result.Cause{{Source: text, Text: text, Named: true}}}}
+	r.Summary.Objectives = []result.Objective{{Text: text, Outcome: text, Found: text}}
+	for _, d := range r.Summary.Histograms {
+		d.BlocksNA = map[string]string{"99": text, text: text}
+	}
 	r.Summary.Verdict = result.Verdict{Status: result.Status(text), Reasons: []result.Reason{
 		{Status: result.Status(text), Code: text, Text: text, Metric: result.Metric(text), Percentile: text},
 		{Status: result.Suspect, Code: text, Text: text, Metric: result.DeliveryResponse, Percentile: "99"}}}

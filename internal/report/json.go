@@ -27,12 +27,20 @@ type summaryObject struct {
 	WindowNs    int64                                  `json:"window_ns"`
 	Interrupted bool                                   `json:"interrupted"`
 	CutShort    bool                                   `json:"cut_short"`
+	Steady      *result.Steady                         `json:"steady,omitempty"`
+	Attribution []result.Attribution                   `json:"attribution,omitempty"`
+	Objectives  []result.Objective                     `json:"objectives,omitempty"`
+	Trial       *result.Trial                          `json:"trial,omitempty"`
+	Floor       *result.Floor                          `json:"floor,omitempty"`
+	Tail        []result.Exemplar                      `json:"tail,omitempty"`
 }
 
 // JSON writes the summary of a run as one object on one line: verdict,
 // counters, rate, throughput where there is one, histograms, the path of the
-// result file, and what was run. All times are in nanoseconds. Keys keep their
-// order from version to version.
+// result file, what was run, and where there are: how steady it was, what the
+// slowest messages met and which they were, how it stands to its objectives, its
+// place in a set of runs, and the machine's noise floor. All times are in
+// nanoseconds. Keys keep their order from version to version.
 func JSON(w io.Writer, run *result.Run) error {
 	prepared, err := subjects([]*result.Run{run})
 	if err != nil {
@@ -45,6 +53,7 @@ func JSON(w io.Writer, run *result.Run) error {
 		Histograms: s.sum.Histograms, Result: run.Path,
 		ID: h.ID, Name: h.Name, Driver: h.Driver, Pattern: h.Pattern, Mode: h.Mode, Size: h.Size,
 		SameHost: h.SameHost, WindowNs: window(s), Interrupted: s.sum.Interrupted, CutShort: s.cut,
+		Steady: s.sum.Steady, Attribution: s.sum.Attribution, Objectives: s.sum.Objectives, Trial: h.Trial, Floor: h.Floor, Tail: run.Tail,
 	}
 	if o.Verdict.Reasons == nil {
 		o.Verdict.Reasons = []result.Reason{} // a list, also when empty

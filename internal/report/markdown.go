@@ -28,8 +28,29 @@ func Markdown(w io.Writer, runs []*result.Run) error {
 	for _, sentence := range omission(prepared) {
 		fmt.Fprintf(&b, "\n> %s\n", escapeMarkdown(sentence))
 	}
+	for _, s := range prepared {
+		markdownSection(&b, objectivesSection(s), s.of())
+	}
 	for _, f := range kinds() {
-		markdownFamily(&b, prepared, f)
+		if !f.Apart {
+			markdownFamily(&b, prepared, f)
+		}
+	}
+	for _, text := range floorTexts(prepared) {
+		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(text))
+	}
+	for _, x := range repeatSections(prepared) {
+		markdownSection(&b, x, "")
+	}
+	for _, s := range prepared {
+		for _, x := range findings(s) {
+			if !x.Page {
+				markdownSection(&b, x, s.of())
+			}
+		}
+		if line := peopleLine(s); line != "" && len(prepared) == 1 {
+			fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(sentence(line)))
+		}
 	}
 	markdownAccounts(&b, prepared)
 	_, err = w.Write(b.Bytes())

@@ -62,7 +62,7 @@ func worseThan(percentile string) float64 {
 // there is, else the first latency. It is empty if there is none.
 func (s *subject) measuredMetric() result.Metric {
 	for _, f := range s.tables {
-		if f.Key != "lag" && f.Key != "stage" {
+		if f.Key != "lag" && !f.Apart {
 			return f.Columns[0].Metric
 		}
 	}
@@ -74,14 +74,14 @@ func (s *subject) measuredMetric() result.Metric {
 func (s *subject) figureAt(m result.Metric, percentile string) figure {
 	col := s.column(m)
 	if col == nil {
-		return figure{Percentile: percentile, Absent: true, Episodes: -1, Own: math.NaN()}
+		return figure{Percentile: percentile, Absent: true, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
 	}
 	for _, f := range col.Figures {
 		if f.Percentile == percentile {
 			return f
 		}
 	}
-	f := figure{Percentile: percentile, Episodes: -1, Own: math.NaN()}
+	f := figure{Percentile: percentile, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
 	percent, err := strconv.ParseFloat(percentile, 64)
 	merged := s.run.Metrics[m]
 	if err != nil || merged == nil || merged.Hist == nil || col.Dist.Count+col.Dist.Censored == 0 {

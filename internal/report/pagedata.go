@@ -56,6 +56,7 @@ type dataLine struct {
 	Colour int       `json:"colour"`
 	Dash   []float64 `json:"dash,omitempty"`
 	Steps  bool      `json:"steps,omitempty"`
+	Thin   bool      `json:"thin,omitempty"`
 	Dots   bool      `json:"dots,omitempty"`
 	Y      numbers   `json:"y"`
 	Lo     numbers   `json:"lo,omitempty"`
@@ -67,6 +68,7 @@ type dataMoment struct {
 	To    float64 `json:"to"`
 	Mark  string  `json:"mark,omitempty"`
 	Pause bool    `json:"pause,omitempty"`
+	Strip bool    `json:"strip,omitempty"`
 }
 
 // chartData prepares charts for the page's script, which wants the lines of a
@@ -83,11 +85,11 @@ func chartData(all []*chart) []dataChart {
 		d.At = slices.Compact(d.At)
 		for _, l := range c.Lines {
 			d.Bridge = d.Bridge || len(l.X) != len(d.At)
-			d.Lines = append(d.Lines, dataLine{Name: l.Name, Colour: l.Colour, Dash: dashLengths(l.Dash), Steps: l.Steps, Dots: l.Dots,
+			d.Lines = append(d.Lines, dataLine{Name: l.Name, Colour: l.Colour, Dash: dashLengths(l.Dash), Steps: l.Steps, Thin: l.Thin, Dots: l.Dots,
 				Y: spread(d.At, l.X, l.Y), Lo: spread(d.At, l.X, l.Lo), Hi: spread(d.At, l.X, l.Hi)})
 		}
 		for _, m := range c.Moments {
-			d.Moments = append(d.Moments, dataMoment{m.From, m.To, m.Mark, m.Pause})
+			d.Moments = append(d.Moments, dataMoment{m.From, m.To, m.Mark, m.Pause, m.Strip})
 		}
 		out[i] = d
 	}

@@ -25,6 +25,8 @@ type pageRun struct {
 	Accounts     []pageAccount
 	Conservation string
 	Fates        []pageFate
+	Objectives   []sheet // one, or none
+	Findings     []sheet // what was concluded: before the accounts
 	Sheets       []sheet
 }
 
@@ -58,11 +60,27 @@ type sheet struct {
 	Text     string
 	After    []string
 	Command  string
+	Align    string // as of a section; empty: all are words
 }
+
+// CellClass is the class of a cell, counted without the row's name.
+func (s sheet) CellClass(i int) string {
+	switch {
+	case s.Number(i + 1):
+		return "number"
+	case s.Align != "" && i+1 >= len(s.Align):
+		return "remark"
+	}
+	return ""
+}
+
+// Number reports whether a column is flush right, for the template.
+func (s sheet) Number(i int) bool { return i < len(s.Align) && s.Align[i] == 'r' }
 
 type sheetRow struct {
 	Name  string
 	Cells []string
+	Class string
 	Group bool
 }
 
@@ -79,6 +97,9 @@ func newPageRun(s *subject, opt Options) pageRun {
 	if id := plain(s.run.Header.ID); id != "" {
 		r.Headline = append(r.Headline, "run "+id)
 	}
+	if t := trialText(s.run.Header.Trial); t != "" {
+		r.Headline = append(r.Headline, t)
+	}
 	for _, reason := range s.reasons() {
 		class := statusClass(reason.Status)
 		if reason.Status == result.Valid {
@@ -92,8 +113,8 @@ func newPageRun(s *subject, opt Options) pageRun {
 		r.Banners = append(r.Banners, pageBanner{b.Head, b.Text, b.loud()})
 	}
 	r.Cards = cards(s)
-	if len(s.tables) > 0 && s.tables[0].Key != "lag" {
-		r.Latency = metricName(s.tables[0].Columns[0].Metric)
+	if m := s.measuredMetric(); m != "" {
+		r.Latency = metricName(m)
 	}
 	r.Rate = textRows(append(rateLine(s.sum.Rate), throughputLines(s.sum.Throughput)...))
 	r.Accounts = []pageAccount{{"Publish side", "The first is the sum of the others.", counterRows(publishSide(c))}}
@@ -114,6 +135,12 @@ func newPageRun(s *subject, opt Options) pageRun {
 		}
 		r.Fates = append(r.Fates, row)
 	}
+	if x := objectivesSection(s); x != nil {
+		r.Objectives = []sheet{x.sheet()}
+	}
+	for _, x := range findings(s) {
+		r.Findings = append(r.Findings, x.sheet())
+	}
 	r.Sheets = sheets(s, opt)
 	return r
 }
@@ -133,7 +160,7 @@ func statusClass(s result.Status) string {
 func cards(s *subject) []pageRow {
 	var out []pageRow
 	for _, f := range s.tables {
-		if f.Key == "lag" {
+		if f.Key == "lag" || f.Apart {
 			continue
 		}
 		c := f.Columns[0]
@@ -283,7 +310,7 @@ func happenings(r *result.Run) sheet {
 		pauses = pauses[:most]
 	}
 	for _, p := range pauses {
-		s.Rows = append(s.Rows, sheetRow{Name: "generator paused", Cells: []string{duration(p.Start), duration(p.End-p.Start) + ", " + plain(p.Source)}})
+		s.Rows = append(s.Rows, sheetRow{Name: "pause: " + plain(p.Source), Cells: []string{duration(p.Start), pauseText(p)}})
 	}
 	return s
 }

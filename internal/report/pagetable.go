@@ -31,6 +31,9 @@ type pageCell struct {
 func pageTables(prepared []*subject) []pageTable {
 	var out []pageTable
 	for _, f := range kinds() {
+		if f.Apart {
+			continue
+		}
 		t := pageTable{Name: f.Name, About: f.About}
 		t.Rows = make([]pageTableRow, len(rows()))
 		for i, p := range rows() {
@@ -63,8 +66,15 @@ func (t *pageTable) add(c *column, interval bool) {
 	if c.hasOwn() {
 		t.Heads = append(t.Heads, pageHead{"own lag", "share of the percentile that is the generator's own delay"})
 	}
+	if c.hasFloor() {
+		t.Heads = append(t.Heads, pageHead{"÷ floor", "how many times the noise floor of this machine"})
+	}
+	blocks := interval && c.hasBlocks()
 	if interval {
 		t.Heads = append(t.Heads, pageHead{"95 % interval", "exact binomial order statistics"})
+	}
+	if blocks {
+		t.Heads = append(t.Heads, pageHead{"by stretches", "95 % interval from resampled stretches of the run: a burst counts as one event"})
 	}
 	for i, f := range c.Figures {
 		cell := pageCell{Text: f.text(), Notes: f.notes()}
@@ -74,7 +84,7 @@ func (t *pageTable) add(c *column, interval bool) {
 		switch {
 		case !f.ok():
 			cell.Class = "none"
-		case len(f.Doubts) > 0:
+		case len(f.Doubts) > 0 || f.nearFloor():
 			cell.Class = "doubt"
 		}
 		r := &t.Rows[i]
@@ -86,8 +96,26 @@ func (t *pageTable) add(c *column, interval bool) {
 			}
 			r.Cells = append(r.Cells, pageCell{Text: f.own(), Class: class})
 		}
+		if c.hasFloor() {
+			class := "own"
+			if f.nearFloor() {
+				class = "own doubt"
+			}
+			times := ""
+			if f.ok() {
+				times = timesFloor(f.Floor)
+			}
+			r.Cells = append(r.Cells, pageCell{Text: times, Class: class})
+		}
 		if interval {
 			r.Cells = append(r.Cells, pageCell{Text: f.interval(), Class: "interval"})
+		}
+		if blocks {
+			text := pageCell{Text: f.blocks(), Class: "interval"}
+			if f.ok() && f.BlockHi == 0 && f.BlockNA != "" {
+				text.Notes = []string{f.BlockNA}
+			}
+			r.Cells = append(r.Cells, text)
 		}
 	}
 }

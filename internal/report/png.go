@@ -119,10 +119,14 @@ func pngLegend(dc draw.Canvas, c *chart, style text.Style) vg.Length {
 		}
 	}
 	for _, l := range c.Lines {
-		place(swatch + 6 + style.Width(l.Name))
+		name := l.legend()
+		if name == "" {
+			continue
+		}
+		place(swatch + 6 + style.Width(name))
 		dc.StrokeLine2(pngLine(l), x, y, x+swatch, y)
-		dc.FillText(style, vg.Point{X: x + swatch + 6, Y: y}, l.Name)
-		x += swatch + 6 + style.Width(l.Name) + gap
+		dc.FillText(style, vg.Point{X: x + swatch + 6, Y: y}, name)
+		x += swatch + 6 + style.Width(name) + gap
 	}
 	for _, m := range c.Moments {
 		if m.Mark == "" || y < dc.Max.Y-4*rowHeight {
@@ -139,6 +143,9 @@ func pngLegend(dc draw.Canvas, c *chart, style text.Style) vg.Length {
 // pngLine is how a line looks.
 func pngLine(l line) draw.LineStyle {
 	s := draw.LineStyle{Color: hex(lightPalette[l.Colour%len(lightPalette)], 255), Width: vg.Points(1.6)}
+	if l.Thin {
+		s.Width = vg.Points(0.7)
+	}
 	for _, d := range dashLengths(l.Dash) {
 		s.Dashes = append(s.Dashes, vg.Points(d*0.8))
 	}
@@ -152,7 +159,11 @@ func pngSeries(p *plot.Plot, c *chart) error {
 			continue
 		}
 		from, to := max(m.From, c.X.Min), min(max(m.To, m.From+(c.X.Max-c.X.Min)/400), c.X.Max)
-		if err := pngArea(p, plotter.XYs{{X: from, Y: c.Y.Min}, {X: from, Y: c.Y.Max}, {X: to, Y: c.Y.Max}, {X: to, Y: c.Y.Min}}, hex("#5b6675", 50)); err != nil {
+		top := c.Y.Max
+		if m.Strip {
+			top = c.Y.Min + (c.Y.Max-c.Y.Min)*0.02
+		}
+		if err := pngArea(p, plotter.XYs{{X: from, Y: c.Y.Min}, {X: from, Y: top}, {X: to, Y: top}, {X: to, Y: c.Y.Min}}, hex("#5b6675", 50)); err != nil {
 			return err
 		}
 	}

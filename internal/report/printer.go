@@ -35,7 +35,7 @@ func (p *printer) blank() { p.buf.WriteByte('\n') }
 // asciiForms are what the report's own characters become in ASCII. The pairs
 // have the same width, so that columns stay aligned.
 var asciiForms = strings.NewReplacer(
-	"µ", "u", "–", "-", "×", "x", "·", "|", "↳", "\\", "²", "2", "−", "-", "÷", "/", "…", ".",
+	"µ", "u", "–", "-", "×", "x", "·", "|", "↳", "\\", "²", "2", "−", "-", "÷", "/", "…", ".", "→", ">",
 	"≥ ", ">=", "≥", ">",
 )
 

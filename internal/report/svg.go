@@ -22,6 +22,8 @@ const (
 	svgRight  = 36.0
 	svgBottom = 46.0
 	svgTop    = 14.0
+
+	stripHeight = 7.0 // of the marks at the foot
 )
 
 // SVG writes one picture as a file of its own: no scripts, no fonts, no
@@ -97,7 +99,7 @@ func svgStyle() string {
 			p.f(`.c%d{stroke:%s}.f%d{fill:%s}`, i, colour, i, colour)
 		}
 	}
-	p.WriteString(`text{font:13px system-ui,"Liberation Sans","DejaVu Sans",Arial,sans-serif}.title{font-weight:600;font-size:17px}.grid,.minor{stroke-width:1}.minor{stroke-opacity:.5}.line{fill:none;stroke-width:2;stroke-linejoin:round}.band{fill-opacity:.16}.moment{stroke-dasharray:4 3}.pause{fill-opacity:.18}.mlabel{font-size:11px}`)
+	p.WriteString(`text{font:13px system-ui,"Liberation Sans","DejaVu Sans",Arial,sans-serif}.title{font-weight:600;font-size:17px}.grid,.minor{stroke-width:1}.minor{stroke-opacity:.5}.line{fill:none;stroke-width:2;stroke-linejoin:round}.thin{stroke-width:1;stroke-opacity:.75}.band{fill-opacity:.16}.moment{stroke-dasharray:4 3}.pause{fill-opacity:.18}.mlabel{font-size:11px}`)
 	theme("#ffffff", "#1c2430", "#5b6675", "#dfe3e8", lightPalette)
 	p.WriteString(`@media (prefers-color-scheme:dark){`)
 	theme("#14181f", "#e8ecf2", "#9aa5b4", "#2c3440", darkPalette)
@@ -111,14 +113,18 @@ func svgLegend(c *chart, y, right float64, alone bool) (string, int) {
 	var p svgPen
 	x, row := svgLeft, 0
 	for _, l := range c.Lines {
-		need := 34 + 6.9*float64(len([]rune(l.Name))) + 18
+		name := l.legend()
+		if name == "" {
+			continue
+		}
+		need := 34 + 6.9*float64(len([]rune(name))) + 18
 		if x+need-18 > right && x > svgLeft {
 			x = svgLeft
 			row++
 		}
 		at := y + float64(row)*18
 		p.f(`<line class="line c%d" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"%s/>`, l.Colour, x, x+26, at, at, dashAttribute(l.Dash))
-		p.f(`<text class="legend" x="%.1f" y="%.1f">%s</text>`, x+33, at+4.5, html.EscapeString(l.Name))
+		p.f(`<text class="legend" x="%.1f" y="%.1f">%s</text>`, x+33, at+4.5, html.EscapeString(name))
 		x += need
 	}
 	if alone { // no caption will name the events
@@ -230,7 +236,11 @@ func (a area) line(p *svgPen, l line) {
 		a.to(&d, gap, l.X[i], l.Y[i])
 		gap = false
 	}
-	p.f(`<path class="line c%d"%s d="%s"/>`, l.Colour, dashAttribute(l.Dash), d.String())
+	thin := ""
+	if l.Thin {
+		thin = " thin"
+	}
+	p.f(`<path class="line c%d%s"%s d="%s"/>`, l.Colour, thin, dashAttribute(l.Dash), d.String())
 	if !l.Dots {
 		return
 	}
@@ -252,7 +262,11 @@ func (a area) moments(p *svgPen, behind bool) {
 		from, to := a.x(max(m.From, a.c.X.Min)), a.x(min(m.To, a.c.X.Max))
 		title := "<title>" + html.EscapeString(m.Label) + "</title>"
 		if m.Pause {
-			p.f(`<rect class="pause" x="%.1f" y="%g" width="%.1f" height="%g">%s</rect>`, from, a.y0, max(to-from, 2), a.y1-a.y0, title)
+			top := a.y0
+			if m.Strip {
+				top = a.y1 - stripHeight
+			}
+			p.f(`<rect class="pause" x="%.1f" y="%g" width="%.1f" height="%g">%s</rect>`, from, top, max(to-from, 2), a.y1-top, title)
 			continue
 		}
 		p.f(`<line class="moment" x1="%.1f" x2="%.1f" y1="%g" y2="%g">%s</line>`, from, from, a.y0, a.y1, title)

@@ -26,6 +26,9 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 		}
 		terminalVerdict(p, s)
 	}
+	for _, s := range subjects {
+		terminalSection(p, objectivesSection(s), s.of())
+	}
 	for _, sentence := range omission(subjects) {
 		p.blank()
 		p.wrapped("", sentence, strong)
@@ -35,6 +38,10 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 	} else {
 		terminalSideBySide(p, subjects)
 	}
+	for _, x := range repeatSections(subjects) {
+		terminalSection(p, x, "")
+	}
+	terminalFindings(p, subjects)
 	for _, s := range subjects {
 		terminalMessages(p, s)
 	}
@@ -43,6 +50,49 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 	}
 	_, err = w.Write(p.buf.Bytes())
 	return err
+}
+
+// terminalFindings writes what is behind the figures: of a run that is alone
+// all, of several what fits a line each.
+func terminalFindings(p *printer, subjects []*subject) {
+	if len(subjects) == 1 {
+		s := subjects[0]
+		if s.measuredMetric() != "" {
+			p.blank()
+			p.wrapped("  ", floorText(&s.run.Header), faint)
+			if line := peopleLine(s); line != "" {
+				p.wrapped("  ", line, faint)
+			}
+		}
+		for _, x := range findings(s) {
+			if !x.Page {
+				terminalSection(p, x, "")
+			}
+		}
+		return
+	}
+	for i, text := range floorTexts(subjects) {
+		if i == 0 {
+			p.blank()
+		}
+		p.wrapped("  ", text, faint)
+	}
+	for _, s := range subjects {
+		var lines []string
+		if st := s.sum.Steady; st != nil {
+			lines = append(lines, "steady state: "+plain(st.Text))
+		}
+		for _, a := range s.sum.Attribution {
+			lines = append(lines, attributionLine(a))
+		}
+		if len(lines) == 0 {
+			continue
+		}
+		p.heading("Behind the figures", s.of())
+		for _, l := range lines {
+			p.wrapped("  ", l, normal)
+		}
+	}
 }
 
 // statusStyle is how a status looks.
@@ -79,6 +129,9 @@ func terminalVerdict(p *printer, s *subject) {
 		if id := plain(s.run.Header.ID); id != "" {
 			line += " · run " + id
 		}
+		if t := trialText(s.run.Header.Trial); t != "" {
+			p.line("  " + faint.paint(t, p.colour))
+		}
 		p.line("  " + faint.paint(line, p.colour))
 	}
 	for _, b := range s.banners {
@@ -114,27 +167,38 @@ func (s *subject) of() string {
 }
 
 // terminalLatencies writes the percentile tables of a run that is alone. The
-// column of intervals gives way where the terminal is too narrow for it.
+// columns of intervals and of the floor give way where the terminal is too
+// narrow for them.
 func terminalLatencies(p *printer, s *subject) {
 	for _, f := range s.tables {
+		if f.Apart {
+			continue
+		}
 		p.heading(f.Name, "")
-		g := latencyGrid(f, true)
+		g := latencyGrid(f, true, true)
 		if g.total() > p.width {
-			g = latencyGrid(f, false)
+			g = latencyGrid(f, false, true)
+		}
+		if g.total() > p.width {
+			g = latencyGrid(f, false, false)
 		}
 		g.write(p)
 	}
 }
 
 // latencyGrid is one family of one run.
-func latencyGrid(f family, intervals bool) *grid {
+func latencyGrid(f family, intervals, floor bool) *grid {
 	g := &grid{head: []cell{{}}}
 	first := f.Columns[0]
+	floor = floor && first.hasFloor()
 	for _, c := range f.Columns {
 		g.head = append(g.head, cell{text: c.Head, right: true})
 		if c.hasOwn() {
 			g.head = append(g.head, cell{text: "own lag", right: true})
 		}
+	}
+	if floor {
+		g.head = append(g.head, cell{text: "÷ floor", right: true})
 	}
 	if intervals {
 		g.head = append(g.head, cell{text: "95 % interval of " + first.Head})
@@ -160,6 +224,13 @@ func latencyGrid(f family, intervals bool) *grid {
 				}
 			}
 		}
+		if floor {
+			times := cell{right: true, style: faint}
+			if f := first.Figures[i]; f.ok() {
+				times.text = timesFloor(f.Floor)
+			}
+			r.cells = append(r.cells, times)
+		}
 		if intervals {
 			r.cells = append(r.cells, cell{text: first.Figures[i].interval(), style: faint})
 		}
@@ -178,7 +249,7 @@ func figureCell(f figure) cell {
 	switch {
 	case !f.ok():
 		c.style = faint
-	case len(f.Doubts) > 0:
+	case len(f.Doubts) > 0 || f.nearFloor():
 		c.style = warning
 	}
 	return c
@@ -198,6 +269,9 @@ func ownCell(f figure) cell {
 // width demands.
 func terminalSideBySide(p *printer, subjects []*subject) {
 	for _, kind := range kinds() {
+		if kind.Apart {
+			continue
+		}
 		for _, k := range kind.Columns {
 			var with []*subject
 			for _, s := range subjects {

@@ -61,6 +61,10 @@ func TestTerminalGolden(t *testing.T) {
 		{"terminal-lost.txt", Options{Width: 110}, []*result.Run{acked.make()}},
 		{"terminal-stall-narrow-ascii.txt", Options{Width: 72, ASCII: true}, []*result.Run{stalledRun().make()}},
 		{"terminal-open-closed.txt", Options{Width: 110}, []*result.Run{stalledRun().make(), closedRun().make()}},
+		{"terminal-rich.txt", Options{Width: 110}, []*result.Run{richRun()}},
+		{"terminal-rich-narrow.txt", Options{Width: 80}, []*result.Run{richRun()}},
+		{"terminal-repeats.txt", Options{Width: 130}, repeatedRuns(7)},
+		{"terminal-repeats-few.txt", Options{Width: 80}, repeatedRuns(3)},
 		{"terminal-colour.txt", Options{Width: 110, Color: true}, []*result.Run{closedRun().make()}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -72,7 +76,7 @@ func TestTerminalGolden(t *testing.T) {
 func TestTerminalKeepsToTheWidth(t *testing.T) {
 	acked := stalledRun()
 	acked.acked, acked.lost = true, 17
-	for _, runs := range [][]*result.Run{{acked.make()}, {stalledRun().make(), closedRun().make(), openRun().make()}} {
+	for _, runs := range [][]*result.Run{{acked.make()}, {stalledRun().make(), closedRun().make(), openRun().make()}, {richRun()}, {richRun(), richRun()}, repeatedRuns(3)} {
 		for _, width := range []int{64, 72, 80, 100, 140} {
 			for _, l := range strings.Split(terminal(t, Options{Width: width}, runs...), "\n") {
 				if w := lipgloss.Width(l); w > width {

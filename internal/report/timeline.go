@@ -21,6 +21,7 @@ type span struct {
 	InFlight int64
 	Backlog  int64
 	Metrics  map[result.Metric]result.PointMetric
+	Vitals   map[string]float64 // the largest of each
 	Phase    string
 }
 
@@ -37,7 +38,7 @@ func timeline(r *result.Run) []span {
 	for i := 0; i < len(points); {
 		phase := points[i].Phase
 		first := points[i]
-		s := span{Phase: phase, Metrics: map[result.Metric]result.PointMetric{}}
+		s := span{Phase: phase, Metrics: map[result.Metric]result.PointMetric{}, Vitals: map[string]float64{}}
 		j := i
 		for ; j < len(points) && j < i+k && points[j].Phase == phase; j++ {
 			p := points[j]
@@ -46,6 +47,11 @@ func timeline(r *result.Run) []span {
 			s.InFlight, s.Backlog = max(s.InFlight, p.InFlight), max(s.Backlog, p.Backlog)
 			for m, v := range p.Metrics {
 				s.Metrics[m] = worse(s.Metrics[m], v)
+			}
+			for k, v := range p.Vitals {
+				if seen, ok := s.Vitals[k]; !ok || v > seen {
+					s.Vitals[k] = v
+				}
 			}
 		}
 		s.At = time.Duration((first.Start + points[j-1].End) / 2).Seconds()
@@ -95,7 +101,7 @@ func momentsOf(subjects []*subject) []moment {
 		}
 		for _, p := range s.run.Pauses {
 			out = append(out, moment{From: time.Duration(p.Start).Seconds(), To: time.Duration(p.End).Seconds(),
-				Label: lead + "generator paused " + duration(p.End-p.Start) + " (" + plain(p.Source) + ")", Pause: true})
+				Label: lead + pauseText(p), Pause: true, Strip: pauseSourceOf(p.Source).counter})
 		}
 	}
 	out = longest(out)

@@ -159,6 +159,12 @@ func metricName(m result.Metric) string {
 		return "own lag"
 	case result.LagBlocked:
 		return "blocked lag"
+	case result.StageClient:
+		return "stage to the socket"
+	case result.StageBroker:
+		return "stage to the first byte back"
+	case result.StageCallback:
+		return "stage to the callback"
 	}
 	return plain(string(m))
 }

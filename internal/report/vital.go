@@ -42,6 +42,8 @@ func knownVitals() []vital {
 		{"hiccup.goroutine.max", unitNanos, "the most they added"},
 		{"hiccup.idle.p99", unitNanos, "added to the same sleep of a process that does nothing else"},
 		{"hiccup.idle.max", unitNanos, "the most that was added"},
+		{"hiccup.idle.p99", unitNanos, "added to the sleep of an idle process apart: the machine's doing"},
+		{"hiccup.idle.max", unitNanos, "the most that was added"},
 		{"hiccup.pauses", unitCount, "gaps beyond the threshold"},
 		{"hiccup.pauses.dropped", unitCount, "pauses forgotten in favour of longer ones"},
 		{"go.sched.latency.p50", unitNanos, "a runnable goroutine's wait for a processor"},

@@ -45,7 +45,8 @@
     duration: function (v) { return shortDuration(Math.pow(10, v)); },
     logcount: function (v) { return shortCount(Math.pow(10, v)); },
     count: shortCount,
-    rate: function (v) { return shortCount(v) + "/s"; }
+    rate: function (v) { return shortCount(v) + "/s"; },
+    share: function (v) { return +(v * 100).toFixed(4) + " %"; }
   };
   var exact = { // under the pointer
     percentile: percentile,
@@ -53,7 +54,8 @@
     duration: function (v) { return duration(Math.pow(10, v)); },
     logcount: function (v) { return v < 0 ? "0" : grouped(Math.pow(10, v)); },
     count: grouped,
-    rate: function (v) { return grouped(v) + "/s"; }
+    rate: function (v) { return grouped(v) + "/s"; },
+    share: function (v) { return (v * 100).toFixed(1) + " %"; }
   };
   var logarithmic = { duration: true, logcount: true };
 
@@ -119,7 +121,8 @@
         c.moments.forEach(function (m) {
           if (!m.pause) return;
           var from = u.valToPos(m.from, "x", true), to = u.valToPos(m.to, "x", true);
-          ctx.fillRect(from, b.top, Math.max(to - from, 2), b.height);
+          var height = m.strip ? 7 * uPlot.pxRatio : b.height; // a stretch with something in it, or all of it
+          ctx.fillRect(from, b.top + b.height - height, Math.max(to - from, 2), height);
         });
         ctx.globalAlpha = 1;
         c.lines.forEach(function (l, i) { if (l.lo && u.series[i + 1].show) fill(u, l); });
@@ -203,7 +206,7 @@
       series: [{ label: c.x.scale === "seconds" ? "at" : c.x.label, value: function (u, v) { return v === null ? "" : exact[c.x.scale](v); } }]
         .concat(c.lines.map(function (l) {
           return {
-            label: l.name, stroke: colour(l.colour), width: 2, pxAlign: 0, dash: l.dash, spanGaps: c.bridge,
+            label: l.name, stroke: colour(l.colour), width: l.thin ? 1 : 2, pxAlign: 0, dash: l.dash, spanGaps: c.bridge,
             points: { show: !!l.dots, size: 6, fill: colour(l.colour) },
             paths: l.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
             value: function (u, v) { return v === null || v === undefined ? "" : exact[c.y.scale](v); }

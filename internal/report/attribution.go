@@ -1,0 +1,43 @@
+package report
+
+import (
+	"sixnines/result"
+)
+
+// attributionSections say what the slowest messages of each metric met.
+func attributionSections(s *subject) []*section {
+	var out []*section
+	for _, a := range s.sum.Attribution {
+		x := &section{Name: "What the slowest met: " + metricName(a.Metric), Heads: []string{"what", "verdict", "messages", "share", "by chance"}, Align: "llrrr",
+			Caption: "The " + plural(int64(a.Messages), "slowest message") + ", from " + duration(a.From) + " up. By chance is the share that would overlap it had they been anywhere in the window: only what is far above that is named a cause. A message may count for several."}
+		for _, c := range a.Causes {
+			r := sectionRow{Cells: []string{plain(c.Source), "company", count(int64(c.Messages)), share(c.Share), share(c.Expected)}, Note: plain(c.Text), Style: faint}
+			if c.Named {
+				r.Cells[1], r.Style = "cause", warning
+			}
+			x.Rows = append(x.Rows, r)
+		}
+		left := 0.0
+		if a.Messages > 0 {
+			left = float64(a.Unexplained) / float64(a.Messages)
+		}
+		x.Rows = append(x.Rows, sectionRow{Cells: []string{"none of these", "unexplained", count(int64(a.Unexplained)), share(left), ""}})
+		out = append(out, x)
+	}
+	return out
+}
+
+// attributionLine is an attribution in one line, for reports of several runs.
+func attributionLine(a result.Attribution) string {
+	text := ""
+	for _, c := range a.Causes {
+		if c.Named {
+			text = words(", ", text, plain(c.Source)+" "+share(c.Share))
+		}
+	}
+	if text == "" {
+		text = "no cause named"
+	}
+	return "of the " + plural(int64(a.Messages), "slowest message") + " (" + metricName(a.Metric) + " from " + duration(a.From) + " up) met: " + text +
+		"; " + count(int64(a.Unexplained)) + " unexplained"
+}

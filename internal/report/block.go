@@ -1,0 +1,29 @@
+package report
+
+// blocksSection lays the two intervals of each tail percentile side by side;
+// nil where nothing was resampled.
+func blocksSection(s *subject) *section {
+	col := s.column(s.measuredMetric())
+	if col == nil || len(col.Dist.Blocks)+len(col.Dist.BlocksNA) == 0 {
+		return nil
+	}
+	x := &section{Name: "How sure the tail is: " + metricName(col.Metric), Heads: []string{"percentile", "figure", "95 %, by messages", "95 %, by stretches"}, Align: "lrrr", Explain: true,
+		Caption: blocksMeaning}
+	for _, f := range col.Figures {
+		if !f.ok() || f.BlockHi == 0 && f.BlockNA == "" {
+			continue
+		}
+		r := sectionRow{Cells: []string{rowName(f.Percentile), f.text(), f.interval(), f.blocks()}}
+		if f.BlockHi == 0 {
+			r.Note = "no stretches: " + f.BlockNA
+		}
+		x.Rows = append(x.Rows, r)
+	}
+	if len(x.Rows) == 0 {
+		return nil
+	}
+	return x
+}
+
+// blocksMeaning tells the two intervals apart.
+const blocksMeaning = "By messages: exact, if messages were independent. By stretches: whole stretches of the run are drawn again and again, so that a burst counts as one event; where slowness comes in bursts this is the honest one, and it is the wider. Both are about this run, not about the next."

@@ -1,0 +1,45 @@
+package report
+
+import "sixnines/internal/stats"
+
+// peopleSection says what the measured percentiles mean for the usual audience;
+// nil where there are none.
+func peopleSection(s *subject) *section {
+	m := s.measuredMetric()
+	if m == "" {
+		return nil
+	}
+	a := UsualAudience()
+	x := &section{Name: "What this means for people", Heads: []string{"worse than", metricName(m), "users, clustered", "users, independent"}, Align: "lrrr", Page: true,
+		Caption: a.sessionText() + ", an assumption: sixnines nines takes others. The share of users who meet at least one response that is worse."}
+	for _, p := range []string{"99", "99.9", "99.99", "99.999"} {
+		f := s.figureAt(m, p)
+		if !f.ok() {
+			continue
+		}
+		e := stats.Meet(worseThan(p), a.responses())
+		x.Rows = append(x.Rows, sectionRow{Cells: []string{rowName(p), f.text(), userShare(e.Clustered), userShare(e.Independent)}})
+	}
+	if len(x.Rows) == 0 {
+		return nil
+	}
+	x.After = []string{a.neededText(s, m), assumption}
+	return x
+}
+
+// peopleLine is the same in one line; empty where there is nothing to say.
+func peopleLine(s *subject) string {
+	m := s.measuredMetric()
+	if m == "" {
+		return ""
+	}
+	f := s.figureAt(m, "99")
+	if !f.ok() {
+		return ""
+	}
+	a := UsualAudience()
+	e := stats.Meet(worseThan("99"), a.responses())
+	return "for people: with " + a.sessionText() + ", " + userShare(e.Clustered) + " (slow ones clustered) to " + userShare(e.Independent) +
+		" (independent) of them meet one worse than p99, " + f.text() + ". For " + userShare(a.Users) + " to meet none, p" + a.needed() + " must be good, here " +
+		s.figureAt(m, a.needed()).text() + ". Other numbers: sixnines nines"
+}

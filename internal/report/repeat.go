@@ -1,0 +1,238 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// repeats are the runs of a report that repeat each other: of one set, and of
+// one arm of it.
+type repeats struct {
+	set, arm string
+	of       int // runs planned; 0: not known
+	runs     []*subject
+}
+
+// repeatsOf finds the sets among the runs, in the order of the report.
+func repeatsOf(prepared []*subject) []*repeats {
+	var out []*repeats
+	for _, s := range prepared {
+		t := s.run.Header.Trial
+		if t == nil || t.Set == "" {
+			continue
+		}
+		i := slices.IndexFunc(out, func(r *repeats) bool { return r.set == t.Set && r.arm == t.Arm })
+		if i < 0 {
+			i = len(out)
+			out = append(out, &repeats{set: t.Set, arm: t.Arm, of: t.Of})
+		}
+		out[i].runs = append(out[i].runs, s)
+	}
+	return out
+}
+
+// name is how a set is called.
+func (r *repeats) name() string {
+	name := shorten(plain(r.set), 16)
+	if r.arm != "" {
+		name += ", arm " + shorten(plain(r.arm), 8)
+	}
+	return name
+}
+
+// trialText says what place a run has among those that belong to it.
+func trialText(t *result.Trial) string {
+	if t == nil {
+		return ""
+	}
+	text := "run " + count(int64(t.Index))
+	if t.Of > 0 {
+		text += " of " + count(int64(t.Of))
+	}
+	if t.Arm != "" {
+		text += ", arm " + plain(t.Arm)
+	}
+	return text + " of the set " + plain(t.Set)
+}
+
+// repeatSections lay the spread between repeated runs beside the intervals
+// within them, a section for each set and latency.
+func repeatSections(prepared []*subject) []*section {
+	var out []*section
+	for _, r := range repeatsOf(prepared) {
+		if len(r.runs) < 2 {
+			out = append(out, &section{Name: "Between runs", After: []string{trialText(r.runs[0].run.Header.Trial) + ": intervals here are those within this run. " +
+				"How far apart runs are cannot be told from one: report all files of the set together."}})
+			continue
+		}
+		for _, f := range kinds() {
+			if f.Key == "lag" || f.Apart {
+				continue
+			}
+			for _, k := range f.Columns {
+				if x := r.section(k.Metric); x != nil {
+					out = append(out, x)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// section is one latency of the repeats; nil if no two runs have it.
+func (r *repeats) section(m result.Metric) *section {
+	var columns []*column
+	for _, s := range r.runs {
+		if c := s.column(m); c != nil {
+			columns = append(columns, c)
+		}
+	}
+	if len(columns) < 2 {
+		return nil
+	}
+	x := &section{Name: "Between " + count(int64(len(columns))) + " runs: " + metricName(m), Align: "lrrrrrl", Explain: true,
+		Heads:   []string{"percentile", "least", "median", "most", "95 % of the median", "95 % within a run", "larger"},
+		Caption: "Set " + r.name() + ". Each run has its own percentile; least, median and most are of those, and nothing is merged or averaged. Beside them the interval within a typical run, the one of middle width. Where the runs are farther apart than that interval is wide, it does not say how the next run will be."}
+	for i, p := range rows() {
+		var figures []figure
+		for _, c := range columns {
+			figures = append(figures, c.Figures[i])
+		}
+		if row, ok := spreadRow(p, figures); ok {
+			x.Rows = append(x.Rows, row)
+		}
+	}
+	if len(x.Rows) == 0 {
+		return nil
+	}
+	if missing := r.planned(len(columns)); missing != "" {
+		x.After = []string{missing}
+	}
+	return x
+}
+
+// planned says if runs of the set are not here.
+func (r *repeats) planned(have int) string {
+	if r.of == 0 || r.arm != "" || have >= r.of {
+		return ""
+	}
+	return "Only " + count(int64(have)) + " of the " + count(int64(r.of)) + " runs of the set are here."
+}
+
+// spreadRow is one percentile of several runs; none if fewer than two runs have
+// it.
+func spreadRow(percentile string, figures []figure) (sectionRow, bool) {
+	var have []figure
+	for _, f := range figures {
+		if f.ok() {
+			have = append(have, f)
+		}
+	}
+	if len(have) < 2 {
+		return sectionRow{}, false
+	}
+	slices.SortStableFunc(have, func(a, b figure) int { return compareInt(a.Value, b.Value) })
+	least, median, most := have[0], have[(len(have)-1)/2], have[len(have)-1]
+	row := sectionRow{Cells: []string{rowName(percentile), least.text(), median.text(), most.text(), "needs 6 runs", "", ""}}
+	values := make([]float64, len(have))
+	for i, f := range have {
+		values[i] = float64(f.Value)
+	}
+	if lo, hi, ok := stats.MedianInterval(values, 0.95); ok {
+		row.Cells[4] = durationFloat(lo) + " – " + durationFloat(hi)
+	}
+	if within, ok := typicalInterval(have); ok {
+		row.Cells[5] = within.interval()
+		between, inside := most.Value-least.Value, within.Hi-within.Lo
+		switch {
+		case between > inside && inside > 0:
+			row.Cells[6], row.Style = "between, "+strconv.FormatFloat(float64(between)/float64(inside), 'f', 1, 64)+" ×", warning
+		case between > inside:
+			row.Cells[6], row.Style = "between", warning
+		default:
+			row.Cells[6] = "within"
+		}
+	}
+	var notes []string
+	if n := len(figures) - len(have); n > 0 {
+		notes = append(notes, "no figure in "+plural(int64(n), "run"))
+	}
+	if slices.ContainsFunc(have, func(f figure) bool { return f.AtLeast }) {
+		notes = append(notes, "lower bounds among them")
+	}
+	row.Note = strings.Join(notes, "; ")
+	return row, true
+}
+
+func compareInt(a, b int64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// typicalInterval is the figure whose interval has the middle width of all, the
+// narrower of two in the middle.
+func typicalInterval(figures []figure) (figure, bool) {
+	var with []figure
+	for _, f := range figures {
+		if f.interval() != "" {
+			with = append(with, f)
+		}
+	}
+	if len(with) == 0 {
+		return figure{}, false
+	}
+	slices.SortStableFunc(with, func(a, b figure) int { return compareInt(a.Hi-a.Lo, b.Hi-b.Lo) })
+	return with[(len(with)-1)/2], true
+}
+
+// repeatCharts draw the curves of all runs of a set thin in one picture, a
+// picture for each kind of latency.
+func repeatCharts(prepared []*subject) []*chart {
+	var out []*chart
+	for i, r := range repeatsOf(prepared) {
+		if len(r.runs) < 2 {
+			continue
+		}
+		for _, f := range kinds() {
+			if f.Key == "lag" || f.Apart {
+				continue
+			}
+			c := &chart{Kind: KindRepeats, Key: "repeats-" + strconv.Itoa(i) + "-" + f.Key, Title: f.Name + " of " + count(int64(len(r.runs))) + " repeated runs",
+				X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"}}
+			m := result.Metric("")
+			for _, s := range r.runs {
+				first := firstOf(s, f)
+				if first == "" || m != "" && first != m || s.sum.Verdict.Status == result.Unstable && first.IsResponse() {
+					continue
+				}
+				m = first
+				l := percentileCurve(s.run.Metrics[first], s.column(first).Dist)
+				l.Lo, l.Hi, l.Thin = nil, nil, true
+				l.Name, l.Colour = s.letter, i
+				if len(c.Lines) == 0 {
+					l.Legend = "each run by itself"
+				}
+				if l.drawn() {
+					c.Lines = append(c.Lines, l)
+				}
+			}
+			if len(c.Lines) < 2 {
+				continue
+			}
+			c.Caption = "The " + metricName(m) + " of each run of the set " + r.name() + ", a line each. How far the lines are apart is what no interval of a single run can tell."
+			c.Alt = c.Title + ": " + figuresInWords(r.runs, f)
+			c.Lines = append(c.Lines, floorCurves(r.runs, f)...)
+			out = append(out, c)
+		}
+	}
+	return out
+}

@@ -1,0 +1,107 @@
+package report
+
+import (
+	"encoding/csv"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/result"
+)
+
+// tailBrief is how many of the slowest messages a terminal shows.
+const tailBrief = 5
+
+// tailSections list the slowest messages, a section for each metric.
+func tailSections(s *subject) []*section {
+	var metrics []result.Metric
+	for _, e := range s.run.Tail {
+		if !slices.Contains(metrics, e.Metric) {
+			metrics = append(metrics, e.Metric)
+		}
+	}
+	var out []*section
+	for _, m := range metrics {
+		x := &section{Name: "The slowest messages: " + metricName(m), Folded: true, Brief: tailBrief, Rest: ": see the page, or --format csv-tail",
+			Heads: []string{"latency", "due at", "own lag", "from", "to", "met", "sent at", "done at", "sequence"}, Align: "rrrlllrrr",
+			Caption: "Instants from the start of the window. Own lag is what the generator itself was late with the message. Met is what happened between due and done; several may have been met by chance."}
+		for _, e := range s.run.Tail {
+			if e.Metric != m {
+				continue
+			}
+			to := "acknowledgement"
+			if e.Consumer >= 0 {
+				to = "consumer " + strconv.Itoa(e.Consumer)
+			}
+			where := plain(e.Topic)
+			if e.Partition >= 0 {
+				where = words("/", where, strconv.Itoa(int(e.Partition)))
+			}
+			x.Rows = append(x.Rows, sectionRow{Cells: []string{duration(e.Value), instant(e.Intended), duration(e.Own),
+				"producer " + strconv.Itoa(e.Producer), words(", ", to, where), strings.Join(metBy(s.run, e), ", "),
+				instant(e.Sent), instant(e.Done), strconv.FormatUint(e.Sequence, 10)}})
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// instant writes a moment of the window, in seconds to the microsecond.
+func instant(ns int64) string {
+	return strconv.FormatFloat(float64(ns)/1e9, 'f', 6, 64) + " s"
+}
+
+// metBy lists what happened between the instants at which a message was due and
+// done: pauses by source, with how much of them, and events.
+func metBy(r *result.Run, e result.Exemplar) []string {
+	overlap := map[string]int64{}
+	for _, p := range r.Pauses {
+		if d := min(p.End, e.Done) - max(p.Start, e.Intended); d > 0 {
+			overlap[plain(p.Source)] += d
+		}
+	}
+	var out []string
+	for _, source := range sortedKeys(overlap) {
+		out = append(out, source+" "+duration(overlap[source]))
+	}
+	for _, v := range r.Events {
+		if kind := plain(v.Kind); v.At >= e.Intended && v.At <= e.Done && !slices.Contains(out, kind) {
+			out = append(out, kind)
+		}
+	}
+	return out
+}
+
+// TailCSV writes the slowest messages of each metric, one a line, with the
+// columns
+//
+//	run, metric, value_ns, producer, consumer, topic, partition, sequence, intended_ns, sent_ns, done_ns, own_ns, met
+//
+// Instants count from the start of the measured window. consumer is empty for
+// an acknowledgement, partition where the driver does not tell. met lists what
+// happened between intended and done, joined by "; ".
+func TailCSV(w io.Writer, runs []*result.Run) error {
+	prepared, err := subjects(runs)
+	if err != nil {
+		return err
+	}
+	c := csv.NewWriter(w)
+	// Errors are kept by the writer until Error.
+	_ = c.Write([]string{"run", "metric", "value_ns", "producer", "consumer", "topic", "partition", "sequence", "intended_ns", "sent_ns", "done_ns", "own_ns", "met"})
+	known := func(n int64) string {
+		if n < 0 {
+			return ""
+		}
+		return integer(n)
+	}
+	for _, s := range prepared {
+		for _, e := range s.run.Tail {
+			_ = c.Write([]string{s.label, plain(string(e.Metric)), integer(e.Value), strconv.Itoa(e.Producer), known(int64(e.Consumer)), plain(e.Topic),
+				known(int64(e.Partition)), strconv.FormatUint(e.Sequence, 10), integer(e.Intended), integer(e.Sent), integer(e.Done), integer(e.Own),
+				strings.Join(metBy(s.run, e), "; ")})
+		}
+	}
+	c.Flush()
+	return c.Error()
+}

@@ -1,0 +1,66 @@
+package report
+
+import "math"
+
+// vitalSeries is a vital that is drawn over time.
+type vitalSeries struct{ vital, name string }
+
+// hiccupsChart draws what held the generator up over time: the longest waits of
+// the meters, of goroutines for a processor, and for the collector.
+func hiccupsChart(subjects []*subject) *chart {
+	c := vitalsChart(subjects, []vitalSeries{
+		{"hiccup.thread.max", "thread late"}, {"hiccup.goroutine.max", "goroutine late"}, {"hiccup.idle.max", "idle process late"},
+		{"go.sched.latency.p99", "goroutines' wait, p99"}, {"go.gc.pause.max", "collector's pause"}, {"cgroup.throttled.time", "throttled"},
+	}, "hiccup.thread.max", func(v float64) float64 {
+		if v < lagFloor {
+			return math.NaN()
+		}
+		return math.Log10(v)
+	})
+	c.Kind, c.Key, c.Title, c.Y = KindHiccups, "hiccups", "What held the generator up", axis{Scale: durationScale, Label: "the most in an interval"}
+	c.Caption = "How late meters woke that had nothing else to do, how long goroutines waited for a processor, and how long Go's collector or a processor quota stopped the generator; the largest of each interval. What all meters show alike is the machine's. " + c.Caption
+	c.Alt = c.Title + "."
+	return c
+}
+
+// processorsChart draws the use of the processors over time.
+func processorsChart(subjects []*subject) *chart {
+	c := vitalsChart(subjects, []vitalSeries{
+		{"process.cpu", "generator, of one core"}, {"host.cpu.busy", "the machine, of all"}, {"host.steal", "stolen, of all"},
+	}, "process.cpu", func(v float64) float64 { return v })
+	c.Kind, c.Key, c.Title, c.Y = KindProcessors, "processors", "Use of the processors", axis{Scale: shareScale, Label: "busy"}
+	c.Caption = "The generator's own use, which may be more than one core, and the whole machine's. " + c.Caption
+	c.Alt = c.Title + "."
+	return c
+}
+
+// vitalsChart draws vitals of the measured window over time, of several runs
+// the leading one only.
+func vitalsChart(subjects []*subject, series []vitalSeries, leading string, y func(float64) float64) *chart {
+	c := &chart{Small: true, X: axis{Scale: secondsScale, Label: "time in the measured window"}, Moments: momentsOf(subjects), Until: untilOf(subjects)}
+	for i, s := range subjects {
+		spans := measured(timeline(s.run))
+		for j, v := range series {
+			if len(subjects) > 1 && v.vital != leading {
+				continue
+			}
+			l := timeLine(spans, lineName(s, v.name), j, 0, func(sp span) float64 {
+				value, ok := sp.Vitals[v.vital]
+				if !ok || math.IsInf(value, 0) {
+					return math.NaN()
+				}
+				return y(value)
+			})
+			if len(subjects) > 1 {
+				l.Colour = i
+			} else {
+				l.Dash = j % 2
+			}
+			if l.drawn() {
+				c.Lines = append(c.Lines, l)
+			}
+		}
+	}
+	c.Caption = momentCaption(c.Moments)
+	return c
+}
