@@ -1,0 +1,31 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestPicture(t *testing.T) {
+	p := Picture{Key: "k", Title: payload, Alt: payload, X: PictureAxis{PicturePercentile, payload}, Y: PictureAxis{PictureDuration, "latency"},
+		Lines: []PictureLine{{payload, []float64{50, 90, 99}, []float64{1e5, 0, 1e6}}, {"b", []float64{50, 99.9}, []float64{2e5, 3e6}}}}
+	svg, err := p.Draw()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := string(svg)
+	if strings.Contains(text, "<script") || strings.Contains(text, "<img") || strings.Contains(text, "NaN") || !strings.Contains(text, "99.9 %") {
+		t.Error(text)
+	}
+	p.Lines[0].X = p.Lines[0].X[:2]
+	if _, err := p.Draw(); err == nil {
+		t.Error("a line of 2 by 3 points was drawn")
+	}
+	p.Lines = nil
+	if _, err := p.Draw(); err == nil {
+		t.Error("nothing was drawn")
+	}
+	if got := PicturePercentile.place(99.9); math.Abs(got-3) > 1e-9 {
+		t.Errorf("99.9 %% stands at %g, want 3", got)
+	}
+}
