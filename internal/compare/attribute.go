@@ -1,0 +1,212 @@
+package compare
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/result"
+)
+
+// attribute is one thing that is known of a run before it is looked at.
+type attribute struct {
+	name   string
+	value  string
+	weight Weight
+	why    string
+}
+
+// The reasons for which attributes matter.
+const (
+	whyPromise   = "who promises less is faster by right"
+	whyMeaning   = "the figures do not mean the same"
+	whyLoad      = "another load has other latencies"
+	whyMeans     = "another way to the same promise: what is compared, perhaps"
+	whySystem    = "what is compared, perhaps"
+	whyTool      = "the tool and its clients are part of every figure"
+	whyMachine   = "another machine has other latencies"
+	whyShared    = "a broker beside the generator shares its processors"
+	whyTail      = "a longer window meets rarer events, a shorter warm-up more of the beginning"
+	whyClock     = "instants were read from another clock"
+	whyBoot      = "each run was timed by one clock; between the sets the machine was restarted, or is another"
+	whyFloor     = "the machine itself had become slower or faster without a broker"
+	whyRecorded  = "written down otherwise"
+	whyOtherwise = "for the record"
+)
+
+// attributes lists what is known of a run, the gravest first.
+func attributes(r *result.Run) []attribute {
+	h := &r.Header
+	var list []attribute
+	add := func(w Weight, why, name, value string) {
+		if value != "" {
+			list = append(list, attribute{name, value, w, why})
+		}
+	}
+	s := &h.Semantics
+	add(Decisive, whyPromise, "durability", s.Durability)
+	add(Decisive, whyPromise, "replication", s.Replication)
+	add(Decisive, whyPromise, "acknowledgment", s.Acknowledgment)
+	add(Decisive, whyPromise, "ordering", s.Ordering)
+	add(Decisive, whyPromise, "delivery guarantee", s.Delivery)
+	add(Decisive, whyMeaning, "what an acknowledgement is", h.Ack)
+	add(Decisive, whyMeaning, "mode", h.Mode)
+	add(Decisive, whyMeaning, "pattern", h.Pattern)
+	if h.Rate > 0 {
+		add(Decisive, whyLoad, "rate", strconv.FormatFloat(h.Rate, 'f', -1, 64)+"/s")
+	}
+	add(Decisive, whyLoad, "size", strconv.FormatInt(h.Size, 10)+" B")
+	fields := flat(h.Scenario)
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if w, why := ofField(key); w != "" {
+			add(w, why, strings.TrimPrefix(key, "workload."), fields[key])
+		}
+	}
+	add(Large, whySystem, "driver", h.Driver)
+	add(Large, whyMeans, "batching", s.Batching)
+	add(Large, whyMeans, "consumption", s.Consumption)
+	add(Large, whyMeans, "transport", s.Transport)
+	add(Large, whyShared, "broker and generator on one host", strconv.FormatBool(h.SameHost))
+	if d := h.Deployment; d != nil {
+		add(Large, whySystem, "broker product", d.Product)
+		add(Large, whySystem, "broker version", d.Version)
+		add(Small, whySystem, "broker origin", d.Origin)
+		add(Large, whySystem, "broker nodes", strconv.Itoa(d.Nodes))
+		named(d.Settings, func(k, v string) { add(Large, whySystem, "broker setting "+k, v) })
+	} else {
+		add(Large, whySystem, "broker", h.Managed)
+	}
+	named(h.Broker, func(k, v string) { add(Large, whySystem, "broker "+k, v) })
+	named(s.Settings, func(k, v string) { add(Large, whySystem, "setting "+k, v) })
+	add(Large, whyTool, "tool version", h.Tool.Version)
+	add(Large, whyTool, "tool revision", h.Tool.Revision)
+	add(Large, whyTool, "tool Go", h.Tool.Go)
+	add(Large, whyClock, "clock", h.Clock.Source)
+	for _, f := range h.Machine {
+		if w, why := ofFact(f); w != "" {
+			add(w, why, f.Section+" "+f.Name, f.Value)
+		}
+	}
+	add(Small, whyBoot, "clock domain", h.Clock.Domain)
+	return list
+}
+
+// named calls add for what is a property; what names one server or connection
+// differs from run to run and says nothing.
+func named(m map[string]string, add func(k, v string)) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		words := strings.FieldsFunc(k, func(r rune) bool { return r == '_' || r == ' ' || r == '-' || r == '.' })
+		if !slices.ContainsFunc(words, func(w string) bool {
+			return slices.Contains([]string{"id", "address", "servers", "host", "port", "url", "pid", "cluster", "name", "uptime", "started"}, w)
+		}) {
+			add(k, m[k])
+		}
+	}
+}
+
+// ofField weighs a field of the scenario; no weight: it is told elsewhere, or
+// is a name.
+func ofField(key string) (Weight, string) {
+	group, rest, _ := strings.Cut(key, ".")
+	switch group {
+	case "workload":
+		switch first, _, _ := strings.Cut(rest, "."); first {
+		case "pattern", "rate", "size": // the header has them
+			return "", ""
+		case "connections", "in_flight", "timeout":
+			return Large, whyLoad
+		}
+		return Decisive, whyLoad
+	case "phases":
+		if rest == "drain" {
+			return Small, whyOtherwise
+		}
+		return Large, whyTail
+	case "target":
+		if rest == "driver" {
+			return "", ""
+		}
+		return Large, whySystem
+	case "record":
+		return Small, whyRecorded
+	case "seed":
+		return Small, "other random arrivals, phases and bodies"
+	case "name", "description", "version":
+		return "", ""
+	}
+	return Large, whyOtherwise
+}
+
+// ofFact weighs a fact about the machine; no weight: it is a measurement, or
+// told elsewhere.
+func ofFact(f result.Fact) (Weight, string) {
+	switch f.Section + " " + f.Name {
+	case "memory available", "memory swap free", "time maximum error", "time clock bracket", "time clock domain", "kernel boot id",
+		"go version", "build version", "build revision", "build module":
+		return "", ""
+	case "limits open files", "limits container", "build revision time":
+		return Small, whyOtherwise
+	}
+	switch f.Section {
+	case "module":
+		return Large, whyTool
+	case "network", "time", "build":
+		return Small, whyMachine
+	}
+	return Large, whyMachine
+}
+
+// flat returns the leaves of a JSON object by their paths. What cannot be read
+// has none.
+func flat(text []byte) map[string]string {
+	out := map[string]string{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) == nil {
+		leaves(out, "", v)
+	}
+	return out
+}
+
+func leaves(out map[string]string, path string, v any) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, x := range v {
+			p := k
+			if path != "" {
+				p = path + "." + k
+			}
+			leaves(out, p, x)
+		}
+	case []any:
+		text, _ := json.Marshal(v) // it was JSON
+		out[path] = string(text)
+	default:
+		out[path] = fmt.Sprint(v)
+	}
+}
+
+// sameByDesign reports whether all runs of both sets are of one scenario, but
+// for its name.
+func sameByDesign(sets [2][]run) bool {
+	var first map[string]string
+	for i := range sets {
+		for _, r := range sets[i] {
+			fields := flat(r.Header.Scenario)
+			delete(fields, "name")
+			delete(fields, "description")
+			if first == nil {
+				first = fields
+			}
+			if !maps.Equal(first, fields) || len(fields) == 0 {
+				return false
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,221 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sixnines/result"
+)
+
+// Options are the choices of a comparison. The zero value is not valid: see
+// Validate.
+type Options struct {
+	// MinEffect is the least change that matters, as a part: 0.05 is 5 % more,
+	// or 1/1.05 of it. Zero: any change matters.
+	MinEffect float64
+	// Metrics are judged; empty: the first response time that the runs have, and
+	// flat out their throughput.
+	Metrics []result.Metric
+	// Percentiles are looked at, as result.Percentiles writes them; empty: all
+	// of those.
+	Percentiles []string
+	// RankUnlike ranks what differs in semantics or load.
+	RankUnlike bool
+}
+
+// Validate says what cannot be.
+func (o Options) Validate() error {
+	if !(o.MinEffect >= 0 && o.MinEffect <= 10) {
+		return fmt.Errorf("minimum effect %v is not between 0 and 1000 %%", o.MinEffect)
+	}
+	for _, p := range o.Percentiles {
+		if !slices.Contains(result.Percentiles(), p) {
+			return fmt.Errorf("percentile %q is not published; there are %s", p, strings.Join(result.Percentiles(), ", "))
+		}
+	}
+	for _, m := range o.Metrics {
+		if !slices.Contains(result.Metrics(), m) {
+			return fmt.Errorf("there is no metric %q", m)
+		}
+	}
+	return nil
+}
+
+// Compare compares b with the baseline a. The runs are not changed. What cannot
+// be used is left out and said; an error, which wraps [ErrInput] if it is about
+// the runs, is of what makes no comparison at all.
+func Compare(a, b []*result.Run, o Options) (*Comparison, error) {
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	sets, err := sides(a, b)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	all, left, ab := couples(sets)
+	pairs, unfit := fitOnes(all)
+	c := &Comparison{Kind: KindSets, MinEffect: o.MinEffect, P: 1, Left: append(left, unfit...),
+		A: setOf(0, sets[0], len(pairs)), B: setOf(1, sets[1], len(pairs)),
+		Differences: differences(sets), Pairs: []Pair{}, Doubts: doubts(pairs), Metrics: []Metric{}, Regressions: []string{}}
+	if c.Left == nil {
+		c.Left = []Left{}
+	}
+	for _, p := range pairs {
+		c.Pairs = append(c.Pairs, Pair{p.number, p.runs[0].name(), p.runs[1].name()})
+	}
+	if ab {
+		c.Kind = KindAB
+		if sameByDesign(sets) {
+			c.Kind = KindAA
+		}
+	}
+	if d := orderOf(all, ab); d != nil {
+		c.Differences = append(c.Differences, *d)
+	}
+	c.Differences = append(c.Differences, floors(sets)...)
+	gravestFirst(c.Differences)
+	c.refuse(o)
+	c.Accounts = accounts(pairs)
+	if err := c.judge(pairs, o); err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	c.conclude(all)
+	return c, nil
+}
+
+// refuse decides whether there may be a ranking.
+func (c *Comparison) refuse(o Options) {
+	var unlike []string
+	for _, d := range c.Differences {
+		if d.Weight == Decisive {
+			unlike = append(unlike, d.What)
+		}
+	}
+	switch {
+	case len(unlike) == 0:
+	case o.RankUnlike:
+		c.Forced = true
+	default:
+		c.Refused = "unlike " + list(unlike)
+	}
+}
+
+// list writes words as "a, b and c", and no more than a line of them.
+func list(words []string) string {
+	const most = 4
+	if n := len(words); n > most {
+		words = append(slices.Clone(words[:most]), fmt.Sprintf("%d more", n-most))
+	}
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
+
+// conclude sums up, and says what a gate would do.
+func (c *Comparison) conclude(all []couple) {
+	n := len(c.Pairs)
+	seen := map[Outcome][]string{}
+	note := func(name string, r Row) {
+		if r.Outcome != "" {
+			seen[r.Outcome] = append(seen[r.Outcome], name)
+		}
+		if r.Outcome == Slower {
+			c.Regressions = append(c.Regressions, fmt.Sprintf("%s: %s", name, r.Shift.words(r.Percentile == throughput)))
+		}
+	}
+	if c.Throughput != nil {
+		note(throughput, *c.Throughput)
+	}
+	several := 0
+	for _, m := range c.Metrics {
+		if m.Judged {
+			several++
+		}
+	}
+	for _, m := range c.Metrics {
+		for _, r := range m.Rows {
+			name := "p" + r.Percentile
+			if several > 1 {
+				name = string(m.Metric) + " " + name
+			}
+			if m.Judged && r.Percentile != maximum {
+				note(name, r)
+			}
+		}
+	}
+	decided := len(seen[Slower]) + len(seen[Faster]) + len(seen[Same]) + len(seen[Undecided])
+	switch {
+	case n == 0:
+		c.Outcome, c.Text = Nothing, "No pair of runs is left to compare."
+	case c.Refused != "":
+		c.Outcome, c.Text = Unranked, "Not ranked: "+c.Refused+"."
+	case n < MinPairs:
+		c.Outcome, c.Text = TooFew, fmt.Sprintf("Too few runs for a statement: %d of %d pairs.", n, MinPairs)
+	case decided == 0:
+		c.Outcome, c.Text = NoFigure, "No percentile is there in every run: nothing can be judged."
+	case len(seen[Slower]) > 0 && len(seen[Faster]) > 0:
+		c.Outcome, c.Text = Mixed, fmt.Sprintf("B is slower than A at %s and faster at %s.", list(seen[Slower]), list(seen[Faster]))
+	case len(seen[Slower]) > 0:
+		c.Outcome, c.Text = Slower, fmt.Sprintf("B is slower than A by more than %s at %s.", percent(c.MinEffect), list(seen[Slower]))
+	case len(seen[Faster]) > 0:
+		c.Outcome, c.Text = Faster, fmt.Sprintf("B is faster than A by more than %s at %s.", percent(c.MinEffect), list(seen[Faster]))
+	case len(seen[Undecided]) > 0:
+		c.Outcome, c.Text = Undecided, fmt.Sprintf("Not decided at %s: so few pairs leave room for a change of more than %s.", list(seen[Undecided]), percent(c.MinEffect))
+	default:
+		c.Outcome, c.Text = Same, fmt.Sprintf("No difference that matters: less than %s at %s.", percent(c.MinEffect), list(seen[Same]))
+	}
+	if len(seen[Undecided]) > 0 && (c.Outcome == Slower || c.Outcome == Faster) {
+		c.Text += " Not decided at " + list(seen[Undecided]) + "."
+	}
+	switch c.Outcome {
+	case Nothing, TooFew:
+		c.Ungated = fmt.Sprintf("a gate needs at least %d pairs of runs that can be used, and there are %d", MinPairs, n)
+	case Unranked:
+		c.Ungated = "unlike things have no ranking, so nothing could fail: " + c.Refused
+	case NoFigure:
+		c.Ungated = "no percentile is there in every run, so nothing could fail"
+	}
+	if text := overloaded(all, n); text != "" {
+		c.Regressions = append(c.Regressions, text)
+	}
+	if text := brokenPromise(c.Accounts); text != "" {
+		c.Regressions = append(c.Regressions, text)
+	}
+	if c.Kind == KindAA {
+		switch {
+		case len(seen[Slower])+len(seen[Faster]) > 0 || c.P <= 1-Confidence:
+			c.Text = "FALSE ALARM: A and B are the same. " + c.Text + " One A/A in twenty may do this; several in a row say that pairs are not independent here."
+		case c.Outcome == Same || c.Outcome == Undecided:
+			c.Text = "No false alarm: A and B are the same. " + c.Text
+		}
+	}
+}
+
+// words says by how much.
+func (s *Shift) words(throughput bool) string {
+	what := "slower"
+	if throughput {
+		return fmt.Sprintf("%s (%s to %s)", change(s.Ratio), change(s.Lo), change(s.Hi))
+	}
+	return fmt.Sprintf("%s %s (%s to %s)", change(s.Ratio), what, change(s.Lo), change(s.Hi))
+}
+
+// change writes a factor as people do: 1.052 is "+5.2 %".
+func change(ratio float64) string {
+	p := (ratio - 1) * 100
+	switch {
+	case math.Abs(p) < 9.95:
+		return fmt.Sprintf("%+.1f %%", p)
+	case p < 1000:
+		return fmt.Sprintf("%+.0f %%", p)
+	}
+	return fmt.Sprintf("× %.3g", ratio)
+}
+
+// percent writes a part: 0.05 is "5 %".
+func percent(part float64) string {
+	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", part*100), "0"), ".") + " %"
+}

@@ -1,0 +1,200 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Weight says how much a difference matters.
+type Weight string
+
+// The weights, from the gravest.
+const (
+	// Decisive differences make a ranking meaningless: another promise, another
+	// load, another way to measure.
+	Decisive Weight = "decisive"
+	// Large ones may explain what is found, or are what is being compared.
+	Large Weight = "large"
+	// Small ones are named for the record.
+	Small Weight = "small"
+)
+
+// Difference is something in which the sets are unlike.
+type Difference struct {
+	What   string `json:"what"`
+	A      string `json:"a"`
+	B      string `json:"b"`
+	Weight Weight `json:"weight"`
+	Why    string `json:"why"` // it matters
+}
+
+// absent stands for a value that there is not.
+const absent = "–"
+
+// differences compares what is known of the runs of both sets, and of those of
+// one set among each other.
+func differences(sets [2][]run) []Difference {
+	var order []attribute // as first seen
+	values := [2]map[string][]string{{}, {}}
+	known := map[string]bool{}
+	for i := range sets {
+		for n, r := range sets[i] {
+			for _, a := range attributes(r.Run) {
+				if !known[a.name] {
+					known[a.name] = true
+					order = append(order, a)
+				}
+				v := values[i][a.name]
+				for len(v) < n {
+					v = append(v, absent)
+				}
+				values[i][a.name] = append(v, a.value)
+			}
+		}
+	}
+	list := []Difference{}
+	for _, a := range order {
+		var texts [2]string
+		var sorts [2][]string
+		identifier := true
+		for i := range sets {
+			v := values[i][a.name]
+			for len(v) < len(sets[i]) {
+				v = append(v, absent)
+			}
+			sorts[i] = distinct(v)
+			identifier = identifier && len(v) > 1 && len(sorts[i]) == len(v)
+			texts[i] = counted(v, sorts[i])
+		}
+		switch {
+		case slices.Equal(sorts[0], sorts[1]) && len(sorts[0]) == 1:
+			continue
+		case identifier: // another one in every run: a name of it, not a property
+			continue
+		case slices.Equal(sorts[0], sorts[1]) && a.weight != Decisive:
+			continue // varies from run to run, in both sets alike
+		}
+		d := Difference{a.name, texts[0], texts[1], a.weight, a.why}
+		if len(sorts[0])+len(sorts[1]) > 2 && a.weight == Decisive {
+			d.Why = "the runs of one set are unlike each other"
+		}
+		if !told(list, d) {
+			list = append(list, d)
+		}
+	}
+	return modules(list)
+}
+
+// told reports whether the list says the same of the broker or its settings
+// already: drivers, servers and scenarios repeat each other.
+func told(list []Difference, d Difference) bool {
+	return slices.ContainsFunc(list, func(e Difference) bool {
+		return e.A == d.A && e.B == d.B && e.Weight == d.Weight && lastWord(e.What) == lastWord(d.What)
+	})
+}
+
+func lastWord(s string) string {
+	s = s[strings.LastIndexAny(s, " .")+1:]
+	return s[strings.LastIndexByte(s, '_')+1:]
+}
+
+func distinct(v []string) []string {
+	v = slices.Clone(v)
+	slices.Sort(v)
+	return slices.Compact(v)
+}
+
+// counted writes the values of a set: one, or each with how many runs have it.
+func counted(v, sorts []string) string {
+	if len(sorts) == 1 {
+		return v[0]
+	}
+	var words []string
+	for _, s := range sorts {
+		n := 0
+		for _, x := range v {
+			if x == s {
+				n++
+			}
+		}
+		words = append(words, fmt.Sprintf("%s in %d of %d", s, n, len(v)))
+	}
+	return list(words)
+}
+
+// modulePrefix begins the names of the libraries that the tool is built of.
+const modulePrefix = "module "
+
+// modules makes one difference of all libraries that changed.
+func modules(list []Difference) []Difference {
+	var out, of []Difference
+	for _, d := range list {
+		if strings.HasPrefix(d.What, modulePrefix) {
+			of = append(of, d)
+			continue
+		}
+		out = append(out, d)
+	}
+	if len(of) == 0 {
+		return list
+	}
+	if len(of) == 1 {
+		return append(out, of[0])
+	}
+	var a, b []string
+	for _, d := range of {
+		name := strings.TrimPrefix(d.What, modulePrefix)
+		name = name[strings.LastIndexByte(name, '/')+1:]
+		a, b = append(a, name+" "+d.A), append(b, name+" "+d.B)
+	}
+	return append(out, Difference{fmt.Sprintf("libraries (%d)", len(of)), listOf(a), listOf(b), of[0].Weight, of[0].Why})
+}
+
+func listOf(words []string) string { return list(words) }
+
+// gravestFirst sorts by weight and keeps the order within one.
+func gravestFirst(list []Difference) {
+	slices.SortStableFunc(list, func(x, y Difference) int { return cmp.Compare(x.Weight.rank(), y.Weight.rank()) })
+}
+
+func (w Weight) rank() int { return slices.Index([]Weight{Decisive, Large, Small}, w) }
+
+// orderOf says what the order in which the runs were made does to the
+// comparison; nil: nothing.
+func orderOf(all []couple, ab bool) *Difference {
+	if ab || len(all) == 0 {
+		return nil
+	}
+	const advice = "whatever changed on the machine meanwhile is in the difference; sixnines ab runs both in turn, in an order drawn by lot"
+	var first [2]int
+	lastOf, firstOf := [2]int64{}, [2]int64{}
+	for n, c := range all {
+		for i := range c.runs {
+			at := c.runs[i].Header.Started.UnixNano()
+			if n == 0 {
+				lastOf[i], firstOf[i] = at, at
+			}
+			lastOf[i], firstOf[i] = max(lastOf[i], at), min(firstOf[i], at)
+		}
+		if c.runs[1].Header.Started.Before(c.runs[0].Header.Started) {
+			first[1]++
+		} else {
+			first[0]++
+		}
+	}
+	switch {
+	case lastOf[0] < firstOf[1]:
+		return &Difference{"order", "all before B", "all after A", Large, advice}
+	case lastOf[1] < firstOf[0]:
+		return &Difference{"order", "all after B", "all before A", Large, advice}
+	case len(all) > 1 && (first[0] == 0 || first[1] == 0):
+		when := [2]string{"always first", "always second"}
+		if first[0] == 0 {
+			when[0], when[1] = when[1], when[0]
+		}
+		return &Difference{"order", when[0], when[1], Small, "what the first of two leaves behind is in the difference; sixnines ab draws the order by lot"}
+	}
+	return nil
+}

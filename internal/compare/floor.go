@@ -1,0 +1,65 @@
+package compare
+
+import (
+	"fmt"
+	"time"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// floorChange is the change of a noise floor that is worth a word: floors
+// themselves vary by some per cent.
+const floorChange = 1.25
+
+// floors compares the noise floors that the runs carry: of p50 and p99 of the
+// first metric for which both sets have one.
+func floors(sets [2][]run) []Difference {
+	var out []Difference
+	for _, m := range result.Metrics() {
+		for _, p := range []string{"50", "99"} {
+			var v [2]float64
+			for i := range sets {
+				v[i] = floorOf(sets[i], m, p)
+			}
+			if (v[0] > 0) != (v[1] > 0) {
+				text := [2]string{"not known", "not known"}
+				for i := range v {
+					if v[i] > 0 {
+						text[i] = "known"
+					}
+				}
+				return []Difference{{"noise floor", text[0], text[1], Small, "of one set nobody knows what the machine does by itself"}}
+			}
+			if v[0] > 0 && (v[0] > floorChange*v[1] || v[1] > floorChange*v[0]) {
+				out = append(out, Difference{fmt.Sprintf("noise floor, %s p%s", m, p), nanoseconds(v[0]), nanoseconds(v[1]), Large, whyFloor})
+			}
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// floorOf is the median of the floors that the runs carry; 0: none does.
+func floorOf(runs []run, m result.Metric, p string) float64 {
+	var all []float64
+	for _, r := range runs {
+		if f := r.Header.Floor; f != nil && f.Percentiles[m][p] > 0 {
+			all = append(all, float64(f.Percentiles[m][p]))
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	return stats.Median(all)
+}
+
+func nanoseconds(ns float64) string {
+	d := time.Duration(ns)
+	if d > time.Millisecond {
+		return d.Round(10 * time.Microsecond).String()
+	}
+	return d.Round(100 * time.Nanosecond).String()
+}

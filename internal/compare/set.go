@@ -1,0 +1,249 @@
+package compare
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// ErrInput is wrapped by errors about what was given to be compared.
+var ErrInput = errors.New("cannot be compared")
+
+// run is a run of a side, and why it cannot be used, if so.
+type run struct {
+	*result.Run
+	unfit string
+}
+
+// name is how people find the run.
+func (r run) name() string {
+	if r.Path != "" {
+		return r.Path
+	}
+	return r.Header.ID
+}
+
+// unfit says why a run's figures must not be compared; empty: they may.
+func unfit(r *result.Run) string {
+	s := r.Summary
+	switch {
+	case s == nil:
+		return "cut short: it has no end"
+	case s.Aborted:
+		return "aborted: what was under way was not awaited"
+	case s.Verdict.Status == result.Invalid || s.Verdict.Status == result.Unstable:
+		why := string(s.Verdict.Status)
+		for _, reason := range s.Verdict.Reasons {
+			if reason.Status == s.Verdict.Status {
+				return why + ": " + reason.Text
+			}
+		}
+		return why
+	case s.Verdict.Status != result.Valid && s.Verdict.Status != result.Suspect:
+		return "it has no verdict"
+	}
+	return ""
+}
+
+// sides orders both sets by time and refuses runs that are given twice: a run
+// that counts twice would be evidence made of nothing.
+func sides(a, b []*result.Run) ([2][]run, error) {
+	var out [2][]run
+	seen := map[string]string{}
+	for i, set := range [2][]*result.Run{a, b} {
+		if len(set) == 0 {
+			return out, fmt.Errorf("set %s has no run: %w", side(i), ErrInput)
+		}
+		for _, r := range set {
+			x := run{r, unfit(r)}
+			place := x.name() + " in set " + side(i)
+			if id := r.Header.ID; id != "" {
+				if first, again := seen[id]; again {
+					return out, fmt.Errorf("%s and %s are the same run %s, and no run can be compared with itself or count twice: %w", first, place, id, ErrInput)
+				}
+				seen[id] = place
+			}
+			out[i] = append(out[i], x)
+		}
+		slices.SortStableFunc(out[i], func(x, y run) int {
+			return cmp.Or(x.Header.Started.Compare(y.Header.Started), trialIndex(x)-trialIndex(y), strings.Compare(x.name(), y.name()))
+		})
+	}
+	return out, nil
+}
+
+func trialIndex(r run) int {
+	if t := r.Header.Trial; t != nil {
+		return t.Index
+	}
+	return 0
+}
+
+// side is the letter of a set.
+func side(i int) string { return string(rune('A' + i)) }
+
+// couple is a pair of runs.
+type couple struct {
+	number int
+	runs   [2]run
+}
+
+// fit reports whether both runs can be used.
+func (c couple) fit() bool { return c.runs[0].unfit == "" && c.runs[1].unfit == "" }
+
+// couples pairs the runs: those of an ab by the number of their pair, others in
+// order of time. Runs that cannot be used are paired first and left out with
+// their partners afterwards: were the others to move up, a set that lost its
+// slow runs would be paired anew to its advantage.
+func couples(sets [2][]run) (all []couple, left []Left, ab bool) {
+	if ab = ofOneAB(sets); ab {
+		byPair := map[int]*couple{}
+		for i := range sets {
+			for _, r := range sets[i] {
+				n := r.Header.Trial.Pair
+				c := byPair[n]
+				if c == nil {
+					c = &couple{number: n}
+					byPair[n] = c
+				}
+				c.runs[i] = r
+			}
+		}
+		for _, c := range byPair {
+			switch {
+			case c.runs[0].Run == nil:
+				left = append(left, Left{"B", c.runs[1].name(), fmt.Sprintf("pair %d has no A", c.number)})
+			case c.runs[1].Run == nil:
+				left = append(left, Left{"A", c.runs[0].name(), fmt.Sprintf("pair %d has no B", c.number)})
+			default:
+				all = append(all, *c)
+			}
+		}
+		slices.SortFunc(all, func(x, y couple) int { return x.number - y.number })
+		slices.SortFunc(left, func(x, y Left) int { return strings.Compare(x.Run, y.Run) })
+		return all, left, true
+	}
+	n := min(len(sets[0]), len(sets[1]))
+	for i := range n {
+		all = append(all, couple{i + 1, [2]run{sets[0][i], sets[1][i]}})
+	}
+	for i := range sets {
+		for _, r := range sets[i][n:] {
+			left = append(left, Left{side(i), r.name(), "no partner: the other set has " + fmt.Sprint(n)})
+		}
+	}
+	return all, left, false
+}
+
+// ofOneAB reports whether all runs are of the same ab, each side an arm, no
+// place taken twice.
+func ofOneAB(sets [2][]run) bool {
+	set := ""
+	for i := range sets {
+		arm := ""
+		taken := map[int]bool{}
+		for _, r := range sets[i] {
+			t := r.Header.Trial
+			if t == nil || t.Kind != result.TrialAB || t.Pair < 1 || taken[t.Pair] {
+				return false
+			}
+			if set == "" {
+				set = t.Set
+			}
+			if arm == "" {
+				arm = t.Arm
+			}
+			if t.Set != set || t.Arm != arm {
+				return false
+			}
+			taken[t.Pair] = true
+		}
+		if i == 1 && len(sets[0]) > 0 && sets[0][0].Header.Trial.Arm == arm {
+			return false
+		}
+	}
+	return true
+}
+
+// fitOnes keeps the pairs that can be used.
+func fitOnes(all []couple) (fit []couple, left []Left) {
+	for _, c := range all {
+		if c.fit() {
+			fit = append(fit, c)
+			continue
+		}
+		for i, r := range c.runs {
+			why := r.unfit
+			if why == "" {
+				why = fmt.Sprintf("its partner in pair %d cannot be used", c.number)
+			}
+			left = append(left, Left{side(i), r.name(), why})
+		}
+	}
+	return fit, left
+}
+
+// setOf describes one side.
+func setOf(i int, runs []run, used int) Set {
+	s := Set{Runs: len(runs), Used: used}
+	var labels []string
+	for _, r := range runs {
+		if l := labelOf(&r.Header); !slices.Contains(labels, l) {
+			labels = append(labels, l)
+		}
+		if at := r.Header.Started; s.From.IsZero() || at.Before(s.From) {
+			s.From = at
+		}
+		if at := r.Header.Started; at.After(s.To) {
+			s.To = at
+		}
+	}
+	s.Label = labels[0]
+	if n := len(labels); n > 1 {
+		s.Label += fmt.Sprintf(" and %d others", n-1)
+	}
+	return s
+}
+
+// labelOf is a run's name, or what it runs.
+func labelOf(h *result.Header) string {
+	if h.Name != "" {
+		return h.Name
+	}
+	if l := strings.TrimSpace(h.Driver + " " + h.Pattern); l != "" {
+		return l
+	}
+	return "unnamed"
+}
+
+// figuresOf summarises one figure over runs; within may hold half widths of
+// their intervals.
+func figuresOf(values, within []float64) Figures {
+	f := Figures{Runs: len(values)}
+	if len(values) == 0 {
+		return f
+	}
+	f.Median, f.Min, f.Max = stats.Median(values), slices.Min(values), slices.Max(values)
+	if len(within) > 0 {
+		f.Within = stats.Median(within)
+	}
+	if len(values) < 2 || f.Min <= 0 {
+		return f
+	}
+	var sum, sq float64
+	for _, v := range values {
+		sum += math.Log(v)
+	}
+	for _, v := range values {
+		d := math.Log(v) - sum/float64(len(values))
+		sq += d * d
+	}
+	f.Between = math.Expm1(math.Sqrt(sq / float64(len(values)-1)))
+	return f
+}

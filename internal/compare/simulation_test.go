@@ -1,0 +1,168 @@
+package compare
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+
+	"gonum.org/v1/gonum/mathext"
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// world draws runs as they are met: each restart settles a little elsewhere, in
+// the body and more so in the tail; now and then in another mode; the machine's
+// mood, which both runs of a pair share, wanders; and a percentile of a finite
+// run is itself uncertain, most of all far out.
+type world struct {
+	r        *rand.Rand
+	messages int64
+	between  float64 // spread from run to run of the body; the tail has twice that
+	modes    bool    // one restart in five settles 8 % slower
+	mood     float64
+}
+
+// run draws one run; slow is by how much its quantiles from p98 up are longer.
+func (w *world) run(name string, at time.Time, slow float64) *result.Run {
+	// Student's t with four degrees of freedom, scaled to its standard deviation.
+	heavy := func(sd float64) float64 {
+		t := distuv.StudentsT{Mu: 0, Sigma: 1, Nu: 4, Src: w.r}
+		return math.Exp(sd * t.Rand() / math.Sqrt2)
+	}
+	body, tail := heavy(w.between)*math.Exp(w.mood), heavy(math.Sqrt(3)*w.between)
+	if w.modes && w.r.Float64() < 0.2 {
+		body *= 1.08
+	}
+	d := &result.Distribution{Count: w.messages, Samples: w.messages, Min: 1, Percentiles: map[string]int64{}, Intervals: map[string][2]int64{},
+		Unsupported: map[string]int64{}}
+	// Order statistics of a uniform sample, the highest first: each is the next
+	// higher times a beta variate, exactly and without drawing the messages.
+	u, above := 1.0, w.messages+1
+	percentiles := result.Percentiles()
+	for i := len(percentiles) - 1; i >= 0; i-- {
+		var percent float64
+		fmt.Sscan(percentiles[i], &percent)
+		p := stats.Fraction(percent)
+		if needs := stats.MinSamples(p, 0.95); w.messages < needs {
+			d.Unsupported[percentiles[i]] = needs
+			continue
+		}
+		k := stats.Rank(w.messages, percent)
+		u *= distuv.Beta{Alpha: float64(k), Beta: float64(above - k), Src: w.r}.Rand()
+		above = k
+		v := 80e3 * math.Exp(0.45*mathext.NormalQuantile(u)) * body * math.Max(1, math.Pow((1-u)/0.02, -0.4))
+		v *= math.Pow(tail, math.Min(1, math.Max(0, (u-0.5)/0.49))) // grows towards the tail
+		if u > 0.98 {
+			v *= 1 + slow
+		}
+		d.Percentiles[percentiles[i]] = int64(v)
+		d.Max = max(d.Max, int64(2*v))
+	}
+	return &result.Run{Path: name, Header: result.Header{ID: name, Started: at, Mode: result.ModeOpen, Pattern: "deliver", Driver: "nats", Rate: 1000, Size: 256},
+		Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid}, Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: d},
+			Rate: result.Rate{Asked: 1000, Sent: 1000, WorstSecond: 1}, Counters: result.Counters{Scheduled: w.messages}}}
+}
+
+// sets draws pairs of runs in an order drawn by lot.
+func (w *world) sets(pairs int, slow float64) (a, b []*result.Run) {
+	at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	w.mood = 0
+	for i := range pairs {
+		w.mood += 0.01 * w.r.NormFloat64()
+		first := w.r.IntN(2)
+		at = at.Add(time.Minute)
+		ta, tb := at.Add(time.Duration(first)*10*time.Second), at.Add(time.Duration(1-first)*10*time.Second)
+		a = append(a, w.run(fmt.Sprint("a", i), ta, 0))
+		b = append(b, w.run(fmt.Sprint("b", i), tb, slow))
+	}
+	return a, b
+}
+
+// simulated runs trials of so many pairs and counts those in which anything is
+// shown, and those in which p99 is shown slower.
+func simulated(t *testing.T, w *world, pairs, trials int, slow float64, o Options) (any, p99 int64, spread float64) {
+	t.Helper()
+	for range trials {
+		a, b := w.sets(pairs, slow)
+		c, err := Compare(a, b, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown := c.Outcome == Slower || c.Outcome == Faster || c.Outcome == Mixed
+		for _, r := range c.Metrics[0].Rows {
+			shown = shown || r.Shift != nil && r.Shift.Shown
+			if r.Percentile == "99" {
+				spread += r.A.Between / float64(trials)
+				if r.Shift.Shown && r.Shift.Lo > 1 {
+					p99++
+				}
+			}
+		}
+		if shown {
+			any++
+		}
+	}
+	return any, p99, spread
+}
+
+// thorough asks for the long form of the simulations.
+const thorough = "SIXNINES_SIMULATE"
+
+// Two sets that differ in nothing but chance are told apart in no more than one
+// comparison in twenty, at any percentile: with heavy tails from run to run, a
+// machine that drifts, and restarts that settle in one of two modes.
+//
+// The long form, SIXNINES_SIMULATE=1, gave, of 2,000 comparisons over seven
+// percentiles each: FULLAA
+func TestFalseAlarms(t *testing.T) {
+	trials := 200
+	if os.Getenv(thorough) != "" {
+		trials = 2000
+	}
+	for _, pairs := range []int{6, 8, 10} {
+		for _, modes := range []bool{false, true} {
+			w := &world{r: rand.New(rand.NewPCG(uint64(pairs), 1)), messages: 100_000, between: 0.02, modes: modes}
+			any, _, spread := simulated(t, w, pairs, trials, 0, Options{})
+			lo, hi, _ := stats.ProportionInterval(any, int64(trials), 0.99)
+			t.Logf("%d pairs, modes %v, p99 ±%.1f %% from run to run: %d of %d alarms, %.1f to %.1f %%", pairs, modes, 100*spread, any, trials, 100*lo, 100*hi)
+			if lo > 0.05 {
+				t.Errorf("%d pairs, modes %v: %d of %d A/A comparisons show a difference: more than 5 %%", pairs, modes, any, trials)
+			}
+		}
+	}
+}
+
+// A tail that is 5 % longer, from p98 up and with the body unchanged, is found
+// at p99 as often as is stated here, where the runs of a set have a p99 that
+// spreads by 3 % from run to run. Less spread, longer runs and fewer percentiles
+// find more; no number of messages helps against a spread between runs.
+//
+// The long form gave: FULLPOWER
+func TestPower(t *testing.T) {
+	trials := 100
+	powers := map[int]float64{6: 0.10, 10: 0.70}
+	if os.Getenv(thorough) != "" {
+		trials = 1000
+		powers[8], powers[20] = 0.5, 0.98
+	}
+	for _, pairs := range slices.Sorted(maps.Keys(powers)) {
+		n := trials
+		if pairs > stats.ExactPairs { // a tenth of a second each
+			n = 100
+		}
+		w := &world{r: rand.New(rand.NewPCG(uint64(pairs), 2)), messages: 100_000, between: 0.01}
+		_, found, spread := simulated(t, w, pairs, n, 0.05, Options{})
+		lo, hi, _ := stats.ProportionInterval(found, int64(n), 0.99)
+		t.Logf("%d pairs, p99 ±%.1f %% from run to run: found in %d of %d, %.0f to %.0f %%", pairs, 100*spread, found, n, 100*lo, 100*hi)
+		if hi < powers[pairs] {
+			t.Errorf("%d pairs: p99 +5 %% found in %d of %d: stated is %.0f %%", pairs, found, n, 100*powers[pairs])
+		}
+	}
+}
