@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(code)
 	case "nats":
-		os.Exit(ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
+		os.Exit(Serve(os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
 	case "parent", "parent of a frozen one":
 		os.Exit(parent())
 	case "mute":

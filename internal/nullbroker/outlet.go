@@ -16,7 +16,7 @@ const outletMost = 32 << 20
 // a goroutine, so that a slow client holds up nobody else.
 type outlet struct {
 	conn net.Conn
-	raw  syscall.RawConn // nil: bytes always go out by the goroutine
+	now  *attempt // nil: bytes always go out by the goroutine; under mu
 
 	mu       sync.Mutex
 	room     sync.Cond
@@ -30,7 +30,9 @@ func newOutlet(c net.Conn) *outlet {
 	o := &outlet{conn: c}
 	o.room.L = &o.mu
 	if s, ok := c.(syscall.Conn); ok {
-		o.raw, _ = s.SyscallConn() // without it there is the goroutine
+		if raw, err := s.SyscallConn(); err == nil { // else there is the goroutine
+			o.now = newAttempt(raw)
+		}
 	}
 	return o
 }
@@ -86,8 +88,8 @@ func (o *outlet) flush() {
 		return
 	}
 	n := 0
-	if o.raw != nil {
-		n = writeNow(o.raw, o.buf)
+	if o.now != nil {
+		n = o.now.write(o.buf)
 	}
 	if n == len(o.buf) {
 		o.shrink()

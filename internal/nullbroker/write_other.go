@@ -4,5 +4,9 @@ package nullbroker
 
 import "syscall"
 
-// writeNow writes nothing here: a socket cannot be asked not to wait.
-func writeNow(syscall.RawConn, []byte) (written int) { return 0 }
+// attempt writes nothing here: a socket cannot be asked not to wait.
+type attempt struct{}
+
+func newAttempt(syscall.RawConn) *attempt { return &attempt{} }
+
+func (*attempt) write([]byte) int { return 0 }
