@@ -118,7 +118,7 @@ func (h *Header) InFlightMetric() Metric {
 	switch {
 	case h.Ack == "broker":
 		return PublishService
-	case h.Pattern == "roundtrip" || h.Pattern == "request-reply":
+	case h.Pattern == "roundtrip", h.Pattern == "request-reply", h.Pattern == "publish" && h.Ack == "reply":
 		return RoundTripService
 	}
 	return DeliveryService

@@ -56,7 +56,7 @@ type Attribution struct {
 	// Causes are in order of Share, the largest first; a message may count for
 	// several.
 	Causes []Cause `json:"causes,omitempty"`
-	// Unexplained messages met none of them.
+	// Unexplained messages met no cause that is Named.
 	Unexplained int `json:"unexplained"`
 }
 

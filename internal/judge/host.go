@@ -118,25 +118,3 @@ func (e *evidence) firstP99() (m result.Metric, p99 int64, ok bool) {
 	}
 	return "", 0, false
 }
-
-// little: the number of messages in flight, sampled at random times by a thread
-// of its own, is not what rate and service time say (Little's law). One of the
-// three was measured wrongly.
-func little(e *evidence) (found []result.Reason) {
-	for i := range e.run.Series {
-		v := e.run.Series[i].Vitals
-		sampled, a := v[vitalLittleSampled]
-		expected, b := v[vitalLittleExpected]
-		tolerance, c := v[vitalLittleTolerance]
-		if !a || !b || !c {
-			continue
-		}
-		diff := sampled - expected
-		if diff > tolerance*expected || -diff > tolerance*expected {
-			found = append(found, result.Reason{Status: result.Suspect, Code: "little", Text: fmt.Sprintf(
-				"Little's law does not hold: %.4g messages were in flight on average as sampled, %.4g as rate and service time ask, beyond the %s that chance explains; the run was not steady or a clock is wrong",
-				sampled, expected, percentage(tolerance))})
-		}
-	}
-	return found
-}

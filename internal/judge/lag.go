@@ -36,7 +36,7 @@ func ownLag(e *evidence) (found []result.Reason) {
 			found = append(found, result.Reason{
 				Status: result.Suspect, Code: "own-lag", Metric: m, Percentile: name,
 				Text: fmt.Sprintf("%s of %s p%s (%s) is the generator's own lag, above %s; lower the rate, give the generator more processor or pin it, or compare service times",
-					percentage(share), m, name, span(d.Percentiles[name]), percentage(ownLagSuspect)),
+					percentage(share), m, name, span(d.Percentiles[name]), percentage(ownLagSuspect)) + e.because(m, d.Percentiles[name]),
 			})
 		}
 	}
@@ -52,7 +52,8 @@ func ownLag(e *evidence) (found []result.Reason) {
 // mostly own lag is so there as well.
 func selfInflicted(e *evidence) (found []result.Reason) {
 	for _, m := range e.responses() {
-		p99, ok := e.summary.Histograms[m].Percentiles["99"]
+		d := e.summary.Histograms[m]
+		p99, ok := d.Percentiles["99"]
 		x := e.run.Metrics[m]
 		if !ok || x == nil || len(x.Own) == 0 {
 			continue
@@ -70,7 +71,7 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 		found = append(found, result.Reason{
 			Status: result.Invalid, Code: "self-inflicted", Metric: m, Percentile: "99",
 			Text: fmt.Sprintf("self-inflicted: %s of the %s at or above %s p99 (%s) were late mostly by the generator itself, %s on average; the tail is not the broker's: see the pauses and the processor use, and run again on a quieter machine or at a lower rate",
-				percentage(float64(tail.Majority)/float64(tail.Count)), plural(tail.Count, "message"), m, span(p99), span(tail.Own/tail.Count)),
+				percentage(float64(tail.Majority)/float64(tail.Count)), plural(tail.Count, "message"), m, span(p99), span(tail.Own/tail.Count)) + e.because(m, d.Max),
 		})
 	}
 	return found
@@ -100,16 +101,20 @@ func frozen(e *evidence) []result.Reason {
 		}
 	}
 	share := float64(sum) / e.window()
+	because := ""
+	if c := e.causeOfStops(); c != nil {
+		because = "; " + c.Text
+	}
 	switch {
 	case longest >= freezeInvalid || share >= freezeShareInvalid:
 		return one(result.Invalid, "frozen", fmt.Sprintf(
 			"self-inflicted: sixnines itself stood still for %s in the measured window, %s at the longest (%s); that was no slow broker: look for what stopped the process (a signal, a container's limit, the hypervisor) and run again",
-			span(sum), span(longest), plural(int64(len(e.freezes)), "freeze")))
+			span(sum), span(longest), plural(int64(len(e.freezes)), "freeze"))+because)
 	case worthy > 0:
 		if reached := e.reaches(float64(worthy) / e.window()); len(reached) > 0 {
 			return one(result.Suspect, "frozen", fmt.Sprintf(
 				"sixnines itself stood still for %s in the measured window, %s at the longest, enough to reach p%s; run again on a quieter machine",
-				span(sum), span(longest), strings.Join(reached, ", p")))
+				span(sum), span(longest), strings.Join(reached, ", p"))+because)
 		}
 	}
 	return nil

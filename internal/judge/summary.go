@@ -54,7 +54,9 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 		}
 	}
 	s.Steady = steady(run, s)
-	s.Verdict = decide(newEvidence(run, in, s))
+	e := newEvidence(run, in, s)
+	s.Attribution, e.blamed = attribute(run, in)
+	s.Verdict = decide(e)
 	s.Objectives = objectives(run, s, in.CutShort)
 	return s
 }

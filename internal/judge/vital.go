@@ -11,27 +11,30 @@ const (
 	vitalSchedulerP99 = "go.sched.latency.p99"     // ns
 	vitalSteal        = "host.steal"               // share of the machine
 	vitalSwapIn       = "host.swap.in"             // pages
+	vitalIdleMax      = "hiccup.idle.max"          // ns
 	vitalSuspended    = "host.suspended"           // ns
 	vitalThrottled    = "cgroup.throttled.periods" // count
 	vitalThrottleTime = "cgroup.throttled.time"    // ns, summed over cores
 )
 
-// Vitals of the closing record that the engine's own sampling of the messages
-// in flight yields, for Little's law: the mean number in flight as sampled, as
-// the rate and the mean service time ask, and the relative difference that
-// chance explains.
+// Vitals of the closing record in which the engine's witness testifies, see
+// [Little].
 const (
-	vitalLittleSampled   = "little.l_sampled"
-	vitalLittleExpected  = "little.l_expected"
-	vitalLittleTolerance = "little.tolerance"
+	vitalLittleSampled   = "little.l_sampled" // messages
+	vitalLittleSamples   = "little.samples"   // count
+	vitalLittleSpan      = "little.span"      // ns
+	vitalLittleTolerance = "little.tolerance" // share
 )
 
 // factProcessors is the fact of the header that tells how many logical
 // processors the generator may use.
 const factProcessors = "processors usable"
 
-// The kinds of events that say that something broke and is back.
+// The kinds of events that say that something broke and is back, and those that
+// are about the run itself.
 const (
+	eventInterrupted  = "interrupted"
+	eventRawFull      = "raw file full"
 	eventDisconnected = "disconnected"
 	eventReconnected  = "reconnected"
 	eventBrokerEnded  = "broker ended"

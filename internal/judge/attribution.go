@@ -1,0 +1,316 @@
+package judge
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+
+	"sixnines/result"
+)
+
+// The rules of attribution.
+const (
+	// shifts is how many places in the window the tail is tried at.
+	shifts = 999
+	// coincidence is the probability with which any of the sources of a metric is
+	// named for nothing, over all of them (Bonferroni).
+	coincidence = 0.05
+	// stoppedPart is the part of its messages' time that a stop must have taken
+	// to be their cause by arithmetic.
+	stoppedPart = 0.5
+	// matters is the least part of their time that a source must cover to be
+	// named at all: what takes longer than the pauses it met was not made by them.
+	matters = 0.1
+	// explains is the part of a stop that must fall into a source that explains
+	// stops, such as throttling.
+	explains = 0.5
+)
+
+// suspect is a source that slow messages may have met.
+type suspect struct {
+	source string
+	at     *cover
+	cause  result.Cause
+	hit    []bool // by message
+	// part is how much of the time of the messages it met it covers.
+	part float64
+	// explainedBy is the source that caused these stops.
+	explainedBy string
+}
+
+// attribute says of the slowest messages of each metric what they met, and how
+// many of them met a named cause on the generator's side.
+//
+// For each source, the number of messages of which [intended, done] overlaps it
+// stands beside the number expected had messages of these lengths been due
+// anywhere in the window, which is computed exactly. Whether that is beyond
+// chance is another question, for a hundred slow messages of one stall are one
+// event and not a hundred: the tail as a whole, with all its clusters, is moved
+// to 999 other places in the window (around its end), and the time that it has
+// in common with the source at each is compared with what it had where it was.
+// A source is named if no more than one place in 20, over the number of sources,
+// has as much. This is a permutation test by rotation, and needs no assumption of
+// how slow messages come but that the window has no beginning.
+//
+// A stop of the whole process and a lost connection need no such test where
+// they took more than half of the time of the messages that met them: nothing
+// is received, nor stamped, by a process that stands still.
+//
+// A stop has its own cause. Where throttling, steal, swapping, others on the
+// processors, the whole machine (the idle process stood still as well) or the
+// collector cover at least half of the stops that the tail met, that one is
+// named, the first of them in this order, and the stop is not ([explanations]).
+func attribute(run *result.Run, in Inputs) (found []result.Attribution, blamed map[result.Metric]int) {
+	if in.End <= 0 || len(run.Tail) == 0 {
+		return nil, nil
+	}
+	covers := coversOf(run, in)
+	blamed = map[result.Metric]int{}
+	for _, m := range result.Metrics() {
+		var tail []result.Exemplar
+		for _, x := range run.Tail {
+			if x.Metric == m && x.Intended >= 0 && x.Intended < in.End && x.Done >= x.Intended && x.Done < farthest {
+				tail = append(tail, x)
+			}
+		}
+		if len(tail) == 0 {
+			continue
+		}
+		a := result.Attribution{Metric: m, Messages: len(tail), From: math.MaxInt64}
+		for _, x := range tail {
+			a.From = min(a.From, x.Value)
+		}
+		suspects := interrogate(covers, tail, in.End)
+		explain(suspects, tail)
+		idle := watchedIdle(run)
+		guilty, own := make([]bool, len(tail)), make([]bool, len(tail))
+		for _, s := range suspects {
+			for i, hit := range s.hit {
+				guilty[i] = guilty[i] || hit && s.cause.Named
+				own[i] = own[i] || hit && s.cause.Named && generatorSide(s.source)
+			}
+			s.cause.Text = causeText(s, len(tail), idle)
+			a.Causes = append(a.Causes, s.cause)
+		}
+		a.Unexplained = len(tail) - countTrue(guilty)
+		blamed[m] = countTrue(own)
+		slices.SortStableFunc(a.Causes, func(x, y result.Cause) int {
+			return cmp.Or(cmp.Compare(y.Messages, x.Messages), boolOrder(y.Named, x.Named), cmp.Compare(x.Source, y.Source))
+		})
+		found = append(found, a)
+	}
+	return found, blamed
+}
+
+func countTrue(list []bool) (n int) {
+	for _, b := range list {
+		if b {
+			n++
+		}
+	}
+	return n
+}
+
+func boolOrder(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// coversOf returns when each source was at work.
+func coversOf(run *result.Run, in Inputs) map[string]*cover {
+	covers := map[string]*cover{}
+	put := func(source string, list []result.Pause) {
+		if c := coverOf(list); len(c.starts) > 0 {
+			covers[source] = c
+		}
+	}
+	by := map[string][]result.Pause{}
+	for _, p := range run.Pauses {
+		by[p.Source] = append(by[p.Source], p)
+	}
+	stops := coverOf(freezes(run.Pauses, farthest))
+	for source, list := range by {
+		switch source {
+		case result.PauseProcess:
+			continue
+		case result.PauseThread, result.PauseGoroutine:
+			// What both meters missed is the process's stop, and told as that.
+			list = slices.DeleteFunc(slices.Clone(list), func(p result.Pause) bool {
+				return 2*stops.length(p.Start, p.End) > p.End-p.Start
+			})
+		}
+		put(source, list)
+	}
+	if len(stops.starts) > 0 {
+		covers[result.PauseProcess] = stops
+	}
+	for kind, list := range eventSpans(run.Events, in) {
+		put(kind, list)
+	}
+	return covers
+}
+
+// eventSpans returns when what events tell of was going on: a lost connection
+// until all are back, a dead broker until the first is back, and anything else at
+// its instant. What the run itself tells of is no cause.
+func eventSpans(events []result.Event, in Inputs) map[string][]result.Pause {
+	spans := map[string][]result.Pause{}
+	last := max(in.End, in.Resolved)
+	var lost int
+	var from int64
+	list := slices.Clone(events)
+	slices.SortStableFunc(list, func(a, b result.Event) int { return cmp.Compare(a.At, b.At) })
+	for i, e := range list {
+		switch e.Kind {
+		case eventInterrupted, eventRawFull:
+		case eventDisconnected:
+			if lost == 0 {
+				from = e.At
+			}
+			lost++
+		case eventReconnected:
+			if lost == 0 {
+				continue // it had not been told that one was lost
+			}
+			if lost--; lost == 0 {
+				spans[eventDisconnected] = append(spans[eventDisconnected], result.Pause{Start: from, End: e.At})
+			}
+		case eventBrokerEnded:
+			end := e.At
+			for _, later := range list[i:] {
+				if later.Kind == eventReconnected {
+					end = later.At
+					break
+				}
+			}
+			spans[e.Kind] = append(spans[e.Kind], result.Pause{Start: e.At, End: end})
+		default:
+			spans[e.Kind] = append(spans[e.Kind], result.Pause{Start: e.At, End: e.At})
+		}
+	}
+	if lost > 0 {
+		spans[eventDisconnected] = append(spans[eventDisconnected], result.Pause{Start: from, End: max(from, last)})
+	}
+	return spans
+}
+
+// interrogate holds each source against the tail. Sources that no message met
+// are left out.
+func interrogate(covers map[string]*cover, tail []result.Exemplar, window int64) []*suspect {
+	var suspects []*suspect
+	for _, source := range slices.Sorted(maps.Keys(covers)) {
+		s := &suspect{source: source, at: covers[source], hit: make([]bool, len(tail)), cause: result.Cause{Source: source}}
+		var met, common int64
+		for i, x := range tail {
+			s.cause.Expected += s.at.chance(x.Done-x.Intended, window) / float64(len(tail))
+			if s.hit[i] = s.at.meets(x.Intended, x.Done); s.hit[i] {
+				s.cause.Messages++
+				met += x.Done - x.Intended
+				common += s.at.length(x.Intended, x.Done)
+			}
+		}
+		if s.cause.Messages == 0 {
+			continue
+		}
+		s.cause.Share = float64(s.cause.Messages) / float64(len(tail))
+		s.part = float64(common) / float64(max(met, 1))
+		suspects = append(suspects, s)
+	}
+	for _, s := range suspects {
+		instants := s.at.total() == 0
+		switch {
+		case !instants && s.part < matters:
+		case (s.source == result.PauseProcess || s.source == eventDisconnected) && s.part > stoppedPart:
+			s.cause.Named = true
+		case s.cause.Share > s.cause.Expected:
+			s.cause.Named = s.at.rotations(tail, window, instants) <= coincidence/float64(len(suspects))
+		}
+	}
+	return suspects
+}
+
+// rotations returns the share of the places in the window, the one where it was
+// included, at which the tail has at least as much in common with the cover as
+// where it was: time, or messages where the cover is of instants.
+func (c *cover) rotations(tail []result.Exemplar, window int64, instants bool) float64 {
+	at := func(shift int64) (sum int64) {
+		for _, x := range tail {
+			from := (x.Intended + shift) % window
+			to := from + x.Done - x.Intended
+			switch {
+			case !instants:
+				sum += c.length(from, to)
+			case c.meets(from, to):
+				sum++
+			}
+		}
+		return sum
+	}
+	here, n := at(0), 1
+	for k := range shifts {
+		// Multiples of the golden section spread evenly and keep step with no
+		// period that pauses may have.
+		_, place := math.Modf(float64(k+1) * (math.Sqrt(5) - 1) / 2)
+		if at(int64(place*float64(window))) >= here {
+			n++
+		}
+	}
+	return float64(n) / (shifts + 1)
+}
+
+// explanations lists what may have caused a source, the most telling first: what
+// throttling or steal takes away looks like a crowd as well, and what a crowd
+// does to this process it does to the idle one.
+func explanations(source string) []string {
+	switch source {
+	case result.PauseProcess, result.PauseThread, result.PauseGoroutine:
+		return []string{result.PauseThrottled, result.PauseSteal, result.PauseSwap, result.PauseCrowded, result.PauseIdle, result.PauseGC}
+	case result.PauseIdle:
+		return []string{result.PauseThrottled, result.PauseSteal, result.PauseSwap, result.PauseCrowded}
+	case result.PauseCrowded:
+		return []string{result.PauseThrottled, result.PauseSteal}
+	}
+	return nil
+}
+
+// explain looks for what caused the sources that were named, as far as the tail
+// met them, and names that instead.
+func explain(suspects []*suspect, tail []result.Exemplar) {
+	byName := map[string]*suspect{}
+	for _, s := range suspects {
+		byName[s.source] = s
+	}
+	for _, source := range []string{result.PauseProcess, result.PauseThread, result.PauseGoroutine, result.PauseIdle, result.PauseCrowded} {
+		s := byName[source]
+		if s == nil || !s.cause.Named {
+			continue
+		}
+		for _, name := range explanations(source) {
+			x := byName[name]
+			if x == nil {
+				continue
+			}
+			var stood, common int64
+			for i := range s.at.starts {
+				if a, b := s.at.starts[i], s.at.ends[i]; meetsAny(tail, a, b) {
+					stood += b - a
+					common += x.at.length(a, b)
+				}
+			}
+			if stood > 0 && float64(common) >= explains*float64(stood) {
+				x.cause.Named, s.cause.Named, s.explainedBy = true, false, name
+				break
+			}
+		}
+	}
+}
+
+func meetsAny(tail []result.Exemplar, a, b int64) bool {
+	return slices.ContainsFunc(tail, func(x result.Exemplar) bool { return x.Intended <= b && x.Done >= a })
+}

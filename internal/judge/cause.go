@@ -1,0 +1,158 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+
+	"sixnines/result"
+)
+
+// generatorSide reports whether a source of pauses is the generator's or its
+// machine's and not the broker's or the network's.
+func generatorSide(source string) bool {
+	switch source {
+	case result.PauseThread, result.PauseGoroutine, result.PauseProcess, result.PauseIdle, result.PauseGC,
+		result.PauseThrottled, result.PauseSteal, result.PauseCrowded, result.PauseSwap:
+		return true
+	}
+	return false
+}
+
+// description is what people call a source, and what to do about it.
+func description(source string, idle bool) (what, remedy string) {
+	switch source {
+	case result.PauseThread:
+		return "a thread of the generator that was not woken in time", "give the generator more processor or pin it"
+	case result.PauseGoroutine:
+		return "Go's scheduler not running a goroutine of the generator in time", "give the generator more processors, or fewer producers and consumers"
+	case result.PauseProcess:
+		if idle {
+			return "a stop of sixnines itself, not of the machine", "look for what stopped the process: a signal, a debugger, a container that was paused"
+		}
+		return "a stop of sixnines itself", "look for what stopped the process: a signal, a container's limit, the hypervisor"
+	case result.PauseIdle:
+		return "the whole machine standing still", "it is the hypervisor or the kernel: run again on a machine of your own"
+	case result.PauseGC:
+		return "Go's collector stopping the generator", "raise GOMEMLIMIT or lower the rate"
+	case result.PauseThrottled:
+		return "a control group's throttling", "raise its cpu.max, or start the generator outside of it"
+	case result.PauseSteal:
+		return "the hypervisor giving the processors to others", "run on a machine of your own, or at another time"
+	case result.PauseCrowded:
+		return "other processes on the generator's processors", "stop them, or give the generator processors of its own"
+	case result.PauseSwap:
+		return "memory being read back from disk", "free memory or switch swapping off"
+	case result.PauseRetransmit:
+		return "TCP sending again what was lost", "look at the network's losses and queues"
+	case eventDisconnected:
+		return "a lost connection, until it was back", "see the events"
+	case eventBrokerEnded:
+		return "the end of a process of the broker", "see the events"
+	}
+	return fmt.Sprintf("the event %q", source), "see the events"
+}
+
+// causeText is the line of a cause.
+func causeText(s *suspect, messages int, idle bool) string {
+	what, remedy := description(s.source, idle)
+	expected := s.cause.Expected * float64(messages)
+	chance := "less than 1"
+	if expected >= 1 {
+		chance = fmt.Sprintf("%.0f", math.Round(expected))
+	}
+	text := fmt.Sprintf("%d of the slowest %d met %s (%s expected by chance)", s.cause.Messages, messages, what, chance)
+	switch {
+	case s.cause.Named:
+		return text + ": " + remedy
+	case s.explainedBy != "":
+		by, _ := description(s.explainedBy, idle)
+		return text + "; that was " + by
+	}
+	return text + ": company, not shown to be a cause"
+}
+
+// watchedIdle reports whether an idle process beside the generator told a stop
+// of the process from one of the machine.
+func watchedIdle(run *result.Run) bool {
+	for i := range run.Series {
+		if _, ok := run.Series[i].Vitals[vitalIdleMax]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+// attributed: most of the slowest messages met a named cause on the generator's
+// side. The percentiles that lie among them are then its figures as much as the
+// broker's. What another reason already blames for the same is not blamed twice.
+func attributed(e *evidence) (found []result.Reason) {
+	accused := map[string]bool{}
+	for _, g := range []gate{frozen, throttled, steal, swap, collector, selfInflicted} {
+		for _, r := range g(e) {
+			if r.Status != result.Valid {
+				accused[r.Code] = true
+			}
+		}
+	}
+	if c := e.causeOfStops(); c != nil && accused["frozen"] {
+		accused[c.Source] = true
+	}
+	for _, a := range e.summary.Attribution {
+		d := e.summary.Histograms[a.Metric]
+		cause := e.mainCause(a.Metric)
+		if cause == nil || d == nil || accused[cause.Source] || accused["self-inflicted"] {
+			continue
+		}
+		for _, name := range result.Percentiles() {
+			v, ok := d.Percentiles[name]
+			// The tail reaches a percentile if it holds all that lies beyond it.
+			if !ok || v < a.From || d.OwnShare[name] > ownLagSuspect {
+				continue
+			}
+			found = append(found, result.Reason{Status: result.Suspect, Code: "attribution", Metric: a.Metric, Percentile: name,
+				Text: fmt.Sprintf("%s p%s (%s) is among messages that the generator's side made slow: %s", a.Metric, name, span(v), cause.Text)})
+		}
+	}
+	return found
+}
+
+// mainCause is the named cause on the generator's side that most of a metric's
+// slowest messages met, if more than half of them met such a cause at all.
+func (e *evidence) mainCause(m result.Metric) *result.Cause {
+	for i := range e.summary.Attribution {
+		a := &e.summary.Attribution[i]
+		if a.Metric != m || 2*e.blamed[m] <= a.Messages {
+			continue
+		}
+		for n := range a.Causes {
+			if c := &a.Causes[n]; c.Named && generatorSide(c.Source) {
+				return c // they are in order of share
+			}
+		}
+	}
+	return nil
+}
+
+// causeOfStops is the cause of the stops that the slowest messages met, as the
+// first metric that has one tells it.
+func (e *evidence) causeOfStops() *result.Cause {
+	for i := range e.summary.Attribution {
+		if c := e.mainCause(e.summary.Attribution[i].Metric); c != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// because tells, in the reason of another gate, the cause of what lies at v of a
+// metric, if the slowest messages are among that and have one.
+func (e *evidence) because(m result.Metric, v int64) string {
+	for i := range e.summary.Attribution {
+		if a := &e.summary.Attribution[i]; a.Metric == m && v >= a.From {
+			if c := e.mainCause(m); c != nil {
+				return "; " + c.Text
+			}
+		}
+	}
+	return ""
+}

@@ -1,0 +1,96 @@
+package judge
+
+import (
+	"math"
+	"slices"
+
+	"sixnines/result"
+)
+
+// cover is a set of instants: intervals in order that do not meet. An interval
+// without length is an instant.
+type cover struct {
+	starts, ends []int64
+	before       []int64 // what the intervals up to this one cover, without it
+}
+
+// coverOf makes a cover of intervals in any order.
+func coverOf(pauses []result.Pause) *cover {
+	list := slices.Clone(pauses)
+	slices.SortFunc(list, byStart)
+	c := &cover{}
+	var sum int64
+	for _, p := range list {
+		if p.End < p.Start || p.End > farthest || p.Start < -farthest {
+			continue // hostile
+		}
+		n := len(c.ends)
+		if n > 0 && p.Start <= c.ends[n-1] {
+			if more := p.End - c.ends[n-1]; more > 0 {
+				c.ends[n-1], sum = p.End, sum+more
+			}
+			continue
+		}
+		c.starts, c.ends, c.before = append(c.starts, p.Start), append(c.ends, p.End), append(c.before, sum)
+		sum += p.End - p.Start
+	}
+	return c
+}
+
+// farthest is the largest instant that makes sense, ns: so many years that sums
+// of a few cannot overflow.
+const farthest = math.MaxInt64 / 16
+
+func byStart(a, b result.Pause) int {
+	switch {
+	case a.Start < b.Start:
+		return -1
+	case a.Start > b.Start:
+		return 1
+	}
+	return 0
+}
+
+// from is the index of the first interval that ends at or after t.
+func (c *cover) from(t int64) int {
+	i, _ := slices.BinarySearch(c.ends, t)
+	return i
+}
+
+// meets reports whether [a, b] and the cover have an instant in common.
+func (c *cover) meets(a, b int64) bool {
+	i := c.from(a)
+	return i < len(c.starts) && c.starts[i] <= b
+}
+
+// upTo is how much of the time before t is covered.
+func (c *cover) upTo(t int64) int64 {
+	i := c.from(t)
+	if i == len(c.ends) {
+		if i == 0 {
+			return 0
+		}
+		return c.before[i-1] + c.ends[i-1] - c.starts[i-1]
+	}
+	return c.before[i] + max(0, t-c.starts[i])
+}
+
+// length is how much of [a, b] is covered.
+func (c *cover) length(a, b int64) int64 { return c.upTo(b) - c.upTo(a) }
+
+// total is how much is covered in all.
+func (c *cover) total() int64 { return c.upTo(farthest) }
+
+// chance is the probability that an interval so long meets the cover if it
+// begins anywhere in [0, window): the part of the window that is covered when
+// each interval is lengthened at its front by that much.
+func (c *cover) chance(length, window int64) float64 {
+	var sum, reached int64 // up to where the sum goes
+	for i := range c.starts {
+		a, b := max(c.starts[i]-length, reached), min(c.ends[i], window)
+		if b > a {
+			sum, reached = sum+b-a, b
+		}
+	}
+	return min(1, float64(sum)/float64(max(window, 1)))
+}
