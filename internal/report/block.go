@@ -7,7 +7,7 @@ func blocksSection(s *subject) *section {
 	if col == nil || len(col.Dist.Blocks)+len(col.Dist.BlocksNA) == 0 {
 		return nil
 	}
-	x := &section{Name: "How sure the tail is: " + metricName(col.Metric), Heads: []string{"percentile", "figure", "95 %, by messages", "95 %, by stretches"}, Align: "lrrr", Explain: true,
+	x := &section{Name: "How sure the tail is: " + metricName(col.Metric), Heads: []string{"percentile", "figure", "95 %, by messages", "95 %, by stretches"}, Align: "lrrr", Explain: true, Column: true,
 		Caption: blocksMeaning}
 	for _, f := range col.Figures {
 		if !f.ok() || f.BlockHi == 0 && f.BlockNA == "" {

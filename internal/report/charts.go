@@ -46,14 +46,14 @@ func charts(subjects []*subject) []*chart {
 			out = append(out, c)
 		}
 	}
+	for _, c := range repeatCharts(all) {
+		add(c)
+	}
 	for _, f := range kinds() {
 		if f.Key != "lag" && !f.Apart {
 			add(percentilesChart(subjects, f))
 			add(timeChart(subjects, f))
 		}
-	}
-	for _, c := range repeatCharts(all) {
-		add(c)
 	}
 	add(rateChart(subjects))
 	add(inFlightChart(subjects))

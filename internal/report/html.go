@@ -72,7 +72,7 @@ type page struct {
 	Shown    int // runs in the pictures
 	Left     int // runs that are in the tables only
 	Tables   []pageTable
-	Floors   []string // what is to be said of noise floors
+	Notes    []string // what is to be said of noise floors, and of intervals
 	Repeats  []sheet
 }
 
@@ -107,7 +107,10 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 	p.Shown = min(len(prepared), chartLimit)
 	p.Left = len(prepared) - p.Shown
 	p.Tables = pageTables(prepared)
-	p.Floors = floorTexts(prepared)
+	p.Notes = floorTexts(prepared)
+	if len(prepared) == 1 && blocksSection(prepared[0]) != nil {
+		p.Notes = append(p.Notes, "Two intervals of tails. "+blocksMeaning)
+	}
 	for _, x := range repeatSections(prepared) {
 		p.Repeats = append(p.Repeats, x.sheet())
 	}

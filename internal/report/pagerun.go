@@ -61,17 +61,22 @@ type sheet struct {
 	After    []string
 	Command  string
 	Align    string // as of a section; empty: all are words
+	Mark     int    // the column that shows a row's class
 }
 
-// CellClass is the class of a cell, counted without the row's name.
-func (s sheet) CellClass(i int) string {
+// CellClass is the classes of a cell of a row, counted without the row's name.
+func (s sheet) CellClass(i int, r sheetRow) string {
+	class := ""
 	switch {
 	case s.Number(i + 1):
-		return "number"
+		class = "number"
 	case s.Align != "" && i+1 >= len(s.Align):
-		return "remark"
+		class = "remark"
 	}
-	return ""
+	if i+1 == s.Mark {
+		class = words(" ", class, r.Class)
+	}
+	return class
 }
 
 // Number reports whether a column is flush right, for the template.
@@ -139,6 +144,9 @@ func newPageRun(s *subject, opt Options) pageRun {
 		r.Objectives = []sheet{x.sheet()}
 	}
 	for _, x := range findings(s) {
+		if x.Column && s.letter == "" {
+			continue
+		}
 		r.Findings = append(r.Findings, x.sheet())
 	}
 	r.Sheets = sheets(s, opt)

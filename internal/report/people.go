@@ -10,7 +10,7 @@ func peopleSection(s *subject) *section {
 		return nil
 	}
 	a := UsualAudience()
-	x := &section{Name: "What this means for people", Heads: []string{"worse than", metricName(m), "users, clustered", "users, independent"}, Align: "lrrr", Page: true,
+	x := &section{Name: "What this means for people", Heads: []string{"worse than", metricName(m), "users, clustered", "users, independent"}, Align: "lrrr", Page: true, Folded: s.letter != "",
 		Caption: a.sessionText() + ", an assumption: sixnines nines takes others. The share of users who meet at least one response that is worse."}
 	for _, p := range []string{"99", "99.9", "99.99", "99.999"} {
 		f := s.figureAt(m, p)

@@ -94,7 +94,7 @@ func (r *repeats) section(m result.Metric) *section {
 	if len(columns) < 2 {
 		return nil
 	}
-	x := &section{Name: "Between " + count(int64(len(columns))) + " runs: " + metricName(m), Align: "lrrrrrl", Explain: true,
+	x := &section{Name: "Between " + count(int64(len(columns))) + " runs: " + metricName(m), Align: "lrrrrrl", Mark: 6, Explain: true,
 		Heads:   []string{"percentile", "least", "median", "most", "95 % of the median", "95 % within a run", "larger"},
 		Caption: "Set " + r.name() + ". Each run has its own percentile; least, median and most are of those, and nothing is merged or averaged. Beside them the interval within a typical run, the one of middle width. Where the runs are farther apart than that interval is wide, it does not say how the next run will be."}
 	for i, p := range rows() {

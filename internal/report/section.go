@@ -14,11 +14,13 @@ type section struct {
 	Caption string // what it shows and how to read it
 	Heads   []string
 	Align   string // a letter a column: l for names and words, r for numbers
+	Mark    int    // the column that shows a row's style; 0: the second
 	Explain bool   // the caption is needed everywhere, not only on the page
 	Rows    []sectionRow
 	After   []string
 	Folded  bool // on the page: shut until it is opened
 	Page    bool // on the page only: elsewhere a line says it
+	Column  bool // on the page of a run that is alone a column of the table says it
 	Brief   int  // rows in the terminal and in Markdown; 0: all
 	Rest    string
 }
@@ -60,6 +62,14 @@ func terminalSection(p *printer, x *section, of string) {
 // number reports whether a column holds numbers, which are flush right.
 func (x *section) number(i int) bool { return i < len(x.Align) && x.Align[i] == 'r' }
 
+// mark is the column that shows a row's style.
+func (x *section) mark() int {
+	if x.Mark > 0 {
+		return x.Mark
+	}
+	return 1
+}
+
 // grid lays the first columns out.
 func (x *section) grid(columns int) *grid {
 	g := &grid{}
@@ -76,7 +86,7 @@ func (x *section) grid(columns int) *grid {
 			if j == 0 {
 				c.style = strong
 			}
-			if r.Style != normal && (j == 0 || j == 1) {
+			if r.Style != normal && j == x.mark() {
 				c.style = r.Style
 			}
 			row.cells = append(row.cells, c)
@@ -135,7 +145,7 @@ func markdownSection(b *bytes.Buffer, x *section, of string) {
 
 // sheet is a section for the page.
 func (x *section) sheet() sheet {
-	s := sheet{Name: x.Name, Caption: x.Caption, Open: !x.Folded, After: x.After, Align: x.Align, Heads: x.Heads}
+	s := sheet{Name: x.Name, Caption: x.Caption, Open: !x.Folded, After: x.After, Align: x.Align, Mark: x.mark(), Heads: x.Heads}
 	noted := slices.ContainsFunc(x.Rows, func(r sectionRow) bool { return r.Note != "" })
 	if noted {
 		s.Heads = append(slices.Clone(x.Heads), "remark")

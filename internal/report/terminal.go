@@ -33,13 +33,13 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 		p.blank()
 		p.wrapped("", sentence, strong)
 	}
+	for _, x := range repeatSections(subjects) {
+		terminalSection(p, x, "")
+	}
 	if len(subjects) == 1 {
 		terminalLatencies(p, subjects[0])
 	} else {
 		terminalSideBySide(p, subjects)
-	}
-	for _, x := range repeatSections(subjects) {
-		terminalSection(p, x, "")
 	}
 	terminalFindings(p, subjects)
 	for _, s := range subjects {

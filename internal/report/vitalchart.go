@@ -18,7 +18,7 @@ func hiccupsChart(subjects []*subject) *chart {
 		return math.Log10(v)
 	})
 	c.Kind, c.Key, c.Title, c.Y = KindHiccups, "hiccups", "What held the generator up", axis{Scale: durationScale, Label: "the most in an interval"}
-	c.Caption = "How late meters woke that had nothing else to do, how long goroutines waited for a processor, and how long Go's collector or a processor quota stopped the generator; the largest of each interval. What all meters show alike is the machine's. " + c.Caption
+	c.Caption = "How late meters woke that had nothing else to do, how long goroutines waited for a processor, and how long Go's collector or a processor quota stopped the generator; the largest of each interval. What all meters show alike is the machine's."
 	c.Alt = c.Title + "."
 	return c
 }
@@ -29,7 +29,7 @@ func processorsChart(subjects []*subject) *chart {
 		{"process.cpu", "generator, of one core"}, {"host.cpu.busy", "the machine, of all"}, {"host.steal", "stolen, of all"},
 	}, "process.cpu", func(v float64) float64 { return v })
 	c.Kind, c.Key, c.Title, c.Y = KindProcessors, "processors", "Use of the processors", axis{Scale: shareScale, Label: "busy"}
-	c.Caption = "The generator's own use, which may be more than one core, and the whole machine's. " + c.Caption
+	c.Caption = "The generator's own use, which may be more than one core, and the whole machine's."
 	c.Alt = c.Title + "."
 	return c
 }
@@ -61,6 +61,5 @@ func vitalsChart(subjects []*subject, series []vitalSeries, leading string, y fu
 			}
 		}
 	}
-	c.Caption = momentCaption(c.Moments)
 	return c
 }
