@@ -21,6 +21,7 @@ func (r *run) connect(ctx context.Context) error {
 	s, w := r.scenario, r.workload
 	lanes := min(w.Connections.Producers, w.Producers)
 	shards := min(max(lanes, 1)+max(w.Consumers, 1), 4*maxShards())
+	r.planStages()
 	metrics := r.metrics()
 	if len(metrics) == 0 {
 		// Publishing flat out without acknowledgements: there is nothing to
@@ -51,6 +52,7 @@ func (r *run) connect(ctx context.Context) error {
 	if err := r.connectProducers(ctx, lanes); err != nil {
 		return err
 	}
+	r.attributed = r.dialers[0].mark()
 	r.cold = append(r.cold, result.Cold{Name: "subscribe and set up producers", Duration: time.Duration(clock.Now() - began)})
 	return nil
 }
@@ -129,6 +131,7 @@ func (r *run) connectProducers(ctx context.Context, lanes int) error {
 		spec := driver.ProducerSpec{ID: int(st.id), Topic: r.layout.topics[st.plan.topic],
 			Conn: st.plan.producer % lanes, Size: int(r.workload.Size)}
 		var err error
+		mark := r.dialers[0].mark()
 		if r.replies {
 			rr, ok := r.session.(driver.RequestReplier)
 			if !ok {
@@ -142,6 +145,13 @@ func (r *run) connectProducers(ctx context.Context, lanes int) error {
 		if err != nil {
 			return fmt.Errorf("producer %d: %w", st.plan.producer, err)
 		}
+		l := st.lane
+		if c := r.attribute("producer", mark, l.conn == nil); c != nil {
+			l.conn = c
+		}
+		if r.replies {
+			r.consumers[len(r.consumers)-1].conn = l.conn // replies come by it
+		}
 		st.flusher, _ = st.producer.(driver.Flusher)
 	}
 	return nil
@@ -154,6 +164,7 @@ func (r *run) connectConsumers(ctx context.Context, lanes int) error {
 	if err != nil {
 		return err
 	}
+	byConn := make([]*trackedConn, conns)
 	for i, cp := range r.layout.consumers {
 		spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % conns, Ack: ack, Slow: w.Consumer.Work > 0}
 		for _, t := range cp.topics {
@@ -169,7 +180,13 @@ func (r *run) connectConsumers(ctx context.Context, lanes int) error {
 			r.servers = append(r.servers, p)
 			client, err = rr.Responder(ctx, spec, p.respond)
 		} else {
-			client, err = r.session.Consumer(ctx, spec, r.newConsumer(cp.group, lanes+i, integrity.Data).deliver)
+			c := r.newConsumer(cp.group, lanes+i, integrity.Data)
+			mark := r.dialers[0].mark()
+			client, err = r.session.Consumer(ctx, spec, c.deliver)
+			if c.conn = r.attribute("consumer", mark, byConn[spec.Conn] == nil); c.conn != nil {
+				byConn[spec.Conn] = c.conn
+			}
+			c.conn = byConn[spec.Conn]
 		}
 		if err != nil {
 			return fmt.Errorf("consumer %d: %w", i, err)

@@ -44,6 +44,8 @@ type consumer struct {
 	shard *recorder.Shard
 	raw   *rawSink
 	tail  *tailShard
+	conn  *trackedConn // nil: not known
+	tap   *tap
 	kind  integrity.Kind // what it waits for: Data, or Reply
 	work  time.Duration
 
@@ -147,6 +149,9 @@ func (c *consumer) deliver(m driver.Message) {
 			}
 		}
 		c.shard.Value(c.service, now-sent)
+		if st.stamps != nil && !r.stages.onAck {
+			r.split(c.tap, st, e.Sequence, sent, now)
+		}
 		c.newest = now
 		if c.raw != nil {
 			c.raw.put(c.run.rawDelivered, e.Stream, c.index, e.Sequence, e.Intended, sent, now)

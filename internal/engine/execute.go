@@ -200,6 +200,7 @@ func (r *run) sendProbe(st *stream) error {
 
 // runPaced issues an open loop's schedule, or a closed loop.
 func (r *run) runPaced(ctx context.Context) (aborted bool, err error) {
+	r.startStages()
 	start := clock.Now() + int64(lead) + int64(r.warmup)
 	r.start.Store(start)
 	r.end.Store(start + int64(r.window))
@@ -412,6 +413,7 @@ func (r *run) runFlatOut(ctx context.Context) (aborted bool, err error) {
 		}
 	}
 	runtime.GC()
+	r.startStages()
 	start := clock.Now() + int64(lead)
 	if err := r.writeHeader(start); err != nil {
 		return false, err

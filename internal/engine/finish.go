@@ -62,6 +62,8 @@ func (r *run) writeHeader(start int64) error {
 	if n := r.layout.maxFanOut(); n > fullChecks {
 		add("checksums of deliveries", fmt.Sprintf("one in %d", n/fullChecks), "the fan-out is large; every loss and duplicate is counted all the same")
 	}
+	value, note := r.stageFact()
+	add("stage times", value, note)
 	for _, m := range r.monitor.Missing() {
 		add("not watched", m, "")
 	}

@@ -70,7 +70,8 @@ func TestBlockedSendDoesNotHoldUpOthers(t *testing.T) {
 	r := measure(t, "phases: {warmup: 200ms, duration: 2s}\nworkload: {pattern: publish, rate: 1000/s, producers: 4}",
 		driver.Entry{Name: "stuck", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}, "")
 	c := r.Counters
-	if c.Sent != 2000 || c.Acked != 2000 || c.Handovers != 1 {
+	// A busy machine may hold a thread up inside another send: then there are more.
+	if c.Sent != 2000 || c.Acked != 2000 || c.Handovers < 1 {
 		t.Fatalf("%+v", c)
 	}
 	// A quarter of the load is on the blocked connection: 100 messages come

@@ -31,6 +31,8 @@ type stream struct {
 	acked *integrity.Ledger // nil without acknowledgements
 	fan   *integrity.Fan    // nil unless several groups read the topic
 
+	stamps []stamp // of the messages that are followed through their stages; nil: none is
+
 	mu       sync.Mutex
 	refused  []uint64 // measured sequence numbers that Send rejected
 	nacked   map[uint64]bool
@@ -58,6 +60,8 @@ type lane struct {
 	expiry  *expiry  // they close on delivery, not on acknowledgement
 	raw     *rawSink // nil: no raw file
 	tail    *tailShard
+	conn    *trackedConn // nil: not known
+	tap     *tap
 	dirty   bool // its pacer sent something since the last flush
 	acks    acker
 
@@ -165,6 +169,9 @@ func (l *lane) ack(sl *slot, now int64) {
 			}
 		}
 		l.shard.Value(r.ackService, now-sl.sent)
+		if st := sl.stream; st.stamps != nil && r.stages.onAck {
+			r.split(l.tap, st, sl.seq, sl.sent, now)
+		}
 		l.acked.Add(1)
 		if now > l.lastAck.Load() {
 			l.lastAck.Store(now)
@@ -243,6 +250,9 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 				l.expiry.opened(sent)
 			}
 		}
+	}
+	if st.stamps != nil && measured {
+		l.follow(st, env.Sequence, sent)
 	}
 	if sending != nil {
 		sending.Store(sent)

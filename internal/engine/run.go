@@ -71,10 +71,14 @@ type run struct {
 	monitor   *vitals.Monitor
 	witness   *witness // nil: nothing to bear witness to
 	tails     []*tail
-	raw       *result.RawWriter
-	rawSinks  []*rawSink
-	cold      []result.Cold
-	out       *output
+	stages    stages
+	// attributed is how many connections were made once all producers and
+	// consumers had theirs.
+	attributed int
+	raw        *result.RawWriter
+	rawSinks   []*rawSink
+	cold       []result.Cold
+	out        *output
 
 	// start and end of the window, CLOCK_MONOTONIC; far off until known.
 	start, end atomic.Int64
@@ -293,6 +297,9 @@ func (r *run) metrics() []recorder.ID {
 	}
 	if r.ack != driver.AckKindNone && (!delivers || r.ack != driver.AckKindReply) {
 		add(r.ackResponse, r.ackService)
+	}
+	if r.mayHaveStages() {
+		m = append(m, recorder.StageClient, recorder.StageBroker, recorder.StageCallback)
 	}
 	return m
 }

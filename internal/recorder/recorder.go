@@ -80,9 +80,12 @@ func New(c Config) (*Recorder, error) {
 		}
 		r.seen[id] = k
 	}
-	for range c.Shards {
+	for i := range c.Shards {
 		s := &Shard{r: r}
 		for _, id := range r.ids {
+			if id.sampled() && i > 0 {
+				continue
+			}
 			h := &histogram{counts: make([]int64, r.geo.length)}
 			h.min.Store(noMin)
 			h.max.Store(noMax)
@@ -98,6 +101,16 @@ func New(c Config) (*Recorder, error) {
 
 // Shard returns shard i modulo the number of shards.
 func (r *Recorder) Shard(i int) *Shard { return r.shards[i%len(r.shards)] }
+
+// Stages records the stages of one message of a sample, in ns, under
+// [StageClient], [StageBroker] and [StageCallback], which must have been
+// enabled. It is safe for concurrent use, does not block and does not allocate.
+func (r *Recorder) Stages(client, broker, callback int64) {
+	s := r.shards[0]
+	s.Value(StageClient, client)
+	s.Value(StageBroker, broker)
+	s.Value(StageCallback, callback)
+}
 
 // Enabled reports whether id is recorded.
 func (r *Recorder) Enabled(id ID) bool { return r.seen[id] != nil }
@@ -131,6 +144,9 @@ func (r *Recorder) Snapshot() {
 		}
 		for _, s := range r.shards {
 			h := s.hists[id]
+			if h == nil {
+				continue // of a sample; the first shard has it
+			}
 			for i := range h.counts {
 				if c := atomic.LoadInt64(&h.counts[i]); c != 0 {
 					k.counts[i] += c

@@ -258,3 +258,42 @@ func inflate(t *testing.T, s string) []byte {
 	}
 	return b
 }
+
+// What is recorded of a sample only comes out once, whichever shards there are,
+// and the moments are those of what went in.
+func TestStagesAndMoments(t *testing.T) {
+	r, err := New(Config{Metrics: []ID{StageClient, StageBroker, StageCallback, DeliveryService}, Shards: 5, Digits: 3, Highest: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			for i := range int64(1000) {
+				r.Stages(100+i, 2000, 3)
+				r.Shard(w).Value(DeliveryService, 1000+2*(i%2))
+			}
+		})
+	}
+	wg.Wait()
+	r.Snapshot()
+	metrics, _, err := r.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for m, want := range map[result.Metric][2]int64{result.StageClient: {100, 1099}, result.StageBroker: {2000, 2000}, result.StageCallback: {3, 3}} {
+		h, err := result.DecodeHistogram(metrics[m].Hist)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if metrics[m].Min != want[0] || metrics[m].Max != want[1] || h.TotalCount() != 4000 {
+			t.Errorf("%s: %d from %d to %d", m, h.TotalCount(), metrics[m].Min, metrics[m].Max)
+		}
+	}
+	if n, mean, deviation := r.Moments(DeliveryService); n != 4000 || mean != 1001 || deviation != 1 {
+		t.Errorf("%d, mean %v ± %v", n, mean, deviation)
+	}
+	if n, _, _ := r.Moments(LagOwn); n != 0 {
+		t.Errorf("%d values of a metric that is not recorded", n)
+	}
+}

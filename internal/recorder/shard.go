@@ -21,6 +21,9 @@ const (
 	DeliveryLast
 	RoundTripResponse
 	RoundTripService
+	StageClient
+	StageBroker
+	StageCallback
 	ids
 )
 
@@ -28,8 +31,12 @@ const (
 func (id ID) Metric() result.Metric {
 	return [ids]result.Metric{result.LagOwn, result.LagBlocked, result.PublishResponse, result.PublishService,
 		result.DeliveryResponse, result.DeliveryService, result.DeliveryLast, result.RoundTripResponse,
-		result.RoundTripService}[id]
+		result.RoundTripService, result.StageClient, result.StageBroker, result.StageCallback}[id]
 }
+
+// sampled reports whether only a sample of the messages is recorded under id,
+// so that one shard is enough for all.
+func (id ID) sampled() bool { return id >= StageClient && id <= StageCallback }
 
 // histogram is one metric's buckets in one shard. Counts only grow; the
 // collector takes differences. Every field may be added to by any goroutine.

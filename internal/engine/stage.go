@@ -1,0 +1,228 @@
+package engine
+
+import (
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+
+	"sixnines/internal/clock"
+	"sixnines/internal/recorder"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// stageEvery is of how many messages one is followed through its stages.
+const stageEvery = 16
+
+// stagePlaces is how many of a stream's followed messages may be under way at a
+// time; the oldest beyond that are given up.
+const stagePlaces = 256
+
+// stages splits the service time of a sample of the messages at the engine's
+// own connections: handed to the client, first byte written, what came back
+// read, callback. The first Write on the producer's connection that begins
+// after Send was entered is taken for the message's, which it is where the
+// client writes at once, and is too early where a write of what was sent before
+// had not yet begun; the last Read that returned before the callback is taken
+// for its arrival, which is too late where the client has read on meanwhile.
+// The three add up to the service time, to the nanosecond.
+type stages struct {
+	onAck bool           // the acknowledgement ends them, not the delivery
+	conns []*trackedConn // that are tapped
+	why   string         // there are none
+	off   atomic.Bool    // a connection came that is not known: no more
+}
+
+// mayHaveStages reports whether the driver might show its connections.
+func (r *run) mayHaveStages() bool {
+	return r.stages.why == ""
+}
+
+// refuseStages says why there will be none, unless that is known already.
+func (r *run) refuseStages(format string, a ...any) {
+	if r.stages.why == "" {
+		r.stages.why = fmt.Sprintf(format, a...)
+	}
+}
+
+// planStages decides what can be known before anything is connected.
+func (r *run) planStages() {
+	r.stages.onAck = r.workload.Pattern == scenario.Publish
+	switch {
+	case r.flatOut:
+		r.refuseStages("flat out a client writes many messages at a time")
+	case r.config.Entry.Capabilities.OwnsDialing:
+		r.refuseStages("driver %s makes its connections itself", r.config.Entry.Name)
+	case r.closes == closeNever:
+		r.refuseStages("nothing comes back")
+	}
+}
+
+// attribute returns the connection that was dialled for a producer or consumer
+// since mark, nil if that cannot be told. first says that there should be one,
+// and not for an earlier one that shares it.
+func (r *run) attribute(who string, mark int, first bool) *trackedConn {
+	made := r.dialers[0].since(mark)
+	switch {
+	case !first && len(made) == 0:
+	case first && len(made) == 1:
+		return made[0]
+	case first:
+		r.refuseStages("%d connections were made for a %s, which is not one", len(made), who)
+	default:
+		r.refuseStages("more connections were made for %ss than were asked for", who)
+	}
+	return nil
+}
+
+// startStages taps the connections, if all are known. Nothing measured has been
+// sent yet.
+func (r *run) startStages() {
+	s := &r.stages
+	d := r.dialers[0]
+	if s.why == "" && d.mark() != r.attributed {
+		r.refuseStages("the driver makes more connections as it goes on")
+	}
+	for _, d := range r.dialers {
+		d.onDial(func() {})
+	}
+	if s.why != "" {
+		return
+	}
+	tapped := func(c *trackedConn) *tap {
+		if t := c.tap.Load(); t != nil {
+			return t
+		}
+		t := &tap{}
+		c.tap.Store(t)
+		s.conns = append(s.conns, c)
+		return t
+	}
+	for _, l := range r.lanes {
+		l.tap = tapped(l.conn)
+	}
+	for _, c := range r.consumers {
+		c.tap = tapped(c.conn)
+	}
+	for _, st := range r.streams {
+		st.stamps = make([]stamp, stagePlaces)
+	}
+	d.onDial(func() {
+		for _, c := range s.conns {
+			if c.closed.Load() {
+				return // it is that one's successor, which nobody follows
+			}
+		}
+		if !s.off.Swap(true) {
+			r.out.event(result.Event{At: clock.Now(), Kind: "stages", Detail: "the driver made another connection: stage times end here"})
+		}
+	})
+}
+
+// stamp is what is known of one followed message.
+type stamp struct {
+	seq           atomic.Uint64 // one more than the message's; 0: none
+	sent, written atomic.Int64
+}
+
+// followed reports whether a message is one of the sample, and where its stamp
+// is: one of each sixteen, another one each time, so that no burst of sixteen
+// always shows its first.
+func followed(seq uint64) (place int, ok bool) {
+	group := seq / stageEvery
+	return int(group % stagePlaces), seq%stageEvery == group*0x9e3779b97f4a7c15>>60
+}
+
+// follow begins to follow a message that is about to be handed to the client.
+func (l *lane) follow(st *stream, seq uint64, sent int64) {
+	if i, ok := followed(seq); ok {
+		l.tap.expect(&st.stamps[i], seq, sent)
+	}
+}
+
+// split records the stages of a message that came back by t, if it was
+// followed.
+func (r *run) split(t *tap, st *stream, seq uint64, sent, now int64) {
+	i, ok := followed(seq)
+	if !ok || r.stages.off.Load() {
+		return
+	}
+	s := &st.stamps[i]
+	if s.seq.Load() != seq+1 {
+		return // overtaken
+	}
+	written, read := s.written.Load(), t.readBefore(now)
+	if written < sent || read < written {
+		return // not written by this connection, or not read by that one
+	}
+	r.rec.Stages(written-sent, read-written, now-read)
+}
+
+// tap notes when a connection is written to and read from.
+type tap struct {
+	waiting atomic.Uint64 // by place: a message whose write has not begun
+	places  [64]atomic.Pointer[stamp]
+	// The last two returns of Read with anything.
+	last, before atomic.Int64
+}
+
+// expect has the next write that begins stamped. With too many waiting for one
+// the message is not followed.
+func (t *tap) expect(s *stamp, seq uint64, sent int64) {
+	i := bits.TrailingZeros64(^t.waiting.Load())
+	if i == 64 {
+		s.seq.Store(0)
+		return
+	}
+	s.written.Store(0)
+	s.sent.Store(sent)
+	s.seq.Store(seq + 1)
+	t.places[i].Store(s)
+	t.waiting.Or(1 << i)
+}
+
+// writes is called before each write.
+func (t *tap) writes() {
+	if t.waiting.Load() == 0 {
+		return
+	}
+	now := clock.Now()
+	for w := t.waiting.Swap(0); w != 0; w &= w - 1 {
+		// One that came between the reading of the clock and here is lost.
+		if s := t.places[bits.TrailingZeros64(w)].Load(); s.sent.Load() <= now {
+			s.written.CompareAndSwap(0, now)
+		}
+	}
+}
+
+// hasRead is called after each read of anything.
+func (t *tap) hasRead() {
+	now := clock.Now()
+	t.before.Store(t.last.Load())
+	t.last.Store(now)
+}
+
+// readBefore returns when the last read before now returned; 0 if that has
+// been forgotten.
+func (t *tap) readBefore(now int64) int64 {
+	for _, at := range [2]int64{t.last.Load(), t.before.Load()} {
+		if at <= now {
+			return at
+		}
+	}
+	return 0
+}
+
+// stageFact says for the header what the stage times are of.
+func (r *run) stageFact() (value, note string) {
+	if r.stages.why != "" {
+		return "none", r.stages.why
+	}
+	end := "delivery"
+	if r.stages.onAck {
+		end = "acknowledgement"
+	} else if r.deliveryMetric() == recorder.RoundTripResponse {
+		end = "reply"
+	}
+	return fmt.Sprintf("one message in %d, up to its %s", stageEvery, end), "as the engine's connections saw them written and read"
+}

@@ -1,0 +1,345 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/mem"
+	"sixnines/drivers/nats"
+	"sixnines/result"
+)
+
+// relay is a broker of one topic on TCP that holds each message for a while,
+// and its driver, whose client holds them too before it writes and after it has
+// read. All messages are of one size.
+type relay struct {
+	client, broker, callback time.Duration
+	// more connections are made for each producer, and one each time so many
+	// messages were sent.
+	more, every int
+
+	listener net.Listener
+	mu       sync.Mutex
+	readers  []net.Conn
+	dial     func(context.Context, string, string) (net.Conn, error)
+}
+
+const relaySize = 64
+
+func startRelay(t *testing.T, r *relay) driver.Entry {
+	t.Helper()
+	var err error
+	if r.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.listener.Close() })
+	go func() {
+		for {
+			c, err := r.listener.Accept()
+			if err != nil {
+				return
+			}
+			go r.serve(c)
+		}
+	}()
+	return driver.Entry{Name: "relay", Driver: r}
+}
+
+func (r *relay) serve(c net.Conn) {
+	defer c.Close()
+	role := make([]byte, 1)
+	if _, err := io.ReadFull(c, role); err != nil {
+		return
+	}
+	if role[0] == 'C' {
+		r.mu.Lock()
+		r.readers = append(r.readers, c)
+		r.mu.Unlock()
+		_, _ = c.Write([]byte{'!'})
+		_, _ = io.Copy(io.Discard, c)
+		return
+	}
+	for b := make([]byte, relaySize); ; {
+		if _, err := io.ReadFull(c, b); err != nil {
+			return
+		}
+		time.Sleep(r.broker)
+		r.mu.Lock()
+		for _, to := range r.readers {
+			_, _ = to.Write(b)
+		}
+		r.mu.Unlock()
+	}
+}
+
+func (r *relay) connect(ctx context.Context, role byte) (net.Conn, error) {
+	c, err := r.dial(ctx, "tcp", r.listener.Addr().String())
+	if err != nil {
+		return nil, err
+	}
+	_, err = c.Write([]byte{role})
+	return c, err
+}
+
+func (r *relay) Open(_ context.Context, t driver.Target) (driver.Session, error) {
+	r.dial = t.Dial
+	return r, nil
+}
+
+func (r *relay) Provision(context.Context, driver.Topology) (driver.Semantics, error) {
+	return driver.Semantics{Transport: "tcp"}, nil
+}
+
+func (r *relay) Producer(ctx context.Context, _ driver.ProducerSpec, a driver.Acks) (driver.Producer, error) {
+	for range r.more {
+		if _, err := r.dial(ctx, "tcp", r.listener.Addr().String()); err != nil {
+			return nil, err
+		}
+	}
+	c, err := r.connect(ctx, 'P')
+	return &relayProducer{relay: r, conn: c, acks: a}, err
+}
+
+type relayProducer struct {
+	relay *relay
+	conn  net.Conn
+	acks  driver.Acks
+	sent  int
+}
+
+func (p *relayProducer) Send(token uint64, payload []byte) error {
+	if p.sent++; p.relay.every > 0 && p.sent%p.relay.every == 0 {
+		if _, err := p.relay.dial(context.Background(), "tcp", p.relay.listener.Addr().String()); err != nil {
+			return err
+		}
+	}
+	time.Sleep(p.relay.client)
+	_, err := p.conn.Write(payload)
+	if err != nil {
+		return err
+	}
+	p.acks.Done(token, nil)
+	return nil
+}
+
+func (p *relayProducer) Close(context.Context) error { return p.conn.Close() }
+
+func (r *relay) Consumer(ctx context.Context, _ driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
+	c, err := r.connect(ctx, 'C')
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, relaySize)
+	if _, err := io.ReadFull(c, b[:1]); err != nil {
+		return nil, err
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			if _, err := io.ReadFull(c, b); err != nil {
+				return
+			}
+			time.Sleep(r.callback)
+			deliver(driver.Message{Payload: b})
+		}
+	}()
+	return relayConsumer{c, ended}, nil
+}
+
+type relayConsumer struct {
+	conn  net.Conn
+	ended chan struct{}
+}
+
+func (c relayConsumer) Close(context.Context) error {
+	err := c.conn.Close()
+	<-c.ended
+	return err
+}
+
+func (r *relay) Deprovision(context.Context) error { return nil }
+func (r *relay) Close(context.Context) error       { return nil }
+
+func factOf(r *result.Run, name string) result.Fact {
+	i := slices.IndexFunc(r.Header.Machine, func(f result.Fact) bool { return f.Name == name })
+	if i < 0 {
+		return result.Fact{}
+	}
+	return r.Header.Machine[i]
+}
+
+// total is a metric's number and sum, ns.
+func total(m *result.Merged) (n int64, sum float64) {
+	for b := range buckets(m) {
+		n += b.count
+		sum += float64(b.value) * float64(b.count)
+	}
+	return n, sum
+}
+
+// Each delay shows in its own stage, and the stages of the messages that were
+// followed add up to their service times.
+func TestStagesTellWhereTheTimeWent(t *testing.T) {
+	d := &relay{client: 3 * time.Millisecond, broker: 6 * time.Millisecond, callback: 4 * time.Millisecond}
+	e := startRelay(t, d)
+	file := filepath.Join(t.TempDir(), "run.jsonl")
+	r, err := Run(t.Context(), Config{Scenario: parse(t, `
+phases: {warmup: 100ms, duration: 1600ms}
+workload: {rate: 100/s, size: 64B}
+record: {raw: true}
+`), Entry: e, URL: "relay", File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = verified(t, r, file)
+	var want int64
+	var service float64
+	for _, row := range rawRows(t, rawPath(file), result.RawReceived) {
+		if _, ok := followed(uint64(row.Seq)); ok && row.Intended >= 0 && row.Intended < r.Summary.End {
+			want++
+			service += float64(row.Instant - row.Sent)
+		}
+	}
+	if want < 9 {
+		t.Fatalf("%d of 160 messages are to be followed", want)
+	}
+	var sum float64
+	for m, least := range map[result.Metric]time.Duration{result.StageClient: d.client, result.StageBroker: d.broker, result.StageCallback: d.callback} {
+		if r.Metrics[m] == nil {
+			t.Fatalf("no %s: %+v", m, factOf(r, "stage times"))
+		}
+		n, s := total(r.Metrics[m])
+		sum += s
+		if n != want || time.Duration(r.Summary.Histograms[m].Min) < least {
+			t.Errorf("%s: %d of %d, the least %v, which is held for %v", m, n, want, time.Duration(r.Summary.Histograms[m].Min), least)
+		}
+	}
+	if off := sum/service - 1; off > 0.002 || off < -0.002 { // three digits
+		t.Errorf("the stages' sum is %.4f of the service times'", sum/service)
+	}
+	if f := factOf(r, "stage times"); !strings.Contains(f.Value, "one message in 16") {
+		t.Errorf("%+v", f)
+	}
+}
+
+// Where it cannot be known which connection a message takes, nothing is
+// recorded, and why is said.
+func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
+	const text = "phases: {warmup: 100ms, duration: 300ms}\nworkload: {rate: 500/s, size: 64B}"
+	for _, tt := range []struct {
+		name, text string
+		entry      driver.Entry
+		url, why   string
+	}{
+		{"two connections a producer", text, startRelay(t, &relay{more: 1}), "relay", "2 connections"},
+		{"one during the probes", text, startRelay(t, &relay{every: 1}), "relay", "as it goes on"},
+		{"no connection of ours", text, mem.Entry(), "", "mem"},
+		{"flat out", "phases: {warmup: 50ms}\nworkload: {rate: max, messages: 1000, size: 64B}", startRelay(t, &relay{}), "relay", "flat out"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := measure(t, tt.text, tt.entry, tt.url)
+			f := factOf(r, "stage times")
+			if r.Metrics[result.StageBroker] != nil || f.Value != "none" || !strings.Contains(f.Note, tt.why) {
+				t.Errorf("%+v", f)
+			}
+		})
+	}
+	t.Run("one in the window", func(t *testing.T) {
+		r := measure(t, text, startRelay(t, &relay{every: 120}), "relay")
+		n, _ := total(r.Metrics[result.StageBroker])
+		if ended := slices.ContainsFunc(r.Events, func(e result.Event) bool { return e.Kind == "stages" }); !ended || n > 7 {
+			t.Errorf("%d messages followed, ended %v", n, ended)
+		}
+	})
+}
+
+// A real client, whose writes are on the caller's thread and whose reads are on
+// a goroutine.
+func TestStagesOverNATS(t *testing.T) {
+	b := startNATS(t)
+	for _, workload := range []string{
+		"{rate: 1000/s, producers: 3, consumers: 2}",
+		"{rate: 1000/s, producers: 3, connections: {producers: 2}}",
+		"{rate: 1000/s, pattern: request-reply, producers: 2}",
+		"{rate: 1000/s, pattern: roundtrip}",
+	} {
+		r := measure(t, "phases: {warmup: 100ms, duration: 500ms}\nworkload: "+workload, nats.Entry(), b.URL)
+		var all int64
+		for _, m := range []result.Metric{result.DeliveryService, result.RoundTripService} {
+			if r.Metrics[m] != nil {
+				all, _ = total(r.Metrics[m])
+			}
+		}
+		for _, m := range []result.Metric{result.StageClient, result.StageBroker, result.StageCallback} {
+			if r.Metrics[m] == nil {
+				t.Fatalf("%s: no %s: %+v", workload, m, factOf(r, "stage times"))
+			}
+			// Of some the arrival is forgotten by the callback; of most not.
+			if n, _ := total(r.Metrics[m]); n < all/stageEvery/2 || n > all/stageEvery+8 {
+				t.Errorf("%s: %d of %d messages have a %s", workload, n, all, m)
+			}
+		}
+	}
+}
+
+// One message of each sixteen is followed, and not always the same one.
+func TestFollowedIsASample(t *testing.T) {
+	var places [stageEvery]int
+	for group := range uint64(1000) {
+		n := 0
+		for i := range uint64(stageEvery) {
+			if _, ok := followed(group*stageEvery + i); ok {
+				n++
+				places[i]++
+			}
+		}
+		if n != 1 {
+			t.Fatalf("of group %d %d are followed", group, n)
+		}
+	}
+	for i, n := range places {
+		if n < 40 || n > 85 {
+			t.Errorf("place %d is followed %d times in 1,000", i, n)
+		}
+	}
+}
+
+// nothing is a connection that costs nothing.
+type nothing struct{ net.Conn }
+
+func (nothing) Write(p []byte) (int, error) { return len(p), nil }
+func (nothing) Read([]byte) (int, error)    { return 0, errors.New("nothing to read") }
+
+// What a write costs through a connection of the engine's that nobody taps, of
+// one that is, and with a message waiting for it.
+func BenchmarkTrackedWrite(b *testing.B) {
+	p := make([]byte, 64)
+	for _, name := range []string{"untapped", "tapped", "followed"} {
+		b.Run(name, func(b *testing.B) {
+			c := &trackedConn{Conn: nothing{}, owner: newDialer()}
+			var s stamp
+			if name != "untapped" {
+				c.tap.Store(&tap{})
+			}
+			var conn net.Conn = c
+			for b.Loop() {
+				if name == "followed" {
+					c.tap.Load().expect(&s, 1, 1)
+				}
+				if _, err := conn.Write(p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
