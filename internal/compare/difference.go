@@ -164,7 +164,7 @@ func (w Weight) rank() int { return slices.Index([]Weight{Decisive, Large, Small
 // orderOf says what the order in which the runs were made does to the
 // comparison; nil: nothing.
 func orderOf(all []couple, ab bool) *Difference {
-	if ab || len(all) == 0 {
+	if ab || len(all) < 2 {
 		return nil
 	}
 	const advice = "whatever changed on the machine meanwhile is in the difference; sixnines ab runs both in turn, in an order drawn by lot"
@@ -189,7 +189,7 @@ func orderOf(all []couple, ab bool) *Difference {
 		return &Difference{"order", "all before B", "all after A", Large, advice}
 	case lastOf[1] < firstOf[0]:
 		return &Difference{"order", "all after B", "all before A", Large, advice}
-	case len(all) > 1 && (first[0] == 0 || first[1] == 0):
+	case first[0] == 0 || first[1] == 0:
 		when := [2]string{"always first", "always second"}
 		if first[0] == 0 {
 			when[0], when[1] = when[1], when[0]

@@ -41,7 +41,9 @@ func unfit(r *result.Run) string {
 		why := string(s.Verdict.Status)
 		for _, reason := range s.Verdict.Reasons {
 			if reason.Status == s.Verdict.Status {
-				return why + ": " + reason.Text
+				// What to do about it stands in the run's own report.
+				text, _, _ := strings.Cut(reason.Text, "; ")
+				return why + ": " + text
 			}
 		}
 		return why

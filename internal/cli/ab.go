@@ -1,0 +1,326 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sixnines/driver"
+	"sixnines/internal/compare"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// maxPairs is how many pairs an ab may have: beyond, runs should be longer.
+const maxPairs = 1000
+
+// abOptions are the flags of ab that are no part of a scenario.
+type abOptions struct {
+	compareOptions
+	pairs int
+	out   string
+	quiet bool
+}
+
+// arm is one side of an ab.
+type arm struct {
+	letter   string
+	scenario *scenario.Scenario
+	entry    driver.Entry
+	plan     plan
+}
+
+func (a *app) abCommand() *cobra.Command {
+	var (
+		flags        overrides
+		onlyA, onlyB overrides
+		o            abOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "ab A [B] [flags]",
+		Short: "Run two scenarios in turn, in an order drawn by lot, and compare them",
+		Long: `Run pairs of A and B, each run with a broker and connections of its own, the order
+within each pair drawn by lot, and compare them as sixnines compare does. A and B
+are what sixnines run takes: a driver's name or a scenario file. Without B the
+other side is A as well: with --b changed as it says, else an A/A, which shows
+what the comparison makes of no difference at all.
+
+Flags of the scenario apply to both sides, --a and --b to one: they take a flag's
+name (rate=2k/s), option.NAME, setting.NAME or any field of a scenario.
+
+Ctrl-C ends the ab after the run that is under way; once more ends that, too.
+All results are in a directory of their own, which sixnines compare reads again.
+
+Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate.`,
+		Example: `  sixnines ab nats                                       an A/A
+  sixnines ab kafka --b option.linger=5ms --duration 30s
+  sixnines ab old.yaml new.yaml --pairs 20 --markdown > comment.md
+  sixnines ab nats --b setting.max_pending=1MB --gate --min-effect 10%`,
+		Args: counted(1, 2, "A, and perhaps B"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 1 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.Drivers.Names(), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.ab(cmd.Context(), args, flags.list, onlyA.list, onlyB.list, o)
+		},
+	}
+	trials := pflag.NewFlagSet("Trials", pflag.ContinueOnError)
+	trials.SortFlags = false
+	trials.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
+	trials.Var(&armFlag{to: &onlyA, flag: "--a"}, "a", "change A only, repeatable")
+	trials.Var(&armFlag{to: &onlyB, flag: "--b"}, "b", "change B only, repeatable")
+	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
+	output.SortFlags = false
+	output.StringVar(&o.out, "out", "results", "`DIR` in which the directory of the results is made")
+	output.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
+	sections := append([]section{{"Trials", trials}, {"Comparison", compareFlags(&o.compareOptions)}}, scenarioFlags(&flags)...)
+	sections = append(sections, section{"Output", output})
+	cmd.Flags().SortFlags = false
+	for _, s := range sections {
+		cmd.Flags().AddFlagSet(s.flags)
+	}
+	a.completeScenarioFlags(cmd)
+	completeFlag(cmd, "metric", oneOf(metricNames()...))
+	completeFlag(cmd, "percentile", oneOf(result.Percentiles()...))
+	cmd.SetHelpFunc(a.sectionedHelp(sections))
+	return cmd
+}
+
+// armFlag changes one arm: it takes the name of a flag or a field of a scenario.
+type armFlag struct {
+	to   *overrides
+	flag string
+}
+
+func (f *armFlag) String() string { return "" }
+func (f *armFlag) Type() string   { return "KEY=VALUE" }
+
+func (f *armFlag) Set(text string) error {
+	key, value, ok := strings.Cut(text, "=")
+	if !ok || key == "" {
+		return wrongUsage("write it as "+f.flag+" KEY=VALUE, such as "+f.flag+" rate=2k/s", "%s %q has no key or no value", f.flag, text)
+	}
+	field := strings.TrimPrefix(key, "--")
+	switch group, rest, _ := strings.Cut(field, "."); {
+	case group == "option" && rest != "":
+		field = "target.options." + rest
+	case group == "setting" && rest != "":
+		field = "target.settings." + rest
+	default:
+		for _, s := range scenarioFlags(&overrides{}) {
+			if known := s.flags.Lookup(field); known != nil {
+				if o, is := known.Value.(*override); is {
+					field = o.key
+				}
+			}
+		}
+	}
+	f.to.list = append(f.to.list, scenario.Override{Key: field, Value: value, Flag: f.flag + " " + key})
+	return nil
+}
+
+// ab is the whole of it, from the scenarios to the comparison.
+func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scenario.Override, o abOptions) error {
+	options, err := o.options()
+	if err != nil {
+		return err
+	}
+	if o.pairs < compare.MinPairs || o.pairs > maxPairs {
+		return wrongUsage(fmt.Sprintf("--pairs takes %d to %d; %d are recommended", compare.MinPairs, maxPairs, compare.RecommendedPairs),
+			"%d pairs of runs cannot show anything at 95 %%, or too late", o.pairs)
+	}
+	arms, err := a.arms(args, flags, [2][]scenario.Override{onlyA, onlyB})
+	if err != nil {
+		return err
+	}
+	if err := a.makeDir(o.out); err != nil {
+		return err
+	}
+	set := randomHex(8)
+	dir := filepath.Join(o.out, fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]))
+	if err := os.Mkdir(a.path(dir), 0o755); err != nil {
+		return failed(fileHint(err), fmt.Errorf("make the directory of the results: %w", err))
+	}
+	t := &trials{app: a, arms: arms, set: set, dir: dir, options: options, abOptions: o}
+	t.announce()
+	ended := t.run(ctx)
+	return t.finish(ended)
+}
+
+func randomHex(bytes int) string {
+	b := make([]byte, bytes)
+	rand.Read(b) // never fails
+	return fmt.Sprintf("%x", b)
+}
+
+// arms loads both scenarios.
+func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario.Override) ([2]arm, error) {
+	var arms [2]arm
+	for i := range arms {
+		arg := args[min(i, len(args)-1)]
+		if arg == "-" {
+			return arms, wrongUsage("name a file", "ab does not read scenarios from stdin: it would need them twice")
+		}
+		list := append(append([]scenario.Override(nil), common...), only[i]...)
+		s, e, err := a.load([]string{arg}, list)
+		if err != nil {
+			return arms, err
+		}
+		p, err := planOf(s, e)
+		if err != nil {
+			return arms, err
+		}
+		arms[i] = arm{letter: string(rune('A' + i)), scenario: s, entry: e, plan: p}
+	}
+	return arms, nil
+}
+
+// orders draws in which pairs B goes first: in half of them, so that what a run
+// leaves behind for the next falls on both alike.
+func orders(pairs int, seed uint64) []bool {
+	r := mathrand.New(mathrand.NewPCG(seed, 0xab))
+	first := make([]bool, pairs)
+	for i := range first {
+		first[i] = i < pairs/2
+	}
+	if pairs%2 == 1 {
+		first[pairs-1] = r.IntN(2) == 1
+	}
+	r.Shuffle(pairs, func(i, j int) { first[i], first[j] = first[j], first[i] })
+	return first
+}
+
+// trials are the runs of an ab.
+type trials struct {
+	*app
+	abOptions
+	arms    [2]arm
+	set     string
+	dir     string
+	options compare.Options
+	runs    [2][]*result.Run
+}
+
+// note tells people something, unless they want none of it.
+func (t *trials) note(format string, args ...any) {
+	if !t.quiet {
+		fmt.Fprintf(t.Stderr, format+"\n", args...)
+	}
+}
+
+// announce says what is going to happen, and how long it takes.
+func (t *trials) announce() {
+	least, most := time.Duration(0), time.Duration(0)
+	for _, arm := range t.arms {
+		least += time.Duration(t.pairs) * arm.plan.Shortest
+		most += time.Duration(t.pairs) * arm.plan.Longest
+	}
+	for _, arm := range t.arms {
+		name := arm.scenario.Name
+		if name == "" {
+			name = arm.entry.Name + " " + string(arm.scenario.Workload.Pattern)
+		}
+		t.note("%s  %s, broker %s", arm.letter, name, arm.plan.Broker)
+	}
+	t.note("%s of runs in an order drawn by lot: %s and the starts of brokers, at most %s; results in %s",
+		plural(t.pairs, "pair"), seconds(least), seconds(most), t.dir)
+}
+
+// run makes the pairs. The error is of the run that ended them early.
+func (t *trials) run(ctx context.Context) error {
+	stops := t.trialStops(ctx)
+	defer stops.stop()
+	index := 0
+	for pair, swapped := range orders(t.pairs, t.arms[0].scenario.Seed) {
+		for place := range 2 {
+			if stops.ending() {
+				return nil
+			}
+			i := place
+			if swapped {
+				i = 1 - place
+			}
+			index++
+			if err := t.one(stops, i, pair+1, index); err != nil {
+				return err
+			}
+		}
+		if pair == 0 {
+			if err := t.foresee(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// one makes one run.
+func (t *trials) one(stops *trialStops, i, pair, index int) error {
+	arm := t.arms[i]
+	show := t.display(t.quiet)
+	defer show.close()
+	interrupts := stops.next(show.say)
+	defer stops.done()
+	show.say(fmt.Sprintf("pair %d of %d, %s (run %d of %d)", pair, t.pairs, arm.letter, index, 2*t.pairs))
+	run, err := t.measure(interrupts, show, measurement{scenario: arm.scenario, entry: arm.entry,
+		file: filepath.Join(t.dir, fmt.Sprintf("pair-%02d-%s.jsonl", pair, arm.letter)),
+		trial: &result.Trial{Set: t.set, Kind: result.TrialAB, Arm: arm.letter, Pair: pair,
+			Index: index, Of: 2 * t.pairs}})
+	if run != nil {
+		t.runs[i] = append(t.runs[i], run)
+	}
+	if stops.ending() && interrupts.vain.Load() {
+		return nil // there is nothing of this run, and nobody wants it
+	}
+	return err
+}
+
+// foresee says after the first pair whether there can be a ranking: better than
+// after all of them.
+func (t *trials) foresee() error {
+	c, err := compare.Compare(t.runs[0], t.runs[1], t.options)
+	if err != nil || c.Refused == "" {
+		return nil // what is wrong with a pair, the comparison of all will say
+	}
+	if t.gate {
+		return wrongUsage(ungatedHint(c), "--gate could not fail: %s", c.Ungated)
+	}
+	t.note("A and B are %s: there will be figures side by side and no ranking, see --rank-unlike", c.Refused)
+	return nil
+}
+
+// finish compares what there is.
+func (t *trials) finish(ended error) error {
+	if len(t.runs[0]) == 0 || len(t.runs[1]) == 0 {
+		if ended != nil {
+			return ended
+		}
+		return failed("run it again and leave it the time for a pair", errors.New("stopped before there was a pair of runs: nothing to compare"))
+	}
+	var usage *fault
+	if errors.As(ended, &usage) && usage.code == exitUsage {
+		return ended
+	}
+	c, err := compare.Compare(t.runs[0], t.runs[1], t.options)
+	if err != nil {
+		return errors.Join(ended, compareFault(err))
+	}
+	err = t.compared(c, t.compareOptions)
+	t.note("results %s; compare them again with: sixnines compare %s", t.dir, t.dir)
+	if ended != nil {
+		return ended
+	}
+	return err
+}

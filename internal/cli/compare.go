@@ -1,0 +1,318 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sixnines/internal/compare"
+	"sixnines/internal/report"
+	"sixnines/result"
+)
+
+// compareOptions are the flags that compare and ab share.
+type compareOptions struct {
+	minEffect   effect
+	metrics     []string
+	percentiles []string
+	rankUnlike  bool
+	gate        bool
+	json        bool
+	markdown    bool
+}
+
+// effect is a flag that takes a part of something as a percentage.
+type effect float64
+
+func (e *effect) String() string {
+	return strconv.FormatFloat(float64(*e)*100, 'f', -1, 64) + "%"
+}
+func (e *effect) Type() string { return "PERCENT" }
+
+func (e *effect) Set(text string) error {
+	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
+	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+	if !ok || err != nil || math.IsNaN(v) || v < 0 || v > 1000 {
+		return wrongUsage("write it as --min-effect 5%", "--min-effect cannot be %q: it takes a percentage from 0%% to 1000%%", text)
+	}
+	*e = effect(v / 100)
+	return nil
+}
+
+// compareFlags defines the flags that compare and ab share.
+func compareFlags(o *compareOptions) *pflag.FlagSet {
+	o.minEffect = compare.DefaultMinEffect
+	f := pflag.NewFlagSet("Comparison", pflag.ContinueOnError)
+	f.SortFlags = false
+	f.Var(&o.minEffect, "min-effect", "the least change that matters, such as 5%; 0%: any")
+	f.StringSliceVar(&o.metrics, "metric", nil, "judge `METRIC`, such as delivery.service; repeatable; default: the first response time, flat out the throughput")
+	f.StringSliceVar(&o.percentiles, "percentile", nil, "look at these `PERCENTILES` only, such as 50,99,99.9: fewer leave more certainty for each")
+	f.BoolVar(&o.rankUnlike, "rank-unlike", false, "rank although semantics or load differ, and say so")
+	f.BoolVar(&o.gate, "gate", false, "exit with 3 if B is shown worse than A by more than --min-effect")
+	f.BoolVar(&o.markdown, "markdown", false, "print Markdown, for a pull request, instead of a table")
+	f.BoolVar(&o.json, "json", false, "print one JSON object instead of a table")
+	return f
+}
+
+// options checks the flags.
+func (o compareOptions) options() (compare.Options, error) {
+	out := compare.Options{MinEffect: float64(o.minEffect), RankUnlike: o.rankUnlike}
+	if o.json && o.markdown {
+		return out, wrongUsage("leave one of them out", "--json and --markdown exclude each other")
+	}
+	for _, m := range o.metrics {
+		if !slices.Contains(metricNames(), m) {
+			return out, chooseOne("--metric", m, metricNames())
+		}
+		if !slices.Contains(out.Metrics, result.Metric(m)) {
+			out.Metrics = append(out.Metrics, result.Metric(m))
+		}
+	}
+	for _, p := range o.percentiles {
+		p = strings.TrimPrefix(p, "p")
+		if !slices.Contains(result.Percentiles(), p) {
+			return out, chooseOne("--percentile", p, result.Percentiles())
+		}
+		if !slices.Contains(out.Percentiles, p) {
+			out.Percentiles = append(out.Percentiles, p)
+		}
+	}
+	return out, nil
+}
+
+func (a *app) compareCommand() *cobra.Command {
+	var o compareOptions
+	cmd := &cobra.Command{
+		Use:   "compare BASELINE NEW | A… -- B… | DIR [flags]",
+		Short: "Compare two sets of results, run by run",
+		Long: `Compare a baseline A with a B: two sets of results of which the run is the unit.
+Each set is result files, directories of them or patterns; -- separates the sets
+where one is more than one name. A single DIR is one that sixnines ab made, whose
+runs know to which side they belong.
+
+What is unlike is named first. Then each percentile has its change, an interval
+that holds for all of them at once, and an outcome: SLOWER, FASTER, within the
+change that matters, or not decided. That takes 6 pairs of runs, better 10;
+below there are figures and no verdict. INVALID and UNSTABLE runs are left out
+with their partners.
+
+Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate.`,
+		Example: `  sixnines compare results/baseline results/new --markdown
+  sixnines compare base-*.jsonl -- new-*.jsonl --min-effect 3%
+  sixnines compare results/ab-20261121T140200Z-1f2e3d4c
+  sixnines compare results/baseline results/new --gate --metric publish.response`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			return counted(1, -1, "results: BASELINE NEW, A… -- B…, or the DIR of an ab")(cmd, args)
+		},
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return nil, cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.compare(cmd, args, o)
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().AddFlagSet(compareFlags(&o))
+	completeFlag(cmd, "metric", oneOf(metricNames()...))
+	completeFlag(cmd, "percentile", oneOf(result.Percentiles()...))
+	return cmd
+}
+
+func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error {
+	options, err := o.options()
+	if err != nil {
+		return err
+	}
+	setA, setB, err := a.sets(args, cmd.ArgsLenAtDash())
+	if err != nil {
+		return err
+	}
+	c, err := compare.Compare(setA, setB, options)
+	if err != nil {
+		return compareFault(err)
+	}
+	if o.gate && len(c.Regressions) == 0 && c.Ungated != "" {
+		return wrongUsage(ungatedHint(c), "--gate could not fail: %s", c.Ungated)
+	}
+	return a.compared(c, o)
+}
+
+// ungatedHint says what makes a gate out of one that is none.
+func ungatedHint(c *compare.Comparison) string {
+	switch c.Outcome {
+	case compare.Unranked:
+		return "compare like with like, or say --rank-unlike; without --gate the figures are shown side by side"
+	case compare.NoFigure:
+		return "choose others with --percentile, or run longer; without --gate the figures are shown"
+	}
+	return fmt.Sprintf("make more with sixnines ab or sixnines run, %d recommended; without --gate the figures are shown", compare.RecommendedPairs)
+}
+
+// compareFault explains why there is no comparison.
+func compareFault(err error) error {
+	if errors.Is(err, compare.ErrInput) {
+		return wrongUsage("see sixnines compare --help; sixnines report FILE shows what a result holds", "%w", err)
+	}
+	return &fault{code: exitUsage, cause: err}
+}
+
+// compared prints a comparison and decides on the exit code.
+func (a *app) compared(c *compare.Comparison, o compareOptions) error {
+	write := func() error {
+		switch {
+		case o.json:
+			return report.CompareJSON(a.Stdout, c)
+		case o.markdown:
+			return report.CompareMarkdown(a.Stdout, c)
+		}
+		return report.CompareTerminal(a.Stdout, c, a.reportOptions(a.Stdout))
+	}
+	if err := write(); err != nil {
+		return failed("see sixnines compare --help", fmt.Errorf("print the comparison: %w", err))
+	}
+	switch {
+	case o.gate && len(c.Regressions) > 0:
+		for _, r := range c.Regressions {
+			fmt.Fprintln(a.Stderr, "regression: "+oneLine(r))
+		}
+		return status(exitThreshold)
+	case c.Outcome == compare.Nothing:
+		return failed("see which runs are left out and why, and run them again", errors.New("no pair of runs is left to compare"))
+	case o.gate && c.Ungated != "":
+		return failed(ungatedHint(c), errors.New("the gate cannot be decided: "+c.Ungated))
+	case o.gate && c.Outcome == compare.Undecided:
+		fmt.Fprintln(a.Stderr, "gate passed, but not everything is decided: more pairs of runs would tell")
+	}
+	return nil
+}
+
+// sets loads the results that the arguments name, A and B apart. dash is how
+// many arguments stand before --, −1 without it.
+func (a *app) sets(args []string, dash int) (setA, setB []*result.Run, err error) {
+	switch {
+	case dash == 0 || dash == len(args):
+		return nil, nil, wrongUsage("write sixnines compare A… -- B…", "there is nothing on one side of --")
+	case dash > 0:
+		return a.bothSets(args[:dash], args[dash:])
+	case len(args) == 2:
+		return a.bothSets(args[:1], args[1:])
+	}
+	runs, err := a.loadSet(args)
+	if err != nil {
+		return nil, nil, err
+	}
+	ids := map[string]bool{}
+	for _, r := range runs {
+		t := r.Header.Trial
+		if t == nil || t.Kind != result.TrialAB {
+			if len(args) == 1 {
+				return nil, nil, wrongUsage("name the other set, too: sixnines compare BASELINE NEW", "%s is no run of an ab, so %s is one set and not two", r.Path, args[0])
+			}
+			return nil, nil, wrongUsage("separate the sets: sixnines compare A… -- B…", "nothing says where A ends and B begins in %d names", len(args))
+		}
+		ids[t.Set] = true
+		if t.Arm == "A" {
+			setA = append(setA, r)
+		} else {
+			setB = append(setB, r)
+		}
+	}
+	if len(ids) > 1 {
+		return nil, nil, wrongUsage("name the directory of one", "these are the runs of %d abs", len(ids))
+	}
+	if len(setA) == 0 || len(setB) == 0 {
+		return nil, nil, wrongUsage("let sixnines ab finish at least a pair", "all %d runs are on one side of the ab", len(runs))
+	}
+	return setA, setB, nil
+}
+
+func (a *app) bothSets(namesA, namesB []string) (setA, setB []*result.Run, err error) {
+	if setA, err = a.loadSet(namesA); err != nil {
+		return nil, nil, err
+	}
+	if setB, err = a.loadSet(namesB); err != nil {
+		return nil, nil, err
+	}
+	for i, set := range [][]*result.Run{setA, setB} {
+		arms := map[string]bool{}
+		for _, r := range set {
+			if t := r.Header.Trial; t != nil && t.Kind == result.TrialAB {
+				arms[t.Arm] = true
+			}
+		}
+		if len(arms) > 1 {
+			return nil, nil, wrongUsage("name the directory of an ab alone, or the runs of one arm, such as DIR/*-A.jsonl",
+				"set %s holds both arms of an ab", string(rune('A'+i)))
+		}
+	}
+	return setA, setB, nil
+}
+
+// loadSet loads files, the results in directories, and what patterns match.
+func (a *app) loadSet(names []string) ([]*result.Run, error) {
+	var files []string
+	for _, name := range names {
+		found, err := a.resultsAt(name)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, found...)
+	}
+	return a.loadRuns(files)
+}
+
+// resultsAt returns the result files that a name stands for.
+func (a *app) resultsAt(name string) ([]string, error) {
+	info, err := os.Stat(a.path(name))
+	switch {
+	case err == nil && info.IsDir():
+		entries, err := os.ReadDir(a.path(name))
+		if err != nil {
+			return nil, failed("check the directory and its permissions", fmt.Errorf("look for results: %w", err))
+		}
+		var files []string
+		for _, e := range entries {
+			if !e.IsDir() && isResult(e.Name()) {
+				files = append(files, filepath.Join(name, e.Name()))
+			}
+		}
+		if len(files) == 0 {
+			return nil, wrongUsage("sixnines run --out DIR writes results", "%s holds no result: no file ends in .jsonl", name)
+		}
+		return files, nil
+	case err == nil || !strings.ContainsAny(name, "*?["):
+		return []string{name}, nil // whose absence loading explains
+	}
+	matches, err := filepath.Glob(a.path(name))
+	if err != nil {
+		return nil, wrongUsage("put the name of a file, or write the pattern otherwise", "%q is not a pattern: %w", name, err)
+	}
+	var files []string
+	for _, m := range matches {
+		if !isResult(m) {
+			continue
+		}
+		if a.Dir != "" && !filepath.IsAbs(name) {
+			if rel, err := filepath.Rel(a.Dir, m); err == nil {
+				m = rel
+			}
+		}
+		files = append(files, m)
+	}
+	if len(files) == 0 {
+		return nil, wrongUsage("sixnines run writes results, by default into results/", "no result matches %q", name)
+	}
+	return files, nil
+}
+
+func isResult(name string) bool {
+	return strings.HasSuffix(name, ".jsonl") || strings.HasSuffix(name, ".jsonl.gz")
+}

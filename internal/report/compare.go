@@ -1,0 +1,277 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"time"
+
+	"sixnines/internal/compare"
+)
+
+// CompareJSON writes a comparison as one object on one line. Times are
+// nanoseconds; ratios are factors.
+func CompareJSON(w io.Writer, c *compare.Comparison) error {
+	e := json.NewEncoder(w)
+	e.SetEscapeHTML(false)
+	return e.Encode(c)
+}
+
+// outcomeWord is an outcome as a cell.
+func outcomeWord(o compare.Outcome, least float64) string {
+	switch o {
+	case compare.Slower:
+		return "SLOWER"
+	case compare.Faster:
+		return "FASTER"
+	case compare.Same:
+		return "within ±" + percentage(least)
+	}
+	return string(o)
+}
+
+// outcomeStyle is how an outcome looks.
+func outcomeStyle(o compare.Outcome) style {
+	switch o {
+	case compare.Slower, compare.Mixed:
+		return bad
+	case compare.Faster, compare.Same:
+		return good
+	case compare.Unranked, compare.TooFew, compare.Nothing, compare.NoFigure:
+		return warning
+	}
+	return normal
+}
+
+// percentage writes a part with as many digits as it has, two at most: "5 %".
+func percentage(part float64) string {
+	text := strings.TrimRight(fmt.Sprintf("%.2f", part*100), "0")
+	return strings.TrimSuffix(text, ".") + " %"
+}
+
+// change writes a factor as what it adds: 1.052 is "+5.2 %", 12 "× 12.0".
+func change(ratio float64) string {
+	p := (ratio - 1) * 100
+	switch {
+	case math.Abs(p) < 0.05:
+		return "0.0 %"
+	case math.Abs(p) < 9.95:
+		return fmt.Sprintf("%+.1f %%", p)
+	case p < 999.5:
+		return fmt.Sprintf("%+.0f %%", p)
+	case ratio < 1e6:
+		return fmt.Sprintf("× %.0f", ratio)
+	}
+	return fmt.Sprintf("× %.1g", ratio)
+}
+
+// signed writes a change in nanoseconds.
+func signed(ns float64) string {
+	text := durationFloat(ns)
+	if ns > 0 && text != "0 ns" {
+		text = "+" + text
+	}
+	return text
+}
+
+// between writes the spread from run to run.
+func between(f compare.Figures) string {
+	if f.Runs < 2 {
+		return ""
+	}
+	return plusMinus(f.Between)
+}
+
+// within writes how well one run knows its own figure.
+func within(f compare.Figures) string {
+	if f.Runs == 0 || f.Within == 0 {
+		return ""
+	}
+	return plusMinus(f.Within)
+}
+
+// plusMinus writes a spread; what is below a thousandth has no sign of its own.
+func plusMinus(part float64) string {
+	text := share(part)
+	if !strings.HasPrefix(text, "<") {
+		text = "±" + text
+	}
+	return text
+}
+
+// throughputRow is the percentile of the row that holds a throughput.
+const throughputRow = "throughput"
+
+// compareRowName is "p99.9", "max" or "throughput".
+func compareRowName(r compare.Row) string {
+	if r.Percentile == throughputRow {
+		return throughputRow
+	}
+	return rowName(r.Percentile)
+}
+
+// compareValue writes a figure of a row in its unit.
+func compareValue(r compare.Row, v float64) string {
+	if r.Percentile == throughputRow {
+		return rate(v)
+	}
+	return durationFloat(v)
+}
+
+// compareMedian is the figure of the run in the middle as a cell.
+func compareMedian(r compare.Row, f compare.Figures) string {
+	if f.Runs == 0 {
+		return "n/a"
+	}
+	return compareValue(r, f.Median)
+}
+
+// compareRange is from the least to the largest run.
+func compareRange(r compare.Row, f compare.Figures) string {
+	if f.Runs < 2 {
+		return ""
+	}
+	lo, hi := compareValue(r, f.Min), compareValue(r, f.Max)
+	if lo == hi {
+		return lo
+	}
+	return lo + " – " + hi
+}
+
+// compareBy is the change in the figure's own unit.
+func compareBy(r compare.Row) string {
+	switch {
+	case r.Shift == nil:
+		return ""
+	case r.Percentile == throughputRow:
+		sign := ""
+		if r.Shift.Ns > 0 {
+			sign = "+"
+		}
+		return sign + rate(r.Shift.Ns)
+	}
+	return signed(r.Shift.Ns)
+}
+
+// compareInterval is the interval of the change.
+func compareInterval(r compare.Row) string {
+	if r.Shift == nil {
+		return ""
+	}
+	return change(r.Shift.Lo) + " to " + change(r.Shift.Hi)
+}
+
+// compareChange is the change; without a statement there is none, since a bare
+// ratio would be read as one.
+func compareChange(r compare.Row) string {
+	if r.Shift == nil {
+		return ""
+	}
+	return change(r.Shift.Ratio)
+}
+
+// compareSide describes a set in a line.
+func compareSide(s compare.Set) []string {
+	facts := []string{plain(s.Label), plural(int64(s.Runs), "run")}
+	if s.Used != s.Runs {
+		facts = append(facts, count(int64(s.Used))+" used")
+	}
+	if when := spanOf(s.From, s.To); when != "" {
+		facts = append(facts, when)
+	}
+	return facts
+}
+
+// spanOf writes from when to when the runs of a set began.
+func spanOf(from, to time.Time) string {
+	if from.IsZero() {
+		return ""
+	}
+	from, to = from.UTC(), to.UTC()
+	const day, clock = "2006-01-02 ", "15:04:05"
+	text := from.Format(day + clock)
+	switch {
+	case to.Format(day) != from.Format(day):
+		text += " to " + to.Format(day+clock)
+	case to.Format(clock) != from.Format(clock):
+		text += " to " + to.Format(clock)
+	}
+	return text + " UTC"
+}
+
+// compareHow says how the runs were paired.
+func compareHow(c *compare.Comparison) string {
+	text := plural(int64(len(c.Pairs)), "pair")
+	switch c.Kind {
+	case compare.KindAA, compare.KindAB:
+		text += ", made in turn in an order drawn by lot"
+	default:
+		text += ", in order of time"
+	}
+	if n := len(c.Pairs); n >= compare.MinPairs && n < compare.RecommendedPairs {
+		text += fmt.Sprintf("; %d are recommended", compare.RecommendedPairs)
+	}
+	return text
+}
+
+// compareTitle heads a comparison.
+func compareTitle(c *compare.Comparison) string {
+	if c.Kind == compare.KindAA {
+		return "A/A"
+	}
+	return strings.ToUpper(string(c.Outcome))
+}
+
+// compareAbout says what a metric's intervals hold for.
+func compareAbout(m compare.Metric, c *compare.Comparison) string {
+	judged := 0
+	for _, o := range c.Metrics {
+		if o.Judged {
+			judged++
+		}
+	}
+	switch {
+	case !m.Judged:
+		return "information, not judged: these intervals hold for this table alone"
+	case judged > 1:
+		return "judged: the 95 % intervals hold for all judged tables at once"
+	}
+	return "judged: the 95 % intervals hold for all rows at once"
+}
+
+// doubtText is a doubt about runs of a set.
+func doubtText(d compare.Doubt, s compare.Set) string {
+	text := fmt.Sprintf("in %d of %d runs: ", d.Runs, s.Used)
+	if d.Metric != "" {
+		text += plain(string(d.Metric)) + " "
+		if d.Percentile != "" {
+			text += plain(rowName(d.Percentile)) + " "
+		}
+	}
+	return text + plain(d.Code) + ": " + plain(d.Text)
+}
+
+// accountCells are an account as cells.
+func accountCells(a compare.Account) (left, right string) {
+	if a.Unit == "messages" {
+		cell := func(v float64, runs int) string {
+			text := count(int64(v))
+			if v > 0 && a.Name != "due" {
+				text += " in " + plural(int64(runs), "run")
+			}
+			return text
+		}
+		return cell(a.A, a.RunsA), cell(a.B, a.RunsB)
+	}
+	return exactShare(a.A), exactShare(a.B)
+}
+
+// setNamed returns the set of a side.
+func setNamed(c *compare.Comparison, side string) compare.Set {
+	if side == "B" {
+		return c.B
+	}
+	return c.A
+}
