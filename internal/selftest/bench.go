@@ -33,8 +33,10 @@ type Bench struct {
 	Home brokers.Home
 	// Dir is an empty directory, the trial's own.
 	Dir string
-	// Keep, if not nil, keeps a noise floor for later runs on this machine.
-	Keep func(result.Floor) error
+	// Keep, if not nil, keeps a noise floor for later runs on this machine, and
+	// says in a few words what became of it. disturbed is what disturbed the
+	// machine meanwhile.
+	Keep func(f result.Floor, disturbed []string) (note string, err error)
 	// Progress, if not nil, is told what is going on, in a few words.
 	Progress func(text string)
 }

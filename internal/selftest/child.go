@@ -33,6 +33,11 @@ const childGrace = 10 * time.Second
 // one. prepare, if not nil, may change the command before it is started. The
 // process does not outlive ctx by more than some seconds.
 func (b *Bench) Child(ctx context.Context, s *scenario.Scenario, prepare func(*exec.Cmd)) (*Child, error) {
+	return b.child(ctx, s, prepare, (*exec.Cmd).Start)
+}
+
+// child is [Bench.Child] with a start of the caller's.
+func (b *Bench) child(ctx context.Context, s *scenario.Scenario, prepare func(*exec.Cmd), start func(*exec.Cmd) error) (*Child, error) {
 	dir, err := os.MkdirTemp(b.Dir, "child-")
 	if err != nil {
 		return nil, err
@@ -54,7 +59,7 @@ func (b *Bench) Child(ctx context.Context, s *scenario.Scenario, prepare func(*e
 	if prepare != nil {
 		prepare(c.cmd)
 	}
-	if err := c.cmd.Start(); err != nil {
+	if err := start(c.cmd); err != nil {
 		return nil, err
 	}
 	go func() {

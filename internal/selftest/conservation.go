@@ -42,9 +42,9 @@ func injections() []injection {
 	}
 }
 
-// accounts lists the counters that are held against an injection, in the order
+// accountNames lists the counters that are held against an injection, in the order
 // of the report.
-func accounts() []string {
+func accountNames() []string {
 	return []string{"scheduled", "not_sent", "rejected", "sent", "acked", "nacked", "unknown", "expected", "received", "missing",
 		"lost_acked", "missing_nacked", "missing_unknown", "corrupted", "duplicated", "reordered", "censored", "late", "foreign", "violations"}
 }
@@ -75,7 +75,7 @@ func conservation(ctx context.Context, b *Bench) (*Outcome, error) {
 func conserved(name string, run *result.Run, want map[string]int64) []Figure {
 	var figures []Figure
 	others, worst := int64(0), ""
-	for _, account := range accounts() {
+	for _, account := range accountNames() {
 		got, ok := run.Counters.Named(account)
 		if expected, named := want[account]; named || !ok {
 			figures = append(figures, Exactly(name+": "+account, expected, got))

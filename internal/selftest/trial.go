@@ -26,10 +26,18 @@ type Trial struct {
 // registry.
 func All() []Trial {
 	return []Trial{
+		{Number: 1, Name: "stall", Question: "Is a stall of the broker in the percentiles, as long as it was and for as many messages as it met?",
+			Takes: 19 * time.Second, TakesShort: 6 * time.Second, Timed: true, Run: stallOracle},
+		{Number: 2, Name: "freeze", Question: "Does the tool tell a standstill of its own from one of the broker?",
+			Takes: 10 * time.Second, TakesShort: 7 * time.Second, Timed: true, Run: selfFreeze},
 		{Number: 3, Name: "intervals", Question: "Do the printed 95 % intervals hold the true quantiles?",
 			Takes: 15 * time.Second, TakesShort: time.Second, Run: intervals},
+		{Number: 4, Name: "floor", Question: "What does this machine do to messages when no broker does anything?",
+			Takes: 26 * time.Second, TakesShort: 4 * time.Second, Timed: true, Run: noiseFloor},
 		{Number: 5, Name: "conservation", Question: "Are loss, duplication, reordering and corruption counted exactly?",
 			Takes: 9 * time.Second, TakesShort: 4 * time.Second, Run: conservation},
+		{Number: 6, Name: "schedule", Question: "Is the schedule kept, and is it noticed where it cannot be?",
+			Takes: 12 * time.Second, TakesShort: 9 * time.Second, Timed: true, Run: fidelity},
 		{Number: 8, Name: "clock", Question: "Are offset and drift of another clock recovered within the stated bound?",
 			Takes: 8 * time.Second, TakesShort: 2 * time.Second, Run: clocks},
 		{Number: 9, Name: "interop", Question: "Do exports mean the same elsewhere, and does merging lose nothing?",

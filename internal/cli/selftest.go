@@ -1,0 +1,251 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"sixnines/internal/selftest"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// selftestOptions are the flags of selftest.
+type selftestOptions struct {
+	short, list, json, strict bool
+	only                      []string
+	rate, size, pattern       string
+	out                       string
+}
+
+func (a *app) selftestCommand() *cobra.Command {
+	var o selftestOptions
+	cmd := &cobra.Command{
+		Use:   "selftest [flags]",
+		Short: "Put the tool itself on trial",
+		Long: `Put the tool itself on trial: inject what is known – a stall, a distribution, a
+loss, a wrong clock, a processor taken away – and demand that it is found, to
+the stated tolerance. The table on stdout says how each trial went; the page
+that is written beside shows every figure.
+
+Run it while nothing else does. A trial that depends on this machine's times and
+fails is tried again, ` + strconv.Itoa(selftest.Attempts) + ` times in all, each of which is told of; if something else
+disturbed the machine every time, it is "not assessed", and says by what.
+
+The noise floor, which is what this machine does to messages when no broker does
+anything, is measured at --rate and --size and kept below the home
+($SIXNINES_HOME): results of later runs here under a like load show it.
+
+Exit codes: 0 no trial failed, 1 one failed (with --strict: or was not
+assessed), 2 wrong usage.`,
+		Example: `  sixnines selftest
+  sixnines selftest --short
+  sixnines selftest --only floor --rate 20k/s --size 1KiB
+  sixnines selftest --list`,
+		Args: counted(0, 0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.selftest(cmd.Context(), o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&o.short, "short", false, "the shortened form, half a minute instead of two to three minutes")
+	f.StringSliceVar(&o.only, "only", nil, "`NAME` of the trials to make, see --list")
+	f.BoolVar(&o.list, "list", false, "list the trials and make none")
+	f.StringVar(&o.rate, "rate", "1000/s", "`RATE` at which the noise floor is measured")
+	f.StringVar(&o.size, "size", "256B", "`SIZE` of its payloads")
+	f.StringVar(&o.pattern, "pattern", string(scenario.Deliver), "`PATTERN` of its messages: publish, deliver, roundtrip or request-reply")
+	f.StringVar(&o.out, "out", "results", "`DIR` for the page")
+	f.BoolVar(&o.strict, "strict", false, "a trial that could not be assessed counts as failed")
+	f.BoolVar(&o.json, "json", false, "print one JSON object with every figure instead of a table")
+	_ = cmd.RegisterFlagCompletionFunc("only", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return trialNames(), cobra.ShellCompDirectiveNoFileComp
+	}) // the flag exists
+	return cmd
+}
+
+// trialNames lists the trials' names.
+func trialNames() []string {
+	var names []string
+	for _, t := range selftest.All() {
+		names = append(names, t.Name)
+	}
+	return names
+}
+
+// selftest makes the trials.
+func (a *app) selftest(ctx context.Context, o selftestOptions) error {
+	trials, err := chooseTrials(o.only)
+	if err != nil {
+		return err
+	}
+	load, err := floorLoad(o)
+	if err != nil {
+		return err
+	}
+	if o.list {
+		return a.listTrials(trials, o)
+	}
+	if err := a.makeDir(o.out); err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "sixnines-selftest-")
+	if err != nil {
+		return failed("set TMPDIR to a directory that can be written to", err)
+	}
+	defer os.RemoveAll(dir) // nothing in it is wanted any more
+	ctx, stop := a.stoppable(ctx)
+	defer stop()
+
+	h, homeErr := a.home() // without one the floor is measured all the same
+	b := &selftest.Bench{Short: o.short, Load: load, Drivers: a.Drivers, Tool: a.Tool, Executable: a.Executable, Environ: a.Environ, Home: h, Dir: dir}
+	if homeErr == nil {
+		b.Keep = a.keepFloor(h.Path(selftest.FloorFile))
+	}
+	report := selftest.Run(ctx, b, trials, a.trialObserver(len(trials)))
+	return a.presentTrials(report, o)
+}
+
+// presentTrials writes the page, prints the table and decides on the exit code.
+func (a *app) presentTrials(r *selftest.Report, o selftestOptions) error {
+	page := beside(o.out, "selftest-"+r.Started.UTC().Format("20060102T150405Z"), ".html")
+	pageErr := a.writeNew(page, false, r.HTML)
+	var err error
+	if o.json {
+		err = a.writeJSON(struct {
+			Verdict selftest.Verdict `json:"verdict"`
+			*selftest.Report
+		}{r.Verdict(), r})
+	} else {
+		err = a.printTrials(r)
+	}
+	if err != nil {
+		return failed("the page is "+page, fmt.Errorf("print the verdicts: %w", err))
+	}
+	if pageErr != nil {
+		return failed(fileHint(pageErr), fmt.Errorf("write the page: %w", pageErr))
+	}
+	fmt.Fprintf(a.Stderr, "page    %s\n", page)
+	if r.Stopped || r.Count(selftest.Failed) > 0 || o.strict && r.Count(selftest.NotAssessed) > 0 {
+		return status(exitFailure)
+	}
+	return nil
+}
+
+// chooseTrials returns the trials of these names, in the order of the list; all
+// if none is named.
+func chooseTrials(only []string) ([]selftest.Trial, error) {
+	all := selftest.All()
+	if len(only) == 0 {
+		return all, nil
+	}
+	names := trialNames()
+	var wanted []string
+	for _, name := range only {
+		name = strings.ToLower(strings.TrimSpace(name))
+		if !slices.Contains(names, name) {
+			hint := "there are " + strings.Join(names, ", ")
+			if near := nearest(name, names); near != "" {
+				hint = "did you mean " + near + "? " + hint
+			}
+			return nil, wrongUsage(hint, "there is no trial %q", name)
+		}
+		wanted = append(wanted, name)
+	}
+	return slices.DeleteFunc(all, func(t selftest.Trial) bool { return !slices.Contains(wanted, t.Name) }), nil
+}
+
+// floorLoad reads the load of the noise floor, and holds it against what a
+// scenario may ask for.
+func floorLoad(o selftestOptions) (selftest.Load, error) {
+	s := &scenario.Scenario{}
+	var flags []scenario.Override
+	for _, f := range [][2]string{{"rate", o.rate}, {"size", o.size}, {"pattern", o.pattern}} {
+		flags = append(flags, scenario.Override{Key: "workload." + f[0], Value: f[1], Flag: "--" + f[0]})
+	}
+	err := s.Apply(flags...)
+	if err == nil {
+		s.Normalise()
+		err = s.Validate()
+	}
+	if err != nil {
+		return selftest.Load{}, &fault{exitUsage, err, "sixnines selftest --help says what each flag takes"}
+	}
+	if s.Workload.Rate.IsMax() {
+		return selftest.Load{}, wrongUsage("give a rate such as 1000/s", "there is no noise floor flat out: --rate %s", o.rate)
+	}
+	return selftest.Load{Rate: s.Workload.Rate, Size: s.Workload.Size, Pattern: s.Workload.Pattern}, nil
+}
+
+// keepFloor returns what keeps noise floors in a file.
+func (a *app) keepFloor(path string) func(result.Floor, []string) (string, error) {
+	store, machine := selftest.FloorStore{Path: path}, selftest.ThisMachine()
+	return func(f result.Floor, disturbed []string) (string, error) {
+		kept, damaged, err := store.Keep(machine, f, strings.Join(disturbed, ", "))
+		if err != nil {
+			return "", err
+		}
+		note := "yes, in " + path
+		switch {
+		case !kept:
+			note = "no: " + strings.Join(disturbed, ", ") + ", and one measured undisturbed is there"
+		case len(disturbed) > 0:
+			note += ", marked: " + strings.Join(disturbed, ", ")
+		}
+		if damaged > 0 {
+			note += "; " + plural(damaged, "damaged line") + " left out"
+		}
+		return note, nil
+	}
+}
+
+// stoppable returns a context that the first signal ends.
+func (a *app) stoppable(ctx context.Context) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	if a.Signals == nil {
+		return ctx, func() { cancel(nil) }
+	}
+	signals, release := a.Signals()
+	over := make(chan struct{})
+	go func() {
+		select {
+		case s := <-signals:
+			fmt.Fprintf(a.Stderr, "%s: stopping; what was found until now is told.\n", name(s))
+			cancel(errors.New(name(s)))
+		case <-over:
+		}
+	}()
+	return ctx, func() {
+		close(over)
+		release()
+		cancel(nil)
+	}
+}
+
+// trialObserver tells of the trials' progress on stderr, a line each.
+func (a *app) trialObserver(of int) selftest.Observer {
+	say := func(format string, args ...any) {
+		fmt.Fprintln(a.Stderr, a.plainText(fmt.Sprintf(format, args...)))
+	}
+	n := 0
+	return selftest.Observer{
+		Begins: func(t selftest.Trial) {
+			n++
+			say("[%d/%d] %s: %s", n, of, t.Name, t.Question)
+		},
+		Says: func(_ selftest.Trial, text string) { say("      %s", oneLine(text)) },
+		Ends: func(r selftest.Result) { say("      %s after %s", r.Verdict, selftest.Rounded(r.Took)) },
+	}
+}
+
+// plainText replaces what the user's locale may not have.
+func (a *app) plainText(s string) string {
+	if !a.ascii() {
+		return s
+	}
+	return strings.NewReplacer("µ", "u", "–", "-", "−", "-", "…", "...", "→", "->", "⁵", "^5", "²", "2", "F̂", "F").Replace(s)
+}

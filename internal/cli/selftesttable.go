@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"fmt"
+	"image/color"
+	"io"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"sixnines/internal/selftest"
+)
+
+// printTrials prints the table of verdicts: a row a trial, and below it what
+// was not as it should be.
+func (a *app) printTrials(r *selftest.Report) error {
+	var b strings.Builder
+	width := 0
+	for _, t := range r.Trials {
+		width = max(width, len(t.Name))
+	}
+	columns, _ := a.terminal(a.Stdout)
+	if columns < 60 {
+		columns = 100
+	}
+	const verdictWidth = 12
+	indent := verdictWidth + 2 + width + 2
+	for _, t := range r.Trials {
+		word := fmt.Sprintf("%-*s", verdictWidth, t.Verdict)
+		if a.colour(a.Stdout) {
+			word = lipgloss.NewStyle().Foreground(verdictColour(t.Verdict)).Render(word)
+		}
+		fmt.Fprintf(&b, "%s  %-*s  %-28s  %8s\n", word, width, t.Name, t.Tally(), selftest.Rounded(t.Took))
+		var notes []string
+		if why := t.Why(); why != "" {
+			notes = append(notes, why)
+		}
+		if t.Verdict == selftest.Passed {
+			notes = append(notes, t.Attempts...)
+		}
+		for _, note := range notes {
+			for line := range strings.SplitSeq(lipgloss.NewStyle().Width(columns-indent).Render(oneLine(note)), "\n") {
+				fmt.Fprintf(&b, "%*s%s\n", indent, "", strings.TrimRight(line, " "))
+			}
+		}
+	}
+	fmt.Fprintf(&b, "\n%s, in %s.\n", r.Summary(), selftest.Rounded(r.Took))
+	if r.Stopped {
+		fmt.Fprintln(&b, "Stopped before its end: what was not made is not assessed.")
+	}
+	_, err := io.WriteString(a.Stdout, a.plainText(b.String()))
+	return err
+}
+
+// verdictColour is the colour of a verdict's word.
+func verdictColour(v selftest.Verdict) color.Color {
+	switch v {
+	case selftest.Passed:
+		return lipgloss.Green
+	case selftest.Failed:
+		return lipgloss.Red
+	case selftest.NotAssessed:
+		return lipgloss.Yellow
+	}
+	return lipgloss.Cyan
+}
+
+// listTrials prints what there is to be tried.
+func (a *app) listTrials(trials []selftest.Trial, o selftestOptions) error {
+	takes := func(t selftest.Trial) time.Duration {
+		if o.short {
+			return t.TakesShort
+		}
+		return t.Takes
+	}
+	if o.json {
+		type listed struct {
+			Number   int           `json:"number"`
+			Name     string        `json:"name"`
+			Question string        `json:"question"`
+			Takes    time.Duration `json:"takes"` // ns
+			Timed    bool          `json:"timed"`
+		}
+		all := []listed{}
+		for _, t := range trials {
+			all = append(all, listed{t.Number, t.Name, t.Question, takes(t), t.Timed})
+		}
+		return a.writeJSON(all)
+	}
+	var b strings.Builder
+	width, sum := 0, time.Duration(0)
+	for _, t := range trials {
+		width = max(width, len(t.Name))
+		sum += takes(t)
+	}
+	for _, t := range trials {
+		fmt.Fprintf(&b, "%d  %-*s  %4s  %s\n", t.Number, width, t.Name, takes(t).Round(time.Second), t.Question)
+	}
+	fmt.Fprintf(&b, "\nabout %s in all\n", sum.Round(time.Second))
+	_, err := io.WriteString(a.Stdout, a.plainText(b.String()))
+	return err
+}

@@ -1,0 +1,164 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"sixnines/internal/brokers"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// String describes the load for people.
+func (l Load) String() string {
+	return fmt.Sprintf("%s, %s, %s", l.Pattern, l.Rate, l.Size)
+}
+
+// floorLoads are the loads that floors are measured under: the one that was
+// asked for and, in the full form, two that are common beside it: a round trip,
+// and ten times the rate.
+func (b *Bench) floorLoads() []Load {
+	loads := []Load{b.Load}
+	if b.Short {
+		return loads
+	}
+	more := b.Load
+	more.Pattern = scenario.RoundTrip
+	faster := b.Load
+	faster.Rate = scenario.PerSecond(10 * uint64(b.Load.Rate.Float()))
+	for _, l := range []Load{more, faster} {
+		if l != b.Load && !l.Rate.IsZero() {
+			loads = append(loads, l)
+		}
+	}
+	return loads
+}
+
+// noiseFloor measures what this machine, its network stack and the tool take
+// for themselves: the distribution of a broker that does nothing, in a process
+// of its own. What comes out is kept for later runs.
+func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
+	broker, err := b.Start(ctx, "null", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // nothing of it is kept
+	var figures []Figure
+	chart := Chart{Title: "The noise floor", Caption: "What a broker that does nothing takes on this machine.",
+		X: Axis{"percentile", ScalePercentile}, Y: Axis{"latency", ScaleDuration}}
+	for i, load := range b.floorLoads() {
+		window := 6 * time.Second
+		switch {
+		case b.Short:
+			window = 2 * time.Second
+		case i == 0:
+			window = 10 * time.Second
+		}
+		b.Say("%s, for %s", load, window)
+		watch := startWatch()
+		run, err := b.floorRun(ctx, broker, load, window)
+		disturbed := watch.end()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", load, err)
+		}
+		found := floorFigures(load.String(), run)
+		floor := FloorOf(run)
+		if b.Keep != nil && Conclude("", found...).Verdict == Passed {
+			note, err := b.Keep(floor, disturbed)
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, Figure{What: load.String() + ": kept for later runs", Found: note, Verdict: Information})
+		}
+		figures = append(figures, found...)
+		if x := run.Metrics[responseOf(run)]; x != nil {
+			chart.Lines = append(chart.Lines, curve(load.String(), x))
+		}
+	}
+	o := Conclude("the null broker's distribution, which no other broker can be below on this machine; percentiles of later runs that are less than three times as large are as much about the machine as about the broker", figures...)
+	o.Charts = []Chart{chart}
+	return o, nil
+}
+
+// floorRun is one measurement of a floor.
+func (b *Bench) floorRun(ctx context.Context, broker *brokers.Cluster, load Load, window time.Duration) (*result.Run, error) {
+	options := ""
+	if load.Pattern == scenario.Publish {
+		options = ", options: {ack: broker}" // without, there is nothing to time
+	}
+	return b.RunText(ctx, fmt.Sprintf("name: noise-floor\ntarget: {driver: \"null\", url: %q%s}\nphases: {warmup: 500ms, duration: %s, drain: 5s}\nworkload: {pattern: %s, rate: %s, size: %s}",
+		broker.URLFor("null"), options, window, load.Pattern, load.Rate, load.Size), At(broker))
+}
+
+// FloorOf takes a noise floor from a run of the null broker: every percentile
+// that its sample supports.
+func FloorOf(run *result.Run) result.Floor {
+	h := &run.Header
+	f := result.Floor{ID: h.ID, At: h.Started, Tool: h.Tool, Pattern: h.Pattern, Rate: h.Rate, Size: h.Size,
+		Percentiles: map[result.Metric]map[string]int64{}}
+	for m, d := range run.Summary.Histograms {
+		figures := map[string]int64{}
+		for p, v := range d.Percentiles {
+			if !d.AtLeast[p] {
+				figures[p] = v
+			}
+		}
+		if len(figures) > 0 {
+			f.Percentiles[m] = figures
+		}
+	}
+	return f
+}
+
+// responseOf is the response metric that a run is first asked for.
+func responseOf(run *result.Run) result.Metric {
+	for _, m := range result.Metrics() {
+		if m.IsResponse() && run.Summary.Histograms[m] != nil {
+			return m
+		}
+	}
+	return result.DeliveryResponse
+}
+
+// floorFigures judges a run that a floor is taken from: it must be complete,
+// and its verdict not INVALID. A floor may be SUSPECT: that much of it is the
+// generator's own lag is what it is there to show.
+func floorFigures(name string, run *result.Run) []Figure {
+	c := run.Counters
+	m := responseOf(run)
+	figures := []Figure{
+		Exactly(name+": messages not sent, refused, missing or damaged", 0, c.NotSent+c.Rejected+c.Nacked+c.Missing+c.Corrupted),
+	}
+	status := Figure{What: name + ": the verdict on the run", Expected: "not INVALID, not UNSTABLE", Found: string(run.Summary.Verdict.Status), Verdict: Passed}
+	if s := run.Summary.Verdict.Status; s == result.Invalid || s == result.Unstable {
+		status.Verdict = Failed
+	}
+	figures = append(figures, status)
+	d := run.Summary.Histograms[m]
+	if d == nil || len(d.Percentiles) == 0 {
+		return append(figures, Exactly(name+": percentiles", "some", "none"))
+	}
+	text := ""
+	for _, p := range result.Percentiles() {
+		if v, ok := d.Percentiles[p]; ok {
+			text += fmt.Sprintf("p%s %s, ", p, Time(time.Duration(v)))
+		}
+	}
+	return append(figures, Figure{What: name + ": " + string(m), Found: text + "max " + Time(time.Duration(d.Max)), Verdict: Information})
+}
+
+// curve is a metric's percentiles as a line.
+func curve(name string, x *result.Merged) Line {
+	index := result.NewRankIndex(x.Hist)
+	l := Line{Name: name}
+	for _, p := range result.Percentiles() {
+		at, err := strconv.ParseFloat(p, 64)
+		if err != nil || float64(index.Count())*(1-at/100) < 1 {
+			continue // there is no message beyond it
+		}
+		l.X, l.Y = append(l.X, at), append(l.Y, float64(max(1, min(index.Percentile(at), x.Max))))
+	}
+	return l
+}

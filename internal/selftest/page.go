@@ -1,0 +1,165 @@
+package selftest
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"time"
+
+	"sixnines/internal/report"
+)
+
+//go:embed page.html.tmpl
+var pageTemplate string
+
+// page is what the template shows.
+type page struct {
+	Class, Status, Summary string
+	Facts                  []string
+	Reasons                []pageReason
+	Trials                 []pageTrial
+}
+
+type pageReason struct{ Class, Verdict, Name, Text string }
+
+// pageTrial is a trial and what it comes to on the page.
+type pageTrial struct {
+	*Outcome
+	Number                int
+	Name, Question, Class string
+	Tally, Took           string
+	Pictures              []pagePicture
+}
+
+type pagePicture struct {
+	Title, Caption string
+	SVG            template.HTML
+}
+
+// class is the style of a verdict.
+func class(v Verdict) string {
+	switch v {
+	case Passed:
+		return "valid"
+	case Failed:
+		return "bad"
+	case NotAssessed:
+		return "suspect"
+	}
+	return ""
+}
+
+// Verdict is the worst of the trials' that says something of the tool: failed
+// if one did, not assessed if one was not, else passed.
+func (r *Report) Verdict() Verdict {
+	for _, v := range []Verdict{Failed, NotAssessed} {
+		if r.Count(v) > 0 {
+			return v
+		}
+	}
+	return Passed
+}
+
+// Summary sums the trials up in a line.
+func (r *Report) Summary() string {
+	text := fmt.Sprintf("%d trials: %d passed", len(r.Trials), r.Count(Passed))
+	if len(r.Trials) == 1 {
+		text = strings.Replace(text, "trials", "trial", 1)
+	}
+	for _, v := range []Verdict{Failed, NotAssessed, Information} {
+		if n := r.Count(v); n > 0 {
+			text += fmt.Sprintf(", %d %s", n, v)
+		}
+	}
+	return text
+}
+
+// Tally counts an outcome's figures: "12 of 13 as expected".
+func (o *Outcome) Tally() string {
+	demanded, good := 0, 0
+	for _, f := range o.Figures {
+		if f.Verdict != Information {
+			demanded++
+		}
+		if f.Verdict == Passed {
+			good++
+		}
+	}
+	if demanded == 0 {
+		return "for information"
+	}
+	return fmt.Sprintf("%d of %d as expected", good, demanded)
+}
+
+// Why says in a line why an outcome is no better than it is; empty if it is
+// good.
+func (o *Outcome) Why() string {
+	switch {
+	case o.Verdict == NotAssessed:
+		return o.Reason
+	case o.Verdict == Failed:
+		return failures(o)
+	}
+	return ""
+}
+
+// Rounded writes how long something took.
+func Rounded(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
+
+// HTML writes one page that needs nothing else, in the look of the reports.
+// Everything that was found is escaped.
+func (r *Report) HTML(w io.Writer) error {
+	head, err := report.PageHead("The tool on trial", "self-test")
+	if err != nil {
+		return err
+	}
+	form := "full form"
+	if r.Short {
+		form = "short form"
+	}
+	p := page{Class: class(r.Verdict()), Status: string(r.Verdict()), Summary: r.Summary(), Facts: []string{
+		r.Started.Format(time.RFC1123Z), "· " + form, "· took " + Rounded(r.Took), "· " + r.Machine.String(), "· " + r.Tool.Name + " " + r.Tool.Version}}
+	if r.Stopped {
+		p.Facts = append(p.Facts, "· stopped before its end")
+	}
+	for _, t := range r.Trials {
+		shown := pageTrial{Outcome: t.Outcome, Number: t.Number, Name: t.Name, Question: t.Question, Class: class(t.Verdict),
+			Tally: t.Tally(), Took: Rounded(t.Took)}
+		shown.Outcome.Text = strings.TrimSuffix(shown.Text, ".")
+		if why := t.Why(); why != "" {
+			p.Reasons = append(p.Reasons, pageReason{class(t.Verdict), string(t.Verdict), t.Name, why})
+		}
+		for i, c := range t.Charts {
+			svg, err := c.draw(fmt.Sprintf("%s-%d", t.Name, i))
+			if err != nil {
+				return fmt.Errorf("%s: draw %q: %w", t.Name, c.Title, err)
+			}
+			shown.Pictures = append(shown.Pictures, pagePicture{c.Title, c.Caption, svg})
+		}
+		p.Trials = append(p.Trials, shown)
+	}
+	t, err := template.New("page").Funcs(template.FuncMap{"class": class}).Parse(pageTemplate)
+	if err != nil {
+		return err
+	}
+	var body strings.Builder
+	if err := t.Execute(&body, p); err != nil {
+		return err
+	}
+	_, err = io.WriteString(w, head+body.String()+report.PageFoot("Written by "+r.Tool.Name+" "+r.Tool.Version+
+		". What is demanded and why stands in the method's documentation; run sixnines selftest --only NAME to repeat a trial."))
+	return err
+}
+
+// draw returns the chart as an SVG element.
+func (c Chart) draw(key string) (template.HTML, error) {
+	p := report.Picture{Key: key, Title: c.Title, Alt: c.Caption,
+		X: report.PictureAxis{Scale: report.PictureScale(c.X.Scale), Label: c.X.Label},
+		Y: report.PictureAxis{Scale: report.PictureScale(c.Y.Scale), Label: c.Y.Label}}
+	for _, l := range c.Lines {
+		p.Lines = append(p.Lines, report.PictureLine{Name: l.Name, X: l.X, Y: l.Y})
+	}
+	return p.Draw()
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package selftest
+
+import "os/exec"
+
+func lastProcessor() (int, error) { return 0, errNoStarving }
+
+func startBound(*exec.Cmd, int, int) error { return errNoStarving }
