@@ -109,6 +109,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("drain", "phases.drain", "TIME", "how long to wait, at most, for the last measured message; default 10s")
 	})
 	add("Result", func(flag func(name, key, kind, usage string)) {
+		flag("slo", "objectives[]", "EXPR", "what the run must show, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\", \"rate >= 99.9%\"")
 		flag("name", "name", "NAME", "what to call the run; letters, digits, - and _")
 		flag("raw", "record.raw", "bool", "also write 40 bytes a message to a raw file beside the result")
 	})
@@ -128,6 +129,7 @@ func (a *app) completeScenarioFlags(cmd *cobra.Command) {
 	})
 	completeFlag(cmd, "rate", oneOf("max", "1000/s", "3000/s", "20k/s"))
 	completeFlag(cmd, "size", oneOf("256B", "1KiB", "64KiB", "1MiB"))
+	completeFlag(cmd, "slo", oneOf("delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%"))
 	completeFlag(cmd, "consumer-ack", oneOf("none", "each"))
 	completeFlag(cmd, "managed", completeProducts)
 	completeFlag(cmd, "option", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -18,6 +18,8 @@ import (
 // reportFlags are the flags of report.
 type reportFlags struct {
 	format, out, metric, chart string
+	junit                      string
+	slo                        []string
 	json, force                bool
 }
 
@@ -33,12 +35,17 @@ func (a *app) reportCommand() *cobra.Command {
 		Long: `Show result files. Several are overlaid in pictures and stand side by side in
 tables. A file that a killed run left is shown up to its last second.
 
+--slo holds results against objectives, beside those that they were made with; with
+it, or --junit, the exit code is that of run: 3 if an objective is missed or
+undecided, 4 if a run is INVALID or UNSTABLE.
+
 The format is that of --format, else that of the extension of --out, else a table:
 ` + about.String(),
 		Example: `  sixnines report results/nats-deliver-*.jsonl
   sixnines report a.jsonl b.jsonl --out comparison.html
   sixnines report a.jsonl --format svg --chart time > time.svg
-  sixnines report a.jsonl --format hgrm --metric delivery.service`,
+  sixnines report a.jsonl --format hgrm --metric delivery.service
+  sixnines report a.jsonl --slo "delivery.response p99 < 2ms" --junit junit.xml`,
 		Args:              counted(1, -1, "at least one result FILE"),
 		ValidArgsFunction: resultFiles,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.report(cmd, args, o) },
@@ -50,6 +57,8 @@ The format is that of --format, else that of the extension of --out, else a tabl
 	cmd.Flags().StringVar(&o.metric, "metric", "", "hgrm: the `METRIC`, such as delivery.response; default: the first there is")
 	cmd.Flags().StringVar(&o.chart, "chart", "", "svg, png: which `CHART`: "+strings.Join(chartNames(), ", ")+"; default percentiles")
 	cmd.Flags().BoolVar(&o.json, "json", false, "the same as --format json")
+	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "hold the results against `EXPR`, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\"")
+	cmd.Flags().StringVar(&o.junit, "junit", "", "also write verdicts and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
 	completeFlag(cmd, "format", oneOf(formatNames()...))
 	completeFlag(cmd, "chart", oneOf(chartNames()...))
 	completeFlag(cmd, "metric", oneOf(metricNames()...))
@@ -110,10 +119,41 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 	if f.Single && len(files) > 1 {
 		return wrongUsage("make one for each result", "the format %s holds one result, not %d", f.Name, len(files))
 	}
+	objectives, err := parseObjectives(o.slo)
+	if err != nil {
+		return err
+	}
 	runs, err := a.loadRuns(files)
 	if err != nil {
 		return err
 	}
+	if err := a.junitProbe(o.junit); err != nil {
+		return err
+	}
+	runs = withObjectives(runs, objectives)
+	if err := a.writeReport(cmd, f, runs, options, o); err != nil {
+		return err
+	}
+	if err := a.writeJUnit(o.junit, runs); err != nil {
+		return err
+	}
+	if len(objectives) == 0 && o.junit == "" {
+		return nil
+	}
+	for i, run := range runs {
+		of := ""
+		if len(runs) > 1 {
+			of = files[i]
+		}
+		if run.Summary != nil {
+			a.sayObjectives(of, run.Summary.Objectives)
+		}
+	}
+	return judgedAll(runs)
+}
+
+// writeReport writes the report to where the flags say.
+func (a *app) writeReport(cmd *cobra.Command, f report.Format, runs []*result.Run, options report.Options, o reportFlags) error {
 	write := func(w io.Writer) error { return f.Write(w, runs, options) }
 	if o.out == "" {
 		if err := write(a.Stdout); err != nil {

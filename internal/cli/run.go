@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sixnines/driver"
 	"sixnines/internal/report"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -17,10 +19,14 @@ import (
 
 // runOptions are the flags of run that are no part of the scenario.
 type runOptions struct {
-	out    string
-	json   bool
-	quiet  bool
-	dryRun bool
+	out      string
+	junit    string // file; empty: none
+	json     bool
+	quiet    bool
+	dryRun   bool
+	repeat   int
+	pause    time.Duration
+	sameSeed bool
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -29,8 +35,8 @@ func (a *app) runCommand() *cobra.Command {
 		o     runOptions
 	)
 	cmd := &cobra.Command{
-		Use:   "run [BROKER | SCENARIO.yaml | -] [flags]",
-		Short: "Run one measurement",
+		Use:   "run [BROKER | SCENARIO.yaml | -]… [flags]",
+		Short: "Run a measurement, once or repeatedly",
 		Long: `Run one measurement and write its result and a report beside it.
 
 BROKER is a driver's name, see sixnines drivers list; nats without one. Without
@@ -42,18 +48,29 @@ Ctrl-C ends the measured window early; what is on its way is still awaited and
 the result written. A second Ctrl-C stops at once, and so does the first before
 the window has begun.
 
-Exit codes: 0 good, 1 failure, 2 wrong usage, 4 the run is INVALID or UNSTABLE.`,
+With --repeat, or several scenarios, runs are made one after the other, each
+with fresh connections and a fresh broker where it is started for the run, every
+scenario once a round in an order drawn anew. Their results go into a directory
+of their own, and the spread between them is shown beside the intervals within
+them. Ctrl-C ends the run under way early and the rest is not made.
+
+--slo adds to what the run must show: a percentile or max of a latency, a
+counter, or the rate. A percentile is met if the whole of its 95 % interval is,
+missed if none of it is, and undecided between, which does not pass. In repeats
+each run must meet it.
+
+Exit codes: 0 good, 1 failure, 2 wrong usage, 3 an objective was missed or could
+not be decided, 4 a run is INVALID or UNSTABLE.`,
 		Example: `  sixnines run
   sixnines run nats --url nats://host:4222 --rate 20k/s --size 1KiB --duration 60s
   sixnines run kafka --nodes 3 --setting min.insync.replicas=2
   sixnines run --pattern request-reply --rate 500/s --arrivals poisson
   sixnines run scenario.yaml --set record.interval=500ms --json > summary.json
-  sixnines run --rate max --dry-run > scenario.yaml`,
-		Args: counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
+  sixnines run --rate max --dry-run > scenario.yaml
+  sixnines run --duration 30s --slo "delivery.response p99.9 < 5ms" --slo "lost == 0" --junit junit.xml
+  sixnines run a.yaml b.yaml --repeat 6 --pause 10s`,
+		Args: counted(0, -1, "any number of BROKERs and SCENARIO.yamls"),
+		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
 			for _, e := range a.Drivers.Entries() {
 				names = append(names, e.Name+"\t"+e.Summary)
@@ -68,10 +85,16 @@ Exit codes: 0 good, 1 failure, 2 wrong usage, 4 the run is INVALID or UNSTABLE.`
 	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
 	output.SortFlags = false
 	output.StringVar(&o.out, "out", "results", "`DIR` for the result and its report")
+	output.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
 	output.BoolVar(&o.json, "json", false, "print the summary as one JSON object instead of a table")
 	output.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
 	output.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it comes to, and run nothing")
-	sections = append(sections, section{"Output", output})
+	repeats := pflag.NewFlagSet("Repeats", pflag.ContinueOnError)
+	repeats.SortFlags = false
+	repeats.IntVar(&o.repeat, "repeat", 1, "make `N` runs of each scenario; the spread between them is shown")
+	repeats.DurationVar(&o.pause, "pause", 0, "wait for this `TIME` between runs")
+	repeats.BoolVar(&o.sameSeed, "same-seed", false, "the same seed for all; default: each repeat has the next, since equal arrivals hide what arrivals do")
+	sections = append(sections, section{"Repeats", repeats}, section{"Output", output})
 	cmd.Flags().SortFlags = false
 	for _, s := range sections {
 		cmd.Flags().AddFlagSet(s.flags)
@@ -81,18 +104,50 @@ Exit codes: 0 good, 1 failure, 2 wrong usage, 4 the run is INVALID or UNSTABLE.`
 	return cmd
 }
 
-// run is one measurement from the scenario to the report.
-func (a *app) run(ctx context.Context, args []string, flags []scenario.Override, o runOptions) (err error) {
-	s, e, err := a.load(args, flags)
+// run is a command line of run, from the scenarios to the report.
+func (a *app) run(ctx context.Context, args []string, flags []scenario.Override, o runOptions) error {
+	if err := o.check(len(args)); err != nil {
+		return err
+	}
+	scenarios, err := a.loadScenarios(args, flags)
 	if err != nil {
 		return err
 	}
 	if o.dryRun {
-		return a.dryRun(s, e, o.json)
+		return a.dryRun(scenarios[0].scenario, scenarios[0].entry, o.json)
 	}
 	if err := a.makeDir(o.out); err != nil {
 		return err
 	}
+	if err := a.junitProbe(o.junit); err != nil {
+		return err
+	}
+	if len(scenarios) > 1 || o.repeat > 1 {
+		return a.runSet(ctx, scenarios, o)
+	}
+	return a.runOnce(ctx, scenarios[0].scenario, scenarios[0].entry, o)
+}
+
+// check refuses flags that do not go together.
+func (o runOptions) check(scenarios int) error {
+	several := scenarios > 1 || o.repeat > 1
+	switch {
+	case o.repeat < 1 || o.repeat > mostRepeats:
+		return wrongUsage("10 are recommended, and 6 the least that can be compared", "--repeat cannot be %d: it is 1 to %d", o.repeat, mostRepeats)
+	case o.pause < 0 || o.pause > scenario.MaxDuration:
+		return wrongUsage("write it such as --pause 10s", "--pause cannot be %v", o.pause)
+	case o.pause > 0 && !several:
+		return wrongUsage("say how many with --repeat N, or leave --pause out", "--pause waits between runs, and there is one")
+	case o.sameSeed && o.repeat == 1:
+		return wrongUsage("say how often with --repeat N, or leave --same-seed out", "--same-seed is about repeats, and there is none")
+	case o.dryRun && scenarios > 1:
+		return wrongUsage("name one of them", "--dry-run shows one scenario, not %d", scenarios)
+	}
+	return nil
+}
+
+// runOnce is one measurement from the scenario to the report.
+func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry, o runOptions) error {
 	name := resultName(s, time.Now())
 	file := beside(o.out, name, ".jsonl")
 
@@ -104,30 +159,39 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	run, err := a.measure(stops, show, measurement{scenario: s, entry: e, file: file})
 	show.close()
 	if run == nil {
-		return err
+		return errors.Join(err, a.writeJUnit(o.junit, nil, wentWrong(err)))
 	}
 	// The report of a run that went wrong is written all the same; the error is
 	// what the command ends with.
-	presented := a.present(run, o, name, file)
+	presented := a.present(run, o, name, file, err)
 	if err != nil {
 		return err
 	}
 	return presented
 }
 
-// present writes the report beside the result, prints the summary and decides
-// on the exit code.
-func (a *app) present(run *result.Run, o runOptions, name, file string) error {
+// present writes the report beside the result and the JUnit file, prints the
+// summary and decides on the exit code. broke is what ended the run, if it ended
+// badly.
+func (a *app) present(run *result.Run, o runOptions, name, file string, broke error) error {
 	page := beside(o.out, name, ".html")
 	pageErr := a.writeNew(page, false, func(w io.Writer) error {
 		return report.HTML(w, []*result.Run{run}, report.Options{})
 	})
+	var more []report.JUnitSuite
+	if broke != nil {
+		more = append(more, wentWrong(broke))
+	}
+	junitErr := a.writeJUnit(o.junit, []*result.Run{run}, more...)
 	if err := a.printRun(run, o.json); err != nil {
 		return failed("the result is in "+file, fmt.Errorf("print the summary: %w", err))
 	}
 	if !o.quiet {
 		if _, seen := a.terminal(a.Stdout); !seen && run.Summary != nil {
 			fmt.Fprintf(a.Stderr, "verdict %s\n", run.Summary.Verdict.Status)
+		}
+		if run.Summary != nil {
+			a.sayObjectives("", run.Summary.Objectives)
 		}
 		fmt.Fprintf(a.Stderr, "result  %s\n", file)
 		if run.Header.Raw != "" {
@@ -137,23 +201,14 @@ func (a *app) present(run *result.Run, o runOptions, name, file string) error {
 			fmt.Fprintf(a.Stderr, "report  %s\n", page)
 		}
 	}
-	if pageErr != nil {
+	switch {
+	case pageErr != nil:
 		return failed("the result is in "+file+"; write the page with sixnines report --format html --out FILE",
 			fmt.Errorf("write the report: %w", pageErr))
+	case junitErr != nil:
+		return junitErr
 	}
 	return judged(run)
-}
-
-// judged turns a verdict into the command's end.
-func judged(run *result.Run) error {
-	if run.Summary == nil {
-		return nil
-	}
-	switch run.Summary.Verdict.Status {
-	case result.Invalid, result.Unstable:
-		return status(exitInvalid)
-	}
-	return nil
 }
 
 // printRun prints a run's summary on stdout.

@@ -70,6 +70,7 @@ func TestScripts(t *testing.T) {
 			"measure":     cmdMeasure,
 			"measure-any": cmdMeasureAny,
 			"exitcode":    cmdExitCode,
+			"gate":        cmdGate,
 			"count":       cmdCount,
 			"slay":        cmdSlay,
 			"slay-node":   cmdSlayNode,
@@ -81,7 +82,7 @@ func TestScripts(t *testing.T) {
 	}
 	if testing.Short() { // those in which most happens at a time, for the race detector
 		params.Dir = ""
-		for _, name := range []string{"broker_updown", "failed_run", "interrupt", "interrupt_early", "interrupt_twice", "managed_run", "run_default"} {
+		for _, name := range []string{"broker_updown", "failed_run", "interrupt", "interrupt_early", "interrupt_twice", "managed_run", "repeat_interrupt", "run_default"} {
 			params.Files = append(params.Files, filepath.Join("testdata", "script", name+".txt"))
 		}
 	}
@@ -287,6 +288,14 @@ func cmdMeasureAny(ts *testscript.TestScript, _ bool, args []string) {
 // cmdExitCode: exitcode CODE ARG… demands an exit code.
 func cmdExitCode(ts *testscript.TestScript, _ bool, args []string) {
 	if code := strconv.Itoa(run(ts, args[1:])); code != args[0] {
+		ts.Fatalf("exit code %s, want %s", code, args[0])
+	}
+}
+
+// cmdGate: gate CODE ARG… demands the exit code that objectives lead to, or 4,
+// which comes before it where the machine did not let the run be.
+func cmdGate(ts *testscript.TestScript, _ bool, args []string) {
+	if code := strconv.Itoa(run(ts, args[1:])); code != args[0] && code != strconv.Itoa(exitInvalid) {
 		ts.Fatalf("exit code %s, want %s", code, args[0])
 	}
 }

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"sixnines/internal/report"
+	"sixnines/result"
+)
+
+// junitProbe proves that a JUnit file can be written, before anything is run.
+func (a *app) junitProbe(file string) error {
+	if file == "" {
+		return nil
+	}
+	path := a.path(file)
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return wrongUsage("name a file in it, such as --junit "+filepath.Join(file, "junit.xml"), "%s is a directory", file)
+	}
+	probe, err := os.CreateTemp(filepath.Dir(path), ".sixnines-*")
+	if err == nil {
+		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
+	}
+	if err != nil {
+		return failed("make the directory first, or name another file with --junit FILE", fmt.Errorf("%s cannot be written: %w", file, err))
+	}
+	return nil
+}
+
+// writeJUnit writes the suites of the runs and more of them to a JUnit file,
+// whole or not at all: it takes the place of one that is there, since a CI job
+// looks at one name. Without a file it does nothing.
+func (a *app) writeJUnit(file string, runs []*result.Run, more ...report.JUnitSuite) error {
+	if file == "" {
+		return nil
+	}
+	var suites []report.JUnitSuite
+	if len(runs) > 0 {
+		var err error
+		if suites, err = report.JUnitSuites(runs); err != nil {
+			return failed("", err)
+		}
+	}
+	err := a.replace(file, func(f *os.File) error { return report.JUnit(f, append(suites, more...)) })
+	if err != nil {
+		return failed(fileHint(err), fmt.Errorf("write the JUnit file: %w", err))
+	}
+	return nil
+}
+
+// replace writes a file beside its place and moves it there.
+func (a *app) replace(file string, write func(*os.File) error) (err error) {
+	path := a.path(file)
+	f, err := os.CreateTemp(filepath.Dir(path), ".sixnines-*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err = errors.Join(f.Chmod(0o644), write(f), f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// wentWrong is the suite of a run that failed. Without it, the file of an
+// earlier run that passed would stay.
+func wentWrong(err error) report.JUnitSuite {
+	return report.JUnitSuite{Name: "run", Cases: []report.JUnitCase{{Name: "run", Error: oneLine(err.Error())}}}
+}

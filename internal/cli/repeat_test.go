@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// scenariosOf makes scenarios with these names.
+func scenariosOf(names ...string) []*repeated {
+	var all []*repeated
+	for _, name := range names {
+		s := &scenario.Scenario{Name: name, Objectives: []scenario.Objective{{Subject: "lost", Op: "=="}}}
+		s.Normalise()
+		all = append(all, &repeated{scenario: s})
+	}
+	return all
+}
+
+// Every round holds every scenario once, in an order that is not always the
+// same, and each repeat has a seed and a file of its own.
+func TestSetPlan(t *testing.T) {
+	orders := map[string]bool{}
+	for range 60 {
+		s := newSet(scenariosOf("a", "b", "c", "a"), runOptions{out: "results", repeat: 5}, time.Unix(1e9, 0))
+		if len(s.plan) != 20 || filepath.Dir(s.dir) != "results" {
+			t.Fatalf("%d runs into %s", len(s.plan), s.dir)
+		}
+		files, sets := map[string]bool{}, map[string]bool{}
+		for round := range 5 {
+			order := ""
+			for _, r := range s.plan[4*round : 4*round+4] {
+				order += r.of.label + " "
+				if r.round != round+1 || r.seed != uint64(round+1) {
+					t.Errorf("round %d: %+v", round, r)
+				}
+				files[r.file], sets[r.of.set] = true, true
+			}
+			for _, label := range []string{"a ", "b ", "c ", "a-2 "} {
+				if !strings.Contains(order, label) {
+					t.Errorf("round %d has only %s", round, order)
+				}
+			}
+			orders[order] = true
+		}
+		if len(files) != 20 || len(sets) != 4 {
+			t.Errorf("%d files, %d sets", len(files), len(sets))
+		}
+	}
+	if len(orders) != 24 { // the chance to miss one is below 24·(23/24)^300, 0.007 %
+		t.Errorf("%d orders of four scenarios; there are 24", len(orders))
+	}
+	for _, r := range newSet(scenariosOf("a"), runOptions{repeat: 12, sameSeed: true}, time.Now()).plan {
+		if r.seed != 1 || !strings.HasSuffix(r.file, fmt.Sprintf("%02d-a.jsonl", r.round)) {
+			t.Errorf("%+v", r)
+		}
+	}
+	if a, b := nextSeed(math.MaxUint64, 0), nextSeed(math.MaxUint64, 1); a != math.MaxUint64 || b != 1 {
+		t.Errorf("the seeds go on with %d, %d", a, b)
+	}
+}
+
+// outcome is a run with one objective decided, or cut short.
+func outcome(word string) *result.Run {
+	if word == "cut" {
+		return &result.Run{}
+	}
+	status := result.Valid
+	if word == "invalid" {
+		status, word = result.Invalid, "meaningless"
+	}
+	return &result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: status},
+		Objectives: []result.Objective{{Text: "lost == 0", Outcome: word, Found: "found " + word}}}}
+}
+
+// An objective is met if it was met in every run that was planned, and the exit
+// code is that of the worst.
+func TestSetIsAsGoodAsItsWorst(t *testing.T) {
+	for _, c := range []struct {
+		planned int
+		runs    string
+		outcome string
+		found   string
+		code    int
+	}{
+		{3, "met met met", "met", "met in each of 3 runs", exitOK},
+		{1, "met", "met", "found met", exitOK},
+		{3, "met missed met", "missed", "missed in 1 of 3 runs (run 2: found missed)", exitThreshold},
+		{3, "undecided missed missed", "missed", "missed in 2 of 3 runs (run 2: found missed)", exitThreshold},
+		{3, "met undecided met", "undecided", "undecided in 1 of 3 runs (run 2: found undecided)", exitThreshold},
+		{3, "met met", "undecided", "met in 2 runs, but 3 were to be made", exitThreshold},
+		{3, "missed", "missed", "missed in 1 of 1 run", exitThreshold},
+		{2, "met cut", "meaningless", "meaningless in 1 of 2 runs (run 2: the run was cut short", exitThreshold},
+		{3, "met invalid missed", "missed", "missed in 1 of 3 runs", exitInvalid},
+		{2, "met invalid", "meaningless", "meaningless in 1 of 2 runs (run 2: found meaningless)", exitInvalid},
+	} {
+		s := newSet(scenariosOf("a", "b")[:1], runOptions{repeat: c.planned}, time.Now())
+		for _, word := range strings.Fields(c.runs) {
+			run := outcome(word)
+			s.runs, s.made = append(s.runs, run), append(s.made, s.plan[len(s.made)])
+			s.scenarios[0].runs = append(s.scenarios[0].runs, run)
+		}
+		all := s.overall(s.scenarios[0])
+		if len(all) != 1 || all[0].Outcome != c.outcome || !strings.HasPrefix(all[0].Found, c.found) {
+			t.Errorf("%s of %d: %+v, want %s: %s", c.runs, c.planned, all, c.outcome, c.found)
+		}
+		if code := (&app{}).explain(nil, s.judged()); code != c.code {
+			t.Errorf("%s of %d: exit code %d, want %d", c.runs, c.planned, code, c.code)
+		}
+		var b bytes.Buffer
+		a := &app{Env{Stderr: &b}}
+		if a.sayObjectives("a", all); (b.Len() == 0) != (c.outcome == "met") || strings.Count(b.String(), "\n") > 1 {
+			t.Errorf("%s of %d: %q", c.runs, c.planned, b.String())
+		}
+		if suite := s.suite(); len(suite.Cases) != 2 || (suite.Cases[1].Failure == "") != (c.outcome == "met") {
+			t.Errorf("%s of %d: %+v", c.runs, c.planned, suite)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+
+	"sixnines/internal/judge"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// parseObjectives reads the values of --slo.
+func parseObjectives(texts []string) ([]scenario.Objective, error) {
+	var (
+		all  []scenario.Objective
+		errs scenario.Errors
+	)
+	for _, text := range texts {
+		o, err := scenario.ParseObjective(text)
+		var wrong *scenario.Error
+		if errors.As(err, &wrong) {
+			wrong.File = "--slo"
+			errs = append(errs, wrong)
+		}
+		all = append(all, o)
+	}
+	if len(errs) > 0 {
+		return nil, &fault{exitUsage, errs, "sixnines run --help tells what an objective is"}
+	}
+	return all, nil
+}
+
+// withObjectives returns the runs held against more objectives than they were
+// made with. What a file says of its own objectives stays as it is.
+func withObjectives(runs []*result.Run, more []scenario.Objective) []*result.Run {
+	all := make([]*result.Run, len(runs))
+	for i, run := range runs {
+		held := *run
+		held.Header.Objectives = slices.Clone(run.Header.Objectives)
+		if run.Summary != nil {
+			s := *run.Summary
+			s.Objectives = slices.Clone(s.Objectives)
+			held.Summary = &s
+		}
+		for _, o := range more {
+			text := o.String()
+			if slices.Contains(held.Header.Objectives, text) {
+				continue
+			}
+			held.Header.Objectives = append(held.Header.Objectives, text)
+			if held.Summary != nil {
+				d := judge.Decide(run, o)
+				held.Summary.Objectives = append(held.Summary.Objectives, result.Objective{Text: text, Outcome: string(d.Outcome), Found: d.Text})
+			}
+		}
+		all[i] = &held
+	}
+	return all
+}
+
+// judgedAll is the end of a report that was asked for a judgement: as run would
+// have ended with the worst of the runs. One that was cut short shows nothing.
+func judgedAll(runs []*result.Run) error {
+	var worst error
+	for _, run := range runs {
+		err := judged(run)
+		if run.Summary == nil {
+			err = status(exitThreshold)
+		}
+		if err == status(exitInvalid) {
+			return err
+		}
+		if worst == nil {
+			worst = err
+		}
+	}
+	return worst
+}

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"sixnines/driver"
+	"sixnines/internal/judge"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// checkObjectives refuses objectives about what the driver has not. What the
+// load has not, the scenario itself refuses.
+func checkObjectives(s *scenario.Scenario, e driver.Entry) error {
+	can := e.Capabilities
+	for _, o := range s.Objectives {
+		what, _, _ := strings.Cut(o.Subject, ".")
+		switch {
+		case what == "publish" && can.AckVaries: // the session will tell
+		case what == "publish" && can.Ack == driver.AckKindNone:
+			return wrongUsage("leave it out, or name delivery.response with the pattern deliver",
+				"the objective %q: driver %s acknowledges nothing, so no publish is timed", o, e.Name)
+		case what == "publish" && can.Ack == driver.AckKindReply:
+			return wrongUsage("name roundtrip.response", "the objective %q: driver %s answers each message, which is timed as a round trip", o, e.Name)
+		case what == "roundtrip" && s.Workload.Pattern == scenario.Publish && can.Ack != driver.AckKindReply:
+			return wrongUsage("name publish.response, or choose --pattern roundtrip", "the objective %q: the pattern publish has no round trips", o)
+		}
+	}
+	return nil
+}
+
+// judged turns a verdict and the objectives into the command's end. A run that
+// shows nothing comes before what it failed to show. An objective that is
+// undecided is missed as far as a gate is concerned: it passes what was shown,
+// and nothing else.
+func judged(run *result.Run) error {
+	if run.Summary == nil {
+		return nil
+	}
+	switch run.Summary.Verdict.Status {
+	case result.Invalid, result.Unstable:
+		return status(exitInvalid)
+	}
+	return decided(run.Summary.Objectives)
+}
+
+// decided turns objectives into the command's end.
+func decided(all []result.Objective) error {
+	for _, o := range all {
+		if !met(o) {
+			return status(exitThreshold)
+		}
+	}
+	return nil
+}
+
+func met(o result.Objective) bool { return o.Outcome == string(judge.Met) }
+
+// sayObjectives tells people which objectives were not met, and why; of names
+// the scenario where there are several.
+func (a *app) sayObjectives(of string, all []result.Objective) {
+	if of != "" {
+		of += ": "
+	}
+	for _, o := range all {
+		line := ""
+		switch judge.Outcome(o.Outcome) {
+		case judge.Met:
+			continue
+		case judge.Missed:
+			line = fmt.Sprintf("objective missed: %s%s: %s", of, o.Text, o.Found)
+		case judge.Undecided:
+			line = fmt.Sprintf("objective undecided, which does not pass: %s%s: %s", of, o.Text, o.Found)
+		default:
+			line = fmt.Sprintf("objective without meaning, which does not pass: %s%s: %s", of, o.Text, o.Found)
+		}
+		if a.ascii() {
+			line = strings.ReplaceAll(line, "µ", "u")
+		}
+		fmt.Fprintln(a.Stderr, oneLine(line))
+	}
+}
