@@ -112,8 +112,11 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 		hint = fmt.Sprintf("did you mean --%s? %s", near, hint)
 	} else {
 		for _, other := range cmd.Root().Commands() {
-			if slices.Contains(flagNames(other), name) {
-				hint = fmt.Sprintf("--%s is a flag of %q", name, other.CommandPath())
+			if !slices.Contains(flagNames(other), name) {
+				continue
+			}
+			hint = fmt.Sprintf("--%s is a flag of %q", name, other.CommandPath())
+			if other.Name() == "run" { // of those that share its flags, the one that is meant most often
 				break
 			}
 		}
