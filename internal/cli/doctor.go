@@ -1,9 +1,13 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"image/color"
+	"net"
 	"strings"
+	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
@@ -13,16 +17,33 @@ import (
 
 func (a *app) doctorCommand() *cobra.Command {
 	var asJSON bool
+	var address string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine whether this machine is fit to measure",
 		Long: `Examine whether this machine is fit to measure, in a third of a second, and say
-what to do about each finding. Run it while nothing else does.
+what to do about each finding. Run it while nothing else does. What cannot be
+found out is "unknown", with the reason. Nothing is changed.
+
+With --url it also says whether the broker there shares this machine; its name is
+resolved, and nobody is connected to.
 
 Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
+		Example: `  sixnines doctor
+  sixnines doctor --url nats://broker.example:4222
+  sixnines doctor --json | jq '.checks[] | select(.status != "ok")'`,
 		Args: counted(0, 0, ""),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			hosts, err := brokerHosts(address)
+			if err != nil {
+				return wrongUsage("give the address as to run, such as --url nats://broker.example:4222", "--url: %v", err)
+			}
 			checks := vitals.Checkup()
+			if len(hosts) > 0 {
+				ctx, cancel := context.WithTimeout(cmd.Context(), resolveLimit)
+				checks = append(checks, vitals.CheckBroker(ctx, hosts))
+				cancel()
+			}
 			fit := true
 			for _, c := range checks {
 				fit = fit && c.Status != vitals.StatusFail
@@ -44,8 +65,43 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 			return nil
 		},
 	}
+	cmd.Flags().StringVar(&address, "url", "", "address of the broker to be measured, to see whether it is on this machine")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, with the machine's fingerprint")
 	return cmd
+}
+
+// resolveLimit is how long finding a broker's addresses may take.
+const resolveLimit = 5 * time.Second
+
+// brokerHosts returns the hosts of a broker's address, of which there may be
+// several between commas; none of an empty one. Passwords in it go nowhere.
+func brokerHosts(address string) ([]string, error) {
+	if address == "" {
+		return nil, nil
+	}
+	var hosts []string
+	for part := range strings.SplitSeq(address, ",") {
+		scheme, rest, ok := strings.Cut(part, "://")
+		if !ok {
+			scheme, rest = "", part
+		}
+		if scheme == "ipc" || scheme == "unix" {
+			hosts = append(hosts, "localhost")
+			continue
+		}
+		rest, _, _ = strings.Cut(rest, "/")
+		rest, _, _ = strings.Cut(rest, "?")
+		rest = rest[strings.LastIndexByte(rest, '@')+1:]
+		host, _, err := net.SplitHostPort(rest)
+		if err != nil { // without a port
+			host = strings.Trim(rest, "[]")
+		}
+		if host == "" || strings.ContainsAny(host, " \t") {
+			return nil, errors.New("there is no host in it")
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts, nil
 }
 
 func (a *app) printChecks(checks []vitals.Check) {

@@ -5,6 +5,7 @@ package vitals
 import (
 	"errors"
 	"io/fs"
+	"time"
 )
 
 // errNotHere is why most things are missing outside Linux.
@@ -58,3 +59,7 @@ func realtimeLimit() (uint64, error) { return 0, errNotHere }
 func clockSync() (syncState, error) { return syncState{}, errNotHere }
 
 func latencyControl() error { return errNotHere }
+
+func ethtool() nic { return nil }
+
+func slept() (time.Duration, error) { return 0, errNotHere }

@@ -2,6 +2,7 @@ package vitals
 
 import (
 	"io/fs"
+	"os"
 	"runtime"
 	"slices"
 	"time"
@@ -13,14 +14,29 @@ import (
 type probe struct {
 	late      []int64 // by how much each wake-up was late, ns, sorted
 	slackErr  error   // timer slack could not be set for them
+	slack     string  // ns of other threads, before it was; empty: not to be read
 	clockRead float64 // ns a reading
 	cpu       cpuTime // ticks spent while the wake-ups were measured
 	cpuErr    error
+	others    othersCPU // and by whom
+	othersErr error
+	sync      syncState
+	syncErr   error
+	chrony    tracking
+	chronyErr error
+	asleep    time.Duration // since the machine was started
+	asleepErr error
+	nic       nic // nil: not here
 }
 
-// measure takes about wakeups × period.
+// measure takes about wakeups × period, and up to a second more where a time
+// service does not answer.
 func measure(root fs.FS, wakeups int, period time.Duration) probe {
 	p := probe{late: make([]int64, 0, wakeups)}
+	// First: should the main thread measure, its slack stays set.
+	p.slack, _ = readWord(root, "proc/self/timerslack_ns")
+	table, tableErr := readProcesses(root)
+	began := clock.Now()
 	before, err := readCPUTime(root)
 	done := make(chan struct{})
 	go func() { // never unlocked: the thread and its slack end with it
@@ -39,6 +55,16 @@ func measure(root fs.FS, wakeups int, period time.Duration) probe {
 		p.cpuErr = afterErr
 	}
 	p.cpu = after.since(before)
+	if p.othersErr = tableErr; tableErr == nil {
+		var now map[int]processCPU
+		if now, p.othersErr = readProcesses(root); p.othersErr == nil {
+			p.others = othersBetween(table, now, os.Getpid(), time.Duration(clock.Now()-began))
+		}
+	}
+	p.sync, p.syncErr = clockSync()
+	p.chrony, p.chronyErr = askChrony()
+	p.asleep, p.asleepErr = slept()
+	p.nic = ethtool()
 	p.clockRead = clockReadCost()
 	return p
 }

@@ -1,0 +1,63 @@
+package vitals
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"strings"
+)
+
+// CheckBroker finds out whether the hosts of a broker, names or addresses, are
+// this machine: then generator and broker share its processors, and the network
+// card does not matter. It asks the resolver, within ctx's time, and connects to
+// nobody. Containers and virtual machines on this machine count as elsewhere
+// unless they use its addresses.
+func CheckBroker(ctx context.Context, hosts []string) Check {
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		c := unknown(fmt.Errorf("addresses of this machine: %w", err), "see whether the broker is on this machine")
+		c.Name = brokerCheck
+		return c
+	}
+	c := placeBroker(hosts, own, func(host string) ([]net.IPAddr, error) { return net.DefaultResolver.LookupIPAddr(ctx, host) })
+	c.Name = brokerCheck
+	return c
+}
+
+// brokerCheck is the name of the check.
+const brokerCheck = "broker"
+
+func placeBroker(hosts []string, own []net.Addr, lookup func(string) ([]net.IPAddr, error)) Check {
+	var here, elsewhere []string
+	for _, host := range hosts {
+		addresses, err := lookup(host)
+		if err != nil {
+			return unknown(err, "see that the broker's name can be resolved from here")
+		}
+		if slices.ContainsFunc(addresses, func(a net.IPAddr) bool { return isOwn(a.IP, own) }) {
+			here = append(here, host)
+		} else {
+			elsewhere = append(elsewhere, host)
+		}
+	}
+	const shared = "it shares the processors with the generator: use a machine of its own, or pin both to different cores; what it uses is told beside every result"
+	switch {
+	case len(elsewhere) == 0:
+		return note("on this machine: "+strings.Join(here, ", "), shared)
+	case len(here) == 0:
+		return good("elsewhere: " + strings.Join(elsewhere, ", ") + "; the network card counts, and for one-way latency time synchronisation")
+	}
+	return note(fmt.Sprintf("on this machine: %s; elsewhere: %s", strings.Join(here, ", "), strings.Join(elsewhere, ", ")), shared)
+}
+
+// isOwn reports whether ip is an address of this machine.
+func isOwn(ip net.IP, own []net.Addr) bool {
+	if ip.IsLoopback() || ip.IsUnspecified() {
+		return true
+	}
+	return slices.ContainsFunc(own, func(a net.Addr) bool {
+		n, ok := a.(*net.IPNet)
+		return ok && n.IP.Equal(ip)
+	})
+}

@@ -1,0 +1,85 @@
+package vitals
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+func (m machine) checkMemory() Check {
+	const advice = "free some: the collector and the page cache both slow down when memory is short"
+	total, err := m.kibibytes("MemTotal")
+	if err != nil {
+		return unknown(err, advice)
+	}
+	free, err := m.kibibytes("MemAvailable")
+	if err != nil {
+		return unknown(err, advice)
+	}
+	found := fmt.Sprintf("%d of %d MiB available", free>>10, total>>10)
+	switch {
+	case free < 256<<10:
+		return fail(found, advice)
+	case free < 1<<20 || free < total/10:
+		return warn(found, advice)
+	}
+	return good(found)
+}
+
+func (m machine) checkSwap() Check {
+	const advice = "swapoff -a while measuring: a page that has to come back from disk takes milliseconds"
+	total, err := m.kibibytes("SwapTotal")
+	if err != nil {
+		return unknown(err, advice)
+	}
+	free, err := m.kibibytes("SwapFree")
+	if err != nil {
+		return unknown(err, advice)
+	}
+	switch used := since(total, free); {
+	case total == 0:
+		return good("none")
+	case used > 0:
+		return warn(fmt.Sprintf("%d of %d MiB in use", used>>10, total>>10), advice)
+	}
+	return good(fmt.Sprintf("%d MiB, unused", total>>10))
+}
+
+// kibibytes reads a field of /proc/meminfo.
+func (m machine) kibibytes(key string) (uint64, error) {
+	v, err := m.field("proc/meminfo", key)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.ParseUint(strings.TrimSuffix(v, " kB"), 10, 50)
+	if err != nil {
+		return 0, fmt.Errorf("/proc/meminfo: %s %q is not a size", key, v)
+	}
+	return n, nil
+}
+
+func (m machine) checkHugePages() Check {
+	const advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: making huge pages stalls whoever touches them"
+	v, err := m.word("sys/kernel/mm/transparent_hugepage/enabled")
+	switch {
+	case err != nil:
+		return unknown(err, advice)
+	case chosen(v) == "always":
+		return note("always", advice)
+	}
+	return good(chosen(v))
+}
+
+func checkOpenFiles() Check {
+	const advice = "ulimit -n 65536 (limits.conf: nofile): every connection takes one here and one in the broker"
+	soft, _, err := nofileLimit()
+	switch {
+	case err != nil:
+		return unknown(err, advice)
+	case soft < 256:
+		return fail(fmt.Sprintf("at most %d", soft), advice)
+	case soft < 4096:
+		return warn(fmt.Sprintf("at most %d", soft), advice)
+	}
+	return good(fmt.Sprintf("at most %d", soft))
+}

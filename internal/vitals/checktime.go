@@ -1,0 +1,109 @@
+package vitals
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+func checkTimer(p probe) Check {
+	found := fmt.Sprintf("wake-ups late by p50 %v, p99 %v, max %v (n %d)",
+		round(rank(p.late, 50)), round(rank(p.late, 99)), round(rank(p.late, 100)), len(p.late))
+	if p.slackErr != nil {
+		return note(found+"; "+p.slackErr.Error(), "on Linux wake-ups can be had to within tens of microseconds")
+	}
+	const advice = "find what takes the cores: other load, power saving (see cpu sleep states), a busy hypervisor; or allow more spinning"
+	switch {
+	case rank(p.late, 99) > time.Millisecond || rank(p.late, 100) > 10*time.Millisecond:
+		return warn(found, advice)
+	case rank(p.late, 99) > 200*time.Microsecond:
+		return note(found, advice)
+	}
+	return good(found)
+}
+
+// round keeps a duration readable.
+func round(d time.Duration) time.Duration { return d.Round(100 * time.Nanosecond) }
+
+func (m machine) checkClockSource() Check {
+	s, err := m.word("sys/devices/system/clocksource/clocksource0/current_clocksource")
+	const advice = "boot with clocksource=tsc if the processor's counter is stable: others cost a system call or more a reading"
+	switch {
+	case err != nil:
+		return unknown(err, advice)
+	case s == "tsc" || s == "arch_sys_counter":
+		return good(s)
+	case s == "kvm-clock" || s == "hyperv_clocksource_tsc_page":
+		return note(s, advice)
+	}
+	return warn(s, advice)
+}
+
+func checkClockRead(ns float64) Check {
+	found := fmt.Sprintf("%.0f ns a reading", ns)
+	const advice = "see clock source: every message takes several readings"
+	switch {
+	case ns > 200:
+		return warn(found, advice)
+	case ns > 80:
+		return note(found, advice)
+	}
+	return good(found)
+}
+
+func checkBracket(width time.Duration) Check {
+	found := fmt.Sprintf("mapped to the system's clock within %v", width)
+	if width > 10*time.Microsecond {
+		return warn(found, "start again without load: instants of several processes are comparable to within this only")
+	}
+	return good(found)
+}
+
+func checkSlack(p probe) Check {
+	const advice = "allow prctl(PR_SET_TIMERSLACK), which a system call filter seems to forbid: wake-ups are late by the slack otherwise"
+	if p.slackErr != nil {
+		return note("cannot be set: "+p.slackErr.Error(), advice)
+	}
+	found := "set to 1 ns for what paces"
+	if ns, err := strconv.ParseInt(p.slack, 10, 64); err == nil {
+		found += fmt.Sprintf(", %v elsewhere", time.Duration(ns))
+	}
+	return good(found)
+}
+
+func checkSuspend(p probe) Check {
+	const advice = "see that it does not happen while measuring (systemd-inhibit sixnines run …): a run in which the machine slept is invalid"
+	switch {
+	case p.asleepErr != nil:
+		return unknown(p.asleepErr, advice)
+	case p.asleep > time.Second:
+		return note(fmt.Sprintf("asleep for %v since it was started", p.asleep.Round(time.Second)), advice)
+	}
+	return good("never asleep since it was started")
+}
+
+func checkSync(p probe) Check {
+	const advice = "needed for one-way latency across hosts only: run chrony or another time service"
+	tracked := ""
+	if p.chronyErr == nil {
+		tracked = "; chrony: " + p.chrony.String()
+	}
+	s, err := p.sync, p.syncErr
+	switch {
+	case err != nil && p.chronyErr == nil:
+		return note(Unknown+": "+reason(err)+tracked, advice)
+	case err != nil:
+		return unknown(err, advice)
+	case !s.synchronised && p.chronyErr == nil && p.chrony.synchronised():
+		return note("the kernel was told of no time service"+tracked, "chrony runs without the right to set the clock: see that it may, or that the host sets it")
+	case !s.synchronised:
+		return note("the kernel knows of no time service"+tracked, advice)
+	case s.maxError > syncLimit:
+		return note(fmt.Sprintf("synchronised, error at most %v%s", s.maxError, tracked), "use a nearer time server: one-way latency across hosts is known to within this only")
+	}
+	return good(fmt.Sprintf("synchronised, error at most %v%s", s.maxError, tracked))
+}
+
+// syncLimit is how far the clock may be off before that is told: one-way
+// latencies within a data centre are below.
+const syncLimit = 10 * time.Millisecond
