@@ -60,6 +60,7 @@ func (c *collector) loop() {
 	}
 	r.monitor.Sample() // the intervals' samples begin here
 	r.brokerUsage(nil)
+	r.tcp.begin()
 	r.collected.pauses = from
 	next := from + interval
 	for clock.Now() < from+interval*1_000_000_000 {
@@ -100,6 +101,7 @@ func (r *run) sleepWatching(t int64, inside bool) bool {
 			return true
 		}
 		r.tend()
+		r.tcp.tend()
 		time.Sleep(time.Duration(min(t-now, stopSlice)))
 	}
 	return !r.stopped.Load()
@@ -182,7 +184,7 @@ func (r *run) collect(phase string, from, to int64) error {
 	}
 	v.Vitals[vitalSpun] = r.spun().Seconds()
 	r.brokerUsage(v.Vitals)
-	v.Pauses = r.newPauses(start)
+	v.Pauses = append(r.newPauses(start), r.tcp.interval(start, false, v.Vitals)...)
 	if err := r.out.interval(v); err != nil {
 		return err
 	}

@@ -65,6 +65,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, Idle: r.config.Idle})
 	defer r.monitor.Stop()
 	r.witness = r.newWitness()
+	r.tcp = newTCPWatch(r.openConns, readTCP)
 	defer r.raiseProcs()()
 	held := holdCollector()
 	defer held.release()

@@ -253,7 +253,10 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 	start := r.start.Load()
 	v := result.Interval{Phase: result.PhaseClosing, Start: now - start, End: now - start, Counters: delta,
 		InFlight: r.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}, Vitals: map[string]float64{}}
-	v.Pauses = r.newPauses(start)
+	v.Pauses = append(r.newPauses(start), r.tcp.interval(start, true, v.Vitals)...)
+	if n := r.tcp.unseen; n > 0 {
+		r.out.event(result.Event{At: now, Kind: "pauses", Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
+	}
 	v.Tail = r.exemplars()
 	if r.witness != nil && !aborted {
 		r.witness.testify(&total, r.rec, r.readNs, v.Vitals)

@@ -69,6 +69,7 @@ type run struct {
 	clients   []driver.Consumer
 	servers   []*responder
 	monitor   *vitals.Monitor
+	tcp       *tcpWatch
 	witness   *witness // nil: nothing to bear witness to
 	tails     []*tail
 	stages    stages

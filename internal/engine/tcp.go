@@ -1,0 +1,152 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/result"
+)
+
+// The vitals of an interval that the engine's own TCP connections give: segments
+// sent again, and the largest and the mean smoothed round-trip time that the
+// kernel had, ns, over all looks and connections of the interval. Absent without
+// TCP connections of ours, and where the system does not tell.
+const (
+	vitalRetransmissions = "tcp.retransmissions"
+	vitalRTTMax          = "tcp.rtt.max"
+	vitalRTTMean         = "tcp.rtt.mean"
+)
+
+const (
+	// tcpPeriod is how often the connections are looked at.
+	tcpPeriod = 100 * time.Millisecond
+	// tcpAtOnce is how many connections a look each period is for; more are
+	// looked at as much less often. A look at one is a system call.
+	tcpAtOnce = 64
+	// tcpPauses bounds the stretches with retransmissions that are told.
+	tcpPauses = 4096
+)
+
+// tcpInfo is what the kernel knows of a connection.
+type tcpInfo struct {
+	retransmitted uint32 // segments, since it was made
+	rtt           int64  // smoothed, ns
+}
+
+// tcpWatch looks at the engine's connections. It belongs to the collector.
+type tcpWatch struct {
+	open func() []*trackedConn
+	info func(*trackedConn) (tcpInfo, bool) // false: the system does not tell
+
+	known map[*trackedConn]uint32 // retransmitted at the look before
+	spare map[*trackedConn]uint32
+	last  int64 // instant of the look before
+	next  int64
+
+	// Of the interval at hand.
+	grown    int64
+	looks    int64
+	rttMax   int64
+	rttTotal int64
+
+	// pause is the stretch with retransmissions that has not ended; End 0: none.
+	pause  result.Pause
+	ended  []result.Pause
+	told   int // pauses, of tcpPauses
+	unseen int // further ones
+}
+
+func newTCPWatch(open func() []*trackedConn, info func(*trackedConn) (tcpInfo, bool)) *tcpWatch {
+	return &tcpWatch{open: open, info: info, known: map[*trackedConn]uint32{}, spare: map[*trackedConn]uint32{}}
+}
+
+// begin takes the first look, from which all counts start.
+func (w *tcpWatch) begin() {
+	w.look(clock.Now())
+	w.grown, w.looks, w.rttMax, w.rttTotal, w.pause = 0, 0, 0, 0, result.Pause{}
+}
+
+// tend looks if it is time.
+func (w *tcpWatch) tend() {
+	if now := clock.Now(); now >= w.next {
+		w.look(now)
+	}
+}
+
+// look reads all connections at once. What one has retransmitted between its
+// last look and its end is not seen.
+func (w *tcpWatch) look(now int64) {
+	conns := w.open()
+	var grown int64
+	seen := w.spare
+	clear(seen)
+	for _, c := range conns {
+		i, ok := w.info(c)
+		if !ok {
+			continue
+		}
+		seen[c] = i.retransmitted
+		// A connection that was made meanwhile began with none.
+		grown += int64(i.retransmitted - w.known[c])
+		w.looks++
+		w.rttMax = max(w.rttMax, i.rtt)
+		w.rttTotal += i.rtt
+	}
+	w.known, w.spare = seen, w.known
+	w.grown += grown
+	switch {
+	case grown > 0 && w.pause.End == w.last && w.last != 0:
+		w.pause.End = now // it goes on
+	case grown > 0:
+		w.flush()
+		w.pause = result.Pause{Start: w.last, End: now, Source: result.PauseRetransmit}
+	default:
+		w.flush()
+	}
+	w.last = now
+	w.next = now + int64(tcpPeriod)*int64(1+len(conns)/tcpAtOnce)
+}
+
+// flush ends the stretch at hand.
+func (w *tcpWatch) flush() {
+	if w.pause.End == 0 {
+		return
+	}
+	if w.told < tcpPauses {
+		w.told++
+		w.ended = append(w.ended, w.pause)
+	} else {
+		w.unseen++
+	}
+	w.pause = result.Pause{}
+}
+
+// interval adds the interval's vitals and returns the stretches that have
+// ended, instants relative to start. closing says that no look follows.
+func (w *tcpWatch) interval(start int64, closing bool, to map[string]float64) []result.Pause {
+	if closing {
+		w.flush()
+	}
+	if w.looks > 0 {
+		to[vitalRetransmissions] = float64(w.grown)
+		to[vitalRTTMax] = float64(w.rttMax)
+		to[vitalRTTMean] = float64(w.rttTotal) / float64(w.looks)
+	}
+	w.grown, w.looks, w.rttMax, w.rttTotal = 0, 0, 0, 0
+	out := slices.Clone(w.ended)
+	w.ended = w.ended[:0]
+	for i := range out {
+		out[i].Start -= start
+		out[i].End -= start
+	}
+	return out
+}
+
+// openConns returns the open connections of all sessions.
+func (r *run) openConns() (all []*trackedConn) {
+	for _, d := range r.dialers {
+		all = append(all, d.open()...)
+	}
+	return all
+}
