@@ -1,13 +1,16 @@
 package report
 
-import "sixnines/internal/stats"
+import (
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
 
 // peopleSection says what the measured percentiles mean for the usual audience;
 // nil where there are none.
 func peopleSection(s *subject) *section {
 	m := s.measuredMetric()
-	if m == "" {
-		return nil
+	if m == "" || s.run.Header.Mode != result.ModeOpen {
+		return nil // without a schedule nobody knows what users would have waited
 	}
 	a := UsualAudience()
 	x := &section{Name: "What this means for people", Heads: []string{"worse than", metricName(m), "users, clustered", "users, independent"}, Align: "lrrr", Page: true, Folded: s.letter != "",
@@ -30,7 +33,7 @@ func peopleSection(s *subject) *section {
 // peopleLine is the same in one line; empty where there is nothing to say.
 func peopleLine(s *subject) string {
 	m := s.measuredMetric()
-	if m == "" {
+	if m == "" || s.run.Header.Mode != result.ModeOpen {
 		return ""
 	}
 	f := s.figureAt(m, "99")

@@ -25,7 +25,7 @@ func tailSections(s *subject) []*section {
 	for _, m := range metrics {
 		x := &section{Name: "The slowest messages: " + metricName(m), Folded: true, Brief: tailBrief, Rest: ": see the page, or --format csv-tail",
 			Heads: []string{"latency", "due at", "own lag", "from", "to", "met", "sent at", "done at", "sequence"}, Align: "rrrlllrrr",
-			Caption: "Instants from the start of the window. Own lag is what the generator itself was late with the message. Met is what happened between due and done; several may have been met by chance."}
+			Caption: "Instants from the start of the window. Own lag is what the generator itself was late with the message. Met is what happened between due and done; the longest first; several may have been met by chance. --format csv-tail has them all."}
 		for _, e := range s.run.Tail {
 			if e.Metric != m {
 				continue
@@ -39,7 +39,7 @@ func tailSections(s *subject) []*section {
 				where = words("/", where, strconv.Itoa(int(e.Partition)))
 			}
 			x.Rows = append(x.Rows, sectionRow{Cells: []string{duration(e.Value), instant(e.Intended), duration(e.Own),
-				"producer " + strconv.Itoa(e.Producer), words(", ", to, where), strings.Join(metBy(s.run, e), ", "),
+				"producer " + strconv.Itoa(e.Producer), words(", ", to, where), foremost(metBy(s.run, e)),
 				instant(e.Sent), instant(e.Done), strconv.FormatUint(e.Sequence, 10)}})
 		}
 		out = append(out, x)
@@ -52,25 +52,65 @@ func instant(ns int64) string {
 	return strconv.FormatFloat(float64(ns)/1e9, 'f', 6, 64) + " s"
 }
 
+// foremost names the first two of a list and counts the others.
+func foremost(list []string) string {
+	const most = 2
+	text := strings.Join(list[:min(len(list), most)], ", ")
+	if n := len(list) - most; n > 0 {
+		text += " +" + strconv.Itoa(n)
+	}
+	return text
+}
+
 // metBy lists what happened between the instants at which a message was due and
-// done: pauses by source, with how much of them, and events.
+// done: events, then pauses by source with how much of them there was, the most
+// first, then what a counter saw, of which only the stretch is known and no
+// length.
 func metBy(r *result.Run, e result.Exemplar) []string {
-	overlap := map[string]int64{}
-	for _, p := range r.Pauses {
-		if d := min(p.End, e.Done) - max(p.Start, e.Intended); d > 0 {
-			overlap[plain(p.Source)] += d
-		}
-	}
-	var out []string
-	for _, source := range sortedKeys(overlap) {
-		out = append(out, source+" "+duration(overlap[source]))
-	}
+	var out, counted []string
 	for _, v := range r.Events {
 		if kind := plain(v.Kind); v.At >= e.Intended && v.At <= e.Done && !slices.Contains(out, kind) {
 			out = append(out, kind)
 		}
 	}
-	return out
+	met := map[string][]result.Pause{}
+	for _, p := range r.Pauses {
+		if start, end := max(p.Start, e.Intended), min(p.End, e.Done); end > start {
+			name := plain(p.Source)
+			met[name] = append(met[name], result.Pause{Start: start, End: end, Source: p.Source})
+		}
+	}
+	length := map[string]int64{}
+	var sources []string
+	for _, name := range sortedKeys(met) {
+		if pauseSourceOf(met[name][0].Source).counter {
+			counted = append(counted, name)
+			continue
+		}
+		length[name] = covered(met[name])
+		sources = append(sources, name)
+	}
+	slices.SortStableFunc(sources, func(a, b string) int { return compareInt(length[b], length[a]) })
+	for _, name := range sources {
+		out = append(out, name+" "+duration(length[name]))
+	}
+	return append(out, counted...)
+}
+
+// covered is the time that pauses cover together, ns: those of several meters
+// may overlap.
+func covered(pauses []result.Pause) int64 {
+	slices.SortFunc(pauses, func(a, b result.Pause) int { return compareInt(a.Start, b.Start) })
+	var sum, end int64
+	for i, p := range pauses {
+		if i == 0 || p.Start > end {
+			end = p.Start
+		}
+		if p.End > end {
+			sum, end = sum+p.End-end, p.End
+		}
+	}
+	return sum
 }
 
 // TailCSV writes the slowest messages of each metric, one a line, with the

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -100,17 +101,53 @@ func momentsOf(subjects []*subject) []moment {
 			out = append(out, moment{From: at, To: at, Label: lead + label})
 		}
 		for _, p := range s.run.Pauses {
-			out = append(out, moment{From: time.Duration(p.Start).Seconds(), To: time.Duration(p.End).Seconds(),
-				Label: lead + pauseText(p), Pause: true, Strip: pauseSourceOf(p.Source).counter})
+			m := moment{From: time.Duration(p.Start).Seconds(), To: time.Duration(p.End).Seconds(), Label: lead + pauseText(p), Pause: true}
+			if source := pauseSourceOf(p.Source); source.counter {
+				m.Strip, m.Label = true, lead+source.means+" somewhere in here ("+plain(p.Source)+")"
+			}
+			out = append(out, m)
 		}
 	}
-	out = longest(out)
+	stretches := strips(out)
+	out = slices.DeleteFunc(out, func(m moment) bool { return m.Strip })
+	// Each kind has room of its own: the stretches of a counter are longer than
+	// the pauses that matter, and would take it all.
+	out = append(longest(out), stretches...)
 	n := 0
 	for i := range out {
 		if !out[i].Pause {
 			n++
 			out[i].Mark = strconv.Itoa(n)
 		}
+	}
+	return out
+}
+
+// strips joins the stretches of counters that touch, as far as they are of the
+// same run and source, in order; and those that are near each other, until a
+// picture can show them all.
+func strips(all []moment) []moment {
+	out := stripsWithin(all, 0)
+	for gap := 1e-3; len(out) > momentLimit && gap < 1e9; gap *= 2 {
+		out = stripsWithin(all, gap)
+	}
+	return out
+}
+
+// stripsWithin joins stretches with up to so many seconds between them.
+func stripsWithin(all []moment, gap float64) []moment {
+	var out []moment
+	last := map[string]int{} // by what they say
+	for _, m := range all {
+		if !m.Strip {
+			continue
+		}
+		if i, ok := last[m.Label]; ok && m.From <= out[i].To+gap {
+			out[i].To = max(out[i].To, m.To)
+			continue
+		}
+		last[m.Label] = len(out)
+		out = append(out, m)
 	}
 	return out
 }
