@@ -1,0 +1,232 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+	"time"
+
+	"sixnines/internal/brokers"
+	"sixnines/internal/clock"
+	"sixnines/internal/engine"
+	"sixnines/result"
+)
+
+// What the stall oracle tolerates, and what the broker must be able to for the
+// oracle to apply: it has to catch up so much faster than messages come that ρ
+// is small.
+const (
+	oracleTolerance = 0.03
+	oracleRate      = 2000 // a second
+	oracleSlack     = 0.10 // the most that ρ may be
+)
+
+// oraclePercentiles are those that are held against the oracle.
+func oraclePercentiles() []string { return []string{"90", "99", "99.9"} }
+
+// stallOracle freezes a broker for D in a window of T. While it stands still
+// every message that is due waits for its end, so the latencies are known from D
+// and T alone. The same stall is then measured by a closed loop.
+func stallOracle(ctx context.Context, b *Bench) (*Outcome, error) {
+	window, freeze := 8*time.Second, 2*time.Second
+	if b.Short {
+		window, freeze = 2*time.Second, 500*time.Millisecond
+	}
+	broker, err := b.Start(ctx, "null", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // nothing of it is kept
+	phases := fmt.Sprintf("phases: {warmup: 300ms, duration: %s, drain: 10s}\nrecord: {interval: 100ms}", window)
+	b.Say("an open loop, %d/s for %s, the broker frozen for %s", oracleRate, window, freeze)
+	open, frozen, err := b.frozenRun(ctx, broker, fmt.Sprintf("%s\nworkload: {rate: %d/s}", phases, oracleRate), window, freeze)
+	if errors.Is(err, brokers.ErrUnavailable) {
+		return Skip(fmt.Sprintf("a process cannot be frozen on %s; run this on Linux", runtime.GOOS)), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.Say("a closed loop over the same stall")
+	closed, frozenAgain, err := b.frozenRun(ctx, broker, fmt.Sprintf("%s\nworkload: {loop: closed, think: %s}", phases, time.Second/oracleRate), window, freeze)
+	if err != nil {
+		return nil, err
+	}
+	figures, kept := judgeStall(open, frozen, window)
+	figures = append(figures, judgeClosed(closed, frozenAgain, window)...)
+	o := Conclude(fmt.Sprintf("the null broker stood still for D = %s in a window of T = %s; every percentile follows from x_p = D − (1−p)·T·(1−ρ), with 1−ρ = %.3f taken from how many messages were late at all. A closed loop waits with the broker and hardly notices",
+		Time(frozen), Time(window), kept), figures...)
+	o.Charts = []Chart{oracleChart(open, closed, frozen, window, kept)}
+	return o, nil
+}
+
+// frozenRun runs the scenario against the broker, which it freezes for about d
+// when a fifth of the window is over, and returns how long it was frozen.
+func (b *Bench) frozenRun(ctx context.Context, broker *brokers.Cluster, text string, window, d time.Duration) (*result.Run, time.Duration, error) {
+	s := &stall{broker: broker, at: window / 5, length: d, done: make(chan struct{})}
+	run, err := b.RunText(ctx, fmt.Sprintf("target: {driver: \"null\", url: %q}\n%s", broker.URLFor("null"), text), func(c *engine.Config) {
+		At(broker)(c)
+		c.Observer = s.observe
+	})
+	frozen, fault := s.end()
+	if err := errors.Join(fault, err); err != nil {
+		return nil, 0, err
+	}
+	return run, frozen, nil
+}
+
+// stall freezes a broker once, at a point of the measured window.
+type stall struct {
+	broker *brokers.Cluster
+	at     time.Duration // since the start of the window
+	length time.Duration
+
+	begun  bool // by the observer's goroutine
+	done   chan struct{}
+	frozen time.Duration // after done
+	err    error         // after done
+}
+
+// observe is the engine's observer.
+func (s *stall) observe(p engine.Progress) {
+	if s.begun || p.Phase != result.PhaseMeasure || p.Elapsed < s.at {
+		return
+	}
+	s.begun = true
+	go s.freeze()
+}
+
+func (s *stall) freeze() {
+	defer close(s.done)
+	if s.err = s.broker.Freeze(); s.err != nil {
+		return
+	}
+	from := clock.Now()
+	clock.SleepUntilBlocking(from + int64(s.length))
+	s.err = s.broker.Thaw()
+	s.frozen = time.Duration(clock.Now() - from)
+}
+
+// end waits for the end of the stall, once the run has ended.
+func (s *stall) end() (time.Duration, error) {
+	if !s.begun {
+		return 0, errors.New("the window was over before the broker could be frozen")
+	}
+	<-s.done
+	if s.err != nil {
+		return 0, fmt.Errorf("freeze the broker: %w", s.err)
+	}
+	return s.frozen, nil
+}
+
+// oracle returns x_p for a stall of d in a window: the latency that the share
+// 1−p of the messages exceeds. kept is 1−ρ.
+func oracle(p float64, d, window time.Duration, kept float64) time.Duration {
+	return time.Duration(math.Round(float64(d) - (1-p)*float64(window)*kept))
+}
+
+// lateness is 1−ρ: how much of the rate the backlog shrinks by while the broker
+// catches up. It is taken from one point of the curve, far below the percentiles
+// that are judged: of the share q of messages above v, D − v = q·T·(1−ρ).
+func lateness(index *result.RankIndex, d, window time.Duration) float64 {
+	v := d / 20
+	q := float64(index.CountAbove(int64(v))) / float64(max(1, index.Count()))
+	return float64(d-v) / (q * float64(window))
+}
+
+// judgeStall holds an open-loop run over a stall of d against the oracle, and
+// returns 1−ρ.
+func judgeStall(run *result.Run, d, window time.Duration) ([]Figure, float64) {
+	c := run.Counters
+	figures := []Figure{
+		Exactly("messages due that were sent", c.Scheduled, c.Sent),
+		Exactly("messages that arrived, once and in order", c.Expected, c.Received-c.Duplicated-c.Reordered),
+	}
+	x, distribution := run.Metrics[result.DeliveryResponse], run.Summary.Histograms[result.DeliveryResponse]
+	if x == nil || distribution == nil {
+		return append(figures, Exactly("deliveries that were timed", "some", "none")), 0
+	}
+	kept := lateness(result.NewRankIndex(x.Hist), d, window)
+	f := Figure{What: "1 − ρ, from the share of messages that were late", Expected: "1", Found: fmt.Sprintf("%.3f", kept),
+		Tolerance: fmt.Sprintf("%.2f to %.2f", 1-oracleSlack, 1+oracleTolerance), Verdict: Passed}
+	if !(kept >= 1-oracleSlack && kept <= 1+oracleTolerance) {
+		f.Verdict = Failed
+	}
+	figures = append(figures, f)
+	for _, label := range oraclePercentiles() {
+		want := oracle(share(label), d, window, kept)
+		f := Figure{What: "open loop: delivery.response p" + label, Expected: Time(want), Tolerance: "3 %", Verdict: Passed}
+		have, ok := distribution.Percentiles[label]
+		f.Found = Time(time.Duration(have))
+		switch {
+		case !ok:
+			f.Found, f.Verdict = "n/a", Failed
+		case distribution.AtLeast[label]:
+			f.Found, f.Verdict = "≥ "+f.Found, Failed
+		case math.Abs(float64(have)-float64(want)) > oracleTolerance*float64(want):
+			f.Verdict = Failed
+		}
+		figures = append(figures, f)
+	}
+	return figures, kept
+}
+
+// judgeClosed says what a closed loop made of a stall of d. That it goes wrong
+// is no fault of the tool, which offers it as such; that the result does not say
+// so would be.
+func judgeClosed(run *result.Run, d, window time.Duration) []Figure {
+	figures := []Figure{Exactly("closed loop: marked as one", result.ModeClosed, run.Header.Mode)}
+	distribution := run.Summary.Histograms[result.DeliveryResponse]
+	if distribution == nil {
+		return append(figures, Exactly("closed loop: deliveries that were timed", "some", "none"))
+	}
+	met := Figure{What: "closed loop: the longest latency, which is the stall that it met", Expected: Time(d),
+		Found: Time(time.Duration(distribution.Max)), Tolerance: "10 %", Verdict: Passed}
+	if math.Abs(float64(distribution.Max)-float64(d)) > 0.1*float64(d) {
+		met.Verdict = Failed
+	}
+	figures = append(figures, met)
+	for _, label := range oraclePercentiles() {
+		truth := oracle(share(label), d, window, 1)
+		f := Figure{What: "closed loop: what it tells as p" + label, Found: "n/a", Verdict: Information}
+		if have, ok := distribution.Percentiles[label]; ok && have > 0 {
+			f.Found = fmt.Sprintf("%s, %s times too small", Time(time.Duration(have)), trimmed(float64(truth)/float64(have)))
+		}
+		figures = append(figures, f)
+	}
+	return figures
+}
+
+// share reads a percentile as people write it: "99.9" is 0.999.
+func share(label string) float64 {
+	p, err := strconv.ParseFloat(label, 64)
+	if err != nil {
+		panic("selftest: percentile " + label) // they are our own constants
+	}
+	return p / 100
+}
+
+// oracleChart draws what both loops told, and what was to be expected.
+func oracleChart(open, closed *result.Run, d, window time.Duration, kept float64) Chart {
+	c := Chart{Title: "A stall, as an open and as a closed loop tell it",
+		Caption: fmt.Sprintf("The broker stood still for %s in a window of %s.", Time(d), Time(window)),
+		X:       Axis{"percentile", ScalePercentile}, Y: Axis{"delivery.response", ScaleDuration}}
+	theory := Line{Name: "expected"}
+	for _, label := range result.Percentiles() {
+		if x := oracle(share(label), d, window, kept); x > d/20 {
+			theory.X, theory.Y = append(theory.X, 100*share(label)), append(theory.Y, float64(x))
+		}
+	}
+	c.Lines = append(c.Lines, theory)
+	for _, of := range []struct {
+		name string
+		run  *result.Run
+	}{{"open loop", open}, {"closed loop", closed}} {
+		if x := of.run.Metrics[result.DeliveryResponse]; x != nil {
+			c.Lines = append(c.Lines, curve(of.name, x))
+		}
+	}
+	return c
+}

@@ -1,0 +1,171 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"sixnines/internal/brokers"
+	"sixnines/internal/clock"
+	"sixnines/internal/vitals"
+	"sixnines/result"
+)
+
+// What a stop of the tool is tried with. From 100 ms on, or 1 % of the window, a
+// stop makes a result invalid.
+const (
+	stopRate      = 1000 // a second
+	stopTolerance = 0.10 // of its length
+)
+
+// standstillCodes are the codes of the verdict's reasons that say that the tool
+// itself stood still.
+func standstillCodes() []string { return []string{"frozen", "self-inflicted"} }
+
+// errNoStopping says that processes cannot be stopped here.
+var errNoStopping = errors.New("a process cannot be stopped and continued on " + runtime.GOOS + "; run this on Linux")
+
+// selfFreeze stops the tool while it measures, which it must find out and own up
+// to; and then the broker for as long, which it must not take for its own fault.
+func selfFreeze(ctx context.Context, b *Bench) (*Outcome, error) {
+	window, length := 3*time.Second, 700*time.Millisecond
+	if b.Short {
+		window, length = 2*time.Second, 400*time.Millisecond
+	}
+	broker, err := b.Start(ctx, "null", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // nothing of it is kept
+	text := fmt.Sprintf("target: {driver: \"null\", url: %q}\nphases: {warmup: 300ms, duration: %s, drain: 5s}\nworkload: {rate: %d/s}\nrecord: {interval: 100ms}",
+		broker.URLFor("null"), window, stopRate)
+
+	b.Say("the tool stopped for %s", length)
+	self, stopped, err := b.stoppedRun(ctx, text, func(c *Child) (stop, cont func() error) {
+		return func() error { return suspend(c.Process()) }, func() error { return resume(c.Process()) }
+	}, length)
+	if errors.Is(err, errNoStopping) || errors.Is(err, brokers.ErrUnavailable) {
+		return Skip(err.Error()), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	b.Say("the broker stopped for %s", length)
+	other, frozen, err := b.stoppedRun(ctx, text, func(*Child) (stop, cont func() error) { return broker.Freeze, broker.Thaw }, length)
+	if err != nil {
+		return nil, err
+	}
+	due := int64(window / (time.Second / stopRate))
+	return Conclude(fmt.Sprintf("stopped for %s in mid-run, the tool says of its own result that it is worthless, and why; of a broker that was stopped for %s it says that the latency is the broker's",
+		Time(stopped), Time(frozen)), append(judgeSelf(self, stopped, due), judgeOther(other, frozen, due)...)...), nil
+}
+
+// stoppedRun runs the scenario in a process of its own and stops something for a
+// time in the window; it returns for how long.
+func (b *Bench) stoppedRun(ctx context.Context, text string, what func(*Child) (stop, cont func() error), length time.Duration) (*result.Run, time.Duration, error) {
+	s, err := b.Scenario(text)
+	if err != nil {
+		return nil, 0, err
+	}
+	child, err := b.Child(ctx, s, nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer child.Kill()
+	if err := child.Measuring(ctx); err != nil {
+		return nil, 0, err
+	}
+	stop, cont := what(child)
+	if err := stop(); err != nil {
+		return nil, 0, err
+	}
+	from := clock.Now()
+	clock.SleepUntilBlocking(from + int64(length))
+	if err := cont(); err != nil {
+		return nil, 0, err
+	}
+	stopped := time.Duration(clock.Now() - from)
+	run, err := child.Wait()
+	return run, stopped, err
+}
+
+// judgeSelf judges the result of a run that was itself stopped for d.
+func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
+	figures := survived("the tool stopped", run, d, due)
+	figures = append(figures, Exactly("the tool stopped: the verdict", result.Invalid, run.Summary.Verdict.Status))
+	reasons := Figure{What: "the tool stopped: reasons that say so", Expected: "at least one", Found: standstill(run), Verdict: Passed}
+	if reasons.Found == "none" {
+		reasons.Verdict = Failed
+	}
+	figures = append(figures, reasons)
+	longest := longestFreeze(run)
+	stop := Figure{What: "the tool stopped: the longest standstill that it has noticed", Expected: Time(d), Found: Time(longest),
+		Tolerance: fmt.Sprintf("%.0f %%", 100*stopTolerance), Verdict: Passed}
+	if math.Abs(float64(longest-d)) > stopTolerance*float64(d) {
+		stop.Verdict = Failed
+	}
+	return append(figures, stop)
+}
+
+// judgeOther judges the result of a run whose broker was stopped for d.
+func judgeOther(run *result.Run, d time.Duration, due int64) []Figure {
+	figures := survived("the broker stopped", run, d, due)
+	figures = append(figures, Exactly("the broker stopped: reasons that take it for the tool's fault", "none", standstill(run)))
+	longest := longestFreeze(run)
+	f := Figure{What: "the broker stopped: the longest standstill of the tool", Expected: "less than half of " + Time(d), Found: Time(longest), Verdict: Passed}
+	if longest >= d/2 {
+		f.Verdict = Failed
+	}
+	return append(figures, f)
+}
+
+// survived judges what holds of both: the schedule goes on, nothing is lost, and
+// the stop is in the latencies, whoever was stopped.
+func survived(who string, run *result.Run, d time.Duration, due int64) []Figure {
+	figures := []Figure{
+		Exactly(who+": messages that were due", due, run.Counters.Scheduled),
+		Exactly(who+": messages that arrived, once", due, run.Counters.Received),
+	}
+	slowest := Figure{What: who + ": the longest delivery.response", Expected: "at least " + Time(d), Found: "none",
+		Tolerance: fmt.Sprintf("%.0f %%", 100*stopTolerance), Verdict: Failed}
+	if h := run.Summary.Histograms[result.DeliveryResponse]; h != nil {
+		slowest.Found = Time(time.Duration(h.Max))
+		if float64(h.Max) >= (1-stopTolerance)*float64(d) {
+			slowest.Verdict = Passed
+		}
+	}
+	return append(figures, slowest)
+}
+
+// standstill lists the codes of the reasons that say that the tool stood still,
+// or "none".
+func standstill(run *result.Run) string {
+	var codes []string
+	for _, r := range run.Summary.Verdict.Reasons {
+		if r.Status != result.Valid && slices.Contains(standstillCodes(), r.Code) && !slices.Contains(codes, r.Code) {
+			codes = append(codes, r.Code)
+		}
+	}
+	if len(codes) == 0 {
+		return "none"
+	}
+	return strings.Join(codes, ", ")
+}
+
+// longestFreeze is the longest time in which both hiccup meters stood still.
+func longestFreeze(run *result.Run) time.Duration {
+	var pauses []vitals.Pause
+	for _, p := range run.Pauses {
+		pauses = append(pauses, vitals.Pause{Start: p.Start, End: p.End, Source: p.Source})
+	}
+	var longest time.Duration
+	for _, f := range vitals.Freezes(pauses) {
+		longest = max(longest, f.Length())
+	}
+	return longest
+}

@@ -1,0 +1,13 @@
+//go:build unix
+
+package selftest
+
+import (
+	"os"
+	"syscall"
+)
+
+// suspend stops a process where it stands; resume lets it go on.
+func suspend(p *os.Process) error { return p.Signal(syscall.SIGSTOP) }
+
+func resume(p *os.Process) error { return p.Signal(syscall.SIGCONT) }
