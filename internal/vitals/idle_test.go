@@ -88,7 +88,7 @@ func TestSourcesAreThoseOfResults(t *testing.T) {
 	for ours, theirs := range map[string]string{
 		SourceThread: result.PauseThread, SourceGoroutine: result.PauseGoroutine, SourceProcess: result.PauseProcess, SourceIdle: result.PauseIdle,
 		SourceGC: result.PauseGC, SourceThrottled: result.PauseThrottled, SourceSteal: result.PauseSteal, SourceCrowded: result.PauseCrowded,
-		SourceSwap: result.PauseSwap, SourceRetransmit: result.PauseRetransmit,
+		SourceSwap: result.PauseSwap,
 	} {
 		if ours != theirs {
 			t.Errorf("%q is %q in results", ours, theirs)

@@ -38,9 +38,6 @@ const (
 	// SourceSwap is a page fault of this process that had to read from a disk:
 	// memory that was swapped out, or a part of a file.
 	SourceSwap = "swap"
-	// SourceRetransmit is a TCP segment sent again in this network namespace, by
-	// whomever.
-	SourceRetransmit = "retransmission"
 )
 
 // Pause is an interval in which a hiccup meter should have run and did not, or

@@ -13,8 +13,7 @@ const (
 	// finely a stretch can be placed decides how well a slow message can be told
 	// from its neighbours. BenchmarkLook has the cost.
 	quickLook = int64(20 * time.Millisecond)
-	// slowLook is for counters in ticks of 10 ms, which say nothing of less, and
-	// for those whose reading makes the kernel add up.
+	// slowLook is for counters in ticks of 10 ms, which say nothing of less.
 	slowLook = int64(100 * time.Millisecond)
 	// mergeWithin is how far a stretch may be in the past and still go on.
 	mergeWithin = slowLook + slowLook/2

@@ -17,7 +17,6 @@ func watcherOpeners() []watcherOpener {
 		{SourceSwap, quickLook, openFaultWatch},
 		{SourceCrowded, quickLook, func(now int64) (watcher, error) { return openCrowdWatch(quota, now) }},
 		{SourceSteal, slowLook, openStealWatch},
-		{SourceRetransmit, slowLook, openRetransmitWatch},
 	}
 }
 
@@ -125,35 +124,6 @@ func (w *stealWatch) close() { w.ticks.close() }
 func stolen(d cpuTime) bool {
 	return d.steal >= stealTicks && float64(d.steal) >= stealShare*float64(d.total())
 }
-
-// retransmitWatch looks at TCP's retransmissions. One is enough: it is told some
-// 200 ms or more after what was lost was sent, while those who wait for it wait.
-type retransmitWatch struct {
-	counter *single
-	last    int64
-}
-
-func openRetransmitWatch(now int64) (watcher, error) {
-	s, err := openTCP()
-	if err != nil {
-		return nil, err
-	}
-	return &retransmitWatch{s.(*single), now}, nil
-}
-
-func (w *retransmitWatch) look(now int64, out []Pause) ([]Pause, error) {
-	n, err := w.counter.read()
-	if err != nil {
-		return out, err
-	}
-	if n > w.counter.last {
-		out = append(out, Pause{Start: w.last, End: now})
-	}
-	w.counter.last, w.last = n, now
-	return out, nil
-}
-
-func (w *retransmitWatch) close() { w.counter.close() }
 
 // crowdWatch looks at how long the threads waited for a processor.
 type crowdWatch struct {

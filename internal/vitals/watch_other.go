@@ -6,7 +6,7 @@ package vitals
 // is said why not.
 func watcherOpeners() []watcherOpener {
 	list := []watcherOpener{{SourceGC, quickLook, openCollectionWatch}}
-	for _, source := range []string{SourceThrottled, SourceSwap, SourceCrowded, SourceSteal, SourceRetransmit} {
+	for _, source := range []string{SourceThrottled, SourceSwap, SourceCrowded, SourceSteal} {
 		list = append(list, watcherOpener{source, slowLook, func(int64) (watcher, error) { return nil, errNotHere }})
 	}
 	return list
