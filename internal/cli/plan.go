@@ -115,6 +115,12 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	}
 	p.Shortest = s.Phases.Warmup + s.Phases.Duration
 	p.Longest = p.Shortest + s.Phases.Drain
+	for _, o := range s.Objectives {
+		// What can never be decided was refused; this is what chance decides.
+		if needs := o.Samples(); p.Messages > 0 && p.Messages < needs {
+			p.Warnings = append(p.Warnings, fmt.Sprintf("the objective %q takes %s messages: with fewer it is undecided, which does not pass; lengthen --duration", o, grouped(needs)))
+		}
+	}
 	if w.Loop == scenario.Closed {
 		p.Warnings = append(p.Warnings, "a closed loop waits for each answer: its figures leave out what users would have waited meanwhile")
 	}

@@ -90,16 +90,16 @@ func TestSetIsAsGoodAsItsWorst(t *testing.T) {
 		found   string
 		code    int
 	}{
-		{3, "met met met", "met", "met in each of 3 runs", exitOK},
+		{3, "met met met", "met", "in each of 3 runs", exitOK},
 		{1, "met", "met", "found met", exitOK},
-		{3, "met missed met", "missed", "missed in 1 of 3 runs (run 2: found missed)", exitThreshold},
-		{3, "undecided missed missed", "missed", "missed in 2 of 3 runs (run 2: found missed)", exitThreshold},
-		{3, "met undecided met", "undecided", "undecided in 1 of 3 runs (run 2: found undecided)", exitThreshold},
+		{3, "met missed met", "missed", "in 1 of 3 runs (run 2: found missed)", exitThreshold},
+		{3, "undecided missed missed", "missed", "in 2 of 3 runs (run 2: found missed)", exitThreshold},
+		{3, "met undecided met", "undecided", "in 1 of 3 runs (run 2: found undecided)", exitThreshold},
 		{3, "met met", "undecided", "met in 2 runs, but 3 were to be made", exitThreshold},
-		{3, "missed", "missed", "missed in 1 of 1 run", exitThreshold},
-		{2, "met cut", "meaningless", "meaningless in 1 of 2 runs (run 2: the run was cut short", exitThreshold},
-		{3, "met invalid missed", "missed", "missed in 1 of 3 runs", exitInvalid},
-		{2, "met invalid", "meaningless", "meaningless in 1 of 2 runs (run 2: found meaningless)", exitInvalid},
+		{3, "missed", "missed", "in 1 of 1 run", exitThreshold},
+		{2, "met cut", "meaningless", "in 1 of 2 runs (run 2: the run was cut short", exitThreshold},
+		{3, "met invalid missed", "missed", "in 1 of 3 runs", exitInvalid},
+		{2, "met invalid", "meaningless", "in 1 of 2 runs (run 2: found meaningless)", exitInvalid},
 	} {
 		s := newSet(scenariosOf("a", "b")[:1], runOptions{repeat: c.planned}, time.Now())
 		for _, word := range strings.Fields(c.runs) {

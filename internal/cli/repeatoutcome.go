@@ -42,7 +42,7 @@ func (s *set) together(x *repeated, text string) result.Objective {
 	made, planned := len(x.runs), s.rounds
 	for _, outcome := range []judge.Outcome{judge.Missed, judge.Meaningless, judge.Undecided} {
 		if n := counts[outcome]; n > 0 {
-			return result.Objective{Text: text, Outcome: string(outcome), Found: fmt.Sprintf("%s in %d of %s (%s)", outcome, n, plural(made, "run"), first[outcome])}
+			return result.Objective{Text: text, Outcome: string(outcome), Found: fmt.Sprintf("in %d of %s (%s)", n, plural(made, "run"), first[outcome])}
 		}
 	}
 	if made < planned {
@@ -51,7 +51,7 @@ func (s *set) together(x *repeated, text string) result.Objective {
 	if made == 1 {
 		return result.Objective{Text: text, Outcome: string(judge.Met), Found: strings.TrimPrefix(first[judge.Met], "run 1: ")}
 	}
-	return result.Objective{Text: text, Outcome: string(judge.Met), Found: fmt.Sprintf("met in each of %s", plural(made, "run"))}
+	return result.Objective{Text: text, Outcome: string(judge.Met), Found: fmt.Sprintf("in each of %s", plural(made, "run"))}
 }
 
 // suite is what the runs come to together, for a JUnit file.
