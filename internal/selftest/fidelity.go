@@ -28,7 +28,7 @@ const (
 // niceness of 19 gives it 15 parts of each of their 1024: less than half a
 // percent of the processor.
 const (
-	hogCount      = 4
+	hogCount      = 8
 	starvedNice   = 19
 	starvedWindow = 4 * time.Second
 	starvedFor    = 1500 * time.Millisecond

@@ -1,0 +1,61 @@
+package selftest
+
+import (
+	"testing"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
+	"sixnines/result"
+)
+
+// littleRun is a run of ten seconds with so many messages of a service time,
+// and what its witness said.
+func littleRun(t *testing.T, messages, service int64, sampled, tolerance float64) *result.Run {
+	t.Helper()
+	h := hdr.New(1, 1e12, 3)
+	if err := h.RecordValues(service, messages); err != nil {
+		t.Fatal(err)
+	}
+	return &result.Run{
+		Header:   result.Header{Pattern: "deliver"},
+		Metrics:  map[result.Metric]*result.Merged{result.DeliveryService: {Hist: h, Min: service, Max: service}},
+		Counters: result.Counters{Sent: messages},
+		Series: []result.Point{{Phase: result.PhaseClosing, Vitals: map[string]float64{
+			"little.l_sampled": sampled, "little.samples": 5000, "little.span": 10e9, "little.tolerance": tolerance}}},
+		Summary: &result.Summary{},
+	}
+}
+
+// A leaked counter, a stamp that is off, and a broker that did not hold back
+// what it should have, all fail; without power nothing passes or fails.
+func TestLittleNotices(t *testing.T) {
+	mean := int64(littleMean())
+	l := float64(mean) * 1e4 / 10e9 // in flight
+	for name, tt := range map[string]struct {
+		run  *result.Run
+		want Verdict
+	}{
+		"good":           {littleRun(t, 10_000, mean, l, 0.02), Passed},
+		"a leak":         {littleRun(t, 10_000, mean, l*1.03, 0.02), Failed},
+		"late stamps":    {littleRun(t, 10_000, mean*104/100, l, 0.02), Failed},
+		"half the delay": {littleRun(t, 10_000, mean/2, l/2, 0.02), Failed},
+		"no witness":     {&result.Run{Summary: &result.Summary{}}, Failed},
+	} {
+		if got := Conclude("", lawful("", tt.run)...).Verdict; got != tt.want {
+			t.Errorf("%s: %s, want %s", name, got, tt.want)
+		}
+	}
+	if f := lawful("", littleRun(t, 10_000, mean, l, 0.4))[0]; f.Verdict != NotAssessed || f.Reason == "" {
+		t.Errorf("without power: %+v", f)
+	}
+	blamed := littleRun(t, 10_000, mean, l, 0.02)
+	blamed.Summary.Verdict.Reasons = []result.Reason{{Code: "little"}}
+	if Conclude("", lawful("", blamed)...).Verdict != Failed {
+		t.Error("a verdict that names the law is not noticed")
+	}
+	for tolerance, want := range map[float64]Verdict{3: Passed, 0.1: Failed} {
+		if f := powerless(littleRun(t, 40, 100_000, 0.0004, tolerance)); f.Verdict != want {
+			t.Errorf("tolerance %g: %+v", tolerance, f)
+		}
+	}
+}
