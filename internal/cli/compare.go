@@ -76,12 +76,16 @@ func (o compareOptions) options() (compare.Options, error) {
 			out.Metrics = append(out.Metrics, result.Metric(m))
 		}
 	}
+	asked := map[string]bool{}
 	for _, p := range o.percentiles {
 		p = strings.TrimPrefix(p, "p")
 		if !slices.Contains(result.Percentiles(), p) {
 			return out, chooseOne("--percentile", p, result.Percentiles())
 		}
-		if !slices.Contains(out.Percentiles, p) {
+		asked[p] = true
+	}
+	for _, p := range result.Percentiles() {
+		if asked[p] {
 			out.Percentiles = append(out.Percentiles, p)
 		}
 	}
@@ -266,7 +270,11 @@ func (a *app) loadSet(names []string) ([]*result.Run, error) {
 		}
 		files = append(files, found...)
 	}
-	return a.loadRuns(files)
+	runs, err := a.loadRuns(files)
+	for i := range runs {
+		runs[i].Path = files[i] // as the user would name it
+	}
+	return runs, err
 }
 
 // resultsAt returns the result files that a name stands for.

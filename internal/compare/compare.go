@@ -54,8 +54,8 @@ func Compare(a, b []*result.Run, o Options) (*Comparison, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	all, left, ab := couples(sets)
-	pairs, unfit := fitOnes(all)
+	everyone, left, ab := couples(sets)
+	pairs, unfit := fitOnes(everyone)
 	c := &Comparison{Kind: KindSets, MinEffect: o.MinEffect, P: 1, Left: append(left, unfit...),
 		A: setOf(0, sets[0], len(pairs)), B: setOf(1, sets[1], len(pairs)),
 		Differences: differences(sets), Pairs: []Pair{}, Doubts: doubts(pairs), Metrics: []Metric{}, Regressions: []string{}}
@@ -71,7 +71,7 @@ func Compare(a, b []*result.Run, o Options) (*Comparison, error) {
 			c.Kind = KindAA
 		}
 	}
-	if d := orderOf(all, ab); d != nil {
+	if d := orderOf(everyone, ab); d != nil {
 		c.Differences = append(c.Differences, *d)
 	}
 	c.Differences = append(c.Differences, floors(sets)...)
@@ -81,7 +81,7 @@ func Compare(a, b []*result.Run, o Options) (*Comparison, error) {
 	if err := c.judge(pairs, o); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	c.conclude(all)
+	c.conclude(everyone)
 	return c, nil
 }
 
@@ -108,6 +108,11 @@ func list(words []string) string {
 	if n := len(words); n > most {
 		words = append(slices.Clone(words[:most]), fmt.Sprintf("%d more", n-most))
 	}
+	return all(words)
+}
+
+// all writes all words as "a, b and c".
+func all(words []string) string {
 	if n := len(words); n > 1 {
 		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
 	}
@@ -115,7 +120,7 @@ func list(words []string) string {
 }
 
 // conclude sums up, and says what a gate would do.
-func (c *Comparison) conclude(all []couple) {
+func (c *Comparison) conclude(everyone []couple) {
 	n := len(c.Pairs)
 	seen := map[Outcome][]string{}
 	note := func(name string, r Row) {
@@ -157,18 +162,18 @@ func (c *Comparison) conclude(all []couple) {
 	case decided == 0:
 		c.Outcome, c.Text = NoFigure, "No percentile is there in every run: nothing can be judged."
 	case len(seen[Slower]) > 0 && len(seen[Faster]) > 0:
-		c.Outcome, c.Text = Mixed, fmt.Sprintf("B is slower than A at %s and faster at %s.", list(seen[Slower]), list(seen[Faster]))
+		c.Outcome, c.Text = Mixed, fmt.Sprintf("B is slower than A at %s and faster at %s.", all(seen[Slower]), all(seen[Faster]))
 	case len(seen[Slower]) > 0:
-		c.Outcome, c.Text = Slower, fmt.Sprintf("B is slower than A by more than %s at %s.", percent(c.MinEffect), list(seen[Slower]))
+		c.Outcome, c.Text = Slower, fmt.Sprintf("B is slower than A by more than %s at %s.", percent(c.MinEffect), all(seen[Slower]))
 	case len(seen[Faster]) > 0:
-		c.Outcome, c.Text = Faster, fmt.Sprintf("B is faster than A by more than %s at %s.", percent(c.MinEffect), list(seen[Faster]))
+		c.Outcome, c.Text = Faster, fmt.Sprintf("B is faster than A by more than %s at %s.", percent(c.MinEffect), all(seen[Faster]))
 	case len(seen[Undecided]) > 0:
-		c.Outcome, c.Text = Undecided, fmt.Sprintf("Not decided at %s: so few pairs leave room for a change of more than %s.", list(seen[Undecided]), percent(c.MinEffect))
+		c.Outcome, c.Text = Undecided, fmt.Sprintf("Not decided at %s: a change of more than %s is neither shown nor ruled out.", all(seen[Undecided]), percent(c.MinEffect))
 	default:
-		c.Outcome, c.Text = Same, fmt.Sprintf("No difference that matters: less than %s at %s.", percent(c.MinEffect), list(seen[Same]))
+		c.Outcome, c.Text = Same, fmt.Sprintf("No difference that matters: less than %s at %s.", percent(c.MinEffect), all(seen[Same]))
 	}
 	if len(seen[Undecided]) > 0 && (c.Outcome == Slower || c.Outcome == Faster) {
-		c.Text += " Not decided at " + list(seen[Undecided]) + "."
+		c.Text += " Not decided at " + all(seen[Undecided]) + "."
 	}
 	switch c.Outcome {
 	case Nothing, TooFew:
@@ -178,7 +183,7 @@ func (c *Comparison) conclude(all []couple) {
 	case NoFigure:
 		c.Ungated = "no percentile is there in every run, so nothing could fail"
 	}
-	if text := overloaded(all, n); text != "" {
+	if text := overloaded(everyone, n); text != "" {
 		c.Regressions = append(c.Regressions, text)
 	}
 	if text := brokenPromise(c.Accounts); text != "" {

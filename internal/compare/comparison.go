@@ -131,7 +131,7 @@ type Figures struct {
 	// Runs is how many runs have the figure; without all of them, or without
 	// any, the others are zero.
 	Runs   int     `json:"runs"`
-	Median float64 `json:"median"` // the run in the middle
+	Median float64 `json:"median"` // of the runs
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 	// Between is the spread from run to run: the geometric standard deviation

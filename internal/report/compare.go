@@ -275,3 +275,21 @@ func setNamed(c *compare.Comparison, side string) compare.Set {
 	}
 	return c.A
 }
+
+// besidesRows are the regressions that are in no row of a table.
+func besidesRows(c *compare.Comparison) []string {
+	shown := 0
+	rows := []compare.Row{}
+	if c.Throughput != nil {
+		rows = append(rows, *c.Throughput)
+	}
+	for _, m := range c.Metrics {
+		rows = append(rows, m.Rows...)
+	}
+	for _, r := range rows {
+		if r.Outcome == compare.Slower {
+			shown++
+		}
+	}
+	return c.Regressions[min(shown, len(c.Regressions)):]
+}

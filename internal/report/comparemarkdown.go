@@ -25,7 +25,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	if c.Forced {
 		b.WriteString("- **Ranked although unlike, because it was asked for.**\n")
 	}
-	for _, r := range c.Regressions {
+	for _, r := range besidesRows(c) {
 		fmt.Fprintf(&b, "- **regression**: %s\n", text(r))
 	}
 	differencesMarkdown(&b, c)

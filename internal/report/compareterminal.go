@@ -20,7 +20,7 @@ func CompareTerminal(w io.Writer, c *compare.Comparison, opt Options) error {
 	if c.Forced {
 		p.wrapped("  ! ", "Ranked although unlike, because it was asked for: see the decisive differences.", alarm)
 	}
-	for _, r := range c.Regressions {
+	for _, r := range besidesRows(c) {
 		p.wrapped("  regression  ", plain(r), bad)
 	}
 	compareDifferences(p, c)
@@ -52,7 +52,7 @@ func CompareTerminal(w io.Writer, c *compare.Comparison, opt Options) error {
 // compareLegend explains the columns.
 func compareLegend(c *compare.Comparison) []string {
 	return []string{
-		fmt.Sprintf("A and B: the run in the middle. Change: B against A over the pairs, with its interval by exact sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P),
+		fmt.Sprintf("A and B: the median of the runs. Change: B against A over the pairs, with its interval by sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P),
 		fmt.Sprintf("SLOWER and FASTER: the whole interval is beyond ±%s (downwards %s). Within: it lies inside. Else not decided.",
 			percentage(c.MinEffect), change(1/(1+c.MinEffect))),
 		"The maximum is shown and not judged: it grows with the length of a run.",
