@@ -116,7 +116,8 @@ func timesFloor(ratio float64) string {
 	case math.IsNaN(ratio):
 		return ""
 	case ratio < 10:
-		return strconv.FormatFloat(ratio, 'f', 1, 64) + " ×"
+		// Downwards: what is below 3 must not be printed as 3.
+		return strconv.FormatFloat(math.Floor(ratio*10)/10, 'f', 1, 64) + " ×"
 	}
 	return grouped(strconv.FormatFloat(ratio, 'f', 0, 64)) + " ×"
 }

@@ -1,0 +1,102 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"sixnines/result"
+)
+
+func spreadFigure(value, half int64) figure {
+	return figure{Percentile: "99", Value: value, Lo: value - half, Hi: value + half, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
+}
+
+func TestSpreadRow(t *testing.T) {
+	none := figure{Percentile: "99", Needs: 368, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
+	for _, c := range []struct {
+		name    string
+		figures []figure
+		want    string // cells and note, joined
+	}{
+		// Of an even number the median is the lower of the two in the middle: a
+		// percentile that a run had, not the average of two.
+		{"five runs have no interval of the median", []figure{spreadFigure(500, 10), spreadFigure(100, 10), spreadFigure(300, 10), spreadFigure(200, 10), spreadFigure(400, 10)},
+			"p99|100 ns|300 ns|500 ns|needs 6 runs|290 ns – 310 ns|between, 20.0 ×|"},
+		{"six have the least and the most", []figure{spreadFigure(600, 10), spreadFigure(100, 10), spreadFigure(300, 10), spreadFigure(200, 10), spreadFigure(400, 10), spreadFigure(500, 10)},
+			"p99|100 ns|300 ns|600 ns|100 ns – 600 ns|290 ns – 310 ns|between, 25.0 ×|"},
+		{"runs that agree", []figure{spreadFigure(100, 30), spreadFigure(110, 30), spreadFigure(105, 30)},
+			"p99|100 ns|105 ns|110 ns|needs 6 runs|75 ns – 135 ns|within|"},
+		{"the interval of middle width, the narrower of two", []figure{spreadFigure(100, 5), spreadFigure(100, 500)},
+			"p99|100 ns|100 ns|100 ns|needs 6 runs|95 ns – 105 ns|within|"},
+		{"a run without the figure", []figure{spreadFigure(100, 30), none, spreadFigure(105, 30)},
+			"p99|100 ns|100 ns|105 ns|needs 6 runs|70 ns – 130 ns|within|no figure in 1 run"},
+	} {
+		row, ok := spreadRow("99", c.figures)
+		if got := strings.Join(row.Cells, "|") + "|" + row.Note; !ok || got != c.want {
+			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
+		}
+	}
+	if _, ok := spreadRow("99", []figure{spreadFigure(1, 1), none}); ok {
+		t.Error("one run has a spread")
+	}
+}
+
+func TestRepeatsAreThoseOfASet(t *testing.T) {
+	runs := repeatedRuns(3)
+	other := repeatedRuns(2)
+	for _, r := range other {
+		r.Header.Trial.Set, r.Header.Trial.Arm = "ffff", "B"
+	}
+	prepared, err := subjects(append(append(runs, openRun().make()), other...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for _, r := range repeatsOf(prepared) {
+		got = append(got, len(r.runs))
+	}
+	if len(got) != 2 || got[0] != 3 || got[1] != 2 {
+		t.Errorf("sets of %v runs, want of 3 and 2: the run that belongs to none stands alone", got)
+	}
+	text := strings.Join(strings.Fields(terminal(t, Options{Width: 120}, runs[0])), " ")
+	if !strings.Contains(text, "run 1 of 3 of the set 0011223344556677") || !strings.Contains(text, "cannot be told from one") {
+		t.Errorf("one run of a set does not say what is missing:\n%s", text)
+	}
+	text = terminal(t, Options{Width: 120}, runs[:2]...)
+	if !strings.Contains(text, "BETWEEN 2 RUNS: DELIVERY RESPONSE") || !strings.Contains(text, "Only 2 of the 3 runs") {
+		t.Errorf("two runs of three:\n%s", text)
+	}
+	// An overloaded run has no percentiles to spread, and no curve.
+	runs[0].Summary.Verdict.Status, runs[1].Summary.Verdict.Status = result.Unstable, result.Unstable
+	text = terminal(t, Options{Width: 120}, runs...)
+	if strings.Contains(sectionOf(text, "BETWEEN 3 RUNS: DELIVERY RESPONSE"), "p50 ") {
+		t.Errorf("percentiles of overloaded runs are laid side by side:\n%s", text)
+	}
+}
+
+// sectionOf is the part of a terminal report under a heading.
+func sectionOf(text, heading string) string {
+	_, after, _ := strings.Cut(text, heading)
+	part, _, _ := strings.Cut(after, "\n\n")
+	return part
+}
+
+func TestRepeatsShareAPicture(t *testing.T) {
+	prepared, err := subjects(repeatedRuns(12))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := pick(charts(prepared), KindRepeats)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Lines) != 12 {
+		t.Errorf("%d lines, want one for each of 12 runs", len(c.Lines))
+	}
+	for _, l := range c.Lines {
+		if !l.Thin || l.Lo != nil {
+			t.Errorf("the line %s is not thin, or has a band", l.Name)
+		}
+	}
+}
