@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"sixnines/internal/report"
 )
@@ -27,6 +29,7 @@ type pageReason struct{ Class, Verdict, Name, Text string }
 // pageTrial is a trial and what it comes to on the page.
 type pageTrial struct {
 	*Outcome
+	Sentence              string // Outcome.Text as one
 	Number                int
 	Name, Question, Class string
 	Tally, Took           string
@@ -105,6 +108,15 @@ func (o *Outcome) Why() string {
 	return ""
 }
 
+// sentence gives a text a capital and a full stop.
+func sentence(text string) string {
+	r, n := utf8.DecodeRuneInString(text)
+	if n == 0 {
+		return ""
+	}
+	return string(unicode.ToUpper(r)) + strings.TrimSuffix(text[n:], ".") + "."
+}
+
 // Rounded writes how long something took.
 func Rounded(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
 
@@ -125,9 +137,8 @@ func (r *Report) HTML(w io.Writer) error {
 		p.Facts = append(p.Facts, "· stopped before its end")
 	}
 	for _, t := range r.Trials {
-		shown := pageTrial{Outcome: t.Outcome, Number: t.Number, Name: t.Name, Question: t.Question, Class: class(t.Verdict),
+		shown := pageTrial{Outcome: t.Outcome, Sentence: sentence(t.Text), Number: t.Number, Name: t.Name, Question: t.Question, Class: class(t.Verdict),
 			Tally: t.Tally(), Took: Rounded(t.Took)}
-		shown.Outcome.Text = strings.TrimSuffix(shown.Text, ".")
 		if why := t.Why(); why != "" {
 			p.Reasons = append(p.Reasons, pageReason{class(t.Verdict), string(t.Verdict), t.Name, why})
 		}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/internal/brokers"
+	"sixnines/internal/selftest"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// A floor that selftest keeps is shown in later runs under a like load, and in
+// no others.
+func TestNoiseFloorOfLaterRuns(t *testing.T) {
+	var errs bytes.Buffer
+	home := t.TempDir()
+	a := &app{Env{Environ: []string{brokers.HomeVariable + "=" + home}, Stderr: &errs}}
+	note, err := a.keepFloor(filepath.Join(home, selftest.FloorFile))(result.Floor{ID: "f", At: time.Now(), Pattern: "deliver", Rate: 1000, Size: 256,
+		Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {"50": 1}}}, []string{"steal"})
+	if err != nil || !strings.Contains(note, "yes, in "+home) || !strings.Contains(note, "steal") {
+		t.Fatalf("%q, %v", note, err)
+	}
+	damage(t, filepath.Join(home, selftest.FloorFile))
+	for text, want := range map[string]bool{
+		"target: {driver: nats}": true,
+		"target: {driver: nats}\nworkload: {rate: 2000/s, arrivals: poisson}": true,
+		"target: {driver: nats}\nworkload: {rate: 2001/s}":                    false,
+		"target: {driver: nats}\nworkload: {size: 1KiB}":                      false,
+		"target: {driver: nats}\nworkload: {pattern: roundtrip}":              false,
+		"target: {driver: nats}\nworkload: {rate: max, messages: 100}":        false,
+		"target: {driver: nats}\nworkload: {loop: closed}":                    false,
+		"target: {driver: nats}\nworkload: {arrivals: 'ramp:500/s..1500/s'}":  false,
+		"target: {driver: mem}":                                               false,
+		"target: {driver: \"null\"}":                                          false,
+	} {
+		s, err := scenario.Parse("x.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Normalise()
+		if err := s.Validate(); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		var said []string
+		f := a.noiseFloor(s, func(text string) { said = append(said, text) })
+		if got := f != nil && f.ID == "f"; got != want {
+			t.Errorf("%s: %+v", text, f)
+		}
+		told := strings.Join(said, "\n")
+		if want && (!strings.Contains(told, "1 damaged line") || !strings.Contains(told, "while steal")) {
+			t.Errorf("%s: said %q", text, told)
+		}
+	}
+}
+
+// damage adds a line to a file that is none of its own.
+func damage(t *testing.T, file string) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(text, "{\"machine\":\n"...), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
