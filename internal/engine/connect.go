@@ -84,7 +84,7 @@ func (r *run) makeLanes(n, span int) {
 			}
 		}
 		if acked {
-			l.tail = r.tailOf(r.ackResponse, i)
+			l.tail = r.tailOf(r.ackResponse).part(i, false)
 		}
 		if l.counted && r.closes == closeOnDelivery {
 			l.expiry = newExpiry(w.Timeout)
@@ -208,7 +208,7 @@ func (r *run) newConsumer(group, shard int, kind integrity.Kind) *consumer {
 	if n := r.layout.maxFanOut(); n > fullChecks {
 		c.sampled = uint32(n / fullChecks)
 	}
-	c.tail = r.tailOf(c.response, int(c.index))
+	c.tail = r.tailOf(c.response).part(int(c.index), true)
 	c.unordered = r.replies && r.workload.Consumers > 1
 	c.highest = [][]uint64{make([]uint64, r.groups[group].plan.streams)}
 	r.consumers = append(r.consumers, c)

@@ -59,8 +59,8 @@ type consumer struct {
 	unordered bool // several responders answer one producer: replies have no order
 	count     uint32
 
-	// arrived counts what received does, but as soon as that is known and not
-	// when all is done: for the witness.
+	// arrived counts what received does as soon as that is known: in a closed
+	// loop, for the witness, since to wake the producer takes microseconds.
 	arrived     atomic.Int64
 	received    atomic.Int64 // unique, measured
 	duplicated  atomic.Int64
@@ -96,7 +96,7 @@ func (c *consumer) deliver(m driver.Message) {
 	measured := e.Intended >= r.start.Load() && e.Intended < r.end.Load()
 	switch c.group.ledger(place).Mark(e.Sequence) {
 	case integrity.New:
-		if measured {
+		if measured && st.waiter != nil {
 			c.arrived.Add(1)
 		}
 	case integrity.Duplicate:
@@ -141,7 +141,7 @@ func (c *consumer) deliver(m driver.Message) {
 			v := now - e.Intended
 			c.shard.Response(c.response, v, own, due)
 			if v > c.tail.floor.Load() {
-				c.tail.offer(exemplar{value: v, intended: e.Intended, sent: sent, done: now, own: own,
+				c.tail.offer(&exemplar{value: v, intended: e.Intended, sent: sent, done: now, own: own,
 					seq: e.Sequence, stream: st, consumer: c.party(), partition: int32(m.Partition)})
 			}
 			if st.fan != nil && int(groups) == st.plan.fanOut {

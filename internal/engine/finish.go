@@ -194,8 +194,8 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 		if id == recorder.DeliveryLast {
 			return
 		}
-		if t := r.tailOf(id, 0); now-intended > t.floor.Load() {
-			t.offer(exemplar{value: now - intended, intended: intended, sent: unknownInstant, done: now,
+		if t := r.tailOf(id).part(0, true); now-intended > t.floor.Load() {
+			t.offer(&exemplar{value: now - intended, intended: intended, sent: unknownInstant, done: now,
 				seq: seq, stream: st, consumer: -1, partition: -1})
 		}
 	}

@@ -164,7 +164,7 @@ func (l *lane) ack(sl *slot, now int64) {
 			v := now - sl.intended
 			l.shard.Response(r.ackResponse, v, sl.own, sl.intended-r.start.Load())
 			if v > l.tail.floor.Load() {
-				l.tail.offer(exemplar{value: v, intended: sl.intended, sent: sl.sent, done: now, own: sl.own,
+				l.tail.offer(&exemplar{value: v, intended: sl.intended, sent: sl.sent, done: now, own: sl.own,
 					seq: sl.seq, stream: sl.stream, consumer: -1, partition: -1})
 			}
 		}

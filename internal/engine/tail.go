@@ -11,7 +11,10 @@ import (
 )
 
 // tailKept is how many of the slowest messages of a metric are kept.
-const tailKept = 100
+const (
+	tailKept   = 100
+	tailPlaces = 128 // for as many, a power of two
+)
 
 // tailShards is in how many parts a metric's slowest are kept while the run
 // goes on: where a backlog grows, every message is slower than all before, and
@@ -28,22 +31,25 @@ type tail struct {
 func newTail(id recorder.ID) *tail {
 	t := &tail{metric: id}
 	for i := range t.shards {
-		s := &t.shards[i]
-		s.kept = make([]exemplar, 0, tailKept)
-		s.floor.Store(-1)
+		t.shards[i].floor.Store(-1)
 	}
 	return t
 }
 
-// tailShard is one part. offer is safe for concurrent use and does not
-// allocate.
+// tailShard is one part. offer does not allocate, and is safe for concurrent use
+// of a part that is shared.
 type tailShard struct {
 	// floor is the value that one must exceed to be kept. It is all that a
 	// message of no interest costs.
 	floor atomic.Int64
-	mu    sync.Mutex
-	kept  []exemplar // a heap, the least value first
-	_     [64]byte
+	// shared: several goroutines offer at a time. One consumer alone does not.
+	shared bool
+	owned  bool // it has a user
+	mu     sync.Mutex
+	kept   [tailPlaces]exemplar // a ring in the order of values
+	least  uint                 // where it begins
+	n      int
+	_      [64]byte
 }
 
 // exemplar is one slow message; instants are absolute.
@@ -54,43 +60,48 @@ type exemplar struct {
 	consumer, partition              int32
 }
 
-// offer keeps e if it is among the slowest.
-func (s *tailShard) offer(e exemplar) {
+// offer keeps e if it is among the slowest. Where a backlog grows each message is
+// the slowest yet, and finds its place at once.
+func (s *tailShard) offer(e *exemplar) {
+	if !s.shared {
+		s.insert(e)
+		return
+	}
 	s.mu.Lock()
-	switch {
-	case len(s.kept) < tailKept:
-		s.kept = append(s.kept, e)
-		for i := len(s.kept) - 1; i > 0 && s.kept[(i-1)/2].value > s.kept[i].value; i = (i - 1) / 2 {
-			s.kept[i], s.kept[(i-1)/2] = s.kept[(i-1)/2], s.kept[i]
-		}
-	case e.value > s.kept[0].value:
-		s.kept[0] = e
-		for i := 0; ; {
-			least := i
-			for c := 2*i + 1; c <= 2*i+2 && c < tailKept; c++ {
-				if s.kept[c].value < s.kept[least].value {
-					least = c
-				}
-			}
-			if least == i {
-				break
-			}
-			s.kept[i], s.kept[least] = s.kept[least], s.kept[i]
-			i = least
-		}
-	}
-	if len(s.kept) == tailKept {
-		s.floor.Store(s.kept[0].value)
-	}
+	s.insert(e)
 	s.mu.Unlock()
 }
+
+func (s *tailShard) insert(e *exemplar) {
+	switch {
+	case s.n < tailKept:
+		s.n++
+	case e.value > s.at(0).value:
+		s.least++
+	default:
+		return // somebody else raised the floor meanwhile
+	}
+	i := s.n - 1
+	for ; i > 0 && s.at(i-1).value > e.value; i-- {
+		*s.at(i) = *s.at(i - 1)
+	}
+	*s.at(i) = *e
+	if s.n == tailKept {
+		s.floor.Store(s.at(0).value)
+	}
+}
+
+// at returns the place of the i-th least.
+func (s *tailShard) at(i int) *exemplar { return &s.kept[(s.least+uint(i))%tailPlaces] }
 
 // slowest returns the slowest of all parts, slowest first; of those as slow as
 // each other the earlier first.
 func (t *tail) slowest() []exemplar {
 	var all []exemplar
 	for i := range t.shards {
-		all = append(all, t.shards[i].kept...)
+		for k := range t.shards[i].n {
+			all = append(all, *t.shards[i].at(k))
+		}
 	}
 	slices.SortStableFunc(all, func(a, b exemplar) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.intended, b.intended),
@@ -128,18 +139,30 @@ func (r *run) exemplars() (out []result.Exemplar) {
 	return out
 }
 
-// tailOf returns a part of the tail of id, for the i-th of those that add to
-// it. Without a schedule there are no response times and no tail.
-func (r *run) tailOf(id recorder.ID, i int) *tailShard {
+// tailOf returns the tail of id, nil without a schedule: then there are no
+// response times.
+func (r *run) tailOf(id recorder.ID) *tail {
 	if !r.rec.Enabled(id) {
 		return nil
 	}
 	for _, t := range r.tails {
 		if t.metric == id {
-			return &t.shards[i%tailShards]
+			return t
 		}
 	}
 	t := newTail(id)
 	r.tails = append(r.tails, t)
-	return &t.shards[i%tailShards]
+	return t
+}
+
+// part returns the part for the i-th of those that add to the tail; alone says
+// that it calls offer serially.
+func (t *tail) part(i int, alone bool) *tailShard {
+	if t == nil {
+		return nil
+	}
+	s := &t.shards[i%tailShards]
+	s.shared = s.shared || s.owned || !alone
+	s.owned = true
+	return s
 }

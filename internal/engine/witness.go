@@ -100,7 +100,11 @@ func (r *run) newWitness() *witness {
 		}
 		w.weight = float64(fanOut)
 		for _, c := range r.consumers {
-			w.closed = append(w.closed, &c.arrived)
+			if r.workload.Loop == scenario.Closed {
+				w.closed = append(w.closed, &c.arrived)
+			} else {
+				w.closed = append(w.closed, &c.received)
+			}
 		}
 	}
 	w.rate = min(witnessRate, max(1, witnessLoads/float64(2*(len(w.opened)+len(w.closed)))))

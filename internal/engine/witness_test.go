@@ -134,9 +134,13 @@ func TestLittlesLawFindsALeak(t *testing.T) {
 		var r *run
 		leaked := false
 		c.Observer = func(p Progress) {
-			if p.Phase == result.PhaseMeasure && !leaked {
-				r.consumers[0].arrived.Add(-10)
+			switch {
+			case p.Phase == result.PhaseMeasure && !leaked:
+				r.consumers[0].received.Add(-10)
 				leaked = true
+			case p.Phase == result.PhaseDrain && leaked: // or the run would wait for them
+				r.consumers[0].received.Add(10)
+				leaked = false
 			}
 		}
 		r, err := newRun(c)
