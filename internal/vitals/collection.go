@@ -33,7 +33,7 @@ func (w *collectionWatch) look(now int64, out []Pause) ([]Pause, error) {
 	metrics.Read(w.metrics)
 	stopped := w.pauses.advance(w.metrics[0].Value.Float64Histogram()).total()
 	if stopped >= float64(gcStopped) {
-		out = append(out, Pause{Start: w.last, End: now})
+		out = append(out, stretch(w.last, now, int64(stopped), quickLook))
 	}
 	w.last = now
 	return out, nil

@@ -52,7 +52,7 @@ func (c *crowd) add(w wait) {
 }
 
 // judge ends a slow look: it appends those waits that others are to blame for. A
-// wait that ended in a look may have begun before it.
+// wait is counted when it is over, so it may have begun before the look.
 func (c *crowd) judge(now load, out []Pause) []Pause {
 	busy, own, held := now.busy-c.before.busy, now.own-c.before.own, now.held-c.before.held
 	others := max(0, busy-own)
@@ -63,7 +63,8 @@ func (c *crowd) judge(now load, out []Pause) []Pause {
 		share := float64(others) / float64(busy)
 		blamed := min(int64(float64(max(0, w.longest-held))*share), others)
 		if share >= crowdedShare && blamed >= crowdedWait {
-			out = append(out, Pause{Start: min(w.from, w.to-w.longest), End: w.to})
+			p := stretch(w.from, w.to, w.longest, quickLook)
+			out = append(out, Pause{Start: min(p.Start, w.to-w.longest), End: w.to})
 		}
 	}
 	c.waits = c.waits[:0]

@@ -19,6 +19,7 @@ func TestCrowd(t *testing.T) {
 	}{
 		{"a hog on each processor", load{busy: ms(400), own: ms(20)}, long, []Pause{{Start: ms(20), End: ms(40)}}},
 		{"a wait that began before the look", load{busy: ms(400), own: ms(20)}, wait{ms(20), ms(40), ms(35)}, []Pause{{Start: ms(5), End: ms(40)}}},
+		{"a look that lasted because the process stood still", load{busy: ms(800), own: ms(20)}, wait{ms(20), ms(500), ms(15)}, []Pause{{Start: ms(460), End: ms(500)}}},
 		{"our own load", load{busy: ms(400), own: ms(395)}, long, nil},
 		{"our own load with some of others", load{busy: ms(400), own: ms(320)}, wait{ms(20), ms(40), ms(20)}, nil},
 		{"half and half", load{busy: ms(400), own: ms(200)}, long, []Pause{{Start: ms(20), End: ms(40)}}},

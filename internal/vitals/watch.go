@@ -21,6 +21,14 @@ const (
 	freshLook = quickLook / 2
 )
 
+// stretch places growth by so many ns between two looks. Looks are every so long
+// apart; where this process stood still they are farther, and a little growth
+// before or after must not be taken for what went on all the time. What is
+// counted when it is over lies at the end.
+func stretch(from, to, grown, every int64) Pause {
+	return Pause{Start: max(from, to-max(grown, 2*every)), End: to}
+}
+
 // watcher looks at the counters of one source of pauses.
 type watcher interface {
 	// look appends the stretches in which they grew by what matters, in order,

@@ -52,7 +52,7 @@ func (w *throttleWatch) look(now int64, out []Pause) ([]Pause, error) {
 		return out, err
 	}
 	if periods > w.source.periods || ns > w.source.time {
-		out = append(out, Pause{Start: w.last, End: now})
+		out = append(out, stretch(w.last, now, int64(since(ns, w.source.time)), quickLook))
 	}
 	w.source.periods, w.source.time, w.last = periods, ns, now
 	return out, nil
@@ -112,7 +112,7 @@ func (w *stealWatch) look(now int64, out []Pause) ([]Pause, error) {
 		return out, err
 	}
 	if d := t.since(w.ticks.last); stolen(d) {
-		out = append(out, Pause{Start: w.last, End: now})
+		out = append(out, stretch(w.last, now, int64(d.steal)*(1e9/ticksPerSecond), slowLook))
 	}
 	w.ticks.last, w.last = t, now
 	return out, nil

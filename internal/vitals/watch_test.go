@@ -37,7 +37,7 @@ func scripted(source string, s *script) (w *watch, missed *[]string) {
 // at is an instant in looks.
 func at(looks int64) int64 { return looks * quickLook }
 
-func stretch(from, to int64) Pause { return Pause{Start: at(from), End: at(to)} }
+func looks(from, to int64) Pause { return Pause{Start: at(from), End: at(to)} }
 
 func named(source string, pauses ...Pause) []Pause {
 	for i := range pauses {
@@ -47,18 +47,18 @@ func named(source string, pauses ...Pause) []Pause {
 }
 
 func TestStretchesThatMeetAreOne(t *testing.T) {
-	s := &script{looks: [][]Pause{{stretch(0, 1)}, {stretch(1, 2)}, nil, {stretch(3, 4)}, {stretch(2, 5)}, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}}
+	s := &script{looks: [][]Pause{{looks(0, 1)}, {looks(1, 2)}, nil, {looks(3, 4)}, {looks(2, 5)}, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}}
 	w, _ := scripted(SourceSteal, s)
 	for i := int64(1); i <= 4; i++ {
 		w.look(at(i))
 	}
-	if diff := cmp.Diff(named(SourceSteal, stretch(3, 4)), w.going(nil)); diff != "" {
+	if diff := cmp.Diff(named(SourceSteal, looks(3, 4)), w.going(nil)); diff != "" {
 		t.Errorf("going on (-want +got)\n%s", diff)
 	}
 	for i := int64(5); i <= 14; i++ {
 		w.look(at(i))
 	}
-	if diff := cmp.Diff(named(SourceSteal, stretch(0, 2), stretch(2, 5)), w.pauses.list()); diff != "" {
+	if diff := cmp.Diff(named(SourceSteal, looks(0, 2), looks(2, 5)), w.pauses.list()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if got := w.going(nil); got != nil {
@@ -70,7 +70,7 @@ func TestStretchesThatMeetAreOne(t *testing.T) {
 func TestFlushSplitsStretches(t *testing.T) {
 	s := &script{}
 	for i := range int64(100) {
-		s.looks = append(s.looks, []Pause{stretch(i, i+1)})
+		s.looks = append(s.looks, []Pause{looks(i, i+1)})
 	}
 	w, _ := scripted(SourceThrottled, s)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -102,15 +102,15 @@ func TestFlushSplitsStretches(t *testing.T) {
 }
 
 func TestFlushLooksFirst(t *testing.T) {
-	w, _ := scripted(SourceSwap, &script{looks: [][]Pause{{stretch(0, 1)}}})
+	w, _ := scripted(SourceSwap, &script{looks: [][]Pause{{looks(0, 1)}}})
 	w.flush(at(1))
-	if diff := cmp.Diff(named(SourceSwap, stretch(0, 1)), w.pauses.untold(nil)); diff != "" {
+	if diff := cmp.Diff(named(SourceSwap, looks(0, 1)), w.pauses.untold(nil)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestWatcherThatFailsIsMissing(t *testing.T) {
-	s := &script{looks: [][]Pause{{stretch(0, 1)}}, err: errors.New("gone")}
+	s := &script{looks: [][]Pause{{looks(0, 1)}}, err: errors.New("gone")}
 	w, missed := scripted(SourceSwap, s)
 	for i := int64(1); i <= 4; i++ {
 		w.look(at(i))
@@ -118,7 +118,7 @@ func TestWatcherThatFailsIsMissing(t *testing.T) {
 	if diff := cmp.Diff([]string{"swap: gone"}, *missed); diff != "" || !s.ended {
 		t.Errorf("ended %v (-want +got)\n%s", s.ended, diff)
 	}
-	if diff := cmp.Diff(named(SourceSwap, stretch(0, 1)), w.pauses.list()); diff != "" {
+	if diff := cmp.Diff(named(SourceSwap, looks(0, 1)), w.pauses.list()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -132,11 +132,11 @@ func TestIdleGapsOfAQuotaAreNone(t *testing.T) {
 		gap       Pause
 		kept      bool
 	}{
-		{"no quota", nil, stretch(2, 4), true},
-		{"known at once", [][]Pause{nil, nil, nil, nil, {stretch(2, 5)}}, stretch(2, 4), false},
-		{"known a look later", [][]Pause{nil, nil, nil, nil, nil, {stretch(3, 6)}}, stretch(2, 4), false},
-		{"a small part of it", [][]Pause{nil, nil, nil, nil, {stretch(4, 5)}}, stretch(0, 5), true},
-		{"two parts of it", [][]Pause{nil, {stretch(0, 2)}, nil, nil, {stretch(4, 5)}}, stretch(0, 5), false},
+		{"no quota", nil, looks(2, 4), true},
+		{"known at once", [][]Pause{nil, nil, nil, nil, {looks(2, 5)}}, looks(2, 4), false},
+		{"known a look later", [][]Pause{nil, nil, nil, nil, nil, {looks(3, 6)}}, looks(2, 4), false},
+		{"a small part of it", [][]Pause{nil, nil, nil, nil, {looks(4, 5)}}, looks(0, 5), true},
+		{"two parts of it", [][]Pause{nil, {looks(0, 2)}, nil, nil, {looks(4, 5)}}, looks(0, 5), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			w, _ := scripted(SourceThrottled, &script{looks: c.throttled})
@@ -185,5 +185,22 @@ func BenchmarkLook(b *testing.B) {
 	for b.Loop() {
 		now += quickLook
 		w.look(now)
+	}
+}
+
+func TestStretch(t *testing.T) {
+	for _, c := range []struct {
+		name                  string
+		from, to, grown, want int64 // looks
+	}{
+		{"an ordinary look", 9, 10, 0, 9},
+		{"a late one", 8, 10, 0, 8},
+		{"a stop of the process, and a little growth", 2, 20, 1, 18},
+		{"growth all the time", 2, 20, 17, 3},
+		{"more growth than time, of several processors", 2, 20, 40, 2},
+	} {
+		if got := stretch(at(c.from), at(c.to), at(c.grown), quickLook); got != looks(c.want, c.to) {
+			t.Errorf("%s: from look %d", c.name, got.Start/quickLook)
+		}
 	}
 }
