@@ -160,7 +160,11 @@ func compareInterval(r compare.Row) string {
 	if r.Shift == nil {
 		return ""
 	}
-	return change(r.Shift.Lo) + " to " + change(r.Shift.Hi)
+	lo, hi := change(r.Shift.Lo), change(r.Shift.Hi)
+	if lo == hi && r.Shift.Lo != r.Shift.Hi && r.Shift.Hi < 10 { // so narrow that a digit more is known
+		lo, hi = fmt.Sprintf("%+.2f %%", (r.Shift.Lo-1)*100), fmt.Sprintf("%+.2f %%", (r.Shift.Hi-1)*100)
+	}
+	return lo + " to " + hi
 }
 
 // compareChange is the change; without a statement there is none, since a bare

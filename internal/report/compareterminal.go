@@ -162,6 +162,7 @@ func compareSpread(p *printer, rows []compare.Row) {
 	}
 	p.blank()
 	if g.total() > p.width {
+		p.line(faint.paint("  "+g.head[0].text, p.colour))
 		g.head[0].text = ""
 	}
 	if g.total() > p.width { // the ranges in two lines a row would be read as two rows

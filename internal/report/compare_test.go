@@ -1,0 +1,190 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"charm.land/lipgloss/v2"
+
+	"sixnines/internal/compare"
+	"sixnines/result"
+)
+
+// compareSets makes sets of runs of which B is slower by a factor; what they
+// hold of text is hostile.
+func compareSets(t *testing.T, pairs int, factor float64, change func(side int, r *result.Run)) *compare.Comparison {
+	t.Helper()
+	var sets [2][]*result.Run
+	for n := range 2 * pairs {
+		side := (n + n/2) % 2
+		scale := 1 + 0.001*float64(n*7%5)
+		if side == 1 {
+			scale *= factor
+		}
+		d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: int64(9e6 * scale), Percentiles: map[string]int64{}, Intervals: map[string][2]int64{}}
+		for i, p := range result.Percentiles()[:7] {
+			v := 80e3 * scale * float64(int(1)<<i)
+			d.Percentiles[p], d.Intervals[p] = int64(v), [2]int64{int64(0.98 * v), int64(1.02 * v)}
+		}
+		r := &result.Run{Path: fmt.Sprintf("dir/<b>|%02d\x1b[31m.jsonl", n),
+			Header: result.Header{ID: fmt.Sprint(n), Name: "n|*<i>\x07", Started: time.Date(2026, 11, 21, 12, n, 0, 0, time.UTC),
+				Mode: result.ModeOpen, Pattern: "deliver", Driver: "nats", Rate: 1000, Size: 256,
+				Semantics: result.Semantics{Batching: []string{"none", "<script>|\x1b]0;x\x07"}[side]}},
+			Summary: &result.Summary{Verdict: result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: "x", Text: "a|b\x1b[0m <u>"}}},
+				Rate: result.Rate{Asked: 1000, Sent: 1000, WorstSecond: 1}, Counters: result.Counters{Scheduled: 10000},
+				Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: d, result.DeliveryService: d}}}
+		if n == 0 {
+			r.Summary.Verdict.Status = result.Invalid
+		}
+		if change != nil {
+			change(side, r)
+		}
+		sets[side] = append(sets[side], r)
+	}
+	c, err := compare.Compare(sets[0], sets[1], compare.Options{MinEffect: 0.05})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func compareText(t *testing.T, c *compare.Comparison, opt Options) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := CompareTerminal(&b, c, opt); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestCompareTerminal(t *testing.T) {
+	c := compareSets(t, 8, 1.2, nil)
+	for _, width := range []int{60, 80, 100, 200} {
+		text := compareText(t, c, Options{Width: width})
+		for _, l := range strings.Split(text, "\n") {
+			if w := lipgloss.Width(l); w > width && width >= 80 {
+				t.Errorf("%d columns: %d: %s", width, w, l)
+			}
+		}
+		if strings.ContainsAny(text, "\x1b\x07") {
+			t.Errorf("%d columns: control characters", width)
+		}
+		// What is unlike and who is left out is read before any figure.
+		rest := text
+		for _, want := range []string{"SLOWER  B is slower than A by more than 5 %", "UNLIKE", "batching", "LEFT OUT", "INVALID", "SUSPECT", "DELIVERY RESPONSE",
+			"judged", "p99.99", "max", "from run to run", "DELIVERY SERVICE", "not judged", "MESSAGES"} {
+			_, after, ok := strings.Cut(rest, want)
+			if !ok {
+				t.Errorf("%d columns: %q is missing or in the wrong place\n%s", width, want, text)
+			}
+			rest = after
+		}
+	}
+	text := compareText(t, c, Options{Width: 120})
+	if row := lineWith(text, "  p50 "); !strings.Contains(row, "80.2 µs") || !strings.Contains(row, "96.2 µs") || !strings.Contains(row, "+20 %") ||
+		!strings.Contains(row, "+16.0 µs") || !strings.HasSuffix(row, "SLOWER") {
+		t.Errorf("%q", row)
+	}
+	if row := lineWith(text, "  max "); strings.Contains(row, "%") || strings.Contains(row, "SLOWER") {
+		t.Errorf("the maximum is judged: %q", row)
+	}
+	if text := compareText(t, c, Options{Color: true}); !strings.Contains(text, "\x1b[") {
+		t.Error("no colour")
+	}
+	for _, r := range compareText(t, c, Options{ASCII: true}) {
+		if r > '~' {
+			t.Errorf("%q is not ASCII", r)
+		}
+	}
+}
+
+func lineWith(text, part string) string {
+	for _, l := range strings.Split(text, "\n") {
+		if strings.HasPrefix(l, part) {
+			return l
+		}
+	}
+	return ""
+}
+
+// Without the runs for it there is no ratio to be read as a verdict.
+func TestCompareWithoutStatement(t *testing.T) {
+	for name, c := range map[string]*compare.Comparison{
+		"too few": compareSets(t, 4, 3, nil),
+		"unlike":  compareSets(t, 8, 3, func(side int, r *result.Run) { r.Header.Semantics.Durability = []string{"memory", "disk"}[side] }),
+	} {
+		var md bytes.Buffer
+		if err := CompareMarkdown(&md, c); err != nil {
+			t.Fatal(err)
+		}
+		for form, text := range map[string]string{"terminal": compareText(t, c, Options{}), "markdown": md.String()} {
+			if strings.Contains(text, "SLOWER") || strings.Contains(text, "+200 %") || strings.Contains(text, "interval") {
+				t.Errorf("%s, %s: a statement:\n%s", name, form, text)
+			}
+			if !strings.Contains(text, "p99") || !strings.Contains(text, "80.1 µs") && !strings.Contains(text, "80.2 µs") {
+				t.Errorf("%s, %s: no figures:\n%s", name, form, text)
+			}
+		}
+	}
+}
+
+func TestCompareMarkdown(t *testing.T) {
+	var b bytes.Buffer
+	if err := CompareMarkdown(&b, compareSets(t, 8, 1.2, nil)); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, bad := range []string{"<script>", "<b>", "<i>", "<u>", "\x1b", "\x07"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q is not escaped", bad)
+		}
+	}
+	for _, want := range []string{"### SLOWER", "| unlike | A | B |", "**SLOWER**", "+20 % (+16.0 µs)", "</details>"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	// Each table's rows have as many cells as its head.
+	cells := 0
+	for _, l := range strings.Split(text, "\n") {
+		if !strings.HasPrefix(l, "|") {
+			cells = 0
+			continue
+		}
+		n := strings.Count(strings.ReplaceAll(l, `\|`, ""), "|")
+		if cells == 0 {
+			cells = n
+		}
+		if n != cells {
+			t.Errorf("%d cells instead of %d: %s", n, cells, l)
+		}
+	}
+}
+
+func TestCompareJSON(t *testing.T) {
+	var b bytes.Buffer
+	if err := CompareJSON(&b, compareSets(t, 8, 1.2, nil)); err != nil {
+		t.Fatal(err)
+	}
+	var v map[string]any
+	if err := json.Unmarshal(b.Bytes(), &v); err != nil || strings.Count(b.String(), "\n") != 1 {
+		t.Fatalf("%v\n%s", err, b.String())
+	}
+	for _, key := range []string{"kind", "outcome", "text", "min_effect", "a", "b", "differences", "pairs", "left_out", "doubts", "p", "metrics", "accounts", "regressions"} {
+		if v[key] == nil {
+			t.Errorf("no %s", key)
+		}
+	}
+}
+
+func TestChange(t *testing.T) {
+	for ratio, want := range map[float64]string{1: "0.0 %", 1.0001: "0.0 %", 1.052: "+5.2 %", 0.952: "-4.8 %", 1.3: "+30 %", 0.5: "-50 %", 12: "× 12", 1e-9: "-100 %", 1e9: "× 1e+09"} {
+		if got := change(ratio); got != want {
+			t.Errorf("%v: %q, want %q", ratio, got, want)
+		}
+	}
+}
