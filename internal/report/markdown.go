@@ -28,8 +28,10 @@ func Markdown(w io.Writer, runs []*result.Run) error {
 	for _, sentence := range omission(prepared) {
 		fmt.Fprintf(&b, "\n> %s\n", escapeMarkdown(sentence))
 	}
-	for _, s := range prepared {
-		markdownSection(&b, objectivesSection(s), s.of())
+	if len(prepared) == 1 {
+		markdownSection(&b, objectivesSection(prepared[0]), "")
+	} else {
+		markdownSection(&b, objectivesOfAll(prepared), "")
 	}
 	for _, f := range kinds() {
 		if !f.Apart {

@@ -94,8 +94,8 @@ func (r *repeats) section(m result.Metric) *section {
 	if len(columns) < 2 {
 		return nil
 	}
-	x := &section{Name: "Between " + count(int64(len(columns))) + " runs: " + metricName(m), Align: "lrrrrrl", Mark: 6, Explain: true,
-		Heads:   []string{"percentile", "least", "median", "most", "95 % of the median", "95 % within a run", "larger"},
+	x := &section{Name: "Between " + count(int64(len(columns))) + " runs: " + metricName(m), Align: "lrrrrlr", Mark: 5, Explain: true, Spill: true,
+		Heads:   []string{"", "least", "median", "most", "95 % within a run", "larger", "95 % of the median"},
 		Caption: "Set " + r.name() + ". Each run has its own percentile; least, median and most are of those, and nothing is merged or averaged. Beside them the interval within a typical run, the one of middle width. Where the runs are farther apart than that interval is wide, it does not say how the next run will be."}
 	for i, p := range rows() {
 		var figures []figure
@@ -109,10 +109,34 @@ func (r *repeats) section(m result.Metric) *section {
 	if len(x.Rows) == 0 {
 		return nil
 	}
+	x.After = largerText(x.Rows)
 	if missing := r.planned(len(columns)); missing != "" {
-		x.After = []string{missing}
+		x.After = append(x.After, missing)
 	}
 	return x
+}
+
+// largerText sums up where the runs are farther apart than the interval within
+// one is wide.
+func largerText(all []sectionRow) []string {
+	var between, within []string
+	for _, r := range all {
+		switch r.Cells[5] {
+		case "between":
+			between = append(between, r.Cells[0])
+		case "within":
+			within = append(within, r.Cells[0])
+		}
+	}
+	switch {
+	case len(between) == 0 && len(within) == 0:
+		return nil
+	case len(between) == 0:
+		return []string{"Nowhere are the runs farther apart than the interval within one is wide."}
+	case len(within) == 0:
+		return []string{"Everywhere the runs are farther apart than the interval within one is wide."}
+	}
+	return []string{"The runs are farther apart than the interval within one is wide at " + strings.Join(between, ", ") + ", not at " + strings.Join(within, ", ") + "."}
 }
 
 // planned says if runs of the set are not here.
@@ -137,24 +161,20 @@ func spreadRow(percentile string, figures []figure) (sectionRow, bool) {
 	}
 	slices.SortStableFunc(have, func(a, b figure) int { return compareInt(a.Value, b.Value) })
 	least, median, most := have[0], have[(len(have)-1)/2], have[len(have)-1]
-	row := sectionRow{Cells: []string{rowName(percentile), least.text(), median.text(), most.text(), "needs 6 runs", "", ""}}
+	row := sectionRow{Cells: []string{rowName(percentile), least.text(), median.text(), most.text(), "", "", "needs 6 runs"}}
 	values := make([]float64, len(have))
 	for i, f := range have {
 		values[i] = float64(f.Value)
 	}
 	if lo, hi, ok := stats.MedianInterval(values, 0.95); ok {
-		row.Cells[4] = durationFloat(lo) + " – " + durationFloat(hi)
+		row.Cells[6] = durationFloat(lo) + " – " + durationFloat(hi)
 	}
 	if within, ok := typicalInterval(have); ok {
-		row.Cells[5] = within.interval()
+		row.Cells[4] = within.interval()
 		between, inside := most.Value-least.Value, within.Hi-within.Lo
-		switch {
-		case between > inside && inside > 0:
-			row.Cells[6], row.Style = "between, "+strconv.FormatFloat(float64(between)/float64(inside), 'f', 1, 64)+" ×", warning
-		case between > inside:
-			row.Cells[6], row.Style = "between", warning
-		default:
-			row.Cells[6] = "within"
+		row.Cells[5] = "within"
+		if between > inside {
+			row.Cells[5], row.Style = "between", warning
 		}
 	}
 	var notes []string

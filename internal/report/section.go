@@ -15,6 +15,7 @@ type section struct {
 	Heads   []string
 	Align   string // a letter a column: l for names and words, r for numbers
 	Mark    int    // the column that shows a row's style; 0: the second
+	Spill   bool   // columns that find no room go below their rows
 	Explain bool   // the caption is needed everywhere, not only on the page
 	Rows    []sectionRow
 	After   []string
@@ -91,8 +92,15 @@ func (x *section) grid(columns int) *grid {
 			}
 			row.cells = append(row.cells, c)
 		}
+		if x.Spill {
+			for j, text := range r.Cells[columns:] {
+				if text != "" {
+					row.notes = append(row.notes, x.Heads[columns+j]+": "+text)
+				}
+			}
+		}
 		if r.Note != "" {
-			row.notes = []string{r.Note}
+			row.notes = append(row.notes, r.Note)
 		}
 		g.rows = append(g.rows, row)
 	}

@@ -26,8 +26,10 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 		}
 		terminalVerdict(p, s)
 	}
-	for _, s := range subjects {
-		terminalSection(p, objectivesSection(s), s.of())
+	if len(subjects) == 1 {
+		terminalSection(p, objectivesSection(subjects[0]), "")
+	} else {
+		terminalSection(p, objectivesOfAll(subjects), "")
 	}
 	for _, sentence := range omission(subjects) {
 		p.blank()
@@ -45,7 +47,14 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 	for _, s := range subjects {
 		terminalMessages(p, s)
 	}
+	told := map[string]bool{} // repeats of a run stand on the same
 	for _, s := range subjects {
+		if t := s.run.Header.Trial; t != nil && t.Set != "" {
+			if told[t.Set+" "+t.Arm] {
+				continue
+			}
+			told[t.Set+" "+t.Arm] = true
+		}
 		terminalSetting(p, s)
 	}
 	_, err = w.Write(p.buf.Bytes())
@@ -368,13 +377,13 @@ func terminalMessages(p *printer, s *subject) {
 	if len(seen) > 0 {
 		p.joined("  besides    ", seen, dot, warning)
 	}
-	if len(none) > 0 {
+	if len(none) > 0 && s.letter == "" {
 		p.wrapped("  none       ", strings.Join(none, ", "), faint)
 	}
 	if ok, problem := c.Conserved(); !ok {
 		p.wrapped("  ", "The account does not close: "+problem+".", bad)
 	}
-	if f := fates(c); f != nil {
+	if f := fates(c); f != nil && (s.letter == "" || c.Missing > 0) {
 		p.blank()
 		g := &grid{head: []cell{{text: "publish"}, {text: "arrived", right: true}, {text: "missing", right: true}}}
 		for _, r := range f {
