@@ -15,6 +15,8 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
+	"sixnines/drivers/null"
+	"sixnines/internal/nullbroker"
 	"sixnines/result"
 )
 
@@ -187,45 +189,59 @@ func total(m *result.Merged) (n int64, sum float64) {
 	return n, sum
 }
 
-// Each delay shows in its own stage, and the stages of the messages that were
-// followed add up to their service times.
-func TestStagesTellWhereTheTimeWent(t *testing.T) {
-	d := &relay{client: 3 * time.Millisecond, broker: 6 * time.Millisecond, callback: 4 * time.Millisecond}
-	e := startRelay(t, d)
-	file := filepath.Join(t.TempDir(), "run.jsonl")
-	r, err := Run(t.Context(), Config{Scenario: parse(t, `
-phases: {warmup: 100ms, duration: 1600ms}
-workload: {rate: 100/s, size: 64B}
-record: {raw: true}
-`), Entry: e, URL: "relay", File: file})
+// staged runs text with a raw file and checks that the stages of the messages
+// that were followed add up to their service times. It returns the run and how
+// many messages were to be followed.
+func staged(t *testing.T, text string, c Config) (*result.Run, int64) {
+	t.Helper()
+	c.File = filepath.Join(t.TempDir(), "run.jsonl")
+	c.Scenario = parse(t, text+"\nrecord: {raw: true}")
+	r, err := Run(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = verified(t, r, file)
+	r = verified(t, r, c.File)
 	var want int64
-	var service float64
-	for _, row := range rawRows(t, rawPath(file), result.RawReceived) {
-		if _, ok := followed(uint64(row.Seq)); ok && row.Intended >= 0 && row.Intended < r.Summary.End {
-			want++
-			service += float64(row.Instant - row.Sent)
+	var service, sum float64
+	for _, kind := range []result.RawKind{result.RawReceived, result.RawReplied} {
+		for _, row := range rawRows(t, rawPath(c.File), kind) {
+			if _, ok := followed(uint64(row.Seq)); ok && row.Intended >= 0 && row.Intended < r.Summary.End {
+				want++
+				service += float64(row.Instant - row.Sent)
+			}
 		}
 	}
-	if want < 9 {
-		t.Fatalf("%d of 160 messages are to be followed", want)
-	}
-	var sum float64
-	for m, least := range map[result.Metric]time.Duration{result.StageClient: d.client, result.StageBroker: d.broker, result.StageCallback: d.callback} {
+	all := true
+	for _, m := range []result.Metric{result.StageClient, result.StageBroker, result.StageCallback} {
 		if r.Metrics[m] == nil {
 			t.Fatalf("no %s: %+v", m, factOf(r, "stage times"))
 		}
 		n, s := total(r.Metrics[m])
 		sum += s
-		if n != want || time.Duration(r.Summary.Histograms[m].Min) < least {
-			t.Errorf("%s: %d of %d, the least %v, which is held for %v", m, n, want, time.Duration(r.Summary.Histograms[m].Min), least)
+		// Of some the arrival may be forgotten by the callback, or their write
+		// was another's; of most not.
+		if n > want || n < want*3/4 {
+			t.Errorf("%s: of %d messages to be followed %d were", m, want, n)
 		}
+		all = all && n == want
 	}
-	if off := sum/service - 1; off > 0.002 || off < -0.002 { // three digits
-		t.Errorf("the stages' sum is %.4f of the service times'", sum/service)
+	if ratio := sum / service; ratio > 1.001 || all && ratio < 0.998 { // of three digits, a bucket's lower edge
+		t.Errorf("the stages' sum is %.4f of the service times'", ratio)
+	}
+	return r, want
+}
+
+// Each delay shows in its own stage.
+func TestStagesTellWhereTheTimeWent(t *testing.T) {
+	d := &relay{client: 3 * time.Millisecond, broker: 6 * time.Millisecond, callback: 4 * time.Millisecond}
+	r, want := staged(t, "phases: {warmup: 100ms, duration: 1600ms}\nworkload: {rate: 100/s, size: 64B}", Config{Entry: startRelay(t, d), URL: "relay"})
+	if want < 9 {
+		t.Fatalf("%d of 160 messages are to be followed", want)
+	}
+	for m, least := range map[result.Metric]time.Duration{result.StageClient: d.client, result.StageBroker: d.broker, result.StageCallback: d.callback} {
+		if got := time.Duration(r.Summary.Histograms[m].Min); got < least {
+			t.Errorf("%s: the least %v, which is held for %v", m, got, least)
+		}
 	}
 	if f := factOf(r, "stage times"); !strings.Contains(f.Value, "one message in 16") {
 		t.Errorf("%+v", f)
@@ -263,9 +279,9 @@ func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 	})
 }
 
-// A real client, whose writes are on the caller's thread and whose reads are on
-// a goroutine.
-func TestStagesOverNATS(t *testing.T) {
+// Real clients: writes on the caller's thread and reads on a goroutine, of one
+// connection and of several.
+func TestStagesOfRealClients(t *testing.T) {
 	b := startNATS(t)
 	for _, workload := range []string{
 		"{rate: 1000/s, producers: 3, consumers: 2}",
@@ -273,23 +289,46 @@ func TestStagesOverNATS(t *testing.T) {
 		"{rate: 1000/s, pattern: request-reply, producers: 2}",
 		"{rate: 1000/s, pattern: roundtrip}",
 	} {
-		r := measure(t, "phases: {warmup: 100ms, duration: 500ms}\nworkload: "+workload, nats.Entry(), b.URL)
-		var all int64
-		for _, m := range []result.Metric{result.DeliveryService, result.RoundTripService} {
-			if r.Metrics[m] != nil {
-				all, _ = total(r.Metrics[m])
-			}
-		}
-		for _, m := range []result.Metric{result.StageClient, result.StageBroker, result.StageCallback} {
-			if r.Metrics[m] == nil {
-				t.Fatalf("%s: no %s: %+v", workload, m, factOf(r, "stage times"))
-			}
-			// Of some the arrival is forgotten by the callback; of most not.
-			if n, _ := total(r.Metrics[m]); n < all/stageEvery/2 || n > all/stageEvery+8 {
-				t.Errorf("%s: %d of %d messages have a %s", workload, n, all, m)
-			}
-		}
+		t.Run(workload, func(t *testing.T) {
+			staged(t, "phases: {warmup: 100ms, duration: 500ms}\nworkload: "+workload, Config{Entry: nats.Entry(), URL: b.URL})
+		})
 	}
+	t.Run("a broker that holds messages", func(t *testing.T) {
+		r, _ := staged(t, "phases: {warmup: 100ms, duration: 500ms}\nworkload: {rate: 1000/s}",
+			Config{Entry: null.Entry(), URL: startNull(t, "bimodal(a=5ms,b=6ms,share=50%)")})
+		if got := r.Summary.Histograms[result.StageBroker].Min; got < int64(5*time.Millisecond) {
+			t.Errorf("held for 5 ms at least, and %v with the broker", time.Duration(got))
+		}
+	})
+}
+
+// startNull starts a null broker in this process and returns its URL.
+func startNull(t *testing.T, law string) string {
+	t.Helper()
+	delays, err := nullbroker.ParseLaw(law)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := nullbroker.New(nullbroker.Config{Law: delays, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		if err := b.Serve(l); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		l.Close()
+		b.Close()
+		serving.Wait()
+	})
+	return "null://" + l.Addr().String()
 }
 
 // One message of each sixteen is followed, and not always the same one.
