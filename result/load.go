@@ -124,6 +124,7 @@ func (r *Run) addInterval(v *Interval) error {
 	if v.Phase == PhaseMeasure {
 		r.addSecond(&point, shares)
 	}
+	r.addBlocks(v.Phase, shares)
 	return nil
 }
 

@@ -20,6 +20,8 @@ type Run struct {
 	Damaged string
 
 	unfinished seconds
+	measured   int // intervals of the window so far
+	perBlock   int // intervals in each block
 }
 
 // Merged is one metric over the whole run.
@@ -32,6 +34,8 @@ type Merged struct {
 	Slots []int64
 	// Own has Bands entries for response metrics, else none.
 	Own []OwnBand
+
+	blocks []Block
 }
 
 // Point is one interval, reduced to what a picture over time needs.

@@ -51,6 +51,7 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 		if total(x) > 0 {
 			s.Histograms[m] = Distribution(m, x, Samples(m, x, run.Counters))
 			setFloor(s.Histograms[m], m, run.Header.Floor)
+			setBlocks(s.Histograms[m], m, run, in)
 		}
 	}
 	s.Steady = steady(run, s)

@@ -1,0 +1,217 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// sortedBlocks are blocks of values of a grid, each in order.
+type sortedBlocks [][]int32
+
+func (b sortedBlocks) Len() int          { return len(b) }
+func (b sortedBlocks) Count(i int) int64 { return int64(len(b[i])) }
+func (b sortedBlocks) Above(i, v int) int64 {
+	k, _ := slices.BinarySearch(b[i], int32(v)+1)
+	return int64(len(b[i]) - k)
+}
+
+// all are the values of all blocks, in order.
+func (b sortedBlocks) all() []int32 {
+	var counts [simulatedGrid]int
+	n := 0
+	for _, values := range b {
+		n += len(values)
+		for _, v := range values {
+			counts[v]++
+		}
+	}
+	all := make([]int32, 0, n)
+	for v, k := range counts {
+		for range k {
+			all = append(all, int32(v))
+		}
+	}
+	return all
+}
+
+const (
+	simulatedGrid = 4000
+	simulatedPer  = 200 // values in a block
+)
+
+// system is a source of blocks: normal values on the grid about a level that
+// wanders from block to block with so much scatter and memory, and bursts in some
+// of them.
+type system struct{ memory, scatter, bursts float64 }
+
+func (s system) blocks(rng *rand.Rand, n int) sortedBlocks {
+	var all sortedBlocks
+	level := rng.NormFloat64()
+	for range n {
+		level = s.memory*level + math.Sqrt(1-s.memory*s.memory)*rng.NormFloat64()
+		burst := rng.Float64() < s.bursts
+		b := make([]int32, simulatedPer)
+		for k := range b {
+			v := 5 + s.scatter*level + 0.4*rng.NormFloat64()
+			if burst && rng.Float64() < 0.3 {
+				v += 1.5
+			}
+			b[k] = int32(min(max(v*300, 0), simulatedGrid-1))
+		}
+		slices.Sort(b)
+		all = append(all, b)
+	}
+	return all
+}
+
+// length is the chunk length as runs have it taken: by the blocks' shares above
+// their p99.
+func (b sortedBlocks) length() (int, bool) {
+	all := b.all()
+	p99 := int(all[len(all)*99/100])
+	x := make([]float64, len(b))
+	for i := range b {
+		x[i] = float64(b.Above(i, p99))
+	}
+	return ChunkLength(len(b), 1, Autocorrelation(x))
+}
+
+// Nominal 95 %: what the intervals cover, by simulation, where messages are
+// independent and where they are not; and how the exact binomial intervals do,
+// which take them to be. At least is some three standard deviations below what
+// longer simulations had (in the comment).
+func TestBlockQuantileCovers(t *testing.T) {
+	trials := 100
+	if testing.Short() {
+		trials = 40
+	}
+	slack := 3.5 * math.Sqrt(0.09/float64(trials))
+	for _, tt := range []struct {
+		name          string
+		system        system
+		n             int
+		p             float64
+		covers        float64 // in 300 runs
+		binomialBelow float64 // what the exact intervals do not reach
+	}{
+		{"independent", system{}, 120, 0.99, 0.970, 1.01},
+		{"independent, far out", system{}, 120, 0.999, 0.920, 1.01},
+		{"levels that wander", system{0, 0.2, 0}, 120, 0.99, 0.937, 0.75},
+		{"levels that wander and remember", system{0.5, 0.2, 0}, 120, 0.99, 0.894, 0.65},
+		{"levels that remember for long", system{0.8, 0.2, 0}, 300, 0.99, 0.894, 0.5},
+		{"a burst in every fifth block", system{0, 0, 0.2}, 120, 0.99, 0.944, 0.7},
+		{"a burst in every twentieth block", system{0, 0, 0.05}, 60, 0.999, 0.841, 0.8},
+	} {
+		rng := rand.New(rand.NewPCG(9, uint64(tt.n)))
+		population := tt.system.blocks(rng, 3000).all()
+		truth := population[int(tt.p*float64(len(population)))]
+		hits, binomial, tried := 0, 0, 0
+		var width, exact float64
+		for trial := range trials {
+			b := tt.system.blocks(rng, tt.n)
+			length, ok := b.length()
+			if !ok {
+				continue
+			}
+			lo, hi, ok := BlockQuantile(b, tt.p, 0.95, length, simulatedGrid, 0, uint64(trial))
+			if !ok {
+				t.Fatalf("%s: no interval", tt.name)
+			}
+			tried++
+			all := b.all()
+			l, u, _ := QuantileRanks(int64(len(all)), tt.p, 0.95)
+			if int32(lo) <= truth && truth <= int32(hi) {
+				hits++
+			}
+			if all[l-1] <= truth && truth <= all[u-1] {
+				binomial++
+			}
+			width, exact = width+float64(hi-lo), exact+float64(all[u-1]-all[l-1])
+		}
+		got, theirs := float64(hits)/float64(tried), float64(binomial)/float64(tried)
+		t.Logf("%s: %.3f of %d covered, by the binomial %.3f; %.2f times as wide", tt.name, got, tried, theirs, width/exact)
+		if tried < trials*3/4 || got < tt.covers-slack {
+			t.Errorf("%s: %.3f of %d covered, want about %.3f", tt.name, got, tried, tt.covers)
+		}
+		if theirs > tt.binomialBelow {
+			t.Errorf("%s: the binomial covers %.3f, this proves nothing", tt.name, theirs)
+		}
+		switch ratio := width / exact; {
+		case tt.system == system{} && (ratio < 0.8 || ratio > 1.3):
+			t.Errorf("%s: %.2f times as wide as the exact interval", tt.name, ratio)
+		case tt.system != system{} && ratio < 1.3:
+			t.Errorf("%s: no more than %.2f times as wide as if messages were independent", tt.name, ratio)
+		}
+	}
+}
+
+// What is extra lies above everything: as much of it as of the quantile's
+// exceedances, and there is no upper end.
+func TestBlockQuantileOfTheUnresolved(t *testing.T) {
+	b := system{}.blocks(rand.New(rand.NewPCG(2, 2)), 100)
+	interval := func(extra int64) (int, int, bool) {
+		return BlockQuantile(b, 0.99, 0.95, 5, simulatedGrid, extra, 1)
+	}
+	_, none, ok := interval(0)
+	_, some, also := interval(100)
+	if !ok || !also || some <= none {
+		t.Errorf("upper ends %d without, %d with half of the exceedances extra", none, some)
+	}
+	if _, _, ok := interval(400); ok {
+		t.Error("an interval among what never came")
+	}
+}
+
+func TestBlockQuantileIsReproducible(t *testing.T) {
+	b := system{0.5, 0.2, 0.1}.blocks(rand.New(rand.NewPCG(2, 3)), 100)
+	a1, a2, _ := BlockQuantile(b, 0.99, 0.95, 5, simulatedGrid, 0, 7)
+	b1, b2, _ := BlockQuantile(b, 0.99, 0.95, 5, simulatedGrid, 0, 7)
+	c1, c2, _ := BlockQuantile(b, 0.99, 0.95, 5, simulatedGrid, 0, 8)
+	if a1 != b1 || a2 != b2 {
+		t.Errorf("[%d, %d] and [%d, %d] of the same seed", a1, a2, b1, b2)
+	}
+	if a1 == c1 && a2 == c2 {
+		t.Errorf("[%d, %d] of any seed", a1, a2)
+	}
+	if _, _, ok := BlockQuantile(b, 0.99, 0.95, 11, simulatedGrid, 0, 7); ok {
+		t.Error("9 stretches made a run")
+	}
+	if _, _, ok := BlockQuantile(make(sortedBlocks, 100), 0.99, 0.95, 5, simulatedGrid, 0, 7); ok {
+		t.Error("nothing has a quantile")
+	}
+}
+
+func TestChunkLength(t *testing.T) {
+	for _, tt := range []struct {
+		n, burst int
+		rho      float64
+		want     int
+		ok       bool
+	}{
+		{60, 0, 0, 4, true}, {60, 6, 0, 6, true}, {60, 7, 0, 7, false}, {512, 0, -0.5, 8, true},
+		{512, 0, 0.8, 25, true}, {60, 0, 0.99, 96, false}, {9, 0, 0, 2, false}, {1000, 0, 0.3, 10, true},
+	} {
+		if got, ok := ChunkLength(tt.n, tt.burst, tt.rho); got != tt.want || ok != tt.ok {
+			t.Errorf("%+v: %d, %v", tt, got, ok)
+		}
+	}
+}
+
+func TestAutocorrelation(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 3))
+	x := make([]float64, 5000)
+	for i := 1; i < len(x); i++ {
+		x[i] = 0.6*x[i-1] + rng.NormFloat64()
+	}
+	if got := Autocorrelation(x); math.Abs(got-0.6) > 0.04 {
+		t.Errorf("%v of a series with 0.6", got)
+	}
+	if got := Autocorrelation(make([]float64, 50)); got != 0 {
+		t.Errorf("%v of a constant", got)
+	}
+	if got := Autocorrelation([]float64{1, -1, 1, -1}); math.Abs(got+0.75) > 1e-12 {
+		t.Errorf("%v of one that alternates, want −3/4", got)
+	}
+}
