@@ -127,25 +127,20 @@ func (a *app) runSet(ctx context.Context, scenarios []*repeated, o runOptions) e
 // makeRuns makes one run after the other, each with a fresh broker where that
 // is ours to start, and fresh connections.
 func (a *app) makeRuns(ctx context.Context, s *set, o runOptions) error {
-	// One listener for all: a signal between two runs must not kill us.
-	listening := *a
-	if a.Signals != nil {
-		signals, release := a.Signals()
-		defer release()
-		listening.Signals = func() (<-chan os.Signal, func()) { return signals, func() {} }
-	}
+	signals := a.setSignals()
+	defer signals.stop()
+	listening := signals.listener(a)
 	for i, r := range s.plan {
 		pause := o.pause
 		if i == 0 {
 			pause = 0
 		}
 		where := fmt.Sprintf("run %d of %d", i+1, len(s.plan))
-		goOn, err := listening.makeRun(ctx, s, r, where, pause, o.quiet)
-		switch {
-		case err != nil:
+		if err := listening.makeRun(ctx, s, r, where, pause, o.quiet); err != nil {
 			s.stopped = where + " went wrong"
 			return err
-		case !goOn && len(s.made) < len(s.plan):
+		}
+		if (ctx.Err() != nil || signals.heard.Load()) && len(s.made) < len(s.plan) {
 			s.stopped = fmt.Sprintf("stopped after %d of %d", len(s.made), len(s.plan))
 			return nil
 		}
@@ -153,8 +148,8 @@ func (a *app) makeRuns(ctx context.Context, s *set, o runOptions) error {
 	return nil
 }
 
-// makeRun makes one run of a set. goOn is false if somebody wants no more.
-func (a *app) makeRun(ctx context.Context, s *set, r repetition, where string, pause time.Duration, quiet bool) (goOn bool, err error) {
+// makeRun makes one run of a set, unless somebody wants no more.
+func (a *app) makeRun(ctx context.Context, s *set, r repetition, where string, pause time.Duration, quiet bool) error {
 	show := a.display(quiet)
 	defer show.close()
 	stops := a.interrupts(ctx, func(text string) { show.say(where + ": " + text) })
@@ -167,11 +162,8 @@ func (a *app) makeRun(ctx context.Context, s *set, r repetition, where string, p
 		select {
 		case <-wait.C:
 		case <-stops.early.Done():
-			return false, nil
+			return nil
 		}
-	}
-	if stops.early.Err() != nil {
-		return false, nil
 	}
 	show.say(fmt.Sprintf("%s: %s, seed %d", where, r.of.label, r.seed))
 	one := *r.of.scenario
@@ -180,15 +172,15 @@ func (a *app) makeRun(ctx context.Context, s *set, r repetition, where string, p
 		trial: &result.Trial{Set: r.of.set, Kind: result.TrialRepeat, Index: r.round, Of: s.rounds}})
 	if run == nil {
 		if stops.vain.Load() && len(s.runs) > 0 {
-			return false, nil // said already, and those before it are kept
+			return nil // said already, and those before it are kept
 		}
-		return false, err
+		return err
 	}
 	s.made, s.runs, r.of.runs = append(s.made, r), append(s.runs, run), append(r.of.runs, run)
 	if run.Summary != nil {
 		show.say(fmt.Sprintf("%s: %s", where, run.Summary.Verdict.Status))
 	}
-	return stops.early.Err() == nil, err
+	return err
 }
 
 // presentSet writes the report of a set and its JUnit file, prints the runs and

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"sixnines/drivers/all"
+)
+
+// trigger is a stderr that sends Ctrl-C when it is told a text.
+type trigger struct {
+	mu      sync.Mutex
+	text    bytes.Buffer
+	at      string
+	signals chan os.Signal
+}
+
+func (w *trigger) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	n, err := w.text.Write(p)
+	if w.at != "" && strings.Contains(w.text.String(), w.at) {
+		w.at = ""
+		w.signals <- os.Interrupt
+	}
+	return n, err
+}
+
+// Wherever Ctrl-C comes between the window of one run and that of the next, it
+// is neither lost nor the end of the process, and what was made stays.
+func TestCtrlCBetweenRuns(t *testing.T) {
+	for name, at := range map[string]string{"after a run": "run 1 of 3: ", "before the next": "run 2 of 3: mem-deliver"} {
+		t.Run(name, func(t *testing.T) {
+			if name == "after a run" {
+				at = "\nrun 1 of 3: " // the second line that begins so: the verdict
+			}
+			dir := t.TempDir()
+			stderr := &trigger{at: at, signals: make(chan os.Signal, 3)}
+			released := 0
+			var stdout bytes.Buffer
+			env := Env{Args: []string{"run", "mem", "--duration", "150ms", "--warmup", "500ms", "--rate", "200/s", "--repeat", "3", "--json", "--junit", "j.xml"},
+				Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: stderr, Dir: dir, Drivers: all.Set(), Tool: BuiltTool(),
+				Signals: func() (<-chan os.Signal, func()) { return stderr.signals, func() { released++ } }}
+			code := Main(context.Background(), env)
+			if code != exitOK && code != exitInvalid {
+				t.Errorf("exit code %d", code)
+			}
+			var o setObject
+			if err := json.Unmarshal(stdout.Bytes(), &o); err != nil || len(o.Runs) != 1 || o.Stopped != "stopped after 1 of 3" {
+				t.Errorf("%v: %d runs, %q", err, len(o.Runs), o.Stopped)
+			}
+			files, err := filepath.Glob(filepath.Join(dir, "results", "*", "*.jsonl"))
+			if err != nil || len(files) != 1 || released != 1 {
+				t.Errorf("%q, %v; %d times released", files, err, released)
+			}
+			text, err := os.ReadFile(filepath.Join(dir, "j.xml"))
+			if err != nil || !strings.Contains(string(text), `type="incomplete"`) {
+				t.Errorf("%v\n%s", err, text)
+			}
+			if t.Failed() {
+				t.Log(stderr.text.String())
+			}
+		})
+	}
+}
