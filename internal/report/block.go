@@ -1,5 +1,7 @@
 package report
 
+import "slices"
+
 // blocksSection lays the two intervals of each tail percentile side by side;
 // nil where nothing was resampled.
 func blocksSection(s *subject) *section {
@@ -15,7 +17,7 @@ func blocksSection(s *subject) *section {
 		}
 		r := sectionRow{Cells: []string{rowName(f.Percentile), f.text(), f.interval(), f.blocks()}}
 		if f.BlockHi == 0 {
-			r.Note = "no stretches: " + f.BlockNA
+			r.Note = "no interval by stretches: " + f.BlockNA
 		}
 		x.Rows = append(x.Rows, r)
 	}
@@ -23,6 +25,25 @@ func blocksSection(s *subject) *section {
 		return nil
 	}
 	return x
+}
+
+// blocksNotes are the words of the page about intervals that its tables hold in
+// columns of their own, or why they hold none.
+func blocksNotes(s *subject) []string {
+	x := blocksSection(s)
+	if x == nil {
+		return nil
+	}
+	if s.column(s.measuredMetric()).hasBlocks() {
+		return []string{"Two intervals of tails. " + blocksMeaning}
+	}
+	var out []string
+	for _, r := range x.Rows {
+		if !slices.Contains(out, sentence(r.Note)) {
+			out = append(out, sentence(r.Note))
+		}
+	}
+	return out
 }
 
 // blocksMeaning tells the two intervals apart.

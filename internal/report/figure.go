@@ -172,9 +172,9 @@ func (c column) hasFloor() bool {
 }
 
 // hasBlocks reports whether any figure has an interval from stretches of the
-// run, or a reason for having none.
+// run.
 func (c column) hasBlocks() bool {
-	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.blocks() != "" })
+	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && f.BlockHi != 0 })
 }
 
 // family is the table of the metrics that belong together.

@@ -108,8 +108,8 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 	p.Left = len(prepared) - p.Shown
 	p.Tables = pageTables(prepared)
 	p.Notes = floorTexts(prepared)
-	if len(prepared) == 1 && blocksSection(prepared[0]) != nil {
-		p.Notes = append(p.Notes, "Two intervals of tails. "+blocksMeaning)
+	if len(prepared) == 1 {
+		p.Notes = append(p.Notes, blocksNotes(prepared[0])...)
 	}
 	for _, x := range repeatSections(prepared) {
 		p.Repeats = append(p.Repeats, x.sheet())

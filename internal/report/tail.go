@@ -24,7 +24,7 @@ func tailSections(s *subject) []*section {
 	var out []*section
 	for _, m := range metrics {
 		x := &section{Name: "The slowest messages: " + metricName(m), Folded: true, Brief: tailBrief, Rest: ": see the page, or --format csv-tail",
-			Heads: []string{"latency", "due at", "own lag", "from", "to", "met", "sent at", "done at", "sequence"}, Align: "rrrlllrrr",
+			Heads: []string{"latency", "due at", "own lag", "met", "from", "to", "sent at", "done at", "sequence"}, Align: "rrrlllrrr",
 			Caption: "Instants from the start of the window. Own lag is what the generator itself was late with the message. Met is what happened between due and done; the longest first; several may have been met by chance. --format csv-tail has them all."}
 		for _, e := range s.run.Tail {
 			if e.Metric != m {
@@ -39,7 +39,7 @@ func tailSections(s *subject) []*section {
 				where = words("/", where, strconv.Itoa(int(e.Partition)))
 			}
 			x.Rows = append(x.Rows, sectionRow{Cells: []string{duration(e.Value), instant(e.Intended), duration(e.Own),
-				"producer " + strconv.Itoa(e.Producer), words(", ", to, where), foremost(metBy(s.run, e)),
+				foremost(metBy(s.run, e)), "producer " + strconv.Itoa(e.Producer), words(", ", to, where),
 				instant(e.Sent), instant(e.Done), strconv.FormatUint(e.Sequence, 10)}})
 		}
 		out = append(out, x)
