@@ -167,6 +167,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"slots of a metric that has none", []any{&Interval{Metrics: map[Metric]*MetricInterval{LagOwn: {Slots: [][2]int64{{0, 5}}}}}}, "slot 0 is not among the 0"},
 		{"a negative band", []any{one(&MetricInterval{Own: []OwnBand{{Band: -1}}})}, "band -1"},
 		{"a band beyond all", []any{one(&MetricInterval{Own: []OwnBand{{Band: Bands}}})}, "band 488"},
+		{"too many of the slowest", []any{&Interval{Tail: make([]Exemplar, maxTail)}, &Interval{Tail: make([]Exemplar, 1)}}, "more than 4096 slowest"},
 		{"too many metrics", []any{many}, "more than 32 metrics"},
 		{"two summaries", []any{&Summary{}, &Summary{}}, "after the summary"},
 		{"an interval after the summary", []any{&Summary{}, &Interval{}}, "line 3"},
@@ -196,6 +197,8 @@ func TestSlotsAreBoundedByTheWindow(t *testing.T) {
 // returns is sound enough to index.
 func FuzzLoad(f *testing.F) {
 	f.Add(file(f, &Interval{Metrics: map[Metric]*MetricInterval{DeliveryResponse: metricOf(f, 1, 2, 3)}}).Bytes())
+	f.Add(file(f, &Interval{Phase: PhaseMeasure, End: 4e8, Metrics: map[Metric]*MetricInterval{DeliveryResponse: metricOf(f, 1, 2, 3)},
+		Tail: []Exemplar{{Metric: DeliveryResponse, Value: 3, Consumer: -1, Partition: -1, Done: 3}}, Pauses: []Pause{{Start: 1, End: 2, Source: PauseGC}}}).Bytes())
 	seedVectors(f)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		run, err := ReadRun(bytes.NewReader(b))
@@ -208,6 +211,15 @@ func FuzzLoad(f *testing.F) {
 			}
 			if m.Own != nil && len(m.Own) != Bands {
 				t.Fatalf("metric %q has %d bands", name, len(m.Own))
+			}
+			blocks, _ := run.Blocks(name)
+			if len(blocks) > maxBlocks || len(run.Tail) > maxTail {
+				t.Fatalf("%d blocks, %d of the slowest", len(blocks), len(run.Tail))
+			}
+			for i := range blocks {
+				if n := blocks[i].Above(0); n < 0 {
+					t.Fatalf("block %d has %d values above 0", i, n)
+				}
 			}
 		}
 	})

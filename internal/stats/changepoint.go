@@ -34,6 +34,7 @@ func changePoints(x []float64, penalty, floor float64) []segment {
 	}
 	best := make([]float64, n+1) // least cost of x[:i]
 	last := make([]int, n+1)     // where its last segment begins
+	until := make([]int, n+1)    // from which end on a beginning is of no use; 0: not known
 	best[0] = -penalty
 	for i := 1; i <= n; i++ {
 		best[i] = math.Inf(1)
@@ -50,8 +51,13 @@ func changePoints(x []float64, penalty, floor float64) []segment {
 		}
 		kept := candidates[:0]
 		for _, from := range candidates {
-			// What is too short to be judged stays.
-			if i-from < shortest || best[from]+cost(from, i) <= best[i] {
+			// What is too short to be judged stays. What is worse than to begin
+			// anew at i is so for good, but a part that begins at i ends no sooner
+			// than shortest after it: until then it is needed.
+			if i-from >= shortest && until[from] == 0 && best[from]+cost(from, i) > best[i] {
+				until[from] = i + shortest
+			}
+			if until[from] == 0 || i+1 < until[from] {
 				kept = append(kept, from)
 			}
 		}

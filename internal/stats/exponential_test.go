@@ -86,3 +86,34 @@ func TestFitExponentialRefuses(t *testing.T) {
 		}
 	}
 }
+
+// In the limit A² is Σ χ²₁/(j(j+1)) (Anderson and Darling, 1952). Its tail is
+// computed here from that, by Imhof's inversion (Biometrika 48, 1961), and held
+// against the critical values.
+func TestAndersonDarlingAgainstItsLimit(t *testing.T) {
+	const terms = 300
+	beyond := func(x float64) float64 {
+		x -= 1.0 / (terms + 1) // the mean of the terms left out, whose variance is 1e-8
+		sum, step := 0.0, 0.02
+		for u := step / 2; u < 150; u += step {
+			angle, size := -x*u/2, 0.0
+			for j := 1; j <= terms; j++ {
+				l := u / float64(j*(j+1))
+				angle += math.Atan(l) / 2
+				size += math.Log1p(l*l) / 4
+			}
+			sum += math.Sin(angle) / (u * math.Exp(size)) * step
+		}
+		return 0.5 + sum/math.Pi
+	}
+	for _, tt := range []struct{ at, want, digits float64 }{
+		{1.933, 0.10, 2e-4}, {3.070, 0.025, 3e-4}, // Stephens 1974
+		{AndersonDarling5, 0.05, 2e-4}, {AndersonDarling1, 0.01, 3e-4},
+	} {
+		got := beyond(tt.at)
+		t.Logf("P(A² > %v) = %.6f", tt.at, got)
+		if math.Abs(got-tt.want) > tt.digits {
+			t.Errorf("P(A² > %v) is %.5f, want %v", tt.at, got, tt.want)
+		}
+	}
+}

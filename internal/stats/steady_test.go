@@ -125,3 +125,48 @@ func TestChangePointsAreOptimal(t *testing.T) {
 		}
 	}
 }
+
+// The split costs no more than that by optimal partitioning (Jackson and others,
+// 2005), which tries all last changes at every place and prunes nothing, in
+// series with any number of changes.
+func TestChangePointsAgainstOptimalPartitioning(t *testing.T) {
+	r := rand.New(rand.NewPCG(12, 12))
+	for range 60 {
+		n := 30 + r.IntN(170)
+		x := make([]float64, n)
+		level, scatter := 0.0, 0.1
+		for i := range x {
+			if r.IntN(25) == 0 {
+				level, scatter = r.NormFloat64(), 0.02+0.3*r.Float64()
+			}
+			x[i] = level + scatter*r.NormFloat64()
+		}
+		penalty, floor := 2+20*r.Float64(), 1e-4
+		cost := func(from, to int) float64 {
+			m, v, k := mean(x[from:to]), 0.0, float64(to-from)
+			for _, y := range x[from:to] {
+				v += (y - m) * (y - m)
+			}
+			return k * (math.Log(max(v/k, floor*floor)) + 1)
+		}
+		best := make([]float64, n+1)
+		best[0] = -penalty
+		for to := 1; to <= n; to++ {
+			best[to] = math.Inf(1)
+			for from := 0; from <= to-shortest; from++ {
+				best[to] = min(best[to], best[from]+cost(from, to)+penalty)
+			}
+		}
+		parts := changePoints(x, penalty, floor)
+		total, at := penalty*float64(len(parts)-1), 0
+		for _, p := range parts {
+			if p.from != at || p.to-p.from < shortest {
+				t.Fatalf("parts %+v", parts)
+			}
+			total, at = total+cost(p.from, p.to), p.to
+		}
+		if at != n || math.Abs(total-best[n]) > 1e-6*math.Max(1, math.Abs(best[n])) {
+			t.Errorf("%d values: %v in %d parts, the best has %v", n, total, len(parts), best[n])
+		}
+	}
+}
