@@ -79,8 +79,8 @@ Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate.`,
 	trials := pflag.NewFlagSet("Trials", pflag.ContinueOnError)
 	trials.SortFlags = false
 	trials.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
-	trials.Var(&armFlag{to: &onlyA, flag: "--a"}, "a", "change A only, repeatable")
-	trials.Var(&armFlag{to: &onlyB, flag: "--b"}, "b", "change B only, repeatable")
+	trials.Var(&armFlag{to: &onlyA, flag: "--a"}, "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
+	trials.Var(&armFlag{to: &onlyB, flag: "--b"}, "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
 	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
 	output.SortFlags = false
 	output.StringVar(&o.out, "out", "results", "`DIR` in which the directory of the results is made")
@@ -133,13 +133,17 @@ func (f *armFlag) Set(text string) error {
 
 // ab is the whole of it, from the scenarios to the comparison.
 func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scenario.Override, o abOptions) error {
-	options, err := o.options()
+	options, err := o.options(a)
 	if err != nil {
 		return err
 	}
 	if o.pairs < compare.MinPairs || o.pairs > maxPairs {
+		why := "cannot show anything at 95 %"
+		if o.pairs > maxPairs {
+			why = "are too many: make the runs longer"
+		}
 		return wrongUsage(fmt.Sprintf("--pairs takes %d to %d; %d are recommended", compare.MinPairs, maxPairs, compare.RecommendedPairs),
-			"%d pairs of runs cannot show anything at 95 %%, or too late", o.pairs)
+			"%s %s", plural(o.pairs, "pair"), why)
 	}
 	arms, err := a.arms(args, flags, [2][]scenario.Override{onlyA, onlyB})
 	if err != nil {

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -27,6 +28,7 @@ type compareOptions struct {
 	gate        bool
 	json        bool
 	markdown    bool
+	html        string // file
 }
 
 // effect is a flag that takes a part of something as a percentage.
@@ -58,15 +60,21 @@ func compareFlags(o *compareOptions) *pflag.FlagSet {
 	f.BoolVar(&o.rankUnlike, "rank-unlike", false, "rank although semantics or load differ, and say so")
 	f.BoolVar(&o.gate, "gate", false, "exit with 3 if B is shown worse than A by more than --min-effect")
 	f.BoolVar(&o.markdown, "markdown", false, "print Markdown, for a pull request, instead of a table")
+	f.StringVar(&o.html, "html", "", "also write a page to `FILE`, which must not exist yet")
 	f.BoolVar(&o.json, "json", false, "print one JSON object instead of a table")
 	return f
 }
 
 // options checks the flags.
-func (o compareOptions) options() (compare.Options, error) {
+func (o compareOptions) options(a *app) (compare.Options, error) {
 	out := compare.Options{MinEffect: float64(o.minEffect), RankUnlike: o.rankUnlike}
 	if o.json && o.markdown {
 		return out, wrongUsage("leave one of them out", "--json and --markdown exclude each other")
+	}
+	if o.html != "" {
+		if _, err := os.Lstat(a.path(o.html)); err == nil {
+			return out, wrongUsage("name another file", "%s is there already", o.html)
+		}
 	}
 	for _, m := range o.metrics {
 		if !slices.Contains(metricNames(), m) {
@@ -131,7 +139,7 @@ Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate.`,
 }
 
 func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error {
-	options, err := o.options()
+	options, err := o.options(a)
 	if err != nil {
 		return err
 	}
@@ -182,6 +190,11 @@ func (a *app) compared(c *compare.Comparison, o compareOptions) error {
 	if err := write(); err != nil {
 		return failed("see sixnines compare --help", fmt.Errorf("print the comparison: %w", err))
 	}
+	if o.html != "" {
+		if err := a.writeNew(o.html, false, func(w io.Writer) error { return report.CompareHTML(w, c) }); err != nil {
+			return failed(fileHint(err), fmt.Errorf("write the page: %w", err))
+		}
+	}
 	switch {
 	case o.gate && len(c.Regressions) > 0:
 		for _, r := range c.Regressions {
@@ -218,7 +231,7 @@ func (a *app) sets(args []string, dash int) (setA, setB []*result.Run, err error
 		t := r.Header.Trial
 		if t == nil || t.Kind != result.TrialAB {
 			if len(args) == 1 {
-				return nil, nil, wrongUsage("name the other set, too: sixnines compare BASELINE NEW", "%s is no run of an ab, so %s is one set and not two", r.Path, args[0])
+				return nil, nil, wrongUsage("name the other set, too: sixnines compare BASELINE NEW", "%s is one set and not two: %s is no run of an ab", args[0], r.Path)
 			}
 			return nil, nil, wrongUsage("separate the sets: sixnines compare A… -- B…", "nothing says where A ends and B begins in %d names", len(args))
 		}

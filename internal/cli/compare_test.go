@@ -159,6 +159,24 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestComparePage writes the page, once.
+func TestComparePage(t *testing.T) {
+	dir := comparisons(t)
+	code, _, errs := invoke(t, Env{Dir: dir}, "compare", "base", "slow", "--html", "page.html")
+	text, err := os.ReadFile(filepath.Join(dir, "page.html"))
+	if code != exitOK || err != nil || !strings.Contains(string(text), "slower than A by more than") {
+		t.Errorf("exit code %d, %v\n%s", code, err, errs)
+	}
+	code, out, errs := invoke(t, Env{Dir: dir}, "compare", "base", "slow", "--html", "page.html")
+	if code != exitUsage || out != "" || !strings.Contains(errs, "there already") {
+		t.Errorf("written over: exit code %d\n%s", code, errs)
+	}
+	code, _, errs = invoke(t, Env{Dir: dir}, "compare", "base", "slow", "--html", "no/page.html")
+	if code != exitFailure || !strings.Contains(errs, "hint: ") {
+		t.Errorf("exit code %d\n%s", code, errs)
+	}
+}
+
 // What is wrong is said in two lines, and nothing else is printed.
 func TestCompareWrongUsage(t *testing.T) {
 	env := Env{Dir: comparisons(t)}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"sixnines/result"
 )
@@ -117,33 +116,37 @@ func unstable(r run) bool {
 	return r.Summary != nil && r.Summary.Verdict.Status == result.Unstable
 }
 
-// doubts collects why runs in use are SUSPECT.
+// doubts collects why runs in use are SUSPECT, once for each reason and metric.
 func doubts(pairs []couple) []Doubt {
 	out := []Doubt{}
 	for i := range 2 {
 		for _, p := range pairs {
 			r := p.runs[i]
+			counted := map[int]bool{} // a run counts once for each doubt
+			add := func(code string, m result.Metric, percentile, text string) {
+				at := slices.IndexFunc(out, func(d Doubt) bool { return d.Side == side(i) && d.Code == code && d.Metric == m })
+				if at < 0 {
+					at = len(out)
+					out = append(out, Doubt{Side: side(i), Code: code, Metric: m, Text: text})
+				}
+				d := &out[at]
+				if !counted[at] {
+					counted[at] = true
+					d.Runs++
+				}
+				if percentile != "" && !slices.Contains(d.Percentiles, percentile) {
+					d.Percentiles = append(d.Percentiles, percentile)
+				}
+			}
 			if r.Summary.Interrupted {
-				out = doubt(out, Doubt{Side: side(i), Code: "interrupted", Text: "the window was ended early"})
+				add("interrupted", "", "", "the window was ended early")
 			}
 			for _, reason := range r.Summary.Verdict.Reasons {
 				if reason.Status != result.Valid {
-					out = doubt(out, Doubt{Side: side(i), Code: reason.Code, Metric: reason.Metric, Percentile: reason.Percentile, Text: reason.Text})
+					add(reason.Code, reason.Metric, reason.Percentile, reason.Text)
 				}
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(x, y Doubt) int { return strings.Compare(x.Side, y.Side) })
 	return out
-}
-
-func doubt(list []Doubt, d Doubt) []Doubt {
-	for i := range list {
-		if o := &list[i]; o.Side == d.Side && o.Code == d.Code && o.Metric == d.Metric && o.Percentile == d.Percentile {
-			o.Runs++
-			return list
-		}
-	}
-	d.Runs = 1
-	return append(list, d)
 }

@@ -397,11 +397,13 @@ func TestDoubtsAreShown(t *testing.T) {
 	a, b := steady(6, 1, func(side, n int, r *result.Run) {
 		if side == 1 && n%2 == 0 {
 			r.Summary.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{
-				{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryResponse, Percentile: "99", Text: "30 % is own lag"}, {Status: result.Valid, Code: "note"}}}
+				{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryResponse, Percentile: "99", Text: "30 % is own lag"},
+				{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryResponse, Percentile: "50", Text: "40 % is own lag"}, {Status: result.Valid, Code: "note"}}}
 		}
 	})
 	c := compared(t, a, b, standard())
-	if len(c.Doubts) != 1 || c.Doubts[0].Side != "B" || c.Doubts[0].Runs != 3 || c.Doubts[0].Code != "own-lag" {
+	if len(c.Doubts) != 1 || c.Doubts[0].Side != "B" || c.Doubts[0].Runs != 3 || c.Doubts[0].Code != "own-lag" ||
+		!slices.Equal(c.Doubts[0].Percentiles, []string{"99", "50"}) {
 		t.Errorf("%+v", c.Doubts)
 	}
 	if r := c.row("99"); len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "in 3 of 12 runs SUSPECT") {

@@ -245,16 +245,19 @@ func compareAbout(m compare.Metric, c *compare.Comparison) string {
 	return "judged: the 95 % intervals hold for all rows at once"
 }
 
-// doubtText is a doubt about runs of a set.
+// doubtText is a doubt about runs of a set. What to do about it stands in the
+// runs' own reports.
 func doubtText(d compare.Doubt, s compare.Set) string {
-	text := fmt.Sprintf("in %d of %d runs: ", d.Runs, s.Used)
-	if d.Metric != "" {
-		text += plain(string(d.Metric)) + " "
-		if d.Percentile != "" {
-			text += plain(rowName(d.Percentile)) + " "
+	about, _, _ := strings.Cut(plain(d.Text), "; ")
+	text := fmt.Sprintf("%d of %d runs, %s", d.Runs, s.Used, plain(d.Code))
+	if len(d.Percentiles) > 0 {
+		text += " at"
+		for _, p := range d.Percentiles {
+			text += " " + rowName(plain(p))
 		}
+		text += " of " + plain(string(d.Metric))
 	}
-	return text + plain(d.Code) + ": " + plain(d.Text)
+	return text + ": " + about
 }
 
 // accountCells are an account as cells.

@@ -165,6 +165,28 @@ func TestCompareMarkdown(t *testing.T) {
 	}
 }
 
+func TestCompareHTML(t *testing.T) {
+	var b bytes.Buffer
+	if err := CompareHTML(&b, compareSets(t, 8, 1.2, nil)); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	for _, bad := range []string{"<script>", "<b>|", "<i>", "<u>", "\x1b", "\x07", "http", "NaN", "Inf"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q is in the page", bad)
+		}
+	}
+	for _, want := range []string{"<h1 class=\"slower\">SLOWER", "batching", "INVALID", "<td class=\"slower\">SLOWER", "16.0 µs", "<svg", "class=\"band\""} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	b.Reset()
+	if err := CompareHTML(&b, compareSets(t, 4, 3, nil)); err != nil || strings.Contains(b.String(), "<svg") || strings.Contains(b.String(), "+200 %") {
+		t.Errorf("too few runs: %v\n%s", err, b.String())
+	}
+}
+
 func TestCompareJSON(t *testing.T) {
 	var b bytes.Buffer
 	if err := CompareJSON(&b, compareSets(t, 8, 1.2, nil)); err != nil {
