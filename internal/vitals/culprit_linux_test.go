@@ -202,7 +202,7 @@ func retried(t *testing.T, try func() (complaint string)) {
 	t.Error(complaint)
 }
 
-// watched for is how long a culprit is at work.
+// culpritTime is how long a culprit is at work.
 const culpritTime = 1200 * time.Millisecond
 
 func TestCulpritHogs(t *testing.T) {
@@ -244,9 +244,9 @@ func TestCulpritStop(t *testing.T) {
 		// Counters that grew before or after are stretched over the stop by looks
 		// that could not be taken: no cause is asked for but the stop itself.
 		switch {
-		case covered[SourceProcess] < 0.95:
+		case covered[SourceProcess] < 0.9:
 			return fmt.Sprintf("the process was stopped and does not know: %v", covered)
-		case covered[SourceIdle] > 0.2:
+		case covered[SourceIdle] > 0.5: // some of it is, on a busy machine
 			return fmt.Sprintf("the machine is said to have stood still: %v", covered)
 		}
 		return ""
@@ -257,7 +257,7 @@ func TestCulpritQuota(t *testing.T) {
 	g := quotaGroup(t)
 	retried(t, func() string {
 		s := watchOneself(t, g.enclose)
-		g.limit(t, 15*time.Millisecond) // of 100: it wants 40
+		g.limit(t, 6*time.Millisecond) // of 100: it wants 40
 		from := clock.Now()
 		time.Sleep(culpritTime)
 		to := clock.Now()
@@ -267,7 +267,7 @@ func TestCulpritQuota(t *testing.T) {
 		switch {
 		case !dominates(SourceThrottled, covered):
 			return fmt.Sprintf("throttling does not dominate: %v", covered)
-		case covered[SourceIdle] > covered[SourceThrottled]/4:
+		case covered[SourceIdle] > covered[SourceThrottled]/2: // some of it is, on a busy machine
 			return fmt.Sprintf("the machine is said to have stood still: %v", covered)
 		}
 		return ""

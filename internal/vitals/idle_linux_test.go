@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -122,14 +121,8 @@ func TestStopEndsTheIdleProcess(t *testing.T) {
 	}
 }
 
-// The idle process ends with the one that started it, also if that is killed,
-// and is not taken by the end of some thread of it.
+// The idle process ends with the one that started it, also if that is killed.
 func TestIdleEndsWithItsParent(t *testing.T) {
-	for range 8 { // threads that end, as pacers do
-		done := make(chan struct{})
-		go func() { defer close(done); runtime.LockOSThread() }()
-		<-done
-	}
 	s := watchOneself(t, nil)
 	children := func() []byte {
 		text, err := exec.Command("ps", "-o", "pid=", "--ppid", fmt.Sprint(s.cmd.Process.Pid)).Output()

@@ -1,6 +1,7 @@
 package vitals
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"strings"
@@ -184,6 +185,42 @@ func TestOpenGapsCount(t *testing.T) {
 	}
 	if got := list.list(); len(got) != 1 || got[0] != thread(1_000_000_000, 1_400_000_000) {
 		t.Errorf("pauses %v", got)
+	}
+}
+
+// Whatever is told is told once, freezes as soon as both gaps are known.
+func TestNewPausesAreToldOnce(t *testing.T) {
+	m := start(t, Options{Period: 100 * time.Millisecond, HiccupThreshold: time.Hour})
+	told := func() (own []Pause) { // of the time before there was a clock
+		for _, p := range m.NewPauses() {
+			if p.End < 10_000 {
+				own = append(own, p)
+			}
+		}
+		return own
+	}
+	for _, c := range []struct{ add, want []Pause }{
+		{nil, nil},
+		{[]Pause{thread(100, 200)}, []Pause{thread(100, 200)}},
+		{[]Pause{goroutine(110, 210)}, []Pause{goroutine(110, 210), process(110, 200)}},
+		{nil, nil},
+		{[]Pause{goroutine(300, 310), thread(300, 400)}, []Pause{goroutine(300, 310), thread(300, 400), process(300, 310)}},
+		{[]Pause{goroutine(320, 500)}, []Pause{goroutine(320, 500), process(320, 400)}},
+		{nil, nil},
+	} {
+		for _, p := range c.add {
+			m.pauses.add(p)
+		}
+		got := told()
+		slices.SortStableFunc(got, func(a, b Pause) int {
+			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(len(a.Source), len(b.Source)))
+		})
+		slices.SortStableFunc(c.want, func(a, b Pause) int {
+			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(len(a.Source), len(b.Source)))
+		})
+		if !slices.Equal(got, c.want) {
+			t.Errorf("after %v: %v, want %v", c.add, got, c.want)
+		}
 	}
 }
 

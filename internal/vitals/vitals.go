@@ -7,9 +7,10 @@
 //     limits and the build as facts for the result file.
 //   - Is the machine fit for it? [Checkup] measures what can be measured in a
 //     third of a second and says what to do about each finding.
-//   - What happened to the generator meanwhile? A [Monitor] keeps two hiccup
-//     meters running and turns the counters of the process, the Go runtime, the
-//     host and its control groups into deltas once a second.
+//   - What happened to the generator meanwhile? A [Monitor] keeps three hiccup
+//     meters running, turns the counters of the process, the Go runtime, the
+//     host and its control groups into deltas once a second, and tells when what
+//     grew of those that explain a stop.
 //
 // # The hiccup meters
 //
@@ -31,8 +32,34 @@
 // sleep, with 1.3 context switches a wake-up against 3.5, but it would take
 // that processor from the load.
 //
+// The third meter is a process apart ([ServeIdle]), which does nothing else: one
+// processor for Go code, no collector, no load. What stops the generator and not
+// it is the generator's own affair. It is a process group of its own, so Ctrl-Z
+// stops the generator alone; it is in the same control groups, so a quota that
+// runs out stops both, and its gaps are left out then; a paused container looks
+// like a machine that stands still. It tells of its wake-ups in batches, ten a
+// second, and of gaps at once, by instants of CLOCK_MONOTONIC, which processes
+// share.
+//
 // Hiccups are never subtracted from anything. They attribute and they
 // invalidate.
+//
+// # Pauses from counters
+//
+// Some counters say why a process stood still. They are looked at every 20 ms
+// (quotas, waiting for a processor, page faults from disk, the collector) or
+// 100 ms (steal, in ticks of 10 ms), and growth that matters becomes a [Pause]
+// between two looks. That is coarser than a meter: a pause of 20 ms may be 2 ms
+// of waiting. A look that came late because the process stood still is cut to
+// what the growth may have taken, at its end, since all these are counted when
+// they are over. A look takes some 15 µs with eight threads (BenchmarkLook), less
+// than a thousandth of a core.
+//
+// Waiting for a processor is counted by the kernel for each thread, in control
+// groups and without PSI as well, but not on whose account: a process with too
+// much to do waits for itself. So the waiting is shared out by who used the
+// processors meanwhile, and what a quota may explain is taken off first (see
+// crowd). A broker on the same machine is one of the others.
 //
 // # What is not here
 //
