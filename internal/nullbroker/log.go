@@ -13,7 +13,7 @@ import (
 const logBuffer = 1 << 20
 
 // logPeriod is how long an entry stays in memory at most.
-const logPeriod = time.Second
+const logPeriod = 250 * time.Millisecond
 
 // log writes entries to a file. Its methods are safe for concurrent use.
 type log struct {

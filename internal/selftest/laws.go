@@ -1,0 +1,442 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/internal/nullbroker"
+	"sixnines/result"
+)
+
+// lawTrial is a law of delays to be found again, and the load under which.
+type lawTrial struct {
+	law    string
+	rate   int // a second
+	window time.Duration
+	rare   time.Duration // of a law with rare delays: half of one; else 0
+}
+
+// lawTrials are the laws; in the short form a rarer one would not occur.
+func lawTrials(short bool) []lawTrial {
+	const lognormal, bimodal = "lognormal(median=200us,sigma=0.5)", "bimodal(a=100us,b=5ms,share=5%)"
+	if short {
+		return []lawTrial{{lognormal, 3000, time.Second, 0}, {bimodal, 3000, time.Second, 0},
+			{"rare(delay=200ms,every=1000)", 3000, time.Second, 100 * time.Millisecond}}
+	}
+	return []lawTrial{{lognormal, 3000, 3 * time.Second, 0}, {bimodal, 3000, 3 * time.Second, 0},
+		{"rare(delay=200ms,every=100000)", 20000, 6 * time.Second, 100 * time.Millisecond}}
+}
+
+// lawWarmup precedes each window, and takes part in the choice of a seed.
+const lawWarmup = 300 * time.Millisecond
+
+// rareAtLeast is how many messages of a window a rare law's seed has to delay.
+const rareAtLeast = 3
+
+// seed is the first from 1 on with which enough messages of the window get a
+// rare delay: who waits for one in a hundred thousand by chance may see none.
+// The window's messages are numbered after those of the warm-up, give or take
+// some at both ends.
+func (t lawTrial) seed(law nullbroker.Law) uint64 {
+	const most, some = 10_000, 50
+	first := uint64(float64(t.rate)*lawWarmup.Seconds()) + some
+	last := uint64(float64(t.rate)*(lawWarmup+t.window).Seconds()) - some
+	for seed := uint64(1); t.rare > 0 && seed < most; seed++ {
+		n := 0
+		for sequence := first; sequence < last; sequence++ {
+			if law.Delay(seed, 0, 0, sequence) > t.rare {
+				n++
+			}
+		}
+		if n >= rareAtLeast {
+			return seed
+		}
+	}
+	return 1
+}
+
+// knownLaws has the null broker delay every message by a law that is known, and
+// write down for how long each one was. Sixnines' figures are then held against
+// that record: each message's instants one by one, and the percentiles against
+// those of the same delays, dealt out anew by chance.
+func knownLaws(ctx context.Context, b *Bench) (*Outcome, error) {
+	var figures []Figure
+	chart := Chart{Title: "Known distributions, as they were made and as they were reported",
+		Caption: "Expected: the logged delays, dealt out anew to the messages by chance.",
+		X:       Axis{"percentile", ScalePercentile}, Y: Axis{"delivery.service", ScaleDuration}}
+	for _, t := range lawTrials(b.Short) {
+		law, err := nullbroker.ParseLaw(t.law)
+		if err != nil {
+			return nil, err
+		}
+		b.Say("%s at %d/s, for %s", law, t.rate, t.window)
+		run, r, err := b.lawRun(ctx, t, law)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", law, err)
+		}
+		figures = append(figures, r.figures(law)...)
+		figures = append(figures, judgeLaw(run, law, t, r)...)
+		if x := run.Metrics[result.DeliveryService]; x != nil {
+			reported := curve(law.String()+", reported", x)
+			expected := Line{Name: law.String() + ", expected", X: reported.X}
+			for _, p := range r.shuffled(reported.X) {
+				expected.Y = append(expected.Y, max(1, p.middle))
+			}
+			chart.Lines = append(chart.Lines, expected, reported)
+		}
+	}
+	o := Conclude(fmt.Sprintf("delays that the null broker wrote down message by message, found again in what is reported. What a message's service time holds beside the delay that was drawn for it knows nothing of the delay: so the delays are dealt out to the messages anew, by chance, %d times, and each percentile has to lie where those come out, give or take %.0f %%", shuffles, 100*lawTolerance), figures...)
+	o.Charts = []Chart{chart}
+	return o, nil
+}
+
+// lawScenario is the scenario of all these runs.
+func lawScenario(url string, rate int, window time.Duration) string {
+	return fmt.Sprintf("target: {driver: \"null\", url: %q}\nphases: {warmup: %s, duration: %s, drain: 5s}\nworkload: {rate: %d/s}\nrecord: {raw: true}",
+		url, lawWarmup, window, rate)
+}
+
+// lawRun measures under a law and joins the result with the broker's log.
+func (b *Bench) lawRun(ctx context.Context, t lawTrial, law nullbroker.Law) (*result.Run, *record, error) {
+	dir, err := os.MkdirTemp(b.Dir, "law-")
+	if err != nil {
+		return nil, nil, err
+	}
+	log := filepath.Join(dir, "null.log")
+	broker, err := b.Start(ctx, "null", map[string]string{"delay": law.String(), "seed": strconv.FormatUint(t.seed(law), 10), "log": log})
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // its log is read before
+	run, err := b.RunText(ctx, lawScenario(broker.URLFor("null"), t.rate, t.window), At(broker))
+	if err != nil {
+		return nil, nil, err
+	}
+	messages, err := messagesOf(run)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := awaitRecord(ctx, log, messages)
+	return run, r, err
+}
+
+// passage is one message of the measured window as Sixnines saw it, and as the
+// broker did; absolute ns.
+type passage struct {
+	sent, received        int64
+	arrived, left         int64 // at the broker and from it
+	planned               int64
+	seen                  int // how often the broker's log has it
+	delivered, delivered2 bool
+}
+
+// messagesOf reads the messages of the measured window from a run's raw file, by
+// sequence number.
+func messagesOf(run *result.Run) (map[uint64]*passage, error) {
+	f, err := os.Open(filepath.Join(filepath.Dir(run.Path), run.Header.Raw))
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // read only
+	r, err := result.NewRawReader(f)
+	if err != nil {
+		return nil, err
+	}
+	base := r.Header().Base
+	all := map[uint64]*passage{}
+	of := func(row result.RawRow) *passage {
+		m := all[uint64(row.Seq)]
+		if m == nil {
+			m = &passage{sent: base + row.Sent}
+			all[uint64(row.Seq)] = m
+		}
+		return m
+	}
+	for {
+		row, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if row.Intended < 0 || row.Intended >= run.Summary.End || row.Stream != 0 {
+			continue
+		}
+		switch row.Kind {
+		case result.RawSent:
+			of(row)
+		case result.RawReceived:
+			m := of(row)
+			m.delivered2 = m.delivered
+			m.delivered, m.received = true, base+row.Instant
+		}
+	}
+}
+
+// logPatience is how long the broker's log may take to be complete: it is
+// written out several times a second.
+const logPatience = 5 * time.Second
+
+// awaitRecord reads the broker's log until it has all messages.
+func awaitRecord(ctx context.Context, log string, messages map[uint64]*passage) (*record, error) {
+	for limit := time.Now().Add(logPatience); ; {
+		r, err := readRecord(log, messages)
+		if err != nil {
+			return nil, err
+		}
+		if r.absent == 0 || time.Now().After(limit) {
+			return r, nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func readRecord(log string, messages map[uint64]*passage) (*record, error) {
+	f, err := os.Open(log)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() // read only
+	for _, m := range messages {
+		m.seen = 0
+	}
+	if err := nullbroker.ReadLog(f, func(e nullbroker.Entry) error {
+		if m := messages[e.Sequence]; e.Stream == 0 && e.Kind == 0 && m != nil {
+			m.seen++
+			m.arrived, m.left, m.planned = e.Received, e.Forwarded, e.Planned
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return join(messages), nil
+}
+
+// record is what the broker wrote down, joined with what Sixnines did.
+type record struct {
+	messages, delivered int
+	absent, repeated    int // not in the log, or more than once
+	early               int // held back for less than the law asked for
+	// disorder counts messages whose instants contradict each other: received by
+	// the broker before they were sent, handed on before they were received, or
+	// delivered before they were handed on.
+	disorder int
+	// Of each message that was delivered and is in the log: the delay that was
+	// drawn for it, and what its service time was beside that; ns. The latter holds
+	// how late the broker was, too: where others take the processor that goes with
+	// a slow transport, and only the draw is independent of everything.
+	drawn, beside []float64
+	late          time.Duration // how much longer than asked for, half of the messages at most
+}
+
+// clockSlack is what the clocks of two processes may differ by. Each maps Go's
+// clock to CLOCK_MONOTONIC by a bracket; two of them leave the mean of their
+// widths.
+func clockSlack() int64 { return max(int64(time.Microsecond), 2*int64(clock.Bracket())) }
+
+// join compares what both saw.
+func join(messages map[uint64]*passage) *record {
+	r := &record{messages: len(messages)}
+	slack := clockSlack()
+	var late []int64
+	for _, m := range messages {
+		if m.delivered && !m.delivered2 {
+			r.delivered++
+		}
+		switch {
+		case m.seen == 0:
+			r.absent++
+			continue
+		case m.seen > 1:
+			r.repeated++
+		}
+		held := m.left - m.arrived
+		if m.delivered {
+			r.drawn = append(r.drawn, float64(m.planned))
+			r.beside = append(r.beside, float64(m.received-m.sent-m.planned))
+		}
+		late = append(late, held-m.planned)
+		if held < m.planned {
+			r.early++
+		}
+		if m.arrived < m.sent-slack || m.left < m.arrived || m.delivered && m.received < m.left-slack {
+			r.disorder++
+		}
+	}
+	slices.Sort(late)
+	if len(late) > 0 {
+		r.late = time.Duration(late[len(late)/2])
+	}
+	return r
+}
+
+// figures judges the record.
+func (r *record) figures(of nullbroker.Law) []Figure {
+	law := of.String()
+	all := func(n int) string { return fmt.Sprintf("%s of %s", grouped(int64(n)), grouped(int64(r.messages))) }
+	disorder := Exactly(law+": messages with sent ≤ at the broker ≤ handed on ≤ received", all(r.messages), all(r.messages-r.disorder-r.absent))
+	disorder.Tolerance = Time(time.Duration(clockSlack())) + " a step, for the clocks of two processes"
+	figures := []Figure{
+		Exactly(law+": messages that were delivered, once", all(r.messages), all(r.delivered)),
+		Exactly(law+": messages that are in the broker's log, once", all(r.messages), all(r.messages-r.absent-r.repeated)),
+		disorder,
+		Exactly(law+": messages that the broker let go too early", 0, r.early),
+		r.lawful(of),
+		{What: law + ": how much later the broker let them go, half of them at most", Found: Time(r.late), Verdict: Information},
+	}
+	if r.messages == 0 {
+		figures = append(figures, Exactly(law+": messages", "some", "none"))
+	}
+	return figures
+}
+
+// drawnByChance is how seldom delays that follow their law are taken for others.
+const drawnByChance = 1e-6
+
+// lawful compares the delays that were drawn with their law: the largest distance
+// of the two distribution functions, which for independent draws exceeds
+// √(ln(2/α)/2n) with a probability of α at most (Dvoretzky, Kiefer, Wolfowitz;
+// Massart 1990).
+func (r *record) lawful(law nullbroker.Law) Figure {
+	n := float64(len(r.drawn))
+	bound := math.Sqrt(math.Log(2/drawnByChance) / (2 * max(1, n)))
+	sorted := slices.Sorted(slices.Values(r.drawn))
+	distance := 0.0
+	for i, d := range sorted {
+		if i+1 < len(sorted) && sorted[i+1] == d {
+			continue
+		}
+		distance = max(distance, math.Abs(float64(i+1)/n-law.CDF(time.Duration(d))))
+	}
+	f := Figure{What: law.String() + ": max|F̂−F| of the delays that were drawn", Expected: "0", Found: fmt.Sprintf("%.4f", distance),
+		Tolerance: fmt.Sprintf("%.4f, for chance", bound), Verdict: Passed}
+	if distance > bound || n == 0 {
+		f.Verdict = Failed
+	}
+	return f
+}
+
+// shuffles is how often the delays are dealt out anew. Were they not independent
+// of the rest, or the figures not those of these messages, a percentile would lie
+// outside of all that comes out; by chance it does in 2 of 100 cases, most of
+// which the tolerance takes.
+const shuffles = 99
+
+// outcomes are what a percentile came to when the delays were dealt out anew, ns.
+type outcomes struct{ low, middle, high float64 }
+
+// shuffled returns the outcomes of percentiles, 0 to 100. The same record gives
+// the same ones.
+func (r *record) shuffled(percents []float64) []outcomes {
+	all := make([]outcomes, len(percents))
+	if len(r.drawn) == 0 {
+		return all
+	}
+	chance := rand.New(rand.NewPCG(1, 2))
+	drawn, sums := slices.Clone(r.drawn), make([]float64, len(r.drawn))
+	found := make([][]float64, len(percents))
+	for range shuffles {
+		chance.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
+		for i, rest := range r.beside {
+			sums[i] = drawn[i] + rest
+		}
+		slices.Sort(sums)
+		for i, p := range percents {
+			found[i] = append(found[i], quantile(sums, p/100))
+		}
+	}
+	for i, f := range found {
+		slices.Sort(f)
+		all[i] = outcomes{f[0], quantile(f, 0.5), f[len(f)-1]}
+	}
+	return all
+}
+
+// quantile is the nearest rank of sorted values; 0 of none.
+func quantile(sorted []float64, p float64) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return sorted[min(len(sorted)-1, max(0, int(math.Ceil(p*float64(len(sorted))-1e-9))-1))]
+}
+
+// lawTolerance is what a percentile may lie beyond what comes out by chance. The
+// histograms' resolution is a tenth of it.
+const lawTolerance = 0.01
+
+// lawPercentiles are those that are matched, as far as the sample supports them.
+func lawPercentiles() []string { return []string{"50", "75", "90", "99", "99.9", "99.99"} }
+
+// judgeLaw holds a run's service times against the record.
+func judgeLaw(run *result.Run, law nullbroker.Law, t lawTrial, r *record) []Figure {
+	d, x := run.Summary.Histograms[result.DeliveryService], run.Metrics[result.DeliveryService]
+	if d == nil || x == nil {
+		return []Figure{Exactly(law.String()+": deliveries that were timed", "some", "none")}
+	}
+	var labels []string
+	var percents []float64
+	for _, label := range lawPercentiles() {
+		if _, ok := d.Percentiles[label]; ok {
+			labels, percents = append(labels, label), append(percents, 100*share(label))
+		}
+	}
+	var figures []Figure
+	for i, o := range r.shuffled(percents) {
+		have := float64(d.Percentiles[labels[i]])
+		f := Figure{What: fmt.Sprintf("%s: delivery.service p%s", law, labels[i]), Expected: Time(time.Duration(o.middle)), Found: Time(time.Duration(have)),
+			Tolerance: fmt.Sprintf("%s to %s", Time(time.Duration((1-lawTolerance)*o.low)), Time(time.Duration((1+lawTolerance)*o.high))), Verdict: Passed}
+		if have < (1-lawTolerance)*o.low || have > (1+lawTolerance)*o.high {
+			f.Verdict = Failed
+		}
+		figures = append(figures, f)
+	}
+	if len(figures) == 0 {
+		figures = append(figures, Exactly(law.String()+": percentiles that could be matched", "some", "none"))
+	}
+	if t.rare > 0 {
+		figures = append(figures, judgeRare(law, t.rare, r, result.NewRankIndex(x.Hist), d.Max)...)
+	}
+	return figures
+}
+
+// judgeRare counts the rare delays: each must be there, and none more but for
+// transports that are as long; and the longest must be the maximum.
+func judgeRare(law nullbroker.Law, above time.Duration, r *record, index *result.RankIndex, slowest int64) []Figure {
+	n, more, longest := 0, 0, 0.0
+	for i, delay := range r.drawn {
+		whole := delay + r.beside[i]
+		switch {
+		case delay > float64(above):
+			n++
+		case whole > float64(above):
+			more++
+		}
+		longest = max(longest, whole)
+	}
+	figures := []Figure{Exactly(fmt.Sprintf("%s: messages slower than %s, of which %d for another reason than the delay", law, Time(above), more),
+		int64(n+more), index.CountAbove(int64(above)))}
+	if n == 0 {
+		return append(figures, Exactly(law.String()+": delays that occurred", "some", "none"))
+	}
+	f := Figure{What: law.String() + ": the longest delivery.service", Expected: Time(time.Duration(longest)), Found: Time(time.Duration(slowest)),
+		Tolerance: fmt.Sprintf("%.0f %%", 100*lawTolerance), Verdict: Passed}
+	if math.Abs(float64(slowest)-longest) > lawTolerance*longest {
+		f.Verdict = Failed
+	}
+	return append(figures, f)
+}

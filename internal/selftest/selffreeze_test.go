@@ -1,0 +1,81 @@
+package selftest
+
+import (
+	"testing"
+	"time"
+
+	"sixnines/internal/vitals"
+	"sixnines/result"
+)
+
+// stoppedAt is a run of 3,000 messages, with a standstill of both hiccup meters.
+func stoppedAt(standstill time.Duration, status result.Status, codes ...string) *result.Run {
+	values := make([]int64, 3000)
+	for i := range values {
+		values[i] = 80_000
+	}
+	values[7] = int64(700 * time.Millisecond)
+	r := timed(result.DeliveryResponse, values)
+	r.Summary.Verdict.Status = status
+	for _, c := range codes {
+		r.Summary.Verdict.Reasons = append(r.Summary.Verdict.Reasons, result.Reason{Status: status, Code: c})
+	}
+	for _, source := range []string{vitals.SourceThread, vitals.SourceGoroutine} {
+		r.Pauses = append(r.Pauses, result.Pause{Start: 1e9, End: 1e9 + int64(standstill), Source: source})
+	}
+	return r
+}
+
+const stopLength = 700 * time.Millisecond
+
+// A standstill of the tool's own that the result does not own up to fails.
+func TestSelfFreezeNotices(t *testing.T) {
+	for name, tt := range map[string]struct {
+		run  *result.Run
+		want string
+	}{
+		"owned up to":          {stoppedAt(stopLength, result.Invalid, "frozen"), ""},
+		"blamed on nobody":     {stoppedAt(stopLength, result.Valid), "reasons"},
+		"blamed on the broker": {stoppedAt(stopLength, result.Invalid, "losses"), "reasons"},
+		"only suspect":         {stoppedAt(stopLength, result.Suspect, "frozen"), "verdict"},
+		"a note":               {stoppedAt(stopLength, result.Valid, "frozen"), "reasons"},
+		"seen by half":         {stoppedAt(stopLength/2, result.Invalid, "frozen"), "longest standstill"},
+		"not seen":             {stoppedAt(0, result.Invalid, "frozen"), "longest standstill"},
+	} {
+		fails(t, name, judgeSelf(tt.run, stopLength, 3000), tt.want)
+	}
+}
+
+// A broker's standstill that the tool takes for its own fails.
+func TestFrozenBrokerIsNotTheTool(t *testing.T) {
+	for name, tt := range map[string]struct {
+		run  *result.Run
+		want string
+	}{
+		"the broker's":         {stoppedAt(0, result.Valid), ""},
+		"suspect for another":  {stoppedAt(0, result.Suspect, "own-lag"), ""},
+		"taken for the tool's": {stoppedAt(0, result.Suspect, "frozen"), "fault"},
+		"self-inflicted":       {stoppedAt(0, result.Invalid, "self-inflicted"), "fault"},
+		"the tool stood still": {stoppedAt(stopLength, result.Valid), "standstill"},
+	} {
+		fails(t, name, judgeOther(tt.run, stopLength, 3000), tt.want)
+	}
+}
+
+// Whoever stood still, the schedule went on.
+func TestStopsAreInTheFigures(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*result.Run)
+		want   string
+	}{
+		"good":             {func(*result.Run) {}, ""},
+		"schedule stopped": {func(r *result.Run) { r.Counters.Scheduled = 2300 }, "due"},
+		"one lost":         {func(r *result.Run) { r.Counters.Received-- }, "arrived"},
+		"omitted":          {func(r *result.Run) { r.Summary.Histograms[result.DeliveryResponse].Max = 80_000 }, "longest delivery"},
+		"nothing timed":    {func(r *result.Run) { r.Summary.Histograms = nil }, "longest delivery"},
+	} {
+		r := stoppedAt(0, result.Valid)
+		tt.change(r)
+		fails(t, name, survived("it", r, stopLength, 3000), tt.want)
+	}
+}
