@@ -245,7 +245,9 @@ type Exemplar struct {
 	Partition int32  `json:"partition"` // −1: the driver does not tell
 	Sequence  uint64 `json:"sequence"`  // of the producer in the topic
 	// Intended, Sent and Done are its instants, ns from the window's start. Done
-	// is the acknowledgement, delivery or reply that Value ends with.
+	// is the acknowledgement, delivery or reply that Value ends with. Of a message
+	// that was never resolved Sent is −1, Done is when that was given up, and Value
+	// a lower bound.
 	Intended int64 `json:"intended"`
 	Sent     int64 `json:"sent"`
 	Done     int64 `json:"done"`
