@@ -1,11 +1,16 @@
 package engine
 
 import (
+	"context"
+	"fmt"
 	"runtime"
 	"sync/atomic"
+	"time"
 
+	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
+	"sixnines/result"
 )
 
 // quota is the number of messages that a window of fixed size still has. The
@@ -108,4 +113,119 @@ func (l *lane) flush() {
 			}
 		}
 	}
+}
+
+// runFlatOut floods the broker: a warm-up, a pause until all of it is through,
+// then the window, whose clock stops when everything measured is through.
+func (r *run) runFlatOut(ctx context.Context) (aborted bool, err error) {
+	if r.warmup > 0 {
+		r.end.Store(clock.Now() + int64(r.warmup))
+		r.flood(&quota{}, false)
+		if aborted := r.wait(ctx, func() {}); aborted {
+			return true, fmt.Errorf("%w in the warm-up", ErrAborted)
+		}
+		if ctx.Err() != nil {
+			return true, fmt.Errorf("%w in the warm-up", ErrAborted)
+		}
+		if err := r.quiet(); err != nil {
+			return false, err
+		}
+	}
+	runtime.GC()
+	r.startStages()
+	start := clock.Now() + int64(lead)
+	if err := r.writeHeader(start); err != nil {
+		return false, err
+	}
+	r.end.Store(start + int64(r.window))
+	r.start.Store(start)
+	col := r.startCollector()
+	clock.SleepUntilBlocking(start)
+	r.flood(&r.left, true)
+	aborted = r.wait(ctx, r.interrupt)
+	if now := clock.Now(); now < r.end.Load() {
+		r.end.Store(now)
+	}
+	r.closed.Store(int64(len(r.lanes)))
+	// What stops the clock: a round trip, unless acknowledgements do.
+	if !aborted && r.ack == driver.AckKindNone {
+		if err := r.sync(); err != nil {
+			r.out.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
+		}
+	}
+	aborted = r.drain(aborted)
+	r.halt()
+	return aborted, col.finish()
+}
+
+func (r *run) flood(limit *quota, measured bool) {
+	for _, l := range r.lanes {
+		r.senders.Go(func() { l.flood(limit, measured) })
+	}
+}
+
+// wait waits for the senders; the context's end calls interrupt, Abort stops
+// them.
+func (r *run) wait(ctx context.Context, interrupt func()) (aborted bool) {
+	all := make(chan struct{})
+	go func() { r.senders.Wait(); close(all) }()
+	done := ctx.Done()
+	for {
+		select {
+		case <-all:
+			return aborted
+		case <-done:
+			r.end.Store(min(r.end.Load(), clock.Now()))
+			interrupt()
+			done = nil
+		case <-r.config.Abort:
+			r.halt()
+			return true
+		}
+	}
+}
+
+// sync waits for a round trip on every producer that can do one.
+func (r *run) sync() error {
+	ctx, cancel := context.WithTimeout(context.Background(), r.scenario.Phases.Drain)
+	defer cancel()
+	for _, st := range r.streams {
+		if s, ok := st.producer.(driver.Syncer); ok {
+			if err := s.Sync(ctx); err != nil {
+				return err
+			}
+			r.collected.synced = clock.Now()
+		}
+	}
+	return nil
+}
+
+// quiet waits until the warm-up's messages are through: a round trip, and no
+// more deliveries.
+func (r *run) quiet() error {
+	if err := r.sync(); err != nil {
+		return fmt.Errorf("after the warm-up: %w", err)
+	}
+	var before int64 = -1
+	for deadline := time.Now().Add(r.scenario.Phases.Drain); time.Now().Before(deadline); {
+		var marked int64
+		for _, c := range r.consumers {
+			marked += c.warm.Load()
+		}
+		if marked == before && r.idle() {
+			return nil
+		}
+		before = marked
+		time.Sleep(20 * time.Millisecond)
+	}
+	return nil // a backlog longer than the drain limit: the window begins with it, and shows it
+}
+
+func (r *run) idle() bool {
+	for _, l := range r.lanes {
+		if l.inFlight.Load() > 0 {
+			return false
+		}
+	}
+	return true
 }

@@ -64,7 +64,7 @@ func (s shiftedSession) Consumer(ctx context.Context, spec driver.ConsumerSpec, 
 }
 
 const manyInFlight = `
-phases: {warmup: 100ms, duration: 2s}
+phases: {warmup: 100ms, duration: 1s}
 target: {driver: mem, options: {delay: 20ms, queue: 4000}}
 workload: {rate: 2000/s, consumers: 2}
 `
@@ -113,6 +113,9 @@ func urlFor(e driver.Entry, nats string) string {
 // A clock that is wrong on one side by a tenth of the delay breaks it. On a
 // machine that wakes the witness late it may not be able to tell: then again.
 func TestLittlesLawFindsAWrongClock(t *testing.T) {
+	if testing.Short() {
+		t.Skip("figures, which the race detector would only blur")
+	}
 	e := mem.Entry()
 	e.Driver = shifted{e.Driver}
 	var l testimony
@@ -128,6 +131,9 @@ func TestLittlesLawFindsAWrongClock(t *testing.T) {
 // A count of what is in flight that misses the end of ten messages in eighty
 // breaks it.
 func TestLittlesLawFindsALeak(t *testing.T) {
+	if testing.Short() {
+		t.Skip("figures, which the race detector would only blur")
+	}
 	var l testimony
 	for range 4 {
 		c := Config{Scenario: parse(t, manyInFlight+"record: {interval: 250ms}\n"), Entry: mem.Entry(), File: filepath.Join(t.TempDir(), "run.jsonl")}
