@@ -119,6 +119,9 @@ func (o *Objective) ofRate(s, limit string) error {
 	if !is || err != nil || !(v >= 0 && v <= 1000) {
 		return wrong(quote(s)+": "+quote(limit)+" is not a percentage of what was due", "write "+o.Subject+" "+o.Op+" 99.9%")
 	}
+	if math.Round(v*1e7)/1e7 != v { // String could not write it
+		return wrong(quote(s)+": "+quote(limit)+" has more than seven decimals", "write "+o.Subject+" "+o.Op+" 99.9%")
+	}
 	o.Limit = v / 100
 	return nil
 }

@@ -53,6 +53,7 @@ func TestObjectivesThatAreNone(t *testing.T) {
 		"lost == -1":                          "not a number",
 		"rate >= 99.9":                        "not a percentage",
 		"rate >= NaN%":                        "not a percentage",
+		"rate >= 99.99999999%":                "more than seven decimals",
 		"delivery.response p99 <> 5ms":        "not a duration",
 		"duplicated < 99999999999999999999":   "not a number",
 		"delivery.response p99 < 5ms < 6ms":   "not a duration",
@@ -73,6 +74,7 @@ func TestObjectivesThatAreNone(t *testing.T) {
 func FuzzObjective(f *testing.F) {
 	f.Add("delivery.response p99.9 < 5ms")
 	f.Add("rate >= 99.9%")
+	f.Add("worst_second > 33.3333333%")
 	f.Add("lost == 0")
 	f.Fuzz(func(t *testing.T, text string) {
 		o, err := ParseObjective(text)
@@ -80,7 +82,7 @@ func FuzzObjective(f *testing.F) {
 			return
 		}
 		again, err := ParseObjective(o.String())
-		if err != nil || again.Subject != o.Subject || again.Op != o.Op || again.Percent != o.Percent || (!o.IsRate() && again.Limit != o.Limit) {
+		if err != nil || again.Subject != o.Subject || again.Op != o.Op || again.Percent != o.Percent || again.Limit != o.Limit {
 			t.Errorf("%q is %+v, written %q, then %+v, %v", text, o, o, again, err)
 		}
 	})
