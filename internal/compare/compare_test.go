@@ -410,3 +410,20 @@ func TestDoubtsAreShown(t *testing.T) {
 		t.Errorf("%+v", r.Notes)
 	}
 }
+
+// What is another in every run is the name of something, not a property.
+func TestIdentifiersAreNoDifferences(t *testing.T) {
+	name := func(text func(side, n int) string) []Difference {
+		a, b := steady(6, 1, func(side, n int, r *result.Run) { r.Header.Semantics.Settings = map[string]string{"shard": text(side, n)} })
+		return compared(t, a, b, standard()).Differences
+	}
+	if d := name(func(side, n int) string { return fmt.Sprint(side, n) }); len(d) != 0 {
+		t.Errorf("%v", d)
+	}
+	if d := name(func(side, n int) string { return fmt.Sprint(side) }); len(d) != 1 || d[0].What != "setting shard" {
+		t.Errorf("%v", d)
+	}
+	if d := name(func(side, n int) string { return fmt.Sprint(n % 2) }); len(d) != 0 {
+		t.Errorf("alike in both sets: %v", d)
+	}
+}
