@@ -48,7 +48,11 @@ func ServeIdle(stdin io.Reader, stdout io.Writer, args []string) error {
 	for {
 		// From the last wake-up, not from now: a stop between two sleeps is one, too.
 		due := woke + period
-		woke = clock.SleepUntilStamped(due)
+		// The thread keeps its processor, which nobody else wants: giving it up
+		// and taking it back doubled what the process costs (0.8 % of a core at
+		// 4 ms, 1.5 % with SleepUntilStamped, on a busy 2-core virtual machine).
+		clock.SleepUntil(due)
+		woke = clock.Now()
 		if !box.add(due, woke) {
 			continue
 		}
@@ -124,7 +128,9 @@ func startIdle(command []string, period, threshold int64, gap func(Pause), faile
 	words := &firstWords{}
 	p.cmd = exec.Command(command[0], append(command[1:len(command):len(command)], idleArguments(period, threshold)...)...)
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, words
-	p.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=off")
+	// Nothing there ever asks a goroutine to give way, so no signal need interrupt
+	// its sleep every 10 ms: half of what it costs.
+	p.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1")
 	// A group of its own: Ctrl-Z and Ctrl-C on a terminal are for us alone.
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	started := make(chan error, 1)
