@@ -69,8 +69,9 @@ type Cause struct {
 	// Expected is the share that would overlap it by chance, had they been
 	// anywhere in the window.
 	Expected float64 `json:"expected"`
-	// Named says that the share is beyond what chance explains: it is a cause,
-	// and not company.
+	// Named says that it is a cause, and not company: what they have in common is
+	// beyond chance, or it is when the process stood still or a connection was
+	// lost, and that took most of these messages' time.
 	Named bool   `json:"named"`
 	Text  string `json:"text"` // for people, one line
 }

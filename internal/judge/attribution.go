@@ -37,6 +37,8 @@ type suspect struct {
 	part float64
 	// explainedBy is the source that caused these stops.
 	explainedBy string
+	// explainsStops says that this source caused another's.
+	explainsStops bool
 }
 
 // attribute says of the slowest messages of each metric what they met, and how
@@ -304,7 +306,7 @@ func explain(suspects []*suspect, tail []result.Exemplar) {
 				}
 			}
 			if stood > 0 && float64(common) >= explains*float64(stood) {
-				x.cause.Named, s.cause.Named, s.explainedBy = true, false, name
+				x.cause.Named, x.explainsStops, s.cause.Named, s.explainedBy = true, true, false, name
 				break
 			}
 		}

@@ -105,7 +105,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			b.pauses(result.PauseThrottled, 100e6, at...)
 			b.pauses(result.PauseCrowded, 100e6, at...)
 			return b
-		}, []string{result.PauseThrottled}, "raise its cpu.max", "frozen"},
+		}, []string{result.PauseThrottled}, "it is when the generator stood still: raise its cpu.max", "frozen"},
 		{"throttled now and then", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 8e6, few...))
 			b.pauses(result.PauseThrottled, 20e6, few...)

@@ -54,7 +54,7 @@ func description(source string, idle bool) (what, remedy string) {
 
 // causeText is the line of a cause.
 func causeText(s *suspect, messages int, idle bool) string {
-	what, remedy := description(s.source, idle)
+	what, remedy := description(s.source, idle && s.cause.Named)
 	expected := s.cause.Expected * float64(messages)
 	chance := "less than 1"
 	if expected >= 1 {
@@ -62,10 +62,12 @@ func causeText(s *suspect, messages int, idle bool) string {
 	}
 	text := fmt.Sprintf("%d of the slowest %d met %s (%s expected by chance)", s.cause.Messages, messages, what, chance)
 	switch {
+	case s.explainsStops:
+		return text + ", and it is when the generator stood still: " + remedy
 	case s.cause.Named:
 		return text + ": " + remedy
 	case s.explainedBy != "":
-		by, _ := description(s.explainedBy, idle)
+		by, _ := description(s.explainedBy, false)
 		return text + "; that was " + by
 	}
 	return text + ": company, not shown to be a cause"

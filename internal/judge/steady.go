@@ -70,7 +70,7 @@ func conclusion(run *result.Run, s *result.Steady) string {
 		if length > int64(1.5*float64(time.Second)) {
 			return fmt.Sprintf("not assessed: %d intervals of %s, at least %d are needed; run longer, or set record.interval to 1s", s.Intervals, span(length), stats.LeastSteady)
 		}
-		return fmt.Sprintf("not assessed: %d s, at least %d are needed; run longer (--duration)", s.Intervals, stats.LeastSteady)
+		return fmt.Sprintf("not assessed: %d intervals of a second, at least %d are needed; run longer (--duration)", s.Intervals, stats.LeastSteady)
 	}
 	var found []string
 	from := int64(0)

@@ -64,9 +64,9 @@ func TestSteadiness(t *testing.T) {
 		text      string
 	}{
 		{"flat", 90, time.Second, flat, nil, stats.Flat, result.Valid, "", "nothing was discarded and nothing must be"},
-		{"too short", 59, time.Second, flat, nil, stats.NotAssessed, result.Valid, "", "59 s, at least 60"},
+		{"too short", 59, time.Second, flat, nil, stats.NotAssessed, result.Valid, "", "59 intervals of a second, at least 60"},
 		{"long intervals", 40, 10 * time.Second, flat, nil, stats.NotAssessed, result.Valid, "", "record.interval to 1s"},
-		{"short intervals do not make a run longer", 200, 250 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, "", "50 s, at least 60"},
+		{"short intervals do not make a run longer", 200, 250 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, "", "50 intervals of a second, at least 60"},
 		{"short intervals", 300, 250 * time.Millisecond, flat, nil, stats.Flat, result.Valid, "", "flat"},
 		{"warm-up", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario = text }, stats.WarmUp, result.Valid, "warm-up", "the first 12s look like warm-up: lengthen --warmup to 14s"},
 		{"drift", 90, time.Second, func(s float64) float64 { return 1 + s/60 }, nil, stats.Drift, result.Suspect, "steady", "drift"},
