@@ -18,10 +18,13 @@ import (
 // Bench is what trials are made with. The suite gives every trial a copy with a
 // directory of its own.
 type Bench struct {
-	// Short asks for less: some twenty seconds for all trials instead of two
-	// minutes. What is demanded is the same, or wider where fewer samples say so.
+	// Short asks for less: half a minute for all trials instead of two to three.
+	// What is demanded is the same, or wider where fewer samples say so.
 	Short bool
-	Load  Load
+	// Attempts is how often a timed trial that fails is made in all; 0: as often
+	// as [Attempts] says.
+	Attempts int
+	Load     Load
 	// Drivers holds the drivers; mem and null among them.
 	Drivers driver.Set
 	Tool    result.Tool

@@ -2,19 +2,6 @@ package selftest
 
 import "testing"
 
-func TestClocksTrial(t *testing.T) {
-	out, err := clocks(t.Context(), &Bench{Short: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range out.Figures {
-		t.Logf("%+v", f)
-	}
-	if out.Verdict != Passed {
-		t.Errorf("%s: %s", out.Verdict, failures(out))
-	}
-}
-
 // A single offset or drift beyond its bound fails, and so does a bound that is
 // true because it says nothing, and no estimate at all.
 func TestClocksNotice(t *testing.T) {

@@ -3,6 +3,7 @@ package selftest
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"sixnines/internal/judge"
 	"sixnines/result"
@@ -52,19 +53,20 @@ func accountNames() []string {
 // conservation injects loss, duplication, reordering and corruption by exact
 // count, and demands the exact accounts.
 func conservation(ctx context.Context, b *Bench) (*Outcome, error) {
-	rate, seconds := int64(2000), int64(2)
+	const rate = 2000 // a second
+	window, drain := 2*time.Second, time.Second
 	if b.Short {
-		rate, seconds = 1000, 1
+		window, drain = 500*time.Millisecond, 250*time.Millisecond
 	}
 	var figures []Figure
 	for _, i := range injections() {
 		b.Say("%s: %s", i.name, i.options)
-		run, err := b.RunText(ctx, fmt.Sprintf("phases: {warmup: 100ms, duration: %ds, drain: 1s}\ntarget: {driver: mem, options: %s}\nworkload: %s",
-			seconds, i.options, fmt.Sprintf(i.workload, rate)), nil)
+		run, err := b.RunText(ctx, fmt.Sprintf("phases: {warmup: 100ms, duration: %s, drain: %s}\ntarget: {driver: mem, options: %s}\nworkload: %s",
+			window, drain, i.options, fmt.Sprintf(i.workload, rate)), nil)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", i.name, err)
 		}
-		figures = append(figures, conserved(i.name, run, i.want(rate*seconds))...)
+		figures = append(figures, conserved(i.name, run, i.want(rate*int64(window)/1e9))...)
 	}
 	return Conclude("faults of exact number were done to messages by a driver of ours; every message must be in the right account, to the message", figures...), nil
 }

@@ -30,7 +30,7 @@ const (
 const (
 	hogCount      = 8
 	starvedNice   = 19
-	starvedWindow = 4 * time.Second
+	starvedWindow = 2500 * time.Millisecond
 	starvedFor    = 1500 * time.Millisecond
 )
 
@@ -50,10 +50,10 @@ func fidelity(ctx context.Context, b *Bench) (*Outcome, error) {
 	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // nothing of it is kept
 	window := 5 * time.Second
 	if b.Short {
-		window = 2 * time.Second
+		window = 1500 * time.Millisecond
 	}
 	scenario := func(window time.Duration) string {
-		return fmt.Sprintf("target: {driver: \"null\", url: %q}\nphases: {warmup: 500ms, duration: %s, drain: 5s}\nworkload: {rate: %d/s, arrivals: poisson}\nrecord: {raw: true}",
+		return fmt.Sprintf("target: {driver: \"null\", url: %q}\nphases: {warmup: 500ms, duration: %s, drain: 5s}\nworkload: {rate: %d/s, arrivals: poisson}\nrecord: {raw: true, interval: 250ms}",
 			broker.URLFor("null"), window, fidelityRate)
 	}
 	b.Say("%d/s, Poisson, for %s", fidelityRate, window)

@@ -52,7 +52,7 @@ func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 		window := 6 * time.Second
 		switch {
 		case b.Short:
-			window = 2 * time.Second
+			window = 1500 * time.Millisecond
 		case i == 0:
 			window = 10 * time.Second
 		}

@@ -40,16 +40,6 @@ func TestVectorsAreTheFrozenOnes(t *testing.T) {
 	}
 }
 
-func TestInteropTrial(t *testing.T) {
-	out, err := interop(t.Context(), &Bench{Short: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out.Verdict != Passed || len(out.Figures) != 8 {
-		t.Errorf("%s, %d figures: %s", out.Verdict, len(out.Figures), failures(out))
-	}
-}
-
 // What differs in one bucket, one percentile, one line or one byte is noticed.
 func TestInteropNotices(t *testing.T) {
 	good, err := vectors(vectorFiles)

@@ -23,19 +23,6 @@ func TestVirtualLawQuantiles(t *testing.T) {
 	}
 }
 
-func TestIntervalsTrial(t *testing.T) {
-	if testing.Short() {
-		t.Skip("sums that the race detector has nothing to say about")
-	}
-	out, err := intervals(t.Context(), &Bench{Short: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out.Verdict != Passed || len(out.Figures) < 12 {
-		t.Errorf("%s, %d figures: %s", out.Verdict, len(out.Figures), failures(out))
-	}
-}
-
 // Delays of another law than the one that is claimed, by as little as two per
 // cent of the median, miss; and so do too few hits.
 func TestIntervalsNotice(t *testing.T) {

@@ -89,8 +89,8 @@ func knownLaws(ctx context.Context, b *Bench) (*Outcome, error) {
 		if x := run.Metrics[result.DeliveryService]; x != nil {
 			reported := curve(law.String()+", reported", x)
 			expected := Line{Name: law.String() + ", expected", X: reported.X}
-			for _, p := range r.shuffled(reported.X) {
-				expected.Y = append(expected.Y, max(1, p.middle))
+			for _, p := range reported.X {
+				expected.Y = append(expected.Y, max(1, r.shuffled()[strconv.FormatFloat(p, 'f', -1, 64)].middle))
 			}
 			chart.Lines = append(chart.Lines, expected, reported)
 		}
@@ -241,6 +241,7 @@ type record struct {
 	// how late the broker was, too: where others take the processor that goes with
 	// a slow transport, and only the draw is independent of everything.
 	drawn, beside []float64
+	outcomes      map[string]outcomes // of shuffled, once it has been called
 	late          time.Duration // how much longer than asked for, half of the messages at most
 }
 
@@ -340,31 +341,31 @@ const shuffles = 99
 // outcomes are what a percentile came to when the delays were dealt out anew, ns.
 type outcomes struct{ low, middle, high float64 }
 
-// shuffled returns the outcomes of percentiles, 0 to 100. The same record gives
-// the same ones.
-func (r *record) shuffled(percents []float64) []outcomes {
-	all := make([]outcomes, len(percents))
-	if len(r.drawn) == 0 {
-		return all
+// shuffled returns the outcomes of the percentiles that results publish. The same
+// record gives the same ones.
+func (r *record) shuffled() map[string]outcomes {
+	if r.outcomes != nil || len(r.drawn) == 0 {
+		return r.outcomes
 	}
 	chance := rand.New(rand.NewPCG(1, 2))
 	drawn, sums := slices.Clone(r.drawn), make([]float64, len(r.drawn))
-	found := make([][]float64, len(percents))
+	found := map[string][]float64{}
 	for range shuffles {
 		chance.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
 		for i, rest := range r.beside {
 			sums[i] = drawn[i] + rest
 		}
 		slices.Sort(sums)
-		for i, p := range percents {
-			found[i] = append(found[i], quantile(sums, p/100))
+		for _, label := range result.Percentiles() {
+			found[label] = append(found[label], quantile(sums, share(label)))
 		}
 	}
-	for i, f := range found {
+	r.outcomes = map[string]outcomes{}
+	for label, f := range found {
 		slices.Sort(f)
-		all[i] = outcomes{f[0], quantile(f, 0.5), f[len(f)-1]}
+		r.outcomes[label] = outcomes{f[0], quantile(f, 0.5), f[len(f)-1]}
 	}
-	return all
+	return r.outcomes
 }
 
 // quantile is the nearest rank of sorted values; 0 of none.
@@ -388,19 +389,16 @@ func judgeLaw(run *result.Run, law nullbroker.Law, t lawTrial, r *record) []Figu
 	if d == nil || x == nil {
 		return []Figure{Exactly(law.String()+": deliveries that were timed", "some", "none")}
 	}
-	var labels []string
-	var percents []float64
-	for _, label := range lawPercentiles() {
-		if _, ok := d.Percentiles[label]; ok {
-			labels, percents = append(labels, label), append(percents, 100*share(label))
-		}
-	}
 	var figures []Figure
-	for i, o := range r.shuffled(percents) {
-		have := float64(d.Percentiles[labels[i]])
-		f := Figure{What: fmt.Sprintf("%s: delivery.service p%s", law, labels[i]), Expected: Time(time.Duration(o.middle)), Found: Time(time.Duration(have)),
+	for _, label := range lawPercentiles() {
+		have, ok := d.Percentiles[label]
+		o, known := r.shuffled()[label]
+		if !ok || !known {
+			continue
+		}
+		f := Figure{What: fmt.Sprintf("%s: delivery.service p%s", law, label), Expected: Time(time.Duration(o.middle)), Found: Time(time.Duration(have)),
 			Tolerance: fmt.Sprintf("%s to %s", Time(time.Duration((1-lawTolerance)*o.low)), Time(time.Duration((1+lawTolerance)*o.high))), Verdict: Passed}
-		if have < (1-lawTolerance)*o.low || have > (1+lawTolerance)*o.high {
+		if float64(have) < (1-lawTolerance)*o.low || float64(have) > (1+lawTolerance)*o.high {
 			f.Verdict = Failed
 		}
 		figures = append(figures, f)

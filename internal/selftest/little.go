@@ -41,7 +41,7 @@ func littlesLaw(ctx context.Context, b *Bench) (*Outcome, error) {
 	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // nothing of it is kept
 	window := 5 * time.Second
 	if b.Short {
-		window = 2 * time.Second
+		window = 1500 * time.Millisecond
 	}
 	run := func(url, options, workload string) (*result.Run, error) {
 		return b.RunText(ctx, fmt.Sprintf("target: {driver: \"null\", url: %q%s}\nphases: {warmup: 300ms, duration: %s, drain: 5s}\nworkload: %s",

@@ -12,6 +12,7 @@ import (
 	"sixnines/internal/cli"
 	"sixnines/internal/selftest"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // isTool makes the test binary the sixnines command.
@@ -37,7 +38,7 @@ func shortBench(t *testing.T) *selftest.Bench {
 		t.Fatal(err)
 	}
 	environ := append(os.Environ(), isTool+"=1", brokers.HomeVariable+"="+t.TempDir())
-	return &selftest.Bench{Short: true, Drivers: all.Set(), Tool: result.Tool{Name: "sixnines", Version: "test"},
+	return &selftest.Bench{Short: true, Attempts: 2, Load: selftest.Load{Rate: scenario.PerSecond(1000), Size: 256, Pattern: scenario.Deliver}, Drivers: all.Set(), Tool: result.Tool{Name: "sixnines", Version: "test"},
 		Executable: executable, Environ: environ, Dir: t.TempDir(),
 		Home:     brokers.Home{Environ: environ, Self: []string{executable, "__broker"}},
 		Progress: func(text string) { t.Log(text) }}
@@ -48,6 +49,9 @@ func shortBench(t *testing.T) *selftest.Bench {
 func TestTrials(t *testing.T) {
 	for _, trial := range selftest.All() {
 		t.Run(trial.Name, func(t *testing.T) {
+			if testing.Short() && (trial.Timed || trial.Name == "intervals") {
+				t.Skip("times and sums, of which the race detector only makes more")
+			}
 			r := selftest.Run(t.Context(), shortBench(t), []selftest.Trial{trial}, selftest.Observer{}).Trials[0]
 			for _, f := range r.Figures {
 				t.Logf("%-12s %s: %s (expected %s, tolerance %s) %s", f.Verdict, f.What, f.Found, f.Expected, f.Tolerance, f.Reason)

@@ -13,7 +13,7 @@ import (
 	"sixnines/result"
 )
 
-// Attempts is how often a timed trial that fails is made in all.
+// Attempts is how often a timed trial that fails is made in all, by default.
 const Attempts = 3
 
 // Report is what came of all trials.
@@ -89,6 +89,9 @@ func try(ctx context.Context, b *Bench, t Trial, o Observer) *Outcome {
 	attempts := 1
 	if t.Timed {
 		attempts = Attempts
+		if b.Attempts > 0 {
+			attempts = b.Attempts
+		}
 	}
 	var before []string
 	disturbed := true // in all attempts so far
