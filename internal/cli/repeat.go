@@ -268,9 +268,6 @@ func (a *app) loadScenarios(args []string, flags []scenario.Override) ([]*repeat
 		if err != nil {
 			return nil, err
 		}
-		if err := checkObjectives(s, e); err != nil {
-			return nil, err
-		}
 		all = append(all, &repeated{scenario: s, entry: e})
 	}
 	return all, nil

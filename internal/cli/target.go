@@ -44,6 +44,9 @@ func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario
 	if err := checkTarget(s, e); err != nil {
 		return nil, driver.Entry{}, err
 	}
+	if err := checkObjectives(s, e); err != nil {
+		return nil, driver.Entry{}, err
+	}
 	return s, e, nil
 }
 
