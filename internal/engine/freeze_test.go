@@ -97,7 +97,7 @@ func TestSelfFreezeIsInvalid(t *testing.T) {
 	}
 	self := false
 	for _, reason := range v.Reasons {
-		self = self || reason.Status == result.Invalid && strings.Contains(reason.Text, "generator")
+		self = self || reason.Status == result.Invalid && (reason.Code == "frozen" || strings.Contains(reason.Text, "generator"))
 	}
 	if !self {
 		t.Errorf("no reason names the generator: %+v", v.Reasons)
