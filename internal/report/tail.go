@@ -38,14 +38,22 @@ func tailSections(s *subject) []*section {
 			if e.Partition >= 0 {
 				where = words("/", where, strconv.Itoa(int(e.Partition)))
 			}
-			x.Rows = append(x.Rows, sectionRow{Cells: []string{duration(e.Value), instant(e.Intended), duration(e.Own),
+			value, own, sent := duration(e.Value), duration(e.Own), instant(e.Sent)
+			if unresolved(e) {
+				value, own, sent = "≥ "+value, "–", "–"
+			}
+			x.Rows = append(x.Rows, sectionRow{Cells: []string{value, instant(e.Intended), own,
 				foremost(metBy(s.run, e)), "producer " + strconv.Itoa(e.Producer), words(", ", to, where),
-				instant(e.Sent), instant(e.Done), strconv.FormatUint(e.Sequence, 10)}})
+				sent, instant(e.Done), strconv.FormatUint(e.Sequence, 10)}})
 		}
 		out = append(out, x)
 	}
 	return out
 }
+
+// unresolved reports whether a message was given up: its value is a lower bound
+// and of its way nothing more is known.
+func unresolved(e result.Exemplar) bool { return e.Sent == -1 }
 
 // instant writes a moment of the window, in seconds to the microsecond.
 func instant(ns int64) string {
@@ -116,11 +124,13 @@ func covered(pauses []result.Pause) int64 {
 // TailCSV writes the slowest messages of each metric, one a line, with the
 // columns
 //
-//	run, metric, value_ns, producer, consumer, topic, partition, sequence, intended_ns, sent_ns, done_ns, own_ns, met
+//	run, metric, value_ns, producer, consumer, topic, partition, sequence, intended_ns, sent_ns, done_ns, own_ns, mark, met
 //
 // Instants count from the start of the measured window. consumer is empty for
 // an acknowledgement, partition where the driver does not tell. met lists what
-// happened between intended and done, joined by "; ".
+// happened between intended and done, joined by "; ". Of a message that was never
+// resolved the mark is at-least, done_ns is when it was given up, and sent_ns and
+// own_ns are empty; else there is no mark.
 func TailCSV(w io.Writer, runs []*result.Run) error {
 	prepared, err := subjects(runs)
 	if err != nil {
@@ -128,7 +138,7 @@ func TailCSV(w io.Writer, runs []*result.Run) error {
 	}
 	c := csv.NewWriter(w)
 	// Errors are kept by the writer until Error.
-	_ = c.Write([]string{"run", "metric", "value_ns", "producer", "consumer", "topic", "partition", "sequence", "intended_ns", "sent_ns", "done_ns", "own_ns", "met"})
+	_ = c.Write([]string{"run", "metric", "value_ns", "producer", "consumer", "topic", "partition", "sequence", "intended_ns", "sent_ns", "done_ns", "own_ns", "mark", "met"})
 	known := func(n int64) string {
 		if n < 0 {
 			return ""
@@ -137,8 +147,12 @@ func TailCSV(w io.Writer, runs []*result.Run) error {
 	}
 	for _, s := range prepared {
 		for _, e := range s.run.Tail {
+			sent, own, mark := integer(e.Sent), integer(e.Own), ""
+			if unresolved(e) {
+				sent, own, mark = "", "", "at-least"
+			}
 			_ = c.Write([]string{s.label, plain(string(e.Metric)), integer(e.Value), strconv.Itoa(e.Producer), known(int64(e.Consumer)), plain(e.Topic),
-				known(int64(e.Partition)), strconv.FormatUint(e.Sequence, 10), integer(e.Intended), integer(e.Sent), integer(e.Done), integer(e.Own),
+				known(int64(e.Partition)), strconv.FormatUint(e.Sequence, 10), integer(e.Intended), sent, integer(e.Done), own, mark,
 				strings.Join(metBy(s.run, e), "; ")})
 		}
 	}

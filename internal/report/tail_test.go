@@ -1,11 +1,29 @@
 package report
 
 import (
+	"bytes"
 	"slices"
+	"strings"
 	"testing"
 
 	"sixnines/result"
 )
+
+func TestTailOfTheUnresolved(t *testing.T) {
+	run := openRun().make()
+	run.Tail = []result.Exemplar{{Metric: result.DeliveryResponse, Value: 2e9, Consumer: 1, Partition: -1, Topic: "t", Sequence: 9, Intended: 1e9, Sent: -1, Done: 3e9}}
+	x := tailSections(mustSubject(t, run))
+	if len(x) != 1 || x[0].Rows[0].Cells[0] != "≥ 2.00 s" || slices.Contains(x[0].Rows[0].Cells, "-0.000000 s") {
+		t.Errorf("a message that was given up is shown as %+v", x)
+	}
+	var b bytes.Buffer
+	if err := TailCSV(&b, []*result.Run{run}); err != nil {
+		t.Fatal(err)
+	}
+	if want := "nats-20k,delivery.response,2000000000,0,1,t,,9,1000000000,,3000000000,,at-least,\n"; !strings.HasSuffix(b.String(), want) {
+		t.Errorf("and written as %q", b.String())
+	}
+}
 
 func TestMetBy(t *testing.T) {
 	run := &result.Run{
