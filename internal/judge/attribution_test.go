@@ -91,6 +91,12 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			b.idle()
 			return b
 		}, []string{result.PauseProcess}, "100 of the slowest 100 met a stop of sixnines itself, not of the machine", "frozen"},
+		{"the tool is stopped in the midst of longer waits", func() *testbed {
+			// Many places in the window would do as well, but a stop is a stop.
+			b := withTail(newTestbed(nil), late(healthyMessages(), true, 1400e6, 3e9))
+			b.freeze(800e6, 3_350e6)
+			return b
+		}, []string{result.PauseProcess}, "100 of the slowest 100 met a stop of sixnines itself (", "frozen"},
 		{"the machine stands still", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 400e6, 3e9))
 			b.freeze(400e6, 3e9)
