@@ -154,11 +154,11 @@ func causes(covered map[string]float64) map[string]float64 {
 	return c
 }
 
-// dominates reports whether one cause covers more than half and at least twice
-// as much as any other.
+// dominates reports whether one cause covers more than half, and more than any
+// other: on a busy machine others are at work as well.
 func dominates(cause string, covered map[string]float64) bool {
 	for other, share := range causes(covered) {
-		if other != cause && 2*share > covered[cause] {
+		if other != cause && share >= covered[cause] {
 			return false
 		}
 	}

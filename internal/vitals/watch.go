@@ -43,9 +43,14 @@ type watched struct {
 	every  int64 // between two looks, ns
 	watcher
 	next int64
-	open Pause // its last stretch, if it may go on
-	last Pause // the one before
+	open Pause             // its last stretch, if it may go on
+	past [pastLength]Pause // the ones before
+	n    int               // how many there were
 }
+
+// pastLength is how many stretches of a source are remembered, for gaps of the
+// idle process that meet several: 16 periods of a quota are 1.6 s.
+const pastLength = 16
 
 // watcherOpener makes a watcher whose first stretch begins at now, or says why
 // it cannot be had.
@@ -148,7 +153,9 @@ func (w *watch) settle(x *watched) {
 		return
 	}
 	w.pauses.add(x.open)
-	x.open, x.last = Pause{}, x.open
+	x.past[x.n%pastLength] = x.open
+	x.n++
+	x.open = Pause{}
 }
 
 // idleGap takes a gap of the idle process.
@@ -183,7 +190,11 @@ func (w *watch) throttled(p Pause) bool {
 		if x.source != SourceThrottled {
 			continue
 		}
-		return 2*(overlap(p, x.open)+overlap(p, x.last)) >= int64(p.Length())
+		held := overlap(p, x.open)
+		for _, past := range x.past { // disjoint, and the empty ones overlap nothing
+			held += overlap(p, past)
+		}
+		return 2*held >= int64(p.Length())
 	}
 	return false
 }

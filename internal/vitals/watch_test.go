@@ -136,6 +136,7 @@ func TestIdleGapsOfAQuotaAreNone(t *testing.T) {
 		{"known at once", [][]Pause{nil, nil, nil, nil, {looks(2, 5)}}, looks(2, 4), false},
 		{"known a look later", [][]Pause{nil, nil, nil, nil, nil, {looks(3, 6)}}, looks(2, 4), false},
 		{"a small part of it", [][]Pause{nil, nil, nil, nil, {looks(4, 5)}}, looks(0, 5), true},
+		{"many parts of it", [][]Pause{nil, {looks(-8, -7)}, {looks(-6, -5)}, {looks(-4, -3)}, {looks(-2, 2)}, {looks(3, 4)}}, looks(-8, 4), false},
 		{"two parts of it", [][]Pause{nil, {looks(0, 2)}, nil, nil, {looks(4, 5)}}, looks(0, 5), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
