@@ -228,6 +228,9 @@ func TestCompareWrongUsage(t *testing.T) {
 // TestAB makes the runs of an A/A, as short as they can be: what comes of it
 // depends on the machine, but not which runs there are.
 func TestAB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestABInterrupted does the same with more at a time")
+	}
 	dir := t.TempDir()
 	code, out, errs := invoke(t, Env{Dir: dir}, "ab", "mem", "--pairs", "6", "--duration", "100ms", "--warmup", "0s", "--rate", "200/s",
 		"--option", "delay=1ms", "--json")

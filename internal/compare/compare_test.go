@@ -414,7 +414,9 @@ func TestDoubtsAreShown(t *testing.T) {
 // What is another in every run is the name of something, not a property.
 func TestIdentifiersAreNoDifferences(t *testing.T) {
 	name := func(text func(side, n int) string) []Difference {
-		a, b := steady(6, 1, func(side, n int, r *result.Run) { r.Header.Semantics.Settings = map[string]string{"shard": text(side, n)} })
+		a, b := steady(6, 1, func(side, n int, r *result.Run) {
+			r.Header.Semantics.Settings = map[string]string{"shard": text(side, n)}
+		})
 		return compared(t, a, b, standard()).Differences
 	}
 	if d := name(func(side, n int) string { return fmt.Sprint(side, n) }); len(d) != 0 {

@@ -124,6 +124,9 @@ const thorough = "SIXNINES_SIMULATE"
 // to run: 6 pairs 32 and 33 alarms, 8 pairs 65 and 69, 10 pairs 94 and 75; the
 // most is 4.7 %. Few pairs have few p-values, and the next below 5 % is far below.
 func TestFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation, of nothing concurrent")
+	}
 	trials := 200
 	if os.Getenv(thorough) != "" {
 		trials = 2000
@@ -149,6 +152,9 @@ func TestFalseAlarms(t *testing.T) {
 // The long form gave, over seven percentiles: 6 pairs 17 % (174 of 1,000), 8 pairs
 // 52 % (518), 10 pairs 77 % (765), 20 pairs 100 of 100.
 func TestPower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation, of nothing concurrent")
+	}
 	trials := 100
 	powers := map[int]float64{6: 0.10, 10: 0.70}
 	if os.Getenv(thorough) != "" {
