@@ -185,12 +185,14 @@ const readFirst = 64 << 10
 func (l *link) read(conn net.Conn) error {
 	buf := make([]byte, readFirst)
 	start, end := 0, 0
+	var f nullbroker.Frame // one for all: it escapes
 	for {
 		n, err := conn.Read(buf[end:])
 		end += n
 		need := 0
 		for start < end {
-			f, size, missing, wrong := nullbroker.Decode(buf[start:end])
+			next, size, missing, wrong := nullbroker.Decode(buf[start:end])
+			f = next
 			if wrong != nil {
 				return wrong
 			}

@@ -62,6 +62,7 @@ func (c *conn) read() error {
 	}
 	buf := make([]byte, readFirst)
 	start, end := 0, 0
+	var f Frame // one for all: it escapes
 	stamps := c.broker.log != nil || c.broker.held != nil
 	for {
 		n, err := c.net.Read(buf[end:])
@@ -71,7 +72,8 @@ func (c *conn) read() error {
 		end += n
 		need := 0
 		for start < end {
-			f, size, missing, wrong := Decode(buf[start:end])
+			next, size, missing, wrong := Decode(buf[start:end])
+			f = next
 			if wrong == nil && size > 0 {
 				wrong = c.handle(&f)
 			}
