@@ -242,7 +242,7 @@ type record struct {
 	// a slow transport, and only the draw is independent of everything.
 	drawn, beside []float64
 	outcomes      map[string]outcomes // of shuffled, once it has been called
-	late          time.Duration // how much longer than asked for, half of the messages at most
+	late          time.Duration       // how much longer than asked for, half of the messages at most
 }
 
 // clockSlack is what the clocks of two processes may differ by. Each maps Go's
