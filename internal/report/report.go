@@ -7,7 +7,9 @@
 // percentile of an overloaded run. The maximum is always there. What applies to a figure (few samples, a lower
 // bound, few events, the generator's own share) stands beside it, not in a
 // footnote. Nothing is computed here that a summary holds: tables repeat the
-// summary's figures, and only pictures go back to the histograms.
+// summary's figures; only pictures, and percentiles that no summary publishes
+// ([Nines]), go back to the histograms. Runs of one set ([result.Trial]) are
+// laid side by side and never merged.
 //
 // All functions are pure: the same runs and options give the same bytes, which
 // hold no time of their making. They do not change the runs. Text that comes
