@@ -235,7 +235,7 @@ func TestAttributionFalseAlarms(t *testing.T) {
 	const window = 10e9
 	trials := 400
 	if testing.Short() {
-		trials = 150
+		trials = 50
 	}
 	alarms := 0
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -85,7 +85,7 @@ func (b sortedBlocks) length() (int, bool) {
 func TestBlockQuantileCovers(t *testing.T) {
 	trials := 100
 	if testing.Short() {
-		trials = 40
+		trials = 25
 	}
 	slack := 3.5 * math.Sqrt(0.09/float64(trials))
 	for _, tt := range []struct {
