@@ -147,6 +147,9 @@ func (a *nothing) Done(uint64, error) { a.n.Add(1) }
 
 // The hot path allocates nothing: neither sending nor receiving.
 func TestNoAllocations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the race detector changes nothing about allocations")
+	}
 	c := start(t, nil)
 	for _, ack := range []string{"none", "broker"} {
 		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"ack": ack}})
