@@ -1,6 +1,7 @@
 package selftest
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,10 +110,19 @@ func TestDamagedFloors(t *testing.T) {
 
 func TestStoreIsBounded(t *testing.T) {
 	s := FloorStore{filepath.Join(t.TempDir(), FloorFile)}
-	for i := range floorsKept + 3 {
-		if _, _, err := s.Keep(MachineKey{}, floorOf(float64(i+1), 10, time.Unix(int64(i), 0), "x"), ""); err != nil {
+	var text []byte
+	for i := range floorsKept + 2 {
+		line, err := json.Marshal(keptFloor{Floor: floorOf(float64(i+1), 10, time.Unix(int64(i), 0), "x")})
+		if err != nil {
 			t.Fatal(err)
 		}
+		text = append(append(text, line...), '\n')
+	}
+	if err := os.WriteFile(s.Path, text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.Keep(MachineKey{}, floorOf(floorsKept+3, 10, time.Unix(floorsKept+2, 0), "x"), ""); err != nil {
+		t.Fatal(err)
 	}
 	all, _, err := s.read()
 	if err != nil || len(all) != floorsKept || all[0].Floor.Rate != 4 {

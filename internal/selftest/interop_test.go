@@ -46,6 +46,7 @@ func TestInteropNotices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	good = slices.DeleteFunc(good, func(v vector) bool { return len(v.buckets) > 100 }) // small ones do
 	i := slices.IndexFunc(good, func(v vector) bool { return v.name == "bimodal" })
 	for name, falsify := range map[string]func(*vector){
 		"a bucket":     func(v *vector) { v.buckets[3][2]++ },

@@ -90,7 +90,10 @@ func (o *Outcome) Tally() string {
 			good++
 		}
 	}
-	if demanded == 0 {
+	switch {
+	case len(o.Figures) == 0:
+		return "nothing measured"
+	case demanded == 0:
 		return "for information"
 	}
 	return fmt.Sprintf("%d of %d as expected", good, demanded)
