@@ -32,8 +32,8 @@ func startWatch() *watch {
 }
 
 // end says what disturbed the machine since the start. Children that still run
-// count as others.
-func (w *watch) end() []string {
+// count as others, but for ours, the processor time that they have used since.
+func (w *watch) end(ours time.Duration) []string {
 	sample := w.monitor.Sample()
 	w.monitor.Stop()
 	value := func(name string) float64 {
@@ -41,7 +41,7 @@ func (w *watch) end() []string {
 		return v.Value
 	}
 	return seen{
-		elapsed: sample.Elapsed(), cores: runtime.NumCPU(), own: ownCPU() - w.cpu,
+		elapsed: sample.Elapsed(), cores: runtime.NumCPU(), own: ownCPU() - w.cpu + ours,
 		busy: value(vitals.NameHostBusy), steal: value(vitals.NameHostSteal), throttled: value(vitals.NameCgroupThrottled),
 		swapped: value(vitals.NameHostSwapIn), suspended: time.Duration(value(vitals.NameHostSuspended)),
 	}.disturbances()

@@ -57,9 +57,9 @@ func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 			window = 10 * time.Second
 		}
 		b.Say("%s, for %s", load, window)
-		watch := startWatch()
+		watch, used := startWatch(), brokerCPU(broker)
 		run, err := b.floorRun(ctx, broker, load, window)
-		disturbed := watch.end()
+		disturbed := watch.end(brokerCPU(broker) - used)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", load, err)
 		}
@@ -80,6 +80,16 @@ func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 	o := Conclude("the null broker's distribution, which no other broker can be below on this machine; percentiles of later runs that are less than three times as large are as much about the machine as about the broker", figures...)
 	o.Charts = []Chart{chart}
 	return o, nil
+}
+
+// brokerCPU is the processor time that a broker's processes have used; what
+// cannot be read counts as others'.
+func brokerCPU(c *brokers.Cluster) time.Duration {
+	var sum time.Duration
+	for _, u := range c.Usage() {
+		sum += u.UserCPU + u.SysCPU
+	}
+	return sum
 }
 
 // floorRun is one measurement of a floor.

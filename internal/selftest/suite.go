@@ -98,7 +98,7 @@ func try(ctx context.Context, b *Bench, t Trial, o Observer) *Outcome {
 	for n := 1; ; n++ {
 		watch := startWatch()
 		out := attempt(ctx, b, t, n, o)
-		found := watch.end()
+		found := watch.end(0)
 		out.Attempts = before
 		if out.Verdict != Failed || ctx.Err() != nil {
 			return out
