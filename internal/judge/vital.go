@@ -35,6 +35,8 @@ const factProcessors = "processors usable"
 const (
 	eventInterrupted  = "interrupted"
 	eventRawFull      = "raw file full"
+	eventStages       = "stages" // recording of them ended
+	eventPauses       = "pauses" // some are not listed
 	eventDisconnected = "disconnected"
 	eventReconnected  = "reconnected"
 	eventBrokerEnded  = "broker ended"

@@ -11,9 +11,9 @@ func attributionSections(s *subject) []*section {
 		x := &section{Name: "What the slowest met: " + metricName(a.Metric), Heads: []string{"what", "verdict", "messages", "share", "by chance"}, Align: "llrrr",
 			Caption: "The " + plural(int64(a.Messages), "slowest message") + ", from " + duration(a.From) + " up. By chance is the share that would overlap it had they been anywhere in the window: only what is far above that is named a cause. A message may count for several."}
 		for _, c := range a.Causes {
-			r := sectionRow{Cells: []string{plain(c.Source), "company", count(int64(c.Messages)), share(c.Share), share(c.Expected)}, Note: plain(c.Text), Style: faint}
-			if c.Named {
-				r.Cells[1], r.Style = "cause", warning
+			r := sectionRow{Cells: []string{plain(c.Source), "company", count(int64(c.Messages)), share(c.Share), share(c.Expected)}, Style: faint}
+			if c.Named { // of company the figures say it all
+				r.Cells[1], r.Note, r.Style = "cause", plain(c.Text), warning
 			}
 			x.Rows = append(x.Rows, r)
 		}

@@ -91,8 +91,9 @@ func knownVitals() []vital {
 		{"cgroup.throttled.periods", unitCount, "periods in which a CPU quota stopped the process"},
 		{"cgroup.throttled.time", unitNanos, "time stopped by a CPU quota"},
 		{"little.l_sampled", unitNone, "messages in flight, as sampled at random times"},
-		{"little.l_expected", unitNone, "messages in flight by Little's law: rate × mean service time"},
-		{"little.tolerance", unitNone, "difference between the two that chance explains"},
+		{"little.samples", unitCount, "how often it was sampled"},
+		{"little.span", unitNanos, "the time over which it was"},
+		{"little.tolerance", unitNone, "share by which that may differ from what the service times come to"},
 	}
 }
 
