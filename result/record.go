@@ -58,6 +58,12 @@ func (m Metric) IsResponse() bool {
 	return m == PublishResponse || m == DeliveryResponse || m == DeliveryLast || m == RoundTripResponse
 }
 
+// OfGenerator reports whether m holds nothing but what happened within the
+// generator: no broker has a part in it.
+func (m Metric) OfGenerator() bool {
+	return m == LagOwn || m == StageClient || m == StageCallback
+}
+
 // Service returns the service metric that belongs to a response metric, or "".
 func (m Metric) Service() Metric {
 	switch m {

@@ -103,12 +103,16 @@ func (b *Bench) floorRun(ctx context.Context, broker *brokers.Cluster, load Load
 }
 
 // FloorOf takes a noise floor from a run of the null broker: every percentile
-// that its sample supports.
+// that its sample supports, of what a broker has a part in. The generator's own
+// delays have no floor below them; they are one.
 func FloorOf(run *result.Run) result.Floor {
 	h := &run.Header
 	f := result.Floor{ID: h.ID, At: h.Started, Tool: h.Tool, Pattern: h.Pattern, Rate: h.Rate, Size: h.Size,
 		Percentiles: map[result.Metric]map[string]int64{}}
 	for m, d := range run.Summary.Histograms {
+		if m.OfGenerator() || m == result.LagBlocked { // of which a fast broker has none
+			continue
+		}
 		figures := map[string]int64{}
 		for p, v := range d.Percentiles {
 			if !d.AtLeast[p] {

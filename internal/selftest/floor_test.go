@@ -15,6 +15,7 @@ func TestFloorFigures(t *testing.T) {
 			Verdict: result.Verdict{Status: result.Suspect},
 			Histograms: map[result.Metric]*result.Distribution{
 				result.DeliveryResponse: {Percentiles: map[string]int64{"50": 80e3, "99": 1e6}, AtLeast: map[string]bool{"99": true}},
+				result.LagOwn:           {Percentiles: map[string]int64{"50": 500}},
 			}}}
 		change(r)
 		return r
@@ -34,7 +35,7 @@ func TestFloorFigures(t *testing.T) {
 		}
 	}
 	f := FloorOf(run(func(*result.Run) {}))
-	if p := f.Percentiles[result.DeliveryResponse]; len(p) != 1 || p["50"] != 80e3 || f.Rate != 1000 || f.Size != 256 || f.Pattern != "deliver" || f.ID != "x" {
+	if p := f.Percentiles[result.DeliveryResponse]; len(f.Percentiles) != 1 || len(p) != 1 || p["50"] != 80e3 || f.Rate != 1000 || f.Size != 256 || f.Pattern != "deliver" || f.ID != "x" {
 		t.Errorf("%+v", f)
 	}
 }
