@@ -149,6 +149,15 @@ func (p *api) deleteStream(ctx context.Context, name string) error {
 	return nil
 }
 
+// deleteStreams deletes all of them, as far as it can.
+func (p *api) deleteStreams(ctx context.Context, streams []stream) error {
+	var errs []error
+	for _, st := range streams {
+		errs = append(errs, p.deleteStream(ctx, st.name))
+	}
+	return errors.Join(errs...)
+}
+
 // streamInfo returns the stream as it is now; ok is false if there is none.
 func (p *api) streamInfo(ctx context.Context, name string) (info js.StreamInfo, ok bool, err error) {
 	err = p.request(ctx, "STREAM.INFO."+name, nil, &info)

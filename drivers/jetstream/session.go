@@ -241,20 +241,20 @@ func (s *session) Deprovision(ctx context.Context) error {
 	if len(streams) == 0 {
 		return nil
 	}
-	by := s.api
-	if s.client.Closed() {
-		c, err := natswire.Open(ctx, product, s.target, s.options.wire())
-		if err != nil {
+	if !s.client.Closed() {
+		err := s.api.deleteStreams(ctx, streams)
+		if !errors.Is(err, driver.ErrNotConnected) {
 			return err
 		}
-		defer c.Close(ctx)
-		by = &api{c.Control(), s.api.prefix, s.api.timeout}
+		// The session may not be back from a restart of the server yet: what it
+		// leaves behind need not wait for that.
 	}
-	var errs []error
-	for _, st := range streams {
-		errs = append(errs, by.deleteStream(ctx, st.name))
+	c, err := natswire.Open(ctx, product, s.target, s.options.wire())
+	if err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	defer c.Close(ctx)
+	return (&api{c.Control(), s.api.prefix, s.api.timeout}).deleteStreams(ctx, streams)
 }
 
 // Close implements driver.Session.
