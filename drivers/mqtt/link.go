@@ -159,13 +159,16 @@ func (l *link) greet(ctx context.Context, raw net.Conn, s server) (*wire, error)
 			hello.sessionExpiry = uint32(o.SessionExpiry / time.Second)
 		}
 	}
-	if _, err := conn.Write(appendConnect(nil, hello)); err != nil {
-		return nil, err
-	}
 	in := packets{src: conn}
-	first, body, err := in.next()
+	var first byte
+	var body []byte
+	_, err := conn.Write(appendConnect(nil, hello))
+	if err == nil {
+		first, body, err = in.next()
+	}
 	if err != nil {
-		// Some brokers close the connection instead of answering.
+		// Some brokers close the connection instead of answering, and a broker that
+		// misses a certificate may have done so before the login is written.
 		if errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
 			return nil, err
 		}
