@@ -99,22 +99,29 @@ func config(e driver.Entry, c *brokers.Cluster, s *scenario.Scenario) engine.Con
 	return config
 }
 
-// Every driver sends what is due, no more and no less, and everything arrives
-// once.
-func TestEveryDriverKeepsTheSchedule(t *testing.T) {
+// Every driver keeps the schedule and outlives its broker. Both are tried with
+// the same broker, since some take ten seconds to start.
+func TestEveryDriver(t *testing.T) {
 	withBroker(t, func(t *testing.T, e driver.Entry, c *brokers.Cluster) {
-		run := measure(t.Context(), t, config(e, c, parse(t, `
+		t.Run("keeps the schedule", func(t *testing.T) { keepsSchedule(t, e, c) })
+		t.Run("outlives its broker", func(t *testing.T) { outlivesBroker(t, e, c) })
+	})
+}
+
+// keepsSchedule: every driver sends what is due, no more and no less, and
+// everything arrives once.
+func keepsSchedule(t *testing.T, e driver.Entry, c *brokers.Cluster) {
+	run := measure(t.Context(), t, config(e, c, parse(t, `
 workload: {rate: 3000/s, size: 256B}
 phases: {warmup: 500ms, duration: 2s, drain: 20s}
 `)))
-		n := run.Counters
-		if n.Scheduled != 6000 || n.Sent != 6000 || n.Received != 6000 || n.Duplicated+n.Corrupted+n.Foreign+n.Violations+n.Dropped != 0 {
-			t.Errorf("%+v", n)
-		}
-		if e.Capabilities.Ordered && n.Reordered > 0 {
-			t.Errorf("%d messages came out of order", n.Reordered)
-		}
-	})
+	n := run.Counters
+	if n.Scheduled != 6000 || n.Sent != 6000 || n.Received != 6000 || n.Duplicated+n.Corrupted+n.Foreign+n.Violations+n.Dropped != 0 {
+		t.Errorf("%+v", n)
+	}
+	if e.Capabilities.Ordered && n.Reordered > 0 {
+		t.Errorf("%d messages came out of order", n.Reordered)
+	}
 }
 
 // before is how many messages go through a broker before it is killed. RabbitMQ
@@ -127,87 +134,85 @@ func before(e driver.Entry) int64 {
 	return 100
 }
 
-// A broker is killed and comes back in mid-run: the run goes on, tells of it and
+// outlivesBroker: a broker is killed and comes back in mid-run: the run goes on, tells of it and
 // knows of every message what became of it, and nothing is left behind.
-func TestEveryDriverOutlivesItsBroker(t *testing.T) {
+func outlivesBroker(t *testing.T, e driver.Entry, c *brokers.Cluster) {
 	if testing.Short() {
 		t.Skip("takes its time")
 	}
-	withBroker(t, func(t *testing.T, e driver.Entry, c *brokers.Cluster) {
-		if c == nil {
-			t.Skipf("driver %s has no broker to kill", e.Name)
-		}
-		goroutines := runtime.NumGoroutine()
-		ctx, end := context.WithCancel(t.Context())
-		defer end()
-		s := parse(t, `
+	if c == nil {
+		t.Skipf("driver %s has no broker to kill", e.Name)
+	}
+	goroutines := runtime.NumGoroutine()
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	s := parse(t, `
 workload: {rate: 500/s, size: 256B}
-phases: {warmup: 500ms, duration: 90s, drain: 5s}
+phases: {warmup: 500ms, duration: 90s, drain: 2s}
 record: {interval: 100ms}
 `)
-		conf := config(e, c, s)
-		var received atomic.Int64
-		conf.Observer = func(p engine.Progress) {
-			if p.Phase == result.PhaseMeasure {
-				received.Store(p.Counters.Received)
+	conf := config(e, c, s)
+	var received atomic.Int64
+	conf.Observer = func(p engine.Progress) {
+		if p.Phase == result.PhaseMeasure {
+			received.Store(p.Counters.Received)
+		}
+	}
+	failure := make(chan error, 1)
+	more := func(than int64) bool {
+		for limit := time.Now().Add(60 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
+			if received.Load() > than {
+				return true
 			}
 		}
-		failure := make(chan error, 1)
-		more := func(than int64) bool {
-			for limit := time.Now().Add(60 * time.Second); time.Now().Before(limit); time.Sleep(5 * time.Millisecond) {
-				if received.Load() > than {
-					return true
-				}
+		return false
+	}
+	go func() {
+		defer end()
+		failure <- func() error {
+			if !more(before(e)) {
+				return fmt.Errorf("nothing flows before the kill")
 			}
-			return false
-		}
-		go func() {
-			defer end()
-			failure <- func() error {
-				if !more(before(e)) {
-					return fmt.Errorf("nothing flows before the kill")
-				}
-				limit, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-				defer cancel()
-				if err := c.Kill(limit); err != nil {
-					return err
-				}
-				if err := c.Resume(limit); err != nil {
-					return err
-				}
-				if !more(received.Load() + 200) {
-					return fmt.Errorf("nothing flows after the broker came back")
-				}
-				return nil
-			}()
+			limit, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+			defer cancel()
+			if err := c.Kill(limit); err != nil {
+				return err
+			}
+			if err := c.Resume(limit); err != nil {
+				return err
+			}
+			if !more(received.Load() + 200) {
+				return fmt.Errorf("nothing flows after the broker came back")
+			}
+			return nil
 		}()
-		run := measure(ctx, t, conf)
-		if err := <-failure; err != nil {
-			t.Error(err)
+	}()
+	run := measure(ctx, t, conf)
+	if err := <-failure; err != nil {
+		t.Error(err)
+	}
+	var kinds []string
+	for _, ev := range run.Events {
+		kinds = append(kinds, ev.Kind)
+	}
+	for _, kind := range []driver.EventKind{driver.Disconnected, driver.Reconnected} {
+		if !slices.Contains(kinds, kind.String()) {
+			t.Errorf("no event %q in the result, only %v", kind, kinds)
 		}
-		var kinds []string
-		for _, ev := range run.Events {
-			kinds = append(kinds, ev.Kind)
+	}
+	n := run.Counters
+	t.Logf("scheduled %d, rejected %d, unknown %d, nacked %d; received %d, missing %d, duplicated %d",
+		n.Scheduled, n.Rejected, n.Unknown, n.Nacked, n.Received, n.Missing, n.Duplicated)
+	if n.Violations > 0 || n.Corrupted > 0 || n.Foreign > 0 {
+		t.Errorf("%+v", n)
+	}
+	// What the client library still has to end, it ends soon.
+	for range 1000 {
+		if runtime.NumGoroutine() <= goroutines {
+			return
 		}
-		for _, kind := range []driver.EventKind{driver.Disconnected, driver.Reconnected} {
-			if !slices.Contains(kinds, kind.String()) {
-				t.Errorf("no event %q in the result, only %v", kind, kinds)
-			}
-		}
-		n := run.Counters
-		t.Logf("scheduled %d, rejected %d, unknown %d, nacked %d; received %d, missing %d, duplicated %d",
-			n.Scheduled, n.Rejected, n.Unknown, n.Nacked, n.Received, n.Missing, n.Duplicated)
-		if n.Violations > 0 || n.Corrupted > 0 || n.Foreign > 0 {
-			t.Errorf("%+v", n)
-		}
-		// What the client library still has to end, it ends soon.
-		for range 1000 {
-			if runtime.NumGoroutine() <= goroutines {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
-		}
-		buf := make([]byte, 1<<20)
-		t.Errorf("%d goroutines before, %d after:\n%s", goroutines, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
-	})
+		time.Sleep(10 * time.Millisecond)
+	}
+	buf := make([]byte, 1<<20)
+	t.Errorf("%d goroutines before, %d after:\n%s", goroutines, runtime.NumGoroutine(), buf[:runtime.Stack(buf, true)])
 }
