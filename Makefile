@@ -17,6 +17,8 @@ TAGGED    = $(if $(TAGS),-tags=$(TAGS))
 # Timing is judged in tests by ratios; those of several packages at a time would
 # judge each other.
 TESTING  := -count=1 -p=1 -timeout=15m
+# But drivers judge little of it, and wait for their brokers most of the time.
+PATIENT   = $(filter-out %/all,$(shell $(GO) list ./drivers/... ./internal/brokers/...))
 
 .PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean bin/sixnines bin/sixnines-zeromq
 
@@ -70,7 +72,8 @@ cross:
 test: export SIXNINES_BROKERS_REQUIRED = 1
 test: brokers
 	$(GO) test $(TAGGED) -c -o /dev/null ./...
-	$(GO) test $(TAGGED) $(TESTING) ./...
+	$(GO) test $(TAGGED) $(TESTING) -p=2 $(PATIENT)
+	$(GO) test $(TAGGED) $(TESTING) $(filter-out $(PATIENT),$(shell $(GO) list ./...))
 
 # Variants of what was already tried are left out, and packages in which nothing
 # runs beside anything else: they would be slow here.
@@ -78,7 +81,8 @@ race: RACY = $(shell $(GO) list ./... | grep -v -E '/(judge|stats|report|schedul
 race: brokers
 	@.ci/compiler
 	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -c -o /dev/null $(RACY)
-	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -short $(TESTING) $(RACY)
+	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -short $(TESTING) -p=2 $(PATIENT)
+	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -short $(TESTING) $(filter-out $(PATIENT),$(RACY))
 
 # Every fuzz target there is, each for a short while.
 fuzz:
