@@ -18,7 +18,7 @@ TAGGED    = $(if $(TAGS),-tags=$(TAGS))
 # judge each other.
 TESTING  := -count=1 -p=1 -timeout=15m
 # But drivers judge little of it, and wait for their brokers most of the time.
-PATIENT   = $(filter-out %/all,$(shell $(GO) list ./drivers/... ./internal/brokers/...))
+PATIENT   = $(filter-out %/all,$(shell $(GO) list ./internal/brokers/... ./drivers/...))
 
 .PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean bin/sixnines bin/sixnines-zeromq
 
