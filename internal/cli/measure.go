@@ -21,8 +21,6 @@ type measurement struct {
 	entry    driver.Entry
 	file     string        // where the result goes, as the user would name it
 	trial    *result.Trial // nil: the run stands alone
-	// configure, if not nil, has the last word on the engine's configuration.
-	configure func(*engine.Config)
 }
 
 // measure starts the broker, if the scenario leaves that to us, runs, and stops
@@ -31,8 +29,8 @@ type measurement struct {
 // end as it should have.
 func (a *app) measure(stops *interrupts, show display, m measurement) (*result.Run, error) {
 	s, e := m.scenario, m.entry
-	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial, Floor: a.noiseFloor(s, show.say),
-		Idle:     a.idleProcess(),
+	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
+		Floor: a.noiseFloor(s, show.say), Idle: a.idleProcess(),
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p) }, Abort: stops.abort}
 	product, managed, err := managedProduct(s, e)
 	if err != nil {
@@ -55,9 +53,6 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (*result.R
 		broker.watch(show.say)
 		died = broker.cluster.Err
 		broker.configure(&config)
-	}
-	if m.configure != nil {
-		m.configure(&config)
 	}
 	run, err := execute(stops, config)
 	death := died()
