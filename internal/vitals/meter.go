@@ -31,21 +31,23 @@ func (m *meter) observe(due, woke int64) {
 	}
 }
 
-// onGoroutine runs the meter on a Go timer until it is stopped.
+// onGoroutine runs the meter on a Go timer until it is stopped. A sleep counts
+// from the last wake-up, so that no stop falls between two of them.
 func (m *meter) onGoroutine() {
 	defer m.due.Store(0)
-	for !m.stop.Load() {
-		due := clock.Now() + m.period
+	for woke := clock.Now(); !m.stop.Load(); {
+		due := woke + m.period
 		m.due.Store(due)
-		time.Sleep(time.Duration(m.period))
-		m.observe(due, clock.Now())
+		time.Sleep(time.Duration(due - clock.Now()))
+		woke = clock.Now()
+		m.observe(due, woke)
 	}
 }
 
 // onThread runs the meter on a thread of its own until it is stopped. The
 // wake-up is stamped before the runtime is asked for a processor, and the next
-// sleep begins when it has given one, so no wait for the runtime is in it. The
-// thread ends with the goroutine, as it is never unlocked, and takes its timer
+// sleep begins when it has given one, so no wait for the runtime is in it; nor is
+// a stop of the process in those few microseconds. The thread ends with the goroutine, as it is never unlocked, and takes its timer
 // slack with it.
 func (m *meter) onThread(slack chan<- error) {
 	defer m.due.Store(0)

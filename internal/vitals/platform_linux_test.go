@@ -156,7 +156,22 @@ func TestMain(m *testing.M) {
 	}
 }
 
+// One stop in some hundred falls between two sleeps of the meter on the thread,
+// which cannot tell it from a wait for the runtime then.
 func TestStoppedProcessIsFrozen(t *testing.T) {
+	for range 3 {
+		if longest, stopped, thawed := stopWatcher(t); longest.Source == SourceProcess {
+			judgeFreeze(t, longest, stopped, thawed)
+			return
+		}
+	}
+	t.Fatal("of three stops none was found")
+}
+
+// stopWatcher stops a child that watches itself, and returns the longest freeze
+// that it found and when it was stopped.
+func stopWatcher(t *testing.T) (longest Pause, stopped, thawed int64) {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -184,19 +199,20 @@ func TestStoppedProcessIsFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	awaitState(t, cmd.Process.Pid, 'T')
-	stopped := clock.Now()
+	stopped = clock.Now()
 	time.Sleep(300 * time.Millisecond) // how long it is stopped: the thing measured, not a wait
-	thawed := clock.Now()
+	thawed = clock.Now()
 	if err := cmd.Process.Signal(unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	awaitOtherState(t, cmd.Process.Pid, 'T')
 	in.Close()
 
-	longest := report.longest(t)
-	if longest.Source != SourceProcess {
-		t.Fatalf("no freeze found: %+v", longest)
-	}
+	return report.longest(t), stopped, thawed
+}
+
+func judgeFreeze(t *testing.T, longest Pause, stopped, thawed int64) {
+	t.Helper()
 	if ratio := float64(longest.Length()) / float64(thawed-stopped); ratio < 0.97 || ratio > 1.25 {
 		t.Errorf("a freeze of %v, the process was stopped for %v", longest.Length(), time.Duration(thawed-stopped))
 	}
