@@ -157,15 +157,18 @@ func TestMain(m *testing.M) {
 }
 
 // One stop in some hundred falls between two sleeps of the meter on the thread,
-// which cannot tell it from a wait for the runtime then.
+// which cannot tell it from a wait for the runtime then; and a busy machine may
+// let a stopped process wait before it goes on.
 func TestStoppedProcessIsFrozen(t *testing.T) {
 	for range 3 {
-		if longest, stopped, thawed := stopWatcher(t); longest.Source == SourceProcess {
-			judgeFreeze(t, longest, stopped, thawed)
+		longest, stopped, thawed := stopWatcher(t)
+		err := judgeFreeze(longest, stopped, thawed)
+		if err == nil {
 			return
 		}
+		t.Log(err)
 	}
-	t.Fatal("of three stops none was found")
+	t.Error("of three stops none was found as it was")
 }
 
 // stopWatcher stops a child that watches itself, and returns the longest freeze
@@ -211,16 +214,19 @@ func stopWatcher(t *testing.T) (longest Pause, stopped, thawed int64) {
 	return report.longest(t), stopped, thawed
 }
 
-func judgeFreeze(t *testing.T, longest Pause, stopped, thawed int64) {
-	t.Helper()
+func judgeFreeze(longest Pause, stopped, thawed int64) error {
+	if longest.Source != SourceProcess {
+		return fmt.Errorf("no freeze found: %+v", longest)
+	}
 	if ratio := float64(longest.Length()) / float64(thawed-stopped); ratio < 0.97 || ratio > 1.25 {
-		t.Errorf("a freeze of %v, the process was stopped for %v", longest.Length(), time.Duration(thawed-stopped))
+		return fmt.Errorf("a freeze of %v, the process was stopped for %v", longest.Length(), time.Duration(thawed-stopped))
 	}
 	// The child's clock is ours: the freeze must lie where we stopped it.
 	overlap := min(longest.End, thawed) - max(longest.Start, stopped)
 	if ratio := float64(overlap) / float64(thawed-stopped); ratio < 0.95 {
-		t.Errorf("the freeze [%d, %d] shares only %v of [%d, %d]", longest.Start, longest.End, ratio, stopped, thawed)
+		return fmt.Errorf("the freeze [%d, %d] shares only %v of [%d, %d]", longest.Start, longest.End, ratio, stopped, thawed)
 	}
+	return nil
 }
 
 // What stops the runtime alone must not look like a frozen process: with the
