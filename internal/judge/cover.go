@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"math"
 	"slices"
 
@@ -41,15 +42,7 @@ func coverOf(pauses []result.Pause) *cover {
 // of a few cannot overflow.
 const farthest = math.MaxInt64 / 16
 
-func byStart(a, b result.Pause) int {
-	switch {
-	case a.Start < b.Start:
-		return -1
-	case a.Start > b.Start:
-		return 1
-	}
-	return 0
-}
+func byStart(a, b result.Pause) int { return cmp.Compare(a.Start, b.Start) }
 
 // from is the index of the first interval that ends at or after t.
 func (c *cover) from(t int64) int {

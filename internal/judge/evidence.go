@@ -110,15 +110,7 @@ func union(pauses []result.Pause, source string) []result.Pause {
 			own = append(own, p)
 		}
 	}
-	slices.SortFunc(own, func(a, b result.Pause) int {
-		switch {
-		case a.Start < b.Start:
-			return -1
-		case a.Start > b.Start:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(own, byStart)
 	merged := own[:0]
 	for _, p := range own {
 		if n := len(merged); n > 0 && p.Start <= merged[n-1].End {
