@@ -138,6 +138,7 @@ func checks() []check {
 		{"payloads of all sizes", always, checkSizes},
 		{"payload too large", tooLarge, checkTooLarge},
 		{"payload is borrowed until Done", always, checkBorrowed},
+		{"payload is borrowed when the connection is lost", dials, checkBorrowedWhenLost},
 		{"payload is valid during Deliver", always, checkValidDuringDeliver},
 		{"each token is done exactly once", always, checkTokens},
 		{"batches are sent without further calls", always, checkBatch},

@@ -33,9 +33,10 @@ func newLedger() *ledger { return &ledger{entries: map[uint64]*entry{}} }
 
 // send sends a copy of payload with a token that has not been used before.
 func (l *ledger) send(p driver.Producer, token uint64, payload []byte) error {
-	e := &entry{payload: append([]byte(nil), payload...)}
+	payload = append([]byte(nil), payload...)
+	e := &entry{payload: payload}
 	l.update(func() { l.entries[token] = e })
-	err := p.Send(token, e.payload)
+	err := p.Send(token, payload)
 	l.update(func() {
 		if err == nil {
 			e.sent = true
@@ -44,7 +45,7 @@ func (l *ledger) send(p driver.Producer, token uint64, payload []byte) error {
 			}
 			return
 		}
-		e.failed = true
+		e.failed, e.payload = true, nil
 		if e.done > 0 {
 			l.faults = append(l.faults, fmt.Errorf("token %#x: Done was called, and Send returned the error %q", token, err))
 		}
@@ -80,6 +81,7 @@ func (l *ledger) Done(token uint64, err error) {
 		for i := range e.payload {
 			e.payload[i] = poison
 		}
+		e.payload = nil
 	})
 }
 

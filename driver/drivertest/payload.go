@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"sixnines/driver"
 )
@@ -133,6 +134,66 @@ func checkBorrowed(ctx context.Context, h *Harness) error {
 		}
 	}
 	return nil
+}
+
+// checkBorrowedWhenLost loses the connection under a producer of payloads so
+// large that it is copying one most of the time. What that resolves must not be
+// the message that Send still reads: the race detector notices.
+func checkBorrowedWhenLost(ctx context.Context, h *Harness) error {
+	const cuts = 12
+	size := min(h.maxPayload(), 64<<10)
+	t := topics("t0")
+	t.MaxSize = size
+	return with(ctx, h, t, func(r *rig) error {
+		l := newLedger()
+		p, err := r.producer(ctx, 0, "t0", size, l)
+		if err != nil {
+			return err
+		}
+		var sent atomic.Int64
+		stop, ended := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(ended)
+			pause := time.NewTicker(time.Millisecond)
+			defer pause.Stop()
+			payload := letter{0, 0}.write(size)
+			for seq := uint64(0); ; seq++ {
+				err := l.send(p, tokenOf(0, seq), payload)
+				if err == nil {
+					err = flush(p)
+				}
+				if err == nil {
+					sent.Add(1)
+				} else { // until the connection is back
+					<-pause.C
+				}
+				select {
+				case <-stop:
+					return
+				default:
+				}
+			}
+		}()
+		look := time.NewTicker(100 * time.Microsecond)
+		defer look.Stop()
+		for range cuts {
+			for more := sent.Load() + 5; sent.Load() < more && err == nil; {
+				select {
+				case <-look.C:
+				case <-ctx.Done():
+					err = errors.New("after the connection was lost no message can be sent any more")
+				}
+			}
+			r.network.cut()
+		}
+		close(stop)
+		select {
+		case <-ended:
+		case <-ctx.Done():
+			err = errors.Join(err, errors.New("hangs in Send"))
+		}
+		return errors.Join(err, l.kept())
+	})
 }
 
 func checkValidDuringDeliver(ctx context.Context, h *Harness) error {

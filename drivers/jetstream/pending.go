@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/handover"
 )
 
 // pending holds the messages of a producer that wait for their acknowledgement.
@@ -16,6 +17,8 @@ import (
 type pending struct {
 	acks  driver.Acks
 	limit int // how many may wait; 0: any number
+	// sending is the message that Send reads: its place is taken before.
+	sending handover.Mark
 
 	mu     sync.Mutex
 	room   *sync.Cond // there may be room
@@ -79,8 +82,12 @@ func (p *pending) add(token uint64) (tag uint64, err error) {
 	at := &p.places[i]
 	at.token, at.since = token, p.steps
 	at.turn++
-	return uint64(at.turn)<<placeBits | uint64(i), nil
+	tag = tagOf(i, at.turn)
+	p.sending.Begin(tag)
+	return tag, nil
 }
+
+func tagOf(place, turn uint32) uint64 { return uint64(turn)<<placeBits | uint64(place) }
 
 // take returns the token of the message with the tag and frees its place; false
 // if it does not wait any more.
@@ -116,14 +123,16 @@ func (p *pending) done(tag uint64, err error) {
 }
 
 // fail resolves all messages that wait, of those that were there so many steps
-// ago or all.
+// ago or all. One that is just being sent is left to Send.
 func (p *pending) fail(err error, steps uint32) {
 	p.mu.Lock()
 	var tokens []uint64
 	if p.waiting() > 0 {
 		for i := range p.places {
 			if at := &p.places[i]; at.turn&1 == 1 && p.steps-at.since >= steps {
-				tokens = append(tokens, at.token)
+				if !p.sending.Leave(tagOf(uint32(i), at.turn), err) {
+					tokens = append(tokens, at.token)
+				}
 				p.release(uint32(i))
 			}
 		}

@@ -146,7 +146,12 @@ func (p *producer) Send(token uint64, payload []byte) error {
 		header = append(strconv.AppendUint(p.header, p.sent, 10), "\r\n\r\n"...)
 		p.header = header[:len(p.header)] // keeps the room that was made
 	}
-	if err := p.out.PublishTagged(tag, header, payload); err != nil {
+	err = p.out.PublishTagged(tag, header, payload)
+	if lost := p.pending.sending.End(tag); lost != nil {
+		p.acks.Done(token, lost)
+		return nil
+	}
+	if err != nil {
 		if _, waits := p.pending.take(tag); !waits {
 			return nil // it has been resolved with its connection
 		}

@@ -146,10 +146,16 @@ func (o *outlet) send(p *producer, token uint64, payload []byte) error {
 		p.acks.Done(token, nil)
 		return nil
 	}
-	if !now.pending.add(sent{producer: p, token: token, payload: payload}) {
+	tag, ok := now.pending.add(sent{producer: p, token: token, payload: payload})
+	if !ok {
 		return o.link.absent()
 	}
-	if err := now.channel.Publish(&p.prepared, payload); err != nil {
+	err := now.channel.Publish(&p.prepared, payload)
+	if lost := now.pending.sending.End(tag); lost != nil {
+		p.acks.Done(token, lost)
+		return nil
+	}
+	if err != nil {
 		if now.pending.takeBack() {
 			return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/handover"
 )
 
 // sent is a message that the broker has not answered yet.
@@ -24,6 +25,8 @@ const settleMost = 64
 // from 1, and so do we. Messages are added by whoever sends, one at a time, and
 // settled by the goroutine that reads.
 type pending struct {
+	sending handover.Mark // the message that Send reads
+
 	mu    sync.Mutex
 	ring  []sent // its length is a power of two
 	first uint64 // tag of the oldest message that is not settled
@@ -36,12 +39,13 @@ func newPending() *pending { return &pending{ring: make([]sent, 256), first: 1, 
 
 func (p *pending) at(tag uint64) *sent { return &p.ring[tag&uint64(len(p.ring)-1)] }
 
-// add adds a message; false: the channel has ended, and it was not added.
-func (p *pending) add(m sent) bool {
+// add adds a message and returns its tag; false: the channel has ended, and it
+// was not added.
+func (p *pending) add(m sent) (uint64, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended {
-		return false
+		return 0, false
 	}
 	if p.next-p.first == uint64(len(p.ring)) {
 		larger := make([]sent, 2*len(p.ring))
@@ -50,9 +54,11 @@ func (p *pending) add(m sent) bool {
 		}
 		p.ring = larger
 	}
-	*p.at(p.next) = m
+	tag := p.next
+	p.sending.Begin(tag)
+	*p.at(tag) = m
 	p.next++
-	return true
+	return tag, true
 }
 
 // takeBack removes the message that was added last; false: it has been settled.
@@ -133,34 +139,37 @@ func (p *pending) giveBack(body []byte) {
 	}
 }
 
-// end settles what is left: nobody is going to answer.
+// end settles what is left: nobody is going to answer. A message that is just
+// being sent is left to Send.
 func (p *pending) end(why error) {
 	p.mu.Lock()
 	p.ended = true
-	alone := p.next-p.first == 1
+	err := p.unanswered(why)
 	var left []sent
 	for tag := p.first; tag < p.next; tag++ {
-		if m := p.at(tag); !m.done {
+		if m := p.at(tag); !m.done && !p.sending.Leave(tag, err) {
 			left = append(left, *m)
 		}
 	}
 	p.first = p.next
 	p.mu.Unlock()
-	if len(left) == 0 {
-		return
-	}
-	class := classOf(why)
-	err := fmt.Errorf("rabbitmq: the channel ended before the broker answered: %w: %w", driver.ErrTimeout, why)
-	switch {
-	case class == driver.ErrClosed:
-		err = fmt.Errorf("rabbitmq: the producer was closed before the broker answered: %w", driver.ErrClosed)
-	case alone && class != driver.ErrNotConnected:
-		// With no other in question the broker means this one.
-		err = fmt.Errorf("rabbitmq: send: %w: %w", class, why)
-	}
 	for _, m := range left {
 		m.producer.acks.Done(m.token, err)
 	}
+}
+
+// unanswered is what becomes of the messages that a channel leaves behind. mu is
+// held.
+func (p *pending) unanswered(why error) error {
+	class := classOf(why)
+	switch {
+	case class == driver.ErrClosed:
+		return fmt.Errorf("rabbitmq: the producer was closed before the broker answered: %w", driver.ErrClosed)
+	case p.next-p.first == 1 && class != driver.ErrNotConnected:
+		// With no other in question the broker means this one.
+		return fmt.Errorf("rabbitmq: send: %w: %w", class, why)
+	}
+	return fmt.Errorf("rabbitmq: the channel ended before the broker answered: %w: %w", driver.ErrTimeout, why)
 }
 
 // resolve tells of the broker's answer.

@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/handover"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
@@ -21,7 +22,8 @@ type sent struct {
 // IDs. Messages are added by whoever sends, and settled by the goroutine that
 // reads.
 type pending struct {
-	acks driver.Acks
+	acks    driver.Acks
+	sending handover.Mark // the message that Send reads
 
 	mu      sync.Mutex
 	ring    []sent // its length is a power of two
@@ -53,6 +55,7 @@ func (p *pending) add(token uint64) (uint64, bool) {
 		p.ring = larger
 	}
 	id := p.next
+	p.sending.Begin(id)
 	*p.at(id) = sent{token: token}
 	p.next++
 	return id, true
@@ -103,25 +106,23 @@ func (p *pending) settle(ids wire.IDs, err error) {
 	}
 }
 
-// end settles what is left: nobody is going to answer.
+// end settles what is left: nobody is going to answer. A message that is just
+// being sent is left to Send.
 func (p *pending) end(why error) {
+	err := fmt.Errorf("rabbitmq-stream: the publisher ended before the broker answered: %w: %w", driver.ErrTimeout, why)
+	if classOf(why) == driver.ErrClosed {
+		err = fmt.Errorf("rabbitmq-stream: the producer was closed before the broker answered: %w", driver.ErrClosed)
+	}
 	p.mu.Lock()
 	p.ended = true
 	var left []uint64
 	for id := p.first; id < p.next; id++ {
-		if m := p.at(id); !m.done {
+		if m := p.at(id); !m.done && !p.sending.Leave(id, err) {
 			left = append(left, m.token)
 		}
 	}
 	p.first = p.next
 	p.mu.Unlock()
-	if len(left) == 0 {
-		return
-	}
-	err := fmt.Errorf("rabbitmq-stream: the publisher ended before the broker answered: %w: %w", driver.ErrTimeout, why)
-	if classOf(why) == driver.ErrClosed {
-		err = fmt.Errorf("rabbitmq-stream: the producer was closed before the broker answered: %w", driver.ErrClosed)
-	}
 	for _, token := range left {
 		p.acks.Done(token, err)
 	}

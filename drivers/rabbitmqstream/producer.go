@@ -120,7 +120,12 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if !ok {
 		return p.wrap(p.link.absent())
 	}
-	if err := now.outlet.Publish(id, payload); err != nil {
+	err := now.outlet.Publish(id, payload)
+	if lost := now.pending.sending.End(id); lost != nil {
+		p.acks.Done(token, lost)
+		return nil
+	}
+	if err != nil {
 		if now.pending.takeBack() {
 			return p.wrap(fmt.Errorf("%w: %w", driver.ErrNotConnected, err))
 		}

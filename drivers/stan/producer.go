@@ -71,11 +71,13 @@ func (p *producer) Send(token uint64, payload []byte) error {
 		p.subject = st.info.PubPrefix + "." + p.channel
 		p.head = appendPubHead(p.head[:0], st.id, p.channel, st.connID)
 	}
+	// Once it waits, the end of the connection may give the payload back.
+	p.message = appendPubMsg(p.message[:0], p.head, payload)
 	id, ok := st.waiting.take(p, token)
 	if !ok {
 		return p.failed(driver.ErrNotConnected)
 	}
-	p.message = appendPubMsg(p.message[:0], p.head, id, payload)
+	p.message = appendPubGUID(p.message, id)
 	if err := st.nc.PublishRequest(p.subject, st.acks, p.message); err != nil {
 		if from, _ := st.waiting.remove(id); from == nil {
 			return nil // the loss of the connection has been told to Done

@@ -40,12 +40,14 @@ func appendPubHead(b []byte, clientID, channel string, connID []byte) []byte {
 	return appendField(b, tagPubConnID, connID)
 }
 
-// appendPubMsg appends a PubMsg that begins with head.
-func appendPubMsg(b, head []byte, id guid, payload []byte) []byte {
-	b = append(b, head...)
-	b = append(b, tagPubGUID, guidSize)
-	b = id.appendTo(b)
-	return appendField(b, tagPubData, payload)
+// appendPubMsg appends a PubMsg that begins with head, but for its guid.
+func appendPubMsg(b, head, payload []byte) []byte {
+	return appendField(append(b, head...), tagPubData, payload)
+}
+
+// appendPubGUID completes a PubMsg.
+func appendPubGUID(b []byte, id guid) []byte {
+	return id.appendTo(append(b, tagPubGUID, guidSize))
 }
 
 // pubOverhead is how many bytes of a PubMsg are not payload, at most.

@@ -12,7 +12,7 @@ import (
 func TestPublishedMessages(t *testing.T) {
 	for _, payload := range [][]byte{nil, []byte("x"), make([]byte, 127), make([]byte, 128), make([]byte, 1<<20)} {
 		id := guid{1<<31 + 7, 3}
-		raw := appendPubMsg(nil, appendPubHead(nil, "client-1", "sixnines.run.t0", []byte("conn")), id, payload)
+		raw := appendPubGUID(appendPubMsg(nil, appendPubHead(nil, "client-1", "sixnines.run.t0", []byte("conn")), payload), id)
 		var m pb.PubMsg
 		if err := m.Unmarshal(raw); err != nil {
 			t.Fatal(err)
