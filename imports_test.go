@@ -84,6 +84,8 @@ func allowed() map[string]may {
 
 		"drivers/internal/handover": {
 			why: "who resolves a message whose connection ends while it is being sent is the same question to all that wait for confirmations"},
+		"drivers/internal/share": {ours: []string{"driver"},
+			why: "who connects, who waits and who closes is the same wherever producers share connections"},
 		"drivers/internal/mesh": {ours: []string{"driver"},
 			why: "who binds and who connects, where there is no broker to meet at"},
 		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/mesh"}},
