@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -72,8 +73,8 @@ func (o compareOptions) options(a *app) (compare.Options, error) {
 		return out, wrongUsage("leave one of them out", "--json and --markdown exclude each other")
 	}
 	if o.html != "" {
-		if _, err := os.Lstat(a.path(o.html)); err == nil {
-			return out, wrongUsage("name another file", "%s is there already", o.html)
+		if err := a.pageProbe(o.html); err != nil {
+			return out, err
 		}
 	}
 	for _, m := range o.metrics {
@@ -100,6 +101,23 @@ func (o compareOptions) options(a *app) (compare.Options, error) {
 	return out, nil
 }
 
+// pageProbe proves that a page can be written, before runs are made for it: it
+// must not be there yet, but its directory must.
+func (a *app) pageProbe(file string) error {
+	path := a.path(file)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return wrongUsage("name another file", "%s is there already", file)
+	case err == nil:
+		err = errors.Join(f.Close(), os.Remove(path))
+	}
+	if err != nil {
+		return failed("make the directory first, or name another file with --html FILE", fmt.Errorf("%s cannot be written: %w", file, err))
+	}
+	return nil
+}
+
 func (a *app) compareCommand() *cobra.Command {
 	var o compareOptions
 	cmd := &cobra.Command{
@@ -107,7 +125,7 @@ func (a *app) compareCommand() *cobra.Command {
 		Short: "Compare two sets of results, run by run",
 		Long: `Compare a baseline A with a B: two sets of results of which the run is the unit.
 Each set is result files, directories of them or patterns; -- separates the sets
-where one is more than one name. A single DIR is one that sixnines ab made, whose
+where one is more than one name, and flags stand before it. A single DIR is one that sixnines ab made, whose
 runs know to which side they belong.
 
 What is unlike is named first. Then each percentile has its change, an interval
@@ -118,7 +136,7 @@ with their partners.
 
 Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate.`,
 		Example: `  sixnines compare results/baseline results/new --markdown
-  sixnines compare base-*.jsonl -- new-*.jsonl --min-effect 3%
+  sixnines compare --min-effect 3% base-*.jsonl -- new-*.jsonl
   sixnines compare results/ab-20261121T140200Z-1f2e3d4c
   sixnines compare results/baseline results/new --gate --metric publish.response`,
 		Args: func(cmd *cobra.Command, args []string) error {
@@ -192,7 +210,7 @@ func (a *app) compared(c *compare.Comparison, o compareOptions) error {
 	}
 	if o.html != "" {
 		if err := a.writeNew(o.html, false, func(w io.Writer) error { return report.CompareHTML(w, c) }); err != nil {
-			return failed(fileHint(err), fmt.Errorf("write the page: %w", err))
+			return failed("name another file with --html FILE", fmt.Errorf("write the page: %w", err))
 		}
 	}
 	switch {
@@ -214,6 +232,11 @@ func (a *app) compared(c *compare.Comparison, o compareOptions) error {
 // sets loads the results that the arguments name, A and B apart. dash is how
 // many arguments stand before --, −1 without it.
 func (a *app) sets(args []string, dash int) (setA, setB []*result.Run, err error) {
+	for _, arg := range args[max(dash, 0):] {
+		if dash >= 0 && strings.HasPrefix(arg, "-") {
+			return nil, nil, wrongUsage("write flags before: sixnines compare "+arg+" … A… -- B…; a file of such a name is ./"+arg, "what follows -- is results, and %s is a flag", arg)
+		}
+	}
 	switch {
 	case dash == 0 || dash == len(args):
 		return nil, nil, wrongUsage("write sixnines compare A… -- B…", "there is nothing on one side of --")

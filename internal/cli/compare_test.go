@@ -171,9 +171,12 @@ func TestComparePage(t *testing.T) {
 	if code != exitUsage || out != "" || !strings.Contains(errs, "there already") {
 		t.Errorf("written over: exit code %d\n%s", code, errs)
 	}
-	code, _, errs = invoke(t, Env{Dir: dir}, "compare", "base", "slow", "--html", "no/page.html")
-	if code != exitFailure || !strings.Contains(errs, "hint: ") {
-		t.Errorf("exit code %d\n%s", code, errs)
+	// Where none can be written, that is said before there is anything to lose.
+	for _, args := range [][]string{{"compare", "base", "slow"}, {"ab", "mem", "--duration", "10m"}} {
+		code, out, errs = invoke(t, Env{Dir: dir}, append(args, "--html", "no/page.html")...)
+		if code != exitFailure || out != "" || !strings.Contains(errs, "no/page.html") || !strings.Contains(errs, "hint: make the directory first") {
+			t.Errorf("%s: exit code %d\n%s%s", args, code, out, errs)
+		}
 	}
 }
 
@@ -201,6 +204,8 @@ func TestCompareWrongUsage(t *testing.T) {
 		"base slow --min-effect 5":           "percentage",
 		"base slow --min-effect -5%":         "percentage",
 		"base slow --json --markdown":        "exclude each other",
+		"base -- slow --gate":                "--gate is a flag",
+		"base slow --html base/b00.jsonl":    "is there already",
 	} {
 		code, out, errs := invoke(t, env, append([]string{"compare"}, strings.Fields(args)...)...)
 		lines := strings.Split(strings.TrimSpace(errs), "\n")
@@ -214,7 +219,7 @@ func TestCompareWrongUsage(t *testing.T) {
 		"base text.jsonl": "text.jsonl",
 	} {
 		code, out, errs := invoke(t, env, append([]string{"compare"}, strings.Fields(args)...)...)
-		if code != exitFailure || out != "" || !strings.Contains(errs, want) || !strings.Contains(errs, "hint: ") {
+		if code != exitUsage || out != "" || !strings.Contains(errs, want) || !strings.Contains(errs, "hint: ") {
 			t.Errorf("compare %s: exit code %d\n%s%s", args, code, out, errs)
 		}
 	}

@@ -228,9 +228,9 @@ func (a *app) loadRun(file string) (*result.Run, error) {
 	run, err := result.Load(a.path(file))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, failed("sixnines run writes results, by default into results/", fmt.Errorf("there is no file %s", file))
+		return nil, wrongUsage("sixnines run writes results, by default into results/", "there is no file %s", file)
 	case errors.Is(err, result.ErrFormat):
-		return nil, failed("name a .jsonl file that sixnines run wrote, by this version or an older one", err)
+		return nil, wrongUsage("name a .jsonl file that sixnines run wrote, by this version or an older one", "%w", err)
 	case err != nil:
 		return nil, failed("check the file and its permissions", err)
 	}

@@ -42,7 +42,8 @@ intervals, and from the raw file where there is one, and name every difference.
 A file that a killed run left has no figures to compare with; it is checked as
 far as it goes and said to be cut short.
 
-Exit codes: 0 everything agrees, 1 something differs.`,
+Exit codes: 0 everything agrees, 1 something differs, 2 wrong usage: a file is
+not there, or is no result.`,
 		Example: `  sixnines verify results/*.jsonl
   sixnines verify a.jsonl --raw moved/a.raw`,
 		Args:              counted(1, -1, "at least one result FILE"),
@@ -132,7 +133,7 @@ func (a *app) verifyRaw(v *verified, run *result.Run, named string) error {
 		fmt.Fprintf(a.Stderr, "%s: its raw file %s is not there; the intervals alone are checked\n", v.File, path)
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return failed("name the file that sixnines run --raw wrote", fmt.Errorf("there is no file %s", path))
+		return wrongUsage("name the file that sixnines run --raw wrote", "there is no file %s", path)
 	case err != nil:
 		return failed("name the file that sixnines run --raw wrote for this result", err)
 	}
