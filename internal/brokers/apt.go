@@ -1,6 +1,7 @@
 package brokers
 
 import (
+	"context"
 	"slices"
 	"strings"
 )
@@ -16,6 +17,11 @@ func debian(packages ...string) Step {
 		Env:  []string{"DEBIAN_FRONTEND=noninteractive"},
 		Root: true,
 	}
+}
+
+// planDebian is the plan of a product that is Debian packages.
+func planDebian(packages ...string) func(context.Context, Home) ([]Step, error) {
+	return func(context.Context, Home) ([]Step, error) { return []Step{debian(packages...)}, nil }
 }
 
 // aptUpdate fetches the list of packages.

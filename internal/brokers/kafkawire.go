@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"time"
 )
 
 // kafkaAnswers returns nil when the broker at the address, which must ask for
@@ -15,14 +13,11 @@ import (
 // speaks the few bytes of Kafka's protocol that this takes: a request for the
 // cluster's metadata, in the version that all brokers since 0.8 answer.
 func kafkaAnswers(ctx context.Context, address string, brokers int) error {
-	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
+	c, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
-		return err
-	}
 	if _, err := c.Write(metadataRequest()); err != nil {
 		return err
 	}

@@ -10,13 +10,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Mosquitto is Eclipse Mosquitto, MQTT 3.1.1 and 5.
@@ -32,22 +30,15 @@ func Mosquitto() Product {
 		Clusters: []int{1},
 		Variable: "MOSQUITTO",
 		find:     findMosquitto,
-		plan: func(context.Context, Home) ([]Step, error) {
-			return []Step{debian("mosquitto")}, nil
-		},
-		deploy: deployMosquitto,
+		plan:     planDebian("mosquitto"),
+		deploy:   deployMosquitto,
 	}
 }
 
 func findMosquitto(ctx context.Context, h Home) (Installation, error) {
 	return findProgram(ctx, h, program{
 		product: "mosquitto", name: "mosquitto", variable: "MOSQUITTO",
-		version: []string{"-h"}, // mosquitto version 2.0.11
-		parse: func(text string) string {
-			_, v, _ := strings.Cut(text, "mosquitto version ")
-			v, _, _ = strings.Cut(v, "\n")
-			return v
-		},
+		version: []string{"-h"}, before: "mosquitto version ", after: "\n", // mosquitto version 2.0.11
 	})
 }
 
@@ -115,13 +106,8 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 	if o.TLS == nil {
 		node.ready = func(ctx context.Context) error { return greetedByMosquitto(ctx, address) }
 	}
-	shown := map[string]string{}
-	for _, name := range []string{"persistence", "max_queued_messages", "max_inflight_messages", "set_tcp_nodelay", "message_size_limit"} {
-		if value, ok := settings[name]; ok {
-			shown[name] = value
-		}
-	}
-	return &deployment{url: scheme + "://" + address, nodes: []process{node}, settings: shown}, nil
+	return &deployment{url: scheme + "://" + address, nodes: []process{node},
+		settings: among(settings, "persistence", "max_queued_messages", "max_inflight_messages", "set_tcp_nodelay", "message_size_limit")}, nil
 }
 
 // mosquittoPassword returns a user's line of a password file as Mosquitto 2
@@ -147,14 +133,11 @@ func mosquittoPassword(user, password string) (string, error) {
 // greetedByMosquitto wants an answer to a client's first packet. A refusal is
 // one.
 func greetedByMosquitto(ctx context.Context, address string) error {
-	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
+	c, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
-		return err
-	}
 	// CONNECT of MQTT 3.1.1: clean session, no keep-alive, client "ready".
 	const connect = "\x10\x11\x00\x04MQTT\x04\x02\x00\x00\x00\x05ready"
 	if _, err := io.WriteString(c, connect); err != nil {

@@ -2,10 +2,8 @@ package brokers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 )
 
 // natsGroup is a set of servers that agree among themselves, as one tells of it.
@@ -91,27 +89,4 @@ func agreed(ctx context.Context, nodes []natsNode) error {
 // monitored asks the node's monitoring.
 func monitored(ctx context.Context, n natsNode, path string, answer any) error {
 	return ask(ctx, "http://"+loopback(n.monitor)+path, answer)
-}
-
-// ask reads the JSON at the URL.
-func ask(ctx context.Context, url string, answer any) error {
-	ctx, cancel := context.WithTimeout(ctx, natsPatience)
-	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return err
-	}
-	q.Close = true // nothing stays open behind the start
-	a, err := http.DefaultClient.Do(q)
-	if err != nil {
-		return err
-	}
-	defer a.Body.Close()
-	if a.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s: %s", url, a.Status)
-	}
-	if err := json.NewDecoder(a.Body).Decode(answer); err != nil {
-		return fmt.Errorf("%s: %w", url, err)
-	}
-	return nil
 }

@@ -7,12 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 )
@@ -41,12 +39,7 @@ func findNATS(ctx context.Context, h Home) (Installation, error) {
 	if h.Getenv(natsVariable) != "" {
 		return findProgram(ctx, h, program{
 			product: "nats", name: "nats-server", variable: natsVariable,
-			version: []string{"--version"}, // nats-server: v2.15.2
-			parse: func(text string) string {
-				_, v, _ := strings.Cut(text, "nats-server: v")
-				v, _, _ = strings.Cut(v, "\n")
-				return v
-			},
+			version: []string{"--version"}, before: "nats-server: v", after: "\n", // nats-server: v2.15.2
 		})
 	}
 	if len(h.Self) == 0 {
@@ -170,20 +163,14 @@ func natsConfig(o *Options, nodes []natsNode, which int) natsSettings {
 	return c
 }
 
-// natsPatience limits one question to a server that may not be there yet.
-const natsPatience = 2 * time.Second
-
 // greetedByNATS wants the line with which a server greets its clients, and in it
 // that JetStream runs, if it should.
 func greetedByNATS(ctx context.Context, address string, jetstream bool) error {
-	c, err := (&net.Dialer{Timeout: natsPatience}).DialContext(ctx, "tcp", address)
+	c, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(natsPatience)); err != nil {
-		return err
-	}
 	line, err := bufio.NewReader(c).ReadString('\n')
 	if err != nil {
 		return err

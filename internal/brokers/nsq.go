@@ -3,14 +3,9 @@ package brokers
 import (
 	"context"
 	"fmt"
-	"io"
 	"maps"
-	"net/http"
 	"path/filepath"
-	"slices"
 	"strconv"
-	"strings"
-	"time"
 )
 
 // What is built, and where it goes below the home.
@@ -37,12 +32,7 @@ func NSQ() Product {
 func findNSQ(ctx context.Context, h Home) (Installation, error) {
 	return findProgram(ctx, h, program{
 		product: "nsq", name: "nsqd", variable: "NSQD", built: []string{nsqDir, "nsqd"},
-		version: []string{"-version"}, // nsqd v1.3.0 (built w/go1.21.5)
-		parse: func(text string) string {
-			_, v, _ := strings.Cut(text, "nsqd v")
-			v, _, _ = strings.Cut(v, " ")
-			return v
-		},
+		version: []string{"-version"}, before: "nsqd v", after: " ", // nsqd v1.3.0 (built w/go1.21.5)
 	})
 }
 
@@ -99,53 +89,20 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 		}
 	}
 	maps.Copy(settings, o.Settings)
-	command := []string{in.Path}
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		// Beside their values, as flags that are true or false want it.
-		command = append(command, "-"+name+"="+settings[name])
-	}
-	shown := map[string]string{}
-	for _, name := range []string{"max-msg-size", "mem-queue-size", "sync-every", "sync-timeout"} {
-		if value, ok := settings[name]; ok {
-			shown[name] = value
-		}
-	}
+	command := append([]string{in.Path}, flags("-", settings)...)
 	node := process{name: "nsqd", command: command, env: o.Home.Environ, dir: dir, log: filepath.Join(o.Dir, "nsqd.log"),
 		ready: func(ctx context.Context) error {
 			if err := listens(address)(ctx); err != nil {
 				return err
 			}
-			return pingNSQ(ctx, "http://"+control)
+			_, err := fetch(ctx, "http://"+control+"/ping") // it says that it is well
+			return err
 		}}
 	return &deployment{
 		// The driver makes and removes topics by HTTP.
 		url:      scheme + "://" + address + "/?http=" + control,
 		info:     map[string]string{"http": "http://" + control},
-		settings: shown,
+		settings: among(settings, "max-msg-size", "mem-queue-size", "sync-every", "sync-timeout"),
 		nodes:    []process{node},
 	}, nil
-}
-
-// pingNSQ wants nsqd to say that it is well.
-func pingNSQ(ctx context.Context, url string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/ping", nil)
-	if err != nil {
-		return err
-	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	answer, err := client.Do(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 1<<10))
-	if err != nil {
-		return err
-	}
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("it says %s: %s", answer.Status, text)
-	}
-	return nil
 }

@@ -6,13 +6,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"sixnines/internal/nullbroker"
 )
@@ -142,18 +140,12 @@ func logPath(value string) (string, error) {
 	return path, nil
 }
 
-// nullPatience limits one question to a broker that may not be there yet.
-const nullPatience = 2 * time.Second
-
 func greetedByNull(ctx context.Context, address string) error {
-	c, err := (&net.Dialer{Timeout: nullPatience}).DialContext(ctx, "tcp", address)
+	c, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(nullPatience)); err != nil {
-		return err
-	}
 	_, err = nullbroker.Greet(c)
 	return err
 }

@@ -145,18 +145,6 @@ func poll(ctx context.Context, ended <-chan struct{}, ready func(context.Context
 	}
 }
 
-// listens returns a readiness that only asks whether the address accepts
-// connections.
-func listens(address string) func(context.Context) error {
-	return func(ctx context.Context) error {
-		c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
-		if err != nil {
-			return err
-		}
-		return c.Close()
-	}
-}
-
 // loopback returns the address of a port of this machine.
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 

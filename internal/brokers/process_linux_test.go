@@ -3,8 +3,6 @@ package brokers
 import (
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"strings"
 	"syscall"
@@ -43,20 +41,7 @@ func TestKilledParentTakesFrozenBrokerAlong(t *testing.T) {
 	if atRest, err := stopped(pid); err != nil || !atRest {
 		t.Fatalf("the broker is not frozen: %v", err)
 	}
-	c, err := net.Dial("tcp", address) // the kernel answers for it
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	cmd.Wait()
-	c.SetReadDeadline(time.Now().Add(patience))
-	if _, err := io.Copy(io.Discard, c); errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Fatal("the broker outlives its parent")
-	}
-	waitGone(t, pid)
+	killed(t, cmd, pid, address)
 }
 
 func TestFreezeAndThaw(t *testing.T) {

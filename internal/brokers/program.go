@@ -16,7 +16,8 @@ type program struct {
 	variable string   // the environment variable that names it
 	built    []string // where plan puts it, below the home; empty: nowhere
 	version  []string // arguments that make it print its version
-	parse    func(text string) string
+	// What stands before and after the version in what it prints.
+	before, after string
 }
 
 // findProgram locates p: by its variable, on PATH, where it was built.
@@ -43,7 +44,9 @@ func findProgram(ctx context.Context, h Home, p program) (Installation, error) {
 	c.Env = h.Environ
 	// Some print their version to standard error, or exit with a failure.
 	text, err := c.CombinedOutput()
-	if in.Version = strings.TrimSpace(p.parse(string(text))); in.Version == "" {
+	_, version, _ := strings.Cut(string(text), p.before)
+	version, _, _ = strings.Cut(version, p.after)
+	if in.Version = strings.TrimSpace(version); in.Version == "" {
 		return in, fmt.Errorf("%s %s (%s) does not tell its version: %q, %v", in.Path, strings.Join(p.version, " "), in.Origin, text, err)
 	}
 	return in, nil

@@ -25,10 +25,8 @@ func RabbitMQ() Product {
 		Clusters: []int{1, 3},
 		Variable: "RABBITMQ_HOME",
 		find:     findRabbitMQ,
-		plan: func(context.Context, Home) ([]Step, error) {
-			return []Step{debian("rabbitmq-server")}, nil
-		},
-		deploy: deployRabbitMQ,
+		plan:     planDebian("rabbitmq-server"),
+		deploy:   deployRabbitMQ,
 	}
 }
 

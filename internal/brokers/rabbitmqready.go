@@ -8,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // rabbitCookie returns a secret that Erlang takes for a cookie.
@@ -32,14 +30,11 @@ func rabbitReady(ctx context.Context, n rabbitNode, o *Options) error {
 // greetRabbit says hello in AMQP. A node listens before it takes connections,
 // and closes those that come too early.
 func greetRabbit(ctx context.Context, address string, t *ServerTLS) error {
-	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "tcp", address)
+	c, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(2 * time.Second)); err != nil {
-		return err
-	}
 	if t != nil {
 		// It is our own; with clients' certificates asked for, the server's side
 		// of the handshake is as far as one can get without one.

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // Redis is the Redis server.
@@ -25,22 +23,15 @@ func Redis() Product {
 		Clusters: []int{1},
 		Variable: "REDIS_SERVER",
 		find:     findRedis,
-		plan: func(context.Context, Home) ([]Step, error) {
-			return []Step{debian("redis-server")}, nil
-		},
-		deploy: deployRedis,
+		plan:     planDebian("redis-server"),
+		deploy:   deployRedis,
 	}
 }
 
 func findRedis(ctx context.Context, h Home) (Installation, error) {
 	return findProgram(ctx, h, program{
 		product: "redis", name: "redis-server", variable: "REDIS_SERVER",
-		version: []string{"--version"}, // Redis server v=7.0.15 sha=00000000:0 …
-		parse: func(text string) string {
-			_, v, _ := strings.Cut(text, "v=")
-			v, _, _ = strings.Cut(v, " ")
-			return v
-		},
+		version: []string{"--version"}, before: "v=", after: " ", // Redis server v=7.0.15 sha=00000000:0 …
 	})
 }
 
@@ -157,14 +148,11 @@ func redisQuote(word string) string {
 // pingRedis wants an answer from the server, which listens before it has loaded
 // its data and says so to those who have logged in.
 func pingRedis(ctx context.Context, network, address string, o *Options) error {
-	c, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, network, address)
+	c, err := dial(ctx, network, address)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if err := c.SetDeadline(time.Now().Add(time.Second)); err != nil {
-		return err
-	}
 	words := []string{"AUTH", o.User, o.Password}
 	if o.User == "" {
 		words = []string{"AUTH", o.Password}

@@ -2,18 +2,14 @@ package brokers
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"math"
-	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // The version of NATS Streaming that is installed: the last.
@@ -46,12 +42,7 @@ const (
 func findSTAN(ctx context.Context, h Home) (Installation, error) {
 	return findProgram(ctx, h, program{
 		product: "nats-streaming", name: stanProgram, variable: "NATS_STREAMING_SERVER", built: []string{stanDir, stanProgram},
-		version: []string{"--version"}, // nats-streaming-server version 0.25.6, nats-server version 2.10.11
-		parse: func(text string) string {
-			_, v, _ := strings.Cut(text, "nats-streaming-server version ")
-			v, _, _ = strings.Cut(v, ",")
-			return v
-		},
+		version: []string{"--version"}, before: "nats-streaming-server version ", after: ",", // nats-streaming-server version 0.25.6, nats-server version 2.10.11
 	})
 }
 
@@ -82,15 +73,12 @@ func deploySTAN(_ context.Context, in Installation, o *Options) (*deployment, er
 	if err := os.WriteFile(file, []byte(config.String()), 0o600); err != nil {
 		return nil, err
 	}
-	flags := map[string]string{
+	settings := map[string]string{
 		"store": "memory", "dir": filepath.Join(o.Dir, "store"),
 		"max_channels": "0", // the default of 100 is less than some runs have topics
 	}
-	maps.Copy(flags, o.Settings)
-	command := []string{in.Path, "--config", file}
-	for _, name := range slices.Sorted(maps.Keys(flags)) {
-		command = append(command, "--"+name+"="+flags[name])
-	}
+	maps.Copy(settings, o.Settings)
+	command := append([]string{in.Path, "--config", file}, flags("--", settings)...)
 	node := process{name: "nats-streaming", command: command, env: o.Home.Environ, dir: o.Dir, log: filepath.Join(o.Dir, "stan.log"),
 		ready: func(ctx context.Context) error { return runsSTAN(ctx, monitoring) }}
 	scheme := "nats"
@@ -143,25 +131,11 @@ func stanConfig(o *Options, address, monitoring string) (natsSettings, error) {
 // runsSTAN asks the embedded server whether the streaming server beside it has
 // made its last subscription: both listen, and say that they run, before.
 func runsSTAN(ctx context.Context, monitoring string) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, monitoring+"/subsz?subs=1&limit=1000000", nil)
-	if err != nil {
-		return err
-	}
-	answer, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
-	if err != nil {
-		return err
-	}
-	defer answer.Body.Close()
-	if answer.StatusCode != http.StatusOK {
-		return fmt.Errorf("its monitoring says %s", answer.Status)
-	}
 	var known struct {
 		Subscriptions []struct{ Subject string } `json:"subscriptions_list"`
 	}
-	if err := json.NewDecoder(answer.Body).Decode(&known); err != nil {
-		return fmt.Errorf("its monitoring cannot be read: %w", err)
+	if err := ask(ctx, monitoring+"/subsz?subs=1&limit=1000000", &known); err != nil {
+		return err
 	}
 	for _, sub := range known.Subscriptions {
 		if strings.HasPrefix(sub.Subject, "_STAN.discover.") && strings.HasSuffix(sub.Subject, ".pings") {

@@ -19,9 +19,7 @@ func ZeroMQ() Product {
 		Drivers:  []string{"zeromq", "zeromq-pipeline"},
 		Clusters: []int{1},
 		find:     findZeroMQ,
-		plan: func(context.Context, Home) ([]Step, error) {
-			return []Step{debian("libzmq3-dev", "pkg-config", "gcc", "libc6-dev")}, nil
-		},
+		plan:     planDebian("libzmq3-dev", "pkg-config", "gcc", "libc6-dev"),
 		deploy: func(context.Context, Installation, *Options) (*deployment, error) {
 			return nil, errBrokerless
 		},
