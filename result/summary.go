@@ -46,6 +46,9 @@ type Course struct {
 	// Change is how many times as large as at the beginning the figure is at the
 	// end.
 	Change float64 `json:"change"`
+	// Outliers is how many intervals stand out and were taken for events and no
+	// state.
+	Outliers int `json:"outliers,omitempty"`
 }
 
 // Attribution is what the slowest messages of a metric met.

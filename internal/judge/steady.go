@@ -43,7 +43,7 @@ func steady(run *result.Run, s *result.Summary) *result.Steady {
 // course classes one series and says in ns where its steady part begins.
 func course(run *result.Run, series []float64) result.Course {
 	v := stats.SteadyState(series)
-	c := result.Course{Class: string(v.Class), Change: v.Change, From: -1}
+	c := result.Course{Class: string(v.Class), Change: v.Change, From: -1, Outliers: v.Outliers}
 	if v.From < len(run.Seconds) && v.Class != stats.NotAssessed {
 		c.From = max(run.Seconds[v.From].Start, 0)
 	}
@@ -72,7 +72,7 @@ func conclusion(run *result.Run, s *result.Steady) string {
 		}
 		return fmt.Sprintf("not assessed: %d intervals of a second, at least %d are needed; run longer (--duration)", s.Intervals, stats.LeastSteady)
 	}
-	var found []string
+	var found, events []string
 	from := int64(0)
 	for _, c := range []struct {
 		name string
@@ -88,14 +88,21 @@ func conclusion(run *result.Run, s *result.Steady) string {
 		case stats.NoSteadyState:
 			found = append(found, c.name+" came to no steady state")
 		}
+		if c.Outliers > 0 {
+			events = append(events, plural(int64(c.Outliers), "interval")+" of "+c.name)
+		}
 	}
 	if from > 0 {
 		found = append(found, fmt.Sprintf("the first %s look like warm-up%s", span(from), lengthen(run, from)))
 	}
-	if len(found) == 0 {
-		return "p50 and p99 were flat; nothing was discarded and nothing must be"
+	aside := ""
+	if len(events) > 0 {
+		aside = "; events and no state: " + strings.Join(events, ", ")
 	}
-	return "nothing was discarded; " + strings.Join(found, "; ")
+	if len(found) == 0 {
+		return "p50 and p99 were flat; nothing was discarded and nothing must be" + aside
+	}
+	return "nothing was discarded; " + strings.Join(found, "; ") + aside
 }
 
 // lengthen is the advice that makes a warm-up cover ns more.

@@ -68,6 +68,12 @@ func TestSteadiness(t *testing.T) {
 		{"long intervals", 40, 10 * time.Second, flat, nil, stats.NotAssessed, result.Valid, "", "record.interval to 1s"},
 		{"short intervals do not make a run longer", 200, 250 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, "", "50 intervals of a second, at least 60"},
 		{"short intervals", 300, 250 * time.Millisecond, flat, nil, stats.Flat, result.Valid, "", "flat"},
+		{"a stall of two seconds", 90, time.Second, func(s float64) float64 {
+			if s >= 40 && s < 42 {
+				return 500
+			}
+			return 1
+		}, nil, stats.Flat, result.Valid, "", "; events and no state: 2 intervals of p50, 2 intervals of p99"},
 		{"warm-up", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario = text }, stats.WarmUp, result.Valid, "warm-up", "the first 12s look like warm-up: lengthen --warmup to 14s"},
 		{"drift", 90, time.Second, func(s float64) float64 { return 1 + s/60 }, nil, stats.Drift, result.Suspect, "steady", "drift"},
 		{"a new level", 90, time.Second, after(35, 1, 1.7), nil, stats.LevelShift, result.Suspect, "steady", "1.7 times its level 35s"},

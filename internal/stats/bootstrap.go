@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"gonum.org/v1/gonum/stat/distuv"
 )
@@ -44,6 +45,9 @@ func ChunkLength(n, burst int, rho float64) (length int, ok bool) {
 // Autocorrelation returns the correlation of neighbours in a series, 0 where
 // nothing varies.
 func Autocorrelation(x []float64) float64 {
+	if len(x) == 0 || slices.Min(x) == slices.Max(x) {
+		return 0 // what rounding leaves of the differences from the mean is correlated
+	}
 	m := mean(x)
 	var own, neighbours float64
 	for i, v := range x {

@@ -37,6 +37,9 @@ type Steady struct {
 	// Change is how many times as large as at the beginning the figure is at the
 	// end; 1 if Flat or NotAssessed.
 	Change float64
+	// Outliers is how many values stand out alone or in short runs: events, of
+	// which no state is made.
+	Outliers int
 }
 
 // The thresholds of SteadyState.
@@ -48,6 +51,11 @@ const (
 	changePenalty = 15
 	// matters is the natural logarithm of the least change worth telling: 5 %.
 	matters = 0.05
+	// outlierWindow values around one, and outlierReach times the way from their
+	// 10th to their 90th percentile beyond these, decide whether it stands out
+	// (as in Krun).
+	outlierWindow = 200
+	outlierReach  = 3
 	// resolution is the relative step of a histogram with three digits, as a
 	// standard deviation.
 	resolution = 0.001 / 3.5
@@ -59,17 +67,26 @@ const (
 // SteadyState classes a series of positive values, such as a percentile of every
 // second of a run. Their logarithms are split where mean or variance changes;
 // parts at the end that differ by less than 5 % and less than their own scatter
-// count as one.
+// count as one. Fewer than five values in a row that stand out are left aside, for
+// one stall makes no system unsteady; at the beginning they are warm-up.
 //
 // It needs the values in order and without gaps; a value that is not a positive
-// number is taken to be the one before it.
+// number is taken to be the one before it, and at the beginning the one after.
 func SteadyState(series []float64) Steady {
-	n := len(series)
-	if n < LeastSteady {
-		return Steady{NotAssessed, 0, 1}
+	if len(series) < LeastSteady {
+		return Steady{Class: NotAssessed, Change: 1}
 	}
-	group := (n + mostSteady - 1) / mostSteady
+	group := (len(series) + mostSteady - 1) / mostSteady
 	x := logarithms(series, group)
+	aside := smooth(x)
+	s := classify(x, group, len(series))
+	s.Outliers = aside * group
+	return s
+}
+
+// classify is SteadyState of n values of which x are the logarithms, group of
+// them each.
+func classify(x []float64, group, n int) Steady {
 	parts := changePoints(x, changePenalty*math.Log(float64(len(x))), resolution)
 	final := parts[len(parts)-1]
 	alike := func(a segment) bool { return math.Abs(a.mean-final.mean) <= max(matters, final.sd) }
@@ -87,9 +104,9 @@ func SteadyState(series []float64) Steady {
 	switch {
 	case drifts && (steady == 0 || scatter*scatter*float64(len(x)) <= 1.2*steps):
 		// A slope is split into stairs, too; it is one where a line fits as well.
-		return Steady{Drift, n, math.Exp(rise)}
+		return Steady{Class: Drift, From: n, Change: math.Exp(rise)}
 	case steady == 0:
-		return Steady{Flat, 0, 1}
+		return Steady{Class: Flat, Change: 1}
 	}
 	rising, falling := true, true
 	for i := 1; i <= steady; i++ {
@@ -103,35 +120,81 @@ func SteadyState(series []float64) Steady {
 	switch {
 	case from >= len(x)*3/4:
 		if (rising || falling) && steady >= 2 {
-			return Steady{Drift, n, change}
+			return Steady{Class: Drift, From: n, Change: change}
 		}
-		return Steady{NoSteadyState, n, change}
+		return Steady{Class: NoSteadyState, From: n, Change: change}
 	case above && from <= len(x)/2:
-		return Steady{WarmUp, min(n, from*group), change}
+		return Steady{Class: WarmUp, From: min(n, from*group), Change: change}
 	case (rising || falling) && steady >= 3:
-		return Steady{Drift, n, change}
+		return Steady{Class: Drift, From: n, Change: change}
 	case rising || falling:
-		return Steady{LevelShift, min(n, from*group), change}
+		return Steady{Class: LevelShift, From: min(n, from*group), Change: change}
 	}
-	return Steady{NoSteadyState, n, change}
+	return Steady{Class: NoSteadyState, From: n, Change: change}
 }
 
 // logarithms returns those of the medians of groups of adjacent values.
 func logarithms(series []float64, group int) []float64 {
 	var x []float64
-	before := 0.0
+	missing := 0 // at the beginning
 	for part := range slices.Chunk(series, group) {
-		if v := Median(part); v > 0 && !math.IsInf(v, 0) {
-			before = math.Log(v)
+		switch v := Median(part); {
+		case v > 0 && !math.IsInf(v, 0):
+			x = append(x, math.Log(v))
+		case missing == len(x):
+			x, missing = append(x, 0), missing+1
+		default:
+			x = append(x, x[len(x)-1])
 		}
-		x = append(x, before)
+	}
+	if missing < len(x) {
+		for i := range missing {
+			x[i] = x[missing]
+		}
 	}
 	return x
 }
 
+// smooth puts the median of the values around them in the place of runs of
+// fewer than shortest values that stand out, but for one at the beginning, and
+// returns how many these were.
+func smooth(x []float64) (aside int) {
+	type window struct{ low, middle, high float64 }
+	n := len(x)
+	seen := make([]window, n)
+	size := min(outlierWindow, n)
+	for i := range seen {
+		from := min(max(i-size/2, 0), n-size)
+		if i > 0 && from == min(max(i-1-size/2, 0), n-size) {
+			seen[i] = seen[i-1]
+			continue
+		}
+		around := slices.Sorted(slices.Values(x[from : from+size]))
+		low, high := around[(size-1)/10], around[size-1-(size-1)/10]
+		reach := outlierReach * max(high-low, matters)
+		seen[i] = window{low - reach, around[size/2], high + reach}
+	}
+	out := func(i int) bool { return x[i] < seen[i].low || x[i] > seen[i].high }
+	for i := 0; i < n; {
+		to := i
+		for to < n && out(to) {
+			to++
+		}
+		if i > 0 && to-i < shortest {
+			for ; i < to; i++ {
+				x[i] = seen[i].middle
+				aside++
+			}
+		}
+		i = to + 1
+	}
+	return aside
+}
+
 // drift fits a line. It returns how much that rises over the series, the scatter
 // about it, and whether the rise matters, exceeds the scatter and is beyond
-// chance.
+// chance. A line through a step rises by half more than the step: so the last
+// tenth must differ from the first by what matters, too.
 func drift(x []float64) (rise, scatter float64, ok bool) {
 	at := make([]float64, len(x))
 	for i := range at {
@@ -150,5 +213,7 @@ func drift(x []float64) (rise, scatter float64, ok bool) {
 	}
 	scatter = math.Sqrt(scatter / n)
 	lo, hi := l.SlopeInterval(0.999)
-	return rise, scatter, math.Abs(rise) > max(matters, 2*scatter) && (lo > 0 || hi < 0)
+	tenth := len(x) / 10
+	ends := mean(x[len(x)-tenth:]) - mean(x[:tenth])
+	return rise, scatter, math.Abs(rise) > max(matters, 2*scatter) && math.Abs(ends) > matters && (lo > 0 || hi < 0)
 }

@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -83,10 +84,56 @@ func TestSteadyStateOfLittle(t *testing.T) {
 	if got := SteadyState(make([]float64, LeastSteady-1)); got.Class != NotAssessed {
 		t.Errorf("%+v", got)
 	}
+	none := Steady{Class: Flat, Change: 1}
+	for _, v := range []float64{0, math.NaN(), math.Inf(1), -1, 5e-324, math.MaxFloat64} {
+		if got := SteadyState(slices.Repeat([]float64{v}, LeastSteady)); got != none {
+			t.Errorf("%v all the time: %+v", v, got)
+		}
+	}
 	gaps := noisy(1, LeastSteady, 0.02, func(int) float64 { return 0 })
 	gaps[7], gaps[20], gaps[21] = 0, math.NaN(), math.Inf(1)
 	if got := SteadyState(gaps); got.Class != Flat {
 		t.Errorf("with gaps: %+v", got)
+	}
+	clear(gaps[:20])
+	if got := SteadyState(gaps); got.Class != Flat {
+		t.Errorf("without a beginning: %+v", got)
+	}
+}
+
+// A stall of a few intervals is an event and no state, wherever it is but at the
+// beginning.
+func TestSteadyStateOfEvents(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		from, to int // what stands out
+		want     Steadiness
+		outliers int
+	}{
+		{"one in the middle", 50, 51, Flat, 1},
+		{"four", 30, 34, Flat, 4},
+		{"the last", 99, 100, Flat, 1},
+		{"five are a state that did not last", 50, 55, NoSteadyState, 0},
+		{"at the beginning", 0, 3, WarmUp, 0},
+	} {
+		for _, sd := range []float64{0, 0.03} {
+			x := noisy(5, 100, sd, func(int) float64 { return 0 })
+			for i := tt.from; i < tt.to; i++ {
+				x[i] *= 1000
+			}
+			if got := SteadyState(x); got.Class != tt.want || got.Outliers != tt.outliers {
+				t.Errorf("%s, scatter %v: %+v, want %s and %d outliers", tt.name, sd, got, tt.want, tt.outliers)
+			}
+		}
+	}
+}
+
+// A step of less than matters is none, though a line through it rises by more.
+func TestSteadyStateOfSmallSteps(t *testing.T) {
+	for change, want := range map[float64]Steadiness{0.04: Flat, 0.06: LevelShift} {
+		if got := SteadyState(noisy(6, 100, 0.005, step(50, 0, change))); got.Class != want {
+			t.Errorf("a step of %v: %+v, want %s", change, got, want)
+		}
 	}
 }
 
