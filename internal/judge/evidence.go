@@ -126,7 +126,7 @@ func union(pauses []result.Pause, source string) []result.Pause {
 func span(ns int64) string {
 	d := time.Duration(ns)
 	unit := time.Duration(1)
-	for a := d.Abs(); a >= 10000*unit; {
+	for a := d.Abs(); a/10000 >= unit; { // not 10000·unit, which may overflow
 		unit *= 10
 	}
 	return d.Round(unit).String()

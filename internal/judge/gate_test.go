@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -320,5 +321,15 @@ func TestAnEmptyRunIsJudged(t *testing.T) {
 	s := Summarise(run, InputsOf(run))
 	if find(s.Verdict, "cut-short") == nil || len(s.Histograms) != 0 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A time of any size is written, in a file that somebody made up as well.
+func TestSpan(t *testing.T) {
+	for ns, want := range map[int64]string{0: "0s", 999: "999ns", 123456: "123.5µs", -5e9: "-5s",
+		math.MaxInt64: "2561944h26m40s", math.MinInt64: "-2561944h26m40s"} {
+		if got := span(ns); got != want {
+			t.Errorf("%d ns is %q, want %q", ns, got, want)
+		}
 	}
 }
