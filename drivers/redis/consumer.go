@@ -50,7 +50,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	for _, channel := range c.channels {
 		if err := c.in.subscribe(ctx, channel, c.gate); err != nil {
 			c.Close(ctx)
-			return nil, wrap(err, "subscribe to %q", channel)
+			return nil, s.Wrap(err, "subscribe to %q", channel)
 		}
 	}
 	return c, nil

@@ -57,7 +57,7 @@ func (s *session) inlet(ctx context.Context, name string) (*inlet, error) {
 	in.routes.Store(&map[string][]*gate{})
 	up := make(chan struct{}, 1)
 	linked := make(chan struct{})
-	link, err := s.client.Keep(ctx, name, func(c *resp.Conn, ready func()) error {
+	link, err := s.Client.Keep(ctx, name, func(c *resp.Conn, ready func()) error {
 		<-linked
 		return in.serve(c, func() {
 			ready()

@@ -45,19 +45,6 @@ func DefaultOptions() Options {
 }
 
 func (o Options) config() resp.Config {
-	return resp.Config{Driver: "redis", User: o.User, Password: o.Password, Database: o.Database, Name: o.Name,
+	return resp.Config{Driver: "redis", WriteBuffer: int(o.WriteBuffer), User: o.User, Password: o.Password, Database: o.Database, Name: o.Name,
 		ConnectTimeout: o.ConnectTimeout, ReconnectWait: o.ReconnectWait, MaxReconnects: o.MaxReconnects}
-}
-
-const batchBuffer = 64 << 10
-
-// writeBuffer returns the size of the write buffer in bytes.
-func (o Options) writeBuffer(batch bool) int {
-	switch {
-	case o.WriteBuffer > 0:
-		return int(o.WriteBuffer)
-	case batch:
-		return batchBuffer
-	}
-	return 1
 }

@@ -60,18 +60,9 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if o.Sharded && o.Subscribe == pattern {
 		return nil, fmt.Errorf("redis: option \"sharded\": %w: sharded channels cannot be subscribed to by pattern", driver.ErrOption)
 	}
-	client, err := resp.NewClient(t, o.config())
+	base, err := resp.Open(ctx, t, o.config(), resp.OutputLimits)
 	if err != nil {
 		return nil, err
 	}
-	control, err := resp.NewControl(ctx, client)
-	if err != nil {
-		return nil, fmt.Errorf("redis: %w", err)
-	}
-	s := newSession(t, o, client, control)
-	if err := s.look(ctx); err != nil {
-		s.Close(ctx)
-		return nil, err
-	}
-	return s, nil
+	return newSession(base, o), nil
 }

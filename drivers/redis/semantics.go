@@ -7,12 +7,9 @@ import (
 	"sixnines/drivers/internal/resp"
 )
 
-// ServerInfo implements driver.ServerInfo.
-func (s *session) ServerInfo() map[string]string { return s.known().Describe(s.client) }
-
 // semantics reports the settings in effect.
 func (s *session) semantics(t driver.Topology) driver.Semantics {
-	server := s.known()
+	server := s.Server()
 	sem := driver.Semantics{
 		Durability:     "none, messages are not stored",
 		Replication:    "none",
@@ -21,8 +18,8 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 		Delivery:       "at most once",
 		Batching:       s.batching(),
 		Consumption:    "push, delivered on the goroutine that reads",
-		Transport:      s.transport,
-		Settings:       server.Effective(s.client),
+		Transport:      server.Transport,
+		Settings:       server.Effective(s.Client),
 		Warnings:       server.Warnings,
 	}
 	if s.options.Acks == none {
@@ -31,7 +28,7 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 	o := sem.Settings
 	o["acks"], o["subscribe"], o["receive"] = s.options.Acks, s.options.Subscribe, s.options.Receive
 	o["sharded"] = fmt.Sprint(s.options.Sharded)
-	o["write_buffer"] = driver.ByteSize(s.writeBuffer).String()
+	o["write_buffer"] = driver.ByteSize(s.Client.WriteBuffer).String()
 	if t.Slow {
 		o["consumer_connections"] = "one each, since the consumers take their time"
 	}
@@ -47,7 +44,7 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 			sem.Warnings = append(sem.Warnings, fmt.Sprintf("the server cuts off a subscriber that is %s, and throws its messages away (%s)", limit, resp.OutputLimits))
 		}
 	}
-	if s.client.Unchecked() {
+	if s.Client.Unchecked() {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}
 	return sem
@@ -55,10 +52,10 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 
 func (s *session) batching() string {
 	switch {
-	case s.writeBuffer <= 1:
+	case s.Client.WriteBuffer <= 1:
 		return "none, each publish is written on the sender's thread"
 	case s.options.Acks == none:
-		return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
+		return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.Client.WriteBuffer))
 	}
-	return fmt.Sprintf("up to %s, until flushed, or as many as are out without an answer", driver.ByteSize(s.writeBuffer))
+	return fmt.Sprintf("up to %s, until flushed, or as many as are out without an answer", driver.ByteSize(s.Client.WriteBuffer))
 }

@@ -2,9 +2,7 @@ package redis
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -14,52 +12,26 @@ import (
 
 // session implements driver.Session, driver.ServerInfo and driver.AckReporter.
 type session struct {
-	target      driver.Target
-	options     Options
-	client      *resp.Client
-	control     *resp.Control
-	writeBuffer int
-	transport   string // of the control connection
-	producers   *resp.Pool[*outlet]
-	consumers   *resp.Pool[*inlet]
-	awaited     atomic.Bool // there are consumers: publishes should reach somebody
-
-	mu     sync.Mutex
-	server resp.Server
+	*resp.Session
+	options   Options
+	producers *resp.Producers
+	consumers *resp.Pool[*inlet]
+	awaited   atomic.Bool // there are consumers: publishes should reach somebody
 }
 
-func newSession(t driver.Target, o Options, cl *resp.Client, c *resp.Control) *session {
-	return &session{target: t, options: o, client: cl, control: c, writeBuffer: o.writeBuffer(t.Batch),
-		producers: resp.NewPool[*outlet]("redis"), consumers: resp.NewPool[*inlet]("redis")}
-}
-
-// look finds out what the server is and what it has been set to.
-func (s *session) look(ctx context.Context) error {
-	server, err := resp.Look(ctx, s.control, append(resp.Limits(), resp.OutputLimits)...)
-	if err == nil {
-		s.transport, err = s.control.Transport(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("redis: ask the server about itself: %w", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.server = server
-	return nil
-}
-
-func (s *session) known() resp.Server {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.server
+func newSession(base *resp.Session, o Options) *session {
+	s := &session{Session: base, options: o, consumers: resp.NewPool[*inlet]("redis")}
+	s.producers = resp.NewProducers(base, "publish", resp.PipelineOptions{Buffer: base.Client.WriteBuffer, Silent: o.Acks == none},
+		func(name string) resp.Watch { return &audience{session: s, name: name} })
+	return s
 }
 
 // channel returns the channel of a topic.
 func (s *session) channel(topic string) (string, error) {
-	if topic == "" || strings.ContainsFunc(topic, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return "", fmt.Errorf("redis: topic %q: %w: names are not empty and have no spaces", topic, driver.ErrUnsupported)
+	if err := s.CheckName("topic", topic); err != nil {
+		return "", err
 	}
-	return "sixnines." + s.target.Run + "." + topic, nil
+	return "sixnines." + s.Client.Run + "." + topic, nil
 }
 
 // Provision implements driver.Session. Channels need no making; it checks that
@@ -73,11 +45,11 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if len(t.Groups) > 0 {
 		return driver.Semantics{}, fmt.Errorf("redis: groups %q: %w: every subscriber of a channel gets every message; groups are what the driver redis-streams has", t.Groups, driver.ErrUnsupported)
 	}
-	if err := s.look(ctx); err != nil {
+	if err := s.Look(ctx); err != nil {
 		return driver.Semantics{}, err
 	}
-	if err := s.known().Check(t.MaxSize); err != nil {
-		return driver.Semantics{}, fmt.Errorf("redis: %w", err)
+	if err := s.Check(t.MaxSize); err != nil {
+		return driver.Semantics{}, err
 	}
 	s.awaited.Store(t.Consumers > 0)
 	return s.semantics(t), nil
@@ -100,15 +72,7 @@ func (s *session) Close(ctx context.Context) error {
 	var closing sync.WaitGroup
 	closing.Go(func() { s.producers.Close(ctx) })
 	closing.Go(func() { s.consumers.Close(ctx) })
-	closing.Go(func() { s.control.Close(ctx) })
+	closing.Go(func() { s.Control.Close(ctx) })
 	closing.Wait()
 	return nil
-}
-
-// wrap adds what was being done to an error of package resp.
-func wrap(err error, format string, args ...any) error {
-	if driver.Class(err) == nil {
-		err = errors.Join(driver.ErrNotConnected, err)
-	}
-	return fmt.Errorf("redis: %s: %w", fmt.Sprintf(format, args...), err)
 }

@@ -56,7 +56,7 @@ const (
 // entry, so the subscription is effective before it is made.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
 	c := &consumer{session: s, deliver: deliver, name: fmt.Sprintf("consumer-%d", spec.ID), group: spec.Group,
-		numbers: map[string]int{}, prompt: spec.Slow || !s.target.Batch, every: 1, ended: make(chan struct{})}
+		numbers: map[string]int{}, prompt: spec.Slow || !s.batch, every: 1, ended: make(chan struct{})}
 	for _, topic := range spec.Topics {
 		key, err := s.key(topic)
 		if err != nil {
@@ -67,7 +67,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	}
 	c.last, c.due = make([]id, len(c.keys)), make([][]id, len(c.keys))
 	if spec.Group != "" {
-		if err := checkName("group", spec.Group); err != nil {
+		if err := s.CheckName("group", spec.Group); err != nil {
 			return nil, err
 		}
 	}
@@ -81,10 +81,10 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		if c.group == "" {
 			c.group = "alone-" + strconv.Itoa(spec.ID)
 			if err := s.regroup(ctx, c.group, c.keys, func(args ...any) error {
-				_, err := s.control.Do(ctx, "XGROUP", args...)
+				_, err := s.Control.Do(ctx, "XGROUP", args...)
 				return err
 			}, func(string) {}); err != nil {
-				return nil, wrap(err, "make a group for a consumer alone")
+				return nil, s.Wrap(err, "make a group for a consumer alone")
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func (c *consumer) start(ctx context.Context) error {
 	ready := make(chan error, 1)
 	linked := make(chan struct{})
 	first := true
-	link, err := c.session.client.Keep(ctx, c.name, func(conn *resp.Conn, up func()) error {
+	link, err := c.session.Client.Keep(ctx, c.name, func(conn *resp.Conn, up func()) error {
 		<-linked
 		err := c.prepare(conn, !first)
 		if first {
@@ -129,7 +129,7 @@ func (c *consumer) start(ctx context.Context) error {
 	}
 	if err != nil {
 		link.Close(ctx)
-		return wrap(err, "consume %q", c.keys)
+		return c.session.Wrap(err, "consume %q", c.keys)
 	}
 	return nil
 }
@@ -294,8 +294,8 @@ func (c *consumer) leave(ctx context.Context) {
 		for _, i := range ids {
 			args = append(args, i.append(nil))
 		}
-		if _, err := c.session.control.Do(ctx, "XACK", args...); err != nil {
-			c.session.client.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: %d messages stay unacknowledged: %v", c.name, len(ids), err)})
+		if _, err := c.session.Control.Do(ctx, "XACK", args...); err != nil {
+			c.session.Client.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: %d messages stay unacknowledged: %v", c.name, len(ids), err)})
 		}
 	}
 }

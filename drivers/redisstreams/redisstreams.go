@@ -63,18 +63,10 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if o.Field == "" {
 		return nil, fmt.Errorf("redis-streams: option \"field\": %w: a field needs a name", driver.ErrOption)
 	}
-	client, err := resp.NewClient(t, o.config())
+	base, err := resp.Open(ctx, t, o.config(), "appendonly", "appendfsync", "save",
+		"maxmemory", "maxmemory-policy", "stream-node-max-bytes", "stream-node-max-entries")
 	if err != nil {
 		return nil, err
 	}
-	control, err := resp.NewControl(ctx, client)
-	if err != nil {
-		return nil, fmt.Errorf("redis-streams: %w", err)
-	}
-	s := newSession(t, o, client, control)
-	if err := s.look(ctx); err != nil {
-		s.Close(ctx)
-		return nil, err
-	}
-	return s, nil
+	return newSession(base, o, t.Batch), nil
 }

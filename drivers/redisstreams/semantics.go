@@ -8,12 +8,9 @@ import (
 	"sixnines/drivers/internal/resp"
 )
 
-// ServerInfo implements driver.ServerInfo.
-func (s *session) ServerInfo() map[string]string { return s.known().Describe(s.client) }
-
 // semantics reports the settings in effect.
 func (s *session) semantics(t driver.Topology) driver.Semantics {
-	server := s.known()
+	server := s.Server()
 	durability := durability(server)
 	sem := driver.Semantics{
 		Durability:     durability,
@@ -23,14 +20,14 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 		Delivery:       "at least once, while the stream holds the entries",
 		Batching:       s.batching(),
 		Consumption:    fmt.Sprintf("pull, blocking, up to %d entries of a stream at once", s.options.Count),
-		Transport:      s.transport,
-		Settings:       server.Effective(s.client),
+		Transport:      server.Transport,
+		Settings:       server.Effective(s.Client),
 		Warnings:       server.Warnings,
 	}
 	o := sem.Settings
 	o["client"] = "redigo 1.9.3 to connect, log in and ask; entries by frames of our own"
 	o["count"], o["field"] = strconv.Itoa(s.options.Count), s.options.Field
-	o["write_buffer"] = driver.ByteSize(s.writeBuffer).String()
+	o["write_buffer"] = driver.ByteSize(s.Client.WriteBuffer).String()
 	o["consumer_connections"] = "one each"
 	o["trimming"] = "none"
 	if n := s.options.MaxLen; n > 0 {
@@ -43,7 +40,7 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 			sem.Warnings = append(sem.Warnings, fmt.Sprintf("when its %s bytes of memory are full the server may remove whole streams (maxmemory-policy %s)", limit, policy))
 		}
 	}
-	if s.client.Unchecked() {
+	if s.Client.Unchecked() {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}
 	return sem
@@ -82,8 +79,8 @@ func durability(s resp.Server) string {
 }
 
 func (s *session) batching() string {
-	if s.writeBuffer <= 1 {
+	if s.Client.WriteBuffer <= 1 {
 		return "none, each entry is written on the sender's thread"
 	}
-	return fmt.Sprintf("up to %s, until flushed, or as many as are out without an answer", driver.ByteSize(s.writeBuffer))
+	return fmt.Sprintf("up to %s, until flushed, or as many as are out without an answer", driver.ByteSize(s.Client.WriteBuffer))
 }

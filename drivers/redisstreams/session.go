@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"sixnines/driver"
@@ -14,67 +13,33 @@ import (
 
 // session implements driver.Session and driver.ServerInfo.
 type session struct {
-	target      driver.Target
-	options     Options
-	client      *resp.Client
-	control     *resp.Control
-	writeBuffer int
-	transport   string // of the control connection
-	producers   *resp.Pool[*resp.Pipeline]
+	*resp.Session
+	options   Options
+	batch     bool // driver.Target.Batch
+	producers *resp.Producers
 
 	making chan struct{} // holds a token while nobody makes or removes streams
 	gone   bool          // Deprovision has removed the streams; guarded by making
 
 	mu        sync.Mutex
 	closed    bool
-	server    resp.Server
 	made      []string // the streams that Provision has made
 	consumers map[*consumer]struct{}
 }
 
-func newSession(t driver.Target, o Options, cl *resp.Client, c *resp.Control) *session {
-	s := &session{target: t, options: o, client: cl, control: c, writeBuffer: o.writeBuffer(t.Batch),
-		producers: resp.NewPool[*resp.Pipeline]("redis-streams"), making: make(chan struct{}, 1), consumers: map[*consumer]struct{}{}}
+func newSession(base *resp.Session, o Options, batch bool) *session {
+	s := &session{Session: base, options: o, batch: batch, making: make(chan struct{}, 1), consumers: map[*consumer]struct{}{},
+		producers: resp.NewProducers(base, "add", resp.PipelineOptions{Buffer: base.Client.WriteBuffer}, func(string) resp.Watch { return identifiers{} })}
 	s.making <- struct{}{}
 	return s
 }
 
-// look finds out what the server is and what it has been set to.
-func (s *session) look(ctx context.Context) error {
-	server, err := resp.Look(ctx, s.control, append(resp.Limits(), "appendonly", "appendfsync", "save",
-		"maxmemory", "maxmemory-policy", "stream-node-max-bytes", "stream-node-max-entries")...)
-	if err == nil {
-		s.transport, err = s.control.Transport(ctx)
-	}
-	if err != nil {
-		return fmt.Errorf("redis-streams: ask the server about itself: %w", err)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.server = server
-	return nil
-}
-
-func (s *session) known() resp.Server {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.server
-}
-
-// checkName refuses what would be hard to recognise in the name of a key.
-func checkName(what, name string) error {
-	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return fmt.Errorf("redis-streams: %s %q: %w: names are not empty and have no spaces", what, name, driver.ErrUnsupported)
-	}
-	return nil
-}
-
 // key returns the key of a topic's stream.
 func (s *session) key(topic string) (string, error) {
-	if err := checkName("topic", topic); err != nil {
+	if err := s.CheckName("topic", topic); err != nil {
 		return "", err
 	}
-	return "sixnines:" + s.target.Run + ":" + topic, nil
+	return "sixnines:" + s.Client.Run + ":" + topic, nil
 }
 
 // Provision implements driver.Session. A stream that a run of the same name has
@@ -90,15 +55,15 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		keys = append(keys, key)
 	}
 	for _, group := range t.Groups {
-		if err := checkName("group", group); err != nil {
+		if err := s.CheckName("group", group); err != nil {
 			return none, err
 		}
 	}
-	if err := s.look(ctx); err != nil {
+	if err := s.Look(ctx); err != nil {
 		return none, err
 	}
-	if err := s.known().Check(t.MaxSize); err != nil {
-		return none, fmt.Errorf("redis-streams: %w", err)
+	if err := s.Check(t.MaxSize); err != nil {
+		return none, err
 	}
 	if err := s.exclusive(ctx); err != nil {
 		return none, err
@@ -128,8 +93,8 @@ func (s *session) share() { s.making <- struct{}{} }
 // provide makes an empty stream with the groups, which begin with its first
 // entry.
 func (s *session) provide(ctx context.Context, key string, groups []string) error {
-	if _, err := s.control.Do(ctx, "UNLINK", key); err != nil {
-		return wrap(err, "clear stream %q", key)
+	if _, err := s.Control.Do(ctx, "UNLINK", key); err != nil {
+		return s.Wrap(err, "clear stream %q", key)
 	}
 	s.mu.Lock()
 	if !slices.Contains(s.made, key) {
@@ -143,13 +108,13 @@ func (s *session) provide(ctx context.Context, key string, groups []string) erro
 		all = []string{passing}
 	}
 	for _, group := range all {
-		if _, err := s.control.Do(ctx, "XGROUP", "CREATE", key, group, "0", "MKSTREAM"); err != nil && !resp.IsReply(err, "BUSYGROUP") {
-			return wrap(err, "make group %q of stream %q", group, key)
+		if _, err := s.Control.Do(ctx, "XGROUP", "CREATE", key, group, "0", "MKSTREAM"); err != nil && !resp.IsReply(err, "BUSYGROUP") {
+			return s.Wrap(err, "make group %q of stream %q", group, key)
 		}
 	}
 	if len(groups) == 0 {
-		if _, err := s.control.Do(ctx, "XGROUP", "DESTROY", key, passing); err != nil {
-			return wrap(err, "make stream %q", key)
+		if _, err := s.Control.Do(ctx, "XGROUP", "DESTROY", key, passing); err != nil {
+			return s.Wrap(err, "make stream %q", key)
 		}
 	}
 	return nil
@@ -169,21 +134,21 @@ func (s *session) Deprovision(ctx context.Context) error {
 // It may come after Close.
 func (s *session) remove(ctx context.Context) error {
 	s.mu.Lock()
-	keys, closed, control := s.made, s.closed, s.control
+	keys, closed, control := s.made, s.closed, s.Control
 	s.mu.Unlock()
 	if len(keys) == 0 {
 		return nil
 	}
 	if closed {
 		var err error
-		if control, err = resp.NewControl(ctx, s.client); err != nil {
-			return wrap(err, "remove streams")
+		if control, err = resp.NewControl(ctx, s.Client); err != nil {
+			return s.Wrap(err, "remove streams")
 		}
 		defer control.Close(ctx)
 	}
 	for _, key := range keys {
 		if _, err := control.Do(ctx, "UNLINK", key); err != nil {
-			return wrap(err, "remove stream %q", key)
+			return s.Wrap(err, "remove stream %q", key)
 		}
 	}
 	s.mu.Lock()
@@ -205,7 +170,7 @@ func (s *session) Close(ctx context.Context) error {
 		closing.Go(func() { c.end(ctx) })
 	}
 	closing.Wait()
-	s.control.Close(ctx)
+	s.Control.Close(ctx)
 	return nil
 }
 
@@ -223,12 +188,4 @@ func (s *session) forget(c *consumer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.consumers, c)
-}
-
-// wrap adds what was being done to an error of package resp.
-func wrap(err error, format string, args ...any) error {
-	if driver.Class(err) == nil {
-		err = errors.Join(driver.ErrNotConnected, err)
-	}
-	return fmt.Errorf("redis-streams: %s: %w", fmt.Sprintf(format, args...), err)
 }

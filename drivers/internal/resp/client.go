@@ -19,6 +19,7 @@ import (
 // Config is what both drivers' options say about connections.
 type Config struct {
 	Driver         string // for the beginning of errors
+	WriteBuffer    int    // bytes that producers collect; 1: none; 0: 1 where the load is paced, 64 KiB flat out
 	User, Password string // instead of the URL's
 	Database       int    // -1: the URL's, else 0
 	Name           string // how the connections' names begin
@@ -53,6 +54,12 @@ func NewClient(t driver.Target, c Config) (*Client, error) {
 	}
 	if cl.User == "" && cl.Password == "" {
 		cl.User, cl.Password = cl.Address.User, cl.Address.Password
+	}
+	if cl.WriteBuffer == 0 {
+		cl.WriteBuffer = 1
+		if t.Batch {
+			cl.WriteBuffer = 64 << 10
+		}
 	}
 	if cl.Database < 0 {
 		cl.Database = max(0, cl.Address.Database)

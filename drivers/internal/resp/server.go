@@ -17,11 +17,13 @@ type Server struct {
 	Info     map[string]string // by the names of INFO; empty if that is forbidden
 	Settings map[string]string // by the names of CONFIG GET, as far as they may be read
 	Warnings []string          // what could not be found out
+
+	Transport string // of the connection on which it told so
 }
 
-// Look asks the server about itself and its settings called names. What it is
+// look asks the server about itself and its settings called names. What it is
 // forbidden to know becomes a warning.
-func Look(ctx context.Context, c *Control, names ...string) (Server, error) {
+func look(ctx context.Context, c *Control, names ...string) (Server, error) {
 	s := Server{Settings: map[string]string{}}
 	var err error
 	if s.Info, err = c.Info(ctx); err != nil {
@@ -46,7 +48,8 @@ func Look(ctx context.Context, c *Control, names ...string) (Server, error) {
 	if len(hidden) > 0 {
 		s.Warnings = append(s.Warnings, "the server does not tell its settings "+strings.Join(hidden, ", ")+" (CONFIG GET is refused)")
 	}
-	return s, nil
+	s.Transport, err = c.Transport(ctx)
+	return s, err
 }
 
 // refused reports whether the server answered, but not what was asked.
@@ -108,7 +111,7 @@ func (s Server) Replication() string {
 // Limit returns the largest payload in bytes that the server takes, and the
 // setting that says so; 0 if it does not tell.
 func (s Server) Limit() (limit int64, setting string) {
-	for _, name := range Limits() {
+	for _, name := range limits() {
 		if n, err := strconv.ParseInt(s.Settings[name], 10, 64); err == nil && n > 0 && (limit == 0 || n < limit) {
 			limit, setting = n, name
 		}
@@ -116,8 +119,8 @@ func (s Server) Limit() (limit int64, setting string) {
 	return limit, setting
 }
 
-// Limits are the settings by which a server limits what it takes.
-func Limits() []string { return []string{"proto-max-bulk-len", "client-query-buffer-limit"} }
+// limits are the settings by which a server limits what it takes.
+func limits() []string { return []string{"proto-max-bulk-len", "client-query-buffer-limit"} }
 
 // Check refuses payloads of size bytes if the server would.
 func (s Server) Check(size int) error {

@@ -1,0 +1,123 @@
+package resp
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"sixnines/driver"
+)
+
+// Producers are those of a session. The ones that share a connection share a
+// pipeline on it.
+type Producers struct {
+	session   *Session
+	verb      string
+	options   PipelineOptions
+	watch     func(name string) Watch
+	pipelines *Pool[*Pipeline]
+}
+
+// NewProducers returns a session's, none as yet. The verb says in errors what
+// they do: "publish". The pipelines have the options and, each, a watch of its
+// own, made for the name of the connection.
+func NewProducers(s *Session, verb string, o PipelineOptions, watch func(name string) Watch) *Producers {
+	return &Producers{session: s, verb: verb, options: o, watch: watch, pipelines: NewPool[*Pipeline](s.Client.Driver)}
+}
+
+// producer implements driver.Producer and driver.Syncer.
+type producer struct {
+	of      *Producers
+	conn    int
+	out     *Pipeline
+	to      string
+	head    []byte // of its frames
+	limit   int    // largest payload in bytes; 0: unknown
+	setting string // that sets it
+	acks    driver.Acks
+	closed  atomic.Bool
+}
+
+// Add returns a producer that sends to the channel or key called to, by commands
+// that begin with head and end with the payload, see [Pipeline.Send].
+func (ps *Producers) Add(ctx context.Context, spec driver.ProducerSpec, to string, head []byte, acks driver.Acks) (driver.Producer, error) {
+	s := ps.session
+	if err := s.Check(spec.Size); err != nil {
+		return nil, err
+	}
+	out, err := ps.pipelines.Acquire(ctx, spec.Conn, func(ctx context.Context) (*Pipeline, error) {
+		name := fmt.Sprintf("producer-%d", spec.Conn)
+		p, err := s.Client.Pipeline(ctx, name, ps.options, ps.watch(name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Client.Driver, err)
+		}
+		return p, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	p := &producer{of: ps, conn: spec.Conn, out: out, to: to, head: head, acks: acks}
+	limit, setting := s.Server().Limit()
+	p.limit, p.setting = int(limit), setting
+	if out.Batching() {
+		return batching{p}, nil
+	}
+	return p, nil
+}
+
+// Close closes all pipelines at the same time, and lets no more be made.
+func (ps *Producers) Close(ctx context.Context) { ps.pipelines.Close(ctx) }
+
+func (p *producer) wrap(err error) error {
+	return p.of.session.Wrap(err, "%s to %q", p.of.verb, p.to)
+}
+
+// Send implements driver.Producer.
+func (p *producer) Send(token uint64, payload []byte) error {
+	if p.closed.Load() {
+		return p.wrap(driver.ErrClosed)
+	}
+	if p.limit > 0 && len(payload) > p.limit {
+		return p.of.session.Wrap(fmt.Errorf("%w: the server's %s is %d", driver.ErrTooLarge, p.setting, p.limit),
+			"%s %d bytes", p.of.verb, len(payload))
+	}
+	if err := p.out.Send(token, p.acks, p.head, payload); err != nil {
+		return p.wrap(err)
+	}
+	return nil
+}
+
+// Sync implements driver.Syncer.
+func (p *producer) Sync(ctx context.Context) error {
+	if p.closed.Load() {
+		return p.of.session.Wrap(driver.ErrClosed, "wait for the server")
+	}
+	if err := p.out.Sync(ctx); err != nil {
+		return p.of.session.Wrap(err, "wait for the server to have read what was sent to %q", p.to)
+	}
+	return nil
+}
+
+// Close implements driver.Producer. The connection ends with its last producer,
+// when the server has answered.
+func (p *producer) Close(ctx context.Context) error {
+	if !p.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	return p.of.pipelines.Release(ctx, p.conn, p.out)
+}
+
+// batching is a producer that implements driver.Flusher as well. One that writes
+// at once does not: it would be called for nothing.
+type batching struct{ *producer }
+
+// Flush implements driver.Flusher.
+func (b batching) Flush() error {
+	if b.closed.Load() {
+		return b.of.session.Wrap(driver.ErrClosed, "flush")
+	}
+	if err := b.out.Flush(); err != nil {
+		return b.of.session.Wrap(err, "flush what was sent to %q", b.to)
+	}
+	return nil
+}
