@@ -72,14 +72,14 @@ func allowed() map[string]may {
 			why: "what the drivers of Redis share"},
 		"drivers/redis":               {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/redisstreams":        {ours: []string{"driver", "drivers/internal/resp"}},
-		"drivers/stan":                {ours: []string{"driver"}, others: []string{natsClient, stanClient}},
+		"drivers/stan":                {ours: []string{"driver", "drivers/internal/share"}, others: []string{natsClient, stanClient}},
 		"drivers/rabbitmq":            {ours: []string{"driver", "drivers/internal/handover", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
 		"drivers/rabbitmq/wire":       {},
 		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/handover", "drivers/rabbitmqstream/wire"}},
 		"drivers/rabbitmqstream/wire": {},
 		"drivers/nats":                {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/jetstream":           {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/natswire"}, others: []string{natsClient}},
-		"drivers/internal/natswire": {ours: []string{"driver"}, others: []string{natsClient, natsKeys},
+		"drivers/internal/natswire": {ours: []string{"driver", "drivers/internal/share"}, others: []string{natsClient, natsKeys},
 			why: "the connections and frames that core NATS and JetStream share"},
 
 		"drivers/internal/handover": {
@@ -89,10 +89,10 @@ func allowed() map[string]may {
 		"drivers/internal/mesh": {ours: []string{"driver"},
 			why: "who binds and who connects, where there is no broker to meet at"},
 		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/mesh"}},
-		"drivers/mqtt":   {ours: []string{"driver"}},
+		"drivers/mqtt":   {ours: []string{"driver", "drivers/internal/share"}},
 
 		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/mesh"}, others: []string{mangos}},
-		"drivers/nsq":     {ours: []string{"driver"}, others: []string{nsqClient, snappy}},
+		"drivers/nsq":     {ours: []string{"driver", "drivers/internal/share"}, others: []string{nsqClient, snappy}},
 		"drivers/null": {ours: []string{"driver", "internal/nullbroker"},
 			why: "the frames of our own broker's protocol have one encoder and one decoder"},
 

@@ -228,7 +228,7 @@ func (c *consumer) Close(ctx context.Context) error {
 				err = errors.Join(err, f.remove(ctx))
 			}
 		}
-		c.session.client.Release(ctx, c.link.Key())
+		c.session.client.Release(ctx, c.link)
 	}
 	return err
 }

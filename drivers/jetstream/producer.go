@@ -45,8 +45,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err := s.checkSize(spec.Size); err != nil {
 		return nil, err
 	}
-	key := natswire.Key{Role: natswire.RoleProducer, Conn: spec.Conn}
-	l, err := s.client.Acquire(ctx, key)
+	l, err := s.client.Acquire(ctx, natswire.Key{Role: natswire.RoleProducer, Conn: spec.Conn})
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +260,7 @@ func (p *producer) Close(ctx context.Context) error {
 			p.subscription.Unsubscribe() // an error means that it is gone already
 		}()
 	}
-	p.session.client.Release(ctx, p.link.Key())
+	p.session.client.Release(ctx, p.link)
 	p.end()
 	return nil
 }

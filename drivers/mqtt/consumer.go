@@ -64,11 +64,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		}
 		c.filters = append(c.filters, filter)
 	}
-	key, err := s.keep(c)
-	if err != nil {
+	if err := s.keep(c); err != nil {
 		return nil, err
 	}
-	c.link = s.newLink(key, c)
 	if c.link.clean = s.options.CleanStart; !c.link.clean {
 		s.remember(c.link.id)
 	}

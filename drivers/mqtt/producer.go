@@ -28,7 +28,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		return nil, err
 	}
 	key := linkKey{roleProducer, spec.Conn}
-	l, err := s.acquire(ctx, key)
+	l, err := s.links.Acquire(ctx, key)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 			err = fmt.Errorf("mqtt: publish retained messages: %w: the broker keeps none", driver.ErrUnsupported)
 		}
 		if err != nil {
-			s.release(ctx, key)
+			s.links.Release(ctx, key, l)
 			return nil, err
 		}
 	}
@@ -188,7 +188,7 @@ func (p batching) Flush() error {
 // producer.
 func (p *producer) Close(ctx context.Context) error {
 	if p.closed.CompareAndSwap(false, true) {
-		p.session.release(ctx, p.link.key)
+		p.session.links.Release(ctx, p.link.key, p.link)
 	}
 	return nil
 }

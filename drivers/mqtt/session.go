@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/share"
 )
 
 // session implements driver.Session, driver.AckReporter and driver.ServerInfo.
@@ -29,22 +30,14 @@ type session struct {
 	welcome greeting // of the first login
 	product string   // what the broker calls itself, if it does
 
+	links *share.Pool[linkKey, *link] // of producers
+
 	mu        sync.Mutex
-	closed    bool
 	serial    int // of the latest consumer
 	talks     int // how many dialogues there have been
-	links     map[linkKey]*slot
 	consumers map[*consumer]struct{}
 	kept      []string // client identifiers of sessions that outlive connections
 	topics    []string // what Provision was asked for, full names
-}
-
-// slot is the place of a link that may still be connecting.
-type slot struct {
-	ready chan struct{} // closed when link or err is set
-	link  *link
-	err   error
-	users int // guarded by the session's mu
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
@@ -53,7 +46,8 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	}
 	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify, dial: t.Dial,
 		user: o.User, password: o.Password, nonce: strings.ToLower(rand.Text()[:6]),
-		links: map[linkKey]*slot{}, consumers: map[*consumer]struct{}{}}
+		consumers: map[*consumer]struct{}{}}
+	s.links = share.NewPool("mqtt", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}
@@ -106,17 +100,17 @@ func (s *session) Ack() driver.AckKind {
 	return driver.AckKindBroker
 }
 
-// keep lets the session's Close wait for c, and returns the key of its link.
-func (s *session) keep(c *consumer) (linkKey, error) {
+// keep makes c's link and lets the session's Close wait for it.
+func (s *session) keep(c *consumer) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
-		return linkKey{}, fmt.Errorf("mqtt: subscribe: session %w", driver.ErrClosed)
+	if s.life.Err() != nil {
+		return fmt.Errorf("mqtt: subscribe: session %w", driver.ErrClosed)
 	}
-	s.consumers[c] = struct{}{}
-	key := linkKey{roleConsumer, s.serial}
+	c.link = s.newLink(linkKey{roleConsumer, s.serial}, c)
 	s.serial++
-	return key, nil
+	s.consumers[c] = struct{}{}
+	return nil
 }
 
 func (s *session) forget(c *consumer) {
@@ -132,99 +126,29 @@ func (s *session) remember(id string) {
 	s.kept = append(s.kept, id)
 }
 
-// acquire returns the producers' link called key, connecting it for its first
-// user.
-func (s *session) acquire(ctx context.Context, key linkKey) (*link, error) {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, fmt.Errorf("mqtt: connect: session %w", driver.ErrClosed)
-	}
-	sl, shared := s.links[key]
-	if !shared {
-		sl = &slot{ready: make(chan struct{})}
-		s.links[key] = sl
-	}
-	sl.users++
-	s.mu.Unlock()
-	if shared {
-		select {
-		case <-sl.ready:
-			return sl.link, sl.err
-		case <-ctx.Done():
-			s.release(ctx, key)
-			return nil, fmt.Errorf("mqtt: connect: %w: %w", driver.ErrNotConnected, context.Cause(ctx))
-		}
-	}
+// connect makes a link of producers.
+func (s *session) connect(ctx context.Context, key linkKey) (*link, error) {
 	l := s.newLink(key, nil)
-	err := l.start(ctx)
-	s.mu.Lock()
-	late := err == nil && s.closed
-	if late {
-		err = fmt.Errorf("mqtt: connect: session %w", driver.ErrClosed)
+	if err := l.start(ctx); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		sl.err = err
-		if s.links[key] == sl {
-			delete(s.links, key)
-		}
-	} else {
-		sl.link = l
-	}
-	close(sl.ready)
-	s.mu.Unlock()
-	if late {
-		l.close(ctx)
-	}
-	return sl.link, sl.err
-}
-
-// release gives the link called key back and closes it after its last user.
-func (s *session) release(ctx context.Context, key linkKey) {
-	s.mu.Lock()
-	sl := s.links[key]
-	if sl == nil { // the session has closed it
-		s.mu.Unlock()
-		return
-	}
-	sl.users--
-	if sl.users > 0 {
-		s.mu.Unlock()
-		return
-	}
-	delete(s.links, key)
-	s.mu.Unlock()
-	if sl.link != nil {
-		sl.link.close(ctx)
-	}
+	return l, nil
 }
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
+	// Ends what is still connecting, and lets no consumer be made that is not seen
+	// below; what is connected lives on until its link is closed.
+	s.cancel()
 	s.mu.Lock()
-	s.closed = true
-	links, consumers := s.links, s.consumers
-	s.links, s.consumers = map[linkKey]*slot{}, map[*consumer]struct{}{}
+	consumers := s.consumers
+	s.consumers = map[*consumer]struct{}{}
 	s.mu.Unlock()
 	var closing sync.WaitGroup
-	for _, sl := range links {
-		closing.Go(func() {
-			select {
-			case <-sl.ready: // acquire closes what came too late
-				if sl.link != nil {
-					sl.link.close(ctx)
-				}
-			case <-ctx.Done():
-			}
-		})
-	}
+	closing.Go(func() { s.links.Close(ctx) })
 	for c := range consumers {
-		if c.link != nil {
-			closing.Go(func() { c.link.close(ctx) })
-		}
+		closing.Go(func() { c.link.close(ctx) })
 	}
-	// Ends what is still connecting, and who sees that the session is over.
-	s.cancel()
 	closing.Wait()
 	return nil
 }

@@ -178,7 +178,7 @@ func (c *consumer) Close(ctx context.Context) error {
 	c.mu.Unlock()
 	if first {
 		c.session.forget(c)
-		c.session.client.Release(ctx, c.link.Key())
+		c.session.client.Release(ctx, c.link)
 	}
 	return err
 }

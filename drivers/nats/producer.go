@@ -37,13 +37,12 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	key := natswire.Key{Role: natswire.RoleProducer, Conn: spec.Conn}
-	l, err := s.client.Acquire(ctx, key)
+	l, err := s.client.Acquire(ctx, natswire.Key{Role: natswire.RoleProducer, Conn: spec.Conn})
 	if err != nil {
 		return nil, err
 	}
 	if limit := l.Conn().MaxPayload(); int64(spec.Size) > limit {
-		s.client.Release(ctx, key)
+		s.client.Release(ctx, l)
 		return nil, fmt.Errorf("nats: payloads of %d bytes: %w: the server's max_payload is %d", spec.Size, driver.ErrTooLarge, limit)
 	}
 	p := &producer{session: s, link: l, out: natswire.NewPublisher(l), subject: subject, acks: acks}
@@ -102,7 +101,7 @@ func (p *producer) flush() error {
 // producer.
 func (p *producer) Close(ctx context.Context) error {
 	if p.closed.CompareAndSwap(false, true) {
-		p.session.client.Release(ctx, p.link.Key())
+		p.session.client.Release(ctx, p.link)
 	}
 	return nil
 }

@@ -210,7 +210,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 	if len(made) == 0 {
 		return nil
 	}
-	s.shut(ctx)
+	s.shut(ctx, s.links.Drain)
 	var errs []error
 	for _, topic := range made {
 		if err := s.post(ctx, "/topic/delete", topic, ""); err != nil && !errors.Is(err, driver.ErrNoTopic) {

@@ -27,7 +27,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err := s.fits(spec.Size); err != nil {
 		return nil, err
 	}
-	l, err := s.acquire(ctx, linkKey{roleProducer, spec.Conn})
+	l, err := s.links.Acquire(ctx, linkKey{roleProducer, spec.Conn})
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (p batching) Flush() error {
 // producer.
 func (p *producer) Close(ctx context.Context) error {
 	if p.closed.CompareAndSwap(false, true) {
-		p.session.release(ctx, p.link.key)
+		p.session.links.Release(ctx, p.link.key, p.link)
 	}
 	return nil
 }

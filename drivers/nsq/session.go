@@ -16,6 +16,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/share"
 )
 
 // session implements driver.Session and driver.ServerInfo.
@@ -33,20 +34,12 @@ type session struct {
 	identity    identity // of the first connection
 	limit       int      // the largest message in bytes that nsqd takes; 0: unknown
 
+	links *share.Pool[linkKey, *link] // of producers
+
 	mu        sync.Mutex
-	closed    bool
 	serial    int // of the latest consumer
-	links     map[linkKey]*slot
 	consumers map[*consumer]struct{}
 	made      []string // topics that Provision has made
-}
-
-// slot is the place of a link that may still be connecting.
-type slot struct {
-	ready chan struct{} // closed when link or err is set
-	link  *link
-	err   error
-	users int // guarded by the session's mu
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
@@ -54,7 +47,8 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		return nil, err
 	}
 	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify, dial: t.Dial,
-		nonce: strings.ToLower(rand.Text()[:6]), links: map[linkKey]*slot{}, consumers: map[*consumer]struct{}{}}
+		nonce: strings.ToLower(rand.Text()[:6]), consumers: map[*consumer]struct{}{}}
+	s.links = share.NewPool("nsq", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}
@@ -170,7 +164,7 @@ func (s *session) readyCount(asked int) int {
 func (s *session) keep(c *consumer) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.life.Err() != nil {
 		return 0, fmt.Errorf("nsq: subscribe: session %w", driver.ErrClosed)
 	}
 	s.consumers[c] = struct{}{}
@@ -184,91 +178,24 @@ func (s *session) forget(c *consumer) {
 	delete(s.consumers, c)
 }
 
-// acquire returns the producers' link called key, connecting it for its first
-// user.
-func (s *session) acquire(ctx context.Context, key linkKey) (*link, error) {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, fmt.Errorf("nsq: connect: session %w", driver.ErrClosed)
-	}
-	sl, shared := s.links[key]
-	if !shared {
-		sl = &slot{ready: make(chan struct{})}
-		s.links[key] = sl
-	}
-	sl.users++
-	s.mu.Unlock()
-	if shared {
-		select {
-		case <-sl.ready:
-			return sl.link, sl.err
-		case <-ctx.Done():
-			s.release(ctx, key)
-			return nil, fmt.Errorf("nsq: connect: %w: %w", driver.ErrNotConnected, context.Cause(ctx))
-		}
-	}
+// connect makes a link of producers.
+func (s *session) connect(ctx context.Context, key linkKey) (*link, error) {
 	l := s.newLink(key, nil)
-	err := l.start(ctx)
-	s.mu.Lock()
-	late := err == nil && s.closed
-	if late {
-		err = fmt.Errorf("nsq: connect: session %w", driver.ErrClosed)
+	if err := l.start(ctx); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		sl.err = err
-		if s.links[key] == sl {
-			delete(s.links, key)
-		}
-	} else {
-		sl.link = l
-	}
-	close(sl.ready)
-	s.mu.Unlock()
-	if late {
-		l.close(ctx)
-	}
-	return sl.link, sl.err
+	return l, nil
 }
 
-// release gives the link called key back and closes it after its last user.
-func (s *session) release(ctx context.Context, key linkKey) {
+// shut ends the connections of consumers, and by end those of producers, by ctx's
+// deadline.
+func (s *session) shut(ctx context.Context, end func(context.Context)) {
 	s.mu.Lock()
-	sl := s.links[key]
-	if sl == nil { // the session has closed it
-		s.mu.Unlock()
-		return
-	}
-	sl.users--
-	if sl.users > 0 {
-		s.mu.Unlock()
-		return
-	}
-	delete(s.links, key)
-	s.mu.Unlock()
-	if sl.link != nil {
-		sl.link.close(ctx)
-	}
-}
-
-// shut ends the connections of producers and consumers by ctx's deadline.
-func (s *session) shut(ctx context.Context) {
-	s.mu.Lock()
-	links, consumers := s.links, s.consumers
-	s.links, s.consumers = map[linkKey]*slot{}, map[*consumer]struct{}{}
+	consumers := s.consumers
+	s.consumers = map[*consumer]struct{}{}
 	s.mu.Unlock()
 	var closing sync.WaitGroup
-	for _, sl := range links {
-		closing.Go(func() {
-			select {
-			case <-sl.ready: // acquire closes what came too late
-				if sl.link != nil {
-					sl.link.close(ctx)
-				}
-			case <-ctx.Done():
-			}
-		})
-	}
+	closing.Go(func() { end(ctx) })
 	for c := range consumers {
 		closing.Go(func() { c.shut(ctx) })
 	}
@@ -277,10 +204,7 @@ func (s *session) shut(ctx context.Context) {
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
 	s.cancel() // ends what is still connecting, not what is connected
-	s.shut(ctx)
+	s.shut(ctx, s.links.Close)
 	return nil
 }

@@ -84,7 +84,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	}
 	key := linkKey{roleConsumer, spec.Conn}
 	var err error
-	if c.link, err = s.acquire(ctx, key); err != nil {
+	if c.link, err = s.links.Acquire(ctx, key); err != nil {
 		return nil, err
 	}
 	if !s.keep(c) {
@@ -93,7 +93,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		s.forget(c)
 	}
 	if err != nil {
-		s.release(ctx, key)
+		s.links.Release(ctx, key, c.link)
 		return nil, wrap(err, "subscribe to %q", c.channels)
 	}
 	return c, nil
@@ -227,7 +227,7 @@ func (c *consumer) Close(ctx context.Context) error {
 			}
 			c.link.forget(c)
 			s.forget(c)
-			s.release(ctx, c.link.key)
+			s.links.Release(ctx, c.link.key, c.link)
 		}()
 	})
 	select {

@@ -47,7 +47,7 @@ type link struct {
 }
 
 // connect makes a link. It ends with an error when ctx or the session does.
-func connect(ctx context.Context, s *session, key linkKey) (*link, error) {
+func (s *session) connect(ctx context.Context, key linkKey) (*link, error) {
 	st, err := register(ctx, s.life, s, key)
 	if err != nil {
 		return nil, err

@@ -29,14 +29,14 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		return nil, err
 	}
 	key := linkKey{roleProducer, spec.Conn}
-	l, err := s.acquire(ctx, key)
+	l, err := s.links.Acquire(ctx, key)
 	if err != nil {
 		return nil, err
 	}
 	p := &producer{link: l, channel: channel, acks: acks}
 	if st := l.live.Load(); st != nil {
 		if err := s.carries(st, channel, spec.Size); err != nil {
-			s.release(ctx, key)
+			s.links.Release(ctx, key, l)
 			return nil, err
 		}
 	}
@@ -124,7 +124,7 @@ func (p *producer) Close(ctx context.Context) error {
 		if st := p.link.live.Load(); st != nil {
 			st.waiting.wake()
 		}
-		p.link.session.release(ctx, p.link.key)
+		p.link.session.links.Release(ctx, p.link.key, p.link)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/stan.go/pb"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/share"
 )
 
 // session implements driver.Session and driver.ServerInfo.
@@ -25,27 +26,19 @@ type session struct {
 	name        string          // of its clients at the server, unique
 	life        context.Context // ends when the session closes
 	cancel      context.CancelFunc
+	links       *share.Pool[linkKey, *link]
 	control     *link
 
 	mu        sync.Mutex
-	closed    bool
-	links     map[linkKey]*slot
 	consumers map[*consumer]struct{}
 	topology  driver.Topology
 	server    server // as read in Provision
 }
 
-// slot is the place of a link that may still be connecting.
-type slot struct {
-	ready chan struct{} // closed when link or err is set
-	link  *link
-	err   error
-	users int // guarded by the session's mu
-}
-
 func newSession(t driver.Target, o Options) (*session, error) {
 	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify,
-		links: map[linkKey]*slot{}, consumers: map[*consumer]struct{}{}}
+		consumers: map[*consumer]struct{}{}}
+	s.links = share.NewPool("stan", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}
@@ -92,78 +85,15 @@ func (s *session) channel(topic string) (string, error) {
 // digits, hyphens and underscores.
 func (s *session) clientID(key linkKey) string { return s.name + "-" + key.String() }
 
-// acquire returns the link called key, connecting it for its first user.
-func (s *session) acquire(ctx context.Context, key linkKey) (*link, error) {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, fmt.Errorf("stan: connect: session %w", driver.ErrClosed)
-	}
-	sl, shared := s.links[key]
-	if !shared {
-		sl = &slot{ready: make(chan struct{})}
-		s.links[key] = sl
-	}
-	sl.users++
-	s.mu.Unlock()
-	if shared {
-		select {
-		case <-sl.ready:
-			return sl.link, sl.err
-		case <-ctx.Done():
-			s.release(ctx, key)
-			return nil, fmt.Errorf("stan: connect: %w: %w", driver.ErrNotConnected, context.Cause(ctx))
-		}
-	}
-	l, err := connect(ctx, s, key)
-	s.mu.Lock()
-	if err == nil && s.closed {
-		err = fmt.Errorf("stan: connect: session %w", driver.ErrClosed)
-	}
-	if err != nil {
-		sl.err = err
-		if s.links[key] == sl {
-			delete(s.links, key)
-		}
-	} else {
-		sl.link = l
-	}
-	close(sl.ready)
-	s.mu.Unlock()
-	if err != nil && l != nil {
-		l.close(ctx)
-	}
-	return sl.link, sl.err
-}
-
-// release gives the link called key back and closes it after its last user.
-func (s *session) release(ctx context.Context, key linkKey) {
-	s.mu.Lock()
-	sl := s.links[key]
-	if sl == nil { // the session has closed it
-		s.mu.Unlock()
-		return
-	}
-	sl.users--
-	if sl.users > 0 {
-		s.mu.Unlock()
-		return
-	}
-	delete(s.links, key)
-	s.mu.Unlock()
-	if sl.link != nil {
-		sl.link.close(ctx)
-	}
-}
-
 // keep lets the session's Close wait for c, unless it is over.
 func (s *session) keep(c *consumer) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.closed {
-		s.consumers[c] = struct{}{}
+	if s.life.Err() != nil {
+		return false
 	}
-	return !s.closed
+	s.consumers[c] = struct{}{}
+	return true
 }
 
 func (s *session) forget(c *consumer) {
@@ -267,27 +197,14 @@ func (s *session) Deprovision(ctx context.Context) error {
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	links, consumers := s.links, s.consumers
-	s.links, s.consumers = map[linkKey]*slot{}, map[*consumer]struct{}{}
-	s.mu.Unlock()
 	// Ends what is being dialled; established connections live on until their
 	// links are closed.
 	s.cancel()
-	var closing sync.WaitGroup
-	for _, sl := range links {
-		closing.Go(func() {
-			select {
-			case <-sl.ready: // acquire closes what came too late
-				if sl.link != nil {
-					sl.link.close(ctx)
-				}
-			case <-ctx.Done():
-			}
-		})
-	}
-	closing.Wait()
+	s.mu.Lock()
+	consumers := s.consumers
+	s.consumers = map[*consumer]struct{}{}
+	s.mu.Unlock()
+	s.links.Close(ctx)
 	for c := range consumers {
 		c.Close(ctx) // by now there is nothing to wait for but a running Deliver
 	}

@@ -69,7 +69,7 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	if s.control, err = s.acquire(ctx, linkKey{role: roleControl}); err != nil {
+	if s.control, err = s.links.Acquire(ctx, linkKey{role: roleControl}); err != nil {
 		s.cancel()
 		return nil, err
 	}

@@ -12,11 +12,11 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 
 	"github.com/nats-io/nats.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/share"
 )
 
 // Client makes and keeps the links of one session. Its methods are safe for
@@ -34,26 +34,15 @@ type Client struct {
 	life           context.Context // ends when the client closes
 	cancel         context.CancelFunc
 	control        *Link
+	links          *share.Pool[Key, *Link]
 	wrapped        bool // the server insists on TLS without being asked
-
-	mu     sync.Mutex
-	closed bool
-	links  map[Key]*slot
-}
-
-// slot is the place of a link that may still be connecting.
-type slot struct {
-	ready chan struct{} // closed when link or err is set
-	link  *Link
-	err   error
-	users int // guarded by the client's mu
 }
 
 // Open checks the target and the options, and connects the control link, which
 // lasts as long as the client. Errors begin with the product's name.
 func Open(ctx context.Context, product string, t driver.Target, o Options) (*Client, error) {
-	c := &Client{product: product, run: t.Run, options: o, writeBuffer: o.writeBuffer(t.Batch), dial: t.Dial, notify: t.Notify,
-		links: map[Key]*slot{}}
+	c := &Client{product: product, run: t.Run, options: o, writeBuffer: o.writeBuffer(t.Batch), dial: t.Dial, notify: t.Notify}
+	c.links = share.NewPool(product, c.connect, func(ctx context.Context, l *Link) { l.close(ctx) })
 	if c.notify == nil {
 		c.notify = func(driver.Event) {}
 	}
@@ -97,99 +86,22 @@ func (c *Client) Control() *Link { return c.control }
 
 // Acquire returns the link called key, connecting it for its first user.
 func (c *Client) Acquire(ctx context.Context, key Key) (*Link, error) {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return nil, fmt.Errorf("%s: connect: session %w", c.product, driver.ErrClosed)
-	}
-	sl, shared := c.links[key]
-	if !shared {
-		sl = &slot{ready: make(chan struct{})}
-		c.links[key] = sl
-	}
-	sl.users++
-	c.mu.Unlock()
-	if shared {
-		select {
-		case <-sl.ready:
-			return sl.link, sl.err
-		case <-ctx.Done():
-			c.Release(ctx, key)
-			return nil, fmt.Errorf("%s: connect: %w: %w", c.product, driver.ErrNotConnected, context.Cause(ctx))
-		}
-	}
-	l, err := connect(ctx, key, c)
-	c.mu.Lock()
-	if err == nil && c.closed {
-		err = fmt.Errorf("%s: connect: session %w", c.product, driver.ErrClosed)
-	}
-	if err != nil {
-		sl.err = err
-		if c.links[key] == sl {
-			delete(c.links, key)
-		}
-	} else {
-		sl.link = l
-	}
-	close(sl.ready)
-	c.mu.Unlock()
-	if err != nil && l != nil {
-		l.close(ctx)
-	}
-	return sl.link, sl.err
+	return c.links.Acquire(ctx, key)
 }
 
-// Release gives the link called key back and closes it after its last user.
-func (c *Client) Release(ctx context.Context, key Key) {
-	c.mu.Lock()
-	sl := c.links[key]
-	if sl == nil { // the client has closed it
-		c.mu.Unlock()
-		return
-	}
-	sl.users--
-	if sl.users > 0 {
-		c.mu.Unlock()
-		return
-	}
-	delete(c.links, key)
-	c.mu.Unlock()
-	if sl.link != nil {
-		sl.link.close(ctx)
-	}
-}
+// Release gives a link back and closes it after its last user.
+func (c *Client) Release(ctx context.Context, l *Link) { c.links.Release(ctx, l.key, l) }
 
 // Close closes all links by ctx's deadline, and lets no new ones be made.
 func (c *Client) Close(ctx context.Context) {
-	c.mu.Lock()
-	c.closed = true
-	links := c.links
-	c.links = map[Key]*slot{}
-	c.mu.Unlock()
 	// Ends what is being dialled; established connections live on until their
 	// links are closed.
 	c.cancel()
-	var closing sync.WaitGroup
-	for _, sl := range links {
-		closing.Go(func() {
-			select {
-			case <-sl.ready: // Acquire closes what came too late
-				if sl.link != nil {
-					sl.link.close(ctx)
-				}
-			case <-ctx.Done():
-			}
-		})
-	}
-	closing.Wait()
+	c.links.Close(ctx)
 }
 
 // Closed reports whether Close has begun.
-func (c *Client) Closed() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.closed
-}
+func (c *Client) Closed() bool { return c.life.Err() != nil }
 
 // PublishesDirectly reports whether publishers go past the library.
 func (c *Client) PublishesDirectly() bool { return c.direct(c.options.Publish) }

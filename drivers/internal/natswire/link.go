@@ -66,9 +66,9 @@ type Link struct {
 // watcher is told when a link goes down and comes up again.
 type watcher struct{ changed func(up bool) }
 
-// connect makes a link. It ends with an error when ctx or life does; life is
-// the session's and also ends later attempts to reconnect.
-func connect(ctx context.Context, key Key, c *Client) (*Link, error) {
+// connect makes a link. It ends with an error when ctx or the client's life does,
+// which also ends later attempts to reconnect.
+func (c *Client) connect(ctx context.Context, key Key) (*Link, error) {
 	l := &Link{product: c.product, key: key, notify: c.notify, direct: c.PublishesDirectly(), accounted: c.options.Accounted, dropped: map[*nats.Subscription]int{},
 		dialer: newDialer(c.life, c.dial, c.options.ConnectTimeout)}
 	if c.ReceivesDirectly() {

@@ -158,10 +158,3 @@ func (p *Pool[K, L]) drain(ctx context.Context, last bool) {
 	}
 	closing.Wait()
 }
-
-// Closed reports whether Close has begun.
-func (p *Pool[K, L]) Closed() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.closed
-}
