@@ -84,8 +84,13 @@ func ParseObjective(s string) (Objective, error) {
 	default:
 		err = o.ofCounter(s, limit)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return Objective{}, err
+	case o.Limit == 0 && o.Op == "<":
+		return Objective{}, wrong(quote(s)+" is never met: nothing is less than nothing", "compare by <= or ==, or with a larger limit")
+	case o.Limit == 0 && o.Op == ">=":
+		return Objective{}, wrong(quote(s)+" is always met, and guards nothing", "compare by >, or with a larger limit")
 	}
 	return o, nil
 }
@@ -106,7 +111,7 @@ func (o *Objective) ofMetric(s string, words []string, limit string) error {
 		return wrong(quote(s)+": a latency is never equal to a limit", "compare by < or >")
 	}
 	d, err := time.ParseDuration(limit)
-	if err != nil || d < 0 {
+	if err != nil || d < 0 || d > 1<<53 { // beyond, a float64 is not exact
 		return wrong(quote(limit)+" is not a duration", "write it with its unit: 5ms, 250us, 1.5s")
 	}
 	o.Limit = float64(d)
@@ -122,7 +127,8 @@ func (o *Objective) ofRate(s, limit string) error {
 	if math.Round(v*1e7)/1e7 != v { // String could not write it
 		return wrong(quote(s)+": "+quote(limit)+" has more than seven decimals", "write "+o.Subject+" "+o.Op+" 99.9%")
 	}
-	o.Limit = v / 100
+	// The decimal that is meant: 99.9/100 is a little more than 0.999.
+	o.Limit = math.Round(v*1e7) / 1e9
 	return nil
 }
 

@@ -33,6 +33,12 @@ func (v *validator) objectives() {
 			continue
 		}
 		seen[text] = i
+		for _, other := range v.s.Objectives[:i] {
+			if o.contradicts(other) {
+				v.fail("the objectives "+quote(other.String())+" and "+quote(text)+" can never both be met", "remove one of them", key, "objectives")
+				break
+			}
+		}
 		if cause, hint := v.s.Workload.without(o); cause != "" {
 			v.fail(quote(text)+": "+cause, hint, key, "objectives")
 			continue
@@ -41,6 +47,48 @@ func (v *validator) objectives() {
 			v.fail(cause, hint, key, "objectives")
 		}
 	}
+}
+
+// contradicts reports whether no run can meet both objectives: they want of the
+// same figure, or of two percentiles of one metric, what excludes each other.
+func (o Objective) contradicts(other Objective) bool {
+	if o.figure() != other.figure() {
+		return false
+	}
+	apart := func(low, high Objective) bool { // low's least above high's most
+		least, _ := low.bounds()
+		_, most := high.bounds()
+		return low.Percent <= high.Percent && least > most
+	}
+	return apart(o, other) || apart(other, o)
+}
+
+// figure is what o is about, but for the percentile.
+func (o Objective) figure() string {
+	if o.Subject == "lost" {
+		return "missing"
+	}
+	return o.Subject
+}
+
+// bounds returns the least and the most that o allows. All figures but rates
+// are whole numbers, and those have steps of 10⁻⁹ here.
+func (o Objective) bounds() (least, most float64) {
+	step := 1.0
+	if o.IsRate() {
+		step = 1e-9
+	}
+	switch o.Op {
+	case "<":
+		return math.Inf(-1), o.Limit - step
+	case "<=":
+		return math.Inf(-1), o.Limit
+	case ">=":
+		return o.Limit, math.Inf(1)
+	case ">":
+		return o.Limit + step, math.Inf(1)
+	}
+	return o.Limit, o.Limit
 }
 
 // written returns where a key was written.

@@ -18,6 +18,11 @@ func TestImpossibleObjectives(t *testing.T) {
 		{"an empty item", "objectives:\n  -\n", "objectives[0] has no value"},
 		{"a mapping", "objectives: [{lost: 0}]\n", "x.yaml:1:14: objectives[0] is a mapping, not an objective"},
 		{"twice", "objectives:\n  - lost == 0\n  - rate >= 99%\n  - lost  ==  0\n", "x.yaml:4:5: the objective \"lost == 0\" is given twice (it is first given in line 2; remove one of them)"},
+		{"a counter that is and is not", "objectives: [lost == 0, missing > 0]\n", "x.yaml:1:25: the objectives \"lost == 0\" and \"missing > 0\" can never both be met"},
+		{"nothing between", "objectives: [duplicated > 3, duplicated < 4]\n", "can never both be met"},
+		{"slower than itself", "objectives: [delivery.response p99 > 2ms, delivery.response p99 <= 2ms]\n", "can never both be met"},
+		{"a median above the maximum", "objectives: [delivery.response max < 5ms, delivery.response p50 > 5ms]\n", "can never both be met"},
+		{"no rate between", "objectives: [rate < 99.9%, rate >= 99.9%]\n", "can never both be met"},
 		{"delivery of publish", "workload: {pattern: publish}\nobjectives: [delivery.response max < 5ms]\n", "x.yaml:2:14: \"delivery.response max < 5ms\": the pattern publish delivers to nobody (name publish.response, or"},
 		{"delivery of round trips", "workload: {pattern: roundtrip}\nobjectives: [delivery.service max < 5ms]\n", "the pattern roundtrip times whole round trips"},
 		{"round trip of deliveries", "objectives: [roundtrip.response max < 5ms]\n", "the pattern deliver has no round trips (name delivery.response"},
@@ -57,6 +62,8 @@ func TestPossibleObjectives(t *testing.T) {
 	for _, text := range []string{
 		"objectives: [delivery.response p99.9 < 5ms, delivery.service p50 < 1ms, publish.response p99 < 5ms, lost == 0, rate >= 99.9%, lag.own p99 < 1ms]\n",
 		"objectives: [delivery.response p99.9 < 5ms, delivery.response p99.9 < 4ms]\n", // a flag may ask for more than the file
+		"objectives: [delivery.response p50 < 5ms, delivery.response p99 > 5ms, delivery.service p99 >= 1ms, delivery.service p99 <= 1ms]\n",
+		"objectives: [duplicated > 3, duplicated < 5, lost == 0, corrupted == 1, rate >= 99.9%, rate <= 99.9%]\n",
 		"objectives: []\n",
 		"workload: {consumers: 2}\nobjectives: [delivery.last p99.9 < 5ms]\n",
 		"workload: {pattern: publish}\nobjectives: [publish.response p99.9 < 5ms, not_sent == 0]\n",

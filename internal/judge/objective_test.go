@@ -127,3 +127,25 @@ func TestObjectivesNameWhatResultsHave(t *testing.T) {
 		t.Errorf("%d counters in %q", counters, list)
 	}
 }
+
+// What stands on a limit is not beyond it for the sake of rounding, and what is
+// short of it by a hair does not read as if it were not.
+func TestObjectivesOfRates(t *testing.T) {
+	for _, tt := range []struct {
+		sent, asked float64
+		text, found string
+		want        Outcome
+	}{
+		{299.7, 300, "rate >= 99.9%", "it is 99.9%", Met},
+		{2997, 3000, "rate >= 99.9%", "it is 99.9%", Met},
+		{299.7, 300, "rate > 99.9%", "it is 99.9%", Missed},
+		{2.997, 3, "rate == 99.9%", "it is 99.9%", Met},
+		{999_999, 1_000_000, "rate >= 100%", "it is 99.9999%", Missed},
+		{1e10 - 1, 1e10, "rate >= 100%", "it is 99.99999999%", Missed},
+	} {
+		run := &result.Run{Summary: &result.Summary{Rate: result.Rate{Sent: tt.sent, Asked: tt.asked}}}
+		if got := decideText(t, run, tt.text); got.Outcome != tt.want || got.Text != tt.found {
+			t.Errorf("%v of %v: %s: %s (%s), want %s (%s)", tt.sent, tt.asked, tt.text, got.Outcome, got.Text, tt.want, tt.found)
+		}
+	}
+}
