@@ -183,7 +183,7 @@ func (c *Comparison) conclude(everyone []couple) {
 	case NoFigure:
 		c.Ungated = "no percentile is there in every run, so nothing could fail"
 	}
-	if text := overloaded(everyone, n); text != "" {
+	if text := c.collapsed(everyone); text != "" {
 		c.Regressions = append(c.Regressions, text)
 	}
 	if text := brokenPromise(c.Accounts); text != "" {

@@ -332,6 +332,33 @@ func TestLossAndOverloadAreRegressions(t *testing.T) {
 			t.Errorf("%d overloads: %q, gate %q", failures, c.Regressions, c.Ungated)
 		}
 	}
+	// Though the pairs that are left are alike.
+	for _, tt := range []struct {
+		overloads, unresolved, byA int
+		want                       string
+	}{
+		{6, 0, 0, "B failed in 6 pairs in which A did not (p = 0.031): it did not hold the load in 6"},
+		{0, 6, 0, "it left a percentile that is judged unresolved in 6"},
+		{3, 3, 0, "it did not hold the load in 3 and left a percentile that is judged unresolved in 3"},
+		{3, 2, 0, ""},
+		{6, 6, 1, ""},
+	} {
+		a, b = steady(20, 1, func(side, n int, r *result.Run) {
+			switch {
+			case side == 1 && n < tt.overloads || side == 0 && n >= 20-tt.byA:
+				r.Summary.Verdict.Status = result.Unstable
+			case side == 1 && n < tt.overloads+tt.unresolved:
+				r.Summary.Histograms[result.DeliveryResponse].AtLeast = map[string]bool{"99.9": true, "max": true}
+			}
+		})
+		c := compared(t, a, b, standard())
+		if got := strings.Join(c.Regressions, "; "); c.Ungated != "" || (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("%+v: %q, gate %q", tt, got, c.Ungated)
+		}
+		if c := compared(t, b, a, standard()); len(c.Regressions) != 0 {
+			t.Errorf("%+v, the other way round: %q", tt, c.Regressions)
+		}
+	}
 }
 
 // Flat out more is better.
