@@ -130,12 +130,13 @@ func (c *Conn) Publisher(ctx context.Context, stream, name string, e Entries, to
 		return nil, &Error{Code: PreconditionFailed, Text: "no more than 256 publishers on a connection"}
 	}
 	o.id = byte(id)
+	c.outlets[id].Store(o) // that the stream is gone may come with the answer
 	if _, err := c.call(ctx, declarePublisher, func(b []byte) []byte {
 		return appendString(appendString(append(b, o.id), name), stream)
 	}); err != nil {
+		c.outlets[id].CompareAndSwap(o, nil)
 		return nil, err
 	}
-	c.outlets[id].Store(o) // should the connection have ended, read waits for opening and then sees it
 	return o, nil
 }
 

@@ -14,6 +14,7 @@ type recorder struct {
 	bodies  [][]byte
 	offsets []uint64
 	ids     []uint64
+	ended   []error
 }
 
 func (r *recorder) Deliver(offset uint64, body []byte) {
@@ -27,7 +28,7 @@ func (r *recorder) Confirm(ids IDs) {
 	}
 }
 func (r *recorder) Refuse(id uint64, _ Code) { r.ids = append(r.ids, id) }
-func (r *recorder) End(error)                {}
+func (r *recorder) End(why error)            { r.ended = append(r.ended, why) }
 
 // sink is a network connection that keeps what is written to it.
 type sink struct {
@@ -154,6 +155,34 @@ func TestNothingIsAllocatedForAMessage(t *testing.T) {
 }
 
 // FuzzFrames feeds a connection what a server might write.
+// A broker that has just come back takes publishers for a leader that it then
+// finds gone, and says so at once.
+func TestStreamIsGoneAsSoonAsItHasAPublisher(t *testing.T) {
+	ours, theirs := net.Pipe()
+	c := &Conn{net: ours, in: newIntake(ours), frameMax: 4096, waiting: map[uint32]chan reply{}, dead: make(chan struct{}), done: make(chan struct{})}
+	go c.read()
+	go func() {
+		defer theirs.Close()
+		request := make([]byte, 100)
+		if _, err := theirs.Read(request); err != nil {
+			return
+		}
+		answer := begin(nil, declarePublisher|answer)
+		answer = end(append(append(answer, request[8:12]...), 0, byte(OK)), 0)
+		start := len(answer)
+		both := begin(answer, metadataUpdate)
+		both = end(appendString(append(both, 0, byte(NotAvailable)), "s"), start)
+		theirs.Write(both)
+	}()
+	r := &recorder{}
+	c.Publisher(t.Context(), "s", "", Entries{}, r) // the end of the connection may come before its answer
+	<-c.done
+	var why *Error
+	if len(r.ended) != 1 || !errors.As(r.ended[0], &why) || why.Code != NotAvailable {
+		t.Errorf("the publisher was told %v", r.ended)
+	}
+}
+
 func FuzzFrames(f *testing.F) {
 	for _, e := range []Entries{{Size: 1}, {Size: 4}, {Size: 4, Compression: Gzip}} {
 		_, o, _, written := connected(nil, e)
