@@ -1,19 +1,16 @@
 package redis_test
 
 import (
-	"maps"
 	"testing"
 
-	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/resp/resptest"
 	"sixnines/drivers/redis"
 	"sixnines/internal/brokers"
-	"sixnines/internal/brokers/brokertest"
 )
 
 func TestConformance(t *testing.T) {
-	o := brokers.Options{User: "ada", Password: "lovelace", MaxMessage: 1 << 20}
-	c := start(t, o)
+	c := resptest.Start(t, brokers.Options{User: "ada", Password: "lovelace", MaxMessage: 1 << 20})
 	for _, mode := range []struct {
 		name    string
 		options map[string]any
@@ -29,22 +26,9 @@ func TestConformance(t *testing.T) {
 			if testing.Short() && !mode.always {
 				t.Skip("a variant, skipped in short runs")
 			}
-			login := map[string]any{"user": "ada", "password": "lovelace"}
-			maps.Copy(login, mode.options)
-			wrong := maps.Clone(login)
-			wrong["password"] = "byron"
-			drivertest.Run(t, drivertest.Harness{
-				Entry:         redis.Entry(),
-				Target:        driver.Target{URL: c.URL, Options: login},
-				At:            func(address string) driver.Target { return driver.Target{URL: "redis://" + address, Options: login} },
-				WrongPassword: &driver.Target{URL: c.URL, Options: wrong},
-				MaxPayload:    1 << 20,
-				TooLarge:      1<<20 + 1,
-				Freeze:        brokertest.Freeze(t, c),
-				Thaw:          brokertest.Thaw(t, c),
-				Restart:       brokertest.Restart(t, c),
-				Leftovers:     leftovers(t, c, o),
-			})
+			h := c.Harness(t, redis.Entry(), mode.options)
+			h.Leftovers = leftovers(c)
+			drivertest.Run(t, h)
 		})
 	}
 }

@@ -2,37 +2,20 @@ package redis_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 
 	client "github.com/gomodule/redigo/redis"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/resp/resptest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/internal/brokers"
-	"sixnines/internal/brokers/brokertest"
 )
-
-// tally counts without a lock, and tells when it has come to its goal.
-type tally struct {
-	n, goal atomic.Int64
-	reached chan struct{}
-}
-
-func newTally() *tally { return &tally{reached: make(chan struct{}, 1)} }
-
-func (a *tally) Done(uint64, error)     { a.add() }
-func (a *tally) deliver(driver.Message) { a.add() }
-
-func (a *tally) add() {
-	if a.n.Add(1) == a.goal.Load() {
-		a.reached <- struct{}{}
-	}
-}
 
 // TestMessagesDoNotAllocate counts allocations of sender, of the reader of
 // answers and of the consumer together.
 func TestMessagesDoNotAllocate(t *testing.T) {
-	c := start(t, brokers.Options{})
+	c := resptest.Start(t, brokers.Options{})
 	for name, test := range map[string]struct {
 		batch   bool
 		options map[string]any
@@ -42,43 +25,23 @@ func TestMessagesDoNotAllocate(t *testing.T) {
 		"silent":         {false, map[string]any{"acks": "none"}},
 		"silent batches": {true, map[string]any{"acks": "none"}},
 	} {
-		s := openTarget(t, driver.Target{URL: c.URL, Batch: test.batch, Options: test.options})
-		acks, got := newTally(), newTally()
-		consumerOf(t, s, got.deliver)
-		p := producerOf(t, s, acks)
-		payload := make([]byte, 256)
-		round := func() {
-			acks.goal.Add(100)
-			got.goal.Add(100)
-			for range 100 {
-				if err := p.Send(1, payload); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if f, ok := p.(driver.Flusher); ok {
-				if err := f.Flush(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			<-acks.reached
-			<-got.reached
-		}
-		for range 30 { // until buffers have grown
-			round()
-		}
-		if n := testing.AllocsPerRun(50, round); n > 3 { // of the runtime's own
+		s := open(t, driver.Target{URL: c.URL, Batch: test.batch, Options: test.options})
+		var acks, got sessiontest.Counter
+		sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
+		n := sessiontest.Allocations(t, sessiontest.Produce(t, s, &acks), &acks, &got, 100)
+		if n > 3 { // of the runtime's own
 			t.Errorf("%s: %v allocations for each 100 messages", name, n)
 		}
 	}
 }
 
 func BenchmarkPublish(b *testing.B) {
-	c := brokertest.Start(b, "redis", brokers.Options{})
+	c := resptest.Start(b, brokers.Options{})
 	payload := make([]byte, 256)
 	for name, batch := range map[string]bool{"paced": false, "batch": true} {
 		b.Run(name, func(b *testing.B) {
-			s := openTarget(b, driver.Target{URL: c.URL, Batch: batch})
-			p := producerOf(b, s, newTally())
+			s := open(b, driver.Target{URL: c.URL, Batch: batch})
+			p := sessiontest.Produce(b, s, new(sessiontest.Counter))
 			b.ReportAllocs()
 			for i := range b.N {
 				if err := p.Send(uint64(i), payload); err != nil {
@@ -109,19 +72,19 @@ func BenchmarkPublish(b *testing.B) {
 }
 
 func BenchmarkReceive(b *testing.B) {
-	c := brokertest.Start(b, "redis", brokers.Options{})
+	c := resptest.Start(b, brokers.Options{})
 	payload := make([]byte, 256)
 	for _, receive := range []string{"direct", "client"} {
 		b.Run(receive, func(b *testing.B) {
-			s := openTarget(b, driver.Target{URL: c.URL, Batch: true, Options: map[string]any{"receive": receive}})
+			s := open(b, driver.Target{URL: c.URL, Batch: true, Options: map[string]any{"receive": receive}})
 			all := make(chan struct{})
 			n := 0
-			consumer := consumerOf(b, s, func(driver.Message) {
+			consumer := sessiontest.Consume(b, s, driver.ConsumerSpec{}, func(driver.Message) {
 				if n++; n == b.N {
 					close(all)
 				}
 			})
-			p := producerOf(b, s, newTally())
+			p := sessiontest.Produce(b, s, new(sessiontest.Counter))
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {

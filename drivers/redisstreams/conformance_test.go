@@ -1,14 +1,12 @@
 package redisstreams_test
 
 import (
-	"maps"
 	"testing"
 
-	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/resp/resptest"
 	"sixnines/drivers/redisstreams"
 	"sixnines/internal/brokers"
-	"sixnines/internal/brokers/brokertest"
 )
 
 func TestConformance(t *testing.T) {
@@ -26,25 +24,11 @@ func TestConformance(t *testing.T) {
 			if testing.Short() && !mode.always {
 				t.Skip("a variant, skipped in short runs")
 			}
-			o := brokers.Options{User: "ada", Password: "lovelace", MaxMessage: 1 << 20, Settings: mode.settings}
-			c := start(t, o)
-			login := map[string]any{"user": "ada", "password": "lovelace"}
-			maps.Copy(login, mode.options)
-			wrong := maps.Clone(login)
-			wrong["password"] = "byron"
-			drivertest.Run(t, drivertest.Harness{
-				Entry:         redisstreams.Entry(),
-				Target:        driver.Target{URL: c.URL, Options: login},
-				At:            func(address string) driver.Target { return driver.Target{URL: "redis://" + address, Options: login} },
-				WrongPassword: &driver.Target{URL: c.URL, Options: wrong},
-				MaxPayload:    1 << 20,
-				TooLarge:      1<<20 + 1,
-				Freeze:        brokertest.Freeze(t, c),
-				Thaw:          brokertest.Thaw(t, c),
-				Restart:       brokertest.Restart(t, c),
-				Leftovers:     leftovers(t, c, o),
-				Unacked:       unacked(t, c, o),
-			})
+			c := resptest.Start(t, brokers.Options{User: "ada", Password: "lovelace", MaxMessage: 1 << 20, Settings: mode.settings})
+			h := c.Harness(t, redisstreams.Entry(), mode.options)
+			h.Leftovers = leftovers(c)
+			h.Unacked = unacked(c)
+			drivertest.Run(t, h)
 		})
 	}
 }

@@ -12,6 +12,8 @@ import (
 	client "github.com/gomodule/redigo/redis"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/resp/resptest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 )
@@ -31,14 +33,14 @@ func provision(t testing.TB, s driver.Session, groups ...string) driver.Semantic
 // sendAll sends payloads and waits until they are acknowledged.
 func sendAll(t testing.TB, s driver.Session, payloads ...string) {
 	t.Helper()
-	acks := newCounter()
-	p := producerOf(t, s, acks)
+	acks := new(sessiontest.Counter)
+	p := sessiontest.Produce(t, s, acks)
 	for i, payload := range payloads {
 		if err := p.Send(uint64(i), []byte(payload)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if failed := acks.reaches(t, len(payloads)); failed != nil {
+	if failed := acks.Await(t, len(payloads)); failed != nil {
 		t.Fatal(failed)
 	}
 	if err := p.Close(context.Background()); err != nil {
@@ -48,14 +50,12 @@ func sendAll(t testing.TB, s driver.Session, payloads ...string) {
 
 // letters keeps what a consumer got.
 type letters struct {
-	*counter
+	sessiontest.Counter
 	mu  sync.Mutex
 	all []string
 }
 
-func newLetters() *letters { return &letters{counter: newCounter()} }
-
-func (l *letters) deliver(m driver.Message) {
+func (l *letters) Deliver(m driver.Message) {
 	l.mu.Lock()
 	text := string(m.Payload)
 	if m.Redelivered {
@@ -63,7 +63,7 @@ func (l *letters) deliver(m driver.Message) {
 	}
 	l.all = append(l.all, text)
 	l.mu.Unlock()
-	l.counter.deliver(m)
+	l.Counter.Deliver(m)
 }
 
 func (l *letters) String() string {
@@ -73,12 +73,12 @@ func (l *letters) String() string {
 }
 
 // holds waits until the server holds at most n messages as unacknowledged.
-func holds(t testing.TB, c *brokers.Cluster, n int) {
+func holds(t testing.TB, c *resptest.Server, n int) {
 	t.Helper()
 	look := time.NewTicker(5 * time.Millisecond)
 	defer look.Stop()
-	for limit := time.After(patience); ; {
-		open, err := unacked(t, c, brokers.Options{})(":test:")
+	for limit := time.After(sessiontest.Patience); ; {
+		open, err := unacked(c)(":test:")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -93,38 +93,28 @@ func holds(t testing.TB, c *brokers.Cluster, n int) {
 	}
 }
 
-func join(t testing.TB, s driver.Session, spec driver.ConsumerSpec, deliver driver.Deliver) driver.Consumer {
-	t.Helper()
-	spec.Topics = []string{"t0"}
-	c, err := s.Consumer(context.Background(), spec, deliver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
 // TestRedelivery kills the server, with its data on disk, while a consumer has
 // messages that it has not acknowledged.
 func TestRedelivery(t *testing.T) {
-	c := start(t, brokers.Options{Settings: map[string]string{"appendonly": "yes", "appendfsync": "always"}})
-	e := newEvents()
-	s := openTarget(t, driver.Target{URL: c.URL, Notify: e.notify})
+	c := resptest.Start(t, brokers.Options{Settings: map[string]string{"appendonly": "yes", "appendfsync": "always"}})
+	e := new(sessiontest.Events)
+	s := open(t, driver.Target{URL: c.URL, Notify: e.Notify})
 	semantics := provision(t, s, "g0")
 	if semantics.Durability != "append-only file, fsync before the reply" {
 		t.Errorf("durability %q", semantics.Durability)
 	}
-	group, alone := newLetters(), newLetters()
-	join(t, s, driver.ConsumerSpec{ID: 0, Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 3}}, group.deliver)
-	join(t, s, driver.ConsumerSpec{ID: 1}, alone.deliver)
+	group, alone := new(letters), new(letters)
+	sessiontest.Consume(t, s, driver.ConsumerSpec{ID: 0, Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 3}}, group.Deliver)
+	sessiontest.Consume(t, s, driver.ConsumerSpec{ID: 1}, alone.Deliver)
 	sendAll(t, s, "a", "b", "c", "d")
-	group.reaches(t, 4)
-	alone.reaches(t, 4)
+	group.Await(t, 4)
+	alone.Await(t, 4)
 	holds(t, c, 1)
-	brokertest.Restart(t, c)()
-	e.wait(t, driver.Reconnected, 2)
+	brokertest.Restart(t, c.Cluster)()
+	e.Await(t, driver.Reconnected, 2)
 	sendAll(t, s, "e")
-	group.reaches(t, 6)
-	alone.reaches(t, 5)
+	group.Await(t, 6)
+	alone.Await(t, 5)
 	if got := group.String(); got != "a, b, c, d, d again, e" {
 		t.Errorf("the group's consumer got %s", got)
 	}
@@ -136,28 +126,28 @@ func TestRedelivery(t *testing.T) {
 // TestDataLost kills a server that keeps nothing: streams and groups are made
 // again, and an event says so.
 func TestDataLost(t *testing.T) {
-	c := start(t, brokers.Options{})
-	e := newEvents()
-	s := openTarget(t, driver.Target{URL: c.URL, Notify: e.notify})
+	c := resptest.Start(t, brokers.Options{})
+	e := new(sessiontest.Events)
+	s := open(t, driver.Target{URL: c.URL, Notify: e.Notify})
 	if semantics := provision(t, s, "g0"); semantics.Durability != "memory" {
 		t.Errorf("durability %q", semantics.Durability)
 	}
-	group, alone := newLetters(), newLetters()
-	join(t, s, driver.ConsumerSpec{ID: 0, Group: "g0"}, group.deliver)
-	join(t, s, driver.ConsumerSpec{ID: 1}, alone.deliver)
+	group, alone := new(letters), new(letters)
+	sessiontest.Consume(t, s, driver.ConsumerSpec{ID: 0, Group: "g0"}, group.Deliver)
+	sessiontest.Consume(t, s, driver.ConsumerSpec{ID: 1}, alone.Deliver)
 	sendAll(t, s, "a")
-	group.reaches(t, 1)
-	alone.reaches(t, 1)
-	brokertest.Restart(t, c)()
-	e.wait(t, driver.Reconnected, 2)
-	e.wait(t, driver.AsyncError, 1)
+	group.Await(t, 1)
+	alone.Await(t, 1)
+	brokertest.Restart(t, c.Cluster)()
+	e.Await(t, driver.Reconnected, 2)
+	e.Await(t, driver.AsyncError, 1)
 	sendAll(t, s, "b")
-	group.reaches(t, 2)
-	alone.reaches(t, 2)
+	group.Await(t, 2)
+	alone.Await(t, 2)
 	if err := s.Deprovision(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if left, err := leftovers(t, c, brokers.Options{})(":test:"); err != nil || len(left) > 0 {
+	if left, err := leftovers(c)(":test:"); err != nil || len(left) > 0 {
 		t.Errorf("left over: %q, %v", left, err)
 	}
 }
@@ -165,37 +155,37 @@ func TestDataLost(t *testing.T) {
 // TestStreamRemoved removes a stream under its consumers, as others may do, and
 // as Deprovision does: only in the first case is it made again.
 func TestStreamRemoved(t *testing.T) {
-	c := start(t, brokers.Options{})
-	e := newEvents()
-	s := openTarget(t, driver.Target{URL: c.URL, Notify: e.notify})
+	c := resptest.Start(t, brokers.Options{})
+	e := new(sessiontest.Events)
+	s := open(t, driver.Target{URL: c.URL, Notify: e.Notify})
 	provision(t, s, "g0")
-	got := newLetters()
-	consumer := join(t, s, driver.ConsumerSpec{Group: "g0"}, got.deliver)
+	got := new(letters)
+	consumer := sessiontest.Consume(t, s, driver.ConsumerSpec{Group: "g0"}, got.Deliver)
 	sendAll(t, s, "a")
-	got.reaches(t, 1)
-	if _, err := ask(t, c, brokers.Options{}, "DEL", key); err != nil {
+	got.Await(t, 1)
+	if _, err := c.Do("DEL", key); err != nil {
 		t.Fatal(err)
 	}
-	e.wait(t, driver.AsyncError, 1)
+	e.Await(t, driver.AsyncError, 1)
 	sendAll(t, s, "b")
-	got.reaches(t, 2)
+	got.Await(t, 2)
 	if err := s.Deprovision(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := consumer.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := client.Int(ask(t, c, brokers.Options{}, "EXISTS", key)); n != 0 || err != nil {
+	if n, err := client.Int(c.Do("EXISTS", key)); n != 0 || err != nil {
 		t.Errorf("the stream is there again: %d, %v", n, err)
 	}
-	if n, _ := e.count(driver.Disconnected); n > 0 {
-		t.Errorf("events %v", e.all)
+	if n, _ := e.Count(driver.Disconnected); n > 0 {
+		t.Errorf("events %v", e.All())
 	}
 }
 
 // TestAcknowledgements looks at what the server holds as unacknowledged.
 func TestAcknowledgements(t *testing.T) {
-	c := start(t, brokers.Options{})
+	c := resptest.Start(t, brokers.Options{})
 	payloads := make([]string, 50)
 	for i := range payloads {
 		payloads[i] = fmt.Sprint(i)
@@ -216,27 +206,27 @@ func TestAcknowledgements(t *testing.T) {
 		{"slow", true, driver.ConsumerSpec{Group: "g0", Slow: true}, 0, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := openTarget(t, driver.Target{URL: c.URL, Batch: test.batch})
+			s := open(t, driver.Target{URL: c.URL, Batch: test.batch})
 			if test.spec.Group != "" {
 				provision(t, s, test.spec.Group)
 			} else {
 				provision(t, s)
 			}
-			got := newLetters()
-			consumer := join(t, s, test.spec, got.deliver)
+			got := new(letters)
+			consumer := sessiontest.Consume(t, s, test.spec, got.Deliver)
 			sendAll(t, s, payloads...)
-			got.reaches(t, len(payloads))
+			got.Await(t, len(payloads))
 			if test.group > 0 {
 				holds(t, c, test.open)
 			}
-			groups, err := client.Values(ask(t, c, brokers.Options{}, "XINFO", "GROUPS", key))
+			groups, err := client.Values(c.Do("XINFO", "GROUPS", key))
 			if err != nil || len(groups) != test.group {
 				t.Errorf("%d groups, %v", len(groups), err)
 			}
 			if err := consumer.Close(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if n, err := unacked(t, c, brokers.Options{})(":test:"); n != 0 || err != nil {
+			if n, err := unacked(c)(":test:"); n != 0 || err != nil {
 				t.Errorf("%d messages are not acknowledged, %v", n, err)
 			}
 			if err := s.Deprovision(t.Context()); err != nil {
@@ -247,49 +237,48 @@ func TestAcknowledgements(t *testing.T) {
 }
 
 func TestTrimming(t *testing.T) {
-	c := start(t, brokers.Options{})
-	s := openTarget(t, driver.Target{URL: c.URL, Options: map[string]any{"maxlen": 10, "trim": "exact"}})
+	c := resptest.Start(t, brokers.Options{})
+	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"maxlen": 10, "trim": "exact"}})
 	if semantics := provision(t, s); !strings.Contains(fmt.Sprint(semantics.Warnings), "10 entries behind") {
 		t.Errorf("warnings %q", semantics.Warnings)
 	}
 	sendAll(t, s, strings.Split(strings.Repeat("x", 25), "")...)
-	if n, err := client.Int(ask(t, c, brokers.Options{}, "XLEN", key)); n != 10 || err != nil {
+	if n, err := client.Int(c.Do("XLEN", key)); n != 10 || err != nil {
 		t.Errorf("the stream has %d entries, %v", n, err)
 	}
 }
 
 // TestRefused tries what the server, or its settings, refuse.
 func TestRefused(t *testing.T) {
-	o := brokers.Options{}
-	c := start(t, o)
-	s := openTarget(t, driver.Target{URL: c.URL})
+	c := resptest.Start(t, brokers.Options{})
+	s := open(t, driver.Target{URL: c.URL})
 	provision(t, s, "g0")
-	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}, Group: "stranger"}, newCounter().deliver); !errors.Is(err, driver.ErrNoTopic) {
+	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}, Group: "stranger"}, new(sessiontest.Counter).Deliver); !errors.Is(err, driver.ErrNoTopic) {
 		t.Errorf("a group that is not there: %v", err)
 	}
-	if _, err := ask(t, c, o, "SET", "sixnines:test:t1", "x"); err != nil {
+	if _, err := c.Do("SET", "sixnines:test:t1", "x"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t1"}}, newCounter().deliver); !errors.Is(err, driver.ErrRejected) {
+	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t1"}}, new(sessiontest.Counter).Deliver); !errors.Is(err, driver.ErrRejected) {
 		t.Errorf("a key that is no stream: %v", err)
 	}
-	if _, err := ask(t, c, o, "CONFIG", "SET", "maxmemory", "1"); err != nil {
+	if _, err := c.Do("CONFIG", "SET", "maxmemory", "1"); err != nil {
 		t.Fatal(err)
 	}
-	acks := newCounter()
-	if err := producerOf(t, s, acks).Send(1, []byte("hello")); err != nil {
+	acks := new(sessiontest.Counter)
+	if err := sessiontest.Produce(t, s, acks).Send(1, []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	if failed := acks.reaches(t, 1); len(failed) != 1 || !errors.Is(failed[0], driver.ErrRejected) {
+	if failed := acks.Await(t, 1); len(failed) != 1 || !errors.Is(failed[0], driver.ErrRejected) {
 		t.Errorf("without memory: %v", failed)
 	}
-	if _, err := ask(t, c, o, "CONFIG", "SET", "maxmemory", "0"); err != nil {
+	if _, err := c.Do("CONFIG", "SET", "maxmemory", "0"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ask(t, c, o, "ACL", "SETUSER", "ada", "on", ">x", "~other*", "+@all"); err != nil {
+	if _, err := c.Do("ACL", "SETUSER", "ada", "on", ">x", "~other*", "+@all"); err != nil {
 		t.Fatal(err)
 	}
-	ada := openTarget(t, driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "x"}})
+	ada := open(t, driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "x"}})
 	if _, err := ada.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); !errors.Is(err, driver.ErrUnauthorized) {
 		t.Errorf("without permission: %v", err)
 	}
@@ -299,9 +288,8 @@ func TestRefused(t *testing.T) {
 }
 
 func TestDurability(t *testing.T) {
-	o := brokers.Options{Settings: map[string]string{"save": "3600 1"}}
-	c := start(t, o)
-	s := openTarget(t, driver.Target{URL: c.URL})
+	c := resptest.Start(t, brokers.Options{Settings: map[string]string{"save": "3600 1"}})
+	s := open(t, driver.Target{URL: c.URL})
 	for _, step := range []struct{ setting, value, want string }{
 		{"", "", "memory, snapshots now and then (save 3600 1)"},
 		{"appendonly", "yes", "append-only file, fsync every second"},
@@ -309,7 +297,7 @@ func TestDurability(t *testing.T) {
 		{"appendfsync", "always", "append-only file, fsync before the reply"},
 	} {
 		if step.setting != "" {
-			if _, err := ask(t, c, o, "CONFIG", "SET", step.setting, step.value); err != nil {
+			if _, err := c.Do("CONFIG", "SET", step.setting, step.value); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -317,10 +305,10 @@ func TestDurability(t *testing.T) {
 			t.Errorf("durability %q, want %q", semantics.Durability, step.want)
 		}
 	}
-	if _, err := ask(t, c, o, "ACL", "SETUSER", "ada", "on", ">x", "~*", "&*", "+@all", "-config"); err != nil {
+	if _, err := c.Do("ACL", "SETUSER", "ada", "on", ">x", "~*", "&*", "+@all", "-config"); err != nil {
 		t.Fatal(err)
 	}
-	ada := openTarget(t, driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "x"}})
+	ada := open(t, driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "x"}})
 	if semantics := provision(t, ada); semantics.Durability != "append-only file, fsync unknown" {
 		t.Errorf("durability %q", semantics.Durability)
 	}
@@ -328,7 +316,7 @@ func TestDurability(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	certificates := brokertest.NewCertificates(t)
-	c := start(t, brokers.Options{TLS: certificates.Server(true), User: "ada", Password: "lovelace"})
+	c := resptest.Start(t, brokers.Options{TLS: certificates.Server(true), User: "ada", Password: "lovelace"})
 	login := map[string]any{"user": "ada", "password": "lovelace"}
 	if semantics := works(t, driver.Target{URL: c.URL, Options: login, TLS: certificates.Client(true)}); !strings.HasPrefix(semantics.Transport, "tcp, tls") {
 		t.Errorf("transport %q", semantics.Transport)

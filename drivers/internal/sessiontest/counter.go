@@ -1,0 +1,55 @@
+package sessiontest
+
+import (
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+)
+
+// Counter counts acknowledgements, as a driver.Acks, or deliveries, by its
+// Deliver. It is safe for concurrent use, and neither locks nor allocates unless
+// it is told of a failure. The zero value counts from 0.
+type Counter struct {
+	n atomic.Int64
+
+	mu     sync.Mutex
+	failed []error
+}
+
+// Done implements driver.Acks.
+func (c *Counter) Done(_ uint64, err error) {
+	if err != nil {
+		c.mu.Lock()
+		c.failed = append(c.failed, err)
+		c.mu.Unlock()
+	}
+	c.n.Add(1)
+}
+
+// Deliver is a driver.Deliver.
+func (c *Counter) Deliver(driver.Message) { c.n.Add(1) }
+
+// Count returns how many there have been.
+func (c *Counter) Count() int { return int(c.n.Load()) }
+
+// Failed returns the failures among them, nil if there are none.
+func (c *Counter) Failed() []error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.failed)
+}
+
+// Await waits until there have been n, and returns the failures among them.
+func (c *Counter) Await(t testing.TB, n int) []error {
+	t.Helper()
+	for limit := time.Now().Add(Patience); c.Count() < n; time.Sleep(50 * time.Microsecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("%d of %d have come", c.Count(), n)
+		}
+	}
+	return c.Failed()
+}
