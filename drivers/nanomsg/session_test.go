@@ -1,7 +1,6 @@
 package nanomsg_test
 
 import (
-	"context"
 	"errors"
 	"net"
 	"path/filepath"
@@ -9,72 +8,12 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/nanomsg"
 	"sixnines/internal/brokers/brokertest"
 )
-
-// counter counts what it is told of.
-type counter struct {
-	n    atomic.Int64
-	last atomic.Pointer[error]
-}
-
-func (c *counter) Done(_ uint64, err error) {
-	c.n.Add(1)
-	c.last.Store(&err)
-}
-
-func (c *counter) deliver(driver.Message) { c.n.Add(1) }
-
-func (c *counter) await(t testing.TB, n int64) {
-	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); c.n.Load() < n; time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("%d instead of %d", c.n.Load(), n)
-		}
-	}
-}
-
-func open(t testing.TB, e driver.Entry, target driver.Target) driver.Session {
-	t.Helper()
-	target.Run = "test"
-	s, err := e.Driver.Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-func consume(t testing.TB, s driver.Session, spec driver.ConsumerSpec, deliver driver.Deliver) driver.Consumer {
-	t.Helper()
-	if spec.Topics == nil {
-		spec.Topics = []string{"t0"}
-	}
-	c, err := s.Consumer(t.Context(), spec, deliver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func produce(t testing.TB, s driver.Session, acks driver.Acks) driver.Producer {
-	t.Helper()
-	p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, acks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 func TestBadTargets(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -98,24 +37,17 @@ func TestBadTargets(t *testing.T) {
 		{"tls over ipc", driver.Target{URL: "ipc://", TLS: certs.Client(true)}, driver.ErrUnsupported, "only over tcp"},
 		{"a queue of none", driver.Target{Options: map[string]any{"queue": 0}}, driver.ErrOption, "from 1"},
 	} {
-		tt.target.Run = "test"
-		s, err := nanomsg.Entry().Driver.Open(t.Context(), tt.target)
-		if err == nil {
-			s.Close(t.Context())
-		}
-		if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.hint) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v; want class %q with %q", tt.name, err, tt.class, tt.hint)
-		}
+		t.Run(tt.name, func(t *testing.T) { sessiontest.Refused(t, nanomsg.Entry().Driver, tt.target, tt.class, tt.hint) })
 	}
 }
 
 // The side that connects does not trust the certificate that it is shown.
 func TestWrongCertificate(t *testing.T) {
 	ours, theirs := brokertest.NewCertificates(t), brokertest.NewCertificates(t)
-	s := open(t, nanomsg.Entry(), driver.Target{TLS: theirs.Client(false),
+	s := sessiontest.Open(t, nanomsg.Entry().Driver, driver.Target{TLS: theirs.Client(false),
 		Options: map[string]any{"server_cert": ours.ServerCert, "server_key": ours.ServerKey}})
-	produce(t, s, &counter{})
-	_, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, new(counter).deliver)
+	sessiontest.Produce(t, s, &sessiontest.Counter{})
+	_, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, new(sessiontest.Counter).Deliver)
 	if !errors.Is(err, driver.ErrUnauthorized) || !strings.Contains(err.Error(), "unknown authority") {
 		t.Errorf("%v; want not authorised, for an unknown authority", err)
 	}
@@ -123,7 +55,7 @@ func TestWrongCertificate(t *testing.T) {
 
 func TestEncryptedWithClientCertificates(t *testing.T) {
 	certs := brokertest.NewCertificates(t)
-	s := open(t, nanomsg.Entry(), driver.Target{TLS: certs.Client(true),
+	s := sessiontest.Open(t, nanomsg.Entry().Driver, driver.Target{TLS: certs.Client(true),
 		Options: map[string]any{"server_cert": certs.ServerCert, "server_key": certs.ServerKey}})
 	sem, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1})
 	if err != nil {
@@ -132,12 +64,12 @@ func TestEncryptedWithClientCertificates(t *testing.T) {
 	if sem.Transport != "tcp, tls" || sem.Settings["authentication"] != "client certificate" {
 		t.Errorf("transport %q, authentication %q", sem.Transport, sem.Settings["authentication"])
 	}
-	var got, done counter
-	consume(t, s, driver.ConsumerSpec{}, got.deliver)
-	if err := produce(t, s, &done).Send(1, []byte("hello")); err != nil {
+	var got, done sessiontest.Counter
+	sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
+	if err := sessiontest.Produce(t, s, &done).Send(1, []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
-	got.await(t, 1)
+	got.Await(t, 1)
 }
 
 // A URL with a port gives the first socket that one, and the next the next.
@@ -151,8 +83,8 @@ func TestPortsFollow(t *testing.T) {
 		return l.Addr().(*net.TCPAddr).Port
 	}()
 	address := (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: port}).String()
-	s := open(t, nanomsg.Entry(), driver.Target{URL: "tcp://" + address})
-	produce(t, s, &counter{})
+	s := sessiontest.Open(t, nanomsg.Entry().Driver, driver.Target{URL: "tcp://" + address})
+	sessiontest.Produce(t, s, &sessiontest.Counter{})
 	if _, err := net.Listen("tcp", address); err == nil {
 		t.Error("nothing listens at the port that the URL names")
 	}
@@ -161,15 +93,15 @@ func TestPortsFollow(t *testing.T) {
 // A subscriber in its Deliver does not hold up the others when it is known to
 // take its time.
 func TestSlowConsumerHoldsUpNobody(t *testing.T) {
-	s := open(t, nanomsg.Entry(), driver.Target{})
+	s := sessiontest.Open(t, nanomsg.Entry().Driver, driver.Target{})
 	release := make(chan struct{})
-	var slow, quick, done counter
-	consume(t, s, driver.ConsumerSpec{Slow: true}, func(m driver.Message) {
+	var slow, quick, done sessiontest.Counter
+	sessiontest.Consume(t, s, driver.ConsumerSpec{Slow: true}, func(m driver.Message) {
 		<-release
-		slow.deliver(m)
+		slow.Deliver(m)
 	})
-	consume(t, s, driver.ConsumerSpec{ID: 1, Conn: 1}, quick.deliver)
-	p := produce(t, s, &done)
+	sessiontest.Consume(t, s, driver.ConsumerSpec{ID: 1, Conn: 1}, quick.Deliver)
+	p := sessiontest.Produce(t, s, &done)
 	const n = 400
 	payload := make([]byte, 64<<10) // more than the kernel takes
 	for i := range uint64(n) {
@@ -177,21 +109,21 @@ func TestSlowConsumerHoldsUpNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	quick.await(t, n)
-	if slow.n.Load() != 0 {
+	quick.Await(t, n)
+	if slow.Count() != 0 {
 		t.Error("the slow one is not slow")
 	}
 	close(release)
-	slow.await(t, n)
+	slow.Await(t, n)
 }
 
 func TestNobodyPulls(t *testing.T) {
 	for _, sockets := range []string{"direct", "library"} {
-		s := open(t, nanomsg.PipelineEntry(), driver.Target{Options: map[string]any{"sockets": sockets}})
-		var done counter
-		p := produce(t, s, &done)
-		if err := p.Send(1, []byte("x")); err != nil || done.n.Load() != 1 || !errors.Is(*done.last.Load(), driver.ErrNotConnected) {
-			t.Errorf("%s: Send says %v, Done %d times", sockets, err, done.n.Load())
+		s := sessiontest.Open(t, nanomsg.PipelineEntry().Driver, driver.Target{Options: map[string]any{"sockets": sockets}})
+		var done sessiontest.Counter
+		p := sessiontest.Produce(t, s, &done)
+		if err := p.Send(1, []byte("x")); err != nil || done.Count() != 1 || !errors.Is(errors.Join(done.Failed()...), driver.ErrNotConnected) {
+			t.Errorf("%s: Send says %v, Done %d times", sockets, err, done.Count())
 		}
 		for _, topology := range []driver.Topology{
 			{Topics: []string{"t0"}, Groups: []string{"a", "b"}, Consumers: 2},
@@ -206,7 +138,7 @@ func TestNobodyPulls(t *testing.T) {
 }
 
 func TestLibrarySocketsWarn(t *testing.T) {
-	s := open(t, nanomsg.Entry(), driver.Target{Options: map[string]any{"sockets": "library"}})
+	s := sessiontest.Open(t, nanomsg.Entry().Driver, driver.Target{Options: map[string]any{"sockets": "library"}})
 	sem, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Consumers: 1})
 	if err != nil || len(sem.Warnings) != 1 || !strings.Contains(sem.Warnings[0], "128") {
 		t.Errorf("%v, %q; want a warning of queues of 128", err, sem.Warnings)
@@ -215,40 +147,40 @@ func TestLibrarySocketsWarn(t *testing.T) {
 
 // Producers that close and come again while others send disturb nobody.
 func TestComingAndGoing(t *testing.T) {
-	s := open(t, nanomsg.Entry(), driver.Target{})
-	var got counter
-	consume(t, s, driver.ConsumerSpec{}, got.deliver)
+	s := sessiontest.Open(t, nanomsg.Entry().Driver, driver.Target{})
+	var got sessiontest.Counter
+	sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
 	var all sync.WaitGroup
 	var sent atomic.Int64
 	for id := range 4 {
 		all.Go(func() {
 			for range 10 {
-				p, err := s.Producer(t.Context(), driver.ProducerSpec{ID: id, Conn: id % 2, Topic: "t0"}, &counter{})
+				p, err := s.Producer(t.Context(), driver.ProducerSpec{ID: id, Conn: id % 2, Topic: "t0"}, &sessiontest.Counter{})
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				before := got.n.Load()
+				before := got.Count()
 				if err := p.Send(1, []byte("x")); err != nil {
 					t.Error(err)
 				}
 				sent.Add(1)
-				got.await(t, before+1)
+				got.Await(t, before+1)
 				p.Close(t.Context())
 			}
 		})
 	}
 	all.Wait()
-	got.await(t, sent.Load())
+	got.Await(t, int(sent.Load()))
 }
 
 func BenchmarkSend(b *testing.B) {
 	for _, sockets := range []string{"direct", "library"} {
 		b.Run(sockets, func(b *testing.B) {
-			s := open(b, nanomsg.PipelineEntry(), driver.Target{Options: map[string]any{"sockets": sockets}})
-			var got counter
-			consume(b, s, driver.ConsumerSpec{}, got.deliver)
-			p := produce(b, s, &counter{})
+			s := sessiontest.Open(b, nanomsg.PipelineEntry().Driver, driver.Target{Options: map[string]any{"sockets": sockets}})
+			var got sessiontest.Counter
+			sessiontest.Consume(b, s, driver.ConsumerSpec{}, got.Deliver)
+			p := sessiontest.Produce(b, s, &sessiontest.Counter{})
 			payload := make([]byte, 256)
 			b.ReportAllocs()
 			b.ResetTimer()
@@ -257,7 +189,7 @@ func BenchmarkSend(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			got.await(b, int64(b.N))
+			got.Await(b, b.N)
 		})
 	}
 }
@@ -267,10 +199,10 @@ func BenchmarkSend(b *testing.B) {
 func BenchmarkPingPong(b *testing.B) {
 	for _, sockets := range []string{"direct", "library"} {
 		b.Run(sockets, func(b *testing.B) {
-			s := open(b, nanomsg.Entry(), driver.Target{Options: map[string]any{"sockets": sockets}})
+			s := sessiontest.Open(b, nanomsg.Entry().Driver, driver.Target{Options: map[string]any{"sockets": sockets}})
 			got := make(chan struct{}, 1)
-			consume(b, s, driver.ConsumerSpec{}, func(driver.Message) { got <- struct{}{} })
-			p := produce(b, s, &counter{})
+			sessiontest.Consume(b, s, driver.ConsumerSpec{}, func(driver.Message) { got <- struct{}{} })
+			p := sessiontest.Produce(b, s, &sessiontest.Counter{})
 			payload := make([]byte, 256)
 			b.ReportAllocs()
 			b.ResetTimer()

@@ -8,15 +8,16 @@ import (
 	client "github.com/pebbe/zmq4"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/zeromq"
 )
 
 func TestSendDoesNotAllocate(t *testing.T) {
 	for _, e := range []driver.Entry{zeromq.Entry(), zeromq.PipelineEntry()} {
-		s := open(t, e, driver.Target{})
-		var got, done counter
-		consume(t, s, driver.ConsumerSpec{}, got.deliver)
-		p := produce(t, s, &done)
+		s := sessiontest.Open(t, e.Driver, driver.Target{})
+		var got, done sessiontest.Counter
+		sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
+		p := sessiontest.Produce(t, s, &done)
 		payload := make([]byte, 256)
 		if n := testing.AllocsPerRun(1000, func() {
 			if err := p.Send(1, payload); err != nil {
@@ -25,7 +26,7 @@ func TestSendDoesNotAllocate(t *testing.T) {
 		}); n != 0 {
 			t.Errorf("%s: Send and what comes of it allocate %v times", e.Name, n)
 		}
-		got.await(t, done.n.Load())
+		got.Await(t, done.Count())
 	}
 }
 
@@ -35,10 +36,10 @@ func BenchmarkStream(b *testing.B) {
 	payload := make([]byte, 256)
 	for _, e := range []driver.Entry{zeromq.Entry(), zeromq.PipelineEntry()} {
 		b.Run(e.Name, func(b *testing.B) {
-			s := open(b, e, driver.Target{Batch: true})
-			var got counter
-			consume(b, s, driver.ConsumerSpec{}, got.deliver)
-			p := produce(b, s, &counter{})
+			s := sessiontest.Open(b, e.Driver, driver.Target{Batch: true})
+			var got sessiontest.Counter
+			sessiontest.Consume(b, s, driver.ConsumerSpec{}, got.Deliver)
+			p := sessiontest.Produce(b, s, &sessiontest.Counter{})
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {
@@ -46,7 +47,7 @@ func BenchmarkStream(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			got.await(b, int64(b.N))
+			got.Await(b, b.N)
 		})
 	}
 	b.Run("bare", func(b *testing.B) {
@@ -79,9 +80,9 @@ func BenchmarkPingPong(b *testing.B) {
 	got := make(chan struct{}, 1)
 	for _, e := range []driver.Entry{zeromq.Entry(), zeromq.PipelineEntry()} {
 		b.Run(e.Name, func(b *testing.B) {
-			s := open(b, e, driver.Target{})
-			consume(b, s, driver.ConsumerSpec{}, func(driver.Message) { got <- struct{}{} })
-			p := produce(b, s, &counter{})
+			s := sessiontest.Open(b, e.Driver, driver.Target{})
+			sessiontest.Consume(b, s, driver.ConsumerSpec{}, func(driver.Message) { got <- struct{}{} })
+			p := sessiontest.Produce(b, s, &sessiontest.Counter{})
 			b.ReportAllocs()
 			b.ResetTimer()
 			for i := range b.N {

@@ -14,71 +14,9 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/zeromq"
 )
-
-// counter counts what it is told of.
-type counter struct {
-	n    atomic.Int64
-	last atomic.Pointer[error]
-}
-
-func (c *counter) Done(_ uint64, err error) {
-	c.n.Add(1)
-	if err != nil {
-		kept := err // only then is memory needed
-		c.last.Store(&kept)
-	}
-}
-
-func (c *counter) deliver(driver.Message) { c.n.Add(1) }
-
-func (c *counter) await(t testing.TB, n int64) {
-	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); c.n.Load() < n; time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("%d instead of %d", c.n.Load(), n)
-		}
-	}
-}
-
-func open(t testing.TB, e driver.Entry, target driver.Target) driver.Session {
-	t.Helper()
-	target.Run = "test"
-	s, err := e.Driver.Open(context.Background(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return s
-}
-
-func consume(t testing.TB, s driver.Session, spec driver.ConsumerSpec, deliver driver.Deliver) driver.Consumer {
-	t.Helper()
-	if spec.Topics == nil {
-		spec.Topics = []string{"t0"}
-	}
-	c, err := s.Consumer(context.Background(), spec, deliver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func produce(t testing.TB, s driver.Session, acks driver.Acks) driver.Producer {
-	t.Helper()
-	p, err := s.Producer(context.Background(), driver.ProducerSpec{Topic: "t0"}, acks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 func TestBadTargets(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -100,14 +38,7 @@ func TestBadTargets(t *testing.T) {
 		{"curve in memory", driver.Target{URL: "inproc://", Options: map[string]any{"security": "curve"}}, driver.ErrOption, "CURVE"},
 		{"no threads", driver.Target{Options: map[string]any{"io_threads": 0}}, driver.ErrOption, "from 1"},
 	} {
-		tt.target.Run = "test"
-		s, err := zeromq.Entry().Driver.Open(t.Context(), tt.target)
-		if err == nil {
-			s.Close(t.Context())
-		}
-		if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.hint) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%s: %v; want class %q with %q", tt.name, err, tt.class, tt.hint)
-		}
+		t.Run(tt.name, func(t *testing.T) { sessiontest.Refused(t, zeromq.Entry().Driver, tt.target, tt.class, tt.hint) })
 	}
 }
 
@@ -126,9 +57,9 @@ func TestPortsFollow(t *testing.T) {
 		l.Close()
 	}
 	defer next.Close()
-	s := open(t, zeromq.Entry(), driver.Target{URL: "tcp://" + (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: base}).String()})
-	produce(t, s, &counter{})
-	_, err := s.Producer(t.Context(), driver.ProducerSpec{ID: 1, Conn: 1, Topic: "t0"}, &counter{})
+	s := sessiontest.Open(t, zeromq.Entry().Driver, driver.Target{URL: "tcp://" + (&net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: base}).String()})
+	sessiontest.Produce(t, s, &sessiontest.Counter{})
+	_, err := s.Producer(t.Context(), driver.ProducerSpec{ID: 1, Conn: 1, Topic: "t0"}, &sessiontest.Counter{})
 	if !errors.Is(err, driver.ErrNotConnected) || !strings.Contains(err.Error(), "taken") {
 		t.Errorf("%v; want not connected, for a port that is taken", err)
 	}
@@ -139,7 +70,7 @@ func TestHighWaterMark(t *testing.T) {
 	const n = 2000
 	for _, full := range []string{"block", "drop"} {
 		t.Run(full, func(t *testing.T) {
-			s := open(t, zeromq.Entry(), driver.Target{Options: map[string]any{"full": full,
+			s := sessiontest.Open(t, zeromq.Entry().Driver, driver.Target{Options: map[string]any{"full": full,
 				"send_hwm": 10, "receive_hwm": 10, "send_buffer": "4KiB", "receive_buffer": "4KiB"}})
 			sem, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Consumers: 1})
 			if err != nil || (full == "drop") != (len(sem.Warnings) == 1) {
@@ -148,12 +79,12 @@ func TestHighWaterMark(t *testing.T) {
 			release := make(chan struct{})
 			let := sync.OnceFunc(func() { close(release) })
 			defer let()
-			var got, done counter
-			consume(t, s, driver.ConsumerSpec{}, func(m driver.Message) {
+			var got, done sessiontest.Counter
+			sessiontest.Consume(t, s, driver.ConsumerSpec{}, func(m driver.Message) {
 				<-release
-				got.deliver(m)
+				got.Deliver(m)
 			})
-			p := produce(t, s, &done)
+			p := sessiontest.Produce(t, s, &done)
 			sent := make(chan error, 1)
 			go func() {
 				payload := make([]byte, 8<<10)
@@ -170,28 +101,28 @@ func TestHighWaterMark(t *testing.T) {
 					t.Fatal(err)
 				}
 				let()
-				got.await(t, 1)
-				if got.n.Load() == n {
+				got.Await(t, 1)
+				if got.Count() == n {
 					t.Error("nothing was dropped")
 				}
 				return
 			}
-			done.await(t, 10)
+			done.Await(t, 10)
 			let()
 			if err := <-sent; err != nil {
 				t.Fatal(err)
 			}
-			got.await(t, n)
+			got.Await(t, n)
 		})
 	}
 }
 
 // A sender that waits for room gives up when its session closes.
 func TestCloseFreesWhoWaits(t *testing.T) {
-	s := open(t, zeromq.PipelineEntry(), driver.Target{Options: map[string]any{"send_hwm": 1, "receive_hwm": 1}})
+	s := sessiontest.Open(t, zeromq.PipelineEntry().Driver, driver.Target{Options: map[string]any{"send_hwm": 1, "receive_hwm": 1}})
 	release := make(chan struct{})
-	consume(t, s, driver.ConsumerSpec{}, func(driver.Message) { <-release })
-	p := produce(t, s, &counter{})
+	sessiontest.Consume(t, s, driver.ConsumerSpec{}, func(driver.Message) { <-release })
+	p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 	sent := make(chan error, 1)
 	var tries atomic.Int64
 	go func() {
@@ -219,11 +150,11 @@ func TestCloseFreesWhoWaits(t *testing.T) {
 }
 
 func TestNobodyPulls(t *testing.T) {
-	s := open(t, zeromq.PipelineEntry(), driver.Target{})
-	var done counter
-	p := produce(t, s, &done)
-	if err := p.Send(1, []byte("x")); err != nil || done.n.Load() != 1 || !errors.Is(*done.last.Load(), driver.ErrNotConnected) {
-		t.Errorf("Send says %v, Done %d times", err, done.n.Load())
+	s := sessiontest.Open(t, zeromq.PipelineEntry().Driver, driver.Target{})
+	var done sessiontest.Counter
+	p := sessiontest.Produce(t, s, &done)
+	if err := p.Send(1, []byte("x")); err != nil || done.Count() != 1 || !errors.Is(errors.Join(done.Failed()...), driver.ErrNotConnected) {
+		t.Errorf("Send says %v, Done %d times", err, done.Count())
 	}
 	for _, topology := range []driver.Topology{
 		{Topics: []string{"t0"}, Groups: []string{"a", "b"}, Consumers: 2},
@@ -239,45 +170,45 @@ func TestNobodyPulls(t *testing.T) {
 // Replies wake a requester although its own sends take in what would have told
 // of them.
 func TestManyRequestsAtATime(t *testing.T) {
-	s := open(t, zeromq.Entry(), driver.Target{}).(driver.RequestReplier)
+	s := sessiontest.Open(t, zeromq.Entry().Driver, driver.Target{}).(driver.RequestReplier)
 	const n = 20000
 	if _, err := s.Responder(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(m driver.Message) []byte { return m.Payload }); err != nil {
 		t.Fatal(err)
 	}
-	var replies, done counter
-	p, err := s.Requester(t.Context(), driver.ProducerSpec{Topic: "t0"}, &done, replies.deliver)
+	var replies, done sessiontest.Counter
+	p, err := s.Requester(t.Context(), driver.ProducerSpec{Topic: "t0"}, &done, replies.Deliver)
 	if err != nil {
 		t.Fatal(err)
 	}
 	payload := make([]byte, 64)
-	for i := range uint64(n) {
-		if err := p.Send(i, payload); err != nil {
+	for i := range n {
+		if err := p.Send(uint64(i), payload); err != nil {
 			t.Fatal(err)
 		}
 		if i%100 == 99 { // let it go to sleep
-			replies.await(t, int64(i+1))
+			replies.Await(t, i+1)
 		}
 	}
-	replies.await(t, n)
+	replies.Await(t, n)
 }
 
 // A subscription is in effect when Consumer returns: no message sent after it is
 // lost, whoever came first.
 func TestNoSlowJoiner(t *testing.T) {
 	for round := range 50 {
-		s := open(t, zeromq.Entry(), driver.Target{Options: map[string]any{"bind": []string{"producers", "consumers"}[round%2]}})
-		var early, late, done counter
-		consume(t, s, driver.ConsumerSpec{}, early.deliver)
-		p := produce(t, s, &done)
+		s := sessiontest.Open(t, zeromq.Entry().Driver, driver.Target{Options: map[string]any{"bind": []string{"producers", "consumers"}[round%2]}})
+		var early, late, done sessiontest.Counter
+		sessiontest.Consume(t, s, driver.ConsumerSpec{}, early.Deliver)
+		p := sessiontest.Produce(t, s, &done)
 		if err := p.Send(1, []byte("first")); err != nil {
 			t.Fatal(err)
 		}
-		consume(t, s, driver.ConsumerSpec{ID: 1}, late.deliver)
+		sessiontest.Consume(t, s, driver.ConsumerSpec{ID: 1}, late.Deliver)
 		if err := p.Send(2, []byte("second")); err != nil {
 			t.Fatal(err)
 		}
-		early.await(t, 2)
-		late.await(t, 1)
+		early.Await(t, 2)
+		late.Await(t, 1)
 		if err := s.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
