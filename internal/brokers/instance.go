@@ -69,14 +69,15 @@ func (i *Instance) Err() error {
 	if i.stopping {
 		return nil
 	}
-	how := "exit status 0"
-	if i.status != nil {
-		how = i.status.Error()
+	return fmt.Errorf("brokers: %s (process %d) ended by itself: %s: %s", i.Name, i.PID, i.how(), i.lastWords())
+}
+
+// how says in what way the process ended, which it must have.
+func (i *Instance) how() string {
+	if i.status == nil {
+		return "exit status 0"
 	}
-	if said := i.lastWords(); said != "" {
-		how += ": " + said
-	}
-	return fmt.Errorf("brokers: %s (process %d) ended by itself: %s", i.Name, i.PID, how)
+	return i.status.Error()
 }
 
 // Stop ends the broker, frozen or not, and returns when its process is gone.

@@ -92,19 +92,27 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 	if err := poll(ctx, i.done, p.ready); err != nil {
 		select {
 		case <-i.done:
-			err = fmt.Errorf("%s ended before it was ready (%v): %s", p.name, i.status, i.lastWords())
+			err = fmt.Errorf("%s ended before it was ready (%s): %s", p.name, i.how(), i.lastWords())
 		default:
-			err = fmt.Errorf("%s is not ready: %w; its log ends with: %s", p.name, err, i.lastWords())
+			if why := context.Cause(ctx); why != nil && !errors.Is(why, context.DeadlineExceeded) {
+				err = fmt.Errorf("%s was not ready yet: %w", p.name, why)
+				break // somebody wants no more of it: what it waited for is nobody's concern
+			}
+			err = fmt.Errorf("%s is not ready: %w; its log says: %s", p.name, err, i.lastWords())
 		}
 		return nil, errors.Join(err, i.destroy(context.WithoutCancel(ctx)))
 	}
 	return i, nil
 }
 
-// lastWords returns the end of what the process has printed.
+// logEnd is how much of a log's end, in bytes, is searched for the cause of a
+// failure. What a broker prints until it has started is less.
+const logEnd = 64 << 10
+
+// lastWords returns, in one line, why the process ended by what it has printed.
 func (i *Instance) lastWords() string {
 	if i.Log == "" {
-		return i.stderr.String()
+		return cause(i.stderr.String())
 	}
 	f, err := os.Open(i.Log)
 	if err != nil {
@@ -112,14 +120,13 @@ func (i *Instance) lastWords() string {
 	}
 	defer f.Close() // read only
 	if info, err := f.Stat(); err == nil {
-		f.Seek(max(0, info.Size()-tailSize), io.SeekStart) // else from the beginning
+		f.Seek(max(0, info.Size()-logEnd), io.SeekStart) // else from the beginning
 	}
-	var t tail
-	io.Copy(&t, f)
-	if said := t.String(); said != "" {
-		return said
+	said, err := io.ReadAll(io.LimitReader(f, logEnd))
+	if err != nil {
+		return err.Error()
 	}
-	return "nothing"
+	return cause(string(said))
 }
 
 // pollPause is how long to wait between two looks at a broker that starts.

@@ -1,0 +1,50 @@
+package brokers
+
+import (
+	"strings"
+	"testing"
+)
+
+// What brokers print when they do not start, as it was seen.
+func TestCause(t *testing.T) {
+	for _, tt := range []struct{ name, said, want string }{
+		{"redis", `24645:C 21 Nov 2026 17:39:56.172 # oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo
+24645:M 21 Nov 2026 17:39:56.173 # WARNING Memory overcommit must be enabled! … can also cause failures, see error 1328.
+24645:M 21 Nov 2026 17:39:56.173 # Module Configuration detected without loadmodule directive: aborting
+`, "Module Configuration detected without loadmodule directive: aborting"},
+		{"redis's configuration", `
+*** FATAL CONFIG FILE ERROR (Redis 7.0.15) ***
+Reading the configuration file, at line 1
+>>> 'bogus 1'
+Bad directive or wrong number of arguments
+`, "*** FATAL CONFIG FILE ERROR (Redis 7.0.15) ***; Reading the configuration file, at line 1; >>> 'bogus 1'; Bad directive or wrong number of arguments"},
+		{"nsqd's flags", "flag provided but not defined: -nosuch\nUsage of nsqd:\n  -auth-http-address value\n" + strings.Repeat("  -error value\n", 500),
+			"flag provided but not defined: -nosuch"},
+		{"nsqd", "[nsqd] 2026/11/21 17:50:47.065796 FATAL: failed to lock data-path: open /proc/x: no such file or directory\n",
+			"FATAL: failed to lock data-path: open /proc/x: no such file or directory"},
+		{"stan", "[32168] 2026/11/21 17:50:47.082788 [INF] STREAM: Git commit: [not set]\n[32168] 2026/11/21 17:50:47.082791 [FTL] STREAM: Failed to start: unsupported store type: X\n",
+			"STREAM: Failed to start: unsupported store type: X"},
+		{"mosquitto", "1795282796: Error: Unknown configuration variable \"nosuch.key\".\n1795282796: Error found at mosquitto.conf:6.\n",
+			`Error: Unknown configuration variable "nosuch.key".; Error found at mosquitto.conf:6.`},
+		{"rabbitmq", `2026-11-21 17:51:18.725975+00:00 [error] <0.132.0> You've tried to set nosuch.key, but there is no setting with that name.
+2026-11-21 17:51:18.769392+00:00 [error] <0.132.0> 
+2026-11-21 17:51:18.769392+00:00 [error] <0.132.0> ===========
+2026-11-21 17:51:19.779436+00:00 [error] <0.130.0>   crasher:
+`, "You've tried to set nosuch.key, but there is no setting with that name."},
+		{"kafka", `2026-11-21 17:48:42,302 ERROR Exiting Kafka due to fatal exception (kafka.Kafka$)
+java.lang.IllegalArgumentException: No security protocol defined for listener SSL
+	at org.apache.kafka.server.config.AbstractKafkaConfig.listenerListToEndPoints(AbstractKafkaConfig.java:224)
+`, "ERROR Exiting Kafka due to fatal exception (kafka.Kafka$); java.lang.IllegalArgumentException: No security protocol defined for listener SSL"},
+		{"no complaint", "starting\nthat was all\n\n", "that was all"},
+		{"nothing", "\n \n", "it said nothing"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := cause(tt.said); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+	if got := cause("error: " + strings.Repeat("é", causeLimit)); len(got) > causeLimit+len("…") || !strings.HasSuffix(got, "é…") {
+		t.Errorf("a long line became %q, of %d bytes", got, len(got))
+	}
+}
