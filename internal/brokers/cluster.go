@@ -113,6 +113,9 @@ func Start(ctx context.Context, p Product, o Options) (*Cluster, error) {
 	if o.Nodes == 0 {
 		o.Nodes = 1
 	}
+	if len(p.Clusters) == 0 {
+		return fail(ErrBrokerless)
+	}
 	if !slices.Contains(p.Clusters, o.Nodes) {
 		return fail(fmt.Errorf("%d nodes are asked for; there can be %v", o.Nodes, p.Clusters))
 	}
@@ -322,6 +325,9 @@ func (c *Cluster) Err() error {
 	return nil
 }
 
+// ErrNotEmpty says that a directory for a broker's data holds something.
+var ErrNotEmpty = errors.New("is not empty")
+
 // emptyDir makes the directory, or a temporary one.
 func emptyDir(dir, product string) (string, error) {
 	if dir == "" {
@@ -339,7 +345,7 @@ func emptyDir(dir, product string) (string, error) {
 		return "", err
 	}
 	if len(entries) > 0 {
-		return "", fmt.Errorf("%s is not empty; name another directory, or empty it", dir)
+		return "", fmt.Errorf("%s %w", dir, ErrNotEmpty)
 	}
 	return dir, nil
 }

@@ -64,7 +64,7 @@ func findKafka(_ context.Context, h Home) (Installation, error) {
 	if dir := h.Getenv("KAFKA_HOME"); dir != "" {
 		version, err := kafkaIn(dir)
 		if err != nil {
-			return Installation{}, fmt.Errorf("KAFKA_HOME names %s: %w; correct the variable, or unset it", dir, err)
+			return Installation{}, fmt.Errorf("%w: KAFKA_HOME names %s: %w", ErrUnusable, dir, err)
 		}
 		return withJava(h, "kafka", Installation{Version: version, Path: dir, Origin: "named by KAFKA_HOME"})
 	}

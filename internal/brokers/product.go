@@ -12,12 +12,21 @@ import (
 // how to come by it.
 var ErrNotInstalled = errors.New("not installed")
 
+// ErrUnusable says that there is an installation, on PATH or named by a variable,
+// which is not what it should be.
+var ErrUnusable = errors.New("unusable installation")
+
+// ErrBrokerless says that of a product there is nothing to start: its drivers
+// connect producers and consumers to each other.
+var ErrBrokerless = errors.New("it has no broker to start")
+
 // Product is a broker that this package can obtain and run.
 type Product struct {
 	Name    string   // as in "sixnines broker up NAME" and target.managed
 	Summary string   // one line for people
 	Drivers []string // names of the drivers that speak with it; of the first it is the default broker
-	// Clusters are the numbers of nodes that can be started, 1 among them.
+	// Clusters are the numbers of nodes that can be started, 1 among them; empty:
+	// the product has no broker, see [ErrBrokerless].
 	Clusters []int
 	// Variable names the environment variable by which a person says which
 	// installation to use, such as KAFKA_HOME; empty: there is none.
@@ -29,7 +38,7 @@ type Product struct {
 	// plan lists what must be done until find succeeds.
 	plan func(ctx context.Context, h Home) ([]Step, error)
 	// deploy writes the configuration of o.Nodes nodes below o.Dir and says what
-	// to run. It starts nothing that outlives it.
+	// to run. It starts nothing that outlives it. Nil where Clusters are empty.
 	deploy func(ctx context.Context, in Installation, o *Options) (*deployment, error)
 }
 

@@ -20,12 +20,15 @@ type program struct {
 	before, after string
 }
 
+// versionLimit is how long a program may take to say its version.
+const versionLimit = 10 * time.Second
+
 // findProgram locates p: by its variable, on PATH, where it was built.
 func findProgram(ctx context.Context, h Home, p program) (Installation, error) {
 	var in Installation
 	if path := h.Getenv(p.variable); p.variable != "" && path != "" {
 		if _, err := exec.LookPath(path); err != nil {
-			return in, fmt.Errorf("%s names %s: %w; correct the variable, or unset it", p.variable, path, err)
+			return in, fmt.Errorf("%w: %s names %s: %w", ErrUnusable, p.variable, path, err)
 		}
 		in = Installation{Path: path, Origin: "named by " + p.variable}
 	} else if path, ok := h.LookPath(p.name); ok {
@@ -38,16 +41,26 @@ func findProgram(ctx context.Context, h Home, p program) (Installation, error) {
 	if len(p.version) == 0 {
 		return in, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, versionLimit)
 	defer cancel()
 	c := exec.CommandContext(ctx, in.Path, p.version...)
 	c.Env = h.Environ
+	c.WaitDelay = time.Second // it may be a script whose child holds the output
 	// Some print their version to standard error, or exit with a failure.
 	text, err := c.CombinedOutput()
 	_, version, _ := strings.Cut(string(text), p.before)
 	version, _, _ = strings.Cut(version, p.after)
 	if in.Version = strings.TrimSpace(version); in.Version == "" {
-		return in, fmt.Errorf("%s %s (%s) does not tell its version: %q, %v", in.Path, strings.Join(p.version, " "), in.Origin, text, err)
+		problem := fmt.Errorf("%w: %s %s (%s) does not tell its version", ErrUnusable, in.Path, strings.Join(p.version, " "), in.Origin)
+		switch first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n"); {
+		case ctx.Err() != nil:
+			return in, fmt.Errorf("%w: %w", problem, context.Cause(ctx))
+		case first != "":
+			return in, fmt.Errorf("%w, but says %.100q", problem, first)
+		case err != nil:
+			return in, fmt.Errorf("%w: %w", problem, err)
+		}
+		return in, fmt.Errorf("%w, but says nothing", problem)
 	}
 	return in, nil
 }

@@ -34,13 +34,19 @@ func RabbitMQ() Product {
 // only becomes another user and calls it.
 const rabbitLibraries = "/usr/lib/rabbitmq/lib/rabbitmq_server-*"
 
-// findRabbitMQ locates the directory that holds sbin and plugins.
+// findRabbitMQ locates the directory that holds sbin and plugins, and wants what
+// Erlang brings along.
 func findRabbitMQ(_ context.Context, h Home) (Installation, error) {
 	var in Installation
+	for _, tool := range []string{"erl", "epmd"} {
+		if _, ok := h.LookPath(tool); !ok {
+			return in, notInstalled("rabbitmq", tool+" on PATH, which comes with Erlang")
+		}
+	}
 	if path := h.Getenv("RABBITMQ_HOME"); path != "" {
 		in = Installation{Path: path, Origin: "named by RABBITMQ_HOME"}
 		if err := checkRabbitHome(path); err != nil {
-			return in, fmt.Errorf("RABBITMQ_HOME names %s: %w; it wants the directory that holds sbin/rabbitmq-server; correct the variable, or unset it", path, err)
+			return in, fmt.Errorf("%w: RABBITMQ_HOME names %s: %w; it wants the directory that holds sbin/rabbitmq-server", ErrUnusable, path, err)
 		}
 	} else {
 		path, ok := h.LookPath("rabbitmq-server")
@@ -59,13 +65,13 @@ func findRabbitMQ(_ context.Context, h Home) (Installation, error) {
 		homes = append(homes, packaged...)
 		i := slices.IndexFunc(homes, func(home string) bool { return checkRabbitHome(home) == nil })
 		if i < 0 {
-			return in, fmt.Errorf("%s is on PATH, but not where RabbitMQ lies; set RABBITMQ_HOME to the directory that holds sbin/rabbitmq-server and plugins", path)
+			return in, fmt.Errorf("%w: %s is on PATH, but not where RabbitMQ lies; it wants the directory that holds sbin/rabbitmq-server and plugins", ErrUnusable, path)
 		}
 		in = Installation{Path: homes[i], Origin: "on PATH"}
 	}
 	plugins, err := filepath.Glob(filepath.Join(in.Path, "plugins", "rabbit-*"))
 	if err != nil || len(plugins) == 0 {
-		return in, fmt.Errorf("%s (%s) does not tell its version: there is no plugins/rabbit-VERSION", in.Path, in.Origin)
+		return in, fmt.Errorf("%w: %s (%s) does not tell its version: there is no plugins/rabbit-VERSION", ErrUnusable, in.Path, in.Origin)
 	}
 	in.Version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(plugins[0]), "rabbit-"), ".ez")
 	return in, nil
@@ -130,7 +136,7 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 
 	epmd, ok := o.Home.LookPath("epmd")
 	if !ok {
-		return nil, fmt.Errorf("there is no epmd on PATH, which comes with Erlang; Debian's package is erlang-base")
+		return nil, notInstalled("rabbitmq", "epmd on PATH")
 	}
 	d := &deployment{urls: map[string]string{}, info: map[string]string{}}
 	d.helpers = []process{{name: "epmd", command: []string{epmd, "-port", strconv.Itoa(epmdPort), "-address", "127.0.0.1"},

@@ -28,6 +28,9 @@ var ErrNotRunning = errors.New("not running")
 // process is killed meanwhile, [Down] finds what it had started.
 func Up(ctx context.Context, p Product, o Options) (*State, error) {
 	fail := func(err error) (*State, error) { return nil, fmt.Errorf("brokers: start %s: %w", p.Name, err) }
+	if len(p.Clusters) == 0 {
+		return fail(ErrBrokerless)
+	}
 	unlock, err := lock(o.Home.Path("run", p.Name+".lock"))
 	if err != nil {
 		return fail(err)
@@ -73,8 +76,12 @@ func Up(ctx context.Context, p Product, o Options) (*State, error) {
 		if o.Dir, err = filepath.Abs(o.Dir); err != nil {
 			return fail(err)
 		}
-		_, err := os.Stat(o.Dir)
-		s.OwnDir = errors.Is(err, os.ErrNotExist)
+		switch _, err := os.Stat(o.Dir); {
+		case errors.Is(err, os.ErrNotExist):
+			s.OwnDir = true
+		case err != nil:
+			return fail(err)
+		}
 	}
 	s.Dir = o.Dir
 	o.Detach = true

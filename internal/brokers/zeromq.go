@@ -14,19 +14,13 @@ import (
 // to start: it is here to be installed.
 func ZeroMQ() Product {
 	return Product{
-		Name:     "zeromq",
-		Summary:  "ZeroMQ's library, to build its drivers with: it has no broker",
-		Drivers:  []string{"zeromq", "zeromq-pipeline"},
-		Clusters: []int{1},
-		find:     findZeroMQ,
-		plan:     planDebian("libzmq3-dev", "pkg-config", "gcc", "libc6-dev"),
-		deploy: func(context.Context, Installation, *Options) (*deployment, error) {
-			return nil, errBrokerless
-		},
+		Name:    "zeromq",
+		Summary: "ZeroMQ's library, to build its drivers with: it has no broker",
+		Drivers: []string{"zeromq", "zeromq-pipeline"},
+		find:    findZeroMQ,
+		plan:    planDebian("libzmq3-dev", "pkg-config", "gcc", "libc6-dev"),
 	}
 }
-
-var errBrokerless = errors.New("brokerless: nothing to run; its drivers connect producers and consumers to each other, and want no URL")
 
 // findZeroMQ asks pkg-config, as the build of the drivers does, which also takes a
 // compiler.
@@ -59,7 +53,7 @@ func findZeroMQ(ctx context.Context, h Home) (Installation, error) {
 	}
 	dir, err := ask("--variable=libdir")
 	if err != nil || dir == "" {
-		return Installation{}, fmt.Errorf("%s does not tell where libzmq %s is: %q, %v", tool, version, dir, err)
+		return Installation{}, fmt.Errorf("%w: %s does not tell where libzmq %s is: %q, %v", ErrUnusable, tool, version, dir, err)
 	}
 	return Installation{Version: version, Path: dir, Origin: "known to pkg-config"}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,6 +93,9 @@ func completeProducts(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// errEnded is the cause with which a signal ends what is under way.
+var errEnded = errors.New("ended")
+
 // interruptible returns a context that ends with the first signal by which
 // people end a program.
 func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
@@ -104,7 +108,7 @@ func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
 	go func() {
 		select {
 		case s := <-signals:
-			cancel(fmt.Errorf("ended by %s", name(s)))
+			cancel(fmt.Errorf("%w by %s", errEnded, name(s)))
 		case <-over:
 		}
 	}()
@@ -122,8 +126,17 @@ func (a *app) interactive() bool {
 	return asks && answers
 }
 
-// brokerFault says what to do about a broker that cannot be had.
-func brokerFault(err error, p brokers.Product) error {
+// Ways to choose where a broker keeps its data.
+const (
+	byHome    = brokers.HomeVariable
+	byDir     = "--dir"
+	byScratch = "TMPDIR"
+)
+
+// brokerFault says what to do about a broker that cannot be had. place is the way
+// to choose another directory for its data.
+func brokerFault(err error, p brokers.Product, place string) error {
+	var file *fs.PathError
 	if own := (*fault)(nil); errors.As(err, &own) {
 		return own
 	}
@@ -136,18 +149,36 @@ func brokerFault(err error, p brokers.Product) error {
 			hint += "; or say where it is with " + p.Variable
 		}
 		return failed(hint, trimmed{err, "; run: sixnines"})
+	case errors.Is(err, brokers.ErrUnusable) && p.Variable != "":
+		return failed("correct "+p.Variable+", or unset it where another installation shall be found; sixnines broker list shows which is used", err)
+	case errors.Is(err, brokers.ErrUnusable):
+		return failed("mend it, or remove it and run: sixnines broker install "+p.Name, err)
+	case errors.Is(err, errEnded):
+		return failed("nothing is left of it; run the same again", err)
 	case errors.Is(err, brokers.ErrPortTaken):
 		return failed("stop what listens there, or choose another port with --port", err)
 	case errors.Is(err, brokers.ErrBusy):
 		return failed("wait until the other one is done", err)
 	case errors.Is(err, brokers.ErrNotRunning):
 		return failed("sixnines broker list shows what runs, sixnines broker up "+p.Name+" starts it", err)
-	case errors.Is(err, os.ErrPermission), errors.Is(err, os.ErrExist), errors.Is(err, syscall.ENOTDIR), errors.Is(err, syscall.EROFS):
-		return failed("set "+brokers.HomeVariable+" to a directory that you may write to", err)
+	case errors.Is(err, brokers.ErrNotEmpty):
+		return failed("name another directory with --dir, or empty it", err)
+	case errors.Is(err, syscall.ENOSPC):
+		return failed("make room there, or choose another place with "+place, err)
+	case errors.As(err, &file) && file.Op != "fork/exec":
+		return failed(directoryHint(place), err)
 	case errors.Is(err, context.DeadlineExceeded):
 		return failed("try again when the machine is less busy, or see what the broker's log says about the settings", err)
 	}
 	return failed("see what it says about the settings, and sixnines broker list for which installation is used", err)
+}
+
+// directoryHint says how to choose another directory.
+func directoryHint(place string) string {
+	if place == byDir {
+		return "name a directory that you may write to with " + place
+	}
+	return "set " + place + " to a directory that you may write to"
 }
 
 // trimmed is an error whose text ends before a sign: what comes after it is for

@@ -30,7 +30,7 @@ that were started are ended, frozen ones, too.`,
 			if all && len(args) == 0 {
 				states, err := brokers.States(h)
 				if err != nil {
-					return brokerFault(err, brokers.Product{})
+					return brokerFault(err, brokers.Product{}, byHome)
 				}
 				for _, s := range states {
 					names = append(names, s.Product)
@@ -62,7 +62,7 @@ func (a *app) down(ctx context.Context, h brokers.Home, names []string, keep boo
 		}
 	}
 	if len(failures) > 0 {
-		return brokerFault(errors.Join(failures...), last)
+		return brokerFault(errors.Join(failures...), last, byHome)
 	}
 	return nil
 }

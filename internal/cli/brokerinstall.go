@@ -186,7 +186,7 @@ func (a *app) runJobs(ctx context.Context, h brokers.Home, jobs []job, report ma
 	defer release()
 	installer, err := brokers.NewInstaller(h, a.Stderr)
 	if err != nil {
-		return nil, brokerFault(err, jobs[0].product)
+		return nil, brokerFault(err, jobs[0].product, byHome)
 	}
 	defer installer.Close()
 	for _, j := range jobs {
@@ -224,6 +224,8 @@ func installFault(failures []error) error {
 		return failed("run the commands above as the administrator, or have the broker on PATH in another way", err)
 	case errors.Is(err, brokers.ErrBusy):
 		return failed("wait until the other one is done", err)
+	case errors.Is(err, errEnded):
+		return failed("what was installed stays; for the rest run the same again", err)
 	}
 	return failed("what was installed stays; mend what it says and run the same again", err)
 }

@@ -18,7 +18,7 @@ type brokerRow struct {
 	Name      string            `json:"name"`
 	Summary   string            `json:"summary"`
 	Drivers   []string          `json:"drivers"`
-	Clusters  []int             `json:"clusters"` // numbers of nodes that can be started
+	Clusters  []int             `json:"clusters"` // numbers of nodes that can be started; empty: it has no broker
 	Variable  string            `json:"variable,omitempty"`
 	Installed bool              `json:"installed"`
 	Version   string            `json:"version,omitempty"`
@@ -72,7 +72,7 @@ func (a *app) listBrokers(ctx context.Context, h brokers.Home, asJSON bool) erro
 		in, found := p.Find(ctx, h)
 		s, err := brokers.ReadState(h, p.Name)
 		if err != nil {
-			return brokerFault(err, p)
+			return brokerFault(err, p, byHome)
 		}
 		rows[i] = rowOf(p, in, found, s)
 	}
@@ -105,6 +105,9 @@ func rowOf(p brokers.Product, in brokers.Installation, found error, s *brokers.S
 		Installed: found == nil, Version: in.Version, Path: in.Path, Origin: in.Origin, State: stopped}
 	if r.Drivers == nil {
 		r.Drivers = []string{}
+	}
+	if r.Clusters == nil {
+		r.Clusters = []int{}
 	}
 	if found != nil && !errors.Is(found, brokers.ErrNotInstalled) {
 		r.Problem = oneLine(found.Error())

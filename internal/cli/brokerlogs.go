@@ -38,7 +38,7 @@ func (a *app) brokerLogsCommand() *cobra.Command {
 				err = fmt.Errorf("brokers: logs of %s: %w", p.Name, brokers.ErrNotRunning)
 			}
 			if err != nil {
-				return brokerFault(err, p)
+				return brokerFault(err, p, byHome)
 			}
 			ctx, release := a.interruptible(cmd.Context())
 			defer release()

@@ -80,9 +80,10 @@ func firstArgument(complete cobra.CompletionFunc) cobra.CompletionFunc {
 }
 
 func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
+	if err := checkNodes(p, o.nodes); err != nil {
+		return err
+	}
 	switch {
-	case !slices.Contains(p.Clusters, o.nodes):
-		return wrongUsage("there can be "+countsOf(p.Clusters), "%s of %s are asked for", plural(o.nodes, "node"), p.Name)
 	case o.port < 0 || o.port > 65535:
 		return wrongUsage("a port is 1 to 65535", "--port cannot be %d", o.port)
 	}
@@ -91,8 +92,9 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 		return err
 	}
 	options := brokers.Options{Home: h, Nodes: o.nodes, Port: o.port, Settings: o.settings}
+	place := byHome
 	if o.dir != "" {
-		options.Dir = a.path(o.dir)
+		options.Dir, place = a.path(o.dir), byDir
 	}
 	ctx, release := a.interruptible(ctx)
 	defer release()
@@ -110,7 +112,7 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 	case errors.Is(err, brokers.ErrRunning):
 		return failed("sixnines broker down "+p.Name+" removes what is left of it", err)
 	case err != nil:
-		return brokerFault(err, p)
+		return brokerFault(err, p, place)
 	default:
 		fmt.Fprintf(a.Stderr, "%s %s (%s), %s, data in %s\n", s.Product, s.Version, s.Origin, plural(s.Asked.Nodes, "node"), s.Dir)
 	}

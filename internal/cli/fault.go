@@ -90,18 +90,24 @@ func flagFault(cmd *cobra.Command, err error) error {
 		return unknownFlag(cmd, unknown.GetSpecifiedName())
 	case errors.As(err, &missing):
 		f := missing.GetFlag()
-		return wrongUsage(fmt.Sprintf("--%s takes %s", f.Name, f.Usage), "flag --%s needs a value", f.Name)
+		return wrongUsage(flagHint(f), "flag --%s needs a value", f.Name)
 	case errors.As(err, &invalid):
 		var own *fault
 		if errors.As(invalid.Unwrap(), &own) {
 			return own
 		}
 		f := invalid.GetFlag()
-		return wrongUsage(fmt.Sprintf("--%s takes %s", f.Name, f.Usage), "--%s cannot be %q", f.Name, invalid.GetValue())
+		return wrongUsage(flagHint(f), "--%s cannot be %q", f.Name, invalid.GetValue())
 	case errors.As(err, &syntax):
 		return wrongUsage("", "%q is not the way to write a flag", syntax.GetSpecifiedFlag())
 	}
 	return &fault{code: exitUsage, cause: err}
+}
+
+// flagHint says what a flag takes.
+func flagHint(f *pflag.Flag) string {
+	_, usage := pflag.UnquoteUsage(f)
+	return "--" + f.Name + " takes " + usage
 }
 
 // unknownFlag looks for the flag that was meant, in the command at hand and

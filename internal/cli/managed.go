@@ -57,10 +57,21 @@ func managedProduct(s *scenario.Scenario, e driver.Entry) (p brokers.Product, ok
 		}
 		return p, false, nil
 	}
-	if nodes := max(1, t.Nodes); !slices.Contains(p.Clusters, nodes) {
-		return p, false, wrongUsage("there can be "+countsOf(p.Clusters), "%s of %s are asked for", plural(nodes, "node"), p.Name)
+	if err := checkNodes(p, max(1, t.Nodes)); err != nil {
+		return p, false, err
 	}
 	return p, true, nil
+}
+
+// checkNodes refuses a number of nodes that cannot be started.
+func checkNodes(p brokers.Product, nodes int) error {
+	switch {
+	case len(p.Clusters) == 0:
+		return wrongUsage("run its drivers as they are: "+strings.Join(p.Drivers, ", "), "%s has no broker to start", p.Name)
+	case !slices.Contains(p.Clusters, nodes):
+		return wrongUsage("there can be "+countsOf(p.Clusters), "%s of %s are asked for", plural(nodes, "node"), p.Name)
+	}
+	return nil
 }
 
 // countsOf writes numbers of nodes: "1, 3 or 5 nodes".
@@ -108,7 +119,7 @@ func (a *app) startBroker(ctx context.Context, p brokers.Product, s *scenario.Sc
 	}
 	c, err := brokers.Start(ctx, p, o)
 	if err != nil {
-		return nil, brokerFault(err, p)
+		return nil, brokerFault(err, p, byScratch)
 	}
 	return &managedBroker{a, c, e.Name, o.Nodes}, nil
 }
