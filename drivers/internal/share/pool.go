@@ -148,10 +148,15 @@ func (p *Pool[K, L]) drain(ctx context.Context, last bool) {
 	for _, s := range slots {
 		closing.Go(func() {
 			select {
-			case <-s.ready:
+			case <-s.ready: // before ctx is looked at: it may have ended already
 				if s.err == nil {
 					p.close(ctx, s.link)
 				}
+				return
+			default:
+			}
+			select {
+			case <-s.ready: // closed by who connected it
 			case <-ctx.Done():
 			}
 		})

@@ -235,6 +235,21 @@ func TestCloseIsOverAtItsDeadline(t *testing.T) {
 	})
 }
 
+// Who has no time left to close gracefully closes all the same.
+func TestCloseWithoutTime(t *testing.T) {
+	var b broker
+	p := b.pool()
+	for i := range 20 {
+		if _, err := p.Acquire(t.Context(), string(rune('a'+i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	p.Close(ctx)
+	b.check(t, 1)
+}
+
 func TestCloseClosesAtTheSameTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &broker{closing: time.Minute}
