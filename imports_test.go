@@ -92,10 +92,10 @@ func allowed() map[string]may {
 			why: "who connects, who waits and who closes is the same wherever producers share connections"},
 		"drivers/internal/mesh": {ours: []string{"driver"},
 			why: "who binds and who connects, where there is no broker to meet at"},
-		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/mesh"}},
+		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/mesh", "drivers/internal/share"}},
 		"drivers/mqtt":   {ours: []string{"driver", "drivers/internal/share"}},
 
-		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/mesh"}, others: []string{mangos}},
+		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/mesh", "drivers/internal/share"}, others: []string{mangos}},
 		"drivers/nsq":     {ours: []string{"driver", "drivers/internal/share"}, others: []string{nsqClient, snappy}},
 		"drivers/null": {ours: []string{"driver", "internal/nullbroker"},
 			why: "the frames of our own broker's protocol have one encoder and one decoder"},

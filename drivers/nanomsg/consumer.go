@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/mesh"
 )
 
 // Consumer implements driver.Session.
@@ -14,21 +15,17 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		return nil, err
 	}
 	if s.driver.pipeline {
-		var keys []string
-		for _, topic := range spec.Topics {
-			keys = append(keys, meetPushers(topic))
-		}
-		return consumerOf(s.receive(ctx, wish{role: pulls, keys: keys, slow: spec.Slow}, func(body []byte, _ func([]byte) error) {
+		return consumerOf(s.receive(ctx, wish{role: pulls, keys: mesh.Pushed(spec.Topics...), slow: spec.Slow}, func(body []byte, _ func([]byte) error) {
 			deliver(driver.Message{Payload: body})
 		}))
 	}
 	if spec.Group != "" {
 		return nil, fmt.Errorf("nanomsg: group %q: %w: every subscriber gets every message; driver nanomsg-pipeline shares them", spec.Group, driver.ErrUnsupported)
 	}
-	w := wish{role: subscribes, keys: []string{meetPublishers}, slow: spec.Slow}
+	w := wish{role: subscribes, keys: mesh.Published(), slow: spec.Slow}
 	wanted := map[string]bool{}
 	for _, topic := range spec.Topics {
-		w.prefixes = append(w.prefixes, prefix(topic))
+		w.prefixes = append(w.prefixes, mesh.Prefix(topic))
 		wanted[topic] = true
 	}
 	return consumerOf(s.receive(ctx, w, func(body []byte, _ func([]byte) error) {

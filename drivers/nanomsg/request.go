@@ -8,6 +8,7 @@ import (
 	"go.nanomsg.org/mangos/v3"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/mesh"
 )
 
 // requester implements driver.Producer. It has a socket of its own, on which the
@@ -27,7 +28,7 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 	if err := checkTopic(spec.Topic); err != nil {
 		return nil, err
 	}
-	r, err := s.receive(ctx, wish{role: requests, keys: []string{meetResponders(spec.Topic)}}, func(body []byte, _ func([]byte) error) {
+	r, err := s.receive(ctx, wish{role: requests, keys: mesh.Requested(spec.Topic)}, func(body []byte, _ func([]byte) error) {
 		replies(driver.Message{Payload: body})
 	})
 	if err != nil {
@@ -68,11 +69,7 @@ func (s *session) Responder(ctx context.Context, spec driver.ConsumerSpec, respo
 	if err := checkConsumer(spec); err != nil {
 		return nil, err
 	}
-	var keys []string
-	for _, topic := range spec.Topics {
-		keys = append(keys, meetResponders(topic))
-	}
-	return consumerOf(s.receive(ctx, wish{role: responds, keys: keys, slow: spec.Slow}, func(body []byte, answer func([]byte) error) {
+	return consumerOf(s.receive(ctx, wish{role: responds, keys: mesh.Requested(spec.Topics...), slow: spec.Slow}, func(body []byte, answer func([]byte) error) {
 		if reply := respond(driver.Message{Payload: body}); reply != nil {
 			// It fails when the requester has gone, and waits no more.
 			_ = answer(reply)

@@ -14,6 +14,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/mesh"
+	"sixnines/drivers/internal/share"
 )
 
 // session implements driver.Session, driver.RequestReplier and
@@ -25,11 +26,11 @@ type session struct {
 	room    *mesh.Room
 	batch   bool
 	leave   sync.Once
+	senders *share.Pool[mesh.Line, *node]
 
 	mu        sync.Mutex
 	closed    bool
 	joining   sync.WaitGroup // sockets that are being connected; Add under mu
-	links     map[linkKey]*link
 	receivers map[*receiver]struct{}
 }
 
@@ -64,7 +65,8 @@ func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error
 	if err != nil {
 		return nil, fmt.Errorf("nanomsg: %w", err)
 	}
-	s := &session{driver: d, options: o, batch: t.Batch, links: map[linkKey]*link{}, receivers: map[*receiver]struct{}{}}
+	s := &session{driver: d, options: o, batch: t.Batch, receivers: map[*receiver]struct{}{}}
+	s.senders = share.NewPool("nanomsg", s.sender, func(_ context.Context, n *node) { n.close() })
 	switch {
 	case t.TLS != nil && a.TCP():
 		a.Scheme = "tls+tcp"
@@ -121,8 +123,8 @@ func (s *session) Deprovision(context.Context) error { return nil }
 func (s *session) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
-	links, receivers := s.links, s.receivers
-	s.links, s.receivers = map[linkKey]*link{}, map[*receiver]struct{}{}
+	receivers := s.receivers
+	s.receivers = map[*receiver]struct{}{}
 	s.mu.Unlock()
 	// The library hangs in a connection that is closed while it is being made.
 	joined := make(chan struct{})
@@ -134,9 +136,7 @@ func (s *session) Close(ctx context.Context) error {
 	case <-joined:
 	case <-ctx.Done():
 	}
-	for _, l := range links {
-		l.close()
-	}
+	s.senders.Close(ctx)
 	var err error
 	for r := range receivers {
 		r.shut()
@@ -173,6 +173,24 @@ func (s *session) binds(r role) bool {
 		return !r.sends()
 	}
 	return r == publishes || r == pushes || r == responds
+}
+
+// sender connects the socket of a line.
+func (s *session) sender(ctx context.Context, l mesh.Line) (*node, error) {
+	done, err := s.join("connect")
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	r := publishes
+	if s.driver.pipeline {
+		r = pushes
+	}
+	n, err := s.newNode(r, nil)
+	if err != nil {
+		return nil, err
+	}
+	return n, s.add(ctx, n, l.Keys()...)
 }
 
 // add connects the node with all others of its keys and waits until that has

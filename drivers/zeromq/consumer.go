@@ -8,6 +8,7 @@ import (
 	"fmt"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/mesh"
 )
 
 // Consumer implements driver.Session.
@@ -15,22 +16,19 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if err := s.checkConsumer(spec); err != nil {
 		return nil, err
 	}
-	var keys []string
 	if s.driver.pipeline {
-		for _, topic := range spec.Topics {
-			keys = append(keys, meetPushers(topic))
-		}
-		return consumerOf(s.receive(ctx, pulls, keys, nil, func(_ *receiver, _ int, message []byte) {
+		return consumerOf(s.receive(ctx, pulls, mesh.Pushed(spec.Topics...), nil, func(_ *receiver, _ int, message []byte) {
 			deliver(driver.Message{Payload: message})
 		}))
 	}
 	if spec.Group != "" {
 		return nil, fmt.Errorf("zeromq: group %q: %w: every subscriber gets every message; driver zeromq-pipeline shares them", spec.Group, driver.ErrUnsupported)
 	}
+	var subscriptions []string
 	for _, topic := range spec.Topics {
-		keys = append(keys, prefix(topic))
+		subscriptions = append(subscriptions, mesh.Prefix(topic))
 	}
-	return consumerOf(s.receive(ctx, subscribes, []string{meetPublishers}, keys, func(_ *receiver, _ int, message []byte) {
+	return consumerOf(s.receive(ctx, subscribes, mesh.Published(), subscriptions, func(_ *receiver, _ int, message []byte) {
 		// Always there, or the subscription would not have matched.
 		i := bytes.IndexByte(message, 0)
 		deliver(driver.Message{Payload: message[i+1:]})

@@ -5,92 +5,44 @@ package zeromq
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/mesh"
 )
 
-// linkKey names a socket that sends. Topics of a pipeline have one each.
-type linkKey struct {
-	conn  int
-	topic string
-}
-
-// link is a socket that sends, and is shared by the producers of a connection.
+// link is a socket that sends, and is shared by the producers of a line.
 type link struct {
 	*socket
 	session *session
-	key     linkKey
+	line    mesh.Line
 	member  *mesh.Member
-	users   int // guarded by the session's mu
-	once    sync.Once
 }
 
-// acquire returns the link called key, or makes it.
-func (s *session) acquire(ctx context.Context, k kind, key linkKey, meet string) (*link, error) {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		return nil, s.errClosed("connect")
+// link connects the socket of a line.
+func (s *session) link(ctx context.Context, line mesh.Line) (*link, error) {
+	k := publishes
+	if s.driver.pipeline {
+		k = pushes
 	}
-	if l := s.links[key]; l != nil {
-		l.users++
-		s.mu.Unlock()
-		return l, nil
-	}
-	s.mu.Unlock()
-	sock, m, others, err := s.open(k, []string{meet}, nil)
+	sock, m, others, err := s.open(k, line.Keys(), nil)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{socket: sock, session: s, key: key, member: m, users: 1}
-	s.mu.Lock()
-	same, closed := s.links[key], s.closed
-	if same != nil {
-		same.users++ // another was quicker
-	} else if !closed {
-		s.links[key] = l
-	}
-	s.mu.Unlock()
-	if closed {
-		l.close()
-		return nil, s.errClosed("connect")
-	}
-	if same != nil {
-		l.close()
-		return same, nil
-	}
+	l := &link{socket: sock, session: s, line: line, member: m}
 	for _, o := range others {
 		if err := s.settle(ctx, sock, o.Socket.(*socket)); err != nil {
-			s.release(l)
+			l.close()
 			return nil, err
 		}
 	}
 	return l, nil
 }
 
-// release closes the link after its last user.
-func (s *session) release(l *link) {
-	s.mu.Lock()
-	l.users--
-	last := l.users == 0
-	if last && s.links[l.key] == l {
-		delete(s.links, l.key)
-	}
-	s.mu.Unlock()
-	if last {
-		l.close()
-	}
-}
-
 // close takes the socket away from its peers, and closes it.
 func (l *link) close() {
-	l.once.Do(func() {
-		l.session.room.Remove(l.member)
-		l.socket.close()
-	})
+	l.session.room.Remove(l.member)
+	l.socket.close()
 }
 
 // The pauses between attempts to send what does not fit: short, for a reader
@@ -120,7 +72,7 @@ func (l *link) send(head string, body []byte) error {
 			return fmt.Errorf("%w: %w", driver.ErrNotConnected, failure(rc))
 		}
 		if l.kind != publishes && l.member.Peers() == 0 {
-			return errNobody{l.key.topic}
+			return errNobody{l.line.Topic}
 		}
 		time.Sleep(pause)
 		pause = min(2*pause, lastPause)

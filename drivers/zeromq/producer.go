@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/mesh"
 )
 
 // producer implements driver.Producer. libzmq copies what it is given, so Done
@@ -21,32 +22,17 @@ type producer struct {
 	closed atomic.Bool
 }
 
-// prefix is what messages of a topic begin with.
-func prefix(topic string) string { return topic + "\x00" }
-
-// The keys by which sockets meet.
-const meetPublishers = "publish"
-
-func meetPushers(topic string) string    { return "push " + topic }
-func meetResponders(topic string) string { return "request " + topic }
-
 // Producer implements driver.Session.
 func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
 	if err := checkTopic(spec.Topic); err != nil {
 		return nil, err
 	}
-	p := &producer{topic: spec.Topic, acks: acks}
-	var err error
-	if s.driver.pipeline {
-		p.link, err = s.acquire(ctx, pushes, linkKey{spec.Conn, spec.Topic}, meetPushers(spec.Topic))
-	} else {
-		p.head = prefix(spec.Topic)
-		p.link, err = s.acquire(ctx, publishes, linkKey{conn: spec.Conn}, meetPublishers)
-	}
+	line, head := mesh.LineOf(spec, s.driver.pipeline)
+	l, err := s.links.Acquire(ctx, line)
 	if err != nil {
 		return nil, err
 	}
-	return p, nil
+	return &producer{link: l, topic: spec.Topic, head: head, acks: acks}, nil
 }
 
 // Send implements driver.Producer.
@@ -73,9 +59,9 @@ func settled(acks driver.Acks, topic string, token uint64, err error) error {
 }
 
 // Close implements driver.Producer. The socket closes with its last producer.
-func (p *producer) Close(context.Context) error {
+func (p *producer) Close(ctx context.Context) error {
 	if p.closed.CompareAndSwap(false, true) {
-		p.link.session.release(p.link)
+		p.link.session.links.Release(ctx, p.link.line, p.link)
 	}
 	return nil
 }

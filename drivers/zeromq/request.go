@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/mesh"
 )
 
 // requester implements driver.Producer. It has a socket of its own, on which the
@@ -26,7 +27,7 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 	if err := s.checkConsumer(driver.ConsumerSpec{Topics: []string{spec.Topic}}); err != nil {
 		return nil, err
 	}
-	r, err := s.receive(ctx, requests, []string{meetResponders(spec.Topic)}, nil, func(_ *receiver, _ int, message []byte) {
+	r, err := s.receive(ctx, requests, mesh.Requested(spec.Topic), nil, func(_ *receiver, _ int, message []byte) {
 		replies(driver.Message{Payload: message})
 	})
 	if err != nil {
@@ -77,11 +78,7 @@ func (s *session) Responder(ctx context.Context, spec driver.ConsumerSpec, respo
 	if err := s.checkConsumer(spec); err != nil {
 		return nil, err
 	}
-	var keys []string
-	for _, topic := range spec.Topics {
-		keys = append(keys, meetResponders(topic))
-	}
-	return consumerOf(s.receive(ctx, responds, keys, nil, func(r *receiver, i int, message []byte) {
+	return consumerOf(s.receive(ctx, responds, mesh.Requested(spec.Topics...), nil, func(r *receiver, i int, message []byte) {
 		if reply := respond(driver.Message{Payload: message}); reply != nil {
 			r.answer(i, reply)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/mesh"
+	"sixnines/drivers/internal/share"
 )
 
 // Driver opens sessions. Sockets of one run meet in its directory.
@@ -37,10 +38,10 @@ type session struct {
 	notify  func(driver.Event)
 	life    context.Context // ends when the session closes
 	cancel  context.CancelFunc
+	links   *share.Pool[mesh.Line, *link]
 
 	mu        sync.Mutex
 	closed    bool
-	links     map[linkKey]*link
 	receivers map[*receiver]struct{}
 }
 
@@ -83,7 +84,8 @@ func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error
 	if o.Security == "curve" && a.Scheme == "inproc" {
 		return nil, fmt.Errorf("zeromq: option \"security\": %w: sockets of inproc share memory, which has no CURVE", driver.ErrOption)
 	}
-	s := &session{driver: d, options: o, batch: t.Batch, notify: t.Notify, links: map[linkKey]*link{}, receivers: map[*receiver]struct{}{}}
+	s := &session{driver: d, options: o, batch: t.Batch, notify: t.Notify, receivers: map[*receiver]struct{}{}}
+	s.links = share.NewPool("zeromq", s.link, func(_ context.Context, l *link) { l.close() })
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}
@@ -140,13 +142,11 @@ func (s *session) Close(ctx context.Context) error {
 		return nil
 	}
 	s.closed = true
-	links, receivers := s.links, s.receivers
-	s.links, s.receivers = map[linkKey]*link{}, map[*receiver]struct{}{}
+	receivers := s.receivers
+	s.receivers = map[*receiver]struct{}{}
 	s.mu.Unlock()
 	s.cancel()
-	for _, l := range links {
-		l.close()
-	}
+	s.links.Close(ctx)
 	for r := range receivers {
 		r.shut()
 	}

@@ -187,3 +187,26 @@ func TestCheckSaysWhyNot(t *testing.T) {
 	}
 	r.Leave(nil)
 }
+
+// What is published meets whoever subscribes, what is pushed its topic only.
+func TestLines(t *testing.T) {
+	for _, tt := range []struct {
+		spec   driver.ProducerSpec
+		pushes bool
+		line   Line
+		head   string
+		meets  []string
+	}{
+		{driver.ProducerSpec{Conn: 3, Topic: "t0"}, false, Line{Conn: 3}, "t0\x00", Published()},
+		{driver.ProducerSpec{Conn: 3, Topic: "t1"}, false, Line{Conn: 3}, "t1\x00", Published()},
+		{driver.ProducerSpec{Conn: 3, Topic: "t1"}, true, Line{Conn: 3, Topic: "t1"}, "", Pushed("t0", "t1")[1:]},
+	} {
+		line, head := LineOf(tt.spec, tt.pushes)
+		if line != tt.line || head != tt.head || !slices.Equal(line.Keys(), tt.meets) {
+			t.Errorf("%+v, pushes %v: %+v, %q, %q; want %+v, %q, %q", tt.spec, tt.pushes, line, head, line.Keys(), tt.line, tt.head, tt.meets)
+		}
+	}
+	if slices.Equal(Requested("t0"), Pushed("t0")) {
+		t.Error("requesters meet pushers")
+	}
+}

@@ -1,0 +1,48 @@
+package mesh
+
+import "sixnines/driver"
+
+// Line names a socket that sends. All publishers of a connection have one in
+// common; of pushers those of a topic, since what is pushed does not name it.
+type Line struct {
+	Conn  int
+	Topic string // that is pushed; empty: the socket publishes
+}
+
+// LineOf returns the line of a producer, and what each of its messages begins
+// with.
+func LineOf(spec driver.ProducerSpec, pushes bool) (l Line, head string) {
+	if pushes {
+		return Line{spec.Conn, spec.Topic}, ""
+	}
+	return Line{Conn: spec.Conn}, Prefix(spec.Topic)
+}
+
+// Keys returns the keys by which the line's socket meets others.
+func (l Line) Keys() []string {
+	if l.Topic != "" {
+		return Pushed(l.Topic)
+	}
+	return Published()
+}
+
+// Prefix is what published messages of a topic begin with, whose name therefore
+// has no zero byte.
+func Prefix(topic string) string { return topic + "\x00" }
+
+// Published returns the key by which publishers and subscribers meet.
+func Published() []string { return []string{"publish"} }
+
+// Pushed returns the keys by which pushers of topics and those who pull meet.
+func Pushed(topics ...string) []string { return each("push ", topics) }
+
+// Requested returns the keys by which requesters and responders of topics meet.
+func Requested(topics ...string) []string { return each("request ", topics) }
+
+func each(what string, topics []string) []string {
+	var keys []string
+	for _, topic := range topics {
+		keys = append(keys, what+topic)
+	}
+	return keys
+}
