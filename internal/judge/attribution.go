@@ -22,6 +22,10 @@ const (
 	// matters is the least part of their time that a source must cover to be
 	// named at all: what takes longer than the pauses it met was not made by them.
 	matters = 0.1
+	// beyondChance is the least part of the messages that chance would have spared
+	// which a source must have met all the same. Twelve of twenty where eleven are
+	// expected accuse nobody, however well the twelve keep time with it.
+	beyondChance = 0.25
 	// explains is the part of a stop that must fall into a source that explains
 	// stops, such as throttling.
 	explains = 0.5
@@ -230,7 +234,7 @@ func interrogate(covers map[string]*cover, tail []result.Exemplar, window int64)
 		case !instants && s.part < matters:
 		case (s.source == result.PauseProcess || s.source == eventDisconnected) && s.part > stoppedPart:
 			s.cause.Named = true
-		case s.cause.Share > s.cause.Expected:
+		case s.cause.Share > s.cause.Expected && s.cause.Share-s.cause.Expected >= beyondChance*(1-s.cause.Expected):
 			s.cause.Named = s.at.rotations(tail, window, instants) <= coincidence/float64(len(suspects))
 		}
 	}

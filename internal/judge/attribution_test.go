@@ -335,3 +335,20 @@ func TestAttributionOfNonsense(t *testing.T) {
 		}
 	}
 }
+
+// What meets hardly more of the tail than chance would is no cause, though the
+// tail keeps time with it: of 20 messages in step 12 met it, and elsewhere 11.
+func TestHardlyMoreThanChanceIsNoCause(t *testing.T) {
+	covers := map[string]*cover{result.PauseSteal: coverOf([]result.Pause{{Start: 0, End: 551e6}})}
+	var tail []result.Exemplar
+	for i := range int64(20) {
+		tail = append(tail, result.Exemplar{Intended: 5e5 + i*5e7, Done: 5e5 + i*5e7 + 1000})
+	}
+	s := interrogate(covers, tail, 1e9)[0]
+	if p := s.at.rotations(tail, 1e9, false); s.cause.Messages != 12 || p > coincidence {
+		t.Fatalf("%d messages, p = %v: nothing is tried", s.cause.Messages, p)
+	}
+	if s.cause.Named {
+		t.Errorf("named: %+v", s.cause)
+	}
+}
