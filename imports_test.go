@@ -68,7 +68,7 @@ func allowed() map[string]may {
 		"drivers/all":   {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
 		"drivers/kafka": {ours: []string{"driver"}, others: []string{franzGo}},
 		"drivers/mem":   {ours: []string{"driver"}},
-		"drivers/internal/resp": {ours: []string{"driver"}, others: []string{redigo},
+		"drivers/internal/resp": {ours: []string{"driver", "drivers/internal/share"}, others: []string{redigo},
 			why: "what the drivers of Redis share"},
 		"drivers/internal/resp/resptest": {ours: []string{"driver", "driver/drivertest", "internal/brokers", "internal/brokers/brokertest"}, others: []string{redigo},
 			why: "tests of both drivers of Redis start and ask the same server"},

@@ -12,7 +12,7 @@ import (
 type consumer struct {
 	session  *session
 	in       *inlet
-	key      int
+	key      inletKey
 	gate     *gate
 	channels []string
 
@@ -30,11 +30,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	case spec.Group != "":
 		return nil, fmt.Errorf("redis: group %q: %w: every subscriber gets every message", spec.Group, driver.ErrUnsupported)
 	}
-	c := &consumer{session: s, gate: &gate{deliver: deliver}, key: 2 * spec.Conn, idle: make(chan struct{})}
-	name := fmt.Sprintf("consumer-%d", spec.Conn)
+	c := &consumer{session: s, gate: &gate{deliver: deliver}, key: inletKey{number: spec.Conn}, idle: make(chan struct{})}
 	if spec.Slow {
-		c.key = 2*spec.ID + 1
-		name = fmt.Sprintf("slow-consumer-%d", spec.ID)
+		c.key = inletKey{slow: true, number: spec.ID}
 	}
 	for _, topic := range spec.Topics {
 		channel, err := s.channel(topic)
@@ -44,7 +42,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		c.channels = append(c.channels, channel)
 	}
 	var err error
-	if c.in, err = s.consumers.Acquire(ctx, c.key, func(ctx context.Context) (*inlet, error) { return s.inlet(ctx, name) }); err != nil {
+	if c.in, err = s.consumers.Acquire(ctx, c.key); err != nil {
 		return nil, err
 	}
 	for _, channel := range c.channels {

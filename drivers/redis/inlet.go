@@ -51,13 +51,28 @@ func (g *gate) shut() {
 	g.closed = true
 }
 
-func (s *session) inlet(ctx context.Context, name string) (*inlet, error) {
+// inletKey names an inlet: that of the consumers of a connection, or of one that
+// takes its time.
+type inletKey struct {
+	slow   bool
+	number int // of the connection; of the consumer that is slow
+}
+
+// String returns the name of the connection.
+func (k inletKey) String() string {
+	if k.slow {
+		return fmt.Sprintf("slow-consumer-%d", k.number)
+	}
+	return fmt.Sprintf("consumer-%d", k.number)
+}
+
+func (s *session) inlet(ctx context.Context, key inletKey) (*inlet, error) {
 	in := &inlet{session: s, turn: make(chan struct{}, 1)}
 	in.turn <- struct{}{}
 	in.routes.Store(&map[string][]*gate{})
 	up := make(chan struct{}, 1)
 	linked := make(chan struct{})
-	link, err := s.Client.Keep(ctx, name, func(c *resp.Conn, ready func()) error {
+	link, err := s.Client.Keep(ctx, key.String(), func(c *resp.Conn, ready func()) error {
 		<-linked
 		return in.serve(c, func() {
 			ready()

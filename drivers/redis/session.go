@@ -15,12 +15,13 @@ type session struct {
 	*resp.Session
 	options   Options
 	producers *resp.Producers
-	consumers *resp.Pool[*inlet]
+	consumers *resp.Pool[inletKey, *inlet]
 	awaited   atomic.Bool // there are consumers: publishes should reach somebody
 }
 
 func newSession(base *resp.Session, o Options) *session {
-	s := &session{Session: base, options: o, consumers: resp.NewPool[*inlet]("redis")}
+	s := &session{Session: base, options: o}
+	s.consumers = resp.NewPool("redis", s.inlet)
 	s.producers = resp.NewProducers(base, "publish", resp.PipelineOptions{Buffer: base.Client.WriteBuffer, Silent: o.Acks == none},
 		func(name string) resp.Watch { return &audience{session: s, name: name} })
 	return s

@@ -145,10 +145,22 @@ func (l *Link) Close(ctx context.Context) error {
 	c.Close()
 	select {
 	case <-l.ended:
-		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("close %s: %w: %w", l.Name, driver.ErrTimeout, context.Cause(ctx))
 	}
+	return l.Stuck(ctx)
+}
+
+// Stuck returns an error if ctx has ended before a link that is being closed has.
+func (l *Link) Stuck(ctx context.Context) error {
+	select {
+	case <-l.ended:
+		return nil
+	default:
+	}
+	if ctx.Err() == nil || !l.Closing() {
+		return nil
+	}
+	return fmt.Errorf("close %s: %w: %w", l.Name, driver.ErrTimeout, context.Cause(ctx))
 }
 
 // Classify is the class of the reason why something was lost: that of a link

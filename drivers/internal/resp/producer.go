@@ -13,16 +13,21 @@ import (
 type Producers struct {
 	session   *Session
 	verb      string
-	options   PipelineOptions
-	watch     func(name string) Watch
-	pipelines *Pool[*Pipeline]
+	pipelines *Pool[int, *Pipeline] // by the number of the connection
 }
 
 // NewProducers returns a session's, none as yet. The verb says in errors what
 // they do: "publish". The pipelines have the options and, each, a watch of its
 // own, made for the name of the connection.
 func NewProducers(s *Session, verb string, o PipelineOptions, watch func(name string) Watch) *Producers {
-	return &Producers{session: s, verb: verb, options: o, watch: watch, pipelines: NewPool[*Pipeline](s.Client.Driver)}
+	return &Producers{session: s, verb: verb, pipelines: NewPool(s.Client.Driver, func(ctx context.Context, conn int) (*Pipeline, error) {
+		name := fmt.Sprintf("producer-%d", conn)
+		p, err := s.Client.Pipeline(ctx, name, o, watch(name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", s.Client.Driver, err)
+		}
+		return p, nil
+	})}
 }
 
 // producer implements driver.Producer and driver.Syncer.
@@ -45,14 +50,7 @@ func (ps *Producers) Add(ctx context.Context, spec driver.ProducerSpec, to strin
 	if err := s.Check(spec.Size); err != nil {
 		return nil, err
 	}
-	out, err := ps.pipelines.Acquire(ctx, spec.Conn, func(ctx context.Context) (*Pipeline, error) {
-		name := fmt.Sprintf("producer-%d", spec.Conn)
-		p, err := s.Client.Pipeline(ctx, name, ps.options, ps.watch(name))
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Client.Driver, err)
-		}
-		return p, nil
-	})
+	out, err := ps.pipelines.Acquire(ctx, spec.Conn)
 	if err != nil {
 		return nil, err
 	}
