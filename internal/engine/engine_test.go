@@ -15,7 +15,7 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/internal/brokers"
-	"sixnines/internal/judge"
+	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -82,31 +82,7 @@ func measureConfig(t *testing.T, c Config) *result.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return verified(t, r, c.File)
-}
-
-func verified(t *testing.T, r *result.Run, file string) *result.Run {
-	t.Helper()
-	if ok, why := r.Counters.Conserved(); !ok {
-		t.Errorf("%s: %+v", why, r.Counters)
-	}
-	read, err := result.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range judge.Verify(read) {
-		t.Errorf("verify: %v", p)
-	}
-	if read.Header.Raw != "" {
-		problems, err := judge.VerifyRaw(read, filepath.Join(filepath.Dir(file), read.Header.Raw))
-		if err != nil {
-			t.Error(err)
-		}
-		for _, p := range problems {
-			t.Errorf("verify raw: %v", p)
-		}
-	}
-	return read
+	return judgetest.Verified(t, r, c.File)
 }
 
 func show(r *result.Run) string {
@@ -193,12 +169,13 @@ record: {interval: 100ms}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(heaps) < 20 { // of sixty, as many as a minute's run has
+	third := len(heaps) / 3
+	if third < 4 { // of sixty, as many as a minute's run has; a busy machine shows fewer
 		t.Fatalf("%d intervals", len(heaps))
 	}
-	early, late := slices.Min(heaps[5:10]), slices.Min(heaps[len(heaps)-10:])
+	early, late := slices.Min(heaps[:third]), slices.Min(heaps[2*third:])
 	if late > early+1<<20 {
-		t.Errorf("live heap %d kB after the tenth interval, %d kB at the end", early>>10, late>>10)
+		t.Errorf("live heap %d kB in the first third of the intervals, %d kB in the last", early>>10, late>>10)
 	}
 	t.Logf("live heap %d kB, then %d kB", early>>10, late>>10)
 }
