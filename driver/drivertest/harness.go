@@ -138,7 +138,7 @@ func checks() []check {
 		{"payloads of all sizes", always, checkSizes},
 		{"payload too large", tooLarge, checkTooLarge},
 		{"payload is borrowed until Done", always, checkBorrowed},
-		{"payload is borrowed when the connection is lost", dials, checkBorrowedWhenLost},
+		{"payload is borrowed when the connection is lost", comesBack, checkBorrowedWhenLost},
 		{"payload is valid during Deliver", always, checkValidDuringDeliver},
 		{"each token is done exactly once", always, checkTokens},
 		{"batches are sent without further calls", always, checkBatch},
@@ -178,6 +178,13 @@ func unless(ok bool, why string) string {
 func dials(h *Harness) string {
 	c := h.Entry.Capabilities
 	return unless(!c.OwnsDialing && !c.Brokerless, "the driver dials by itself, or not at all")
+}
+
+func comesBack(h *Harness) string {
+	if why := dials(h); why != "" {
+		return why
+	}
+	return unless(h.Entry.Capabilities.Reconnects, "the driver does not claim Reconnects")
 }
 
 func ordered(h *Harness) string {
