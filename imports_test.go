@@ -115,6 +115,8 @@ func allowed() map[string]may {
 		"internal/stats": {others: []string{gonum}},
 		"internal/judge": {ours: []string{"internal/stats", "result", "scenario"},
 			why: "summary and verdict from intervals alone: for the engine at the end of a run, and for verify of a file; objectives are part of a scenario"},
+		"internal/judge/judgetest": {ours: []string{"internal/judge", "result"},
+			why: "tests of whoever makes runs check the same of each"},
 		"internal/compare": {ours: []string{"internal/stats", "result"}},
 		"internal/report": {ours: []string{"internal/compare", "internal/judge", "internal/stats", "result"}, others: []string{hdrHistogram, image, lipgloss, plot},
 			why: "files that were cut short are judged when they are shown"},

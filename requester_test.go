@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"sixnines"
-	"sixnines/internal/judge"
+	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -40,25 +40,7 @@ func request(t *testing.T, text string, create func() (sixnines.Requester, error
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ok, why := r.Counters.Conserved(); !ok {
-		t.Errorf("%s: %+v", why, r.Counters)
-	}
-	read, err := result.Load(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range judge.Verify(read) {
-		t.Errorf("verify: %v", p)
-	}
-	if read.Header.Raw != "" {
-		problems, err := judge.VerifyRaw(read, filepath.Join(filepath.Dir(file), read.Header.Raw))
-		if err != nil {
-			t.Error(err)
-		}
-		for _, p := range problems {
-			t.Errorf("verify raw: %v", p)
-		}
-	}
+	judgetest.Verified(t, r, file)
 	return r
 }
 

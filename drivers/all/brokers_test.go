@@ -18,7 +18,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 	"sixnines/internal/engine"
-	"sixnines/internal/judge"
+	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -72,22 +72,13 @@ func parse(t *testing.T, text string) *scenario.Scenario {
 func measure(ctx context.Context, t *testing.T, c engine.Config) *result.Run {
 	t.Helper()
 	c.File = filepath.Join(t.TempDir(), "run.jsonl")
-	if _, err := engine.Run(ctx, c); errors.Is(err, driver.ErrUnsupported) {
+	run, err := engine.Run(ctx, c)
+	if errors.Is(err, driver.ErrUnsupported) {
 		brokertest.Missing(t, err) // a driver that is listed and not in this build
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	run, err := result.Load(c.File)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if ok, why := run.Counters.Conserved(); !ok {
-		t.Errorf("%s: %+v", why, run.Counters)
-	}
-	for _, p := range judge.Verify(run) {
-		t.Errorf("verify: %v", p)
-	}
-	return run
+	return judgetest.Verified(t, run, c.File)
 }
 
 func config(e driver.Entry, c *brokers.Cluster, s *scenario.Scenario) engine.Config {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sixnines/drivers/nats"
+	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 )
 
@@ -33,7 +34,7 @@ workload: {rate: 1000/s, size: 64KiB, producers: 3}
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = verified(t, r, file)
+	r = judgetest.Verified(t, r, file)
 	c := r.Counters
 	if c.NotSent == 0 || c.Missing == 0 || c.Scheduled != 2000 || c.Censored != c.NotSent+c.Missing {
 		t.Errorf("%+v", c)

@@ -16,6 +16,7 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/drivers/null"
+	"sixnines/internal/judge/judgetest"
 	"sixnines/internal/nullbroker"
 	"sixnines/result"
 )
@@ -200,7 +201,7 @@ func staged(t *testing.T, text string, c Config) (*result.Run, int64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = verified(t, r, c.File)
+	r = judgetest.Verified(t, r, c.File)
 	var want int64
 	var service, sum float64
 	for _, kind := range []result.RawKind{result.RawReceived, result.RawReplied} {

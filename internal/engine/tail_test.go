@@ -13,6 +13,7 @@ import (
 
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
+	"sixnines/internal/judge/judgetest"
 	"sixnines/internal/recorder"
 	"sixnines/result"
 )
@@ -73,7 +74,7 @@ record: {raw: true}
 			if err != nil {
 				t.Fatal(err)
 			}
-			r = verified(t, r, file)
+			r = judgetest.Verified(t, r, file)
 			seen := 0
 			for metric, kind := range tt.kinds {
 				rows := rawRows(t, rawPath(file), kind)
