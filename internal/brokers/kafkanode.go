@@ -23,6 +23,10 @@ const kafkaFraming = 4 << 10
 // asked for; for the other nodes; and for the controllers. The latter are plain
 // and on loopback, as is all that is deployed here.
 func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment, error) {
+	if err := refuse(o.Settings, "listeners", "advertised.listeners", "process.roles", "node.id", "broker.id", "controller.quorum.*",
+		"controller.listener.names", "inter.broker.listener.name", "zookeeper.connect", "port", "host.name", "advertised.port", "advertised.host.name"); err != nil {
+		return nil, err
+	}
 	vm, ok := java(o.Home)
 	if !ok {
 		return nil, notInstalled("kafka", "java on PATH or below JAVA_HOME")

@@ -43,6 +43,9 @@ func findMosquitto(ctx context.Context, h Home) (Installation, error) {
 }
 
 func deployMosquitto(_ context.Context, in Installation, o *Options) (*deployment, error) {
+	if err := refuse(o.Settings, "listener", "port", "bind_address", "pid_file"); err != nil {
+		return nil, err
+	}
 	ports, err := o.ports(1)
 	if err != nil {
 		return nil, err
@@ -70,9 +73,7 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 	if o.MaxMessage > 0 {
 		settings["message_size_limit"] = strconv.Itoa(o.MaxMessage)
 	}
-	scheme := "mqtt"
 	if o.TLS != nil {
-		scheme = "mqtts"
 		settings["certfile"], settings["keyfile"] = o.TLS.Cert, o.TLS.Key
 		if o.TLS.CA != "" {
 			settings["cafile"], settings["require_certificate"] = o.TLS.CA, "true"
@@ -103,7 +104,9 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 	}
 	node := process{name: "mosquitto", command: []string{in.Path, "-c", config}, env: o.Home.Environ, dir: dir,
 		log: filepath.Join(o.Dir, "mosquitto.log"), ready: listens(address)}
-	if o.TLS == nil {
+	scheme := "mqtts"
+	if settings["certfile"] == "" && settings["psk_hint"] == "" {
+		scheme = "mqtt"
 		node.ready = func(ctx context.Context) error { return greetedByMosquitto(ctx, address) }
 	}
 	return &deployment{url: scheme + "://" + address, nodes: []process{node},

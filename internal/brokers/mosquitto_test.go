@@ -67,6 +67,16 @@ func TestMosquittoRunsAndComesBack(t *testing.T) {
 	}
 }
 
+// Settings can make it encrypt as well: then it is awaited in another way.
+func TestMosquittoEncryptsBySettings(t *testing.T) {
+	files := brokertest.NewCertificates(t).Server(true)
+	c := brokertest.Start(t, "mosquitto", brokers.Options{Settings: map[string]string{
+		"certfile": files.Cert, "keyfile": files.Key, "cafile": files.CA, "require_certificate": "true"}})
+	if !strings.HasPrefix(c.URL, "mqtts://") {
+		t.Errorf("URL %s", c.URL)
+	}
+}
+
 func TestMosquittoEncrypts(t *testing.T) {
 	certificates := brokertest.NewCertificates(t)
 	c := brokertest.Start(t, "mosquitto", brokers.Options{TLS: certificates.Server(true), Settings: map[string]string{"max_queued_messages": "7"}})

@@ -58,6 +58,9 @@ func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, er
 	if o.MaxMessage < 0 || o.MaxMessage > math.MaxInt32 {
 		return nil, fmt.Errorf("messages of up to %d bytes are asked for; it carries 1 to %d", o.MaxMessage, math.MaxInt32)
 	}
+	if err := refuse(o.Settings, "listen", "port", "host", "net", "http", "http_port", "https", "https_port", "server_name", "cluster.listen", "cluster.host", "cluster.port", "cluster.routes"); err != nil {
+		return nil, err
+	}
 	count := max(1, o.Nodes)
 	const each = 4
 	ports, err := o.ports(each * count)
@@ -71,10 +74,6 @@ func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, er
 	}
 	d := &deployment{urls: map[string]string{}, info: map[string]string{}}
 	var clients []string
-	scheme := "nats"
-	if o.TLS != nil {
-		scheme = "tls"
-	}
 	for i, n := range nodes {
 		c := natsConfig(o, nodes, i)
 		if err := c.overlay(o.Settings); err != nil {
@@ -93,6 +92,10 @@ func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, er
 			p.ready = listens(address) // it says nothing before
 		}
 		d.nodes = append(d.nodes, p)
+		scheme := "nats"
+		if c["tls.cert_file"] != "" {
+			scheme = "tls"
+		}
 		clients = append(clients, scheme+"://"+address)
 		d.info["monitoring "+n.name] = "http://" + loopback(n.monitor)
 		if i > 0 {
@@ -100,7 +103,7 @@ func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, er
 		}
 		d.info["monitoring"] = "http://" + loopback(n.monitor)
 		if port := c.mqtt(); port != 0 {
-			d.urls["mqtt"] = map[bool]string{false: "mqtt", true: "mqtts"}[o.TLS != nil] + "://" + loopback(port)
+			d.urls["mqtt"] = map[bool]string{false: "mqtt", true: "mqtts"}[c["mqtt.tls.cert_file"] != ""] + "://" + loopback(port)
 		}
 		if count > 1 && c.jetstream() {
 			d.ready = func(ctx context.Context) error { return agreed(ctx, nodes) }

@@ -61,6 +61,9 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 	if o.User != "" || o.Password != "" {
 		return nil, fmt.Errorf("nsqd has no logins of its own; it asks a server that the setting auth-http-address names")
 	}
+	if err := refuse(o.Settings, "tcp-address", "http-address", "config"); err != nil {
+		return nil, err
+	}
 	ports, err := o.ports(2)
 	if err != nil {
 		return nil, err
@@ -79,9 +82,7 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 		// A command holds a message, or several, and their lengths.
 		settings["max-body-size"] = strconv.Itoa(max(5<<20, o.MaxMessage+1<<20))
 	}
-	scheme := "nsq"
 	if o.TLS != nil {
-		scheme = "nsq+tls"
 		settings["tls-cert"], settings["tls-key"] = o.TLS.Cert, o.TLS.Key
 		settings["tls-required"] = "tcp-https" // not for what controls it
 		if o.TLS.CA != "" {
@@ -89,6 +90,10 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 		}
 	}
 	maps.Copy(settings, o.Settings)
+	scheme := "nsq"
+	if need := settings["tls-required"]; need != "" && need != "false" {
+		scheme = "nsq+tls"
+	}
 	command := append([]string{in.Path}, flags("-", settings)...)
 	node := process{name: "nsqd", command: command, env: o.Home.Environ, dir: dir, log: filepath.Join(o.Dir, "nsqd.log"),
 		ready: func(ctx context.Context) error {

@@ -15,10 +15,6 @@ import (
 	"sixnines/internal/nullbroker"
 )
 
-// ErrSetting says that a setting of a broker that is built in is unknown or has a
-// wrong value.
-var ErrSetting = errors.New("wrong setting")
-
 // nullCommand is the argument by which [Serve] becomes the null broker.
 const nullCommand = "null"
 

@@ -95,6 +95,9 @@ type rabbitNode struct {
 func (n rabbitNode) String() string { return n.name + "@localhost" }
 
 func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment, error) {
+	if err := refuse(o.Settings, "listeners.tcp*", "stream.listeners.tcp*", "cluster_formation.peer_discovery_backend", "cluster_formation.classic_config.*"); err != nil {
+		return nil, err
+	}
 	settings := maps.Clone(o.Settings)
 	plugins := []string{"rabbitmq_stream"}
 	for plugin := range strings.SplitSeq(settings["plugins"], ",") {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,9 @@ func findRedis(ctx context.Context, h Home) (Installation, error) {
 const redisSmallest = 1 << 20
 
 func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, error) {
+	if err := refuse(o.Settings, "daemonize", "supervised"); err != nil {
+		return nil, err
+	}
 	ports, err := o.ports(1)
 	if err != nil {
 		return nil, err
@@ -62,7 +66,7 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if strings.ContainsAny(name+settings[name], "\r\n") {
-			return nil, fmt.Errorf("setting %q: neither names nor values have several lines", name)
+			return nil, fmt.Errorf("%w %q: neither names nor values have several lines", ErrSetting, name)
 		}
 		fmt.Fprintf(&text, "%s %s\n", name, settings[name])
 	}
@@ -73,10 +77,12 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 	if err := os.WriteFile(config, []byte(text.String()), 0o600); err != nil {
 		return nil, err
 	}
-	scheme, address := "redis", loopback(ports[0])
-	if o.TLS != nil {
-		scheme = "rediss"
+	// Settings may have closed the plain listener, or moved either of them.
+	scheme, port := "redis", settings["port"]
+	if encrypted := settings["tls-port"]; encrypted != "" && encrypted != "0" && (port == "" || port == "0") {
+		scheme, port = "rediss", encrypted
 	}
+	address := net.JoinHostPort("127.0.0.1", port)
 	node := process{name: "redis", command: []string{in.Path, config}, env: o.Home.Environ, dir: dir,
 		log: filepath.Join(o.Dir, "redis.log")}
 	d := &deployment{url: scheme + "://" + address, info: map[string]string{"config": config}}
@@ -84,7 +90,7 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 	case socket != "":
 		d.info["socket"] = socket
 		node.ready = func(ctx context.Context) error { return pingRedis(ctx, "unix", socket, o) }
-	case o.TLS == nil:
+	case scheme == "redis":
 		node.ready = func(ctx context.Context) error { return pingRedis(ctx, "tcp", address, o) }
 	default:
 		node.ready = listens(address)
@@ -103,11 +109,13 @@ func redisSettings(o *Options, port int) (settings map[string]string, users []st
 		// of messages: what is lost there would look like the network's loss.
 		"client-output-buffer-limit": "pubsub 0 0 0",
 	}
-	if o.TLS != nil {
+	if o.TLS != nil || o.Settings["tls-cert-file"] != "" {
 		// The plain listener is closed.
 		settings["port"], settings["tls-port"] = "0", strconv.Itoa(port)
-		settings["tls-cert-file"], settings["tls-key-file"] = redisQuote(o.TLS.Cert), redisQuote(o.TLS.Key)
 		settings["tls-auth-clients"] = "no"
+	}
+	if o.TLS != nil {
+		settings["tls-cert-file"], settings["tls-key-file"] = redisQuote(o.TLS.Cert), redisQuote(o.TLS.Key)
 		if o.TLS.CA != "" {
 			settings["tls-ca-cert-file"], settings["tls-auth-clients"] = redisQuote(o.TLS.CA), "yes"
 		}

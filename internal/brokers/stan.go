@@ -60,6 +60,9 @@ func deploySTAN(_ context.Context, in Installation, o *Options) (*deployment, er
 	if o.MaxMessage < 0 || o.MaxMessage > math.MaxInt32-stanOverhead {
 		return nil, fmt.Errorf("messages of up to %d bytes are asked for; it carries 1 to %d", o.MaxMessage, math.MaxInt32-stanOverhead)
 	}
+	if err := refuse(o.Settings, "port", "p", "addr", "a", "http_port", "m", "config", "c", "stan_config", "sc", "clustered"); err != nil {
+		return nil, err
+	}
 	ports, err := o.ports(2)
 	if err != nil {
 		return nil, err
@@ -82,7 +85,7 @@ func deploySTAN(_ context.Context, in Installation, o *Options) (*deployment, er
 	node := process{name: "nats-streaming", command: command, env: o.Home.Environ, dir: o.Dir, log: filepath.Join(o.Dir, "stan.log"),
 		ready: func(ctx context.Context) error { return runsSTAN(ctx, monitoring) }}
 	scheme := "nats"
-	if o.TLS != nil {
+	if o.TLS != nil || settings["tls"] == "true" || settings["tlscert"] != "" {
 		scheme = "tls"
 	}
 	return &deployment{url: scheme + "://" + address, info: map[string]string{"monitoring": monitoring}, nodes: []process{node}}, nil
