@@ -57,8 +57,8 @@ what the comparison makes of no difference at all.
 Flags of the scenario apply to both sides, --a and --b to one: they take a flag's
 name (rate=2k/s), option.NAME, setting.NAME or any field of a scenario.
 
-Ctrl-C ends the ab after the run that is under way; once more ends that, too.
-All results are in a directory of their own, which sixnines compare reads again.
+Ctrl-C ends the ab with the run that is under way, before its window at once; a
+second ends that window early, a third stops. All results are in a directory of their own, which sixnines compare reads again.
 
 Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate.`,
 		Example: `  sixnines ab nats                                       an A/A
@@ -244,7 +244,7 @@ func (t *trials) announce() {
 
 // run makes the pairs. The error is of the run that ended them early.
 func (t *trials) run(ctx context.Context) error {
-	stops := t.trialStops(ctx)
+	stops := t.seriesStops(ctx)
 	defer stops.stop()
 	index := 0
 	for pair, swapped := range orders(t.pairs, t.arms[0].scenario.Seed) {
@@ -271,9 +271,9 @@ func (t *trials) run(ctx context.Context) error {
 }
 
 // one makes one run.
-func (t *trials) one(stops *trialStops, i, pair, index int) error {
+func (t *trials) one(stops *seriesStops, i, pair, index int) error {
 	arm := t.arms[i]
-	show := t.display(t.quiet)
+	show := t.display(t.quiet, endsSeries)
 	defer show.close()
 	interrupts := stops.next(show.say)
 	defer stops.done()

@@ -19,13 +19,19 @@ type display interface {
 	close()          // closing twice is allowed
 }
 
-// display returns the one that fits stderr.
-func (a *app) display(quiet bool) display {
+// What Ctrl-C does, for the live view.
+const (
+	endsWindow = "Ctrl-C ends the window early and keeps the result"
+	endsSeries = "Ctrl-C ends with this run"
+)
+
+// display returns the one that fits stderr; ctrlC is what Ctrl-C does.
+func (a *app) display(quiet bool, ctrlC string) display {
 	if quiet {
 		return silence{}
 	}
 	if _, ok := a.terminal(a.Stderr); ok {
-		return newLive(a)
+		return newLive(a, ctrlC)
 	}
 	return &lines{to: a.Stderr, ascii: a.ascii()}
 }

@@ -72,7 +72,7 @@ func TestLiveRows(t *testing.T) {
 		measuring(), busy, {Phase: result.PhaseMeasure}, {Phase: result.PhaseDrain, InFlight: 3}, {Phase: result.PhaseMeasure, Elapsed: 200 * time.Hour, Left: time.Nanosecond}} {
 		for _, columns := range []int{1, 20, 40, 80, 300} {
 			for _, ascii := range []bool{false, true} {
-				m := &model{started: now, at: now, columns: columns, ascii: ascii, last: p}
+				m := &model{ctrlC: endsWindow, started: now, at: now, columns: columns, ascii: ascii, last: p}
 				for _, at := range []time.Time{now, now.Add(300 * time.Millisecond), now.Add(time.Hour)} {
 					if n := len(m.rows(at)); n >= height {
 						t.Errorf("%d rows leave none for the cursor", n)
@@ -97,7 +97,7 @@ func TestLiveLeavesNothing(t *testing.T) {
 	for _, kind := range []string{"xterm-256color", "tmux-256color", "xterm-kitty", "alacritty", "vt100"} {
 		var b bytes.Buffer
 		a := &app{Env{Stderr: &b, Environ: []string{"TERM=" + kind}, Terminal: everything}}
-		l := newLive(a)
+		l := newLive(a, endsWindow)
 		l.observe(measuring())
 		l.say("a note")
 		l.close()

@@ -33,13 +33,13 @@ type live struct {
 	once    sync.Once
 }
 
-func newLive(a *app) *live {
+func newLive(a *app, ctrlC string) *live {
 	profile := colorprofile.Ascii
 	if a.colour(a.Stderr) {
 		profile = colorprofile.ANSI
 	}
 	columns, _ := a.terminal(a.Stderr)
-	m := &model{started: time.Now(), columns: columns, ascii: a.ascii()}
+	m := &model{started: time.Now(), columns: columns, ascii: a.ascii(), ctrlC: ctrlC}
 	l := &live{to: a.Stderr, done: make(chan struct{})}
 	l.program = tea.NewProgram(m, tea.WithOutput(a.Stderr), tea.WithInput(nil), tea.WithoutSignalHandler(),
 		tea.WithFPS(int(time.Second/frame)), tea.WithColorProfile(profile), tea.WithEnvironment(quietTerminal(a.getenv("TERM"))))
@@ -85,6 +85,7 @@ type model struct {
 	started time.Time
 	columns int
 	ascii   bool
+	ctrlC   string // what it does
 
 	last engine.Progress
 	at   time.Time // when last came
@@ -196,7 +197,7 @@ func (m *model) rows(now time.Time) []string {
 		trouble = alarm(trouble)
 	}
 	if p.Phase == result.PhaseMeasure {
-		trouble += faint(gap + "Ctrl-C ends the window early and keeps the result")
+		trouble += faint(gap + m.ctrlC)
 	}
 	return m.cut(append(rows, "  "+trouble))
 }

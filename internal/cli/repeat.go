@@ -127,20 +127,19 @@ func (a *app) runSet(ctx context.Context, scenarios []*repeated, o runOptions) e
 // makeRuns makes one run after the other, each with a fresh broker where that
 // is ours to start, and fresh connections.
 func (a *app) makeRuns(ctx context.Context, s *set, o runOptions) error {
-	signals := a.setSignals()
-	defer signals.stop()
-	listening := signals.listener(a)
+	stops := a.seriesStops(ctx)
+	defer stops.stop()
 	for i, r := range s.plan {
 		pause := o.pause
 		if i == 0 {
 			pause = 0
 		}
 		where := fmt.Sprintf("run %d of %d", i+1, len(s.plan))
-		if err := listening.makeRun(ctx, s, r, where, pause, o.quiet); err != nil {
+		if err := a.makeRun(stops, s, r, where, pause, o.quiet); err != nil {
 			s.stopped = where + " went wrong"
 			return err
 		}
-		if (ctx.Err() != nil || signals.heard.Load()) && len(s.made) < len(s.plan) {
+		if stops.ending() && len(s.made) < len(s.plan) {
 			s.stopped = fmt.Sprintf("stopped after %d of %d", len(s.made), len(s.plan))
 			return nil
 		}
@@ -149,22 +148,21 @@ func (a *app) makeRuns(ctx context.Context, s *set, o runOptions) error {
 }
 
 // makeRun makes one run of a set, unless somebody wants no more.
-func (a *app) makeRun(ctx context.Context, s *set, r repetition, where string, pause time.Duration, quiet bool) error {
-	show := a.display(quiet)
+func (a *app) makeRun(series *seriesStops, s *set, r repetition, where string, pause time.Duration, quiet bool) error {
+	show := a.display(quiet, endsSeries)
 	defer show.close()
-	stops := a.interrupts(ctx, func(text string) { show.say(where + ": " + text) })
-	defer stops.stop()
-
 	if pause > 0 {
 		show.say(fmt.Sprintf("%s begins in %s", where, seconds(pause)))
 		wait := time.NewTimer(pause)
 		defer wait.Stop()
 		select {
 		case <-wait.C:
-		case <-stops.early.Done():
+		case <-series.ended:
 			return nil
 		}
 	}
+	stops := series.next(func(text string) { show.say(where + ": " + text) })
+	defer series.done()
 	show.say(fmt.Sprintf("%s: %s, seed %d", where, r.of.label, r.seed))
 	one := *r.of.scenario
 	one.Seed = r.seed

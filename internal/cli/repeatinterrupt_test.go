@@ -53,7 +53,7 @@ func TestCtrlCBetweenRuns(t *testing.T) {
 				t.Errorf("exit code %d", code)
 			}
 			want := 1
-			if strings.Contains(stderr.text.String(), "run 2 of 3: Ctrl-C: the window ends here") {
+			if strings.Contains(stderr.text.String(), "run 2 of 3: Ctrl-C: ending after this run") {
 				want = 2 // the machine stood still for longer than the warm-up lasts
 			}
 			var o setObject

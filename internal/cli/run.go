@@ -52,9 +52,10 @@ With --repeat, or several scenarios, runs are made one after the other, each
 with fresh connections and a fresh broker where it is started for the run, every
 scenario once a round in an order drawn anew. Their results go into a directory
 of their own, and the spread between them is shown beside the intervals within
-them. Ctrl-C ends the run under way early and the rest is not made. With --json a
-set is one object: directory, planned, stopped, scenarios (name, set, objectives)
-and runs (scenario, repeat, seed, summary).
+them. Ctrl-C ends the set with the run that is under way, before its window at
+once; a second ends that window early, a third stops. With --json a set is one
+object: directory, planned, stopped, scenarios (name, set, objectives) and runs
+(scenario, repeat, seed, summary).
 
 --slo adds to what the run must show: a percentile or max of a latency, a
 counter, or the rate. A percentile is met if the whole of its 95 % interval is,
@@ -153,7 +154,7 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 	name := resultName(s, time.Now())
 	file := beside(o.out, name, ".jsonl")
 
-	show := a.display(o.quiet)
+	show := a.display(o.quiet, endsWindow)
 	defer show.close()
 	stops := a.interrupts(ctx, show.say)
 	defer stops.stop()
