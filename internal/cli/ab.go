@@ -60,7 +60,11 @@ name (rate=2k/s), option.NAME, setting.NAME or any field of a scenario.
 Ctrl-C ends the ab with the run that is under way, before its window at once; a
 second ends that window early, a third stops. All results are in a directory of their own, which sixnines compare reads again.
 
-Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate.`,
+--slo and a scenario's objectives are decided for each side: it must meet them in
+each of its runs.
+
+Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate, or
+an objective that was missed or could not be decided.`,
 		Example: `  sixnines ab nats                                       an A/A
   sixnines ab kafka --b option.linger=5ms --duration 30s
   sixnines ab old.yaml new.yaml --pairs 20 --markdown > comment.md
@@ -322,9 +326,28 @@ func (t *trials) finish(ended error) error {
 		return errors.Join(ended, compareFault(err))
 	}
 	err = t.compared(c, t.compareOptions)
+	if missed := t.objectives(); err == nil {
+		err = missed
+	}
 	t.note("results %s; compare them again with: sixnines compare %s", t.dir, t.dir)
 	if ended != nil {
 		return ended
 	}
 	return err
+}
+
+// objectives tells which of its objectives a side did not meet in each of its
+// runs, as in repeats of it, and decides on the exit code.
+func (t *trials) objectives() error {
+	var missed error
+	for i, arm := range t.arms {
+		found := overall(arm.scenario.Objectives, t.runs[i], t.pairs)
+		if !t.quiet {
+			t.sayObjectives(arm.letter, found)
+		}
+		if err := decided(found); err != nil {
+			missed = err
+		}
+	}
+	return missed
 }

@@ -9,23 +9,29 @@ import (
 	"sixnines/internal/judge"
 	"sixnines/internal/report"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
-// overall says how the runs of a scenario stand to its objectives together: one
-// is met if it was met in every run that was planned, missed if it was in any.
-// Runs are not pooled: each has to show it by itself.
+// overall says how the runs of a scenario stand to its objectives together.
 func (s *set) overall(x *repeated) []result.Objective {
+	return overall(x.scenario.Objectives, x.runs, s.rounds)
+}
+
+// overall says how runs stand to objectives together: one is met if it was met
+// in every run that was planned, missed if it was in any. Runs are not pooled:
+// each has to show it by itself.
+func overall(objectives []scenario.Objective, runs []*result.Run, planned int) []result.Objective {
 	var all []result.Objective
-	for _, o := range x.scenario.Objectives {
-		all = append(all, s.together(x, o.String()))
+	for _, o := range objectives {
+		all = append(all, together(o.String(), runs, planned))
 	}
 	return all
 }
 
-func (s *set) together(x *repeated, text string) result.Objective {
+func together(text string, runs []*result.Run, planned int) result.Objective {
 	counts := map[judge.Outcome]int{}
 	first := map[judge.Outcome]string{}
-	for i, run := range x.runs {
+	for i, run := range runs {
 		outcome, found := judge.Meaningless, "the run was cut short: it has no verdict"
 		if run.Summary != nil {
 			found = "the result does not speak of it"
@@ -39,7 +45,7 @@ func (s *set) together(x *repeated, text string) result.Objective {
 			first[outcome] = fmt.Sprintf("run %d: %s", i+1, found)
 		}
 	}
-	made, planned := len(x.runs), s.rounds
+	made := len(runs)
 	for _, outcome := range []judge.Outcome{judge.Missed, judge.Meaningless, judge.Undecided} {
 		if n := counts[outcome]; n > 0 {
 			return result.Objective{Text: text, Outcome: string(outcome), Found: fmt.Sprintf("in %d of %s (%s)", n, plural(made, "run"), first[outcome])}
