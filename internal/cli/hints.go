@@ -40,6 +40,10 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		return failed("check --tls-ca and --tls-server-name; --tls-insecure accepts any certificate", err)
 	case errors.As(err, &record):
 		return failed("this port does not speak TLS: check --url, or leave the --tls flags out", err)
+	case alerted(err) && s.Target.TLS != nil && s.Target.TLS.Cert == "":
+		return failed("the server ends the handshake: if it wants a client's certificate, show one with --tls-cert FILE and --tls-key FILE", err)
+	case alerted(err):
+		return failed("the server ends the handshake: check --tls-cert and --tls-key, and that the server trusts who signed that certificate", err)
 	case errors.Is(err, driver.ErrUnauthorized):
 		return failed(loginHint(e, show), err)
 	case errors.Is(err, driver.ErrTooLarge):
@@ -76,6 +80,14 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 }
 
 const wantsTLS = "; if it wants TLS, name its authority with --tls-ca FILE"
+
+// alerted reports whether the other side has ended a TLS handshake: with Go it is
+// an error of the network whose operation is called so, since the alert itself has
+// a type of its own that nobody else can name.
+func alerted(err error) bool {
+	var from *net.OpError
+	return errors.As(err, &from) && from.Op == "remote error"
+}
 
 // somebodyListens reports whether what kept us from connecting was not that
 // there is nobody.

@@ -18,9 +18,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// cmdSecured: secured FILE starts a NATS server that speaks TLS only, at
+// cmdSecured: secured FILE [mutual] starts a NATS server that speaks TLS only, at
 // $SECURED, and writes its own authority's certificate to FILE. It is called
-// broker.test.
+// broker.test. If mutual, its clients must show a certificate.
 func cmdSecured(ts *testscript.TestScript, _ bool, args []string) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	ts.Check(err)
@@ -30,9 +30,13 @@ func cmdSecured(ts *testscript.TestScript, _ bool, args []string) {
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o644))
+	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	if len(args) > 1 && args[1] == "mutual" {
+		config.ClientAuth = tls.RequireAnyClientCert
+	}
 	s, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: server.RANDOM_PORT, NoSigs: true, NoLog: true,
 		TLS: true, TLSTimeout: patience.Seconds(),
-		TLSConfig: &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}})
+		TLSConfig: config})
 	ts.Check(err)
 	s.Start()
 	ts.Defer(func() { s.Shutdown(); s.WaitForShutdown() })
