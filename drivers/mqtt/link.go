@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/share"
 )
 
 // The roles of links. Producers and consumers never share one.
@@ -58,14 +59,26 @@ func (s *session) newLink(key linkKey, c *consumer) *link {
 // start connects for the first time and keeps the link connected from then on.
 func (l *link) start(ctx context.Context) error {
 	w, err := l.connect(ctx)
+	if err == nil && !l.adopt(w) {
+		err = fmt.Errorf("mqtt: connect: %w", driver.ErrClosed)
+	}
 	if err != nil {
 		l.cancel()
 		close(l.done)
 		return err
 	}
-	l.live.Store(w)
 	go l.run(w)
 	return nil
+}
+
+// adopt makes w the link's wire, or ends it: close may have found none before.
+func (l *link) adopt(w *wire) bool {
+	l.live.Store(w)
+	if l.closing.Load() && l.live.CompareAndSwap(w, nil) {
+		w.shut(errEnded)
+		return false
+	}
+	return true
 }
 
 // connect connects to the first server that will have it, logs in and
@@ -225,10 +238,10 @@ func (l *link) run(w *wire) {
 		}
 		w.mu.Unlock()
 		l.emit(driver.Event{Kind: driver.Disconnected, Detail: fmt.Sprintf("%s: %v", l.key, err)})
-		if w = l.again(); w == nil {
+		var ok bool
+		if w, ok = l.again(); !ok || !l.adopt(w) {
 			return
 		}
-		l.live.Store(w)
 		l.emit(driver.Event{Kind: driver.Reconnected, Detail: l.key.String()})
 	}
 }
@@ -238,31 +251,11 @@ var (
 	errEnded = fmt.Errorf("mqtt: %w before the broker had acknowledged", driver.ErrClosed)
 )
 
-// again connects until that succeeds or the link ends; then it returns nil.
-func (l *link) again() *wire {
-	pause := time.NewTimer(0)
-	defer pause.Stop()
-	said := ""
-	for {
-		select {
-		case <-l.life.Done():
-			return nil
-		case <-pause.C:
-		}
-		w, err := l.connect(l.life)
-		if err == nil {
-			return w
-		}
-		if l.life.Err() != nil {
-			return nil
-		}
-		// A broker that is away is no news, one that refuses is.
-		if class := driver.Class(err); class != driver.ErrNotConnected && err.Error() != said {
-			said = err.Error()
-			l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reconnect: " + said})
-		}
-		pause.Reset(l.session.options.ReconnectWait)
-	}
+// again connects until that succeeds, or the link ends.
+func (l *link) again() (*wire, bool) {
+	return share.Reconnect(l.life, l.session.options.ReconnectWait, l.connect, func(err error) {
+		l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reconnect: " + err.Error()})
+	})
 }
 
 // read handles packets until the wire breaks.

@@ -1,5 +1,5 @@
 // Package share lets the producers and consumers of a session have connections
-// in common.
+// in common, and gets back one that was lost.
 package share
 
 import (
