@@ -5,8 +5,6 @@ import (
 	"context"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -22,7 +20,7 @@ func main() {
 	os.Exit(cli.Main(context.Background(), cli.Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), Executable: executable, Drivers: all.Set(), Tool: cli.BuiltTool(),
-		Terminal: terminal, Signals: signals,
+		Terminal: terminal, Signals: cli.Signals,
 	}))
 }
 
@@ -34,11 +32,4 @@ func terminal(stream io.Writer) (columns int, ok bool) {
 	}
 	columns, _, err := term.GetSize(int(f.Fd()))
 	return columns, err == nil
-}
-
-// signals delivers those by which people end a program.
-func signals() (<-chan os.Signal, func()) {
-	c := make(chan os.Signal, 3)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-	return c, func() { signal.Stop(c) }
 }

@@ -11,7 +11,6 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -41,11 +40,7 @@ func processEnv() Env {
 	return Env{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
 		Environ: os.Environ(), Executable: executable, Drivers: all.Set(), Tool: BuiltTool(),
-		Signals: func() (<-chan os.Signal, func()) {
-			c := make(chan os.Signal, 3)
-			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-			return c, func() { signal.Stop(c) }
-		},
+		Signals: Signals,
 	}
 }
 

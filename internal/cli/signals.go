@@ -1,0 +1,20 @@
+package cli
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+// Signals begins to listen to the signals by which people end a program, until
+// stop is called: see Env. A terminal that is closed is one of them, unless it is
+// not to matter (nohup).
+func Signals() (signals <-chan os.Signal, stop func()) {
+	c := make(chan os.Signal, 3)
+	ends := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) {
+		ends = append(ends, syscall.SIGHUP)
+	}
+	signal.Notify(c, ends...)
+	return c, func() { signal.Stop(c) }
+}
