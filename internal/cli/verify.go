@@ -37,7 +37,8 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify FILE… [flags]",
 		Short: "Recompute every figure of a result",
 		Long: `Recompute every published figure and the verdict of result files from their
-intervals, and from the raw file where there is one, and name every difference.
+intervals, and from the raw file where there is one, and name every difference
+and whatever in the intervals cannot be.
 
 A file that a killed run left has no figures to compare with; it is checked as
 far as it goes and said to be cut short.

@@ -105,7 +105,7 @@ func TestVerifyRecomputesWhatIsNew(t *testing.T) {
 		i := newInterval(result.PhaseMeasure, int64(n)*1e9, int64(n+1)*1e9)
 		if n == 90 {
 			i.v.Phase, i.v.End = result.PhaseClosing, i.v.Start
-			i.v.Tail = []result.Exemplar{{Metric: result.DeliveryResponse, Value: 4e6, Intended: 5e9, Done: 5e9 + 4e6}}
+			i.v.Tail = []result.Exemplar{{Metric: result.DeliveryResponse, Value: 4e6, Intended: 5e9, Sent: 5e9, Done: 5e9 + 4e6}}
 			i.v.Pauses = []result.Pause{{Start: 5e9, End: 5e9 + 3e6, Source: result.PauseGC}}
 		} else {
 			c := &i.v.Counters

@@ -103,6 +103,36 @@ func TestVerifyChecksTheIntervals(t *testing.T) {
 	}
 }
 
+// What cannot be is found although no published figure is computed from it.
+func TestVerifyFindsContradictions(t *testing.T) {
+	for name, tt := range map[string]struct {
+		where, text string
+		change      func(*result.Run)
+	}{
+		"a gap":                {"intervals.1", "what was before it ended at", func(r *result.Run) { r.Series[1].Start++ }},
+		"a late beginning":     {"intervals.0", "ended at 0", func(r *result.Run) { r.Series[0].Start = 5 }},
+		"a pause backwards":    {"pauses.0", "before it begins", func(r *result.Run) { r.Pauses = []result.Pause{{Start: 5, End: 4}} }},
+		"a latency":            {"tail.0", "not its latency of 9", func(r *result.Run) { r.Tail[0].Value = 9 }},
+		"a service time":       {"tail.0", "from 3 to 10", func(r *result.Run) { r.Tail[0].Metric = result.DeliveryService }},
+		"sent before due":      {"tail.0", "before it was due", func(r *result.Run) { r.Tail[0].Sent = 0 }},
+		"own lag beyond lag":   {"tail.0", "by itself", func(r *result.Run) { r.Tail[0].Own = 3 }},
+		"own lag below zero":   {"tail.0", "by itself", func(r *result.Run) { r.Tail[0].Own = -1 }},
+		"more late than there": {"metrics.delivery.response.own.0", "late mostly by the generator", func(r *result.Run) { r.Metrics[result.DeliveryResponse].Own[0].Majority = 1 << 60 }},
+		"none":                 {"", "", func(*result.Run) {}},
+		"never resolved":       {"", "", func(r *result.Run) { r.Tail[0].Sent, r.Tail[0].Own = -1, 0 }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run := saved(t, newTestbed(healthyMessages()))
+			run.Tail = []result.Exemplar{{Metric: result.DeliveryResponse, Value: 8, Intended: 2, Sent: 3, Done: 10, Own: 1}}
+			tt.change(run)
+			p := contradictions(run)
+			if tt.where == "" && len(p) > 0 || tt.where != "" && !mentions(p, tt.where, tt.text) {
+				t.Errorf("%v, want %s %q", p, tt.where, tt.text)
+			}
+		})
+	}
+}
+
 func mentions(problems []Problem, where, text string) bool {
 	for _, p := range problems {
 		if p.Where == where && strings.Contains(p.Text, text) {
