@@ -44,6 +44,7 @@ func Verify(run *result.Run) []Problem {
 			add("metrics."+string(m), "%s", text)
 		}
 	}
+	found = append(found, contradictions(run)...)
 	if run.Summary == nil {
 		add("file", "cut short at second %d of %.0f: there is no summary to compare with", in.End/1e9, run.Header.Window.Seconds())
 		return found
