@@ -79,6 +79,15 @@ func charts(subjects []*subject) []*chart {
 	return out
 }
 
+// chartOf draws the picture of a kind.
+func chartOf(runs []*result.Run, k Kind) (*chart, error) {
+	prepared, err := subjects(runs)
+	if err != nil {
+		return nil, err
+	}
+	return pick(charts(prepared), k)
+}
+
 // pick returns the first chart of a kind.
 func pick(all []*chart, k Kind) (*chart, error) {
 	for _, c := range all {

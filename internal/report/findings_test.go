@@ -25,7 +25,7 @@ func TestSteadyPartIsMarked(t *testing.T) {
 	} {
 		run := openRun().make()
 		run.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Course{From: c.p50}, P99: result.Course{From: c.p99}}
-		chart, err := pick(charts([]*subject{mustSubject(t, run)}), KindTime)
+		chart, err := chartOf([]*result.Run{run}, KindTime)
 		if err != nil {
 			t.Fatal(err)
 		}

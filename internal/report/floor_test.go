@@ -11,12 +11,8 @@ func TestFloorFlagsWhatIsNearIt(t *testing.T) {
 	run := richRun()
 	d := run.Summary.Histograms[result.DeliveryResponse]
 	d.FloorRatio = map[string]float64{"50": 2.99, "90": 3, "99": 0.4}
-	prepared, err := subjects([]*result.Run{run})
-	if err != nil {
-		t.Fatal(err)
-	}
 	want := map[string]bool{"50": true, "99": true}
-	for _, f := range prepared[0].column(result.DeliveryResponse).Figures {
+	for _, f := range subjectOf(run).column(result.DeliveryResponse).Figures {
 		if f.nearFloor() != want[f.Percentile] {
 			t.Errorf("p%s at %v times the floor: marked %v, want %v", f.Percentile, f.Floor, f.nearFloor(), want[f.Percentile])
 		}
@@ -24,7 +20,7 @@ func TestFloorFlagsWhatIsNearIt(t *testing.T) {
 			t.Errorf("p%s: mark %q", f.Percentile, f.mark())
 		}
 	}
-	for _, c := range charts(prepared) {
+	for _, c := range charts([]*subject{subjectOf(run)}) {
 		floors := 0
 		for _, l := range c.Lines {
 			if l.Name == "noise floor" {

@@ -42,11 +42,7 @@ type summaryObject struct {
 // place in a set of runs, and the machine's noise floor. All times are in
 // nanoseconds. Keys keep their order from version to version.
 func JSON(w io.Writer, run *result.Run) error {
-	prepared, err := subjects([]*result.Run{run})
-	if err != nil {
-		return err
-	}
-	s := prepared[0]
+	s := subjectOf(run)
 	h := &run.Header
 	o := summaryObject{
 		Verdict: s.sum.Verdict, Counters: s.sum.Counters, Rate: s.sum.Rate, Throughput: s.sum.Throughput,

@@ -166,11 +166,7 @@ func Nines(w io.Writer, a Audience, percentiles []string, run *result.Run, opt O
 	p := newPrinter(opt)
 	var s *subject
 	if run != nil {
-		prepared, err := subjects([]*result.Run{run})
-		if err != nil {
-			return err
-		}
-		s = prepared[0]
+		s = subjectOf(run)
 		terminalVerdict(p, s)
 		p.blank()
 	}
@@ -268,11 +264,7 @@ func NinesJSON(w io.Writer, a Audience, percentiles []string, run *result.Run) e
 	o := ninesObject{Requests: a.Requests, Pages: a.Pages, Percentiles: []ninesEntry{}}
 	var s *subject
 	if run != nil {
-		prepared, err := subjects([]*result.Run{run})
-		if err != nil {
-			return err
-		}
-		s = prepared[0]
+		s = subjectOf(run)
 		o.Result, o.Metric, o.Status = run.Path, s.measuredMetric(), s.sum.Verdict.Status
 	}
 	for _, percentile := range percentiles {

@@ -11,11 +11,7 @@ import (
 
 func TestFigureAtKeepsTheRulesOfSummaries(t *testing.T) {
 	run := openRun().make()
-	prepared, err := subjects([]*result.Run{run})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, m := prepared[0], result.DeliveryResponse
+	s, m := subjectOf(run), result.DeliveryResponse
 	d := run.Summary.Histograms[m]
 	if f := s.figureAt(m, "99.9"); f.Value != d.Percentiles["99.9"] || f.Lo == 0 {
 		t.Errorf("a published percentile is %+v, the summary says %d", f, d.Percentiles["99.9"])
@@ -50,14 +46,10 @@ func TestFigureAtAmongTheCensored(t *testing.T) {
 	run := s.make()
 	censored := run.Metrics[result.DeliveryResponse]
 	censored.Censored = run.Metrics[result.DeliveryService].Hist // any that is there: only its size matters here
-	prepared, err := subjects([]*result.Run{run})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if f := prepared[0].figureAt(result.DeliveryResponse, "99.7"); !f.AtLeast || !strings.HasPrefix(f.text(), "≥") {
+	if f := subjectOf(run).figureAt(result.DeliveryResponse, "99.7"); !f.AtLeast || !strings.HasPrefix(f.text(), "≥") {
 		t.Errorf("a percentile among the unresolved is %s, want a lower bound", f.text())
 	}
-	if f := prepared[0].figureAt(result.DeliveryResponse, "33"); f.AtLeast {
+	if f := subjectOf(run).figureAt(result.DeliveryResponse, "33"); f.AtLeast {
 		t.Errorf("a percentile below the unresolved is %s", f.text())
 	}
 }
@@ -109,16 +101,7 @@ func TestNinesOfARun(t *testing.T) {
 		t.Errorf("%s", b.String())
 	}
 	// Where the next message waited for the last nobody knows what users feel.
-	if x, line := peopleSection(mustSubject(t, closedRun().make())), peopleLine(mustSubject(t, closedRun().make())); x != nil || line != "" {
+	if x, line := peopleSection(subjectOf(closedRun().make())), peopleLine(subjectOf(closedRun().make())); x != nil || line != "" {
 		t.Error("a closed loop says what users meet")
 	}
-}
-
-func mustSubject(t *testing.T, run *result.Run) *subject {
-	t.Helper()
-	prepared, err := subjects([]*result.Run{run})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return prepared[0]
 }

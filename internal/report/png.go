@@ -29,11 +29,7 @@ const (
 // PNG writes one picture as a bitmap on white. It draws at most the first
 // eight runs.
 func PNG(w io.Writer, runs []*result.Run, kind Kind, _ Options) error {
-	prepared, err := subjects(runs)
-	if err != nil {
-		return err
-	}
-	c, err := pick(charts(prepared), kind)
+	c, err := chartOf(runs, kind)
 	if err != nil {
 		return err
 	}

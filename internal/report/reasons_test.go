@@ -17,12 +17,8 @@ func TestReasonsAreToldOnceWorstFirst(t *testing.T) {
 		{Status: result.Invalid, Code: "same-host", Text: "worse than a note"},
 		{Status: result.Suspect, Code: "x", Text: "too short a run", Metric: result.DeliveryResponse, Percentile: "99.9"},
 	}}
-	s, err := subjects([]*result.Run{run})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var got []string
-	for _, r := range s[0].reasons() {
+	for _, r := range subjectOf(run).reasons() {
 		got = append(got, reasonWord(r.Status)+" "+reasonText(r))
 	}
 	want := []string{

@@ -88,11 +88,7 @@ func sectionOf(text, heading string) string {
 }
 
 func TestRepeatsShareAPicture(t *testing.T) {
-	prepared, err := subjects(repeatedRuns(12))
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := pick(charts(prepared), KindRepeats)
+	c, err := chartOf(repeatedRuns(12), KindRepeats)
 	if err != nil {
 		t.Fatal(err)
 	}

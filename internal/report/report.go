@@ -61,27 +61,32 @@ type subject struct {
 	banners []banner
 }
 
-// subjects prepares the runs in order. Runs that were cut short are summarised
-// from their intervals.
+// subjectOf prepares a run that stands alone. One that was cut short is
+// summarised from its intervals.
+func subjectOf(r *result.Run) *subject {
+	s := &subject{run: r, sum: r.Summary, title: titleOf(r)}
+	if s.sum == nil {
+		s.cut = true
+		s.sum = judge.Summarise(r, judge.InputsOf(r))
+	}
+	s.label = s.title
+	s.tables = families(r, s.sum)
+	s.banners = bannersOf(s)
+	return s
+}
+
+// subjects prepares the runs in order. If there are several they have letters.
 func subjects(runs []*result.Run) ([]*subject, error) {
 	if len(runs) == 0 {
 		return nil, ErrNoRuns
 	}
 	out := make([]*subject, len(runs))
 	for i, r := range runs {
-		s := &subject{run: r, sum: r.Summary, title: titleOf(r)}
-		if s.sum == nil {
-			s.cut = true
-			s.sum = judge.Summarise(r, judge.InputsOf(r))
-		}
-		s.label = s.title
+		out[i] = subjectOf(r)
 		if len(runs) > 1 {
-			s.letter = letter(i)
-			s.label = s.letter + " " + s.title
+			out[i].letter = letter(i)
+			out[i].label = out[i].letter + " " + out[i].title
 		}
-		s.tables = families(r, s.sum)
-		s.banners = bannersOf(s)
-		out[i] = s
 	}
 	return out, nil
 }

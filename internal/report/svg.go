@@ -30,11 +30,7 @@ const (
 // references, light or dark as its viewer prefers. It draws at most the first
 // eight runs.
 func SVG(w io.Writer, runs []*result.Run, kind Kind, _ Options) error {
-	prepared, err := subjects(runs)
-	if err != nil {
-		return err
-	}
-	c, err := pick(charts(prepared), kind)
+	c, err := chartOf(runs, kind)
 	if err != nil {
 		return err
 	}
