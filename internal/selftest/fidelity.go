@@ -137,7 +137,7 @@ func kept(run *result.Run) []Figure {
 		}
 		figures = append(figures, f)
 	}
-	figures = append(figures, Exactly("reasons of the verdict that name the generator", "none", blames(run)))
+	figures = append(figures, Exactly("reasons of the verdict that name the generator", "none", held(run, generatorCodes())))
 	if lag := run.Summary.Histograms[result.LagOwn]; lag != nil {
 		figures = append(figures, Figure{What: "own lag: p50, p99, max", Verdict: Information, Found: fmt.Sprintf("%s, %s, %s",
 			Time(time.Duration(lag.Percentiles["50"])), Time(time.Duration(lag.Percentiles["99"])), Time(time.Duration(lag.Max)))})
@@ -145,11 +145,12 @@ func kept(run *result.Run) []Figure {
 	return figures
 }
 
-// blames lists the codes of the reasons that name the generator, or "none".
-func blames(run *result.Run) string {
+// held lists those of the codes for which a verdict holds something against the
+// run, or "none".
+func held(run *result.Run, among []string) string {
 	var codes []string
 	for _, r := range run.Summary.Verdict.Reasons {
-		if r.Status != result.Valid && slices.Contains(generatorCodes(), r.Code) && !slices.Contains(codes, r.Code) {
+		if r.Status != result.Valid && slices.Contains(among, r.Code) && !slices.Contains(codes, r.Code) {
 			codes = append(codes, r.Code)
 		}
 	}
@@ -166,7 +167,7 @@ func starved(run *result.Run) []Figure {
 	if status == result.Suspect || status == result.Invalid {
 		verdict.Verdict = Passed
 	}
-	reasons := Figure{What: "starved of the processor: reasons that name the generator", Expected: "at least one", Found: blames(run), Verdict: Passed}
+	reasons := Figure{What: "starved of the processor: reasons that name the generator", Expected: "at least one", Found: held(run, generatorCodes()), Verdict: Passed}
 	if reasons.Found == "none" {
 		reasons.Verdict = Failed
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
-	"strings"
 	"time"
 
 	"sixnines/internal/brokers"
@@ -98,7 +96,7 @@ func (b *Bench) stoppedRun(ctx context.Context, text string, what func(*Child) (
 func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 	figures := survived("the tool stopped", run, d, due)
 	figures = append(figures, Exactly("the tool stopped: the verdict", result.Invalid, run.Summary.Verdict.Status))
-	reasons := Figure{What: "the tool stopped: reasons that say so", Expected: "at least one", Found: standstill(run), Verdict: Passed}
+	reasons := Figure{What: "the tool stopped: reasons that say so", Expected: "at least one", Found: held(run, standstillCodes()), Verdict: Passed}
 	if reasons.Found == "none" {
 		reasons.Verdict = Failed
 	}
@@ -115,7 +113,7 @@ func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 // judgeOther judges the result of a run whose broker was stopped for d.
 func judgeOther(run *result.Run, d time.Duration, due int64) []Figure {
 	figures := survived("the broker stopped", run, d, due)
-	figures = append(figures, Exactly("the broker stopped: reasons that take it for the tool's fault", "none", standstill(run)))
+	figures = append(figures, Exactly("the broker stopped: reasons that take it for the tool's fault", "none", held(run, standstillCodes())))
 	longest := longestFreeze(run)
 	f := Figure{What: "the broker stopped: the longest standstill of the tool", Expected: "less than half of " + Time(d), Found: Time(longest), Verdict: Passed}
 	if longest >= d/2 {
@@ -140,21 +138,6 @@ func survived(who string, run *result.Run, d time.Duration, due int64) []Figure 
 		}
 	}
 	return append(figures, slowest)
-}
-
-// standstill lists the codes of the reasons that say that the tool stood still,
-// or "none".
-func standstill(run *result.Run) string {
-	var codes []string
-	for _, r := range run.Summary.Verdict.Reasons {
-		if r.Status != result.Valid && slices.Contains(standstillCodes(), r.Code) && !slices.Contains(codes, r.Code) {
-			codes = append(codes, r.Code)
-		}
-	}
-	if len(codes) == 0 {
-		return "none"
-	}
-	return strings.Join(codes, ", ")
 }
 
 // longestFreeze is the longest time in which both hiccup meters stood still.
