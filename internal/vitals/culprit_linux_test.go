@@ -82,12 +82,19 @@ type suspect struct {
 // watchOneself starts one; in, if not nil, says how.
 func watchOneself(t *testing.T, how func(*exec.Cmd)) *suspect {
 	t.Helper()
+	return startWatcher(t, culpritChild, how)
+}
+
+// startWatcher starts the test binary as the value of freezeVariable has it, and
+// returns when it watches itself.
+func startWatcher(t *testing.T, as string, how func(*exec.Cmd)) *suspect {
+	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), freezeVariable+"="+culpritChild)
+	cmd.Env = append(os.Environ(), freezeVariable+"="+as)
 	cmd.Stderr = os.Stderr
 	if how != nil {
 		how(cmd)

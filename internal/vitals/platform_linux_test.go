@@ -3,7 +3,6 @@ package vitals
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -175,43 +174,21 @@ func TestStoppedProcessIsFrozen(t *testing.T) {
 // that it found and when it was stopped.
 func stopWatcher(t *testing.T) (longest Pause, stopped, thawed int64) {
 	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
+	s := startWatcher(t, "1", nil)
+	child := s.cmd.Process
+	if err := child.Signal(unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), freezeVariable+"=1")
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
-	defer cmd.Process.Kill()
-	report := newLineReader(out)
-	report.expect(t, "ready\n")
-
-	if err := cmd.Process.Signal(unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	awaitState(t, cmd.Process.Pid, 'T')
+	awaitState(t, child.Pid, 'T')
 	stopped = clock.Now()
 	time.Sleep(300 * time.Millisecond) // how long it is stopped: the thing measured, not a wait
 	thawed = clock.Now()
-	if err := cmd.Process.Signal(unix.SIGCONT); err != nil {
+	if err := child.Signal(unix.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	awaitOtherState(t, cmd.Process.Pid, 'T')
-	in.Close()
-
-	return report.longest(t), stopped, thawed
+	awaitOtherState(t, child.Pid, 'T')
+	s.in.Close()
+	return s.out.longest(t), stopped, thawed
 }
 
 func judgeFreeze(longest Pause, stopped, thawed int64) error {
