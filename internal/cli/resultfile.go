@@ -30,6 +30,9 @@ func resultName(s *scenario.Scenario, now time.Time) string {
 // makeDir makes the directory of results, and proves that files can be made in
 // it before anything is run.
 func (a *app) makeDir(dir string) error {
+	if dir == "" {
+		return wrongUsage("write --out . for this directory", "--out names no directory")
+	}
 	err := os.MkdirAll(a.path(dir), 0o755)
 	if err == nil {
 		var probe *os.File
