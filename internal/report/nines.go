@@ -38,9 +38,12 @@ func (a Audience) needed() string {
 func percentileAbove(worse float64) string {
 	left := worse * 100
 	decimals := max(0, int(math.Ceil(-math.Log10(left)))+1)
-	unit := math.Pow(10, -float64(decimals))
-	left = math.Floor(left/unit*(1+1e-12)) * unit
-	text := strconv.FormatFloat(100-left, 'f', decimals, 64)
+	digits := math.Floor(left * math.Pow(10, float64(decimals)) * (1 + 1e-12))
+	// In whole units of the last digit: 100 in floating point ends at 1e-14.
+	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)
+	units := new(big.Int).Mul(big.NewInt(100), scale)
+	units.Sub(units, big.NewInt(int64(digits)))
+	text := new(big.Rat).SetFrac(units, scale).FloatString(decimals)
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}

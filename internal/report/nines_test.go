@@ -58,7 +58,7 @@ func TestPercentileAbove(t *testing.T) {
 	for _, c := range []struct {
 		worse float64
 		want  string
-	}{{0.01, "99"}, {0.1, "90"}, {0.5, "50"}, {0.00005025, "99.995"}, {0.0000996, "99.9901"}, {0.001, "99.9"}, {1e-6, "99.9999"}, {1.99e-9, "99.99999981"}} {
+	}{{0.01, "99"}, {0.1, "90"}, {0.5, "50"}, {0.00005025, "99.995"}, {0.0000996, "99.9901"}, {0.001, "99.9"}, {1e-6, "99.9999"}, {1.99e-9, "99.99999981"}, {1.005e-20, "99." + strings.Repeat("9", 18)}} {
 		if got := percentileAbove(c.worse); got != c.want {
 			t.Errorf("leaving out at most %v: p%s, want p%s", c.worse, got, c.want)
 		}
