@@ -77,9 +77,9 @@ func allowed() map[string]may {
 		"drivers/redis":               {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/redisstreams":        {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/stan":                {ours: []string{"driver", "drivers/internal/share"}, others: []string{natsClient, stanClient}},
-		"drivers/rabbitmq":            {ours: []string{"driver", "drivers/internal/handover", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
+		"drivers/rabbitmq":            {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/rabbit", "drivers/internal/share", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
 		"drivers/rabbitmq/wire":       {},
-		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/handover", "drivers/rabbitmqstream/wire"}},
+		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/rabbit", "drivers/internal/share", "drivers/rabbitmqstream/wire"}},
 		"drivers/rabbitmqstream/wire": {},
 		"drivers/nats":                {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/jetstream":           {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/natswire"}, others: []string{natsClient}},
@@ -88,6 +88,8 @@ func allowed() map[string]may {
 
 		"drivers/internal/handover": {
 			why: "who resolves a message whose connection ends while it is being sent is the same question to all that wait for confirmations"},
+		"drivers/internal/rabbit": {ours: []string{"driver", "drivers/internal/share"},
+			why: "logins, lost connections and errors of RabbitMQ are the same over each of its protocols"},
 		"drivers/internal/share": {ours: []string{"driver"},
 			why: "who connects, who waits and who closes is the same wherever producers share connections"},
 		"drivers/internal/mesh": {ours: []string{"driver"},

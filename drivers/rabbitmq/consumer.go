@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
@@ -20,10 +21,10 @@ type consumer struct {
 	queues  []string
 	own     string // the queue that is deleted with it; empty: none
 	every   int    // acknowledge after so many messages; 0: never
-	gate    *gate
+	gate    *rabbit.Gate
 	answer  func(to, reply []byte) // nil: not a responder
 	respond func(m driver.Message) (reply []byte)
-	backlog *backlog // nil: messages are handed over where they are read
+	backlog *rabbit.Backlog[delivery] // nil: messages are handed over where they are read
 	closed  atomic.Bool
 
 	now    atomic.Pointer[intake]
@@ -35,14 +36,14 @@ type intake struct {
 	consumer *consumer
 	channel  atomic.Pointer[channel]
 
-	// Guarded by the gate's mu.
+	// Guarded by the gate's lock.
 	count int    // delivered and not acknowledged
 	last  uint64 // delivery tag of the last of them
 }
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := &consumer{gate: &gate{handle: deliver}}
+	c := &consumer{gate: rabbit.NewGate(protocol(), deliver)}
 	return c, s.consume(ctx, spec, c)
 }
 
@@ -74,7 +75,7 @@ func (s *session) consume(ctx context.Context, spec driver.ConsumerSpec, c *cons
 		c.own = s.topology.ownQueue(spec.ID)
 		c.queues = []string{c.own}
 	}
-	if c.link, err = s.acquire(ctx, c.key); err != nil {
+	if c.link, err = s.links.Acquire(ctx, c.key); err != nil {
 		return err
 	}
 	if c.own != "" {
@@ -83,10 +84,10 @@ func (s *session) consume(ctx context.Context, spec driver.ConsumerSpec, c *cons
 	}
 	if spec.Slow {
 		// Who takes long would hold up the connection's other consumers.
-		c.backlog = newBacklog(c)
+		c.backlog = rabbit.NewBacklog(c.catchUp)
 	}
 	if err == nil {
-		err = c.link.join(ctx, c)
+		err = c.link.Join(ctx, c)
 	}
 	if err == nil && !s.keep(c) {
 		err = driver.ErrClosed
@@ -148,8 +149,8 @@ func (s *session) keep(c *consumer) bool {
 	return !s.closed
 }
 
-// attach implements member.
-func (c *consumer) attach(ctx context.Context, conn connection) error {
+// Attach implements rabbit.Member.
+func (c *consumer) Attach(ctx context.Context, conn connection) error {
 	in := &intake{consumer: c}
 	ch, err := conn.open(ctx, in)
 	if err != nil {
@@ -181,10 +182,27 @@ func (c *consumer) attach(ctx context.Context, conn connection) error {
 // Deliver implements wire.Handler.
 func (in *intake) Deliver(d wire.Delivery) {
 	if b := in.consumer.backlog; b != nil {
-		b.add(in, d)
+		// One allocation for both copies.
+		all := append(append(make([]byte, 0, len(d.Body)+len(d.Properties)), d.Body...), d.Properties...)
+		d.Body, d.Properties = all[:len(d.Body):len(d.Body)], all[len(d.Body):]
+		b.Add(delivery{in, d})
 		return
 	}
 	in.deliver(d, false)
+}
+
+// delivery is a copy of one, for a slow consumer. How many wait is the broker's
+// to say, see Options.Prefetch.
+type delivery struct {
+	in *intake
+	wire.Delivery
+}
+
+// catchUp takes a delivery that had to wait.
+func (c *consumer) catchUp(d delivery) {
+	if !c.closed.Load() {
+		d.in.deliver(d.Delivery, true)
+	}
 }
 
 // deliver hands a message over and acknowledges what is due, at once if now.
@@ -196,13 +214,13 @@ func (in *intake) deliver(d wire.Delivery, now bool) {
 		}
 	}
 	m := driver.Message{Payload: d.Body, Redelivered: d.Redelivered}
-	c.gate.mu.Lock()
-	defer c.gate.mu.Unlock()
+	c.gate.Lock()
+	defer c.gate.Unlock()
 	switch {
-	case c.gate.closed:
+	case c.gate.IsShut():
 		return // it comes again to somebody else, if it is to be acknowledged
 	case c.answer == nil:
-		c.gate.handle(m)
+		c.gate.Handle(m)
 	default:
 		if reply := c.respond(m); reply != nil {
 			c.answer(d.Properties.ReplyTo(), reply)
@@ -245,11 +263,11 @@ func (in *intake) End(why error) {
 // until ctx ends.
 func (c *consumer) Close(ctx context.Context) error {
 	if !c.closed.CompareAndSwap(false, true) {
-		return c.gate.shut(ctx)
+		return c.gate.Shut(ctx)
 	}
-	err := c.gate.shut(ctx)
+	err := c.gate.Shut(ctx)
 	if c.backlog != nil {
-		c.backlog.stop()
+		c.backlog.Stop()
 	}
 	s := c.session
 	s.mu.Lock()
@@ -265,16 +283,16 @@ func (c *consumer) Close(ctx context.Context) error {
 	if c.link == nil {
 		return err
 	}
-	c.link.leave(c)
-	grace, cancel := withGrace(ctx)
+	c.link.Leave(c)
+	grace, cancel := rabbit.Grace(ctx)
 	defer cancel()
 	if in := c.now.Swap(nil); in != nil && err == nil {
 		if ch := in.channel.Load(); ch != nil {
-			c.gate.mu.Lock()
+			c.gate.Lock()
 			if in.count > 0 {
 				in.ack(true)
 			}
-			c.gate.mu.Unlock()
+			c.gate.Unlock()
 			(*ch).Close(grace) // the connection may go on without it
 		}
 	}
@@ -282,6 +300,6 @@ func (c *consumer) Close(ctx context.Context) error {
 		// It would fill up. If that fails, Deprovision sees to it.
 		s.topology.remove(grace, s.admin, c.own)
 	}
-	s.release(ctx, c.key)
+	s.links.Release(ctx, c.key, c.link)
 	return err
 }

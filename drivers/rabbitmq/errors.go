@@ -1,17 +1,13 @@
 package rabbitmq
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
-	"net"
 	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
@@ -28,11 +24,20 @@ const (
 	notImplemented     = 540
 )
 
-// classOf returns the class of an error of either client, or of the socket.
-func classOf(err error) error {
-	if c := driver.Class(err); c != nil {
-		return c
+// protocol is AMQP 0-9-1 as the broker speaks it.
+func protocol() *rabbit.Protocol {
+	return &rabbit.Protocol{
+		Driver:    product,
+		Plain:     rabbit.Scheme{Name: "amqp", Port: "5672"},
+		Encrypted: rabbit.Scheme{Name: "amqps", Port: "5671"},
+		Foreign:   wire.ErrProtocol,
+		IfForeign: "if the server wants TLS there, give an amqps:// URL",
+		Class:     classOf,
 	}
+}
+
+// classOf returns the class of an error of either client, nil for others.
+func classOf(err error) error {
 	var ours *wire.Error
 	var library *amqp.Error
 	switch {
@@ -42,13 +47,10 @@ func classOf(err error) error {
 		return classOfCode(library.Code, library.Reason)
 	case wire.Refused(err):
 		return driver.ErrUnauthorized
-	case errors.Is(err, wire.ErrClosed), errors.Is(err, context.Canceled):
+	case errors.Is(err, wire.ErrClosed):
 		return driver.ErrClosed
-	case errors.Is(err, context.DeadlineExceeded):
-		return driver.ErrTimeout
 	}
-	// What remains is the socket's.
-	return driver.ErrNotConnected
+	return nil
 }
 
 func classOfCode(code int, text string) error {
@@ -81,46 +83,5 @@ func classOfCode(code int, text string) error {
 
 // wrap adds what was being done, and the class, to an error of a client.
 func wrap(err error, format string, args ...any) error {
-	if driver.Class(err) != nil {
-		return fmt.Errorf("rabbitmq: %s: %w", fmt.Sprintf(format, args...), err)
-	}
-	return fmt.Errorf("rabbitmq: %s: %w: %w", fmt.Sprintf(format, args...), classOf(err), err)
-}
-
-// connectError says why there is no connection to the server, and what that
-// most likely comes from.
-func connectError(ctx context.Context, to server, err error) error {
-	if ctx.Err() != nil {
-		return fmt.Errorf("rabbitmq: connect to %s: %w: %w", to.address, driver.ErrNotConnected, context.Cause(ctx))
-	}
-	var record tls.RecordHeaderError
-	var unknown x509.UnknownAuthorityError
-	var name x509.HostnameError
-	var alert *net.OpError
-	hint := ""
-	switch class := classOf(err); {
-	case class == driver.ErrUnauthorized:
-		return fmt.Errorf("rabbitmq: log in to %s: %w: %w; check user, password, and the user's permission for the virtual host", to.address, class, err)
-	case errors.As(err, &record):
-		hint = "; the server does not speak TLS there; give an amqp:// URL without tls settings, or the port of its TLS listener"
-	case errors.As(err, &unknown):
-		hint = "; set tls.ca to the certificate of the server's authority"
-	case errors.As(err, &name):
-		hint = "; set tls.server_name to a name in the server's certificate"
-	case errors.As(err, &alert) && (alert.Op == "remote error" || to.tls && alert.Op != "dial"):
-		// Its word on the matter is lost where it hangs up before it was read.
-		hint = "; the server may want a client certificate: set tls.cert and tls.key"
-	case !to.tls && (errors.Is(err, wire.ErrProtocol) || isClosedEarly(err)):
-		hint = "; if the server wants TLS there, give an amqps:// URL"
-	}
-	return fmt.Errorf("rabbitmq: connect to %s: %w: %w%s", to.address, driver.ErrNotConnected, err, hint)
-}
-
-// isClosedEarly reports whether the peer hung up, instead of not being there.
-func isClosedEarly(err error) bool {
-	var op *net.OpError
-	if errors.As(err, &op) {
-		return op.Op == "read"
-	}
-	return strings.Contains(err.Error(), "EOF")
+	return protocol().Wrap(err, format, args...)
 }

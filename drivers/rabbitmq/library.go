@@ -13,9 +13,9 @@ import (
 
 // libraryConfig says how the client library logs in.
 func (s *session) libraryConfig(role string) amqp.Config {
-	o := &s.options
-	login := amqp.Authentication(&amqp.PlainAuth{Username: o.User, Password: o.Password})
-	if o.Login == external {
+	o, l := &s.options, &s.broker.Login
+	login := amqp.Authentication(&amqp.PlainAuth{Username: l.User, Password: l.Password})
+	if l.External {
 		login = &amqp.ExternalAuth{}
 	}
 	heartbeat := o.Heartbeat
@@ -23,7 +23,7 @@ func (s *session) libraryConfig(role string) amqp.Config {
 		heartbeat = 24 * time.Hour // the library takes less than a second for the broker's interval
 	}
 	return amqp.Config{
-		SASL: []amqp.Authentication{login}, Vhost: o.VHost, FrameSize: int(o.FrameMax), Heartbeat: heartbeat,
+		SASL: []amqp.Authentication{login}, Vhost: l.VHost, FrameSize: int(o.FrameMax), Heartbeat: heartbeat,
 		Properties: amqp.Table{"product": "sixnines", "connection_name": s.connectionName(role)},
 	}
 }

@@ -2,14 +2,12 @@ package rabbitmq
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"sync"
+	"net"
 	"sync/atomic"
-	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
@@ -27,78 +25,40 @@ type linkKey struct {
 
 func (k linkKey) String() string { return fmt.Sprintf("%s-%d", k.role, k.conn) }
 
-// member is what lives on a link and has to be set up on each of its
-// connections.
-type member interface {
-	attach(ctx context.Context, c connection) error
-}
-
 // link is a connection to the broker that is made again when it is lost.
 type link struct {
+	*rabbit.Link[connection]
+
 	session *session
 	key     linkKey
-	life    context.Context
-	cancel  context.CancelFunc
-	over    chan struct{} // closed when nothing is going to be connected any more
-	closing atomic.Bool   // no more events
-	blocked atomic.Bool   // the broker does not read what is published
-	gaveUp  atomic.Int64  // messages given back since the last report
-
-	setting sync.Mutex // members are being set up
-	members []member
-
-	mu   sync.Mutex
-	conn connection
+	blocked atomic.Bool  // the broker does not read what is published
+	gaveUp  atomic.Int64 // messages given back since the last report
 }
 
-// newLink connects.
+// newLink connects. Each link begins with another of the servers.
 func newLink(ctx context.Context, s *session, key linkKey) (*link, error) {
-	l := &link{session: s, key: key, over: make(chan struct{})}
-	l.life, l.cancel = context.WithCancel(s.life)
-	either, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(l.life, cancel)()
-	c, err := l.dial(either)
-	if err != nil {
-		l.cancel()
-		if s.life.Err() != nil {
-			err = fmt.Errorf("rabbitmq: connect: session %w", driver.ErrClosed)
-		}
+	l := &link{session: s, key: key}
+	l.Link = rabbit.NewLink(s.life, s.broker, rabbit.LinkConfig[connection]{
+		Name: key.String(), Notify: s.notify, ReconnectWait: s.options.ReconnectWait,
+		Dial: func(ctx context.Context) (connection, error) {
+			return rabbit.Connect(ctx, s.broker, s.broker.From(key.conn), l.open)
+		},
+		Restore: s.restore,
+	})
+	if err := l.Open(ctx); err != nil {
 		return nil, err
 	}
-	l.conn = c
-	go l.watch(c)
 	return l, nil
 }
 
-// dial connects to one of the servers. Each link begins with another, so that a
-// cluster is used evenly and always alike.
-func (l *link) dial(ctx context.Context) (connection, error) {
-	all := l.session.servers
-	first := l.key.conn % len(all)
-	var err error
-	for _, to := range slices.Concat(all[first:], all[:first]) {
-		var c connection
-		if c, err = l.dialOne(ctx, to); err == nil || ctx.Err() != nil {
-			return c, err
-		}
-	}
-	return nil, err
-}
-
-func (l *link) dialOne(ctx context.Context, to server) (connection, error) {
+// open logs in over c.
+func (l *link) open(ctx context.Context, c net.Conn) (connection, error) {
 	s := l.session
-	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
-	defer cancel()
-	c, err := s.dial(ctx, to)
-	if err != nil {
-		return nil, connectError(ctx, to, err)
-	}
 	l.blocked.Store(false)
 	if s.options.Client != direct {
 		conn, err := openLibrary(ctx, c, l)
 		if err != nil {
-			return nil, connectError(ctx, to, err)
+			return nil, err
 		}
 		return conn, nil
 	}
@@ -107,151 +67,22 @@ func (l *link) dialOne(ctx context.Context, to server) (connection, error) {
 	config.Blocked, config.Rest, config.Lost = l.block, l.report, l.lost
 	conn, err := wire.Open(ctx, c, config)
 	if err != nil {
-		return nil, connectError(ctx, to, err)
+		return nil, err
 	}
 	return directConnection{conn}, nil
 }
 
-// join sets a member up, now and on each connection to come.
-func (l *link) join(ctx context.Context, m member) error {
-	l.setting.Lock()
-	defer l.setting.Unlock()
-	c := l.current()
-	if c == nil {
-		return fmt.Errorf("rabbitmq: %s: %w", l.key, l.absent())
-	}
-	if err := m.attach(ctx, c); err != nil {
-		return err
-	}
-	l.members = append(l.members, m)
-	return nil
-}
-
-// leave forgets a member. It does not wait for what is being connected.
-func (l *link) leave(m member) {
-	go func() {
-		l.setting.Lock()
-		defer l.setting.Unlock()
-		l.members = slices.DeleteFunc(l.members, func(other member) bool { return other == m })
-	}()
-}
-
-func (l *link) current() connection {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.conn
-}
-
-// absent is why there is no connection.
-func (l *link) absent() error {
-	if l.closing.Load() {
-		return driver.ErrClosed
-	}
-	return driver.ErrNotConnected
-}
-
-// watch connects again whenever the connection is lost.
-func (l *link) watch(c connection) {
-	defer close(l.over)
-	for {
-		<-c.Done()
-		l.mu.Lock()
-		l.conn = nil
-		l.mu.Unlock()
-		l.report()
-		if l.life.Err() != nil {
-			return
-		}
-		l.emit(driver.Event{Kind: driver.Disconnected, Detail: l.key.String() + ": " + c.Err().Error()})
-		said := ""
-		for c = nil; c == nil; {
-			var err error
-			if c, err = l.reconnect(); err == nil {
-				break
-			}
-			if l.life.Err() != nil {
-				return
-			}
-			if text := err.Error(); text != said && !errors.Is(err, driver.ErrNotConnected) {
-				said = text // once, not for each attempt
-				l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reconnect: " + text})
-			}
-			wait := time.NewTimer(l.session.options.ReconnectWait)
-			select {
-			case <-wait.C:
-			case <-l.life.Done():
-				wait.Stop()
-				return
-			}
-		}
-		l.emit(driver.Event{Kind: driver.Reconnected, Detail: l.key.String()})
-	}
-}
-
-// reconnect makes a connection and sets all members up on it.
-func (l *link) reconnect() (connection, error) {
-	ctx, cancel := context.WithTimeout(l.life, l.session.options.ConnectTimeout)
-	defer cancel()
-	c, err := l.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	l.setting.Lock()
-	defer l.setting.Unlock()
-	if err = l.session.restore(ctx); err == nil {
-		for _, m := range l.members {
-			if err = m.attach(ctx, c); err != nil {
-				break
-			}
-		}
-	}
-	if err != nil {
-		closing, cancel := context.WithCancel(context.Background())
-		cancel()
-		c.Close(closing)
-		return nil, err
-	}
-	l.mu.Lock()
-	l.conn = c
-	l.mu.Unlock()
-	if l.life.Err() != nil { // close did not see it
-		closing, cancel := withGrace(context.Background())
-		defer cancel()
-		c.Close(closing)
-	}
-	return c, nil
-}
-
-// close ends the link by ctx's deadline. A connection that is stuck in a write
-// gets most of the time until then, for the broker may yet read.
-func (l *link) close(ctx context.Context) {
-	l.closing.Store(true)
-	l.cancel()
-	grace, cancel := withGrace(ctx)
-	defer cancel()
-	if c := l.current(); c != nil {
-		c.Close(grace)
-	}
-	select {
-	case <-l.over:
-	case <-ctx.Done():
-	}
-}
-
-func (l *link) emit(e driver.Event) {
-	if !l.closing.Load() {
-		l.session.notify(e)
-	}
-}
+// ended is called when the broker has closed a channel.
+func (l *link) ended(why error) { l.Ended(fmt.Errorf("a channel ended: %w", why)) }
 
 // block notes that the broker stops or goes on reading.
 func (l *link) block(reason string, on bool) {
 	l.blocked.Store(on)
-	detail := l.key.String() + ": the broker takes messages again"
+	detail := "the broker takes messages again"
 	if on {
-		detail = l.key.String() + ": the broker takes no messages: " + reason
+		detail = "the broker takes no messages: " + reason
 	}
-	l.emit(driver.Event{Kind: driver.AsyncError, Detail: detail})
+	l.Emit(driver.Event{Kind: driver.AsyncError, Detail: detail})
 }
 
 // report tells of messages that were given back since the last time.
@@ -260,13 +91,13 @@ func (l *link) report() {
 		return
 	}
 	if n := l.gaveUp.Swap(0); n > 0 {
-		l.emit(driver.Event{Kind: driver.Returned, Detail: l.key.String() + ": they lead to no queue", Count: int(n)})
+		l.Emit(driver.Event{Kind: driver.Returned, Detail: "they lead to no queue", Count: int(n)})
 	}
 }
 
 // lost tells of messages that were never written.
 func (l *link) lost(n int) {
 	if l.session.Ack() == driver.AckKindNone { // else each is done with an error
-		l.emit(driver.Event{Kind: driver.Dropped, Detail: l.key.String() + ": unwritten when the connection was lost", Count: n})
+		l.Emit(driver.Event{Kind: driver.Dropped, Detail: "unwritten when the connection was lost", Count: n})
 	}
 }

@@ -1,9 +1,7 @@
 package rabbitmq
 
 import (
-	"errors"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -72,9 +70,7 @@ func DefaultOptions() Options {
 
 // check finds options that contradict each other.
 func (o *Options) check() error {
-	wrong := func(name, why string) error {
-		return fmt.Errorf("rabbitmq: option %q: %w: %s", name, driver.ErrOption, why)
-	}
+	wrong := protocol().OptionError
 	switch {
 	case o.QueueType != classic && !o.Durable:
 		return wrong("durable", "queues of type "+o.QueueType+" are always durable")
@@ -82,8 +78,6 @@ func (o *Options) check() error {
 		return wrong("quorum_group_size", "classic queues have no replicas; set queue_type to quorum or stream")
 	case o.QueueType == stream && o.Transaction > 0:
 		return wrong("transaction", "streams take no part in transactions")
-	case o.Password != "" && o.User == "":
-		return wrong("password", "it needs user beside it")
 	case o.Exchange == noExchange && (o.RoutingKey != "" || o.BindingKey != ""):
 		return wrong("routing_key", "without an exchange the key is the queue's name")
 	case len(o.RoutingKey) > 255 || len(o.BindingKey) > 255:
@@ -134,64 +128,4 @@ func (o *Options) writeBuffer(batch bool) int {
 		return batchBuffer
 	}
 	return 1
-}
-
-// server is one address of the broker.
-type server struct {
-	address, host string
-	tls           bool
-}
-
-// parseServers splits the target's URL into servers, and returns user, password
-// and virtual host where it has them.
-func parseServers(target string) (servers []server, user *url.Userinfo, vhost string, err error) {
-	for text := range strings.SplitSeq(target, ",") {
-		text = strings.TrimSpace(text)
-		if !strings.Contains(text, "://") {
-			text = "amqp://" + text
-		}
-		u, err := url.Parse(text)
-		if err != nil {
-			// The error would repeat the URL and a password in it.
-			var parse *url.Error
-			if errors.As(err, &parse) {
-				err = parse.Err
-			}
-			return nil, nil, "", fmt.Errorf("rabbitmq: %w: the URL cannot be read: %w; want one such as amqp://host:5672", driver.ErrOption, err)
-		}
-		s := server{host: u.Hostname()}
-		port := u.Port()
-		switch u.Scheme {
-		case "amqp":
-			if port == "" {
-				port = "5672"
-			}
-		case "amqps":
-			s.tls = true
-			if port == "" {
-				port = "5671"
-			}
-		default:
-			return nil, nil, "", fmt.Errorf("rabbitmq: %w: scheme %q: want amqp or amqps", driver.ErrOption, u.Scheme)
-		}
-		if s.host == "" {
-			return nil, nil, "", fmt.Errorf("rabbitmq: %w: no host in URL %q; want one such as amqp://host:5672", driver.ErrOption, u.Redacted())
-		}
-		s.address = joinHostPort(s.host, port)
-		servers = append(servers, s)
-		if u.User != nil {
-			user = u.User
-		}
-		if path := strings.TrimPrefix(u.Path, "/"); path != "" {
-			vhost = path
-		}
-	}
-	return servers, user, vhost, nil
-}
-
-func joinHostPort(host, port string) string {
-	if strings.Contains(host, ":") {
-		return "[" + host + "]:" + port
-	}
-	return host + ":" + port
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
@@ -29,20 +30,20 @@ type outlet struct {
 type passage struct {
 	link    *link
 	channel channel
-	pending *pending // nil: nothing is confirmed
-	replies *gate    // takes answers to requests; nil: there are none
+	pending *pending     // nil: nothing is confirmed
+	replies *rabbit.Gate // takes answers to requests; nil: there are none
 	outlet  *outlet
 	open    int // messages in the transaction, guarded by the outlet's sending
 }
 
-// attach implements member.
-func (o *outlet) attach(ctx context.Context, c connection) error {
+// Attach implements rabbit.Member.
+func (o *outlet) Attach(ctx context.Context, c connection) error {
 	return o.attachWith(ctx, c, nil)
 }
 
 // attachWith opens a channel that takes answers to requests, if replies is not
 // nil.
-func (o *outlet) attachWith(ctx context.Context, c connection, replies *gate) error {
+func (o *outlet) attachWith(ctx context.Context, c connection, replies *rabbit.Gate) error {
 	options := &o.link.session.options
 	p := &passage{link: o.link, outlet: o, replies: replies}
 	if o.link.session.Ack() == driver.AckKindBroker {
@@ -71,7 +72,7 @@ func (o *outlet) attachWith(ctx context.Context, c connection, replies *gate) er
 // Deliver implements wire.Handler.
 func (p *passage) Deliver(d wire.Delivery) {
 	if p.replies != nil {
-		p.replies.deliver(driver.Message{Payload: d.Body, Redelivered: d.Redelivered})
+		p.replies.Deliver(driver.Message{Payload: d.Body, Redelivered: d.Redelivered})
 	}
 }
 
@@ -91,31 +92,14 @@ func (p *passage) Return(r wire.Returned) {
 }
 
 // End implements wire.Handler. A channel that the broker has closed takes the
-// connection with it, which is then made again: there is one way back, not two.
+// connection with it.
 func (p *passage) End(why error) {
 	p.outlet.now.CompareAndSwap(p, nil)
+	p.link.report() // what came back with the last that was read
 	if p.pending != nil {
 		p.pending.end(why)
 	}
 	p.link.ended(why)
-}
-
-// ended closes the connection of a channel that the broker has closed.
-func (l *link) ended(why error) {
-	c := l.current()
-	if c == nil || classOf(why) == driver.ErrClosed {
-		return
-	}
-	go func() { // it waits for the goroutine that calls this
-		ctx, cancel := context.WithCancel(context.Background())
-		select {
-		case <-c.Done():
-		default:
-			l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": a channel ended: " + why.Error()})
-		}
-		cancel()
-		c.Close(ctx)
-	}()
 }
 
 // send sends payload for the producer.
@@ -125,7 +109,7 @@ func (o *outlet) send(p *producer, token uint64, payload []byte) error {
 	now := o.now.Load()
 	switch {
 	case now == nil:
-		return o.link.absent()
+		return o.link.Absent()
 	case o.link.blocked.Load():
 		return fmt.Errorf("%w: the broker has an alarm and takes no messages", driver.ErrThrottled)
 	}
@@ -136,7 +120,7 @@ func (o *outlet) send(p *producer, token uint64, payload []byte) error {
 	if now.pending == nil {
 		// Nobody would tell of a message that the broker does not take.
 		if len(payload) > int(o.link.session.tried.Load()) {
-			if err := o.link.session.checkSize(o.link.life, len(payload)); err != nil {
+			if err := o.link.session.checkSize(o.link.Life(), len(payload)); err != nil {
 				return err
 			}
 		}
@@ -148,7 +132,7 @@ func (o *outlet) send(p *producer, token uint64, payload []byte) error {
 	}
 	tag, ok := now.pending.add(sent{producer: p, token: token, payload: payload})
 	if !ok {
-		return o.link.absent()
+		return o.link.Absent()
 	}
 	err := now.channel.Publish(&p.prepared, payload)
 	if lost := now.pending.sending.End(tag); lost != nil {
@@ -173,7 +157,7 @@ func (o *outlet) send(p *producer, token uint64, payload []byte) error {
 // channel, and with it what was sent.
 func (p *passage) commit() {
 	p.open = 0
-	if p.channel.Commit(p.link.life) == nil {
+	if p.channel.Commit(p.link.Life()) == nil {
 		p.pending.settle(0, true, true)
 	}
 }
@@ -188,9 +172,9 @@ func (o *outlet) flush() error {
 		o.sending.Unlock()
 		return nil
 	}
-	c := o.link.current()
-	if c == nil {
-		return o.link.absent()
+	c, ok := o.link.Current()
+	if !ok {
+		return o.link.Absent()
 	}
 	if err := c.Flush(); err != nil {
 		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
@@ -202,7 +186,7 @@ func (o *outlet) flush() error {
 func (o *outlet) sync(ctx context.Context) error {
 	now := o.now.Load()
 	if now == nil {
-		return o.link.absent()
+		return o.link.Absent()
 	}
 	if err := o.flush(); err != nil {
 		return err

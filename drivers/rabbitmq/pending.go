@@ -7,6 +7,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/handover"
+	"sixnines/drivers/internal/rabbit"
 )
 
 // sent is a message that the broker has not answered yet.
@@ -28,16 +29,12 @@ type pending struct {
 	sending handover.Mark // the message that Send reads
 
 	mu    sync.Mutex
-	ring  []sent // its length is a power of two
-	first uint64 // tag of the oldest message that is not settled
-	next  uint64 // tag of the next message
-	given uint64 // tag up to which messages that came back have been looked for
+	open  rabbit.Window[sent] // the first of which is not settled
+	given uint64              // tag up to which messages that came back have been looked for
 	ended bool
 }
 
-func newPending() *pending { return &pending{ring: make([]sent, 256), first: 1, next: 1} }
-
-func (p *pending) at(tag uint64) *sent { return &p.ring[tag&uint64(len(p.ring)-1)] }
+func newPending() *pending { return &pending{open: rabbit.NewWindow[sent](1)} }
 
 // add adds a message and returns its tag; false: the channel has ended, and it
 // was not added.
@@ -47,17 +44,8 @@ func (p *pending) add(m sent) (uint64, bool) {
 	if p.ended {
 		return 0, false
 	}
-	if p.next-p.first == uint64(len(p.ring)) {
-		larger := make([]sent, 2*len(p.ring))
-		for tag := p.first; tag < p.next; tag++ {
-			larger[tag&uint64(len(larger)-1)] = *p.at(tag)
-		}
-		p.ring = larger
-	}
-	tag := p.next
+	tag := p.open.Push(m)
 	p.sending.Begin(tag)
-	*p.at(tag) = m
-	p.next++
 	return tag, true
 }
 
@@ -65,11 +53,10 @@ func (p *pending) add(m sent) (uint64, bool) {
 func (p *pending) takeBack() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended || p.next == p.first || p.at(p.next-1).done {
+	if p.ended || p.open.Next == p.open.First || p.open.At(p.open.Next-1).done {
 		return false
 	}
-	p.next--
-	*p.at(p.next) = sent{}
+	p.open.Pop()
 	return true
 }
 
@@ -90,16 +77,16 @@ func (p *pending) settle(tag uint64, multiple, ok bool) {
 		n := 0
 		p.mu.Lock()
 		last := tag
-		if last == 0 || last >= p.next {
-			last = p.next - 1
+		if last == 0 || last >= p.open.Next {
+			last = p.open.Next - 1
 		}
-		for p.first <= last && n < settleMost {
-			if m, found := p.take(p.first); found {
+		for p.open.First <= last && n < settleMost {
+			if m, found := p.take(p.open.First); found {
 				settled[n] = m
 				n++
 			}
 		}
-		more = p.first <= last
+		more = p.open.First <= last
 		p.mu.Unlock()
 		for i := range n {
 			settled[i].resolve(ok)
@@ -109,18 +96,18 @@ func (p *pending) settle(tag uint64, multiple, ok bool) {
 
 // take removes a message. mu is held.
 func (p *pending) take(tag uint64) (m sent, found bool) {
-	if tag < p.first || tag >= p.next {
+	if tag < p.open.First || tag >= p.open.Next {
 		return m, false
 	}
-	at := p.at(tag)
+	at := p.open.At(tag)
 	if at.done {
 		return m, false
 	}
 	m = *at
 	*at = sent{done: true}
-	for p.first < p.next && p.at(p.first).done {
-		*p.at(p.first) = sent{}
-		p.first++
+	for p.open.First < p.open.Next && p.open.At(p.open.First).done {
+		*p.open.At(p.open.First) = sent{}
+		p.open.First++
 	}
 	return m, true
 }
@@ -130,8 +117,8 @@ func (p *pending) take(tag uint64) (m sent, found bool) {
 func (p *pending) giveBack(body []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for tag := max(p.given+1, p.first); tag < p.next; tag++ {
-		if at := p.at(tag); !at.done && !at.returned && bytes.Equal(at.payload, body) {
+	for tag := max(p.given+1, p.open.First); tag < p.open.Next; tag++ {
+		if at := p.open.At(tag); !at.done && !at.returned && bytes.Equal(at.payload, body) {
 			at.returned = true
 			p.given = tag
 			return
@@ -146,12 +133,12 @@ func (p *pending) end(why error) {
 	p.ended = true
 	err := p.unanswered(why)
 	var left []sent
-	for tag := p.first; tag < p.next; tag++ {
-		if m := p.at(tag); !m.done && !p.sending.Leave(tag, err) {
+	for tag := p.open.First; tag < p.open.Next; tag++ {
+		if m := p.open.At(tag); !m.done && !p.sending.Leave(tag, err) {
 			left = append(left, *m)
 		}
 	}
-	p.first = p.next
+	p.open.First = p.open.Next
 	p.mu.Unlock()
 	for _, m := range left {
 		m.producer.acks.Done(m.token, err)
@@ -161,11 +148,11 @@ func (p *pending) end(why error) {
 // unanswered is what becomes of the messages that a channel leaves behind. mu is
 // held.
 func (p *pending) unanswered(why error) error {
-	class := classOf(why)
+	class := protocol().ClassOf(why)
 	switch {
 	case class == driver.ErrClosed:
 		return fmt.Errorf("rabbitmq: the producer was closed before the broker answered: %w", driver.ErrClosed)
-	case p.next-p.first == 1 && class != driver.ErrNotConnected:
+	case p.open.Next-p.open.First == 1 && class != driver.ErrNotConnected:
 		// With no other in question the broker means this one.
 		return fmt.Errorf("rabbitmq: send: %w: %w", class, why)
 	}

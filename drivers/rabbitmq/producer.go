@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
@@ -18,7 +19,7 @@ type producer struct {
 	envelope wire.Envelope
 	acks     driver.Acks
 	closed   atomic.Bool
-	replies  *gate // nil: not a requester
+	replies  *rabbit.Gate // nil: not a requester
 
 	prepared wire.Prepared // for the passage on
 	on       *passage
@@ -44,7 +45,7 @@ func (s *session) flushing(p *producer) driver.Producer {
 }
 
 // producer connects one whose answers go to replies, if that is not nil.
-func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies *gate) (*producer, error) {
+func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies *rabbit.Gate) (*producer, error) {
 	if err := checkName("topic", spec.Topic); err != nil {
 		return nil, err
 	}
@@ -56,7 +57,7 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		index = spec.ID % n
 	}
 	p.key = outletKey{linkKey{roleProducer, spec.Conn}, index}
-	l, err := s.acquire(ctx, p.key.link)
+	l, err := s.links.Acquire(ctx, p.key.link)
 	if err != nil {
 		return nil, err
 	}
@@ -71,9 +72,9 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	p.outlet = o
 	if replies != nil {
 		p.envelope.ReplyTo = replyQueue
-		err = l.join(ctx, p)
+		err = l.Join(ctx, p)
 	} else if !shared {
-		err = l.join(ctx, o)
+		err = l.Join(ctx, o)
 	}
 	if err != nil {
 		if s.life.Err() != nil {
@@ -85,8 +86,8 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	return p, nil
 }
 
-// attach implements member, for requesters.
-func (p *producer) attach(ctx context.Context, c connection) error {
+// Attach implements rabbit.Member, for requesters.
+func (p *producer) Attach(ctx context.Context, c connection) error {
 	return p.outlet.attachWith(ctx, c, p.replies)
 }
 
@@ -102,7 +103,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 }
 
 func (p *producer) wrap(err error) error {
-	if p.outlet.link.closing.Load() || p.closed.Load() {
+	if p.outlet.link.Closing() || p.closed.Load() {
 		err = driver.ErrClosed // whatever the dying connection said
 	}
 	return wrap(err, "send to %q", p.topic)
@@ -150,12 +151,12 @@ func (p *producer) Close(ctx context.Context) error {
 	s.mu.Unlock()
 	if last {
 		if p.replies != nil {
-			p.outlet.link.leave(p)
+			p.outlet.link.Leave(p)
 		} else {
-			p.outlet.link.leave(p.outlet)
+			p.outlet.link.Leave(p.outlet)
 		}
 		if now := p.outlet.now.Swap(nil); now != nil {
-			grace, cancel := withGrace(ctx)
+			grace, cancel := rabbit.Grace(ctx)
 			now.channel.Close(grace) // the connection may go on without it
 			cancel()
 			if now.pending != nil {
@@ -164,10 +165,10 @@ func (p *producer) Close(ctx context.Context) error {
 		}
 	}
 	if p.replies != nil {
-		if err := p.replies.shut(ctx); err != nil {
+		if err := p.replies.Shut(ctx); err != nil {
 			return err
 		}
 	}
-	s.release(ctx, p.key.link)
+	s.links.Release(ctx, p.key.link, p.outlet.link)
 	return nil
 }

@@ -31,11 +31,14 @@ import (
 	"sixnines/driver"
 )
 
+// product begins the driver's errors, and is its name.
+const product = "rabbitmq"
+
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
 	options := DefaultOptions()
 	return driver.Entry{
-		Name:       "rabbitmq",
+		Name:       product,
 		Summary:    "RabbitMQ by AMQP 0-9-1: classic and quorum queues, streams as queues, confirms",
 		DefaultURL: "amqp://127.0.0.1:5672",
 		Capabilities: driver.Capabilities{
@@ -68,7 +71,7 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.admin.connect(ctx); err != nil {
+	if err := s.admin.Connect(ctx); err != nil {
 		s.cancel()
 		return nil, err
 	}

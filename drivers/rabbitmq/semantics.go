@@ -1,7 +1,6 @@
 package rabbitmq
 
 import (
-	"crypto/tls"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,12 +13,10 @@ import (
 // ServerInfo implements driver.ServerInfo. It is what the server says of itself
 // when one connects.
 func (s *session) ServerInfo() map[string]string {
-	a := s.admin
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	server := s.admin.Latest().Conn.Server()
 	info := map[string]string{"protocol": "AMQP 0-9-1"}
 	for _, name := range []string{"product", "version", "platform", "cluster_name"} {
-		if value, ok := a.server[name].(string); ok {
+		if value, ok := server[name].(string); ok {
 			info[name] = value
 		}
 	}
@@ -29,10 +26,7 @@ func (s *session) ServerInfo() map[string]string {
 // semantics reports the settings in effect.
 func (s *session) semantics() driver.Semantics {
 	o := &s.options
-	a := s.admin
-	a.mu.Lock()
-	frame, beat, to := a.frame, a.beat, a.to
-	a.mu.Unlock()
+	latest := s.admin.Latest()
 	sem := driver.Semantics{
 		Durability:     s.durability(),
 		Replication:    s.replication(),
@@ -41,7 +35,7 @@ func (s *session) semantics() driver.Semantics {
 		Delivery:       s.delivery(),
 		Batching:       s.batching(),
 		Consumption:    s.consumption(),
-		Transport:      s.transport(),
+		Transport:      s.broker.Transport(latest.State),
 		Settings: map[string]string{
 			"client":            o.Client,
 			"queue_type":        o.QueueType,
@@ -54,14 +48,14 @@ func (s *session) semantics() driver.Semantics {
 			"channels":          "one for each producer",
 			"ack_every":         strconv.Itoa(o.AckEvery),
 			"prefetch":          strconv.Itoa(o.Prefetch),
-			"vhost":             o.VHost,
+			"vhost":             s.broker.Login.VHost,
 			"login":             o.Login,
-			"heartbeat":         beat.String(),
-			"frame_max":         driver.ByteSize(frame).String(),
+			"heartbeat":         latest.Conn.Heartbeat().String(),
+			"frame_max":         driver.ByteSize(latest.Conn.FrameMax()).String(),
 			"write_buffer":      driver.ByteSize(s.writeBuffer).String(),
 			"reconnect_wait":    o.ReconnectWait.String(),
 			"reconnect_buffer":  "none, sends fail while disconnected",
-			"connection_server": to.address,
+			"connection_server": latest.To.Address,
 		},
 	}
 	if o.Channels > 0 {
@@ -77,7 +71,7 @@ func (s *session) semantics() driver.Semantics {
 			sem.Settings["server_"+key] = value
 		}
 	}
-	if s.tls != nil && s.tls.InsecureSkipVerify {
+	if s.broker.TLS != nil && s.broker.TLS.InsecureSkipVerify {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}
 	if !o.Mandatory {
@@ -158,13 +152,4 @@ func (s *session) batching() string {
 		return "none, each message is written on the sender's thread"
 	}
 	return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
-}
-
-func (s *session) transport() string {
-	if s.tls == nil {
-		return "tcp"
-	}
-	s.admin.mu.Lock()
-	defer s.admin.mu.Unlock()
-	return "tcp, " + strings.ToLower(tls.VersionName(s.admin.state.Version))
 }

@@ -211,7 +211,7 @@ func (t *topology) add(ctx context.Context, ch *wire.Channel, q queue) error {
 }
 
 // remove deletes the queue of a consumer on its own.
-func (t *topology) remove(ctx context.Context, a *admin, name string) error {
+func (t *topology) remove(ctx context.Context, a admin, name string) error {
 	t.mu.Lock()
 	t.queues = slices.DeleteFunc(t.queues, func(q queue) bool { return q.name == name })
 	t.others = append(t.others, name) // should this fail
@@ -220,7 +220,7 @@ func (t *topology) remove(ctx context.Context, a *admin, name string) error {
 }
 
 // delete deletes all that is noted, and forgets it.
-func (t *topology) delete(ctx context.Context, a *admin) error {
+func (t *topology) delete(ctx context.Context, a admin) error {
 	t.mu.Lock()
 	var queues []string
 	for _, q := range t.queues {

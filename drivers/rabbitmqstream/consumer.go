@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
@@ -17,20 +18,20 @@ type consumer struct {
 	key     linkKey
 	name    string // under which offsets are stored
 	every   int    // store the offset after so many messages; 0: never
-	gate    *gate
-	backlog *backlog // nil: messages are handed over where they are read
+	gate    *rabbit.Gate
+	backlog *rabbit.Backlog[delivery] // nil: messages are handed over where they are read
 	closed  atomic.Bool
 	parts   []*part
 }
 
-// part is a consumer's subscription to one stream. It implements member and
-// wire.Subscriber.
+// part is a consumer's subscription to one stream. It implements
+// rabbit.Member and wire.Subscriber.
 type part struct {
 	consumer *consumer
 	stream   string
 	now      atomic.Pointer[wire.Inlet]
 
-	// Guarded by the gate's mu.
+	// Guarded by the gate's lock.
 	next  uint64 // offset to go on from; 0: nothing has come yet
 	count int    // messages since the offset was stored
 }
@@ -40,7 +41,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if spec.Group != "" {
 		return nil, fmt.Errorf("rabbitmq-stream: consumer of group %q: %w: each consumer of a stream gets every message", spec.Group, driver.ErrUnsupported)
 	}
-	c := &consumer{session: s, key: linkKey{role: roleConsumer, conn: spec.Conn}, gate: &gate{handle: deliver},
+	c := &consumer{session: s, key: linkKey{role: roleConsumer, conn: spec.Conn}, gate: rabbit.NewGate(protocol(), deliver),
 		name: fmt.Sprintf("sixnines.%s.consumer-%d", s.target.Run, spec.ID), every: s.options.StoreEvery}
 	switch spec.Ack.Mode {
 	case driver.AckNone:
@@ -57,15 +58,15 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		c.parts = append(c.parts, &part{consumer: c, stream: s.stream(topic)})
 	}
 	var err error
-	if c.link, err = s.acquire(ctx, c.key); err != nil {
+	if c.link, err = s.links.Acquire(ctx, c.key); err != nil {
 		return nil, err
 	}
 	if spec.Slow {
 		// Who takes long would hold up the connection's other consumers.
-		c.backlog = newBacklog(c)
+		c.backlog = rabbit.NewBacklog(c.catchUp)
 	}
 	for _, p := range c.parts {
-		if err = c.link.join(ctx, p); err != nil {
+		if err = c.link.Join(ctx, p); err != nil {
 			break
 		}
 	}
@@ -92,12 +93,12 @@ func (s *session) keep(c *consumer) bool {
 	return !s.closed
 }
 
-// attach implements member. A consumer goes on where it was.
-func (p *part) attach(ctx context.Context, conn *wire.Conn) error {
+// Attach implements rabbit.Member. A consumer goes on where it was.
+func (p *part) Attach(ctx context.Context, conn *wire.Conn) error {
 	o := &p.consumer.session.options
-	p.consumer.gate.mu.Lock()
+	p.consumer.gate.Lock()
 	place, offset := o.place(), p.next
-	p.consumer.gate.mu.Unlock()
+	p.consumer.gate.Unlock()
 	if offset > 0 {
 		place = wire.Offset
 	}
@@ -112,22 +113,36 @@ func (p *part) attach(ctx context.Context, conn *wire.Conn) error {
 // Deliver implements wire.Subscriber.
 func (p *part) Deliver(offset uint64, body []byte) {
 	if b := p.consumer.backlog; b != nil {
-		b.add(p, offset, body)
+		b.Add(delivery{p, offset, append([]byte(nil), body...)})
 		return
 	}
 	p.deliver(offset, body, false)
+}
+
+// delivery is a copy of one, for a slow consumer.
+type delivery struct {
+	part   *part
+	offset uint64
+	body   []byte
+}
+
+// catchUp takes a delivery that had to wait.
+func (c *consumer) catchUp(d delivery) {
+	if !c.closed.Load() {
+		d.part.deliver(d.offset, d.body, true)
+	}
 }
 
 // deliver hands a message over, and stores the offset if that is due, at once if
 // now.
 func (p *part) deliver(offset uint64, body []byte, now bool) {
 	c := p.consumer
-	c.gate.mu.Lock()
-	defer c.gate.mu.Unlock()
-	if c.gate.closed || offset < p.next { // the latter comes twice over two connections
+	c.gate.Lock()
+	defer c.gate.Unlock()
+	if c.gate.IsShut() || offset < p.next { // the latter comes twice over two connections
 		return
 	}
-	c.gate.handle(driver.Message{Payload: body})
+	c.gate.Handle(driver.Message{Payload: body})
 	p.next = offset + 1
 	if c.every == 0 {
 		return
@@ -150,7 +165,7 @@ func (p *part) store(now bool) {
 func (p *part) End(why error) {
 	p.now.Store(nil)
 	if !p.consumer.closed.Load() {
-		p.consumer.link.ended(why)
+		p.consumer.link.Ended(why)
 	}
 }
 
@@ -158,31 +173,31 @@ func (p *part) End(why error) {
 // until ctx ends.
 func (c *consumer) Close(ctx context.Context) error {
 	if !c.closed.CompareAndSwap(false, true) {
-		return c.gate.shut(ctx)
+		return c.gate.Shut(ctx)
 	}
-	err := c.gate.shut(ctx)
+	err := c.gate.Shut(ctx)
 	if c.backlog != nil {
-		c.backlog.stop()
+		c.backlog.Stop()
 	}
 	s := c.session
 	s.mu.Lock()
 	delete(s.consumers, c)
 	s.mu.Unlock()
-	grace, cancel := withGrace(ctx)
+	grace, cancel := rabbit.Grace(ctx)
 	defer cancel()
 	for _, p := range c.parts {
-		c.link.leave(p)
+		c.link.Leave(p)
 		in := p.now.Load()
 		if in == nil || err != nil {
 			continue
 		}
-		c.gate.mu.Lock()
+		c.gate.Lock()
 		if p.count > 0 {
 			p.store(true)
 		}
-		c.gate.mu.Unlock()
+		c.gate.Unlock()
 		in.Close(grace) // the connection may go on without it
 	}
-	s.release(ctx, c.key)
+	s.links.Release(ctx, c.key, c.link)
 	return err
 }

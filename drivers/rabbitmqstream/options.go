@@ -1,10 +1,7 @@
 package rabbitmqstream
 
 import (
-	"errors"
 	"fmt"
-	"net"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -59,14 +56,10 @@ func DefaultOptions() Options {
 
 // check finds options that contradict each other.
 func (o *Options) check() error {
-	wrong := func(name, why string) error {
-		return fmt.Errorf("rabbitmq-stream: option %q: %w: %s", name, driver.ErrOption, why)
-	}
+	wrong := protocol().OptionError
 	switch {
 	case o.Compression != "none" && o.SubEntrySize <= 1:
 		return wrong("compression", "it is of entries with several messages; set sub_entry_size")
-	case o.Password != "" && o.User == "":
-		return wrong("password", "it needs user beside it")
 	case o.MaxAge != "" && strings.Trim(o.MaxAge, "0123456789") == o.MaxAge:
 		return wrong("max_age", "want a number with one of the units Y, M, D, h, m, s, as 12h")
 	}
@@ -120,59 +113,6 @@ func (o *Options) writeBuffer(batch bool) int {
 		return batchBuffer
 	}
 	return 1
-}
-
-// server is one address of the broker.
-type server struct {
-	address, host string
-	tls           bool
-}
-
-// parseServers splits the target's URL into servers, and returns user, password
-// and virtual host where it has them.
-func parseServers(target string) (servers []server, user *url.Userinfo, vhost string, err error) {
-	for text := range strings.SplitSeq(target, ",") {
-		text = strings.TrimSpace(text)
-		if !strings.Contains(text, "://") {
-			text = "rabbitmq-stream://" + text
-		}
-		u, err := url.Parse(text)
-		if err != nil {
-			// The error would repeat the URL and a password in it.
-			var parse *url.Error
-			if errors.As(err, &parse) {
-				err = parse.Err
-			}
-			return nil, nil, "", fmt.Errorf("rabbitmq-stream: %w: the URL cannot be read: %w; want one such as rabbitmq-stream://host:5552", driver.ErrOption, err)
-		}
-		s := server{host: u.Hostname()}
-		port := u.Port()
-		switch u.Scheme {
-		case "rabbitmq-stream":
-			if port == "" {
-				port = "5552"
-			}
-		case "rabbitmq-stream+tls":
-			s.tls = true
-			if port == "" {
-				port = "5551"
-			}
-		default:
-			return nil, nil, "", fmt.Errorf("rabbitmq-stream: %w: scheme %q: want rabbitmq-stream or rabbitmq-stream+tls", driver.ErrOption, u.Scheme)
-		}
-		if s.host == "" {
-			return nil, nil, "", fmt.Errorf("rabbitmq-stream: %w: no host in URL %q; want one such as rabbitmq-stream://host:5552", driver.ErrOption, u.Redacted())
-		}
-		s.address = net.JoinHostPort(s.host, port)
-		servers = append(servers, s)
-		if u.User != nil {
-			user = u.User
-		}
-		if path := strings.TrimPrefix(u.Path, "/"); path != "" {
-			vhost = path
-		}
-	}
-	return servers, user, vhost, nil
 }
 
 // checkName refuses names that streams cannot have.

@@ -6,6 +6,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/handover"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
@@ -26,18 +27,14 @@ type pending struct {
 	sending handover.Mark // the message that Send reads
 
 	mu      sync.Mutex
-	ring    []sent // its length is a power of two
-	first   uint64 // ID of the oldest message that is not settled
-	next    uint64 // ID of the next message
-	grouped bool   // entries hold several messages, of which the last one's ID stands for all
+	open    rabbit.Window[sent] // the first of which is not settled
+	grouped bool                // entries hold several messages, of which the last one's ID stands for all
 	ended   bool
 }
 
 func newPending(acks driver.Acks, next uint64, grouped bool) *pending {
-	return &pending{acks: acks, ring: make([]sent, 256), first: next, next: next, grouped: grouped}
+	return &pending{acks: acks, open: rabbit.NewWindow[sent](next), grouped: grouped}
 }
-
-func (p *pending) at(id uint64) *sent { return &p.ring[id&uint64(len(p.ring)-1)] }
 
 // add adds a message and returns its ID; false: the publisher has ended, and it
 // was not added.
@@ -47,17 +44,8 @@ func (p *pending) add(token uint64) (uint64, bool) {
 	if p.ended {
 		return 0, false
 	}
-	if p.next-p.first == uint64(len(p.ring)) {
-		larger := make([]sent, 2*len(p.ring))
-		for id := p.first; id < p.next; id++ {
-			larger[id&uint64(len(larger)-1)] = *p.at(id)
-		}
-		p.ring = larger
-	}
-	id := p.next
+	id := p.open.Push(sent{token: token})
 	p.sending.Begin(id)
-	*p.at(id) = sent{token: token}
-	p.next++
 	return id, true
 }
 
@@ -65,10 +53,10 @@ func (p *pending) add(token uint64) (uint64, bool) {
 func (p *pending) takeBack() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended || p.next == p.first || p.at(p.next-1).done {
+	if p.ended || p.open.Next == p.open.First || p.open.At(p.open.Next-1).done {
 		return false
 	}
-	p.next--
+	p.open.Pop()
 	return true
 }
 
@@ -82,20 +70,20 @@ func (p *pending) settle(ids wire.IDs, err error) {
 			last := ids.At(i)
 			first := last
 			if p.grouped { // all before it in the entry, of which none is settled
-				first = min(last, p.first)
+				first = min(last, p.open.First)
 			}
-			id := max(first, p.first)
-			for ; id <= last && id < p.next && n < settleMost; id++ {
-				if m := p.at(id); !m.done {
+			id := max(first, p.open.First)
+			for ; id <= last && id < p.open.Next && n < settleMost; id++ {
+				if m := p.open.At(id); !m.done {
 					m.done = true
 					tokens[n] = m.token
 					n++
 				}
 			}
-			for p.first < p.next && p.at(p.first).done {
-				p.first++
+			for p.open.First < p.open.Next && p.open.At(p.open.First).done {
+				p.open.First++
 			}
-			if id <= last && id < p.next {
+			if id <= last && id < p.open.Next {
 				break // the rest of the entry, in the next round
 			}
 		}
@@ -110,18 +98,18 @@ func (p *pending) settle(ids wire.IDs, err error) {
 // being sent is left to Send.
 func (p *pending) end(why error) {
 	err := fmt.Errorf("rabbitmq-stream: the publisher ended before the broker answered: %w: %w", driver.ErrTimeout, why)
-	if classOf(why) == driver.ErrClosed {
+	if protocol().ClassOf(why) == driver.ErrClosed {
 		err = fmt.Errorf("rabbitmq-stream: the producer was closed before the broker answered: %w", driver.ErrClosed)
 	}
 	p.mu.Lock()
 	p.ended = true
 	var left []uint64
-	for id := p.first; id < p.next; id++ {
-		if m := p.at(id); !m.done && !p.sending.Leave(id, err) {
+	for id := p.open.First; id < p.open.Next; id++ {
+		if m := p.open.At(id); !m.done && !p.sending.Leave(id, err) {
 			left = append(left, m.token)
 		}
 	}
-	p.first = p.next
+	p.open.First = p.open.Next
 	p.mu.Unlock()
 	for _, token := range left {
 		p.acks.Done(token, err)

@@ -8,10 +8,11 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
-// producer implements driver.Producer and member.
+// producer implements driver.Producer and rabbit.Member.
 type producer struct {
 	session *session
 	link    *link
@@ -53,10 +54,10 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		return nil, err
 	}
 	p.key = linkKey{roleProducer, spec.Conn, leader}
-	if p.link, err = s.acquire(ctx, p.key); err != nil {
+	if p.link, err = s.links.Acquire(ctx, p.key); err != nil {
 		return nil, err
 	}
-	if err := p.link.join(ctx, p); err != nil {
+	if err := p.link.Join(ctx, p); err != nil {
 		if s.life.Err() != nil {
 			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
 		}
@@ -69,8 +70,8 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	return p, nil
 }
 
-// attach implements member.
-func (p *producer) attach(ctx context.Context, c *wire.Conn) error {
+// Attach implements rabbit.Member.
+func (p *producer) Attach(ctx context.Context, c *wire.Conn) error {
 	o := &p.session.options
 	if p.name != "" {
 		last, err := c.LastPublished(ctx, p.name, p.stream)
@@ -101,7 +102,7 @@ func (n *passage) Refuse(id uint64, why wire.Code) {
 func (n *passage) End(why error) {
 	n.producer.now.CompareAndSwap(n, nil)
 	n.pending.end(why)
-	n.producer.link.ended(why)
+	n.producer.link.Ended(why)
 }
 
 // Send implements driver.Producer.
@@ -111,14 +112,14 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	}
 	now := p.now.Load()
 	if now == nil {
-		return p.wrap(p.link.absent())
+		return p.wrap(p.link.Absent())
 	}
 	if len(payload) > now.room {
 		return p.wrap(fmt.Errorf("%d bytes: %w: frames have room for %d", len(payload), driver.ErrTooLarge, now.room))
 	}
 	id, ok := now.pending.add(token)
 	if !ok {
-		return p.wrap(p.link.absent())
+		return p.wrap(p.link.Absent())
 	}
 	err := now.outlet.Publish(id, payload)
 	if lost := now.pending.sending.End(id); lost != nil {
@@ -136,7 +137,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 }
 
 func (p *producer) wrap(err error) error {
-	if (p.link.closing.Load() || p.closed.Load()) && !errors.Is(err, driver.ErrTooLarge) {
+	if (p.link.Closing() || p.closed.Load()) && !errors.Is(err, driver.ErrTooLarge) {
 		err = driver.ErrClosed // whatever the dying connection said
 	}
 	return wrap(err, "send to %q", p.stream)
@@ -151,9 +152,9 @@ func (p batching) Flush() error {
 	if p.closed.Load() {
 		return p.wrap(driver.ErrClosed)
 	}
-	c := p.link.current()
-	if c == nil {
-		return p.wrap(p.link.absent())
+	c, ok := p.link.Current()
+	if !ok {
+		return p.wrap(p.link.Absent())
 	}
 	if err := c.Flush(); err != nil {
 		return p.wrap(fmt.Errorf("%w: %w", driver.ErrNotConnected, err))
@@ -166,13 +167,13 @@ func (p *producer) Close(ctx context.Context) error {
 	if !p.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	p.link.leave(p)
+	p.link.Leave(p)
 	if now := p.now.Swap(nil); now != nil {
-		grace, cancel := withGrace(ctx)
+		grace, cancel := rabbit.Grace(ctx)
 		now.outlet.Close(grace) // the connection may go on without it
 		cancel()
 		now.pending.end(driver.ErrClosed)
 	}
-	p.session.release(ctx, p.key)
+	p.session.links.Release(ctx, p.key, p.link)
 	return nil
 }

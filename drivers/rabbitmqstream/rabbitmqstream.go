@@ -26,11 +26,14 @@ import (
 	"sixnines/driver"
 )
 
+// product begins the driver's errors, and is its name.
+const product = "rabbitmq-stream"
+
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
 	options := DefaultOptions()
 	return driver.Entry{
-		Name:       "rabbitmq-stream",
+		Name:       product,
 		Summary:    "RabbitMQ streams by their own protocol: confirms, sub-entries, stored offsets",
 		DefaultURL: "rabbitmq-stream://127.0.0.1:5552",
 		Capabilities: driver.Capabilities{
@@ -60,7 +63,7 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.admin.connect(ctx); err != nil {
+	if err := s.admin.Connect(ctx); err != nil {
 		s.cancel()
 		return nil, err
 	}

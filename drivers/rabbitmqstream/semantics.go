@@ -1,10 +1,8 @@
 package rabbitmqstream
 
 import (
-	"crypto/tls"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"sixnines/driver"
 )
@@ -12,12 +10,10 @@ import (
 // ServerInfo implements driver.ServerInfo. It is what the server says of itself
 // when one connects.
 func (s *session) ServerInfo() map[string]string {
-	a := s.admin
-	a.mu.Lock()
-	defer a.mu.Unlock()
+	server := s.admin.Latest().Conn.Server()
 	info := map[string]string{"protocol": "RabbitMQ stream"}
 	for _, name := range []string{"product", "version", "platform", "cluster_name"} {
-		if value := a.server[name]; value != "" {
+		if value := server[name]; value != "" {
 			info[name] = value
 		}
 	}
@@ -27,10 +23,7 @@ func (s *session) ServerInfo() map[string]string {
 // semantics reports the settings in effect.
 func (s *session) semantics() driver.Semantics {
 	o := &s.options
-	a := s.admin
-	a.mu.Lock()
-	frame, beat, to, state := a.frame, a.beat, a.to, a.state
-	a.mu.Unlock()
+	latest := s.admin.Latest()
 	replicas := "as many replicas as the broker is set to, at most one a node, majority"
 	if o.Replicas > 0 {
 		replicas = fmt.Sprintf("%d replicas, at most one a node, majority", o.Replicas)
@@ -43,7 +36,7 @@ func (s *session) semantics() driver.Semantics {
 		Delivery:       "at least once, from the stored or last offset on",
 		Batching:       s.batching(),
 		Consumption:    s.consumption(),
-		Transport:      "tcp",
+		Transport:      s.broker.Transport(latest.State),
 		Settings: map[string]string{
 			"sub_entry_size":    strconv.Itoa(o.SubEntrySize),
 			"compression":       o.Compression,
@@ -51,15 +44,15 @@ func (s *session) semantics() driver.Semantics {
 			"offset":            o.Offset,
 			"credit":            strconv.Itoa(o.Credit),
 			"store_every":       strconv.Itoa(o.StoreEvery),
-			"vhost":             o.VHost,
+			"vhost":             s.broker.Login.VHost,
 			"login":             o.Login,
-			"heartbeat":         beat.String(),
-			"frame_max":         driver.ByteSize(frame).String(),
+			"heartbeat":         latest.Conn.Heartbeat().String(),
+			"frame_max":         driver.ByteSize(latest.Conn.FrameMax()).String(),
 			"write_buffer":      driver.ByteSize(s.writeBuffer).String(),
 			"message_format":    "AMQP 1.0, one data section",
 			"reconnect_wait":    o.ReconnectWait.String(),
 			"reconnect_buffer":  "none, sends fail while disconnected",
-			"connection_server": to.address,
+			"connection_server": latest.To.Address,
 		},
 	}
 	for name, value := range o.streamArguments() {
@@ -70,11 +63,8 @@ func (s *session) semantics() driver.Semantics {
 			sem.Settings["server_"+key] = value
 		}
 	}
-	if s.tls != nil {
-		sem.Transport = "tcp, " + strings.ToLower(tls.VersionName(state.Version))
-		if s.tls.InsecureSkipVerify {
-			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
-		}
+	if s.broker.TLS != nil && s.broker.TLS.InsecureSkipVerify {
+		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}
 	if o.SubEntrySize > 1 && s.writeBuffer <= 1 {
 		sem.Warnings = append(sem.Warnings, "sub_entry_size has no effect where each message is written at once; set write_buffer")
