@@ -83,22 +83,24 @@ func allowed() map[string]may {
 		"drivers/rabbitmqstream/wire": {},
 		"drivers/nats":                {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/jetstream":           {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/natswire"}, others: []string{natsClient}},
-		"drivers/internal/natswire": {ours: []string{"driver", "drivers/internal/share"}, others: []string{natsClient, natsKeys},
+		"drivers/internal/natswire": {ours: []string{"driver", "drivers/internal/hold", "drivers/internal/share"}, others: []string{natsClient, natsKeys},
 			why: "the connections and frames that core NATS and JetStream share"},
 
 		"drivers/internal/handover": {
 			why: "who resolves a message whose connection ends while it is being sent is the same question to all that wait for confirmations"},
 		"drivers/internal/rabbit": {ours: []string{"driver", "drivers/internal/share"},
 			why: "logins, lost connections and errors of RabbitMQ are the same over each of its protocols"},
+		"drivers/internal/hold": {
+			why: "how long a batch waits that nobody flushes is decided once"},
 		"drivers/internal/share": {ours: []string{"driver"},
 			why: "who connects, who waits and who closes is the same wherever producers share connections"},
 		"drivers/internal/mesh": {ours: []string{"driver"},
 			why: "who binds and who connects, where there is no broker to meet at"},
 		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/mesh", "drivers/internal/share"}},
-		"drivers/mqtt":   {ours: []string{"driver", "drivers/internal/share"}},
+		"drivers/mqtt":   {ours: []string{"driver", "drivers/internal/hold", "drivers/internal/share"}},
 
 		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/mesh", "drivers/internal/share"}, others: []string{mangos}},
-		"drivers/nsq":     {ours: []string{"driver", "drivers/internal/share"}, others: []string{nsqClient, snappy}},
+		"drivers/nsq":     {ours: []string{"driver", "drivers/internal/hold", "drivers/internal/share"}, others: []string{nsqClient, snappy}},
 		"drivers/null": {ours: []string{"driver", "internal/nullbroker"},
 			why: "the frames of our own broker's protocol have one encoder and one decoder"},
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/hold"
 )
 
 // wire is one network connection after the login, until it breaks. What waits
@@ -29,10 +30,7 @@ type wire struct {
 	frame   []byte // reused
 	aliases int    // how many topic aliases are in use
 	batch   []byte // packets that have not been written yet
-	timer   *time.Timer
-	armed   bool
-	turn    uint64 // how often batch has been written out
-	then    uint64 // turn when the timer was armed
+	hold    hold.Timer
 
 	replies []byte // acknowledgements of deliveries that have not been written yet
 	owed    int    // how many of them there are
@@ -60,6 +58,8 @@ type entry struct {
 func newWire(l *link, raw, conn net.Conn, g greeting, in packets) *wire {
 	w := &wire{link: l, raw: raw, conn: conn, welcome: g, in: in}
 	w.room.L = &w.mu
+	// An error ends the wire, which is told.
+	w.hold = hold.NewTimer(&w.writing, func() { _ = w.flushLocked() })
 	w.in.src = w
 	w.limit = min(g.receiveMaximum, idMost)
 	if most := l.session.options.MaxInflight; most > 0 {
@@ -138,11 +138,9 @@ func (w *wire) settle(id uint16, err error) {
 func (w *wire) shut(err error) {
 	w.raw.Close()
 	w.writing.Lock()
-	if w.timer != nil {
-		w.timer.Stop()
-	}
 	w.ended = true
 	w.lose(0)
+	w.hold.Stop()
 	w.writing.Unlock()
 	w.mu.Lock()
 	w.dead = true
@@ -192,10 +190,6 @@ func (w *wire) writeLocked(frames []byte) error {
 	return nil
 }
 
-// holdMost is half the longest time for which packets are kept that nobody
-// flushes. The engine does flush; this is for whoever just stops sending.
-const holdMost = 5 * time.Millisecond
-
 // publish sends a producer's message, or adds it to the batch. An error means
 // that it is not out and never will be.
 func (w *wire) publish(p *producer, id uint16, payload []byte) error {
@@ -221,9 +215,7 @@ func (w *wire) publish(p *producer, id uint16, payload []byte) error {
 		w.batch = w.batch[:0]
 		return err
 	}
-	if !w.armed {
-		w.arm()
-	}
+	w.hold.Hold()
 	return nil
 }
 
@@ -237,7 +229,6 @@ func (w *wire) flushLocked() error {
 	if len(w.batch) == 0 {
 		return nil
 	}
-	w.turn++
 	n, err := w.conn.Write(w.batch)
 	if err != nil {
 		w.blame(err)
@@ -245,6 +236,7 @@ func (w *wire) flushLocked() error {
 		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
 	w.batch = w.batch[:0]
+	w.hold.Emptied()
 	return nil
 }
 
@@ -256,6 +248,7 @@ func (w *wire) lose(written int) {
 		w.link.emit(driver.Event{Kind: driver.Dropped, Detail: w.link.key.String() + ": unwritten when the connection was lost", Count: n})
 	}
 	w.batch = w.batch[:0]
+	w.hold.Emptied()
 }
 
 // unwritten counts the PUBLISH packets of quality of service 0 that do not end
@@ -270,31 +263,6 @@ func unwritten(batch []byte, written int) (n int) {
 		}
 	}
 	return n
-}
-
-// arm starts the timer, which runs on through any number of batches: one for
-// each would have to be stopped and started for each. writing is held.
-func (w *wire) arm() {
-	w.armed, w.then = true, w.turn
-	if w.timer == nil {
-		w.timer = time.AfterFunc(holdMost, w.elapsed)
-		return
-	}
-	w.timer.Reset(holdMost)
-}
-
-// elapsed writes packets out that have been there since the timer was armed.
-func (w *wire) elapsed() {
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	w.armed = false
-	switch {
-	case w.ended, len(w.batch) == 0:
-	case w.turn != w.then:
-		w.arm()
-	default:
-		_ = w.flushLocked() // the wire is over then, and its end is told
-	}
 }
 
 // reply writes an acknowledgement together with others: when there are at least

@@ -10,6 +10,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/hold"
 )
 
 // wire is one network connection after the handshake, until it breaks. What
@@ -28,10 +29,7 @@ type wire struct {
 	topic   string // of the batch
 	batch   []byte // messages of an MPUB with their lengths
 	waiting []entry
-	timer   *time.Timer
-	armed   bool
-	turn    uint64 // how often the batch has been sent
-	then    uint64 // turn when the timer was armed
+	hold    hold.Timer
 	fins    []byte
 	owed    int // FINs in fins
 
@@ -47,6 +45,8 @@ type wire struct {
 
 func newWire(l *link, s *stream, id identity) *wire {
 	w := &wire{stream: s, link: l, id: id}
+	// An error ends the wire, which is told.
+	w.hold = hold.NewTimer(&w.writing, func() { _ = w.flushLocked() })
 	s.in.src = &counted{s.in.src, w}
 	return w
 }
@@ -103,9 +103,7 @@ func (w *wire) publish(p *producer, token uint64, payload []byte) error {
 		_ = w.flushLocked() // its end resolves the message
 		return nil
 	}
-	if !w.armed {
-		w.arm()
-	}
+	w.hold.Hold()
 	return nil
 }
 
@@ -129,7 +127,6 @@ func (w *wire) flushLocked() error {
 	if n == 0 {
 		return nil
 	}
-	w.turn++
 	w.waiting[n-1].last = true
 	err := w.expect(w.waiting...)
 	if err != nil {
@@ -142,6 +139,7 @@ func (w *wire) flushLocked() error {
 	}
 	clear(w.waiting)
 	w.waiting, w.batch = w.waiting[:0], w.batch[:0]
+	w.hold.Emptied()
 	return err
 }
 
@@ -175,9 +173,7 @@ func (w *wire) answered(err error) error {
 func (w *wire) shut(err error) {
 	w.raw.Close()
 	w.writing.Lock()
-	if w.timer != nil {
-		w.timer.Stop()
-	}
+	w.hold.Stop()
 	w.ended = true
 	unsent := w.waiting
 	w.waiting = nil
@@ -217,35 +213,6 @@ func (w *wire) writeLocked(b []byte) error {
 		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
 	return nil
-}
-
-// holdMost is half the longest time for which a batch is kept that nobody
-// flushes. The engine does flush; this is for whoever just stops sending.
-const holdMost = 5 * time.Millisecond
-
-// arm starts the timer, which runs on through any number of batches: one for
-// each would have to be stopped and started for each. writing is held.
-func (w *wire) arm() {
-	w.armed, w.then = true, w.turn
-	if w.timer == nil {
-		w.timer = time.AfterFunc(holdMost, w.elapsed)
-		return
-	}
-	w.timer.Reset(holdMost)
-}
-
-// elapsed sends a batch that has been there since the timer was armed.
-func (w *wire) elapsed() {
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	w.armed = false
-	switch {
-	case w.ended, len(w.waiting) == 0:
-	case w.turn != w.then:
-		w.arm()
-	default:
-		_ = w.flushLocked() // the wire is over then, and its end is told
-	}
 }
 
 // finish writes a FIN together with others: when there are at least due of them

@@ -4,14 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"sync"
-	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/hold"
 )
-
-// holdMost is half the longest time for which a batch keeps frames that nobody
-// flushes. The engine does flush; this is for whoever just stops sending.
-const holdMost = 5 * time.Millisecond
 
 // batch collects the frames of a link's publishers and writes them together, on
 // the goroutine whose frame does not fit any more. The client does so too, but
@@ -24,13 +20,16 @@ type batch struct {
 	link *Link
 	size int // of the buffer, in bytes
 
-	mu    sync.Mutex
-	conn  *dialedConn // the frames are for
-	buf   []byte
-	timer *time.Timer // nil until first armed
-	armed bool
-	turn  uint64 // how often the buffer has been written out
-	then  uint64 // turn when the timer was armed
+	mu   sync.Mutex
+	conn *dialedConn // the frames are for
+	buf  []byte
+	hold hold.Timer
+}
+
+func newBatch(l *Link, size int) *batch {
+	b := &batch{link: l, size: size}
+	b.hold = hold.NewTimer(&b.mu, func() { _ = b.write() }) // an event tells of what is lost
+	return b
 }
 
 // add appends a frame that begins with head, and writes what is there before it
@@ -48,9 +47,7 @@ func (b *batch) add(head, header, payload []byte) error {
 	if len(b.buf) > b.size { // too large to be held
 		return b.writeLarge()
 	}
-	if !b.armed {
-		b.arm()
-	}
+	b.hold.Hold()
 	return nil
 }
 
@@ -85,13 +82,13 @@ func (b *batch) write() error {
 	if len(b.buf) == 0 {
 		return nil
 	}
-	b.turn++
 	n, err := b.link.write(b.conn, b.buf)
 	if err != nil {
 		b.lose(n)
 		return err
 	}
 	b.buf = b.buf[:0]
+	b.hold.Emptied()
 	return nil
 }
 
@@ -102,6 +99,7 @@ func (b *batch) lose(written int) {
 		b.link.Emit(driver.Event{Kind: driver.Dropped, Detail: b.link.key.String() + ": unwritten when the connection was lost", Count: n})
 	}
 	b.buf = b.buf[:0]
+	b.hold.Emptied()
 }
 
 // unwritten counts the frames of buf that do not end within the first bytes of
@@ -132,34 +130,7 @@ func (b *batch) close() {
 	defer b.mu.Unlock()
 	_ = b.write() // an event tells of what is lost
 	b.link.live.Store(nil)
-	if b.timer != nil {
-		b.timer.Stop()
-	}
-}
-
-// arm starts the timer, which runs on through any number of batches: one for
-// each would have to be stopped and started for each. mu is held.
-func (b *batch) arm() {
-	b.armed, b.then = true, b.turn
-	if b.timer == nil {
-		b.timer = time.AfterFunc(holdMost, b.elapsed)
-		return
-	}
-	b.timer.Reset(holdMost)
-}
-
-// elapsed writes frames out that have been there since the timer was armed.
-func (b *batch) elapsed() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.armed = false
-	switch {
-	case len(b.buf) == 0:
-	case b.turn != b.then:
-		b.arm()
-	default:
-		_ = b.write() // an event tells of what is lost
-	}
+	b.hold.Stop()
 }
 
 // write writes whole frames to c.

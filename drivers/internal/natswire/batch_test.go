@@ -49,7 +49,7 @@ func (s *sink) Close() error {
 func batchTo(s net.Conn, size int) (l *Link, events *[]driver.Event) {
 	events = new([]driver.Event)
 	l = &Link{key: Key{RoleProducer, 0}, notify: func(e driver.Event) { *events = append(*events, e) }}
-	l.batch = &batch{link: l, size: size}
+	l.batch = newBatch(l, size)
 	l.maxPayload.Store(1 << 20)
 	l.live.Store(&dialedConn{Conn: s, dialer: newDialer(context.Background(), nil, 0)})
 	return l, events

@@ -77,7 +77,7 @@ func (c *Client) connect(ctx context.Context, key Key) (*Link, error) {
 	}
 	clientBuffer := c.writeBuffer
 	if l.direct && c.writeBuffer > 1 {
-		l.batch = &batch{link: l, size: c.writeBuffer}
+		l.batch = newBatch(l, c.writeBuffer)
 		// What publishers leave to the client must not wait to be overtaken.
 		clientBuffer = 1
 	}
