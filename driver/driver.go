@@ -185,7 +185,8 @@ type Producer interface {
 	// goroutine at a time.
 	Send(token uint64, payload []byte) error
 	// Close releases the producer. Sends still unresolved are resolved with
-	// ErrClosed or stay unresolved; it returns by ctx's deadline.
+	// ErrClosed or stay unresolved, which is no refusal: nobody knows their
+	// outcome. It returns by ctx's deadline.
 	Close(ctx context.Context) error
 }
 

@@ -142,6 +142,9 @@ func (a brokerAcks) Done(token uint64, err error) {
 			l.ack(sl, now)
 		case errors.Is(err, driver.ErrTimeout):
 			l.unanswer(sl, err, now, expired)
+		case errors.Is(err, driver.ErrClosed):
+			// We have left before the broker answered.
+			l.unanswer(sl, err, now, true)
 		default:
 			l.nack(sl, err)
 		}

@@ -27,3 +27,22 @@ workload: {rate: 1000/s, pattern: publish}
 		t.Errorf("17 of 1,000 are unanswered: p99 is a lower bound and p95 is not: %+v", d)
 	}
 }
+
+// Nor is it a refusal that a broker hangs until the run is over, and the client's
+// end resolves what is left.
+func TestUnansweredUntilTheEndIsCensored(t *testing.T) {
+	r := measure(t, `
+phases: {warmup: 0s, duration: 200ms, drain: 100ms}
+target:
+  driver: mem
+  options: {ack: broker, ack_delay: 1h}
+workload: {rate: 500/s, pattern: publish}
+`, mem.Entry(), "")
+	c := r.Counters
+	if c.Sent != 100 || c.Unknown != 100 || c.Nacked != 0 || c.Censored != 100 {
+		t.Errorf("%+v", c)
+	}
+	if d := r.Summary.Histograms[result.PublishResponse]; d == nil || d.Censored != 100 {
+		t.Errorf("all of 100 are unanswered: %+v", d)
+	}
+}
