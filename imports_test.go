@@ -76,7 +76,7 @@ func allowed() map[string]may {
 			why: "tests of drivers count and wait in one way"},
 		"drivers/redis":               {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/redisstreams":        {ours: []string{"driver", "drivers/internal/resp"}},
-		"drivers/stan":                {ours: []string{"driver", "drivers/internal/share"}, others: []string{natsClient, stanClient}},
+		"drivers/stan":                {ours: []string{"driver", "drivers/internal/natswire", "drivers/internal/share"}, others: []string{natsClient, stanClient}},
 		"drivers/rabbitmq":            {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/rabbit", "drivers/internal/share", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
 		"drivers/rabbitmq/wire":       {},
 		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/rabbit", "drivers/internal/share", "drivers/rabbitmqstream/wire"}},
@@ -84,7 +84,7 @@ func allowed() map[string]may {
 		"drivers/nats":                {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/jetstream":           {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/internal/natswire": {ours: []string{"driver", "drivers/internal/hold", "drivers/internal/share"}, others: []string{natsClient, natsKeys},
-			why: "the connections and frames that core NATS and JetStream share"},
+			why: "the connections and frames that core NATS and JetStream share, and how they and NATS Streaming dial"},
 
 		"drivers/internal/handover": {
 			why: "who resolves a message whose connection ends while it is being sent is the same question to all that wait for confirmations"},

@@ -1,7 +1,6 @@
 package stan
 
 import (
-	"errors"
 	"fmt"
 	"net/url"
 	"strings"
@@ -105,46 +104,4 @@ func (o Options) authentication() nats.Option {
 		return nats.Token(o.Token)
 	}
 	return func(*nats.Options) error { return nil }
-}
-
-// parseServers splits the target's URL into those of its servers.
-func parseServers(target string) ([]string, error) {
-	var servers []string
-	for _, server := range strings.Split(target, ",") {
-		server = strings.TrimSpace(server)
-		if !strings.Contains(server, "://") {
-			server = "nats://" + server
-		}
-		u, err := url.Parse(server)
-		if err != nil {
-			// The error would repeat the URL and a password in it.
-			var parse *url.Error
-			if errors.As(err, &parse) {
-				err = parse.Err
-			}
-			return nil, fmt.Errorf("stan: %w: the URL cannot be read: %w; want one such as nats://host:4222", driver.ErrOption, err)
-		}
-		if u.Scheme != "nats" && u.Scheme != "tls" {
-			return nil, fmt.Errorf("stan: %w: scheme %q of %s: want nats or tls", driver.ErrOption, u.Scheme, u.Redacted())
-		}
-		if u.Hostname() == "" {
-			return nil, fmt.Errorf("stan: %w: no host in URL %q; want one such as nats://host:4222", driver.ErrOption, u.Redacted())
-		}
-		servers = append(servers, server)
-	}
-	return servers, nil
-}
-
-// redact returns the servers' URLs without passwords and tokens.
-func redact(servers []string) string {
-	shown := make([]string, len(servers))
-	for i, server := range servers {
-		if u, err := url.Parse(server); err == nil {
-			if u.User != nil {
-				u.User = url.User("xxxxx")
-			}
-			shown[i] = u.String()
-		}
-	}
-	return strings.Join(shown, ",")
 }

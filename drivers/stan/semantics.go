@@ -11,6 +11,7 @@ import (
 	client "github.com/nats-io/stan.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 )
 
 // ServerInfo implements driver.ServerInfo.
@@ -53,7 +54,7 @@ func (s *session) semantics(st *streaming, told server) driver.Semantics {
 			"durable":               strconv.FormatBool(o.Durable),
 			"write_buffer":          driver.ByteSize(s.writeBuffer).String(),
 			"max_payload":           driver.ByteSize(st.nc.MaxPayload()).String(),
-			"servers":               redact(s.servers),
+			"servers":               natswire.Redact(s.servers),
 			"cluster_id":            o.ClusterID,
 			"ping_interval":         (time.Duration(st.info.PingInterval) * time.Second).String(),
 			"max_pings_outstanding": strconv.Itoa(int(st.info.PingMaxOut)),

@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/stan.go/pb"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 	"sixnines/drivers/internal/share"
 )
 
@@ -46,7 +47,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		return nil, err
 	}
 	var err error
-	if s.servers, err = parseServers(t.URL); err != nil {
+	if s.servers, err = natswire.ParseServers("stan", t.URL, "nats", "tls"); err != nil {
 		return nil, err
 	}
 	encrypted := slices.ContainsFunc(s.servers, func(server string) bool { return strings.HasPrefix(server, "tls://") })

@@ -14,6 +14,7 @@ import (
 	"github.com/nats-io/stan.go/pb"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 )
 
 // streaming is one registration with the streaming server over one connection
@@ -21,7 +22,7 @@ import (
 // repaired: a link makes another.
 type streaming struct {
 	session *session
-	dialer  *dialer
+	dialer  *natswire.Dialer
 	nc      *nats.Conn
 	key     linkKey
 	id      string // the client's, at the server
@@ -51,9 +52,9 @@ type message interface {
 func register(ctx, life context.Context, s *session, key linkKey) (*streaming, error) {
 	st := &streaming{session: s, key: key, id: s.clientID(key), connID: []byte(rand.Text()),
 		waiting: newPending(s.options.MaxPubAcksInflight), lost: make(chan struct{}),
-		dialer: newDialer(life, s.target.Dial, s.options.ConnectTimeout)}
-	stopCtx := context.AfterFunc(ctx, st.dialer.kill)
-	stopLife := context.AfterFunc(life, st.dialer.kill)
+		dialer: natswire.NewDialer(life, s.target.Dial, s.options.ConnectTimeout)}
+	stopCtx := context.AfterFunc(ctx, st.dialer.Kill)
+	stopLife := context.AfterFunc(life, st.dialer.Kill)
 	err := st.connect()
 	if err == nil {
 		err = st.introduce(ctx)
@@ -69,7 +70,7 @@ func register(ctx, life context.Context, s *session, key linkKey) (*streaming, e
 	if st.nc != nil {
 		st.nc.Close()
 	}
-	st.dialer.kill()
+	st.dialer.Kill()
 	return nil, st.connectError(ctx, life, err)
 }
 
@@ -175,7 +176,7 @@ func (st *streaming) nobody() error {
 
 // connectError says why there is no registration.
 func (st *streaming) connectError(ctx, life context.Context, err error) error {
-	to := redact(st.session.servers)
+	to := natswire.Redact(st.session.servers)
 	st.mu.Lock()
 	refused := st.refused
 	st.mu.Unlock()
@@ -186,8 +187,8 @@ func (st *streaming) connectError(ctx, life context.Context, err error) error {
 		return fmt.Errorf("stan: connect to %s: %w: %w", to, driver.ErrNotConnected, context.Cause(ctx))
 	case refused != nil:
 		return fmt.Errorf("stan: register with %s: %w: %w", to, driver.ErrUnauthorized, refused)
-	case errors.Is(err, nats.ErrNoServers) && st.dialer.lastError() != nil:
-		err = st.dialer.lastError()
+	case errors.Is(err, nats.ErrNoServers) && st.dialer.LastError() != nil:
+		err = st.dialer.LastError()
 	}
 	if c := classOf(err); c == driver.ErrUnauthorized {
 		return fmt.Errorf("stan: log in to %s: %w: %w", to, c, err)
@@ -339,7 +340,7 @@ func (st *streaming) leave(ctx context.Context) {
 	case <-done:
 	case <-polite.Done():
 	}
-	st.dialer.kill()
+	st.dialer.Kill()
 	select {
 	case <-done:
 	case <-ctx.Done():

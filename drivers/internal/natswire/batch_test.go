@@ -51,7 +51,7 @@ func batchTo(s net.Conn, size int) (l *Link, events *[]driver.Event) {
 	l = &Link{key: Key{RoleProducer, 0}, notify: func(e driver.Event) { *events = append(*events, e) }}
 	l.batch = newBatch(l, size)
 	l.maxPayload.Store(1 << 20)
-	l.live.Store(&dialedConn{Conn: s, dialer: newDialer(context.Background(), nil, 0)})
+	l.live.Store(&dialedConn{Conn: s, dialer: NewDialer(context.Background(), nil, 0)})
 	return l, events
 }
 
@@ -205,7 +205,7 @@ func TestBatchOfLostConnection(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	l.live.Store(&dialedConn{Conn: young, dialer: newDialer(context.Background(), nil, 0)})
+	l.live.Store(&dialedConn{Conn: young, dialer: NewDialer(context.Background(), nil, 0)})
 	if err := p.Publish([]byte("again")); err != nil {
 		t.Fatal(err)
 	}

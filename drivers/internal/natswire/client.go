@@ -1,5 +1,6 @@
 // Package natswire is what the drivers of core NATS and of JetStream have in
-// common: connections of github.com/nats-io/nats.go, and the way past it.
+// common: connections of github.com/nats-io/nats.go, and the way past it. That of
+// NATS Streaming reads URLs and dials as they do.
 //
 // The client connects, logs in, subscribes and reconnects. Over plain TCP the
 // messages themselves go past it, see Publisher, batch and intake, unless
@@ -47,7 +48,7 @@ func Open(ctx context.Context, product string, t driver.Target, o Options) (*Cli
 		c.notify = func(driver.Event) {}
 	}
 	var err error
-	if c.servers, err = parseServers(product, t.URL); err != nil {
+	if c.servers, err = ParseServers(product, t.URL, "nats", "tls", "ws", "wss"); err != nil {
 		return nil, err
 	}
 	if t.TLS != nil || o.TLSFirst {
@@ -116,7 +117,7 @@ func (c *Client) direct(option string) bool {
 }
 
 // Servers returns the servers' URLs without passwords and tokens.
-func (c *Client) Servers() string { return redact(c.servers) }
+func (c *Client) Servers() string { return Redact(c.servers) }
 
 // WriteBuffer returns the size of the write buffer in bytes; 1: none.
 func (c *Client) WriteBuffer() int { return c.writeBuffer }

@@ -5,41 +5,41 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
 )
 
-// dialer makes the network connections of one link and keeps hold of them. The
-// client writes holding a lock that its Close wants too, so the only way out
-// of a write that the broker does not read is to close the connection below.
-type dialer struct {
+// Dialer makes the network connections of one client of nats.go and keeps hold
+// of them. The client writes holding a lock that its Close wants too, so the
+// only way out of a write that the server does not read is to close the
+// connection below. Its methods are safe for concurrent use.
+type Dialer struct {
 	dial    func(ctx context.Context, network, address string) (net.Conn, error)
 	timeout time.Duration
-	// intake returns what the client reads instead of the connection; nil: the
-	// connection itself.
-	intake func(net.Conn) io.Reader
-	ctx    context.Context // ends with the dialer
-	cancel context.CancelFunc
+	ctx     context.Context // ends with the dialer
+	cancel  context.CancelFunc
 
 	mu    sync.Mutex
 	dead  bool
-	conns map[*dialedConn]struct{}
-	last  *dialedConn // the latest connection
-	err   error       // of the last attempt
+	conns map[net.Conn]struct{}
+	err   error // of the last attempt
 }
 
-func newDialer(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), timeout time.Duration) *dialer {
+// NewDialer returns a dialer that lasts until ctx ends or it is killed. dial makes
+// its connections, each within the timeout; nil: the net package does.
+func NewDialer(ctx context.Context, dial func(context.Context, string, string) (net.Conn, error), timeout time.Duration) *Dialer {
 	if dial == nil {
 		dial = new(net.Dialer).DialContext
 	}
-	d := &dialer{dial: dial, timeout: timeout, conns: map[*dialedConn]struct{}{}}
+	d := &Dialer{dial: dial, timeout: timeout, conns: map[net.Conn]struct{}{}}
 	d.ctx, d.cancel = context.WithCancel(ctx)
 	return d
 }
 
 // Dial implements nats.CustomDialer.
-func (d *dialer) Dial(network, address string) (net.Conn, error) {
+func (d *Dialer) Dial(network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(d.ctx, d.timeout)
 	defer cancel()
 	conn, err := d.dial(ctx, network, address)
@@ -53,46 +53,65 @@ func (d *dialer) Dial(network, address string) (net.Conn, error) {
 		conn.Close()
 		return nil, driver.ErrClosed
 	}
-	c := &dialedConn{Conn: conn, dialer: d, in: conn}
-	if d.intake != nil {
-		c.in = d.intake(conn)
-	}
-	d.conns[c] = struct{}{}
-	d.last = c
-	return c, nil
+	d.conns[conn] = struct{}{}
+	return conn, nil
 }
 
-// lastError returns why the last attempt to dial failed, nil if it did not.
-func (d *dialer) lastError() error {
+// LastError returns why the last attempt to dial failed, nil if it did not.
+func (d *Dialer) LastError() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.err
 }
 
-// latest returns the connection made last, open or not.
-func (d *dialer) latest() *dialedConn {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.last
-}
-
-// kill closes all connections and lets no new ones be made.
-func (d *dialer) kill() {
+// Kill closes all connections and lets no new ones be made.
+func (d *Dialer) Kill() {
 	d.cancel()
 	d.mu.Lock()
 	d.dead = true
 	conns := d.conns
-	d.conns = map[*dialedConn]struct{}{}
+	d.conns = map[net.Conn]struct{}{}
 	d.mu.Unlock()
 	for c := range conns {
-		c.Conn.Close()
+		c.Close()
 	}
+}
+
+// forget leaves a connection to whoever closes it.
+func (d *Dialer) forget(c net.Conn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.conns, c)
+}
+
+// linkDialer is the dialer of a link, whose connections others than the client
+// may write to and read from.
+type linkDialer struct {
+	*Dialer
+	// intake returns what the client reads instead of the connection; nil: the
+	// connection itself.
+	intake func(net.Conn) io.Reader
+	latest atomic.Pointer[dialedConn] // the connection made last, open or not
+}
+
+// Dial implements nats.CustomDialer.
+func (d *linkDialer) Dial(network, address string) (net.Conn, error) {
+	conn, err := d.Dialer.Dial(network, address)
+	if err != nil {
+		return nil, err
+	}
+	c := &dialedConn{Conn: conn, dialer: d.Dialer, in: conn}
+	if d.intake != nil {
+		c.in = d.intake(conn)
+	}
+	d.latest.Store(c)
+	return c, nil
 }
 
 // dialedConn is a connection that its dialer knows while it is open.
 type dialedConn struct {
 	net.Conn
-	dialer  *dialer
+	dialer  *Dialer
 	in      io.Reader
 	writing sync.Mutex // keeps the frames of client and publishers apart
 }
@@ -114,8 +133,6 @@ func (c *dialedConn) Write(p []byte) (int, error) {
 
 // Close implements net.Conn.
 func (c *dialedConn) Close() error {
-	c.dialer.mu.Lock()
-	delete(c.dialer.conns, c)
-	c.dialer.mu.Unlock()
+	c.dialer.forget(c.Conn)
 	return c.Conn.Close()
 }

@@ -41,7 +41,7 @@ type Link struct {
 	product string
 	key     Key
 	nc      *nats.Conn
-	dialer  *dialer
+	dialer  *linkDialer
 	notify  func(driver.Event)
 	closing atomic.Bool // no more events
 
@@ -70,7 +70,7 @@ type watcher struct{ changed func(up bool) }
 // which also ends later attempts to reconnect.
 func (c *Client) connect(ctx context.Context, key Key) (*Link, error) {
 	l := &Link{product: c.product, key: key, notify: c.notify, direct: c.PublishesDirectly(), accounted: c.options.Accounted, dropped: map[*nats.Subscription]int{},
-		dialer: newDialer(c.life, c.dial, c.options.ConnectTimeout)}
+		dialer: &linkDialer{Dialer: NewDialer(c.life, c.dial, c.options.ConnectTimeout)}}
 	if c.ReceivesDirectly() {
 		l.routes = new(routes)
 		l.dialer.intake = func(conn net.Conn) io.Reader { return newIntake(conn, l.routes, l.Rest) }
@@ -121,8 +121,8 @@ func (c *Client) connect(ctx context.Context, key Key) (*Link, error) {
 			return nil, Wrap(c.product, err, "prepare to connect")
 		}
 	}
-	stopCtx := context.AfterFunc(ctx, l.dialer.kill)
-	stopLife := context.AfterFunc(c.life, l.dialer.kill)
+	stopCtx := context.AfterFunc(ctx, l.dialer.Kill)
+	stopLife := context.AfterFunc(c.life, l.dialer.Kill)
 	nc, err := o.Connect()
 	inTime := stopCtx()
 	stopLife()
@@ -135,14 +135,14 @@ func (c *Client) connect(ctx context.Context, key Key) (*Link, error) {
 		l.adopt(nc)
 		return l, nil
 	}
-	l.dialer.kill()
-	return nil, c.connectError(ctx, err, l.dialer.lastError())
+	l.dialer.Kill()
+	return nil, c.connectError(ctx, err, l.dialer.LastError())
 }
 
 // connectError says why there is no connection, in as much detail as the
 // client leaves over.
 func (c *Client) connectError(ctx context.Context, err, dialErr error) error {
-	to := redact(c.servers)
+	to := Redact(c.servers)
 	switch {
 	case c.life.Err() != nil:
 		return fmt.Errorf("%s: connect to %s: %w", c.product, to, driver.ErrClosed)
@@ -181,7 +181,7 @@ func (l *Link) close(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	// Also when the client is done: it may have been about to reconnect.
-	l.dialer.kill()
+	l.dialer.Kill()
 	patience.Reset(2 * time.Second)
 	select {
 	case <-done:
@@ -246,7 +246,7 @@ func (l *Link) Emit(e driver.Event) {
 // work to the client until there is no doubt which one is meant.
 func (l *Link) adopt(nc *nats.Conn) {
 	l.maxPayload.Store(nc.MaxPayload())
-	c := l.dialer.latest()
+	c := l.dialer.latest.Load()
 	// The client holds its lock while it logs in, so both answers are about
 	// connections on which that is over.
 	if address := nc.LocalAddr(); !l.direct || address != c.LocalAddr().String() || !nc.IsConnected() {

@@ -1,9 +1,7 @@
 package natswire
 
 import (
-	"errors"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -117,48 +115,4 @@ func checkCreds(path string) error {
 	}
 	pair.Wipe()
 	return nil
-}
-
-// parseServers splits the target's URL into those of its servers.
-func parseServers(product, target string) ([]string, error) {
-	var servers []string
-	for _, server := range strings.Split(target, ",") {
-		server = strings.TrimSpace(server)
-		if !strings.Contains(server, "://") {
-			server = "nats://" + server
-		}
-		u, err := url.Parse(server)
-		if err != nil {
-			// The error would repeat the URL and a password in it.
-			var parse *url.Error
-			if errors.As(err, &parse) {
-				err = parse.Err
-			}
-			return nil, fmt.Errorf("%s: %w: the URL cannot be read: %w; want one such as nats://host:4222", product, driver.ErrOption, err)
-		}
-		switch u.Scheme {
-		case "nats", "tls", "ws", "wss":
-		default:
-			return nil, fmt.Errorf("%s: %w: scheme %q of %s: want nats, tls, ws or wss", product, driver.ErrOption, u.Scheme, u.Redacted())
-		}
-		if u.Hostname() == "" {
-			return nil, fmt.Errorf("%s: %w: no host in URL %q; want one such as nats://host:4222", product, driver.ErrOption, u.Redacted())
-		}
-		servers = append(servers, server)
-	}
-	return servers, nil
-}
-
-// redact returns the servers' URLs without passwords and tokens.
-func redact(servers []string) string {
-	shown := make([]string, len(servers))
-	for i, server := range servers {
-		if u, err := url.Parse(server); err == nil {
-			if u.User != nil {
-				u.User = url.User("xxxxx")
-			}
-			shown[i] = u.String()
-		}
-	}
-	return strings.Join(shown, ",")
 }
