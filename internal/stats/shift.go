@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"math/rand/v2"
 )
 
@@ -134,22 +133,27 @@ func differences(a, b [][]float64) ([][]float64, error) {
 	return d, nil
 }
 
-// signs returns assignments of signs to n pairs, a set bit for a minus. The
-// first is "none flipped". A statistic does not change when all signs do, so the
+// signs returns assignments of signs to n pairs, 64 to a word, a set bit for a
+// minus. The first is "none flipped". A statistic does not change when all signs do, so the
 // last pair keeps its own. Where there are too many, a sample is drawn that is
 // the same each time: who computes a figure again gets the same.
-func signs(n int) []uint64 {
+func signs(n int) [][]uint64 {
 	if n <= ExactPairs {
-		all := make([]uint64, 1<<(n-1))
+		all := make([][]uint64, 1<<(n-1))
 		for i := range all {
-			all[i] = uint64(i)
+			all[i] = []uint64{uint64(i)}
 		}
 		return all
 	}
 	r := rand.New(rand.NewPCG(uint64(n), 0x5157f11b5))
-	drawn := make([]uint64, flipsDrawn)
-	for i := range drawn[1:] {
-		drawn[1+i] = r.Uint64()
+	drawn := make([][]uint64, flipsDrawn)
+	for i := range drawn {
+		drawn[i] = make([]uint64, (n+63)/64)
+		for w := range drawn[i] {
+			if i > 0 {
+				drawn[i][w] = r.Uint64()
+			}
+		}
 	}
 	return drawn
 }
@@ -164,7 +168,7 @@ type flipped struct {
 	rounding float64 // of sums; ties must be seen as such
 }
 
-func newFlipped(d []float64, flips []uint64) *flipped {
+func newFlipped(d []float64, flips [][]uint64) *flipped {
 	f := &flipped{n: float64(len(d)), sums: make([]float64, len(flips)), weights: make([]float64, len(flips))}
 	for _, v := range d {
 		f.sum += v
@@ -173,24 +177,19 @@ func newFlipped(d []float64, flips []uint64) *flipped {
 	}
 	f.rounding *= 1e-12
 	for k, s := range flips {
-		total := 0.0
+		total, weight := 0.0, 0
 		for i, v := range d {
-			if i < 64 && s>>i&1 != 0 {
-				v = -v
+			if s[i/64]>>(i%64)&1 != 0 {
+				total -= v
+				weight--
+			} else {
+				total += v
+				weight++
 			}
-			total += v
 		}
-		f.sums[k] = total
-		f.weights[k] = f.n - 2*float64(bits.OnesCount64(s&mask(len(d))))
+		f.sums[k], f.weights[k] = total, float64(weight)
 	}
 	return f
-}
-
-func mask(n int) uint64 {
-	if n >= 64 {
-		return math.MaxUint64
-	}
-	return 1<<n - 1
 }
 
 // at returns u under the assignment of signs number k, for d − delta.
@@ -218,7 +217,7 @@ func (f *flipped) p(delta float64, others []float64) float64 {
 
 // largestOf returns, under each assignment of signs, the largest statistic over
 // all quantiles but one.
-func largestOf(d [][]float64, flips []uint64, but int) []float64 {
+func largestOf(d [][]float64, flips [][]uint64, but int) []float64 {
 	largest := make([]float64, len(flips))
 	for k := range d {
 		if k == but {

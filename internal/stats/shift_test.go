@@ -3,6 +3,7 @@ package stats
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -145,6 +146,28 @@ func TestShiftOfManyPairsIsSampled(t *testing.T) {
 		if s.Points[k] != again.Points[k] {
 			t.Errorf("quantile %d: %+v, then %+v", k, s.Points[k], again.Points[k])
 		}
+	}
+}
+
+// All pairs are flipped, however many: of what only the first 64 say, or only
+// the others, each has its share.
+func TestShiftOfMorePairsThanAWordHasBits(t *testing.T) {
+	const n = 200
+	var a, b [][]float64
+	for i := range n {
+		d := 1.1
+		if i < 64 && i%2 == 0 || i >= 64 && i%4 == 0 { // half of the first, a quarter of the others
+			d = 1 / d
+		}
+		a, b = append(a, []float64{1}), append(b, []float64{d})
+	}
+	// 134 of 200 against 66: 4.8 standard deviations of a coin.
+	if s, err := ShiftFunction(a, b, 0.95); err != nil || s.P > 0.001 || s.Points[0].Lo <= 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	first := newFlipped(slices.Repeat([]float64{0}, n), signs(n))
+	if first.weights[0] != n || slices.Max(first.weights[1:]) > n/2 {
+		t.Errorf("weights up to %v of %d pairs", slices.Max(first.weights[1:]), n)
 	}
 }
 
