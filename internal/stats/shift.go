@@ -61,27 +61,29 @@ func ShiftFunction(a, b [][]float64, conf float64) (Shift, error) {
 	s := Shift{Pairs: pairs, Exact: pairs <= ExactPairs}
 	flips := signs(pairs)
 	// Without a shift: the p-values.
-	observed := make([]float64, quantiles)
+	as := make([]*flipped, quantiles)
 	for k := range d {
-		observed[k] = newFlipped(d[k], flips).at(0, 0)
+		as[k] = newFlipped(d[k], flips)
 	}
-	largest := largestOf(d, flips, -1)
+	largest := largestOf(as, -1)
 	for k := range d {
-		s.Points = append(s.Points, ShiftPoint{P: share(largest, observed[k])})
+		s.Points = append(s.Points, ShiftPoint{P: share(largest, as[k].at(0, 0))})
 	}
 	s.P = 1
 	for _, p := range s.Points {
 		s.P = min(s.P, p.P)
 	}
 	// With one: the intervals.
-	centred := make([][]float64, quantiles)
-	means := make([]float64, quantiles)
+	centred := make([]*flipped, quantiles)
+	means, spreads := make([]float64, quantiles), make([]float64, quantiles)
 	for k := range d {
 		means[k] = mean(d[k])
-		centred[k] = make([]float64, pairs)
+		about := make([]float64, pairs)
 		for i, v := range d[k] {
-			centred[k][i] = v - means[k]
+			about[i] = v - means[k]
+			spreads[k] = max(spreads[k], math.Abs(about[i]))
 		}
+		centred[k] = newFlipped(about, flips)
 	}
 	possible := 2/math.Pow(2, float64(pairs)) <= 1-conf
 	for k := range d {
@@ -90,15 +92,10 @@ func ShiftFunction(a, b [][]float64, conf float64) (Shift, error) {
 		if p.Bounded = possible; !possible {
 			continue
 		}
-		others := largestOf(centred, flips, k)
-		f := newFlipped(d[k], flips)
-		accepted := func(delta float64) bool { return f.p(delta, others) > 1-conf }
-		spread := 0.0
-		for _, v := range centred[k] {
-			spread = max(spread, math.Abs(v))
-		}
-		p.Lo = math.Exp(edge(means[k], -spread, accepted))
-		p.Hi = math.Exp(edge(means[k], spread, accepted))
+		others := largestOf(centred, k)
+		accepted := func(delta float64) bool { return as[k].p(delta, others) > 1-conf }
+		p.Lo = math.Exp(edge(means[k], -spreads[k], accepted))
+		p.Hi = math.Exp(edge(means[k], spreads[k], accepted))
 	}
 	return s, nil
 }
@@ -177,17 +174,13 @@ func newFlipped(d []float64, flips [][]uint64) *flipped {
 	}
 	f.rounding *= 1e-12
 	for k, s := range flips {
-		total, weight := 0.0, 0
+		total, weight := 0.0, 0.0
 		for i, v := range d {
-			if s[i/64]>>(i%64)&1 != 0 {
-				total -= v
-				weight--
-			} else {
-				total += v
-				weight++
-			}
+			sign := 1 - 2*float64(s[i/64]>>(i%64)&1) // not a branch, which nobody could foresee
+			total += sign * v
+			weight += sign
 		}
-		f.sums[k], f.weights[k] = total, float64(weight)
+		f.sums[k], f.weights[k] = total, weight
 	}
 	return f
 }
@@ -217,13 +210,12 @@ func (f *flipped) p(delta float64, others []float64) float64 {
 
 // largestOf returns, under each assignment of signs, the largest statistic over
 // all quantiles but one.
-func largestOf(d [][]float64, flips [][]uint64, but int) []float64 {
-	largest := make([]float64, len(flips))
-	for k := range d {
+func largestOf(all []*flipped, but int) []float64 {
+	largest := make([]float64, len(all[0].sums))
+	for k, f := range all {
 		if k == but {
 			continue
 		}
-		f := newFlipped(d[k], flips)
 		for i := range largest {
 			largest[i] = max(largest[i], f.at(i, 0))
 		}
