@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"testing"
 
 	"sixnines/drivers/internal/resp"
+	"sixnines/drivers/internal/sessiontest"
 )
 
 func TestParseID(t *testing.T) {
@@ -84,22 +84,6 @@ func answer(random *rand.Rand, most int) (text []byte, want basket) {
 	return text, want
 }
 
-// pieces returns as much at a time as chance will have it.
-type pieces struct {
-	stream []byte
-	random *rand.Rand
-	most   int
-}
-
-func (p *pieces) Read(b []byte) (int, error) {
-	if len(p.stream) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(b, p.stream[:min(len(p.stream), 1+p.random.IntN(p.most))])
-	p.stream = p.stream[n:]
-	return n, nil
-}
-
 func TestEntries(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -112,7 +96,7 @@ func TestEntries(t *testing.T) {
 			stream, want, counts = append(stream, text...), append(want, some...), counts+len(some)
 		}
 		var got basket
-		e := entries{resp.NewReader(&pieces{stream, random, 2 * most}, nil)}
+		e := entries{resp.NewReader(sessiontest.Chunks(stream, random, 2*most), nil)}
 		total := 0
 		for range 10 {
 			n, err := e.read(&got)
@@ -151,7 +135,7 @@ func FuzzEntries(f *testing.F) {
 		}
 		var whole, parts basket
 		n, err := entries{resp.NewReader(bytes.NewReader(stream), nil)}.read(&whole)
-		m, again := entries{resp.NewReader(&pieces{bytes.Clone(stream), rand.New(rand.NewPCG(seed, 4)), most}, nil)}.read(&parts)
+		m, again := entries{resp.NewReader(sessiontest.Chunks(stream, rand.New(rand.NewPCG(seed, 4)), most), nil)}.read(&parts)
 		if n != m || (err == nil) != (again == nil) || !slices.Equal(whole, parts) {
 			t.Fatalf("at once %d %q %v, in parts %d %q %v", n, fmt.Sprint(whole), err, m, fmt.Sprint(parts), again)
 		}

@@ -14,23 +14,9 @@ import (
 	"time"
 
 	"github.com/gomodule/redigo/redis"
+
+	"sixnines/drivers/internal/sessiontest"
 )
-
-// chunks is a reader that returns as much at a time as chance will have it.
-type chunks struct {
-	stream []byte
-	random *rand.Rand
-	most   int
-}
-
-func (c *chunks) Read(p []byte) (int, error) {
-	if len(c.stream) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(p, c.stream[:min(len(c.stream), 1+c.random.IntN(c.most))])
-	c.stream = c.stream[n:]
-	return n, nil
-}
 
 // script is a connection from which the client reads a stream.
 type script struct {
@@ -165,12 +151,12 @@ func TestReaderReadsWhatTheClientReads(t *testing.T) {
 		if len(want) != 20 {
 			t.Fatalf("the client reads %d replies of %.300q", len(want), stream)
 		}
-		got, err := byReader(NewReader(&chunks{stream, random, 1 + random.IntN(2*most)}, nil))
+		got, err := byReader(NewReader(sessiontest.Chunks(stream, random, 1+random.IntN(2*most)), nil))
 		if err != io.EOF || !reflect.DeepEqual(got, want) {
 			t.Fatalf("read %.300q, %v; the client %.300q", got, err, want)
 		}
 		// And all of it can be skipped.
-		r := NewReader(&chunks{stream, random, 1 + random.IntN(2*most)}, nil)
+		r := NewReader(sessiontest.Chunks(stream, random, 1+random.IntN(2*most)), nil)
 		if err := r.Skip(20); err != nil {
 			t.Fatal(err)
 		}
@@ -253,7 +239,7 @@ func FuzzReader(f *testing.F) {
 			return
 		}
 		random := rand.New(rand.NewPCG(seed, 4))
-		got, err := byReader(NewReader(&chunks{bytes.Clone(stream), random, most}, nil))
+		got, err := byReader(NewReader(sessiontest.Chunks(bytes.Clone(stream), random, most), nil))
 		if err == nil {
 			t.Fatal("no end")
 		}
@@ -283,14 +269,18 @@ func big(stream []byte) bool {
 	return false
 }
 
-func TestReaderDoesNotAllocate(t *testing.T) {
-	stream := []byte(strings.Repeat("*3\r\n$7\r\nmessage\r\n$2\r\nt0\r\n$4\r\nabcd\r\n:1\r\n", 1000))
+// again returns a reader that begins with the stream anew when it has ended.
+func again(stream string) io.Reader {
 	at := 0
-	r := NewReader(readerFunc(func(p []byte) (int, error) {
+	return readerFunc(func(p []byte) (int, error) {
 		n := copy(p, stream[at:])
 		at = (at + n) % len(stream)
 		return n, nil
-	}), func() {})
+	})
+}
+
+func TestReaderDoesNotAllocate(t *testing.T) {
+	r := NewReader(again(strings.Repeat("*3\r\n$7\r\nmessage\r\n$2\r\nt0\r\n$4\r\nabcd\r\n:1\r\n", 1000)), func() {})
 	next := func() {
 		if _, _, _, err := r.Reply(); err != nil {
 			t.Fatal(err)
@@ -305,13 +295,7 @@ func TestReaderDoesNotAllocate(t *testing.T) {
 }
 
 func BenchmarkIntegers(b *testing.B) {
-	stream := []byte(strings.Repeat(":1\r\n", 10_000))
-	at := 0
-	r := NewReader(readerFunc(func(p []byte) (int, error) {
-		n := copy(p, stream[at:])
-		at = (at + n) % len(stream)
-		return n, nil
-	}), func() {})
+	r := NewReader(again(strings.Repeat(":1\r\n", 10_000)), func() {})
 	b.ReportAllocs()
 	for range b.N {
 		if _, _, _, err := r.Reply(); err != nil {
