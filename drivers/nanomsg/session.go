@@ -106,11 +106,10 @@ func (s *session) Provision(_ context.Context, t driver.Topology) (driver.Semant
 			return driver.Semantics{}, err
 		}
 	}
-	if s.driver.pipeline && len(t.Groups) > 1 {
-		return driver.Semantics{}, fmt.Errorf("nanomsg: %d groups: %w: a pushed message goes to one consumer; use one group, or driver nanomsg", len(t.Groups), driver.ErrUnsupported)
-	}
-	if s.driver.pipeline && t.Consumers == 0 {
-		return driver.Semantics{}, fmt.Errorf("nanomsg: %w: without consumers nothing can be pushed; use pattern deliver or roundtrip, or driver nanomsg", driver.ErrUnsupported)
+	if s.driver.pipeline {
+		if err := mesh.CheckPushed(t, "nanomsg"); err != nil {
+			return driver.Semantics{}, fmt.Errorf("nanomsg: %w", err)
+		}
 	}
 	s.room.Shared.(*atomic.Int64).Store(int64(t.MaxSize))
 	return s.semantics(t), nil

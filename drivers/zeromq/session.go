@@ -120,11 +120,10 @@ func (s *session) Provision(_ context.Context, t driver.Topology) (driver.Semant
 			return driver.Semantics{}, err
 		}
 	}
-	if s.driver.pipeline && len(t.Groups) > 1 {
-		return driver.Semantics{}, fmt.Errorf("zeromq: %d groups: %w: a pushed message goes to one consumer; use one group, or driver zeromq", len(t.Groups), driver.ErrUnsupported)
-	}
-	if s.driver.pipeline && t.Consumers == 0 {
-		return driver.Semantics{}, fmt.Errorf("zeromq: %w: without consumers nothing can be pushed; use pattern deliver or roundtrip, or driver zeromq", driver.ErrUnsupported)
+	if s.driver.pipeline {
+		if err := mesh.CheckPushed(t, "zeromq"); err != nil {
+			return driver.Semantics{}, fmt.Errorf("zeromq: %w", err)
+		}
 	}
 	// The room's other sessions are not told of it.
 	s.library.largest.Store(int64(t.MaxSize))

@@ -1,6 +1,10 @@
 package mesh
 
-import "sixnines/driver"
+import (
+	"fmt"
+
+	"sixnines/driver"
+)
 
 // Line names a socket that sends. All publishers of a connection have one in
 // common; of pushers those of a topic, since what is pushed does not name it.
@@ -24,6 +28,18 @@ func (l Line) Keys() []string {
 		return Pushed(l.Topic)
 	}
 	return Published()
+}
+
+// CheckPushed refuses a topology whose messages cannot be pushed. instead is the
+// driver that publishes them.
+func CheckPushed(t driver.Topology, instead string) error {
+	if len(t.Groups) > 1 {
+		return fmt.Errorf("%d groups: %w: a pushed message goes to one consumer; use one group, or driver %s", len(t.Groups), driver.ErrUnsupported, instead)
+	}
+	if t.Consumers == 0 {
+		return fmt.Errorf("%w: without consumers nothing can be pushed; use pattern deliver or roundtrip, or driver %s", driver.ErrUnsupported, instead)
+	}
+	return nil
 }
 
 // Prefix is what published messages of a topic begin with, whose name therefore
