@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nsqio/go-nsq"
 
@@ -127,7 +128,12 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	return s.semantics(), nil
 }
 
-// probe sends messages of one byte and of size bytes to itself.
+// probeAgain is how long to wait for a message to oneself until it is sent again.
+const probeAgain = 100 * time.Millisecond
+
+// probe sends messages of one byte and of size bytes to itself. What does not come
+// is sent again: an ephemeral topic throws away what its queue in memory has no room
+// for, and where that has none (mem-queue-size 0) what comes while nobody waits.
 func (s *session) probe(ctx context.Context, size int) error {
 	topic := "sixnines." + s.target.Run + ".p-" + s.nonce + ephemeral
 	if !nsq.IsValidTopicName(topic) {
@@ -145,18 +151,8 @@ func (s *session) probe(ctx context.Context, size int) error {
 		}
 		return s.talk(ctx, func(out *wire) error {
 			for _, n := range []int{1, size} {
-				if err := out.command(nsq.Publish(topic, make([]byte, n))); err != nil {
-					return wrap(err, "publish %d bytes to %q", n, topic)
-				}
-				if err := out.okay(); err != nil {
-					return wrap(err, "publish %d bytes to %q", n, topic)
-				}
-				id, err := in.probed()
-				if err != nil {
-					return wrap(err, "receive what was sent to %q", topic)
-				}
-				if err := in.write(appendFin(nil, id)); err != nil {
-					return wrap(err, "receive what was sent to %q", topic)
+				if err := exchange(in, out, topic, n); err != nil {
+					return err
 				}
 			}
 			return nil
@@ -164,21 +160,63 @@ func (s *session) probe(ctx context.Context, size int) error {
 	})
 }
 
-// probed waits for a message and returns its identifier.
-func (w *wire) probed() ([]byte, error) {
+// exchange publishes n bytes by out until they have come by in.
+func exchange(in, out *wire, topic string, n int) error {
+	came := make(chan error, 1)
+	go func() { came <- in.receive(n) }()
+	again := time.NewTicker(probeAgain)
+	defer again.Stop()
+	for {
+		err := out.command(nsq.Publish(topic, make([]byte, n)))
+		if err == nil {
+			err = out.okay()
+		}
+		if err != nil {
+			in.raw.Close()
+			<-came // nobody reads by in any more
+			return wrap(err, "publish %d bytes to %q", n, topic)
+		}
+		select {
+		case err := <-came:
+			if err != nil {
+				return wrap(err, "receive what was sent to %q", topic)
+			}
+			return nil
+		case <-again.C:
+		}
+	}
+}
+
+// receive waits for a message of n bytes. It finishes all that come.
+func (w *wire) receive(n int) error {
+	for {
+		m, err := w.probed()
+		if err != nil {
+			return err
+		}
+		if err := w.write(appendFin(nil, m.id)); err != nil {
+			return err
+		}
+		if len(m.body) == n {
+			return nil
+		}
+	}
+}
+
+// probed waits for a message.
+func (w *wire) probed() (message, error) {
 	for {
 		kind, data, err := w.next()
 		switch {
 		case err != nil:
-			return nil, err
+			return message{}, err
 		case kind == nsq.FrameTypeMessage:
-			m, err := parseMessage(data)
-			return m.id, err
+			return parseMessage(data)
 		case kind == nsq.FrameTypeError:
-			return nil, refusal(data)
+			return message{}, refusal(data)
 		case string(data) == heartbeat:
 			if err := w.command(nsq.Nop()); err != nil {
-				return nil, err
+				return message{}, err
 			}
 		}
 	}

@@ -204,3 +204,15 @@ func TestRedelivered(t *testing.T) {
 	}
 	until(t, "the message comes again", func() bool { return n.again.Load() > 0 })
 }
+
+// An nsqd that keeps nothing in memory throws away what an ephemeral topic gets
+// while nobody waits: what the driver sends to itself may be that.
+func TestEverythingIntoFiles(t *testing.T) {
+	c := brokertest.Start(t, "nsq", brokers.Options{Settings: map[string]string{"mem-queue-size": "0"}})
+	for range 5 {
+		s := open(t, driver.Target{URL: c.URL})
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

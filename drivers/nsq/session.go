@@ -145,7 +145,7 @@ func (s *session) talk(ctx context.Context, f func(w *wire) error) error {
 	stop := context.AfterFunc(ctx, func() { w.raw.Close() })
 	err = f(w)
 	if !stop() && err != nil {
-		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
+		err = fmt.Errorf("nsq: ask nsqd: %w: %w", driver.ErrTimeout, context.Cause(ctx))
 	}
 	w.shut(errEnded)
 	return err
