@@ -2,8 +2,10 @@ package rabbitmq
 
 import (
 	"context"
+	"fmt"
 	"net"
 
+	"sixnines/driver"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
@@ -13,7 +15,13 @@ type admin struct{ *rabbit.Admin[*wire.Conn] }
 
 func newAdmin(s *session) admin {
 	return admin{rabbit.NewAdmin(s.broker, func(ctx context.Context, c net.Conn) (*wire.Conn, error) {
-		return wire.Open(ctx, c, s.wireConfig("control"))
+		config := s.wireConfig("control")
+		config.Blocked = func(reason string, on bool) {
+			if give := s.blocked.Load(); on && give != nil {
+				(*give)(fmt.Errorf("%w: the broker has an alarm and takes no messages: %s", driver.ErrThrottled, reason))
+			}
+		}
+		return wire.Open(ctx, c, config)
 	})}
 }
 

@@ -26,6 +26,9 @@ type session struct {
 	links       *share.Pool[linkKey, *link]
 	topology    *topology
 	tried       atomic.Int64 // largest payload in bytes that the broker is known to take
+	// blocked, if not nil, gives up what is tried on the connection that declares,
+	// which the broker no longer reads.
+	blocked atomic.Pointer[context.CancelCauseFunc]
 
 	mu        sync.Mutex
 	closed    bool
@@ -97,7 +100,11 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 // checkSize publishes a message as large as they get, to nowhere: the broker
 // does not tell its limit, but closes the channel of who exceeds it.
 func (s *session) checkSize(ctx context.Context, size int) error {
+	ctx, give := context.WithCancelCause(ctx)
+	defer give(nil)
 	err := s.admin.do(ctx, func(ch *wire.Channel) error {
+		s.blocked.Store(&give)
+		defer s.blocked.Store(nil)
 		var nowhere wire.Prepared
 		ch.Prepare(&nowhere, wire.Envelope{Key: s.topology.prefix() + "//nowhere"})
 		if err := ch.Publish(&nowhere, make([]byte, size)); err != nil {
@@ -106,6 +113,9 @@ func (s *session) checkSize(ctx context.Context, size int) error {
 		return ch.Prefetch(ctx, 0) // whose answer comes after the broker's opinion
 	})
 	if err != nil {
+		if why := context.Cause(ctx); errors.Is(why, driver.ErrThrottled) {
+			err = why
+		}
 		return wrap(err, "try a payload of %d bytes", size)
 	}
 	s.tried.Store(max(s.tried.Load(), int64(size)))
