@@ -57,6 +57,11 @@ func (p *Protocol) Wrap(err error, format string, args ...any) error {
 	return fmt.Errorf("%s: %s: %w: %w", p.Driver, fmt.Sprintf(format, args...), p.ClassOf(err), err)
 }
 
+// OptionError says what is wrong with an option.
+func (p *Protocol) OptionError(name, why string) error {
+	return fmt.Errorf("%s: option %q: %w: %s", p.Driver, name, driver.ErrOption, why)
+}
+
 // overError says that the session has closed.
 func (p *Protocol) overError() error {
 	return fmt.Errorf("%s: connect: session %w", p.Driver, driver.ErrClosed)
