@@ -78,9 +78,9 @@ func allowed() map[string]may {
 		"drivers/redisstreams":        {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/stan":                {ours: []string{"driver", "drivers/internal/natswire", "drivers/internal/share"}, others: []string{natsClient, stanClient}},
 		"drivers/rabbitmq":            {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/rabbit", "drivers/internal/share", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
-		"drivers/rabbitmq/wire":       {},
+		"drivers/rabbitmq/wire":       {ours: []string{"drivers/internal/hold", "drivers/internal/rabbit/beat"}},
 		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/rabbit", "drivers/internal/share", "drivers/rabbitmqstream/wire"}},
-		"drivers/rabbitmqstream/wire": {},
+		"drivers/rabbitmqstream/wire": {ours: []string{"drivers/internal/hold", "drivers/internal/rabbit/beat"}},
 		"drivers/nats":                {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/jetstream":           {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/internal/natswire": {ours: []string{"driver", "drivers/internal/hold", "drivers/internal/share"}, others: []string{natsClient, natsKeys},
@@ -92,6 +92,8 @@ func allowed() map[string]may {
 			why: "logins, lost connections and errors of RabbitMQ are the same over each of its protocols"},
 		"drivers/internal/hold": {
 			why: "how long a batch waits that nobody flushes is decided once"},
+		"drivers/internal/rabbit/beat": {
+			why: "who is silent for too long is gone over each of RabbitMQ's protocols"},
 		"drivers/internal/share": {ours: []string{"driver"},
 			why: "who connects, who waits and who closes is the same wherever producers share connections"},
 		"drivers/internal/mesh": {ours: []string{"driver"},

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sixnines/drivers/internal/hold"
+	"sixnines/drivers/internal/rabbit/beat"
 )
 
 // Config says how to connect.
@@ -47,30 +50,21 @@ type Conn struct {
 	out    []byte
 	broken error // why nothing can be written
 	acked  bool  // out holds acknowledgements that wait for rest
-	timer  *time.Timer
-	armed  bool
-	turn   uint64 // how often out has been written
-	then   uint64 // turn when the timer was armed
+	hold   hold.Timer
 
 	channels atomic.Pointer[[]*Channel] // by number; for the goroutine that reads
 	opening  sync.Mutex
 
-	reads   atomic.Uint64 // how many frames have come, for the heartbeat
-	handing atomic.Bool   // a frame is being dealt with
+	monitor beat.Monitor
 	cause   atomic.Pointer[error]
 	done    chan struct{}
 	err     error // readable once done is closed
 	stop    chan struct{}
 }
 
-// holdMost is half the longest time for which a connection collects what nobody
-// flushes.
-const holdMost = 5 * time.Millisecond
-
 // Open logs in over c, which it owns from then on, also if it fails.
 func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
-	conn := &Conn{net: c, config: config, in: newIntake(c), done: make(chan struct{}), stop: make(chan struct{})}
-	conn.channels.Store(new([]*Channel))
+	conn := newConn(c, config)
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	err := conn.login()
 	if !stop() && ctx.Err() != nil {
@@ -83,9 +77,16 @@ func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
 	conn.in.rest = conn.rest
 	go conn.read()
 	if conn.beat > 0 {
-		go conn.heartbeats()
+		go conn.watch()
 	}
 	return conn, nil
+}
+
+func newConn(c net.Conn, config Config) *Conn {
+	conn := &Conn{net: c, config: config, in: newIntake(c), done: make(chan struct{}), stop: make(chan struct{})}
+	conn.channels.Store(new([]*Channel))
+	conn.hold = hold.NewTimer(&conn.mu, conn.elapsed)
+	return conn
 }
 
 // Server returns the server's properties.
@@ -195,9 +196,7 @@ func (c *Conn) settle(now bool) error {
 	if now || len(c.out) >= c.config.WriteBuffer {
 		return c.flush()
 	}
-	if !c.armed {
-		c.arm()
-	}
+	c.hold.Hold()
 	return nil
 }
 
@@ -206,7 +205,6 @@ func (c *Conn) flush() error {
 	if len(c.out) == 0 {
 		return nil
 	}
-	c.turn++
 	n, err := c.net.Write(c.out)
 	if err != nil {
 		c.lose(n)
@@ -215,6 +213,7 @@ func (c *Conn) flush() error {
 		return err
 	}
 	c.out = c.out[:0]
+	c.hold.Emptied()
 	c.acked = false
 	const keep = 1 << 20
 	if cap(c.out) > keep { // one large message is no reason
@@ -232,33 +231,16 @@ func (c *Conn) lose(written int) {
 	c.out = nil
 }
 
-// arm starts the timer, which runs on through any number of writes. mu is held.
-func (c *Conn) arm() {
-	c.armed, c.then = true, c.turn
-	if c.timer == nil {
-		c.timer = time.AfterFunc(holdMost, c.elapsed)
-		return
-	}
-	c.timer.Reset(holdMost)
-}
-
-// elapsed writes what has been there since the timer was armed.
+// elapsed writes what nobody has flushed. mu is held.
 func (c *Conn) elapsed() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.armed = false
-	switch {
-	case c.broken != nil || len(c.out) == 0:
-	case c.turn != c.then:
-		c.arm()
-	default:
+	if c.broken == nil {
 		_ = c.flush() // who publishes next hears of it
 	}
 }
 
 // rest is called before the goroutine that reads waits.
 func (c *Conn) rest() {
-	c.handing.Store(false)
+	c.monitor.Rest()
 	c.mu.Lock()
 	if (c.acked || c.config.FlushAtRest) && c.broken == nil {
 		_ = c.flush() // reading ends, too
@@ -285,9 +267,7 @@ func (c *Conn) read() {
 		c.broken = c.err
 		c.lose(0)
 	}
-	if c.timer != nil {
-		c.timer.Stop()
-	}
+	c.hold.Stop()
 	c.mu.Unlock()
 	close(c.stop)
 	for _, ch := range *c.channels.Load() {
@@ -307,8 +287,7 @@ func (c *Conn) frames() error {
 			return err
 		}
 		if beats {
-			c.reads.Add(1)
-			c.handing.Store(true)
+			c.monitor.Came()
 		}
 		if err := c.take(f); err != nil {
 			return err
@@ -370,31 +349,21 @@ func (c *Conn) own(m method, in cursor) error {
 	return nil
 }
 
-// heartbeats writes one in each half of the interval, and ends the connection
-// when the server has been silent for two intervals.
-func (c *Conn) heartbeats() {
-	tick := time.NewTicker(c.beat / 2)
-	defer tick.Stop()
-	silent, seen := 0, c.reads.Load()
-	for {
-		select {
-		case <-c.stop:
-			return
-		case <-tick.C:
-		}
-		if now := c.reads.Load(); now != seen || c.handing.Load() {
-			silent, seen = 0, now
-		} else if silent++; silent >= 4 {
-			c.fail(fmt.Errorf("no heartbeat from the server in %v", 2*c.beat))
-			return
-		}
-		// Whoever holds the lock writes, which is as good.
-		if c.mu.TryLock() {
-			if c.broken == nil && len(c.out) == 0 {
-				c.out = append(c.out, frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd)
-				_ = c.flush() // reading ends, too
-			}
-			c.mu.Unlock()
-		}
+// watch ends the connection when the server is silent.
+func (c *Conn) watch() {
+	if err := c.monitor.Watch(c.beat, c.stop, c.pulse); err != nil {
+		c.fail(err)
+	}
+}
+
+// pulse writes a heartbeat, unless somebody is writing, which is as good.
+func (c *Conn) pulse() {
+	if !c.mu.TryLock() {
+		return
+	}
+	defer c.mu.Unlock()
+	if c.broken == nil && len(c.out) == 0 {
+		c.out = append(c.out, frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd)
+		_ = c.flush() // reading ends, too
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"sixnines/drivers/internal/rabbit/beat"
 )
 
 var errLogin = errors.New("the server closed the connection while logging in")
@@ -45,11 +47,11 @@ func (c *Conn) login() error {
 		return err
 	}
 	c.chanMax, c.frameMax = int(in.uint16()), int(in.uint32())
-	beat := time.Duration(in.uint16()) * time.Second
+	offered := time.Duration(in.uint16()) * time.Second
 	if in.bad {
 		return fmt.Errorf("%w: connection.tune is too short", ErrProtocol)
 	}
-	c.tune(beat)
+	c.tune(offered)
 	b = appendMethod(nil, 0, connectionTuneOK)
 	b = binary.BigEndian.AppendUint16(b, uint16(c.chanMax))
 	b = binary.BigEndian.AppendUint32(b, uint32(c.frameMax))
@@ -64,7 +66,7 @@ func (c *Conn) login() error {
 }
 
 // tune settles limits, of which 0 is the server's word for none.
-func (c *Conn) tune(beat time.Duration) {
+func (c *Conn) tune(offered time.Duration) {
 	if c.chanMax == 0 {
 		c.chanMax = 1<<16 - 1
 	}
@@ -76,13 +78,7 @@ func (c *Conn) tune(beat time.Duration) {
 	}
 	c.frameMax = max(c.frameMax, frameLeast)
 	c.in.most = c.frameMax
-	c.beat = c.config.Heartbeat.Truncate(time.Second)
-	if c.config.Heartbeat > 0 {
-		c.beat = max(c.beat, time.Second)
-		if beat > 0 {
-			c.beat = min(c.beat, beat)
-		}
-	}
+	c.beat = beat.Agree(c.config.Heartbeat, offered)
 }
 
 func (c *Conn) write(b []byte) error {

@@ -35,7 +35,8 @@ func (sink) Close() error                { return nil }
 // from src.
 func reading(src io.Reader) (*Conn, *Channel, *recorder) {
 	r := &recorder{}
-	c := &Conn{net: sink{}, in: newIntake(src), frameMax: frameLeast, done: make(chan struct{}), stop: make(chan struct{})}
+	c := newConn(sink{}, Config{})
+	c.in, c.frameMax = newIntake(src), frameLeast
 	c.in.most = frameLeast
 	ch := &Channel{conn: c, id: 1, handler: r, reply: make(chan method, 1), ended: make(chan struct{})}
 	c.channels.Store(&[]*Channel{nil, ch})

@@ -9,6 +9,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"sixnines/drivers/internal/hold"
+	"sixnines/drivers/internal/rabbit/beat"
 )
 
 // Config says how to connect.
@@ -38,10 +41,7 @@ type Conn struct {
 	broken error   // why nothing can be written
 	due    bool    // out holds what waits for rest
 	open   *Outlet // whose frame is being collected; nil: none is
-	timer  *time.Timer
-	armed  bool
-	turn   uint64 // how often out has been written
-	then   uint64 // turn when the timer was armed
+	hold   hold.Timer
 
 	calls       sync.Mutex
 	correlation uint32
@@ -51,8 +51,7 @@ type Conn struct {
 	outlets [256]atomic.Pointer[Outlet]
 	inlets  [256]atomic.Pointer[Inlet]
 
-	reads   atomic.Uint64 // how many frames have come, for the heartbeat
-	handing atomic.Bool   // a frame is being dealt with
+	monitor beat.Monitor
 	cause   atomic.Pointer[error]
 	dead    chan struct{} // closed when nothing more is read
 	done    chan struct{}
@@ -65,13 +64,9 @@ type reply struct {
 	rest []byte
 }
 
-// holdMost is half the longest time for which a connection collects what nobody
-// flushes.
-const holdMost = 5 * time.Millisecond
-
 // Open logs in over c, which it owns from then on, also if it fails.
 func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
-	conn := &Conn{net: c, config: config, in: newIntake(c), waiting: map[uint32]chan reply{}, dead: make(chan struct{}), done: make(chan struct{})}
+	conn := newConn(c, config)
 	stop := context.AfterFunc(ctx, func() { c.Close() })
 	err := conn.login()
 	if !stop() && ctx.Err() != nil {
@@ -84,9 +79,15 @@ func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
 	conn.in.rest = conn.rest
 	go conn.read()
 	if conn.beat > 0 {
-		go conn.heartbeats()
+		go conn.watch()
 	}
 	return conn, nil
+}
+
+func newConn(c net.Conn, config Config) *Conn {
+	conn := &Conn{net: c, config: config, in: newIntake(c), waiting: map[uint32]chan reply{}, dead: make(chan struct{}), done: make(chan struct{})}
+	conn.hold = hold.NewTimer(&conn.mu, conn.elapsed)
+	return conn
 }
 
 // Server returns the server's properties.
@@ -184,12 +185,12 @@ func (c *Conn) flush() error {
 	if len(c.out) == 0 {
 		return nil
 	}
-	c.turn++
 	if _, err := c.net.Write(c.out); err != nil {
 		c.breakOff(err)
 		return err
 	}
 	c.out = c.out[:0]
+	c.hold.Emptied()
 	c.due = false
 	const keep = 1 << 20
 	if cap(c.out) > keep { // one large message is no reason
@@ -209,39 +210,20 @@ func (c *Conn) settle() error {
 	if len(c.out) >= c.config.WriteBuffer {
 		return c.flush()
 	}
-	if !c.armed {
-		c.arm()
-	}
+	c.hold.Hold()
 	return nil
 }
 
-// arm starts the timer, which runs on through any number of writes. mu is held.
-func (c *Conn) arm() {
-	c.armed, c.then = true, c.turn
-	if c.timer == nil {
-		c.timer = time.AfterFunc(holdMost, c.elapsed)
-		return
-	}
-	c.timer.Reset(holdMost)
-}
-
-// elapsed writes what has been there since the timer was armed.
+// elapsed writes what nobody has flushed. mu is held.
 func (c *Conn) elapsed() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.armed = false
-	switch {
-	case c.broken != nil || len(c.out) == 0 && c.open == nil:
-	case c.turn != c.then:
-		c.arm()
-	default:
+	if c.broken == nil {
 		_ = c.flush() // who publishes next hears of it
 	}
 }
 
 // rest is called before the goroutine that reads waits.
 func (c *Conn) rest() {
-	c.handing.Store(false)
+	c.monitor.Rest()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.due && c.broken == nil {
@@ -288,9 +270,7 @@ func (c *Conn) read() {
 	if c.broken == nil {
 		c.broken, c.out = c.err, nil
 	}
-	if c.timer != nil {
-		c.timer.Stop()
-	}
+	c.hold.Stop()
 	c.mu.Unlock()
 	close(c.dead)
 	c.opening.Lock() // nobody is half registered
@@ -314,8 +294,7 @@ func (c *Conn) frames() error {
 			return err
 		}
 		if c.beat > 0 {
-			c.reads.Add(1)
-			c.handing.Store(true)
+			c.monitor.Came()
 		}
 		if err := c.take(k, in); err != nil {
 			return err
@@ -401,32 +380,22 @@ func (c *Conn) gone(stream string, why error) {
 	}
 }
 
-// heartbeats writes one in each half of the interval, and ends the connection
-// when the server has been silent for two intervals.
-func (c *Conn) heartbeats() {
-	tick := time.NewTicker(c.beat / 2)
-	defer tick.Stop()
-	silent, seen := 0, c.reads.Load()
-	for {
-		select {
-		case <-c.done:
-			return
-		case <-tick.C:
-		}
-		if now := c.reads.Load(); now != seen || c.handing.Load() {
-			silent, seen = 0, now
-		} else if silent++; silent >= 4 {
-			c.fail(fmt.Errorf("no heartbeat from the server in %v", 2*c.beat))
-			return
-		}
-		// Whoever holds the lock writes, which is as good.
-		if c.mu.TryLock() {
-			if c.broken == nil && len(c.out) == 0 && c.open == nil {
-				c.out = end(begin(c.out, heartbeat), 0)
-				_ = c.flush() // reading ends, too
-			}
-			c.mu.Unlock()
-		}
+// watch ends the connection when the server is silent.
+func (c *Conn) watch() {
+	if err := c.monitor.Watch(c.beat, c.done, c.pulse); err != nil {
+		c.fail(err)
+	}
+}
+
+// pulse writes a heartbeat, unless somebody is writing, which is as good.
+func (c *Conn) pulse() {
+	if !c.mu.TryLock() {
+		return
+	}
+	defer c.mu.Unlock()
+	if c.broken == nil && len(c.out) == 0 && c.open == nil {
+		c.out = end(begin(c.out, heartbeat), 0)
+		_ = c.flush() // reading ends, too
 	}
 }
 

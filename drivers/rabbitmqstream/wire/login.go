@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"sixnines/drivers/internal/rabbit/beat"
 )
 
 // login is the handshake.
@@ -53,7 +55,7 @@ func (c *Conn) login() error {
 }
 
 // tune settles limits, of which 0 is the server's word for none.
-func (c *Conn) tune(frame int, beat time.Duration) {
+func (c *Conn) tune(frame int, offered time.Duration) {
 	c.frameMax = frame
 	if c.config.FrameMax > 0 && (frame == 0 || c.config.FrameMax < frame) {
 		c.frameMax = c.config.FrameMax
@@ -61,13 +63,7 @@ func (c *Conn) tune(frame int, beat time.Duration) {
 	if c.frameMax == 0 {
 		c.frameMax = frameMost
 	}
-	c.beat = c.config.Heartbeat.Truncate(time.Second)
-	if c.config.Heartbeat > 0 {
-		c.beat = max(c.beat, time.Second)
-		if beat > 0 {
-			c.beat = min(c.beat, beat)
-		}
-	}
+	c.beat = beat.Agree(c.config.Heartbeat, offered)
 }
 
 // ask sends a command of the handshake and reads its answer.

@@ -43,8 +43,8 @@ func (sink) Close() error                  { return nil }
 // subscription 0, and reads from src.
 func connected(src io.Reader, e Entries) (*Conn, *Outlet, *recorder, *bytes.Buffer) {
 	r, written := &recorder{}, &bytes.Buffer{}
-	c := &Conn{net: sink{nil, written}, in: newIntake(src), frameMax: 4096, waiting: map[uint32]chan reply{},
-		config: Config{WriteBuffer: 1 << 20}, dead: make(chan struct{}), done: make(chan struct{})}
+	c := newConn(sink{nil, written}, Config{WriteBuffer: 1 << 20})
+	c.in, c.frameMax = newIntake(src), 4096
 	o := &Outlet{conn: c, stream: "s", to: r, entries: e}
 	c.outlets[0].Store(o)
 	c.inlets[0].Store(&Inlet{conn: c, stream: "s", to: r})
@@ -154,12 +154,11 @@ func TestNothingIsAllocatedForAMessage(t *testing.T) {
 	}
 }
 
-// FuzzFrames feeds a connection what a server might write.
 // A broker that has just come back takes publishers for a leader that it then
 // finds gone, and says so at once.
 func TestStreamIsGoneAsSoonAsItHasAPublisher(t *testing.T) {
 	ours, theirs := net.Pipe()
-	c := &Conn{net: ours, in: newIntake(ours), frameMax: 4096, waiting: map[uint32]chan reply{}, dead: make(chan struct{}), done: make(chan struct{})}
+	c := newConn(ours, Config{})
 	go c.read()
 	go func() {
 		defer theirs.Close()
@@ -183,6 +182,7 @@ func TestStreamIsGoneAsSoonAsItHasAPublisher(t *testing.T) {
 	}
 }
 
+// FuzzFrames feeds a connection what a server might write.
 func FuzzFrames(f *testing.F) {
 	for _, e := range []Entries{{Size: 1}, {Size: 4}, {Size: 4, Compression: Gzip}} {
 		_, o, _, written := connected(nil, e)
