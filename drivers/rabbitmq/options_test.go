@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit/rabbittest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/rabbitmq"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -48,8 +50,8 @@ func testOptions(t *testing.T, b *broker) {
 			func(s driver.Semantics) bool { return strings.Contains(s.Consumption, "prefetch 10") }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := newOutcomes()
-			s := b.open(t, tt.options, o.notify)
+			o := rabbittest.NewOutcomes()
+			s := b.open(t, tt.options, o.Notify)
 			topology := driver.Topology{Topics: []string{"t0", "t1"}, Producers: 2, Consumers: 1, MaxSize: 10_000}
 			spec := driver.ConsumerSpec{Topics: topology.Topics}
 			if tt.group {
@@ -63,7 +65,7 @@ func testOptions(t *testing.T, b *broker) {
 			if tt.holds != nil && !tt.holds(semantics) {
 				t.Errorf("semantics %+v", semantics)
 			}
-			if _, err := s.Consumer(t.Context(), spec, o.deliver); err != nil {
+			if _, err := s.Consumer(t.Context(), spec, o.Deliver); err != nil {
 				t.Fatal(err)
 			}
 			const n = 50
@@ -74,14 +76,14 @@ func testOptions(t *testing.T, b *broker) {
 				}
 				send(t, p, i*n, n)
 			}
-			o.until(t, "all is done and delivered", func() bool { return len(o.errs) == 2*n && len(o.payloads) == 2*n })
-			for token, err := range o.errs {
+			o.Until(t, "all is done and delivered", func() bool { return len(o.Errs) == 2*n && len(o.Payloads) == 2*n }, nil)
+			for token, err := range o.Errs {
 				if err != nil {
 					t.Fatalf("message %d: %v", token, err)
 				}
 			}
-			if len(o.events) > 0 {
-				t.Errorf("events %v", o.events)
+			if len(o.Events) > 0 {
+				t.Errorf("events %v", o.Events)
 			}
 		})
 	}
@@ -93,8 +95,8 @@ func testUnroutable(t *testing.T, b *broker) {
 	for _, client := range []string{"direct", "amqp091"} {
 		for _, confirms := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s, confirms %v", client, confirms), func(t *testing.T) {
-				o := newOutcomes()
-				s := b.open(t, map[string]any{"exchange": "topic", "routing_key": "elsewhere", "binding_key": "here", "client": client, "confirms": confirms}, o.notify)
+				o := rabbittest.NewOutcomes()
+				s := b.open(t, map[string]any{"exchange": "topic", "routing_key": "elsewhere", "binding_key": "here", "client": client, "confirms": confirms}, o.Notify)
 				if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Consumers: 1}); err != nil {
 					t.Fatal(err)
 				}
@@ -105,16 +107,16 @@ func testUnroutable(t *testing.T, b *broker) {
 				}
 				const n = 300
 				send(t, p, 0, n)
-				o.until(t, "all came back", func() bool {
+				o.Until(t, "all came back", func() bool {
 					returned := 0
-					for _, e := range o.events {
+					for _, e := range o.Events {
 						if e.Kind == driver.Returned {
 							returned += e.Count
 						}
 					}
-					return returned == n && len(o.errs) == n
-				})
-				for token, err := range o.errs {
+					return returned == n && len(o.Errs) == n
+				}, nil)
+				for token, err := range o.Errs {
 					if confirms != errors.Is(err, driver.ErrNoTopic) {
 						t.Fatalf("message %d: %v", token, err)
 					}
@@ -124,8 +126,8 @@ func testUnroutable(t *testing.T, b *broker) {
 	}
 	// A queue that refuses more than it holds nacks, which is another thing.
 	t.Run("refused", func(t *testing.T) {
-		o := newOutcomes()
-		s := b.open(t, map[string]any{"queue_arguments": "x-max-length=3,x-overflow=reject-publish"}, o.notify)
+		o := rabbittest.NewOutcomes()
+		s := b.open(t, map[string]any{"queue_arguments": "x-max-length=3,x-overflow=reject-publish"}, o.Notify)
 		if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Consumers: 1}); err != nil {
 			t.Fatal(err)
 		}
@@ -135,9 +137,9 @@ func testUnroutable(t *testing.T, b *broker) {
 			t.Fatal(err)
 		}
 		send(t, p, 0, 20)
-		o.until(t, "all is done", func() bool { return len(o.errs) == 20 })
+		o.Until(t, "all is done", func() bool { return len(o.Errs) == 20 }, nil)
 		refused := 0
-		for token, err := range o.errs {
+		for token, err := range o.Errs {
 			if errors.Is(err, driver.ErrRejected) {
 				refused++
 			} else if err != nil {
@@ -153,8 +155,8 @@ func testUnroutable(t *testing.T, b *broker) {
 // testAlarm: a broker that is short of memory takes nothing, which is told of and
 // fails what is sent.
 func testAlarm(t *testing.T, b *broker) {
-	o := newOutcomes()
-	s := b.open(t, nil, o.notify)
+	o := rabbittest.NewOutcomes()
+	s := b.open(t, nil, o.Notify)
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); err != nil {
 		t.Fatal(err)
 	}
@@ -165,26 +167,18 @@ func testAlarm(t *testing.T, b *broker) {
 	if _, err := control(t, b.Cluster, "set_vm_memory_high_watermark", "absolute", "1MB"); err != nil {
 		t.Fatal(err)
 	}
+	// The broker tells those that publish, once they do.
 	var refused error
-	o.until(t, "the alarm is noticed", func() bool {
-		// The broker tells those that publish, once they do.
-		o.mu.Unlock()
-		refused = p.Send(1, []byte("x"))
-		o.mu.Lock()
-		return refused != nil
-	})
+	publish := func() { refused = p.Send(1, []byte("x")) }
+	o.Until(t, "the alarm is noticed", func() bool { return refused != nil }, publish)
 	if !errors.Is(refused, driver.ErrThrottled) {
 		t.Error(refused)
 	}
 	if _, err := control(t, b.Cluster, "set_vm_memory_high_watermark", "0.4"); err != nil {
 		t.Fatal(err)
 	}
-	o.until(t, "the alarm is over", func() bool {
-		o.mu.Unlock()
-		err := p.Send(2, []byte("x"))
-		o.mu.Lock()
-		return err == nil
-	})
+	publish()
+	o.Until(t, "the alarm is over", func() bool { return refused == nil }, publish)
 	if err := s.Deprovision(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -214,41 +208,16 @@ func TestLogin(t *testing.T) {
 		{"no certificate to log in with", certificates.Client(false), map[string]any{"login": "external"}, driver.ErrOption, "tls.cert"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := newOutcomes()
-			s, err := rabbitmq.Entry().Driver.Open(t.Context(), driver.Target{URL: c.URL, Run: "test", Options: tt.options, TLS: tt.tls})
+			target := driver.Target{URL: c.URL, Options: tt.options, TLS: tt.tls}
 			if tt.class != nil {
-				if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.hint) {
-					t.Errorf("open: %v", err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close(t.Context())
-			semantics, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Consumers: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Deprovision(context.WithoutCancel(t.Context()))
-			if !strings.HasPrefix(semantics.Transport, "tcp, tls") {
+				sessiontest.Refused(t, rabbitmq.Driver{}, target, tt.class, tt.hint)
+			} else if semantics := sessiontest.Works(t, rabbitmq.Driver{}, target); !strings.HasPrefix(semantics.Transport, "tcp, tls") {
 				t.Errorf("transport %q", semantics.Transport)
 			}
-			if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, o.deliver); err != nil {
-				t.Fatal(err)
-			}
-			p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			send(t, p, 0, 10)
-			o.until(t, "all is delivered", func() bool { return len(o.payloads) == 10 && len(o.errs) == 10 })
 		})
 	}
 	plain := strings.Replace(c.URL, "amqps", "amqp", 1)
-	if _, err := rabbitmq.Entry().Driver.Open(t.Context(), driver.Target{URL: plain, Run: "test"}); !errors.Is(err, driver.ErrNotConnected) || !strings.Contains(err.Error(), "amqps") {
-		t.Errorf("without TLS: %v", err)
-	}
+	sessiontest.Refused(t, rabbitmq.Driver{}, driver.Target{URL: plain}, driver.ErrNotConnected, "amqps")
 }
 
 func TestOptionsThatContradict(t *testing.T) {

@@ -1,12 +1,11 @@
 package rabbitmqstream_test
 
 import (
-	"context"
-	"errors"
 	"strings"
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/rabbitmqstream"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -37,39 +36,12 @@ func TestLogin(t *testing.T) {
 		{"compression of nothing", url, certificates.Client(true), map[string]any{"compression": "gzip"}, driver.ErrOption, "sub_entry_size"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			o := newOutcomes()
-			s, err := rabbitmqstream.Entry().Driver.Open(t.Context(), driver.Target{URL: tt.url, Run: "test", Options: tt.options, TLS: tt.tls})
+			target := driver.Target{URL: tt.url, Options: tt.options, TLS: tt.tls}
 			if tt.class != nil {
-				if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.hint) {
-					t.Errorf("open: %v", err)
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Close(t.Context())
-			semantics, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Consumers: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer s.Deprovision(context.WithoutCancel(t.Context()))
-			if !strings.HasPrefix(semantics.Transport, "tcp, tls") {
+				sessiontest.Refused(t, rabbitmqstream.Driver{}, target, tt.class, tt.hint)
+			} else if semantics := sessiontest.Works(t, rabbitmqstream.Driver{}, target); !strings.HasPrefix(semantics.Transport, "tcp, tls") {
 				t.Errorf("transport %q", semantics.Transport)
 			}
-			if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, o.deliver); err != nil {
-				t.Fatal(err)
-			}
-			p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i := range 10 {
-				if err := p.Send(uint64(i), []byte{byte(i)}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			o.until(t, "all is delivered", func() bool { return len(o.payloads) == 10 && len(o.errs) == 10 }, nothing)
 		})
 	}
 }

@@ -6,77 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit/rabbittest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/rabbitmqstream"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 )
-
-// patience is how long to wait for what must happen; it decides only how long a
-// failure takes.
-const patience = 60 * time.Second
-
-// outcomes implements driver.Acks, and counts deliveries and events as well.
-type outcomes struct {
-	mu       sync.Mutex
-	changed  chan struct{}
-	sent     int
-	errs     map[uint64]error
-	payloads []string
-	events   map[driver.EventKind]int
-}
-
-func newOutcomes() *outcomes {
-	return &outcomes{changed: make(chan struct{}), errs: map[uint64]error{}, events: map[driver.EventKind]int{}}
-}
-
-func (o *outcomes) update(f func()) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	f()
-	close(o.changed)
-	o.changed = make(chan struct{})
-}
-
-func (o *outcomes) Done(token uint64, err error) { o.update(func() { o.errs[token] = err }) }
-
-func (o *outcomes) deliver(m driver.Message) {
-	o.update(func() { o.payloads = append(o.payloads, string(m.Payload)) })
-}
-
-func (o *outcomes) notify(e driver.Event) { o.update(func() { o.events[e.Kind]++ }) }
-
-// until waits for ok, which is called with the lock held, and calls meanwhile in
-// between.
-func (o *outcomes) until(t *testing.T, what string, ok func() bool, meanwhile func()) {
-	t.Helper()
-	limit := time.After(patience)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		o.mu.Lock()
-		reached, changed := ok(), o.changed
-		o.mu.Unlock()
-		if reached {
-			return
-		}
-		select {
-		case <-changed:
-		case <-tick.C:
-			meanwhile()
-		case <-limit:
-			o.mu.Lock()
-			defer o.mu.Unlock()
-			t.Fatalf("%s: sent %d, done %d, delivered %d, events %v", what, o.sent, len(o.errs), len(o.payloads), o.events)
-		}
-	}
-}
-
-func nothing() {}
 
 // TestRecovery kills the broker under a producer and a consumer, which come back
 // by themselves. What was confirmed arrives once.
@@ -85,30 +24,22 @@ func TestRecovery(t *testing.T) {
 		t.Skip("another broker takes a while")
 	}
 	c := brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password})
-	o := newOutcomes()
-	s, err := rabbitmqstream.Entry().Driver.Open(t.Context(), driver.Target{URL: c.URLFor("rabbitmq-stream"), Run: "test", Options: with(nil), Notify: o.notify})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close(t.Context())
+	o := rabbittest.NewOutcomes()
+	s := sessiontest.Open(t, rabbitmqstream.Driver{}, driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: with(nil), Notify: o.Notify})
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := leftovers(t, c, "test"); err != nil || len(found) != 1 {
 		t.Errorf("found %q, %v", found, err)
 	}
-	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, o.deliver); err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	sessiontest.Consume(t, s, driver.ConsumerSpec{}, o.Deliver)
+	p := sessiontest.Produce(t, s, o)
+	sent := 0
 	send := func() {
-		token := uint64(o.sent)
+		token := uint64(sent)
 		switch err := p.Send(token, fmt.Appendf(nil, "message %d", token)); {
 		case err == nil:
-			o.sent++
+			sent++
 		case !errors.Is(err, driver.ErrNotConnected):
 			t.Errorf("send: %v", err)
 		}
@@ -116,28 +47,28 @@ func TestRecovery(t *testing.T) {
 	for range 100 {
 		send()
 	}
-	o.until(t, "before the restart", func() bool { return len(o.payloads) == 100 && len(o.errs) == 100 }, nothing)
+	o.Until(t, "before the restart", func() bool { return len(o.Payloads) == 100 && len(o.Errs) == 100 }, nil)
 	restart(t, c)()
-	o.until(t, "after the restart", func() bool {
-		return o.events[driver.Disconnected] >= 2 && o.events[driver.Reconnected] >= 2 && len(o.payloads) >= 200
+	o.Until(t, "after the restart", func() bool {
+		return o.Told(driver.Disconnected) >= 2 && o.Told(driver.Reconnected) >= 2 && len(o.Payloads) >= 200
 	}, send)
-	o.until(t, "at the end", func() bool { return len(o.errs) == o.sent }, nothing)
+	o.Until(t, "at the end", func() bool { return len(o.Errs) == sent }, nil)
 	if err := p.Close(t.Context()); err != nil {
 		t.Error(err)
 	}
 	seen := map[string]int{}
-	o.until(t, "what was confirmed", func() bool {
+	o.Until(t, "what was confirmed", func() bool {
 		clear(seen)
-		for _, payload := range o.payloads {
+		for _, payload := range o.Payloads {
 			seen[payload]++
 		}
-		for token, err := range o.errs {
+		for token, err := range o.Errs {
 			if err == nil && seen[fmt.Sprintf("message %d", token)] == 0 {
 				return false
 			}
 		}
 		return true
-	}, nothing)
+	}, nil)
 	for payload, n := range seen {
 		if n > 1 {
 			t.Errorf("%q was delivered %d times", payload, n)
