@@ -83,7 +83,10 @@ func DescribeOptions(ptr any) []Option {
 		}
 		o := Option{Name: f.name, Type: f.typeName(), Default: f.text(), Enum: f.enum,
 			Min: f.tag.Get("min"), Max: f.tag.Get("max"), Secret: f.tag.Get("secret") == "true", Doc: f.tag.Get("doc")}
-		if o.Secret {
+		// One that nobody can give stands for nothing having been given.
+		given := f
+		given.value = reflect.New(f.value.Type()).Elem()
+		if o.Secret || given.set(o.Default) != nil {
 			o.Default = ""
 		}
 		all = append(all, o)

@@ -188,6 +188,12 @@ func TestDescribeOptions(t *testing.T) {
 	if driver.DescribeOptions(nil) != nil {
 		t.Error("nil has options")
 	}
+	type unset struct {
+		Linger time.Duration `option:"linger" min:"0s"`
+	}
+	if got := driver.DescribeOptions(&unset{-1}); got[0].Default != "" {
+		t.Errorf("a default that stands for nothing is described as %q", got[0].Default)
+	}
 	// What is described as a default can be given back.
 	back := map[string]any{}
 	for _, option := range got {
