@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -68,10 +69,16 @@ func (a *app) explain(cmd *cobra.Command, err error) int {
 	return f.code
 }
 
-// oneLine joins the lines of a text, such as that of joined errors.
+// oneLine joins the lines of a text, such as that of joined errors, and takes
+// from it what would move a terminal's cursor or colours: a file may quote it.
 func oneLine(s string) string {
 	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
-	return strings.Join(lines, "; ")
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.Join(lines, "; "))
 }
 
 // flagFault explains why flags could not be read.

@@ -239,3 +239,9 @@ func TestPlanIsWhatHappens(t *testing.T) {
 		}
 	}
 }
+
+func TestOneLine(t *testing.T) {
+	if got, want := oneLine("é\x1b[31m\ta\r\n\nb\u009b2J"), "é [31m a; b 2J"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
