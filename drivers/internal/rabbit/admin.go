@@ -45,11 +45,12 @@ func (a *Admin[C]) Latest() Latest[C] {
 
 // Connect makes a connection if there is none.
 func (a *Admin[C]) Connect(ctx context.Context) error {
-	_, err := a.connect(ctx)
+	_, _, err := a.connect(ctx)
 	return err
 }
 
-func (a *Admin[C]) connect(ctx context.Context) (conn C, err error) {
+// connect returns the connection, and whether it has been there for a while.
+func (a *Admin[C]) connect(ctx context.Context) (conn C, old bool, err error) {
 	a.mu.Lock()
 	conn, connected := a.latest.Conn, a.connected
 	a.mu.Unlock()
@@ -57,7 +58,7 @@ func (a *Admin[C]) connect(ctx context.Context) (conn C, err error) {
 		select {
 		case <-conn.Done():
 		default:
-			return conn, nil
+			return conn, true, nil
 		}
 	}
 	for _, to := range a.broker.servers {
@@ -66,7 +67,7 @@ func (a *Admin[C]) connect(ctx context.Context) (conn C, err error) {
 			break
 		}
 	}
-	return conn, err
+	return conn, false, err
 }
 
 func (a *Admin[C]) dial(ctx context.Context, to Server) (C, error) {
@@ -93,7 +94,9 @@ func (a *Admin[C]) dial(ctx context.Context, to Server) (C, error) {
 	return conn, nil
 }
 
-// Do runs f with the connection, one f at a time.
+// Do runs f with the connection, one f at a time. It runs f once more, with a new
+// connection, where the old one turns out to be lost: nothing may have happened,
+// or all of it.
 func (a *Admin[C]) Do(ctx context.Context, f func(c C) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return a.broker.protocol.Wrap(err, "reach the broker")
@@ -104,8 +107,15 @@ func (a *Admin[C]) Do(ctx context.Context, f func(c C) error) error {
 	case <-ctx.Done():
 		return a.broker.protocol.Wrap(context.Cause(ctx), "reach the broker")
 	}
-	conn, err := a.connect(ctx)
+	conn, old, err := a.connect(ctx)
 	if err != nil {
+		return err
+	}
+	if err = f(conn); !old || ctx.Err() != nil || !a.broker.protocol.isLoss(err) {
+		return err
+	}
+	kill(conn)
+	if conn, _, err = a.connect(ctx); err != nil {
 		return err
 	}
 	return f(conn)

@@ -49,6 +49,11 @@ func (p *Protocol) ClassOf(err error) error {
 	return driver.ErrNotConnected
 }
 
+// isLoss reports whether err is the connection's end, and nobody's answer.
+func (p *Protocol) isLoss(err error) bool {
+	return err != nil && p.Class(err) == nil && p.ClassOf(err) == driver.ErrNotConnected
+}
+
 // Wrap adds what was being done, and the class, to an error of a connection.
 func (p *Protocol) Wrap(err error, format string, args ...any) error {
 	if driver.Class(err) != nil {

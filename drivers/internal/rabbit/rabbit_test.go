@@ -270,6 +270,34 @@ func TestAdmin(t *testing.T) {
 	}
 }
 
+// That a connection is lost is known a moment later than that it is of no use.
+func TestAdminFindsItsConnectionLost(t *testing.T) {
+	w := newWarren(t, "burrow://host")
+	a := NewAdmin(w.broker, w.open)
+	if err := a.Connect(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name string
+		err  error
+		on   []int // connections that were tried
+	}{
+		{"an answer", fmt.Errorf("%w: %w", driver.ErrNotConnected, errRefused), []int{0}},
+		{"lost", net.ErrClosed, []int{0, 1}},
+		{"lost, and told by its class", fmt.Errorf("%w: %w", driver.ErrNotConnected, net.ErrClosed), []int{1, 2}},
+	} {
+		var on []int
+		err := a.Do(t.Context(), func(c *conn) error {
+			on = append(on, c.number)
+			return tt.err
+		})
+		if err != tt.err || !slices.Equal(on, tt.on) {
+			t.Errorf("%s: %v after connections %d", tt.name, err, on)
+		}
+	}
+	a.Close(t.Context())
+}
+
 func TestBroker(t *testing.T) {
 	for _, tt := range []struct {
 		url   string
