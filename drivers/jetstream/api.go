@@ -35,6 +35,7 @@ const (
 	codeNoConsumer    = 10014
 	codeCreate        = 10012
 	codeNoStream      = 10059
+	codeNotCreated    = 10049
 	codeTooLarge      = 10054
 	codeNotEnabled    = 10076
 	codeAccountHasNot = 10039
@@ -128,10 +129,33 @@ func (p *api) available(ctx context.Context) error {
 	return nil
 }
 
+// storeAttempts is how often a stream's store may fail to be made, and storePause
+// what goes by in between. After an account's last stream nats-server (2.15.2)
+// removes the directory of all of them in a goroutine of its own, beside whoever
+// makes the next one.
+const (
+	storeAttempts = 5
+	storePause    = 50 * time.Millisecond
+)
+
+// pause returns false where ctx ends before d has gone by.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
 // createStream returns the stream's settings in effect.
 func (p *api) createStream(ctx context.Context, c js.StreamConfig) (js.StreamInfo, error) {
 	var info js.StreamInfo
-	if err := p.request(ctx, "STREAM.CREATE."+c.Name, c, &info); err != nil {
+	err := p.request(ctx, "STREAM.CREATE."+c.Name, c, &info)
+	for n := 1; n < storeAttempts && refused(err, codeNotCreated) && pause(ctx, storePause); n++ {
+		err = p.request(ctx, "STREAM.CREATE."+c.Name, c, &info)
+	}
+	if err != nil {
 		if c.Replicas > 1 && errors.Is(err, driver.ErrUnsupported) {
 			err = fmt.Errorf("%w; %d replicas need a cluster of as many servers with JetStream: lower option replicas", err, c.Replicas)
 		}
