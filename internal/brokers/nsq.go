@@ -64,7 +64,7 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 	if err := refuse(o.Settings, "tcp-address", "http-address", "config"); err != nil {
 		return nil, err
 	}
-	ports, err := o.ports(2)
+	ports, err := o.ports(3)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +85,7 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 	if o.TLS != nil {
 		settings["tls-cert"], settings["tls-key"] = o.TLS.Cert, o.TLS.Key
 		settings["tls-required"] = "tcp-https" // not for what controls it
+		settings["https-address"] = loopback(ports[2])
 		if o.TLS.CA != "" {
 			settings["tls-root-ca-file"], settings["tls-client-auth-policy"] = o.TLS.CA, "require-verify"
 		}
