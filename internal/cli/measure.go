@@ -29,6 +29,9 @@ type measurement struct {
 // end as it should have.
 func (a *app) measure(stops *interrupts, show display, m measurement) (*result.Run, error) {
 	s, e := m.scenario, m.entry
+	if _, err := possible(s, e); err != nil {
+		return nil, err // before a broker is started for it
+	}
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
 		Floor: a.noiseFloor(s, show.say), Idle: a.idleProcess(),
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p) }, Abort: stops.abort}

@@ -44,10 +44,7 @@ type fanOut struct {
 // dryRun prints the scenario and its plan: as YAML that can be run again, with
 // the plan in comments, or as one JSON object.
 func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
-	if err := engine.Check(s, e); err != nil {
-		return runFault(err, s, e, false)
-	}
-	p, err := planOf(s, e)
+	p, err := possible(s, e)
 	if err != nil {
 		return err
 	}
@@ -73,6 +70,15 @@ func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 	}
 	_, err = a.Stdout.Write([]byte(b.String()))
 	return err
+}
+
+// possible computes what a normalised scenario comes to, unless the driver cannot
+// do it.
+func possible(s *scenario.Scenario, e driver.Entry) (plan, error) {
+	if err := engine.Check(s, e); err != nil {
+		return plan{}, runFault(err, s, e, false)
+	}
+	return planOf(s, e)
 }
 
 // planOf computes what a normalised scenario comes to.

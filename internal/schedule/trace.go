@@ -22,7 +22,7 @@ const maxTraceLine = 4096
 func readTrace(name string, window time.Duration) ([]int64, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("schedule: trace: %w", err)
+		return nil, fmt.Errorf("trace: %w", err)
 	}
 	defer f.Close()
 	return parseTrace(name, f, window)
@@ -37,7 +37,7 @@ func parseTrace(name string, r io.Reader, window time.Duration) ([]int64, error)
 	last := int64(0)
 	line := 0
 	fail := func(format string, args ...any) error {
-		return fmt.Errorf("schedule: trace: %s:%d: %s", name, line, fmt.Sprintf(format, args...))
+		return fmt.Errorf("trace: %s:%d: %s", name, line, fmt.Sprintf(format, args...))
 	}
 	in := bufio.NewScanner(r)
 	in.Buffer(make([]byte, 0, maxTraceLine), maxTraceLine)

@@ -33,7 +33,7 @@ func FuzzParseTrace(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		got, err := parseTrace("f", strings.NewReader(text), time.Hour)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), "schedule: trace: f:") || strings.Contains(err.Error(), "\n") {
+			if !strings.HasPrefix(err.Error(), "trace: f:") || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("a poor error: %v", err)
 			}
 			return
