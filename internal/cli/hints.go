@@ -41,7 +41,7 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 	case errors.As(err, &record):
 		return failed("this port does not speak TLS: check --url, or leave the --tls flags out", err)
 	case alerted(err) && s.Target.TLS != nil && s.Target.TLS.Cert == "":
-		return failed("the server ends the handshake: if it wants a client's certificate, show one with --tls-cert FILE and --tls-key FILE", err)
+		return failed("the server ends the handshake: if it "+wantsCertificate, err)
 	case alerted(err):
 		return failed("the server ends the handshake: check --tls-cert and --tls-key, and that the server trusts who signed that certificate", err)
 	case errors.Is(err, driver.ErrUnauthorized):
@@ -61,6 +61,10 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		switch {
 		case s.Target.TLS != nil:
 			hint += "; if the broker has no TLS, leave the --tls flags out"
+			// The alert that would say so is lost where we write before we read.
+			if s.Target.TLS.Cert == "" {
+				hint += "; if it " + wantsCertificate
+			}
 		case e.Capabilities.TLS && somebodyListens(err):
 			hint += wantsTLS
 		case managedName(e) != "":
@@ -88,6 +92,8 @@ func alerted(err error) bool {
 	var from *net.OpError
 	return errors.As(err, &from) && from.Op == "remote error"
 }
+
+const wantsCertificate = "wants a client's certificate, show one with --tls-cert FILE and --tls-key FILE"
 
 // somebodyListens reports whether what kept us from connecting was not that
 // there is nobody.
