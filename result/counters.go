@@ -28,9 +28,13 @@ type Counters struct {
 	Expected int64 `json:"expected"`
 	Received int64 `json:"received"` // unique
 	Missing  int64 `json:"missing"`
-	// LostAcked are the missing messages that the broker had acknowledged: its
-	// broken promise.
+	// LostAcked are the missing messages that the broker had acknowledged, and
+	// that later ones have overtaken: its broken promise.
 	LostAcked int64 `json:"lost_acked"`
+	// Undelivered are the other missing messages that it had acknowledged. It may
+	// still hold them: nothing that was sent after them has come, or others were
+	// still coming when the run ended.
+	Undelivered int64 `json:"undelivered,omitempty"`
 	Corrupted int64 `json:"corrupted"`
 	// Missing by the fate of the publish, so that acked/unacked × received/missing
 	// can be shown.
@@ -59,7 +63,7 @@ type Counters struct {
 // fields lists every counter once: Add, Sub and IsZero must not forget one.
 func (c *Counters) fields() []*int64 {
 	return []*int64{&c.Scheduled, &c.NotSent, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
-		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
+		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Undelivered, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
 		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.LateReplies, &c.Censored,
 		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Handovers, &c.Dropped, &c.Returned, &c.BytesSent, &c.BytesRecv}
 }

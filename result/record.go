@@ -232,7 +232,7 @@ type Interval struct {
 	End      int64                      `json:"end"`
 	Metrics  map[Metric]*MetricInterval `json:"metrics,omitempty"`
 	Counters Counters                   `json:"counters"`
-	InFlight int64                      `json:"in_flight"` // unanswered at the end of the interval
+	InFlight int64                      `json:"in_flight"` // unacknowledged or undelivered at the end of the interval, whichever are more
 	Backlog  int64                      `json:"backlog"`   // due but not sent at the end of the interval
 	Vitals   map[string]float64         `json:"vitals,omitempty"`
 	Pauses   []Pause                    `json:"pauses,omitempty"`

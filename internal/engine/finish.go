@@ -246,7 +246,7 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 	// The delivery side.
 	total.Missing = total.Expected - total.Received - total.Corrupted
 	if total.Missing+total.Corrupted != 0 {
-		r.accountMissing(&total, intended, censor)
+		r.accountMissing(&total, now, intended, censor)
 	}
 	delta := total
 	delta.Sub(r.collected.counters)
@@ -265,17 +265,20 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 }
 
 // accountMissing finds the messages that never arrived, group by group.
-func (r *run) accountMissing(total *result.Counters, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64)) {
+func (r *run) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64)) {
 	end := r.end.Load()
 	lastMissing := map[*stream]map[uint64]bool{}
 	for _, g := range r.groups {
+		coming := r.stillComing(g, now)
 		for _, st := range r.streams {
 			place, bound := g.place(st)
 			if !bound || !st.begun {
 				continue
 			}
 			refused := st.refusedSet()
-			for seq := range g.ledger(place).Missing(st.first, st.last) {
+			ledger := g.ledger(place)
+			newest, any := ledger.Highest()
+			for seq := range ledger.Missing(st.first, st.last) {
 				if refused[seq] {
 					continue
 				}
@@ -300,21 +303,36 @@ func (r *run) accountMissing(total *result.Counters, intended func(*stream, uint
 				switch {
 				case st.nacked[seq]:
 					total.MissingNacked++
-				case st.acked != nil && st.acked.Has(seq):
-					total.LostAcked++
-				default:
+				case st.acked == nil || !st.acked.Has(seq):
 					total.MissingUnknown++
+				case coming || !any || seq > newest:
+					total.Undelivered++
+				default:
+					total.LostAcked++
 				}
 			}
 		}
 	}
 	// Corrupted messages whose envelope was hit too are among those counted as
 	// missing by number; the unknown ones take the difference first.
-	for _, n := range []*int64{&total.MissingUnknown, &total.MissingNacked, &total.LostAcked} {
-		if over := total.LostAcked + total.MissingNacked + total.MissingUnknown - max(0, total.Missing); over > 0 {
+	for _, n := range []*int64{&total.MissingUnknown, &total.MissingNacked, &total.Undelivered, &total.LostAcked} {
+		if over := total.LostAcked + total.Undelivered + total.MissingNacked + total.MissingUnknown - max(0, total.Missing); over > 0 {
 			*n -= min(*n, over)
 		}
 	}
+}
+
+// stillComing reports whether measured messages came to the group in the second
+// half of the time for which they were waited for, up to now. Then those that
+// are missing may be behind them.
+func (r *run) stillComing(g *group, now int64) bool {
+	waited := now - r.end.Load()
+	for _, c := range r.consumers {
+		if c.group == g && c.newest != 0 && now-c.newest < waited/2 {
+			return true
+		}
+	}
+	return false
 }
 
 func (st *stream) refusedSet() map[uint64]bool {

@@ -30,3 +30,38 @@ record: {raw: true}
 		t.Errorf("20 of 1,000 are missing, and p99 is not a lower bound: %+v", d)
 	}
 }
+
+// A consumer that is too slow is overload, though the broker acknowledges at
+// once, and what waits for it is not lost.
+func TestSlowConsumersAreOverload(t *testing.T) {
+	r := measure(t, `
+target: {driver: mem, options: {ack: broker, queue: 100000}}
+phases: {warmup: 200ms, duration: 2s, drain: 500ms}
+workload: {rate: 2000/s, consumer: {work: 5ms}}
+record: {interval: 250ms}
+`, mem.Entry(), "")
+	c := r.Counters
+	if c.Acked != 4000 || c.LostAcked != 0 || c.Undelivered == 0 || c.Undelivered != c.Missing {
+		t.Errorf("what is queued: %s", show(r))
+	}
+	if s := r.Summary.Verdict.Status; s != result.Unstable && s != result.Invalid { // on a busy machine
+		t.Errorf("overload: %s", show(r))
+	}
+}
+
+// What is lost is no overload, however much of it, though nothing returns.
+func TestLossIsNoOverload(t *testing.T) {
+	r := measure(t, `
+target: {driver: mem, options: {ack: broker, lose_acked: 300, after: 2500, every: 4}}
+phases: {warmup: 200ms, duration: 2s, drain: 500ms}
+workload: {rate: 2000/s}
+record: {interval: 250ms}
+`, mem.Entry(), "")
+	c := r.Counters
+	if c.Missing != 300 || c.LostAcked != 300 || c.Undelivered != 0 {
+		t.Errorf("what is lost: %s", show(r))
+	}
+	if s := r.Summary.Verdict.Status; s == result.Unstable {
+		t.Errorf("loss: %s", show(r))
+	}
+}

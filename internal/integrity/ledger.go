@@ -2,6 +2,7 @@ package integrity
 
 import (
 	"iter"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 )
@@ -157,6 +158,24 @@ func (l *Ledger) Has(seq uint64) bool {
 		return c.has(seq)
 	}
 	return l.isDone(number)
+}
+
+// Highest returns the highest number that was ticked off; ok is false if none
+// was. It is meant for after the run.
+func (l *Ledger) Highest() (seq uint64, ok bool) {
+	for i := range l.ring {
+		c := l.ring[i].Load()
+		if c == nil || ok && c.number < seq/chunkSpan {
+			continue
+		}
+		for word := len(c.bits) - 1; word >= 0; word-- {
+			if n := bits.Len64(c.bits[word].Load()); n > 0 {
+				seq, ok = c.number*chunkSpan+uint64(word*64+n-1), true
+				break
+			}
+		}
+	}
+	return seq, ok
 }
 
 // Missing yields the numbers in [from, to) that were not ticked off,

@@ -30,6 +30,9 @@ func TestLedgerAgainstMap(t *testing.T) {
 			seqs[i], seqs[j] = seqs[j], seqs[i]
 		}
 		l := NewLedger(0)
+		if highest, ok := l.Highest(); ok {
+			t.Fatalf("highest %d of nothing", highest)
+		}
 		seen := map[uint64]bool{}
 		for _, s := range seqs {
 			want := New
@@ -40,6 +43,9 @@ func TestLedgerAgainstMap(t *testing.T) {
 			if got := l.Mark(s); got != want {
 				t.Fatalf("spread %d: Mark(%d) = %v, want %v", spread, s, got, want)
 			}
+		}
+		if highest, ok := l.Highest(); !ok || highest != slices.Max(seqs) {
+			t.Fatalf("spread %d: highest %d, %v, want %d", spread, highest, ok, slices.Max(seqs))
 		}
 		missing := slices.Collect(l.Missing(0, n))
 		if len(missing) != len(lost) {

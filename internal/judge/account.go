@@ -113,7 +113,10 @@ func losses(e *evidence) (found []result.Reason) {
 	if c.LostAcked > 0 {
 		found = append(found, one(result.Valid, "lost-acked", fmt.Sprintf("the broker broke its promise: %s lost after it had acknowledged them", plural(c.LostAcked, "message")))...)
 	}
-	if n := c.Missing - c.LostAcked; n > 0 {
+	if c.Undelivered > 0 {
+		found = append(found, one(result.Valid, "undelivered", fmt.Sprintf("%s had not come when the run ended, though acknowledged; the broker may still hold them: a longer --drain tells", plural(c.Undelivered, "message")))...)
+	}
+	if n := c.Missing - c.LostAcked - c.Undelivered; n > 0 {
 		found = append(found, one(result.Valid, "missing", fmt.Sprintf("%s missing that the broker had not acknowledged: it broke no promise", plural(n, "more message")))...)
 	}
 	if c.Corrupted > 0 {

@@ -27,6 +27,9 @@ const (
 // window, and does not return in the drain. Then there is no steady state: the
 // percentiles measure the length of the run (METHOD: "the opposite error").
 //
+// What is lost never returns either, and is no backlog, whenever it was lost:
+// acknowledged messages that later ones have overtaken are taken off.
+//
 // Returning has two parts, since the load goes on in the drain but the measured
 // messages are the ones counted, and these end even in overload: the backlog
 // must fall, and the measured messages must be cleared faster than new ones
@@ -73,6 +76,12 @@ func backlogGrows(e *evidence) []result.Reason {
 			lowest, drained = min(lowest, float64(p.InFlight+p.Backlog)), true
 		}
 	}
+	if lost := e.overtaken(); lost > 0 {
+		peak, lowest = peak-lost, lowest-lost
+		if peak <= max(backlogGrowth*float64(due), 1) {
+			return nil
+		}
+	}
 	load := float64(due) / (x[len(x)-1] - x[0] + e.run.Header.Interval.Seconds())
 	drain := float64(max(e.in.Resolved-e.in.End, 1)) / 1e9
 	if drained && lowest <= max(backlogReturn*peak, y[0]) && peak/drain > backlogSpeed*load {
@@ -81,4 +90,13 @@ func backlogGrows(e *evidence) []result.Reason {
 	return one(result.Unstable, "backlog", fmt.Sprintf(
 		"overload: the messages due or in flight grew by %.0f a second over the last third of the window, to %.0f, and did not return in the drain; the percentiles depend on the length of the run and are no steady state: lower the rate",
 		line.Slope, peak))
+}
+
+// overtaken returns how many messages in flight at the end are known to be lost.
+func (e *evidence) overtaken() float64 {
+	c := e.run.Counters
+	if c.Expected == 0 {
+		return 0
+	}
+	return float64(c.LostAcked) * float64(c.Sent) / float64(c.Expected)
 }

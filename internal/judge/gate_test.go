@@ -95,6 +95,7 @@ func TestGates(t *testing.T) {
 		{"flat out", mode(result.ModeFlatOut), "unpaced", result.Valid, "UNPACED"},
 		{"one host", func(b *testbed) { b.header.SameHost = true }, "same-host", result.Valid, "shared"},
 		{"lost after the acknowledgement", count(func(c *result.Counters) { c.Expected, c.Missing, c.LostAcked = 2, 2, 2 }), "lost-acked", result.Valid, "broke its promise: 2 messages"},
+		{"still with the broker", count(func(c *result.Counters) { c.Expected, c.Missing, c.Undelivered = 2, 2, 2 }), "undelivered", result.Valid, "2 messages had not come when the run ended, though acknowledged"},
 		{"missing", count(func(c *result.Counters) { c.Expected, c.Missing = 3, 3 }), "missing", result.Valid, "3 more messages"},
 		{"corrupted", count(func(c *result.Counters) { c.Expected, c.Corrupted = 1, 1 }), "corrupted", result.Valid, "1 message "},
 		{"refused", count(func(c *result.Counters) { c.Scheduled, c.Sent, c.Nacked = 500, 500, 500 }), "refused", result.Suspect, "500 messages of 20500 refused (500 by the broker)"},
@@ -267,21 +268,28 @@ func TestBacklog(t *testing.T) {
 	tests := []struct {
 		name          string
 		window, drain func(int) int64
+		lost          int64
 		want          result.Status
 	}{
-		{"steady", func(int) int64 { return 500 }, func(int) int64 { return 500 }, result.Valid},
-		{"growing, not returning", growing, growing, result.Unstable},
-		{"growing, gone in the drain", growing, func(n int) int64 { return int64(seconds+2-n) * 100 }, result.Valid},
-		{"growing, gone no faster than the load", func(n int) int64 { return int64(n) * 200 }, func(n int) int64 { return int64(seconds+2-n) * 100 }, result.Unstable},
-		{"falling", func(n int) int64 { return 5000 - growing(n) }, growing, result.Valid},
-		{"growing by a trifle", func(n int) int64 { return 5 + int64(n)/2 }, growing, result.Valid},
-		{"noise", func(n int) int64 { return int64(n*7919%13) * 100 }, growing, result.Valid},
-		{"a stall that is over", func(n int) int64 { return []int64{1, 1, 1, 1, 1, 1, 4000, 2000, 1, 1}[n] }, func(int) int64 { return 1 }, result.Valid},
+		{"steady", func(int) int64 { return 500 }, func(int) int64 { return 500 }, 0, result.Valid},
+		{"growing by what is lost", growing, func(int) int64 { return growing(seconds - 1) }, growing(seconds - 1), result.Valid},
+		{"growing, half of it lost", growing, growing, growing(seconds-1) / 2, result.Unstable},
+		{"growing, not returning", growing, growing, 0, result.Unstable},
+		{"growing, gone in the drain", growing, func(n int) int64 { return int64(seconds+2-n) * 100 }, 0, result.Valid},
+		{"growing, gone no faster than the load", func(n int) int64 { return int64(n) * 200 }, func(n int) int64 { return int64(seconds+2-n) * 100 }, 0, result.Unstable},
+		{"falling", func(n int) int64 { return 5000 - growing(n) }, growing, 0, result.Valid},
+		{"growing by a trifle", func(n int) int64 { return 5 + int64(n)/2 }, growing, 0, result.Valid},
+		{"noise", func(n int) int64 { return int64(n*7919%13) * 100 }, growing, 0, result.Valid},
+		{"a stall that is over", func(n int) int64 { return []int64{1, 1, 1, 1, 1, 1, 4000, 2000, 1, 1}[n] }, func(int) int64 { return 1 }, 0, result.Valid},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			// All measured messages are through a second after the window.
-			if v := Verdict(level(tt.window, tt.drain).run(t), Inputs{Resolved: (seconds + 1) * 1e9}); v.Status != tt.want {
+			b := level(tt.window, tt.drain)
+			last := &b.intervals[len(b.intervals)-1].v.Counters
+			last.Scheduled, last.Sent, last.Acked = last.Scheduled+tt.lost, last.Sent+tt.lost, last.Acked+tt.lost
+			last.Expected, last.Missing, last.LostAcked = last.Expected+tt.lost, tt.lost, tt.lost
+			if v := Verdict(b.run(t), Inputs{Resolved: (seconds + 1) * 1e9}); v.Status != tt.want {
 				t.Errorf("%s, want %s: %+v", v.Status, tt.want, v.Reasons)
 			}
 		})

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -42,7 +43,8 @@ func deliverySide(c *result.Counters) []entry {
 // otherCounters lists what stands beside the two accounts.
 func otherCounters(c *result.Counters) []entry {
 	return []entry{
-		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them: its broken promise", true},
+		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them, and overtaken by later ones: its broken promise", true},
+		{"undelivered", c.Undelivered, "acknowledged, and missing when the run ended; the broker may still hold them", true},
 		{"duplicated", c.Duplicated, "arrived more than once", true},
 		{"redelivered", c.Redelivered, "marked by the broker as delivered before", false},
 		{"reordered", c.Reordered, "first copies that came after a later message of the same producer in the same ordered stream (RFC 4737)", true},
@@ -88,10 +90,22 @@ func fates(c *result.Counters) []fate {
 		return -1
 	}
 	return []fate{
-		{"acked", arrived(c.Acked, c.LostAcked), c.LostAcked, "missing here: lost acked, the broker's broken promise"},
+		{"acked", arrived(c.Acked, c.LostAcked+c.Undelivered), c.LostAcked + c.Undelivered, ackedMissing(c)},
 		{"nacked", arrived(c.Nacked, c.MissingNacked), c.MissingNacked, "the broker had refused these: none should arrive"},
 		{"unknown", arrived(c.Unknown, c.MissingUnknown), c.MissingUnknown, "nothing was promised for these"},
 	}
+}
+
+// ackedMissing says what became of messages that were acknowledged and did not
+// come.
+func ackedMissing(c *result.Counters) string {
+	switch {
+	case c.Undelivered == 0:
+		return "missing here: lost acked, the broker's broken promise"
+	case c.LostAcked == 0:
+		return "missing here: undelivered when the run ended, the broker may still hold them"
+	}
+	return fmt.Sprintf("missing here: %s lost acked, the broker's broken promise; %s undelivered when the run ended", count(c.LostAcked), count(c.Undelivered))
 }
 
 // rateLine says what was asked, what was sent, and the worst second.

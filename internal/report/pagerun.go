@@ -201,8 +201,11 @@ func cards(s *subject) []pageRow {
 	}
 	if c := &s.sum.Counters; c.Expected > 0 {
 		missing := pageRow{Key: "missing", Name: "missing", Value: count(c.Missing), Means: "of " + count(c.Expected) + " expected"}
-		if c.LostAcked > 0 {
-			missing.Class, missing.Means = "bad", count(c.LostAcked)+" of them acknowledged"
+		switch {
+		case c.LostAcked > 0:
+			missing.Class, missing.Means = "bad", count(c.LostAcked)+" of them acknowledged and lost"
+		case c.Undelivered > 0:
+			missing.Class, missing.Means = "bad", count(c.Undelivered)+" of them acknowledged and not yet delivered"
 		}
 		out = append(out, missing)
 	}

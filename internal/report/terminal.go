@@ -394,7 +394,7 @@ func terminalMessages(p *printer, s *subject) {
 			row := gridRow{cells: []cell{{text: r.Name}, {text: arrived, right: true}, {text: count(r.Missing), right: true}}}
 			if r.Missing > 0 && r.Name == "acked" {
 				row.cells[2].style = bad
-				row.notes = []string{"lost acked: the broker's broken promise"}
+				row.notes = []string{strings.TrimPrefix(r.Means, "missing here: ")}
 			}
 			g.rows = append(g.rows, row)
 		}
