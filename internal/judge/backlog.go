@@ -21,6 +21,11 @@ const (
 	// backlogSpeed is how much faster than the load the backlog must clear in
 	// the drain for the system to have had any capacity to spare.
 	backlogSpeed = 1.05
+	// backlogDoubt is the part of the load that must be unresolved at the end of
+	// a window too short for a trend to be a doubt, and backlogFew how many
+	// messages that must be.
+	backlogDoubt = 0.1
+	backlogFew   = 10
 )
 
 // backlogGrows: what is due or in flight grows over the last third of the
@@ -59,7 +64,7 @@ func backlogGrows(e *evidence) []result.Reason {
 		due += p.Counters.Scheduled
 	}
 	if len(x) < backlogIntervals {
-		return nil
+		return e.tooShort()
 	}
 	line, ok := stats.FitLine(x, y)
 	if !ok {
@@ -90,6 +95,25 @@ func backlogGrows(e *evidence) []result.Reason {
 	return one(result.Unstable, "backlog", fmt.Sprintf(
 		"overload: the messages due or in flight grew by %.0f a second over the last third of the window, to %.0f, and did not return in the drain; the percentiles depend on the length of the run and are no steady state: lower the rate",
 		line.Slope, peak))
+}
+
+// tooShort is the doubt that is left where no trend can be told.
+func (e *evidence) tooShort() []result.Reason {
+	if len(e.measure) == 0 {
+		return nil
+	}
+	var due int64
+	for _, p := range e.measure {
+		due += p.Counters.Scheduled
+	}
+	last := e.measure[len(e.measure)-1]
+	left := last.InFlight + last.Backlog
+	if float64(left) <= max(backlogDoubt*float64(due), backlogFew) {
+		return nil
+	}
+	return one(result.Suspect, "backlog", fmt.Sprintf(
+		"when the window ended %d of its %s were due or in flight, and %s cannot tell overload from slow answers: run longer (--duration)",
+		left, plural(due, "message"), plural(int64(len(e.measure)), "interval")))
 }
 
 // overtaken returns how many messages in flight at the end are known to be lost.

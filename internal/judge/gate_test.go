@@ -296,6 +296,25 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// A window of few intervals shows no trend, and is not called a good one.
+func TestBacklogOfAShortWindow(t *testing.T) {
+	for left, want := range map[int64]result.Status{100: result.Valid, 900: result.Suspect} {
+		b := newTestbed(healthyMessages())
+		kept := b.intervals[:0]
+		for n, i := range b.intervals {
+			if i.v.Phase != result.PhaseMeasure || n < 3 {
+				kept = append(kept, i)
+			}
+		}
+		b.intervals = kept
+		b.intervals[2].v.InFlight = left
+		v := Verdict(b.run(t), Inputs{Resolved: 4e9})
+		if r := find(v, "backlog"); (r != nil) != (want == result.Suspect) || r != nil && (r.Status != want || !strings.Contains(r.Text, "900 of its ")) {
+			t.Errorf("%d left: %+v", left, r)
+		}
+	}
+}
+
 func TestTheWorstFindingDecides(t *testing.T) {
 	b := newTestbed(healthyMessages())
 	b.header.SameHost = true
