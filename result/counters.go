@@ -35,7 +35,7 @@ type Counters struct {
 	// still hold them: nothing that was sent after them has come, or others were
 	// still coming when the run ended.
 	Undelivered int64 `json:"undelivered,omitempty"`
-	Corrupted int64 `json:"corrupted"`
+	Corrupted   int64 `json:"corrupted"`
 	// Missing by the fate of the publish, so that acked/unacked × received/missing
 	// can be shown.
 	MissingNacked  int64 `json:"missing_nacked"`
