@@ -14,6 +14,7 @@ import (
 // collected is what the collector has already written of the counters.
 type collected struct {
 	counters result.Counters
+	to       int64            // instant up to which there are intervals; 0: there are none
 	pauses   int64            // instant up to which pauses do not matter: there are no intervals yet
 	brokers  map[string]Usage // by process
 	deaths   map[string]bool  // processes whose end was told
@@ -174,7 +175,7 @@ func (r *run) collect(phase string, from, to int64) error {
 	}
 	delta := counters
 	delta.Sub(r.collected.counters)
-	r.collected.counters = counters
+	r.collected.counters, r.collected.to = counters, to
 	// Clamps come from the recorder, by interval.
 	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
 	v := result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,

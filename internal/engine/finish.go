@@ -121,7 +121,11 @@ func (r *run) finish(leftover error, aborted bool) (*result.Run, error) {
 	}
 	// Deliveries that came in after the last interval.
 	if late := r.counts(); late.Received != r.collected.counters.Received || late.Acked != r.collected.counters.Acked {
-		if err := r.collect(result.PhaseDrain, max(r.end.Load(), now-int64(time.Millisecond)), now); err != nil {
+		from := r.collected.to
+		if from == 0 {
+			from = r.end.Load()
+		}
+		if err := r.collect(result.PhaseDrain, from, max(now, from+1)); err != nil {
 			return nil, err
 		}
 	}
