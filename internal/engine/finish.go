@@ -326,17 +326,22 @@ func (r *run) accountMissing(total *result.Counters, now int64, intended func(*s
 	}
 }
 
-// stillComing reports whether measured messages came to the group in the second
-// half of the time for which they were waited for, up to now. Then those that
-// are missing may be behind them.
+// stillComing reports whether messages that others have overtaken may yet be on
+// their way to the group: where they take more ways than one, and measured ones
+// came in the second half of the time for which they were waited for, up to now.
 func (r *run) stillComing(g *group, now int64) bool {
-	waited := now - r.end.Load()
+	waited, ways, coming := now-r.end.Load(), 0, false
 	for _, c := range r.consumers {
-		if c.group == g && c.newest != 0 && now-c.newest < waited/2 {
-			return true
+		if c.group != g {
+			continue
 		}
+		ways += max(1, len(c.highest))
+		if c.unordered || !r.config.Entry.Capabilities.Ordered {
+			ways++
+		}
+		coming = coming || c.newest != 0 && now-c.newest < waited/2
 	}
-	return false
+	return coming && ways > 1
 }
 
 func (st *stream) refusedSet() map[uint64]bool {

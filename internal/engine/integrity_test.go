@@ -53,7 +53,7 @@ record: {interval: 250ms}
 func TestLossIsNoOverload(t *testing.T) {
 	r := measure(t, `
 target: {driver: mem, options: {ack: broker, lose_acked: 300, after: 2500, every: 4}}
-phases: {warmup: 200ms, duration: 2s, drain: 500ms}
+phases: {warmup: 200ms, duration: 2s, drain: 2s}
 workload: {rate: 2000/s}
 record: {interval: 250ms}
 `, mem.Entry(), "")
