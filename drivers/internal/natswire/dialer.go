@@ -113,8 +113,13 @@ type dialedConn struct {
 	net.Conn
 	dialer  *Dialer
 	in      io.Reader
-	writing sync.Mutex // keeps the frames of client and publishers apart
+	writing sync.Mutex  // keeps the frames of client and publishers apart
+	wrapped atomic.Bool // what is written is TLS's
+	begun   bool        // something has been written; guarded by writing
 }
+
+// handshake is what TLS's first record begins with (RFC 8446, section 5.1).
+const handshake = 22
 
 // Read implements net.Conn.
 func (c *dialedConn) Read(p []byte) (int, error) { return c.in.Read(p) }
@@ -128,6 +133,10 @@ func (c *dialedConn) Write(p []byte) (int, error) {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	if !c.begun {
+		c.begun = true
+		c.wrapped.Store(p[0] == handshake)
+	}
 	return c.Conn.Write(p)
 }
 

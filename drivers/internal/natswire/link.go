@@ -252,8 +252,9 @@ func (l *Link) adopt(nc *nats.Conn) {
 	if address := nc.LocalAddr(); !l.direct || address != c.LocalAddr().String() || !nc.IsConnected() {
 		return
 	}
-	// A server may insist on TLS without being asked.
-	if _, err := nc.TLSConnectionState(); errors.Is(err, nats.ErrConnectionNotTLS) {
+	// A server may insist on TLS without being asked. The client's own word on it
+	// looks at its state without its lock (nats.go 1.55).
+	if !c.wrapped.Load() {
 		l.live.Store(c)
 		if l.closing.Load() { // close has seen to it that there is none
 			l.live.Store(nil)
