@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"sixnines/drivers/internal/sessiontest"
 )
 
 // parcel is a message as it was handed over.
@@ -81,32 +83,16 @@ func reference(stream string) (s sorted) {
 	return s
 }
 
-// chunks is a reader that returns as much at a time as chance will have it.
-type chunks struct {
-	stream []byte
-	random *rand.Rand
-	most   int
-}
-
-func (c *chunks) Read(p []byte) (int, error) {
-	if len(c.stream) == 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	n := copy(p, c.stream[:min(len(c.stream), 1+c.random.IntN(c.most))])
-	c.stream = c.stream[n:]
-	return n, nil
-}
-
 // sift lets an intake sort a stream that comes and goes in pieces.
 func sift(t *testing.T, stream string, random *rand.Rand, most int) (s sorted) {
-	in := newIntake(&chunks{[]byte(stream), random, most}, streamRoutes(&s), func() {})
+	in := newIntake(sessiontest.Chunks([]byte(stream), random, most), streamRoutes(&s), func() {})
 	var passed bytes.Buffer
 	for {
 		p := make([]byte, 1+random.IntN(most))
 		n, err := in.Read(p)
 		passed.Write(p[:n])
 		if err != nil {
-			if !errors.Is(err, io.ErrUnexpectedEOF) {
+			if !errors.Is(err, io.EOF) {
 				t.Fatal(err)
 			}
 			s.passed = passed.String()
