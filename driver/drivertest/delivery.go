@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"sixnines/driver"
 )
@@ -132,6 +133,9 @@ func join(ctx context.Context, r *rig, name string, first, n int, topics ...stri
 	return g, nil
 }
 
+// surplusAfter is how long a group is watched for more than it should get.
+const surplusAfter = 100 * time.Millisecond
+
 // shared waits until n letters have come to the group, each to one of its
 // consumers.
 func (g *group) shared(ctx context.Context, n int) error {
@@ -140,6 +144,10 @@ func (g *group) shared(ctx context.Context, n int) error {
 	}); err != nil {
 		return err
 	}
+	// One of them may have had all of it before the others woke up to get it too.
+	late, cancel := context.WithTimeout(ctx, surplusAfter)
+	defer cancel()
+	_ = g.wait(late, func() bool { return g.total > n }, func() string { return "" })
 	count := map[letter]int{}
 	for _, b := range g.boxes {
 		// The last Deliver may still be on its way out.
