@@ -72,8 +72,8 @@ cross:
 test: export SIXNINES_BROKERS_REQUIRED = 1
 test: brokers
 	$(GO) test $(TAGGED) -c -o /dev/null ./...
-	$(GO) test $(TAGGED) $(TESTING) -p=2 $(PATIENT)
-	$(GO) test $(TAGGED) $(TESTING) $(filter-out $(PATIENT),$(shell $(GO) list ./...))
+	.ci/gotest $(TAGGED) $(TESTING) -p=2 $(PATIENT)
+	.ci/gotest $(TAGGED) $(TESTING) $(filter-out $(PATIENT),$(shell $(GO) list ./...))
 
 # Variants of what was already tried are left out, and packages in which nothing
 # runs beside anything else: they would be slow here.
@@ -81,8 +81,8 @@ race: RACY = $(shell $(GO) list ./... | grep -v -E '/(judge|stats|report|schedul
 race: brokers
 	@.ci/compiler
 	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -c -o /dev/null $(RACY)
-	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -short $(TESTING) -p=2 $(PATIENT)
-	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -short $(TESTING) $(filter-out $(PATIENT),$(RACY))
+	CGO_ENABLED=1 .ci/gotest $(TAGGED) -race -short $(TESTING) -p=2 $(PATIENT)
+	CGO_ENABLED=1 .ci/gotest $(TAGGED) -race -short $(TESTING) $(filter-out $(PATIENT),$(RACY))
 
 # Every fuzz target there is, each for a short while.
 fuzz:
