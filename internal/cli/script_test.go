@@ -11,6 +11,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -28,6 +29,11 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	// A process inherits which signals are ignored, and SIGHUP is under nohup;
+	// one that is listened to is its default again in those that are started.
+	if filepath.Base(os.Args[0]) != "sixnines" && signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	testscript.Main(m, map[string]func(){"sixnines": func() { os.Exit(Main(context.Background(), processEnv())) }})
 }
 
