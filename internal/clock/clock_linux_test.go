@@ -70,21 +70,60 @@ func TestSetTimerSlack(t *testing.T) {
 func TestRawSleepGivesWayToTheCollector(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	const sleep = 500 * time.Millisecond
-	var asleep, woke atomic.Bool
+	for name, until := range map[string]func(int64){
+		"SleepUntil": SleepUntil,
+		"SleepUntilKeeping": func(at int64) {
+			for SleepUntilKeeping(at) < at {
+			}
+		},
+	} {
+		var asleep, woke atomic.Bool
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			asleep.Store(true)
+			until(Now() + int64(sleep))
+			woke.Store(true)
+		})
+		for !asleep.Load() {
+			runtime.Gosched()
+		}
+		runtime.GC()
+		if woke.Load() {
+			t.Errorf("%s: a collection took until a sleep of %v was over", name, sleep)
+		}
+		wait.Wait()
+	}
+}
+
+// A sleep that a signal ends is told from one that went its time.
+func TestKeepingSleepTellsOfSignals(t *testing.T) {
+	thread := make(chan int, 1)
+	const sleep = 10 * time.Second // which nobody waits for
+	var left int64
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		asleep.Store(true)
-		SleepUntil(Now() + int64(sleep))
-		woke.Store(true)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		thread <- unix.Gettid()
+		at := Now() + int64(sleep)
+		left = at - SleepUntilKeeping(at)
 	})
-	for !asleep.Load() {
-		runtime.Gosched()
+	id := <-thread
+	over := make(chan struct{})
+	go func() { wait.Wait(); close(over) }()
+	for done := false; !done; {
+		if err := unix.Tgkill(os.Getpid(), id, unix.SIGURG); err != nil && !errors.Is(err, unix.ESRCH) {
+			t.Fatal(err)
+		}
+		select {
+		case <-over:
+			done = true
+		case <-time.After(time.Millisecond):
+		}
 	}
-	runtime.GC()
-	if woke.Load() {
-		t.Errorf("a collection took until a sleep of %v was over", sleep)
+	if left <= 0 {
+		t.Errorf("cut short, a sleep of %v says it ended %v late", sleep, time.Duration(-left))
 	}
-	wait.Wait()
 }
 
 // With its only processor taken by goroutines that never yield, a woken
@@ -175,6 +214,10 @@ func benchmarkSleep(b *testing.B, sleep func(int64)) {
 // How late the sleeps are on an otherwise idle runtime, 300 µs at a time.
 func BenchmarkSleepUntil(b *testing.B)         { benchmarkSleep(b, SleepUntil) }
 func BenchmarkSleepUntilBlocking(b *testing.B) { benchmarkSleep(b, SleepUntilBlocking) }
+func BenchmarkSleepUntilKeeping(b *testing.B) {
+	benchmarkSleep(b, func(at int64) { SleepUntilKeeping(at) })
+}
+
 func BenchmarkSleepUntilStamped(b *testing.B) {
 	benchmarkSleep(b, func(at int64) { SleepUntilStamped(at) })
 }

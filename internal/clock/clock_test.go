@@ -132,6 +132,15 @@ func TestSleepsAreNeverEarly(t *testing.T) {
 				t.Errorf("SleepUntilStamped(%d) says it woke at %d", at, woke)
 			}
 		},
+		"SleepUntilKeeping": func(at int64) {
+			for { // it may be cut short
+				if woke := SleepUntilKeeping(at); woke >= at || at < 0 {
+					return
+				} else if woke > Now() {
+					t.Errorf("SleepUntilKeeping(%d) says it woke at %d, which is to come", at, woke)
+				}
+			}
+		},
 	} {
 		for _, d := range []int64{-int64(time.Hour), -1, 0, 1, 1000, 100_000, 2_000_000} {
 			at := Now() + d

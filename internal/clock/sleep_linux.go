@@ -35,6 +35,38 @@ func SleepUntil(t int64) {
 	}
 }
 
+// SleepUntilKeeping is [SleepUntil] that tells when the kernel let the thread go
+// on: a clock reading taken before anything else. It sleeps once: woke is before
+// t where a signal ended the sleep early, and the runtime, if it was that which
+// asked, has had its way by the time of the return. woke − t is what the operating
+// system added, and the runtime nothing: the processor was never given up.
+//
+// A thread that sleeps often does not wake the runtime's monitor by this, as by
+// [SleepUntilStamped], whose every return from a sleep may put that one to 20 µs
+// naps for some milliseconds: with sleeps of 4 ms that was a tenth of a core,
+// where a timer's interrupt is as dear as on virtual machines. The thread needs a
+// processor to keep: raise GOMAXPROCS by one.
+func SleepUntilKeeping(t int64) (woke int64) {
+	until := unix.NsecToTimespec(t)
+	var now unix.Timespec
+	if sleepKeeping(&until, &now) == unix.EINTR {
+		safepoint(0)
+	}
+	return now.Nano()
+}
+
+// sleepKeeping sleeps and reads the clock before the runtime can take over: every
+// call with a stack check, such as that of [Now], would let it.
+//
+//go:nosplit
+//go:norace
+func sleepKeeping(until, now *unix.Timespec) syscall.Errno {
+	_, _, errno := syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
+		uintptr(unsafe.Pointer(until)), 0, 0, 0)
+	syscall.RawSyscall6(unix.SYS_CLOCK_GETTIME, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(now)), 0, 0, 0, 0)
+	return errno
+}
+
 // safepoint is a call with a stack check, where the runtime can take over if
 // it has asked to, and nothing more. A frame is needed to have the check.
 //

@@ -21,6 +21,9 @@ func SleepUntilStamped(t int64) (woke int64) {
 	return Now()
 }
 
+// SleepUntilKeeping is [SleepUntilStamped] here.
+func SleepUntilKeeping(t int64) (woke int64) { return SleepUntilStamped(t) }
+
 // SetTimerSlack is not available here and returns an error that wraps
 // errors.ErrUnsupported.
 func SetTimerSlack(int) error {

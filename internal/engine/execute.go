@@ -62,7 +62,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	cancel()
 	opened = true
 
-	r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, Idle: r.config.Idle})
+	r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle})
 	defer r.monitor.Stop()
 	r.witness = r.newWitness()
 	r.tcp = newTCPWatch(r.openConns, readTCP)
@@ -103,15 +103,12 @@ const hiccupPeriod = 4 * time.Millisecond
 // later: the p99 of 20,000 messages a second was 7 ms instead of a third of one.
 func (r *run) raiseProcs() (restore func()) {
 	old := runtime.GOMAXPROCS(0)
-	more := 0
+	more := 1 // the meter's
 	if r.witness != nil {
 		more++
 	}
 	if !r.flatOut && r.workload.Loop != scenario.Closed {
-		more += r.pacerCount() + 1
-	}
-	if more == 0 {
-		return func() {}
+		more += r.pacerCount()
 	}
 	runtime.GOMAXPROCS(old + more)
 	return func() { runtime.GOMAXPROCS(old) }

@@ -56,7 +56,7 @@ func (r *run) writeHeader(start int64) error {
 	add := func(name, value, note string) {
 		h.Machine = append(h.Machine, result.Fact{Section: "generator", Name: name, Value: value, Note: note})
 	}
-	add("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)), "one more for each pacer and for the witness of what is in flight, which keep theirs")
+	add("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)), "one more for each pacer, for the meter of hiccups and for the witness of what is in flight, which keep theirs")
 	add("pacers", strconv.Itoa(r.pacerCount()), "")
 	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(r.lanes), min(w.Connections.Consumers, len(r.layout.consumers))), "")
 	if n := r.layout.maxFanOut(); n > fullChecks {

@@ -14,8 +14,8 @@ import (
 )
 
 // watchUntilEOF is the child of TestStoppedProcessIsFrozen.
-func watchUntilEOF() {
-	m := Start(Options{})
+func watchUntilEOF(opt Options) {
+	m := Start(opt)
 	for m.thread.due.Load() == 0 || m.goroutine.due.Load() == 0 {
 		time.Sleep(time.Millisecond) // on a busy machine a meter may not run yet
 	}

@@ -60,6 +60,23 @@ func (m *meter) onThread(slack chan<- error) {
 	}
 }
 
+// onProcessor is onThread for a thread that keeps its processor while it sleeps.
+// What the runtime does to it meanwhile (every 10 ms it asks a thread that keeps
+// one so long to give way) ends the sleep, and a new one begins: of one that was
+// cut short nothing can be said.
+func (m *meter) onProcessor(slack chan<- error) {
+	defer m.due.Store(0)
+	runtime.LockOSThread()
+	slack <- clock.SetTimerSlack(1)
+	for !m.stop.Load() {
+		due := clock.Now() + m.period
+		m.due.Store(due)
+		if woke := clock.SleepUntilKeeping(due); woke >= due {
+			m.observe(due, woke)
+		}
+	}
+}
+
 // open returns the pause under way at now if it is beyond the threshold.
 func (m *meter) open(now int64) (Pause, bool) {
 	due := m.due.Load()

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,6 +136,9 @@ func TestSourcesThatFailLaterAreMissing(t *testing.T) {
 // standard input to end and prints its freezes; with culpritChild, all pauses.
 const freezeVariable = "SIXNINES_TEST_VITALS_CHILD"
 
+// keepingChild is the variable's value for a meter that keeps its processor.
+const keepingChild = "keeping"
+
 // idleArgument makes the test binary an idle process.
 const idleArgument = "__idle"
 
@@ -150,8 +155,11 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case culpritChild:
 		tellPauses()
+	case keepingChild:
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+		watchUntilEOF(Options{KeepProcessor: true})
 	default:
-		watchUntilEOF()
+		watchUntilEOF(Options{})
 	}
 }
 
@@ -159,22 +167,26 @@ func TestMain(m *testing.M) {
 // which cannot tell it from a wait for the runtime then; and a busy machine may
 // let a stopped process wait before it goes on.
 func TestStoppedProcessIsFrozen(t *testing.T) {
-	for range 3 {
-		longest, stopped, thawed := stopWatcher(t)
-		err := judgeFreeze(longest, stopped, thawed)
-		if err == nil {
-			return
-		}
-		t.Log(err)
+	for _, child := range []string{"1", keepingChild} {
+		t.Run(child, func(t *testing.T) {
+			for range 3 {
+				longest, stopped, thawed := stopWatcher(t, child)
+				err := judgeFreeze(longest, stopped, thawed)
+				if err == nil {
+					return
+				}
+				t.Log(err)
+			}
+			t.Error("of three stops none was found as it was")
+		})
 	}
-	t.Error("of three stops none was found as it was")
 }
 
 // stopWatcher stops a child that watches itself, and returns the longest freeze
 // that it found and when it was stopped.
-func stopWatcher(t *testing.T) (longest Pause, stopped, thawed int64) {
+func stopWatcher(t *testing.T, as string) (longest Pause, stopped, thawed int64) {
 	t.Helper()
-	s := startWatcher(t, "1", nil)
+	s := startWatcher(t, as, nil)
 	child := s.cmd.Process
 	if err := child.Signal(unix.SIGSTOP); err != nil {
 		t.Fatal(err)
@@ -236,9 +248,46 @@ func TestRuntimeStallIsNoFreeze(t *testing.T) {
 	}
 }
 
+// What the runtime gives a thread's processor to others for is no pause of the
+// thread that keeps it.
+func TestLostProcessorIsNoPauseOfItsThread(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
+	m := start(t, Options{KeepProcessor: true, HiccupThreshold: 2 * time.Millisecond})
+	await(t, func() bool { return m.thread.due.Load() != 0 && m.goroutine.due.Load() != 0 })
+	var stop atomic.Bool
+	var wait sync.WaitGroup
+	for range 4 { // enough to keep a queue for the processor
+		wait.Go(func() {
+			for !stop.Load() {
+			}
+		})
+	}
+	clock.SleepUntilBlocking(clock.Now() + int64(500*time.Millisecond))
+	stop.Store(true)
+	wait.Wait()
+	m.Stop()
+	var thread, goroutine time.Duration
+	for _, p := range m.Pauses() {
+		switch p.Source {
+		case SourceThread:
+			thread += p.Length()
+		case SourceGoroutine:
+			goroutine += p.Length()
+		}
+	}
+	t.Logf("pauses of the thread %v, of the goroutine %v", thread, goroutine)
+	if goroutine <= 2*thread {
+		t.Errorf("pauses of the goroutine sum up to %v, of the thread to %v", goroutine, thread)
+	}
+}
+
 // benchmarkMeters reports what the meters cost: CPU of the process as a share
 // of one core, in parts per thousand.
 func benchmarkMeters(b *testing.B, period time.Duration, threads, goroutines int) {
+	benchmarkMetersOn((*meter).onThread, b, period, threads, goroutines)
+}
+
+func benchmarkMetersOn(onThread func(*meter, chan<- error), b *testing.B, period time.Duration, threads, goroutines int) {
 	m := &Monitor{pauses: newPauseList(4096), missing: map[string]string{}}
 	var meters []*meter
 	opt := Options{Period: period, HiccupThreshold: time.Second}
@@ -246,7 +295,7 @@ func benchmarkMeters(b *testing.B, period time.Duration, threads, goroutines int
 	for range threads {
 		meter := m.newMeter(SourceThread, opt)
 		meters = append(meters, meter)
-		m.meters.Go(func() { meter.onThread(slack) })
+		m.meters.Go(func() { onThread(meter, slack) })
 	}
 	for range goroutines {
 		meter := m.newMeter(SourceGoroutine, opt)
@@ -278,3 +327,10 @@ func BenchmarkThreadMeter(b *testing.B)    { benchmarkMeters(b, time.Millisecond
 func BenchmarkGoroutineMeter(b *testing.B) { benchmarkMeters(b, time.Millisecond, 0, 1) }
 func BenchmarkBothMeters(b *testing.B)     { benchmarkMeters(b, time.Millisecond, 1, 1) }
 func BenchmarkBothMeters4ms(b *testing.B)  { benchmarkMeters(b, 4*time.Millisecond, 1, 1) }
+
+// BenchmarkMetersOfRuns is of those that a run has.
+func BenchmarkMetersOfRuns(b *testing.B) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
+	benchmarkMetersOn((*meter).onProcessor, b, 4*time.Millisecond, 1, 1)
+}
