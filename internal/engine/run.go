@@ -73,6 +73,7 @@ type run struct {
 	witness   *witness // nil: nothing to bear witness to
 	tails     []*tail
 	stages    stages
+	tended    int64 // when messages in flight were looked through for what timed out
 	// attributed is how many connections were made once all producers and
 	// consumers had theirs.
 	attributed int
