@@ -137,9 +137,10 @@ func (p *pacer) wait(intended int64) bool {
 		}
 		target := intended - p.margin
 		if target-now > longSleep {
-			// Far off: give the processor up, a slice at a time so that the
-			// end of the run is noticed.
-			clock.SleepUntilBlocking(min(target-shortSleep, now+stopSlice))
+			// Far off: a slice at a time, so that the end of the run is
+			// noticed. The processor is ours and nobody waits for it; to give
+			// it up and take it back wakes the runtime's monitor.
+			clock.SleepUntil(min(target-shortSleep, now+stopSlice))
 			now = clock.Now()
 			continue
 		}
@@ -156,7 +157,7 @@ func (p *pacer) wait(intended int64) bool {
 }
 
 const (
-	longSleep  = 500_000    // ns; below it the thread keeps its processor
+	longSleep  = 500_000    // ns; from here on the sleep is in two parts
 	shortSleep = 200_000    // ns; the last stretch of a long sleep
 	stopSlice  = 20_000_000 // ns
 )

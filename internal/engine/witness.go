@@ -124,11 +124,7 @@ func (w *witness) watch(start int64) {
 	for !w.stop.Load() {
 		now := clock.Now()
 		if now < next {
-			if next-now > longSleep+shortSleep {
-				clock.SleepUntilBlocking(min(next-shortSleep, now+stopSlice))
-			} else {
-				clock.SleepUntil(next)
-			}
+			clock.SleepUntil(min(next, now+stopSlice)) // its processor is its own
 			continue
 		}
 		inFlight := w.look()
