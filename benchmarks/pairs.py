@@ -263,6 +263,13 @@ def tell(comparison, pair, rounds):
           file=sys.stderr, flush=True)
 
 
+def interval(ratio):
+    """The interval of a Ratio in words."""
+    if ratio["low"] is None:
+        return "no interval: too few of them"
+    return f"[{ratio['low']:.3f}, {ratio['high']:.3f}] ({ratio['coverage']:.1%})"
+
+
 def print_report(report):
     shape = report["machine"]
     print(f"machine: {shape['cores']} cores, {shape['model']}, {shape['kernel']}, clock {shape['clocksource']}")
@@ -280,12 +287,11 @@ def print_report(report):
             print(f"  fewer than {LEAST_ROUNDS} rounds: a trial of the scripts, not a measurement")
         for name, f in s["figures"].items():
             ratio = f["ratio"]
-            interval = "no interval: too few pairs"
-            if ratio["low"] is not None:
-                interval = f"[{ratio['low']:.3f}, {ratio['high']:.3f}] ({ratio['coverage']:.1%})"
             bound = f"  asked {f['bound']}: {'met' if f['met'] else 'MISSED'}" if f["bound"] else ""
             print(f"  {name}: A {amount(name, f['a_median'])}  B {amount(name, f['b_median'])}"
-                  f"  A/B {ratio['median']:.3f} {interval}{bound}")
+                  f"  A/B {ratio['median']:.3f} {interval(ratio)}{bound}")
+        for name, ratio in s["rounds"].items():
+            print(f"  {name} by rounds, discarded pairs included: A/B {ratio['median']:.3f} {interval(ratio)}")
         for letter, side in s["sides"].items():
             extra = [f"{side['processor_seconds_median']:.2f} s of processor a trial"]
             for k in ("service_p50", "service_p99", "lag_p50", "lag_p99"):

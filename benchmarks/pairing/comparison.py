@@ -3,6 +3,7 @@
 import os
 import tempfile
 from dataclasses import dataclass, field
+from math import sqrt
 from statistics import median
 
 from . import machine, ratios
@@ -104,10 +105,33 @@ def run_pairs(comparison, binaries, rounds, tell):
     return pairs
 
 
+def by_rounds(comparison, pairs):
+    """For each figure the Ratio of the rounds: the geometric mean of a round's two
+    pairs, discarded or not.
+
+    Where a trial leaves much behind for the second one of its pair (two gigabytes in
+    the broker's log), the ratios of pairs are two heaps, one for each order, and their
+    median is anywhere between; in this mean the order is not.
+    """
+    rounds = {}
+    for p in pairs:
+        rounds.setdefault(p["round"], {})[p["order"]] = p["ratios"]
+    whole = [r for r in rounds.values() if len(r) == 2]
+    if not whole:
+        return {}
+    return {
+        name: ratios.describe([sqrt(r["AB"][name] * r["BA"][name]) for r in whole]).as_dict()
+        for name in comparison.bounds
+    }
+
+
 def summarise(comparison, pairs):
     """What the pairs that were not discarded say."""
     kept = [p for p in pairs if not p["discarded"]]
-    summary = {"pairs": len(pairs), "discarded": len(pairs) - len(kept), "figures": {}, "sides": {}}
+    summary = {
+        "pairs": len(pairs), "discarded": len(pairs) - len(kept), "figures": {}, "sides": {},
+        "rounds": by_rounds(comparison, pairs),
+    }  # fmt: skip
     if not kept:
         return summary
     for name, bound in comparison.bounds.items():

@@ -99,11 +99,17 @@ class SixninesAnswers(unittest.TestCase):
 
 
 class Summaries(unittest.TestCase):
+    pairs = 0  # made so far in a test
+
     def pair(self, a, b, discarded=False):
         def side(name, p50):
             return {"program": name, "figures": {"p50": p50, "rate_sent": 5.01}, "processor_seconds": 1}
 
-        return {"a": side("x", a), "b": side("y", b), "discarded": discarded, "ratios": {"p50": a / b}}
+        self.pairs += 1
+        return {
+            "a": side("x", a), "b": side("y", b), "discarded": discarded, "ratios": {"p50": a / b},
+            "round": (self.pairs + 1) // 2, "order": "AB" if self.pairs % 2 else "BA",
+        }  # fmt: skip
 
     comparison = Comparison("c", "", None, None, Paced(5, 256, 2, 1), {"p50": Bound(1.4)})
 
@@ -120,6 +126,15 @@ class Summaries(unittest.TestCase):
         figure = s["figures"]["p50"]
         self.assertEqual((figure["a_median"], figure["b_median"], figure["ratio"]["median"]), (20, 10, 2))
         self.assertFalse(figure["met"])
+
+    def test_rounds_know_no_order(self):
+        # Who comes second takes twice as long; A is 1.1 times B.
+        pairs = [self.pair(*p, discarded=True) for _ in range(7) for p in ((110, 200), (220, 100))]
+        rounds = summarise(self.comparison, pairs)["rounds"]["p50"]
+        for key in ("median", "low", "high"):
+            self.assertAlmostEqual(rounds[key], 1.1)
+        self.assertEqual(len(rounds["values"]), 7)
+        self.assertEqual(summarise(self.comparison, pairs[:1])["rounds"], {})
 
     def test_nothing_kept(self):
         s = summarise(self.comparison, [self.pair(1, 1, discarded=True)])
