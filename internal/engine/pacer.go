@@ -15,6 +15,8 @@ type pacer struct {
 	lanes []*lane
 	busy  busyLog
 
+	spare bool // the supervisor made it: GOMAXPROCS has no processor for it
+
 	producers []int
 	phase     schedule.Phase
 	feed      *schedule.Merged // what is left of the phase
@@ -138,9 +140,13 @@ func (p *pacer) wait(intended int64) bool {
 		target := intended - p.margin
 		if target-now > longSleep {
 			// Far off: a slice at a time, so that the end of the run is
-			// noticed. The processor is ours and nobody waits for it; to give
-			// it up and take it back wakes the runtime's monitor.
-			clock.SleepUntil(min(target-shortSleep, now+stopSlice))
+			// noticed. To give a processor up and take it back wakes the
+			// runtime's monitor: only who has none of its own does.
+			if until := min(target-shortSleep, now+stopSlice); p.spare {
+				clock.SleepUntilBlocking(until)
+			} else {
+				clock.SleepUntil(until)
+			}
 			now = clock.Now()
 			continue
 		}

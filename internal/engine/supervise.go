@@ -58,7 +58,7 @@ func (r *run) takeOver(p *pacer, since int64) {
 	mine := func(producer int) bool {
 		return r.streams[r.layout.byProducer[producer][0]].lane == blocked
 	}
-	spare := &pacer{run: r, turn: p.turn, issued: p.issued, budget: p.budget, margin: p.margin}
+	spare := &pacer{run: r, spare: true, turn: p.turn, issued: p.issued, budget: p.budget, margin: p.margin}
 	spare.lanes = slices.DeleteFunc(slices.Clone(p.lanes), func(l *lane) bool { return l == blocked })
 	spare.producers = slices.DeleteFunc(slices.Clone(p.producers), mine)
 	spare.phase = p.phase
