@@ -9,7 +9,7 @@
 # fault.
 
 GO       ?= go
-FUZZTIME ?= 2s
+FUZZTIME ?= 1s
 # Build tags: the drivers that are bound to a library in C, where that library is.
 # Looked up when it is used, since the brokers' installation may bring it.
 TAGS     ?= $(shell pkg-config --exists libzmq 2>/dev/null && echo zeromq)
