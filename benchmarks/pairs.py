@@ -287,7 +287,7 @@ def print_report(report):
             print(f"  fewer than {LEAST_ROUNDS} rounds: a trial of the scripts, not a measurement")
         for name, f in s["figures"].items():
             ratio = f["ratio"]
-            bound = f"  asked {f['bound']}: {'met' if f['met'] else 'MISSED'}" if f["bound"] else ""
+            bound = f"  asked {f['bound']}: {'met' if f['met'] else 'MISSED'} by {f['by']}" if f["bound"] else ""
             print(f"  {name}: A {amount(name, f['a_median'])}  B {amount(name, f['b_median'])}"
                   f"  A/B {ratio['median']:.3f} {interval(ratio)}{bound}")
         for name, ratio in s["rounds"].items():

@@ -136,12 +136,16 @@ def summarise(comparison, pairs):
         return summary
     for name, bound in comparison.bounds.items():
         ratio = ratios.describe([p["ratios"][name] for p in kept])
+        # With too few pairs for an interval the rounds decide, if there are any.
+        by = "pairs" if ratio.low is not None or not summary["rounds"] else "rounds"
+        decisive = ratio.median if by == "pairs" else summary["rounds"][name]["median"]
         summary["figures"][name] = {
             "a_median": median(p["a"]["figures"][name] for p in kept),
             "b_median": median(p["b"]["figures"][name] for p in kept),
             "ratio": ratio.as_dict(),
             "bound": str(bound) if bound else None,
-            "met": bound.met(ratio.median) if bound else None,
+            "met": bound.met(decisive) if bound else None,
+            "by": by,
         }
     for letter in ("a", "b"):
         trials = [p[letter] for p in kept]

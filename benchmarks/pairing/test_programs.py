@@ -122,7 +122,8 @@ class Summaries(unittest.TestCase):
         self.assertAlmostEqual(s["sides"]["a"]["rate_worst_deviation"], 0.002)
 
     def test_the_median_of_ratios_is_not_the_ratio_of_medians(self):
-        s = summarise(self.comparison, [self.pair(30, 10), self.pair(10, 20), self.pair(20, 10)])
+        pairs = [self.pair(30, 10), self.pair(10, 20), self.pair(20, 10)]
+        s = summarise(self.comparison, [p | {"order": "AB"} for p in pairs])
         figure = s["figures"]["p50"]
         self.assertEqual((figure["a_median"], figure["b_median"], figure["ratio"]["median"]), (20, 10, 2))
         self.assertFalse(figure["met"])
@@ -135,6 +136,13 @@ class Summaries(unittest.TestCase):
             self.assertAlmostEqual(rounds[key], 1.1)
         self.assertEqual(len(rounds["values"]), 7)
         self.assertEqual(summarise(self.comparison, pairs[:1])["rounds"], {})
+
+    def test_rounds_decide_where_few_pairs_are_kept(self):
+        # A is 1.1 times B, and who comes second takes twice as long.
+        pairs = [self.pair(220, 100)] + [self.pair(110, 200, discarded=True) for _ in range(6)]
+        pairs[0]["order"], pairs[1]["order"], pairs[1]["round"] = "BA", "AB", 1
+        figure = summarise(self.comparison, pairs)["figures"]["p50"]
+        self.assertEqual((figure["ratio"]["median"], figure["met"], figure["by"]), (2.2, True, "rounds"))
 
     def test_nothing_kept(self):
         s = summarise(self.comparison, [self.pair(1, 1, discarded=True)])
