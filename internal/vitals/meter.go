@@ -44,34 +44,22 @@ func (m *meter) onGoroutine() {
 	}
 }
 
-// onThread runs the meter on a thread of its own until it is stopped. The
-// wake-up is stamped before the runtime is asked for a processor, and the next
-// sleep begins when it has given one, so no wait for the runtime is in it; nor is
-// a stop of the process in those few microseconds. The thread ends with the goroutine, as it is never unlocked, and takes its timer
-// slack with it.
-func (m *meter) onThread(slack chan<- error) {
+// onThread runs the meter on a thread of its own until it is stopped. sleep is
+// [clock.SleepUntilStamped] or, for a thread that has a processor to keep,
+// [clock.SleepUntilKeeping]. The wake-up is stamped before the runtime is asked for
+// a processor or let in, and the next sleep begins when it has had its way, so no
+// wait for the runtime is in it; nor is a stop of the process in those few
+// microseconds. Of a sleep that the runtime cut short (every 10 ms it asks a thread
+// that keeps a processor so long to give way) nothing can be said. The thread ends
+// with the goroutine, as it is never unlocked, and takes its timer slack with it.
+func (m *meter) onThread(sleep func(until int64) (woke int64), slack chan<- error) {
 	defer m.due.Store(0)
 	runtime.LockOSThread()
 	slack <- clock.SetTimerSlack(1)
 	for !m.stop.Load() {
 		due := clock.Now() + m.period
 		m.due.Store(due)
-		m.observe(due, clock.SleepUntilStamped(due))
-	}
-}
-
-// onProcessor is onThread for a thread that keeps its processor while it sleeps.
-// What the runtime does to it meanwhile (every 10 ms it asks a thread that keeps
-// one so long to give way) ends the sleep, and a new one begins: of one that was
-// cut short nothing can be said.
-func (m *meter) onProcessor(slack chan<- error) {
-	defer m.due.Store(0)
-	runtime.LockOSThread()
-	slack <- clock.SetTimerSlack(1)
-	for !m.stop.Load() {
-		due := clock.Now() + m.period
-		m.due.Store(due)
-		if woke := clock.SleepUntilKeeping(due); woke >= due {
+		if woke := sleep(due); woke >= due {
 			m.observe(due, woke)
 		}
 	}

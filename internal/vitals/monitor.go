@@ -132,11 +132,11 @@ func Start(opt Options) *Monitor {
 	})
 	m.startIdle(opt)
 	slack := make(chan error, 1)
+	sleep := clock.SleepUntilStamped
 	if opt.KeepProcessor {
-		m.meters.Go(func() { m.thread.onProcessor(slack) })
-	} else {
-		m.meters.Go(func() { m.thread.onThread(slack) })
+		sleep = clock.SleepUntilKeeping
 	}
+	m.meters.Go(func() { m.thread.onThread(sleep, slack) })
 	m.meters.Go(m.goroutine.onGoroutine)
 	m.meters.Go(m.watch.run)
 	if err := <-slack; err != nil {

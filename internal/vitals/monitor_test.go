@@ -127,7 +127,7 @@ func TestOptions(t *testing.T) {
 func stacks() bool {
 	b := make([]byte, 1<<20)
 	text := string(b[:runtime.Stack(b, true)])
-	return strings.Contains(text, ").onThread(") || strings.Contains(text, ").onProcessor(") || strings.Contains(text, ").onGoroutine(")
+	return strings.Contains(text, ").onThread(") || strings.Contains(text, ").onGoroutine(")
 }
 
 func TestStopLeavesNothing(t *testing.T) {

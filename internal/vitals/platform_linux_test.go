@@ -284,10 +284,10 @@ func TestLostProcessorIsNoPauseOfItsThread(t *testing.T) {
 // benchmarkMeters reports what the meters cost: CPU of the process as a share
 // of one core, in parts per thousand.
 func benchmarkMeters(b *testing.B, period time.Duration, threads, goroutines int) {
-	benchmarkMetersOn((*meter).onThread, b, period, threads, goroutines)
+	benchmarkMetersOn(clock.SleepUntilStamped, b, period, threads, goroutines)
 }
 
-func benchmarkMetersOn(onThread func(*meter, chan<- error), b *testing.B, period time.Duration, threads, goroutines int) {
+func benchmarkMetersOn(sleep func(int64) int64, b *testing.B, period time.Duration, threads, goroutines int) {
 	m := &Monitor{pauses: newPauseList(4096), missing: map[string]string{}}
 	var meters []*meter
 	opt := Options{Period: period, HiccupThreshold: time.Second}
@@ -295,7 +295,7 @@ func benchmarkMetersOn(onThread func(*meter, chan<- error), b *testing.B, period
 	for range threads {
 		meter := m.newMeter(SourceThread, opt)
 		meters = append(meters, meter)
-		m.meters.Go(func() { onThread(meter, slack) })
+		m.meters.Go(func() { meter.onThread(sleep, slack) })
 	}
 	for range goroutines {
 		meter := m.newMeter(SourceGoroutine, opt)
@@ -332,5 +332,5 @@ func BenchmarkBothMeters4ms(b *testing.B)  { benchmarkMeters(b, 4*time.Milliseco
 func BenchmarkMetersOfRuns(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
-	benchmarkMetersOn((*meter).onProcessor, b, 4*time.Millisecond, 1, 1)
+	benchmarkMetersOn(clock.SleepUntilKeeping, b, 4*time.Millisecond, 1, 1)
 }
