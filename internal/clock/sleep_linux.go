@@ -80,7 +80,8 @@ func safepoint(i int) byte {
 // gives the thread's processor (P) up meanwhile, as any blocking system call
 // does. It returns at once if t has passed.
 //
-// Use it for every wait that is not the last stretch. The price: after the
+// Use it where the thread has no processor of its own, for every wait that is not the
+// last stretch. The price: after the
 // kernel has woken the thread it must get a processor back; with all of them
 // busy it queues, and while the world is stopped it waits for that to end.
 func SleepUntilBlocking(t int64) {
