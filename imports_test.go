@@ -118,7 +118,9 @@ func allowed() map[string]may {
 			why: "offsets between the clocks of two machines are arithmetic on instants that others read"},
 		"internal/recorder":  {ours: []string{"result"}, others: []string{hdrHistogram}},
 		"internal/integrity": {},
-		"internal/vitals": {ours: []string{"internal/clock"}, others: []string{sys},
+		"internal/child": {
+			why: "what watches the machine and what measures beside the load are started, and end, in one way"},
+		"internal/vitals": {ours: []string{"internal/child", "internal/clock"}, others: []string{sys},
 			why: "freezes are timed on the clock of the messages"},
 		"internal/stats": {others: []string{gonum}},
 		"internal/judge": {ours: []string{"internal/stats", "result", "scenario"},

@@ -1,21 +1,18 @@
 package vitals
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
-	"os/exec"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 
 	"golang.org/x/sys/unix"
 
+	"sixnines/internal/child"
 	"sixnines/internal/clock"
 )
 
@@ -100,61 +97,30 @@ const idlePipe = 1 << 20
 
 // idleProcess is the monitor's end of an idle process.
 type idleProcess struct {
-	meter  *meter       // its histogram alone: the process itself has no pause list
-	gap    func(Pause)  // is told of each gap
-	failed func(error)  // is told, once, that there will be no more
-	ending atomic.Bool  // it is we who end it
-	stdin  *os.File     // kept open: the process ends when it closes
-	pid    atomic.Int64 // for tests
-	cmd    *exec.Cmd
-	ended  chan struct{} // closed when the process is gone and its last words are here
-	done   sync.WaitGroup
+	meter          *meter      // its histogram alone: the process itself has no pause list
+	gap            func(Pause) // is told of each gap
+	failed         func(error) // is told, once, that there will be no more
+	ending         atomic.Bool // it is we who end it
+	*child.Process             // its input is kept open: the process ends when it closes
+	done           sync.WaitGroup
 }
 
 // startIdle starts the process. On an error there is none, and failed is not
 // called.
 func startIdle(command []string, period, threshold int64, gap func(Pause), failed func(error)) (*idleProcess, error) {
-	p := &idleProcess{meter: &meter{source: SourceIdle, period: period, threshold: threshold}, gap: gap, failed: failed, ended: make(chan struct{})}
-	childIn, stdin, err := os.Pipe()
+	p := &idleProcess{meter: &meter{source: SourceIdle, period: period, threshold: threshold}, gap: gap, failed: failed}
+	var err error
+	p.Process, err = child.Start(child.Options{
+		Command: append(command[:len(command):len(command)], idleArguments(period, threshold)...),
+		// Nothing there ever asks a goroutine to give way, so no signal need
+		// interrupt its sleep every 10 ms: half of what it costs.
+		Env:  []string{"GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1"},
+		Kill: true})
 	if err != nil {
 		return nil, fmt.Errorf("idle process: %w", err)
 	}
-	stdout, childOut, err := os.Pipe()
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("idle process: %w", err), childIn.Close(), stdin.Close())
-	}
-	p.stdin = stdin
-	resize(stdout)
-	words := &firstWords{}
-	p.cmd = exec.Command(command[0], append(command[1:len(command):len(command)], idleArguments(period, threshold)...)...)
-	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, words
-	// Nothing there ever asks a goroutine to give way, so no signal need interrupt
-	// its sleep every 10 ms: half of what it costs.
-	p.cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1")
-	// A group of its own: Ctrl-Z and Ctrl-C on a terminal are for us alone.
-	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	started := make(chan error, 1)
-	p.done.Go(func() {
-		// The kernel sends the signal of Pdeathsig when the thread ends that
-		// started the process: it must be one that stays as long.
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
-		err := p.cmd.Start()
-		started <- err
-		if err == nil {
-			_ = p.cmd.Wait() // how it ended does not matter, only that
-		}
-		close(p.ended)
-	})
-	err = <-started
-	_ = childIn.Close() // the process has its own
-	_ = childOut.Close()
-	if err != nil {
-		p.done.Wait()
-		return nil, errors.Join(fmt.Errorf("idle process: %w", err), stdin.Close(), stdout.Close())
-	}
-	p.pid.Store(int64(p.cmd.Process.Pid))
-	p.done.Go(func() { p.listen(stdout, words) })
+	resize(p.Out)
+	p.done.Go(p.listen)
 	return p, nil
 }
 
@@ -169,19 +135,19 @@ func resize(pipe *os.File) {
 }
 
 // listen takes the records until there are no more.
-func (p *idleProcess) listen(stdout *os.File, words *firstWords) {
-	defer stdout.Close()
+func (p *idleProcess) listen() {
+	defer p.Out.Close()
 	buffer, filled := make([]byte, 256*idleRecord), 0
 	last := int64(math.MinInt64)
 	for {
-		n, err := stdout.Read(buffer[filled:])
+		n, err := p.Out.Read(buffer[filled:])
 		filled += n
 		rest := buffer[:filled]
 		for ; len(rest) >= idleRecord; rest = rest[idleRecord:] {
 			due, woke := idleInstants(rest)
 			if due <= last || woke < due || woke > clock.Now() {
 				p.end(fmt.Errorf("idle process: a wake-up due at %d came at %d, after one due at %d", due, woke, last))
-				_ = p.cmd.Process.Kill()
+				p.Kill()
 				return
 			}
 			last = due
@@ -192,9 +158,8 @@ func (p *idleProcess) listen(stdout *os.File, words *firstWords) {
 		}
 		filled = copy(buffer, rest)
 		if err != nil {
-			_ = p.cmd.Process.Kill() // it tells nothing any more, whatever it does
-			<-p.ended
-			p.end(fmt.Errorf("idle process: it ended by itself%s", words))
+			p.Kill() // it tells nothing any more, whatever it does
+			p.end(fmt.Errorf("idle process: it ended by itself: %s", p.Why()))
 			return
 		}
 	}
@@ -220,32 +185,8 @@ func (p *idleProcess) sample() (p99, most int64, ok bool) {
 // stop ends the process and returns when it is gone.
 func (p *idleProcess) stop() {
 	p.ending.Store(true)
-	_ = p.cmd.Process.Kill() // it may have ended already
+	p.Kill() // it may have ended already
+	<-p.Ended()
 	p.done.Wait()
-	_ = p.stdin.Close()
-}
-
-// firstWords keeps the beginning of what a process says on its standard error.
-type firstWords struct {
-	mu   sync.Mutex
-	text []byte
-}
-
-// Write never fails.
-func (w *firstWords) Write(b []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.text = append(w.text, b[:min(len(b), 200-len(w.text))]...)
-	return len(b), nil
-}
-
-// String returns the first line, with ": " before it, if there is any.
-func (w *firstWords) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	first, _, _ := strings.Cut(strings.TrimSpace(string(w.text)), "\n")
-	if first == "" {
-		return ""
-	}
-	return ": " + first
+	_ = p.In.Close()
 }

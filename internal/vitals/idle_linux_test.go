@@ -41,7 +41,7 @@ func heard(t testing.TB, m *Monitor) {
 func TestIdleTellsOfItsGaps(t *testing.T) {
 	m := start(t, Options{Idle: idle(t)})
 	heard(t, m)
-	pid := int(m.idle.pid.Load())
+	pid := m.idle.PID()
 	if err := unix.Kill(pid, unix.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestIdleTellsOfItsGaps(t *testing.T) {
 func TestIdleThatDiesIsMissing(t *testing.T) {
 	m := start(t, Options{Idle: idle(t)})
 	heard(t, m)
-	if err := unix.Kill(int(m.idle.pid.Load()), unix.SIGKILL); err != nil {
+	if err := unix.Kill(m.idle.PID(), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	await(t, func() bool { return missed(m, NameHiccupIdleP99, "it ended by itself") })
@@ -111,7 +111,7 @@ func TestIdleThatCannotBeStartedIsMissing(t *testing.T) {
 func TestStopEndsTheIdleProcess(t *testing.T) {
 	m := start(t, Options{Idle: idle(t)})
 	heard(t, m)
-	pid := int(m.idle.pid.Load())
+	pid := m.idle.PID()
 	m.Stop()
 	if err := unix.Kill(pid, 0); err != unix.ESRCH {
 		t.Errorf("process %d: %v", pid, err)
