@@ -120,6 +120,12 @@ func (r *Run) addInterval(v *Interval) error {
 		return fmt.Errorf("more than %d slowest messages: %w", maxTail, ErrFormat)
 	}
 	r.Tail = append(r.Tail, v.Tail...)
+	for _, s := range v.Lost {
+		if s[0] < 0 || s[0] >= r.Header.slots() || s[1] < 0 || int64(len(r.Lost)) >= r.Header.slots() {
+			return fmt.Errorf("%d lost messages in slot %d: %w", s[1], s[0], ErrFormat)
+		}
+		r.Lost = append(r.Lost, s)
+	}
 	r.Series = append(r.Series, point)
 	if v.Phase == PhaseMeasure {
 		r.addSecond(&point, shares)

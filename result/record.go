@@ -239,6 +239,11 @@ type Interval struct {
 	// Tail holds the slowest messages of the whole run, slowest first; in the
 	// closing record only.
 	Tail []Exemplar `json:"tail,omitempty"`
+	// Lost counts the deliveries of the whole run that are known to be lost, by
+	// the slot of Header.Slot (from the window's start) in which they were due:
+	// pairs of slot number and count, in order. They never leave InFlight, and are
+	// no backlog. In the closing record of a paced run only.
+	Lost [][2]int64 `json:"lost,omitempty"`
 }
 
 // Exemplar is one of the slowest messages.

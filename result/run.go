@@ -14,6 +14,7 @@ type Run struct {
 	Events   []Event
 	Pauses   []Pause
 	Tail     []Exemplar // the slowest messages, slowest first within a metric
+	Lost     [][2]int64 // [Interval.Lost]
 	// Summary is nil if the file was cut short: the run was killed.
 	Summary *Summary
 	// Damaged tells what could not be read at the file's end, if anything.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -248,9 +249,10 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 		}
 	}
 	// The delivery side.
+	var lost map[int64]int64
 	total.Missing = total.Expected - total.Received - total.Corrupted
 	if total.Missing+total.Corrupted != 0 {
-		r.accountMissing(&total, now, intended, censor)
+		lost = r.accountMissing(&total, now, intended, censor)
 	}
 	delta := total
 	delta.Sub(r.collected.counters)
@@ -262,15 +264,23 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 		r.out.event(result.Event{At: now, Kind: "pauses", Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
 	}
 	v.Tail = r.exemplars()
+	for _, slot := range slices.Sorted(maps.Keys(lost)) {
+		v.Lost = append(v.Lost, [2]int64{slot, lost[slot]})
+	}
 	if r.witness != nil && !aborted {
 		r.witness.testify(&total, r.rec, r.readNs, v.Vitals)
 	}
 	return v, r.rec.Censored(v.Metrics)
 }
 
-// accountMissing finds the messages that never arrived, group by group.
-func (r *run) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64)) {
-	end := r.end.Load()
+// accountMissing finds the messages that never arrived, group by group, and
+// returns how many of those that count as in flight are known to be lost, by
+// the slot in which they were due: later ones of the same stream have come, and
+// nothing tells that they still may. What the broker had refused, or was given
+// up, is in flight no more.
+func (r *run) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64)) (lost map[int64]int64) {
+	start, end := r.start.Load(), r.end.Load()
+	lost = map[int64]int64{}
 	lastMissing := map[*stream]map[uint64]bool{}
 	for _, g := range r.groups {
 		coming := r.stillComing(g, now)
@@ -304,15 +314,22 @@ func (r *run) accountMissing(total *result.Counters, now int64, intended func(*s
 					st.tampered[seq]-- // it arrived, damaged
 					continue
 				}
+				overtaken := !coming && any && seq <= newest
+				inFlight := false
 				switch {
 				case st.nacked[seq]:
 					total.MissingNacked++
 				case st.acked == nil || !st.acked.Has(seq):
 					total.MissingUnknown++
-				case coming || !any || seq > newest:
-					total.Undelivered++
-				default:
+					inFlight = r.ack == driver.AckKindNone
+				case overtaken:
 					total.LostAcked++
+					inFlight = true
+				default:
+					total.Undelivered++
+				}
+				if overtaken && inFlight && r.paced {
+					lost[(at-start)/int64(recorder.Slot)]++
 				}
 			}
 		}
@@ -324,6 +341,7 @@ func (r *run) accountMissing(total *result.Counters, now int64, intended func(*s
 			*n -= min(*n, over)
 		}
 	}
+	return lost
 }
 
 // stillComing reports whether messages that others have overtaken may yet be on

@@ -1,8 +1,10 @@
 package engine
 
 import (
+	"context"
 	"testing"
 
+	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/result"
 )
@@ -63,5 +65,111 @@ record: {interval: 250ms}
 	}
 	if s := r.Summary.Verdict.Status; s == result.Unstable {
 		t.Errorf("loss: %s", show(r))
+	}
+}
+
+// lossy is a driver that loses what drop tells by the message's number, from the
+// window's first on.
+type lossy struct {
+	driver.Driver
+	drop func(n int) bool
+}
+
+func (l lossy) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	s, err := l.Driver.Open(ctx, t)
+	return lossySession{s, l.drop}, err
+}
+
+type lossySession struct {
+	driver.Session
+	drop func(n int) bool
+}
+
+func (s lossySession) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	p, err := s.Session.Producer(ctx, spec, acks)
+	return &lossyProducer{Producer: p, acks: acks, drop: s.drop}, err
+}
+
+type lossyProducer struct {
+	driver.Producer
+	acks driver.Acks
+	drop func(n int) bool
+	n    int // of its next message
+	in   bool
+}
+
+// WindowBegins implements driver.WindowWatcher.
+func (p *lossyProducer) WindowBegins() { p.in = true }
+
+func (p *lossyProducer) Send(token uint64, payload []byte) error {
+	if p.in {
+		p.n++
+		if p.drop(p.n - 1) {
+			p.acks.Done(token, nil) // which says only that the payload may be used again
+			return nil
+		}
+	}
+	return p.Producer.Send(token, payload)
+}
+
+// A broker that loses messages and acknowledges none is not overloaded either:
+// what later ones have overtaken is lost and not queued. The messages that do
+// arrive take 50 ms, so that some are always in flight.
+func TestLossWithoutAcknowledgementsIsNoOverload(t *testing.T) {
+	for name, drop := range map[string]func(n int) bool{
+		"one in ten":             func(n int) bool { return n%10 == 3 },
+		"50 of every 51":         func(n int) bool { return n%51 != 0 },
+		"one in 50":              func(n int) bool { return n%50 == 7 },
+		"only in the last third": func(n int) bool { return n >= 2700 && n%2 == 0 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := mem.Entry()
+			e.Driver = lossy{e.Driver, drop}
+			r := measure(t, `
+target: {driver: mem, options: {delay: 50ms}}
+phases: {warmup: 100ms, duration: 2s, drain: 300ms}
+workload: {rate: 2000/s}
+record: {interval: 250ms}
+`, e, "")
+			var lost, want int64
+			for _, s := range r.Lost {
+				lost += s[1]
+			}
+			for n := range 4000 {
+				if drop(n) {
+					want++
+				}
+			}
+			// Those that nothing overtook are not known to be lost.
+			if c := r.Counters; c.Missing != want || c.MissingUnknown != want || lost > want || lost < want-50 {
+				t.Errorf("%d lost, %d known to be: %s", want, lost, show(r))
+			}
+			if r.Summary.Verdict.Status == result.Unstable {
+				t.Error(show(r))
+			}
+		})
+	}
+}
+
+// Without acknowledgements a consumer that is slower than the load is overload
+// all the same, whatever is lost besides.
+func TestSlowConsumersAreOverloadWithoutAcknowledgements(t *testing.T) {
+	for name, drop := range map[string]func(n int) bool{
+		"nothing lost": func(int) bool { return false },
+		"a tenth lost": func(n int) bool { return n%10 == 3 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := mem.Entry()
+			e.Driver = lossy{e.Driver, drop}
+			r := measure(t, `
+target: {driver: mem, options: {queue: 100000}}
+phases: {warmup: 200ms, duration: 2s, drain: 500ms}
+workload: {rate: 2000/s, consumer: {work: 5ms}}
+record: {interval: 250ms}
+`, e, "")
+			if s := r.Summary.Verdict.Status; s != result.Unstable && s != result.Invalid { // on a busy machine
+				t.Errorf("overload: %s", show(r))
+			}
+		})
 	}
 }

@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"math"
 
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -32,8 +33,8 @@ const (
 // window, and does not return in the drain. Then there is no steady state: the
 // percentiles measure the length of the run (METHOD: "the opposite error").
 //
-// What is lost never returns either, and is no backlog, whenever it was lost:
-// acknowledged messages that later ones have overtaken are taken off.
+// What is lost never returns either, and is no backlog: it is taken off from
+// when it was due ([evidence.waiting]).
 //
 // Returning has two parts, since the load goes on in the drain but the measured
 // messages are the ones counted, and these end even in overload: the backlog
@@ -50,6 +51,7 @@ func backlogGrows(e *evidence) []result.Reason {
 	}
 	var x, y []float64
 	var due int64
+	waiting := e.waiting()
 	// The last third, or in a short window as many intervals as a slope needs.
 	from := e.in.End - e.in.End/3
 	if n := len(e.measure) - backlogIntervals; n >= 0 {
@@ -60,7 +62,7 @@ func backlogGrows(e *evidence) []result.Reason {
 			continue
 		}
 		x = append(x, float64(p.End)/1e9)
-		y = append(y, float64(p.InFlight+p.Backlog))
+		y = append(y, waiting(p))
 		due += p.Counters.Scheduled
 	}
 	if len(x) < backlogIntervals {
@@ -78,7 +80,7 @@ func backlogGrows(e *evidence) []result.Reason {
 	lowest, drained := peak, false
 	for _, p := range e.timed {
 		if p.Phase == result.PhaseDrain {
-			lowest, drained = min(lowest, float64(p.InFlight+p.Backlog)), true
+			lowest, drained = min(lowest, waiting(p)), true
 		}
 	}
 	if lost := e.overtaken(); lost > 0 {
@@ -106,8 +108,7 @@ func (e *evidence) tooShort() []result.Reason {
 	for _, p := range e.measure {
 		due += p.Counters.Scheduled
 	}
-	last := e.measure[len(e.measure)-1]
-	left := last.InFlight + last.Backlog
+	left := int64(math.Round(e.waiting()(e.measure[len(e.measure)-1])))
 	if float64(left) <= max(backlogDoubt*float64(due), backlogFew) {
 		return nil
 	}
@@ -116,10 +117,34 @@ func (e *evidence) tooShort() []result.Reason {
 		left, plural(due, "message"), plural(int64(len(e.measure)), "interval")))
 }
 
-// overtaken returns how many messages in flight at the end are known to be lost.
+// waiting returns what was due or in flight at the end of a point, in messages,
+// without those that were due before and are known to be lost. It must be
+// called in the order of the points.
+func (e *evidence) waiting() func(*result.Point) float64 {
+	c := e.run.Counters
+	lost, slot := e.run.Lost, int64(e.run.Header.Slot)
+	perDelivery := float64(c.Sent) / float64(max(c.Expected, 1))
+	var all, before int64
+	for _, s := range lost {
+		all += s[1]
+	}
+	if all > c.Missing { // damaged ones whose number was hit too are among them
+		perDelivery *= float64(max(c.Missing, 0)) / float64(all)
+	}
+	return func(p *result.Point) float64 {
+		for len(lost) > 0 && lost[0][0]*slot < p.End {
+			before += lost[0][1]
+			lost = lost[1:]
+		}
+		return max(float64(p.InFlight+p.Backlog)-float64(before)*perDelivery, 0)
+	}
+}
+
+// overtaken returns how many messages in flight at the end are known to be lost,
+// for a file that does not tell when they were due.
 func (e *evidence) overtaken() float64 {
 	c := e.run.Counters
-	if c.Expected == 0 {
+	if c.Expected == 0 || len(e.run.Lost) > 0 {
 		return 0
 	}
 	return float64(c.LostAcked) * float64(c.Sent) / float64(c.Expected)

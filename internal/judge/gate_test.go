@@ -296,6 +296,47 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// What is lost never leaves the messages in flight, and is no backlog from when
+// it was due; what is queued beside it is.
+func TestBacklogWithoutWhatIsLost(t *testing.T) {
+	const slots = 10 // a second
+
+	tests := []struct {
+		name   string
+		lost   func(second int64) int64 // due in it
+		queued func(second int) int64
+		want   result.Status
+	}{
+		{"half of all", func(int64) int64 { return perSecond / 2 }, func(int) int64 { return 50 }, result.Valid},
+		{"2 % of all", func(int64) int64 { return perSecond / 50 }, func(int) int64 { return 100 }, result.Valid},
+		{"only in the last third", func(s int64) int64 { return max(0, s-6) * 300 }, func(int) int64 { return 100 }, result.Valid},
+		{"2 % beside a queue that grows", func(int64) int64 { return perSecond / 50 }, func(n int) int64 { return int64(n) * 200 }, result.Unstable},
+		{"at first, then a queue that grows", func(s int64) int64 { return max(0, 3-s) * 500 }, func(n int) int64 { return int64(n) * 200 }, result.Unstable},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newTestbed(healthyMessages())
+			closing := &b.intervals[len(b.intervals)-1].v
+			var lost int64
+			for n, i := range b.intervals {
+				if i.v.Phase == result.PhaseMeasure {
+					if more := tt.lost(int64(n)); more > 0 {
+						lost += more
+						closing.Lost = append(closing.Lost, [2]int64{int64(n)*slots + 3, more})
+					}
+				}
+				i.v.InFlight = lost + tt.queued(min(n, seconds-1))
+			}
+			c := &closing.Counters
+			c.Scheduled, c.Sent, c.Unknown = lost, lost, lost
+			c.Expected, c.Missing, c.MissingUnknown = lost, lost, lost
+			if v := Verdict(b.run(t), Inputs{Resolved: (seconds + 3) * 1e9}); v.Status != tt.want {
+				t.Errorf("%s, want %s: %+v", v.Status, tt.want, v.Reasons)
+			}
+		})
+	}
+}
+
 // A window of few intervals shows no trend, and is not called a good one.
 func TestBacklogOfAShortWindow(t *testing.T) {
 	for left, want := range map[int64]result.Status{100: result.Valid, 900: result.Suspect} {
