@@ -67,13 +67,13 @@ func (s system) blocks(rng *rand.Rand, n int) sortedBlocks {
 }
 
 // length is the chunk length as runs have it taken: by the blocks' shares above
-// their p99.
-func (b sortedBlocks) length() (int, bool) {
+// their quantile p.
+func (b sortedBlocks) length(p float64) (int, bool) {
 	all := b.all()
-	p99 := int(all[len(all)*99/100])
+	at := int(all[int(p*float64(len(all)))])
 	x := make([]float64, len(b))
 	for i := range b {
-		x[i] = float64(b.Above(i, p99))
+		x[i] = float64(b.Above(i, at))
 	}
 	return ChunkLength(len(b), 1, Autocorrelation(x))
 }
@@ -111,7 +111,7 @@ func TestBlockQuantileCovers(t *testing.T) {
 		var width, exact float64
 		for trial := range trials {
 			b := tt.system.blocks(rng, tt.n)
-			length, ok := b.length()
+			length, ok := b.length(0.99)
 			if !ok {
 				continue
 			}
