@@ -222,7 +222,7 @@ def versions(binaries):
     """What each program says it was made from."""
     found = {}
     for name, path in sorted(binaries.items()):
-        if name == "natslat":
+        if name in ("natslat", "redislat"):
             compiler = os.environ.get("CC", "cc")
             found[name] = "this tree, " + run([compiler, "--version"], 10).stdout.splitlines()[0]
             continue
