@@ -85,8 +85,15 @@ func (r *Run) Add(record Record) error {
 func (r *Run) addInterval(v *Interval) error {
 	point := Point{
 		Phase: v.Phase, Start: v.Start, End: v.End, Counters: v.Counters,
-		InFlight: v.InFlight, Backlog: v.Backlog, Vitals: v.Vitals,
+		InFlight: v.InFlight, Backlog: v.Backlog, Vitals: v.Vitals, Levels: v.Levels,
 		Metrics: make(map[Metric]PointMetric, len(v.Metrics)),
+	}
+	at := v.Start
+	for _, l := range v.Levels {
+		if l.At <= at || l.At > v.End {
+			return fmt.Errorf("levels of an interval that are not in order of time: %w", ErrFormat)
+		}
+		at = l.At
 	}
 	shares := make(map[Metric]values, len(v.Metrics))
 	for name, m := range v.Metrics {

@@ -236,6 +236,9 @@ type Interval struct {
 	Backlog  int64                      `json:"backlog"`   // due but not sent at the end of the interval
 	Vitals   map[string]float64         `json:"vitals,omitempty"`
 	Pauses   []Pause                    `json:"pauses,omitempty"`
+	// Levels are readings within the interval, in order of time, where it is longer
+	// than what gates need, see Level.
+	Levels []Level `json:"levels,omitempty"`
 	// Tail holds the slowest messages of the whole run, slowest first; in the
 	// closing record only.
 	Tail []Exemplar `json:"tail,omitempty"`
@@ -244,6 +247,19 @@ type Interval struct {
 	// pairs of slot number and count, in order. They never leave InFlight, and are
 	// no backlog. In the closing record of a paced run only.
 	Lost [][2]int64 `json:"lost,omitempty"`
+}
+
+// Level is a reading of what was due, sent and in flight within a long interval,
+// so that how these went on is known by the length of the window and not by
+// that of the interval. Due and Sent are of the time since the reading before,
+// or since the interval's start; what came after the last one is the rest of
+// the interval's.
+type Level struct {
+	At       int64 `json:"at"`        // ns from the window's start
+	Due      int64 `json:"due"`       // messages
+	Sent     int64 `json:"sent"`      // messages whose turn to be sent came: refused ones, too
+	InFlight int64 `json:"in_flight"` // as in Interval
+	Backlog  int64 `json:"backlog"`
 }
 
 // Exemplar is one of the slowest messages.

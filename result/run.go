@@ -49,6 +49,23 @@ type Point struct {
 	Backlog  int64
 	Vitals   map[string]float64
 	Metrics  map[Metric]PointMetric
+	Levels   []Level
+}
+
+// Stretches yields the interval by its Levels: each reading, and as the last one
+// the interval's end with what is left of its counts. Start is that of the
+// stretch that ends with the reading.
+func (p *Point) Stretches(yield func(start int64, l Level) bool) {
+	rest := Level{At: p.End, Due: p.Counters.Scheduled, Sent: p.Counters.Sent + p.Counters.Rejected, InFlight: p.InFlight, Backlog: p.Backlog}
+	start := p.Start
+	for _, l := range p.Levels {
+		if !yield(start, l) {
+			return
+		}
+		start = l.At
+		rest.Due, rest.Sent = rest.Due-l.Due, rest.Sent-l.Sent
+	}
+	yield(start, rest)
 }
 
 // PointMetric is one metric in one interval; percentiles by nearest rank of

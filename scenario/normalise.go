@@ -81,6 +81,24 @@ func (w *Workload) normalise() {
 	fill(&w.InFlight.Bytes, 256*MiB)
 }
 
+// IntervalFor returns the default of Record.Interval, which follows the window: a
+// hundredth of it, from 100 ms to 1 s, so that a short run has as many intervals
+// as its gates need; of a window beyond 10,000 seconds a ten-thousandth, in whole
+// seconds and at most a minute, so that the file stays small. It is a second
+// where the window is not known beforehand (0).
+func IntervalFor(window time.Duration) time.Duration {
+	switch {
+	case window <= 0:
+		return time.Second
+	case window > mostIntervals*time.Second:
+		return min((window/mostIntervals + time.Second - 1).Truncate(time.Second), time.Minute)
+	}
+	return min(max((window/100).Truncate(10*time.Millisecond), 100*time.Millisecond), time.Second)
+}
+
+// mostIntervals is how many intervals of the default length a window has.
+const mostIntervals = 10_000
+
 // fill sets v to a default if it is zero.
 func fill[T comparable](v *T, value T) {
 	var zero T

@@ -9,6 +9,7 @@ import (
 	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // collected is what the collector has already written of the counters.
@@ -22,8 +23,13 @@ type collected struct {
 	next     int64
 	more     bool
 	due      int64
+	levels   []result.Level // of the interval at hand
+	level    level
 	synced   int64 // flat out: when the round trip after the last message was back
 }
+
+// level is what had been counted at the last reading.
+type level struct{ at, due, sent int64 }
 
 // collector writes an interval at a time, on a thread of low priority.
 type collector struct {
@@ -50,9 +56,10 @@ func (c *collector) loop() {
 	lowerPriority()
 	r := c.run
 	interval := int64(r.scenario.Record.Interval)
+	grid := min(interval, int64(scenario.IntervalFor(r.window)))
 	from := r.start.Load()
 	began := clock.Now()
-	for tick := began + interval; r.sleepUntil(min(tick, from)) && clock.Now() < from; tick += interval {
+	for tick := began + grid; r.sleepUntil(min(tick, from)) && clock.Now() < from; tick += grid {
 		r.tend()
 		r.warmupProgress(began, from)
 	}
@@ -62,14 +69,14 @@ func (c *collector) loop() {
 	r.monitor.Sample() // the intervals' samples begin here
 	r.brokerUsage(nil)
 	r.tcp.begin()
-	r.collected.pauses = from
+	r.collected.pauses, r.collected.level.at = from, from
 	next := from + interval
-	for clock.Now() < from+interval*1_000_000_000 {
+	for {
 		end := r.end.Load()
 		if from < end && next > end {
 			next = end // the window's last interval ends with it
 		}
-		running := r.sleepWatching(next, from < end)
+		running := r.sleepWatching(next, from < end, grid)
 		end = r.end.Load()
 		// The interval is as long as it took to come here, not as was planned:
 		// its counts are those of this moment.
@@ -91,9 +98,9 @@ func (c *collector) loop() {
 }
 
 // sleepWatching sleeps until t or, inside the window, until its end is moved
-// before that; false when the run is over. It tends the messages in flight
-// meanwhile.
-func (r *run) sleepWatching(t int64, inside bool) bool {
+// before that; false when the run is over. Meanwhile it tends the messages in
+// flight, and takes a level wherever the last one is grid old.
+func (r *run) sleepWatching(t int64, inside bool, grid int64) bool {
 	for now := clock.Now(); now < t; now = clock.Now() {
 		if r.stopped.Load() {
 			return false
@@ -103,9 +110,27 @@ func (r *run) sleepWatching(t int64, inside bool) bool {
 		}
 		r.tend()
 		r.tcp.tend()
+		// One that would come just before the interval's end is left out.
+		if now-r.collected.level.at >= grid && t-now > grid/2 {
+			r.takeLevel(now)
+		}
 		time.Sleep(time.Duration(min(t-now, stopSlice)))
 	}
 	return !r.stopped.Load()
+}
+
+// takeLevel reads what is due, sent and in flight within an interval.
+func (r *run) takeLevel(now int64) {
+	c := r.counts()
+	if r.plan != nil {
+		c.Scheduled = r.dueBy(min(now, r.end.Load()) - r.start.Load())
+	}
+	k := &r.collected
+	// As in collect, what was counted as sent is not taken back.
+	due, sent := max(c.Scheduled, k.level.due), max(c.Sent+c.Rejected, k.level.sent)
+	k.levels = append(k.levels, result.Level{At: now - r.start.Load(), Due: due - k.level.due, Sent: sent - k.level.sent,
+		InFlight: r.inFlight(c), Backlog: max(0, due-sent)})
+	k.level = level{at: now, due: due, sent: sent}
 }
 
 // tend takes what timed out out of the messages in flight, up to a sixty-fourth
@@ -185,7 +210,9 @@ func (r *run) collect(phase string, from, to int64) error {
 	// Clamps come from the recorder, by interval.
 	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
 	v := result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,
-		InFlight: r.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Vitals: map[string]float64{}}
+		InFlight: r.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Vitals: map[string]float64{},
+		Levels: r.collected.levels}
+	r.collected.level = level{at: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}
 	for _, x := range sample.Values {
 		v.Vitals[x.Name] = x.Value
 	}
@@ -195,6 +222,7 @@ func (r *run) collect(phase string, from, to int64) error {
 	if err := r.out.interval(v); err != nil {
 		return err
 	}
+	r.collected.levels = r.collected.levels[:0]
 	r.intervalProgress(v, to-from)
 	return nil
 }

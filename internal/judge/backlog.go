@@ -52,18 +52,27 @@ func backlogGrows(e *evidence) []result.Reason {
 	var x, y []float64
 	var due int64
 	waiting := e.waiting()
+	var starts []int64
+	var readings []result.Level
+	for _, p := range e.measure {
+		for start, l := range p.Stretches {
+			starts, readings = append(starts, start), append(readings, l)
+		}
+	}
 	// The last third, or in a short window as many intervals as a slope needs.
 	from := e.in.End - e.in.End/3
-	if n := len(e.measure) - backlogIntervals; n >= 0 {
-		from = min(from, e.measure[n].End)
+	if n := len(readings) - backlogIntervals; n >= 0 {
+		from = min(from, readings[n].At)
 	}
-	for _, p := range e.measure {
-		if p.End < from {
+	began := e.in.End
+	for i, l := range readings {
+		if l.At < from {
 			continue
 		}
-		x = append(x, float64(p.End)/1e9)
-		y = append(y, waiting(p))
-		due += p.Counters.Scheduled
+		began = min(began, starts[i])
+		x = append(x, float64(l.At)/1e9)
+		y = append(y, waiting(l))
+		due += l.Due
 	}
 	if len(x) < backlogIntervals {
 		return e.tooShort()
@@ -79,8 +88,11 @@ func backlogGrows(e *evidence) []result.Reason {
 	peak := y[len(y)-1]
 	lowest, drained := peak, false
 	for _, p := range e.timed {
-		if p.Phase == result.PhaseDrain {
-			lowest, drained = min(lowest, waiting(p)), true
+		if p.Phase != result.PhaseDrain {
+			continue
+		}
+		for _, l := range p.Stretches {
+			lowest, drained = min(lowest, waiting(l)), true
 		}
 	}
 	if lost := e.overtaken(); lost > 0 {
@@ -89,7 +101,7 @@ func backlogGrows(e *evidence) []result.Reason {
 			return nil
 		}
 	}
-	load := float64(due) / (x[len(x)-1] - x[0] + e.run.Header.Interval.Seconds())
+	load := float64(due) / max(x[len(x)-1]-float64(began)/1e9, 1e-9)
 	drain := float64(max(e.in.Resolved-e.in.End, 1)) / 1e9
 	if drained && lowest <= max(backlogReturn*peak, y[0]) && peak/drain > backlogSpeed*load {
 		return nil
@@ -104,23 +116,26 @@ func (e *evidence) tooShort() []result.Reason {
 	if len(e.measure) == 0 {
 		return nil
 	}
-	var due int64
+	var due, readings int64
+	var last result.Level
 	for _, p := range e.measure {
-		due += p.Counters.Scheduled
+		for _, l := range p.Stretches {
+			last, due, readings = l, due+l.Due, readings+1
+		}
 	}
-	left := int64(math.Round(e.waiting()(e.measure[len(e.measure)-1])))
+	left := int64(math.Round(e.waiting()(last)))
 	if float64(left) <= max(backlogDoubt*float64(due), backlogFew) {
 		return nil
 	}
 	return one(result.Suspect, "backlog", fmt.Sprintf(
 		"when the window ended %d of its %s were due or in flight, and %s cannot tell overload from slow answers: run longer (--duration)",
-		left, plural(due, "message"), plural(int64(len(e.measure)), "interval")))
+		left, plural(due, "message"), plural(readings, "interval")))
 }
 
-// waiting returns what was due or in flight at the end of a point, in messages,
+// waiting returns what was due or in flight at a reading, in messages,
 // without those that were due before and are known to be lost. It must be
-// called in the order of the points.
-func (e *evidence) waiting() func(*result.Point) float64 {
+// called in the order of the readings.
+func (e *evidence) waiting() func(result.Level) float64 {
 	c := e.run.Counters
 	lost, slot := e.run.Lost, int64(e.run.Header.Slot)
 	perDelivery := float64(c.Sent) / float64(max(c.Expected, 1))
@@ -131,12 +146,12 @@ func (e *evidence) waiting() func(*result.Point) float64 {
 	if all > c.Missing { // damaged ones whose number was hit too are among them
 		perDelivery *= float64(max(c.Missing, 0)) / float64(all)
 	}
-	return func(p *result.Point) float64 {
-		for len(lost) > 0 && lost[0][0]*slot < p.End {
+	return func(l result.Level) float64 {
+		for len(lost) > 0 && lost[0][0]*slot < l.At {
 			before += lost[0][1]
 			lost = lost[1:]
 		}
-		return max(float64(p.InFlight+p.Backlog)-float64(before)*perDelivery, 0)
+		return max(float64(l.InFlight+l.Backlog)-float64(before)*perDelivery, 0)
 	}
 }
 

@@ -102,8 +102,8 @@ const wholeSecond = 0.99e9
 
 // worst returns the smallest part of the messages due in a whole second of the
 // window that was handed over in it, at most 1, and the index of the interval
-// in which that second begins, −1 if there is no such second. Intervals shorter
-// than a second are put together until they make one. One message may lie
+// in which that second begins, −1 if there is no such second. Intervals, or the
+// levels within long ones, are put together until they make a second. One message may lie
 // across a second's end, which is no lateness.
 func worst(run *result.Run) (share float64, at int) {
 	share, at = 1, -1
@@ -114,19 +114,21 @@ func worst(run *result.Run) (share float64, at int) {
 		if p.Phase != result.PhaseMeasure {
 			continue
 		}
-		if length == 0 {
-			first = i
+		for start, l := range p.Stretches {
+			if length == 0 {
+				first = i
+			}
+			length += l.At - start
+			due += l.Due
+			sent += l.Sent
+			if float64(length) < wholeSecond {
+				continue
+			}
+			if due > 0 && float64(sent+1)/float64(due) < share {
+				share, at = float64(sent+1)/float64(due), first
+			}
+			due, sent, length = 0, 0, 0
 		}
-		length += p.End - p.Start
-		due += p.Counters.Scheduled
-		sent += handled(p.Counters)
-		if float64(length) < wholeSecond {
-			continue
-		}
-		if due > 0 && float64(sent+1)/float64(due) < share {
-			share, at = float64(sent+1)/float64(due), first
-		}
-		due, sent, length = 0, 0, 0
 	}
 	return share, at
 }
