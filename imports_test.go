@@ -109,9 +109,11 @@ func allowed() map[string]may {
 			why: "the frames of our own broker's protocol have one encoder and one decoder"},
 
 		"internal/schedule": {ours: []string{"scenario"}},
-		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge",
+		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge", "internal/transport",
 			"internal/recorder", "internal/schedule", "internal/vitals", "result", "scenario"}, others: []string{sys},
 			why: "the engine watches its own host, and ends a run with the verdict; clocks are one package for it and the watching; it lowers the priority of its collector's thread"},
+		"internal/transport": {ours: []string{"internal/clock"}, others: []string{sys},
+			why: "sockets are written and read by system calls, and their receive time stamps are of the kernel's clock"},
 		"internal/clock": {others: []string{sys},
 			why: "the monotonic clock and absolute sleeps, which the standard library does not give"},
 		"internal/clocksync": {

@@ -192,6 +192,7 @@ func (x *Merged) add(m *MetricInterval, slots int64) (values, error) {
 		b := &x.Own[o.Band]
 		b.Count += o.Count
 		b.Own += o.Own
+		b.Received += o.Received
 		b.Total += o.Total
 		b.Majority += o.Majority
 	}

@@ -31,6 +31,8 @@ type Metric string
 const (
 	LagOwn            Metric = "lag.own"            // the generator's own delay in sending
 	LagBlocked        Metric = "lag.blocked"        // delay in sending imposed by a blocked send or a full in-flight limit
+	LagReceive        Metric = "lag.receive"        // delivered messages and replies: return of the read − arrival in this machine, by the kernel's receive time stamp; a part of the service time
+	LagReceiveAck     Metric = "lag.receive.ack"    // the same of acknowledgements
 	PublishResponse   Metric = "publish.response"   // acked − intended
 	PublishService    Metric = "publish.service"    // acked − sent
 	DeliveryResponse  Metric = "delivery.response"  // received − intended, message × consumer
@@ -43,14 +45,15 @@ const (
 	// the engine's own connections show them: an upper bound each where a client
 	// writes or reads several messages at a time.
 	StageClient   Metric = "stage.client"   // written to the socket − sent
-	StageBroker   Metric = "stage.broker"   // first byte of what came back read − written
-	StageCallback Metric = "stage.callback" // received, acked or replied − first byte read
+	StageBroker   Metric = "stage.broker"   // arrival of what came back in this machine − written; where that is not known, its read − written
+	StageReceive  Metric = "stage.receive"  // its read − its arrival; 0 where that is not known
+	StageCallback Metric = "stage.callback" // received, acked or replied − its read
 )
 
 // Metrics lists all metrics in the order in which reports show them.
 func Metrics() []Metric {
 	return []Metric{DeliveryResponse, DeliveryService, DeliveryLast, RoundTripResponse, RoundTripService,
-		PublishResponse, PublishService, LagOwn, LagBlocked, StageClient, StageBroker, StageCallback}
+		PublishResponse, PublishService, LagOwn, LagBlocked, LagReceive, LagReceiveAck, StageClient, StageBroker, StageReceive, StageCallback}
 }
 
 // IsResponse reports whether m counts from the intended instant.
@@ -58,10 +61,20 @@ func (m Metric) IsResponse() bool {
 	return m == PublishResponse || m == DeliveryResponse || m == DeliveryLast || m == RoundTripResponse
 }
 
+// OfConnection reports whether m holds what the engine's connections saw, and no
+// instant of the client's.
+func (m Metric) OfConnection() bool {
+	switch m {
+	case LagReceive, LagReceiveAck, StageClient, StageBroker, StageReceive, StageCallback:
+		return true
+	}
+	return false
+}
+
 // OfGenerator reports whether m holds nothing but what happened within the
 // generator: no broker has a part in it.
 func (m Metric) OfGenerator() bool {
-	return m == LagOwn || m == StageClient || m == StageCallback
+	return m == LagOwn || m == LagReceive || m == LagReceiveAck || m == StageClient || m == StageReceive || m == StageCallback
 }
 
 // Service returns the service metric that belongs to a response metric, or "".
@@ -315,9 +328,10 @@ type MetricInterval struct {
 type OwnBand struct {
 	Band     int   `json:"b"`
 	Count    int64 `json:"n"`
-	Own      int64 `json:"own"`      // Σ own lag, ns
-	Total    int64 `json:"total"`    // Σ value, ns
-	Majority int64 `json:"majority"` // messages of which own lag is more than half
+	Own      int64 `json:"own"`            // Σ own lag, ns
+	Received int64 `json:"recv,omitempty"` // Σ receive lag, ns; in none of the others but Majority
+	Total    int64 `json:"total"`          // Σ value, ns
+	Majority int64 `json:"majority"`       // messages of which own and receive lag are more than half
 }
 
 // Pause is a time in which the generator stood still, or in which something

@@ -167,6 +167,9 @@ type Distribution struct {
 	FloorRatio map[string]float64 `json:"floor_ratio,omitempty"`
 	// OwnShare is the share of the percentile that is the generator's own lag.
 	OwnShare map[string]float64 `json:"own_share,omitempty"`
+	// ReceiveShare is the share of the percentile for which what ended it had lain
+	// in this machine before it was read, where that is known.
+	ReceiveShare map[string]float64 `json:"receive_share,omitempty"`
 	// Samples is the number of messages behind Count (a message delivered to
 	// a thousand consumers is one sample).
 	Samples int64 `json:"samples"`

@@ -62,6 +62,10 @@ func Now() int64 {
 	return int64(time.Since(origin.base)) + origin.offset
 }
 
+// At returns what Now would have returned when t was read, which must have a
+// monotonic reading: for whoever needs the time of day of the same instant.
+func At(t time.Time) int64 { return int64(t.Sub(origin.base)) + origin.offset }
+
 // Bracket returns the width of the bracket from which the mapping between Go's
 // clock and CLOCK_MONOTONIC was taken. Instants of two processes of one domain
 // are comparable to within the mean of their two brackets. Zero where there is

@@ -12,6 +12,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
+	"sixnines/internal/transport"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -52,7 +53,7 @@ func (r *run) connect(ctx context.Context) error {
 	if err := r.connectProducers(ctx, lanes); err != nil {
 		return err
 	}
-	r.attributed = r.dialers[0].mark()
+	r.attributed = r.dialers[0].Mark()
 	r.cold = append(r.cold, result.Cold{Name: "subscribe and set up producers", Duration: time.Duration(clock.Now() - began)})
 	return nil
 }
@@ -131,7 +132,7 @@ func (r *run) connectProducers(ctx context.Context, lanes int) error {
 		spec := driver.ProducerSpec{ID: int(st.id), Topic: r.layout.topics[st.plan.topic],
 			Conn: st.plan.producer % lanes, Size: int(r.workload.Size)}
 		var err error
-		mark := r.dialers[0].mark()
+		mark := r.dialers[0].Mark()
 		if r.replies {
 			rr, ok := r.session.(driver.RequestReplier)
 			if !ok {
@@ -164,7 +165,7 @@ func (r *run) connectConsumers(ctx context.Context, lanes int) error {
 	if err != nil {
 		return err
 	}
-	byConn := make([]*trackedConn, conns)
+	byConn := make([]*transport.Conn, conns)
 	for i, cp := range r.layout.consumers {
 		spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % conns, Ack: ack, Slow: w.Consumer.Work > 0}
 		for _, t := range cp.topics {
@@ -181,7 +182,7 @@ func (r *run) connectConsumers(ctx context.Context, lanes int) error {
 			client, err = rr.Responder(ctx, spec, p.respond)
 		} else {
 			c := r.newConsumer(cp.group, lanes+i, integrity.Data)
-			mark := r.dialers[0].mark()
+			mark := r.dialers[0].Mark()
 			client, err = r.session.Consumer(ctx, spec, c.deliver)
 			if c.conn = r.attribute("consumer", mark, byConn[spec.Conn] == nil); c.conn != nil {
 				byConn[spec.Conn] = c.conn

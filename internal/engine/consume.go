@@ -9,6 +9,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
+	"sixnines/internal/transport"
 	"sixnines/result"
 )
 
@@ -44,7 +45,7 @@ type consumer struct {
 	shard *recorder.Shard
 	raw   *rawSink
 	tail  *tailShard
-	conn  *trackedConn // nil: not known
+	conn  *transport.Conn // nil: not known
 	tap   *tap
 	kind  integrity.Kind // what it waits for: Data, or Reply
 	work  time.Duration
@@ -139,13 +140,17 @@ func (c *consumer) deliver(m driver.Message) {
 		if r.paced {
 			own, due := e.Lag*int64(e.Own)/7, e.Intended-r.start.Load()
 			v := now - e.Intended
-			c.shard.Response(c.response, v, own, due)
+			received := c.tap.received(now)
+			if received >= 0 {
+				c.shard.Value(recorder.LagReceive, received)
+			}
+			c.shard.Response(c.response, v, own, received, due)
 			if v > c.tail.floor.Load() {
 				c.tail.offer(&exemplar{value: v, intended: e.Intended, sent: sent, done: now, own: own,
 					seq: e.Sequence, stream: st, consumer: c.party(), partition: int32(m.Partition)})
 			}
 			if st.fan != nil && int(groups) == st.plan.fanOut {
-				c.shard.Response(recorder.DeliveryLast, latest-e.Intended, own, due)
+				c.shard.Response(recorder.DeliveryLast, latest-e.Intended, own, received, due)
 			}
 		}
 		c.shard.Value(c.service, now-sent)

@@ -373,7 +373,7 @@ func (r *run) halt() {
 	case <-done:
 	case <-time.After(time.Second):
 		for _, d := range r.dialers {
-			d.closeAll()
+			d.CloseAll()
 		}
 		<-done
 	}

@@ -65,6 +65,8 @@ func (r *run) writeHeader(start int64) error {
 	}
 	value, note := r.stageFact()
 	add("stage times", value, note)
+	value, note = r.receiveFact()
+	add("receive lag", value, note)
 	for _, m := range r.monitor.Missing() {
 		add("not watched", m, "")
 	}

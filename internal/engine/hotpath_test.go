@@ -8,6 +8,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
+	"sixnines/internal/transport"
 	"sixnines/scenario"
 )
 
@@ -44,7 +45,7 @@ func loopRun(tb testing.TB, ack driver.AckKind) (*run, *pacer) {
 	r.closes = closeOnDelivery
 	r.ackResponse, r.ackService = 2, 3
 	r.session = fakeSession{}
-	r.dialers = []*dialer{newDialer()}
+	r.dialers = []*transport.Dialer{transport.NewDialer(false)}
 	if err := r.connect(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 		r, p := loopRun(t, ack)
 		if ack == driver.AckKindBroker {
 			// As if there were a connection, and every stage seen.
-			r.lanes[0].conn, r.consumers[0].conn = &trackedConn{}, &trackedConn{}
+			r.lanes[0].conn, r.consumers[0].conn = &transport.Conn{}, &transport.Conn{}
 			r.stages.why = ""
 			r.startStages()
 		}

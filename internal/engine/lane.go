@@ -10,6 +10,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
+	"sixnines/internal/transport"
 	"sixnines/result"
 )
 
@@ -60,7 +61,7 @@ type lane struct {
 	expiry  *expiry  // they close on delivery, not on acknowledgement
 	raw     *rawSink // nil: no raw file
 	tail    *tailShard
-	conn    *trackedConn // nil: not known
+	conn    *transport.Conn // nil: not known
 	tap     *tap
 	dirty   bool // its pacer sent something since the last flush
 	acks    acker
@@ -165,7 +166,11 @@ func (l *lane) ack(sl *slot, now int64) {
 	if sl.measured {
 		if r.paced {
 			v := now - sl.intended
-			l.shard.Response(r.ackResponse, v, sl.own, sl.intended-r.start.Load())
+			received := l.tap.received(now)
+			if received >= 0 {
+				l.shard.Value(recorder.LagReceiveAck, received)
+			}
+			l.shard.Response(r.ackResponse, v, sl.own, received, sl.intended-r.start.Load())
 			if v > l.tail.floor.Load() {
 				l.tail.offer(&exemplar{value: v, intended: sl.intended, sent: sl.sent, done: now, own: sl.own,
 					seq: sl.seq, stream: sl.stream, consumer: -1, partition: -1})

@@ -18,6 +18,7 @@ import (
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
+	"sixnines/internal/transport"
 	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -58,7 +59,7 @@ type run struct {
 
 	session    driver.Session
 	responders driver.Session // of its own, for request–reply
-	dialers    []*dialer
+	dialers    []*transport.Dialer
 	semantics  driver.Semantics
 
 	rec       *recorder.Recorder
@@ -205,13 +206,13 @@ func (r *run) open(ctx context.Context) error {
 
 func (r *run) openSession(ctx context.Context) (driver.Session, error) {
 	t := r.scenario.Target
-	d := newDialer()
+	d := transport.NewDialer(!r.flatOut)
 	options := t.Options
 	if len(r.config.Options) > 0 {
 		options = maps.Clone(r.config.Options)
 		maps.Copy(options, t.Options)
 	}
-	target := driver.Target{URL: t.URL, Run: r.name, Options: options, Dial: d.dial,
+	target := driver.Target{URL: t.URL, Run: r.name, Options: options, Dial: d.Dial,
 		Batch: r.flatOut, Notify: r.notify}
 	if r.config.URL != "" {
 		target.URL = r.config.URL
@@ -227,7 +228,7 @@ func (r *run) openSession(ctx context.Context) (driver.Session, error) {
 	defer cancel()
 	s, err := r.config.Entry.Driver.Open(ctx, target)
 	if err != nil {
-		d.closeAll()
+		d.CloseAll()
 		return nil, err
 	}
 	r.dialers = append(r.dialers, d)
@@ -301,7 +302,15 @@ func (r *run) metrics() []recorder.ID {
 		add(r.ackResponse, r.ackService)
 	}
 	if r.mayHaveStages() {
-		m = append(m, recorder.StageClient, recorder.StageBroker, recorder.StageCallback)
+		m = append(m, recorder.StageClient, recorder.StageBroker, recorder.StageReceive, recorder.StageCallback)
+	}
+	if r.paced && !r.config.Entry.Capabilities.OwnsDialing {
+		if delivers {
+			m = append(m, recorder.LagReceive)
+		}
+		if r.ack != driver.AckKindNone {
+			m = append(m, recorder.LagReceiveAck)
+		}
 	}
 	return m
 }
@@ -320,7 +329,7 @@ func (r *run) close() error {
 		}
 	}
 	for _, d := range r.dialers {
-		d.closeAll()
+		d.CloseAll()
 	}
 	return errors.Join(errs...)
 }

@@ -5,8 +5,10 @@ import (
 	"math/bits"
 	"sync/atomic"
 
+	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
+	"sixnines/internal/transport"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -24,13 +26,14 @@ const stagePlaces = 256
 // after Send was entered is taken for the message's, which it is where the
 // client writes at once, and is too early where a write of what was sent before
 // had not yet begun; the last Read that returned before the callback is taken
-// for its arrival, which is too late where the client has read on meanwhile.
-// The three add up to the service time, to the nanosecond.
+// for the one that brought it, which is too late where the client has read on
+// meanwhile. Where the kernel tells since when it had what was read, the broker's
+// stage ends then, and the time until the read has one of its own. The stages add
+// up to the service time, to the nanosecond.
 type stages struct {
-	onAck bool           // the acknowledgement ends them, not the delivery
-	conns []*trackedConn // that are tapped
-	why   string         // there are none
-	off   atomic.Bool    // a connection came that is not known: no more
+	onAck bool        // the acknowledgement ends them, not the delivery
+	why   string      // there are none
+	off   atomic.Bool // a connection came that is not known: no more
 }
 
 // mayHaveStages reports whether the driver might show its connections.
@@ -61,8 +64,8 @@ func (r *run) planStages() {
 // attribute returns the connection that was dialled for a producer or consumer
 // since mark, nil if that cannot be told. first says that there should be one,
 // and not for an earlier one that shares it.
-func (r *run) attribute(who string, mark int, first bool) *trackedConn {
-	made := r.dialers[0].since(mark)
+func (r *run) attribute(who string, mark int, first bool) *transport.Conn {
+	made := r.dialers[0].Since(mark)
 	switch {
 	case !first && len(made) == 0:
 	case first && len(made) == 1:
@@ -75,28 +78,27 @@ func (r *run) attribute(who string, mark int, first bool) *trackedConn {
 	return nil
 }
 
-// startStages taps the connections, if all are known. Nothing measured has been
-// sent yet.
+// startStages taps the connections that are known, and has messages followed if
+// all are. Nothing measured has been sent yet.
 func (r *run) startStages() {
 	s := &r.stages
 	d := r.dialers[0]
-	if s.why == "" && d.mark() != r.attributed {
+	if s.why == "" && d.Mark() != r.attributed {
 		r.refuseStages("the driver makes more connections as it goes on")
 	}
 	for _, d := range r.dialers {
-		d.onDial(func() {})
+		d.OnDial(func() {})
 	}
-	if s.why != "" {
-		return
-	}
-	tapped := func(c *trackedConn) *tap {
-		if t := c.tap.Load(); t != nil {
-			return t
+	taps := map[*transport.Conn]*tap{}
+	tapped := func(c *transport.Conn) *tap {
+		if c == nil {
+			return nil
 		}
-		t := &tap{}
-		c.tap.Store(t)
-		s.conns = append(s.conns, c)
-		return t
+		if taps[c] == nil {
+			taps[c] = &tap{conn: c}
+			c.Observe(taps[c])
+		}
+		return taps[c]
 	}
 	for _, l := range r.lanes {
 		l.tap = tapped(l.conn)
@@ -104,12 +106,15 @@ func (r *run) startStages() {
 	for _, c := range r.consumers {
 		c.tap = tapped(c.conn)
 	}
+	if s.why != "" {
+		return
+	}
 	for _, st := range r.streams {
 		st.stamps = make([]stamp, stagePlaces)
 	}
-	d.onDial(func() {
-		for _, c := range s.conns {
-			if c.closed.Load() {
+	d.OnDial(func() {
+		for c := range taps {
+			if c.Closed() {
 				return // it is that one's successor, which nobody follows
 			}
 		}
@@ -151,20 +156,33 @@ func (r *run) split(t *tap, st *stream, seq uint64, sent, now int64) {
 	if s.seq.Load() != seq+1 {
 		return // overtaken
 	}
-	written, read := s.written.Load(), t.readBefore(now)
+	written := s.written.Load()
+	read, waited := t.readBefore(now)
 	if written < sent || read < written {
 		return // not written by this connection, or not read by that one
 	}
-	r.rec.Stages(written-sent, read-written, now-read)
+	arrived := read - waited
+	if waited < 0 || arrived < written {
+		arrived = read // not known, or it is that of another message
+	}
+	r.rec.Stages(written-sent, arrived-written, read-arrived, now-read)
 }
 
-// tap notes when a connection is written to and read from.
+// tap notes when a connection is written to and read from. It is the
+// connection's observer.
 type tap struct {
+	conn    *transport.Conn
 	waiting atomic.Uint64 // by place: a message whose write has not begun
 	places  [64]atomic.Pointer[stamp]
-	// The last two returns of Read with anything.
-	last, before atomic.Int64
+
+	// The last two reads of anything. An odd version: they are just being noted.
+	version      atomic.Uint64
+	last, before reading
 }
+
+// reading is when a read returned, and for how many ns what it returned had lain
+// in this machine; −1: not known.
+type reading struct{ at, waited atomic.Int64 }
 
 // expect has the next write that begins stamped. With too many waiting for one
 // the message is not followed.
@@ -181,8 +199,8 @@ func (t *tap) expect(s *stamp, seq uint64, sent int64) {
 	t.waiting.Or(1 << i)
 }
 
-// writes is called before each write.
-func (t *tap) writes() {
+// Writing implements transport.Observer.
+func (t *tap) Writing() {
 	if t.waiting.Load() == 0 {
 		return
 	}
@@ -195,22 +213,47 @@ func (t *tap) writes() {
 	}
 }
 
-// hasRead is called after each read of anything.
-func (t *tap) hasRead() {
-	now := clock.Now()
-	t.before.Store(t.last.Load())
-	t.last.Store(now)
+// HasRead implements transport.Observer.
+func (t *tap) HasRead(now, waited int64) {
+	t.version.Add(1)
+	t.before.at.Store(t.last.at.Load())
+	t.before.waited.Store(t.last.waited.Load())
+	t.last.at.Store(now)
+	t.last.waited.Store(waited)
+	t.version.Add(1)
 }
 
-// readBefore returns when the last read before now returned; 0 if that has
-// been forgotten.
-func (t *tap) readBefore(now int64) int64 {
-	for _, at := range [2]int64{t.last.Load(), t.before.Load()} {
-		if at <= now {
-			return at
+// readBefore returns when the last read before now returned, 0 if that has been
+// forgotten, and for how long what it returned had lain in this machine, −1 if
+// that is not known.
+func (t *tap) readBefore(now int64) (at, waited int64) {
+	for range 8 {
+		v := t.version.Load()
+		a, b := t.last.at.Load(), t.before.at.Load()
+		wa, wb := t.last.waited.Load(), t.before.waited.Load()
+		if v&1 != 0 || t.version.Load() != v {
+			continue
 		}
+		switch {
+		case a != 0 && a <= now:
+			return a, wa
+		case b != 0 && b <= now:
+			return b, wb
+		}
+		break
 	}
-	return 0
+	return 0, -1
+}
+
+// received returns for how long what was called back at now had lain in this
+// machine before it was read, −1 if that is not known: on a connection that has
+// been replaced it is not.
+func (t *tap) received(now int64) int64 {
+	if t == nil || t.conn.Closed() {
+		return -1
+	}
+	_, waited := t.readBefore(now)
+	return waited
 }
 
 // stageFact says for the header what the stage times are of.
@@ -225,4 +268,36 @@ func (r *run) stageFact() (value, note string) {
 		end = "reply"
 	}
 	return fmt.Sprintf("one message in %d, up to its %s", stageEvery, end), "as the engine's connections saw them written and read"
+}
+
+// receiveFact says for the header of which connections the receive lag is known.
+func (r *run) receiveFact() (value, note string) {
+	known, all := 0, 0
+	count := func(c *transport.Conn) {
+		all++
+		if c != nil && c.Stamped() {
+			known++
+		}
+	}
+	for _, c := range r.consumers {
+		count(c.conn)
+	}
+	if r.ack != driver.AckKindNone {
+		for _, l := range r.lanes {
+			count(l.conn)
+		}
+	}
+	switch {
+	case r.flatOut:
+		return "not measured", "flat out there is no schedule"
+	case all == 0:
+		return "not measured", "nothing comes back"
+	case known == 0 && r.config.Entry.Capabilities.OwnsDialing:
+		return "not known", "driver " + r.config.Entry.Name + " makes its connections itself"
+	case known == 0:
+		return "not known", "no connection is a producer's or a consumer's alone, or the system gives no receive time stamps"
+	case known < all:
+		return fmt.Sprintf("known for %d of %d producers' and consumers' connections", known, all), "by the kernel's receive time stamps"
+	}
+	return "known", "by the kernel's receive time stamps"
 }

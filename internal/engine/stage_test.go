@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"path/filepath"
@@ -213,7 +212,7 @@ func staged(t *testing.T, text string, c Config) (*result.Run, int64) {
 		}
 	}
 	all := true
-	for _, m := range []result.Metric{result.StageClient, result.StageBroker, result.StageCallback} {
+	for _, m := range []result.Metric{result.StageClient, result.StageBroker, result.StageReceive, result.StageCallback} {
 		if r.Metrics[m] == nil {
 			t.Fatalf("no %s: %+v", m, factOf(r, "stage times"))
 		}
@@ -351,35 +350,5 @@ func TestFollowedIsASample(t *testing.T) {
 		if n < 40 || n > 85 {
 			t.Errorf("place %d is followed %d times in 1,000", i, n)
 		}
-	}
-}
-
-// nothing is a connection that costs nothing.
-type nothing struct{ net.Conn }
-
-func (nothing) Write(p []byte) (int, error) { return len(p), nil }
-func (nothing) Read([]byte) (int, error)    { return 0, errors.New("nothing to read") }
-
-// What a write costs through a connection of the engine's that nobody taps, of
-// one that is, and with a message waiting for it.
-func BenchmarkTrackedWrite(b *testing.B) {
-	p := make([]byte, 64)
-	for _, name := range []string{"untapped", "tapped", "followed"} {
-		b.Run(name, func(b *testing.B) {
-			c := &trackedConn{Conn: nothing{}, owner: newDialer()}
-			var s stamp
-			if name != "untapped" {
-				c.tap.Store(&tap{})
-			}
-			var conn net.Conn = c
-			for b.Loop() {
-				if name == "followed" {
-					c.tap.Load().expect(&s, 1, 1)
-				}
-				if _, err := conn.Write(p); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
 	}
 }

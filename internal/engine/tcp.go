@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/transport"
 	"sixnines/result"
 )
 
@@ -36,11 +37,11 @@ type tcpInfo struct {
 
 // tcpWatch looks at the engine's connections. It belongs to the collector.
 type tcpWatch struct {
-	open func() []*trackedConn
-	info func(*trackedConn) (tcpInfo, bool) // false: the system does not tell
+	open func() []*transport.Conn
+	info func(*transport.Conn) (tcpInfo, bool) // false: the system does not tell
 
-	known map[*trackedConn]uint32 // retransmitted at the look before
-	spare map[*trackedConn]uint32
+	known map[*transport.Conn]uint32 // retransmitted at the look before
+	spare map[*transport.Conn]uint32
 	last  int64 // instant of the look before
 	next  int64
 
@@ -57,8 +58,8 @@ type tcpWatch struct {
 	unseen int // further ones
 }
 
-func newTCPWatch(open func() []*trackedConn, info func(*trackedConn) (tcpInfo, bool)) *tcpWatch {
-	return &tcpWatch{open: open, info: info, known: map[*trackedConn]uint32{}, spare: map[*trackedConn]uint32{}}
+func newTCPWatch(open func() []*transport.Conn, info func(*transport.Conn) (tcpInfo, bool)) *tcpWatch {
+	return &tcpWatch{open: open, info: info, known: map[*transport.Conn]uint32{}, spare: map[*transport.Conn]uint32{}}
 }
 
 // begin takes the first look, from which all counts start.
@@ -144,9 +145,9 @@ func (w *tcpWatch) interval(start int64, closing bool, to map[string]float64) []
 }
 
 // openConns returns the open connections of all sessions.
-func (r *run) openConns() (all []*trackedConn) {
+func (r *run) openConns() (all []*transport.Conn) {
 	for _, d := range r.dialers {
-		all = append(all, d.open()...)
+		all = append(all, d.Open()...)
 	}
 	return all
 }

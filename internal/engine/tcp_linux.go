@@ -4,11 +4,13 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"sixnines/internal/transport"
 )
 
 // readTCP asks the kernel about a connection (TCP_INFO, tcp(7)).
-func readTCP(c *trackedConn) (out tcpInfo, ok bool) {
-	s, ok := c.Conn.(syscall.Conn)
+func readTCP(c *transport.Conn) (out tcpInfo, ok bool) {
+	s, ok := c.NetConn().(syscall.Conn)
 	if !ok {
 		return tcpInfo{}, false
 	}

@@ -2,5 +2,7 @@
 
 package engine
 
+import "sixnines/internal/transport"
+
 // readTCP knows nothing of connections here.
-func readTCP(*trackedConn) (tcpInfo, bool) { return tcpInfo{}, false }
+func readTCP(*transport.Conn) (tcpInfo, bool) { return tcpInfo{}, false }

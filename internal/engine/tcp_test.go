@@ -8,19 +8,20 @@ import (
 	"testing"
 
 	"sixnines/drivers/nats"
+	"sixnines/internal/transport"
 	"sixnines/result"
 )
 
 // scripted is a set of connections whose kernel says what the test wants.
 type scripted struct {
-	conns []*trackedConn
-	retr  map[*trackedConn]uint32
+	conns []*transport.Conn
+	retr  map[*transport.Conn]uint32
 	rtt   int64
 }
 
-func (s *scripted) open() []*trackedConn { return s.conns }
+func (s *scripted) open() []*transport.Conn { return s.conns }
 
-func (s *scripted) info(c *trackedConn) (tcpInfo, bool) {
+func (s *scripted) info(c *transport.Conn) (tcpInfo, bool) {
 	n, ok := s.retr[c]
 	return tcpInfo{n, s.rtt}, ok
 }
@@ -28,8 +29,8 @@ func (s *scripted) info(c *trackedConn) (tcpInfo, bool) {
 // Growth between two looks is a stretch from the one to the other; stretches
 // that meet are one; what was there before the window is not counted.
 func TestRetransmissionsBecomePauses(t *testing.T) {
-	a, b, mute := &trackedConn{}, &trackedConn{}, &trackedConn{}
-	s := &scripted{conns: []*trackedConn{a, mute}, retr: map[*trackedConn]uint32{a: 7}, rtt: 1000}
+	a, b, mute := &transport.Conn{}, &transport.Conn{}, &transport.Conn{}
+	s := &scripted{conns: []*transport.Conn{a, mute}, retr: map[*transport.Conn]uint32{a: 7}, rtt: 1000}
 	w := newTCPWatch(s.open, s.info)
 	w.begin()
 	const start, ms = 5_000_000, 1_000_000
@@ -71,8 +72,8 @@ func TestRetransmissionsBecomePauses(t *testing.T) {
 
 // The list of stretches is bounded, and the rest counted.
 func TestRetransmissionsAreBounded(t *testing.T) {
-	c := &trackedConn{}
-	s := &scripted{conns: []*trackedConn{c}, retr: map[*trackedConn]uint32{c: 0}}
+	c := &transport.Conn{}
+	s := &scripted{conns: []*transport.Conn{c}, retr: map[*transport.Conn]uint32{c: 0}}
 	w := newTCPWatch(s.open, s.info)
 	w.begin()
 	n := 0
@@ -85,9 +86,9 @@ func TestRetransmissionsAreBounded(t *testing.T) {
 		t.Errorf("%d stretches listed, %d not", n, w.unseen)
 	}
 	// Many connections are looked at less often.
-	s.conns = make([]*trackedConn, 10*tcpAtOnce)
+	s.conns = make([]*transport.Conn, 10*tcpAtOnce)
 	for i := range s.conns {
-		s.conns[i] = &trackedConn{}
+		s.conns[i] = &transport.Conn{}
 	}
 	w.look(w.last + 1)
 	if w.next-w.last != 11*int64(tcpPeriod) {
@@ -111,8 +112,8 @@ func TestReadTCP(t *testing.T) {
 			c.Close()
 		}
 	}()
-	d := newDialer()
-	c, err := d.dial(t.Context(), "tcp", l.Addr().String())
+	d := transport.NewDialer(false)
+	c, err := d.Dial(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,15 +124,15 @@ func TestReadTCP(t *testing.T) {
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if i, ok := readTCP(c.(*trackedConn)); !ok || i.rtt <= 0 || i.retransmitted > 1000 {
+	if i, ok := readTCP(c.(*transport.Conn)); !ok || i.rtt <= 0 || i.retransmitted > 1000 {
 		t.Errorf("%+v, %v", i, ok)
 	}
 	pipe, _ := net.Pipe()
-	if i, ok := readTCP(&trackedConn{Conn: pipe}); ok {
+	if i, ok := readTCP(&transport.Conn{Conn: pipe}); ok {
 		t.Errorf("a pipe has %+v", i)
 	}
 	c.Close()
-	if i, ok := readTCP(c.(*trackedConn)); ok {
+	if i, ok := readTCP(c.(*transport.Conn)); ok {
 		t.Errorf("a closed connection has %+v", i)
 	}
 	b := startNATS(t)

@@ -75,8 +75,11 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 			set(&d.Episodes, name, episodes(x.Slots, q.value))
 		}
 		if m.IsResponse() && !q.atLeast {
-			if share, ok := ownShare(x.Own, q.value); ok {
-				set(&d.OwnShare, name, share)
+			if own, received, ok := ownShare(x.Own, q.value); ok {
+				set(&d.OwnShare, name, own)
+				if received > 0 {
+					set(&d.ReceiveShare, name, received)
+				}
 			}
 		}
 	}
@@ -211,11 +214,12 @@ func episodes(slots []int64, v int64) int {
 // shareSamples is how many messages an own-lag share should rest on.
 const shareSamples = 30
 
-// ownShare returns the share of the generator's own lag in the values about v:
-// in v's band, widened on both sides until it holds enough messages.
-func ownShare(own []result.OwnBand, v int64) (share float64, ok bool) {
+// ownShare returns the shares of the generator's own lag in sending and of its
+// lag in receiving in the values about v: in v's band, widened on both sides
+// until it holds enough messages.
+func ownShare(own []result.OwnBand, v int64) (sent, received float64, ok bool) {
 	if len(own) == 0 {
-		return 0, false
+		return 0, 0, false
 	}
 	b := result.BandOf(v)
 	var sum result.OwnBand
@@ -223,6 +227,7 @@ func ownShare(own []result.OwnBand, v int64) (share float64, ok bool) {
 		if i >= 0 && i < len(own) {
 			sum.Count += own[i].Count
 			sum.Own += own[i].Own
+			sum.Received += own[i].Received
 			sum.Total += own[i].Total
 		}
 	}
@@ -232,9 +237,10 @@ func ownShare(own []result.OwnBand, v int64) (share float64, ok bool) {
 		add(b + d)
 	}
 	if sum.Total <= 0 {
-		return 0, false
+		return 0, 0, false
 	}
 	// Totals are sums of buckets' middles and own lag is exact, so that the
 	// quotient may exceed 1 by the buckets' width.
-	return min(max(float64(sum.Own)/float64(sum.Total), 0), 1), true
+	share := func(lag int64) float64 { return min(max(float64(lag)/float64(sum.Total), 0), 1) }
+	return share(sum.Own), share(sum.Received), true
 }

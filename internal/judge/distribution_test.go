@@ -235,20 +235,21 @@ func TestOwnShare(t *testing.T) {
 	own[b] = result.OwnBand{Band: b, Count: 100, Own: 20, Total: 100}
 	own[b+3] = result.OwnBand{Band: b + 3, Count: 5, Own: 90, Total: 100}
 	own[b+6] = result.OwnBand{Band: b + 6, Count: 25, Own: 30, Total: 100}
-	if s, ok := ownShare(own, 70_000); !ok || s != 0.2 {
+	if s, _, ok := ownShare(own, 70_000); !ok || s != 0.2 {
 		t.Errorf("in a full band: %v, %v", s, ok)
 	}
-	if s, ok := ownShare(own, result.BandFloor(b+3)); !ok || s != 140.0/300 {
+	if s, _, ok := ownShare(own, result.BandFloor(b+3)); !ok || s != 140.0/300 {
 		t.Errorf("in a thin band, widened by three on both sides: %v, %v", s, ok)
 	}
-	if _, ok := ownShare(make([]result.OwnBand, result.Bands), 70_000); ok {
+	if _, _, ok := ownShare(make([]result.OwnBand, result.Bands), 70_000); ok {
 		t.Error("a share of nothing")
 	}
-	if _, ok := ownShare(nil, 70_000); ok {
+	if _, _, ok := ownShare(nil, 70_000); ok {
 		t.Error("a share without bands")
 	}
 	own[b].Own = 105
-	if s, _ := ownShare(own, 70_000); s != 1 {
-		t.Errorf("a share of %v", s)
+	own[b].Received = 50
+	if s, r, _ := ownShare(own, 70_000); s != 1 || r != 0.5 {
+		t.Errorf("shares of %v and %v", s, r)
 	}
 }

@@ -61,7 +61,7 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 		var tail result.OwnBand
 		for _, b := range x.Own[result.BandOf(p99):] {
 			tail.Count += b.Count
-			tail.Own += b.Own
+			tail.Own += b.Own + b.Received
 			tail.Majority += b.Majority
 		}
 		if tail.Count == 0 || float64(tail.Majority) <= ownTail*float64(tail.Count) ||

@@ -136,8 +136,8 @@ type rebuilt struct {
 func newRebuild(run *result.Run, groups map[uint32]int64) *rebuild {
 	b := &rebuild{metrics: map[result.Metric]*rebuilt{}, groups: groups, open: map[message]delivered{}}
 	for m, x := range run.Metrics {
-		if x.Hist == nil || m == result.StageClient || m == result.StageBroker || m == result.StageCallback {
-			continue // the raw file does not have the stages of messages
+		if x.Hist == nil || m.OfConnection() {
+			continue // the raw file has nothing of what connections saw
 		}
 		r := &rebuilt{top: result.HighestCounted(x.Hist)}
 		r.Hist = x.Hist.Clone()

@@ -53,8 +53,10 @@ type collected struct {
 	total    int64   // of delta
 	min, max int64   // of delta
 	own      []int64
+	received []int64
 	majority []int64
 	ownDelta []int64
+	recDelta []int64
 	majDelta []int64
 	slots    []int64
 	censored []int64
@@ -75,8 +77,9 @@ func New(c Config) (*Recorder, error) {
 			n := int(c.Window/Slot) + 1
 			r.slots[id] = make([]atomic.Int64, n)
 			k.slots = make([]int64, n)
-			k.own, k.majority = make([]int64, result.Bands), make([]int64, result.Bands)
-			k.ownDelta, k.majDelta = make([]int64, result.Bands), make([]int64, result.Bands)
+			for _, sums := range []*[]int64{&k.own, &k.received, &k.majority, &k.ownDelta, &k.recDelta, &k.majDelta} {
+				*sums = make([]int64, result.Bands)
+			}
 		}
 		r.seen[id] = k
 	}
@@ -90,7 +93,7 @@ func New(c Config) (*Recorder, error) {
 			h.min.Store(noMin)
 			h.max.Store(noMax)
 			if id.Metric().IsResponse() {
-				h.own, h.majority = make([]int64, result.Bands), make([]int64, result.Bands)
+				h.own, h.received, h.majority = make([]int64, result.Bands), make([]int64, result.Bands), make([]int64, result.Bands)
 			}
 			s.hists[id] = h
 		}
@@ -103,12 +106,14 @@ func New(c Config) (*Recorder, error) {
 func (r *Recorder) Shard(i int) *Shard { return r.shards[i%len(r.shards)] }
 
 // Stages records the stages of one message of a sample, in ns, under
-// [StageClient], [StageBroker] and [StageCallback], which must have been
-// enabled. It is safe for concurrent use, does not block and does not allocate.
-func (r *Recorder) Stages(client, broker, callback int64) {
+// [StageClient], [StageBroker], [StageReceive] and [StageCallback], which must
+// have been enabled. It is safe for concurrent use, does not block and does not
+// allocate.
+func (r *Recorder) Stages(client, broker, receive, callback int64) {
 	s := r.shards[0]
 	s.Value(StageClient, client)
 	s.Value(StageBroker, broker)
+	s.Value(StageReceive, receive)
 	s.Value(StageCallback, callback)
 }
 
@@ -134,8 +139,10 @@ func (r *Recorder) Snapshot() {
 		copy(k.delta, k.counts) // the old cumulative counts, for a moment
 		clear(k.counts)
 		copy(k.ownDelta, k.own)
+		copy(k.recDelta, k.received)
 		copy(k.majDelta, k.majority)
 		clear(k.own)
+		clear(k.received)
 		clear(k.majority)
 		// An extreme may be seen before the count it belongs to: it waits for
 		// the interval that has one.
@@ -156,6 +163,7 @@ func (r *Recorder) Snapshot() {
 			k.max = max(k.max, h.max.Swap(noMax))
 			for b := range h.own {
 				k.own[b] += atomic.LoadInt64(&h.own[b])
+				k.received[b] += atomic.LoadInt64(&h.received[b])
 				k.majority[b] += atomic.LoadInt64(&h.majority[b])
 			}
 		}
@@ -169,6 +177,7 @@ func (r *Recorder) Snapshot() {
 		}
 		for b := range k.own {
 			k.ownDelta[b] = k.own[b] - k.ownDelta[b]
+			k.recDelta[b] = k.received[b] - k.recDelta[b]
 			k.majDelta[b] = k.majority[b] - k.majDelta[b]
 		}
 	}
@@ -249,7 +258,7 @@ func (k *collected) endBand(m *result.MetricInterval, b result.OwnBand) {
 	if b.Count == 0 {
 		return
 	}
-	b.Own, b.Majority = k.ownDelta[b.Band], k.majDelta[b.Band]
+	b.Own, b.Received, b.Majority = k.ownDelta[b.Band], k.recDelta[b.Band], k.majDelta[b.Band]
 	m.Own = append(m.Own, b)
 }
 

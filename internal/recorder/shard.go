@@ -23,7 +23,10 @@ const (
 	RoundTripService
 	StageClient
 	StageBroker
+	StageReceive
 	StageCallback
+	LagReceive
+	LagReceiveAck
 	ids
 )
 
@@ -31,7 +34,8 @@ const (
 func (id ID) Metric() result.Metric {
 	return [ids]result.Metric{result.LagOwn, result.LagBlocked, result.PublishResponse, result.PublishService,
 		result.DeliveryResponse, result.DeliveryService, result.DeliveryLast, result.RoundTripResponse,
-		result.RoundTripService, result.StageClient, result.StageBroker, result.StageCallback}[id]
+		result.RoundTripService, result.StageClient, result.StageBroker, result.StageReceive, result.StageCallback,
+		result.LagReceive, result.LagReceiveAck}[id]
 }
 
 // sampled reports whether only a sample of the messages is recorded under id,
@@ -45,7 +49,8 @@ type histogram struct {
 	// extremes since the last collection
 	min, max atomic.Int64
 	own      []int64 // atomic; Σ own lag by band, response metrics only
-	majority []int64 // atomic; messages whose own lag is the larger part, by band
+	received []int64 // atomic; Σ receive lag by band, likewise
+	majority []int64 // atomic; messages of which the two are the larger part, by band
 }
 
 // Shard is a part of the recorder that one or a few goroutines write to, so
@@ -79,14 +84,24 @@ func (s *Shard) Lag(own, blocked int64) {
 }
 
 // Response records v under the response metric id, of which own ns were the
-// generator's own lag, for a message due at due ns after the window's start.
-func (s *Shard) Response(id ID, v, own, due int64) {
+// generator's own lag before the message was sent, and received ns the lag with
+// which it was read (−1: not known), for a message due at due ns after the
+// window's start.
+func (s *Shard) Response(id ID, v, own, received, due int64) {
 	v = s.clamp(v)
 	h := s.hists[id]
 	h.add(&s.r.geo, v)
-	if own > 0 {
+	if own > 0 || received > 0 {
 		b := result.BandOf(v)
-		atomic.AddInt64(&h.own[b], own)
+		if own > 0 {
+			atomic.AddInt64(&h.own[b], own)
+		} else {
+			own = 0
+		}
+		if received > 0 {
+			atomic.AddInt64(&h.received[b], received)
+			own += received
+		}
 		if own*2 > v {
 			atomic.AddInt64(&h.majority[b], 1)
 		}

@@ -222,12 +222,12 @@ func kinds() []family {
 		{Name: "Publish latency", Key: "publish",
 			About:   "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the broker acknowledged it. Their difference is what a closed loop would have hidden.",
 			Columns: []column{col(result.PublishResponse, "response"), col(result.PublishService, "service")}},
-		{Name: "Sending lag", Key: "lag",
-			About:   "How late messages were sent. Own lag is the generator's own delay; blocked lag was imposed by a blocked send or a full in-flight limit, and so by the system under test.",
-			Columns: []column{col(result.LagOwn, "own"), col(result.LagBlocked, "blocked")}},
+		{Name: "Lag", Key: "lag",
+			About:   "How late messages were sent, and how late what came back was read. Own lag is the generator's own delay in sending; blocked lag was imposed by a blocked send or a full in-flight limit, and so by the system under test. Receive lag is for how long a delivery or reply (or an acknowledgement) had lain in this machine before it was read: the generator's own delay in receiving, a part of the service time.",
+			Columns: []column{col(result.LagOwn, "own"), col(result.LagBlocked, "blocked"), col(result.LagReceive, "receive"), col(result.LagReceiveAck, "receive (ack)")}},
 		{Name: "Stages of the service time", Key: "stage", Apart: true,
-			About:   "Of a sample of the messages: from the hand-over to the client until it wrote to the socket, from there until the first byte came back, and from there to the callback. Upper bounds where the client writes or reads several at a time.",
-			Columns: []column{col(result.StageClient, "to the socket"), col(result.StageBroker, "to the first byte back"), col(result.StageCallback, "to the callback")}},
+			About:   "Of a sample of the messages: from the hand-over to the client until it wrote to the socket, from there until what came back arrived in this machine, from there until it was read, and from there to the callback. Upper bounds where the client writes or reads several at a time.",
+			Columns: []column{col(result.StageClient, "to the socket"), col(result.StageBroker, "to the arrival"), col(result.StageReceive, "to the read"), col(result.StageCallback, "to the callback")}},
 	}
 }
 

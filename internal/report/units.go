@@ -159,10 +159,16 @@ func metricName(m result.Metric) string {
 		return "own lag"
 	case result.LagBlocked:
 		return "blocked lag"
+	case result.LagReceive:
+		return "receive lag"
+	case result.LagReceiveAck:
+		return "receive lag of acknowledgements"
 	case result.StageClient:
 		return "stage to the socket"
 	case result.StageBroker:
-		return "stage to the first byte back"
+		return "stage to the arrival"
+	case result.StageReceive:
+		return "stage to the read"
 	case result.StageCallback:
 		return "stage to the callback"
 	}

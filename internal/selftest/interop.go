@@ -301,7 +301,7 @@ func mergeTrial(values int) ([]Figure, error) {
 		return nil, err
 	}
 	for i, v := range all {
-		one.Shard(0).Response(recorder.DeliveryResponse, v, 0, int64(i))
+		one.Shard(0).Response(recorder.DeliveryResponse, v, 0, -1, int64(i))
 	}
 	whole, err := collect(one)
 	if err != nil {
@@ -319,7 +319,7 @@ func mergeTrial(values int) ([]Figure, error) {
 			for shard := range config.Shards { // at the same time
 				writing.Go(func() {
 					for i := w + workers*(round+rounds*shard); i < len(all); i += workers * rounds * config.Shards {
-						rec.Shard(shard).Response(recorder.DeliveryResponse, all[i], 0, int64(i))
+						rec.Shard(shard).Response(recorder.DeliveryResponse, all[i], 0, -1, int64(i))
 					}
 				})
 			}

@@ -213,7 +213,7 @@ func printed(l *virtualLaw, seed uint64, messages int) (*result.Distribution, er
 		from, to := messages*second/seconds, messages*(second+1)/seconds
 		for i := from; i < to; i++ {
 			due := int64(window) / int64(messages) * int64(i)
-			rec.Shard(i).Response(recorder.DeliveryResponse, l.draw(r), 0, due)
+			rec.Shard(i).Response(recorder.DeliveryResponse, l.draw(r), 0, -1, due)
 		}
 		rec.Snapshot()
 		metrics, counters, err := rec.Encode()

@@ -1,0 +1,291 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// pair returns a connection of ours and its other end.
+func pair(tb testing.TB) (*Conn, net.Conn) {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	type accepted struct {
+		net.Conn
+		error
+	}
+	other := make(chan accepted, 1)
+	go func() {
+		c, err := l.Accept()
+		other <- accepted{c, err}
+	}()
+	c, err := NewDialer(true).Dial(tb.Context(), "tcp", l.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	o := <-other
+	if o.error != nil {
+		tb.Fatal(o.error)
+	}
+	tb.Cleanup(func() { c.Close(); o.Close() })
+	return c.(*Conn), o.Conn
+}
+
+type seen struct {
+	writes, reads atomic.Int64
+	waited        atomic.Int64
+}
+
+func (s *seen) Writing()                { s.writes.Add(1) }
+func (s *seen) HasRead(_, waited int64) { s.reads.Add(1); s.waited.Store(waited) }
+
+// What is written arrives whole and in order, whether the socket takes it at once
+// or not.
+func TestWriteWaitsForAFullSocket(t *testing.T) {
+	c, other := pair(t)
+	const pieces, size = 4096, 8 << 10 // far more than socket buffers hold
+	go func() {
+		p := make([]byte, size)
+		for i := range pieces {
+			for k := range p {
+				p[k] = byte(i)
+			}
+			if n, err := c.Write(p); n != size || err != nil {
+				t.Errorf("%d, %v", n, err)
+				break
+			}
+		}
+		c.Close()
+	}()
+	p := make([]byte, size)
+	for i := range pieces {
+		if _, err := io.ReadFull(other, p); err != nil || p[0] != byte(i) || p[size-1] != byte(i) {
+			t.Fatalf("piece %d: %v %v", i, p[0], err)
+		}
+	}
+	if _, err := other.Read(p); err != io.EOF {
+		t.Error(err)
+	}
+}
+
+func TestCorkedWritesAreOne(t *testing.T) {
+	c, other := pair(t)
+	var s seen
+	c.Observe(&s)
+	c.Cork()
+	c.out.limit = time.AfterFunc(time.Hour, c.expire) // this test has no hurry
+	for i := range 100 {
+		if n, err := c.Write([]byte{byte(i)}); n != 1 || err != nil {
+			t.Fatal(n, err)
+		}
+		c.out.limit.Stop()
+	}
+	if n := s.writes.Load(); n != 0 || c.Writes() != 100 {
+		t.Errorf("%d writes before the end, of %d", n, c.Writes())
+	}
+	if err := c.Uncork(); err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, 200)
+	if n, err := io.ReadFull(other, p[:100]); n != 100 || err != nil || p[99] != 99 {
+		t.Errorf("%d, %v", n, err)
+	}
+	if n := s.writes.Load(); n != 1 {
+		t.Errorf("%d writes", n)
+	}
+	if _, err := c.Write([]byte("x")); err != nil || s.writes.Load() != 2 {
+		t.Errorf("after it %v, %d writes", err, s.writes.Load())
+	}
+}
+
+// A sender that is stuck does not keep what it has collected.
+func TestCorkExpires(t *testing.T) {
+	c, other := pair(t)
+	c.Cork()
+	if _, err := c.Write([]byte("held")); err != nil {
+		t.Fatal(err)
+	}
+	p := make([]byte, 4)
+	if _, err := io.ReadFull(other, p); err != nil || string(p) != "held" {
+		t.Errorf("%q, %v", p, err)
+	}
+}
+
+// More than is held back goes out by itself, and a large write in its turn.
+func TestCorkHoldsSoMuch(t *testing.T) {
+	c, other := pair(t)
+	c.Cork()
+	go func() {
+		for i := range 3 {
+			_, _ = c.Write(bytes.Repeat([]byte{byte(i)}, corkSize/2+1))
+		}
+		_, _ = c.Write(bytes.Repeat([]byte{9}, 2*corkSize))
+		_ = c.Uncork()
+		c.Close()
+	}()
+	all, err := io.ReadAll(other)
+	if err != nil || len(all) != 3*(corkSize/2+1)+2*corkSize || all[0] != 0 || all[len(all)-1] != 9 || !bytes.Equal(all, sorted(all)) {
+		t.Errorf("%d bytes, %v", len(all), err)
+	}
+}
+
+func sorted(b []byte) []byte {
+	out := bytes.Clone(b)
+	for i := 1; i < len(out); i++ {
+		if out[i] < out[i-1] {
+			return nil
+		}
+	}
+	return out
+}
+
+// A write that could not be told of fails the next one.
+func TestErrorOfWhatWasHeldBack(t *testing.T) {
+	c, other := pair(t)
+	if err := other.(*net.TCPConn).SetLinger(0); err != nil {
+		t.Fatal(err)
+	}
+	other.Close() // resets
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		c.Cork()
+		if _, err := c.Write([]byte("x")); err != nil {
+			return // an Uncork before has failed
+		}
+		if c.Uncork() != nil {
+			if _, err := c.Write([]byte("x")); err == nil {
+				t.Error("the write after it succeeds")
+			}
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no error")
+		}
+	}
+}
+
+// Errors are those of package net.
+func TestErrors(t *testing.T) {
+	c, _ := pair(t)
+	if err := c.SetReadDeadline(time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	var timeout net.Error
+	if _, err := c.Read(make([]byte, 1)); !errors.As(err, &timeout) || !timeout.Timeout() {
+		t.Error(err)
+	}
+	_ = c.SetReadDeadline(time.Time{})
+	go c.Close()
+	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+	if _, err := c.Write([]byte("x")); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+}
+
+// What lies unread is told, by about as long as it lay there.
+func TestReadTellsHowLongBytesLay(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no receive time stamps here")
+	}
+	c, other := pair(t)
+	if !c.Stamped() {
+		t.Fatal("the kernel gives no receive time stamps")
+	}
+	var s seen
+	c.Observe(&s)
+	read := func(pause time.Duration) int64 {
+		from := time.Now()
+		if _, err := other.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(pause)
+		if _, err := c.Read(make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if w := s.waited.Load(); w > int64(time.Since(from)) {
+			t.Errorf("%d ns is more than since the write", w)
+		}
+		return s.waited.Load()
+	}
+	if w := read(0); w != -1 {
+		t.Errorf("the first read knows no step of the clock, and says %d", w)
+	}
+	for range 3 {
+		if w := read(50 * time.Millisecond); w < int64(45*time.Millisecond) {
+			t.Errorf("what lay for 50 ms lay for %v", time.Duration(w))
+		}
+	}
+}
+
+// A wall clock that was set between two reads makes no latency.
+func TestStampAcrossAStep(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("no receive time stamps here")
+	}
+	c, other := pair(t)
+	var s seen
+	c.Observe(&s)
+	p := make([]byte, 1)
+	for i, want := range []bool{false, true, false, true} {
+		if i == 2 {
+			c.raw.offset -= int64(time.Hour) // as if it had been set meanwhile
+		}
+		_, _ = other.Write(p)
+		if _, err := c.Read(p); err != nil {
+			t.Fatal(err)
+		}
+		if known := s.waited.Load() >= 0; known != want {
+			t.Errorf("read %d: known %v", i, known)
+		}
+	}
+}
+
+func TestReadAndWriteDoNotAllocate(t *testing.T) {
+	c, other := pair(t)
+	var s seen
+	c.Observe(&s)
+	p, q := make([]byte, 64), make([]byte, 64)
+	if n := testing.AllocsPerRun(200, func() {
+		_, _ = c.Write(p)
+		_, _ = io.ReadFull(other, q)
+		_, _ = other.Write(q)
+		_, _ = c.Read(p)
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+// BenchmarkWrite is one small write, as package net does it and as Conn does.
+func BenchmarkWrite(b *testing.B) {
+	for _, direct := range []bool{false, true} {
+		name := "runtime"
+		if direct {
+			name = "direct"
+		}
+		b.Run(name, func(b *testing.B) {
+			c, other := pair(b)
+			go func() { _, _ = io.Copy(io.Discard, other) }()
+			var to net.Conn = c
+			if !direct {
+				to = c.Conn
+			}
+			p := make([]byte, 256)
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := to.Write(p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,98 @@
+package transport
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// Dialer makes the connections of a session and can close them all, which is
+// the one thing that frees a client stuck in a write. Its methods are safe for
+// concurrent use.
+type Dialer struct {
+	net    net.Dialer
+	direct bool
+
+	mu    sync.Mutex
+	conns map[*Conn]struct{}
+	log   []*Conn // all so far, until OnDial
+	told  func()  // of each further one; nil: log it
+}
+
+// NewDialer returns a dialer. direct says that writes up to [directMost] bytes and
+// reads do not tell Go's scheduler.
+func NewDialer(direct bool) *Dialer {
+	return &Dialer{direct: direct, conns: map[*Conn]struct{}{}}
+}
+
+// Dial connects as net.Dialer does. The connection is a [*Conn].
+func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
+	c, err := d.net.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	t := newConn(d, c)
+	d.mu.Lock()
+	d.conns[t] = struct{}{}
+	told := d.told
+	if told == nil {
+		d.log = append(d.log, t)
+	}
+	d.mu.Unlock()
+	if told != nil {
+		told()
+	}
+	return t, nil
+}
+
+// Mark returns how many connections were made so far, for Since.
+func (d *Dialer) Mark() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.log)
+}
+
+// Since returns the connections made since mark.
+func (d *Dialer) Since(mark int) []*Conn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.log[mark:len(d.log):len(d.log)]
+}
+
+// OnDial has f called after each further connection was made, and forgets those
+// that were.
+func (d *Dialer) OnDial(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.told, d.log = f, nil
+}
+
+// Open returns the connections that are open.
+func (d *Dialer) Open() []*Conn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out := make([]*Conn, 0, len(d.conns))
+	for c := range d.conns {
+		out = append(out, c)
+	}
+	return out
+}
+
+// CloseAll closes whatever is still open.
+func (d *Dialer) CloseAll() {
+	d.mu.Lock()
+	conns := d.conns
+	d.conns = map[*Conn]struct{}{}
+	d.mu.Unlock()
+	for c := range conns {
+		c.closed.Store(true)
+		c.Conn.Close()
+	}
+}
+
+// forget takes a connection that is being closed off the list.
+func (d *Dialer) forget(c *Conn) {
+	d.mu.Lock()
+	delete(d.conns, c)
+	d.mu.Unlock()
+}

@@ -1,0 +1,179 @@
+package transport
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"sixnines/internal/clock"
+)
+
+// rawSocket reads and writes a non-blocking TCP socket by system calls of which
+// Go's scheduler is not told. Where the kernel would block, the runtime's poller
+// is waited for as package net does, deadlines and closing included.
+type rawSocket struct {
+	conn    syscall.RawConn
+	stamped bool
+
+	// Of the write at hand; the caller serialises writes.
+	out     []byte
+	outErr  syscall.Errno
+	written int
+	send    func(fd uintptr) bool
+
+	// Of the read at hand.
+	reading sync.Mutex
+	in      []byte
+	inErr   syscall.Errno
+	got     int
+	receive func(fd uintptr) bool
+	vec     unix.Iovec
+	head    unix.Msghdr
+	control [64]byte
+	offset  int64 // wall clock − monotonic clock at the read before; 0: there was none
+	at      int64 // when that was
+}
+
+// newRawSocket returns nil for what is no TCP socket of the runtime's.
+func newRawSocket(c net.Conn) *rawSocket {
+	t, ok := c.(*net.TCPConn)
+	if !ok {
+		return nil
+	}
+	conn, err := t.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	s := &rawSocket{conn: conn}
+	_ = conn.Control(func(fd uintptr) {
+		s.stamped = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) == nil
+	})
+	s.send, s.receive = s.sendOn, s.receiveOn
+	return s
+}
+
+// sendOn writes what is left of out; false: the socket takes nothing more now.
+func (s *rawSocket) sendOn(fd uintptr) bool {
+	for s.written < len(s.out) {
+		p := s.out[s.written:]
+		n, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, fd, uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)),
+			unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
+		switch errno {
+		case 0:
+			s.written += int(n)
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return false
+		default:
+			s.outErr = errno
+			return true
+		}
+	}
+	return true
+}
+
+func (s *rawSocket) write(c net.Conn, p []byte) (int, error) {
+	s.out, s.written, s.outErr = p, 0, 0
+	err := s.conn.Write(s.send)
+	s.out = nil
+	if err == nil && s.outErr != 0 {
+		err = opError("write", c, os.NewSyscallError("write", s.outErr))
+	}
+	return s.written, err
+}
+
+// receiveOn reads once; false: there is nothing now.
+func (s *rawSocket) receiveOn(fd uintptr) bool {
+	for {
+		s.vec.Base = &s.in[0]
+		s.vec.SetLen(len(s.in))
+		s.head = unix.Msghdr{Iov: &s.vec, Control: &s.control[0]}
+		s.head.SetIovlen(1)
+		s.head.SetControllen(len(s.control))
+		n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&s.head)), unix.MSG_DONTWAIT)
+		switch errno {
+		case 0:
+			s.got = int(n)
+			return true
+		case unix.EINTR:
+		case unix.EAGAIN:
+			return false
+		default:
+			s.inErr = errno
+			return true
+		}
+	}
+}
+
+// read returns besides what Read does when it returned and for how long the
+// last of the bytes had lain in the machine, −1 if that is not known.
+func (s *rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err error) {
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.in, s.got, s.inErr = p, 0, 0
+	err = s.conn.Read(s.receive)
+	s.in, s.vec.Base = nil, nil
+	switch {
+	case err != nil:
+		return 0, 0, -1, err
+	case s.inErr != 0:
+		return 0, 0, -1, opError("read", c, os.NewSyscallError("read", s.inErr))
+	case s.got == 0:
+		return 0, 0, -1, io.EOF
+	}
+	t := time.Now()
+	now = clock.At(t)
+	return s.got, now, s.waited(t.UnixNano(), now), nil
+}
+
+// waited returns how long ago the kernel stamped what was read. The stamp is of
+// the wall clock: where that was set since the read before, it says nothing.
+func (s *rawSocket) waited(wall, now int64) int64 {
+	offset := wall - now
+	moved := offset - s.offset
+	known := s.offset != 0 && max(moved, -moved) <= stepLeast+(now-s.at)/stepShare
+	s.offset, s.at = offset, now
+	stamp := stampIn(s.control[:], &s.head)
+	if stamp == 0 || !known || stamp > wall+stepLeast {
+		return -1
+	}
+	return max(wall-stamp, 0)
+}
+
+const (
+	// stepLeast is by how many ns the two clocks must part between two reads, and
+	// stepShare by which part of the time between, for the wall clock to have
+	// been set. What disciplines it slews by 500 ppm at most (adjtime(3)).
+	stepLeast = 100_000
+	stepShare = 1000
+)
+
+// stampIn finds the time stamp among the control messages (cmsg(3)); 0: there is
+// none.
+func stampIn(control []byte, head *unix.Msghdr) int64 {
+	left := control[:min(int(head.Controllen), len(control))]
+	for len(left) >= unix.SizeofCmsghdr {
+		h := (*unix.Cmsghdr)(unsafe.Pointer(&left[0]))
+		length := int(h.Len)
+		if length < unix.SizeofCmsghdr || length > len(left) {
+			return 0
+		}
+		if h.Level == unix.SOL_SOCKET && h.Type == unix.SCM_TIMESTAMPNS && length >= unix.CmsgLen(16) {
+			data := left[unix.CmsgLen(0):]
+			return int64(binary.NativeEndian.Uint64(data))*1e9 + int64(binary.NativeEndian.Uint64(data[8:]))
+		}
+		left = left[min(unix.CmsgSpace(length-unix.CmsgLen(0)), len(left)):]
+	}
+	return 0
+}
+
+func opError(op string, c net.Conn, err error) error {
+	return &net.OpError{Op: op, Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
+}

@@ -1,0 +1,21 @@
+//go:build !linux
+
+package transport
+
+import (
+	"net"
+
+	"sixnines/internal/clock"
+)
+
+// rawSocket is Linux's only.
+type rawSocket struct{ stamped bool }
+
+func newRawSocket(net.Conn) *rawSocket { return nil }
+
+func (*rawSocket) write(c net.Conn, p []byte) (int, error) { return c.Write(p) }
+
+func (*rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err error) {
+	n, err = c.Read(p)
+	return n, clock.Now(), -1, err
+}
