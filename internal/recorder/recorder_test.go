@@ -67,7 +67,7 @@ func TestIntervalsSumToTheRun(t *testing.T) {
 					tick <- struct{}{}
 				}
 				v := int64(math.Exp(rng.NormFloat64() + 11))
-				s.Response(DeliveryResponse, v, v/4, rng.Int64N(int64(time.Minute)))
+				s.Response(DeliveryResponse, v, v/4, -1, rng.Int64N(int64(time.Minute)))
 				s.Value(DeliveryService, v/2)
 				mu.Lock()
 				_ = whole.RecordValue(v)
@@ -198,7 +198,7 @@ func TestRecordingDoesNotAllocate(t *testing.T) {
 	s := r.Shard(0)
 	v := int64(1)
 	if a := testing.AllocsPerRun(1000, func() {
-		s.Response(DeliveryResponse, v, v/2, v)
+		s.Response(DeliveryResponse, v, v/2, -1, v)
 		s.Value(LagOwn, v)
 		v += 977
 	}); a != 0 {
@@ -212,7 +212,7 @@ func BenchmarkResponse(b *testing.B) {
 	v := int64(50_000)
 	b.ReportAllocs()
 	for b.Loop() {
-		s.Response(DeliveryResponse, v, v/4, v)
+		s.Response(DeliveryResponse, v, v/4, 1, v)
 		v = 50_000 + (v+977)&0xffff
 	}
 }
@@ -234,7 +234,7 @@ func BenchmarkSnapshotAndEncode(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for i := range 1000 {
-			r.Shard(i).Response(DeliveryResponse, int64(math.Exp(rng.NormFloat64()+11)), 0, 0)
+			r.Shard(i).Response(DeliveryResponse, int64(math.Exp(rng.NormFloat64()+11)), 0, -1, 0)
 		}
 		r.Snapshot()
 		if _, _, err := r.Encode(); err != nil {
