@@ -262,7 +262,7 @@ func inflate(t *testing.T, s string) []byte {
 // What is recorded of a sample only comes out once, whichever shards there are,
 // and the moments are those of what went in.
 func TestStagesAndMoments(t *testing.T) {
-	r, err := New(Config{Metrics: []ID{StageClient, StageBroker, StageCallback, DeliveryService}, Shards: 5, Digits: 3, Highest: time.Second})
+	r, err := New(Config{Metrics: []ID{StageClient, StageBroker, StageReceive, StageCallback, DeliveryService}, Shards: 5, Digits: 3, Highest: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +270,7 @@ func TestStagesAndMoments(t *testing.T) {
 	for w := range 4 {
 		wg.Go(func() {
 			for i := range int64(1000) {
-				r.Stages(100+i, 2000, 3)
+				r.Stages(100+i, 2000, 5, 3)
 				r.Shard(w).Value(DeliveryService, 1000+2*(i%2))
 			}
 		})
@@ -281,7 +281,7 @@ func TestStagesAndMoments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for m, want := range map[result.Metric][2]int64{result.StageClient: {100, 1099}, result.StageBroker: {2000, 2000}, result.StageCallback: {3, 3}} {
+	for m, want := range map[result.Metric][2]int64{result.StageClient: {100, 1099}, result.StageBroker: {2000, 2000}, result.StageReceive: {5, 5}, result.StageCallback: {3, 3}} {
 		h, err := result.DecodeHistogram(metrics[m].Hist)
 		if err != nil {
 			t.Fatal(err)
