@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"runtime"
 	"time"
 
@@ -102,7 +103,7 @@ const hiccupPeriod = 4 * time.Millisecond
 // found none, and waited until the runtime's monitor took one away from a sleeper, up to 10 ms
 // later: the p99 of 20,000 messages a second was 7 ms instead of a third of one.
 func (r *run) raiseProcs() (restore func()) {
-	old := runtime.GOMAXPROCS(0)
+	old, base := runtime.GOMAXPROCS(0), processors()
 	more := 1 // the meter's
 	if r.witness != nil {
 		more++
@@ -110,17 +111,29 @@ func (r *run) raiseProcs() (restore func()) {
 	if !r.flatOut && r.workload.Loop != scenario.Closed {
 		more += r.pacerCount()
 	}
-	runtime.GOMAXPROCS(old + more)
+	runtime.GOMAXPROCS(base + more)
 	return func() { runtime.GOMAXPROCS(old) }
 }
 
 // pacerCount is the number of pacers that share the lanes: one does tens of
 // thousands of sends a second; more would take processors from the client.
 func (r *run) pacerCount() int {
-	return max(1, min(len(r.lanes), runtime.NumCPU()/2))
+	return max(1, min(len(r.lanes), vitals.Processors()/2))
 }
 
-func maxShards() int { return runtime.GOMAXPROCS(0) }
+// processors is how many of the client's goroutines may run at once: GOMAXPROCS
+// as it was found, or less where a control group's quota allows less. Go looks at
+// the process's own group only, where it looks at all; it never takes fewer than
+// two either. What the user has set stays.
+func processors() int {
+	n := runtime.GOMAXPROCS(0)
+	if os.Getenv("GOMAXPROCS") != "" {
+		return n
+	}
+	return min(n, max(2, vitals.Processors()))
+}
+
+func maxShards() int { return processors() }
 
 // probe sends to every topic until every delivery group has seen something:
 // only then can a loss be called one.

@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"bufio"
-	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
-	"strings"
+
+	"sixnines/internal/vitals"
 )
 
 // collectorHeld keeps Go's garbage collector out of the measured window: it
@@ -41,16 +39,8 @@ func (h *collectorHeld) release() {
 // availableMemory returns the memory that can be had without swapping, in
 // bytes, or heapAtMost where the system does not tell.
 func availableMemory() int64 {
-	f, err := os.Open("/proc/meminfo")
-	if err != nil {
-		return heapAtMost
-	}
-	defer f.Close()
-	for s := bufio.NewScanner(f); s.Scan(); {
-		var kb int64
-		if _, err := fmt.Sscanf(strings.TrimSpace(s.Text()), "MemAvailable: %d kB", &kb); err == nil {
-			return kb << 10
-		}
+	if bytes, ok := vitals.MemoryAvailable(); ok {
+		return bytes
 	}
 	return heapAtMost
 }

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,10 +56,16 @@ func ratio(limit, period string) (cores float64, limited bool, err error) {
 	return float64(l) / float64(p), true, nil
 }
 
-// findGroups returns the control groups that can limit this process's CPU, of
-// both versions, each from the process's own up to the topmost one in sight. A
-// limit anywhere among them binds.
-func findGroups(root fs.FS) ([]group, error) {
+// The controllers of control groups that are looked at.
+const (
+	controlCPU    = "cpu"
+	controlMemory = "memory"
+)
+
+// findGroups returns the control groups that can limit this process by a
+// controller, of both versions, each from the process's own up to the topmost
+// one in sight. A limit anywhere among them binds.
+func findGroups(root fs.FS, controller string) ([]group, error) {
 	own, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
 		return nil, err
@@ -74,15 +82,15 @@ func findGroups(root fs.FS) ([]group, error) {
 			continue
 		}
 		v2 := part[0] == "0" && part[1] == ""
-		if !v2 && !slices.Contains(strings.Split(part[1], ","), "cpu") {
+		if !v2 && !slices.Contains(strings.Split(part[1], ","), controller) {
 			continue
 		}
-		if mount, ok := findMount(string(mounts), v2); ok {
+		if mount, ok := findMount(string(mounts), v2, controller); ok {
 			groups = append(groups, mount.upwards(part[2], v2)...)
 		}
 	}
 	if len(groups) == 0 {
-		return nil, errors.New("no control group hierarchy for the CPU is mounted")
+		return nil, fmt.Errorf("no control group hierarchy for %s is mounted", controller)
 	}
 	return groups, nil
 }
@@ -90,8 +98,8 @@ func findGroups(root fs.FS) ([]group, error) {
 // mount is where a hierarchy can be seen: the group top appears as dir.
 type mount struct{ dir, top string }
 
-// findMount looks for version 2's hierarchy, or version 1's of the CPU.
-func findMount(mountinfo string, v2 bool) (mount, bool) {
+// findMount looks for version 2's hierarchy, or version 1's of a controller.
+func findMount(mountinfo string, v2 bool, controller string) (mount, bool) {
 	for l := range strings.Lines(mountinfo) {
 		// id parent device top dir options optional… - type source superoptions
 		left, right, ok := strings.Cut(strings.TrimSpace(l), " - ")
@@ -99,7 +107,7 @@ func findMount(mountinfo string, v2 bool) (mount, bool) {
 		if !ok || len(a) < 5 || len(b) < 3 {
 			continue
 		}
-		if v2 && b[0] == "cgroup2" || !v2 && b[0] == "cgroup" && slices.Contains(strings.Split(b[2], ","), "cpu") {
+		if v2 && b[0] == "cgroup2" || !v2 && b[0] == "cgroup" && slices.Contains(strings.Split(b[2], ","), controller) {
 			return mount{dir: strings.TrimPrefix(unescape(a[4]), "/"), top: unescape(a[3])}, true
 		}
 	}
@@ -149,7 +157,7 @@ type cpuQuota struct {
 
 // readQuota looks at all groups. Groups without the files of a quota have none.
 func readQuota(root fs.FS) (cpuQuota, error) {
-	groups, err := findGroups(root)
+	groups, err := findGroups(root, controlCPU)
 	if err != nil {
 		return cpuQuota{}, err
 	}
@@ -170,4 +178,114 @@ func readQuota(root fs.FS) (cpuQuota, error) {
 	ns, err := fs.ReadLink(root, "proc/self/ns/cgroup")
 	q.hidden = err == nil && ns != "cgroup:[4026531835]"
 	return q, nil
+}
+
+// processors returns how many of n processors are worth using: no more than the
+// quota's cores, rounded up, and at least one.
+func (q cpuQuota) processors(n int) int {
+	if q.limited && q.cores < float64(n) {
+		n = int(math.Ceil(q.cores))
+	}
+	return max(n, 1)
+}
+
+// Processors returns how many processors this process may keep busy: those that
+// it may run on, or fewer where the CPU quota of a control group, its own or one
+// above it, allows less; rounded up, and at least 1. Where groups cannot be
+// looked at there is no quota.
+func Processors() int {
+	q, err := readQuota(hostRoot())
+	if err != nil {
+		return runtime.NumCPU()
+	}
+	return q.processors(runtime.NumCPU())
+}
+
+// memoryRoom is how much memory control groups still let the process have.
+type memoryRoom struct {
+	bytes   int64 // at least 0
+	limited bool
+	at      string // the group that leaves the least
+}
+
+// noMemoryLimit is the least limit of version 1 that is none: it writes the
+// largest number of pages that it can count.
+const noMemoryLimit = 1 << 60
+
+// readMemory looks at all groups. Groups without the files of a limit have none.
+func readMemory(root fs.FS) (memoryRoom, error) {
+	groups, err := findGroups(root, controlMemory)
+	if err != nil {
+		return memoryRoom{}, err
+	}
+	var room memoryRoom
+	for _, g := range groups {
+		bytes, limited, err := g.memory(root)
+		if err != nil {
+			return memoryRoom{}, fmt.Errorf("/%s: %w", g.dir, err)
+		}
+		if limited && (!room.limited || bytes < room.bytes) {
+			room = memoryRoom{bytes: bytes, limited: true, at: "/" + g.dir}
+		}
+	}
+	return room, nil
+}
+
+// memory returns what the group's limit leaves, false if it has none. Pages of
+// files that were not used lately do not count as used: the kernel takes them
+// back before it refuses anything.
+func (g group) memory(root fs.FS) (room int64, limited bool, err error) {
+	limits, usage, cached := []string{"memory.max", "memory.high"}, "memory.current", "inactive_file"
+	if !g.v2 {
+		limits, usage, cached = []string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", "total_inactive_file"
+	}
+	limit := uint64(noMemoryLimit)
+	for _, name := range limits {
+		text, err := readWord(root, path.Join(g.dir, name))
+		if errors.Is(err, fs.ErrNotExist) || text == "max" {
+			continue
+		}
+		if err != nil {
+			return 0, false, err
+		}
+		n, err := strconv.ParseUint(text, 10, 64)
+		if err != nil {
+			return 0, false, fmt.Errorf("%s %q is not a number", name, text)
+		}
+		limit = min(limit, n)
+	}
+	if limit == noMemoryLimit {
+		return 0, false, nil
+	}
+	text, err := readWord(root, path.Join(g.dir, usage))
+	if err != nil {
+		return 0, false, err // a limit without it is not to be believed
+	}
+	used, err := strconv.ParseUint(text, 10, 63)
+	if err != nil {
+		return 0, false, fmt.Errorf("%s %q is not a number", usage, text)
+	}
+	stat, err := fs.ReadFile(root, path.Join(g.dir, "memory.stat"))
+	if err != nil {
+		return 0, false, err
+	}
+	if files, ok := counter(stat, cached); ok {
+		used -= min(used, files)
+	}
+	return int64(limit - min(limit, used)), true, nil
+}
+
+// MemoryAvailable returns how many bytes of memory this process can still have
+// without swapping: what the machine has available, or less where a control
+// group, its own or one above it, leaves less. ok is false where the system does
+// not tell.
+func MemoryAvailable() (bytes int64, ok bool) { return machine{hostRoot()}.memoryAvailable() }
+
+func (m machine) memoryAvailable() (bytes int64, ok bool) {
+	kb, err := m.kibibytes("MemAvailable")
+	bytes, ok = int64(kb)<<10, err == nil
+	if room, err := readMemory(m.root); err == nil && room.limited && (!ok || room.bytes < bytes) {
+		bytes, ok = room.bytes, true
+	}
+	return bytes, ok
 }

@@ -40,7 +40,7 @@ func TestFindGroups(t *testing.T) {
 		{"blank in a name", "0::/a b\n", strings.ReplaceAll(mountV2, "/sys/fs/cgroup", `/my\040groups`), []string{"my groups/a b", "my groups"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			groups, err := findGroups(tree("proc/self/cgroup", c.own, "proc/self/mountinfo", c.mounts))
+			groups, err := findGroups(tree("proc/self/cgroup", c.own, "proc/self/mountinfo", c.mounts), controlCPU)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestFindGroups(t *testing.T) {
 }
 
 func TestFindGroupsOfBothVersions(t *testing.T) {
-	groups, err := findGroups(tree("proc/self/cgroup", "1:cpu,cpuacct:/a\n0::/b\n", "proc/self/mountinfo", mountHybrid))
+	groups, err := findGroups(tree("proc/self/cgroup", "1:cpu,cpuacct:/a\n0::/b\n", "proc/self/mountinfo", mountHybrid), controlCPU)
 	if err != nil || len(groups) != 4 {
 		t.Errorf("%v, %v; want two of each version", groups, err)
 	}
@@ -72,7 +72,7 @@ func TestFindGroupsSaysWhyNot(t *testing.T) {
 		"no mount":     tree("proc/self/cgroup", "0::/\n", "proc/self/mountinfo", mountV1),
 		"nonsense":     tree("proc/self/cgroup", "x\n\n:\n", "proc/self/mountinfo", "y - \n -\n"),
 	} {
-		if g, err := findGroups(root); err == nil {
+		if g, err := findGroups(root, controlCPU); err == nil {
 			t.Errorf("%s: %v without an error", name, g)
 		}
 	}
@@ -116,12 +116,91 @@ func TestQuotaOfVersion1(t *testing.T) {
 	}
 }
 
+func TestProcessorsOfAQuota(t *testing.T) {
+	for _, c := range []struct {
+		q       cpuQuota
+		n, want int
+	}{
+		{cpuQuota{}, 64, 64},
+		{cpuQuota{cores: 1, limited: true}, 64, 1},
+		{cpuQuota{cores: 1.5, limited: true}, 64, 2},
+		{cpuQuota{cores: 0.2, limited: true}, 64, 1},
+		{cpuQuota{cores: 8, limited: true}, 4, 4},
+	} {
+		if got := c.q.processors(c.n); got != c.want {
+			t.Errorf("%+v of %d: %d, want %d", c.q, c.n, got, c.want)
+		}
+	}
+}
+
+// The memory left is that of the group, or of an ancestor, with the least room,
+// and never more than the machine's.
+func TestMemoryLeftByControlGroups(t *testing.T) {
+	const (
+		a    = "sys/fs/cgroup/a/"
+		b    = "sys/fs/cgroup/a/b/"
+		old  = "sys/fs/cgroup/memory/"
+		stat = "anon 5\ninactive_file 1048576\nactive_file 7\n"
+	)
+	unlimited := "9223372036854771712\n"
+	v2 := []string{"proc/self/cgroup", "0::/a/b\n", "proc/self/mountinfo", mountV2}
+	v1 := []string{"proc/self/cgroup", "3:memory:/m/n\n1:cpu,cpuacct:/x\n", "proc/self/mountinfo", mountV1}
+	hybrid := []string{"proc/self/cgroup", "3:memory:/m\n1:cpu,cpuacct:/x\n0::/u\n", "proc/self/mountinfo", mountHybrid}
+	for _, c := range []struct {
+		name    string
+		base    []string
+		files   []string
+		want    memoryRoom
+		failing bool
+	}{
+		{"none", v2, []string{b + "memory.max", "max\n", b + "memory.high", "max\n"}, memoryRoom{}, false},
+		{"no files", v2, nil, memoryRoom{}, false},
+		{"its own", v2, []string{b + "memory.max", "8388608\n", b + "memory.high", "max\n", b + "memory.current", "3145728\n", b + "memory.stat", stat},
+			memoryRoom{6 << 20, true, "/sys/fs/cgroup/a/b"}, false},
+		{"high before max", v2, []string{b + "memory.max", "8388608\n", b + "memory.high", "4194304\n", b + "memory.current", "3145728\n", b + "memory.stat", stat},
+			memoryRoom{2 << 20, true, "/sys/fs/cgroup/a/b"}, false},
+		{"an ancestor's", v2, []string{b + "memory.max", "max\n", a + "memory.max", "2097152\n", a + "memory.current", "0\n", a + "memory.stat", ""},
+			memoryRoom{2 << 20, true, "/sys/fs/cgroup/a"}, false},
+		{"the ancestor has less", v2, []string{b + "memory.max", "2097152\n", b + "memory.current", "0\n", b + "memory.stat", "",
+			a + "memory.max", "4194304\n", a + "memory.current", "3145728\n", a + "memory.stat", ""},
+			memoryRoom{1 << 20, true, "/sys/fs/cgroup/a"}, false},
+		{"used up", v2, []string{b + "memory.max", "2097152\n", b + "memory.current", "9097152\n", b + "memory.stat", ""},
+			memoryRoom{0, true, "/sys/fs/cgroup/a/b"}, false},
+		{"version 1, an ancestor's", v1, []string{old + "m/n/memory.limit_in_bytes", unlimited, old + "m/memory.limit_in_bytes", "4194304\n",
+			old + "m/memory.usage_in_bytes", "3145728\n", old + "m/memory.stat", "inactive_file 5\ntotal_inactive_file 1048576\n", old + "memory.limit_in_bytes", unlimited},
+			memoryRoom{2 << 20, true, "/sys/fs/cgroup/memory/m"}, false},
+		{"hybrid", hybrid, []string{old + "m/memory.limit_in_bytes", "4194304\n", old + "m/memory.usage_in_bytes", "0\n", old + "m/memory.stat", ""},
+			memoryRoom{4 << 20, true, "/sys/fs/cgroup/memory/m"}, false},
+		{"nonsense", v2, []string{a + "memory.max", "much\n"}, memoryRoom{}, true},
+		{"a limit without a use", v2, []string{a + "memory.max", "5\n"}, memoryRoom{}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := tree(append(c.base[:len(c.base):len(c.base)], c.files...)...)
+			got, err := readMemory(root)
+			if (err != nil) != c.failing || got != c.want {
+				t.Errorf("%+v, %v; want %+v", got, err, c.want)
+			}
+			root["proc/meminfo"] = &fstest.MapFile{Data: []byte("MemTotal: 9000 kB\nMemAvailable: 5120 kB\n")}
+			want := int64(5 << 20)
+			if c.want.limited {
+				want = min(want, c.want.bytes)
+			}
+			if bytes, ok := (machine{root}).memoryAvailable(); !ok || bytes != want {
+				t.Errorf("%d available, %v; want %d", bytes, ok, want)
+			}
+		})
+	}
+	if bytes, ok := (machine{tree()}).memoryAvailable(); ok {
+		t.Errorf("%d available where nothing tells", bytes)
+	}
+}
+
 func FuzzFindGroups(f *testing.F) {
 	f.Add("0::/a/b\n", mountV2)
 	f.Add("1:cpu:/docker/abc/x\n", mountPart)
 	f.Add("0::/..\n", mountHybrid)
 	f.Fuzz(func(t *testing.T, own, mounts string) {
-		groups, err := findGroups(tree("proc/self/cgroup", own, "proc/self/mountinfo", mounts))
+		groups, err := findGroups(tree("proc/self/cgroup", own, "proc/self/mountinfo", mounts), controlCPU)
 		if (err == nil) != (len(groups) > 0) {
 			t.Errorf("%d groups, error %v", len(groups), err)
 		}

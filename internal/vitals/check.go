@@ -51,7 +51,7 @@ func (m machine) checks(p probe, cores int) []Check {
 		name  string
 		check Check
 	}{
-		{"cores", checkCores(cores)},
+		{"cores", m.checkCores(cores)},
 		{"cpu quota", m.checkQuota(cores)},
 		{"cpu governor", m.checkGovernor()},
 		{"turbo", m.checkTurbo()},

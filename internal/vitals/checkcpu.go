@@ -6,7 +6,10 @@ import (
 	"strings"
 )
 
-func checkCores(n int) Check {
+func (m machine) checkCores(n int) Check {
+	if q, err := readQuota(m.root); err == nil {
+		n = q.processors(n)
+	}
 	found := fmt.Sprintf("%d usable", n)
 	switch {
 	case n < 2:

@@ -17,6 +17,10 @@ func (m machine) checkMemory() Check {
 		return unknown(err, advice)
 	}
 	found := fmt.Sprintf("%d of %d MiB available", free>>10, total>>10)
+	if room, err := readMemory(m.root); err == nil && room.limited && uint64(room.bytes) < free<<10 {
+		free = uint64(room.bytes) >> 10
+		found += fmt.Sprintf("; a limit set at %s leaves %d MiB", room.at, free>>10)
+	}
 	switch {
 	case free < 256<<10:
 		return fail(found, advice)

@@ -256,6 +256,15 @@ func (m machine) limitFacts(f *facts) {
 	default:
 		f.add("cpu quota", "none", q.note(""))
 	}
+	room, err := readMemory(m.root)
+	switch {
+	case err != nil:
+		f.add("memory limit", Unknown, reason(err))
+	case room.limited:
+		f.add("memory limit", fmt.Sprintf("leaves %d MiB", room.bytes>>20), "set at "+room.at)
+	default:
+		f.add("memory limit", "none", "")
+	}
 	container, note := m.container()
 	f.add("container", container, note)
 	cpus, err := m.field("proc/self/status", "Cpus_allowed_list")

@@ -233,7 +233,7 @@ type throttling struct {
 }
 
 func openThrottling() (source, error) {
-	groups, err := findGroups(hostRoot())
+	groups, err := findGroups(hostRoot(), controlCPU)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,11 @@ func programFacts(modules []string) []Fact {
 	f := &facts{section: "go"}
 	f.add("version", runtime.Version(), "")
 	f.add("platform", runtime.GOOS+"/"+runtime.GOARCH, "")
-	f.add("processors usable", strconv.Itoa(runtime.NumCPU()), "")
+	usable, note := Processors(), ""
+	if n := runtime.NumCPU(); usable < n {
+		note = fmt.Sprintf("a CPU quota allows no more of the %d", n)
+	}
+	f.add("processors usable", strconv.Itoa(usable), note)
 	f.add("GOMAXPROCS", strconv.Itoa(runtime.GOMAXPROCS(0)), "")
 	settings := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(settings) // debug.SetGCPercent could tell only by changing it
