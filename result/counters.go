@@ -1,29 +1,41 @@
 package result
 
 import (
+	"fmt"
 	"reflect"
+	"strconv"
 	"strings"
 )
 
 // Counters account for every message of the measured window. Publish side:
 //
-//	Scheduled = NotSent + Rejected + Acked + Nacked + Unknown
+//	Scheduled = NotSent + Taken                   (the schedule, walked again)
+//	Taken     = Rejected + Sent                   (given a sequence number)
 //	Sent      = Acked + Nacked + Unknown          (handed to the client)
 //
 // Delivery side, over all delivery groups bound to each message's topic:
 //
 //	Expected = Received + Corrupted + Missing
 //
+// Each is counted by itself, where it happens: Scheduled by walking the schedule
+// apart from the senders, NotSent by what the senders have left of theirs,
+// Unknown and Missing by the sequence numbers that were never ticked off. So a
+// message that is lost on the way from one account to the next breaks a sum. A
+// closed loop and flat out have no schedule: there Scheduled is Taken.
+//
 // Unknown are messages that were handed over and of whose fate the broker said
 // nothing: all of them where there are no acknowledgements.
 type Counters struct {
 	Scheduled int64 `json:"scheduled"`
 	NotSent   int64 `json:"not_sent"` // due, but the run ended before they could be sent
-	Rejected  int64 `json:"rejected"` // the client refused them at once
-	Acked     int64 `json:"acked"`
-	Nacked    int64 `json:"nacked"`
-	Unknown   int64 `json:"unknown"`
-	Sent      int64 `json:"sent"`
+	// Taken are the messages that a sender took from the schedule. Results of
+	// earlier versions, in which Scheduled and Unknown were remainders, have none.
+	Taken    int64 `json:"taken,omitempty"`
+	Rejected int64 `json:"rejected"` // the client refused them at once
+	Acked    int64 `json:"acked"`
+	Nacked   int64 `json:"nacked"`
+	Unknown  int64 `json:"unknown"`
+	Sent     int64 `json:"sent"`
 
 	Expected int64 `json:"expected"`
 	Received int64 `json:"received"` // unique
@@ -62,7 +74,7 @@ type Counters struct {
 
 // fields lists every counter once: Add, Sub and IsZero must not forget one.
 func (c *Counters) fields() []*int64 {
-	return []*int64{&c.Scheduled, &c.NotSent, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
+	return []*int64{&c.Scheduled, &c.NotSent, &c.Taken, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
 		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Undelivered, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
 		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.LateReplies, &c.Censored,
 		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Handovers, &c.Dropped, &c.Returned, &c.BytesSent, &c.BytesRecv}
@@ -86,13 +98,21 @@ func (c *Counters) Sub(o Counters) {
 
 // Conserved reports whether both accounts close, and if not, which does not.
 func (c Counters) Conserved() (ok bool, problem string) {
+	if c.Taken != 0 {
+		switch {
+		case c.Scheduled != c.NotSent+c.Taken:
+			return false, differs("scheduled", c.Scheduled, "not sent and taken by the senders", c.NotSent, c.Taken)
+		case c.Taken != c.Rejected+c.Sent:
+			return false, differs("taken by the senders", c.Taken, "rejected and sent", c.Rejected, c.Sent)
+		}
+	}
 	switch {
-	case c.Scheduled != c.NotSent+c.Rejected+c.Acked+c.Nacked+c.Unknown:
-		return false, "scheduled is not the sum of not sent, rejected, acknowledged, refused and unknown"
 	case c.Sent != c.Acked+c.Nacked+c.Unknown:
-		return false, "sent is not the sum of acknowledged, refused and unknown"
+		return false, differs("sent", c.Sent, "acknowledged, refused and unknown", c.Acked, c.Nacked, c.Unknown)
+	case c.Scheduled != c.NotSent+c.Rejected+c.Acked+c.Nacked+c.Unknown:
+		return false, differs("scheduled", c.Scheduled, "not sent, rejected, acknowledged, refused and unknown", c.NotSent, c.Rejected, c.Acked, c.Nacked, c.Unknown)
 	case c.Expected != c.Received+c.Corrupted+c.Missing:
-		return false, "expected is not the sum of received, corrupted and missing"
+		return false, differs("expected", c.Expected, "received, corrupted and missing", c.Received, c.Corrupted, c.Missing)
 	}
 	for _, f := range c.fields() {
 		if *f < 0 {
@@ -100,6 +120,18 @@ func (c Counters) Conserved() (ok bool, problem string) {
 		}
 	}
 	return true, ""
+}
+
+// differs says by how much a total is not the sum of its parts.
+func differs(total string, n int64, parts string, of ...int64) string {
+	text, sum := "", int64(0)
+	for i, v := range of {
+		if i > 0 {
+			text += " + "
+		}
+		text, sum = text+strconv.FormatInt(v, 10), sum+v
+	}
+	return fmt.Sprintf("%d %s are not %s (%s = %d): %d too few", n, total, parts, text, sum, n-sum)
 }
 
 // Named returns the counter that result files call by the name; "lost" is

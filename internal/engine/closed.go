@@ -51,13 +51,20 @@ func (r *run) loop(producer int, ready chan completion, limit *quota) {
 	}
 	check := time.NewTicker(max(time.Millisecond, r.workload.Timeout/16))
 	defer check.Stop()
+	measured := false
 	for turn := 0; ; {
 		for len(due) > 0 {
 			intended := due[0] + think
 			if !r.sleepUntil(intended) {
 				return
 			}
-			measured := intended >= r.start.Load()
+			// Of two answers the earlier may be told later: once the window has
+			// begun, what is due belongs to it.
+			if start := r.start.Load(); measured {
+				intended = max(intended, start)
+			} else {
+				measured = intended >= start
+			}
 			if intended >= r.end.Load() || measured && !limit.take() {
 				return
 			}

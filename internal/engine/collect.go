@@ -149,6 +149,10 @@ func (r *run) tend() {
 	}
 }
 
+// forgets reports whether the message that is about to be sent is one that
+// [Config.Forget] drops.
+func (r *run) forgets() bool { return r.due.Add(1)%r.config.Forget == 0 }
+
 // counts sums the counters of the window so far. What can only be known at the
 // end (missing, unknown, censored) is left at zero.
 func (r *run) counts() result.Counters {
@@ -175,7 +179,9 @@ func (r *run) counts() result.Counters {
 		c.Corrupted += k.corrupted.Load()
 		c.Foreign += k.foreign.Load()
 	}
-	c.Scheduled = c.Sent + c.Rejected
+	if r.plan == nil { // else the schedule says
+		c.Scheduled = c.Sent + c.Rejected
+	}
 	c.LateReplies = r.lateReplies.Load()
 	c.Violations = r.violations.Load()
 	c.Handovers = r.handovers.Load()

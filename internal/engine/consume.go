@@ -226,6 +226,8 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 		c.foreign.Add(1)
 	case e.Run == r.id && known && e.Intended < start && e.Intended > start-int64(r.warmup)-int64(time.Minute):
 		// of the warm-up: not accounted
+	case e.Run == r.id && known && e.Intended >= end && e.Intended <= now:
+		// of the load after the window: likewise
 	default:
 		c.corrupted.Add(1)
 		if plausible {

@@ -48,6 +48,9 @@ type Config struct {
 	// Idle is the command line of a process that watches the machine and does
 	// nothing else, see vitals.Options; empty: there is none.
 	Idle []string
+	// Forget makes the senders drop one in so many measured messages without a
+	// word, which the accounts must find; 0: none. For trials of the accounts.
+	Forget int64
 	// Observer, if not nil, is told of the run's progress, once an interval.
 	// It must not block for long.
 	Observer func(Progress)

@@ -226,36 +226,41 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 			}
 		}
 	}
-	total.Scheduled = total.Sent + total.Rejected + total.NotSent
-	total.Unknown = total.Sent - total.Acked - total.Nacked
 	for _, st := range r.streams {
 		if st.last == 0 {
 			st.last = st.next
 		}
+		total.Taken += st.taken
+	}
+	if r.plan == nil {
+		total.Scheduled = total.Taken
+	} else {
+		total.Scheduled = r.dueBy(end - r.start.Load())
 	}
 	intended := r.intendedOf()
-	if r.ack != driver.AckKindNone {
-		for _, st := range r.streams {
-			if !st.begun {
+	for _, st := range r.streams {
+		if st.acked == nil { // of what was not refused nothing is ever heard
+			total.Unknown += st.taken - st.rejected.n.Load() - st.nacked.n.Load()
+			continue
+		}
+		if !st.begun {
+			continue
+		}
+		forgotten, late := st.acked.Forgotten()
+		total.Unknown -= forgotten + late + st.rejected.n.Load() + st.nacked.n.Load()
+		for seq := range st.acked.Missing(st.first, st.last) {
+			total.Unknown++
+			if st.rejected.has(seq) || st.nacked.has(seq) {
 				continue
 			}
-			refused := st.refusedSet()
-			for seq := range st.acked.Missing(st.first, st.last) {
-				if !refused[seq] && !st.nacked[seq] {
-					total.Censored++
-					if r.paced {
-						censor(r.ackResponse, st, seq, intended(st, seq, end))
-					}
-				}
+			total.Censored++
+			if r.paced {
+				censor(r.ackResponse, st, seq, intended(st, seq, end))
 			}
 		}
 	}
 	// The delivery side.
-	var lost map[int64]int64
-	total.Missing = total.Expected - total.Received - total.Corrupted
-	if total.Missing+total.Corrupted != 0 {
-		lost = r.accountMissing(&total, now, intended, censor)
-	}
+	lost := r.accountMissing(&total, now, intended, censor)
 	delta := total
 	delta.Sub(r.collected.counters)
 	start := r.start.Load()
@@ -283,6 +288,7 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 func (r *run) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64)) (lost map[int64]int64) {
 	start, end := r.start.Load(), r.end.Load()
 	lost = map[int64]int64{}
+	var absent int64 // never ticked off, damaged ones included
 	lastMissing := map[*stream]map[uint64]bool{}
 	for _, g := range r.groups {
 		coming := r.stillComing(g, now)
@@ -291,11 +297,13 @@ func (r *run) accountMissing(total *result.Counters, now int64, intended func(*s
 			if !bound || !st.begun {
 				continue
 			}
-			refused := st.refusedSet()
 			ledger := g.ledger(place)
 			newest, any := ledger.Highest()
+			forgotten, _ := ledger.Forgotten()
+			absent -= forgotten + st.rejected.n.Load()
 			for seq := range ledger.Missing(st.first, st.last) {
-				if refused[seq] {
+				absent++
+				if st.rejected.has(seq) {
 					continue
 				}
 				total.Censored++
@@ -319,7 +327,7 @@ func (r *run) accountMissing(total *result.Counters, now int64, intended func(*s
 				overtaken := !coming && any && seq <= newest
 				inFlight := false
 				switch {
-				case st.nacked[seq]:
+				case st.nacked.has(seq):
 					total.MissingNacked++
 				case st.acked == nil || !st.acked.Has(seq):
 					total.MissingUnknown++
@@ -336,6 +344,12 @@ func (r *run) accountMissing(total *result.Counters, now int64, intended func(*s
 			}
 		}
 	}
+	// A damaged copy of what came whole as well is a duplicate.
+	if copies := total.Corrupted - absent; copies > 0 {
+		total.Corrupted -= copies
+		total.Duplicated += copies
+	}
+	total.Missing = absent - total.Corrupted
 	// Corrupted messages whose envelope was hit too are among those counted as
 	// missing by number; the unknown ones take the difference first.
 	for _, n := range []*int64{&total.MissingUnknown, &total.MissingNacked, &total.Undelivered, &total.LostAcked} {
@@ -362,17 +376,6 @@ func (r *run) stillComing(g *group, now int64) bool {
 		coming = coming || c.newest != 0 && now-c.newest < waited/2
 	}
 	return coming && ways > 1
-}
-
-func (st *stream) refusedSet() map[uint64]bool {
-	if len(st.refused) == 0 {
-		return nil
-	}
-	m := make(map[uint64]bool, len(st.refused))
-	for _, seq := range st.refused {
-		m[seq] = true
-	}
-	return m
 }
 
 // deliveryMetric is the response metric of deliveries.

@@ -121,7 +121,7 @@ func (r *run) runFlatOut(ctx context.Context) (aborted bool, err error) {
 	if r.warmup > 0 {
 		r.end.Store(clock.Now() + int64(r.warmup))
 		r.flood(&quota{}, false)
-		if aborted := r.wait(ctx, func() {}); aborted {
+		if aborted := r.wait(ctx, func() { r.end.Store(min(r.end.Load(), clock.Now())) }); aborted {
 			return true, fmt.Errorf("%w in the warm-up", ErrAborted)
 		}
 		if ctx.Err() != nil {
@@ -175,7 +175,6 @@ func (r *run) wait(ctx context.Context, interrupt func()) (aborted bool) {
 		case <-all:
 			return aborted
 		case <-done:
-			r.end.Store(min(r.end.Load(), clock.Now()))
 			interrupt()
 			done = nil
 		case <-r.config.Abort:

@@ -27,6 +27,7 @@ type stream struct {
 	first uint64       // of the measured window; valid when begun
 	last  uint64       // one past the measured window; 0: still next
 	sent  atomic.Int64 // measured messages handed to the client, or just being
+	taken int64        // measured messages that have a sequence number; the pacer's
 	begun bool
 
 	acked *integrity.Ledger // nil without acknowledgements
@@ -34,10 +35,34 @@ type stream struct {
 
 	stamps []stamp // of the messages that are followed through their stages; nil: none is
 
+	rejected, nacked, gaveUp marks // measured sequence numbers: refused by Send, refused by the broker, given up
+
 	mu       sync.Mutex
-	refused  []uint64 // measured sequence numbers that Send rejected
-	nacked   map[uint64]bool
 	tampered map[uint64]int // corrupted deliveries whose envelope could be guessed
+}
+
+// marks are the sequence numbers of a stream that met with something rare. They
+// take no memory before the first, and a bit each from then on. The methods are
+// safe for concurrent use.
+type marks struct {
+	ledger atomic.Pointer[integrity.Ledger]
+	n      atomic.Int64
+}
+
+func (m *marks) add(seq uint64) {
+	l := m.ledger.Load()
+	if l == nil {
+		m.ledger.CompareAndSwap(nil, integrity.NewLedger(0))
+		l = m.ledger.Load()
+	}
+	if l.Mark(seq) != integrity.Duplicate {
+		m.n.Add(1)
+	}
+}
+
+func (m *marks) has(seq uint64) bool {
+	l := m.ledger.Load()
+	return l != nil && l.Has(seq)
 }
 
 // begin notes that the measured window begins with the next message.
@@ -198,12 +223,7 @@ func (l *lane) nack(sl *slot, err error) {
 	if sl.measured {
 		l.nacked.Add(1)
 		st := sl.stream
-		st.mu.Lock()
-		if st.nacked == nil {
-			st.nacked = map[uint64]bool{}
-		}
-		st.nacked[sl.seq] = true
-		st.mu.Unlock()
+		st.nacked.add(sl.seq)
 		if l.raw != nil {
 			l.raw.put(result.RawNacked, st.id, 0, sl.seq, sl.intended, sl.sent, clock.Now())
 		}
@@ -232,6 +252,14 @@ func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
 // transmit builds a message in sl and hands it to the client. sending, if not
 // nil, holds the instant while the send goes on, for the supervisor.
 func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind, intended, sent, own int64, measured bool, sending *atomic.Int64) error {
+	if measured && l.run.config.Forget > 0 && l.run.forgets() {
+		if sending != nil {
+			sending.Store(sent)
+		}
+		sl.state.Store(sl.state.Load() &^ slotMask)
+		l.slots.release(index)
+		return nil
+	}
 	if measured {
 		st.sent.Add(1) // from sent on it is under way, for the witness
 	}
@@ -252,6 +280,9 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	sl.state.Store(gen<<2 | slotBorrowed)
 	if kind == integrity.Data {
 		st.next++
+		if measured {
+			st.taken++
+		}
 		if l.counted {
 			l.inFlight.Add(1)
 			if l.expiry != nil {
@@ -295,9 +326,7 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 	if sl.measured {
 		st.sent.Add(-1)
 		l.rejected.Add(1)
-		st.mu.Lock()
-		st.refused = append(st.refused, sl.seq)
-		st.mu.Unlock()
+		st.rejected.add(sl.seq)
 	}
 	if st.waiter != nil {
 		st.waiter.complete(sl.seq, clock.Now())

@@ -99,6 +99,7 @@ type run struct {
 	lateReplies atomic.Int64
 	dropped     atomic.Int64
 	returned    atomic.Int64
+	due         atomic.Int64 // measured messages so far, where some are to be forgotten
 	probeAt     atomic.Int64 // newest probe seen
 	firstTook   atomic.Int64 // how long the first probe took, in ns
 	readNs      float64      // a reading of the clock takes

@@ -37,6 +37,9 @@ type Ledger struct {
 	mu    sync.Mutex
 	attic map[uint64]*chunk // incomplete chunks that left the ring
 	done  []uint64          // a bit for each complete chunk that left the ring
+	// forgotten counts the numbers ticked off in chunks that found no place in the
+	// attic, late the Marks that came to Late.
+	forgotten, late int64
 }
 
 type chunk struct {
@@ -107,6 +110,7 @@ func (l *Ledger) place(number uint64) (*chunk, Mark) {
 			return nil, Duplicate
 		}
 		if len(l.attic) >= atticLimit {
+			l.late++
 			return nil, Late
 		}
 		c := &chunk{number: number}
@@ -125,6 +129,10 @@ func (l *Ledger) retire(c *chunk) {
 	if !c.complete() {
 		if len(l.attic) < atticLimit {
 			l.keep(c)
+		} else {
+			for i := range c.bits {
+				l.forgotten += int64(bits.OnesCount64(c.bits[i].Load()))
+			}
 		}
 		return
 	}
@@ -143,6 +151,15 @@ func (l *Ledger) keep(c *chunk) {
 
 func (l *Ledger) isDone(number uint64) bool {
 	return number/64 < uint64(len(l.done)) && l.done[number/64]>>(number%64)&1 != 0
+}
+
+// Forgotten returns how many numbers count as not ticked off though they were,
+// before the ledger had to forget them, and how many Marks came to Late. It is
+// meant for after the run.
+func (l *Ledger) Forgotten() (ticked, late int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.forgotten, l.late
 }
 
 // Has reports whether seq was ticked off. Numbers that the ledger had to forget

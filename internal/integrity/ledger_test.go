@@ -105,6 +105,15 @@ func TestLedgerForgetsBeyondItsLimit(t *testing.T) {
 	if len(l.attic) > atticLimit {
 		t.Fatal("the attic grew beyond its limit")
 	}
+	// What it forgot it has counted.
+	absent := 0
+	for range l.Missing(0, (atticLimit+100)*chunkSpan) {
+		absent++
+	}
+	ticked, late := l.Forgotten()
+	if want := (atticLimit+100)*(chunkSpan-1) + int(ticked); absent != want || ticked == 0 || late > 1 {
+		t.Fatalf("%d numbers count as not ticked off; %d forgotten and %d late, want %d", absent, ticked, late, want)
+	}
 }
 
 func TestFan(t *testing.T) {
