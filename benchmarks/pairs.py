@@ -8,25 +8,23 @@ See README.md beside this file for what is compared and why.
 
 import argparse
 import datetime
+import fnmatch
 import json
 import os
 import re
 import shlex
-import shutil
 import signal
-import subprocess
 import sys
+from dataclasses import replace
 
-from pairing import machine
-from pairing.children import Failed, run
-from pairing.comparison import LEAST_ROUNDS, Bound, Comparison, run_pairs, summarise
+from pairing import hunt, machine
+from pairing.builds import obtain, versions
+from pairing.children import Failed
+from pairing.comparison import LEAST_ROUNDS, WRONG, Bound, Comparison, run_pairs, summarise, verdict_words
 from pairing.managed import NATS, Product
 from pairing.peers import KafkaPerfTest, NatsBenchJetStream, PerfTest, RdkafkaPerformance, RedisBenchmark
-from pairing.programs import Bareloop, FlatOut, NatsBench, NatsLatency, Natslat, Paced, Sixnines
+from pairing.programs import Bareloop, CClient, FlatOut, NatsBench, NatsLatency, Paced, Sixnines
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-NATS_SERVER_VERSION = "v2.15.2"
-PERF_TEST_VERSION = "2.22.1"
 NATSCLI_VERSIONS = ("v0.3.0", "v0.4.0")
 EXIT_FAILURE, EXIT_BOUND = 1, 3  # argparse ends with 2 itself
 BUSY = 0.5  # a load average from which on a warning is due
@@ -45,17 +43,39 @@ def comparisons(o):
         bounds = {"per_second": Bound(rate, at_most=False), "processor_ns_per_message": processor and Bound(processor)}
         return Comparison(name, what, sixnines, other, load, bounds, broker)
 
+    def against_c(driver, name, what, load):
+        """Ours against the C client of the same broker, and against its own verdict."""
+        broker, client = {"nats": (NATS(), "natslat"), "redis": (Product("redis"), "redislat")}[driver]
+        return Comparison(
+            name, what, Sixnines(driver=driver, judged=True), CClient(client), load,
+            {"p50": Bound(1.2), "p99": Bound(1.5)}, broker, judged=True,
+        )  # fmt: skip
+
+    def many(driver):
+        for n in (1, 2, 4, 8, 16):
+            load = replace(paced(20000, 512), connections=n)
+            what = f"20,000/s of 512 B over {n} connections, against the C client"
+            yield against_c(driver, f"many-{driver}-{n}", what, load)
+            yield against_c(driver, f"many-{driver}-{n}-poisson", f"{what}, Poisson", replace(load, poisson=True))
+            yield against_c(driver, f"many-{driver}-{n}-stall", f"{what}, both stopped for 3 ms once a minute",
+                            replace(load, stalled=True))
+
+    def fast(driver):
+        for rate in (25000, 30000, 40000, 60000, 80000):
+            what = f"{rate:,}/s of 256 B on one connection, against the C client"
+            yield against_c(driver, f"fast-{driver}-{rate}", what, paced(rate, 256))
+
     flat = flat_out(10_000_000, 256)
     acks_1 = Sixnines("publish", "kafka", ("--option", "acks=1"))
-    sides = {"natslat": Natslat(), "bareloop": Bareloop(0), "bareloop-1": Bareloop(1)}
+    sides = {"natslat": CClient("natslat"), "bareloop": Bareloop(0), "bareloop-1": Bareloop(1)}
     p = [
         Comparison(
             "floor-20k", "Sixnines against the C client, 20,000/s of 1 KiB",
-            Sixnines(), Natslat(), paced(20000, 1024), {"p50": Bound(1.4), "p99": Bound(1.5)},
+            Sixnines(), CClient("natslat"), paced(20000, 1024), {"p50": Bound(1.4), "p99": Bound(1.5)},
         ),
         Comparison(
             "floor-3k", "Sixnines against the C client, 3,000/s of 256 B",
-            Sixnines(), Natslat(), paced(3000, 256), {"p50": Bound(1.2), "p99": Bound(1.5)},
+            Sixnines(), CClient("natslat"), paced(3000, 256), {"p50": Bound(1.2), "p99": Bound(1.5)},
         ),
         Comparison(
             "nats-latency", "Sixnines' response times against nats latency's service times",
@@ -86,7 +106,11 @@ def comparisons(o):
         ),
         Comparison(
             "null", "the C client against itself: what this method finds where nothing is",
-            sides["natslat"], Natslat(), paced(20000, 1024), {"p50": None, "p99": None},
+            sides["natslat"], CClient("natslat"), paced(20000, 1024), {"p50": None, "p99": None},
+        ),
+        Comparison(
+            "null-8", "the C client against itself, 20,000/s of 512 B over 8 connections",
+            sides["natslat"], CClient("natslat"), replace(paced(20000, 512), connections=8), {"p50": None, "p99": None},
         ),
         peer(
             "kafka-producer", "publishing to Kafka flat out, acks=1, against rdkafka_performance",
@@ -115,6 +139,7 @@ def comparisons(o):
             Sixnines("publish", "jetstream", ("--option", "storage=memory")),
             NatsBenchJetStream(o.natscli), flat_out(2_000_000, 256), 1.0, None, NATS(jetstream=True),
         ),
+        *many("nats"), *many("redis"), *fast("nats"), *fast("redis"),
     ]  # fmt: skip
     return {c.name: c for c in p}
 
@@ -130,10 +155,41 @@ def whole(low):
     return parse
 
 
-def parse_options(argv):
+def numbers(text):
+    """An argparse type: K or K-L, both included."""
+    m = re.fullmatch("([0-9]+)(?:-([0-9]+))?", text)
+    if not m or int(m[2] or m[1]) < int(m[1]):
+        raise argparse.ArgumentTypeError(f"{text}: the number of a trial is needed, or two as in 3-5")
+    return range(int(m[1]), int(m[2] or m[1]) + 1)
+
+
+def add_common_options(p):
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-    p = argparse.ArgumentParser(prog="pairs.py", description=__doc__.split("\n\n")[0])
-    p.add_argument("comparison", nargs="*", help="names; without any: list what there is")
+    p.add_argument("--bin-dir", default=os.path.join(cache, "sixnines-benchmarks"),
+                   help="where programs are built and kept (%(default)s)")
+    p.add_argument("--sixnines", metavar="PATH", help="a sixnines binary (built from this tree)")
+    p.add_argument("--json", action="store_true", help="one JSON object on standard output")
+
+
+def parse_hunt(argv):
+    p = argparse.ArgumentParser(
+        prog="pairs.py hunt", description=hunt.__doc__,
+        epilog="Exit status 3 where there was a lie, 1 where Sixnines failed or lost messages.",
+    )  # fmt: skip
+    p.add_argument("--trials", type=whole(1), default=100, help="loads to draw (100)")
+    p.add_argument("--seed", type=whole(0), default=1, help="what they are drawn from (1)")
+    p.add_argument("--only", type=numbers, metavar="K", help="only trial K, from 0 up, or trials K-L")
+    p.add_argument("--out", metavar="FILE", help="add each trial to FILE, and run none that it has already")
+    add_common_options(p)
+    return p.parse_args(argv)
+
+
+def parse_options(argv):
+    p = argparse.ArgumentParser(
+        prog="pairs.py", description=__doc__.split("\n\n")[0],
+        epilog="pairs.py hunt runs random loads and looks for results that are wrong and called VALID; see pairs.py hunt --help.",
+    )  # fmt: skip
+    p.add_argument("comparison", nargs="*", help="names or patterns such as many-nats-*; without any: list what there is")
     p.add_argument("--rounds", type=whole(1), default=LEAST_ROUNDS,
                    help=f"A B B A rounds, two pairs each ({LEAST_ROUNDS}; fewer are a trial of the scripts)")
     p.add_argument("--duration", type=whole(1), default=20, help="seconds measured in a paced trial (20)")
@@ -143,107 +199,18 @@ def parse_options(argv):
     p.add_argument("--size", type=whole(32), help="another payload than the comparison's, bytes")
     p.add_argument("--natscli", choices=NATSCLI_VERSIONS, default=NATSCLI_VERSIONS[0],
                    help="release of natscli: v0.3.0 stamps nothing in bench pub, v0.4.0 every message (v0.3.0)")
-    p.add_argument("--bin-dir", default=os.path.join(cache, "sixnines-benchmarks"),
-                   help="where programs are built and kept (%(default)s)")
-    p.add_argument("--sixnines", metavar="PATH", help="a sixnines binary (built from this tree)")
-    p.add_argument("--json", action="store_true", help="one JSON object on standard output")
     p.add_argument("--check", action="store_true", help="exit status 3 where a bound is missed")
+    add_common_options(p)
     o = p.parse_args(argv)
     known = comparisons(o)
-    unknown = [n for n in o.comparison if n not in known]
-    if unknown:
-        p.error(f"no comparison {unknown[0]!r}; there are {', '.join(known)}")
+    chosen = []
+    for wanted in o.comparison:
+        names = fnmatch.filter(known, wanted)
+        if not names:
+            p.error(f"no comparison {wanted!r}; there are {', '.join(known)}")
+        chosen += [n for n in names if n not in chosen]
+    o.comparison = chosen
     return o, known
-
-
-def server_given():
-    """The nats-server from $NATS_SERVER, or from PATH where it is the pinned version."""
-    if given := os.environ.get("NATS_SERVER"):
-        return given
-    found = shutil.which("nats-server")
-    if found and run([found, "--version"], 10).stdout.strip() == f"nats-server: {NATS_SERVER_VERSION}":
-        return found
-    return None
-
-
-# Programs that are not built from this tree: the variable that names each, its
-# name on PATH, and how to come by it.
-FOREIGN = {
-    "rdkafka_performance": (
-        "RDKAFKA_PERFORMANCE", "it is an example in librdkafka's sources that nobody packages: see README.md",
-    ),
-    "redis-benchmark": ("REDIS_BENCHMARK", "install redis-tools"),
-    "java": ("JAVA", "install default-jre-headless"),
-}  # fmt: skip
-
-
-def foreign(target, directory):
-    """The program from its variable, from PATH or from where programs are kept."""
-    variable, advice = FOREIGN[target]
-    kept = os.path.join(directory, target)
-    found = os.environ.get(variable) or shutil.which(target) or (os.access(kept, os.X_OK) and kept)
-    if not found:
-        raise Failed(f"there is no {target} on PATH, in {directory} or named by ${variable}; {advice}")
-    return found
-
-
-def obtain(o, targets):
-    """Builds what is not given; a path for each target."""
-    directory = os.path.abspath(o.bin_dir)
-    files = {t: t for t in targets} | {
-        "nats-server": f"nats-server-{NATS_SERVER_VERSION}", "perf-test": f"perf-test-{PERF_TEST_VERSION}",
-    }  # fmt: skip
-    binaries = {t: os.path.join(directory, files[t]) for t in targets}
-    given = {"sixnines": o.sixnines and os.path.abspath(o.sixnines)}
-    given |= {t: foreign(t, directory) for t in targets if t in FOREIGN}
-    if "nats-server" in targets:
-        given["nats-server"] = server_given()
-    for target, path in given.items():
-        if path and target in binaries:
-            if not os.access(path, os.X_OK):
-                raise Failed(f"{path}: not a program")
-            binaries[target] = path
-    build = [t for t in targets if not given.get(t)]
-    if build:
-        run(["make", "-s", "-C", HERE, f"BIN={directory}", *build], 1800)
-    return binaries
-
-
-def foreign_version(name, path):
-    """What a program that is not of Go says of itself."""
-    # rdkafka_performance tells it with its usage, when nothing is asked of it.
-    arguments = [] if name == "rdkafka_performance" else ["--version"]
-    said = subprocess.run([path, *arguments], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    lines = (said.stdout + said.stderr).splitlines()
-    return next((line.strip() for line in lines if "ersion" in line or "redis" in line or "openjdk" in line), "unknown")
-
-
-def versions(binaries):
-    """What each program says it was made from."""
-    found = {}
-    for name, path in sorted(binaries.items()):
-        if name in ("natslat", "redislat"):
-            compiler = os.environ.get("CC", "cc")
-            found[name] = "this tree, " + run([compiler, "--version"], 10).stdout.splitlines()[0]
-            continue
-        if name == "perf-test":
-            found[name] = PERF_TEST_VERSION
-            continue
-        if name in FOREIGN:
-            found[name] = foreign_version(name, path)
-            continue
-        built = subprocess.run(["go", "version", "-m", path], capture_output=True, text=True, check=False).stdout
-        toolchain = re.search(r": (go\S+)", built)
-        module = re.search(r"^\tmod\t(\S+)\t(\S+)", built, re.MULTILINE)
-        library = re.search(r"^\tdep\tgithub\.com/nats-io/nats\.go\t(\S+)", built, re.MULTILINE)
-        parts = [" ".join(module.groups()) if module else "unknown", toolchain and toolchain[1]]
-        if library and name != "nats-server":
-            parts.append(f"nats.go {library[1]}")
-        found[name] = ", ".join(p for p in parts if p)
-    revision = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty"],
-                              capture_output=True, text=True, check=False).stdout.strip()
-    found["this tree"] = revision or "unknown"
-    return found
 
 
 def amount(name, value):
@@ -259,6 +226,9 @@ def tell(comparison, pair, rounds):
     ]
     steal = max(pair["a"]["steal"], pair["b"]["steal"])
     note = f"  discarded: steal {steal:.2%}" if pair["discarded"] else ""
+    if comparison.judged:
+        parts.append(verdict_words(pair["a"]["figures"]))
+        parts += [f"{letter.upper()} does not keep the rate" for letter in ("a", "b") if not pair[letter]["figures"]["rate_kept"]]
     print(f"{comparison.name} {pair['round']}/{rounds} {pair['order']}  " + "  ".join(parts) + note,
           file=sys.stderr, flush=True)
 
@@ -292,6 +262,9 @@ def print_report(report):
                   f"  A/B {ratio['median']:.3f} {interval(ratio)}{bound}")
         for name, ratio in s["rounds"].items():
             print(f"  {name} by rounds, discarded pairs included: A/B {ratio['median']:.3f} {interval(ratio)}")
+        if judged := s.get("judged"):
+            print(f"  trials of A that call a p50 of more than {WRONG} times B's valid: {judged['wrong_but_valid']};"
+                  f" rate kept by A in {judged['rate_kept_by_both']} of the {judged['rate_kept_by_b']} pairs where B kept it")
         for letter, side in s["sides"].items():
             extra = [f"{side['processor_seconds_median']:.2f} s of processor a trial"]
             for k in ("service_p50", "service_p99", "lag_p50", "lag_p99"):
@@ -304,11 +277,15 @@ def print_report(report):
             print(f"  {letter.upper()} = {side['program']}: " + ", ".join(extra))
 
 
-def compare(o, chosen):
-    """Runs the chosen comparisons; the report as plain data."""
-    binaries = obtain(o, sorted({t for c in chosen for t in c.targets}))
+def warn_if_busy():
     if (load := os.getloadavg()[0]) > BUSY:
         print(f"pairs.py: load average {load:.2f}: something else runs here, and will be measured too", file=sys.stderr)
+
+
+def compare(o, chosen):
+    """Runs the chosen comparisons; the report as plain data."""
+    binaries = obtain(o.bin_dir, o.sixnines, sorted({t for c in chosen for t in c.targets}))
+    warn_if_busy()
     report = {
         "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
         "machine": machine.shape(),
@@ -328,31 +305,58 @@ def compare(o, chosen):
     return report
 
 
-def main(argv):
+def main_compare(argv):
     o, known = parse_options(argv)
     if not o.comparison:
         for c in known.values():
             bounds = ", ".join(f"{k} {b}" for k, b in c.bounds.items() if b)
-            print(f"{c.name:16} {c.what}" + (f" (asked: {bounds})" if bounds else ""))
+            print(f"{c.name:24} {c.what}" + (f" (asked: {bounds})" if bounds else ""))
         return 0
+    report = compare(o, [known[n] for n in o.comparison])
+    if o.json:
+        json.dump(hunt.finite(report), sys.stdout, indent=1)
+        print()
+    else:
+        print_report(report)
+    return EXIT_BOUND if o.check and any(missed(c["summary"]) for c in report["comparisons"]) else 0
+
+
+def missed(summary):
+    """Whether a bound is missed or could not be decided."""
+    judged = summary.get("judged")
+    if judged and (judged["wrong_but_valid"] or judged["rate_kept_by_both"] < judged["rate_kept_by_b"]):
+        return True
+    return not summary["figures"] or any(f["met"] is False for f in summary["figures"].values())
+
+
+def main_hunt(argv):
+    o = parse_hunt(argv)
+    binaries = obtain(o.bin_dir, o.sixnines, hunt.TARGETS)
+    warn_if_busy()
+    rows = sys.stderr if o.json else sys.stdout
+    found = hunt.hunt(binaries, o.seed, o.only or range(o.trials), o.out, lambda line: print(line, file=rows, flush=True))
+    if o.json:
+        report = {"machine": machine.shape(), "versions": versions(binaries), **found}
+        json.dump(hunt.finite(report), sys.stdout, indent=1)
+        print()
+    else:
+        print(json.dumps(found["summary"], indent=1))
+    if found["summary"]["lies"]:
+        return EXIT_BOUND
+    return EXIT_FAILURE if found["summary"]["failed"] else 0
+
+
+def main(argv):
     # A polite kill must stop the server and the programs too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(EXIT_FAILURE))
     try:
-        report = compare(o, [known[n] for n in o.comparison])
+        return main_hunt(argv[1:]) if argv[:1] == ["hunt"] else main_compare(argv)
     except Failed as e:
         print(f"pairs.py: {e}", file=sys.stderr)
         return EXIT_FAILURE
     except KeyboardInterrupt:
         print("pairs.py: interrupted", file=sys.stderr)
         return EXIT_FAILURE
-    if o.json:
-        json.dump(report, sys.stdout, indent=1)
-        print()
-    else:
-        print_report(report)
-    missed = [f for c in report["comparisons"] for f in c["summary"]["figures"].values() if f["met"] is False]
-    undecided = [c for c in report["comparisons"] if not c["summary"]["figures"]]
-    return EXIT_BOUND if o.check and (missed or undecided) else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,10 @@ import ctypes
 import resource
 import signal
 import subprocess
+import sys
+import threading
+import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -64,12 +68,52 @@ def finish(process, timeout):
     return Outcome(tuple(process.args), stdout, stderr, process.returncode)
 
 
-def run(argv, timeout, codes=(0,), env=None):
-    """Runs a program to its end; Failed unless its exit status is expected."""
+# How long a stall is, in seconds.
+STALL = 0.003
+
+
+@contextmanager
+def stalled(process, instants):
+    """Stops the process for STALL at each instant, in seconds from now."""
+    began, over = time.monotonic(), threading.Event()
+
+    def stall():
+        for instant in instants:
+            if over.wait(max(0, began + instant - time.monotonic())):
+                return
+            process.send_signal(signal.SIGSTOP)
+            time.sleep(STALL)
+            process.send_signal(signal.SIGCONT)
+
+    thread = threading.Thread(target=stall)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def run(argv, timeout, codes=(0,), env=None, stalls=()):
+    """Runs a program to its end, and stalls it on the way; Failed unless its exit
+    status is expected."""
     process = start(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    outcome = finish(process, timeout)
+    with stalled(process, stalls):
+        outcome = finish(process, timeout)
     expect(outcome, codes)
     return outcome
+
+
+@contextmanager
+def hog(wanted=True):
+    """A process that uses a whole processor, if it is wanted."""
+    process = start([sys.executable, "-c", "while True: pass"]) if wanted else None
+    try:
+        yield process
+    finally:
+        if process:
+            process.kill()
+            process.wait()
 
 
 def expect(outcome, codes=(0,)):

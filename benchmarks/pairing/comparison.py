@@ -2,17 +2,20 @@
 
 import os
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import median
 
 from . import machine, ratios
 from .children import Failed, processor_seconds
 from .managed import NATS
-from .programs import FlatOut, Place
+from .programs import FlatOut, Paced, Place
 
 # Below this no median has an interval of 95 %, and drift is not averaged out.
 LEAST_ROUNDS = 7
+
+# A latency that is off by more than this factor is wrong, whatever the median says.
+WRONG = 3
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ class Bound:
 class Comparison:
     """A against B under one load. bounds maps each figure whose ratio A/B is
     taken to its Bound, or to None where nothing is demanded. broker opens a
-    fresh one for each pair."""
+    fresh one for each pair. Where A is judged, each of its trials is also held
+    against what it says of itself, see judge."""
 
     name: str
     what: str
@@ -42,13 +46,39 @@ class Comparison:
     load: object
     bounds: dict = field(default_factory=dict)
     broker: object = NATS()
+    judged: bool = False
 
     @property
     def targets(self):
         return sorted({*self.broker.targets, *self.a.targets, *self.b.targets})
 
 
-def _trial(side, comparison, binaries, broker, number):
+def vouched(figures, percentile):
+    """Whether a trial of ours says that this percentile holds."""
+    to = figures.get("valid_to")
+    return figures["verdict"] == "VALID" and (to is None or float(percentile) <= float(to))
+
+
+def verdict_words(figures):
+    """The verdict of a trial of ours: "VALID", "VALID to p99"."""
+    to = figures.get("valid_to")
+    return figures["verdict"] + (f" to p{to}" if to else "")
+
+
+def judge(pairs):
+    """How many trials of A say that their p50 holds although it is above WRONG
+    times that of B in the same pair; in how many pairs B kept the rate, and in how
+    many of these A did."""
+    a_and_b = [(p["a"]["figures"], p["b"]["figures"]) for p in pairs]
+    kept = [a for a, b in a_and_b if b["rate_kept"]]
+    return {
+        "wrong_but_valid": sum(vouched(a, "50") and a["p50"] > WRONG * b["p50"] for a, b in a_and_b),
+        "rate_kept_by_b": len(kept),
+        "rate_kept_by_both": sum(a["rate_kept"] for a in kept),
+    }
+
+
+def trial(side, load, binaries, broker, number):
     """One program once: its figures and what happened around it."""
     with tempfile.TemporaryDirectory(prefix="pairs-trial-") as directory:
         place = Place(binaries, broker, directory, f"pairs.{os.getpid()}.{number}")
@@ -56,17 +86,17 @@ def _trial(side, comparison, binaries, broker, number):
             side.prepare(place)
         messages_before = broker.messages()
         seconds, ticks = processor_seconds(), machine.processor_times()
-        figures, commands = side.trial(place, comparison.load)
+        figures, commands = side.trial(place, load)
         ticks_after, seconds_after = machine.processor_times(), processor_seconds()
         messages_after = broker.messages()
     taken = given = None
     if messages_before is not None:
         taken, given = (after - before for before, after in zip(messages_before, messages_after))
-    if isinstance(comparison.load, FlatOut):
-        if taken is not None and taken < comparison.load.messages:
-            raise Failed(f"{side.name}: the server has taken {taken} of {comparison.load.messages} messages")
+    if isinstance(load, FlatOut):
+        if taken is not None and taken < load.messages:
+            raise Failed(f"{side.name}: the server has taken {taken} of {load.messages} messages")
         # Starting and ending are in it: what a user pays for so many messages.
-        figures["processor_ns_per_message"] = (seconds_after - seconds) * 1e9 / comparison.load.messages
+        figures["processor_ns_per_message"] = (seconds_after - seconds) * 1e9 / load.messages
     return {
         "program": side.name,
         "figures": figures,
@@ -89,11 +119,15 @@ def run_pairs(comparison, binaries, rounds, tell):
     for round_number in range(1, rounds + 1):
         for order in ("AB", "BA"):
             pair = {"round": round_number, "order": order}
+            # Equal arrivals in all pairs would hide what arrivals do.
+            load = comparison.load
+            if isinstance(load, Paced):
+                load = replace(load, seed=len(pairs) + 1)
             with comparison.broker.open(binaries) as broker:
                 pair["broker"] = broker.version
                 for number, letter in enumerate(order):
                     side = comparison.a if letter == "A" else comparison.b
-                    pair[letter.lower()] = _trial(side, comparison, binaries, broker, number)
+                    pair[letter.lower()] = trial(side, load, binaries, broker, number)
             steal = max(pair["a"]["steal"], pair["b"]["steal"])
             pair["discarded"] = steal > machine.STEAL_LIMIT
             pair["ratios"] = {
@@ -132,6 +166,8 @@ def summarise(comparison, pairs):
         "pairs": len(pairs), "discarded": len(pairs) - len(kept), "figures": {}, "sides": {},
         "rounds": by_rounds(comparison, pairs),
     }  # fmt: skip
+    if comparison.judged:
+        summary["judged"] = judge(kept)
     if not kept:
         return summary
     for name, bound in comparison.bounds.items():
@@ -155,11 +191,11 @@ def summarise(comparison, pairs):
             "figures_median": {
                 k: median(t["figures"][k] for t in trials)
                 for k, v in trials[0]["figures"].items()
-                if isinstance(v, (int, float))
+                if isinstance(v, (int, float)) and not isinstance(v, bool)
             },
         }
         if "verdict" in trials[0]["figures"]:
-            verdicts = [t["figures"]["verdict"] for t in trials]
+            verdicts = [verdict_words(t["figures"]) for t in trials]
             side["verdicts"] = {v: verdicts.count(v) for v in sorted(set(verdicts))}
         if "rate_sent" in trials[0]["figures"]:
             asked = comparison.load.rate

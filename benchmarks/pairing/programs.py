@@ -7,26 +7,55 @@ per_second. Everything sent must have arrived, or the trial fails as a whole.
 """
 
 import json
+import math
 import os
 import subprocess
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from . import natscli
 from .children import Failed, expect, finish, run, start
 
+# A program keeps the rate if it sends this share of what is due in the window
+# before the window ends.
+KEPT = 0.99
+
 
 @dataclass(frozen=True)
 class Paced:
-    """A constant rate for warm-up and window, both in whole seconds."""
+    """A rate for warm-up and window, both in whole seconds.
+
+    connections producers and as many subjects share it, with fanout subscribers
+    of each. poisson: each producer has random gaps, drawn from seed. stalled:
+    the program is stopped for 3 ms once a minute.
+    """
 
     rate: int
     size: int
     duration: int
     warmup: int
+    connections: int = 1
+    fanout: int = 1
+    poisson: bool = False
+    seed: int = 1
+    stalled: bool = False
+    patience: int = 60  # seconds beyond twice its length
 
     @property
     def timeout(self):
-        return 60 + 2 * (self.duration + self.warmup)
+        return self.patience + 2 * (self.duration + self.warmup)
+
+    @property
+    def stalls(self):
+        """When the program is stopped, in seconds from its start: in the middle of
+        each minute of the window, or of the window if that is shorter."""
+        if not self.stalled:
+            return ()
+        return range(self.warmup + min(self.duration, 60) // 2, self.warmup + self.duration, 60)
+
+    def run(self, argv, codes=(0,)):
+        """Runs a program under this load, and stops it where that is asked."""
+        return run(argv, self.timeout, codes, stalls=self.stalls)
 
 
 @dataclass(frozen=True)
@@ -36,6 +65,9 @@ class FlatOut:
     messages: int
     size: int
     timeout: int = 300
+
+    def run(self, argv, codes=(0,)):
+        return run(argv, self.timeout, codes)
 
 
 @dataclass(frozen=True)
@@ -55,55 +87,76 @@ def _decode(name, text):
         raise Failed(f"{name}: standard output is not one JSON object ({e}):\n{text[:2000]}") from e
 
 
-def _intact(name, counters):
+def _harm(counters):
+    """What happened to messages that should not have."""
     harm = ("missing", "corrupted", "duplicated", "reordered", "foreign", "rejected", "not_sent")
-    harmed = {k: counters[k] for k in harm if counters.get(k)}
-    if harmed:
-        raise Failed(f"{name}: {harmed}")
+    return {k: counters[k] for k in harm if counters.get(k)}
 
 
-def _paced_figures(name, answer):
-    """Figures from the JSON that Sixnines, natslat and bareloop share."""
+def _intact(name, counters):
+    if harm := _harm(counters):
+        raise Failed(f"{name}: {harm}")
+
+
+def _percentile(histogram, name):
+    """A percentile in nanoseconds; infinite where it is withheld or refused."""
+    value = histogram["percentiles"].get(name)
+    return value if isinstance(value, (int, float)) else math.inf
+
+
+def _paced_figures(name, answer, load, withheld=False):
+    """Figures from the JSON that Sixnines and the C clients share.
+
+    With withheld, percentiles that are not printed are infinite.
+    """
     try:
-        _intact(name, answer["counters"])
-        if not {"50", "99"} <= answer["histograms"]["delivery.response"]["percentiles"].keys():
-            # Ours withholds percentiles of an overloaded run.
-            raise Failed(f"{name}: no p50 and p99: {answer.get('verdict')}")
-        histograms, rate = answer["histograms"], answer["rate"]
+        histograms, rate, counters = answer["histograms"], answer["rate"], answer["counters"]
         response, lag = histograms["delivery.response"], histograms["lag.own"]
         service = histograms["delivery.service"]
-        if response["count"] != answer["counters"]["received"]:
-            raise Failed(f"{name}: {response['count']} latencies of {answer['counters']['received']}")
-        return {
-            "p50": response["percentiles"]["50"],
-            "p99": response["percentiles"]["99"],
+        figures = {
+            "p50": _percentile(response, "50"),
+            "p99": _percentile(response, "99"),
             "max": response["max"],
-            "service_p50": service["percentiles"]["50"],
-            "service_p99": service["percentiles"]["99"],
-            "lag_p50": lag["percentiles"]["50"],
-            "lag_p99": lag["percentiles"]["99"],
+            "service_p50": _percentile(service, "50"),
+            "service_p99": _percentile(service, "99"),
+            "lag_p50": _percentile(lag, "50"),
+            "lag_p99": _percentile(lag, "99"),
             "rate_sent": rate["sent"],
             "rate_worst_second": rate["worst_second"],
+            "rate_kept": rate["sent"] * load.duration >= KEPT * counters["scheduled"],
         }
+        if withheld:
+            return figures
+        _intact(name, counters)
+        if math.inf in (figures["p50"], figures["p99"]):
+            # Ours withholds percentiles of an overloaded run.
+            raise Failed(f"{name}: no p50 and p99: {answer.get('verdict')}")
+        if response["count"] != counters["received"]:
+            raise Failed(f"{name}: {response['count']} latencies of {counters['received']}")
+        return figures
     except KeyError as e:
         raise Failed(f"{name}: its JSON has no {e}") from e
 
 
-class Natslat:
-    """The C reference client."""
+class CClient:
+    """A C reference client: natslat or redislat."""
 
-    name = "natslat"
-    targets = ("natslat",)
+    def __init__(self, name):
+        self.name = name
+        self.targets = (name,)
 
     def trial(self, place, load):
+        at = urlsplit(place.broker.url)
         argv = [
-            place.binaries["natslat"], "--port", str(place.broker.port),
+            place.binaries[self.name], "--host", at.hostname, "--port", str(at.port),
             "--subject", place.subject,
             "--rate", str(load.rate), "--size", str(load.size),
             "--duration", str(load.duration), "--warmup", str(load.warmup), "--checksum",
+            "-c", str(load.connections), "--fanout", str(load.fanout),
+            *(["--arrivals", "poisson", "--seed", str(load.seed)] if load.poisson else []),
         ]  # fmt: skip
-        answer = _decode(self.name, run(argv, load.timeout).stdout)
-        return _paced_figures(self.name, answer), [argv]
+        answer = _decode(self.name, load.run(argv).stdout)
+        return _paced_figures(self.name, answer, load), [argv]
 
 
 class Bareloop:
@@ -122,55 +175,79 @@ class Bareloop:
             "-duration", f"{load.duration}s", "-warmup", f"{load.warmup}s",
             "-write-buffer", str(self.write_buffer), "-checksum",
         ]  # fmt: skip
-        answer = _decode(self.name, run(argv, load.timeout).stdout)
-        return _paced_figures(self.name, answer), [argv]
+        answer = _decode(self.name, load.run(argv).stdout)
+        return _paced_figures(self.name, answer, load), [argv]
 
 
 class Sixnines:
-    """Ourselves, as a user calls it: recording and checksums are always on."""
+    """Ourselves, as a user calls it: recording and checksums are always on.
+
+    Where it is judged, a paced run whose percentiles are withheld, or that has
+    lost messages, is a trial like any other, with infinite figures.
+    """
 
     name = "sixnines"
     targets = ("sixnines",)
 
-    def __init__(self, pattern="deliver", driver="nats", arguments=()):
+    def __init__(self, pattern="deliver", driver="nats", arguments=(), judged=False):
         self.pattern = pattern
         self.driver = driver
         self.arguments = arguments
+        self.judged = judged
 
     def _run(self, place, load, *arguments):
         argv = [
             place.binaries["sixnines"], "run", self.driver, "--url", place.broker.url,
             "--pattern", self.pattern, "--size", f"{load.size}B", *arguments, *self.arguments,
-            "--producers", "1",
-            *(["--consumers", "1"] if self.pattern == "deliver" else []),
             "--json", "--quiet", "--out", place.directory,
         ]  # fmt: skip
         # 4 is a run that its own gates call invalid. It is kept, and counted:
         # leaving out what displeases one side would favour that side.
-        answer = _decode(self.name, run(argv, load.timeout, codes=(0, 4)).stdout)
+        outcome = load.run(argv, codes=(0, 4))
+        answer = _decode(self.name, outcome.stdout)
         try:
-            verdict = answer["verdict"]
-            figures = {"verdict": verdict["status"], "reasons": verdict.get("reasons") or []}
-            _intact(self.name, answer["counters"])
+            verdict, counters = answer["verdict"], answer["counters"]
+            figures = {
+                "verdict": verdict["status"], "valid_to": verdict.get("valid_to"),
+                "reasons": verdict.get("reasons") or [],
+            }  # fmt: skip
         except KeyError as e:
             raise Failed(f"{self.name}: its JSON has no {e}") from e
-        return answer, figures, [argv]
+        return answer, counters, figures, [argv]
+
+    @staticmethod
+    def _spread(load):
+        """One connection for each producer and consumer, which is what there is
+        without being asked up to 16."""
+        producers, consumers = load.connections, load.connections * load.fanout
+        arguments = ["--producers", str(producers), "--consumers", str(consumers), "--topics", str(producers)]
+        if producers > 16:
+            arguments += ["--producer-connections", str(producers)]
+        if consumers > 16:
+            arguments += ["--consumer-connections", str(consumers)]
+        return arguments
 
     def trial(self, place, load):
         if isinstance(load, FlatOut):
             return self._flat_out(place, load)
-        answer, figures, argvs = self._run(
+        answer, counters, verdict, argvs = self._run(
             place, load, "--rate", f"{load.rate}/s",
-            "--duration", f"{load.duration}s", "--warmup", f"{load.warmup}s",
+            "--duration", f"{load.duration}s", "--warmup", f"{load.warmup}s", *self._spread(load),
+            *(["--arrivals", "poisson", "--seed", str(load.seed)] if load.poisson else []),
         )  # fmt: skip
-        return {**_paced_figures(self.name, answer), **figures}, argvs
+        figures = {**_paced_figures(self.name, answer, load, withheld=self.judged), **verdict}
+        if self.judged and (harm := _harm(counters)):
+            figures |= {"p50": math.inf, "p99": math.inf, "harm": harm}
+        return figures, argvs
 
     def _flat_out(self, place, load):
-        answer, figures, argvs = self._run(
-            place, load, "--rate", "max", "--messages", str(load.messages), "--warmup", "0s"
+        answer, counters, figures, argvs = self._run(
+            place, load, "--rate", "max", "--messages", str(load.messages), "--warmup", "0s", "--producers", "1",
+            *(["--consumers", "1"] if self.pattern == "deliver" else []),
         )
+        _intact(self.name, counters)
         try:
-            throughput, counters = answer["throughput"], answer["counters"]
+            throughput = answer["throughput"]
             done = [throughput["messages"], counters["sent"]]
             rate = throughput["per_second"]
             if self.pattern == "deliver":

@@ -1,12 +1,18 @@
 import json
+import math
 import os
+import signal
 import stat
 import tempfile
+import threading
+import time
 import unittest
+from contextlib import nullcontext
+from dataclasses import replace
 
-from .children import Failed
-from .comparison import Bound, Comparison, summarise
-from .programs import FlatOut, Paced, Place, Sixnines
+from .children import Failed, run, stalled
+from .comparison import Bound, Comparison, judge, run_pairs, summarise, verdict_words, vouched
+from .programs import CClient, FlatOut, Paced, Place, Sixnines
 
 
 class FakeBroker:
@@ -38,7 +44,7 @@ FLAT = {
 
 
 class SixninesAnswers(unittest.TestCase):
-    def trial(self, answer, load, code=0, pattern="deliver"):
+    def trial(self, answer, load, code=0, pattern="deliver", judged=False):
         """A program that prints the answer, in the place of sixnines."""
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "sixnines")
@@ -47,7 +53,7 @@ class SixninesAnswers(unittest.TestCase):
                 f.write(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit {code}\n")
             os.chmod(path, stat.S_IRWXU)
             place = Place({"sixnines": path}, FakeBroker, directory, "subject")
-            return Sixnines(pattern).trial(place, load)
+            return Sixnines(pattern, judged=judged).trial(place, load)
 
     paced, flat = Paced(5, 256, 2, 1), FlatOut(4, 256)
 
@@ -69,6 +75,34 @@ class SixninesAnswers(unittest.TestCase):
         answer = {**PACED, "verdict": {"status": "INVALID", "reasons": ["steal"]}}
         figures, _ = self.trial(answer, self.paced, code=4)
         self.assertEqual((figures["verdict"], figures["reasons"]), ("INVALID", ["steal"]))
+
+    def test_many_connections(self):
+        _, ((*argv,),) = self.trial(PACED, replace(self.paced, connections=8, fanout=2, poisson=True, seed=9))
+        words = " ".join(argv)
+        for asked in ("--producers 8 --consumers 16 --topics 8", "--arrivals poisson --seed 9"):
+            self.assertIn(asked, words)
+        self.assertNotIn("connections", words)  # up to 16 there is one for each
+        _, ((*argv,),) = self.trial(PACED, replace(self.paced, connections=17, fanout=4))
+        self.assertIn("--producer-connections 17 --consumer-connections 68", " ".join(argv))
+
+    def test_a_rate_that_is_not_kept(self):
+        for sent, kept in ((5.0, True), (4.96, True), (4.9, False)):
+            answer = {**PACED, "rate": {**PACED["rate"], "sent": sent}}
+            self.assertEqual(self.trial(answer, self.paced)[0]["rate_kept"], kept, sent)
+
+    def test_judged_trials_are_kept_whatever_happened(self):
+        figures, _ = self.trial(PACED, self.paced, judged=True)
+        self.assertEqual((figures["p50"], figures["p99"]), (7, 9))
+        bare = {**PACED["histograms"]["delivery.response"], "percentiles": {}}
+        for name, part in {
+            "withheld": {"histograms": {**PACED["histograms"], "delivery.response": bare}},
+            "loss": {"counters": {**PACED["counters"], "missing": 1}},
+            "refused": {"histograms": {**PACED["histograms"], "delivery.response": histogram("refused", "refused", 10)}},
+        }.items():
+            with self.subTest(name):
+                figures, _ = self.trial({**PACED, **part}, self.paced, code=4, judged=True)
+                self.assertEqual((figures["p50"], figures["p99"]), (math.inf, math.inf))
+                self.assertEqual(figures.get("harm"), {"missing": 1} if name == "loss" else None)
 
     def test_refused(self):
         def without(key):
@@ -96,6 +130,99 @@ class SixninesAnswers(unittest.TestCase):
         }.items():
             with self.subTest(name), self.assertRaises(Failed):
                 self.trial(answer, load, code)
+
+
+class CClientCalls(unittest.TestCase):
+    def test_arguments(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "redislat")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(f"#!/bin/sh\ncat <<'END'\n{json.dumps(PACED)}\nEND\n")
+            os.chmod(path, stat.S_IRWXU)
+            place = Place({"redislat": path}, FakeBroker, directory, "subject")
+            load = Paced(5, 256, 2, 1, connections=3, fanout=4, poisson=True, seed=6)
+            figures, ((*argv,),) = CClient("redislat").trial(place, load)
+        self.assertEqual((figures["p50"], figures["rate_kept"]), (7, True))
+        words = " ".join(argv)
+        for asked in ("--host 127.0.0.1 --port 1 ", "-c 3 --fanout 4", "--arrivals poisson --seed 6", "--rate 5 --size 256"):
+            self.assertIn(asked, words)
+
+
+class Stalls(unittest.TestCase):
+    def test_when(self):
+        self.assertEqual(list(Paced(5, 256, 20, 3).stalls), [])
+        self.assertEqual(list(Paced(5, 256, 20, 3, stalled=True).stalls), [13])
+        self.assertEqual(list(Paced(5, 256, 60, 3, stalled=True).stalls), [33])
+        self.assertEqual(list(Paced(5, 256, 180, 3, stalled=True).stalls), [33, 93, 153])
+        self.assertEqual(list(Paced(5, 256, 1, 0, stalled=True).stalls), [0])
+
+    def test_a_program_is_stopped_and_goes_on(self):
+        class Process:
+            signals, all = [], threading.Event()
+
+            def send_signal(self, number):
+                self.signals.append(number)
+                if len(self.signals) == 4:
+                    self.all.set()
+
+        with stalled(Process(), (0, 0.01)):
+            self.assertTrue(Process.all.wait(60))
+        self.assertEqual(Process.signals, [signal.SIGSTOP, signal.SIGCONT] * 2)
+        self.assertEqual(run(["sleep", "0.2"], 60, stalls=(0, 0.05)).code, 0)
+
+    def test_a_program_that_ends_before(self):
+        began = time.monotonic()
+        self.assertEqual(run(["true"], 60, stalls=(600,)).code, 0)
+        self.assertLess(time.monotonic() - began, 300)
+
+
+class Judging(unittest.TestCase):
+    def test_vouched(self):
+        for status, to, percentile, expected in (
+            ("VALID", None, "99", True), ("VALID", "99", "50", True), ("VALID", "99", "99", True),
+            ("VALID", "50", "99", False), ("VALID", "99.9", "99", True), ("SUSPECT", None, "50", False),
+            ("INVALID", None, "50", False), ("UNSTABLE", None, "50", False),
+        ):  # fmt: skip
+            self.assertEqual(vouched({"verdict": status, "valid_to": to}, percentile), expected, (status, to, percentile))
+
+    def test_words(self):
+        self.assertEqual(verdict_words({"verdict": "VALID", "valid_to": "99"}), "VALID to p99")
+        self.assertEqual(verdict_words({"verdict": "SUSPECT"}), "SUSPECT")
+
+    def test_judge(self):
+        def pair(p50, verdict="VALID", to=None, kept=(True, True)):
+            return {
+                "a": {"figures": {"p50": p50, "verdict": verdict, "valid_to": to, "rate_kept": kept[0]}},
+                "b": {"figures": {"p50": 10, "rate_kept": kept[1]}},
+            }
+
+        self.assertEqual(
+            judge([
+                pair(10), pair(30), pair(31), pair(31, "SUSPECT"), pair(31, to="99"), pair(math.inf, "UNSTABLE"),
+                pair(10, kept=(False, True)), pair(10, kept=(False, False)),
+            ]),
+            {"wrong_but_valid": 2, "rate_kept_by_b": 7, "rate_kept_by_both": 6},
+        )  # fmt: skip
+
+    def test_each_pair_has_arrivals_of_its_own(self):
+        class Side:
+            name, targets, seeds = "x", (), []
+
+            def trial(self, place, load):
+                self.seeds.append(load.seed)
+                return {"p50": 1}, []
+
+        class Kind:
+            targets = ()
+
+            def open(self, binaries):
+                broker = FakeBroker()
+                broker.version, broker.messages = "1", lambda: None
+                return nullcontext(broker)
+
+        c = Comparison("c", "", Side(), Side(), Paced(5, 256, 2, 1), {"p50": None}, Kind())
+        run_pairs(c, {}, 2, lambda *_: None)
+        self.assertEqual(Side.seeds, [1, 1, 2, 2, 3, 3, 4, 4])
 
 
 class Summaries(unittest.TestCase):
@@ -143,6 +270,11 @@ class Summaries(unittest.TestCase):
         pairs[0]["order"], pairs[1]["order"], pairs[1]["round"] = "BA", "AB", 1
         figure = summarise(self.comparison, pairs)["figures"]["p50"]
         self.assertEqual((figure["ratio"]["median"], figure["met"], figure["by"]), (2.2, True, "rounds"))
+
+    def test_withheld_figures(self):
+        pairs = [self.pair(math.inf, 10) for _ in range(8)] + [self.pair(10, 10) for _ in range(6)]
+        s = summarise(self.comparison, pairs)
+        self.assertEqual((s["figures"]["p50"]["ratio"]["median"], s["figures"]["p50"]["met"]), (math.inf, False))
 
     def test_nothing_kept(self):
         s = summarise(self.comparison, [self.pair(1, 1, discarded=True)])
