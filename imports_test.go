@@ -109,11 +109,13 @@ func allowed() map[string]may {
 			why: "the frames of our own broker's protocol have one encoder and one decoder"},
 
 		"internal/schedule": {ours: []string{"scenario"}},
-		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge", "internal/transport",
+		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge", "internal/probe", "internal/transport",
 			"internal/recorder", "internal/schedule", "internal/vitals", "result", "scenario"}, others: []string{sys},
 			why: "the engine watches its own host, and ends a run with the verdict; clocks are one package for it and the watching; it lowers the priority of its collector's thread"},
 		"internal/transport": {ours: []string{"internal/clock"}, others: []string{sys},
 			why: "sockets are written and read by system calls, and their receive time stamps are of the kernel's clock"},
+		"internal/probe": {ours: []string{"driver", "internal/child", "internal/clock", "result", "scenario"},
+			why: "the two ends of the pipe between a load and the probe beside it: its scenario there, its distributions back"},
 		"internal/clock": {others: []string{sys},
 			why: "the monotonic clock and absolute sleeps, which the standard library does not give"},
 		"internal/clocksync": {
@@ -140,7 +142,7 @@ func allowed() map[string]may {
 			why: "tests of drivers and of the command line start the same brokers"},
 		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/clock", "internal/clocksync", "internal/engine", "internal/judge", "internal/nullbroker", "internal/recorder", "internal/report", "internal/stats", "internal/vitals", "result", "scenario"}, others: []string{hdrHistogram, sys},
 			why: "the tool on trial: it runs scenarios against brokers that do to messages what is known"},
-		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/compare", "internal/engine", "internal/judge", "internal/report",
+		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/compare", "internal/engine", "internal/judge", "internal/probe", "internal/report",
 			"internal/schedule", "internal/selftest", "internal/stats", "internal/vitals", "result", "scenario"},
 			others: []string{ansi, bubbletea, cobra, colorProfile, lipgloss, pflag}},
 		"cmd/sixnines": {ours: []string{"drivers/all", "internal/cli"}, others: []string{term},

@@ -30,7 +30,6 @@ package sixnines
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -83,7 +82,7 @@ func Run(ctx context.Context, s *scenario.Scenario, drivers driver.Set, opts ...
 		return nil, fmt.Errorf("%w: target.driver: there is no driver %q in the set; %s", ErrUsage, s.Target.Driver, known)
 	}
 	c := configure(s, entry, opts)
-	if s.Target.URL == "" && c.URL == "" && !inProcess(entry) {
+	if s.Target.URL == "" && c.URL == "" && !entry.InProcess() {
 		return nil, fmt.Errorf("%w: target.url: where is the %s broker? Give its address in the scenario or by WithURL, for example %s; only the command sixnines starts one of its own",
 			ErrUsage, entry.Name, exampleURL(entry))
 	}
@@ -110,16 +109,6 @@ func configure(s *scenario.Scenario, entry driver.Entry, opts []Option) engine.C
 		o.set(&c)
 	}
 	return c
-}
-
-// inProcess reports whether e's broker lives in the driver itself: then its
-// usual address names no host.
-func inProcess(e driver.Entry) bool {
-	if e.DefaultURL == "" {
-		return false
-	}
-	u, err := url.Parse(e.DefaultURL)
-	return err == nil && u.Host == ""
 }
 
 func exampleURL(e driver.Entry) string {

@@ -15,8 +15,16 @@ type Entry struct {
 	// Options is a pointer to the driver's options struct holding the
 	// defaults, see [DescribeOptions]. Nil: the driver has none.
 	Options any
-	Driver  Driver
+	// ProbeOptions are what a probe beside a load takes instead of options that
+	// were given, which make sense for the load's topics only; nil stands for the
+	// default.
+	ProbeOptions map[string]any
+	Driver       Driver
 }
+
+// InProcess reports whether the broker lives in the driver itself, within the
+// process: its usual address names no host.
+func (e Entry) InProcess() bool { return strings.HasSuffix(e.DefaultURL, "://") }
 
 // Set is an immutable list of drivers. There is no global registry: what
 // exists is listed in one visible place (drivers/all).

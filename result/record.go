@@ -41,6 +41,11 @@ const (
 	RoundTripResponse Metric = "roundtrip.response" // replied − intended
 	RoundTripService  Metric = "roundtrip.service"  // replied − sent
 
+	// ProbeService is what [Header.ServiceMetric] was, in the measured window, for
+	// the messages of a probe: a producer and a consumer at a low rate, in a
+	// process and on a topic of their own, beside the load at the same broker.
+	ProbeService Metric = "probe.service"
+
 	// The stages of a service time, of a sample of the messages and only where
 	// the engine's own connections show them: an upper bound each where a client
 	// writes or reads several messages at a time.
@@ -53,7 +58,7 @@ const (
 // Metrics lists all metrics in the order in which reports show them.
 func Metrics() []Metric {
 	return []Metric{DeliveryResponse, DeliveryService, DeliveryLast, RoundTripResponse, RoundTripService,
-		PublishResponse, PublishService, LagOwn, LagBlocked, LagReceive, LagReceiveAck, StageClient, StageBroker, StageReceive, StageCallback}
+		PublishResponse, PublishService, ProbeService, LagOwn, LagBlocked, LagReceive, LagReceiveAck, StageClient, StageBroker, StageReceive, StageCallback}
 }
 
 // IsResponse reports whether m counts from the intended instant.
@@ -141,6 +146,17 @@ func (h *Header) InFlightMetric() Metric {
 		return RoundTripService
 	}
 	return DeliveryService
+}
+
+// ServiceMetric is the service time that the load is about, by its pattern.
+func (h *Header) ServiceMetric() Metric {
+	switch {
+	case h.Pattern == "deliver":
+		return DeliveryService
+	case h.Pattern == "publish" && h.Ack != "reply":
+		return PublishService
+	}
+	return RoundTripService
 }
 
 // Trial is a run's place among the runs of a set.

@@ -124,7 +124,7 @@ func TestWrongText(t *testing.T) {
 		{"unknown key", "workload:\n  rat: 1/s\n", "x.yaml:2:3: unknown key \"rat\" in workload (did you mean rate?)"},
 		{"unknown key at the top", "wrkload: {}\n", "x.yaml:1:1: unknown key \"wrkload\" (did you mean workload?)"},
 		{"key of another mapping", "warmup: 2s\n", "x.yaml:1:1: unknown key \"warmup\" (did you mean phases.warmup?)"},
-		{"key like nothing", "record:\n  xyzzy: 2s\n", "x.yaml:2:3: unknown key \"xyzzy\" in record (valid keys are interval, digits, raw)"},
+		{"key like nothing", "record:\n  xyzzy: 2s\n", "x.yaml:2:3: unknown key \"xyzzy\" in record (valid keys are interval, digits, raw, probe)"},
 		{"duplicate key", "seed: 1\nname: a\nseed: 2\n", "x.yaml:3:1: duplicate key \"seed\" (it is first given in line 1; remove one of them)"},
 		{"duplicate option", "target:\n  options:\n    a: 1\n    a: 2\n", "x.yaml:4:5: duplicate key \"a\" in target.options (it is first given in line 3; remove one of them)"},
 		{"a list for a mapping", "workload: [1]\n", "x.yaml:1:11: workload is a list, not a mapping (its keys are pattern, loop,"},

@@ -49,6 +49,7 @@ func (s *Scenario) Normalise() {
 
 	fill(&s.Record.Interval, time.Second)
 	fill(&s.Record.Digits, 3)
+	fill(&s.Record.Probe, ProbeAuto)
 }
 
 func (w *Workload) normalise() {

@@ -168,7 +168,20 @@ type Record struct {
 	Interval time.Duration `yaml:"interval,omitempty" doc:"length of an interval of the result file; default 1s" min:"100ms" max:"1m"`
 	Digits   int           `yaml:"digits,omitempty" doc:"significant decimal digits of the histograms, 2 or 3; default 3" min:"2" max:"3"`
 	Raw      bool          `yaml:"raw,omitempty" doc:"also write 40 bytes a message to a raw file beside the result"`
+	// Probe says whether a producer and a consumer at a low rate, in a process and
+	// on a topic of their own, measure the same broker at the same time.
+	Probe Probe `yaml:"probe,omitempty" doc:"measure the same broker beside the load, by a producer and a consumer at a low rate in a process of their own; auto: from two connections or 10,000/s upward; default auto" enum:"auto,on,off"`
 }
+
+// Probe says whether there is a probe beside the load.
+type Probe string
+
+// The values of Record.Probe.
+const (
+	ProbeAuto Probe = "auto" // where the load could hide what the broker does, see [Scenario.Probed]
+	ProbeOn   Probe = "on"
+	ProbeOff  Probe = "off"
+)
 
 // ArrivalsKind names a schedule.
 type ArrivalsKind string

@@ -47,7 +47,10 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  Driver{},
+		// A probe needs one partition, however many the load has, and a topic that
+		// is not the load's.
+		ProbeOptions: map[string]any{"partitions": nil, "topic": nil},
+		Driver:       Driver{},
 	}
 }
 

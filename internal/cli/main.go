@@ -18,6 +18,7 @@ import (
 	"strings"
 
 	"sixnines/driver"
+	"sixnines/internal/probe"
 	"sixnines/internal/selftest"
 	"sixnines/result"
 )
@@ -69,6 +70,9 @@ func Main(ctx context.Context, env Env) int {
 	}
 	if len(a.Args) > 0 && a.Args[0] == idleCommand {
 		return a.serveIdle(a.Args[1:])
+	}
+	if len(a.Args) > 0 && a.Args[0] == probe.Command {
+		return a.serveProbe()
 	}
 	if len(a.Args) > 0 && a.Args[0] == selftest.HogCommand {
 		return selftest.ServeHog(a.Stdin)

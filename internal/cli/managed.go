@@ -28,7 +28,7 @@ const largeMessage = 256 << 10
 // withoutBroker reports whether the driver needs none: peers talk directly, or
 // the broker lives inside the driver, as a usual address without a host says.
 func withoutBroker(e driver.Entry) bool {
-	return e.Capabilities.Brokerless || strings.HasSuffix(e.DefaultURL, "://")
+	return e.Capabilities.Brokerless || e.InProcess()
 }
 
 // managedProduct returns the product to start for the scenario's run; ok false:

@@ -111,10 +111,12 @@ func scenarioFlags(to *overrides) []section {
 	add("Result", func(flag func(name, key, kind, usage string)) {
 		flag("slo", "objectives[]", "EXPR", "what the run must show, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\", \"rate >= 99.9%\"")
 		flag("name", "name", "NAME", "what to call the run; letters, digits, - and _")
+		flag("probe", "record.probe", "WHEN", "measure the same broker beside the load, by a producer and a consumer at a low rate in a process of their own: on, off or auto")
 		flag("raw", "record.raw", "bool", "also write 40 bytes a message to a raw file beside the result")
 	})
 	record := all[len(all)-1].flags
 	record.Lookup("raw").NoOptDefVal = "true"
+	record.Lookup("probe").NoOptDefVal = string(scenario.ProbeOn)
 	record.Var(&pairs{to: to, flag: "--set"}, "set", "any field of a scenario, such as record.interval=500ms, repeatable; see sixnines schema")
 	return all
 }
@@ -130,6 +132,7 @@ func (a *app) completeScenarioFlags(cmd *cobra.Command) {
 	completeFlag(cmd, "rate", oneOf("max", "1000/s", "3000/s", "20k/s"))
 	completeFlag(cmd, "size", oneOf("256B", "1KiB", "64KiB", "1MiB"))
 	completeFlag(cmd, "slo", oneOf("delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%"))
+	completeFlag(cmd, "probe", oneOf(string(scenario.ProbeOn), string(scenario.ProbeOff), string(scenario.ProbeAuto)))
 	completeFlag(cmd, "consumer-ack", oneOf("none", "each"))
 	completeFlag(cmd, "managed", completeProducts)
 	completeFlag(cmd, "option", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

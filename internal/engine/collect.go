@@ -66,9 +66,11 @@ func (c *collector) loop() {
 	if clock.Now() < from {
 		return // ended in the warm-up
 	}
-	r.monitor.Sample() // the intervals' samples begin here
-	r.brokerUsage(nil)
-	r.tcp.begin()
+	if r.config.Quiet == nil {
+		r.monitor.Sample() // the intervals' samples begin here
+		r.brokerUsage(nil)
+		r.tcp.begin()
+	}
 	r.collected.pauses, r.collected.level.at = from, from
 	next := from + interval
 	for {
@@ -194,7 +196,12 @@ func (r *run) counts() result.Counters {
 
 // collect writes the interval [from, to).
 func (r *run) collect(phase string, from, to int64) error {
+	if r.config.Quiet != nil {
+		return r.collectQuietly(phase, from, to)
+	}
 	start := r.start.Load()
+	vitals := map[string]float64{}
+	r.side.collect(vitals)
 	r.rec.Snapshot()
 	counters := r.counts()
 	// A send in progress that is refused in the end was counted as sent
@@ -216,7 +223,7 @@ func (r *run) collect(phase string, from, to int64) error {
 	// Clamps come from the recorder, by interval.
 	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
 	v := result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,
-		InFlight: r.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Vitals: map[string]float64{},
+		InFlight: r.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Vitals: vitals,
 		Levels: r.collected.levels}
 	r.collected.level = level{at: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}
 	for _, x := range sample.Values {

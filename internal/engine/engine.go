@@ -51,6 +51,12 @@ type Config struct {
 	// Forget makes the senders drop one in so many measured messages without a
 	// word, which the accounts must find; 0: none. For trials of the accounts.
 	Forget int64
+	// Probe is the command line of a process that measures beside the load (its
+	// main calls probe.Serve with a Quiet run), for scenarios that ask for one;
+	// empty: there is none.
+	Probe []string
+	// Quiet, if not nil, makes the run such a probe.
+	Quiet *Quiet
 	// Observer, if not nil, is told of the run's progress, once an interval.
 	// It must not block for long.
 	Observer func(Progress)

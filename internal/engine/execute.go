@@ -31,7 +31,7 @@ const lead = 5 * time.Millisecond
 func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	// The output is made first: drivers may report events from Open on. It is
 	// written to once the header is.
-	if r.out, err = newOutput(r.config.File); err != nil {
+	if r.out, err = newOutput(r.config.File, r.config.Quiet); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -42,6 +42,8 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	setup, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
 	r.progress(Progress{Phase: "connect"})
+	r.side = r.startProbe()
+	defer func() { r.side.end(err != nil) }()
 	opened := false
 	defer func() {
 		if !opened {
@@ -63,8 +65,11 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	cancel()
 	opened = true
 
-	r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle})
-	defer r.monitor.Stop()
+	r.side.begin()
+	if r.config.Quiet == nil {
+		r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle})
+		defer r.monitor.Stop()
+	}
 	r.witness = r.newWitness()
 	r.tcp = newTCPWatch(r.openConns, readTCP)
 	defer r.raiseProcs()()
@@ -81,7 +86,12 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		_ = r.close()
 		return nil, err
 	}
+	r.side.stop()
 	leftOver := r.disconnect()
+	r.side.end(aborted)
+	if r.config.Quiet != nil {
+		return nil, r.finishQuietly()
+	}
 	res, err := r.finish(leftOver, aborted)
 	if err != nil {
 		return nil, err
@@ -104,7 +114,10 @@ const hiccupPeriod = 4 * time.Millisecond
 // later: the p99 of 20,000 messages a second was 7 ms instead of a third of one.
 func (r *run) raiseProcs() (restore func()) {
 	old, base := runtime.GOMAXPROCS(0), processors()
-	more := 1 // the meter's
+	more := 0
+	if r.monitor != nil {
+		more++ // the meter's
+	}
 	if r.witness != nil {
 		more++
 	}
@@ -281,6 +294,9 @@ func (r *run) startPacers() {
 // before a message, so that spinning stays under a tenth of a processor where
 // the broker shares them, and under a half where it does not.
 func (r *run) spinBudget(producers int) int64 {
+	if r.config.Quiet != nil {
+		return 0
+	}
 	mean := 1e9 / r.plan.MeanRate() * float64(r.workload.Producers) / float64(max(producers, 1))
 	share := 0.5
 	if r.sameHost() {

@@ -22,6 +22,9 @@ import (
 
 // writeHeader writes what is known before the load begins.
 func (r *run) writeHeader(start int64) error {
+	if r.config.Quiet != nil {
+		return r.out.begin(result.Header{}, start)
+	}
 	s, w := r.scenario, r.workload
 	text, err := r.withoutSecrets().MarshalJSON()
 	if err != nil {
@@ -67,6 +70,10 @@ func (r *run) writeHeader(start int64) error {
 	add("stage times", value, note)
 	value, note = r.receiveFact()
 	add("receive lag", value, note)
+	if r.side.wanted {
+		value, note := r.side.fact()
+		add("probe", value, note)
+	}
 	for _, m := range r.monitor.Missing() {
 		add("not watched", m, "")
 	}
@@ -123,7 +130,7 @@ func (r *run) finish(leftover error, aborted bool) (*result.Run, error) {
 		r.out.event(result.Event{At: now, Kind: "error", Detail: "while disconnecting: " + leftover.Error()})
 	}
 	// Deliveries that came in after the last interval.
-	if late := r.counts(); late.Received != r.collected.counters.Received || late.Acked != r.collected.counters.Acked {
+	if late := r.counts(); late.Received != r.collected.counters.Received || late.Acked != r.collected.counters.Acked || r.side.unread() {
 		from := r.collected.to
 		if from == 0 {
 			from = r.end.Load()
@@ -271,6 +278,7 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 		r.out.event(result.Event{At: now, Kind: "pauses", Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
 	}
 	v.Tail = r.exemplars()
+	r.side.close(v.Vitals)
 	for _, slot := range slices.Sorted(maps.Keys(lost)) {
 		v.Lost = append(v.Lost, [2]int64{slot, lost[slot]})
 	}

@@ -16,6 +16,7 @@ type output struct {
 	mu      sync.Mutex
 	writer  *result.Writer
 	path    string
+	quiet   *Quiet // not nil: what comes goes there, and nowhere else
 	scratch string // directory to remove when the file was read; empty: it stays
 	origin  int64  // CLOCK_MONOTONIC of the window's start; records are relative to it
 	begun   bool
@@ -25,8 +26,11 @@ type output struct {
 	err     error
 }
 
-func newOutput(path string) (*output, error) {
-	o := &output{path: path}
+func newOutput(path string, quiet *Quiet) (*output, error) {
+	o := &output{path: path, quiet: quiet}
+	if quiet != nil {
+		return o, nil
+	}
 	if path == "" {
 		dir, err := os.MkdirTemp("", "sixnines-run-")
 		if err != nil {
@@ -53,6 +57,10 @@ func (o *output) begin(h result.Header, origin int64) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.origin, o.begun = origin, true
+	if o.quiet != nil {
+		o.quiet.Begun()
+		return nil
+	}
 	if err := o.writer.Header(h); err != nil {
 		return err
 	}
@@ -68,7 +76,7 @@ func (o *output) event(e result.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case o.ended:
+	case o.ended || o.quiet != nil:
 	case !o.begun:
 		o.waiting = append(o.waiting, e)
 	default:
@@ -124,7 +132,7 @@ func (o *output) end(summarise func(*result.Run) result.Summary) (*result.Run, e
 func (o *output) discard() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ended {
+	if o.ended || o.quiet != nil {
 		return
 	}
 	o.ended = true

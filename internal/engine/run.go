@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,7 @@ type run struct {
 	servers   []*responder
 	monitor   *vitals.Monitor
 	tcp       *tcpWatch
+	side      *sideProbe
 	witness   *witness // nil: nothing to bear witness to
 	tails     []*tail
 	stages    stages
@@ -213,14 +215,8 @@ func (r *run) openSession(ctx context.Context) (driver.Session, error) {
 		options = maps.Clone(r.config.Options)
 		maps.Copy(options, t.Options)
 	}
-	target := driver.Target{URL: t.URL, Run: r.name, Options: options, Dial: d.Dial,
+	target := driver.Target{URL: r.brokerURL(), Run: r.name, Options: options, Dial: d.Dial,
 		Batch: r.flatOut, Notify: r.notify}
-	if r.config.URL != "" {
-		target.URL = r.config.URL
-	}
-	if target.URL == "" {
-		target.URL = r.config.Entry.DefaultURL
-	}
 	if tls := t.TLS; tls != nil {
 		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
 			InsecureSkipVerify: tls.InsecureSkipVerify}
@@ -236,19 +232,17 @@ func (r *run) openSession(ctx context.Context) (driver.Session, error) {
 	return s, nil
 }
 
+// brokerURL is where the broker is.
+func (r *run) brokerURL() string {
+	return cmp.Or(r.config.URL, r.scenario.Target.URL, r.config.Entry.DefaultURL)
+}
+
 // sameHost reports whether the broker shares this machine.
 func (r *run) sameHost() bool {
 	if r.config.SameHost || r.config.Managed != "" || r.config.Entry.Capabilities.Brokerless {
 		return true
 	}
-	at := r.config.URL
-	if at == "" {
-		at = r.scenario.Target.URL
-	}
-	if at == "" {
-		at = r.config.Entry.DefaultURL
-	}
-	for _, one := range strings.Split(at, ",") {
+	for _, one := range strings.Split(r.brokerURL(), ",") {
 		host := one
 		if u, err := url.Parse(one); err == nil && u.Host != "" {
 			host = u.Hostname()
@@ -313,7 +307,7 @@ func (r *run) metrics() []recorder.ID {
 			m = append(m, recorder.LagReceiveAck)
 		}
 	}
-	return m
+	return append(m, r.probeMetrics()...)
 }
 
 // close ends the sessions, within a time of its own.

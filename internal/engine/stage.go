@@ -52,6 +52,8 @@ func (r *run) refuseStages(format string, a ...any) {
 func (r *run) planStages() {
 	r.stages.onAck = r.workload.Pattern == scenario.Publish
 	switch {
+	case r.config.Quiet != nil:
+		r.refuseStages("not asked for")
 	case r.flatOut:
 		r.refuseStages("flat out a client writes many messages at a time")
 	case r.config.Entry.Capabilities.OwnsDialing:

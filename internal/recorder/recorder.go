@@ -117,6 +117,11 @@ func (r *Recorder) Stages(client, broker, receive, callback int64) {
 	s.Value(StageCallback, callback)
 }
 
+// Probe records a probe's service time of v ns under [ProbeService], which must
+// have been enabled. It is safe for concurrent use, does not block and does not
+// allocate.
+func (r *Recorder) Probe(v int64) { r.shards[0].Value(ProbeService, v) }
+
 // Enabled reports whether id is recorded.
 func (r *Recorder) Enabled(id ID) bool { return r.seen[id] != nil }
 

@@ -25,6 +25,7 @@ const (
 	StageBroker
 	StageReceive
 	StageCallback
+	ProbeService
 	LagReceive
 	LagReceiveAck
 	ids
@@ -35,12 +36,12 @@ func (id ID) Metric() result.Metric {
 	return [ids]result.Metric{result.LagOwn, result.LagBlocked, result.PublishResponse, result.PublishService,
 		result.DeliveryResponse, result.DeliveryService, result.DeliveryLast, result.RoundTripResponse,
 		result.RoundTripService, result.StageClient, result.StageBroker, result.StageReceive, result.StageCallback,
-		result.LagReceive, result.LagReceiveAck}[id]
+		result.ProbeService, result.LagReceive, result.LagReceiveAck}[id]
 }
 
-// sampled reports whether only a sample of the messages is recorded under id,
-// so that one shard is enough for all.
-func (id ID) sampled() bool { return id >= StageClient && id <= StageCallback }
+// sampled reports whether so little is recorded under id that one shard is
+// enough for all: a sample of the messages, or a probe's.
+func (id ID) sampled() bool { return id >= StageClient && id <= ProbeService }
 
 // histogram is one metric's buckets in one shard. Counts only grow; the
 // collector takes differences. Every field may be added to by any goroutine.

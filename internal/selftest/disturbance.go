@@ -80,3 +80,10 @@ func (s seen) disturbances() []string {
 	}
 	return found
 }
+
+// ownCPU is the processor time that this process has used, and its children that
+// have ended.
+func ownCPU() time.Duration {
+	own, children := vitals.ProcessorTime()
+	return own + children
+}

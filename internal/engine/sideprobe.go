@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/probe"
+	"sixnines/internal/recorder"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// The vitals of the probe: which share of a core it took in the intervals whose
+// reports came in one of ours; and, in the closing record, over how much of the
+// window it measured, in ns, how many messages it sent from its beginning to its
+// end and how many of them were never resolved.
+const (
+	vitalProbeCPU     = "probe.cpu"
+	vitalProbeSpan    = "probe.span"
+	vitalProbeSent    = "probe.sent"
+	vitalProbeMissing = "probe.missing"
+)
+
+const (
+	// probePatience is how long the load waits for a probe that nobody asked for.
+	// One that takes longer to connect joins in the warm-up.
+	probePatience = 100 * time.Millisecond
+	// probeAsked is how long it waits for one that was asked for.
+	probeAsked = 5 * time.Second
+	// probeEnd is how long a probe may take to end, and probeAborted if the run was
+	// ended at once: the probe then ends by itself.
+	probeEnd     = 10 * time.Second
+	probeAborted = time.Second
+)
+
+// sideProbe is what the run has to do with the probe beside its load. Its methods
+// belong to the run's goroutine, but for collect, which belongs to the
+// collector until that has finished.
+type sideProbe struct {
+	run     *run
+	wanted  bool
+	process *probe.Process // nil: there is none
+	// leftOut says why there is none, though one is wanted.
+	leftOut string
+
+	last     probe.Report // which the next one's processor time counts from
+	span     int64        // of the window
+	sent     int64
+	resolved int64
+	told     bool // that it ended by itself
+}
+
+// startProbe starts the process of the probe, if the run is to have one. It
+// connects later, when the load has: see begin.
+func (r *run) startProbe() *sideProbe {
+	p := &sideProbe{run: r, wanted: r.scenario.Probed(r.asked())}
+	e := &r.config.Entry
+	switch {
+	case !p.wanted:
+	case len(r.config.Probe) == 0:
+		p.leftOut = "this program has no process for it: only the command sixnines has"
+	case e.Capabilities.Brokerless:
+		p.leftOut = "driver " + e.Name + " has no broker that two loads could have in common"
+	case e.InProcess():
+		p.leftOut = "the broker of driver " + e.Name + " lives in the process of the load"
+	case r.warmup == 0 && r.scenario.Record.Probe == scenario.ProbeAuto:
+		p.leftOut = "without a warm-up it would connect in the window; --probe=on has the run wait for it"
+	default:
+		var err error
+		if p.process, err = probe.Start(r.config.Probe); err != nil {
+			p.leftOut = err.Error()
+		}
+	}
+	return p
+}
+
+// begin has the probe connect, now that the load is, and waits a moment for it.
+func (p *sideProbe) begin() {
+	r := p.run
+	if p.process == nil {
+		return
+	}
+	if r.workload.Pattern == scenario.Publish && r.ack == driver.AckKindNone {
+		p.end(false)
+		p.process, p.leftOut = nil, "nothing is acknowledged that it could time"
+		return
+	}
+	if err := p.process.Begin(probe.Scenario(r.scenario, r.config.Entry, r.brokerURL(), r.config.Options)); err != nil && p.process.Failure() == "" {
+		p.leftOut = err.Error()
+	}
+	patience := probePatience
+	if r.scenario.Record.Probe == scenario.ProbeOn {
+		patience = probeAsked
+	}
+	p.process.Await(patience)
+}
+
+// fact is what the header says of the probe.
+func (p *sideProbe) fact() (value, note string) {
+	if p.process != nil && p.leftOut == "" {
+		p.leftOut = p.process.Failure()
+	}
+	if p.leftOut != "" {
+		p.told = true
+		return "left out", p.leftOut
+	}
+	return fmt.Sprintf("%d/s of %s beside the load", probe.Rate, p.run.workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
+}
+
+// collect takes what the probe has told. What it measured wholly within the
+// window is recorded; to gets what it cost.
+func (p *sideProbe) collect(to map[string]float64) {
+	if p.process == nil {
+		return
+	}
+	r := p.run
+	start, end := r.start.Load(), r.end.Load()
+	metric := r.serviceMetric()
+	for _, x := range p.process.Take() {
+		p.sent += x.Sent
+		p.resolved += x.Resolved
+		if length := x.To - p.last.To; p.last.To > 0 && length > 0 {
+			to[vitalProbeCPU] = float64(x.CPU-p.last.CPU) / float64(length)
+		}
+		p.last = x
+		if x.From < start || x.To > end {
+			continue
+		}
+		p.span += x.To - x.From
+		if err := p.record(x.Metrics[metric]); err != nil {
+			p.tell("what it told could not be read: " + err.Error())
+		}
+	}
+	if why := p.process.Failure(); why != "" {
+		p.tell(why)
+	}
+}
+
+// tell notes, once, why the probe told no more.
+func (p *sideProbe) tell(why string) {
+	if !p.told {
+		p.told = true
+		p.run.out.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "it ended before the load: " + why})
+	}
+}
+
+// record adds the values of one of the probe's intervals, each in the middle of
+// its bucket but the extremes, which are exact.
+func (p *sideProbe) record(m *result.MetricInterval) error {
+	if m == nil || m.Hist == "" {
+		return nil
+	}
+	h, err := result.DecodeHistogram(m.Hist)
+	if err != nil {
+		return err
+	}
+	x := result.NewRankIndex(h)
+	for rank := range x.Count() {
+		low, high := x.ValueAtRank(rank + 1)
+		v := low + (high-low)/2
+		switch rank {
+		case 0:
+			v = m.Min
+		case x.Count() - 1:
+			v = m.Max
+		}
+		p.run.rec.Probe(min(max(v, low), high))
+	}
+	return nil
+}
+
+// unread reports whether the probe told something that is not collected.
+func (p *sideProbe) unread() bool { return p.process != nil && p.process.Waiting() }
+
+// stop tells the probe to end, without waiting.
+func (p *sideProbe) stop() {
+	if p.process != nil {
+		p.process.Stop()
+	}
+}
+
+// end waits until the probe is gone.
+func (p *sideProbe) end(aborted bool) {
+	if p.process == nil {
+		return
+	}
+	if aborted {
+		p.process.Wait(probeAborted, false)
+		return
+	}
+	p.process.Wait(probeEnd, true)
+}
+
+// close adds what could only be known at the end to the closing record's vitals.
+func (p *sideProbe) close(to map[string]float64) {
+	if p.process == nil || p.span == 0 {
+		return
+	}
+	to[vitalProbeSpan] = float64(p.span)
+	to[vitalProbeSent] = float64(p.sent)
+	to[vitalProbeMissing] = float64(max(0, p.sent-p.resolved))
+}
+
+// serviceMetric is the service time that the load is about, and its probe.
+func (r *run) serviceMetric() result.Metric {
+	h := result.Header{Pattern: string(r.workload.Pattern), Ack: string(r.ack)}
+	return h.ServiceMetric()
+}
+
+// probeMetrics are those of a probe beside the load, if there is one.
+func (r *run) probeMetrics() []recorder.ID {
+	if r.side.process == nil {
+		return nil
+	}
+	return []recorder.ID{recorder.ProbeService}
+}

@@ -1,0 +1,68 @@
+package probe
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/scenario"
+)
+
+// endLimit is how long a probe may take to end once it was told to: longer than
+// its last messages, and disconnecting from a broker that does not answer.
+const endLimit = 20 * time.Second
+
+// Serve makes this process a probe: it reads its scenario from stdin, has run
+// measure, with tell for what it measured, until stdin is closed, and returns
+// when run has. A probe that does not come to its end then ends the process.
+func Serve(stdin io.Reader, stdout io.Writer, run func(ctx context.Context, s *scenario.Scenario, tell func(Report)) error) error {
+	// A starter that was killed reads no more, and a write on standard output would
+	// end this process before it has tidied up.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	in := bufio.NewReaderSize(stdin, scenario.MaxText)
+	text, err := in.ReadSlice('\n')
+	if errors.Is(err, io.EOF) {
+		return nil // nobody wants to know
+	}
+	if err != nil {
+		return fmt.Errorf("read the scenario: %w", err)
+	}
+	s, err := scenario.FromJSON("probe", text)
+	if err != nil {
+		return err
+	}
+	s.Normalise()
+	if err := s.Validate(); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() {
+		_, _ = io.Copy(io.Discard, in) // until it is closed
+		time.AfterFunc(endLimit, func() { os.Exit(1) })
+		cancel()
+	}()
+	out := json.NewEncoder(stdout)
+	begun := false
+	err = run(ctx, s, func(r Report) {
+		if !begun {
+			begun = true
+			_ = out.Encode(Report{Domain: clock.Domain()})
+		}
+		if r.To > 0 {
+			_ = out.Encode(r) // a starter that is gone has closed our input, too
+		}
+	})
+	if ctx.Err() != nil {
+		return nil // whatever went wrong at the end, nobody reads it
+	}
+	return err
+}
