@@ -15,7 +15,7 @@ func gates() []gate {
 		selfInflicted, frozen, ownLag,
 		backlogGrows, steadiness,
 		notSent, sentLate, worstSecond,
-		throttled, steal, swap, processors, collector, scheduler, attributed,
+		throttled, steal, swap, processors, collector, scheduler, attributed, besideProbe,
 		clientDrops, clamps, little,
 		closedLoop, unpaced, sameHost, nearFloor, interrupted,
 		aborted, losses, refusals, duplicates, censoredMessages, handovers, events, semantics,

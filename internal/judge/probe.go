@@ -1,0 +1,191 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"sixnines/result"
+)
+
+// Vitals of the probe in the closing record.
+const (
+	vitalProbeSpan    = "probe.span"    // ns of the window over which it measured
+	vitalProbeSent    = "probe.sent"    // messages
+	vitalProbeMissing = "probe.missing" // of these, never resolved
+)
+
+// Thresholds of the comparison with the probe.
+const (
+	// probeRatio and probeGap, in ns, are by how much a percentile of the load's
+	// must exceed the probe's, or the other way round, to be worth a word. Two
+	// processes of one machine that do the same differ by less.
+	probeRatio = 2
+	probeGap   = 200_000
+	// probeErrors is how many standard errors of their difference lie between the
+	// two at least.
+	probeErrors = 3
+	// probeCover is the part of the window that the probe must have measured.
+	probeCover = 0.5
+	// probeExplains is the part of a difference from which something that was measured
+	// beside it, in the generator, explains it, or could.
+	probeExplains = 0.5
+	// senderBusy is the share of time for which a pacer may be at work before what
+	// waits behind it waits for the generator.
+	senderBusy = 0.7
+)
+
+// besideProbe: the load's service times and those of the probe beside it part ways. At
+// the same time, at the same broker, one process waited and another did not: the
+// wait is in the load's own connections, queues or client, or, if it is the probe
+// that waited, it is that of a connection that is hardly used.
+//
+// It is a note, since a broker may serve a loaded connection or topic more slowly
+// than an idle one, unless the wait could be the generator's. What the receive
+// lag explains has its own gate.
+func besideProbe(e *evidence) (found []result.Reason) {
+	m := e.run.Header.ServiceMetric()
+	load, probe := e.summary.Histograms[m], e.summary.Histograms[result.ProbeService]
+	measured, _ := sum(e.closing(), vitalProbeSpan)
+	if load == nil || probe == nil || e.run.Header.Mode == result.ModeFlatOut || measured < probeCover*e.window() {
+		return nil
+	}
+	for _, name := range []string{"50", "99"} {
+		l, p := figureOf(load, name), figureOf(probe, name)
+		if !l.known || !p.known || e.probeLost(name) {
+			continue
+		}
+		switch {
+		case l.exceeds(p):
+			if r, ok := e.behindLoad(m, name, l, p); ok {
+				found = append(found, r)
+			}
+		case p.exceeds(l):
+			found = append(found, result.Reason{Status: result.Valid, Code: "probe", Metric: m, Percentile: name, Text: fmt.Sprintf(
+				"%s; a connection that is hardly used is answered later than this load's here: its threads, or the broker's, were asleep", beside(m, name, l, p))})
+		}
+	}
+	return found
+}
+
+// behindLoad is the finding that the load waited and the probe did not; ok is
+// false if the receive lag explains it.
+func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r result.Reason, ok bool) {
+	gap := float64(l.value - p.value)
+	response := responseOf(m)
+	d := e.summary.Histograms[response]
+	if d == nil || d.Percentiles[name] == 0 {
+		response, d = m, nil
+	}
+	lag, known := e.receiveLag(m)
+	if d != nil && d.ReceiveShare[name]*float64(d.Percentiles[name]) >= probeExplains*gap {
+		return r, false
+	}
+	own := e.couldBeOwn(gap)
+	if !known {
+		own = append(own, "how long what arrived lay unread is not known")
+	}
+	r = result.Reason{Status: result.Valid, Code: "probe", Metric: response, Percentile: name}
+	text := fmt.Sprintf("%s: %s of it are in this load's own connections, queues or client, and not in the broker as a whole", beside(m, name, l, p), span(int64(gap)))
+	if len(own) > 0 {
+		r.Status = result.Suspect
+		r.Text = text + "; it may be the generator's own wait, for " + strings.Join(own, ", and ") + ": run again at a lower rate or with fewer connections, and see whether it goes"
+		return r, true
+	}
+	r.Text = text + fmt.Sprintf("; it was not found in the generator, which read what arrived after %s (p99) and whose processors had time: a broker may serve a loaded connection or topic more slowly than an idle one, which cannot be told from queues in the client library", span(lag))
+	return r, true
+}
+
+// couldBeOwn says what was seen in the generator that could make a wait of gap
+// ns.
+func (e *evidence) couldBeOwn(gap float64) (why []string) {
+	if used, ok := mean(e.measure, vitalProcessCPU); ok && e.cores > 0 && used/e.cores > cpuNote {
+		why = append(why, fmt.Sprintf("it used %s of its %.0f processors", percentage(used/e.cores), e.cores))
+	}
+	if busy, ok := highest(e.measure, "pacer.busy"); ok && busy > senderBusy {
+		why = append(why, fmt.Sprintf("a thread that sends was at work for %s of an interval", percentage(busy)))
+	}
+	if worst, ok := highest(e.measure, vitalSchedulerP99); ok && worst >= probeExplains*gap {
+		why = append(why, fmt.Sprintf("in the worst interval one goroutine in a hundred waited %s or more for a processor", span(int64(worst))))
+	}
+	return why
+}
+
+// receiveLag is the p99 of the receive lag of what ends the service time m; known
+// is false where there is none.
+func (e *evidence) receiveLag(m result.Metric) (p99 int64, known bool) {
+	lag := result.LagReceive
+	if m == result.PublishService || e.run.Header.Pattern == "publish" {
+		lag = result.LagReceiveAck
+	}
+	d := e.summary.Histograms[lag]
+	if d == nil || d.Count == 0 {
+		return 0, false
+	}
+	if p99, ok := d.Percentiles["99"]; ok {
+		return p99, true
+	}
+	return d.Max, true
+}
+
+// probeLost reports whether so many of the probe's messages were never resolved
+// that they reach the percentile.
+func (e *evidence) probeLost(name string) bool {
+	points := e.closing()
+	sent, _ := sum(points, vitalProbeSent)
+	missing, _ := sum(points, vitalProbeMissing)
+	return missing > 0 && missing >= (1-percentOf(name)/100)*sent
+}
+
+// closing returns the closing record.
+func (e *evidence) closing() (points []*result.Point) {
+	for i := range e.run.Series {
+		if p := &e.run.Series[i]; p.Phase == result.PhaseClosing {
+			points = append(points, p)
+		}
+	}
+	return points
+}
+
+// responseOf is the response metric that service time m belongs to.
+func responseOf(m result.Metric) result.Metric {
+	for _, r := range result.Metrics() {
+		if r.Service() == m {
+			return r
+		}
+	}
+	return m
+}
+
+// beside states both figures.
+func beside(m result.Metric, name string, l, p bounded) string {
+	return fmt.Sprintf("%s p%s is %s, against %s (95 %%: %s to %s) by a probe at the same time at the same broker",
+		m, name, span(l.value), span(p.value), span(p.low), span(p.high))
+}
+
+// bounded is a percentile with its 95 % interval, the wider of those there are.
+type bounded struct {
+	value, low, high int64
+	known            bool
+}
+
+func figureOf(d *result.Distribution, name string) bounded {
+	v, ok := d.Percentiles[name]
+	exact, bound := d.Intervals[name]
+	if !ok || !bound || d.Open[name] {
+		return bounded{}
+	}
+	f := bounded{v, exact[0], exact[1], true}
+	if b, ok := d.Blocks[name]; ok {
+		f.low, f.high = min(f.low, b[0]), max(f.high, b[1])
+	}
+	return f
+}
+
+// exceeds reports whether a is above b by more than trifles and more than chance.
+func (a bounded) exceeds(b bounded) bool {
+	const z = 1.959964 // an interval reaches so many standard errors to either side
+	gap := float64(a.value - b.value)
+	chance := math.Hypot(float64(a.value-a.low), float64(b.high-b.value)) / z
+	return a.value > probeRatio*b.value && gap > max(probeGap, probeErrors*chance) && a.low > b.high
+}

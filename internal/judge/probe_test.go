@@ -1,0 +1,163 @@
+package judge
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"sixnines/result"
+)
+
+// probed adds a probe of 47 messages a second to a run: of service time p each,
+// give or take an eighth, tail of one in fifty. Of the load's messages the
+// receive lag is given.
+func probed(b *testbed, service, tail, received int64) {
+	b.header.Pattern = "deliver"
+	rng := rand.New(rand.NewPCG(3, 5))
+	for s := range seconds {
+		i := b.intervals[s]
+		for n := range 47 {
+			v := service
+			if n == 20 {
+				v = tail
+			}
+			i.share(result.ProbeService).add(v*7/8 + rng.Int64N(v/4))
+		}
+		if received >= 0 {
+			for range perSecond {
+				i.share(result.LagReceive).add(received)
+			}
+		}
+	}
+	closing := b.intervals[len(b.intervals)-1].v.Vitals
+	closing[vitalProbeSpan], closing[vitalProbeSent], closing[vitalProbeMissing] = seconds*0.96e9, 490, 0
+}
+
+func TestBesideProbe(t *testing.T) {
+	const ms = 1_000_000
+	slow := func() *testbed { // p50 7 ms
+		messages := healthyMessages()
+		for i := range messages {
+			messages[i].service += 7 * ms
+		}
+		return newTestbed(messages)
+	}
+	tests := []struct {
+		name   string
+		bed    func() *testbed
+		want   []string // the percentiles found
+		status result.Status
+		text   string
+	}{
+		{"alike", func() *testbed {
+			b := newTestbed(healthyMessages())
+			probed(b, 90_000, 150_000, 3_000)
+			return b
+		}, nil, "", ""},
+		{"the load waits, and the generator did not", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			return b
+		}, []string{"50", "99"}, result.Valid, "own connections, queues or client, and not in the broker as a whole; it was not found in the generator"},
+		{"the broker is slow for both", func() *testbed {
+			b := slow()
+			probed(b, 7*ms, 8*ms, 3_000)
+			return b
+		}, nil, "", ""},
+		{"the receive lag is not known", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, -1)
+			return b
+		}, []string{"50", "99"}, result.Suspect, "lay unread is not known"},
+		{"the receive lag explains it", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 7*ms)
+			for _, i := range b.intervals[:seconds+1] {
+				for _, o := range i.share(result.DeliveryResponse).own {
+					o.Received = o.Total * 9 / 10
+				}
+			}
+			return b
+		}, nil, "", ""},
+		{"busy processors", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			for _, i := range b.intervals {
+				i.v.Vitals[vitalProcessCPU] = 1.6
+			}
+			return b
+		}, []string{"50", "99"}, result.Suspect, "80 % of its 2 processors"},
+		{"a busy sender", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			b.intervals[4].v.Vitals["pacer.busy"] = 0.8
+			return b
+		}, []string{"50", "99"}, result.Suspect, "at work for 80 %"},
+		{"goroutines that wait", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			b.intervals[4].v.Vitals[vitalSchedulerP99] = 5 * ms
+			return b
+		}, []string{"50", "99"}, result.Suspect, "waited 5ms or more for a processor"},
+		{"flat out", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			b.header.Mode = result.ModeFlatOut
+			return b
+		}, nil, "", ""},
+		{"a probe of the last third only", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			b.intervals[len(b.intervals)-1].v.Vitals[vitalProbeSpan] = 3e9
+			return b
+		}, nil, "", ""},
+		{"a probe that lost one in thirty", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			b.intervals[len(b.intervals)-1].v.Vitals[vitalProbeMissing] = 16
+			return b
+		}, []string{"50"}, result.Valid, ""},
+		{"the probe waits", func() *testbed {
+			b := newTestbed(healthyMessages())
+			probed(b, 3*ms, 4*ms, 3_000)
+			return b
+		}, []string{"50", "99"}, result.Valid, "hardly used"},
+		{"a tail of the probe's that chance explains", func() *testbed {
+			// One in fifty of the load's messages is slow, and of the probe's as well
+			// but for a few: its p99 is known within wide limits only.
+			messages := healthyMessages()
+			for i := range messages {
+				if i%50 == 0 {
+					messages[i].service += 7 * ms
+				}
+			}
+			b := newTestbed(messages)
+			probed(b, 90_000, 90_000, 3_000)
+			for s := range 3 {
+				b.intervals[s].share(result.ProbeService).add(7 * ms)
+			}
+			return b
+		}, nil, "", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			run := tt.bed().summed(t)
+			var found []string
+			for _, r := range run.Summary.Verdict.Reasons {
+				if r.Code != "probe" {
+					continue
+				}
+				found = append(found, r.Percentile)
+				if r.Status != tt.status || !strings.Contains(r.Text, tt.text) {
+					t.Errorf("%s: %s", r.Status, r.Text)
+				}
+			}
+			if strings.Join(found, " ") != strings.Join(tt.want, " ") {
+				t.Errorf("found %v, want %v: %+v", found, tt.want, run.Summary.Verdict.Reasons)
+			}
+			if problems := Verify(run); len(problems) > 0 {
+				t.Errorf("verify: %v", problems)
+			}
+		})
+	}
+}
