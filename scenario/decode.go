@@ -210,7 +210,7 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, f field, key string, depth
 // scalar decodes a scalar that is not null.
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, key string) {
 	switch t := v.Type(); {
-	case t == rateType || t == sizeType || t == objectiveType:
+	case hasNotation(t):
 		d.text(n, v, key)
 	case t == durationType:
 		x, err := parseDuration(n.Value)

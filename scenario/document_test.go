@@ -128,7 +128,7 @@ func TestWrongText(t *testing.T) {
 		{"duplicate key", "seed: 1\nname: a\nseed: 2\n", "x.yaml:3:1: duplicate key \"seed\" (it is first given in line 1; remove one of them)"},
 		{"duplicate option", "target:\n  options:\n    a: 1\n    a: 2\n", "x.yaml:4:5: duplicate key \"a\" in target.options (it is first given in line 3; remove one of them)"},
 		{"a list for a mapping", "workload: [1]\n", "x.yaml:1:11: workload is a list, not a mapping (its keys are pattern, loop,"},
-		{"a word for a mapping", "phases: long\n", "x.yaml:1:9: phases is \"long\", not a mapping (its keys are warmup, duration, drain)"},
+		{"a word for a mapping", "phases: long\n", "x.yaml:1:9: phases is \"long\", not a mapping (its keys are warmup, duration, until, at_most, drain)"},
 		{"a mapping for a word", "name: {a: b}\n", "x.yaml:1:7: name is a mapping, not a word"},
 		{"a word for a list", "workload: {arrivals: {kind: step, steps: 5}}\n", "x.yaml:1:42: workload.arrivals.steps is \"5\", not a list"},
 		{"rate without unit", "workload:\n  rate: 3000\n", "x.yaml:2:9: the rate \"3000\" has no unit (write 3000/s)"},

@@ -64,7 +64,7 @@ func valueNode(v reflect.Value) *yaml.Node {
 			n.Content = append(n.Content, valueNode(v.Index(i)))
 		}
 		return n
-	case t == rateType || t == sizeType || t == durationType || t == objectiveType || t.Kind() == reflect.String:
+	case hasNotation(t) || t == durationType || t.Kind() == reflect.String:
 		return textNode(scalarText(v))
 	}
 	tag := "!!int"

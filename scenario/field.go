@@ -59,8 +59,9 @@ func keysOf(t reflect.Type) []string {
 var (
 	rateType = reflect.TypeFor[Rate]()
 	sizeType = reflect.TypeFor[Size]()
-	// An objective is a struct, but written as a text.
+	// These are structs, but written as a text.
 	objectiveType = reflect.TypeFor[Objective]()
+	untilType     = reflect.TypeFor[Until]()
 	durationType  = reflect.TypeFor[time.Duration]()
 	arrivalsType  = reflect.TypeFor[Arrivals]()
 )
@@ -71,7 +72,13 @@ func isMapping(t reflect.Type) bool {
 	if t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	return t.Kind() == reflect.Struct && t != rateType && t != objectiveType
+	return t.Kind() == reflect.Struct && !hasNotation(t)
+}
+
+// hasNotation reports whether values of type t are written as a text that their
+// own Set reads.
+func hasNotation(t reflect.Type) bool {
+	return t == rateType || t == sizeType || t == objectiveType || t == untilType
 }
 
 // structOf returns the struct type behind t.

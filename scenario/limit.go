@@ -83,6 +83,8 @@ func scalarText(v reflect.Value) string {
 		return x.String()
 	case Objective:
 		return x.String()
+	case Until:
+		return x.String()
 	}
 	switch {
 	case v.Kind() == reflect.String:

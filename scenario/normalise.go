@@ -44,6 +44,9 @@ func (s *Scenario) Normalise() {
 	default:
 		fill(&p.Duration, 10*time.Second)
 	}
+	if !p.Until.IsZero() && p.Duration <= MaxDuration {
+		fill(&p.AtMost, min(max(10*p.Duration, time.Minute), MaxDuration))
+	}
 	fill(&p.Drain, 10*time.Second)
 	fill(&s.Workload.Timeout, p.Drain)
 

@@ -100,9 +100,8 @@ func (o *Objective) ofMetric(s string, words []string, limit string) error {
 		return wrong(quote(s)+" does not say which percentile of "+o.Subject, "write "+o.Subject+" p99 "+o.Op+" "+limit+", or max for the maximum")
 	}
 	if o.Percent = 100; words[0] != "max" {
-		digits, is := strings.CutPrefix(words[0], "p")
-		v, err := strconv.ParseFloat(digits, 64)
-		if !is || err != nil || !(v > 0 && v < 100) || strings.TrimLeft(digits, "0123456789.") != "" {
+		v, ok := parsePercentile(words[0])
+		if !ok {
 			return wrong(quote(words[0])+" is no percentile", "write p50, p99.9 or another above p0 and below p100, or max")
 		}
 		o.Percent = v
@@ -117,6 +116,16 @@ func (o *Objective) ofMetric(s string, words []string, limit string) error {
 	o.Limit = float64(d)
 	return nil
 }
+
+// parsePercentile reads p50, p99.9 or another above p0 and below p100.
+func parsePercentile(word string) (percent float64, ok bool) {
+	digits, is := strings.CutPrefix(word, "p")
+	v, err := strconv.ParseFloat(digits, 64)
+	return v, is && err == nil && v > 0 && v < 100 && strings.TrimLeft(digits, "0123456789.") == ""
+}
+
+// percentileName is "p99.9".
+func percentileName(percent float64) string { return "p" + strconv.FormatFloat(percent, 'f', -1, 64) }
 
 func (o *Objective) ofRate(s, limit string) error {
 	digits, is := strings.CutSuffix(limit, "%")
@@ -173,7 +182,7 @@ func (o Objective) String() string {
 	case o.IsMetric():
 		figure := "max"
 		if o.Percent < 100 {
-			figure = "p" + strconv.FormatFloat(o.Percent, 'f', -1, 64)
+			figure = percentileName(o.Percent)
 		}
 		return o.Subject + " " + figure + " " + o.Op + " " + time.Duration(o.Limit).String()
 	case o.IsRate():

@@ -158,6 +158,10 @@ type Phases struct {
 	// unless it was written in a file or flag; in Go, no warm-up is [NoWarmup].
 	Warmup   time.Duration `yaml:"warmup" doc:"load before the measured window, not recorded; default 2s" min:"0s" max:"168h"`
 	Duration time.Duration `yaml:"duration,omitempty" doc:"the measured window; default 10s, the steps' total for a step schedule, none with messages" min:"1ms" max:"168h"`
+	// Until makes the window go on, beyond Duration, until a percentile is known
+	// so exactly, and at most for AtMost; see [ParseUntil].
+	Until  Until         `yaml:"until,omitempty" doc:"go on until an interval is so narrow, such as delivery.response p99 ±5%; duration is then the least length"`
+	AtMost time.Duration `yaml:"at_most,omitempty" doc:"with until: the greatest length of the window; default ten times the duration, at least 60s" min:"1ms" max:"168h"`
 	// Drain is how long, at most, to wait for the last measured message after
 	// the window; load goes on meanwhile.
 	Drain time.Duration `yaml:"drain,omitempty" doc:"how long to wait, at most, for the last measured message; default 10s" min:"1ms" max:"24h"`

@@ -58,6 +58,7 @@ const (
 	sizePattern      = `^[0-9]+(\.[0-9]+)?(B|kB|MB|GB|KiB|MiB|GiB)$`
 	durationPattern  = `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
 	objectivePattern = `^\s*[a-z_.]+(\s+(p[0-9.]+|max))?\s*(<=|<|==|>=|>)\s*[0-9].*$`
+	untilPattern     = `^\s*[a-z_.]+\s+p[0-9.]+\s*(±|\+-|\+/-)\s*[0-9.]+\s*(%|ns|us|µs|ms|s|m|h).*$`
 	arrivalsPattern  = `^(constant|poisson|(step|ramp|sine|burst|trace):.+)$`
 )
 
@@ -108,6 +109,8 @@ func schemaOf(f field) *schema {
 		notation(sizePattern, "256B", "1KiB")
 	case t == objectiveType:
 		notation(objectivePattern, "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%")
+	case t == untilType:
+		notation(untilPattern, "delivery.response p99 ±5%", "publish.response p99.9 +-50us")
 	case t == durationType:
 		notation(durationPattern, "250ms", "1m30s")
 	case t.Kind() == reflect.String:

@@ -33,6 +33,7 @@ func (s *Scenario) Validate() error {
 	v.population()
 	v.limits()
 	v.window()
+	v.until()
 	v.objectives()
 	return v.errs.sorted()
 }

@@ -147,7 +147,7 @@ func (s *Scenario) tooShort(o Objective) (cause, hint string) {
 	if !known || most >= float64(needs) {
 		return "", ""
 	}
-	w, d := &s.Workload, s.Phases.Duration
+	w, d := &s.Workload, s.Phases.Longest()
 	at := w.Rate.String() + " for " + formatDuration(d)
 	lower := ", or choose a lower percentile"
 	hint = "raise the rate or lengthen the window" + lower
@@ -174,7 +174,11 @@ func (s *Scenario) tooShort(o Objective) (cause, hint string) {
 			if long > float64(10*time.Minute) {
 				unit = time.Minute
 			}
-			hint = fmt.Sprintf("lengthen phases.duration (--duration) to %s, or raise the rate%s", formatDuration((time.Duration(long) + unit - 1).Truncate(unit)), lower)
+			length := "phases.duration (--duration)"
+			if !s.Phases.Until.IsZero() {
+				length = "phases.at_most (--at-most)"
+			}
+			hint = fmt.Sprintf("lengthen %s to %s, or raise the rate%s", length, formatDuration((time.Duration(long) + unit - 1).Truncate(unit)), lower)
 		}
 	}
 	return fmt.Sprintf("p%g of %s at %s can never be decided: it takes %d messages", o.Percent, o.Subject, at, needs), hint
@@ -197,10 +201,10 @@ func (o Objective) Samples() int64 {
 	return max(int64(n), 1)
 }
 
-// planned returns the mean number of messages in the window and more than it can
+// planned returns the mean number of messages in the longest window and more than it can
 // be expected to have; known is false where nobody knows beforehand.
 func (s *Scenario) planned() (mean, most float64, known bool) {
-	w, d := &s.Workload, s.Phases.Duration.Seconds()
+	w, d := &s.Workload, s.Phases.Longest().Seconds()
 	a := &w.Arrivals
 	switch {
 	case w.Messages > 0:

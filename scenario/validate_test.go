@@ -151,7 +151,7 @@ func TestNormalise(t *testing.T) {
 	check("connections", w.Connections, Connections{1, 1})
 	check("in flight", w.InFlight, InFlight{0, 256 * MiB})
 	check("timeout", w.Timeout, 10*time.Second)
-	check("phases", s.Phases, Phases{2 * time.Second, 10 * time.Second, 10 * time.Second})
+	check("phases", s.Phases, Phases{Warmup: 2 * time.Second, Duration: 10 * time.Second, Drain: 10 * time.Second})
 	check("record", s.Record, Record{time.Second, 3, false, ProbeAuto})
 
 	s = Scenario{Workload: Workload{Pattern: RoundTrip, Producers: 700}, Phases: Phases{Warmup: NoWarmup, Drain: time.Second}}
