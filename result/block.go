@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 	"sort"
+	"strings"
 )
 
 // maxBlocks bounds the blocks of a run: when there would be more, each two become
@@ -68,9 +69,13 @@ func (b *Block) Above(v int) int64 {
 	return b.above[sort.Search(len(b.buckets), func(i int) bool { return int(b.buckets[i]) > v })]
 }
 
-// blockOf makes a block of an interval's values.
-func blockOf(x *RankIndex) Block {
+// blockOf makes a block of an interval's values, fine with the whole grid also
+// for those that are not among the slowest.
+func blockOf(x *RankIndex, fine bool) Block {
 	body := x.Count() - x.Count()/10
+	if fine {
+		body = 0
+	}
 	b := Block{count: x.Count()}
 	var before int64
 	for i, upTo := range x.cumulative {
@@ -160,7 +165,9 @@ func (r *Run) addBlocks(phase string, shares map[Metric]values) {
 		for len(x.blocks) <= at {
 			x.blocks = append(x.blocks, Block{})
 		}
-		x.blocks[at] = join(x.blocks[at], blockOf(v.index))
+		// What is waited for has to be known better than to a sixteenth.
+		waited, _, _ := strings.Cut(r.Header.Until, " ")
+		x.blocks[at] = join(x.blocks[at], blockOf(v.index, string(m) == waited))
 	}
 }
 

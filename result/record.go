@@ -133,6 +133,10 @@ type Header struct {
 	// Objectives are what the run must show, as scenario.ParseObjective reads
 	// them.
 	Objectives []string `json:"objectives,omitempty"`
+	// Until is how exactly the run was to know a percentile before it ended, as
+	// scenario.ParseUntil reads it; Window is then its greatest length. Empty:
+	// nothing was waited for.
+	Until string `json:"until,omitempty"`
 }
 
 // InFlightMetric is the service time whose end takes a message out of those in

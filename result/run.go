@@ -39,6 +39,18 @@ type Merged struct {
 	blocks []Block
 }
 
+// WithPending is the metric with n more messages of which nothing is known but
+// that they are not resolved. Its values are those of x.
+func (x *Merged) WithPending(n int64) *Merged {
+	y := *x
+	y.Censored = hdr.New(x.Hist.LowestTrackableValue(), x.Hist.HighestTrackableValue(), int(x.Hist.SignificantFigures()))
+	if x.Censored != nil {
+		y.Censored.Merge(x.Censored)
+	}
+	_ = y.Censored.RecordValues(y.Censored.LowestTrackableValue(), n) // which is in range
+	return &y
+}
+
 // Point is one interval, reduced to what a picture over time needs.
 type Point struct {
 	Phase    string

@@ -23,7 +23,37 @@ type Summary struct {
 	Attribution []Attribution `json:"attribution,omitempty"`
 	// Objectives says of each of Header.Objectives how the run stands to it.
 	Objectives []Objective `json:"objectives,omitempty"`
+	// Until says how exactly the percentile of Header.Until came to be known; nil:
+	// none was waited for.
+	Until *Until `json:"until,omitempty"`
 }
+
+// Until is how exactly a percentile came to be known in a run that was to go on
+// until it was. Its interval holds at whatever moment the run ended.
+type Until struct {
+	Text  string `json:"until"` // as it was asked
+	Ended string `json:"ended"` // one of the Ended constants
+	Value int64  `json:"value"` // the figure, ns
+	Low   int64  `json:"low"`   // its 95 % interval, ns; both 0: there is none
+	High  int64  `json:"high"`
+	// Open says that the interval has no upper end, because unresolved messages
+	// reach it: High is a lower bound.
+	Open bool `json:"open,omitempty"`
+	// Narrow says that the interval is as narrow as was asked.
+	Narrow bool `json:"narrow"`
+	// Independent is why the interval takes messages for independent; empty: it
+	// is the wider of that and of the one by stretches of the run.
+	Independent string `json:"independent,omitempty"`
+	Found       string `json:"found"` // for people, one line
+}
+
+// What ended the window of a run that was to go on until something was known.
+const (
+	EndedNarrow      = "narrow"      // the interval was as narrow as was asked
+	EndedAtMost      = "at most"     // the greatest length was reached
+	EndedInterrupted = "interrupted" // somebody ended it
+	EndedCutShort    = "cut short"   // the run was killed
+)
 
 // Steady is how the p50 and p99 of the intervals of a window went on.
 type Steady struct {
@@ -144,6 +174,9 @@ type Distribution struct {
 	StdDev      float64             `json:"stddev"`
 	Percentiles map[string]int64    `json:"percentiles"`
 	Intervals   map[string][2]int64 `json:"intervals"` // 95 %, exact binomial
+	// Sequential names the percentile whose interval holds at whatever moment the
+	// run ended, see Until; those of others are for a length fixed beforehand.
+	Sequential map[string]bool `json:"sequential,omitempty"`
 	// Unsupported percentiles are not printed as numbers: the samples needed.
 	Unsupported map[string]int64 `json:"unsupported,omitempty"`
 	// AtLeast names percentiles, and "max", whose figure is a lower bound,

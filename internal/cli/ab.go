@@ -186,6 +186,10 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 		if err != nil {
 			return arms, err
 		}
+		if u := s.Phases.Until; !u.IsZero() {
+			return arms, wrongUsage("give --duration, the same for both, and more --pairs",
+				"ab cannot go on until %q: its runs have one length, and what it finds is as sure as the spread between runs, which no length narrows", u)
+		}
 		p, err := planOf(s, e)
 		if err != nil {
 			return arms, err

@@ -106,6 +106,9 @@ func plainLine(p engine.Progress) string {
 			fields = append(fields, "p50 "+span(p.P50), "p99 "+span(p.P99), "max "+span(p.Max))
 		}
 		fields = append(fields, troubles(p.Counters))
+		if p.Until != "" {
+			fields = append(fields, p.Until)
+		}
 	}
 	return strings.TrimRight(strings.Join(fields, "  "), " ")
 }

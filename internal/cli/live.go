@@ -183,6 +183,9 @@ func (m *model) rows(now time.Time) []string {
 	if p.Backlog > 0 {
 		pace += gap + alarm("overdue "+grouped(p.Backlog))
 	}
+	if p.Until != "" {
+		pace += gap + p.Until
+	}
 	rows = append(rows, pace)
 	if p.Count > 0 {
 		rows = append(rows, "  p50 "+strong(span(p.P50))+gap+"p99 "+strong(span(p.P99))+gap+

@@ -105,7 +105,9 @@ func scenarioFlags(to *overrides) []section {
 	})
 	add("Phases", func(flag func(name, key, kind, usage string)) {
 		flag("warmup", "phases.warmup", "TIME", "load before the measured window, not recorded; default 2s")
-		flag("duration", "phases.duration", "TIME", "the measured window: 30s, 10m; default 10s")
+		flag("duration", "phases.duration", "TIME", "the measured window: 30s, 10m; default 10s; with --until the least length")
+		flag("until", "phases.until", "WIDTH", "go on until the interval of a percentile is so narrow: \"delivery.response p99 ±5%\" (or +-5%), \"publish.response p50 ±50us\"")
+		flag("at-most", "phases.at_most", "TIME", "with --until: the greatest length; default ten times --duration, at least 60s")
 		flag("drain", "phases.drain", "TIME", "how long to wait, at most, for the last measured message; default 10s")
 	})
 	add("Result", func(flag func(name, key, kind, usage string)) {
@@ -133,6 +135,7 @@ func (a *app) completeScenarioFlags(cmd *cobra.Command) {
 	completeFlag(cmd, "size", oneOf("256B", "1KiB", "64KiB", "1MiB"))
 	completeFlag(cmd, "slo", oneOf("delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%"))
 	completeFlag(cmd, "probe", oneOf(string(scenario.ProbeOn), string(scenario.ProbeOff), string(scenario.ProbeAuto)))
+	completeFlag(cmd, "until", oneOf("delivery.response p99 ±5%", "publish.response p99 ±5%", "roundtrip.response p99 ±5%"))
 	completeFlag(cmd, "consumer-ack", oneOf("none", "each"))
 	completeFlag(cmd, "managed", completeProducts)
 	completeFlag(cmd, "option", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -105,7 +105,7 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 			p.Broker = "inside the driver"
 		}
 	}
-	schedulePlan, err := schedule.New(w, s.Phases.Duration, s.Seed)
+	schedulePlan, err := schedule.New(w, s.Phases.Longest(), s.Seed)
 	switch {
 	case err == nil:
 		n, exact := schedulePlan.Total()
@@ -120,7 +120,7 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 		p.support()
 	}
 	p.Shortest = s.Phases.Warmup + s.Phases.Duration
-	p.Longest = p.Shortest + s.Phases.Drain
+	p.Longest = s.Phases.Warmup + s.Phases.Longest() + s.Phases.Drain
 	for _, o := range s.Objectives {
 		// What can never be decided was refused; this is what chance decides.
 		if needs := o.Samples(); p.Messages > 0 && p.Messages < needs {
@@ -190,6 +190,9 @@ func (p plan) lines(s *scenario.Scenario) []string {
 		if !p.Exact {
 			about = "about "
 		}
+		if !s.Phases.Until.IsZero() {
+			about = "at most " + about
+		}
 		add("messages", "%s%s in the window, %s bytes", about, grouped(p.Messages), grouped(p.Bytes))
 	} else {
 		add("messages", "as many as come through in the window")
@@ -210,7 +213,11 @@ func (p plan) lines(s *scenario.Scenario) []string {
 		add("percentiles", "%s", text)
 	}
 	if s.Phases.Duration > 0 {
-		add("takes", "%s, and up to %s more for the last message", seconds(p.Shortest), seconds(p.Longest-p.Shortest))
+		if u := s.Phases.Until; u.IsZero() {
+			add("takes", "%s, and up to %s more for the last message", seconds(p.Shortest), seconds(p.Longest-p.Shortest))
+		} else {
+			add("takes", "at least %s, at most %s, until %s", seconds(p.Shortest), seconds(p.Longest), u)
+		}
 	}
 	for _, text := range p.Warnings {
 		add("note", "%s", text)

@@ -57,6 +57,10 @@ once; a second ends that window early, a third stops. With --json a set is one
 object: directory, planned, stopped, scenarios (name, set, objectives) and runs
 (scenario, repeat, seed, summary).
 
+--until makes the window go on, beyond --duration, until the 95 % interval of a
+percentile is so narrow, and at most for --at-most. The interval is one that
+holds at whatever moment the run ends.
+
 --slo adds to what the run must show: a percentile or max of a latency, a
 counter, or the rate. A percentile is met if the whole of its 95 % interval is,
 missed if none of it is, and undecided between, which does not pass. In repeats
@@ -71,6 +75,7 @@ not be decided, 4 a run is INVALID or UNSTABLE.`,
   sixnines run scenario.yaml --set record.interval=500ms --json > summary.json
   sixnines run --rate max --dry-run > scenario.yaml
   sixnines run --duration 30s --slo "delivery.response p99.9 < 5ms" --slo "lost == 0" --junit junit.xml
+  sixnines run --until "delivery.response p99 ±5%" --at-most 10m
   sixnines run a.yaml b.yaml --repeat 6 --pause 10s`,
 		Args: counted(0, -1, "any number of BROKERs and SCENARIO.yamls"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -10,22 +10,30 @@ import (
 	"sixnines/scenario"
 )
 
-// checkObjectives refuses objectives about what the driver has not. What the
-// load has not, the scenario itself refuses.
+// checkObjectives refuses objectives about what the driver has not, and an until.
+// What the load has not, the scenario itself refuses.
 func checkObjectives(s *scenario.Scenario, e driver.Entry) error {
-	can := e.Capabilities
 	for _, o := range s.Objectives {
-		what, _, _ := strings.Cut(o.Subject, ".")
-		switch {
-		case what == "publish" && can.AckVaries: // the session will tell
-		case what == "publish" && can.Ack == driver.AckKindNone:
-			return wrongUsage("leave it out, or name delivery.response with the pattern deliver",
-				"the objective %q: driver %s acknowledges nothing, so no publish is timed", o, e.Name)
-		case what == "publish" && can.Ack == driver.AckKindReply:
-			return wrongUsage("name roundtrip.response", "the objective %q: driver %s answers each message, which is timed as a round trip", o, e.Name)
-		case what == "roundtrip" && s.Workload.Pattern == scenario.Publish && can.Ack != driver.AckKindReply:
-			return wrongUsage("name publish.response, or choose --pattern roundtrip", "the objective %q: the pattern publish has no round trips", o)
+		if err := checkSubject(s, e, o.Subject, fmt.Sprintf("the objective %q", o)); err != nil {
+			return err
 		}
+	}
+	return checkSubject(s, e, s.Phases.Until.Metric, fmt.Sprintf("--until %q", s.Phases.Until))
+}
+
+// checkSubject refuses what is asked of a figure that the driver has not.
+func checkSubject(s *scenario.Scenario, e driver.Entry, subject, asked string) error {
+	can := e.Capabilities
+	what, _, _ := strings.Cut(subject, ".")
+	switch {
+	case what == "publish" && can.AckVaries: // the session will tell
+	case what == "publish" && can.Ack == driver.AckKindNone:
+		return wrongUsage("leave it out, or name delivery.response with the pattern deliver",
+			"%s: driver %s acknowledges nothing, so no publish is timed", asked, e.Name)
+	case what == "publish" && can.Ack == driver.AckKindReply:
+		return wrongUsage("name roundtrip.response", "%s: driver %s answers each message, which is timed as a round trip", asked, e.Name)
+	case what == "roundtrip" && s.Workload.Pattern == scenario.Publish && can.Ack != driver.AckKindReply:
+		return wrongUsage("name publish.response, or choose --pattern roundtrip", "%s: the pattern publish has no round trips", asked)
 	}
 	return nil
 }

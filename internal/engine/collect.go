@@ -56,7 +56,7 @@ func (c *collector) loop() {
 	lowerPriority()
 	r := c.run
 	interval := int64(r.scenario.Record.Interval)
-	grid := min(interval, int64(scenario.IntervalFor(r.window)))
+	grid := min(interval, int64(scenario.IntervalFor(r.scenario.Phases.Duration)))
 	from := r.start.Load()
 	began := clock.Now()
 	for tick := began + grid; r.sleepUntil(min(tick, from)) && clock.Now() < from; tick += grid {
@@ -236,6 +236,11 @@ func (r *run) collect(phase string, from, to int64) error {
 		return err
 	}
 	r.collected.levels = r.collected.levels[:0]
+	if r.follower != nil {
+		if err := r.follower.add(r, v); err != nil {
+			return err
+		}
+	}
 	r.intervalProgress(v, to-from)
 	return nil
 }
@@ -322,6 +327,9 @@ func (r *run) intervalProgress(v result.Interval, length int64) {
 	}
 	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
 		Sent: float64(v.Counters.Sent) / time.Duration(max(1, length)).Seconds(), Asked: r.asked(), Counters: r.collected.counters}
+	if r.follower != nil {
+		p.Until = r.follower.text()
+	}
 	if v.Phase == result.PhaseMeasure {
 		p.Left = max(0, time.Duration(r.end.Load()-r.start.Load()-v.End))
 	}

@@ -97,6 +97,9 @@ type Progress struct {
 	P99      time.Duration
 	Max      time.Duration
 	Counters result.Counters // since the start of the window
+	// Until is how exactly the percentile is known that the run goes on for, and
+	// how exactly it is to be; empty: it goes on for none.
+	Until string
 }
 
 // Error classes of Run, besides those of package driver.

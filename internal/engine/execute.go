@@ -344,14 +344,24 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 // pacer is just sending a message from beyond it.
 const graceOfEnd = 20 * time.Millisecond
 
-// interrupt ends the window now. What is due later is not part of it.
+// interrupt ends the window because somebody wants it.
 func (r *run) interrupt() {
-	now := clock.Now() + int64(graceOfEnd)
-	if now < r.end.Load() {
-		r.end.Store(now)
+	if r.shorten("interrupted") {
 		r.interrupted = true
-		r.out.event(result.Event{At: now, Kind: "interrupted", Detail: "the window ends here"})
 	}
+}
+
+// shorten ends the window now, unless it has ended. What is due later is not part
+// of it. It is safe for concurrent use.
+func (r *run) shorten(why string) bool {
+	now := clock.Now() + int64(graceOfEnd)
+	for end := r.end.Load(); now < end; end = r.end.Load() {
+		if r.end.CompareAndSwap(end, now) {
+			r.out.event(result.Event{At: now, Kind: why, Detail: "the window ends here"})
+			return true
+		}
+	}
+	return false
 }
 
 // drain waits until every measured message is resolved, or the limit. The load

@@ -48,6 +48,7 @@ func (r *run) writeHeader(start int64) error {
 	for _, o := range s.Objectives {
 		h.Objectives = append(h.Objectives, o.String())
 	}
+	h.Until = s.Phases.Until.String()
 	if w.Messages > 0 {
 		h.Window = 0 // the number of messages ends it
 	}

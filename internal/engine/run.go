@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -108,6 +109,7 @@ type run struct {
 	interrupted bool
 	early       bool // ended before the window began
 	collected   collected
+	follower    *follower // nil: the window's length is fixed
 }
 
 // longestCounted bounds a window that a number of messages should end.
@@ -121,7 +123,7 @@ func newRun(c Config) (*run, error) {
 		return nil, err
 	}
 	w := &s.Workload
-	window := s.Phases.Duration
+	window := s.Phases.Longest()
 	if w.Messages > 0 {
 		window = longestCounted
 	}
@@ -134,7 +136,7 @@ func newRun(c Config) (*run, error) {
 	r.paced = !r.flatOut
 	r.replies = w.Pattern == scenario.RequestReply
 	if r.paced && w.Loop == scenario.Open {
-		p, err := schedule.New(w, s.Phases.Duration, s.Seed)
+		p, err := schedule.New(w, window, s.Seed)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 		}
@@ -142,6 +144,9 @@ func newRun(c Config) (*run, error) {
 	}
 	r.left.limited = w.Messages > 0
 	r.left.left.Store(int64(w.Messages))
+	if u := s.Phases.Until; !u.IsZero() {
+		r.follower = newFollower(u)
+	}
 	r.start.Store(never)
 	r.end.Store(never)
 	for r.id == 0 {
@@ -198,6 +203,9 @@ func (r *run) open(ctx context.Context) error {
 		Producers: w.Producers, Consumers: consumers, MaxSize: int(w.Size), Slow: w.Consumer.Work > 0})
 	if err != nil {
 		return err
+	}
+	if r.follower != nil && !slices.ContainsFunc(r.metrics(), r.follower.of) {
+		return fmt.Errorf("%w: with these options driver %s does not time %s, so no interval of it can be waited for", ErrUsage, r.config.Entry.Name, r.follower.until.Metric)
 	}
 	if r.replies {
 		if r.responders, err = r.openSession(ctx); err != nil {

@@ -95,7 +95,11 @@ func interrupted(e *evidence) []result.Reason {
 	if !e.in.Interrupted {
 		return nil
 	}
-	return one(result.Valid, "interrupted", fmt.Sprintf("the window was ended by hand after %s of the %s planned", span(e.in.End), e.run.Header.Window))
+	planned := "planned"
+	if e.run.Header.Until != "" {
+		planned = "that it might have taken"
+	}
+	return one(result.Valid, "interrupted", fmt.Sprintf("the window was ended by hand after %s of the %s %s", span(e.in.End), e.run.Header.Window, planned))
 }
 
 // aborted: nobody waited for the messages under way at the end.
@@ -200,6 +204,9 @@ func events(e *evidence) []result.Reason {
 	counts := map[string]int64{}
 	var kinds []string
 	for _, ev := range e.run.Events {
+		if ev.Kind == eventNarrow {
+			continue // until says it
+		}
 		if counts[ev.Kind] == 0 {
 			kinds = append(kinds, ev.Kind)
 		}

@@ -53,11 +53,10 @@ func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inpu
 		if !ok || percentOf(name) < episodesFrom {
 			continue
 		}
-		at := blockValue(v)
 		if math.IsNaN(rho) { // of the lowest of these percentiles: it has the most to go by
-			rho = stats.Autocorrelation(b.shares(at))
+			rho = stats.Autocorrelation(b.shares(blockValue(v)))
 		}
-		low, high, na := b.interval(d, name, at, rho, x, in.End, run.Header.Slot, seedOf(run.Header.ID, m, name))
+		low, high, na := b.interval(d, name, rho, x, in.End, run.Header.Slot, seedOf(run.Header.ID, m, name))
 		if na != "" {
 			set(&d.BlocksNA, name, na)
 			continue
@@ -66,39 +65,55 @@ func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inpu
 	}
 }
 
-// interval is that of the percentile whose figure is value at of the grid, or why
-// there is none.
-func (b blockCounts) interval(d *result.Distribution, name string, at int, rho float64, x *result.Merged, end int64, slot time.Duration, seed uint64) (low, high int64, na string) {
+// interval is that of a percentile, or why there is none.
+func (b blockCounts) interval(d *result.Distribution, name string, rho float64, x *result.Merged, end int64, slot time.Duration, seed uint64) (low, high int64, na string) {
 	if d.AtLeast[name] {
 		return 0, 0, "messages that were never resolved reach it"
 	}
 	if d.Open[name] { // not even the exact interval has an end
 		return 0, 0, unresolvedReach
 	}
-	if len(b) < leastBlocks {
-		return 0, 0, fmt.Sprintf("%d intervals, at least %d are needed: run longer, or set record.interval lower", len(b), leastBlocks)
+	p := stats.Fraction(percentOf(name))
+	chunk, na := b.chunk(p, d.Percentiles[name], rho, x.Slots, end, slot)
+	if na != "" {
+		return 0, 0, na
 	}
-	length := float64(end) / float64(len(b)) // of a block, ns
-	burst := b.longestBurst(at, 1-stats.Fraction(percentOf(name)))
-	episode := float64(burst) * length
-	if n, sea := longestEpisode(x.Slots, d.Percentiles[name]); !sea {
-		episode = max(episode, float64(n)*float64(slot))
-	}
-	if episode > longestPart*float64(end) {
-		return 0, 0, fmt.Sprintf("one event lasted %s, more than a tenth of the run: it cannot be resampled", span(int64(episode)))
-	}
-	chunk, ok := stats.ChunkLength(len(b), int(math.Ceil(episode/length)), rho)
-	if !ok {
-		return 0, 0, fmt.Sprintf("stretches of %s hang together, and the run has no %d of them: run longer", span(int64(float64(chunk)*length)), stats.LeastChunks)
-	}
-	lo, hi, ok := stats.BlockQuantile(b, stats.Fraction(percentOf(name)), confidence, chunk, result.BlockValues, censored(x), seed)
+	lo, hi, ok := stats.BlockQuantile(b, p, confidence, chunk, result.BlockValues, censored(x), seed)
 	if !ok {
 		return 0, 0, unresolvedReach
 	}
+	low, high = blockEdges(lo, hi)
+	return low, high, ""
+}
+
+// chunk is how many blocks hang together as far as values above v are concerned,
+// the figure of the quantile p, or why that cannot be said. Slots and their length
+// tell of events that are shorter than a block.
+func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end int64, slot time.Duration) (blocks int, na string) {
+	if len(b) < leastBlocks {
+		return 0, fmt.Sprintf("%d intervals, at least %d are needed: run longer, or set record.interval lower", len(b), leastBlocks)
+	}
+	length := float64(end) / float64(len(b)) // of a block, ns
+	episode := float64(b.longestBurst(blockValue(v), 1-p)) * length
+	if n, sea := longestEpisode(slots, v); !sea {
+		episode = max(episode, float64(n)*float64(slot))
+	}
+	if episode > longestPart*float64(end) {
+		return 0, fmt.Sprintf("one event lasted %s, more than a tenth of the run: it cannot be resampled", span(int64(episode)))
+	}
+	chunk, ok := stats.ChunkLength(len(b), int(math.Ceil(episode/length)), rho)
+	if !ok {
+		return 0, fmt.Sprintf("stretches of %s hang together, and the run has no %d of them: run longer", span(int64(float64(chunk)*length)), stats.LeastChunks)
+	}
+	return chunk, ""
+}
+
+// blockEdges are the outer edges of two values of the grid.
+func blockEdges(lo, hi int) (low, high int64) {
 	if lo > 0 {
 		low = result.BlockValue(lo-1) + 1
 	}
-	return low, result.BlockValue(hi), ""
+	return low, result.BlockValue(hi)
 }
 
 // blockValue is the value of the grid that stands for ns.

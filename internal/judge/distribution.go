@@ -111,11 +111,16 @@ func (o *order) quantile(samples int64, percent float64, floor int64) quantile {
 	q.value = max(q.value, floor)
 	var lo, hi int64
 	if lo, hi, q.bounded = stats.QuantileRanks(samples, p, confidence); q.bounded {
-		low, _ := o.edges(scale(lo-1, o.n, samples, 0) + 1)
-		high, open := o.value(scale(hi, o.n, samples, samples-1))
-		q.low, q.high, q.open = min(low, q.value), max(high, q.value), open
+		q.low, q.high, q.open = o.interval(lo, hi, samples, q.value)
 	}
 	return q
+}
+
+// interval is that between two ranks of so many messages; it holds value.
+func (o *order) interval(lo, hi, samples, value int64) (low, high int64, open bool) {
+	low, _ = o.edges(scale(lo-1, o.n, samples, 0) + 1)
+	high, open = o.value(scale(hi, o.n, samples, samples-1))
+	return min(low, value), max(high, value), open
 }
 
 // percentOf is the number that a percentile's name is.

@@ -17,7 +17,7 @@ func gates() []gate {
 		notSent, sentLate, worstSecond,
 		throttled, steal, swap, processors, collector, scheduler, attributed, besideProbe,
 		clientDrops, clamps, little,
-		closedLoop, unpaced, sameHost, nearFloor, interrupted,
+		closedLoop, unpaced, sameHost, nearFloor, interrupted, until,
 		aborted, losses, refusals, duplicates, censoredMessages, handovers, events, semantics,
 	}
 }

@@ -15,11 +15,14 @@ import (
 
 // course is a run of so many intervals whose latencies lie about 1 ms times
 // level of the instant in seconds.
-func courseRun(t *testing.T, intervals int, length time.Duration, level func(at float64) float64) *result.Run {
+func courseRun(t *testing.T, intervals int, length time.Duration, level func(at float64) float64, change ...func(*result.Header)) *result.Run {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(3, 5))
 	run := &result.Run{Metrics: map[result.Metric]*result.Merged{}, Header: result.Header{
 		ID: "0123456789abcdef", Mode: result.ModeOpen, Rate: 300, Window: time.Duration(intervals) * length, Interval: length, Slot: slot}}
+	for _, f := range change {
+		f(&run.Header)
+	}
 	for n := range intervals {
 		start := int64(n) * int64(length)
 		i := newInterval(result.PhaseMeasure, start, start+int64(length))

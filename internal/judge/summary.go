@@ -54,6 +54,7 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 			setBlocks(s.Histograms[m], m, run, in)
 		}
 	}
+	s.Until = setUntil(run, in, s)
 	s.Steady = steady(run, s)
 	e := newEvidence(run, in, s)
 	s.Attribution, e.blamed = attribute(run, in)

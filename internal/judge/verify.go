@@ -96,6 +96,7 @@ func flatten(s *result.Summary) map[string]any {
 	walk("rate", reflect.ValueOf(s.Rate))
 	walk("histograms", reflect.ValueOf(s.Histograms))
 	walk("steady", reflect.ValueOf(s.Steady))
+	walk("until", reflect.ValueOf(s.Until))
 	for i, a := range s.Attribution {
 		where := fmt.Sprintf("attribution.%d.", i)
 		out[where+"metric"], out[where+"messages"], out[where+"from"], out[where+"unexplained"] = a.Metric, a.Messages, a.From, a.Unexplained

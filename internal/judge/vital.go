@@ -34,6 +34,7 @@ const factProcessors = "processors usable"
 // are about the run itself.
 const (
 	eventInterrupted  = "interrupted"
+	eventNarrow       = "narrow" // the window ends, since an interval is as narrow as was asked
 	eventRawFull      = "raw file full"
 	eventStages       = "stages" // recording of them ended
 	eventPauses       = "pauses" // some are not listed

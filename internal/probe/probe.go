@@ -93,7 +93,7 @@ func Scenario(s *scenario.Scenario, e driver.Entry, url string, options map[stri
 			p.Target.Options[name] = value
 		}
 	}
-	window := s.Phases.Duration
+	window := s.Phases.Longest()
 	p.Record.Interval = min(max(window/intervals, shortest), longest)
 	if w.Messages > 0 {
 		window, p.Record.Interval = counted, shortest

@@ -30,6 +30,7 @@ type figure struct {
 	BlockLo, BlockHi int64
 	BlockNA          string
 	Open             bool            // the interval's upper end is a lower bound
+	Sequential       bool            // the interval holds at whatever moment the run ended
 	Doubts           []result.Reason // findings of the verdict about this figure alone
 }
 
@@ -110,6 +111,9 @@ func (f figure) notes() []string {
 	}
 	if f.ok() && f.AtLeast {
 		out = append(out, "lower bound: unresolved messages reach it")
+	}
+	if f.ok() && f.Sequential {
+		out = append(out, "its interval holds whenever the run ended (--until)")
 	}
 	if f.nearFloor() {
 		out = append(out, "only "+timesFloor(f.Floor)+" the noise floor")
@@ -284,7 +288,7 @@ func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdi
 	f.Unstable = v.Status == result.Unstable && m.IsResponse()
 	f.Few = d.Few[p]
 	if i, ok := d.Intervals[p]; ok {
-		f.Lo, f.Hi, f.Open = i[0], i[1], d.Open[p]
+		f.Lo, f.Hi, f.Open, f.Sequential = i[0], i[1], d.Open[p], d.Sequential[p]
 	}
 	if i, ok := d.Blocks[p]; ok {
 		f.BlockLo, f.BlockHi = i[0], i[1]

@@ -33,13 +33,15 @@ type summaryObject struct {
 	Trial       *result.Trial                          `json:"trial,omitempty"`
 	Floor       *result.Floor                          `json:"floor,omitempty"`
 	Tail        []result.Exemplar                      `json:"tail,omitempty"`
+	Until       *result.Until                          `json:"until,omitempty"`
 }
 
 // JSON writes the summary of a run as one object on one line: verdict,
 // counters, rate, throughput where there is one, histograms, the path of the
 // result file, what was run, and where there are: how steady it was, what the
 // slowest messages met and which they were, how it stands to its objectives, its
-// place in a set of runs, and the machine's noise floor. All times are in
+// place in a set of runs, the machine's noise floor, and how exactly the percentile
+// came to be known that it went on for. All times are in
 // nanoseconds. Keys keep their order from version to version.
 func JSON(w io.Writer, run *result.Run) error {
 	s := subjectOf(run)
@@ -49,7 +51,7 @@ func JSON(w io.Writer, run *result.Run) error {
 		Histograms: s.sum.Histograms, Result: run.Path,
 		ID: h.ID, Name: h.Name, Driver: h.Driver, Pattern: h.Pattern, Mode: h.Mode, Size: h.Size,
 		SameHost: h.SameHost, WindowNs: window(s), Interrupted: s.sum.Interrupted, CutShort: s.cut,
-		Steady: s.sum.Steady, Attribution: s.sum.Attribution, Objectives: s.sum.Objectives, Trial: h.Trial, Floor: h.Floor, Tail: run.Tail,
+		Steady: s.sum.Steady, Attribution: s.sum.Attribution, Objectives: s.sum.Objectives, Trial: h.Trial, Floor: h.Floor, Tail: run.Tail, Until: s.sum.Until,
 	}
 	if o.Verdict.Reasons == nil {
 		o.Verdict.Reasons = []result.Reason{} // a list, also when empty

@@ -1,0 +1,192 @@
+package judge
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// Sequence is the 95 % interval of a percentile that holds at whatever moment one
+// looks, and whatever made one stop: the wider of that which takes messages for
+// independent ([stats.SequentialRanks], exact) and of that by stretches of the run
+// ([stats.SequentialBlocks], approximate).
+type Sequence struct {
+	until     scenario.Until
+	value     int64
+	low, high int64  // both 0: there is none
+	atLeast   bool   // value is a lower bound
+	open      bool   // high is one
+	na        string // why there is none by stretches; empty: there is
+}
+
+// SequenceOf computes it of a run so far. end is the window's, or the moment
+// within it, in ns from its start; pending are messages that are not resolved yet:
+// they count as slower than all that are. The run needs to hold nothing but the
+// metric that is waited for, its counters and its header.
+func SequenceOf(run *result.Run, u scenario.Until, end, pending int64) Sequence {
+	s := Sequence{until: u, na: "nothing was measured"}
+	m := result.Metric(u.Metric)
+	x := run.Metrics[m]
+	if x == nil || count(x) == 0 || end <= 0 {
+		return s
+	}
+	if pending > 0 {
+		x = x.WithPending(pending)
+	}
+	o, p := newOrder(x), stats.Fraction(u.Percent)
+	samples := Samples(m, x, run.Counters)
+	s.value, s.atLeast = o.value(stats.Rank(o.n, u.Percent))
+	lo, hi, ok := stats.SequentialRanks(samples, p, confidence)
+	if !ok {
+		s.na = fmt.Sprintf("%s, at least %d are needed", plural(samples, "message"), stats.MinSequential(p, confidence))
+		return s
+	}
+	s.low, s.high, s.open = o.interval(lo, hi, samples, s.value)
+	low, high, na := blockSequence(run, m, x, p, s, end)
+	if s.na = na; na == "" {
+		s.low, s.high = max(min(s.low, low), x.Min), max(s.high, min(high, x.Max))
+	}
+	return s
+}
+
+// blockSequence is the interval by stretches of the run, or why there is none.
+func blockSequence(run *result.Run, m result.Metric, x *result.Merged, p float64, s Sequence, end int64) (low, high int64, na string) {
+	blocks, each := run.Blocks(m)
+	if blocks == nil {
+		return 0, 0, "it has no stretches of this metric"
+	}
+	if s.open || s.atLeast {
+		return 0, 0, unresolvedReach
+	}
+	b := blockCounts(blocks)
+	chunk, na := b.chunk(p, s.value, stats.Autocorrelation(b.shares(blockValue(s.value))), x.Slots, end, run.Header.Slot)
+	if na != "" {
+		return 0, 0, na
+	}
+	// The first look that is worth one has as many intervals as stretches need.
+	age := float64(len(b)*each) / leastBlocks
+	lo, hi, ok := stats.SequentialBlocks(b, p, confidence, chunk, result.BlockValues, censored(x), age)
+	if !ok {
+		return 0, 0, "it has too few stretches that hang together, or messages that were never resolved reach its interval"
+	}
+	low, high = blockEdges(lo, hi)
+	return low, high, ""
+}
+
+// bounded reports whether there is an interval.
+func (s Sequence) bounded() bool { return s.low != 0 || s.high != 0 }
+
+// width is how far from the figure the farther end of the interval is, ns.
+func (s Sequence) width() int64 { return max(s.high-s.value, s.value-s.low) }
+
+// Narrow reports whether the percentile is known as exactly as was asked.
+func (s Sequence) Narrow() bool {
+	return s.bounded() && !s.open && !s.atLeast && s.na == "" && float64(s.width()) <= s.until.Limit(s.value)
+}
+
+// Width is how exactly the percentile is known, for people: "±7.3%", "±120µs",
+// empty where it is not.
+func (s Sequence) Width() string {
+	switch {
+	case !s.bounded() || s.open || s.atLeast || s.na != "":
+		return ""
+	case s.until.Share > 0:
+		return "±" + strconv.FormatFloat(100*float64(s.width())/float64(max(s.value, 1)), 'g', 2, 64) + "%"
+	}
+	return "±" + time.Duration(s.width()).Round(time.Microsecond/10).String()
+}
+
+// setUntil says how exactly the percentile that was waited for came to be known,
+// nil where none was, and puts its interval into the place of the one for a
+// length that is fixed beforehand.
+func setUntil(run *result.Run, in Inputs, s *result.Summary) *result.Until {
+	if run.Header.Until == "" {
+		return nil
+	}
+	found := &result.Until{Text: run.Header.Until}
+	switch {
+	case in.CutShort:
+		found.Ended = result.EndedCutShort
+	case in.Interrupted:
+		found.Ended = result.EndedInterrupted
+	case in.End >= int64(run.Header.Window):
+		found.Ended = result.EndedAtMost
+	default:
+		found.Ended = result.EndedNarrow
+	}
+	u, err := scenario.ParseUntil(run.Header.Until)
+	if err != nil { // no run is started with it
+		found.Found = "cannot be read: " + err.Error()
+		return found
+	}
+	q := SequenceOf(run, u, in.End, 0)
+	found.Value, found.Low, found.High, found.Open = q.value, q.low, q.high, q.open
+	found.Narrow, found.Independent = q.Narrow(), q.na
+	found.Found = q.text(found.Ended, in.End)
+	if d := s.Histograms[result.Metric(u.Metric)]; d != nil {
+		q.replace(d)
+	}
+	return found
+}
+
+// replace puts the interval into a distribution, in the place of those for a
+// length that was fixed beforehand.
+func (s Sequence) replace(d *result.Distribution) {
+	name := s.until.Percentile()
+	if _, ok := d.Percentiles[name]; !ok {
+		return
+	}
+	delete(d.Intervals, name)
+	delete(d.Open, name)
+	delete(d.Blocks, name)
+	delete(d.BlocksNA, name)
+	if !s.bounded() {
+		return
+	}
+	d.Intervals[name] = [2]int64{s.low, s.high}
+	set(&d.Sequential, name, true)
+	if s.open {
+		set(&d.Open, name, true)
+	}
+}
+
+// text is what was found, one line.
+func (s Sequence) text(ended string, end int64) string {
+	what := fmt.Sprintf("%s p%s", s.until.Metric, s.until.Percentile())
+	known := fmt.Sprintf("of %s no interval is known, since %s", what, s.na)
+	if s.bounded() {
+		known = fmt.Sprintf("%s is %s, and with 95 %% confidence, at whatever moment one looks, %s to %s", what, figure(s.value, s.atLeast), time.Duration(s.low), figure(s.high, s.open))
+		if w := s.Width(); w != "" {
+			known += " (" + w + ")"
+		}
+		if s.na != "" {
+			known += ", if messages were independent (" + s.na + ")"
+		}
+	}
+	by, but := "ended by --until", "; with the messages that came after that it is not so narrow any more"
+	switch ended {
+	case result.EndedAtMost:
+		by, but = "ended by --at-most", ", before it was known so exactly"
+	case result.EndedInterrupted:
+		by, but = "ended by hand", ", before it was known so exactly"
+	case result.EndedCutShort:
+		by, but = "cut short", ", before it was known so exactly"
+	}
+	if s.Narrow() {
+		but = ""
+	}
+	return by + " after " + span(end) + but + ": " + known
+}
+
+// until: how a run ended that was to go on until something was known.
+func until(e *evidence) []result.Reason {
+	u := e.summary.Until
+	if u == nil {
+		return nil
+	}
+	return one(result.Valid, "until", fmt.Sprintf("asked for %s; %s. Intervals of other percentiles are those of a length fixed beforehand", u.Text, u.Found))
+}

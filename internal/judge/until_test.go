@@ -1,0 +1,150 @@
+package judge
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+func waitsFor(text string, atMost time.Duration) func(*result.Header) {
+	return func(h *result.Header) { h.Until, h.Window = text, atMost }
+}
+
+// How a run ended that was to go on until something was known, and how exactly it
+// is.
+func TestUntil(t *testing.T) {
+	flat := func(float64) float64 { return 1 }
+	for _, tt := range []struct {
+		name    string
+		seconds int
+		level   func(float64) float64
+		until   string
+		atMost  time.Duration
+		in      Inputs
+		ended   string
+		narrow  bool
+		na      string // why there is no interval by stretches
+		text    string
+	}{
+		{"narrow", 200, flat, "delivery.response p99 ±5%", time.Hour, Inputs{}, result.EndedNarrow, true, "", "ended by --until after 3m20s: delivery.response p99 is 1."},
+		{"narrow in time", 200, flat, "delivery.response p99 ±60µs", time.Hour, Inputs{}, result.EndedNarrow, true, "", "(±"},
+		{"the median", 200, flat, "delivery.response p50 ±2%", time.Hour, Inputs{}, result.EndedNarrow, true, "", "p50 is"},
+		{"one that tables do not have", 200, flat, "delivery.response p97 ±5%", time.Hour, Inputs{}, result.EndedNarrow, true, "", "p97 is"},
+		{"not any more", 200, flat, "delivery.response p99 ±1%", time.Hour, Inputs{}, result.EndedNarrow, false, "", "not so narrow any more"},
+		{"the longest", 200, flat, "delivery.response p99 ±1%", 200 * time.Second, Inputs{}, result.EndedAtMost, false, "", "ended by --at-most after 3m20s, before it was known so exactly: "},
+		{"the longest, and known", 200, flat, "delivery.response p99 ±5%", 200 * time.Second, Inputs{}, result.EndedAtMost, true, "", "ended by --at-most after 3m20s: "},
+		{"by hand", 200, flat, "delivery.response p99 ±1%", time.Hour, Inputs{Interrupted: true}, result.EndedInterrupted, false, "", "ended by hand after 3m20s, before"},
+		{"killed", 200, flat, "delivery.response p99 ±1%", time.Hour, Inputs{CutShort: true}, result.EndedCutShort, false, "", "cut short after 3m20s, before"},
+		{"short", 59, flat, "delivery.response p99 ±20%", time.Hour, Inputs{}, result.EndedNarrow, false, "59 intervals, at least 60", "if messages were independent"},
+		{"few", 3, flat, "delivery.response p99 ±20%", time.Hour, Inputs{}, result.EndedNarrow, false, "900 messages, at least 1746", "no interval is known"},
+		{"a drift", 200, func(s float64) float64 { return 1 + s/200 }, "delivery.response p99 ±10%", 200 * time.Second, Inputs{}, result.EndedAtMost, false, "hang together", ""},
+		{"a level that changes", 200, func(s float64) float64 { return 1 + math.Floor(s/100) }, "delivery.response p50 ±10%", 200 * time.Second, Inputs{}, result.EndedAtMost, false, "", ""},
+		{"bursts", 120, func(s float64) float64 {
+			if int(s)%17 == 3 && s-math.Floor(s) < 0.4 {
+				return 3
+			}
+			return 1
+		}, "delivery.response p99 ±10%", 120 * time.Second, Inputs{}, result.EndedAtMost, false, "", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			run := courseRun(t, tt.seconds, time.Second, tt.level, waitsFor(tt.until, tt.atMost))
+			tt.in.End = int64(tt.seconds) * 1e9
+			s := Summarise(run, tt.in)
+			u := s.Until
+			if u == nil || u.Text != tt.until || u.Ended != tt.ended || u.Narrow != tt.narrow || !strings.Contains(u.Found, tt.text) ||
+				tt.na != "" && !strings.Contains(u.Independent, tt.na) {
+				t.Fatalf("%+v", u)
+			}
+			if r := find(s.Verdict, "until"); r == nil || r.Status != result.Valid || !strings.Contains(r.Text, u.Found) {
+				t.Errorf("the verdict does not say how it ended: %+v", s.Verdict)
+			}
+			// In the place of the interval for one length is the one that holds at
+			// any; it is the wider.
+			d := s.Histograms[result.DeliveryResponse]
+			asked, err := scenario.ParseUntil(tt.until)
+			if err != nil {
+				t.Fatal(err)
+			}
+			name := asked.Percentile()
+			run.Header.Until = ""
+			plain := Summarise(run, tt.in)
+			if plain.Until != nil || find(plain.Verdict, "until") != nil {
+				t.Errorf("nothing was waited for: %+v", plain.Until)
+			}
+			fixed := plain.Histograms[result.DeliveryResponse]
+			if _, published := d.Percentiles[name]; !published || u.High == 0 {
+				if len(d.Sequential) != 0 {
+					t.Errorf("sequential: %v", d.Sequential)
+				}
+				return
+			}
+			got, was := d.Intervals[name], fixed.Intervals[name]
+			if got != [2]int64{u.Low, u.High} || got[0] > was[0] || got[1] < was[1] || got[1]-got[0] <= was[1]-was[0] {
+				t.Errorf("p%s: %v in the table, %+v; %v for one length", name, got, u, was)
+			}
+			if _, has := d.Blocks[name]; has || len(d.Sequential) != 1 || !d.Sequential[name] {
+				t.Errorf("blocks %v, sequential %v", d.Blocks, d.Sequential)
+			}
+			for _, other := range []string{"50", "90", "99"} {
+				if other != name && (d.Intervals[other] != fixed.Intervals[other] || d.Blocks[other] != fixed.Blocks[other]) {
+					t.Errorf("p%s: %v, %v; without an until %v, %v", other, d.Intervals[other], d.Blocks[other], fixed.Intervals[other], fixed.Blocks[other])
+				}
+			}
+		})
+	}
+}
+
+// What is still in flight may yet be slower than all: with as much of it as lies
+// beyond the percentile nothing is known.
+func TestSequenceOfPending(t *testing.T) {
+	run := courseRun(t, 200, time.Second, func(float64) float64 { return 1 })
+	u, err := scenario.ParseUntil("delivery.response p99 ±20%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	none, some, much := SequenceOf(run, u, 200e9, 0), SequenceOf(run, u, 200e9, 50), SequenceOf(run, u, 200e9, 700)
+	if !none.Narrow() || !some.Narrow() || some.high < none.high || none.Width() == "" {
+		t.Errorf("%+v, with 50 in flight %+v", none, some)
+	}
+	if much.Narrow() || much.Width() != "" {
+		t.Errorf("with 700 of 60,000 in flight: %+v", much)
+	}
+	if s := SequenceOf(&result.Run{}, u, 1e9, 0); s.Narrow() || s.Width() != "" {
+		t.Errorf("of nothing: %+v", s)
+	}
+	// It does not change what it is asked about.
+	if again := SequenceOf(run, u, 200e9, 0); again != none {
+		t.Errorf("%+v, then %+v", none, again)
+	}
+}
+
+// verify computes the interval again.
+func TestVerifyUntil(t *testing.T) {
+	b := newTestbed(healthyMessages())
+	b.header.Until = "delivery.response p90 ±20%"
+	run := saved(t, b)
+	if p := Verify(run); len(p) != 0 {
+		t.Fatalf("problems: %v", p)
+	}
+	if run.Summary.Until == nil || run.Summary.Until.High == 0 || run.Summary.Until.Ended != result.EndedAtMost {
+		t.Fatalf("%+v", run.Summary.Until)
+	}
+	for name, change := range map[string]func(*result.Summary){
+		"until.high":   func(s *result.Summary) { s.Until.High++ },
+		"until.ended":  func(s *result.Summary) { s.Until.Ended = result.EndedNarrow },
+		"until.narrow": func(s *result.Summary) { s.Until.Narrow = !s.Until.Narrow },
+		"histograms.delivery.response.sequential.90": func(s *result.Summary) {
+			s.Histograms[result.DeliveryResponse].Sequential = nil
+		},
+	} {
+		run := saved(t, b)
+		change(run.Summary)
+		if p := Verify(run); len(p) != 1 || p[0].Where != name {
+			t.Errorf("%s: %v", name, p)
+		}
+	}
+}
