@@ -95,6 +95,31 @@ func SleepUntilBlocking(t int64) {
 	}
 }
 
+// SleepUntilHandingOver is [SleepUntilBlocking] that gives the processor to others
+// at once, and not when the runtime's monitor comes by: what the calling goroutine
+// has made runnable begins while it sleeps.
+//
+// A goroutine that is made runnable by a thread which then keeps its processor in
+// [SleepUntil] begins some 60 µs later, when another thread has given up waiting
+// for the processor to be free; after this one some 5 µs later.
+func SleepUntilHandingOver(t int64) {
+	ts := unix.NsecToTimespec(t)
+	for sleepHandingOver(&ts) == unix.EINTR {
+	}
+}
+
+// sleepHandingOver is as straight as [sleepStamped], for the same reason.
+//
+//go:nosplit
+//go:norace
+func sleepHandingOver(until *unix.Timespec) syscall.Errno {
+	entersyscallblock()
+	_, _, errno := syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
+		uintptr(unsafe.Pointer(until)), 0, 0, 0)
+	exitsyscall()
+	return errno
+}
+
 // SleepUntilStamped is [SleepUntilBlocking] that also returns when the kernel
 // let the thread go on: a clock reading taken before the thread asks Go's
 // scheduler for a processor. woke − t is what the operating system added;
@@ -128,11 +153,14 @@ func sleepStamped(until, now *unix.Timespec) syscall.Errno {
 	return errno
 }
 
-// The runtime exports these two for the syscall package and x/sys, and
+// The runtime exports these three for the syscall package and x/sys, and
 // promises not to change them (runtime/proc.go, go.dev/issue/67401).
 
 //go:linkname entersyscall runtime.entersyscall
 func entersyscall()
+
+//go:linkname entersyscallblock runtime.entersyscallblock
+func entersyscallblock()
 
 //go:linkname exitsyscall runtime.exitsyscall
 func exitsyscall()

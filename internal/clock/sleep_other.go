@@ -14,6 +14,9 @@ func SleepUntil(t int64) { time.Sleep(time.Duration(t - Now())) }
 // SleepUntilBlocking is [SleepUntil] here.
 func SleepUntilBlocking(t int64) { SleepUntil(t) }
 
+// SleepUntilHandingOver is [SleepUntil] here.
+func SleepUntilHandingOver(t int64) { SleepUntil(t) }
+
 // SleepUntilStamped is [SleepUntil] here, and returns the time after it: the
 // operating system's and the runtime's share of the delay cannot be told apart.
 func SleepUntilStamped(t int64) (woke int64) {

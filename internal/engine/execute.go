@@ -11,7 +11,6 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
-	"sixnines/internal/schedule"
 	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -267,49 +266,49 @@ func (r *run) startLoops() {
 
 // startPacers divides the lanes among pacers.
 func (r *run) startPacers() {
-	n := r.pacerCount()
-	turn := make([]int, r.workload.Producers)
-	issued := make([]uint64, r.workload.Producers)
-	pacers := make([]*pacer, n)
+	r.turn = make([]int, r.workload.Producers)
+	for q := range r.workload.Producers {
+		l := r.lanes[q%len(r.lanes)]
+		l.cursor.producers = append(l.cursor.producers, q)
+	}
+	pacers := make([]*pacer, r.pacerCount())
 	for i := range pacers {
-		pacers[i] = &pacer{run: r, turn: turn, issued: issued}
+		pacers[i] = &pacer{run: r, budget: r.spinBudget()}
 	}
 	for i, l := range r.lanes {
-		p := pacers[i%n]
-		p.lanes = append(p.lanes, l)
-	}
-	for q := range r.workload.Producers {
-		p := pacers[q%len(r.lanes)%n]
-		p.producers = append(p.producers, q)
+		l.gap = int64(1e9 / r.plan.MeanRate() * float64(r.workload.Producers) / float64(len(l.cursor.producers)))
+		for _, st := range l.streams {
+			l.flushes = l.flushes || st.flusher != nil
+		}
+		p := pacers[i%len(pacers)]
+		p.queue = append(p.queue, l)
 	}
 	for _, p := range pacers {
-		p.divisible.Store(len(p.lanes) > 1)
-		p.budget = r.spinBudget(len(p.producers))
-		r.startPacer(p, nil)
+		p.divisible.Store(len(p.queue) > 1)
+		r.startPacer(p)
 	}
 	r.senders.Go(r.supervise)
 }
 
-// spinBudget is the most that a pacer of so many producers may spin away
-// before a message, so that spinning stays under a tenth of a processor where
-// the broker shares them, and under a half where it does not.
-func (r *run) spinBudget(producers int) int64 {
+// spinBudget is the most that a pacer may spin away before a message, so that
+// all of them together spin for less than a tenth of a processor where the broker
+// shares them, and for less than a half where it does not.
+func (r *run) spinBudget() int64 {
 	if r.config.Quiet != nil {
 		return 0
 	}
-	mean := 1e9 / r.plan.MeanRate() * float64(r.workload.Producers) / float64(max(producers, 1))
 	share := 0.5
 	if r.sameHost() {
 		share = 0.1
 	}
-	return int64(min(mean*share, 200_000))
+	return int64(min(1e9/r.plan.MeanRate()*share, 200_000))
 }
 
-func (r *run) startPacer(p *pacer, rest *schedule.Merged) {
+func (r *run) startPacer(p *pacer) {
 	r.pacersMu.Lock()
 	r.pacers = append(r.pacers, p)
 	r.pacersMu.Unlock()
-	r.senders.Go(func() { p.pace(p.phase, rest) })
+	r.senders.Go(p.pace)
 }
 
 // untilEnd waits for the end of the window. The context's end moves it to now.

@@ -216,8 +216,8 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 	}
 	unsent := map[*stream]uint64{} // of each stream
 	// The publish side.
-	for _, p := range r.pacers {
-		for intended, st := range r.unsentOf(p) {
+	for _, l := range r.lanes {
+		for intended, st := range l.unsent {
 			seq := st.next + unsent[st] // which it would have had
 			unsent[st]++
 			total.NotSent++
@@ -393,37 +393,6 @@ func (r *run) deliveryMetric() recorder.ID {
 		return recorder.DeliveryResponse
 	}
 	return recorder.RoundTripResponse
-}
-
-// unsentOf yields the messages of the window that a pacer did not get to, as
-// their intended instants and streams.
-func (r *run) unsentOf(p *pacer) func(yield func(int64, *stream) bool) {
-	return func(yield func(int64, *stream) bool) {
-		if p.phase == schedule.Before && p.feed != nil {
-			p.caught = nil
-			p.feed = r.plan.Merge(p.producers, schedule.Window)
-		} else if p.caught == nil {
-			return
-		}
-		// The streams of one producer take turns: the turn says which is next.
-		emit := func(intended int64, producer int32) bool {
-			ids := r.layout.byProducer[producer]
-			t := &p.turn[producer]
-			st := r.streams[ids[*t%len(ids)]]
-			*t++
-			return yield(intended, st)
-		}
-		start, end := r.start.Load(), r.end.Load()
-		if c := p.caught; c != nil && (c.intended >= end || !emit(c.intended, c.producer)) {
-			return
-		}
-		for {
-			offset, producer, ok := p.feed.Next()
-			if !ok || start+offset >= end || !emit(start+offset, producer) {
-				return
-			}
-		}
-	}
 }
 
 // intendedOf returns a function that tells when a message was due, by walking

@@ -8,6 +8,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
+	"sixnines/internal/schedule"
 	"sixnines/internal/transport"
 	"sixnines/scenario"
 )
@@ -54,7 +55,10 @@ func loopRun(tb testing.TB, ack driver.AckKind) (*run, *pacer) {
 	st.producer = &loopback{acks: l.acks, deliver: r.consumers[0].deliver}
 	r.start.Store(clock.Now() - int64(time.Second))
 	r.end.Store(r.start.Load() + int64(time.Hour))
-	return r, &pacer{run: r, lanes: r.lanes, producers: []int{0}, turn: make([]int, 1), issued: make([]uint64, 1)}
+	r.turn = make([]int, 1)
+	l.cursor.producers = []int{0}
+	l.enter(schedule.Window)
+	return r, &pacer{run: r, queue: r.lanes}
 }
 
 type fakeSession struct{}
@@ -80,7 +84,14 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 			r.stages.why = ""
 			r.startStages()
 		}
-		if n := testing.AllocsPerRun(20_000, func() { p.send(clock.Now(), 0, true) }); n != 0 {
+		l := r.lanes[0]
+		if n := testing.AllocsPerRun(20_000, func() {
+			l.cursor.intended = clock.Now()
+			if !l.takePlace(l.cursor.intended) {
+				t.Fatal("no place")
+			}
+			p.send(l)
+		}); n != 0 {
 			t.Errorf("ack %s: %v allocations a message", ack, n)
 		}
 	}
@@ -93,12 +104,15 @@ func BenchmarkMessage(b *testing.B) {
 	readings := map[driver.AckKind]float64{driver.AckKindNone: 3, driver.AckKindBroker: 4}
 	for _, ack := range []driver.AckKind{driver.AckKindNone, driver.AckKindBroker} {
 		b.Run("ack="+string(ack), func(b *testing.B) {
-			_, p := loopRun(b, ack)
+			r, p := loopRun(b, ack)
+			l := r.lanes[0]
 			now := clock.Now()
 			b.ReportAllocs()
 			for b.Loop() {
 				now += 100
-				p.send(min(now, clock.Now()), 0, true)
+				l.cursor.intended = min(now, clock.Now())
+				l.takePlace(now)
+				p.send(l)
 			}
 			per := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
 			payload := make([]byte, 256)

@@ -88,8 +88,19 @@ type lane struct {
 	tail    *tailShard
 	conn    *transport.Conn // nil: not known
 	tap     *tap
-	dirty   bool // its pacer sent something since the last flush
+	dirty   bool // its pacer sent something since the last release
+	flushes bool // some of its clients hold messages back until they are told
+	corked  bool // its connection does
 	acks    acker
+
+	// The sending side of an open loop; its pacer's.
+	cursor    cursor
+	key       int64 // when it wants to be looked at
+	gap       int64 // mean time between its messages, ns
+	blocked   blockedLog
+	fullSince int64 // when it was found without a place in flight; 0: it was not
+	next      *slot // for the message that is due next; nil: none is taken yet
+	nextIndex uint32
 
 	inFlight atomic.Int64
 	extra    atomic.Int64 // handed over outside the window, probes apart

@@ -6,166 +6,130 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
-	"sixnines/internal/schedule"
 )
 
 // pacer is a thread that sends the messages of some lanes when they are due.
 type pacer struct {
 	run   *run
-	lanes []*lane
-	busy  busyLog
+	queue laneQueue // its lanes
 
 	spare bool // the supervisor made it: GOMAXPROCS has no processor for it
-
-	producers []int
-	phase     schedule.Phase
-	feed      *schedule.Merged // what is left of the phase
-	caught    *caught          // the message of the window that the run's end caught; then come feed's
-	// By producer; shared by all pacers, though each entry belongs to one.
-	turn   []int    // which of its streams is next
-	issued []uint64 // messages taken from the phase at hand
 
 	margin int64 // how long before an instant to wake: this thread's median lateness
 	budget int64 // the most of it that may be spun away
 
-	current   *lane       // of the send in progress
+	// handOn says that a client was given a message and has not written it by
+	// itself: what it has started instead needs the processor that this thread
+	// keeps.
+	handOn bool
+
+	current   *lane       // being served
 	divisible atomic.Bool // it has more than one lane
 
 	// sending is 0, or the instant at which the send in progress began, or
 	// what the supervisor made of it: see supervise.
 	sending atomic.Int64
 	spun    atomic.Int64 // ns spent spinning
+	idle    atomic.Int64 // ns spent waiting for the schedule, spinning included
+
+	// What the kernel says of this thread, to tell waiting for others from
+	// running and from waiting for a processor.
+	thread threadTime
+	asOf   int64 // instant of the last look
+	awake  int64 // and its sum
+	slept  int64 // ns that this pacer has slept since, by its own will
 }
 
-// caught is a message that was due but never sent.
-type caught struct {
-	intended int64
-	producer int32
-}
-
-// pace runs the open loop from phase ph on: every message is due when the
-// schedule says, and timed from then, whatever the system under test does. feed
-// is what is left of ph, nil for all of it.
-func (p *pacer) pace(ph schedule.Phase, feed *schedule.Merged) {
+// pace runs the open loop: every message is due when the schedule says, and timed
+// from then, whatever the system under test does.
+func (p *pacer) pace() {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	_ = clock.SetTimerSlack(1) // without it wake-ups are later, which the lag shows
 	raisePriority()
+	p.thread.open()
+	defer p.thread.close()
+	p.look(clock.Now())
+	for _, l := range p.queue {
+		if l.cursor.feed == nil {
+			l.begin()
+			l.key = l.cursor.intended
+		}
+	}
+	p.queue.order()
+	for {
+		l := p.queue.first()
+		if !p.wait(l.key) {
+			return
+		}
+		p.serve(l)
+		p.queue.sink(0)
+	}
+}
+
+// wait returns when until has come; false if the run is over before.
+func (p *pacer) wait(until int64) bool {
 	r := p.run
-	origin := r.start.Load()
-	for ; ph <= schedule.After; ph++ {
-		if p.phase = ph; feed == nil {
-			feed = r.plan.Merge(p.producers, ph)
-			for _, q := range p.producers {
-				p.issued[q] = 0
-			}
-			if ph == schedule.Window {
-				p.openWindow()
-			}
-		}
-		p.feed, feed = feed, nil
-		shift := int64(0)
-		if ph == schedule.After {
-			// An early end moves the load after the window forward to it.
-			shift = r.end.Load() - origin - int64(r.window)
-		}
-		for {
-			offset, producer, ok := p.feed.Next()
-			if !ok {
-				break
-			}
-			p.issued[producer]++
-			intended := origin + offset + shift
-			if ph == schedule.Window && intended >= r.end.Load() {
-				break // interrupted: the rest is not part of the window any more
-			}
-			due := p.wait(intended)
-			if ph == schedule.Window && intended >= r.end.Load() {
-				break // likewise, while it waited
-			}
-			if !due || !p.send(intended, producer, ph == schedule.Window) {
-				if ph == schedule.Window {
-					p.caught = &caught{intended, producer}
-					p.endWindow()
-				}
-				return
-			}
-		}
-		if ph == schedule.Window {
-			p.closeWindow()
-		}
-	}
-}
-
-func (p *pacer) openWindow() {
-	for _, l := range p.lanes {
-		for _, st := range l.streams {
-			st.begin()
-		}
-	}
-}
-
-// endWindow notes where the measured window's numbers end.
-func (p *pacer) endWindow() {
-	for _, l := range p.lanes {
-		for _, st := range l.streams {
-			st.last = st.next
-		}
-	}
-}
-
-func (p *pacer) closeWindow() {
-	p.endWindow()
-	p.flush()
-	p.run.closed.Add(int64(len(p.lanes)))
-}
-
-// wait returns when intended is due; false if the run is over before.
-func (p *pacer) wait(intended int64) bool {
-	r := p.run
-	now := clock.Now()
-	if now < intended {
-		p.flush()
-	}
+	from := clock.Now()
+	now := from
 	for {
 		if r.stopped.Load() {
 			return false
 		}
-		if now >= intended {
-			return true
-		}
-		if now >= intended-p.margin {
+		if now >= until-p.margin {
 			break
 		}
-		target := intended - p.margin
+		target := until - p.margin
 		if target-now > longSleep {
-			// Far off: a slice at a time, so that the end of the run is
-			// noticed. To give a processor up and take it back wakes the
-			// runtime's monitor: only who has none of its own does.
-			if until := min(target-shortSleep, now+stopSlice); p.spare {
-				clock.SleepUntilBlocking(until)
-			} else {
-				clock.SleepUntil(until)
+			// Far off: a slice at a time, so that the end of the run is noticed.
+			now = p.sleep(now, min(target-shortSleep, now+stopSlice))
+			if now-p.asOf > lookEvery {
+				p.look(now)
 			}
-			now = clock.Now()
 			continue
 		}
-		clock.SleepUntil(target)
-		now = clock.Now()
+		now = p.sleep(now, target)
 		p.learn(now - target)
 	}
-	from := now
-	for now < intended {
-		now = clock.Now()
+	if now < until {
+		spinning := now
+		for now < until {
+			now = clock.Now()
+		}
+		p.spun.Store(p.spun.Load() + now - spinning)
 	}
-	p.spun.Store(p.spun.Load() + now - from)
+	if now > from {
+		p.idle.Store(p.idle.Load() + now - from)
+	}
 	return true
+}
+
+// sleep sleeps until an instant and returns when it is over. The thread keeps its
+// processor unless it has none of its own or the client needs it.
+func (p *pacer) sleep(now, until int64) int64 {
+	if p.spare || p.handOn {
+		p.handOn = false
+		clock.SleepUntilHandingOver(until)
+	} else {
+		clock.SleepUntil(until)
+	}
+	woke := clock.Now()
+	p.slept += woke - now
+	return woke
 }
 
 const (
 	longSleep  = 500_000    // ns; from here on the sleep is in two parts
 	shortSleep = 200_000    // ns; the last stretch of a long sleep
 	stopSlice  = 20_000_000 // ns
+	lookEvery  = 5_000_000  // ns; how old the last look at the thread's times may be
+	// longSend is from when on, in ns, a send is asked what it waited for.
+	longSend = 100_000
+	// placePoll is how often a pacer looks again for a place in flight, in ns.
+	placePoll = 20_000
+	// atOnce is how many overdue messages of a lane are sent before other lanes
+	// have their turn.
+	atOnce = 64
 )
 
 // learn follows the median lateness of wake-ups with steps of 1/16 of a
@@ -179,79 +143,156 @@ func (p *pacer) learn(late int64) {
 	}
 }
 
-func (p *pacer) flush() {
-	for _, l := range p.lanes {
-		if l.dirty {
-			l.dirty = false
-			l.flush()
-		}
-	}
+// look notes what the kernel says of the thread at now.
+func (p *pacer) look(now int64) {
+	p.awake, _ = p.thread.awake()
+	p.asOf, p.slept = now, 0
 }
 
-// send builds and sends one message that was due at intended. It returns false
-// if the run ended while it waited for a place in flight.
-func (p *pacer) send(intended int64, producer int32, measured bool) bool {
-	r := p.run
-	ids := r.layout.byProducer[producer]
-	st := r.streams[ids[0]]
-	if len(ids) > 1 {
-		t := &p.turn[producer]
-		st = r.streams[ids[*t]]
-		if *t++; *t == len(ids) {
-			*t = 0
+// blockedOf returns how much of the time from start to now, in which a client had
+// the thread, it waited for somebody else: it neither ran nor waited for a
+// processor. Where the kernel does not tell it is all of it.
+func (p *pacer) blockedOf(start, now int64) int64 {
+	awake, ok := p.thread.awake()
+	if !ok {
+		return now - start
+	}
+	// Before start the thread was awake but for its own sleeps.
+	before := max(0, start-p.asOf-p.slept)
+	during := awake - p.awake - before
+	p.awake, p.asOf, p.slept = awake, now, 0
+	return min(max(now-start-max(during, 0), 0), now-start)
+}
+
+// serve sends what is due of a lane. What is overdue goes out together. It sets
+// when the lane wants to be looked at again.
+func (p *pacer) serve(l *lane) {
+	p.current = l
+	now := clock.Now()
+	written := int64(-1)
+	if l.conn != nil {
+		written = l.conn.Writes()
+	}
+	for n := 0; n < atOnce; n++ {
+		if l.beyond() {
+			l.enter(l.cursor.phase + 1)
+			l.advance()
+			if l.cursor.intended > now {
+				break
+			}
+		}
+		if !l.takePlace(now) {
+			p.release(l)
+			p.handOn = true // who makes room may need the processor
+			l.key = clock.Now() + placePoll
+			return
+		}
+		if !l.corked && l.conn != nil && now-l.cursor.intended > l.gap {
+			l.corked = l.conn.Cork()
+		}
+		now = p.send(l)
+		l.advance()
+		if l.cursor.intended > now {
+			break
 		}
 	}
-	l := st.lane
-	sl, index := l.slots.take()
-	if sl == nil || l.limit > 0 && l.inFlight.Load() >= l.limit {
-		if sl, index = p.waitForPlace(l, sl, index); sl == nil {
-			return false
+	p.release(l)
+	if l.conn == nil || l.conn.Writes() == written {
+		if p.handOn = true; l.cursor.intended <= now {
+			// It is behind and will not sleep.
+			runtime.Gosched()
+			p.handOn = false
 		}
 	}
-	sent := clock.Now()
-	blocked := p.busy.blocked(intended, sent)
-	own := sent - intended - blocked
-	var sending *atomic.Int64
-	if len(p.lanes) > 1 {
-		sending, p.current = &p.sending, l
+	l.key = max(l.cursor.intended, now)
+}
+
+// takePlace sees to it that the lane has a slot and room in flight; false: there is
+// none at now. Other lanes go on meanwhile.
+func (l *lane) takePlace(now int64) bool {
+	if l.next == nil {
+		l.next, l.nextIndex = l.slots.take()
 	}
-	l.dirty = true
-	err := l.transmit(st, sl, index, integrity.Data, intended, sent, own, measured, sending)
-	if sending != nil && !sending.CompareAndSwap(sent, 0) {
-		p.settle()
+	if l.next == nil || l.limit > 0 && l.inFlight.Load() >= l.limit {
+		if l.fullSince == 0 {
+			l.fullSince = now
+		}
+		return false
 	}
-	p.busy.add(sent, clock.Now())
-	if measured && err == nil {
-		l.shard.Lag(own, blocked)
+	if l.fullSince != 0 {
+		l.blocked.add(l.fullSince, now)
+		l.fullSince = 0
 	}
 	return true
 }
 
-// waitForPlace waits until the lane has a slot and room in flight; sl is a slot
-// already taken, or nil. It returns nil if the run ends first.
-func (p *pacer) waitForPlace(l *lane, sl *slot, index uint32) (*slot, uint32) {
+// send builds and sends the message that is due next, which has its place, and
+// returns when that was done.
+func (p *pacer) send(l *lane) (now int64) {
+	c := &l.cursor
+	measured := c.measured()
+	st := p.run.turnOf(c.producer)
+	sl, index := l.next, l.nextIndex
+	l.next = nil
+	sent := clock.Now()
+	blocked := l.blocked.within(c.intended, sent)
+	own := sent - c.intended - blocked
+	l.dirty = true
+	sending := p.announce()
+	err := l.transmit(st, sl, index, integrity.Data, c.intended, sent, own, measured, sending)
+	p.back(sending, sent)
+	now = clock.Now()
+	if now-sent > longSend {
+		l.blocked.add(now-p.blockedOf(sent, now), now)
+	}
+	if measured && err == nil {
+		l.shard.Lag(own, blocked)
+	}
+	return now
+}
+
+// release lets go of what is held back of a lane's messages, by its connection or
+// by its client.
+func (p *pacer) release(l *lane) {
+	if !l.dirty {
+		return
+	}
+	l.dirty = false
+	if !l.corked && !l.flushes {
+		return
+	}
 	from := clock.Now()
-	p.flush()
-	for {
-		if sl == nil {
-			sl, index = l.slots.take()
+	sending := p.announce()
+	if sending != nil {
+		sending.Store(from)
+	}
+	if l.flushes {
+		l.flush()
+	}
+	if l.corked {
+		l.corked = false
+		if err := l.conn.Uncork(); err != nil {
+			l.fail(err) // the client hears of it by its next write
 		}
-		now := clock.Now()
-		if sl != nil && (l.limit == 0 || l.inFlight.Load() < l.limit) {
-			p.busy.add(from, now)
-			return sl, index
-		}
-		if p.run.stopped.Load() {
-			if sl != nil {
-				l.slots.release(index)
-			}
-			return nil, 0
-		}
-		clock.SleepUntilBlocking(now + placePoll)
+	}
+	p.back(sending, from)
+	if now := clock.Now(); now-from > longSend {
+		l.blocked.add(now-p.blockedOf(from, now), now)
 	}
 }
 
-// placePoll is how often a pacer without a place looks again, in ns. It is in
-// a queue then, and counted as blocked; what matters is not to burn the
-// processor that the broker may need.
-const placePoll = 20_000
+// announce returns where to say since when this pacer's client has the thread, nil
+// if nobody else depends on it.
+func (p *pacer) announce() *atomic.Int64 {
+	if len(p.queue) > 1 {
+		return &p.sending
+	}
+	return nil
+}
+
+// back says that the client has returned from what was begun at since.
+func (p *pacer) back(sending *atomic.Int64, since int64) {
+	if sending != nil && !sending.CompareAndSwap(since, 0) {
+		p.settle()
+	}
+}

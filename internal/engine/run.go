@@ -94,6 +94,7 @@ type run struct {
 
 	pacersMu sync.Mutex
 	pacers   []*pacer
+	turn     []int // by producer: which of its streams is next; each entry is its lane's pacer's
 	senders  sync.WaitGroup
 	left     quota // of messages, where the window is limited by them
 

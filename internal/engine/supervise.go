@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
-	"sixnines/internal/schedule"
 )
 
 // handoverAfter is how long one lane's send may block before the pacer's other
@@ -14,7 +13,7 @@ import (
 const handoverAfter = 2 * time.Millisecond
 
 // maxPacers bounds the threads that blocked sends may come to.
-const maxPacers = 32
+const maxPacers = 64
 
 // What the supervisor makes of pacer.sending.
 const (
@@ -41,7 +40,7 @@ func (r *run) supervise() {
 				continue
 			}
 			if p.sending.CompareAndSwap(since, takingOver) {
-				r.takeOver(p, since)
+				r.takeOver(p)
 			}
 		}
 		if !divisible {
@@ -52,41 +51,17 @@ func (r *run) supervise() {
 }
 
 // takeOver splits the blocked pacer p and starts a spare one with its other
-// lanes. p's thread is inside Send.
-func (r *run) takeOver(p *pacer, since int64) {
+// lanes, each of which is where it was in its schedule. p's thread is inside Send.
+func (r *run) takeOver(p *pacer) {
 	blocked := p.current
-	mine := func(producer int) bool {
-		return r.streams[r.layout.byProducer[producer][0]].lane == blocked
-	}
-	spare := &pacer{run: r, spare: true, turn: p.turn, issued: p.issued, budget: p.budget, margin: p.margin}
-	spare.lanes = slices.DeleteFunc(slices.Clone(p.lanes), func(l *lane) bool { return l == blocked })
-	spare.producers = slices.DeleteFunc(slices.Clone(p.producers), mine)
-	spare.phase = p.phase
-	spare.divisible.Store(len(spare.lanes) > 1)
-	p.lanes = []*lane{blocked}
-	p.producers = slices.DeleteFunc(slices.Clone(p.producers), func(q int) bool { return !mine(q) })
-	rest := r.remaining(spare)
-	p.feed = r.remaining(p)
+	spare := &pacer{run: r, spare: true, budget: p.budget, margin: p.margin}
+	spare.queue = slices.DeleteFunc(slices.Clone(p.queue), func(l *lane) bool { return l == blocked })
+	spare.divisible.Store(len(spare.queue) > 1)
+	p.queue = laneQueue{blocked}
 	p.divisible.Store(false)
-	// Until now the spare's messages waited for the blocked send.
-	spare.busy.add(since, clock.Now())
 	r.handovers.Add(1)
-	r.startPacer(spare, rest)
+	r.startPacer(spare)
 	p.sending.Store(takenOver)
-}
-
-// remaining returns what p's producers have still to send in its phase.
-func (r *run) remaining(p *pacer) *schedule.Merged {
-	feed := r.plan.Merge(p.producers, p.phase)
-	var sent uint64
-	for _, q := range p.producers {
-		sent += p.issued[q]
-	}
-	// What was sent is a prefix: a part's order is the whole's.
-	for ; sent > 0; sent-- {
-		feed.Next()
-	}
-	return feed
 }
 
 // settle waits for the supervisor to be done with a pacer whose send has come

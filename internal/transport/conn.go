@@ -82,13 +82,17 @@ func (c *Conn) Closed() bool { return c.closed.Load() }
 // Cork has what is written from now on held back, up to corkSize bytes and
 // corkLimit, until Uncork. Write then returns before the socket has taken
 // anything: an error of the socket is told by Uncork and by the writes after it.
-func (c *Conn) Cork() {
-	c.out.Lock()
+// It reports false, and holds nothing back, while somebody is just writing.
+func (c *Conn) Cork() bool {
+	if !c.out.TryLock() {
+		return false
+	}
 	if c.out.buf == nil {
 		c.out.buf = make([]byte, 0, corkSize)
 	}
 	c.out.corked = true
 	c.out.Unlock()
+	return true
 }
 
 // Uncork writes what was held back. Without anything it costs next to nothing.

@@ -1,0 +1,115 @@
+package engine
+
+import (
+	"sixnines/internal/schedule"
+)
+
+// cursor is where a lane is in its schedule. It belongs to the lane's pacer and
+// goes with the lane to another one, so that handing a lane on costs the same
+// whenever it happens.
+type cursor struct {
+	producers []int
+	phase     schedule.Phase
+	feed      *schedule.Merged // what is left of the phase; nil: nothing was begun
+	shift     int64            // of the instants of this phase
+
+	// The message that is due next. It has not been sent.
+	intended int64
+	producer int32
+}
+
+// measured reports whether the message that is due next belongs to the window.
+func (c *cursor) measured() bool { return c.phase == schedule.Window }
+
+// begin loads the first message of the schedule.
+func (l *lane) begin() {
+	l.enter(schedule.Before)
+	l.advance()
+}
+
+// enter turns to phase ph.
+func (l *lane) enter(ph schedule.Phase) {
+	r := l.run
+	c := &l.cursor
+	c.phase, c.shift = ph, 0
+	c.feed = r.plan.Merge(c.producers, ph)
+	switch ph {
+	case schedule.Window:
+		for _, st := range l.streams {
+			st.begin()
+		}
+	case schedule.After:
+		// An early end moves the load after the window forward to it.
+		c.shift = r.end.Load() - r.start.Load() - int64(r.window)
+		for _, st := range l.streams {
+			st.last = st.next
+		}
+		r.closed.Add(1)
+	}
+}
+
+// advance loads the next message. The load after the window has no end.
+func (l *lane) advance() {
+	c := &l.cursor
+	for {
+		offset, producer, ok := c.feed.Next()
+		if ok {
+			c.intended, c.producer = l.run.start.Load()+offset+c.shift, producer
+			if !l.beyond() {
+				return
+			}
+		}
+		if c.phase == schedule.After {
+			c.intended = never // it was for ever
+			return
+		}
+		l.enter(c.phase + 1)
+	}
+}
+
+// beyond reports whether the message that is due next was of the window when it
+// was planned and is not any more: it was ended early.
+func (l *lane) beyond() bool {
+	return l.cursor.phase == schedule.Window && l.cursor.intended >= l.run.end.Load()
+}
+
+// unsent yields the messages of the window that the lane did not get to, as their
+// intended instants and streams. The lane has no pacer any more, and the cursor is
+// used up by it.
+func (l *lane) unsent(yield func(int64, *stream) bool) {
+	r, c := l.run, &l.cursor
+	if c.feed == nil || c.phase == schedule.After {
+		return
+	}
+	if c.phase == schedule.Before {
+		c.feed = r.plan.Merge(c.producers, schedule.Window)
+		offset, producer, ok := c.feed.Next()
+		if !ok {
+			return
+		}
+		c.intended, c.producer = r.start.Load()+offset, producer
+	}
+	start, end := r.start.Load(), r.end.Load()
+	for c.intended < end && yield(c.intended, r.turnOf(c.producer)) {
+		offset, producer, ok := c.feed.Next()
+		if !ok {
+			return
+		}
+		c.intended, c.producer = start+offset, producer
+	}
+}
+
+// turnOf returns the stream that takes a producer's next message: its streams
+// take turns.
+func (r *run) turnOf(producer int32) *stream {
+	ids := r.layout.byProducer[producer]
+	if len(ids) == 1 {
+		return r.streams[ids[0]]
+	}
+	t := &r.turn[producer]
+	st := r.streams[ids[*t]]
+	if *t++; *t == len(ids) {
+		*t = 0
+	}
+	return st
+}
