@@ -46,6 +46,11 @@ func (s *Scenario) Normalise() {
 	}
 	if !p.Until.IsZero() && p.Duration <= MaxDuration {
 		fill(&p.AtMost, min(max(10*p.Duration, time.Minute), MaxDuration))
+		// The run may be over after its least length, for which it needs intervals
+		// enough; and of the longest the file must stay small.
+		const step = 10 * time.Millisecond
+		least := (p.AtMost/mostIntervals + step - 1).Truncate(step)
+		fill(&s.Record.Interval, min(max(IntervalFor(p.Duration), least), time.Minute))
 	}
 	fill(&p.Drain, 10*time.Second)
 	fill(&s.Workload.Timeout, p.Drain)

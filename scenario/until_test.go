@@ -137,6 +137,16 @@ func TestPossibleUntil(t *testing.T) {
 		}
 		survives(t, s)
 	}
+	for text, want := range map[string]time.Duration{
+		"": 100 * time.Millisecond, ", duration: 50s": 500 * time.Millisecond, ", duration: 1h": 3600 * time.Millisecond,
+		", at_most: 2h": 720 * time.Millisecond, ", at_most: 168h": time.Minute,
+	} {
+		s := mustParse(t, "phases: {until: delivery.response p99 ±5%"+text+"}\n")
+		s.Normalise()
+		if s.Record.Interval != want {
+			t.Errorf("until%s: intervals of %v, want %v", text, s.Record.Interval, want)
+		}
+	}
 	if p := (Phases{Duration: time.Second, AtMost: time.Hour}); p.Longest() != time.Second {
 		t.Errorf("without an until the window lasts %v", p.Longest())
 	}

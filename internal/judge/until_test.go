@@ -148,3 +148,33 @@ func TestVerifyUntil(t *testing.T) {
 		}
 	}
 }
+
+// A system that drifts is not known sooner for that: at no look is the interval
+// narrow, though that of independent messages is at all of them.
+func TestUntilIsNotEndedByADrift(t *testing.T) {
+	u, err := scenario.ParseUntil("delivery.response p90 ±5%")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, level := range map[string]func(float64) float64{
+		"a drift":            func(s float64) float64 { return 1 + s/150 },
+		"levels that wander": func(s float64) float64 { return 1 + 0.4*math.Sin(s/9) },
+		"a later level":      func(s float64) float64 { return 1 + math.Floor(s/40)/4 },
+	} {
+		for seconds := 65; seconds <= 240; seconds = seconds*5/4 + 1 {
+			run := courseRun(t, seconds, time.Second, level, waitsFor(u.String(), time.Hour))
+			s := SequenceOf(run, u, int64(seconds)*1e9, 0)
+			if s.Narrow() {
+				t.Errorf("%s, after %d s: %s", name, seconds, s.Width())
+			}
+			o := newOrder(run.Metrics[result.DeliveryResponse])
+			if q := o.quantile(o.n, u.Percent, 0); float64(q.high-q.low) > u.Limit(q.value) {
+				t.Errorf("%s, after %d s: the interval of independent messages is %d to %d, this proves nothing", name, seconds, q.low, q.high)
+			}
+		}
+	}
+	run := courseRun(t, 150, time.Second, func(float64) float64 { return 1 }, waitsFor(u.String(), time.Hour))
+	if s := SequenceOf(run, u, 150e9, 0); !s.Narrow() {
+		t.Errorf("steady: %s", s.Width())
+	}
+}
