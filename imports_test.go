@@ -66,7 +66,7 @@ func allowed() map[string]may {
 		"driver/drivertest": {ours: []string{"driver"}},
 
 		"drivers/all":   {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
-		"drivers/kafka": {ours: []string{"driver"}, others: []string{franzGo}},
+		"drivers/kafka": {ours: []string{"driver", "drivers/internal/await"}, others: []string{franzGo}},
 		"drivers/mem":   {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver", "drivers/internal/share"}, others: []string{redigo},
 			why: "what the drivers of Redis share"},
@@ -90,6 +90,8 @@ func allowed() map[string]may {
 			why: "who resolves a message whose connection ends while it is being sent is the same question to all that wait for confirmations"},
 		"drivers/internal/rabbit": {ours: []string{"driver", "drivers/internal/share"},
 			why: "logins, lost connections and errors of RabbitMQ are the same over each of its protocols"},
+		"drivers/internal/await": {ours: []string{"driver"},
+			why: "what a broker cannot do yet is awaited in one way"},
 		"drivers/internal/hold": {
 			why: "how long a batch waits that nobody flushes is decided once"},
 		"drivers/internal/rabbit/beat": {

@@ -172,14 +172,8 @@ func (c *consumer) groupOptions(group string, ack driver.ConsumerAck) []kgo.Opt 
 // ends returns where the topics end now.
 func (s *session) ends(ctx context.Context, client *kgo.Client, topics []string) (map[string]map[int32]kgo.Offset, error) {
 	if s.speaks(listOffsets, 1) {
-		listed, err := kadm.NewClient(client).ListEndOffsets(ctx, topics...)
-		if err == nil {
-			err = listed.Error()
-		}
-		if err != nil {
-			return nil, err
-		}
-		return listed.KOffsets(), nil
+		listed, err := listEnds(ctx, kadm.NewClient(client), topics)
+		return listed.KOffsets(), err
 	}
 	// The oldest protocol has another way to ask, which the client keeps to
 	// itself. A topic that we created had nothing when we came.

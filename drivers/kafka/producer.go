@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 )
 
 // producer implements driver.Producer.
@@ -70,7 +71,10 @@ func (s *session) open(ctx context.Context, client *kgo.Client) error {
 		return err
 	}
 	if s.options.idempotent() && s.speaks(initProducerID, 0) {
-		if _, _, err := client.ProducerID(ctx); err != nil {
+		if err := await.Until(ctx, "ask for a producer's number", passes, func() error {
+			_, _, err := client.ProducerID(ctx)
+			return err
+		}); err != nil {
 			return err
 		}
 	}

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 )
 
 // The names of settings that something depends on.
@@ -25,14 +25,6 @@ const (
 // Sizes in bytes of what surrounds a payload: at most, of the format before
 // 0.11 or since.
 const recordFrame = 61 + 41
-
-// missingGrace is how long a topic that must exist may go unseen: brokers learn
-// of a new one after a moment.
-const missingGrace = time.Second
-
-// settlePause is how long to wait between two looks at what the broker does by
-// itself.
-const settlePause = 20 * time.Millisecond
 
 // framing returns how much larger than its payload a batch of one message is.
 func (s *session) framing() int {
@@ -152,16 +144,25 @@ func (s *session) create(ctx context.Context, topics []string) error {
 	if err != nil {
 		return err
 	}
-	answers, err := s.admin.CreateTopics(ctx, int32(o.Partitions), replicas, configs, topics...)
-	if err != nil {
-		return wrap(err, "create topics")
-	}
+	return await.Until(ctx, "kafka: create topics", passes, func() error {
+		answers, err := s.admin.CreateTopics(ctx, int32(o.Partitions), replicas, configs, topics...)
+		if err != nil {
+			return wrap(err, "create topics")
+		}
+		return s.note(answers)
+	})
+}
+
+// note notes the topics that were created.
+func (s *session) note(answers kadm.CreateTopicResponses) error {
 	for _, a := range answers.Sorted() {
 		exists := errors.Is(a.Err, kerr.TopicAlreadyExists)
 		// What has our run in its name is ours, whoever of us created it.
-		if a.Err == nil || exists && len(o.Topic) == 0 {
+		if a.Err == nil || exists && len(s.options.Topic) == 0 {
 			s.mu.Lock()
-			s.created = append(s.created, a.Topic)
+			if !slices.Contains(s.created, a.Topic) {
+				s.created = append(s.created, a.Topic)
+			}
 			s.mu.Unlock()
 		} else if !exists {
 			if a.ErrMessage != "" {
@@ -219,28 +220,24 @@ func missing(name string) error {
 	return fmt.Errorf("kafka: topic %q: %w at the broker; create it, or leave create at true", name, driver.ErrNoTopic)
 }
 
+// passes reports whether an error goes away by itself: there is no leader or
+// coordinator yet, or not every broker knows what there is.
+func passes(err error) bool {
+	class := classOf(err)
+	return kerr.IsRetriable(err) || class == driver.ErrNotConnected || class == driver.ErrTimeout
+}
+
 // settle waits until all brokers know the topics, and each partition has its
 // leader and those that we created their replicas.
 func (s *session) settle(ctx context.Context, topics []string) error {
-	patience := time.After(missingGrace)
-	over := false
-	for {
-		err := s.settled(ctx, topics)
-		if err == nil {
-			return nil
+	// Brokers learn of a topic after a moment.
+	soon := await.Moment()
+	return await.Until(ctx, "kafka: wait for the topics", func(err error) bool {
+		if classOf(err) == driver.ErrNoTopic && !s.options.Create {
+			return soon()
 		}
-		class := classOf(err)
-		if class == driver.ErrNoTopic && !s.options.Create && over || class == driver.ErrUnauthorized || class == driver.ErrOption || class == driver.ErrUnsupported {
-			return err
-		}
-		select {
-		case <-time.After(settlePause):
-		case <-patience:
-			over = true
-		case <-ctx.Done():
-			return wrap(fmt.Errorf("%w; last: %w", ctx.Err(), err), "wait for the topics")
-		}
-	}
+		return passes(err)
+	}, func() error { return s.settled(ctx, topics) })
 }
 
 func (s *session) settled(ctx context.Context, topics []string) error {
@@ -311,31 +308,25 @@ func (s *session) begin(ctx context.Context, group string, topics []string) erro
 	if !s.speaks(listOffsets, 1) || !s.speaks(offsetCommit, 2) {
 		return nil
 	}
-	ends, err := s.admin.ListEndOffsets(ctx, topics...)
-	if err == nil {
-		err = ends.Error()
-	}
+	ends, err := listEnds(ctx, s.admin, topics)
 	if err != nil {
 		return err
 	}
 	var offsets kadm.Offsets
 	ends.Each(func(end kadm.ListedOffset) { offsets.AddOffset(end.Topic, end.Partition, end.Offset, -1) })
-	return s.untilReady(ctx, func() error { return s.admin.CommitAllOffsets(ctx, group, offsets) })
+	return await.Until(ctx, "commit where they end", passes, func() error { return s.admin.CommitAllOffsets(ctx, group, offsets) })
 }
 
-// untilReady repeats what a broker cannot do yet.
-func (s *session) untilReady(ctx context.Context, f func() error) error {
-	for {
-		err := f()
-		if err == nil || !kerr.IsRetriable(err) {
+// listEnds returns where the topics end now. A broker that the others take for a
+// partition's leader may not know of it yet.
+func listEnds(ctx context.Context, admin *kadm.Client, topics []string) (ends kadm.ListedOffsets, err error) {
+	err = await.Until(ctx, "ask where the topics end", passes, func() error {
+		if ends, err = admin.ListEndOffsets(ctx, topics...); err != nil {
 			return err
 		}
-		select {
-		case <-time.After(settlePause):
-		case <-ctx.Done():
-			return fmt.Errorf("%w; last: %w", ctx.Err(), err)
-		}
-	}
+		return ends.Error()
+	})
+	return ends, err
 }
 
 // Deprovision implements driver.Session. Members of groups leave before, since
@@ -362,15 +353,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 	}
 	var errs []error
 	if len(created) > 0 && s.speaks(deleteTopics, 0) {
-		answers, err := admin.DeleteTopics(ctx, created...)
-		if err != nil {
-			errs = append(errs, wrap(err, "delete topics"))
-		}
-		for _, a := range answers.Sorted() {
-			if a.Err != nil && !errors.Is(a.Err, kerr.UnknownTopicOrPartition) {
-				errs = append(errs, wrap(a.Err, "delete topic %q", a.Topic))
-			}
-		}
+		errs = append(errs, remove(ctx, admin, created))
 	}
 	for _, group := range groups {
 		if err := s.forget(ctx, admin, group); err != nil {
@@ -380,12 +363,29 @@ func (s *session) Deprovision(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
+// remove deletes the topics.
+func remove(ctx context.Context, admin *kadm.Client, topics []string) error {
+	return await.Until(ctx, "kafka: delete topics", passes, func() error {
+		answers, err := admin.DeleteTopics(ctx, topics...)
+		if err != nil {
+			return wrap(err, "delete topics")
+		}
+		var errs []error
+		for _, a := range answers.Sorted() {
+			if a.Err != nil && !errors.Is(a.Err, kerr.UnknownTopicOrPartition) {
+				errs = append(errs, wrap(a.Err, "delete topic %q", a.Topic))
+			}
+		}
+		return errors.Join(errs...)
+	})
+}
+
 // forget deletes a group. It waits for members that are on their way out.
 func (s *session) forget(ctx context.Context, admin *kadm.Client, group string) error {
 	if !s.speaks(deleteGroups, 0) {
 		return nil // the broker forgets groups without members after a time
 	}
-	return s.untilReady(ctx, func() error {
+	return await.Until(ctx, "wait for its members to leave", passes, func() error {
 		_, err := admin.DeleteGroup(ctx, group)
 		switch {
 		case errors.Is(err, kerr.GroupIDNotFound):

@@ -12,6 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 )
 
 // inspect learns what the session talks to.
@@ -180,11 +181,15 @@ func (s *session) effective(ctx context.Context, topic string) (map[string]strin
 	if !s.speaks(describeConfigs, 0) {
 		return nil, fmt.Errorf("%w before 0.11", driver.ErrUnsupported)
 	}
-	configs, err := s.admin.DescribeTopicConfigs(ctx, topic)
-	if err != nil {
-		return nil, err
-	}
-	return settingsOf(configs)
+	var values map[string]string
+	err := await.Until(ctx, "ask for them", passes, func() error {
+		configs, err := s.admin.DescribeTopicConfigs(ctx, topic)
+		if err == nil {
+			values, err = settingsOf(configs)
+		}
+		return err
+	})
+	return values, err
 }
 
 func settingsOf(configs kadm.ResourceConfigs) (map[string]string, error) {

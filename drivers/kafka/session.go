@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -97,7 +98,9 @@ func newSession(t driver.Target, o Options) (*session, error) {
 // reach connects the session's own client.
 func (s *session) reach(ctx context.Context) error {
 	var err error
-	if s.control, err = s.connect("control"); err != nil {
+	// What passes by itself is awaited by us, who can tell what it was: the client
+	// would say no more than that time ran out.
+	if s.control, err = s.connect("control", kgo.RetryTimeout(time.Second)); err != nil {
 		return err
 	}
 	s.admin = kadm.NewClient(s.control.client)

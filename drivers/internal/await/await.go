@@ -1,0 +1,63 @@
+// Package await repeats what a broker cannot do yet: it elects a leader, loads
+// its data, or has not told all its servers.
+package await
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sixnines/driver"
+)
+
+// The first and the longest pause between two attempts; each is twice as long as
+// the one before.
+const (
+	firstPause = 100 * time.Microsecond
+	lastPause  = 100 * time.Millisecond
+)
+
+// Until calls attempt until it succeeds, fails with an error of which passes says
+// that it does not go away by itself, or ctx ends. The error then begins with what
+// was being done, and wraps what ended ctx and the last failure before that.
+func Until(ctx context.Context, what string, passes func(error) bool, attempt func() error) error {
+	var last error
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		err := attempt()
+		if err == nil {
+			return nil
+		}
+		ended := ctx.Err()
+		// What ctx has ended tells nothing of the broker.
+		cut := ended != nil && errors.Is(err, ended)
+		switch {
+		case cut && last == nil, !cut && !passes(err):
+			return err
+		case !cut:
+			last = err
+		}
+		if ended == nil {
+			select {
+			case <-time.After(pause):
+				continue
+			case <-ctx.Done():
+			}
+		}
+		class := driver.ErrTimeout
+		if errors.Is(ctx.Err(), context.Canceled) {
+			class = driver.ErrClosed
+		}
+		return fmt.Errorf("%s: %w: %w; last: %w", what, class, context.Cause(ctx), last)
+	}
+}
+
+// moment is how long Moment is true.
+const moment = time.Second
+
+// Moment returns a function that is true for a second: for failures that pass by
+// themselves at once, if at all, and are somebody's mistake else.
+func Moment() func() bool {
+	end := time.Now().Add(moment)
+	return func() bool { return time.Now().Before(end) }
+}
