@@ -82,7 +82,7 @@ func allowed() map[string]may {
 		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/rabbit", "drivers/internal/share", "drivers/rabbitmqstream/wire"}},
 		"drivers/rabbitmqstream/wire": {ours: []string{"drivers/internal/hold", "drivers/internal/rabbit/beat"}},
 		"drivers/nats":                {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
-		"drivers/jetstream":           {ours: []string{"driver", "drivers/internal/handover", "drivers/internal/natswire"}, others: []string{natsClient}},
+		"drivers/jetstream":           {ours: []string{"driver", "drivers/internal/await", "drivers/internal/handover", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/internal/natswire": {ours: []string{"driver", "drivers/internal/hold", "drivers/internal/share"}, others: []string{natsClient, natsKeys},
 			why: "the connections and frames that core NATS and JetStream share, and how they and NATS Streaming dial"},
 

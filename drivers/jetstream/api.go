@@ -12,6 +12,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 	"sixnines/drivers/internal/natswire"
 )
 
@@ -32,16 +33,21 @@ type refusal struct {
 
 // Some of the server's numbers of errors.
 const (
-	codeNoConsumer    = 10014
-	codeCreate        = 10012
-	codeNoStream      = 10059
-	codeNotCreated    = 10049
-	codeTooLarge      = 10054
-	codeNotEnabled    = 10076
-	codeAccountHasNot = 10039
-	codeNoCluster     = 10074
-	codeFewServers    = 10005
-	codeManyRequests  = 429 // an HTTP-like code
+	codeNoConsumer      = 10014
+	codeCreate          = 10012
+	codeNoStream        = 10059
+	codeNotCreated      = 10049
+	codeTooLarge        = 10054
+	codeNotEnabled      = 10076
+	codeAccountHasNot   = 10039
+	codeNoCluster       = 10074
+	codeFewServers      = 10005
+	codeIncomplete      = 10004
+	codeNotAvailable    = 10008
+	codeNotLeader       = 10009
+	codeStreamOffline   = 10118
+	codeConsumerOffline = 10119
+	codeManyRequests    = 429 // an HTTP-like code
 )
 
 // Error implements error.
@@ -119,7 +125,7 @@ var errAbsent = errors.New("JetStream is not enabled, or not for this account; s
 
 // available returns an error unless the account has JetStream.
 func (p *api) available(ctx context.Context) error {
-	err := p.request(ctx, "INFO", nil, nil)
+	err := await.Until(ctx, "wait for an answer", passes, func() error { return p.request(ctx, "INFO", nil, nil) })
 	if err != nil && (refused(err, codeNotEnabled) || refused(err, codeAccountHasNot)) {
 		err = fmt.Errorf("%w: %w", err, errAbsent)
 	}
@@ -129,33 +135,26 @@ func (p *api) available(ctx context.Context) error {
 	return nil
 }
 
-// storeAttempts is how often a stream's store may fail to be made, and storePause
-// what goes by in between. After an account's last stream nats-server (2.15.2)
-// removes the directory of all of them in a goroutine of its own, beside whoever
-// makes the next one.
-const (
-	storeAttempts = 5
-	storePause    = 50 * time.Millisecond
-)
-
-// pause returns false where ctx ends before d has gone by.
-func pause(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
+// passes reports whether an error goes away by itself: no leader has been elected
+// yet, and nobody answers for it, or a server is not ready. After an account's last
+// stream nats-server (2.15.2) removes the directory of all of them in a goroutine
+// of its own, beside whoever makes the next one.
+func passes(err error) bool {
+	var r *refusal
+	if errors.As(err, &r) {
+		switch r.ErrCode {
+		case codeNotCreated, codeIncomplete, codeNotAvailable, codeNotLeader, codeStreamOffline, codeConsumerOffline:
+			return true
+		}
 		return false
 	}
+	return errors.Is(err, driver.ErrTimeout)
 }
 
 // createStream returns the stream's settings in effect.
 func (p *api) createStream(ctx context.Context, c js.StreamConfig) (js.StreamInfo, error) {
 	var info js.StreamInfo
-	err := p.request(ctx, "STREAM.CREATE."+c.Name, c, &info)
-	for n := 1; n < storeAttempts && refused(err, codeNotCreated) && pause(ctx, storePause); n++ {
-		err = p.request(ctx, "STREAM.CREATE."+c.Name, c, &info)
-	}
-	if err != nil {
+	if err := p.request(ctx, "STREAM.CREATE."+c.Name, c, &info); err != nil {
 		if c.Replicas > 1 && errors.Is(err, driver.ErrUnsupported) {
 			err = fmt.Errorf("%w; %d replicas need a cluster of as many servers with JetStream: lower option replicas", err, c.Replicas)
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 	"sixnines/drivers/internal/natswire"
 )
 
@@ -84,7 +85,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		}
 		f := &feed{consumer: c, stream: st, acks: s.acksOf(spec, way)}
 		c.feeds = append(c.feeds, f)
-		err = f.start(ctx, false)
+		err = await.Until(ctx, product+": consume from stream "+st.name, passes, func() error { return f.start(ctx, false) })
 	}
 	if err != nil {
 		c.Close(context.WithoutCancel(ctx))

@@ -13,6 +13,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 	"sixnines/drivers/internal/natswire"
 )
 
@@ -128,14 +129,16 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	s.mu.Unlock()
 	effective := streamSettings{}
 	for _, st := range streams {
-		if err := s.api.deleteStream(ctx, st.name); err != nil {
-			return none, err
-		}
-		info, err := s.createStream(ctx, st, len(streams))
-		if err != nil {
+		if err := await.Until(ctx, product+": make stream "+st.name, passes, func() error {
+			if err := s.api.deleteStream(ctx, st.name); err != nil {
+				return err
+			}
+			info, err := s.createStream(ctx, st, len(streams))
+			effective = streamSettings{info.Config, info.Cluster}
+			return err
+		}); err != nil {
 			return none, errors.Join(err, s.Deprovision(context.WithoutCancel(ctx)))
 		}
-		effective = streamSettings{info.Config, info.Cluster}
 	}
 	return s.semantics(ctx, t, effective), nil
 }
@@ -147,7 +150,9 @@ func (s *session) createStream(ctx context.Context, st stream, count int) (js.St
 		return info, err
 	}
 	s.mu.Lock()
-	s.streams = append(s.streams, st)
+	if !slices.Contains(s.streams, st) {
+		s.streams = append(s.streams, st)
+	}
 	t := s.topology
 	s.mu.Unlock()
 	for _, group := range t.Groups {
@@ -181,12 +186,9 @@ func (s *session) restore(ctx context.Context, st stream) (js.StreamInfo, error)
 	}
 	s.mu.Lock()
 	count := len(s.topology.Topics)
-	i := slices.Index(s.streams, st)
-	if i >= 0 {
-		s.streams = slices.Delete(s.streams, i, i+1) // createStream adds it
-	}
+	ours := slices.Contains(s.streams, st)
 	s.mu.Unlock()
-	if i < 0 {
+	if !ours {
 		return info, fmt.Errorf("%s: stream %s: %w: it has been deleted", product, st.name, driver.ErrNoTopic)
 	}
 	if info, err = s.createStream(ctx, st, count); err != nil {

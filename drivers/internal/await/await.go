@@ -30,7 +30,7 @@ func Until(ctx context.Context, what string, passes func(error) bool, attempt fu
 		}
 		ended := ctx.Err()
 		// What ctx has ended tells nothing of the broker.
-		cut := ended != nil && errors.Is(err, ended)
+		cut := ended != nil && (errors.Is(err, ended) || errors.Is(err, context.Cause(ctx)))
 		switch {
 		case cut && last == nil, !cut && !passes(err):
 			return err
