@@ -88,7 +88,7 @@ func allowed() map[string]may {
 
 		"drivers/internal/handover": {
 			why: "who resolves a message whose connection ends while it is being sent is the same question to all that wait for confirmations"},
-		"drivers/internal/rabbit": {ours: []string{"driver", "drivers/internal/share"},
+		"drivers/internal/rabbit": {ours: []string{"driver", "drivers/internal/await", "drivers/internal/share"},
 			why: "logins, lost connections and errors of RabbitMQ are the same over each of its protocols"},
 		"drivers/internal/await": {ours: []string{"driver"},
 			why: "what a broker cannot do yet is awaited in one way"},

@@ -22,6 +22,7 @@ const (
 	resourceError      = 506
 	notAllowed         = 530
 	notImplemented     = 540
+	internalError      = 541
 )
 
 // protocol is AMQP 0-9-1 as the broker speaks it.
@@ -33,7 +34,29 @@ func protocol() *rabbit.Protocol {
 		Foreign:   wire.ErrProtocol,
 		IfForeign: "if the server wants TLS there, give an amqps:// URL",
 		Class:     classOf,
+		Passes:    passes,
 	}
+}
+
+// passes reports whether an error goes away by itself: a queue's node or virtual
+// host is not up, or its replicas have not agreed yet.
+func passes(err error) bool {
+	var ours *wire.Error
+	var library *amqp.Error
+	code, text := 0, ""
+	switch {
+	case errors.As(err, &ours):
+		code, text = int(ours.Code), ours.Text
+	case errors.As(err, &library):
+		code, text = library.Code, library.Reason
+	}
+	switch code {
+	case internalError:
+		return true
+	case notFound, notAllowed:
+		return strings.Contains(text, "is down")
+	}
+	return false
 }
 
 // classOf returns the class of an error of either client, nil for others.

@@ -205,7 +205,9 @@ func (t *topology) declareQueue(ctx context.Context, ch *wire.Channel, q queue) 
 // add declares the queue of a consumer on its own.
 func (t *topology) add(ctx context.Context, ch *wire.Channel, q queue) error {
 	t.mu.Lock()
-	t.queues = append(t.queues, q)
+	if !slices.ContainsFunc(t.queues, func(known queue) bool { return known.name == q.name }) {
+		t.queues = append(t.queues, q)
+	}
 	t.mu.Unlock()
 	return t.declareQueue(ctx, ch, q)
 }

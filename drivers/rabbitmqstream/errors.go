@@ -23,7 +23,17 @@ func protocol() *rabbit.Protocol {
 		Foreign:   wire.ErrProtocol,
 		IfForeign: "is it the port of the plugin rabbitmq_stream, which is not AMQP's? if it wants TLS, give a rabbitmq-stream+tls:// URL",
 		Class:     classOf,
+		Passes:    passes,
 	}
+}
+
+// errNoLeader says that a stream has none.
+var errNoLeader = errors.New("the stream has no leader")
+
+// passes reports whether an error goes away by itself: a stream has no leader
+// yet, or the broker nobody to make one by.
+func passes(err error) bool {
+	return isCode(err, wire.NotAvailable) || isCode(err, wire.InternalError) || errors.Is(err, errNoLeader)
 }
 
 // classOf returns the class of an error of package wire, nil for others.

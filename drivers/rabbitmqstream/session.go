@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"sync"
-	"time"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/rabbit"
@@ -120,28 +119,20 @@ func (s *session) checkSize(size int) error {
 // leader waits until the stream has a leader and returns its address where there
 // are several brokers; else it is empty: there is no choice.
 func (s *session) leader(ctx context.Context, stream string) (string, error) {
-	look := time.NewTicker(20 * time.Millisecond)
-	defer look.Stop()
-	for {
-		var at wire.Placement
-		err := s.admin.Do(ctx, func(c *wire.Conn) (err error) {
-			at, err = c.Locate(ctx, stream)
-			return err
-		})
-		switch {
-		case err == nil && !s.broker.Clustered():
-			return "", nil
-		case err == nil && at.Leader != "":
-			return at.Leader, nil
-		case err != nil && !isCode(err, wire.NotAvailable):
-			return "", wrap(err, "locate stream %q", stream)
+	var at wire.Placement
+	err := s.admin.Do(ctx, func(c *wire.Conn) (err error) {
+		if at, err = c.Locate(ctx, stream); err == nil && at.Leader == "" && s.broker.Clustered() {
+			err = errNoLeader
 		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-			return "", fmt.Errorf("rabbitmq-stream: wait for stream %q to have a leader: %w: %w", stream, driver.ErrTimeout, context.Cause(ctx))
-		}
+		return err
+	})
+	switch {
+	case err != nil:
+		return "", wrap(err, "locate stream %q", stream)
+	case !s.broker.Clustered():
+		return "", nil
 	}
+	return at.Leader, nil
 }
 
 // Deprovision implements driver.Session. Of a session that has closed it

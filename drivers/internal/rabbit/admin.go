@@ -45,8 +45,11 @@ func (a *Admin[C]) Latest() Latest[C] {
 
 // Connect makes a connection if there is none.
 func (a *Admin[C]) Connect(ctx context.Context) error {
-	_, _, err := a.connect(ctx)
-	return err
+	p := a.broker.protocol
+	return p.await(ctx, "connect", p.Passes, func() error {
+		_, _, err := a.connect(ctx)
+		return err
+	})
 }
 
 // connect returns the connection, and whether it has been there for a while.
@@ -96,8 +99,13 @@ func (a *Admin[C]) dial(ctx context.Context, to Server) (C, error) {
 
 // Do runs f with the connection, one f at a time. It runs f once more, with a new
 // connection, where the old one turns out to be lost: nothing may have happened,
-// or all of it.
+// or all of it. It repeats f where the broker cannot do it yet.
 func (a *Admin[C]) Do(ctx context.Context, f func(c C) error) error {
+	p := a.broker.protocol
+	return p.await(ctx, "wait for the broker", p.Passes, func() error { return a.do(ctx, f) })
+}
+
+func (a *Admin[C]) do(ctx context.Context, f func(c C) error) error {
 	if err := context.Cause(ctx); err != nil {
 		return a.broker.protocol.Wrap(err, "reach the broker")
 	}

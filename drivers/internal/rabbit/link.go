@@ -74,8 +74,12 @@ func (l *Link[C]) Open(ctx context.Context) error {
 	either, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(l.life, cancel)()
-	c, err := l.config.Dial(either)
-	if err != nil {
+	p := l.broker.protocol
+	var c C
+	if err := p.await(either, "connect", p.Passes, func() (err error) {
+		c, err = l.config.Dial(either)
+		return err
+	}); err != nil {
 		if l.life.Err() != nil {
 			err = l.broker.protocol.overError()
 		}
@@ -90,8 +94,22 @@ func (l *Link[C]) Open(ctx context.Context) error {
 // Life returns what ends when the link closes.
 func (l *Link[C]) Life() context.Context { return l.life }
 
-// Join sets a member up, now and on each connection to come.
+// Join sets a member up, now and on each connection to come. It waits for what
+// passes by itself: the broker may end the connection when it cannot do yet what
+// it was asked for.
 func (l *Link[C]) Join(ctx context.Context, m Member[C]) error {
+	p := l.broker.protocol
+	ended := false
+	return p.await(ctx, "set up "+l.config.Name, func(err error) bool {
+		if p.Passes(err) {
+			ended = true
+			return true
+		}
+		return ended && driver.Class(err) == driver.ErrNotConnected
+	}, func() error { return l.join(ctx, m) })
+}
+
+func (l *Link[C]) join(ctx context.Context, m Member[C]) error {
 	l.setting.Lock()
 	defer l.setting.Unlock()
 	c, ok := l.Current()

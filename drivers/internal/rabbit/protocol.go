@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 )
 
 // Protocol is one that the broker speaks, as seen by its driver.
@@ -26,6 +27,10 @@ type Protocol struct {
 	// Class returns the class of an error that only the protocol's client knows,
 	// nil for others.
 	Class func(err error) error
+	// Passes reports of an error that only the protocol's client knows whether it
+	// goes away by itself: a queue or stream has no leader yet, a virtual host
+	// is not up.
+	Passes func(err error) bool
 }
 
 // Scheme is one of a protocol's URLs, with the port that it stands for.
@@ -47,6 +52,11 @@ func (p *Protocol) ClassOf(err error) error {
 	}
 	// What remains is the socket's.
 	return driver.ErrNotConnected
+}
+
+// await repeats what a broker cannot do yet.
+func (p *Protocol) await(ctx context.Context, what string, passes func(error) bool, attempt func() error) error {
+	return await.Until(ctx, p.Driver+": "+what, passes, attempt)
 }
 
 // isLoss reports whether err is the connection's end, and nobody's answer.

@@ -18,6 +18,7 @@ import (
 var (
 	errRefused = errors.New("the server says no")
 	errForeign = errors.New("not this protocol")
+	errSoon    = errors.New("no leader yet")
 )
 
 func testProtocol() *Protocol {
@@ -33,6 +34,7 @@ func testProtocol() *Protocol {
 			}
 			return nil
 		},
+		Passes: func(err error) bool { return errors.Is(err, errSoon) },
 	}
 }
 
