@@ -35,7 +35,7 @@ func (s *session) talk(ctx context.Context, id string, f func(d *dialogue) error
 	if id != "" {
 		l.id = id
 	}
-	w, err := l.connect(ctx)
+	w, err := l.first(ctx)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 	"sixnines/drivers/internal/share"
 )
 
@@ -58,7 +59,7 @@ func (s *session) newLink(key linkKey, c *consumer) *link {
 
 // start connects for the first time and keeps the link connected from then on.
 func (l *link) start(ctx context.Context) error {
-	w, err := l.connect(ctx)
+	w, err := l.first(ctx)
 	if err == nil && !l.adopt(w) {
 		err = fmt.Errorf("mqtt: connect: %w", driver.ErrClosed)
 	}
@@ -79,6 +80,15 @@ func (l *link) adopt(w *wire) bool {
 		return false
 	}
 	return true
+}
+
+// first connects for the first time, when a server is ready.
+func (l *link) first(ctx context.Context) (w *wire, err error) {
+	err = await.Until(ctx, "mqtt: connect", passes, func() error {
+		w, err = l.connect(ctx)
+		return err
+	})
+	return w, err
 }
 
 // connect connects to the first server that will have it, logs in and

@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"errors"
 	"fmt"
 
 	"sixnines/driver"
@@ -37,6 +38,13 @@ func (r reason) Unwrap() error {
 		return driver.ErrNoTopic
 	}
 	return driver.ErrRejected
+}
+
+// passes reports whether an error goes away by itself: the server is unavailable or
+// busy, or has had too many connections in a second.
+func passes(err error) bool {
+	var r reason
+	return errors.As(err, &r) && (r == 0x88 || r == 0x89 || r == 0x9F)
 }
 
 func (r reason) words() string {

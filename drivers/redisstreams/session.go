@@ -71,7 +71,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	defer s.share()
 	s.gone = false
 	for _, key := range keys {
-		if err := s.provide(ctx, key, t.Groups); err != nil {
+		if err := s.Await(ctx, "make stream "+key, func() error { return s.provide(ctx, key, t.Groups) }); err != nil {
 			return none, errors.Join(err, s.remove(context.WithoutCancel(ctx)))
 		}
 	}

@@ -52,6 +52,16 @@ func classOf(err error) error {
 	return driver.ErrNotConnected // what remains is the socket's
 }
 
+// errNobody says that no streaming server answers.
+var errNobody = errors.New("there is a NATS server, but no streaming server answers")
+
+// passes reports whether an error goes away by itself, where a streaming server
+// has answered before: its cluster elects a leader, or it is coming back.
+func passes(err error) bool {
+	class := classOf(err)
+	return errors.Is(err, errNobody) || class == driver.ErrTimeout || class == driver.ErrNotConnected
+}
+
 // wrap adds what was being done, and the class, to an error of the clients.
 func wrap(err error, format string, args ...any) error {
 	if driver.Class(err) != nil {

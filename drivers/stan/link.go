@@ -2,12 +2,14 @@ package stan
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 )
 
 // The roles of links. Producers and consumers never share one.
@@ -48,8 +50,17 @@ type link struct {
 
 // connect makes a link. It ends with an error when ctx or the session does.
 func (s *session) connect(ctx context.Context, key linkKey) (*link, error) {
-	st, err := register(ctx, s.life, s, key)
-	if err != nil {
+	passing := passes
+	if key.role == roleControl {
+		// Nobody has answered yet: it may be that nobody ever will.
+		soon := await.Moment()
+		passing = func(err error) bool { return errors.Is(err, errNobody) && soon() }
+	}
+	var st *streaming
+	if err := await.Until(ctx, "stan: register", passing, func() (err error) {
+		st, err = register(ctx, s.life, s, key)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	l := &link{key: key, session: s, kept: make(chan struct{})}
@@ -144,7 +155,10 @@ func (l *link) subscribe(ctx context.Context, c *consumer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	st := l.live.Load()
-	if st == nil {
+	switch {
+	case l.life.Err() != nil:
+		return driver.ErrClosed
+	case st == nil:
 		return driver.ErrNotConnected
 	}
 	if err := c.attach(ctx, st); err != nil {

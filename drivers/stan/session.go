@@ -12,6 +12,7 @@ import (
 	"github.com/nats-io/stan.go/pb"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 	"sixnines/drivers/internal/natswire"
 	"sixnines/drivers/internal/share"
 )
@@ -111,25 +112,20 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return driver.Semantics{}, err
 		}
 	}
-	st := s.control.live.Load()
-	if st == nil {
-		return driver.Semantics{}, fmt.Errorf("stan: provision: %w", driver.ErrNotConnected)
-	}
 	var channels []string
 	for _, topic := range t.Topics {
 		channel, err := s.channel(topic)
 		if err != nil {
 			return driver.Semantics{}, err
 		}
-		if err := s.carries(st, channel, t.MaxSize); err != nil {
-			return driver.Semantics{}, err
-		}
 		channels = append(channels, channel)
 	}
-	for _, channel := range channels {
-		if err := s.touch(ctx, st, channel); err != nil {
-			return driver.Semantics{}, wrap(err, "make the channel %q", channel)
-		}
+	var st *streaming
+	if err := await.Until(ctx, "stan: provision", passes, func() (err error) {
+		st, err = s.touchAll(ctx, channels, t.MaxSize)
+		return err
+	}); err != nil {
+		return driver.Semantics{}, err
 	}
 	server, err := s.readServer(ctx)
 	if err != nil {
@@ -139,6 +135,28 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	s.topology, s.server = t, server
 	s.mu.Unlock()
 	return s.semantics(st, server), nil
+}
+
+// touchAll makes the channels by a registration, which it returns.
+func (s *session) touchAll(ctx context.Context, channels []string, size int) (*streaming, error) {
+	st := s.control.live.Load()
+	switch {
+	case s.life.Err() != nil:
+		return nil, fmt.Errorf("stan: provision: session %w", driver.ErrClosed)
+	case st == nil:
+		return nil, fmt.Errorf("stan: provision: %w", driver.ErrNotConnected)
+	}
+	for _, channel := range channels {
+		if err := s.carries(st, channel, size); err != nil {
+			return nil, err
+		}
+	}
+	for _, channel := range channels {
+		if err := s.touch(ctx, st, channel); err != nil {
+			return nil, wrap(err, "make the channel %q", channel)
+		}
+	}
+	return st, nil
 }
 
 // touch subscribes to a channel and unsubscribes.

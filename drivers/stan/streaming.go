@@ -170,8 +170,8 @@ func (st *streaming) discovery() string {
 
 // nobody is the error of a NATS server behind which no streaming server answers.
 func (st *streaming) nobody() error {
-	return fmt.Errorf("%w: there is a NATS server, but no streaming server of the cluster %q answers; check option cluster_id, and that it is a NATS Streaming server",
-		driver.ErrNotConnected, st.session.options.ClusterID)
+	return fmt.Errorf("%w: %w; check option cluster_id, which is %q, and that it is a NATS Streaming server",
+		driver.ErrNotConnected, errNobody, st.session.options.ClusterID)
 }
 
 // connectError says why there is no registration.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 	"sixnines/drivers/internal/mesh"
 	"sixnines/drivers/internal/share"
 )
@@ -214,23 +214,22 @@ func (s *session) open(k kind, keys []string, prepare func(*socket) error) (*soc
 
 // settle waits until the sender has reached the peer, unless one of them closes.
 func (s *session) settle(ctx context.Context, sender, peer *socket) error {
-	for pause := 50 * time.Microsecond; ; pause = min(2*pause, 5*time.Millisecond) {
+	return await.Until(ctx, fmt.Sprintf("zeromq: connect a socket %s", sender.kind), func(err error) bool { return errors.Is(err, errUnheard) }, func() error {
 		ok, err := sender.reached(peer)
-		if ok || errors.Is(err, driver.ErrClosed) || peer.gone() {
+		switch {
+		case ok || errors.Is(err, driver.ErrClosed) || peer.gone():
 			return nil
-		}
-		if err != nil {
+		case err != nil:
 			return fmt.Errorf("zeromq: connect a socket %s: %w: %w", sender.kind, driver.ErrNotConnected, err)
-		}
-		select {
-		case <-s.life.Done():
+		case s.life.Err() != nil:
 			return s.errClosed("connect")
-		case <-ctx.Done():
-			return fmt.Errorf("zeromq: connect a socket %s: %w: its peer has not been heard of: %w", sender.kind, driver.ErrTimeout, context.Cause(ctx))
-		case <-time.After(pause):
 		}
-	}
+		return errUnheard
+	})
 }
+
+// errUnheard says that a socket has not heard of its peer yet.
+var errUnheard = errors.New("its peer has not been heard of")
 
 // keep enters r among those that Close closes, unless it has been called.
 func (s *session) keep(r *receiver) bool {

@@ -14,6 +14,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 )
 
 // Config is what both drivers' options say about connections.
@@ -152,6 +153,15 @@ func (cl *Client) Connect(ctx context.Context, name string) (*Conn, error) {
 		what = "log in to"
 	}
 	return nil, fmt.Errorf("%s %s: %w", what, cl.Address, err)
+}
+
+// first connects for the first time, when the server is ready.
+func (cl *Client) first(ctx context.Context, name string) (c *Conn, err error) {
+	err = await.Until(ctx, "connect to "+cl.Address.String(), passes, func() error {
+		c, err = cl.Connect(ctx, name)
+		return err
+	})
+	return c, err
 }
 
 func (cl *Client) connect(ctx context.Context, name string) (*Conn, error) {

@@ -25,7 +25,7 @@ type Control struct {
 func NewControl(ctx context.Context, cl *Client) (*Control, error) {
 	c := &Control{client: cl, turn: make(chan struct{}, 1)}
 	var err error
-	if c.conn, err = cl.Connect(ctx, "control"); err != nil {
+	if c.conn, err = cl.first(ctx, "control"); err != nil {
 		return nil, err
 	}
 	c.life, c.cancel = context.WithCancel(context.Background())

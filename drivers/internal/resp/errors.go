@@ -52,6 +52,17 @@ func replyClass(text string) error {
 	return driver.ErrRejected // out of memory, read only, a disk that fails, …
 }
 
+// passes reports whether an error reply goes away by itself: the server loads its
+// data, or has no master yet.
+func passes(err error) bool {
+	for _, prefix := range []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"} {
+		if IsReply(err, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
 // hint says what to do about an error reply, where its text does not.
 func hint(text string) string {
 	switch {

@@ -34,7 +34,7 @@ type Serve func(c *Conn, ready func()) error
 // Keep connects under the name and lets serve work on a goroutine of its own,
 // now and after every loss, until the link is closed.
 func (cl *Client) Keep(ctx context.Context, name string, serve Serve) (*Link, error) {
-	c, err := cl.Connect(ctx, name)
+	c, err := cl.first(ctx, name)
 	if err != nil {
 		return nil, err
 	}

@@ -195,7 +195,7 @@ func connectWith(t *testing.T, f *fake, o PipelineOptions, reconnects int) (*Pip
 	return p, events
 }
 
-func await(t *testing.T, events chan driver.Event, kind driver.EventKind) driver.Event {
+func waitFor(t *testing.T, events chan driver.Event, kind driver.EventKind) driver.Event {
 	t.Helper()
 	for {
 		select {
@@ -279,8 +279,8 @@ func TestPipelineTellsUnknownFromUnsent(t *testing.T) {
 			t.Errorf("command %d: %v, want %v", i, err, want)
 		}
 	}
-	await(t, events, driver.Disconnected)
-	await(t, events, driver.Reconnected)
+	waitFor(t, events, driver.Disconnected)
+	waitFor(t, events, driver.Reconnected)
 	f.silence(false)
 	send(100)
 	o.await(t, 1)
@@ -368,10 +368,10 @@ func TestSilentPipeline(t *testing.T) {
 	}
 	p.writing.Unlock()
 	f.cut()
-	if e := await(t, events, driver.Dropped); e.Count != 3 {
+	if e := waitFor(t, events, driver.Dropped); e.Count != 3 {
 		t.Errorf("event %+v", e)
 	}
-	await(t, events, driver.Reconnected)
+	waitFor(t, events, driver.Reconnected)
 	send(5)
 	f.has(3)
 }
@@ -380,8 +380,8 @@ func TestLinkGivesUp(t *testing.T) {
 	f := newFake(t)
 	p, events := connectWith(t, f, PipelineOptions{Buffer: 1}, 0)
 	f.cut()
-	await(t, events, driver.Disconnected)
-	if e := await(t, events, driver.AsyncError); !strings.Contains(e.Detail, "given up") {
+	waitFor(t, events, driver.Disconnected)
+	if e := waitFor(t, events, driver.AsyncError); !strings.Contains(e.Detail, "given up") {
 		t.Errorf("event %v", e)
 	}
 	if err := p.Send(1, newOutcomes(), head, nil); !errors.Is(err, driver.ErrNotConnected) {

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 )
 
 // Session is what a session of either driver is built on: the client, the
@@ -40,11 +41,21 @@ func Open(ctx context.Context, t driver.Target, c Config, names ...string) (*Ses
 	return s, nil
 }
 
+// Await repeats what the server cannot do yet, until ctx ends.
+func (s *Session) Await(ctx context.Context, what string, attempt func() error) error {
+	return await.Until(ctx, s.Client.Driver+": "+what, passes, attempt)
+}
+
 // Look asks the server about itself again.
 func (s *Session) Look(ctx context.Context) error {
-	server, err := look(ctx, s.Control, s.settings...)
-	if err != nil {
-		return fmt.Errorf("%s: ask the server about itself: %w", s.Client.Driver, err)
+	var server Server
+	if err := s.Await(ctx, "ask the server about itself", func() (err error) {
+		if server, err = look(ctx, s.Control, s.settings...); err != nil {
+			err = fmt.Errorf("%s: ask the server about itself: %w", s.Client.Driver, err)
+		}
+		return err
+	}); err != nil {
+		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
