@@ -81,6 +81,22 @@ func NewRankIndex(h *hdrhistogram.Histogram) *RankIndex {
 	return x
 }
 
+// NewRanks makes the index of n buckets in ascending order, of which those without
+// a count are left out.
+func NewRanks(n int, bucket func(i int) (low, high, count int64)) *RankIndex {
+	x := new(RankIndex)
+	var total int64
+	for i := range n {
+		low, high, count := bucket(i)
+		if count == 0 {
+			continue
+		}
+		total += count
+		x.low, x.high, x.cumulative = append(x.low, low), append(x.high, high), append(x.cumulative, total)
+	}
+	return x
+}
+
 // Count returns the number of values.
 func (x *RankIndex) Count() int64 {
 	if len(x.cumulative) == 0 {

@@ -169,15 +169,8 @@ func (x *Merged) add(m *MetricInterval, slots int64) (values, error) {
 			return values{}, fmt.Errorf("censored: %w", err)
 		}
 	}
-	for _, s := range m.Slots {
-		n, value := s[0], s[1]
-		if n < 0 || n >= slots {
-			return values{}, fmt.Errorf("slot %d is not among the %d it may have: %w", n, slots, ErrFormat)
-		}
-		if n >= int64(len(x.Slots)) {
-			x.Slots = append(x.Slots, make([]int64, n+1-int64(len(x.Slots)))...)
-		}
-		x.Slots[n] = max(x.Slots[n], value)
+	if err := x.addSlots(m.Slots, slots); err != nil {
+		return values{}, err
 	}
 	if len(m.Own) > 0 && x.Own == nil {
 		x.Own = make([]OwnBand, Bands)
@@ -197,6 +190,21 @@ func (x *Merged) add(m *MetricInterval, slots int64) (values, error) {
 		b.Majority += o.Majority
 	}
 	return v, nil
+}
+
+// addSlots takes the largest values of slots, of which there may be so many.
+func (x *Merged) addSlots(largest [][2]int64, slots int64) error {
+	for _, s := range largest {
+		n, value := s[0], s[1]
+		if n < 0 || n >= slots {
+			return fmt.Errorf("slot %d is not among the %d it may have: %w", n, slots, ErrFormat)
+		}
+		if n >= int64(len(x.Slots)) {
+			x.Slots = append(x.Slots, make([]int64, n+1-int64(len(x.Slots)))...)
+		}
+		x.Slots[n] = max(x.Slots[n], value)
+	}
+	return nil
 }
 
 func (x *Merged) addValues(m *MetricInterval) (values, error) {

@@ -146,7 +146,7 @@ func newRun(c Config) (*run, error) {
 	r.left.limited = w.Messages > 0
 	r.left.left.Store(int64(w.Messages))
 	if u := s.Phases.Until; !u.IsZero() {
-		r.follower = newFollower(u)
+		r.follower = &follower{until: u}
 	}
 	r.start.Store(never)
 	r.end.Store(never)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,26 +13,29 @@ import (
 )
 
 // lookRatio is the grid of times at which a run looks at what it goes on for:
-// each is so many times the one before, at the end of an interval. Looking costs
-// about a millisecond of the collector's thread; what it finds holds however
-// often one looks.
-const lookRatio = 1.02
+// each is so many times the one before, from half of the least length on, at the
+// end of an interval. Looking costs some milliseconds of the collector's thread
+// and leaves a megabyte behind; what it finds holds however often one looks.
+const lookRatio = 1.05
 
 // follower follows one metric of a run and ends the window when a percentile of
 // it is known as exactly as was asked. It belongs to the collector.
 type follower struct {
-	until scenario.Until
-	sofar *result.Run // of this metric alone
-	next  float64     // look from this moment on, ns from the window's start
-	found judge.Sequence
-}
-
-func newFollower(u scenario.Until) *follower {
-	return &follower{until: u, sofar: &result.Run{Metrics: map[result.Metric]*result.Merged{}}}
+	until  scenario.Until
+	metric recorder.ID
+	sofar  *result.Run // of this metric alone; nil before the first interval
+	next   float64     // look from this moment on, ns from the window's start
+	found  judge.Sequence
 }
 
 // of reports whether a metric is the one that is followed.
 func (f *follower) of(id recorder.ID) bool { return string(id.Metric()) == f.until.Metric }
+
+// id is that of the metric.
+func (f *follower) id(r *run) recorder.ID {
+	all := r.metrics()
+	return all[slices.IndexFunc(all, f.of)] // it is one of them: see open
+}
 
 // add takes an interval, and ends the window if it is the last that is needed.
 func (f *follower) add(r *run, v result.Interval) error {
@@ -39,12 +43,12 @@ func (f *follower) add(r *run, v result.Interval) error {
 		return nil
 	}
 	m := result.Metric(f.until.Metric)
-	one := &result.Interval{Phase: v.Phase, Start: v.Start, End: v.End, Counters: v.Counters}
-	if x := v.Metrics[m]; x != nil {
-		one.Metrics = map[result.Metric]*result.MetricInterval{m: x}
+	if f.sofar == nil {
+		f.metric, f.next = f.id(r), float64(r.scenario.Phases.Duration)/2
+		f.sofar = &result.Run{Header: result.Header{Until: f.until.String(), Slot: recorder.Slot, Window: r.window},
+			Metrics: map[result.Metric]*result.Merged{m: {Hist: r.rec.Empty()}}}
 	}
-	f.sofar.Header.Until, f.sofar.Header.Slot = f.until.String(), recorder.Slot
-	if err := f.sofar.Add(result.Record{Interval: one}); err != nil {
+	if err := f.sofar.Follow(m, &v, r.rec.LastRanks(f.metric)); err != nil {
 		return fmt.Errorf("follow %s: %w", m, err)
 	}
 	if float64(v.End) < f.next {

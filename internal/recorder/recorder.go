@@ -16,6 +16,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+
 	"sixnines/result"
 )
 
@@ -285,6 +287,21 @@ func (r *Recorder) Last(id ID, quantiles ...float64) (n int64, at []int64) {
 	}
 	return k.total, at
 }
+
+// LastRanks are the values of id that the last Snapshot added.
+func (r *Recorder) LastRanks(id ID) *result.RankIndex {
+	k := r.seen[id]
+	return result.NewRanks(len(k.delta), func(i int) (low, high, count int64) {
+		if k.delta[i] == 0 {
+			return 0, 0, 0
+		}
+		return r.geo.floor(i), r.geo.ceiling(i), k.delta[i]
+	})
+}
+
+// Empty returns a histogram without values of the geometry of those that Encode
+// writes.
+func (r *Recorder) Empty() *hdr.Histogram { return hdr.New(1, r.geo.highest, r.geo.digits) }
 
 // Censor records that a message of metric id was never resolved, at least ns
 // after it was due. Only after the run.

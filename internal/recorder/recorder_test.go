@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"sync"
 	"testing"
 	"time"
@@ -93,6 +94,9 @@ func TestIntervalsSumToTheRun(t *testing.T) {
 		h, err := result.DecodeHistogram(d.Hist)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(r.LastRanks(DeliveryResponse), result.NewRankIndex(h)) || !result.SameGeometry(r.Empty(), h) {
+			t.Error("the buckets are not those of the text")
 		}
 		sum.Merge(h)
 		gotMin, gotMax = min(gotMin, d.Min), max(gotMax, d.Max)
