@@ -26,13 +26,13 @@ type Block struct {
 
 // BlockValues is how many values of a block's grid there are. Value v of the grid
 // stands for those in (BlockValue(v−1), BlockValue(v)]: 1/256 of an octave, or
-// 0.3 %, for the slowest tenth of an interval; of the others only 16 in an octave
-// are used.
+// 0.3 %, for the slowest tenth of an interval; of the others only 64 in an octave
+// are used, of 1 % each.
 const BlockValues = (63 - blockBits + 1) << blockBits
 
 const (
 	blockBits = 8
-	bodyBits  = 4 // of what is not in the slowest tenth
+	bodyBits  = 6 // of what is not in the slowest tenth
 )
 
 // BlockValue returns the largest ns that value v of the grid stands for.
@@ -69,6 +69,30 @@ func (b *Block) Above(v int) int64 {
 	return b.above[sort.Search(len(b.buckets), func(i int) bool { return int(b.buckets[i]) > v })]
 }
 
+// Quantile returns the q-quantile of the block by nearest rank, 0 < q ≤ 1, ns; 0
+// if it has no values.
+func (b *Block) Quantile(q float64) int64 {
+	rank := int64(math.Ceil(q * float64(b.count)))
+	for i, n := range b.counts {
+		if rank -= int64(n); rank <= 0 {
+			return BlockValue(int(b.buckets[i]))
+		}
+	}
+	return 0
+}
+
+// JoinBlocks returns blocks as one. They are not changed.
+func JoinBlocks(blocks []Block) Block {
+	switch n := len(blocks); n {
+	case 0:
+		return Block{}
+	case 1:
+		return blocks[0]
+	default:
+		return join(JoinBlocks(blocks[:n/2]), JoinBlocks(blocks[n/2:]))
+	}
+}
+
 // blockOf makes a block of an interval's values, fine with the whole grid also
 // for those that are not among the slowest.
 func blockOf(x *RankIndex, fine bool) Block {
@@ -81,7 +105,7 @@ func blockOf(x *RankIndex, fine bool) Block {
 	for i, upTo := range x.cumulative {
 		v := blockValueOf(x.high[i])
 		if upTo <= body && v >= 1<<blockBits {
-			v |= 1<<(blockBits-bodyBits) - 1 // up to the next of the 16: never better than it was
+			v |= 1<<(blockBits-bodyBits) - 1 // up to the next of the 64: never better than it was
 		}
 		b.put(uint16(v), upTo-before)
 		before = upTo

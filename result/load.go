@@ -134,11 +134,22 @@ func (r *Run) addInterval(v *Interval) error {
 		r.Lost = append(r.Lost, s)
 	}
 	r.Series = append(r.Series, point)
-	if v.Phase == PhaseMeasure {
-		r.addSecond(&point, shares)
-	}
 	r.addBlocks(v.Phase, shares)
 	return nil
+}
+
+// values is one metric of one interval, decoded.
+type values struct {
+	hist     *hdrhistogram.Histogram
+	index    *RankIndex // of hist
+	min, max int64      // exact
+}
+
+// pointOf reduces a histogram to its figures. A bucket's upper edge may exceed
+// the largest value in it, which is known exactly.
+func pointOf(index *RankIndex, low, high int64) PointMetric {
+	at := func(percent float64) int64 { return min(index.Percentile(percent), high) }
+	return PointMetric{Count: index.Count(), Min: low, Max: high, P50: at(50), P90: at(90), P99: at(99), P999: at(99.9)}
 }
 
 // slots returns how many slots of intended time the window may have; the one

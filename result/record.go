@@ -2,9 +2,9 @@
 // that every figure published from it can be computed again.
 //
 // A result file is JSON lines, one record a line: a [Header], an [Interval]
-// every second, an [Event] when something happened, and a [Summary] at the
-// end. It is flushed every interval, so that a run that was killed is readable
-// up to its last whole second. Unknown fields are kept by readers that rewrite
+// every Header.Interval, an [Event] when something happened, and a [Summary] at
+// the end. It is flushed every interval, so that a run that was killed is
+// readable up to its last whole one. Unknown fields are kept by readers that rewrite
 // ([Record.Raw]); older versions stay readable.
 //
 // All times are nanoseconds. Instants are relative to the start of the

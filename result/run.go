@@ -10,7 +10,6 @@ type Run struct {
 	Metrics  map[Metric]*Merged
 	Counters Counters // the sum over the intervals
 	Series   []Point  // one per interval, in order
-	Seconds  []Second // of the measured window, whole ones, in order
 	Events   []Event
 	Pauses   []Pause
 	Tail     []Exemplar // the slowest messages, slowest first within a metric
@@ -20,9 +19,8 @@ type Run struct {
 	// Damaged tells what could not be read at the file's end, if anything.
 	Damaged string
 
-	unfinished seconds
-	measured   int // intervals of the window so far
-	perBlock   int // intervals in each block
+	measured int // intervals of the window so far
+	perBlock int // intervals in each block
 }
 
 // Merged is one metric over the whole run.

@@ -15,7 +15,7 @@ type Summary struct {
 	Resolved    int64                    `json:"resolved"` // when the last message was resolved or given up
 	Interrupted bool                     `json:"interrupted,omitempty"`
 	Aborted     bool                     `json:"aborted,omitempty"` // ended at once, without waiting for what was under way
-	// Steady says how the run went on, second by second; nil where nothing was
+	// Steady says how the run went on, stretch by stretch; nil where nothing was
 	// measured in a window.
 	Steady *Steady `json:"steady,omitempty"`
 	// Attribution says what the slowest messages met, for each metric that Tail
@@ -55,10 +55,10 @@ const (
 	EndedCutShort    = "cut short"   // the run was killed
 )
 
-// Steady is how the p50 and p99 of the intervals of a window went on.
+// Steady is how the p50 and p99 of the stretches of a window went on.
 type Steady struct {
 	Metric    Metric `json:"metric"`
-	Intervals int    `json:"intervals"` // looked at
+	Intervals int    `json:"intervals"` // stretches looked at for the p50
 	P50       Course `json:"p50"`
 	P99       Course `json:"p99"`
 	// Text is the conclusion, one line: what to discard, or that nothing must be.
@@ -76,7 +76,10 @@ type Course struct {
 	// Change is how many times as large as at the beginning the figure is at the
 	// end.
 	Change float64 `json:"change"`
-	// Outliers is how many intervals stand out and were taken for events and no
+	// Stretches is how many had a figure: those of a window have messages enough
+	// for it each.
+	Stretches int `json:"stretches,omitempty"`
+	// Outliers is how many stretches stand out and were taken for events and no
 	// state.
 	Outliers int `json:"outliers,omitempty"`
 }

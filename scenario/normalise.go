@@ -55,7 +55,7 @@ func (s *Scenario) Normalise() {
 	fill(&p.Drain, 10*time.Second)
 	fill(&s.Workload.Timeout, p.Drain)
 
-	fill(&s.Record.Interval, time.Second)
+	fill(&s.Record.Interval, IntervalFor(p.Duration))
 	fill(&s.Record.Digits, 3)
 	fill(&s.Record.Probe, ProbeAuto)
 }

@@ -152,7 +152,7 @@ func TestNormalise(t *testing.T) {
 	check("in flight", w.InFlight, InFlight{0, 256 * MiB})
 	check("timeout", w.Timeout, 10*time.Second)
 	check("phases", s.Phases, Phases{Warmup: 2 * time.Second, Duration: 10 * time.Second, Drain: 10 * time.Second})
-	check("record", s.Record, Record{time.Second, 3, false, ProbeAuto})
+	check("record", s.Record, Record{100 * time.Millisecond, 3, false, ProbeAuto})
 
 	s = Scenario{Workload: Workload{Pattern: RoundTrip, Producers: 700}, Phases: Phases{Warmup: NoWarmup, Drain: time.Second}}
 	s.Normalise()
@@ -180,4 +180,17 @@ func TestNormalise(t *testing.T) {
 	check("closed loop's arrivals", w.Arrivals.Kind, ArrivalsKind(""))
 	check("closed loop's outstanding", w.Outstanding, 1)
 	check("duration of so many messages", s.Phases.Duration, time.Duration(0))
+	check("interval of an unknown window", s.Record.Interval, time.Second)
+	for window, want := range map[time.Duration]time.Duration{
+		time.Millisecond: 100 * time.Millisecond, 10 * time.Second: 100 * time.Millisecond, 12 * time.Second: 120 * time.Millisecond,
+		37123 * time.Millisecond: 370 * time.Millisecond, time.Minute: 600 * time.Millisecond, time.Hour: time.Second,
+		10_000 * time.Second: time.Second, 24 * time.Hour: 9 * time.Second, MaxDuration: time.Minute,
+	} {
+		s := Scenario{Phases: Phases{Duration: window}}
+		s.Normalise()
+		check("interval of "+window.String(), s.Record.Interval, want)
+		if err := s.Validate(); err != nil && window >= time.Second {
+			t.Errorf("%v: %v", window, err)
+		}
+	}
 }

@@ -101,12 +101,12 @@ func collector(e *evidence) []result.Reason {
 // scheduler: goroutines waited for a processor about as long as messages took.
 // A note: what it did to messages is in their own lag.
 func scheduler(e *evidence) []result.Reason {
-	worst, _ := highest(e.measure, vitalSchedulerP99)
+	worst := lasting(e.measure, vitalSchedulerP99)
 	m, p99, ok := e.firstP99()
 	if !ok || worst <= float64(p99)/2 {
 		return nil
 	}
-	return one(result.Valid, "scheduler", fmt.Sprintf("in the worst interval one goroutine in a hundred waited %s or more for a processor, against %s p99 of %s; consumers may have been stamped that late", span(int64(worst)), m, span(p99)))
+	return one(result.Valid, "scheduler", fmt.Sprintf("for a second in all, or in the worst interval, one goroutine in a hundred waited %s or more for a processor, against %s p99 of %s; consumers may have been stamped that late", span(int64(worst)), m, span(p99)))
 }
 
 // firstP99 is the p99 of the first response metric that has one.

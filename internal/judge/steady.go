@@ -11,11 +11,27 @@ import (
 	"sixnines/scenario"
 )
 
+const (
+	// steadyParts is how many stretches a window of less than a minute is looked
+	// at in, at most. Shorter ones would make states of what are moments, and
+	// neighbours are the more alike the shorter they are.
+	steadyParts = 60
+	// fewestP50 and fewestP99 are how many messages a stretch needs for its p50
+	// and its p99: of fewer a figure says nothing. The latter is what a finite
+	// interval of p99 takes ([stats.MinSamples]).
+	fewestP50 = 24
+	fewestP99 = 368
+)
+
+// warmedUp is how many times as large as in the steady part a percentile of the
+// whole window must be for a warm-up to be in it.
+const warmedUp = 1.1
+
 // steady judges whether the run came to a steady state and stayed there, by the
-// p50 and p99 of every second of the window of its primary metric: the first in
-// the order of reports that has figures. Seconds are put together from shorter
-// intervals by adding histograms; a longer interval is taken as it is, and counts
-// as one. It is nil where nothing was measured in a window.
+// p50 and p99 of stretches of the window of its primary metric: the first in the
+// order of reports that has figures. A stretch is a second or, of a window of less
+// than a minute, a sixtieth of it, and longer where it takes so long to have
+// messages enough. It is nil where nothing was measured in a window.
 //
 // Nothing is ever cut off: what the reader should discard is said, and how.
 func steady(run *result.Run, s *result.Summary) *result.Steady {
@@ -26,26 +42,82 @@ func steady(run *result.Run, s *result.Summary) *result.Steady {
 			break
 		}
 	}
-	if metric == "" || len(run.Seconds) == 0 {
+	b := blocksInTime(run, metric)
+	if len(b) == 0 {
 		return nil
 	}
-	var p50, p99 []float64
-	for i := range run.Seconds {
-		m := run.Seconds[i].Metrics[metric]
-		// Zero where nothing was resolved: the figure before it stands.
-		p50, p99 = append(p50, float64(m.P50)), append(p99, float64(m.P99))
-	}
-	st := &result.Steady{Metric: metric, Intervals: len(run.Seconds), P50: course(run, p50), P99: course(run, p99)}
+	st := &result.Steady{Metric: metric, P50: course(b, 0.5, fewestP50), P99: course(b, 0.99, fewestP99)}
+	st.Intervals = st.P50.Stretches
 	st.Text = conclusion(run, st)
 	return st
 }
 
-// course classes one series and says in ns where its steady part begins.
-func course(run *result.Run, series []float64) result.Course {
+// timedBlock is a stretch of the window and what a metric had in it.
+type timedBlock struct {
+	start, end int64 // ns from the window's start
+	result.Block
+}
+
+// blocksInTime returns a metric's blocks with their times.
+func blocksInTime(run *result.Run, m result.Metric) []timedBlock {
+	blocks, per := run.Blocks(m)
+	if len(blocks) == 0 {
+		return nil
+	}
+	timed := make([]timedBlock, len(blocks))
+	n := 0
+	for i := range run.Series {
+		p := &run.Series[i]
+		if p.Phase != result.PhaseMeasure {
+			continue
+		}
+		at := n / per
+		if n%per == 0 {
+			timed[at] = timedBlock{start: max(p.Start, 0), Block: blocks[at]}
+		}
+		timed[at].end = p.End
+		n++
+	}
+	return timed
+}
+
+// stretches puts blocks together until each has so many values at least, and is
+// as long as it must be. What is left over at the end belongs to the last.
+func stretches(b []timedBlock, fewest int64) []timedBlock {
+	shortest := min(int64(time.Second), b[len(b)-1].end/steadyParts)
+	shortest -= shortest / 100 // the ends of intervals jitter
+	var all []timedBlock
+	var part []result.Block
+	var count, start int64
+	for i := range b {
+		if len(part) == 0 {
+			start = b[i].start
+		}
+		part = append(part, b[i].Block)
+		if count += b[i].Count(); count < fewest || b[i].end-start < shortest {
+			continue
+		}
+		all = append(all, timedBlock{start, b[i].end, result.JoinBlocks(part)})
+		part, count = nil, 0
+	}
+	if last := len(all) - 1; last >= 0 && len(part) > 0 {
+		all[last] = timedBlock{all[last].start, b[len(b)-1].end, result.JoinBlocks(append(part, all[last].Block))}
+	}
+	return all
+}
+
+// course classes the series of one quantile and says in ns where its steady part
+// begins.
+func course(b []timedBlock, q float64, fewest int64) result.Course {
+	parts := stretches(b, fewest)
+	series := make([]float64, len(parts))
+	for i := range parts {
+		series[i] = float64(parts[i].Quantile(q))
+	}
 	v := stats.SteadyState(series)
-	c := result.Course{Class: string(v.Class), Change: v.Change, From: -1, Outliers: v.Outliers}
-	if v.From < len(run.Seconds) && v.Class != stats.NotAssessed {
-		c.From = max(run.Seconds[v.From].Start, 0)
+	c := result.Course{Class: string(v.Class), Change: v.Change, From: -1, Stretches: len(parts), Outliers: v.Outliers}
+	if v.From < len(parts) && v.Class != stats.NotAssessed {
+		c.From = parts[v.From].start
 	}
 	if math.IsNaN(c.Change) || math.IsInf(c.Change, 0) {
 		c.Change = 1 // a series of zeros
@@ -63,14 +135,29 @@ func unsteady(c result.Course) bool {
 	return false
 }
 
+// notAssessed says why a course was not, "" if it was.
+func notAssessed(run *result.Run, name string, c result.Course, fewest int64) string {
+	if c.Class != string(stats.NotAssessed) {
+		return ""
+	}
+	text := fmt.Sprintf("%s has %d stretches of at least %s, and %d are needed",
+		name, c.Stretches, plural(fewest, "message"), stats.LeastSteady)
+	if asked := run.Header.Interval; asked > scenario.IntervalFor(run.Header.Window) {
+		return text + ": run longer (--duration), or leave record.interval out"
+	}
+	return text + ": run longer (--duration)"
+}
+
 // conclusion says in one line what to make of the courses.
 func conclusion(run *result.Run, s *result.Steady) string {
-	if s.P50.Class == string(stats.NotAssessed) {
-		length := run.Seconds[0].End - run.Seconds[0].Start
-		if length > int64(1.5*float64(time.Second)) {
-			return fmt.Sprintf("not assessed: %d intervals of %s, at least %d are needed; run longer, or set record.interval to 1s", s.Intervals, span(length), stats.LeastSteady)
-		}
-		return fmt.Sprintf("not assessed: %d intervals of a second, at least %d are needed; run longer (--duration)", s.Intervals, stats.LeastSteady)
+	missing := notAssessed(run, "p50", s.P50, fewestP50)
+	if missing != "" {
+		return "not assessed: " + missing
+	}
+	both := "p50 and p99 were flat"
+	aside := ""
+	if missing = notAssessed(run, "p99", s.P99, fewestP99); missing != "" {
+		both, aside = "p50 was flat", "; p99 was not assessed: "+missing
 	}
 	var found, events []string
 	from := int64(0)
@@ -89,18 +176,17 @@ func conclusion(run *result.Run, s *result.Steady) string {
 			found = append(found, c.name+" came to no steady state")
 		}
 		if c.Outliers > 0 {
-			events = append(events, plural(int64(c.Outliers), "interval")+" of "+c.name)
+			events = append(events, fmt.Sprintf("%d of the %d stretches of %s", c.Outliers, c.Stretches, c.name))
 		}
 	}
 	if from > 0 {
 		found = append(found, fmt.Sprintf("the first %s look like warm-up%s", span(from), lengthen(run, from)))
 	}
-	aside := ""
 	if len(events) > 0 {
-		aside = "; events and no state: " + strings.Join(events, ", ")
+		aside = "; events and no state: " + strings.Join(events, ", ") + aside
 	}
 	if len(found) == 0 {
-		return "p50 and p99 were flat; nothing was discarded and nothing must be" + aside
+		return both + "; nothing was discarded and nothing must be" + aside
 	}
 	return "nothing was discarded; " + strings.Join(found, "; ") + aside
 }
@@ -122,19 +208,21 @@ func lengthen(run *result.Run, ns int64) string {
 func times3(v float64) string { return fmt.Sprintf("%.3g", v) }
 
 // steadiness: the run warmed up, drifted or jumped while it was measured. What
-// warmed up is a note with its remedy: the rest of the window is steady. What
-// drifted, changed its level or never settled makes the percentile doubtful, for
+// drifted, changed its level or never settled makes the percentile suspect, for
 // it would be another one had the run been longer; it is the system's doing, but
-// no figure of the system. p99 speaks for all beyond it. Where faults were part
-// of the run, or an overload is named, the course is their consequence, and so
-// is known already.
+// no figure of the system. p99 speaks for all beyond it. So does a warm-up from
+// the first percentile on that is another one without it; below it is a note with
+// its remedy. Where faults were part of the run, or an overload is named, the
+// course is their consequence, and so is known already. That nothing could be
+// assessed is said, too.
 func steadiness(e *evidence) (found []result.Reason) {
 	s := e.summary.Steady
 	if s == nil || len(backlogGrows(e)) > 0 {
 		return nil
 	}
+	flatOut := e.run.Header.Mode == result.ModeFlatOut
 	status := result.Suspect
-	if e.disturbed() || e.run.Header.Mode == result.ModeFlatOut {
+	if e.disturbed() || flatOut {
 		status = result.Valid
 	}
 	for _, c := range []struct {
@@ -152,9 +240,58 @@ func steadiness(e *evidence) (found []result.Reason) {
 			Text: fmt.Sprintf("%s p%s%s depend on the length of the run (%s): %s", s.Metric, c.percentile, beyond, c.Class, s.Text)})
 	}
 	if len(found) == 0 && (s.P50.Class == string(stats.WarmUp) || s.P99.Class == string(stats.WarmUp)) {
-		found = one(result.Valid, "warm-up", s.Text)
+		if r := e.warmUpReaches(); r != nil {
+			r.Status = status
+			found = append(found, *r)
+		} else {
+			found = one(result.Valid, "warm-up", s.Text)
+		}
+	}
+	switch {
+	case flatOut:
+	case s.P50.Class == string(stats.NotAssessed):
+		found = append(found, result.Reason{Status: result.Valid, Code: codeNotAssessed, Metric: s.Metric, Text: "steady state " + s.Text})
+	case s.P99.Class == string(stats.NotAssessed):
+		found = append(found, result.Reason{Status: result.Valid, Code: codeNotAssessed, Metric: s.Metric, Percentile: "99",
+			Text: "steady state of p99 and those beyond it not assessed: " + notAssessed(e.run, "p99", s.P99, fewestP99)})
 	}
 	return found
+}
+
+// codeNotAssessed is the reason that nothing is known of the steady state: a run
+// without it has one, or is suspect.
+const codeNotAssessed = "steady-not-assessed"
+
+// warmUpReaches returns the first percentile that is another one without the
+// warm-up, of those that the rest of the window supports; nil if there is none.
+func (e *evidence) warmUpReaches() *result.Reason {
+	s := e.summary.Steady
+	from := int64(0)
+	for _, c := range []result.Course{s.P50, s.P99} {
+		if c.Class == string(stats.WarmUp) {
+			from = max(from, c.From)
+		}
+	}
+	var all, rest []result.Block
+	for _, b := range blocksInTime(e.run, s.Metric) {
+		all = append(all, b.Block)
+		if b.start >= from {
+			rest = append(rest, b.Block)
+		}
+	}
+	whole, part := result.JoinBlocks(all), result.JoinBlocks(rest)
+	for _, name := range result.Percentiles() {
+		q := stats.Fraction(percentOf(name))
+		if _, ok := e.summary.Histograms[s.Metric].Percentiles[name]; !ok || stats.SupportOf(part.Count(), q) == stats.NotSupported {
+			break
+		}
+		if a, b := whole.Quantile(q), part.Quantile(q); float64(a) > warmedUp*float64(b) {
+			return &result.Reason{Code: "warm-up", Metric: s.Metric, Percentile: name, Text: fmt.Sprintf(
+				"%s p%s and those beyond it hold a warm-up (p%s is %s over the window and %s from %s on): %s",
+				s.Metric, name, name, span(a), span(b), span(from), s.Text)}
+		}
+	}
+	return nil
 }
 
 // disturbed reports whether something broke during the run that was not the

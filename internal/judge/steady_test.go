@@ -67,19 +67,20 @@ func TestSteadiness(t *testing.T) {
 		text      string
 	}{
 		{"flat", 90, time.Second, flat, nil, stats.Flat, result.Valid, "", "nothing was discarded and nothing must be"},
-		{"too short", 59, time.Second, flat, nil, stats.NotAssessed, result.Valid, "", "59 intervals of a second, at least 60"},
-		{"long intervals", 40, 10 * time.Second, flat, nil, stats.NotAssessed, result.Valid, "", "record.interval to 1s"},
-		{"short intervals do not make a run longer", 200, 250 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, "", "50 intervals of a second, at least 60"},
+		{"too short", 19, 100 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, codeNotAssessed, "steady state not assessed: p50 has 19 stretches of at least 24 messages, and 20 are needed: run longer (--duration)"},
+		{"long intervals", 10, 10 * time.Second, flat, nil, stats.NotAssessed, result.Valid, codeNotAssessed, "or leave record.interval out"},
+		{"too little for p99", 100, 100 * time.Millisecond, flat, nil, stats.Flat, result.Valid, codeNotAssessed, "of p99 and those beyond it not assessed: p99 has 7 stretches of at least 368"},
 		{"short intervals", 300, 250 * time.Millisecond, flat, nil, stats.Flat, result.Valid, "", "flat"},
 		{"a stall of two seconds", 90, time.Second, func(s float64) float64 {
 			if s >= 40 && s < 42 {
 				return 500
 			}
 			return 1
-		}, nil, stats.Flat, result.Valid, "", "; events and no state: 2 intervals of p50, 2 intervals of p99"},
-		{"warm-up", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario = text }, stats.WarmUp, result.Valid, "warm-up", "the first 12s look like warm-up: lengthen --warmup to 14s"},
+		}, nil, stats.Flat, result.Valid, "", "; events and no state: 2 of the 90 stretches of p50, 1 of the 45 stretches of p99"},
+		{"warm-up", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario = text }, stats.WarmUp, result.Suspect, "warm-up", "lengthen --warmup to 14s"},
+		{"a warm-up that no percentile shows", 300, time.Second, after(6, 1.3, 1), nil, stats.WarmUp, result.Valid, "warm-up", "look like warm-up"},
 		{"drift", 90, time.Second, func(s float64) float64 { return 1 + s/60 }, nil, stats.Drift, result.Suspect, "steady", "drift"},
-		{"a new level", 90, time.Second, after(35, 1, 1.7), nil, stats.LevelShift, result.Suspect, "steady", "1.7 times its level 35s"},
+		{"a new level", 90, time.Second, after(35, 1, 1.7), nil, stats.LevelShift, result.Suspect, "steady", "1.71 times its level 35s"},
 		{"back and forth", 120, time.Second, func(s float64) float64 { return 1 + float64(int(s)/20%2) }, nil, stats.NoSteadyState, result.Suspect, "steady", "no steady state"},
 		{"a new level after the broker died", 90, time.Second, after(35, 1, 1.7), func(r *result.Run) {
 			r.Events = []result.Event{{At: 35e9, Kind: eventBrokerEnded}}
@@ -104,24 +105,92 @@ func TestSteadiness(t *testing.T) {
 			if r == nil || r.Status != tt.status || !strings.Contains(r.Text, tt.text) {
 				t.Errorf("%+v, want %s %q", s.Verdict.Reasons, tt.status, tt.text)
 			}
-			if !strings.HasPrefix(s.Steady.Text, "nothing was discarded") {
+			if tt.code != codeNotAssessed && !strings.HasPrefix(s.Steady.Text, "nothing was discarded") {
 				t.Errorf("does not say what was discarded: %q", s.Steady.Text)
 			}
 		})
 	}
 }
 
-// The figures of a second are those of its values, however they were cut into
-// intervals.
-func TestSecondsAreMergedNotAveraged(t *testing.T) {
-	level := func(s float64) float64 { return 1 + 10*(s-math.Floor(s)) } // steep within the second
-	short, long := courseRun(t, 24, 250*time.Millisecond, level), courseRun(t, 6, time.Second, level)
-	if len(short.Seconds) != 6 || len(long.Seconds) != 6 {
-		t.Fatalf("%d and %d seconds", len(short.Seconds), len(long.Seconds))
+// shortRun is a run with intervals of the default length and Poisson arrivals,
+// whose latencies have a level that wanders from one 100 ms to the next, times
+// level of the instant in seconds.
+func shortRun(t *testing.T, seed uint64, rate float64, window time.Duration, level func(at float64) float64) *result.Run {
+	t.Helper()
+	rng := rand.New(rand.NewPCG(seed, 77))
+	length := scenario.IntervalFor(window)
+	run := &result.Run{Metrics: map[result.Metric]*result.Merged{}, Header: result.Header{
+		ID: "0123456789abcdef", Mode: result.ModeOpen, Rate: rate, Window: window, Interval: length, Slot: slot}}
+	at, wander := rng.ExpFloat64()/rate, 0.0
+	for start := time.Duration(0); start < window; start += length {
+		i := newInterval(result.PhaseMeasure, int64(start), int64(start+length))
+		wander = 0.5*wander + math.Sqrt(1-0.25)*0.1*rng.NormFloat64()
+		c := &i.v.Counters
+		for ; at < (start + length).Seconds(); at += rng.ExpFloat64() / rate {
+			v := math.Exp(0.3*rng.NormFloat64() + wander)
+			if rng.IntN(50) == 0 {
+				v += rng.ExpFloat64() * 3
+			}
+			i.share(result.DeliveryResponse).response(int64(7e5*level(at)*v), 0, int64(at*1e9))
+			c.Scheduled++
+		}
+		c.Sent, c.Unknown, c.Expected, c.Received = c.Scheduled, c.Scheduled, c.Scheduled, c.Scheduled
+		if err := run.Add(i.record(t)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	for i := range long.Seconds {
-		if a, b := short.Seconds[i], long.Seconds[i]; a.Start != b.Start || a.End != b.End || a.Metrics[result.DeliveryResponse] != b.Metrics[result.DeliveryResponse] {
-			t.Errorf("second %d: %+v of quarters, %+v of one", i, a, b)
+	return run
+}
+
+// A short run in which the broker warms up is never plainly valid: its median is
+// one of the warm-up.
+func TestShortRunsThatWarmUp(t *testing.T) {
+	for name, level := range map[string]func(float64) float64{
+		"slowly":  func(s float64) float64 { return 1 + 7*math.Exp(-s/1.5) },
+		"quickly": func(s float64) float64 { return 1 + 7*math.Exp(-s/0.5) },
+		"at once": after(1.6, 8, 1),
+		"late":    after(2.2, 8, 1),
+		"from 21": func(s float64) float64 { return 0.6 * (1 + 50*math.Exp(-s/2)) },
+	} {
+		for _, window := range []time.Duration{3 * time.Second, 4 * time.Second} {
+			for _, rate := range []float64{300, 3000} {
+				for seed := range uint64(5) {
+					s := Summarise(shortRun(t, seed, rate, window, level), Inputs{})
+					suspect := false
+					for _, r := range s.Verdict.Reasons {
+						suspect = suspect || r.Status == result.Suspect && (r.Code == "steady" || r.Code == "warm-up") && r.Percentile != ""
+					}
+					if !suspect || s.Verdict.Status != result.Suspect {
+						t.Errorf("%s, %v at %v/s, seed %d: %s %+v", name, window, rate, seed, s.Verdict.Status, s.Verdict.Reasons)
+					}
+				}
+			}
+		}
+	}
+}
+
+// What does not change is not said to, in runs that are short.
+func TestShortRunsThatStayFlat(t *testing.T) {
+	for _, tt := range []struct {
+		rate   float64
+		window time.Duration
+	}{{1000, 10 * time.Second}, {300, 4 * time.Second}, {3000, 5 * time.Second}} {
+		const trials = 60
+		alarms, notAssessed := 0, 0
+		for seed := range uint64(trials) {
+			s := Summarise(shortRun(t, 1000+seed, tt.rate, tt.window, func(float64) float64 { return 1 }), Inputs{})
+			if s.Verdict.Status != result.Valid {
+				if alarms++; alarms == 1 {
+					t.Logf("%+v", s.Verdict.Reasons)
+				}
+			}
+			if s.Steady.P50.Class == string(stats.NotAssessed) {
+				notAssessed++
+			}
+		}
+		t.Logf("%v at %v/s: %d of %d are called unsteady", tt.window, tt.rate, alarms, trials)
+		if alarms > trials/50 || notAssessed > 0 {
+			t.Errorf("%v at %v/s: %d of %d are called unsteady, %d are not assessed", tt.window, tt.rate, alarms, trials, notAssessed)
 		}
 	}
 }

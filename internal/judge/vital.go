@@ -1,6 +1,11 @@
 package judge
 
-import "sixnines/result"
+import (
+	"cmp"
+	"slices"
+
+	"sixnines/result"
+)
 
 // The vitals that gates look at, under the names that internal/vitals gives
 // them, of which a test makes sure.
@@ -68,6 +73,30 @@ func highest(points []*result.Point, name string) (v float64, seen bool) {
 		}
 	}
 	return v, seen
+}
+
+// lasting is the value of a vital that it had or exceeded for a second in all, or
+// in the worst interval where that is longer: so it does not depend on how short
+// intervals are.
+func lasting(points []*result.Point, name string) float64 {
+	type part struct {
+		value  float64
+		length int64
+	}
+	var parts []part
+	for _, p := range points {
+		if x, ok := p.Vitals[name]; ok {
+			parts = append(parts, part{x, p.End - p.Start})
+		}
+	}
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(b.value, a.value) })
+	var length int64
+	for _, p := range parts {
+		if length += p.length; float64(length) >= wholeSecond {
+			return p.value
+		}
+	}
+	return 0
 }
 
 // mean is a vital's mean over points, weighted by their lengths: for shares of

@@ -26,7 +26,7 @@ const (
 )
 
 // LeastSteady is the least number of values that [SteadyState] judges.
-const LeastSteady = 60
+const LeastSteady = 20
 
 // Steady is the judgement on a series.
 type Steady struct {
@@ -207,12 +207,18 @@ func drift(x []float64) (rise, scatter float64, ok bool) {
 	n := float64(len(x))
 	rise = l.Slope * n
 	centre := mean(x)
+	rest := make([]float64, len(x))
 	for i, v := range x {
-		r := v - (centre + l.Slope*(float64(i)-(n-1)/2))
-		scatter += r * r
+		rest[i] = v - (centre + l.Slope*(float64(i)-(n-1)/2))
+		scatter += rest[i] * rest[i]
 	}
 	scatter = math.Sqrt(scatter / n)
 	lo, hi := l.SlopeInterval(0.999)
+	// Neighbours that are alike make the slope's error larger than independent
+	// ones: by this, if each remembers only the one before.
+	rho := min(max(Autocorrelation(rest), 0), 0.9)
+	wider := math.Sqrt((1 + rho) / (1 - rho))
+	lo, hi = l.Slope-(l.Slope-lo)*wider, l.Slope+(hi-l.Slope)*wider
 	tenth := len(x) / 10
 	ends := mean(x[len(x)-tenth:]) - mean(x[:tenth])
 	return rise, scatter, math.Abs(rise) > max(matters, 2*scatter) && math.Abs(ends) > matters && (lo > 0 || hi < 0)

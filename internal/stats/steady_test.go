@@ -64,7 +64,7 @@ func TestSteadyStateClasses(t *testing.T) {
 
 // What does not change must not be said to, at any scatter and length.
 func TestSteadyStateFalseAlarms(t *testing.T) {
-	for _, n := range []int{60, 600, 5000} {
+	for _, n := range []int{LeastSteady, 30, 60, 600, 5000} {
 		for _, sd := range []float64{0, 0.01, 0.3} {
 			wrong := 0
 			const trials = 40
@@ -90,7 +90,7 @@ func TestSteadyStateOfLittle(t *testing.T) {
 			t.Errorf("%v all the time: %+v", v, got)
 		}
 	}
-	gaps := noisy(1, LeastSteady, 0.02, func(int) float64 { return 0 })
+	gaps := noisy(1, 60, 0.02, func(int) float64 { return 0 })
 	gaps[7], gaps[20], gaps[21] = 0, math.NaN(), math.Inf(1)
 	if got := SteadyState(gaps); got.Class != Flat {
 		t.Errorf("with gaps: %+v", got)
