@@ -94,7 +94,7 @@ def assess(ours, before, after):
 
 def run_case(case, binaries, bounds):
     """Runs one case; a dict with all that is known of it. Its outcome is "lie",
-    "good", "sixnines failed", or "not counted" with the reason in its mark."""
+    "no lie", "sixnines failed", or "not counted" with the reason in its mark."""
     row = {**asdict(case), "outcome": "not counted", "mark": None, "trials": [], "wrong": []}
     if case.bytes_a_second > bounds[case.driver]:
         # It is not run: subscribers that fall behind fill the machine's memory.
@@ -118,7 +118,7 @@ def run_case(case, binaries, bounds):
     if "harm" in middle:
         return row | {"outcome": "sixnines failed", "mark": f"harm: {middle['harm']}"}
     row["wrong"] = assess(middle, before, after)
-    row["outcome"] = "lie" if any(w["vouched"] for w in row["wrong"]) else "good"
+    row["outcome"] = "lie" if any(w["vouched"] for w in row["wrong"]) else "no lie"
     return row
 
 
@@ -141,6 +141,8 @@ def table_row(row):
         words += ": " + row["mark"].splitlines()[0]
     if len(row["trials"]) > 1:
         words += ", " + verdict_words(row["trials"][1]["figures"])
+        codes = dict.fromkeys(r["code"] for r in row["trials"][1]["figures"]["reasons"] if r["status"] != "VALID")
+        words += f" ({', '.join(codes)})" if codes else ""
         words += "" if row["trials"][1]["figures"]["rate_kept"] else ", rate not kept"
     for w in row["wrong"]:
         words += f", {w['figure']} {w['direction']} the C client's" + ("" if w["vouched"] else " (said so)")
@@ -153,7 +155,7 @@ def table_row(row):
 
 def summarise(rows):
     """How many cases came to what."""
-    counted = [r for r in rows if r["outcome"] in ("lie", "good")]
+    counted = [r for r in rows if r["outcome"] in ("lie", "no lie")]
     ours = [r["trials"][1]["figures"] for r in counted]
     outcomes = [r["outcome"] for r in rows]
     verdicts = [verdict_words(f) for f in ours]
@@ -163,8 +165,10 @@ def summarise(rows):
         "lies": [r["number"] for r in rows if r["outcome"] == "lie"],
         "failed": [r["number"] for r in rows if r["outcome"] == "sixnines failed"],
         "not_counted": [r["number"] for r in rows if r["outcome"] == "not counted"],
-        "wrong_but_said_so": [r["number"] for r in counted if r["outcome"] == "good" and r["wrong"]],
+        "wrong_but_said_so": [r["number"] for r in counted if r["outcome"] == "no lie" and r["wrong"]],
         "rate_not_kept": [r["number"] for r in counted if not r["trials"][1]["figures"]["rate_kept"]],
+        # A hunt in which nothing is vouched for finds no lie either.
+        "vouched": {n: sum(vouched(f, n[1:]) and math.isfinite(f[n]) for f in ours) for n in ("p50", "p99")},
         "verdicts": {v: verdicts.count(v) for v in sorted(set(verdicts))},
     }
 

@@ -12,7 +12,8 @@ from .children import Failed, hog
 
 
 def figures(p50, p99, verdict=None, kept=True, **more):
-    own = {"verdict": verdict, "valid_to": None} if verdict else {}
+    reasons = [{"status": "SUSPECT", "code": "own-lag"}] * 2 + [{"status": "VALID", "code": "same-host"}]
+    own = {"verdict": verdict, "valid_to": None, "reasons": reasons} if verdict else {}
     return {"p50": p50, "p99": p99, "rate_kept": kept, **own, **more}
 
 
@@ -100,14 +101,16 @@ class Running(unittest.TestCase):
             row = hunt.run_case(case, {}, {"nats": bound})
         self.left = given
         self.assertEqual(json.loads(json.dumps(hunt.finite(row)))["number"], 0)
-        hunt.table_row(row)
+        line = hunt.table_row(row)
+        self.assertEqual(line.count("own-lag"), int(len(row["trials"]) > 1))
+        self.assertNotIn("same-host", line)
         return row
 
     def test_outcomes(self):
         good, lie = figures(11, 2 * MS, "VALID"), figures(99, 2 * MS, "VALID")
-        self.assertEqual(self.run_case(BEFORE, good, AFTER)["outcome"], "good")
+        self.assertEqual(self.run_case(BEFORE, good, AFTER)["outcome"], "no lie")
         self.assertEqual(self.run_case(BEFORE, lie, AFTER)["outcome"], "lie")
-        self.assertEqual(self.run_case(BEFORE, lie | {"verdict": "UNSTABLE"}, AFTER)["outcome"], "good")
+        self.assertEqual(self.run_case(BEFORE, lie | {"verdict": "UNSTABLE"}, AFTER)["outcome"], "no lie")
         harmed = figures(math.inf, math.inf, "VALID", harm={"missing": 1})
         self.assertEqual(self.run_case(BEFORE, harmed, AFTER)["outcome"], "sixnines failed")
         self.assertEqual(self.run_case(BEFORE, Failed("no"), AFTER)["outcome"], "sixnines failed")
@@ -129,7 +132,7 @@ class Running(unittest.TestCase):
     def test_more_than_the_machine_carries_is_kept_but_not_run(self):
         row = self.run_case(BEFORE, bound=100 * 64 * 4 - 1)
         self.assertEqual((row["outcome"], row["trials"], len(self.left)), ("not counted", [], 1))
-        self.assertEqual(self.run_case(BEFORE, figures(11, MS, "VALID"), AFTER, bound=100 * 64 * 4)["outcome"], "good")
+        self.assertEqual(self.run_case(BEFORE, figures(11, MS, "VALID"), AFTER, bound=100 * 64 * 4)["outcome"], "no lie")
 
     def test_a_busy_machine_is_busy_in_each_trial(self):
         for busy in (False, True):
@@ -138,7 +141,7 @@ class Running(unittest.TestCase):
 
 
 class Hunting(unittest.TestCase):
-    def hunt(self, path, numbers, seed=1, outcome="good"):
+    def hunt(self, path, numbers, seed=1, outcome="no lie"):
         ran, told = [], io.StringIO()
 
         def run_case(case, binaries, bounds):
@@ -158,8 +161,9 @@ class Hunting(unittest.TestCase):
             ran, found = self.hunt(path, range(4))
             self.assertEqual(ran, [2, 3])
             self.assertEqual(found["summary"]["lies"], [0, 1])
-            self.assertEqual(found["summary"]["outcomes"], {"good": 2, "lie": 2})
+            self.assertEqual(found["summary"]["outcomes"], {"no lie": 2, "lie": 2})
             self.assertEqual(found["summary"]["verdicts"], {"VALID": 4})
+            self.assertEqual(found["summary"]["vouched"], {"p50": 4, "p99": 0})
             with self.assertRaisesRegex(Failed, "another seed"):
                 self.hunt(path, range(2), seed=2)
 
