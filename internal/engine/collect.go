@@ -25,6 +25,7 @@ type collected struct {
 	due      int64
 	levels   []result.Level // of the interval at hand
 	level    level
+	pacers   pacerWatch
 	synced   int64 // flat out: when the round trip after the last message was back
 }
 
@@ -52,6 +53,7 @@ func (c *collector) finish() error {
 
 func (c *collector) loop() {
 	defer close(c.done)
+	defer c.run.collected.pacers.close()
 	runtime.LockOSThread() // never unlocked: the thread's priority dies with it
 	lowerPriority()
 	r := c.run
@@ -69,6 +71,7 @@ func (c *collector) loop() {
 	if r.config.Quiet == nil {
 		r.monitor.Sample() // the intervals' samples begin here
 		r.brokerUsage(nil)
+		r.collected.pacers.busiest(r, clock.Now())
 		r.tcp.begin()
 	}
 	r.collected.pauses, r.collected.level.at = from, from
@@ -230,6 +233,9 @@ func (r *run) collect(phase string, from, to int64) error {
 		v.Vitals[x.Name] = x.Value
 	}
 	v.Vitals[vitalSpun] = r.spun().Seconds()
+	if busy, ok := r.collected.pacers.busiest(r, to); ok {
+		v.Vitals[vitalPacerBusy] = busy
+	}
 	r.brokerUsage(v.Vitals)
 	v.Pauses = append(r.newPauses(start), r.tcp.interval(start, false, v.Vitals)...)
 	if err := r.out.interval(v); err != nil {

@@ -30,14 +30,14 @@ type pacer struct {
 	// what the supervisor made of it: see supervise.
 	sending atomic.Int64
 	spun    atomic.Int64 // ns spent spinning
-	idle    atomic.Int64 // ns spent waiting for the schedule, spinning included
 
 	// What the kernel says of this thread, to tell waiting for others from
 	// running and from waiting for a processor.
-	thread threadTime
-	asOf   int64 // instant of the last look
-	awake  int64 // and its sum
-	slept  int64 // ns that this pacer has slept since, by its own will
+	threadID atomic.Int64 // 0 before and after it runs
+	thread   threadTime
+	asOf     int64 // instant of the last look
+	awake    int64 // and its sum
+	slept    int64 // ns that this pacer has slept since, by its own will
 }
 
 // pace runs the open loop: every message is due when the schedule says, and timed
@@ -47,8 +47,11 @@ func (p *pacer) pace() {
 	defer runtime.UnlockOSThread()
 	_ = clock.SetTimerSlack(1) // without it wake-ups are later, which the lag shows
 	raisePriority()
-	p.thread.open()
+	id := threadID()
+	p.thread = openThread(id)
 	defer p.thread.close()
+	p.threadID.Store(id)
+	defer p.threadID.Store(0)
 	p.look(clock.Now())
 	for _, l := range p.queue {
 		if l.cursor.feed == nil {
@@ -70,8 +73,7 @@ func (p *pacer) pace() {
 // wait returns when until has come; false if the run is over before.
 func (p *pacer) wait(until int64) bool {
 	r := p.run
-	from := clock.Now()
-	now := from
+	now := clock.Now()
 	for {
 		if r.stopped.Load() {
 			return false
@@ -97,9 +99,6 @@ func (p *pacer) wait(until int64) bool {
 			now = clock.Now()
 		}
 		p.spun.Store(p.spun.Load() + now - spinning)
-	}
-	if now > from {
-		p.idle.Store(p.idle.Load() + now - from)
 	}
 	return true
 }
@@ -145,7 +144,7 @@ func (p *pacer) learn(late int64) {
 
 // look notes what the kernel says of the thread at now.
 func (p *pacer) look(now int64) {
-	p.awake, _ = p.thread.awake()
+	p.awake, _ = p.thread.own()
 	p.asOf, p.slept = now, 0
 }
 
@@ -153,7 +152,7 @@ func (p *pacer) look(now int64) {
 // the thread, it waited for somebody else: it neither ran nor waited for a
 // processor. Where the kernel does not tell it is all of it.
 func (p *pacer) blockedOf(start, now int64) int64 {
-	awake, ok := p.thread.awake()
+	awake, ok := p.thread.own()
 	if !ok {
 		return now - start
 	}

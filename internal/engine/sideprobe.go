@@ -211,7 +211,7 @@ func (r *run) serviceMetric() result.Metric {
 
 // probeMetrics are those of a probe beside the load, if there is one.
 func (r *run) probeMetrics() []recorder.ID {
-	if r.side.process == nil {
+	if r.side == nil || r.side.process == nil {
 		return nil
 	}
 	return []recorder.ID{recorder.ProbeService}

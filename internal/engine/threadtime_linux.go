@@ -8,57 +8,69 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime tells of the calling thread how long it has run or waited for a
-// processor, in ns: the time in which nobody else held it up. It belongs to one
-// locked thread.
+// threadTime tells how long a thread has run and how long it has waited for a
+// processor, in ns: the time in which nobody else held it up. It is not safe for
+// concurrent use.
 type threadTime struct {
 	file *os.File // schedstat; nil: the kernel has none
 	buf  [96]byte
 }
 
-func (t *threadTime) open() {
-	// The second number is the time spent waiting on a run queue
-	// (Documentation/scheduler/sched-stats.rst).
-	t.file, _ = os.Open(fmt.Sprintf("/proc/self/task/%d/schedstat", unix.Gettid()))
+// threadID numbers the calling thread, for openThread.
+func threadID() int64 { return int64(unix.Gettid()) }
+
+func openThread(id int64) threadTime {
+	// Two of its numbers are the time on a processor and the time waiting on a run
+	// queue (Documentation/scheduler/sched-stats.rst).
+	f, err := os.Open(fmt.Sprintf("/proc/self/task/%d/schedstat", id))
+	if err != nil {
+		return threadTime{}
+	}
+	return threadTime{file: f}
 }
 
 func (t *threadTime) close() {
 	if t.file != nil {
 		t.file.Close()
+		t.file = nil
 	}
 }
 
-// awake returns the sum so far; ok is false where the kernel does not tell.
-func (t *threadTime) awake() (ns int64, ok bool) {
+// read returns both times so far. Of a thread that is running they are as old as
+// the last tick. ok is false where the kernel does not tell.
+func (t *threadTime) read() (ran, waited int64, ok bool) {
 	if t.file == nil {
-		return 0, false
+		return 0, 0, false
 	}
-	// The first number of schedstat is as old as the last tick; this clock is not.
+	n, err := t.file.ReadAt(t.buf[:], 0)
+	if n == 0 && err != nil {
+		return 0, 0, false
+	}
+	line := t.buf[:n]
+	if ran, line, ok = number(line); ok {
+		waited, _, ok = number(line)
+	}
+	return ran, waited, ok
+}
+
+// own returns the sum of both for the calling thread, which must be t's, as it is
+// now.
+func (t *threadTime) own() (awake int64, ok bool) {
 	var ran unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ran) != nil {
 		return 0, false
 	}
-	n, err := t.file.ReadAt(t.buf[:], 0)
-	if n == 0 && err != nil {
-		return 0, false
-	}
-	waited, ok := secondNumber(t.buf[:n])
+	_, waited, ok := t.read()
 	return ran.Nano() + waited, ok
 }
 
-// secondNumber reads the second of some numbers with spaces between them.
-func secondNumber(line []byte) (int64, bool) {
-	from := 0
-	for from < len(line) && line[from] != ' ' {
-		from++
+// number reads the number that line begins with, and returns what comes after the
+// space behind it.
+func number(line []byte) (n int64, rest []byte, ok bool) {
+	end := 0
+	for end < len(line) && line[end] >= '0' && line[end] <= '9' {
+		end++
 	}
-	to := from + 1
-	for to < len(line) && line[to] != ' ' {
-		to++
-	}
-	if to > len(line) {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(string(line[from+1:to]), 10, 64)
-	return n, err == nil
+	n, err := strconv.ParseInt(string(line[:end]), 10, 64)
+	return n, line[min(end+1, len(line)):], err == nil
 }

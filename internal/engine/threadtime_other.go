@@ -5,7 +5,9 @@ package engine
 // threadTime is Linux's only.
 type threadTime struct{}
 
-func (*threadTime) open()  {}
-func (*threadTime) close() {}
+func threadID() int64                  { return 0 }
+func openThread(int64) threadTime      { return threadTime{} }
+func (*threadTime) close()             {}
+func (*threadTime) own() (int64, bool) { return 0, false }
 
-func (*threadTime) awake() (int64, bool) { return 0, false }
+func (*threadTime) read() (ran, waited int64, ok bool) { return 0, 0, false }

@@ -1,0 +1,62 @@
+package engine
+
+// vitalPacerBusy is the share of the interval, 0 to 1, in which the busiest pacer
+// ran or waited for a processor, without what it spun: the rest of the time it
+// waited for the schedule, or for others. Absent where the system does not tell.
+const vitalPacerBusy = "pacer.busy"
+
+// pacerWatch looks at the pacers' threads. It belongs to the collector.
+type pacerWatch struct {
+	known map[*pacer]*pacerUse
+	at    int64 // instant of the last look
+}
+
+type pacerUse struct {
+	thread threadTime
+	awake  int64 // without what it spun, at the last look
+}
+
+// busiest returns the share of the time since the last look in which the busiest
+// pacer was busy; ok is false at the first look and where the system does not tell.
+func (w *pacerWatch) busiest(r *run, now int64) (share float64, ok bool) {
+	if w.known == nil {
+		w.known = map[*pacer]*pacerUse{}
+	}
+	r.pacersMu.Lock()
+	pacers := r.pacers[:len(r.pacers):len(r.pacers)]
+	r.pacersMu.Unlock()
+	length := now - w.at
+	for _, p := range pacers {
+		id := p.threadID.Load()
+		use := w.known[p]
+		if id == 0 { // it has not begun, or has ended
+			if use != nil {
+				use.thread.close()
+			}
+			continue
+		}
+		first := use == nil
+		if first {
+			use = &pacerUse{thread: openThread(id)}
+			w.known[p] = use
+		}
+		ran, waited, known := use.thread.read()
+		if !known {
+			continue
+		}
+		awake := ran + waited - p.spun.Load()
+		if !first && w.at != 0 && length > 0 {
+			share, ok = max(share, float64(awake-use.awake)/float64(length)), true
+		}
+		use.awake = awake
+	}
+	w.at = now
+	return min(max(share, 0), 1), ok
+}
+
+// close closes what the watch has open.
+func (w *pacerWatch) close() {
+	for _, use := range w.known {
+		use.thread.close()
+	}
+}
