@@ -57,6 +57,9 @@ type Config struct {
 	Probe []string
 	// Quiet, if not nil, makes the run such a probe.
 	Quiet *Quiet
+	// Pacers is how many threads send on the schedule at most; 0: one for each
+	// connection of producers, up to 32.
+	Pacers int
 	// Observer, if not nil, is told of the run's progress, once an interval.
 	// It must not block for long.
 	Observer func(Progress)

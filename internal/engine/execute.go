@@ -127,10 +127,19 @@ func (r *run) raiseProcs() (restore func()) {
 	return func() { runtime.GOMAXPROCS(old) }
 }
 
-// pacerCount is the number of pacers that share the lanes: one does tens of
-// thousands of sends a second; more would take processors from the client.
+// ownPacers is up to how many lanes each has a pacer of its own. A connection then
+// waits for no other's send, and there is nothing to hand over: with 8 connections
+// at 20,000/s on two cores p99 was 79 to 99 µs, where one pacer for all had 94 to
+// 567 µs; with a processor hog beside it 178 to 183 µs against 487 to 1,314 µs.
+const ownPacers = 32
+
+// pacerCount is the number of pacers. Beyond ownPacers lanes share them.
 func (r *run) pacerCount() int {
-	return max(1, min(len(r.lanes), vitals.Processors()/2))
+	most := r.config.Pacers
+	if most <= 0 {
+		most = ownPacers
+	}
+	return min(max(len(r.lanes), 1), most)
 }
 
 // processors is how many of the client's goroutines may run at once: GOMAXPROCS

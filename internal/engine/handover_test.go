@@ -82,8 +82,8 @@ func TestBlockedSendDoesNotHoldUpOthers(t *testing.T) {
 func blockOne(t *testing.T) string {
 	const stall = 400 * time.Millisecond
 	d := &stuck{conn: 2, after: 60, Duration: stall}
-	r := measure(t, "phases: {warmup: 200ms, duration: 2s}\nworkload: {pattern: publish, rate: 1000/s, producers: 4}",
-		driver.Entry{Name: "stuck", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}, "")
+	r := measureConfig(t, Config{Pacers: 1, Scenario: parse(t, "phases: {warmup: 200ms, duration: 2s}\nworkload: {pattern: publish, rate: 1000/s, producers: 4}"),
+		Entry: driver.Entry{Name: "stuck", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}})
 	c := r.Counters
 	// A busy machine may hold a thread up inside another send: then there are more.
 	if c.Sent != 2000 || c.Acked != 2000 || c.Handovers < 1 {

@@ -106,7 +106,9 @@ func (p *pacer) wait(until int64) bool {
 // sleep sleeps until an instant and returns when it is over. The thread keeps its
 // processor unless it has none of its own or the client needs it.
 func (p *pacer) sleep(now, until int64) int64 {
-	if p.spare || p.handOn {
+	// In a sleep as long as that the runtime's monitor would come for the
+	// processor, by a signal.
+	if p.spare || p.handOn || until-now >= stopSlice {
 		p.handOn = false
 		clock.SleepUntilHandingOver(until)
 	} else {
