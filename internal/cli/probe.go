@@ -6,8 +6,6 @@ import (
 
 	"sixnines/internal/engine"
 	"sixnines/internal/probe"
-	"sixnines/internal/vitals"
-	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -34,22 +32,5 @@ func (a *app) measureBeside(ctx context.Context, s *scenario.Scenario, tell func
 	if !ok {
 		return a.unknownDriver(s.Target.Driver)
 	}
-	_, err := engine.Run(ctx, engine.Config{Scenario: s, Entry: e, Tool: a.Tool, Quiet: &engine.Quiet{
-		Begun: func() { tell(probe.Report{}) },
-		Interval: func(v result.Interval) {
-			cpu, _ := vitals.ProcessorTime()
-			r := probe.Report{From: v.Start, To: v.End, CPU: cpu, Sent: v.Counters.Sent, Resolved: v.Counters.Received,
-				Metrics: map[result.Metric]*result.MetricInterval{}}
-			if s.Workload.Pattern == scenario.Publish {
-				r.Resolved = v.Counters.Acked
-			}
-			for m, x := range v.Metrics {
-				if !m.IsResponse() && !m.OfGenerator() {
-					r.Metrics[m] = x
-				}
-			}
-			tell(r)
-		},
-	}})
-	return err
+	return engine.RunProbe(ctx, s, e, tell)
 }

@@ -68,7 +68,7 @@ func (c *collector) loop() {
 	if clock.Now() < from {
 		return // ended in the warm-up
 	}
-	if r.config.Quiet == nil {
+	if r.config.quiet == nil {
 		r.monitor.Sample() // the intervals' samples begin here
 		r.brokerUsage(nil)
 		r.collected.pacers.busiest(r, clock.Now())
@@ -199,8 +199,8 @@ func (r *run) counts() result.Counters {
 
 // collect writes the interval [from, to).
 func (r *run) collect(phase string, from, to int64) error {
-	if r.config.Quiet != nil {
-		return r.collectQuietly(phase, from, to)
+	if r.config.quiet != nil {
+		return r.collectQuietly(from, to)
 	}
 	start := r.start.Load()
 	vitals := map[string]float64{}

@@ -52,11 +52,10 @@ type Config struct {
 	// word, which the accounts must find; 0: none. For trials of the accounts.
 	Forget int64
 	// Probe is the command line of a process that measures beside the load (its
-	// main calls probe.Serve with a Quiet run), for scenarios that ask for one;
-	// empty: there is none.
+	// main calls probe.Serve with RunProbe), for scenarios that ask for one; empty:
+	// there is none.
 	Probe []string
-	// Quiet, if not nil, makes the run such a probe.
-	Quiet *Quiet
+	quiet *quiet // not nil: the run is a probe
 	// Pacers is how many threads send on the schedule at most; 0: one for each
 	// connection of producers, up to 32.
 	Pacers int

@@ -16,6 +16,7 @@ import (
 	"sixnines/drivers/nats"
 	"sixnines/internal/brokers"
 	"sixnines/internal/judge/judgetest"
+	"sixnines/internal/probe"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -26,6 +27,9 @@ const serveNATS = "SIXNINES_ENGINE_TEST_SERVES_NATS"
 func TestMain(m *testing.M) {
 	if os.Getenv(serveNATS) != "" {
 		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == probe.Command {
+		os.Exit(serveProbe())
 	}
 	if os.Getenv(runsScenario) != "" {
 		os.Exit(runAlone())

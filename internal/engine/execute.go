@@ -30,7 +30,7 @@ const lead = 5 * time.Millisecond
 func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	// The output is made first: drivers may report events from Open on. It is
 	// written to once the header is.
-	if r.out, err = newOutput(r.config.File, r.config.Quiet); err != nil {
+	if r.out, err = newOutput(r.config.File, r.config.quiet); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -65,7 +65,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	opened = true
 
 	r.side.begin()
-	if r.config.Quiet == nil {
+	if r.config.quiet == nil {
 		r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle})
 		defer r.monitor.Stop()
 	}
@@ -88,7 +88,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	r.side.stop()
 	leftOver := r.disconnect()
 	r.side.end(aborted)
-	if r.config.Quiet != nil {
+	if r.config.quiet != nil {
 		return nil, r.finishQuietly()
 	}
 	res, err := r.finish(leftOver, aborted)
@@ -303,7 +303,7 @@ func (r *run) startPacers() {
 // all of them together spin for less than a tenth of a processor where the broker
 // shares them, and for less than a half where it does not.
 func (r *run) spinBudget() int64 {
-	if r.config.Quiet != nil {
+	if r.config.quiet != nil {
 		return 0
 	}
 	share := 0.5

@@ -22,7 +22,7 @@ import (
 
 // writeHeader writes what is known before the load begins.
 func (r *run) writeHeader(start int64) error {
-	if r.config.Quiet != nil {
+	if r.config.quiet != nil {
 		return r.out.begin(result.Header{}, start)
 	}
 	s, w := r.scenario, r.workload

@@ -14,6 +14,7 @@ import (
 
 	"sixnines/drivers/nats"
 	"sixnines/internal/clock"
+	"sixnines/internal/probe"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -30,7 +31,16 @@ func runAlone() int {
 		return 1
 	}
 	s.Normalise()
-	_, err = Run(context.Background(), Config{Scenario: s, Entry: nats.Entry(), URL: os.Getenv(runsScenario + "_URL"),
+	entry := nats.Entry()
+	if d := tidy(); s.Target.Driver == d.name {
+		entry = d.Entry()
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	_, err = Run(context.Background(), Config{Scenario: s, Entry: entry, Probe: []string{exe, probe.Command}, URL: os.Getenv(runsScenario + "_URL"),
 		File: os.Getenv(runsScenario + "_FILE"), Observer: func(p Progress) { fmt.Println(p.Phase, p.Elapsed) }})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"sixnines/internal/probe"
 	"sixnines/result"
 )
 
@@ -16,7 +17,7 @@ type output struct {
 	mu      sync.Mutex
 	writer  *result.Writer
 	path    string
-	quiet   *Quiet // not nil: what comes goes there, and nowhere else
+	quiet   *quiet // not nil: what comes goes there, and nowhere else
 	scratch string // directory to remove when the file was read; empty: it stays
 	origin  int64  // CLOCK_MONOTONIC of the window's start; records are relative to it
 	begun   bool
@@ -26,7 +27,7 @@ type output struct {
 	err     error
 }
 
-func newOutput(path string, quiet *Quiet) (*output, error) {
+func newOutput(path string, quiet *quiet) (*output, error) {
 	o := &output{path: path, quiet: quiet}
 	if quiet != nil {
 		return o, nil
@@ -58,7 +59,7 @@ func (o *output) begin(h result.Header, origin int64) error {
 	defer o.mu.Unlock()
 	o.origin, o.begun = origin, true
 	if o.quiet != nil {
-		o.quiet.Begun()
+		o.quiet.tell(probe.Report{})
 		return nil
 	}
 	if err := o.writer.Header(h); err != nil {

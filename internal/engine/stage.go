@@ -52,7 +52,7 @@ func (r *run) refuseStages(format string, a ...any) {
 func (r *run) planStages() {
 	r.stages.onAck = r.workload.Pattern == scenario.Publish
 	switch {
-	case r.config.Quiet != nil:
+	case r.config.quiet != nil:
 		r.refuseStages("not asked for")
 	case r.flatOut:
 		r.refuseStages("flat out a client writes many messages at a time")

@@ -72,7 +72,7 @@ type witness struct {
 // schedule, publishing without acknowledgements nothing ends, and where the
 // topics differ in fan-out a message has no weight.
 func (r *run) newWitness() *witness {
-	if r.flatOut || r.config.Quiet != nil {
+	if r.flatOut || r.config.quiet != nil {
 		return nil
 	}
 	w := &witness{weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(r.scenario.Seed, 0x6c6974746c65))}
