@@ -50,7 +50,7 @@ func charts(subjects []*subject) []*chart {
 		add(c)
 	}
 	for _, f := range kinds() {
-		if f.Key != "lag" && !f.Apart {
+		if !f.small() {
 			add(percentilesChart(subjects, f))
 			add(timeChart(subjects, f))
 		}
@@ -58,7 +58,7 @@ func charts(subjects []*subject) []*chart {
 	add(rateChart(subjects))
 	add(inFlightChart(subjects))
 	for _, f := range kinds() {
-		if f.Key == "lag" || f.Apart {
+		if f.small() {
 			add(percentilesChart(subjects, f))
 		} else {
 			add(histogramChart(subjects, f))
@@ -112,6 +112,9 @@ func lineName(s *subject, what string) string {
 	return shorten(s.label, 28) + ", " + what
 }
 
+// small reports whether a family is one picture beside those of the latencies.
+func (f family) small() bool { return f.Key == "lag" || f.Key == "probe" || f.Apart }
+
 // percentilesChart draws the latencies of a family by percentile.
 func percentilesChart(subjects []*subject, f family) *chart {
 	c := &chart{
@@ -124,6 +127,9 @@ func percentilesChart(subjects []*subject, f family) *chart {
 	}
 	if f.Apart {
 		c.Kind, c.Small = KindStages, true
+	}
+	if f.Key == "probe" {
+		c.Small = true
 	}
 	c.Caption += f.About
 	for i, s := range subjects {

@@ -155,6 +155,8 @@ func metricName(m result.Metric) string {
 		return "publish response"
 	case result.PublishService:
 		return "publish service"
+	case result.ProbeService:
+		return "probe service"
 	case result.LagOwn:
 		return "own lag"
 	case result.LagBlocked:

@@ -110,7 +110,7 @@ func FloorOf(run *result.Run) result.Floor {
 	f := result.Floor{ID: h.ID, At: h.Started, Tool: h.Tool, Pattern: h.Pattern, Rate: h.Rate, Size: h.Size,
 		Percentiles: map[result.Metric]map[string]int64{}}
 	for m, d := range run.Summary.Histograms {
-		if m.OfGenerator() || m == result.LagBlocked { // of which a fast broker has none
+		if m.OfGenerator() || m == result.LagBlocked || m == result.ProbeService { // of which a fast broker has none, or another load's
 			continue
 		}
 		figures := map[string]int64{}
