@@ -16,7 +16,8 @@ import (
 // percentile is "50" to "99.9999", or min, max, mean, stddev. lo_ns and hi_ns
 // hold the 95 % interval and count the values of the metric's histogram. mark
 // qualifies the figure: unsupported or unstable (there is no value then),
-// at-least, few, few-events, near-floor, suspect, several of them joined by "+".
+// at-least, few, few-events, near-floor, sequential (the interval holds whenever
+// the run ended), suspect, several of them joined by "+".
 // block_lo_ns and block_hi_ns hold the interval from resampled stretches of the
 // run, floor_ratio how many times the machine's noise floor the value is.
 func CSV(w io.Writer, runs []*result.Run) error {

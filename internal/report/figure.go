@@ -143,6 +143,7 @@ func (f figure) mark() string {
 	add(f.Few, "few")
 	add(f.Episodes >= 0 && f.Episodes < fewEpisodes, "few-events")
 	add(f.nearFloor(), "near-floor")
+	add(f.ok() && f.Sequential, "sequential")
 	for _, d := range f.Doubts {
 		if d.Status != result.Valid {
 			add(true, "suspect")
