@@ -54,6 +54,17 @@ func blockValueOf(ns int64) int {
 	return (e+1)<<blockBits | int(ns>>e)&(1<<blockBits-1)
 }
 
+// CoarseValue returns the least value of the grid that v of a block may stand
+// for: v itself, or the first of those that are one in what is not in the slowest
+// tenth.
+func CoarseValue(v int) int {
+	const low = 1<<(blockBits-bodyBits) - 1
+	if v >= 1<<blockBits && v&low == low {
+		return v &^ low
+	}
+	return v
+}
+
 // Count returns how many values the block has.
 func (b *Block) Count() int64 { return b.count }
 

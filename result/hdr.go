@@ -119,6 +119,15 @@ func (x *RankIndex) ValueAtRank(rank int64) (lowEdge, highEdge int64) {
 	return x.low[i], x.high[i]
 }
 
+// Above returns how many values lie in buckets that reach beyond v.
+func (x *RankIndex) Above(v int64) int64 {
+	i := sort.Search(len(x.high), func(i int) bool { return x.high[i] > v })
+	if i == 0 {
+		return x.Count()
+	}
+	return x.Count() - x.cumulative[i-1]
+}
+
 // Percentile is [Percentile] on the prepared index.
 func (x *RankIndex) Percentile(percent float64) int64 {
 	_, high := x.ValueAtRank(hdrRank(x.Count(), percent))

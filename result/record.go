@@ -76,6 +76,12 @@ func (m Metric) OfConnection() bool {
 	return false
 }
 
+// IsLatency reports whether m is a response time or the service time of one:
+// what a run is made for, and not a part of it.
+func (m Metric) IsLatency() bool {
+	return m.IsResponse() || m == PublishService || m == DeliveryService || m == RoundTripService
+}
+
 // OfGenerator reports whether m holds nothing but what happened within the
 // generator: no broker has a part in it.
 func (m Metric) OfGenerator() bool {

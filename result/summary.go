@@ -1,6 +1,9 @@
 package result
 
-import "time"
+import (
+	"strconv"
+	"time"
+)
 
 // Summary is the last record: the totals and the verdict. Every figure in it
 // can be computed from the intervals.
@@ -150,18 +153,66 @@ const (
 	Invalid  Status = "INVALID"
 )
 
-// Verdict says whether the numbers are to be believed, and why not.
+// Verdict says whether the numbers are to be believed, and why not. It prints as
+// "VALID", "VALID to p99", "SUSPECT", …
 type Verdict struct {
-	Status  Status   `json:"status"`
+	Status Status `json:"status"`
+	// ValidTo is, where Status is Valid, the highest percentile of the run's first
+	// latency that is valid, where some beyond it are not: "99". Empty: Status
+	// speaks for all of them.
+	ValidTo string `json:"valid_to,omitempty"`
+	// Limits says for each latency of which a part is not to be believed where that
+	// part begins, in the order of [Metrics].
+	Limits  []Limit  `json:"limits,omitempty"`
 	Reasons []Reason `json:"reasons"`
+}
+
+// Limit says from which percentile on a metric is suspect.
+type Limit struct {
+	Metric Metric `json:"metric"`
+	// ValidTo is the highest percentile below; empty: there is none.
+	ValidTo string `json:"valid_to,omitempty"`
+	From    string `json:"suspect_from"` // the first that is suspect, and so are all beyond it
+	Why     string `json:"why"`          // a few words: "36 % own lag"
+}
+
+// String returns the status and how far it goes.
+func (v Verdict) String() string {
+	if v.Status == Valid && v.ValidTo != "" {
+		return string(v.Status) + " to p" + v.ValidTo
+	}
+	return string(v.Status)
+}
+
+// Limit returns the limit of a metric, nil if the verdict has none for it.
+func (v Verdict) Limit(m Metric) *Limit {
+	for i := range v.Limits {
+		if v.Limits[i].Metric == m {
+			return &v.Limits[i]
+		}
+	}
+	return nil
+}
+
+// Reaches reports whether the percentile is suspect; the maximum, "max", lies
+// beyond all of them. A nil limit reaches none.
+func (l *Limit) Reaches(percentile string) bool {
+	if l == nil {
+		return false
+	}
+	from, err := strconv.ParseFloat(l.From, 64)
+	p, notNumber := strconv.ParseFloat(percentile, 64)
+	return err == nil && (notNumber != nil || p >= from)
 }
 
 // Reason is one finding of the verdict.
 type Reason struct {
-	Status Status `json:"status"` // what this finding alone leads to; Valid: a note
-	Code   string `json:"code"`   // stable, for programs: "own-lag", "conservation", …
-	Text   string `json:"text"`   // for people: what was found and what to do
-	// Metric and Percentile tell what it applies to; empty: the whole run.
+	Status Status `json:"status"`          // what this finding alone leads to; Valid: a note
+	Code   string `json:"code"`            // stable, for programs: "own-lag", "conservation", …
+	Text   string `json:"text"`            // for people: what was found and what to do
+	Brief  string `json:"brief,omitempty"` // what was found in a few words: "36 % own lag"
+	// Metric and Percentile tell what it applies to: the percentile and all beyond
+	// it. Without a metric all latencies, without either the whole run.
 	Metric     Metric `json:"metric,omitempty"`
 	Percentile string `json:"percentile,omitempty"`
 }

@@ -125,7 +125,7 @@ func show(out io.Writer, r *result.Run) error {
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\n%s\n", r.Summary.Verdict.Status)
+	fmt.Fprintf(out, "\n%s\n", r.Summary.Verdict)
 	for _, reason := range r.Summary.Verdict.Reasons {
 		fmt.Fprintf(out, "  %s: %s\n", reason.Status, reason.Text)
 	}

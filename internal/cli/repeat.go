@@ -176,7 +176,7 @@ func (a *app) makeRun(series *seriesStops, s *set, r repetition, where string, p
 	}
 	s.made, s.runs, r.of.runs = append(s.made, r), append(s.runs, run), append(r.of.runs, run)
 	if run.Summary != nil {
-		show.say(fmt.Sprintf("%s: %s", where, run.Summary.Verdict.Status))
+		show.say(fmt.Sprintf("%s: %s", where, run.Summary.Verdict))
 	}
 	return err
 }

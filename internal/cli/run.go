@@ -196,7 +196,7 @@ func (a *app) present(run *result.Run, o runOptions, name, file string, broke er
 	}
 	if !o.quiet {
 		if _, seen := a.terminal(a.Stdout); !seen && run.Summary != nil {
-			fmt.Fprintf(a.Stderr, "verdict %s\n", run.Summary.Verdict.Status)
+			fmt.Fprintf(a.Stderr, "verdict %s\n", run.Summary.Verdict)
 		}
 		if run.Summary != nil {
 			a.sayObjectives("", run.Summary.Objectives)

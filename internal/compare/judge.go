@@ -254,7 +254,7 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 			if n, ok := d.Episodes[p]; ok && n < 4 {
 				few++
 			}
-			if slices.ContainsFunc(r.Summary.Verdict.Reasons, func(x result.Reason) bool {
+			if r.Summary.Verdict.Limit(m).Reaches(p) || slices.ContainsFunc(r.Summary.Verdict.Reasons, func(x result.Reason) bool {
 				return x.Metric == m && x.Percentile == p && x.Status != result.Valid
 			}) {
 				suspect++

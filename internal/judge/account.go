@@ -49,11 +49,12 @@ func clientDrops(e *evidence) []result.Reason {
 	if c.Dropped == 0 {
 		return nil
 	}
-	s := result.Suspect
-	if float64(c.Dropped) > dropsInvalid*float64(max(c.Sent, 1)) {
-		s = result.Invalid
+	text := fmt.Sprintf("the client library threw %s away by itself, which looks like loss by the broker; raise its limits", plural(c.Dropped, "message"))
+	share := float64(c.Dropped) / float64(max(c.Sent, 1))
+	if share > dropsInvalid {
+		return one(result.Invalid, "client-drops", text)
 	}
-	return one(s, "client-drops", fmt.Sprintf("the client library threw %s away by itself, which looks like loss by the broker; raise its limits", plural(c.Dropped, "message")))
+	return e.partly(share, "client-drops", plural(c.Dropped, "message")+" dropped by the client", text)
 }
 
 // clamps: values that a histogram could not hold were recorded at its ends.
@@ -63,7 +64,11 @@ func clamps(e *evidence) (found []result.Reason) {
 		found = append(found, one(result.Suspect, "negative", fmt.Sprintf("%s came out below zero and were recorded as 0: instants of different clocks were compared, or a clock went back", plural(c.Negative, "difference")))...)
 	}
 	if c.OutOfRange > 0 {
-		found = append(found, one(result.Suspect, "out-of-range", fmt.Sprintf("%s exceeded the histograms and were recorded at their end; the upper percentiles may be larger than shown", plural(c.OutOfRange, "value")))...)
+		share := 0.0 // of the metric that has the fewest, should they all be its
+		for _, m := range e.latencies() {
+			share = max(share, float64(c.OutOfRange)/float64(e.summary.Histograms[m].Count))
+		}
+		found = append(found, e.partly(share, "out-of-range", plural(c.OutOfRange, "value")+" out of range", fmt.Sprintf("%s exceeded the histograms and were recorded at their end; the upper percentiles may be larger than shown", plural(c.OutOfRange, "value")))...)
 	}
 	return found
 }

@@ -5,6 +5,7 @@ import (
 	"hash/fnv"
 	"math"
 	"sort"
+	"strconv"
 	"time"
 
 	"sixnines/internal/stats"
@@ -56,7 +57,8 @@ func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inpu
 		if math.IsNaN(rho) { // of the lowest of these percentiles: it has the most to go by
 			rho = stats.Autocorrelation(b.shares(blockValue(v)))
 		}
-		low, high, na := b.interval(d, name, rho, x, in.End, run.Header.Slot, seedOf(run.Header.ID, m, name))
+		q := quantile{value: v, atLeast: d.AtLeast[name], open: d.Open[name]}
+		low, high, na := b.interval(percentOf(name), q, rho, x, in.End, run.Header.Slot, seedOf(run.Header.ID, m, name))
 		if na != "" {
 			set(&d.BlocksNA, name, na)
 			continue
@@ -65,16 +67,31 @@ func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inpu
 	}
 }
 
-// interval is that of a percentile, or why there is none.
-func (b blockCounts) interval(d *result.Distribution, name string, rho float64, x *result.Merged, end int64, slot time.Duration, seed uint64) (low, high int64, na string) {
-	if d.AtLeast[name] {
+// blockInterval is the interval from stretches of the run of any percentile of a
+// metric, whose figure is q, or why there is none.
+func blockInterval(run *result.Run, m result.Metric, percent float64, samples int64, o *order, q quantile, end int64) (low, high int64, na string) {
+	blocks, _ := run.Blocks(m)
+	if blocks == nil {
+		return 0, 0, "none are kept of this metric"
+	}
+	b, at := blockCounts(blocks), q.value
+	if percent > episodesFrom {
+		at = o.quantile(samples, episodesFrom, 0).value
+	}
+	rho := stats.Autocorrelation(b.shares(blockValue(at)))
+	return b.interval(percent, q, rho, run.Metrics[m], end, run.Header.Slot, seedOf(run.Header.ID, m, strconv.FormatFloat(percent, 'f', -1, 64)))
+}
+
+// interval is that of the percentile whose figure is q, or why there is none.
+func (b blockCounts) interval(percent float64, q quantile, rho float64, x *result.Merged, end int64, slot time.Duration, seed uint64) (low, high int64, na string) {
+	if q.atLeast {
 		return 0, 0, "messages that were never resolved reach it"
 	}
-	if d.Open[name] { // not even the exact interval has an end
+	if q.open { // not even the exact interval has an end
 		return 0, 0, unresolvedReach
 	}
-	p := stats.Fraction(percentOf(name))
-	chunk, na := b.chunk(p, d.Percentiles[name], rho, x.Slots, end, slot)
+	p := stats.Fraction(percent)
+	chunk, na := b.chunk(p, q.value, rho, x.Slots, end, slot)
 	if na != "" {
 		return 0, 0, na
 	}
@@ -82,24 +99,28 @@ func (b blockCounts) interval(d *result.Distribution, name string, rho float64, 
 	if !ok {
 		return 0, 0, unresolvedReach
 	}
-	low, high = blockEdges(lo, hi)
+	low, high = blockEdges(p, lo, hi)
 	return low, high, ""
 }
 
 // chunk is how many blocks hang together as far as values above v are concerned,
 // the figure of the quantile p, or why that cannot be said. Slots and their length
-// tell of events that are shorter than a block.
+// tell of events that are shorter than a block. Below p99 exceedances are no
+// events, and what neighbouring blocks have in common decides alone.
 func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end int64, slot time.Duration) (blocks int, na string) {
 	if len(b) < leastBlocks {
 		return 0, fmt.Sprintf("%d intervals, at least %d are needed: run longer, or set record.interval lower", len(b), leastBlocks)
 	}
 	length := float64(end) / float64(len(b)) // of a block, ns
-	episode := float64(b.longestBurst(blockValue(v), 1-p)) * length
-	if n, sea := longestEpisode(slots, v); !sea {
-		episode = max(episode, float64(n)*float64(slot))
-	}
-	if episode > longestPart*float64(end) {
-		return 0, fmt.Sprintf("one event lasted %s, more than a tenth of the run: it cannot be resampled", span(int64(episode)))
+	episode := length
+	if p >= stats.Fraction(episodesFrom) {
+		episode = float64(b.longestBurst(blockValue(v), 1-p)) * length
+		if n, sea := longestEpisode(slots, v); !sea {
+			episode = max(episode, float64(n)*float64(slot))
+		}
+		if episode > longestPart*float64(end) {
+			return 0, fmt.Sprintf("one event lasted %s, more than a tenth of the run: it cannot be resampled", span(int64(episode)))
+		}
 	}
 	chunk, ok := stats.ChunkLength(len(b), int(math.Ceil(episode/length)), rho)
 	if !ok {
@@ -108,8 +129,12 @@ func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end i
 	return chunk, ""
 }
 
-// blockEdges are the outer edges of two values of the grid.
-func blockEdges(lo, hi int) (low, high int64) {
+// blockEdges are the outer edges of two values of the grid about the quantile p.
+// Below p99 they may be of the coarse part of blocks.
+func blockEdges(p float64, lo, hi int) (low, high int64) {
+	if p < stats.Fraction(episodesFrom) {
+		lo = result.CoarseValue(lo)
+	}
 	if lo > 0 {
 		low = result.BlockValue(lo-1) + 1
 	}

@@ -111,7 +111,7 @@ func attributed(e *evidence) (found []result.Reason) {
 			if !ok || v < a.From || d.OwnShare[name] > ownLagSuspect {
 				continue
 			}
-			found = append(found, result.Reason{Status: result.Suspect, Code: "attribution", Metric: a.Metric, Percentile: name,
+			found = append(found, result.Reason{Status: result.Suspect, Code: "attribution", Metric: a.Metric, Percentile: name, Brief: cause.Source + " beside the slowest",
 				Text: fmt.Sprintf("%s p%s (%s) is among messages that the generator's side made slow: %s", a.Metric, name, span(v), cause.Text)})
 		}
 	}

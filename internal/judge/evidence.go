@@ -61,11 +61,23 @@ func (e *evidence) responses() []result.Metric {
 	return ms
 }
 
-// reaches returns the published response percentiles that an event reaches
-// which took the share of the window: those of at least 1 − share.
+// latencies returns the latencies that have percentiles, in the order of
+// reports.
+func (e *evidence) latencies() []result.Metric {
+	var ms []result.Metric
+	for _, m := range result.Metrics() {
+		if d := e.summary.Histograms[m]; d != nil && m.IsLatency() && len(d.Percentiles) > 0 {
+			ms = append(ms, m)
+		}
+	}
+	return ms
+}
+
+// reaches returns the published percentiles that an event reaches which took
+// the share of the window: those of at least 1 − share.
 func (e *evidence) reaches(share float64) (names []string) {
 	for _, name := range result.Percentiles() {
-		for _, m := range e.responses() {
+		for _, m := range e.latencies() {
 			if _, ok := e.summary.Histograms[m].Percentiles[name]; ok && 1-percentOf(name)/100 <= share*(1+1e-9) {
 				names = append(names, name)
 				break
@@ -136,6 +148,9 @@ func span(ns int64) string {
 func percentage(share float64) string {
 	return strconv.FormatFloat(share*100, 'g', 3, 64) + " %"
 }
+
+// whole writes a share of 1 for headlines, to the per cent.
+func whole(share float64) string { return strconv.FormatFloat(share*100, 'f', 0, 64) + " %" }
 
 // plural writes a number with its noun.
 func plural(n int64, noun string) string {

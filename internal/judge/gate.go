@@ -1,6 +1,11 @@
 package judge
 
-import "sixnines/result"
+import (
+	"slices"
+	"strings"
+
+	"sixnines/result"
+)
 
 // gate is one question of the verdict. It returns nothing if all is well, else
 // what it found, each finding with the status that it alone leads to; Valid
@@ -22,18 +27,90 @@ func gates() []gate {
 	}
 }
 
-// decide asks all gates; the verdict is the worst finding's.
+// decide asks all gates.
 func decide(e *evidence) result.Verdict {
-	v := result.Verdict{Status: result.Valid, Reasons: []result.Reason{}}
+	reasons := []result.Reason{}
 	for _, g := range gates() {
-		for _, r := range g(e) {
-			v.Reasons = append(v.Reasons, r)
-			if rank(r.Status) > rank(v.Status) {
-				v.Status = r.Status
-			}
+		reasons = append(reasons, g(e)...)
+	}
+	return e.verdict(reasons)
+}
+
+// verdict is what findings come to: the worst of them; but what makes percentiles
+// of a latency suspect only limits that latency, which is valid below the first of
+// them. If that is the lowest of the run's first latency nothing is left of it,
+// and the run is SUSPECT.
+func (e *evidence) verdict(reasons []result.Reason) result.Verdict {
+	v := result.Verdict{Status: result.Valid, Reasons: reasons}
+	for _, r := range v.Reasons {
+		if !limits(r) {
+			v.Status = worse(v.Status, r.Status)
+		}
+	}
+	first := result.Metric("")
+	for _, m := range e.latencies() {
+		if first == "" {
+			first = m
+		}
+		l := e.limit(m, v.Reasons)
+		if l == nil {
+			continue
+		}
+		v.Limits = append(v.Limits, *l)
+		switch {
+		case m != first:
+		case l.ValidTo == "":
+			v.Status = worse(v.Status, result.Suspect)
+		case v.Status == result.Valid:
+			v.ValidTo = l.ValidTo
 		}
 	}
 	return v
+}
+
+// limits reports whether a reason leaves the percentiles below its own alone.
+func limits(r result.Reason) bool {
+	return r.Status == result.Suspect && r.Percentile != "" && (r.Metric == "" || r.Metric.IsLatency())
+}
+
+// limit returns where the suspect part of a latency begins, as far as its
+// percentiles are published; nil if there is none.
+func (e *evidence) limit(m result.Metric, reasons []result.Reason) *result.Limit {
+	d, below := e.summary.Histograms[m], ""
+	for _, name := range result.Percentiles() {
+		if _, ok := d.Percentiles[name]; !ok {
+			continue
+		}
+		var why []string
+		for _, r := range reasons {
+			if limits(r) && (r.Metric == m || r.Metric == "") && percentOf(r.Percentile) <= percentOf(name) {
+				if b := brief(r); !slices.Contains(why, b) {
+					why = append(why, b)
+				}
+			}
+		}
+		if len(why) > 0 {
+			return &result.Limit{Metric: m, ValidTo: below, From: name, Why: strings.Join(why, ", ")}
+		}
+		below = name
+	}
+	return nil
+}
+
+// brief is a reason in a few words.
+func brief(r result.Reason) string {
+	if r.Brief != "" {
+		return r.Brief
+	}
+	return strings.ReplaceAll(r.Code, "-", " ")
+}
+
+// worse returns the worse of two statuses.
+func worse(a, b result.Status) result.Status {
+	if rank(b) > rank(a) {
+		return b
+	}
+	return a
 }
 
 // rank orders the statuses from best to worst.
@@ -52,4 +129,31 @@ func rank(s result.Status) int {
 // one is the outcome of a gate with one finding.
 func one(s result.Status, code, text string) []result.Reason {
 	return []result.Reason{{Status: s, Code: code, Text: text}}
+}
+
+// partly is the outcome of a gate whose finding can have touched no more than a
+// share of the messages: SUSPECT from the first percentile on that it can have
+// moved, a note where none of those that are published is so high. Twice the
+// share counts: what was held up holds up what comes behind it, for no longer
+// than itself in a system that is loaded to half of its capacity. brief are a
+// few words for headlines.
+func (e *evidence) partly(share float64, code, brief, text string) []result.Reason {
+	r := result.Reason{Status: result.Suspect, Code: code, Text: text, Brief: brief}
+	published := e.reaches(1)
+	reached := e.reaches(2 * share)
+	switch {
+	case len(published) == 0 || e.run.Header.Mode == result.ModeFlatOut: // all there is are totals
+	case len(reached) == 0:
+		r.Status = result.Valid
+		r.Text += "; too little to reach a percentile of this run"
+	case reached[0] == published[0]:
+		r.Text += "; it can have moved every percentile"
+	default:
+		r.Percentile = reached[0]
+		r.Text += "; it can have moved p" + reached[0]
+		if len(reached) > 1 {
+			r.Text += " and those beyond"
+		}
+	}
+	return []result.Reason{r}
 }

@@ -28,7 +28,8 @@ func suspended(e *evidence) []result.Reason {
 }
 
 // throttled: a processor quota stopped the generator: doubtful at all, invalid
-// from 1 % of the processors' time.
+// from 1 % of the processors' time. The time that was told is summed over
+// processors, so that no more of the window can have passed in it.
 func throttled(e *evidence) []result.Reason {
 	periods, _ := sum(e.timed, vitalThrottled)
 	ns, _ := sum(e.timed, vitalThrottleTime)
@@ -36,24 +37,32 @@ func throttled(e *evidence) []result.Reason {
 		return nil
 	}
 	share := ns / (e.window() * max(e.cores, 1))
-	s := result.Suspect
-	if share > throttleInvalid {
-		s = result.Invalid
+	text := fmt.Sprintf("a processor quota (cgroup) stopped the generator in %.0f periods, %s in all, %s of its processors' time; raise the limit", periods, span(int64(ns)), percentage(share))
+	switch {
+	case share > throttleInvalid:
+		return one(result.Invalid, "throttled", text)
+	case ns <= 0: // nobody tells for how long
+		return one(result.Suspect, "throttled", text)
 	}
-	return one(s, "throttled", fmt.Sprintf("a processor quota (cgroup) stopped the generator in %.0f periods, %s in all, %s of its processors' time; raise the limit", periods, span(int64(ns)), percentage(share)))
+	return e.partly(ns/e.window(), "throttled", "throttled for "+span(int64(ns)), text)
 }
 
-// steal: the hypervisor gave the processors to others.
+// steal: the hypervisor gave the processors to others. A message may meet it on
+// any of them: what can have met it is the time stolen on all, summed.
 func steal(e *evidence) []result.Reason {
 	share, _ := mean(e.measure, vitalSteal)
 	if share <= stealSuspect {
 		return nil
 	}
-	s := result.Suspect
-	if share > stealInvalid {
-		s = result.Invalid
+	text := fmt.Sprintf("the hypervisor gave %s of the machine's processor time to others (more than %s); run again on a machine of your own or at another time", percentage(share), percentage(stealSuspect))
+	stolen, told := sum(e.measure, vitalStealTime)
+	switch {
+	case share > stealInvalid:
+		return one(result.Invalid, "steal", text)
+	case !told:
+		return one(result.Suspect, "steal", text)
 	}
-	return one(s, "steal", fmt.Sprintf("the hypervisor gave %s of the machine's processor time to others (more than %s); run again on a machine of your own or at another time", percentage(share), percentage(stealSuspect)))
+	return e.partly(stolen*1e9/e.window(), "steal", percentage(share)+" steal", text)
 }
 
 // swap: memory was read back from the disk.
@@ -83,14 +92,14 @@ func processors(e *evidence) []result.Reason {
 	return one(result.Valid, "cpu", text+"; near its limit the generator's own lag grows")
 }
 
-// collector: Go's garbage collector stopped the generator for so long that the
-// pauses alone could make the response p99; or one of them was longer than it.
+// collector: Go's garbage collector stopped the generator for a hundredth of the
+// window; or one of its pauses was longer than the response p99.
 func collector(e *evidence) []result.Reason {
 	all, _ := sum(e.measure, vitalGCTotal)
 	longest, _ := highest(e.measure, vitalGCMax)
 	share := all / e.window()
 	if share >= 0.01 {
-		return one(result.Suspect, "gc", fmt.Sprintf("the garbage collector stopped the generator for %s, %s of the window, enough to reach p99; raise GOMEMLIMIT or lower the rate", span(int64(all)), percentage(share)))
+		return e.partly(share, "gc", percentage(share)+" garbage collection", fmt.Sprintf("the garbage collector stopped the generator for %s, %s of the window; raise GOMEMLIMIT or lower the rate", span(int64(all)), percentage(share)))
 	}
 	if m, p99, ok := e.firstP99(); ok && longest > float64(p99) {
 		return one(result.Valid, "gc", fmt.Sprintf("the longest pause of the garbage collector, %s, exceeds %s p99 (%s); pauses took %s of the window", span(int64(longest)), m, span(p99), percentage(share)))

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"fmt"
-	"strings"
 
 	"sixnines/result"
 )
@@ -34,7 +33,7 @@ func ownLag(e *evidence) (found []result.Reason) {
 				continue
 			}
 			found = append(found, result.Reason{
-				Status: result.Suspect, Code: "own-lag", Metric: m, Percentile: name,
+				Status: result.Suspect, Code: "own-lag", Metric: m, Percentile: name, Brief: whole(share) + " own lag",
 				Text: fmt.Sprintf("%s of %s p%s (%s) is the generator's own lag, above %s; lower the rate, give the generator more processor or pin it, or compare service times",
 					percentage(share), m, name, span(d.Percentiles[name]), percentage(ownLagSuspect)) + e.because(m, d.Percentiles[name]),
 			})
@@ -88,8 +87,7 @@ const (
 // frozen: the generator stood still as a whole (both hiccup meters at once) in
 // the measured window. For 100 ms at a time, or 1 % of the window in total, the
 // run is invalid: every percentile from p99 up is then its own doing. From 10
-// ms on, if the freezes are long enough to reach a percentile that is
-// published, the run is suspect.
+// ms on the percentiles that the freezes can have reached are suspect.
 func frozen(e *evidence) []result.Reason {
 	var sum, longest, worthy int64
 	for _, f := range e.freezes {
@@ -111,11 +109,9 @@ func frozen(e *evidence) []result.Reason {
 			"self-inflicted: sixnines itself stood still for %s in the measured window, %s at the longest (%s); that was no slow broker: look for what stopped the process (a signal, a container's limit, the hypervisor) and run again",
 			span(sum), span(longest), plural(int64(len(e.freezes)), "freeze"))+because)
 	case worthy > 0:
-		if reached := e.reaches(float64(worthy) / e.window()); len(reached) > 0 {
-			return one(result.Suspect, "frozen", fmt.Sprintf(
-				"sixnines itself stood still for %s in the measured window, %s at the longest, enough to reach p%s; run again on a quieter machine",
-				span(sum), span(longest), strings.Join(reached, ", p"))+because)
-		}
+		return e.partly(float64(sum)/e.window(), "frozen", "sixnines paused for "+span(sum), fmt.Sprintf(
+			"sixnines itself paused for %s in the measured window, %s at the longest; run again on a quieter machine%s",
+			span(sum), span(longest), because))
 	}
 	return nil
 }

@@ -35,12 +35,15 @@ type Decision struct {
 	Text string
 }
 
-// Decide holds a run against an objective. A percentile is judged by the bound
-// of its exact interval and not by its figure: p99 < 5 ms is met if the upper
-// end is below, missed if the lower end is not, and undecided between. Each end
-// alone is a bound at 97.5 %. Maxima, counters and rates are facts of this run
-// and are taken as they are. A run that is INVALID, or UNSTABLE where the
-// objective is about a latency, shows nothing.
+// Decide holds a run against an objective. A percentile is judged by the bounds
+// of its interval and not by its figure: p99 < 5 ms is met if the upper end is
+// below, missed if the lower end is not, and undecided between. The interval
+// reaches as far as the wider of two: the exact one, which takes messages for
+// independent, and that of resampled stretches of the run; where the run has too
+// few of these the answer says so. Each end alone is a bound at 97.5 %. Maxima,
+// counters and rates are facts of this run and are taken as they are. A run that
+// is INVALID, or UNSTABLE where the objective is about a latency, shows nothing;
+// of a percentile that is suspect see [Decision.doubt].
 func Decide(run *result.Run, o scenario.Objective) Decision {
 	if run.Summary == nil {
 		return Decision{Objective: o, Outcome: Meaningless, Text: cutShortText}
@@ -63,7 +66,8 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	case o.IsMetric() && s.Verdict.Status == result.Unstable:
 		d.Text = "the run is UNSTABLE: its percentiles depend on how long it lasted"
 	case o.IsMetric():
-		d.ofMetric(run)
+		d.ofMetric(run, s)
+		d.doubt(s.Verdict)
 	case o.IsRate():
 		d.ofRate(s.Rate)
 	default:
@@ -88,7 +92,7 @@ func objectives(run *result.Run, s *result.Summary, cutShort bool) []result.Obje
 	return found
 }
 
-func (d *Decision) ofMetric(run *result.Run) {
+func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	o := d.Objective
 	m := result.Metric(o.Subject)
 	x := run.Metrics[m]
@@ -114,11 +118,20 @@ func (d *Decision) ofMetric(run *result.Run) {
 		d.Text = fmt.Sprintf("%d messages bound no p%g; it takes %d", samples, o.Percent, stats.MinSamples(stats.Fraction(o.Percent), confidence))
 		return
 	}
+	if in, ok := publishedInterval(s, m, o.Percent); ok { // wider where the run's length depended on it
+		q.low, q.high = min(q.low, in[0]), max(q.high, in[1])
+	}
+	how := " by stretches of the run"
+	if from, to, na := blockInterval(run, m, o.Percent, samples, order, q, s.End); na == "" {
+		q.low, q.high = min(q.low, from), max(q.high, to)
+	} else {
+		how = " by messages taken for independent (by stretches of the run: n/a, " + na + ")"
+	}
 	low, high := o.Holds(float64(q.low)), o.Holds(float64(q.high))
 	if q.open { // there is no upper end
 		high = o.Op == ">" || o.Op == ">="
 	}
-	d.Text = fmt.Sprintf("it is %s, and with 95 %% confidence %s to %s", figure(q.value, q.atLeast), time.Duration(q.low), figure(q.high, q.open))
+	d.Text = fmt.Sprintf("it is %s, and with 95 %% confidence %s to %s%s", figure(q.value, q.atLeast), time.Duration(q.low), figure(q.high, q.open), how)
 	switch {
 	case low && high:
 		d.Outcome = Met
@@ -126,7 +139,58 @@ func (d *Decision) ofMetric(run *result.Run) {
 		d.Outcome = Missed
 	default:
 		d.Outcome = Undecided
-		d.Text += ", which holds the limit: a longer run may tell"
+		d.Text += "; the limit lies within: a longer run may tell"
+	}
+}
+
+// publishedInterval is that of a percentile in the summary, if it has one.
+func publishedInterval(s *result.Summary, m result.Metric, percent float64) (in [2]int64, ok bool) {
+	if d := s.Histograms[m]; d != nil {
+		in, ok = d.Intervals[strconv.FormatFloat(percent, 'f', -1, 64)]
+	}
+	return in, ok
+}
+
+// lengthens lists the reasons that can only have made a latency longer than it
+// would have been without them.
+func lengthens(code string) bool {
+	switch code {
+	case "own-lag", "frozen", "throttled", "steal", "gc", "attribution":
+		return true
+	}
+	return false
+}
+
+// doubt takes into account that the percentile is suspect. What is shown to be
+// short enough in spite of what can only have made it longer is shown; anything
+// else is not.
+func (d *Decision) doubt(v result.Verdict) {
+	o, m := d.Objective, result.Metric(d.Objective.Subject)
+	name := strconv.FormatFloat(o.Percent, 'f', -1, 64)
+	l := v.Limit(m)
+	if !l.Reaches(name) || d.Outcome == Meaningless {
+		return
+	}
+	// The reasons that reach it, not only those that reach the limit.
+	longer := true
+	for _, r := range v.Reasons {
+		if limits(r) && (r.Metric == m || r.Metric == "") && percentOf(r.Percentile) <= o.Percent {
+			longer = longer && lengthens(r.Code)
+		}
+	}
+	what := "p" + name
+	if o.Percent == 100 {
+		what = "the maximum"
+	}
+	d.Text += fmt.Sprintf("; %s is suspect (from p%s on: %s)", what, l.From, l.Why)
+	switch {
+	case longer && d.Outcome == Met && (o.Op == "<" || o.Op == "<="):
+		d.Text += ", which can only have made it longer"
+	case longer && d.Outcome == Missed && (o.Op == ">" || o.Op == ">="):
+		d.Text += ", which can only have made it longer"
+	case d.Outcome != Undecided:
+		d.Text += fmt.Sprintf(": so %s is not shown", d.Outcome)
+		d.Outcome = Undecided
 	}
 }
 

@@ -35,13 +35,24 @@ func (e *evidence) blockedAt(i int, sent float64) bool {
 	return blocked > own || float64(own) < (1-sent)/2*wholeSecond
 }
 
+// late is the share of the messages sent that the generator itself sent later
+// than matters; 1 where that is not known.
+func (e *evidence) late() float64 {
+	x := e.run.Metrics[result.LagOwn]
+	if count(x) == 0 {
+		return 1
+	}
+	return float64(result.NewRankIndex(x.Hist).Above(ownTailMatters)) / float64(count(x))
+}
+
 // notSent: messages were due and were never sent before the run ended.
 func notSent(e *evidence) []result.Reason {
 	c := e.run.Counters
 	if c.NotSent == 0 {
 		return nil
 	}
-	return one(result.Suspect, "not-sent", fmt.Sprintf(
+	share := float64(c.NotSent) / float64(max(c.Scheduled, 1))
+	return e.partly(share, "not-sent", percentage(share)+" not sent", fmt.Sprintf(
 		"%s of %d due could not be sent before the run ended; they stand in the percentiles as lower bounds: lower the rate or lengthen the drain",
 		plural(c.NotSent, "message"), c.Scheduled))
 }
@@ -67,7 +78,8 @@ func sentLate(e *evidence) []result.Reason {
 	if blocked > own || float64(own) < missing/2 && e.run.Counters.NotSent > 0 {
 		return one(result.Valid, "blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
-	return one(result.Suspect, "rate", text+"; the generator did not keep the rate: lower it or give the generator more processor")
+	late := max(e.late(), float64(due-sent)/float64(due))
+	return e.partly(late, "rate", percentage(late)+" sent late", text+"; the generator did not keep the rate: lower it or give the generator more processor")
 }
 
 // worstSecond: in some whole second less than nine tenths of what was due was
@@ -84,5 +96,6 @@ func worstSecond(e *evidence) []result.Reason {
 	if e.blockedAt(at, share) {
 		return one(result.Valid, "worst-second-blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
-	return one(result.Suspect, "worst-second", text+" because the generator was late; see its pauses and processor use")
+	late := max(e.late(), (1-share)*wholeSecond/e.window())
+	return e.partly(late, "worst-second", percentage(late)+" sent late", text+" because the generator was late; see its pauses and processor use")
 }

@@ -236,14 +236,16 @@ func steadiness(e *evidence) (found []result.Reason) {
 		if c.percentile == "99" {
 			beyond = " and those beyond it"
 		}
-		found = append(found, result.Reason{Status: status, Code: "steady", Metric: s.Metric, Percentile: c.percentile,
+		found = append(found, result.Reason{Status: status, Code: "steady", Metric: s.Metric, Percentile: c.percentile, Brief: c.Class,
 			Text: fmt.Sprintf("%s p%s%s depend on the length of the run (%s): %s", s.Metric, c.percentile, beyond, c.Class, s.Text)})
 	}
-	if len(found) == 0 && (s.P50.Class == string(stats.WarmUp) || s.P99.Class == string(stats.WarmUp)) {
-		if r := e.warmUpReaches(); r != nil {
+	if s.P50.Class == string(stats.WarmUp) || s.P99.Class == string(stats.WarmUp) {
+		r := e.warmUpReaches()
+		switch {
+		case r != nil:
 			r.Status = status
 			found = append(found, *r)
-		} else {
+		case len(found) == 0:
 			found = one(result.Valid, "warm-up", s.Text)
 		}
 	}
@@ -286,7 +288,7 @@ func (e *evidence) warmUpReaches() *result.Reason {
 			break
 		}
 		if a, b := whole.Quantile(q), part.Quantile(q); float64(a) > warmedUp*float64(b) {
-			return &result.Reason{Code: "warm-up", Metric: s.Metric, Percentile: name, Text: fmt.Sprintf(
+			return &result.Reason{Code: "warm-up", Metric: s.Metric, Percentile: name, Brief: "warm-up", Text: fmt.Sprintf(
 				"%s p%s and those beyond it hold a warm-up (p%s is %s over the window and %s from %s on): %s",
 				s.Metric, name, name, span(a), span(b), span(from), s.Text)}
 		}

@@ -112,7 +112,10 @@ func flatten(s *result.Summary) map[string]any {
 		return strings.HasSuffix(name, ".text") || strings.HasSuffix(name, ".found")
 	})
 	out["end"], out["resolved"], out["interrupted"] = s.End, s.Resolved, s.Interrupted
-	out["verdict.status"] = s.Verdict.Status
+	out["verdict.status"], out["verdict.valid_to"] = s.Verdict.Status, s.Verdict.ValidTo
+	for _, l := range s.Verdict.Limits {
+		out["verdict.limits."+string(l.Metric)] = l.From
+	}
 	for _, r := range s.Verdict.Reasons {
 		parts := []string{"verdict.reasons", r.Code}
 		if r.Metric != "" {

@@ -15,6 +15,7 @@ const (
 	vitalGCMax        = "go.gc.pause.max"          // ns
 	vitalSchedulerP99 = "go.sched.latency.p99"     // ns
 	vitalSteal        = "host.steal"               // share of the machine
+	vitalStealTime    = "host.steal.time"          // s, summed over the machine's processors
 	vitalSwapIn       = "host.swap.in"             // pages
 	vitalIdleMax      = "hiccup.idle.max"          // ns
 	vitalSuspended    = "host.suspended"           // ns

@@ -65,6 +65,32 @@ func (s *subject) reasons() []result.Reason {
 	return out
 }
 
+// status is the verdict in a word or three: "VALID to p99".
+func (s *subject) status() string {
+	if text := plain(s.sum.Verdict.String()); text != "" {
+		return text
+	}
+	return "NO VERDICT"
+}
+
+// limits says where the part of a latency begins that is suspect, and why, a
+// line each; of an INVALID or UNSTABLE run nothing, for all of it is worse.
+func (s *subject) limits() []string {
+	v := s.sum.Verdict
+	if v.Status != result.Valid && v.Status != result.Suspect {
+		return nil
+	}
+	var out []string
+	for _, l := range v.Limits {
+		line := rowName(plain(l.From)) + " suspect: " + plain(l.Why)
+		if l.Metric != s.measuredMetric() {
+			line = metricName(l.Metric) + " " + line
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
 // reasonText is a reason as one line, with what it applies to before it.
 func reasonText(r result.Reason) string {
 	text := plain(r.Text)

@@ -255,7 +255,9 @@ func doubtText(d compare.Doubt, s compare.Set) string {
 		for _, p := range d.Percentiles {
 			text += " " + rowName(plain(p))
 		}
-		text += " of " + plain(string(d.Metric))
+		if d.Metric != "" {
+			text += " of " + plain(string(d.Metric))
+		}
 	}
 	return text + ": " + about
 }

@@ -31,7 +31,9 @@ type figure struct {
 	BlockNA          string
 	Open             bool            // the interval's upper end is a lower bound
 	Sequential       bool            // the interval holds at whatever moment the run ended
-	Doubts           []result.Reason // findings of the verdict about this figure alone
+	Doubts           []result.Reason // findings of the verdict that begin at this figure
+	Limit            string          // why, where the suspect part of the metric begins at this figure
+	Suspect          bool            // at or beyond where the verdict's limit is
 }
 
 // fewEpisodes is the number of episodes below which a percentile describes the
@@ -57,14 +59,22 @@ func (f figure) text() string {
 
 // sign is what goes before the number.
 func (f figure) sign() string {
+	sign := ""
+	if f.Suspect {
+		sign = "? "
+	}
 	switch {
 	case f.AtLeast:
-		return "≥ "
+		return sign + "≥ "
 	case f.Few:
-		return "~ "
+		return sign + "~ "
 	}
-	return ""
+	return sign
 }
+
+// doubtful reports whether the verdict says that the figure is not to be
+// believed.
+func (f figure) doubtful() bool { return f.Suspect || len(f.Doubts) > 0 }
 
 // interval is the 95 % interval as a cell, empty if there is none.
 func (f figure) interval() string {
@@ -121,6 +131,9 @@ func (f figure) notes() []string {
 	for _, d := range f.Doubts {
 		out = append(out, plain(string(d.Status))+": "+plain(d.Code))
 	}
+	if f.Limit != "" && len(f.Doubts) == 0 {
+		out = append(out, "SUSPECT: "+plain(f.Limit))
+	}
 	return out
 }
 
@@ -144,12 +157,7 @@ func (f figure) mark() string {
 	add(f.Episodes >= 0 && f.Episodes < fewEpisodes, "few-events")
 	add(f.nearFloor(), "near-floor")
 	add(f.ok() && f.Sequential, "sequential")
-	for _, d := range f.Doubts {
-		if d.Status != result.Valid {
-			add(true, "suspect")
-			break
-		}
-	}
+	add(f.doubtful(), "suspect")
 	return out
 }
 
@@ -268,6 +276,10 @@ func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdi
 		if r.Metric == m && r.Percentile == p && r.Status != result.Valid {
 			f.Doubts = append(f.Doubts, r)
 		}
+	}
+	l := v.Limit(m)
+	if f.Suspect = l.Reaches(p); f.Suspect && l.From == p {
+		f.Limit = l.Why
 	}
 	if d.Count+d.Censored == 0 {
 		f.Absent = true

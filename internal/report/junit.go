@@ -4,6 +4,7 @@ import (
 	"encoding/xml"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -88,7 +89,7 @@ func verdictCase(s *subject, seconds float64) JUnitCase {
 	case status == result.Invalid, status == result.Unstable:
 		c.Failure, c.Message = string(status), "the run is "+string(status)+"; "+strings.Join(reasons, "; ")
 	default:
-		c.Output = strings.Join(append([]string{string(status)}, reasons...), "\n")
+		c.Output = strings.Join(slices.Concat([]string{s.status()}, s.limits(), reasons), "\n")
 	}
 	return c
 }

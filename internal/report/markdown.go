@@ -67,11 +67,7 @@ var escapeMarkdown = strings.NewReplacer(
 ).Replace
 
 func markdownVerdict(b *bytes.Buffer, s *subject) {
-	status := plain(string(s.sum.Verdict.Status))
-	if status == "" {
-		status = "NO VERDICT"
-	}
-	fmt.Fprintf(b, "### %s: %s\n\n", escapeMarkdown(s.label), escapeMarkdown(status))
+	fmt.Fprintf(b, "### %s: %s\n\n", escapeMarkdown(s.label), escapeMarkdown(s.status()))
 	facts := headline(s)
 	for i := range facts {
 		facts[i] = escapeMarkdown(facts[i])
@@ -84,6 +80,9 @@ func markdownVerdict(b *bytes.Buffer, s *subject) {
 			list = true
 		}
 		fmt.Fprintf(b, "- "+format+"\n", args...)
+	}
+	for _, l := range s.limits() {
+		item("**%s**", escapeMarkdown(l))
 	}
 	for _, n := range s.banners {
 		item("**%s**: %s", escapeMarkdown(n.Head), escapeMarkdown(n.Text))

@@ -106,6 +106,7 @@ func (s *subject) figureAt(m result.Metric, percentile string) figure {
 	}
 	f.Few = support == stats.Few
 	f.Unstable = s.sum.Verdict.Status == result.Unstable && m.IsResponse()
+	f.Suspect = s.sum.Verdict.Limit(m).Reaches(percentile)
 	return f
 }
 
@@ -232,6 +233,8 @@ type ninesObject struct {
 	Result string        `json:"result,omitempty"`
 	Metric result.Metric `json:"metric,omitempty"`
 	Status result.Status `json:"status,omitempty"` // the verdict's
+	// ValidTo is the verdict's.
+	ValidTo string `json:"valid_to,omitempty"`
 }
 
 type ninesEntry struct {
@@ -269,6 +272,7 @@ func NinesJSON(w io.Writer, a Audience, percentiles []string, run *result.Run) e
 	if run != nil {
 		s = subjectOf(run)
 		o.Result, o.Metric, o.Status = run.Path, s.measuredMetric(), s.sum.Verdict.Status
+		o.ValidTo = s.sum.Verdict.ValidTo
 	}
 	for _, percentile := range percentiles {
 		e := ninesEntry{Percentile: percentile, Worse: worseThan(percentile)}

@@ -14,6 +14,7 @@ type pageRun struct {
 	Label        string
 	Status       string
 	StatusClass  string
+	Limits       []string // where suspect parts begin
 	Headline     []string
 	Reasons      []pageReason
 	Unblemished  bool // no reason and no banner speaks against it
@@ -91,10 +92,7 @@ type sheetRow struct {
 
 func newPageRun(s *subject, opt Options) pageRun {
 	c := &s.sum.Counters
-	r := pageRun{Label: s.label, Status: plain(string(s.sum.Verdict.Status)), Headline: headline(s)}
-	if r.Status == "" {
-		r.Status = "NO VERDICT"
-	}
+	r := pageRun{Label: s.label, Status: s.status(), Limits: s.limits(), Headline: headline(s)}
 	r.StatusClass = statusClass(s.sum.Verdict.Status)
 	if when := s.run.Header.Started; !when.IsZero() {
 		r.Headline = append(r.Headline, when.UTC().Format("2006-01-02 15:04:05 UTC"))
@@ -112,7 +110,7 @@ func newPageRun(s *subject, opt Options) pageRun {
 		}
 		r.Reasons = append(r.Reasons, pageReason{reasonWord(reason.Status), class, reasonText(reason), plain(reason.Code)})
 	}
-	r.Unblemished = s.sum.Verdict.Status == result.Valid
+	r.Unblemished = s.sum.Verdict.Status == result.Valid && len(r.Limits) == 0
 	for _, b := range s.banners {
 		r.Unblemished = r.Unblemished && !b.loud()
 		r.Banners = append(r.Banners, pageBanner{b.Head, b.Text, b.loud()})

@@ -84,7 +84,7 @@ func (t *pageTable) add(c *column, interval bool) {
 		switch {
 		case !f.ok():
 			cell.Class = "none"
-		case len(f.Doubts) > 0 || f.nearFloor():
+		case f.doubtful() || f.nearFloor():
 			cell.Class = "doubt"
 		}
 		r := &t.Rows[i]

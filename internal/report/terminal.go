@@ -118,12 +118,10 @@ func statusStyle(s result.Status) style {
 // terminalVerdict writes the verdict, its reasons, the headline and the
 // banners.
 func terminalVerdict(p *printer, s *subject) {
-	v := s.sum.Verdict
-	status := string(v.Status)
-	if status == "" {
-		status = "NO VERDICT"
+	p.line(statusStyle(s.sum.Verdict.Status).paint(s.status(), p.colour) + "  " + strong.paint(s.label, p.colour))
+	for _, l := range s.limits() {
+		p.wrapped("  ", l, warning)
 	}
-	p.line(statusStyle(v.Status).paint(plain(status), p.colour) + "  " + strong.paint(s.label, p.colour))
 	for _, r := range s.reasons() {
 		word := reasonWord(r.Status)
 		st := normal
@@ -258,7 +256,7 @@ func figureCell(f figure) cell {
 	switch {
 	case !f.ok():
 		c.style = faint
-	case len(f.Doubts) > 0 || f.nearFloor():
+	case f.doubtful() || f.nearFloor():
 		c.style = warning
 	}
 	return c

@@ -42,6 +42,12 @@ func TestKeptNotices(t *testing.T) {
 	}
 }
 
+// validTo limits a run's verdict.
+func validTo(run *result.Run, percentile string) *result.Run {
+	run.Summary.Verdict.ValidTo = percentile
+	return run
+}
+
 // A starved run that is called good, or bad for another's fault, fails.
 func TestStarvedNotices(t *testing.T) {
 	own := result.Reason{Status: result.Suspect, Code: "own-lag"}
@@ -52,6 +58,7 @@ func TestStarvedNotices(t *testing.T) {
 		"suspect":        {judged(result.Suspect, own), Passed},
 		"invalid":        {judged(result.Invalid, own, result.Reason{Status: result.Invalid, Code: "frozen"}), Passed},
 		"valid":          {judged(result.Valid), Failed},
+		"valid to p95":   {validTo(judged(result.Valid, own), "95"), Passed},
 		"unstable":       {judged(result.Unstable, own), Failed},
 		"of other fault": {judged(result.Suspect, result.Reason{Status: result.Suspect, Code: "client-drops"}), Failed},
 	} {

@@ -101,6 +101,13 @@ func TestBlockQuantileCovers(t *testing.T) {
 		{"levels that wander", system{0, 0.2, 0}, 120, 0.99, 0.937, 0.75},
 		{"levels that wander and remember", system{0.5, 0.2, 0}, 120, 0.99, 0.894, 0.65},
 		{"levels that remember for long", system{0.8, 0.2, 0}, 300, 0.99, 0.894, 0.5},
+		{"the middle of independent", system{}, 120, 0.5, 0.990, 1.01},
+		{"the middle of levels that wander", system{0, 0.2, 0}, 120, 0.5, 0.960, 0.75},
+		{"the middle of levels that wander and remember", system{0.5, 0.2, 0}, 120, 0.5, 0.917, 0.65},
+		{"the middle of levels that remember for long", system{0.8, 0.2, 0}, 300, 0.5, 0.937, 0.5},
+		{"p95 of levels that wander", system{0, 0.2, 0}, 120, 0.95, 0.947, 0.75},
+		{"p95 of levels that remember for long", system{0.8, 0.2, 0}, 300, 0.95, 0.933, 0.5},
+		{"p95 of bursts in every fifth block", system{0, 0, 0.2}, 120, 0.95, 0.933, 0.7},
 		{"a burst in every fifth block", system{0, 0, 0.2}, 120, 0.99, 0.944, 0.7},
 		{"a burst in every twentieth block", system{0, 0, 0.05}, 60, 0.999, 0.841, 0.8},
 	} {
@@ -111,7 +118,7 @@ func TestBlockQuantileCovers(t *testing.T) {
 		var width, exact float64
 		for trial := range trials {
 			b := tt.system.blocks(rng, tt.n)
-			length, ok := b.length(0.99)
+			length, ok := b.length(min(tt.p, 0.99))
 			if !ok {
 				continue
 			}

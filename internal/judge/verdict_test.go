@@ -1,0 +1,153 @@
+package judge
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/result"
+)
+
+// lateTail makes the generator late by itself for a share of the messages, which
+// so become the slowest.
+func lateTail(every int) []msg {
+	ms := healthyMessages()
+	for i := range ms {
+		if i%every == every/2 {
+			ms[i].own, ms[i].service = 700_000, 60_000
+		}
+	}
+	return ms
+}
+
+// The verdict says up to which percentile the first latency holds, and what is
+// wrong from there on.
+func TestTheVerdictNamesWhatHolds(t *testing.T) {
+	reason := func(m result.Metric, p, brief string) result.Reason {
+		return result.Reason{Status: result.Suspect, Code: "some-code", Metric: m, Percentile: p, Brief: brief}
+	}
+	const delivery, service = result.DeliveryResponse, result.DeliveryService
+	tests := []struct {
+		name    string
+		reasons []result.Reason
+		verdict string
+		limits  []result.Limit
+	}{
+		{"nothing", nil, "VALID", nil},
+		{"a tail", []result.Reason{reason(delivery, "99.9", "36 % own lag")}, "VALID to p99",
+			[]result.Limit{{Metric: delivery, ValidTo: "99", From: "99.9", Why: "36 % own lag"}}},
+		{"a note on a tail", []result.Reason{{Status: result.Valid, Metric: delivery, Percentile: "50"}}, "VALID", nil},
+		{"the least of several counts", []result.Reason{reason(delivery, "99.9", ""), reason(delivery, "90", "steal"), reason(delivery, "95", "b")}, "VALID to p75",
+			[]result.Limit{{Metric: delivery, ValidTo: "75", From: "90", Why: "steal"}}},
+		{"two of the same", []result.Reason{reason(delivery, "99", "a"), reason(delivery, "99", ""), reason(delivery, "99", "a")}, "VALID to p95",
+			[]result.Limit{{Metric: delivery, ValidTo: "95", From: "99", Why: "a, some code"}}},
+		{"the median", []result.Reason{reason(delivery, "50", "own lag")}, "SUSPECT",
+			[]result.Limit{{Metric: delivery, From: "50", Why: "own lag"}}},
+		{"beyond what is published", []result.Reason{reason(delivery, "99.99", "")}, "VALID", nil},
+		{"another latency", []result.Reason{reason(service, "50", "x"), reason(delivery, "99.9", "y")}, "VALID to p99",
+			[]result.Limit{{Metric: delivery, ValidTo: "99", From: "99.9", Why: "y"}, {Metric: service, From: "50", Why: "x"}}},
+		{"all latencies", []result.Reason{reason("", "99", "gc")}, "VALID to p95",
+			[]result.Limit{{Metric: delivery, ValidTo: "95", From: "99", Why: "gc"}, {Metric: service, ValidTo: "95", From: "99", Why: "gc"}}},
+		{"the run as well", []result.Reason{reason("", "99", "gc"), reason("", "", "")}, "SUSPECT",
+			[]result.Limit{{Metric: delivery, ValidTo: "95", From: "99", Why: "gc"}, {Metric: service, ValidTo: "95", From: "99", Why: "gc"}}},
+		{"what is no latency", []result.Reason{reason(result.LagOwn, "99", "")}, "SUSPECT", nil},
+		{"invalid from a percentile on", []result.Reason{{Status: result.Invalid, Metric: delivery, Percentile: "99"}}, "INVALID", nil},
+	}
+	run := newTestbed(healthyMessages()).run(t)
+	in := Inputs{}.complete(run)
+	s := Summarise(run, in)
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			v := newEvidence(run, in, s).verdict(tt.reasons)
+			if v.String() != tt.verdict || !slices.Equal(v.Limits, tt.limits) {
+				t.Errorf("%s %+v, want %s %+v", v, v.Limits, tt.verdict, tt.limits)
+			}
+			if tt.verdict == "VALID to p99" != (v.ValidTo == "99") {
+				t.Errorf("valid to %q", v.ValidTo)
+			}
+		})
+	}
+}
+
+// The same from a run's messages: own lag in the slowest five of a thousand.
+func TestATailOfOwnLagLimitsTheVerdict(t *testing.T) {
+	v := Verdict(newTestbed(lateTail(200)).run(t), Inputs{})
+	l := v.Limit(result.DeliveryResponse)
+	if v.String() != "VALID to p99" || l == nil || l.From != "99.9" || !strings.Contains(l.Why, "own lag") {
+		t.Errorf("%s, %+v: %+v", v, l, v.Reasons)
+	}
+	if v.Limit(result.DeliveryService) != nil {
+		t.Errorf("service times hold no own lag: %+v", v.Limits)
+	}
+}
+
+// A percentile that is suspect is shown to be short only in spite of what can
+// have made it longer, and never to be too long.
+func TestObjectivesOfSuspectPercentiles(t *testing.T) {
+	late := newTestbed(lateTail(200)).summed(t)
+	drifted := newTestbed(healthyMessages()).summed(t)
+	drifted.Summary.Verdict = newEvidence(drifted, Inputs{}.complete(drifted), drifted.Summary).verdict([]result.Reason{
+		{Status: result.Suspect, Code: "steady", Metric: result.DeliveryResponse, Percentile: "99", Brief: "drift"}})
+	for _, tt := range []struct {
+		run     *result.Run
+		text    string
+		outcome Outcome
+		says    string
+	}{
+		{late, "delivery.response p99 < 1s", Met, ""},
+		{late, "delivery.response p99.5 > 1ns", Met, ""},
+		{late, "delivery.response p99.9 < 1s", Met, "p99.9 is suspect"},
+		{late, "delivery.response max < 1s", Met, "the maximum is suspect"},
+		{late, "delivery.response p99.9 < 1ns", Undecided, "missed is not shown"},
+		{late, "delivery.response p99.9 > 1ns", Undecided, "met is not shown"},
+		{late, "delivery.response p99.9 > 1s", Missed, "can only have made it longer"},
+		{late, "delivery.service p99.9 > 1ns", Met, ""},
+		{drifted, "delivery.response p95 < 1s", Met, ""},
+		{drifted, "delivery.response p99 < 1s", Undecided, "from p99 on: drift"},
+	} {
+		d := decideText(t, tt.run, tt.text)
+		if d.Outcome != tt.outcome || !strings.Contains(d.Text, tt.says) || tt.says == "" && strings.Contains(d.Text, "suspect") {
+			t.Errorf("%s: %s, %q; want %s, %q", tt.text, d.Outcome, d.Text, tt.outcome, tt.says)
+		}
+	}
+}
+
+// Where the level wanders from interval to interval the exact interval is much
+// too narrow: within what the stretches leave open nothing is decided. Where there
+// are too few stretches the answer says so.
+func TestObjectivesHeedWhatMessagesHaveInCommon(t *testing.T) {
+	wandering := func(intervals int) *result.Run {
+		b := newTestbed(nil)
+		b.header.Window, b.header.Interval = time.Duration(intervals)*time.Second, time.Second
+		b.intervals = nil
+		for n := range int64(intervals) {
+			i := newInterval(result.PhaseMeasure, n*1e9, (n+1)*1e9)
+			level := 100_000 + 10_000*(n*7919%13)
+			for k := range int64(200) {
+				due := n*1e9 + k*5e6
+				i.share(result.DeliveryResponse).response(level+k*37%200*500, 0, due)
+			}
+			i.v.Counters.Scheduled, i.v.Counters.Sent, i.v.Counters.Unknown = 200, 200, 200
+			i.v.Counters.Expected, i.v.Counters.Received = 200, 200
+			b.intervals = append(b.intervals, i)
+		}
+		return b.summed(t)
+	}
+	for _, p := range []string{"50", "90", "95", "99"} {
+		run := wandering(130)
+		in := run.Summary.Histograms[result.DeliveryResponse].Intervals[p]
+		limit := time.Duration(in[1] + (in[1]-in[0])/4)
+		d := decideText(t, run, "delivery.response p"+p+" < "+limit.String())
+		if d.Outcome != Undecided || !strings.Contains(d.Text, "by stretches of the run") || strings.Contains(d.Text, "independent") {
+			t.Errorf("p%s: %s (%s)", p, d.Outcome, d.Text)
+		}
+		if d := decideText(t, run, "delivery.response p"+p+" < 1s"); d.Outcome != Met {
+			t.Errorf("p%s: %s (%s)", p, d.Outcome, d.Text)
+		}
+	}
+	d := decideText(t, wandering(30), "delivery.response p95 < 1s")
+	if d.Outcome != Met || !strings.Contains(d.Text, "messages taken for independent (by stretches of the run: n/a, 30 intervals") {
+		t.Errorf("30 intervals: %s (%s)", d.Outcome, d.Text)
+	}
+}

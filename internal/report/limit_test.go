@@ -1,0 +1,82 @@
+package report
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+
+	"sixnines/result"
+)
+
+// limitedRun holds up to p99; p99.9 and beyond are suspect, and of the service
+// time p99 already.
+func limitedRun() *result.Run {
+	run := openRun().make()
+	run.Summary.Verdict = result.Verdict{Status: result.Valid, ValidTo: "99",
+		Limits: []result.Limit{
+			{Metric: result.DeliveryResponse, ValidTo: "99", From: "99.9", Why: "36 % own lag"},
+			{Metric: result.DeliveryService, ValidTo: "95", From: "99", Why: "0.8 % steal"}},
+		Reasons: []result.Reason{{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryResponse, Percentile: "99.9",
+			Text: "36 % of delivery.response p99.9 is the generator's own lag", Brief: "36 % own lag"}}}
+	return run
+}
+
+// Every output says up to where a run is valid, and what is wrong beyond; tables
+// mark the percentiles there.
+func TestEveryOutputNamesWhatHolds(t *testing.T) {
+	run := limitedRun()
+	html := func(w io.Writer) error { return HTML(w, []*result.Run{run}, Options{}) }
+	for name, tt := range map[string]struct {
+		write func(io.Writer) error
+		want  []string
+	}{
+		"terminal": {func(w io.Writer) error { return Terminal(w, []*result.Run{run}, Options{}) },
+			[]string{"VALID to p99  ", "\n  p99.9 suspect: 36 % own lag\n", "\n  delivery service p99 suspect: 0.8 % steal\n"}},
+		"markdown": {func(w io.Writer) error { return Markdown(w, []*result.Run{run}) },
+			[]string{": VALID to p99\n", "- **p99.9 suspect: 36 % own lag**\n", "- **delivery service p99 suspect: 0.8 % steal**\n"}},
+		"page": {html, []string{`<span class="status">VALID to p99</span>`, `<p class="limit">p99.9 suspect: 36 % own lag</p>`}},
+		"json": {func(w io.Writer) error { return JSON(w, run) },
+			[]string{`{"verdict":{"status":"VALID","valid_to":"99","limits":[{"metric":"delivery.response","valid_to":"99","suspect_from":"99.9","why":"36 % own lag"},`}},
+		"junit": {func(w io.Writer) error { _, err := w.Write(junitOf(t, nil, run)); return err },
+			[]string{"<system-out>VALID to p99&#xA;p99.9 suspect: 36 % own lag&#xA;"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := tt.write(&b); err != nil {
+				t.Fatal(err)
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(b.String(), want) {
+					t.Errorf("%q is not in\n%.3000s", want, b.String())
+				}
+			}
+		})
+	}
+	var page bytes.Buffer
+	if err := html(&page); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(page.String(), "No finding speaks against") {
+		t.Error("something does speak against these numbers")
+	}
+	s := subjectOf(run)
+	for _, c := range []struct {
+		metric result.Metric
+		p      string
+		marked bool
+	}{
+		{result.DeliveryResponse, "99", false}, {result.DeliveryResponse, "99.9", true}, {result.DeliveryResponse, "99.99", true},
+		{result.DeliveryResponse, "99.95", true}, {result.DeliveryResponse, maximum, true},
+		{result.DeliveryService, "95", false}, {result.DeliveryService, "99", true}, {result.LagOwn, "99.9", false},
+	} {
+		f := s.figureAt(c.metric, c.p)
+		if got := strings.HasPrefix(f.text(), "? ") && strings.Contains(f.mark(), "suspect"); f.ok() && got != c.marked {
+			t.Errorf("%s p%s: %q, %q", c.metric, c.p, f.text(), f.mark())
+		}
+	}
+	run.Summary.Verdict.Status, run.Summary.Verdict.ValidTo = result.Invalid, ""
+	if got := terminal(t, Options{}, run); strings.Contains(got, " suspect: ") || !strings.HasPrefix(got, "INVALID  ") {
+		t.Errorf("all of an INVALID run is worse:\n%.500s", got)
+	}
+}
