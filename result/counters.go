@@ -72,9 +72,12 @@ type Counters struct {
 	BytesRecv  int64 `json:"bytes_received"`
 }
 
+// counters is how many there are.
+const counters = 32
+
 // fields lists every counter once: Add, Sub and IsZero must not forget one.
-func (c *Counters) fields() []*int64 {
-	return []*int64{&c.Scheduled, &c.NotSent, &c.Taken, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
+func (c *Counters) fields() [counters]*int64 {
+	return [counters]*int64{&c.Scheduled, &c.NotSent, &c.Taken, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
 		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Undelivered, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
 		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.LateReplies, &c.Censored,
 		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Handovers, &c.Dropped, &c.Returned, &c.BytesSent, &c.BytesRecv}

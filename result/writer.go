@@ -27,6 +27,7 @@ type Writer struct {
 	header bool
 	ended  bool  // the summary is written, or Close was called
 	err    error // the first failure; nothing is written after it
+	lines  lines
 }
 
 // Create makes the result file at path, which must not exist: a result is
@@ -64,7 +65,11 @@ func (w *Writer) Interval(v Interval) error {
 	v.Vitals = finite(v.Vitals)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.write(typeInterval, v)
+	if err := w.mayWrite(typeInterval); err != nil {
+		return err
+	}
+	line, err := w.lines.interval(&v)
+	return w.writeLine(typeInterval, line, err)
 }
 
 // Event writes an event.
@@ -112,6 +117,15 @@ func (w *Writer) Close() error {
 }
 
 func (w *Writer) write(kind string, record any) error {
+	if err := w.mayWrite(kind); err != nil {
+		return err
+	}
+	line, err := json.Marshal(record)
+	return w.writeLine(kind, line, err)
+}
+
+// mayWrite says why a record cannot be written now.
+func (w *Writer) mayWrite(kind string) error {
 	switch {
 	case w.err != nil:
 		return w.err
@@ -120,7 +134,11 @@ func (w *Writer) write(kind string, record any) error {
 	case !w.header:
 		return fmt.Errorf("result: %s before the header: %w", kind, errOrder)
 	}
-	line, err := json.Marshal(record)
+	return nil
+}
+
+// writeLine writes a record, or fails by what went wrong in making it.
+func (w *Writer) writeLine(kind string, line []byte, err error) error {
 	if err == nil && len(line) >= MaxLine {
 		err = fmt.Errorf("record of %d bytes is longer than %d", len(line), MaxLine)
 	}

@@ -8,6 +8,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
+	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -24,6 +25,8 @@ type collected struct {
 	more     bool
 	due      int64
 	levels   []result.Level // of the interval at hand
+	vitals   map[string]float64
+	sample   []vitals.Value
 	level    level
 	pacers   pacerWatch
 	synced   int64 // flat out: when the round trip after the last message was back
@@ -197,14 +200,19 @@ func (r *run) counts() result.Counters {
 	return c
 }
 
-// collect writes the interval [from, to).
+// collect writes the interval [from, to). What the interval is made of is used
+// again for the next one: garbage is not collected while the window lasts.
 func (r *run) collect(phase string, from, to int64) error {
 	if r.config.quiet != nil {
 		return r.collectQuietly(from, to)
 	}
 	start := r.start.Load()
-	vitals := map[string]float64{}
-	r.side.collect(vitals)
+	if r.collected.vitals == nil {
+		r.collected.vitals = map[string]float64{}
+	}
+	into := r.collected.vitals
+	clear(into)
+	r.side.collect(into)
 	r.rec.Snapshot()
 	counters := r.counts()
 	// A send in progress that is refused in the end was counted as sent
@@ -215,7 +223,8 @@ func (r *run) collect(phase string, from, to int64) error {
 	if r.plan != nil {
 		counters.Scheduled = r.dueBy(min(to, r.end.Load()) - start)
 	}
-	sample := r.monitor.Sample()
+	sample := r.monitor.SampleInto(r.collected.sample)
+	r.collected.sample = sample.Values
 	metrics, clamps, err := r.rec.Encode()
 	if err != nil {
 		return err
@@ -226,7 +235,7 @@ func (r *run) collect(phase string, from, to int64) error {
 	// Clamps come from the recorder, by interval.
 	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
 	v := result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,
-		InFlight: r.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Vitals: vitals,
+		InFlight: r.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Vitals: into,
 		Levels: r.collected.levels}
 	r.collected.level = level{at: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}
 	for _, x := range sample.Values {

@@ -14,6 +14,7 @@ import (
 // the middle of a measurement, so this one keeps its compressor and buffers.
 type encoder struct {
 	payload []byte
+	head    [8]byte // zeros
 	packed  bytes.Buffer
 	zip     *zlib.Writer
 }
@@ -23,8 +24,8 @@ const (
 	cookieV2Compressed = 0x1c849304 | 0x10
 )
 
-// encode returns the histogram with the given counts, of layout g.
-func (e *encoder) encode(g *geometry, counts []int64) (string, error) {
+// encode appends the histogram with the given counts, of layout g, to to.
+func (e *encoder) encode(to []byte, g *geometry, counts []int64) ([]byte, error) {
 	p := e.payload[:0]
 	p = binary.BigEndian.AppendUint32(p, cookieV2)
 	p = binary.BigEndian.AppendUint32(p, 0) // length, below
@@ -54,20 +55,20 @@ func (e *encoder) encode(g *geometry, counts []int64) (string, error) {
 	e.payload = p
 
 	e.packed.Reset()
-	e.packed.Write(make([]byte, 8))
+	e.packed.Write(e.head[:]) // the cookie and the length, below
 	if e.zip == nil {
 		e.zip = zlib.NewWriter(&e.packed)
 	} else {
 		e.zip.Reset(&e.packed)
 	}
 	if _, err := e.zip.Write(p); err != nil {
-		return "", err
+		return to, err
 	}
 	if err := e.zip.Close(); err != nil {
-		return "", err
+		return to, err
 	}
 	b := e.packed.Bytes()
 	binary.BigEndian.PutUint32(b[0:], cookieV2Compressed)
 	binary.BigEndian.PutUint32(b[4:], uint32(len(b)-8))
-	return base64.StdEncoding.EncodeToString(b), nil
+	return base64.StdEncoding.AppendEncode(to, b), nil
 }

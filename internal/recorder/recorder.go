@@ -15,6 +15,7 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
@@ -43,6 +44,7 @@ type Recorder struct {
 	slots  [ids][]atomic.Int64
 
 	seen     [ids]*collected
+	told     map[result.Metric]*result.MetricInterval // by the last Encode
 	enc      encoder
 	negative int64
 	outRange int64
@@ -62,6 +64,8 @@ type collected struct {
 	majDelta []int64
 	slots    []int64
 	censored []int64
+	told     result.MetricInterval // by the last Encode, over hist
+	hist     []byte
 }
 
 // New returns a recorder. It fails if the configuration is impossible.
@@ -205,15 +209,20 @@ func (k *collected) deriveZeros(lags int64) {
 }
 
 // Encode returns what the last Snapshot added, by metric; metrics without any
-// are left out. It also takes the clamps counted meanwhile.
+// are left out. It also takes the clamps counted meanwhile. What it returns is
+// good until it is called again: an interval leaves no garbage behind.
 func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Counters, error) {
-	out := map[result.Metric]*result.MetricInterval{}
+	if r.told == nil {
+		r.told = map[result.Metric]*result.MetricInterval{}
+	}
+	clear(r.told)
 	for _, id := range r.ids {
 		k := r.seen[id]
 		if k.total == 0 {
 			continue
 		}
-		m := &result.MetricInterval{Min: k.min, Max: k.max}
+		m := &k.told
+		*m = result.MetricInterval{Min: k.min, Max: k.max, Slots: m.Slots[:0], Own: m.Own[:0]}
 		var band result.OwnBand
 		first, last := -1, 0
 		for i, n := range k.delta {
@@ -240,16 +249,17 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 		m.Min = min(m.Min, r.geo.ceiling(first))
 		m.Max = max(m.Max, r.geo.floor(last))
 		var err error
-		if m.Hist, err = r.enc.encode(&r.geo, k.delta); err != nil {
+		if k.hist, err = r.enc.encode(k.hist[:0], &r.geo, k.delta); err != nil {
 			return nil, result.Counters{}, fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 		}
+		m.Hist = unsafe.String(unsafe.SliceData(k.hist), len(k.hist)) // no copy: good as long as the rest
 		for i := range r.slots[id] {
 			if v := r.slots[id][i].Load(); v != k.slots[i] {
 				k.slots[i] = v
 				m.Slots = append(m.Slots, [2]int64{int64(i), v})
 			}
 		}
-		out[id.Metric()] = m
+		r.told[id.Metric()] = m
 	}
 	var c result.Counters
 	for _, s := range r.shards {
@@ -258,7 +268,7 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 	}
 	c.Negative, r.negative = c.Negative-r.negative, c.Negative
 	c.OutOfRange, r.outRange = c.OutOfRange-r.outRange, c.OutOfRange
-	return out, c, nil
+	return r.told, c, nil
 }
 
 func (k *collected) endBand(m *result.MetricInterval, b result.OwnBand) {
@@ -320,20 +330,20 @@ func (r *Recorder) Censored(to map[result.Metric]*result.MetricInterval) error {
 		if k.censored == nil {
 			continue
 		}
-		s, err := r.enc.encode(&r.geo, k.censored)
+		s, err := r.enc.encode(nil, &r.geo, k.censored)
 		if err != nil {
 			return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 		}
 		m := to[id.Metric()]
 		if m == nil {
-			empty, err := r.enc.encode(&r.geo, nil)
+			empty, err := r.enc.encode(nil, &r.geo, nil)
 			if err != nil {
 				return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 			}
-			m = &result.MetricInterval{Hist: empty}
+			m = &result.MetricInterval{Hist: string(empty)}
 			to[id.Metric()] = m
 		}
-		m.Censored = s
+		m.Censored = string(s)
 	}
 	return nil
 }

@@ -184,7 +184,11 @@ func (m *Monitor) miss(names []string, err error) {
 // first. It takes some 100 µs on a small machine (more where the kernel sums
 // its counters over hundreds of cores) and allocates the list of values only.
 // After [Monitor.Stop] it returns an empty sample.
-func (m *Monitor) Sample() Sample {
+func (m *Monitor) Sample() Sample { return m.SampleInto(make([]Value, 0, 64)) }
+
+// SampleInto is [Monitor.Sample] with the list of values in the place of one
+// that is not needed any more.
+func (m *Monitor) SampleInto(values []Value) Sample {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := Sample{Start: m.last, End: clock.Now()}
@@ -193,7 +197,7 @@ func (m *Monitor) Sample() Sample {
 	}
 	s.End = max(s.End, s.Start+1)
 	m.last = s.End
-	s.Values = m.hiccups(s.End, make([]Value, 0, 64))
+	s.Values = m.hiccups(s.End, values[:0])
 	for _, o := range m.sources {
 		n := len(s.Values)
 		values, err := o.source.sample(interval{elapsed: s.Elapsed()}, s.Values)

@@ -1,0 +1,209 @@
+package result
+
+import (
+	"encoding/json"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// lines writes intervals as encoding/json does, byte for byte, into a buffer that
+// it uses again: json.Marshal leaves some 8 kB behind for each, and in the
+// measured window nobody collects garbage.
+type lines struct {
+	buffer  []byte
+	metrics []Metric
+	vitals  []string
+}
+
+// interval returns v as JSON; it is good until the next call.
+func (l *lines) interval(v *Interval) ([]byte, error) {
+	b := l.buffer[:0]
+	var err error
+	b = append(b, `{"type":`...)
+	b = appendText(b, v.Type)
+	b = append(b, `,"phase":`...)
+	b = appendText(b, v.Phase)
+	b = appendNumber(b, `,"start":`, v.Start)
+	b = appendNumber(b, `,"end":`, v.End)
+	if len(v.Metrics) > 0 {
+		l.metrics = l.metrics[:0]
+		for m := range v.Metrics {
+			l.metrics = append(l.metrics, m)
+		}
+		slices.Sort(l.metrics)
+		b = append(b, `,"metrics":`...)
+		for i, m := range l.metrics {
+			b = append(b, opening(i))
+			b = appendText(b, string(m))
+			b = append(b, ':')
+			b = v.Metrics[m].append(b)
+		}
+		b = append(b, '}')
+	}
+	b = append(b, `,"counters":`...)
+	b = v.Counters.append(b)
+	b = appendNumber(b, `,"in_flight":`, v.InFlight)
+	b = appendNumber(b, `,"backlog":`, v.Backlog)
+	if len(v.Vitals) > 0 {
+		l.vitals = l.vitals[:0]
+		for name := range v.Vitals {
+			l.vitals = append(l.vitals, name)
+		}
+		slices.Sort(l.vitals)
+		b = append(b, `,"vitals":`...)
+		for i, name := range l.vitals {
+			b = append(b, opening(i))
+			b = appendText(b, name)
+			b = append(b, ':')
+			b = appendFloat(b, v.Vitals[name])
+		}
+		b = append(b, '}')
+	}
+	// What only some intervals have.
+	if len(v.Pauses) > 0 && err == nil {
+		b, err = appendRare(b, `,"pauses":`, v.Pauses)
+	}
+	if len(v.Levels) > 0 && err == nil {
+		b, err = appendRare(b, `,"levels":`, v.Levels)
+	}
+	if len(v.Tail) > 0 && err == nil {
+		b, err = appendRare(b, `,"tail":`, v.Tail)
+	}
+	if len(v.Lost) > 0 && err == nil {
+		b, err = appendRare(b, `,"lost":`, v.Lost)
+	}
+	b = append(b, '}')
+	l.buffer = b
+	return b, err
+}
+
+// opening is what stands before an object's member i.
+func opening(i int) byte {
+	if i == 0 {
+		return '{'
+	}
+	return ','
+}
+
+func (m *MetricInterval) append(b []byte) []byte {
+	if m == nil {
+		return append(b, "null"...)
+	}
+	b = append(b, `{"hist":`...)
+	b = appendText(b, m.Hist)
+	b = appendNumber(b, `,"min":`, m.Min)
+	b = appendNumber(b, `,"max":`, m.Max)
+	if len(m.Slots) > 0 {
+		b = append(b, `,"slots":[`...)
+		for i, s := range m.Slots {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendNumber(b, `[`, s[0])
+			b = appendNumber(b, `,`, s[1])
+			b = append(b, ']')
+		}
+		b = append(b, ']')
+	}
+	if len(m.Own) > 0 {
+		b = append(b, `,"own":[`...)
+		for i, o := range m.Own {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendNumber(b, `{"b":`, int64(o.Band))
+			b = appendNumber(b, `,"n":`, o.Count)
+			b = appendNumber(b, `,"own":`, o.Own)
+			if o.Received != 0 {
+				b = appendNumber(b, `,"recv":`, o.Received)
+			}
+			b = appendNumber(b, `,"total":`, o.Total)
+			b = appendNumber(b, `,"majority":`, o.Majority)
+			b = append(b, '}')
+		}
+		b = append(b, ']')
+	}
+	if m.Censored != "" {
+		b = append(b, `,"censored":`...)
+		b = appendText(b, m.Censored)
+	}
+	return append(b, '}')
+}
+
+// append writes the counters in the order in which they are declared.
+func (c *Counters) append(b []byte) []byte {
+	v := reflect.ValueOf(c).Elem()
+	first := len(b)
+	b = append(b, '{')
+	for i, name := range counterNames() {
+		n := v.Field(i).Int()
+		if n == 0 && name.omitted {
+			continue
+		}
+		if len(b) > first+1 {
+			b = append(b, ',')
+		}
+		b = append(b, name.quoted...)
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return append(b, '}')
+}
+
+type counterName struct {
+	quoted  string // with the colon
+	omitted bool   // where it is 0
+}
+
+// counterNames are those of the fields of Counters, in order.
+var counterNames = sync.OnceValue(func() (names []counterName) {
+	t := reflect.TypeFor[Counters]()
+	for i := range t.NumField() {
+		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
+		names = append(names, counterName{strconv.Quote(name) + ":", options == "omitempty"})
+	}
+	return names
+})
+
+func appendNumber(b []byte, before string, n int64) []byte {
+	return strconv.AppendInt(append(b, before...), n, 10)
+}
+
+// appendFloat writes a finite number as encoding/json does (ES6).
+func appendFloat(b []byte, f float64) []byte {
+	abs := math.Abs(f)
+	format := byte('f')
+	if abs != 0 && (abs < 1e-6 || abs >= 1e21) {
+		format = 'e'
+	}
+	b = strconv.AppendFloat(b, f, format, -1, 64)
+	if n := len(b); format == 'e' && n >= 4 && b[n-4] == 'e' && (b[n-3] == '-' || b[n-3] == '+') && b[n-2] == '0' {
+		b[n-2] = b[n-1] // e-09 to e-9
+		b = b[:n-1]
+	}
+	return b
+}
+
+// appendText writes a string; nearly all are plain.
+func appendText(b []byte, s string) []byte {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			text, err := json.Marshal(s)
+			if err != nil {
+				return b // no string fails
+			}
+			return append(b, text...)
+		}
+	}
+	b = append(b, '"')
+	b = append(b, s...)
+	return append(b, '"')
+}
+
+func appendRare[T any](b []byte, before string, v []T) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(append(b, before...), text...), err
+}
