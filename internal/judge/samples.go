@@ -14,11 +14,15 @@ import (
 // Expected ÷ Sent. Every other metric has one value per message.
 func Samples(m result.Metric, x *result.Merged, c result.Counters) int64 {
 	n := total(x)
-	perGroup := m == result.DeliveryResponse || m == result.DeliveryService
-	if !perGroup || c.Expected <= c.Sent || c.Sent <= 0 || n <= 0 {
+	if !perGroup(m) || c.Expected <= c.Sent || c.Sent <= 0 || n <= 0 {
 		return n
 	}
 	return min(max(scale(n, c.Sent, c.Expected, c.Expected/2), 1), n)
+}
+
+// perGroup reports whether a message has a value of m for each delivery group.
+func perGroup(m result.Metric) bool {
+	return m == result.DeliveryResponse || m == result.DeliveryService
 }
 
 // scale returns (a·num + add) / den without overflow, for non-negative a, num,

@@ -25,7 +25,7 @@ type Sequence struct {
 
 // SequenceOf computes it of a run so far. end is the window's, or the moment
 // within it, in ns from its start; pending are messages that are not resolved yet:
-// they count as slower than all that are. The run needs to hold nothing but the
+// they, each with all its deliveries, count as slower than all that are. The run needs to hold nothing but the
 // metric that is waited for, its counters and its header.
 func SequenceOf(run *result.Run, u scenario.Until, end, pending int64) Sequence {
 	s := Sequence{until: u, na: "nothing was measured"}
@@ -35,6 +35,9 @@ func SequenceOf(run *result.Run, u scenario.Until, end, pending int64) Sequence 
 		return s
 	}
 	if pending > 0 {
+		if c := run.Counters; perGroup(m) && c.Expected > c.Sent && c.Sent > 0 {
+			pending = scale(pending, c.Expected, c.Sent, 0)
+		}
 		x = x.WithPending(pending)
 	}
 	o, p := newOrder(x), stats.Fraction(u.Percent)

@@ -113,6 +113,12 @@ func TestSequenceOfPending(t *testing.T) {
 	if much.Narrow() || much.Width() != "" {
 		t.Errorf("with 700 of 60,000 in flight: %+v", much)
 	}
+	// Of a message in flight all deliveries are.
+	fanned := courseRun(t, 200, time.Second, func(float64) float64 { return 1 })
+	fanned.Counters.Sent /= 20
+	if s := SequenceOf(fanned, u, 200e9, 50); s.Width() != "" {
+		t.Errorf("with 50 messages to 20 groups of 60,000 deliveries in flight: %+v", s)
+	}
 	if s := SequenceOf(&result.Run{}, u, 1e9, 0); s.Narrow() || s.Width() != "" {
 		t.Errorf("of nothing: %+v", s)
 	}
