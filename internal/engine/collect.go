@@ -221,7 +221,8 @@ func (r *run) collect(phase string, from, to int64) error {
 	counters.Expected = max(counters.Expected, r.collected.counters.Expected)
 	counters.BytesSent = max(counters.BytesSent, r.collected.counters.BytesSent)
 	if r.plan != nil {
-		counters.Scheduled = r.dueBy(min(to, r.end.Load()) - start)
+		// As of now, after the others were read: nothing is sent before it is due.
+		counters.Scheduled = r.dueBy(min(clock.Now(), r.end.Load()) - start)
 	}
 	sample := r.monitor.SampleInto(r.collected.sample)
 	r.collected.sample = sample.Values

@@ -118,10 +118,10 @@ func TestSelfFreezeIsInvalid(t *testing.T) {
 	t.Log(show(r))
 }
 
-// A run that is killed leaves everything up to its last whole second.
+// A run that is killed leaves everything up to its last whole interval.
 func TestKilledRunIsReadable(t *testing.T) {
 	b := startNATS(t)
-	cmd, file := startAlone(t, "phases: {warmup: 200ms, duration: 30s}\nworkload: {rate: 1000/s}", b.URL)
+	cmd, file := startAlone(t, "phases: {warmup: 200ms, duration: 30s}\nworkload: {rate: 1000/s}\nrecord: {interval: 1s}", b.URL)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}

@@ -136,7 +136,7 @@ func TestReadTCP(t *testing.T) {
 		t.Errorf("a closed connection has %+v", i)
 	}
 	b := startNATS(t)
-	r := measure(t, "phases: {warmup: 50ms, duration: 500ms}\nworkload: {rate: 500/s}", nats.Entry(), b.URL)
+	r := measure(t, "phases: {warmup: 50ms, duration: 500ms}\nworkload: {rate: 500/s}\nrecord: {interval: 500ms}", nats.Entry(), b.URL)
 	v := r.Series[0].Vitals
 	if n, ok := v[vitalRetransmissions]; !ok || n < 0 || v[vitalRTTMax] <= 0 || v[vitalRTTMean] > v[vitalRTTMax] {
 		t.Errorf("%v", v)
