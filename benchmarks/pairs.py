@@ -180,6 +180,7 @@ def parse_hunt(argv):
     p.add_argument("--seed", type=whole(0), default=1, help="what they are drawn from (1)")
     p.add_argument("--only", type=numbers, metavar="K", help="only trial K, from 0 up, or trials K-L")
     p.add_argument("--out", metavar="FILE", help="add each trial to FILE, and run none that it has already")
+    p.add_argument("--again", action="store_true", help="run those again that FILE has with steal, which do not count")
     add_common_options(p)
     return p.parse_args(argv)
 
@@ -263,7 +264,8 @@ def print_report(report):
         for name, ratio in s["rounds"].items():
             print(f"  {name} by rounds, discarded pairs included: A/B {ratio['median']:.3f} {interval(ratio)}")
         if judged := s.get("judged"):
-            print(f"  trials of A that call a p50 of more than {WRONG} times B's valid: {judged['wrong_but_valid']};"
+            print(f"  trials of A that call a p50 of more than {WRONG} times B's valid: {judged['wrong_but_valid']}"
+                  f" (in discarded pairs {judged['wrong_but_valid_discarded']});"
                   f" rate kept by A in {judged['rate_kept_by_both']} of the {judged['rate_kept_by_b']} pairs where B kept it")
         for letter, side in s["sides"].items():
             extra = [f"{side['processor_seconds_median']:.2f} s of processor a trial"]
@@ -334,7 +336,9 @@ def main_hunt(argv):
     binaries = obtain(o.bin_dir, o.sixnines, hunt.TARGETS)
     warn_if_busy()
     rows = sys.stderr if o.json else sys.stdout
-    found = hunt.hunt(binaries, o.seed, o.only or range(o.trials), o.out, lambda line: print(line, file=rows, flush=True))
+    found = hunt.hunt(
+        binaries, o.seed, o.only or range(o.trials), o.out, lambda line: print(line, file=rows, flush=True), o.again
+    )
     if o.json:
         report = {"machine": machine.shape(), "versions": versions(binaries), **found}
         json.dump(hunt.finite(report), sys.stdout, indent=1)

@@ -67,12 +67,17 @@ def verdict_words(figures):
 
 def judge(pairs):
     """How many trials of A say that their p50 holds although it is above WRONG
-    times that of B in the same pair; in how many pairs B kept the rate, and in how
-    many of these A did."""
-    a_and_b = [(p["a"]["figures"], p["b"]["figures"]) for p in pairs]
-    kept = [a for a, b in a_and_b if b["rate_kept"]]
+    times that of B in the same pair, in discarded pairs apart; in how many pairs B
+    kept the rate, and in how many of these A did."""
+
+    def wrong(p):
+        a, b = p["a"]["figures"], p["b"]["figures"]
+        return vouched(a, "50") and a["p50"] > WRONG * b["p50"]
+
+    kept = [p["a"]["figures"] for p in pairs if p["b"]["figures"]["rate_kept"] and not p["discarded"]]
     return {
-        "wrong_but_valid": sum(vouched(a, "50") and a["p50"] > WRONG * b["p50"] for a, b in a_and_b),
+        "wrong_but_valid": sum(wrong(p) for p in pairs if not p["discarded"]),
+        "wrong_but_valid_discarded": sum(wrong(p) for p in pairs if p["discarded"]),
         "rate_kept_by_b": len(kept),
         "rate_kept_by_both": sum(a["rate_kept"] for a in kept),
     }
@@ -167,7 +172,7 @@ def summarise(comparison, pairs):
         "rounds": by_rounds(comparison, pairs),
     }  # fmt: skip
     if comparison.judged:
-        summary["judged"] = judge(kept)
+        summary["judged"] = judge(pairs)
     if not kept:
         return summary
     for name, bound in comparison.bounds.items():

@@ -141,16 +141,16 @@ class Running(unittest.TestCase):
 
 
 class Hunting(unittest.TestCase):
-    def hunt(self, path, numbers, seed=1, outcome="no lie"):
+    def hunt(self, path, numbers, seed=1, outcome="no lie", mark=None, again=False):
         ran, told = [], io.StringIO()
 
         def run_case(case, binaries, bounds):
             ran.append(case.number)
             trials = [{"figures": f} for f in (BEFORE, figures(11, math.inf, "VALID"), AFTER)]
-            return {**hunt.asdict(case), "outcome": outcome, "mark": None, "trials": trials, "wrong": []}
+            return {**hunt.asdict(case), "outcome": outcome, "mark": mark, "trials": trials, "wrong": []}
 
         with mock.patch.object(hunt, "run_case", run_case), mock.patch.object(hunt, "capacity", lambda *_: 1 << 30):
-            found = hunt.hunt({}, seed, numbers, path, lambda line: print(line, file=told))
+            found = hunt.hunt({}, seed, numbers, path, lambda line: print(line, file=told), again)
         self.assertEqual(len(told.getvalue().splitlines()), len(hunt.BROKERS) + 1 + len(numbers))
         return ran, found
 
@@ -166,6 +166,16 @@ class Hunting(unittest.TestCase):
             self.assertEqual(found["summary"]["vouched"], {"p50": 4, "p99": 0})
             with self.assertRaisesRegex(Failed, "another seed"):
                 self.hunt(path, range(2), seed=2)
+
+    def test_what_was_stolen_is_run_again_where_that_is_asked(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "hunt")
+            self.hunt(path, range(1), outcome="not counted", mark=hunt.STOLEN)
+            self.hunt(path, range(1, 2), outcome="not counted", mark="the C client does not keep the rate")
+            self.assertEqual(self.hunt(path, range(2))[0], [])
+            ran, found = self.hunt(path, range(2), again=True)
+            self.assertEqual((ran, found["summary"]["not_counted"]), ([0], [1]))
+            self.assertEqual(self.hunt(path, range(2), again=True)[1], found)
 
     def test_one_trial_alone(self):
         ran, found = self.hunt(None, range(5, 6))

@@ -190,8 +190,9 @@ class Judging(unittest.TestCase):
         self.assertEqual(verdict_words({"verdict": "SUSPECT"}), "SUSPECT")
 
     def test_judge(self):
-        def pair(p50, verdict="VALID", to=None, kept=(True, True)):
+        def pair(p50, verdict="VALID", to=None, kept=(True, True), discarded=False):
             return {
+                "discarded": discarded,
                 "a": {"figures": {"p50": p50, "verdict": verdict, "valid_to": to, "rate_kept": kept[0]}},
                 "b": {"figures": {"p50": 10, "rate_kept": kept[1]}},
             }
@@ -200,8 +201,9 @@ class Judging(unittest.TestCase):
             judge([
                 pair(10), pair(30), pair(31), pair(31, "SUSPECT"), pair(31, to="99"), pair(math.inf, "UNSTABLE"),
                 pair(10, kept=(False, True)), pair(10, kept=(False, False)),
+                pair(31, discarded=True), pair(10, kept=(False, True), discarded=True),
             ]),
-            {"wrong_but_valid": 2, "rate_kept_by_b": 7, "rate_kept_by_both": 6},
+            {"wrong_but_valid": 2, "wrong_but_valid_discarded": 1, "rate_kept_by_b": 7, "rate_kept_by_both": 6},
         )  # fmt: skip
 
     def test_each_pair_has_arrivals_of_its_own(self):
