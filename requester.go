@@ -20,7 +20,7 @@ import (
 // does not keeps its worker, and what it holds, even beyond the run.
 //
 // A nil error records the request's latency. An error counts it as refused,
-// under the class of package driver that the error wraps, and records no
+// under the class of package driver that the error wraps: slower than any
 // latency, so that failing fast does not look like being fast. A request whose
 // time is up is neither: nobody knows what came of it, and it stays in the
 // distribution as one that took longer than was waited.

@@ -217,6 +217,14 @@ func TestFailuresAreCountedAndTimeoutsCensored(t *testing.T) {
 	if !d.AtLeast["95"] || d.AtLeast["75"] {
 		t.Errorf("a tenth timed out, so p95 is a lower bound: %+v", d)
 	}
+	if !d.Refused["95"] || d.Refused["75"] || d.Refusals != c.Nacked {
+		t.Errorf("a tenth was refused, which is slower than what timed out: %+v", d)
+	}
+	// What is known of a request that timed out is its timeout, and not how long
+	// the run went on: those bounds would be spread over its length.
+	if median := time.Duration(r.Metrics[result.RoundTripResponse].Censored.ValueAtQuantile(50)); median > 250*time.Millisecond {
+		t.Errorf("with a timeout of 50ms in a run of a second half of the bounds are above %v", median)
+	}
 }
 
 // near reports whether n is further from want than workers in parallel explain.

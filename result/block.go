@@ -124,6 +124,13 @@ func blockOf(x *RankIndex, fine bool) Block {
 	return b
 }
 
+// With returns the block with n values of ns more.
+func (b Block) With(ns, n int64) Block {
+	more := Block{count: n}
+	more.put(uint16(blockValueOf(ns)), n)
+	return join(b, more)
+}
+
 // put adds values at the end or in the last bucket.
 func (b *Block) put(v uint16, n int64) {
 	last := len(b.buckets) - 1

@@ -59,6 +59,9 @@ type Counters struct {
 	Late        int64 `json:"late"`        // beyond the window of memory: new or duplicate, not known
 	Foreign     int64 `json:"foreign"`     // another run's, or no message of ours
 	LateReplies int64 `json:"late_replies"`
+	// LastUnknown are the messages of a fan-out whose slowest delivery came after
+	// the memory of them had gone: in delivery.last as lower bounds.
+	LastUnknown int64 `json:"last_unknown,omitempty"`
 	Censored    int64 `json:"censored"` // in the distributions as lower bounds
 
 	TimedOut   int64 `json:"timed_out"`          // lost their place in flight; may have been resolved later
@@ -73,13 +76,13 @@ type Counters struct {
 }
 
 // counters is how many there are.
-const counters = 32
+const counters = 33
 
 // fields lists every counter once: Add, Sub and IsZero must not forget one.
 func (c *Counters) fields() [counters]*int64 {
 	return [counters]*int64{&c.Scheduled, &c.NotSent, &c.Taken, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
 		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Undelivered, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
-		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.LateReplies, &c.Censored,
+		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.LateReplies, &c.LastUnknown, &c.Censored,
 		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Handovers, &c.Dropped, &c.Returned, &c.BytesSent, &c.BytesRecv}
 }
 

@@ -113,6 +113,9 @@ func (r *Run) addInterval(v *Interval) error {
 			slots = r.Header.slots()
 		}
 		v, err := merged.add(m, slots)
+		if err == nil {
+			err = merged.addRefused(m.Refused, r.Header.slots(), slots)
+		}
 		if err != nil {
 			return fmt.Errorf("metric %q: %w", name, err)
 		}
@@ -216,6 +219,27 @@ func (x *Merged) addSlots(largest [][2]int64, slots int64) error {
 		x.Slots[n] = max(x.Slots[n], value)
 	}
 	return nil
+}
+
+// maxRefused bounds a sum of refused messages of which no honest file comes near.
+const maxRefused = 1 << 53
+
+// addRefused adds refused messages in the slots that the window may have; known
+// is slots for metrics that have the largest values of theirs, else 0.
+func (x *Merged) addRefused(refused [][2]int64, slots, known int64) error {
+	var due [][2]int64
+	for _, p := range refused {
+		slot, n := p[0], p[1]
+		if slot < UnknownSlot || slot >= slots || n < 1 || n > maxRefused || x.Refused+n > maxRefused || int64(len(x.RefusedAt)) > slots {
+			return fmt.Errorf("%d refused messages in slot %d: %w", n, slot, ErrFormat)
+		}
+		x.Refused += n
+		x.RefusedAt = append(x.RefusedAt, p)
+		if slot != UnknownSlot && slot < known {
+			due = append(due, [2]int64{slot, Refused})
+		}
+	}
+	return x.addSlots(due, known)
 }
 
 func (x *Merged) addValues(m *MetricInterval) (values, error) {

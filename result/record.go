@@ -13,6 +13,7 @@ package result
 
 import (
 	"encoding/json"
+	"math"
 	"time"
 )
 
@@ -345,9 +346,22 @@ type MetricInterval struct {
 	// generator's own delay, per octave-and-eighth band of the value.
 	Own []OwnBand `json:"own,omitempty"`
 	// Censored is a histogram of lower bounds: messages that were never
-	// resolved, at the time that had passed since they were due.
+	// resolved, at the time that had passed since they were due when they were
+	// given up, or when the run ended.
 	Censored string `json:"censored,omitempty"`
+	// Refused counts the messages that the client or the broker refused, which
+	// are slower than every value, by the slot of Header.Slot in which they were
+	// due (from the window's start), UnknownSlot where nothing tells that: pairs of
+	// slot number and count. In the closing record only. Results of earlier
+	// versions leave them out of every distribution.
+	Refused [][2]int64 `json:"refused,omitempty"`
 }
+
+// UnknownSlot stands in MetricInterval.Refused for a slot that is not known.
+const UnknownSlot = -1
+
+// Refused is, among the values of [Merged.Slots], that of a refused message.
+const Refused = math.MaxInt64
 
 // OwnBand sums, over the messages whose value lies in one band, the values and
 // the own lag in them. Band b holds values in [BandFloor(b), BandFloor(b+1)).

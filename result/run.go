@@ -27,10 +27,14 @@ type Run struct {
 type Merged struct {
 	Hist     *hdr.Histogram
 	Censored *hdr.Histogram // lower bounds of the unresolved; nil if there are none
+	Refused  int64          // messages that were refused: slower than every value
 	Min, Max int64          // exact; both 0 if Hist is empty
 	// Slots holds the largest value of each slot of intended time, by slot
-	// number; 0 where a slot has none. Response metrics only.
+	// number; 0 where a slot has none, Refused where it has a refused message.
+	// Response metrics only.
 	Slots []int64
+	// RefusedAt is MetricInterval.Refused.
+	RefusedAt [][2]int64
 	// Own has Bands entries for response metrics, else none.
 	Own []OwnBand
 

@@ -24,6 +24,9 @@ type Summary struct {
 	// Attribution says what the slowest messages met, for each metric that Tail
 	// has messages of.
 	Attribution []Attribution `json:"attribution,omitempty"`
+	// Availability is the share of the messages that were answered in time; nil
+	// where nothing was answered, and in results of earlier versions.
+	Availability *Availability `json:"availability,omitempty"`
 	// Objectives says of each of Header.Objectives how the run stands to it.
 	Objectives []Objective `json:"objectives,omitempty"`
 	// Until says how exactly the percentile of Header.Until came to be known; nil:
@@ -57,6 +60,21 @@ const (
 	EndedInterrupted = "interrupted" // somebody ended it
 	EndedCutShort    = "cut short"   // the run was killed
 )
+
+// Availability is the share of the messages that were answered within a limit:
+// delivered, replied to or acknowledged, as Metric says. Refused messages and
+// unresolved ones are not.
+type Availability struct {
+	Metric   Metric `json:"metric"`   // whose values are counted
+	Limit    int64  `json:"limit"`    // ns: the scenario's workload.timeout
+	Answered int64  `json:"answered"` // values up to Limit
+	Of       int64  `json:"of"`       // all, refused and unresolved ones included
+	// Share is Answered ÷ Of, and Low to High its exact 95 % interval (Clopper and
+	// Pearson) for so many messages, one delivered to several consumers being one.
+	Share float64 `json:"share"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
 
 // Steady is how the p50 and p99 of the stretches of a window went on.
 type Steady struct {
@@ -220,8 +238,11 @@ type Reason struct {
 // Distribution is the published figures of one metric, in ns. Percentiles are
 // keyed as people write them: "50", "99.9".
 type Distribution struct {
-	Count       int64               `json:"count"`
-	Censored    int64               `json:"censored,omitempty"`
+	Count    int64 `json:"count"`
+	Censored int64 `json:"censored,omitempty"`
+	// Refusals are the messages that the client or the broker refused: slower
+	// than every value. Results of earlier versions leave them out.
+	Refusals    int64               `json:"refusals,omitempty"`
 	Min         int64               `json:"min"`
 	Max         int64               `json:"max"`
 	Mean        float64             `json:"mean"`
@@ -237,8 +258,19 @@ type Distribution struct {
 	// because unresolved messages reach it: print "≥".
 	AtLeast map[string]bool `json:"at_least,omitempty"`
 	// Open names percentiles whose interval has no upper end, because unresolved
-	// messages reach it: the second number of the interval is a lower bound.
+	// or refused messages reach it: the second number of the interval is a lower
+	// bound.
 	Open map[string]bool `json:"open,omitempty"`
+	// Refused names percentiles, and "max", that refused messages reach: print
+	// "refused". Their figure is a lower bound, and in AtLeast too.
+	Refused map[string]bool `json:"refused,omitempty"`
+	// OpenRefused names those of Open that it is refused messages that reach: print
+	// "refused" for the upper end. A percentile that is refused from end to end has
+	// no interval.
+	OpenRefused map[string]bool `json:"open_refused,omitempty"`
+	// Succeeded is the same of the messages that were not refused; nil where none
+	// was.
+	Succeeded *Distribution `json:"succeeded,omitempty"`
 	// Few names percentiles that rest on 4 to 99 exceedances: print "~".
 	Few map[string]bool `json:"few,omitempty"`
 	// Episodes counts, from p99 up, the separate events behind the
@@ -261,6 +293,10 @@ type Distribution struct {
 	// a thousand consumers is one sample).
 	Samples int64 `json:"samples"`
 }
+
+// Total returns the number of values that the percentiles are of: resolved,
+// unresolved and refused.
+func (d *Distribution) Total() int64 { return d.Count + d.Censored + d.Refusals }
 
 // Percentiles are the percentiles that summaries publish, as written and as
 // numbers.

@@ -15,8 +15,9 @@ import (
 //	lost == 0                        a counter of the result
 //	rate >= 99.9%                    what was sent of what was due
 //	worst_second >= 95%              the same in the worst second
+//	availability > 99.9%             what was answered within the timeout, of all
 type Objective struct {
-	Subject string  // a metric, a counter, "rate" or "worst_second"
+	Subject string  // a metric, a counter, "rate", "worst_second" or "availability"
 	Percent float64 // of a metric: the percentile, in (0, 100); 100 is the maximum
 	Op      string  // <, <=, ==, >= or >
 	Limit   float64 // nanoseconds for a metric, a number for a counter, a share in [0, 1] for a rate
@@ -26,6 +27,8 @@ type Objective struct {
 const (
 	subjectRate  = "rate"
 	subjectWorst = "worst_second"
+
+	subjectAvailability = "availability"
 )
 
 // objectiveMetrics are the metrics that objectives may be about, as results name
@@ -49,6 +52,12 @@ func (o Objective) IsMetric() bool { return o.Percent > 0 }
 
 // IsRate reports whether o is about what was sent of what was due.
 func (o Objective) IsRate() bool { return o.Subject == subjectRate || o.Subject == subjectWorst }
+
+// IsAvailability reports whether o is about what was answered of all.
+func (o Objective) IsAvailability() bool { return o.Subject == subjectAvailability }
+
+// isShare reports whether o's limit is a percentage.
+func (o Objective) isShare() bool { return o.IsRate() || o.IsAvailability() }
 
 // ParseObjective reads an objective. Its errors are of type [*Error], without a
 // position.
@@ -74,13 +83,13 @@ func ParseObjective(s string) (Objective, error) {
 	switch {
 	case slices.Contains(objectiveMetrics(), o.Subject):
 		err = o.ofMetric(s, words[1:], limit)
-	case !o.IsRate() && !slices.Contains(objectiveCounters(), o.Subject):
-		all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst})
+	case !o.isShare() && !slices.Contains(objectiveCounters(), o.Subject):
+		all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst, subjectAvailability})
 		err = wrong("nothing is called "+quote(o.Subject), "there are "+strings.Join(all, ", ")+nearestHint(o.Subject, all...))
 	case len(words) > 1:
 		err = wrong(quote(s)+": "+quote(words[1])+" after "+quote(o.Subject)+" says nothing", objectiveForm)
-	case o.IsRate():
-		err = o.ofRate(s, limit)
+	case o.isShare():
+		err = o.ofShare(s, limit)
 	default:
 		err = o.ofCounter(s, limit)
 	}
@@ -127,11 +136,11 @@ func parsePercentile(word string) (percent float64, ok bool) {
 // percentileName is "p99.9".
 func percentileName(percent float64) string { return "p" + strconv.FormatFloat(percent, 'f', -1, 64) }
 
-func (o *Objective) ofRate(s, limit string) error {
+func (o *Objective) ofShare(s, limit string) error {
 	digits, is := strings.CutSuffix(limit, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
 	if !is || err != nil || !(v >= 0 && v <= 1000) {
-		return wrong(quote(s)+": "+quote(limit)+" is not a percentage of what was due", "write "+o.Subject+" "+o.Op+" 99.9%")
+		return wrong(quote(s)+": "+quote(limit)+" is not a percentage", "write "+o.Subject+" "+o.Op+" 99.9%")
 	}
 	if math.Round(v*1e7)/1e7 != v { // String could not write it
 		return wrong(quote(s)+": "+quote(limit)+" has more than seven decimals", "write "+o.Subject+" "+o.Op+" 99.9%")
@@ -185,7 +194,7 @@ func (o Objective) String() string {
 			figure = percentileName(o.Percent)
 		}
 		return o.Subject + " " + figure + " " + o.Op + " " + time.Duration(o.Limit).String()
-	case o.IsRate():
+	case o.isShare():
 		return o.Subject + " " + o.Op + " " + strconv.FormatFloat(math.Round(o.Limit*1e9)/1e7, 'f', -1, 64) + "%"
 	}
 	return o.Subject + " " + o.Op + " " + strconv.FormatInt(int64(o.Limit), 10)

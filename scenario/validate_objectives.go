@@ -75,7 +75,7 @@ func (o Objective) figure() string {
 // are whole numbers, and those have steps of 10⁻⁹ here.
 func (o Objective) bounds() (least, most float64) {
 	step := 1.0
-	if o.IsRate() {
+	if o.isShare() {
 		step = 1e-9
 	}
 	switch o.Op {

@@ -48,6 +48,8 @@ type Options struct {
 	Jitter   time.Duration `option:"jitter" min:"0s" doc:"random time of up to this in addition to delay; messages do not overtake each other"`
 	AckDelay time.Duration `option:"ack_delay" min:"0s" doc:"time that each acknowledgement takes; needs ack: broker"`
 
+	GiveUp time.Duration `option:"give_up" min:"0s" doc:"time until the acknowledgement of a lost message times out; needs ack: broker, and no sync"`
+
 	StallAfter uint64        `option:"stall_after" doc:"messages of the session until the broker stands still for stall_for"`
 	StallFor   time.Duration `option:"stall_for" min:"0s" doc:"how long the broker stands still, once; 0s: never"`
 }
@@ -79,7 +81,7 @@ func (o *Options) validate() error {
 		name string
 		set  bool
 	}{
-		{"lose_acked", o.LoseAcked > 0}, {"nack", o.Nack > 0}, {"misreport", o.Misreport > 0}, {"ack_delay", o.AckDelay > 0},
+		{"lose_acked", o.LoseAcked > 0}, {"nack", o.Nack > 0}, {"misreport", o.Misreport > 0}, {"ack_delay", o.AckDelay > 0}, {"give_up", o.GiveUp > 0},
 	} {
 		if n.set && !o.acknowledges() {
 			return fmt.Errorf("mem: option %q: %w: there is no acknowledgement to tamper with; add ack: broker", n.name, driver.ErrOption)
@@ -89,7 +91,7 @@ func (o *Options) validate() error {
 		name string
 		set  bool
 	}{
-		{"delay", o.Delay > 0}, {"jitter", o.Jitter > 0}, {"ack_delay", o.AckDelay > 0},
+		{"delay", o.Delay > 0}, {"jitter", o.Jitter > 0}, {"ack_delay", o.AckDelay > 0}, {"give_up", o.GiveUp > 0},
 	} {
 		if n.set && o.Sync {
 			return fmt.Errorf("mem: option %q: %w: it would hold up the sender; leave out sync, or delay", n.name, driver.ErrOption)

@@ -25,6 +25,8 @@ type producer struct {
 	shut  sync.Once
 	life  chan struct{} // closed when the producer is to end
 	ended chan struct{} // closed when no Done comes from a goroutine any more
+
+	waiting sync.WaitGroup // for acknowledgements that time out
 }
 
 // answer is an acknowledgement on its way.
@@ -117,7 +119,9 @@ func (p *producer) sendPlanned(token uint64, payload []byte) error {
 	case reject:
 		return p.failed(driver.ErrRejected)
 	case lose:
-		if p.session.options.acknowledges() {
+		if p.session.options.GiveUp > 0 {
+			p.waiting.Go(func() { p.giveUp(token) })
+		} else if p.session.options.acknowledges() {
 			p.answer(answer{token: token, err: p.failed(driver.ErrTimeout)})
 		} else {
 			p.answer(answer{token: token})
@@ -283,6 +287,16 @@ func (p *producer) answer(a answer) {
 	}
 }
 
+// giveUp waits in vain for an acknowledgement.
+func (p *producer) giveUp(token uint64) {
+	select {
+	case <-after(p.session.options.GiveUp):
+		p.acks.Done(token, p.failed(driver.ErrTimeout))
+	case <-p.life:
+		p.acks.Done(token, p.failed(driver.ErrClosed))
+	}
+}
+
 func (p *producer) done(a answer) {
 	p.acks.Done(a.token, a.err)
 	if a.twice {
@@ -294,6 +308,7 @@ func (p *producer) done(a answer) {
 // are on their way then say so.
 func (p *producer) acknowledge() {
 	defer close(p.ended)
+	defer p.waiting.Wait()
 	for {
 		select {
 		case a := <-p.answers:

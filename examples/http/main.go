@@ -143,6 +143,9 @@ func value(d *result.Distribution, p string) string {
 	if need, few := d.Unsupported[p]; few {
 		return fmt.Sprintf("n/a (needs %d)", need)
 	}
+	if d.Refused[p] {
+		return "refused"
+	}
 	text := time.Duration(d.Percentiles[p]).Round(time.Microsecond).String()
 	if d.AtLeast[p] {
 		text = "≥ " + text

@@ -5,12 +5,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sixnines/result"
 )
 
 // span writes a latency with three digits and its unit.
 func span(d time.Duration) string {
-	if d <= 0 {
+	switch {
+	case d <= 0:
 		return "0 ns"
+	case d == result.Refused:
+		return "refused"
 	}
 	value, unit := float64(d), "ns"
 	for _, u := range []struct {

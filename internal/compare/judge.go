@@ -184,7 +184,7 @@ func common(pairs []couple) []result.Metric {
 // dist is a metric's distribution in a run; nil if it holds nothing.
 func dist(r run, m result.Metric) *result.Distribution {
 	d := r.Summary.Histograms[m]
-	if d == nil || d.Count+d.Censored == 0 {
+	if d == nil || d.Total() == 0 {
 		return nil
 	}
 	return d
@@ -278,7 +278,7 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 		}
 		note(without, text)
 	}
-	note(censored, "a lower bound only: unresolved messages reach it")
+	note(censored, "a lower bound only: unresolved or refused messages reach it")
 	note(suspect, "SUSPECT")
 	note(floored, "below 3 × the noise floor: as much the machine's as the broker's")
 	note(few, "made of fewer than 4 events")

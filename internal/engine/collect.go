@@ -171,6 +171,7 @@ func (r *run) counts() result.Counters {
 		if len(r.groups) > 0 {
 			c.Expected += n * int64(st.plan.fanOut)
 		}
+		c.LastUnknown += st.lastUnknown.n.Load()
 	}
 	for _, l := range r.lanes {
 		c.Rejected += l.rejected.Load()
@@ -361,8 +362,12 @@ func (r *run) intervalProgress(v result.Interval, length int64) {
 	}
 	p.Metric = id.Metric()
 	if r.rec.Enabled(id) {
-		n, q := r.rec.Last(id, 0.5, 0.99)
-		if p.Count = n; n > 0 {
+		refused := v.Counters.Nacked + v.Counters.Rejected
+		if id == r.deliveryMetric() || id == r.deliveryService() {
+			refused *= int64(r.layout.maxFanOut())
+		}
+		n, q := r.rec.Last(id, refused, 0.5, 0.99)
+		if p.Count = n; n+refused > 0 {
 			p.P50, p.P99 = time.Duration(q[0]), time.Duration(q[1])
 		}
 	}

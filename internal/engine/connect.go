@@ -38,8 +38,8 @@ func (r *run) connect(ctx context.Context) error {
 	span := 0 // of sequence numbers that a ledger holds without a lock
 	if r.flatOut {
 		span = 1 << 22
-	} else if !w.Rate.IsMax() {
-		span = int(min(1<<22, w.Rate.Float()/float64(len(r.layout.streams))*(s.Phases.Drain.Seconds()+1)))
+	} else if r.plan != nil {
+		span = int(min(1<<22, r.plan.Most(s.Phases.Drain+time.Second)/uint64(len(r.layout.streams))+1))
 	}
 	r.makeLanes(lanes, span)
 	for _, g := range r.layout.groups {

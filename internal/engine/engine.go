@@ -95,6 +95,8 @@ type Progress struct {
 	Asked    float64       // messages a second due; 0 flat out
 	InFlight int64
 	Backlog  int64
+	// P50 and P99 are of the interval's messages, the refused ones above all
+	// others: result.Refused where these reach them.
 	P50      time.Duration
 	P99      time.Duration
 	Max      time.Duration

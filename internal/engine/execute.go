@@ -86,6 +86,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		return nil, err
 	}
 	r.side.stop()
+	r.observed = clock.Now()
 	leftOver := r.disconnect()
 	r.side.end(aborted)
 	if r.config.quiet != nil {

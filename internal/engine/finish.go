@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"math"
 	"net/url"
 	"runtime"
 	"slices"
@@ -176,10 +177,18 @@ func (r *run) resolvedAt() int64 {
 	return t
 }
 
-// throughput is what a flat-out run came to.
+// throughput is what a flat-out run came to. What the broker refused, and what
+// did not arrive where it should, is none.
 func (r *run) throughput() *result.Throughput {
 	c := r.counts()
-	t := &result.Throughput{Messages: c.Sent, Bytes: c.BytesSent, Received: c.Received, Until: "the last send returned"}
+	through := c.Sent - c.Nacked
+	if r.ack != driver.AckKindNone {
+		through = c.Acked
+	}
+	if c.Expected > 0 { // in messages
+		through = min(through, int64(math.Round(float64(c.Received)*float64(c.Sent)/float64(c.Expected))))
+	}
+	t := &result.Throughput{Messages: through, Bytes: through * int64(r.workload.Size), Received: c.Received, Until: "the last send returned"}
 	stop := r.end.Load()
 	switch {
 	case c.Acked > 0:
@@ -199,19 +208,16 @@ func (r *run) throughput() *result.Throughput {
 }
 
 // account makes the closing record: what could only be known at the end, and
-// the censored distributions. now is when observation ended.
+// the censored distributions. What nobody gave up before is given up at the
+// instant at which observation ended: when the clients were told to leave.
 func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 	total := r.counts()
 	total.Negative, total.OutOfRange = 0, 0 // already in the intervals
 	end := r.end.Load()
 	censor := func(id recorder.ID, st *stream, seq uint64, intended int64) {
-		r.rec.Censor(id, now-intended)
-		if id == recorder.DeliveryLast {
-			return
-		}
-		if t := r.tailOf(id).part(0, true); now-intended > t.floor.Load() {
-			t.offer(&exemplar{value: now - intended, intended: intended, sent: unknownInstant, done: now,
-				seq: seq, stream: st, consumer: -1, partition: -1})
+		r.rec.Censor(id, r.observed-intended)
+		if id != recorder.DeliveryLast {
+			r.tailOf(id).part(0, true).giveUp(st, seq, intended, r.observed)
 		}
 	}
 	unsent := map[*stream]uint64{} // of each stream
@@ -262,7 +268,7 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 				continue
 			}
 			total.Censored++
-			if r.paced {
+			if r.paced && !st.gaveUp.has(seq) {
 				censor(r.ackResponse, st, seq, intended(st, seq, end))
 			}
 		}
@@ -286,7 +292,7 @@ func (r *run) account(now int64, aborted bool) (result.Interval, error) {
 	if r.witness != nil && !aborted {
 		r.witness.testify(&total, r.rec, r.readNs, v.Vitals)
 	}
-	return v, r.rec.Censored(v.Metrics)
+	return v, r.rec.Unresolved(v.Metrics)
 }
 
 // accountMissing finds the messages that never arrived, group by group, and
@@ -298,7 +304,7 @@ func (r *run) accountMissing(total *result.Counters, now int64, intended func(*s
 	start, end := r.start.Load(), r.end.Load()
 	lost = map[int64]int64{}
 	var absent int64 // never ticked off, damaged ones included
-	lastMissing := map[*stream]map[uint64]bool{}
+	lastMissing := make([]marks, len(r.streams))
 	for _, g := range r.groups {
 		coming := r.stillComing(g, now)
 		for _, st := range r.streams {
@@ -315,17 +321,21 @@ func (r *run) accountMissing(total *result.Counters, now int64, intended func(*s
 				if st.rejected.has(seq) {
 					continue
 				}
-				total.Censored++
 				at := intended(st, seq, end)
-				if r.paced {
+				due := int64(recorder.UnknownDue)
+				if r.plan != nil {
+					due = at - start
+				}
+				nacked := st.nacked.has(seq)
+				if nacked {
+					r.refusedBy(due, 1)
+				} else if total.Censored++; r.paced {
 					censor(r.deliveryMetric(), st, seq, at)
 				}
-				if st.fan != nil {
-					if lastMissing[st] == nil {
-						lastMissing[st] = map[uint64]bool{}
-					}
-					if !lastMissing[st][seq] && r.rec.Enabled(recorder.DeliveryLast) {
-						lastMissing[st][seq] = true
+				if r.rec.Enabled(recorder.DeliveryLast) && st.fan != nil && !st.lastUnknown.has(seq) && lastMissing[st.id].add(seq) {
+					if nacked {
+						r.rec.Refuse(recorder.DeliveryLast, due, 1)
+					} else {
 						censor(recorder.DeliveryLast, st, seq, at)
 					}
 				}
@@ -336,7 +346,7 @@ func (r *run) accountMissing(total *result.Counters, now int64, intended func(*s
 				overtaken := !coming && any && seq <= newest
 				inFlight := false
 				switch {
-				case st.nacked.has(seq):
+				case nacked:
 					total.MissingNacked++
 				case st.acked == nil || !st.acked.Has(seq):
 					total.MissingUnknown++
@@ -387,12 +397,20 @@ func (r *run) stillComing(g *group, now int64) bool {
 	return coming && ways > 1
 }
 
-// deliveryMetric is the response metric of deliveries.
+// deliveryMetric is the response metric of deliveries, deliveryService the
+// service metric.
 func (r *run) deliveryMetric() recorder.ID {
 	if r.workload.Pattern == scenario.Deliver {
 		return recorder.DeliveryResponse
 	}
 	return recorder.RoundTripResponse
+}
+
+func (r *run) deliveryService() recorder.ID {
+	if r.workload.Pattern == scenario.Deliver {
+		return recorder.DeliveryService
+	}
+	return recorder.RoundTripService
 }
 
 // intendedOf returns a function that tells when a message was due, by walking

@@ -35,7 +35,9 @@ type stream struct {
 
 	stamps []stamp // of the messages that are followed through their stages; nil: none is
 
-	rejected, nacked, gaveUp marks // measured sequence numbers: refused by Send, refused by the broker, given up
+	// Measured sequence numbers: refused by Send, refused by the broker, given up,
+	// and those whose slowest delivery came when the fan had forgotten them.
+	rejected, nacked, gaveUp, lastUnknown marks
 
 	mu       sync.Mutex
 	tampered map[uint64]int // corrupted deliveries whose envelope could be guessed
@@ -49,15 +51,18 @@ type marks struct {
 	n      atomic.Int64
 }
 
-func (m *marks) add(seq uint64) {
+// add reports whether the number is new.
+func (m *marks) add(seq uint64) bool {
 	l := m.ledger.Load()
 	if l == nil {
 		m.ledger.CompareAndSwap(nil, integrity.NewLedger(0))
 		l = m.ledger.Load()
 	}
-	if l.Mark(seq) != integrity.Duplicate {
-		m.n.Add(1)
+	if l.Mark(seq) == integrity.Duplicate {
+		return false
 	}
+	m.n.Add(1)
+	return true
 }
 
 func (m *marks) has(seq uint64) bool {
@@ -130,7 +135,11 @@ func (a plainAcks) Done(token uint64, err error) {
 	if !ok {
 		return
 	}
-	if err != nil && sl.kind == integrity.Data {
+	switch {
+	case err == nil || sl.kind != integrity.Data:
+	case errors.Is(err, driver.ErrTimeout), errors.Is(err, driver.ErrClosed): // no refusal: nobody knows
+		l.fail(err)
+	default:
 		l.nack(sl, err)
 	}
 	if gen := token >> 32 << 2; sl.state.CompareAndSwap(gen|slotBorrowed, gen) {
@@ -235,6 +244,7 @@ func (l *lane) nack(sl *slot, err error) {
 		l.nacked.Add(1)
 		st := sl.stream
 		st.nacked.add(sl.seq)
+		l.run.refusedPublish(sl.intended)
 		if l.raw != nil {
 			l.raw.put(result.RawNacked, st.id, 0, sl.seq, sl.intended, sl.sent, clock.Now())
 		}
@@ -254,6 +264,11 @@ func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
 	}
 	if sl.measured {
 		l.unanswered.Add(1)
+		sl.stream.gaveUp.add(sl.seq)
+		if l.run.paced { // so long nothing came, and now nothing can
+			l.run.rec.Censor(l.run.ackResponse, now-sl.intended)
+			l.tail.giveUp(sl.stream, sl.seq, sl.intended, now)
+		}
 	}
 	if w := sl.stream.waiter; w != nil && l.run.closes == closeOnAck {
 		w.complete(sl.seq, now)
@@ -338,9 +353,46 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 		st.sent.Add(-1)
 		l.rejected.Add(1)
 		st.rejected.add(sl.seq)
+		l.run.refusedPublish(sl.intended)
+		l.run.refusedDelivery(st, sl.intended-l.run.start.Load())
 	}
 	if st.waiter != nil {
 		st.waiter.complete(sl.seq, clock.Now())
+	}
+}
+
+// refusedPublish records a refused message in the publish latencies.
+func (r *run) refusedPublish(intended int64) {
+	if r.ack == driver.AckKindNone {
+		return
+	}
+	due := intended - r.start.Load()
+	r.rec.Refuse(r.ackService, due, 1)
+	if r.paced {
+		r.rec.Refuse(r.ackResponse, due, 1)
+	}
+}
+
+// refusedDelivery records a message that was refused, and due so long after the
+// window's start, in the delivery latencies: once for each group that waits for
+// it.
+func (r *run) refusedDelivery(st *stream, due int64) {
+	if len(r.groups) == 0 {
+		return
+	}
+	groups := int64(st.plan.fanOut)
+	r.refusedBy(due, groups)
+	if groups > 1 && r.paced {
+		r.rec.Refuse(recorder.DeliveryLast, due, 1)
+	}
+}
+
+// refusedBy records a refused message in the delivery latencies of so many
+// groups.
+func (r *run) refusedBy(due, groups int64) {
+	r.rec.Refuse(r.deliveryService(), due, groups)
+	if r.paced {
+		r.rec.Refuse(r.deliveryMetric(), due, groups)
 	}
 }
 

@@ -107,6 +107,7 @@ type run struct {
 	probeAt     atomic.Int64 // newest probe seen
 	firstTook   atomic.Int64 // how long the first probe took, in ns
 	readNs      float64      // a reading of the clock takes
+	observed    int64        // when the clients were told to leave: so long it was looked for what is missing
 	interrupted bool
 	early       bool // ended before the window began
 	collected   collected

@@ -72,6 +72,14 @@ func (s *tailShard) offer(e *exemplar) {
 	s.mu.Unlock()
 }
 
+// giveUp offers a message that was never resolved and was given up at an instant.
+func (s *tailShard) giveUp(st *stream, seq uint64, intended, at int64) {
+	if at-intended > s.floor.Load() {
+		s.offer(&exemplar{value: at - intended, intended: intended, sent: unknownInstant, done: at,
+			seq: seq, stream: st, consumer: -1, partition: -1})
+	}
+}
+
 func (s *tailShard) insert(e *exemplar) {
 	switch {
 	case s.n < tailKept:

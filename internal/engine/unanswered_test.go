@@ -9,7 +9,7 @@ import (
 
 // An acknowledgement that times out is no refusal: the message's fate is
 // unknown, and its place in the distribution is that of one which took longer
-// than anybody waited. A refusal is an answer, and neither.
+// than anybody waited. A refusal is an answer, and slower than any latency.
 func TestUnansweredIsCensoredAndRefusedIsNot(t *testing.T) {
 	r := measure(t, `
 phases: {warmup: 200ms, duration: 1s, drain: 1s}
@@ -23,8 +23,11 @@ workload: {rate: 1000/s, pattern: publish}
 		t.Errorf("%+v", c)
 	}
 	d := r.Summary.Histograms[result.PublishResponse]
-	if d.Censored != 17 || !d.AtLeast["99"] || d.AtLeast["95"] {
+	if d.Censored != 17 || !d.AtLeast["99"] || d.AtLeast["95"] || d.Refused["99"] {
 		t.Errorf("17 of 1,000 are unanswered: p99 is a lower bound and p95 is not: %+v", d)
+	}
+	if d.Refusals != 5 || !d.Refused["max"] {
+		t.Errorf("5 of 1,000 are refused: %+v", d)
 	}
 }
 

@@ -55,7 +55,7 @@ func (f *follower) add(r *run, v result.Interval) error {
 		return nil
 	}
 	f.next = max(float64(v.End)*lookRatio, f.next)
-	f.found = judge.SequenceOf(f.sofar, f.until, v.End, v.InFlight)
+	f.found = judge.SequenceOf(f.sofar, f.until, v.End, v.InFlight+f.sofar.Counters.Nacked+f.sofar.Counters.Rejected)
 	if f.found.Narrow() && time.Duration(v.End) >= r.scenario.Phases.Duration {
 		r.shorten("narrow")
 	}

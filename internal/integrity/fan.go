@@ -23,10 +23,10 @@ type fanChunk struct {
 }
 
 // NewFan returns a Fan that remembers at least span messages, though at least
-// 4,096 and at most 262,144.
+// 4,096 and at most 1,048,576, of 12 bytes each.
 func NewFan(span int) *Fan {
 	n := 4
-	for n*fanSpan < span && n < 256 {
+	for n*fanSpan < span && n < 1024 {
 		n *= 2
 	}
 	return &Fan{ring: make([]atomic.Pointer[fanChunk], n)}

@@ -134,12 +134,12 @@ func losses(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// refusedAtMost is the share of refused messages up to which the percentiles
-// still speak for the load: a refused message has no latency and stands in no
-// distribution, so beyond it they describe the lucky ones.
+// refusedAtMost is the share of refused messages up to which percentiles that
+// leave them out still speak for the load.
 const refusedAtMost = 0.001
 
-// refusals: messages that were answered with a refusal.
+// refusals: messages that were answered with a refusal. A fact about the system:
+// the percentiles count them as slower than any latency.
 func refusals(e *evidence) []result.Reason {
 	c := e.run.Counters
 	n := c.Nacked + c.Rejected
@@ -154,6 +154,12 @@ func refusals(e *evidence) []result.Reason {
 		who = append(who, fmt.Sprintf("%d by the client", c.Rejected))
 	}
 	text := fmt.Sprintf("%s of %d refused (%s)", plural(n, "message"), c.Scheduled, strings.Join(who, ", "))
+	for _, x := range e.run.Metrics {
+		if refused(x) > 0 {
+			return one(result.Valid, "refused", text+": slower than any latency, so that percentiles which they reach are printed refused; those that succeeded have a table of their own, and the events say why")
+		}
+	}
+	// Results of earlier versions have them in no distribution.
 	share := float64(n) / float64(max(c.Scheduled, 1))
 	if share <= refusedAtMost {
 		return one(result.Valid, "refused", text)
@@ -193,6 +199,16 @@ func censoredMessages(e *evidence) []result.Reason {
 		return nil
 	}
 	return one(result.Valid, "censored", fmt.Sprintf("%s had no end when the run had: slower than all others in every percentile, which is printed ≥ where they reach it", plural(c.Censored, "message")))
+}
+
+// lastUnknown: of some messages nobody remembered any more who had them, when the
+// slowest of their consumers did.
+func lastUnknown(e *evidence) []result.Reason {
+	if n := e.run.Counters.LastUnknown; n > 0 {
+		return one(result.Valid, "last-unknown", fmt.Sprintf("%s came to the slowest consumer later than they are remembered: in %s they stand as lower bounds, which is printed ≥ where they reach a percentile; a longer --drain remembers more",
+			plural(n, "message"), result.DeliveryLast))
+	}
+	return nil
 }
 
 // handovers: sends blocked for so long that other producers had to be rescued

@@ -29,8 +29,11 @@ func (b blockCounts) Len() int                 { return len(b) }
 func (b blockCounts) Count(i int) int64        { return b[i].Count() }
 func (b blockCounts) Above(i int, v int) int64 { return b[i].Above(v) }
 
-// unresolvedReach is why an interval has no end.
-const unresolvedReach = "messages that were never resolved reach its interval"
+// unresolvedReach and refusedReach are why an interval has no end.
+const (
+	unresolvedReach = "messages that were never resolved reach its interval"
+	refusedReach    = "refused messages reach its interval"
+)
 
 // setBlocks tells a distribution the intervals of its tails by resampling
 // stretches of the run instead of messages, or why there are none. A stretch is
@@ -57,7 +60,7 @@ func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inpu
 		if math.IsNaN(rho) { // of the lowest of these percentiles: it has the most to go by
 			rho = stats.Autocorrelation(b.shares(blockValue(v)))
 		}
-		q := quantile{value: v, atLeast: d.AtLeast[name], open: d.Open[name]}
+		q := quantile{value: v, atLeast: d.AtLeast[name], refused: d.Refused[name], open: d.Open[name], openRefused: d.OpenRefused[name]}
 		low, high, na := b.interval(percentOf(name), q, rho, x, in.End, run.Header.Slot, seedOf(run.Header.ID, m, name))
 		if na != "" {
 			set(&d.BlocksNA, name, na)
@@ -84,8 +87,14 @@ func blockInterval(run *result.Run, m result.Metric, percent float64, samples in
 
 // interval is that of the percentile whose figure is q, or why there is none.
 func (b blockCounts) interval(percent float64, q quantile, rho float64, x *result.Merged, end int64, slot time.Duration, seed uint64) (low, high int64, na string) {
+	if q.refused {
+		return 0, 0, "refused messages reach it"
+	}
 	if q.atLeast {
 		return 0, 0, "messages that were never resolved reach it"
+	}
+	if q.openRefused {
+		return 0, 0, refusedReach
 	}
 	if q.open { // not even the exact interval has an end
 		return 0, 0, unresolvedReach
@@ -95,7 +104,10 @@ func (b blockCounts) interval(percent float64, q quantile, rho float64, x *resul
 	if na != "" {
 		return 0, 0, na
 	}
-	lo, hi, ok := stats.BlockQuantile(b, p, confidence, chunk, result.BlockValues, censored(x), seed)
+	lo, hi, ok := stats.BlockQuantile(b, p, confidence, chunk, result.BlockValues, censored(x)+refused(x), seed)
+	if !ok && refused(x) > 0 {
+		return 0, 0, refusedReach
+	}
 	if !ok {
 		return 0, 0, unresolvedReach
 	}

@@ -17,9 +17,12 @@ const episodesFrom = 99
 // Distribution computes the figures of one metric. samples is the number of
 // messages behind it, see [Samples].
 //
-// A percentile is the value of nearest rank over the resolved and the censored
-// together, the censored above everything: a message that never came back was
-// slower than all that did. Where the rank falls among the censored, the figure
+// A percentile is the value of nearest rank over the resolved, the censored and
+// the refused together, the censored above the resolved and the refused above
+// everything: a message that never came back was slower than all that did, and
+// one that was refused is slower than every latency. Where the rank falls among
+// the refused, the figure is that of the slowest other message, and Refused says
+// so. Where the rank falls among the censored, the figure
 // is what the distribution with the censored at their lower bounds has there,
 // or a lower percentile's figure if that is larger, and AtLeast says so. A
 // figure is the upper edge of its bucket (of a lower bound the lower edge), but
@@ -33,6 +36,7 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 	d := &result.Distribution{
 		Count:       count(x),
 		Censored:    censored(x),
+		Refusals:    refused(x),
 		Percentiles: map[string]int64{},
 		Intervals:   map[string][2]int64{},
 		Samples:     samples,
@@ -49,6 +53,13 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 		d.Max = max(d.Max, low)
 		set(&d.AtLeast, "max", true)
 	}
+	if d.Refusals > 0 {
+		set(&d.AtLeast, "max", true)
+		set(&d.Refused, "max", true)
+		if d.Refusals < o.n {
+			d.Succeeded = succeeded(m, x, samples)
+		}
+	}
 	var floor int64 // the figure of the percentile below
 	for _, name := range result.Percentiles() {
 		percent := percentOf(name)
@@ -62,6 +73,9 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 		if q.atLeast {
 			set(&d.AtLeast, name, true)
 		}
+		if q.refused {
+			set(&d.Refused, name, true)
+		}
 		if q.support == stats.Few {
 			set(&d.Few, name, true)
 		}
@@ -69,6 +83,9 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 			d.Intervals[name] = [2]int64{q.low, q.high}
 			if q.open {
 				set(&d.Open, name, true)
+			}
+			if q.openRefused {
+				set(&d.OpenRefused, name, true)
 			}
 		}
 		if percent >= episodesFrom && len(x.Slots) > 0 {
@@ -86,14 +103,27 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 	return d
 }
 
+// succeeded is the distribution of the messages that were not refused, of a
+// metric in which some were, for as many of the samples as they are of all.
+func succeeded(m result.Metric, x *result.Merged, samples int64) *result.Distribution {
+	rest := *x
+	rest.Refused, rest.RefusedAt, rest.Slots = 0, nil, nil
+	n := total(&rest)
+	return Distribution(m, &rest, min(max(scale(samples, n, total(x), total(x)/2), 1), n))
+}
+
 // quantile is the figure of one percentile.
 type quantile struct {
 	support   stats.Support
 	value     int64
 	atLeast   bool  // value is a lower bound
+	refused   bool  // it is a refused message's: there is no value
 	low, high int64 // the interval, if bounded
 	bounded   bool
 	open      bool // high is a lower bound
+	// lowRefused and openRefused say that the ends of the interval are refused
+	// messages'; with the lower one there is no interval.
+	lowRefused, openRefused bool
 }
 
 // quantile computes the figure of a percentile for so many messages; floor is
@@ -107,11 +137,14 @@ func (o *order) quantile(samples int64, percent float64, floor int64) quantile {
 	if q.support == stats.NotSupported {
 		return q
 	}
-	q.value, q.atLeast = o.value(stats.Rank(o.n, percent))
-	q.value = max(q.value, floor)
+	rank := stats.Rank(o.n, percent)
+	q.value, q.atLeast = o.value(rank)
+	q.value, q.refused = max(q.value, floor), o.isRefused(rank)
 	var lo, hi int64
 	if lo, hi, q.bounded = stats.QuantileRanks(samples, p, confidence); q.bounded {
 		q.low, q.high, q.open = o.interval(lo, hi, samples, q.value)
+		q.lowRefused, q.openRefused = o.isRefused(scale(lo-1, o.n, samples, 0)+1), o.isRefused(scale(hi, o.n, samples, samples-1))
+		q.bounded = !q.lowRefused
 	}
 	return q
 }
@@ -141,16 +174,18 @@ func set[V any](m *map[string]V, name string, v V) {
 	(*m)[name] = v
 }
 
-// order answers for the ranks of a metric, the censored above everything.
+// order answers for the ranks of a metric, the censored above all that was
+// resolved, and the refused above these.
 type order struct {
-	n        int64 // resolved and censored
+	n        int64 // resolved, censored and refused
+	answered int64 // resolved and censored
 	min, max int64 // exact, of the resolved
 	resolved *result.RankIndex
 	combined *result.RankIndex // the censored at their lower bounds; nil without any
 }
 
 func newOrder(x *result.Merged) *order {
-	o := &order{n: total(x), min: x.Min, max: x.Max, resolved: new(result.RankIndex)}
+	o := &order{n: total(x), answered: count(x) + censored(x), min: x.Min, max: x.Max, resolved: new(result.RankIndex)}
 	if x.Hist != nil {
 		o.resolved = result.NewRankIndex(x.Hist)
 	}
@@ -167,9 +202,13 @@ func newOrder(x *result.Merged) *order {
 }
 
 // edges returns the edges of the bucket at a rank, within the exact extremes;
-// among the censored those of the combined distribution.
+// among the censored those of the combined distribution, among the refused those
+// of the slowest of the others.
 func (o *order) edges(rank int64) (low, high int64) {
-	rank = min(max(rank, 1), o.n)
+	if o.answered == 0 {
+		return 0, 0
+	}
+	rank = min(max(rank, 1), o.answered)
 	if rank > o.resolved.Count() {
 		low, high = o.combined.ValueAtRank(rank)
 		return low, high
@@ -181,11 +220,14 @@ func (o *order) edges(rank int64) (low, high int64) {
 // value returns the figure at a rank and whether it is only a lower bound.
 func (o *order) value(rank int64) (v int64, atLeast bool) {
 	low, high := o.edges(rank)
-	if min(rank, o.n) > o.resolved.Count() {
+	if min(rank, o.answered) > o.resolved.Count() {
 		return low, true
 	}
-	return high, false
+	return high, o.isRefused(rank)
 }
+
+// isRefused reports whether a rank is a refused message's.
+func (o *order) isRefused(rank int64) bool { return min(rank, o.n) > o.answered }
 
 // episodes counts the separate events behind the values above v: runs of
 // adjacent slots with such a value. A slot without a message says neither that

@@ -68,6 +68,8 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	case o.IsMetric():
 		d.ofMetric(run, s)
 		d.doubt(s.Verdict)
+	case o.IsAvailability():
+		d.ofAvailability(s.Availability)
 	case o.IsRate():
 		d.ofRate(s.Rate)
 	default:
@@ -102,6 +104,10 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	}
 	order := newOrder(x)
 	if o.Percent == 100 {
+		if refused(x) > 0 {
+			d.fact(o.Holds(math.Inf(1)), plural(refused(x), "message")+" of "+strconv.FormatInt(order.n, 10)+" refused: slower than any limit")
+			return
+		}
 		worst, atLeast := order.value(order.n)
 		worst = max(worst, x.Max)
 		d.fact(o.Holds(float64(worst)), "it is "+figure(worst, atLeast))
@@ -113,6 +119,10 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	}
 	samples := Samples(m, x, run.Counters)
 	q := order.quantile(samples, o.Percent, 0)
+	if q.lowRefused {
+		d.fact(o.Holds(math.Inf(1)), fmt.Sprintf("it is refused, with 95 %% confidence: %d of %s", refused(x), plural(order.n, "message")))
+		return
+	}
 	if !q.bounded || q.support == stats.NotSupported {
 		d.Outcome = Undecided
 		d.Text = fmt.Sprintf("%d messages bound no p%g; it takes %d", samples, o.Percent, stats.MinSamples(stats.Fraction(o.Percent), confidence))
@@ -128,10 +138,12 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 		how = " by messages taken for independent (by stretches of the run: n/a, " + na + ")"
 	}
 	low, high := o.Holds(float64(q.low)), o.Holds(float64(q.high))
-	if q.open { // there is no upper end
+	if q.openRefused {
+		high = o.Holds(math.Inf(1))
+	} else if q.open { // there is no upper end
 		high = o.Op == ">" || o.Op == ">="
 	}
-	d.Text = fmt.Sprintf("it is %s, and with 95 %% confidence %s to %s%s", figure(q.value, q.atLeast), time.Duration(q.low), figure(q.high, q.open), how)
+	d.Text = fmt.Sprintf("it is %s, and with 95 %% confidence %s to %s%s", orRefused(q.refused, q.value, q.atLeast), time.Duration(q.low), orRefused(q.openRefused, q.high, q.open), how)
 	switch {
 	case low && high:
 		d.Outcome = Met
@@ -192,6 +204,13 @@ func (d *Decision) doubt(v result.Verdict) {
 		d.Text += fmt.Sprintf(": so %s is not shown", d.Outcome)
 		d.Outcome = Undecided
 	}
+}
+
+func orRefused(refused bool, v int64, atLeast bool) string {
+	if refused {
+		return "refused"
+	}
+	return figure(v, atLeast)
 }
 
 func figure(v int64, atLeast bool) string {

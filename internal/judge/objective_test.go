@@ -85,6 +85,43 @@ func TestObjectivesHeedTheCensored(t *testing.T) {
 	}
 }
 
+// What was refused is slower than any limit, for a percentile that it reaches
+// with its whole interval, one that it reaches with the upper end, and the
+// maximum; and it was not answered.
+func TestObjectivesHeedTheRefused(t *testing.T) {
+	run := newTestbed(healthyMessages()).run(t)
+	x := run.Metrics[result.DeliveryResponse]
+	run.Header.Scenario = []byte(`{"target":{"driver":"mem"},"workload":{"timeout":"1s"}}`)
+	x.Refused = 200 // of 20,200: 0.99 %
+	run.Summary = Summarise(run, Inputs{})
+	for text, want := range map[string]Outcome{
+		"delivery.response p50 < 1h":   Met,
+		"delivery.response p99 < 1h":   Undecided,
+		"delivery.response p99 > 1ns":  Met,
+		"delivery.response p99.9 < 1h": Missed,
+		"delivery.response p99.9 > 1h": Met,
+		"delivery.response max < 1h":   Missed,
+		"delivery.response max > 1h":   Met,
+		"availability > 98%":           Met,
+		"availability > 99%":           Undecided,
+		"availability > 99.9%":         Missed,
+	} {
+		if got := decideText(t, run, text); got.Outcome != want {
+			t.Errorf("%s: %s (%s), want %s", text, got.Outcome, got.Text, want)
+		}
+	}
+	d := run.Summary.Histograms[result.DeliveryResponse]
+	if d.Refused["99"] || !d.OpenRefused["99"] || !d.Open["99"] || !d.Refused["99.9"] || !d.AtLeast["99.9"] {
+		t.Errorf("%+v", d)
+	}
+	if _, ok := d.Intervals["99.9"]; ok || d.Blocks["99.9"] != [2]int64{} {
+		t.Errorf("p99.9 is refused from end to end: %+v", d)
+	}
+	if s := d.Succeeded; s == nil || s.Count != d.Count || s.Refused != nil || s.Percentiles["99.9"] == 0 {
+		t.Errorf("succeeded: %+v", s)
+	}
+}
+
 // A run that is not to be believed shows nothing.
 func TestObjectivesOfRunsThatShowNothing(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)
@@ -115,7 +152,7 @@ func TestObjectivesNameWhatResultsHave(t *testing.T) {
 	var counters int
 	for _, name := range strings.Split(list, ", ") {
 		name, _, _ = strings.Cut(name, ";")
-		if strings.Contains(name, ".") || name == "rate" || name == "worst_second" {
+		if strings.Contains(name, ".") || name == "rate" || name == "worst_second" || name == "availability" {
 			continue
 		}
 		if _, ok := (result.Counters{}).Named(name); !ok {

@@ -39,7 +39,8 @@ func scale(a, num, den, add int64) int64 {
 	return int64(min(q, most))
 }
 
-// count returns how many values a metric has, total those and the censored.
+// count returns how many values a metric has, total those, the censored and the
+// refused.
 func count(x *result.Merged) int64 {
 	if x == nil || x.Hist == nil {
 		return 0
@@ -54,4 +55,11 @@ func censored(x *result.Merged) int64 {
 	return x.Censored.TotalCount()
 }
 
-func total(x *result.Merged) int64 { return count(x) + censored(x) }
+func refused(x *result.Merged) int64 {
+	if x == nil {
+		return 0
+	}
+	return x.Refused
+}
+
+func total(x *result.Merged) int64 { return count(x) + censored(x) + refused(x) }

@@ -46,6 +46,7 @@ func steady(run *result.Run, s *result.Summary) *result.Steady {
 	if len(b) == 0 {
 		return nil
 	}
+	addRefused(b, run, metric)
 	st := &result.Steady{Metric: metric, P50: course(b, 0.5, fewestP50), P99: course(b, 0.99, fewestP99)}
 	st.Intervals = st.P50.Stretches
 	st.Text = conclusion(run, st)

@@ -52,7 +52,11 @@ func Verify(run *result.Run) []Problem {
 	if ok, text := run.Counters.Conserved(); !ok {
 		add("counters", "the accounts do not close: %s", text)
 	}
-	got, want := flatten(run.Summary), flatten(Summarise(run, in))
+	again := Summarise(run, in)
+	if run.Summary.Availability == nil { // of an earlier version
+		again.Availability = nil
+	}
+	got, want := flatten(run.Summary), flatten(again)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		switch v, ok := got[name]; {
 		case !ok:
@@ -95,6 +99,7 @@ func flatten(s *result.Summary) map[string]any {
 	walk("counters", reflect.ValueOf(s.Counters))
 	walk("rate", reflect.ValueOf(s.Rate))
 	walk("histograms", reflect.ValueOf(s.Histograms))
+	walk("availability", reflect.ValueOf(s.Availability))
 	walk("steady", reflect.ValueOf(s.Steady))
 	walk("until", reflect.ValueOf(s.Until))
 	for i, a := range s.Attribution {

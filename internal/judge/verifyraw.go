@@ -136,6 +136,9 @@ type rebuilt struct {
 func newRebuild(run *result.Run, groups map[uint32]int64) *rebuild {
 	b := &rebuild{metrics: map[result.Metric]*rebuilt{}, groups: groups, open: map[message]delivered{}}
 	for m, x := range run.Metrics {
+		if m == result.DeliveryLast && run.Counters.LastUnknown > 0 {
+			continue // the raw file remembers all of them
+		}
 		if x.Hist == nil || m.OfConnection() {
 			continue // the raw file has nothing of what connections saw
 		}

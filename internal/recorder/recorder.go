@@ -41,7 +41,12 @@ type Recorder struct {
 	geo    geometry
 	ids    []ID
 	shards []*Shard
+	places int // slots of the window
 	slots  [ids][]atomic.Int64
+
+	// What is rare has no shards: lower bounds of what was given up, by bucket,
+	// and refused messages by slot, in the last place those of which it is not known.
+	censored, refused [ids]sparse
 
 	seen     [ids]*collected
 	told     map[result.Metric]*result.MetricInterval // by the last Encode
@@ -63,9 +68,22 @@ type collected struct {
 	recDelta []int64
 	majDelta []int64
 	slots    []int64
-	censored []int64
 	told     result.MetricInterval // by the last Encode, over hist
 	hist     []byte
+}
+
+// sparse is an array of counts that is made when the first is counted. count is
+// safe for concurrent use.
+type sparse struct{ counts atomic.Pointer[[]int64] }
+
+func (s *sparse) count(i, length int, n int64) {
+	c := s.counts.Load()
+	if c == nil {
+		made := make([]int64, length)
+		s.counts.CompareAndSwap(nil, &made)
+		c = s.counts.Load()
+	}
+	atomic.AddInt64(&(*c)[i], n)
 }
 
 // New returns a recorder. It fails if the configuration is impossible.
@@ -76,13 +94,12 @@ func New(c Config) (*Recorder, error) {
 	if c.Shards < 1 || c.Highest <= 0 || c.Window < 0 || len(c.Metrics) == 0 {
 		return nil, fmt.Errorf("recorder: impossible configuration %+v", c)
 	}
-	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics}
+	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics, places: int(c.Window/Slot) + 1}
 	for _, id := range r.ids {
 		k := &collected{counts: make([]int64, r.geo.length), delta: make([]int64, r.geo.length), min: noMin, max: noMax}
 		if id.Metric().IsResponse() {
-			n := int(c.Window/Slot) + 1
-			r.slots[id] = make([]atomic.Int64, n)
-			k.slots = make([]int64, n)
+			r.slots[id] = make([]atomic.Int64, r.places)
+			k.slots = make([]int64, r.places)
 			for _, sums := range []*[]int64{&k.own, &k.received, &k.majority, &k.ownDelta, &k.recDelta, &k.majDelta} {
 				*sums = make([]int64, result.Bands)
 			}
@@ -279,15 +296,17 @@ func (k *collected) endBand(m *result.MetricInterval, b result.OwnBand) {
 	m.Own = append(m.Own, b)
 }
 
-// Last returns how many values of id the last Snapshot added, and their
-// quantiles by nearest rank, each at its bucket's upper edge.
-func (r *Recorder) Last(id ID, quantiles ...float64) (n int64, at []int64) {
+// Last returns how many values of id the last Snapshot added, and the quantiles
+// by nearest rank of these and of so many refused messages above them, each at
+// its bucket's upper edge; result.Refused where a refused message has the rank.
+func (r *Recorder) Last(id ID, refused int64, quantiles ...float64) (n int64, at []int64) {
 	k := r.seen[id]
-	if k.total == 0 {
-		return 0, make([]int64, len(quantiles))
-	}
 	for _, q := range quantiles {
-		rank := max(1, int64(math.Ceil(q*float64(k.total))))
+		rank := max(1, int64(math.Ceil(q*float64(k.total+refused))))
+		if rank > k.total {
+			at = append(at, result.Refused)
+			continue
+		}
 		for i, c := range k.delta {
 			if rank -= c; rank <= 0 {
 				at = append(at, r.geo.ceiling(i))
@@ -313,26 +332,38 @@ func (r *Recorder) LastRanks(id ID) *result.RankIndex {
 // writes.
 func (r *Recorder) Empty() *hdr.Histogram { return hdr.New(1, r.geo.highest, r.geo.digits) }
 
-// Censor records that a message of metric id was never resolved, at least ns
-// after it was due. Only after the run.
+// Censor records that a message of metric id was not resolved atLeast ns after
+// it was due, when it was given up. It is safe for concurrent use and does not
+// allocate after the first of a metric.
 func (r *Recorder) Censor(id ID, atLeast int64) {
-	k := r.seen[id]
-	if k.censored == nil {
-		k.censored = make([]int64, r.geo.length)
-	}
-	k.censored[r.geo.index(min(max(atLeast, 0), r.geo.highest))]++
+	r.censored[id].count(r.geo.index(min(max(atLeast, 0), r.geo.highest)), r.geo.length, 1)
 }
 
-// Censored adds the censored distributions to the closing interval's metrics.
-func (r *Recorder) Censored(to map[result.Metric]*result.MetricInterval) error {
+// UnknownDue is the instant at which a message was due of which it is not known.
+const UnknownDue = -1
+
+// Refuse records that n messages of metric id, due at due ns after the window's
+// start, were refused: they are slower than every value. It is safe for
+// concurrent use and does not allocate after the first of a metric. A metric
+// that is not recorded is left out.
+func (r *Recorder) Refuse(id ID, due, n int64) {
+	if !r.Enabled(id) {
+		return
+	}
+	i := due / int64(Slot)
+	if due < 0 || i >= int64(r.places) {
+		i = int64(r.places)
+	}
+	r.refused[id].count(int(i), r.places+1, n)
+}
+
+// Unresolved adds the censored distributions and the refused messages to the
+// closing interval's metrics. Nobody may record any more.
+func (r *Recorder) Unresolved(to map[result.Metric]*result.MetricInterval) error {
 	for _, id := range r.ids {
-		k := r.seen[id]
-		if k.censored == nil {
+		censored, refused := r.censored[id].counts.Load(), r.refused[id].counts.Load()
+		if censored == nil && refused == nil {
 			continue
-		}
-		s, err := r.enc.encode(nil, &r.geo, k.censored)
-		if err != nil {
-			return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 		}
 		m := to[id.Metric()]
 		if m == nil {
@@ -343,7 +374,25 @@ func (r *Recorder) Censored(to map[result.Metric]*result.MetricInterval) error {
 			m = &result.MetricInterval{Hist: string(empty)}
 			to[id.Metric()] = m
 		}
-		m.Censored = string(s)
+		if censored != nil {
+			s, err := r.enc.encode(nil, &r.geo, *censored)
+			if err != nil {
+				return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
+			}
+			m.Censored = string(s)
+		}
+		if refused == nil {
+			continue
+		}
+		for slot, n := range *refused {
+			if n == 0 {
+				continue
+			}
+			if slot == r.places {
+				slot = result.UnknownSlot
+			}
+			m.Refused = append(m.Refused, [2]int64{int64(slot), n})
+		}
 	}
 	return nil
 }

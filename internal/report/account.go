@@ -125,6 +125,26 @@ func rateLine(r result.Rate) []entryText {
 	return out
 }
 
+// availabilityLine says which share was answered in time, nothing where all was.
+func availabilityLine(a *result.Availability) []entryText {
+	if a == nil || a.Answered >= a.Of {
+		return nil
+	}
+	what := "acknowledged"
+	switch a.Metric {
+	case result.DeliveryResponse, result.DeliveryService:
+		what = "delivered"
+	case result.RoundTripResponse, result.RoundTripService:
+		what = "replied to"
+	}
+	since := "due"
+	if !a.Metric.IsResponse() {
+		since = "sent"
+	}
+	return []entryText{{"availability", exactShare(a.Share) + " (95 %: " + exactShare(a.Low) + " – " + exactShare(a.High) + ")",
+		count(a.Answered) + " of " + count(a.Of) + " were " + what + " within " + duration(a.Limit) + " (workload.timeout) of when they were " + since}}
+}
+
 // entryText is a figure that is not a counter.
 type entryText struct{ Name, Value, Means string }
 

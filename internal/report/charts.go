@@ -120,7 +120,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 	c := &chart{
 		Kind: KindPercentiles, Key: "percentiles-" + f.Key, Title: f.Name + " by percentile",
 		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"},
-		Caption: "Each step to the right is ten times rarer. The curve ends where the number of messages no longer supports a percentile; the band holds each percentile with 95 % confidence. ",
+		Caption: "Each step to the right is ten times rarer. The curve ends where the number of messages no longer supports a percentile, or where refused messages begin; the band holds each percentile with 95 % confidence. ",
 	}
 	if f.Key == "lag" {
 		c.Kind, c.Small, c.Y.Label = KindLag, true, "lag"

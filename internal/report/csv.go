@@ -13,11 +13,13 @@ import (
 //
 //	run, metric, percentile, value_ns, lo_ns, hi_ns, count, mark, block_lo_ns, block_hi_ns, floor_ratio
 //
-// percentile is "50" to "99.9999", or min, max, mean, stddev. lo_ns and hi_ns
-// hold the 95 % interval and count the values of the metric's histogram. mark
+// metric is METRIC or, where messages were refused, METRIC.succeeded: of those
+// that were not. percentile is "50" to "99.9999", or min, max, mean, stddev. lo_ns and hi_ns
+// hold the 95 % interval, without hi_ns where refused messages reach it, and count the values of the metric's histogram. mark
 // qualifies the figure: unsupported or unstable (there is no value then),
-// at-least, few, few-events, near-floor, sequential (the interval holds whenever
-// the run ended), suspect, several of them joined by "+".
+// refused (none either: refused messages reach it), at-least, few, few-events,
+// near-floor, sequential (the interval holds whenever the run ended), suspect,
+// several of them joined by "+".
 // block_lo_ns and block_hi_ns hold the interval from resampled stretches of the
 // run, floor_ratio how many times the machine's noise floor the value is.
 func CSV(w io.Writer, runs []*result.Run) error {
@@ -29,20 +31,22 @@ func CSV(w io.Writer, runs []*result.Run) error {
 	row := func(fields ...string) { _ = c.Write(fields) } // kept by the writer until Error
 	row("run", "metric", "percentile", "value_ns", "lo_ns", "hi_ns", "count", "mark", "block_lo_ns", "block_hi_ns", "floor_ratio")
 	for _, s := range prepared {
-		for _, m := range result.Metrics() {
+		for _, m := range withSucceeded(result.Metrics()) {
 			col := s.column(m)
-			if col == nil || col.Dist.Count+col.Dist.Censored == 0 {
+			if col == nil || col.Dist.Total() == 0 {
 				continue
 			}
 			n := integer(col.Dist.Count)
 			row(s.label, string(m), "min", integer(col.Dist.Min), "", "", n, "", "", "", "")
 			for _, f := range col.Figures {
 				value, lo, hi, blockLo, blockHi, floor := "", "", "", "", "", ""
+				if f.interval() != "" {
+					if lo = integer(f.Lo); !f.OpenRefused {
+						hi = integer(f.Hi)
+					}
+				}
 				if f.ok() {
 					value = integer(f.Value)
-					if f.interval() != "" {
-						lo, hi = integer(f.Lo), integer(f.Hi)
-					}
 					if f.BlockLo != 0 || f.BlockHi != 0 {
 						blockLo, blockHi = integer(f.BlockLo), integer(f.BlockHi)
 					}
@@ -56,6 +60,14 @@ func CSV(w io.Writer, runs []*result.Run) error {
 	}
 	c.Flush()
 	return c.Error()
+}
+
+// withSucceeded puts behind each metric those of its messages that succeeded.
+func withSucceeded(metrics []result.Metric) (out []result.Metric) {
+	for _, m := range metrics {
+		out = append(out, m, succeededOf(m))
+	}
+	return out
 }
 
 // TimeCSV writes what happened over time in long form, one value a line, with

@@ -19,7 +19,8 @@ const curveLead = 5
 // percentileCurve draws a metric over log10(1/(1−p)), from the smallest value
 // up to the highest percentile that the number of messages supports. The band
 // holds each percentile with 95 % confidence, one by one. It is the zero line
-// if there is nothing to draw.
+// if there is nothing to draw. Where refused messages begin it ends: they are
+// slower than anything that could be drawn.
 func percentileCurve(m *result.Merged, d *result.Distribution) line {
 	var l line
 	if m == nil || m.Hist == nil {
@@ -27,7 +28,7 @@ func percentileCurve(m *result.Merged, d *result.Distribution) line {
 	}
 	x := newOrder(m)
 	n := x.count()
-	if n == 0 {
+	if n == x.refused {
 		return l
 	}
 	// The messages behind the values: a message delivered to a thousand
@@ -45,6 +46,9 @@ func percentileCurve(m *result.Merged, d *result.Distribution) line {
 			at = limit
 		}
 		q := 1 - math.Pow(10, -at)
+		if int64(math.Ceil(q*float64(n)*(1-1e-15))) > n-x.refused {
+			return l
+		}
 		low, value := x.at(int64(math.Ceil(q * float64(n) * (1 - 1e-15))))
 		high := value
 		if from, to, ok := stats.QuantileRanks(samples, q, 0.95); ok {
@@ -79,10 +83,11 @@ func curvePoint(k int) float64 {
 // the answer is their lower bound.
 type order struct {
 	resolved, all *result.RankIndex
+	refused       int64 // above all others
 }
 
 func newOrder(m *result.Merged) order {
-	o := order{resolved: result.NewRankIndex(m.Hist)}
+	o := order{resolved: result.NewRankIndex(m.Hist), refused: m.Refused}
 	o.all = o.resolved
 	if all := withCensored(m); all != m.Hist {
 		o.all = result.NewRankIndex(all)
@@ -90,10 +95,12 @@ func newOrder(m *result.Merged) order {
 	return o
 }
 
-func (o order) count() int64 { return o.all.Count() }
+func (o order) count() int64 { return o.all.Count() + o.refused }
 
-// at returns the edges of the bucket of a rank.
+// at returns the edges of the bucket of a rank, among the refused those of the
+// slowest of the others.
 func (o order) at(rank int64) (low, high int64) {
+	rank = min(rank, o.all.Count())
 	if rank <= o.resolved.Count() {
 		return o.resolved.ValueAtRank(rank)
 	}

@@ -21,6 +21,7 @@ type figure struct {
 	Needs      int64  // messages needed to support it; above 0: not a number
 	Unstable   bool   // withheld: a response percentile of an overloaded run
 	AtLeast    bool   // a lower bound
+	Refused    bool   // a refused message's: slower than any latency, not a number
 	Few        bool   // rests on 4 to 99 exceedances
 	Episodes   int    // separate events behind it; -1: not counted
 	Own        float64
@@ -31,6 +32,7 @@ type figure struct {
 	BlockNA          string
 	Open             bool            // the interval's upper end is a lower bound
 	Sequential       bool            // the interval holds at whatever moment the run ended
+	OpenRefused      bool            // the interval's upper end is a refused message's
 	Doubts           []result.Reason // findings of the verdict that begin at this figure
 	Limit            string          // why, where the suspect part of the metric begins at this figure
 	Suspect          bool            // at or beyond where the verdict's limit is
@@ -41,9 +43,12 @@ type figure struct {
 const fewEpisodes = 4
 
 // ok reports whether the figure is a number.
-func (f figure) ok() bool { return !f.Absent && f.Needs == 0 && !f.Unstable }
+func (f figure) ok() bool { return !f.Absent && f.Needs == 0 && !f.Unstable && !f.Refused }
 
-// text is the figure as a cell: "81.2 µs", "~ 1.21 s", "≥ 2.00 s",
+// refused is what stands for a figure that refused messages reach.
+const refused = "refused"
+
+// text is the figure as a cell: "81.2 µs", "~ 1.21 s", "≥ 2.00 s", "refused",
 // "n/a (needs 368)".
 func (f figure) text() string {
 	switch {
@@ -53,6 +58,8 @@ func (f figure) text() string {
 		return "n/a (unstable)"
 	case f.Needs > 0:
 		return "n/a (needs " + count(f.Needs) + ")"
+	case f.Refused:
+		return refused
 	}
 	return f.sign() + duration(f.Value)
 }
@@ -78,8 +85,11 @@ func (f figure) doubtful() bool { return f.Suspect || len(f.Doubts) > 0 }
 
 // interval is the 95 % interval as a cell, empty if there is none.
 func (f figure) interval() string {
-	if !f.ok() || f.Lo == 0 && f.Hi == 0 {
+	if !f.ok() && !(f.Refused && !f.Unstable) || f.Lo == 0 && f.Hi == 0 {
 		return ""
+	}
+	if f.OpenRefused {
+		return duration(f.Lo) + " – " + refused
 	}
 	if f.Open {
 		return duration(f.Lo) + " – ≥ " + duration(f.Hi)
@@ -119,6 +129,9 @@ func (f figure) notes() []string {
 	if f.ok() && f.Episodes >= 0 && f.Episodes < fewEpisodes {
 		out = append(out, plural(int64(f.Episodes), "event")+": describes this run, not the system")
 	}
+	if f.Refused && !f.Unstable {
+		out = append(out, "refused messages reach it")
+	}
 	if f.ok() && f.AtLeast {
 		out = append(out, "lower bound: unresolved messages reach it")
 	}
@@ -152,7 +165,8 @@ func (f figure) mark() string {
 	}
 	add(f.Needs > 0, "unsupported")
 	add(f.Unstable, "unstable")
-	add(f.AtLeast, "at-least")
+	add(f.Refused, refused)
+	add(f.AtLeast && !f.Refused, "at-least")
 	add(f.Few, "few")
 	add(f.Episodes >= 0 && f.Episodes < fewEpisodes, "few-events")
 	add(f.nearFloor(), "near-floor")
@@ -164,7 +178,8 @@ func (f figure) mark() string {
 // column is one metric of a table.
 type column struct {
 	Metric  result.Metric
-	Head    string // "response"
+	Of      result.Metric // Metric, or of which Metric is those that succeeded
+	Head    string        // "response"
 	Dist    *result.Distribution
 	Figures []figure // one for each of rows()
 }
@@ -247,18 +262,48 @@ func kinds() []family {
 	}
 }
 
+// succeededOf names the messages of a metric that were not refused, where some
+// were.
+func succeededOf(m result.Metric) result.Metric { return m + ".succeeded" }
+
+// tabled lists the families that have tables: kinds, and behind each latency what
+// it was for the messages that succeeded.
+func tabled() []family {
+	var out []family
+	for _, f := range kinds() {
+		for i := range f.Columns {
+			f.Columns[i].Of = f.Columns[i].Metric
+		}
+		out = append(out, f)
+		if f.Key == "lag" || f.Apart {
+			continue
+		}
+		twin := family{Name: f.Name + ", succeeded only", Key: f.Key + "-succeeded",
+			About: "The same without the messages that were refused: what those had that got through. " + f.About}
+		for _, c := range f.Columns {
+			twin.Columns = append(twin.Columns, column{Metric: succeededOf(c.Metric), Of: c.Metric, Head: c.Head})
+		}
+		out = append(out, twin)
+	}
+	return out
+}
+
 // families builds the tables of a run from its summary; metrics that were not
 // measured are left out, and families without any.
 func families(r *result.Run, sum *result.Summary) []family {
 	var out []family
-	for _, f := range kinds() {
+	for _, f := range tabled() {
 		var cols []column
 		for _, c := range f.Columns {
-			if c.Dist = sum.Histograms[c.Metric]; c.Dist == nil {
+			c.Dist = sum.Histograms[c.Of]
+			if c.Dist != nil && c.Metric != c.Of {
+				c.Dist = c.Dist.Succeeded
+			}
+			if c.Dist == nil {
 				continue
 			}
 			for _, p := range rows() {
-				c.Figures = append(c.Figures, newFigure(c.Metric, p, c.Dist, sum.Verdict))
+				c.Figures = append(c.Figures, newFigure(c.Of, p, c.Dist, sum.Verdict))
 			}
 			cols = append(cols, c)
 		}
@@ -281,14 +326,14 @@ func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdi
 	if f.Suspect = l.Reaches(p); f.Suspect && l.From == p {
 		f.Limit = l.Why
 	}
-	if d.Count+d.Censored == 0 {
+	if d.Total() == 0 {
 		f.Absent = true
 		return f
 	}
 	if own, ok := d.OwnShare[p]; ok {
 		f.Own = own
 	}
-	f.AtLeast = d.AtLeast[p]
+	f.AtLeast, f.Refused = d.AtLeast[p], d.Refused[p]
 	if p == maximum {
 		f.Value = d.Max
 		// Whatever was never resolved took longer than was waited for it.
@@ -304,7 +349,7 @@ func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdi
 	f.Unstable = v.Status == result.Unstable && m.IsResponse()
 	f.Few = d.Few[p]
 	if i, ok := d.Intervals[p]; ok {
-		f.Lo, f.Hi, f.Open, f.Sequential = i[0], i[1], d.Open[p], d.Sequential[p]
+		f.Lo, f.Hi, f.Open, f.OpenRefused, f.Sequential = i[0], i[1], d.Open[p], d.OpenRefused[p], d.Sequential[p]
 	}
 	if i, ok := d.Blocks[p]; ok {
 		f.BlockLo, f.BlockHi = i[0], i[1]

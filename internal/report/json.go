@@ -34,6 +34,8 @@ type summaryObject struct {
 	Floor       *result.Floor                          `json:"floor,omitempty"`
 	Tail        []result.Exemplar                      `json:"tail,omitempty"`
 	Until       *result.Until                          `json:"until,omitempty"`
+
+	Availability *result.Availability `json:"availability,omitempty"`
 }
 
 // JSON writes the summary of a run as one object on one line: verdict,
@@ -52,6 +54,7 @@ func JSON(w io.Writer, run *result.Run) error {
 		ID: h.ID, Name: h.Name, Driver: h.Driver, Pattern: h.Pattern, Mode: h.Mode, Size: h.Size,
 		SameHost: h.SameHost, WindowNs: window(s), Interrupted: s.sum.Interrupted, CutShort: s.cut,
 		Steady: s.sum.Steady, Attribution: s.sum.Attribution, Objectives: s.sum.Objectives, Trial: h.Trial, Floor: h.Floor, Tail: run.Tail, Until: s.sum.Until,
+		Availability: s.sum.Availability,
 	}
 	if o.Verdict.Reasons == nil {
 		o.Verdict.Reasons = []result.Reason{} // a list, also when empty

@@ -33,7 +33,7 @@ func Markdown(w io.Writer, runs []*result.Run) error {
 	} else {
 		markdownSection(&b, objectivesOfAll(prepared), "")
 	}
-	for _, f := range kinds() {
+	for _, f := range tabled() {
 		if !f.Apart {
 			markdownFamily(&b, prepared, f)
 		}
@@ -183,6 +183,12 @@ func markdownAccounts(b *bytes.Buffer, prepared []*subject) {
 			return ""
 		}
 		return exactShare(s.sum.Rate.WorstSecond) + " of due"
+	})
+	line("availability", func(s *subject) string {
+		for _, l := range availabilityLine(s.sum.Availability) {
+			return l.Value
+		}
+		return ""
 	})
 	line("throughput", func(s *subject) string {
 		if s.sum.Throughput == nil {

@@ -87,7 +87,7 @@ func (s *subject) figureAt(m result.Metric, percentile string) figure {
 	f := figure{Percentile: percentile, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
 	percent, err := strconv.ParseFloat(percentile, 64)
 	merged := s.run.Metrics[m]
-	if err != nil || merged == nil || merged.Hist == nil || col.Dist.Count+col.Dist.Censored == 0 {
+	if err != nil || merged == nil || merged.Hist == nil || col.Dist.Total() == 0 {
 		f.Absent = true
 		return f
 	}
@@ -99,6 +99,9 @@ func (s *subject) figureAt(m result.Metric, percentile string) figure {
 	}
 	o := newOrder(merged)
 	rank := stats.Rank(o.count(), percent)
+	if f.Refused = rank > o.count()-o.refused; f.Refused {
+		return f
+	}
 	low, high := o.at(rank)
 	f.Value = min(high, merged.Max)
 	if f.AtLeast = rank > o.resolved.Count(); f.AtLeast {

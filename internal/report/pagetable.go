@@ -30,7 +30,7 @@ type pageCell struct {
 // alone have columns; those of several are shown on hovering.
 func pageTables(prepared []*subject) []pageTable {
 	var out []pageTable
-	for _, f := range kinds() {
+	for _, f := range tabled() {
 		if f.Apart {
 			continue
 		}
@@ -82,6 +82,8 @@ func (t *pageTable) add(c *column, interval bool) {
 			cell.Title = "95 % interval " + i
 		}
 		switch {
+		case f.Refused && !f.Unstable:
+			cell.Class = "doubt"
 		case !f.ok():
 			cell.Class = "none"
 		case f.doubtful() || f.nearFloor():

@@ -254,6 +254,8 @@ func figureCell(f figure) cell {
 		c.text += " "
 	}
 	switch {
+	case f.Refused && !f.Unstable:
+		c.style = bad
 	case !f.ok():
 		c.style = faint
 	case f.doubtful() || f.nearFloor():
@@ -275,7 +277,7 @@ func ownCell(f figure) cell {
 // each kind of latency and a column for each run, in as many pieces as the
 // width demands.
 func terminalSideBySide(p *printer, subjects []*subject) {
-	for _, kind := range kinds() {
+	for _, kind := range tabled() {
 		if kind.Apart {
 			continue
 		}
@@ -357,6 +359,9 @@ func terminalMessages(p *printer, s *subject) {
 	c := &s.sum.Counters
 	p.heading("Messages", s.of())
 	p.joined("  rate       ", pairs(rateLine(s.sum.Rate)), dot, normal)
+	for _, l := range availabilityLine(s.sum.Availability) {
+		p.wrapped("  available  ", l.Value+": "+l.Means, normal)
+	}
 	if t := throughputLines(s.sum.Throughput); t != nil {
 		p.joined("  throughput ", pairs(t), dot, normal)
 	}

@@ -174,5 +174,8 @@ func metricName(m result.Metric) string {
 	case result.StageCallback:
 		return "stage to the callback"
 	}
+	if base, is := strings.CutSuffix(string(m), string(succeededOf(""))); is {
+		return metricName(result.Metric(base)) + " of those that succeeded"
+	}
 	return plain(string(m))
 }

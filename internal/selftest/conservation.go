@@ -38,7 +38,7 @@ func injections() []injection {
 			func(n int64) map[string]int64 {
 				return map[string]int64{"scheduled": n, "rejected": 4, "sent": n - 4, "nacked": 5 + 3, "unknown": 7, "acked": n - 4 - 8 - 7,
 					"expected": n - 4, "received": n - 4 - 7 - 11 - 5, "missing": 7 + 11 + 5, "missing_unknown": 7, "missing_nacked": 5,
-					"lost_acked": 11, "duplicated": 2, "reordered": 6, "censored": 7 + 7 + 11 + 5}
+					"lost_acked": 11, "duplicated": 2, "reordered": 6, "censored": 7 + 7 + 11}
 			}},
 	}
 }

@@ -46,5 +46,11 @@ func All() []Trial {
 			Takes: 8 * time.Second, TakesShort: 2 * time.Second, Run: clocks},
 		{Number: 9, Name: "interop", Question: "Do exports mean the same elsewhere, and does merging lose nothing?",
 			Takes: 2 * time.Second, TakesShort: time.Second, Run: interop},
+		{Number: 10, Name: "refusal", Question: "Is a refused message slower than any latency?",
+			Takes: 3 * time.Second, TakesShort: 3 * time.Second, Run: refusal},
+		{Number: 10, Name: "give-up", Question: "Is a message that was given up bounded by when it was?",
+			Takes: 5 * time.Second, TakesShort: 3 * time.Second, Timed: true, Run: giveUp},
+		{Number: 10, Name: "accounts", Question: "Is a message found that the tool itself forgets?",
+			Takes: 2 * time.Second, TakesShort: 2 * time.Second, Run: forgotten},
 	}
 }

@@ -1,0 +1,230 @@
+package engine
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"context"
+
+	"sixnines/driver"
+	"sixnines/drivers/mem"
+	"sixnines/result"
+)
+
+// What was refused is slower than any latency, whoever refused it: in the
+// latencies of publishing, and of the deliveries that never were, once for each
+// group that waits for one. Those that succeeded have figures of their own.
+func TestRefusedIsSlowerThanAnyLatency(t *testing.T) {
+	for name, tt := range map[string]struct {
+		options, workload string
+		publish, delivery int64 // refused
+		of                int64 // deliveries a message
+	}{
+		"by the broker":       {"{ack: broker, nack: 500, every: 2}", "{rate: 1000/s}", 500, 500, 1},
+		"by the client":       {"{ack: broker, reject: 500, every: 2}", "{rate: 1000/s}", 500, 500, 1},
+		"yet delivered":       {"{ack: broker, misreport: 500, every: 2}", "{rate: 1000/s}", 500, 0, 1},
+		"of a fan-out":        {"{ack: broker, nack: 250, reject: 250, every: 2}", "{rate: 1000/s, consumers: 3}", 500, 1500, 3},
+		"not acknowledged":    {"{reject: 500, every: 2}", "{rate: 1000/s}", 0, 500, 1},
+		"published":           {"{ack: broker, nack: 500, every: 2}", "{rate: 1000/s, pattern: publish}", 500, 0, 0},
+		"round trips":         {"{reject: 500, every: 2}", "{rate: 1000/s, pattern: roundtrip}", 0, 500, 1},
+		"half in closed loop": {"{ack: broker, nack: 500, every: 2}", "{loop: closed, pattern: publish, messages: 1000}", 500, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			phases := "{warmup: 0s, duration: 1s, drain: 1s}"
+			if name == "half in closed loop" {
+				phases = "{warmup: 0s, drain: 1s}"
+			}
+			r := measure(t, `
+target: {driver: mem, options: `+tt.options+`}
+phases: `+phases+`
+workload: `+tt.workload, mem.Entry(), "")
+			check := func(m result.Metric, refused, all int64) {
+				d := r.Summary.Histograms[m]
+				switch {
+				case all == 0:
+					return
+				case d == nil || d.Refusals != refused || d.Total() != all:
+					t.Errorf("%s: %d of %d should be refused: %+v", m, refused, all, d)
+				case refused == 0:
+					if len(d.Refused) > 0 || d.Succeeded != nil {
+						t.Errorf("%s: nothing was refused: %+v", m, d)
+					}
+				default:
+					// The median of the half that succeeded is the quarter of all.
+					if !d.Refused["75"] || !d.Refused["99"] || !d.Refused["max"] || !d.AtLeast["99"] {
+						t.Errorf("%s: half was refused: %+v", m, d)
+					}
+					if s := d.Succeeded; s == nil || s.Total() != all-refused || len(s.Refused) > 0 || s.Percentiles["95"] == 0 {
+						t.Errorf("%s, succeeded: %+v", m, s)
+					}
+				}
+			}
+			service, response := result.DeliveryService, result.DeliveryResponse
+			if name == "round trips" {
+				service, response = result.RoundTripService, result.RoundTripResponse
+			}
+			if tt.publish > 0 {
+				check(result.PublishResponse, tt.publish, 1000)
+				check(result.PublishService, tt.publish, 1000)
+			}
+			check(response, tt.delivery, 1000*tt.of)
+			check(service, tt.delivery, 1000*tt.of)
+			if tt.of > 1 {
+				check(result.DeliveryLast, tt.delivery/tt.of, 1000)
+			}
+			if v := r.Summary.Verdict; slices.ContainsFunc(v.Reasons, func(x result.Reason) bool { return x.Code == "refused" && x.Status != result.Valid }) {
+				t.Errorf("a refusal is a fact of the system and no doubt about the run: %+v", v)
+			}
+		})
+	}
+}
+
+// An objective on a percentile that refused messages reach is missed, however
+// fast the others were.
+func TestRefusedMissObjectives(t *testing.T) {
+	r := measure(t, `
+target: {driver: mem, options: {reject: 1000, every: 2}}
+phases: {warmup: 0s, duration: 2s, drain: 1s}
+workload: {rate: 1000/s}
+objectives: [delivery.response p99 < 1h, delivery.response max < 1h, delivery.response p90 > 1s, delivery.response p10 < 1h]
+`, mem.Entry(), "")
+	for i, want := range []string{"missed", "missed", "met", "met"} {
+		if o := r.Summary.Objectives[i]; o.Outcome != want && r.Summary.Verdict.Status != result.Invalid {
+			t.Errorf("%+v, want %s", o, want)
+		}
+	}
+}
+
+// What was given up has its bound at the instant at which it was, and not at the
+// end of the run.
+func TestGivenUpIsBoundedByWhenItWas(t *testing.T) {
+	r := measure(t, `
+phases: {warmup: 0s, duration: 3s, drain: 1s}
+target: {driver: mem, options: {ack: broker, lose: 60, every: 49, give_up: 50ms}}
+workload: {rate: 1000/s, pattern: publish}
+`, mem.Entry(), "")
+	x, d := r.Metrics[result.PublishResponse], r.Summary.Histograms[result.PublishResponse]
+	if d.Censored != 60 || !d.AtLeast["99"] || r.Counters.Unknown != 60 {
+		t.Fatalf("%s", show(r))
+	}
+	if least := time.Duration(x.Censored.Min()); least < 49*time.Millisecond {
+		t.Errorf("given up after 50ms at the earliest, the bound is %v", least)
+	}
+	// Bounds that count to the end of the run are spread over its length.
+	if median := time.Duration(x.Censored.ValueAtQuantile(50)); median > 700*time.Millisecond {
+		t.Errorf("given up after 50ms, half of the bounds are above %v in a run of 3s", median)
+	}
+}
+
+// lagging is a driver whose second consumer gets everything after a while.
+type lagging struct {
+	driver.Driver
+	by time.Duration
+}
+
+func (l lagging) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	s, err := l.Driver.Open(ctx, t)
+	return &laggingSession{Session: s, by: l.by}, err
+}
+
+type laggingSession struct {
+	driver.Session
+	by      time.Duration
+	waiting sync.WaitGroup
+}
+
+type held struct {
+	m  driver.Message
+	at time.Time
+}
+
+func (s *laggingSession) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
+	if spec.ID != 1 {
+		return s.Session.Consumer(ctx, spec, deliver)
+	}
+	queue := make(chan held, 1<<16)
+	ended := make(chan struct{})
+	s.waiting.Go(func() {
+		for {
+			select {
+			case h := <-queue:
+				select {
+				case <-time.After(time.Until(h.at)):
+					deliver(h.m)
+				case <-ended:
+					return
+				}
+			case <-ended:
+				return
+			}
+		}
+	})
+	first := true
+	c, err := s.Session.Consumer(ctx, spec, func(m driver.Message) {
+		if first { // the probe
+			first = false
+			deliver(m)
+			return
+		}
+		m.Payload = slices.Clone(m.Payload)
+		queue <- held{m, time.Now().Add(s.by)}
+	})
+	return &laggingConsumer{c, s, ended, sync.Once{}}, err
+}
+
+type laggingConsumer struct {
+	driver.Consumer
+	s     *laggingSession
+	ended chan struct{}
+	once  sync.Once
+}
+
+func (c *laggingConsumer) Close(ctx context.Context) error {
+	err := c.Consumer.Close(ctx)
+	c.once.Do(func() { close(c.ended) })
+	c.s.waiting.Wait()
+	return err
+}
+
+// A consumer far behind is in the latencies of the last one, whatever the
+// arrivals: the memory of a fan-out is as long as the busiest stretch needs.
+func TestLastConsumerFarBehindIsRemembered(t *testing.T) {
+	for name, arrivals := range map[string]string{
+		"ramp":  "{kind: ramp, from: 4000/s, to: 8000/s}",
+		"step":  "{kind: step, steps: [{rate: 4000/s, for: 1s}, {rate: 8000/s, for: 1s}]}",
+		"burst": "{kind: burst, count: 600, period: 100ms}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := mem.Entry()
+			e.Driver = lagging{e.Driver, time.Second}
+			r := measure(t, `
+target: {driver: mem, options: {queue: 65536}}
+phases: {warmup: 0s, duration: 2s, drain: 5s}
+workload: {consumers: 2, arrivals: `+arrivals+`}`, e, "")
+			d := r.Summary.Histograms[result.DeliveryLast]
+			if r.Counters.Missing != 0 || d == nil || d.Count != r.Counters.Sent || r.Counters.LastUnknown != 0 {
+				t.Errorf("%+v\n%s", d, show(r))
+			}
+		})
+	}
+}
+
+// Where the memory was too short that is counted and said, and the messages stay
+// in the distribution as lower bounds.
+func TestLastConsumerBeyondMemoryIsSaid(t *testing.T) {
+	e := mem.Entry()
+	e.Driver = lagging{e.Driver, 3 * time.Second}
+	r := measure(t, `
+target: {driver: mem, options: {queue: 65536}}
+phases: {warmup: 0s, duration: 3600ms, drain: 100ms}
+workload: {rate: 1800/s, consumers: 2}`, e, "")
+	d, c := r.Summary.Histograms[result.DeliveryLast], r.Counters
+	if c.LastUnknown == 0 || d.Total() != c.Sent || d.Censored < c.LastUnknown {
+		t.Errorf("%+v\n%s", d, show(r))
+	}
+	if !slices.ContainsFunc(r.Summary.Verdict.Reasons, func(x result.Reason) bool { return x.Code == "last-unknown" }) {
+		t.Errorf("%+v", r.Summary.Verdict)
+	}
+}

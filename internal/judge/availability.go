@@ -1,0 +1,57 @@
+package judge
+
+import (
+	"sixnines/internal/stats"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// availability computes the share of the messages that were answered within the
+// workload's timeout: delivered where the run delivers, else replied to, else
+// acknowledged; counted from when they were due, or flat out from when they were
+// sent. It is nil where there is nothing of the kind.
+func availability(run *result.Run, s *result.Summary) *result.Availability {
+	text, err := scenario.FromJSON("header", run.Header.Scenario)
+	if err != nil || text.Workload.Timeout <= 0 {
+		return nil
+	}
+	for _, m := range []result.Metric{result.DeliveryResponse, result.RoundTripResponse, result.PublishResponse,
+		result.DeliveryService, result.RoundTripService, result.PublishService} {
+		d, x := s.Histograms[m], run.Metrics[m]
+		if d == nil || d.Total() == 0 || d.Samples <= 0 {
+			continue
+		}
+		a := &result.Availability{Metric: m, Limit: int64(text.Workload.Timeout), Of: d.Total()}
+		if x.Hist != nil {
+			a.Answered = d.Count - result.NewRankIndex(x.Hist).CountAbove(a.Limit)
+		}
+		a.Share = float64(a.Answered) / float64(a.Of)
+		answered := scale(a.Answered, d.Samples, a.Of, 0)
+		var ok bool
+		if a.Low, a.High, ok = stats.ProportionInterval(answered, d.Samples, confidence); !ok {
+			return nil
+		}
+		a.Low, a.High = min(a.Low, a.Share), max(a.High, a.Share)
+		return a
+	}
+	return nil
+}
+
+// ofAvailability decides by both ends of the interval.
+func (d *Decision) ofAvailability(a *result.Availability) {
+	if a == nil {
+		d.Text = "the run has no answers"
+		return
+	}
+	low, high := d.Objective.Holds(a.Low), d.Objective.Holds(a.High)
+	d.Text = "it is " + percentage(a.Share) + ", and with 95 % confidence " + percentage(a.Low) + " to " + percentage(a.High)
+	switch {
+	case low && high:
+		d.Outcome = Met
+	case !low && !high:
+		d.Outcome = Missed
+	default:
+		d.Outcome = Undecided
+		d.Text += ", which holds the limit: a longer run may tell"
+	}
+}

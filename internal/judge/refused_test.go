@@ -1,0 +1,38 @@
+package judge
+
+import (
+	"testing"
+
+	"sixnines/result"
+)
+
+// A second half of the run in which most messages were refused is another state.
+func TestRefusedAreOfTheState(t *testing.T) {
+	b := newTestbed(healthyMessages())
+	run := b.run(t)
+	m := result.DeliveryResponse
+	before := blocksInTime(run, m)
+	slots := before[len(before)-1].end / int64(run.Header.Slot)
+	x := run.Metrics[m]
+	for slot := slots / 2; slot < slots; slot++ {
+		x.RefusedAt = append(x.RefusedAt, [2]int64{slot, 10_000})
+		x.Refused += 10_000
+	}
+	after := blocksInTime(run, m)
+	addRefused(after, run, m)
+	var all int64
+	for i := range after {
+		n := after[i].Count() - before[i].Count()
+		all += n
+		half := before[i].end > before[len(before)-1].end/2
+		if n > 0 != half {
+			t.Errorf("block %d, up to %d, has %d refused messages", i, before[i].end, n)
+		}
+		if q := after[i].Quantile(0.5); half != (q > x.Max) {
+			t.Errorf("block %d: p50 %d, and the largest latency was %d", i, q, x.Max)
+		}
+	}
+	if all != x.Refused {
+		t.Errorf("%d of %d refused messages", all, x.Refused)
+	}
+}
