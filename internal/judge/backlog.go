@@ -49,9 +49,9 @@ func backlogGrows(e *evidence) []result.Reason {
 	if !e.paced() || e.in.CutShort || e.in.Aborted { // without a drain nobody can tell
 		return nil
 	}
-	var x, y []float64
+	var x, y, flight []float64 // flight: of y, without what is due
 	var due int64
-	waiting := e.waiting()
+	waiting, inFlight := e.waiting(), e.waiting()
 	var starts []int64
 	var readings []result.Level
 	for _, p := range e.measure {
@@ -72,6 +72,8 @@ func backlogGrows(e *evidence) []result.Reason {
 		began = min(began, starts[i])
 		x = append(x, float64(l.At)/1e9)
 		y = append(y, waiting(l))
+		l.Backlog = 0
+		flight = append(flight, inFlight(l))
 		due += l.Due
 	}
 	if len(x) < backlogIntervals {
@@ -105,6 +107,9 @@ func backlogGrows(e *evidence) []result.Reason {
 	drain := float64(max(e.in.Resolved-e.in.End, 1)) / 1e9
 	if drained && lowest <= max(backlogReturn*peak, y[0]) && peak/drain > backlogSpeed*load {
 		return nil
+	}
+	if own := e.generatorBehind(x, flight, due); own != nil {
+		return own
 	}
 	return one(result.Unstable, "backlog", fmt.Sprintf(
 		"overload: the messages due or in flight grew by %.0f a second over the last third of the window, to %.0f, and did not return in the drain; the percentiles depend on the length of the run and are no steady state: lower the rate",

@@ -17,7 +17,7 @@ type gate func(*evidence) []result.Reason
 func gates() []gate {
 	return []gate{
 		cutShort, conservation, violations, suspended,
-		selfInflicted, frozen, ownLag,
+		selfInflicted, frozen, ownLag, receiveLag, generatorLimit,
 		backlogGrows, steadiness,
 		notSent, sentLate, worstSecond,
 		throttled, steal, swap, processors, collector, scheduler, attributed, besideProbe,

@@ -393,7 +393,7 @@ func TestVitalsAreNamedAsTheyAreWritten(t *testing.T) {
 	for _, d := range vitals.Describe() {
 		known[d.Name] = true
 	}
-	for _, name := range []string{vitalProcessCPU, vitalGCTotal, vitalGCMax, vitalSchedulerP99, vitalSteal, vitalSwapIn, vitalSuspended, vitalThrottled, vitalThrottleTime, vitalIdleMax} {
+	for _, name := range []string{vitalProcessCPU, vitalGCTotal, vitalGCMax, vitalSchedulerP99, vitalSteal, vitalSwapIn, vitalSuspended, vitalThrottled, vitalThrottleTime, vitalIdleMax, vitalStealTime} {
 		if !known[name] {
 			t.Errorf("no vital is called %q", name)
 		}

@@ -167,7 +167,7 @@ func publishedInterval(s *result.Summary, m result.Metric, percent float64) (in 
 // would have been without them.
 func lengthens(code string) bool {
 	switch code {
-	case "own-lag", "frozen", "throttled", "steal", "gc", "attribution":
+	case "own-lag", "receive-lag", "frozen", "throttled", "steal", "gc", "attribution":
 		return true
 	}
 	return false

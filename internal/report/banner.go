@@ -27,8 +27,15 @@ func bannersOf(s *subject) []banner {
 			"sent as fast as possible, without a schedule: there is no response time, and the service time is that of full buffers"})
 	}
 	if s.sum.Verdict.Status == result.Unstable {
-		out = append(out, banner{"", "OVERLOAD",
-			"the backlog grew and did not return: response percentiles would tell the length of the run, so they are withheld"})
+		b := banner{"", "OVERLOAD",
+			"the backlog grew and did not return: response percentiles would tell the length of the run, so they are withheld"}
+		if slices.ContainsFunc(s.sum.Verdict.Reasons, func(r result.Reason) bool {
+			return r.Status == result.Unstable && r.Code == "generator-limit"
+		}) {
+			b = banner{"", "GENERATOR AT ITS LIMIT",
+				"it could not keep the rate, and what was due piled up in it: response percentiles would tell the length of the run and nothing of the broker, so they are withheld"}
+		}
+		out = append(out, b)
 	}
 	if s.cut {
 		out = append(out, banner{"", "CUT SHORT",

@@ -37,7 +37,7 @@ const (
 // generatorCodes are the codes of the verdict's reasons that name the
 // generator's own lateness.
 func generatorCodes() []string {
-	return []string{"own-lag", "self-inflicted", "frozen", "rate", "worst-second", "not-sent"}
+	return []string{"own-lag", "self-inflicted", "frozen", "rate", "worst-second", "not-sent", "generator-limit", "receive-lag"}
 }
 
 // fidelity runs a schedule that is to be kept, and the same one starved of the

@@ -1,0 +1,126 @@
+package judge
+
+import (
+	"fmt"
+	"slices"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// Thresholds of what the generator itself can do.
+const (
+	// pacerBusy is the share of a second from which on a pacer is at its limit: in a
+	// queue whose server is so busy the mean wait is more than twice the service
+	// time, and grows without bound from there (M/M/1: ρ/(1−ρ)).
+	pacerBusy = 0.7
+	// receiveLagSuspect: as ownLagSuspect, of what lay in this machine unread.
+	receiveLagSuspect = ownLagSuspect
+)
+
+// stretch is a part of the window, from start to end, in ns.
+type stretch struct{ start, end int64 }
+
+// atLimit returns the whole seconds of the window, or longer intervals, in which
+// a pacer was busy for more than pacerBusy, and the highest share of any.
+func (e *evidence) atLimit() (over []stretch, most float64) {
+	var s stretch
+	busy := 0.0 // ns
+	for _, p := range e.measure {
+		share, ok := p.Vitals[vitalPacerBusy]
+		if !ok {
+			busy, s = 0, stretch{p.End, p.End}
+			continue
+		}
+		if s.end != p.Start {
+			busy, s = 0, stretch{p.Start, p.Start}
+		}
+		busy, s.end = busy+share*float64(p.End-p.Start), p.End
+		length := float64(s.end - s.start)
+		if length < wholeSecond {
+			continue
+		}
+		if mean := busy / length; mean > pacerBusy {
+			over, most = append(over, s), max(most, mean)
+		}
+		busy, s = 0, stretch{p.End, p.End}
+	}
+	return over, most
+}
+
+// within is the share of a part of the window that stretches cover.
+func within(over []stretch, from, to int64) float64 {
+	var sum int64
+	for _, s := range over {
+		sum += max(min(s.end, to)-max(s.start, from), 0)
+	}
+	return float64(sum) / float64(max(to-from, 1))
+}
+
+// limitText says that the generator was at its limit in so much of a part of the
+// run.
+func limitText(share, most float64, part string) string {
+	return fmt.Sprintf("the generator is at its limit here: in %s of %s its busiest sending thread had more than %s of its time to do, %s at the most",
+		percentage(share), part, percentage(pacerBusy), percentage(most))
+}
+
+// limitRemedy is what to do about it.
+const limitRemedy = "lower the rate, use more connections or a larger machine"
+
+// codeLimit is the reason that the generator was at its limit.
+const codeLimit = "generator-limit"
+
+// generatorLimit: in some whole second the sending thread had hardly any time
+// left. What waited behind it waited for the generator. Where that is why a
+// backlog grew, it is said there.
+func generatorLimit(e *evidence) []result.Reason {
+	over, most := e.atLimit()
+	if len(over) == 0 || slices.ContainsFunc(backlogGrows(e), func(r result.Reason) bool { return r.Code == codeLimit }) {
+		return nil
+	}
+	share := within(over, 0, e.in.End)
+	return e.partly(share, codeLimit, "generator at its limit", limitText(share, most, "the window")+"; what was due then waited for it: "+limitRemedy)
+}
+
+// generatorBehind says, of a backlog that grows over the end of the window, that
+// it is the generator's own: what is due waits to be sent, while what the broker
+// has does not grow. x are seconds; flight is in flight at each of them.
+func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reason {
+	over, most := e.atLimit()
+	from, to := int64(x[0]*1e9), int64(x[len(x)-1]*1e9)
+	share := within(over, from, to)
+	if share < 0.5 {
+		return nil
+	}
+	line, ok := stats.FitLine(x, flight)
+	if !ok {
+		return nil
+	}
+	growth := line.Slope * (x[len(x)-1] - x[0])
+	if lo, _ := line.SlopeInterval(confidence); lo > 0 && growth > max(backlogGrowth*float64(due), 1) {
+		return nil // the broker falls behind as well
+	}
+	return []result.Reason{{Status: result.Unstable, Code: codeLimit, Brief: "generator at its limit", Text: limitText(share, most, "the last third of the window") +
+		"; it could not keep the rate, so that what was due waited to be sent and was never caught up, while no more was in flight at the broker: the percentiles depend on the length of the run and say nothing of the broker: " + limitRemedy}}
+}
+
+// receiveLag: what ended a message had arrived in this machine long before it was
+// read, for more than a quarter of a published response percentile.
+func receiveLag(e *evidence) (found []result.Reason) {
+	for _, m := range e.responses() {
+		d := e.summary.Histograms[m]
+		for _, name := range result.Percentiles() {
+			share, ok := d.ReceiveShare[name]
+			if !ok || share <= receiveLagSuspect {
+				continue
+			}
+			v := d.Percentiles[name]
+			found = append(found, result.Reason{
+				Status: result.Suspect, Code: "receive-lag", Metric: m, Percentile: name, Brief: whole(share) + " receive lag",
+				Text: fmt.Sprintf("%s of %s p%s (%s), about %s, is receive lag: it had arrived in this machine and was not yet read, above %s; lower the rate, use more connections or give the generator more processor",
+					percentage(share), m, name, span(v), span(int64(share*float64(v))), percentage(receiveLagSuspect)) + e.because(m, v),
+			})
+		}
+	}
+	return found
+}

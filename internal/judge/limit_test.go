@@ -1,0 +1,92 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"sixnines/result"
+)
+
+// Seconds in which the sending thread is at its limit limit the verdict by their
+// share of the window; shorter intervals make a second only together.
+func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		busy    func(second int) float64
+		verdict string
+		says    string
+	}{
+		{"idle", func(int) float64 { return 0.2 }, "VALID", ""},
+		{"busy", func(int) float64 { return 0.69 }, "VALID", ""},
+		{"always", func(int) float64 { return 0.95 }, "SUSPECT", "in 100 % of the window its busiest sending thread had more than 70 % of its time to do, 95 % at the most"},
+		{"a second of ten", func(n int) float64 { return 0.3 + 0.5*float64(n/9) }, "VALID to p75", "in 10 % of the window"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newTestbed(healthyMessages())
+			for n, i := range b.intervals[:seconds] {
+				i.v.Vitals[vitalPacerBusy] = tt.busy(n)
+			}
+			v := Verdict(b.run(t), Inputs{})
+			r := find(v, "generator-limit")
+			if v.String() != tt.verdict || (r != nil) != (tt.says != "") || r != nil && !strings.Contains(r.Text, tt.says) {
+				t.Errorf("%s, want %s: %+v", v, tt.verdict, v.Reasons)
+			}
+		})
+	}
+	e := &evidence{}
+	for n, busy := range []float64{0.9, 0.9, 0.4, 0.4, 0.9, 0.9, 0.9, 0.9} { // half seconds
+		at := int64(n) * 5e8
+		e.measure = append(e.measure, &result.Point{Start: at, End: at + 5e8, Vitals: map[string]float64{vitalPacerBusy: busy}})
+	}
+	if over, most := e.atLimit(); len(over) != 3 || within(over, 0, 4e9) != 0.75 || most != 0.9 {
+		t.Errorf("%v, %v", over, most)
+	}
+}
+
+// A backlog that grows because the generator cannot send any faster is not the
+// broker's overload; one that the broker has as well, or beside an idle
+// generator, is.
+func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		busy            float64
+		due, flight     int64 // growth a second
+		code, says, not string
+	}{
+		{"the generator's", 0.98, 400, 0, "generator-limit", "could not keep the rate", "overload"},
+		{"the broker's", 0.2, 0, 400, "backlog", "overload", "generator"},
+		{"blocked by the broker", 0.2, 400, 0, "backlog", "overload", "generator"},
+		{"of both", 0.98, 400, 400, "backlog", "overload", "generator"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newTestbed(healthyMessages())
+			for n, i := range b.intervals {
+				i.v.Vitals[vitalPacerBusy] = tt.busy
+				i.v.Backlog, i.v.InFlight = tt.due*int64(n), 20+tt.flight*int64(n)
+			}
+			v := Verdict(b.run(t), Inputs{Resolved: (seconds + 3) * 1e9})
+			r := find(v, tt.code)
+			if v.Status != result.Unstable || r == nil || r.Status != result.Unstable || !strings.Contains(r.Text, tt.says) || strings.Contains(r.Text, tt.not) {
+				t.Errorf("%s: %+v", v.Status, v.Reasons)
+			}
+		})
+	}
+}
+
+// What lay unread in this machine for more than a quarter of a percentile makes
+// it suspect, from there on, with its size.
+func TestReceiveLagIsSuspectByPercentile(t *testing.T) {
+	run := newTestbed(healthyMessages()).run(t)
+	in := Inputs{}.complete(run)
+	s := Summarise(run, in)
+	d := s.Histograms[result.DeliveryResponse]
+	d.Percentiles["99"], d.ReceiveShare = 1_000_000, map[string]float64{"50": 0.24, "99": 0.4}
+	e := newEvidence(run, in, s)
+	found := receiveLag(e)
+	if len(found) != 1 || found[0].Percentile != "99" || !strings.Contains(found[0].Text, "40 % of delivery.response p99 (1ms), about 400µs, is receive lag") {
+		t.Fatalf("%+v", found)
+	}
+	if v := e.verdict(found); v.String() != "VALID to p95" || v.Limits[0].Why != "40 % receive lag" {
+		t.Errorf("%s: %+v", v, v.Limits)
+	}
+}
