@@ -258,6 +258,7 @@ func (r *run) collect(phase string, from, to int64) error {
 			return err
 		}
 	}
+	r.held.tend(to)
 	r.intervalProgress(v, to-from)
 	return nil
 }

@@ -72,8 +72,8 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	r.witness = r.newWitness()
 	r.tcp = newTCPWatch(r.openConns, readTCP)
 	defer r.raiseProcs()()
-	held := holdCollector()
-	defer held.release()
+	r.held = holdCollector()
+	defer r.held.release()
 
 	var aborted bool
 	if r.flatOut {

@@ -3,32 +3,71 @@ package engine
 import (
 	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+	"time"
 
+	"sixnines/internal/clock"
 	"sixnines/internal/vitals"
 )
 
 // collectorHeld keeps Go's garbage collector out of the measured window: it
-// runs once before, and afterwards only when the heap reaches a fixed limit, an
-// eighth of the memory available but at most 2 GiB. A short run never gets
-// there; in a long one cycles are rare, and their number is part of the result.
+// runs once before, and in the first minute only where the heap reaches an
+// eighth of the memory available, 2 GiB at most. From then on the heap may be as
+// large as it had become: so the process grows no further, however long the run
+// is, and a client that makes garbage has it collected about once a minute. The
+// number of cycles is part of the result.
 type collectorHeld struct {
 	percent int
 	limit   int64
-	Limit   int64 // of the heap while held, in bytes
+	live    uint64 // bytes, after the collection before the window
+	since   int64  // instant from which the minute counts
+	settled bool
 }
 
 const (
 	heapAtMost  = 2 << 30
 	heapAtLeast = 128 << 20
+	// heapRoom is the least that may be left behind between collections, and
+	// heapMinute the time after which it is what it has come to.
+	heapRoom   = 16 << 20
+	heapMinute = time.Minute
 )
 
 func holdCollector() *collectorHeld {
 	runtime.GC()
-	limit := min(max(availableMemory()/8, heapAtLeast), heapAtMost)
-	h := &collectorHeld{Limit: limit}
+	h := &collectorHeld{live: heapBytes("/gc/heap/live:bytes"), since: clock.Now()}
 	h.percent = debug.SetGCPercent(-1)
-	h.limit = debug.SetMemoryLimit(limit)
+	h.limit = debug.SetMemoryLimit(min(max(availableMemory()/8, heapAtLeast), heapAtMost))
 	return h
+}
+
+// tend lets the heap grow no further when its minute is over.
+func (h *collectorHeld) tend(now int64) {
+	if !h.settled && now-h.since >= int64(heapMinute) {
+		h.settle()
+	}
+}
+
+// settle has the collector run whenever the heap is as large as it is now. It is
+// told as a share of what is live: so it gives way where that grows, and never
+// runs all the time.
+func (h *collectorHeld) settle() {
+	h.settled = true
+	room := max(heapBytes("/memory/classes/heap/objects:bytes"), h.live+heapRoom) - h.live
+	// The share is of what is scanned as well, and of 4 MiB at least
+	// (runtime.heapMinimum).
+	of := max(h.live+heapBytes("/gc/scan/globals:bytes")+heapBytes("/gc/scan/stack:bytes"), 4<<20)
+	debug.SetGCPercent(int(100*room/of) + 1)
+}
+
+// heapBytes reads a size of the heap.
+func heapBytes(name string) uint64 {
+	s := []metrics.Sample{{Name: name}}
+	metrics.Read(s)
+	if s[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return s[0].Value.Uint64()
 }
 
 func (h *collectorHeld) release() {

@@ -72,6 +72,7 @@ type run struct {
 	clients   []driver.Consumer
 	servers   []*responder
 	monitor   *vitals.Monitor
+	held      *collectorHeld
 	tcp       *tcpWatch
 	side      *sideProbe
 	witness   *witness // nil: nothing to bear witness to
