@@ -111,7 +111,7 @@ func (b blockCounts) interval(percent float64, q quantile, rho float64, x *resul
 	if !ok {
 		return 0, 0, unresolvedReach
 	}
-	low, high = blockEdges(p, lo, hi)
+	low, high = blockEdges(percent < episodesFrom, lo, hi)
 	return low, high, ""
 }
 
@@ -141,10 +141,10 @@ func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end i
 	return chunk, ""
 }
 
-// blockEdges are the outer edges of two values of the grid about the quantile p.
-// Below p99 they may be of the coarse part of blocks.
-func blockEdges(p float64, lo, hi int) (low, high int64) {
-	if p < stats.Fraction(episodesFrom) {
+// blockEdges are the outer edges of two values of the grid, which may be of the
+// coarse part of blocks.
+func blockEdges(coarse bool, lo, hi int) (low, high int64) {
+	if coarse {
 		lo = result.CoarseValue(lo)
 	}
 	if lo > 0 {

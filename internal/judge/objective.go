@@ -128,11 +128,17 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 		d.Text = fmt.Sprintf("%d messages bound no p%g; it takes %d", samples, o.Percent, stats.MinSamples(stats.Fraction(o.Percent), confidence))
 		return
 	}
-	if in, ok := publishedInterval(s, m, o.Percent); ok { // wider where the run's length depended on it
-		q.low, q.high = min(q.low, in[0]), max(q.high, in[1])
-	}
 	how := " by stretches of the run"
-	if from, to, na := blockInterval(run, m, o.Percent, samples, order, q, s.End); na == "" {
+	if u := waitedFor(s.Until, m, o.Percent); u != nil {
+		// The run's length depended on it.
+		if q.low, q.high, q.open, how = u.Low, u.High, u.Open, " whenever the run ended"; u.High == 0 {
+			d.Outcome, d.Text = Undecided, "of a run that ended because of it: "+u.Found
+			return
+		}
+		if u.Independent != "" {
+			how += ", by messages taken for independent (by stretches of the run: n/a, " + u.Independent + ")"
+		}
+	} else if from, to, na := blockInterval(run, m, o.Percent, samples, order, q, s.End); na == "" {
 		q.low, q.high = min(q.low, from), max(q.high, to)
 	} else {
 		how = " by messages taken for independent (by stretches of the run: n/a, " + na + ")"
@@ -155,12 +161,15 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	}
 }
 
-// publishedInterval is that of a percentile in the summary, if it has one.
-func publishedInterval(s *result.Summary, m result.Metric, percent float64) (in [2]int64, ok bool) {
-	if d := s.Histograms[m]; d != nil {
-		in, ok = d.Intervals[strconv.FormatFloat(percent, 'f', -1, 64)]
+// waitedFor is u if the run was to go on until this percentile was known, else nil.
+func waitedFor(u *result.Until, m result.Metric, percent float64) *result.Until {
+	if u == nil {
+		return nil
 	}
-	return in, ok
+	if asked, err := scenario.ParseUntil(u.Text); err != nil || result.Metric(asked.Metric) != m || asked.Percent != percent {
+		return nil
+	}
+	return u
 }
 
 // lengthens lists the reasons that can only have made a latency longer than it

@@ -76,7 +76,7 @@ func blockSequence(run *result.Run, m result.Metric, x *result.Merged, p float64
 	if !ok {
 		return 0, 0, "it has too few stretches that hang together, or messages that were never resolved reach its interval"
 	}
-	low, high = blockEdges(p, lo, hi)
+	low, high = blockEdges(false, lo, hi) // blocks of what is waited for have no coarse part
 	return low, high, ""
 }
 

@@ -184,3 +184,37 @@ func TestUntilIsNotEndedByADrift(t *testing.T) {
 		t.Errorf("steady: %s", s.Width())
 	}
 }
+
+// An objective on the percentile that was waited for is decided by the interval
+// that holds whenever the run ended; of a limit between its end and that of the
+// other interval nothing is shown.
+func TestObjectiveOfWhatWasWaitedFor(t *testing.T) {
+	level := func(float64) float64 { return 1 }
+	in := Inputs{End: 200e9}
+	run := courseRun(t, 200, time.Second, level, waitsFor("delivery.response p97 ±5%", time.Hour))
+	run.Summary = Summarise(run, in)
+	u := run.Summary.Until
+	fixed := courseRun(t, 200, time.Second, level)
+	fixed.Summary = Summarise(fixed, in)
+	for limit, want := range map[int64]Outcome{u.High + 1: Met, u.High - 1: Undecided, u.Low - 1: Missed} {
+		o, err := scenario.ParseObjective("delivery.response p97 < " + time.Duration(limit).String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := Decide(run, o); d.Outcome != want || !strings.Contains(d.Text, "whenever the run ended") {
+			t.Errorf("%v: %+v", o, d)
+		}
+		if d := Decide(fixed, o); want == Undecided && d.Outcome != Met {
+			t.Errorf("of a fixed length, %v: %+v: this proves nothing", o, d)
+		}
+	}
+	short := courseRun(t, 1, time.Second, level, waitsFor("delivery.response p97 ±5%", time.Hour))
+	short.Summary = Summarise(short, Inputs{End: 1e9})
+	o, err := scenario.ParseObjective("delivery.response p97 < 1h")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := Decide(short, o); d.Outcome != Undecided || !strings.Contains(d.Text, "300 messages, at least") {
+		t.Errorf("of 300 messages: %+v", d)
+	}
+}
