@@ -104,6 +104,19 @@ def _percentile(histogram, name):
     return value if isinstance(value, (int, float)) else math.inf
 
 
+def _valid_to(verdict):
+    """The highest percentile of the delivery's response time that a VALID verdict
+    covers, "0" where it covers none; None: all of them.
+
+    The verdict's own valid_to is that of the run's first latency, which may be
+    the publication's.
+    """
+    for limit in verdict.get("limits") or []:
+        if limit["metric"] == "delivery.response":
+            return limit.get("valid_to") or "0"
+    return None if "limits" in verdict else verdict.get("valid_to")
+
+
 def _paced_figures(name, answer, load, withheld=False):
     """Figures from the JSON that Sixnines and the C clients share.
 
@@ -208,7 +221,7 @@ class Sixnines:
         try:
             verdict, counters = answer["verdict"], answer["counters"]
             figures = {
-                "verdict": verdict["status"], "valid_to": verdict.get("valid_to"),
+                "verdict": verdict["status"], "valid_to": _valid_to(verdict),
                 "reasons": verdict.get("reasons") or [],
             }  # fmt: skip
         except KeyError as e:

@@ -104,6 +104,20 @@ class SixninesAnswers(unittest.TestCase):
                 self.assertEqual((figures["p50"], figures["p99"]), (math.inf, math.inf))
                 self.assertEqual(figures.get("harm"), {"missing": 1} if name == "loss" else None)
 
+    def test_what_the_verdict_covers(self):
+        def limit(metric, **to):
+            return {"metric": metric, "suspect_from": "99.9", "why": "own lag", **to}
+
+        ours, other = "delivery.response", limit("publish.response", valid_to="50")
+        for verdict, expected in (
+            ({}, None), ({"valid_to": "99"}, "99"),
+            ({"valid_to": "50", "limits": [other]}, None),
+            ({"valid_to": "50", "limits": [other, limit(ours, valid_to="99")]}, "99"),
+            ({"limits": [limit(ours)]}, "0"),
+        ):  # fmt: skip
+            answer = {**PACED, "verdict": {**PACED["verdict"], **verdict}}
+            self.assertEqual(self.trial(answer, self.paced)[0]["valid_to"], expected, verdict)
+
     def test_refused(self):
         def without(key):
             return {k: v for k, v in PACED.items() if k != key}
