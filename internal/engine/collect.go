@@ -122,7 +122,7 @@ func (r *run) sleepWatching(t int64, inside bool, grid int64) bool {
 		if now-r.collected.level.at >= grid && t-now > grid/2 {
 			r.takeLevel(now)
 		}
-		time.Sleep(time.Duration(min(t-now, stopSlice)))
+		r.rest(t - now)
 	}
 	return !r.stopped.Load()
 }

@@ -344,7 +344,7 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 			r.early = clock.Now() < r.start.Load()
 			r.interrupt()
 			return true
-		case <-time.After(min(time.Duration(end-now), 10*time.Millisecond)):
+		case <-time.After(min(time.Duration(end-now), r.patience())):
 		}
 	}
 }

@@ -73,6 +73,9 @@ func (p *pacer) pace() {
 // wait returns when until has come; false if the run is over before.
 func (p *pacer) wait(until int64) bool {
 	r := p.run
+	if r.config.quiet != nil {
+		return r.waitQuietly(until)
+	}
 	now := clock.Now()
 	for {
 		if r.stopped.Load() {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
@@ -22,6 +23,41 @@ type quiet struct{ tell func(probe.Report) }
 func RunProbe(ctx context.Context, s *scenario.Scenario, e driver.Entry, tell func(probe.Report)) error {
 	_, err := Run(ctx, Config{Scenario: s, Entry: e, quiet: &quiet{tell: tell}})
 	return err
+}
+
+// quietSlice is how long a quiet run sleeps at a time, at most: each timer that
+// goes off wakes threads, and then the runtime's monitor for a while.
+const quietSlice = 250 * time.Millisecond
+
+// waitQuietly returns when until has come, by some milliseconds at most too late,
+// which service times do not see; false if the run is over before.
+func (r *run) waitQuietly(until int64) bool {
+	if left := until - clock.Now(); left > 0 {
+		t := time.NewTimer(time.Duration(left))
+		defer t.Stop()
+		select {
+		case <-r.stop:
+		case <-t.C:
+		}
+	}
+	return !r.stopped.Load()
+}
+
+// rest sleeps for d ns, or for as long as the collector may before it looks again.
+func (r *run) rest(d int64) {
+	if r.config.quiet == nil {
+		time.Sleep(time.Duration(min(d, stopSlice)))
+		return
+	}
+	r.waitQuietly(clock.Now() + min(d, int64(quietSlice)))
+}
+
+// patience is how long untilEnd may sleep before it looks again.
+func (r *run) patience() time.Duration {
+	if r.config.quiet == nil {
+		return 10 * time.Millisecond
+	}
+	return quietSlice
 }
 
 // collectQuietly tells what came in the interval [from, to).

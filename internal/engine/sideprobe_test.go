@@ -321,7 +321,7 @@ func TestProbeTidiesUp(t *testing.T) {
 	measuring := func(t *testing.T, ctx context.Context, c Config, stop func(other int)) (*result.Run, error) {
 		var once atomic.Bool
 		c.Observer = func(p Progress) {
-			if p.Phase == result.PhaseMeasure && p.Elapsed > 1500*time.Millisecond && !once.Swap(true) {
+			if p.Phase == result.PhaseMeasure && p.Elapsed > 2500*time.Millisecond && !once.Swap(true) {
 				for _, pid := range awaitTidy(t, dir, 2) {
 					if pid != os.Getpid() {
 						stop(pid)
@@ -352,7 +352,7 @@ func TestProbeTidiesUp(t *testing.T) {
 	})
 	t.Run("the probe is killed", func(t *testing.T) {
 		c := config(t)
-		c.Scenario.Phases.Duration = 4 * time.Second
+		c.Scenario.Phases.Duration = 6 * time.Second
 		r, err := measuring(t, t.Context(), c, func(pid int) { kill(t, pid) })
 		if err != nil {
 			t.Fatal(err)
