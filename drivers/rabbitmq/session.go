@@ -154,7 +154,7 @@ func (s *session) Close(ctx context.Context) error {
 	closing.Wait()
 	var errs []error
 	for c := range consumers {
-		errs = append(errs, c.gate.Shut(ctx))
+		errs = append(errs, c.shut(ctx))
 	}
 	return errors.Join(errs...)
 }

@@ -169,16 +169,23 @@ func (p *part) End(why error) {
 	}
 }
 
-// Close implements driver.Consumer. It waits for a running Deliver, at most
+// shut lets nothing be delivered any more. It waits for a running Deliver, at most
 // until ctx ends.
-func (c *consumer) Close(ctx context.Context) error {
-	if !c.closed.CompareAndSwap(false, true) {
-		return c.gate.Shut(ctx)
-	}
+func (c *consumer) shut(ctx context.Context) error {
 	err := c.gate.Shut(ctx)
 	if c.backlog != nil {
 		c.backlog.Stop()
 	}
+	return err
+}
+
+// Close implements driver.Consumer. It waits for a running Deliver, at most
+// until ctx ends.
+func (c *consumer) Close(ctx context.Context) error {
+	if !c.closed.CompareAndSwap(false, true) {
+		return c.shut(ctx)
+	}
+	err := c.shut(ctx)
 	s := c.session
 	s.mu.Lock()
 	delete(s.consumers, c)
