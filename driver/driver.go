@@ -13,9 +13,9 @@
 //	→ Session.Deprovision → Session.Close
 //
 // Further abilities ([Flusher], [Syncer], [RequestReplier], [ServerInfo]) are
-// optional interfaces, found by type assertion and announced in
-// [Capabilities]. The conformance suite in driver/drivertest checks every
-// clause written here against a real broker.
+// optional interfaces, found by type assertion; [Capabilities] announces
+// RequestReplier. The conformance suite in driver/drivertest checks the clauses
+// written here against a real broker, and lists those that it had no means to check.
 package driver
 
 import (

@@ -248,44 +248,51 @@ func checkBatch(ctx context.Context, h *Harness) error {
 // checkSync cuts the producer off right after Sync: what it had sent must be
 // with the broker then.
 func checkSync(ctx context.Context, h *Harness) error {
+	var absent error // for one of the two
 	for _, batch := range []bool{false, true} {
-		if err := withBatch(ctx, h, topics("t0"), batch, func(r *rig) error {
-			p, err := r.producer(ctx, 0, "t0", h.size(), newLedger())
-			if err != nil {
-				return err
-			}
-			if _, ok := p.(driver.Syncer); !ok {
-				return nil // it is optional, and there is nothing to hold it to
-			}
-			got, l := newInbox(), newLedger()
-			if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
-				return err
-			}
-			sender, err := openRig(ctx, h, r.run, batch)
-			if err != nil {
-				return err
-			}
-			defer sender.close()
-			if p, err = sender.producer(ctx, 1, "t0", h.size(), l); err != nil {
-				return err
-			}
-			const n = 2000
-			if err := sendMany(l, p, 1, 0, n, h.size()); err != nil {
-				return err
-			}
-			if err := p.(driver.Syncer).Sync(ctx); err != nil {
-				return fmt.Errorf("sync: %w", err)
-			}
-			sender.network.cut()
-			if err := sender.close(); err != nil {
-				return err
-			}
-			return errors.Join(got.filled(ctx, n), l.kept())
-		}); err != nil {
+		err := withBatch(ctx, h, topics("t0"), batch, func(r *rig) error { return syncs(ctx, r, batch) })
+		var not inapplicable
+		switch {
+		case errors.As(err, &not):
+			absent = inapplicable(fmt.Sprintf("with batch %v: %v", batch, not))
+		case err != nil:
 			return fmt.Errorf("with batch %v: %w", batch, err)
 		}
 	}
-	return nil
+	return absent
+}
+
+func syncs(ctx context.Context, r *rig, batch bool) error {
+	h := r.h
+	got, l := newInbox(), newLedger()
+	if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+		return err
+	}
+	sender, err := openRig(ctx, h, r.run, batch)
+	if err != nil {
+		return err
+	}
+	defer sender.close()
+	p, err := sender.producer(ctx, 1, "t0", h.size(), l)
+	if err != nil {
+		return err
+	}
+	syncer, ok := p.(driver.Syncer)
+	if !ok {
+		return inapplicable("producers are no Syncer")
+	}
+	const n = 2000
+	if err := sendMany(l, p, 1, 0, n, h.size()); err != nil {
+		return err
+	}
+	if err := syncer.Sync(ctx); err != nil {
+		return fmt.Errorf("sync: %w", err)
+	}
+	sender.network.cut()
+	if err := sender.close(); err != nil {
+		return err
+	}
+	return errors.Join(got.filled(ctx, n), l.kept())
 }
 
 // checkSemantics wants all that can be told of any broker.
@@ -328,8 +335,18 @@ func ackOf(h *Harness, s driver.Session) driver.AckKind {
 func checkCapabilities(ctx context.Context, h *Harness) error {
 	return with(ctx, h, topics("t0"), func(r *rig) error {
 		var errs []error
-		if _, ok := r.session.(driver.RequestReplier); h.Entry.Capabilities.RequestReply && !ok {
-			errs = append(errs, errors.New("Capabilities.RequestReply is claimed, but sessions are no RequestReplier"))
+		_, replies := r.session.(driver.RequestReplier)
+		_, reports := r.session.(driver.AckReporter)
+		for _, ability := range []struct {
+			name          string
+			claimed, real bool
+		}{
+			{"Capabilities.RequestReply is claimed, but sessions are no RequestReplier", h.Entry.Capabilities.RequestReply, replies},
+			{"Capabilities.AckVaries is claimed, but sessions are no AckReporter", h.Entry.Capabilities.AckVaries, reports},
+		} {
+			if ability.claimed && !ability.real {
+				errs = append(errs, errors.New(ability.name))
+			}
 		}
 		switch kind := ackOf(h, r.session); kind {
 		case driver.AckKindNone, driver.AckKindBroker, driver.AckKindReply:

@@ -13,56 +13,63 @@ func TestRun(t *testing.T) { Run(t, newFake(t, "").harness()) }
 // the check of that clause to fail.
 func TestFlaws(t *testing.T) {
 	for flaw, check := range map[string]string{
-		"says nothing of delivery":          "semantics are filled",
-		"dials by itself":                   "connections are the engine's",
-		"leaves connections open":           "connections are the engine's",
-		"loses":                             "every message arrives once",
-		"duplicates":                        "every message arrives once",
-		"reorders":                          "order per producer and topic",
-		"delivers in parallel":              "consumer of several topics is serial",
-		"subscribes by prefix":              "consumer subscribes to its topics only",
-		"cuts large payloads":               "payloads of all sizes",
-		"calls too large rejected":          "payload too large",
-		"takes any size":                    "payload too large",
-		"reads payloads after Done":         "payload is borrowed until Done",
-		"reuses the payload during Deliver": "payload is valid during Deliver",
-		"forgets a Done":                    "each token is done exactly once",
-		"Done twice":                        "each token is done exactly once",
-		"Done with another token":           "each token is done exactly once",
-		"Done with unclassified error":      "each token is done exactly once",
-		"holds the last message back":       "batches are sent without further calls",
-		"Sync proves nothing":               "Sync is a round trip",
-		"delivers to one only":              "fan-out",
-		"delivers to all of a group":        "groups share",
-		"forgets a group":                   "groups and subscribers side by side",
-		"acknowledges nothing":              "consumers acknowledge",
-		"acknowledges when closed":          "consumers acknowledge",
-		"acknowledges every 64":             "consumers acknowledge",
-		"keeps what is left over":           "consumers acknowledge",
-		"delivers again what is done":       "consumers acknowledge",
-		"answers no requests":               "capabilities are real",
-		"acknowledges in an unknown way":    "capabilities are real",
-		"never answers":                     "requests are answered",
-		"answers with half":                 "requests are answered",
-		"answers nil":                       "nil is no answer",
-		"takes any option":                  "unknown option",
-		"unclassified error":                "wrong address",
-		"takes any password":                "wrong password",
-		"deaf to its context":               "Open heeds its context",
-		"provisions for ever":               "Provision heeds its context",
-		"sends when closed":                 "closed things refuse work",
-		"panics when closed twice":          "closing twice",
-		"delivers after Close":              "no Deliver after Consumer.Close",
-		"unsubscribes everybody":            "no Deliver after Consumer.Close",
-		"done and an error":                 "session closes while busy",
-		"unclassified error of Send":        "session closes while busy",
-		"hangs in Send after Close":         "session closes while the broker is frozen",
-		"waits for the broker to close":     "session closes while the broker is frozen",
-		"comes back in silence":             "reconnect after a restart",
-		"forgets subscriptions":             "reconnect after a restart",
-		"leaves topics":                     "Deprovision leaves nothing",
-		"removes what others made":          "Deprovision leaves nothing",
-		"leaves a goroutine":                "closing twice",
+		"says nothing of delivery":            "semantics are filled",
+		"dials by itself":                     "connections are the engine's",
+		"leaves connections open":             "connections are the engine's",
+		"loses":                               "every message arrives once",
+		"duplicates":                          "every message arrives once",
+		"reorders":                            "order per producer and topic",
+		"delivers in parallel":                "consumer of several topics is serial",
+		"subscribes by prefix":                "consumer subscribes to its topics only",
+		"cuts large payloads":                 "payloads of all sizes",
+		"calls too large rejected":            "payload too large",
+		"takes any size":                      "payload too large",
+		"reads payloads after Done":           "payload is borrowed until Done",
+		"reuses the payload during Deliver":   "payload is valid during Deliver",
+		"forgets a Done":                      "each token is done exactly once",
+		"Done twice":                          "each token is done exactly once",
+		"Done with another token":             "each token is done exactly once",
+		"Done with unclassified error":        "each token is done exactly once",
+		"holds the last message back":         "batches are sent without further calls",
+		"Sync proves nothing":                 "Sync is a round trip",
+		"delivers to one after the other":     "a slow consumer holds up nobody else",
+		"acknowledges when nobody is busy":    "a slow consumer holds up nobody else",
+		"gives up who is slow":                "a slow consumer keeps its connection",
+		"sends in plain":                      "encrypted",
+		"says nothing of tls":                 "encrypted",
+		"trusts any certificate":              "certificates are checked",
+		"does not report its acknowledgement": "capabilities are real",
+		"delivers to one only":                "fan-out",
+		"delivers to all of a group":          "groups share",
+		"forgets a group":                     "groups and subscribers side by side",
+		"acknowledges nothing":                "consumers acknowledge",
+		"acknowledges when closed":            "consumers acknowledge",
+		"acknowledges every 64":               "consumers acknowledge",
+		"keeps what is left over":             "consumers acknowledge",
+		"delivers again what is done":         "consumers acknowledge",
+		"answers no requests":                 "capabilities are real",
+		"acknowledges in an unknown way":      "capabilities are real",
+		"never answers":                       "requests are answered",
+		"answers with half":                   "requests are answered",
+		"answers nil":                         "nil is no answer",
+		"takes any option":                    "unknown option",
+		"unclassified error":                  "wrong address",
+		"takes any password":                  "wrong password",
+		"deaf to its context":                 "Open heeds its context",
+		"provisions for ever":                 "Provision heeds its context",
+		"sends when closed":                   "closed things refuse work",
+		"panics when closed twice":            "closing twice",
+		"delivers after Close":                "no Deliver after Consumer.Close",
+		"unsubscribes everybody":              "no Deliver after Consumer.Close",
+		"done and an error":                   "session closes while busy",
+		"unclassified error of Send":          "session closes while busy",
+		"hangs in Send after Close":           "session closes while the broker is frozen",
+		"waits for the broker to close":       "session closes while the broker is frozen",
+		"comes back in silence":               "reconnect after a restart",
+		"forgets subscriptions":               "reconnect after a restart",
+		"leaves topics":                       "Deprovision leaves nothing",
+		"removes what others made":            "Deprovision leaves nothing",
+		"leaves a goroutine":                  "closing twice",
 	} {
 		t.Run(flaw, func(t *testing.T) {
 			for _, c := range checks() {
@@ -86,6 +93,21 @@ func TestFlaws(t *testing.T) {
 	}
 }
 
+// TestNotChecked wants a check that could not be made told from one that was.
+func TestNotChecked(t *testing.T) {
+	for flaw, want := range map[string]bool{"has no Sync": true, "": false} {
+		h := newFake(t, flaw).harness()
+		for _, c := range checks() {
+			if c.name != "Sync is a round trip" {
+				continue
+			}
+			if why, err := c.judge(&h); err != nil || (why != "") != want {
+				t.Errorf("with the flaw %q: not checked because %q, %v", flaw, why, err)
+			}
+		}
+	}
+}
+
 // TestOptingOut runs nothing that a harness without hooks cannot do.
 func TestOptingOut(t *testing.T) {
 	h := Harness{}
@@ -93,7 +115,8 @@ func TestOptingOut(t *testing.T) {
 		why := c.needs(&h)
 		switch c.name {
 		case "wrong address", "wrong password", "unknown option", "payload too large", "fan-out", "groups share", "requests are answered",
-			"session closes while the broker is frozen", "reconnect after a restart", "Deprovision leaves nothing", "consumers acknowledge":
+			"session closes while the broker is frozen", "reconnect after a restart", "Deprovision leaves nothing", "consumers acknowledge",
+			"encrypted", "certificates are checked", "a slow consumer keeps its connection":
 			if why == "" {
 				t.Errorf("%q runs with an empty harness", c.name)
 			}

@@ -2,6 +2,7 @@ package drivertest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/internal/brokers/brokertest"
 )
 
 // fake is a driver and a broker in one process, which keeps the contract but
@@ -21,6 +23,8 @@ import (
 type fake struct {
 	flaw     string
 	listener net.Listener
+	secure   net.Listener // speaks TLS
+	files    brokertest.Certificates
 
 	mu       sync.Mutex
 	frozen   chan struct{} // closed when thawed; nil: not frozen
@@ -43,24 +47,37 @@ func newFake(t *testing.T, flaw string) *fake {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &fake{flaw: flaw, listener: l, subs: map[string][]*fakeConsumer{}, turn: map[string]int{},
+	files := brokertest.NewCertificates(t)
+	server := files.Server(false)
+	pair, err := tls.LoadX509KeyPair(server.Cert, server.Key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: []tls.Certificate{pair}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fake{flaw: flaw, listener: l, secure: over, files: files, subs: map[string][]*fakeConsumer{}, turn: map[string]int{},
 		held: map[string]bool{}, kept: map[string][]fakeMessage{}, sessions: map[*fakeSession]bool{}}
 	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
+	for _, l := range []net.Listener{l, over} {
+		serving.Go(func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				serving.Go(func() { // a greeting, and payloads that nobody reads
+					defer c.Close()
+					c.Write([]byte("!"))
+					io.Copy(io.Discard, c)
+				})
 			}
-			serving.Go(func() { // a greeting is all that goes over the wire
-				defer c.Close()
-				c.Write([]byte("!"))
-				io.Copy(io.Discard, c)
-			})
-		}
-	})
+		})
+	}
 	t.Cleanup(func() {
 		l.Close()
+		over.Close()
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for s := range f.sessions {
@@ -80,9 +97,17 @@ func (f *fake) harness() Harness {
 	at := func(address string) driver.Target {
 		return driver.Target{URL: address, Options: map[string]any{"password": "right"}}
 	}
+	impatient := at(f.listener.Addr().String())
 	return Harness{
 		Entry: driver.Entry{Name: "fake", Driver: f, Options: &fakeOptions{}, Capabilities: driver.Capabilities{
-			Ack: driver.AckKindBroker, RequestReply: true, Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true}},
+			Ack: driver.AckKindBroker, AckVaries: f.is("does not report its acknowledgement"), RequestReply: true,
+			Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true, TLS: true}},
+		Encrypted: func() driver.Target {
+			t := at(f.secure.Addr().String())
+			t.TLS = f.files.Client(false)
+			return t
+		},
+		Impatient: &impatient, Silence: 20 * time.Millisecond,
 		Target:        at(f.listener.Addr().String()),
 		At:            at,
 		WrongPassword: &driver.Target{URL: f.listener.Addr().String(), Options: map[string]any{"password": "wrong"}},
@@ -148,6 +173,15 @@ func (f *fake) dial(ctx context.Context, t driver.Target) (net.Conn, error) {
 		stop := context.AfterFunc(ctx, func() { c.Close() })
 		defer stop()
 	}
+	if t.TLS != nil {
+		config, err := t.TLS.Config("127.0.0.1")
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		config.InsecureSkipVerify = f.is("trusts any certificate")
+		c = tls.Client(c, config)
+	}
 	if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("fake: %w: %w", driver.ErrNotConnected, err)
@@ -195,27 +229,29 @@ type fakeSession struct {
 	consumers []*fakeConsumer
 	created   []string
 	working   sync.WaitGroup
+	turn      sync.Mutex   // of consumers that hold each other up
+	busy      atomic.Int32 // how many Deliver are running
 }
 
-func (s *fakeSession) connect(ctx context.Context) error {
+func (s *fakeSession) connect(ctx context.Context) (net.Conn, error) {
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
 	if closed {
-		return fmt.Errorf("fake: %w", driver.ErrClosed)
+		return nil, fmt.Errorf("fake: %w", driver.ErrClosed)
 	}
 	c, err := s.f.dial(ctx, s.target)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		c.Close()
-		return fmt.Errorf("fake: %w", driver.ErrClosed)
+		return nil, fmt.Errorf("fake: %w", driver.ErrClosed)
 	}
 	s.conns = append(s.conns, c)
-	return nil
+	return c, nil
 }
 
 func (s *fakeSession) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
@@ -236,6 +272,9 @@ func (s *fakeSession) Provision(ctx context.Context, t driver.Topology) (driver.
 	}
 	sem := driver.Semantics{Durability: "memory", Replication: "none", Acknowledgment: "taken", Ordering: "per producer and topic",
 		Delivery: "exactly once", Batching: "none", Consumption: "push", Transport: "memory"}
+	if s.target.TLS != nil && !s.f.is("says nothing of tls") {
+		sem.Transport += ", tls"
+	}
 	if s.f.is("says nothing of delivery") {
 		sem.Delivery = ""
 	}
@@ -303,6 +342,7 @@ type fakeMessage struct {
 
 type fakeProducer struct {
 	s       *fakeSession
+	conn    net.Conn
 	topic   string
 	acks    driver.Acks
 	replies *fakeConsumer
@@ -314,14 +354,19 @@ type fakeProducer struct {
 }
 
 func (s *fakeSession) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
-	return s.producer(ctx, spec, acks)
+	p, err := s.producer(ctx, spec, acks)
+	if err == nil && s.f.is("has no Sync") {
+		return struct{ driver.Producer }{p}, nil
+	}
+	return p, err
 }
 
 func (s *fakeSession) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (*fakeProducer, error) {
-	if err := s.connect(ctx); err != nil {
+	conn, err := s.connect(ctx)
+	if err != nil {
 		return nil, err
 	}
-	p := &fakeProducer{s: s, topic: spec.Topic, acks: acks, queue: make(chan fakeMessage, 64), done: make(chan struct{})}
+	p := &fakeProducer{s: s, conn: conn, topic: spec.Topic, acks: acks, queue: make(chan fakeMessage, 64), done: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed { // Close waits for what works, and nothing may join then
@@ -351,6 +396,13 @@ func (p *fakeProducer) Send(token uint64, payload []byte) error {
 		}
 		return fmt.Errorf("fake: %w", driver.ErrClosed)
 	default:
+	}
+	if secure, ok := p.conn.(*tls.Conn); ok {
+		if f.is("sends in plain") {
+			secure.NetConn().Write(payload)
+		} else {
+			secure.Write(payload)
+		}
 	}
 	m := fakeMessage{token: token, payload: payload}
 	if p.replies != nil {
@@ -421,6 +473,13 @@ func (p *fakeProducer) run() {
 			held = nil
 		}
 		p.pending.Add(-1)
+		for f.is("acknowledges when nobody is busy") && p.s.busy.Load() > 0 {
+			select {
+			case <-p.s.done:
+				return
+			case <-time.After(100 * time.Microsecond):
+			}
+		}
 		switch {
 		case f.is("forgets a Done") && p.sent == 7:
 		case f.is("Done with unclassified error"):

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"sixnines/driver"
 )
@@ -66,7 +67,7 @@ func (s *fakeSession) Consumer(ctx context.Context, spec driver.ConsumerSpec, de
 }
 
 func (s *fakeSession) consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver, respond func(driver.Message) []byte) (*fakeConsumer, error) {
-	if err := s.connect(ctx); err != nil {
+	if _, err := s.connect(ctx); err != nil {
 		return nil, err
 	}
 	c := &fakeConsumer{s: s, group: spec.Group, ack: spec.Ack, deliver: deliver, respond: respond, idle: make(chan struct{})}
@@ -131,10 +132,25 @@ func (c *fakeConsumer) run() {
 			parallel.Wait()
 			c.deliver(driver.Message{Payload: payload})
 		default:
-			c.deliver(driver.Message{Payload: m.payload})
+			c.hand(m)
 		}
 		c.acknowledge(m)
 	}
+}
+
+// hand delivers a message.
+func (c *fakeConsumer) hand(m fakeMessage) {
+	s := c.s
+	s.busy.Add(1)
+	defer s.busy.Add(-1)
+	switch {
+	case s.f.is("delivers to one after the other"):
+		s.turn.Lock()
+		defer s.turn.Unlock()
+	case s.f.is("gives up who is slow"):
+		defer time.AfterFunc(20*time.Millisecond, func() { s.notify(driver.Event{Kind: driver.Disconnected}) }).Stop()
+	}
+	c.deliver(driver.Message{Payload: m.payload})
 }
 
 func (c *fakeConsumer) Close(context.Context) error {

@@ -13,8 +13,9 @@
 //
 // Each clause is a subtest of its own. A clause about an ability applies if the
 // driver's Capabilities claim the ability; one that needs a hook applies if the
-// harness has it. What does not apply is skipped with the reason, and Run ends
-// with the list of what was not opted into, so that a gap is seen.
+// harness has it; one about an optional interface, if producers implement it. What
+// does not apply is skipped with the reason, and Run ends with the list of what was
+// not checked, so that a gap is seen.
 //
 // Nothing here asserts how long something takes, with one exception that the
 // contract itself makes: a session with a deadline of one second must be closed
@@ -25,8 +26,10 @@ package drivertest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -59,6 +62,15 @@ type Harness struct {
 	// Leftovers lists what the broker still holds that has run in its name.
 	// Nil: not opted in.
 	Leftovers func(run string) ([]string, error)
+	// Encrypted returns a target whose broker speaks TLS with a certificate for its
+	// address and for no other name, and which names the authority that signed
+	// it: one that the system does not know. Run calls it once at most. Nil: not
+	// opted in.
+	Encrypted func() driver.Target
+	// Impatient is a target like Target in which client or broker gives up a
+	// connection on which it has heard nothing for Silence. Nil: not opted in.
+	Impatient *driver.Target
+	Silence   time.Duration
 	// Unacked counts the messages with run in the name of their topic that the
 	// broker has delivered, or could have, and that nobody has acknowledged or
 	// committed: with AckEach it must come to 0 once all is delivered. It may lag.
@@ -71,15 +83,19 @@ type Harness struct {
 
 // Run runs all checks as subtests of t.
 func Run(t *testing.T, h Harness) {
+	if h.Encrypted != nil {
+		h.Encrypted = sync.OnceValue(h.Encrypted)
+	}
 	var absent []string
 	for _, c := range checks() {
 		t.Run(c.name, func(t *testing.T) {
-			if why := c.needs(&h); why != "" {
-				absent = append(absent, fmt.Sprintf("%s (%s)", c.name, why))
-				t.Skipf("not opted in: %s", why)
-			}
-			if err := c.try(&h); err != nil {
+			why, err := c.judge(&h)
+			switch {
+			case err != nil:
 				t.Error(err)
+			case why != "":
+				absent = append(absent, fmt.Sprintf("%s (%s)", c.name, why))
+				t.Skipf("NOT CHECKED: %s", why)
 			}
 		})
 	}
@@ -87,7 +103,7 @@ func Run(t *testing.T, h Harness) {
 		absent = append(absent, "what the broker holds as not acknowledged (the harness cannot count Unacked)")
 	}
 	if len(absent) > 0 {
-		t.Logf("NOT CHECKED for %s, because not opted in:\n\t%s", h.Entry.Name, strings.Join(absent, "\n\t"))
+		t.Logf("NOT CHECKED for %s:\n\t%s", h.Entry.Name, strings.Join(absent, "\n\t"))
 	}
 }
 
@@ -99,6 +115,27 @@ type check struct {
 	needs func(h *Harness) string
 	run   func(ctx context.Context, h *Harness) error
 }
+
+// judge runs the check if it applies, and returns why it does not: before it runs or
+// when it has found out.
+func (c check) judge(h *Harness) (why string, err error) {
+	if why := c.needs(h); why != "" {
+		return why, nil
+	}
+	err = c.try(h)
+	var not inapplicable
+	if errors.As(err, &not) {
+		return string(not), nil
+	}
+	return "", err
+}
+
+// inapplicable is the error of a check that finds out, on a session, that there is
+// nothing to check. It is no success: Run reports it as not checked.
+type inapplicable string
+
+// Error implements error.
+func (i inapplicable) Error() string { return string(i) }
 
 // try runs the check in a time that it cannot exceed, and looks for goroutines
 // that it leaves behind.
@@ -143,6 +180,10 @@ func checks() []check {
 		{"each token is done exactly once", always, checkTokens},
 		{"batches are sent without further calls", always, checkBatch},
 		{"Sync is a round trip", always, checkSync},
+		{"a slow consumer holds up nobody else", always, checkSlow},
+		{"a slow consumer keeps its connection", impatient, checkSlowKeepsConnection},
+		{"encrypted", encrypted, checkEncrypted},
+		{"certificates are checked", certified, checkCertificates},
 		{"fan-out", fanOut, checkFanOut},
 		{"groups share", groups, checkGroups},
 		{"groups and subscribers side by side", groupsAndFanOut, checkGroupsApart},
@@ -219,6 +260,29 @@ func hasOptions(h *Harness) string {
 }
 
 func tooLarge(h *Harness) string { return unless(h.TooLarge > 0, "the harness has no TooLarge") }
+
+func impatient(h *Harness) string {
+	return unless(h.Impatient != nil && h.Silence > 0, "the harness has no Impatient target")
+}
+
+func encrypted(h *Harness) string {
+	if !h.Entry.Capabilities.TLS {
+		return "the driver does not claim TLS"
+	}
+	if h.Encrypted == nil {
+		return "the harness has no Encrypted target"
+	}
+	// Here it may fail the test, and what it starts is not the check's to end.
+	h.Encrypted()
+	return ""
+}
+
+func certified(h *Harness) string {
+	if h.Entry.Capabilities.Brokerless {
+		return "there is no server, whose certificate would be seen when a session opens"
+	}
+	return encrypted(h)
+}
 
 func at(h *Harness) string { return unless(h.At != nil, "the harness has no At") }
 

@@ -1,9 +1,11 @@
 package drivertest
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // network makes connections as the engine does: it keeps them, and closes them
@@ -14,6 +16,9 @@ type network struct {
 	open   map[*conn]struct{}
 	used   chan struct{} // closed when a connection is first read or written
 	first  sync.Once
+
+	secret   atomic.Pointer[[]byte] // what must not be seen on the wire; nil: nothing
+	betrayed atomic.Bool            // it was
 }
 
 type conn struct {
@@ -39,16 +44,29 @@ func (n *network) dial(ctx context.Context, netw, address string) (net.Conn, err
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	c.network.use()
-	return c.Conn.Read(p)
+	n, err := c.Conn.Read(p)
+	c.network.see(p[:n])
+	return n, err
 }
 
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
 	c.network.use()
+	c.network.see(p)
 	return c.Conn.Write(p)
 }
 
 func (n *network) use() { n.first.Do(func() { close(n.used) }) }
+
+// hide says what must not be seen on the wire from now on.
+func (n *network) hide(secret []byte) { n.secret.Store(&secret) }
+
+// see looks for the secret in what goes over a connection.
+func (n *network) see(p []byte) {
+	if secret := n.secret.Load(); secret != nil && bytes.Contains(p, *secret) {
+		n.betrayed.Store(true)
+	}
+}
 
 // Close implements net.Conn.
 func (c *conn) Close() error {

@@ -18,6 +18,8 @@ type rig struct {
 	network *network
 	events  *events
 	run     string
+
+	semantics driver.Semantics // what Provision has returned
 }
 
 // events collects what Target.Notify is told.
@@ -86,7 +88,7 @@ func withBatch(ctx context.Context, h *Harness, t driver.Topology, batch bool, f
 	if t.MaxSize == 0 {
 		t.MaxSize = 1 << 10
 	}
-	if _, err = r.session.Provision(ctx, t); err != nil {
+	if r.semantics, err = r.session.Provision(ctx, t); err != nil {
 		return errors.Join(fmt.Errorf("provision: %w", err), r.close())
 	}
 	if err = f(r); err != nil {

@@ -26,12 +26,18 @@ func TestMain(m *testing.M) {
 // startBroker starts a server, or a cluster of them, that ends with the test.
 func startBroker(t testing.TB, o brokers.Options) *brokers.Cluster {
 	t.Helper()
+	return brokertest.Start(t, "nats", builtIn(t, o))
+}
+
+// builtIn returns the options with the server that the test binary is.
+func builtIn(t testing.TB, o brokers.Options) brokers.Options {
+	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.Home.Self = []string{self, become}
-	return brokertest.Start(t, "nats", o)
+	return o
 }
 
 // look calls f with every stream of the server that has run in its name.

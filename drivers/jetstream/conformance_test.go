@@ -1,7 +1,9 @@
 package jetstream_test
 
 import (
+	"maps"
 	"testing"
+	"time"
 
 	client "github.com/nats-io/nats.go"
 
@@ -32,6 +34,8 @@ func TestConformance(t *testing.T) {
 			for name, value := range variant.options {
 				login[name] = value
 			}
+			impatient := maps.Clone(login)
+			impatient["ping_interval"], impatient["heartbeat"] = "500ms", "500ms"
 			drivertest.Run(t, drivertest.Harness{
 				Entry:  jetstream.Entry(),
 				Target: driver.Target{URL: b.URL, Options: login},
@@ -46,6 +50,11 @@ func TestConformance(t *testing.T) {
 				Restart:       brokertest.Restart(t, b),
 				Leftovers:     streams(b, client.UserInfo("ada", "lovelace")),
 				Unacked:       unacked(b, client.UserInfo("ada", "lovelace")),
+				Encrypted: brokertest.Encrypted(t, "nats", builtIn(t, brokers.Options{User: "ada", Password: "lovelace"}), func(c *brokers.Cluster) driver.Target {
+					return driver.Target{URL: c.URL, Options: login}
+				}),
+				Impatient: &driver.Target{URL: b.URL, Options: impatient},
+				Silence:   time.Second,
 			})
 		})
 	}

@@ -83,5 +83,8 @@ func TestConformance(t *testing.T) {
 	login := map[string]any{"user": "ada", "password": "lovelace"}
 	h := harness(t, c, nil, login)
 	h.WrongPassword = &driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "byron"}}
+	h.Encrypted = brokertest.Encrypted(t, "kafka", brokers.Options{User: "ada", Password: "lovelace", Settings: quick()}, func(c *brokers.Cluster) driver.Target {
+		return driver.Target{URL: c.URL, Options: login}
+	})
 	drivertest.Run(t, h)
 }

@@ -2,6 +2,7 @@ package mqtt_test
 
 import (
 	"testing"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
@@ -26,6 +27,11 @@ func harness(t *testing.T, c *brokers.Cluster, login map[string]any) drivertest.
 		Leftovers: func(run string) ([]string, error) {
 			return retained(brokertest.Address(t, c.URL), "ada", "lovelace", run)
 		},
+		Encrypted: brokertest.Encrypted(t, "mosquitto", brokers.Options{User: "ada", Password: "lovelace"}, func(c *brokers.Cluster) driver.Target {
+			return driver.Target{URL: c.URL, Options: login}
+		}),
+		Impatient: &driver.Target{URL: c.URL, Options: options(login, "keep_alive", "1s")},
+		Silence:   1500 * time.Millisecond,
 	}
 	if login["qos"] == 0 {
 		h.Entry.Capabilities.ConsumerAck = false // there is nothing to acknowledge

@@ -1,7 +1,11 @@
 package nats_test
 
 import (
+	"fmt"
+	"maps"
+	"sync"
 	"testing"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
@@ -13,11 +17,16 @@ func TestConformance(t *testing.T) {
 		max_payload: 1000000
 		authorization { user: ada, password: lovelace }
 	`)
+	ca := newAuthority(t)
+	cert, key := ca.issue("server")
+	secure := sync.OnceValue(func() *broker { return startBroker(t, fmt.Sprintf("tls { cert_file: %q, key_file: %q }", cert, key)) })
 	for _, mode := range []struct{ publish, receive string }{
 		{"direct", "direct"}, {"client", "client"}, {"direct", "client"}, {"client", "direct"},
 	} {
 		t.Run(mode.publish+" and "+mode.receive, func(t *testing.T) {
 			login := map[string]any{"user": "ada", "password": "lovelace", "publish": mode.publish, "receive": mode.receive}
+			impatient := maps.Clone(login)
+			impatient["ping_interval"] = "500ms"
 			drivertest.Run(t, drivertest.Harness{
 				Entry:  nats.Entry(),
 				Target: driver.Target{URL: b.url.String(), Options: login},
@@ -32,6 +41,12 @@ func TestConformance(t *testing.T) {
 				Thaw:       b.thaw,
 				Restart:    b.restart,
 				Leftovers:  b.subjects,
+				Encrypted: func() driver.Target {
+					return driver.Target{URL: "tls://" + secure().url.Host, TLS: &driver.TLS{CA: ca.file},
+						Options: map[string]any{"publish": mode.publish, "receive": mode.receive}}
+				},
+				Impatient: &driver.Target{URL: b.url.String(), Options: impatient},
+				Silence:   time.Second,
 			})
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
@@ -79,12 +80,20 @@ func harness(t *testing.T, c *brokers.Cluster, url string, options map[string]an
 		Restart:    brokertest.Restart(t, c),
 		Leftovers:  func(run string) ([]string, error) { return topics(c, run) },
 		Unacked:    func(run string) (int, error) { return unacked(c, run) },
+		Encrypted: brokertest.Encrypted(t, "nsq", brokers.Options{}, func(c *brokers.Cluster) driver.Target {
+			return driver.Target{URL: c.URL, Options: options}
+		}),
 	}
 }
 
 func TestConformance(t *testing.T) {
 	c := brokertest.Start(t, "nsq", brokers.Options{MaxMessage: 1 << 20})
-	t.Run("default", func(t *testing.T) { drivertest.Run(t, harness(t, c, c.URL, nil)) })
+	t.Run("default", func(t *testing.T) {
+		h := harness(t, c, c.URL, nil)
+		h.Impatient = &driver.Target{URL: c.URL, Options: map[string]any{"heartbeat_interval": "1s"}}
+		h.Silence = 2 * time.Second
+		drivertest.Run(t, h)
+	})
 	if testing.Short() {
 		t.Skip("the default only")
 	}

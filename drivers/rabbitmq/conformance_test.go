@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -48,6 +49,9 @@ func testConformance(t *testing.T, c *brokers.Cluster) {
 		{"direct without confirms", map[string]any{"confirms": false, "durable": false, "ack_every": 3, "prefetch": 10}, false},
 		{"amqp091", map[string]any{"client": "amqp091"}, false},
 	}
+	secure := brokertest.Encrypted(t, "rabbitmq", brokers.Options{User: user, Password: password}, func(c *brokers.Cluster) driver.Target {
+		return driver.Target{URL: c.URL}
+	})
 	for _, mode := range modes {
 		t.Run(mode.name, func(t *testing.T) {
 			if testing.Short() && !mode.brief {
@@ -57,6 +61,12 @@ func testConformance(t *testing.T, c *brokers.Cluster) {
 			if mode.brief {
 				h.Restart = brokertest.Restart(t, c)
 				h.Unacked = func(run string) (int, error) { return unacked(t, c, run) } // takes seconds
+				h.Impatient, h.Silence = &driver.Target{URL: c.URL, Options: with(mode.options, "heartbeat", "1s")}, 2*time.Second
+			}
+			h.Encrypted = func() driver.Target {
+				t := secure()
+				t.Options = with(mode.options)
+				return t
 			}
 			drivertest.Run(t, h)
 		})

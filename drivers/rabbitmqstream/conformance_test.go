@@ -38,6 +38,11 @@ func TestConformance(t *testing.T) {
 		Leftovers:     func(run string) ([]string, error) { return leftovers(t, c, run) },
 		Unacked:       func(run string) (int, error) { return unacked(t, c, run) },
 	}
+	h.Encrypted = brokertest.Encrypted(t, "rabbitmq", brokers.Options{User: user, Password: password}, func(c *brokers.Cluster) driver.Target {
+		return driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: login}
+	})
+	h.Impatient = &driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: with(map[string]any{"heartbeat": "1s"})}
+	h.Silence = 2 * time.Second
 	drivertest.Run(t, h)
 	if testing.Short() {
 		return

@@ -1,7 +1,9 @@
 package stan_test
 
 import (
+	"maps"
 	"testing"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
@@ -44,6 +46,14 @@ func conform(t *testing.T, o brokers.Options, target driver.Target) {
 		Restart:    brokertest.Restart(t, c),
 		Leftovers:  m.leftovers,
 		Unacked:    m.unacked,
+	}
+	if o.TLS == nil {
+		options := map[string]any{"ping_interval": "1s"}
+		maps.Copy(options, target.Options)
+		h.Impatient, h.Silence = &driver.Target{URL: c.URL, Options: options}, 2*time.Second
+		h.Encrypted = brokertest.Encrypted(t, "nats-streaming", o, func(c *brokers.Cluster) driver.Target {
+			return driver.Target{URL: c.URL, Options: target.Options}
+		})
 	}
 	if o.Password != "" {
 		h.WrongPassword = &driver.Target{URL: c.URL, Options: map[string]any{"user": o.User, "password": "byron"}}

@@ -69,5 +69,8 @@ func (s *Server) Harness(t testing.TB, e driver.Entry, options map[string]any) d
 		Freeze:        brokertest.Freeze(t, s.Cluster),
 		Thaw:          brokertest.Thaw(t, s.Cluster),
 		Restart:       brokertest.Restart(t, s.Cluster),
+		Encrypted: brokertest.Encrypted(t, "redis", s.options, func(c *brokers.Cluster) driver.Target {
+			return at(c.URL, s.options.Password)
+		}),
 	}
 }

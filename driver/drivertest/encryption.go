@@ -1,0 +1,60 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"sixnines/driver"
+)
+
+// checkEncrypted sends messages over TLS and looks for them on the wire.
+func checkEncrypted(ctx context.Context, h *Harness) error {
+	over := *h
+	over.Target = h.Encrypted()
+	return with(ctx, &over, topics("t0"), func(r *rig) error {
+		if !strings.Contains(r.semantics.Transport, "tls") {
+			return fmt.Errorf("the semantics call the transport %q, which says nothing of tls", r.semantics.Transport)
+		}
+		const n, size = 100, 256
+		// One as well as any other.
+		r.network.hide(letter{0, n / 2}.write(size)[letterSize:])
+		got, l := newInbox(), newLedger()
+		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
+			return err
+		}
+		p, err := r.producer(ctx, 0, "t0", size, l)
+		if err != nil {
+			return err
+		}
+		if err := sendMany(l, p, 0, 0, n, size); err != nil {
+			return err
+		}
+		if err := errors.Join(got.filled(ctx, n), l.settled(ctx)); err != nil {
+			return err
+		}
+		if r.network.betrayed.Load() {
+			return errors.New("a payload can be read on the wire")
+		}
+		return nil
+	})
+}
+
+// checkCertificates wants a broker refused whose certificate nobody known has
+// signed, or that is for another name.
+func checkCertificates(ctx context.Context, h *Harness) error {
+	for what, change := range map[string]func(*driver.TLS){
+		"signed by an authority that is not known": func(t *driver.TLS) { t.CA = "" },
+		"for another name":                         func(t *driver.TLS) { t.ServerName = "elsewhere.example" },
+	} {
+		t := h.Encrypted()
+		files := *t.TLS
+		change(&files)
+		t.TLS = &files
+		if err := refuses(ctx, h, t, driver.ErrNotConnected); err != nil {
+			return fmt.Errorf("a certificate that is %s: %w", what, err)
+		}
+	}
+	return nil
+}
