@@ -142,9 +142,23 @@ type Objective struct {
 
 // Rate is messages a second over the measured window.
 type Rate struct {
-	Asked       float64 `json:"asked"` // 0: flat out or closed loop
+	Asked float64 `json:"asked"` // the schedule's mean; 0: flat out or closed loop
+	// Due is what the schedule had due in the window as it was: with random
+	// arrivals, or a ramp that was ended early, another number than Asked. Missing
+	// where nothing was due and in files of older versions.
+	Due         float64 `json:"due,omitempty"`
 	Sent        float64 `json:"sent"`
 	WorstSecond float64 `json:"worst_second"` // sent ÷ due in the worst whole second, 1 = all
+}
+
+// Kept is the share of what was due that was sent in the window, 1 = all. ok is
+// false where nothing was due at a rate.
+func (r Rate) Kept() (share float64, ok bool) {
+	due := r.Due
+	if due == 0 {
+		due = r.Asked
+	}
+	return r.Sent / due, r.Asked > 0 && due > 0
 }
 
 // Throughput is what flat out came to: over when everything was acknowledged

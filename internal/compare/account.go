@@ -63,7 +63,10 @@ func accounts(pairs []couple) []Account {
 			name, unit string
 			value      func(*result.Summary) float64
 		}{
-			{"rate kept, worst run", "of asked", func(s *result.Summary) float64 { return s.Rate.Sent / s.Rate.Asked }},
+			{"rate kept, worst run", "of due", func(s *result.Summary) float64 {
+				kept, _ := s.Rate.Kept()
+				return kept
+			}},
 			{"worst second of any run", "of due", func(s *result.Summary) float64 { return s.Rate.WorstSecond }},
 		} {
 			a := Account{Name: k.name, Unit: k.unit, A: math.Inf(1), B: math.Inf(1)}

@@ -230,11 +230,11 @@ func figure(v int64, atLeast bool) string {
 }
 
 func (d *Decision) ofRate(r result.Rate) {
-	if r.Asked <= 0 {
+	share, ok := r.Kept()
+	if !ok {
 		d.Text = "nothing was due at a rate: the load was a closed loop or flat out"
 		return
 	}
-	share := r.Sent / r.Asked
 	if d.Objective.Subject != "rate" {
 		share = r.WorstSecond
 	}

@@ -165,6 +165,36 @@ func TestObjectivesNameWhatResultsHave(t *testing.T) {
 	}
 }
 
+// A rate is kept if what was due was sent, whatever the schedule had due on
+// average: random arrivals and a ramp that was ended early have more or less.
+func TestObjectivesOfRatesGoByWhatWasDue(t *testing.T) {
+	for _, tt := range []struct {
+		name      string
+		due, sent int64 // in each of the ten seconds
+		late      int64 // more due in the last one that were not sent
+		want      Outcome
+	}{
+		{"fewer arrivals than on average", 90, 90, 0, Met},
+		{"more arrivals than on average", 110, 110, 0, Met},
+		{"more, and one as the window ends", 110, 110, 1, Met},
+		{"more, and not all sent", 110, 105, 0, Missed},
+		{"two of few late", 10, 10, 2, Missed},
+	} {
+		run := &result.Run{Header: result.Header{Mode: result.ModeOpen, Rate: 100, Window: seconds * 1e9}, Metrics: map[result.Metric]*result.Merged{}}
+		for n := range int64(seconds) {
+			p := result.Point{Phase: result.PhaseMeasure, Start: n * 1e9, End: (n + 1) * 1e9, Counters: result.Counters{Scheduled: tt.due, Sent: tt.sent}}
+			if n == seconds-1 {
+				p.Counters.Scheduled += tt.late
+			}
+			run.Series = append(run.Series, p)
+		}
+		run.Summary = &result.Summary{Rate: rate(run, Inputs{End: seconds * 1e9})}
+		if got := decideText(t, run, "rate >= 99.9%"); got.Outcome != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.name, got.Outcome, got.Text, tt.want)
+		}
+	}
+}
+
 // What stands on a limit is not beyond it for the sake of rounding, and what is
 // short of it by a hair does not read as if it were not.
 func TestObjectivesOfRates(t *testing.T) {

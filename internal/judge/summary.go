@@ -85,14 +85,21 @@ func (in Inputs) complete(run *result.Run) Inputs {
 // rate computes the rates of the measured window.
 func rate(run *result.Run, in Inputs) result.Rate {
 	r := result.Rate{Asked: run.Header.Rate, WorstSecond: 1}
-	var sent int64
+	var sent, due int64
 	for i := range run.Series {
 		if p := &run.Series[i]; p.Phase == result.PhaseMeasure {
 			sent += p.Counters.Sent
+			due += p.Counters.Scheduled
 		}
+	}
+	if due == sent+1 { // due as the window ended, and sent just then
+		due = sent
 	}
 	if in.End > 0 {
 		r.Sent = float64(sent) / (float64(in.End) / 1e9)
+		if r.Asked > 0 {
+			r.Due = float64(due) / (float64(in.End) / 1e9)
+		}
 	}
 	r.WorstSecond, _ = worst(run)
 	return r

@@ -35,7 +35,7 @@ func TestRate(t *testing.T) {
 		})
 	}
 	run := &result.Run{Header: result.Header{Rate: 100}, Series: tests[3].series}
-	if r := Summarise(run, Inputs{End: 3e9}).Rate; r != (result.Rate{Asked: 100, Sent: 100, WorstSecond: 0.5}) {
+	if r := Summarise(run, Inputs{End: 3e9}).Rate; r != (result.Rate{Asked: 100, Due: 100, Sent: 100, WorstSecond: 0.5}) {
 		t.Errorf("%+v", r)
 	}
 }

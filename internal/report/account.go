@@ -115,10 +115,10 @@ func rateLine(r result.Rate) []entryText {
 		out = append(out, entryText{"asked", rate(r.Asked), "messages a second that the schedule had"})
 	}
 	sent := rate(r.Sent)
-	if r.Asked > 0 {
-		sent += " (" + exactShare(r.Sent/r.Asked) + ")"
+	if kept, ok := r.Kept(); ok {
+		sent += " (" + exactShare(kept) + ")"
 	}
-	out = append(out, entryText{"sent", sent, "over the measured window"})
+	out = append(out, entryText{"sent", sent, "over the measured window, and the share of what was due in it"})
 	if r.Asked > 0 && !math.IsNaN(r.WorstSecond) {
 		out = append(out, entryText{"worst second", exactShare(r.WorstSecond) + " of due", "sent ÷ due in the worst whole second: a run that stalls and catches up is exact over all, not here"})
 	}

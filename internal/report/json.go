@@ -62,7 +62,7 @@ func JSON(w io.Writer, run *result.Run) error {
 	if o.Histograms == nil {
 		o.Histograms = map[result.Metric]*result.Distribution{}
 	}
-	o.Rate = result.Rate{Asked: finite(o.Rate.Asked), Sent: finite(o.Rate.Sent), WorstSecond: finite(o.Rate.WorstSecond)}
+	o.Rate = result.Rate{Asked: finite(o.Rate.Asked), Due: finite(o.Rate.Due), Sent: finite(o.Rate.Sent), WorstSecond: finite(o.Rate.WorstSecond)}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	return e.Encode(o)

@@ -192,8 +192,8 @@ func cards(s *subject) []pageRow {
 		out = append(out, pageRow{Key: "rate", Name: "throughput", Value: rate(t.PerSecond), Means: count(t.Messages) + " messages"})
 	} else {
 		means := ""
-		if s.sum.Rate.Asked > 0 {
-			means = exactShare(s.sum.Rate.Sent/s.sum.Rate.Asked) + " of asked"
+		if kept, ok := s.sum.Rate.Kept(); ok {
+			means = exactShare(kept) + " of due"
 		}
 		out = append(out, pageRow{Key: "rate", Name: "sent", Value: rate(s.sum.Rate.Sent), Means: means})
 	}
