@@ -97,18 +97,7 @@ func (m *MetricInterval) append(b []byte) []byte {
 	b = appendText(b, m.Hist)
 	b = appendNumber(b, `,"min":`, m.Min)
 	b = appendNumber(b, `,"max":`, m.Max)
-	if len(m.Slots) > 0 {
-		b = append(b, `,"slots":[`...)
-		for i, s := range m.Slots {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendNumber(b, `[`, s[0])
-			b = appendNumber(b, `,`, s[1])
-			b = append(b, ']')
-		}
-		b = append(b, ']')
-	}
+	b = appendPairs(b, `,"slots":[`, m.Slots)
 	if len(m.Own) > 0 {
 		b = append(b, `,"own":[`...)
 		for i, o := range m.Own {
@@ -131,7 +120,24 @@ func (m *MetricInterval) append(b []byte) []byte {
 		b = append(b, `,"censored":`...)
 		b = appendText(b, m.Censored)
 	}
-	return append(b, '}')
+	return append(appendPairs(b, `,"refused":[`, m.Refused), '}')
+}
+
+// appendPairs writes a list of pairs, nothing if it is empty.
+func appendPairs(b []byte, before string, pairs [][2]int64) []byte {
+	if len(pairs) == 0 {
+		return b
+	}
+	b = append(b, before...)
+	for i, p := range pairs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendNumber(b, `[`, p[0])
+		b = appendNumber(b, `,`, p[1])
+		b = append(b, ']')
+	}
+	return append(b, ']')
 }
 
 // append writes the counters in the order in which they are declared.

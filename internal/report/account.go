@@ -51,6 +51,7 @@ func otherCounters(c *result.Counters) []entry {
 		{"late", c.Late, "beyond the window of memory: new or duplicate is not known", true},
 		{"foreign", c.Foreign, "messages of another run, or not of this tool", true},
 		{"late replies", c.LateReplies, "replies that came after their request had been given up", true},
+		{"last unknown", c.LastUnknown, "had by the slowest consumer when the memory of them had gone; in delivery.last as lower bounds", true},
 		{"censored", c.Censored, "unresolved messages, in the distributions as lower bounds", true},
 		{"timed out", c.TimedOut, "gave up their place in flight; may have been resolved later", true},
 		{"negative", c.Negative, "differences below zero, recorded as 0", true},

@@ -17,7 +17,7 @@ func TestEveryCounterIsShown(t *testing.T) {
 	for i := range v.NumField() {
 		v.Field(i).SetInt(int64(1000 + i))
 	}
-	shown := map[int64]bool{c.Sent: true, c.BytesSent: true, c.BytesRecv: true} // sums and volumes, told by the rate
+	shown := map[int64]bool{c.Taken: true, c.Sent: true, c.BytesSent: true, c.BytesRecv: true} // sums and volumes, told by the rate
 	for _, e := range slices.Concat(publishSide(&c), deliverySide(&c), otherCounters(&c)) {
 		if e.Means == "" {
 			t.Errorf("%s is not explained", e.Name)
