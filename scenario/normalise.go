@@ -35,7 +35,7 @@ func (s *Scenario) Normalise() {
 	case p.Warmup == NoWarmup:
 		p.Warmup, s.cold = 0, true
 	case p.Warmup == 0 && !s.cold:
-		p.Warmup = 2 * time.Second
+		p.Warmup, s.chosen = 2*time.Second, true
 	}
 	switch {
 	case s.Workload.Messages > 0:
@@ -89,6 +89,11 @@ func (w *Workload) normalise() {
 	fill(&w.Connections.Consumers, min(w.Consumers, maxConnections))
 	fill(&w.InFlight.Bytes, 256*MiB)
 }
+
+// DefaultWarmup reports whether nobody said how long to warm up, so that
+// Phases.Warmup is Normalise's choice: what a broker needs that was started for
+// the run may then come before it.
+func (s *Scenario) DefaultWarmup() bool { return s.chosen && s.Phases.Warmup == 2*time.Second }
 
 // IntervalFor returns the default of Record.Interval, which follows the window: a
 // hundredth of it, from 100 ms to 1 s, so that a short run has as many intervals

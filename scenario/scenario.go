@@ -37,6 +37,7 @@ type Scenario struct {
 	Objectives []Objective `yaml:"objectives,omitempty" doc:"what the run must show: a list such as [delivery.response p99.9 < 5ms, lost == 0, rate >= 99.9%]"`
 
 	cold   bool    // Phases.Warmup is 0 by choice
+	chosen bool    // Phases.Warmup was not given: Normalise chose it
 	source *source // where the values were written; nil for a scenario made in Go
 }
 

@@ -64,6 +64,9 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	cancel()
 	opened = true
 
+	if r.settles() {
+		r.settle(ctx)
+	}
 	r.side.begin()
 	if r.config.quiet == nil {
 		r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle})
@@ -211,6 +214,7 @@ func (r *run) seenEverywhere(topic int) bool {
 }
 
 func (r *run) probed(now, sent int64) {
+	r.probeTook.CompareAndSwap(0, max(now-sent, 1))
 	if r.probeAt.Swap(now) == 0 {
 		r.firstTook.Store(now - sent)
 	}

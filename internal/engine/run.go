@@ -106,6 +106,7 @@ type run struct {
 	returned    atomic.Int64
 	due         atomic.Int64 // measured messages so far, where some are to be forgotten
 	probeAt     atomic.Int64 // newest probe seen
+	probeTook   atomic.Int64 // how long the probe took that settle waits for; 0: not come yet
 	firstTook   atomic.Int64 // how long the first probe took, in ns
 	readNs      float64      // a reading of the clock takes
 	observed    int64        // when the clients were told to leave: so long it was looked for what is missing

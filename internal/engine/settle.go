@@ -1,0 +1,111 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+const (
+	// settleRound and settleFewest are how long a round of single messages is, at
+	// least, and how many it has.
+	settleRound  = 150 * time.Millisecond
+	settleFewest = 25
+	// settleFall is to what part a round's median must have fallen for the level
+	// not to hold, and settleHeld in how many rounds in a row it must not have.
+	settleFall = 0.85
+	settleHeld = 3
+	// settlePatience is how long one message is waited for; settleAtMost, and
+	// settleTimes the warm-up, are how long it all may take.
+	settlePatience = time.Second
+	settleAtMost   = 30 * time.Second
+	settleTimes    = 10
+)
+
+// settles reports whether the warm-up is preceded by single messages until their
+// latency holds: where the broker was started for this run, so that it is cold,
+// and nobody has said how long to warm up.
+func (r *run) settles() bool {
+	return r.config.Managed != "" && r.config.quiet == nil && r.paced && r.warmup > 0 &&
+		r.scenario.DefaultWarmup() && r.workload.Pattern != scenario.Publish
+}
+
+// settle sends one message after the other, through all producers in turn, until
+// the median of a round has not fallen any more for some rounds: a broker that
+// has just been started takes 10 times as long for its first thousand messages.
+// They are not recorded. How long it took is a cold figure; that it was to no
+// avail is an event.
+func (r *run) settle(ctx context.Context) {
+	began := clock.Now()
+	limit := began + int64(min(settleAtMost, settleTimes*r.warmup))
+	var first, level, last int64
+	next, sent := 0, 0
+	for held := 0; held < settleHeld; {
+		var took []int64
+		for from := clock.Now(); len(took) < settleFewest || clock.Now()-from < int64(settleRound); next++ {
+			if clock.Now() >= limit {
+				r.out.event(result.Event{At: clock.Now(), Kind: "warm-up", Detail: fmt.Sprintf(
+					"the latency of single messages had not settled after %v: p50 from %v to %v, and falling",
+					time.Duration(limit-began), time.Duration(first), time.Duration(last))})
+				return
+			}
+			v, ok := r.single(ctx, r.streams[next%len(r.streams)])
+			if !ok {
+				return // what is wrong, the run will tell
+			}
+			took = append(took, v)
+		}
+		slices.Sort(took)
+		last = took[(len(took)-1)/2]
+		sent += len(took)
+		if first == 0 {
+			first = last
+		}
+		if held++; level == 0 || float64(last) < settleFall*float64(level) {
+			level, held = last, 0
+		}
+		now := clock.Now()
+		r.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: r.warmup,
+			Sent: float64(sent) / time.Duration(now-began).Seconds(), Asked: r.asked()})
+	}
+	r.cold = append(r.cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages held, at %v after %v in the beginning",
+		rounded(last), rounded(first)), Duration: time.Duration(clock.Now() - began)})
+}
+
+// rounded is ns to three digits or so.
+func rounded(ns int64) time.Duration {
+	unit := time.Duration(1)
+	for time.Duration(ns)/1000 >= unit {
+		unit *= 10
+	}
+	return time.Duration(ns).Round(unit)
+}
+
+// single sends a message and returns how long it took to its first consumer. One
+// that does not come counts as long as it was waited for.
+func (r *run) single(ctx context.Context, st *stream) (took int64, ok bool) {
+	began := clock.Now()
+	r.probeTook.Store(0)
+	if err := r.sendProbe(st); err != nil {
+		return 0, false
+	}
+	for r.probeTook.Load() == 0 {
+		if clock.Now()-began > int64(settlePatience) {
+			return int64(settlePatience), true
+		}
+		select {
+		case <-ctx.Done():
+			return 0, false
+		case <-r.config.Abort:
+			return 0, false
+		default:
+			time.Sleep(50 * time.Microsecond)
+		}
+	}
+	return r.probeTook.Load(), true
+}
