@@ -45,6 +45,13 @@ type Until struct {
 	// Open says that the interval has no upper end, because unresolved messages
 	// reach it: High is a lower bound.
 	Open bool `json:"open,omitempty"`
+	// Refused says that the figure is a refused message's, OpenRefused that the
+	// upper end is, and LowRefused that the lower one is, so that there is no
+	// interval: no latency is as slow. Value and High are then those of the slowest
+	// other message.
+	Refused     bool `json:"refused,omitempty"`
+	OpenRefused bool `json:"open_refused,omitempty"`
+	LowRefused  bool `json:"low_refused,omitempty"`
 	// Narrow says that the interval is as narrow as was asked.
 	Narrow bool `json:"narrow"`
 	// Independent is why the interval takes messages for independent; empty: it

@@ -143,7 +143,7 @@ func (o *order) quantile(samples int64, percent float64, floor int64) quantile {
 	var lo, hi int64
 	if lo, hi, q.bounded = stats.QuantileRanks(samples, p, confidence); q.bounded {
 		q.low, q.high, q.open = o.interval(lo, hi, samples, q.value)
-		q.lowRefused, q.openRefused = o.isRefused(scale(lo-1, o.n, samples, 0)+1), o.isRefused(scale(hi, o.n, samples, samples-1))
+		q.lowRefused, q.openRefused = o.refusedEnds(lo, hi, samples)
 		q.bounded = !q.lowRefused
 	}
 	return q
@@ -154,6 +154,11 @@ func (o *order) interval(lo, hi, samples, value int64) (low, high int64, open bo
 	low, _ = o.edges(scale(lo-1, o.n, samples, 0) + 1)
 	high, open = o.value(scale(hi, o.n, samples, samples-1))
 	return min(low, value), max(high, value), open
+}
+
+// refusedEnds reports which ends of it are refused messages'.
+func (o *order) refusedEnds(lo, hi, samples int64) (low, high bool) {
+	return o.isRefused(scale(lo-1, o.n, samples, 0) + 1), o.isRefused(scale(hi, o.n, samples, samples-1))
 }
 
 // percentOf is the number that a percentile's name is.

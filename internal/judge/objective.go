@@ -119,8 +119,17 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	}
 	samples := Samples(m, x, run.Counters)
 	q := order.quantile(samples, o.Percent, 0)
+	u := waitedFor(s.Until, m, o.Percent)
+	if u != nil { // the run's length depended on it
+		q.low, q.high, q.bounded, q.open = u.Low, u.High, u.High != 0, u.Open
+		q.lowRefused, q.openRefused = u.LowRefused, u.OpenRefused
+	}
 	if q.lowRefused {
 		d.fact(o.Holds(math.Inf(1)), fmt.Sprintf("it is refused, with 95 %% confidence: %d of %s", refused(x), plural(order.n, "message")))
+		return
+	}
+	if u != nil && !q.bounded {
+		d.Outcome, d.Text = Undecided, "of a run that ended because of it: "+u.Found
 		return
 	}
 	if !q.bounded || q.support == stats.NotSupported {
@@ -129,13 +138,8 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 		return
 	}
 	how := " by stretches of the run"
-	if u := waitedFor(s.Until, m, o.Percent); u != nil {
-		// The run's length depended on it.
-		if q.low, q.high, q.open, how = u.Low, u.High, u.Open, " whenever the run ended"; u.High == 0 {
-			d.Outcome, d.Text = Undecided, "of a run that ended because of it: "+u.Found
-			return
-		}
-		if u.Independent != "" {
+	if u != nil {
+		if how = " whenever the run ended"; u.Independent != "" {
 			how += ", by messages taken for independent (by stretches of the run: n/a, " + u.Independent + ")"
 		}
 	} else if from, to, na := blockInterval(run, m, o.Percent, samples, order, q, s.End); na == "" {

@@ -17,10 +17,15 @@ import (
 type Sequence struct {
 	until     scenario.Until
 	value     int64
-	low, high int64  // both 0: there is none
-	atLeast   bool   // value is a lower bound
-	open      bool   // high is one
-	na        string // why there is none by stretches; empty: there is
+	low, high int64 // both 0: there is none
+	atLeast   bool  // value is a lower bound
+	open      bool  // high is one
+	refused   bool  // value is a refused message's
+	// lowRefused and openRefused say that the ends of the interval are refused
+	// messages'; with the lower one there is no interval.
+	lowRefused, openRefused bool
+
+	na string // why there is none by stretches; empty: there is
 }
 
 // SequenceOf computes it of a run so far. end is the window's, or the moment
@@ -42,10 +47,16 @@ func SequenceOf(run *result.Run, u scenario.Until, end, pending int64) Sequence 
 	}
 	o, p := newOrder(x), stats.Fraction(u.Percent)
 	samples := Samples(m, x, run.Counters)
-	s.value, s.atLeast = o.value(stats.Rank(o.n, u.Percent))
+	rank := stats.Rank(o.n, u.Percent)
+	s.value, s.atLeast = o.value(rank)
+	s.refused = o.isRefused(rank)
 	lo, hi, ok := stats.SequentialRanks(samples, p, confidence)
 	if !ok {
 		s.na = fmt.Sprintf("%s, at least %d are needed", plural(samples, "message"), stats.MinSequential(p, confidence))
+		return s
+	}
+	if s.lowRefused, s.openRefused = o.refusedEnds(lo, hi, samples); s.lowRefused {
+		s.na = "refused messages reach its lower end"
 		return s
 	}
 	s.low, s.high, s.open = o.interval(lo, hi, samples, s.value)
@@ -62,7 +73,10 @@ func blockSequence(run *result.Run, m result.Metric, x *result.Merged, p float64
 	if blocks == nil {
 		return 0, 0, "it has no stretches of this metric"
 	}
-	if s.open || s.atLeast {
+	switch {
+	case s.openRefused:
+		return 0, 0, refusedReach
+	case s.open || s.atLeast:
 		return 0, 0, unresolvedReach
 	}
 	b := blockCounts(blocks)
@@ -72,9 +86,9 @@ func blockSequence(run *result.Run, m result.Metric, x *result.Merged, p float64
 	}
 	// The first look that is worth one has as many intervals as stretches need.
 	age := float64(len(b)*each) / leastBlocks
-	lo, hi, ok := stats.SequentialBlocks(b, p, confidence, chunk, result.BlockValues, censored(x), age)
+	lo, hi, ok := stats.SequentialBlocks(b, p, confidence, chunk, result.BlockValues, censored(x)+refused(x), age)
 	if !ok {
-		return 0, 0, "it has too few stretches that hang together, or messages that were never resolved reach its interval"
+		return 0, 0, "it has too few stretches that hang together, or messages that were never resolved, or were refused, reach its interval"
 	}
 	low, high = blockEdges(false, lo, hi) // blocks of what is waited for have no coarse part
 	return low, high, ""
@@ -128,6 +142,7 @@ func setUntil(run *result.Run, in Inputs, s *result.Summary) *result.Until {
 	}
 	q := SequenceOf(run, u, in.End, 0)
 	found.Value, found.Low, found.High, found.Open = q.value, q.low, q.high, q.open
+	found.Refused, found.OpenRefused, found.LowRefused = q.refused, q.openRefused, q.lowRefused
 	found.Narrow, found.Independent = q.Narrow(), q.na
 	found.Found = q.text(found.Ended, in.End)
 	if d := s.Histograms[result.Metric(u.Metric)]; d != nil {
@@ -145,6 +160,7 @@ func (s Sequence) replace(d *result.Distribution) {
 	}
 	delete(d.Intervals, name)
 	delete(d.Open, name)
+	delete(d.OpenRefused, name)
 	delete(d.Blocks, name)
 	delete(d.BlocksNA, name)
 	if !s.bounded() {
@@ -155,6 +171,9 @@ func (s Sequence) replace(d *result.Distribution) {
 	if s.open {
 		set(&d.Open, name, true)
 	}
+	if s.openRefused {
+		set(&d.OpenRefused, name, true)
+	}
 }
 
 // text is what was found, one line.
@@ -162,7 +181,7 @@ func (s Sequence) text(ended string, end int64) string {
 	what := fmt.Sprintf("%s p%s", s.until.Metric, s.until.Percentile())
 	known := fmt.Sprintf("of %s no interval is known, since %s", what, s.na)
 	if s.bounded() {
-		known = fmt.Sprintf("%s is %s, and with 95 %% confidence, at whatever moment one looks, %s to %s", what, figure(s.value, s.atLeast), time.Duration(s.low), figure(s.high, s.open))
+		known = fmt.Sprintf("%s is %s, and with 95 %% confidence, at whatever moment one looks, %s to %s", what, orRefused(s.refused, s.value, s.atLeast), time.Duration(s.low), orRefused(s.openRefused, s.high, s.open))
 		if w := s.Width(); w != "" {
 			known += " (" + w + ")"
 		}

@@ -218,3 +218,43 @@ func TestObjectiveOfWhatWasWaitedFor(t *testing.T) {
 		t.Errorf("of 300 messages: %+v", d)
 	}
 }
+
+// A refused message is slower than any latency: where refusals reach the interval
+// that was waited for, it says so, and is not narrow.
+func TestUntilOfRefusals(t *testing.T) {
+	for _, tt := range []struct {
+		refused           int64
+		value, high, low  bool // are refused
+		narrow            bool
+		outcome, opposite Outcome // of p99 < 1h, and of p99 > 1h
+	}{
+		{0, false, false, false, true, Met, Missed},
+		{60, false, false, false, true, Met, Missed},
+		{590, false, true, false, false, Undecided, Undecided},
+		{640, true, true, false, false, Undecided, Undecided},
+		{2000, true, true, true, false, Missed, Met},
+	} {
+		run := courseRun(t, 200, time.Second, func(float64) float64 { return 1 }, waitsFor("delivery.response p99 ±50%", time.Hour))
+		run.Metrics[result.DeliveryResponse].Refused = tt.refused
+		run.Summary = Summarise(run, Inputs{End: 200e9})
+		u, d := run.Summary.Until, run.Summary.Histograms[result.DeliveryResponse]
+		if u.Refused != tt.value || u.OpenRefused != tt.high && !tt.low || u.LowRefused != tt.low || u.Narrow != tt.narrow || u.Open != (tt.high && !tt.low) {
+			t.Errorf("%d refused: %+v", tt.refused, u)
+		}
+		if in, ok := d.Intervals["99"]; ok == tt.low || ok && in != [2]int64{u.Low, u.High} || d.OpenRefused["99"] != (tt.high && !tt.low) || tt.low && u.High != 0 {
+			t.Errorf("%d refused: %v, %+v", tt.refused, in, u)
+		}
+		if (tt.value || tt.high) != strings.Contains(u.Found, "refused") {
+			t.Errorf("%d refused: %s", tt.refused, u.Found)
+		}
+		for text, want := range map[string]Outcome{"delivery.response p99 < 1h": tt.outcome, "delivery.response p99 > 1h": tt.opposite} {
+			o, err := scenario.ParseObjective(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := Decide(run, o); d.Outcome != want {
+				t.Errorf("%d refused: %+v, want %s", tt.refused, d, want)
+			}
+		}
+	}
+}
