@@ -20,10 +20,11 @@ type session struct {
 	closed bool
 }
 
-// linkName identifies a connection: producers and consumers never share one.
+// linkName identifies a connection: producers and consumers never share one, and
+// who is slow has one alone.
 type linkName struct {
-	consumers bool
-	number    int
+	consumers, slow bool
+	number          int
 }
 
 // Provision implements driver.Session. The broker makes topics as they are
@@ -49,7 +50,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 
 // Producer implements driver.Session.
 func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
-	l, err := s.link(ctx, linkName{false, spec.Conn})
+	l, err := s.link(ctx, linkName{number: spec.Conn})
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +62,12 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if spec.Group != "" || spec.Ack.Mode > driver.AckNone {
 		return nil, fmt.Errorf("relay: groups and acknowledgements: %w", driver.ErrUnsupported)
 	}
-	l, err := s.link(ctx, linkName{true, spec.Conn})
+	name := linkName{consumers: true, number: spec.Conn}
+	if spec.Slow {
+		// Deliver runs on the goroutine that reads the connection.
+		name.slow, name.number = true, spec.ID
+	}
+	l, err := s.link(ctx, name)
 	if err != nil {
 		return nil, err
 	}
