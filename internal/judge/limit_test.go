@@ -73,20 +73,20 @@ func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
 	}
 }
 
-// What lay unread in this machine for more than a quarter of a percentile makes
+// What lay unread in this machine for more than half of a percentile makes
 // it suspect, from there on, with its size.
 func TestReceiveLagIsSuspectByPercentile(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)
 	in := Inputs{}.complete(run)
 	s := Summarise(run, in)
 	d := s.Histograms[result.DeliveryResponse]
-	d.Percentiles["99"], d.ReceiveShare = 1_000_000, map[string]float64{"50": 0.24, "99": 0.4}
+	d.Percentiles["99"], d.ReceiveShare = 1_000_000, map[string]float64{"50": 0.46, "99": 0.6}
 	e := newEvidence(run, in, s)
 	found := receiveLag(e)
-	if len(found) != 1 || found[0].Percentile != "99" || !strings.Contains(found[0].Text, "40 % of delivery.response p99 (1ms), about 400µs, is receive lag") {
+	if len(found) != 1 || found[0].Percentile != "99" || !strings.Contains(found[0].Text, "60 % of delivery.response p99 (1ms), about 600µs, is receive lag") {
 		t.Fatalf("%+v", found)
 	}
-	if v := e.verdict(found); v.String() != "VALID to p95" || v.Limits[0].Why != "40 % receive lag" {
+	if v := e.verdict(found); v.String() != "VALID to p95" || v.Limits[0].Why != "60 % receive lag" {
 		t.Errorf("%s: %+v", v, v.Limits)
 	}
 }
