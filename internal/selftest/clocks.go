@@ -88,7 +88,7 @@ func clocks(ctx context.Context, b *Bench) (*Outcome, error) {
 	}
 	c := shiftedClock{from: clock.Now(), offset: -43 * time.Minute, drift: 80e-6}
 	b.Say("over loopback: %s", c.offset)
-	all, delays, err := probe(ctx, c, live)
+	all, delays, err := probeClock(ctx, c, live)
 	if err != nil {
 		return nil, fmt.Errorf("over loopback: %w", err)
 	}
@@ -180,8 +180,8 @@ func simulate(c clockCase, seed uint64, seconds int) (all []clockReading, delays
 	return all, delays, steps, nil
 }
 
-// probe asks a peer on loopback, whose clock is off, for the time.
-func probe(ctx context.Context, c shiftedClock, length time.Duration) (all []clockReading, delays []int64, err error) {
+// probeClock asks a peer on loopback, whose clock is off, for the time.
+func probeClock(ctx context.Context, c shiftedClock, length time.Duration) (all []clockReading, delays []int64, err error) {
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, nil, err

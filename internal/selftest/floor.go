@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"sixnines/internal/brokers"
+	"sixnines/internal/engine"
+	"sixnines/internal/probe"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -92,14 +94,22 @@ func brokerCPU(c *brokers.Cluster) time.Duration {
 	return sum
 }
 
-// floorRun is one measurement of a floor.
+// floorRun is one measurement of a floor, with a probe beside it: what the load's
+// own connections and client add is then seen where the broker adds nothing.
 func (b *Bench) floorRun(ctx context.Context, broker *brokers.Cluster, load Load, window time.Duration) (*result.Run, error) {
 	options := ""
 	if load.Pattern == scenario.Publish {
 		options = ", options: {ack: broker}" // without, there is nothing to time
 	}
-	return b.RunText(ctx, fmt.Sprintf("name: noise-floor\ntarget: {driver: \"null\", url: %q%s}\nphases: {warmup: 500ms, duration: %s, drain: 5s}\nworkload: {pattern: %s, rate: %s, size: %s}",
-		broker.URLFor("null"), options, window, load.Pattern, load.Rate, load.Size), At(broker))
+	at := At(broker)
+	return b.RunText(ctx, fmt.Sprintf("name: noise-floor\nrecord: {probe: on}\ntarget: {driver: \"null\", url: %q%s}\nphases: {warmup: 500ms, duration: %s, drain: 5s}\nworkload: {pattern: %s, rate: %s, size: %s}",
+		broker.URLFor("null"), options, window, load.Pattern, load.Rate, load.Size),
+		func(c *engine.Config) {
+			at(c)
+			if b.Executable != "" {
+				c.Probe = []string{b.Executable, probe.Command}
+			}
+		})
 }
 
 // FloorOf takes a noise floor from a run of the null broker: every percentile
@@ -154,13 +164,24 @@ func floorFigures(name string, run *result.Run) []Figure {
 	if d == nil || len(d.Percentiles) == 0 {
 		return append(figures, Exactly(name+": percentiles", "some", "none"))
 	}
+	figures = append(figures, percentilesFigure(name, m, d))
+	for _, m := range []result.Metric{run.Header.ServiceMetric(), result.ProbeService} {
+		if d := run.Summary.Histograms[m]; d != nil {
+			figures = append(figures, percentilesFigure(name, m, d))
+		}
+	}
+	return figures
+}
+
+// percentilesFigure tells a metric's percentiles.
+func percentilesFigure(name string, m result.Metric, d *result.Distribution) Figure {
 	text := ""
 	for _, p := range result.Percentiles() {
 		if v, ok := d.Percentiles[p]; ok {
 			text += fmt.Sprintf("p%s %s, ", p, Time(time.Duration(v)))
 		}
 	}
-	return append(figures, Figure{What: name + ": " + string(m), Found: text + "max " + Time(time.Duration(d.Max)), Verdict: Information})
+	return Figure{What: name + ": " + string(m), Found: text + "max " + Time(time.Duration(d.Max)), Verdict: Information}
 }
 
 // curve is a metric's percentiles as a line.
