@@ -30,6 +30,8 @@ func All() []Trial {
 			Takes: 18 * time.Second, TakesShort: 6 * time.Second, Timed: true, Run: stallOracle},
 		{Number: 2, Name: "freeze", Question: "Does the tool tell a standstill of its own from one of the broker?",
 			Takes: 9 * time.Second, TakesShort: 6 * time.Second, Timed: true, Run: selfFreeze},
+		{Number: 2, Name: "receive-lag", Question: "Is what lies unread in this machine named as that, with its size, and not as the broker's?",
+			Takes: 10 * time.Second, TakesShort: 4 * time.Second, Timed: true, Run: receiveLag},
 		{Number: 3, Name: "laws", Question: "Are delays of known distributions reported as they were, message by message and percentile by percentile?",
 			Takes: 18 * time.Second, TakesShort: 6 * time.Second, Timed: true, Run: knownLaws},
 		{Number: 3, Name: "intervals", Question: "Do the printed 95 % intervals hold the true quantiles?",

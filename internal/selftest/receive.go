@@ -1,0 +1,201 @@
+package selftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/engine"
+	"sixnines/result"
+)
+
+// What the receiving side is tried with: bursts whose messages come within some
+// hundred µs, and a reader that leaves them where they are for a hundred times
+// as long. Bursts come so seldom that none meets the one before.
+const (
+	unreadBurst  = 10
+	unreadPeriod = 100 * time.Millisecond
+	unreadFor    = 20 * time.Millisecond
+	// unreadTolerance is how far the receive lag may be off from how long the
+	// reader was held. Of what one read returns the kernel tells the last
+	// arrival's time, which is that of the end of the burst.
+	unreadTolerance = 0.10
+	// unreadElsewhere is the most, as a part of the hold, that a stage or a run
+	// without holds may have.
+	unreadElsewhere = 0.25
+)
+
+// errNoPeeking says that it cannot be seen here that bytes have come without
+// reading them.
+var errNoPeeking = errors.New("this system gives no receive time stamps; run this on Linux")
+
+// receiveLag holds up the reading side of a run: what has arrived lies unread in
+// this machine for a known time, which must be named as that and not as the
+// broker's. The same load without that must show none of it.
+func receiveLag(ctx context.Context, b *Bench) (*Outcome, error) {
+	broker, err := b.Start(ctx, "null", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // nothing of it is kept
+	window := 4 * time.Second
+	if b.Short {
+		window = time.Second
+	}
+	run := func(h *holder) (*result.Run, error) {
+		return b.RunText(ctx, fmt.Sprintf("target: {driver: \"null\"}\nphases: {warmup: 200ms, duration: %s, drain: 5s}\nworkload: {arrivals: {kind: burst, count: %d, period: %s}}",
+			window, unreadBurst, unreadPeriod), func(c *engine.Config) {
+			At(broker)(c)
+			h.Driver = c.Entry.Driver
+			c.Entry.Driver = h
+		})
+	}
+	b.Say("bursts of %d, each left unread for %s", unreadBurst, unreadFor)
+	held := &holder{length: unreadFor}
+	unread, err := run(held)
+	if errors.Is(err, errNoPeeking) {
+		return Skip(err.Error()), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if f := factOf(unread, "receive lag"); f != "known" {
+		return Skip("the receive lag is " + f + "; run this where the system gives receive time stamps"), nil
+	}
+	b.Say("the same, read at once")
+	prompt, err := run(&holder{})
+	if err != nil {
+		return nil, err
+	}
+	return Conclude(fmt.Sprintf("what had arrived lay unread for %s by the reader's own clock; that is the receiving side's lag, in its metric, its stage and its share of the percentiles, and not the broker's",
+		Time(held.typical())), append(judgeUnread(unread, held.typical()), judgePrompt(prompt, unreadFor)...)...), nil
+}
+
+// factOf returns what the header says of a thing, "not told" if nothing.
+func factOf(run *result.Run, name string) string {
+	for _, f := range run.Header.Machine {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return "not told"
+}
+
+// judgeUnread judges a run whose deliveries lay unread for d.
+func judgeUnread(run *result.Run, d time.Duration) []Figure {
+	figures := []Figure{Exactly("messages due that arrived, once and in order", run.Counters.Scheduled,
+		run.Counters.Received-run.Counters.Duplicated-run.Counters.Reordered)}
+	for _, m := range []result.Metric{result.LagReceive, result.StageReceive} {
+		f := Figure{What: "left unread: " + string(m) + " p50", Expected: Time(d), Found: "n/a",
+			Tolerance: fmt.Sprintf("%.0f %%", 100*unreadTolerance), Verdict: Failed}
+		if v, ok := median(run, m); ok {
+			f.Found = Time(v)
+			if math.Abs(float64(v-d)) <= unreadTolerance*float64(d) {
+				f.Verdict = Passed
+			}
+		}
+		figures = append(figures, f)
+	}
+	f := Figure{What: "left unread: the share of it in delivery.response p50", Expected: "at least 75 %", Found: "not told", Verdict: Failed}
+	if h := run.Summary.Histograms[result.DeliveryResponse]; h != nil {
+		if s, ok := h.ReceiveShare["50"]; ok {
+			f.Found = fmt.Sprintf("%.1f %%", 100*s)
+			if s >= 0.75 {
+				f.Verdict = Passed
+			}
+		}
+	}
+	reasons := Figure{What: "left unread: reasons of the verdict that name it", Expected: "at least one", Found: held(run, []string{"receive-lag"}), Verdict: Passed}
+	if reasons.Found == "none" {
+		reasons.Verdict = Failed
+	}
+	return append(figures, f, reasons, below(run, "left unread", result.StageBroker, d))
+}
+
+// judgePrompt judges the same run without any delay of the reader.
+func judgePrompt(run *result.Run, d time.Duration) []Figure {
+	return []Figure{below(run, "read at once", result.LagReceive, d), below(run, "read at once", result.StageBroker, d)}
+}
+
+// below demands that a metric's median is a small part of d.
+func below(run *result.Run, name string, m result.Metric, d time.Duration) Figure {
+	f := Figure{What: name + ": " + string(m) + " p50", Expected: fmt.Sprintf("less than %.0f %% of %s", 100*unreadElsewhere, Time(d)), Found: "n/a", Verdict: Failed}
+	if v, ok := median(run, m); ok {
+		f.Found = Time(v)
+		if float64(v) < unreadElsewhere*float64(d) {
+			f.Verdict = Passed
+		}
+	}
+	return f
+}
+
+// median returns a metric's, whatever the sample supports. ok is false if there
+// is none.
+func median(run *result.Run, m result.Metric) (v time.Duration, ok bool) {
+	x := run.Metrics[m]
+	if x == nil {
+		return 0, false
+	}
+	index := result.NewRankIndex(x.Hist)
+	return time.Duration(index.Percentile(50)), index.Count() > 0
+}
+
+// holder is a driver whose connections are read late: once something has come,
+// the goroutine that reads leaves it unread for a time.
+type holder struct {
+	driver.Driver
+	length time.Duration // 0: nothing is held
+
+	mu    sync.Mutex
+	holds []time.Duration // how long each was in fact
+}
+
+// Open implements driver.Driver.
+func (h *holder) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	dial := t.Dial
+	t.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil || h.length == 0 {
+			return c, err
+		}
+		return &heldConn{c, h}, nil
+	}
+	return h.Driver.Open(ctx, t)
+}
+
+// typical is the median of the holds.
+func (h *holder) typical() time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.holds) == 0 {
+		return 0
+	}
+	slices.Sort(h.holds)
+	return h.holds[len(h.holds)/2]
+}
+
+// heldConn is a connection of a holder.
+type heldConn struct {
+	net.Conn
+	holder *holder
+}
+
+// Read implements net.Conn.
+func (c *heldConn) Read(p []byte) (int, error) {
+	if err := awaitBytes(c.Conn); err != nil {
+		return 0, err
+	}
+	from := clock.Now()
+	time.Sleep(c.holder.length)
+	c.holder.mu.Lock()
+	c.holder.holds = append(c.holder.holds, time.Duration(clock.Now()-from))
+	c.holder.mu.Unlock()
+	return c.Conn.Read(p)
+}
