@@ -54,8 +54,8 @@ func (r *run) loop(producer int, ready chan completion, limit *quota) {
 	measured := false
 	for turn := 0; ; {
 		for len(due) > 0 {
-			intended := due[0] + think
-			if !r.sleepUntil(intended) {
+			intended, ok := r.thought(due[0] + think)
+			if !ok {
 				return
 			}
 			// Of two answers the earlier may be told later: once the window has
@@ -131,6 +131,40 @@ func (l *lane) takeShared() (*slot, uint32) {
 		sl.state.Store(sl.state.Load() | slotBorrowed)
 	}
 	return sl, i
+}
+
+// Waits of thinking users.
+const (
+	// timerLate is how late Go's timers come at the most where nothing else is
+	// busy: they count in milliseconds.
+	timerLate = 1_500_000 // ns
+	// mostThinkers bounds those who wait for the end of their think time in the
+	// kernel, each with a thread.
+	mostThinkers = 64
+)
+
+// thought waits until think time is over at t, and returns when the message is
+// due; false if the run is over. A timer that comes late makes a user think for
+// longer, and nobody waits for a message that is still being thought of: it is due
+// when the thinking ended. So that this is as long as was asked for, the last
+// stretch is slept in the kernel, as far as there are threads for it. What was to
+// be sent before, while the producer was busy with another message, is late.
+func (r *run) thought(t int64) (due int64, ok bool) {
+	now := clock.Now()
+	if now >= t {
+		return t, !r.stopped.Load()
+	}
+	if !r.sleepUntil(t - timerLate) {
+		return 0, false
+	}
+	defer r.thinkers.Add(-1)
+	if r.thinkers.Add(1) <= mostThinkers && clock.Now() < t {
+		clock.SleepUntilHandingOver(t)
+	}
+	if !r.sleepUntil(t) {
+		return 0, false
+	}
+	return max(t, clock.Now()), true
 }
 
 // sleepUntil waits without pacing's precision; false if the run is over.

@@ -90,6 +90,7 @@ type run struct {
 	// start and end of the window, CLOCK_MONOTONIC; far off until known.
 	start, end atomic.Int64
 	stopped    atomic.Bool
+	thinkers   atomic.Int64  // closed loops that await the end of their think time
 	stop       chan struct{} // closed with stopped
 	stopOnce   sync.Once
 
