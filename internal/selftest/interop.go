@@ -341,7 +341,7 @@ func collect(r *recorder.Recorder) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return metrics[result.DeliveryResponse].Hist, nil
+	return strings.Clone(metrics[result.DeliveryResponse].Hist), nil // it is good until the next Encode
 }
 
 // mergesTo demands that the parts, merged, are the whole: bit for bit once
