@@ -132,7 +132,7 @@ func (r *run) finish(leftover error, aborted bool) (*result.Run, error) {
 		r.out.event(result.Event{At: now, Kind: "error", Detail: "while disconnecting: " + leftover.Error()})
 	}
 	// Deliveries that came in after the last interval.
-	if late := r.counts(); late.Received != r.collected.counters.Received || late.Acked != r.collected.counters.Acked || r.side.unread() {
+	if late := r.counts(); late.Received != r.collected.counters.Received || late.Acked != r.collected.counters.Acked || r.side.unread() || r.rec.Behind() {
 		from := r.collected.to
 		if from == 0 {
 			from = r.end.Load()

@@ -37,6 +37,17 @@ func contradictions(run *result.Run) (found []Problem) {
 			add(fmt.Sprintf("tail.%d", i), "%s", text)
 		}
 	}
+	if c := &run.Counters; c.Taken > 0 && run.Summary != nil { // else older, or cut short
+		for _, k := range []struct {
+			metric result.Metric
+			count  int64
+			name   string
+		}{{result.DeliveryService, c.Received, "received"}, {result.PublishService, c.Acked, "acknowledged"}} {
+			if x := run.Metrics[k.metric]; x != nil && count(x) != k.count {
+				add("metrics."+string(k.metric), "%d values of %s", count(x), plural(k.count, "message")+" "+k.name)
+			}
+		}
+	}
 	for m, x := range run.Metrics {
 		for _, b := range x.Own {
 			if b.Majority < 0 || b.Majority > b.Count {

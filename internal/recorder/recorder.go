@@ -211,6 +211,31 @@ func (r *Recorder) Snapshot() {
 	}
 }
 
+// Behind reports whether values came since the last Snapshot, or while it was
+// made.
+func (r *Recorder) Behind() bool {
+	for _, id := range r.ids {
+		if id == LagBlocked {
+			continue // its zeros are derived from LagOwn
+		}
+		var n int64
+		for _, s := range r.shards {
+			if h := s.hists[id]; h != nil {
+				for i := range h.counts {
+					n += atomic.LoadInt64(&h.counts[i])
+				}
+			}
+		}
+		for _, c := range r.seen[id].counts {
+			n -= c
+		}
+		if n != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // deriveZeros adds the zeros that Shard.Lag left out. k.delta holds the counts
 // before.
 func (k *collected) deriveZeros(lags int64) {

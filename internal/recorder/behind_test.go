@@ -1,0 +1,27 @@
+package recorder
+
+import (
+	"testing"
+	"time"
+)
+
+// What comes after a snapshot is not forgotten: the recorder knows that it is
+// behind until the next.
+func TestBehind(t *testing.T) {
+	r, err := New(Config{Metrics: []ID{LagOwn, LagBlocked, DeliveryService}, Shards: 2, Digits: 3, Highest: time.Second, Window: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Behind() {
+		t.Error("behind nothing")
+	}
+	r.Shard(1).Value(DeliveryService, 1000)
+	if !r.Behind() {
+		t.Error("not behind a value")
+	}
+	r.Shard(0).Lag(5, 0) // of which the zero is derived
+	r.Snapshot()
+	if r.Behind() {
+		t.Error("behind a snapshot of all")
+	}
+}
