@@ -28,7 +28,9 @@ class Relay:
         self.count = {}  # by subject
         self.connections = 0
         self.lock = threading.Lock()
-        threading.Thread(target=self._accept, daemon=True).start()
+        self.serving = []
+        self.accepting = threading.Thread(target=self._accept, daemon=True)
+        self.accepting.start()
 
     def _accept(self):
         while True:
@@ -38,7 +40,8 @@ class Relay:
                 return
             self.connections += 1
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
+            self.serving.append(threading.Thread(target=self._serve, args=(connection,), daemon=True))
+            self.serving[-1].start()
 
     def write(self, connection, data):
         step = self.chunk or max(1, len(data))
@@ -71,7 +74,13 @@ class Relay:
         return self
 
     def __exit__(self, *_):
+        # A thread must not go on with the number of a file that is another's by
+        # then: the next server's listener, for instance.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.accepting.join()
         self.listener.close()
+        for thread in self.serving:
+            thread.join(60)
 
 
 class NATSRelay(Relay):
@@ -277,11 +286,16 @@ class Client:
                 self.assertEqual([answer["counters"][k] for k in HARMS], [int(k == key) for k in HARMS])
 
     def test_a_message_of_another_connection_is_foreign(self):
-        last = {}
+        other, there = [], threading.Event()
 
         def deliver(n, p, who):
-            last[who[0]] = p
-            return [p, last[0]] if (n, who) == (12, (1, 0)) else [p]
+            if who == (0, 0):
+                other.append(p)
+                there.set()
+            if (n, who) != (12, (1, 0)):
+                return [p]
+            there.wait(30)  # the connections are served by threads of their own
+            return [p, other[0]]
 
         with self.relay(deliver) as relay:
             answer = json.loads(self.measure(relay, "-c", "2").stdout)
