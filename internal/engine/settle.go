@@ -70,6 +70,9 @@ func (r *run) settle(ctx context.Context) {
 			level, held = last, 0
 		}
 		now := clock.Now()
+		if now-began < int64(time.Second) {
+			continue // a moment before the warm-up, and not worth a line
+		}
 		r.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: r.warmup,
 			Sent: float64(sent) / time.Duration(now-began).Seconds(), Asked: r.asked()})
 	}

@@ -23,6 +23,13 @@ const (
 	fewestP99 = 368
 )
 
+// The least changes that are worth telling: in a window of less than a minute any
+// machine has its moments.
+const (
+	leastChange      = 0.05
+	leastShortChange = 0.25
+)
+
 // warmedUp is how many times as large as in the steady part a percentile of the
 // whole window must be for a warm-up to be in it.
 const warmedUp = 1.1
@@ -115,7 +122,11 @@ func course(b []timedBlock, q float64, fewest int64) result.Course {
 	for i := range parts {
 		series[i] = float64(parts[i].Quantile(q))
 	}
-	v := stats.SteadyState(series)
+	least := leastChange
+	if b[len(b)-1].end < int64(time.Minute) {
+		least = leastShortChange
+	}
+	v := stats.SteadyState(series, least)
 	c := result.Course{Class: string(v.Class), Change: v.Change, From: -1, Stretches: len(parts), Outliers: v.Outliers}
 	if v.From < len(parts) && v.Class != stats.NotAssessed {
 		c.From = parts[v.From].start
@@ -256,7 +267,7 @@ func steadiness(e *evidence) (found []result.Reason) {
 		found = append(found, result.Reason{Status: result.Valid, Code: codeNotAssessed, Metric: s.Metric, Text: "steady state " + s.Text})
 	case s.P99.Class == string(stats.NotAssessed):
 		found = append(found, result.Reason{Status: result.Valid, Code: codeNotAssessed, Metric: s.Metric, Percentile: "99",
-			Text: "steady state of p99 and those beyond it not assessed: " + notAssessed(e.run, "p99", s.P99, fewestP99)})
+			Text: "steady state not assessed for p99 and those beyond it: " + notAssessed(e.run, "p99", s.P99, fewestP99)})
 	}
 	return found
 }

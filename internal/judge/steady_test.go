@@ -69,7 +69,7 @@ func TestSteadiness(t *testing.T) {
 		{"flat", 90, time.Second, flat, nil, stats.Flat, result.Valid, "", "nothing was discarded and nothing must be"},
 		{"too short", 19, 100 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, codeNotAssessed, "steady state not assessed: p50 has 19 stretches of at least 24 messages, and 20 are needed: run longer (--duration)"},
 		{"long intervals", 10, 10 * time.Second, flat, nil, stats.NotAssessed, result.Valid, codeNotAssessed, "or leave record.interval out"},
-		{"too little for p99", 100, 100 * time.Millisecond, flat, nil, stats.Flat, result.Valid, codeNotAssessed, "of p99 and those beyond it not assessed: p99 has 7 stretches of at least 368"},
+		{"too little for p99", 100, 100 * time.Millisecond, flat, nil, stats.Flat, result.Valid, codeNotAssessed, "steady state not assessed for p99 and those beyond it: p99 has 7 stretches of at least 368"},
 		{"short intervals", 300, 250 * time.Millisecond, flat, nil, stats.Flat, result.Valid, "", "flat"},
 		{"a stall of two seconds", 90, time.Second, func(s float64) float64 {
 			if s >= 40 && s < 42 {

@@ -49,13 +49,12 @@ const (
 	// thousands of iterations of virtual machines, whose figures are correlated
 	// as those of brokers are.
 	changePenalty = 15
-	// matters is the natural logarithm of the least change worth telling: 5 %.
-	matters = 0.05
 	// outlierWindow values around one, and outlierReach times the way from their
 	// 10th to their 90th percentile beyond these, decide whether it stands out
 	// (as in Krun).
 	outlierWindow = 200
 	outlierReach  = 3
+	outlierLeast  = 0.05 // that way, of logarithms
 	// resolution is the relative step of a histogram with three digits, as a
 	// standard deviation.
 	resolution = 0.001 / 3.5
@@ -66,27 +65,28 @@ const (
 
 // SteadyState classes a series of positive values, such as a percentile of every
 // second of a run. Their logarithms are split where mean or variance changes;
-// parts at the end that differ by less than 5 % and less than their own scatter
-// count as one. Fewer than five values in a row that stand out are left aside, for
+// parts at the end that differ by less than the change that matters, a share such
+// as 0.05, or less than their own scatter count as one. Fewer than five values in a row that stand out are left aside, for
 // one stall makes no system unsteady; at the beginning they are warm-up.
 //
 // It needs the values in order and without gaps; a value that is not a positive
 // number is taken to be the one before it, and at the beginning the one after.
-func SteadyState(series []float64) Steady {
+func SteadyState(series []float64, matters float64) Steady {
 	if len(series) < LeastSteady {
 		return Steady{Class: NotAssessed, Change: 1}
 	}
+	matters = math.Log1p(matters)
 	group := (len(series) + mostSteady - 1) / mostSteady
 	x := logarithms(series, group)
 	aside := smooth(x)
-	s := classify(x, group, len(series))
+	s := classify(x, group, len(series), matters)
 	s.Outliers = aside * group
 	return s
 }
 
 // classify is SteadyState of n values of which x are the logarithms, group of
 // them each.
-func classify(x []float64, group, n int) Steady {
+func classify(x []float64, group, n int, matters float64) Steady {
 	parts := changePoints(x, changePenalty*math.Log(float64(len(x))), resolution)
 	final := parts[len(parts)-1]
 	alike := func(a segment) bool { return math.Abs(a.mean-final.mean) <= max(matters, final.sd) }
@@ -100,7 +100,7 @@ func classify(x []float64, group, n int) Steady {
 	for _, p := range parts {
 		steps += p.sd * p.sd * float64(p.to-p.from)
 	}
-	rise, scatter, drifts := drift(x)
+	rise, scatter, drifts := drift(x, matters)
 	switch {
 	case drifts && (steady == 0 || scatter*scatter*float64(len(x)) <= 1.2*steps):
 		// A slope is split into stairs, too; it is one where a line fits as well.
@@ -171,7 +171,7 @@ func smooth(x []float64) (aside int) {
 		}
 		around := slices.Sorted(slices.Values(x[from : from+size]))
 		low, high := around[(size-1)/10], around[size-1-(size-1)/10]
-		reach := outlierReach * max(high-low, matters)
+		reach := outlierReach * max(high-low, outlierLeast)
 		seen[i] = window{low - reach, around[size/2], high + reach}
 	}
 	out := func(i int) bool { return x[i] < seen[i].low || x[i] > seen[i].high }
@@ -195,7 +195,7 @@ func smooth(x []float64) (aside int) {
 // about it, and whether the rise matters, exceeds the scatter and is beyond
 // chance. A line through a step rises by half more than the step: so the last
 // tenth must differ from the first by what matters, too.
-func drift(x []float64) (rise, scatter float64, ok bool) {
+func drift(x []float64, matters float64) (rise, scatter float64, ok bool) {
 	at := make([]float64, len(x))
 	for i := range at {
 		at[i] = float64(i)

@@ -49,7 +49,7 @@ func TestSteadyStateClasses(t *testing.T) {
 		wrong := 0
 		const trials = 50
 		for seed := range uint64(trials) {
-			got := SteadyState(noisy(seed, n, 0.05, tt.level))
+			got := SteadyState(noisy(seed, n, 0.05, tt.level), 0.05)
 			if got.Class != tt.want || math.Abs(float64(got.From-tt.from)) > 15 {
 				if wrong++; wrong == 1 {
 					t.Logf("%s: %+v, want %s from about %d", tt.name, got, tt.want, tt.from)
@@ -69,7 +69,7 @@ func TestSteadyStateFalseAlarms(t *testing.T) {
 			wrong := 0
 			const trials = 40
 			for seed := range uint64(trials) {
-				if got := SteadyState(noisy(100+seed, n, sd, func(int) float64 { return 0 })); got.Class != Flat {
+				if got := SteadyState(noisy(100+seed, n, sd, func(int) float64 { return 0 }), 0.05); got.Class != Flat {
 					wrong++
 				}
 			}
@@ -81,22 +81,22 @@ func TestSteadyStateFalseAlarms(t *testing.T) {
 }
 
 func TestSteadyStateOfLittle(t *testing.T) {
-	if got := SteadyState(make([]float64, LeastSteady-1)); got.Class != NotAssessed {
+	if got := SteadyState(make([]float64, LeastSteady-1), 0.05); got.Class != NotAssessed {
 		t.Errorf("%+v", got)
 	}
 	none := Steady{Class: Flat, Change: 1}
 	for _, v := range []float64{0, math.NaN(), math.Inf(1), -1, 5e-324, math.MaxFloat64} {
-		if got := SteadyState(slices.Repeat([]float64{v}, LeastSteady)); got != none {
+		if got := SteadyState(slices.Repeat([]float64{v}, LeastSteady), 0.05); got != none {
 			t.Errorf("%v all the time: %+v", v, got)
 		}
 	}
 	gaps := noisy(1, 60, 0.02, func(int) float64 { return 0 })
 	gaps[7], gaps[20], gaps[21] = 0, math.NaN(), math.Inf(1)
-	if got := SteadyState(gaps); got.Class != Flat {
+	if got := SteadyState(gaps, 0.05); got.Class != Flat {
 		t.Errorf("with gaps: %+v", got)
 	}
 	clear(gaps[:20])
-	if got := SteadyState(gaps); got.Class != Flat {
+	if got := SteadyState(gaps, 0.05); got.Class != Flat {
 		t.Errorf("without a beginning: %+v", got)
 	}
 }
@@ -121,7 +121,7 @@ func TestSteadyStateOfEvents(t *testing.T) {
 			for i := tt.from; i < tt.to; i++ {
 				x[i] *= 1000
 			}
-			if got := SteadyState(x); got.Class != tt.want || got.Outliers != tt.outliers {
+			if got := SteadyState(x, 0.05); got.Class != tt.want || got.Outliers != tt.outliers {
 				t.Errorf("%s, scatter %v: %+v, want %s and %d outliers", tt.name, sd, got, tt.want, tt.outliers)
 			}
 		}
@@ -131,7 +131,7 @@ func TestSteadyStateOfEvents(t *testing.T) {
 // A step of less than matters is none, though a line through it rises by more.
 func TestSteadyStateOfSmallSteps(t *testing.T) {
 	for change, want := range map[float64]Steadiness{0.04: Flat, 0.06: LevelShift} {
-		if got := SteadyState(noisy(6, 100, 0.005, step(50, 0, change))); got.Class != want {
+		if got := SteadyState(noisy(6, 100, 0.005, step(50, 0, change)), 0.05); got.Class != want {
 			t.Errorf("a step of %v: %+v, want %s", change, got, want)
 		}
 	}
