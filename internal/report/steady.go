@@ -7,15 +7,15 @@ import (
 	"sixnines/result"
 )
 
-// steadySection says how the run went on, second by second; nil where that was
+// steadySection says how the run went on, stretch by stretch; nil where that was
 // not looked at.
 func steadySection(s *subject) *section {
 	st := s.sum.Steady
 	if st == nil {
 		return nil
 	}
-	x := &section{Name: "Steady state", Heads: []string{"of each interval", "class", "steady from", "end ÷ beginning"}, Align: "llrr",
-		Caption: plural(int64(st.Intervals), "interval") + " of the window, by the " + metricName(st.Metric) + " of each. Figures of the run cover the whole window all the same.",
+	x := &section{Name: "Steady state", Heads: []string{"of each stretch", "class", "steady from", "end ÷ beginning"}, Align: "llrr",
+		Caption: strconv.Itoa(st.Intervals) + " stretches of the window, by the " + metricName(st.Metric) + " of each. Figures of the run cover the whole window all the same.",
 		After:   []string{plain(st.Text)}}
 	for _, c := range []struct {
 		name   string
