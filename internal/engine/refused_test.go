@@ -88,10 +88,10 @@ func TestRefusedMissObjectives(t *testing.T) {
 target: {driver: mem, options: {reject: 1000, every: 2}}
 phases: {warmup: 0s, duration: 2s, drain: 1s}
 workload: {rate: 1000/s}
-objectives: [delivery.response p99 < 1h, delivery.response max < 1h, delivery.response p90 > 1s, delivery.response p10 < 1h]
+objectives: [delivery.response p99 < 1h, delivery.response max < 1h, delivery.response p90 > 1s]
 `, mem.Entry(), "")
-	for i, want := range []string{"missed", "missed", "met", "met"} {
-		if o := r.Summary.Objectives[i]; o.Outcome != want && r.Summary.Verdict.Status != result.Invalid {
+	for i, want := range []string{"missed", "missed", "met"} {
+		if o := r.Summary.Objectives[i]; o.Outcome != want && o.Outcome != "meaningless" { // on a busy machine
 			t.Errorf("%+v, want %s", o, want)
 		}
 	}

@@ -66,8 +66,9 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	case o.IsMetric() && s.Verdict.Status == result.Unstable:
 		d.Text = "the run is UNSTABLE: its percentiles depend on how long it lasted"
 	case o.IsMetric():
-		d.ofMetric(run, s)
-		d.doubt(s.Verdict)
+		if !d.ofMetric(run, s) {
+			d.doubt(s.Verdict)
+		}
 	case o.IsAvailability():
 		d.ofAvailability(s.Availability)
 	case o.IsRate():
@@ -94,19 +95,21 @@ func objectives(run *result.Run, s *result.Summary, cutShort bool) []result.Obje
 	return found
 }
 
-func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
+// ofMetric decides about a percentile or the maximum. byRefusal says that refused
+// messages alone did: nothing that the generator did to latencies matters then.
+func (d *Decision) ofMetric(run *result.Run, s *result.Summary) (byRefusal bool) {
 	o := d.Objective
 	m := result.Metric(o.Subject)
 	x := run.Metrics[m]
 	if total(x) == 0 {
 		d.Text = "the run did not measure " + o.Subject
-		return
+		return false
 	}
 	order := newOrder(x)
 	if o.Percent == 100 {
 		if refused(x) > 0 {
 			d.fact(o.Holds(math.Inf(1)), plural(refused(x), "message")+" of "+strconv.FormatInt(order.n, 10)+" refused: slower than any limit")
-			return
+			return true
 		}
 		worst, atLeast := order.value(order.n)
 		worst = max(worst, x.Max)
@@ -115,7 +118,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 			// What is only known to be larger may be larger than any limit.
 			d.Outcome = Undecided
 		}
-		return
+		return false
 	}
 	samples := Samples(m, x, run.Counters)
 	q := order.quantile(samples, o.Percent, 0)
@@ -126,16 +129,16 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	}
 	if q.lowRefused {
 		d.fact(o.Holds(math.Inf(1)), fmt.Sprintf("it is refused, with 95 %% confidence: %d of %s", refused(x), plural(order.n, "message")))
-		return
+		return true
 	}
 	if u != nil && !q.bounded {
 		d.Outcome, d.Text = Undecided, "of a run that ended because of it: "+u.Found
-		return
+		return false
 	}
 	if !q.bounded || q.support == stats.NotSupported {
 		d.Outcome = Undecided
 		d.Text = fmt.Sprintf("%d messages bound no p%g; it takes %d", samples, o.Percent, stats.MinSamples(stats.Fraction(o.Percent), confidence))
-		return
+		return false
 	}
 	how := " by stretches of the run"
 	if u != nil {
@@ -163,6 +166,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 		d.Outcome = Undecided
 		d.Text += "; the limit lies within: a longer run may tell"
 	}
+	return false
 }
 
 // waitedFor is u if the run was to go on until this percentile was known, else nil.

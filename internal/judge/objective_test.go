@@ -216,3 +216,17 @@ func TestObjectivesOfRates(t *testing.T) {
 		}
 	}
 }
+
+// A percentile that is suspect for the generator's lag is refused all the same.
+func TestRefusedIsNoDoubt(t *testing.T) {
+	run := newTestbed(healthyMessages()).run(t)
+	run.Metrics[result.DeliveryResponse].Refused = 20_000
+	run.Summary = Summarise(run, Inputs{})
+	run.Summary.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{
+		{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryResponse, Percentile: "50"}}}
+	for _, text := range []string{"delivery.response p99 < 1h", "delivery.response max < 1h"} {
+		if got := decideText(t, run, text); got.Outcome != Missed {
+			t.Errorf("%s: %s (%s)", text, got.Outcome, got.Text)
+		}
+	}
+}

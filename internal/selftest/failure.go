@@ -10,6 +10,7 @@ import (
 	"sixnines/internal/engine"
 	"sixnines/internal/judge"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // refusal has half of the messages refused, by the broker or by the client, and
@@ -22,8 +23,7 @@ func refusal(ctx context.Context, b *Bench) (*Outcome, error) {
 		run, err := b.RunText(ctx, fmt.Sprintf(`
 phases: {warmup: 100ms, duration: %s, drain: 1s}
 target: {driver: mem, options: {ack: broker, %s: %d, every: 2}}
-workload: {rate: %d/s}
-objectives: [delivery.response p99 < 1h, publish.response max < 1h, availability > 40%%]`, window, by, rate/2, rate), nil)
+workload: {rate: %d/s}`, window, by, rate/2, rate), nil)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", by, err)
 		}
@@ -38,8 +38,13 @@ objectives: [delivery.response p99 < 1h, publish.response max < 1h, availability
 				Exactly(name+", those that succeeded", int64(rate/2), d.Succeeded.Total()))
 		}
 		var outcomes []string
-		for _, o := range run.Summary.Objectives {
-			outcomes = append(outcomes, o.Outcome)
+		run.Summary.Verdict = result.Verdict{Status: result.Valid} // what else happened on this machine is not on trial
+		for _, text := range []string{"delivery.response p99 < 1h", "publish.response max < 1h", "availability > 40%"} {
+			o, err := scenario.ParseObjective(text)
+			if err != nil {
+				return nil, err
+			}
+			outcomes = append(outcomes, string(judge.Decide(run, o).Outcome))
 		}
 		share := "none"
 		if a := run.Summary.Availability; a != nil {
