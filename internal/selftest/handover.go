@@ -1,0 +1,193 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/engine"
+	"sixnines/result"
+)
+
+// What handing connections on is tried with: eight connections on one thread, of
+// which six block once each, half of them early in the schedule and half after
+// very many more messages. The other two want to send all the time.
+const (
+	handoverConns = 8
+	handoverRate  = 8000 // a second, around the stalls
+	handoverStall = 50 * time.Millisecond
+	// handoverApart is how many messages are sent between two stalls.
+	handoverApart = 3 * handoverRate / 20
+	// A late stall may cost the others this many times an early one, and what a
+	// thread that is woken late has besides.
+	handoverRatio = 2
+	handoverSlack = 10 * time.Millisecond
+)
+
+// handover looks at what a blocked connection costs the others of its thread
+// early in a long schedule and late.
+func handover(ctx context.Context, b *Bench) (*Outcome, error) {
+	between, settle := int64(1_000_000), 2*time.Second
+	if b.Short {
+		between, settle = 500_000, time.Second
+	}
+	const first = 600 * time.Millisecond
+	d := newBlocker(handoverRate/10, int64(first.Seconds()*handoverRate)+between+int64(settle.Seconds()*handoverRate))
+	b.Say("%d connections on one thread, six of which block once, before and after %s messages", handoverConns, grouped(between))
+	run, err := b.RunText(ctx, fmt.Sprintf("target: {driver: mem}\nphases: {warmup: 100ms, drain: 1s}\nworkload: {pattern: publish, producers: %d, size: 64B, arrivals: \"step:%d/s@%s,%d/s@1s,%d/s@%s\"}",
+		handoverConns, handoverRate, first, between, handoverRate, settle+800*time.Millisecond), func(c *engine.Config) {
+		c.Entry = driver.Entry{Name: "blocker", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}
+		c.Pacers = 1
+	})
+	if err != nil {
+		return nil, err
+	}
+	early, late := d.costs()
+	return Conclude(fmt.Sprintf("connections that block hand the others of their thread on, each where it is in its schedule; %s messages later that costs no more, and none of it is called blocked", grouped(between)),
+		judgeHandover(run, early, late)...), nil
+}
+
+// judgeHandover judges a run in which connections blocked; early and late are for
+// how long the others stood still in each stall.
+func judgeHandover(run *result.Run, early, late []time.Duration) []Figure {
+	c := run.Counters
+	figures := []Figure{Exactly("messages due that were sent and acknowledged", c.Scheduled, c.Acked)}
+	stalls := len(early) + len(late)
+	n := Figure{What: "blocked sends whose thread's other connections were handed on", Expected: fmt.Sprintf("at least %d", stalls), Found: grouped(c.Handovers), Verdict: Passed}
+	if c.Handovers < int64(stalls) {
+		n.Verdict = Failed
+	}
+	before, after := slices.Min(early), slices.Min(late)
+	limit := handoverRatio*before + handoverSlack
+	cost := Figure{What: "how long the others stood still, the least of three late stalls", Expected: "at most " + Time(limit),
+		Tolerance: fmt.Sprintf("%d times the early %s, and %s", handoverRatio, Time(before), Time(handoverSlack)), Found: Time(after), Verdict: Passed}
+	if after > limit {
+		cost.Verdict = Failed
+	}
+	// Three quarters of what comes due on a connection in a stall waits for more
+	// than a quarter of it.
+	due := int64(stalls) * handoverRate / handoverConns * int64(handoverStall) * 3 / 4 / 1e9
+	blocked := Figure{What: "messages called blocked for more than a quarter of a stall", Expected: grouped(due) + ", those due on the connections that blocked",
+		Tolerance: "−40 to +20 %", Found: "none", Verdict: Failed}
+	if x := run.Metrics[result.LagBlocked]; x != nil {
+		found := result.NewRankIndex(x.Hist).CountAbove(int64(handoverStall) / 4)
+		blocked.Found = grouped(found)
+		if found >= due*6/10 && found <= due*12/10 {
+			blocked.Verdict = Passed
+		}
+	}
+	return append(figures, n, cost, blocked)
+}
+
+// blocker is a driver that takes what it is given and acknowledges it at once,
+// but for a stall of some connections.
+type blocker struct {
+	sent   atomic.Int64
+	stalls []*blockedSend // ascending by at
+}
+
+// blockedSend is one send that blocks.
+type blockedSend struct {
+	conn  int
+	at    int64        // after so many messages in all
+	began atomic.Int64 // instant; 0: not yet
+	cost  atomic.Int64 // ns until a connection that never blocks sent again; 0: not yet
+}
+
+// newBlocker returns a blocker with three stalls after so many messages, and
+// three more after late.
+func newBlocker(early, late int64) *blocker {
+	b := &blocker{}
+	for i, conn := range []int{0, 1, 2, 4, 5, 6} { // not 3 and 7
+		at := early + int64(i)*handoverApart
+		if i >= 3 {
+			at = late + int64(i-3)*handoverApart
+		}
+		b.stalls = append(b.stalls, &blockedSend{conn: conn, at: at})
+	}
+	return b
+}
+
+// costs returns for how long the other connections stood still in each stall, at
+// most all of it, early and late ones.
+func (b *blocker) costs() (early, late []time.Duration) {
+	var all []time.Duration
+	for _, s := range b.stalls {
+		cost := time.Duration(s.cost.Load())
+		if cost == 0 || cost > handoverStall {
+			cost = handoverStall
+		}
+		all = append(all, cost)
+	}
+	return all[:len(all)/2], all[len(all)/2:]
+}
+
+// Open implements driver.Driver.
+func (b *blocker) Open(context.Context, driver.Target) (driver.Session, error) { return b, nil }
+
+// Provision implements driver.Session.
+func (b *blocker) Provision(context.Context, driver.Topology) (driver.Semantics, error) {
+	return driver.Semantics{Transport: "none"}, nil
+}
+
+// Producer implements driver.Session.
+func (b *blocker) Producer(_ context.Context, s driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	p := &blockerProducer{owner: b, acks: acks}
+	for _, x := range b.stalls {
+		if x.conn == s.Conn {
+			p.stall = x
+		}
+	}
+	return p, nil
+}
+
+// Consumer implements driver.Session: nothing is delivered.
+func (b *blocker) Consumer(context.Context, driver.ConsumerSpec, driver.Deliver) (driver.Consumer, error) {
+	return &blockerProducer{}, nil
+}
+
+// Deprovision implements driver.Session.
+func (b *blocker) Deprovision(context.Context) error { return nil }
+
+// Close implements driver.Session.
+func (b *blocker) Close(context.Context) error { return nil }
+
+type blockerProducer struct {
+	owner *blocker
+	acks  driver.Acks
+	stall *blockedSend // nil: it never blocks
+}
+
+// Send implements driver.Producer.
+func (p *blockerProducer) Send(token uint64, _ []byte) error {
+	n := p.owner.sent.Add(1)
+	switch {
+	case p.stall == nil:
+		p.owner.goesOn()
+	case n >= p.stall.at && p.stall.began.Load() == 0:
+		from := clock.Now()
+		p.stall.began.Store(from)
+		clock.SleepUntilBlocking(from + int64(handoverStall))
+	}
+	p.acks.Done(token, nil)
+	return nil
+}
+
+// goesOn notes that a connection that never blocks sends.
+func (b *blocker) goesOn() {
+	for _, s := range slices.Backward(b.stalls) {
+		if began := s.began.Load(); began != 0 {
+			if s.cost.Load() == 0 {
+				s.cost.CompareAndSwap(0, max(1, clock.Now()-began))
+			}
+			return
+		}
+	}
+}
+
+// Close implements driver.Producer and driver.Consumer.
+func (p *blockerProducer) Close(context.Context) error { return nil }

@@ -1,0 +1,94 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"sixnines/result"
+)
+
+// What a lossy broker and a consumer that is too slow are tried with: one message
+// in fifty lost, and a consumer that takes twice as long as it has.
+const (
+	lossyRate = 2000 // a second
+	lossyOf   = 50
+	slowRate  = 1000 // a second
+	slowWork  = 2 * time.Millisecond
+)
+
+// lossy holds a broker that loses messages and promised nothing against one whose
+// consumer falls behind: what never came grows in both, and only one of them is
+// overloaded.
+func lossy(ctx context.Context, b *Bench) (*Outcome, error) {
+	window := 4 * time.Second
+	if b.Short {
+		window = 1500 * time.Millisecond
+	}
+	run := func(drain time.Duration, options, workload string) (*result.Run, error) {
+		return b.RunText(ctx, fmt.Sprintf("phases: {warmup: 200ms, duration: %s, drain: %s}\ntarget: {driver: mem, options: %s}\nworkload: %s\nrecord: {interval: 100ms}",
+			window, drain, options, workload), nil)
+	}
+	due := lossyRate * int64(window) / 1e9
+	b.Say("one message in %d lost, none acknowledged", lossyOf)
+	losing, err := run(time.Second, fmt.Sprintf("{lose: %d, every: %d}", due, lossyOf), fmt.Sprintf("{rate: %d/s}", lossyRate))
+	if err != nil {
+		return nil, fmt.Errorf("a lossy broker: %w", err)
+	}
+	b.Say("a consumer that takes %s for each of %d/s", slowWork, slowRate)
+	slow, err := run(250*time.Millisecond, "{queue: 1048576}", fmt.Sprintf("{rate: %d/s, consumer: {work: %s}}", slowRate, slowWork))
+	if err != nil {
+		return nil, fmt.Errorf("a slow consumer: %w", err)
+	}
+	return Conclude("messages that a broker loses without having promised anything are counted and held against nobody; a consumer that is slower than the load is an overload",
+		append(judgeLossy(losing, due), judgeSlow(slow)...)...), nil
+}
+
+// brokerCodes are the codes of the verdict's reasons that take what is missing
+// for an overload, a broken promise or an error of the accounts.
+func brokerCodes() []string {
+	return []string{"backlog", "steady", "missing", "lost", "conservation", "generator-limit"}
+}
+
+// judgeLossy judges a run of so many messages of which one in lossyOf was lost.
+func judgeLossy(run *result.Run, due int64) []Figure {
+	const name = "a lossy broker"
+	lost := due / lossyOf
+	figures := conserved(name, run, map[string]int64{"scheduled": due, "sent": due, "unknown": due, "expected": due,
+		"received": due - lost, "missing": lost, "missing_unknown": lost, "censored": lost})
+	figures = append(figures, Exactly(name+": reasons of the verdict that hold it against anybody", "none", held(run, brokerCodes())))
+	v := run.Summary.Verdict
+	verdict := Figure{What: name + ": the verdict", Expected: string(result.Valid), Found: string(v.Status), Verdict: Passed}
+	switch {
+	case v.Status == result.Valid:
+	case v.Status == result.Unstable || v.Status == result.Invalid && held(run, generatorCodes()) == "none":
+		verdict.Verdict = Failed
+	default:
+		verdict.Verdict, verdict.Reason = NotAssessed, "the verdict is about the generator and the machine ("+held(run, codesOf(run))+"): run it again while nothing else runs"
+	}
+	return append(figures, verdict)
+}
+
+// judgeSlow judges a run whose consumer has twice as much to do as time.
+func judgeSlow(run *result.Run) []Figure {
+	const name = "a slow consumer"
+	closes, problem := run.Counters.Conserved()
+	if closes {
+		problem = "they close"
+	}
+	reasons := Figure{What: name + ": reasons of the verdict", Expected: "backlog among them", Found: held(run, codesOf(run)), Verdict: Passed}
+	if !strings.Contains(reasons.Found, "backlog") {
+		reasons.Verdict = Failed
+	}
+	return []Figure{Exactly(name+": the verdict", result.Unstable, run.Summary.Verdict.Status), reasons, Exactly(name+": the accounts", "they close", problem)}
+}
+
+// codesOf lists the codes of all reasons of a run's verdict.
+func codesOf(run *result.Run) []string {
+	var codes []string
+	for _, r := range run.Summary.Verdict.Reasons {
+		codes = append(codes, r.Code)
+	}
+	return codes
+}
