@@ -44,9 +44,9 @@ const (
 // The lengths of the probe's intervals. One that lies across an end of the
 // load's window counts for nothing, so that in a short window they are short.
 const (
-	shortest  = 200 * time.Millisecond
+	shortest  = 500 * time.Millisecond // each costs the probe half a millisecond
 	longest   = time.Second
-	intervals = 50 // of a window, where that is between the two
+	intervals = 20 // of a window, where that is between the two
 )
 
 // Report is what the probe tells: that it began, and then what each of its
