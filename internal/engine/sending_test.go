@@ -244,10 +244,7 @@ func TestBlockedIsWaitingForOthers(t *testing.T) {
 }
 
 // silent acknowledges nothing on one connection for a while.
-type silent struct {
-	stuck
-	from int64 // when the first message was sent
-}
+type silent struct{ stuck }
 
 func (s *silent) Open(context.Context, driver.Target) (driver.Session, error) { return s, nil }
 func (s *silent) Producer(_ context.Context, p driver.ProducerSpec, a driver.Acks) (driver.Producer, error) {
