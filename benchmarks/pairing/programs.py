@@ -106,11 +106,13 @@ def _percentile(histogram, name):
 
 def _valid_to(verdict):
     """The highest percentile of the delivery's response time that a VALID verdict
-    covers, "0" where it covers none; None: all of them.
+    covers, "0" where it covers none; None where its status speaks for all of them.
 
     The verdict's own valid_to is that of the run's first latency, which may be
     the publication's.
     """
+    if verdict["status"] != "VALID":
+        return None
     for limit in verdict.get("limits") or []:
         if limit["metric"] == "delivery.response":
             return limit.get("valid_to") or "0"

@@ -114,6 +114,7 @@ class SixninesAnswers(unittest.TestCase):
             ({"valid_to": "50", "limits": [other]}, None),
             ({"valid_to": "50", "limits": [other, limit(ours, valid_to="99")]}, "99"),
             ({"limits": [limit(ours)]}, "0"),
+            ({"status": "INVALID", "limits": [limit(ours, valid_to="99")]}, None),
         ):  # fmt: skip
             answer = {**PACED, "verdict": {**PACED["verdict"], **verdict}}
             self.assertEqual(self.trial(answer, self.paced)[0]["valid_to"], expected, verdict)
