@@ -214,3 +214,20 @@ func TestBlocksEstimateAnyPath(t *testing.T) {
 		}
 	}
 }
+
+// A look that takes the processor of one side lets the other go on: with a time
+// in flight as short as that nothing can be told, and with a long one all.
+func TestLittlesLawLeavesRoomForItsOwnLooks(t *testing.T) {
+	w := &witness{span: 5e9, lateness: 500 * 12_000, wakes: 500}
+	const n = 1e6
+	tolerance := func(mean float64) float64 {
+		inFlight := n * mean / float64(w.span)
+		return w.tolerance(inFlight, 0, n, mean, 0, 2500, 30)
+	}
+	if got := tolerance(14_000); got < 10.0/14 { // as was measured
+		t.Errorf("14 µs in flight, woken 12 µs late: %.2f", got)
+	}
+	if got := tolerance(20e6); got != leastTolerance {
+		t.Errorf("20 ms in flight: %.4f", got)
+	}
+}
