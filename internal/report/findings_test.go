@@ -52,7 +52,7 @@ func TestHTMLShowsWhatIsBehindTheFigures(t *testing.T) {
 		`<td class="bad">missed</td><td class="remark">17 acknowledged messages never arrived</td>`,
 		`<td class="suspect">warm-up</td>`, "p99 warms up for 3 s",
 		`<td class="suspect">cause</td><td class="number">62</td><td class="number">62 %</td><td class="number">0.4 %</td>`, "none of these",
-		"written → first byte back", "not the sum of its stages",
+		"written → read", "not the sum of its stages",
 		"÷ floor", "2.5 ×", "Noise floor: a broker that does nothing",
 		"by stretches", "556 ms – 916 ms", "the longest episode is 12 % of the window",
 		"The slowest messages: delivery response", "consumer 1, orders.1/0", "acknowledgement, orders.1",
