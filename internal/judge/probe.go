@@ -30,9 +30,6 @@ const (
 	// probeExplains is the part of a difference from which something that was measured
 	// beside it, in the generator, explains it, or could.
 	probeExplains = 0.5
-	// senderBusy is the share of time for which a pacer may be at work before what
-	// waits behind it waits for the generator.
-	senderBusy = 0.7
 )
 
 // besideProbe: the load's service times and those of the probe beside it part ways. At
@@ -102,8 +99,8 @@ func (e *evidence) couldBeOwn(gap float64) (why []string) {
 	if used, ok := mean(e.measure, vitalProcessCPU); ok && e.cores > 0 && used/e.cores > cpuNote {
 		why = append(why, fmt.Sprintf("it used %s of its %.0f processors", percentage(used/e.cores), e.cores))
 	}
-	if busy, ok := highest(e.measure, "pacer.busy"); ok && busy > senderBusy {
-		why = append(why, fmt.Sprintf("a thread that sends was at work for %s of an interval", percentage(busy)))
+	if over, most := e.atLimit(); len(over) > 0 {
+		why = append(why, fmt.Sprintf("a thread that sends was at work for %s of a second", percentage(most)))
 	}
 	if worst, ok := highest(e.measure, vitalSchedulerP99); ok && worst >= probeExplains*gap {
 		why = append(why, fmt.Sprintf("in the worst interval one goroutine in a hundred waited %s or more for a processor", span(int64(worst))))

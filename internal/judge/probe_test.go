@@ -90,7 +90,7 @@ func TestBesideProbe(t *testing.T) {
 		{"a busy sender", func() *testbed {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)
-			b.intervals[4].v.Vitals["pacer.busy"] = 0.8
+			b.intervals[4].v.Vitals[vitalPacerBusy] = 0.8
 			return b
 		}, []string{"50", "99"}, result.Suspect, "at work for 80 %"},
 		{"goroutines that wait", func() *testbed {
