@@ -63,6 +63,7 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 			tail.Own += b.Own + b.Received
 			tail.Majority += b.Majority
 		}
+		tail.Count += refused(x) // the tail is theirs, and no lag of ours
 		if tail.Count == 0 || float64(tail.Majority) <= ownTail*float64(tail.Count) ||
 			float64(tail.Own) < ownTailMatters*float64(tail.Count) {
 			continue

@@ -36,3 +36,21 @@ func TestRefusedAreOfTheState(t *testing.T) {
 		t.Errorf("%d of %d refused messages", all, x.Refused)
 	}
 }
+
+// A tail of refused messages is not the generator's doing, though what there is
+// beside them was late by it.
+func TestRefusedTailIsNotSelfInflicted(t *testing.T) {
+	ms := healthyMessages()
+	for i := range ms {
+		if i%1000 == 7 {
+			ms[i].own = 30e6
+			ms[i].service = 1e6
+		}
+	}
+	run := newTestbed(ms).run(t)
+	x := run.Metrics[result.DeliveryResponse]
+	x.Refused = 2000 // of 22,000
+	if r := find(Verdict(run, Inputs{}), "self-inflicted"); r != nil {
+		t.Errorf("%+v", r)
+	}
+}
