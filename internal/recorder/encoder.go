@@ -57,7 +57,12 @@ func (e *encoder) encode(to []byte, g *geometry, counts []int64) ([]byte, error)
 	e.packed.Reset()
 	e.packed.Write(e.head[:]) // the cookie and the length, below
 	if e.zip == nil {
-		e.zip = zlib.NewWriter(&e.packed)
+		// Compressed thoroughly it would take 0.3 ms more, ten times a second and for
+		// each metric, to save a small part of the file.
+		var err error
+		if e.zip, err = zlib.NewWriterLevel(&e.packed, zlib.BestSpeed); err != nil {
+			return to, err
+		}
 	} else {
 		e.zip.Reset(&e.packed)
 	}

@@ -57,19 +57,24 @@ type Recorder struct {
 
 // collected is what the collector has already taken of a metric.
 type collected struct {
-	counts   []int64 // cumulative
-	delta    []int64 // since the collection before
-	total    int64   // of delta
-	min, max int64   // of delta
-	own      []int64
-	received []int64
-	majority []int64
-	ownDelta []int64
-	recDelta []int64
-	majDelta []int64
-	slots    []int64
-	told     result.MetricInterval // by the last Encode, over hist
-	hist     []byte
+	counts []int64 // cumulative
+	delta  []int64 // since the collection before
+	total  int64   // of delta
+	sum    int64   // of counts
+	// first and last are the buckets between which delta is; low and high the
+	// extremes, in ns, between which the next scan looks at least.
+	first, last int
+	low, high   int64
+	min, max    int64 // of delta
+	own         []int64
+	received    []int64
+	majority    []int64
+	ownDelta    []int64
+	recDelta    []int64
+	majDelta    []int64
+	slots       []int64
+	told        result.MetricInterval // by the last Encode, over hist
+	hist        []byte
 }
 
 // sparse is an array of counts that is made when the first is counted. count is
@@ -96,7 +101,7 @@ func New(c Config) (*Recorder, error) {
 	}
 	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics, places: int(c.Window/Slot) + 1}
 	for _, id := range r.ids {
-		k := &collected{counts: make([]int64, r.geo.length), delta: make([]int64, r.geo.length), min: noMin, max: noMax}
+		k := &collected{counts: make([]int64, r.geo.length), delta: make([]int64, r.geo.length), min: noMin, max: noMax, last: -1, low: noMin, high: noMax}
 		if id.Metric().IsResponse() {
 			r.slots[id] = make([]atomic.Int64, r.places)
 			k.slots = make([]int64, r.places)
@@ -156,39 +161,25 @@ func (r *Recorder) Snapshot() {
 	// derived zeros can only be too low for a moment, never too high.
 	var lags int64
 	if r.Enabled(LagOwn) && r.Enabled(LagBlocked) {
-		for _, s := range r.shards {
-			for i := range s.hists[LagOwn].counts {
-				lags += atomic.LoadInt64(&s.hists[LagOwn].counts[i])
-			}
-		}
+		r.scan(LagOwn)
+		lags = r.seen[LagOwn].sum
 	}
 	for _, id := range r.ids {
 		k := r.seen[id]
-		copy(k.delta, k.counts) // the old cumulative counts, for a moment
-		clear(k.counts)
+		if id != LagOwn || !r.Enabled(LagBlocked) {
+			r.scan(id)
+		}
 		copy(k.ownDelta, k.own)
 		copy(k.recDelta, k.received)
 		copy(k.majDelta, k.majority)
 		clear(k.own)
 		clear(k.received)
 		clear(k.majority)
-		// An extreme may be seen before the count it belongs to: it waits for
-		// the interval that has one.
-		if k.total > 0 {
-			k.min, k.max = noMin, noMax
-		}
 		for _, s := range r.shards {
 			h := s.hists[id]
 			if h == nil {
 				continue // of a sample; the first shard has it
 			}
-			for i := range h.counts {
-				if c := atomic.LoadInt64(&h.counts[i]); c != 0 {
-					k.counts[i] += c
-				}
-			}
-			k.min = min(k.min, h.min.Swap(noMin))
-			k.max = max(k.max, h.max.Swap(noMax))
 			for b := range h.own {
 				k.own[b] += atomic.LoadInt64(&h.own[b])
 				k.received[b] += atomic.LoadInt64(&h.received[b])
@@ -197,11 +188,6 @@ func (r *Recorder) Snapshot() {
 		}
 		if id == LagBlocked {
 			k.deriveZeros(lags)
-		}
-		k.total = 0
-		for i := range k.delta {
-			k.delta[i] = k.counts[i] - k.delta[i]
-			k.total += k.delta[i]
 		}
 		for b := range k.own {
 			k.ownDelta[b] = k.own[b] - k.ownDelta[b]
@@ -236,17 +222,65 @@ func (r *Recorder) Behind() bool {
 	return false
 }
 
-// deriveZeros adds the zeros that Shard.Lag left out. k.delta holds the counts
-// before.
-func (k *collected) deriveZeros(lags int64) {
-	for _, n := range k.counts[1:] {
-		lags -= n
+// scan reads the counts of a metric between the extremes that were recorded since
+// the scan before: nothing else can have grown, for a count is added before its
+// extreme is looked at. To read tens of thousands of counts of each shard ten
+// times a second would cost a twentieth of a core.
+func (r *Recorder) scan(id ID) {
+	k := r.seen[id]
+	if k.total > 0 {
+		clear(k.delta[k.first : k.last+1])
+		// An extreme may be seen before the count it belongs to: it waits for
+		// the interval that has one.
+		k.min, k.max = noMin, noMax
 	}
-	if zeros := max(lags, k.delta[0]); zeros > k.counts[0] {
-		k.counts[0] = zeros
-		if zeros > k.delta[0] {
-			k.min, k.max = min(k.min, 0), max(k.max, 0)
+	low, high := k.low, k.high
+	for _, s := range r.shards {
+		if h := s.hists[id]; h != nil { // else of a sample; the first shard has it
+			a, b := h.min.Swap(noMin), h.max.Swap(noMax)
+			low, high = min(low, a), max(high, b)
+			k.min, k.max = min(k.min, a), max(k.max, b)
 		}
+	}
+	k.total, k.first, k.last = 0, 0, -1
+	if low <= high {
+		k.first, k.last = r.geo.index(low), r.geo.index(high)
+	}
+	for i := k.first; i <= k.last; i++ {
+		var n int64
+		for _, s := range r.shards {
+			if h := s.hists[id]; h != nil {
+				n += atomic.LoadInt64(&h.counts[i])
+			}
+		}
+		if id == LagBlocked && i == 0 {
+			n = k.counts[0] // derived
+		}
+		k.delta[i] = n - k.counts[i]
+		k.total += k.delta[i]
+		k.counts[i] = n
+	}
+	k.sum += k.total
+	// What was recorded while this went on: its extremes belong to what was just
+	// read, and its counts are perhaps not among it.
+	k.low, k.high = noMin, noMax
+	for _, s := range r.shards {
+		if h := s.hists[id]; h != nil {
+			k.low, k.high = min(k.low, h.min.Swap(noMin)), max(k.high, h.max.Swap(noMax))
+		}
+	}
+	k.min, k.max = min(k.min, k.low), max(k.max, k.high)
+}
+
+// deriveZeros adds the zeros that Shard.Lag left out, of so many messages.
+func (k *collected) deriveZeros(lags int64) {
+	if more := lags - k.sum; more > 0 {
+		k.counts[0] += more
+		k.delta[0] += more
+		k.total += more
+		k.sum += more
+		k.first, k.last = 0, max(k.last, 0)
+		k.min, k.max = min(k.min, 0), max(k.max, 0)
 	}
 }
 
@@ -267,7 +301,8 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 		*m = result.MetricInterval{Min: k.min, Max: k.max, Slots: m.Slots[:0], Own: m.Own[:0]}
 		var band result.OwnBand
 		first, last := -1, 0
-		for i, n := range k.delta {
+		for i := k.first; i <= k.last; i++ {
+			n := k.delta[i]
 			if n == 0 {
 				continue
 			}
@@ -291,7 +326,7 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 		m.Min = min(m.Min, r.geo.ceiling(first))
 		m.Max = max(m.Max, r.geo.floor(last))
 		var err error
-		if k.hist, err = r.enc.encode(k.hist[:0], &r.geo, k.delta); err != nil {
+		if k.hist, err = r.enc.encode(k.hist[:0], &r.geo, k.delta[:k.last+1]); err != nil {
 			return nil, result.Counters{}, fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 		}
 		m.Hist = unsafe.String(unsafe.SliceData(k.hist), len(k.hist)) // no copy: good as long as the rest
