@@ -12,6 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
+	"sixnines/internal/selftest"
 	"sixnines/internal/vitals"
 )
 
@@ -38,7 +39,7 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 			if err != nil {
 				return wrongUsage("give the address as to run, such as --url nats://broker.example:4222", "--url: %v", err)
 			}
-			checks := vitals.Checkup()
+			checks := append(vitals.Checkup(), a.checkGenerator(time.Now()))
 			if len(hosts) > 0 {
 				ctx, cancel := context.WithTimeout(cmd.Context(), resolveLimit)
 				checks = append(checks, vitals.CheckBroker(ctx, hosts))
@@ -68,6 +69,34 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 	cmd.Flags().StringVar(&address, "url", "", "address of the broker to be measured, to see whether it is on this machine")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, with the machine's fingerprint")
 	return cmd
+}
+
+// checkGenerator tells up to what rate this machine's generator was in time when
+// that was last measured.
+func (a *app) checkGenerator(now time.Time) vitals.Check {
+	const how = "measure it with sixnines selftest --only limit, while nothing else runs"
+	c := vitals.Check{Name: "generator", Status: vitals.StatusNote, Found: vitals.Unknown + ": not measured here, or more than 30 days ago", Advice: how}
+	h, err := a.home()
+	if err != nil {
+		return c
+	}
+	k, err := selftest.LimitStore{Path: h.Path(selftest.LimitFile)}.Find(selftest.ThisMachine(), now)
+	switch {
+	case err != nil:
+		c.Found = vitals.Unknown + ": " + oneLine(err.Error())
+		return c
+	case k == nil:
+		return c
+	}
+	var limits []string
+	for _, l := range k.Limits {
+		limits = append(limits, l.String())
+	}
+	c = vitals.Check{Name: c.Name, Status: vitals.StatusOK, Found: fmt.Sprintf("the generator of this machine keeps %s, measured %s", strings.Join(limits, ", "), k.At.Format("2006-01-02 15:04"))}
+	if k.Disturbed != "" {
+		c.Status, c.Advice = vitals.StatusNote, "measured while "+k.Disturbed+": "+how
+	}
+	return c
 }
 
 // resolveLimit is how long finding a broker's addresses may take.

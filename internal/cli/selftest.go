@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -40,7 +41,8 @@ disturbed the machine every time, it is "not assessed", and says by what.
 
 The noise floor, which is what this machine does to messages when no broker does
 anything, is measured at --rate and --size and kept below the home
-($SIXNINES_HOME): results of later runs here under a like load show it.
+($SIXNINES_HOME): results of later runs here under a like load show it. So are
+the highest rates at which the generator is in time, which doctor tells.
 
 Exit codes: 0 no trial failed, 1 one failed (with --strict: or was not
 assessed), 2 wrong usage.`,
@@ -110,6 +112,7 @@ func (a *app) selftest(ctx context.Context, o selftestOptions) error {
 	b := &selftest.Bench{Short: o.short, Load: load, Drivers: a.Drivers, Tool: a.Tool, Executable: a.Executable, Environ: a.Environ, Home: h, Dir: dir}
 	if homeErr == nil {
 		b.Keep = a.keepFloor(h.Path(selftest.FloorFile))
+		b.KeepLimits = keepLimits(h.Path(selftest.LimitFile))
 	}
 	report := selftest.Run(ctx, b, trials, a.trialObserver(len(trials)))
 	return a.presentTrials(report, o)
@@ -205,6 +208,23 @@ func (a *app) keepFloor(path string) func(result.Floor, []string) (string, error
 			note += "; " + plural(damaged, "damaged line") + " left out"
 		}
 		return note, nil
+	}
+}
+
+// keepLimits returns what keeps the generator's limits in a file.
+func keepLimits(path string) func([]selftest.Limit, []string) (string, error) {
+	return func(l []selftest.Limit, disturbed []string) (string, error) {
+		why := strings.Join(disturbed, ", ")
+		kept, err := selftest.LimitStore{Path: path}.Keep(selftest.KeptLimits{Machine: selftest.ThisMachine(), At: time.Now(), Disturbed: why, Limits: l})
+		switch {
+		case err != nil:
+			return "", err
+		case !kept:
+			return "no: " + why + ", and what was measured undisturbed is there", nil
+		case why != "":
+			return "yes, in " + path + ", marked: " + why, nil
+		}
+		return "yes, in " + path, nil
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"sixnines/internal/brokers"
 	"sixnines/internal/selftest"
+	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -55,6 +56,37 @@ func TestNoiseFloorOfLaterRuns(t *testing.T) {
 		if want && (!strings.Contains(told, "1 damaged line") || !strings.Contains(told, "while steal")) {
 			t.Errorf("%s: said %q", text, told)
 		}
+	}
+}
+
+// doctor tells the limits that selftest has kept, and how to measure them where
+// there are none.
+func TestDoctorTellsTheLimit(t *testing.T) {
+	home := t.TempDir()
+	a := &app{Env{Environ: []string{brokers.HomeVariable + "=" + home}}}
+	now := time.Now()
+	if c := a.checkGenerator(now); c.Status != vitals.StatusNote || !strings.HasPrefix(c.Found, vitals.Unknown) || !strings.Contains(c.Advice, "--only limit") {
+		t.Errorf("%+v", c)
+	}
+	keep := keepLimits(filepath.Join(home, selftest.LimitFile))
+	limit := []selftest.Limit{{Size: 256, Connections: 1, Rate: 80_000, Above: 85_000}, {Size: 4096, Connections: 8, Above: 10_000}}
+	if note, err := keep(limit, []string{"steal"}); err != nil || !strings.Contains(note, "steal") {
+		t.Errorf("%q, %v", note, err)
+	}
+	if c := a.checkGenerator(now); c.Status != vitals.StatusNote || !strings.Contains(c.Advice, "steal") {
+		t.Errorf("%+v", c)
+	}
+	if _, err := keep(limit, nil); err != nil {
+		t.Fatal(err)
+	}
+	if c := a.checkGenerator(now); c.Status != vitals.StatusOK || c.Advice != "" || !strings.Contains(c.Found, "80,000/s at 256 B over 1 connection, less than 10,000/s at 4096 B over 8 connections, measured 20") {
+		t.Errorf("%+v", c)
+	}
+	if note, err := keep(limit, []string{"steal"}); err != nil || !strings.HasPrefix(note, "no: ") {
+		t.Errorf("%q, %v", note, err)
+	}
+	if c := a.checkGenerator(now.Add(selftest.FloorMaxAge + time.Hour)); c.Status != vitals.StatusNote {
+		t.Errorf("%+v", c)
 	}
 }
 

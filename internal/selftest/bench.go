@@ -40,6 +40,8 @@ type Bench struct {
 	// says in a few words what became of it. disturbed is what disturbed the
 	// machine meanwhile.
 	Keep func(f result.Floor, disturbed []string) (note string, err error)
+	// KeepLimits, if not nil, does the same with the generator's limits.
+	KeepLimits func(l []Limit, disturbed []string) (note string, err error)
 	// Progress, if not nil, is told what is going on, in a few words.
 	Progress func(text string)
 }

@@ -25,20 +25,20 @@ const (
 	// A late stall may cost the others this many times an early one, and what a
 	// thread that is woken late has besides.
 	handoverRatio = 2
-	handoverSlack = 10 * time.Millisecond
+	handoverSlack = 2 * time.Millisecond
 )
 
 // handover looks at what a blocked connection costs the others of its thread
 // early in a long schedule and late.
 func handover(ctx context.Context, b *Bench) (*Outcome, error) {
-	between, settle := int64(1_000_000), 2*time.Second
+	between, settle := int64(2_000_000), 4*time.Second
 	if b.Short {
-		between, settle = 500_000, time.Second
+		between, settle = 1_000_000, 2*time.Second
 	}
 	const first = 600 * time.Millisecond
 	d := newBlocker(handoverRate/10, int64(first.Seconds()*handoverRate)+between+int64(settle.Seconds()*handoverRate))
 	b.Say("%d connections on one thread, six of which block once, before and after %s messages", handoverConns, grouped(between))
-	run, err := b.RunText(ctx, fmt.Sprintf("target: {driver: mem}\nphases: {warmup: 100ms, drain: 1s}\nworkload: {pattern: publish, producers: %d, size: 64B, arrivals: \"step:%d/s@%s,%d/s@1s,%d/s@%s\"}",
+	run, err := b.RunText(ctx, fmt.Sprintf("target: {driver: mem}\nphases: {warmup: 100ms, drain: 1s}\nworkload: {pattern: publish, producers: %d, size: 64B, arrivals: \"step:%d/s@%s,%d/s@1s,%d/s@%s,random\"}",
 		handoverConns, handoverRate, first, between, handoverRate, settle+800*time.Millisecond), func(c *engine.Config) {
 		c.Entry = driver.Entry{Name: "blocker", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}
 		c.Pacers = 1

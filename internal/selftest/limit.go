@@ -1,0 +1,169 @@
+package selftest
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sixnines/internal/brokers"
+	"sixnines/result"
+)
+
+// What makes a generator in time: what was due was sent, in every second, by a
+// thread that had time left, and soon. None of it is about the broker, whose
+// latencies are not looked at.
+const (
+	limitKept  = 0.999            // of what was due in the window was sent in it, at least
+	limitWorst = 0.9              // the same of the worst second
+	limitBusy  = 0.7              // of the busiest sending thread's time, at most
+	limitLag   = time.Millisecond // own lag, p99, at most
+)
+
+// How the limit is looked for: from the first rate on by doubling, then by
+// halving what lies between, until that is a tenth.
+const (
+	limitFirst = 10_000    // a second
+	limitMost  = 2_560_000 // a second; nobody is asked for more
+	limitExact = 1.1
+)
+
+// Limit is the highest rate at which this machine's generator was in time
+// against a broker that does nothing.
+type Limit struct {
+	Size        int64   `json:"size"`        // bytes
+	Connections int     `json:"connections"` // of producers
+	Rate        float64 `json:"rate"`        // messages a second; 0: not even the first rate that was tried
+	// Above is the lowest rate that was tried at which it was not; 0: there was none.
+	Above float64 `json:"above,omitempty"`
+}
+
+// String tells of the limit for people.
+func (l Limit) String() string {
+	load := fmt.Sprintf("%s/s at %d B over %s", grouped(int64(l.Rate)), l.Size, connections(l.Connections))
+	if l.Rate == 0 {
+		return fmt.Sprintf("less than %s/s at %d B over %s", grouped(int64(l.Above)), l.Size, connections(l.Connections))
+	}
+	if l.Above == 0 {
+		return "at least " + load
+	}
+	return load
+}
+
+func connections(n int) string {
+	if n == 1 {
+		return "1 connection"
+	}
+	return fmt.Sprintf("%d connections", n)
+}
+
+// limitLoads are the loads that limits are measured under.
+func (b *Bench) limitLoads() []Limit {
+	if b.Short {
+		return []Limit{{Size: 256, Connections: 1}}
+	}
+	return []Limit{{Size: 256, Connections: 1}, {Size: 256, Connections: 8}, {Size: 4096, Connections: 1}}
+}
+
+// generatorLimits measures the highest rates at which the generator is in time,
+// and keeps them.
+func generatorLimits(ctx context.Context, b *Bench) (*Outcome, error) {
+	broker, err := b.Start(ctx, "null", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // nothing of it is kept
+	warmup, window, patience := 200*time.Millisecond, time.Second, 8*time.Second
+	if b.Short {
+		warmup, window, patience = 100*time.Millisecond, 400*time.Millisecond, 3*time.Second
+	}
+	watch, used := startWatch(), brokerCPU(broker)
+	var limits []Limit
+	var figures []Figure
+	var fault error
+	for _, l := range b.limitLoads() {
+		over := time.Now().Add(patience)
+		last := ""
+		l.Rate, l.Above = search(func(rate float64) bool {
+			b.Say("%d B, %s, %s/s", l.Size, connections(l.Connections), grouped(int64(rate)))
+			var run *result.Run
+			if run, fault = b.limitRun(ctx, broker, l, rate, warmup, window); fault != nil {
+				return false
+			}
+			why := behind(run)
+			if why != "" {
+				last = fmt.Sprintf("; at %s/s %s", grouped(int64(rate)), why)
+			}
+			return why == ""
+		}, func() bool { return fault != nil || time.Now().After(over) })
+		if fault != nil {
+			break
+		}
+		limits = append(limits, l)
+		figures = append(figures, Figure{What: fmt.Sprintf("the highest rate in time, %d B over %s", l.Size, connections(l.Connections)), Found: l.String() + last, Verdict: Information})
+	}
+	disturbed := watch.end(brokerCPU(broker) - used)
+	if fault != nil {
+		return nil, fault
+	}
+	if b.KeepLimits != nil && !b.Short { // so short a look is not worth keeping
+		note, err := b.KeepLimits(limits, disturbed)
+		if err != nil {
+			return nil, err
+		}
+		figures = append(figures, Figure{What: "kept for later", Found: note, Verdict: Information})
+	}
+	return Conclude(fmt.Sprintf("a generator is in time where at least %.1f %% of what was due was sent in the window, at least %.0f %% in the worst second, its busiest sending thread was busy for at most %.0f %% and its own lag had a p99 of at most %s; above its limit latencies are the generator's",
+		100*limitKept, 100*limitWorst, 100*limitBusy, Time(limitLag)), figures...), nil
+}
+
+// limitRun is one measurement at a rate.
+func (b *Bench) limitRun(ctx context.Context, broker *brokers.Cluster, l Limit, rate float64, warmup, window time.Duration) (*result.Run, error) {
+	return b.RunText(ctx, fmt.Sprintf("target: {driver: \"null\", url: %q}\nphases: {warmup: %s, duration: %s, drain: 500ms}\nworkload: {pattern: publish, rate: %.0f/s, size: %dB, producers: %d}\nrecord: {interval: 100ms}",
+		broker.URLFor("null"), warmup, window, rate, l.Size, l.Connections), At(broker))
+}
+
+// search returns the highest rate that was found in time and the lowest that was
+// not, 0 if there was none, until they are close or over says so.
+func search(inTime func(rate float64) bool, over func() bool) (rate, above float64) {
+	for next := float64(limitFirst); next <= limitMost && !over(); next *= 2 {
+		if !inTime(next) {
+			above = next
+			break
+		}
+		rate = next
+	}
+	for rate > 0 && above > limitExact*rate && !over() {
+		if next := (rate + above) / 2; inTime(next) {
+			rate = next
+		} else {
+			above = next
+		}
+	}
+	return rate, above
+}
+
+// behind says by what a run's generator was not in time, empty if it was.
+func behind(run *result.Run) string {
+	s := run.Summary
+	if share, ok := s.Rate.Kept(); !ok || share < limitKept {
+		return fmt.Sprintf("%.2f %% of what was due was sent", 100*share)
+	}
+	if w := s.Rate.WorstSecond; w < limitWorst {
+		return fmt.Sprintf("%.1f %% of what was due was sent in the worst second", 100*w)
+	}
+	var busy, length float64
+	for _, p := range run.Series {
+		if v, ok := p.Vitals["pacer.busy"]; ok && p.Phase == result.PhaseMeasure {
+			busy, length = busy+v*float64(p.End-p.Start), length+float64(p.End-p.Start)
+		}
+	}
+	if busy > limitBusy*length {
+		return fmt.Sprintf("the busiest sending thread was busy for %.0f %%", 100*busy/length)
+	}
+	if lag := run.Metrics[result.LagOwn]; lag != nil {
+		if p99 := time.Duration(result.NewRankIndex(lag.Hist).Percentile(99)); p99 > limitLag {
+			return "the own lag had a p99 of " + Time(p99)
+		}
+	}
+	return ""
+}

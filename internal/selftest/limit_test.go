@@ -1,0 +1,110 @@
+package selftest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sixnines/result"
+)
+
+// The search ends within a tenth of the truth, whatever that is.
+func TestSearchFindsTheLimit(t *testing.T) {
+	for _, truth := range []float64{10_000, 12_345, 99_000, 160_001, 2_000_000} {
+		tries := 0
+		rate, above := search(func(r float64) bool { tries++; return r <= truth }, func() bool { return false })
+		if rate > truth || above <= truth || above > limitExact*rate || tries > 14 {
+			t.Errorf("%.0f lies between %.0f and %.0f after %d tries", truth, rate, above, tries)
+		}
+	}
+	if rate, above := search(func(float64) bool { return false }, func() bool { return false }); rate != 0 || above != limitFirst {
+		t.Errorf("nothing is in time: %.0f, %.0f", rate, above)
+	}
+	if rate, above := search(func(float64) bool { return true }, func() bool { return false }); rate != limitMost || above != 0 {
+		t.Errorf("everything is in time: %.0f, %.0f", rate, above)
+	}
+	tries := 0
+	if rate, above := search(func(float64) bool { tries++; return true }, func() bool { return tries == 2 }); rate != 2*limitFirst || above != 0 {
+		t.Errorf("out of time: %.0f, %.0f", rate, above)
+	}
+}
+
+func TestBehind(t *testing.T) {
+	good := func() *result.Run {
+		r := timed(result.LagOwn, repeated(limitLag/2))
+		r.Summary.Rate = result.Rate{Asked: 1000, Sent: 1000, WorstSecond: 1}
+		r.Series = []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Vitals: map[string]float64{"pacer.busy": limitBusy}}}
+		return r
+	}
+	for name, tt := range map[string]struct {
+		change func(*result.Run)
+		want   bool
+	}{
+		"in time":         {func(*result.Run) {}, false},
+		"not all sent":    {func(r *result.Run) { r.Summary.Rate.Sent = 998 }, true},
+		"a bad second":    {func(r *result.Run) { r.Summary.Rate.WorstSecond = 0.89 }, true},
+		"no time left":    {func(r *result.Run) { r.Series[0].Vitals["pacer.busy"] = 0.71 }, true},
+		"busy beforehand": {func(r *result.Run) { r.Series[0].Phase, r.Series[0].Vitals["pacer.busy"] = result.PhaseDrain, 1 }, false},
+		"late": {func(r *result.Run) {
+			r.Metrics[result.LagOwn] = timed(result.LagOwn, repeated(2*limitLag)).Metrics[result.LagOwn]
+		}, true},
+	} {
+		r := good()
+		tt.change(r)
+		if why := behind(r); (why != "") != tt.want {
+			t.Errorf("%s: %q", name, why)
+		}
+	}
+}
+
+// Limits are those of this machine, not too old, and undisturbed ones stay.
+func TestLimitStore(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	here, other := MachineKey{CPU: "a"}, MachineKey{CPU: "b"}
+	s := LimitStore{filepath.Join(t.TempDir(), "sub", LimitFile)}
+	keep := func(m MachineKey, at time.Time, rate float64, disturbed string) bool {
+		t.Helper()
+		kept, err := s.Keep(KeptLimits{m, at, disturbed, []Limit{{Size: 256, Connections: 1, Rate: rate}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return kept
+	}
+	found := func(m MachineKey, at time.Time) float64 {
+		t.Helper()
+		k, err := s.Find(m, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if k == nil {
+			return 0
+		}
+		return k.Limits[0].Rate
+	}
+	if got := found(here, now); got != 0 {
+		t.Errorf("an empty store has %v", got)
+	}
+	keep(other, now, 7, "")
+	keep(here, now.Add(-time.Hour), 1, "")
+	if keep(here, now, 2, "others") || found(here, now) != 1 {
+		t.Error("a disturbed measurement took an undisturbed one's place")
+	}
+	keep(here, now, 3, "")
+	if got := found(here, now); got != 3 || found(other, now) != 7 {
+		t.Errorf("found %v", got)
+	}
+	if got := found(here, now.Add(FloorMaxAge+1)); got != 0 {
+		t.Errorf("too old, and found: %v", got)
+	}
+	if !keep(here, now.Add(FloorMaxAge+1), 4, "others") {
+		t.Error("one that is not believed any more stayed")
+	}
+	text, err := os.ReadFile(s.Path)
+	if err == nil {
+		err = os.WriteFile(s.Path, append([]byte("{}\nrubbish\n"), text...), 0o644)
+	}
+	if err != nil || found(other, now) != 7 {
+		t.Errorf("after damage: %v", err)
+	}
+}

@@ -1,0 +1,89 @@
+package selftest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+	"time"
+)
+
+// LimitFile is the name of the file of the generator's limits below the home.
+const LimitFile = "limits.jsonl"
+
+// LimitStore keeps the limits of generators in a file of JSON lines, one for each
+// machine. Concurrent writers leave one's whole file, never a mixture.
+type LimitStore struct{ Path string }
+
+// KeptLimits are the limits of one machine.
+type KeptLimits struct {
+	Machine MachineKey `json:"machine"`
+	At      time.Time  `json:"at"` // when they were measured
+	// Disturbed is what disturbed the machine meanwhile; empty: nothing.
+	Disturbed string  `json:"disturbed,omitempty"`
+	Limits    []Limit `json:"limits"`
+}
+
+// read returns what can be read of the file. A file that is not there is empty.
+func (s LimitStore) read() ([]KeptLimits, error) {
+	text, err := os.ReadFile(s.Path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the generator's limits: %w", err)
+	}
+	var all []KeptLimits
+	for line := range bytes.Lines(text) {
+		var k KeptLimits
+		if json.Unmarshal(line, &k) == nil && len(k.Limits) > 0 && !k.At.IsZero() {
+			all = append(all, k)
+		}
+	}
+	return all, nil
+}
+
+// Keep keeps a machine's limits in place of older ones. Those that were measured
+// while the machine was disturbed do not take the place of others that were not
+// and are still believed: then kept is false.
+func (s LimitStore) Keep(k KeptLimits) (kept bool, err error) {
+	all, err := s.read()
+	if err != nil {
+		return false, err
+	}
+	same := func(o KeptLimits) bool { return o.Machine == k.Machine }
+	if k.Disturbed != "" && slices.ContainsFunc(all, func(o KeptLimits) bool {
+		return same(o) && o.Disturbed == "" && k.At.Sub(o.At) < FloorMaxAge
+	}) {
+		return false, nil
+	}
+	all = append(slices.DeleteFunc(all, same), k)
+	all = all[max(0, len(all)-floorsKept):]
+	var text bytes.Buffer
+	for _, o := range all {
+		line, err := json.Marshal(o)
+		if err != nil {
+			return false, fmt.Errorf("keep the generator's limits: %w", err)
+		}
+		text.Write(append(line, '\n'))
+	}
+	if err := replaceFile(s.Path, text.Bytes()); err != nil {
+		return false, fmt.Errorf("keep the generator's limits: %w", err)
+	}
+	return true, nil
+}
+
+// Find returns a machine's limits, nil if there are none that are no older than
+// [FloorMaxAge].
+func (s LimitStore) Find(m MachineKey, now time.Time) (*KeptLimits, error) {
+	all, err := s.read()
+	for _, k := range all {
+		if k.Machine == m && now.Sub(k.At) <= FloorMaxAge {
+			return &k, nil
+		}
+	}
+	return nil, err
+}
