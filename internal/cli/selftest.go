@@ -60,7 +60,7 @@ assessed), 2 wrong usage.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&o.short, "short", false, "the shortened form, half a minute instead of two to three minutes")
+	f.BoolVar(&o.short, "short", false, "the shortened form, a minute instead of three to four")
 	f.StringSliceVar(&o.only, "only", nil, "`NAME` of the trials to make, see --list")
 	f.BoolVar(&o.list, "list", false, "list the trials and make none")
 	f.StringVar(&o.rate, "rate", "1000/s", "`RATE` at which the noise floor is measured")

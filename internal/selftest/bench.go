@@ -18,7 +18,7 @@ import (
 // Bench is what trials are made with. The suite gives every trial a copy with a
 // directory of its own.
 type Bench struct {
-	// Short asks for less: half a minute for all trials instead of two to three.
+	// Short asks for less: a minute for all trials instead of three to four.
 	// What is demanded is the same, or wider where fewer samples say so.
 	Short bool
 	// Attempts is how often a timed trial that fails is made in all; 0: as often

@@ -30,8 +30,8 @@ const FloorMaxAge = 30 * 24 * time.Hour
 // segments, and the rate begins to change how deep processors sleep.
 const floorReach = 2
 
-// floorsKept is how many floors a store holds, the newest.
-const floorsKept = 200
+// linesKept is how many floors, or machines' limits, a store holds, the newest.
+const linesKept = 200
 
 // FloorStore keeps noise floors in a file of JSON lines. The zero value is of
 // no use; concurrent writers leave one's whole file, never a mixture.
@@ -48,23 +48,9 @@ type keptFloor struct {
 // read returns what can be read of the file, oldest first, and how many of its
 // lines cannot. A file that is not there is empty.
 func (s FloorStore) read() (floors []keptFloor, damaged int, err error) {
-	text, err := os.ReadFile(s.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
-	}
+	floors, damaged, err = readLines(s.Path, (*keptFloor).sound)
 	if err != nil {
 		return nil, 0, fmt.Errorf("read noise floors: %w", err)
-	}
-	for line := range bytes.Lines(text) {
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
-		}
-		var f keptFloor
-		if err := json.Unmarshal(line, &f); err != nil || !f.sound() {
-			damaged++
-			continue
-		}
-		floors = append(floors, f)
 	}
 	slices.SortStableFunc(floors, func(a, b keptFloor) int { return a.Floor.At.Compare(b.Floor.At) })
 	return floors, damaged, nil
@@ -95,21 +81,47 @@ func (s FloorStore) Keep(m MachineKey, f result.Floor, disturbed string) (kept b
 		return false, damaged, nil
 	}
 	all = append(slices.DeleteFunc(all, same), entry)
-	if n := len(all); n > floorsKept {
-		all = all[n-floorsKept:]
-	}
-	var text bytes.Buffer
-	for _, o := range all {
-		line, err := json.Marshal(o)
-		if err != nil {
-			return false, damaged, fmt.Errorf("keep a noise floor: %w", err)
-		}
-		text.Write(append(line, '\n'))
-	}
-	if err := replaceFile(s.Path, text.Bytes()); err != nil {
+	if err := writeLines(s.Path, all); err != nil {
 		return false, damaged, fmt.Errorf("keep a noise floor: %w", err)
 	}
 	return true, damaged, nil
+}
+
+// readLines returns what a file of JSON lines holds, and how many of its lines
+// hold nothing sound. A file that is not there is empty.
+func readLines[T any](path string, sound func(*T) bool) (all []T, damaged int, err error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, nil
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	for line := range bytes.Lines(text) {
+		if len(bytes.TrimSpace(line)) == 0 {
+			continue
+		}
+		var v T
+		if err := json.Unmarshal(line, &v); err != nil || !sound(&v) {
+			damaged++
+			continue
+		}
+		all = append(all, v)
+	}
+	return all, damaged, nil
+}
+
+// writeLines writes the last of all, at most as many as a file holds.
+func writeLines[T any](path string, all []T) error {
+	var text bytes.Buffer
+	for _, v := range all[max(0, len(all)-linesKept):] {
+		line, err := json.Marshal(v)
+		if err != nil {
+			return err
+		}
+		text.Write(append(line, '\n'))
+	}
+	return replaceFile(path, text.Bytes())
 }
 
 // replaceFile writes a file in one step: readers see the old or the new one.

@@ -111,7 +111,7 @@ func TestDamagedFloors(t *testing.T) {
 func TestStoreIsBounded(t *testing.T) {
 	s := FloorStore{filepath.Join(t.TempDir(), FloorFile)}
 	var text []byte
-	for i := range floorsKept + 2 {
+	for i := range linesKept + 2 {
 		line, err := json.Marshal(keptFloor{Floor: floorOf(float64(i+1), 10, time.Unix(int64(i), 0), "x")})
 		if err != nil {
 			t.Fatal(err)
@@ -121,11 +121,11 @@ func TestStoreIsBounded(t *testing.T) {
 	if err := os.WriteFile(s.Path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := s.Keep(MachineKey{}, floorOf(floorsKept+3, 10, time.Unix(floorsKept+2, 0), "x"), ""); err != nil {
+	if _, _, err := s.Keep(MachineKey{}, floorOf(linesKept+3, 10, time.Unix(linesKept+2, 0), "x"), ""); err != nil {
 		t.Fatal(err)
 	}
 	all, _, err := s.read()
-	if err != nil || len(all) != floorsKept || all[0].Floor.Rate != 4 {
+	if err != nil || len(all) != linesKept || all[0].Floor.Rate != 4 {
 		t.Errorf("%d floors, %v", len(all), err)
 	}
 }

@@ -30,6 +30,19 @@ func TestSearchFindsTheLimit(t *testing.T) {
 	}
 }
 
+func TestLimitForPeople(t *testing.T) {
+	for want, l := range map[string]Limit{
+		"80,000/s at 256 B over 1 connection":            {256, 1, 80_000, 88_000},
+		"80,000 to 160,000/s at 256 B over 1 connection": {256, 1, 80_000, 160_000},
+		"at least 80,000/s at 256 B over 8 connections":  {256, 8, 80_000, 0},
+		"less than 10,000/s at 256 B over 1 connection":  {256, 1, 0, 10_000},
+	} {
+		if got := l.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 func TestBehind(t *testing.T) {
 	good := func() *result.Run {
 		r := timed(result.LagOwn, repeated(limitLag/2))

@@ -1,12 +1,7 @@
 package selftest
 
 import (
-	"bytes"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"slices"
 	"time"
 )
@@ -29,19 +24,9 @@ type KeptLimits struct {
 
 // read returns what can be read of the file. A file that is not there is empty.
 func (s LimitStore) read() ([]KeptLimits, error) {
-	text, err := os.ReadFile(s.Path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
+	all, _, err := readLines(s.Path, func(k *KeptLimits) bool { return len(k.Limits) > 0 && !k.At.IsZero() })
 	if err != nil {
 		return nil, fmt.Errorf("read the generator's limits: %w", err)
-	}
-	var all []KeptLimits
-	for line := range bytes.Lines(text) {
-		var k KeptLimits
-		if json.Unmarshal(line, &k) == nil && len(k.Limits) > 0 && !k.At.IsZero() {
-			all = append(all, k)
-		}
 	}
 	return all, nil
 }
@@ -61,16 +46,7 @@ func (s LimitStore) Keep(k KeptLimits) (kept bool, err error) {
 		return false, nil
 	}
 	all = append(slices.DeleteFunc(all, same), k)
-	all = all[max(0, len(all)-floorsKept):]
-	var text bytes.Buffer
-	for _, o := range all {
-		line, err := json.Marshal(o)
-		if err != nil {
-			return false, fmt.Errorf("keep the generator's limits: %w", err)
-		}
-		text.Write(append(line, '\n'))
-	}
-	if err := replaceFile(s.Path, text.Bytes()); err != nil {
+	if err := writeLines(s.Path, all); err != nil {
 		return false, fmt.Errorf("keep the generator's limits: %w", err)
 	}
 	return true, nil
