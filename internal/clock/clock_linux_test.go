@@ -224,3 +224,41 @@ func BenchmarkSleepUntilStamped(b *testing.B) {
 func BenchmarkTimeSleep(b *testing.B) {
 	benchmarkSleep(b, func(at int64) { time.Sleep(time.Duration(at - Now())) })
 }
+
+// BenchmarkStartWhileAsleep is how long a goroutine takes to begin that a thread
+// has started just before it sleeps, by the kind of sleep; and what an ordinary
+// goroutine, which waits in Go, makes of it.
+func BenchmarkStartWhileAsleep(b *testing.B) {
+	sleeps := []struct {
+		name  string
+		sleep func(int64)
+	}{{"keeping", SleepUntil}, {"handing over", SleepUntilHandingOver}, {"ordinary", nil}}
+	for _, s := range sleeps {
+		b.Run(s.name, func(b *testing.B) {
+			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1))
+			if s.sleep != nil {
+				runtime.LockOSThread()
+				defer runtime.UnlockOSThread()
+				if err := SetTimerSlack(1); err != nil {
+					b.Fatal(err)
+				}
+				defer func() { _ = SetTimerSlack(0) }()
+			}
+			var took []int64
+			began := make(chan int64, 1)
+			for b.Loop() {
+				from := Now()
+				go func() { began <- Now() }()
+				if s.sleep == nil {
+					took = append(took, <-began-from)
+					time.Sleep(200 * time.Microsecond)
+					continue
+				}
+				s.sleep(from + 200_000)
+				took = append(took, <-began-from)
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2]), "p50-ns")
+		})
+	}
+}
