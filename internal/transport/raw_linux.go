@@ -81,6 +81,7 @@ func (s *rawSocket) sendOn(fd uintptr) bool {
 
 func (s *rawSocket) write(c net.Conn, p []byte) (int, error) {
 	s.out, s.written, s.outErr = p, 0, 0
+	written()
 	err := s.conn.Write(s.send)
 	s.out = nil
 	if err == nil && s.outErr != 0 {
@@ -128,6 +129,7 @@ func (s *rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err er
 	case s.got == 0:
 		return 0, 0, -1, io.EOF
 	}
+	received()
 	t := time.Now()
 	now = clock.At(t)
 	return s.got, now, s.waited(t.UnixNano(), now), nil
