@@ -142,6 +142,9 @@ func (o *Objective) ofShare(s, limit string) error {
 	if !is || err != nil || !(v >= 0 && v <= 1000) {
 		return wrong(quote(s)+": "+quote(limit)+" is not a percentage", "write "+o.Subject+" "+o.Op+" 99.9%")
 	}
+	if o.IsAvailability() && (v > 100 || v == 100 && o.Op == ">") {
+		return wrong(quote(s)+" is never met: no more than all can be answered", "write "+o.Subject+" > 99.9%")
+	}
 	if math.Round(v*1e7)/1e7 != v { // String could not write it
 		return wrong(quote(s)+": "+quote(limit)+" has more than seven decimals", "write "+o.Subject+" "+o.Op+" 99.9%")
 	}

@@ -1,6 +1,9 @@
 package judge
 
 import (
+	"math"
+	"strconv"
+
 	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -44,7 +47,7 @@ func (d *Decision) ofAvailability(a *result.Availability) {
 		return
 	}
 	low, high := d.Objective.Holds(a.Low), d.Objective.Holds(a.High)
-	d.Text = "it is " + percentage(a.Share) + ", and with 95 % confidence " + percentage(a.Low) + " to " + percentage(a.High)
+	d.Text = "it is " + near(a.Share) + ", and with 95 % confidence " + near(a.Low) + " to " + near(a.High)
 	switch {
 	case low && high:
 		d.Outcome = Met
@@ -54,4 +57,10 @@ func (d *Decision) ofAvailability(a *result.Availability) {
 		d.Outcome = Undecided
 		d.Text += ", which holds the limit: a longer run may tell"
 	}
+}
+
+// near writes a share of 1 with as many digits as a share near to all needs,
+// rounded down: what is not all is not written as 100 %.
+func near(share float64) string {
+	return strconv.FormatFloat(math.Floor(share*1e6)/1e4, 'f', -1, 64) + " %"
 }
