@@ -104,6 +104,7 @@ type lane struct {
 	gap       int64 // mean time between its messages, ns
 	blocked   blockedLog
 	fullSince int64 // when it was found without a place in flight; 0: it was not
+	fullAt    int64 // when that was last found
 	next      *slot // for the message that is due next; nil: none is taken yet
 	nextIndex uint32
 

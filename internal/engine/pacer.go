@@ -221,10 +221,13 @@ func (l *lane) takePlace(now int64) bool {
 		if l.fullSince == 0 {
 			l.fullSince = now
 		}
+		l.fullAt = now
 		return false
 	}
 	if l.fullSince != 0 {
-		l.blocked.add(l.fullSince, now)
+		// A look that comes late finds a place that may long have been free: from
+		// when it should have come on, the wait is the generator's own.
+		l.blocked.add(l.fullSince, min(now, l.fullAt+placePoll))
 		l.fullSince = 0
 	}
 	return true

@@ -303,6 +303,29 @@ func TestFullConnectionDoesNotHoldUpOthers(t *testing.T) {
 	t.Error(off)
 }
 
+// A pacer that looks late for a place, since it had no processor or another lane
+// had it, calls no more blocked than was.
+func TestLateLookForAPlaceIsOwn(t *testing.T) {
+	r := lanesRun(t, "{rate: 1000/s, pattern: publish, size: 64B}")
+	l := r.lanes[0]
+	l.limit = 1
+	l.inFlight.Store(1)
+	from := clock.Now()
+	for i := range int64(3) {
+		if l.takePlace(from + i*placePoll) {
+			t.Fatal("a place though all are taken")
+		}
+	}
+	l.inFlight.Store(0)
+	late := from + int64(50*time.Millisecond)
+	if !l.takePlace(late) {
+		t.Fatal("no place though all are free")
+	}
+	if blocked := l.blocked.within(from, late); blocked != 3*placePoll {
+		t.Errorf("blocked for %v, of which %v is known", time.Duration(blocked), time.Duration(3*placePoll))
+	}
+}
+
 // What lies unread in this machine is the receiving side's own lag, in its
 // histogram, its stage and its share of the percentiles, and not the broker's.
 func TestReceiveLagIsTheGenerators(t *testing.T) {
