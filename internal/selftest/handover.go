@@ -52,7 +52,7 @@ func handover(ctx context.Context, b *Bench) (*Outcome, error) {
 }
 
 // judgeHandover judges a run in which connections blocked; early and late are for
-// how long the others stood still in each stall.
+// how long the others waited in each stall.
 func judgeHandover(run *result.Run, early, late []time.Duration) []Figure {
 	c := run.Counters
 	figures := []Figure{Exactly("messages due that were sent and acknowledged", c.Scheduled, c.Acked)}
@@ -63,7 +63,7 @@ func judgeHandover(run *result.Run, early, late []time.Duration) []Figure {
 	}
 	before, after := slices.Min(early), slices.Min(late)
 	limit := handoverRatio*before + handoverSlack
-	cost := Figure{What: "how long the others stood still, the least of three late stalls", Expected: "at most " + Time(limit),
+	cost := Figure{What: "how long the others waited, the least of three late stalls", Expected: "at most " + Time(limit),
 		Tolerance: fmt.Sprintf("%d times the early %s, and %s", handoverRatio, Time(before), Time(handoverSlack)), Found: Time(after), Verdict: Passed}
 	if after > limit {
 		cost.Verdict = Failed
@@ -112,7 +112,7 @@ func newBlocker(early, late int64) *blocker {
 	return b
 }
 
-// costs returns for how long the other connections stood still in each stall, at
+// costs returns for how long the other connections waited in each stall, at
 // most all of it, early and late ones.
 func (b *blocker) costs() (early, late []time.Duration) {
 	var all []time.Duration

@@ -29,7 +29,7 @@ func TestLossyNotices(t *testing.T) {
 	}
 	fails(t, "valid", judge(good(result.Valid)), "")
 	fails(t, "a busy machine", judge(good(result.Suspect, "own-lag")), "")
-	fails(t, "a machine that stood still", judge(good(result.Invalid, "frozen")), "")
+	fails(t, "a machine that was paused", judge(good(result.Invalid, "frozen")), "")
 	fails(t, "called worthless", judge(good(result.Invalid, "losses")), "verdict")
 	fails(t, "overload", judge(good(result.Unstable, "backlog")), "verdict")
 	fails(t, "suspected of overload", judge(good(result.Suspect, "backlog")), "reasons")

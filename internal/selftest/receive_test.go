@@ -49,7 +49,7 @@ func TestReceiveLagNotices(t *testing.T) {
 	quiet.Summary.Verdict.Reasons = nil
 	fails(t, "the verdict is silent", judgeUnread(quiet, d), "reasons")
 	quiet.Summary.Verdict.Reasons = []result.Reason{{Status: result.Suspect, Code: "own-lag"}}
-	fails(t, "the sending side is blamed", judgeUnread(quiet, d), "reasons")
+	fails(t, "the sending side is named", judgeUnread(quiet, d), "reasons")
 	fails(t, "read at once", judgePrompt(unreadRun(little, little, little, 0), d), "")
 	fails(t, "always a lag", judgePrompt(unreadRun(d, d, little, 0), d), "lag.receive")
 }
