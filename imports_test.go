@@ -134,6 +134,8 @@ func allowed() map[string]may {
 		"internal/judge/judgetest": {ours: []string{"internal/judge", "result"},
 			why: "tests of whoever makes runs check the same of each"},
 		"internal/compare": {ours: []string{"internal/stats", "result"}},
+		"internal/sweep": {ours: []string{"scenario"},
+			why: "the mathematics of sweeps: the values of an axis are a scenario's"},
 		"internal/report": {ours: []string{"internal/compare", "internal/judge", "internal/stats", "result"}, others: []string{hdrHistogram, image, lipgloss, plot},
 			why: "files that were cut short are judged when they are shown"},
 		"internal/brokers": {ours: []string{"internal/nullbroker"}, others: []string{natsServer},

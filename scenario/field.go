@@ -89,21 +89,34 @@ func structOf(t reflect.Type) reflect.Type {
 	return t
 }
 
+// allKeys returns the dotted keys of the format below the type t, mappings
+// included.
+func allKeys(t reflect.Type, prefix string) []string {
+	var all []string
+	for _, f := range fieldsOf(t) {
+		dotted := join(prefix, f.key)
+		all = append(all, dotted)
+		if isMapping(f.typ) {
+			all = append(all, allKeys(structOf(f.typ), dotted)...)
+		}
+	}
+	return all
+}
+
 // elsewhere returns the dotted keys of the format that end in the given key,
 // below the type t.
 func elsewhere(t reflect.Type, prefix, key string) []string {
 	var found []string
-	for _, f := range fieldsOf(t) {
-		dotted := join(prefix, f.key)
-		if f.key == key {
+	for _, dotted := range allKeys(t, prefix) {
+		if lastWord(dotted) == key {
 			found = append(found, dotted)
-		}
-		if isMapping(f.typ) {
-			found = append(found, elsewhere(structOf(f.typ), dotted, key)...)
 		}
 	}
 	return found
 }
+
+// lastWord is what follows the last dot of a key.
+func lastWord(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
 func join(prefix, key string) string {
 	if prefix == "" {

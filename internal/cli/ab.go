@@ -116,22 +116,7 @@ func (f *armFlag) Set(text string) error {
 	if !ok || key == "" {
 		return wrongUsage("write it as "+f.flag+" KEY=VALUE, such as "+f.flag+" rate=2k/s", "%s %q has no key or no value", f.flag, text)
 	}
-	field := strings.TrimPrefix(key, "--")
-	switch group, rest, _ := strings.Cut(field, "."); {
-	case group == "option" && rest != "":
-		field = "target.options." + rest
-	case group == "setting" && rest != "":
-		field = "target.settings." + rest
-	default:
-		for _, s := range scenarioFlags(&overrides{}) {
-			if known := s.flags.Lookup(field); known != nil {
-				if o, is := known.Value.(*override); is {
-					field = o.key
-				}
-			}
-		}
-	}
-	f.to.list = append(f.to.list, scenario.Override{Key: field, Value: value, Flag: f.flag + " " + key})
+	f.to.list = append(f.to.list, scenario.Override{Key: keyOf(key), Value: value, Flag: f.flag + " " + key})
 	return nil
 }
 

@@ -54,6 +54,24 @@ func (p *pairs) Set(text string) error {
 	return nil
 }
 
+// keyOf returns the dotted key of the field of a scenario that a name stands for: a
+// flag's name, or what [scenario.FindKey] knows. A name that stands for nothing is
+// returned as it is, for the scenario to refuse.
+func keyOf(name string) string {
+	name = strings.TrimPrefix(name, "--")
+	for _, s := range scenarioFlags(&overrides{}) {
+		if known := s.flags.Lookup(name); known != nil {
+			if o, is := known.Value.(*override); is {
+				return o.key
+			}
+		}
+	}
+	if key, err := scenario.FindKey(name); err == nil {
+		return key
+	}
+	return name
+}
+
 // scenarioFlags makes the flags that lie over a scenario, in sections.
 func scenarioFlags(to *overrides) []section {
 	var all []section

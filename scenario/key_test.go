@@ -1,0 +1,33 @@
+package scenario
+
+import "testing"
+
+func TestFindKey(t *testing.T) {
+	for name, want := range map[string]string{
+		"rate":               "workload.rate",
+		"producers":          "workload.producers", // and not workload.connections.producers
+		"messages":           "workload.messages",
+		"duration":           "phases.duration",
+		"seed":               "seed",
+		"nodes":              "target.nodes",
+		"period":             "workload.arrivals.period",
+		"objectives[]":       "objectives[]",
+		"workload.rate":      "workload.rate",
+		"workload.nothing":   "workload.nothing", // Apply's to refuse
+		"option.linger":      "target.options.linger",
+		"setting.a.b":        "target.settings.a.b",
+		"target.options.any": "target.options.any",
+	} {
+		if got, err := FindKey(name); got != want || err != nil {
+			t.Errorf("%s is %q, %v, want %q", name, got, err, want)
+		}
+	}
+	for name, want := range map[string]string{
+		"consumrs": `no field is called "consumrs" (did you mean consumers?)`,
+		"xyzzyx":   `no field is called "xyzzyx" (write its dotted key, such as workload.rate; see sixnines schema)`,
+	} {
+		if _, err := FindKey(name); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
