@@ -26,6 +26,12 @@ type Entry struct {
 // process: its usual address names no host.
 func (e Entry) InProcess() bool { return strings.HasSuffix(e.DefaultURL, "://") }
 
+// Secret reports whether the driver says that the value of an option must not be
+// shown or written down.
+func (e Entry) Secret(option string) bool {
+	return slices.ContainsFunc(DescribeOptions(e.Options), func(o Option) bool { return o.Name == option && o.Secret })
+}
+
 // Set is an immutable list of drivers. There is no global registry: what
 // exists is listed in one visible place (drivers/all).
 type Set struct{ entries []Entry }

@@ -22,15 +22,18 @@ type position struct {
 
 // source remembers where the values of a scenario were written.
 type source struct {
-	file string
-	at   map[string]position // by dotted key
+	file    string
+	at      map[string]position // by dotted key
+	written map[string]written  // what variables gave, by dotted key
 }
 
 // decoder sets fields from the nodes of a text and collects what is wrong.
 type decoder struct {
 	file    string
-	flag    bool // positions are not known
+	flag    bool        // positions are not known
+	env     Environment // nil: texts are taken as they are
 	sources map[string]position
+	written map[string]written
 	errs    Errors
 }
 
@@ -79,6 +82,9 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, dept
 		return
 	}
 	d.sources[key] = d.position(n)
+	if n = d.expand(n, key); n == nil {
+		return
+	}
 	t := v.Type()
 	null := n.Kind == yaml.ScalarNode && n.Tag == "!!null"
 	switch {
@@ -163,6 +169,10 @@ func (d *decoder) key(n *yaml.Node, parent string, seen map[string]*yaml.Node, d
 		d.failWith(n, parent, notUTF8(n.Value))
 		return false
 	}
+	if d.env != nil && strings.Contains(n.Value, "${") {
+		d.fail(n, parent, "a variable in the key "+quote(n.Value), "variables stand in values only")
+		return false
+	}
 	if first, twice := seen[n.Value]; twice {
 		hint := "remove one of them"
 		if !d.flag {
@@ -201,8 +211,8 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, f field, key string, depth
 		return
 	}
 	list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
-	for i, item := range n.Content {
-		d.value(item, list.Index(i), field{doc: f.doc}, fmt.Sprintf("%s[%d]", key, i), depth+1)
+	for i, x := range n.Content {
+		d.value(x, list.Index(i), field{doc: f.doc}, item(key, i), depth+1)
 	}
 	v.Set(list)
 }
@@ -222,7 +232,7 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, key string) {
 	case t.Kind() == reflect.String:
 		v.SetString(n.Value)
 	case t.Kind() == reflect.Bool:
-		if n.Value != "true" && n.Value != "false" || n.Tag != "!!bool" && !d.flag {
+		if n.Value != "true" && n.Value != "false" || d.quoted(n) {
 			d.fail(n, key, quote(n.Value)+" is not a truth value", "write true or false")
 			return
 		}
@@ -321,6 +331,9 @@ func (d *decoder) settings(n *yaml.Node, v reflect.Value, key string, depth int)
 			d.failWith(value, dotted, notUTF8(value.Value))
 		default:
 			d.sources[dotted] = d.position(value)
+			if value = d.expand(value, dotted); value == nil {
+				continue
+			}
 			if err := checkSetting(name.Value, value.Value); err != nil {
 				d.failWith(value, dotted, err)
 			}
@@ -353,13 +366,16 @@ func (d *decoder) any(n *yaml.Node, key string, depth int) any {
 	if !utf8.ValidString(n.Value) {
 		d.failWith(n, key, notUTF8(n.Value))
 	}
+	if n = d.expand(n, key); n == nil {
+		return nil
+	}
 	switch n.Kind {
 	case yaml.MappingNode:
 		return d.anyMap(n, key, depth)
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
-		for i, item := range n.Content {
-			list[i] = d.any(item, fmt.Sprintf("%s[%d]", key, i), depth+1)
+		for i, x := range n.Content {
+			list[i] = d.any(x, item(key, i), depth+1)
 		}
 		return list
 	}

@@ -30,23 +30,29 @@ func ParseFile(path string) (*Scenario, error) {
 // Parse reads a scenario from YAML: one document, in UTF-8, of at most
 // [MaxText] bytes, without anchors, aliases, tags and merge keys. name is the
 // file's name in errors, which are of type [Errors]: everything wrong at once,
-// each with its position.
+// each with its position. Variables are those of the process's environment, see
+// [Environment].
 //
 // What the text leaves out stays zero; see [Scenario.Normalise]. Whether what it
 // says can be together is [Scenario.Validate]'s to judge, after flags were laid
 // over it.
 func Parse(name string, text []byte) (*Scenario, error) {
+	return ParseIn(os.LookupEnv, name, text)
+}
+
+// ParseIn is [Parse] with an environment of its own.
+func ParseIn(env Environment, name string, text []byte) (*Scenario, error) {
 	root, fault := document(name, text)
 	if fault != nil {
 		return nil, Errors{fault}
 	}
-	return decode(name, root)
+	return decode(env, name, root)
 }
 
 // decode makes a scenario of a text's root node.
-func decode(name string, root *yaml.Node) (*Scenario, error) {
-	s := &Scenario{source: &source{file: name, at: map[string]position{}}}
-	d := decoder{file: name, sources: s.source.at}
+func decode(env Environment, name string, root *yaml.Node) (*Scenario, error) {
+	s := &Scenario{source: &source{file: name, at: map[string]position{}, written: map[string]written{}}}
+	d := decoder{file: name, env: env, sources: s.source.at, written: s.source.written}
 	if d.plain(root, "", 0) {
 		d.mapping(root, reflect.ValueOf(s).Elem(), "", 0)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // Encode writes the normalised scenario as YAML. [Parse] reads it back to an
-// equal one.
+// equal one, if the variables are the same, see [Environment].
 func (s *Scenario) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e, err := yaml.NewDumper(&b, yaml.WithIndent(2), yaml.WithLineWidth(-1))
@@ -33,39 +33,46 @@ func (s *Scenario) Encode() ([]byte, error) {
 func (s *Scenario) tree() *yaml.Node {
 	n := s.clone()
 	n.Normalise()
-	return mappingNode(reflect.ValueOf(n).Elem())
+	var e encoder
+	if n.source != nil {
+		e.written = n.source.written
+	}
+	return e.mapping(reflect.ValueOf(n).Elem(), "")
 }
 
-// mappingNode encodes a struct; zero fields are left out.
-func mappingNode(v reflect.Value) *yaml.Node {
+// encoder makes nodes of values.
+type encoder struct{ written map[string]written }
+
+// mapping encodes a struct; zero fields are left out.
+func (e encoder) mapping(v reflect.Value, key string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, f := range fieldsOf(v.Type()) {
 		x := v.Field(f.index)
 		if f.always || !x.IsZero() {
-			n.Content = append(n.Content, textNode(f.key), valueNode(x))
+			n.Content = append(n.Content, textNode(f.key), e.value(x, join(key, f.key)))
 		}
 	}
 	return n
 }
 
-func valueNode(v reflect.Value) *yaml.Node {
+func (e encoder) value(v reflect.Value, key string) *yaml.Node {
 	t := v.Type()
 	switch {
 	case t.Kind() == reflect.Map:
-		return anyNode(v.Interface())
+		return e.any(v.Interface(), key)
 	case isMapping(t):
 		if t.Kind() == reflect.Pointer {
 			v = v.Elem()
 		}
-		return mappingNode(v)
+		return e.mapping(v, key)
 	case t.Kind() == reflect.Slice:
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for i := range v.Len() {
-			n.Content = append(n.Content, valueNode(v.Index(i)))
+			n.Content = append(n.Content, e.value(v.Index(i), item(key, i)))
 		}
 		return n
 	case hasNotation(t) || t == durationType || t.Kind() == reflect.String:
-		return textNode(scalarText(v))
+		return e.text(scalarText(v), key)
 	}
 	tag := "!!int"
 	switch t.Kind() {
@@ -77,12 +84,21 @@ func valueNode(v reflect.Value) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: scalarText(v)}
 }
 
-// anyNode encodes an option's value: what the decoder makes of options, and
+// text encodes a text at key: the variables that gave it, or the text itself so
+// that it is read back.
+func (e encoder) text(s, key string) *yaml.Node {
+	if w, ok := e.written[key]; ok && w.value == s {
+		return textNode(w.text)
+	}
+	return textNode(escape(s))
+}
+
+// any encodes an option's value: what the decoder makes of options, and
 // what a Go program may reasonably put there. Anything else becomes its text.
-func anyNode(x any) *yaml.Node {
+func (e encoder) any(x any, key string) *yaml.Node {
 	v := reflect.ValueOf(x)
 	if stringer, ok := x.(fmt.Stringer); ok {
-		return textNode(stringer.String())
+		return e.text(stringer.String(), key)
 	}
 	switch {
 	case !v.IsValid():
@@ -93,14 +109,14 @@ func anyNode(x any) *yaml.Node {
 		for _, key := range v.MapKeys() {
 			entries[key.String()] = v.MapIndex(key).Interface()
 		}
-		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			n.Content = append(n.Content, textNode(key), anyNode(entries[key]))
+		for _, name := range slices.Sorted(maps.Keys(entries)) {
+			n.Content = append(n.Content, textNode(name), e.any(entries[name], join(key, name)))
 		}
 		return n
 	case v.Kind() == reflect.Slice || v.Kind() == reflect.Array:
 		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for i := range v.Len() {
-			n.Content = append(n.Content, anyNode(v.Index(i).Interface()))
+			n.Content = append(n.Content, e.any(v.Index(i).Interface(), item(key, i)))
 		}
 		return n
 	case v.Kind() == reflect.Bool:
@@ -120,7 +136,7 @@ func anyNode(x any) *yaml.Node {
 		}
 		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: text}
 	}
-	return textNode(fmt.Sprint(x))
+	return e.text(fmt.Sprint(x), key)
 }
 
 func textNode(s string) *yaml.Node {
@@ -143,7 +159,7 @@ func (s *Scenario) clone() *Scenario {
 	c.Objectives = slices.Clone(s.Objectives)
 	c.Workload.Arrivals.Steps = slices.Clone(s.Workload.Arrivals.Steps)
 	if s.source != nil {
-		c.source = &source{file: s.source.file, at: maps.Clone(s.source.at)}
+		c.source = &source{file: s.source.file, at: maps.Clone(s.source.at), written: maps.Clone(s.source.written)}
 	}
 	return &c
 }

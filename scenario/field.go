@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -117,6 +118,9 @@ func elsewhere(t reflect.Type, prefix, key string) []string {
 
 // lastWord is what follows the last dot of a key.
 func lastWord(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
+
+// item is the key of an item of a list.
+func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 func join(prefix, key string) string {
 	if prefix == "" {

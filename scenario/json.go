@@ -5,14 +5,25 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 )
 
 // FromJSON reads a scenario from JSON with the keys and values that [Parse]
-// reads, as strictly.
+// reads, as strictly, and with the same variables.
 func FromJSON(name string, text []byte) (*Scenario, error) {
+	return fromJSON(os.LookupEnv, name, text)
+}
+
+// FromRecord reads a scenario from the JSON of a result file, to be looked at and
+// not to be run: variables stay as they are written.
+func FromRecord(name string, text []byte) (*Scenario, error) {
+	return fromJSON(nil, name, text)
+}
+
+func fromJSON(env Environment, name string, text []byte) (*Scenario, error) {
 	if len(text) > MaxText {
 		return nil, Errors{{File: name, Line: 1, Column: 1, Cause: fmt.Sprintf("the scenario is longer than %d bytes", MaxText)}}
 	}
@@ -30,7 +41,7 @@ func FromJSON(name string, text []byte) (*Scenario, error) {
 		line, column := locate(text, min(int(r.in.InputOffset()), len(text)))
 		return nil, Errors{{File: name, Line: line, Column: column, Cause: err.Error(), Hint: "this is not a scenario in JSON"}}
 	}
-	return decode(name, root)
+	return decode(env, name, root)
 }
 
 // jsonReader turns JSON into the nodes that a YAML text of the same meaning

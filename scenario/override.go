@@ -1,7 +1,7 @@
 package scenario
 
 import (
-	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -21,15 +21,21 @@ type Override struct {
 // style ("{ca: ca.pem}"), arrivals in their short form or as a mapping; a key
 // that ends in [] adds one item to its list. If
 // anything is wrong nothing is set, and the error is of type [Errors], each
-// named after its flag.
+// named after its flag. Variables are those of the process's environment, see
+// [Environment].
 func (s *Scenario) Apply(overrides ...Override) error {
+	return s.ApplyIn(os.LookupEnv, overrides...)
+}
+
+// ApplyIn is [Scenario.Apply] with an environment of its own.
+func (s *Scenario) ApplyIn(env Environment, overrides ...Override) error {
 	work := s.clone()
 	if work.source == nil {
-		work.source = &source{at: map[string]position{}}
+		work.source = &source{at: map[string]position{}, written: map[string]written{}}
 	}
 	var errs Errors
 	for _, o := range overrides {
-		errs = append(errs, work.apply(o)...)
+		errs = append(errs, work.apply(env, o)...)
 	}
 	if len(errs) > 0 {
 		return errs
@@ -38,12 +44,12 @@ func (s *Scenario) Apply(overrides ...Override) error {
 	return nil
 }
 
-func (s *Scenario) apply(o Override) Errors {
+func (s *Scenario) apply(env Environment, o Override) Errors {
 	name := o.Flag
 	if name == "" {
 		name = o.Key
 	}
-	d := decoder{file: name, flag: true, sources: s.source.at}
+	d := decoder{file: name, flag: true, env: env, sources: s.source.at, written: s.source.written}
 	none := &yaml.Node{}
 	v := reflect.ValueOf(s).Elem()
 	f := field{typ: v.Type()}
@@ -97,6 +103,7 @@ func (s *Scenario) apply(o Override) Errors {
 	for key := range s.source.at {
 		if strings.HasPrefix(key, o.Key+".") || strings.HasPrefix(key, o.Key+"[") {
 			delete(s.source.at, key)
+			delete(s.source.written, key)
 		}
 	}
 	v.SetZero()
@@ -114,9 +121,9 @@ func (s *Scenario) add(d *decoder, n *yaml.Node, list reflect.Value, f field, ke
 		d.fail(n, key, key+" is no list to add to", f.doc)
 		return d.errs
 	}
-	item := reflect.New(list.Type().Elem()).Elem()
-	d.value(n, item, field{doc: f.doc}, fmt.Sprintf("%s[%d]", key, list.Len()), 0)
-	list.Set(reflect.Append(list, item))
+	added := reflect.New(list.Type().Elem()).Elem()
+	d.value(n, added, field{doc: f.doc}, item(key, list.Len()), 0)
+	list.Set(reflect.Append(list, added))
 	return d.errs
 }
 
@@ -127,8 +134,12 @@ func (s *Scenario) option(d *decoder, options reflect.Value, o Override, key str
 		d.fail(&yaml.Node{}, o.Key, "the option has no name", "write "+o.Key+"NAME")
 		return d.errs
 	}
+	n := d.expand(&yaml.Node{Kind: yaml.ScalarNode, Value: o.Value}, o.Key)
+	if n == nil {
+		return d.errs
+	}
 	if options.Type() == settingsType {
-		if err := checkSetting(key, o.Value); err != nil {
+		if err := checkSetting(key, n.Value); err != nil {
 			d.failWith(&yaml.Node{}, o.Key, err)
 			return d.errs
 		}
@@ -136,7 +147,7 @@ func (s *Scenario) option(d *decoder, options reflect.Value, o Override, key str
 	if options.IsNil() {
 		options.Set(reflect.MakeMap(options.Type()))
 	}
-	options.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(o.Value))
+	options.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(n.Value))
 	s.source.at[o.Key] = position{file: d.file}
 	return nil
 }

@@ -24,6 +24,8 @@ type schema struct {
 	Properties  properties  `json:"properties,omitempty"`
 	Additional  *bool       `json:"additionalProperties,omitempty"`
 	Examples    []string    `json:"examples,omitempty"`
+	Ref         string      `json:"$ref,omitempty"`
+	Definitions properties  `json:"$defs,omitempty"`
 }
 
 // properties keep the order of the struct's fields.
@@ -59,6 +61,7 @@ const (
 	durationPattern  = `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
 	objectivePattern = `^\s*[a-z_.]+(\s+(p[0-9.]+|max))?\s*(<=|<|==|>=|>)\s*[0-9].*$`
 	untilPattern     = `^\s*[a-z_.]+\s+p[0-9.]+\s*(±|\+-|\+/-)\s*[0-9.]+\s*(%|ns|us|µs|ms|s|m|h).*$`
+	variablePattern  = `\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`
 	arrivalsPattern  = `^(constant|poisson|(step|ramp|sine|burst|trace):.+)$`
 )
 
@@ -69,6 +72,8 @@ func Schema() []byte {
 	root.Dialect = "https://json-schema.org/draft/2020-12/schema"
 	root.Title = fmt.Sprintf("Sixnines scenario, version %d", Version)
 	root.Type = "object"
+	root.Definitions = properties{{"variable", &schema{Description: "a variable of the environment", Type: "string",
+		Pattern: variablePattern, Examples: []string{"${NAME}", "${NAME:-default}"}}}}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -132,6 +137,14 @@ func schemaOf(f field) *schema {
 		}
 	}
 	s.Description = strings.TrimSpace(s.Description)
+	if variable := (&schema{Ref: "#/$defs/variable"}); s.AnyOf != nil {
+		s.AnyOf = append(s.AnyOf, variable)
+	} else if free := t.Kind() == reflect.String && s.Enum == nil && s.Pattern == ""; !free && t.Kind() != reflect.Map && t.Kind() != reflect.Slice && !isMapping(t) {
+		whole := &schema{Description: s.Description}
+		s.Description = ""
+		whole.AnyOf = []*schema{s, variable}
+		return whole
+	}
 	return s
 }
 

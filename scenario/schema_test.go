@@ -38,7 +38,7 @@ func TestSchemaIsPublished(t *testing.T) {
 // conforms checks a value against a schema, as far as Schema uses the language,
 // and fails on a word of it that it does not know.
 func conforms(s map[string]any, v any, at string) error {
-	for _, word := range []string{"type", "enum", "pattern", "minimum", "maximum", "anyOf", "items", "properties", "additionalProperties"} {
+	for _, word := range []string{"type", "enum", "pattern", "minimum", "maximum", "anyOf", "$ref", "items", "properties", "additionalProperties"} {
 		rule, ok := s[word]
 		if !ok {
 			continue
@@ -70,6 +70,10 @@ func conforms(s map[string]any, v any, at string) error {
 			b, _ := rule.(json.Number).Float64()
 			if word == "minimum" && a < b || word == "maximum" && a > b {
 				err = fmt.Errorf("%s is %v, beyond its %s %v", at, x, word, rule)
+			}
+		case "$ref":
+			if text, ok := v.(string); rule != "#/$defs/variable" || !ok || !regexp.MustCompile(variablePattern).MatchString(text) {
+				err = fmt.Errorf("%s is %v, no %v", at, v, rule)
 			}
 		case "anyOf":
 			for _, branch := range rule.([]any) {

@@ -45,7 +45,7 @@ func MaskSettings(settings map[string]string) map[string]string {
 	shown := make(map[string]string, len(settings))
 	for name, value := range settings {
 		if SecretSetting(name) {
-			value = "xxxxx"
+			value = hidden
 		}
 		shown[name] = value
 	}

@@ -121,7 +121,7 @@ func (v *validator) target() {
 			"use a newer sixnines, or write version: 1 if nothing newer is used", "version")
 	}
 	d := decoder{flag: true, sources: map[string]position{}}
-	d.any(anyNode(s.Target.Options), "target.options", 1)
+	d.any(encoder{}.any(s.Target.Options, ""), "target.options", 1)
 	for _, e := range d.errs {
 		v.fail(e.Cause, e.Hint, e.Key, "target.options")
 	}

@@ -89,12 +89,18 @@ func Main(ctx context.Context, env Env) int {
 
 // getenv returns the value of an environment variable, the last one given.
 func (a *app) getenv(name string) string {
+	value, _ := a.lookup(name)
+	return value
+}
+
+// lookup is getenv, and reports whether the variable is set.
+func (a *app) lookup(name string) (string, bool) {
 	for i := len(a.Environ) - 1; i >= 0; i-- {
 		if key, value, ok := strings.Cut(a.Environ[i], "="); ok && key == name {
-			return value
+			return value, true
 		}
 	}
-	return ""
+	return "", false
 }
 
 // path returns where the file is that the user calls name.

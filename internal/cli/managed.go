@@ -102,10 +102,11 @@ func needsURL(s *scenario.Scenario, e driver.Entry) bool {
 
 // managedBroker is a broker of a run.
 type managedBroker struct {
-	app     *app
-	cluster *brokers.Cluster
-	driver  string
-	nodes   int
+	app      *app
+	cluster  *brokers.Cluster
+	driver   string
+	nodes    int
+	scenario *scenario.Scenario
 }
 
 // startBroker starts the product for the scenario's run.
@@ -121,7 +122,7 @@ func (a *app) startBroker(ctx context.Context, p brokers.Product, s *scenario.Sc
 	if err != nil {
 		return nil, brokerFault(err, p, byScratch)
 	}
-	return &managedBroker{a, c, e.Name, o.Nodes}, nil
+	return &managedBroker{a, c, e.Name, o.Nodes, s}, nil
 }
 
 // stop ends the broker, and tells of one that does not end.
@@ -165,7 +166,7 @@ func (b *managedBroker) configure(c *engine.Config) {
 		c.Managed = plural(b.nodes, "node") + " started by sixnines"
 	}
 	c.Deployment = &result.Deployment{Product: b.cluster.Product, Version: b.cluster.Version, Origin: b.cluster.Origin,
-		Nodes: b.nodes, Settings: scenario.MaskSettings(b.cluster.Settings)}
+		Nodes: b.nodes, Settings: b.scenario.ShowSettings(b.cluster.Settings)}
 	c.Usage = b.usage
 	// What the driver can ask of the server's monitoring it shall: the settings
 	// in effect. They are no part of the scenario, since the next server's is

@@ -48,7 +48,7 @@ func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	shown := redacted(s, e)
+	shown := s.Redacted(e.Secret)
 	if asJSON {
 		text, err := shown.MarshalJSON()
 		if err != nil {
@@ -87,7 +87,7 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	p := plan{Warnings: []string{}, Percentiles: []string{}, Messages: int64(w.Messages), Exact: w.Messages > 0}
 	switch {
 	case s.Target.URL != "":
-		p.Broker = "at " + redacted(s, e).Target.URL
+		p.Broker = "at " + s.Redacted(e.Secret).Target.URL
 	default:
 		product, ok, err := managedProduct(s, e)
 		switch {

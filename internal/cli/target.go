@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -27,7 +26,7 @@ func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario
 			return nil, driver.Entry{}, err
 		}
 	}
-	if err := s.Apply(flags...); err != nil {
+	if err := s.ApplyIn(a.lookup, flags...); err != nil {
 		return nil, driver.Entry{}, &fault{exitUsage, err, scenarioHint}
 	}
 	s.Normalise()
@@ -59,7 +58,7 @@ func (a *app) named(arg string) (*scenario.Scenario, error) {
 		if err != nil {
 			return nil, failed("pipe a scenario into stdin, or name a file", fmt.Errorf("read the scenario from stdin: %w", err))
 		}
-		return parse("stdin", text)
+		return a.parse("stdin", text)
 	}
 	_, isDriver := a.Drivers.Lookup(arg)
 	looksLikeFile := strings.ContainsRune(arg, '/') || strings.ContainsRune(arg, filepath.Separator) || filepath.Ext(arg) != ""
@@ -77,7 +76,7 @@ func (a *app) named(arg string) (*scenario.Scenario, error) {
 		if err != nil {
 			return nil, failed("check the file's permissions", fmt.Errorf("read the scenario: %w", err))
 		}
-		return parse(arg, text)
+		return a.parse(arg, text)
 	case err == nil:
 		return nil, wrongUsage("name a file of it", "%s is a directory, not a scenario", arg)
 	case looksLikeFile && errors.Is(err, fs.ErrNotExist):
@@ -98,8 +97,8 @@ func readText(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, scenario.MaxText+1))
 }
 
-func parse(name string, text []byte) (*scenario.Scenario, error) {
-	s, err := scenario.Parse(name, text)
+func (a *app) parse(name string, text []byte) (*scenario.Scenario, error) {
+	s, err := scenario.ParseIn(a.lookup, name, text)
 	if err != nil {
 		return nil, &fault{exitUsage, err, scenarioHint}
 	}
@@ -179,31 +178,4 @@ func loginOptions(e driver.Entry) []string {
 		}
 	}
 	return names
-}
-
-// redacted returns the scenario as it may be shown: without passwords.
-func redacted(s *scenario.Scenario, e driver.Entry) *scenario.Scenario {
-	const hidden = "xxxxx"
-	shown := *s
-	shown.Target.Options = map[string]any{}
-	for name, value := range s.Target.Options {
-		shown.Target.Options[name] = value
-	}
-	for _, o := range driver.DescribeOptions(e.Options) {
-		if _, given := shown.Target.Options[o.Name]; given && o.Secret {
-			shown.Target.Options[o.Name] = hidden
-		}
-	}
-	shown.Target.Settings = scenario.MaskSettings(s.Target.Settings)
-	servers := strings.Split(s.Target.URL, ",")
-	for i, server := range servers {
-		u, err := url.Parse(strings.TrimSpace(server))
-		if err != nil || u.User == nil {
-			continue
-		}
-		u.User = url.User(hidden)
-		servers[i] = u.String()
-	}
-	shown.Target.URL = strings.Join(servers, ",")
-	return &shown
 }

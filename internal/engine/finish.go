@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"net/url"
 	"runtime"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"sixnines/driver"
@@ -27,7 +25,7 @@ func (r *run) writeHeader(start int64) error {
 		return r.out.begin(result.Header{}, start)
 	}
 	s, w := r.scenario, r.workload
-	text, err := r.withoutSecrets().MarshalJSON()
+	text, err := s.Redacted(r.config.Entry.Secret).MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("encode the scenario: %w", err)
 	}
@@ -86,32 +84,6 @@ func (r *run) writeHeader(start int64) error {
 		h.Raw = baseName(rawPath(r.config.File))
 	}
 	return r.out.begin(h, start)
-}
-
-// withoutSecrets returns the scenario as it may be written down: options that
-// the driver declares secret, and a password in the URL, are masked.
-func (r *run) withoutSecrets() *scenario.Scenario {
-	const mask = "xxxxx"
-	s := *r.scenario
-	if r.config.Entry.Options != nil {
-		options := maps.Clone(s.Target.Options)
-		for _, o := range driver.DescribeOptions(r.config.Entry.Options) {
-			if _, given := options[o.Name]; given && o.Secret {
-				options[o.Name] = mask
-			}
-		}
-		s.Target.Options = options
-	}
-	urls := strings.Split(s.Target.URL, ",")
-	for i, one := range urls {
-		if u, err := url.Parse(strings.TrimSpace(one)); err == nil && u.User != nil {
-			u.User = url.UserPassword(u.User.Username(), mask)
-			urls[i] = u.String()
-		}
-	}
-	s.Target.URL = strings.Join(urls, ",")
-	s.Target.Settings = scenario.MaskSettings(s.Target.Settings)
-	return &s
 }
 
 // clockCost measures one reading of the clock, in ns.

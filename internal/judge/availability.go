@@ -14,7 +14,7 @@ import (
 // acknowledged; counted from when they were due, or flat out from when they were
 // sent. It is nil where there is nothing of the kind.
 func availability(run *result.Run, s *result.Summary) *result.Availability {
-	text, err := scenario.FromJSON("header", run.Header.Scenario)
+	text, err := scenario.FromRecord("header", run.Header.Scenario)
 	if err != nil || text.Workload.Timeout <= 0 {
 		return nil
 	}

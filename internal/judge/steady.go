@@ -205,7 +205,7 @@ func conclusion(run *result.Run, s *result.Steady) string {
 
 // lengthen is the advice that makes a warm-up cover ns more.
 func lengthen(run *result.Run, ns int64) string {
-	s, err := scenario.FromJSON("header", run.Header.Scenario)
+	s, err := scenario.FromRecord("header", run.Header.Scenario)
 	if err != nil {
 		return ": lengthen --warmup by that"
 	}

@@ -1,0 +1,311 @@
+package scenario
+
+import (
+	"maps"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Environment looks up a variable of the environment, as [os.LookupEnv] does.
+// Values of a scenario name variables:
+//
+//	${NAME}           the variable's value; an error if it is not set, or empty
+//	${NAME:-default}  the default where it is not set, or empty
+//	$${NAME}          the text ${NAME}
+//
+// A name has letters, digits and underscores; a default ends at the first brace.
+// Names of keys are not looked up. A value that is only $NAME, without braces, is
+// an error; as a text it is written $$NAME.
+//
+// What of a variable's value may be a secret is never written down: in the
+// target's address, options, settings and files, and in the description,
+// [Scenario.Encode] and [Scenario.MarshalJSON] write the variable and not its
+// value. Everything else they write as it became, since a load is known by it.
+type Environment func(name string) (value string, ok bool)
+
+var (
+	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	// variables is how a text of variables, and colons between them, looks.
+	onlyVariables = regexp.MustCompile(`^(\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}|:)+$`)
+	oneVariable   = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
+	// bareName is a value that is probably meant to be a variable's.
+	bareName = regexp.MustCompile(`^\$+[A-Z_][A-Z0-9_]*$`)
+)
+
+// written is a value that variables gave.
+type written struct {
+	text  string // with the variables
+	value string // what they gave
+}
+
+// keepsVariables reports whether a key's variables are written down instead of
+// their values.
+func keepsVariables(key string) bool {
+	for _, prefix := range []string{"target.url", "target.tls.", "target.options.", "target.settings.", "description"} {
+		if key == prefix || strings.HasSuffix(prefix, ".") && strings.HasPrefix(key, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// replace puts the variables' values into text. each is called with what every
+// variable gave.
+func (env Environment) replace(text string, each func(at int, value string)) (string, error) {
+	if bareName.MatchString(text) {
+		if strings.HasPrefix(text, "$$") {
+			return text[1:], nil
+		}
+		return "", wrong(quote(text)+" is no variable without braces", "write ${"+text[1:]+"}, or $"+text+" for the text")
+	}
+	var b strings.Builder
+	for i := 0; i < len(text); {
+		switch rest := text[i:]; {
+		case strings.HasPrefix(rest, "$${"):
+			b.WriteString("${")
+			i += 3
+		case strings.HasPrefix(rest, "${"):
+			end := strings.IndexByte(rest, '}')
+			if end < 0 {
+				return "", wrong("the variable "+quote(rest)+" has no end", "write ${NAME} or ${NAME:-default}, and $${ for the text ${")
+			}
+			name, fallback, has := strings.Cut(rest[2:end], ":-")
+			if !variableName.MatchString(name) || strings.Contains(fallback, "${") {
+				return "", wrong(quote(rest[:end+1])+" is not understood", "write ${NAME} or ${NAME:-default}, and $${ for the text ${")
+			}
+			value, set := env(name)
+			switch {
+			case value != "":
+			case has:
+				value = fallback
+			case set:
+				return "", wrong("the environment variable "+name+" is empty", "give it a value, or write ${"+name+":-} if it may be empty")
+			default:
+				return "", wrong("the environment variable "+name+" is not set", "set it, or write ${"+name+":-default}")
+			}
+			if !utf8.ValidString(value) {
+				return "", wrong("the environment variable "+name+" is not UTF-8", "")
+			}
+			if each != nil {
+				each(i, value)
+			}
+			b.WriteString(value)
+			i += end + 1
+		default:
+			b.WriteByte(text[i])
+			i++
+		}
+	}
+	return b.String(), nil
+}
+
+// expand replaces the variables of a scalar.
+func (d *decoder) expand(n *yaml.Node, key string) *yaml.Node {
+	delete(d.written, key)
+	if d.env == nil || n.Kind != yaml.ScalarNode || !strings.Contains(n.Value, "$") {
+		return n
+	}
+	var each func(int, string)
+	if key == "target.url" {
+		each = func(at int, value string) {
+			if inUserinfo(n.Value, at) && strings.ContainsAny(value, "@/?#, ") {
+				d.fail(n, key, "a variable of the login in "+key+" has a character that ends it (@ / ? # , or a space)",
+					"set it percent-encoded, or log in by the driver's options")
+			}
+		}
+	}
+	value, err := d.env.replace(n.Value, each)
+	if err != nil {
+		d.failWith(n, key, err)
+		return nil
+	}
+	if value == n.Value {
+		return n
+	}
+	if keepsVariables(key) && oneVariable.MatchString(n.Value) {
+		d.written[key] = written{n.Value, value}
+	}
+	// Its type is its key's to say; quotes were for YAML.
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Line: n.Line, Column: n.Column}
+}
+
+// escape writes a text so that it is read back as it is.
+func escape(text string) string {
+	if bareName.MatchString(text) {
+		return "$" + text
+	}
+	return strings.ReplaceAll(text, "${", "$${")
+}
+
+// hidden is what stands for a value that must not be shown.
+const hidden = "xxxxx"
+
+// Redacted returns the scenario as it may be shown and written down: what
+// variables gave (see [Environment]) is their names again, and the options that
+// secret reports, settings that are secret by their names, and the logins in the
+// address, are variables called SIXNINES_ and the name, which are an error until
+// they are set. Where those are set it can be run again.
+func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
+	c := s.clone()
+	if c.source == nil {
+		c.source = &source{at: map[string]position{}}
+	}
+	kept := c.source.written
+	c.source.written = map[string]written{}
+	// shown returns what stands for the value at key.
+	shown := func(key, name, value string, secret bool) string {
+		w, ok := kept[key]
+		ok = ok && w.value == value
+		switch {
+		case !ok && !secret:
+			return value
+		case !secret || ok && onlyVariables.MatchString(w.text):
+			value = w.text
+			if secret {
+				value = oneVariable.ReplaceAllString(value, "$${$1}")
+			}
+		default:
+			value = variableOf(name)
+		}
+		c.source.written[key] = written{value, value}
+		return value
+	}
+	if text, ok := kept["target.url"]; ok && text.value == c.Target.URL {
+		c.Target.URL = text.text
+	} else {
+		c.Target.URL = escape(c.Target.URL)
+	}
+	c.Target.URL = withoutLogins(c.Target.URL)
+	c.source.written["target.url"] = written{c.Target.URL, c.Target.URL}
+	c.Description = shown("description", "", c.Description, false)
+	if t := c.Target.TLS; t != nil {
+		for key, file := range map[string]*string{"ca": &t.CA, "cert": &t.Cert, "key": &t.Key, "server_name": &t.ServerName} {
+			*file = shown("target.tls."+key, "", *file, false)
+		}
+	}
+	for name, value := range c.Target.Settings {
+		c.Target.Settings[name] = shown("target.settings."+name, name, value, SecretSetting(name))
+	}
+	for name, value := range c.Target.Options {
+		key := "target.options." + name
+		if secret != nil && secret(name) {
+			text, _ := value.(string)
+			c.Target.Options[name] = shown(key, name, text, true)
+			continue
+		}
+		c.Target.Options[name] = redactedOption(value, key, func(key, value string) string { return shown(key, "", value, false) })
+	}
+	return c
+}
+
+// redactedOption returns a copy of an option's value in which each text is what
+// shown makes of it.
+func redactedOption(x any, key string, shown func(key, value string) string) any {
+	switch x := x.(type) {
+	case string:
+		return shown(key, x)
+	case map[string]any:
+		m := maps.Clone(x)
+		for name, value := range m {
+			m[name] = redactedOption(value, join(key, name), shown)
+		}
+		return m
+	case []any:
+		list := make([]any, len(x))
+		for i, value := range x {
+			list[i] = redactedOption(value, item(key, i), shown)
+		}
+		return list
+	}
+	return x
+}
+
+// variableOf returns the variable that stands for a secret of that name.
+func variableOf(name string) string {
+	return "${SIXNINES_" + strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z':
+			return r - 'a' + 'A'
+		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
+			return r
+		}
+		return '_'
+	}, name) + "}"
+}
+
+// withoutLogins hides the logins in a list of addresses, in which variables are
+// still such.
+func withoutLogins(list string) string {
+	var b strings.Builder
+	from := 0
+	for _, u := range userinfos(list) {
+		b.WriteString(list[from:u[0]])
+		if login := list[u[0]:u[1]]; onlyVariables.MatchString(login) {
+			b.WriteString(oneVariable.ReplaceAllString(login, "$${$1}"))
+		} else {
+			b.WriteString(variableOf("login"))
+		}
+		from = u[1]
+	}
+	return b.String() + list[from:]
+}
+
+// userinfos returns where in a list of addresses the logins stand: before an @
+// of the authority.
+func userinfos(list string) [][2]int {
+	// A default may hold any character.
+	plain := []byte(list)
+	for _, v := range oneVariable.FindAllStringIndex(list, -1) {
+		for i := v[0]; i < v[1]; i++ {
+			plain[i] = 'x'
+		}
+	}
+	var all [][2]int
+	at := 0
+	for server := range strings.SplitSeq(string(plain), ",") {
+		start := 0
+		if i := strings.Index(server, "://"); i >= 0 {
+			start = i + len("://")
+		}
+		start += len(server[start:]) - len(strings.TrimLeft(server[start:], " "))
+		authority := server[start:]
+		if i := strings.IndexAny(authority, "/?#"); i >= 0 && strings.Contains(authority[:i], "@") {
+			authority = authority[:i]
+		}
+		if end := strings.LastIndexByte(authority, '@'); end >= 0 {
+			all = append(all, [2]int{at + start, at + start + end})
+		}
+		at += len(server) + 1
+	}
+	return all
+}
+
+// inUserinfo reports whether the byte at a place in a list of addresses belongs
+// to a login.
+func inUserinfo(list string, at int) bool {
+	for _, u := range userinfos(list) {
+		if u[0] <= at && at < u[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// ShowSettings returns a broker's settings as they may be shown: a copy in which
+// what is secret by its name is masked, and what variables gave to the scenario
+// is their names again.
+func (s *Scenario) ShowSettings(settings map[string]string) map[string]string {
+	shown := MaskSettings(settings)
+	if s.source == nil {
+		return shown
+	}
+	for name := range shown {
+		if w, ok := s.source.written["target.settings."+name]; ok && w.value == settings[name] {
+			shown[name] = w.text
+		}
+	}
+	return shown
+}
