@@ -99,6 +99,22 @@ func TestDelaysAreSaid(t *testing.T) {
 	}
 }
 
+// A server keeps the order, and so does a delay that is the same for all; both are
+// said.
+func TestServersAreSaid(t *testing.T) {
+	for delay, ordering := range map[string]string{"none": "per producer and topic", "1ms": "per producer and topic", "1ms,none@5s": "none: "} {
+		c := start(t, map[string]string{"server": "exponential(mean=1us)", "delay": delay})
+		semantics, err := open(t, driver.Target{URL: c.URL}).Provision(t.Context(), driver.Topology{Topics: []string{"t0"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if semantics.Settings["server"] != "exponential(mean=1us)" || !strings.HasPrefix(semantics.Ordering, ordering) ||
+			!strings.Contains(semantics.Warnings[0], "exponential(mean=1us)") {
+			t.Errorf("%s: %+v", delay, semantics)
+		}
+	}
+}
+
 // A confirmation that is lost with its connection leaves the message unknown,
 // and one that waits when the session closes is told so.
 func TestLostConfirmations(t *testing.T) {

@@ -31,7 +31,7 @@ func (s *session) Ack() driver.AckKind { return driver.AckKind(s.options.Ack) }
 
 // ServerInfo implements driver.ServerInfo.
 func (s *session) ServerInfo() map[string]string {
-	return map[string]string{"product": "Sixnines null broker", "delay": s.welcome.Law, "seed": fmt.Sprint(s.welcome.Seed)}
+	return s.withServer(map[string]string{"product": "Sixnines null broker", "delay": s.welcome.Law, "seed": fmt.Sprint(s.welcome.Seed)})
 }
 
 // Provision implements driver.Session. Topics need no making.
@@ -63,13 +63,27 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	semantics := driver.Semantics{
 		Durability: "none, messages are not stored", Replication: "none", Acknowledgment: acknowledgment, Ordering: ordering,
 		Delivery: "at most once", Batching: batching, Consumption: "push, delivered on the goroutine that reads", Transport: "tcp",
-		Settings: map[string]string{"delay": s.welcome.Law, "seed": fmt.Sprint(s.welcome.Seed), "ack": s.options.Ack},
+		Settings: s.withServer(map[string]string{"delay": s.welcome.Law, "seed": fmt.Sprint(s.welcome.Seed), "ack": s.options.Ack}),
 	}
-	if law, err := nullbroker.ParseLaw(s.welcome.Law); err != nil || !law.None() {
+	if s.welcome.Server != "" {
+		semantics.Warnings = append(semantics.Warnings, "the null broker serves one message after the other, each for "+s.welcome.Server+": the figures are of a trial")
+	}
+	law, err := nullbroker.ParseLaw(s.welcome.Law)
+	if err != nil || law.Overtakes() {
 		semantics.Ordering = "none: messages are held back for different times"
-		semantics.Warnings = []string{"the null broker holds each message back by " + s.welcome.Law + ": the figures are of a trial"}
+	}
+	if err != nil || !law.None() {
+		semantics.Warnings = append(semantics.Warnings, "the null broker holds each message back by "+s.welcome.Law+": the figures are of a trial")
 	}
 	return semantics, nil
+}
+
+// withServer adds the law of the broker's single server, if it has one.
+func (s *session) withServer(m map[string]string) map[string]string {
+	if s.welcome.Server != "" {
+		m["server"] = s.welcome.Server
+	}
+	return m
 }
 
 func tooLarge(size int) error {

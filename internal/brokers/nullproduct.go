@@ -30,7 +30,7 @@ func Serve(stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 }
 
 // Null is the null broker, see package nullbroker. It is part of this program:
-// [Home.Self] runs it. Its settings are delay, seed and log.
+// [Home.Self] runs it. Its settings are delay, server, seed and log.
 func Null() Product {
 	return Product{
 		Name:     "null",
@@ -51,7 +51,7 @@ func Null() Product {
 }
 
 // nullVersion is that of the null broker's protocol and of what it does.
-const nullVersion = "1"
+const nullVersion = "2"
 
 func deployNull(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	switch {
@@ -74,6 +74,9 @@ func deployNull(_ context.Context, in Installation, o *Options) (*deployment, er
 	command := append(append([]string(nil), o.Home.Self...), nullCommand, "-listen", address,
 		"-delay", settings["delay"], "-seed", settings["seed"])
 	d := &deployment{url: "null://" + address, settings: settings, info: map[string]string{}}
+	if server := settings["server"]; server != "" {
+		command = append(command, "-server", server)
+	}
 	if file := settings["log"]; file != "" {
 		command = append(command, "-log", file)
 		d.info["log"] = file
@@ -93,10 +96,10 @@ func nullSettings(asked map[string]string) (map[string]string, error) {
 	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		value := strings.TrimSpace(asked[name])
 		switch name {
-		case "delay":
+		case "delay", "server":
 			law, err := nullbroker.ParseLaw(value)
 			if err != nil {
-				return nil, fmt.Errorf("%w delay: %w", ErrSetting, err)
+				return nil, fmt.Errorf("%w %s: %w", ErrSetting, name, err)
 			}
 			value = law.String()
 		case "seed":
@@ -110,7 +113,7 @@ func nullSettings(asked map[string]string) (map[string]string, error) {
 			}
 			value = path
 		default:
-			return nil, fmt.Errorf("%w %s: the null broker has delay, seed and log", ErrSetting, name)
+			return nil, fmt.Errorf("%w %s: the null broker has delay, server, seed and log", ErrSetting, name)
 		}
 		s[name] = value
 	}

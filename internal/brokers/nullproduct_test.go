@@ -12,7 +12,7 @@ import (
 
 func TestNullProduct(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
-	c, err := Start(t.Context(), Null(), Options{Home: natsHome(), Settings: map[string]string{"delay": "rare( delay=1ms, every=10 )", "log": log}})
+	c, err := Start(t.Context(), Null(), Options{Home: natsHome(), Settings: map[string]string{"delay": "rare( delay=1ms, every=10 )", "server": "1us,2us@5s", "log": log}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,7 +20,7 @@ func TestNullProduct(t *testing.T) {
 	if !strings.HasPrefix(c.URL, "null://127.0.0.1:") || c.Origin != "built in" || c.Version == "" || c.URLFor("null") != c.URL || c.Info["log"] != log {
 		t.Errorf("reported as %+v", c)
 	}
-	if s := c.Settings; s["seed"] != "1" || !strings.HasPrefix(s["delay"], "rare(") {
+	if s := c.Settings; s["seed"] != "1" || s["server"] != "1us,2us@5s" || !strings.HasPrefix(s["delay"], "rare(") {
 		t.Errorf("in effect are %v", s)
 	}
 	before := c.Nodes()[0].PID
@@ -48,8 +48,9 @@ func TestNullRefusesSettings(t *testing.T) {
 		settings map[string]string
 		word     string
 	}{
-		"unknown":         {map[string]string{"dealy": "none"}, "has delay, seed and log"},
-		"law":             {map[string]string{"delay": "normal(1ms)"}, "want none, lognormal("},
+		"unknown":         {map[string]string{"dealy": "none"}, "has delay, server, seed and log"},
+		"law":             {map[string]string{"delay": "normal(1ms)"}, "want none, 1ms, exponential("},
+		"server":          {map[string]string{"server": "100"}, "wrong setting server"},
 		"seed":            {map[string]string{"seed": "-1"}, "want a whole number"},
 		"no log":          {map[string]string{"log": " "}, "want the name of a file"},
 		"log is there":    {map[string]string{"log": there}, "exists"},

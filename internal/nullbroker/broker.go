@@ -12,16 +12,32 @@ import (
 
 // Config says what a broker does.
 type Config struct {
-	Law  Law
-	Seed uint64
+	Law Law // of the delays
+	// Server, if not none, is the law of the service times of a single server that
+	// all messages pass one after the other, before they are delayed.
+	Server Law
+	Seed   uint64
 	// Log, if not empty, is the file that takes an entry for every message. One
 	// that exists is continued.
 	Log string
 }
 
+// holds reports whether messages are held back.
+func (c Config) holds() bool { return !c.Law.None() || !c.Server.None() }
+
+// welcome is what a client is told of it.
+func (c Config) welcome() Welcome {
+	w := Welcome{MaxPayload: MaxPayload, Seed: c.Seed, Law: c.Law.String()}
+	if !c.Server.None() {
+		w.Server = c.Server.String()
+	}
+	return w
+}
+
 // Broker is a null broker. Its methods are safe for concurrent use.
 type Broker struct {
 	config Config
+	table  *Timetable
 	log    *log  // nil: none is kept
 	held   *hold // nil: nothing is ever held
 	over   chan struct{}
@@ -63,7 +79,7 @@ type subscription struct {
 
 // New returns a broker that listens nowhere yet. Whoever gets one must close it.
 func New(c Config) (*Broker, error) {
-	b := &Broker{config: c, topics: map[string]*topic{}, conns: map[*conn]struct{}{}, over: make(chan struct{})}
+	b := &Broker{config: c, table: NewTimetable(c), topics: map[string]*topic{}, conns: map[*conn]struct{}{}, over: make(chan struct{})}
 	if c.Log != "" {
 		var err error
 		if b.log, err = openLog(c.Log); err != nil {
@@ -71,7 +87,7 @@ func New(c Config) (*Broker, error) {
 		}
 		b.done.Go(func() { b.log.tick(b.over) })
 	}
-	if !c.Law.None() {
+	if c.holds() {
 		b.held = newHold(b.forward)
 		b.done.Go(b.held.run)
 	}

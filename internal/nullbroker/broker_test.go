@@ -272,6 +272,52 @@ func TestHeldBack(t *testing.T) {
 	}
 }
 
+// A server takes one message after the other, whichever connection it comes by:
+// of each, the log has the instant that follows from those before. No message is
+// early, and none overtakes another.
+func TestServed(t *testing.T) {
+	const n = 400
+	file := filepath.Join(t.TempDir(), "log")
+	law := mustLaw(t, "exponential(mean=100us)")
+	b, address := serve(t, Config{Server: law, Law: mustLaw(t, "2ms"), Seed: 3, Log: file})
+	all := connect(t, address)
+	all.say(AppendSubscribe(nil, 1, 1, "", "a"))
+	all.expect(OpDone, 1)
+	for stream := range uint32(2) {
+		c := connect(t, address)
+		c.say(AppendTopic(nil, 2, 0, "a"))
+		c.expect(OpDone, 2)
+		go func() {
+			for i := range uint64(n) {
+				if _, err := c.Write(AppendPublish(nil, 0, "", payload(stream, i))); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}()
+	}
+	for range 2 * n {
+		all.expect(OpMessage, 1)
+	}
+	if err := b.log.flush(); err != nil {
+		t.Fatal(err)
+	}
+	free := int64(0)
+	entries := readLog(t, file)
+	for i, e := range entries {
+		free = max(free, e.Received) + int64(law.Delay(3^serverSeed, e.Stream, e.Kind, e.Sequence))
+		if got, want := e.Received+e.Planned, free+int64(2*time.Millisecond); got != want {
+			t.Fatalf("entry %d is to go %v after it should: %+v", i, time.Duration(got-want), e)
+		}
+		if e.Forwarded < e.Received+e.Planned {
+			t.Fatalf("entry %d left too early: %+v", i, e)
+		}
+	}
+	if len(entries) != 2*n {
+		t.Errorf("%d entries", len(entries))
+	}
+}
+
 func readLog(t testing.TB, file string) (all []Entry) {
 	t.Helper()
 	f, err := os.Open(file)

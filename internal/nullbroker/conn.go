@@ -115,7 +115,7 @@ func (c *conn) handle(f *Frame) error {
 			return fmt.Errorf("%w: a client begins with a hello, not with %q", ErrProtocol, byte(f.Op))
 		}
 		c.greeted = true
-		c.out.welcome(Welcome{MaxPayload, c.broker.config.Seed, c.broker.config.Law.String()})
+		c.out.welcome(c.broker.config.welcome())
 		c.touched.add(c.out)
 		return c.net.SetReadDeadline(time.Time{})
 	}
@@ -161,24 +161,26 @@ func (c *conn) publish(f *Frame, handle, number uint32, confirm bool) error {
 	}
 	m := &c.passing
 	*m = message{topic: c.handles[handle], tail: f.Tail, from: c.out, number: number, confirm: confirm}
-	var delay time.Duration
+	m.entry.Received = c.arrived
+	due := c.arrived
 	if c.broker.log != nil || c.broker.held != nil {
 		m.entry.identify(f.Payload)
 		if m.entry.Kind == NoEnvelope {
 			m.entry.Stream, m.entry.Sequence = handle, c.strange
 			c.strange++
 		}
-		delay = c.broker.config.Law.Delay(c.broker.config.Seed, m.entry.Stream, m.entry.Kind, m.entry.Sequence)
-		m.entry.Received, m.entry.Planned = c.arrived, int64(delay)
+		due = c.broker.table.Due(&m.entry)
+		m.entry.Planned = due - c.arrived
 	}
-	if delay == 0 {
+	// What a server is done with at once must not overtake what is held.
+	if due == c.arrived && !c.broker.table.queues {
 		c.broker.forward(m, &c.touched)
 		return nil
 	}
 	// What is already in outlets must not wait behind a holder that is full.
-	if !c.broker.held.add(m, c.arrived+int64(delay)) {
+	if !c.broker.held.add(m, due) {
 		c.touched.flush()
-		c.broker.held.addLater(m, c.arrived+int64(delay))
+		c.broker.held.addLater(m, due)
 	}
 	return nil
 }

@@ -6,7 +6,9 @@
 // On request it does something that is known instead: it holds each message
 // back for a time that a [Law] draws from a seed, and writes down when each one
 // came and went ([ReadLog]). Delays overlap: a message that is held longer is
-// overtaken. What is reported through it can be held against what was done.
+// overtaken. Or all messages pass a single server, one after the other, with
+// service times by a law ([Timetable]): a queue of which theory knows the
+// latencies. What is reported through it can be held against what was done.
 //
 // # Protocol
 //
@@ -25,7 +27,8 @@
 //	'G' ping         u32 request
 //
 //	broker to client
-//	'W' welcome      u32 largest payload, u64 seed, law
+//	'W' welcome      u32 largest payload, u64 seed, law of the delays, and of a
+//	                 server, behind a line feed, that of its service times
 //	'O' done         u32 request
 //	'M' message      u32 subscription, u16 n, n bytes reply topic, payload
 //	'A' confirmed    u32 number      the message of 'C' was handed on

@@ -19,7 +19,8 @@ type Entry struct {
 	// to hand it to the sockets of the subscribers, on CLOCK_MONOTONIC in ns.
 	// Forwarded − Received is how long it was held back, as it really was.
 	Received, Forwarded int64
-	// Planned is how long the law asked for, in ns.
+	// Planned is how long the laws asked for, with the time in the server's queue,
+	// in ns.
 	Planned int64
 }
 

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // MaxPayload is the largest payload in bytes that the broker carries.
@@ -73,7 +74,8 @@ type Frame struct {
 type Welcome struct {
 	MaxPayload uint32
 	Seed       uint64
-	Law        string
+	Law        string // of the delays
+	Server     string // the law of the service times; empty: there is no server
 }
 
 // Decode decodes the frame at the start of b. n is its size in b; 0 means that
@@ -148,7 +150,8 @@ func decode(op Op, b []byte) (Frame, error) {
 		f.Payload, ok = b, true
 	case OpWelcome:
 		if ok = len(b) >= 12; ok {
-			f.Welcome = Welcome{binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint64(b[4:]), string(b[12:])}
+			law, server, _ := strings.Cut(string(b[12:]), "\n")
+			f.Welcome = Welcome{binary.LittleEndian.Uint32(b), binary.LittleEndian.Uint64(b[4:]), law, server}
 		}
 	default:
 		return Frame{}, fmt.Errorf("%w: a frame begins with %q", ErrProtocol, byte(op))
@@ -234,7 +237,11 @@ func appendMessage(b []byte, subscription uint32, tail []byte) []byte {
 }
 
 func appendWelcome(b []byte, w Welcome) []byte {
-	b = begin(b, OpWelcome, 8+len(w.Law), w.MaxPayload)
+	text := w.Law
+	if w.Server != "" {
+		text += "\n" + w.Server
+	}
+	b = begin(b, OpWelcome, 8+len(text), w.MaxPayload)
 	b = binary.LittleEndian.AppendUint64(b, w.Seed)
-	return append(b, w.Law...)
+	return append(b, text...)
 }

@@ -27,7 +27,8 @@ func TestFramesAreReadAsWritten(t *testing.T) {
 			Payload: []byte{}, Tail: []byte("\x00\x00")}},
 		"message": {appendMessage(nil, 5, []byte("\x01\x00rpay")), Frame{Op: OpMessage, Number: 5, Name: []byte("r"),
 			Payload: []byte("pay"), Tail: []byte("\x01\x00rpay")}},
-		"welcome": {appendWelcome(nil, Welcome{7, 8, "none"}), Frame{Op: OpWelcome, Welcome: Welcome{7, 8, "none"}}},
+		"welcome": {appendWelcome(nil, Welcome{7, 8, "none", ""}), Frame{Op: OpWelcome, Welcome: Welcome{7, 8, "none", ""}}},
+		"server":  {appendWelcome(nil, Welcome{7, 8, "none", "1ms"}), Frame{Op: OpWelcome, Welcome: Welcome{7, 8, "none", "1ms"}}},
 	} {
 		for cut := range tt.text { // no part of it is enough
 			if _, n, need, err := Decode(tt.text[:cut]); n != 0 || err != nil || need <= cut {
@@ -74,7 +75,7 @@ func TestHostileFrames(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for _, b := range [][]byte{AppendHello(nil), AppendTopic(nil, 1, 2, "a"), AppendSubscribe(nil, 1, 2, "g", "t"), AppendPing(nil, 1),
-		AppendPublish(nil, 3, "r", []byte("pay")), AppendConfirmed(nil, 3, 4, "", nil), appendWelcome(nil, Welcome{7, 8, "none"})} {
+		AppendPublish(nil, 3, "r", []byte("pay")), AppendConfirmed(nil, 3, 4, "", nil), appendWelcome(nil, Welcome{7, 8, "none", ""})} {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

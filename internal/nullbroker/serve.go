@@ -20,7 +20,8 @@ const heapGrowth = 800
 //
 //	-listen ADDRESS   where to listen
 //	-delay LAW        see [ParseLaw]; default none
-//	-seed N           of the delays; default 1
+//	-server LAW       of a single server's service times; default none
+//	-seed N           of both; default 1
 //	-log FILE         see [Config]
 //	-detach           go on when stdin ends
 func Main(stdin io.Reader, stderr io.Writer, args []string) int {
@@ -28,7 +29,8 @@ func Main(stdin io.Reader, stderr io.Writer, args []string) int {
 	flags.SetOutput(stderr)
 	listen := flags.String("listen", "127.0.0.1:0", "the `address` to listen at")
 	delay := flags.String("delay", "none", "the `law` of delays: "+LawNotation)
-	seed := flags.Uint64("seed", 1, "of the delays")
+	server := flags.String("server", "none", "the `law` of a single server's service times")
+	seed := flags.Uint64("seed", 1, "of the delays and service times")
 	logFile := flags.String("log", "", "the `file` that takes an entry for every message")
 	detach := flags.Bool("detach", false, "go on when standard input ends")
 	if err := flags.Parse(args); err != nil {
@@ -42,15 +44,20 @@ func Main(stdin io.Reader, stderr io.Writer, args []string) int {
 	if err != nil {
 		return wrong(2, err)
 	}
+	service, err := ParseLaw(*server)
+	if err != nil {
+		return wrong(2, err)
+	}
 	if flags.NArg() > 0 {
 		return wrong(2, fmt.Errorf("there are no further arguments, such as %q", flags.Arg(0)))
 	}
 	debug.SetGCPercent(heapGrowth)
-	if !law.None() {
+	config := Config{Law: law, Server: service, Seed: *seed, Log: *logFile}
+	if config.holds() {
 		// The thread that sleeps keeps a processor.
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 	}
-	b, err := New(Config{Law: law, Seed: *seed, Log: *logFile})
+	b, err := New(config)
 	if err != nil {
 		return wrong(1, err)
 	}
