@@ -23,58 +23,57 @@ const (
 // by itself.
 const eventBrokerEnded = "broker ended"
 
-// spun returns how long the pacers have spun since they began.
-func (r *run) spun() time.Duration {
-	var ns int64
-	r.pacersMu.Lock()
-	defer r.pacersMu.Unlock()
-	for _, p := range r.pacers {
-		ns += p.spun.Load()
-	}
-	return time.Duration(ns)
+// brokerWatch follows what the broker's processes use. It belongs to the
+// collector.
+type brokerWatch struct {
+	usage func() []Usage // nil: nobody can tell
+	event func(result.Event)
+
+	known  map[string]Usage // by process
+	deaths map[string]bool  // processes whose end was told
 }
 
-// brokerUsage adds what the broker's processes have used since it was called
-// last. The first call, with nil, only begins to count.
-func (r *run) brokerUsage(into map[string]float64) {
-	if r.config.Usage == nil {
+// add adds what the broker's processes have used since it was called last. The
+// first call, with nil, only begins to count.
+func (w *brokerWatch) add(into map[string]float64) {
+	if w.usage == nil {
 		return
 	}
-	if r.collected.brokers == nil {
-		r.collected.brokers, r.collected.deaths = map[string]Usage{}, map[string]bool{}
+	if w.known == nil {
+		w.known, w.deaths = map[string]Usage{}, map[string]bool{}
 	}
-	all := r.config.Usage()
+	all := w.usage()
 	for _, now := range all {
-		if !now.Ended.IsZero() && !r.collected.deaths[now.Name] {
-			r.collected.deaths[now.Name] = true
-			r.out.event(result.Event{At: clock.Now() - int64(time.Since(now.Ended)), Kind: eventBrokerEnded, Detail: now.Death})
+		if !now.Ended.IsZero() && !w.deaths[now.Name] {
+			w.deaths[now.Name] = true
+			w.event(result.Event{At: clock.Now() - int64(time.Since(now.Ended)), Kind: eventBrokerEnded, Detail: now.Death})
 		}
 		if now.Missing {
-			delete(r.collected.brokers, now.Name)
+			delete(w.known, now.Name)
 			continue
 		}
-		before, known := r.collected.brokers[now.Name]
-		r.collected.brokers[now.Name] = now
+		before, known := w.known[now.Name]
+		w.known[now.Name] = now
 		if into == nil {
 			continue
 		}
 		if now.CPU < before.CPU {
 			before = Usage{} // restarted: counted from there
 		}
-		add := func(name string, x float64) {
+		count := func(name string, x float64) {
 			into[vitalBroker+name] += x
 			if len(all) > 1 {
 				into[vitalBroker+now.Name+"."+name] = x
 			}
 		}
-		add(vitalRSS, float64(now.RSS))
+		count(vitalRSS, float64(now.RSS))
 		if !known {
 			continue // one that was started in this interval, or came back to sight
 		}
-		add(vitalCPU, (now.CPU - before.CPU).Seconds())
+		count(vitalCPU, (now.CPU - before.CPU).Seconds())
 		if now.ReadBytes >= 0 && now.WriteBytes >= 0 {
-			add(vitalRead, float64(max(0, now.ReadBytes-before.ReadBytes)))
-			add(vitalWrite, float64(max(0, now.WriteBytes-before.WriteBytes)))
+			count(vitalRead, float64(max(0, now.ReadBytes-before.ReadBytes)))
+			count(vitalWrite, float64(max(0, now.WriteBytes-before.WriteBytes)))
 		}
 	}
 }

@@ -13,12 +13,12 @@ import (
 // one that was restarted counts from its restart, one that is gone no more.
 func TestBrokerUsage(t *testing.T) {
 	var now []Usage
-	r := &run{config: Config{Usage: func() []Usage { return now }}}
+	r := &brokerWatch{usage: func() []Usage { return now }}
 	look := func(list ...Usage) map[string]float64 {
 		t.Helper()
 		now = list
 		v := map[string]float64{}
-		r.brokerUsage(v)
+		r.add(v)
 		return v
 	}
 	want := func(got, want map[string]float64) {
@@ -34,7 +34,7 @@ func TestBrokerUsage(t *testing.T) {
 		return Usage{Name: "b", CPU: cpu, RSS: rss, ReadBytes: -1, WriteBytes: -1}
 	}
 	now = []Usage{a(time.Second, 7, 100)}
-	r.brokerUsage(nil)
+	r.add(nil)
 	want(look(a(3*time.Second, 8, 150)), map[string]float64{"broker.cpu": 2, "broker.rss": 8, "broker.read_bytes": 0, "broker.write_bytes": 50})
 	// A second one begins: its processor time is known from the next look on.
 	want(look(a(4*time.Second, 8, 150), b(time.Second, 2)), map[string]float64{

@@ -1,10 +1,12 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
+	"sixnines/result"
 )
 
 // completion tells a closed loop that a message was answered.
@@ -37,44 +39,72 @@ type outstanding struct {
 	sent int64
 }
 
+// closed has each producer wait for answers: so many messages outstanding, and the
+// next one due when one is answered.
+type closed struct{ *load }
+
+func (c closed) mode() string { return result.ModeClosed }
+
+// prepare: the loops go on through the warm-up.
+func (c closed) prepare(context.Context) (ahead time.Duration, err error) { return c.warmup, nil }
+
+// finish: each loop ends by itself.
+func (c closed) finish(aborted bool) bool { return aborted }
+
+// start starts a goroutine for each producer.
+func (c closed) start() {
+	ld := c.load
+	owner := -1
+	for _, st := range ld.streams {
+		if st.plan.producer == owner {
+			continue
+		}
+		owner = st.plan.producer
+		ld.senders.Go(func() {
+			ld.loop(st.plan.producer, st.waiter.ready, &ld.left)
+			ld.past.Add(1)
+		})
+	}
+}
+
 // loop is the closed loop of one producer: so many messages outstanding, the
 // next one due when one is answered, plus the think time. It shows what a tool
 // that waits would have reported; it omits what users would have waited.
-func (r *run) loop(producer int, ready chan completion, limit *quota) {
-	ids := r.layout.byProducer[producer]
-	think := int64(r.workload.Think)
-	timeout := int64(r.workload.Timeout)
+func (ld *load) loop(producer int, ready chan completion, limit *quota) {
+	ids := ld.layout.byProducer[producer]
+	think := int64(ld.workload.Think)
+	timeout := int64(ld.workload.Timeout)
 	var waiting []outstanding
-	due := make([]int64, 0, r.workload.Outstanding)
-	for range r.workload.Outstanding {
+	due := make([]int64, 0, ld.workload.Outstanding)
+	for range ld.workload.Outstanding {
 		due = append(due, clock.Now())
 	}
-	check := time.NewTicker(max(time.Millisecond, r.workload.Timeout/16))
+	check := time.NewTicker(max(time.Millisecond, ld.workload.Timeout/16))
 	defer check.Stop()
 	measured := false
 	for turn := 0; ; {
 		for len(due) > 0 {
-			intended, ok := r.thought(due[0] + think)
+			intended, ok := ld.thought(due[0] + think)
 			if !ok {
 				return
 			}
 			// Of two answers the earlier may be told later: once the window has
 			// begun, what is due belongs to it.
-			if start := r.start.Load(); measured {
+			if start := ld.start.Load(); measured {
 				intended = max(intended, start)
 			} else {
 				measured = intended >= start
 			}
-			if intended >= r.end.Load() || measured && !limit.take() {
+			if intended >= ld.end.Load() || measured && !limit.take() {
 				return
 			}
 			due = due[1:]
-			st := r.streams[ids[turn%len(ids)]]
+			st := ld.streams[ids[turn%len(ids)]]
 			turn++
 			l := st.lane
 			sl, index := l.takeShared()
 			for sl == nil { // the client still holds what timed out
-				if !r.sleepUntil(clock.Now() + placePoll) {
+				if !ld.sleepUntil(clock.Now() + placePoll) {
 					return
 				}
 				sl, index = l.takeShared()
@@ -113,7 +143,7 @@ func (r *run) loop(producer int, ready chan completion, limit *quota) {
 				}
 			}
 			waiting = kept
-		case <-r.stop:
+		case <-ld.stop:
 			return
 		}
 	}
@@ -149,31 +179,20 @@ const (
 // when the thinking ended. So that this is as long as was asked for, the last
 // stretch is slept in the kernel, as far as there are threads for it. What was to
 // be sent before, while the producer was busy with another message, is late.
-func (r *run) thought(t int64) (due int64, ok bool) {
+func (ld *load) thought(t int64) (due int64, ok bool) {
 	now := clock.Now()
 	if now >= t {
-		return t, !r.stopped.Load()
+		return t, !ld.stopped.Load()
 	}
-	if !r.sleepUntil(t - timerLate) {
+	if !ld.sleepUntil(t - timerLate) {
 		return 0, false
 	}
-	defer r.thinkers.Add(-1)
-	if r.thinkers.Add(1) <= mostThinkers && clock.Now() < t {
+	defer ld.thinkers.Add(-1)
+	if ld.thinkers.Add(1) <= mostThinkers && clock.Now() < t {
 		clock.SleepUntilHandingOver(t)
 	}
-	if !r.sleepUntil(t) {
+	if !ld.sleepUntil(t) {
 		return 0, false
 	}
 	return max(t, clock.Now()), true
-}
-
-// sleepUntil waits without pacing's precision; false if the run is over.
-func (r *run) sleepUntil(t int64) bool {
-	for now := clock.Now(); now < t; now = clock.Now() {
-		if r.stopped.Load() {
-			return false
-		}
-		time.Sleep(time.Duration(min(t-now, stopSlice)))
-	}
-	return !r.stopped.Load()
 }

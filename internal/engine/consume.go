@@ -39,7 +39,7 @@ func (g *group) place(st *stream) (int, bool) {
 // consumer is one subscription's side of the accounts. deliver is called
 // serially.
 type consumer struct {
-	run   *run
+	load  *load
 	group *group
 	index uint32
 	shard *recorder.Shard
@@ -77,24 +77,24 @@ type consumer struct {
 
 func (c *consumer) deliver(m driver.Message) {
 	now := clock.Now() // first of all: this is the instant that is reported
-	r := c.run
+	ld := c.load
 	verify := true
 	if c.sampled > 1 {
 		c.count++
 		verify = c.count%c.sampled == 0
 	}
 	var e integrity.Envelope
-	if e.Get(m.Payload, verify) != integrity.Good || e.Run != r.id || e.Kind != c.kind || int(e.Stream) >= len(r.streams) {
+	if e.Get(m.Payload, verify) != integrity.Good || e.Run != ld.id || e.Kind != c.kind || int(e.Stream) >= len(ld.streams) {
 		c.odd(&e, m.Payload, now)
 		return
 	}
-	st := r.streams[e.Stream]
+	st := ld.streams[e.Stream]
 	place, bound := c.group.place(st)
 	if !bound {
 		c.foreign.Add(1)
 		return
 	}
-	measured := e.Intended >= r.start.Load() && e.Intended < r.end.Load()
+	measured := e.Intended >= ld.start.Load() && e.Intended < ld.end.Load()
 	switch c.group.ledger(place).Mark(e.Sequence) {
 	case integrity.New:
 		if measured && st.waiter != nil {
@@ -125,13 +125,13 @@ func (c *consumer) deliver(m driver.Message) {
 	groups, latest := uint32(1), now
 	if st.fan != nil {
 		groups, latest = st.fan.Add(e.Sequence, now)
-		if groups == 0 && measured && r.paced && st.lastUnknown.add(e.Sequence) {
-			r.rec.Censor(recorder.DeliveryLast, now-e.Intended) // this one is not slower than the slowest
+		if groups == 0 && measured && ld.timed && st.lastUnknown.add(e.Sequence) {
+			ld.rec.Censor(recorder.DeliveryLast, now-e.Intended) // this one is not slower than the slowest
 		}
 	}
 	sent := e.Intended + e.Lag
 	if groups == 1 {
-		r.firstDelivery(st, e.Sequence, sent, now)
+		ld.firstDelivery(st, e.Sequence, sent, now)
 	}
 	if measured {
 		if !inOrder && !c.unordered {
@@ -140,8 +140,8 @@ func (c *consumer) deliver(m driver.Message) {
 		if m.Redelivered {
 			c.redelivered.Add(1)
 		}
-		if r.paced {
-			own, due := e.Lag*int64(e.Own)/7, e.Intended-r.start.Load()
+		if ld.timed {
+			own, due := e.Lag*int64(e.Own)/7, e.Intended-ld.start.Load()
 			v := now - e.Intended
 			received := c.tap.received(now)
 			if received >= 0 {
@@ -157,12 +157,12 @@ func (c *consumer) deliver(m driver.Message) {
 			}
 		}
 		c.shard.Value(c.service, now-sent)
-		if st.stamps != nil && !r.stages.onAck {
-			r.split(c.tap, st, e.Sequence, sent, now)
+		if st.stamps != nil && !ld.stages.onAck {
+			ld.split(c.tap, st, e.Sequence, sent, now)
 		}
 		c.newest = now
 		if c.raw != nil {
-			c.raw.put(c.run.rawDelivered, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
+			c.raw.put(c.load.rawDelivered, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
 		}
 		c.received.Add(1) // last: who sees it sees the rest
 	} else {
@@ -183,15 +183,15 @@ func (c *consumer) party() int32 {
 }
 
 // firstDelivery ends a message's time in flight where deliveries do that.
-func (r *run) firstDelivery(st *stream, seq uint64, sent, now int64) {
-	if r.closes != closeOnDelivery {
+func (ld *load) firstDelivery(st *stream, seq uint64, sent, now int64) {
+	if ld.closes != closeOnDelivery {
 		return
 	}
 	if l := st.lane; l.counted {
 		if l.expiry.closed(sent) {
 			l.inFlight.Add(-1)
-		} else if r.replies {
-			r.lateReplies.Add(1)
+		} else if ld.replies {
+			ld.lateReplies.Add(1)
 		}
 	}
 	if st.waiter != nil {
@@ -201,18 +201,18 @@ func (r *run) firstDelivery(st *stream, seq uint64, sent, now int64) {
 
 // odd sorts out what is not a good message of this run's load.
 func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
-	r := c.run
+	ld := c.load
 	check := e.Get(payload, true)
 	if check == integrity.Short {
 		c.foreign.Add(1)
 		return
 	}
-	known := int(e.Stream) < len(r.streams)
+	known := int(e.Stream) < len(ld.streams)
 	if check == integrity.Good {
-		if e.Run == r.id && e.Kind == integrity.Probe && known {
-			st := r.streams[e.Stream]
+		if e.Run == ld.id && e.Kind == integrity.Probe && known {
+			st := ld.streams[e.Stream]
 			if i := slices.Index(c.group.plan.topics, st.plan.topic); i >= 0 {
-				r.probed(now, e.Intended) // before seen, which the setup waits for and then reads on
+				ld.probed(now, e.Intended) // before seen, which the setup waits for and then reads on
 				c.group.seen[i].Store(true)
 			}
 			return
@@ -222,19 +222,19 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 	}
 	// Damaged. It is one of ours if the envelope still says so: the right run,
 	// or, where just that was hit, a stream and an instant that fit.
-	start, end := r.start.Load(), r.end.Load()
+	start, end := ld.start.Load(), ld.end.Load()
 	plausible := known && e.Intended >= start && e.Intended < end && e.Intended <= now
 	switch {
-	case e.Run != r.id && !plausible:
+	case e.Run != ld.id && !plausible:
 		c.foreign.Add(1)
-	case e.Run == r.id && known && e.Intended < start && e.Intended > start-int64(r.warmup)-int64(time.Minute):
+	case e.Run == ld.id && known && e.Intended < start && e.Intended > start-int64(ld.warmup)-int64(time.Minute):
 		// of the warm-up: not accounted
-	case e.Run == r.id && known && e.Intended >= end && e.Intended <= now:
+	case e.Run == ld.id && known && e.Intended >= end && e.Intended <= now:
 		// of the load after the window: likewise
 	default:
 		c.corrupted.Add(1)
 		if plausible {
-			st := r.streams[e.Stream]
+			st := ld.streams[e.Stream]
 			st.mu.Lock()
 			if st.tampered == nil {
 				st.tampered = map[uint64]int{}
@@ -250,9 +250,7 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 
 // responder answers requests. It has a session and a connection of its own.
 type responder struct {
-	run   *run
 	reply []byte
-	seen  atomic.Bool
 }
 
 // respond returns the request's payload as a reply: same envelope, kind Reply,
@@ -263,9 +261,6 @@ func (p *responder) respond(m driver.Message) []byte {
 	check := e.Get(m.Payload, true)
 	if check == integrity.Short {
 		return nil
-	}
-	if e.Kind == integrity.Probe {
-		p.seen.Store(true)
 	}
 	p.reply = append(p.reply[:0], m.Payload...)
 	if check == integrity.Good && e.Kind == integrity.Data {

@@ -29,10 +29,10 @@ func (l *lane) begin() {
 
 // enter turns to phase ph.
 func (l *lane) enter(ph schedule.Phase) {
-	r := l.run
+	ld := l.load
 	c := &l.cursor
 	c.phase, c.shift = ph, 0
-	c.feed = r.plan.Merge(c.producers, ph)
+	c.feed = ld.plan.Merge(c.producers, ph)
 	switch ph {
 	case schedule.Window:
 		for _, st := range l.streams {
@@ -40,11 +40,11 @@ func (l *lane) enter(ph schedule.Phase) {
 		}
 	case schedule.After:
 		// An early end moves the load after the window forward to it.
-		c.shift = r.end.Load() - r.start.Load() - int64(r.window)
+		c.shift = ld.end.Load() - ld.start.Load() - int64(ld.window)
 		for _, st := range l.streams {
 			st.last = st.next
 		}
-		r.closed.Add(1)
+		ld.past.Add(1)
 	}
 }
 
@@ -54,7 +54,7 @@ func (l *lane) advance() {
 	for {
 		offset, producer, ok := c.feed.Next()
 		if ok {
-			c.intended, c.producer = l.run.start.Load()+offset+c.shift, producer
+			c.intended, c.producer = l.load.start.Load()+offset+c.shift, producer
 			if !l.beyond() {
 				return
 			}
@@ -70,27 +70,27 @@ func (l *lane) advance() {
 // beyond reports whether the message that is due next was of the window when it
 // was planned and is not any more: it was ended early.
 func (l *lane) beyond() bool {
-	return l.cursor.phase == schedule.Window && l.cursor.intended >= l.run.end.Load()
+	return l.cursor.phase == schedule.Window && l.cursor.intended >= l.load.end.Load()
 }
 
 // unsent yields the messages of the window that the lane did not get to, as their
 // intended instants and streams. The lane has no pacer any more, and the cursor is
 // used up by it.
 func (l *lane) unsent(yield func(int64, *stream) bool) {
-	r, c := l.run, &l.cursor
+	ld, c := l.load, &l.cursor
 	if c.feed == nil || c.phase == schedule.After {
 		return
 	}
 	if c.phase == schedule.Before {
-		c.feed = r.plan.Merge(c.producers, schedule.Window)
+		c.feed = ld.plan.Merge(c.producers, schedule.Window)
 		offset, producer, ok := c.feed.Next()
 		if !ok {
 			return
 		}
-		c.intended, c.producer = r.start.Load()+offset, producer
+		c.intended, c.producer = ld.start.Load()+offset, producer
 	}
-	start, end := r.start.Load(), r.end.Load()
-	for c.intended < end && yield(c.intended, r.turnOf(c.producer)) {
+	start, end := ld.start.Load(), ld.end.Load()
+	for c.intended < end && yield(c.intended, ld.turnOf(c.producer)) {
 		offset, producer, ok := c.feed.Next()
 		if !ok {
 			return
@@ -101,13 +101,13 @@ func (l *lane) unsent(yield func(int64, *stream) bool) {
 
 // turnOf returns the stream that takes a producer's next message: its streams
 // take turns.
-func (r *run) turnOf(producer int32) *stream {
-	ids := r.layout.byProducer[producer]
+func (ld *load) turnOf(producer int32) *stream {
+	ids := ld.layout.byProducer[producer]
 	if len(ids) == 1 {
-		return r.streams[ids[0]]
+		return ld.streams[ids[0]]
 	}
-	t := &r.turn[producer]
-	st := r.streams[ids[*t]]
+	t := &ld.turn[producer]
+	st := ld.streams[ids[*t]]
 	if *t++; *t == len(ids) {
 		*t = 0
 	}

@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
-	"sixnines/internal/integrity"
 	"sixnines/internal/vitals"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // setupTimeout bounds connecting, provisioning and probing.
@@ -38,64 +37,49 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 			r.out.discard()
 		}
 	}()
-	setup, cancel := context.WithTimeout(ctx, setupTimeout)
-	defer cancel()
 	r.progress(Progress{Phase: "connect"})
-	r.side = r.startProbe()
-	defer func() { r.side.end(err != nil) }()
-	opened := false
-	defer func() {
-		if !opened {
-			_ = r.close() // the error that stopped the setup is the one to tell
+	for _, ld := range r.loads {
+		ld.side = ld.startProbe()
+		defer func() { ld.side.end(err != nil) }()
+	}
+	if err := r.setUp(ctx); err != nil {
+		_ = r.close() // the error that stopped the setup is the one to tell
+		return nil, err
+	}
+	for _, ld := range r.loads {
+		if ld.settles() {
+			ld.settle(ctx)
 		}
-	}()
-	if err := r.open(setup); err != nil {
-		return nil, err
+		ld.side.begin()
 	}
-	if err := r.connect(setup); err != nil {
-		return nil, err
-	}
-	if err := r.probe(setup); err != nil {
-		return nil, err
-	}
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%w before the load began", ErrAborted)
-	}
-	cancel()
-	opened = true
-
-	if r.settles() {
-		r.settle(ctx)
-	}
-	r.side.begin()
 	if r.config.quiet == nil {
 		r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle})
 		defer r.monitor.Stop()
 	}
-	r.witness = r.newWitness()
+	for _, ld := range r.loads {
+		ld.witness = ld.newWitness()
+	}
 	r.tcp = newTCPWatch(r.openConns, readTCP)
 	defer r.raiseProcs()()
 	r.held = holdCollector()
 	defer r.held.release()
 
-	var aborted bool
-	if r.flatOut {
-		aborted, err = r.runFlatOut(ctx)
-	} else {
-		aborted, err = r.runPaced(ctx)
-	}
+	col, aborted, err := r.measure(ctx)
 	if err != nil {
 		_ = r.close()
 		return nil, err
 	}
-	r.side.stop()
-	r.observed = clock.Now()
-	leftOver := r.disconnect()
-	r.side.end(aborted)
-	if r.config.quiet != nil {
-		return nil, r.finishQuietly()
+	var leftOver error
+	for _, ld := range r.loads {
+		ld.side.stop()
+		ld.observed = clock.Now()
+		leftOver = errors.Join(leftOver, ld.disconnect())
+		ld.side.end(aborted)
 	}
-	res, err := r.finish(leftOver, aborted)
+	if r.config.quiet != nil {
+		return nil, col.finishQuietly()
+	}
+	res, err := col.finish(leftOver, aborted)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +87,23 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		return res, ErrAborted
 	}
 	return res, nil
+}
+
+// setUp connects all loads and sees to it that their messages arrive.
+func (r *run) setUp(ctx context.Context) error {
+	setup, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	for _, step := range []func(*load, context.Context) error{(*load).open, (*load).connect, (*load).probe} {
+		for _, ld := range r.loads {
+			if err := step(ld, setup); err != nil {
+				return err
+			}
+		}
+	}
+	if ctx.Err() != nil {
+		return fmt.Errorf("%w before the load began", ErrAborted)
+	}
+	return nil
 }
 
 // hiccupPeriod is how often each hiccup meter looks. Two meters at 1 ms cost six
@@ -121,29 +122,16 @@ func (r *run) raiseProcs() (restore func()) {
 	if r.monitor != nil {
 		more++ // the meter's
 	}
-	if r.witness != nil {
-		more++
-	}
-	if !r.flatOut && r.workload.Loop != scenario.Closed {
-		more += r.pacerCount()
+	for _, ld := range r.loads {
+		if ld.witness != nil {
+			more++
+		}
+		if ld.plan != nil {
+			more += ld.pacerCount()
+		}
 	}
 	runtime.GOMAXPROCS(base + more)
 	return func() { runtime.GOMAXPROCS(old) }
-}
-
-// ownPacers is up to how many lanes each has a pacer of its own. A connection then
-// waits for no other's send, and there is nothing to hand over: with 8 connections
-// at 20,000/s on two cores p99 was 79 to 99 µs, where one pacer for all had 94 to
-// 567 µs; with a processor hog beside it 178 to 183 µs against 487 to 1,314 µs.
-const ownPacers = 32
-
-// pacerCount is the number of pacers. Beyond ownPacers lanes share them.
-func (r *run) pacerCount() int {
-	most := r.config.Pacers
-	if most <= 0 {
-		most = ownPacers
-	}
-	return min(max(len(r.lanes), 1), most)
 }
 
 // processors is how many of the client's goroutines may run at once: GOMAXPROCS
@@ -160,169 +148,54 @@ func processors() int {
 
 func maxShards() int { return processors() }
 
-// probe sends to every topic until every delivery group has seen something:
-// only then can a loss be called one.
-func (r *run) probe(ctx context.Context) error {
-	if r.workload.Pattern == scenario.Publish {
-		return nil
-	}
-	began := clock.Now()
-	for round := 0; ; round++ {
-		missing := -1
-		for t := range r.layout.topics {
-			if r.seenEverywhere(t) {
-				continue
-			}
-			missing = t
-			for _, st := range r.streams {
-				if st.plan.topic == t {
-					if err := r.sendProbe(st); err != nil {
-						return fmt.Errorf("first message to topic %s: %w", r.layout.topics[t], err)
-					}
-					break
-				}
-			}
+// measure goes from the warm-up to the end of the drain. Nothing is sent any more
+// when it returns.
+func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err error) {
+	defer r.halt()
+	var ahead time.Duration
+	for _, ld := range r.loads {
+		before, err := ld.sender.prepare(ctx)
+		if err != nil {
+			return nil, true, err
 		}
-		if missing < 0 {
-			break
-		}
-		// Give the round a moment, longer each time, then ask again.
-		patience := time.Now().Add(min(time.Second, 5*time.Millisecond<<min(round, 8)))
-		for time.Now().Before(patience) && !r.seenEverywhere(missing) {
-			select {
-			case <-ctx.Done():
-				return fmt.Errorf("%w: no consumer of topic %s has seen a probe in %v; is something else consuming there, or the broker overloaded?",
-					driver.ErrTimeout, r.layout.topics[missing], time.Duration(clock.Now()-began).Round(time.Millisecond))
-			case <-time.After(200 * time.Microsecond):
-			}
-		}
+		ahead = max(ahead, before)
 	}
-	r.cold = append(r.cold, result.Cold{Name: "first message", Duration: time.Duration(r.firstTook.Load())})
-	r.cold = append(r.cold, result.Cold{Name: "until every consumer saw a message", Duration: time.Duration(r.probeAt.Load() - began)})
-	return nil
-}
-
-func (r *run) seenEverywhere(topic int) bool {
-	for _, g := range r.groups {
-		for i, t := range g.plan.topics {
-			if t == topic && !g.seen[i].Load() {
-				return false
-			}
-		}
+	for _, ld := range r.loads {
+		ld.startStages()
 	}
-	return true
-}
-
-func (r *run) probed(now, sent int64) {
-	r.probeTook.CompareAndSwap(0, max(now-sent, 1))
-	if r.probeAt.Swap(now) == 0 {
-		r.firstTook.Store(now - sent)
-	}
-}
-
-func (r *run) sendProbe(st *stream) error {
-	sl, index := st.lane.slots.take()
-	if sl == nil {
-		return fmt.Errorf("%w: the client keeps %d messages", driver.ErrTimeout, len(st.lane.slots.all))
-	}
-	now := clock.Now()
-	if err := st.lane.transmit(st, sl, index, integrity.Probe, now, now, 0, false, nil); err != nil {
-		return err
-	}
-	if st.flusher != nil {
-		return st.flusher.Flush()
-	}
-	return nil
-}
-
-// runPaced issues an open loop's schedule, or a closed loop.
-func (r *run) runPaced(ctx context.Context) (aborted bool, err error) {
-	r.startStages()
-	start := clock.Now() + int64(lead) + int64(r.warmup)
-	r.start.Store(start)
-	r.end.Store(start + int64(r.window))
+	start := clock.Now() + int64(lead) + int64(ahead)
+	r.place(start)
 	if err := r.writeHeader(start); err != nil {
-		return false, err
+		return nil, false, err
 	}
-	col := r.startCollector()
-	r.startWitness()
-	if r.workload.Loop == scenario.Closed {
-		r.startLoops()
-	} else {
-		r.startPacers()
+	col = r.startCollector()
+	for _, ld := range r.loads {
+		ld.startWitness()
+		ld.sender.start()
 	}
 	aborted = r.untilEnd(ctx)
-	if r.early {
-		r.witnessed()
-		r.halt()
-		return true, errors.Join(fmt.Errorf("%w in the warm-up: nothing has been measured", ErrAborted), col.finish())
+	if !r.early {
+		aborted = r.drain(aborted)
 	}
-	aborted = r.drain(aborted)
-	r.witnessed()
+	for _, ld := range r.loads {
+		ld.witnessed()
+	}
 	r.halt()
-	return aborted, col.finish()
+	err = col.wait()
+	if r.early {
+		err = errors.Join(fmt.Errorf("%w in the warm-up: nothing has been measured", ErrAborted), err)
+	}
+	return col, aborted, err
 }
 
-// startLoops starts a goroutine for each producer of a closed loop.
-func (r *run) startLoops() {
-	owner := -1
-	for _, st := range r.streams {
-		if st.plan.producer == owner {
-			continue
-		}
-		owner = st.plan.producer
-		r.senders.Go(func() {
-			r.loop(st.plan.producer, st.waiter.ready, &r.left)
-			r.closed.Add(1)
-		})
+// place fixes the window, and those of the loads.
+func (r *run) place(start int64) {
+	r.end.Store(start + int64(r.window))
+	r.start.Store(start)
+	for _, ld := range r.loads {
+		ld.end.Store(start + int64(ld.window))
+		ld.start.Store(start)
 	}
-}
-
-// startPacers divides the lanes among pacers.
-func (r *run) startPacers() {
-	r.turn = make([]int, r.workload.Producers)
-	for q := range r.workload.Producers {
-		l := r.lanes[q%len(r.lanes)]
-		l.cursor.producers = append(l.cursor.producers, q)
-	}
-	pacers := make([]*pacer, r.pacerCount())
-	for i := range pacers {
-		pacers[i] = &pacer{run: r, budget: r.spinBudget()}
-	}
-	for i, l := range r.lanes {
-		l.gap = int64(1e9 / r.plan.MeanRate() * float64(r.workload.Producers) / float64(len(l.cursor.producers)))
-		for _, st := range l.streams {
-			l.flushes = l.flushes || st.flusher != nil
-		}
-		p := pacers[i%len(pacers)]
-		p.queue = append(p.queue, l)
-	}
-	for _, p := range pacers {
-		p.divisible.Store(len(p.queue) > 1)
-		r.startPacer(p)
-	}
-	r.senders.Go(r.supervise)
-}
-
-// spinBudget is the most that a pacer may spin away before a message, so that
-// all of them together spin for less than a tenth of a processor where the broker
-// shares them, and for less than a half where it does not.
-func (r *run) spinBudget() int64 {
-	if r.config.quiet != nil {
-		return 0
-	}
-	share := 0.5
-	if r.sameHost() {
-		share = 0.1
-	}
-	return int64(min(1e9/r.plan.MeanRate()*share, 200_000))
-}
-
-func (r *run) startPacer(p *pacer) {
-	r.pacersMu.Lock()
-	r.pacers = append(r.pacers, p)
-	r.pacersMu.Unlock()
-	r.senders.Go(p.pace)
 }
 
 // untilEnd waits for the end of the window. The context's end moves it to now.
@@ -331,10 +204,8 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 	for {
 		now := clock.Now()
 		end := r.end.Load()
-		if now >= end || r.workload.Messages > 0 && r.closed.Load() > 0 && r.closed.Load() == int64(r.workload.Producers) {
-			if now < end {
-				r.end.Store(now)
-			}
+		if now >= end || r.allSent() {
+			r.endBy(now)
 			return false
 		}
 		select {
@@ -348,9 +219,40 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 			r.early = clock.Now() < r.start.Load()
 			r.interrupt()
 			return true
+		case <-r.past:
 		case <-time.After(min(time.Duration(end-now), r.patience())):
 		}
 	}
+}
+
+// allSent reports whether all loads have as many messages as they may, and have
+// sent them. (One that ends with the window is past it a moment before: as soon as
+// nothing is due any more.)
+func (r *run) allSent() bool {
+	for _, ld := range r.loads {
+		if !ld.left.limited || !ld.isPast() {
+			return false
+		}
+	}
+	return true
+}
+
+// endBy moves the end of every window that is later to now.
+func (r *run) endBy(now int64) {
+	lower(&r.end, now)
+	for _, ld := range r.loads {
+		lower(&ld.end, now)
+	}
+}
+
+// lower moves an instant to a sooner one, and reports whether it was later.
+func lower(t *atomic.Int64, to int64) bool {
+	for was := t.Load(); to < was; was = t.Load() {
+		if t.CompareAndSwap(was, to) {
+			return true
+		}
+	}
+	return false
 }
 
 // graceOfEnd is how far ahead an interruption puts the window's end, so that no
@@ -368,18 +270,23 @@ func (r *run) interrupt() {
 // of it. It is safe for concurrent use.
 func (r *run) shorten(why string) bool {
 	now := clock.Now() + int64(graceOfEnd)
-	for end := r.end.Load(); now < end; end = r.end.Load() {
-		if r.end.CompareAndSwap(end, now) {
-			r.out.event(result.Event{At: now, Kind: why, Detail: "the window ends here"})
-			return true
-		}
+	if !lower(&r.end, now) {
+		return false
 	}
-	return false
+	r.endBy(now)
+	r.out.event(result.Event{At: now, Kind: why, Detail: "the window ends here"})
+	return true
 }
 
 // drain waits until every measured message is resolved, or the limit. The load
 // goes on meanwhile.
 func (r *run) drain(aborted bool) bool {
+	var last int64
+	for _, ld := range r.loads {
+		aborted = ld.sender.finish(aborted)
+		last = max(last, ld.end.Load())
+	}
+	lower(&r.end, last)
 	limit := clock.Now() + int64(r.scenario.Phases.Drain)
 	for !aborted && !r.resolved() && clock.Now() < limit {
 		select {
@@ -391,22 +298,24 @@ func (r *run) drain(aborted bool) bool {
 	return aborted
 }
 
+// resolved reports whether nothing measured is outstanding in any load.
+func (r *run) resolved() bool {
+	for _, ld := range r.loads {
+		if !ld.resolved() {
+			return false
+		}
+	}
+	return true
+}
+
 // resolved reports whether nothing measured is outstanding: all senders are
 // past the window, and what they handed over was answered and delivered.
-func (r *run) resolved() bool {
-	if r.flatOut {
-		if r.closed.Load() < int64(len(r.lanes)) {
-			return false
-		}
-	} else if r.workload.Loop == scenario.Closed {
-		if r.closed.Load() < int64(r.workload.Producers) {
-			return false
-		}
-	} else if r.closed.Load() < int64(len(r.lanes)) {
+func (ld *load) resolved() bool {
+	if !ld.isPast() {
 		return false
 	}
-	c := r.counts()
-	if r.ack != driver.AckKindNone && c.Acked+c.Nacked+r.unanswered() < c.Sent {
+	c := ld.counts()
+	if ld.ack != driver.AckKindNone && c.Acked+c.Nacked+ld.unanswered() < c.Sent {
 		return false
 	}
 	return c.Received+c.Corrupted >= c.Expected
@@ -414,34 +323,21 @@ func (r *run) resolved() bool {
 
 // halt stops the senders and what supervises them.
 func (r *run) halt() {
-	r.stopOnce.Do(func() {
-		r.stopped.Store(true)
-		close(r.stop)
-	})
+	r.stopAll()
 	// A send that the broker blocks ends when its connection is closed.
 	done := make(chan struct{})
-	go func() { r.senders.Wait(); close(done) }()
+	go func() {
+		for _, ld := range r.loads {
+			ld.senders.Wait()
+		}
+		close(done)
+	}()
 	select {
 	case <-done:
 	case <-time.After(time.Second):
-		for _, d := range r.dialers {
-			d.CloseAll()
+		for _, ld := range r.loads {
+			ld.cut()
 		}
 		<-done
 	}
-}
-
-// disconnect closes producers and consumers, then the sessions. Leftovers are
-// told, not fatal: the measurement is done.
-func (r *run) disconnect() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	var errs []error
-	for _, st := range r.streams {
-		errs = append(errs, st.producer.Close(ctx))
-	}
-	for _, c := range r.clients {
-		errs = append(errs, c.Close(ctx))
-	}
-	return errors.Join(append(errs, r.close())...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,7 +40,7 @@ const claimAtOnce = 256
 // there is no schedule, and so no response time. It ends at end, when the
 // quota is used up, or when the run is stopped.
 func (l *lane) flood(limit *quota, measured bool) {
-	r := l.run
+	ld := l.load
 	if measured {
 		for _, st := range l.streams {
 			st.begin()
@@ -49,7 +50,7 @@ func (l *lane) flood(limit *quota, measured bool) {
 	var left int64
 	for {
 		if left == 0 {
-			if left = limit.claim(claimAtOnce); left == 0 || r.stopped.Load() {
+			if left = limit.claim(claimAtOnce); left == 0 || ld.stopped.Load() {
 				break
 			}
 		}
@@ -60,7 +61,7 @@ func (l *lane) flood(limit *quota, measured bool) {
 			}
 		}
 		now := clock.Now()
-		if now >= r.end.Load() {
+		if now >= ld.end.Load() {
 			l.slots.release(index)
 			break
 		}
@@ -93,7 +94,7 @@ func (l *lane) waitForRoom(sl *slot, index uint32) (*slot, uint32) {
 		if sl != nil && (l.limit == 0 || l.inFlight.Load() < l.limit) {
 			return sl, index
 		}
-		if l.run.stopped.Load() {
+		if l.load.stopped.Load() {
 			return nil, 0
 		}
 		if n < roomSpins {
@@ -115,85 +116,98 @@ func (l *lane) flush() {
 	}
 }
 
-// runFlatOut floods the broker: a warm-up, a pause until all of it is through,
-// then the window, whose clock stops when everything measured is through.
-func (r *run) runFlatOut(ctx context.Context) (aborted bool, err error) {
-	if r.warmup > 0 {
-		r.end.Store(clock.Now() + int64(r.warmup))
-		r.flood(&quota{}, false)
-		if aborted := r.wait(ctx, func() { r.end.Store(min(r.end.Load(), clock.Now())) }); aborted {
-			return true, fmt.Errorf("%w in the warm-up", ErrAborted)
+// flatOut floods the broker: a warm-up, a pause until all of it is through, then
+// the window, whose clock stops when everything measured is through.
+type flatOut struct {
+	*load
+	done  chan struct{} // all of the window is sent
+	ended int64         // when that was; read after done
+}
+
+func (f *flatOut) mode() string { return result.ModeFlatOut }
+
+// prepare floods for as long as the warm-up is to last, and waits until that is
+// through.
+func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) {
+	ld := f.load
+	if ld.warmup > 0 {
+		ld.end.Store(clock.Now() + int64(ld.warmup))
+		done := make(chan struct{})
+		ld.senders.Go(func() {
+			ld.flood(&quota{}, false)
+			close(done)
+		})
+		select {
+		case <-done:
+		case <-ctx.Done():
+			lower(&ld.end, clock.Now())
+			select {
+			case <-done:
+			case <-ld.config.Abort:
+			}
+			return 0, fmt.Errorf("%w in the warm-up", ErrAborted)
+		case <-ld.config.Abort:
+			return 0, fmt.Errorf("%w in the warm-up", ErrAborted)
 		}
-		if ctx.Err() != nil {
-			return true, fmt.Errorf("%w in the warm-up", ErrAborted)
-		}
-		if err := r.quiet(); err != nil {
-			return false, err
+		if err := ld.quiet(); err != nil {
+			return 0, err
 		}
 	}
 	runtime.GC()
-	r.startStages()
-	start := clock.Now() + int64(lead)
-	if err := r.writeHeader(start); err != nil {
-		return false, err
-	}
-	r.end.Store(start + int64(r.window))
-	r.start.Store(start)
-	col := r.startCollector()
-	clock.SleepUntilBlocking(start)
-	r.flood(&r.left, true)
-	aborted = r.wait(ctx, r.interrupt)
-	if now := clock.Now(); now < r.end.Load() {
-		r.end.Store(now)
-	}
-	r.closed.Store(int64(len(r.lanes)))
-	// What stops the clock: a round trip, unless acknowledgements do.
-	if !aborted && r.ack == driver.AckKindNone {
-		if err := r.sync(); err != nil {
-			r.out.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
-		}
-	}
-	aborted = r.drain(aborted)
-	r.halt()
-	return aborted, col.finish()
+	return 0, nil
 }
 
-func (r *run) flood(limit *quota, measured bool) {
-	for _, l := range r.lanes {
-		r.senders.Go(func() { l.flood(limit, measured) })
-	}
+func (f *flatOut) start() {
+	ld := f.load
+	ld.senders.Go(func() {
+		clock.SleepUntilBlocking(ld.start.Load())
+		ld.flood(&ld.left, true)
+		f.ended = clock.Now()
+		ld.past.Store(int64(ld.several))
+		close(f.done)
+		ld.tellPast()
+	})
 }
 
-// wait waits for the senders; the context's end calls interrupt, Abort stops
-// them.
-func (r *run) wait(ctx context.Context, interrupt func()) (aborted bool) {
-	all := make(chan struct{})
-	go func() { r.senders.Wait(); close(all) }()
-	done := ctx.Done()
-	for {
+// finish waits until all is sent, and has the clock stop: by a round trip, unless
+// acknowledgements do.
+func (f *flatOut) finish(aborted bool) bool {
+	ld := f.load
+	if !aborted {
 		select {
-		case <-all:
-			return aborted
-		case <-done:
-			interrupt()
-			done = nil
-		case <-r.config.Abort:
-			r.halt()
-			return true
+		case <-f.done:
+			lower(&ld.end, f.ended)
+		case <-ld.config.Abort:
+			aborted = true
 		}
 	}
+	if !aborted && ld.ack == driver.AckKindNone {
+		if err := ld.sync(); err != nil {
+			ld.out.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
+		}
+	}
+	return aborted
+}
+
+// flood sends on all lanes until the window, or the quota, is at its end.
+func (ld *load) flood(limit *quota, measured bool) {
+	var lanes sync.WaitGroup
+	for _, l := range ld.lanes {
+		lanes.Go(func() { l.flood(limit, measured) })
+	}
+	lanes.Wait()
 }
 
 // sync waits for a round trip on every producer that can do one.
-func (r *run) sync() error {
-	ctx, cancel := context.WithTimeout(context.Background(), r.scenario.Phases.Drain)
+func (ld *load) sync() error {
+	ctx, cancel := context.WithTimeout(context.Background(), ld.scenario.Phases.Drain)
 	defer cancel()
-	for _, st := range r.streams {
+	for _, st := range ld.streams {
 		if s, ok := st.producer.(driver.Syncer); ok {
 			if err := s.Sync(ctx); err != nil {
 				return err
 			}
-			r.collected.synced = clock.Now()
+			ld.synced = clock.Now()
 		}
 	}
 	return nil
@@ -201,17 +215,17 @@ func (r *run) sync() error {
 
 // quiet waits until the warm-up's messages are through: a round trip, and no
 // more deliveries.
-func (r *run) quiet() error {
-	if err := r.sync(); err != nil {
+func (ld *load) quiet() error {
+	if err := ld.sync(); err != nil {
 		return fmt.Errorf("after the warm-up: %w", err)
 	}
 	var before int64 = -1
-	for deadline := time.Now().Add(r.scenario.Phases.Drain); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(ld.scenario.Phases.Drain); time.Now().Before(deadline); {
 		var marked int64
-		for _, c := range r.consumers {
+		for _, c := range ld.consumers {
 			marked += c.warm.Load()
 		}
-		if marked == before && r.idle() {
+		if marked == before && ld.idle() {
 			return nil
 		}
 		before = marked
@@ -220,8 +234,8 @@ func (r *run) quiet() error {
 	return nil // a backlog longer than the drain limit: the window begins with it, and shows it
 }
 
-func (r *run) idle() bool {
-	for _, l := range r.lanes {
+func (ld *load) idle() bool {
+	for _, l := range ld.lanes {
 		if l.inFlight.Load() > 0 {
 			return false
 		}

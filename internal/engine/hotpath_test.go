@@ -30,35 +30,38 @@ func (l *loopback) Send(token uint64, payload []byte) error {
 
 func (l *loopback) Close(context.Context) error { return nil }
 
-// loopRun returns a run whose one lane sends to a loopback, ready to send.
-func loopRun(tb testing.TB, ack driver.AckKind) (*run, *pacer) {
+// newLoadOf plans the load of a run that is not executed.
+func newLoadOf(c Config) (*load, error) { return newLoad(newControl(c), c.Scenario) }
+
+// loopRun returns a load whose one lane sends to a loopback, ready to send.
+func loopRun(tb testing.TB, ack driver.AckKind) (*load, *pacer) {
 	tb.Helper()
 	s, err := scenario.Parse("bench", []byte("phases: {duration: 1h}\nworkload: {rate: 1000000/s, size: 256B}"))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	s.Normalise()
-	r, err := newRun(Config{Scenario: s, Entry: driver.Entry{Name: "loopback", Capabilities: driver.Capabilities{Ack: ack}}})
+	ld, err := newLoadOf(Config{Scenario: s, Entry: driver.Entry{Name: "loopback", Capabilities: driver.Capabilities{Ack: ack}}})
 	if err != nil {
 		tb.Fatal(err)
 	}
-	r.ack = ack
-	r.closes = closeOnDelivery
-	r.ackResponse, r.ackService = 2, 3
-	r.session = fakeSession{}
-	r.dialers = []*transport.Dialer{transport.NewDialer(false)}
-	if err := r.connect(tb.Context()); err != nil {
+	ld.ack = ack
+	ld.closes = closeOnDelivery
+	ld.ackResponse, ld.ackService = 2, 3
+	ld.session = fakeSession{}
+	ld.dialers = []*transport.Dialer{transport.NewDialer(false)}
+	if err := ld.connect(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	l := r.lanes[0]
-	st := r.streams[0]
-	st.producer = &loopback{acks: l.acks, deliver: r.consumers[0].deliver}
-	r.start.Store(clock.Now() - int64(time.Second))
-	r.end.Store(r.start.Load() + int64(time.Hour))
-	r.turn = make([]int, 1)
+	l := ld.lanes[0]
+	st := ld.streams[0]
+	st.producer = &loopback{acks: l.acks, deliver: ld.consumers[0].deliver}
+	ld.start.Store(clock.Now() - int64(time.Second))
+	ld.end.Store(ld.start.Load() + int64(time.Hour))
+	ld.turn = make([]int, 1)
 	l.cursor.producers = []int{0}
 	l.enter(schedule.Window)
-	return r, &pacer{run: r, queue: r.lanes}
+	return ld, &pacer{load: ld, control: ld.control, queue: ld.lanes}
 }
 
 type fakeSession struct{}
@@ -77,14 +80,14 @@ func (fakeSession) Close(context.Context) error       { return nil }
 
 func TestHotPathDoesNotAllocate(t *testing.T) {
 	for _, ack := range []driver.AckKind{driver.AckKindNone, driver.AckKindBroker} {
-		r, p := loopRun(t, ack)
+		ld, p := loopRun(t, ack)
 		if ack == driver.AckKindBroker {
 			// As if there were a connection, and every stage seen.
-			r.lanes[0].conn, r.consumers[0].conn = &transport.Conn{}, &transport.Conn{}
-			r.stages.why = ""
-			r.startStages()
+			ld.lanes[0].conn, ld.consumers[0].conn = &transport.Conn{}, &transport.Conn{}
+			ld.stages.why = ""
+			ld.startStages()
 		}
-		l := r.lanes[0]
+		l := ld.lanes[0]
 		if n := testing.AllocsPerRun(20_000, func() {
 			l.cursor.intended = clock.Now()
 			if !l.takePlace(l.cursor.intended) {
@@ -104,8 +107,8 @@ func BenchmarkMessage(b *testing.B) {
 	readings := map[driver.AckKind]float64{driver.AckKindNone: 3, driver.AckKindBroker: 4}
 	for _, ack := range []driver.AckKind{driver.AckKindNone, driver.AckKindBroker} {
 		b.Run("ack="+string(ack), func(b *testing.B) {
-			r, p := loopRun(b, ack)
-			l := r.lanes[0]
+			ld, p := loopRun(b, ack)
+			l := ld.lanes[0]
 			now := clock.Now()
 			b.ReportAllocs()
 			for b.Loop() {

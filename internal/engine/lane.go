@@ -81,7 +81,7 @@ func (st *stream) begin() {
 // lane is one producers' connection: its streams, its payload slots, its share
 // of the limits. Its pacer-side methods belong to one goroutine at a time.
 type lane struct {
-	run     *run
+	load    *load
 	streams []*stream
 	slots   *slots
 	taking  sync.Mutex // of slots; closed loops only
@@ -146,7 +146,7 @@ func (a plainAcks) Done(token uint64, err error) {
 	if gen := token >> 32 << 2; sl.state.CompareAndSwap(gen|slotBorrowed, gen) {
 		l.slots.release(i)
 	} else {
-		l.run.violations.Add(1)
+		l.load.violations.Add(1)
 	}
 }
 
@@ -159,7 +159,7 @@ func (l *lane) slotOf(token uint64) (*slot, uint32, bool) {
 			return sl, i, true
 		}
 	}
-	l.run.violations.Add(1)
+	l.load.violations.Add(1)
 	return nil, 0, false
 }
 
@@ -178,7 +178,7 @@ func (a brokerAcks) Done(token uint64, err error) {
 	expired := false
 	if !sl.state.CompareAndSwap(gen|slotBorrowed, gen|slotExpired) {
 		if !sl.state.CompareAndSwap(gen|slotExpired, gen|slotMask) {
-			l.run.violations.Add(1)
+			l.load.violations.Add(1)
 			return
 		}
 		expired = true
@@ -205,36 +205,36 @@ func (a brokerAcks) Done(token uint64, err error) {
 }
 
 func (l *lane) ack(sl *slot, now int64) {
-	r := l.run
+	ld := l.load
 	if st := sl.stream; st.acked.Mark(sl.seq) == integrity.Duplicate {
-		r.violations.Add(1)
+		ld.violations.Add(1)
 	}
 	if sl.measured {
-		if r.paced {
+		if ld.timed {
 			v := now - sl.intended
 			received := l.tap.received(now)
 			if received >= 0 {
 				l.shard.Value(recorder.LagReceiveAck, received)
 			}
-			l.shard.Response(r.ackResponse, v, sl.own, received, sl.intended-r.start.Load())
+			l.shard.Response(ld.ackResponse, v, sl.own, received, sl.intended-ld.start.Load())
 			if v > l.tail.floor.Load() {
 				l.tail.offer(&exemplar{value: v, intended: sl.intended, sent: sl.sent, done: now, own: sl.own,
 					seq: sl.seq, stream: sl.stream, consumer: -1, partition: -1})
 			}
 		}
-		l.shard.Value(r.ackService, now-sl.sent)
-		if st := sl.stream; st.stamps != nil && r.stages.onAck {
-			r.split(l.tap, st, sl.seq, sl.sent, now)
+		l.shard.Value(ld.ackService, now-sl.sent)
+		if st := sl.stream; st.stamps != nil && ld.stages.onAck {
+			ld.split(l.tap, st, sl.seq, sl.sent, now)
 		}
 		l.acked.Add(1)
 		if now > l.lastAck.Load() {
 			l.lastAck.Store(now)
 		}
 		if l.raw != nil {
-			l.raw.put(r.rawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
+			l.raw.put(ld.rawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
 		}
 	}
-	if w := sl.stream.waiter; w != nil && r.closes == closeOnAck {
+	if w := sl.stream.waiter; w != nil && ld.closes == closeOnAck {
 		w.complete(sl.seq, now)
 	}
 }
@@ -245,12 +245,12 @@ func (l *lane) nack(sl *slot, err error) {
 		l.nacked.Add(1)
 		st := sl.stream
 		st.nacked.add(sl.seq)
-		l.run.refusedPublish(sl.intended)
+		l.load.refusedPublish(sl.intended)
 		if l.raw != nil {
 			l.raw.put(result.RawNacked, st.id, 0, sl.seq, sl.intended, sl.sent, clock.Now())
 		}
 	}
-	if w := sl.stream.waiter; w != nil && l.run.closes == closeOnAck {
+	if w := sl.stream.waiter; w != nil && l.load.closes == closeOnAck {
 		w.complete(sl.seq, clock.Now())
 	}
 }
@@ -266,12 +266,12 @@ func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
 	if sl.measured {
 		l.unanswered.Add(1)
 		sl.stream.gaveUp.add(sl.seq)
-		if l.run.paced { // so long nothing came, and now nothing can
-			l.run.rec.Censor(l.run.ackResponse, now-sl.intended)
+		if l.load.timed { // so long nothing came, and now nothing can
+			l.load.rec.Censor(l.load.ackResponse, now-sl.intended)
 			l.tail.giveUp(sl.stream, sl.seq, sl.intended, now)
 		}
 	}
-	if w := sl.stream.waiter; w != nil && l.run.closes == closeOnAck {
+	if w := sl.stream.waiter; w != nil && l.load.closes == closeOnAck {
 		w.complete(sl.seq, now)
 	}
 }
@@ -279,7 +279,7 @@ func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
 // transmit builds a message in sl and hands it to the client. sending, if not
 // nil, holds the instant while the send goes on, for the supervisor.
 func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind, intended, sent, own int64, measured bool, sending *atomic.Int64) error {
-	if measured && l.run.config.Forget > 0 && l.run.forgets() {
+	if measured && l.load.forget > 0 && l.load.forgets() {
 		if sending != nil {
 			sending.Store(sent)
 		}
@@ -290,8 +290,8 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	if measured {
 		st.sent.Add(1) // from sent on it is under way, for the witness
 	}
-	r := l.run
-	env := integrity.Envelope{Run: r.id, Stream: st.id, Kind: kind, Intended: intended, Sequence: st.next, Lag: sent - intended}
+	ld := l.load
+	env := integrity.Envelope{Run: ld.id, Stream: st.id, Kind: kind, Intended: intended, Sequence: st.next, Lag: sent - intended}
 	if env.Lag > 0 && own > 0 {
 		env.Own = uint8((own*7 + env.Lag/2) / env.Lag)
 	}
@@ -354,8 +354,8 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 		st.sent.Add(-1)
 		l.rejected.Add(1)
 		st.rejected.add(sl.seq)
-		l.run.refusedPublish(sl.intended)
-		l.run.refusedDelivery(st, sl.intended-l.run.start.Load())
+		l.load.refusedPublish(sl.intended)
+		l.load.refusedDelivery(st, sl.intended-l.load.start.Load())
 	}
 	if st.waiter != nil {
 		st.waiter.complete(sl.seq, clock.Now())
@@ -363,37 +363,37 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 }
 
 // refusedPublish records a refused message in the publish latencies.
-func (r *run) refusedPublish(intended int64) {
-	if r.ack == driver.AckKindNone {
+func (ld *load) refusedPublish(intended int64) {
+	if ld.ack == driver.AckKindNone {
 		return
 	}
-	due := intended - r.start.Load()
-	r.rec.Refuse(r.ackService, due, 1)
-	if r.paced {
-		r.rec.Refuse(r.ackResponse, due, 1)
+	due := intended - ld.start.Load()
+	ld.rec.Refuse(ld.ackService, due, 1)
+	if ld.timed {
+		ld.rec.Refuse(ld.ackResponse, due, 1)
 	}
 }
 
 // refusedDelivery records a message that was refused, and due so long after the
 // window's start, in the delivery latencies: once for each group that waits for
 // it.
-func (r *run) refusedDelivery(st *stream, due int64) {
-	if len(r.groups) == 0 {
+func (ld *load) refusedDelivery(st *stream, due int64) {
+	if len(ld.groups) == 0 {
 		return
 	}
 	groups := int64(st.plan.fanOut)
-	r.refusedBy(due, groups)
-	if groups > 1 && r.paced {
-		r.rec.Refuse(recorder.DeliveryLast, due, 1)
+	ld.refusedBy(due, groups)
+	if groups > 1 && ld.timed {
+		ld.rec.Refuse(recorder.DeliveryLast, due, 1)
 	}
 }
 
 // refusedBy records a refused message in the delivery latencies of so many
 // groups.
-func (r *run) refusedBy(due, groups int64) {
-	r.rec.Refuse(r.deliveryService(), due, groups)
-	if r.paced {
-		r.rec.Refuse(r.deliveryMetric(), due, groups)
+func (ld *load) refusedBy(due, groups int64) {
+	ld.rec.Refuse(ld.deliveryService(), due, groups)
+	if ld.timed {
+		ld.rec.Refuse(ld.deliveryMetric(), due, groups)
 	}
 }
 

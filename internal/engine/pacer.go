@@ -10,8 +10,9 @@ import (
 
 // pacer is a thread that sends the messages of some lanes when they are due.
 type pacer struct {
-	run   *run
-	queue laneQueue // its lanes
+	load    *load
+	control *control  // the load's: whether the run is over is looked at for each message
+	queue   laneQueue // its lanes
 
 	spare bool // the supervisor made it: GOMAXPROCS has no processor for it
 
@@ -72,13 +73,13 @@ func (p *pacer) pace() {
 
 // wait returns when until has come; false if the run is over before.
 func (p *pacer) wait(until int64) bool {
-	r := p.run
-	if r.config.quiet != nil {
-		return r.waitQuietly(until)
+	c := p.control
+	if c.config.quiet != nil {
+		return c.waitQuietly(until)
 	}
 	now := clock.Now()
 	for {
-		if r.stopped.Load() {
+		if c.stopped.Load() {
 			return false
 		}
 		if now >= until-p.margin {
@@ -238,7 +239,7 @@ func (l *lane) takePlace(now int64) bool {
 func (p *pacer) send(l *lane) (now int64) {
 	c := &l.cursor
 	measured := c.measured()
-	st := p.run.turnOf(c.producer)
+	st := p.load.turnOf(c.producer)
 	sl, index := l.next, l.nextIndex
 	l.next = nil
 	sent := clock.Now()

@@ -1,5 +1,7 @@
 package engine
 
+import "time"
+
 // vitalPacerBusy is the share of the interval, 0 to 1, in which the busiest pacer
 // ran or waited for a processor, without what it spun: the rest of the time it
 // waited for the schedule, or for others. Absent where the system does not tell.
@@ -18,13 +20,10 @@ type pacerUse struct {
 
 // busiest returns the share of the time since the last look in which the busiest
 // pacer was busy; ok is false at the first look and where the system does not tell.
-func (w *pacerWatch) busiest(r *run, now int64) (share float64, ok bool) {
+func (w *pacerWatch) busiest(pacers []*pacer, now int64) (share float64, ok bool) {
 	if w.known == nil {
 		w.known = map[*pacer]*pacerUse{}
 	}
-	r.pacersMu.Lock()
-	pacers := r.pacers[:len(r.pacers):len(r.pacers)]
-	r.pacersMu.Unlock()
 	length := now - w.at
 	for _, p := range pacers {
 		id := p.threadID.Load()
@@ -59,4 +58,13 @@ func (w *pacerWatch) close() {
 	for _, use := range w.known {
 		use.thread.close()
 	}
+}
+
+// spun returns how long the pacers have spun since they began.
+func spun(pacers []*pacer) time.Duration {
+	var ns int64
+	for _, p := range pacers {
+		ns += p.spun.Load()
+	}
+	return time.Duration(ns)
 }

@@ -31,60 +31,59 @@ const quietSlice = 250 * time.Millisecond
 
 // waitQuietly returns when until has come, by some milliseconds at most too late,
 // which service times do not see; false if the run is over before.
-func (r *run) waitQuietly(until int64) bool {
+func (c *control) waitQuietly(until int64) bool {
 	if left := until - clock.Now(); left > 0 {
 		t := time.NewTimer(time.Duration(left))
 		defer t.Stop()
 		select {
-		case <-r.stop:
+		case <-c.stop:
 		case <-t.C:
 		}
 	}
-	return !r.stopped.Load()
+	return !c.stopped.Load()
 }
 
 // rest sleeps for d ns, or for as long as the collector may before it looks again.
-func (r *run) rest(d int64) {
-	if r.config.quiet == nil {
+func (c *control) rest(d int64) {
+	if c.config.quiet == nil {
 		time.Sleep(time.Duration(min(d, stopSlice)))
 		return
 	}
-	r.waitQuietly(clock.Now() + min(d, int64(quietSlice)))
+	c.waitQuietly(clock.Now() + min(d, int64(quietSlice)))
 }
 
 // patience is how long untilEnd may sleep before it looks again.
-func (r *run) patience() time.Duration {
-	if r.config.quiet == nil {
+func (c *control) patience() time.Duration {
+	if c.config.quiet == nil {
 		return 10 * time.Millisecond
 	}
 	return quietSlice
 }
 
 // collectQuietly tells what came in the interval [from, to).
-func (r *run) collectQuietly(from, to int64) error {
-	r.rec.Snapshot()
-	counters := r.counts()
-	metrics, _, err := r.rec.Encode()
+func (c *collector) collectQuietly(from, to int64) error {
+	ld := c.run.loads[0] // a probe has one
+	ld.rec.Snapshot()
+	delta := ld.sinceLast(ld.counts())
+	metrics, _, err := ld.rec.Encode()
 	if err != nil {
 		return err
 	}
-	delta := counters
-	delta.Sub(r.collected.counters)
-	r.collected.counters, r.collected.to, r.collected.level.at = counters, to, to
+	c.to, ld.told.level.at = to, to
 	cpu, _ := vitals.ProcessorTime()
 	x := probe.Report{From: from, To: to, CPU: cpu, Sent: delta.Sent, Resolved: delta.Received}
-	if r.workload.Pattern == scenario.Publish {
+	if ld.workload.Pattern == scenario.Publish {
 		x.Resolved = delta.Acked
 	}
-	if m := r.serviceMetric(); metrics[m] != nil {
+	if m := ld.serviceMetric(); metrics[m] != nil {
 		x.Metrics = map[result.Metric]*result.MetricInterval{m: metrics[m]}
 	}
-	r.config.quiet.tell(x)
+	ld.config.quiet.tell(x)
 	return nil
 }
 
 // finishQuietly tells of what came after the last interval.
-func (r *run) finishQuietly() error {
-	from := max(r.collected.to, r.start.Load())
-	return r.collectQuietly(from, max(clock.Now(), from+1))
+func (c *collector) finishQuietly() error {
+	from := max(c.to, c.run.start.Load())
+	return c.collectQuietly(from, max(clock.Now(), from+1))
 }

@@ -17,59 +17,59 @@ import (
 	"sixnines/result"
 )
 
-// lanesRun returns a run of several lanes, in the window, that sends to a loopback.
-func lanesRun(t *testing.T, workload string) *run {
+// lanesRun returns a load of several lanes, in the window, that sends to a loopback.
+func lanesRun(t *testing.T, workload string) *load {
 	t.Helper()
-	r, err := newRun(Config{Scenario: parse(t, "phases: {duration: 1h}\nworkload: "+workload),
+	ld, err := newLoadOf(Config{Scenario: parse(t, "phases: {duration: 1h}\nworkload: "+workload),
 		Entry: driver.Entry{Name: "loopback"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.ack, r.closes = driver.AckKindNone, closeNever
-	r.session = fakeSession{}
-	r.dialers = []*transport.Dialer{transport.NewDialer(true)}
-	if err := r.connect(t.Context()); err != nil {
+	ld.ack, ld.closes = driver.AckKindNone, closeNever
+	ld.session = fakeSession{}
+	ld.dialers = []*transport.Dialer{transport.NewDialer(true)}
+	if err := ld.connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.start.Store(clock.Now())
-	r.end.Store(r.start.Load() + int64(time.Hour))
-	r.turn = make([]int, r.workload.Producers)
-	for i, l := range r.lanes {
-		for q := i; q < r.workload.Producers; q += len(r.lanes) {
+	ld.start.Store(clock.Now())
+	ld.end.Store(ld.start.Load() + int64(time.Hour))
+	ld.turn = make([]int, ld.workload.Producers)
+	for i, l := range ld.lanes {
+		for q := i; q < ld.workload.Producers; q += len(ld.lanes) {
 			l.cursor.producers = append(l.cursor.producers, q)
 		}
 		l.enter(schedule.Window)
 		l.advance()
 		l.key = l.cursor.intended
 	}
-	return r
+	return ld
 }
 
 // A handover takes the lanes as they are in their schedules, and so is as cheap
 // after an hour as at the start.
 func TestHandoverKeepsCursors(t *testing.T) {
-	r := lanesRun(t, "{rate: 50000/s, arrivals: poisson, pattern: publish, producers: 4, size: 64B}")
-	for _, l := range r.lanes {
+	ld := lanesRun(t, "{rate: 50000/s, arrivals: poisson, pattern: publish, producers: 4, size: 64B}")
+	for _, l := range ld.lanes {
 		for range 200_000 {
 			l.advance()
 		}
 	}
 	var want []int64
-	for _, l := range r.lanes {
+	for _, l := range ld.lanes {
 		want = append(want, l.cursor.intended)
 	}
-	r.stopped.Store(true) // the spare pacer's thread ends at once
-	p := &pacer{run: r, queue: slices.Clone(r.lanes), current: r.lanes[2]}
+	ld.stopped.Store(true) // the spare pacer's thread ends at once
+	p := &pacer{load: ld, control: ld.control, queue: slices.Clone(ld.lanes), current: ld.lanes[2]}
 	feeds := map[*lane]*schedule.Merged{}
-	for _, l := range r.lanes {
+	for _, l := range ld.lanes {
 		feeds[l] = l.cursor.feed
 	}
-	r.takeOver(p)
-	r.senders.Wait()
-	if len(p.queue) != 1 || p.queue[0] != r.lanes[2] || len(r.pacers) != 1 || len(r.pacers[0].queue) != 3 {
+	ld.takeOver(p)
+	ld.senders.Wait()
+	if len(p.queue) != 1 || p.queue[0] != ld.lanes[2] || len(ld.pacing.list()) != 1 || len(ld.pacing.list()[0].queue) != 3 {
 		t.Fatalf("%d lanes stayed", len(p.queue))
 	}
-	for i, l := range r.lanes {
+	for i, l := range ld.lanes {
 		if l.cursor.intended != want[i] || l.cursor.feed != feeds[l] {
 			t.Errorf("lane %d is elsewhere in its schedule", i)
 		}
@@ -81,14 +81,14 @@ func TestHandoverKeepsCursors(t *testing.T) {
 
 // Lanes that are far behind do not starve those that are in time.
 func TestLanesBehindTakeTurns(t *testing.T) {
-	r := lanesRun(t, "{rate: 3000/s, pattern: publish, producers: 3, size: 64B}")
-	p := &pacer{run: r, queue: slices.Clone(r.lanes)}
+	ld := lanesRun(t, "{rate: 3000/s, pattern: publish, producers: 3, size: 64B}")
+	p := &pacer{load: ld, control: ld.control, queue: slices.Clone(ld.lanes)}
 	now := clock.Now()
-	for i, l := range r.lanes {
+	for i, l := range ld.lanes {
 		l.gap = 1_000_000
 		if i < 2 {
 			l.cursor.intended = now - int64(10*time.Second) // and so are all that follow
-			r.start.Store(now - int64(10*time.Second))
+			ld.start.Store(now - int64(10*time.Second))
 		} else {
 			l.cursor.intended = now
 		}
@@ -102,7 +102,7 @@ func TestLanesBehindTakeTurns(t *testing.T) {
 		p.serve(l)
 		p.queue.sink(0)
 	}
-	for i, l := range r.lanes {
+	for i, l := range ld.lanes {
 		if served[l] == 0 {
 			t.Errorf("lane %d had no turn", i)
 		}
@@ -134,7 +134,7 @@ func (p *connProducer) Send(token uint64, payload []byte) error {
 // What is overdue goes out by few system calls, whatever the client is; what is in
 // time goes out by itself.
 func TestOverdueMessagesGoOutTogether(t *testing.T) {
-	r := lanesRun(t, "{rate: 10000/s, pattern: publish, size: 64B}")
+	ld := lanesRun(t, "{rate: 10000/s, pattern: publish, size: 64B}")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -150,19 +150,19 @@ func TestOverdueMessagesGoOutTogether(t *testing.T) {
 		n, _ := io.Copy(io.Discard, c)
 		got <- n
 	}()
-	c, err := r.dialers[0].Dial(t.Context(), "tcp", l.Addr().String())
+	c, err := ld.dialers[0].Dial(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	lane := r.lanes[0]
+	lane := ld.lanes[0]
 	lane.conn = c.(*transport.Conn)
 	var w written
 	lane.conn.Observe(&w)
 	lane.gap = 100_000
-	r.streams[0].producer = &connProducer{conn: c, acks: lane.acks}
-	p := &pacer{run: r, queue: laneQueue{lane}}
+	ld.streams[0].producer = &connProducer{conn: c, acks: lane.acks}
+	p := &pacer{load: ld, control: ld.control, queue: laneQueue{lane}}
 	const overdue = 6400
-	r.start.Store(clock.Now() - overdue*100_000)
+	ld.start.Store(clock.Now() - overdue*100_000)
 	lane.enter(schedule.Window)
 	lane.advance()
 	for lane.streams[0].next < overdue {
@@ -306,8 +306,8 @@ func TestFullConnectionDoesNotHoldUpOthers(t *testing.T) {
 // A pacer that looks late for a place, since it had no processor or another lane
 // had it, calls no more blocked than was.
 func TestLateLookForAPlaceIsOwn(t *testing.T) {
-	r := lanesRun(t, "{rate: 1000/s, pattern: publish, size: 64B}")
-	l := r.lanes[0]
+	ld := lanesRun(t, "{rate: 1000/s, pattern: publish, size: 64B}")
+	l := ld.lanes[0]
 	l.limit = 1
 	l.inFlight.Store(1)
 	from := clock.Now()

@@ -30,9 +30,9 @@ const (
 // settles reports whether the warm-up is preceded by single messages until their
 // latency holds: where the broker was started for this run, so that it is cold,
 // and nobody has said how long to warm up.
-func (r *run) settles() bool {
-	return r.config.Managed != "" && r.config.quiet == nil && r.paced && r.warmup > 0 &&
-		r.scenario.DefaultWarmup() && r.workload.Pattern != scenario.Publish
+func (ld *load) settles() bool {
+	return ld.config.Managed != "" && ld.config.quiet == nil && ld.timed && ld.warmup > 0 &&
+		ld.scenario.DefaultWarmup() && ld.workload.Pattern != scenario.Publish
 }
 
 // settle sends one message after the other, through all producers in turn, until
@@ -40,21 +40,21 @@ func (r *run) settles() bool {
 // has just been started takes 10 times as long for its first thousand messages.
 // They are not recorded. How long it took is a cold figure; that it was to no
 // avail is an event.
-func (r *run) settle(ctx context.Context) {
+func (ld *load) settle(ctx context.Context) {
 	began := clock.Now()
-	limit := began + int64(min(settleAtMost, settleTimes*r.warmup))
+	limit := began + int64(min(settleAtMost, settleTimes*ld.warmup))
 	var first, level, last int64
 	next, sent := 0, 0
 	for held := 0; held < settleHeld; {
 		var took []int64
 		for from := clock.Now(); len(took) < settleFewest || clock.Now()-from < int64(settleRound); next++ {
 			if clock.Now() >= limit {
-				r.out.event(result.Event{At: clock.Now(), Kind: "warm-up", Detail: fmt.Sprintf(
+				ld.out.event(result.Event{At: clock.Now(), Kind: "warm-up", Detail: fmt.Sprintf(
 					"the latency of single messages had not settled after %v: p50 from %v to %v, and falling",
 					time.Duration(limit-began), time.Duration(first), time.Duration(last))})
 				return
 			}
-			v, ok := r.single(ctx, r.streams[next%len(r.streams)])
+			v, ok := ld.single(ctx, ld.streams[next%len(ld.streams)])
 			if !ok {
 				return // what is wrong, the run will tell
 			}
@@ -73,10 +73,10 @@ func (r *run) settle(ctx context.Context) {
 		if now-began < int64(time.Second) {
 			continue // a moment before the warm-up, and not worth a line
 		}
-		r.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: r.warmup,
-			Sent: float64(sent) / time.Duration(now-began).Seconds(), Asked: r.asked()})
+		ld.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: ld.warmup,
+			Sent: float64(sent) / time.Duration(now-began).Seconds(), Asked: ld.asked()})
 	}
-	r.cold = append(r.cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages held, at %v after %v in the beginning",
+	ld.cold = append(ld.cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages held, at %v after %v in the beginning",
 		rounded(last), rounded(first)), Duration: time.Duration(clock.Now() - began)})
 }
 
@@ -91,24 +91,24 @@ func rounded(ns int64) time.Duration {
 
 // single sends a message and returns how long it took to its first consumer. One
 // that does not come counts as long as it was waited for.
-func (r *run) single(ctx context.Context, st *stream) (took int64, ok bool) {
+func (ld *load) single(ctx context.Context, st *stream) (took int64, ok bool) {
 	began := clock.Now()
-	r.probeTook.Store(0)
-	if err := r.sendProbe(st); err != nil {
+	ld.probeTook.Store(0)
+	if err := ld.sendProbe(st); err != nil {
 		return 0, false
 	}
-	for r.probeTook.Load() == 0 {
+	for ld.probeTook.Load() == 0 {
 		if clock.Now()-began > int64(settlePatience) {
 			return int64(settlePatience), true
 		}
 		select {
 		case <-ctx.Done():
 			return 0, false
-		case <-r.config.Abort:
+		case <-ld.config.Abort:
 			return 0, false
 		default:
 			time.Sleep(50 * time.Microsecond)
 		}
 	}
-	return r.probeTook.Load(), true
+	return ld.probeTook.Load(), true
 }

@@ -39,7 +39,7 @@ const (
 // belong to the run's goroutine, but for collect, which belongs to the
 // collector until that has finished.
 type sideProbe struct {
-	run     *run
+	load    *load
 	wanted  bool
 	process *probe.Process // nil: there is none
 	// leftOut says why there is none, though one is wanted.
@@ -54,22 +54,22 @@ type sideProbe struct {
 
 // startProbe starts the process of the probe, if the run is to have one. It
 // connects later, when the load has: see begin.
-func (r *run) startProbe() *sideProbe {
-	p := &sideProbe{run: r, wanted: r.scenario.Probed(r.asked())}
-	e := &r.config.Entry
+func (ld *load) startProbe() *sideProbe {
+	p := &sideProbe{load: ld, wanted: ld.scenario.Probed(ld.asked())}
+	e := &ld.config.Entry
 	switch {
 	case !p.wanted:
-	case len(r.config.Probe) == 0:
+	case len(ld.config.Probe) == 0:
 		p.leftOut = "this program has no process for it: only the command sixnines has"
 	case e.Capabilities.Brokerless:
 		p.leftOut = "driver " + e.Name + " has no broker that two loads could have in common"
 	case e.InProcess():
 		p.leftOut = "the broker of driver " + e.Name + " lives in the process of the load"
-	case r.warmup == 0 && r.scenario.Record.Probe == scenario.ProbeAuto:
+	case ld.warmup == 0 && ld.scenario.Record.Probe == scenario.ProbeAuto:
 		p.leftOut = "without a warm-up it would connect in the window; --probe=on has the run wait for it"
 	default:
 		var err error
-		if p.process, err = probe.Start(r.config.Probe); err != nil {
+		if p.process, err = probe.Start(ld.config.Probe); err != nil {
 			p.leftOut = err.Error()
 		}
 	}
@@ -78,20 +78,20 @@ func (r *run) startProbe() *sideProbe {
 
 // begin has the probe connect, now that the load is, and waits a moment for it.
 func (p *sideProbe) begin() {
-	r := p.run
+	ld := p.load
 	if p.process == nil {
 		return
 	}
-	if r.workload.Pattern == scenario.Publish && r.ack == driver.AckKindNone {
+	if ld.workload.Pattern == scenario.Publish && ld.ack == driver.AckKindNone {
 		p.end(false)
 		p.process, p.leftOut = nil, "nothing is acknowledged that it could time"
 		return
 	}
-	if err := p.process.Begin(probe.Scenario(r.scenario, r.config.Entry, r.brokerURL(), r.config.Options)); err != nil && p.process.Failure() == "" {
+	if err := p.process.Begin(probe.Scenario(ld.scenario, ld.config.Entry, ld.brokerURL(), ld.config.Options)); err != nil && p.process.Failure() == "" {
 		p.leftOut = err.Error()
 	}
 	patience := probePatience
-	if r.scenario.Record.Probe == scenario.ProbeOn {
+	if ld.scenario.Record.Probe == scenario.ProbeOn {
 		patience = probeAsked
 	}
 	p.process.Await(patience)
@@ -106,7 +106,7 @@ func (p *sideProbe) fact() (value, note string) {
 		p.told = true
 		return "left out", p.leftOut
 	}
-	return fmt.Sprintf("%d/s of %s beside the load", probe.Rate, p.run.workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
+	return fmt.Sprintf("%d/s of %s beside the load", probe.Rate, p.load.workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
 }
 
 // collect takes what the probe has told. What it measured wholly within the
@@ -115,9 +115,9 @@ func (p *sideProbe) collect(to map[string]float64) {
 	if p.process == nil {
 		return
 	}
-	r := p.run
-	start, end := r.start.Load(), r.end.Load()
-	metric := r.serviceMetric()
+	ld := p.load
+	start, end := ld.start.Load(), ld.end.Load()
+	metric := ld.serviceMetric()
 	for _, x := range p.process.Take() {
 		p.sent += x.Sent
 		p.resolved += x.Resolved
@@ -142,7 +142,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 func (p *sideProbe) tell(why string) {
 	if !p.told {
 		p.told = true
-		p.run.out.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "it ended before the load: " + why})
+		p.load.out.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "it ended before the load: " + why})
 	}
 }
 
@@ -166,7 +166,7 @@ func (p *sideProbe) record(m *result.MetricInterval) error {
 		case x.Count() - 1:
 			v = m.Max
 		}
-		p.run.rec.Probe(min(max(v, low), high))
+		p.load.rec.Probe(min(max(v, low), high))
 	}
 	return nil
 }
@@ -203,15 +203,9 @@ func (p *sideProbe) close(to map[string]float64) {
 	to[vitalProbeMissing] = float64(max(0, p.sent-p.resolved))
 }
 
-// serviceMetric is the service time that the load is about, and its probe.
-func (r *run) serviceMetric() result.Metric {
-	h := result.Header{Pattern: string(r.workload.Pattern), Ack: string(r.ack)}
-	return h.ServiceMetric()
-}
-
 // probeMetrics are those of a probe beside the load, if there is one.
-func (r *run) probeMetrics() []recorder.ID {
-	if r.side == nil || r.side.process == nil {
+func (ld *load) probeMetrics() []recorder.ID {
+	if ld.side == nil || ld.side.process == nil {
 		return nil
 	}
 	return []recorder.ID{recorder.ProbeService}

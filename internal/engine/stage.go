@@ -37,58 +37,58 @@ type stages struct {
 }
 
 // mayHaveStages reports whether the driver might show its connections.
-func (r *run) mayHaveStages() bool {
-	return r.stages.why == ""
+func (ld *load) mayHaveStages() bool {
+	return ld.stages.why == ""
 }
 
 // refuseStages says why there will be none, unless that is known already.
-func (r *run) refuseStages(format string, a ...any) {
-	if r.stages.why == "" {
-		r.stages.why = fmt.Sprintf(format, a...)
+func (ld *load) refuseStages(format string, a ...any) {
+	if ld.stages.why == "" {
+		ld.stages.why = fmt.Sprintf(format, a...)
 	}
 }
 
 // planStages decides what can be known before anything is connected.
-func (r *run) planStages() {
-	r.stages.onAck = r.workload.Pattern == scenario.Publish
+func (ld *load) planStages() {
+	ld.stages.onAck = ld.workload.Pattern == scenario.Publish
 	switch {
-	case r.config.quiet != nil:
-		r.refuseStages("not asked for")
-	case r.flatOut:
-		r.refuseStages("flat out a client writes many messages at a time")
-	case r.config.Entry.Capabilities.OwnsDialing:
-		r.refuseStages("driver %s makes its connections itself", r.config.Entry.Name)
-	case r.closes == closeNever:
-		r.refuseStages("nothing comes back")
+	case ld.config.quiet != nil:
+		ld.refuseStages("not asked for")
+	case !ld.timed:
+		ld.refuseStages("flat out a client writes many messages at a time")
+	case ld.config.Entry.Capabilities.OwnsDialing:
+		ld.refuseStages("driver %s makes its connections itself", ld.config.Entry.Name)
+	case ld.closes == closeNever:
+		ld.refuseStages("nothing comes back")
 	}
 }
 
 // attribute returns the connection that was dialled for a producer or consumer
 // since mark, nil if that cannot be told. first says that there should be one,
 // and not for an earlier one that shares it.
-func (r *run) attribute(who string, mark int, first bool) *transport.Conn {
-	made := r.dialers[0].Since(mark)
+func (ld *load) attribute(who string, mark int, first bool) *transport.Conn {
+	made := ld.dialers[0].Since(mark)
 	switch {
 	case !first && len(made) == 0:
 	case first && len(made) == 1:
 		return made[0]
 	case first:
-		r.refuseStages("%d connections were made for a %s, which is not one", len(made), who)
+		ld.refuseStages("%d connections were made for a %s, which is not one", len(made), who)
 	default:
-		r.refuseStages("more connections were made for %ss than were asked for", who)
+		ld.refuseStages("more connections were made for %ss than were asked for", who)
 	}
 	return nil
 }
 
 // startStages taps the connections that are known, and has messages followed if
 // all are. Nothing measured has been sent yet.
-func (r *run) startStages() {
-	s := &r.stages
-	d := r.dialers[0]
-	if s.why == "" && d.Mark() != r.attributed {
-		r.refuseStages("the driver makes more connections as it goes on")
+func (ld *load) startStages() {
+	s := &ld.stages
+	d := ld.dialers[0]
+	if s.why == "" && d.Mark() != ld.attributed {
+		ld.refuseStages("the driver makes more connections as it goes on")
 	}
-	for _, d := range r.dialers {
+	for _, d := range ld.dialers {
 		d.OnDial(func() {})
 	}
 	taps := map[*transport.Conn]*tap{}
@@ -102,16 +102,16 @@ func (r *run) startStages() {
 		}
 		return taps[c]
 	}
-	for _, l := range r.lanes {
+	for _, l := range ld.lanes {
 		l.tap = tapped(l.conn)
 	}
-	for _, c := range r.consumers {
+	for _, c := range ld.consumers {
 		c.tap = tapped(c.conn)
 	}
 	if s.why != "" {
 		return
 	}
-	for _, st := range r.streams {
+	for _, st := range ld.streams {
 		st.stamps = make([]stamp, stagePlaces)
 	}
 	d.OnDial(func() {
@@ -121,7 +121,7 @@ func (r *run) startStages() {
 			}
 		}
 		if !s.off.Swap(true) {
-			r.out.event(result.Event{At: clock.Now(), Kind: "stages", Detail: "the driver made another connection: stage times end here"})
+			ld.out.event(result.Event{At: clock.Now(), Kind: "stages", Detail: "the driver made another connection: stage times end here"})
 		}
 	})
 }
@@ -149,9 +149,9 @@ func (l *lane) follow(st *stream, seq uint64, sent int64) {
 
 // split records the stages of a message that came back by t, if it was
 // followed.
-func (r *run) split(t *tap, st *stream, seq uint64, sent, now int64) {
+func (ld *load) split(t *tap, st *stream, seq uint64, sent, now int64) {
 	i, ok := followed(seq)
-	if !ok || r.stages.off.Load() {
+	if !ok || ld.stages.off.Load() {
 		return
 	}
 	s := &st.stamps[i]
@@ -167,7 +167,7 @@ func (r *run) split(t *tap, st *stream, seq uint64, sent, now int64) {
 	if waited < 0 || arrived < written {
 		arrived = read // not known, or it is that of another message
 	}
-	r.rec.Stages(written-sent, arrived-written, read-arrived, now-read)
+	ld.rec.Stages(written-sent, arrived-written, read-arrived, now-read)
 }
 
 // tap notes when a connection is written to and read from. It is the
@@ -259,21 +259,21 @@ func (t *tap) received(now int64) int64 {
 }
 
 // stageFact says for the header what the stage times are of.
-func (r *run) stageFact() (value, note string) {
-	if r.stages.why != "" {
-		return "none", r.stages.why
+func (ld *load) stageFact() (value, note string) {
+	if ld.stages.why != "" {
+		return "none", ld.stages.why
 	}
 	end := "delivery"
-	if r.stages.onAck {
+	if ld.stages.onAck {
 		end = "acknowledgement"
-	} else if r.deliveryMetric() == recorder.RoundTripResponse {
+	} else if ld.deliveryMetric() == recorder.RoundTripResponse {
 		end = "reply"
 	}
 	return fmt.Sprintf("one message in %d, up to its %s", stageEvery, end), "as the engine's connections saw them written and read"
 }
 
 // receiveFact says for the header of which connections the receive lag is known.
-func (r *run) receiveFact() (value, note string) {
+func (ld *load) receiveFact() (value, note string) {
 	known, all := 0, 0
 	count := func(c *transport.Conn) {
 		all++
@@ -281,21 +281,21 @@ func (r *run) receiveFact() (value, note string) {
 			known++
 		}
 	}
-	for _, c := range r.consumers {
+	for _, c := range ld.consumers {
 		count(c.conn)
 	}
-	if r.ack != driver.AckKindNone {
-		for _, l := range r.lanes {
+	if ld.ack != driver.AckKindNone {
+		for _, l := range ld.lanes {
 			count(l.conn)
 		}
 	}
 	switch {
-	case r.flatOut:
+	case !ld.timed:
 		return "not measured", "flat out there is no schedule"
 	case all == 0:
 		return "not measured", "nothing comes back"
-	case known == 0 && r.config.Entry.Capabilities.OwnsDialing:
-		return "not known", "driver " + r.config.Entry.Name + " makes its connections itself"
+	case known == 0 && ld.config.Entry.Capabilities.OwnsDialing:
+		return "not known", "driver " + ld.config.Entry.Name + " makes its connections itself"
 	case known == 0:
 		return "not known", "no connection is a producer's or a consumer's alone, or the system gives no receive time stamps"
 	case known < all:

@@ -26,12 +26,10 @@ const (
 // that stands too long the supervisor swaps it for takingOver, from which
 // moment the blocked thread will not touch its own pacer before it reads
 // takenOver, and gives all lanes but the blocked one to a new pacer.
-func (r *run) supervise() {
-	for !r.stopped.Load() {
+func (ld *load) supervise() {
+	for !ld.stopped.Load() {
 		now := clock.Now()
-		r.pacersMu.Lock()
-		pacers := slices.Clone(r.pacers)
-		r.pacersMu.Unlock()
+		pacers := ld.pacing.list()
 		divisible := false
 		for _, p := range pacers {
 			divisible = divisible || p.divisible.Load()
@@ -40,7 +38,7 @@ func (r *run) supervise() {
 				continue
 			}
 			if p.sending.CompareAndSwap(since, takingOver) {
-				r.takeOver(p)
+				ld.takeOver(p)
 			}
 		}
 		if !divisible {
@@ -52,15 +50,15 @@ func (r *run) supervise() {
 
 // takeOver splits the blocked pacer p and starts a spare one with its other
 // lanes, each of which is where it was in its schedule. p's thread is inside Send.
-func (r *run) takeOver(p *pacer) {
+func (ld *load) takeOver(p *pacer) {
 	blocked := p.current
-	spare := &pacer{run: r, spare: true, budget: p.budget, margin: p.margin}
+	spare := &pacer{load: ld, control: p.control, spare: true, budget: p.budget, margin: p.margin}
 	spare.queue = slices.DeleteFunc(slices.Clone(p.queue), func(l *lane) bool { return l == blocked })
 	spare.divisible.Store(len(spare.queue) > 1)
 	p.queue = laneQueue{blocked}
 	p.divisible.Store(false)
-	r.handovers.Add(1)
-	r.startPacer(spare)
+	ld.handovers.Add(1)
+	ld.startPacer(spare)
 	p.sending.Store(takenOver)
 }
 

@@ -124,16 +124,16 @@ const unknownInstant = -1
 
 // exemplars are the slowest messages as the result file has them. Nobody adds
 // any more.
-func (r *run) exemplars() (out []result.Exemplar) {
-	start := r.start.Load()
+func (ld *load) exemplars() (out []result.Exemplar) {
+	start := ld.start.Load()
 	parts := false // does any consumer see more than one part of a topic?
-	for _, c := range r.consumers {
+	for _, c := range ld.consumers {
 		parts = parts || len(c.highest) > 1
 	}
-	for _, t := range r.tails {
+	for _, t := range ld.tails {
 		for _, e := range t.slowest() {
 			x := result.Exemplar{Metric: t.metric.Metric(), Value: e.value, Producer: e.stream.plan.producer, Consumer: int(e.consumer),
-				Topic: r.layout.topics[e.stream.plan.topic], Partition: e.partition, Sequence: e.seq,
+				Topic: ld.layout.topics[e.stream.plan.topic], Partition: e.partition, Sequence: e.seq,
 				Intended: e.intended - start, Sent: unknownInstant, Done: e.done - start, Own: e.own}
 			if e.sent != unknownInstant {
 				x.Sent = e.sent - start
@@ -149,17 +149,17 @@ func (r *run) exemplars() (out []result.Exemplar) {
 
 // tailOf returns the tail of id, nil without a schedule: then there are no
 // response times.
-func (r *run) tailOf(id recorder.ID) *tail {
-	if !r.rec.Enabled(id) {
+func (ld *load) tailOf(id recorder.ID) *tail {
+	if !ld.rec.Enabled(id) {
 		return nil
 	}
-	for _, t := range r.tails {
+	for _, t := range ld.tails {
 		if t.metric == id {
 			return t
 		}
 	}
 	t := newTail(id)
-	r.tails = append(r.tails, t)
+	ld.tails = append(ld.tails, t)
 	return t
 }
 

@@ -143,11 +143,3 @@ func (w *tcpWatch) interval(start int64, closing bool, to map[string]float64) []
 	}
 	return out
 }
-
-// openConns returns the open connections of all sessions.
-func (r *run) openConns() (all []*transport.Conn) {
-	for _, d := range r.dialers {
-		all = append(all, d.Open()...)
-	}
-	return all
-}

@@ -32,34 +32,31 @@ type follower struct {
 func (f *follower) of(id recorder.ID) bool { return string(id.Metric()) == f.until.Metric }
 
 // id is that of the metric.
-func (f *follower) id(r *run) recorder.ID {
-	all := r.metrics()
+func (f *follower) id(ld *load) recorder.ID {
+	all := ld.metrics()
 	return all[slices.IndexFunc(all, f.of)] // it is one of them: see open
 }
 
-// add takes an interval, and ends the window if it is the last that is needed.
-func (f *follower) add(r *run, v result.Interval) error {
+// add takes an interval, and reports whether it is the last that is needed.
+func (f *follower) add(ld *load, v result.Interval) (last bool, err error) {
 	if v.Phase != result.PhaseMeasure {
-		return nil
+		return false, nil
 	}
 	m := result.Metric(f.until.Metric)
 	if f.sofar == nil {
-		f.metric, f.next = f.id(r), float64(r.scenario.Phases.Duration)/2
-		f.sofar = &result.Run{Header: result.Header{Until: f.until.String(), Slot: recorder.Slot, Window: r.window},
-			Metrics: map[result.Metric]*result.Merged{m: {Hist: r.rec.Empty()}}}
+		f.metric, f.next = f.id(ld), float64(ld.scenario.Phases.Duration)/2
+		f.sofar = &result.Run{Header: result.Header{Until: f.until.String(), Slot: recorder.Slot, Window: ld.window},
+			Metrics: map[result.Metric]*result.Merged{m: {Hist: ld.rec.Empty()}}}
 	}
-	if err := f.sofar.Follow(m, &v, r.rec.LastRanks(f.metric)); err != nil {
-		return fmt.Errorf("follow %s: %w", m, err)
+	if err := f.sofar.Follow(m, &v, ld.rec.LastRanks(f.metric)); err != nil {
+		return false, fmt.Errorf("follow %s: %w", m, err)
 	}
 	if float64(v.End) < f.next {
-		return nil
+		return false, nil
 	}
 	f.next = max(float64(v.End)*lookRatio, f.next)
 	f.found = judge.SequenceOf(f.sofar, f.until, v.End, v.InFlight+f.sofar.Counters.Nacked+f.sofar.Counters.Rejected)
-	if f.found.Narrow() && time.Duration(v.End) >= r.scenario.Phases.Duration {
-		r.shorten("narrow")
-	}
-	return nil
+	return f.found.Narrow() && time.Duration(v.End) >= ld.scenario.Phases.Duration, nil
 }
 
 // text is how exactly the percentile is known by now, and how exactly it is to be.

@@ -69,40 +69,40 @@ type witness struct {
 	done           chan struct{}
 }
 
-// newWitness returns the run's witness, nil where there is nothing that it
+// newWitness returns the load's witness, nil where there is nothing that it
 // could bear witness to: flat out the producers wait for room and not for the
 // schedule, publishing without acknowledgements nothing ends, and where the
 // topics differ in fan-out a message has no weight.
-func (r *run) newWitness() *witness {
-	if r.flatOut || r.config.quiet != nil {
+func (ld *load) newWitness() *witness {
+	if !ld.timed || ld.config.quiet != nil {
 		return nil
 	}
-	w := &witness{weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(r.scenario.Seed, 0x6c6974746c65))}
-	for _, st := range r.streams {
+	w := &witness{weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(ld.scenario.Seed, 0x6c6974746c65))}
+	for _, st := range ld.streams {
 		w.opened = append(w.opened, &st.sent)
 	}
 	switch {
-	case r.ack == driver.AckKindBroker || r.ack == driver.AckKindReply && r.workload.Pattern == scenario.Publish:
-		w.metric, w.acked = r.ackService, true
-		for _, l := range r.lanes {
+	case ld.ack == driver.AckKindBroker || ld.ack == driver.AckKindReply && ld.workload.Pattern == scenario.Publish:
+		w.metric, w.acked = ld.ackService, true
+		for _, l := range ld.lanes {
 			w.closed = append(w.closed, &l.acked)
 		}
-	case r.workload.Pattern == scenario.Publish:
+	case ld.workload.Pattern == scenario.Publish:
 		return nil
 	default:
 		w.metric = recorder.DeliveryService
-		if r.workload.Pattern != scenario.Deliver {
+		if ld.workload.Pattern != scenario.Deliver {
 			w.metric = recorder.RoundTripService
 		}
-		fanOut := r.streams[0].plan.fanOut
-		for _, st := range r.streams {
+		fanOut := ld.streams[0].plan.fanOut
+		for _, st := range ld.streams {
 			if st.plan.fanOut != fanOut {
 				return nil
 			}
 		}
 		w.weight = float64(fanOut)
-		for _, c := range r.consumers {
-			if r.workload.Loop == scenario.Closed {
+		for _, c := range ld.consumers {
+			if ld.workload.Loop == scenario.Closed {
 				w.closed = append(w.closed, &c.arrived)
 			} else {
 				w.closed = append(w.closed, &c.received)
@@ -298,16 +298,16 @@ func (b *blocks) estimate(span int64) (mean, deviation float64, looks int64) {
 	return mean, math.Sqrt(variance), looks
 }
 
-// startWitness starts the witness of a paced run, if it can have one.
-func (r *run) startWitness() {
-	if r.witness != nil {
-		go r.witness.watch(r.start.Load())
+// startWitness starts the witness of a load, if it can have one.
+func (ld *load) startWitness() {
+	if ld.witness != nil {
+		go ld.witness.watch(ld.start.Load())
 	}
 }
 
 // witnessed ends the watch once what was measured is resolved.
-func (r *run) witnessed() {
-	if r.witness != nil {
-		r.witness.finish()
+func (ld *load) witnessed() {
+	if ld.witness != nil {
+		ld.witness.finish()
 	}
 }

@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"cmp"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sixnines/internal/clock"
+)
+
+// control is what a run shares with its loads: what was asked for, where events
+// go, and whether the run is over. Loads know nothing else of the run.
+type control struct {
+	config Config
+	out    *output
+
+	stopped  atomic.Bool
+	stop     chan struct{} // closed with stopped
+	stopOnce sync.Once
+	// past is told when a load that nobody paces has sent all of its window. It
+	// has room for one.
+	past chan struct{}
+}
+
+func newControl(c Config) *control {
+	return &control{config: c, stop: make(chan struct{}), past: make(chan struct{}, 1)}
+}
+
+// stopAll tells senders and what watches them to stop.
+func (c *control) stopAll() {
+	c.stopOnce.Do(func() {
+		c.stopped.Store(true)
+		close(c.stop)
+	})
+}
+
+// tellPast has the run look at once whether all loads are past their windows.
+func (c *control) tellPast() {
+	select {
+	case c.past <- struct{}{}:
+	default:
+	}
+}
+
+// sleepUntil waits without pacing's precision; false if the run is over.
+func (c *control) sleepUntil(t int64) bool {
+	for now := clock.Now(); now < t; now = clock.Now() {
+		if c.stopped.Load() {
+			return false
+		}
+		time.Sleep(time.Duration(min(t-now, stopSlice)))
+	}
+	return !c.stopped.Load()
+}
+
+func (c *control) progress(p Progress) {
+	if c.config.Observer != nil {
+		c.config.Observer(p)
+	}
+}
+
+// brokerURL is where the broker is.
+func (c *control) brokerURL() string {
+	return cmp.Or(c.config.URL, c.config.Scenario.Target.URL, c.config.Entry.DefaultURL)
+}
+
+// sameHost reports whether the broker shares this machine.
+func (c *control) sameHost() bool {
+	if c.config.SameHost || c.config.Managed != "" || c.config.Entry.Capabilities.Brokerless {
+		return true
+	}
+	for _, one := range strings.Split(c.brokerURL(), ",") {
+		host := one
+		if u, err := url.Parse(one); err == nil && u.Host != "" {
+			host = u.Hostname()
+		} else if h, _, err := net.SplitHostPort(one); err == nil {
+			host = h
+		}
+		if host == "localhost" {
+			return true
+		}
+		if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,97 @@
+package engine
+
+import (
+	"fmt"
+	"runtime"
+	"strconv"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/recorder"
+	"sixnines/internal/vitals"
+	"sixnines/result"
+)
+
+// writeHeader writes what is known before the load begins.
+func (r *run) writeHeader(start int64) error {
+	if r.config.quiet != nil {
+		return r.out.begin(result.Header{}, start)
+	}
+	r.readNs = clockCost()
+	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID, Name: r.scenario.Name,
+		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool, Driver: r.config.Entry.Name,
+		Managed: r.config.Managed, Deployment: r.config.Deployment, SameHost: r.sameHost(), Interval: r.scenario.Record.Interval,
+		Slot: recorder.Slot, Trial: r.config.Trial, Floor: r.config.Floor,
+		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: r.readNs}}
+	for _, f := range vitals.Fingerprint() {
+		h.Machine = append(h.Machine, result.Fact(f))
+	}
+	h.Machine = append(h.Machine, generatorFact("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)),
+		"one more for each pacer, for the meter of hiccups and for the witness of what is in flight, which keep theirs"))
+	ld := r.loads[0]
+	if err := ld.describe(&h); err != nil {
+		return err
+	}
+	for _, m := range r.monitor.Missing() {
+		h.Machine = append(h.Machine, generatorFact("not watched", m, ""))
+	}
+	if ld.scenario.Record.Raw {
+		if err := ld.openRaw(r.fullID); err != nil {
+			return err
+		}
+		h.Raw = baseName(rawPath(r.config.File))
+	}
+	return r.out.begin(h, start)
+}
+
+// generatorFact is a line of the header about the generator.
+func generatorFact(name, value, note string) result.Fact {
+	return result.Fact{Section: "generator", Name: name, Value: value, Note: note}
+}
+
+// describe adds to the header what is the load's.
+func (ld *load) describe(h *result.Header) error {
+	s, w := ld.scenario, ld.workload
+	text, err := s.Redacted(ld.config.Entry.Secret).MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("encode the scenario: %w", err)
+	}
+	h.Scenario, h.Pattern, h.Mode, h.Ack, h.Semantics = text, string(w.Pattern), ld.sender.mode(), string(ld.ack), result.Semantics(ld.semantics)
+	h.Size, h.Rate, h.Window, h.Cold = int64(w.Size), ld.asked(), ld.window, ld.cold
+	for _, o := range s.Objectives {
+		h.Objectives = append(h.Objectives, o.String())
+	}
+	h.Until = s.Phases.Until.String()
+	if w.Messages > 0 {
+		h.Window = 0 // the number of messages ends it
+	}
+	if info, ok := ld.session.(driver.ServerInfo); ok {
+		h.Broker = info.ServerInfo()
+	}
+	add := func(name, value, note string) { h.Machine = append(h.Machine, generatorFact(name, value, note)) }
+	add("pacers", strconv.Itoa(ld.pacerCount()), "")
+	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(ld.lanes), min(w.Connections.Consumers, len(ld.layout.consumers))), "")
+	if n := ld.layout.maxFanOut(); n > fullChecks {
+		add("checksums of deliveries", fmt.Sprintf("one in %d", n/fullChecks), "the fan-out is large; every loss and duplicate is counted all the same")
+	}
+	value, note := ld.stageFact()
+	add("stage times", value, note)
+	value, note = ld.receiveFact()
+	add("receive lag", value, note)
+	if ld.side.wanted {
+		value, note := ld.side.fact()
+		add("probe", value, note)
+	}
+	return nil
+}
+
+// clockCost measures one reading of the clock, in ns.
+func clockCost() float64 {
+	const n = 10_000
+	from := clock.Now()
+	for range n {
+		clock.Now()
+	}
+	return float64(clock.Now()-from) / n
+}

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"sixnines/scenario"
+)
+
+// sender issues the messages of a load. There are three: paced by a schedule,
+// closed, which waits for answers, and flat out. What they have in common, such as
+// lanes, slots and transmit, is the load's.
+type sender interface {
+	// prepare brings the load to where the start of its window may be fixed, and
+	// returns how long before the window start is to be called.
+	prepare(ctx context.Context) (ahead time.Duration, err error)
+	// start begins to send. The window is fixed.
+	start()
+	// finish is called once, when the window has ended, and returns whether the run
+	// is aborted: it waits for what the sender does before answers are awaited.
+	finish(aborted bool) bool
+	// mode is one of those of result.Header.Mode.
+	mode() string
+}
+
+// chooseSender decides how the load is sent, and plans what is paced.
+func (ld *load) chooseSender() error {
+	w := ld.workload
+	ld.timed = true
+	switch {
+	case w.Loop == scenario.Closed:
+		ld.sender, ld.several = closed{ld}, w.Producers
+	case w.Rate.IsMax():
+		ld.sender, ld.timed, ld.several = &flatOut{load: ld, done: make(chan struct{})}, false, ld.laneCount()
+	default:
+		ld.sender, ld.several = paced{ld}, ld.laneCount()
+		return ld.planSchedule()
+	}
+	return nil
+}
+
+// laneCount is how many connections the producers have.
+func (ld *load) laneCount() int { return min(ld.workload.Connections.Producers, ld.workload.Producers) }
