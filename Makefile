@@ -77,7 +77,7 @@ test: brokers
 
 # Variants of what was already tried are left out, and packages in which nothing
 # runs beside anything else: they would be slow here.
-race: RACY = $(shell $(GO) list ./... | grep -v -E '/(judge|stats|report|schedule|scenario|result)$$')
+race: RACY = $(shell $(GO) list ./... | grep -v -E '/(judge|stats|sweep|report|schedule|scenario|result)$$')
 race: brokers
 	@.ci/compiler
 	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -c -o /dev/null $(RACY)

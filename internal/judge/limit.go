@@ -74,6 +74,16 @@ const limitRemedy = "lower the rate, use more connections or a larger machine"
 // codeLimit is the reason that the generator was at its limit.
 const codeLimit = "generator-limit"
 
+// ByGenerator reports whether a reason is about the generator or its machine: what
+// it limits says nothing of the system under test.
+func ByGenerator(r result.Reason) bool {
+	switch r.Code {
+	case codeLimit, "own-lag", "self-inflicted", "receive-lag", "frozen", "suspended", "throttled", "steal", "swap", "cpu", "rate", "worst-second":
+		return r.Status != result.Valid
+	}
+	return false
+}
+
 // generatorLimit: in some whole second the sending thread had hardly any time
 // left. What waited behind it waited for the generator. Where that is why a
 // backlog grew, it is said there.

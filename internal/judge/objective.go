@@ -33,6 +33,9 @@ type Decision struct {
 	Outcome   Outcome
 	// Text tells what was found, one line.
 	Text string
+	// Refused says that refused messages alone decided: nothing that the generator
+	// did to latencies matters then.
+	Refused bool
 }
 
 // Decide holds a run against an objective. A percentile is judged by the bounds
@@ -66,7 +69,7 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	case o.IsMetric() && s.Verdict.Status == result.Unstable:
 		d.Text = "the run is UNSTABLE: its percentiles depend on how long it lasted"
 	case o.IsMetric():
-		if !d.ofMetric(run, s) {
+		if d.ofMetric(run, s); !d.Refused {
 			d.doubt(s.Verdict)
 		}
 	case o.IsAvailability():
@@ -95,21 +98,21 @@ func objectives(run *result.Run, s *result.Summary, cutShort bool) []result.Obje
 	return found
 }
 
-// ofMetric decides about a percentile or the maximum. byRefusal says that refused
-// messages alone did: nothing that the generator did to latencies matters then.
-func (d *Decision) ofMetric(run *result.Run, s *result.Summary) (byRefusal bool) {
+// ofMetric decides about a percentile or the maximum.
+func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	o := d.Objective
 	m := result.Metric(o.Subject)
 	x := run.Metrics[m]
 	if total(x) == 0 {
 		d.Text = "the run did not measure " + o.Subject
-		return false
+		return
 	}
 	order := newOrder(x)
 	if o.Percent == 100 {
 		if refused(x) > 0 {
 			d.fact(o.Holds(math.Inf(1)), plural(refused(x), "message")+" of "+strconv.FormatInt(order.n, 10)+" refused: slower than any limit")
-			return true
+			d.Refused = true
+			return
 		}
 		worst, atLeast := order.value(order.n)
 		worst = max(worst, x.Max)
@@ -118,7 +121,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) (byRefusal bool)
 			// What is only known to be larger may be larger than any limit.
 			d.Outcome = Undecided
 		}
-		return false
+		return
 	}
 	samples := Samples(m, x, run.Counters)
 	q := order.quantile(samples, o.Percent, 0)
@@ -129,16 +132,17 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) (byRefusal bool)
 	}
 	if q.lowRefused {
 		d.fact(o.Holds(math.Inf(1)), fmt.Sprintf("it is refused, with 95 %% confidence: %d of %s", refused(x), plural(order.n, "message")))
-		return true
+		d.Refused = true
+		return
 	}
 	if u != nil && !q.bounded {
 		d.Outcome, d.Text = Undecided, "of a run that ended because of it: "+u.Found
-		return false
+		return
 	}
 	if !q.bounded || q.support == stats.NotSupported {
 		d.Outcome = Undecided
 		d.Text = fmt.Sprintf("%d messages bound no p%g; it takes %d", samples, o.Percent, stats.MinSamples(stats.Fraction(o.Percent), confidence))
-		return false
+		return
 	}
 	how := " by stretches of the run"
 	if u != nil {
@@ -166,7 +170,6 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) (byRefusal bool)
 		d.Outcome = Undecided
 		d.Text += "; the limit lies within: a longer run may tell"
 	}
-	return false
 }
 
 // waitedFor is u if the run was to go on until this percentile was known, else nil.

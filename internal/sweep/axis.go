@@ -38,8 +38,8 @@ const axisForm = "an axis is such as rate=1k/s..64k/s:log:13, producers=1..64:li
 // divide them. Ranges are of rates, sizes, durations, whole numbers and numbers;
 // both ends are of one kind, and they themselves are values just as they are
 // written. Those between are rounded: rates to whole messages, and below 1,000 to
-// four significant digits, over the time that the first end counts over; sizes to
-// whole bytes; durations to four significant digits and whole nanoseconds; whole
+// four significant digits, over the time that the first end counts over (where that
+// makes no rate, to whole messages a day); sizes to whole bytes; durations to four significant digits and whole nanoseconds; whole
 // numbers (1..8, not 1.0..8) to whole ones, of which two that fall together are one;
 // other numbers to six significant digits.
 //
@@ -237,7 +237,11 @@ func (n number) text(x float64) string {
 		if x < 1000 {
 			messages = strconv.FormatFloat(significant(x, 4), 'f', -1, 64)
 		}
-		return messages + strings.TrimPrefix(scenario.Rate{Messages: 1, Per: n.per}.String(), "1")
+		text := messages + strings.TrimPrefix(scenario.Rate{Messages: 1, Per: n.per}.String(), "1")
+		if _, err := scenario.ParseRate(text); err != nil { // it has no denominator of a day or less
+			return strconv.FormatFloat(math.Round(x*(24*time.Hour).Seconds()/n.per.Seconds()), 'f', 0, 64) + "/24h"
+		}
+		return text
 	case size:
 		return scenario.Size(math.Round(x)).String()
 	case duration:

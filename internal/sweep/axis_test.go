@@ -16,6 +16,7 @@ func TestParseAxis(t *testing.T) {
 		"rate=1k/s..4k/s:log:5":                                    {"workload.rate", "1k/s 1414/s 2000/s 2828/s 4k/s"},
 		"rate=1/min..3/min:lin:5":                                  {"workload.rate", "1/min 1.5/min 2/min 2.5/min 3/min"},
 		"rate=0.5/s..1.5/s:lin:3":                                  {"workload.rate", "0.5/s 1/s 1.5/s"},
+		"rate=0.001/s..0.01/s:log:3":                               {"workload.rate", "0.001/s 273/24h 0.01/s"},
 		"rate=10/s..20/s:log:3":                                    {"workload.rate", "10/s 14.14/s 20/s"},
 		"rate=100/3s..200/3s:lin:3":                                {"workload.rate", "100/3s 150/3s 200/3s"},
 		"workload.size=256B..64KiB:log:5":                          {"workload.size", "256B 1KiB 4KiB 16KiB 64KiB"},

@@ -1,0 +1,226 @@
+package sweep
+
+import "time"
+
+const perSecond = time.Second
+
+// zone is what is known of rates on one way: the highest that holds, the lowest
+// that fails, and between them those that could not be decided.
+type zone struct {
+	holds, fails float64 // 0: none
+	low, high    float64 // the lowest and the highest undecided; 0: none
+	byGenerator  bool    // fails is where the generator fails
+}
+
+// put takes a decided rate in.
+func (z *zone) put(rate float64, s state) {
+	switch s {
+	case holds:
+		z.holds = max(z.holds, rate)
+	case fails, generatorFails:
+		if z.fails == 0 || rate < z.fails {
+			z.fails, z.byGenerator = rate, s == generatorFails
+		}
+	default:
+		if z.low == 0 || rate < z.low {
+			z.low = rate
+		}
+		z.high = max(z.high, rate)
+	}
+	if z.low != 0 && z.low <= z.holds || z.fails != 0 && z.high >= z.fails {
+		// What lies outside is decided by what surrounds it.
+		z.low, z.high = 0, 0
+	}
+}
+
+// below goes up from a low rate and bisects.
+func (s *search) below() error {
+	var z zone
+	look := func(rate float64) error {
+		e, found, err := s.explored(rate, FromBelow)
+		if err != nil {
+			return err
+		}
+		z.put(rate, found)
+		switch found {
+		case fails:
+			s.answer.Limit = e.limit()
+		case generatorFails:
+			s.answer.Limit = Generator
+		}
+		s.take(z)
+		return nil
+	}
+	from, most := s.o.From.Float(), s.o.Most.Float()
+	start := rounded(min(from, most))
+	for rate := start; z.fails == 0; rate = rounded(min(2*rate, most)) {
+		if err := look(rate); err != nil {
+			return err
+		}
+		if rate >= most {
+			break
+		}
+	}
+	for rate := rounded(start / 2); z.holds == 0 && rate >= start*leastRate; rate = rounded(rate / 2) {
+		if err := look(rate); err != nil {
+			return err
+		}
+	}
+	if z.holds == 0 {
+		return nil // at no rate
+	}
+	for {
+		// Up to the lowest that is undecided, and down to the highest that is.
+		end := z.fails
+		if z.low != 0 {
+			end = z.low
+		}
+		rate, ok := 0.0, false
+		if end != 0 {
+			rate, ok = s.middle(z.holds, end)
+		}
+		if !ok && z.high != 0 && z.fails != 0 {
+			rate, ok = s.middle(z.high, z.fails)
+		}
+		if !ok {
+			return nil
+		}
+		if err := look(rate); err != nil {
+			return err
+		}
+	}
+}
+
+// take makes what was found from below the answer, as long as there is no other.
+func (s *search) take(z zone) {
+	s.answer.Below = Bracket{z.holds, z.fails}
+	if z.byGenerator {
+		s.answer.Below.Fails = 0
+	}
+	s.answer.Bracket = s.answer.Below
+	s.answer.Why = s.why[z.fails]
+	if z.fails == 0 {
+		s.answer.Limit, s.answer.Why = MostRate, mostWhy
+	}
+}
+
+// above comes down from an overload.
+func (s *search) above() error {
+	b := s.answer.Below
+	if b.Holds == 0 || b.Fails == 0 {
+		return nil
+	}
+	top := rounded(min(overload*b.Fails, max(s.o.Most.Float(), b.Fails)))
+	if _, err := s.one(top, max(s.times[b.Fails], 1), FromAbove, &evidence{}); err != nil {
+		return err
+	}
+	step := s.o.Within
+	rate := b.Fails
+	for {
+		_, found, err := s.explored(rate, FromAbove)
+		if err != nil {
+			return err
+		}
+		switch found {
+		case holds:
+			s.answer.Above.Holds = rate
+		case fails:
+			s.answer.Above.Fails = rate
+			s.answer.Hysteresis = s.answer.Hysteresis || rate <= b.Holds
+		}
+		if found == holds {
+			break
+		}
+		if rate > b.Holds {
+			rate = b.Holds
+			continue
+		}
+		next := rounded(rate / (1 + step))
+		step *= 2
+		if next >= rate || next < s.o.From.Float()*leastRate {
+			break
+		}
+		rate = next
+	}
+	s.enclose()
+	return nil
+}
+
+// enclose makes the answer the smallest that both ways agree with.
+func (s *search) enclose() {
+	a := &s.answer
+	a.Holds = a.Below.Holds
+	if a.Above.Holds < a.Holds {
+		a.Holds = a.Above.Holds
+	}
+	a.Fails = max(a.Below.Fails, a.Above.Fails)
+	if a.Above.Holds >= a.Fails { // what fails from below holds from above: chance, or warming up
+		a.Fails = rounded(a.Above.Holds * (1 + s.o.Within))
+	}
+}
+
+// confirm moves the two ends of the answer outwards until fresh trials confirm
+// them.
+func (s *search) confirm() error {
+	a := &s.answer
+	if a.Holds == 0 {
+		return nil
+	}
+	least, most := s.o.From.Float()*leastRate, s.o.Most.Float()
+	for step, k := s.o.Within, 1; ; step, k = 2*step, k+1 {
+		e, confirmed, err := s.confirmed(a.Holds, holds, k)
+		if err != nil {
+			return err
+		}
+		if a.HoldsConfirmed = confirmed; confirmed {
+			break
+		}
+		if why := s.why[a.Holds]; a.AtLeast() && e.missed > 0 {
+			a.Limit, a.Why = e.limit(), why
+		}
+		if a.Holds = outwards(a.Holds, -step); a.Holds < least {
+			a.Holds = 0
+			return nil
+		}
+	}
+	for step, k := s.o.Within, 1; !a.AtLeast(); step, k = 2*step, k+1 {
+		e, confirmed, err := s.confirmed(a.Fails, fails, k)
+		if err != nil {
+			return err
+		}
+		if a.FailsConfirmed = confirmed; confirmed {
+			a.Limit, a.Why = e.limit(), s.why[a.Fails]
+			break
+		}
+		switch a.Fails = outwards(a.Fails, step); {
+		case e.generator > 1:
+			a.Fails, a.Limit = 0, Generator
+		case a.Fails > most:
+			a.Fails, a.Limit, a.Why = 0, MostRate, mostWhy
+		}
+	}
+	return nil
+}
+
+// mostWhy is why there is no upper end where nothing fails.
+const mostWhy = "it was not shown to fail at the highest rate that may be tried"
+
+// outwards moves an end of the answer by a share: down if it is negative.
+func outwards(rate, step float64) float64 {
+	if step < 0 {
+		return rounded(rate / (1 - step))
+	}
+	return rounded(rate * (1 + step))
+}
+
+// confirmed makes the k-th test of an end of the answer, by fresh trials.
+func (s *search) confirmed(rate float64, want state, k int) (*evidence, bool, error) {
+	alpha := (1 - s.o.Confidence) / 2 / float64(k*(k+1))
+	is := func(e *evidence) bool {
+		return e.shown(alpha) == want && e.trials >= s.o.Confirm
+	}
+	e, err := s.decide(rate, Confirming, 2, func(e *evidence) bool {
+		return is(e) || want == holds && e.missed > 0 || want == fails && e.met > 0
+	})
+	return e, is(e), err
+}

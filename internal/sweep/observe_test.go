@@ -1,0 +1,80 @@
+package sweep
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/internal/judge"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+func TestObserve(t *testing.T) {
+	fast := "delivery.response p99 < 1s"
+	because := func(status result.Status, code string) result.Verdict {
+		v := result.Verdict{Status: status, Reasons: []result.Reason{{Status: status, Code: code, Text: "because of " + code}}}
+		if status == result.Suspect {
+			v.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: "99", Why: code}}
+		}
+		return v
+	}
+	for _, tt := range []struct {
+		name      string
+		objective string
+		change    func(*result.Run)
+		outcome   judge.Outcome
+		limit     Limit
+		found     string
+	}{
+		{"fast", fast, nil, judge.Met, "", "it is"},
+		{"slow", "delivery.response p99 < 1us", nil, judge.Missed, Latency, "p99 < 1µs is missed"},
+		{"near", "", nil, judge.Undecided, "", "is undecided"},
+		{"overload", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Unstable, "backlog") }, judge.Missed, Backlog, "UNSTABLE: because of backlog"},
+		{"the generator's overload", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Unstable, "generator-limit") }, judge.Undecided, Generator, "UNSTABLE"},
+		{"invalid", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Invalid, "frozen") }, judge.Undecided, Generator, "INVALID: because of frozen"},
+		{"suspect and fast", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Met, "", "can only have made it longer"},
+		{"suspect and slow", "delivery.response p99 < 1us", func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Undecided, Generator, "so missed is not shown"},
+		{"suspect by the system", "delivery.response p99 < 1us", func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "steady") }, judge.Undecided, "", "is suspect"},
+		{"blocked", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99} }, judge.Missed, Backlog, "99.0 % of what was due was sent"},
+		{"late", fast, func(r *result.Run) {
+			r.Summary.Rate = result.Rate{Asked: 100, Sent: 99}
+			r.Summary.Verdict = because(result.Suspect, "rate")
+		}, judge.Undecided, Generator, "99.0 % of what was due was sent: because of rate"},
+		{"all sent", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99.9} }, judge.Met, "", ""},
+		{"lost", fast, func(r *result.Run) { r.Counters.LostAcked = 3 }, judge.Missed, Loss, "3 messages were lost"},
+		{"refused", "nacked == 0", func(r *result.Run) { r.Counters.Nacked = 2 }, judge.Missed, Refusals, "there are 2"},
+		{"redelivered", "redelivered == 0", func(r *result.Run) { r.Counters.Redelivered = 2 }, judge.Missed, Count, "there are 2"},
+		{"cut short", fast, func(r *result.Run) { r.Summary = nil }, judge.Undecided, "", "cut short"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := &virtual{t: t, rng: rand.New(rand.NewPCG(1, 3))}
+			run := v.run(500, 1)
+			text := tt.objective
+			if text == "" { // what it is, in nanoseconds
+				p99 := run.Metrics[result.DeliveryResponse].Hist.ValueAtQuantile(99)
+				text = "delivery.response p99 < " + time.Duration(p99).String()
+			}
+			o, err := scenario.ParseObjective(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.change != nil {
+				tt.change(run)
+			}
+			got, err := Observe(run, []scenario.Objective{o})
+			if err != nil || got.Outcome != tt.outcome || got.Limit != tt.limit || !strings.Contains(got.Found, tt.found) {
+				t.Errorf("%v: %+v; want %s by %q: %s", err, got, tt.outcome, tt.limit, tt.found)
+			}
+		})
+	}
+	o, err := scenario.ParseObjective("publish.response p99 < 1ms")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &virtual{t: t, rng: rand.New(rand.NewPCG(1, 3))}
+	if _, err := Observe(v.run(500, 1), []scenario.Objective{o}); err == nil || !strings.Contains(err.Error(), "did not measure publish.response") {
+		t.Errorf("an objective of what is not measured: %v", err)
+	}
+}
