@@ -21,6 +21,9 @@ type Summary struct {
 	// Steady says how the run went on, stretch by stretch; nil where nothing was
 	// measured in a window.
 	Steady *Steady `json:"steady,omitempty"`
+	// Effective says how much the run's messages tell beside independent ones; nil
+	// where that is not known, and in results of earlier versions.
+	Effective *Effective `json:"effective,omitempty"`
 	// Attribution says what the slowest messages met, for each metric that Tail
 	// has messages of.
 	Attribution []Attribution `json:"attribution,omitempty"`
@@ -110,6 +113,15 @@ type Course struct {
 	// Outliers is how many stretches stand out and were taken for events and no
 	// state.
 	Outliers int `json:"outliers,omitempty"`
+}
+
+// Effective is how many independent messages would tell as much about a percentile
+// of the run as its messages do, which are alike in bursts and near a broker's
+// capacity: from above 0 to Distribution.Samples.
+type Effective struct {
+	Metric Metric  `json:"metric"`
+	P50    float64 `json:"p50"`
+	P99    float64 `json:"p99"`
 }
 
 // Attribution is what the slowest messages of a metric met.

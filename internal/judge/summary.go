@@ -57,6 +57,7 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	s.Until = setUntil(run, in, s)
 	s.Availability = availability(run, s)
 	s.Steady = steady(run, s)
+	s.Effective = effective(run, s)
 	e := newEvidence(run, in, s)
 	s.Attribution, e.blamed = attribute(run, in)
 	s.Verdict = decide(e)

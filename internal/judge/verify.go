@@ -53,8 +53,13 @@ func Verify(run *result.Run) []Problem {
 		add("counters", "the accounts do not close: %s", text)
 	}
 	again := Summarise(run, in)
-	if run.Summary.Availability == nil { // of an earlier version
+	// What earlier versions did not have.
+	if run.Summary.Availability == nil {
 		again.Availability = nil
+	}
+	if run.Summary.Effective == nil {
+		again.Effective = nil
+		again.Verdict.Reasons = slices.DeleteFunc(again.Verdict.Reasons, func(r result.Reason) bool { return r.Code == codeOneSample })
 	}
 	got, want := flatten(run.Summary), flatten(again)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -101,6 +106,7 @@ func flatten(s *result.Summary) map[string]any {
 	walk("histograms", reflect.ValueOf(s.Histograms))
 	walk("availability", reflect.ValueOf(s.Availability))
 	walk("steady", reflect.ValueOf(s.Steady))
+	walk("effective", reflect.ValueOf(s.Effective))
 	walk("until", reflect.ValueOf(s.Until))
 	for i, a := range s.Attribution {
 		where := fmt.Sprintf("attribution.%d.", i)

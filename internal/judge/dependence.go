@@ -1,0 +1,82 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+const (
+	// fewestBeyond is how many independent messages must be beyond a percentile for
+	// it to be more than about one sample of the system. With so many an exponential
+	// tail's p99 is known to ±14 % (95 %).
+	fewestBeyond = 10
+	// manyBeyond is how many messages must be beyond it for a lack of independent
+	// ones to be told from a lack of messages.
+	manyBeyond = 3 * fewestBeyond
+	// codeOneSample is the reason that a percentile is about one sample.
+	codeOneSample = "one-sample"
+)
+
+// effective says how many independent messages would tell as much about the
+// primary metric's p50 and p99; nil where that cannot be said: of few intervals,
+// where refused or unresolved messages reach p99, and where there is no p99.
+func effective(run *result.Run, s *result.Summary) *result.Effective {
+	if s.Steady == nil {
+		return nil
+	}
+	m := s.Steady.Metric
+	d := s.Histograms[m]
+	p50, ok50 := d.Percentiles["50"]
+	p99, ok99 := d.Percentiles["99"]
+	blocks, _ := run.Blocks(m)
+	if blocks == nil || !ok50 || !ok99 || d.AtLeast["99"] || d.Refused["99"] {
+		return nil
+	}
+	x := &result.Effective{Metric: m}
+	for _, f := range []struct {
+		value int64
+		size  *float64
+	}{{p50, &x.P50}, {p99, &x.P99}} {
+		size, ok := stats.EffectiveSize(blockCounts(blocks), blockValue(f.value))
+		if !ok {
+			return nil
+		}
+		*f.size = math.Min(size, float64(d.Samples))
+	}
+	return x
+}
+
+// dependence: messages that follow each other are alike for so long that the run,
+// however many they are, holds hardly more than one sample of the system at its
+// load, as near a broker's capacity. Its intervals by messages say nothing then,
+// and another run comes out elsewhere: a note, since the figures are what was.
+// Where the run is UNSTABLE, or something broke, that is known already.
+func dependence(e *evidence) []result.Reason {
+	x := e.summary.Effective
+	if x == nil || e.run.Header.Mode == result.ModeFlatOut || e.disturbed() || len(backlogGrows(e)) > 0 {
+		return nil
+	}
+	d := e.summary.Histograms[x.Metric]
+	beyond := x.P99 * 0.01
+	if stats.Exceedances(d.Samples, 0.99) < manyBeyond || beyond >= fewestBeyond {
+		return nil
+	}
+	percentile, what := "99", "p99 and those beyond it are"
+	if x.P50*0.5 < fewestBeyond {
+		percentile, what = "50", "the percentiles are"
+	}
+	return []result.Reason{{Status: result.Valid, Code: codeOneSample, Metric: x.Metric, Percentile: percentile,
+		Text: fmt.Sprintf("%s: %s about one sample of the system at this load: what comes together is so alike that the run's %s tell as much about p99 as %.0f independent ones, of which %s beyond it, and %d should. Intervals by messages are too narrow: run %.0f times as long (--duration), or repeat it (--repeat 10)",
+			x.Metric, what, plural(d.Samples, "message"), x.P99, lie(beyond), fewestBeyond, math.Ceil(fewestBeyond/beyond))}}
+}
+
+// lie is how many lie somewhere.
+func lie(n float64) string {
+	if n < 0.95 {
+		return "less than one lies"
+	}
+	return fmt.Sprintf("%.0f lie", n)
+}
