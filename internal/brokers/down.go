@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sixnines/internal/filelock"
 )
 
 // Down ends the processes of a product that [Up] started, frozen ones, too, and
@@ -26,7 +28,7 @@ func Down(ctx context.Context, h Home, product string, keep bool) (*State, error
 		}
 		return fail(nil, err)
 	}
-	unlock, err := lock(h.Path("run", product+".lock"))
+	unlock, err := filelock.Take(h.Path("run", product+".lock"))
 	if err != nil {
 		return fail(nil, err)
 	}

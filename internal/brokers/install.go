@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"sixnines/internal/filelock"
 )
 
 // ErrNeedsPerson says that a step of an installation needs what this process has
@@ -30,9 +32,9 @@ type Installer struct {
 }
 
 // NewInstaller returns an installer whose commands print to output. It must be
-// closed. The error wraps [ErrBusy] if another one works in the home.
+// closed. The error wraps [filelock.ErrBusy] if another one works in the home.
 func NewInstaller(h Home, output io.Writer) (*Installer, error) {
-	unlock, err := lock(h.Path("install.lock"))
+	unlock, err := filelock.Take(h.Path("install.lock"))
 	if err != nil {
 		return nil, fmt.Errorf("brokers: install: %w", err)
 	}

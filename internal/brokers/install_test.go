@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sixnines/internal/filelock"
 )
 
 // toolbox is a product that is found when it has both of its directories.
@@ -138,7 +140,7 @@ func TestKilledInstallIsNotFound(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewInstaller(h, &output); !errors.Is(err, ErrBusy) {
+	if _, err := NewInstaller(h, &output); !errors.Is(err, filelock.ErrBusy) {
 		t.Errorf("two at once: %v", err)
 	}
 	go func() {

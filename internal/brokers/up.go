@@ -10,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"sixnines/internal/filelock"
 )
 
 // ErrRunning says that the product was started before.
@@ -31,7 +33,7 @@ func Up(ctx context.Context, p Product, o Options) (*State, error) {
 	if len(p.Clusters) == 0 {
 		return fail(ErrBrokerless)
 	}
-	unlock, err := lock(o.Home.Path("run", p.Name+".lock"))
+	unlock, err := filelock.Take(o.Home.Path("run", p.Name+".lock"))
 	if err != nil {
 		return fail(err)
 	}

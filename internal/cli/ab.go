@@ -5,8 +5,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -16,6 +14,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/compare"
+	"sixnines/internal/trials"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -26,9 +25,10 @@ const maxPairs = 1000
 // abOptions are the flags of ab that are no part of a scenario.
 type abOptions struct {
 	compareOptions
-	pairs int
-	out   string
-	quiet bool
+	pairs  int
+	out    string
+	resume string // directory of an ab to go on with; empty: a new one
+	quiet  bool
 }
 
 // arm is one side of an ab.
@@ -58,7 +58,8 @@ Flags of the scenario apply to both sides, --a and --b to one: they take a flag'
 name (rate=2k/s), option.NAME, setting.NAME or any field of a scenario.
 
 Ctrl-C ends the ab with the run that is under way, before its window at once; a
-second ends that window early, a third stops. All results are in a directory of their own, which sixnines compare reads again.
+second ends that window early, a third stops. All results are in a directory of their own, which sixnines compare reads again;
+--resume goes on with them.
 
 --slo and a scenario's objectives are decided for each side: it must meet them in
 each of its runs.
@@ -80,16 +81,17 @@ an objective that was missed or could not be decided.`,
 			return a.ab(cmd.Context(), args, flags.list, onlyA.list, onlyB.list, o)
 		},
 	}
-	trials := pflag.NewFlagSet("Trials", pflag.ContinueOnError)
-	trials.SortFlags = false
-	trials.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
-	trials.Var(&armFlag{to: &onlyA, flag: "--a"}, "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
-	trials.Var(&armFlag{to: &onlyB, flag: "--b"}, "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
+	runs := pflag.NewFlagSet("Trials", pflag.ContinueOnError)
+	runs.SortFlags = false
+	runs.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
+	runs.Var(&armFlag{to: &onlyA, flag: "--a"}, "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
+	runs.Var(&armFlag{to: &onlyB, flag: "--b"}, "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
+	runs.StringVar(&o.resume, "resume", "", "go on with the ab in `DIR`: what was made is kept, the rest is made; the same command is needed")
 	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
 	output.SortFlags = false
 	output.StringVar(&o.out, "out", "results", "`DIR` in which the directory of the results is made")
 	output.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
-	sections := append([]section{{"Trials", trials}, {"Comparison", compareFlags(&o.compareOptions)}}, scenarioFlags(&flags)...)
+	sections := append([]section{{"Trials", runs}, {"Comparison", compareFlags(&o.compareOptions)}}, scenarioFlags(&flags)...)
 	sections = append(sections, section{"Output", output})
 	cmd.Flags().SortFlags = false
 	for _, s := range sections {
@@ -138,18 +140,47 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 	if err != nil {
 		return err
 	}
-	if err := a.makeDir(o.out); err != nil {
+	dir := o.resume
+	set := randomHex(8)
+	if dir == "" {
+		if err := a.makeDir(o.out); err != nil {
+			return err
+		}
+		dir = filepath.Join(o.out, fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]))
+	}
+	m, err := abManifest(arms, set, o.pairs)
+	if err != nil {
 		return err
 	}
-	set := randomHex(8)
-	dir := filepath.Join(o.out, fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]))
-	if err := os.Mkdir(a.path(dir), 0o755); err != nil {
-		return failed(fileHint(err), fmt.Errorf("make the directory of the results: %w", err))
+	opened, err := a.openSeries(dir, o.resume != "", m)
+	if err != nil {
+		return err
 	}
-	t := &trials{app: a, arms: arms, set: set, dir: dir, options: options, abOptions: o}
+	defer opened.Close()
+	t := &abRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, arms: arms, options: options, abOptions: o}
+	if err := t.load(t.keep); err != nil {
+		return err
+	}
 	t.announce()
-	ended := t.run(ctx)
+	ended := t.make(ctx)
 	return t.finish(ended)
+}
+
+// abManifest is an ab as a series.
+func abManifest(arms [2]arm, set string, pairs int) (trials.Manifest, error) {
+	m := trials.Manifest{Kind: result.TrialAB, Seed: arms[0].scenario.Seed, Rounds: pairs}
+	for _, arm := range arms {
+		digest, err := digestOf(arm.scenario, arm.entry)
+		if err != nil {
+			return m, err
+		}
+		m.Cells = append(m.Cells, trials.Cell{Name: arm.letter, Set: set, Digest: digest, Fresh: true, Takes: arm.plan.Shortest})
+	}
+	for _, at := range trials.Balanced(pairs, m.Seed) {
+		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: arms[at.Cell].scenario.Seed,
+			File: fmt.Sprintf("pair-%02d-%s.jsonl", at.Round, arms[at.Cell].letter)})
+	}
+	return m, nil
 }
 
 func randomHex(bytes int) string {
@@ -184,45 +215,29 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 	return arms, nil
 }
 
-// orders draws in which pairs B goes first: in half of them, so that what a run
-// leaves behind for the next falls on both alike.
-func orders(pairs int, seed uint64) []bool {
-	r := mathrand.New(mathrand.NewPCG(seed, 0xab))
-	first := make([]bool, pairs)
-	for i := range first {
-		first[i] = i < pairs/2
-	}
-	if pairs%2 == 1 {
-		first[pairs-1] = r.IntN(2) == 1
-	}
-	r.Shuffle(pairs, func(i, j int) { first[i], first[j] = first[j], first[i] })
-	return first
-}
-
-// trials are the runs of an ab.
-type trials struct {
-	*app
+// abRuns are the runs of an ab.
+type abRuns struct {
+	*series
 	abOptions
 	arms    [2]arm
-	set     string
-	dir     string
 	options compare.Options
 	runs    [2][]*result.Run
 }
 
-// note tells people something, unless they want none of it.
-func (t *trials) note(format string, args ...any) {
-	if !t.quiet {
-		fmt.Fprintf(t.Stderr, format+"\n", args...)
-	}
+// keep takes the run of a trial.
+func (t *abRuns) keep(trial int, run *result.Run) {
+	arm := t.Trials[trial].Cell
+	t.runs[arm] = append(t.runs[arm], run)
 }
 
 // announce says what is going to happen, and how long it takes.
-func (t *trials) announce() {
+func (t *abRuns) announce() {
 	least, most := time.Duration(0), time.Duration(0)
-	for _, arm := range t.arms {
-		least += time.Duration(t.pairs) * arm.plan.Shortest
-		most += time.Duration(t.pairs) * arm.plan.Longest
+	for _, x := range t.Trials {
+		if x.State == trials.Planned {
+			least += t.arms[x.Cell].plan.Shortest
+			most += t.arms[x.Cell].plan.Longest
+		}
 	}
 	for _, arm := range t.arms {
 		name := arm.scenario.Name
@@ -235,58 +250,34 @@ func (t *trials) announce() {
 		plural(t.pairs, "pair"), seconds(least), seconds(most), t.dir)
 }
 
-// run makes the pairs. The error is of the run that ended them early.
-func (t *trials) run(ctx context.Context) error {
-	stops := t.seriesStops(ctx)
-	defer stops.stop()
-	index := 0
-	for pair, swapped := range orders(t.pairs, t.arms[0].scenario.Seed) {
-		for place := range 2 {
-			if stops.ending() {
-				return nil
-			}
-			i := place
-			if swapped {
-				i = 1 - place
-			}
-			index++
-			if err := t.one(stops, i, pair+1, index); err != nil {
-				return err
-			}
-		}
-		if pair == 0 {
-			if err := t.foresee(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+// make makes the pairs. The error is of the run that ended them early.
+func (t *abRuns) make(ctx context.Context) error {
+	t.stops = t.seriesStops(ctx)
+	defer t.stops.stop()
+	return t.Run(trials.Options{Ending: t.stops.ended, Progress: t.sayProgress, Make: t.one})
 }
 
 // one makes one run.
-func (t *trials) one(stops *seriesStops, i, pair, index int) error {
-	arm := t.arms[i]
-	show := t.display(t.quiet, endsSeries)
-	defer show.close()
-	interrupts := stops.next(show.say)
-	defer stops.done()
-	show.say(fmt.Sprintf("pair %d of %d, %s (run %d of %d)", pair, t.pairs, arm.letter, index, 2*t.pairs))
-	run, err := t.measure(interrupts, show, measurement{scenario: arm.scenario, entry: arm.entry,
-		file: filepath.Join(t.dir, fmt.Sprintf("pair-%02d-%s.jsonl", pair, arm.letter)),
-		trial: &result.Trial{Set: t.set, Kind: result.TrialAB, Arm: arm.letter, Pair: pair,
-			Index: index, Of: 2 * t.pairs}})
+func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
+	arm, pair := t.arms[turn.Trial.Cell], turn.Trial.Round
+	run, state, err := t.series.make(turn, one{scenario: arm.scenario, entry: arm.entry,
+		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialAB, Arm: arm.letter, Pair: pair, Index: turn.Number, Of: turn.Of},
+		begin:  fmt.Sprintf("pair %d of %d, %s (run %d of %d)", pair, t.pairs, arm.letter, turn.Number, turn.Of)})
 	if run != nil {
-		t.runs[i] = append(t.runs[i], run)
+		t.keep(turn.Number-1, run)
 	}
-	if stops.ending() && interrupts.vain.Load() {
-		return nil // there is nothing of this run, and nobody wants it
+	if state == trials.Planned {
+		return state, nil // there is nothing of this run, and nobody wants it
 	}
-	return err
+	if err == nil && turn.Number == 2 {
+		err = t.foresee()
+	}
+	return state, err
 }
 
 // foresee says after the first pair whether there can be a ranking: better than
 // after all of them.
-func (t *trials) foresee() error {
+func (t *abRuns) foresee() error {
 	c, err := compare.Compare(t.runs[0], t.runs[1], t.options)
 	if err != nil || c.Refused == "" {
 		return nil // what is wrong with a pair, the comparison of all will say
@@ -299,7 +290,7 @@ func (t *trials) foresee() error {
 }
 
 // finish compares what there is.
-func (t *trials) finish(ended error) error {
+func (t *abRuns) finish(ended error) error {
 	if len(t.runs[0]) == 0 || len(t.runs[1]) == 0 {
 		if ended != nil {
 			return ended
@@ -319,6 +310,9 @@ func (t *trials) finish(ended error) error {
 		err = missed
 	}
 	t.note("results %s; compare them again with: sixnines compare %s", t.dir, t.dir)
+	if !t.Complete() {
+		t.note("%d of %s were made; the same command with --resume %s goes on", t.Count(trials.Made), plural(len(t.Trials), "run"), t.dir)
+	}
 	if ended != nil {
 		return ended
 	}
@@ -327,11 +321,11 @@ func (t *trials) finish(ended error) error {
 
 // objectives tells which of its objectives a side did not meet in each of its
 // runs, as in repeats of it, and decides on the exit code.
-func (t *trials) objectives() error {
+func (t *abRuns) objectives() error {
 	var missed error
 	for i, arm := range t.arms {
 		found := overall(arm.scenario.Objectives, t.runs[i], t.pairs)
-		if !t.quiet {
+		if !t.series.quiet {
 			t.sayObjectives(arm.letter, found)
 		}
 		if err := decided(found); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sixnines/internal/brokers"
+	"sixnines/internal/filelock"
 )
 
 // builtInCommand makes this program one of the brokers that are built in: see
@@ -157,7 +158,7 @@ func brokerFault(err error, p brokers.Product, place string) error {
 		return failed("nothing is left of it; run the same again", err)
 	case errors.Is(err, brokers.ErrPortTaken):
 		return failed("stop what listens there, or choose another port with --port", err)
-	case errors.Is(err, brokers.ErrBusy):
+	case errors.Is(err, filelock.ErrBusy):
 		return failed("wait until the other one is done", err)
 	case errors.Is(err, brokers.ErrNotRunning):
 		return failed("sixnines broker list shows what runs, sixnines broker up "+p.Name+" starts it", err)

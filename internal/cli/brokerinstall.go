@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sixnines/internal/brokers"
+	"sixnines/internal/filelock"
 )
 
 // installOptions are the flags of broker install.
@@ -222,7 +223,7 @@ func installFault(failures []error) error {
 	switch {
 	case errors.Is(err, brokers.ErrNeedsPerson):
 		return failed("run the commands above as the administrator, or have the broker on PATH in another way", err)
-	case errors.Is(err, brokers.ErrBusy):
+	case errors.Is(err, filelock.ErrBusy):
 		return failed("wait until the other one is done", err)
 	case errors.Is(err, errEnded):
 		return failed("what was installed stays; for the rest run the same again", err)

@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -282,28 +281,6 @@ func TestAB(t *testing.T) {
 	// compare decides no objectives: each run has, and says so.
 	if again != code && (code != exitThreshold || again != exitOK) || text != out {
 		t.Errorf("compared again: exit code %d\n%s\nis not\n%s%s", again, text, out, errs)
-	}
-}
-
-// The order is drawn by lot: the same for the same seed, balanced, and not
-// always alternating.
-func TestOrders(t *testing.T) {
-	kinds := map[string]bool{}
-	for seed := range uint64(50) {
-		order := orders(10, seed)
-		n := 0
-		for _, b := range order {
-			if b {
-				n++
-			}
-		}
-		if n != 5 || !slices.Equal(order, orders(10, seed)) {
-			t.Errorf("seed %d: %v", seed, order)
-		}
-		kinds[fmt.Sprint(order)] = true
-	}
-	if len(kinds) < 40 {
-		t.Errorf("50 seeds give %d orders", len(kinds))
 	}
 }
 

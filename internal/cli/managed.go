@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
@@ -100,13 +101,31 @@ func needsURL(s *scenario.Scenario, e driver.Entry) bool {
 	return !ok
 }
 
-// managedBroker is a broker of a run.
+// managedBroker is a broker that was started for runs.
 type managedBroker struct {
-	app      *app
-	cluster  *brokers.Cluster
-	driver   string
-	nodes    int
+	app     *app
+	cluster *brokers.Cluster
+	driver  string
+	nodes   int
+	// scenario is the one it was started for.
 	scenario *scenario.Scenario
+	say      atomic.Pointer[func(string)] // to whom a node that ends is told; nil: to nobody yet
+}
+
+// brokerOptions are what a broker is started with for a scenario's run.
+func brokerOptions(s *scenario.Scenario) brokers.Options {
+	o := brokers.Options{Nodes: max(1, s.Target.Nodes), Settings: s.Target.Settings}
+	if size := int(s.Workload.Size); size > largeMessage {
+		o.MaxMessage = size
+	}
+	return o
+}
+
+// brokerKey is the same for scenarios that one broker can serve, one after the
+// other.
+func brokerKey(p brokers.Product, s *scenario.Scenario) string {
+	o := brokerOptions(s)
+	return fmt.Sprintf("%q %d %d %q", p.Name, o.Nodes, o.MaxMessage, o.Settings)
 }
 
 // startBroker starts the product for the scenario's run.
@@ -114,31 +133,34 @@ func (a *app) startBroker(ctx context.Context, p brokers.Product, s *scenario.Sc
 	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %v: %w", brokerStart, context.DeadlineExceeded))
 	defer cancel()
 	h, _ := a.home() // without one, what is built in or on PATH runs all the same
-	o := brokers.Options{Home: h, Nodes: max(1, s.Target.Nodes), Settings: s.Target.Settings}
-	if size := int(s.Workload.Size); size > largeMessage {
-		o.MaxMessage = size
-	}
+	o := brokerOptions(s)
+	o.Home = h
 	c, err := brokers.Start(ctx, p, o)
 	if err != nil {
 		return nil, brokerFault(err, p, byScratch)
 	}
-	return &managedBroker{a, c, e.Name, o.Nodes, s}, nil
+	b := &managedBroker{app: a, cluster: c, driver: e.Name, nodes: o.Nodes, scenario: s}
+	b.watch()
+	return b, nil
 }
 
-// stop ends the broker, and tells of one that does not end.
-func (b *managedBroker) stop() {
+// Err returns why the broker ended by itself; nil while it runs.
+func (b *managedBroker) Err() error { return b.cluster.Err() }
+
+// Stop ends the broker, and tells of one that does not end.
+func (b *managedBroker) Stop() {
 	if err := b.cluster.Stop(context.Background()); err != nil {
 		fmt.Fprintln(b.app.Stderr, oneLine(err.Error()))
 	}
 }
 
 // watch tells of each node that ends by itself, when it does.
-func (b *managedBroker) watch(say func(string)) {
+func (b *managedBroker) watch() {
 	for _, i := range b.cluster.Nodes() {
 		go func() {
 			<-i.Done() // at the latest when it is stopped
-			if err := i.Err(); err != nil {
-				say(oneLine(err.Error()))
+			if say := b.say.Load(); say != nil && i.Err() != nil {
+				(*say)(oneLine(i.Err().Error()))
 			}
 		}()
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,22 +10,25 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/internal/brokers"
 	"sixnines/internal/engine"
+	"sixnines/internal/trials"
 	"sixnines/result"
 	"sixnines/scenario"
 )
 
-// measurement is one run to be made, with the broker that it needs: each gets a
-// fresh one, and fresh connections.
+// measurement is one run to be made, with fresh connections and the broker that
+// it needs.
 type measurement struct {
 	scenario *scenario.Scenario // as load returns it
 	entry    driver.Entry
-	file     string        // where the result goes, as the user would name it
-	trial    *result.Trial // nil: the run stands alone
+	file     string         // where the result goes, as the user would name it
+	trial    *result.Trial  // nil: the run stands alone
+	keeper   *trials.Keeper // of the broker; nil: it is for this run alone
 }
 
-// measure starts the broker, if the scenario leaves that to us, runs, and stops
-// it again. The run is nil if there is no result, and then the error says why
+// measure starts the broker, if the scenario leaves that to us and none is kept
+// for it, and runs. The run is nil if there is no result, and then the error says why
 // and no file is left; with both, the result in m.file is of a run that did not
 // end as it should have.
 func (a *app) measure(stops *interrupts, show display, m measurement) (*result.Run, error) {
@@ -39,22 +43,21 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (*result.R
 	if err != nil {
 		return nil, err
 	}
+	if m.keeper == nil {
+		m.keeper = &trials.Keeper{}
+		// Whatever happens to us, the broker ends: by this, or by the kernel.
+		defer m.keeper.Stop("")
+	}
 	died := func() error { return nil }
 	if managed {
-		patience := time.AfterFunc(time.Second, func() { show.say("starting " + product.Name + " …") })
-		broker, err := a.startBroker(stops.early, product, s, e)
-		patience.Stop()
+		broker, err := a.brokerFor(stops.early, product, m, show)
 		if stops.vain.Load() && err != nil {
 			return nil, a.inVain(m.file)
 		}
 		if err != nil {
 			return nil, err
 		}
-		// Whatever happens to us, the broker ends: by this, or by the kernel.
-		defer broker.stop()
-		show.say("started " + broker.String())
-		broker.watch(show.say)
-		died = broker.cluster.Err
+		died = broker.Err
 		broker.configure(&config)
 	}
 	run, err := execute(stops, config)
@@ -71,6 +74,28 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (*result.R
 	}
 	run.Path = m.file
 	return run, err
+}
+
+// brokerFor returns the broker for a run: the one that is kept, or a fresh one.
+func (a *app) brokerFor(ctx context.Context, p brokers.Product, m measurement, show display) (*managedBroker, error) {
+	kept, err := m.keeper.Get(brokerKey(p, m.scenario), func() (trials.Broker, error) {
+		patience := time.AfterFunc(time.Second, func() { show.say("starting " + p.Name + " …") })
+		defer patience.Stop()
+		b, err := a.startBroker(ctx, p, m.scenario, m.entry)
+		if err != nil {
+			return nil, err
+		}
+		show.say("started " + b.String())
+		return b, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	b := kept.(*managedBroker)
+	b.driver = m.entry.Name
+	say := show.say
+	b.say.Store(&say)
+	return b, nil
 }
 
 // inVain ends a run that was stopped before its window began. Its files, if it

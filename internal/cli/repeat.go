@@ -9,13 +9,13 @@ import (
 	"io"
 	"io/fs"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"sixnines/driver"
 	"sixnines/internal/report"
+	"sixnines/internal/trials"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -38,12 +38,14 @@ type repetition struct {
 	round int // from 1: which repetition of its scenario
 	seed  uint64
 	file  string
+	run   *result.Run // nil: there is none yet
 }
 
 // set is several runs that belong together.
 type set struct {
 	dir       string
 	rounds    int
+	order     uint64 // seed of the order
 	scenarios []*repeated
 	plan      []repetition // in the order in which they are run
 	made      []repetition // of plan, those with a result
@@ -69,9 +71,10 @@ func newSet(scenarios []*repeated, o runOptions, now time.Time) *set {
 	used := map[string]int{}
 	var draw [16]byte
 	crand.Read(draw[:]) // never fails
-	rng := rand.New(rand.NewPCG(binary.LittleEndian.Uint64(draw[:]), binary.LittleEndian.Uint64(draw[8:])))
+	s.order = binary.LittleEndian.Uint64(draw[:])
+	sets := rand.New(rand.NewPCG(s.order, binary.LittleEndian.Uint64(draw[8:])))
 	for _, x := range scenarios {
-		x.set = fmt.Sprintf("%016x", rng.Uint64())
+		x.set = fmt.Sprintf("%016x", sets.Uint64())
 		if x.label = x.scenario.Name; x.label == "" {
 			x.label = x.scenario.Target.Driver + "-" + string(x.scenario.Workload.Pattern)
 		}
@@ -80,39 +83,91 @@ func newSet(scenarios []*repeated, o runOptions, now time.Time) *set {
 		}
 	}
 	digits := len(fmt.Sprint(len(scenarios) * o.repeat))
-	for round := 1; round <= o.repeat; round++ {
-		for _, i := range rng.Perm(len(scenarios)) {
-			x := scenarios[i]
-			r := repetition{of: x, round: round, seed: x.scenario.Seed}
-			if !o.sameSeed {
-				r.seed = nextSeed(r.seed, round-1)
-			}
-			r.file = filepath.Join(s.dir, fmt.Sprintf("%0*d-%s.jsonl", digits, len(s.plan)+1, x.label))
-			s.plan = append(s.plan, r)
+	for _, at := range trials.Shuffled(len(scenarios), o.repeat, s.order) {
+		x := scenarios[at.Cell]
+		r := repetition{of: x, round: at.Round, seed: x.scenario.Seed}
+		if !o.sameSeed {
+			r.seed = nextSeed(r.seed, at.Round-1)
 		}
+		r.file = filepath.Join(s.dir, fmt.Sprintf("%0*d-%s.jsonl", digits, len(s.plan)+1, x.label))
+		s.plan = append(s.plan, r)
 	}
 	return s
 }
 
-// nextSeed returns the seed n further on; 0 is none.
-func nextSeed(seed uint64, n int) uint64 {
-	next := seed + uint64(n)
-	if next < seed {
-		next++
+// manifest is the set as a series.
+func (s *set) manifest() (trials.Manifest, error) {
+	m := trials.Manifest{Kind: result.TrialRepeat, Seed: s.order, Rounds: s.rounds}
+	for _, x := range s.scenarios {
+		digest, err := digestOf(x.scenario, x.entry)
+		if err != nil {
+			return m, err
+		}
+		m.Cells = append(m.Cells, trials.Cell{Name: x.label, Set: x.set, Digest: digest, Fresh: true,
+			Takes: x.scenario.Phases.Warmup + x.scenario.Phases.Duration})
 	}
-	return next
+	for _, r := range s.plan {
+		m.Trials = append(m.Trials, trials.Trial{Cell: slices.Index(s.scenarios, r.of), Round: r.round, Seed: r.seed, File: filepath.Base(r.file)})
+	}
+	return m, nil
+}
+
+// take takes the plan from the series, which may be one that was begun before.
+func (s *set) take(from *series) error {
+	s.dir, s.rounds, s.order = from.dir, from.Rounds, from.Seed
+	for i, c := range from.Cells {
+		s.scenarios[i].set = c.Set
+	}
+	s.plan = nil
+	for _, t := range from.Trials {
+		s.plan = append(s.plan, repetition{of: s.scenarios[t.Cell], round: t.Round, seed: t.Seed, file: filepath.Join(s.dir, t.File)})
+	}
+	err := from.load(func(i int, run *result.Run) { s.plan[i].run = run })
+	s.gather()
+	return err
+}
+
+// gather collects what was made, in the order of the plan.
+func (s *set) gather() {
+	s.made, s.runs = nil, nil
+	for _, x := range s.scenarios {
+		x.runs = nil
+	}
+	for _, r := range s.plan {
+		if r.run != nil {
+			s.made, s.runs, r.of.runs = append(s.made, r), append(s.runs, r.run), append(r.of.runs, r.run)
+		}
+	}
 }
 
 // runSet makes the runs of a set and shows them together. What was made before
 // an error or Ctrl-C is kept and shown.
 func (a *app) runSet(ctx context.Context, scenarios []*repeated, o runOptions) error {
 	s := newSet(scenarios, o, time.Now())
-	if err := a.makeDir(s.dir); err != nil {
+	if o.resume != "" {
+		s.dir = o.resume
+	} else if err := a.makeDir(s.dir); err != nil {
 		return err
 	}
-	err := a.makeRuns(ctx, s, o)
-	if len(s.runs) == 0 {
-		if empty := os.Remove(a.path(s.dir)); empty != nil && !errors.Is(empty, fs.ErrNotExist) {
+	m, err := s.manifest()
+	if err != nil {
+		return err
+	}
+	opened, err := a.openSeries(s.dir, o.resume != "", m)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	work := &series{app: a, Series: opened, dir: s.dir, quiet: o.quiet}
+	if err := s.take(work); err != nil {
+		return err
+	}
+	err = s.makeRuns(ctx, work, o.pause)
+	switch {
+	case len(s.runs) == 0 && o.resume != "":
+		return errors.Join(err, a.writeJUnit(o.junit, nil, wentWrong(err)))
+	case len(s.runs) == 0:
+		if empty := opened.Discard(); empty != nil && !errors.Is(empty, fs.ErrNotExist) {
 			fmt.Fprintln(a.Stderr, oneLine(empty.Error())) // something is in it after all: it stays
 		}
 		return errors.Join(err, a.writeJUnit(o.junit, nil, wentWrong(err)))
@@ -126,59 +181,40 @@ func (a *app) runSet(ctx context.Context, scenarios []*repeated, o runOptions) e
 
 // makeRuns makes one run after the other, each with a fresh broker where that
 // is ours to start, and fresh connections.
-func (a *app) makeRuns(ctx context.Context, s *set, o runOptions) error {
-	stops := a.seriesStops(ctx)
-	defer stops.stop()
-	for i, r := range s.plan {
-		pause := o.pause
-		if i == 0 {
-			pause = 0
-		}
-		where := fmt.Sprintf("run %d of %d", i+1, len(s.plan))
-		if err := a.makeRun(stops, s, r, where, pause, o.quiet); err != nil {
-			s.stopped = where + " went wrong"
-			return err
-		}
-		if stops.ending() && len(s.made) < len(s.plan) {
-			s.stopped = fmt.Sprintf("stopped after %d of %d", len(s.made), len(s.plan))
-			return nil
-		}
+func (s *set) makeRuns(ctx context.Context, work *series, pause time.Duration) error {
+	work.stops = work.seriesStops(ctx)
+	defer work.stops.stop()
+	err := work.Run(trials.Options{Pause: pause, Ending: work.stops.ended, Progress: work.sayProgress,
+		Make: func(t *trials.Turn) (trials.State, error) {
+			state, err := s.makeRun(work, t)
+			if err != nil {
+				s.stopped = fmt.Sprintf("run %d of %d went wrong", t.Number, t.Of)
+			}
+			return state, err
+		}})
+	s.gather()
+	if err == nil && len(s.made) < len(s.plan) {
+		s.stopped = fmt.Sprintf("stopped after %d of %d", len(s.made), len(s.plan))
 	}
-	return nil
+	return err
 }
 
 // makeRun makes one run of a set, unless somebody wants no more.
-func (a *app) makeRun(series *seriesStops, s *set, r repetition, where string, pause time.Duration, quiet bool) error {
-	show := a.display(quiet, endsSeries)
-	defer show.close()
-	if pause > 0 {
-		show.say(fmt.Sprintf("%s begins in %s", where, seconds(pause)))
-		wait := time.NewTimer(pause)
-		defer wait.Stop()
-		select {
-		case <-wait.C:
-		case <-series.ended:
-			return nil
-		}
+func (s *set) makeRun(work *series, t *trials.Turn) (trials.State, error) {
+	r := &s.plan[t.Number-1]
+	where := fmt.Sprintf("run %d of %d", t.Number, t.Of)
+	run, state, err := work.make(t, one{scenario: r.of.scenario, entry: r.of.entry, prefix: where + ": ",
+		header: result.Trial{Set: r.of.set, Kind: result.TrialRepeat, Index: r.round, Of: s.rounds},
+		before: fmt.Sprintf("%s begins in %s", where, seconds(t.Pause)),
+		begin:  fmt.Sprintf("%s: %s, seed %d", where, r.of.label, r.seed)})
+	if run == nil && state == trials.Planned && slices.ContainsFunc(s.plan, func(r repetition) bool { return r.run != nil }) {
+		return state, nil // said already, and those before it are kept
 	}
-	stops := series.next(func(text string) { show.say(where + ": " + text) })
-	defer series.done()
-	show.say(fmt.Sprintf("%s: %s, seed %d", where, r.of.label, r.seed))
-	one := *r.of.scenario
-	one.Seed = r.seed
-	run, err := a.measure(stops, show, measurement{scenario: &one, entry: r.of.entry, file: r.file,
-		trial: &result.Trial{Set: r.of.set, Kind: result.TrialRepeat, Index: r.round, Of: s.rounds}})
-	if run == nil {
-		if stops.vain.Load() && len(s.runs) > 0 {
-			return nil // said already, and those before it are kept
-		}
-		return err
+	r.run = run
+	if run != nil && run.Summary != nil {
+		work.note("%s: %s", where, run.Summary.Verdict)
 	}
-	s.made, s.runs, r.of.runs = append(s.made, r), append(s.runs, run), append(r.of.runs, run)
-	if run.Summary != nil {
-		show.say(fmt.Sprintf("%s: %s", where, run.Summary.Verdict))
-	}
-	return err
+	return state, err
 }
 
 // presentSet writes the report of a set and its JUnit file, prints the runs and
@@ -186,7 +222,7 @@ func (a *app) makeRun(series *seriesStops, s *set, r repetition, where string, p
 // not met in all of them. broke is what ended the set, if it ended badly.
 func (a *app) presentSet(s *set, o runOptions, broke error) error {
 	page := filepath.Join(s.dir, "report.html")
-	pageErr := a.writeNew(page, false, func(w io.Writer) error { return report.HTML(w, s.runs, report.Options{}) })
+	pageErr := a.writeNew(page, o.resume != "", func(w io.Writer) error { return report.HTML(w, s.runs, report.Options{}) })
 	more := []report.JUnitSuite{s.suite()}
 	if broke != nil {
 		more = append(more, wentWrong(broke))
@@ -204,7 +240,7 @@ func (a *app) presentSet(s *set, o runOptions, broke error) error {
 			a.sayObjectives(of, s.overall(x))
 		}
 		if s.stopped != "" {
-			fmt.Fprintln(a.Stderr, s.stopped+" runs; those that were made are kept")
+			fmt.Fprintln(a.Stderr, s.stopped+" runs; those that were made are kept; the same command with --resume "+s.dir+" goes on")
 		}
 		fmt.Fprintf(a.Stderr, "results %s\n", s.dir)
 		if pageErr == nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"sixnines/drivers/all"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -122,5 +123,42 @@ func TestSetIsAsGoodAsItsWorst(t *testing.T) {
 		if suite := s.suite(); len(suite.Cases) != 2 || (suite.Cases[1].Failure == "") != (c.outcome == "met") {
 			t.Errorf("%s of %d: %+v", c.runs, c.planned, suite)
 		}
+	}
+}
+
+// A scenario has the digest of no other, whatever differs, and shows no password.
+func TestDigest(t *testing.T) {
+	e, _ := all.Set().Lookup("nats")
+	of := func(change func(*scenario.Scenario)) string {
+		s := &scenario.Scenario{}
+		if err := s.ApplyIn(func(string) (string, bool) { return "v", true }, scenario.Override{Key: "target.options.password", Value: "one"},
+			scenario.Override{Key: "target.url", Value: "nats://${HOST}:4222"}); err != nil {
+			t.Fatal(err)
+		}
+		change(s)
+		s.Normalise()
+		digest, err := digestOf(s, e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return digest
+	}
+	same := of(func(*scenario.Scenario) {})
+	if again := of(func(*scenario.Scenario) {}); again != same {
+		t.Errorf("%s, then %s", same, again)
+	}
+	for name, change := range map[string]func(*scenario.Scenario){
+		"rate":     func(s *scenario.Scenario) { s.Workload.Rate = scenario.PerSecond(7) },
+		"password": func(s *scenario.Scenario) { s.Target.Options["password"] = "two" },
+		"host":     func(s *scenario.Scenario) { s.Target.URL = "nats://w:4222" },
+		"tls":      func(s *scenario.Scenario) { s.Target.TLS = &scenario.TLS{CA: "x"} },
+	} {
+		if of(change) == same {
+			t.Errorf("another %s is not told apart", name)
+		}
+	}
+	common, _, _ := strings.Cut(same, "-")
+	if other, _, _ := strings.Cut(of(func(s *scenario.Scenario) { s.Target.Options["password"] = "two" }), "-"); other != common {
+		t.Error("a password counts in more than the last digits")
 	}
 }

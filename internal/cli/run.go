@@ -27,6 +27,7 @@ type runOptions struct {
 	repeat   int
 	pause    time.Duration
 	sameSeed bool
+	resume   string // directory of a set to go on with; empty: a new one
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -53,8 +54,9 @@ with fresh connections and a fresh broker where it is started for the run, every
 scenario once a round in an order drawn anew. Their results go into a directory
 of their own, and the spread between them is shown beside the intervals within
 them. Ctrl-C ends the set with the run that is under way, before its window at
-once; a second ends that window early, a third stops. With --json a set is one
-object: directory, planned, stopped, scenarios (name, set, objectives) and runs
+once; a second ends that window early, a third stops. --resume DIR goes on with a
+set that was ended or killed: manifest.json in it says what was made, when, and by
+which broker. With --json a set is one object: directory, planned, stopped, scenarios (name, set, objectives) and runs
 (scenario, repeat, seed, summary).
 
 --until makes the window go on, beyond --duration, until the 95 % interval of a
@@ -76,7 +78,8 @@ not be decided, 4 a run is INVALID or UNSTABLE.`,
   sixnines run --rate max --dry-run > scenario.yaml
   sixnines run --duration 30s --slo "delivery.response p99.9 < 5ms" --slo "lost == 0" --junit junit.xml
   sixnines run --until "delivery.response p99 ±5%" --at-most 10m
-  sixnines run a.yaml b.yaml --repeat 6 --pause 10s`,
+  sixnines run a.yaml b.yaml --repeat 6 --pause 10s
+  sixnines run a.yaml b.yaml --repeat 6 --resume results/set-20261121T140200Z-1f2e3d4c`,
 		Args: counted(0, -1, "any number of BROKERs and SCENARIO.yamls"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			var names []string
@@ -102,6 +105,7 @@ not be decided, 4 a run is INVALID or UNSTABLE.`,
 	repeats.IntVar(&o.repeat, "repeat", 1, "make `N` runs of each scenario; the spread between them is shown")
 	repeats.DurationVar(&o.pause, "pause", 0, "wait for this `TIME` between runs")
 	repeats.BoolVar(&o.sameSeed, "same-seed", false, "the same seed for all; default: each repeat has the next, since equal arrivals hide what arrivals do")
+	repeats.StringVar(&o.resume, "resume", "", "go on with the set in `DIR`: what was made is kept, the rest is made; the same scenarios and flags are needed")
 	sections = append(sections, section{"Repeats", repeats}, section{"Output", output})
 	cmd.Flags().SortFlags = false
 	for _, s := range sections {
@@ -124,8 +128,10 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	if o.dryRun {
 		return a.dryRun(scenarios[0].scenario, scenarios[0].entry, o.json)
 	}
-	if err := a.makeDir(o.out); err != nil {
-		return err
+	if o.resume == "" {
+		if err := a.makeDir(o.out); err != nil {
+			return err
+		}
 	}
 	if err := a.junitProbe(o.junit); err != nil {
 		return err
@@ -148,6 +154,8 @@ func (o runOptions) check(scenarios int) error {
 		return wrongUsage("say how many with --repeat N, or leave --pause out", "--pause waits between runs, and there is one")
 	case o.sameSeed && o.repeat == 1:
 		return wrongUsage("say how often with --repeat N, or leave --same-seed out", "--same-seed is about repeats, and there is none")
+	case o.resume != "" && !several:
+		return wrongUsage("give --repeat N or the scenarios with which the set was begun", "--resume goes on with a set, and this is one run")
 	case o.dryRun && scenarios > 1:
 		return wrongUsage("name one of them", "--dry-run shows one scenario, not %d", scenarios)
 	}

@@ -1,4 +1,6 @@
-package brokers
+// Package filelock keeps two processes of Sixnines from working at the same
+// place at once.
+package filelock
 
 import (
 	"errors"
@@ -10,14 +12,14 @@ import (
 // ErrBusy says that another process is at it.
 var ErrBusy = errors.New("another sixnines is at work here")
 
-// lock takes the file for this process, or returns an error that wraps
+// Take takes the file for this process, or returns an error that wraps
 // [ErrBusy]. The system lets go of it when the process ends, whatever ends it;
 // the file stays, since removing it would let two others in.
-func lock(path string) (unlock func(), err error) {
+func Take(path string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	f, err := lockFile(path)
+	f, err := open(path)
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}

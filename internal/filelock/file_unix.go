@@ -1,6 +1,6 @@
 //go:build unix
 
-package brokers
+package filelock
 
 import (
 	"errors"
@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-func lockFile(path string) (*os.File, error) {
+func open(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, err

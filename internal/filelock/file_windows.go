@@ -1,4 +1,4 @@
-package brokers
+package filelock
 
 import (
 	"errors"
@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// lockFile opens the file so that nobody else can.
-func lockFile(path string) (*os.File, error) {
+// open opens the file so that nobody else can.
+func open(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err

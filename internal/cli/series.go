@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/filelock"
+	"sixnines/internal/trials"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// digestOf tells scenarios apart. Passwords and what variables of the environment
+// hold count in its last four digits only: they tell that something has changed,
+// and too little to find out what it was.
+func digestOf(s *scenario.Scenario, e driver.Entry) (string, error) {
+	text, err := s.Redacted(e.Secret).MarshalJSON()
+	if err != nil {
+		return "", fmt.Errorf("write the scenario down: %w", err)
+	}
+	t := s.Target
+	var tls scenario.TLS
+	if t.TLS != nil {
+		tls = *t.TLS
+	}
+	hidden := sha256.Sum256(fmt.Appendf(nil, "%q %v %q %v", t.URL, t.Options, t.Settings, tls))
+	return fmt.Sprintf("%x-%x", sha256.Sum256(text), hidden[:2]), nil
+}
+
+// openSeries begins a series in dir, or goes on with the one that is there.
+func (a *app) openSeries(dir string, resume bool, m trials.Manifest) (*trials.Series, error) {
+	m.Tool = a.Tool.Version
+	if !resume {
+		s, err := trials.New(a.path(dir), m)
+		if err != nil {
+			return nil, failed(fileHint(err), fmt.Errorf("begin the series in %s: %w", dir, err))
+		}
+		return s, nil
+	}
+	s, err := trials.Resume(a.path(dir), m)
+	switch {
+	case err == nil:
+		return s, nil
+	case errors.Is(err, filelock.ErrBusy):
+		return nil, wrongUsage("wait until it has ended, or leave --resume out to make a series of its own", "%s is in use: %w", dir, err)
+	case errors.Is(err, trials.ErrChanged):
+		return nil, wrongUsage("give the scenario and the flags with which it was begun, or leave --resume out to make a series of its own", "%s: %w", dir, err)
+	case errors.Is(err, trials.ErrNoSeries), errors.Is(err, fs.ErrNotExist):
+		return nil, wrongUsage("name the directory that the series made, such as results/NAME", "%w", err)
+	}
+	return nil, failed("check the directory and its permissions", err)
+}
+
+// series is a series under way: who makes its trials.
+type series struct {
+	*app
+	*trials.Series
+	dir   string // as the user would name it
+	quiet bool
+	stops *seriesStops
+}
+
+// load hands the results that were made before to keep, with the index of their
+// trials.
+func (s *series) load(keep func(trial int, run *result.Run)) error {
+	for i, t := range s.Trials {
+		if t.State != trials.Made {
+			continue
+		}
+		runs, err := s.loadRuns([]string{filepath.Join(s.dir, t.File)})
+		if err != nil {
+			return err
+		}
+		runs[0].Path = filepath.Join(s.dir, t.File)
+		keep(i, runs[0])
+	}
+	return nil
+}
+
+// one is a trial of a series, as its command wants it made.
+type one struct {
+	scenario *scenario.Scenario
+	entry    driver.Entry
+	header   result.Trial
+	before   string // is said before the pause
+	begin    string // is said when it begins
+	prefix   string // stands before what a signal did
+}
+
+// make makes one trial. The error is of the run, as measure returns it.
+func (s *series) make(turn *trials.Turn, o one) (*result.Run, trials.State, error) {
+	show := s.display(s.quiet, endsSeries)
+	defer show.close()
+	if turn.Pause > 0 {
+		show.say(o.before)
+	}
+	if !turn.Wait() {
+		return nil, trials.Planned, nil
+	}
+	stops := s.stops.next(func(text string) { show.say(o.prefix + text) })
+	defer s.stops.done()
+	show.say(o.begin)
+	sc := *o.scenario
+	sc.Seed = turn.Trial.Seed
+	run, err := s.measure(stops, show, measurement{scenario: &sc, entry: o.entry,
+		file: filepath.Join(s.dir, turn.Trial.File), trial: &o.header, keeper: turn.Keeper})
+	switch {
+	case run == nil && stops.vain.Load():
+		return nil, trials.Planned, err
+	case err != nil:
+		return run, trials.Failed, err
+	case run.Summary == nil || run.Summary.Interrupted || run.Summary.Aborted:
+		return run, trials.Cut, nil
+	}
+	return run, trials.Made, nil
+}
+
+// sayProgress tells how far the series has come.
+func (s *series) sayProgress(p trials.Progress) {
+	if !s.quiet && p.Done < p.Of && !s.stops.ending() {
+		s.note("%d of %s, about %s left", p.Done, plural(p.Of, "run"), seconds(p.Left.Round(time.Second)))
+	}
+}
+
+// note tells people something, unless they want none of it.
+func (s *series) note(format string, args ...any) {
+	if !s.quiet {
+		fmt.Fprintf(s.Stderr, format+"\n", args...)
+	}
+}
+
+// nextSeed returns the seed n further on; 0 is none.
+func nextSeed(seed uint64, n int) uint64 {
+	next := seed + uint64(n)
+	if next < seed {
+		next++
+	}
+	return next
+}

@@ -1,0 +1,168 @@
+package trials
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sixnines/internal/filelock"
+)
+
+// lockName is the file by which a process says that it works in a directory.
+const lockName = ".lock"
+
+// Errors that are wrapped.
+var (
+	ErrNoSeries = errors.New("no series to go on with")             // by Resume
+	ErrChanged  = errors.New("the series is not the one asked for") // by Resume
+	// That a directory is in use is filelock.ErrBusy.
+)
+
+// Series is a series in its directory, which belongs to this process until
+// Close.
+type Series struct {
+	Manifest
+	dir    string
+	unlock func()
+	now    func() time.Time
+}
+
+// New begins a series in a directory, which is made. The manifest must have Kind,
+// Tool, Seed, Rounds, Cells, and Trials with Cell, Round, Seed and File.
+func New(dir string, m Manifest) (*Series, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("trials: %w", err)
+	}
+	s := &Series{Manifest: m, dir: dir, now: time.Now}
+	var err error
+	if s.unlock, err = filelock.Take(filepath.Join(dir, lockName)); err != nil {
+		return nil, fmt.Errorf("trials: %w", err)
+	}
+	s.Format, s.Created, s.Sessions, s.Brokers = format, s.now(), nil, nil
+	for i := range s.Trials {
+		s.Trials[i].State = Planned
+	}
+	return s, s.begin()
+}
+
+// Resume goes on with the series in a directory. want is as for New; its order,
+// seeds, names of files and sets give way to those of the manifest. Errors wrap
+// [ErrNoSeries], [ErrChanged] or [filelock.ErrBusy]. Results of trials that were
+// not made to their end are removed.
+func Resume(dir string, want Manifest) (*Series, error) {
+	if _, err := read(dir); err != nil {
+		return nil, err // before a lock is left in a directory of something else
+	}
+	s := &Series{dir: dir, now: time.Now}
+	var err error
+	if s.unlock, err = filelock.Take(filepath.Join(dir, lockName)); err != nil {
+		return nil, fmt.Errorf("trials: %w", err)
+	}
+	m, err := read(dir) // again: the one before was perhaps just being written
+	if err == nil {
+		err = m.same(want)
+	}
+	if err != nil {
+		s.unlock()
+		return nil, err
+	}
+	s.Manifest = *m
+	for i := range s.Trials {
+		t := &s.Trials[i]
+		if t.State == Made {
+			if _, err := os.Stat(filepath.Join(dir, t.File)); err == nil {
+				continue
+			} else if !errors.Is(err, fs.ErrNotExist) {
+				s.unlock()
+				return nil, fmt.Errorf("trials: %w", err)
+			}
+		}
+		if err := s.clear(t); err != nil {
+			s.unlock()
+			return nil, err
+		}
+	}
+	return s, s.begin()
+}
+
+// begin notes that this process works on the series.
+func (s *Series) begin() error {
+	s.Sessions = append(s.Sessions, Session{Began: s.now(), PID: os.Getpid()})
+	if err := s.write(s.dir); err != nil {
+		s.unlock()
+		return err
+	}
+	return nil
+}
+
+// same says in what the series that is asked for is another.
+func (m *Manifest) same(want Manifest) error {
+	differ := func(format string, args ...any) error {
+		return fmt.Errorf("%w: %s", ErrChanged, fmt.Sprintf(format, args...))
+	}
+	switch {
+	case m.Kind != want.Kind:
+		return differ("it is of the kind %s, not %s", m.Kind, want.Kind)
+	case m.Tool != want.Tool:
+		return differ("it was begun by version %s, and this is %s", m.Tool, want.Tool)
+	case m.Rounds != want.Rounds:
+		return differ("it has %d rounds, not %d", m.Rounds, want.Rounds)
+	case len(m.Cells) != len(want.Cells):
+		return differ("it has %d cells, not %d", len(m.Cells), len(want.Cells))
+	}
+	for i, c := range m.Cells {
+		w := want.Cells[i]
+		switch {
+		case c.Name != w.Name:
+			return differ("its cell %d is %s, not %s", i+1, c.Name, w.Name)
+		case c.Digest != w.Digest:
+			return differ("the scenario of %s has changed since", c.Name)
+		case c.Fresh != w.Fresh:
+			return differ("%s had a broker for each trial, or has one now", c.Name)
+		}
+	}
+	return nil
+}
+
+// clear removes what there is of a trial and plans it anew.
+func (s *Series) clear(t *Trial) error {
+	for _, name := range []string{t.File, strings.TrimSuffix(t.File, ".jsonl") + ".raw"} {
+		if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("trials: remove what is left of a trial: %w", err)
+		}
+	}
+	*t = Trial{Cell: t.Cell, Round: t.Round, Seed: t.Seed, File: t.File, State: Planned}
+	return nil
+}
+
+// Count returns how many trials are in a state.
+func (s *Series) Count(state State) int {
+	n := 0
+	for _, t := range s.Trials {
+		if t.State == state {
+			n++
+		}
+	}
+	return n
+}
+
+// Complete reports whether all trials were made.
+func (s *Series) Complete() bool { return s.Count(Made) == len(s.Trials) }
+
+// Close leaves the directory to others.
+func (s *Series) Close() { s.unlock() }
+
+// Discard removes a series of which nothing was made, and its directory unless
+// there is something else in it. It closes the series.
+func (s *Series) Discard() error {
+	var all []error
+	for _, name := range []string{ManifestName, lockName} {
+		all = append(all, os.Remove(filepath.Join(s.dir, name)))
+	}
+	s.unlock()
+	return errors.Join(append(all, os.Remove(s.dir))...)
+}
