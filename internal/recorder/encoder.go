@@ -24,8 +24,9 @@ const (
 	cookieV2Compressed = 0x1c849304 | 0x10
 )
 
-// encode appends the histogram with the given counts, of layout g, to to.
-func (e *encoder) encode(to []byte, g *geometry, counts []int64) ([]byte, error) {
+// encode appends the histogram with the given counts, of layout g, to to. in has
+// the blocks of counts that are not all zero; nil: any may be.
+func (e *encoder) encode(to []byte, g *geometry, counts []int64, in blocks) ([]byte, error) {
 	p := e.payload[:0]
 	p = binary.BigEndian.AppendUint32(p, cookieV2)
 	p = binary.BigEndian.AppendUint32(p, 0) // length, below
@@ -36,7 +37,15 @@ func (e *encoder) encode(to []byte, g *geometry, counts []int64) ([]byte, error)
 	p = binary.BigEndian.AppendUint64(p, math.Float64bits(1))
 	head := len(p)
 	var zeros int64
-	for _, n := range counts {
+	for i := 0; i < len(counts); i++ {
+		if in != nil && i%block == 0 {
+			next := in.next(i, len(counts))
+			zeros += int64(next - i)
+			if i = next; i == len(counts) {
+				break
+			}
+		}
+		n := counts[i]
 		if n == 0 {
 			zeros++
 			continue

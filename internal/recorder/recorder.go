@@ -1,17 +1,19 @@
 // Package recorder keeps the complete distribution of every metric while a run
 // goes on, and hands it over interval by interval.
 //
-// Counts are cumulative and only ever added to, by atomic adds into shards; the
-// collector reads them and takes the difference to what it read before. Nothing
-// is swapped, so a writer never waits and needs no critical section, an idle
-// or stalled one loses nothing, and the sum of all intervals is the run to the
-// last count. (The usual double buffer behind a writer–reader phaser was the
-// plan: it costs two more atomic operations a message and twice the memory, and
-// buys only that the metrics of one message fall into the same interval.)
+// Counts are added to shards by atomic adds, and the collector takes them out one by
+// one by atomic exchanges. A writer never waits and needs no critical section, an
+// idle or stalled one loses nothing, and the sum of all intervals is the run to the
+// last count. Writers mark the blocks of counts that they add to, and the collector
+// reads only those: reading all took a millisecond, ten times a second, in which
+// messages waited for the processor. (A double buffer behind a writer–reader phaser
+// costs two more atomic operations a message and twice the memory, and buys only
+// that the metrics of one message fall into the same interval.)
 package recorder
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"sync/atomic"
 	"time"
@@ -43,6 +45,7 @@ type Recorder struct {
 	shards []*Shard
 	places int // slots of the window
 	slots  [ids][]atomic.Int64
+	raised [ids]marks // of slots
 
 	// What is rare has no shards: lower bounds of what was given up, by bucket,
 	// and refused messages by slot, in the last place those of which it is not known.
@@ -55,26 +58,19 @@ type Recorder struct {
 	outRange int64
 }
 
-// collected is what the collector has already taken of a metric.
+// collected is what the collector has taken of a metric.
 type collected struct {
-	counts []int64 // cumulative
-	delta  []int64 // since the collection before
-	total  int64   // of delta
-	sum    int64   // of counts
-	// first and last are the buckets between which delta is; low and high the
-	// extremes, in ns, between which the next scan looks at least.
-	first, last int
-	low, high   int64
-	min, max    int64 // of delta
-	own         []int64
-	received    []int64
-	majority    []int64
-	ownDelta    []int64
-	recDelta    []int64
-	majDelta    []int64
-	slots       []int64
-	told        result.MetricInterval // by the last Encode, over hist
-	hist        []byte
+	counts   []int64 // so far
+	sum      int64   // of counts
+	delta    []int64 // by the last collection
+	in       blocks  // of delta that are not all zero
+	total    int64   // of delta
+	last     int     // the highest bucket of delta
+	min, max int64   // of delta
+	bands    []result.OwnBand
+	slots    []int64               // as told
+	told     result.MetricInterval // by the last Encode, over hist
+	hist     []byte
 }
 
 // sparse is an array of counts that is made when the first is counted. count is
@@ -101,13 +97,11 @@ func New(c Config) (*Recorder, error) {
 	}
 	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics, places: int(c.Window/Slot) + 1}
 	for _, id := range r.ids {
-		k := &collected{counts: make([]int64, r.geo.length), delta: make([]int64, r.geo.length), min: noMin, max: noMax, last: -1, low: noMin, high: noMax}
+		k := &collected{counts: make([]int64, r.geo.length), delta: make([]int64, r.geo.length), in: newBlocks(r.geo.length),
+			last: -1, min: noMin, max: noMax}
 		if id.Metric().IsResponse() {
-			r.slots[id] = make([]atomic.Int64, r.places)
+			r.slots[id], r.raised[id] = make([]atomic.Int64, r.places), newMarks(r.places)
 			k.slots = make([]int64, r.places)
-			for _, sums := range []*[]int64{&k.own, &k.received, &k.majority, &k.ownDelta, &k.recDelta, &k.majDelta} {
-				*sums = make([]int64, result.Bands)
-			}
 		}
 		r.seen[id] = k
 	}
@@ -117,7 +111,7 @@ func New(c Config) (*Recorder, error) {
 			if id.sampled() && i > 0 {
 				continue
 			}
-			h := &histogram{counts: make([]int64, r.geo.length)}
+			h := &histogram{counts: make([]int64, r.geo.length), touched: newMarks(r.geo.length)}
 			h.min.Store(noMin)
 			h.max.Store(noMax)
 			if id.Metric().IsResponse() {
@@ -153,46 +147,23 @@ func (r *Recorder) Probe(v int64) { r.shards[0].Value(ProbeService, v) }
 // Enabled reports whether id is recorded.
 func (r *Recorder) Enabled(id ID) bool { return r.seen[id] != nil }
 
-// Snapshot reads all shards; Encode then tells what came since the Snapshot
-// before. It only loads and adds: a millisecond for a dozen shards.
+// Snapshot takes what came out of all shards; Encode then tells it.
 func (r *Recorder) Snapshot() {
 	// The own lags are counted before the blocked ones are: of a message
 	// recorded meanwhile only the blocked part is seen, and the number of
 	// derived zeros can only be too low for a moment, never too high.
 	var lags int64
-	if r.Enabled(LagOwn) && r.Enabled(LagBlocked) {
-		r.scan(LagOwn)
+	derived := r.Enabled(LagOwn) && r.Enabled(LagBlocked)
+	if derived {
+		r.take(LagOwn)
 		lags = r.seen[LagOwn].sum
 	}
 	for _, id := range r.ids {
-		k := r.seen[id]
-		if id != LagOwn || !r.Enabled(LagBlocked) {
-			r.scan(id)
-		}
-		copy(k.ownDelta, k.own)
-		copy(k.recDelta, k.received)
-		copy(k.majDelta, k.majority)
-		clear(k.own)
-		clear(k.received)
-		clear(k.majority)
-		for _, s := range r.shards {
-			h := s.hists[id]
-			if h == nil {
-				continue // of a sample; the first shard has it
-			}
-			for b := range h.own {
-				k.own[b] += atomic.LoadInt64(&h.own[b])
-				k.received[b] += atomic.LoadInt64(&h.received[b])
-				k.majority[b] += atomic.LoadInt64(&h.majority[b])
-			}
+		if id != LagOwn || !derived {
+			r.take(id)
 		}
 		if id == LagBlocked {
-			k.deriveZeros(lags)
-		}
-		for b := range k.own {
-			k.ownDelta[b] = k.own[b] - k.ownDelta[b]
-			k.recDelta[b] = k.received[b] - k.recDelta[b]
-			k.majDelta[b] = k.majority[b] - k.majDelta[b]
+			r.seen[id].deriveZeros(lags)
 		}
 	}
 }
@@ -200,76 +171,103 @@ func (r *Recorder) Snapshot() {
 // Behind reports whether values came since the last Snapshot, or while it was
 // made.
 func (r *Recorder) Behind() bool {
-	for _, id := range r.ids {
-		if id == LagBlocked {
-			continue // its zeros are derived from LagOwn
-		}
-		var n int64
-		for _, s := range r.shards {
-			if h := s.hists[id]; h != nil {
-				for i := range h.counts {
-					n += atomic.LoadInt64(&h.counts[i])
+	for _, s := range r.shards {
+		for _, h := range s.hists {
+			if h == nil {
+				continue
+			}
+			for i := range h.counts {
+				if atomic.LoadInt64(&h.counts[i]) != 0 {
+					return true
 				}
 			}
-		}
-		for _, c := range r.seen[id].counts {
-			n -= c
-		}
-		if n != 0 {
-			return true
 		}
 	}
 	return false
 }
 
-// scan reads the counts of a metric between the extremes that were recorded since
-// the scan before: nothing else can have grown, for a count is added before its
-// extreme is looked at. To read tens of thousands of counts of each shard ten
-// times a second would cost a twentieth of a core.
-func (r *Recorder) scan(id ID) {
+// take takes what came of a metric out of the shards.
+func (r *Recorder) take(id ID) {
 	k := r.seen[id]
 	if k.total > 0 {
-		clear(k.delta[k.first : k.last+1])
+		for i := range k.nonzero() {
+			k.delta[i] = 0
+		}
+		clear(k.in)
 		// An extreme may be seen before the count it belongs to: it waits for
 		// the interval that has one.
 		k.min, k.max = noMin, noMax
 	}
-	low, high := k.low, k.high
+	k.total, k.last = 0, -1
 	for _, s := range r.shards {
-		if h := s.hists[id]; h != nil { // else of a sample; the first shard has it
-			a, b := h.min.Swap(noMin), h.max.Swap(noMax)
-			low, high = min(low, a), max(high, b)
-			k.min, k.max = min(k.min, a), max(k.max, b)
+		h := s.hists[id]
+		if h == nil {
+			continue // of a sample; the first shard has it
 		}
-	}
-	k.total, k.first, k.last = 0, 0, -1
-	if low <= high {
-		k.first, k.last = r.geo.index(low), r.geo.index(high)
-	}
-	for i := k.first; i <= k.last; i++ {
-		var n int64
-		for _, s := range r.shards {
-			if h := s.hists[id]; h != nil {
-				n += atomic.LoadInt64(&h.counts[i])
+		for first := range h.touched.take() {
+			k.in.add(first)
+			for i := first; i < min(first+block, len(h.counts)); i++ {
+				if atomic.LoadInt64(&h.counts[i]) == 0 {
+					continue
+				}
+				n := atomic.SwapInt64(&h.counts[i], 0)
+				k.delta[i] += n
+				k.counts[i] += n
+				k.total += n
+				k.last = max(k.last, i)
 			}
 		}
-		if id == LagBlocked && i == 0 {
-			n = k.counts[0] // derived
-		}
-		k.delta[i] = n - k.counts[i]
-		k.total += k.delta[i]
-		k.counts[i] = n
+		k.min, k.max = min(k.min, h.min.Swap(noMin)), max(k.max, h.max.Swap(noMax))
 	}
 	k.sum += k.total
-	// What was recorded while this went on: its extremes belong to what was just
-	// read, and its counts are perhaps not among it.
-	k.low, k.high = noMin, noMax
-	for _, s := range r.shards {
-		if h := s.hists[id]; h != nil {
-			k.low, k.high = min(k.low, h.min.Swap(noMin)), max(k.high, h.max.Swap(noMax))
+	if id.Metric().IsResponse() {
+		r.takeBands(id)
+	}
+}
+
+// takeBands takes the lags of the bands of which there are values.
+func (r *Recorder) takeBands(id ID) {
+	k := r.seen[id]
+	k.bands = k.bands[:0]
+	for i, n := range k.nonzero() {
+		b := result.BandOf(r.geo.floor(i))
+		last := len(k.bands) - 1
+		if last < 0 || k.bands[last].Band != b {
+			k.bands = append(k.bands, result.OwnBand{Band: b})
+			last++
+		}
+		k.bands[last].Count += n
+		k.bands[last].Total += n * r.geo.middle(i)
+	}
+	for i := range k.bands {
+		b := &k.bands[i]
+		for _, s := range r.shards {
+			h := s.hists[id]
+			b.Own += takeCount(&h.own[b.Band])
+			b.Received += takeCount(&h.received[b.Band])
+			b.Majority += takeCount(&h.majority[b.Band])
 		}
 	}
-	k.min, k.max = min(k.min, k.low), max(k.max, k.high)
+}
+
+// takeCount takes a count out; most are zero and need no exchange.
+func takeCount(n *int64) int64 {
+	if atomic.LoadInt64(n) == 0 {
+		return 0
+	}
+	return atomic.SwapInt64(n, 0)
+}
+
+// nonzero returns the buckets of delta that have values, ascending.
+func (k *collected) nonzero() iter.Seq2[int, int64] {
+	return func(yield func(int, int64) bool) {
+		end := k.last + 1
+		for i := k.in.next(0, end); i < end; i = k.in.next(i+1, end) {
+			if n := k.delta[i]; n != 0 && !yield(i, n) {
+				return
+			}
+		}
+	}
 }
 
 // deriveZeros adds the zeros that Shard.Lag left out, of so many messages.
@@ -277,9 +275,10 @@ func (k *collected) deriveZeros(lags int64) {
 	if more := lags - k.sum; more > 0 {
 		k.counts[0] += more
 		k.delta[0] += more
+		k.in.add(0)
 		k.total += more
 		k.sum += more
-		k.first, k.last = 0, max(k.last, 0)
+		k.last = max(k.last, 0)
 		k.min, k.max = min(k.min, 0), max(k.max, 0)
 	}
 }
@@ -298,42 +297,25 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 			continue
 		}
 		m := &k.told
-		*m = result.MetricInterval{Min: k.min, Max: k.max, Slots: m.Slots[:0], Own: m.Own[:0]}
-		var band result.OwnBand
-		first, last := -1, 0
-		for i := k.first; i <= k.last; i++ {
-			n := k.delta[i]
-			if n == 0 {
-				continue
-			}
-			if first < 0 {
-				first = i
-			}
-			last = i
-			if k.own == nil {
-				continue
-			}
-			if b := result.BandOf(r.geo.floor(i)); b != band.Band || band.Count == 0 {
-				k.endBand(m, band)
-				band = result.OwnBand{Band: b}
-			}
-			band.Count += n
-			band.Total += n * r.geo.middle(i)
-		}
-		k.endBand(m, band)
 		// A count is added before its extreme: between the two a snapshot sees
 		// a bucket without its extreme. The bucket's edges then stand in.
-		m.Min = min(m.Min, r.geo.ceiling(first))
-		m.Max = max(m.Max, r.geo.floor(last))
+		first := k.last
+		for first = range k.nonzero() {
+			break
+		}
+		*m = result.MetricInterval{Min: min(k.min, r.geo.ceiling(first)), Max: max(k.max, r.geo.floor(k.last)), Slots: m.Slots[:0],
+			Own: k.bands}
 		var err error
-		if k.hist, err = r.enc.encode(k.hist[:0], &r.geo, k.delta[:k.last+1]); err != nil {
+		if k.hist, err = r.enc.encode(k.hist[:0], &r.geo, k.delta[:k.last+1], k.in); err != nil {
 			return nil, result.Counters{}, fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 		}
 		m.Hist = unsafe.String(unsafe.SliceData(k.hist), len(k.hist)) // no copy: good as long as the rest
-		for i := range r.slots[id] {
-			if v := r.slots[id][i].Load(); v != k.slots[i] {
-				k.slots[i] = v
-				m.Slots = append(m.Slots, [2]int64{int64(i), v})
+		for first := range r.raised[id].take() {
+			for i := first; i < min(first+block, r.places); i++ {
+				if v := r.slots[id][i].Load(); v != k.slots[i] {
+					k.slots[i] = v
+					m.Slots = append(m.Slots, [2]int64{int64(i), v})
+				}
 			}
 		}
 		r.told[id.Metric()] = m
@@ -348,14 +330,6 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 	return r.told, c, nil
 }
 
-func (k *collected) endBand(m *result.MetricInterval, b result.OwnBand) {
-	if b.Count == 0 {
-		return
-	}
-	b.Own, b.Received, b.Majority = k.ownDelta[b.Band], k.recDelta[b.Band], k.majDelta[b.Band]
-	m.Own = append(m.Own, b)
-}
-
 // Last returns how many values of id the last Snapshot added, and the quantiles
 // by nearest rank of these and of so many refused messages above them, each at
 // its bucket's upper edge; result.Refused where a refused message has the rank.
@@ -367,7 +341,7 @@ func (r *Recorder) Last(id ID, refused int64, quantiles ...float64) (n int64, at
 			at = append(at, result.Refused)
 			continue
 		}
-		for i, c := range k.delta {
+		for i, c := range k.nonzero() {
 			if rank -= c; rank <= 0 {
 				at = append(at, r.geo.ceiling(i))
 				break
@@ -427,7 +401,7 @@ func (r *Recorder) Unresolved(to map[result.Metric]*result.MetricInterval) error
 		}
 		m := to[id.Metric()]
 		if m == nil {
-			empty, err := r.enc.encode(nil, &r.geo, nil)
+			empty, err := r.enc.encode(nil, &r.geo, nil, nil)
 			if err != nil {
 				return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 			}
@@ -435,7 +409,7 @@ func (r *Recorder) Unresolved(to map[result.Metric]*result.MetricInterval) error
 			to[id.Metric()] = m
 		}
 		if censored != nil {
-			s, err := r.enc.encode(nil, &r.geo, *censored)
+			s, err := r.enc.encode(nil, &r.geo, *censored, nil)
 			if err != nil {
 				return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 			}

@@ -115,7 +115,7 @@ func TestIntervalsSumToTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, err := new(encoder).encode(nil, &r.geo, sum.Export().Counts)
+	ours, err := new(encoder).encode(nil, &r.geo, sum.Export().Counts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

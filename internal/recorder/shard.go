@@ -43,11 +43,11 @@ func (id ID) Metric() result.Metric {
 // enough for all: a sample of the messages, or a probe's.
 func (id ID) sampled() bool { return id >= StageClient && id <= ProbeService }
 
-// histogram is one metric's buckets in one shard. Counts only grow; the
-// collector takes differences. Every field may be added to by any goroutine.
+// histogram is what one metric got in one shard since the collector last took it
+// out. Every field may be added to by any goroutine.
 type histogram struct {
-	counts []int64 // atomic
-	// extremes since the last collection
+	counts   []int64 // atomic; by bucket
+	touched  marks   // of counts
 	min, max atomic.Int64
 	own      []int64 // atomic; Σ own lag by band, response metrics only
 	received []int64 // atomic; Σ receive lag by band, likewise
@@ -110,6 +110,7 @@ func (s *Shard) Response(id ID, v, own, received, due int64) {
 	slots := s.r.slots[id]
 	if i := due / int64(Slot); uint64(i) < uint64(len(slots)) && v > slots[i].Load() {
 		raise(&slots[i], v)
+		s.r.raised[id].set(int(i))
 	}
 }
 
@@ -126,7 +127,9 @@ func (s *Shard) clamp(v int64) int64 {
 }
 
 func (h *histogram) add(g *geometry, v int64) {
-	atomic.AddInt64(&h.counts[g.index(v)], 1)
+	i := g.index(v)
+	atomic.AddInt64(&h.counts[i], 1)
+	h.touched.set(i)
 	if v > h.max.Load() {
 		raise(&h.max, v)
 	}

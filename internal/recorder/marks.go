@@ -1,0 +1,68 @@
+package recorder
+
+import (
+	"iter"
+	"math/bits"
+	"sync/atomic"
+)
+
+// marks has a bit for each block of an array, set when something in the block
+// changes: the collector reads those blocks only.
+type marks []atomic.Uint64
+
+const (
+	block     = 8          // places: counts of a cache line
+	wordSpan  = 64 * block // places that a word of marks stands for
+	blockMask = block - 1
+)
+
+func newMarks(places int) marks { return make(marks, (places+wordSpan-1)/wordSpan) }
+
+// set marks the block of place i. It is called after the change: who takes the
+// mark away then finds the change.
+func (m marks) set(i int) {
+	if word, bit := &m[i/wordSpan], uint64(1)<<(i/block%64); word.Load()&bit == 0 {
+		word.Or(bit)
+	}
+}
+
+// take clears the marks and returns the first place of each block that had one,
+// ascending.
+func (m marks) take() iter.Seq[int] {
+	return func(yield func(int) bool) {
+		for w := range m {
+			if m[w].Load() == 0 {
+				continue
+			}
+			for b := m[w].Swap(0); b != 0; b &= b - 1 {
+				if !yield(w*wordSpan + bits.TrailingZeros64(b)*block) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// blocks is a set of blocks of which one goroutine knows.
+type blocks []uint64
+
+func newBlocks(places int) blocks { return make(blocks, (places+wordSpan-1)/wordSpan) }
+
+func (s blocks) add(i int) { s[i/wordSpan] |= 1 << (i / block % 64) }
+
+// next returns the first place of the first block in the set that ends after
+// place i, or i itself where that block begins before; length if there is none.
+func (s blocks) next(i, length int) int {
+	if i >= length {
+		return length
+	}
+	w := i / wordSpan
+	b := s[w] &^ (1<<(i/block%64) - 1)
+	for b == 0 {
+		if w++; w == len(s) {
+			return length
+		}
+		b = s[w]
+	}
+	return max(i, w*wordSpan+bits.TrailingZeros64(b)*block)
+}
