@@ -6,18 +6,21 @@ import "golang.org/x/sys/unix"
 // thread that waits for a processor for less time at once gets it sooner
 // (EEVDF, sched_attr.sched_runtime), without any privilege; older kernels take
 // no notice.
-const shortSlice = 100_000
+const (
+	shortSlice = 100_000
+	longSlice  = 100_000_000 // the longest that the kernel takes
+)
 
-// lowerPriority makes the calling thread yield to others: encoding a second's
-// histograms can wait, messages cannot. The short slice keeps it from running
-// on for milliseconds when one of them wants its processor.
-func lowerPriority() { setSlice(10) }
+// lowerPriority makes the calling thread yield to others: encoding an interval's
+// histograms can wait, messages cannot. One that wakes with a shorter slice, as all
+// others have, takes the processor from it at once.
+func lowerPriority() { setSlice(10, longSlice) }
 
 // raisePriority lets the calling thread, which wakes to send something now and
 // sleeps again, have its processor soon.
-func raisePriority() { setSlice(0) }
+func raisePriority() { setSlice(0, shortSlice) }
 
-func setSlice(nice int32) {
-	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: nice, Runtime: shortSlice}
+func setSlice(nice int32, slice uint64) {
+	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: nice, Runtime: slice}
 	_ = unix.SchedSetAttr(0, &attr, 0) // refused: the thread stays as it was, and the lag shows it
 }
