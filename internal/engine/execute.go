@@ -112,10 +112,11 @@ func (r *run) setUp(ctx context.Context) error {
 const hiccupPeriod = 4 * time.Millisecond
 
 // raiseProcs gives each pacer, the hiccup meter's thread and the witness a
-// processor of its own beside those for the client's goroutines: they keep
-// theirs while they sleep in the kernel. With one too few a delivery now and then
-// found none, and waited until the runtime's monitor took one away from a sleeper, up to 10 ms
-// later: the p99 of 20,000 messages a second was 7 ms instead of a third of one.
+// processor of its own beside those for the client's goroutines: the meter keeps
+// its while it sleeps in the kernel, and a pacer that wakes must find one. With one
+// too few a delivery now and then found none, and waited until the runtime's monitor
+// took one away from a sleeper, up to 10 ms later: the p99 of 20,000 messages a second
+// was 7 ms instead of a third of one.
 func (r *run) raiseProcs() (restore func()) {
 	old, base := runtime.GOMAXPROCS(0), processors()
 	more := 0

@@ -126,7 +126,7 @@ func (w *witness) watch(start int64) {
 	for !w.stop.Load() {
 		now := clock.Now()
 		if now < next {
-			clock.SleepUntil(min(next, now+stopSlice)) // its processor is its own
+			clock.SleepUntilHandingOver(min(next, now+stopSlice))
 			continue
 		}
 		w.lateness, w.wakes = w.lateness+min(now-next, lateLook), w.wakes+1
