@@ -1,0 +1,231 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"sixnines/internal/stats"
+)
+
+// KneeRule says what the knee is, for whoever shows one.
+const KneeRule = "the rate at which rate ÷ latency is highest: beyond it latency grows by a larger factor than the rate (Kleinrock's power)"
+
+// Point is one trial of a rate–latency curve.
+type Point struct {
+	Rate     float64 // messages a second
+	Latency  float64 // of whatever figure the curve is, in whatever unit; above 0
+	Unstable bool    // the rate is more than the system takes: the latency means nothing
+}
+
+// Knee is where a rate–latency curve bends.
+type Knee struct {
+	Told bool // Rate is the knee; otherwise it is only known to lie within Between
+	// Rate is the knee and its interval over the rounds, if there are three.
+	Rate stats.Estimate
+	// Between are the rates that were tried on either side of it: 0 as the first
+	// says that it is at or below the second, +Inf as the second that it is at or
+	// above the first.
+	Between [2]float64
+	Text    string // one line, for people
+}
+
+// LeastRates is how many different rates a knee takes at which the system is stable.
+const LeastRates = 4
+
+// kneeWindow is the part of the highest power from which on a rate helps to place
+// its maximum.
+const kneeWindow = 0.7
+
+// FindKnee finds the knee of a curve of which each round has the same rates.
+//
+// The knee is the maximum of Kleinrock's power, rate ÷ latency (Power and
+// deterministic rules of thumb for probabilistic problems in computer
+// communications, ICC 1979): where the tangent of the curve goes through the origin,
+// so that one per cent more load costs one per cent more latency; less before, more
+// beyond. It needs no parameter and depends on neither unit, and not on how far the
+// sweep went, as the point that is farthest from the chord between both ends does
+// (Satopää and others, Finding a "kneedle" in a haystack, 2011). Of an M/M/1 queue
+// it is half of the server's rate, for the mean and for every percentile; of M/D/1
+// 58.6 % for the mean.
+//
+// A rate is beyond if at least half of its trials are unstable, and so is every rate
+// above. The maximum is that of a parabola through the power of all trials at rates
+// with 70 % of the highest and more (of M/M/1 the power is a parabola). Where it is
+// not between rates that were tried it is not told.
+func FindKnee(rounds [][]Point, conf float64) Knee {
+	var k Knee
+	all := make([]int, len(rounds))
+	for i := range all {
+		all[i] = i
+	}
+	found := kneeOf(rounds, all)
+	k.Between = found.between
+	if found.why != "" {
+		k.Text = "the knee cannot be told: " + found.why
+		return k
+	}
+	log := stats.OverRounds(len(rounds), func(pick []int) []float64 {
+		if f := kneeOf(rounds, pick); f.why == "" {
+			return []float64{math.Log(f.rate)}
+		}
+		return []float64{math.NaN()}
+	}, conf, kneeSeed)[0]
+	k.Told = true
+	k.Rate = stats.Estimate{Value: found.rate, Low: math.Exp(log.Low), High: math.Exp(log.High), Bounded: log.Bounded}
+	k.Text = fmt.Sprintf("the knee is at %s/s", amount(found.rate))
+	if k.Rate.Bounded {
+		k.Text += fmt.Sprintf(", and with %s %% confidence between %s/s and %s/s", amount(100*conf), amount(k.Rate.Low), amount(k.Rate.High))
+	} else {
+		k.Rate.Low, k.Rate.High = 0, 0
+		k.Text += fmt.Sprintf(" (its interval takes %d rounds that have one)", stats.LeastRounds)
+	}
+	return k
+}
+
+// kneeSeed makes the same data have the same interval.
+const kneeSeed = 0x6b6e6565
+
+// amount is a number of at most four significant digits where it has more.
+func amount(x float64) string {
+	if x >= 1000 {
+		return strconv.FormatFloat(math.Round(x), 'f', 0, 64)
+	}
+	return strconv.FormatFloat(significant(x, 4), 'f', -1, 64)
+}
+
+// kneeAt is a knee, or why there is none.
+type kneeAt struct {
+	rate    float64
+	between [2]float64
+	why     string
+}
+
+// level is what was found at one rate.
+type level struct {
+	rate     float64
+	powers   []float64 // of the trials that were stable
+	unstable int
+}
+
+func (l level) power() float64 { return stats.Median(l.powers) }
+
+// levelsOf puts the picked rounds together by rate, up to the first that is beyond,
+// which is 0 if none is.
+func levelsOf(rounds [][]Point, pick []int) (levels []level, beyond float64) {
+	var points []Point
+	for _, i := range pick {
+		points = append(points, rounds[i]...)
+	}
+	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.Rate, b.Rate) })
+	for _, p := range points {
+		if len(levels) == 0 || levels[len(levels)-1].rate != p.Rate {
+			levels = append(levels, level{rate: p.Rate})
+		}
+		l := &levels[len(levels)-1]
+		switch {
+		case p.Unstable:
+			l.unstable++
+		case p.Latency > 0 && !math.IsInf(p.Latency, 0):
+			l.powers = append(l.powers, p.Rate/p.Latency)
+		}
+	}
+	stable := levels[:0]
+	for _, l := range levels {
+		if l.unstable > 0 && l.unstable >= len(l.powers) {
+			return stable, l.rate
+		}
+		if len(l.powers) > 0 {
+			stable = append(stable, l)
+		}
+	}
+	return stable, 0
+}
+
+func kneeOf(rounds [][]Point, pick []int) kneeAt {
+	levels, beyond := levelsOf(rounds, pick)
+	end := math.Inf(1)
+	if beyond != 0 {
+		end = beyond
+	}
+	if len(levels) == 0 {
+		return kneeAt{between: [2]float64{0, end}, why: "no rate was stable"}
+	}
+	best := 0
+	for i, l := range levels {
+		if l.power() > levels[best].power() {
+			best = i
+		}
+	}
+	k := kneeAt{between: [2]float64{0, end}}
+	if best > 0 {
+		k.between[0] = levels[best-1].rate
+	}
+	if best+1 < len(levels) {
+		k.between[1] = levels[best+1].rate
+	}
+	switch {
+	case len(levels) < LeastRates:
+		k.why = fmt.Sprintf("%d rates were stable, and it takes %d", len(levels), LeastRates)
+		return k
+	case best == 0:
+		k.why = fmt.Sprintf("it lies at or below %s/s, the lowest rate", amount(levels[1].rate))
+		return k
+	case best == len(levels)-1 && beyond == 0:
+		k.between[1] = math.Inf(1)
+		k.why = fmt.Sprintf("it lies at or above %s/s, the highest rates", amount(k.between[0]))
+		return k
+	}
+	least := kneeWindow * levels[best].power()
+	from, to := best-1, min(best+1, len(levels)-1)
+	for from > 0 && levels[from-1].power() >= least {
+		from--
+	}
+	for to < len(levels)-1 && levels[to+1].power() >= least {
+		to++
+	}
+	if to-from < 2 { // the highest stable rates: what is below helps
+		from = max(0, to-2)
+	}
+	// Noise may have made a neighbour of the knee the best.
+	rate, ok := vertex(levels[from:to+1], levels[best].rate)
+	top := levels[to].rate
+	if to == len(levels)-1 && beyond != 0 {
+		top = beyond
+	}
+	if !ok || rate <= levels[from].rate || rate >= top {
+		k.why = fmt.Sprintf("it lies between %s/s and %s/s, and the rates tried are too few, or too noisy, to place it", amount(k.between[0]), amount(k.between[1]))
+		return k
+	}
+	k.rate, k.between = rate, [2]float64{0, end}
+	for _, l := range levels {
+		if l.rate <= rate {
+			k.between[0] = l.rate
+		} else {
+			k.between[1] = min(k.between[1], l.rate)
+		}
+	}
+	return k
+}
+
+// vertex is the maximum of the parabola through the powers of the levels, by least
+// squares; scale is about where it is. ok is false where it has none.
+func vertex(levels []level, scale float64) (rate float64, ok bool) {
+	var rows, powers []float64
+	for _, l := range levels {
+		for _, p := range l.powers {
+			x := l.rate / scale
+			rows = append(rows, 1, x, x*x)
+			powers = append(powers, p/levels[0].power())
+		}
+	}
+	var c mat.VecDense
+	if err := c.SolveVec(mat.NewDense(len(powers), 3, rows), mat.NewVecDense(len(powers), powers)); err != nil {
+		return 0, false
+	}
+	return -c.AtVec(1) / (2 * c.AtVec(2)) * scale, c.AtVec(2) < 0
+}
