@@ -5,20 +5,24 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
+
+	"sixnines/internal/stats"
 )
 
 // curve is the latency at a rate; +Inf: the rate is unstable.
 type curve func(rate float64) float64
 
-func mm1Curve(q float64) curve {
+// quantile is the curve of a quantile of the time in a queue.
+func (s sojourn) quantile(p float64) curve {
 	return func(rate float64) float64 {
 		if rate >= served {
 			return math.Inf(1)
 		}
-		return -math.Log(1-q) / (served - rate)
+		return s(rate/served, p) / served
 	}
 }
+
+func mm1Curve(p float64) curve { return sojourn(stats.MM1Sojourn).quantile(p) }
 
 // md1Mean is by Pollaczek and Khinchine.
 func md1Mean(rate float64) float64 {
@@ -27,22 +31,6 @@ func md1Mean(rate float64) float64 {
 		return math.Inf(1)
 	}
 	return (1 + rho/(2*(1-rho))) / served
-}
-
-// md1P99 is the limit for which rate is the highest.
-func md1P99(rate float64) float64 {
-	if rate >= served {
-		return math.Inf(1)
-	}
-	low, high := 1.0/served, 20.0/served
-	for high-low > 1e-9 {
-		if mid := (low + high) / 2; md1(time.Duration(mid*1e9)) < rate {
-			low = mid
-		} else {
-			high = mid
-		}
-	}
-	return low
 }
 
 // peak is where the power of a curve is highest.
@@ -82,7 +70,7 @@ func TestKneeOfTheory(t *testing.T) {
 	if p := curve(md1Mean).peak(); math.Abs(p-1000*(2-math.Sqrt2)) > 1 {
 		t.Fatalf("M/D/1: %g", p)
 	}
-	for name, c := range map[string]curve{"M/M/1 mean": mm1Curve(1 - 1/math.E), "M/M/1 p99": mm1Curve(0.99), "M/D/1 mean": md1Mean, "M/D/1 p99": md1P99,
+	for name, c := range map[string]curve{"M/M/1 mean": mm1Curve(1 - 1/math.E), "M/M/1 p99": mm1Curve(0.99), "M/D/1 mean": md1Mean, "M/D/1 p99": sojourn(stats.MD1Sojourn).quantile(0.99),
 		"M/M/1 behind a network": func(rate float64) float64 { return 0.002 + mm1Curve(0.99)(rate) }} {
 		truth := c.peak()
 		for _, grid := range []string{"100/s..1200/s:lin:12", "50/s..1600/s:log:13", "10/s..990/s:lin:40", "100/s..900/s:lin:5"} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -103,33 +104,14 @@ func (v *virtual) run(rate float64, times int) *result.Run {
 	return run
 }
 
-// mm1 is the rate at which the p99 of the time in an M/M/1 queue is the limit: the
-// time is exponential with the rate μ−λ.
-func mm1(limit time.Duration) float64 { return served - math.Log(100)/limit.Seconds() }
+// sojourn is the time in a queue that theory has, see [stats.MM1Sojourn].
+type sojourn func(rho, p float64) float64
 
-// md1 is the same of an M/D/1 queue, of which Erlang has the distribution of the
-// wait w before service: with D the service time, ρ = λD and k up to w/D,
-//
-//	P(W ≤ w) = (1−ρ)·Σ (λ(kD−w))^k/k! · e^(−λ(kD−w))
-func md1(limit time.Duration) float64 {
-	d := 1.0 / served
-	w := limit.Seconds() - d
-	atMost := func(rate float64) float64 {
-		sum := 0.0
-		for k := 0; float64(k)*d <= w; k++ {
-			x := rate * (float64(k)*d - w)
-			lg, _ := math.Lgamma(float64(k) + 1)
-			term := math.Exp(float64(k)*math.Log(math.Abs(x)) - lg - x)
-			if k%2 == 1 {
-				term = -term
-			}
-			sum += term
-		}
-		return (1 - rate*d) * sum
-	}
+// highest is the rate at which the p99 is the limit.
+func (s sojourn) highest(limit time.Duration) float64 {
 	low, high := 1.0, served-1e-6
 	for high-low > 1e-6 {
-		if mid := (low + high) / 2; atMost(mid) >= 0.99 {
+		if mid := (low + high) / 2; s(mid/served, 0.99)/served <= limit.Seconds() {
 			low = mid
 		} else {
 			high = mid
@@ -149,14 +131,14 @@ func TestSearchFindsTheRateOfTheory(t *testing.T) {
 		name     string
 		constant bool
 		limit    time.Duration
-		truth    func(time.Duration) float64
+		theory   sojourn
 	}{
-		{"M/M/1", false, 30 * time.Millisecond, mm1},
-		{"M/D/1", true, 10 * time.Millisecond, md1},
+		{"M/M/1", false, 30 * time.Millisecond, stats.MM1Sojourn},
+		{"M/D/1", true, 10 * time.Millisecond, stats.MD1Sojourn},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			truth := tt.truth(tt.limit)
+			truth := tt.theory.highest(tt.limit)
 			held, widths, trials := 0, 0.0, 0
 			for seed := range uint64(seeds) {
 				v := &virtual{t: t, constant: tt.constant, rng: rand.New(rand.NewPCG(seed, 1))}
@@ -184,20 +166,5 @@ func TestSearchFindsTheRateOfTheory(t *testing.T) {
 				t.Errorf("the intervals are %.0f %% wide", 100*width)
 			}
 		})
-	}
-}
-
-// Where theory is exact, so are the rates that the test takes for the truth: P(W ≤
-// w) of M/D/1 against a simulation would be no better known than they.
-func TestTheory(t *testing.T) {
-	if got := mm1(30 * time.Millisecond); math.Abs(got-846.5) > 0.1 {
-		t.Errorf("M/M/1: %g", got)
-	}
-	v := &virtual{t: t, constant: true, rng: rand.New(rand.NewPCG(1, 1))}
-	rate := md1(10 * time.Millisecond)
-	run := v.run(rate, 16)
-	p99 := run.Metrics[result.DeliveryResponse].Hist.ValueAtQuantile(99)
-	if ratio := float64(p99) / float64(10*time.Millisecond); ratio < 0.93 || ratio > 1.07 {
-		t.Errorf("M/D/1 at %g/s has a p99 of %s", rate, time.Duration(p99))
 	}
 }
