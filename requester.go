@@ -118,6 +118,8 @@ func reduce(s *scenario.Scenario) error {
 		return refuse("target.tls", "connects by itself")
 	case w.Pattern != "" && w.Pattern != scenario.Publish:
 		return refuse("workload.pattern", fmt.Sprintf("has no consumers, and %q needs them", w.Pattern))
+	case !w.Payload.IsZero():
+		return refuse("workload.payload", "makes its own requests")
 	case w.Topics > 1:
 		return refuse("workload.topics", "has no topics")
 	case w.Groups > 0:
@@ -126,7 +128,7 @@ func reduce(s *scenario.Scenario) error {
 		return refuse("workload.connections", "connects by itself")
 	}
 	t.Driver, w.Pattern = requesterName, scenario.Publish
-	w.Size = messageSize
+	w.Size = scenario.FixedSize(messageSize)
 	w.Connections.Producers = 1 // one place from which the workers are handed out
 	if w.InFlight.Messages == 0 {
 		w.InFlight.Messages = DefaultWorkers

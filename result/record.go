@@ -121,17 +121,23 @@ type Header struct {
 	Deployment *Deployment `json:"deployment,omitempty"`
 	Ack        string      `json:"ack"` // what an acknowledgement is: none, broker, reply
 	// SameHost says that broker and generator share this machine's processors.
-	SameHost  bool          `json:"same_host"`
-	Semantics Semantics     `json:"semantics"`
-	Clock     Clock         `json:"clock"`
-	Machine   []Fact        `json:"machine"`
-	Cold      []Cold        `json:"cold,omitempty"`
-	Rate      float64       `json:"rate"` // asked, messages a second; 0 flat out and in a closed loop
-	Size      int64         `json:"size"` // bytes of a payload
-	Window    time.Duration `json:"window"`
-	Interval  time.Duration `json:"interval"`
-	Slot      time.Duration `json:"slot"` // length of a slot of intended time, see MetricInterval.Slots
-	Raw       string        `json:"raw,omitempty"`
+	SameHost  bool      `json:"same_host"`
+	Semantics Semantics `json:"semantics"`
+	Clock     Clock     `json:"clock"`
+	Machine   []Fact    `json:"machine"`
+	Cold      []Cold    `json:"cold,omitempty"`
+	Rate      float64   `json:"rate"` // asked, messages a second; 0 flat out and in a closed loop
+	Size      int64     `json:"size"` // bytes of a payload; where they differ their mean
+	// Sizes is how the payloads' sizes are distributed, as scenario.ParseSizes
+	// reads it; empty: all are alike.
+	Sizes string `json:"sizes,omitempty"`
+	// Payload is what payloads are made of, as scenario.ParsePayload reads it;
+	// empty: random bytes.
+	Payload  string        `json:"payload,omitempty"`
+	Window   time.Duration `json:"window"`
+	Interval time.Duration `json:"interval"`
+	Slot     time.Duration `json:"slot"` // length of a slot of intended time, see MetricInterval.Slots
+	Raw      string        `json:"raw,omitempty"`
 	// Trial is the run's place among several that belong together; nil: alone.
 	Trial *Trial `json:"trial,omitempty"`
 	// Floor is what this machine does to a load like this without a broker, if

@@ -86,6 +86,11 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, dept
 		return
 	}
 	t := v.Type()
+	if (t == sizesType || t == payloadType) && n.Kind == yaml.MappingNode {
+		if n = d.short(n, key, depth); n == nil {
+			return
+		}
+	}
 	null := n.Kind == yaml.ScalarNode && n.Tag == "!!null"
 	switch {
 	case t == arrivalsType && n.Kind == yaml.ScalarNode && !null:
@@ -123,6 +128,31 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, dept
 			}
 		}
 	}
+}
+
+// short turns a mapping of words into the text "name:value,name:value", for a
+// value that has such a short form.
+func (d *decoder) short(n *yaml.Node, key string, depth int) *yaml.Node {
+	text := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Line: n.Line, Column: n.Column}
+	seen := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		if !d.key(name, key, seen, depth) || !d.plain(value, join(key, name.Value), depth+1) {
+			return nil
+		}
+		if value.Kind != yaml.ScalarNode {
+			d.fail(value, key, join(key, name.Value)+" is "+kindOf(value)+", not a word", "")
+			return nil
+		}
+		if value = d.expand(value, join(key, name.Value)); value == nil {
+			return nil
+		}
+		if i > 0 {
+			text.Value += ","
+		}
+		text.Value += name.Value + ":" + value.Value
+	}
+	return text
 }
 
 // mapping decodes a mapping into a struct.
@@ -428,8 +458,10 @@ func typeName(t reflect.Type) string {
 	switch {
 	case t == rateType:
 		return "a rate"
-	case t == sizeType:
+	case t == sizeType, t == sizesType:
 		return "a size"
+	case t == payloadType:
+		return "a payload"
 	case t == objectiveType:
 		return "an objective"
 	case t == durationType:

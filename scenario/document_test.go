@@ -70,7 +70,7 @@ func TestParse(t *testing.T) {
 		Workload: Workload{
 			Pattern: Deliver, Loop: Open, Rate: PerSecond(3000),
 			Arrivals: Arrivals{Kind: Sine, Amplitude: 0.5, Period: 10 * time.Second, Random: true},
-			Size:     KiB, Producers: 700, Consumers: 1000, Topics: 700, Groups: 10,
+			Size:     FixedSize(KiB), Producers: 700, Consumers: 1000, Topics: 700, Groups: 10,
 			Connections: Connections{4, 8}, InFlight: InFlight{1000, MiB}, Timeout: 5 * time.Second,
 			Consumer: Consumer{Ack: "10", Work: 50 * time.Microsecond},
 		},

@@ -63,6 +63,8 @@ var (
 	// These are structs, but written as a text.
 	objectiveType = reflect.TypeFor[Objective]()
 	untilType     = reflect.TypeFor[Until]()
+	sizesType     = reflect.TypeFor[Sizes]()
+	payloadType   = reflect.TypeFor[Payload]()
 	durationType  = reflect.TypeFor[time.Duration]()
 	arrivalsType  = reflect.TypeFor[Arrivals]()
 )
@@ -79,7 +81,7 @@ func isMapping(t reflect.Type) bool {
 // hasNotation reports whether values of type t are written as a text that their
 // own Set reads.
 func hasNotation(t reflect.Type) bool {
-	return t == rateType || t == sizeType || t == objectiveType || t == untilType
+	return t == rateType || t == sizeType || t == objectiveType || t == untilType || t == sizesType || t == payloadType
 }
 
 // structOf returns the struct type behind t.

@@ -16,6 +16,12 @@ import (
 // check compares a value that was given with what its field allows.
 func (f field) check(v reflect.Value) *Error {
 	text := scalarText(v)
+	if s, ok := v.Interface().(Sizes); ok {
+		if s.spread != "" {
+			return nil // what is in it was checked when it was read
+		}
+		f.typ, v = sizeType, reflect.ValueOf(s.fixed)
+	}
 	if v.Kind() == reflect.String {
 		if !utf8.ValidString(text) {
 			return notUTF8(text)
@@ -84,6 +90,10 @@ func scalarText(v reflect.Value) string {
 	case Objective:
 		return x.String()
 	case Until:
+		return x.String()
+	case Sizes:
+		return x.String()
+	case Payload:
 		return x.String()
 	}
 	switch {

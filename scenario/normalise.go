@@ -73,7 +73,7 @@ func (w *Workload) normalise() {
 			w.Arrivals.Kind = Constant
 		}
 	}
-	fill(&w.Size, 256*Byte)
+	fill(&w.Size, FixedSize(256*Byte))
 	fill(&w.Producers, 1)
 	switch w.Pattern {
 	case Publish:

@@ -29,7 +29,7 @@ func TestApply(t *testing.T) {
 	}
 	want := before.clone()
 	w := &want.Workload
-	w.Rate, w.Size, w.Producers, w.Arrivals.Period, w.Connections.Producers = PerSecond(20000), KiB, 700, 2*time.Second, 4
+	w.Rate, w.Size, w.Producers, w.Arrivals.Period, w.Connections.Producers = PerSecond(20000), FixedSize(KiB), 700, 2*time.Second, 4
 	want.Record.Raw, want.Name = true, "2026"
 	want.Target.Options = map[string]any{"a": 1, "write_buffer": "64KiB", "dotted.name": "x"}
 	want.Target.TLS = &TLS{CA: "ca.pem"}

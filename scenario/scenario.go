@@ -116,7 +116,8 @@ type Workload struct {
 	Loop     Loop     `yaml:"loop,omitempty" doc:"open: a schedule the broker cannot slow down; closed: wait for each answer; default open" enum:"open,closed"`
 	Rate     Rate     `yaml:"rate,omitempty" doc:"total over all producers, such as 3000/s; max: flat out, unpaced; default 1000/s"`
 	Arrivals Arrivals `yaml:"arrivals,omitempty" doc:"when messages are due; default constant"`
-	Size     Size     `yaml:"size,omitempty" doc:"size of a payload, envelope included; at least 32B; default 256B" min:"32B" max:"1GiB"`
+	Size     Sizes    `yaml:"size,omitempty" doc:"size of a payload, envelope included; at least 32B; default 256B" min:"32B" max:"1GiB"`
+	Payload  Payload  `yaml:"payload,omitempty" doc:"what a payload is made of, after the envelope of 32 bytes; default random"`
 	// Messages ends the measured window after so many messages instead of
 	// after Phases.Duration; flat out and closed loops only.
 	Messages    uint64      `yaml:"messages,omitempty" doc:"end the window after so many messages; flat out or closed loop only" min:"1" max:"281474976710655"`
@@ -144,7 +145,7 @@ type Connections struct {
 // that finds the limit reached is sent late and timed from when it was due.
 type InFlight struct {
 	Messages int  `yaml:"messages,omitempty" doc:"at most so many unanswered messages; default 65536 where acknowledged, else no limit" min:"1" max:"16777216"`
-	Bytes    Size `yaml:"bytes,omitempty" doc:"at most so many unanswered bytes; default 256MiB" min:"32B" max:"1024GiB"`
+	Bytes    Size `yaml:"bytes,omitempty" doc:"at most so many unanswered bytes, each message counted as the largest; default 256MiB" min:"32B" max:"1024GiB"`
 }
 
 // Consumer is how consumers behave.

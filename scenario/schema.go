@@ -62,6 +62,8 @@ const (
 	objectivePattern = `^\s*[a-z_.]+(\s+(p[0-9.]+|max))?\s*(<=|<|==|>=|>)\s*[0-9].*$`
 	untilPattern     = `^\s*[a-z_.]+\s+p[0-9.]+\s*(±|\+-|\+/-)\s*[0-9.]+\s*(%|ns|us|µs|ms|s|m|h).*$`
 	variablePattern  = `\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`
+	sizesPattern     = `^([0-9]+(\.[0-9]+)?(B|kB|MB|GB|KiB|MiB|GiB)(:[0-9.]+%)?(,.+)?|lognormal:.+)$`
+	payloadPattern   = `^(random|zeros|compress:[0-9.]+%|(file|corpus):.+)$`
 	arrivalsPattern  = `^(constant|poisson|(step|ramp|sine|burst|trace):.+)$`
 )
 
@@ -112,6 +114,10 @@ func schemaOf(f field) *schema {
 		notation(ratePattern, "3000/s", "100/3s", "max")
 	case t == sizeType:
 		notation(sizePattern, "256B", "1KiB")
+	case t == sizesType:
+		notation(sizesPattern, "256B", "1KiB", "256B:90%,64KiB:10%", "lognormal:median=1KiB,sigma=1,max=64KiB")
+	case t == payloadType:
+		notation(payloadPattern, "random", "zeros", "compress:50%", "file:PATH", "corpus:DIR")
 	case t == objectiveType:
 		notation(objectivePattern, "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%")
 	case t == untilType:
@@ -143,6 +149,9 @@ func schemaOf(f field) *schema {
 		whole := &schema{Description: s.Description}
 		s.Description = ""
 		whole.AnyOf = []*schema{s, variable}
+		if t == sizesType || t == payloadType {
+			whole.AnyOf = append(whole.AnyOf, &schema{Type: "object"})
+		}
 		return whole
 	}
 	return s

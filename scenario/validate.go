@@ -239,8 +239,9 @@ func (v *validator) population() {
 // limits checks what may be in flight.
 func (v *validator) limits() {
 	w := &v.s.Workload
-	if w.InFlight.Bytes < w.Size {
-		v.fail(fmt.Sprintf("a message of %v does not fit into %v in flight", w.Size, w.InFlight.Bytes),
+	size := w.Size.Largest()
+	if w.InFlight.Bytes < size {
+		v.fail(fmt.Sprintf("a message of %v does not fit into %v in flight", size, w.InFlight.Bytes),
 			"raise workload.in_flight.bytes or lower workload.size", "workload.in_flight.bytes", "workload.size")
 	}
 	if w.Loop != Closed {
@@ -251,8 +252,8 @@ func (v *validator) limits() {
 		v.fail(fmt.Sprintf("%d outstanding of %d producers are more than %d in flight", w.Outstanding, w.Producers, limit),
 			"raise workload.in_flight.messages or lower workload.outstanding", "workload.in_flight.messages", "workload.outstanding")
 	}
-	if bytes := w.InFlight.Bytes; all > int64(bytes/w.Size) {
-		v.fail(fmt.Sprintf("%d outstanding of %d producers, of %v each, are more than %v in flight", w.Outstanding, w.Producers, w.Size, bytes),
+	if bytes := w.InFlight.Bytes; all > int64(bytes/size) {
+		v.fail(fmt.Sprintf("%d outstanding of %d producers, of %v each, are more than %v in flight", w.Outstanding, w.Producers, size, bytes),
 			"raise workload.in_flight.bytes or lower workload.outstanding", "workload.in_flight.bytes", "workload.outstanding")
 	}
 }

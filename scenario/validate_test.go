@@ -109,7 +109,7 @@ func TestImpossibleInGo(t *testing.T) {
 		s    Scenario
 		want string
 	}{
-		{Scenario{Workload: Workload{Size: 5}}, "workload.size: 5B is too small for size (32B to 1GiB)"},
+		{Scenario{Workload: Workload{Size: FixedSize(5)}}, "workload.size: 5B is too small for size (32B to 1GiB)"},
 		{Scenario{Workload: Workload{Pattern: "fan"}}, "workload.pattern: \"fan\" is not allowed for pattern"},
 		{Scenario{Workload: Workload{Producers: -1}}, "workload.producers: -1 is too small for producers"},
 		{Scenario{Workload: Workload{Rate: Rate{5, 0}}}, "workload.rate: the rate counts over 0s (a rate counts over a time above 0 and at most 24h0m0s)"},
@@ -143,7 +143,7 @@ func TestNormalise(t *testing.T) {
 	check("loop", w.Loop, Open)
 	check("rate", w.Rate, PerSecond(1000))
 	check("arrivals", w.Arrivals.Kind, Constant)
-	check("size", w.Size, 256*Byte)
+	check("size", w.Size, FixedSize(256*Byte))
 	check("producers", w.Producers, 1)
 	check("consumers", w.Consumers, 1)
 	check("topics", w.Topics, 1)

@@ -24,7 +24,7 @@ func TestVariables(t *testing.T) {
 		{"workload: {producers: '${N}'}", func(s *Scenario) (any, any) { return s.Workload.Producers, 4 }},
 		{"workload:\n  producers: ${N}\n", func(s *Scenario) (any, any) { return s.Workload.Producers, 4 }},
 		{"workload:\n  producers: ${ABSENT:-12}\n", func(s *Scenario) (any, any) { return s.Workload.Producers, 12 }},
-		{"workload:\n  size: ${EMPTY:-1KiB}\n", func(s *Scenario) (any, any) { return s.Workload.Size, KiB }},
+		{"workload:\n  size: ${EMPTY:-1KiB}\n", func(s *Scenario) (any, any) { return s.Workload.Size, FixedSize(KiB) }},
 		{"workload:\n  arrivals: ramp:1/s..${RATE}\n", func(s *Scenario) (any, any) { return s.Workload.Arrivals.To, PerSecond(20_000) }},
 		{"record: {raw: '${YES}'}", func(s *Scenario) (any, any) { return s.Record.Raw, true }},
 		{"description: '${EMPTY:-}'", func(s *Scenario) (any, any) { return s.Description, "" }},

@@ -99,7 +99,8 @@ func scenarioFlags(to *overrides) []section {
 	where.Var(&pairs{to: to, prefix: "target.settings.", flag: "--setting"}, "setting", "a line of that broker's own configuration, repeatable")
 	add("Load", func(flag func(name, key, kind, usage string)) {
 		flag("rate", "workload.rate", "RATE", "total over all producers: 3000/s, 20k/s, 10/min, or max for flat out; default 1000/s")
-		flag("size", "workload.size", "SIZE", "payload, envelope included: 256B, 1KiB, 1MB; default 256B")
+		flag("size", "workload.size", "SIZE", "payload, envelope included: 256B, 1KiB, 1MB, \"256B:90%,64KiB:10%\", lognormal:median=1KiB,sigma=1,max=64KiB; default 256B")
+		flag("payload", "workload.payload", "PAYLOAD", "what it is made of: random, zeros, compress:50%, file:PATH, corpus:DIR; default random")
 		flag("pattern", "workload.pattern", "PATTERN", "publish, deliver, roundtrip or request-reply; default deliver")
 		flag("producers", "workload.producers", "N", "how many producers; default 1")
 		flag("consumers", "workload.consumers", "N", "how many consumers, or responders; default 1, one per producer for roundtrip")
@@ -150,6 +151,7 @@ func (a *app) completeScenarioFlags(cmd *cobra.Command) {
 			cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
 	completeFlag(cmd, "rate", oneOf("max", "1000/s", "3000/s", "20k/s"))
+	completeFlag(cmd, "payload", oneOf("random", "zeros", "compress:50%", "file:", "corpus:"))
 	completeFlag(cmd, "size", oneOf("256B", "1KiB", "64KiB", "1MiB"))
 	completeFlag(cmd, "slo", oneOf("delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%"))
 	completeFlag(cmd, "probe", oneOf(string(scenario.ProbeOn), string(scenario.ProbeOff), string(scenario.ProbeAuto)))

@@ -115,7 +115,7 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	}
 	p.FanOut = fanOutOf(w)
 	p.Deliveries = int64(float64(p.Messages) * float64(p.FanOut.Least+p.FanOut.Most) / 2)
-	p.Bytes = p.Messages * int64(w.Size)
+	p.Bytes = int64(math.Round(float64(p.Messages) * schedule.MeanSize(w.Size)))
 	if p.Messages > 0 {
 		p.support()
 	}
@@ -193,7 +193,11 @@ func (p plan) lines(s *scenario.Scenario) []string {
 		if !s.Phases.Until.IsZero() {
 			about = "at most " + about
 		}
-		add("messages", "%s%s in the window, %s bytes", about, grouped(p.Messages), grouped(p.Bytes))
+		bytes := grouped(p.Bytes)
+		if _, alike := w.Size.Fixed(); !alike {
+			bytes = "about " + bytes
+		}
+		add("messages", "%s%s in the window, %s bytes", about, grouped(p.Messages), bytes)
 	} else {
 		add("messages", "as many as come through in the window")
 	}

@@ -186,7 +186,11 @@ func floorLoad(o selftestOptions) (selftest.Load, error) {
 	if s.Workload.Rate.IsMax() {
 		return selftest.Load{}, wrongUsage("give a rate such as 1000/s", "there is no noise floor flat out: --rate %s", o.rate)
 	}
-	return selftest.Load{Rate: s.Workload.Rate, Size: s.Workload.Size, Pattern: s.Workload.Pattern}, nil
+	size, alike := s.Workload.Size.Fixed()
+	if !alike {
+		return selftest.Load{}, wrongUsage("give one size such as 1KiB", "there is a noise floor of one size only: --size %s", o.size)
+	}
+	return selftest.Load{Rate: s.Workload.Rate, Size: size, Pattern: s.Workload.Pattern}, nil
 }
 
 // keepFloor returns what keeps noise floors in a file.

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"math"
 	"time"
 
+	"sixnines/internal/schedule"
 	"sixnines/internal/selftest"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -26,7 +28,7 @@ func (a *app) noiseFloor(s *scenario.Scenario, say func(string)) *result.Floor {
 		return nil // nothing can have been kept
 	}
 	file := h.Path(selftest.FloorFile)
-	found, err := selftest.FloorStore{Path: file}.Find(selftest.ThisMachine(), string(w.Pattern), w.Rate.Float(), int64(w.Size), time.Now())
+	found, err := selftest.FloorStore{Path: file}.Find(selftest.ThisMachine(), string(w.Pattern), w.Rate.Float(), int64(math.Round(schedule.MeanSize(w.Size))), time.Now())
 	switch {
 	case err != nil:
 		say(oneLine(err.Error()))

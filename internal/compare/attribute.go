@@ -59,7 +59,11 @@ func attributes(r *result.Run) []attribute {
 	if h.Rate > 0 {
 		add(Decisive, whyLoad, "rate", strconv.FormatFloat(h.Rate, 'f', -1, 64)+"/s")
 	}
-	add(Decisive, whyLoad, "size", strconv.FormatInt(h.Size, 10)+" B")
+	if h.Sizes != "" {
+		add(Decisive, whyLoad, "size", h.Sizes)
+	} else {
+		add(Decisive, whyLoad, "size", strconv.FormatInt(h.Size, 10)+" B")
+	}
 	fields := flat(h.Scenario)
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if w, why := ofField(key); w != "" {

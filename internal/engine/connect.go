@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
@@ -78,7 +79,7 @@ func (ld *load) makeLanes(n, span int) {
 		} else if w.InFlight.Messages > 0 && ld.closes == closeOnDelivery {
 			l.limit, l.counted = int64(max(1, w.InFlight.Messages/n)), true
 		}
-		if byBytes := int(int64(w.InFlight.Bytes)/int64(w.Size)) / n; byBytes < places {
+		if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {
 			places = max(1, byBytes)
 			if l.counted {
 				l.limit = min(l.limit, int64(places))
@@ -98,7 +99,8 @@ func (ld *load) makeLanes(n, span int) {
 		var seed [32]byte
 		binary.LittleEndian.PutUint64(seed[:], ld.scenario.Seed)
 		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
-		l.slots = newSlots(places, int(w.Size), !acked, sha256.Sum256(seed[:]))
+		l.slots = newSlots(places, !acked, &bodies{size: int(w.Size.Largest()), payload: w.Payload, material: ld.material,
+			sizes: ld.sizes, rng: rand.NewChaCha8(sha256.Sum256(seed[:])), lane: i, lanes: n})
 		if acked {
 			l.acks = brokerAcks{l}
 		} else {
@@ -130,7 +132,7 @@ func (ld *load) makeLanes(n, span int) {
 func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 	for _, st := range ld.streams {
 		spec := driver.ProducerSpec{ID: int(st.id), Topic: ld.layout.topics[st.plan.topic],
-			Conn: st.plan.producer % lanes, Size: int(ld.workload.Size)}
+			Conn: st.plan.producer % lanes, Size: int(ld.workload.Size.Largest())}
 		var err error
 		mark := ld.dialers[0].Mark()
 		if ld.replies {

@@ -64,6 +64,7 @@ type consumer struct {
 	// loop, for the witness, since to wake the producer takes microseconds.
 	arrived     atomic.Int64
 	received    atomic.Int64 // unique, measured
+	bytes       atomic.Int64 // of those, where sizes differ
 	duplicated  atomic.Int64
 	redelivered atomic.Int64
 	reordered   atomic.Int64
@@ -163,6 +164,9 @@ func (c *consumer) deliver(m driver.Message) {
 		c.newest = now
 		if c.raw != nil {
 			c.raw.put(c.load.rawDelivered, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
+		}
+		if ld.sizes != nil {
+			c.bytes.Add(int64(len(m.Payload)))
 		}
 		c.received.Add(1) // last: who sees it sees the rest
 	} else {

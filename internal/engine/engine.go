@@ -149,5 +149,6 @@ func Check(s *scenario.Scenario, e driver.Entry) error {
 	case w.Loop == scenario.Closed && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone && !can.AckVaries:
 		return refuse("a closed loop waits for an answer, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
 	}
-	return nil
+	_, err := loadMaterial(w.Payload)
+	return err
 }

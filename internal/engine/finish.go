@@ -103,7 +103,10 @@ func (ld *load) throughput() *result.Throughput {
 	if c.Expected > 0 { // in messages
 		through = min(through, int64(math.Round(float64(c.Received)*float64(c.Sent)/float64(c.Expected))))
 	}
-	t := &result.Throughput{Messages: through, Bytes: through * int64(ld.workload.Size), Received: c.Received, Until: "the last send returned"}
+	t := &result.Throughput{Messages: through, Bytes: c.BytesSent, Received: c.Received, Until: "the last send returned"}
+	if through != c.Sent { // so many of what was sent
+		t.Bytes = int64(math.Round(float64(c.BytesSent) / float64(c.Sent) * float64(through)))
+	}
 	stop := ld.end.Load()
 	switch {
 	case c.Acked > 0:

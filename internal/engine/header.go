@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"runtime"
 	"strconv"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
+	"sixnines/internal/schedule"
 	"sixnines/internal/vitals"
 	"sixnines/result"
 )
@@ -58,11 +60,17 @@ func (ld *load) describe(h *result.Header) error {
 		return fmt.Errorf("encode the scenario: %w", err)
 	}
 	h.Scenario, h.Pattern, h.Mode, h.Ack, h.Semantics = text, string(w.Pattern), ld.sender.mode(), string(ld.ack), result.Semantics(ld.semantics)
-	h.Size, h.Rate, h.Window, h.Cold = int64(w.Size), ld.asked(), ld.window, ld.cold
+	h.Size, h.Rate, h.Window, h.Cold = int64(math.Round(schedule.MeanSize(w.Size))), ld.asked(), ld.window, ld.cold
 	for _, o := range s.Objectives {
 		h.Objectives = append(h.Objectives, o.String())
 	}
 	h.Until = s.Phases.Until.String()
+	if ld.sizes != nil {
+		h.Sizes = w.Size.String()
+	}
+	if !w.Payload.IsZero() {
+		h.Payload = w.Payload.String()
+	}
 	if w.Messages > 0 {
 		h.Window = 0 // the number of messages ends it
 	}

@@ -36,7 +36,13 @@ func newLoadOf(c Config) (*load, error) { return newLoad(newControl(c), c.Scenar
 // loopRun returns a load whose one lane sends to a loopback, ready to send.
 func loopRun(tb testing.TB, ack driver.AckKind) (*load, *pacer) {
 	tb.Helper()
-	s, err := scenario.Parse("bench", []byte("phases: {duration: 1h}\nworkload: {rate: 1000000/s, size: 256B}"))
+	return loopRunOf(tb, ack, "256B")
+}
+
+// loopRunOf is loopRun with payloads of these sizes.
+func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, *pacer) {
+	tb.Helper()
+	s, err := scenario.Parse("bench", []byte("phases: {duration: 1h}\nworkload: {rate: 1000000/s, size: "+size+"}"))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -78,6 +84,18 @@ func (fakeSession) Consumer(context.Context, driver.ConsumerSpec, driver.Deliver
 func (fakeSession) Deprovision(context.Context) error { return nil }
 func (fakeSession) Close(context.Context) error       { return nil }
 
+// sendOne returns a function that sends a message which is due.
+func sendOne(t *testing.T, ld *load, p *pacer) func() {
+	l := ld.lanes[0]
+	return func() {
+		l.cursor.intended = clock.Now()
+		if !l.takePlace(l.cursor.intended) {
+			t.Fatal("no place")
+		}
+		p.send(l)
+	}
+}
+
 func TestHotPathDoesNotAllocate(t *testing.T) {
 	for _, ack := range []driver.AckKind{driver.AckKindNone, driver.AckKindBroker} {
 		ld, p := loopRun(t, ack)
@@ -87,14 +105,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 			ld.stages.why = ""
 			ld.startStages()
 		}
-		l := ld.lanes[0]
-		if n := testing.AllocsPerRun(20_000, func() {
-			l.cursor.intended = clock.Now()
-			if !l.takePlace(l.cursor.intended) {
-				t.Fatal("no place")
-			}
-			p.send(l)
-		}); n != 0 {
+		if n := testing.AllocsPerRun(20_000, sendOne(t, ld, p)); n != 0 {
 			t.Errorf("ack %s: %v allocations a message", ack, n)
 		}
 	}

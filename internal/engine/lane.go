@@ -27,6 +27,7 @@ type stream struct {
 	first uint64       // of the measured window; valid when begun
 	last  uint64       // one past the measured window; 0: still next
 	sent  atomic.Int64 // measured messages handed to the client, or just being
+	bytes atomic.Int64 // of those, where sizes differ
 	taken int64        // measured messages that have a sequence number; the pacer's
 	begun bool
 
@@ -295,7 +296,15 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	if env.Lag > 0 && own > 0 {
 		env.Own = uint8((own*7 + env.Lag/2) / env.Lag)
 	}
-	env.Put(sl.payload, sl.sum)
+	payload, sum := sl.payload, sl.sum
+	if ld.sizes != nil {
+		class := ld.sizes.Class(st.id, st.next-st.first) // the n-th of the window, whatever came before
+		payload, sum = payload[:ld.sizes.Classes()[class]], sl.sums[class]
+		if measured {
+			st.bytes.Add(int64(len(payload)))
+		}
+	}
+	env.Put(payload, sum)
 	sl.kind, sl.measured, sl.stream, sl.seq = kind, measured, st, st.next
 	sl.intended, sl.own = intended, own
 	if l.counted {
@@ -323,8 +332,11 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	if sending != nil {
 		sending.Store(sent)
 	}
-	err := st.producer.Send(gen<<32|uint64(index), sl.payload)
+	err := st.producer.Send(gen<<32|uint64(index), payload)
 	if err != nil {
+		if ld.sizes != nil && measured {
+			st.bytes.Add(-int64(len(payload)))
+		}
 		l.refuse(st, sl, index, kind, sent, err)
 		return err
 	}

@@ -34,14 +34,16 @@ type load struct {
 	workload *scenario.Workload
 
 	// The plan.
-	layout *layout
-	plan   *schedule.Plan // nil unless paced
-	id     uint32         // in every envelope
-	name   string         // of what is made at the broker
-	timed  bool           // messages have an instant at which they are due, and so response times
-	forget int64          // Config.Forget
-	window time.Duration
-	warmup time.Duration
+	layout   *layout
+	plan     *schedule.Plan  // nil unless paced
+	sizes    *schedule.Sizes // nil: all payloads are alike
+	material material        // what bodies are cut from; nil: nothing
+	id       uint32          // in every envelope
+	name     string          // of what is made at the broker
+	timed    bool            // messages have an instant at which they are due, and so response times
+	forget   int64           // Config.Forget
+	window   time.Duration
+	warmup   time.Duration
 
 	// start and end of the window, CLOCK_MONOTONIC; far off until known.
 	start, end atomic.Int64
@@ -125,6 +127,11 @@ func newLoad(c *control, s *scenario.Scenario) (*load, error) {
 			ErrUsage, w.Producers, w.Topics, len(ld.layout.streams), integrity.MaxStreams)
 	}
 	if err := ld.chooseSender(); err != nil {
+		return nil, err
+	}
+	ld.sizes = schedule.NewSizes(w.Size, s.Seed)
+	var err error
+	if ld.material, err = loadMaterial(w.Payload); err != nil {
 		return nil, err
 	}
 	ld.left.limited = w.Messages > 0

@@ -49,7 +49,7 @@ func (ld *load) open(ctx context.Context) error {
 		}
 	}
 	ld.semantics, err = session.Provision(ctx, driver.Topology{Topics: ld.layout.topics, Groups: ld.layout.groupNames,
-		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size), Slow: w.Consumer.Work > 0})
+		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Work > 0})
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math/rand/v2"
 	"sync/atomic"
 
 	"sixnines/internal/integrity"
@@ -14,7 +13,7 @@ type slot struct {
 	// state is generation<<2 | one of the constants below.
 	state    atomic.Uint64
 	payload  []byte
-	sum      uint32 // checksum of the body
+	sum      uint32 // checksum of the body, where all payloads are alike
 	kind     integrity.Kind
 	measured bool
 	stream   *stream
@@ -22,7 +21,7 @@ type slot struct {
 	intended int64
 	sent     int64
 	own      int64
-	_        [24]byte
+	sums     []uint32 // of the body's parts, by class of size; nil: all payloads are alike
 }
 
 const (
@@ -35,10 +34,10 @@ const (
 // slots is one lane's supply of slots. take and giveBack on the pacer's side
 // belong to one goroutine; release may come from any.
 type slots struct {
-	all  []slot
-	size int
-	made int // slots whose payloads exist
-	rng  *rand.ChaCha8
+	all      []slot
+	made     int // slots whose payloads exist
+	bodies   *bodies
+	distinct int // bodies; what is made later repeats them
 
 	// rotate: the client is done with a payload when Send returns or soon
 	// after, and Done tells nothing else: no queue, take the next in turn.
@@ -58,12 +57,11 @@ type freeCell struct {
 	_     [48]byte
 }
 
-// bodiesAtOnce bounds the random bodies made before the load: what is made
-// later repeats them.
+// bodiesAtOnce bounds what different bodies take, in bytes.
 const bodiesAtOnce = 32 << 20
 
-func newSlots(n, size int, rotate bool, seed [32]byte) *slots {
-	s := &slots{all: make([]slot, n), size: size, rng: rand.NewChaCha8(seed), rotate: rotate}
+func newSlots(n int, rotate bool, b *bodies) *slots {
+	s := &slots{all: make([]slot, n), bodies: b, distinct: b.distinct(), rotate: rotate}
 	if !rotate {
 		cells := 1
 		for cells < n {
@@ -74,7 +72,7 @@ func newSlots(n, size int, rotate bool, seed [32]byte) *slots {
 			s.free[i].turn.Store(uint64(i))
 		}
 	}
-	first := min(n, max(64, min(4096, bodiesAtOnce/size)), max(2, bodiesAtOnce/size))
+	first := min(n, max(64, min(4096, bodiesAtOnce/b.size)), max(2, bodiesAtOnce/b.size))
 	for range first {
 		s.make()
 	}
@@ -86,18 +84,17 @@ func newSlots(n, size int, rotate bool, seed [32]byte) *slots {
 	return s
 }
 
-// make gives the next slot its payload. The random bodies come first; beyond
-// bodiesAtOnce they repeat, which no client's batch is long enough to notice.
+// make gives the next slot its payload.
 func (s *slots) make() {
 	sl := &s.all[s.made]
-	sl.payload = make([]byte, s.size)
-	if s.made*s.size < bodiesAtOnce {
-		_, _ = s.rng.Read(sl.payload[integrity.EnvelopeSize:]) // never fails
-		sl.sum = integrity.BodySum(sl.payload)
+	sl.payload = make([]byte, s.bodies.size)
+	if s.made < s.distinct {
+		s.bodies.fill(sl.payload[integrity.EnvelopeSize:], s.made)
+		sl.sum, sl.sums = integrity.BodySum(sl.payload), s.bodies.sums(sl.payload)
 	} else {
-		from := &s.all[s.made%max(1, bodiesAtOnce/s.size)]
+		from := &s.all[s.made%s.distinct]
 		copy(sl.payload[integrity.EnvelopeSize:], from.payload[integrity.EnvelopeSize:])
-		sl.sum = from.sum
+		sl.sum, sl.sums = from.sum, from.sums
 	}
 	s.made++
 }

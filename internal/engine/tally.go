@@ -65,6 +65,7 @@ func (ld *load) counts() result.Counters {
 		if len(ld.groups) > 0 {
 			c.Expected += n * int64(st.plan.fanOut)
 		}
+		c.BytesSent += st.bytes.Load()
 		c.LastUnknown += st.lastUnknown.n.Load()
 	}
 	for _, l := range ld.lanes {
@@ -75,6 +76,7 @@ func (ld *load) counts() result.Counters {
 	}
 	for _, k := range ld.consumers {
 		c.Received += k.received.Load()
+		c.BytesRecv += k.bytes.Load()
 		c.Duplicated += k.duplicated.Load()
 		c.Redelivered += k.redelivered.Load()
 		c.Reordered += k.reordered.Load()
@@ -90,8 +92,9 @@ func (ld *load) counts() result.Counters {
 	c.Handovers = ld.handovers.Load()
 	c.Dropped = ld.dropped.Load()
 	c.Returned = ld.returned.Load()
-	c.BytesSent = c.Sent * int64(ld.workload.Size)
-	c.BytesRecv = c.Received * int64(ld.workload.Size)
+	if size, alike := ld.workload.Size.Fixed(); alike {
+		c.BytesSent, c.BytesRecv = c.Sent*int64(size), c.Received*int64(size)
+	}
 	return c
 }
 

@@ -64,8 +64,11 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // BodySum returns the checksum of a payload's body (what follows the
 // envelope), for [Envelope.Put].
 func BodySum(payload []byte) uint32 {
-	return crc32.Update(0, castagnoli, payload[EnvelopeSize:])
+	return AddSum(0, payload[EnvelopeSize:])
 }
+
+// AddSum adds what follows to the checksum of the beginning of a body.
+func AddSum(sum uint32, more []byte) uint32 { return crc32.Update(sum, castagnoli, more) }
 
 // Put writes e to the start of payload, whose body has the checksum bodySum.
 // payload has at least EnvelopeSize bytes.

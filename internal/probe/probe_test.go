@@ -13,7 +13,7 @@ import (
 // its own, and what it is told survives the way to its process.
 func TestScenario(t *testing.T) {
 	s := &scenario.Scenario{Target: scenario.Target{Driver: "kafka", Options: map[string]any{"partitions": 700, "topic": "orders", "acks": "all", "password": "hunter2"}},
-		Workload: scenario.Workload{Producers: 70, Consumers: 4, Groups: 2, Topics: 3, Size: 16 * scenario.KiB, Rate: scenario.PerSecond(700)},
+		Workload: scenario.Workload{Producers: 70, Consumers: 4, Groups: 2, Topics: 3, Size: scenario.FixedSize(16 * scenario.KiB), Rate: scenario.PerSecond(700)},
 		Phases:   scenario.Phases{Duration: time.Minute}}
 	s.Normalise()
 	p := Scenario(s, driver.Entry{Name: "kafka", ProbeOptions: map[string]any{"partitions": nil, "topic": nil}}, "host:9092", map[string]any{"monitoring": "m", "acks": "1"})

@@ -132,6 +132,12 @@ func headline(s *subject) []string {
 	}
 	out = append(out, plain(h.Pattern))
 	load := size(h.Size)
+	if h.Sizes != "" {
+		load = "sizes " + plain(h.Sizes)
+	}
+	if h.Payload != "" {
+		load += " (" + plain(h.Payload) + ")"
+	}
 	if h.Rate > 0 {
 		load = rate(h.Rate) + " × " + load
 	}

@@ -117,7 +117,7 @@ func TestGrid(t *testing.T) {
 		t.Errorf("%d cells: %s", g.Len(), s)
 	}
 	var s scenario.Scenario
-	if err := s.Apply(g.Cell(3).Overrides()...); err != nil || s.Workload.Rate.Float() != 2000 || s.Workload.Size != scenario.KiB {
+	if err := s.Apply(g.Cell(3).Overrides()...); err != nil || s.Workload.Rate.Float() != 2000 || s.Workload.Size != scenario.FixedSize(scenario.KiB) {
 		t.Errorf("the scenario of %s: %v, %v, %v", g.Cell(3), s.Workload.Rate, s.Workload.Size, err)
 	}
 	if empty, err := NewGrid(); err != nil || empty.Len() != 1 || empty.Cell(0).String() != "" {

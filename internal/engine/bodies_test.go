@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"bytes"
+	"compress/zlib"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/golang/snappy"
+
+	"sixnines/driver"
+	"sixnines/drivers/mem"
+	"sixnines/internal/integrity"
+	"sixnines/internal/schedule"
+	"sixnines/scenario"
+)
+
+func payloadOf(t *testing.T, text string) scenario.Payload {
+	t.Helper()
+	p, err := scenario.ParsePayload(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// A body compresses to about the share that was asked for, whatever its size and
+// whoever compresses it, alone and in a batch.
+func TestBodiesCompressAsAsked(t *testing.T) {
+	compressors := map[string]func([]byte) int{
+		"zlib": func(b []byte) int {
+			var out bytes.Buffer
+			w := zlib.NewWriter(&out)
+			_, _ = w.Write(b)
+			_ = w.Close()
+			return out.Len()
+		},
+		"snappy": func(b []byte) int { return len(snappy.Encode(nil, b)) },
+	}
+	for _, tt := range []struct {
+		payload string
+		share   float64
+	}{{"random", 1}, {"compress:100%", 1}, {"compress:75%", 0.75}, {"compress:50%", 0.5}, {"compress:10%", 0.1}, {"zeros", 0}} {
+		for _, size := range []int{1 << 10, 1500, 64 << 10} {
+			b := bodies{size: size, payload: payloadOf(t, tt.payload), rng: rand.NewChaCha8([32]byte{1}), lanes: 1}
+			var batch []byte
+			for k := range 1 + 64<<10/size {
+				body := make([]byte, size)
+				b.fill(body, k)
+				batch = append(batch, body...)
+				if k > 0 {
+					continue
+				}
+				for name, compress := range compressors {
+					if got := float64(compress(body)) / float64(size); got < tt.share-0.02 || got > tt.share+0.07 {
+						t.Errorf("%s leaves %.3f of %d bytes of %s", name, got, size, tt.payload)
+					}
+				}
+			}
+			for name, compress := range compressors {
+				if got := float64(compress(batch)) / float64(len(batch)); got < tt.share-0.02 || got > tt.share+0.07 {
+					t.Errorf("%s leaves %.3f of a batch of %d bytes of %s", name, got, size, tt.payload)
+				}
+			}
+		}
+	}
+}
+
+func TestBodiesOfFiles(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a": "aaa", "b": "bbbbb", "empty": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "below"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		payload string
+		lane    int
+		want    []string
+	}{
+		{"file:" + filepath.Join(dir, "b"), 0, []string{"bbbb", "bbbb"}},
+		{"corpus:" + dir, 0, []string{"aaab", "aaab"}},
+		{"corpus:" + dir, 1, []string{"bbbb", "bbbb"}},
+	} {
+		m, err := loadMaterial(payloadOf(t, tt.payload))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := bodies{size: 4, payload: payloadOf(t, tt.payload), material: m, lane: tt.lane, lanes: 2}
+		for k, want := range tt.want {
+			body := make([]byte, 4)
+			b.fill(body, k)
+			if string(body) != want {
+				t.Errorf("body %d of %s in lane %d is %q, want %q", k, tt.payload, tt.lane, body, want)
+			}
+		}
+	}
+	// A file is cut into bodies one after the other.
+	if err := os.WriteFile(filepath.Join(dir, "c"), []byte("0123456789"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := payloadOf(t, "file:"+filepath.Join(dir, "c"))
+	m, err := loadMaterial(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bodies{size: 4, payload: p, material: m, lanes: 1}
+	for k, want := range []string{"0123", "4567", "8901"} {
+		body := make([]byte, 4)
+		if b.fill(body, k); string(body) != want {
+			t.Errorf("body %d is %q, want %q", k, body, want)
+		}
+	}
+	for payload, want := range map[string]string{
+		"file:" + filepath.Join(dir, "none"):     "no such file",
+		"file:" + dir:                            "is not a regular file",
+		"corpus:" + filepath.Join(dir, "a"):      "not a directory",
+		"corpus:" + filepath.Join(dir, "below"):  "there is nothing in it",
+		"file:" + filepath.Join(dir, "empty"):    "there is nothing in it",
+		"corpus:" + filepath.Join(dir, "nobody"): "no such file",
+	} {
+		if _, err := loadMaterial(payloadOf(t, payload)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", payload, err, want)
+		}
+	}
+}
+
+// The checksums of all parts of a body are those of payloads of these sizes.
+func TestBodySums(t *testing.T) {
+	sizes, err := scenario.ParseSizes("lognormal:median=1KiB,sigma=2,max=8KiB")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bodies{size: 8 << 10, sizes: schedule.NewSizes(sizes, 1), rng: rand.NewChaCha8([32]byte{}), lanes: 1}
+	s := newSlots(4, true, &b)
+	for i := range s.made {
+		for class, size := range b.sizes.Classes() {
+			if got, want := s.all[i].sums[class], integrity.BodySum(s.all[i].payload[:size]); got != want {
+				t.Fatalf("slot %d, %d bytes: checksum %x, want %x", i, size, got, want)
+			}
+		}
+	}
+}
+
+// Sizes that differ are sent as they were drawn, arrive whole, and are counted to
+// the byte; the same with acknowledgements and without.
+func TestSizesAreCountedExactly(t *testing.T) {
+	for _, ack := range []string{"none", "broker"} {
+		for _, text := range []string{"{64B: 70%, 4KiB: 30%}", "lognormal:median=300B,sigma=1,max=8KiB"} {
+			r := measure(t, `
+target: {driver: mem, options: {ack: `+ack+`}}
+workload: {rate: 3000/s, producers: 3, consumers: 2, payload: "compress:30%", size: "`+strings.Trim(text, "{}")+`"}
+phases: {warmup: 100ms, duration: 500ms}
+`, mem.Entry(), "")
+			c := r.Summary.Counters
+			if c.Corrupted != 0 || c.Received != 2*c.Sent || c.Sent == 0 {
+				t.Errorf("%s, ack %s: %+v", text, ack, c)
+			}
+			sizes, err := scenario.ParseSizes(strings.Trim(text, "{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, want := schedule.NewSizes(sizes, 1), int64(0)
+			for i := range uint64(c.Sent) {
+				want += int64(x.Classes()[x.Class(uint32(i%3), i/3)])
+			}
+			if c.Sent%3 != 0 {
+				t.Fatalf("%d messages of three producers", c.Sent)
+			}
+			if c.BytesSent != want || c.BytesRecv != 2*want {
+				t.Errorf("%s, ack %s: %d bytes sent and %d received, want %d and %d", text, ack, c.BytesSent, c.BytesRecv, want, 2*want)
+			}
+			if r.Header.Sizes != sizes.String() || r.Header.Payload != "compress:30%" {
+				t.Errorf("the header says %q of %q", r.Header.Sizes, r.Header.Payload)
+			}
+		}
+	}
+}
+
+// What Send refuses was not sent, and its bytes neither.
+func TestRefusedBytesAreNotSent(t *testing.T) {
+	r := measure(t, `
+target: {driver: mem, options: {reject: 20, every: 10}}
+workload: {rate: 2000/s, size: "64B:50%,1KiB:50%"}
+phases: {warmup: 100ms, duration: 500ms}
+`, mem.Entry(), "")
+	if c := r.Summary.Counters; c.Rejected != 20 || c.BytesSent != c.BytesRecv || c.BytesSent == 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Flat out and closed loops draw sizes, too, and the throughput is in bytes.
+func TestSizesFlatOutAndClosed(t *testing.T) {
+	for _, workload := range []string{"rate: max, messages: 5000", "loop: closed, messages: 300, outstanding: 4"} {
+		r := measure(t, `
+target: {driver: mem, options: {ack: broker}}
+workload: {`+workload+`, producers: 2, size: "64B:50%,1KiB:50%"}
+phases: {warmup: 0s}
+`, mem.Entry(), "")
+		c := r.Summary.Counters
+		if c.Corrupted != 0 || c.BytesSent != c.BytesRecv || c.BytesSent <= 64*c.Sent || c.BytesSent >= 1024*c.Sent {
+			t.Errorf("%s: %+v", workload, c)
+		}
+		if p := r.Summary.Throughput; p != nil && p.Bytes != c.BytesSent {
+			t.Errorf("%s: a throughput of %d bytes of %d", workload, p.Bytes, c.BytesSent)
+		}
+	}
+}
+
+func TestSizesDoNotAllocate(t *testing.T) {
+	ld, p := loopRunOf(t, driver.AckKindBroker, `"64B:50%,1KiB:50%"`)
+	if n := testing.AllocsPerRun(20_000, sendOne(t, ld, p)); n != 0 {
+		t.Errorf("%v allocations a message", n)
+	}
+}

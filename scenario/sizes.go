@@ -1,0 +1,229 @@
+package scenario
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Sizes says how large payloads are. Its text is one of
+//
+//	256B                                        all alike
+//	256B:90%,64KiB:10%                          a weighted list; in YAML also {256B: 90%, 64KiB: 10%}
+//	lognormal:median=1KiB,sigma=1,max=64KiB     lognormal: what is above max is max, what is
+//	                                            below the envelope's 32 bytes is 32 bytes
+//
+// The zero value is not given. *Sizes is a flag value for pflag.
+type Sizes struct {
+	fixed  Size
+	spread string // the text of what is not fixed
+}
+
+// FixedSize are payloads that are all alike.
+func FixedSize(s Size) Sizes { return Sizes{fixed: s} }
+
+// sizeShare is an entry of a weighted list.
+type sizeShare struct {
+	size  Size
+	share float64 // of all messages
+}
+
+// sizeLaw is what a text of sizes says.
+type sizeLaw struct {
+	list        []sizeShare
+	median, max Size // lognormal
+	sigma       float64
+}
+
+const (
+	// leastSize is the smallest payload: the envelope.
+	leastSize = 32 * Byte
+	// mostSize is the largest.
+	mostSize = GiB
+	// leastSizeShare is the smallest share of a size in a weighted list: sizes are
+	// drawn from a table.
+	leastSizeShare = 0.0001
+	// mostSigma is the widest lognormal distribution.
+	mostSigma = 4
+
+	sizesForm     = "write such as 256B, 256B:90%,64KiB:10% or lognormal:median=1KiB,sigma=1,max=64KiB"
+	lognormalForm = "write such as lognormal:median=1KiB,sigma=1,max=64KiB"
+)
+
+// ParseSizes reads sizes. Its errors are of type [*Error], without a position.
+func ParseSizes(s string) (Sizes, error) {
+	if !strings.Contains(s, ":") {
+		v, err := ParseSize(s)
+		return Sizes{fixed: v}, err
+	}
+	law, err := parseSizeLaw(s)
+	if err != nil {
+		return Sizes{}, err
+	}
+	return Sizes{spread: law.String()}, nil
+}
+
+func parseSizeLaw(s string) (sizeLaw, error) {
+	if parameters, ok := strings.CutPrefix(s, "lognormal:"); ok {
+		return parseLognormal(s, parameters)
+	}
+	var law sizeLaw
+	total := 0.0
+	for part := range strings.SplitSeq(s, ",") {
+		var x sizeShare
+		text, share, ok := strings.Cut(part, ":")
+		if !ok {
+			return law, wrong("the sizes "+quote(s)+": "+quote(part)+" has no share", sizesForm)
+		}
+		var err error
+		if x.size, err = ParseSize(strings.TrimSpace(text)); err != nil {
+			return law, err
+		}
+		if err := inRange(x.size); err != nil {
+			return law, err
+		}
+		if (*percentage)(&x.share).set(strings.TrimSpace(share)) != nil {
+			return law, wrong("the sizes "+quote(s)+": "+quote(share)+" is not a percentage", sizesForm)
+		}
+		if x.share < leastSizeShare {
+			return law, wrong("the sizes "+quote(s)+": a share of "+share+" is too small", "a share is at least "+percentage(leastSizeShare).String())
+		}
+		for _, other := range law.list {
+			if other.size == x.size {
+				return law, wrong("the sizes "+quote(s)+" hold "+x.size.String()+" twice", "write it once")
+			}
+		}
+		law.list = append(law.list, x)
+		total += x.share
+	}
+	if math.Abs(total-1) > 1e-9 {
+		return law, wrong("the shares of the sizes "+quote(s)+" add up to "+strconv.FormatFloat(100*total, 'g', 6, 64)+"%", "they are 100% together")
+	}
+	return law, nil
+}
+
+func parseLognormal(s, parameters string) (sizeLaw, error) {
+	var law sizeLaw
+	for part := range strings.SplitSeq(parameters, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		var err error
+		switch name {
+		case "median":
+			law.median, err = ParseSize(value)
+		case "max":
+			law.max, err = ParseSize(value)
+		case "sigma":
+			if law.sigma, err = strconv.ParseFloat(value, 64); err != nil || !(law.sigma > 0 && law.sigma <= mostSigma) {
+				err = wrong("the sizes "+quote(s)+": sigma is "+quote(value), "sigma is a number above 0 and at most "+strconv.Itoa(mostSigma)+": the standard deviation of the natural logarithm")
+			}
+		default:
+			err = wrong("the sizes "+quote(s)+": "+quote(part)+" is not understood", lognormalForm)
+		}
+		if err != nil {
+			return law, err
+		}
+	}
+	if law.median == 0 || law.max == 0 || law.sigma == 0 {
+		return law, wrong("the sizes "+quote(s)+" lack median, sigma or max", lognormalForm)
+	}
+	for _, v := range []Size{law.median, law.max} {
+		if err := inRange(v); err != nil {
+			return law, err
+		}
+	}
+	if law.max < law.median {
+		return law, wrong("the sizes "+quote(s)+": max is below the median", lognormalForm)
+	}
+	return law, nil
+}
+
+func inRange(s Size) error {
+	if s < leastSize || s > mostSize {
+		return wrong("the size "+s.String()+" is out of range", "a payload has "+leastSize.String()+" to "+mostSize.String())
+	}
+	return nil
+}
+
+// String returns the canonical text.
+func (l sizeLaw) String() string {
+	if l.median > 0 {
+		return "lognormal:median=" + l.median.String() + ",sigma=" + strconv.FormatFloat(l.sigma, 'g', -1, 64) + ",max=" + l.max.String()
+	}
+	var parts []string
+	for _, x := range l.list {
+		parts = append(parts, x.size.String()+":"+percentage(x.share).String())
+	}
+	return strings.Join(parts, ",")
+}
+
+// law returns what the sizes are; a fixed size is a list of one.
+func (s Sizes) law() sizeLaw {
+	if s.spread == "" {
+		return sizeLaw{list: []sizeShare{{s.fixed, 1}}}
+	}
+	law, err := parseSizeLaw(s.spread)
+	if err != nil {
+		panic("scenario: sizes that were read are not: " + err.Error())
+	}
+	return law
+}
+
+// IsZero reports whether no sizes are given.
+func (s Sizes) IsZero() bool { return s == Sizes{} }
+
+// Fixed returns the size of payloads that are all alike; ok false: they are not.
+func (s Sizes) Fixed() (size Size, ok bool) { return s.fixed, s.spread == "" }
+
+// Largest returns the largest size.
+func (s Sizes) Largest() Size {
+	law := s.law()
+	largest := law.max
+	for _, x := range law.list {
+		largest = max(largest, x.size)
+	}
+	return largest
+}
+
+// Quantile returns the size below or at which the share p in (0, 1) of payloads
+// is. The sizes of a list are in its order, not by size.
+func (s Sizes) Quantile(p float64) Size {
+	law := s.law()
+	if law.median > 0 {
+		z := math.Sqrt2 * math.Erfinv(2*p-1)
+		v := math.Round(float64(law.median) * math.Exp(law.sigma*z))
+		return Size(min(max(v, float64(leastSize)), float64(law.max)))
+	}
+	for _, x := range law.list {
+		if p -= x.share; p < 0 {
+			return x.size
+		}
+	}
+	return law.list[len(law.list)-1].size
+}
+
+// String returns the sizes as [ParseSizes] reads them back.
+func (s Sizes) String() string {
+	if s.spread != "" {
+		return s.spread
+	}
+	return s.fixed.String()
+}
+
+// MarshalText implements [encoding.TextMarshaler], for YAML and JSON alike.
+func (s Sizes) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (s *Sizes) UnmarshalText(text []byte) error { return s.Set(string(text)) }
+
+// Set reads sizes from a flag.
+func (s *Sizes) Set(text string) error {
+	v, err := ParseSizes(text)
+	if err != nil {
+		return err
+	}
+	*s = v
+	return nil
+}
+
+// Type names the type in a flag's usage.
+func (*Sizes) Type() string { return "size" }
