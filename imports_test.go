@@ -147,7 +147,7 @@ func allowed() map[string]may {
 			why: "its log says of each message when it came and went, on the clock of the tool"},
 		"internal/brokers/brokertest": {ours: []string{"driver", "internal/brokers"},
 			why: "tests of drivers and of the command line start the same brokers"},
-		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/clock", "internal/clocksync", "internal/engine", "internal/judge", "internal/nullbroker", "internal/probe", "internal/recorder", "internal/report", "internal/stats", "internal/vitals", "result", "scenario"}, others: []string{hdrHistogram, sys},
+		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/clock", "internal/clocksync", "internal/engine", "internal/judge", "internal/nullbroker", "internal/probe", "internal/recorder", "internal/report", "internal/schedule", "internal/stats", "internal/vitals", "result", "scenario"}, others: []string{hdrHistogram, sys},
 			why: "the tool on trial: it runs scenarios against brokers that do to messages what is known"},
 		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/compare", "internal/engine", "internal/filelock", "internal/judge", "internal/probe", "internal/report",
 			"internal/schedule", "internal/selftest", "internal/stats", "internal/trials", "internal/vitals", "result", "scenario"},

@@ -34,6 +34,8 @@ func All() []Trial {
 			Takes: 10 * time.Second, TakesShort: 4 * time.Second, Timed: true, Run: receiveLag},
 		{Number: 3, Name: "laws", Question: "Are delays of known distributions reported as they were, message by message and percentile by percentile?",
 			Takes: 18 * time.Second, TakesShort: 6 * time.Second, Timed: true, Run: knownLaws},
+		{Number: 3, Name: "queue", Question: "Is a queue of which theory knows the latencies reported as theory says?",
+			Takes: 23 * time.Second, TakesShort: 8 * time.Second, Timed: true, Run: knownQueues},
 		{Number: 3, Name: "intervals", Question: "Do the printed 95 % intervals hold the true quantiles?",
 			Takes: 15 * time.Second, TakesShort: time.Second, Run: intervals},
 		{Number: 4, Name: "floor", Question: "What does this machine do to messages when no broker does anything?",
