@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -21,6 +22,9 @@ type loopback struct {
 }
 
 func (l *loopback) Send(token uint64, payload []byte) error {
+	if cap(payload) != len(payload) {
+		return errors.New("what is appended to the payload is written over the slot's body")
+	}
 	if l.deliver != nil {
 		l.deliver(driver.Message{Payload: payload})
 	}

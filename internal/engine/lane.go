@@ -299,7 +299,8 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	payload, sum := sl.payload, sl.sum
 	if ld.sizes != nil {
 		class := ld.sizes.Class(st.id, st.next-st.first) // the n-th of the window, whatever came before
-		payload, sum = payload[:ld.sizes.Classes()[class]], sl.sums[class]
+		size := ld.sizes.Classes()[class]
+		payload, sum = payload[:size:size], sl.sums[class] // a client that appends must not reach the rest
 		if measured {
 			st.bytes.Add(int64(len(payload)))
 		}
