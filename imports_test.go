@@ -150,7 +150,7 @@ func allowed() map[string]may {
 		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/clock", "internal/clocksync", "internal/engine", "internal/judge", "internal/nullbroker", "internal/probe", "internal/recorder", "internal/report", "internal/schedule", "internal/stats", "internal/vitals", "result", "scenario"}, others: []string{hdrHistogram, sys},
 			why: "the tool on trial: it runs scenarios against brokers that do to messages what is known"},
 		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/compare", "internal/engine", "internal/filelock", "internal/judge", "internal/probe", "internal/report",
-			"internal/schedule", "internal/selftest", "internal/stats", "internal/trials", "internal/vitals", "result", "scenario"},
+			"internal/schedule", "internal/selftest", "internal/stats", "internal/sweep", "internal/trials", "internal/vitals", "result", "scenario"},
 			others: []string{ansi, bubbletea, cobra, colorProfile, lipgloss, pflag}},
 		"cmd/sixnines": {ours: []string{"drivers/all", "internal/cli"}, others: []string{term},
 			why: "whether a stream is a terminal is the process's business, which cli is kept free of"},

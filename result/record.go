@@ -179,7 +179,7 @@ func (h *Header) ServiceMetric() Metric {
 // Trial is a run's place among the runs of a set.
 type Trial struct {
 	Set  string `json:"set"`  // of all runs that belong together: 16 random hexadecimal digits
-	Kind string `json:"kind"` // TrialRepeat or TrialAB
+	Kind string `json:"kind"` // one of the Trial constants
 	// Arm is "A" or "B"; empty for repeats.
 	Arm string `json:"arm,omitempty"`
 	// Pair numbers the pairs of an ab from 1; 0 for repeats.
@@ -190,8 +190,9 @@ type Trial struct {
 
 // The kinds of Trial.Kind.
 const (
-	TrialRepeat = "repeat"
-	TrialAB     = "ab"
+	TrialRepeat   = "repeat"
+	TrialAB       = "ab"
+	TrialCapacity = "capacity" // one of a search for the highest rate; Of is 0
 )
 
 // Floor is a noise floor: the distribution that a broker which does nothing had

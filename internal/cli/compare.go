@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,7 +20,7 @@ import (
 
 // compareOptions are the flags that compare and ab share.
 type compareOptions struct {
-	minEffect   effect
+	minEffect   percentFlag
 	metrics     []string
 	percentiles []string
 	rankUnlike  bool
@@ -32,27 +30,9 @@ type compareOptions struct {
 	html        string // file
 }
 
-// effect is a flag that takes a part of something as a percentage.
-type effect float64
-
-func (e *effect) String() string {
-	return strconv.FormatFloat(float64(*e)*100, 'f', -1, 64) + "%"
-}
-func (e *effect) Type() string { return "PERCENT" }
-
-func (e *effect) Set(text string) error {
-	number, ok := strings.CutSuffix(strings.TrimSpace(text), "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
-	if !ok || err != nil || math.IsNaN(v) || v < 0 || v > 1000 {
-		return wrongUsage("write it as --min-effect 5%", "--min-effect cannot be %q: it takes a percentage from 0%% to 1000%%", text)
-	}
-	*e = effect(v / 100)
-	return nil
-}
-
 // compareFlags defines the flags that compare and ab share.
 func compareFlags(o *compareOptions) *pflag.FlagSet {
-	o.minEffect = compare.DefaultMinEffect
+	o.minEffect = percentFlag{share: compare.DefaultMinEffect, most: 10, flag: "--min-effect 5%"}
 	f := pflag.NewFlagSet("Comparison", pflag.ContinueOnError)
 	f.SortFlags = false
 	f.Var(&o.minEffect, "min-effect", "the least change that matters, such as 5%; 0%: any")
@@ -68,7 +48,7 @@ func compareFlags(o *compareOptions) *pflag.FlagSet {
 
 // options checks the flags.
 func (o compareOptions) options(a *app) (compare.Options, error) {
-	out := compare.Options{MinEffect: float64(o.minEffect), RankUnlike: o.rankUnlike}
+	out := compare.Options{MinEffect: o.minEffect.share, RankUnlike: o.rankUnlike}
 	if o.json && o.markdown {
 		return out, wrongUsage("leave one of them out", "--json and --markdown exclude each other")
 	}

@@ -1,0 +1,320 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sixnines/driver"
+	"sixnines/internal/judge"
+	"sixnines/internal/stats"
+	"sixnines/internal/sweep"
+	"sixnines/internal/trials"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// capacityOptions are the flags of capacity that are no part of a scenario.
+type capacityOptions struct {
+	most      scenario.Rate
+	within    percentFlag
+	maxTrials int
+	confirm   int
+	wanted    scenario.Rate // --for; zero: nobody asks
+	headroom  percentFlag
+	out       string
+	resume    string
+	json      bool
+	quiet     bool
+}
+
+func (a *app) capacityCommand() *cobra.Command {
+	var flags overrides
+	o := capacityOptions{most: scenario.PerSecond(scenario.MaxOpenRate),
+		within:   percentFlag{share: 0.03, least: 0.001, most: 1, flag: "--within 3%"},
+		headroom: percentFlag{most: 0.99, flag: "--headroom 50%"}}
+	cmd := &cobra.Command{
+		Use:   "capacity [BROKER | SCENARIO.yaml | -] --slo EXPR [flags]",
+		Short: "Find the highest rate that holds an objective",
+		Long: `Find the highest rate at which a load meets its objectives: those of the scenario
+and of --slo. The search begins at the scenario's rate, doubles it until an
+objective is missed and bisects down to --within; at each rate trials are repeated,
+longer if need be, until it is decided. The same is then approached from above,
+beginning with an overload, with the broker that was overloaded if it is ours. In
+the end both ends of the answer are confirmed by fresh trials, with new topics and,
+if it is ours, a new broker each.
+
+The answer is an interval, [holds, fails), with 95 % confidence: at its lower end
+each objective was met, as a percentile is if the whole of its 95 % interval is; at
+its upper end one was missed, or the system took less than was due, refused or lost
+messages. Where the generator is what cannot more, the answer is "at least". Where
+a rate that holds from below fails from above, both are told.
+
+--duration is the length of the shortest trial (at least 6s for intervals that take
+dependence between messages into account; trials are longer where a percentile
+takes more messages), and --warmup and the rest are as in sixnines run. An answer
+takes some 30 trials.
+
+--for says how many systems like the one measured a load takes, of which each
+keeps --headroom of its capacity free; it assumes that they share nothing.
+
+Ctrl-C ends the search with what is known; --resume goes on with it. All results
+are in a directory of their own.
+
+Exit codes: 0 there is an answer, 1 failure, 2 wrong usage, 3 no rate that was
+tried holds, or the search ended before its answer was confirmed.`,
+		Example: `  sixnines capacity nats --slo "delivery.response p99 < 10ms"
+  sixnines capacity kafka --nodes 3 --size 1KiB --slo "publish.response p99.9 < 50ms" --slo "lost == 0"
+  sixnines capacity scenario.yaml --slo "delivery.response p99 < 5ms" --for 2M/s --headroom 50%
+  sixnines capacity null --setting "server=exponential(mean=1ms)" --arrivals poisson --slo "delivery.response p99 < 5ms" --json`,
+		Args: counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.Drivers.Names(), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.capacity(cmd.Context(), args, flags.list, o)
+		},
+	}
+	search := pflag.NewFlagSet("Search", pflag.ContinueOnError)
+	search.SortFlags = false
+	search.Var(&o.most, "most", "try no higher `RATE`")
+	search.Var(&o.within, "within", "how much higher the upper end of the answer may be than the lower one, such as 3%")
+	search.IntVar(&o.confirm, "confirm", 5, "at least `N` fresh trials at each end of the answer")
+	search.IntVar(&o.maxTrials, "max-trials", 200, "end with what is known after `N` trials")
+	search.StringVar(&o.resume, "resume", "", "go on with the search in `DIR`: what was made is kept; the same command is needed")
+	sizing := pflag.NewFlagSet("Sizing", pflag.ContinueOnError)
+	sizing.SortFlags = false
+	sizing.Var(&o.wanted, "for", "how many such systems a load of this `RATE` takes")
+	sizing.Var(&o.headroom, "headroom", "the share of its capacity that each of them keeps free, such as 50%")
+	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
+	output.SortFlags = false
+	output.StringVar(&o.out, "out", "results", "`DIR` in which the directory of the results is made")
+	output.BoolVar(&o.json, "json", false, "print the answer and its trials as one JSON object instead of a table")
+	output.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
+	sections := append([]section{{"Search", search}, {"Sizing", sizing}}, scenarioFlags(&flags)...)
+	sections = append(sections, section{"Output", output})
+	cmd.Flags().SortFlags = false
+	for _, s := range sections {
+		cmd.Flags().AddFlagSet(s.flags)
+	}
+	a.completeScenarioFlags(cmd)
+	cmd.SetHelpFunc(a.sectionedHelp(sections))
+	return cmd
+}
+
+// check refuses options that cannot be.
+func (o capacityOptions) check() error {
+	switch {
+	case o.most.IsMax() || o.most.Float() > scenario.MaxOpenRate:
+		return wrongUsage(fmt.Sprintf("write such as --most 1M/s, at most %d/s", scenario.MaxOpenRate), "--most cannot be %s", o.most)
+	case o.confirm < 1 || o.confirm > 10:
+		return wrongUsage("5 are recommended", "--confirm cannot be %d: it is 1 to 10", o.confirm)
+	case o.maxTrials < 1 || o.maxTrials > 10_000:
+		return wrongUsage("an answer takes some 30", "--max-trials cannot be %d: it is 1 to 10000", o.maxTrials)
+	case o.wanted.IsMax():
+		return wrongUsage("name the rate, such as --for 2M/s", "--for max is no load to be carried")
+	case o.headroom.share > 0 && o.wanted.IsZero():
+		return wrongUsage("say for which load, such as --for 2M/s", "--headroom is about --for, and there is none")
+	}
+	return nil
+}
+
+// checkSearched refuses a load that has no rate to search for.
+func checkSearched(s *scenario.Scenario, most scenario.Rate) error {
+	w := &s.Workload
+	switch kind := w.Arrivals.Kind; {
+	case len(s.Objectives) == 0:
+		return wrongUsage(`say what a rate has to hold, such as --slo "delivery.response p99 < 10ms"`, "capacity needs an objective")
+	case w.Loop == scenario.Closed:
+		return wrongUsage("use an open loop: --loop open", "a closed loop has no rate to search for: it is as fast as its answers")
+	case w.Rate.IsMax():
+		return wrongUsage("give a rate to begin at, such as --rate 1k/s", "flat out there is no rate to search for")
+	case kind == scenario.Step || kind == scenario.Ramp || kind == scenario.Burst || kind == scenario.Trace:
+		return wrongUsage("use --arrivals constant, poisson or sine", "%s arrivals give their own rate, so there is none to search for", kind)
+	case !s.Phases.Until.IsZero():
+		return wrongUsage("give --duration, the length of the shortest trial", "capacity cannot go on until %q: it makes trials longer by itself, up to four times", s.Phases.Until)
+	case w.Rate.Float() > most.Float():
+		return wrongUsage("begin lower, or allow more", "the search cannot begin at %s: --most is %s", w.Rate, most)
+	}
+	return nil
+}
+
+// capacity is the whole of it, from the scenario to the answer.
+func (a *app) capacity(ctx context.Context, args []string, flags []scenario.Override, o capacityOptions) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	s, e, err := a.load(args, flags)
+	if err != nil {
+		return err
+	}
+	if err := checkSearched(s, o.most); err != nil {
+		return err
+	}
+	if _, err := possible(s, e); err != nil {
+		return err
+	}
+	digest, err := digestOf(s, e)
+	if err != nil {
+		return err
+	}
+	dir := o.resume
+	if dir == "" {
+		if err := a.makeDir(o.out); err != nil {
+			return err
+		}
+		dir = filepath.Join(o.out, "capacity-"+resultName(s, time.Now()))
+	}
+	// What decides on the way of the search belongs to what it is.
+	digest = fmt.Sprintf("%s %s %g %d", digest, o.most, o.within.share, o.confirm)
+	opened, err := a.openSeries(dir, o.resume != "", trials.Manifest{Kind: result.TrialCapacity, Seed: s.Seed,
+		Cells: []trials.Cell{{Name: "capacity", Set: randomHex(8), Digest: digest, Takes: s.Phases.Warmup + s.Phases.Duration}}})
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	c := &capacityRun{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, scenario: s, entry: e}
+	answer, err := c.search(ctx, o)
+	if len(answer.Trials) == 0 {
+		if empty := opened.Discard(); o.resume == "" && empty != nil && !errors.Is(empty, fs.ErrNotExist) {
+			c.note("%s", oneLine(empty.Error())) // something is in it after all: it stays
+		}
+		if err == nil {
+			err = failed("run it again and leave it the time for a trial", errors.New("stopped before there was a trial"))
+		}
+		return err
+	}
+	shown := c.show(answer, o)
+	c.note("results %s", dir)
+	if err != nil {
+		return err
+	}
+	return shown
+}
+
+// capacityRun is a search under way.
+type capacityRun struct {
+	*series
+	scenario *scenario.Scenario
+	entry    driver.Entry
+	keeper   trials.Keeper
+	made     int
+	missed   bool // the trial before overloaded, or may have
+}
+
+func (c *capacityRun) search(ctx context.Context, o capacityOptions) (sweep.Answer, error) {
+	c.stops = c.seriesStops(ctx)
+	defer c.stops.stop()
+	defer c.keeper.Stop("")
+	if d := c.scenario.Phases.Duration; d < 6*time.Second {
+		c.note("trials of %s are too short for intervals that take dependence between messages into account: --duration 10s is better", seconds(d))
+	}
+	return sweep.Search(c.measureRate, sweep.SearchOptions{From: c.scenario.Workload.Rate, Most: o.most, Within: o.within.share,
+		MaxTrials: o.maxTrials, Confirm: o.confirm})
+}
+
+// fileOf names the result of a trial by all that decides on it, so that a search
+// that is gone on with is seen to go the same way.
+func fileOf(number int, t sweep.Trial) string {
+	rate := strings.ReplaceAll(t.Rate.String(), "/", "-per-")
+	return fmt.Sprintf("%03d-%s-%s-x%d.jsonl", number, strings.ReplaceAll(string(t.Stage), " ", "-"), rate, t.Times)
+}
+
+// measureRate makes a trial, or takes the one that was made before.
+func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
+	number := c.made + 1
+	file := fileOf(number, t)
+	var run *result.Run
+	if c.made < len(c.Trials) && c.Trials[c.made].State == trials.Made {
+		if c.Trials[c.made].File != file {
+			return sweep.Observation{}, wrongUsage("leave --resume out to search anew", "%s: its trial %d is %s, and the search would go on with %s", c.dir, number, c.Trials[c.made].File, file)
+		}
+		runs, err := c.loadRuns([]string{filepath.Join(c.dir, file)})
+		if err != nil {
+			return sweep.Observation{}, err
+		}
+		run = runs[0]
+	} else {
+		var err error
+		if run, err = c.trial(number, file, t); err != nil {
+			return sweep.Observation{}, err
+		}
+	}
+	c.made++
+	found, err := sweep.Observe(run, c.scenario.Objectives)
+	if err != nil {
+		return found, wrongUsage("name what this load has", "%w", err)
+	}
+	c.missed = found.Outcome != judge.Met
+	word := string(found.Outcome)
+	if found.Limit != "" {
+		word += ": " + string(found.Limit)
+	}
+	c.note("trial %d, %s: %s %s", number, t.Stage, t.Rate, word)
+	return found, nil
+}
+
+// trial makes one.
+func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run, error) {
+	if c.stops.ending() {
+		return nil, sweep.ErrStopped
+	}
+	switch {
+	case t.Stage == sweep.Confirming:
+		c.keeper.Stop("a trial that confirms has its own")
+	case t.Stage == sweep.FromBelow && c.missed:
+		c.keeper.Stop("the trial before may have overloaded it")
+	}
+	s := *c.scenario
+	s.Workload.Rate = t.Rate
+	s.Phases.Duration = c.window(t)
+	var run *result.Run
+	state, err := c.Next(number-1, trials.Trial{Round: 1, Seed: nextSeed(s.Seed, number-1), File: file}, &c.keeper,
+		func(turn *trials.Turn) (state trials.State, err error) {
+			run, state, err = c.make(turn, one{scenario: &s, entry: c.entry, prefix: fmt.Sprintf("trial %d: ", number),
+				header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialCapacity, Index: number},
+				begin:  fmt.Sprintf("trial %d, %s: %s for %s", number, t.Stage, t.Rate, seconds(s.Phases.Duration))})
+			return state, err
+		})
+	switch {
+	case state == trials.Planned || state == trials.Cut:
+		return nil, sweep.ErrStopped
+	case err != nil:
+		return nil, err
+	}
+	return run, nil
+}
+
+// enough is how many times the messages that bound a percentile at all a trial has
+// of them: with no more the interval is mostly wider than what is to be told.
+const enough = 4
+
+// window is the length of a trial's.
+func (c *capacityRun) window(t sweep.Trial) time.Duration {
+	d := c.scenario.Phases.Duration
+	for _, o := range c.scenario.Objectives {
+		if o.IsMetric() && o.Percent < 100 {
+			n := float64(enough * stats.MinSamples(stats.Fraction(o.Percent), 0.95))
+			d = max(d, time.Duration(n/t.Rate.Float()*float64(time.Second)).Round(100*time.Millisecond))
+		}
+	}
+	return d * time.Duration(t.Times)
+}
+
+// machines is how many systems a load takes, of which each keeps a share of what it
+// carries free.
+func machines(wanted, holds, headroom float64) int {
+	// 2 of 1M/s carry 2M/s, though their quotient may come out a little above 2.
+	return int(math.Ceil(wanted/(holds*(1-headroom)) - 1e-9))
+}

@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/judge"
+	"sixnines/internal/sweep"
+	"sixnines/scenario"
+)
+
+func TestMachines(t *testing.T) {
+	for _, tt := range []struct {
+		wanted, holds, headroom float64
+		want                    int
+	}{
+		{2e6, 1e6, 0, 2}, {2e6, 1e6, 0.5, 4}, {2e6 + 1, 1e6, 0, 3}, {1, 1e6, 0, 1}, {0.3, 0.1, 0, 3}, {1e6, 1e6, 0.3, 2},
+	} {
+		if got := machines(tt.wanted, tt.holds, tt.headroom); got != tt.want {
+			t.Errorf("%g by %g with %g free: %d, want %d", tt.wanted, tt.holds, tt.headroom, got, tt.want)
+		}
+	}
+}
+
+// A trial has the messages that its percentiles take, and is at least as long as
+// was asked.
+func TestTrialsAreLongEnough(t *testing.T) {
+	s := &scenario.Scenario{}
+	s.Normalise()
+	for _, text := range []string{"lost == 0", "delivery.response p99 < 1ms", "delivery.response max < 1s"} {
+		o, err := scenario.ParseObjective(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Objectives = append(s.Objectives, o)
+	}
+	c := &capacityRun{scenario: s}
+	for rate, want := range map[uint64]time.Duration{1000: 20 * time.Second, 100: 29400 * time.Millisecond} { // 4 × 368 messages, twice
+		if got := c.window(sweep.Trial{Rate: scenario.PerSecond(rate), Times: 2}); got != want {
+			t.Errorf("at %d/s: %s, want %s", rate, got, want)
+		}
+	}
+}
+
+// What the answer says, in each of its forms.
+func TestCapacityText(t *testing.T) {
+	s := &scenario.Scenario{}
+	s.Normalise()
+	o, err := scenario.ParseObjective("lost == 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Objectives = []scenario.Objective{o}
+	for _, tt := range []struct {
+		name   string
+		answer sweep.Answer
+		want   []string
+	}{
+		{"an interval", sweep.Answer{Bracket: sweep.Bracket{Holds: 10_000, Fails: 10_300}, HoldsConfirmed: true, FailsConfirmed: true, Limit: sweep.Latency, Why: "slow.",
+			Below: sweep.Bracket{Holds: 10_000, Fails: 10_300}, Above: sweep.Bracket{Holds: 10_000, Fails: 10_300}},
+			[]string{"lies in [10,000/s, 10,300/s), with 95% confidence, confirmed by fresh trials.", "Limited by latency: slow.", "no hysteresis was seen",
+				"20,000/s with 50% headroom takes 4 such systems, if they share nothing"}},
+		{"at least", sweep.Answer{Bracket: sweep.Bracket{Holds: 10_000}, HoldsConfirmed: true, Limit: sweep.Generator, Why: "busy"},
+			[]string{"is at least 10,000/s, with 95% confidence, confirmed", "Limited by generator: busy.", "takes at most 4 such systems"}},
+		{"hysteresis", sweep.Answer{Bracket: sweep.Bracket{Holds: 8000, Fails: 10_300}, Hysteresis: true, Below: sweep.Bracket{Holds: 10_000, Fails: 10_300}, Above: sweep.Bracket{Holds: 8000, Fails: 9000}, Stopped: "stopped after 9 trials"},
+			[]string{"[8,000/s, 10,300/s), not confirmed", "From below it holds 10,000/s, from above 8,000/s: hysteresis", "ended early: stopped after 9 trials; the same command with --resume dir goes on"}},
+		{"nothing holds", sweep.Answer{Bracket: sweep.Bracket{Fails: 2}}, []string{"No rate that was tried holds: 2/s fails."}},
+		{"nothing is known", sweep.Answer{}, []string{"No rate that was tried holds, and none was shown to fail."}},
+	} {
+		tt.answer.Confidence = 0.95
+		tt.answer.Trials = []sweep.Made{{Trial: sweep.Trial{Rate: scenario.PerSecond(500), Times: 2, Stage: sweep.FromBelow}, Observation: sweep.Observation{Outcome: judge.Missed, Limit: sweep.Backlog}}}
+		c := &capacityRun{series: &series{app: &app{}, dir: "dir"}, scenario: s, entry: driver.Entry{Name: "null"}}
+		object := c.object(tt.answer, capacityOptions{wanted: scenario.PerSecond(20_000), headroom: percentFlag{share: 0.5}})
+		text := c.text(tt.answer, object)
+		for _, want := range append(tt.want, "from below         500/s     20 s  missed      backlog") {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", tt.name, want, text)
+			}
+		}
+		if (object.For == nil) != (tt.answer.Holds == 0) || (object.Fails == nil) != tt.answer.AtLeast() {
+			t.Errorf("%s: %+v", tt.name, object)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"sixnines/internal/sweep"
+)
+
+// capacityObject is the answer as JSON. Rates are messages a second; null: there is
+// none.
+type capacityObject struct {
+	Directory  string   `json:"directory"`
+	Objectives []string `json:"objectives"`
+	// Holds and Fails enclose the highest rate that holds: [Holds, Fails), with
+	// Confidence. Without Fails it is at least Holds.
+	Holds          *float64 `json:"holds"`
+	Fails          *float64 `json:"fails"`
+	Confidence     float64  `json:"confidence"`
+	HoldsConfirmed bool     `json:"holds_confirmed"` // by fresh trials
+	FailsConfirmed bool     `json:"fails_confirmed"`
+	// Limit is what the rate is limited by: latency, refusals, backlog, loss, count,
+	// generator or rate limit.
+	Limit      string          `json:"limit,omitempty"`
+	Why        string          `json:"why,omitempty"`
+	Below      bracketObject   `json:"from_below"`
+	Above      bracketObject   `json:"from_above"`
+	Hysteresis bool            `json:"hysteresis"`
+	Stopped    string          `json:"stopped,omitempty"` // why the search ended early
+	For        *sizingObject   `json:"for,omitempty"`
+	Trials     []capacityTrial `json:"trials"`
+}
+
+type bracketObject struct {
+	Holds *float64 `json:"holds"`
+	Fails *float64 `json:"fails"`
+}
+
+type sizingObject struct {
+	Rate       float64 `json:"rate"`
+	Headroom   float64 `json:"headroom"` // a share
+	Machines   int     `json:"machines"`
+	Assumption string  `json:"assumption"`
+}
+
+type capacityTrial struct {
+	Stage   string  `json:"stage"`
+	Rate    float64 `json:"rate"`
+	Seconds float64 `json:"seconds"` // of the window
+	Outcome string  `json:"outcome"` // met, missed or undecided
+	Limit   string  `json:"limit,omitempty"`
+	Found   string  `json:"found"`
+	File    string  `json:"file"`
+}
+
+// assumption is what --for rests on.
+const assumption = "they share nothing: the load divides evenly, and each carries what the one measured carries"
+
+// show prints the answer and decides on the exit code.
+func (c *capacityRun) show(answer sweep.Answer, o capacityOptions) error {
+	object := c.object(answer, o)
+	var err error
+	if o.json {
+		err = c.writeJSON(object)
+	} else {
+		_, err = io.WriteString(c.Stdout, c.plainText(c.text(answer, object)))
+	}
+	switch {
+	case err != nil:
+		return failed("the results are in "+c.dir, fmt.Errorf("print the answer: %w", err))
+	case !answer.HoldsConfirmed || !answer.AtLeast() && !answer.FailsConfirmed:
+		return status(exitThreshold)
+	}
+	return nil
+}
+
+func known(rate float64) *float64 {
+	if rate == 0 {
+		return nil
+	}
+	return &rate
+}
+
+func (c *capacityRun) object(a sweep.Answer, o capacityOptions) capacityObject {
+	x := capacityObject{Directory: c.dir, Holds: known(a.Holds), Fails: known(a.Fails), Confidence: a.Confidence,
+		HoldsConfirmed: a.HoldsConfirmed, FailsConfirmed: a.FailsConfirmed, Limit: string(a.Limit), Why: a.Why,
+		Below: bracketObject{known(a.Below.Holds), known(a.Below.Fails)}, Above: bracketObject{known(a.Above.Holds), known(a.Above.Fails)},
+		Hysteresis: a.Hysteresis, Stopped: a.Stopped}
+	for _, objective := range c.scenario.Objectives {
+		x.Objectives = append(x.Objectives, objective.String())
+	}
+	for i, t := range a.Trials {
+		x.Trials = append(x.Trials, capacityTrial{Stage: string(t.Stage), Rate: t.Rate.Float(), Outcome: string(t.Outcome), Limit: string(t.Limit),
+			Seconds: c.window(t.Trial).Seconds(), Found: t.Found, File: filepath.Join(c.dir, fileOf(i+1, t.Trial))})
+	}
+	if !o.wanted.IsZero() && a.Holds > 0 {
+		x.For = &sizingObject{Rate: o.wanted.Float(), Headroom: o.headroom.share, Machines: machines(o.wanted.Float(), a.Holds, o.headroom.share), Assumption: assumption}
+	}
+	return x
+}
+
+// text is the answer for people.
+func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	line("%s, %s, %s: %s", c.entry.Name, c.scenario.Workload.Pattern, c.scenario.Workload.Size, strings.Join(x.Objectives, ", "))
+	line("")
+	fmt.Fprintf(&b, "%-10s  %12s  %7s  %-10s  %s\n", "trials", "rate", "window", "outcome", "limit")
+	for _, t := range a.Trials {
+		row := fmt.Sprintf("%-10s  %12s  %7s  %-10s  %s", t.Stage, t.Rate, seconds(c.window(t.Trial)), t.Outcome, t.Limit)
+		line("%s", strings.TrimRight(row, " "))
+	}
+	line("")
+	switch {
+	case a.Holds == 0 && a.Fails == 0:
+		line("No rate that was tried holds, and none was shown to fail.")
+	case a.Holds == 0:
+		line("No rate that was tried holds: %s fails.", askedRate(a.Fails))
+	case a.AtLeast():
+		line("The highest rate that holds is at least %s%s.", askedRate(a.Holds), confirmed(a.HoldsConfirmed, a))
+	default:
+		line("The highest rate that holds lies in [%s, %s)%s.", askedRate(a.Holds), askedRate(a.Fails), confirmed(a.HoldsConfirmed && a.FailsConfirmed, a))
+	}
+	if a.Limit != "" {
+		line("Limited by %s: %s.", a.Limit, strings.TrimRight(oneLine(a.Why), "."))
+	}
+	if a.Above != (sweep.Bracket{}) {
+		verdict := "no hysteresis was seen"
+		if a.Hysteresis {
+			verdict = "hysteresis: after an overload it carries less"
+		}
+		line("From below it holds %s, from above %s: %s.", orNone(a.Below.Holds), orNone(a.Above.Holds), verdict)
+	}
+	if a.Stopped != "" {
+		line("The search ended early: %s; the same command with --resume %s goes on.", a.Stopped, c.dir)
+	}
+	if f := x.For; f != nil {
+		systems := plural(f.Machines, "such system")
+		if a.AtLeast() {
+			systems = "at most " + systems
+		}
+		line("%s with %s headroom takes %s, if %s.", askedRate(f.Rate), percentText(f.Headroom), systems, f.Assumption)
+	}
+	return b.String()
+}
+
+// confirmed says what an answer rests on.
+func confirmed(by bool, a sweep.Answer) string {
+	if by {
+		return fmt.Sprintf(", with %s confidence, confirmed by fresh trials", percentText(a.Confidence))
+	}
+	return ", not confirmed by fresh trials"
+}
+
+func orNone(rate float64) string {
+	if rate == 0 {
+		return "at no rate that was tried"
+	}
+	return askedRate(rate)
+}
