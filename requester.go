@@ -110,6 +110,8 @@ func reduce(s *scenario.Scenario) error {
 		return fmt.Errorf("%w: %s: a Requester %s; leave it out", ErrUsage, key, why)
 	}
 	switch {
+	case len(s.Workloads) > 0:
+		return refuse("workloads", "makes one load")
 	case t.Driver != "" && t.Driver != requesterName:
 		return refuse("target.driver", fmt.Sprintf("is not reached through driver %q", t.Driver))
 	case len(t.Options) > 0:

@@ -61,7 +61,8 @@ var (
 // The broker must be running already: Run starts none. Its address is
 // s.Target.URL or [WithURL]; only drivers whose broker is part of the process
 // (mem) need neither. A run that is not to be trusted is no error: look at
-// result.Run.Summary.Verdict.
+// result.Run.Summary.Verdict; of several workloads each has its own, in
+// result.Run.Parts.
 //
 // Errors wrap [ErrUsage], [ErrAborted] or a class of package driver. With
 // ErrAborted the result may be there all the same, as far as it goes.

@@ -25,6 +25,10 @@ func (l *lines) interval(v *Interval) ([]byte, error) {
 	var err error
 	b = append(b, `{"type":`...)
 	b = appendText(b, v.Type)
+	if v.Workload != "" {
+		b = append(b, `,"workload":`...)
+		b = appendText(b, v.Workload)
+	}
 	b = append(b, `,"phase":`...)
 	b = appendText(b, v.Phase)
 	b = appendNumber(b, `,"start":`, v.Start)

@@ -37,6 +37,9 @@ func Load(path string) (*Run, error) {
 		return nil, fmt.Errorf("load result %s: %w", path, err)
 	}
 	run.Path = path
+	for _, p := range run.Workloads {
+		p.Path = path
+	}
 	return run, nil
 }
 
@@ -48,6 +51,9 @@ func ReadRun(r io.Reader) (*Run, error) {
 		record, err := reader.Next()
 		if errors.Is(err, io.EOF) {
 			run.Damaged = reader.Damage()
+			for _, p := range run.Workloads {
+				p.Damaged = run.Damaged
+			}
 			return run, nil
 		}
 		if err == nil {
@@ -70,6 +76,10 @@ func (r *Run) Add(record Record) error {
 		return fmt.Errorf("a record after the summary: %w", ErrFormat)
 	}
 	switch {
+	case record.Header != nil && (record.Header.Workload != "" || len(r.Workloads) > 0):
+		return r.addWorkload(*record.Header)
+	case len(r.Workloads) > 0:
+		return r.addPart(record)
 	case record.Header != nil:
 		r.Header = *record.Header
 	case record.Interval != nil:

@@ -30,6 +30,7 @@ type Reader struct {
 	lines  *bufio.Reader // decompressed; nil before the first read
 	line   int
 	header bool
+	named  bool // the first header is that of one of several workloads
 	damage string
 	err    error
 }
@@ -156,7 +157,7 @@ func (r *Reader) decode(line []byte) (Record, error) {
 		return Record{}, fmt.Errorf(`line %d has no "type": %w`, r.line, ErrFormat)
 	case probe.Type != typeHeader && !r.header:
 		return Record{}, fmt.Errorf("line %d is no header of a result: %w", r.line, ErrFormat)
-	case probe.Type == typeHeader && r.header:
+	case probe.Type == typeHeader && r.header && !r.named:
 		return Record{}, fmt.Errorf("line %d is a second header, are these two files in one? %w", r.line, ErrFormat)
 	}
 	record := Record{Raw: line}
@@ -169,6 +170,7 @@ func (r *Reader) decode(line []byte) (Record, error) {
 		r.header = true
 		record.Header = new(Header)
 		err = json.Unmarshal(line, record.Header)
+		r.named = record.Header.Workload != ""
 	case typeInterval:
 		record.Interval = new(Interval)
 		err = json.Unmarshal(line, record.Interval)
@@ -200,9 +202,9 @@ func checkFormat(line []byte) error {
 		return fmt.Errorf("the header says format %q, not %q: %w", h.Format, Format, ErrFormat)
 	case h.Version < 1:
 		return fmt.Errorf("the header has no valid version (%d): %w", h.Version, ErrFormat)
-	case h.Version > Version:
+	case h.Version > VersionWorkloads:
 		return fmt.Errorf("the file has format version %d, written by %s; this sixnines reads up to version %d, use that one or a newer one: %w",
-			h.Version, writtenBy(line), Version, ErrFormat)
+			h.Version, writtenBy(line), VersionWorkloads, ErrFormat)
 	}
 	return nil
 }

@@ -55,9 +55,9 @@ func TestReader(t *testing.T) {
 		{"another format", `{"type":"header","format":"other","version":1}` + "\n", 0, "", `format "other"`},
 		{"no version", `{"type":"header","format":"sixnines-result"}` + "\n", 0, "", "no valid version"},
 		{"version of a wrong type", `{"type":"header","format":"sixnines-result","version":"one"}` + "\n", 0, "", "unreadable"},
-		{"a newer version with other types", `{"type":"header","format":"sixnines-result","version":2,"id":7,"tool":{"name":"sixnines","version":"3.1.0"}}` + "\n",
-			0, "", "format version 2, written by sixnines 3.1.0; this sixnines reads up to version 1"},
-		{"a newer version with another tool", `{"type":"header","format":"sixnines-result","version":2,"tool":"x"}` + "\n", 0, "", "written by a newer sixnines"},
+		{"a newer version with other types", `{"type":"header","format":"sixnines-result","version":3,"id":7,"tool":{"name":"sixnines","version":"3.1.0"}}` + "\n",
+			0, "", "format version 3, written by sixnines 3.1.0; this sixnines reads up to version 2"},
+		{"a newer version with another tool", `{"type":"header","format":"sixnines-result","version":3,"tool":"x"}` + "\n", 0, "", "written by a newer sixnines"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -3,7 +3,8 @@
 //
 // A result file is JSON lines, one record a line: a [Header], an [Interval]
 // every Header.Interval, an [Event] when something happened, and a [Summary] at
-// the end. It is flushed every interval, so that a run that was killed is
+// the end. Where a run has several named workloads there is a header and a summary for
+// each, and each interval names its own; see [Run.Parts]. It is flushed every interval, so that a run that was killed is
 // readable up to its last whole one. Unknown fields are kept by readers that rewrite
 // ([Record.Raw]); older versions stay readable.
 //
@@ -21,6 +22,9 @@ import (
 const (
 	Format  = "sixnines-result"
 	Version = 1
+	// VersionWorkloads is that of a file with several named workloads: a header for
+	// each, then records that name theirs, and a summary for each.
+	VersionWorkloads = 2
 )
 
 // Metric names one latency distribution of a run.
@@ -104,19 +108,27 @@ func (m Metric) Service() Metric {
 
 // Header is the first record: what ran, where, and what its numbers mean.
 type Header struct {
-	Type     string            `json:"type"` // "header"
-	Format   string            `json:"format"`
-	Version  int               `json:"version"`
-	ID       string            `json:"id"` // of the run, random, 16 hexadecimal digits
-	Name     string            `json:"name"`
-	Started  time.Time         `json:"started"` // wall clock at the start of the measured window
-	Tool     Tool              `json:"tool"`
-	Scenario json.RawMessage   `json:"scenario"` // as normalised
-	Mode     string            `json:"mode"`     // ModeOpen, ModeClosed or ModeFlatOut
-	Pattern  string            `json:"pattern"`
-	Driver   string            `json:"driver"`
-	Broker   map[string]string `json:"broker,omitempty"` // what the server says of itself
-	Managed  string            `json:"managed,omitempty"`
+	Type    string `json:"type"` // "header"
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	ID      string `json:"id"` // of the run, random, 16 hexadecimal digits
+	Name    string `json:"name"`
+	// Workload names the workload that the header is of; empty: the run has only
+	// one. Scenario is then that of the workload alone. From is when its window
+	// begins in that of the run: instants of its intervals count from its own
+	// window's start, those of events from the run's. Background says that it is not
+	// judged.
+	Workload   string            `json:"workload,omitempty"`
+	From       time.Duration     `json:"from,omitempty"`
+	Background bool              `json:"background,omitempty"`
+	Started    time.Time         `json:"started"` // wall clock at the start of the measured window
+	Tool       Tool              `json:"tool"`
+	Scenario   json.RawMessage   `json:"scenario"` // as normalised
+	Mode       string            `json:"mode"`     // ModeOpen, ModeClosed or ModeFlatOut
+	Pattern    string            `json:"pattern"`
+	Driver     string            `json:"driver"`
+	Broker     map[string]string `json:"broker,omitempty"` // what the server says of itself
+	Managed    string            `json:"managed,omitempty"`
 	// Deployment is the broker that was started for the run, if one was.
 	Deployment *Deployment `json:"deployment,omitempty"`
 	Ack        string      `json:"ack"` // what an acknowledgement is: none, broker, reply
@@ -273,7 +285,8 @@ type Cold struct {
 // messages that were resolved in it; all counts are of this interval only, so
 // that the sum over the intervals is the run.
 type Interval struct {
-	Type     string                     `json:"type"` // "interval"
+	Type     string                     `json:"type"`               // "interval"
+	Workload string                     `json:"workload,omitempty"` // Header.Workload
 	Phase    string                     `json:"phase"`
 	Start    int64                      `json:"start"`
 	End      int64                      `json:"end"`
@@ -407,11 +420,12 @@ const (
 
 // Event is something that happened at a moment.
 type Event struct {
-	Type   string `json:"type"` // "event"
-	At     int64  `json:"at"`
-	Kind   string `json:"kind"`
-	Detail string `json:"detail,omitempty"`
-	Count  int64  `json:"count,omitempty"`
+	Type     string `json:"type"`               // "event"
+	Workload string `json:"workload,omitempty"` // Header.Workload; empty: the whole run's
+	At       int64  `json:"at"`
+	Kind     string `json:"kind"`
+	Detail   string `json:"detail,omitempty"`
+	Count    int64  `json:"count,omitempty"`
 }
 
 // Record is one line of a result file; exactly one of the pointers is set,

@@ -19,6 +19,11 @@ type Run struct {
 	// Damaged tells what could not be read at the file's end, if anything.
 	Damaged string
 
+	// Workloads are the parts of a run of several named workloads, each with its own
+	// header, records and summary; see [Run.Parts]. Everything above is then empty
+	// but the path, the first one's header, the events and the damage.
+	Workloads []*Run
+
 	measured int // intervals of the window so far
 	perBlock int // intervals in each block
 }

@@ -8,7 +8,8 @@ import (
 // Summary is the last record: the totals and the verdict. Every figure in it
 // can be computed from the intervals.
 type Summary struct {
-	Type        string                   `json:"type"` // "summary"
+	Type        string                   `json:"type"`               // "summary"
+	Workload    string                   `json:"workload,omitempty"` // Header.Workload
 	Verdict     Verdict                  `json:"verdict"`
 	Counters    Counters                 `json:"counters"`
 	Rate        Rate                     `json:"rate"`

@@ -25,8 +25,9 @@ type Writer struct {
 	mu     sync.Mutex
 	file   *os.File
 	header bool
-	ended  bool  // the summary is written, or Close was called
-	err    error // the first failure; nothing is written after it
+	open   map[string]bool // workloads that have a header and no summary yet; "" for an unnamed one
+	ended  bool            // the last summary is written, or Close was called
+	err    error           // the first failure; nothing is written after it
 	lines  lines
 }
 
@@ -46,15 +47,22 @@ func Create(path string) (*Writer, error) {
 // client may report an event when all is over.
 var errOrder = errors.New("out of order")
 
-// Header writes the first record. Its Type, Format and Version are filled in.
+// Header writes the first record, or the first records: one for each of several
+// workloads, which have names. Its Type, Format and Version are filled in.
 func (w *Writer) Header(h Header) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.header && w.err == nil {
+	if w.header && w.err == nil && (h.Workload == "" || w.open[""] || w.open[h.Workload]) {
 		return fmt.Errorf("result: second header: %w", errOrder)
 	}
 	h.Type, h.Format, h.Version = typeHeader, Format, Version
-	w.header = true
+	if h.Workload != "" {
+		h.Version = VersionWorkloads
+	}
+	if w.header = true; w.open == nil {
+		w.open = map[string]bool{}
+	}
+	w.open[h.Workload] = true
 	return w.write(typeHeader, h)
 }
 
@@ -80,7 +88,8 @@ func (w *Writer) Event(e Event) error {
 	return w.write(typeEvent, e)
 }
 
-// Summary writes the last record; nothing can be written after it.
+// Summary writes the last record, one for each workload; nothing can be written
+// after the last of them.
 func (w *Writer) Summary(s Summary) error {
 	s.Type = typeSummary
 	w.mu.Lock()
@@ -88,7 +97,8 @@ func (w *Writer) Summary(s Summary) error {
 	if err := w.write(typeSummary, s); err != nil {
 		return err
 	}
-	w.ended = true
+	delete(w.open, s.Workload)
+	w.ended = len(w.open) == 0
 	return nil
 }
 

@@ -99,6 +99,10 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, dept
 		if !null {
 			d.settings(n, v, key, depth)
 		}
+	case t == workloadsType:
+		if v.SetZero(); !null {
+			d.workloads(n, v, key, depth)
+		}
 	case t.Kind() == reflect.Map:
 		if !null {
 			d.options(n, v, key, depth)
@@ -178,7 +182,7 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, key string, depth int) 
 			d.fail(name, dotted, "unknown key "+quote(name.Value)+in(key), unknownHint(v.Type(), name.Value))
 			continue
 		}
-		d.value(value, v.Field(f.index), f, dotted, depth+1)
+		d.value(value, v.FieldByIndex(f.index), f, dotted, depth+1)
 	}
 }
 

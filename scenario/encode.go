@@ -47,7 +47,7 @@ type encoder struct{ written map[string]written }
 func (e encoder) mapping(v reflect.Value, key string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, f := range fieldsOf(v.Type()) {
-		x := v.Field(f.index)
+		x := v.FieldByIndex(f.index)
 		if f.always || !x.IsZero() {
 			n.Content = append(n.Content, textNode(f.key), e.value(x, join(key, f.key)))
 		}
@@ -58,6 +58,8 @@ func (e encoder) mapping(v reflect.Value, key string) *yaml.Node {
 func (e encoder) value(v reflect.Value, key string) *yaml.Node {
 	t := v.Type()
 	switch {
+	case t == workloadsType:
+		return e.workloads(v.Interface().(Workloads), key)
 	case t.Kind() == reflect.Map:
 		return e.any(v.Interface(), key)
 	case isMapping(t):
@@ -157,6 +159,10 @@ func (s *Scenario) clone() *Scenario {
 	c.Target.Options = maps.Clone(s.Target.Options)
 	c.Target.Settings = maps.Clone(s.Target.Settings)
 	c.Objectives = slices.Clone(s.Objectives)
+	c.Workloads = slices.Clone(s.Workloads)
+	for i, w := range c.Workloads {
+		c.Workloads[i] = w.clone()
+	}
 	c.Workload.Arrivals.Steps = slices.Clone(s.Workload.Arrivals.Steps)
 	if s.source != nil {
 		c.source = &source{file: s.source.file, at: maps.Clone(s.source.at), written: maps.Clone(s.source.written)}

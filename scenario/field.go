@@ -10,7 +10,7 @@ import (
 // field is a key of the format, as a struct field's tags describe it.
 type field struct {
 	key     string
-	index   int
+	index   []int // see reflect.Value.FieldByIndex
 	typ     reflect.Type
 	always  bool // written even if zero
 	doc     string
@@ -26,10 +26,17 @@ func fieldsOf(t reflect.Type) []field {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		key, flags, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		if flags == "inline" {
+			for _, x := range fieldsOf(f.Type) {
+				x.index = append([]int{i}, x.index...)
+				all = append(all, x)
+			}
+			continue
+		}
 		if key == "" {
 			continue
 		}
-		x := field{key: key, index: i, typ: f.Type, always: flags != "omitempty", doc: f.Tag.Get("doc"),
+		x := field{key: key, index: []int{i}, typ: f.Type, always: flags != "omitempty", doc: f.Tag.Get("doc"),
 			pattern: f.Tag.Get("pattern"), min: f.Tag.Get("min"), max: f.Tag.Get("max")}
 		if enum := f.Tag.Get("enum"); enum != "" {
 			x.enum = strings.Split(enum, ",")
@@ -67,6 +74,8 @@ var (
 	payloadType   = reflect.TypeFor[Payload]()
 	durationType  = reflect.TypeFor[time.Duration]()
 	arrivalsType  = reflect.TypeFor[Arrivals]()
+	// These are a list, but written as a mapping.
+	workloadsType = reflect.TypeFor[Workloads]()
 )
 
 // isMapping reports whether values of type t are written as a mapping with

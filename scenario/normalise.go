@@ -1,6 +1,9 @@
 package scenario
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // maxConnections is the default's limit: connections beyond it are asked for.
 const maxConnections = 16
@@ -28,7 +31,14 @@ func (s *Scenario) Normalise() {
 	if len(s.Objectives) == 0 {
 		s.Objectives = nil
 	}
-	s.Workload.normalise()
+	if len(s.Workloads) == 0 {
+		s.Workloads = nil
+		s.Workload.normalise()
+	}
+	s.Workloads = slices.Clone(s.Workloads) // others may have it
+	for i := range s.Workloads {
+		s.Workloads[i].normalise()
+	}
 
 	p := &s.Phases
 	switch {
@@ -53,7 +63,12 @@ func (s *Scenario) Normalise() {
 		fill(&s.Record.Interval, min(max(IntervalFor(p.Duration), least), time.Minute))
 	}
 	fill(&p.Drain, 10*time.Second)
-	fill(&s.Workload.Timeout, p.Drain)
+	if len(s.Workloads) == 0 {
+		fill(&s.Workload.Timeout, p.Drain)
+	}
+	for i := range s.Workloads {
+		fill(&s.Workloads[i].Timeout, p.Drain)
+	}
 
 	fill(&s.Record.Interval, IntervalFor(p.Duration))
 	fill(&s.Record.Digits, 3)

@@ -79,7 +79,7 @@ func (s *Scenario) apply(env Environment, o Override) Errors {
 			d.fail(none, o.Key, "unknown key "+quote(key)+in(parent), unknownHint(v.Type(), key))
 			return d.errs
 		}
-		f, v = next, v.Field(next.index)
+		f, v = next, v.FieldByIndex(next.index)
 	}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.Value}
 	if add {

@@ -31,8 +31,11 @@ type Scenario struct {
 	Seed        uint64   `yaml:"seed,omitempty" doc:"seed of everything random: arrivals, phases, bodies; default 1" min:"1"`
 	Target      Target   `yaml:"target,omitempty" doc:"the system under test"`
 	Workload    Workload `yaml:"workload,omitempty" doc:"the load"`
-	Phases      Phases   `yaml:"phases,omitempty" doc:"how long each phase lasts"`
-	Record      Record   `yaml:"record,omitempty" doc:"what is written down"`
+	// Workloads, if there are any, run at the same time, and Workload is empty; see
+	// [Scenario.Parts].
+	Workloads Workloads `yaml:"workloads,omitempty" doc:"several loads at the same time, by name, instead of workload"`
+	Phases    Phases    `yaml:"phases,omitempty" doc:"how long each phase lasts"`
+	Record    Record    `yaml:"record,omitempty" doc:"what is written down"`
 	// Objectives are what the run must show; see [ParseObjective].
 	Objectives []Objective `yaml:"objectives,omitempty" doc:"what the run must show: a list such as [delivery.response p99.9 < 5ms, lost == 0, rate >= 99.9%]"`
 

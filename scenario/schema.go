@@ -22,7 +22,7 @@ type schema struct {
 	AnyOf       []*schema   `json:"anyOf,omitempty"`
 	Items       *schema     `json:"items,omitempty"`
 	Properties  properties  `json:"properties,omitempty"`
-	Additional  *bool       `json:"additionalProperties,omitempty"`
+	Additional  any         `json:"additionalProperties,omitempty"` // false, or the schema of each
 	Examples    []string    `json:"examples,omitempty"`
 	Ref         string      `json:"$ref,omitempty"`
 	Definitions properties  `json:"$defs,omitempty"`
@@ -89,7 +89,6 @@ func Schema() []byte {
 func schemaOf(f field) *schema {
 	s := &schema{Description: f.doc}
 	t := f.typ
-	no := false
 	notation := func(pattern string, examples ...string) {
 		s.Type, s.Pattern, s.Examples = "string", pattern, examples
 		if f.min != "" || f.max != "" {
@@ -102,10 +101,12 @@ func schemaOf(f field) *schema {
 		for _, form := range arrivalsForms {
 			short.Examples = append(short.Examples, form.form)
 		}
-		long := &schema{Type: []string{"object", "null"}, Properties: propertiesOf(t), Additional: &no}
+		long := &schema{Type: []string{"object", "null"}, Properties: propertiesOf(t), Additional: false}
 		s.AnyOf = []*schema{short, long}
+	case t == workloadsType:
+		s.Type, s.Additional = []string{"object", "null"}, schemaOf(field{typ: t.Elem()})
 	case isMapping(t):
-		s.Type, s.Properties, s.Additional = []string{"object", "null"}, propertiesOf(structOf(t)), &no
+		s.Type, s.Properties, s.Additional = []string{"object", "null"}, propertiesOf(structOf(t)), false
 	case t.Kind() == reflect.Map:
 		s.Type = []string{"object", "null"}
 	case t.Kind() == reflect.Slice:

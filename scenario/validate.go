@@ -23,11 +23,24 @@ func (s *Scenario) Validate() error {
 		return v.errs
 	}
 	v.values(reflect.ValueOf(n).Elem(), "")
+	for _, w := range n.Workloads {
+		v.values(reflect.ValueOf(w), join(workloadsKey, w.Name))
+	}
 	if len(v.errs) > 0 {
 		// What follows from values that cannot be would only confuse.
 		return v.errs.sorted()
 	}
 	v.target()
+	if len(n.Workloads) > 0 {
+		v.workloads()
+	} else {
+		v.part()
+	}
+	return v.errs.sorted()
+}
+
+// part checks what is one workload's.
+func (v *validator) part() {
 	v.loop()
 	v.arrivals()
 	v.population()
@@ -35,7 +48,6 @@ func (s *Scenario) Validate() error {
 	v.window()
 	v.until()
 	v.objectives()
-	return v.errs.sorted()
 }
 
 // validator collects what is wrong with a normalised scenario.
@@ -94,9 +106,9 @@ func (s *source) near(key string) (position, bool) {
 // decoder has done for those that were read.
 func (v *validator) values(x reflect.Value, prefix string) {
 	for _, f := range fieldsOf(x.Type()) {
-		value, key := x.Field(f.index), join(prefix, f.key)
+		value, key := x.FieldByIndex(f.index), join(prefix, f.key)
 		switch {
-		case value.IsZero() || value.Kind() == reflect.Map:
+		case value.IsZero() || value.Kind() == reflect.Map || f.typ == workloadsType:
 		case isMapping(f.typ):
 			if value.Kind() == reflect.Pointer {
 				value = value.Elem()

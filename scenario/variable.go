@@ -49,7 +49,8 @@ func keepsVariables(key string) bool {
 			return true
 		}
 	}
-	return false
+	_, rest, _ := strings.Cut(strings.TrimPrefix(key, workloadsKey+"."), ".")
+	return strings.HasPrefix(key, workloadsKey+".") && strings.HasPrefix(rest, "options.")
 }
 
 // replace puts the variables' values into text. each is called with what every
@@ -189,14 +190,20 @@ func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 	for name, value := range c.Target.Settings {
 		c.Target.Settings[name] = shown("target.settings."+name, name, value, SecretSetting(name))
 	}
-	for name, value := range c.Target.Options {
-		key := "target.options." + name
-		if secret != nil && secret(name) {
-			text, _ := value.(string)
-			c.Target.Options[name] = shown(key, name, text, true)
-			continue
+	options := func(all map[string]any, key string) {
+		for name, value := range all {
+			key := join(key, name)
+			if secret != nil && secret(name) {
+				text, _ := value.(string)
+				all[name] = shown(key, name, text, true)
+				continue
+			}
+			all[name] = redactedOption(value, key, func(key, value string) string { return shown(key, "", value, false) })
 		}
-		c.Target.Options[name] = redactedOption(value, key, func(key, value string) string { return shown(key, "", value, false) })
+	}
+	options(c.Target.Options, "target.options")
+	for _, w := range c.Workloads {
+		options(w.Options, join(join(workloadsKey, w.Name), "options"))
 	}
 	return c
 }

@@ -286,11 +286,16 @@ func (a *app) loadSet(names []string) ([]*result.Run, error) {
 		}
 		files = append(files, found...)
 	}
-	runs, err := a.loadRuns(files)
-	for i := range runs {
-		runs[i].Path = files[i] // as the user would name it
+	runs := make([]*result.Run, len(files))
+	for i, file := range files {
+		run, err := a.oneRun(file)
+		if err != nil {
+			return nil, err
+		}
+		run.Path = file // as the user would name it
+		runs[i] = run
 	}
-	return runs, err
+	return runs, nil
 }
 
 // resultsAt returns the result files that a name stands for.

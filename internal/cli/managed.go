@@ -115,7 +115,7 @@ type managedBroker struct {
 // brokerOptions are what a broker is started with for a scenario's run.
 func brokerOptions(s *scenario.Scenario) brokers.Options {
 	o := brokers.Options{Nodes: max(1, s.Target.Nodes), Settings: s.Target.Settings}
-	if size := int(s.Workload.Size.Largest()); size > largeMessage {
+	if size := int(s.Heaviest()); size > largeMessage {
 		o.MaxMessage = size
 	}
 	return o

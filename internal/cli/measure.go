@@ -33,8 +33,10 @@ type measurement struct {
 // end as it should have.
 func (a *app) measure(stops *interrupts, show display, m measurement) (*result.Run, error) {
 	s, e := m.scenario, m.entry
-	if _, err := possible(s, e); err != nil {
-		return nil, err // before a broker is started for it
+	for _, part := range s.Parts() {
+		if _, err := possible(part.Scenario, e); err != nil {
+			return nil, err // before a broker is started for it
+		}
 	}
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
 		Floor: a.noiseFloor(s, show.say), Idle: a.idleProcess(), Probe: a.probeProcess(),

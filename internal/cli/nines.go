@@ -49,7 +49,7 @@ extreme 1 − p of them; the truth lies between.`,
 			}
 			var run *result.Run
 			if file != "" {
-				if run, err = a.loadRun(file); err != nil {
+				if run, err = a.oneRun(file); err != nil {
 					return err
 				}
 			}

@@ -19,6 +19,7 @@ import (
 
 // plan is what a scenario comes to, before anything is run.
 type plan struct {
+	Workload   string `json:"workload,omitempty"` // of several, which
 	Broker     string `json:"broker"`
 	Messages   int64  `json:"messages"`   // in the window; 0: not known beforehand
 	Exact      bool   `json:"exact"`      // Messages is a number, not the mean of a random one
@@ -44,9 +45,14 @@ type fanOut struct {
 // dryRun prints the scenario and its plan: as YAML that can be run again, with
 // the plan in comments, or as one JSON object.
 func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
-	p, err := possible(s, e)
-	if err != nil {
-		return err
+	parts := s.Parts()
+	plans := make([]plan, len(parts))
+	for i, part := range parts {
+		var err error
+		if plans[i], err = possible(part.Scenario, e); err != nil {
+			return err
+		}
+		plans[i].Workload = part.Name
 	}
 	shown := s.Redacted(e.Secret)
 	if asJSON {
@@ -54,10 +60,16 @@ func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 		if err != nil {
 			return fmt.Errorf("dry run: %w", err)
 		}
+		if len(s.Workloads) > 0 {
+			return a.writeJSON(struct {
+				Scenario json.RawMessage `json:"scenario"`
+				Plans    []plan          `json:"plans"`
+			}{text, plans})
+		}
 		return a.writeJSON(struct {
 			Scenario json.RawMessage `json:"scenario"`
 			Plan     plan            `json:"plan"`
-		}{text, p})
+		}{text, plans[0]})
 	}
 	text, err := shown.Encode()
 	if err != nil {
@@ -65,8 +77,10 @@ func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 	}
 	var b strings.Builder
 	b.Write(text)
-	for _, line := range p.lines(s) {
-		b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
+	for i, part := range parts {
+		for _, line := range plans[i].lines(part.Scenario) {
+			b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
+		}
 	}
 	_, err = a.Stdout.Write([]byte(b.String()))
 	return err
@@ -182,6 +196,9 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	out := []string{""}
 	add := func(name, format string, args ...any) {
 		out = append(out, fmt.Sprintf("%-12s", name)+fmt.Sprintf(format, args...))
+	}
+	if p.Workload != "" {
+		add("workload", "%s", p.Workload)
 	}
 	add("broker", "%s", p.Broker)
 	add("layout", "%s × %s, %s", plural(w.Producers, "producer"), plural(w.Topics, "topic"), consumersOf(w))

@@ -116,8 +116,14 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 	if _, isTerminal := a.terminal(a.Stdout); f.Binary && o.out == "" && isTerminal {
 		return wrongUsage("write it to a file with --out FILE"+f.Extension, "%s is not for a terminal", f.Name)
 	}
-	if f.Single && len(files) > 1 {
-		return wrongUsage("make one for each result", "the format %s holds one result, not %d", f.Name, len(files))
+	single := func(n int) error {
+		if f.Single && n > 1 {
+			return wrongUsage("make one for each result", "the format %s holds one result, not %d", f.Name, n)
+		}
+		return nil
+	}
+	if err := single(len(files)); err != nil {
+		return err
 	}
 	objectives, err := parseObjectives(o.slo)
 	if err != nil {
@@ -127,10 +133,14 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 	if err != nil {
 		return err
 	}
+	runs, names := parts(runs, files)
+	runs = withObjectives(runs, objectives)
+	if err := single(len(runs)); err != nil {
+		return err
+	}
 	if err := a.junitProbe(o.junit); err != nil {
 		return err
 	}
-	runs = withObjectives(runs, objectives)
 	if err := a.writeReport(cmd, f, runs, options, o); err != nil {
 		return err
 	}
@@ -143,7 +153,7 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 	for i, run := range runs {
 		of := ""
 		if len(runs) > 1 {
-			of = files[i]
+			of = names[i]
 		}
 		if run.Summary != nil {
 			a.sayObjectives(of, run.Summary.Objectives)
@@ -206,6 +216,21 @@ func chooseOne(flag, value string, allowed []string) error {
 	return wrongUsage(hint, "%s cannot be %q", flag, value)
 }
 
+// parts returns the runs with each of several workloads in place of what holds
+// them, and how each is called.
+func parts(runs []*result.Run, files []string) (all []*result.Run, names []string) {
+	for i, run := range runs {
+		for _, part := range run.Parts() {
+			name := files[i]
+			if w := part.Header.Workload; w != "" {
+				name += " " + w
+			}
+			all, names = append(all, part), append(names, name)
+		}
+	}
+	return all, names
+}
+
 // loadRuns reads result files.
 func (a *app) loadRuns(files []string) ([]*result.Run, error) {
 	runs := make([]*result.Run, len(files))
@@ -234,11 +259,20 @@ func (a *app) loadRun(file string) (*result.Run, error) {
 	case err != nil:
 		return nil, failed("check the file and its permissions", err)
 	}
-	if run.Summary == nil {
+	if part := run.Parts()[0]; part.Summary == nil {
 		fmt.Fprintf(a.Stderr, "%s: cut short: the run did not end by itself; its records reach second %s of %s\n",
-			file, lastSecond(run), seconds(run.Header.Window))
+			file, lastSecond(part), seconds(part.Header.Window))
 	}
 	return run, nil
+}
+
+// oneRun reads a result file that holds one workload.
+func (a *app) oneRun(file string) (*result.Run, error) {
+	run, err := a.loadRun(file)
+	if err == nil && len(run.Workloads) > 0 {
+		return nil, wrongUsage("see its figures with sixnines report", "%s holds several workloads, which this command cannot tell apart", file)
+	}
+	return run, err
 }
 
 // lastSecond is how far into the window the records of a run reach.

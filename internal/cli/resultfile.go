@@ -21,6 +21,9 @@ func resultName(s *scenario.Scenario, now time.Time) string {
 	name := s.Name
 	if name == "" {
 		name = s.Target.Driver + "-" + string(s.Workload.Pattern)
+		if len(s.Workloads) > 0 {
+			name = s.Target.Driver + "-workloads"
+		}
 	}
 	var id [4]byte
 	rand.Read(id[:]) // never fails

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -139,6 +140,11 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 		return err
 	}
 	if len(scenarios) > 1 || o.repeat > 1 {
+		for _, x := range scenarios {
+			if err := oneWorkload(x.scenario); err != nil {
+				return err
+			}
+		}
 		return a.runSet(ctx, scenarios, o)
 	}
 	return a.runOnce(ctx, scenarios[0].scenario, scenarios[0].entry, o)
@@ -194,22 +200,26 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 func (a *app) present(run *result.Run, o runOptions, name, file string, broke error) error {
 	page := beside(o.out, name, ".html")
 	pageErr := a.writeNew(page, false, func(w io.Writer) error {
-		return report.HTML(w, []*result.Run{run}, report.Options{})
+		return report.HTML(w, run.Parts(), report.Options{})
 	})
 	var more []report.JUnitSuite
 	if broke != nil {
 		more = append(more, wentWrong(broke))
 	}
-	junitErr := a.writeJUnit(o.junit, []*result.Run{run}, more...)
+	junitErr := a.writeJUnit(o.junit, run.Parts(), more...)
 	if err := a.printRun(run, o.json); err != nil {
 		return failed("the result is in "+file, fmt.Errorf("print the summary: %w", err))
 	}
 	if !o.quiet {
-		if _, seen := a.terminal(a.Stdout); !seen && run.Summary != nil {
-			fmt.Fprintf(a.Stderr, "verdict %s\n", run.Summary.Verdict)
-		}
-		if run.Summary != nil {
-			a.sayObjectives("", run.Summary.Objectives)
+		for _, part := range run.Parts() {
+			if part.Summary == nil {
+				continue
+			}
+			of := part.Header.Workload
+			if _, seen := a.terminal(a.Stdout); !seen {
+				fmt.Fprintf(a.Stderr, "verdict %s\n", strings.TrimSpace(part.Summary.Verdict.String()+" "+of))
+			}
+			a.sayObjectives(of, part.Summary.Objectives)
 		}
 		fmt.Fprintf(a.Stderr, "result  %s\n", file)
 		if run.Header.Raw != "" {
@@ -232,9 +242,14 @@ func (a *app) present(run *result.Run, o runOptions, name, file string, broke er
 // printRun prints a run's summary on stdout.
 func (a *app) printRun(run *result.Run, asJSON bool) error {
 	if asJSON {
-		return report.JSON(a.Stdout, run)
+		for _, part := range run.Parts() {
+			if err := report.JSON(a.Stdout, part); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
-	return report.Terminal(a.Stdout, []*result.Run{run}, a.reportOptions(a.Stdout))
+	return report.Terminal(a.Stdout, run.Parts(), a.reportOptions(a.Stdout))
 }
 
 // reportOptions fits a report to the stream it is written to.

@@ -43,14 +43,18 @@ func checkSubject(s *scenario.Scenario, e driver.Entry, subject, asked string) e
 // undecided is missed as far as a gate is concerned: it passes what was shown,
 // and nothing else.
 func judged(run *result.Run) error {
-	if run.Summary == nil {
-		return nil
+	var all []result.Objective
+	for _, part := range run.Parts() {
+		if part.Summary == nil || part.Header.Background {
+			continue
+		}
+		switch part.Summary.Verdict.Status {
+		case result.Invalid, result.Unstable:
+			return status(exitInvalid)
+		}
+		all = append(all, part.Summary.Objectives...)
 	}
-	switch run.Summary.Verdict.Status {
-	case result.Invalid, result.Unstable:
-		return status(exitInvalid)
-	}
-	return decided(run.Summary.Objectives)
+	return decided(all)
 }
 
 // decided turns objectives into the command's end.

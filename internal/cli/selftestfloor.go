@@ -20,7 +20,7 @@ import (
 func (a *app) noiseFloor(s *scenario.Scenario, say func(string)) *result.Floor {
 	w := &s.Workload
 	even := w.Arrivals.Kind == scenario.Constant || w.Arrivals.Kind == scenario.Poisson
-	if w.Loop == scenario.Closed || w.Rate.IsMax() || !even || s.Target.Driver == "mem" || s.Target.Driver == "null" {
+	if len(s.Workloads) > 0 || w.Loop == scenario.Closed || w.Rate.IsMax() || !even || s.Target.Driver == "mem" || s.Target.Driver == "null" {
 		return nil
 	}
 	h, err := a.home()

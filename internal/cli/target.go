@@ -15,10 +15,27 @@ import (
 	"sixnines/scenario"
 )
 
-// load makes the scenario of a run: from the argument, which is a driver's
+// load is loadAny for what takes one workload.
+func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario, driver.Entry, error) {
+	s, e, err := a.loadAny(args, flags)
+	if err == nil {
+		err = oneWorkload(s)
+	}
+	return s, e, err
+}
+
+// oneWorkload refuses several workloads where runs are compared.
+func oneWorkload(s *scenario.Scenario) error {
+	if len(s.Workloads) > 0 {
+		return wrongUsage("run it by itself with sixnines run, or give one workload: in a scenario", "a scenario with workloads: cannot be repeated or compared")
+	}
+	return nil
+}
+
+// loadAny makes the scenario of a run: from the argument, which is a driver's
 // name, a file, "-" for stdin or nothing, with flags laid over it. It is
 // normalised and valid, and so are the driver's options.
-func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario, driver.Entry, error) {
+func (a *app) loadAny(args []string, flags []scenario.Override) (*scenario.Scenario, driver.Entry, error) {
 	s := &scenario.Scenario{}
 	if len(args) > 0 {
 		var err error
@@ -37,13 +54,15 @@ func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario
 	if !ok {
 		return nil, driver.Entry{}, a.unknownDriver(s.Target.Driver)
 	}
-	if err := checkOptions(s, e); err != nil {
-		return nil, driver.Entry{}, &fault{exitUsage, err, "see sixnines drivers show " + e.Name}
+	for _, p := range s.Parts() {
+		if err := checkOptions(p.Scenario, e); err != nil {
+			return nil, driver.Entry{}, &fault{exitUsage, err, "see sixnines drivers show " + e.Name}
+		}
+		if err := checkObjectives(p.Scenario, e); err != nil {
+			return nil, driver.Entry{}, err
+		}
 	}
 	if err := checkTarget(s, e); err != nil {
-		return nil, driver.Entry{}, err
-	}
-	if err := checkObjectives(s, e); err != nil {
 		return nil, driver.Entry{}, err
 	}
 	return s, e, nil

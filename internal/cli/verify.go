@@ -90,10 +90,22 @@ func (a *app) verifyFile(file, raw string) (verified, error) {
 	if err != nil {
 		return verified{}, err
 	}
-	v := verified{File: file, CutShort: run.Summary == nil, Problems: judge.Verify(run)}
-	if v.CutShort {
-		// That it ends early is known; what else is wrong is not excused by it.
-		v.Problems = withoutEnd(v.Problems)
+	v := verified{File: file}
+	for _, part := range run.Parts() {
+		problems := judge.Verify(part)
+		if part.Summary == nil {
+			// That it ends early is known; what else is wrong is not excused by it.
+			v.CutShort, problems = true, withoutEnd(problems)
+		}
+		for _, p := range problems {
+			if w := part.Header.Workload; w != "" {
+				p.Where = w + "." + p.Where
+			}
+			v.Problems = append(v.Problems, p)
+		}
+	}
+	if len(run.Workloads) > 0 && raw != "" {
+		return verified{}, wrongUsage("leave --raw out", "a run of several workloads has no raw file")
 	}
 	if err := a.verifyRaw(&v, run, raw); err != nil {
 		return verified{}, err

@@ -81,7 +81,8 @@ func (ld *load) account(now int64, readNs float64, aborted bool) (result.Interva
 	delta := total
 	delta.Sub(ld.told.counters)
 	start := ld.start.Load()
-	v := result.Interval{Phase: result.PhaseClosing, Start: now - start, End: now - start, Counters: delta,
+	at := max(0, now-start) // before start if the load never began
+	v := result.Interval{Phase: result.PhaseClosing, Start: at, End: at, Counters: delta,
 		InFlight: ld.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}, Vitals: map[string]float64{}}
 	v.Tail = ld.exemplars()
 	ld.side.close(v.Vitals)

@@ -61,6 +61,9 @@ func (c closed) start() {
 		}
 		owner = st.plan.producer
 		ld.senders.Go(func() {
+			if ld.part.From > 0 && !ld.sleepUntil(ld.start.Load()) {
+				return
+			}
 			ld.loop(st.plan.producer, st.waiter.ready, &ld.left)
 			ld.past.Add(1)
 		})

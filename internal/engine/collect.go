@@ -2,6 +2,7 @@ package engine
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"sixnines/internal/clock"
@@ -64,14 +65,12 @@ func (c *collector) loop() {
 	}
 	c.pauses = from
 	for _, ld := range r.loads {
-		ld.told.level.at = from
+		ld.told.level.at = ld.start.Load()
 	}
 	next := from + interval
 	for {
 		end := r.end.Load()
-		if from < end && next > end {
-			next = end // the window's last interval ends with it
-		}
+		next = r.edge(from, next)
 		running := c.sleepWatching(next, from < end, grid)
 		end = r.end.Load()
 		// The interval is as long as it took to come here, not as was planned:
@@ -91,6 +90,19 @@ func (c *collector) loop() {
 			next += interval
 		}
 	}
+}
+
+// edge returns the first start or end of a load's window after from, or until if
+// that is sooner: an interval lies within a window, or without.
+func (r *run) edge(from, until int64) int64 {
+	for _, ld := range r.loads {
+		for _, t := range []int64{ld.start.Load(), ld.end.Load()} {
+			if t > from {
+				until = min(until, t)
+			}
+		}
+	}
+	return until
 }
 
 // sleepWatching sleeps until t or, inside the window, until its end is moved
@@ -136,12 +148,16 @@ func (c *collector) collect(phase string, from, to int64) error {
 	c.machine(to)
 	pauses := append(c.newPauses(start), r.tcp.interval(start, false, c.vitals)...)
 	for _, ld := range r.loads {
+		phase, from, to, ok := ld.within(phase, to)
+		if !ok {
+			continue
+		}
 		ld.side.collect(c.vitals)
 		v, err := ld.interval(phase, from, to)
 		if err != nil {
 			return err
 		}
-		v.Vitals, v.Pauses = c.vitals, pauses
+		v.Workload, v.Vitals, v.Pauses = ld.part.Name, c.vitals, ld.sincePart(pauses)
 		if err := r.out.interval(v); err != nil {
 			return err
 		}
@@ -155,11 +171,51 @@ func (c *collector) collect(phase string, from, to int64) error {
 				r.shorten("narrow")
 			}
 		}
-		c.intervalProgress(ld, v, to-from)
+		if ld == r.shown() {
+			c.intervalProgress(ld, v, to-from)
+		}
 	}
 	c.to = to
 	r.held.tend(to)
 	return nil
+}
+
+// within returns what the load's own interval is of the run's that ends at to: it
+// begins where its last one ended, or with its window. It has none before that.
+func (ld *load) within(phase string, to int64) (own string, from, until int64, ok bool) {
+	start, end := ld.start.Load(), ld.end.Load()
+	from = max(ld.told.to, start)
+	switch {
+	case to <= from:
+		return "", 0, 0, false
+	case from >= end:
+		phase = result.PhaseDrain
+	case phase == result.PhaseMeasure && to > end:
+		to = end
+	}
+	// Where the run's interval ends a moment after its start, the next is the first.
+	if ld.part.From > 0 && ld.told.to == 0 && to < end && to-from < int64(firstInterval) {
+		return "", 0, 0, false
+	}
+	ld.told.to = to
+	return phase, from, to, true
+}
+
+// firstInterval is how long the first interval of a load is that begins later than
+// the run.
+const firstInterval = 10 * time.Millisecond
+
+// sincePart returns pauses with instants from the start of the load's window.
+func (ld *load) sincePart(pauses []result.Pause) []result.Pause {
+	if ld.part.From == 0 {
+		return pauses
+	}
+	own := slices.Clone(pauses)
+	for i := range own {
+		own[i].Start -= int64(ld.part.From)
+		own[i].End -= int64(ld.part.From)
+	}
+	return own
 }
 
 // machine reads what the generator, and the broker's processes, were like in the
@@ -210,13 +266,13 @@ func (c *collector) intervalProgress(ld *load, v result.Interval, length int64) 
 	if r.config.Observer == nil {
 		return
 	}
-	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
+	p := Progress{Phase: v.Phase, Workload: ld.part.Name, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
 		Sent: float64(v.Counters.Sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.asked(), Counters: ld.told.counters}
 	if ld.follower != nil {
 		p.Until = ld.follower.text()
 	}
 	if v.Phase == result.PhaseMeasure {
-		p.Left = max(0, time.Duration(r.end.Load()-r.start.Load()-v.End))
+		p.Left = max(0, time.Duration(r.end.Load()-ld.start.Load()-v.End))
 	}
 	id := ld.primary
 	if !ld.rec.Enabled(id) {

@@ -15,8 +15,9 @@ import (
 // control is what a run shares with its loads: what was asked for, where events
 // go, and whether the run is over. Loads know nothing else of the run.
 type control struct {
-	config Config
-	out    *output
+	config     Config
+	out        *output
+	pacedLoads int // they share what may be spun
 
 	stopped  atomic.Bool
 	stop     chan struct{} // closed with stopped

@@ -48,10 +48,15 @@ func (l *lane) enter(ph schedule.Phase) {
 	}
 }
 
-// advance loads the next message. The load after the window has no end.
+// advance loads the next message. The load after the window has no end, unless it
+// was to last for so long and no longer.
 func (l *lane) advance() {
 	c := &l.cursor
 	for {
+		if c.phase == schedule.After && l.load.part.Stops {
+			c.intended = never
+			return
+		}
 		offset, producer, ok := c.feed.Next()
 		if ok {
 			c.intended, c.producer = l.load.start.Load()+offset+c.shift, producer

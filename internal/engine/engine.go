@@ -87,6 +87,7 @@ type Usage struct {
 // Progress is what the last interval was like.
 type Progress struct {
 	Phase    string        // "connect", "warm-up", or the phases of result.Interval
+	Workload string        // of several, which the rest is of but for the phase: the first that is judged
 	Elapsed  time.Duration // since the start of the phase
 	Left     time.Duration // of the phase as planned; 0 if that is not known
 	Metric   result.Metric // which Count, P50, P99 and Max are of
@@ -131,6 +132,16 @@ func Run(ctx context.Context, c Config) (*result.Run, error) {
 // Check refuses, with an error that wraps ErrUsage, what the driver cannot do
 // with the normalised scenario s. Run does it before anything is connected.
 func Check(s *scenario.Scenario, e driver.Entry) error {
+	for _, p := range s.Parts() {
+		if err := check(p.Scenario, e); err != nil {
+			return ofWorkload(p.Name, err)
+		}
+	}
+	return nil
+}
+
+// check is Check of a scenario with one workload.
+func check(s *scenario.Scenario, e driver.Entry) error {
 	w, can := &s.Workload, e.Capabilities
 	refuse := func(format string, a ...any) error {
 		return fmt.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, a...))

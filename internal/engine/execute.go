@@ -96,7 +96,7 @@ func (r *run) setUp(ctx context.Context) error {
 	for _, step := range []func(*load, context.Context) error{(*load).open, (*load).connect, (*load).probe} {
 		for _, ld := range r.loads {
 			if err := step(ld, setup); err != nil {
-				return err
+				return ofWorkload(ld.part.Name, err)
 			}
 		}
 	}
@@ -157,7 +157,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	for _, ld := range r.loads {
 		before, err := ld.sender.prepare(ctx)
 		if err != nil {
-			return nil, true, err
+			return nil, true, ofWorkload(ld.part.Name, err)
 		}
 		ahead = max(ahead, before)
 	}
@@ -194,8 +194,9 @@ func (r *run) place(start int64) {
 	r.end.Store(start + int64(r.window))
 	r.start.Store(start)
 	for _, ld := range r.loads {
-		ld.end.Store(start + int64(ld.window))
-		ld.start.Store(start)
+		begin := start + int64(ld.part.From)
+		ld.end.Store(begin + int64(ld.window))
+		ld.start.Store(begin)
 	}
 }
 
@@ -238,11 +239,12 @@ func (r *run) allSent() bool {
 	return true
 }
 
-// endBy moves the end of every window that is later to now.
+// endBy moves the end of every window that is later to now. One that has not
+// begun is then empty.
 func (r *run) endBy(now int64) {
 	lower(&r.end, now)
 	for _, ld := range r.loads {
-		lower(&ld.end, now)
+		lower(&ld.end, max(now, ld.start.Load()))
 	}
 }
 
@@ -287,7 +289,7 @@ func (r *run) drain(aborted bool) bool {
 		aborted = ld.sender.finish(aborted)
 		last = max(last, ld.end.Load())
 	}
-	lower(&r.end, last)
+	lower(&r.end, last) // flat out it may be sooner
 	limit := clock.Now() + int64(r.scenario.Phases.Drain)
 	for !aborted && !r.resolved() && clock.Now() < limit {
 		select {
@@ -312,6 +314,9 @@ func (r *run) resolved() bool {
 // resolved reports whether nothing measured is outstanding: all senders are
 // past the window, and what they handed over was answered and delivered.
 func (ld *load) resolved() bool {
+	if ld.neverBegan() {
+		return true
+	}
 	if !ld.isPast() {
 		return false
 	}

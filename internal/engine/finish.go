@@ -23,6 +23,9 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		from := c.to
 		if from == 0 {
 			from = r.end.Load()
+			for _, ld := range r.loads {
+				ld.told.to = ld.end.Load()
+			}
 		}
 		if err := c.collect(result.PhaseDrain, from, max(now, from+1)); err != nil {
 			return nil, err
@@ -40,7 +43,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 			return nil, err
 		}
 		maps.Copy(closing.Vitals, vitals)
-		closing.Pauses = pauses
+		closing.Workload, closing.Pauses = ld.part.Name, ld.sincePart(pauses)
 		if err := r.out.interval(closing); err != nil {
 			return nil, err
 		}
@@ -50,10 +53,14 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 			r.out.event(result.Event{At: now, Kind: "raw file full", Detail: "rows without room", Count: dropped})
 		}
 	}
-	ld := r.loads[0]
-	in := ld.inputs(now)
-	in.Interrupted, in.Aborted = r.interrupted, aborted
-	return r.out.end(func(run *result.Run) result.Summary { return *judge.Summarise(run, in) })
+	return r.out.end(func(i int, part *result.Run) result.Summary {
+		ld := r.loads[i]
+		in := ld.inputs(now)
+		in.Interrupted, in.Aborted = r.interrupted && in.End < int64(ld.window), aborted
+		s := *judge.Summarise(part, in)
+		s.Workload = ld.part.Name
+		return s
+	})
 }
 
 // unwritten reports whether something came in after the last interval.
@@ -69,7 +76,7 @@ func (r *run) unwritten() bool {
 // inputs are what the load's verdict needs beside its records.
 func (ld *load) inputs(now int64) judge.Inputs {
 	start := ld.start.Load()
-	in := judge.Inputs{End: ld.end.Load() - start, Resolved: now - start}
+	in := judge.Inputs{End: ld.end.Load() - start, Resolved: max(0, now-start)} // before start if it never began
 	if t := ld.resolvedAt(); t != 0 {
 		in.Resolved = t - start
 	}

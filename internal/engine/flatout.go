@@ -160,8 +160,10 @@ func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) 
 func (f *flatOut) start() {
 	ld := f.load
 	ld.senders.Go(func() {
-		clock.SleepUntilBlocking(ld.start.Load())
-		ld.flood(&ld.left, true)
+		if start := ld.start.Load(); ld.sleepUntil(start - timerLate) {
+			clock.SleepUntilBlocking(start)
+			ld.flood(&ld.left, true)
+		}
 		f.ended = clock.Now()
 		ld.past.Store(int64(ld.several))
 		close(f.done)
@@ -173,6 +175,9 @@ func (f *flatOut) start() {
 // acknowledgements do.
 func (f *flatOut) finish(aborted bool) bool {
 	ld := f.load
+	if ld.neverBegan() {
+		return aborted
+	}
 	if !aborted {
 		select {
 		case <-f.done:
@@ -183,7 +188,7 @@ func (f *flatOut) finish(aborted bool) bool {
 	}
 	if !aborted && ld.ack == driver.AckKindNone {
 		if err := ld.sync(); err != nil {
-			ld.out.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
+			ld.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
 		}
 	}
 	return aborted

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -15,10 +16,10 @@ import (
 	"sixnines/result"
 )
 
-// writeHeader writes what is known before the load begins.
+// writeHeader writes what is known before the load begins: a header for each load.
 func (r *run) writeHeader(start int64) error {
 	if r.config.quiet != nil {
-		return r.out.begin(result.Header{}, start)
+		return r.out.begin(start)
 	}
 	r.readNs = clockCost()
 	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID, Name: r.scenario.Name,
@@ -31,20 +32,25 @@ func (r *run) writeHeader(start int64) error {
 	}
 	h.Machine = append(h.Machine, generatorFact("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)),
 		"one more for each pacer, for the meter of hiccups and for the witness of what is in flight, which keep theirs"))
-	ld := r.loads[0]
-	if err := ld.describe(&h); err != nil {
-		return err
-	}
-	for _, m := range r.monitor.Missing() {
-		h.Machine = append(h.Machine, generatorFact("not watched", m, ""))
-	}
-	if ld.scenario.Record.Raw {
-		if err := ld.openRaw(r.fullID); err != nil {
+	var headers []result.Header
+	for _, ld := range r.loads {
+		h := h
+		h.Machine = slices.Clone(h.Machine)
+		if err := ld.describe(&h); err != nil {
 			return err
 		}
-		h.Raw = baseName(rawPath(r.config.File))
+		for _, m := range r.monitor.Missing() {
+			h.Machine = append(h.Machine, generatorFact("not watched", m, ""))
+		}
+		if ld.scenario.Record.Raw {
+			if err := ld.openRaw(r.fullID); err != nil {
+				return err
+			}
+			h.Raw = baseName(rawPath(r.config.File))
+		}
+		headers = append(headers, h)
 	}
-	return r.out.begin(h, start)
+	return r.out.begin(start, headers...)
 }
 
 // generatorFact is a line of the header about the generator.
@@ -59,6 +65,8 @@ func (ld *load) describe(h *result.Header) error {
 	if err != nil {
 		return fmt.Errorf("encode the scenario: %w", err)
 	}
+	h.Workload, h.From, h.Background = ld.part.Name, ld.part.From, ld.part.Background
+	h.Started = h.Started.Add(ld.part.From)
 	h.Scenario, h.Pattern, h.Mode, h.Ack, h.Semantics = text, string(w.Pattern), ld.sender.mode(), string(ld.ack), result.Semantics(ld.semantics)
 	h.Size, h.Rate, h.Window, h.Cold = int64(math.Round(schedule.MeanSize(w.Size))), ld.asked(), ld.window, ld.cold
 	for _, o := range s.Objectives {

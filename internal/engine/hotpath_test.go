@@ -35,7 +35,9 @@ func (l *loopback) Send(token uint64, payload []byte) error {
 func (l *loopback) Close(context.Context) error { return nil }
 
 // newLoadOf plans the load of a run that is not executed.
-func newLoadOf(c Config) (*load, error) { return newLoad(newControl(c), c.Scenario) }
+func newLoadOf(c Config) (*load, error) {
+	return newLoad(newControl(c), scenario.Part{Scenario: c.Scenario})
+}
 
 // loopRun returns a load whose one lane sends to a loopback, ready to send.
 func loopRun(tb testing.TB, ack driver.AckKind) (*load, *pacer) {

@@ -30,7 +30,8 @@ const (
 // control says.
 type load struct {
 	*control
-	scenario *scenario.Scenario // with this workload
+	part     scenario.Part
+	scenario *scenario.Scenario // the part's, with this workload
 	workload *scenario.Workload
 
 	// The plan.
@@ -110,9 +111,10 @@ type load struct {
 // longestCounted bounds a window that a number of messages should end.
 const longestCounted = time.Hour
 
-// newLoad plans the workload of s.
-func newLoad(c *control, s *scenario.Scenario) (*load, error) {
-	if err := Check(s, c.config.Entry); err != nil {
+// newLoad plans the workload of a part.
+func newLoad(c *control, part scenario.Part) (*load, error) {
+	s := part.Scenario
+	if err := check(s, c.config.Entry); err != nil {
 		return nil, err
 	}
 	w := &s.Workload
@@ -120,7 +122,7 @@ func newLoad(c *control, s *scenario.Scenario) (*load, error) {
 	if w.Messages > 0 {
 		window = longestCounted
 	}
-	ld := &load{control: c, scenario: s, workload: w, layout: plan(w), window: window, warmup: s.Phases.Warmup, forget: c.config.Forget,
+	ld := &load{control: c, part: part, scenario: s, workload: w, layout: plan(w), window: window, warmup: s.Phases.Warmup, forget: c.config.Forget,
 		replies: w.Pattern == scenario.RequestReply}
 	if len(ld.layout.streams) > integrity.MaxStreams {
 		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; %d can be told apart",
@@ -157,8 +159,17 @@ func newLoad(c *control, s *scenario.Scenario) (*load, error) {
 	return ld, nil
 }
 
+// event writes an event of this load's.
+func (ld *load) event(e result.Event) {
+	e.Workload = ld.part.Name
+	ld.out.event(e)
+}
+
 // isPast reports whether all of the load's senders are past its window.
 func (ld *load) isPast() bool { return ld.past.Load() >= int64(ld.several) }
+
+// neverBegan reports whether the run was ended before the load's window.
+func (ld *load) neverBegan() bool { return ld.end.Load() <= ld.start.Load() }
 
 // asked is how many messages a second the schedule has; 0: there is none.
 func (ld *load) asked() float64 {

@@ -54,7 +54,7 @@ func (o *output) clean() {
 	}
 }
 
-func (o *output) begin(h result.Header, origin int64) error {
+func (o *output) begin(origin int64, headers ...result.Header) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.origin, o.begun = origin, true
@@ -62,8 +62,10 @@ func (o *output) begin(h result.Header, origin int64) error {
 		o.quiet.tell(probe.Report{})
 		return nil
 	}
-	if err := o.writer.Header(h); err != nil {
-		return err
+	for _, h := range headers {
+		if err := o.writer.Header(h); err != nil {
+			return err
+		}
 	}
 	for _, e := range o.waiting {
 		o.write(e)
@@ -101,8 +103,8 @@ func (o *output) interval(v result.Interval) error {
 	return o.err
 }
 
-// end reads back what was written, has it summarised, and closes the file.
-func (o *output) end(summarise func(*result.Run) result.Summary) (*result.Run, error) {
+// end reads back what was written, has its parts summarised, and closes the file.
+func (o *output) end(summarise func(i int, part *result.Run) result.Summary) (*result.Run, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = true
@@ -114,18 +116,26 @@ func (o *output) end(summarise func(*result.Run) result.Summary) (*result.Run, e
 	if err != nil {
 		return nil, err
 	}
-	s := summarise(run)
-	s.Type = "summary"
-	if err := o.writer.Summary(s); err != nil {
-		return nil, err
+	for i, part := range run.Parts() {
+		s := summarise(i, part)
+		s.Type = "summary"
+		if err := o.writer.Summary(s); err != nil {
+			return nil, err
+		}
+		if err := part.Add(result.Record{Summary: &s}); err != nil {
+			return nil, err
+		}
 	}
 	if err := o.writer.Close(); err != nil {
 		return nil, err
 	}
 	if o.scratch != "" {
 		run.Path = ""
+		for _, part := range run.Parts() {
+			part.Path = ""
+		}
 	}
-	return run, run.Add(result.Record{Summary: &s})
+	return run, nil
 }
 
 // discard closes the file of a run that failed. A file without an interval is

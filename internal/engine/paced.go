@@ -20,6 +20,7 @@ func (ld *load) planSchedule() error {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	ld.plan = p.WithWarmup(ld.warmup)
+	ld.pacedLoads++
 	return nil
 }
 
@@ -94,7 +95,7 @@ func (ld *load) pacerCount() int {
 }
 
 // spinBudget is the most that a pacer may spin away before a message, so that
-// all of them together spin for less than a tenth of a processor where the broker
+// all of them together, those of other loads as well, spin for less than a tenth of a processor where the broker
 // shares them, and for less than a half where it does not.
 func (ld *load) spinBudget() int64 {
 	if ld.config.quiet != nil {
@@ -104,5 +105,5 @@ func (ld *load) spinBudget() int64 {
 	if ld.sameHost() {
 		share = 0.1
 	}
-	return int64(min(1e9/ld.plan.MeanRate()*share, 200_000))
+	return int64(min(1e9/ld.plan.MeanRate()*share/float64(ld.pacedLoads), 200_000))
 }

@@ -38,16 +38,36 @@ const never = int64(1) << 62
 
 func newRun(c Config) (*run, error) {
 	r := &run{control: newControl(c), scenario: c.Scenario}
-	ld, err := newLoad(r.control, c.Scenario)
-	if err != nil {
-		return nil, err
+	for _, p := range c.Scenario.Parts() {
+		ld, err := newLoad(r.control, p)
+		if err != nil {
+			return nil, ofWorkload(p.Name, err)
+		}
+		r.loads = append(r.loads, ld)
+		r.window = max(r.window, ld.part.From+ld.window)
 	}
-	r.loads = []*load{ld}
-	r.window = ld.window
 	r.start.Store(never)
 	r.end.Store(never)
-	r.fullID = fmt.Sprintf("%s%08x", ld.name, rand.Uint32())
+	r.fullID = fmt.Sprintf("%s%08x", r.loads[0].name, rand.Uint32())
 	return r, nil
+}
+
+// ofWorkload says which of several workloads an error is about.
+func ofWorkload(name string, err error) error {
+	if name == "" || err == nil {
+		return err
+	}
+	return fmt.Errorf("workload %s: %w", name, err)
+}
+
+// shown is the load that progress is told of: the first that is judged.
+func (r *run) shown() *load {
+	for _, ld := range r.loads {
+		if !ld.part.Background {
+			return ld
+		}
+	}
+	return r.loads[0]
 }
 
 // openConns returns the open connections of all sessions.

@@ -96,7 +96,7 @@ func (ld *load) notify(e driver.Event) {
 	case driver.Returned:
 		ld.returned.Add(int64(max(1, e.Count)))
 	}
-	ld.out.event(result.Event{At: clock.Now(), Kind: e.Kind.String(), Detail: e.Detail, Count: int64(e.Count)})
+	ld.event(result.Event{At: clock.Now(), Kind: e.Kind.String(), Detail: e.Detail, Count: int64(e.Count)})
 }
 
 // close ends the sessions, within a time of its own.

@@ -49,7 +49,7 @@ func (ld *load) settle(ctx context.Context) {
 		var took []int64
 		for from := clock.Now(); len(took) < settleFewest || clock.Now()-from < int64(settleRound); next++ {
 			if clock.Now() >= limit {
-				ld.out.event(result.Event{At: clock.Now(), Kind: "warm-up", Detail: fmt.Sprintf(
+				ld.event(result.Event{At: clock.Now(), Kind: "warm-up", Detail: fmt.Sprintf(
 					"the latency of single messages had not settled after %v: p50 from %v to %v, and falling",
 					time.Duration(limit-began), time.Duration(first), time.Duration(last))})
 				return

@@ -142,7 +142,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 func (p *sideProbe) tell(why string) {
 	if !p.told {
 		p.told = true
-		p.load.out.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "it ended before the load: " + why})
+		p.load.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "it ended before the load: " + why})
 	}
 }
 

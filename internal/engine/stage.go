@@ -121,7 +121,7 @@ func (ld *load) startStages() {
 			}
 		}
 		if !s.off.Swap(true) {
-			ld.out.event(result.Event{At: clock.Now(), Kind: "stages", Detail: "the driver made another connection: stage times end here"})
+			ld.event(result.Event{At: clock.Now(), Kind: "stages", Detail: "the driver made another connection: stage times end here"})
 		}
 	})
 }

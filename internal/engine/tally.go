@@ -10,6 +10,7 @@ import (
 // told is what the collector has already written of a load's counters.
 type told struct {
 	counters result.Counters
+	to       int64            // instant up to which there are intervals; 0: there are none
 	schedule *schedule.Merged // how far the schedule has come due
 	next     int64
 	more     bool

@@ -36,6 +36,10 @@ type summaryObject struct {
 	Until       *result.Until                          `json:"until,omitempty"`
 
 	Availability *result.Availability `json:"availability,omitempty"`
+
+	Workload   string `json:"workload,omitempty"`
+	FromNs     int64  `json:"from_ns,omitempty"`
+	Background bool   `json:"background,omitempty"`
 }
 
 // JSON writes the summary of a run as one object on one line: verdict,
@@ -55,6 +59,7 @@ func JSON(w io.Writer, run *result.Run) error {
 		SameHost: h.SameHost, WindowNs: window(s), Interrupted: s.sum.Interrupted, CutShort: s.cut,
 		Steady: s.sum.Steady, Attribution: s.sum.Attribution, Objectives: s.sum.Objectives, Trial: h.Trial, Floor: h.Floor, Tail: run.Tail, Until: s.sum.Until,
 		Availability: s.sum.Availability,
+		Workload:     h.Workload, FromNs: int64(h.From), Background: h.Background,
 	}
 	if o.Verdict.Reasons == nil {
 		o.Verdict.Reasons = []result.Reason{} // a list, also when empty

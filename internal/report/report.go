@@ -101,6 +101,21 @@ func letter(i int) string {
 
 // titleOf is the run's name, or driver, pattern and load where it has none.
 func titleOf(r *result.Run) string {
+	w := plain(r.Header.Workload)
+	if w == "" {
+		return titleOfAll(r)
+	}
+	if name := plain(r.Header.Name); name != "" {
+		w = name + " " + w
+	}
+	if r.Header.Background {
+		w += " (background)"
+	}
+	return w
+}
+
+// titleOfAll is titleOf without a workload's name.
+func titleOfAll(r *result.Run) string {
 	if name := plain(r.Header.Name); name != "" {
 		return name
 	}

@@ -9,20 +9,24 @@ import (
 	"sixnines/result"
 )
 
-// Verified checks that the accounts of a run close, and that every figure in its
+// Verified checks that the accounts of a run, or of each of its workloads, close, and that every figure in its
 // file, and in the raw file beside it if there is one, can be computed again. It
 // returns the run as the file has it.
 func Verified(t testing.TB, r *result.Run, file string) *result.Run {
 	t.Helper()
-	if ok, why := r.Counters.Conserved(); !ok {
-		t.Errorf("%s: %+v", why, r.Counters)
+	for _, part := range r.Parts() {
+		if ok, why := part.Counters.Conserved(); !ok {
+			t.Errorf("%s: %+v", why, part.Counters)
+		}
 	}
 	read, err := result.Load(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range judge.Verify(read) {
-		t.Errorf("verify: %v", p)
+	for _, part := range read.Parts() {
+		for _, p := range judge.Verify(part) {
+			t.Errorf("verify: %s %v", part.Header.Workload, p)
+		}
 	}
 	if read.Header.Raw != "" {
 		problems, err := judge.VerifyRaw(read, filepath.Join(filepath.Dir(file), read.Header.Raw))

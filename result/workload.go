@@ -1,0 +1,69 @@
+package result
+
+import "fmt"
+
+// Parts returns the runs that verdicts, figures and accounts are of: r itself, or
+// its Workloads where the scenario names several.
+func (r *Run) Parts() []*Run {
+	if len(r.Workloads) > 0 {
+		return r.Workloads
+	}
+	return []*Run{r}
+}
+
+// addWorkload takes the header of one of several workloads.
+func (r *Run) addWorkload(h Header) error {
+	if len(r.Workloads) == mostWorkloads {
+		return fmt.Errorf("more than %d workloads: %w", mostWorkloads, ErrFormat)
+	}
+	if r.workload(h.Workload) != nil || h.Workload == "" {
+		return fmt.Errorf("two headers of the workload %q: %w", h.Workload, ErrFormat)
+	}
+	if len(r.Workloads) == 0 {
+		r.Header = h
+	}
+	r.Workloads = append(r.Workloads, &Run{Header: h, Metrics: map[Metric]*Merged{}, Events: append([]Event(nil), r.Events...)})
+	return nil
+}
+
+// mostWorkloads bounds the workloads of a file.
+const mostWorkloads = 64
+
+// workload returns the part of that name, nil if there is none.
+func (r *Run) workload(name string) *Run {
+	for _, p := range r.Workloads {
+		if p.Header.Workload == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// addPart merges a record of one of several workloads into that; an event that is
+// of none is each one's.
+func (r *Run) addPart(record Record) error {
+	name := ""
+	switch {
+	case record.Interval != nil:
+		name = record.Interval.Workload
+	case record.Summary != nil:
+		name = record.Summary.Workload
+	case record.Event != nil:
+		r.Events = append(r.Events, *record.Event)
+		for _, p := range r.Workloads {
+			e := *record.Event
+			if e.Workload == "" || e.Workload == p.Header.Workload {
+				e.At -= int64(p.Header.From)
+				p.Events = append(p.Events, e)
+			}
+		}
+		return nil
+	default:
+		return nil
+	}
+	p := r.workload(name)
+	if p == nil {
+		return fmt.Errorf("a record of the workload %q, which has no header: %w", name, ErrFormat)
+	}
+	return p.Add(record)
+}

@@ -1,0 +1,236 @@
+package scenario
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Workloads are loads that run at the same time, in the order in which they are
+// written: as a mapping from their names.
+type Workloads []NamedWorkload
+
+// NamedWorkload is one of several loads of a run.
+type NamedWorkload struct {
+	Name     string // 1 to 64 letters, digits, hyphens and underscores; unique among them
+	Workload `yaml:",inline"`
+	Options  map[string]any `yaml:"options,omitempty" doc:"options of the driver for this workload, laid over the target's"`
+	Seed     uint64         `yaml:"seed,omitempty" doc:"seed of this workload; default: the scenario's, one more for each workload before it" min:"1"`
+	From     time.Duration  `yaml:"from,omitempty" doc:"when in the window its load begins, without a warm-up; default: with the window, after the warm-up" min:"0s" max:"168h"`
+	For      time.Duration  `yaml:"for,omitempty" doc:"how long its load lasts; default: to the window's end, and on until everything measured is resolved" min:"1ms" max:"168h"`
+	// Background loads are recorded and accounted for; their verdicts do not count.
+	Background bool        `yaml:"background,omitempty" doc:"recorded and accounted for, but not judged"`
+	Objectives []Objective `yaml:"objectives,omitempty" doc:"what this workload must show"`
+}
+
+// mostWorkloads bounds the workloads of a run.
+const mostWorkloads = 16
+
+// Part is one workload of a run as a scenario of its own.
+type Part struct {
+	*Scenario // with this workload, normalised
+	// Name is the workload's; empty where the scenario has only one.
+	Name string
+	// From is when, in the run's window, its own begins. Its length is
+	// Phases.Duration.
+	From time.Duration
+	// Stops says that its load ends with its window, and does not go on until
+	// everything measured is resolved.
+	Stops      bool
+	Background bool
+}
+
+// Parts returns the workloads of a normalised scenario, each as a scenario of its
+// own: of a scenario without Workloads the scenario itself.
+func (s *Scenario) Parts() []Part {
+	if len(s.Workloads) == 0 {
+		return []Part{{Scenario: s}}
+	}
+	parts := make([]Part, len(s.Workloads))
+	for i, w := range s.Workloads {
+		parts[i] = s.part(i, w)
+	}
+	return parts
+}
+
+// part returns workload i.
+func (s *Scenario) part(i int, w NamedWorkload) Part {
+	p := s.clone()
+	p.Workloads = nil
+	p.Workload, p.Objectives = w.clone().Workload, slices.Clone(w.Objectives)
+	if len(w.Options) > 0 {
+		p.Target.Options = maps.Clone(s.Target.Options)
+		if p.Target.Options == nil {
+			p.Target.Options = map[string]any{}
+		}
+		maps.Copy(p.Target.Options, w.Options)
+	}
+	p.Seed = w.Seed
+	fill(&p.Seed, s.Seed+uint64(i))
+	p.Phases.Duration = w.For
+	fill(&p.Phases.Duration, s.Phases.Duration-w.From)
+	if w.From > 0 {
+		p.Phases.Warmup, p.cold = 0, true
+	}
+	p.Record.Probe = ProbeOff
+	if s.source != nil {
+		p.source = s.source.below(join(workloadsKey, w.Name))
+	}
+	p.Normalise()
+	return Part{Scenario: p, Name: w.Name, From: w.From, Stops: w.For > 0, Background: w.Background}
+}
+
+const workloadsKey = "workloads"
+
+// below returns where the values of one workload were written, by the keys of a
+// scenario with that alone.
+func (src *source) below(prefix string) *source {
+	out := &source{file: src.file, at: map[string]position{}, written: map[string]written{}}
+	for key, p := range src.at {
+		if key, ok := partKey(key, prefix); ok {
+			out.at[key] = p
+		}
+	}
+	for key, w := range src.written {
+		if key, ok := partKey(key, prefix); ok {
+			out.written[key] = w
+		}
+	}
+	return out
+}
+
+// partKey returns what a key of the scenario is called where the workload at
+// prefix is the only one; false: it belongs to another one.
+func partKey(key, prefix string) (string, bool) {
+	rest, own := strings.CutPrefix(key, prefix+".")
+	switch {
+	case key == prefix:
+		return "workload", true
+	case !own:
+		return key, !strings.HasPrefix(key, workloadsKey)
+	case rest == "options" || strings.HasPrefix(rest, "options."):
+		return "target." + rest, true
+	case rest == "for":
+		return "phases.duration", true
+	case rest == "seed" || rest == "from" || rest == "background" || strings.HasPrefix(rest, "objectives"):
+		return rest, true
+	}
+	return "workload." + rest, true
+}
+
+// clone copies what others may change.
+func (w NamedWorkload) clone() NamedWorkload {
+	w.Options, w.Objectives = maps.Clone(w.Options), slices.Clone(w.Objectives)
+	w.Arrivals.Steps = slices.Clone(w.Arrivals.Steps)
+	return w
+}
+
+// Heaviest returns the size of the largest message of any workload.
+func (s *Scenario) Heaviest() Size {
+	most := s.Workload.Size.Largest()
+	for _, w := range s.Workloads {
+		most = max(most, w.Size.Largest())
+	}
+	return most
+}
+
+// workloads checks several workloads: what they have in common, and then each by
+// itself.
+func (v *validator) workloads() {
+	s := v.s
+	at := func(w NamedWorkload, key string) string { return join(join(workloadsKey, w.Name), key) }
+	refuse := func(given bool, what, hint string, keys ...string) {
+		if given {
+			v.fail("several workloads, and "+what, hint, append(keys, workloadsKey)...)
+		}
+	}
+	refuse(!reflect.ValueOf(s.Workload).IsZero(), "one beside them in workload", "give it a name among workloads; a flag cannot say which of several it means", "workload")
+	refuse(len(s.Objectives) > 0, "objectives of none of them", "give objectives to each workload that has any", "objectives")
+	refuse(!s.Phases.Until.IsZero(), "one interval to go on for", "leave phases.until out, or run one workload", "phases.until")
+	refuse(s.Record.Raw, "one raw file", "leave record.raw out, or run one workload", "record.raw")
+	refuse(s.Record.Probe == ProbeOn, "a probe beside them", "make it a workload of its own", "record.probe")
+	if len(s.Workloads) > mostWorkloads {
+		v.fail(fmt.Sprintf("%d workloads, a run has at most %d", len(s.Workloads), mostWorkloads), "leave some out", workloadsKey)
+	}
+	seen, judged := map[string]bool{}, false
+	for _, w := range s.Workloads {
+		if !workloadName.MatchString(w.Name) {
+			v.fail(quote(w.Name)+" is no name of a workload", workloadNames, workloadsKey)
+		}
+		if seen[w.Name] {
+			v.fail("two workloads are called "+quote(w.Name), "give one another name", workloadsKey)
+		}
+		seen[w.Name], judged = true, judged || !w.Background
+		if w.Messages > 0 {
+			v.fail("a number of messages would end the window for all workloads", "say how long the load lasts with for", at(w, "messages"))
+		}
+		if w.Background && len(w.Objectives) > 0 {
+			v.fail("objectives of a workload in the background, which is not judged", "leave one of them out", at(w, "objectives"))
+		}
+		if end := w.From + w.For; w.From >= s.Phases.Duration || end > s.Phases.Duration {
+			v.fail(fmt.Sprintf("the workload lasts beyond the window of %s", formatDuration(s.Phases.Duration)),
+				"make phases.duration longer, or from and for shorter", at(w, "from"), at(w, "for"))
+		}
+	}
+	if !judged {
+		v.fail("all workloads are in the background, so nothing is judged", "leave background out of one", workloadsKey)
+	}
+	if len(v.errs) > 0 {
+		return
+	}
+	for _, p := range s.Parts() {
+		one := validator{s: p.Scenario, noConsumers: p.writtenZero()}
+		one.part()
+		for _, e := range one.errs {
+			if rest, ok := strings.CutPrefix(e.Key, "workload."); ok {
+				e.Key = join(join(workloadsKey, p.Name), rest)
+			}
+			e.Cause = "workload " + p.Name + ": " + e.Cause
+			v.errs = append(v.errs, e)
+		}
+	}
+}
+
+var workloadName = regexp.MustCompile("^[A-Za-z0-9_-]{1,64}$")
+
+const workloadNames = "a name has 1 to 64 letters, digits, hyphens and underscores"
+
+// workloads decodes a mapping of workloads.
+func (d *decoder) workloads(n *yaml.Node, v reflect.Value, key string, depth int) {
+	if n.Kind != yaml.MappingNode {
+		d.fail(n, key, key+" is "+kindOf(n)+", not a mapping", "write a name and below it the keys of a workload")
+		return
+	}
+	var all Workloads
+	seen := map[string]*yaml.Node{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		name, value := n.Content[i], n.Content[i+1]
+		if !d.key(name, key, seen, depth) {
+			continue
+		}
+		if !workloadName.MatchString(name.Value) {
+			d.fail(name, key, quote(name.Value)+" is no name of a workload", workloadNames)
+			continue
+		}
+		w := NamedWorkload{}
+		d.value(value, reflect.ValueOf(&w).Elem(), field{typ: reflect.TypeFor[NamedWorkload]()}, join(key, name.Value), depth+1)
+		w.Name = name.Value
+		all = append(all, w)
+	}
+	v.Set(reflect.ValueOf(all))
+}
+
+// workloads encodes workloads as a mapping.
+func (e encoder) workloads(all Workloads, key string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, w := range all {
+		n.Content = append(n.Content, textNode(w.Name), e.mapping(reflect.ValueOf(w), join(key, w.Name)))
+	}
+	return n
+}
