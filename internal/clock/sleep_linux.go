@@ -120,6 +120,29 @@ func sleepHandingOver(until *unix.Timespec) syscall.Errno {
 	return errno
 }
 
+// PollHandingOver waits until one of at most two descriptors has one of the events
+// asked for, as poll(2) does, or until the instant t (as [Now] counts; 0: no end). It
+// gives the processor to others at once, as [SleepUntilHandingOver] does, and it
+// also returns when a signal comes.
+func PollHandingOver(fds *[2]unix.PollFd, t int64) {
+	if t == 0 {
+		pollHandingOver(fds, nil)
+		return
+	}
+	left := unix.NsecToTimespec(max(t-Now(), 0))
+	pollHandingOver(fds, &left)
+}
+
+// pollHandingOver is as straight as [sleepStamped], for the same reason.
+//
+//go:nosplit
+//go:norace
+func pollHandingOver(fds *[2]unix.PollFd, left *unix.Timespec) {
+	entersyscallblock()
+	_, _, _ = syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(fds)), 2, uintptr(unsafe.Pointer(left)), 0, 0, 0)
+	exitsyscall()
+}
+
 // SleepUntilStamped is [SleepUntilBlocking] that also returns when the kernel
 // let the thread go on: a clock reading taken before the thread asks Go's
 // scheduler for a processor. woke − t is what the operating system added;

@@ -55,7 +55,10 @@ const (
 func newConn(d *Dialer, c net.Conn) *Conn {
 	t := &Conn{Conn: c, owner: d}
 	if d.direct {
-		t.raw = newRawSocket(c)
+		if d.threads.Add(1) <= threadsMost {
+			t.Conn = ownWait(c)
+		}
+		t.raw = newRawSocket(t.Conn)
 	}
 	return t
 }

@@ -4,14 +4,16 @@ import (
 	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 )
 
 // Dialer makes the connections of a session and can close them all, which is
 // the one thing that frees a client stuck in a write. Its methods are safe for
 // concurrent use.
 type Dialer struct {
-	net    net.Dialer
-	direct bool
+	net     net.Dialer
+	direct  bool
+	threads atomic.Int64 // connections that are open, if direct
 
 	mu    sync.Mutex
 	conns map[*Conn]struct{}
@@ -84,6 +86,9 @@ func (d *Dialer) CloseAll() {
 	conns := d.conns
 	d.conns = map[*Conn]struct{}{}
 	d.mu.Unlock()
+	if d.direct {
+		d.threads.Add(-int64(len(conns)))
+	}
 	for c := range conns {
 		c.closed.Store(true)
 		c.Conn.Close()
@@ -93,6 +98,14 @@ func (d *Dialer) CloseAll() {
 // forget takes a connection that is being closed off the list.
 func (d *Dialer) forget(c *Conn) {
 	d.mu.Lock()
+	_, open := d.conns[c]
 	delete(d.conns, c)
 	d.mu.Unlock()
+	if open && d.direct {
+		d.threads.Add(-1)
+	}
 }
+
+// threadsMost is up to how many open connections each reader waits in the kernel, on
+// a thread of its own. Beyond, readers wait in the runtime's poller.
+const threadsMost = 64

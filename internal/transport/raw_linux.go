@@ -16,8 +16,8 @@ import (
 )
 
 // rawSocket reads and writes a non-blocking TCP socket by system calls of which
-// Go's scheduler is not told. Where the kernel would block, the runtime's poller
-// is waited for as package net does, deadlines and closing included.
+// Go's scheduler is not told. Where the kernel would block, conn waits, deadlines and
+// closing included: in the kernel or in the runtime's poller.
 type rawSocket struct {
 	conn    syscall.RawConn
 	stamped bool
@@ -43,11 +43,16 @@ type rawSocket struct {
 
 // newRawSocket returns nil for what is no TCP socket of the runtime's.
 func newRawSocket(c net.Conn) *rawSocket {
-	t, ok := c.(*net.TCPConn)
-	if !ok {
+	var conn syscall.RawConn
+	var err error
+	switch t := c.(type) {
+	case *socket:
+		conn, err = t.SyscallConn()
+	case *net.TCPConn:
+		conn, err = t.SyscallConn()
+	default:
 		return nil
 	}
-	conn, err := t.SyscallConn()
 	if err != nil {
 		return nil
 	}

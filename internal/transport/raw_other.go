@@ -19,3 +19,6 @@ func (*rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err erro
 	n, err = c.Read(p)
 	return n, clock.Now(), -1, err
 }
+
+// ownWait is Linux's only.
+func ownWait(c net.Conn) net.Conn { return c }

@@ -1,0 +1,135 @@
+package transport
+
+import (
+	"errors"
+	"net"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+)
+
+// reading starts a read and returns once it waits in the kernel.
+func reading(t *testing.T, c *Conn) <-chan error {
+	t.Helper()
+	s, ok := c.NetConn().(*socket)
+	if !ok {
+		t.Fatalf("a %T: its readers wait in the runtime's poller", c.NetConn())
+	}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := c.Read(make([]byte, 1))
+		ended <- err
+	}()
+	for s.reading.until.Load() == 0 {
+		runtime.Gosched()
+	}
+	return ended
+}
+
+func TestDeadlineEndsARead(t *testing.T) {
+	for name, set := range map[string]func(c *Conn) error{
+		"passed":  func(c *Conn) error { return c.SetReadDeadline(time.Unix(1, 0)) },
+		"soon":    func(c *Conn) error { return c.SetReadDeadline(time.Now().Add(time.Millisecond)) },
+		"both":    func(c *Conn) error { return c.SetDeadline(time.Now()) },
+		"earlier": func(c *Conn) error { return errors.Join(c.SetDeadline(time.Now().Add(time.Hour)), c.SetDeadline(time.Now())) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, other := pair(t)
+			ended := reading(t, c)
+			if err := set(c); err != nil {
+				t.Fatal(err)
+			}
+			err := <-ended
+			var timeout net.Error
+			if !errors.Is(err, os.ErrDeadlineExceeded) || !errors.As(err, &timeout) || !timeout.Timeout() {
+				t.Fatalf("a read beyond its deadline: %v", err)
+			}
+			// Without it the connection is as good as before.
+			if err := c.SetDeadline(time.Time{}); err != nil {
+				t.Fatal(err)
+			}
+			ended = reading(t, c)
+			if _, err := other.Write([]byte{1}); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestCloseEndsARead(t *testing.T) {
+	c, _ := pair(t)
+	ended := reading(t, c)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the read ended with %v", err)
+	}
+	if err := c.SetDeadline(time.Now()); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a deadline of a closed connection: %v", err)
+	}
+}
+
+// Whatever meets a Close, no descriptor is left and none is closed twice.
+func TestDescriptorsAreFreed(t *testing.T) {
+	count := func() int {
+		open, err := os.ReadDir("/proc/self/fd")
+		if err != nil {
+			t.Skip(err)
+		}
+		return len(open)
+	}
+	before := count()
+	for range 50 {
+		c, other := pair(t)
+		var users sync.WaitGroup
+		for range 2 {
+			users.Go(func() { _, _ = c.Read(make([]byte, 1)) })
+			users.Go(func() { _ = c.SetDeadline(time.Now()) })
+			users.Go(func() { c.Close() })
+		}
+		users.Wait()
+		other.Close()
+	}
+	if after := count(); after > before {
+		t.Errorf("%d descriptors before, %d after", before, after)
+	}
+}
+
+// Beyond so many connections readers wait in the runtime's poller.
+func TestThreadsAreBounded(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	d := NewDialer(true)
+	defer d.CloseAll()
+	dial := func() *Conn {
+		c, err := d.Dial(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.(*Conn)
+	}
+	var conns []*Conn
+	for range threadsMost {
+		conns = append(conns, dial())
+	}
+	if _, ok := conns[threadsMost-1].NetConn().(*socket); !ok {
+		t.Error("too few readers wait on threads of their own")
+	}
+	if _, ok := dial().NetConn().(*net.TCPConn); !ok {
+		t.Error("too many readers wait on threads of their own")
+	}
+	conns[0].Close()
+	conns[1].Close() // one for the one too many
+	if _, ok := dial().NetConn().(*socket); !ok {
+		t.Error("a closed connection still counts")
+	}
+}
