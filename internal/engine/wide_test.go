@@ -30,7 +30,7 @@ workload: {rate: 700/s, producers: 700, topics: 700, consumers: 1000}
 	for _, p := range r.Series {
 		threads, rss = max(threads, p.Vitals["process.threads"]), max(rss, p.Vitals["process.rss"])
 	}
-	if threads == 0 || threads >= 50 {
+	if threads == 0 || threads >= 120 {
 		t.Errorf("%v threads", threads)
 	}
 	if rss == 0 || rss >= 500e6 {

@@ -30,10 +30,12 @@ func reading(t *testing.T, c *Conn) <-chan error {
 
 func TestDeadlineEndsARead(t *testing.T) {
 	for name, set := range map[string]func(c *Conn) error{
-		"passed":  func(c *Conn) error { return c.SetReadDeadline(time.Unix(1, 0)) },
-		"soon":    func(c *Conn) error { return c.SetReadDeadline(time.Now().Add(time.Millisecond)) },
-		"both":    func(c *Conn) error { return c.SetDeadline(time.Now()) },
-		"earlier": func(c *Conn) error { return errors.Join(c.SetDeadline(time.Now().Add(time.Hour)), c.SetDeadline(time.Now())) },
+		"passed": func(c *Conn) error { return c.SetReadDeadline(time.Unix(1, 0)) },
+		"soon":   func(c *Conn) error { return c.SetReadDeadline(time.Now().Add(time.Millisecond)) },
+		"both":   func(c *Conn) error { return c.SetDeadline(time.Now()) },
+		"earlier": func(c *Conn) error {
+			return errors.Join(c.SetDeadline(time.Now().Add(time.Hour)), c.SetDeadline(time.Now()))
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, other := pair(t)
