@@ -261,7 +261,7 @@ func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 	if found.Limit != "" {
 		word += ": " + string(found.Limit)
 	}
-	c.note("trial %d, %s: %s %s", number, t.Stage, t.Rate, word)
+	c.note("trial %d, %s: %s %s", number, t.Stage, rateText(t.Rate.Float()), word)
 	return found, nil
 }
 
@@ -284,7 +284,7 @@ func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run
 		func(turn *trials.Turn) (state trials.State, err error) {
 			run, state, err = c.make(turn, one{scenario: &s, entry: c.entry, prefix: fmt.Sprintf("trial %d: ", number),
 				header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialCapacity, Index: number},
-				begin:  fmt.Sprintf("trial %d, %s: %s for %s", number, t.Stage, t.Rate, seconds(s.Phases.Duration))})
+				begin:  fmt.Sprintf("trial %d, %s: %s for %s", number, t.Stage, rateText(t.Rate.Float()), seconds(s.Phases.Duration))})
 			return state, err
 		})
 	switch {

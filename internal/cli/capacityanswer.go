@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"sixnines/internal/sweep"
@@ -109,7 +111,7 @@ func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 	line("")
 	fmt.Fprintf(&b, "%-10s  %12s  %7s  %-10s  %s\n", "trials", "rate", "window", "outcome", "limit")
 	for _, t := range a.Trials {
-		row := fmt.Sprintf("%-10s  %12s  %7s  %-10s  %s", t.Stage, t.Rate, seconds(c.window(t.Trial)), t.Outcome, t.Limit)
+		row := fmt.Sprintf("%-10s  %12s  %7s  %-10s  %s", t.Stage, rateText(t.Rate.Float()), seconds(c.window(t.Trial)), t.Outcome, t.Limit)
 		line("%s", strings.TrimRight(row, " "))
 	}
 	line("")
@@ -117,11 +119,11 @@ func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 	case a.Holds == 0 && a.Fails == 0:
 		line("No rate that was tried holds, and none was shown to fail.")
 	case a.Holds == 0:
-		line("No rate that was tried holds: %s fails.", askedRate(a.Fails))
+		line("No rate that was tried holds: %s fails.", rateText(a.Fails))
 	case a.AtLeast():
-		line("The highest rate that holds is at least %s%s.", askedRate(a.Holds), confirmed(a.HoldsConfirmed, a))
+		line("The highest rate that holds is at least %s%s.", rateText(a.Holds), confirmed(a.HoldsConfirmed, a))
 	default:
-		line("The highest rate that holds lies in [%s, %s)%s.", askedRate(a.Holds), askedRate(a.Fails), confirmed(a.HoldsConfirmed && a.FailsConfirmed, a))
+		line("The highest rate that holds lies in [%s, %s)%s.", rateText(a.Holds), rateText(a.Fails), confirmed(a.HoldsConfirmed && a.FailsConfirmed, a))
 	}
 	if a.Limit != "" {
 		line("Limited by %s: %s.", a.Limit, strings.TrimRight(oneLine(a.Why), "."))
@@ -141,7 +143,7 @@ func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 		if a.AtLeast() {
 			systems = "at most " + systems
 		}
-		line("%s with %s headroom takes %s, if %s.", askedRate(f.Rate), percentText(f.Headroom), systems, f.Assumption)
+		line("%s with %s headroom takes %s, if %s.", rateText(f.Rate), percentText(f.Headroom), systems, f.Assumption)
 	}
 	return b.String()
 }
@@ -158,5 +160,13 @@ func orNone(rate float64) string {
 	if rate == 0 {
 		return "at no rate that was tried"
 	}
-	return askedRate(rate)
+	return rateText(rate)
+}
+
+// rateText writes a rate in messages a second: whole, or with four digits.
+func rateText(perSecond float64) string {
+	if whole := math.Round(perSecond); perSecond >= 1000 || perSecond == whole {
+		return grouped(int64(whole)) + "/s"
+	}
+	return strconv.FormatFloat(perSecond, 'g', 4, 64) + "/s"
 }
