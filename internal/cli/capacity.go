@@ -55,7 +55,7 @@ if it is ours, a new broker each.
 The answer is an interval, [holds, fails), with 95 % confidence: at its lower end
 each objective was met, as a percentile is if the whole of its 95 % interval is; at
 its upper end one was missed, or the system took less than was due, refused or lost
-messages. Where the generator is what cannot more, the answer is "at least". Where
+messages. Where the generator is the limit, the answer is "at least". Where
 a rate that holds from below fails from above, both are told.
 
 --duration is the length of the shortest trial (at least 6s for intervals that take
@@ -74,7 +74,7 @@ tried holds, or the search ended before its answer was confirmed.`,
 		Example: `  sixnines capacity nats --slo "delivery.response p99 < 10ms"
   sixnines capacity kafka --nodes 3 --size 1KiB --slo "publish.response p99.9 < 50ms" --slo "lost == 0"
   sixnines capacity scenario.yaml --slo "delivery.response p99 < 5ms" --for 2M/s --headroom 50%
-  sixnines capacity null --setting "server=exponential(mean=1ms)" --arrivals poisson --slo "delivery.response p99 < 5ms" --json`,
+  sixnines capacity null --setting "server=exponential(mean=1ms)" --arrivals poisson --slo "delivery.response p99 < 30ms" --json`,
 		Args: counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 			if len(args) > 0 {

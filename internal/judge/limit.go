@@ -84,6 +84,16 @@ func ByGenerator(r result.Reason) bool {
 	return false
 }
 
+// Overloads reports whether a run that is UNSTABLE shows nothing of the system under
+// test: the backlog was the generator's own, or the generator used nearly all
+// processors, so that what it sent and received, and a broker beside it, waited for
+// them.
+func Overloads(v result.Verdict) bool {
+	return slices.ContainsFunc(v.Reasons, func(r result.Reason) bool {
+		return ByGenerator(r) && (r.Status == result.Unstable || r.Code == "cpu")
+	})
+}
+
 // generatorLimit: in some whole second the sending thread had hardly any time
 // left. What waited behind it waited for the generator. Where that is why a
 // backlog grew, it is said there.

@@ -31,7 +31,7 @@ const (
 	Backlog   Limit = "backlog"    // the system takes less than is due
 	Loss      Limit = "loss"       // acknowledged messages are lost
 	Count     Limit = "count"      // an objective about a counter or a share is missed
-	Generator Limit = "generator"  // the generator, or its machine, cannot more: nothing is shown of the system
+	Generator Limit = "generator"  // the generator, or its machine, can do no more: nothing is shown of the system
 	MostRate  Limit = "rate limit" // no higher rate may be tried
 )
 
@@ -42,8 +42,8 @@ const leastKept = 0.995
 // Observe says what a run shows of the objectives. Beside these the system has to
 // take what is due: a run that is UNSTABLE, or in which less than 99.5 % of what was
 // due could be sent because sends were blocked, misses; and it has to keep what it
-// acknowledged. Where the generator is what cannot more, nothing is shown, and
-// Limit says so.
+// acknowledged. Where the generator is the limit, nothing is shown, and Limit says
+// so.
 //
 // An error says that the run cannot show an objective at any rate.
 func Observe(run *result.Run, objectives []scenario.Objective) (Observation, error) {
@@ -57,10 +57,8 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 		return Observation{judge.Undecided, Generator, "INVALID: " + reasonsOf(s.Verdict, result.Invalid)}, nil
 	case result.Unstable:
 		o := Observation{judge.Missed, Backlog, "UNSTABLE: " + reasonsOf(s.Verdict, result.Unstable)}
-		for _, r := range s.Verdict.Reasons {
-			if r.Status == result.Unstable && judge.ByGenerator(r) {
-				o.Outcome, o.Limit = judge.Undecided, Generator
-			}
+		if judge.Overloads(s.Verdict) {
+			o.Outcome, o.Limit = judge.Undecided, Generator
 		}
 		return o, nil
 	}

@@ -33,6 +33,14 @@ func TestObserve(t *testing.T) {
 		{"near", "", nil, judge.Undecided, "", "is undecided"},
 		{"overload", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Unstable, "backlog") }, judge.Missed, Backlog, "UNSTABLE: because of backlog"},
 		{"the generator's overload", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Unstable, "generator-limit") }, judge.Undecided, Generator, "UNSTABLE"},
+		{"an overload of all processors", fast, func(r *result.Run) {
+			r.Summary.Verdict = because(result.Unstable, "backlog")
+			r.Summary.Verdict.Reasons = append(r.Summary.Verdict.Reasons, result.Reason{Status: result.Suspect, Code: "cpu"})
+		}, judge.Undecided, Generator, "UNSTABLE: because of backlog"},
+		{"an overload of busy processors", fast, func(r *result.Run) {
+			r.Summary.Verdict = because(result.Unstable, "backlog")
+			r.Summary.Verdict.Reasons = append(r.Summary.Verdict.Reasons, result.Reason{Status: result.Valid, Code: "cpu"})
+		}, judge.Missed, Backlog, "UNSTABLE: because of backlog"},
 		{"invalid", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Invalid, "frozen") }, judge.Undecided, Generator, "INVALID: because of frozen"},
 		{"suspect and fast", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Met, "", "can only have made it longer"},
 		{"suspect and slow", "delivery.response p99 < 1us", func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Undecided, Generator, "so missed is not shown"},
