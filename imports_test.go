@@ -136,7 +136,7 @@ func allowed() map[string]may {
 		"internal/compare": {ours: []string{"internal/stats", "result"}},
 		"internal/sweep": {ours: []string{"internal/judge", "internal/stats", "result", "scenario"}, others: []string{gonum},
 			why: "the mathematics of sweeps: the values of an axis are a scenario's, and what a trial shows of an objective is the judge's to say; curves are fitted by least squares"},
-		"internal/report": {ours: []string{"internal/compare", "internal/judge", "internal/stats", "result"}, others: []string{hdrHistogram, image, lipgloss, plot},
+		"internal/report": {ours: []string{"internal/compare", "internal/judge", "internal/stats", "internal/sweep", "result"}, others: []string{hdrHistogram, image, lipgloss, plot},
 			why: "files that were cut short are judged when they are shown"},
 		"internal/brokers": {ours: []string{"internal/filelock", "internal/nullbroker"}, others: []string{natsServer},
 			why: "the null broker is built in, as the NATS server is"},

@@ -192,9 +192,9 @@ func (h *Header) ServiceMetric() Metric {
 type Trial struct {
 	Set  string `json:"set"`  // of all runs that belong together: 16 random hexadecimal digits
 	Kind string `json:"kind"` // one of the Trial constants
-	// Arm is "A" or "B"; empty for repeats.
+	// Arm is "A" or "B"; empty for others than those of an ab.
 	Arm string `json:"arm,omitempty"`
-	// Pair numbers the pairs of an ab from 1; 0 for repeats.
+	// Pair numbers the pairs of an ab from 1; 0 for others.
 	Pair  int `json:"pair,omitempty"`
 	Index int `json:"index"` // place in the order in which they were run, from 1
 	Of    int `json:"of"`    // runs planned
@@ -205,6 +205,7 @@ const (
 	TrialRepeat   = "repeat"
 	TrialAB       = "ab"
 	TrialCapacity = "capacity" // one of a search for the highest rate; Of is 0
+	TrialSweep    = "sweep"    // the runs of one cell are a set
 )
 
 // Floor is a noise floor: the distribution that a broker which does nothing had

@@ -27,7 +27,7 @@ func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario
 // oneWorkload refuses several workloads where runs are compared.
 func oneWorkload(s *scenario.Scenario) error {
 	if len(s.Workloads) > 0 {
-		return wrongUsage("run it by itself with sixnines run, or give one workload: in a scenario", "a scenario with workloads: cannot be repeated or compared")
+		return wrongUsage("run it by itself with sixnines run, or give one workload: in a scenario", "a scenario with workloads: cannot be repeated, compared or swept")
 	}
 	return nil
 }
@@ -43,29 +43,39 @@ func (a *app) loadAny(args []string, flags []scenario.Override) (*scenario.Scena
 			return nil, driver.Entry{}, err
 		}
 	}
-	if err := s.ApplyIn(a.lookup, flags...); err != nil {
-		return nil, driver.Entry{}, &fault{exitUsage, err, scenarioHint}
-	}
-	s.Normalise()
-	if err := s.Validate(); err != nil {
-		return nil, driver.Entry{}, &fault{exitUsage, err, scenarioHint}
-	}
-	e, ok := a.Drivers.Lookup(s.Target.Driver)
-	if !ok {
-		return nil, driver.Entry{}, a.unknownDriver(s.Target.Driver)
-	}
-	for _, p := range s.Parts() {
-		if err := checkOptions(p.Scenario, e); err != nil {
-			return nil, driver.Entry{}, &fault{exitUsage, err, "see sixnines drivers show " + e.Name}
-		}
-		if err := checkObjectives(p.Scenario, e); err != nil {
-			return nil, driver.Entry{}, err
-		}
-	}
-	if err := checkTarget(s, e); err != nil {
+	e, err := a.complete(s, flags)
+	if err != nil {
 		return nil, driver.Entry{}, err
 	}
 	return s, e, nil
+}
+
+// complete lays flags over a scenario, normalises it and checks it and the
+// driver's options.
+func (a *app) complete(s *scenario.Scenario, flags []scenario.Override) (driver.Entry, error) {
+	if err := s.ApplyIn(a.lookup, flags...); err != nil {
+		return driver.Entry{}, &fault{exitUsage, err, scenarioHint}
+	}
+	s.Normalise()
+	if err := s.Validate(); err != nil {
+		return driver.Entry{}, &fault{exitUsage, err, scenarioHint}
+	}
+	e, ok := a.Drivers.Lookup(s.Target.Driver)
+	if !ok {
+		return driver.Entry{}, a.unknownDriver(s.Target.Driver)
+	}
+	for _, p := range s.Parts() {
+		if err := checkOptions(p.Scenario, e); err != nil {
+			return driver.Entry{}, &fault{exitUsage, err, "see sixnines drivers show " + e.Name}
+		}
+		if err := checkObjectives(p.Scenario, e); err != nil {
+			return driver.Entry{}, err
+		}
+	}
+	if err := checkTarget(s, e); err != nil {
+		return driver.Entry{}, err
+	}
+	return e, nil
 }
 
 const scenarioHint = "sixnines schema prints what a scenario may hold, sixnines run --help what each flag takes"

@@ -32,6 +32,7 @@ const (
 	countScale      scale = "count"      // linear from zero, messages
 	logCountScale   scale = "logcount"   // log10 of messages
 	rateScale       scale = "rate"       // linear from zero, messages a second
+	logRateScale    scale = "lograte"    // log10 of messages a second
 	shareScale      scale = "share"      // linear from zero, 1 is all
 )
 
@@ -137,7 +138,7 @@ func (a *axis) round(e extent) {
 		a.Min, a.Max = min(e.min, 0), max(e.max, 0.1)*1.06
 	case countScale, rateScale:
 		a.Min, a.Max = min(e.min, 0), max(e.max, 1)*1.06
-	case durationScale, logCountScale:
+	case durationScale, logCountScale, logRateScale:
 		a.Min, a.Max = roundLog(e.min, math.Floor), roundLog(e.max, math.Ceil)
 		if a.Max-a.Min < 1 { // less than a decade tells of differences that are not there
 			mid := (a.Min + a.Max) / 2
@@ -172,7 +173,7 @@ func (a axis) ticks(n int) []tick {
 	switch a.Scale {
 	case percentileScale:
 		return percentileTicks(a.Max)
-	case durationScale, logCountScale:
+	case durationScale, logCountScale, logRateScale:
 		return logTicks(a, n)
 	}
 	step := niceStep((a.Max - a.Min) / float64(n))
@@ -256,6 +257,8 @@ func (a axis) text(v float64) string {
 		return shortCount(v)
 	case rateScale:
 		return shortCount(v) + "/s"
+	case logRateScale:
+		return shortCount(math.Pow(10, v)) + "/s"
 	case shareScale:
 		return strconv.FormatFloat(math.Round(v*1e6)/1e4, 'f', -1, 64) + " %"
 	case secondsScale:

@@ -190,19 +190,30 @@ func (a area) grid(p *svgPen) {
 	p.f(`<text class="axis" text-anchor="middle" transform="translate(15 %.1f) rotate(-90)">%s</text>`, (a.y0+a.y1)/2, html.EscapeString(a.c.Y.Label))
 }
 
-// band draws the confidence band of a line.
+// band draws the confidence band of a line, in parts where it has gaps.
 func (a area) band(p *svgPen, l line) {
 	if l.Lo == nil {
 		return
 	}
 	var d strings.Builder
-	for i := range l.X {
-		a.to(&d, i == 0, l.X[i], l.Hi[i])
+	for from := 0; from < len(l.X); from++ {
+		to := from
+		for to < len(l.X) && !math.IsNaN(l.Lo[to]) && !math.IsNaN(l.Hi[to]) {
+			to++
+		}
+		if to == from {
+			continue
+		}
+		for i := from; i < to; i++ {
+			a.to(&d, i == from, l.X[i], l.Hi[i])
+		}
+		for i := to - 1; i >= from; i-- {
+			a.to(&d, false, l.X[i], l.Lo[i])
+		}
+		d.WriteByte('Z')
+		from = to
 	}
-	for i := len(l.X) - 1; i >= 0; i-- {
-		a.to(&d, false, l.X[i], l.Lo[i])
-	}
-	p.f(`<path class="band f%d" d="%sZ"/>`, l.Colour, d.String())
+	p.f(`<path class="band f%d" d="%s"/>`, l.Colour, d.String())
 }
 
 // to appends a point to a path.

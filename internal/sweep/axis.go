@@ -18,9 +18,9 @@ const MaxValues = 10_000
 // Axis is one dimension of a sweep: a field of a scenario and the values that it
 // takes, each in the text that a scenario file or flag would have.
 type Axis struct {
-	Name   string   // the field as it was named: "rate"
-	Key    string   // its dotted key: "workload.rate"
-	Values []string // at least one, no two alike
+	Name   string   `json:"name"`   // the field as it was named: "rate"
+	Key    string   `json:"key"`    // its dotted key: "workload.rate"
+	Values []string `json:"values"` // at least one, no two alike
 }
 
 // axisForm is what an axis looks like.

@@ -74,8 +74,9 @@ type Cell []Coordinate
 
 // Coordinate is the value of one axis.
 type Coordinate struct {
-	Name, Key string // see [Axis]
-	Value     string
+	Name  string `json:"name"` // see [Axis]
+	Key   string `json:"key"`
+	Value string `json:"value"`
 }
 
 // Overrides are what makes a scenario that of the cell.

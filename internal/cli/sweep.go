@@ -1,0 +1,354 @@
+package cli
+
+import (
+	"context"
+	crand "crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sixnines/driver"
+	"sixnines/internal/sweep"
+	"sixnines/internal/trials"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+const (
+	// From how many trials, and from how long a time on, a sweep asks whether that
+	// is meant.
+	askTrials = 1000
+	askTime   = 24 * time.Hour
+	// mostTrials keeps the manifest, which is written twice a trial, at some
+	// megabytes.
+	mostTrials = 100_000
+	// sweepFailures is how many trials in a row may fail before a sweep ends.
+	sweepFailures = 3
+)
+
+// sweepOptions are the flags of sweep that are no part of a scenario.
+type sweepOptions struct {
+	over   []string
+	rounds int
+	fresh  bool
+	pause  time.Duration
+	yes    bool
+	usl    bool
+	resume string // directory of a sweep to go on with; empty: a new one
+	out    string
+	csv    string // file; empty: only the one in the directory
+	json   bool
+	quiet  bool
+}
+
+func (a *app) sweepCommand() *cobra.Command {
+	var (
+		flags overrides
+		o     sweepOptions
+	)
+	cmd := &cobra.Command{
+		Use:   "sweep [BROKER | SCENARIO.yaml | -] --over FIELD=VALUES… [flags]",
+		Short: "Run a scenario over ranges of its fields",
+		Long: `Run a scenario once a round for each combination of the values of its axes, in an
+order drawn anew for each round, and show what each came to: a table, a CSV, and a
+page with the rate–latency chart. A driver's name or a scenario file is what sixnines
+run takes.
+
+An axis is any field of a scenario: a flag's name (rate), option.NAME, setting.NAME,
+or the dotted name that --set takes. Its values are a list (256B,1KiB), or a range:
+A..B:lin:N are N values with equal differences, A..B:log:N with equal factors.
+Semicolons divide values that have commas.
+
+A broker that sixnines starts serves all trials that want it with the same settings,
+one after the other; a fresh one is started where settings differ, after a trial that
+failed or was overloaded, and with --fresh-broker for each trial. Each trial has
+topics and connections of its own.
+
+Over the rate the knee is told: the rate at which rate ÷ latency is highest, with its
+interval over the rounds, of which it takes three. --usl fits the Universal Scalability
+Law to the throughput over a number of producers, connections or the like, and says
+where its peak is, if the data bend.
+
+Results go into a directory of their own, with sweep.html, sweep.csv, and
+manifest.json, which says what was made when and by which broker. Ctrl-C ends the
+sweep with the run under way, before its window at once; --resume DIR, with the
+command as it was, goes on, after a crash as well. More than 1,000 trials, or a day,
+take --yes.
+
+Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong usage.`,
+		Example: `  sixnines sweep nats --over rate=1k/s..64k/s:log:13
+  sixnines sweep kafka --over rate=1k/s..64k/s:log:7 --over size=256B,1KiB --rounds 6
+  sixnines sweep rabbitmq --over option.confirm=true,false --over producers=1,4,16 --csv out.csv
+  sixnines sweep nats --rate max --over producers=1,2,4,8,16,32 --usl
+  sixnines sweep load.yaml --over 'workload.arrivals=constant;poisson' --duration 30s
+  sixnines sweep nats --over rate=1k/s..64k/s:log:13 --resume results/sweep-nats-20261121T140200Z-1f2e3d4c`,
+		Args: counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return a.Drivers.Names(), cobra.ShellCompDirectiveDefault
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.sweep(cmd.Context(), args, flags.list, o)
+		},
+	}
+	cells := pflag.NewFlagSet("Sweep", pflag.ContinueOnError)
+	cells.SortFlags = false
+	cells.StringArrayVar(&o.over, "over", nil, "an `AXIS`: rate=1k/s..64k/s:log:13, size=256B,1KiB; repeatable")
+	cells.IntVar(&o.rounds, "rounds", 3, "make `N` runs of each cell, 1 to 1000")
+	cells.BoolVar(&o.fresh, "fresh-broker", false, "start a broker for each trial, where sixnines starts it")
+	cells.DurationVar(&o.pause, "pause", 0, "wait for this `TIME` between runs")
+	cells.BoolVar(&o.usl, "usl", false, "fit the Universal Scalability Law over the first axis of numbers that is not the rate; takes --rate max or --loop closed")
+	cells.BoolVar(&o.yes, "yes", false, "make more than 1,000 trials, or go on for more than a day")
+	cells.StringVar(&o.resume, "resume", "", "go on with the sweep in `DIR`: what was made is kept, the rest is made; the same command is needed")
+	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
+	output.SortFlags = false
+	output.StringVar(&o.out, "out", "results", "`DIR` in which the directory of the results is made")
+	output.StringVar(&o.csv, "csv", "", "also write the table to `FILE`; one that is there is replaced")
+	output.BoolVar(&o.json, "json", false, "print one JSON object instead of a table")
+	output.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
+	sections := append([]section{{"Sweep", cells}}, scenarioFlags(&flags)...)
+	sections = append(sections, section{"Output", output})
+	cmd.Flags().SortFlags = false
+	for _, s := range sections {
+		cmd.Flags().AddFlagSet(s.flags)
+	}
+	a.completeScenarioFlags(cmd)
+	cmd.SetHelpFunc(a.sectionedHelp(sections))
+	return cmd
+}
+
+// sweepCell is a cell of a sweep, ready to run.
+type sweepCell struct {
+	at       sweep.Cell
+	scenario *scenario.Scenario
+	entry    driver.Entry
+	takes    time.Duration
+	most     time.Duration
+}
+
+// sweepPlan is a sweep before anything is run.
+type sweepPlan struct {
+	grid  sweep.Grid
+	cells []sweepCell
+	title string
+}
+
+// sweep is the whole of it, from the axes to the table.
+func (a *app) sweep(ctx context.Context, args []string, flags []scenario.Override, o sweepOptions) error {
+	p, err := a.planSweep(args, flags, o)
+	if err != nil {
+		return err
+	}
+	m, err := p.manifest(o)
+	if err != nil {
+		return err
+	}
+	dir := o.resume
+	if dir == "" {
+		if err := a.makeDir(o.out); err != nil {
+			return err
+		}
+		named := *p.cells[0].scenario
+		if named.Name == "" {
+			named.Name = named.Target.Driver
+		}
+		named.Name = "sweep-" + named.Name
+		dir = filepath.Join(o.out, resultName(&named, time.Now()))
+	}
+	opened, err := a.openSeries(dir, o.resume != "", m)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	s := &sweepRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, sweepOptions: o, plan: p, outcomes: map[int][]sweep.Outcome{}}
+	if err := s.load(s.keep); err != nil {
+		return err
+	}
+	s.announce()
+	return s.finish(s.make(ctx))
+}
+
+// planSweep checks all that can be checked before something is run.
+func (a *app) planSweep(args []string, flags []scenario.Override, o sweepOptions) (*sweepPlan, error) {
+	switch {
+	case len(o.over) == 0:
+		return nil, wrongUsage("say such as --over rate=1k/s..64k/s:log:13", "there is nothing to sweep over")
+	case o.rounds < 1 || o.rounds > mostRepeats:
+		return nil, wrongUsage("3 are the least that give the knee an interval, and 6 the least that give one to a median", "--rounds cannot be %d: it is 1 to %d", o.rounds, mostRepeats)
+	case o.pause < 0 || o.pause > scenario.MaxDuration:
+		return nil, wrongUsage("write it such as --pause 10s", "--pause cannot be %v", o.pause)
+	}
+	var axes []sweep.Axis
+	for _, text := range o.over {
+		name, values, ok := strings.Cut(text, "=")
+		named := text
+		if ok {
+			named = keyOf(strings.TrimSpace(name)) + "=" + values
+		}
+		axis, err := sweep.ParseAxis(named)
+		if err != nil {
+			return nil, &fault{exitUsage, err, "sixnines schema prints the fields of a scenario; an axis is such as rate=1k/s..64k/s:log:13 or size=256B,1KiB"}
+		}
+		axis.Name = strings.TrimSpace(name)
+		axes = append(axes, axis)
+	}
+	grid, err := sweep.NewGrid(axes...)
+	if err != nil {
+		return nil, &fault{exitUsage, err, "see sixnines sweep --help"}
+	}
+	base := &scenario.Scenario{}
+	if len(args) > 0 {
+		if base, err = a.named(args[0]); err != nil {
+			return nil, err
+		}
+	}
+	p := &sweepPlan{grid: grid}
+	if err := p.affordable(a, base, flags, o); err != nil {
+		return nil, err
+	}
+	var all time.Duration
+	for _, at := range grid.Cells() {
+		c, err := a.sweepCell(base, flags, at)
+		if err != nil {
+			return nil, err
+		}
+		p.cells = append(p.cells, c)
+		all += time.Duration(o.rounds) * (c.takes + o.pause)
+	}
+	if all > askTime && !o.yes {
+		return nil, tooLong(grid.Len()*o.rounds, float64(all))
+	}
+	if o.usl {
+		if err := p.scalable(); err != nil {
+			return nil, err
+		}
+	}
+	p.title = titleOfSweep(p.cells[0], grid)
+	return p, nil
+}
+
+// scalable refuses to fit throughput where it was asked for and not found, or over
+// nothing that can be counted.
+func (p *sweepPlan) scalable() error {
+	if concurrencyOf(p.grid.Axes) == "" {
+		return wrongUsage("add one, such as --over producers=1,2,4,8,16,32", "--usl needs an axis of numbers that is not the rate")
+	}
+	for _, c := range p.cells {
+		if w := c.scenario.Workload; w.Loop != scenario.Closed && !w.Rate.IsMax() {
+			return wrongUsage("say --rate max, or --loop closed", "--usl is about the throughput that can be had, and %s asks for %s", c.at, w.Rate)
+		}
+	}
+	return nil
+}
+
+// concurrencyOf is the key of the axis that --usl is about.
+func concurrencyOf(axes []sweep.Axis) string {
+	for _, a := range axes {
+		if _, ok := a.Numbers(); ok && a.Key != sweep.RateKey {
+			return a.Key
+		}
+	}
+	return ""
+}
+
+// affordable refuses more trials than anybody means, before their scenarios are
+// made.
+func (p *sweepPlan) affordable(a *app, base *scenario.Scenario, flags []scenario.Override, o sweepOptions) error {
+	cells := p.grid.Len()
+	if cells <= mostTrials/o.rounds && (cells*o.rounds <= askTrials || o.yes) {
+		return nil
+	}
+	first, err := a.sweepCell(base, flags, p.grid.Cell(0))
+	if err != nil {
+		return err
+	}
+	if cells > mostTrials/o.rounds {
+		return wrongUsage("give fewer values to an axis, or make several sweeps", "%s in %s are more than the %s trials that a sweep may have: they would take about %s",
+			plural(cells, "cell"), plural(o.rounds, "round"), grouped(mostTrials), longTime(float64(cells)*float64(o.rounds)*float64(first.takes+o.pause)))
+	}
+	return tooLong(cells*o.rounds, float64(cells*o.rounds)*float64(first.takes+o.pause))
+}
+
+// tooLong asks whether so many trials, which take so many ns, are meant.
+func tooLong(n int, takes float64) error {
+	return wrongUsage("say --yes if that is meant; fewer values, fewer --rounds or a shorter --duration take less",
+		"%s take about %s, and the starts of brokers", plural(n, "trial"), longTime(takes))
+}
+
+// longTime writes a time of ns for people, of days and years as well.
+func longTime(ns float64) string {
+	switch days := ns / float64(24*time.Hour); {
+	case days >= 1000:
+		return strconv.FormatFloat(days/365, 'f', 0, 64) + " years"
+	case days >= 2:
+		return strconv.FormatFloat(days, 'f', 1, 64) + " days"
+	}
+	return seconds(time.Duration(ns))
+}
+
+// sweepCell makes the scenario of a cell.
+func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at sweep.Cell) (sweepCell, error) {
+	s := *base
+	overrides := append(append([]scenario.Override(nil), flags...), at.Overrides()...)
+	e, err := a.complete(&s, overrides)
+	if err == nil {
+		err = oneWorkload(&s)
+	}
+	if err != nil {
+		return sweepCell{}, err
+	}
+	p, err := possible(&s, e)
+	if err != nil {
+		return sweepCell{}, err
+	}
+	return sweepCell{at, &s, e, p.Shortest, p.Longest}, nil
+}
+
+// titleOfSweep says what is swept over what.
+func titleOfSweep(c sweepCell, g sweep.Grid) string {
+	name := c.scenario.Name
+	if name == "" {
+		name = c.entry.Name + " " + string(c.scenario.Workload.Pattern)
+	}
+	for i, axis := range g.Axes {
+		if i == 0 {
+			name += " over " + axis.Name
+		} else {
+			name += " × " + axis.Name
+		}
+	}
+	return name
+}
+
+// manifest is the sweep as a series. All cells of a round have a seed of their
+// own scenario, the next one in each round.
+func (p *sweepPlan) manifest(o sweepOptions) (trials.Manifest, error) {
+	var draw [8]byte
+	crand.Read(draw[:]) // never fails
+	m := trials.Manifest{Kind: result.TrialSweep, Seed: binary.LittleEndian.Uint64(draw[:]), Rounds: o.rounds}
+	for _, c := range p.cells {
+		digest, err := digestOf(c.scenario, c.entry)
+		if err != nil {
+			return m, err
+		}
+		values := map[string]string{}
+		for _, x := range c.at {
+			values[x.Key] = x.Value
+		}
+		m.Cells = append(m.Cells, trials.Cell{Name: c.at.String(), Set: randomHex(8), Digest: digest, Values: values, Fresh: o.fresh, Takes: c.takes})
+	}
+	digits := len(fmt.Sprint(len(p.cells) * o.rounds))
+	for i, at := range trials.Shuffled(len(p.cells), o.rounds, m.Seed) {
+		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(p.cells[at.Cell].scenario.Seed, at.Round-1),
+			File: fmt.Sprintf("%0*d-cell-%d-round-%d.jsonl", digits, i+1, at.Cell+1, at.Round)})
+	}
+	return m, nil
+}

@@ -1,0 +1,162 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sixnines/internal/report"
+	"sixnines/internal/sweep"
+	"sixnines/internal/trials"
+	"sixnines/result"
+)
+
+// sweepRuns are the runs of a sweep.
+type sweepRuns struct {
+	*series
+	sweepOptions
+	plan     *sweepPlan
+	outcomes map[int][]sweep.Outcome // by cell
+}
+
+// keep takes what a trial came to; the run itself may be large, and is let go.
+func (s *sweepRuns) keep(trial int, run *result.Run) {
+	t := s.Trials[trial]
+	s.outcomes[t.Cell] = append(s.outcomes[t.Cell], sweep.OutcomeOf(run, t.Round))
+}
+
+// announce says what is going to happen, and how long it takes.
+func (s *sweepRuns) announce() {
+	var least time.Duration
+	left := 0
+	for _, t := range s.Trials {
+		if t.State == trials.Planned {
+			least += s.plan.cells[t.Cell].takes + s.pause
+			left++
+		}
+	}
+	s.note("%s: %s in %s", s.plan.title, plural(len(s.plan.cells), "cell"), plural(s.Rounds, "round"))
+	if left == len(s.Trials) {
+		s.note("%s in an order drawn by lot take %s and the starts of brokers; results in %s", plural(left, "trial"), longTime(float64(least)), s.dir)
+	} else {
+		s.note("%s of %d are made; the others take %s and the starts of brokers; results in %s", plural(len(s.Trials)-left, "trial"), len(s.Trials), longTime(float64(least)), s.dir)
+	}
+}
+
+// make makes the trials that are left.
+func (s *sweepRuns) make(ctx context.Context) error {
+	s.stops = s.seriesStops(ctx)
+	defer s.stops.stop()
+	return s.Run(trials.Options{Pause: s.pause, Failures: sweepFailures, Ending: s.stops.ended, Progress: s.sayProgress, Make: s.one})
+}
+
+// one makes one trial.
+func (s *sweepRuns) one(turn *trials.Turn) (trials.State, error) {
+	c := s.plan.cells[turn.Trial.Cell]
+	where := fmt.Sprintf("run %d of %d", turn.Number, turn.Of)
+	run, state, err := s.series.make(turn, one{scenario: c.scenario, entry: c.entry, prefix: where + ": ",
+		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialSweep, Index: turn.Trial.Round, Of: s.Rounds},
+		before: fmt.Sprintf("%s begins in %s", where, seconds(turn.Pause)),
+		begin:  fmt.Sprintf("%s: %s, round %d", where, turn.Cell.Name, turn.Trial.Round)})
+	if state == trials.Made {
+		s.keep(turn.Number-1, run)
+		s.note("%s: %s", where, run.Summary.Verdict)
+		if run.Summary.Verdict.Status == result.Unstable {
+			turn.Keeper.Spoil("the one before was overloaded")
+		}
+	}
+	if err != nil {
+		if state == trials.Planned {
+			return state, nil // said already: nobody wants it
+		}
+		s.note("%s: %s", where, oneLine(err.Error()))
+	}
+	return state, err
+}
+
+// finish shows what was made, and decides on the exit code.
+func (s *sweepRuns) finish(ended error) error {
+	var usage *fault
+	if errors.As(ended, &usage) && usage.code == exitUsage {
+		return ended
+	}
+	if len(s.outcomes) == 0 {
+		if s.resume == "" && s.Count(trials.Failed) == 0 {
+			if err := s.Discard(); err != nil {
+				return failed("remove it", err)
+			}
+		}
+		return errors.Join(ended, failed("run it again and leave it the time for a trial", errors.New("stopped before there was a result")))
+	}
+	shown := &report.Sweep{Table: sweep.NewTable(s.plan.grid, s.Rounds, s.outcomes), Title: s.plan.title}
+	shown.Left = shown.Table.Left()
+	f := s.findings(shown.Table)
+	shown.Findings = f.lines()
+	if err := s.print(shown, f); err != nil {
+		return failed("the results are in "+s.dir, fmt.Errorf("print the sweep: %w", err))
+	}
+	if err := s.write(shown); err != nil {
+		return err
+	}
+	s.note("results %s", s.dir)
+	s.note("report  %s", filepath.Join(s.dir, "sweep.html"))
+	if !s.Complete() {
+		s.note("%d of %s were made; the same command with --resume %s goes on", s.Count(trials.Made), plural(len(s.Trials), "trial"), s.dir)
+	}
+	if ended == nil && s.Count(trials.Failed) > 0 {
+		ended = errors.New(s.failures())
+	}
+	if ended != nil {
+		return failed("the same command with --resume "+s.dir+" makes them again; manifest.json there has the errors", ended)
+	}
+	return nil
+}
+
+// failures names the trials that failed.
+func (s *sweepRuns) failures() string {
+	var names []string
+	for _, t := range s.Trials {
+		if t.State == trials.Failed && len(names) < 3 {
+			names = append(names, fmt.Sprintf("%s, round %d: %s", s.Cells[t.Cell].Name, t.Round, t.Error))
+		}
+	}
+	return fmt.Sprintf("%s failed: %s", plural(s.Count(trials.Failed), "trial"), strings.Join(names, "; "))
+}
+
+// sweepObject is the JSON form of a sweep.
+type sweepObject struct {
+	Directory string `json:"directory"`
+	Planned   int    `json:"planned"`
+	Made      int    `json:"made"`
+	Failed    int    `json:"failed,omitempty"`
+	Title     string `json:"title"`
+	findings
+	*sweep.Table
+}
+
+// print prints the sweep on stdout.
+func (s *sweepRuns) print(shown *report.Sweep, f findings) error {
+	if s.json {
+		return s.writeJSON(sweepObject{Directory: s.dir, Planned: len(s.Trials), Made: s.Count(trials.Made), Failed: s.Count(trials.Failed),
+			Title: shown.Title, findings: f, Table: shown.Table})
+	}
+	return report.SweepTerminal(s.Stdout, shown, s.reportOptions(s.Stdout))
+}
+
+// write writes the page and the tables.
+func (s *sweepRuns) write(shown *report.Sweep) error {
+	page := func(w io.Writer) error { return report.SweepHTML(w, shown) }
+	table := func(w io.Writer) error { return report.SweepCSV(w, shown.Table) }
+	err := errors.Join(s.writeNew(filepath.Join(s.dir, "sweep.html"), true, page), s.writeNew(filepath.Join(s.dir, "sweep.csv"), true, table))
+	if err == nil && s.csv != "" {
+		err = s.writeNew(s.csv, true, table)
+	}
+	if err != nil {
+		return failed("the results are in "+s.dir+"; the same command with --resume "+s.dir+" writes it again", fmt.Errorf("write the report: %w", err))
+	}
+	return nil
+}

@@ -1,0 +1,241 @@
+package report
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/internal/sweep"
+	"sixnines/result"
+)
+
+// Sweep is what a sweep came to, with the findings that go below its table.
+type Sweep struct {
+	*sweep.Table
+	Title    string   // for people: what was swept
+	Findings []string // a line each: knees, scalability
+	Left     string   // what was not made, and why; empty: all was
+}
+
+// SweepTerminal writes the table of a sweep for people. Columns on the right give
+// way where the terminal is too narrow.
+func SweepTerminal(w io.Writer, s *Sweep, opt Options) error {
+	p := newPrinter(opt)
+	terminalSection(p, s.section(), "")
+	_, err := w.Write(p.buf.Bytes())
+	return err
+}
+
+// section is the table, a row a cell.
+func (s *Sweep) section() *section {
+	x := &section{Name: "Sweep: " + plain(s.Title), Explain: true, Caption: sweepCaption(s.Table)}
+	for _, a := range s.Axes {
+		x.Heads, x.Align = append(x.Heads, plain(a.Name)), x.Align+"r"
+	}
+	x.Mark = len(x.Heads)
+	x.Heads, x.Align = append(x.Heads, "verdict", "achieved"), x.Align+"lr"
+	for _, p := range sweep.Percentiles() {
+		x.Heads, x.Align = append(x.Heads, rowName(p)), x.Align+"r"
+	}
+	for _, p := range sweep.Percentiles() {
+		x.Heads, x.Align = append(x.Heads, rowName(p)+" from – to"), x.Align+"l"
+	}
+	x.Heads, x.Align = append(x.Heads, "payload", "generator", "broker"), x.Align+"rrr"
+	metrics := s.metrics()
+	for i := range s.Rows {
+		x.Rows = append(x.Rows, s.row(&s.Rows[i], len(metrics) > 1))
+	}
+	for _, f := range s.Findings {
+		x.After = append(x.After, plain(f))
+	}
+	if s.Left != "" {
+		x.After = append(x.After, plain(s.Left))
+	}
+	return x
+}
+
+// metrics are the latencies of the rows.
+func (s *Sweep) metrics() []result.Metric {
+	var all []result.Metric
+	for _, r := range s.Rows {
+		if !slices.Contains(all, r.Metric) {
+			all = append(all, r.Metric)
+		}
+	}
+	return all
+}
+
+// sweepCaption says how to read the table.
+func sweepCaption(t *sweep.Table) string {
+	s := &Sweep{Table: t}
+	var names []string
+	for _, m := range s.metrics() {
+		if m != "" {
+			names = append(names, metricName(m))
+		}
+	}
+	text := "Latencies are of " + strings.Join(names, ", or ") + ". "
+	if len(names) == 0 {
+		text = ""
+	}
+	text += "Each figure is that of the round in the middle; nothing is merged or averaged, and INVALID rounds are left out. "
+	if t.Rounds >= 6 {
+		return text + "From – to is the 95 % interval of the median over rounds. Processor time is for each message."
+	}
+	return text + "From – to is what the intervals within the runs span: under six rounds there is no interval of the median. Processor time is for each message."
+}
+
+// row is a cell's row; unlike tells whether rows have different latencies.
+func (s *Sweep) row(r *sweep.Row, unlike bool) sectionRow {
+	var row sectionRow
+	for _, c := range r.Cell {
+		row.Cells = append(row.Cells, plain(c.Value))
+	}
+	verdict, st := sweepVerdict(r)
+	row.Style = st
+	row.Cells = append(row.Cells, verdict, sweepNumber(r.Achieved, rate))
+	for _, p := range sweep.Percentiles() {
+		row.Cells = append(row.Cells, sweepFigure(r.Latency[p]))
+	}
+	for _, p := range sweep.Percentiles() {
+		row.Cells = append(row.Cells, sweepInterval(r.Latency[p]))
+	}
+	row.Cells = append(row.Cells, sweepNumber(r.Bytes, func(v float64) string { return size(int64(v)) + "/s" }), messageTime(r.GeneratorCPU), messageTime(r.BrokerCPU))
+	var notes []string
+	if r.Semantics != "" {
+		notes = append(notes, "other semantics: "+plain(r.Semantics))
+	}
+	if unlike && r.Metric != "" {
+		notes = append(notes, metricName(r.Metric))
+	}
+	if len(r.Runs) < s.Rounds {
+		notes = append(notes, fmt.Sprintf("%d of %d rounds", len(r.Runs), s.Rounds))
+	}
+	row.Note = strings.Join(notes, "; ")
+	return row
+}
+
+// sweepVerdict is the verdicts of a row's runs in a word: the worst, and of how
+// many, unless it is that of all.
+func sweepVerdict(r *sweep.Row) (string, style) {
+	for _, status := range []result.Status{result.Invalid, result.Unstable, result.Suspect, result.Valid} {
+		n := r.Count(status)
+		if n == 0 {
+			continue
+		}
+		text := string(status)
+		if n < len(r.Runs) {
+			text += fmt.Sprintf(" %d of %d", n, len(r.Runs))
+		}
+		return text, map[result.Status]style{result.Invalid: bad, result.Unstable: bad, result.Suspect: warning, result.Valid: good}[status]
+	}
+	return "–", normal
+}
+
+// sweepNumber is a figure that is no latency as a cell.
+func sweepNumber(s sweep.Spread, text func(float64) string) string {
+	if !s.OK() {
+		return "–"
+	}
+	return text(s.Value)
+}
+
+// sweepFigure is a latency as a cell.
+func sweepFigure(s sweep.Spread) string {
+	switch {
+	case s.OK():
+		sign := ""
+		if 2*s.Suspect > s.Runs {
+			sign = "? "
+		}
+		if s.Open {
+			sign += "≥ "
+		}
+		return sign + durationFloat(s.Value)
+	case s.Missing == "unsupported":
+		return "n/a (too few)"
+	case s.Missing == "" || s.Missing == "none":
+		return "–"
+	}
+	return "n/a (" + plain(s.Missing) + ")"
+}
+
+func sweepInterval(s sweep.Spread) string {
+	if !s.OK() || s.Low == s.High {
+		return ""
+	}
+	return durationFloat(s.Low) + " – " + durationFloat(s.High)
+}
+
+// messageTime is processor time a message as a cell.
+func messageTime(s sweep.Spread) string {
+	if !s.OK() || s.Value == 0 {
+		return "–"
+	}
+	return durationFloat(s.Value * 1e9)
+}
+
+// known is a number as a field, empty where there is no figure.
+func known(s sweep.Spread, v float64) string {
+	if !s.OK() {
+		return ""
+	}
+	return decimal(v)
+}
+
+// SweepCSV writes a sweep, a line a cell, with the columns
+//
+//	the axes by their names, runs, valid, suspect, unstable, invalid, metric, asked_per_s,
+//	achieved_per_s, achieved_low, achieved_high, bytes_per_s, generator_cpu_ns, broker_cpu_ns,
+//	p50_ns, p50_low_ns, p50_high_ns, p50_mark, and these of p99 and p99.9, semantics
+//
+// bytes are of payload, cpu is for each message. A mark is at-least, suspect, or
+// why there is no figure: unstable, refused, unsupported, invalid, none. semantics is empty
+// unless the runs of a cell differ in it, which are lines of their own then.
+func SweepCSV(w io.Writer, t *sweep.Table) error {
+	c := csv.NewWriter(w)
+	var head []string
+	for _, a := range t.Axes {
+		head = append(head, a.Name)
+	}
+	head = append(head, "runs", "valid", "suspect", "unstable", "invalid", "metric", "asked_per_s", "achieved_per_s", "achieved_low", "achieved_high",
+		"bytes_per_s", "generator_cpu_ns", "broker_cpu_ns")
+	for _, p := range sweep.Percentiles() {
+		head = append(head, "p"+p+"_ns", "p"+p+"_low_ns", "p"+p+"_high_ns", "p"+p+"_mark")
+	}
+	_ = c.Write(append(head, "semantics")) // kept by the writer until Error
+	for _, r := range t.Rows {
+		var line []string
+		for _, x := range r.Cell {
+			line = append(line, x.Value)
+		}
+		line = append(line, strconv.Itoa(len(r.Runs)))
+		for _, status := range []result.Status{result.Valid, result.Suspect, result.Unstable, result.Invalid} {
+			line = append(line, strconv.Itoa(r.Count(status)))
+		}
+		line = append(line, string(r.Metric), decimal(r.Asked), known(r.Achieved, r.Achieved.Value), known(r.Achieved, r.Achieved.Low), known(r.Achieved, r.Achieved.High),
+			known(r.Bytes, r.Bytes.Value), known(r.GeneratorCPU, r.GeneratorCPU.Value*1e9), known(r.BrokerCPU, r.BrokerCPU.Value*1e9))
+		for _, p := range sweep.Percentiles() {
+			s := r.Latency[p]
+			switch {
+			case !s.OK():
+				line = append(line, "", "", "", s.Missing)
+			default:
+				var marks []string
+				if s.Open {
+					marks = append(marks, "at-least")
+				}
+				if 2*s.Suspect > s.Runs {
+					marks = append(marks, "suspect")
+				}
+				line = append(line, decimal(s.Value), decimal(s.Low), decimal(s.High), strings.Join(marks, "+"))
+			}
+		}
+		_ = c.Write(append(line, r.Semantics))
+	}
+	c.Flush()
+	return c.Error()
+}

@@ -1,0 +1,150 @@
+package report
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	"sixnines/internal/sweep"
+	"sixnines/result"
+)
+
+// swept is a sweep over rates and, if asked, sizes: the highest rate is UNSTABLE in
+// one of two rounds, and one run is INVALID.
+func swept(t *testing.T, axes ...string) *Sweep {
+	t.Helper()
+	var all []sweep.Axis
+	for _, text := range axes {
+		a, err := sweep.ParseAxis(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, a)
+	}
+	g, err := sweep.NewGrid(all...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[int][]sweep.Outcome{}
+	for i := range g.Len() {
+		for round := 1; round <= 2; round++ {
+			o := sweep.Outcome{Round: round, Status: result.Valid, Metric: result.DeliveryResponse, Asked: 100, Achieved: float64(1000 + i), BrokerCPU: 2e-6,
+				Figures: map[string]sweep.Figure{}}
+			for k, p := range sweep.Percentiles() {
+				v := int64((i + 1) * (k + 1) * 1e5)
+				o.Figures[p] = sweep.Figure{Value: v, Low: v / 2, High: v * 2, Open: p == "99.9"}
+			}
+			if i%4 == 3 && round == 2 {
+				o.Status = result.Unstable
+				o.Figures = map[string]sweep.Figure{"50": {Missing: "unstable"}, "99": {Missing: "unstable"}, "99.9": {Missing: "unstable"}}
+			}
+			if i == 1 && round == 2 {
+				o.Status = result.Invalid
+			}
+			outcomes[i] = append(outcomes[i], o)
+		}
+	}
+	return &Sweep{Table: sweep.NewTable(g, 2, outcomes), Title: "<b>x</b>", Findings: []string{"the knee is <here>"}}
+}
+
+// The table has a row a cell, says of each how it is to be taken, and gives up
+// columns where there is no room.
+func TestSweepTerminal(t *testing.T) {
+	s := swept(t, "rate=1k/s,2k/s,4k/s,8k/s")
+	var wide, narrow bytes.Buffer
+	for w, width := range map[*bytes.Buffer]int{&wide: 250, &narrow: 60} {
+		if err := SweepTerminal(w, s, Options{Width: width}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []string{"1k/s", "UNSTABLE 1 of 2", "INVALID 1 of 2", "n/a (unstable)", "100 µs", "≥ ", "50.0 µs – 200 µs", "2.00 µs", "the knee is <here>"} {
+		if !strings.Contains(wide.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, wide.String())
+		}
+	}
+	if strings.Contains(narrow.String(), "50.0 µs – 200 µs") || !strings.Contains(narrow.String(), "UNSTABLE") {
+		t.Errorf("narrow:\n%s", narrow.String())
+	}
+}
+
+func TestSweepCSV(t *testing.T) {
+	var b bytes.Buffer
+	if err := SweepCSV(&b, swept(t, "rate=1k/s,2k/s,4k/s,8k/s").Table); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := csv.NewReader(&b).ReadAll()
+	if err != nil || len(lines) != 5 {
+		t.Fatalf("%v: %v", err, lines)
+	}
+	cell := func(row int, column string) string {
+		for i, name := range lines[0] {
+			if name == column {
+				return lines[row][i]
+			}
+		}
+		t.Fatalf("no column %s in %v", column, lines[0])
+		return ""
+	}
+	for _, c := range []struct {
+		row          int
+		column, want string
+	}{{1, "rate", "1k/s"}, {1, "runs", "2"}, {1, "p99_ns", "200000"}, {1, "p99_low_ns", "100000"}, {1, "p99.9_mark", "at-least"}, {1, "broker_cpu_ns", "2000"},
+		{4, "unstable", "1"}, {4, "p50_ns", ""}, {4, "p50_mark", "unstable"}, {2, "invalid", "1"}, {4, "achieved_per_s", "1003"}} {
+		if got := cell(c.row, c.column); got != c.want {
+			t.Errorf("%s of line %d is %q, want %q", c.column, c.row, got, c.want)
+		}
+	}
+}
+
+// One curve has its percentiles in one chart, with what was UNSTABLE in grey and no
+// latency there; several have a chart for each percentile.
+func TestSweepPage(t *testing.T) {
+	for _, tt := range []struct {
+		axes   []string
+		charts int
+		want   []string
+	}{
+		{[]string{"rate=1k/s,2k/s,4k/s,8k/s"}, 2, []string{">p50<", ">p99.9<", `class="pause"`, "UNSTABLE", "rate asked", "asked"}},
+		{[]string{"size=256B,1KiB", "rate=1k/s,2k/s,4k/s,8k/s"}, 4, []string{"size=256B", "size=1KiB", "p99.9 over rate asked"}},
+		{[]string{"producers=1,2,4"}, 2, []string{"producers"}},
+		{[]string{"pattern=publish,deliver"}, 0, []string{"publish"}},
+	} {
+		var b bytes.Buffer
+		if err := SweepHTML(&b, swept(t, tt.axes...)); err != nil {
+			t.Fatal(err)
+		}
+		page := b.String()
+		if n := strings.Count(page, "<svg"); n != tt.charts {
+			t.Errorf("%v: %d charts, want %d", tt.axes, n, tt.charts)
+		}
+		for _, want := range append(tt.want, "the knee is &lt;here&gt;", "&lt;b&gt;x&lt;/b&gt;") {
+			if !strings.Contains(page, want) {
+				t.Errorf("%v: %q is missing", tt.axes, want)
+			}
+		}
+		if strings.Contains(page, "NaN") || strings.Contains(page, "<script") {
+			t.Errorf("%v: the page has what it must not", tt.axes)
+		}
+		for rest := page; ; {
+			_, after, ok := strings.Cut(rest, "<svg")
+			if !ok {
+				break
+			}
+			text, after, _ := strings.Cut(after, "</svg>")
+			rest = after
+			d := xml.NewDecoder(strings.NewReader("<svg" + text + "</svg>"))
+			for {
+				if _, err := d.Token(); errors.Is(err, io.EOF) {
+					break
+				} else if err != nil {
+					t.Errorf("%v: a picture is no XML: %v", tt.axes, err)
+					break
+				}
+			}
+		}
+	}
+}

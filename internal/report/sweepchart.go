@@ -1,0 +1,174 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"sixnines/internal/sweep"
+)
+
+// mostCurves is how many lines a chart of a sweep has at most.
+const mostCurves = 8
+
+// sweepCharts are the curves of a sweep over its main axis: with one curve its
+// percentiles together, with several a chart for each percentile.
+func sweepCharts(t *sweep.Table) []*chart {
+	key := t.Main()
+	if key == "" {
+		return nil
+	}
+	curves := t.Along(key)
+	x := sweepAxis(t, key)
+	var out []*chart
+	add := func(c *chart) {
+		if c.fit() {
+			out = append(out, c)
+		}
+	}
+	if len(curves) == 1 {
+		c := latencyChart(curves[0].Rows, x, "latency", "Latency over "+x.Label)
+		for i, p := range sweep.Percentiles() {
+			c.Lines = append(c.Lines, sweepLine(curves[0], x, rowName(p), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }, math.Log10))
+		}
+		c.Moments = overloads(curves[0], x)
+		add(c)
+	} else {
+		for _, p := range sweep.Percentiles() {
+			c := latencyChart(curves[0].Rows, x, "latency-"+p, rowName(p)+" over "+x.Label)
+			for i, curve := range curves[:min(len(curves), mostCurves)] {
+				c.Lines = append(c.Lines, sweepLine(curve, x, curve.Name(), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }, math.Log10))
+			}
+			add(c)
+		}
+	}
+	c := &chart{Key: "achieved", Title: "Achieved over " + x.Label, X: x, Y: axis{Scale: rateScale, Label: "messages a second"},
+		Caption: "What was sent in the window, or came through flat out. Where it stays below what was asked the system, or the generator, takes no more."}
+	scale := func(v float64) float64 { return v }
+	if x.Scale == logRateScale {
+		c.Y.Scale, scale = logRateScale, math.Log10
+	}
+	for i, curve := range curves[:min(len(curves), mostCurves)] {
+		name := curve.Name()
+		if name == "" {
+			name = "achieved"
+		}
+		c.Lines = append(c.Lines, sweepLine(curve, x, name, i, func(r *sweep.Row) sweep.Spread { return r.Achieved }, scale))
+	}
+	if key == sweep.RateKey {
+		asked := line{Name: "asked", Colour: 7, Dash: 1}
+		for _, at := range curves[0].X {
+			asked.X, asked.Y = append(asked.X, x.place(at)), append(asked.Y, scale(at))
+		}
+		c.Lines = append(c.Lines, asked)
+	}
+	if len(curves) == 1 {
+		c.Moments = overloads(curves[0], x)
+	}
+	add(c)
+	for _, c := range out {
+		c.Alt = sweepAlt(c)
+		if len(curves) > mostCurves {
+			c.Caption += fmt.Sprintf(" The first %d of %d combinations of the other axes are drawn; the table has all.", mostCurves, len(curves))
+		}
+	}
+	return out
+}
+
+func latencyChart(rows []*sweep.Row, x axis, key, title string) *chart {
+	name := "latency"
+	if len(rows) > 0 && rows[0].Metric != "" {
+		name = metricName(rows[0].Metric)
+	}
+	return &chart{Key: key, Title: title, X: x, Y: axis{Scale: durationScale, Label: name},
+		Caption: "Each point is the round in the middle, the band what the rounds span. Grey: UNSTABLE, the system takes less than is due, and has no steady latency."}
+}
+
+// sweepAxis is the axis of a chart over a field: rates, and numbers that span a
+// decade, on a logarithmic scale.
+func sweepAxis(t *sweep.Table, key string) axis {
+	for _, a := range t.Axes {
+		if a.Key != key {
+			continue
+		}
+		values, _ := a.Numbers()
+		least, most := math.Inf(1), math.Inf(-1)
+		for _, v := range values {
+			least, most = min(least, v), max(most, v)
+		}
+		switch {
+		case key == sweep.RateKey && least > 0:
+			return axis{Scale: logRateScale, Label: "rate asked"}
+		case least > 0 && most >= 10*least:
+			return axis{Scale: logCountScale, Label: plain(a.Name)}
+		}
+		return axis{Scale: countScale, Label: plain(a.Name)}
+	}
+	return axis{}
+}
+
+// place returns where a value of the axis lies.
+func (a axis) place(v float64) float64 {
+	if a.Scale == logRateScale || a.Scale == logCountScale {
+		return math.Log10(v)
+	}
+	return v
+}
+
+// sweepLine is one figure along a curve, with its interval as a band; gaps where it
+// has none.
+func sweepLine(c sweep.Curve, x axis, name string, colour int, of func(*sweep.Row) sweep.Spread, scale func(float64) float64) line {
+	l := line{Name: plain(name), Colour: colour % len(lightPalette), Dots: true}
+	for i, r := range c.Rows {
+		s := of(r)
+		y, lo, hi := math.NaN(), math.NaN(), math.NaN()
+		if s.OK() && s.Value > 0 {
+			y, lo, hi = scale(s.Value), scale(max(s.Low, 1e-9)), scale(s.High)
+		}
+		l.X, l.Y, l.Lo, l.Hi = append(l.X, x.place(c.X[i])), append(l.Y, y), append(l.Lo, lo), append(l.Hi, hi)
+	}
+	return l
+}
+
+// overloads are the parts of a curve at which the system was overloaded, each point
+// half way to its neighbours.
+func overloads(c sweep.Curve, x axis) []moment {
+	var out []moment
+	for i, r := range c.Rows {
+		if !r.Unstable() {
+			continue
+		}
+		at := x.place(c.X[i])
+		m := moment{From: at, To: at, Label: "UNSTABLE at " + x.text(at), Pause: true}
+		if i > 0 {
+			m.From = (at + x.place(c.X[i-1])) / 2
+		}
+		if i+1 < len(c.Rows) {
+			m.To = (at + x.place(c.X[i+1])) / 2
+		}
+		if len(out) == 0 || out[len(out)-1].To < m.From {
+			out = append(out, moment{From: m.From, To: m.From, Label: "UNSTABLE from here", Mark: "UNSTABLE"})
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// sweepAlt is a chart in words: where each line begins and ends.
+func sweepAlt(c *chart) string {
+	text := c.Title
+	for _, l := range c.Lines {
+		first, last := -1, -1
+		for i, y := range l.Y {
+			if !math.IsNaN(y) {
+				if first < 0 {
+					first = i
+				}
+				last = i
+			}
+		}
+		if first >= 0 {
+			text += fmt.Sprintf("; %s: %s at %s, %s at %s", l.Name, c.Y.text(l.Y[first]), c.X.text(l.X[first]), c.Y.text(l.Y[last]), c.X.text(l.X[last]))
+		}
+	}
+	return text
+}

@@ -1,0 +1,73 @@
+package report
+
+import (
+	"bytes"
+	"fmt"
+	"html/template"
+	"io"
+)
+
+// SweepHTML writes a sweep as one self-contained page: its charts and what
+// [SweepTerminal] says.
+func SweepHTML(w io.Writer, s *Sweep) error {
+	t, err := template.New("sweep").Parse(sweepPage)
+	if err != nil {
+		return fmt.Errorf("sweep page: %w", err)
+	}
+	head, err := PageHead("Sweep: "+s.Title, "sweep")
+	if err != nil {
+		return err
+	}
+	x := s.section()
+	data := struct {
+		Caption  string
+		Findings []string
+		Pictures []sweepPicture
+		Heads    []string
+		Rows     []sweepPageRow
+	}{Caption: x.Caption, Findings: x.After, Heads: append(x.Heads, "remark")}
+	for _, c := range sweepCharts(s.Table) {
+		data.Pictures = append(data.Pictures, sweepPicture{c.Title, c.Caption, template.HTML(drawSVG(c, false))}) // which escapes what it is given
+	}
+	for _, r := range x.Rows {
+		row := sweepPageRow{Note: r.Note}
+		for i, c := range r.Cells {
+			class := ""
+			if i == x.mark() {
+				class = r.Style.class()
+			}
+			row.Cells = append(row.Cells, [2]string{c, class})
+		}
+		data.Rows = append(data.Rows, row)
+	}
+	var b bytes.Buffer
+	b.WriteString(head)
+	if err := t.Execute(&b, data); err != nil {
+		return fmt.Errorf("sweep page: %w", err)
+	}
+	b.WriteString(PageFoot("Runs are never merged; each has its result file beside this page."))
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+type sweepPicture struct {
+	Title, Caption string
+	SVG            template.HTML
+}
+
+type sweepPageRow struct {
+	Cells [][2]string // text and class
+	Note  string
+}
+
+const sweepPage = `{{range .Findings}}<p class="callout">{{.}}</p>
+{{end}}<div class="charts">
+{{range .Pictures}}<figure class="picture"><h2>{{.Title}}</h2>{{.SVG}}<figcaption>{{.Caption}}</figcaption></figure>
+{{end}}</div>
+<section><h2>Cells</h2>
+<p>{{.Caption}}</p>
+<div class="scroll"><table class="figures"><thead><tr>{{range .Heads}}<th>{{.}}</th>{{end}}</tr></thead><tbody>
+{{range .Rows}}<tr>{{range $i, $c := .Cells}}{{if eq $i 0}}<th>{{index $c 0}}</th>{{else}}<td class="{{index $c 1}}">{{index $c 0}}</td>{{end}}{{end}}<td>{{.Note}}</td></tr>
+{{end}}</tbody></table></div>
+</section>
+`

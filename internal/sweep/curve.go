@@ -1,0 +1,120 @@
+package sweep
+
+import (
+	"slices"
+
+	"sixnines/result"
+)
+
+// Curve is the rows of a table along one of its axes, the others held.
+type Curve struct {
+	Others Cell // the coordinates of the other axes
+	X      []float64
+	Rows   []*Row
+}
+
+// Name is such as "size=256B", empty where there is no other axis.
+func (c Curve) Name() string { return c.Others.String() }
+
+// Along returns the curves of the table along the axis with a key, X ascending.
+// Where rows of a cell differ in semantics, those that are not of the first are
+// left out.
+func (t *Table) Along(key string) []Curve {
+	var curves []Curve
+	values, at := t.numbers(key)
+	if values == nil {
+		return nil
+	}
+	for i := range t.Rows {
+		row := &t.Rows[i]
+		others := slices.Delete(slices.Clone(row.Cell), at, at+1)
+		j := slices.IndexFunc(curves, func(c Curve) bool { return slices.Equal(c.Others, others) })
+		if j < 0 {
+			j = len(curves)
+			curves = append(curves, Curve{Others: others})
+		}
+		c := &curves[j]
+		x := values[row.Cell[at].Value]
+		if len(c.Rows) > 0 && slices.Contains(c.X, x) {
+			continue
+		}
+		k, _ := slices.BinarySearch(c.X, x)
+		c.X, c.Rows = slices.Insert(c.X, k, x), slices.Insert(c.Rows, k, row)
+	}
+	return curves
+}
+
+// numbers returns the values of an axis as numbers, by their text, and which axis
+// it is.
+func (t *Table) numbers(key string) (map[string]float64, int) {
+	at := slices.IndexFunc(t.Axes, func(a Axis) bool { return a.Key == key })
+	if at < 0 {
+		return nil, 0
+	}
+	numbers, ok := t.Axes[at].Numbers()
+	if !ok {
+		return nil, 0
+	}
+	values := map[string]float64{}
+	for i, v := range t.Axes[at].Values {
+		values[v] = numbers[i]
+	}
+	return values, at
+}
+
+// RateKey is the field by which a sweep is over the rate.
+const RateKey = "workload.rate"
+
+// Main is the key of the axis that charts have as x: the rate, else the first of
+// numbers; empty: there is none.
+func (t *Table) Main() string {
+	main := ""
+	for _, a := range t.Axes {
+		if _, ok := a.Numbers(); ok && len(a.Values) > 1 && (main == "" || a.Key == RateKey) {
+			main = a.Key
+		}
+	}
+	return main
+}
+
+// Knee finds the knee of a curve over the rate, of a percentile of its latency.
+// Trials that are INVALID show nothing and are left out.
+func (c Curve) Knee(percentile string, conf float64) Knee {
+	return FindKnee(byRound(c, func(x float64, o Outcome) (Point, bool) {
+		f := o.Figures[percentile]
+		unstable := o.Status == result.Unstable
+		return Point{Rate: x, Latency: float64(f.Value), Unstable: unstable}, unstable || f.Missing == ""
+	}), conf)
+}
+
+// Scalability fits the Universal Scalability Law to a curve over a concurrency.
+// Trials that are INVALID show nothing and are left out.
+func (c Curve) Scalability(conf float64) USL {
+	return FitUSL(byRound(c, func(x float64, o Outcome) (Load, bool) { return Load{N: x, X: o.Achieved}, o.Achieved > 0 }), conf)
+}
+
+// byRound puts the trials of a curve together by their rounds; of says what one is
+// at x, and whether it is one.
+func byRound[T any](c Curve, of func(x float64, o Outcome) (T, bool)) [][]T {
+	rounds := map[int][]T{}
+	var order []int
+	for i, r := range c.Rows {
+		for _, o := range r.Runs {
+			if o.Status == result.Invalid {
+				continue
+			}
+			if t, ok := of(c.X[i], o); ok {
+				if rounds[o.Round] == nil {
+					order = append(order, o.Round)
+				}
+				rounds[o.Round] = append(rounds[o.Round], t)
+			}
+		}
+	}
+	slices.Sort(order)
+	var all [][]T
+	for _, n := range order {
+		all = append(all, rounds[n])
+	}
+	return all
+}

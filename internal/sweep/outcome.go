@@ -1,0 +1,115 @@
+package sweep
+
+import (
+	"strings"
+
+	"sixnines/result"
+)
+
+// Percentiles are those of an [Outcome], as people write them.
+func Percentiles() []string { return []string{"50", "99", "99.9"} }
+
+// Outcome is what one trial of a sweep came to: the part of its run that a table
+// of many needs.
+type Outcome struct {
+	Round  int           `json:"round"` // from 1
+	ID     string        `json:"id"`    // of the run
+	Status result.Status `json:"status"`
+	// Semantics is what the run's figures mean: guarantees, what an acknowledgement
+	// is, mode, and the broker that was started. Runs in which it differs are never
+	// put together.
+	Semantics string  `json:"semantics"`
+	Asked     float64 `json:"asked_per_s"` // messages a second; 0: flat out or a closed loop
+	Achieved  float64 `json:"achieved_per_s"`
+	Bytes     float64 `json:"bytes_per_s"` // of payload, sent
+	// GeneratorCPU and BrokerCPU are seconds of processor time for each message sent
+	// in the window; 0: not known.
+	GeneratorCPU float64 `json:"generator_cpu_s,omitempty"`
+	BrokerCPU    float64 `json:"broker_cpu_s,omitempty"`
+	// Metric is the latency that the figures are of: the first response time, or
+	// service time where there is none.
+	Metric  result.Metric     `json:"metric,omitempty"`
+	Figures map[string]Figure `json:"percentiles"` // by percentile
+}
+
+// Figure is a percentile of one run, ns.
+type Figure struct {
+	Value int64 `json:"value_ns"`
+	Low   int64 `json:"low_ns,omitempty"` // its 95 % interval; both 0: there is none
+	High  int64 `json:"high_ns,omitempty"`
+	// Open says that Value or High is a lower bound: unresolved or refused messages
+	// reach it.
+	Open bool `json:"open,omitempty"`
+	// Suspect says that the verdict does not believe it.
+	Suspect bool `json:"suspect,omitempty"`
+	// Missing says why there is no number: "unstable", "refused", "unsupported" or
+	// "none".
+	Missing string `json:"missing,omitempty"`
+}
+
+// OutcomeOf reduces a run that has a summary.
+func OutcomeOf(run *result.Run, round int) Outcome {
+	s, h := run.Summary, &run.Header
+	o := Outcome{Round: round, ID: h.ID, Status: s.Verdict.Status, Semantics: semanticsOf(h), Asked: s.Rate.Asked, Achieved: s.Rate.Sent,
+		Figures: map[string]Figure{}}
+	if s.Throughput != nil {
+		o.Achieved = s.Throughput.PerSecond
+	}
+	o.Bytes = o.Achieved * float64(h.Size)
+	o.GeneratorCPU, o.BrokerCPU = processorTime(run)
+	for _, m := range result.Metrics() {
+		if d := s.Histograms[m]; m.IsLatency() && d != nil && d.Total() > 0 && (o.Metric == "" || m.IsResponse() && !o.Metric.IsResponse()) {
+			o.Metric = m
+		}
+	}
+	for _, p := range Percentiles() {
+		o.Figures[p] = figureOf(run, o.Metric, p)
+	}
+	return o
+}
+
+func figureOf(run *result.Run, m result.Metric, p string) Figure {
+	s := run.Summary
+	d := s.Histograms[m]
+	switch {
+	case d == nil:
+		return Figure{Missing: "none"}
+	case s.Verdict.Status == result.Unstable && m.IsResponse():
+		return Figure{Missing: "unstable"}
+	case d.Refused[p]:
+		return Figure{Missing: "refused"}
+	}
+	value, ok := d.Percentiles[p]
+	if !ok || d.Unsupported[p] > 0 {
+		return Figure{Missing: "unsupported"}
+	}
+	bounds := d.Intervals[p]
+	return Figure{Value: value, Low: bounds[0], High: bounds[1], Open: d.AtLeast[p] || d.Open[p], Suspect: s.Verdict.Limit(m).Reaches(p)}
+}
+
+// semanticsOf writes down what makes runs unlike although their load is the same.
+func semanticsOf(h *result.Header) string {
+	s := &h.Semantics
+	words := []string{s.Durability, s.Replication, s.Acknowledgment, s.Ordering, s.Delivery, h.Ack, h.Mode}
+	if d := h.Deployment; d != nil {
+		words = append(words, d.Product+" "+d.Version)
+	}
+	return strings.Join(words, "; ")
+}
+
+// processorTime returns the seconds of processor time for each message sent in the
+// window, of the generator and of the broker's processes.
+func processorTime(run *result.Run) (generator, broker float64) {
+	var sent int64
+	for _, p := range run.Series {
+		if p.Phase == result.PhaseMeasure {
+			sent += p.Counters.Sent
+			generator += p.Vitals["process.cpu"] * float64(p.End-p.Start) / 1e9
+			broker += p.Vitals["broker.cpu"]
+		}
+	}
+	if sent == 0 {
+		return 0, 0
+	}
+	return generator / float64(sent), broker / float64(sent)
+}

@@ -1,0 +1,178 @@
+package sweep
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// Table is what a sweep came to, a row for each cell.
+type Table struct {
+	Axes   []Axis `json:"axes"`
+	Rounds int    `json:"rounds"` // planned for each cell
+	Rows   []Row  `json:"rows"`   // in the order of the grid; cells of which nothing was made are left out
+}
+
+// Row is a cell, or one part of its runs where their semantics differ.
+type Row struct {
+	Cell Cell `json:"cell"`
+	// Semantics is that of the runs where another row has other runs of the cell;
+	// empty: all have the same.
+	Semantics string        `json:"semantics,omitempty"`
+	Metric    result.Metric `json:"metric,omitempty"`
+	Asked     float64       `json:"asked_per_s"`
+	Achieved  Spread        `json:"achieved_per_s"`
+	Bytes     Spread        `json:"bytes_per_s"`
+	// GeneratorCPU and BrokerCPU are seconds of processor time a message.
+	GeneratorCPU Spread            `json:"generator_cpu_s"`
+	BrokerCPU    Spread            `json:"broker_cpu_s"`
+	Latency      map[string]Spread `json:"latency_ns"` // by percentile, ns
+	Runs         []Outcome         `json:"runs"`       // in the order of their rounds
+}
+
+// Spread is a figure over the rounds of a cell. Runs are not merged, and INVALID
+// ones are left out.
+type Spread struct {
+	// Value is that of the round in the middle, the lower one of two.
+	Value float64 `json:"value"`
+	// Low and High: with six rounds and more the exact 95 % interval of the median
+	// over rounds; with fewer from the lowest to the highest end of the intervals
+	// within the runs, which is no interval of 95 % but says what was seen.
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	Runs int     `json:"runs"` // that have the figure
+	// Open says that a lower bound is among the runs' figures.
+	Open bool `json:"open,omitempty"`
+	// Suspect is how many runs' verdicts do not believe their figure.
+	Suspect int `json:"suspect,omitempty"`
+	// Missing is why there is no figure, where there is none in half of these runs or
+	// more: as in [Figure], or "invalid" where there are none of these.
+	Missing string `json:"missing,omitempty"`
+}
+
+// OK reports whether there is a figure.
+func (s Spread) OK() bool { return s.Missing == "" && s.Runs > 0 }
+
+// Count returns how many runs of the row have a status.
+func (r Row) Count(status result.Status) int {
+	n := 0
+	for _, o := range r.Runs {
+		if o.Status == status {
+			n++
+		}
+	}
+	return n
+}
+
+// Unstable reports whether half of the runs or more were overloaded.
+func (r Row) Unstable() bool { return 2*r.Count(result.Unstable) >= len(r.Runs) }
+
+// NewTable puts the outcomes of the cells of a grid together; outcomes[i] are
+// those of its cell i.
+func NewTable(g Grid, rounds int, outcomes map[int][]Outcome) *Table {
+	t := &Table{Axes: g.Axes, Rounds: rounds}
+	for i, cell := range g.Cells() {
+		runs := slices.Clone(outcomes[i])
+		slices.SortStableFunc(runs, func(a, b Outcome) int { return cmp.Compare(a.Round, b.Round) })
+		var kinds []string
+		for _, o := range runs {
+			if !slices.Contains(kinds, o.Semantics) {
+				kinds = append(kinds, o.Semantics)
+			}
+		}
+		for _, kind := range kinds {
+			r := rowOf(cell, slices.DeleteFunc(slices.Clone(runs), func(o Outcome) bool { return o.Semantics != kind }))
+			if len(kinds) > 1 {
+				r.Semantics = kind
+			}
+			t.Rows = append(t.Rows, r)
+		}
+	}
+	return t
+}
+
+func rowOf(cell Cell, runs []Outcome) Row {
+	r := Row{Cell: cell, Metric: runs[0].Metric, Asked: runs[0].Asked, Runs: runs, Latency: map[string]Spread{}}
+	number := func(of func(Outcome) float64) Spread {
+		return spreadOf(runs, func(o Outcome) (float64, Figure) { return of(o), Figure{} })
+	}
+	r.Achieved = number(func(o Outcome) float64 { return o.Achieved })
+	r.Bytes = number(func(o Outcome) float64 { return o.Bytes })
+	r.GeneratorCPU = number(func(o Outcome) float64 { return o.GeneratorCPU })
+	r.BrokerCPU = number(func(o Outcome) float64 { return o.BrokerCPU })
+	for _, p := range Percentiles() {
+		r.Latency[p] = spreadOf(runs, func(o Outcome) (float64, Figure) {
+			f := o.Figures[p]
+			if o.Metric != r.Metric && f.Missing == "" {
+				f.Missing = "none"
+			}
+			return float64(f.Value), f
+		})
+	}
+	return r
+}
+
+// spreadOf is a figure over the runs that are not INVALID; of returns that of one and what qualifies it.
+func spreadOf(runs []Outcome, of func(Outcome) (float64, Figure)) Spread {
+	type one struct{ value, low, high float64 }
+	var s Spread
+	var all []one
+	missing := ""
+	base := 0
+	for _, run := range runs {
+		if run.Status == result.Invalid {
+			continue // whose figures must not be used
+		}
+		base++
+		v, f := of(run)
+		if f.Missing != "" {
+			missing = f.Missing
+			continue
+		}
+		x := one{v, v, v}
+		if f.Low != 0 || f.High != 0 {
+			x.low, x.high = float64(f.Low), float64(f.High)
+		}
+		all = append(all, x)
+		s.Open = s.Open || f.Open
+		if f.Suspect {
+			s.Suspect++
+		}
+	}
+	switch {
+	case base == 0:
+		return Spread{Missing: "invalid"}
+	case 2*len(all) <= base:
+		return Spread{Missing: missing}
+	}
+	slices.SortFunc(all, func(a, b one) int { return cmp.Compare(a.value, b.value) })
+	s.Runs, s.Value, s.Low, s.High = len(all), all[(len(all)-1)/2].value, math.Inf(1), math.Inf(-1)
+	values := make([]float64, len(all))
+	for i, x := range all {
+		values[i] = x.value
+		s.Low, s.High = min(s.Low, x.low), max(s.High, x.high)
+	}
+	if low, high, ok := stats.MedianInterval(values, 0.95); ok {
+		s.Low, s.High = low, high
+	}
+	return s
+}
+
+// Left says in words what is missing from the table: "" if it is complete.
+func (t *Table) Left() string {
+	made, planned := 0, t.Rounds
+	for _, a := range t.Axes {
+		planned *= len(a.Values)
+	}
+	for _, r := range t.Rows {
+		made += len(r.Runs)
+	}
+	if made == planned {
+		return ""
+	}
+	return fmt.Sprintf("%d of %d trials were made", made, planned)
+}

@@ -1,0 +1,157 @@
+package sweep
+
+import (
+	"math"
+	"testing"
+
+	"sixnines/result"
+)
+
+// outcomeAt is a run whose p50, p99 and p99.9 are v, each with an interval of ±1.
+func outcomeAt(round int, v int64, status result.Status) Outcome {
+	o := Outcome{Round: round, Status: status, Semantics: "s", Asked: 100, Achieved: float64(v), Metric: result.DeliveryResponse, Figures: map[string]Figure{}}
+	for _, p := range Percentiles() {
+		o.Figures[p] = Figure{Value: v, Low: v - 1, High: v + 1}
+		if status == result.Unstable {
+			o.Figures[p] = Figure{Missing: "unstable"}
+		}
+	}
+	return o
+}
+
+func gridOf(t *testing.T, texts ...string) Grid {
+	t.Helper()
+	var axes []Axis
+	for _, text := range texts {
+		a, err := ParseAxis(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		axes = append(axes, a)
+	}
+	g, err := NewGrid(axes...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// A figure is that of the round in the middle; its interval is what the runs have
+// seen, and the median's from six rounds on.
+func TestSpread(t *testing.T) {
+	g := gridOf(t, "rate=100/s,200/s")
+	row := func(runs ...Outcome) Row { return NewTable(g, len(runs), map[int][]Outcome{1: runs}).Rows[0] }
+	r := row(outcomeAt(3, 30, result.Valid), outcomeAt(1, 10, result.Valid), outcomeAt(2, 70, result.Suspect))
+	if got := r.Latency["99"]; got != (Spread{Value: 30, Low: 9, High: 71, Runs: 3}) {
+		t.Errorf("%+v", got)
+	}
+	if r.Runs[0].Round != 1 || r.Runs[2].Round != 3 || r.Count(result.Suspect) != 1 || r.Unstable() || r.Cell[0].Value != "200/s" {
+		t.Errorf("%+v", r)
+	}
+	if got := r.Achieved; got != (Spread{Value: 30, Low: 10, High: 70, Runs: 3}) {
+		t.Errorf("%+v", got)
+	}
+	if got := row(outcomeAt(1, 10, result.Valid), outcomeAt(2, 20, result.Valid)).Latency["50"].Value; got != 10 {
+		t.Errorf("of two rounds %v, and no average", got)
+	}
+	var six []Outcome
+	for i := range 6 {
+		six = append(six, outcomeAt(i+1, int64(10*(i+1)), result.Valid))
+	}
+	if got := row(six...).Latency["50"]; got != (Spread{Value: 30, Low: 10, High: 60, Runs: 6}) {
+		t.Errorf("%+v", got)
+	}
+	r = row(outcomeAt(1, 10, result.Valid), outcomeAt(2, 0, result.Unstable), outcomeAt(3, 0, result.Unstable))
+	if got := r.Latency["50"]; got.OK() || got.Missing != "unstable" || !r.Unstable() {
+		t.Errorf("%+v", got)
+	}
+	r = row(outcomeAt(1, 10, result.Valid), outcomeAt(2, 20, result.Valid), outcomeAt(3, 0, result.Unstable))
+	if got := r.Latency["50"]; !got.OK() || got.Runs != 2 || r.Unstable() {
+		t.Errorf("%+v", got)
+	}
+}
+
+// The figures of INVALID runs are nobody's.
+func TestInvalidLeftOut(t *testing.T) {
+	g := gridOf(t, "rate=100/s,200/s")
+	bad := outcomeAt(2, 1000, result.Invalid)
+	r := NewTable(g, 3, map[int][]Outcome{0: {outcomeAt(1, 10, result.Valid), bad, outcomeAt(3, 30, result.Valid)}, 1: {bad}}).Rows
+	if got := r[0].Latency["99"]; got != (Spread{Value: 10, Low: 9, High: 31, Runs: 2}) || r[0].Count(result.Invalid) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got := r[1].Achieved; got.OK() || got.Missing != "invalid" {
+		t.Errorf("%+v", got)
+	}
+}
+
+// Runs of one cell that mean something else are rows of their own.
+func TestSemanticsApart(t *testing.T) {
+	other := outcomeAt(2, 20, result.Valid)
+	other.Semantics = "fsync never"
+	table := NewTable(gridOf(t, "rate=100/s,200/s"), 3, map[int][]Outcome{0: {outcomeAt(1, 10, result.Valid), other, outcomeAt(3, 30, result.Valid)}})
+	if len(table.Rows) != 2 || table.Rows[0].Semantics != "s" || len(table.Rows[0].Runs) != 2 || table.Rows[1].Semantics != "fsync never" || len(table.Rows[1].Runs) != 1 {
+		t.Errorf("%+v", table.Rows)
+	}
+	if got := table.Left(); got != "3 of 6 trials were made" {
+		t.Error(got)
+	}
+}
+
+// Curves go along one axis, ascending, with the others held.
+func TestAlong(t *testing.T) {
+	g := gridOf(t, "size=256B,1KiB", "rate=300/s,100/s,20/s")
+	outcomes := map[int][]Outcome{}
+	for i := range g.Len() {
+		outcomes[i] = []Outcome{outcomeAt(1, int64(i+1), result.Valid)}
+	}
+	table := NewTable(g, 1, outcomes)
+	if got := table.Main(); got != RateKey {
+		t.Error(got)
+	}
+	curves := table.Along(RateKey)
+	if len(curves) != 2 || curves[0].Name() != "size=256B" || curves[1].Name() != "size=1KiB" || table.Left() != "" {
+		t.Fatalf("%+v", curves)
+	}
+	for i, want := range [][]float64{{3, 2, 1}, {6, 5, 4}} {
+		for k, x := range []float64{20, 100, 300} {
+			if c := curves[i]; c.X[k] != x || c.Rows[k].Achieved.Value != want[k] {
+				t.Errorf("%s at %v: %+v", c.Name(), c.X[k], c.Rows[k])
+			}
+		}
+	}
+	if curves := table.Along("workload.size"); len(curves) != 3 || curves[0].X[1] != 1024 {
+		t.Errorf("%+v", curves)
+	}
+	if g := gridOf(t, "pattern=publish,deliver"); NewTable(g, 1, nil).Main() != "" {
+		t.Error("words along a chart's axis")
+	}
+}
+
+// What a run says of itself is what its row says.
+func TestOutcomeOf(t *testing.T) {
+	run := &result.Run{Header: result.Header{ID: "x", Size: 10, Ack: "broker"}, Summary: &result.Summary{
+		Verdict: result.Verdict{Status: result.Valid, Limits: []result.Limit{{Metric: result.DeliveryResponse, From: "99.9"}}},
+		Rate:    result.Rate{Asked: 100, Sent: 90},
+		Histograms: map[result.Metric]*result.Distribution{
+			result.DeliveryService: {Count: 9},
+			result.DeliveryResponse: {Count: 9, Percentiles: map[string]int64{"50": 5, "99": 9, "99.9": 10}, Intervals: map[string][2]int64{"50": {4, 6}},
+				AtLeast: map[string]bool{"99": true}},
+		}},
+		Series: []result.Point{
+			{Phase: "warm-up", End: 1e9, Counters: result.Counters{Sent: 100}, Vitals: map[string]float64{"process.cpu": 9, "broker.cpu": 9}},
+			{Phase: result.PhaseMeasure, End: 2e9, Counters: result.Counters{Sent: 100}, Vitals: map[string]float64{"process.cpu": 0.5, "broker.cpu": 0.2}},
+		}}
+	o := OutcomeOf(run, 2)
+	if o.Round != 2 || o.Bytes != 900 || o.Metric != result.DeliveryResponse || math.Abs(o.GeneratorCPU-0.01) > 1e-12 || math.Abs(o.BrokerCPU-0.002) > 1e-12 {
+		t.Errorf("%+v", o)
+	}
+	for p, want := range map[string]Figure{"50": {Value: 5, Low: 4, High: 6}, "99": {Value: 9, Open: true}, "99.9": {Value: 10, Suspect: true}} {
+		if o.Figures[p] != want {
+			t.Errorf("p%s is %+v, want %+v", p, o.Figures[p], want)
+		}
+	}
+	run.Summary.Verdict.Status = result.Unstable
+	if o = OutcomeOf(run, 1); o.Figures["50"].Missing != "unstable" {
+		t.Errorf("%+v", o)
+	}
+}
