@@ -94,6 +94,9 @@ const (
 // plainLine is progress as one line.
 func plainLine(p engine.Progress) string {
 	fields := []string{fmt.Sprintf("%-8s", p.Phase), clockOf(p)}
+	if p.Workload != "" {
+		fields = append(fields, p.Workload)
+	}
 	if p.Phase == phaseWarmup || p.Phase == result.PhaseMeasure {
 		fields = append(fields, "sent "+paceOf(p))
 	}

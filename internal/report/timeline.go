@@ -16,7 +16,7 @@ const timelinePoints = 600
 
 // span is one point of a timeline.
 type span struct {
-	At       float64 // seconds from the window's start, the middle
+	At       float64 // seconds from the start of the run's window, the middle
 	Seconds  float64
 	Counters result.Counters
 	InFlight int64
@@ -55,7 +55,7 @@ func timeline(r *result.Run) []span {
 				}
 			}
 		}
-		s.At = time.Duration((first.Start + points[j-1].End) / 2).Seconds()
+		s.At = (r.Header.From + time.Duration((first.Start+points[j-1].End)/2)).Seconds()
 		out = append(out, s)
 		i = j
 	}
@@ -85,23 +85,38 @@ func timeLine(spans []span, name string, colour, dash int, value func(span) floa
 }
 
 // momentsOf lists the events and pauses of the runs that fall into the window.
+// What workloads of one run have in common is listed once.
 func momentsOf(subjects []*subject) []moment {
 	var out []moment
+	first := map[string]*subject{} // by the run's number: the workload that began first saw all of it
 	for _, s := range subjects {
+		if f := first[s.run.Header.ID]; f == nil || s.run.Header.From < f.run.Header.From {
+			first[s.run.Header.ID] = s
+		}
+	}
+	for _, s := range subjects {
+		h := &s.run.Header
+		told := h.Workload != "" && first[h.ID] != s
 		lead := ""
 		if s.letter != "" {
 			lead = s.letter + ": "
 		}
 		for _, e := range s.run.Events {
-			at := time.Duration(e.At).Seconds()
+			if told && e.Workload == "" {
+				continue
+			}
+			at := (h.From + time.Duration(e.At)).Seconds()
 			label := plain(e.Kind)
 			if d := plain(e.Detail); d != "" {
 				label += ": " + d
 			}
 			out = append(out, moment{From: at, To: at, Label: lead + label})
 		}
+		if told {
+			continue
+		}
 		for _, p := range s.run.Pauses {
-			m := moment{From: time.Duration(p.Start).Seconds(), To: time.Duration(p.End).Seconds(), Label: lead + pauseText(p), Pause: true}
+			m := moment{From: (h.From + time.Duration(p.Start)).Seconds(), To: (h.From + time.Duration(p.End)).Seconds(), Label: lead + pauseText(p), Pause: true}
 			if source := pauseSourceOf(p.Source); source.counter {
 				m.Strip, m.Label = true, lead+source.means+" somewhere in here ("+plain(p.Source)+")"
 			}
@@ -194,7 +209,7 @@ func untilOf(subjects []*subject) float64 {
 	for _, s := range subjects {
 		for _, p := range s.run.Series {
 			if p.Phase == result.PhaseMeasure {
-				end = max(end, p.End)
+				end = max(end, int64(s.run.Header.From)+p.End)
 			}
 		}
 	}

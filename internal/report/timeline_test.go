@@ -2,6 +2,7 @@ package report
 
 import (
 	"testing"
+	"time"
 
 	"sixnines/result"
 )
@@ -34,5 +35,32 @@ func TestMomentsOfCountersLeaveRoom(t *testing.T) {
 	}
 	if seen != pauses || stretches == 0 || stretches > momentLimit {
 		t.Errorf("%d pauses and %d stretches are drawn, want %d and up to %d", seen, stretches, pauses, momentLimit)
+	}
+}
+
+// TestWorkloadsShareTheTime draws the workloads of a run where they were in its
+// window, and what they have in common once.
+func TestWorkloadsShareTheTime(t *testing.T) {
+	part := func(name string, from time.Duration, own string) *subject {
+		return &subject{letter: name, run: &result.Run{Header: result.Header{ID: "1", Workload: name, From: from},
+			Series: []result.Point{{Phase: result.PhaseMeasure, Start: 0, End: 2e9}},
+			Events: []result.Event{{At: 5e9 - int64(from), Kind: "of all"}, {At: 6e9 - int64(from), Kind: own, Workload: name}},
+			Pauses: []result.Pause{{Start: 7e9 - int64(from), End: 8e9 - int64(from), Source: result.PauseProcess}}}}
+	}
+	both := []*subject{part("b", 3*time.Second, "of b"), part("a", 0, "of a")}
+	if at := timeline(both[0].run)[0].At; at != 4 {
+		t.Errorf("the later one's interval is at %v s, want 4", at)
+	}
+	if end := untilOf(both); end != 5 {
+		t.Errorf("the picture ends at %v s, want 5", end)
+	}
+	moments := momentsOf(both)
+	if len(moments) != 4 {
+		t.Fatalf("%d moments, want 4: %+v", len(moments), moments)
+	}
+	for i, want := range []float64{6, 5, 6, 7} {
+		if moments[i].From != want {
+			t.Errorf("moment %d is at %v s, want %v", i, moments[i].From, want)
+		}
 	}
 }
