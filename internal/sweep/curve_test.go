@@ -1,0 +1,60 @@
+package sweep
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"sixnines/result"
+)
+
+// The knee of an M/M/1 curve is half of the server's rate; INVALID trials have no
+// part in it, and UNSTABLE ones are its end.
+func TestCurveKnee(t *testing.T) {
+	const server = 10_000.0
+	g := gridOf(t, "rate=1000/s..9000/s:lin:9")
+	outcomes := map[int][]Outcome{}
+	for i := range g.Len() {
+		for round := 1; round <= 4; round++ {
+			rate := 1000 * float64(i+1)
+			// A per cent of noise, another in each round.
+			v := int64(1e9 / (server - rate) * (1 + 0.01*math.Sin(float64(7*round+i))))
+			status := result.Valid
+			switch {
+			case i == 8:
+				status = result.Unstable
+			case round == 4:
+				status, v = result.Invalid, 1
+			}
+			outcomes[i] = append(outcomes[i], outcomeAt(round, v, status))
+		}
+	}
+	curves := NewTable(g, 4, outcomes).Along(RateKey)
+	if len(curves) != 1 {
+		t.Fatalf("%+v", curves)
+	}
+	k := curves[0].Knee("99", 0.95)
+	if !k.Told || math.Abs(k.Rate.Value/(server/2)-1) > 0.05 || !k.Rate.Bounded || k.Rate.Low > server/2*1.05 || k.Rate.High < server/2*0.95 {
+		t.Errorf("%+v", k)
+	}
+}
+
+// The scalability of a curve is fitted to what its trials achieved.
+func TestCurveScalability(t *testing.T) {
+	const sigma, kappa = 0.05, 0.002
+	g := gridOf(t, "producers=1,2,4,8,16,32,64")
+	outcomes := map[int][]Outcome{}
+	for i := range g.Len() {
+		n := math.Pow(2, float64(i))
+		for round := 1; round <= 5; round++ {
+			o := outcomeAt(round, 1, result.Valid)
+			o.Achieved = 1000 * n / (1 + sigma*(n-1) + kappa*n*(n-1)) * (1 + 0.005*math.Sin(float64(5*round+3*i)))
+			outcomes[i] = append(outcomes[i], o)
+		}
+	}
+	u := NewTable(g, 5, outcomes).Along("workload.producers")[0].Scalability(0.95)
+	peak := math.Sqrt((1 - sigma) / kappa)
+	if u.Refused != "" || !u.PeakTold || math.Abs(u.Peak.Value/peak-1) > 0.05 || len(u.Residuals) != 35 {
+		t.Errorf("peak %v: %s", peak, fmt.Sprintf("%+v", u))
+	}
+}
