@@ -126,6 +126,9 @@ func TestSweepPage(t *testing.T) {
 				t.Errorf("%v: %q is missing", tt.axes, want)
 			}
 		}
+		if !strings.Contains(page, "<tr hidden>") {
+			t.Error("the last cell is shown like a maximum")
+		}
 		if strings.Contains(page, "NaN") || strings.Contains(page, "<script") {
 			t.Errorf("%v: the page has what it must not", tt.axes)
 		}

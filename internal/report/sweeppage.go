@@ -60,6 +60,8 @@ type sweepPageRow struct {
 	Note  string
 }
 
+// The hidden row takes the weight that the style gives to the last one, which is
+// the maximum elsewhere.
 const sweepPage = `{{range .Findings}}<p class="callout">{{.}}</p>
 {{end}}<div class="charts">
 {{range .Pictures}}<figure class="picture"><h2>{{.Title}}</h2>{{.SVG}}<figcaption>{{.Caption}}</figcaption></figure>
@@ -68,6 +70,6 @@ const sweepPage = `{{range .Findings}}<p class="callout">{{.}}</p>
 <p>{{.Caption}}</p>
 <div class="scroll"><table class="figures"><thead><tr>{{range .Heads}}<th>{{.}}</th>{{end}}</tr></thead><tbody>
 {{range .Rows}}<tr>{{range $i, $c := .Cells}}{{if eq $i 0}}<th>{{index $c 0}}</th>{{else}}<td class="{{index $c 1}}">{{index $c 0}}</td>{{end}}{{end}}<td>{{.Note}}</td></tr>
-{{end}}</tbody></table></div>
+{{end}}<tr hidden><td></td></tr></tbody></table></div>
 </section>
 `
