@@ -155,6 +155,9 @@ type Header struct {
 	// Floor is what this machine does to a load like this without a broker, if
 	// that was ever measured.
 	Floor *Floor `json:"floor,omitempty"`
+	// Limit is the highest rate at which this machine's generator was in time under
+	// a load of about this size and number of connections, if that was ever measured.
+	Limit *GeneratorLimit `json:"generator_limit,omitempty"`
 	// Objectives are what the run must show, as scenario.ParseObjective reads
 	// them.
 	Objectives []string `json:"objectives,omitempty"`
@@ -219,6 +222,20 @@ type Floor struct {
 	Size    int64     `json:"size"` // bytes of a payload
 	// Percentiles are its figures, ns, by metric and percentile.
 	Percentiles map[Metric]map[string]int64 `json:"percentiles"`
+}
+
+// GeneratorLimit is the highest rate at which a machine's generator was in time
+// against a broker that does nothing.
+type GeneratorLimit struct {
+	At          time.Time `json:"at"`          // when it was measured
+	Size        int64     `json:"size"`        // bytes of a payload
+	Connections int       `json:"connections"` // of producers
+	Rate        float64   `json:"rate"`        // messages a second; 0: not even the first rate that was tried
+	// Above is the lowest rate tried at which it was not in time, messages a second;
+	// 0: there was none.
+	Above float64 `json:"above,omitempty"`
+	// Disturbed is what disturbed the machine meanwhile; empty: nothing.
+	Disturbed string `json:"disturbed,omitempty"`
 }
 
 // Deployment is a broker that was started for the run.

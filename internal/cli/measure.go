@@ -39,7 +39,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (*result.R
 		}
 	}
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
-		Floor: a.noiseFloor(s, show.say), Idle: a.idleProcess(), Probe: a.probeProcess(),
+		Floor: a.noiseFloor(s, show.say), Limit: a.generatorLimit(s, show.say), Idle: a.idleProcess(), Probe: a.probeProcess(),
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p) }, Abort: stops.abort}
 	product, managed, err := managedProduct(s, e)
 	if err != nil {

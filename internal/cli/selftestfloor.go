@@ -40,3 +40,26 @@ func (a *app) noiseFloor(s *scenario.Scenario, say func(string)) *result.Floor {
 	}
 	return found.Floor
 }
+
+// generatorLimit returns the highest rate at which this machine's generator was
+// in time under a load of the scenario's size and connections, nil if that is not
+// known. A load that is not sent by a schedule has no use for it, nor has one
+// that never crosses a socket.
+func (a *app) generatorLimit(s *scenario.Scenario, say func(string)) *result.GeneratorLimit {
+	w := &s.Workload
+	if len(s.Workloads) > 0 || w.Loop == scenario.Closed || w.Rate.IsMax() || s.Target.Driver == "mem" {
+		return nil
+	}
+	h, err := a.home()
+	if err != nil {
+		return nil // nothing can have been kept
+	}
+	k, err := selftest.LimitStore{Path: h.Path(selftest.LimitFile)}.Find(selftest.ThisMachine(), time.Now())
+	if err != nil {
+		say(oneLine(err.Error()))
+	}
+	if k == nil {
+		return nil
+	}
+	return k.For(int64(math.Round(schedule.MeanSize(w.Size))), w.Connections.Producers)
+}

@@ -82,6 +82,24 @@ func TestDoctorTellsTheLimit(t *testing.T) {
 	if c := a.checkGenerator(now); c.Status != vitals.StatusOK || c.Advice != "" || !strings.Contains(c.Found, "80,000/s at 256 B over 1 connection, less than 10,000/s at 4096 B over 8 connections, measured 20") {
 		t.Errorf("%+v", c)
 	}
+	for text, want := range map[string]bool{
+		"target: {driver: nats}\nworkload: {rate: 90000/s}":                 true,
+		"target: {driver: nats}\nworkload: {rate: 90000/s, producers: 4}":   false,
+		"target: {driver: nats}\nworkload: {loop: closed}":                  false,
+		"target: {driver: nats}\nworkload: {rate: max, messages: 100}":      false,
+		"target: {driver: mem}\nworkload: {rate: 90000/s}":                  false,
+		"target: {driver: \"null\"}\nworkload: {rate: 90000/s, size: 512B}": true,
+	} {
+		s, err := scenario.Parse("x.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Normalise()
+		l := a.generatorLimit(s, func(text string) { t.Errorf("said %q", text) })
+		if (l != nil) != want || l != nil && l.Rate != 80_000 {
+			t.Errorf("%s: %+v", text, l)
+		}
+	}
 	if note, err := keep(limit, []string{"steal"}); err != nil || !strings.HasPrefix(note, "no: ") {
 		t.Errorf("%q, %v", note, err)
 	}

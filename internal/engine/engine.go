@@ -42,9 +42,10 @@ type Config struct {
 	// not exist.
 	File string
 	Tool result.Tool
-	// Trial and Floor, if not nil, go into the result's header as they are.
+	// Trial, Floor and Limit, if not nil, go into the result's header as they are.
 	Trial *result.Trial
 	Floor *result.Floor
+	Limit *result.GeneratorLimit
 	// Idle is the command line of a process that watches the machine and does
 	// nothing else, see vitals.Options; empty: there is none.
 	Idle []string

@@ -25,7 +25,7 @@ func (r *run) writeHeader(start int64) error {
 	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID, Name: r.scenario.Name,
 		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool, Driver: r.config.Entry.Name,
 		Managed: r.config.Managed, Deployment: r.config.Deployment, SameHost: r.sameHost(), Interval: r.scenario.Record.Interval,
-		Slot: recorder.Slot, Trial: r.config.Trial, Floor: r.config.Floor,
+		Slot: recorder.Slot, Trial: r.config.Trial, Floor: r.config.Floor, Limit: r.config.Limit,
 		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: r.readNs}}
 	for _, f := range vitals.Fingerprint() {
 		h.Machine = append(h.Machine, result.Fact(f))

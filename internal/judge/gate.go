@@ -22,7 +22,7 @@ func gates() []gate {
 		notSent, sentLate, worstSecond,
 		throttled, steal, swap, processors, collector, scheduler, attributed, besideProbe,
 		clientDrops, clamps, little,
-		closedLoop, unpaced, sameHost, nearFloor, interrupted, until,
+		closedLoop, unpaced, sameHost, nearFloor, aboveLimit, interrupted, until,
 		aborted, losses, refusals, duplicates, censoredMessages, lastUnknown, handovers, events, semantics,
 	}
 }

@@ -25,29 +25,48 @@ const (
 // stretch is a part of the window, from start to end, in ns.
 type stretch struct{ start, end int64 }
 
-// atLimit returns the whole seconds of the window, or longer intervals, in which
-// a pacer was busy for more than pacerBusy, and the highest share of any.
-func (e *evidence) atLimit() (over []stretch, most float64) {
-	var s stretch
-	busy := 0.0 // ns
+// amount is what a stretch of the window has of something.
+type amount struct {
+	stretch
+	sum float64
+}
+
+// rate is what a second of the stretch has.
+func (a amount) rate() float64 { return a.sum / float64(a.end-a.start) * 1e9 }
+
+// wholeSeconds returns the whole seconds of the window, or longer intervals, with
+// what their intervals have of something; those with an interval that does not
+// know are left out.
+func (e *evidence) wholeSeconds(of func(*result.Point) (float64, bool)) (all []amount) {
+	var a amount
 	for _, p := range e.measure {
-		share, ok := p.Vitals[vitalPacerBusy]
+		v, ok := of(p)
 		if !ok {
-			busy, s = 0, stretch{p.End, p.End}
+			a = amount{stretch: stretch{p.End, p.End}}
 			continue
 		}
-		if s.end != p.Start {
-			busy, s = 0, stretch{p.Start, p.Start}
+		if a.end != p.Start {
+			a = amount{stretch: stretch{p.Start, p.Start}}
 		}
-		busy, s.end = busy+share*float64(p.End-p.Start), p.End
-		length := float64(s.end - s.start)
-		if length < wholeSecond {
-			continue
+		a.sum, a.end = a.sum+v, p.End
+		if float64(a.end-a.start) >= wholeSecond {
+			all = append(all, a)
+			a = amount{stretch: stretch{p.End, p.End}}
 		}
-		if mean := busy / length; mean > pacerBusy {
-			over, most = append(over, s), max(most, mean)
+	}
+	return all
+}
+
+// atLimit returns the seconds of the window in which a pacer was busy for more
+// than pacerBusy, and the highest share of any.
+func (e *evidence) atLimit() (over []stretch, most float64) {
+	for _, a := range e.wholeSeconds(func(p *result.Point) (float64, bool) {
+		share, ok := p.Vitals[vitalPacerBusy]
+		return share * float64(p.End-p.Start), ok
+	}) {
+		if share := a.sum / float64(a.end-a.start); share > pacerBusy {
+			over, most = append(over, a.stretch), max(most, share)
 		}
-		busy, s = 0, stretch{p.End, p.End}
 	}
 	return over, most
 }
@@ -147,4 +166,38 @@ func receiveLag(e *evidence) (found []result.Reason) {
 		}
 	}
 	return found
+}
+
+// aboveLimit: more was due than this machine's generator was ever found in time
+// for. A note: what it did in this run is told by its own lag and by how busy its
+// sending threads were.
+func aboveLimit(e *evidence) []result.Reason {
+	l := e.run.Header.Limit
+	if l == nil || !e.paced() {
+		return nil
+	}
+	known, what := l.Rate, "that this machine's generator was in time for"
+	if known == 0 {
+		known, what = l.Above, "at which this machine's generator was not in time"
+	} else if l.Above == 0 {
+		return nil // no rate is known to be too high
+	}
+	var over []stretch
+	most := 0.0
+	for _, a := range e.wholeSeconds(func(p *result.Point) (float64, bool) { return float64(p.Counters.Scheduled), true }) {
+		a.sum-- // at either end of a second a message more or less is no other rate
+		if rate := a.rate(); rate > known {
+			over, most = append(over, a.stretch), max(most, rate)
+		}
+	}
+	if len(over) == 0 {
+		return nil
+	}
+	disturbed := ""
+	if l.Disturbed != "" {
+		disturbed = ", while " + l.Disturbed
+	}
+	return one(result.Valid, "above-limit", fmt.Sprintf(
+		"%.4g messages a second, due in %s of the window, are above the %.4g a second %s (%d bytes, %s, a broker that does nothing; measured %s%s; sixnines selftest --only limit measures it again): own lag and the use of the sending threads tell what that did to this run",
+		most, percentage(within(over, 0, e.in.End)), known, what, l.Size, plural(int64(l.Connections), "connection"), l.At.UTC().Format("2006-01-02 15:04 UTC"), disturbed))
 }

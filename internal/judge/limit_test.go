@@ -3,6 +3,7 @@ package judge
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"sixnines/result"
 )
@@ -88,5 +89,40 @@ func TestReceiveLagIsSuspectByPercentile(t *testing.T) {
 	}
 	if v := e.verdict(found); v.String() != "VALID to p95" || v.Limits[0].Why != "60 % receive lag" {
 		t.Errorf("%s: %+v", v, v.Limits)
+	}
+}
+
+// More due than the machine's generator was found in time for is noted, from the
+// limit that the file itself has, and lowers no verdict.
+func TestARateAboveTheKeptLimitIsNoted(t *testing.T) {
+	at := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		name  string
+		limit *result.GeneratorLimit
+		mode  string
+		says  string
+	}{
+		{"not known", nil, result.ModeOpen, ""},
+		{"below", &result.GeneratorLimit{Rate: perSecond, Above: 1.1 * perSecond}, result.ModeOpen, ""},
+		{"above", &result.GeneratorLimit{Rate: perSecond / 2, Above: perSecond, Disturbed: "steal"}, result.ModeOpen,
+			"messages a second, due in 100 % of the window, are above the 1000 a second that this machine's generator was in time for (256 bytes, 1 connection, a broker that does nothing; measured 2026-11-20 09:30 UTC, while steal; sixnines selftest --only limit"},
+		{"without a schedule", &result.GeneratorLimit{Rate: perSecond / 2, Above: perSecond}, result.ModeFlatOut, ""},
+		{"nothing was too high", &result.GeneratorLimit{Rate: perSecond / 2}, result.ModeOpen, ""},
+		{"never in time", &result.GeneratorLimit{Above: perSecond / 2}, result.ModeOpen, "above the 1000 a second at which this machine's generator was not in time"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			b := newTestbed(healthyMessages())
+			if b.header.Mode, b.header.Limit = tt.mode, tt.limit; tt.limit != nil {
+				tt.limit.At, tt.limit.Size, tt.limit.Connections = at, 256, 1
+			}
+			for _, i := range b.intervals[:seconds] {
+				i.v.Counters.Scheduled = perSecond
+			}
+			v := Verdict(b.run(t), Inputs{})
+			r := find(v, "above-limit")
+			if (r != nil) != (tt.says != "") || r != nil && (r.Status != result.Valid || !strings.Contains(r.Text, tt.says)) {
+				t.Errorf("%+v", v.Reasons)
+			}
+		})
 	}
 }

@@ -121,3 +121,27 @@ func TestLimitStore(t *testing.T) {
 		t.Errorf("after damage: %v", err)
 	}
 }
+
+// A load has the limit of those that cost no more than it does, at about as many
+// connections.
+func TestLimitForALoad(t *testing.T) {
+	k := &KeptLimits{Disturbed: "steal", Limits: []Limit{
+		{Size: 256, Connections: 1, Rate: 1, Above: 5}, {Size: 256, Connections: 8, Rate: 2}, {Size: 4096, Connections: 1, Rate: 3},
+	}}
+	for _, tt := range []struct {
+		size        int64
+		connections int
+		want        float64 // 0: none
+	}{
+		{256, 1, 1}, {128, 1, 1}, {127, 1, 0}, {256, 2, 1}, {256, 3, 0}, {256, 4, 2}, {1 << 20, 16, 2}, {256, 17, 0},
+		{1024, 1, 1}, {2047, 1, 1}, {2048, 1, 3}, {65536, 2, 3}, {256, 0, 0},
+	} {
+		l := k.For(tt.size, tt.connections)
+		if (l != nil) != (tt.want != 0) || l != nil && (l.Rate != tt.want || l.Disturbed != "steal") {
+			t.Errorf("%d B over %d: %+v, want %v", tt.size, tt.connections, l, tt.want)
+		}
+	}
+	if l := k.For(256, 1); l.Size != 256 || l.Connections != 1 || l.Above != 5 {
+		t.Errorf("%+v", l)
+	}
+}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"sixnines/result"
 )
 
 // LimitFile is the name of the file of the generator's limits below the home.
@@ -62,4 +64,26 @@ func (s LimitStore) Find(m MachineKey, now time.Time) (*KeptLimits, error) {
 		}
 	}
 	return nil, err
+}
+
+// For returns the limit that holds for a load of so many bytes and producers'
+// connections, nil if there is none: measured with a number of connections within
+// a factor of two, and with payloads of at most twice the size, since larger ones
+// cost no less. Of several it is that of the nearest number of connections, then
+// of the largest payloads.
+func (k *KeptLimits) For(size int64, connections int) *result.GeneratorLimit {
+	var found *result.GeneratorLimit
+	nearest := float64(floorReach)
+	for _, l := range k.Limits {
+		if l.Connections < 1 || connections < 1 || l.Size > floorReach*size {
+			continue
+		}
+		by := ratio(float64(l.Connections), float64(connections))
+		if by > nearest || found != nil && by == nearest && l.Size < found.Size {
+			continue
+		}
+		nearest = by
+		found = &result.GeneratorLimit{At: k.At, Size: l.Size, Connections: l.Connections, Rate: l.Rate, Above: l.Above, Disturbed: k.Disturbed}
+	}
+	return found
 }
