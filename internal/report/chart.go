@@ -72,6 +72,7 @@ type moment struct {
 	Mark     string // what stands beside an event's line: a short number
 	Pause    bool   // of the generator itself
 	Strip    bool   // a pause somewhere within: drawn at the foot only
+	Refused  bool   // messages were refused: drawn at the head, above every latency
 }
 
 // Colours and dash patterns are told apart without colour vision: the hues

@@ -287,9 +287,11 @@ func timeChart(subjects []*subject, f family) *chart {
 func momentCaption(moments []moment) string {
 	const most = 12
 	var events, steady []string
-	pauses, strips := false, false
+	pauses, strips, refused := false, false, false
 	for _, m := range moments {
 		switch {
+		case m.Refused:
+			refused = true
 		case m.Strip:
 			strips = true
 		case m.Pause:
@@ -306,6 +308,9 @@ func momentCaption(moments []moment) string {
 	}
 	if len(steady) > 0 {
 		out = append(out, "Steady: "+strings.Join(steady, "; ")+".")
+	}
+	if refused {
+		out = append(out, "Marks at the head are stretches in which messages were refused: these are slower than any latency, and a line of latencies has a gap where they reach it.")
 	}
 	if pauses {
 		out = append(out, "Shaded spans are pauses of the generator itself: what happens there may be its fault.")

@@ -69,6 +69,8 @@ type dataMoment struct {
 	Mark  string  `json:"mark,omitempty"`
 	Pause bool    `json:"pause,omitempty"`
 	Strip bool    `json:"strip,omitempty"`
+	// Refused: messages were refused.
+	Refused bool `json:"refused,omitempty"`
 }
 
 // chartData prepares charts for the page's script, which wants the lines of a
@@ -89,7 +91,7 @@ func chartData(all []*chart) []dataChart {
 				Y: spread(d.At, l.X, l.Y), Lo: spread(d.At, l.X, l.Lo), Hi: spread(d.At, l.X, l.Hi)})
 		}
 		for _, m := range c.Moments {
-			d.Moments = append(d.Moments, dataMoment{m.From, m.To, m.Mark, m.Pause, m.Strip})
+			d.Moments = append(d.Moments, dataMoment{m.From, m.To, m.Mark, m.Pause, m.Strip, m.Refused})
 		}
 		out[i] = d
 	}

@@ -151,15 +151,18 @@ func pngLine(l line) draw.LineStyle {
 // pngSeries adds bands, moments and lines to the plot.
 func pngSeries(p *plot.Plot, c *chart) error {
 	for _, m := range c.Moments {
-		if !m.Pause || m.From > c.X.Max || m.To < c.X.Min {
+		if !m.Pause && !m.Refused || m.From > c.X.Max || m.To < c.X.Min {
 			continue
 		}
 		from, to := max(m.From, c.X.Min), min(max(m.To, m.From+(c.X.Max-c.X.Min)/400), c.X.Max)
-		top := c.Y.Max
-		if m.Strip {
-			top = c.Y.Min + (c.Y.Max-c.Y.Min)*0.02
+		foot, top, fill := c.Y.Min, c.Y.Max, hex("#5b6675", 50)
+		switch strip := (c.Y.Max - c.Y.Min) * 0.02; {
+		case m.Refused:
+			foot, fill = top-strip, hex("#b3261e", 255)
+		case m.Strip:
+			top = foot + strip
 		}
-		if err := pngArea(p, plotter.XYs{{X: from, Y: c.Y.Min}, {X: from, Y: top}, {X: to, Y: top}, {X: to, Y: c.Y.Min}}, hex("#5b6675", 50)); err != nil {
+		if err := pngArea(p, plotter.XYs{{X: from, Y: foot}, {X: from, Y: top}, {X: to, Y: top}, {X: to, Y: foot}}, fill); err != nil {
 			return err
 		}
 	}

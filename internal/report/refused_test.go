@@ -3,8 +3,11 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sixnines/result"
 )
@@ -80,5 +83,68 @@ func TestCurveEndsAtTheRefused(t *testing.T) {
 	m.Refused = 0
 	if l := percentileCurve(m, d); l.X[len(l.X)-1] < 4 {
 		t.Errorf("without it, at 1 − 10^−%.3f", l.X[len(l.X)-1])
+	}
+}
+
+// Over time the stretches in which messages were refused are marked, once for
+// what touches, and the percentiles that they reach have a gap.
+func TestRefusalsOverTime(t *testing.T) {
+	run := refusedRun()
+	run.Header.Slot = 100 * time.Millisecond
+	x := run.Metrics[result.DeliveryResponse]
+	per := run.Series[3].Metrics[result.DeliveryResponse].Count // messages of a second
+	x.RefusedAt = [][2]int64{{30, per / 50}, {31, per / 50}, {35, 1}, {50, 10 * per}, {result.UnknownSlot, 5}}
+	heads := func() (out []moment) {
+		for _, m := range momentsOf([]*subject{{run: run}}) {
+			if m.Refused {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+	at := heads()
+	if len(at) != 3 || at[0].From != 3 || math.Abs(at[0].To-3.2) > 1e-9 || at[2].From != 5 || at[0].Pause || at[0].Mark != "" {
+		t.Errorf("marked %+v", at)
+	}
+	c, err := chartOf([]*result.Run{run}, KindTime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"p50": "01111011", "p99": "00101011", "max": "00101011"} {
+		for _, l := range c.Lines {
+			if l.Name != name {
+				continue
+			}
+			for second, drawn := range want[2:] {
+				if i := slices.IndexFunc(l.X, func(x float64) bool { return x > float64(second+2) }); math.IsNaN(l.Y[i]) == (drawn == '1') {
+					t.Errorf("%s at %.1f s: %v", name, l.X[i], l.Y[i])
+				}
+			}
+		}
+	}
+	var picture, page, bitmap bytes.Buffer
+	for _, err := range []error{
+		SVG(&picture, []*result.Run{run}, KindTime, Options{}),
+		HTML(&page, []*result.Run{run}, Options{}),
+		PNG(&bitmap, []*result.Run{run}, KindTime, Options{}),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strings.Count(picture.String(), `class="refused"`); n != 3 {
+		t.Errorf("the picture has %d marks", n)
+	}
+	if !strings.Contains(page.String(), "Marks at the head") || !strings.Contains(page.String(), `"refused":true`) {
+		t.Error("the page does not say what the marks are")
+	}
+	// An old file, or one of a load without a schedule, knows the intervals only.
+	x.RefusedAt = [][2]int64{{result.UnknownSlot, x.Refused}}
+	run.Series[3].Counters.Nacked, run.Series[4].Counters.Rejected = 3, 1
+	if at := heads(); len(at) != 1 || at[0].From != 3 || at[0].To != 5 {
+		t.Errorf("by intervals: %+v", at)
+	}
+	if r := refusals(run, x); math.Abs(r[0].count-0.75*float64(x.Refused)) > 1e-6 {
+		t.Errorf("by intervals: %+v of %d", r, x.Refused)
 	}
 }

@@ -23,7 +23,7 @@ const (
 	svgBottom = 46.0
 	svgTop    = 14.0
 
-	stripHeight = 7.0 // of the marks at the foot
+	stripHeight = 7.0 // of the marks at the foot and at the head
 )
 
 // SVG writes one picture as a file of its own: no scripts, no fonts, no
@@ -89,16 +89,16 @@ func drawSVG(c *chart, alone bool) string {
 func svgStyle() string {
 	var p svgPen
 	p.WriteString(`<style>`)
-	theme := func(bg, ink, soft, faint string, palette [8]string) {
-		p.f(`.bg{fill:%s}text{fill:%s}.axis,.tick{fill:%s}.grid,.minor{stroke:%s}.moment{stroke:%s}.pause{fill:%s}.mlabel{fill:%s}`, bg, ink, soft, faint, soft, soft, soft)
+	theme := func(bg, ink, soft, faint, bad string, palette [8]string) {
+		p.f(`.bg{fill:%s}text{fill:%s}.axis,.tick{fill:%s}.grid,.minor{stroke:%s}.moment{stroke:%s}.pause{fill:%s}.mlabel{fill:%s}.refused{fill:%s}`, bg, ink, soft, faint, soft, soft, soft, bad)
 		for i, colour := range palette {
 			p.f(`.c%d{stroke:%s}.f%d{fill:%s}`, i, colour, i, colour)
 		}
 	}
 	p.WriteString(`text{font:13px system-ui,"Liberation Sans","DejaVu Sans",Arial,sans-serif}.title{font-weight:600;font-size:17px}.grid,.minor{stroke-width:1}.minor{stroke-opacity:.5}.line{fill:none;stroke-width:2;stroke-linejoin:round}.thin{stroke-width:1;stroke-opacity:.75}.band{fill-opacity:.16}.moment{stroke-dasharray:4 3}.pause{fill-opacity:.18}.mlabel{font-size:11px}`)
-	theme("#ffffff", "#1c2430", "#5b6675", "#dfe3e8", lightPalette)
+	theme("#ffffff", "#1c2430", "#5b6675", "#dfe3e8", "#b3261e", lightPalette)
 	p.WriteString(`@media (prefers-color-scheme:dark){`)
-	theme("#14181f", "#e8ecf2", "#9aa5b4", "#2c3440", darkPalette)
+	theme("#14181f", "#e8ecf2", "#9aa5b4", "#2c3440", "#ff8a80", darkPalette)
 	p.WriteString(`}</style>`)
 	return p.String()
 }
@@ -258,16 +258,20 @@ func (a area) line(p *svgPen, l line) {
 	}
 }
 
-// moments draws the events and pauses that fall into the picture: pauses
-// behind the lines, events before them.
+// moments draws the events, pauses and refusals that fall into the picture:
+// pauses and refusals behind the lines, events before them.
 func (a area) moments(p *svgPen, behind bool) {
 	n := 0
 	for _, m := range a.c.Moments {
-		if m.To < a.c.X.Min || m.From > a.c.X.Max || m.Pause != behind {
+		if m.To < a.c.X.Min || m.From > a.c.X.Max || (m.Pause || m.Refused) != behind {
 			continue
 		}
 		from, to := a.x(max(m.From, a.c.X.Min)), a.x(min(m.To, a.c.X.Max))
 		title := "<title>" + html.EscapeString(m.Label) + "</title>"
+		if m.Refused {
+			p.f(`<rect class="refused" x="%.1f" y="%g" width="%.1f" height="%g">%s</rect>`, from, a.y0, max(to-from, 2), stripHeight, title)
+			continue
+		}
 		if m.Pause {
 			top := a.y0
 			if m.Strip {

@@ -21,8 +21,8 @@ type span struct {
 	Counters result.Counters
 	InFlight int64
 	Backlog  int64
-	Metrics  map[result.Metric]result.PointMetric
-	Vitals   map[string]float64 // the largest of each
+	Metrics  map[result.Metric]result.PointMetric // with result.Refused where refused messages reach
+	Vitals   map[string]float64                   // the largest of each
 	Phase    string
 }
 
@@ -32,6 +32,12 @@ func timeline(r *result.Run) []span {
 	for _, p := range r.Series {
 		if p.End > p.Start && p.Phase != result.PhaseClosing {
 			points = append(points, p)
+		}
+	}
+	refused := map[result.Metric][]int64{}
+	for m, x := range r.Metrics {
+		if x.Refused > 0 {
+			refused[m] = among(points, refusals(r, x))
 		}
 	}
 	k := (len(points) + timelinePoints - 1) / timelinePoints
@@ -47,7 +53,12 @@ func timeline(r *result.Run) []span {
 			s.Counters.Add(p.Counters)
 			s.InFlight, s.Backlog = max(s.InFlight, p.InFlight), max(s.Backlog, p.Backlog)
 			for m, v := range p.Metrics {
-				s.Metrics[m] = worse(s.Metrics[m], v)
+				if refused[m] == nil {
+					s.Metrics[m] = worse(s.Metrics[m], v)
+				}
+			}
+			for m, n := range refused {
+				s.Metrics[m] = worse(s.Metrics[m], behindRefused(p.Metrics[m], n[j]))
 			}
 			for k, v := range p.Vitals {
 				if seen, ok := s.Vitals[k]; !ok || v > seen {
@@ -84,10 +95,11 @@ func timeLine(spans []span, name string, colour, dash int, value func(span) floa
 	return l
 }
 
-// momentsOf lists the events and pauses of the runs that fall into the window.
+// momentsOf lists the events, pauses and refusals of the runs that fall into the
+// window.
 // What workloads of one run have in common is listed once.
 func momentsOf(subjects []*subject) []moment {
-	var out []moment
+	var out, refused []moment
 	first := map[string]*subject{} // by the run's number: the workload that began first saw all of it
 	for _, s := range subjects {
 		if f := first[s.run.Header.ID]; f == nil || s.run.Header.From < f.run.Header.From {
@@ -112,6 +124,9 @@ func momentsOf(subjects []*subject) []moment {
 			}
 			out = append(out, moment{From: at, To: at, Label: lead + label})
 		}
+		for _, x := range refusals(s.run, mostRefused(s.run)) {
+			refused = append(refused, moment{From: h.From.Seconds() + x.from, To: h.From.Seconds() + x.to, Label: lead + "messages refused", Strip: true, Refused: true})
+		}
 		if told {
 			continue
 		}
@@ -123,14 +138,14 @@ func momentsOf(subjects []*subject) []moment {
 			out = append(out, m)
 		}
 	}
-	stretches := strips(out)
+	stretches := append(strips(out), strips(refused)...)
 	out = slices.DeleteFunc(out, func(m moment) bool { return m.Strip })
 	// Each kind has room of its own: the stretches of a counter are longer than
 	// the pauses that matter, and would take it all.
 	out = append(longest(out), stretches...)
 	n := 0
 	for i := range out {
-		if !out[i].Pause {
+		if !out[i].Pause && !out[i].Refused {
 			n++
 			out[i].Mark = strconv.Itoa(n)
 		}
@@ -195,9 +210,10 @@ func longest(all []moment) []moment {
 	return out
 }
 
-// positiveLog is log10 of a latency, a gap where there is none.
+// positiveLog is log10 of a latency, a gap where there is none or where it is
+// that of a refused message, which has none.
 func positiveLog(count, ns int64) float64 {
-	if count == 0 {
+	if count == 0 || ns == result.Refused {
 		return math.NaN()
 	}
 	return logOf(ns)

@@ -125,6 +125,12 @@
           ctx.fillRect(from, b.top + b.height - height, Math.max(to - from, 2), height);
         });
         ctx.globalAlpha = 1;
+        ctx.fillStyle = css("--bad");
+        c.moments.forEach(function (m) {
+          if (!m.refused) return;
+          var from = u.valToPos(m.from, "x", true), to = u.valToPos(m.to, "x", true);
+          ctx.fillRect(from, b.top, Math.max(to - from, 2), 7 * uPlot.pxRatio);
+        });
         c.lines.forEach(function (l, i) { if (l.lo && u.series[i + 1].show) fill(u, l); });
       });
     }
@@ -137,7 +143,7 @@
         ctx.textAlign = "left";
         ctx.textBaseline = "top";
         c.moments.forEach(function (m) {
-          if (m.pause) return;
+          if (m.pause || m.refused) return;
           var x = u.valToPos(m.from, "x", true);
           if (x < b.left || x > b.left + b.width) return;
           ctx.setLineDash([4 * ratio, 3 * ratio]);
