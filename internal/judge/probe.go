@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"sixnines/result"
@@ -83,7 +84,11 @@ func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r res
 		own = append(own, "how long what arrived lay unread is not known")
 	}
 	r = result.Reason{Status: result.Valid, Code: "probe", Metric: response, Percentile: name}
-	text := fmt.Sprintf("%s: %s of it are in this load's own connections, queues or client, and not in the broker as a whole", beside(m, name, l, p), span(int64(gap)))
+	place := "this load's own connections, queues or client"
+	if e.nodes() > 1 {
+		place += ", or in nodes that serve it and not the probe"
+	}
+	text := fmt.Sprintf("%s: %s of it are in %s, and not in the broker as a whole", beside(m, name, l, p), span(int64(gap)), place)
 	if len(own) > 0 {
 		r.Status = result.Suspect
 		r.Text = text + "; it may be the generator's own wait, for " + strings.Join(own, ", and ") + ": run again at a lower rate or with fewer connections, and see whether it goes"
@@ -91,6 +96,18 @@ func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r res
 	}
 	r.Text = text + fmt.Sprintf("; it was not found in the generator, which read what arrived after %s (p99) and whose processors had time: a broker may serve a loaded connection or topic more slowly than an idle one, which cannot be told from queues in the client library", span(lag))
 	return r, true
+}
+
+// nodes is how many nodes the broker is known to have, 0 where that is not known.
+// The probe's connections and its topic's leader are on one or two of them, the
+// load's may be on others.
+func (e *evidence) nodes() int {
+	h := &e.run.Header
+	if h.Deployment != nil {
+		return h.Deployment.Nodes
+	}
+	n, _ := strconv.Atoi(h.Broker["brokers"]) // the driver counted them, or did not
+	return n
 }
 
 // couldBeOwn says what was seen in the generator that could make a wait of gap

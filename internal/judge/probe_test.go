@@ -59,6 +59,18 @@ func TestBesideProbe(t *testing.T) {
 			probed(b, 90_000, 150_000, 3_000)
 			return b
 		}, []string{"50", "99"}, result.Valid, "own connections, queues or client, and not in the broker as a whole; it was not found in the generator"},
+		{"the load waits, on a cluster", func() *testbed {
+			b := slow()
+			b.header.Deployment = &result.Deployment{Nodes: 3}
+			probed(b, 90_000, 150_000, 3_000)
+			return b
+		}, []string{"50", "99"}, result.Valid, "queues or client, or in nodes that serve it and not the probe, and not"},
+		{"the load waits, on somebody's cluster", func() *testbed {
+			b := slow()
+			b.header.Broker = map[string]string{"brokers": "3"}
+			probed(b, 90_000, 150_000, -1)
+			return b
+		}, []string{"50", "99"}, result.Suspect, "or in nodes that serve it and not the probe"},
 		{"the broker is slow for both", func() *testbed {
 			b := slow()
 			probed(b, 7*ms, 8*ms, 3_000)
