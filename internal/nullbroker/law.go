@@ -112,8 +112,9 @@ func parseShifted(text string) (Law, error) {
 	head, _, _ := strings.Cut(text, "(")
 	first, rest, both := strings.Cut(head, "+")
 	if !both {
-		if d, err := time.ParseDuration(head); err == nil && head == text {
-			if d, err = delayOf(head); err != nil {
+		if _, err := time.ParseDuration(head); err == nil && head == text {
+			d, err := delayOf(head)
+			if err != nil {
 				return Law{}, fmt.Errorf("%s: %w", head, err)
 			}
 			return Law{shift: d, source: text}, nil
