@@ -2,6 +2,7 @@ package judge
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"sixnines/result"
@@ -41,8 +42,8 @@ func nearFloor(e *evidence) (found []result.Reason) {
 		}
 		f := e.run.Header.Floor
 		found = append(found, result.Reason{Status: result.Valid, Code: "floor", Metric: m, Text: fmt.Sprintf(
-			"%s is less than %d times the noise floor of this machine (%s), as measured with a broker that does nothing at %.4g a second of %d bytes: these percentiles are as much about this machine as about the broker",
-			m, floorMatters, strings.Join(low, ", "), f.Rate, f.Size)})
+			"%s is less than %d times the noise floor of this machine (%s), as measured with a broker that does nothing at %s a second of %d bytes: these percentiles are as much about this machine as about the broker",
+			m, floorMatters, strings.Join(low, ", "), strconv.FormatFloat(f.Rate, 'f', -1, 64), f.Size)})
 	}
 	return found
 }

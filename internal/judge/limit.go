@@ -31,9 +31,6 @@ type amount struct {
 	sum float64
 }
 
-// rate is what a second of the stretch has.
-func (a amount) rate() float64 { return a.sum / float64(a.end-a.start) * 1e9 }
-
 // wholeSeconds returns the whole seconds of the window, or longer intervals, with
 // what their intervals have of something; those with an interval that does not
 // know are left out.
@@ -183,11 +180,11 @@ func aboveLimit(e *evidence) []result.Reason {
 		return nil // no rate is known to be too high
 	}
 	var over []stretch
-	most := 0.0
+	due, length := 0.0, 0.0 // of them all
 	for _, a := range e.wholeSeconds(func(p *result.Point) (float64, bool) { return float64(p.Counters.Scheduled), true }) {
-		a.sum-- // at either end of a second a message more or less is no other rate
-		if rate := a.rate(); rate > known {
-			over, most = append(over, a.stretch), max(most, rate)
+		seconds := float64(a.end-a.start) / 1e9
+		if (a.sum-1)/seconds > known { // at either end of a second a message more or less is no other rate
+			over, due, length = append(over, a.stretch), due+a.sum, length+seconds
 		}
 	}
 	if len(over) == 0 {
@@ -198,6 +195,6 @@ func aboveLimit(e *evidence) []result.Reason {
 		disturbed = ", while " + l.Disturbed
 	}
 	return one(result.Valid, "above-limit", fmt.Sprintf(
-		"%.4g messages a second, due in %s of the window, are above the %.4g a second %s (%d bytes, %s, a broker that does nothing; measured %s%s; sixnines selftest --only limit measures it again): own lag and the use of the sending threads tell what that did to this run",
-		most, percentage(within(over, 0, e.in.End)), known, what, l.Size, plural(int64(l.Connections), "connection"), l.At.UTC().Format("2006-01-02 15:04 UTC"), disturbed))
+		"in %s of the window %.0f messages a second were due, above the %.0f a second %s (%d bytes, %s, a broker that does nothing; measured %s%s; sixnines selftest --only limit measures it again): own lag and the use of the sending threads tell what that did to this run",
+		percentage(within(over, 0, e.in.End)), due/length, known, what, l.Size, plural(int64(l.Connections), "connection"), l.At.UTC().Format("2006-01-02 15:04 UTC"), disturbed))
 }

@@ -105,18 +105,23 @@ func TestARateAboveTheKeptLimitIsNoted(t *testing.T) {
 		{"not known", nil, result.ModeOpen, ""},
 		{"below", &result.GeneratorLimit{Rate: perSecond, Above: 1.1 * perSecond}, result.ModeOpen, ""},
 		{"above", &result.GeneratorLimit{Rate: perSecond / 2, Above: perSecond, Disturbed: "steal"}, result.ModeOpen,
-			"messages a second, due in 100 % of the window, are above the 1000 a second that this machine's generator was in time for (256 bytes, 1 connection, a broker that does nothing; measured 2026-11-20 09:30 UTC, while steal; sixnines selftest --only limit"},
+			"in 100 % of the window 2000 messages a second were due, above the 1000 a second that this machine's generator was in time for (256 bytes, 1 connection, a broker that does nothing; measured 2026-11-20 09:30 UTC, while steal; sixnines selftest --only limit"},
 		{"without a schedule", &result.GeneratorLimit{Rate: perSecond / 2, Above: perSecond}, result.ModeFlatOut, ""},
 		{"nothing was too high", &result.GeneratorLimit{Rate: perSecond / 2}, result.ModeOpen, ""},
-		{"never in time", &result.GeneratorLimit{Above: perSecond / 2}, result.ModeOpen, "above the 1000 a second at which this machine's generator was not in time"},
+		{"a high one", &result.GeneratorLimit{Rate: 100_000, Above: 110_000}, result.ModeOpen, "300000 messages a second were due, above the 100000 a second"},
+		{"never in time", &result.GeneratorLimit{Above: perSecond / 2}, result.ModeOpen, "were due, above the 1000 a second at which this machine's generator was not in time"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())
 			if b.header.Mode, b.header.Limit = tt.mode, tt.limit; tt.limit != nil {
 				tt.limit.At, tt.limit.Size, tt.limit.Connections = at, 256, 1
 			}
+			due := int64(perSecond)
+			if tt.name == "a high one" {
+				due = 300_000
+			}
 			for _, i := range b.intervals[:seconds] {
-				i.v.Counters.Scheduled = perSecond
+				i.v.Counters.Scheduled = due
 			}
 			v := Verdict(b.run(t), Inputs{})
 			r := find(v, "above-limit")

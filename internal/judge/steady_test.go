@@ -198,7 +198,7 @@ func TestShortRunsThatStayFlat(t *testing.T) {
 func TestFloor(t *testing.T) {
 	b := newTestbed(healthyMessages())
 	d := b.summed(t).Summary.Histograms[result.DeliveryResponse]
-	b.header.Floor = &result.Floor{Rate: 2000, Size: 64, Percentiles: map[result.Metric]map[string]int64{
+	b.header.Floor = &result.Floor{Rate: 20_000, Size: 64, Percentiles: map[result.Metric]map[string]int64{
 		result.DeliveryResponse: {"50": d.Percentiles["50"] / 2, "99": d.Percentiles["99"] / 4, "99.9": 0}}}
 	s := b.summed(t).Summary
 	d = s.Histograms[result.DeliveryResponse]
@@ -206,7 +206,7 @@ func TestFloor(t *testing.T) {
 		t.Errorf("%v", d.FloorRatio)
 	}
 	r := find(s.Verdict, "floor")
-	if r == nil || r.Status != result.Valid || !strings.Contains(r.Text, "p50 2×)") || !strings.Contains(r.Text, "as much about this machine") {
+	if r == nil || r.Status != result.Valid || !strings.Contains(r.Text, "p50 2×)") || !strings.Contains(r.Text, "at 20000 a second of 64 bytes") || !strings.Contains(r.Text, "as much about this machine") {
 		t.Errorf("%+v", s.Verdict.Reasons)
 	}
 }
