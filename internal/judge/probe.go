@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // Vitals of the probe in the closing record.
@@ -98,15 +99,22 @@ func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r res
 	return r, true
 }
 
-// nodes is how many nodes the broker is known to have, 0 where that is not known.
-// The probe's connections and its topic's leader are on one or two of them, the
-// load's may be on others.
+// nodes is how many nodes the broker is known to have, at least 1: those that were
+// started, those that the driver counted, or the addresses that were given. The
+// probe's connections and its topic's leader are on one or two of them, the load's
+// may be on others.
 func (e *evidence) nodes() int {
 	h := &e.run.Header
+	n := 1
 	if h.Deployment != nil {
-		return h.Deployment.Nodes
+		n = h.Deployment.Nodes
 	}
-	n, _ := strconv.Atoi(h.Broker["brokers"]) // the driver counted them, or did not
+	if counted, err := strconv.Atoi(h.Broker["brokers"]); err == nil {
+		n = max(n, counted)
+	}
+	if s, err := scenario.FromRecord("header", h.Scenario); err == nil {
+		n = max(n, 1+strings.Count(s.Target.URL, ","))
+	}
 	return n
 }
 

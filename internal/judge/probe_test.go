@@ -71,6 +71,19 @@ func TestBesideProbe(t *testing.T) {
 			probed(b, 90_000, 150_000, -1)
 			return b
 		}, []string{"50", "99"}, result.Suspect, "or in nodes that serve it and not the probe"},
+		{"the load waits, at several addresses", func() *testbed {
+			b := slow()
+			b.header.Scenario = []byte(`{"target":{"driver":"nats","url":"nats://a:1,nats://b:1"}}`)
+			probed(b, 90_000, 150_000, 3_000)
+			return b
+		}, []string{"50", "99"}, result.Valid, "or in nodes that serve it and not the probe"},
+		{"the load waits, at one address", func() *testbed {
+			b := slow()
+			b.header.Scenario = []byte(`{"target":{"driver":"nats","url":"nats://a:1"}}`)
+			b.header.Deployment = &result.Deployment{Nodes: 1}
+			probed(b, 90_000, 150_000, 3_000)
+			return b
+		}, []string{"50", "99"}, result.Valid, "queues or client, and not in the broker"},
 		{"the broker is slow for both", func() *testbed {
 			b := slow()
 			probed(b, 7*ms, 8*ms, 3_000)
