@@ -29,7 +29,7 @@ const (
 	heapAtLeast = 128 << 20
 	// heapRoom is the least that may be left behind between collections, and
 	// heapMinute the time after which it is what it has come to.
-	heapRoom   = 16 << 20
+	heapRoom   = 8 << 20
 	heapMinute = time.Minute
 )
 

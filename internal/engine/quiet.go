@@ -7,8 +7,8 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/probe"
+	"sixnines/internal/recorder"
 	"sixnines/internal/vitals"
-	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -65,18 +65,14 @@ func (c *collector) collectQuietly(from, to int64) error {
 	ld := c.run.loads[0] // a probe has one
 	ld.rec.Snapshot()
 	delta := ld.sinceLast(ld.counts())
-	metrics, _, err := ld.rec.Encode()
-	if err != nil {
-		return err
-	}
 	c.to, ld.told.level.at = to, to
 	cpu, _ := vitals.ProcessorTime()
 	x := probe.Report{From: from, To: to, CPU: cpu, Sent: delta.Sent, Resolved: delta.Received}
 	if ld.workload.Pattern == scenario.Publish {
 		x.Resolved = delta.Acked
 	}
-	if m := ld.serviceMetric(); metrics[m] != nil {
-		x.Metrics = map[result.Metric]*result.MetricInterval{m: metrics[m]}
+	if id, ok := recorder.IDOf(ld.serviceMetric()); ok {
+		x.Values = ld.rec.Values(id)
 	}
 	ld.config.quiet.tell(x)
 	return nil

@@ -117,7 +117,6 @@ func (p *sideProbe) collect(to map[string]float64) {
 	}
 	ld := p.load
 	start, end := ld.start.Load(), ld.end.Load()
-	metric := ld.serviceMetric()
 	for _, x := range p.process.Take() {
 		p.sent += x.Sent
 		p.resolved += x.Resolved
@@ -129,8 +128,8 @@ func (p *sideProbe) collect(to map[string]float64) {
 			continue
 		}
 		p.span += x.To - x.From
-		if err := p.record(x.Metrics[metric]); err != nil {
-			p.tell("what it told could not be read: " + err.Error())
+		for _, v := range x.Values {
+			ld.rec.Probe(v)
 		}
 	}
 	if why := p.process.Failure(); why != "" {
@@ -144,31 +143,6 @@ func (p *sideProbe) tell(why string) {
 		p.told = true
 		p.load.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "it ended before the load: " + why})
 	}
-}
-
-// record adds the values of one of the probe's intervals, each in the middle of
-// its bucket but the extremes, which are exact.
-func (p *sideProbe) record(m *result.MetricInterval) error {
-	if m == nil || m.Hist == "" {
-		return nil
-	}
-	h, err := result.DecodeHistogram(m.Hist)
-	if err != nil {
-		return err
-	}
-	x := result.NewRankIndex(h)
-	for rank := range x.Count() {
-		low, high := x.ValueAtRank(rank + 1)
-		v := low + (high-low)/2
-		switch rank {
-		case 0:
-			v = m.Min
-		case x.Count() - 1:
-			v = m.Max
-		}
-		p.load.rec.Probe(min(max(v, low), high))
-	}
-	return nil
 }
 
 // unread reports whether the probe told something that is not collected.

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -64,8 +63,8 @@ type Report struct {
 	// delivered, or acknowledged where nothing is delivered.
 	Sent     int64 `json:"sent,omitempty"`
 	Resolved int64 `json:"resolved,omitempty"`
-	// Metrics holds the interval's distributions.
-	Metrics map[result.Metric]*result.MetricInterval `json:"metrics,omitempty"`
+	// Values are the service times in ns that ended in the interval.
+	Values []int64 `json:"values,omitempty"`
 }
 
 // Scenario returns what a probe runs beside a load of the normalised scenario s

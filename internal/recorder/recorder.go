@@ -351,6 +351,27 @@ func (r *Recorder) Last(id ID, refused int64, quantiles ...float64) (n int64, at
 	return k.total, at
 }
 
+// Values returns the values of id that the last Snapshot added, in ns, ascending:
+// each as the middle of its bucket, but the least and the largest as they were. It is
+// for metrics of which there are few.
+func (r *Recorder) Values(id ID) []int64 {
+	k := r.seen[id]
+	if k == nil || k.total == 0 {
+		return nil
+	}
+	values := make([]int64, 0, k.total)
+	for i, n := range k.nonzero() {
+		for range n {
+			values = append(values, r.geo.middle(i))
+		}
+	}
+	last := len(values) - 1
+	values[last] = max(min(k.max, r.geo.ceiling(k.last)), r.geo.floor(k.last))
+	first := r.geo.index(values[0])
+	values[0] = max(min(k.min, r.geo.ceiling(first)), r.geo.floor(first))
+	return values
+}
+
 // LastRanks are the values of id that the last Snapshot added.
 func (r *Recorder) LastRanks(id ID) *result.RankIndex {
 	k := r.seen[id]

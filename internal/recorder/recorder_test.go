@@ -301,3 +301,33 @@ func TestStagesAndMoments(t *testing.T) {
 		t.Errorf("%d values of a metric that is not recorded", n)
 	}
 }
+
+func TestValues(t *testing.T) {
+	r, err := New(Config{Metrics: []ID{DeliveryService, PublishService}, Shards: 2, Digits: 3, Highest: time.Minute, Window: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := []int64{1_234_567, 50_001, 50_001, 70_000_009}
+	for range 2 {
+		for i, v := range added {
+			r.Shard(i).Value(DeliveryService, v)
+		}
+		r.Snapshot()
+		got := r.Values(DeliveryService)
+		if len(got) != len(added) || got[0] != 50_001 || got[3] != 70_000_009 {
+			t.Fatalf("%d", got)
+		}
+		for i, want := range []int64{50_001, 50_001, 1_234_567, 70_000_009} {
+			if d := got[i] - want; max(d, -d) > want/1000 {
+				t.Errorf("value %d is %d, not %d", i, got[i], want)
+			}
+		}
+		if got := r.Values(PublishService); got != nil {
+			t.Errorf("%d of a metric without any", got)
+		}
+	}
+	r.Snapshot()
+	if got := r.Values(DeliveryService); got != nil {
+		t.Errorf("%d after a collection of nothing", got)
+	}
+}
