@@ -109,6 +109,11 @@ type ProducerSpec struct {
 	// Conn share a connection; producers and consumers never do.
 	Conn int
 	Size int // the size of the payloads in bytes, if all are alike; else the largest
+	// Limited says that the sender may wait for acknowledgements before it sends
+	// more: a closed loop, or a limit on the messages in flight. Else a driver may
+	// look for them up to some milliseconds late, if the connection's time stamps
+	// tell when they came.
+	Limited bool
 }
 
 // ConsumerSpec describes one consumer.

@@ -110,7 +110,7 @@ func (in *inlet) words() (subscribe, unsubscribe string) {
 // serve subscribes again to what there was, and then hands messages over until
 // the connection is lost.
 func (in *inlet) serve(c *resp.Conn, ready func()) error {
-	var source source = newPushes(c)
+	var source source = newPushes(c, in.session.producers.Look)
 	if in.session.options.Receive != direct {
 		source = clientPushes{c}
 	}

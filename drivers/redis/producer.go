@@ -49,6 +49,9 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
+	if spec.Limited {
+		s.limited.Store(true)
+	}
 	command := "PUBLISH"
 	if s.options.Sharded {
 		command = "SPUBLISH"

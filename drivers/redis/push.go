@@ -26,7 +26,7 @@ type pushes struct {
 	gates []*gate
 }
 
-func newPushes(c *resp.Conn) *pushes { return &pushes{Reader: resp.NewReader(c, nil)} }
+func newPushes(c *resp.Conn, rest func()) *pushes { return &pushes{Reader: resp.NewReader(c, rest)} }
 
 func (p *pushes) next(in *inlet) error {
 	kind, n, line, err := p.Head()

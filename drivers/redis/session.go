@@ -17,12 +17,14 @@ type session struct {
 	producers *resp.Producers
 	consumers *resp.Pool[inletKey, *inlet]
 	awaited   atomic.Bool // there are consumers: publishes should reach somebody
+	limited   atomic.Bool // a sender may wait for acknowledgements
 }
 
 func newSession(base *resp.Session, o Options) *session {
 	s := &session{Session: base, options: o}
 	s.consumers = resp.NewPool("redis", s.inlet)
-	s.producers = resp.NewProducers(base, "publish", resp.PipelineOptions{Buffer: base.Client.WriteBuffer, Silent: o.Acks == none},
+	s.producers = resp.NewProducers(base, "publish", resp.PipelineOptions{Buffer: base.Client.WriteBuffer, Silent: o.Acks == none,
+		Late: func() bool { return s.awaited.Load() && !s.limited.Load() }},
 		func(name string) resp.Watch { return &audience{session: s, name: name} })
 	return s
 }

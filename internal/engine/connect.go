@@ -59,6 +59,10 @@ func (ld *load) connect(ctx context.Context) error {
 	return nil
 }
 
+// manyPlaces is how many places in flight a connection has that no sender waits for
+// one while acknowledgements lie unread for some milliseconds.
+const manyPlaces = 1024
+
 // inFlightDefault is the number of messages in flight that a driver with
 // acknowledgements may come to if the scenario does not say.
 const inFlightDefault = 65536
@@ -130,9 +134,11 @@ func (ld *load) makeLanes(n, span int) {
 }
 
 func (ld *load) connectProducers(ctx context.Context, lanes int) error {
+	w := ld.workload
 	for _, st := range ld.streams {
 		spec := driver.ProducerSpec{ID: int(st.id), Topic: ld.layout.topics[st.plan.topic],
-			Conn: st.plan.producer % lanes, Size: int(ld.workload.Size.Largest())}
+			Conn: st.plan.producer % lanes, Size: int(w.Size.Largest()),
+			Limited: w.Loop == scenario.Closed || w.InFlight.Messages > 0 || st.lane.limit < manyPlaces}
 		var err error
 		mark := ld.dialers[0].Mark()
 		if ld.replies {

@@ -211,9 +211,14 @@ func (l *lane) ack(sl *slot, now int64) {
 		ld.violations.Add(1)
 	}
 	if sl.measured {
+		received := int64(-1)
+		if at, late := l.tap.arrived(now); late {
+			now = max(at, sl.sent)
+		} else if ld.timed {
+			received = l.tap.received(now)
+		}
 		if ld.timed {
 			v := now - sl.intended
-			received := l.tap.received(now)
 			if received >= 0 {
 				l.shard.Value(recorder.LagReceiveAck, received)
 			}

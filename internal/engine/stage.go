@@ -258,6 +258,20 @@ func (t *tap) received(now int64) int64 {
 	return waited
 }
 
+// arrived returns when the acknowledgement that is called back at now had come, if the
+// driver reads acknowledgements late on purpose; else now. Of several in one read the
+// last one's arrival counts.
+func (t *tap) arrived(now int64) (at int64, late bool) {
+	if t == nil || !t.conn.Late() {
+		return now, false
+	}
+	read, waited := t.readBefore(now)
+	if waited < 0 {
+		return now, false
+	}
+	return read - waited, true
+}
+
 // stageFact says for the header what the stage times are of.
 func (ld *load) stageFact() (value, note string) {
 	if ld.stages.why != "" {

@@ -28,6 +28,7 @@ type Conn struct {
 	observer atomic.Pointer[Observer]
 	closed   atomic.Bool
 	writes   atomic.Int64
+	late     atomic.Bool
 	raw      *rawSocket // nil: all goes through the runtime
 
 	// What is held back, see Cork.
@@ -191,6 +192,33 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 	}
 	return n, err
 }
+
+// ReadsLate reports whether the connection may be read by ReadNow and Rest alone: by
+// whoever has a processor anyway, and no thread is woken for what comes. The kernel's
+// time stamps then tell when it came.
+func (c *Conn) ReadsLate() bool { return c.raw != nil && c.raw.stamped && restable(c.Conn) }
+
+// ReadNow is Read that does not wait: if there is nothing it returns EAGAIN.
+func (c *Conn) ReadNow(p []byte) (n int, err error) {
+	n, now, waited, err := c.raw.readNow(c.Conn, p)
+	if n > 0 {
+		if o := c.observer.Load(); o != nil {
+			if !c.late.Load() {
+				c.late.Store(true)
+			}
+			(*o).HasRead(now, waited)
+		}
+	}
+	return n, err
+}
+
+// Late reports whether the connection is read by ReadNow: when a read returns says
+// nothing of when its bytes came.
+func (c *Conn) Late() bool { return c.late.Load() }
+
+// Rest waits for d, whatever comes meanwhile. It returns an error once the
+// connection is closed.
+func (c *Conn) Rest(d time.Duration) error { return c.raw.rest(c.Conn, d) }
 
 // Close closes the connection and forgets it. What is held back is written if
 // that needs no waiting for another writer.

@@ -124,11 +124,17 @@ func (s *rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err er
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	s.in, s.got, s.inErr = p, 0, 0
-	err = s.conn.Read(s.receive)
+	if err = s.conn.Read(s.receive); err != nil {
+		s.in, s.vec.Base = nil, nil
+		return 0, 0, -1, err
+	}
+	return s.took(c)
+}
+
+// took returns what receiveOn has read.
+func (s *rawSocket) took(c net.Conn) (n int, now, waited int64, err error) {
 	s.in, s.vec.Base = nil, nil
 	switch {
-	case err != nil:
-		return 0, 0, -1, err
 	case s.inErr != 0:
 		return 0, 0, -1, opError("read", c, os.NewSyscallError("read", s.inErr))
 	case s.got == 0:
@@ -138,6 +144,32 @@ func (s *rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err er
 	t := time.Now()
 	now = clock.At(t)
 	return s.got, now, s.waited(t.UnixNano(), now), nil
+}
+
+// readNow is read that does not wait: EAGAIN if there is nothing.
+func (s *rawSocket) readNow(c net.Conn, p []byte) (n int, now, waited int64, err error) {
+	own := c.(*socket)
+	if !own.enter() {
+		return 0, 0, -1, opError("read", c, net.ErrClosed)
+	}
+	defer own.leave()
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	s.in, s.got, s.inErr = p, 0, 0
+	if !s.receiveOn(uintptr(own.fd)) {
+		s.in, s.vec.Base = nil, nil
+		return 0, 0, -1, syscall.EAGAIN
+	}
+	return s.took(c)
+}
+
+// rest waits for d, whatever comes, or until c is closed.
+func (s *rawSocket) rest(c net.Conn, d time.Duration) error { return c.(*socket).rest(d) }
+
+// restable reports whether c may be read by readNow.
+func restable(c net.Conn) bool {
+	_, ok := c.(*socket)
+	return ok
 }
 
 // waited returns how long ago the kernel stamped what was read. The stamp is of

@@ -4,6 +4,8 @@ package transport
 
 import (
 	"net"
+	"syscall"
+	"time"
 
 	"sixnines/internal/clock"
 )
@@ -19,6 +21,15 @@ func (*rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err erro
 	n, err = c.Read(p)
 	return n, clock.Now(), -1, err
 }
+
+func (*rawSocket) readNow(c net.Conn, p []byte) (n int, now, waited int64, err error) {
+	return 0, 0, -1, syscall.EAGAIN
+}
+
+func (*rawSocket) rest(net.Conn, time.Duration) error { return net.ErrClosed }
+
+// restable: Linux's only.
+func restable(net.Conn) bool { return false }
 
 // ownWait is Linux's only.
 func ownWait(c net.Conn) net.Conn { return c }

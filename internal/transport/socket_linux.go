@@ -166,6 +166,26 @@ func (s *socket) wait(d *direction) error {
 	return nil
 }
 
+// rest waits for d, whatever comes meanwhile, or until the socket is closed.
+func (s *socket) rest(d time.Duration) error {
+	if !s.enter() {
+		return net.ErrClosed
+	}
+	defer s.leave()
+	w := &s.reading
+	w.until.Store(math.MaxInt64)
+	defer w.until.Store(0)
+	if s.users.Load()&closedBit != 0 {
+		return net.ErrClosed
+	}
+	fds := [2]unix.PollFd{{Fd: -1}, {Fd: int32(w.wake), Events: unix.POLLIN}} // of the first nothing is asked
+	clock.PollHandingOver(&fds, clock.Now()+int64(d))
+	if s.users.Load()&closedBit != 0 {
+		return net.ErrClosed
+	}
+	return nil
+}
+
 func waitEnd(deadline int64) int64 {
 	if deadline == 0 {
 		return math.MaxInt64

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // reading starts a read and returns once it waits in the kernel.
@@ -133,5 +135,50 @@ func TestThreadsAreBounded(t *testing.T) {
 	conns[1].Close() // one for the one too many
 	if _, ok := dial().NetConn().(*socket); !ok {
 		t.Error("a closed connection still counts")
+	}
+}
+
+// What is read late is told with the instant at which it came.
+func TestReadLate(t *testing.T) {
+	c, other := pair(t)
+	if !c.ReadsLate() {
+		t.Fatal("the connection cannot be read late")
+	}
+	var s seen
+	c.Observe(&s)
+	p := make([]byte, 8)
+	if n, err := c.ReadNow(p); n != 0 || !errors.Is(err, unix.EAGAIN) {
+		t.Fatalf("of nothing %d bytes, %v", n, err)
+	}
+	const lain = 20 * time.Millisecond
+	for s.waited.Load() < int64(lain) { // the first reads know no time, see TestStampAcrossAStep
+		if _, err := other.Write(p[:3]); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		if err := c.Rest(lain); err != nil { // what came does not end it
+			t.Fatal(err)
+		}
+		if rested := time.Since(began); rested < lain {
+			t.Fatalf("a rest of %v took %v", lain, rested)
+		}
+		if n, err := c.ReadNow(p); n != 3 || err != nil {
+			t.Fatalf("%d bytes, %v", n, err)
+		}
+	}
+	if !c.Late() {
+		t.Error("nobody knows that it is read late")
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Rest(time.Hour) }()
+	for c.NetConn().(*socket).reading.until.Load() == 0 {
+		runtime.Gosched()
+	}
+	c.Close()
+	if err := <-ended; !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the rest ended with %v", err)
+	}
+	if _, err := c.ReadNow(p); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("closed: %v", err)
 	}
 }

@@ -115,6 +115,13 @@ type Conn struct {
 // is stuck would have to be waited for.
 func (c *Conn) Close() error { return c.raw.Close() }
 
+// Late returns the connection as one that can be read late, if it can be: without
+// TLS, made by the engine, on a system that stamps what it receives.
+func (c *Conn) Late() (lateReads, bool) {
+	from, ok := c.raw.(lateReads)
+	return from, ok && c.Conn == c.raw && from.ReadsLate()
+}
+
 // Do sends a command and returns its reply as redigo does: nil, int64, string,
 // []byte or []any of these. Whoever wants to be able to leave closes c.
 func (c *Conn) Do(command string, args ...any) (any, error) { return c.redis.Do(command, args...) }

@@ -3,6 +3,7 @@ package resp
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,6 +26,20 @@ type Pipeline struct {
 	*Link
 	size  int // of the buffer, in bytes; at most 1: each command is written at once
 	watch Watch
+
+	late bool // see PipelineOptions.Late
+
+	// replies guards what follows, where replies are read late; else it is the
+	// reading goroutine's.
+	replies sync.Mutex
+	reader  *Reader // nil: not connected
+	replied uint64  // replies taken
+	failure error   // of taking them, by whoever did
+
+	// Where replies are read late somebody else looks for them while bit is set in
+	// unanswered; nil: nobody.
+	unanswered *atomic.Uint64
+	bit        uint64
 
 	closed  atomic.Bool
 	written atomic.Uint64 // commands that have been written, for the reader
@@ -63,6 +78,12 @@ type Watch interface {
 type PipelineOptions struct {
 	Buffer int  // bytes that are collected; at most 1: each command is written at once
 	Silent bool // the server is told not to reply: Done comes inside Send
+	// Late says when a pipeline connects whether replies, which must be lines, may be
+	// read late: by whoever calls Producers.Look, by the sender if he finds earlier
+	// ones unread, or after 10 ms. No thread is woken for each of them then, while the
+	// message is on its way to its subscribers. It needs a connection that can
+	// (lateReads); nil: never.
+	Late func() bool
 }
 
 // holdMost is half the longest time for which messages that are not replied to
@@ -72,7 +93,7 @@ const holdMost = 5 * time.Millisecond
 
 // Pipeline connects a pipeline under the name.
 func (cl *Client) Pipeline(ctx context.Context, name string, o PipelineOptions, w Watch) (*Pipeline, error) {
-	p := &Pipeline{size: o.Buffer, silent: o.Silent, watch: w, pending: newQueue(), drained: make(chan struct{})}
+	p := &Pipeline{size: o.Buffer, silent: o.Silent, late: o.Late != nil && o.Buffer <= 1 && !o.Silent && o.Late(), watch: w, pending: newQueue(), drained: make(chan struct{})}
 	ready := make(chan error, 1)
 	// Link is set before serve may use it.
 	linked := make(chan struct{})
@@ -118,33 +139,44 @@ func (p *Pipeline) serve(c *Conn, ready func(error)) error {
 	p.conn = c
 	p.writing.Unlock()
 	ready(nil)
-	answered := p.answered.Load()
-	r := NewReader(c, func() { p.rest(answered) })
 	var err error
-	for {
-		var kind byte
-		var n int64
-		var line []byte
-		if kind, n, line, err = r.Reply(); err != nil {
-			break
+	if from, ok := c.Late(); ok && p.late {
+		err = p.serveLate(from)
+	} else {
+		r := p.newReader(c)
+		for err == nil {
+			err = p.take(r)
 		}
-		cmd, ok := p.pending.pop()
-		if !ok {
-			err = fmt.Errorf("%w: a reply that nobody asked for: %q %d %.100s", ErrProtocol, kind, n, line)
-			if kind == Failure {
-				err = ReplyError(string(line)) // it says why it hangs up
-			}
-			break
-		}
-		answered++
-		if kind == Failure {
-			cmd.acks.Done(cmd.token, fmt.Errorf("%s: %w", p.client.Driver, ReplyError(string(line))))
-			continue
-		}
-		cmd.acks.Done(cmd.token, p.watch.Reply(kind, n))
 	}
 	p.fall(c, err)
 	return err
+}
+
+func (p *Pipeline) newReader(src io.Reader) *Reader {
+	p.replied = p.answered.Load()
+	return NewReader(src, func() { p.rest(p.replied) })
+}
+
+// take takes one reply.
+func (p *Pipeline) take(r *Reader) error {
+	kind, n, line, err := r.Reply()
+	if err != nil {
+		return err
+	}
+	cmd, ok := p.pending.pop()
+	if !ok {
+		if kind == Failure {
+			return ReplyError(string(line)) // it says why it hangs up
+		}
+		return fmt.Errorf("%w: a reply that nobody asked for: %q %d %.100s", ErrProtocol, kind, n, line)
+	}
+	p.replied++
+	if kind == Failure {
+		cmd.acks.Done(cmd.token, fmt.Errorf("%s: %w", p.client.Driver, ReplyError(string(line))))
+	} else {
+		cmd.acks.Done(cmd.token, p.watch.Reply(kind, n))
+	}
+	return nil
 }
 
 // hush tells the server not to reply. It does not reply to that, so it is asked
@@ -244,6 +276,9 @@ func (p *Pipeline) Send(token uint64, acks driver.Acks, head, payload []byte) er
 		p.write()
 	}
 	p.writing.Unlock()
+	if p.late {
+		p.await()
+	}
 	return nil
 }
 

@@ -3,6 +3,7 @@ package resp
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"sync/atomic"
 
 	"sixnines/driver"
@@ -14,20 +15,45 @@ type Producers struct {
 	session   *Session
 	verb      string
 	pipelines *Pool[int, *Pipeline] // by the number of the connection
+
+	// Of pipelines whose replies are read late: a bit for each with replies to come.
+	unanswered atomic.Uint64
+	late       [64]atomic.Pointer[Pipeline]
+}
+
+// Look takes replies that have come on pipelines whose replies are read late. It is
+// for a thread that has just handed a message over to a consumer: the reply to its
+// publish is there by then, and is not worth a thread of its own.
+func (ps *Producers) Look() {
+	for w := ps.unanswered.Load(); w != 0; w &= w - 1 {
+		if p := ps.late[bits.TrailingZeros64(w)].Load(); p != nil {
+			p.look()
+		}
+	}
 }
 
 // NewProducers returns a session's, none as yet. The verb says in errors what
 // they do: "publish". The pipelines have the options and, each, a watch of its
 // own, made for the name of the connection.
 func NewProducers(s *Session, verb string, o PipelineOptions, watch func(name string) Watch) *Producers {
-	return &Producers{session: s, verb: verb, pipelines: NewPool(s.Client.Driver, func(ctx context.Context, conn int) (*Pipeline, error) {
+	ps := &Producers{session: s, verb: verb}
+	ps.pipelines = NewPool(s.Client.Driver, func(ctx context.Context, conn int) (*Pipeline, error) {
 		name := fmt.Sprintf("producer-%d", conn)
+		o := o
+		if conn >= len(ps.late) {
+			o.Late = nil
+		}
 		p, err := s.Client.Pipeline(ctx, name, o, watch(name))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Client.Driver, err)
 		}
+		if p.late {
+			ps.late[conn].Store(p)
+			p.mark(&ps.unanswered, 1<<conn)
+		}
 		return p, nil
-	})}
+	})
+	return ps
 }
 
 // producer implements driver.Producer and driver.Syncer.

@@ -2,8 +2,10 @@ package resp
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"syscall"
 )
 
 // The sizes of a Reader, in bytes. The buffer starts small because most
@@ -31,7 +33,8 @@ const (
 )
 
 // Reader takes replies apart where they have been read, without copying or
-// allocating. One goroutine at a time uses it.
+// allocating. One goroutine at a time uses it. Where the source has nothing now and
+// says EAGAIN, replies of one line may be asked for again later.
 type Reader struct {
 	src io.Reader
 	// rest is called before a read that may have to wait; nil: nothing is.
@@ -67,7 +70,7 @@ func (r *Reader) fill() error {
 	n, err := r.src.Read(r.buf[r.end:])
 	r.end += n
 	r.full = r.end == len(r.buf)
-	if err != nil {
+	if err != nil && !errors.Is(err, syscall.EAGAIN) {
 		r.err = err
 		if n > 0 {
 			return nil
