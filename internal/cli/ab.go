@@ -47,9 +47,9 @@ func (a *app) abCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "ab A [B] [flags]",
-		Short: "Run two scenarios in turn, in an order drawn by lot, and compare them",
+		Short: "Run two scenarios in turn, in random order, and compare them",
 		Long: `Run pairs of A and B, each run with a broker and connections of its own, the order
-within each pair drawn by lot, and compare them as sixnines compare does. A and B
+within each pair at random, and compare them as sixnines compare does. A and B
 are what sixnines run takes: a driver's name or a scenario file. Without B the
 other side is A as well: with --b changed as it says, else an A/A, which shows
 what the comparison makes of no difference at all.
@@ -246,7 +246,7 @@ func (t *abRuns) announce() {
 		}
 		t.note("%s  %s, broker %s", arm.letter, name, arm.plan.Broker)
 	}
-	t.note("%s of runs in an order drawn by lot: %s and the starts of brokers, at most %s; results in %s",
+	t.note("%s of runs in random order: %s and the starts of brokers, at most %s; results in %s",
 		plural(t.pairs, "pair"), seconds(least), seconds(most), t.dir)
 }
 

@@ -249,7 +249,7 @@ func TestAB(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &c); err != nil || c.Kind != "A/A" {
 		t.Fatalf("%v, %+v\n%s%s", err, c, out, errs)
 	}
-	for _, want := range []string{"6 pairs of runs in an order drawn by lot: 1.2 s", "pair 6 of 6", "sixnines compare results"} {
+	for _, want := range []string{"6 pairs of runs in random order: 1.2 s", "pair 6 of 6", "sixnines compare results"} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("%q is not in %s", want, errs)
 		}

@@ -41,7 +41,7 @@ func (s *sweepRuns) announce() {
 	}
 	s.note("%s: %s in %s", s.plan.title, plural(len(s.plan.cells), "cell"), plural(s.Rounds, "round"))
 	if left == len(s.Trials) {
-		s.note("%s in an order drawn by lot take %s and the starts of brokers; results in %s", plural(left, "trial"), longTime(float64(least)), s.dir)
+		s.note("%s in random order take %s and the starts of brokers; results in %s", plural(left, "trial"), longTime(float64(least)), s.dir)
 	} else {
 		s.note("%s of %d are made; the others take %s and the starts of brokers; results in %s", plural(len(s.Trials)-left, "trial"), len(s.Trials), longTime(float64(least)), s.dir)
 	}

@@ -167,7 +167,7 @@ func orderOf(all []couple, ab bool) *Difference {
 	if ab || len(all) < 2 {
 		return nil
 	}
-	const advice = "whatever changed on the machine meanwhile is in the difference; sixnines ab runs both in turn, in an order drawn by lot"
+	const advice = "whatever changed on the machine meanwhile is in the difference; sixnines ab runs both in turn, in random order"
 	var first [2]int
 	lastOf, firstOf := [2]int64{}, [2]int64{}
 	for n, c := range all {

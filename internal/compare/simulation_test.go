@@ -70,7 +70,7 @@ func (w *world) run(name string, at time.Time, slow float64) *result.Run {
 			Rate: result.Rate{Asked: 1000, Sent: 1000, WorstSecond: 1}, Counters: result.Counters{Scheduled: w.messages}}}
 }
 
-// sets draws pairs of runs in an order drawn by lot.
+// sets draws pairs of runs in random order.
 func (w *world) sets(pairs int, slow float64) (a, b []*result.Run) {
 	at := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	w.mood = 0

@@ -31,7 +31,7 @@ func (r *run) writeHeader(start int64) error {
 		h.Machine = append(h.Machine, result.Fact(f))
 	}
 	h.Machine = append(h.Machine, generatorFact("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)),
-		"one more for each pacer, for the meter of hiccups and for the witness of what is in flight, which keep theirs"))
+		"one more for each pacer, the meter of hiccups and the sampler of what is in flight"))
 	var headers []result.Header
 	for _, ld := range r.loads {
 		h := h

@@ -210,7 +210,7 @@ func compareHow(c *compare.Comparison) string {
 	text := plural(int64(len(c.Pairs)), "pair")
 	switch c.Kind {
 	case compare.KindAA, compare.KindAB:
-		text += ", made in turn in an order drawn by lot"
+		text += ", made in turn in random order"
 	default:
 		text += ", in order of time"
 	}

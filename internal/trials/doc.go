@@ -1,5 +1,5 @@
 // Package trials makes series of runs: cells, each of them one load, in rounds,
-// in an order drawn by lot, a result file for each trial, and a manifest that
+// in random order, a result file for each trial, and a manifest that
 // says what is planned, what was made when, and by which broker.
 //
 // A series lives in a directory of its own, which one process works in at a time.
