@@ -118,12 +118,30 @@ func TestAnswersAreReadLate(t *testing.T) {
 			for _, c := range conns {
 				c.Close()
 			}
+			mark := dialer.Mark()
+			for answered := false; !answered; {
+				if err := producers[sent%2].Send(uint64(sent), make([]byte, 64)); err == nil {
+					sent++
+					acks.await(sent)
+					answered = dialer.Mark() >= mark+2 && sent%2 == 0
+				}
+			}
+			// Nobody observes the successors: what they bring is read when it comes.
+			successors := dialer.Since(mark)
+			for _, c := range successors {
+				c.Observe(new(watched))
+			}
 			for range 100 {
 				if err := producers[sent%2].Send(uint64(sent), make([]byte, 64)); err == nil {
 					sent++
 				}
+				acks.await(sent)
 			}
-			acks.await(sent)
+			for i, c := range successors {
+				if c.Late() {
+					t.Errorf("successor %d is read late", i)
+				}
+			}
 			end, cancel := context.WithTimeout(ctx, 10*time.Second)
 			defer cancel()
 			for _, p := range producers {

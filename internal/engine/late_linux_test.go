@@ -46,4 +46,10 @@ func TestLateAcknowledgementsCountFromTheirArrival(t *testing.T) {
 	if at, late := tp.arrived(called); late || at != called {
 		t.Errorf("without a stamp: %d, late %t", at, late)
 	}
+	// What comes by its successor is not of its reads.
+	tp.HasRead(read, lay)
+	c.Close()
+	if at, late := tp.arrived(called); late || at != called {
+		t.Errorf("of a connection that was replaced: %d, late %t", at, late)
+	}
 }

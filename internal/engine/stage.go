@@ -259,10 +259,10 @@ func (t *tap) received(now int64) int64 {
 }
 
 // arrived returns when the acknowledgement that is called back at now had come, if the
-// driver reads acknowledgements late on purpose; else now. Of several in one read the
-// last one's arrival counts.
+// driver reads acknowledgements late on purpose; else now, also on a connection that
+// has been replaced. Of several in one read the last one's arrival counts.
 func (t *tap) arrived(now int64) (at int64, late bool) {
-	if t == nil || !t.conn.Late() {
+	if t == nil || t.conn.Closed() || !t.conn.Late() {
 		return now, false
 	}
 	read, waited := t.readBefore(now)

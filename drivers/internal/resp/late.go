@@ -38,8 +38,13 @@ func (p *Pipeline) serveLate(from lateReads) error {
 			err = from.Rest(lateMost)
 		}
 		if err != nil {
+			// Nobody follows the time stamps of the connection's successor.
+			p.late.Store(false)
 			p.replies.Lock()
 			p.reader = nil
+			if p.unanswered != nil {
+				p.unanswered.And(^p.bit)
+			}
 			p.replies.Unlock()
 			return err
 		}

@@ -27,7 +27,7 @@ type Pipeline struct {
 	size  int // of the buffer, in bytes; at most 1: each command is written at once
 	watch Watch
 
-	late bool // see PipelineOptions.Late
+	late atomic.Bool // see PipelineOptions.Late; never after the first connection was lost
 
 	// replies guards what follows, where replies are read late; else it is the
 	// reading goroutine's.
@@ -93,7 +93,8 @@ const holdMost = 5 * time.Millisecond
 
 // Pipeline connects a pipeline under the name.
 func (cl *Client) Pipeline(ctx context.Context, name string, o PipelineOptions, w Watch) (*Pipeline, error) {
-	p := &Pipeline{size: o.Buffer, silent: o.Silent, late: o.Late != nil && o.Buffer <= 1 && !o.Silent && o.Late(), watch: w, pending: newQueue(), drained: make(chan struct{})}
+	p := &Pipeline{size: o.Buffer, silent: o.Silent, watch: w, pending: newQueue(), drained: make(chan struct{})}
+	p.late.Store(o.Late != nil && o.Buffer <= 1 && !o.Silent && o.Late())
 	ready := make(chan error, 1)
 	// Link is set before serve may use it.
 	linked := make(chan struct{})
@@ -140,7 +141,7 @@ func (p *Pipeline) serve(c *Conn, ready func(error)) error {
 	p.writing.Unlock()
 	ready(nil)
 	var err error
-	if from, ok := c.Late(); ok && p.late {
+	if from, ok := c.Late(); ok && p.late.Load() {
 		err = p.serveLate(from)
 	} else {
 		r := p.newReader(c)
@@ -276,7 +277,7 @@ func (p *Pipeline) Send(token uint64, acks driver.Acks, head, payload []byte) er
 		p.write()
 	}
 	p.writing.Unlock()
-	if p.late {
+	if p.late.Load() {
 		p.await()
 	}
 	return nil

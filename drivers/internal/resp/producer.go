@@ -47,7 +47,7 @@ func NewProducers(s *Session, verb string, o PipelineOptions, watch func(name st
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Client.Driver, err)
 		}
-		if p.late {
+		if p.late.Load() {
 			ps.late[conn].Store(p)
 			p.mark(&ps.unanswered, 1<<conn)
 		}
