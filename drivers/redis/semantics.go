@@ -29,6 +29,9 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 	o["acks"], o["subscribe"], o["receive"] = s.options.Acks, s.options.Subscribe, s.options.Receive
 	o["sharded"] = fmt.Sprint(s.options.Sharded)
 	o["write_buffer"] = driver.ByteSize(s.Client.WriteBuffer).String()
+	if t.Consumers > 0 && s.options.Acks != none && s.Client.WriteBuffer <= 1 {
+		o["answers"] = "read by who delivers, and timed by the kernel's receive time stamp without read lag; read when they come in a closed loop, with a limit in flight, over TLS and outside Linux"
+	}
 	if t.Slow {
 		o["consumer_connections"] = "one each, since the consumers take their time"
 	}
