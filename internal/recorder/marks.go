@@ -11,9 +11,8 @@ import (
 type marks []atomic.Uint64
 
 const (
-	block     = 8          // places: counts of a cache line
-	wordSpan  = 64 * block // places that a word of marks stands for
-	blockMask = block - 1
+	block    = 8          // places: counts of a cache line
+	wordSpan = 64 * block // places that a word of marks stands for
 )
 
 func newMarks(places int) marks { return make(marks, (places+wordSpan-1)/wordSpan) }

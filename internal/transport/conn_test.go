@@ -14,6 +14,12 @@ import (
 // pair returns a connection of ours and its other end.
 func pair(tb testing.TB) (*Conn, net.Conn) {
 	tb.Helper()
+	return pairOf(tb, NewDialer(true))
+}
+
+// pairOf is pair with a connection of the dialer's.
+func pairOf(tb testing.TB, d *Dialer) (*Conn, net.Conn) {
+	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)
@@ -28,7 +34,7 @@ func pair(tb testing.TB) (*Conn, net.Conn) {
 		c, err := l.Accept()
 		other <- accepted{c, err}
 	}()
-	c, err := NewDialer(true).Dial(tb.Context(), "tcp", l.Addr().String())
+	c, err := d.Dial(tb.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -238,17 +244,28 @@ func TestReadTellsHowLongBytesLay(t *testing.T) {
 }
 
 func TestReadAndWriteDoNotAllocate(t *testing.T) {
-	c, other := pair(t)
-	var s seen
-	c.Observe(&s)
-	p, q := make([]byte, 64), make([]byte, 64)
-	if n := testing.AllocsPerRun(200, func() {
-		_, _ = c.Write(p)
-		_, _ = io.ReadFull(other, q)
-		_, _ = other.Write(q)
-		_, _ = c.Read(p)
-	}); n != 0 {
-		t.Errorf("%v allocations", n)
+	for _, size := range []int{64, 3*directMost + 1} {
+		c, other := pair(t)
+		var s seen
+		c.Observe(&s)
+		go func() { // what is written comes back
+			q := make([]byte, size)
+			for {
+				if _, err := io.ReadFull(other, q); err != nil {
+					return
+				}
+				if _, err := other.Write(q); err != nil {
+					return
+				}
+			}
+		}()
+		p := make([]byte, size)
+		if n := testing.AllocsPerRun(200, func() {
+			_, _ = c.Write(p)
+			_, _ = io.ReadFull(c, p)
+		}); n != 0 {
+			t.Errorf("%v allocations for %d bytes", n, size)
+		}
 	}
 }
 
@@ -260,16 +277,12 @@ func BenchmarkWrite(b *testing.B) {
 			name = "direct"
 		}
 		b.Run(name, func(b *testing.B) {
-			c, other := pair(b)
+			c, other := pairOf(b, NewDialer(direct))
 			go func() { _, _ = io.Copy(io.Discard, other) }()
-			var to net.Conn = c
-			if !direct {
-				to = c.Conn
-			}
 			p := make([]byte, 256)
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := to.Write(p); err != nil {
+				if _, err := c.Write(p); err != nil {
 					b.Fatal(err)
 				}
 			}

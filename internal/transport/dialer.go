@@ -22,7 +22,7 @@ type Dialer struct {
 }
 
 // NewDialer returns a dialer. direct says that writes up to [directMost] bytes and
-// reads do not tell Go's scheduler.
+// reads do not tell Go's scheduler, and that readers wait in the kernel.
 func NewDialer(direct bool) *Dialer {
 	return &Dialer{direct: direct, conns: map[*Conn]struct{}{}}
 }
