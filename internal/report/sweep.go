@@ -83,9 +83,11 @@ func sweepCaption(t *sweep.Table) string {
 	}
 	text += "Each figure is that of the round in the middle; nothing is merged or averaged, and INVALID rounds are left out. "
 	if t.Rounds >= 6 {
-		return text + "From – to is the 95 % interval of the median over rounds. Processor time is for each message."
+		text += "From – to is the 95 % interval of the median over rounds, and in cells of which fewer than six rounds count what the intervals within the runs span."
+	} else {
+		text += "From – to is what the intervals within the runs span: under six rounds there is no interval of the median."
 	}
-	return text + "From – to is what the intervals within the runs span: under six rounds there is no interval of the median. Processor time is for each message."
+	return text + " Rounds that are UNSTABLE or refused there are slower than all with a number. Processor time is for each message."
 }
 
 // row is a cell's row; unlike tells whether rows have different latencies.
@@ -113,6 +115,11 @@ func (s *Sweep) row(r *sweep.Row, unlike bool) sectionRow {
 	}
 	if len(r.Runs) < s.Rounds {
 		notes = append(notes, fmt.Sprintf("%d of %d rounds", len(r.Runs), s.Rounds))
+	}
+	for _, p := range sweep.Percentiles() {
+		if x := r.Latency[p]; x.OK() && x.Runs < r.Achieved.Runs {
+			notes = append(notes, fmt.Sprintf("%s of %d rounds", rowName(p), x.Runs))
+		}
 	}
 	row.Note = strings.Join(notes, "; ")
 	return row
@@ -164,7 +171,12 @@ func sweepFigure(s sweep.Spread) string {
 }
 
 func sweepInterval(s sweep.Spread) string {
-	if !s.OK() || s.Low == s.High {
+	switch {
+	case !s.OK():
+		return ""
+	case s.Above != "":
+		return durationFloat(s.Low) + " – " + plain(s.Above)
+	case s.Low == s.High:
 		return ""
 	}
 	return durationFloat(s.Low) + " – " + durationFloat(s.High)
@@ -192,9 +204,11 @@ func known(s sweep.Spread, v float64) string {
 //	achieved_per_s, achieved_low, achieved_high, bytes_per_s, generator_cpu_ns, broker_cpu_ns,
 //	p50_ns, p50_low_ns, p50_high_ns, p50_mark, and these of p99 and p99.9, semantics
 //
-// bytes are of payload, cpu is for each message. A mark is at-least, suspect, or
-// why there is no figure: unstable, refused, unsupported, invalid, none. semantics is empty
-// unless the runs of a cell differ in it, which are lines of their own then.
+// bytes are of payload, cpu is for each message. A mark is at-least, suspect,
+// unstable-above or refused-above (such a run is where the interval ends, which has
+// no upper end then), or why there is no figure: unstable, refused, unsupported,
+// invalid, none. semantics is empty unless the runs of a cell differ in it, which are
+// lines of their own then.
 func SweepCSV(w io.Writer, t *sweep.Table) error {
 	c := csv.NewWriter(w)
 	var head []string
@@ -231,7 +245,11 @@ func SweepCSV(w io.Writer, t *sweep.Table) error {
 				if 2*s.Suspect > s.Runs {
 					marks = append(marks, "suspect")
 				}
-				line = append(line, decimal(s.Value), decimal(s.Low), decimal(s.High), strings.Join(marks, "+"))
+				high := decimal(s.High)
+				if s.Above != "" {
+					high, marks = "", append(marks, s.Above+"-above")
+				}
+				line = append(line, decimal(s.Value), decimal(s.Low), high, strings.Join(marks, "+"))
 			}
 		}
 		_ = c.Write(append(line, r.Semantics))

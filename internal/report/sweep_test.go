@@ -100,6 +100,28 @@ func TestSweepCSV(t *testing.T) {
 	}
 }
 
+// A round that was refused is where the interval ends, and how many rounds a figure
+// rests on is said where it is not all.
+func TestSweepRefused(t *testing.T) {
+	s := swept(t, "rate=1k/s,2k/s")
+	runs := s.Rows[0].Runs
+	third := runs[1]
+	third.Round, third.Figures = 3, map[string]sweep.Figure{"50": runs[1].Figures["50"], "99": {Missing: "refused"}, "99.9": {Missing: "unsupported"}}
+	s.Table = sweep.NewTable(sweep.Grid{Axes: s.Axes}, 3, map[int][]sweep.Outcome{0: append(runs, third)})
+	var b, table bytes.Buffer
+	if err := errors.Join(SweepTerminal(&b, s, Options{Width: 250}), SweepCSV(&table, s.Table)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"100 µs – refused", "p99 of 2 rounds; p99.9 of 2 rounds"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+	if want := ",200000,100000,,refused-above,"; !strings.Contains(table.String(), want) {
+		t.Errorf("%q is missing in\n%s", want, table.String())
+	}
+}
+
 // One curve has its percentiles in one chart, with what was UNSTABLE in grey and no
 // latency there; several have a chart for each percentile.
 func TestSweepPage(t *testing.T) {

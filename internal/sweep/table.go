@@ -37,14 +37,19 @@ type Row struct {
 // Spread is a figure over the rounds of a cell. Runs are not merged, and INVALID
 // ones are left out.
 type Spread struct {
-	// Value is that of the round in the middle, the lower one of two.
+	// Value is that of the round in the middle, the lower one of two. A run that was
+	// overloaded, or in which refused messages reach the figure, is slower than all
+	// that have a number.
 	Value float64 `json:"value"`
 	// Low and High: with six rounds and more the exact 95 % interval of the median
 	// over rounds; with fewer from the lowest to the highest end of the intervals
 	// within the runs, which is no interval of 95 % but says what was seen.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	Runs int     `json:"runs"` // that have the figure
+	// Above is why the interval has no upper end, "unstable" or "refused": such a run
+	// lies there, and High is the highest number below it. Empty: it has one.
+	Above string `json:"above,omitempty"`
+	Runs  int    `json:"runs"` // that have a number
 	// Open says that a lower bound is among the runs' figures.
 	Open bool `json:"open,omitempty"`
 	// Suspect is how many runs' verdicts do not believe their figure.
@@ -68,8 +73,12 @@ func (r Row) Count(status result.Status) int {
 	return n
 }
 
-// Unstable reports whether half of the runs or more were overloaded.
-func (r Row) Unstable() bool { return 2*r.Count(result.Unstable) >= len(r.Runs) }
+// Unstable reports whether half of the runs or more, of those that are not INVALID,
+// were overloaded.
+func (r Row) Unstable() bool {
+	n := r.Count(result.Unstable)
+	return n > 0 && 2*n >= len(r.Runs)-r.Count(result.Invalid)
+}
 
 // NewTable puts the outcomes of the cells of a grid together; outcomes[i] are
 // those of its cell i.
@@ -116,12 +125,16 @@ func rowOf(cell Cell, runs []Outcome) Row {
 	return r
 }
 
+// slowest reports whether a figure is missing because the run is slower than any
+// number.
+func (f Figure) slowest() bool { return f.Missing == "unstable" || f.Missing == "refused" }
+
 // spreadOf is a figure over the runs that are not INVALID; of returns that of one and what qualifies it.
 func spreadOf(runs []Outcome, of func(Outcome) (float64, Figure)) Spread {
 	type one struct{ value, low, high float64 }
 	var s Spread
 	var all []one
-	missing := ""
+	missing, above := "", ""
 	base := 0
 	for _, run := range runs {
 		if run.Status == result.Invalid {
@@ -129,15 +142,22 @@ func spreadOf(runs []Outcome, of func(Outcome) (float64, Figure)) Spread {
 		}
 		base++
 		v, f := of(run)
-		if f.Missing != "" {
+		x := one{v, v, v}
+		switch {
+		case f.slowest():
+			missing, above = f.Missing, f.Missing
+			x = one{math.Inf(1), math.Inf(1), math.Inf(1)}
+		case f.Missing != "":
 			missing = f.Missing
 			continue
-		}
-		x := one{v, v, v}
-		if f.Low != 0 || f.High != 0 {
+		case f.Low != 0 || f.High != 0:
 			x.low, x.high = float64(f.Low), float64(f.High)
 		}
 		all = append(all, x)
+		if f.Missing != "" {
+			continue
+		}
+		s.Runs++
 		s.Open = s.Open || f.Open
 		if f.Suspect {
 			s.Suspect++
@@ -146,11 +166,11 @@ func spreadOf(runs []Outcome, of func(Outcome) (float64, Figure)) Spread {
 	switch {
 	case base == 0:
 		return Spread{Missing: "invalid"}
-	case 2*len(all) <= base:
+	case 2*s.Runs <= base:
 		return Spread{Missing: missing}
 	}
 	slices.SortFunc(all, func(a, b one) int { return cmp.Compare(a.value, b.value) })
-	s.Runs, s.Value, s.Low, s.High = len(all), all[(len(all)-1)/2].value, math.Inf(1), math.Inf(-1)
+	s.Value, s.Low, s.High = all[(len(all)-1)/2].value, math.Inf(1), math.Inf(-1)
 	values := make([]float64, len(all))
 	for i, x := range all {
 		values[i] = x.value
@@ -158,6 +178,12 @@ func spreadOf(runs []Outcome, of func(Outcome) (float64, Figure)) Spread {
 	}
 	if low, high, ok := stats.MedianInterval(values, 0.95); ok {
 		s.Low, s.High = low, high
+	}
+	if math.IsInf(s.High, 1) {
+		s.High, s.Above = s.Value, above
+		for _, x := range all[:s.Runs] {
+			s.High = max(s.High, x.high)
+		}
 	}
 	return s
 }

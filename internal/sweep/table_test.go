@@ -66,7 +66,22 @@ func TestSpread(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	r = row(outcomeAt(1, 10, result.Valid), outcomeAt(2, 20, result.Valid), outcomeAt(3, 0, result.Unstable))
-	if got := r.Latency["50"]; !got.OK() || got.Runs != 2 || r.Unstable() {
+	if got := r.Latency["50"]; got != (Spread{Value: 20, Low: 9, High: 21, Above: "unstable", Runs: 2}) || r.Unstable() {
+		t.Errorf("%+v", got)
+	}
+	r = row(outcomeAt(1, 10, result.Invalid), outcomeAt(2, 0, result.Unstable), outcomeAt(3, 20, result.Invalid))
+	if !r.Unstable() {
+		t.Errorf("the only run that is not INVALID was overloaded: %+v", r)
+	}
+	// What is refused is slower than what has a number, in the interval of the median
+	// as well.
+	refused := outcomeAt(7, 0, result.Valid)
+	refused.Figures["99"] = Figure{Missing: "refused"}
+	r = row(append(six, refused)...)
+	if got := r.Latency["99"]; got != (Spread{Value: 40, Low: 10, High: 61, Above: "refused", Runs: 6}) {
+		t.Errorf("%+v", got)
+	}
+	if got := r.Latency["50"]; got.Above != "" || got.Runs != 7 {
 		t.Errorf("%+v", got)
 	}
 }
