@@ -115,10 +115,10 @@ func TestAnswersAreReadLate(t *testing.T) {
 				t.Fatal(acks.errs[0])
 			}
 			// A connection that is lost answers for all that was sent on it.
+			mark := dialer.Mark() // first: a successor may be there before all are closed
 			for _, c := range conns {
 				c.Close()
 			}
-			mark := dialer.Mark()
 			for answered := false; !answered; {
 				if err := producers[sent%2].Send(uint64(sent), make([]byte, 64)); err == nil {
 					sent++
