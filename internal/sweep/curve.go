@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"fmt"
 	"slices"
 
 	"sixnines/result"
@@ -78,32 +79,43 @@ func (t *Table) Main() string {
 }
 
 // Knee finds the knee of a curve over the rate, of a percentile of its latency.
-// Trials that are INVALID show nothing and are left out.
+// Trials that are INVALID, or too short for the percentile, show nothing: they are
+// left out, and the text says how many.
 func (c Curve) Knee(percentile string, conf float64) Knee {
-	return FindKnee(byRound(c, func(x float64, o Outcome) (Point, bool) {
+	rounds, left := byRound(c, func(x float64, o Outcome) (Point, bool) {
 		f := o.Figures[percentile]
-		unstable := o.Status == result.Unstable
-		return Point{Rate: x, Latency: float64(f.Value), Unstable: unstable}, unstable || f.Missing == ""
-	}), conf)
+		beyond := o.Status == result.Unstable || f.slowest()
+		return Point{Rate: x, Latency: float64(f.Value), Unstable: beyond}, beyond || f.Missing == ""
+	})
+	k := FindKnee(rounds, conf)
+	k.Text += left
+	return k
 }
 
 // Scalability fits the Universal Scalability Law to a curve over a concurrency.
-// Trials that are INVALID show nothing and are left out.
+// Trials that are INVALID show nothing: they are left out, and the text says how
+// many.
 func (c Curve) Scalability(conf float64) USL {
-	return FitUSL(byRound(c, func(x float64, o Outcome) (Load, bool) { return Load{N: x, X: o.Achieved}, o.Achieved > 0 }), conf)
+	rounds, left := byRound(c, func(x float64, o Outcome) (Load, bool) { return Load{N: x, X: o.Achieved}, o.Achieved > 0 })
+	u := FitUSL(rounds, conf)
+	u.Text += left
+	return u
 }
 
 // byRound puts the trials of a curve together by their rounds; of says what one is
-// at x, and whether it is one.
-func byRound[T any](c Curve, of func(x float64, o Outcome) (T, bool)) [][]T {
+// at x, and whether it is one. left says how many are not, empty if all are.
+func byRound[T any](c Curve, of func(x float64, o Outcome) (T, bool)) (all [][]T, left string) {
 	rounds := map[int][]T{}
 	var order []int
+	made, used := 0, 0
 	for i, r := range c.Rows {
 		for _, o := range r.Runs {
+			made++
 			if o.Status == result.Invalid {
 				continue
 			}
 			if t, ok := of(c.X[i], o); ok {
+				used++
 				if rounds[o.Round] == nil {
 					order = append(order, o.Round)
 				}
@@ -112,9 +124,11 @@ func byRound[T any](c Curve, of func(x float64, o Outcome) (T, bool)) [][]T {
 		}
 	}
 	slices.Sort(order)
-	var all [][]T
 	for _, n := range order {
 		all = append(all, rounds[n])
 	}
-	return all
+	if used < made {
+		left = fmt.Sprintf("; without %d of %d trials, which are INVALID or have no such figure", made-used, made)
+	}
+	return all, left
 }

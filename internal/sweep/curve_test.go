@@ -3,6 +3,7 @@ package sweep
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"sixnines/result"
@@ -35,6 +36,35 @@ func TestCurveKnee(t *testing.T) {
 	}
 	k := curves[0].Knee("99", 0.95)
 	if !k.Told || math.Abs(k.Rate.Value/(server/2)-1) > 0.05 || !k.Rate.Bounded || k.Rate.Low > server/2*1.05 || k.Rate.High < server/2*0.95 {
+		t.Errorf("%+v", k)
+	}
+}
+
+// Rates at which the percentile is refused are beyond the knee of that percentile,
+// and what is left out is counted.
+func TestRefusedIsBeyondTheKnee(t *testing.T) {
+	const server = 10_000.0
+	outcomes := map[int][]Outcome{}
+	g := gridOf(t, "rate=1000/s..9000/s:lin:9")
+	for i := range g.Len() {
+		for round := 1; round <= 3; round++ {
+			o := outcomeAt(round, int64(1e9/(server-1000*float64(i+1))), result.Valid)
+			switch {
+			case i >= 5:
+				o.Figures["99"] = Figure{Missing: "refused"}
+			case i == 0 && round == 1:
+				o.Status = result.Invalid
+			case i == 0 && round == 2:
+				o.Figures["99"] = Figure{Missing: "unsupported"}
+			}
+			outcomes[i] = append(outcomes[i], o)
+		}
+	}
+	c := NewTable(g, 3, outcomes).Along(RateKey)[0]
+	if k := c.Knee("99", 0.95); !k.Told || math.Abs(k.Rate.Value/(server/2)-1) > 0.05 || !strings.Contains(k.Text, "without 2 of 27 trials") {
+		t.Errorf("%+v", k)
+	}
+	if k := c.Knee("50", 0.95); !k.Told || !strings.HasSuffix(k.Text, "; without 1 of 27 trials, which are INVALID or have no such figure") {
 		t.Errorf("%+v", k)
 	}
 }

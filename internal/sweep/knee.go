@@ -19,7 +19,7 @@ const KneeRule = "the rate at which rate ÷ latency is highest: beyond it latenc
 type Point struct {
 	Rate     float64 // messages a second
 	Latency  float64 // of whatever figure the curve is, in whatever unit; above 0
-	Unstable bool    // the rate is more than the system takes: the latency means nothing
+	Unstable bool    // the rate is more than the system takes, or it refuses what has this latency, which means nothing then
 }
 
 // Knee is where a rate–latency curve bends.
@@ -82,9 +82,17 @@ func FindKnee(rounds [][]Point, conf float64) Knee {
 		k.Text += fmt.Sprintf(", and with %s %% confidence between %s/s and %s/s", amount(100*conf), amount(k.Rate.Low), amount(k.Rate.High))
 	} else {
 		k.Rate.Low, k.Rate.High = 0, 0
-		k.Text += fmt.Sprintf(" (its interval takes %d rounds that have one)", stats.LeastRounds)
+		k.Text += " (no interval: " + unbounded(len(rounds)) + ")"
 	}
 	return k
+}
+
+// unbounded is why there is no interval over so many rounds.
+func unbounded(rounds int) string {
+	if rounds < stats.LeastRounds {
+		return fmt.Sprintf("it takes %d rounds", stats.LeastRounds)
+	}
+	return fmt.Sprintf("too many of the resamplings of the %d rounds have no result, as where trials are missing", rounds)
 }
 
 // kneeSeed makes the same data have the same interval.

@@ -106,7 +106,7 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 	peak := g.peak()
 	switch {
 	case !found[2].Bounded:
-		u.Untold = fmt.Sprintf("it takes %d rounds to know whether the data bend", stats.LeastRounds)
+		u.Untold = "whether the data bend has no interval: " + unbounded(len(rounds))
 	case !(found[2].Low > 0):
 		u.Untold = "the data do not bend: they are as well described without coherency (κ = 0), with which the throughput has no peak"
 	case math.IsNaN(peak):
@@ -116,7 +116,7 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 	case peak < least:
 		u.Untold = fmt.Sprintf("it lies below %s, the lowest concurrency tried", amount(least))
 	case !found[3].Bounded:
-		u.Untold = "too many of the resamplings have none"
+		u.Untold = "it has no interval: " + unbounded(len(rounds))
 	default:
 		u.PeakTold, u.Peak, u.Highest = true, exp(found[3], peak), g.at(peak)
 	}

@@ -112,7 +112,8 @@ func TestUSLSaysWhatItCannot(t *testing.T) {
 	}{
 		{"few", "5 different concurrencies are too few: it takes 6", FitUSL(bends.loads(concurrencies[:5], 3, 0, 0, 1), 0.95)},
 		{"nothing", "0 different concurrencies", FitUSL(nil, 0.95)},
-		{"one round", "it takes 3 rounds to know whether the data bend", FitUSL(bends.loads(concurrencies, 1, 0.01, 0, 1), 0.95)},
+		{"one round", "whether the data bend has no interval: it takes 3 rounds", FitUSL(bends.loads(concurrencies, 1, 0.01, 0, 1), 0.95)},
+		{"holes", "too many of the resamplings of the 4 rounds", FitUSL(withHoles(bends.loads(concurrencies, 4, 0.01, 0, 1)), 0.95)},
 		{"peak beyond", "beyond 16, the highest concurrency tried", FitUSL(bends.loads([]float64{1, 2, 4, 8, 12, 16}, 4, 0.001, 0, 1), 0.95)},
 		{"superlinear", "faster than N", FitUSL([][]Load{superlinear(1), superlinear(1.01), superlinear(0.99)}, 0.95)},
 	} {
@@ -129,6 +130,14 @@ func TestUSLSaysWhatItCannot(t *testing.T) {
 	if u := FitUSL(rounds, 0.95); !u.PeakTold || len(u.Residuals) != 27 {
 		t.Errorf("%d residuals, %s", len(u.Residuals), u.Text)
 	}
+}
+
+// withHoles are rounds of which only the first has more than three trials.
+func withHoles(rounds [][]Load) [][]Load {
+	for i := range rounds[1:] {
+		rounds[i+1] = rounds[i+1][:3]
+	}
+	return rounds
 }
 
 // superlinear is a system of which two do more than twice as much as one.
