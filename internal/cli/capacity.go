@@ -240,12 +240,12 @@ func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 		if c.Trials[c.made].File != file {
 			return sweep.Observation{}, wrongUsage("leave --resume out to search anew", "%s: its trial %d is %s, and the search would go on with %s", c.dir, number, c.Trials[c.made].File, file)
 		}
-		runs, err := c.loadRuns([]string{filepath.Join(c.dir, file)})
-		if err != nil {
+		var err error
+		if run, err = c.result(c.made); err != nil {
 			return sweep.Observation{}, err
 		}
-		run = runs[0]
-	} else {
+	}
+	if run == nil {
 		var err error
 		if run, err = c.trial(number, file, t); err != nil {
 			return sweep.Observation{}, err

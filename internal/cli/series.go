@@ -68,18 +68,35 @@ type series struct {
 // load hands the results that were made before to keep, with the index of their
 // trials.
 func (s *series) load(keep func(trial int, run *result.Run)) error {
-	for i, t := range s.Trials {
-		if t.State != trials.Made {
-			continue
-		}
-		runs, err := s.loadRuns([]string{filepath.Join(s.dir, t.File)})
+	for i := range s.Trials {
+		run, err := s.result(i)
 		if err != nil {
 			return err
 		}
-		runs[0].Path = filepath.Join(s.dir, t.File)
-		keep(i, runs[0])
+		if run != nil {
+			keep(i, run)
+		}
 	}
 	return nil
+}
+
+// result returns the result of a trial that was made before, nil if it was not. One
+// that lost a part since, as on a way to another disk, is planned anew.
+func (s *series) result(trial int) (*result.Run, error) {
+	if s.Trials[trial].State != trials.Made {
+		return nil, nil
+	}
+	file := filepath.Join(s.dir, s.Trials[trial].File)
+	run, err := result.Load(s.path(file))
+	switch {
+	case err == nil && run.Summary != nil:
+		run.Path = file
+		return run, nil
+	case err != nil && !errors.Is(err, result.ErrFormat):
+		return nil, failed("check the file and its permissions", err)
+	}
+	s.note("%s is damaged: it is made again", file)
+	return nil, s.Again(trial)
 }
 
 // one is a trial of a series, as its command wants it made.

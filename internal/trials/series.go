@@ -128,6 +128,10 @@ func (m *Manifest) same(want Manifest) error {
 	return nil
 }
 
+// Again plans a trial anew, from 0, whose result has lost a part since it was
+// made, and removes what is left of it.
+func (s *Series) Again(trial int) error { return s.clear(&s.Trials[trial]) }
+
 // clear removes what there is of a trial and plans it anew.
 func (s *Series) clear(t *Trial) error {
 	for _, name := range []string{t.File, strings.TrimSuffix(t.File, ".jsonl") + ".raw"} {
