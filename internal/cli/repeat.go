@@ -240,7 +240,7 @@ func (a *app) presentSet(s *set, o runOptions, broke error) error {
 			a.sayObjectives(of, s.overall(x))
 		}
 		if s.stopped != "" {
-			fmt.Fprintln(a.Stderr, s.stopped+" runs; those that were made are kept; the same command with --resume "+s.dir+" goes on")
+			fmt.Fprintln(a.Stderr, s.stopped+"; the runs that were made are kept; the same command with --resume "+s.dir+" goes on")
 		}
 		fmt.Fprintf(a.Stderr, "results %s\n", s.dir)
 		if pageErr == nil {

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	crand "crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -302,6 +304,9 @@ func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at s
 	if err == nil {
 		err = oneWorkload(&s)
 	}
+	if err == nil {
+		err = a.withoutSecrets(at, e)
+	}
 	if err != nil {
 		return sweepCell{}, err
 	}
@@ -310,6 +315,26 @@ func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at s
 		return sweepCell{}, err
 	}
 	return sweepCell{at, &s, e, p.Shortest, p.Longest}, nil
+}
+
+// withoutSecrets refuses a cell whose values show a password: they stand in the
+// manifest, the table and the page.
+func (a *app) withoutSecrets(at sweep.Cell, e driver.Entry) error {
+	for i, o := range at.Overrides() {
+		var s scenario.Scenario
+		if err := s.ApplyIn(a.lookup, o); err != nil {
+			return err
+		}
+		whole, err := s.MarshalJSON()
+		shown, wrong := s.Redacted(e.Secret).MarshalJSON()
+		if err := errors.Join(err, wrong); err != nil {
+			return fmt.Errorf("write the axis %s down: %w", at[i].Name, err)
+		}
+		if !bytes.Equal(whole, shown) {
+			return wrongUsage("put it into a variable of the environment and write ${NAME} for it", "the axis %s shows a password or a login, and its values stand in the sweep's files", at[i].Name)
+		}
+	}
+	return nil
 }
 
 // titleOfSweep says what is swept over what.
