@@ -2,7 +2,6 @@ package engine
 
 import (
 	"runtime"
-	"slices"
 	"time"
 
 	"sixnines/internal/clock"
@@ -20,9 +19,7 @@ type collector struct {
 	err  error
 
 	to      int64 // instant up to which there are intervals; 0: there are none
-	pauses  int64 // instant up to which pauses do not matter: there are no intervals yet
 	brokers brokerWatch
-	pacers  pacerWatch
 	vitals  map[string]float64 // of the interval at hand; used again, as are sample's values
 	sample  []vitals.Value
 }
@@ -42,10 +39,12 @@ func (c *collector) wait() error {
 
 func (c *collector) loop() {
 	defer close(c.done)
-	defer c.pacers.close()
 	runtime.LockOSThread() // never unlocked: the thread's priority dies with it
 	lowerPriority()
 	r := c.run
+	for _, ld := range r.loads {
+		defer ld.told.pacers.close()
+	}
 	interval := int64(r.scenario.Record.Interval)
 	grid := min(interval, int64(scenario.IntervalFor(r.scenario.Phases.Duration)))
 	from := r.start.Load()
@@ -60,10 +59,11 @@ func (c *collector) loop() {
 	if r.config.quiet == nil {
 		r.monitor.Sample() // the intervals' samples begin here
 		c.brokers.add(nil)
-		c.pacers.busiest(r.pacers(), clock.Now())
+		for _, ld := range r.loads {
+			ld.told.pacers.busiest(ld.pacing.list(), clock.Now())
+		}
 		r.tcp.begin()
 	}
-	c.pauses = from
 	for _, ld := range r.loads {
 		ld.told.level.at = ld.start.Load()
 	}
@@ -145,23 +145,28 @@ func (c *collector) collect(phase string, from, to int64) error {
 	}
 	start := r.start.Load()
 	clear(c.vitals)
-	c.machine(to)
+	c.machine()
 	pauses := append(c.newPauses(start), r.tcp.interval(start, false, c.vitals)...)
 	for _, ld := range r.loads {
-		phase, from, to, ok := ld.within(phase, to)
+		ld.keepPauses(pauses)
+		busy, known := ld.told.pacers.busiest(ld.pacing.list(), to)
+		phase, from, to, ok := ld.within(phase, from, to)
 		if !ok {
 			continue
+		}
+		if delete(c.vitals, vitalPacerBusy); known {
+			c.vitals[vitalPacerBusy] = busy
 		}
 		ld.side.collect(c.vitals)
 		v, err := ld.interval(phase, from, to)
 		if err != nil {
 			return err
 		}
-		v.Workload, v.Vitals, v.Pauses = ld.part.Name, c.vitals, ld.sincePart(pauses)
+		v.Workload, v.Vitals, v.Pauses = ld.part.Name, c.vitals, ld.told.pauses
 		if err := r.out.interval(v); err != nil {
 			return err
 		}
-		ld.told.levels = ld.told.levels[:0]
+		ld.told.levels, ld.told.pauses = ld.told.levels[:0], ld.told.pauses[:0]
 		if ld.follower != nil {
 			last, err := ld.follower.add(ld, v)
 			if err != nil {
@@ -180,69 +185,56 @@ func (c *collector) collect(phase string, from, to int64) error {
 	return nil
 }
 
-// within returns what the load's own interval is of the run's that ends at to: it
-// begins where its last one ended, or with its window. It has none before that.
-func (ld *load) within(phase string, to int64) (own string, from, until int64, ok bool) {
+// within returns what the load's own interval is of the run's from runFrom to to: it
+// begins where its last one ended, or with its window. It has none before that, nor
+// while an interval that began before its window ends in it: what has come until
+// then is the next one's, or this one's if there is no next.
+func (ld *load) within(phase string, runFrom, to int64) (own string, from, until int64, ok bool) {
 	start, end := ld.start.Load(), ld.end.Load()
 	from = max(ld.told.to, start)
 	switch {
-	case to <= from:
+	case to <= from, runFrom < start && !ld.stopped.Load():
 		return "", 0, 0, false
 	case from >= end:
 		phase = result.PhaseDrain
 	case phase == result.PhaseMeasure && to > end:
 		to = end
 	}
-	// Where the run's interval ends a moment after its start, the next is the first.
-	if ld.part.From > 0 && ld.told.to == 0 && to < end && to-from < int64(firstInterval) {
-		return "", 0, 0, false
-	}
 	ld.told.to = to
 	return phase, from, to, true
 }
 
-// firstInterval is how long the first interval of a load is that begins later than
-// the run.
-const firstInterval = 10 * time.Millisecond
-
-// sincePart returns pauses with instants from the start of the load's window.
-func (ld *load) sincePart(pauses []result.Pause) []result.Pause {
-	if ld.part.From == 0 {
-		return pauses
+// keepPauses keeps the pauses that ended in the load's window, or later, for its
+// next interval, with instants from the window's start.
+func (ld *load) keepPauses(all []result.Pause) {
+	for _, p := range all {
+		p.Start -= int64(ld.part.From)
+		p.End -= int64(ld.part.From)
+		if p.End > 0 {
+			ld.told.pauses = append(ld.told.pauses, p)
+		}
 	}
-	own := slices.Clone(pauses)
-	for i := range own {
-		own[i].Start -= int64(ld.part.From)
-		own[i].End -= int64(ld.part.From)
-	}
-	return own
 }
 
-// machine reads what the generator, and the broker's processes, were like in the
-// interval that ends at to.
-func (c *collector) machine(to int64) {
+// machine reads what the generator, and the broker's processes, were like since the
+// last interval.
+func (c *collector) machine() {
 	r := c.run
 	sample := r.monitor.SampleInto(c.sample)
 	c.sample = sample.Values
 	for _, x := range sample.Values {
 		c.vitals[x.Name] = x.Value
 	}
-	pacers := r.pacers()
-	c.vitals[vitalSpun] = spun(pacers).Seconds()
-	if busy, ok := c.pacers.busiest(pacers, to); ok {
-		c.vitals[vitalPacerBusy] = busy
-	}
+	c.vitals[vitalSpun] = spun(r.pacers()).Seconds()
 	c.brokers.add(c.vitals)
 }
 
-// newPauses returns the pauses that ended since the last call, but none that
-// ended before there were intervals.
+// newPauses returns the pauses that ended since the last call, with instants from
+// start.
 func (c *collector) newPauses(start int64) []result.Pause {
 	var out []result.Pause
 	for _, p := range c.run.monitor.NewPauses() {
-		if p.End > c.pauses {
-			out = append(out, result.Pause{Start: p.Start - start, End: p.End - start, Source: p.Source})
-		}
+		out = append(out, result.Pause{Start: p.Start - start, End: p.End - start, Source: p.Source})
 	}
 	return out
 }
@@ -252,6 +244,9 @@ func (c *collector) warmupProgress(began, start int64) {
 	var n int64
 	var asked float64
 	for _, ld := range c.run.loads {
+		if !ld.timed || ld.part.From > 0 {
+			continue // its warm-up is over, or it has none
+		}
 		asked += ld.asked()
 		for _, l := range ld.lanes {
 			n += l.extra.Load()

@@ -43,7 +43,8 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 			return nil, err
 		}
 		maps.Copy(closing.Vitals, vitals)
-		closing.Workload, closing.Pauses = ld.part.Name, ld.sincePart(pauses)
+		ld.keepPauses(pauses)
+		closing.Workload, closing.Pauses = ld.part.Name, ld.told.pauses
 		if err := r.out.interval(closing); err != nil {
 			return nil, err
 		}

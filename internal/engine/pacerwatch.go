@@ -2,12 +2,13 @@ package engine
 
 import "time"
 
-// vitalPacerBusy is the share of the interval, 0 to 1, in which the busiest pacer
+// vitalPacerBusy is the share of the interval, 0 to 1, in which the load's busiest pacer
 // ran or waited for a processor, without what it spun: the rest of the time it
 // waited for the schedule, or for others. Absent where the system does not tell.
 const vitalPacerBusy = "pacer.busy"
 
-// pacerWatch looks at the pacers' threads. It belongs to the collector.
+// pacerWatch looks at the threads of a load's pacers: the messages of other loads do
+// not wait for these. It belongs to the collector.
 type pacerWatch struct {
 	known map[*pacer]*pacerUse
 	at    int64 // instant of the last look

@@ -7,7 +7,8 @@ import (
 	"sixnines/result"
 )
 
-// told is what the collector has already written of a load's counters.
+// told is the collector's: what it has already written of a load's counters, and
+// what it has for the next interval.
 type told struct {
 	counters result.Counters
 	to       int64            // instant up to which there are intervals; 0: there are none
@@ -16,7 +17,9 @@ type told struct {
 	more     bool
 	due      int64
 	levels   []result.Level // of the interval at hand
+	pauses   []result.Pause // likewise
 	level    level
+	pacers   pacerWatch
 }
 
 // level is what had been counted at the last reading.

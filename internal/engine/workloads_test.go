@@ -2,13 +2,16 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"sixnines/drivers/nats"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // Each workload has its own messages, window, accounts and verdict, whichever
@@ -57,13 +60,24 @@ phases: {warmup: 300ms, duration: 2s}
 				t.Errorf("%s: %+v of %+v", want.name, d, c)
 			}
 		}
+		var at int64
 		for _, v := range p.Series {
+			if v.Start < at || v.Start > at && v.Phase == result.PhaseMeasure {
+				t.Errorf("%s: an interval from %d after one to %d", want.name, v.Start, at)
+			}
+			at = v.End
+			if _, busy := v.Vitals[vitalPacerBusy]; busy && want.mode != result.ModeOpen {
+				t.Errorf("%s: it has no pacers, and is told that one is busy", want.name)
+			}
 			if v.Phase == result.PhaseMeasure && (v.Start < 0 || v.End > int64(want.window)) {
 				t.Errorf("%s: an interval from %d to %d", want.name, v.Start, v.End)
 			}
 			if v.Phase == result.PhaseMeasure && len(v.Vitals) == 0 {
 				t.Errorf("%s: an interval without vitals", want.name)
 			}
+		}
+		if last := p.Series[len(p.Series)-1]; last.Phase != result.PhaseClosing || last.Counters.Sent+last.Counters.Acked+last.Counters.Received != 0 {
+			t.Errorf("%s: %+v are in no interval", want.name, last.Counters)
 		}
 		if len(p.Series) == 0 || scenarios[string(h.Scenario)] {
 			t.Errorf("%s: %d intervals, scenario %s", want.name, len(p.Series), h.Scenario)
@@ -113,5 +127,62 @@ func TestErrorsNameTheWorkload(t *testing.T) {
 	_, err := Run(t.Context(), Config{Entry: nats.Entry(), Scenario: parse(t, "workloads: {a: {}, b: {rate: 1/s, consumer: {ack: each}}}")})
 	if err == nil || !strings.Contains(err.Error(), "workload b: ") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A load's first interval begins with its window and holds what came since, pauses
+// included, wherever the run's interval ends that its window begins in.
+func TestFirstIntervalOfALaterWorkload(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	later := func() *load {
+		ld := &load{control: newControl(Config{}), part: scenario.Part{From: time.Second}}
+		ld.start.Store(1000 * ms)
+		ld.end.Store(2000 * ms)
+		return ld
+	}
+	within := func(ld *load, runFrom, to, wantFrom, wantTo int64) {
+		t.Helper()
+		_, from, until, ok := ld.within(result.PhaseMeasure, runFrom, to)
+		if ok != (wantTo > 0) || ok && (from != wantFrom || until != wantTo) {
+			t.Errorf("%v: %d to %d, want %d to %d", ok, from, until, wantFrom, wantTo)
+		}
+	}
+	ld := later()
+	ld.keepPauses([]result.Pause{{Start: 900 * ms, End: 999 * ms}, {Start: 990 * ms, End: 1003 * ms}})
+	within(ld, 800*ms, 900*ms, 0, 0)
+	within(ld, 900*ms, 1005*ms, 0, 0)
+	ld.keepPauses([]result.Pause{{Start: 1050 * ms, End: 1060 * ms}})
+	within(ld, 1005*ms, 1100*ms, 1000*ms, 1100*ms)
+	within(ld, 1100*ms, 2001*ms, 1100*ms, 2000*ms)
+	if want := []result.Pause{{Start: -10 * ms, End: 3 * ms}, {Start: 50 * ms, End: 60 * ms}}; !slices.Equal(ld.told.pauses, want) {
+		t.Errorf("%v, want %v", ld.told.pauses, want)
+	}
+	ended := later()
+	ended.stopAll() // no interval follows
+	within(ended, 900*ms, 1005*ms, 1000*ms, 1005*ms)
+}
+
+// While the warm-up lasts, what is asked for and what is sent are those of the loads
+// that warm up: not of one that begins later, nor of a flood, which is over.
+func TestWarmUpProgressOfSeveralWorkloads(t *testing.T) {
+	b := startNATS(t)
+	var told atomic.Int64
+	_, err := Run(t.Context(), Config{Entry: nats.Entry(), URL: b.URL, Scenario: parse(t, `
+workloads:
+  events: {rate: 200/s}
+  bulk: {rate: max, pattern: publish, background: true, for: 50ms}
+  later: {rate: 900/s, from: 100ms}
+phases: {warmup: 500ms, duration: 200ms}
+`), Observer: func(p Progress) {
+		if p.Phase != "warm-up" {
+			return
+		}
+		told.Add(1)
+		if p.Asked != 200 || p.Sent > 20*p.Asked {
+			t.Errorf("%v/s sent of %v/s", p.Sent, p.Asked)
+		}
+	}})
+	if err != nil || told.Load() == 0 {
+		t.Errorf("told %d times, %v", told.Load(), err)
 	}
 }
