@@ -12,8 +12,8 @@
 //	→ Producer.Send … Acks.Done / Deliver … → Producer.Close, Consumer.Close
 //	→ Session.Deprovision → Session.Close
 //
-// Further abilities ([Flusher], [Syncer], [RequestReplier], [ServerInfo]) are
-// optional interfaces, found by type assertion; [Capabilities] announces
+// Further abilities ([Flusher], [Syncer], [RequestReplier], [ServerInfo],
+// [DepthTeller]) are optional interfaces, found by type assertion; [Capabilities] announces
 // RequestReplier. The conformance suite in driver/drivertest checks the clauses
 // written here against a real broker, and lists those that it had no means to check.
 package driver
