@@ -159,8 +159,12 @@ func allowed() map[string]may {
 		"examples/driver": {ours: []string{"driver"}},
 		"benchmarks/startbroker": {ours: []string{"internal/brokers"},
 			why: "comparisons start the brokers that drivers are tested with"},
-		"benchmarks/bareloop": {others: []string{natsClient, sys},
+		"benchmarks/bareloop": {ours: []string{"benchmarks/exact"}, others: []string{natsClient, sys},
 			why: "the client library without Sixnines, to compare with"},
+		"benchmarks/ordinary": {ours: []string{"benchmarks/exact"}, others: []string{franzGo, natsClient, rabbitClient},
+			why: "client libraries in an ordinary program, to compare with"},
+		"benchmarks/exact": {
+			why: "the reference programs in Go describe what they measured in one way"},
 	}
 }
 

@@ -23,7 +23,7 @@ from pairing.children import Failed
 from pairing.comparison import LEAST_ROUNDS, WRONG, Bound, Comparison, run_pairs, summarise, verdict_words
 from pairing.managed import NATS, Product
 from pairing.peers import KafkaPerfTest, NatsBenchJetStream, PerfTest, RdkafkaPerformance, RedisBenchmark
-from pairing.programs import Bareloop, CClient, FlatOut, NatsBench, NatsLatency, Paced, Sixnines
+from pairing.programs import Bareloop, CClient, FlatOut, NatsBench, NatsLatency, Ordinary, Paced, Sixnines
 
 NATSCLI_VERSIONS = ("v0.3.0", "v0.4.0")
 EXIT_FAILURE, EXIT_BOUND = 1, 3  # argparse ends with 2 itself
@@ -64,6 +64,14 @@ def comparisons(o):
         for rate in (25000, 30000, 40000, 60000, 80000):
             what = f"{rate:,}/s of 256 B on one connection, against the C client"
             yield against_c(driver, f"fast-{driver}-{rate}", what, paced(rate, 256))
+
+    def ordinary(name, client, driver, broker, *options):
+        """Through the same library, from our pacer's thread and from a goroutine."""
+        return Comparison(
+            f"ordinary-{name}", f"publishing by {client}, 1,000/s of 256 B, against an ordinary program",
+            Sixnines("publish", driver, [a for o in options for a in ("--option", o)]), Ordinary(client),
+            paced(1000, 256), {"p50": None, "p99": None}, broker,
+        )  # fmt: skip
 
     flat = flat_out(10_000_000, 256)
     acks_1 = Sixnines("publish", "kafka", ("--option", "acks=1"))
@@ -139,6 +147,9 @@ def comparisons(o):
             Sixnines("publish", "jetstream", ("--option", "storage=memory")),
             NatsBenchJetStream(o.natscli), flat_out(2_000_000, 256), 1.0, None, NATS(jetstream=True),
         ),
+        ordinary("franz-go", "franz-go", "kafka", Product("kafka"), "acks=1"),
+        ordinary("amqp091", "amqp091", "rabbitmq", Product("rabbitmq"), "client=amqp091", "exchange=default", "persistent=false"),
+        ordinary("nats.go", "nats.go", "jetstream", NATS(jetstream=True), "storage=memory", "publish=client", "receive=client"),
         *many("nats"), *many("redis"), *fast("nats"), *fast("redis"),
     ]  # fmt: skip
     return {c.name: c for c in p}

@@ -3,17 +3,18 @@
 package main
 
 import (
-	"math"
 	"slices"
 	"time"
+
+	"sixnines/benchmarks/exact"
 )
 
 // figures is what a trial says, in the shape of `sixnines run --json`.
 type figures struct {
-	Tool       string               `json:"tool"`
-	Counters   counters             `json:"counters"`
-	Rate       rates                `json:"rate"`
-	Histograms map[string]histogram `json:"histograms"`
+	Tool       string                     `json:"tool"`
+	Counters   counters                   `json:"counters"`
+	Rate       rates                      `json:"rate"`
+	Histograms map[string]exact.Histogram `json:"histograms"`
 }
 
 // counters counts the window's messages; what is missing or harmed is counted
@@ -40,44 +41,6 @@ type rates struct {
 	Sent        float64 `json:"sent"`
 	WorstSecond float64 `json:"worst_second"`
 }
-
-// histogram summarises exact values in nanoseconds.
-type histogram struct {
-	Count       int              `json:"count"`
-	Min         int64            `json:"min"`
-	Max         int64            `json:"max"`
-	Mean        float64          `json:"mean"`
-	StdDev      float64          `json:"stddev"`
-	Percentiles map[string]int64 `json:"percentiles"`
-}
-
-// summarise sorts values and describes them; percentiles are the nearest rank.
-func summarise(values []int64) histogram {
-	n := len(values)
-	if n == 0 {
-		return histogram{}
-	}
-	slices.Sort(values)
-	var sum, squares float64
-	for _, v := range values {
-		sum += float64(v)
-	}
-	mean := sum / float64(n)
-	for _, v := range values {
-		squares += (float64(v) - mean) * (float64(v) - mean)
-	}
-	h := histogram{
-		Count: n, Min: values[0], Max: values[n-1], Mean: mean,
-		StdDev: math.Sqrt(squares / float64(n)), Percentiles: make(map[string]int64),
-	}
-	for label, perMyriad := range map[string]int{"50": 5000, "90": 9000, "99": 9900, "99.9": 9990, "99.99": 9999} {
-		h.Percentiles[label] = values[nearestRank(n, perMyriad)-1]
-	}
-	return h
-}
-
-// nearestRank is ⌈n·p⌉ for p in ten-thousandths, in integers.
-func nearestRank(n, perMyriad int) int { return (n*perMyriad + 9999) / 10000 }
 
 // figures must not be called before the trial's subscription has ended.
 func (t *trial) figures() figures {
@@ -118,10 +81,10 @@ func (t *trial) figures() figures {
 		Rate: rates{
 			Asked: t.rate, Sent: float64(inWindow) / t.duration.Seconds(), WorstSecond: worst,
 		},
-		Histograms: map[string]histogram{
-			"delivery.response": summarise(response),
-			"delivery.service":  summarise(service),
-			"lag.own":           summarise(lag),
+		Histograms: map[string]exact.Histogram{
+			"delivery.response": exact.Summarise(response),
+			"delivery.service":  exact.Summarise(service),
+			"lag.own":           exact.Summarise(lag),
 		},
 	}
 }

@@ -153,6 +153,21 @@ def _paced_figures(name, answer, load, withheld=False):
         raise Failed(f"{name}: its JSON has no {e}") from e
 
 
+def _published_figures(name, answer, load):
+    """Figures of a paced load that is published and acknowledged. Response times
+    are not among them: who sends late by a timer's slack does not compare by them."""
+    try:
+        service, counters, rate = answer["histograms"]["publish.service"], answer["counters"], answer["rate"]["sent"]
+        if not counters["scheduled"] == counters["acked"] == service["count"]:
+            raise Failed(f"{name}: {service['count']} latencies, {counters}")
+        return {
+            "p50": _percentile(service, "50"), "p99": _percentile(service, "99"), "max": service["max"],
+            "rate_sent": rate, "rate_kept": rate * load.duration >= KEPT * counters["scheduled"],
+        }  # fmt: skip
+    except KeyError as e:
+        raise Failed(f"{name}: its JSON has no {e}") from e
+
+
 class CClient:
     """A C reference client: natslat or redislat."""
 
@@ -192,6 +207,25 @@ class Bareloop:
         ]  # fmt: skip
         answer = _decode(self.name, load.run(argv).stdout)
         return _paced_figures(self.name, answer, load), [argv]
+
+
+class Ordinary:
+    """An ordinary program that publishes through a client library. Its figures are
+    service times until the acknowledgement."""
+
+    targets = ("ordinary",)
+
+    def __init__(self, client):
+        self.client = client
+        self.name = f"ordinary {client}"
+
+    def trial(self, place, load):
+        argv = [
+            place.binaries["ordinary"], "-client", self.client, "-url", place.broker.url, "-topic", place.subject,
+            "-rate", str(load.rate), "-size", str(load.size),
+            "-duration", f"{load.duration}s", "-warmup", f"{load.warmup}s",
+        ]  # fmt: skip
+        return _published_figures(self.name, _decode(self.name, load.run(argv).stdout), load), [argv]
 
 
 class Sixnines:
@@ -245,6 +279,8 @@ class Sixnines:
     def trial(self, place, load):
         if isinstance(load, FlatOut):
             return self._flat_out(place, load)
+        if self.pattern == "publish":
+            return self._published(place, load)
         answer, counters, verdict, argvs = self._run(
             place, load, "--rate", f"{load.rate}/s",
             "--duration", f"{load.duration}s", "--warmup", f"{load.warmup}s", *self._spread(load),
@@ -254,6 +290,12 @@ class Sixnines:
         if self.judged and (harm := _harm(counters)):
             figures |= {"p50": math.inf, "p99": math.inf, "harm": harm}
         return figures, argvs
+
+    def _published(self, place, load):
+        answer, _, verdict, argvs = self._run(
+            place, load, "--rate", f"{load.rate}/s", "--duration", f"{load.duration}s", "--warmup", f"{load.warmup}s",
+        )
+        return {**_published_figures(self.name, answer, load), **verdict}, argvs
 
     def _flat_out(self, place, load):
         answer, counters, figures, argvs = self._run(

@@ -71,6 +71,18 @@ class SixninesAnswers(unittest.TestCase):
             self.assertIn("--rate max --messages 4", " ".join(argv))
             self.assertEqual("--consumers" in argv, pattern == "deliver")
 
+    def test_published(self):
+        acked = {
+            "counters": {"scheduled": 10, "acked": 10}, "rate": {"sent": 5.0},
+            "histograms": {"publish.service": histogram(3, 4, 10)}, "verdict": PACED["verdict"],
+        }  # fmt: skip
+        figures, ((*argv,),) = self.trial(acked, self.paced, pattern="publish")
+        self.assertEqual((figures["p50"], figures["p99"], figures["rate_kept"]), (3, 4, True))
+        self.assertNotIn("--consumers", argv)
+        for harm in ({"counters": {"scheduled": 10, "acked": 9}}, {"histograms": {"publish.service": histogram(3, 4, 9)}}):
+            with self.assertRaises(Failed):
+                self.trial({**acked, **harm}, self.paced, pattern="publish")
+
     def test_an_invalid_run_is_kept_with_its_verdict(self):
         answer = {**PACED, "verdict": {"status": "INVALID", "reasons": ["steal"]}}
         figures, _ = self.trial(answer, self.paced, code=4)
