@@ -99,6 +99,12 @@ type Topology struct {
 	Consumers int      // how many consumers will connect
 	MaxSize   int      // largest payload in bytes, to be refused here (ErrTooLarge) if the broker cannot carry it
 	Slow      bool     // the consumers are, see ConsumerSpec.Slow
+	// Late is for drivers with Capabilities.Keeps: consumers connect after messages
+	// have been sent, and are to get them all. A group holds what is sent from
+	// Provision on, also while it has no consumers; a consumer on its own begins with
+	// the oldest message of the topic. Provision refuses, wrapping ErrUnsupported,
+	// what such consumers would not get, with these options or without a group.
+	Late bool
 }
 
 // ProducerSpec describes one producer.
