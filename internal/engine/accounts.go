@@ -49,7 +49,7 @@ func (ld *load) account(now int64, readNs float64, aborted bool) (result.Interva
 		}
 		total.Taken += st.taken
 	}
-	if ld.plan == nil {
+	if ld.schedule == nil {
 		total.Scheduled = total.Taken
 	} else {
 		total.Scheduled = ld.dueBy(end - ld.start.Load())
@@ -123,7 +123,7 @@ func (ld *load) accountMissing(total *result.Counters, now int64, intended func(
 				}
 				at := intended(st, seq, end)
 				due := int64(recorder.UnknownDue)
-				if ld.plan != nil {
+				if ld.schedule != nil {
 					due = at - start
 				}
 				nacked := st.nacked.has(seq)
@@ -201,7 +201,7 @@ func (ld *load) stillComing(g *group, now int64) bool {
 // the schedule again; in a closed loop, and flat out, where only the send knew,
 // it returns the latest instant possible.
 func (ld *load) intendedOf() func(st *stream, seq uint64, end int64) int64 {
-	if ld.plan == nil {
+	if ld.schedule == nil {
 		return func(_ *stream, _ uint64, end int64) int64 { return end }
 	}
 	type walk struct {
@@ -217,7 +217,7 @@ func (ld *load) intendedOf() func(st *stream, seq uint64, end int64) int64 {
 		// group.
 		w := walks[st]
 		if w == nil || w.at[st] > seq {
-			w = &walk{cursor: ld.plan.Producer(st.plan.producer), at: map[*stream]uint64{}}
+			w = &walk{cursor: ld.schedule.Producer(st.plan.producer), at: map[*stream]uint64{}}
 			ids := ld.layout.byProducer[st.plan.producer]
 			// The window's first message went to the stream with the least
 			// first sequence number in turn.

@@ -39,8 +39,8 @@ func (ld *load) connect(ctx context.Context) error {
 	span := 0 // of sequence numbers that a ledger holds without a lock
 	if !ld.timed {
 		span = 1 << 22
-	} else if ld.plan != nil {
-		span = int(min(1<<22, ld.plan.Most(s.Phases.Drain+time.Second)/uint64(len(ld.layout.streams))+1))
+	} else if ld.schedule != nil {
+		span = int(min(1<<22, ld.schedule.Most(s.Phases.Drain+time.Second)/uint64(len(ld.layout.streams))+1))
 	}
 	ld.makeLanes(lanes, span)
 	for _, g := range ld.layout.groups {
@@ -208,7 +208,7 @@ func (ld *load) connectConsumers(ctx context.Context, lanes int) error {
 const fullChecks = 64
 
 func (ld *load) newConsumer(group, shard int, kind integrity.Kind) *consumer {
-	c := &consumer{load: ld, group: ld.groups[group], index: uint32(len(ld.consumers)), shard: ld.rec.Shard(shard), raw: ld.rawSink(),
+	c := &consumer{load: ld, group: ld.groups[group], index: uint32(len(ld.consumers)), shard: ld.rec.Shard(shard), raw: ld.rawSink(), rawKind: ld.rawDelivered(),
 		kind: kind, work: ld.workload.Consumer.Work, response: recorder.DeliveryResponse, service: recorder.DeliveryService}
 	if ld.workload.Pattern != scenario.Deliver {
 		c.response, c.service = recorder.RoundTripResponse, recorder.RoundTripService

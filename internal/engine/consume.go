@@ -39,16 +39,17 @@ func (g *group) place(st *stream) (int, bool) {
 // consumer is one subscription's side of the accounts. deliver is called
 // serially.
 type consumer struct {
-	load  *load
-	group *group
-	index uint32
-	shard *recorder.Shard
-	raw   *rawSink
-	tail  *tailShard
-	conn  *transport.Conn // nil: not known
-	tap   *tap
-	kind  integrity.Kind // what it waits for: Data, or Reply
-	work  time.Duration
+	load    *load
+	group   *group
+	index   uint32
+	shard   *recorder.Shard
+	raw     *rawSink
+	rawKind result.RawKind // of what it receives
+	tail    *tailShard
+	conn    *transport.Conn // nil: not known
+	tap     *tap
+	kind    integrity.Kind // what it waits for: Data, or Reply
+	work    time.Duration
 
 	response, service recorder.ID
 	// highest is, by partition and place, one more than the highest sequence
@@ -163,7 +164,7 @@ func (c *consumer) deliver(m driver.Message) {
 		}
 		c.newest = now
 		if c.raw != nil {
-			c.raw.put(c.load.rawDelivered, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
+			c.raw.put(c.rawKind, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
 		}
 		if ld.sizes != nil {
 			c.bytes.Add(int64(len(m.Payload)))

@@ -32,7 +32,7 @@ func (l *lane) enter(ph schedule.Phase) {
 	ld := l.load
 	c := &l.cursor
 	c.phase, c.shift = ph, 0
-	c.feed = ld.plan.Merge(c.producers, ph)
+	c.feed = ld.schedule.Merge(c.producers, ph)
 	switch ph {
 	case schedule.Window:
 		for _, st := range l.streams {
@@ -87,7 +87,7 @@ func (l *lane) unsent(yield func(int64, *stream) bool) {
 		return
 	}
 	if c.phase == schedule.Before {
-		c.feed = ld.plan.Merge(c.producers, schedule.Window)
+		c.feed = ld.schedule.Merge(c.producers, schedule.Window)
 		offset, producer, ok := c.feed.Next()
 		if !ok {
 			return

@@ -127,7 +127,7 @@ func (r *run) raiseProcs() (restore func()) {
 		if ld.witness != nil {
 			more++
 		}
-		if ld.plan != nil {
+		if ld.schedule != nil {
 			more += ld.pacerCount()
 		}
 	}

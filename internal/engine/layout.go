@@ -42,12 +42,12 @@ type groupPlan struct {
 	streams int
 }
 
-// plan lays a workload out. Producers and topics are matched so that each
+// layOut lays a workload out. Producers and topics are matched so that each
 // producer keeps to as few topics as possible with all topics loaded alike:
 // one each where the numbers divide, else every producer takes all in turn.
 // Lone consumers spread over the topics; members of a queue group subscribe to
 // all of them.
-func plan(w *scenario.Workload) *layout {
+func layOut(w *scenario.Workload) *layout {
 	l := &layout{}
 	for t := range w.Topics {
 		l.topics = append(l.topics, "t"+strconv.Itoa(t))

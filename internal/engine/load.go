@@ -1,16 +1,11 @@
 package engine
 
 import (
-	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"sixnines/driver"
-	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
-	"sixnines/internal/schedule"
 	"sixnines/internal/transport"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -26,28 +21,9 @@ const (
 )
 
 // load is one workload while it is run: its plan, what sends and what receives,
-// and its accounts. Data goes that way. Of the run around it a load knows what
-// control says.
+// and its accounts. Data goes that way.
 type load struct {
-	*control
-	part     scenario.Part
-	scenario *scenario.Scenario // the part's, with this workload
-	workload *scenario.Workload
-
-	// The plan.
-	layout   *layout
-	plan     *schedule.Plan  // nil unless paced
-	sizes    *schedule.Sizes // nil: all payloads are alike
-	material material        // what bodies are cut from; nil: nothing
-	id       uint32          // in every envelope
-	name     string          // of what is made at the broker
-	timed    bool            // messages have an instant at which they are due, and so response times
-	forget   int64           // Config.Forget
-	window   time.Duration
-	warmup   time.Duration
-
-	// start and end of the window, CLOCK_MONOTONIC; far off until known.
-	start, end atomic.Int64
+	*plan
 
 	// The session, and what follows from it.
 	session    driver.Session
@@ -63,7 +39,7 @@ type load struct {
 
 	ackResponse, ackService recorder.ID
 	primary                 recorder.ID // the metric that progress shows
-	rawDelivered, rawAcked  result.RawKind
+	rawAcked                result.RawKind
 
 	// Sending.
 	sender  sender
@@ -77,7 +53,6 @@ type load struct {
 	left    quota        // of messages, where the window is limited by them
 
 	// Receiving.
-	replies   bool // deliveries are the answers of responders
 	groups    []*group
 	consumers []*consumer
 	clients   []driver.Consumer
@@ -108,49 +83,23 @@ type load struct {
 	firstTook   atomic.Int64 // how long the first probe took, in ns
 }
 
-// longestCounted bounds a window that a number of messages should end.
-const longestCounted = time.Hour
-
 // newLoad plans the workload of a part.
 func newLoad(c *control, part scenario.Part) (*load, error) {
-	s := part.Scenario
-	if err := check(s, c.config.Entry); err != nil {
+	p, err := newPlan(c, part)
+	if err != nil {
 		return nil, err
 	}
-	w := &s.Workload
-	window := s.Phases.Longest()
-	if w.Messages > 0 {
-		window = longestCounted
-	}
-	ld := &load{control: c, part: part, scenario: s, workload: w, layout: plan(w), window: window, warmup: s.Phases.Warmup, forget: c.config.Forget,
-		replies: w.Pattern == scenario.RequestReply}
-	if len(ld.layout.streams) > integrity.MaxStreams {
-		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; %d can be told apart",
-			ErrUsage, w.Producers, w.Topics, len(ld.layout.streams), integrity.MaxStreams)
-	}
-	if err := ld.chooseSender(); err != nil {
-		return nil, err
-	}
-	ld.sizes = schedule.NewSizes(w.Size, s.Seed)
-	var err error
-	if ld.material, err = loadMaterial(w.Payload); err != nil {
-		return nil, err
-	}
+	ld := &load{plan: p}
+	ld.chooseSender()
+	w := ld.workload
 	ld.left.limited = w.Messages > 0
 	ld.left.left.Store(int64(w.Messages))
-	if u := s.Phases.Until; !u.IsZero() {
+	if u := ld.scenario.Phases.Until; !u.IsZero() {
 		ld.follower = &follower{until: u}
 	}
-	ld.start.Store(never)
-	ld.end.Store(never)
-	for ld.id == 0 {
-		ld.id = rand.Uint32()
-	}
-	ld.name = fmt.Sprintf("%08x", ld.id)
-	ld.rawDelivered = result.RawReceived
 	switch w.Pattern {
 	case scenario.RoundTrip, scenario.RequestReply:
-		ld.primary, ld.rawDelivered = recorder.RoundTripResponse, result.RawReplied
+		ld.primary = recorder.RoundTripResponse
 	case scenario.Deliver:
 		ld.primary = recorder.DeliveryResponse
 	default:
@@ -159,25 +108,8 @@ func newLoad(c *control, part scenario.Part) (*load, error) {
 	return ld, nil
 }
 
-// event writes an event of this load's.
-func (ld *load) event(e result.Event) {
-	e.Workload = ld.part.Name
-	ld.out.event(e)
-}
-
 // isPast reports whether all of the load's senders are past its window.
 func (ld *load) isPast() bool { return ld.past.Load() >= int64(ld.several) }
-
-// neverBegan reports whether the run was ended before the load's window.
-func (ld *load) neverBegan() bool { return ld.end.Load() <= ld.start.Load() }
-
-// asked is how many messages a second the schedule has; 0: there is none.
-func (ld *load) asked() float64 {
-	if ld.plan == nil {
-		return 0
-	}
-	return ld.plan.MeanRate()
-}
 
 // metrics returns what this load records.
 func (ld *load) metrics() []recorder.ID {
@@ -218,22 +150,6 @@ func (ld *load) metrics() []recorder.ID {
 		}
 	}
 	return append(m, ld.probeMetrics()...)
-}
-
-// deliveryMetric is the response metric of deliveries, deliveryService the
-// service metric.
-func (ld *load) deliveryMetric() recorder.ID {
-	if ld.workload.Pattern == scenario.Deliver {
-		return recorder.DeliveryResponse
-	}
-	return recorder.RoundTripResponse
-}
-
-func (ld *load) deliveryService() recorder.ID {
-	if ld.workload.Pattern == scenario.Deliver {
-		return recorder.DeliveryService
-	}
-	return recorder.RoundTripService
 }
 
 // serviceMetric is the service time that the load is about, and its probe.

@@ -57,8 +57,8 @@ func (ld *load) openRaw(id string) error {
 	switch {
 	case w.Messages > 0:
 		messages = float64(w.Messages)
-	case ld.plan != nil:
-		n, _ := ld.plan.Total()
+	case ld.schedule != nil:
+		n, _ := ld.schedule.Total()
 		messages = float64(n) * 1.01
 	default:
 		return fmt.Errorf("%w: how many rows the raw file needs is not known beforehand flat out or in a closed loop; give workload.messages", ErrUsage)

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"time"
-
-	"sixnines/scenario"
 )
 
 // sender issues the messages of a load. There are three: paced by a schedule,
@@ -23,21 +21,14 @@ type sender interface {
 	mode() string
 }
 
-// chooseSender decides how the load is sent, and plans what is paced.
-func (ld *load) chooseSender() error {
-	w := ld.workload
-	ld.timed = true
+// chooseSender decides how the load is sent.
+func (ld *load) chooseSender() {
 	switch {
-	case w.Loop == scenario.Closed:
-		ld.sender, ld.several = closed{ld}, w.Producers
-	case w.Rate.IsMax():
-		ld.sender, ld.timed, ld.several = &flatOut{load: ld, done: make(chan struct{})}, false, ld.laneCount()
-	default:
+	case ld.schedule != nil:
 		ld.sender, ld.several = paced{ld}, ld.laneCount()
-		return ld.planSchedule()
+	case ld.timed:
+		ld.sender, ld.several = closed{ld}, ld.workload.Producers
+	default:
+		ld.sender, ld.several = &flatOut{load: ld, done: make(chan struct{})}, ld.laneCount()
 	}
-	return nil
 }
-
-// laneCount is how many connections the producers have.
-func (ld *load) laneCount() int { return min(ld.workload.Connections.Producers, ld.workload.Producers) }

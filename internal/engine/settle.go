@@ -30,9 +30,9 @@ const (
 // settles reports whether the warm-up is preceded by single messages until their
 // latency holds: where the broker was started for this run, so that it is cold,
 // and nobody has said how long to warm up.
-func (ld *load) settles() bool {
-	return ld.config.Managed != "" && ld.config.quiet == nil && ld.timed && ld.warmup > 0 &&
-		ld.scenario.DefaultWarmup() && ld.workload.Pattern != scenario.Publish
+func (p *plan) settles() bool {
+	return p.config.Managed != "" && p.config.quiet == nil && p.timed && p.warmup > 0 &&
+		p.scenario.DefaultWarmup() && p.workload.Pattern != scenario.Publish
 }
 
 // settle sends one message after the other, through all producers in turn, until

@@ -28,7 +28,7 @@ type level struct{ at, due, sent int64 }
 // takeLevel reads what is due, sent and in flight within an interval.
 func (ld *load) takeLevel(now int64) {
 	c := ld.counts()
-	if ld.plan != nil {
+	if ld.schedule != nil {
 		c.Scheduled = ld.dueBy(min(now, ld.end.Load()) - ld.start.Load())
 	}
 	k := &ld.told
@@ -88,7 +88,7 @@ func (ld *load) counts() result.Counters {
 		c.Corrupted += k.corrupted.Load()
 		c.Foreign += k.foreign.Load()
 	}
-	if ld.plan == nil { // else the schedule says
+	if ld.schedule == nil { // else the schedule says
 		c.Scheduled = c.Sent + c.Rejected
 	}
 	c.LateReplies = ld.lateReplies.Load()
@@ -122,7 +122,7 @@ func (ld *load) interval(phase string, from, to int64) (v result.Interval, err e
 	counters.Sent = max(counters.Sent, ld.told.counters.Sent)
 	counters.Expected = max(counters.Expected, ld.told.counters.Expected)
 	counters.BytesSent = max(counters.BytesSent, ld.told.counters.BytesSent)
-	if ld.plan != nil {
+	if ld.schedule != nil {
 		// As of now, after the others were read: nothing is sent before it is due.
 		counters.Scheduled = ld.dueBy(min(clock.Now(), ld.end.Load()) - start)
 	}
@@ -148,7 +148,7 @@ func (ld *load) dueBy(offset int64) int64 {
 		for i := range all {
 			all[i] = i
 		}
-		k.schedule = ld.plan.Merge(all, schedule.Window)
+		k.schedule = ld.schedule.Merge(all, schedule.Window)
 		k.next, _, k.more = k.schedule.Next()
 	}
 	for k.more && k.next < offset {

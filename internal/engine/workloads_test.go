@@ -135,7 +135,7 @@ func TestErrorsNameTheWorkload(t *testing.T) {
 func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	later := func() *load {
-		ld := &load{control: newControl(Config{}), part: scenario.Part{From: time.Second}}
+		ld := &load{plan: &plan{control: newControl(Config{}), part: scenario.Part{From: time.Second}}}
 		ld.start.Store(1000 * ms)
 		ld.end.Store(2000 * ms)
 		return ld

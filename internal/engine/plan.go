@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"sixnines/internal/integrity"
+	"sixnines/internal/recorder"
+	"sixnines/internal/schedule"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// plan is what a load is to do, known before anything is connected: who sends what
+// to whom, and when. It does not change, but for the instants of the window, which
+// the run fixes. Of the run around it a load knows what control says.
+type plan struct {
+	*control
+	part     scenario.Part
+	scenario *scenario.Scenario // the part's, with this workload
+	workload *scenario.Workload
+
+	layout   *layout
+	schedule *schedule.Plan  // nil unless paced
+	sizes    *schedule.Sizes // nil: all payloads are alike
+	material material        // what bodies are cut from; nil: nothing
+	id       uint32          // in every envelope
+	name     string          // of what is made at the broker
+	timed    bool            // messages have an instant at which they are due, and so response times
+	replies  bool            // deliveries are the answers of responders
+	forget   int64           // Config.Forget
+	window   time.Duration
+	warmup   time.Duration
+
+	// start and end of the window, CLOCK_MONOTONIC; far off until known.
+	start, end atomic.Int64
+}
+
+// longestCounted bounds a window that a number of messages should end.
+const longestCounted = time.Hour
+
+// newPlan plans the workload of a part.
+func newPlan(c *control, part scenario.Part) (*plan, error) {
+	s := part.Scenario
+	if err := check(s, c.config.Entry); err != nil {
+		return nil, err
+	}
+	w := &s.Workload
+	window := s.Phases.Longest()
+	if w.Messages > 0 {
+		window = longestCounted
+	}
+	p := &plan{control: c, part: part, scenario: s, workload: w, layout: layOut(w), window: window, warmup: s.Phases.Warmup, forget: c.config.Forget,
+		replies: w.Pattern == scenario.RequestReply}
+	if len(p.layout.streams) > integrity.MaxStreams {
+		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; %d can be told apart",
+			ErrUsage, w.Producers, w.Topics, len(p.layout.streams), integrity.MaxStreams)
+	}
+	if err := p.planSchedule(); err != nil {
+		return nil, err
+	}
+	p.sizes = schedule.NewSizes(w.Size, s.Seed)
+	var err error
+	if p.material, err = loadMaterial(w.Payload); err != nil {
+		return nil, err
+	}
+	p.start.Store(never)
+	p.end.Store(never)
+	for p.id == 0 {
+		p.id = rand.Uint32()
+	}
+	p.name = fmt.Sprintf("%08x", p.id)
+	return p, nil
+}
+
+// planSchedule decides whether there is a schedule, and makes it.
+func (p *plan) planSchedule() error {
+	w := p.workload
+	p.timed = true
+	switch {
+	case w.Loop == scenario.Closed:
+		return nil
+	case w.Rate.IsMax():
+		p.timed = false
+		return nil
+	}
+	s, err := schedule.New(w, p.window, p.scenario.Seed)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	p.schedule = s.WithWarmup(p.warmup)
+	p.pacedLoads++
+	return nil
+}
+
+// event writes an event of this load's.
+func (p *plan) event(e result.Event) {
+	e.Workload = p.part.Name
+	p.out.event(e)
+}
+
+// neverBegan reports whether the run was ended before the load's window.
+func (p *plan) neverBegan() bool { return p.end.Load() <= p.start.Load() }
+
+// asked is how many messages a second the schedule has; 0: there is none.
+func (p *plan) asked() float64 {
+	if p.schedule == nil {
+		return 0
+	}
+	return p.schedule.MeanRate()
+}
+
+// laneCount is how many connections the producers have.
+func (p *plan) laneCount() int { return min(p.workload.Connections.Producers, p.workload.Producers) }
+
+// ownPacers is up to how many lanes each has a pacer of its own. A connection then
+// waits for no other's send, and there is nothing to hand over: with 8 connections
+// at 20,000/s on two cores p99 was 79 to 99 µs, where one pacer for all had 94 to
+// 567 µs; with a processor hog beside it 178 to 183 µs against 487 to 1,314 µs.
+const ownPacers = 32
+
+// pacerCount is the number of pacers. Beyond ownPacers lanes share them.
+func (p *plan) pacerCount() int {
+	most := p.config.Pacers
+	if most <= 0 {
+		most = ownPacers
+	}
+	return min(max(p.laneCount(), 1), most)
+}
+
+// spinBudget is the most that a pacer may spin away before a message, so that
+// all of them together, those of other loads as well, spin for less than a tenth of a processor where the broker
+// shares them, and for less than a half where it does not.
+func (p *plan) spinBudget() int64 {
+	if p.config.quiet != nil {
+		return 0
+	}
+	share := 0.5
+	if p.sameHost() {
+		share = 0.1
+	}
+	return int64(min(1e9/p.schedule.MeanRate()*share/float64(p.pacedLoads), 200_000))
+}
+
+// deliveryMetric is the response metric of deliveries, deliveryService the
+// service metric.
+func (p *plan) deliveryMetric() recorder.ID {
+	if p.workload.Pattern == scenario.Deliver {
+		return recorder.DeliveryResponse
+	}
+	return recorder.RoundTripResponse
+}
+
+func (p *plan) deliveryService() recorder.ID {
+	if p.workload.Pattern == scenario.Deliver {
+		return recorder.DeliveryService
+	}
+	return recorder.RoundTripService
+}
+
+// rawDelivered is what the raw file calls a delivery.
+func (p *plan) rawDelivered() result.RawKind {
+	if p.workload.Pattern == scenario.Deliver || p.workload.Pattern == scenario.Publish {
+		return result.RawReceived
+	}
+	return result.RawReplied
+}
