@@ -10,32 +10,47 @@ import (
 	"sixnines/result"
 )
 
+// accounts are what the sending and the receiving side have come to: counted from
+// interval to interval, and closed at the end.
+type accounts struct {
+	*plan
+	session   *session
+	recording *recording
+	sending   *sending
+	receiving *receiving
+
+	told     told
+	witness  *witness  // nil: there is nothing that it could sample
+	follower *follower // nil: the window's length is fixed
+	observed int64     // when the clients were told to leave: so long it was looked for what is missing
+}
+
 // account makes the closing record, a reading of the clock taking readNs: what could only be known at the end, and
 // the censored distributions. What nobody gave up before is given up at the
 // instant at which observation ended: when the clients were told to leave.
-func (ld *load) account(now int64, readNs float64, aborted bool) (result.Interval, error) {
-	total := ld.counts()
+func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Interval, error) {
+	total := a.counts()
 	total.Negative, total.OutOfRange = 0, 0 // already in the intervals
-	end := ld.end.Load()
+	end := a.end.Load()
 	censor := func(id recorder.ID, st *stream, seq uint64, intended int64) {
-		ld.rec.Censor(id, ld.observed-intended)
+		a.recording.rec.Censor(id, a.observed-intended)
 		if id != recorder.DeliveryLast {
-			ld.tailOf(id).part(0, true).giveUp(st, seq, intended, ld.observed)
+			a.recording.tailOf(id).part(0, true).giveUp(st, seq, intended, a.observed)
 		}
 	}
 	unsent := map[*stream]uint64{} // of each stream
 	// The publish side.
-	for _, l := range ld.lanes {
+	for _, l := range a.sending.lanes {
 		for intended, st := range l.unsent {
 			seq := st.next + unsent[st] // which it would have had
 			unsent[st]++
 			total.NotSent++
-			if ld.ack != driver.AckKindNone {
-				censor(ld.ackResponse, st, seq, intended)
+			if a.session.ack != driver.AckKindNone {
+				censor(a.session.ackResponse, st, seq, intended)
 				total.Censored++
 			}
 			for range st.plan.fanOut {
-				censor(ld.deliveryMetric(), st, seq, intended)
+				censor(a.deliveryMetric(), st, seq, intended)
 				total.Censored++
 			}
 			if st.plan.fanOut > 1 {
@@ -43,19 +58,19 @@ func (ld *load) account(now int64, readNs float64, aborted bool) (result.Interva
 			}
 		}
 	}
-	for _, st := range ld.streams {
+	for _, st := range a.sending.streams {
 		if st.last == 0 {
 			st.last = st.next
 		}
 		total.Taken += st.taken
 	}
-	if ld.schedule == nil {
+	if a.schedule == nil {
 		total.Scheduled = total.Taken
 	} else {
-		total.Scheduled = ld.dueBy(end - ld.start.Load())
+		total.Scheduled = a.dueBy(end - a.start.Load())
 	}
-	intended := ld.intendedOf()
-	for _, st := range ld.streams {
+	intended := a.intendedOf()
+	for _, st := range a.sending.streams {
 		if st.acked == nil { // of what was not refused nothing is ever heard
 			total.Unknown += st.taken - st.rejected.n.Load() - st.nacked.n.Load()
 			continue
@@ -71,28 +86,27 @@ func (ld *load) account(now int64, readNs float64, aborted bool) (result.Interva
 				continue
 			}
 			total.Censored++
-			if ld.timed && !st.gaveUp.has(seq) {
-				censor(ld.ackResponse, st, seq, intended(st, seq, end))
+			if a.timed && !st.gaveUp.has(seq) {
+				censor(a.session.ackResponse, st, seq, intended(st, seq, end))
 			}
 		}
 	}
 	// The delivery side.
-	lost := ld.accountMissing(&total, now, intended, censor)
+	lost := a.accountMissing(&total, now, intended, censor)
 	delta := total
-	delta.Sub(ld.told.counters)
-	start := ld.start.Load()
+	delta.Sub(a.told.counters)
+	start := a.start.Load()
 	at := max(0, now-start) // before start if the load never began
 	v := result.Interval{Phase: result.PhaseClosing, Start: at, End: at, Counters: delta,
-		InFlight: ld.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}, Vitals: map[string]float64{}}
-	v.Tail = ld.exemplars()
-	ld.side.close(v.Vitals)
+		InFlight: a.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}, Vitals: map[string]float64{}}
+	v.Tail = a.exemplars()
 	for _, slot := range slices.Sorted(maps.Keys(lost)) {
 		v.Lost = append(v.Lost, [2]int64{slot, lost[slot]})
 	}
-	if ld.witness != nil && !aborted {
-		ld.witness.testify(&total, ld.rec, readNs, v.Vitals)
+	if a.witness != nil && !aborted {
+		a.witness.testify(&total, a.recording.rec, readNs, v.Vitals)
 	}
-	return v, ld.rec.Unresolved(v.Metrics)
+	return v, a.recording.rec.Unresolved(v.Metrics)
 }
 
 // accountMissing finds the messages that never arrived, group by group, and
@@ -100,14 +114,14 @@ func (ld *load) account(now int64, readNs float64, aborted bool) (result.Interva
 // the slot in which they were due: later ones of the same stream have come, and
 // nothing tells that they still may. What the broker had refused, or was given
 // up, is in flight no more.
-func (ld *load) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64)) (lost map[int64]int64) {
-	start, end := ld.start.Load(), ld.end.Load()
+func (a *accounts) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64)) (lost map[int64]int64) {
+	start, end := a.start.Load(), a.end.Load()
 	lost = map[int64]int64{}
 	var absent int64 // never ticked off, damaged ones included
-	lastMissing := make([]marks, len(ld.streams))
-	for _, g := range ld.groups {
-		coming := ld.stillComing(g, now)
-		for _, st := range ld.streams {
+	lastMissing := make([]marks, len(a.sending.streams))
+	for _, g := range a.receiving.groups {
+		coming := a.receiving.stillComing(g, now)
+		for _, st := range a.sending.streams {
 			place, bound := g.place(st)
 			if !bound || !st.begun {
 				continue
@@ -123,18 +137,18 @@ func (ld *load) accountMissing(total *result.Counters, now int64, intended func(
 				}
 				at := intended(st, seq, end)
 				due := int64(recorder.UnknownDue)
-				if ld.schedule != nil {
+				if a.schedule != nil {
 					due = at - start
 				}
 				nacked := st.nacked.has(seq)
 				if nacked {
-					ld.refusedBy(due, 1)
-				} else if total.Censored++; ld.timed {
-					censor(ld.deliveryMetric(), st, seq, at)
+					a.recording.refusedBy(due, 1)
+				} else if total.Censored++; a.timed {
+					censor(a.deliveryMetric(), st, seq, at)
 				}
-				if ld.rec.Enabled(recorder.DeliveryLast) && st.fan != nil && !st.lastUnknown.has(seq) && lastMissing[st.id].add(seq) {
+				if a.recording.rec.Enabled(recorder.DeliveryLast) && st.fan != nil && !st.lastUnknown.has(seq) && lastMissing[st.id].add(seq) {
 					if nacked {
-						ld.rec.Refuse(recorder.DeliveryLast, due, 1)
+						a.recording.rec.Refuse(recorder.DeliveryLast, due, 1)
 					} else {
 						censor(recorder.DeliveryLast, st, seq, at)
 					}
@@ -150,14 +164,14 @@ func (ld *load) accountMissing(total *result.Counters, now int64, intended func(
 					total.MissingNacked++
 				case st.acked == nil || !st.acked.Has(seq):
 					total.MissingUnknown++
-					inFlight = ld.ack == driver.AckKindNone
+					inFlight = a.session.ack == driver.AckKindNone
 				case overtaken:
 					total.LostAcked++
 					inFlight = true
 				default:
 					total.Undelivered++
 				}
-				if overtaken && inFlight && ld.timed {
+				if overtaken && inFlight && a.timed {
 					lost[(at-start)/int64(recorder.Slot)]++
 				}
 			}
@@ -179,29 +193,11 @@ func (ld *load) accountMissing(total *result.Counters, now int64, intended func(
 	return lost
 }
 
-// stillComing reports whether messages that others have overtaken may yet be on
-// their way to the group: where they take more ways than one, and measured ones
-// came in the second half of the time for which they were waited for, up to now.
-func (ld *load) stillComing(g *group, now int64) bool {
-	waited, ways, coming := now-ld.end.Load(), 0, false
-	for _, c := range ld.consumers {
-		if c.group != g {
-			continue
-		}
-		ways += max(1, len(c.highest))
-		if c.unordered || !ld.config.Entry.Capabilities.Ordered {
-			ways++
-		}
-		coming = coming || c.newest != 0 && now-c.newest < waited/2
-	}
-	return coming && ways > 1
-}
-
 // intendedOf returns a function that tells when a message was due, by walking
 // the schedule again; in a closed loop, and flat out, where only the send knew,
 // it returns the latest instant possible.
-func (ld *load) intendedOf() func(st *stream, seq uint64, end int64) int64 {
-	if ld.schedule == nil {
+func (a *accounts) intendedOf() func(st *stream, seq uint64, end int64) int64 {
+	if a.schedule == nil {
 		return func(_ *stream, _ uint64, end int64) int64 { return end }
 	}
 	type walk struct {
@@ -210,32 +206,32 @@ func (ld *load) intendedOf() func(st *stream, seq uint64, end int64) int64 {
 		at     map[*stream]uint64
 	}
 	walks := map[*stream]*walk{}
-	start := ld.start.Load()
+	start := a.start.Load()
 	return func(st *stream, seq uint64, end int64) int64 {
 		// One walk per stream and group; sequence numbers are asked for in
 		// ascending order, so a walk goes on, or begins anew for the next
 		// group.
 		w := walks[st]
 		if w == nil || w.at[st] > seq {
-			w = &walk{cursor: ld.schedule.Producer(st.plan.producer), at: map[*stream]uint64{}}
-			ids := ld.layout.byProducer[st.plan.producer]
+			w = &walk{cursor: a.schedule.Producer(st.plan.producer), at: map[*stream]uint64{}}
+			ids := a.layout.byProducer[st.plan.producer]
 			// The window's first message went to the stream with the least
 			// first sequence number in turn.
 			var before uint64
 			for _, id := range ids {
-				w.at[ld.streams[id]] = ld.streams[id].first
-				before += ld.streams[id].first
+				w.at[a.sending.streams[id]] = a.sending.streams[id].first
+				before += a.sending.streams[id].first
 			}
 			w.turn = int(before % uint64(len(ids)))
 			walks[st] = w
 		}
-		ids := ld.layout.byProducer[st.plan.producer]
+		ids := a.layout.byProducer[st.plan.producer]
 		for {
 			offset, ok := w.cursor.Next()
 			if !ok {
 				return end
 			}
-			this := ld.streams[ids[w.turn]]
+			this := a.sending.streams[ids[w.turn]]
 			if w.turn++; w.turn == len(ids) {
 				w.turn = 0
 			}
@@ -246,4 +242,29 @@ func (ld *load) intendedOf() func(st *stream, seq uint64, end int64) int64 {
 			}
 		}
 	}
+}
+
+// exemplars are the slowest messages as the result file has them. Nobody adds
+// any more.
+func (a *accounts) exemplars() (out []result.Exemplar) {
+	start := a.start.Load()
+	parts := false // does any consumer see more than one part of a topic?
+	for _, c := range a.receiving.consumers {
+		parts = parts || len(c.highest) > 1
+	}
+	for _, t := range a.recording.tails {
+		for _, e := range t.slowest() {
+			x := result.Exemplar{Metric: t.metric.Metric(), Value: e.value, Producer: e.stream.plan.producer, Consumer: int(e.consumer),
+				Topic: a.layout.topics[e.stream.plan.topic], Partition: e.partition, Sequence: e.seq,
+				Intended: e.intended - start, Sent: unknownInstant, Done: e.done - start, Own: e.own}
+			if e.sent != unknownInstant {
+				x.Sent = e.sent - start
+			}
+			if !parts {
+				x.Partition = -1
+			}
+			out = append(out, x)
+		}
+	}
+	return out
 }

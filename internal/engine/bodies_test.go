@@ -218,7 +218,7 @@ func TestSizesDoNotAllocate(t *testing.T) {
 	if n := testing.AllocsPerRun(20_000, sendOne(t, ld, p)); n != 0 {
 		t.Errorf("%v allocations a message", n)
 	}
-	if n := ld.lanes[0].rejected.Load(); n != 0 {
+	if n := ld.sending.lanes[0].rejected.Load(); n != 0 {
 		t.Errorf("the client refused %d messages: they have room behind them", n)
 	}
 }

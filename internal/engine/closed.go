@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"sixnines/internal/clock"
@@ -41,31 +42,33 @@ type outstanding struct {
 
 // closed has each producer wait for answers: so many messages outstanding, and the
 // next one due when one is answered.
-type closed struct{ *load }
+type closed struct {
+	*sending
+	thinkers atomic.Int64 // loops that await the end of their think time
+}
 
-func (c closed) mode() string { return result.ModeClosed }
+func (c *closed) mode() string { return result.ModeClosed }
 
 // prepare: the loops go on through the warm-up.
-func (c closed) prepare(context.Context) (ahead time.Duration, err error) { return c.warmup, nil }
+func (c *closed) prepare(context.Context) (ahead time.Duration, err error) { return c.warmup, nil }
 
 // finish: each loop ends by itself.
-func (c closed) finish(aborted bool) bool { return aborted }
+func (c *closed) finish(aborted bool) bool { return aborted }
 
 // start starts a goroutine for each producer.
-func (c closed) start() {
-	ld := c.load
+func (c *closed) start() {
 	owner := -1
-	for _, st := range ld.streams {
+	for _, st := range c.streams {
 		if st.plan.producer == owner {
 			continue
 		}
 		owner = st.plan.producer
-		ld.senders.Go(func() {
-			if ld.part.From > 0 && !ld.sleepUntil(ld.start.Load()) {
+		c.senders.Go(func() {
+			if c.part.From > 0 && !c.sleepUntil(c.plan.start.Load()) {
 				return
 			}
-			ld.loop(st.plan.producer, st.waiter.ready, &ld.left)
-			ld.past.Add(1)
+			c.loop(st.plan.producer, st.waiter.ready, &c.left)
+			c.past.Add(1)
 		})
 	}
 }
@@ -73,41 +76,41 @@ func (c closed) start() {
 // loop is the closed loop of one producer: so many messages outstanding, the
 // next one due when one is answered, plus the think time. It shows what a tool
 // that waits would have reported; it omits what users would have waited.
-func (ld *load) loop(producer int, ready chan completion, limit *quota) {
-	ids := ld.layout.byProducer[producer]
-	think := int64(ld.workload.Think)
-	timeout := int64(ld.workload.Timeout)
+func (c *closed) loop(producer int, ready chan completion, limit *quota) {
+	ids := c.layout.byProducer[producer]
+	think := int64(c.workload.Think)
+	timeout := int64(c.workload.Timeout)
 	var waiting []outstanding
-	due := make([]int64, 0, ld.workload.Outstanding)
-	for range ld.workload.Outstanding {
+	due := make([]int64, 0, c.workload.Outstanding)
+	for range c.workload.Outstanding {
 		due = append(due, clock.Now())
 	}
-	check := time.NewTicker(max(time.Millisecond, ld.workload.Timeout/16))
+	check := time.NewTicker(max(time.Millisecond, c.workload.Timeout/16))
 	defer check.Stop()
 	measured := false
 	for turn := 0; ; {
 		for len(due) > 0 {
-			intended, ok := ld.thought(due[0] + think)
+			intended, ok := c.thought(due[0] + think)
 			if !ok {
 				return
 			}
 			// Of two answers the earlier may be told later: once the window has
 			// begun, what is due belongs to it.
-			if start := ld.start.Load(); measured {
+			if start := c.plan.start.Load(); measured {
 				intended = max(intended, start)
 			} else {
 				measured = intended >= start
 			}
-			if intended >= ld.end.Load() || measured && !limit.take() {
+			if intended >= c.end.Load() || measured && !limit.take() {
 				return
 			}
 			due = due[1:]
-			st := ld.streams[ids[turn%len(ids)]]
+			st := c.streams[ids[turn%len(ids)]]
 			turn++
 			l := st.lane
 			sl, index := l.takeShared()
 			for sl == nil { // the client still holds what timed out
-				if !ld.sleepUntil(clock.Now() + placePoll) {
+				if !c.sleepUntil(clock.Now() + placePoll) {
 					return
 				}
 				sl, index = l.takeShared()
@@ -146,7 +149,7 @@ func (ld *load) loop(producer int, ready chan completion, limit *quota) {
 				}
 			}
 			waiting = kept
-		case <-ld.stop:
+		case <-c.stop:
 			return
 		}
 	}
@@ -182,19 +185,19 @@ const (
 // when the thinking ended. So that this is as long as was asked for, the last
 // stretch is slept in the kernel, as far as there are threads for it. What was to
 // be sent before, while the producer was busy with another message, is late.
-func (ld *load) thought(t int64) (due int64, ok bool) {
+func (c *closed) thought(t int64) (due int64, ok bool) {
 	now := clock.Now()
 	if now >= t {
-		return t, !ld.stopped.Load()
+		return t, !c.stopped.Load()
 	}
-	if !ld.sleepUntil(t - timerLate) {
+	if !c.sleepUntil(t - timerLate) {
 		return 0, false
 	}
-	defer ld.thinkers.Add(-1)
-	if ld.thinkers.Add(1) <= mostThinkers && clock.Now() < t {
+	defer c.thinkers.Add(-1)
+	if c.thinkers.Add(1) <= mostThinkers && clock.Now() < t {
 		clock.SleepUntilHandingOver(t)
 	}
-	if !ld.sleepUntil(t) {
+	if !c.sleepUntil(t) {
 		return 0, false
 	}
 	return max(t, clock.Now()), true

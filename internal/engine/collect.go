@@ -43,7 +43,7 @@ func (c *collector) loop() {
 	lowerPriority()
 	r := c.run
 	for _, ld := range r.loads {
-		defer ld.told.pacers.close()
+		defer ld.accounts.told.pacers.close()
 	}
 	interval := int64(r.scenario.Record.Interval)
 	grid := min(interval, int64(scenario.IntervalFor(r.scenario.Phases.Duration)))
@@ -60,12 +60,12 @@ func (c *collector) loop() {
 		r.monitor.Sample() // the intervals' samples begin here
 		c.brokers.add(nil)
 		for _, ld := range r.loads {
-			ld.told.pacers.busiest(ld.pacing.list(), clock.Now())
+			ld.accounts.told.pacers.busiest(ld.sending.pacing.list(), clock.Now())
 		}
 		r.tcp.begin()
 	}
 	for _, ld := range r.loads {
-		ld.told.level.at = ld.start.Load()
+		ld.accounts.told.level.at = ld.start.Load()
 	}
 	next := from + interval
 	for {
@@ -121,8 +121,8 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 		r.tcp.tend()
 		for _, ld := range r.loads {
 			// One that would come just before the interval's end is left out.
-			if now-ld.told.level.at >= grid && t-now > grid/2 {
-				ld.takeLevel(now)
+			if now-ld.accounts.told.level.at >= grid && t-now > grid/2 {
+				ld.accounts.takeLevel(now)
 			}
 		}
 		r.rest(t - now)
@@ -133,7 +133,7 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 // tend looks after the messages in flight of all loads.
 func (r *run) tend() {
 	for _, ld := range r.loads {
-		ld.tend()
+		ld.sending.tend()
 	}
 }
 
@@ -148,9 +148,9 @@ func (c *collector) collect(phase string, from, to int64) error {
 	c.machine()
 	pauses := append(c.newPauses(start), r.tcp.interval(start, false, c.vitals)...)
 	for _, ld := range r.loads {
-		ld.keepPauses(pauses)
-		busy, known := ld.told.pacers.busiest(ld.pacing.list(), to)
-		phase, from, to, ok := ld.within(phase, from, to)
+		ld.accounts.keepPauses(pauses)
+		busy, known := ld.accounts.told.pacers.busiest(ld.sending.pacing.list(), to)
+		phase, from, to, ok := ld.accounts.within(phase, from, to)
 		if !ok {
 			continue
 		}
@@ -158,17 +158,17 @@ func (c *collector) collect(phase string, from, to int64) error {
 			c.vitals[vitalPacerBusy] = busy
 		}
 		ld.side.collect(c.vitals)
-		v, err := ld.interval(phase, from, to)
+		v, err := ld.accounts.interval(phase, from, to)
 		if err != nil {
 			return err
 		}
-		v.Workload, v.Vitals, v.Pauses = ld.part.Name, c.vitals, ld.told.pauses
+		v.Workload, v.Vitals, v.Pauses = ld.part.Name, c.vitals, ld.accounts.told.pauses
 		if err := r.out.interval(v); err != nil {
 			return err
 		}
-		ld.told.levels, ld.told.pauses = ld.told.levels[:0], ld.told.pauses[:0]
-		if ld.follower != nil {
-			last, err := ld.follower.add(ld, v)
+		ld.accounts.told.levels, ld.accounts.told.pauses = ld.accounts.told.levels[:0], ld.accounts.told.pauses[:0]
+		if ld.accounts.follower != nil {
+			last, err := ld.accounts.follower.add(ld.plan, ld.recording.rec, v)
 			if err != nil {
 				return err
 			}
@@ -183,37 +183,6 @@ func (c *collector) collect(phase string, from, to int64) error {
 	c.to = to
 	r.held.tend(to)
 	return nil
-}
-
-// within returns what the load's own interval is of the run's from runFrom to to: it
-// begins where its last one ended, or with its window. It has none before that, nor
-// while an interval that began before its window ends in it: what has come until
-// then is the next one's, or this one's if there is no next.
-func (ld *load) within(phase string, runFrom, to int64) (own string, from, until int64, ok bool) {
-	start, end := ld.start.Load(), ld.end.Load()
-	from = max(ld.told.to, start)
-	switch {
-	case to <= from, runFrom < start && !ld.stopped.Load():
-		return "", 0, 0, false
-	case from >= end:
-		phase = result.PhaseDrain
-	case phase == result.PhaseMeasure && to > end:
-		to = end
-	}
-	ld.told.to = to
-	return phase, from, to, true
-}
-
-// keepPauses keeps the pauses that ended in the load's window, or later, for its
-// next interval, with instants from the window's start.
-func (ld *load) keepPauses(all []result.Pause) {
-	for _, p := range all {
-		p.Start -= int64(ld.part.From)
-		p.End -= int64(ld.part.From)
-		if p.End > 0 {
-			ld.told.pauses = append(ld.told.pauses, p)
-		}
-	}
 }
 
 // machine reads what the generator, and the broker's processes, were like since the
@@ -248,7 +217,7 @@ func (c *collector) warmupProgress(began, start int64) {
 			continue // its warm-up is over, or it has none
 		}
 		asked += ld.asked()
-		for _, l := range ld.lanes {
+		for _, l := range ld.sending.lanes {
 			n += l.extra.Load()
 		}
 	}
@@ -262,30 +231,30 @@ func (c *collector) intervalProgress(ld *load, v result.Interval, length int64) 
 		return
 	}
 	p := Progress{Phase: v.Phase, Workload: ld.part.Name, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
-		Sent: float64(v.Counters.Sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.asked(), Counters: ld.told.counters}
-	if ld.follower != nil {
-		p.Until = ld.follower.text()
+		Sent: float64(v.Counters.Sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.asked(), Counters: ld.accounts.told.counters}
+	if ld.accounts.follower != nil {
+		p.Until = ld.accounts.follower.text()
 	}
 	if v.Phase == result.PhaseMeasure {
 		p.Left = max(0, time.Duration(r.end.Load()-ld.start.Load()-v.End))
 	}
-	id := ld.primary
-	if !ld.rec.Enabled(id) {
+	id := ld.session.primary()
+	if !ld.recording.rec.Enabled(id) {
 		id = recorder.DeliveryService
-		if !ld.rec.Enabled(id) {
+		if !ld.recording.rec.Enabled(id) {
 			id = recorder.RoundTripService
 		}
-		if !ld.rec.Enabled(id) {
+		if !ld.recording.rec.Enabled(id) {
 			id = recorder.PublishService
 		}
 	}
 	p.Metric = id.Metric()
-	if ld.rec.Enabled(id) {
+	if ld.recording.rec.Enabled(id) {
 		refused := v.Counters.Nacked + v.Counters.Rejected
 		if id == ld.deliveryMetric() || id == ld.deliveryService() {
 			refused *= int64(ld.layout.maxFanOut())
 		}
-		n, q := ld.rec.Last(id, refused, 0.5, 0.99)
+		n, q := ld.recording.rec.Last(id, refused, 0.5, 0.99)
 		if p.Count = n; n+refused > 0 {
 			p.P50, p.P99 = time.Duration(q[0]), time.Duration(q[1])
 		}

@@ -39,7 +39,12 @@ func (g *group) place(st *stream) (int, bool) {
 // consumer is one subscription's side of the accounts. deliver is called
 // serially.
 type consumer struct {
-	load    *load
+	plan      *plan
+	session   *session
+	recording *recording
+	sending   *sending
+	receiving *receiving
+
 	group   *group
 	index   uint32
 	shard   *recorder.Shard
@@ -79,24 +84,23 @@ type consumer struct {
 
 func (c *consumer) deliver(m driver.Message) {
 	now := clock.Now() // first of all: this is the instant that is reported
-	ld := c.load
 	verify := true
 	if c.sampled > 1 {
 		c.count++
 		verify = c.count%c.sampled == 0
 	}
 	var e integrity.Envelope
-	if e.Get(m.Payload, verify) != integrity.Good || e.Run != ld.id || e.Kind != c.kind || int(e.Stream) >= len(ld.streams) {
+	if e.Get(m.Payload, verify) != integrity.Good || e.Run != c.plan.id || e.Kind != c.kind || int(e.Stream) >= len(c.sending.streams) {
 		c.odd(&e, m.Payload, now)
 		return
 	}
-	st := ld.streams[e.Stream]
+	st := c.sending.streams[e.Stream]
 	place, bound := c.group.place(st)
 	if !bound {
 		c.foreign.Add(1)
 		return
 	}
-	measured := e.Intended >= ld.start.Load() && e.Intended < ld.end.Load()
+	measured := e.Intended >= c.plan.start.Load() && e.Intended < c.plan.end.Load()
 	switch c.group.ledger(place).Mark(e.Sequence) {
 	case integrity.New:
 		if measured && st.waiter != nil {
@@ -127,13 +131,13 @@ func (c *consumer) deliver(m driver.Message) {
 	groups, latest := uint32(1), now
 	if st.fan != nil {
 		groups, latest = st.fan.Add(e.Sequence, now)
-		if groups == 0 && measured && ld.timed && st.lastUnknown.add(e.Sequence) {
-			ld.rec.Censor(recorder.DeliveryLast, now-e.Intended) // this one is not slower than the slowest
+		if groups == 0 && measured && c.plan.timed && st.lastUnknown.add(e.Sequence) {
+			c.recording.rec.Censor(recorder.DeliveryLast, now-e.Intended) // this one is not slower than the slowest
 		}
 	}
 	sent := e.Intended + e.Lag
 	if groups == 1 {
-		ld.firstDelivery(st, e.Sequence, sent, now)
+		c.first(st, e.Sequence, sent, now)
 	}
 	if measured {
 		if !inOrder && !c.unordered {
@@ -142,8 +146,8 @@ func (c *consumer) deliver(m driver.Message) {
 		if m.Redelivered {
 			c.redelivered.Add(1)
 		}
-		if ld.timed {
-			own, due := e.Lag*int64(e.Own)/7, e.Intended-ld.start.Load()
+		if c.plan.timed {
+			own, due := e.Lag*int64(e.Own)/7, e.Intended-c.plan.start.Load()
 			v := now - e.Intended
 			received := c.tap.received(now)
 			if received >= 0 {
@@ -159,14 +163,14 @@ func (c *consumer) deliver(m driver.Message) {
 			}
 		}
 		c.shard.Value(c.service, now-sent)
-		if st.stamps != nil && !ld.stages.onAck {
-			ld.split(c.tap, st, e.Sequence, sent, now)
+		if st.stamps != nil && !c.recording.stages.onAck {
+			c.recording.split(c.tap, st, e.Sequence, sent, now)
 		}
 		c.newest = now
 		if c.raw != nil {
 			c.raw.put(c.rawKind, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
 		}
-		if ld.sizes != nil {
+		if c.plan.sizes != nil {
 			c.bytes.Add(int64(len(m.Payload)))
 		}
 		c.received.Add(1) // last: who sees it sees the rest
@@ -187,16 +191,16 @@ func (c *consumer) party() int32 {
 	return int32(c.index)
 }
 
-// firstDelivery ends a message's time in flight where deliveries do that.
-func (ld *load) firstDelivery(st *stream, seq uint64, sent, now int64) {
-	if ld.closes != closeOnDelivery {
+// first ends a message's time in flight where deliveries do that.
+func (c *consumer) first(st *stream, seq uint64, sent, now int64) {
+	if c.session.closes != closeOnDelivery {
 		return
 	}
 	if l := st.lane; l.counted {
 		if l.expiry.closed(sent) {
 			l.inFlight.Add(-1)
-		} else if ld.replies {
-			ld.lateReplies.Add(1)
+		} else if c.plan.replies {
+			c.receiving.lateReplies.Add(1)
 		}
 	}
 	if st.waiter != nil {
@@ -206,18 +210,17 @@ func (ld *load) firstDelivery(st *stream, seq uint64, sent, now int64) {
 
 // odd sorts out what is not a good message of this run's load.
 func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
-	ld := c.load
 	check := e.Get(payload, true)
 	if check == integrity.Short {
 		c.foreign.Add(1)
 		return
 	}
-	known := int(e.Stream) < len(ld.streams)
+	known := int(e.Stream) < len(c.sending.streams)
 	if check == integrity.Good {
-		if e.Run == ld.id && e.Kind == integrity.Probe && known {
-			st := ld.streams[e.Stream]
+		if e.Run == c.plan.id && e.Kind == integrity.Probe && known {
+			st := c.sending.streams[e.Stream]
 			if i := slices.Index(c.group.plan.topics, st.plan.topic); i >= 0 {
-				ld.probed(now, e.Intended) // before seen, which the setup waits for and then reads on
+				c.receiving.probed(now, e.Intended) // before seen, which the setup waits for and then reads on
 				c.group.seen[i].Store(true)
 			}
 			return
@@ -227,19 +230,19 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 	}
 	// Damaged. It is one of ours if the envelope still says so: the right run,
 	// or, where just that was hit, a stream and an instant that fit.
-	start, end := ld.start.Load(), ld.end.Load()
+	start, end := c.plan.start.Load(), c.plan.end.Load()
 	plausible := known && e.Intended >= start && e.Intended < end && e.Intended <= now
 	switch {
-	case e.Run != ld.id && !plausible:
+	case e.Run != c.plan.id && !plausible:
 		c.foreign.Add(1)
-	case e.Run == ld.id && known && e.Intended < start && e.Intended > start-int64(ld.warmup)-int64(time.Minute):
+	case e.Run == c.plan.id && known && e.Intended < start && e.Intended > start-int64(c.plan.warmup)-int64(time.Minute):
 		// of the warm-up: not accounted
-	case e.Run == ld.id && known && e.Intended >= end && e.Intended <= now:
+	case e.Run == c.plan.id && known && e.Intended >= end && e.Intended <= now:
 		// of the load after the window: likewise
 	default:
 		c.corrupted.Add(1)
 		if plausible {
-			st := ld.streams[e.Stream]
+			st := c.sending.streams[e.Stream]
 			st.mu.Lock()
 			if st.tampered == nil {
 				st.tampered = map[uint64]int{}

@@ -29,10 +29,9 @@ func (l *lane) begin() {
 
 // enter turns to phase ph.
 func (l *lane) enter(ph schedule.Phase) {
-	ld := l.load
 	c := &l.cursor
 	c.phase, c.shift = ph, 0
-	c.feed = ld.schedule.Merge(c.producers, ph)
+	c.feed = l.plan.schedule.Merge(c.producers, ph)
 	switch ph {
 	case schedule.Window:
 		for _, st := range l.streams {
@@ -40,11 +39,11 @@ func (l *lane) enter(ph schedule.Phase) {
 		}
 	case schedule.After:
 		// An early end moves the load after the window forward to it.
-		c.shift = ld.end.Load() - ld.start.Load() - int64(ld.window)
+		c.shift = l.plan.end.Load() - l.plan.start.Load() - int64(l.plan.window)
 		for _, st := range l.streams {
 			st.last = st.next
 		}
-		ld.past.Add(1)
+		l.sending.past.Add(1)
 	}
 }
 
@@ -53,13 +52,13 @@ func (l *lane) enter(ph schedule.Phase) {
 func (l *lane) advance() {
 	c := &l.cursor
 	for {
-		if c.phase == schedule.After && l.load.part.Stops {
+		if c.phase == schedule.After && l.plan.part.Stops {
 			c.intended = never
 			return
 		}
 		offset, producer, ok := c.feed.Next()
 		if ok {
-			c.intended, c.producer = l.load.start.Load()+offset+c.shift, producer
+			c.intended, c.producer = l.plan.start.Load()+offset+c.shift, producer
 			if !l.beyond() {
 				return
 			}
@@ -75,46 +74,31 @@ func (l *lane) advance() {
 // beyond reports whether the message that is due next was of the window when it
 // was planned and is not any more: it was ended early.
 func (l *lane) beyond() bool {
-	return l.cursor.phase == schedule.Window && l.cursor.intended >= l.load.end.Load()
+	return l.cursor.phase == schedule.Window && l.cursor.intended >= l.plan.end.Load()
 }
 
 // unsent yields the messages of the window that the lane did not get to, as their
 // intended instants and streams. The lane has no pacer any more, and the cursor is
 // used up by it.
 func (l *lane) unsent(yield func(int64, *stream) bool) {
-	ld, c := l.load, &l.cursor
+	c := &l.cursor
 	if c.feed == nil || c.phase == schedule.After {
 		return
 	}
 	if c.phase == schedule.Before {
-		c.feed = ld.schedule.Merge(c.producers, schedule.Window)
+		c.feed = l.plan.schedule.Merge(c.producers, schedule.Window)
 		offset, producer, ok := c.feed.Next()
 		if !ok {
 			return
 		}
-		c.intended, c.producer = ld.start.Load()+offset, producer
+		c.intended, c.producer = l.plan.start.Load()+offset, producer
 	}
-	start, end := ld.start.Load(), ld.end.Load()
-	for c.intended < end && yield(c.intended, ld.turnOf(c.producer)) {
+	start, end := l.plan.start.Load(), l.plan.end.Load()
+	for c.intended < end && yield(c.intended, l.sending.turnOf(c.producer)) {
 		offset, producer, ok := c.feed.Next()
 		if !ok {
 			return
 		}
 		c.intended, c.producer = start+offset, producer
 	}
-}
-
-// turnOf returns the stream that takes a producer's next message: its streams
-// take turns.
-func (ld *load) turnOf(producer int32) *stream {
-	ids := ld.layout.byProducer[producer]
-	if len(ids) == 1 {
-		return ld.streams[ids[0]]
-	}
-	t := &ld.turn[producer]
-	st := ld.streams[ids[*t]]
-	if *t++; *t == len(ids) {
-		*t = 0
-	}
-	return st
 }

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/vitals"
 	"sixnines/result"
@@ -57,7 +56,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		defer r.monitor.Stop()
 	}
 	for _, ld := range r.loads {
-		ld.witness = ld.newWitness()
+		ld.accounts.witness = ld.accounts.newWitness()
 	}
 	r.tcp = newTCPWatch(r.openConns, readTCP)
 	defer r.raiseProcs()()
@@ -72,7 +71,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	var leftOver error
 	for _, ld := range r.loads {
 		ld.side.stop()
-		ld.observed = clock.Now()
+		ld.accounts.observed = clock.Now()
 		leftOver = errors.Join(leftOver, ld.disconnect())
 		ld.side.end(aborted)
 	}
@@ -124,7 +123,7 @@ func (r *run) raiseProcs() (restore func()) {
 		more++ // the meter's
 	}
 	for _, ld := range r.loads {
-		if ld.witness != nil {
+		if ld.accounts.witness != nil {
 			more++
 		}
 		if ld.schedule != nil {
@@ -171,7 +170,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	}
 	col = r.startCollector()
 	for _, ld := range r.loads {
-		ld.startWitness()
+		ld.accounts.startWitness()
 		ld.sender.start()
 	}
 	aborted = r.untilEnd(ctx)
@@ -179,7 +178,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 		aborted = r.drain(aborted)
 	}
 	for _, ld := range r.loads {
-		ld.witnessed()
+		ld.accounts.witnessed()
 	}
 	r.halt()
 	err = col.wait()
@@ -232,7 +231,7 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 // nothing is due any more.)
 func (r *run) allSent() bool {
 	for _, ld := range r.loads {
-		if !ld.left.limited || !ld.isPast() {
+		if !ld.sending.left.limited || !ld.sending.isPast() {
 			return false
 		}
 	}
@@ -304,27 +303,11 @@ func (r *run) drain(aborted bool) bool {
 // resolved reports whether nothing measured is outstanding in any load.
 func (r *run) resolved() bool {
 	for _, ld := range r.loads {
-		if !ld.resolved() {
+		if !ld.accounts.resolved() {
 			return false
 		}
 	}
 	return true
-}
-
-// resolved reports whether nothing measured is outstanding: all senders are
-// past the window, and what they handed over was answered and delivered.
-func (ld *load) resolved() bool {
-	if ld.neverBegan() {
-		return true
-	}
-	if !ld.isPast() {
-		return false
-	}
-	c := ld.counts()
-	if ld.ack != driver.AckKindNone && c.Acked+c.Nacked+ld.unanswered() < c.Sent {
-		return false
-	}
-	return c.Received+c.Corrupted >= c.Expected
 }
 
 // halt stops the senders and what supervises them.
@@ -334,7 +317,7 @@ func (r *run) halt() {
 	done := make(chan struct{})
 	go func() {
 		for _, ld := range r.loads {
-			ld.senders.Wait()
+			ld.sending.senders.Wait()
 		}
 		close(done)
 	}()
@@ -342,7 +325,7 @@ func (r *run) halt() {
 	case <-done:
 	case <-time.After(time.Second):
 		for _, ld := range r.loads {
-			ld.cut()
+			ld.session.cut()
 		}
 		<-done
 	}

@@ -24,7 +24,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		if from == 0 {
 			from = r.end.Load()
 			for _, ld := range r.loads {
-				ld.told.to = ld.end.Load()
+				ld.accounts.told.to = ld.end.Load()
 			}
 		}
 		if err := c.collect(result.PhaseDrain, from, max(now, from+1)); err != nil {
@@ -38,17 +38,18 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		r.out.event(result.Event{At: now, Kind: "pauses", Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
 	}
 	for _, ld := range r.loads {
-		closing, err := ld.account(now, r.readNs, aborted)
+		closing, err := ld.accounts.account(now, r.readNs, aborted)
 		if err != nil {
 			return nil, err
 		}
+		ld.side.close(closing.Vitals)
 		maps.Copy(closing.Vitals, vitals)
-		ld.keepPauses(pauses)
-		closing.Workload, closing.Pauses = ld.part.Name, ld.told.pauses
+		ld.accounts.keepPauses(pauses)
+		closing.Workload, closing.Pauses = ld.part.Name, ld.accounts.told.pauses
 		if err := r.out.interval(closing); err != nil {
 			return nil, err
 		}
-		if dropped, err := ld.closeRaw(); err != nil {
+		if dropped, err := ld.recording.closeRaw(); err != nil {
 			return nil, err
 		} else if dropped > 0 {
 			r.out.event(result.Event{At: now, Kind: "raw file full", Detail: "rows without room", Count: dropped})
@@ -56,7 +57,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	}
 	return r.out.end(func(i int, part *result.Run) result.Summary {
 		ld := r.loads[i]
-		in := ld.inputs(now)
+		in := ld.accounts.inputs(now)
 		in.Interrupted, in.Aborted = r.interrupted && in.End < int64(ld.window), aborted
 		s := *judge.Summarise(part, in)
 		s.Workload = ld.part.Name
@@ -67,7 +68,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 // unwritten reports whether something came in after the last interval.
 func (r *run) unwritten() bool {
 	for _, ld := range r.loads {
-		if late := ld.counts(); late.Received != ld.told.counters.Received || late.Acked != ld.told.counters.Acked || ld.side.unread() || ld.rec.Behind() {
+		if late := ld.accounts.counts(); late.Received != ld.accounts.told.counters.Received || late.Acked != ld.accounts.told.counters.Acked || ld.side.unread() || ld.recording.rec.Behind() {
 			return true
 		}
 	}
@@ -75,26 +76,26 @@ func (r *run) unwritten() bool {
 }
 
 // inputs are what the load's verdict needs beside its records.
-func (ld *load) inputs(now int64) judge.Inputs {
-	start := ld.start.Load()
-	in := judge.Inputs{End: ld.end.Load() - start, Resolved: max(0, now-start)} // before start if it never began
-	if t := ld.resolvedAt(); t != 0 {
+func (a *accounts) inputs(now int64) judge.Inputs {
+	start := a.start.Load()
+	in := judge.Inputs{End: a.end.Load() - start, Resolved: max(0, now-start)} // before start if it never began
+	if t := a.resolvedAt(); t != 0 {
 		in.Resolved = t - start
 	}
-	if !ld.timed {
-		in.Throughput = ld.throughput()
+	if !a.timed {
+		in.Throughput = a.throughput()
 	}
 	return in
 }
 
 // resolvedAt returns when the last measured message was resolved, 0 if nothing
 // tells.
-func (ld *load) resolvedAt() int64 {
-	t := ld.synced
-	for _, l := range ld.lanes {
+func (a *accounts) resolvedAt() int64 {
+	t := a.sending.synced
+	for _, l := range a.sending.lanes {
 		t = max(t, l.lastAck.Load())
 	}
-	for _, c := range ld.consumers {
+	for _, c := range a.receiving.consumers {
 		t = max(t, c.newest)
 	}
 	return t
@@ -102,10 +103,10 @@ func (ld *load) resolvedAt() int64 {
 
 // throughput is what a flat-out run came to. What the broker refused, and what
 // did not arrive where it should, is none.
-func (ld *load) throughput() *result.Throughput {
-	c := ld.counts()
+func (a *accounts) throughput() *result.Throughput {
+	c := a.counts()
 	through := c.Sent - c.Nacked
-	if ld.ack != driver.AckKindNone {
+	if a.session.ack != driver.AckKindNone {
 		through = c.Acked
 	}
 	if c.Expected > 0 { // in messages
@@ -115,19 +116,19 @@ func (ld *load) throughput() *result.Throughput {
 	if through != c.Sent { // so many of what was sent
 		t.Bytes = int64(math.Round(float64(c.BytesSent) / float64(c.Sent) * float64(through)))
 	}
-	stop := ld.end.Load()
+	stop := a.end.Load()
 	switch {
 	case c.Acked > 0:
 		t.Until = "the last acknowledgement"
-	case len(ld.consumers) > 0:
+	case len(a.receiving.consumers) > 0:
 		t.Until = "the last delivery"
-	case ld.synced != 0:
+	case a.sending.synced != 0:
 		t.Until = "a round trip to the broker after the last message"
 	}
-	if at := ld.resolvedAt(); at != 0 {
+	if at := a.resolvedAt(); at != 0 {
 		stop = at
 	}
-	t.Elapsed = time.Duration(max(1, stop-ld.start.Load()))
+	t.Elapsed = time.Duration(max(1, stop-a.start.Load()))
 	t.PerSecond = float64(t.Messages) / t.Elapsed.Seconds()
 	t.ReceivedPerSecond = float64(t.Received) / t.Elapsed.Seconds()
 	return t

@@ -40,7 +40,6 @@ const claimAtOnce = 256
 // there is no schedule, and so no response time. It ends at end, when the
 // quota is used up, or when the run is stopped.
 func (l *lane) flood(limit *quota, measured bool) {
-	ld := l.load
 	if measured {
 		for _, st := range l.streams {
 			st.begin()
@@ -50,7 +49,7 @@ func (l *lane) flood(limit *quota, measured bool) {
 	var left int64
 	for {
 		if left == 0 {
-			if left = limit.claim(claimAtOnce); left == 0 || ld.stopped.Load() {
+			if left = limit.claim(claimAtOnce); left == 0 || l.plan.stopped.Load() {
 				break
 			}
 		}
@@ -61,7 +60,7 @@ func (l *lane) flood(limit *quota, measured bool) {
 			}
 		}
 		now := clock.Now()
-		if now >= ld.end.Load() {
+		if now >= l.plan.end.Load() {
 			l.slots.release(index)
 			break
 		}
@@ -94,7 +93,7 @@ func (l *lane) waitForRoom(sl *slot, index uint32) (*slot, uint32) {
 		if sl != nil && (l.limit == 0 || l.inFlight.Load() < l.limit) {
 			return sl, index
 		}
-		if l.load.stopped.Load() {
+		if l.plan.stopped.Load() {
 			return nil, 0
 		}
 		if n < roomSpins {
@@ -119,9 +118,10 @@ func (l *lane) flush() {
 // flatOut floods the broker: a warm-up, a pause until all of it is through, then
 // the window, whose clock stops when everything measured is through.
 type flatOut struct {
-	*load
-	done  chan struct{} // all of the window is sent
-	ended int64         // when that was; read after done
+	*sending
+	receiving *receiving
+	done      chan struct{} // all of the window is sent
+	ended     int64         // when that was; read after done
 }
 
 func (f *flatOut) mode() string { return result.ModeFlatOut }
@@ -129,27 +129,26 @@ func (f *flatOut) mode() string { return result.ModeFlatOut }
 // prepare floods for as long as the warm-up is to last, and waits until that is
 // through.
 func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) {
-	ld := f.load
-	if ld.warmup > 0 {
-		ld.end.Store(clock.Now() + int64(ld.warmup))
+	if f.warmup > 0 {
+		f.end.Store(clock.Now() + int64(f.warmup))
 		done := make(chan struct{})
-		ld.senders.Go(func() {
-			ld.flood(&quota{}, false)
+		f.senders.Go(func() {
+			f.flood(&quota{}, false)
 			close(done)
 		})
 		select {
 		case <-done:
 		case <-ctx.Done():
-			lower(&ld.end, clock.Now())
+			lower(&f.end, clock.Now())
 			select {
 			case <-done:
-			case <-ld.config.Abort:
+			case <-f.config.Abort:
 			}
 			return 0, fmt.Errorf("%w in the warm-up", ErrAborted)
-		case <-ld.config.Abort:
+		case <-f.config.Abort:
 			return 0, fmt.Errorf("%w in the warm-up", ErrAborted)
 		}
-		if err := ld.quiet(); err != nil {
+		if err := f.quiet(); err != nil {
 			return 0, err
 		}
 	}
@@ -158,61 +157,59 @@ func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) 
 }
 
 func (f *flatOut) start() {
-	ld := f.load
-	ld.senders.Go(func() {
-		if start := ld.start.Load(); ld.sleepUntil(start - timerLate) {
+	f.senders.Go(func() {
+		if start := f.plan.start.Load(); f.sleepUntil(start - timerLate) {
 			clock.SleepUntilBlocking(start)
-			ld.flood(&ld.left, true)
+			f.flood(&f.left, true)
 		}
 		f.ended = clock.Now()
-		ld.past.Store(int64(ld.several))
+		f.past.Store(int64(f.several))
 		close(f.done)
-		ld.tellPast()
+		f.tellPast()
 	})
 }
 
 // finish waits until all is sent, and has the clock stop: by a round trip, unless
 // acknowledgements do.
 func (f *flatOut) finish(aborted bool) bool {
-	ld := f.load
-	if ld.neverBegan() {
+	if f.neverBegan() {
 		return aborted
 	}
 	if !aborted {
 		select {
 		case <-f.done:
-			lower(&ld.end, f.ended)
-		case <-ld.config.Abort:
+			lower(&f.end, f.ended)
+		case <-f.config.Abort:
 			aborted = true
 		}
 	}
-	if !aborted && ld.ack == driver.AckKindNone {
-		if err := ld.sync(); err != nil {
-			ld.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
+	if !aborted && f.session.ack == driver.AckKindNone {
+		if err := f.sync(); err != nil {
+			f.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
 		}
 	}
 	return aborted
 }
 
 // flood sends on all lanes until the window, or the quota, is at its end.
-func (ld *load) flood(limit *quota, measured bool) {
+func (f *flatOut) flood(limit *quota, measured bool) {
 	var lanes sync.WaitGroup
-	for _, l := range ld.lanes {
+	for _, l := range f.lanes {
 		lanes.Go(func() { l.flood(limit, measured) })
 	}
 	lanes.Wait()
 }
 
 // sync waits for a round trip on every producer that can do one.
-func (ld *load) sync() error {
-	ctx, cancel := context.WithTimeout(context.Background(), ld.scenario.Phases.Drain)
+func (f *flatOut) sync() error {
+	ctx, cancel := context.WithTimeout(context.Background(), f.scenario.Phases.Drain)
 	defer cancel()
-	for _, st := range ld.streams {
+	for _, st := range f.streams {
 		if s, ok := st.producer.(driver.Syncer); ok {
 			if err := s.Sync(ctx); err != nil {
 				return err
 			}
-			ld.synced = clock.Now()
+			f.synced = clock.Now()
 		}
 	}
 	return nil
@@ -220,17 +217,17 @@ func (ld *load) sync() error {
 
 // quiet waits until the warm-up's messages are through: a round trip, and no
 // more deliveries.
-func (ld *load) quiet() error {
-	if err := ld.sync(); err != nil {
+func (f *flatOut) quiet() error {
+	if err := f.sync(); err != nil {
 		return fmt.Errorf("after the warm-up: %w", err)
 	}
 	var before int64 = -1
-	for deadline := time.Now().Add(ld.scenario.Phases.Drain); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(f.scenario.Phases.Drain); time.Now().Before(deadline); {
 		var marked int64
-		for _, c := range ld.consumers {
+		for _, c := range f.receiving.consumers {
 			marked += c.warm.Load()
 		}
-		if marked == before && ld.idle() {
+		if marked == before && f.idle() {
 			return nil
 		}
 		before = marked
@@ -239,8 +236,9 @@ func (ld *load) quiet() error {
 	return nil // a backlog longer than the drain limit: the window begins with it, and shows it
 }
 
-func (ld *load) idle() bool {
-	for _, l := range ld.lanes {
+// idle reports whether nothing is in flight.
+func (f *flatOut) idle() bool {
+	for _, l := range f.lanes {
 		if l.inFlight.Load() > 0 {
 			return false
 		}

@@ -43,7 +43,7 @@ func (r *run) writeHeader(start int64) error {
 			h.Machine = append(h.Machine, generatorFact("not watched", m, ""))
 		}
 		if ld.scenario.Record.Raw {
-			if err := ld.openRaw(r.fullID); err != nil {
+			if err := ld.recording.openRaw(r.fullID); err != nil {
 				return err
 			}
 			h.Raw = baseName(rawPath(r.config.File))
@@ -67,8 +67,8 @@ func (ld *load) describe(h *result.Header) error {
 	}
 	h.Workload, h.From, h.Background = ld.part.Name, ld.part.From, ld.part.Background
 	h.Started = h.Started.Add(ld.part.From)
-	h.Scenario, h.Pattern, h.Mode, h.Ack, h.Semantics = text, string(w.Pattern), ld.sender.mode(), string(ld.ack), result.Semantics(ld.semantics)
-	h.Size, h.Rate, h.Window, h.Cold = int64(math.Round(schedule.MeanSize(w.Size))), ld.asked(), ld.window, ld.cold
+	h.Scenario, h.Pattern, h.Mode, h.Ack, h.Semantics = text, string(w.Pattern), ld.sender.mode(), string(ld.session.ack), result.Semantics(ld.session.semantics)
+	h.Size, h.Rate, h.Window, h.Cold = int64(math.Round(schedule.MeanSize(w.Size))), ld.asked(), ld.window, ld.session.cold
 	for _, o := range s.Objectives {
 		h.Objectives = append(h.Objectives, o.String())
 	}
@@ -82,16 +82,16 @@ func (ld *load) describe(h *result.Header) error {
 	if w.Messages > 0 {
 		h.Window = 0 // the number of messages ends it
 	}
-	if info, ok := ld.session.(driver.ServerInfo); ok {
+	if info, ok := ld.session.main.(driver.ServerInfo); ok {
 		h.Broker = info.ServerInfo()
 	}
 	add := func(name, value, note string) { h.Machine = append(h.Machine, generatorFact(name, value, note)) }
 	add("pacers", strconv.Itoa(ld.pacerCount()), "")
-	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(ld.lanes), min(w.Connections.Consumers, len(ld.layout.consumers))), "")
+	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(ld.sending.lanes), min(w.Connections.Consumers, len(ld.layout.consumers))), "")
 	if n := ld.layout.maxFanOut(); n > fullChecks {
 		add("checksums of deliveries", fmt.Sprintf("one in %d", n/fullChecks), "the fan-out is large; every loss and duplicate is counted all the same")
 	}
-	value, note := ld.stageFact()
+	value, note := ld.recording.stageFact()
 	add("stage times", value, note)
 	value, note = ld.receiveFact()
 	add("receive lag", value, note)

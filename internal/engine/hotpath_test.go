@@ -57,23 +57,23 @@ func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, *pacer) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	ld.ack = ack
-	ld.closes = closeOnDelivery
-	ld.ackResponse, ld.ackService = 2, 3
-	ld.session = fakeSession{}
-	ld.dialers = []*transport.Dialer{transport.NewDialer(false)}
+	ld.session.ack = ack
+	ld.session.closes = closeOnDelivery
+	ld.session.ackResponse, ld.session.ackService = 2, 3
+	ld.session.main = fakeSession{}
+	ld.session.dialers = []*transport.Dialer{transport.NewDialer(false)}
 	if err := ld.connect(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	l := ld.lanes[0]
-	st := ld.streams[0]
-	st.producer = &loopback{acks: l.acks, deliver: ld.consumers[0].deliver}
+	l := ld.sending.lanes[0]
+	st := ld.sending.streams[0]
+	st.producer = &loopback{acks: l.acks, deliver: ld.receiving.consumers[0].deliver}
 	ld.start.Store(clock.Now() - int64(time.Second))
 	ld.end.Store(ld.start.Load() + int64(time.Hour))
-	ld.turn = make([]int, 1)
+	ld.sending.turn = make([]int, 1)
 	l.cursor.producers = []int{0}
 	l.enter(schedule.Window)
-	return ld, &pacer{load: ld, control: ld.control, queue: ld.lanes}
+	return ld, &pacer{sending: ld.sending, control: ld.control, queue: ld.sending.lanes}
 }
 
 type fakeSession struct{}
@@ -92,7 +92,7 @@ func (fakeSession) Close(context.Context) error       { return nil }
 
 // sendOne returns a function that sends a message which is due.
 func sendOne(t *testing.T, ld *load, p *pacer) func() {
-	l := ld.lanes[0]
+	l := ld.sending.lanes[0]
 	return func() {
 		l.cursor.intended = clock.Now()
 		if !l.takePlace(l.cursor.intended) {
@@ -107,8 +107,8 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 		ld, p := loopRun(t, ack)
 		if ack == driver.AckKindBroker {
 			// As if there were a connection, and every stage seen.
-			ld.lanes[0].conn, ld.consumers[0].conn = &transport.Conn{}, &transport.Conn{}
-			ld.stages.why = ""
+			ld.sending.lanes[0].conn, ld.receiving.consumers[0].conn = &transport.Conn{}, &transport.Conn{}
+			ld.recording.stages.why = ""
 			ld.startStages()
 		}
 		if n := testing.AllocsPerRun(20_000, sendOne(t, ld, p)); n != 0 {
@@ -125,7 +125,7 @@ func BenchmarkMessage(b *testing.B) {
 	for _, ack := range []driver.AckKind{driver.AckKindNone, driver.AckKindBroker} {
 		b.Run("ack="+string(ack), func(b *testing.B) {
 			ld, p := loopRun(b, ack)
-			l := ld.lanes[0]
+			l := ld.sending.lanes[0]
 			now := clock.Now()
 			b.ReportAllocs()
 			for b.Loop() {

@@ -82,7 +82,11 @@ func (st *stream) begin() {
 // lane is one producers' connection: its streams, its payload slots, its share
 // of the limits. Its pacer-side methods belong to one goroutine at a time.
 type lane struct {
-	load    *load
+	plan      *plan
+	session   *session
+	recording *recording
+	sending   *sending
+
 	streams []*stream
 	slots   *slots
 	taking  sync.Mutex // of slots; closed loops only
@@ -147,7 +151,7 @@ func (a plainAcks) Done(token uint64, err error) {
 	if gen := token >> 32 << 2; sl.state.CompareAndSwap(gen|slotBorrowed, gen) {
 		l.slots.release(i)
 	} else {
-		l.load.violations.Add(1)
+		l.sending.violations.Add(1)
 	}
 }
 
@@ -160,7 +164,7 @@ func (l *lane) slotOf(token uint64) (*slot, uint32, bool) {
 			return sl, i, true
 		}
 	}
-	l.load.violations.Add(1)
+	l.sending.violations.Add(1)
 	return nil, 0, false
 }
 
@@ -179,7 +183,7 @@ func (a brokerAcks) Done(token uint64, err error) {
 	expired := false
 	if !sl.state.CompareAndSwap(gen|slotBorrowed, gen|slotExpired) {
 		if !sl.state.CompareAndSwap(gen|slotExpired, gen|slotMask) {
-			l.load.violations.Add(1)
+			l.sending.violations.Add(1)
 			return
 		}
 		expired = true
@@ -206,41 +210,40 @@ func (a brokerAcks) Done(token uint64, err error) {
 }
 
 func (l *lane) ack(sl *slot, now int64) {
-	ld := l.load
 	if st := sl.stream; st.acked.Mark(sl.seq) == integrity.Duplicate {
-		ld.violations.Add(1)
+		l.sending.violations.Add(1)
 	}
 	if sl.measured {
 		received := int64(-1)
 		if at, late := l.tap.arrived(now); late {
 			now = max(at, sl.sent)
-		} else if ld.timed {
+		} else if l.plan.timed {
 			received = l.tap.received(now)
 		}
-		if ld.timed {
+		if l.plan.timed {
 			v := now - sl.intended
 			if received >= 0 {
 				l.shard.Value(recorder.LagReceiveAck, received)
 			}
-			l.shard.Response(ld.ackResponse, v, sl.own, received, sl.intended-ld.start.Load())
+			l.shard.Response(l.session.ackResponse, v, sl.own, received, sl.intended-l.plan.start.Load())
 			if v > l.tail.floor.Load() {
 				l.tail.offer(&exemplar{value: v, intended: sl.intended, sent: sl.sent, done: now, own: sl.own,
 					seq: sl.seq, stream: sl.stream, consumer: -1, partition: -1})
 			}
 		}
-		l.shard.Value(ld.ackService, now-sl.sent)
-		if st := sl.stream; st.stamps != nil && ld.stages.onAck {
-			ld.split(l.tap, st, sl.seq, sl.sent, now)
+		l.shard.Value(l.session.ackService, now-sl.sent)
+		if st := sl.stream; st.stamps != nil && l.recording.stages.onAck {
+			l.recording.split(l.tap, st, sl.seq, sl.sent, now)
 		}
 		l.acked.Add(1)
 		if now > l.lastAck.Load() {
 			l.lastAck.Store(now)
 		}
 		if l.raw != nil {
-			l.raw.put(ld.rawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
+			l.raw.put(l.session.rawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
 		}
 	}
-	if w := sl.stream.waiter; w != nil && ld.closes == closeOnAck {
+	if w := sl.stream.waiter; w != nil && l.session.closes == closeOnAck {
 		w.complete(sl.seq, now)
 	}
 }
@@ -251,12 +254,12 @@ func (l *lane) nack(sl *slot, err error) {
 		l.nacked.Add(1)
 		st := sl.stream
 		st.nacked.add(sl.seq)
-		l.load.refusedPublish(sl.intended)
+		l.recording.refusedPublish(sl.intended)
 		if l.raw != nil {
 			l.raw.put(result.RawNacked, st.id, 0, sl.seq, sl.intended, sl.sent, clock.Now())
 		}
 	}
-	if w := sl.stream.waiter; w != nil && l.load.closes == closeOnAck {
+	if w := sl.stream.waiter; w != nil && l.session.closes == closeOnAck {
 		w.complete(sl.seq, clock.Now())
 	}
 }
@@ -272,12 +275,12 @@ func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
 	if sl.measured {
 		l.unanswered.Add(1)
 		sl.stream.gaveUp.add(sl.seq)
-		if l.load.timed { // so long nothing came, and now nothing can
-			l.load.rec.Censor(l.load.ackResponse, now-sl.intended)
+		if l.plan.timed { // so long nothing came, and now nothing can
+			l.recording.rec.Censor(l.session.ackResponse, now-sl.intended)
 			l.tail.giveUp(sl.stream, sl.seq, sl.intended, now)
 		}
 	}
-	if w := sl.stream.waiter; w != nil && l.load.closes == closeOnAck {
+	if w := sl.stream.waiter; w != nil && l.session.closes == closeOnAck {
 		w.complete(sl.seq, now)
 	}
 }
@@ -285,7 +288,7 @@ func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
 // transmit builds a message in sl and hands it to the client. sending, if not
 // nil, holds the instant while the send goes on, for the supervisor.
 func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind, intended, sent, own int64, measured bool, sending *atomic.Int64) error {
-	if measured && l.load.forget > 0 && l.load.forgets() {
+	if measured && l.plan.forget > 0 && l.sending.forgets() {
 		if sending != nil {
 			sending.Store(sent)
 		}
@@ -296,15 +299,14 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	if measured {
 		st.sent.Add(1) // from sent on it is under way, for the witness
 	}
-	ld := l.load
-	env := integrity.Envelope{Run: ld.id, Stream: st.id, Kind: kind, Intended: intended, Sequence: st.next, Lag: sent - intended}
+	env := integrity.Envelope{Run: l.plan.id, Stream: st.id, Kind: kind, Intended: intended, Sequence: st.next, Lag: sent - intended}
 	if env.Lag > 0 && own > 0 {
 		env.Own = uint8((own*7 + env.Lag/2) / env.Lag)
 	}
 	payload, sum := sl.payload, sl.sum
-	if ld.sizes != nil {
-		class := ld.sizes.Class(st.id, st.next-st.first) // the n-th of the window, whatever came before
-		size := ld.sizes.Classes()[class]
+	if l.plan.sizes != nil {
+		class := l.plan.sizes.Class(st.id, st.next-st.first) // the n-th of the window, whatever came before
+		size := l.plan.sizes.Classes()[class]
 		payload, sum = payload[:size:size], sl.sums[class] // a client that appends must not reach the rest
 		if measured {
 			st.bytes.Add(int64(len(payload)))
@@ -340,7 +342,7 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	}
 	err := st.producer.Send(gen<<32|uint64(index), payload)
 	if err != nil {
-		if ld.sizes != nil && measured {
+		if l.plan.sizes != nil && measured {
 			st.bytes.Add(-int64(len(payload)))
 		}
 		l.refuse(st, sl, index, kind, sent, err)
@@ -372,46 +374,11 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 		st.sent.Add(-1)
 		l.rejected.Add(1)
 		st.rejected.add(sl.seq)
-		l.load.refusedPublish(sl.intended)
-		l.load.refusedDelivery(st, sl.intended-l.load.start.Load())
+		l.recording.refusedPublish(sl.intended)
+		l.recording.refusedDelivery(st, sl.intended-l.plan.start.Load())
 	}
 	if st.waiter != nil {
 		st.waiter.complete(sl.seq, clock.Now())
-	}
-}
-
-// refusedPublish records a refused message in the publish latencies.
-func (ld *load) refusedPublish(intended int64) {
-	if ld.ack == driver.AckKindNone {
-		return
-	}
-	due := intended - ld.start.Load()
-	ld.rec.Refuse(ld.ackService, due, 1)
-	if ld.timed {
-		ld.rec.Refuse(ld.ackResponse, due, 1)
-	}
-}
-
-// refusedDelivery records a message that was refused, and due so long after the
-// window's start, in the delivery latencies: once for each group that waits for
-// it.
-func (ld *load) refusedDelivery(st *stream, due int64) {
-	if len(ld.groups) == 0 {
-		return
-	}
-	groups := int64(st.plan.fanOut)
-	ld.refusedBy(due, groups)
-	if groups > 1 && ld.timed {
-		ld.rec.Refuse(recorder.DeliveryLast, due, 1)
-	}
-}
-
-// refusedBy records a refused message in the delivery latencies of so many
-// groups.
-func (ld *load) refusedBy(due, groups int64) {
-	ld.rec.Refuse(ld.deliveryService(), due, groups)
-	if ld.timed {
-		ld.rec.Refuse(ld.deliveryMetric(), due, groups)
 	}
 }
 

@@ -1,86 +1,28 @@
 package engine
 
 import (
-	"sync"
-	"sync/atomic"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
 
-	"sixnines/driver"
 	"sixnines/internal/recorder"
-	"sixnines/internal/transport"
-	"sixnines/result"
 	"sixnines/scenario"
 )
 
-// closing says what ends a message's time in flight.
-type closing int
-
-const (
-	closeNever closing = iota
-	closeOnAck
-	closeOnDelivery // the first, or the reply
-)
-
-// load is one workload while it is run: its plan, what sends and what receives,
-// and its accounts. Data goes that way.
+// load is one workload while it is run. Data goes from one part to the next, and
+// each knows of the parts before it only: those that follow read what it has.
 type load struct {
 	*plan
+	session   *session
+	recording *recording
+	sending   *sending
+	receiving *receiving
+	accounts  *accounts
 
-	// The session, and what follows from it.
-	session    driver.Session
-	responders driver.Session // of its own, for request–reply
-	dialers    []*transport.Dialer
-	semantics  driver.Semantics
-	ack        driver.AckKind
-	closes     closing
-	// attributed is how many connections were made once all producers and
-	// consumers had theirs.
-	attributed int
-	cold       []result.Cold
-
-	ackResponse, ackService recorder.ID
-	primary                 recorder.ID // the metric that progress shows
-	rawAcked                result.RawKind
-
-	// Sending.
-	sender  sender
-	streams []*stream
-	lanes   []*lane
-	turn    []int // by producer: which of its streams is next; each entry is its lane's pacer's
-	pacing  pacing
-	senders sync.WaitGroup
-	several int          // how many of them get past the window one by one
-	past    atomic.Int64 // of these, those that have
-	left    quota        // of messages, where the window is limited by them
-
-	// Receiving.
-	groups    []*group
-	consumers []*consumer
-	clients   []driver.Consumer
-
-	// The accounts.
-	rec      *recorder.Recorder
-	tails    []*tail
-	stages   stages
-	side     *sideProbe
-	witness  *witness  // nil: there is nothing that it could sample
-	follower *follower // nil: the window's length is fixed
-	raw      *result.RawWriter
-	rawSinks []*rawSink
-	tended   int64 // when messages in flight were looked through for what timed out
-	told     told
-	synced   int64 // flat out: when the round trip after the last message was back
-	observed int64 // when the clients were told to leave: so long it was looked for what is missing
-
-	violations  atomic.Int64
-	handovers   atomic.Int64
-	lateReplies atomic.Int64
-	dropped     atomic.Int64
-	returned    atomic.Int64
-	thinkers    atomic.Int64 // closed loops that await the end of their think time
-	due         atomic.Int64 // measured messages so far, where some are to be forgotten
-	probeAt     atomic.Int64 // newest probe seen
-	probeTook   atomic.Int64 // how long the probe took that settle waits for; 0: not come yet
-	firstTook   atomic.Int64 // how long the first probe took, in ns
+	sender sender // on top of sending and receiving
+	side   *sideProbe
 }
 
 // newLoad plans the workload of a part.
@@ -89,71 +31,48 @@ func newLoad(c *control, part scenario.Part) (*load, error) {
 	if err != nil {
 		return nil, err
 	}
-	ld := &load{plan: p}
-	ld.chooseSender()
-	w := ld.workload
-	ld.left.limited = w.Messages > 0
-	ld.left.left.Store(int64(w.Messages))
-	if u := ld.scenario.Phases.Until; !u.IsZero() {
-		ld.follower = &follower{until: u}
-	}
-	switch w.Pattern {
-	case scenario.RoundTrip, scenario.RequestReply:
-		ld.primary = recorder.RoundTripResponse
-	case scenario.Deliver:
-		ld.primary = recorder.DeliveryResponse
-	default:
-		ld.primary = recorder.PublishResponse
+	s := &session{plan: p}
+	rec := &recording{plan: p, session: s}
+	out := newSending(p, s, rec)
+	in := &receiving{plan: p, session: s, recording: rec, sending: out}
+	ld := &load{plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
+		accounts: &accounts{plan: p, session: s, recording: rec, sending: out, receiving: in}}
+	if u := p.scenario.Phases.Until; !u.IsZero() {
+		ld.accounts.follower = &follower{until: u}
 	}
 	return ld, nil
 }
 
-// isPast reports whether all of the load's senders are past its window.
-func (ld *load) isPast() bool { return ld.past.Load() >= int64(ld.several) }
-
-// metrics returns what this load records.
-func (ld *load) metrics() []recorder.ID {
-	var m []recorder.ID
-	add := func(response, service recorder.ID) {
-		if ld.timed {
-			m = append(m, response)
+// open connects both sides and provisions.
+func (ld *load) open(ctx context.Context) error {
+	if err := ld.session.open(ctx); err != nil {
+		return err
+	}
+	if f := ld.accounts.follower; f != nil {
+		all := ld.metrics()
+		i := slices.IndexFunc(all, f.of)
+		if i < 0 {
+			return fmt.Errorf("%w: with these options driver %s does not time %s, so no interval of it can be waited for", ErrUsage, ld.config.Entry.Name, f.until.Metric)
 		}
-		m = append(m, service)
+		f.metric = all[i]
 	}
-	if ld.timed {
-		m = append(m, recorder.LagOwn, recorder.LagBlocked)
-	}
-	delivers := true
-	switch ld.workload.Pattern {
-	case scenario.RoundTrip, scenario.RequestReply:
-		add(recorder.RoundTripResponse, recorder.RoundTripService)
-	case scenario.Deliver:
-		add(recorder.DeliveryResponse, recorder.DeliveryService)
-		if ld.timed && ld.layout.maxFanOut() > 1 {
-			m = append(m, recorder.DeliveryLast)
-		}
-	default:
-		delivers = false
-	}
-	if ld.ack != driver.AckKindNone && (!delivers || ld.ack != driver.AckKindReply) {
-		add(ld.ackResponse, ld.ackService)
-	}
-	if ld.mayHaveStages() {
-		m = append(m, recorder.StageClient, recorder.StageBroker, recorder.StageReceive, recorder.StageCallback)
-	}
-	if ld.timed && !ld.config.Entry.Capabilities.OwnsDialing {
-		if delivers {
-			m = append(m, recorder.LagReceive)
-		}
-		if ld.ack != driver.AckKindNone {
-			m = append(m, recorder.LagReceiveAck)
-		}
-	}
-	return append(m, ld.probeMetrics()...)
+	return ld.session.openResponders(ctx)
 }
 
-// serviceMetric is the service time that the load is about, and its probe.
-func (ld *load) serviceMetric() result.Metric {
-	h := result.Header{Pattern: string(ld.workload.Pattern), Ack: string(ld.ack)}
-	return h.ServiceMetric()
+// metrics returns what is recorded.
+func (ld *load) metrics() []recorder.ID { return append(ld.recording.metrics(), ld.side.metrics()...) }
+
+// disconnect closes producers and consumers, then the sessions. Leftovers are
+// told, not fatal: the measurement is done.
+func (ld *load) disconnect() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	var errs []error
+	for _, st := range ld.sending.streams {
+		errs = append(errs, st.producer.Close(ctx))
+	}
+	for _, c := range ld.receiving.clients {
+		errs = append(errs, c.Close(ctx))
+	}
+	return errors.Join(append(errs, ld.session.close())...)
 }

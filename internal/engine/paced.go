@@ -9,7 +9,7 @@ import (
 )
 
 // paced sends on a schedule, by pacers.
-type paced struct{ *load }
+type paced struct{ *sending }
 
 func (p paced) mode() string { return result.ModeOpen }
 
@@ -34,34 +34,33 @@ func (p *pacing) list() []*pacer {
 
 // start divides the lanes among pacers.
 func (p paced) start() {
-	ld := p.load
-	ld.turn = make([]int, ld.workload.Producers)
-	for q := range ld.workload.Producers {
-		l := ld.lanes[q%len(ld.lanes)]
+	p.turn = make([]int, p.workload.Producers)
+	for q := range p.workload.Producers {
+		l := p.lanes[q%len(p.lanes)]
 		l.cursor.producers = append(l.cursor.producers, q)
 	}
-	pacers := make([]*pacer, ld.pacerCount())
+	pacers := make([]*pacer, p.pacerCount())
 	for i := range pacers {
-		pacers[i] = &pacer{load: ld, control: ld.control, budget: ld.spinBudget()}
+		pacers[i] = &pacer{sending: p.sending, control: p.control, budget: p.spinBudget()}
 	}
-	for i, l := range ld.lanes {
-		l.gap = int64(1e9 / ld.schedule.MeanRate() * float64(ld.workload.Producers) / float64(len(l.cursor.producers)))
+	for i, l := range p.lanes {
+		l.gap = int64(1e9 / p.schedule.MeanRate() * float64(p.workload.Producers) / float64(len(l.cursor.producers)))
 		for _, st := range l.streams {
 			l.flushes = l.flushes || st.flusher != nil
 		}
-		p := pacers[i%len(pacers)]
-		p.queue = append(p.queue, l)
+		one := pacers[i%len(pacers)]
+		one.queue = append(one.queue, l)
 	}
-	for _, p := range pacers {
-		p.divisible.Store(len(p.queue) > 1)
-		ld.startPacer(p)
+	for _, one := range pacers {
+		one.divisible.Store(len(one.queue) > 1)
+		p.startPacer(one)
 	}
-	ld.senders.Go(ld.supervise)
+	p.senders.Go(p.supervise)
 }
 
-func (ld *load) startPacer(p *pacer) {
-	ld.pacing.mu.Lock()
-	ld.pacing.all = append(ld.pacing.all, p)
-	ld.pacing.mu.Unlock()
-	ld.senders.Go(p.pace)
+func (s *sending) startPacer(p *pacer) {
+	s.pacing.mu.Lock()
+	s.pacing.all = append(s.pacing.all, p)
+	s.pacing.mu.Unlock()
+	s.senders.Go(p.pace)
 }

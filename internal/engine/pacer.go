@@ -10,8 +10,8 @@ import (
 
 // pacer is a thread that sends the messages of some lanes when they are due.
 type pacer struct {
-	load    *load
-	control *control  // the load's: whether the run is over is looked at for each message
+	sending *sending
+	control *control  // whether the run is over is looked at for each message
 	queue   laneQueue // its lanes
 
 	spare bool // the supervisor made it: GOMAXPROCS has no processor for it
@@ -27,10 +27,10 @@ type pacer struct {
 	current   *lane       // being served
 	divisible atomic.Bool // it has more than one lane
 
-	// sending is 0, or the instant at which the send in progress began, or
+	// began is 0, or the instant at which the send in progress began, or
 	// what the supervisor made of it: see supervise.
-	sending atomic.Int64
-	spun    atomic.Int64 // ns spent spinning
+	began atomic.Int64
+	spun  atomic.Int64 // ns spent spinning
 
 	// What the kernel says of this thread, to tell waiting for others from
 	// running and from waiting for a processor.
@@ -242,7 +242,7 @@ func (l *lane) takePlace(now int64) bool {
 func (p *pacer) send(l *lane) (now int64) {
 	c := &l.cursor
 	measured := c.measured()
-	st := p.load.turnOf(c.producer)
+	st := p.sending.turnOf(c.producer)
 	sl, index := l.next, l.nextIndex
 	l.next = nil
 	sent := clock.Now()
@@ -296,7 +296,7 @@ func (p *pacer) release(l *lane) {
 // if nobody else depends on it.
 func (p *pacer) announce() *atomic.Int64 {
 	if len(p.queue) > 1 {
-		return &p.sending
+		return &p.began
 	}
 	return nil
 }

@@ -63,16 +63,16 @@ func (c *control) patience() time.Duration {
 // collectQuietly tells what came in the interval [from, to).
 func (c *collector) collectQuietly(from, to int64) error {
 	ld := c.run.loads[0] // a probe has one
-	ld.rec.Snapshot()
-	delta := ld.sinceLast(ld.counts())
-	c.to, ld.told.level.at = to, to
+	ld.recording.rec.Snapshot()
+	delta := ld.accounts.sinceLast(ld.accounts.counts())
+	c.to, ld.accounts.told.level.at = to, to
 	cpu, _ := vitals.ProcessorTime()
 	x := probe.Report{From: from, To: to, CPU: cpu, Sent: delta.Sent, Resolved: delta.Received}
 	if ld.workload.Pattern == scenario.Publish {
 		x.Resolved = delta.Acked
 	}
-	if id, ok := recorder.IDOf(ld.serviceMetric()); ok {
-		x.Values = ld.rec.Values(id)
+	if id, ok := recorder.IDOf(ld.session.serviceMetric()); ok {
+		x.Values = ld.recording.rec.Values(id)
 	}
 	ld.config.quiet.tell(x)
 	return nil

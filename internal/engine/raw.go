@@ -16,13 +16,13 @@ import (
 // may come from several goroutines, hence the lock: it is uncontended nearly
 // always, and only runs with a raw file have it.
 type rawSink struct {
-	mu     sync.Mutex
-	shard  *result.RawShard
-	origin *load
+	mu    sync.Mutex
+	shard *result.RawShard
+	plan  *plan
 }
 
 func (s *rawSink) put(kind result.RawKind, stream, consumer uint32, seq uint64, intended, sent, instant int64) {
-	start := s.origin.start.Load()
+	start := s.plan.start.Load()
 	if kind != result.RawSent {
 		instant -= start
 	}
@@ -34,12 +34,12 @@ func (s *rawSink) put(kind result.RawKind, stream, consumer uint32, seq uint64, 
 
 // rawSink returns a sink of its own for one lane or consumer, nil without a
 // raw file.
-func (ld *load) rawSink() *rawSink {
-	if !ld.scenario.Record.Raw {
+func (r *recording) rawSink() *rawSink {
+	if !r.scenario.Record.Raw {
 		return nil
 	}
-	s := &rawSink{origin: ld}
-	ld.rawSinks = append(ld.rawSinks, s)
+	s := &rawSink{plan: r.plan}
+	r.rawSinks = append(r.rawSinks, s)
 	return s
 }
 
@@ -48,53 +48,53 @@ func rawPath(file string) string { return strings.TrimSuffix(file, ".jsonl") + "
 
 // openRaw reserves the raw file, a row for each event of each message that the
 // schedule has, and connects the sinks. The window's start is known by then.
-func (ld *load) openRaw(id string) error {
-	w := ld.workload
-	if ld.config.File == "" {
+func (r *recording) openRaw(id string) error {
+	w := r.workload
+	if r.config.File == "" {
 		return fmt.Errorf("%w: record.raw needs a result file to lie beside", ErrUsage)
 	}
 	var messages float64
 	switch {
 	case w.Messages > 0:
 		messages = float64(w.Messages)
-	case ld.schedule != nil:
-		n, _ := ld.schedule.Total()
+	case r.schedule != nil:
+		n, _ := r.schedule.Total()
 		messages = float64(n) * 1.01
 	default:
 		return fmt.Errorf("%w: how many rows the raw file needs is not known beforehand flat out or in a closed loop; give workload.messages", ErrUsage)
 	}
-	perMessage := 1.0 + float64(max(1, ld.layout.maxFanOut()))
-	if ld.ack != driver.AckKindNone {
+	perMessage := 1.0 + float64(max(1, r.layout.maxFanOut()))
+	if r.session.ack != driver.AckKindNone {
 		perMessage++
 	}
 	if w.Pattern == scenario.RequestReply {
 		perMessage++
 	}
-	sinks := len(ld.layout.streams) + len(ld.layout.consumers) + w.Connections.Producers
+	sinks := len(r.layout.streams) + len(r.layout.consumers) + w.Connections.Producers
 	rows := int64(messages*perMessage) + 1000 + int64(sinks)*result.RawBlockRows
 	var err error
-	ld.raw, err = result.CreateRaw(rawPath(ld.config.File), result.RawHeader{Run: id, Base: ld.start.Load()}, rows)
+	r.raw, err = result.CreateRaw(rawPath(r.config.File), result.RawHeader{Run: id, Base: r.start.Load()}, rows)
 	if err != nil {
 		return err
 	}
-	for _, s := range ld.rawSinks {
-		s.shard = ld.raw.Shard()
+	for _, s := range r.rawSinks {
+		s.shard = r.raw.Shard()
 	}
 	return nil
 }
 
 // closeRaw cuts the raw file to what was written and returns how many rows
 // found no room.
-func (ld *load) closeRaw() (dropped int64, err error) {
-	if ld.raw == nil {
+func (r *recording) closeRaw() (dropped int64, err error) {
+	if r.raw == nil {
 		return 0, nil
 	}
-	for _, s := range ld.rawSinks {
+	for _, s := range r.rawSinks {
 		s.shard.Close()
 	}
-	dropped = ld.raw.Dropped()
-	err = ld.raw.Close()
-	ld.raw = nil
+	dropped = r.raw.Dropped()
+	err = r.raw.Close()
+	r.raw = nil
 	return dropped, err
 }
 

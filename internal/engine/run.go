@@ -73,7 +73,7 @@ func (r *run) shown() *load {
 // openConns returns the open connections of all sessions.
 func (r *run) openConns() (all []*transport.Conn) {
 	for _, ld := range r.loads {
-		for _, d := range ld.dialers {
+		for _, d := range ld.session.dialers {
 			all = append(all, d.Open()...)
 		}
 	}
@@ -83,7 +83,7 @@ func (r *run) openConns() (all []*transport.Conn) {
 // pacers returns the pacers of all loads so far.
 func (r *run) pacers() (all []*pacer) {
 	for _, ld := range r.loads {
-		all = append(all, ld.pacing.list()...)
+		all = append(all, ld.sending.pacing.list()...)
 	}
 	return all
 }
@@ -92,7 +92,7 @@ func (r *run) pacers() (all []*pacer) {
 func (r *run) close() error {
 	var errs []error
 	for _, ld := range r.loads {
-		errs = append(errs, ld.close())
+		errs = append(errs, ld.session.close())
 	}
 	return errors.Join(errs...)
 }

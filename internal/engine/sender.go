@@ -7,7 +7,7 @@ import (
 
 // sender issues the messages of a load. There are three: paced by a schedule,
 // closed, which waits for answers, and flat out. What they have in common, such as
-// lanes, slots and transmit, is the load's.
+// lanes, slots and transmit, is in sending.
 type sender interface {
 	// prepare brings the load to where the start of its window may be fixed, and
 	// returns how long before the window start is to be called.
@@ -21,14 +21,13 @@ type sender interface {
 	mode() string
 }
 
-// chooseSender decides how the load is sent.
-func (ld *load) chooseSender() {
+// newSender returns what sends as the plan says.
+func newSender(out *sending, in *receiving) sender {
 	switch {
-	case ld.schedule != nil:
-		ld.sender, ld.several = paced{ld}, ld.laneCount()
-	case ld.timed:
-		ld.sender, ld.several = closed{ld}, ld.workload.Producers
-	default:
-		ld.sender, ld.several = &flatOut{load: ld, done: make(chan struct{})}, ld.laneCount()
+	case out.schedule != nil:
+		return paced{out}
+	case out.timed:
+		return &closed{sending: out}
 	}
+	return &flatOut{sending: out, receiving: in, done: make(chan struct{})}
 }

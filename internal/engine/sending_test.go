@@ -25,17 +25,17 @@ func lanesRun(t *testing.T, workload string) *load {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ld.ack, ld.closes = driver.AckKindNone, closeNever
-	ld.session = fakeSession{}
-	ld.dialers = []*transport.Dialer{transport.NewDialer(true)}
+	ld.session.ack, ld.session.closes = driver.AckKindNone, closeNever
+	ld.session.main = fakeSession{}
+	ld.session.dialers = []*transport.Dialer{transport.NewDialer(true)}
 	if err := ld.connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	ld.start.Store(clock.Now())
 	ld.end.Store(ld.start.Load() + int64(time.Hour))
-	ld.turn = make([]int, ld.workload.Producers)
-	for i, l := range ld.lanes {
-		for q := i; q < ld.workload.Producers; q += len(ld.lanes) {
+	ld.sending.turn = make([]int, ld.workload.Producers)
+	for i, l := range ld.sending.lanes {
+		for q := i; q < ld.workload.Producers; q += len(ld.sending.lanes) {
 			l.cursor.producers = append(l.cursor.producers, q)
 		}
 		l.enter(schedule.Window)
@@ -49,27 +49,27 @@ func lanesRun(t *testing.T, workload string) *load {
 // after an hour as at the start.
 func TestHandoverKeepsCursors(t *testing.T) {
 	ld := lanesRun(t, "{rate: 50000/s, arrivals: poisson, pattern: publish, producers: 4, size: 64B}")
-	for _, l := range ld.lanes {
+	for _, l := range ld.sending.lanes {
 		for range 200_000 {
 			l.advance()
 		}
 	}
 	var want []int64
-	for _, l := range ld.lanes {
+	for _, l := range ld.sending.lanes {
 		want = append(want, l.cursor.intended)
 	}
 	ld.stopped.Store(true) // the spare pacer's thread ends at once
-	p := &pacer{load: ld, control: ld.control, queue: slices.Clone(ld.lanes), current: ld.lanes[2]}
+	p := &pacer{sending: ld.sending, control: ld.control, queue: slices.Clone(ld.sending.lanes), current: ld.sending.lanes[2]}
 	feeds := map[*lane]*schedule.Merged{}
-	for _, l := range ld.lanes {
+	for _, l := range ld.sending.lanes {
 		feeds[l] = l.cursor.feed
 	}
-	ld.takeOver(p)
-	ld.senders.Wait()
-	if len(p.queue) != 1 || p.queue[0] != ld.lanes[2] || len(ld.pacing.list()) != 1 || len(ld.pacing.list()[0].queue) != 3 {
+	ld.sending.takeOver(p)
+	ld.sending.senders.Wait()
+	if len(p.queue) != 1 || p.queue[0] != ld.sending.lanes[2] || len(ld.sending.pacing.list()) != 1 || len(ld.sending.pacing.list()[0].queue) != 3 {
 		t.Fatalf("%d lanes stayed", len(p.queue))
 	}
-	for i, l := range ld.lanes {
+	for i, l := range ld.sending.lanes {
 		if l.cursor.intended != want[i] || l.cursor.feed != feeds[l] {
 			t.Errorf("lane %d is elsewhere in its schedule", i)
 		}
@@ -82,9 +82,9 @@ func TestHandoverKeepsCursors(t *testing.T) {
 // Lanes that are far behind do not starve those that are in time.
 func TestLanesBehindTakeTurns(t *testing.T) {
 	ld := lanesRun(t, "{rate: 3000/s, pattern: publish, producers: 3, size: 64B}")
-	p := &pacer{load: ld, control: ld.control, queue: slices.Clone(ld.lanes)}
+	p := &pacer{sending: ld.sending, control: ld.control, queue: slices.Clone(ld.sending.lanes)}
 	now := clock.Now()
-	for i, l := range ld.lanes {
+	for i, l := range ld.sending.lanes {
 		l.gap = 1_000_000
 		if i < 2 {
 			l.cursor.intended = now - int64(10*time.Second) // and so are all that follow
@@ -102,7 +102,7 @@ func TestLanesBehindTakeTurns(t *testing.T) {
 		p.serve(l)
 		p.queue.sink(0)
 	}
-	for i, l := range ld.lanes {
+	for i, l := range ld.sending.lanes {
 		if served[l] == 0 {
 			t.Errorf("lane %d had no turn", i)
 		}
@@ -150,17 +150,17 @@ func TestOverdueMessagesGoOutTogether(t *testing.T) {
 		n, _ := io.Copy(io.Discard, c)
 		got <- n
 	}()
-	c, err := ld.dialers[0].Dial(t.Context(), "tcp", l.Addr().String())
+	c, err := ld.session.dialers[0].Dial(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	lane := ld.lanes[0]
+	lane := ld.sending.lanes[0]
 	lane.conn = c.(*transport.Conn)
 	var w written
 	lane.conn.Observe(&w)
 	lane.gap = 100_000
-	ld.streams[0].producer = &connProducer{conn: c, acks: lane.acks}
-	p := &pacer{load: ld, control: ld.control, queue: laneQueue{lane}}
+	ld.sending.streams[0].producer = &connProducer{conn: c, acks: lane.acks}
+	p := &pacer{sending: ld.sending, control: ld.control, queue: laneQueue{lane}}
 	const overdue = 6400
 	ld.start.Store(clock.Now() - overdue*100_000)
 	lane.enter(schedule.Window)
@@ -307,7 +307,7 @@ func TestFullConnectionDoesNotHoldUpOthers(t *testing.T) {
 // had it, calls no more blocked than was.
 func TestLateLookForAPlaceIsOwn(t *testing.T) {
 	ld := lanesRun(t, "{rate: 1000/s, pattern: publish, size: 64B}")
-	l := ld.lanes[0]
+	l := ld.sending.lanes[0]
 	l.limit = 1
 	l.inFlight.Store(1)
 	from := clock.Now()

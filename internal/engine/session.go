@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
@@ -16,124 +16,146 @@ import (
 	"sixnines/scenario"
 )
 
-// open connects both sides and provisions.
-func (ld *load) open(ctx context.Context) error {
-	began := clock.Now()
-	session, err := ld.openSession(ctx)
-	if err != nil {
-		return err
-	}
-	ld.session = session
-	ld.cold = append(ld.cold, result.Cold{Name: "connect", Duration: time.Duration(clock.Now() - began)})
-	ld.ack = ld.config.Entry.Capabilities.Ack
-	if a, ok := session.(driver.AckReporter); ok {
-		ld.ack = a.Ack()
-	}
-	w := ld.workload
-	if w.Loop == scenario.Closed && w.Pattern == scenario.Publish && ld.ack == driver.AckKindNone {
-		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a closed loop could wait for", ErrUsage, ld.config.Entry.Name)
-	}
-	switch {
-	case w.Pattern == scenario.Publish && ld.ack == driver.AckKindNone:
-		ld.closes = closeNever
-	case w.Pattern == scenario.Publish, w.Loop == scenario.Open && ld.ack != driver.AckKindNone:
-		ld.closes = closeOnAck
-	default:
-		ld.closes = closeOnDelivery
-	}
-	ld.ackResponse, ld.ackService, ld.rawAcked = recorder.PublishResponse, recorder.PublishService, result.RawAcked
-	if ld.ack == driver.AckKindReply {
-		ld.ackResponse, ld.ackService, ld.rawAcked = recorder.RoundTripResponse, recorder.RoundTripService, result.RawReplied
-		if w.Pattern == scenario.Publish {
-			ld.primary = ld.ackResponse
-		}
-	}
-	ld.semantics, err = session.Provision(ctx, driver.Topology{Topics: ld.layout.topics, Groups: ld.layout.groupNames,
-		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Work > 0})
-	if err != nil {
-		return err
-	}
-	if ld.follower != nil && !slices.ContainsFunc(ld.metrics(), ld.follower.of) {
-		return fmt.Errorf("%w: with these options driver %s does not time %s, so no interval of it can be waited for", ErrUsage, ld.config.Entry.Name, ld.follower.until.Metric)
-	}
-	if ld.replies {
-		if ld.responders, err = ld.openSession(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+// closing says what ends a message's time in flight.
+type closing int
+
+const (
+	closeNever closing = iota
+	closeOnAck
+	closeOnDelivery // the first, or the reply
+)
+
+// session is what a load has at the broker, and what follows from what the driver
+// is with these options. Nothing of it changes after open but the connections and
+// what the driver tells.
+type session struct {
+	*plan
+	main       driver.Session // of producers and consumers
+	responders driver.Session // of its own, for request–reply
+	dialers    []*transport.Dialer
+	semantics  driver.Semantics
+	cold       []result.Cold
+
+	ack                     driver.AckKind
+	closes                  closing
+	ackResponse, ackService recorder.ID
+	rawAcked                result.RawKind
+
+	// What the driver told of.
+	dropped  atomic.Int64
+	returned atomic.Int64
 }
 
-func (ld *load) openSession(ctx context.Context) (driver.Session, error) {
-	t := ld.scenario.Target
-	d := transport.NewDialer(ld.timed)
+// open connects both sides, provisions, and decides what follows from what the
+// driver is with these options.
+func (s *session) open(ctx context.Context) (err error) {
+	began := clock.Now()
+	if s.main, err = s.openSession(ctx); err != nil {
+		return err
+	}
+	s.cold = append(s.cold, result.Cold{Name: "connect", Duration: time.Duration(clock.Now() - began)})
+	s.ack = s.config.Entry.Capabilities.Ack
+	if a, ok := s.main.(driver.AckReporter); ok {
+		s.ack = a.Ack()
+	}
+	w := s.workload
+	if w.Loop == scenario.Closed && w.Pattern == scenario.Publish && s.ack == driver.AckKindNone {
+		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a closed loop could wait for", ErrUsage, s.config.Entry.Name)
+	}
+	switch {
+	case w.Pattern == scenario.Publish && s.ack == driver.AckKindNone:
+		s.closes = closeNever
+	case w.Pattern == scenario.Publish, w.Loop == scenario.Open && s.ack != driver.AckKindNone:
+		s.closes = closeOnAck
+	default:
+		s.closes = closeOnDelivery
+	}
+	s.ackResponse, s.ackService, s.rawAcked = recorder.PublishResponse, recorder.PublishService, result.RawAcked
+	if s.ack == driver.AckKindReply {
+		s.ackResponse, s.ackService, s.rawAcked = recorder.RoundTripResponse, recorder.RoundTripService, result.RawReplied
+	}
+	s.semantics, err = s.main.Provision(ctx, driver.Topology{Topics: s.layout.topics, Groups: s.layout.groupNames,
+		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Work > 0})
+	return err
+}
+
+// openResponders opens the session of those who answer, if somebody does.
+func (s *session) openResponders(ctx context.Context) (err error) {
+	if s.replies {
+		s.responders, err = s.openSession(ctx)
+	}
+	return err
+}
+
+func (s *session) openSession(ctx context.Context) (driver.Session, error) {
+	t := s.scenario.Target
+	d := transport.NewDialer(s.timed)
 	options := t.Options
-	if len(ld.config.Options) > 0 {
-		options = maps.Clone(ld.config.Options)
+	if len(s.config.Options) > 0 {
+		options = maps.Clone(s.config.Options)
 		maps.Copy(options, t.Options)
 	}
-	target := driver.Target{URL: ld.brokerURL(), Run: ld.name, Options: options, Dial: d.Dial,
-		Batch: !ld.timed, Notify: ld.notify}
+	target := driver.Target{URL: s.brokerURL(), Run: s.name, Options: options, Dial: d.Dial,
+		Batch: !s.timed, Notify: s.notify}
 	if tls := t.TLS; tls != nil {
 		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
 			InsecureSkipVerify: tls.InsecureSkipVerify}
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	s, err := ld.config.Entry.Driver.Open(ctx, target)
+	opened, err := s.config.Entry.Driver.Open(ctx, target)
 	if err != nil {
 		d.CloseAll()
 		return nil, err
 	}
-	ld.dialers = append(ld.dialers, d)
-	return s, nil
+	s.dialers = append(s.dialers, d)
+	return opened, nil
 }
 
-func (ld *load) notify(e driver.Event) {
+func (s *session) notify(e driver.Event) {
 	switch e.Kind {
 	case driver.Dropped:
-		ld.dropped.Add(int64(max(1, e.Count)))
+		s.dropped.Add(int64(max(1, e.Count)))
 	case driver.Returned:
-		ld.returned.Add(int64(max(1, e.Count)))
+		s.returned.Add(int64(max(1, e.Count)))
 	}
-	ld.event(result.Event{At: clock.Now(), Kind: e.Kind.String(), Detail: e.Detail, Count: int64(e.Count)})
+	s.event(result.Event{At: clock.Now(), Kind: e.Kind.String(), Detail: e.Detail, Count: int64(e.Count)})
 }
 
 // close ends the sessions, within a time of its own.
-func (ld *load) close() error {
+func (s *session) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var errs []error
-	if ld.session != nil && ld.semantics.Transport != "" {
-		errs = append(errs, ld.session.Deprovision(ctx))
+	if s.main != nil && s.semantics.Transport != "" {
+		errs = append(errs, s.main.Deprovision(ctx))
 	}
-	for _, s := range []driver.Session{ld.responders, ld.session} {
+	for _, s := range []driver.Session{s.responders, s.main} {
 		if s != nil {
 			errs = append(errs, s.Close(ctx))
 		}
 	}
-	ld.cut()
+	s.cut()
 	return errors.Join(errs...)
 }
 
 // cut closes all connections of the load.
-func (ld *load) cut() {
-	for _, d := range ld.dialers {
+func (s *session) cut() {
+	for _, d := range s.dialers {
 		d.CloseAll()
 	}
 }
 
-// disconnect closes producers and consumers, then the sessions. Leftovers are
-// told, not fatal: the measurement is done.
-func (ld *load) disconnect() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	var errs []error
-	for _, st := range ld.streams {
-		errs = append(errs, st.producer.Close(ctx))
+// serviceMetric is the service time that the load is about, and its probe.
+func (s *session) serviceMetric() result.Metric {
+	h := result.Header{Pattern: string(s.workload.Pattern), Ack: string(s.ack)}
+	return h.ServiceMetric()
+}
+
+// primary is the response time that progress shows.
+func (s *session) primary() recorder.ID {
+	if s.workload.Pattern == scenario.Publish {
+		return s.ackResponse
 	}
-	for _, c := range ld.clients {
-		errs = append(errs, c.Close(ctx))
-	}
-	return errors.Join(append(errs, ld.close())...)
+	return s.deliveryMetric()
 }

@@ -54,7 +54,7 @@ func (ld *load) settle(ctx context.Context) {
 					time.Duration(limit-began), time.Duration(first), time.Duration(last))})
 				return
 			}
-			v, ok := ld.single(ctx, ld.streams[next%len(ld.streams)])
+			v, ok := ld.single(ctx, ld.sending.streams[next%len(ld.sending.streams)])
 			if !ok {
 				return // what is wrong, the run will tell
 			}
@@ -76,7 +76,7 @@ func (ld *load) settle(ctx context.Context) {
 		ld.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: ld.warmup,
 			Sent: float64(sent) / time.Duration(now-began).Seconds(), Asked: ld.asked()})
 	}
-	ld.cold = append(ld.cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages held, at %v after %v in the beginning",
+	ld.session.cold = append(ld.session.cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages held, at %v after %v in the beginning",
 		rounded(last), rounded(first)), Duration: time.Duration(clock.Now() - began)})
 }
 
@@ -93,11 +93,11 @@ func rounded(ns int64) time.Duration {
 // that does not come counts as long as it was waited for.
 func (ld *load) single(ctx context.Context, st *stream) (took int64, ok bool) {
 	began := clock.Now()
-	ld.probeTook.Store(0)
-	if err := ld.sendProbe(st); err != nil {
+	ld.receiving.probeTook.Store(0)
+	if err := ld.sending.sendProbe(st); err != nil {
 		return 0, false
 	}
-	for ld.probeTook.Load() == 0 {
+	for ld.receiving.probeTook.Load() == 0 {
 		if clock.Now()-began > int64(settlePatience) {
 			return int64(settlePatience), true
 		}
@@ -110,5 +110,5 @@ func (ld *load) single(ctx context.Context, st *stream) (took int64, ok bool) {
 			time.Sleep(50 * time.Microsecond)
 		}
 	}
-	return ld.probeTook.Load(), true
+	return ld.receiving.probeTook.Load(), true
 }

@@ -39,7 +39,10 @@ const (
 // belong to the run's goroutine, but for collect, which belongs to the
 // collector until that has finished.
 type sideProbe struct {
-	load    *load
+	plan      *plan
+	session   *session
+	recording *recording
+
 	wanted  bool
 	process *probe.Process // nil: there is none
 	// leftOut says why there is none, though one is wanted.
@@ -55,7 +58,7 @@ type sideProbe struct {
 // startProbe starts the process of the probe, if the run is to have one. It
 // connects later, when the load has: see begin.
 func (ld *load) startProbe() *sideProbe {
-	p := &sideProbe{load: ld, wanted: ld.scenario.Probed(ld.asked())}
+	p := &sideProbe{plan: ld.plan, session: ld.session, recording: ld.recording, wanted: ld.scenario.Probed(ld.asked())}
 	e := &ld.config.Entry
 	switch {
 	case !p.wanted:
@@ -78,20 +81,19 @@ func (ld *load) startProbe() *sideProbe {
 
 // begin has the probe connect, now that the load is, and waits a moment for it.
 func (p *sideProbe) begin() {
-	ld := p.load
 	if p.process == nil {
 		return
 	}
-	if ld.workload.Pattern == scenario.Publish && ld.ack == driver.AckKindNone {
+	if p.plan.workload.Pattern == scenario.Publish && p.session.ack == driver.AckKindNone {
 		p.end(false)
 		p.process, p.leftOut = nil, "nothing is acknowledged that it could time"
 		return
 	}
-	if err := p.process.Begin(probe.Scenario(ld.scenario, ld.config.Entry, ld.brokerURL(), ld.config.Options)); err != nil && p.process.Failure() == "" {
+	if err := p.process.Begin(probe.Scenario(p.plan.scenario, p.plan.config.Entry, p.plan.brokerURL(), p.plan.config.Options)); err != nil && p.process.Failure() == "" {
 		p.leftOut = err.Error()
 	}
 	patience := probePatience
-	if ld.scenario.Record.Probe == scenario.ProbeOn {
+	if p.plan.scenario.Record.Probe == scenario.ProbeOn {
 		patience = probeAsked
 	}
 	p.process.Await(patience)
@@ -106,7 +108,7 @@ func (p *sideProbe) fact() (value, note string) {
 		p.told = true
 		return "left out", p.leftOut
 	}
-	return fmt.Sprintf("%d/s of %s beside the load", probe.Rate, p.load.workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
+	return fmt.Sprintf("%d/s of %s beside the load", probe.Rate, p.plan.workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
 }
 
 // collect takes what the probe has told. What it measured wholly within the
@@ -115,8 +117,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 	if p.process == nil {
 		return
 	}
-	ld := p.load
-	start, end := ld.start.Load(), ld.end.Load()
+	start, end := p.plan.start.Load(), p.plan.end.Load()
 	for _, x := range p.process.Take() {
 		p.sent += x.Sent
 		p.resolved += x.Resolved
@@ -129,7 +130,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 		}
 		p.span += x.To - x.From
 		for _, v := range x.Values {
-			ld.rec.Probe(v)
+			p.recording.rec.Probe(v)
 		}
 	}
 	if why := p.process.Failure(); why != "" {
@@ -141,7 +142,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 func (p *sideProbe) tell(why string) {
 	if !p.told {
 		p.told = true
-		p.load.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "it ended before the load: " + why})
+		p.plan.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "it ended before the load: " + why})
 	}
 }
 
@@ -177,9 +178,9 @@ func (p *sideProbe) close(to map[string]float64) {
 	to[vitalProbeMissing] = float64(max(0, p.sent-p.resolved))
 }
 
-// probeMetrics are those of a probe beside the load, if there is one.
-func (ld *load) probeMetrics() []recorder.ID {
-	if ld.side == nil || ld.side.process == nil {
+// metrics are those of a probe beside the load, if there is one.
+func (p *sideProbe) metrics() []recorder.ID {
+	if p == nil || p.process == nil {
 		return nil
 	}
 	return []recorder.ID{recorder.ProbeService}

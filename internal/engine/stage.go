@@ -34,48 +34,51 @@ type stages struct {
 	onAck bool        // the acknowledgement ends them, not the delivery
 	why   string      // there are none
 	off   atomic.Bool // a connection came that is not known: no more
+	// attributed is how many connections were made once all producers and
+	// consumers had theirs.
+	attributed int
 }
 
 // mayHaveStages reports whether the driver might show its connections.
-func (ld *load) mayHaveStages() bool {
-	return ld.stages.why == ""
+func (r *recording) mayHaveStages() bool {
+	return r.stages.why == ""
 }
 
 // refuseStages says why there will be none, unless that is known already.
-func (ld *load) refuseStages(format string, a ...any) {
-	if ld.stages.why == "" {
-		ld.stages.why = fmt.Sprintf(format, a...)
+func (r *recording) refuseStages(format string, a ...any) {
+	if r.stages.why == "" {
+		r.stages.why = fmt.Sprintf(format, a...)
 	}
 }
 
 // planStages decides what can be known before anything is connected.
-func (ld *load) planStages() {
-	ld.stages.onAck = ld.workload.Pattern == scenario.Publish
+func (r *recording) planStages() {
+	r.stages.onAck = r.workload.Pattern == scenario.Publish
 	switch {
-	case ld.config.quiet != nil:
-		ld.refuseStages("not asked for")
-	case !ld.timed:
-		ld.refuseStages("flat out a client writes many messages at a time")
-	case ld.config.Entry.Capabilities.OwnsDialing:
-		ld.refuseStages("driver %s makes its connections itself", ld.config.Entry.Name)
-	case ld.closes == closeNever:
-		ld.refuseStages("nothing comes back")
+	case r.config.quiet != nil:
+		r.refuseStages("not asked for")
+	case !r.timed:
+		r.refuseStages("flat out a client writes many messages at a time")
+	case r.config.Entry.Capabilities.OwnsDialing:
+		r.refuseStages("driver %s makes its connections itself", r.config.Entry.Name)
+	case r.session.closes == closeNever:
+		r.refuseStages("nothing comes back")
 	}
 }
 
 // attribute returns the connection that was dialled for a producer or consumer
 // since mark, nil if that cannot be told. first says that there should be one,
 // and not for an earlier one that shares it.
-func (ld *load) attribute(who string, mark int, first bool) *transport.Conn {
-	made := ld.dialers[0].Since(mark)
+func (r *recording) attribute(who string, mark int, first bool) *transport.Conn {
+	made := r.session.dialers[0].Since(mark)
 	switch {
 	case !first && len(made) == 0:
 	case first && len(made) == 1:
 		return made[0]
 	case first:
-		ld.refuseStages("%d connections were made for a %s, which is not one", len(made), who)
+		r.refuseStages("%d connections were made for a %s, which is not one", len(made), who)
 	default:
-		ld.refuseStages("more connections were made for %ss than were asked for", who)
+		r.refuseStages("more connections were made for %ss than were asked for", who)
 	}
 	return nil
 }
@@ -83,12 +86,12 @@ func (ld *load) attribute(who string, mark int, first bool) *transport.Conn {
 // startStages taps the connections that are known, and has messages followed if
 // all are. Nothing measured has been sent yet.
 func (ld *load) startStages() {
-	s := &ld.stages
-	d := ld.dialers[0]
-	if s.why == "" && d.Mark() != ld.attributed {
-		ld.refuseStages("the driver makes more connections as it goes on")
+	s := &ld.recording.stages
+	d := ld.session.dialers[0]
+	if s.why == "" && d.Mark() != s.attributed {
+		ld.recording.refuseStages("the driver makes more connections as it goes on")
 	}
-	for _, d := range ld.dialers {
+	for _, d := range ld.session.dialers {
 		d.OnDial(func() {})
 	}
 	taps := map[*transport.Conn]*tap{}
@@ -102,16 +105,16 @@ func (ld *load) startStages() {
 		}
 		return taps[c]
 	}
-	for _, l := range ld.lanes {
+	for _, l := range ld.sending.lanes {
 		l.tap = tapped(l.conn)
 	}
-	for _, c := range ld.consumers {
+	for _, c := range ld.receiving.consumers {
 		c.tap = tapped(c.conn)
 	}
 	if s.why != "" {
 		return
 	}
-	for _, st := range ld.streams {
+	for _, st := range ld.sending.streams {
 		st.stamps = make([]stamp, stagePlaces)
 	}
 	d.OnDial(func() {
@@ -149,9 +152,9 @@ func (l *lane) follow(st *stream, seq uint64, sent int64) {
 
 // split records the stages of a message that came back by t, if it was
 // followed.
-func (ld *load) split(t *tap, st *stream, seq uint64, sent, now int64) {
+func (r *recording) split(t *tap, st *stream, seq uint64, sent, now int64) {
 	i, ok := followed(seq)
-	if !ok || ld.stages.off.Load() {
+	if !ok || r.stages.off.Load() {
 		return
 	}
 	s := &st.stamps[i]
@@ -167,7 +170,7 @@ func (ld *load) split(t *tap, st *stream, seq uint64, sent, now int64) {
 	if waited < 0 || arrived < written {
 		arrived = read // not known, or it is that of another message
 	}
-	ld.rec.Stages(written-sent, arrived-written, read-arrived, now-read)
+	r.rec.Stages(written-sent, arrived-written, read-arrived, now-read)
 }
 
 // tap notes when a connection is written to and read from. It is the
@@ -273,14 +276,14 @@ func (t *tap) arrived(now int64) (at int64, late bool) {
 }
 
 // stageFact says for the header what the stage times are of.
-func (ld *load) stageFact() (value, note string) {
-	if ld.stages.why != "" {
-		return "none", ld.stages.why
+func (r *recording) stageFact() (value, note string) {
+	if r.stages.why != "" {
+		return "none", r.stages.why
 	}
 	end := "delivery"
-	if ld.stages.onAck {
+	if r.stages.onAck {
 		end = "acknowledgement"
-	} else if ld.deliveryMetric() == recorder.RoundTripResponse {
+	} else if r.deliveryMetric() == recorder.RoundTripResponse {
 		end = "reply"
 	}
 	return fmt.Sprintf("one message in %d, up to its %s", stageEvery, end), "as the engine's connections saw them written and read"
@@ -295,11 +298,11 @@ func (ld *load) receiveFact() (value, note string) {
 			known++
 		}
 	}
-	for _, c := range ld.consumers {
+	for _, c := range ld.receiving.consumers {
 		count(c.conn)
 	}
-	if ld.ack != driver.AckKindNone {
-		for _, l := range ld.lanes {
+	if ld.session.ack != driver.AckKindNone {
+		for _, l := range ld.sending.lanes {
 			count(l.conn)
 		}
 	}

@@ -15,7 +15,7 @@ const handoverAfter = 2 * time.Millisecond
 // maxPacers bounds the threads that blocked sends may come to.
 const maxPacers = 64
 
-// What the supervisor makes of pacer.sending.
+// What the supervisor makes of pacer.began.
 const (
 	takingOver = -1 // it is splitting the pacer up: hands off
 	takenOver  = -2 // done; the pacer goes on with one lane
@@ -26,19 +26,19 @@ const (
 // that stands too long the supervisor swaps it for takingOver, from which
 // moment the blocked thread will not touch its own pacer before it reads
 // takenOver, and gives all lanes but the blocked one to a new pacer.
-func (ld *load) supervise() {
-	for !ld.stopped.Load() {
+func (s *sending) supervise() {
+	for !s.stopped.Load() {
 		now := clock.Now()
-		pacers := ld.pacing.list()
+		pacers := s.pacing.list()
 		divisible := false
 		for _, p := range pacers {
 			divisible = divisible || p.divisible.Load()
-			since := p.sending.Load()
+			since := p.began.Load()
 			if since <= 0 || now-since < int64(handoverAfter) || len(pacers) >= maxPacers {
 				continue
 			}
-			if p.sending.CompareAndSwap(since, takingOver) {
-				ld.takeOver(p)
+			if p.began.CompareAndSwap(since, takingOver) {
+				s.takeOver(p)
 			}
 		}
 		if !divisible {
@@ -50,23 +50,23 @@ func (ld *load) supervise() {
 
 // takeOver splits the blocked pacer p and starts a spare one with its other
 // lanes, each of which is where it was in its schedule. p's thread is inside Send.
-func (ld *load) takeOver(p *pacer) {
+func (s *sending) takeOver(p *pacer) {
 	blocked := p.current
-	spare := &pacer{load: ld, control: p.control, spare: true, budget: p.budget, margin: p.margin}
+	spare := &pacer{sending: s, control: p.control, spare: true, budget: p.budget, margin: p.margin}
 	spare.queue = slices.DeleteFunc(slices.Clone(p.queue), func(l *lane) bool { return l == blocked })
 	spare.divisible.Store(len(spare.queue) > 1)
 	p.queue = laneQueue{blocked}
 	p.divisible.Store(false)
-	ld.handovers.Add(1)
-	ld.startPacer(spare)
-	p.sending.Store(takenOver)
+	s.handovers.Add(1)
+	s.startPacer(spare)
+	p.began.Store(takenOver)
 }
 
 // settle waits for the supervisor to be done with a pacer whose send has come
 // back meanwhile.
 func (p *pacer) settle() {
-	for p.sending.Load() != takenOver {
+	for p.began.Load() != takenOver {
 		runtime.Gosched()
 	}
-	p.sending.Store(0)
+	p.began.Store(0)
 }

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"sixnines/internal/recorder"
-	"sixnines/result"
 )
 
 // tailKept is how many of the slowest messages of a metric are kept.
@@ -121,47 +120,6 @@ func (t *tail) slowest() []exemplar {
 // unknownInstant is Exemplar.Sent of a message of which nothing is left but
 // that it was due: it was never sent, or never resolved.
 const unknownInstant = -1
-
-// exemplars are the slowest messages as the result file has them. Nobody adds
-// any more.
-func (ld *load) exemplars() (out []result.Exemplar) {
-	start := ld.start.Load()
-	parts := false // does any consumer see more than one part of a topic?
-	for _, c := range ld.consumers {
-		parts = parts || len(c.highest) > 1
-	}
-	for _, t := range ld.tails {
-		for _, e := range t.slowest() {
-			x := result.Exemplar{Metric: t.metric.Metric(), Value: e.value, Producer: e.stream.plan.producer, Consumer: int(e.consumer),
-				Topic: ld.layout.topics[e.stream.plan.topic], Partition: e.partition, Sequence: e.seq,
-				Intended: e.intended - start, Sent: unknownInstant, Done: e.done - start, Own: e.own}
-			if e.sent != unknownInstant {
-				x.Sent = e.sent - start
-			}
-			if !parts {
-				x.Partition = -1
-			}
-			out = append(out, x)
-		}
-	}
-	return out
-}
-
-// tailOf returns the tail of id, nil without a schedule: then there are no
-// response times.
-func (ld *load) tailOf(id recorder.ID) *tail {
-	if !ld.rec.Enabled(id) {
-		return nil
-	}
-	for _, t := range ld.tails {
-		if t.metric == id {
-			return t
-		}
-	}
-	t := newTail(id)
-	ld.tails = append(ld.tails, t)
-	return t
-}
 
 // part returns the part for the i-th of those that add to the tail; alone says
 // that it calls offer serially.

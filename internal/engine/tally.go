@@ -26,59 +26,39 @@ type told struct {
 type level struct{ at, due, sent int64 }
 
 // takeLevel reads what is due, sent and in flight within an interval.
-func (ld *load) takeLevel(now int64) {
-	c := ld.counts()
-	if ld.schedule != nil {
-		c.Scheduled = ld.dueBy(min(now, ld.end.Load()) - ld.start.Load())
+func (a *accounts) takeLevel(now int64) {
+	c := a.counts()
+	if a.schedule != nil {
+		c.Scheduled = a.dueBy(min(now, a.end.Load()) - a.start.Load())
 	}
-	k := &ld.told
+	k := &a.told
 	// As in sinceLast, what was counted as sent is not taken back.
 	due, sent := max(c.Scheduled, k.level.due), max(c.Sent+c.Rejected, k.level.sent)
-	k.levels = append(k.levels, result.Level{At: now - ld.start.Load(), Due: due - k.level.due, Sent: sent - k.level.sent,
-		InFlight: ld.inFlight(c), Backlog: max(0, due-sent)})
+	k.levels = append(k.levels, result.Level{At: now - a.start.Load(), Due: due - k.level.due, Sent: sent - k.level.sent,
+		InFlight: a.inFlight(c), Backlog: max(0, due-sent)})
 	k.level = level{at: now, due: due, sent: sent}
 }
 
-// tend takes what timed out out of the messages in flight, up to a sixty-fourth
-// of the time limit later: each look goes through all that are.
-func (ld *load) tend() {
-	now := clock.Now()
-	if now-ld.tended < int64(ld.workload.Timeout)/64 {
-		return
-	}
-	ld.tended = now
-	horizon := now - int64(ld.workload.Timeout)
-	for _, l := range ld.lanes {
-		if l.counted {
-			l.expire(horizon)
-		}
-	}
-}
-
-// forgets reports whether the message that is about to be sent is one that
-// [Config.Forget] drops.
-func (ld *load) forgets() bool { return ld.due.Add(1)%ld.forget == 0 }
-
 // counts sums the counters of the window so far. What can only be known at the
 // end (missing, unknown, censored) is left at zero.
-func (ld *load) counts() result.Counters {
+func (a *accounts) counts() result.Counters {
 	var c result.Counters
-	for _, st := range ld.streams {
+	for _, st := range a.sending.streams {
 		n := st.sent.Load()
 		c.Sent += n
-		if len(ld.groups) > 0 {
+		if len(a.receiving.groups) > 0 {
 			c.Expected += n * int64(st.plan.fanOut)
 		}
 		c.BytesSent += st.bytes.Load()
 		c.LastUnknown += st.lastUnknown.n.Load()
 	}
-	for _, l := range ld.lanes {
+	for _, l := range a.sending.lanes {
 		c.Rejected += l.rejected.Load()
 		c.Acked += l.acked.Load()
 		c.Nacked += l.nacked.Load()
 		c.TimedOut += l.timedOut.Load()
 	}
-	for _, k := range ld.consumers {
+	for _, k := range a.receiving.consumers {
 		c.Received += k.received.Load()
 		c.BytesRecv += k.bytes.Load()
 		c.Duplicated += k.duplicated.Load()
@@ -88,67 +68,67 @@ func (ld *load) counts() result.Counters {
 		c.Corrupted += k.corrupted.Load()
 		c.Foreign += k.foreign.Load()
 	}
-	if ld.schedule == nil { // else the schedule says
+	if a.schedule == nil { // else the schedule says
 		c.Scheduled = c.Sent + c.Rejected
 	}
-	c.LateReplies = ld.lateReplies.Load()
-	c.Violations = ld.violations.Load()
-	c.Handovers = ld.handovers.Load()
-	c.Dropped = ld.dropped.Load()
-	c.Returned = ld.returned.Load()
-	if size, alike := ld.workload.Size.Fixed(); alike {
+	c.LateReplies = a.receiving.lateReplies.Load()
+	c.Violations = a.sending.violations.Load()
+	c.Handovers = a.sending.handovers.Load()
+	c.Dropped = a.session.dropped.Load()
+	c.Returned = a.session.returned.Load()
+	if size, alike := a.workload.Size.Fixed(); alike {
 		c.BytesSent, c.BytesRecv = c.Sent*int64(size), c.Received*int64(size)
 	}
 	return c
 }
 
 // sinceLast returns what was counted since it was called last.
-func (ld *load) sinceLast(counters result.Counters) result.Counters {
+func (a *accounts) sinceLast(counters result.Counters) result.Counters {
 	delta := counters
-	delta.Sub(ld.told.counters)
-	ld.told.counters = counters
+	delta.Sub(a.told.counters)
+	a.told.counters = counters
 	return delta
 }
 
 // interval makes the record of the interval [from, to) of what has been recorded
 // and counted. What it is made of is used again for the next one: garbage is not
 // collected while the window lasts.
-func (ld *load) interval(phase string, from, to int64) (v result.Interval, err error) {
-	start := ld.start.Load()
-	ld.rec.Snapshot()
-	counters := ld.counts()
+func (a *accounts) interval(phase string, from, to int64) (v result.Interval, err error) {
+	start := a.start.Load()
+	a.recording.rec.Snapshot()
+	counters := a.counts()
 	// A send in progress that is refused in the end was counted as sent
 	// meanwhile; that is not taken back before others make up for it.
-	counters.Sent = max(counters.Sent, ld.told.counters.Sent)
-	counters.Expected = max(counters.Expected, ld.told.counters.Expected)
-	counters.BytesSent = max(counters.BytesSent, ld.told.counters.BytesSent)
-	if ld.schedule != nil {
+	counters.Sent = max(counters.Sent, a.told.counters.Sent)
+	counters.Expected = max(counters.Expected, a.told.counters.Expected)
+	counters.BytesSent = max(counters.BytesSent, a.told.counters.BytesSent)
+	if a.schedule != nil {
 		// As of now, after the others were read: nothing is sent before it is due.
-		counters.Scheduled = ld.dueBy(min(clock.Now(), ld.end.Load()) - start)
+		counters.Scheduled = a.dueBy(min(clock.Now(), a.end.Load()) - start)
 	}
-	metrics, clamps, err := ld.rec.Encode()
+	metrics, clamps, err := a.recording.rec.Encode()
 	if err != nil {
 		return v, err
 	}
-	delta := ld.sinceLast(counters)
+	delta := a.sinceLast(counters)
 	// Clamps come from the recorder, by interval.
 	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
 	v = result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,
-		InFlight: ld.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Levels: ld.told.levels}
-	ld.told.level = level{at: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}
+		InFlight: a.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Levels: a.told.levels}
+	a.told.level = level{at: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}
 	return v, nil
 }
 
 // dueBy returns how many messages of the window are due before offset. It
 // walks the schedule once, along with the run.
-func (ld *load) dueBy(offset int64) int64 {
-	k := &ld.told
+func (a *accounts) dueBy(offset int64) int64 {
+	k := &a.told
 	if k.schedule == nil {
-		all := make([]int, ld.workload.Producers)
+		all := make([]int, a.workload.Producers)
 		for i := range all {
 			all[i] = i
 		}
-		k.schedule = ld.schedule.Merge(all, schedule.Window)
+		k.schedule = a.schedule.Merge(all, schedule.Window)
 		k.next, _, k.more = k.schedule.Next()
 	}
 	for k.more && k.next < offset {
@@ -161,21 +141,60 @@ func (ld *load) dueBy(offset int64) int64 {
 // inFlight returns how many measured messages are not resolved: not
 // acknowledged or not delivered, whichever are more. A broker that acknowledges
 // at once may well be one whose consumers fall behind.
-func (ld *load) inFlight(c result.Counters) int64 {
+func (a *accounts) inFlight(c result.Counters) int64 {
 	var unacknowledged, undelivered int64
-	if ld.ack != driver.AckKindNone {
-		unacknowledged = c.Sent - c.Acked - c.Nacked - ld.unanswered()
+	if a.session.ack != driver.AckKindNone {
+		unacknowledged = c.Sent - c.Acked - c.Nacked - a.sending.unanswered()
 	}
 	if c.Expected > 0 && c.Sent > 0 { // in messages
-		undelivered = (c.Expected-c.Received-c.Corrupted)*c.Sent/c.Expected - c.Nacked - ld.unanswered()
+		undelivered = (c.Expected-c.Received-c.Corrupted)*c.Sent/c.Expected - c.Nacked - a.sending.unanswered()
 	}
 	return max(unacknowledged, undelivered, 0)
 }
 
-// unanswered returns how many measured messages the driver has given up on.
-func (ld *load) unanswered() (n int64) {
-	for _, l := range ld.lanes {
-		n += l.unanswered.Load()
+// resolved reports whether nothing measured is outstanding: all senders are
+// past the window, and what they handed over was answered and delivered.
+func (a *accounts) resolved() bool {
+	if a.neverBegan() {
+		return true
 	}
-	return n
+	if !a.sending.isPast() {
+		return false
+	}
+	c := a.counts()
+	if a.session.ack != driver.AckKindNone && c.Acked+c.Nacked+a.sending.unanswered() < c.Sent {
+		return false
+	}
+	return c.Received+c.Corrupted >= c.Expected
+}
+
+// within returns what the load's own interval is of the run's from runFrom to to: it
+// begins where its last one ended, or with its window. It has none before that, nor
+// while an interval that began before its window ends in it: what has come until
+// then is the next one's, or this one's if there is no next.
+func (a *accounts) within(phase string, runFrom, to int64) (own string, from, until int64, ok bool) {
+	start, end := a.start.Load(), a.end.Load()
+	from = max(a.told.to, start)
+	switch {
+	case to <= from, runFrom < start && !a.stopped.Load():
+		return "", 0, 0, false
+	case from >= end:
+		phase = result.PhaseDrain
+	case phase == result.PhaseMeasure && to > end:
+		to = end
+	}
+	a.told.to = to
+	return phase, from, to, true
+}
+
+// keepPauses keeps the pauses that ended in the load's window, or later, for its
+// next interval, with instants from the window's start.
+func (a *accounts) keepPauses(all []result.Pause) {
+	for _, p := range all {
+		p.Start -= int64(a.part.From)
+		p.End -= int64(a.part.From)
+		if p.End > 0 {
+			a.told.pauses = append(a.told.pauses, p)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -22,7 +21,7 @@ const lookRatio = 1.05
 // it is known as exactly as was asked. It belongs to the collector.
 type follower struct {
 	until  scenario.Until
-	metric recorder.ID
+	metric recorder.ID // its
 	sofar  *result.Run // of this metric alone; nil before the first interval
 	next   float64     // look from this moment on, ns from the window's start
 	found  judge.Sequence
@@ -31,24 +30,18 @@ type follower struct {
 // of reports whether a metric is the one that is followed.
 func (f *follower) of(id recorder.ID) bool { return string(id.Metric()) == f.until.Metric }
 
-// id is that of the metric.
-func (f *follower) id(ld *load) recorder.ID {
-	all := ld.metrics()
-	return all[slices.IndexFunc(all, f.of)] // it is one of them: see open
-}
-
 // add takes an interval, and reports whether it is the last that is needed.
-func (f *follower) add(ld *load, v result.Interval) (last bool, err error) {
+func (f *follower) add(p *plan, rec *recorder.Recorder, v result.Interval) (last bool, err error) {
 	if v.Phase != result.PhaseMeasure {
 		return false, nil
 	}
 	m := result.Metric(f.until.Metric)
 	if f.sofar == nil {
-		f.metric, f.next = f.id(ld), float64(ld.scenario.Phases.Duration)/2
-		f.sofar = &result.Run{Header: result.Header{Until: f.until.String(), Slot: recorder.Slot, Window: ld.window},
-			Metrics: map[result.Metric]*result.Merged{m: {Hist: ld.rec.Empty()}}}
+		f.next = float64(p.scenario.Phases.Duration) / 2
+		f.sofar = &result.Run{Header: result.Header{Until: f.until.String(), Slot: recorder.Slot, Window: p.window},
+			Metrics: map[result.Metric]*result.Merged{m: {Hist: rec.Empty()}}}
 	}
-	if err := f.sofar.Follow(m, &v, ld.rec.LastRanks(f.metric)); err != nil {
+	if err := f.sofar.Follow(m, &v, rec.LastRanks(f.metric)); err != nil {
 		return false, fmt.Errorf("follow %s: %w", m, err)
 	}
 	if float64(v.End) < f.next {
@@ -56,7 +49,7 @@ func (f *follower) add(ld *load, v result.Interval) (last bool, err error) {
 	}
 	f.next = max(float64(v.End)*lookRatio, f.next)
 	f.found = judge.SequenceOf(f.sofar, f.until, v.End, v.InFlight+f.sofar.Counters.Nacked+f.sofar.Counters.Rejected)
-	return f.found.Narrow() && time.Duration(v.End) >= ld.scenario.Phases.Duration, nil
+	return f.found.Narrow() && time.Duration(v.End) >= p.scenario.Phases.Duration, nil
 }
 
 // text is how exactly the percentile is known by now, and how exactly it is to be.

@@ -73,36 +73,36 @@ type witness struct {
 // could bear witness to: flat out the producers wait for room and not for the
 // schedule, publishing without acknowledgements nothing ends, and where the
 // topics differ in fan-out a message has no weight.
-func (ld *load) newWitness() *witness {
-	if !ld.timed || ld.config.quiet != nil {
+func (a *accounts) newWitness() *witness {
+	if !a.timed || a.config.quiet != nil {
 		return nil
 	}
-	w := &witness{weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(ld.scenario.Seed, 0x6c6974746c65))}
-	for _, st := range ld.streams {
+	w := &witness{weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.scenario.Seed, 0x6c6974746c65))}
+	for _, st := range a.sending.streams {
 		w.opened = append(w.opened, &st.sent)
 	}
 	switch {
-	case ld.ack == driver.AckKindBroker || ld.ack == driver.AckKindReply && ld.workload.Pattern == scenario.Publish:
-		w.metric, w.acked = ld.ackService, true
-		for _, l := range ld.lanes {
+	case a.session.ack == driver.AckKindBroker || a.session.ack == driver.AckKindReply && a.workload.Pattern == scenario.Publish:
+		w.metric, w.acked = a.session.ackService, true
+		for _, l := range a.sending.lanes {
 			w.closed = append(w.closed, &l.acked)
 		}
-	case ld.workload.Pattern == scenario.Publish:
+	case a.workload.Pattern == scenario.Publish:
 		return nil
 	default:
 		w.metric = recorder.DeliveryService
-		if ld.workload.Pattern != scenario.Deliver {
+		if a.workload.Pattern != scenario.Deliver {
 			w.metric = recorder.RoundTripService
 		}
-		fanOut := ld.streams[0].plan.fanOut
-		for _, st := range ld.streams {
+		fanOut := a.sending.streams[0].plan.fanOut
+		for _, st := range a.sending.streams {
 			if st.plan.fanOut != fanOut {
 				return nil
 			}
 		}
 		w.weight = float64(fanOut)
-		for _, c := range ld.consumers {
-			if ld.workload.Loop == scenario.Closed {
+		for _, c := range a.receiving.consumers {
+			if a.workload.Loop == scenario.Closed {
 				w.closed = append(w.closed, &c.arrived)
 			} else {
 				w.closed = append(w.closed, &c.received)
@@ -299,15 +299,15 @@ func (b *blocks) estimate(span int64) (mean, deviation float64, looks int64) {
 }
 
 // startWitness starts the witness of a load, if it can have one.
-func (ld *load) startWitness() {
-	if ld.witness != nil {
-		go ld.witness.watch(ld.start.Load())
+func (a *accounts) startWitness() {
+	if a.witness != nil {
+		go a.witness.watch(a.start.Load())
 	}
 }
 
 // witnessed ends the watch once what was measured is resolved.
-func (ld *load) witnessed() {
-	if ld.witness != nil {
-		ld.witness.finish()
+func (a *accounts) witnessed() {
+	if a.witness != nil {
+		a.witness.finish()
 	}
 }

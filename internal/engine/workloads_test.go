@@ -135,27 +135,28 @@ func TestErrorsNameTheWorkload(t *testing.T) {
 func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	later := func() *load {
-		ld := &load{plan: &plan{control: newControl(Config{}), part: scenario.Part{From: time.Second}}}
+		p := &plan{control: newControl(Config{}), part: scenario.Part{From: time.Second}}
+		ld := &load{plan: p, accounts: &accounts{plan: p}}
 		ld.start.Store(1000 * ms)
 		ld.end.Store(2000 * ms)
 		return ld
 	}
 	within := func(ld *load, runFrom, to, wantFrom, wantTo int64) {
 		t.Helper()
-		_, from, until, ok := ld.within(result.PhaseMeasure, runFrom, to)
+		_, from, until, ok := ld.accounts.within(result.PhaseMeasure, runFrom, to)
 		if ok != (wantTo > 0) || ok && (from != wantFrom || until != wantTo) {
 			t.Errorf("%v: %d to %d, want %d to %d", ok, from, until, wantFrom, wantTo)
 		}
 	}
 	ld := later()
-	ld.keepPauses([]result.Pause{{Start: 900 * ms, End: 999 * ms}, {Start: 990 * ms, End: 1003 * ms}})
+	ld.accounts.keepPauses([]result.Pause{{Start: 900 * ms, End: 999 * ms}, {Start: 990 * ms, End: 1003 * ms}})
 	within(ld, 800*ms, 900*ms, 0, 0)
 	within(ld, 900*ms, 1005*ms, 0, 0)
-	ld.keepPauses([]result.Pause{{Start: 1050 * ms, End: 1060 * ms}})
+	ld.accounts.keepPauses([]result.Pause{{Start: 1050 * ms, End: 1060 * ms}})
 	within(ld, 1005*ms, 1100*ms, 1000*ms, 1100*ms)
 	within(ld, 1100*ms, 2001*ms, 1100*ms, 2000*ms)
-	if want := []result.Pause{{Start: -10 * ms, End: 3 * ms}, {Start: 50 * ms, End: 60 * ms}}; !slices.Equal(ld.told.pauses, want) {
-		t.Errorf("%v, want %v", ld.told.pauses, want)
+	if want := []result.Pause{{Start: -10 * ms, End: 3 * ms}, {Start: 50 * ms, End: 60 * ms}}; !slices.Equal(ld.accounts.told.pauses, want) {
+		t.Errorf("%v, want %v", ld.accounts.told.pauses, want)
 	}
 	ended := later()
 	ended.stopAll() // no interval follows

@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"sixnines/driver"
+	"sixnines/internal/integrity"
+	"sixnines/internal/recorder"
+	"sixnines/internal/transport"
+	"sixnines/scenario"
+)
+
+// receiving is the consumers and what their groups have seen.
+type receiving struct {
+	*plan
+	session   *session
+	recording *recording
+	sending   *sending
+
+	groups    []*group
+	consumers []*consumer
+	clients   []driver.Consumer
+
+	lateReplies atomic.Int64
+	probeAt     atomic.Int64 // newest probe seen
+	probeTook   atomic.Int64 // how long the probe took that settle waits for; 0: not come yet
+	firstTook   atomic.Int64 // how long the first probe took, in ns
+}
+
+func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
+	w := r.workload
+	conns := max(1, min(w.Connections.Consumers, w.Consumers))
+	ack, err := consumerAck(w.Consumer.Ack)
+	if err != nil {
+		return err
+	}
+	byConn := make([]*transport.Conn, conns)
+	for i, cp := range r.layout.consumers {
+		spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % conns, Ack: ack, Slow: w.Consumer.Work > 0}
+		for _, t := range cp.topics {
+			spec.Topics = append(spec.Topics, r.layout.topics[t])
+		}
+		var client driver.Consumer
+		if r.replies {
+			rr, ok := r.session.responders.(driver.RequestReplier)
+			if !ok {
+				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, r.config.Entry.Name)
+			}
+			p := &responder{}
+			client, err = rr.Responder(ctx, spec, p.respond)
+		} else {
+			c := r.newConsumer(cp.group, lanes+i, integrity.Data)
+			mark := r.session.dialers[0].Mark()
+			client, err = r.session.main.Consumer(ctx, spec, c.deliver)
+			if c.conn = r.recording.attribute("consumer", mark, byConn[spec.Conn] == nil); c.conn != nil {
+				byConn[spec.Conn] = c.conn
+			}
+			c.conn = byConn[spec.Conn]
+		}
+		if err != nil {
+			return fmt.Errorf("consumer %d: %w", i, err)
+		}
+		r.clients = append(r.clients, client)
+	}
+	return nil
+}
+
+// fullChecks is the fan-out up to which every delivery's checksum is computed.
+const fullChecks = 64
+
+func (r *receiving) newConsumer(group, shard int, kind integrity.Kind) *consumer {
+	c := &consumer{plan: r.plan, session: r.session, recording: r.recording, sending: r.sending, receiving: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.recording.rec.Shard(shard), raw: r.recording.rawSink(), rawKind: r.rawDelivered(),
+		kind: kind, work: r.workload.Consumer.Work, response: recorder.DeliveryResponse, service: recorder.DeliveryService}
+	if r.workload.Pattern != scenario.Deliver {
+		c.response, c.service = recorder.RoundTripResponse, recorder.RoundTripService
+	}
+	if n := r.layout.maxFanOut(); n > fullChecks {
+		c.sampled = uint32(n / fullChecks)
+	}
+	c.tail = r.recording.tailOf(c.response).part(int(c.index), true)
+	c.unordered = r.replies && r.workload.Consumers > 1
+	c.highest = [][]uint64{make([]uint64, r.groups[group].plan.streams)}
+	r.consumers = append(r.consumers, c)
+	return c
+}
+
+// consumerAck reads scenario.Consumer.Ack.
+func consumerAck(s string) (driver.ConsumerAck, error) {
+	switch s {
+	case "":
+		return driver.ConsumerAck{}, nil
+	case "none":
+		return driver.ConsumerAck{Mode: driver.AckNone}, nil
+	case "each":
+		return driver.ConsumerAck{Mode: driver.AckEach}, nil
+	}
+	var n int
+	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || n < 1 {
+		return driver.ConsumerAck{}, fmt.Errorf("%w: workload.consumer.ack %q is none of none, each, or a number of messages", ErrUsage, s)
+	}
+	return driver.ConsumerAck{Mode: driver.AckEvery, Every: n}, nil
+}
+
+// seenEverywhere reports whether each group of a topic has seen a probe.
+func (r *receiving) seenEverywhere(topic int) bool {
+	for _, g := range r.groups {
+		for i, t := range g.plan.topics {
+			if t == topic && !g.seen[i].Load() {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// probed notes a probe.
+func (r *receiving) probed(now, sent int64) {
+	r.probeTook.CompareAndSwap(0, max(now-sent, 1))
+	if r.probeAt.Swap(now) == 0 {
+		r.firstTook.Store(now - sent)
+	}
+}
+
+// stillComing reports whether messages that others have overtaken may yet be on
+// their way to the group: where they take more ways than one, and measured ones
+// came in the second half of the time for which they were waited for, up to now.
+func (r *receiving) stillComing(g *group, now int64) bool {
+	waited, ways, coming := now-r.end.Load(), 0, false
+	for _, c := range r.consumers {
+		if c.group != g {
+			continue
+		}
+		ways += max(1, len(c.highest))
+		if c.unordered || !r.config.Entry.Capabilities.Ordered {
+			ways++
+		}
+		coming = coming || c.newest != 0 && now-c.newest < waited/2
+	}
+	return coming && ways > 1
+}

@@ -1,0 +1,114 @@
+package engine
+
+import (
+	"sixnines/driver"
+	"sixnines/internal/recorder"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// recording is what messages leave behind one by one, while they are sent and
+// received: times, the slowest of them, stages, rows of the raw file. Whoever adds
+// to it has a part of it, or adds atomically.
+type recording struct {
+	*plan
+	session *session
+
+	rec      *recorder.Recorder
+	tails    []*tail
+	stages   stages
+	raw      *result.RawWriter
+	rawSinks []*rawSink
+}
+
+// metrics returns what is recorded of the load itself.
+func (r *recording) metrics() []recorder.ID {
+	var m []recorder.ID
+	add := func(response, service recorder.ID) {
+		if r.timed {
+			m = append(m, response)
+		}
+		m = append(m, service)
+	}
+	if r.timed {
+		m = append(m, recorder.LagOwn, recorder.LagBlocked)
+	}
+	delivers := true
+	switch r.workload.Pattern {
+	case scenario.RoundTrip, scenario.RequestReply:
+		add(recorder.RoundTripResponse, recorder.RoundTripService)
+	case scenario.Deliver:
+		add(recorder.DeliveryResponse, recorder.DeliveryService)
+		if r.timed && r.layout.maxFanOut() > 1 {
+			m = append(m, recorder.DeliveryLast)
+		}
+	default:
+		delivers = false
+	}
+	if r.session.ack != driver.AckKindNone && (!delivers || r.session.ack != driver.AckKindReply) {
+		add(r.session.ackResponse, r.session.ackService)
+	}
+	if r.mayHaveStages() {
+		m = append(m, recorder.StageClient, recorder.StageBroker, recorder.StageReceive, recorder.StageCallback)
+	}
+	if r.timed && !r.config.Entry.Capabilities.OwnsDialing {
+		if delivers {
+			m = append(m, recorder.LagReceive)
+		}
+		if r.session.ack != driver.AckKindNone {
+			m = append(m, recorder.LagReceiveAck)
+		}
+	}
+	return m
+}
+
+// tailOf returns the tail of id, nil without a schedule: then there are no
+// response times.
+func (r *recording) tailOf(id recorder.ID) *tail {
+	if !r.rec.Enabled(id) {
+		return nil
+	}
+	for _, t := range r.tails {
+		if t.metric == id {
+			return t
+		}
+	}
+	t := newTail(id)
+	r.tails = append(r.tails, t)
+	return t
+}
+
+// refusedPublish records a refused message in the publish latencies.
+func (r *recording) refusedPublish(intended int64) {
+	if r.session.ack == driver.AckKindNone {
+		return
+	}
+	due := intended - r.start.Load()
+	r.rec.Refuse(r.session.ackService, due, 1)
+	if r.timed {
+		r.rec.Refuse(r.session.ackResponse, due, 1)
+	}
+}
+
+// refusedDelivery records a message that was refused, and due so long after the
+// window's start, in the delivery latencies: once for each group that waits for
+// it.
+func (r *recording) refusedDelivery(st *stream, due int64) {
+	if len(r.layout.groups) == 0 {
+		return
+	}
+	groups := int64(st.plan.fanOut)
+	r.refusedBy(due, groups)
+	if groups > 1 && r.timed {
+		r.rec.Refuse(recorder.DeliveryLast, due, 1)
+	}
+}
+
+// refusedBy records a refused message in the delivery latencies of so many
+// groups.
+func (r *recording) refusedBy(due, groups int64) {
+	r.rec.Refuse(r.deliveryService(), due, groups)
+	if r.timed {
+		r.rec.Refuse(r.deliveryMetric(), due, groups)
+	}
+}

@@ -1,0 +1,181 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/integrity"
+	"sixnines/scenario"
+)
+
+// sending is what the three senders have in common: connections, streams, and how
+// far they are.
+type sending struct {
+	*plan
+	session   *session
+	recording *recording
+
+	streams []*stream
+	lanes   []*lane
+	turn    []int // by producer: which of its streams is next; each entry is its lane's pacer's
+	pacing  pacing
+	senders sync.WaitGroup
+	several int          // how many of them get past the window one by one
+	past    atomic.Int64 // of these, those that have
+	left    quota        // of messages, where the window is limited by them
+	tended  int64        // when messages in flight were looked through for what timed out
+	synced  int64        // flat out: when the round trip after the last message was back
+
+	violations atomic.Int64
+	handovers  atomic.Int64
+	due        atomic.Int64 // measured messages so far, where some are to be forgotten
+}
+
+func newSending(p *plan, s *session, rec *recording) *sending {
+	out := &sending{plan: p, session: s, recording: rec, several: p.laneCount()}
+	if p.workload.Loop == scenario.Closed {
+		out.several = p.workload.Producers
+	}
+	out.left.limited = p.workload.Messages > 0
+	out.left.left.Store(int64(p.workload.Messages))
+	return out
+}
+
+// inFlightDefault is the number of messages in flight that a driver with
+// acknowledgements may come to if the scenario does not say.
+const inFlightDefault = 65536
+
+// makeLanes makes n lanes and all streams; ledgers hold span numbers without a lock.
+func (s *sending) makeLanes(n, span int) {
+	w := s.workload
+	acked := s.session.ack != driver.AckKindNone
+	for i := range n {
+		l := &lane{plan: s.plan, session: s.session, recording: s.recording, sending: s, shard: s.recording.rec.Shard(i), raw: s.recording.rawSink()}
+		places := 1024
+		if acked {
+			total := w.InFlight.Messages
+			if total == 0 {
+				total = inFlightDefault
+			}
+			places = max(1, total/n)
+			l.limit, l.counted = int64(places), true
+		} else if w.InFlight.Messages > 0 && s.session.closes == closeOnDelivery {
+			l.limit, l.counted = int64(max(1, w.InFlight.Messages/n)), true
+		}
+		if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {
+			places = max(1, byBytes)
+			if l.counted {
+				l.limit = min(l.limit, int64(places))
+			}
+		}
+		if acked {
+			l.tail = s.recording.tailOf(s.session.ackResponse).part(i, false)
+		}
+		if l.counted && s.session.closes == closeOnDelivery {
+			l.expiry = newExpiry(w.Timeout)
+		}
+		if acked {
+			// What timed out holds its payload until Done: twice the places,
+			// or losses would throttle the load.
+			places *= 2
+		}
+		var seed [32]byte
+		binary.LittleEndian.PutUint64(seed[:], s.scenario.Seed)
+		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
+		l.slots = newSlots(places, !acked, &bodies{size: int(w.Size.Largest()), payload: w.Payload, material: s.material,
+			sizes: s.sizes, rng: rand.NewChaCha8(sha256.Sum256(seed[:])), lane: i, lanes: n})
+		if acked {
+			l.acks = brokerAcks{l}
+		} else {
+			l.acks = plainAcks{l}
+		}
+		s.lanes = append(s.lanes, l)
+	}
+	var ready chan completion
+	owner := -1
+	for id, sp := range s.layout.streams {
+		st := &stream{id: uint32(id), plan: sp, lane: s.lanes[sp.producer%n]}
+		if acked {
+			st.acked = integrity.NewLedger(span)
+		}
+		if sp.fanOut > 1 {
+			st.fan = integrity.NewFan(span)
+		}
+		if w.Loop == scenario.Closed {
+			if sp.producer != owner {
+				ready, owner = make(chan completion, 2*w.Outstanding+16), sp.producer
+			}
+			st.waiter = &waiter{st: st, ready: ready}
+		}
+		st.lane.streams = append(st.lane.streams, st)
+		s.streams = append(s.streams, st)
+	}
+}
+
+// isPast reports whether all senders are past the window.
+func (s *sending) isPast() bool { return s.past.Load() >= int64(s.several) }
+
+// turnOf returns the stream that takes a producer's next message: its streams
+// take turns.
+func (s *sending) turnOf(producer int32) *stream {
+	ids := s.layout.byProducer[producer]
+	if len(ids) == 1 {
+		return s.streams[ids[0]]
+	}
+	t := &s.turn[producer]
+	st := s.streams[ids[*t]]
+	if *t++; *t == len(ids) {
+		*t = 0
+	}
+	return st
+}
+
+// tend takes what timed out out of the messages in flight, up to a sixty-fourth
+// of the time limit later: each look goes through all that are.
+func (s *sending) tend() {
+	now := clock.Now()
+	if now-s.tended < int64(s.workload.Timeout)/64 {
+		return
+	}
+	s.tended = now
+	horizon := now - int64(s.workload.Timeout)
+	for _, l := range s.lanes {
+		if l.counted {
+			l.expire(horizon)
+		}
+	}
+}
+
+// forgets reports whether the message that is about to be sent is one that
+// [Config.Forget] drops.
+func (s *sending) forgets() bool { return s.due.Add(1)%s.forget == 0 }
+
+// unanswered returns how many measured messages the driver has given up on.
+func (s *sending) unanswered() (n int64) {
+	for _, l := range s.lanes {
+		n += l.unanswered.Load()
+	}
+	return n
+}
+
+// sendProbe sends a message that is not accounted.
+func (s *sending) sendProbe(st *stream) error {
+	sl, index := st.lane.slots.take()
+	if sl == nil {
+		return fmt.Errorf("%w: the client keeps %d messages", driver.ErrTimeout, len(st.lane.slots.all))
+	}
+	now := clock.Now()
+	if err := st.lane.transmit(st, sl, index, integrity.Probe, now, now, 0, false, nil); err != nil {
+		return err
+	}
+	if st.flusher != nil {
+		return st.flusher.Flush()
+	}
+	return nil
+}
