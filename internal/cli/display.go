@@ -9,6 +9,7 @@ import (
 
 	"sixnines/internal/engine"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // display shows a run's progress to people. Its methods are safe for concurrent
@@ -25,13 +26,14 @@ const (
 	endsSeries = "Ctrl-C ends with this run"
 )
 
-// display returns the one that fits stderr; ctrlC is what Ctrl-C does.
-func (a *app) display(quiet bool, ctrlC string) display {
+// display returns the one that fits stderr for runs of a scenario; ctrlC is what
+// Ctrl-C does.
+func (a *app) display(quiet bool, ctrlC string, s *scenario.Scenario) display {
 	if quiet {
 		return silence{}
 	}
 	if _, ok := a.terminal(a.Stderr); ok {
-		return newLive(a, ctrlC)
+		return newLive(a, ctrlC, len(s.Workloads))
 	}
 	return &lines{to: a.Stderr, ascii: a.ascii()}
 }
@@ -64,11 +66,12 @@ func (l *lines) observe(p engine.Progress) {
 		return
 	}
 	l.phase, l.next = p.Phase, now.Add(900*time.Millisecond)
-	line := plainLine(p)
-	if l.ascii {
-		line = strings.ReplaceAll(line, "µ", "u")
+	for _, line := range plainLines(p) {
+		if l.ascii {
+			line = strings.ReplaceAll(line, "µ", "u")
+		}
+		fmt.Fprintln(l.to, line)
 	}
-	fmt.Fprintln(l.to, line)
 }
 
 func (l *lines) say(text string) {
@@ -91,12 +94,35 @@ const (
 	phaseWarmup  = "warm-up"
 )
 
-// plainLine is progress as one line.
-func plainLine(p engine.Progress) string {
-	fields := []string{fmt.Sprintf("%-8s", p.Phase), clockOf(p)}
-	if p.Workload != "" {
-		fields = append(fields, p.Workload)
+// plainLines is progress as a line, or one for each of several workloads.
+func plainLines(p engine.Progress) []string {
+	begin := []string{fmt.Sprintf("%-8s", p.Phase), clockOf(p)}
+	line := func(fields ...string) string {
+		return strings.TrimRight(strings.Join(append(begin[:2:2], fields...), "  "), " ")
 	}
+	if len(p.Workloads) == 0 {
+		return []string{line(plainFields(p)...)}
+	}
+	var all []string
+	for _, w := range p.Workloads {
+		name := w.Workload
+		if w.Background {
+			name += " (background)"
+		}
+		fields := []string{name}
+		if w.Begins > 0 {
+			fields = append(fields, "begins in "+seconds(w.Begins.Round(time.Second)))
+		} else {
+			fields = append(fields, plainFields(w)...)
+		}
+		all = append(all, line(fields...))
+	}
+	return all
+}
+
+// plainFields are the figures of a load.
+func plainFields(p engine.Progress) []string {
+	var fields []string
 	if p.Phase == phaseWarmup || p.Phase == result.PhaseMeasure {
 		fields = append(fields, "sent "+paceOf(p))
 	}
@@ -113,7 +139,7 @@ func plainLine(p engine.Progress) string {
 			fields = append(fields, p.Until)
 		}
 	}
-	return strings.TrimRight(strings.Join(fields, "  "), " ")
+	return fields
 }
 
 // clockOf is how far the phase has come.
@@ -157,7 +183,9 @@ func troubles(c result.Counters) string {
 		}
 	}
 	if len(list) == 0 {
-		return "no loss seen"
+		return noTrouble
 	}
 	return strings.Join(list, ", ")
 }
+
+const noTrouble = "no loss seen"

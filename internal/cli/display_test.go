@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"sixnines/internal/engine"
 	"sixnines/result"
@@ -17,6 +18,37 @@ func measuring() engine.Progress {
 	return engine.Progress{Phase: result.PhaseMeasure, Elapsed: 3 * time.Second, Left: 7 * time.Second, Metric: result.DeliveryResponse,
 		Count: 1000, Sent: 999.6, Asked: 1000, InFlight: 2, P50: 74212, P99: 336000, Max: 1204000,
 		Counters: result.Counters{Sent: 3000, Expected: 3000, Received: 2998}}
+}
+
+// several is progress of several workloads: one as ever, one in the background with
+// trouble, one that has not begun, and one that is over.
+func several() engine.Progress {
+	live := measuring()
+	live.Workload = "events"
+	return engine.Progress{Phase: result.PhaseMeasure, Elapsed: 3 * time.Second, Left: 7 * time.Second, Workloads: []engine.Progress{live,
+		{Workload: "traffic", Background: true, Phase: result.PhaseMeasure, Sent: 500, Backlog: 12, Counters: result.Counters{Rejected: 3}},
+		{Workload: "late", Begins: 4 * time.Second},
+		{Workload: "short", Phase: result.PhaseDrain, InFlight: 1}}}
+}
+
+// TestLiveRowsOfSeveralWorkloads looks for a row of each, and for all that went
+// wrong in one.
+func TestLiveRowsOfSeveralWorkloads(t *testing.T) {
+	now := time.Now()
+	m := &model{ctrlC: endsWindow, started: now, at: now, columns: 120, height: heightFor(4), last: several()}
+	rows := m.rows(now)
+	if len(rows) != 6 || len(rows) != m.height-1 {
+		t.Fatalf("%q", rows)
+	}
+	for i, want := range []string{"", "events   1,000/s of 1,000/s  p50 74.2 µs  p99 336 µs  max 1.20 ms  in flight 2",
+		"traffic  500/s ", "late     begins in 4", "short    over ", "traffic: 3 rejected   Ctrl-C"} {
+		if got := strings.TrimSpace(ansi.Strip(rows[i])); !strings.HasPrefix(got, want) {
+			t.Errorf("row %d is %q, want %q", i, got, want)
+		}
+	}
+	if got := ansi.Strip(rows[2]); !strings.Contains(got, "overdue 12") || !strings.HasSuffix(got, "background") {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestPlainLine(t *testing.T) {
@@ -36,8 +68,12 @@ func TestPlainLine(t *testing.T) {
 		{slow, "measure   3 s of 10 s  sent 0/s of 0.333/s  in flight 2  no loss seen"},
 		{engine.Progress{Phase: phaseWarmup, Elapsed: time.Second, Left: time.Second, Sent: 20_000}, "warm-up   1 s of 2 s  sent 20,000/s"},
 		{engine.Progress{Phase: result.PhaseDrain, InFlight: 7}, "drain     waiting for the last messages  in flight 7  no loss seen"},
+		{several(), "measure   3 s of 10 s  events  sent 1,000/s of 1,000/s  in flight 2  p50 74.2 µs  p99 336 µs  max 1.20 ms  no loss seen\n" +
+			"measure   3 s of 10 s  traffic (background)  sent 500/s  in flight 0  overdue 12  3 rejected\n" +
+			"measure   3 s of 10 s  late  begins in 4 s\n" +
+			"measure   3 s of 10 s  short  in flight 1  no loss seen"},
 	} {
-		if got := plainLine(c.p); got != c.want {
+		if got := strings.Join(plainLines(c.p), "\n"); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
@@ -72,12 +108,12 @@ func TestLiveRows(t *testing.T) {
 	busy := measuring()
 	busy.Backlog, busy.Counters = 123456, result.Counters{Rejected: 1, Nacked: 2, Dropped: 3, TimedOut: 4, Corrupted: 5, Duplicated: 6, Reordered: 7, Late: 8}
 	for _, p := range []engine.Progress{{}, {Phase: phaseConnect}, {Phase: phaseWarmup, Elapsed: time.Second, Left: time.Second},
-		measuring(), busy, {Phase: result.PhaseMeasure}, {Phase: result.PhaseDrain, InFlight: 3}, {Phase: result.PhaseMeasure, Elapsed: 200 * time.Hour, Left: time.Nanosecond}} {
+		measuring(), busy, {Phase: result.PhaseMeasure}, {Phase: result.PhaseDrain, InFlight: 3}, {Phase: result.PhaseMeasure, Elapsed: 200 * time.Hour, Left: time.Nanosecond}, several()} {
 		for _, columns := range []int{1, 20, 40, 80, 300} {
 			for _, ascii := range []bool{false, true} {
-				m := &model{ctrlC: endsWindow, started: now, at: now, columns: columns, ascii: ascii, last: p}
+				m := &model{ctrlC: endsWindow, started: now, at: now, columns: columns, height: heightFor(len(p.Workloads)), ascii: ascii, last: p}
 				for _, at := range []time.Time{now, now.Add(300 * time.Millisecond), now.Add(time.Hour)} {
-					if n := len(m.rows(at)); n >= height {
+					if n := len(m.rows(at)); n >= m.height {
 						t.Errorf("%d rows leave none for the cursor", n)
 					}
 					for _, row := range m.rows(at) {
@@ -100,7 +136,7 @@ func TestLiveLeavesNothing(t *testing.T) {
 	for _, kind := range []string{"xterm-256color", "tmux-256color", "xterm-kitty", "alacritty", "vt100"} {
 		var b bytes.Buffer
 		a := &app{Env{Stderr: &b, Environ: []string{"TERM=" + kind}, Terminal: everything}}
-		l := newLive(a, endsWindow)
+		l := newLive(a, endsWindow, 0)
 		l.observe(measuring())
 		l.say("a note")
 		l.close()

@@ -28,19 +28,21 @@ const frame = 250 * time.Millisecond
 type live struct {
 	program *tea.Program
 	to      io.Writer
+	height  int // of the model
 	done    chan struct{}
 	err     error // of the program, once done
 	once    sync.Once
 }
 
-func newLive(a *app, ctrlC string) *live {
+// newLive shows runs with so many named workloads; 0: with one.
+func newLive(a *app, ctrlC string, workloads int) *live {
 	profile := colorprofile.Ascii
 	if a.colour(a.Stderr) {
 		profile = colorprofile.ANSI
 	}
 	columns, _ := a.terminal(a.Stderr)
-	m := &model{started: time.Now(), columns: columns, ascii: a.ascii(), ctrlC: ctrlC}
-	l := &live{to: a.Stderr, done: make(chan struct{})}
+	m := &model{started: time.Now(), columns: columns, height: heightFor(workloads), ascii: a.ascii(), ctrlC: ctrlC}
+	l := &live{to: a.Stderr, height: m.height, done: make(chan struct{})}
 	l.program = tea.NewProgram(m, tea.WithOutput(a.Stderr), tea.WithInput(nil), tea.WithoutSignalHandler(),
 		tea.WithFPS(int(time.Second/frame)), tea.WithColorProfile(profile), tea.WithEnvironment(quietTerminal(a.getenv("TERM"))))
 	go func() {
@@ -76,7 +78,7 @@ func (l *live) close() {
 			return // nothing is known of what is on the screen
 		}
 		// Bubble Tea leaves its last frame, and the cursor at its bottom.
-		io.WriteString(l.to, ansi.CursorUp(height-1)+ansi.EraseScreenBelow)
+		io.WriteString(l.to, ansi.CursorUp(l.height-1)+ansi.EraseScreenBelow)
 	})
 }
 
@@ -84,6 +86,7 @@ func (l *live) close() {
 type model struct {
 	started time.Time
 	columns int
+	height  int // rows, always
 	ascii   bool
 	ctrlC   string // what it does
 
@@ -118,20 +121,21 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// height is the number of rows of the view, always: where a frame is lower than
+// heightFor is the number of rows of the view, always: where a frame is lower than
 // the last one, Bubble Tea loses its place on the screen if the cursor is shown.
 // The last row is blank. The cursor waits there, visible, so that a run that is
-// killed leaves a terminal that has one, and the shell's next words a row.
-const height = 5
+// killed leaves a terminal that has one, and the shell's next words a row. Between
+// the bar and what went wrong stand two rows, or one for each of several workloads.
+func heightFor(workloads int) int { return 3 + max(2, workloads) }
 
 // View implements tea.Model.
 func (m *model) View() tea.View {
 	rows := m.rows(time.Now())
-	for len(rows) < height {
+	for len(rows) < m.height {
 		rows = append(rows, "")
 	}
 	v := tea.NewView(strings.Join(rows, "\n"))
-	v.Cursor = tea.NewCursor(0, height-1)
+	v.Cursor = tea.NewCursor(0, m.height-1)
 	return v
 }
 
@@ -170,6 +174,9 @@ func (m *model) rows(now time.Time) []string {
 		p.Elapsed, p.Left = p.Elapsed+since, p.Left-since
 	}
 	rows := []string{m.bar(p)}
+	if len(p.Workloads) > 0 {
+		return m.cut(append(append(rows, workloadRows(p.Workloads)...), m.bottom(p.Phase, troublesOfAll(p.Workloads))))
+	}
 	pace := "  sent " + strong(paceOf(p))
 	if p.Phase == phaseWarmup {
 		return m.cut(append(rows, pace, "  "+faint("not recorded yet")))
@@ -193,16 +200,83 @@ func (m *model) rows(now time.Time) []string {
 	} else if p.Phase == result.PhaseMeasure {
 		rows = append(rows, "  "+faint("nothing resolved in the last interval"))
 	}
-	trouble := troubles(p.Counters)
-	if trouble == troubles(result.Counters{}) {
+	return m.cut(append(rows, m.bottom(p.Phase, troubles(p.Counters))))
+}
+
+// bottom is the row of what went wrong, and of what Ctrl-C does.
+func (m *model) bottom(phase, trouble string) string {
+	if trouble == noTrouble {
 		trouble = faint(trouble)
 	} else {
 		trouble = alarm(trouble)
 	}
-	if p.Phase == result.PhaseMeasure {
+	if phase == result.PhaseMeasure {
 		trouble += faint(gap + m.ctrlC)
 	}
-	return m.cut(append(rows, "  "+trouble))
+	return "  " + trouble
+}
+
+// troublesOfAll lists what went wrong, by workload.
+func troublesOfAll(all []engine.Progress) string {
+	var list []string
+	for _, w := range all {
+		if t := troubles(w.Counters); t != noTrouble {
+			list = append(list, w.Workload+": "+t)
+		}
+	}
+	if len(list) == 0 {
+		return noTrouble
+	}
+	return strings.Join(list, "; ")
+}
+
+// workloadRows is a row for each of several workloads, their figures below each
+// other.
+func workloadRows(all []engine.Progress) []string {
+	columns := make([]int, 1)
+	cells := make([][]string, len(all))
+	for i, w := range all {
+		cells[i] = workloadCells(w)
+		for k, text := range cells[i] {
+			if k == len(columns) {
+				columns = append(columns, 0)
+			}
+			columns[k] = max(columns[k], lipgloss.Width(text))
+		}
+	}
+	rows := make([]string, len(all))
+	for i, row := range cells {
+		for k, text := range row {
+			rows[i] += "  " + text + strings.Repeat(" ", columns[k]-lipgloss.Width(text))
+		}
+		if all[i].Background {
+			rows[i] = faint(ansi.Strip(rows[i]) + "  background")
+		}
+	}
+	return rows
+}
+
+// workloadCells are the name of a workload and its figures.
+func workloadCells(w engine.Progress) []string {
+	cells := []string{strong(w.Workload)}
+	switch {
+	case w.Begins > 0:
+		return append(cells, faint("begins in "+ticking(w.Begins, w.Begins)))
+	case w.Phase == result.PhaseMeasure:
+		cells = append(cells, paceOf(w))
+	default:
+		cells = append(cells, "over")
+	}
+	if w.Count > 0 {
+		cells = append(cells, "p50 "+strong(span(w.P50)), "p99 "+strong(span(w.P99)), "max "+strong(span(w.Max)))
+	} else {
+		cells = append(cells, "", "", "")
+	}
+	out := "in flight " + grouped(w.InFlight)
+	if w.Backlog > 0 {
+		out += gap + alarm("overdue "+grouped(w.Backlog))
+	}
+	return append(cells, out)
 }
 
 // gap stands between the figures of a line.

@@ -175,7 +175,7 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 	name := resultName(s, time.Now())
 	file := beside(o.out, name, ".jsonl")
 
-	show := a.display(o.quiet, endsWindow)
+	show := a.display(o.quiet, endsWindow, s)
 	defer show.close()
 	stops := a.interrupts(ctx, show.say)
 	defer stops.stop()

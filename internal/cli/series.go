@@ -111,7 +111,7 @@ type one struct {
 
 // make makes one trial. The error is of the run, as measure returns it.
 func (s *series) make(turn *trials.Turn, o one) (*result.Run, trials.State, error) {
-	show := s.display(s.quiet, endsSeries)
+	show := s.display(s.quiet, endsSeries, o.scenario)
 	defer show.close()
 	if turn.Pause > 0 {
 		show.say(o.before)

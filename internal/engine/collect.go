@@ -2,6 +2,7 @@ package engine
 
 import (
 	"runtime"
+	"slices"
 	"time"
 
 	"sixnines/internal/clock"
@@ -18,15 +19,16 @@ type collector struct {
 	done chan struct{}
 	err  error
 
-	to      int64 // instant up to which there are intervals; 0: there are none
-	brokers brokerWatch
-	vitals  map[string]float64 // of the interval at hand; used again, as are sample's values
-	sample  []vitals.Value
+	to       int64 // instant up to which there are intervals; 0: there are none
+	brokers  brokerWatch
+	progress []Progress         // of each load's last interval
+	vitals   map[string]float64 // of the interval at hand; used again, as are sample's values
+	sample   []vitals.Value
 }
 
 func (r *run) startCollector() *collector {
 	c := &collector{run: r, done: make(chan struct{}), brokers: brokerWatch{usage: r.config.Usage, event: r.out.event},
-		vitals: map[string]float64{}}
+		vitals: map[string]float64{}, progress: make([]Progress, len(r.loads))}
 	go c.loop()
 	return c
 }
@@ -147,7 +149,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 	clear(c.vitals)
 	c.machine()
 	pauses := append(c.newPauses(start), r.tcp.interval(start, false, c.vitals)...)
-	for _, ld := range r.loads {
+	for i, ld := range r.loads {
 		ld.accounts.keepPauses(pauses)
 		busy, known := ld.accounts.told.pacers.busiest(ld.sending.pacing.list(), to)
 		phase, from, to, ok := ld.accounts.within(phase, from, to)
@@ -176,10 +178,11 @@ func (c *collector) collect(phase string, from, to int64) error {
 				r.shorten("narrow")
 			}
 		}
-		if ld == r.shown() {
-			c.intervalProgress(ld, v, to-from)
+		if r.config.Observer != nil {
+			c.progress[i] = ld.progressOf(v, to-from)
 		}
 	}
+	c.tell(phase, to)
 	c.to = to
 	r.held.tend(to)
 	return nil
@@ -225,18 +228,34 @@ func (c *collector) warmupProgress(began, start int64) {
 		Sent: float64(n) / time.Duration(max(1, now-began)).Seconds(), Asked: asked})
 }
 
-func (c *collector) intervalProgress(ld *load, v result.Interval, length int64) {
+// tell tells the observer what the interval until to was like.
+func (c *collector) tell(phase string, to int64) {
 	r := c.run
-	if r.config.Observer == nil {
+	start, end := r.start.Load(), r.end.Load()
+	if r.loads[0].part.Name == "" {
+		r.progress(c.progress[0])
 		return
 	}
-	p := Progress{Phase: v.Phase, Workload: ld.part.Name, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
+	p := Progress{Phase: phase, Elapsed: time.Duration(to - start), Workloads: slices.Clone(c.progress)}
+	if phase == result.PhaseMeasure {
+		p.Left = time.Duration(max(0, end-to))
+	}
+	for i, ld := range r.loads {
+		w := &p.Workloads[i]
+		w.Workload, w.Background, w.Begins = ld.part.Name, ld.part.Background, time.Duration(max(0, ld.start.Load()-to))
+	}
+	r.progress(p)
+}
+
+// progressOf is what an interval of so many ns was like.
+func (ld *load) progressOf(v result.Interval, length int64) Progress {
+	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
 		Sent: float64(v.Counters.Sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.asked(), Counters: ld.accounts.told.counters}
 	if ld.accounts.follower != nil {
 		p.Until = ld.accounts.follower.text()
 	}
 	if v.Phase == result.PhaseMeasure {
-		p.Left = max(0, time.Duration(r.end.Load()-ld.start.Load()-v.End))
+		p.Left = max(0, time.Duration(ld.end.Load()-ld.start.Load()-v.End))
 	}
 	id := ld.session.primary()
 	if !ld.recording.rec.Enabled(id) {
@@ -262,5 +281,5 @@ func (c *collector) intervalProgress(ld *load, v result.Interval, length int64) 
 	if m := v.Metrics[p.Metric]; m != nil {
 		p.Max = time.Duration(m.Max)
 	}
-	r.config.Observer(p)
+	return p
 }

@@ -87,16 +87,22 @@ type Usage struct {
 
 // Progress is what the last interval was like.
 type Progress struct {
-	Phase    string        // "connect", "warm-up", or the phases of result.Interval
-	Workload string        // of several, which the rest is of but for the phase: the first that is judged
-	Elapsed  time.Duration // since the start of the phase
-	Left     time.Duration // of the phase as planned; 0 if that is not known
-	Metric   result.Metric // which Count, P50, P99 and Max are of
-	Count    int64         // messages resolved in the interval
-	Sent     float64       // messages a second
-	Asked    float64       // messages a second due; 0 flat out
-	InFlight int64
-	Backlog  int64
+	Phase string // "connect", "warm-up", or the phases of result.Interval
+	// Workloads are, from the window's start on, what the last interval of each of
+	// several named workloads was like, in their order; the rest is then of the run and
+	// has no figures.
+	Workloads  []Progress
+	Workload   string // of several; an element of Workloads
+	Background bool
+	Begins     time.Duration // until the workload's own window begins; 0: it has
+	Elapsed    time.Duration // since the start of the phase
+	Left       time.Duration // of the phase as planned; 0 if that is not known
+	Metric     result.Metric // which Count, P50, P99 and Max are of
+	Count      int64         // messages resolved in the interval
+	Sent       float64       // messages a second
+	Asked      float64       // messages a second due; 0 flat out
+	InFlight   int64
+	Backlog    int64
 	// P50 and P99 are of the interval's messages, the refused ones above all
 	// others: result.Refused where these reach them.
 	P50      time.Duration

@@ -60,16 +60,6 @@ func ofWorkload(name string, err error) error {
 	return fmt.Errorf("workload %s: %w", name, err)
 }
 
-// shown is the load that progress is told of: the first that is judged.
-func (r *run) shown() *load {
-	for _, ld := range r.loads {
-		if !ld.part.Background {
-			return ld
-		}
-	}
-	return r.loads[0]
-}
-
 // openConns returns the open connections of all sessions.
 func (r *run) openConns() (all []*transport.Conn) {
 	for _, ld := range r.loads {

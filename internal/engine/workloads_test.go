@@ -103,8 +103,9 @@ phases: {warmup: 0s, duration: 60s}
 		if p.Phase == result.PhaseMeasure {
 			cancel()
 		}
-		if p.Phase == result.PhaseMeasure && p.Workload != "live" {
-			t.Errorf("progress is that of %q", p.Workload)
+		if p.Phase == result.PhaseMeasure && (len(p.Workloads) != 3 || p.Workloads[0].Workload != "live" || p.Workloads[0].Counters.Sent == 0 ||
+			p.Workloads[1].Workload != "later" || p.Workloads[1].Begins == 0 || p.Workloads[1].Counters.Sent != 0) {
+			t.Errorf("progress is %+v", p)
 		}
 	}})
 	if err != nil {
