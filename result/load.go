@@ -36,10 +36,7 @@ func Load(path string) (*Run, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load result %s: %w", path, err)
 	}
-	run.Path = path
-	for _, p := range run.Workloads {
-		p.Path = path
-	}
+	run.SetPath(path)
 	return run, nil
 }
 

@@ -1,6 +1,9 @@
 package result
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Parts returns the runs that verdicts, figures and accounts are of: r itself, or
 // its Workloads where the scenario names several.
@@ -11,13 +14,39 @@ func (r *Run) Parts() []*Run {
 	return []*Run{r}
 }
 
+// Complete reports whether each part has its summary: the run was not killed.
+func (r *Run) Complete() bool {
+	return !slices.ContainsFunc(r.Parts(), func(p *Run) bool { return p.Summary == nil })
+}
+
+// SetPath says by what name the file is known, of the parts too.
+func (r *Run) SetPath(path string) {
+	r.Path = path
+	for _, p := range r.Workloads {
+		p.Path = path
+	}
+}
+
+// Part returns the part of a workload, nil if there is none.
+func (r *Run) Part(workload string) *Run {
+	for _, p := range r.Parts() {
+		if p.Header.Workload == workload {
+			return p
+		}
+	}
+	return nil
+}
+
 // addWorkload takes the header of one of several workloads.
 func (r *Run) addWorkload(h Header) error {
 	if len(r.Workloads) == mostWorkloads {
 		return fmt.Errorf("more than %d workloads: %w", mostWorkloads, ErrFormat)
 	}
-	if r.workload(h.Workload) != nil || h.Workload == "" {
+	if r.Part(h.Workload) != nil || h.Workload == "" {
 		return fmt.Errorf("two headers of the workload %q: %w", h.Workload, ErrFormat)
+	}
+	if len(r.Workloads) > 0 && h.ID != r.Header.ID {
+		return fmt.Errorf("headers of the runs %q and %q, are these two files in one? %w", r.Header.ID, h.ID, ErrFormat)
 	}
 	if len(r.Workloads) == 0 {
 		r.Header = h
@@ -28,16 +57,6 @@ func (r *Run) addWorkload(h Header) error {
 
 // mostWorkloads bounds the workloads of a file.
 const mostWorkloads = 64
-
-// workload returns the part of that name, nil if there is none.
-func (r *Run) workload(name string) *Run {
-	for _, p := range r.Workloads {
-		if p.Header.Workload == name {
-			return p
-		}
-	}
-	return nil
-}
 
 // addPart merges a record of one of several workloads into that; an event that is
 // of none is each one's.
@@ -61,7 +80,7 @@ func (r *Run) addPart(record Record) error {
 	default:
 		return nil
 	}
-	p := r.workload(name)
+	p := r.Part(name)
 	if p == nil {
 		return fmt.Errorf("a record of the workload %q, which has no header: %w", name, ErrFormat)
 	}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -11,7 +12,9 @@ import (
 
 // Override sets one value of a scenario, as flags, grids and sweeps do.
 type Override struct {
-	Key   string // dotted: "workload.rate", "target.options.write_buffer"; "objectives[]" adds to a list
+	// Key is dotted: "workload.rate", "workloads.NAME.rate" of a workload that there
+	// is, "target.options.write_buffer"; "objectives[]" adds to a list.
+	Key   string
 	Value string // as it would be written in the file; an option's is always text
 	Flag  string // what to call it in errors, such as "--rate"; empty: its key
 }
@@ -64,6 +67,15 @@ func (s *Scenario) apply(env Environment, o Override) Errors {
 		if f.typ.Kind() == reflect.Map {
 			return s.option(&d, v, o, strings.Join(strings.Split(o.Key, ".")[i:], "."))
 		}
+		if f.typ == workloadsType {
+			n := slices.IndexFunc(s.Workloads, func(w NamedWorkload) bool { return w.Name == key })
+			if n < 0 {
+				d.fail(none, o.Key, "there is no workload "+quote(key), s.workloadsHint(key))
+				return d.errs
+			}
+			f, v = field{typ: reflect.TypeFor[NamedWorkload]()}, v.Index(n)
+			continue
+		}
 		if !isMapping(f.typ) {
 			d.fail(none, o.Key, parent+" has no keys below it", f.doc)
 			return d.errs
@@ -106,8 +118,12 @@ func (s *Scenario) apply(env Environment, o Override) Errors {
 			delete(s.source.written, key)
 		}
 	}
+	named, isWorkload := v.Interface().(NamedWorkload)
 	v.SetZero()
 	d.value(n, v, f, o.Key, 0)
+	if isWorkload {
+		v.FieldByName("Name").SetString(named.Name)
+	}
 	if o.Key == warmupKey || o.Key == "phases" {
 		_, given := s.source.at[warmupKey]
 		s.cold = given && s.Phases.Warmup == 0

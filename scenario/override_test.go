@@ -59,6 +59,42 @@ func TestApply(t *testing.T) {
 	}
 }
 
+// A key reaches into one of several workloads, and the others stay.
+func TestApplyToAWorkload(t *testing.T) {
+	s := mustParse(t, "workloads:\n  events: {rate: 5/s, options: {acks: all}}\n  bulk: {rate: 7/s, seed: 9}\n")
+	before := s.clone()
+	if err := s.Apply(Override{"workloads.bulk.rate", "20/s", ""}, Override{"workloads.events.options.acks", "0", ""},
+		Override{"workloads.bulk.objectives[]", "lost == 0", ""}, Override{"workloads.bulk.consumer.ack", "each", ""}); err != nil {
+		t.Fatal(err)
+	}
+	events, bulk := s.Workloads[0], s.Workloads[1]
+	if bulk.Rate != PerSecond(20) || bulk.Name != "bulk" || len(bulk.Objectives) != 1 || bulk.Consumer.Ack != "each" || events.Rate != PerSecond(5) || events.Options["acks"] != "0" {
+		t.Errorf("%+v", s.Workloads)
+	}
+	if before.Workloads[0].Options["acks"] != "all" || before.Workloads[1].Rate != PerSecond(7) {
+		t.Errorf("shared with the scenario before: %+v", before.Workloads)
+	}
+	if err := s.Apply(Override{"workloads.bulk", "{rate: 3/s}", ""}); err != nil || s.Workloads[1].Name != "bulk" || s.Workloads[1].Rate != PerSecond(3) || len(s.Workloads[1].Objectives) != 0 {
+		t.Errorf("%+v, %v", s.Workloads[1], err)
+	}
+	wantError(t, s.Apply(Override{"workloads.bulk.rate", "3", "--set"}), `--set: the rate "3" has no unit (write 3/s)`)
+	wantError(t, s.Apply(Override{"workloads.bulks.rate", "3/s", "--set"}), `--set: there is no workload "bulks" (did you mean bulk?)`)
+	wantError(t, new(Scenario).Apply(Override{"workloads.bulk.rate", "3/s", "--set"}), `--set: there is no workload "bulk" (the scenario has one workload, whose keys begin with workload.)`)
+	if err := Blank("workloads.bulk.rate").Apply(Override{"workloads.bulk.rate", "3/s", ""}); err != nil {
+		t.Error(err)
+	}
+}
+
+// Another seed is another one for workloads with seeds of their own, too.
+func TestReseed(t *testing.T) {
+	s := mustParse(t, "seed: 4\nworkloads:\n  a: {rate: 5/s}\n  b: {rate: 7/s, seed: 9}\n")
+	again := *s
+	again.Reseed(6)
+	if p := again.Parts(); p[0].Seed != 6 || p[1].Seed != 11 || s.Workloads[1].Seed != 9 || s.Seed != 4 {
+		t.Errorf("%d and %d, before %d", p[0].Seed, p[1].Seed, s.Workloads[1].Seed)
+	}
+}
+
 func TestApplyRefuses(t *testing.T) {
 	for _, c := range []struct{ o, want string }{
 		{"workload.rate=3000", "--flag: the rate \"3000\" has no unit (write 3000/s)"},

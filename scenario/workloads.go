@@ -131,6 +131,45 @@ func (w NamedWorkload) clone() NamedWorkload {
 	return w
 }
 
+// Reseed gives the scenario another seed; workloads with seeds of their own move on
+// as far.
+func (s *Scenario) Reseed(seed uint64) {
+	by := seed - s.Seed
+	s.Seed, s.Workloads = seed, slices.Clone(s.Workloads) // others may have them
+	for i := range s.Workloads {
+		if w := &s.Workloads[i]; w.Seed > 0 {
+			w.Seed += by
+			fill(&w.Seed, 1) // 0 is none
+		}
+	}
+}
+
+// Blank returns a scenario with nothing in it but what an override of the key
+// takes: the workload that the key names.
+func Blank(key string) *Scenario {
+	s := &Scenario{}
+	if rest, of := strings.CutPrefix(key, workloadsKey+"."); of {
+		name, _, _ := strings.Cut(rest, ".")
+		s.Workloads = Workloads{{Name: name}}
+	}
+	return s
+}
+
+// workloadsHint says which workloads there are instead of the one called name.
+func (s *Scenario) workloadsHint(name string) string {
+	var names []string
+	for _, w := range s.Workloads {
+		names = append(names, w.Name)
+	}
+	switch near := nearest(name, names...); {
+	case len(names) == 0:
+		return "the scenario has one workload, whose keys begin with workload."
+	case near != "":
+		return "did you mean " + near + "?"
+	}
+	return "there are " + strings.Join(names, ", ")
+}
+
 // Heaviest returns the size of the largest message of any workload.
 func (s *Scenario) Heaviest() Size {
 	most := s.Workload.Size.Largest()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ name (rate=2k/s), option.NAME, setting.NAME or any field of a scenario.
 Ctrl-C ends the ab with the run that is under way, before its window at once; a
 second ends that window early, a third stops. All results are in a directory of their own, which sixnines compare reads again;
 --resume goes on with them.
+
+Each of several workloads that both sides have is compared by itself; those in the
+background are shown and not judged. --b workloads.NAME.rate=2k/s changes one.
 
 --slo and a scenario's objectives are decided for each side: it must meet them in
 each of its runs.
@@ -137,6 +141,9 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 			"%s %s", plural(o.pairs, "pair"), why)
 	}
 	arms, err := a.arms(args, flags, [2][]scenario.Override{onlyA, onlyB})
+	if err == nil {
+		err = comparable(arms, o.of)
+	}
 	if err != nil {
 		return err
 	}
@@ -198,7 +205,7 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 			return arms, wrongUsage("name a file", "ab does not read scenarios from stdin: it would need them twice")
 		}
 		list := append(append([]scenario.Override(nil), common...), only[i]...)
-		s, e, err := a.load([]string{arg}, list)
+		s, e, err := a.loadAny([]string{arg}, list)
 		if err != nil {
 			return arms, err
 		}
@@ -206,13 +213,37 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 			return arms, wrongUsage("give --duration, the same for both, and more --pairs",
 				"ab cannot go on until %q: its runs have one length, and what it finds is as sure as the spread between runs, which no length narrows", u)
 		}
-		p, err := planOf(s, e)
+		p, err := planOfAll(s, e)
 		if err != nil {
 			return arms, err
 		}
 		arms[i] = arm{letter: string(rune('A' + i)), scenario: s, entry: e, plan: p}
 	}
 	return arms, nil
+}
+
+// comparable refuses sides of which no workload can be compared; of is the only one
+// that shall be, empty: all that both have.
+func comparable(arms [2]arm, of string) error {
+	var names [2][]string
+	for i, arm := range arms {
+		for _, w := range arm.scenario.Workloads {
+			names[i] = append(names[i], w.Name)
+		}
+		if len(names[i]) > 0 && of != "" && !slices.Contains(names[i], of) {
+			return chooseOne("--of", of, names[i])
+		}
+	}
+	if of != "" || len(names[0])+len(names[1]) == 0 || slices.ContainsFunc(names[0], func(n string) bool { return slices.Contains(names[1], n) }) {
+		return nil
+	}
+	words := func(names []string) string {
+		if len(names) == 0 {
+			return "one workload without a name"
+		}
+		return "the workloads " + strings.Join(names, ", ")
+	}
+	return wrongUsage("give both a workload of one name, or choose one with --of NAME", "there is nothing to compare: A has %s, and B has %s", words(names[0]), words(names[1]))
 }
 
 // abRuns are the runs of an ab.
@@ -240,11 +271,7 @@ func (t *abRuns) announce() {
 		}
 	}
 	for _, arm := range t.arms {
-		name := arm.scenario.Name
-		if name == "" {
-			name = arm.entry.Name + " " + string(arm.scenario.Workload.Pattern)
-		}
-		t.note("%s  %s, broker %s", arm.letter, name, arm.plan.Broker)
+		t.note("%s  %s, broker %s", arm.letter, titleOf(arm.scenario), arm.plan.Broker)
 	}
 	t.note("%s of runs in random order: %s and the starts of brokers, at most %s; results in %s",
 		plural(t.pairs, "pair"), seconds(least), seconds(most), t.dir)
@@ -278,14 +305,19 @@ func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 // foresee says after the first pair whether there can be a ranking: better than
 // after all of them.
 func (t *abRuns) foresee() error {
-	c, err := compare.Compare(t.runs[0], t.runs[1], t.options)
-	if err != nil || c.Refused == "" {
+	all, err := compare.Workloads(t.runs[0], t.runs[1], t.options)
+	if err != nil {
 		return nil // what is wrong with a pair, the comparison of all will say
 	}
-	if t.gate {
-		return wrongUsage(ungatedHint(c), "--gate could not fail: %s", c.Ungated)
+	for _, c := range all {
+		switch {
+		case c.Refused == "" || c.Background:
+		case t.gate:
+			return wrongUsage(ungatedHint(c), "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
+		default:
+			t.note("%sA and B are %s: there will be figures side by side and no ranking, see --rank-unlike", ofWorkload(c.Workload), c.Refused)
+		}
 	}
-	t.note("A and B are %s: there will be figures side by side and no ranking, see --rank-unlike", c.Refused)
 	return nil
 }
 
@@ -301,11 +333,11 @@ func (t *abRuns) finish(ended error) error {
 	if errors.As(ended, &usage) && usage.code == exitUsage {
 		return ended
 	}
-	c, err := compare.Compare(t.runs[0], t.runs[1], t.options)
+	all, err := compare.Workloads(t.runs[0], t.runs[1], t.options)
 	if err != nil {
 		return errors.Join(ended, compareFault(err))
 	}
-	err = t.compared(c, t.compareOptions)
+	err = t.compared(all, t.compareOptions)
 	if missed := t.objectives(); err == nil {
 		err = missed
 	}
@@ -324,12 +356,14 @@ func (t *abRuns) finish(ended error) error {
 func (t *abRuns) objectives() error {
 	var missed error
 	for i, arm := range t.arms {
-		found := overall(arm.scenario.Objectives, t.runs[i], t.pairs)
-		if !t.series.quiet {
-			t.sayObjectives(arm.letter, found)
-		}
-		if err := decided(found); err != nil {
-			missed = err
+		for _, w := range workloadsOf(arm.scenario, t.runs[i]) {
+			found := overall(w.Objectives, w.runs, t.pairs)
+			if !t.series.quiet {
+				t.sayObjectives(joinWords(arm.letter, w.Name), found)
+			}
+			if err := decided(found); err != nil {
+				missed = err
+			}
 		}
 	}
 	return missed

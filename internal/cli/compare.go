@@ -23,6 +23,7 @@ type compareOptions struct {
 	minEffect   percentFlag
 	metrics     []string
 	percentiles []string
+	of          string // the only workload to compare; empty: all
 	rankUnlike  bool
 	gate        bool
 	json        bool
@@ -38,6 +39,7 @@ func compareFlags(o *compareOptions) *pflag.FlagSet {
 	f.Var(&o.minEffect, "min-effect", "the least change that matters, such as 5%; 0%: any")
 	f.StringSliceVar(&o.metrics, "metric", nil, "judge `METRIC`, such as delivery.service; repeatable; default: the first response time, flat out the throughput")
 	f.StringSliceVar(&o.percentiles, "percentile", nil, "look at these `PERCENTILES` only, such as 50,99,99.9: fewer leave more certainty for each")
+	f.StringVar(&o.of, "of", "", "of several workloads compare `WORKLOAD` only; runs that have one without a name have that")
 	f.BoolVar(&o.rankUnlike, "rank-unlike", false, "rank although semantics or load differ, and say so")
 	f.BoolVar(&o.gate, "gate", false, "exit with 3 if B is shown worse than A by more than --min-effect")
 	f.BoolVar(&o.markdown, "markdown", false, "print Markdown, for a pull request, instead of a table")
@@ -48,7 +50,7 @@ func compareFlags(o *compareOptions) *pflag.FlagSet {
 
 // options checks the flags.
 func (o compareOptions) options(a *app) (compare.Options, error) {
-	out := compare.Options{MinEffect: o.minEffect.share, RankUnlike: o.rankUnlike}
+	out := compare.Options{MinEffect: o.minEffect.share, Workload: o.of, RankUnlike: o.rankUnlike}
 	if o.json && o.markdown {
 		return out, wrongUsage("leave one of them out", "--json and --markdown exclude each other")
 	}
@@ -110,7 +112,9 @@ runs know to which side they belong.
 
 What is unlike is named first. Then each percentile has its change, an interval
 that holds for all of them at once, and an outcome: SLOWER, FASTER, within the
-change that matters, or not decided. That takes 6 pairs of runs, better 10;
+change that matters, or not decided. Of several workloads each that both sets have is
+compared by itself, and --json prints an object for each; those in the background are
+shown and not judged. That takes 6 pairs of runs, better 10;
 below there are figures and no verdict. INVALID and UNSTABLE runs are left out
 with their partners.
 
@@ -145,14 +149,39 @@ func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error
 	if err != nil {
 		return err
 	}
-	c, err := compare.Compare(setA, setB, options)
+	all, err := compare.Workloads(setA, setB, options)
 	if err != nil {
 		return compareFault(err)
 	}
-	if o.gate && len(c.Regressions) == 0 && c.Ungated != "" {
-		return wrongUsage(ungatedHint(c), "--gate could not fail: %s", c.Ungated)
+	if o.gate {
+		if err := gateable(all); err != nil {
+			return err
+		}
 	}
-	return a.compared(c, o)
+	return a.compared(all, o)
+}
+
+// gateable refuses a gate that could not fail.
+func gateable(all []*compare.Comparison) error {
+	for _, c := range all {
+		if len(c.Regressions) > 0 {
+			return nil
+		}
+	}
+	for _, c := range all {
+		if c.Ungated != "" {
+			return wrongUsage(ungatedHint(c), "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
+		}
+	}
+	return nil
+}
+
+// ofWorkload stands before what is said of one of several workloads.
+func ofWorkload(workload string) string {
+	if workload == "" {
+		return ""
+	}
+	return workload + ": "
 }
 
 // ungatedHint says what makes a gate out of one that is none.
@@ -174,39 +203,61 @@ func compareFault(err error) error {
 	return &fault{code: exitUsage, cause: err}
 }
 
-// compared prints a comparison and decides on the exit code.
-func (a *app) compared(c *compare.Comparison, o compareOptions) error {
-	write := func() error {
-		switch {
-		case o.json:
-			return report.CompareJSON(a.Stdout, c)
-		case o.markdown:
-			return report.CompareMarkdown(a.Stdout, c)
+// compared prints the comparisons, of a workload each, and decides on the exit code.
+func (a *app) compared(all []*compare.Comparison, o compareOptions) error {
+	for i, c := range all {
+		if err := a.printComparison(c, i, o); err != nil {
+			return failed("see sixnines compare --help", fmt.Errorf("print the comparison: %w", err))
 		}
-		return report.CompareTerminal(a.Stdout, c, a.reportOptions(a.Stdout))
-	}
-	if err := write(); err != nil {
-		return failed("see sixnines compare --help", fmt.Errorf("print the comparison: %w", err))
 	}
 	if o.html != "" {
-		if err := a.writeNew(o.html, false, func(w io.Writer) error { return report.CompareHTML(w, c) }); err != nil {
+		if err := a.writeNew(o.html, false, func(w io.Writer) error { return report.CompareHTML(w, all) }); err != nil {
 			return failed("name another file with --html FILE", fmt.Errorf("write the page: %w", err))
 		}
 	}
-	switch {
-	case o.gate && len(c.Regressions) > 0:
-		for _, r := range c.Regressions {
-			fmt.Fprintln(a.Stderr, "regression: "+oneLine(r))
+	if o.gate {
+		regressions := 0
+		for _, c := range all {
+			for _, r := range c.Regressions {
+				fmt.Fprintln(a.Stderr, "regression: "+oneLine(ofWorkload(c.Workload)+r))
+				regressions++
+			}
 		}
-		return status(exitThreshold)
-	case c.Outcome == compare.Nothing:
-		return failed("see which runs are left out and why, and run them again", errors.New("no pair of runs is left to compare"))
-	case o.gate && c.Ungated != "":
-		return failed(ungatedHint(c), errors.New("the gate cannot be decided: "+c.Ungated))
-	case o.gate && c.Outcome == compare.Undecided:
+		if regressions > 0 {
+			return status(exitThreshold)
+		}
+	}
+	undecided := false
+	for _, c := range all {
+		switch {
+		case c.Outcome == compare.Nothing:
+			return failed("see which runs are left out and why, and run them again", errors.New(ofWorkload(c.Workload)+"no pair of runs is left to compare"))
+		case o.gate && c.Ungated != "":
+			return failed(ungatedHint(c), errors.New("the gate cannot be decided: "+ofWorkload(c.Workload)+c.Ungated))
+		case c.Outcome == compare.Undecided:
+			undecided = true
+		}
+	}
+	if o.gate && undecided {
 		fmt.Fprintln(a.Stderr, "gate passed, but not everything is decided: more pairs of runs would tell")
 	}
 	return nil
+}
+
+// printComparison prints comparison i, from 0.
+func (a *app) printComparison(c *compare.Comparison, i int, o compareOptions) error {
+	if o.json {
+		return report.CompareJSON(a.Stdout, c)
+	}
+	if i > 0 {
+		if _, err := fmt.Fprintln(a.Stdout); err != nil {
+			return err
+		}
+	}
+	if o.markdown {
+		return report.CompareMarkdown(a.Stdout, c)
+	}
+	return report.CompareTerminal(a.Stdout, c, a.reportOptions(a.Stdout))
 }
 
 // sets loads the results that the arguments name, A and B apart. dash is how
@@ -288,11 +339,11 @@ func (a *app) loadSet(names []string) ([]*result.Run, error) {
 	}
 	runs := make([]*result.Run, len(files))
 	for i, file := range files {
-		run, err := a.oneRun(file)
+		run, err := a.loadRun(file)
 		if err != nil {
 			return nil, err
 		}
-		run.Path = file // as the user would name it
+		run.SetPath(file) // as the user would name it
 		runs[i] = run
 	}
 	return runs, nil

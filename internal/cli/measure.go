@@ -74,7 +74,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (*result.R
 	case death != nil:
 		err = failed("the result in "+m.file+" holds what it saw; run it again, and see the system's log if that repeats itself", death)
 	}
-	run.Path = m.file
+	run.SetPath(m.file)
 	return run, err
 }
 

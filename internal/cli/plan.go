@@ -95,6 +95,24 @@ func possible(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	return planOf(s, e)
 }
 
+// planOfAll computes what the whole of a normalised scenario comes to: of several
+// workloads the first one's plan, with the time that all take.
+func planOfAll(s *scenario.Scenario, e driver.Entry) (plan, error) {
+	var all plan
+	for i, part := range s.Parts() {
+		p, err := possible(part.Scenario, e)
+		switch {
+		case err != nil:
+			return plan{}, err
+		case i == 0:
+			all = p
+		}
+	}
+	all.Shortest = s.Phases.Warmup + s.Phases.Duration
+	all.Longest = s.Phases.Warmup + s.Phases.Longest() + s.Phases.Drain
+	return all, nil
+}
+
 // planOf computes what a normalised scenario comes to.
 func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	w := &s.Workload

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"sixnines/driver"
@@ -75,9 +76,7 @@ func newSet(scenarios []*repeated, o runOptions, now time.Time) *set {
 	sets := rand.New(rand.NewPCG(s.order, binary.LittleEndian.Uint64(draw[8:])))
 	for _, x := range scenarios {
 		x.set = fmt.Sprintf("%016x", sets.Uint64())
-		if x.label = x.scenario.Name; x.label == "" {
-			x.label = x.scenario.Target.Driver + "-" + string(x.scenario.Workload.Pattern)
-		}
+		x.label = strings.ReplaceAll(titleOf(x.scenario), " ", "-")
 		if used[x.label]++; used[x.label] > 1 {
 			x.label = fmt.Sprintf("%s-%d", x.label, used[x.label])
 		}
@@ -211,8 +210,8 @@ func (s *set) makeRun(work *series, t *trials.Turn) (trials.State, error) {
 		return state, nil // said already, and those before it are kept
 	}
 	r.run = run
-	if run != nil && run.Summary != nil {
-		work.note("%s: %s", where, run.Summary.Verdict)
+	if run != nil {
+		work.noteVerdicts(where, run)
 	}
 	return state, err
 }
@@ -222,22 +221,20 @@ func (s *set) makeRun(work *series, t *trials.Turn) (trials.State, error) {
 // not met in all of them. broke is what ended the set, if it ended badly.
 func (a *app) presentSet(s *set, o runOptions, broke error) error {
 	page := filepath.Join(s.dir, "report.html")
-	pageErr := a.writeNew(page, o.resume != "", func(w io.Writer) error { return report.HTML(w, s.runs, report.Options{}) })
+	pageErr := a.writeNew(page, o.resume != "", func(w io.Writer) error { return report.HTML(w, byWorkload(s.runs), report.Options{}) })
 	more := []report.JUnitSuite{s.suite()}
 	if broke != nil {
 		more = append(more, wentWrong(broke))
 	}
-	junitErr := a.writeJUnit(o.junit, s.runs, more...)
+	junitErr := a.writeJUnit(o.junit, byWorkload(s.runs), more...)
 	if err := a.printSet(s, o.json); err != nil {
 		return failed("the results are in "+s.dir, fmt.Errorf("print the set: %w", err))
 	}
 	if !o.quiet {
 		for _, x := range s.scenarios {
-			of := ""
-			if len(s.scenarios) > 1 {
-				of = x.label
+			for _, f := range s.overall(x) {
+				a.sayObjectives(f.of, f.objectives)
 			}
-			a.sayObjectives(of, s.overall(x))
 		}
 		if s.stopped != "" {
 			fmt.Fprintln(a.Stderr, s.stopped+"; the runs that were made are kept; the same command with --resume "+s.dir+" goes on")
@@ -264,8 +261,10 @@ func (s *set) judged() error {
 		}
 	}
 	for _, x := range s.scenarios {
-		if err := decided(s.overall(x)); err != nil {
-			return err
+		for _, f := range s.overall(x) {
+			if err := decided(f.objectives); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -274,7 +273,7 @@ func (s *set) judged() error {
 // printSet prints the runs of a set on stdout.
 func (a *app) printSet(s *set, asJSON bool) error {
 	if !asJSON {
-		return report.Terminal(a.Stdout, s.runs, a.reportOptions(a.Stdout))
+		return report.Terminal(a.Stdout, byWorkload(s.runs), a.reportOptions(a.Stdout))
 	}
 	object, err := s.object()
 	if err != nil {

@@ -108,7 +108,7 @@ func TestSetIsAsGoodAsItsWorst(t *testing.T) {
 			s.runs, s.made = append(s.runs, run), append(s.made, s.plan[len(s.made)])
 			s.scenarios[0].runs = append(s.scenarios[0].runs, run)
 		}
-		all := s.overall(s.scenarios[0])
+		all := s.overall(s.scenarios[0])[0].objectives
 		if len(all) != 1 || all[0].Outcome != c.outcome || !strings.HasPrefix(all[0].Found, c.found) {
 			t.Errorf("%s of %d: %+v, want %s: %s", c.runs, c.planned, all, c.outcome, c.found)
 		}

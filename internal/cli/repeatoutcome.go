@@ -12,10 +12,71 @@ import (
 	"sixnines/scenario"
 )
 
-// overall says how the runs of a scenario stand to its objectives together.
-func (s *set) overall(x *repeated) []result.Objective {
-	return overall(x.scenario.Objectives, x.runs, s.rounds)
+// workloadRuns are the runs of one workload of a scenario.
+type workloadRuns struct {
+	scenario.Part
+	runs []*result.Run
 }
+
+// workloadsOf returns the workloads of a scenario, with their parts of its runs.
+func workloadsOf(s *scenario.Scenario, runs []*result.Run) []workloadRuns {
+	var all []workloadRuns
+	for _, part := range s.Parts() {
+		w := workloadRuns{Part: part}
+		for _, run := range runs {
+			if p := run.Part(part.Name); p != nil {
+				w.runs = append(w.runs, p)
+			}
+		}
+		all = append(all, w)
+	}
+	return all
+}
+
+// byWorkload returns the parts of runs, those of one workload after those of another,
+// so that the repeats of each stand beside each other.
+func byWorkload(runs []*result.Run) []*result.Run {
+	var order []string
+	parts := map[string][]*result.Run{}
+	for _, run := range runs {
+		for _, p := range run.Parts() {
+			name := p.Header.Workload
+			if parts[name] == nil {
+				order = append(order, name)
+			}
+			parts[name] = append(parts[name], p)
+		}
+	}
+	var all []*result.Run
+	for _, name := range order {
+		all = append(all, parts[name]...)
+	}
+	return all
+}
+
+// outcomes are how the runs of one workload stand to its objectives together.
+type outcomes struct {
+	of         string // whose, as far as there are several; empty: there are not
+	workload   scenario.Part
+	objectives []result.Objective
+}
+
+// overall says how the runs of a scenario stand to its objectives together, by its
+// workloads.
+func (s *set) overall(x *repeated) []outcomes {
+	var all []outcomes
+	for _, w := range workloadsOf(x.scenario, x.runs) {
+		label := ""
+		if len(s.scenarios) > 1 {
+			label = x.label
+		}
+		all = append(all, outcomes{joinWords(label, w.Name), w.Part, overall(w.Objectives, w.runs, s.rounds)})
+	}
+	return all
+}
+
+// joinWords puts a space between two words if there are two.
+func joinWords(a, b string) string { return strings.TrimSpace(a + " " + b) }
 
 // overall says how runs stand to objectives together: one is met if it was met
 // in every run that was planned, missed if it was in any. Runs are not pooled:
@@ -68,12 +129,14 @@ func (s *set) suite() report.JUnitSuite {
 	}
 	x := report.JUnitSuite{Name: "overall", Cases: []report.JUnitCase{all}}
 	for _, r := range s.scenarios {
-		for _, o := range s.overall(r) {
-			c := report.ObjectiveCase(o)
-			if len(s.scenarios) > 1 {
-				c.Name = r.label + ": " + c.Name
+		for _, f := range s.overall(r) {
+			for _, o := range f.objectives {
+				c := report.ObjectiveCase(o)
+				if f.of != "" {
+					c.Name = f.of + ": " + c.Name
+				}
+				x.Cases = append(x.Cases, c)
 			}
-			x.Cases = append(x.Cases, c)
 		}
 	}
 	return x
@@ -88,18 +151,21 @@ type setObject struct {
 	Runs      []setRun      `json:"runs"` // those made, in their order
 }
 
-// setScenario is one scenario of a set.
+// setScenario is one scenario of a set, or one workload of it.
 type setScenario struct {
-	Name string `json:"name"`
-	Set  string `json:"set"` // what its runs carry in their headers
+	Name       string `json:"name"`
+	Workload   string `json:"workload,omitempty"` // of several, which
+	Background bool   `json:"background,omitempty"`
+	Set        string `json:"set"` // what its runs carry in their headers
 	// Objectives are those of the scenario: met is what was met in every run that
 	// was planned.
 	Objectives []result.Objective `json:"objectives"`
 }
 
-// setRun is one run of a set.
+// setRun is one run of a set, or one workload of it.
 type setRun struct {
 	Scenario string          `json:"scenario"`
+	Workload string          `json:"workload,omitempty"`
 	Repeat   int             `json:"repeat"` // from 1
 	Seed     uint64          `json:"seed"`
 	Summary  json.RawMessage `json:"summary"` // as run --json prints it
@@ -108,15 +174,20 @@ type setRun struct {
 func (s *set) object() (setObject, error) {
 	o := setObject{Directory: s.dir, Planned: len(s.plan), Stopped: s.stopped}
 	for _, x := range s.scenarios {
-		o.Scenarios = append(o.Scenarios, setScenario{Name: x.label, Set: x.set, Objectives: append([]result.Objective{}, s.overall(x)...)})
+		for _, f := range s.overall(x) {
+			o.Scenarios = append(o.Scenarios, setScenario{Name: x.label, Workload: f.workload.Name, Background: f.workload.Background, Set: x.set,
+				Objectives: append([]result.Objective{}, f.objectives...)})
+		}
 	}
 	for i, run := range s.runs {
-		var b bytes.Buffer
-		if err := report.JSON(&b, run); err != nil {
-			return o, err
+		for _, part := range run.Parts() {
+			var b bytes.Buffer
+			if err := report.JSON(&b, part); err != nil {
+				return o, err
+			}
+			r := s.made[i]
+			o.Runs = append(o.Runs, setRun{Scenario: r.of.label, Workload: part.Header.Workload, Repeat: r.round, Seed: r.seed, Summary: b.Bytes()})
 		}
-		r := s.made[i]
-		o.Runs = append(o.Runs, setRun{Scenario: r.of.label, Repeat: r.round, Seed: r.seed, Summary: b.Bytes()})
 	}
 	return o, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -18,16 +19,20 @@ import (
 // resultName returns the name of a run's files, without extension, which no
 // other run has: what was run, when, and four random bytes.
 func resultName(s *scenario.Scenario, now time.Time) string {
-	name := s.Name
-	if name == "" {
-		name = s.Target.Driver + "-" + string(s.Workload.Pattern)
-		if len(s.Workloads) > 0 {
-			name = s.Target.Driver + "-workloads"
-		}
-	}
 	var id [4]byte
 	rand.Read(id[:]) // never fails
-	return fmt.Sprintf("%s-%s-%x", name, now.UTC().Format("20060102T150405Z"), id)
+	return fmt.Sprintf("%s-%s-%x", strings.ReplaceAll(titleOf(s), " ", "-"), now.UTC().Format("20060102T150405Z"), id)
+}
+
+// titleOf is a scenario's name, or what it runs.
+func titleOf(s *scenario.Scenario) string {
+	switch {
+	case s.Name != "":
+		return s.Name
+	case len(s.Workloads) > 0:
+		return s.Target.Driver + " workloads"
+	}
+	return s.Target.Driver + " " + string(s.Workload.Pattern)
 }
 
 // makeDir makes the directory of results, and proves that files can be made in

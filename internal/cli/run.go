@@ -140,11 +140,6 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 		return err
 	}
 	if len(scenarios) > 1 || o.repeat > 1 {
-		for _, x := range scenarios {
-			if err := oneWorkload(x.scenario); err != nil {
-				return err
-			}
-		}
 		return a.runSet(ctx, scenarios, o)
 	}
 	return a.runOnce(ctx, scenarios[0].scenario, scenarios[0].entry, o)

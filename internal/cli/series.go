@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"sixnines/driver"
@@ -89,8 +90,8 @@ func (s *series) result(trial int) (*result.Run, error) {
 	file := filepath.Join(s.dir, s.Trials[trial].File)
 	run, err := result.Load(s.path(file))
 	switch {
-	case err == nil && run.Summary != nil:
-		run.Path = file
+	case err == nil && run.Complete():
+		run.SetPath(file)
 		return run, nil
 	case err != nil && !errors.Is(err, result.ErrFormat):
 		return nil, failed("check the file and its permissions", err)
@@ -123,7 +124,7 @@ func (s *series) make(turn *trials.Turn, o one) (*result.Run, trials.State, erro
 	defer s.stops.done()
 	show.say(o.begin)
 	sc := *o.scenario
-	sc.Seed = turn.Trial.Seed
+	sc.Reseed(turn.Trial.Seed)
 	run, err := s.measure(stops, show, measurement{scenario: &sc, entry: o.entry,
 		file: filepath.Join(s.dir, turn.Trial.File), trial: &o.header, keeper: turn.Keeper})
 	switch {
@@ -131,7 +132,7 @@ func (s *series) make(turn *trials.Turn, o one) (*result.Run, trials.State, erro
 		return nil, trials.Planned, err
 	case err != nil:
 		return run, trials.Failed, err
-	case run.Summary == nil || run.Summary.Interrupted || run.Summary.Aborted:
+	case slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Summary == nil || p.Summary.Interrupted || p.Summary.Aborted }):
 		return run, trials.Cut, nil
 	}
 	return run, trials.Made, nil
@@ -141,6 +142,15 @@ func (s *series) make(turn *trials.Turn, o one) (*result.Run, trials.State, erro
 func (s *series) sayProgress(p trials.Progress) {
 	if !s.quiet && p.Done < p.Of && !s.stops.ending() {
 		s.note("%d of %s, about %s left", p.Done, plural(p.Of, "run"), seconds(p.Left.Round(time.Second)))
+	}
+}
+
+// noteVerdicts tells the verdict of a run, or of each of its workloads.
+func (s *series) noteVerdicts(where string, run *result.Run) {
+	for _, part := range run.Parts() {
+		if part.Summary != nil {
+			s.note("%s: %s%s", where, ofWorkload(part.Header.Workload), part.Summary.Verdict)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ const (
 )
 
 // attributes lists what is known of a run, the gravest first.
-func attributes(r *result.Run) []attribute {
+func attributes(r run) []attribute {
 	h := &r.Header
 	var list []attribute
 	add := func(w Weight, why, name, value string) {
@@ -64,6 +64,10 @@ func attributes(r *result.Run) []attribute {
 	} else {
 		add(Decisive, whyLoad, "size", strconv.FormatInt(h.Size, 10)+" B")
 	}
+	if h.From > 0 {
+		add(Large, whyLoad, "its begin in the window", h.From.String())
+	}
+	add(Large, whyLoad, "workloads beside it", r.company())
 	fields := flat(h.Scenario)
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if w, why := ofField(key); w != "" {
@@ -195,15 +199,26 @@ func leaves(out map[string]string, path string, v any) {
 	}
 }
 
+// design is what was asked for in the run, but for its name.
+func (r run) design() map[string]string {
+	fields := map[string]string{}
+	for _, part := range append([]*result.Run{r.Run}, r.beside...) {
+		for key, value := range flat(part.Header.Scenario) {
+			if key != "name" && key != "description" {
+				fields[part.Header.Workload+" "+key] = value
+			}
+		}
+	}
+	return fields
+}
+
 // sameByDesign reports whether all runs of both sets are of one scenario, but
 // for its name.
 func sameByDesign(sets [2][]run) bool {
 	var first map[string]string
 	for i := range sets {
 		for _, r := range sets[i] {
-			fields := flat(r.Header.Scenario)
-			delete(fields, "name")
-			delete(fields, "description")
+			fields := r.design()
 			if first == nil {
 				first = fields
 			}

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,6 +22,9 @@ type Options struct {
 	// Percentiles are looked at, as result.Percentiles writes them; empty: all
 	// of those.
 	Percentiles []string
+	// Workload is the only one of several that [Workloads] compares; runs that have one
+	// without a name have that. Empty: all.
+	Workload string
 	// RankUnlike ranks what differs in semantics or load.
 	RankUnlike bool
 }
@@ -47,16 +51,21 @@ func (o Options) Validate() error {
 // be used is left out and said; an error, which wraps [ErrInput] if it is about
 // the runs, is of what makes no comparison at all.
 func Compare(a, b []*result.Run, o Options) (*Comparison, error) {
+	return compareOne(a, b, o, nil)
+}
+
+// compareOne compares runs of one workload; beside says which others their runs had.
+func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.Run) (*Comparison, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	sets, err := sides(a, b)
+	sets, err := sides(a, b, beside)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	everyone, left, ab := couples(sets)
 	pairs, unfit := fitOnes(everyone)
-	c := &Comparison{Kind: KindSets, MinEffect: o.MinEffect, P: 1, Left: append(left, unfit...),
+	c := &Comparison{Workload: cmp.Or(sets[0][0].Header.Workload, sets[1][0].Header.Workload), Background: isBackground(sets), Kind: KindSets, MinEffect: o.MinEffect, P: 1, Left: append(left, unfit...),
 		A: setOf(0, sets[0], len(pairs)), B: setOf(1, sets[1], len(pairs)),
 		Differences: differences(sets), Pairs: []Pair{}, Doubts: doubts(pairs), Metrics: []Metric{}, Regressions: []string{}}
 	if c.Left == nil {
@@ -133,6 +142,10 @@ func (c *Comparison) conclude(everyone []couple) {
 	}
 	if c.Throughput != nil {
 		note(throughput, *c.Throughput)
+	}
+	if c.Background {
+		c.Outcome, c.Text = Unjudged, "In the background: shown and not judged."
+		return
 	}
 	several := 0
 	for _, m := range c.Metrics {

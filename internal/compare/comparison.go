@@ -34,6 +34,7 @@ const (
 	Unranked  Outcome = "not ranked"                 // unlike things
 	NoFigure  Outcome = "no statement"               // of a percentile that some run does not have
 	Nothing   Outcome = "nothing to compare"         // no pair of runs is left
+	Unjudged  Outcome = "not judged"                 // a workload in the background
 )
 
 // Kinds of Comparison.Kind.
@@ -45,12 +46,17 @@ const (
 
 // Comparison is two sets of runs beside each other. All times are nanoseconds.
 type Comparison struct {
-	Kind      string  `json:"kind"`
-	Outcome   Outcome `json:"outcome"`
-	Text      string  `json:"text"` // the outcome in a sentence
-	MinEffect float64 `json:"min_effect"`
-	A         Set     `json:"a"`
-	B         Set     `json:"b"`
+	// Workload is the one of several that the comparison is of; empty: the runs have
+	// one. Background says that a side has it in the background: nothing of it is
+	// judged.
+	Workload   string  `json:"workload,omitempty"`
+	Background bool    `json:"background,omitempty"`
+	Kind       string  `json:"kind"`
+	Outcome    Outcome `json:"outcome"`
+	Text       string  `json:"text"` // the outcome in a sentence
+	MinEffect  float64 `json:"min_effect"`
+	A          Set     `json:"a"`
+	B          Set     `json:"b"`
 	// Differences is what is unlike, the gravest first.
 	Differences []Difference `json:"differences"`
 	// Refused says why there is no ranking; empty: there may be one.

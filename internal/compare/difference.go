@@ -41,7 +41,7 @@ func differences(sets [2][]run) []Difference {
 	known := map[string]bool{}
 	for i := range sets {
 		for n, r := range sets[i] {
-			for _, a := range attributes(r.Run) {
+			for _, a := range attributes(r) {
 				if !known[a.name] {
 					known[a.name] = true
 					order = append(order, a)

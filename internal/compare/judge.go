@@ -29,7 +29,10 @@ func (c *Comparison) judge(pairs []couple, o Options) error {
 	judged := o.Metrics
 	metrics := common(pairs)
 	rates := throughputs(pairs)
-	if len(judged) == 0 && rates == nil {
+	switch {
+	case c.Background:
+		judged = nil
+	case len(judged) == 0 && rates == nil:
 		judged = headline(metrics)
 	}
 	for _, m := range judged {
@@ -47,7 +50,7 @@ func (c *Comparison) judge(pairs []couple, o Options) error {
 	var family []figure // what is judged
 	if rates != nil {
 		c.Throughput = &Row{Percentile: throughput}
-		f := figure{row: c.Throughput, judged: len(o.Metrics) == 0, values: *rates}
+		f := figure{row: c.Throughput, judged: len(o.Metrics) == 0 && !c.Background, values: *rates}
 		f.describe(nil)
 		if f.judged {
 			family = append(family, f)

@@ -18,7 +18,8 @@ var ErrInput = errors.New("cannot be compared")
 // run is a run of a side, and why it cannot be used, if so.
 type run struct {
 	*result.Run
-	unfit string
+	unfit  string
+	beside []*result.Run // the other workloads of the run
 }
 
 // name is how people find the run.
@@ -55,7 +56,7 @@ func unfit(r *result.Run) string {
 
 // sides orders both sets by time and refuses runs that are given twice: a run
 // that counts twice would be evidence made of nothing.
-func sides(a, b []*result.Run) ([2][]run, error) {
+func sides(a, b []*result.Run, beside map[*result.Run][]*result.Run) ([2][]run, error) {
 	var out [2][]run
 	seen := map[string]string{}
 	for i, set := range [2][]*result.Run{a, b} {
@@ -63,7 +64,7 @@ func sides(a, b []*result.Run) ([2][]run, error) {
 			return out, fmt.Errorf("set %s has no run: %w", side(i), ErrInput)
 		}
 		for _, r := range set {
-			x := run{r, unfit(r)}
+			x := run{r, unfit(r), beside[r]}
 			place := x.name() + " in set " + side(i)
 			if id := r.Header.ID; id != "" {
 				if first, again := seen[id]; again {

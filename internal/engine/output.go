@@ -130,10 +130,7 @@ func (o *output) end(summarise func(i int, part *result.Run) result.Summary) (*r
 		return nil, err
 	}
 	if o.scratch != "" {
-		run.Path = ""
-		for _, part := range run.Parts() {
-			part.Path = ""
-		}
+		run.SetPath("")
 	}
 	return run, nil
 }

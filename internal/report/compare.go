@@ -222,10 +222,17 @@ func compareHow(c *compare.Comparison) string {
 
 // compareTitle heads a comparison.
 func compareTitle(c *compare.Comparison) string {
-	if c.Kind == compare.KindAA {
-		return "A/A"
+	title := strings.ToUpper(string(c.Outcome))
+	if c.Kind == compare.KindAA && !c.Background {
+		title = "A/A"
 	}
-	return strings.ToUpper(string(c.Outcome))
+	if w := plain(c.Workload); w != "" {
+		if c.Background {
+			w += " (background)"
+		}
+		title = w + ": " + title
+	}
+	return title
 }
 
 // compareAbout says what a metric's intervals hold for.

@@ -167,7 +167,7 @@ func TestCompareMarkdown(t *testing.T) {
 
 func TestCompareHTML(t *testing.T) {
 	var b bytes.Buffer
-	if err := CompareHTML(&b, compareSets(t, 8, 1.2, nil)); err != nil {
+	if err := CompareHTML(&b, []*compare.Comparison{compareSets(t, 8, 1.2, nil)}); err != nil {
 		t.Fatal(err)
 	}
 	text := b.String()
@@ -182,7 +182,7 @@ func TestCompareHTML(t *testing.T) {
 		}
 	}
 	b.Reset()
-	if err := CompareHTML(&b, compareSets(t, 4, 3, nil)); err != nil || strings.Contains(b.String(), "<svg") || strings.Contains(b.String(), "+200 %") {
+	if err := CompareHTML(&b, []*compare.Comparison{compareSets(t, 4, 3, nil)}); err != nil || strings.Contains(b.String(), "<svg") || strings.Contains(b.String(), "+200 %") {
 		t.Errorf("too few runs: %v\n%s", err, b.String())
 	}
 }

@@ -11,14 +11,28 @@ import (
 	"sixnines/internal/compare"
 )
 
-// CompareHTML writes a comparison as one self-contained page: what
+// CompareHTML writes comparisons, of a workload each, as one self-contained page: what
 // [CompareTerminal] says, and for each table of statements a picture of the
 // intervals against the change that matters.
-func CompareHTML(w io.Writer, c *compare.Comparison) error {
+func CompareHTML(w io.Writer, all []*compare.Comparison) error {
 	t, err := template.New("comparison").Parse(comparePage)
 	if err != nil {
 		return fmt.Errorf("comparison page: %w", err)
 	}
+	pages := make([]comparePageData, len(all))
+	for i, c := range all {
+		pages[i] = comparePageOf(c)
+	}
+	var b bytes.Buffer
+	if err := t.Execute(&b, pages); err != nil {
+		return fmt.Errorf("comparison page: %w", err)
+	}
+	_, err = w.Write(b.Bytes())
+	return err
+}
+
+// comparePageOf is what the page says of one comparison.
+func comparePageOf(c *compare.Comparison) comparePageData {
 	page := comparePageData{Title: compareTitle(c), Class: strings.ReplaceAll(string(c.Outcome), " ", "-"), Text: plain(c.Text),
 		A: strings.Join(compareSide(c.A), dot), B: strings.Join(compareSide(c.B), dot), How: compareHow(c),
 		Regressions: besidesRows(c), Forced: c.Forced}
@@ -50,12 +64,7 @@ func CompareHTML(w io.Writer, c *compare.Comparison) error {
 	if stated {
 		page.Legend = compareLegend(c)
 	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, page); err != nil {
-		return fmt.Errorf("comparison page: %w", err)
-	}
-	_, err = w.Write(b.Bytes())
-	return err
+	return page
 }
 
 type comparePageData struct {
@@ -146,7 +155,7 @@ svg { width: 100%; max-width: 40rem; font-size: 12px; } svg text { fill: current
 .axis { stroke: currentColor; opacity: .5; } .interval { stroke: currentColor; stroke-width: 2; } circle { fill: currentColor; }
 line.slower { stroke: var(--bad); } circle.slower { fill: var(--bad); } line.faster { stroke: var(--good); } circle.faster { fill: var(--good); }
 </style></head><body>
-<h1 class="{{.Class}}">{{.Title}}</h1>
+{{range .}}<h1 class="{{.Class}}">{{.Title}}</h1>
 <p><strong>{{.Text}}</strong></p>
 <ul><li><b>A</b> {{.A}}</li><li><b>B</b> {{.B}}</li><li>{{.How}}</li>
 {{- if .Forced}}<li class="decisive">Ranked although unlike, because it was asked for.</li>{{end}}
@@ -168,5 +177,5 @@ line.slower { stroke: var(--bad); } circle.slower { fill: var(--bad); } line.fas
 {{- end}}
 {{- if .Accounts}}<h2>Messages</h2><table><tr><th></th><th class="n">A</th><th class="n">B</th></tr>{{range .Accounts}}<tr><td>{{index . 0}}</td><td class="n">{{index . 1}}</td><td class="n">{{index . 2}}</td></tr>{{end}}</table>{{end}}
 {{- range .Legend}}<p class="about">{{.}}</p>{{end}}
-</body></html>
+{{end}}</body></html>
 `

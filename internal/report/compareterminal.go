@@ -8,7 +8,7 @@ import (
 	"sixnines/internal/compare"
 )
 
-// CompareTerminal writes a comparison for people: what it comes to, what is
+// CompareTerminal writes a comparison, of one workload, for people: what it comes to, what is
 // unlike, who is left out and doubted, and only then the figures.
 func CompareTerminal(w io.Writer, c *compare.Comparison, opt Options) error {
 	p := newPrinter(opt)

@@ -9,11 +9,12 @@ import (
 	"sixnines/result"
 )
 
-// repeats are the runs of a report that repeat each other: of one set, and of
-// one arm of it.
+// repeats are the runs of a report that repeat each other: of one set, one arm of
+// it and one workload.
 type repeats struct {
 	set, arm string
-	of       int // runs planned; 0: not known
+	workload string // of several; background ones marked
+	of       int    // runs planned; 0: not known
 	runs     []*subject
 }
 
@@ -25,10 +26,11 @@ func repeatsOf(prepared []*subject) []*repeats {
 		if t == nil || t.Set == "" {
 			continue
 		}
-		i := slices.IndexFunc(out, func(r *repeats) bool { return r.set == t.Set && r.arm == t.Arm })
+		w := workloadOf(&s.run.Header)
+		i := slices.IndexFunc(out, func(r *repeats) bool { return r.set == t.Set && r.arm == t.Arm && r.workload == w })
 		if i < 0 {
 			i = len(out)
-			out = append(out, &repeats{set: t.Set, arm: t.Arm, of: t.Of})
+			out = append(out, &repeats{set: t.Set, arm: t.Arm, workload: w, of: t.Of})
 		}
 		out[i].runs = append(out[i].runs, s)
 	}
@@ -41,7 +43,18 @@ func (r *repeats) name() string {
 	if r.arm != "" {
 		name += ", arm " + shorten(plain(r.arm), 8)
 	}
+	if r.workload != "" {
+		name += ", workload " + r.workload
+	}
 	return name
+}
+
+// what names the workload, if there are several, before what is told of it.
+func (r *repeats) what(told string) string {
+	if r.workload == "" {
+		return told
+	}
+	return r.workload + ", " + told
 }
 
 // trialText says what place a run has among those that belong to it.
@@ -94,7 +107,7 @@ func (r *repeats) section(m result.Metric) *section {
 	if len(columns) < 2 {
 		return nil
 	}
-	x := &section{Name: "Between " + count(int64(len(columns))) + " runs: " + metricName(m), Align: "lrrrrlr", Mark: 5, Explain: true, Spill: true,
+	x := &section{Name: "Between " + count(int64(len(columns))) + " runs: " + r.what(metricName(m)), Align: "lrrrrlr", Mark: 5, Explain: true, Spill: true,
 		Heads:   []string{"", "least", "median", "most", "95 % within a run", "larger", "95 % of the median"},
 		Caption: "Set " + r.name() + ". Each run has its own percentile; least, median and most are of those, and nothing is merged or averaged. Beside them the interval within a typical run, the one of middle width. Where the runs are farther apart than that interval is wide, it does not say how the next run will be."}
 	for i, p := range rows() {
@@ -226,7 +239,7 @@ func repeatCharts(prepared []*subject) []*chart {
 			if f.Key == "lag" || f.Apart {
 				continue
 			}
-			c := &chart{Kind: KindRepeats, Key: "repeats-" + strconv.Itoa(i) + "-" + f.Key, Title: f.Name + " of " + count(int64(len(r.runs))) + " repeated runs",
+			c := &chart{Kind: KindRepeats, Key: "repeats-" + strconv.Itoa(i) + "-" + f.Key, Title: r.what(f.Name) + " of " + count(int64(len(r.runs))) + " repeated runs",
 				X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"}}
 			m := result.Metric("")
 			for _, s := range r.runs {

@@ -101,14 +101,20 @@ func letter(i int) string {
 
 // titleOf is the run's name, or driver, pattern and load where it has none.
 func titleOf(r *result.Run) string {
-	w := plain(r.Header.Workload)
+	w := workloadOf(&r.Header)
 	if w == "" {
 		return titleOfAll(r)
 	}
 	if name := plain(r.Header.Name); name != "" {
 		w = name + " " + w
 	}
-	if r.Header.Background {
+	return w
+}
+
+// workloadOf names the workload of a run, empty where it has only one.
+func workloadOf(h *result.Header) string {
+	w := plain(h.Workload)
+	if w != "" && h.Background {
 		w += " (background)"
 	}
 	return w

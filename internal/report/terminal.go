@@ -50,10 +50,11 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 	told := map[string]bool{} // repeats of a run stand on the same
 	for _, s := range subjects {
 		if t := s.run.Header.Trial; t != nil && t.Set != "" {
-			if told[t.Set+" "+t.Arm] {
+			key := t.Set + " " + t.Arm + " " + s.run.Header.Workload
+			if told[key] {
 				continue
 			}
-			told[t.Set+" "+t.Arm] = true
+			told[key] = true
 		}
 		terminalSetting(p, s)
 	}

@@ -1,0 +1,139 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+
+	"sixnines/result"
+)
+
+// Workloads compares sets of runs with several workloads: each that both sets have by
+// itself, in the order of A. Runs with one workload are compared as [Compare] does.
+// Intervals and p-values hold for each comparison alone, not for all of them at once.
+// What is unlike in the others is a difference of each. The errors are those of
+// Compare.
+func Workloads(a, b []*result.Run, o Options) ([]*Comparison, error) {
+	var parts [2]map[string][]*result.Run
+	var names [2][]string
+	beside := map[*result.Run][]*result.Run{}
+	for i, set := range [2][]*result.Run{a, b} {
+		parts[i] = map[string][]*result.Run{}
+		for n, run := range set {
+			own, err := chosen(run, o.Workload, beside)
+			if err != nil {
+				return nil, fmt.Errorf("compare: set %s: %w", side(i), err)
+			}
+			var have []string
+			for _, x := range own {
+				have = append(have, x.name)
+				parts[i][x.name] = append(parts[i][x.name], x.run)
+			}
+			if n == 0 {
+				names[i] = have
+			} else if !slices.Equal(have, names[i]) {
+				return nil, fmt.Errorf("compare: set %s: one run has %s, another %s: %w", side(i), workloadsText(names[i]), workloadsText(have), ErrInput)
+			}
+		}
+	}
+	if len(a) == 0 || len(b) == 0 {
+		c, err := Compare(a, b, o) // whose error it is
+		return []*Comparison{c}, err
+	}
+	var all []*Comparison
+	for _, name := range names[0] {
+		if parts[1][name] == nil {
+			continue
+		}
+		c, err := compareOne(parts[0][name], parts[1][name], o, beside)
+		if err != nil && name != "" {
+			err = fmt.Errorf("workload %s: %w", name, err)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		return nil, fmt.Errorf("compare: A has %s and B %s, of which none is in both; --of NAME chooses one: %w", workloadsText(names[0]), workloadsText(names[1]), ErrInput)
+	}
+	neighbours(all)
+	return all, nil
+}
+
+// ofWorkload is a part of a run, and by what name it finds its like.
+type ofWorkload struct {
+	name string
+	run  *result.Run
+}
+
+// chosen returns the parts of a run by the names of their workloads, or the one that
+// is asked for, without a name; and notes what else ran beside each.
+func chosen(run *result.Run, workload string, beside map[*result.Run][]*result.Run) ([]ofWorkload, error) {
+	var own []ofWorkload
+	for _, part := range run.Parts() {
+		beside[part] = slices.DeleteFunc(slices.Clone(run.Parts()), func(o *result.Run) bool { return o == part })
+		name := part.Header.Workload
+		if workload != "" && name != "" && name != workload {
+			continue
+		}
+		if workload != "" {
+			name = ""
+		}
+		own = append(own, ofWorkload{name, part})
+	}
+	if len(own) == 0 {
+		return nil, fmt.Errorf("%s has no workload %s: %w", run.Path, workload, ErrInput)
+	}
+	return own, nil
+}
+
+func workloadsText(names []string) string {
+	if len(names) == 1 && names[0] == "" {
+		return "one workload without a name"
+	}
+	return "the workloads " + all(names)
+}
+
+// company names the workloads beside that of the run.
+func (r run) company() string {
+	var names []string
+	for _, o := range r.beside {
+		names = append(names, o.Header.Workload)
+	}
+	return all(names)
+}
+
+// neighbours adds to each comparison in what the other workloads are unlike, as far
+// as it has not said so of its own. That never refuses a ranking: the same load
+// beside another is what is compared, perhaps.
+func neighbours(all []*Comparison) {
+	own := make([][]Difference, len(all))
+	for i, c := range all {
+		own[i] = c.Differences
+	}
+	for i, c := range all {
+		for k, o := range all {
+			for _, d := range own[k] {
+				if k == i || slices.ContainsFunc(own[i], func(e Difference) bool { return e.What == d.What && e.A == d.A && e.B == d.B }) {
+					continue
+				}
+				d.What = o.Workload + ": " + d.What
+				if d.Weight == Decisive {
+					d.Weight, d.Why = Large, whyLoad
+				}
+				c.Differences = append(c.Differences, d)
+			}
+		}
+		gravestFirst(c.Differences)
+	}
+}
+
+// isBackground reports whether a run has the workload in the background.
+func isBackground(sets [2][]run) bool {
+	for _, set := range sets {
+		if slices.ContainsFunc(set, func(r run) bool { return r.Header.Background }) {
+			return true
+		}
+	}
+	return false
+}
