@@ -66,6 +66,7 @@ func TestWorkloadsThatAreNotThere(t *testing.T) {
 		`{"type":"interval","phase":"measure"}`,
 		`{"type":"interval","workload":"b","phase":"measure"}`,
 		`{"type":"summary","workload":"b"}`,
+		`{"type":"header","format":"sixnines-result","version":2,"id":"2","workload":"b"}`, // of another run
 	} {
 		if _, err := ReadRun(strings.NewReader(header + "\n" + more + "\n")); !errors.Is(err, ErrFormat) {
 			t.Errorf("%s: %v", more, err)

@@ -22,7 +22,10 @@ func (a *app) ninesCommand() *cobra.Command {
 	usual := report.UsualAudience()
 	requests, pages := usual.Requests, usual.Pages
 	users := "99%"
-	var asJSON bool
+	var (
+		asJSON bool
+		of     string
+	)
 	cmd := &cobra.Command{
 		Use:   "nines [PERCENTILE…] [FILE] [flags]",
 		Short: "Say what a percentile means for people",
@@ -47,9 +50,12 @@ extreme 1 − p of them; the truth lies between.`,
 			if err != nil {
 				return err
 			}
+			if of != "" && file == "" {
+				return wrongUsage("name the result, too", "--of chooses a workload of a result, and there is none")
+			}
 			var run *result.Run
 			if file != "" {
-				if run, err = a.oneRun(file); err != nil {
+				if run, err = a.oneRun(file, of); err != nil {
 					return err
 				}
 			}
@@ -63,6 +69,7 @@ extreme 1 − p of them; the truth lies between.`,
 	cmd.Flags().Int64Var(&requests, "requests", requests, "requests of a page: `N`")
 	cmd.Flags().Int64Var(&pages, "pages", pages, "pages of a session: `N`")
 	cmd.Flags().StringVar(&users, "users", users, "the `SHARE` of users who must meet nothing slow, such as 99.9%")
+	cmd.Flags().StringVar(&of, "of", "", "of a result with several workloads take `WORKLOAD`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }

@@ -18,7 +18,7 @@ import (
 // reportFlags are the flags of report.
 type reportFlags struct {
 	format, out, metric, chart string
-	junit                      string
+	junit, of                  string
 	slo                        []string
 	json, force                bool
 }
@@ -37,7 +37,8 @@ tables. A file that a killed run left is shown up to its last second.
 
 --slo holds results against objectives, beside those that they were made with; with
 it, or --junit, the exit code is that of run: 3 if an objective is missed or
-undecided, 4 if a run is INVALID or UNSTABLE.
+undecided, 4 if a run is INVALID or UNSTABLE. Workloads in the background are not
+judged.
 
 The format is that of --format, else that of the extension of --out, else a table:
 ` + about.String(),
@@ -57,6 +58,7 @@ The format is that of --format, else that of the extension of --out, else a tabl
 	cmd.Flags().StringVar(&o.metric, "metric", "", "hgrm: the `METRIC`, such as delivery.response; default: the first there is")
 	cmd.Flags().StringVar(&o.chart, "chart", "", "svg, png: which `CHART`: "+strings.Join(chartNames(), ", ")+"; default percentiles")
 	cmd.Flags().BoolVar(&o.json, "json", false, "the same as --format json")
+	cmd.Flags().StringVar(&o.of, "of", "", "of results with several workloads show `WORKLOAD` only")
 	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "hold the results against `EXPR`, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\"")
 	cmd.Flags().StringVar(&o.junit, "junit", "", "also write verdicts and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
 	completeFlag(cmd, "format", oneOf(formatNames()...))
@@ -116,14 +118,8 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 	if _, isTerminal := a.terminal(a.Stdout); f.Binary && o.out == "" && isTerminal {
 		return wrongUsage("write it to a file with --out FILE"+f.Extension, "%s is not for a terminal", f.Name)
 	}
-	single := func(n int) error {
-		if f.Single && n > 1 {
-			return wrongUsage("make one for each result", "the format %s holds one result, not %d", f.Name, n)
-		}
-		return nil
-	}
-	if err := single(len(files)); err != nil {
-		return err
+	if f.Single && len(files) > 1 {
+		return wrongUsage("make one for each result", "the format %s holds one result, not %d", f.Name, len(files))
 	}
 	objectives, err := parseObjectives(o.slo)
 	if err != nil {
@@ -133,11 +129,17 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 	if err != nil {
 		return err
 	}
-	runs, names := parts(runs, files)
-	runs = withObjectives(runs, objectives)
-	if err := single(len(runs)); err != nil {
+	runs, names, err := parts(runs, files, o.of)
+	if err != nil {
 		return err
 	}
+	if f.Single && len(runs) > 1 {
+		return wrongUsage("say which with --of "+strings.Join(workloadNames(runs), ", "), "the format %s holds one result, and %s has several workloads", f.Name, files[0])
+	}
+	if len(objectives) > 0 && !slices.ContainsFunc(runs, func(r *result.Run) bool { return !r.Header.Background }) {
+		return wrongUsage("choose another workload with --of", "--slo: %s is in the background, which is not judged", runs[0].Header.Workload)
+	}
+	runs = withObjectives(runs, objectives)
 	if err := a.junitProbe(o.junit); err != nil {
 		return err
 	}
@@ -217,18 +219,42 @@ func chooseOne(flag, value string, allowed []string) error {
 }
 
 // parts returns the runs with each of several workloads in place of what holds
-// them, and how each is called.
-func parts(runs []*result.Run, files []string) (all []*result.Run, names []string) {
+// them, and how each is called; of is the only workload that is wanted, empty: all.
+func parts(runs []*result.Run, files []string, of string) (all []*result.Run, names []string, err error) {
 	for i, run := range runs {
+		if of != "" && run.Part(of) == nil {
+			return nil, nil, noWorkload(run, files[i], of)
+		}
 		for _, part := range run.Parts() {
 			name := files[i]
-			if w := part.Header.Workload; w != "" {
+			w := part.Header.Workload
+			if of != "" && w != of {
+				continue
+			}
+			if w != "" {
 				name += " " + w
 			}
 			all, names = append(all, part), append(names, name)
 		}
 	}
-	return all, names
+	return all, names, nil
+}
+
+// noWorkload is the error of a result that has no workload of a name.
+func noWorkload(run *result.Run, file, name string) error {
+	if len(run.Workloads) == 0 {
+		return wrongUsage("leave --of out", "%s has one workload, without a name", file)
+	}
+	return chooseOne("--of", name, workloadNames(run.Workloads))
+}
+
+// workloadNames are the names of the workloads of runs.
+func workloadNames(runs []*result.Run) []string {
+	var names []string
+	for _, r := range runs {
+		names = append(names, r.Header.Workload)
+	}
+	return names
 }
 
 // loadRuns reads result files.
@@ -259,20 +285,27 @@ func (a *app) loadRun(file string) (*result.Run, error) {
 	case err != nil:
 		return nil, failed("check the file and its permissions", err)
 	}
-	if part := run.Parts()[0]; part.Summary == nil {
+	if part := run.Parts()[0]; !run.Complete() {
 		fmt.Fprintf(a.Stderr, "%s: cut short: the run did not end by itself; its records reach second %s of %s\n",
 			file, lastSecond(part), seconds(part.Header.Window))
 	}
 	return run, nil
 }
 
-// oneRun reads a result file that holds one workload.
-func (a *app) oneRun(file string) (*result.Run, error) {
+// oneRun reads a result file of one workload, or one of several.
+func (a *app) oneRun(file, of string) (*result.Run, error) {
 	run, err := a.loadRun(file)
-	if err == nil && len(run.Workloads) > 0 {
-		return nil, wrongUsage("see its figures with sixnines report", "%s holds several workloads, which this command cannot tell apart", file)
+	if err != nil {
+		return nil, err
 	}
-	return run, err
+	if of == "" && len(run.Workloads) > 0 {
+		return nil, wrongUsage("say which with --of "+strings.Join(workloadNames(run.Workloads), ", "), "%s holds several workloads", file)
+	}
+	part := run.Part(of)
+	if part == nil {
+		return nil, noWorkload(run, file, of)
+	}
+	return part, nil
 }
 
 // lastSecond is how far into the window the records of a run reach.

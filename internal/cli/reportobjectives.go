@@ -35,6 +35,10 @@ func parseObjectives(texts []string) ([]scenario.Objective, error) {
 func withObjectives(runs []*result.Run, more []scenario.Objective) []*result.Run {
 	all := make([]*result.Run, len(runs))
 	for i, run := range runs {
+		if run.Header.Background {
+			all[i] = run // which is not judged
+			continue
+		}
 		held := *run
 		held.Header.Objectives = slices.Clone(run.Header.Objectives)
 		if run.Summary != nil {
@@ -63,6 +67,9 @@ func withObjectives(runs []*result.Run, more []scenario.Objective) []*result.Run
 func judgedAll(runs []*result.Run) error {
 	var worst error
 	for _, run := range runs {
+		if run.Header.Background {
+			continue
+		}
 		err := judged(run)
 		if run.Summary == nil {
 			err = status(exitThreshold)

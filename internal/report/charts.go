@@ -66,6 +66,7 @@ func charts(subjects []*subject) []*chart {
 	}
 	add(hiccupsChart(subjects))
 	add(processorsChart(subjects))
+	thinBackground(out, subjects)
 	// An odd one out is drawn wide rather than beside nothing.
 	small := 0
 	for _, c := range out {
@@ -110,6 +111,22 @@ func lineName(s *subject, what string) string {
 		return what
 	}
 	return shorten(s.label, 28) + ", " + what
+}
+
+// thinBackground draws the lines of workloads in the background thinly.
+func thinBackground(all []*chart, subjects []*subject) {
+	for _, s := range subjects {
+		if !s.run.Header.Background {
+			continue
+		}
+		for _, c := range all {
+			for i := range c.Lines {
+				if l := &c.Lines[i]; strings.HasPrefix(l.Name, lineName(s, "")) {
+					l.Thin, l.Legend = true, l.Name
+				}
+			}
+		}
+	}
 }
 
 // small reports whether a family is one picture beside those of the latencies.

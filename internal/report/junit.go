@@ -36,7 +36,8 @@ type JUnitCase struct {
 }
 
 // JUnitSuites makes a suite of each run: a case for its verdict, and one for each of
-// its objectives. SUSPECT passes, with the reasons as output. An objective that
+// its objectives. SUSPECT passes, with the reasons as output, and so does a workload in
+// the background, whatever its verdict. An objective that
 // is undecided, or that the run says nothing of, fails: what was not shown does
 // not pass a gate.
 func JUnitSuites(runs []*result.Run) ([]JUnitSuite, error) {
@@ -84,6 +85,8 @@ func verdictCase(s *subject, seconds float64) JUnitCase {
 		reasons = append(reasons, reasonWord(r.Status)+": "+reasonText(r))
 	}
 	switch status := s.sum.Verdict.Status; {
+	case s.run.Header.Background:
+		c.Output = strings.Join(slices.Concat([]string{s.status() + ", in the background: not judged"}, reasons), "\n")
 	case s.cut:
 		c.Error = "the run was cut short: it has no verdict"
 	case status == result.Invalid, status == result.Unstable:

@@ -64,3 +64,21 @@ func TestWorkloadsShareTheTime(t *testing.T) {
 		}
 	}
 }
+
+// Lines of a workload in the background are thin, and named all the same.
+func TestBackgroundIsDrawnThinly(t *testing.T) {
+	part := func(name string, background bool) *result.Run {
+		return &result.Run{Header: result.Header{ID: "1", Workload: name, Background: background, Mode: result.ModeOpen, Window: time.Second},
+			Metrics: map[result.Metric]*result.Merged{}, Summary: &result.Summary{},
+			Series: []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Counters: result.Counters{Scheduled: 5, Sent: 5}}}}
+	}
+	c, err := chartOf([]*result.Run{part("events", false), part("traffic", true)}, KindRate)
+	if err != nil || len(c.Lines) != 4 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	for i, l := range c.Lines {
+		if background := i >= 2; l.Thin != background || l.legend() != l.Name {
+			t.Errorf("line %d: %+v", i, l)
+		}
+	}
+}
