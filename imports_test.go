@@ -65,9 +65,10 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all":   {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
-		"drivers/kafka": {ours: []string{"driver", "drivers/internal/await"}, others: []string{franzGo}},
-		"drivers/mem":   {ours: []string{"driver"}},
+		"drivers/all": {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
+		"drivers/kafka": {ours: []string{"driver", "drivers/internal/await", "internal/keys"}, others: []string{franzGo},
+			why: "the option key makes keys as workload.keys does"},
+		"drivers/mem": {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver", "drivers/internal/await", "drivers/internal/share"}, others: []string{redigo},
 			why: "what the drivers of Redis share"},
 		"drivers/internal/resp/resptest": {ours: []string{"driver", "driver/drivertest", "internal/brokers", "internal/brokers/brokertest"}, others: []string{redigo},
@@ -111,7 +112,7 @@ func allowed() map[string]may {
 			why: "the frames of our own broker's protocol have one encoder and one decoder"},
 
 		"internal/schedule": {ours: []string{"scenario"}},
-		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge", "internal/probe", "internal/transport",
+		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge", "internal/keys", "internal/probe", "internal/transport",
 			"internal/recorder", "internal/schedule", "internal/vitals", "result", "scenario"}, others: []string{sys},
 			why: "the engine watches its own host, and ends a run with the verdict; clocks are one package for it and the watching; it lowers the priority of its collector's thread"},
 		"internal/transport": {ours: []string{"internal/clock"}, others: []string{sys},
@@ -124,6 +125,8 @@ func allowed() map[string]may {
 			why: "offsets between the clocks of two machines are arithmetic on instants that others read"},
 		"internal/recorder":  {ours: []string{"result"}, others: []string{hdrHistogram}},
 		"internal/integrity": {},
+		"internal/keys": {
+			why: "which key a message has is one function, whoever asked for it"},
 		"internal/child": {
 			why: "what watches the machine and what measures beside the load are started, and end, in one way"},
 		"internal/vitals": {ours: []string{"internal/child", "internal/clock"}, others: []string{sys},

@@ -12,10 +12,11 @@
 //	→ Producer.Send … Acks.Done / Deliver … → Producer.Close, Consumer.Close
 //	→ Session.Deprovision → Session.Close
 //
-// Further abilities ([Flusher], [Syncer], [RequestReplier], [ServerInfo],
-// [DepthTeller]) are optional interfaces, found by type assertion; [Capabilities] announces
-// RequestReplier. The conformance suite in driver/drivertest checks the clauses
-// written here against a real broker, and lists those that it had no means to check.
+// Further abilities ([Flusher], [Syncer], [KeySender], [RequestReplier],
+// [ServerInfo], [DepthTeller]) are optional interfaces, found by type assertion;
+// [Capabilities] announces RequestReplier and KeySender. The conformance suite in
+// driver/drivertest checks the clauses written here against a real broker, and lists
+// those that it had no means to check.
 package driver
 
 import (
@@ -105,6 +106,22 @@ type Topology struct {
 	// the oldest message of the topic. Provision refuses, wrapping ErrUnsupported,
 	// what such consumers would not get, with these options or without a group.
 	Late bool
+	// KeySize and Headers are those of all producers, see ProducerSpec. What the
+	// broker cannot carry of them is refused here (ErrUnsupported, ErrTooLarge).
+	KeySize int
+	Headers []Header
+}
+
+// Header is a name with a value that goes with a message beside its payload: a
+// header, property or field in the broker's own terms.
+type Header struct{ Name, Value string }
+
+// HeaderBytes is how many bytes the names and values of headers have together.
+func HeaderBytes(headers []Header) (n int) {
+	for _, h := range headers {
+		n += len(h.Name) + len(h.Value)
+	}
+	return n
 }
 
 // ProducerSpec describes one producer.
@@ -120,6 +137,14 @@ type ProducerSpec struct {
 	// look for them up to some milliseconds late, if the connection's time stamps
 	// tell when they came.
 	Limited bool
+	// KeySize is the length of messages' keys in bytes; 0: they have none. Where it
+	// is not, which needs Capabilities.Keys, messages are sent by
+	// KeySender.SendKeyed only.
+	KeySize int
+	// Headers go with every message, which needs Capabilities.Headers. Their names
+	// are unique, have 1 to 255 letters, digits, dots, hyphens and underscores;
+	// values are not empty and have no control characters.
+	Headers []Header
 }
 
 // ConsumerSpec describes one consumer.
@@ -216,6 +241,14 @@ type Flusher interface {
 // broker which proves that everything sent before has been read by it.
 type Syncer interface {
 	Sync(ctx context.Context) error
+}
+
+// KeySender is implemented by producers of brokers with a notion of a message's key,
+// by which they choose, for one, the ordered part of a topic: equal keys, equal
+// Message.Partition. A header or property that happens to be called so is none.
+type KeySender interface {
+	// SendKeyed is Send of a message with a key, which is borrowed like the payload.
+	SendKeyed(token uint64, payload, key []byte) error
 }
 
 // WindowWatcher is implemented by producers that want to know when the

@@ -43,6 +43,8 @@ type Capabilities struct {
 	Groups       bool    // ConsumerSpec.Group is honoured
 	FanOut       bool    // several consumers of one topic each get every message
 	ConsumerAck  bool    // AckEach and AckEvery are honoured
+	Keys         bool    // producers implement KeySender
+	Headers      bool    // ProducerSpec.Headers are carried; options may rule them out, which Provision refuses
 	OwnsDialing  bool    // the client dials by itself: Target.Dial is not used
 	Brokerless   bool    // peers talk directly; there is no server
 	Reconnects   bool    // the client comes back by itself after a broker restart

@@ -145,7 +145,14 @@ type Header struct {
 	Sizes string `json:"sizes,omitempty"`
 	// Payload is what payloads are made of, as scenario.ParsePayload reads it;
 	// empty: random bytes.
-	Payload  string        `json:"payload,omitempty"`
+	Payload string `json:"payload,omitempty"`
+	// Keys is which keys messages have, as scenario.ParseKeys reads it; empty: none,
+	// or what options of the driver say. KeySize is their length in bytes.
+	Keys    string `json:"keys,omitempty"`
+	KeySize int64  `json:"key_size,omitempty"`
+	// Headers is what goes with messages beside their payloads, as
+	// scenario.ParseHeaders reads it; empty: nothing.
+	Headers  string        `json:"headers,omitempty"`
 	Window   time.Duration `json:"window"`
 	Interval time.Duration `json:"interval"`
 	Slot     time.Duration `json:"slot"` // length of a slot of intended time, see MetricInterval.Slots

@@ -86,8 +86,8 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, dept
 		return
 	}
 	t := v.Type()
-	if (t == sizesType || t == payloadType) && n.Kind == yaml.MappingNode {
-		if n = d.short(n, key, depth); n == nil {
+	if hasShort(t) && n.Kind == yaml.MappingNode {
+		if n = d.short(n, key, depth, t == headersType); n == nil {
 			return
 		}
 	}
@@ -135,8 +135,8 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, dept
 }
 
 // short turns a mapping of words into the text "name:value,name:value", for a
-// value that has such a short form.
-func (d *decoder) short(n *yaml.Node, key string, depth int) *yaml.Node {
+// value that has such a short form. Words may have commas unless they are many.
+func (d *decoder) short(n *yaml.Node, key string, depth int, many bool) *yaml.Node {
 	text := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Line: n.Line, Column: n.Column}
 	seen := map[string]*yaml.Node{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -149,6 +149,10 @@ func (d *decoder) short(n *yaml.Node, key string, depth int) *yaml.Node {
 			return nil
 		}
 		if value = d.expand(value, join(key, name.Value)); value == nil {
+			return nil
+		}
+		if many && strings.Contains(value.Value, ",") {
+			d.fail(value, key, join(key, name.Value)+" has a comma", "values have none")
 			return nil
 		}
 		if i > 0 {
@@ -466,6 +470,10 @@ func typeName(t reflect.Type) string {
 		return "a size"
 	case t == payloadType:
 		return "a payload"
+	case t == keysType:
+		return "keys"
+	case t == headersType:
+		return "headers"
 	case t == objectiveType:
 		return "an objective"
 	case t == durationType:

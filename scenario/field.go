@@ -72,6 +72,8 @@ var (
 	untilType     = reflect.TypeFor[Until]()
 	sizesType     = reflect.TypeFor[Sizes]()
 	payloadType   = reflect.TypeFor[Payload]()
+	keysType      = reflect.TypeFor[Keys]()
+	headersType   = reflect.TypeFor[Headers]()
 	durationType  = reflect.TypeFor[time.Duration]()
 	arrivalsType  = reflect.TypeFor[Arrivals]()
 	// These are a list, but written as a mapping.
@@ -90,7 +92,13 @@ func isMapping(t reflect.Type) bool {
 // hasNotation reports whether values of type t are written as a text that their
 // own Set reads.
 func hasNotation(t reflect.Type) bool {
-	return t == rateType || t == sizeType || t == objectiveType || t == untilType || t == sizesType || t == payloadType
+	return t == rateType || t == sizeType || t == objectiveType || t == untilType || hasShort(t)
+}
+
+// hasShort reports whether such a text may be written as a mapping, too, of the words
+// before its colons to those after them.
+func hasShort(t reflect.Type) bool {
+	return t == sizesType || t == payloadType || t == keysType || t == headersType
 }
 
 // structOf returns the struct type behind t.

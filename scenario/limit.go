@@ -95,6 +95,10 @@ func scalarText(v reflect.Value) string {
 		return x.String()
 	case Payload:
 		return x.String()
+	case Keys:
+		return x.String()
+	case Headers:
+		return x.String()
 	}
 	switch {
 	case v.Kind() == reflect.String:

@@ -89,6 +89,9 @@ func (w *Workload) normalise() {
 		}
 	}
 	fill(&w.Size, FixedSize(256*Byte))
+	if !w.Keys.IsZero() {
+		fill(&w.KeySize, 16*Byte)
+	}
 	fill(&w.Producers, 1)
 	switch w.Pattern {
 	case Publish:

@@ -121,6 +121,9 @@ type Workload struct {
 	Arrivals Arrivals `yaml:"arrivals,omitempty" doc:"when messages are due; default constant"`
 	Size     Sizes    `yaml:"size,omitempty" doc:"size of a payload, envelope included; at least 32B; default 256B" min:"32B" max:"1GiB"`
 	Payload  Payload  `yaml:"payload,omitempty" doc:"what a payload is made of, after the envelope of 32 bytes; default random"`
+	Keys     Keys     `yaml:"keys,omitempty" doc:"messages' keys, where the broker has any: none, fixed, unique, or zipf:1.1@10000, which is one of so many, that of rank r as often as r^-1.1; default none"`
+	KeySize  Size     `yaml:"key_size,omitempty" doc:"length of a key; default 16B where there are keys" min:"8B" max:"64KiB"`
+	Headers  Headers  `yaml:"headers,omitempty" doc:"what goes with every message beside its payload, where the broker carries any: so many with values of a size (4x32B), or names and values; default none"`
 	// Messages ends the measured window after so many messages instead of
 	// after Phases.Duration; flat out and closed loops only.
 	Messages    uint64      `yaml:"messages,omitempty" doc:"end the window after so many messages; flat out or closed loop only" min:"1" max:"281474976710655"`

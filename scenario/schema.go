@@ -64,6 +64,8 @@ const (
 	variablePattern  = `\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`
 	sizesPattern     = `^([0-9]+(\.[0-9]+)?(B|kB|MB|GB|KiB|MiB|GiB)(:[0-9.]+%)?(,.+)?|lognormal:.+)$`
 	payloadPattern   = `^(random|zeros|compress:[0-9.]+%|(file|corpus):.+)$`
+	keysPattern      = `^(none|fixed|unique|zipf:[0-9.]+@[0-9]+)$`
+	headersPattern   = `^(none|[0-9]+x[0-9.]+(B|kB|KiB)|[A-Za-z0-9._-]+:.+)$`
 	arrivalsPattern  = `^(constant|poisson|(step|ramp|sine|burst|trace):.+)$`
 )
 
@@ -119,6 +121,10 @@ func schemaOf(f field) *schema {
 		notation(sizesPattern, "256B", "1KiB", "256B:90%,64KiB:10%", "lognormal:median=1KiB,sigma=1,max=64KiB")
 	case t == payloadType:
 		notation(payloadPattern, "random", "zeros", "compress:50%", "file:PATH", "corpus:DIR")
+	case t == keysType:
+		notation(keysPattern, "none", "fixed", "unique", "zipf:1.1@10000")
+	case t == headersType:
+		notation(headersPattern, "none", "4x32B", "tenant:blue,trace:4bf92f")
 	case t == objectiveType:
 		notation(objectivePattern, "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%")
 	case t == untilType:
@@ -150,7 +156,7 @@ func schemaOf(f field) *schema {
 		whole := &schema{Description: s.Description}
 		s.Description = ""
 		whole.AnyOf = []*schema{s, variable}
-		if t == sizesType || t == payloadType {
+		if hasShort(t) {
 			whole.AnyOf = append(whole.AnyOf, &schema{Type: "object"})
 		}
 		return whole

@@ -45,6 +45,7 @@ func (v *validator) part() {
 	v.arrivals()
 	v.population()
 	v.limits()
+	v.keys()
 	v.window()
 	v.until()
 	v.objectives()
@@ -267,6 +268,16 @@ func (v *validator) limits() {
 	if bytes := w.InFlight.Bytes; all > int64(bytes/size) {
 		v.fail(fmt.Sprintf("%d outstanding of %d producers, of %v each, are more than %v in flight", w.Outstanding, w.Producers, size, bytes),
 			"raise workload.in_flight.bytes or lower workload.outstanding", "workload.in_flight.bytes", "workload.outstanding")
+	}
+}
+
+// keys checks the keys' length.
+func (v *validator) keys() {
+	switch w := &v.s.Workload; {
+	case w.KeySize != 0 && w.Keys.IsZero():
+		v.fail("a length of keys, and no keys", "give workload.keys, or leave workload.key_size out", "workload.key_size", "workload.keys")
+	case w.Keys.Kind == UniqueKeys && w.KeySize < leastUniqueKey:
+		v.fail(fmt.Sprintf("unique keys of %v", w.KeySize), fmt.Sprintf("keys that are all different have at least %v", leastUniqueKey), "workload.key_size", "workload.keys")
 	}
 }
 

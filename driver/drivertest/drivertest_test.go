@@ -49,6 +49,11 @@ func TestFlaws(t *testing.T) {
 		"delivers again what is done":         "consumers acknowledge",
 		"answers no requests":                 "capabilities are real",
 		"acknowledges in an unknown way":      "capabilities are real",
+		"drops headers":                       "headers are carried",
+		"keeps headers for all":               "headers are carried",
+		"drops keys":                          "keys are carried",
+		"reads keys after Done":               "keys are carried",
+		"scatters keys":                       "keys are carried",
 		"never answers":                       "requests are answered",
 		"answers with half":                   "requests are answered",
 		"answers nil":                         "nil is no answer",
@@ -116,7 +121,7 @@ func TestOptingOut(t *testing.T) {
 		switch c.name {
 		case "wrong address", "wrong password", "unknown option", "payload too large", "fan-out", "groups share", "requests are answered",
 			"session closes while the broker is frozen", "reconnect after a restart", "Deprovision leaves nothing", "consumers acknowledge",
-			"encrypted", "certificates are checked", "a slow consumer keeps its connection":
+			"headers are carried", "keys are carried", "encrypted", "certificates are checked", "a slow consumer keeps its connection":
 			if why == "" {
 				t.Errorf("%q runs with an empty harness", c.name)
 			}

@@ -31,6 +31,7 @@ type fake struct {
 	held     map[string]bool
 	kept     map[string][]fakeMessage // what consumers of groups left behind, by fakeGroup
 	sessions map[*fakeSession]bool
+	watching map[string]chan Observed
 }
 
 type fakeOptions struct {
@@ -56,7 +57,7 @@ func newFake(t *testing.T, flaw string) *fake {
 		t.Fatal(err)
 	}
 	f := &fake{flaw: flaw, listener: l, secure: over, files: files, subs: map[string][]*fakeConsumer{}, turn: map[string]int{},
-		held: map[string]bool{}, kept: map[string][]fakeMessage{}, sessions: map[*fakeSession]bool{}}
+		held: map[string]bool{}, kept: map[string][]fakeMessage{}, sessions: map[*fakeSession]bool{}, watching: map[string]chan Observed{}}
 	var serving sync.WaitGroup
 	for _, l := range []net.Listener{l, over} {
 		serving.Go(func() {
@@ -99,7 +100,8 @@ func (f *fake) harness() Harness {
 	return Harness{
 		Entry: driver.Entry{Name: "fake", Driver: f, Options: &fakeOptions{}, Capabilities: driver.Capabilities{
 			Ack: driver.AckKindBroker, AckVaries: f.is("does not report its acknowledgement"), RequestReply: true,
-			Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true, TLS: true}},
+			Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true, TLS: true,
+			Keys: true, Headers: true}},
 		Encrypted: func() driver.Target {
 			t := at(f.secure.Addr().String())
 			t.TLS = f.files.Client(false)
@@ -110,7 +112,7 @@ func (f *fake) harness() Harness {
 		At:            at,
 		WrongPassword: &driver.Target{URL: f.listener.Addr().String(), Options: map[string]any{"password": "wrong"}},
 		MaxPayload:    fakeLimit, TooLarge: fakeLimit + 1,
-		Freeze: f.freeze, Thaw: f.thaw, Restart: f.restart, Leftovers: f.leftovers, Unacked: f.unacked,
+		Freeze: f.freeze, Thaw: f.thaw, Restart: f.restart, Leftovers: f.leftovers, Unacked: f.unacked, Observe: f.observe,
 	}
 }
 
@@ -140,6 +142,22 @@ func (f *fake) restart() {
 	if f.is("forgets subscriptions") {
 		f.subs = map[string][]*fakeConsumer{}
 	}
+}
+
+// observe is the harness's hook.
+func (f *fake) observe(ctx context.Context, run, topic string) (func() (Observed, error), error) {
+	all := make(chan Observed, 1000)
+	f.mu.Lock()
+	f.watching[run+"/"+topic] = all
+	f.mu.Unlock()
+	return func() (Observed, error) {
+		select {
+		case o := <-all:
+			return o, nil
+		case <-ctx.Done():
+			return Observed{}, ctx.Err()
+		}
+	}, nil
 }
 
 func (f *fake) leftovers(run string) ([]string, error) {

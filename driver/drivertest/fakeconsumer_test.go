@@ -14,6 +14,20 @@ import (
 func (f *fake) route(run, topic string, m fakeMessage) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	m.key = slices.Clone(m.key)
+	if watching := f.watching[run+"/"+topic]; watching != nil {
+		o := Observed{Payload: slices.Clone(m.payload), Key: m.key, Headers: map[string]string{}}
+		for _, h := range m.headers {
+			o.Headers[h.Name] = h.Value
+		}
+		if f.is("drops headers") {
+			o.Headers = nil
+		}
+		if f.is("drops keys") {
+			o.Key = nil
+		}
+		watching <- o
+	}
 	groups := map[string][]*fakeConsumer{}
 	for name, subs := range f.subs {
 		if name != run+"/"+topic && !(f.is("subscribes by prefix") && strings.HasPrefix(run+"/"+topic, name)) {
@@ -150,7 +164,11 @@ func (c *fakeConsumer) hand(m fakeMessage) {
 	case s.f.is("gives up who is slow"):
 		defer time.AfterFunc(20*time.Millisecond, func() { s.notify(driver.Event{Kind: driver.Disconnected}) }).Stop()
 	}
-	c.deliver(driver.Message{Payload: m.payload})
+	partition := 0
+	if s.f.is("scatters keys") {
+		partition = len(m.key) * int(m.payload[4]%3) // by the sequence number
+	}
+	c.deliver(driver.Message{Payload: m.payload, Partition: partition})
 }
 
 func (c *fakeConsumer) Close(context.Context) error {

@@ -18,6 +18,8 @@ import (
 type fakeMessage struct {
 	token   uint64
 	payload []byte
+	key     []byte
+	headers []driver.Header
 	reply   func([]byte)
 }
 
@@ -26,6 +28,7 @@ type fakeProducer struct {
 	conn    net.Conn
 	topic   string
 	acks    driver.Acks
+	headers []driver.Header
 	replies *fakeConsumer
 	queue   chan fakeMessage
 	pending atomic.Int64
@@ -47,11 +50,14 @@ func (s *fakeSession) producer(ctx context.Context, spec driver.ProducerSpec, ac
 	if err != nil {
 		return nil, err
 	}
-	p := &fakeProducer{s: s, conn: conn, topic: spec.Topic, acks: acks, queue: make(chan fakeMessage, 64), done: make(chan struct{})}
+	p := &fakeProducer{s: s, conn: conn, topic: spec.Topic, acks: acks, headers: spec.Headers, queue: make(chan fakeMessage, 64), done: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed { // Close waits for what works, and nothing may join then
 		return nil, fmt.Errorf("fake: %w", driver.ErrClosed)
+	}
+	if s.f.is("keeps headers for all") && len(s.producers) > 0 {
+		p.headers = s.producers[0].headers
 	}
 	s.producers = append(s.producers, p)
 	s.working.Go(p.run)
@@ -59,6 +65,10 @@ func (s *fakeSession) producer(ctx context.Context, spec driver.ProducerSpec, ac
 }
 
 func (p *fakeProducer) Send(token uint64, payload []byte) error {
+	return p.SendKeyed(token, payload, nil)
+}
+
+func (p *fakeProducer) SendKeyed(token uint64, payload, key []byte) error {
 	f := p.s.f
 	if len(payload) > fakeLimit && !f.is("takes any size") {
 		return fmt.Errorf("fake: %w", driver.ErrTooLarge)
@@ -85,7 +95,7 @@ func (p *fakeProducer) Send(token uint64, payload []byte) error {
 			secure.Write(payload)
 		}
 	}
-	m := fakeMessage{token: token, payload: payload}
+	m := fakeMessage{token: token, payload: payload, key: key, headers: p.headers}
 	if p.replies != nil {
 		m.reply = func(payload []byte) { p.replies.put(fakeMessage{payload: payload}) }
 	}
@@ -128,7 +138,10 @@ func (p *fakeProducer) run() {
 			}
 		}
 		p.sent++
-		if f.is("reads payloads after Done") {
+		if f.is("reads keys after Done") {
+			m.payload = slices.Clone(m.payload)
+		}
+		if f.is("reads payloads after Done") || f.is("reads keys after Done") {
 			p.acks.Done(m.token, nil)
 			f.route(p.s.target.Run, p.topic, m)
 			p.pending.Add(-1)

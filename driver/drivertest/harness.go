@@ -76,6 +76,10 @@ type Harness struct {
 	// committed: with AckEach it must come to 0 once all is delivered. It may lag.
 	// Nil: not opted in; then "consumers acknowledge" proves less.
 	Unacked func(run string) (int, error)
+	// Observe has a client that is not the driver's look at a topic of a run, and
+	// returns what takes the next message from there, in any order; it ends with ctx.
+	// Nil: not opted in.
+	Observe func(ctx context.Context, run, topic string) (next func() (Observed, error), err error)
 	// Patience is how long, at most, to wait for what must happen sooner or
 	// later; 0 means 30 s. It decides only how long a failure takes.
 	Patience time.Duration
@@ -188,6 +192,8 @@ func checks() []check {
 		{"groups share", groups, checkGroups},
 		{"groups and subscribers side by side", groupsAndFanOut, checkGroupsApart},
 		{"consumers acknowledge", consumerAck, checkConsumerAck},
+		{"headers are carried", headers, checkHeaders},
+		{"keys are carried", keys, checkKeys},
 		{"requests are answered", requestReply, checkRequestReply},
 		{"nil is no answer", requestReply, checkNoReply},
 		{"unknown option", hasOptions, checkUnknownOption},
@@ -249,6 +255,21 @@ func groupsAndFanOut(h *Harness) string {
 
 func consumerAck(h *Harness) string {
 	return unless(h.Entry.Capabilities.ConsumerAck, "the driver does not claim ConsumerAck")
+}
+
+func headers(h *Harness) string {
+	return observed(h, h.Entry.Capabilities.Headers, "Headers")
+}
+
+func keys(h *Harness) string {
+	return observed(h, h.Entry.Capabilities.Keys, "Keys")
+}
+
+func observed(h *Harness, claimed bool, what string) string {
+	if !claimed {
+		return "the driver does not claim " + what
+	}
+	return unless(h.Observe != nil, "the harness cannot Observe")
 }
 
 func requestReply(h *Harness) string {

@@ -21,6 +21,7 @@ type ledger struct {
 
 type entry struct {
 	payload []byte
+	key     []byte
 	sent    bool // Send has returned nil
 	failed  bool // Send has returned an error
 	done    int
@@ -33,10 +34,24 @@ func newLedger() *ledger { return &ledger{entries: map[uint64]*entry{}} }
 
 // send sends a copy of payload with a token that has not been used before.
 func (l *ledger) send(p driver.Producer, token uint64, payload []byte) error {
+	return l.sendBy(p.Send, token, payload, nil)
+}
+
+// sendKeyed is send with a copy of key.
+func (l *ledger) sendKeyed(p driver.Producer, token uint64, payload, key []byte) error {
+	k, ok := p.(driver.KeySender)
+	if !ok {
+		return errors.New("the driver claims Keys, and its producers are no KeySender")
+	}
+	key = append([]byte(nil), key...)
+	return l.sendBy(func(token uint64, payload []byte) error { return k.SendKeyed(token, payload, key) }, token, payload, key)
+}
+
+func (l *ledger) sendBy(send func(token uint64, payload []byte) error, token uint64, payload, key []byte) error {
 	payload = append([]byte(nil), payload...)
-	e := &entry{payload: payload}
+	e := &entry{payload: payload, key: key}
 	l.update(func() { l.entries[token] = e })
-	err := p.Send(token, payload)
+	err := send(token, payload)
 	l.update(func() {
 		if err == nil {
 			e.sent = true
@@ -45,7 +60,7 @@ func (l *ledger) send(p driver.Producer, token uint64, payload []byte) error {
 			}
 			return
 		}
-		e.failed, e.payload = true, nil
+		e.failed, e.payload, e.key = true, nil, nil
 		if e.done > 0 {
 			l.faults = append(l.faults, fmt.Errorf("token %#x: Done was called, and Send returned the error %q", token, err))
 		}
@@ -81,7 +96,10 @@ func (l *ledger) Done(token uint64, err error) {
 		for i := range e.payload {
 			e.payload[i] = poison
 		}
-		e.payload = nil
+		for i := range e.key {
+			e.key[i] = poison
+		}
+		e.payload, e.key = nil, nil
 	})
 }
 

@@ -40,6 +40,7 @@ func harness(t *testing.T, c *brokers.Cluster, tls *driver.TLS, options map[stri
 		Restart:   brokertest.Restart(t, c),
 		Leftovers: leftovers(t, c),
 		Unacked:   unacked(t, c),
+		Observe:   observe(c.Info["internal"]),
 	}
 }
 
@@ -68,6 +69,30 @@ func leftovers(t *testing.T, c *brokers.Cluster) func(run string) ([]string, err
 			}
 		}
 		return found, nil
+	}
+}
+
+// observe has a client look that asks for no login.
+func observe(address string) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+	return func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+		client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.ConsumeTopics("sixnines."+run+"."+topic),
+			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, client.Close)
+		return func() (o drivertest.Observed, err error) {
+			fetches := client.PollRecords(ctx, 1)
+			if err := fetches.Err(); err != nil {
+				return o, err
+			}
+			r := fetches.Records()[0]
+			o = drivertest.Observed{Payload: r.Value, Key: r.Key, Headers: map[string]string{}}
+			for _, h := range r.Headers {
+				o.Headers[h.Key] = string(h.Value)
+			}
+			return o, nil
+		}, nil
 	}
 }
 

@@ -84,6 +84,27 @@ func producerOf(t testing.TB, s driver.Session, acks driver.Acks) driver.Produce
 	return p
 }
 
+// keyedProducer sends every message with the same key.
+type keyedProducer struct {
+	driver.Producer
+	driver.Syncer
+	keys driver.KeySender
+	key  []byte
+}
+
+func (k keyedProducer) Send(token uint64, payload []byte) error {
+	return k.keys.SendKeyed(token, payload, k.key)
+}
+
+func keyed(t testing.TB, s driver.Session, spec driver.ProducerSpec, acks driver.Acks) driver.Producer {
+	t.Helper()
+	p, err := s.Producer(context.Background(), spec, acks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keyedProducer{p, p.(driver.Syncer), p.(driver.KeySender), make([]byte, spec.KeySize)}
+}
+
 const ahead = 20000
 
 // sendMany sends n messages and waits for their acknowledgements.
@@ -107,9 +128,14 @@ func sendMany(t testing.TB, p driver.Producer, w *window, n int) {
 // testSendDoesNotAllocate: the client allocates for each request, and neither
 // it nor the driver for each message.
 func testSendDoesNotAllocate(t *testing.T, address string) {
-	for _, key := range []string{"none", "unique", "zipf"} {
+	for _, key := range []string{"none", "unique", "zipf", "workload"} {
 		w := newWindow(1000)
-		p := producerOf(t, open(t, address, true, map[string]any{"key": key}), w)
+		var p driver.Producer
+		if key == "workload" {
+			p = keyed(t, open(t, address, true, nil), driver.ProducerSpec{Topic: "t0", KeySize: 16, Headers: []driver.Header{{Name: "a", Value: "b"}}}, w)
+		} else {
+			p = producerOf(t, open(t, address, true, map[string]any{"key": key}), w)
+		}
 		const n = 20000
 		sendMany(t, p, w, n)
 		var before, after runtime.MemStats

@@ -42,6 +42,8 @@ func Entry() driver.Entry {
 			Groups:      true,
 			FanOut:      true,
 			ConsumerAck: true,
+			Keys:        true,
+			Headers:     true,
 			Reconnects:  true,
 			Ordered:     true,
 			TLS:         true,

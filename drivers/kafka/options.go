@@ -38,8 +38,8 @@ type Options struct {
 	Topic             []string `option:"topic" doc:"names of topics to use, one for each topic of the run, instead of names of our own; topics that existed before are not deleted"`
 	Create            bool     `option:"create" doc:"create topics that do not exist; false: they must exist"`
 
-	Key         string  `option:"key" enum:"none,fixed,unique,zipf" doc:"records' keys: none; the same for all of a producer; one that no other record has; or drawn from key_space, the first ones most often"`
-	KeySize     int     `option:"key_size" doc:"length of keys in bytes" min:"1" max:"65536"`
+	Key         string  `option:"key" enum:"none,fixed,unique,zipf" doc:"an older way to ask for workload.keys: none; the same for all of a producer; one that no other record has; or drawn from key_space, the first ones most often"`
+	KeySize     int     `option:"key_size" doc:"length of these keys in bytes" min:"1" max:"65536"`
 	KeySpace    int     `option:"key_space" doc:"how many different keys zipf draws from" min:"2" max:"1000000000"`
 	KeySkew     float64 `option:"key_skew" doc:"exponent of zipf: the larger, the more often the first keys are drawn" min:"1.0001" max:"100"`
 	Partitioner string  `option:"partitioner" enum:"auto,sticky,roundrobin,least" doc:"auto: by the key's hash as Java's client does, without a key a partition for about 64KiB at a time; sticky: by the hash, without a key a partition until its batch is full; roundrobin: each record to the next; least: to the one with the fewest records waiting"`

@@ -1,7 +1,6 @@
 package kafka
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -94,52 +93,6 @@ func TestLinger(t *testing.T) {
 	o.Linger = time.Second
 	if paced := o.linger(false); paced != time.Second {
 		t.Errorf("lingers %v", paced)
-	}
-}
-
-func TestKeys(t *testing.T) {
-	const n = 5000
-	for _, kind := range []string{"fixed", "unique", "zipf"} {
-		o := DefaultOptions()
-		o.Key, o.KeySpace = kind, 100
-		count := map[string]int{}
-		var buffer []byte
-		for id := range 2 {
-			k := newKeys(&o, id)
-			again := newKeys(&o, id)
-			for range n {
-				buffer = k.next(buffer)
-				if len(buffer) != o.KeySize || !bytes.Equal(buffer, again.next(nil)) {
-					t.Fatalf("%s: key %q is not like that of the same producer", kind, buffer)
-				}
-				count[string(buffer)]++
-			}
-		}
-		most := slices.Max(slices.Collect(func(yield func(int) bool) {
-			for _, times := range count {
-				if !yield(times) {
-					return
-				}
-			}
-		}))
-		switch kind {
-		case "fixed":
-			if len(count) != 2 {
-				t.Errorf("%d fixed keys of 2 producers", len(count))
-			}
-		case "unique":
-			if len(count) != 2*n {
-				t.Errorf("%d unique keys in %d messages", len(count), 2*n)
-			}
-		case "zipf":
-			if len(count) > 100 || len(count) < 50 || most < 2*n/20 {
-				t.Errorf("%d keys, the first %d times", len(count), most)
-			}
-		}
-		k := newKeys(&o, 0)
-		if allocs := testing.AllocsPerRun(100, func() { buffer = k.next(buffer) }); allocs != 0 {
-			t.Errorf("%s: %v allocations a key", kind, allocs)
-		}
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/await"
+	"sixnines/internal/keys"
 )
 
-// producer implements driver.Producer.
+// producer implements driver.Producer and driver.KeySender.
 type producer struct {
 	session *session
 	link    *link
@@ -19,7 +20,9 @@ type producer struct {
 	topic   string // Kafka's name
 	name    string // the run's
 	acks    driver.Acks
-	keys    *keys
+	keys    *keys.Source             // of the option key; nil: there is none
+	sent    uint64                   // messages that had one
+	headers []kgo.RecordHeader       // of every record
 	promise func(*kgo.Record, error) // one for all records
 	closed  atomic.Bool
 
@@ -33,7 +36,7 @@ type sending struct {
 	context.Context // never ends
 	record          kgo.Record
 	token           uint64
-	key             []byte
+	key             []byte // of the option key, used again
 	next            *sending
 }
 
@@ -43,10 +46,17 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	if limit := s.largest; limit > 0 && s.options.Compression == none && spec.Size+s.framing() > limit {
+	if limit := s.largest; limit > 0 && s.options.Compression == none && spec.Size+s.framing(spec.KeySize, spec.Headers) > limit {
 		return nil, s.tooLarge(spec.Size)
 	}
-	p := &producer{session: s, conn: spec.Conn, topic: name, name: spec.Topic, acks: acks, keys: newKeys(&s.options, spec.ID)}
+	p := &producer{session: s, conn: spec.Conn, topic: name, name: spec.Topic, acks: acks}
+	if s.options.Key != none {
+		o := &s.options
+		p.keys = keys.New(keys.Spec{Kind: keys.Kind(o.Key), Size: o.KeySize, Space: uint64(o.KeySpace), Skew: o.KeySkew}, uint32(spec.ID))
+	}
+	for _, h := range spec.Headers {
+		p.headers = append(p.headers, kgo.RecordHeader{Key: h.Name, Value: []byte(h.Value)})
+	}
 	if s.options.Transactions {
 		return s.transactional(ctx, p, spec)
 	}
@@ -95,16 +105,19 @@ func (s *session) connecting(err error, format string, args ...any) error {
 }
 
 // Send implements driver.Producer.
-func (p *producer) Send(token uint64, payload []byte) error {
+func (p *producer) Send(token uint64, payload []byte) error { return p.SendKeyed(token, payload, nil) }
+
+// SendKeyed implements driver.KeySender.
+func (p *producer) SendKeyed(token uint64, payload, key []byte) error {
 	if p.closed.Load() || p.link.closing.Load() {
 		return fmt.Errorf("kafka: send to %q: %w", p.name, driver.ErrClosed)
 	}
-	p.produce(p.link.client, token, payload)
+	p.produce(p.link.client, token, payload, key)
 	return nil
 }
 
 // produce hands a record to the client.
-func (p *producer) produce(client *kgo.Client, token uint64, payload []byte) {
+func (p *producer) produce(client *kgo.Client, token uint64, payload, key []byte) {
 	s := p.free
 	if s == nil {
 		if s = p.returned.Swap(nil); s == nil {
@@ -113,9 +126,13 @@ func (p *producer) produce(client *kgo.Client, token uint64, payload []byte) {
 	}
 	p.free = s.next
 	s.token = token
-	s.record = kgo.Record{Topic: p.topic, Value: payload, Context: s}
+	s.record = kgo.Record{Topic: p.topic, Key: key, Value: payload, Headers: p.headers, Context: s}
 	if p.keys != nil {
-		s.key = p.keys.next(s.key)
+		if s.key == nil {
+			s.key = make([]byte, p.session.options.KeySize)
+		}
+		p.keys.Put(s.key, p.sent)
+		p.sent++
 		s.record.Key = s.key
 	}
 	client.Produce(s.Context, &s.record, p.promise)
@@ -135,7 +152,7 @@ func (p *producer) done(r *kgo.Record, err error) {
 func (p *producer) recycle(r *kgo.Record) uint64 {
 	s := r.Context.(*sending)
 	token := s.token
-	s.record.Value = nil
+	s.record.Key, s.record.Value = nil, nil
 	for {
 		s.next = p.returned.Load()
 		if p.returned.CompareAndSwap(s.next, s) {

@@ -26,12 +26,14 @@ const (
 // 0.11 or since.
 const recordFrame = 61 + 41
 
-// framing returns how much larger than its payload a batch of one message is.
-func (s *session) framing() int {
-	if s.options.Key == none {
-		return recordFrame
+// framing returns how much larger than its payload a batch of one message is, with a
+// key of this length, if it is not of the option's, and these headers.
+func (s *session) framing(key int, headers []driver.Header) int {
+	const lengths = 2 * 3 // of a name and a value, as variable integers
+	if s.options.Key != none {
+		key = s.options.KeySize
 	}
-	return recordFrame + s.options.KeySize
+	return recordFrame + key + len(headers)*lengths + driver.HeaderBytes(headers)
 }
 
 func (s *session) tooLarge(size int) error {
@@ -98,6 +100,12 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return fail(err)
 		}
 	}
+	if t.KeySize > 0 && s.options.Key != none {
+		return fail(fmt.Errorf("kafka: option \"key\": %w: workload.keys says which keys records have; leave the option out", driver.ErrOption))
+	}
+	if len(t.Headers) > 0 && !s.speaks(produce, 3) {
+		return fail(fmt.Errorf("kafka: headers: %w: records have none before 0.11", driver.ErrUnsupported))
+	}
 	if len(t.Groups) > 0 && !s.speaks(syncGroup, 0) {
 		return fail(fmt.Errorf("kafka: groups: %w: the broker's protocol has none before 0.9", driver.ErrUnsupported))
 	}
@@ -117,12 +125,15 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return fail(wrap(err, "set the beginning of group %q", group))
 		}
 	}
-	s.needed = t.MaxSize + s.framing()
+	s.needed = t.MaxSize + s.framing(t.KeySize, t.Headers)
 	sem, err := s.semantics(ctx, topics)
 	if err != nil {
 		return fail(err)
 	}
-	if s.largest > 0 && s.options.Compression == none && t.MaxSize+s.framing() > s.largest {
+	if t.KeySize > 0 {
+		sem.Settings["key"] = "the workload's"
+	}
+	if s.largest > 0 && s.options.Compression == none && s.needed > s.largest {
 		return fail(s.tooLarge(t.MaxSize))
 	}
 	return sem, nil

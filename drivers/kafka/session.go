@@ -18,6 +18,7 @@ import (
 
 // Keys of requests that not every broker knows.
 const (
+	produce         = 0
 	listOffsets     = 2
 	metadata        = 3
 	offsetCommit    = 8

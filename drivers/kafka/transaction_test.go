@@ -20,7 +20,7 @@ func testTransactions(t *testing.T, address string) {
 		}
 		m, _ := consume(t, s, driver.ConsumerSpec{})
 		var done counter
-		p := producerOf(t, s, &done)
+		p := keyed(t, s, driver.ProducerSpec{Topic: "t0", KeySize: 16}, &done)
 		send(t, p, 0, 320) // the last ones are committed by Sync, or by time
 		if n := done.n.Load(); n != 320 || done.err() != nil {
 			t.Errorf("%d messages are done after all transactions, %v", n, done.err())

@@ -94,6 +94,11 @@ func (t *transactional) connect(ctx context.Context) error {
 
 // Send implements driver.Producer.
 func (t *transactional) Send(token uint64, payload []byte) error {
+	return t.SendKeyed(token, payload, nil)
+}
+
+// SendKeyed implements driver.KeySender.
+func (t *transactional) SendKeyed(token uint64, payload, key []byte) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.state == endingTransaction && !t.closed.Load() {
@@ -110,7 +115,7 @@ func (t *transactional) Send(token uint64, payload []byte) error {
 		t.timer.Reset(t.session.options.TransactionInterval)
 	}
 	t.count++
-	t.produce(t.link.client, token, payload)
+	t.produce(t.link.client, token, payload, key)
 	if t.count == t.session.options.TransactionMessages {
 		t.end()
 	}

@@ -110,6 +110,13 @@ func (m *mailbox) deliver(msg driver.Message) {
 	m.changed.Broadcast()
 }
 
+// at returns how many have come by a partition.
+func (m *mailbox) at(partition int) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.partitions[partition]
+}
+
 // wait returns when n messages have come, or the test's time is over.
 func (m *mailbox) wait(t *testing.T, n int) {
 	t.Helper()

@@ -37,6 +37,8 @@ type capabilityObject struct {
 	Groups       bool   `json:"groups"`
 	FanOut       bool   `json:"fan_out"`
 	ConsumerAck  bool   `json:"consumer_ack"`
+	Keys         bool   `json:"keys"`
+	Headers      bool   `json:"headers"`
 	Brokerless   bool   `json:"brokerless"`
 	Reconnects   bool   `json:"reconnects"`
 	Ordered      bool   `json:"ordered"`
@@ -48,7 +50,7 @@ func objectOf(e driver.Entry) driverObject {
 	c := e.Capabilities
 	o := driverObject{Name: e.Name, Summary: e.Summary, DefaultURL: e.DefaultURL, Managed: managedName(e),
 		Capabilities: capabilityObject{Ack: string(c.Ack), RequestReply: c.RequestReply, Groups: c.Groups, FanOut: c.FanOut,
-			ConsumerAck: c.ConsumerAck, Brokerless: c.Brokerless, Reconnects: c.Reconnects, Ordered: c.Ordered, TLS: c.TLS, MinSize: c.MinSize},
+			ConsumerAck: c.ConsumerAck, Keys: c.Keys, Headers: c.Headers, Brokerless: c.Brokerless, Reconnects: c.Reconnects, Ordered: c.Ordered, TLS: c.TLS, MinSize: c.MinSize},
 		Options: driver.DescribeOptions(e.Options)}
 	if o.Options == nil {
 		o.Options = []driver.Option{}
@@ -163,6 +165,7 @@ func abilities(c driver.Capabilities) (can, cannot []string) {
 		has  bool
 	}{
 		{"request–reply", c.RequestReply}, {"groups", c.Groups}, {"fan-out", c.FanOut}, {"consumer acknowledgements", c.ConsumerAck},
+		{"keys", c.Keys}, {"headers", c.Headers},
 		{"keep order", c.Ordered}, {"reconnect", c.Reconnects}, {"TLS", c.TLS},
 	} {
 		if x.has {

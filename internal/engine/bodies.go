@@ -84,6 +84,7 @@ type bodies struct {
 	rng      *rand.ChaCha8
 	lane     int // and of how many, so that they do not send the same
 	lanes    int
+	key      int // length of the keys beside them; 0: there are none
 }
 
 // distinct is how many bodies are made before they repeat, which no client's

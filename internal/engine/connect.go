@@ -64,7 +64,8 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 	for _, st := range ld.sending.streams {
 		spec := driver.ProducerSpec{ID: int(st.id), Topic: ld.layout.topics[st.plan.topic],
 			Conn: st.plan.producer % lanes, Size: int(w.Size.Largest()),
-			Limited: w.Loop == scenario.Closed || w.InFlight.Messages > 0 || st.lane.limit < manyPlaces}
+			Limited: w.Loop == scenario.Closed || w.InFlight.Messages > 0 || st.lane.limit < manyPlaces,
+			KeySize: int(w.KeySize), Headers: headersOf(w.Headers)}
 		var err error
 		mark := ld.session.dialers[0].Mark()
 		if ld.replies {
@@ -78,6 +79,9 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 			st.producer, err = ld.session.main.Producer(ctx, spec, st.lane.acks)
 		}
 		if err != nil {
+			return fmt.Errorf("producer %d: %w", st.plan.producer, err)
+		}
+		if err := st.setKeys(ld.plan); err != nil {
 			return fmt.Errorf("producer %d: %w", st.plan.producer, err)
 		}
 		l := st.lane

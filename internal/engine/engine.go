@@ -160,6 +160,10 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 		return refuse("driver %s has no consumer groups; leave workload.groups out", e.Name)
 	case w.Groups == 0 && w.Consumers > w.Topics && w.Pattern != scenario.RequestReply && !can.FanOut:
 		return refuse("driver %s gives a message to one consumer only; set workload.groups to 1, or as many topics as consumers", e.Name)
+	case !w.Keys.IsZero() && !can.Keys:
+		return refuse("messages of driver %s have no keys, as records of Kafka have; leave workload.keys out, or use driver kafka", e.Name)
+	case !w.Headers.IsZero() && !can.Headers:
+		return refuse("messages of driver %s carry no headers; leave workload.headers out, or use a driver of which sixnines drivers show says that it can", e.Name)
 	case s.Target.TLS != nil && !can.TLS:
 		return refuse("driver %s has no TLS; leave target.tls out", e.Name)
 	case w.Consumer.Ack != "" && w.Consumer.Ack != "none" && !can.ConsumerAck && w.Pattern != scenario.Publish:

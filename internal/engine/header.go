@@ -79,6 +79,12 @@ func (ld *load) describe(h *result.Header) error {
 	if !w.Payload.IsZero() {
 		h.Payload = w.Payload.String()
 	}
+	if !w.Keys.IsZero() {
+		h.Keys, h.KeySize = w.Keys.String(), int64(w.KeySize)
+	}
+	if !w.Headers.IsZero() {
+		h.Headers = w.Headers.String()
+	}
 	if w.Messages > 0 {
 		h.Window = 0 // the number of messages ends it
 	}

@@ -22,6 +22,7 @@ type stream struct {
 	producer driver.Producer
 	flusher  driver.Flusher // nil: the client does not buffer
 	waiter   *waiter        // closed loop: told of each completion
+	keys     *streamKeys    // nil: messages have none
 
 	next  uint64       // sequence number of the next message; the pacer's
 	first uint64       // of the measured window; valid when begun
@@ -313,6 +314,9 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 		}
 	}
 	env.Put(payload, sum)
+	if st.keys != nil {
+		st.keys.source.Put(sl.key, st.keyNumber())
+	}
 	sl.kind, sl.measured, sl.stream, sl.seq = kind, measured, st, st.next
 	sl.intended, sl.own = intended, own
 	if l.counted {
@@ -340,7 +344,13 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	if sending != nil {
 		sending.Store(sent)
 	}
-	err := st.producer.Send(gen<<32|uint64(index), payload)
+	token := gen<<32 | uint64(index)
+	var err error
+	if st.keys == nil {
+		err = st.producer.Send(token, payload)
+	} else {
+		err = st.keys.send(token, payload, sl.key)
+	}
 	if err != nil {
 		if l.plan.sizes != nil && measured {
 			st.bytes.Add(-int64(len(payload)))

@@ -89,7 +89,7 @@ func (s *sending) makeLanes(n, span int) {
 		binary.LittleEndian.PutUint64(seed[:], s.scenario.Seed)
 		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
 		l.slots = newSlots(places, !acked, &bodies{size: int(w.Size.Largest()), payload: w.Payload, material: s.material,
-			sizes: s.sizes, rng: rand.NewChaCha8(sha256.Sum256(seed[:])), lane: i, lanes: n})
+			sizes: s.sizes, rng: rand.NewChaCha8(sha256.Sum256(seed[:])), lane: i, lanes: n, key: int(w.KeySize)})
 		if acked {
 			l.acks = brokerAcks{l}
 		} else {

@@ -22,6 +22,7 @@ type slot struct {
 	sent     int64
 	own      int64
 	sums     []uint32 // of the body's parts, by class of size; nil: all payloads are alike
+	key      []byte   // nil: there are no keys
 }
 
 const (
@@ -88,6 +89,9 @@ func newSlots(n int, rotate bool, b *bodies) *slots {
 func (s *slots) make() {
 	sl := &s.all[s.made]
 	sl.payload = make([]byte, s.bodies.size)
+	if s.bodies.key > 0 {
+		sl.key = make([]byte, s.bodies.key)
+	}
 	if s.made < s.distinct {
 		s.bodies.fill(sl.payload[integrity.EnvelopeSize:], s.made)
 		sl.sum, sl.sums = integrity.BodySum(sl.payload), s.bodies.sums(sl.payload)

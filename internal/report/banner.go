@@ -138,6 +138,12 @@ func headline(s *subject) []string {
 	if h.Payload != "" {
 		load += " (" + plain(h.Payload) + ")"
 	}
+	if h.Keys != "" {
+		load += ", keys " + plain(h.Keys) + " of " + size(h.KeySize)
+	}
+	if h.Headers != "" {
+		load += ", headers " + plain(h.Headers)
+	}
 	if h.Rate > 0 {
 		load = rate(h.Rate) + " × " + load
 	}

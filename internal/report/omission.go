@@ -30,7 +30,8 @@ func omission(subjects []*subject) []string {
 // sameWorkload reports whether two runs differ in how they were paced only, as
 // far as the header tells. Workloads of one run are not each other's.
 func sameWorkload(a, b *result.Header) bool {
-	return (a.ID != b.ID || a.Workload == b.Workload) && a.Driver == b.Driver && a.Pattern == b.Pattern && a.Size == b.Size && a.Sizes == b.Sizes && a.Payload == b.Payload
+	return (a.ID != b.ID || a.Workload == b.Workload) && a.Driver == b.Driver && a.Pattern == b.Pattern && a.Size == b.Size && a.Sizes == b.Sizes && a.Payload == b.Payload &&
+		a.Keys == b.Keys && a.KeySize == b.KeySize && a.Headers == b.Headers
 }
 
 // omissionSentence states the highest percentile up to p99 that both runs
