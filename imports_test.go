@@ -87,6 +87,8 @@ func allowed() map[string]may {
 		"drivers/internal/natswire": {ours: []string{"driver", "drivers/internal/hold", "drivers/internal/share"}, others: []string{natsClient, natsKeys},
 			why: "the connections and frames that core NATS and JetStream share, and how they and NATS Streaming dial"},
 
+		"drivers/internal/natswire/natswiretest": {ours: []string{"driver/drivertest"}, others: []string{natsClient},
+			why: "tests of both drivers of NATS look at messages with the client library alone"},
 		"drivers/internal/handover": {
 			why: "who resolves a message whose connection ends while it is being sent is the same question to all that wait for confirmations"},
 		"drivers/internal/rabbit": {ours: []string{"driver", "drivers/internal/await", "drivers/internal/share"},

@@ -9,6 +9,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/natswire/natswiretest"
 	"sixnines/drivers/jetstream"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -49,6 +50,7 @@ func TestConformance(t *testing.T) {
 				Thaw:          brokertest.Thaw(t, b),
 				Restart:       brokertest.Restart(t, b),
 				Leftovers:     streams(b, client.UserInfo("ada", "lovelace")),
+				Observe:       natswiretest.Observe(b.URL, client.UserInfo("ada", "lovelace")),
 				Unacked:       unacked(b, client.UserInfo("ada", "lovelace")),
 				Encrypted: brokertest.Encrypted(t, "nats", builtIn(t, brokers.Options{User: "ada", Password: "lovelace"}), func(c *brokers.Cluster) driver.Target {
 					return driver.Target{URL: c.URL, Options: login}

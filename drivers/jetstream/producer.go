@@ -31,7 +31,8 @@ type producer struct {
 	subscription natswire.Subscription
 	forget       func() // ends watching the link
 	refusals     map[int]error
-	header       []byte // of every message, up to its id; nil: none
+	header       []byte // of every message, up to its id if it has one; nil: none
+	numbered     bool   // it has
 	sent         uint64
 	ending       sync.Once
 }
@@ -42,7 +43,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkSize(spec.Size); err != nil {
+	if err := s.checkSize(spec.Size, spec.Headers); err != nil {
 		return nil, err
 	}
 	l, err := s.client.Acquire(ctx, natswire.Key{Role: natswire.RoleProducer, Conn: spec.Conn})
@@ -51,8 +52,9 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	}
 	p := &producer{session: s, link: l, stream: st, out: natswire.NewPublisher(l), acks: acks, refusals: map[int]error{}}
 	if s.options.Acknowledge {
-		err = p.listen(ctx, spec.ID)
+		err = p.listen(ctx, spec)
 	} else {
+		p.out.Carry(spec.Headers)
 		p.out.Address(st.subject, "")
 	}
 	if err == nil && !s.keepProducer(p) {
@@ -80,12 +82,14 @@ func (s *session) keepProducer(p *producer) bool {
 }
 
 // listen subscribes to the inbox that acknowledgements come to.
-func (p *producer) listen(ctx context.Context, id int) error {
+func (p *producer) listen(ctx context.Context, spec driver.ProducerSpec) error {
 	s := p.session
 	p.pending = newPending(p.acks, s.inFlight())
 	p.inbox = s.inbox()
-	if s.options.MessageID {
-		p.header = fmt.Appendf(nil, "NATS/1.0\r\nNats-Msg-Id: %s-%d-", s.run, id)
+	if p.numbered = s.options.MessageID; p.numbered {
+		p.header = fmt.Appendf(natswire.AppendHeaders(nil, spec.Headers), "Nats-Msg-Id: %s-%d-", s.run, spec.ID)
+	} else if len(spec.Headers) > 0 {
+		p.header = append(natswire.AppendHeaders(nil, spec.Headers), "\r\n"...)
 	}
 	p.out.AddressTagged(p.stream.subject, p.inbox, p.header != nil)
 	p.gate = natswire.NewGate(p.answered)
@@ -111,11 +115,12 @@ func (p *producer) listen(ctx context.Context, id int) error {
 }
 
 // headerRoom is how many bytes the headers of a message may take.
-func headerRoom(o Options) int {
+func headerRoom(o Options, headers []driver.Header) int {
+	room := natswire.HeaderSize(headers)
 	if o.MessageID {
-		return 128
+		room += 128
 	}
-	return 0
+	return room
 }
 
 // Send implements driver.Producer.
@@ -139,8 +144,8 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if err != nil {
 		return p.sendError(err)
 	}
-	var header []byte
-	if p.header != nil {
+	header := p.header
+	if p.numbered {
 		p.sent++
 		header = append(strconv.AppendUint(p.header, p.sent, 10), "\r\n\r\n"...)
 		p.header = header[:len(p.header)] // keeps the room that was made

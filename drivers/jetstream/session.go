@@ -121,7 +121,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if len(t.Groups) > 1 && s.options.Retention == "workqueue" {
 		return none, fmt.Errorf("%s: %d groups: %w: a work queue has one", product, len(t.Groups), driver.ErrUnsupported)
 	}
-	if err := s.checkSize(t.MaxSize); err != nil {
+	if err := errors.Join(s.client.CheckHeaders(t.Headers), s.checkSize(t.MaxSize, t.Headers)); err != nil {
 		return none, err
 	}
 	s.mu.Lock()
@@ -164,8 +164,8 @@ func (s *session) createStream(ctx context.Context, st stream, count int) (js.St
 }
 
 // checkSize refuses payloads that the server would not take.
-func (s *session) checkSize(size int) error {
-	size += headerRoom(s.options)
+func (s *session) checkSize(size int, headers []driver.Header) error {
+	size += headerRoom(s.options, headers)
 	if limit := s.client.Control().Conn().MaxPayload(); int64(size) > limit {
 		return fmt.Errorf("%s: messages of %d bytes: %w: the server's max_payload is %d", product, size, driver.ErrTooLarge, limit)
 	}

@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	client "github.com/nats-io/nats.go"
+
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/natswire/natswiretest"
 	"sixnines/drivers/nats"
 )
 
@@ -41,6 +44,7 @@ func TestConformance(t *testing.T) {
 				Thaw:       b.thaw,
 				Restart:    b.restart,
 				Leftovers:  b.subjects,
+				Observe:    natswiretest.Observe(b.url.String(), client.UserInfo("ada", "lovelace")),
 				Encrypted: func() driver.Target {
 					return driver.Target{URL: "tls://" + secure().url.Host, TLS: &driver.TLS{CA: ca.file},
 						Options: map[string]any{"publish": mode.publish, "receive": mode.receive}}

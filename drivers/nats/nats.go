@@ -37,6 +37,7 @@ func Entry() driver.Entry {
 			RequestReply: true,
 			Groups:       true,
 			FanOut:       true,
+			Headers:      true,
 			Reconnects:   true,
 			Ordered:      true,
 			TLS:          true,

@@ -2,7 +2,6 @@ package nats
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 
 	"sixnines/driver"
@@ -41,11 +40,12 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	if limit := l.Conn().MaxPayload(); int64(spec.Size) > limit {
+	if limit := l.Conn().MaxPayload(); int64(spec.Size+natswire.HeaderSize(spec.Headers)) > limit {
 		s.client.Release(ctx, l)
-		return nil, fmt.Errorf("nats: payloads of %d bytes: %w: the server's max_payload is %d", spec.Size, driver.ErrTooLarge, limit)
+		return nil, tooLarge(spec.Size, spec.Headers, limit)
 	}
 	p := &producer{session: s, link: l, out: natswire.NewPublisher(l), subject: subject, acks: acks}
+	p.out.Carry(spec.Headers)
 	p.out.Address(subject, "")
 	return p, nil
 }

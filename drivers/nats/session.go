@@ -20,6 +20,11 @@ type session struct {
 }
 
 // checkName refuses names that are no plain part of a subject.
+// tooLarge is the error of payloads that do not fit beside their headers.
+func tooLarge(size int, headers []driver.Header, limit int64) error {
+	return fmt.Errorf("nats: payloads of %d bytes and headers of %d: %w: the server's max_payload is %d", size, natswire.HeaderSize(headers), driver.ErrTooLarge, limit)
+}
+
 func checkName(what, name string) error { return natswire.CheckName(product, what, name) }
 
 // wrap adds what was being done, and the class, to an error of the client.
@@ -50,10 +55,10 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if err := s.client.Control().Flush(ctx); err != nil {
 		return driver.Semantics{}, wrap(err, "reach %s", s.client.Servers())
 	}
-	if limit := s.client.Control().Conn().MaxPayload(); int64(t.MaxSize) > limit {
-		return driver.Semantics{}, fmt.Errorf("nats: payloads of %d bytes: %w: the server's max_payload is %d", t.MaxSize, driver.ErrTooLarge, limit)
+	if limit := s.client.Control().Conn().MaxPayload(); int64(t.MaxSize+natswire.HeaderSize(t.Headers)) > limit {
+		return driver.Semantics{}, tooLarge(t.MaxSize, t.Headers, limit)
 	}
-	return s.semantics(t.Slow), nil
+	return s.semantics(t.Slow), s.client.CheckHeaders(t.Headers)
 }
 
 // Deprovision implements driver.Session. The server forgets a subject with its

@@ -19,7 +19,7 @@ const (
 )
 
 // intake reads the server's side of one connection on behalf of the client. It
-// takes out the messages of routes and hands them over on the goroutine that
+// takes out the messages of routes, without their headers, and hands them over on the goroutine that
 // reads, as slices of its own buffer; all other bytes come out of Read as they
 // went in.
 //
@@ -155,8 +155,18 @@ func (in *intake) frame(unread []byte) bool {
 	}
 	body := unread[i+1:]
 	var r *route
-	if !headed && h.size <= frameMost {
+	if h.size <= frameMost {
 		r = in.routes.find(h.sid, h.subject)
+	}
+	if r != nil && headed {
+		// A block of headers that has a status comes from the server, and to the client.
+		start := body[:min(len(body), len(headerStart))]
+		switch {
+		case h.headers < len(headerStart) || h.headers > h.size || string(start) != headerStart[:len(start)]:
+			r = nil
+		case len(start) < len(headerStart):
+			return false
+		}
 	}
 	if r == nil {
 		// The client wants a byte after the payload and then the line's end,
@@ -172,7 +182,7 @@ func (in *intake) frame(unread []byte) bool {
 		return true
 	}
 	in.handed = true
-	r.Deliver(h.subject, body[:h.size:h.size], h.reply)
+	r.Deliver(h.subject, body[h.headers:h.size:h.size], h.reply)
 	in.start += i + 1 + h.size + 2
 	return true
 }
@@ -181,6 +191,7 @@ func (in *intake) frame(unread []byte) bool {
 type head struct {
 	subject, reply []byte
 	sid, size      int // size includes headers
+	headers        int // their size; -1: it cannot be read
 }
 
 // parseHead reads "MSG subject sid [reply] size\r\n" or, if headed, "HMSG
@@ -224,6 +235,13 @@ func parseHead(line []byte, headed bool) (h head, ok bool) {
 	var sized, numbered bool
 	h.sid, numbered = number(parts[1])
 	h.size, sized = number(parts[count-1])
+	if headed {
+		if n, ok := number(parts[count-2]); ok {
+			h.headers = n
+		} else {
+			h.headers = -1
+		}
+	}
 	return h, sized && numbered
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"sixnines/driver"
 	"sixnines/drivers/internal/sessiontest"
 )
 
@@ -57,7 +58,17 @@ func reference(stream string) (s sorted) {
 		if !numbered || !sized {
 			break
 		}
-		if routed := fields[0] == "MSG" && (sid == 1 && fields[1] == "a" || sid == 3 && fields[1] == "b.c"); !routed || size > frameMost {
+		routed, headers := sid == 1 && fields[1] == "a" || sid == 3 && fields[1] == "b.c", 0
+		if routed && fields[0] == "HMSG" {
+			var ok bool
+			headers, ok = digits(fields[len(fields)-2])
+			routed = ok && headers >= len(headerStart) && headers <= size
+			if short := len(rest) < len(headerStart); routed && short && strings.HasPrefix(headerStart, rest) {
+				break // it may yet become either
+			}
+			routed = routed && strings.HasPrefix(rest, headerStart)
+		}
+		if !routed || size > frameMost {
 			if len(rest) <= size {
 				break
 			}
@@ -72,8 +83,8 @@ func reference(stream string) (s sorted) {
 		if len(rest) < size+2 || rest[size:size+2] != "\r\n" {
 			break
 		}
-		p := parcel{subject: fields[1], payload: rest[:size]}
-		if len(fields) == 5 {
+		p := parcel{subject: fields[1], payload: rest[headers:size]}
+		if len(fields) == least+1 {
 			p.reply = fields[3]
 		}
 		s.parcels = append(s.parcels, p)
@@ -139,7 +150,12 @@ func frames(random *rand.Rand, count, most int) (stream string, want sorted) {
 		case 4:
 			text = fmt.Sprintf("INFO {\"name\":%q}\r\n", payload)
 		case 5:
-			text = fmt.Sprintf("HMSG a 1 %s5 %d\r\nabcde%s\r\n", reply, size+5, payload)
+			status := []string{"abcde", "NATS/1.0 503\r\n\r\n", "NATS/1.0", "N"}[random.IntN(4)]
+			text = fmt.Sprintf("HMSG a 1 %s%d %d\r\n%s%s\r\n", reply, len(status), size+len(status), status, payload)
+		case 9:
+			block := AppendHeaders(nil, []driver.Header{{Name: "a", Value: "b"}})
+			fmt.Fprintf(&all, "HMSG a 1 %s%d %d\r\n%s\r\n%s\r\n", reply, len(block)+2, len(block)+2+size, block, payload)
+			want.parcels = append(want.parcels, parcel{"a", strings.TrimSpace(reply), string(payload)})
 		case 6:
 			text = fmt.Sprintf("MSG a 2 %s%d\r\n%s\r\n", reply, size, payload)
 		case 7:
@@ -257,6 +273,7 @@ func FuzzIntake(f *testing.F) {
 		f.Add(stream, seed, 40)
 	}
 	f.Add("MSG a 1 5\r\nabcde\r\nMSG b.c 3 r 0\r\n\r\nHMSG a 1 2 3\r\nabc\r\nPI", uint64(1), 3)
+	f.Add("HMSG a 1 12 15\r\nNATS/1.0\r\n\r\nabc\r\nHMSG a 1 r 16 16\r\nNATS/1.0 503\r\n\r\n\r\nMSG a 1 1\r\nx\r\n", uint64(1), 3)
 	f.Add("MSG a 1 5\r\nabcdeMSG a 1 0\r\n\r\n", uint64(1), 1)
 	f.Fuzz(func(t *testing.T, stream string, seed uint64, most int) {
 		if most < 1 || most > 1<<20 {

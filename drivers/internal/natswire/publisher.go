@@ -23,19 +23,37 @@ import (
 type Publisher struct {
 	link           *Link
 	subject, reply string
-	head           []byte // what frames begin with
-	fixed          int    // how much of head is the same for all messages of PublishTagged
-	frame          []byte // reused
+	header         []byte      // the block of headers of every message of Publish; nil: none
+	headers        nats.Header // the same, for the client
+	head           []byte      // what frames begin with
+	fixed          int         // how much of head is the same for all messages of PublishTagged
+	frame          []byte      // reused
 }
 
 // NewPublisher returns a publisher over l. Several can use a link.
 func NewPublisher(l *Link) *Publisher { return &Publisher{link: l} }
 
+// Carry gives every message of Publish headers. It comes before Address.
+func (p *Publisher) Carry(headers []driver.Header) {
+	if len(headers) == 0 {
+		return
+	}
+	p.header = append(AppendHeaders(nil, headers), "\r\n"...)
+	p.headers = nats.Header{}
+	for _, h := range headers {
+		p.headers[h.Name] = []string{h.Value}
+	}
+}
+
 // Address sets the subject to send to, and where answers go unless reply is
 // empty.
 func (p *Publisher) Address(subject, reply string) {
 	p.subject, p.reply = subject, reply
-	p.head = appendHead(p.head[:0], subject)
+	p.head = p.head[:0]
+	if p.header != nil {
+		p.head = append(p.head, 'H')
+	}
+	p.head = appendHead(p.head, subject)
 	if reply != "" {
 		p.head = append(append(p.head, reply...), ' ')
 	}
@@ -55,12 +73,14 @@ func (p *Publisher) AddressTagged(subject, inbox string, headed bool) {
 
 // Publish sends payload to where Address says.
 func (p *Publisher) Publish(payload []byte) error {
-	c, err := p.conn(len(payload))
+	c, err := p.conn(len(p.header) + len(payload))
 	switch {
 	case err != nil:
 		return err
 	case c != nil:
-		return p.send(c, nil, payload)
+		return p.send(c, p.header, payload)
+	case p.headers != nil:
+		return p.link.nc.PublishMsg(&nats.Msg{Subject: p.subject, Reply: p.reply, Header: p.headers, Data: payload})
 	case p.reply != "":
 		return p.link.nc.PublishRequest(p.subject, p.reply, payload)
 	}
