@@ -131,8 +131,8 @@ func allowed() map[string]may {
 			why: "which key a message has is one function, whoever asked for it"},
 		"internal/child": {
 			why: "what watches the machine and what measures beside the load are started, and end, in one way"},
-		"internal/vitals": {ours: []string{"internal/child", "internal/clock"}, others: []string{sys},
-			why: "freezes are timed on the clock of the messages"},
+		"internal/vitals": {ours: []string{"internal/child", "internal/clock", "internal/stats"}, others: []string{sys},
+			why: "freezes are timed on the clock of the messages; the correction for an expected interval is one for hiccups and service times"},
 		"internal/stats": {others: []string{gonum}},
 		"internal/judge": {ours: []string{"internal/stats", "result", "scenario"},
 			why: "summary and verdict from intervals alone: for the engine at the end of a run, and for verify of a file; objectives are part of a scenario"},

@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"sync/atomic"
+
+	"sixnines/internal/stats"
 )
 
 const (
@@ -63,22 +65,13 @@ func (h *histogram) record(v int64) {
 }
 
 // recordCorrected counts v and, if v is longer than the interval between
-// records, what the records that it swallowed would have been: v − interval,
-// v − 2·interval and so on down to interval. Its cost is bounded by the number
-// of buckets, not by v/interval: an hour's suspension must not make the meter
-// hiccup itself.
+// records, what the records that it swallowed would have been. Its cost is bounded
+// by the number of buckets: an hour's suspension must not make the meter hiccup
+// itself.
 func (h *histogram) recordCorrected(v, interval int64) {
 	h.record(v)
-	if interval <= 0 {
-		return
-	}
-	last := v/interval - 1
-	for k := int64(1); k <= last; {
-		b := bucketOf(v - k*interval)
-		upTo := min(last, (v-lowest(b))/interval) // the last k that falls into b
-		h.counts[b].Add(uint64(upTo - k + 1))
-		k = upTo + 1
-	}
+	stats.Expected(v, interval, func(x int64) int64 { return lowest(bucketOf(x)) },
+		func(x, n int64) { h.counts[bucketOf(x)].Add(uint64(n)) })
 }
 
 // window reads a histogram one interval at a time. Not safe for concurrent use.
