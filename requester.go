@@ -126,6 +126,8 @@ func reduce(s *scenario.Scenario) error {
 		return refuse("workload.topics", "has no topics")
 	case w.Groups > 0:
 		return refuse("workload.groups", "has no consumers")
+	case w.InFlight.Each > 0:
+		return refuse("workload.in_flight.each", "has workers for the requests of all producers, as many as workload.in_flight.messages")
 	case w.Connections.Producers > 1 || w.Connections.Consumers > 0:
 		return refuse("workload.connections", "connects by itself")
 	}

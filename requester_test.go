@@ -344,6 +344,7 @@ func TestRequesterRefusesWhatItCannotHave(t *testing.T) {
 		{"workload: {topics: 2, producers: 2}", "workload.topics"},
 		{"workload: {groups: 1}", "workload.groups"},
 		{"workload: {producers: 4, connections: {producers: 2}}", "workload.connections"},
+		{"workload: {producers: 4, in_flight: {each: 1}}", "workload.in_flight.each"},
 		{"workload: {think: 1s}", "think time"},
 	} {
 		_, err := sixnines.RunRequester(t.Context(), parse(t, tt.text), always(func(context.Context) error { return nil }))

@@ -5,8 +5,13 @@ import (
 	"time"
 )
 
-// maxConnections is the default's limit: connections beyond it are asked for.
-const maxConnections = 16
+const (
+	// maxConnections is the default's limit: connections beyond it are asked for.
+	maxConnections = 16
+	// maxEachConnections is that where each producer needs one, and as many as there
+	// may be.
+	maxEachConnections = 65536
+)
 
 // Normalise fills in every default that does not depend on the broker or the
 // machine, so that the scenario says all that there is to say. Normalising
@@ -103,7 +108,11 @@ func (w *Workload) normalise() {
 		fill(&w.Consumers, 1)
 		fill(&w.Topics, 1)
 	}
-	fill(&w.Connections.Producers, min(w.Producers, maxConnections))
+	connections := maxConnections
+	if w.InFlight.Each > 0 {
+		connections = maxEachConnections
+	}
+	fill(&w.Connections.Producers, min(w.Producers, connections))
 	fill(&w.Connections.Consumers, min(w.Consumers, maxConnections))
 	fill(&w.InFlight.Bytes, 256*MiB)
 }

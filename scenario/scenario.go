@@ -147,11 +147,26 @@ type Connections struct {
 	Consumers int `yaml:"consumers,omitempty" doc:"connections that consumers share; default one each, at most 16" min:"1" max:"65536"`
 }
 
-// InFlight limits what is unanswered at a time, over all producers. A message
-// that finds the limit reached is sent late and timed from when it was due.
+// InFlight limits what is unanswered at a time, over all producers or for each. A
+// message that finds the limit reached is sent late and timed from when it was due.
+// What answers a message is the reply to a request, the return of a round trip that
+// is limited for each producer, else the broker's acknowledgement, else, with pattern
+// deliver, the first delivery.
 type InFlight struct {
-	Messages int  `yaml:"messages,omitempty" doc:"at most so many unanswered messages; default 65536 where acknowledged, else no limit" min:"1" max:"16777216"`
-	Bytes    Size `yaml:"bytes,omitempty" doc:"at most so many unanswered bytes, each message counted as the largest; default 256MiB" min:"32B" max:"1024GiB"`
+	Messages int `yaml:"messages,omitempty" doc:"at most so many unanswered messages over all producers, and at least one for each connection; default 65536 where acknowledged, else no limit" min:"1" max:"16777216"`
+	// Each gives every producer a connection of its own, so that none waits for
+	// another's answer.
+	Each  int  `yaml:"each,omitempty" doc:"instead of messages: at most so many unanswered messages of each producer, which has a connection of its own then; 1: it waits for each answer before it sends again, and the schedule does not" min:"1" max:"65536"`
+	Bytes Size `yaml:"bytes,omitempty" doc:"at most so many unanswered bytes, each message counted as the largest; default 256MiB" min:"32B" max:"1024GiB"`
+}
+
+// Limit returns how many messages may be unanswered over all of the workload's
+// producers; 0: the scenario does not say.
+func (w *Workload) Limit() int {
+	if w.InFlight.Each > 0 {
+		return w.InFlight.Each * w.Producers
+	}
+	return w.InFlight.Messages
 }
 
 // Consumer is how consumers behave.

@@ -257,17 +257,37 @@ func (v *validator) limits() {
 		v.fail(fmt.Sprintf("a message of %v does not fit into %v in flight", size, w.InFlight.Bytes),
 			"raise workload.in_flight.bytes or lower workload.size", "workload.in_flight.bytes", "workload.size")
 	}
-	if w.Loop != Closed {
-		return
+	if w.InFlight.Each > 0 {
+		v.each()
 	}
-	all := int64(w.Outstanding) * int64(w.Producers)
-	if limit := w.InFlight.Messages; limit > 0 && all > int64(limit) {
-		v.fail(fmt.Sprintf("%d outstanding of %d producers are more than %d in flight", w.Outstanding, w.Producers, limit),
-			"raise workload.in_flight.messages or lower workload.outstanding", "workload.in_flight.messages", "workload.outstanding")
+	each, key := w.Outstanding, "workload.outstanding"
+	if w.Loop != Closed {
+		each, key = w.InFlight.Each, "workload.in_flight.each"
+	}
+	all := int64(each) * int64(w.Producers)
+	if limit := w.InFlight.Messages; w.Loop == Closed && limit > 0 && all > int64(limit) {
+		v.fail(fmt.Sprintf("%d outstanding of %d producers are more than %d in flight", each, w.Producers, limit),
+			"raise workload.in_flight.messages or lower "+key, "workload.in_flight.messages", key)
 	}
 	if bytes := w.InFlight.Bytes; all > int64(bytes/size) {
-		v.fail(fmt.Sprintf("%d outstanding of %d producers, of %v each, are more than %v in flight", w.Outstanding, w.Producers, size, bytes),
-			"raise workload.in_flight.bytes or lower workload.outstanding", "workload.in_flight.bytes", "workload.outstanding")
+		v.fail(fmt.Sprintf("%d outstanding of %d producers, of %v each, are more than %v in flight", each, w.Producers, size, bytes),
+			"raise workload.in_flight.bytes or lower "+key, "workload.in_flight.bytes", key)
+	}
+}
+
+// each checks a limit for each producer.
+func (v *validator) each() {
+	const key = "workload.in_flight.each"
+	w := &v.s.Workload
+	switch {
+	case w.Loop == Closed:
+		v.fail("a limit for each producer is for an open loop", "leave out "+key+": a closed loop's is workload.outstanding; or leave out workload.loop", key, "workload.loop")
+	case w.InFlight.Messages > 0:
+		v.fail("a limit for each producer and one for all of them", "leave out "+key+" or workload.in_flight.messages", key, "workload.in_flight.messages")
+	case w.Connections.Producers < w.Producers:
+		v.fail(fmt.Sprintf("%d connections for %d producers, none of which is to wait for another's answer", w.Connections.Producers, w.Producers),
+			fmt.Sprintf("leave out workload.connections.producers, so that each producer has its own; at most %d producers", maxEachConnections),
+			"workload.connections.producers", key)
 	}
 }
 

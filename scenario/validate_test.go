@@ -37,6 +37,11 @@ func TestImpossible(t *testing.T) {
 		{"a message beyond the limit", "workload: {size: 1MiB, in_flight: {bytes: 1KiB}}\n", "x.yaml:1:43: a message of 1MiB does not fit into 1KiB in flight"},
 		{"outstanding beyond the limit", "workload: {loop: closed, outstanding: 8, in_flight: {messages: 7}}\n", "8 outstanding of 1 producers are more than 7 in flight"},
 		{"outstanding beyond the bytes", "workload: {loop: closed, outstanding: 800, size: 1MiB}\n", "800 outstanding of 1 producers, of 1MiB each, are more than 256MiB in flight"},
+		{"each in a closed loop", "workload: {loop: closed, in_flight: {each: 1}}\n", "x.yaml:1:44: a limit for each producer is for an open loop (leave out workload.in_flight.each: a closed loop's is workload.outstanding; or leave out workload.loop)"},
+		{"each and all", "workload: {in_flight: {each: 1, messages: 8}}\n", "x.yaml:1:30: a limit for each producer and one for all of them (leave out workload.in_flight.each or workload.in_flight.messages)"},
+		{"each on shared connections", "workload: {producers: 4, connections: {producers: 2}, in_flight: {each: 1}}\n", "x.yaml:1:51: 2 connections for 4 producers, none of which is to wait for another's answer (leave out workload.connections.producers"},
+		{"each of too many producers", "workload: {producers: 70000, in_flight: {each: 1}}\n", "65536 connections for 70000 producers"},
+		{"each beyond the bytes", "workload: {producers: 100, size: 1MiB, in_flight: {each: 3}}\n", "3 outstanding of 100 producers, of 1MiB each, are more than 256MiB in flight (raise workload.in_flight.bytes or lower workload.in_flight.each)"},
 		{"steps and another duration", "workload: {arrivals: step:1/s@10s}\nphases: {duration: 20s}\n", "x.yaml:2:20: the steps last 10s and the window 20s (leave out phases.duration: the steps give it)"},
 		{"steps longer than a week", "workload: {arrivals: \"step:1/s@100h,1/s@100h\"}\n", "x.yaml:1:22: the steps last longer than 168h (a window has at most 168h)"},
 		{"too short for a message", "workload: {rate: 1/min}\n", "a window of 10s is too short for one message at 1/min (make it at least 1m0.001s, or raise the rate)"},
@@ -149,7 +154,7 @@ func TestNormalise(t *testing.T) {
 	check("topics", w.Topics, 1)
 	check("groups", w.Groups, 0)
 	check("connections", w.Connections, Connections{1, 1})
-	check("in flight", w.InFlight, InFlight{0, 256 * MiB})
+	check("in flight", w.InFlight, InFlight{Bytes: 256 * MiB})
 	check("timeout", w.Timeout, 10*time.Second)
 	check("phases", s.Phases, Phases{Warmup: 2 * time.Second, Duration: 10 * time.Second, Drain: 10 * time.Second})
 	check("record", s.Record, Record{100 * time.Millisecond, 3, false, ProbeAuto})
@@ -162,6 +167,11 @@ func TestNormalise(t *testing.T) {
 	check("round trip's connections", w.Connections, Connections{16, 16})
 	check("no warm-up", s.Phases.Warmup, time.Duration(0))
 	check("timeout", w.Timeout, time.Second)
+
+	s = *mustParse(t, "workload: {producers: 700, in_flight: {each: 1}}")
+	s.Normalise()
+	check("connections of producers that wait for their own answers", w.Connections, Connections{700, 1})
+	check("limit over all of them", w.Limit(), 700)
 
 	s = *mustParse(t, "workload: {pattern: publish}\nphases: {warmup: 0s}")
 	s.Normalise()

@@ -64,7 +64,7 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 	for _, st := range ld.sending.streams {
 		spec := driver.ProducerSpec{ID: int(st.id), Topic: ld.layout.topics[st.plan.topic],
 			Conn: st.plan.producer % lanes, Size: int(w.Size.Largest()),
-			Limited: w.Loop == scenario.Closed || w.InFlight.Messages > 0 || st.lane.limit < manyPlaces,
+			Limited: w.Loop == scenario.Closed || w.Limit() > 0 || st.lane.limit < manyPlaces,
 			KeySize: int(w.KeySize), Headers: headersOf(w.Headers)}
 		var err error
 		mark := ld.session.dialers[0].Mark()

@@ -251,6 +251,9 @@ func (l *lane) ack(sl *slot, now int64) {
 
 func (l *lane) nack(sl *slot, err error) {
 	l.fail(err)
+	if l.expiry != nil && l.expiry.closed(sl.sent) {
+		l.inFlight.Add(-1) // what was refused is not delivered, nor replied to
+	}
 	if sl.measured {
 		l.nacked.Add(1)
 		st := sl.stream
@@ -432,7 +435,7 @@ func (l *lane) expire(horizon int64) {
 type expiry struct {
 	length  int64 // of a bucket, ns
 	buckets [1024]atomic.Int64
-	swept   int64 // number of the next bucket to sweep
+	swept   atomic.Int64 // number of the next bucket to sweep
 }
 
 func newExpiry(timeout time.Duration) *expiry {
@@ -441,9 +444,14 @@ func newExpiry(timeout time.Duration) *expiry {
 
 func (e *expiry) opened(sent int64) { e.buckets[sent/e.length%1024].Add(1) }
 
-// closed reports whether the message still had its place.
+// closed reports whether the message still had its place. One whose bucket was swept
+// has none: the bucket may be a later message's by now.
 func (e *expiry) closed(sent int64) bool {
-	b := &e.buckets[sent/e.length%1024]
+	n := sent / e.length
+	if n < e.swept.Load() {
+		return false
+	}
+	b := &e.buckets[n%1024]
 	if b.Add(-1) < 0 {
 		b.Add(1)
 		return false
@@ -455,11 +463,11 @@ func (e *expiry) closed(sent int64) bool {
 // in them.
 func (e *expiry) sweep(horizon int64) (n int64) {
 	last := horizon/e.length - 1
-	if e.swept == 0 || last-e.swept > 1024 {
-		e.swept = last - 512
-	}
-	for ; e.swept <= last; e.swept++ {
-		n += e.buckets[e.swept%1024].Swap(0)
+	// Buckets further back are by now those of messages under way, and are swept with
+	// them: from horizon to now there are 514.
+	for b := max(e.swept.Load(), last-500); b <= last; b++ {
+		e.swept.Store(b + 1) // first: who comes after that leaves the bucket alone
+		n += e.buckets[b%1024].Swap(0)
 	}
 	return n
 }

@@ -59,14 +59,14 @@ func (s *sending) makeLanes(n, span int) {
 		l := &lane{plan: s.plan, session: s.session, recording: s.recording, sending: s, shard: s.recording.rec.Shard(i), raw: s.recording.rawSink()}
 		places := 1024
 		if acked {
-			total := w.InFlight.Messages
+			total := w.Limit()
 			if total == 0 {
 				total = inFlightDefault
 			}
 			places = max(1, total/n)
 			l.limit, l.counted = int64(places), true
-		} else if w.InFlight.Messages > 0 && s.session.closes == closeOnDelivery {
-			l.limit, l.counted = int64(max(1, w.InFlight.Messages/n)), true
+		} else if limit := w.Limit(); limit > 0 && s.session.closes == closeOnDelivery {
+			l.limit, l.counted = int64(max(1, limit/n)), true
 		}
 		if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {
 			places = max(1, byBytes)

@@ -25,6 +25,20 @@ const (
 	closeOnDelivery // the first, or the reply
 )
 
+// closingOf returns what ends a message's time in flight.
+func closingOf(w *scenario.Workload, ack driver.AckKind) closing {
+	switch {
+	case w.Pattern == scenario.Publish && ack == driver.AckKindNone:
+		return closeNever
+	case w.Pattern == scenario.Publish:
+		return closeOnAck
+	case w.Loop == scenario.Closed, ack == driver.AckKindNone, w.Pattern == scenario.RequestReply,
+		w.Pattern == scenario.RoundTrip && w.InFlight.Each > 0:
+		return closeOnDelivery
+	}
+	return closeOnAck
+}
+
 // session is what a load has at the broker, and what follows from what the driver
 // is with these options. Nothing of it changes after open but the connections and
 // what the driver tells.
@@ -62,13 +76,8 @@ func (s *session) open(ctx context.Context) (err error) {
 	if w.Loop == scenario.Closed && w.Pattern == scenario.Publish && s.ack == driver.AckKindNone {
 		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a closed loop could wait for", ErrUsage, s.config.Entry.Name)
 	}
-	switch {
-	case w.Pattern == scenario.Publish && s.ack == driver.AckKindNone:
-		s.closes = closeNever
-	case w.Pattern == scenario.Publish, w.Loop == scenario.Open && s.ack != driver.AckKindNone:
-		s.closes = closeOnAck
-	default:
-		s.closes = closeOnDelivery
+	if s.closes = closingOf(w, s.ack); s.closes == closeNever && w.InFlight.Each > 0 {
+		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a producer could wait for; leave workload.in_flight.each out, or choose another pattern", ErrUsage, s.config.Entry.Name)
 	}
 	s.ackResponse, s.ackService, s.rawAcked = recorder.PublishResponse, recorder.PublishService, result.RawAcked
 	if s.ack == driver.AckKindReply {

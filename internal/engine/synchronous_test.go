@@ -1,0 +1,198 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/mem"
+	"sixnines/internal/integrity"
+)
+
+// asked is a driver that looks at what its requesters have under way. It does not
+// count probes.
+type asked struct {
+	driver.Driver
+	unanswered int // the requester whose replies it keeps; −1: none
+
+	mu        sync.Mutex
+	out, most map[int]int
+	sent      map[int][]int64 // instants
+}
+
+// asking is the driver mem, looked at.
+func asking(unanswered int) (*asked, driver.Entry) {
+	e := mem.Entry()
+	a := &asked{Driver: e.Driver, unanswered: unanswered, out: map[int]int{}, most: map[int]int{}, sent: map[int][]int64{}}
+	e.Driver = a
+	return a, e
+}
+
+func (a *asked) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	s, err := a.Driver.Open(ctx, t)
+	return &askedSession{s, a}, err
+}
+
+type askedSession struct {
+	driver.Session
+	of *asked
+}
+
+func (s *askedSession) Ack() driver.AckKind { return s.Session.(driver.AckReporter).Ack() }
+
+func (s *askedSession) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(driver.Message) []byte) (driver.Consumer, error) {
+	return s.Session.(driver.RequestReplier).Responder(ctx, spec, respond)
+}
+
+func (s *askedSession) Requester(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies driver.Deliver) (driver.Producer, error) {
+	p, err := s.Session.(driver.RequestReplier).Requester(ctx, spec, acks, func(m driver.Message) {
+		if _, is := loadOf(m.Payload, integrity.Reply); is {
+			if spec.ID == s.of.unanswered {
+				return
+			}
+			s.of.mu.Lock()
+			s.of.out[spec.ID]-- // before the engine hears of it, and sends again
+			s.of.mu.Unlock()
+		}
+		replies(m)
+	})
+	return &askedProducer{p, spec.ID, s.of}, err
+}
+
+type askedProducer struct {
+	driver.Producer
+	id int
+	of *asked
+}
+
+func (p *askedProducer) Send(token uint64, payload []byte) error {
+	if e, is := loadOf(payload, integrity.Data); is {
+		p.of.mu.Lock()
+		p.of.sent[p.id] = append(p.of.sent[p.id], e.Intended+e.Lag)
+		p.of.out[p.id]++
+		p.of.most[p.id] = max(p.of.most[p.id], p.of.out[p.id])
+		p.of.mu.Unlock()
+	}
+	return p.Producer.Send(token, payload)
+}
+
+// loadOf returns the envelope of a message, if it is of that kind.
+func loadOf(payload []byte, kind integrity.Kind) (e integrity.Envelope, is bool) {
+	return e, e.Get(payload, false) == integrity.Good && e.Kind == kind
+}
+
+// A requester that may have one request out, or two, never has more, though replies
+// come more slowly than requests are due, and whether or not the broker acknowledges
+// requests at once.
+func TestRequesterWaitsForItsReply(t *testing.T) {
+	for _, ack := range []string{"none", "broker"} {
+		for _, each := range []int{1, 2} {
+			t.Run(fmt.Sprintf("%d, ack %s", each, ack), func(t *testing.T) {
+				a, e := asking(-1)
+				r := measure(t, fmt.Sprintf(`
+phases: {warmup: 0s, duration: 200ms, drain: 20s}
+target: {driver: mem, options: {delay: 2ms, ack: %s}}
+workload: {pattern: request-reply, rate: 2000/s, producers: 4, in_flight: {each: %d}}
+`, ack, each), e, "")
+				if c := r.Counters; c.Sent != 400 || c.Received != 400 || c.TimedOut != 0 {
+					t.Errorf("%+v", c)
+				}
+				for id := range 4 {
+					if a.most[id] != each {
+						t.Errorf("requester %d had %d requests out", id, a.most[id])
+					}
+				}
+			})
+		}
+	}
+}
+
+// A requester whose replies do not come waits for them until they time out, and sends
+// the next one then. Others do not wait for it.
+func TestRequesterWaitsForItsOwnReply(t *testing.T) {
+	const timeout = 50 * time.Millisecond
+	a, e := asking(0)
+	r := measure(t, `
+phases: {warmup: 0s, duration: 300ms, drain: 300ms}
+target: {driver: mem}
+workload: {pattern: request-reply, rate: 400/s, producers: 4, timeout: 50ms, in_flight: {each: 1}}
+`, e, "")
+	if c := r.Counters; c.Received != 90 || c.TimedOut == 0 {
+		t.Errorf("three requesters have 30 replies each: %+v", c)
+	}
+	for id := 1; id < 4; id++ {
+		if a.most[id] != 1 {
+			t.Errorf("requester %d had %d requests out", id, a.most[id])
+		}
+	}
+	sent := a.sent[0]
+	if len(sent) < 3 {
+		t.Errorf("the requester without replies sent %d requests", len(sent))
+	}
+	for i := 1; i < len(sent); i++ {
+		if gap := time.Duration(sent[i] - sent[i-1]); gap < timeout {
+			t.Errorf("its request %d went out %v after the one before", i, gap)
+		}
+	}
+}
+
+// A request that the broker refuses gets no reply, and none is waited for.
+func TestRefusedRequestIsNotWaitedFor(t *testing.T) {
+	r := measure(t, `
+phases: {warmup: 0s, duration: 300ms, drain: 1s}
+target: {driver: mem, options: {ack: broker, nack: 5, reject: 5}}
+workload: {pattern: request-reply, rate: 1000/s, timeout: 1h, in_flight: {each: 1}}
+`, mem.Entry(), "")
+	if c := r.Counters; c.Nacked != 5 || c.Rejected != 5 || c.NotSent != 0 || c.Received != 290 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// What is delivered long after its time takes nobody's place.
+func TestLateReplyTakesNoPlace(t *testing.T) {
+	e := newExpiry(100 * time.Millisecond)
+	first := 5000 * e.length
+	again := first + int64(len(e.buckets))*e.length // the same bucket
+	e.opened(first)
+	if n := e.sweep(first + 2*e.length); n != 1 {
+		t.Fatalf("%d messages timed out", n)
+	}
+	e.opened(again)
+	if e.closed(first) {
+		t.Error("a late reply ends the time in flight of another message")
+	}
+	if !e.closed(again) || e.closed(again) {
+		t.Error("a message has another number of places than one")
+	}
+}
+
+// A first look, and one after a long pause, leaves alone what is under way.
+func TestSweepLeavesWhatIsUnderWay(t *testing.T) {
+	const timeout = 10 * time.Second
+	e := newExpiry(timeout)
+	for _, now := range []int64{int64(time.Hour), int64(2 * time.Hour)} {
+		for age := int64(0); age < int64(timeout); age += e.length {
+			e.opened(now - age)
+		}
+		if n := e.sweep(now - int64(timeout)); n != 0 {
+			t.Errorf("%d messages timed out too soon", n)
+		}
+		for age := int64(0); age < int64(timeout); age += e.length {
+			if !e.closed(now - age) {
+				t.Errorf("one that was sent %v ago has no place", time.Duration(age))
+			}
+		}
+	}
+}
+
+// Where nothing is acknowledged there is nothing that a producer could wait for.
+func TestNothingToWaitFor(t *testing.T) {
+	_, err := Run(t.Context(), Config{Scenario: parse(t, "target: {driver: mem}\nworkload: {pattern: publish, in_flight: {each: 1}}"), Entry: mem.Entry()})
+	if !errors.Is(err, ErrUsage) {
+		t.Errorf("%v", err)
+	}
+}
