@@ -165,6 +165,10 @@ type Header struct {
 	// Limit is the highest rate at which this machine's generator was in time under
 	// a load of about this size and number of connections, if that was ever measured.
 	Limit *GeneratorLimit `json:"generator_limit,omitempty"`
+	// Synchronous says that each producer waited for the answer to its message before
+	// it sent the next, on a schedule that did not wait; nil: they did not, or the
+	// result is of an earlier version.
+	Synchronous *Synchronous `json:"synchronous,omitempty"`
 	// Objectives are what the run must show, as scenario.ParseObjective reads
 	// them.
 	Objectives []string `json:"objectives,omitempty"`
@@ -172,6 +176,18 @@ type Header struct {
 	// scenario.ParseUntil reads it; Window is then its greatest length. Empty:
 	// nothing was waited for.
 	Until string `json:"until,omitempty"`
+}
+
+// Synchronous is what a load of producers that wait for each answer has beside others.
+type Synchronous struct {
+	// Metric is the service time for which a producer waits. Its Distribution has the
+	// correction for Interval.
+	Metric Metric `json:"metric"`
+	// Interval is the time from one message of a producer to its next by the schedule,
+	// ns, above 0: HdrHistogram's expected interval.
+	Interval int64 `json:"interval_ns"`
+	// Mean says that the schedule's intervals differ, and Interval is their mean.
+	Mean bool `json:"mean,omitempty"`
 }
 
 // InFlightMetric is the service time whose end takes a message out of those in

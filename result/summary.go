@@ -305,6 +305,11 @@ type Distribution struct {
 	// Succeeded is the same of the messages that were not refused; nil where none
 	// was.
 	Succeeded *Distribution `json:"succeeded,omitempty"`
+	// Corrected is the distribution with what HdrHistogram's correction for the
+	// expected interval of Header.Synchronous adds to it, for comparison with tools
+	// that publish such figures; nil for other metrics. Unresolved and refused messages
+	// are not in it, it has no intervals, and no verdict or objective looks at it.
+	Corrected *Distribution `json:"corrected,omitempty"`
 	// Few names percentiles that rest on 4 to 99 exceedances: print "~".
 	Few map[string]bool `json:"few,omitempty"`
 	// Episodes counts, from p99 up, the separate events behind the

@@ -14,6 +14,7 @@ import (
 	"sixnines/internal/schedule"
 	"sixnines/internal/vitals"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // writeHeader writes what is known before the load begins: a header for each load.
@@ -69,6 +70,7 @@ func (ld *load) describe(h *result.Header) error {
 	h.Started = h.Started.Add(ld.part.From)
 	h.Scenario, h.Pattern, h.Mode, h.Ack, h.Semantics = text, string(w.Pattern), ld.sender.mode(), string(ld.session.ack), result.Semantics(ld.session.semantics)
 	h.Size, h.Rate, h.Window, h.Cold = int64(math.Round(schedule.MeanSize(w.Size))), ld.asked(), ld.window, ld.session.cold
+	h.Synchronous = ld.synchronous()
 	for _, o := range s.Objectives {
 		h.Objectives = append(h.Objectives, o.String())
 	}
@@ -106,6 +108,25 @@ func (ld *load) describe(h *result.Header) error {
 		add("probe", value, note)
 	}
 	return nil
+}
+
+// synchronous describes the load if each of its producers waits for the answer to its
+// message before it sends the next; nil if not, or if there is no schedule.
+func (ld *load) synchronous() *result.Synchronous {
+	w, lanes := ld.workload, ld.sending.lanes
+	if ld.schedule == nil || len(lanes) < w.Producers || lanes[0].limit != 1 {
+		return nil
+	}
+	service := ld.session.ackService
+	switch {
+	case ld.session.closes == closeOnAck:
+	case ld.layout.maxFanOut() == 1:
+		service = ld.deliveryService()
+	default:
+		return nil // of several deliveries of a message only the first is waited for
+	}
+	return &result.Synchronous{Metric: service.Metric(), Mean: w.Arrivals.Kind != scenario.Constant,
+		Interval: int64(math.Round(float64(w.Producers) * 1e9 / ld.asked()))}
 }
 
 // clockCost measures one reading of the clock, in ns.

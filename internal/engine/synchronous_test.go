@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/internal/integrity"
+	"sixnines/result"
 )
 
 // asked is a driver that looks at what its requesters have under way. It does not
@@ -106,6 +108,10 @@ workload: {pattern: request-reply, rate: 2000/s, producers: 4, in_flight: {each:
 						t.Errorf("requester %d had %d requests out", id, a.most[id])
 					}
 				}
+				y := r.Header.Synchronous
+				if (y != nil) != (each == 1) || y != nil && (y.Metric != result.RoundTripService || y.Interval != 2e6 || y.Mean) {
+					t.Errorf("synchronous: %+v", y)
+				}
 			})
 		}
 	}
@@ -189,10 +195,88 @@ func TestSweepLeavesWhatIsUnderWay(t *testing.T) {
 	}
 }
 
+// Which loads are those of producers that wait for each answer, and for which.
+func TestSynchronous(t *testing.T) {
+	for _, tt := range []struct {
+		workload, ack string
+		want          result.Metric // empty: it is none
+	}{
+		{"{pattern: publish, in_flight: {messages: 1}}", "broker", result.PublishService},
+		{"{pattern: publish, producers: 2, in_flight: {each: 1}, arrivals: poisson}", "broker", result.PublishService},
+		{"{pattern: deliver, in_flight: {each: 1}}", "broker", result.PublishService},
+		{"{pattern: deliver, in_flight: {each: 1}}", "none", result.DeliveryService},
+		{"{pattern: deliver, in_flight: {each: 1}, consumers: 2}", "none", ""}, // waits for the first only
+		{"{pattern: roundtrip, in_flight: {each: 1}}", "broker", result.RoundTripService},
+		{"{pattern: publish, producers: 2, connections: {producers: 1}, in_flight: {messages: 1}}", "broker", ""},
+		{"{pattern: publish, producers: 2, in_flight: {each: 2}}", "broker", ""},
+		{"{pattern: publish, rate: max, in_flight: {each: 1}}", "broker", ""},
+		{"{pattern: publish}", "broker", ""},
+	} {
+		r := measure(t, "phases: {warmup: 0s, duration: 100ms, drain: 5s}\ntarget: {driver: mem, options: {ack: "+tt.ack+"}}\nworkload: "+tt.workload,
+			mem.Entry(), "")
+		got, y := result.Metric(""), r.Header.Synchronous
+		if y != nil {
+			got = y.Metric
+			if w := parse(t, "workload: "+tt.workload).Workload; y.Interval != int64(w.Producers)*1e6 || y.Mean != (w.Arrivals.Kind == "poisson") {
+				t.Errorf("%s: %+v", tt.workload, y)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s with ack %s: %q, want %q", tt.workload, tt.ack, got, tt.want)
+		}
+		for m, d := range r.Summary.Histograms {
+			if (d.Corrected != nil) != (m == tt.want) {
+				t.Errorf("%s with ack %s: %s corrected: %v", tt.workload, tt.ack, m, d.Corrected != nil)
+			}
+		}
+	}
+}
+
 // Where nothing is acknowledged there is nothing that a producer could wait for.
 func TestNothingToWaitFor(t *testing.T) {
 	_, err := Run(t.Context(), Config{Scenario: parse(t, "target: {driver: mem}\nworkload: {pattern: publish, in_flight: {each: 1}}"), Entry: mem.Entry()})
 	if !errors.Is(err, ErrUsage) {
 		t.Errorf("%v", err)
 	}
+}
+
+// The broker stands still for D. Of the service times a hundredth and fewer show it,
+// since each requester had one request out. Response time counts from when requests
+// were due, and has it; the service time that is corrected as others do comes near.
+// Where other programs take the processors the generator is held up: a try that is off
+// is repeated.
+func TestStallOfSynchronousRequesters(t *testing.T) {
+	if testing.Short() {
+		t.Skip("figures, which the race detector would only blur")
+	}
+	const D, T = 400 * time.Millisecond, 2 * time.Second
+	var off string
+	for range 4 {
+		r := measure(t, `
+phases: {warmup: 0s, duration: 2s, drain: 10s}
+target: {driver: mem, options: {stall_after: 200, stall_for: 400ms}}
+workload: {pattern: request-reply, rate: 400/s, producers: 4, in_flight: {each: 1}}
+`, mem.Entry(), "")
+		response, service := r.Summary.Histograms[result.RoundTripResponse], r.Summary.Histograms[result.RoundTripService]
+		if service.Corrected == nil {
+			t.Fatal("nothing is corrected")
+		}
+		off = ""
+		for p, share := range map[string]float64{"90": 0.1, "95": 0.05, "99": 0.01} {
+			want := float64(D) - share*float64(T)
+			raw, got, corrected := float64(service.Percentiles[p]), float64(response.Percentiles[p]), float64(service.Corrected.Percentiles[p])
+			if raw > float64(D)/4 || math.Abs(got-want) > float64(D)/20 || math.Abs(corrected-got) > float64(D)/8 {
+				off += fmt.Sprintf("p%s: service %v, response %v and not %v, corrected %v; ", p, time.Duration(raw), time.Duration(got), time.Duration(want), time.Duration(corrected))
+			}
+		}
+		// Each of the four that waited stands for those that were not sent meanwhile.
+		if added := service.Corrected.Count - service.Count; added < 4*36 || added > 4*44 {
+			off += fmt.Sprintf("%d values were added; ", added)
+		}
+		if off == "" {
+			return
+		}
+		t.Log(off, show(r))
+	}
+	t.Error(off)
 }

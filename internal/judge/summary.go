@@ -54,6 +54,7 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 			setBlocks(s.Histograms[m], m, run, in)
 		}
 	}
+	setCorrected(run, s)
 	s.Until = setUntil(run, in, s)
 	s.Availability = availability(run, s)
 	s.Steady = steady(run, s)

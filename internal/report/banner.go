@@ -151,6 +151,9 @@ func headline(s *subject) []string {
 	if h.Mode == result.ModeFlatOut {
 		mode += " (unpaced)"
 	}
+	if h.Synchronous != nil {
+		mode += ", each producer waits for its answer"
+	}
 	out = append(out, load, mode, shortDuration(float64(window(s)))+" window")
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }

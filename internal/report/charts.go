@@ -159,8 +159,11 @@ func percentilesChart(subjects []*subject, f family) *chart {
 				c.Caption += " Response of " + s.title + " is left out: the run was overloaded, and the curve would tell its length."
 				continue
 			}
-			l := percentileCurve(s.run.Metrics[k.Metric], col.Dist)
+			l := percentileCurve(s.merged(k), col.Dist)
 			l.Name, l.Colour, l.Dash = lineName(s, k.Head), i, j
+			if k.Corrected {
+				l.Name = lineName(s, correctedName(&s.run.Header))
+			}
 			if len(subjects) == 1 {
 				l.Colour = j
 			}
@@ -422,7 +425,7 @@ func histogramChart(subjects []*subject, f family) *chart {
 		X: axis{Scale: durationScale, Label: "latency"}, Y: axis{Scale: logCountScale, Label: "messages in a bin"}}
 	for i, s := range subjects {
 		for j, k := range f.Columns {
-			if s.column(k.Metric) == nil || len(subjects) > 1 && k.Metric != firstOf(s, f) {
+			if k.Corrected || s.column(k.Metric) == nil || len(subjects) > 1 && k.Metric != firstOf(s, f) {
 				continue
 			}
 			l := densityCurve(s.run.Metrics[k.Metric])

@@ -14,7 +14,8 @@ import (
 //	run, metric, percentile, value_ns, lo_ns, hi_ns, count, mark, block_lo_ns, block_hi_ns, floor_ratio
 //
 // metric is METRIC or, where messages were refused, METRIC.succeeded: of those
-// that were not. percentile is "50" to "99.9999", or min, max, mean, stddev. lo_ns and hi_ns
+// that were not; or METRIC.corrected: a service time with HdrHistogram's correction
+// for an expected interval, which is not measured. percentile is "50" to "99.9999", or min, max, mean, stddev. lo_ns and hi_ns
 // hold the 95 % interval, without hi_ns where refused messages reach it, and count the values of the metric's histogram. mark
 // qualifies the figure: unsupported or unstable (there is no value then),
 // refused (none either: refused messages reach it), at-least, few, few-events,
@@ -31,7 +32,7 @@ func CSV(w io.Writer, runs []*result.Run) error {
 	row := func(fields ...string) { _ = c.Write(fields) } // kept by the writer until Error
 	row("run", "metric", "percentile", "value_ns", "lo_ns", "hi_ns", "count", "mark", "block_lo_ns", "block_hi_ns", "floor_ratio")
 	for _, s := range prepared {
-		for _, m := range withSucceeded(result.Metrics()) {
+		for _, m := range withVariants(result.Metrics()) {
 			col := s.column(m)
 			if col == nil || col.Dist.Total() == 0 {
 				continue
@@ -62,10 +63,11 @@ func CSV(w io.Writer, runs []*result.Run) error {
 	return c.Error()
 }
 
-// withSucceeded puts behind each metric those of its messages that succeeded.
-func withSucceeded(metrics []result.Metric) (out []result.Metric) {
+// withVariants puts behind each metric those of its messages that succeeded, and what
+// it is if it is corrected as others do.
+func withVariants(metrics []result.Metric) (out []result.Metric) {
 	for _, m := range metrics {
-		out = append(out, m, succeededOf(m))
+		out = append(out, m, succeededOf(m), m+correctedSuffix)
 	}
 	return out
 }

@@ -178,10 +178,13 @@ func (f figure) mark() string {
 // column is one metric of a table.
 type column struct {
 	Metric  result.Metric
-	Of      result.Metric // Metric, or of which Metric is those that succeeded
+	Of      result.Metric // Metric, or of which Metric is those that succeeded, or is corrected
 	Head    string        // "response"
 	Dist    *result.Distribution
 	Figures []figure // one for each of rows()
+	// Corrected says that it is no measurement: a service time as others correct it.
+	Corrected bool
+	Note      string // of a corrected one: what it is, for people
 }
 
 // hasOwn reports whether any figure's own share is known.
@@ -238,18 +241,18 @@ func rowName(percentile string) string {
 
 // kinds lists the families there can be, in the order of reports.
 func kinds() []family {
-	col := func(m result.Metric, head string) column { return column{Metric: m, Head: head} }
+	col := func(m result.Metric, head string) column { return column{Metric: m, Of: m, Head: head} }
 	return []family{
 		{Name: "Delivery latency", Key: "delivery",
 			About: "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the consumer has it. Their difference is what a closed loop would have hidden.",
-			Columns: []column{col(result.DeliveryResponse, "response"), col(result.DeliveryService, "service"),
+			Columns: []column{col(result.DeliveryResponse, "response"), col(result.DeliveryService, "service"), corrected(result.DeliveryService),
 				col(result.DeliveryLast, "last consumer")}},
 		{Name: "Round-trip latency", Key: "roundtrip",
 			About:   "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the reply is back. Their difference is what a closed loop would have hidden.",
-			Columns: []column{col(result.RoundTripResponse, "response"), col(result.RoundTripService, "service")}},
+			Columns: []column{col(result.RoundTripResponse, "response"), col(result.RoundTripService, "service"), corrected(result.RoundTripService)}},
 		{Name: "Publish latency", Key: "publish",
 			About:   "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the broker acknowledged it. Their difference is what a closed loop would have hidden.",
-			Columns: []column{col(result.PublishResponse, "response"), col(result.PublishService, "service")}},
+			Columns: []column{col(result.PublishResponse, "response"), col(result.PublishService, "service"), corrected(result.PublishService)}},
 		{Name: "Service time of the probe", Key: "probe",
 			About:   "The probe is one producer and one consumer at a low rate, in a process and on a topic of their own, which measure the same broker at the same time. What the load's service time has beyond the probe's is in the load's own connections, queues or client.",
 			Columns: []column{col(result.ProbeService, "service")}},
@@ -271,9 +274,6 @@ func succeededOf(m result.Metric) result.Metric { return m + ".succeeded" }
 func tabled() []family {
 	var out []family
 	for _, f := range kinds() {
-		for i := range f.Columns {
-			f.Columns[i].Of = f.Columns[i].Metric
-		}
 		out = append(out, f)
 		if f.Key == "lag" || f.Apart {
 			continue
@@ -281,7 +281,9 @@ func tabled() []family {
 		twin := family{Name: f.Name + ", succeeded only", Key: f.Key + "-succeeded",
 			About: "The same without the messages that were refused: what those had that got through. " + f.About}
 		for _, c := range f.Columns {
-			twin.Columns = append(twin.Columns, column{Metric: succeededOf(c.Metric), Of: c.Metric, Head: c.Head})
+			if !c.Corrected {
+				twin.Columns = append(twin.Columns, column{Metric: succeededOf(c.Metric), Of: c.Metric, Head: c.Head})
+			}
 		}
 		out = append(out, twin)
 	}
@@ -295,15 +297,19 @@ func families(r *result.Run, sum *result.Summary) []family {
 	for _, f := range tabled() {
 		var cols []column
 		for _, c := range f.Columns {
-			c.Dist = sum.Histograms[c.Of]
-			if c.Dist != nil && c.Metric != c.Of {
+			judged := c.Of
+			switch c.Dist = sum.Histograms[c.Of]; {
+			case c.Dist == nil:
+			case c.Corrected:
+				c.Dist, c.Note, judged = c.Dist.Corrected, correctedNote(&r.Header), c.Metric
+			case c.Metric != c.Of:
 				c.Dist = c.Dist.Succeeded
 			}
 			if c.Dist == nil {
 				continue
 			}
 			for _, p := range rows() {
-				c.Figures = append(c.Figures, newFigure(c.Of, p, c.Dist, sum.Verdict))
+				c.Figures = append(c.Figures, newFigure(judged, p, c.Dist, sum.Verdict))
 			}
 			cols = append(cols, c)
 		}

@@ -40,6 +40,8 @@ type summaryObject struct {
 	Workload   string `json:"workload,omitempty"`
 	FromNs     int64  `json:"from_ns,omitempty"`
 	Background bool   `json:"background,omitempty"`
+
+	Synchronous *result.Synchronous `json:"synchronous,omitempty"`
 }
 
 // JSON writes the summary of a run as one object on one line: verdict,
@@ -60,6 +62,7 @@ func JSON(w io.Writer, run *result.Run) error {
 		Steady: s.sum.Steady, Attribution: s.sum.Attribution, Objectives: s.sum.Objectives, Trial: h.Trial, Floor: h.Floor, Tail: run.Tail, Until: s.sum.Until,
 		Availability: s.sum.Availability,
 		Workload:     h.Workload, FromNs: int64(h.From), Background: h.Background,
+		Synchronous: h.Synchronous,
 	}
 	if o.Verdict.Reasons == nil {
 		o.Verdict.Reasons = []result.Reason{} // a list, also when empty

@@ -151,6 +151,11 @@ func markdownFamily(b *bytes.Buffer, prepared []*subject, f family) {
 		}
 		fmt.Fprintf(b, "%s %s |\n", line, strings.Join(notes, "; "))
 	}
+	for _, s := range prepared {
+		for _, n := range f.notes(s) {
+			fmt.Fprintf(b, "\n%s\n", escapeMarkdown(n))
+		}
+	}
 }
 
 // markdownAccounts writes the rates and the counters that are not zero.

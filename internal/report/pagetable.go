@@ -48,6 +48,7 @@ func pageTables(prepared []*subject) []pageTable {
 				}
 				t.add(c, len(prepared) == 1)
 			}
+			t.About = words(" ", append([]string{t.About}, f.notes(s)...)...)
 			if n := len(t.Heads) - before; n > 0 {
 				t.Groups = append(t.Groups, pageGroup{s.label, n})
 			}
@@ -62,17 +63,21 @@ func pageTables(prepared []*subject) []pageTable {
 // add appends a metric: its figure, its own share where that is known, and its
 // interval.
 func (t *pageTable) add(c *column, interval bool) {
-	t.Heads = append(t.Heads, pageHead{Name: c.Head, Title: metricName(c.Metric)})
+	title := metricName(c.Metric)
+	if c.Note != "" {
+		title = c.Note
+	}
+	t.Heads = append(t.Heads, pageHead{Name: c.Head, Title: title})
 	if c.hasOwn() {
 		t.Heads = append(t.Heads, pageHead{"own lag", "share of the percentile that is the generator's own delay"})
 	}
 	if c.hasFloor() {
 		t.Heads = append(t.Heads, pageHead{"÷ floor", "how many times the noise floor of this machine"})
 	}
-	blocks := interval && c.hasBlocks()
-	if interval {
+	if interval = interval && !c.Corrected; interval {
 		t.Heads = append(t.Heads, pageHead{"95 % interval", "exact binomial order statistics"})
 	}
+	blocks := interval && c.hasBlocks()
 	if blocks {
 		t.Heads = append(t.Heads, pageHead{"by stretches", "95 % interval from resampled stretches of the run: a burst counts as one event"})
 	}

@@ -87,6 +87,9 @@ func repeatSections(prepared []*subject) []*section {
 				continue
 			}
 			for _, k := range f.Columns {
+				if k.Corrected {
+					continue
+				}
 				if x := r.section(k.Metric); x != nil {
 					out = append(out, x)
 				}

@@ -191,6 +191,9 @@ func terminalLatencies(p *printer, s *subject) {
 			g = latencyGrid(f, false, false)
 		}
 		g.write(p)
+		for _, n := range f.notes(s) {
+			p.wrapped("  ", n, faint)
+		}
 	}
 }
 
@@ -304,6 +307,11 @@ func terminalSideBySide(p *printer, subjects []*subject) {
 					g = sideBySide(with[:n], k.Metric)
 				}
 				g.write(p)
+				for _, s := range with[:n] {
+					if c := s.column(k.Metric); c.Note != "" {
+						p.wrapped("  ", s.letter+": "+c.Note, faint)
+					}
+				}
 				with = with[n:]
 			}
 		}

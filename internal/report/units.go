@@ -177,5 +177,8 @@ func metricName(m result.Metric) string {
 	if base, is := strings.CutSuffix(string(m), string(succeededOf(""))); is {
 		return metricName(result.Metric(base)) + " of those that succeeded"
 	}
+	if base, is := strings.CutSuffix(string(m), correctedSuffix); is {
+		return metricName(result.Metric(base)) + ", corrected as others do"
+	}
 	return plain(string(m))
 }
