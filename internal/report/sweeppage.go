@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 )
 
 // SweepHTML writes a sweep as one self-contained page: its charts and what
@@ -27,7 +28,14 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 		Rows     []sweepPageRow
 	}{Caption: x.Caption, Findings: x.After, Heads: append(x.Heads, "remark")}
 	for _, c := range sweepCharts(s.Table) {
-		data.Pictures = append(data.Pictures, sweepPicture{c.Title, c.Caption, template.HTML(drawSVG(c, false))}) // which escapes what it is given
+		data.Pictures = append(data.Pictures, sweepPicture{Title: c.Title, Caption: c.Caption, SVG: template.HTML(drawSVG(c, false))}) // which escapes what it is given
+	}
+	maps, why := sweepHeat(s.Table)
+	for _, h := range maps {
+		data.Pictures = append(data.Pictures, sweepPicture{Title: h.Title, Caption: h.Caption, SVG: template.HTML(drawHeat(h)), Small: h.small()}) // so does this
+	}
+	if why != "" {
+		data.Findings = append(slices.Clone(data.Findings), why)
 	}
 	for _, r := range x.Rows {
 		row := sweepPageRow{Note: r.Note}
@@ -53,6 +61,7 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 type sweepPicture struct {
 	Title, Caption string
 	SVG            template.HTML
+	Small          bool // half as wide
 }
 
 type sweepPageRow struct {
@@ -64,7 +73,7 @@ type sweepPageRow struct {
 // the maximum elsewhere.
 const sweepPage = `{{range .Findings}}<p class="callout">{{.}}</p>
 {{end}}<div class="charts">
-{{range .Pictures}}<figure class="picture"><h2>{{.Title}}</h2>{{.SVG}}<figcaption>{{.Caption}}</figcaption></figure>
+{{range .Pictures}}<figure class="picture{{if .Small}} small{{end}}"><h2>{{.Title}}</h2>{{.SVG}}<figcaption>{{.Caption}}</figcaption></figure>
 {{end}}</div>
 <section><h2>Cells</h2>
 <p>{{.Caption}}</p>

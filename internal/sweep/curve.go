@@ -78,6 +78,25 @@ func (t *Table) Main() string {
 	return main
 }
 
+// Plane returns which two axes a picture in two dimensions is over: the main one
+// across, the other up; -1 unless exactly two axes have several values.
+func (t *Table) Plane() (across, up int) {
+	var several []int
+	for i, a := range t.Axes {
+		if len(a.Values) > 1 {
+			several = append(several, i)
+		}
+	}
+	if len(several) != 2 {
+		return -1, -1
+	}
+	across, up = several[1], several[0]
+	if t.Axes[up].Key == t.Main() {
+		across, up = up, across
+	}
+	return across, up
+}
+
 // Knee finds the knee of a curve over the rate, of a percentile of its latency.
 // Trials that are INVALID, or too short for the percentile, show nothing: they are
 // left out, and the text says how many.
