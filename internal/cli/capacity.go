@@ -15,6 +15,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/judge"
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/internal/sweep"
 	"sixnines/internal/trials"
@@ -261,7 +262,7 @@ func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 	if found.Limit != "" {
 		word += ": " + string(found.Limit)
 	}
-	c.note("trial %d, %s: %s %s", number, t.Stage, rateText(t.Rate.Float()), word)
+	c.note("trial %d, %s: %s %s", number, t.Stage, spell.Rate(t.Rate.Float()), word)
 	return found, nil
 }
 
@@ -284,7 +285,7 @@ func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run
 		func(turn *trials.Turn) (state trials.State, err error) {
 			run, state, err = c.make(turn, one{scenario: &s, entry: c.entry, prefix: fmt.Sprintf("trial %d: ", number),
 				header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialCapacity, Index: number},
-				begin:  fmt.Sprintf("trial %d, %s: %s for %s", number, t.Stage, rateText(t.Rate.Float()), seconds(s.Phases.Duration))})
+				begin:  fmt.Sprintf("trial %d, %s: %s for %s", number, t.Stage, spell.Rate(t.Rate.Float()), seconds(s.Phases.Duration))})
 			return state, err
 		})
 	switch {

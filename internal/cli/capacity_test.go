@@ -44,14 +44,6 @@ func TestTrialsAreLongEnough(t *testing.T) {
 	}
 }
 
-func TestRateText(t *testing.T) {
-	for rate, want := range map[float64]string{1e6: "1,000,000/s", 12345.6: "12,346/s", 989.9: "989.9/s", 50: "50/s", 1.0 / 3: "0.3333/s"} {
-		if got := rateText(rate); got != want {
-			t.Errorf("%g is %s, want %s", rate, got, want)
-		}
-	}
-}
-
 // What the answer says, in each of its forms.
 func TestCapacityText(t *testing.T) {
 	s := &scenario.Scenario{}

@@ -3,11 +3,10 @@ package cli
 import (
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/sweep"
 )
 
@@ -111,7 +110,7 @@ func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 	line("")
 	fmt.Fprintf(&b, "%-10s  %12s  %7s  %-10s  %s\n", "trials", "rate", "window", "outcome", "limit")
 	for _, t := range a.Trials {
-		row := fmt.Sprintf("%-10s  %12s  %7s  %-10s  %s", t.Stage, rateText(t.Rate.Float()), seconds(c.window(t.Trial)), t.Outcome, t.Limit)
+		row := fmt.Sprintf("%-10s  %12s  %7s  %-10s  %s", t.Stage, spell.Rate(t.Rate.Float()), seconds(c.window(t.Trial)), t.Outcome, t.Limit)
 		line("%s", strings.TrimRight(row, " "))
 	}
 	line("")
@@ -119,11 +118,11 @@ func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 	case a.Holds == 0 && a.Fails == 0:
 		line("No rate that was tried holds, and none was shown to fail.")
 	case a.Holds == 0:
-		line("No rate that was tried holds: %s fails.", rateText(a.Fails))
+		line("No rate that was tried holds: %s fails.", spell.Rate(a.Fails))
 	case a.AtLeast():
-		line("The highest rate that holds is at least %s%s.", rateText(a.Holds), confirmed(a.HoldsConfirmed, a))
+		line("The highest rate that holds is at least %s%s.", spell.Rate(a.Holds), confirmed(a.HoldsConfirmed, a))
 	default:
-		line("The highest rate that holds lies in [%s, %s)%s.", rateText(a.Holds), rateText(a.Fails), confirmed(a.HoldsConfirmed && a.FailsConfirmed, a))
+		line("The highest rate that holds lies in [%s, %s)%s.", spell.Rate(a.Holds), spell.Rate(a.Fails), confirmed(a.HoldsConfirmed && a.FailsConfirmed, a))
 	}
 	if a.Limit != "" {
 		line("Limited by %s: %s.", a.Limit, strings.TrimRight(oneLine(a.Why), "."))
@@ -143,7 +142,7 @@ func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 		if a.AtLeast() {
 			systems = "at most " + systems
 		}
-		line("%s with %s headroom takes %s, if %s.", rateText(f.Rate), percentText(f.Headroom), systems, f.Assumption)
+		line("%s with %s headroom takes %s, if %s.", spell.Rate(f.Rate), percentText(f.Headroom), systems, f.Assumption)
 	}
 	return b.String()
 }
@@ -160,13 +159,5 @@ func orNone(rate float64) string {
 	if rate == 0 {
 		return "at no rate that was tried"
 	}
-	return rateText(rate)
-}
-
-// rateText writes a rate in messages a second: whole, or with four digits.
-func rateText(perSecond float64) string {
-	if whole := math.Round(perSecond); perSecond >= 1000 || perSecond == whole {
-		return grouped(int64(whole)) + "/s"
-	}
-	return strconv.FormatFloat(perSecond, 'g', 4, 64) + "/s"
+	return spell.Rate(rate)
 }

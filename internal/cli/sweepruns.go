@@ -61,7 +61,7 @@ func (s *sweepRuns) one(turn *trials.Turn) (trials.State, error) {
 	run, state, err := s.series.make(turn, one{scenario: c.scenario, entry: c.entry, prefix: where + ": ",
 		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialSweep, Index: turn.Trial.Round, Of: s.Rounds},
 		before: fmt.Sprintf("%s begins in %s", where, seconds(turn.Pause)),
-		begin:  fmt.Sprintf("%s: %s, round %d", where, turn.Cell.Name, turn.Trial.Round)})
+		begin:  fmt.Sprintf("%s: %s, round %d", where, c.at.Text(), turn.Trial.Round)})
 	if state == trials.Made {
 		s.keep(turn.Number-1, run)
 		s.note("%s: %s", where, run.Summary.Verdict)
@@ -121,7 +121,7 @@ func (s *sweepRuns) failures() string {
 	var names []string
 	for _, t := range s.Trials {
 		if t.State == trials.Failed && len(names) < 3 {
-			names = append(names, fmt.Sprintf("%s, round %d: %s", s.Cells[t.Cell].Name, t.Round, t.Error))
+			names = append(names, fmt.Sprintf("%s, round %d: %s", s.plan.cells[t.Cell].at.Text(), t.Round, t.Error))
 		}
 	}
 	return fmt.Sprintf("%s failed: %s", plural(s.Count(trials.Failed), "trial"), strings.Join(names, "; "))

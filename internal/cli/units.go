@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -64,14 +65,4 @@ func ticking(d, total time.Duration) string {
 }
 
 // grouped writes a whole number with commas between thousands.
-func grouped(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return sign + digits
-}
+func grouped(n int64) string { return spell.Count(n) }

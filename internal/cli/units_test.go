@@ -36,17 +36,6 @@ func TestSeconds(t *testing.T) {
 	}
 }
 
-func TestGrouped(t *testing.T) {
-	for _, c := range []struct {
-		n    int64
-		want string
-	}{{0, "0"}, {999, "999"}, {1000, "1,000"}, {-1234567, "-1,234,567"}, {-123, "-123"}} {
-		if got := grouped(c.n); got != c.want {
-			t.Errorf("grouped(%d) = %q, want %q", c.n, got, c.want)
-		}
-	}
-}
-
 func TestNearest(t *testing.T) {
 	words := []string{"completion", "doctor", "drivers", "report", "run", "verify", "version"}
 	for _, c := range []struct{ s, want string }{

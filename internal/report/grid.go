@@ -3,6 +3,7 @@ package report
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/lipgloss/v2"
 )
@@ -12,7 +13,13 @@ import (
 type grid struct {
 	head []cell
 	rows []gridRow
+	// wrap is the width from which on a head that is wider than its column goes on
+	// in the next line; 0: none does. Nothing of it is cut off.
+	wrap int
 }
+
+// wrapWidth is that of heads which are names and expressions.
+const wrapWidth = 14
 
 // gridRow is a row and the remarks that belong to it, which go to its right
 // where there is room for them and below it where there is not.
@@ -58,12 +65,57 @@ const (
 // widths returns the width of each column.
 func (g *grid) widths() []int {
 	w := make([]int, len(g.head))
-	for _, r := range append([]gridRow{{cells: g.head}}, g.rows...) {
+	for _, r := range g.rows {
 		for i, c := range r.cells {
 			w[i] = max(w[i], lipgloss.Width(c.text))
 		}
 	}
+	for i := range g.head {
+		for _, line := range g.headLines(i, w[i]) {
+			w[i] = max(w[i], lipgloss.Width(line))
+		}
+	}
 	return w
+}
+
+// headLines is the head of a column whose cells have a width.
+func (g *grid) headLines(i, width int) []string {
+	if g.wrap == 0 {
+		return []string{g.head[i].text}
+	}
+	return divided(g.head[i].text, max(width, g.wrap))
+}
+
+// divided returns text in lines of a width: divided at spaces, behind the signs that join
+// the parts of a name, and where there are none wherever a line is full.
+func divided(text string, width int) []string {
+	var lines []string
+	for {
+		text = strings.TrimLeft(text, " ")
+		at, end := 0, 0 // the last place to divide at, and where the line is full
+		for i, r := range text {
+			if lipgloss.Width(text[:i]+string(r)) > width {
+				break
+			}
+			end = i + len(string(r))
+			if strings.ContainsRune(" .,_-/", r) {
+				at = end
+			}
+		}
+		switch {
+		case end == len(text):
+			return append(lines, text)
+		case end == 0: // no letter is so narrow
+			_, end = utf8.DecodeRuneInString(text)
+			at = end
+		case text[end] == ' ' || at == 0:
+			at = end
+		}
+		lines, text = append(lines, strings.TrimRight(text[:at], " ")), text[at:]
+		if text == "" {
+			return lines
+		}
+	}
 }
 
 // total is the number of terminal columns the grid takes without its notes.
@@ -102,7 +154,9 @@ func (g *grid) write(p *printer) {
 		return b.String()
 	}
 	if len(g.head) > 0 && hasText(g.head) {
-		p.line(strings.TrimRight(line(g.head, faint), " "))
+		for _, head := range g.heads(widths) {
+			p.line(strings.TrimRight(line(head, faint), " "))
+		}
 	}
 	room := p.width - total - gridGap
 	for i, r := range g.rows {
@@ -131,6 +185,27 @@ func (g *grid) write(p *printer) {
 			p.wrapped("      ↳ ", n, faint)
 		}
 	}
+}
+
+// heads are the lines of the head; short ones stand at its foot.
+func (g *grid) heads(widths []int) [][]cell {
+	most := 0
+	all := make([][]string, len(g.head))
+	for i := range g.head {
+		all[i] = g.headLines(i, widths[i])
+		most = max(most, len(all[i]))
+	}
+	lines := make([][]cell, most)
+	for k := range lines {
+		lines[k] = slices.Clone(g.head)
+		for i := range g.head {
+			lines[k][i].text = ""
+			if from := most - len(all[i]); k >= from {
+				lines[k][i].text = all[i][k-from]
+			}
+		}
+	}
+	return lines
 }
 
 func hasText(cells []cell) bool {

@@ -15,6 +15,7 @@ type section struct {
 	Heads   []string
 	Align   string // a letter a column: l for names and words, r for numbers
 	Mark    int    // the column that shows a row's style; 0: the second
+	Wrap    bool   // heads that are wider than their columns have several lines
 	Spill   bool   // columns that find no room go below their rows
 	Explain bool   // the caption is needed everywhere, not only on the page
 	Rows    []sectionRow
@@ -74,6 +75,9 @@ func (x *section) mark() int {
 // grid lays the first columns out.
 func (x *section) grid(columns int) *grid {
 	g := &grid{}
+	if x.Wrap {
+		g.wrap = wrapWidth
+	}
 	for i, h := range x.Heads[:columns] {
 		g.head = append(g.head, cell{text: h, right: x.number(i)})
 	}

@@ -31,7 +31,7 @@ func SweepTerminal(w io.Writer, s *Sweep, opt Options) error {
 
 // section is the table, a row a cell.
 func (s *Sweep) section() *section {
-	x := &section{Name: "Sweep: " + plain(s.Title), Explain: true, Caption: sweepCaption(s.Table)}
+	x := &section{Name: "Sweep: " + plain(s.Title), Explain: true, Wrap: true, Caption: sweepCaption(s.Table)}
 	for _, a := range s.Axes {
 		x.Heads, x.Align = append(x.Heads, plain(a.Name)), x.Align+"r"
 	}
@@ -94,7 +94,7 @@ func sweepCaption(t *sweep.Table) string {
 func (s *Sweep) row(r *sweep.Row, unlike bool) sectionRow {
 	var row sectionRow
 	for _, c := range r.Cell {
-		row.Cells = append(row.Cells, plain(c.Value))
+		row.Cells = append(row.Cells, plain(c.Text()))
 	}
 	verdict, st := sweepVerdict(r)
 	row.Style = st
@@ -204,6 +204,8 @@ func known(s sweep.Spread, v float64) string {
 //	achieved_per_s, achieved_low, achieved_high, bytes_per_s, generator_cpu_ns, broker_cpu_ns,
 //	p50_ns, p50_low_ns, p50_high_ns, p50_mark, and these of p99 and p99.9, semantics
 //
+// An axis has plain numbers where all of its values are of one kind: messages a second,
+// bytes, seconds or the number itself; otherwise it has the values as they were written.
 // bytes are of payload, cpu is for each message. A mark is at-least, suspect,
 // unstable-above or refused-above (such a run is where the interval ends, which has
 // no upper end then), or why there is no figure: unstable, refused, unsupported,
@@ -221,10 +223,18 @@ func SweepCSV(w io.Writer, t *sweep.Table) error {
 		head = append(head, "p"+p+"_ns", "p"+p+"_low_ns", "p"+p+"_high_ns", "p"+p+"_mark")
 	}
 	_ = c.Write(append(head, "semantics")) // kept by the writer until Error
+	numbers := make([]map[string]float64, len(t.Axes))
+	for i, a := range t.Axes {
+		numbers[i] = a.ByValue()
+	}
 	for _, r := range t.Rows {
 		var line []string
-		for _, x := range r.Cell {
-			line = append(line, x.Value)
+		for i, x := range r.Cell {
+			if n, ok := numbers[i][x.Value]; ok {
+				line = append(line, decimal(n))
+			} else {
+				line = append(line, x.Value)
+			}
 		}
 		line = append(line, strconv.Itoa(len(r.Runs)))
 		for _, status := range []result.Status{result.Valid, result.Suspect, result.Unstable, result.Invalid} {

@@ -61,7 +61,7 @@ func TestSweepTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, want := range []string{"1k/s", "UNSTABLE 1 of 2", "INVALID 1 of 2", "n/a (unstable)", "100 µs", "≥ ", "50.0 µs – 200 µs", "2.00 µs", "the knee is <here>"} {
+	for _, want := range []string{"1,000/s", "UNSTABLE 1 of 2", "INVALID 1 of 2", "n/a (unstable)", "100 µs", "≥ ", "50.0 µs – 200 µs", "2.00 µs", "the knee is <here>"} {
 		if !strings.Contains(wide.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, wide.String())
 		}
@@ -92,7 +92,7 @@ func TestSweepCSV(t *testing.T) {
 	for _, c := range []struct {
 		row          int
 		column, want string
-	}{{1, "rate", "1k/s"}, {1, "runs", "2"}, {1, "p99_ns", "200000"}, {1, "p99_low_ns", "100000"}, {1, "p99.9_mark", "at-least"}, {1, "broker_cpu_ns", "2000"},
+	}{{1, "rate", "1000"}, {1, "runs", "2"}, {1, "p99_ns", "200000"}, {1, "p99_low_ns", "100000"}, {1, "p99.9_mark", "at-least"}, {1, "broker_cpu_ns", "2000"},
 		{4, "unstable", "1"}, {4, "p50_ns", ""}, {4, "p50_mark", "unstable"}, {2, "invalid", "1"}, {4, "achieved_per_s", "1003"}} {
 		if got := cell(c.row, c.column); got != c.want {
 			t.Errorf("%s of line %d is %q, want %q", c.column, c.row, got, c.want)
@@ -170,6 +170,53 @@ func TestSweepPage(t *testing.T) {
 					break
 				}
 			}
+		}
+	}
+}
+
+// Rates that were written in several ways stand in one.
+func TestSweepRates(t *testing.T) {
+	s := swept(t, "size=256B,1KiB", "rate=1k/s..4000/s:lin:4")
+	var b, page bytes.Buffer
+	if err := errors.Join(SweepTerminal(&b, s, Options{Width: 250}), SweepHTML(&page, s)); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"table": b.String(), "page": page.String()} {
+		for spelling, is := range map[string]bool{"1k/s": false, "3000/s": false, "1,000/s": true, "3,000/s": true} {
+			if strings.Contains(text, spelling) != is {
+				t.Errorf("that %s is in the %s is %t", spelling, name, !is)
+			}
+		}
+	}
+}
+
+// Names that are wider than their columns go on in the next line, and nothing of them
+// is lost.
+func TestSweepHeads(t *testing.T) {
+	var b bytes.Buffer
+	if err := SweepTerminal(&b, swept(t, "workload.consumer.work=1ms,2ms"), Options{Width: 250}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"  workload.\n", "consumer.work "} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+	for _, tt := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"delivery.response p99 < 10ms", 14, "delivery.|response p99 <|10ms"},
+		{"a name of words", 6, "a name|of|words"},
+		{"unbroken", 3, "unb|rok|en"},
+		{"short", 14, "short"},
+		{"", 14, ""},
+		{"wide 漢字漢字", 4, "wide|漢字|漢字"},
+		{"漢字", 1, "漢|字"},
+	} {
+		if got := strings.Join(divided(tt.text, tt.width), "|"); got != tt.want {
+			t.Errorf("%q in %d: %q, want %q", tt.text, tt.width, got, tt.want)
 		}
 	}
 }

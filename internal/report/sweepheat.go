@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -38,17 +39,17 @@ func sweepHeat(t *sweep.Table) (maps []*heatmap, why string) {
 		h := &heatmap{Key: "heat-" + key, Title: title + " over " + plain(t.Axes[across].Name) + " and " + plain(t.Axes[up].Name), Caption: caption,
 			Across: plain(t.Axes[across].Name), Up: plain(t.Axes[up].Name), Colours: axis{Scale: scale}}
 		for _, c := range columns {
-			h.Columns = append(h.Columns, plain(c))
+			h.Columns = append(h.Columns, plain(sweep.Coordinate{Value: c}.Text()))
 		}
 		for _, v := range rows {
-			h.Rows = append(h.Rows, plain(v))
+			h.Rows = append(h.Rows, plain(sweep.Coordinate{Value: v}.Text()))
 			var line []heatCell
 			for _, c := range columns {
 				cell := heatCell{State: heatNone, Title: "not made"}
 				if r := at[[2]string{c, v}]; r != nil {
 					cell = of(r)
 					verdict, _ := sweepVerdict(r)
-					cell.Title = plain(r.Cell.String()) + ": " + words(", ", title+" "+cell.Title, verdict)
+					cell.Title = plain(r.Cell.Text()) + ": " + words(", ", title+" "+cell.Title, verdict)
 				}
 				line = append(line, cell)
 			}
@@ -103,26 +104,9 @@ func heatFigure(r *sweep.Row, s sweep.Spread, text string) heatCell {
 
 // heatOrder is the values of an axis: numbers ascending, others as they were given.
 func heatOrder(a sweep.Axis) []string {
-	numbers, ok := a.Numbers()
-	if !ok {
-		return a.Values
-	}
-	order := make([]int, len(numbers))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int {
-		switch {
-		case numbers[i] < numbers[j]:
-			return -1
-		case numbers[i] > numbers[j]:
-			return 1
-		}
-		return 0
-	})
-	values := make([]string, len(order))
-	for i, k := range order {
-		values[i] = a.Values[k]
+	values := slices.Clone(a.Values)
+	if numbers := a.ByValue(); numbers != nil {
+		slices.SortStableFunc(values, func(v, w string) int { return cmp.Compare(numbers[v], numbers[w]) })
 	}
 	return values
 }

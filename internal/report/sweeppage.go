@@ -3,9 +3,11 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"html/template"
 	"io"
 	"slices"
+	"strings"
 )
 
 // SweepHTML writes a sweep as one self-contained page: its charts and what
@@ -24,9 +26,12 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 		Caption  string
 		Findings []string
 		Pictures []sweepPicture
-		Heads    []string
+		Heads    []template.HTML
 		Rows     []sweepPageRow
-	}{Caption: x.Caption, Findings: x.After, Heads: append(x.Heads, "remark")}
+	}{Caption: x.Caption, Findings: x.After}
+	for _, h := range append(slices.Clone(x.Heads), "remark") {
+		data.Heads = append(data.Heads, divisible(h))
+	}
 	for _, c := range sweepCharts(s.Table) {
 		data.Pictures = append(data.Pictures, sweepPicture{Title: c.Title, Caption: c.Caption, SVG: template.HTML(drawSVG(c, false))}) // which escapes what it is given
 	}
@@ -58,6 +63,12 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 	return err
 }
 
+// divisible is text that may go on in another line behind the signs that join the
+// parts of a name.
+func divisible(text string) template.HTML {
+	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>", "-", "-<wbr>", "/", "/<wbr>").Replace(html.EscapeString(text)))
+}
+
 type sweepPicture struct {
 	Title, Caption string
 	SVG            template.HTML
@@ -77,7 +88,7 @@ const sweepPage = `{{range .Findings}}<p class="callout">{{.}}</p>
 {{end}}</div>
 <section><h2>Cells</h2>
 <p>{{.Caption}}</p>
-<div class="scroll"><table class="figures"><thead><tr>{{range .Heads}}<th>{{.}}</th>{{end}}</tr></thead><tbody>
+<div class="scroll"><table class="figures cells"><thead><tr>{{range .Heads}}<th>{{.}}</th>{{end}}</tr></thead><tbody>
 {{range .Rows}}<tr>{{range $i, $c := .Cells}}{{if eq $i 0}}<th>{{index $c 0}}</th>{{else}}<td class="{{index $c 1}}">{{index $c 0}}</td>{{end}}{{end}}<td>{{.Note}}</td></tr>
 {{end}}<tr hidden><td></td></tr></tbody></table></div>
 </section>

@@ -320,7 +320,7 @@ func terminalSideBySide(p *printer, subjects []*subject) {
 
 // sideBySide is one metric of several runs.
 func sideBySide(subjects []*subject, m result.Metric) *grid {
-	g := &grid{head: []cell{{}}}
+	g := &grid{head: []cell{{}}, wrap: 24}
 	for i := -1; i < len(rows()); i++ {
 		var r gridRow
 		if i >= 0 {
@@ -329,7 +329,7 @@ func sideBySide(subjects []*subject, m result.Metric) *grid {
 		for _, s := range subjects {
 			c := s.column(m)
 			if i < 0 {
-				g.head = append(g.head, cell{text: shorten(s.label, 24), right: true})
+				g.head = append(g.head, cell{text: s.label, right: true})
 				if c.hasOwn() {
 					g.head = append(g.head, cell{text: "own", right: true})
 				}

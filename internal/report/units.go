@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -47,20 +48,7 @@ func three(v float64) string {
 // count writes an integer with its thousands apart: "3,688,879".
 func count(n int64) string { return grouped(strconv.FormatInt(n, 10)) }
 
-func grouped(digits string) string {
-	sign := ""
-	if strings.HasPrefix(digits, "-") {
-		sign, digits = "-", digits[1:]
-	}
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return sign + b.String()
-}
+func grouped(digits string) string { return spell.Grouped(digits) }
 
 // rate writes messages a second, with decimals only where they tell something:
 // "20,000/s", "19,998.4/s", "0.25/s".

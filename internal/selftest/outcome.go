@@ -2,8 +2,9 @@ package selftest
 
 import (
 	"fmt"
-	"strings"
 	"time"
+
+	"sixnines/internal/spell"
 )
 
 // Verdict is what came of a trial or of one of its figures.
@@ -150,16 +151,4 @@ func Time(d time.Duration) string {
 func trimmed(v float64) string { return fmt.Sprintf("%.4g", v) }
 
 // grouped writes a whole number with its thousands apart.
-func grouped(n int64) string {
-	text := fmt.Sprint(max(n, -n))
-	var parts []string
-	for len(text) > 3 {
-		parts = append([]string{text[len(text)-3:]}, parts...)
-		text = text[:len(text)-3]
-	}
-	text = strings.Join(append([]string{text}, parts...), ",")
-	if n < 0 {
-		return "-" + text
-	}
-	return text
-}
+func grouped(n int64) string { return spell.Count(n) }

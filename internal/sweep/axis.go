@@ -290,3 +290,17 @@ func (a Axis) Numbers() (values []float64, ok bool) {
 	}
 	return values, len(values) > 0
 }
+
+// ByValue returns the numbers of [Axis.Numbers] by the text of their values; nil where
+// there are none.
+func (a Axis) ByValue() map[string]float64 {
+	numbers, ok := a.Numbers()
+	if !ok {
+		return nil
+	}
+	values := map[string]float64{}
+	for i, v := range a.Values {
+		values[v] = numbers[i]
+	}
+	return values
+}

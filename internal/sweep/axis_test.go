@@ -150,3 +150,12 @@ func TestGridOfManyCells(t *testing.T) {
 		t.Errorf("%d cells, %v", g.Len(), err)
 	}
 }
+
+// A rate is shown in one spelling, anything else as it was written.
+func TestCoordinateText(t *testing.T) {
+	for value, want := range map[string]string{"1k/s": "1,000/s", "2000/s": "2,000/s", "10/min": "0.1667/s", "max": "max", "1KiB": "1KiB", "step:1/s@1s": "step:1/s@1s", "file:a/s": "file:a/s"} {
+		if got := (Coordinate{Value: value}).Text(); got != want {
+			t.Errorf("%s is shown as %s, want %s", value, got, want)
+		}
+	}
+}

@@ -14,8 +14,8 @@ type Curve struct {
 	Rows   []*Row
 }
 
-// Name is such as "size=256B", empty where there is no other axis.
-func (c Curve) Name() string { return c.Others.String() }
+// Name is such as "size=256B", for people; empty where there is no other axis.
+func (c Curve) Name() string { return c.Others.Text() }
 
 // Along returns the curves of the table along the axis with a key, X ascending.
 // Where rows of a cell differ in semantics, those that are not of the first are
@@ -52,15 +52,7 @@ func (t *Table) numbers(key string) (map[string]float64, int) {
 	if at < 0 {
 		return nil, 0
 	}
-	numbers, ok := t.Axes[at].Numbers()
-	if !ok {
-		return nil, 0
-	}
-	values := map[string]float64{}
-	for i, v := range t.Axes[at].Values {
-		values[v] = numbers[i]
-	}
-	return values, at
+	return t.Axes[at].ByValue(), at
 }
 
 // RateKey is the field by which a sweep is over the rate.

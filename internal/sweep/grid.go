@@ -7,6 +7,7 @@ import (
 	"math/bits"
 	"strings"
 
+	"sixnines/internal/spell"
 	"sixnines/scenario"
 )
 
@@ -79,6 +80,25 @@ type Coordinate struct {
 	Value string `json:"value"`
 }
 
+// Text is the value for people: a rate in messages a second, in one spelling however
+// it was written, so that 1k/s and 2000/s stand as 1,000/s and 2,000/s beside each
+// other; anything else as it was written.
+func (x Coordinate) Text() string {
+	if r, err := scenario.ParseRate(x.Value); err == nil && !r.IsMax() {
+		return spell.Rate(r.Float())
+	}
+	return x.Value
+}
+
+// Text is such as "rate=1,000/s size=256B", for people.
+func (c Cell) Text() string {
+	words := make([]string, len(c))
+	for i, x := range c {
+		words[i] = x.Name + "=" + x.Text()
+	}
+	return strings.Join(words, " ")
+}
+
 // Overrides are what makes a scenario that of the cell.
 func (c Cell) Overrides() []scenario.Override {
 	all := make([]scenario.Override, len(c))
@@ -88,7 +108,8 @@ func (c Cell) Overrides() []scenario.Override {
 	return all
 }
 
-// String is such as "rate=1k/s size=256B".
+// String is such as "rate=1k/s size=256B": the values as they were written, by which
+// the cells of a series are known again.
 func (c Cell) String() string {
 	words := make([]string, len(c))
 	for i, x := range c {

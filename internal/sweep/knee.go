@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 )
 
@@ -77,9 +78,9 @@ func FindKnee(rounds [][]Point, conf float64) Knee {
 	}, conf, kneeSeed)[0]
 	k.Told = true
 	k.Rate = stats.Estimate{Value: found.rate, Low: math.Exp(log.Low), High: math.Exp(log.High), Bounded: log.Bounded}
-	k.Text = fmt.Sprintf("the knee is at %s/s", amount(found.rate))
+	k.Text = fmt.Sprintf("the knee is at %s", spell.Rate(found.rate))
 	if k.Rate.Bounded {
-		k.Text += fmt.Sprintf(", and with %s %% confidence between %s/s and %s/s", amount(100*conf), amount(k.Rate.Low), amount(k.Rate.High))
+		k.Text += fmt.Sprintf(", and with %s %% confidence between %s and %s", amount(100*conf), spell.Rate(k.Rate.Low), spell.Rate(k.Rate.High))
 	} else {
 		k.Rate.Low, k.Rate.High = 0, 0
 		k.Text += " (no interval: " + unbounded(len(rounds)) + ")"
@@ -181,11 +182,11 @@ func kneeOf(rounds [][]Point, pick []int) kneeAt {
 		k.why = fmt.Sprintf("%d rates were stable, and it takes %d", len(levels), LeastRates)
 		return k
 	case best == 0:
-		k.why = fmt.Sprintf("it lies at or below %s/s, the lowest rate", amount(levels[1].rate))
+		k.why = fmt.Sprintf("it lies at or below %s, the lowest rate", spell.Rate(levels[1].rate))
 		return k
 	case best == len(levels)-1 && beyond == 0:
 		k.between[1] = math.Inf(1)
-		k.why = fmt.Sprintf("it lies at or above %s/s, the highest rates", amount(k.between[0]))
+		k.why = fmt.Sprintf("it lies at or above %s, the highest rates", spell.Rate(k.between[0]))
 		return k
 	}
 	least := kneeWindow * levels[best].power()
@@ -206,7 +207,7 @@ func kneeOf(rounds [][]Point, pick []int) kneeAt {
 		top = beyond
 	}
 	if !ok || rate <= levels[from].rate || rate >= top {
-		k.why = fmt.Sprintf("it lies between %s/s and %s/s, and the rates tried are too few, or too noisy, to place it", amount(k.between[0]), amount(k.between[1]))
+		k.why = fmt.Sprintf("it lies between %s and %s, and the rates tried are too few, or too noisy, to place it", spell.Rate(k.between[0]), spell.Rate(k.between[1]))
 		return k
 	}
 	k.rate, k.between = rate, [2]float64{0, end}

@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 )
 
@@ -122,7 +123,7 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 	}
 	u.Text = fmt.Sprintf("σ %s, κ %s, γ %s/s", shown(u.Sigma), shown(u.Kappa), shown(u.Gamma))
 	if u.PeakTold {
-		u.Text += fmt.Sprintf("; the peak of %s/s is at N = %s", amount(u.Highest), shown(u.Peak))
+		u.Text += fmt.Sprintf("; the peak of %s is at N = %s", spell.Rate(u.Highest), shown(u.Peak))
 	} else {
 		u.Text += "; the peak cannot be told: " + u.Untold
 	}
