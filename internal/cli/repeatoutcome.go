@@ -78,47 +78,19 @@ func (s *set) overall(x *repeated) []outcomes {
 // joinWords puts a space between two words if there are two.
 func joinWords(a, b string) string { return strings.TrimSpace(a + " " + b) }
 
-// overall says how runs stand to objectives together: one is met if it was met
-// in every run that was planned, missed if it was in any. Runs are not pooled:
-// each has to show it by itself.
+// overall says how runs stand to objectives together, as [judge.Together] has it.
 func overall(objectives []scenario.Objective, runs []*result.Run, planned int) []result.Objective {
 	var all []result.Objective
+	found := make([][]result.Objective, len(runs))
+	for i, run := range runs {
+		if run.Summary != nil {
+			found[i] = append([]result.Objective{}, run.Summary.Objectives...)
+		}
+	}
 	for _, o := range objectives {
-		all = append(all, together(o.String(), runs, planned))
+		all = append(all, judge.Together(o.String(), found, planned))
 	}
 	return all
-}
-
-func together(text string, runs []*result.Run, planned int) result.Objective {
-	counts := map[judge.Outcome]int{}
-	first := map[judge.Outcome]string{}
-	for i, run := range runs {
-		outcome, found := judge.Meaningless, "the run was cut short: it has no verdict"
-		if run.Summary != nil {
-			found = "the result does not speak of it"
-			for _, o := range run.Summary.Objectives {
-				if o.Text == text {
-					outcome, found = judge.Outcome(o.Outcome), o.Found
-				}
-			}
-		}
-		if counts[outcome]++; counts[outcome] == 1 {
-			first[outcome] = fmt.Sprintf("run %d: %s", i+1, found)
-		}
-	}
-	made := len(runs)
-	for _, outcome := range []judge.Outcome{judge.Missed, judge.Meaningless, judge.Undecided} {
-		if n := counts[outcome]; n > 0 {
-			return result.Objective{Text: text, Outcome: string(outcome), Found: fmt.Sprintf("in %d of %s (%s)", n, plural(made, "run"), first[outcome])}
-		}
-	}
-	if made < planned {
-		return result.Objective{Text: text, Outcome: string(judge.Undecided), Found: fmt.Sprintf("met in %s, but %d were to be made", plural(made, "run"), planned)}
-	}
-	if made == 1 {
-		return result.Objective{Text: text, Outcome: string(judge.Met), Found: strings.TrimPrefix(first[judge.Met], "run 1: ")}
-	}
-	return result.Objective{Text: text, Outcome: string(judge.Met), Found: fmt.Sprintf("in each of %s", plural(made, "run"))}
 }
 
 // suite is what the runs come to together, for a JUnit file.

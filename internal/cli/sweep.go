@@ -83,7 +83,11 @@ sweep with the run under way, before its window at once; --resume DIR, with the
 command as it was, goes on, after a crash as well. More than 1,000 trials, or a day,
 take --yes.
 
-Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong usage.`,
+--slo and a scenario's objectives are decided for each cell, as for repeats: it must
+meet them in each of its rounds. The table, the CSV and the page say which do.
+
+Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong usage,
+3 an objective was missed or could not be decided in a cell.`,
 		Example: `  sixnines sweep nats --over rate=1k/s..64k/s:log:13
   sixnines sweep kafka --over rate=1k/s..64k/s:log:7 --over size=256B,1KiB --rounds 6
   sixnines sweep rabbitmq --over option.confirm=true,false --over producers=1,4,16 --csv out.csv

@@ -113,7 +113,34 @@ func (s *sweepRuns) finish(ended error) error {
 	if ended != nil {
 		return failed("the same command with --resume "+s.dir+" makes them again; manifest.json there has the errors", ended)
 	}
-	return nil
+	return s.judged(shown.Table)
+}
+
+// mostSaid is of how many cells it is said why they do not meet their objectives.
+const mostSaid = 3
+
+// judged turns the objectives of the cells into the command's end, as those of repeats:
+// each cell must meet its own, and a trial that was not made shows nothing.
+func (s *sweepRuns) judged(t *sweep.Table) error {
+	for _, c := range s.plan.cells {
+		if len(c.scenario.Objectives) > 0 && t.Left() != "" {
+			return status(exitThreshold)
+		}
+	}
+	var missed error
+	cells := 0
+	for _, r := range t.Rows {
+		if err := decided(r.Objectives); err != nil {
+			missed = err
+			if cells++; cells <= mostSaid && !s.quiet {
+				s.sayObjectives(r.Cell.Text(), r.Objectives)
+			}
+		}
+	}
+	if cells > mostSaid {
+		s.note("and %s more", plural(cells-mostSaid, "cell"))
+	}
+	return missed
 }
 
 // failures names the trials that failed.

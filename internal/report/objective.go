@@ -51,16 +51,18 @@ func objectivesSection(s *subject) *section {
 	x := &section{Name: "Objectives", Heads: []string{"objective", "outcome"}, Align: "ll",
 		Caption: "Decided by the bound of the 95 % interval, not by the figure. Undecided: the limit lies within the interval. Meaningless: the run cannot tell."}
 	for _, o := range s.sum.Objectives {
-		r := sectionRow{Cells: []string{plain(o.Text), plain(o.Outcome)}, Note: plain(o.Found)}
-		switch o.Outcome {
-		case "met":
-			r.Style = good
-		case "missed":
-			r.Style = bad
-		default:
-			r.Style = warning
-		}
-		x.Rows = append(x.Rows, r)
+		x.Rows = append(x.Rows, sectionRow{Cells: []string{plain(o.Text), plain(o.Outcome)}, Note: plain(o.Found), Style: objectiveStyle(o.Outcome)})
 	}
 	return x
+}
+
+// objectiveStyle is how the outcome of an objective is shown.
+func objectiveStyle(outcome string) style {
+	switch outcome {
+	case "met":
+		return good
+	case "missed":
+		return bad
+	}
+	return warning
 }

@@ -32,6 +32,8 @@ type sectionRow struct {
 	Cells []string
 	Note  string
 	Style style // of what it says: good, warning, bad
+	// Styles are those of further columns.
+	Styles map[int]style
 }
 
 // terminalSection writes a section for a terminal. Columns from the right give
@@ -72,6 +74,17 @@ func (x *section) mark() int {
 	return 1
 }
 
+// styleOf is that of a cell, beside the first column's.
+func (x *section) styleOf(r sectionRow, column int) style {
+	if s, ok := r.Styles[column]; ok {
+		return s
+	}
+	if column == x.mark() {
+		return r.Style
+	}
+	return normal
+}
+
 // grid lays the first columns out.
 func (x *section) grid(columns int) *grid {
 	g := &grid{}
@@ -91,8 +104,8 @@ func (x *section) grid(columns int) *grid {
 			if j == 0 {
 				c.style = strong
 			}
-			if r.Style != normal && j == x.mark() {
-				c.style = r.Style
+			if s := x.styleOf(r, j); s != normal {
+				c.style = s
 			}
 			row.cells = append(row.cells, c)
 		}

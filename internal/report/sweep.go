@@ -36,7 +36,12 @@ func (s *Sweep) section() *section {
 		x.Heads, x.Align = append(x.Heads, plain(a.Name)), x.Align+"r"
 	}
 	x.Mark = len(x.Heads)
-	x.Heads, x.Align = append(x.Heads, "verdict", "achieved"), x.Align+"lr"
+	x.Heads, x.Align = append(x.Heads, "verdict"), x.Align+"l"
+	asked := s.Asked()
+	for _, text := range asked {
+		x.Heads, x.Align = append(x.Heads, plain(text)), x.Align+"l"
+	}
+	x.Heads, x.Align = append(x.Heads, "achieved"), x.Align+"r"
 	for _, p := range sweep.Percentiles() {
 		x.Heads, x.Align = append(x.Heads, rowName(p)), x.Align+"r"
 	}
@@ -46,7 +51,10 @@ func (s *Sweep) section() *section {
 	x.Heads, x.Align = append(x.Heads, "payload", "generator", "broker"), x.Align+"rrr"
 	metrics := s.metrics()
 	for i := range s.Rows {
-		x.Rows = append(x.Rows, s.row(&s.Rows[i], len(metrics) > 1))
+		x.Rows = append(x.Rows, s.row(&s.Rows[i], len(metrics) > 1, asked))
+	}
+	for _, text := range asked {
+		x.After = append(x.After, plain(s.standing(text)))
 	}
 	for _, f := range s.Findings {
 		x.After = append(x.After, plain(f))
@@ -87,18 +95,54 @@ func sweepCaption(t *sweep.Table) string {
 	} else {
 		text += "From – to is what the intervals within the runs span: under six rounds there is no interval of the median."
 	}
-	return text + " Rounds that are UNSTABLE or refused there are slower than all with a number. Processor time is for each message."
+	text += " Rounds that are UNSTABLE or refused there are slower than all with a number. Processor time is for each message."
+	if len(t.Asked()) > 0 {
+		text += " An objective is met if each round shows it, INVALID and UNSTABLE ones included, and missed if one shows the opposite; undecided or meaningless: it cannot be told."
+	}
+	return text
 }
 
-// row is a cell's row; unlike tells whether rows have different latencies.
-func (s *Sweep) row(r *sweep.Row, unlike bool) sectionRow {
+// standing says in how many cells an objective is met, and in how many not.
+func (s *Sweep) standing(text string) string {
+	counts, of := map[string]int{}, 0
+	for i := range s.Rows {
+		if o, ok := s.Rows[i].Objective(text); ok {
+			counts[o.Outcome]++
+			of++
+		}
+	}
+	found := fmt.Sprintf("%s: met in %d of %s", text, counts["met"], plural(int64(of), "cell"))
+	for _, outcome := range []string{"missed", "undecided", "meaningless"} {
+		if n := counts[outcome]; n > 0 {
+			found += fmt.Sprintf(", %s in %d", outcome, n)
+		}
+	}
+	return found
+}
+
+// row is a cell's row; unlike tells whether rows have different latencies, asked are
+// the objectives.
+func (s *Sweep) row(r *sweep.Row, unlike bool, asked []string) sectionRow {
 	var row sectionRow
 	for _, c := range r.Cell {
 		row.Cells = append(row.Cells, plain(c.Text()))
 	}
 	verdict, st := sweepVerdict(r)
 	row.Style = st
-	row.Cells = append(row.Cells, verdict, sweepNumber(r.Achieved, rate))
+	row.Cells = append(row.Cells, verdict)
+	for _, text := range asked {
+		o, ok := r.Objective(text)
+		if !ok {
+			row.Cells = append(row.Cells, "–")
+			continue
+		}
+		if row.Styles == nil {
+			row.Styles = map[int]style{}
+		}
+		row.Styles[len(row.Cells)] = objectiveStyle(o.Outcome)
+		row.Cells = append(row.Cells, plain(o.Outcome))
+	}
+	row.Cells = append(row.Cells, sweepNumber(r.Achieved, rate))
 	for _, p := range sweep.Percentiles() {
 		row.Cells = append(row.Cells, sweepFigure(r.Latency[p]))
 	}
@@ -202,7 +246,8 @@ func known(s sweep.Spread, v float64) string {
 //
 //	the axes by their names, runs, valid, suspect, unstable, invalid, metric, asked_per_s,
 //	achieved_per_s, achieved_low, achieved_high, bytes_per_s, generator_cpu_ns, broker_cpu_ns,
-//	p50_ns, p50_low_ns, p50_high_ns, p50_mark, and these of p99 and p99.9, semantics
+//	p50_ns, p50_low_ns, p50_high_ns, p50_mark, and these of p99 and p99.9, semantics,
+//	the objectives by their texts
 //
 // An axis has plain numbers where all of its values are of one kind: messages a second,
 // bytes, seconds or the number itself; otherwise it has the values as they were written.
@@ -210,7 +255,8 @@ func known(s sweep.Spread, v float64) string {
 // unstable-above or refused-above (such a run is where the interval ends, which has
 // no upper end then), or why there is no figure: unstable, refused, unsupported,
 // invalid, none. semantics is empty unless the runs of a cell differ in it, which are
-// lines of their own then.
+// lines of their own then. An objective is met, missed, undecided or meaningless, or
+// empty where it was not asked for.
 func SweepCSV(w io.Writer, t *sweep.Table) error {
 	c := csv.NewWriter(w)
 	var head []string
@@ -222,7 +268,8 @@ func SweepCSV(w io.Writer, t *sweep.Table) error {
 	for _, p := range sweep.Percentiles() {
 		head = append(head, "p"+p+"_ns", "p"+p+"_low_ns", "p"+p+"_high_ns", "p"+p+"_mark")
 	}
-	_ = c.Write(append(head, "semantics")) // kept by the writer until Error
+	asked := t.Asked()
+	_ = c.Write(append(append(head, "semantics"), asked...)) // kept by the writer until Error
 	numbers := make([]map[string]float64, len(t.Axes))
 	for i, a := range t.Axes {
 		numbers[i] = a.ByValue()
@@ -262,7 +309,12 @@ func SweepCSV(w io.Writer, t *sweep.Table) error {
 				line = append(line, decimal(s.Value), decimal(s.Low), high, strings.Join(marks, "+"))
 			}
 		}
-		_ = c.Write(append(line, r.Semantics))
+		line = append(line, r.Semantics)
+		for _, text := range asked {
+			o, _ := r.Objective(text)
+			line = append(line, o.Outcome)
+		}
+		_ = c.Write(line)
 	}
 	c.Flush()
 	return c.Error()

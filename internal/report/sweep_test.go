@@ -220,3 +220,50 @@ func TestSweepHeads(t *testing.T) {
 		}
 	}
 }
+
+// asked adds objectives to the runs of a sweep: one that is met in all, and one of
+// which the first two cells miss a round.
+func asked(s *Sweep) *Sweep {
+	outcomes := map[int][]sweep.Outcome{}
+	for i, r := range s.Rows {
+		for k, o := range r.Runs {
+			outcome := "met"
+			if i < 2 && k == 1 {
+				outcome = []string{"missed", "meaningless"}[i]
+			}
+			o.Objectives = []result.Objective{{Text: "lost == 0", Outcome: "met", Found: "there are 0"}, {Text: "delivery.response p99 < 1ms", Outcome: outcome, Found: "why"}}
+			outcomes[i] = append(outcomes[i], o)
+		}
+	}
+	return &Sweep{Table: sweep.NewTable(sweep.Grid{Axes: s.Axes}, s.Rounds, outcomes), Title: s.Title}
+}
+
+// Each cell says of each objective whether it is met.
+func TestSweepObjectives(t *testing.T) {
+	s := asked(swept(t, "rate=1k/s,2k/s,4k/s,8k/s"))
+	var b, table, page bytes.Buffer
+	if err := errors.Join(SweepTerminal(&b, s, Options{Width: 250}), SweepCSV(&table, s.Table), SweepHTML(&page, s)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"lost == 0: met in 4 of 4 cells", "delivery.response p99 < 1ms: met in 2 of 4 cells, missed in 1, meaningless in 1", "response p99 <"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, b.String())
+		}
+	}
+	for _, want := range []string{`<td class="bad">missed</td>`, `<td class="suspect">meaningless</td>`, `<td class="valid">met</td>`, "delivery.<wbr>response p99 &lt; 1ms</th>"} {
+		if !strings.Contains(page.String(), want) {
+			t.Errorf("%q is missing on the page", want)
+		}
+	}
+	lines, err := csv.NewReader(&table).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last []string
+	for _, l := range lines {
+		last = append(last, strings.Join(l[len(l)-2:], " | "))
+	}
+	if got, want := strings.Join(last, "; "), "lost == 0 | delivery.response p99 < 1ms; met | missed; met | meaningless; met | met; met | met"; got != want {
+		t.Errorf("the CSV has %q, want %q", got, want)
+	}
+}

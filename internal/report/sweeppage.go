@@ -45,11 +45,7 @@ func SweepHTML(w io.Writer, s *Sweep) error {
 	for _, r := range x.Rows {
 		row := sweepPageRow{Note: r.Note}
 		for i, c := range r.Cells {
-			class := ""
-			if i == x.mark() {
-				class = r.Style.class()
-			}
-			row.Cells = append(row.Cells, [2]string{c, class})
+			row.Cells = append(row.Cells, [2]string{c, x.styleOf(r, i).class()})
 		}
 		data.Rows = append(data.Rows, row)
 	}

@@ -30,6 +30,8 @@ type Outcome struct {
 	// service time where there is none.
 	Metric  result.Metric     `json:"metric,omitempty"`
 	Figures map[string]Figure `json:"percentiles"` // by percentile
+	// Objectives are how the run stands to what it had to show; none: nothing was asked.
+	Objectives []result.Objective `json:"objectives,omitempty"`
 }
 
 // Figure is a percentile of one run, ns.
@@ -51,7 +53,7 @@ type Figure struct {
 func OutcomeOf(run *result.Run, round int) Outcome {
 	s, h := run.Summary, &run.Header
 	o := Outcome{Round: round, ID: h.ID, Status: s.Verdict.Status, Semantics: semanticsOf(h), Asked: s.Rate.Asked, Achieved: s.Rate.Sent,
-		Figures: map[string]Figure{}}
+		Figures: map[string]Figure{}, Objectives: s.Objectives}
 	if s.Throughput != nil {
 		o.Achieved = s.Throughput.PerSecond
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -32,6 +33,10 @@ type Row struct {
 	BrokerCPU    Spread            `json:"broker_cpu_s"`
 	Latency      map[string]Spread `json:"latency_ns"` // by percentile, ns
 	Runs         []Outcome         `json:"runs"`       // in the order of their rounds
+	// Objectives are how the runs stand together to what each had to show, as
+	// [judge.Together] has it: met if each round that was planned shows it, INVALID and
+	// UNSTABLE ones included.
+	Objectives []result.Objective `json:"objectives,omitempty"`
 }
 
 // Spread is a figure over the rounds of a cell. Runs are not merged, and INVALID
@@ -95,9 +100,11 @@ func NewTable(g Grid, rounds int, outcomes map[int][]Outcome) *Table {
 		}
 		for _, kind := range kinds {
 			r := rowOf(cell, slices.DeleteFunc(slices.Clone(runs), func(o Outcome) bool { return o.Semantics != kind }))
+			planned := rounds
 			if len(kinds) > 1 {
-				r.Semantics = kind
+				r.Semantics, planned = kind, len(r.Runs)
 			}
+			r.decide(planned)
 			t.Rows = append(t.Rows, r)
 		}
 	}
@@ -123,6 +130,46 @@ func rowOf(cell Cell, runs []Outcome) Row {
 		})
 	}
 	return r
+}
+
+// decide puts together what the runs of a row say of each objective.
+func (r *Row) decide(planned int) {
+	var found [][]result.Objective
+	var asked []string
+	for _, run := range r.Runs {
+		found = append(found, append([]result.Objective{}, run.Objectives...))
+		for _, o := range run.Objectives {
+			if !slices.Contains(asked, o.Text) {
+				asked = append(asked, o.Text)
+			}
+		}
+	}
+	for _, text := range asked {
+		r.Objectives = append(r.Objectives, judge.Together(text, found, planned))
+	}
+}
+
+// Asked are the objectives of the rows, each once.
+func (t *Table) Asked() []string {
+	var asked []string
+	for _, r := range t.Rows {
+		for _, o := range r.Objectives {
+			if !slices.Contains(asked, o.Text) {
+				asked = append(asked, o.Text)
+			}
+		}
+	}
+	return asked
+}
+
+// Objective returns how a row stands to an objective; ok is false where it was not
+// asked for there.
+func (r *Row) Objective(text string) (o result.Objective, ok bool) {
+	i := slices.IndexFunc(r.Objectives, func(o result.Objective) bool { return o.Text == text })
+	if i < 0 {
+		return result.Objective{}, false
+	}
+	return r.Objectives[i], true
 }
 
 // slowest reports whether a figure is missing because the run is slower than any

@@ -1,0 +1,44 @@
+package judge
+
+import (
+	"fmt"
+	"strings"
+
+	"sixnines/result"
+)
+
+// Together says how several runs of one load stand to an objective: it is met if it
+// was met in every run that was planned, missed if it was in any. Runs are not pooled:
+// each has to show it by itself. found are the objectives of each run that was made, in
+// the order of the runs, as its summary has them; nil of a run that has no summary.
+func Together(text string, found [][]result.Objective, planned int) result.Objective {
+	counts := map[Outcome]int{}
+	first := map[Outcome]string{}
+	for i, objectives := range found {
+		outcome, why := Meaningless, "the result does not speak of it"
+		if objectives == nil {
+			why = cutShortText
+		}
+		for _, o := range objectives {
+			if o.Text == text {
+				outcome, why = Outcome(o.Outcome), o.Found
+			}
+		}
+		if counts[outcome]++; counts[outcome] == 1 {
+			first[outcome] = fmt.Sprintf("run %d: %s", i+1, why)
+		}
+	}
+	made := len(found)
+	for _, outcome := range []Outcome{Missed, Meaningless, Undecided} {
+		if n := counts[outcome]; n > 0 {
+			return result.Objective{Text: text, Outcome: string(outcome), Found: fmt.Sprintf("in %d of %s (%s)", n, plural(int64(made), "run"), first[outcome])}
+		}
+	}
+	if made < planned {
+		return result.Objective{Text: text, Outcome: string(Undecided), Found: fmt.Sprintf("met in %s, but %d were to be made", plural(int64(made), "run"), planned)}
+	}
+	if made == 1 {
+		return result.Objective{Text: text, Outcome: string(Met), Found: strings.TrimPrefix(first[Met], "run 1: ")}
+	}
+	return result.Objective{Text: text, Outcome: string(Met), Found: fmt.Sprintf("in each of %s", plural(int64(made), "run"))}
+}
