@@ -26,10 +26,9 @@ const maxPairs = 1000
 // abOptions are the flags of ab that are no part of a scenario.
 type abOptions struct {
 	compareOptions
+	outputOptions
 	pairs  int
-	out    string
 	resume string // directory of an ab to go on with; empty: a new one
-	quiet  bool
 }
 
 // arm is one side of an ab.
@@ -74,37 +73,22 @@ an objective that was missed or could not be decided.`,
   sixnines ab kafka --b option.linger=5ms --duration 30s
   sixnines ab old.yaml new.yaml --pairs 20 --markdown > comment.md
   sixnines ab nats --b setting.max_pending=1MB --gate --min-effect 10%`,
-		Args: counted(1, 2, "A, and perhaps B"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 1 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return a.Drivers.Names(), cobra.ShellCompDirectiveDefault
-		},
+		Args:              counted(1, 2, "A, and perhaps B"),
+		ValidArgsFunction: a.completeSubjects(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.ab(cmd.Context(), args, flags.list, onlyA.list, onlyB.list, o)
 		},
 	}
-	runs := pflag.NewFlagSet("Trials", pflag.ContinueOnError)
-	runs.SortFlags = false
-	runs.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
-	runs.Var(&armFlag{to: &onlyA, flag: "--a"}, "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
-	runs.Var(&armFlag{to: &onlyB, flag: "--b"}, "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
-	runs.StringVar(&o.resume, "resume", "", "go on with the ab in `DIR`: what was made is kept, the rest is made; the same command is needed")
-	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
-	output.SortFlags = false
-	output.StringVar(&o.out, "out", "results", "`DIR` in which the directory of the results is made")
-	output.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
-	sections := append([]section{{"Trials", runs}, {"Comparison", compareFlags(&o.compareOptions)}}, scenarioFlags(&flags)...)
-	sections = append(sections, section{"Output", output})
-	cmd.Flags().SortFlags = false
-	for _, s := range sections {
-		cmd.Flags().AddFlagSet(s.flags)
-	}
-	a.completeScenarioFlags(cmd)
+	runs := sectionOf("Trials", func(f *pflag.FlagSet) {
+		f.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
+		f.Var(&armFlag{to: &onlyA, flag: "--a"}, "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
+		f.Var(&armFlag{to: &onlyB, flag: "--b"}, "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
+		resumeFlag(f, &o.resume, "ab", sameCommand)
+	})
+	output := sectionOf("Output", func(f *pflag.FlagSet) { o.outputFlags(f, seriesOut) })
+	a.take(cmd, slices.Concat([]section{runs, sectionOf("Comparison", o.comparisonFlags)}, scenarioFlags(&flags), []section{output})...)
 	completeFlag(cmd, "metric", oneOf(metricNames()...))
 	completeFlag(cmd, "percentile", oneOf(result.Percentiles()...))
-	cmd.SetHelpFunc(a.sectionedHelp(sections))
 	return cmd
 }
 

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -25,16 +26,15 @@ import (
 
 // capacityOptions are the flags of capacity that are no part of a scenario.
 type capacityOptions struct {
+	outputOptions
 	most      scenario.Rate
 	within    percentFlag
 	maxTrials int
 	confirm   int
 	wanted    scenario.Rate // --for; zero: nobody asks
 	headroom  percentFlag
-	out       string
 	resume    string
 	json      bool
-	quiet     bool
 }
 
 func (a *app) capacityCommand() *cobra.Command {
@@ -76,41 +76,28 @@ tried holds, or the search ended before its answer was confirmed.`,
   sixnines capacity kafka --nodes 3 --size 1KiB --slo "publish.response p99.9 < 50ms" --slo "lost == 0"
   sixnines capacity scenario.yaml --slo "delivery.response p99 < 5ms" --for 2M/s --headroom 50%
   sixnines capacity null --setting "server=exponential(mean=1ms)" --arrivals poisson --slo "delivery.response p99 < 30ms" --json`,
-		Args: counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return a.Drivers.Names(), cobra.ShellCompDirectiveDefault
-		},
+		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
+		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.capacity(cmd.Context(), args, flags.list, o)
 		},
 	}
-	search := pflag.NewFlagSet("Search", pflag.ContinueOnError)
-	search.SortFlags = false
-	search.Var(&o.most, "most", "try no higher `RATE`")
-	search.Var(&o.within, "within", "how much higher the upper end of the answer may be than the lower one, such as 3%")
-	search.IntVar(&o.confirm, "confirm", 5, "at least `N` fresh trials at each end of the answer")
-	search.IntVar(&o.maxTrials, "max-trials", 200, "end with what is known after `N` trials")
-	search.StringVar(&o.resume, "resume", "", "go on with the search in `DIR`: what was made is kept; the same command is needed")
-	sizing := pflag.NewFlagSet("Sizing", pflag.ContinueOnError)
-	sizing.SortFlags = false
-	sizing.Var(&o.wanted, "for", "how many such systems a load of this `RATE` takes")
-	sizing.Var(&o.headroom, "headroom", "the share of its capacity that each of them keeps free, such as 50%")
-	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
-	output.SortFlags = false
-	output.StringVar(&o.out, "out", "results", "`DIR` in which the directory of the results is made")
-	output.BoolVar(&o.json, "json", false, "print the answer and its trials as one JSON object instead of a table")
-	output.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
-	sections := append([]section{{"Search", search}, {"Sizing", sizing}}, scenarioFlags(&flags)...)
-	sections = append(sections, section{"Output", output})
-	cmd.Flags().SortFlags = false
-	for _, s := range sections {
-		cmd.Flags().AddFlagSet(s.flags)
-	}
-	a.completeScenarioFlags(cmd)
-	cmd.SetHelpFunc(a.sectionedHelp(sections))
+	search := sectionOf("Search", func(f *pflag.FlagSet) {
+		f.Var(&o.most, "most", "try no higher `RATE`")
+		f.Var(&o.within, "within", "how much higher the upper end of the answer may be than the lower one, such as 3%")
+		f.IntVar(&o.confirm, "confirm", 5, "at least `N` fresh trials at each end of the answer")
+		f.IntVar(&o.maxTrials, "max-trials", 200, "end with what is known after `N` trials")
+		resumeFlag(f, &o.resume, "search", sameCommand)
+	})
+	sizing := sectionOf("Sizing", func(f *pflag.FlagSet) {
+		f.Var(&o.wanted, "for", "how many such systems a load of this `RATE` takes")
+		f.Var(&o.headroom, "headroom", "the share of its capacity that each of them keeps free, such as 50%")
+	})
+	output := sectionOf("Output", func(f *pflag.FlagSet) {
+		jsonFlag(f, &o.json, "the answer and its trials as ")
+		o.outputFlags(f, seriesOut)
+	})
+	a.take(cmd, slices.Concat([]section{search, sizing}, scenarioFlags(&flags), []section{output})...)
 	return cmd
 }
 

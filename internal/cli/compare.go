@@ -31,11 +31,9 @@ type compareOptions struct {
 	html        string // file
 }
 
-// compareFlags defines the flags that compare and ab share.
-func compareFlags(o *compareOptions) *pflag.FlagSet {
+// comparisonFlags adds the flags that compare and ab share.
+func (o *compareOptions) comparisonFlags(f *pflag.FlagSet) {
 	o.minEffect = percentFlag{share: compare.DefaultMinEffect, most: 10, flag: "--min-effect 5%"}
-	f := pflag.NewFlagSet("Comparison", pflag.ContinueOnError)
-	f.SortFlags = false
 	f.Var(&o.minEffect, "min-effect", "the least change that matters, such as 5%; 0%: any")
 	f.StringSliceVar(&o.metrics, "metric", nil, "judge `METRIC`, such as delivery.service; repeatable; default: the first response time, flat out the throughput")
 	f.StringSliceVar(&o.percentiles, "percentile", nil, "look at these `PERCENTILES` only, such as 50,99,99.9: fewer leave more certainty for each")
@@ -44,8 +42,7 @@ func compareFlags(o *compareOptions) *pflag.FlagSet {
 	f.BoolVar(&o.gate, "gate", false, "exit with 3 if B is shown worse than A by more than --min-effect")
 	f.BoolVar(&o.markdown, "markdown", false, "print Markdown, for a pull request, instead of a table")
 	f.StringVar(&o.html, "html", "", "also write a page to `FILE`, which must not exist yet")
-	f.BoolVar(&o.json, "json", false, "print one JSON object instead of a table")
-	return f
+	jsonFlag(f, &o.json, "")
 }
 
 // options checks the flags.
@@ -134,7 +131,7 @@ Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().AddFlagSet(compareFlags(&o))
+	o.comparisonFlags(cmd.Flags())
 	completeFlag(cmd, "metric", oneOf(metricNames()...))
 	completeFlag(cmd, "percentile", oneOf(result.Percentiles()...))
 	return cmd

@@ -10,12 +10,6 @@ import (
 	"sixnines/scenario"
 )
 
-// section is a group of flags under one heading of a help text.
-type section struct {
-	heading string
-	flags   *pflag.FlagSet
-}
-
 // overrides collects what flags change in a scenario, in the order in which
 // they stand on the command line, so that the last one wins.
 type overrides struct{ list []scenario.Override }
@@ -76,12 +70,11 @@ func keyOf(name string) string {
 func scenarioFlags(to *overrides) []section {
 	var all []section
 	add := func(heading string, define func(flag func(name, key, kind, usage string))) {
-		s := section{heading, pflag.NewFlagSet(heading, pflag.ContinueOnError)}
-		s.flags.SortFlags = false
-		define(func(name, key, kind, usage string) {
-			s.flags.Var(&override{to: to, key: key, flag: "--" + name, kind: kind}, name, usage)
-		})
-		all = append(all, s)
+		all = append(all, sectionOf(heading, func(f *pflag.FlagSet) {
+			define(func(name, key, kind, usage string) {
+				f.Var(&override{to: to, key: key, flag: "--" + name, kind: kind}, name, usage)
+			})
+		}))
 	}
 	add("Where", func(flag func(name, key, kind, usage string)) {
 		flag("url", "target.url", "URL", "where the broker is; without one it is started for the run")

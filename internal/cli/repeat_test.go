@@ -30,7 +30,7 @@ func scenariosOf(names ...string) []*repeated {
 func TestSetPlan(t *testing.T) {
 	orders := map[string]bool{}
 	for range 60 {
-		s := newSet(scenariosOf("a", "b", "c", "a"), runOptions{out: "results", repeat: 5}, time.Unix(1e9, 0))
+		s := newSet(scenariosOf("a", "b", "c", "a"), runOptions{outputOptions: outputOptions{out: "results"}, repeat: 5}, time.Unix(1e9, 0))
 		if len(s.plan) != 20 || filepath.Dir(s.dir) != "results" {
 			t.Fatalf("%d runs into %s", len(s.plan), s.dir)
 		}

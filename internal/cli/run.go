@@ -20,10 +20,9 @@ import (
 
 // runOptions are the flags of run that are no part of the scenario.
 type runOptions struct {
-	out      string
+	outputOptions
 	junit    string // file; empty: none
 	json     bool
-	quiet    bool
 	dryRun   bool
 	repeat   int
 	pause    time.Duration
@@ -95,27 +94,19 @@ not be decided, 4 a run is INVALID or UNSTABLE.`,
 			return a.run(cmd.Context(), args, flags.list, o)
 		},
 	}
-	sections := scenarioFlags(&flags)
-	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
-	output.SortFlags = false
-	output.StringVar(&o.out, "out", "results", "`DIR` for the result and its report")
-	output.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
-	output.BoolVar(&o.json, "json", false, "print the summary as one JSON object instead of a table")
-	output.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
-	output.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it comes to, and run nothing")
-	repeats := pflag.NewFlagSet("Repeats", pflag.ContinueOnError)
-	repeats.SortFlags = false
-	repeats.IntVar(&o.repeat, "repeat", 1, "make `N` runs of each scenario; the spread between them is shown")
-	repeats.DurationVar(&o.pause, "pause", 0, "wait for this `TIME` between runs")
-	repeats.BoolVar(&o.sameSeed, "same-seed", false, "the same seed for all; default: each repeat has the next, since equal arrivals hide what arrivals do")
-	repeats.StringVar(&o.resume, "resume", "", "go on with the set in `DIR`: what was made is kept, the rest is made; the same scenarios and flags are needed")
-	sections = append(sections, section{"Repeats", repeats}, section{"Output", output})
-	cmd.Flags().SortFlags = false
-	for _, s := range sections {
-		cmd.Flags().AddFlagSet(s.flags)
-	}
-	a.completeScenarioFlags(cmd)
-	cmd.SetHelpFunc(a.sectionedHelp(sections))
+	repeats := sectionOf("Repeats", func(f *pflag.FlagSet) {
+		f.IntVar(&o.repeat, "repeat", 1, "make `N` runs of each scenario; the spread between them is shown")
+		pauseFlag(f, &o.pause)
+		f.BoolVar(&o.sameSeed, "same-seed", false, "the same seed for all; default: each repeat has the next, since equal arrivals hide what arrivals do")
+		resumeFlag(f, &o.resume, "set", "the same scenarios and flags are needed")
+	})
+	output := sectionOf("Output", func(f *pflag.FlagSet) {
+		f.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
+		jsonFlag(f, &o.json, "the summary as ")
+		o.outputFlags(f, "`DIR` for the result and its report")
+		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it comes to, and run nothing")
+	})
+	a.take(cmd, append(scenarioFlags(&flags), repeats, output)...)
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -36,6 +37,7 @@ const (
 
 // sweepOptions are the flags of sweep that are no part of a scenario.
 type sweepOptions struct {
+	outputOptions
 	over   []string
 	rounds int
 	fresh  bool
@@ -43,10 +45,8 @@ type sweepOptions struct {
 	yes    bool
 	usl    bool
 	resume string // directory of a sweep to go on with; empty: a new one
-	out    string
 	csv    string // file; empty: only the one in the directory
 	json   bool
-	quiet  bool
 }
 
 func (a *app) sweepCommand() *cobra.Command {
@@ -94,40 +94,27 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong
   sixnines sweep nats --rate max --over producers=1,2,4,8,16,32 --usl
   sixnines sweep load.yaml --over 'workload.arrivals=constant;poisson' --duration 30s
   sixnines sweep nats --over rate=1k/s..64k/s:log:13 --resume results/sweep-nats-20261121T140200Z-1f2e3d4c`,
-		Args: counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
-				return nil, cobra.ShellCompDirectiveNoFileComp
-			}
-			return a.Drivers.Names(), cobra.ShellCompDirectiveDefault
-		},
+		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
+		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.sweep(cmd.Context(), args, flags.list, o)
 		},
 	}
-	cells := pflag.NewFlagSet("Sweep", pflag.ContinueOnError)
-	cells.SortFlags = false
-	cells.StringArrayVar(&o.over, "over", nil, "an `AXIS`: rate=1k/s..64k/s:log:13, size=256B,1KiB; repeatable")
-	cells.IntVar(&o.rounds, "rounds", 3, "make `N` runs of each cell, 1 to 1000")
-	cells.BoolVar(&o.fresh, "fresh-broker", false, "start a broker for each trial, where sixnines starts it")
-	cells.DurationVar(&o.pause, "pause", 0, "wait for this `TIME` between runs")
-	cells.BoolVar(&o.usl, "usl", false, "fit the Universal Scalability Law over the first axis of numbers that is not the rate; takes --rate max or --loop closed")
-	cells.BoolVar(&o.yes, "yes", false, "make more than 1,000 trials, or go on for more than a day")
-	cells.StringVar(&o.resume, "resume", "", "go on with the sweep in `DIR`: what was made is kept, the rest is made; the same command is needed")
-	output := pflag.NewFlagSet("Output", pflag.ContinueOnError)
-	output.SortFlags = false
-	output.StringVar(&o.out, "out", "results", "`DIR` in which the directory of the results is made")
-	output.StringVar(&o.csv, "csv", "", "also write the table to `FILE`; one that is there is replaced")
-	output.BoolVar(&o.json, "json", false, "print one JSON object instead of a table")
-	output.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
-	sections := append([]section{{"Sweep", cells}}, scenarioFlags(&flags)...)
-	sections = append(sections, section{"Output", output})
-	cmd.Flags().SortFlags = false
-	for _, s := range sections {
-		cmd.Flags().AddFlagSet(s.flags)
-	}
-	a.completeScenarioFlags(cmd)
-	cmd.SetHelpFunc(a.sectionedHelp(sections))
+	cells := sectionOf("Sweep", func(f *pflag.FlagSet) {
+		f.StringArrayVar(&o.over, "over", nil, "an `AXIS`: rate=1k/s..64k/s:log:13, size=256B,1KiB; repeatable")
+		f.IntVar(&o.rounds, "rounds", 3, "make `N` runs of each cell, 1 to 1000")
+		f.BoolVar(&o.fresh, "fresh-broker", false, "start a broker for each trial, where sixnines starts it")
+		pauseFlag(f, &o.pause)
+		f.BoolVar(&o.usl, "usl", false, "fit the Universal Scalability Law over the first axis of numbers that is not the rate; takes --rate max or --loop closed")
+		f.BoolVar(&o.yes, "yes", false, "make more than 1,000 trials, or go on for more than a day")
+		resumeFlag(f, &o.resume, "sweep", sameCommand)
+	})
+	output := sectionOf("Output", func(f *pflag.FlagSet) {
+		f.StringVar(&o.csv, "csv", "", "also write the table to `FILE`; one that is there is replaced")
+		jsonFlag(f, &o.json, "")
+		o.outputFlags(f, seriesOut)
+	})
+	a.take(cmd, slices.Concat([]section{cells}, scenarioFlags(&flags), []section{output})...)
 	return cmd
 }
 

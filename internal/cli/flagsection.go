@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// section is a group of flags under one heading of a help text.
+type section struct {
+	heading string
+	flags   *pflag.FlagSet
+}
+
+// sectionOf makes a section of the flags that define adds, in their order.
+func sectionOf(heading string, define ...func(*pflag.FlagSet)) section {
+	s := section{heading, pflag.NewFlagSet(heading, pflag.ContinueOnError)}
+	s.flags.SortFlags = false
+	for _, d := range define {
+		d(s.flags)
+	}
+	return s
+}
+
+// take gives a command its flags, in sections, and what completes those that lie over
+// a scenario.
+func (a *app) take(cmd *cobra.Command, sections ...section) {
+	cmd.Flags().SortFlags = false
+	for _, s := range sections {
+		cmd.Flags().AddFlagSet(s.flags)
+	}
+	a.completeScenarioFlags(cmd)
+	cmd.SetHelpFunc(a.sectionedHelp(sections))
+}
+
+// completeSubjects completes up to so many names of drivers and files of scenarios.
+func (a *app) completeSubjects(most int) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		if len(args) >= most {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return a.Drivers.Names(), cobra.ShellCompDirectiveDefault
+	}
+}
+
+// outputOptions are the flags of whoever makes results.
+type outputOptions struct {
+	out   string
+	quiet bool
+}
+
+// outputFlags adds them; out says what goes into the directory.
+func (o *outputOptions) outputFlags(f *pflag.FlagSet, out string) {
+	f.StringVar(&o.out, "out", "results", out)
+	f.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
+}
+
+// seriesOut is --out of a command that makes a directory for its results.
+const seriesOut = "`DIR` in which the directory of the results is made"
+
+// resumeFlag adds --resume of a kind of series, with what is needed to go on.
+func resumeFlag(f *pflag.FlagSet, to *string, series, needs string) {
+	f.StringVar(to, "resume", "", "go on with the "+series+" in `DIR`: what was made is kept, the rest is made; "+needs)
+}
+
+// sameCommand is what most series need to go on.
+const sameCommand = "the same command is needed"
+
+// pauseFlag adds --pause.
+func pauseFlag(f *pflag.FlagSet, to *time.Duration) {
+	f.DurationVar(to, "pause", 0, "wait for this `TIME` between runs")
+}
+
+// jsonFlag adds --json; what says what is one object then.
+func jsonFlag(f *pflag.FlagSet, to *bool, what string) {
+	f.BoolVar(to, "json", false, "print "+what+"one JSON object instead of a table")
+}
