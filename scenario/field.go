@@ -74,6 +74,8 @@ var (
 	payloadType   = reflect.TypeFor[Payload]()
 	keysType      = reflect.TypeFor[Keys]()
 	headersType   = reflect.TypeFor[Headers]()
+	beginType     = reflect.TypeFor[Begin]()
+	pauseType     = reflect.TypeFor[Pause]()
 	durationType  = reflect.TypeFor[time.Duration]()
 	arrivalsType  = reflect.TypeFor[Arrivals]()
 	// These are a list, but written as a mapping.
@@ -92,7 +94,7 @@ func isMapping(t reflect.Type) bool {
 // hasNotation reports whether values of type t are written as a text that their
 // own Set reads.
 func hasNotation(t reflect.Type) bool {
-	return t == rateType || t == sizeType || t == objectiveType || t == untilType || hasShort(t)
+	return t == rateType || t == sizeType || t == objectiveType || t == untilType || t == beginType || t == pauseType || hasShort(t)
 }
 
 // hasShort reports whether such a text may be written as a mapping, too, of the words

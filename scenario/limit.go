@@ -99,6 +99,10 @@ func scalarText(v reflect.Value) string {
 		return x.String()
 	case Headers:
 		return x.String()
+	case Begin:
+		return x.String()
+	case Pause:
+		return x.String()
 	}
 	switch {
 	case v.Kind() == reflect.String:

@@ -45,10 +45,12 @@ func (s *Scenario) Normalise() {
 		s.Workloads[i].normalise()
 	}
 
-	p := &s.Phases
+	p, late := &s.Phases, !s.Workload.Consumer.From.IsZero()
 	switch {
 	case p.Warmup == NoWarmup:
 		p.Warmup, s.cold = 0, true
+	case p.Warmup == 0 && !s.cold && !s.Workload.Consumer.From.IsZero():
+		s.cold = true // it would be a part of the backlog
 	case p.Warmup == 0 && !s.cold:
 		p.Warmup, s.chosen = 2*time.Second, true
 	}
@@ -66,6 +68,15 @@ func (s *Scenario) Normalise() {
 		const step = 10 * time.Millisecond
 		least := (p.AtMost/mostIntervals + step - 1).Truncate(step)
 		fill(&s.Record.Interval, min(max(IntervalFor(p.Duration), least), time.Minute))
+	}
+	for _, w := range s.Workloads {
+		late = late || !w.Consumer.From.IsZero()
+	}
+	if late {
+		fill(&p.Drain, lateDrain) // a backlog takes its time
+		if p.Duration == 0 {
+			fill(&s.Record.Interval, 100*time.Millisecond) // a fill may be short
+		}
 	}
 	fill(&p.Drain, 10*time.Second)
 	if len(s.Workloads) == 0 {
@@ -116,6 +127,9 @@ func (w *Workload) normalise() {
 	fill(&w.Connections.Consumers, min(w.Consumers, maxConnections))
 	fill(&w.InFlight.Bytes, 256*MiB)
 }
+
+// lateDrain is the default of Phases.Drain where consumers come late.
+const lateDrain = 10 * time.Minute
 
 // DefaultWarmup reports whether nobody said how long to warm up, so that
 // Phases.Warmup is Normalise's choice: what a broker needs that was started for

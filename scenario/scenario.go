@@ -173,6 +173,12 @@ func (w *Workload) Limit() int {
 type Consumer struct {
 	Ack  string        `yaml:"ack,omitempty" doc:"acknowledge to the broker: none, each, or a number of messages; default the driver's" pattern:"none|each|[1-9][0-9]{0,8}"`
 	Work time.Duration `yaml:"work,omitempty" doc:"simulated work per message, after it was stamped" min:"0s" max:"24h"`
+	// From makes consumers connect when the load is under way, or over, so that they
+	// find what the broker has kept. With From filled the load ends with the window.
+	From Begin `yaml:"from,omitempty" doc:"when consumers connect: filled, when all producers are done, or a time after the window's start such as 30s; default: before the load"`
+	// Pause has each consumer's callback block for so long, after the first message
+	// that comes in it was stamped, as Work does.
+	Pause Pause `yaml:"pause,omitempty" doc:"how long consumers take nothing, and from when in the window, such as 5s@20s: their callbacks block"`
 }
 
 // Phases are the lengths of a run's phases.
@@ -187,7 +193,7 @@ type Phases struct {
 	AtMost time.Duration `yaml:"at_most,omitempty" doc:"with until: the greatest length of the window; default ten times the duration, at least 60s" min:"1ms" max:"168h"`
 	// Drain is how long, at most, to wait for the last measured message after
 	// the window; load goes on meanwhile.
-	Drain time.Duration `yaml:"drain,omitempty" doc:"how long to wait, at most, for the last measured message; default 10s" min:"1ms" max:"24h"`
+	Drain time.Duration `yaml:"drain,omitempty" doc:"how long to wait, at most, for the last measured message; default 10s, 10m where consumers come late" min:"1ms" max:"24h"`
 }
 
 // Record is what is written down.

@@ -66,6 +66,8 @@ const (
 	payloadPattern   = `^(random|zeros|compress:[0-9.]+%|(file|corpus):.+)$`
 	keysPattern      = `^(none|fixed|unique|zipf:[0-9.]+@[0-9]+)$`
 	headersPattern   = `^(none|[0-9]+x[0-9.]+(B|kB|KiB)|[A-Za-z0-9._-]+:.+)$`
+	beginPattern     = `^(filled|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$`
+	pausePattern     = `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+\s*@\s*(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
 	arrivalsPattern  = `^(constant|poisson|(step|ramp|sine|burst|trace):.+)$`
 )
 
@@ -129,6 +131,10 @@ func schemaOf(f field) *schema {
 		notation(objectivePattern, "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%")
 	case t == untilType:
 		notation(untilPattern, "delivery.response p99 ±5%", "publish.response p99.9 +-50us")
+	case t == beginType:
+		notation(beginPattern, "filled", "30s")
+	case t == pauseType:
+		notation(pausePattern, "5s@20s")
 	case t == durationType:
 		notation(durationPattern, "250ms", "1m30s")
 	case t.Kind() == reflect.String:

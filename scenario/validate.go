@@ -44,6 +44,7 @@ func (v *validator) part() {
 	v.loop()
 	v.arrivals()
 	v.population()
+	v.consuming()
 	v.limits()
 	v.keys()
 	v.window()
@@ -221,7 +222,7 @@ func (v *validator) population() {
 		if w.Consumers > 0 {
 			v.fail("the pattern publish has no consumers", "leave out workload.consumers, or choose pattern: deliver", "workload.consumers", "workload.pattern")
 		}
-		if w.Consumer.Ack != "" || w.Consumer.Work != 0 {
+		if w.Consumer != (Consumer{}) {
 			v.fail("the pattern publish has no consumers to set", "leave out workload.consumer, or choose pattern: deliver", "workload.consumer", "workload.pattern")
 		}
 	case RoundTrip:

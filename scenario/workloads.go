@@ -50,7 +50,7 @@ type Part struct {
 // own: of a scenario without Workloads the scenario itself.
 func (s *Scenario) Parts() []Part {
 	if len(s.Workloads) == 0 {
-		return []Part{{Scenario: s}}
+		return []Part{{Scenario: s, Stops: s.Workload.Consumer.From.Filled}}
 	}
 	parts := make([]Part, len(s.Workloads))
 	for i, w := range s.Workloads {
@@ -75,7 +75,7 @@ func (s *Scenario) part(i int, w NamedWorkload) Part {
 	fill(&p.Seed, s.Seed+uint64(i))
 	p.Phases.Duration = w.For
 	fill(&p.Phases.Duration, s.Phases.Duration-w.From)
-	if w.From > 0 {
+	if w.From > 0 || !w.Consumer.From.IsZero() {
 		p.Phases.Warmup, p.cold = 0, true
 	}
 	p.Record.Probe = ProbeOff
@@ -83,7 +83,7 @@ func (s *Scenario) part(i int, w NamedWorkload) Part {
 		p.source = s.source.below(join(workloadsKey, w.Name))
 	}
 	p.Normalise()
-	return Part{Scenario: p, Name: w.Name, From: w.From, Stops: w.For > 0, Background: w.Background}
+	return Part{Scenario: p, Name: w.Name, From: w.From, Stops: w.For > 0 || w.Consumer.From.Filled, Background: w.Background}
 }
 
 const workloadsKey = "workloads"

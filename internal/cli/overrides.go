@@ -111,6 +111,8 @@ func scenarioFlags(to *overrides) []section {
 		flag("timeout", "workload.timeout", "TIME", "how long an unanswered message counts as in flight; default: the drain limit")
 		flag("consumer-ack", "workload.consumer.ack", "WHEN", "consumers acknowledge to the broker: none, each, or a number of messages")
 		flag("work", "workload.consumer.work", "TIME", "simulated work of a consumer per message")
+		flag("consumers-from", "workload.consumer.from", "WHEN", "consumers connect late: filled, when all producers are done, or a time after the window's start such as 30s")
+		flag("consumers-pause", "workload.consumer.pause", "PAUSE", "consumers take nothing for so long, from when in the window: 5s@20s")
 	})
 	add("Closed loop", func(flag func(name, key, kind, usage string)) {
 		flag("loop", "workload.loop", "LOOP", "open or closed; closed waits for each answer and omits what users would have waited; default open")
@@ -123,7 +125,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("duration", "phases.duration", "TIME", "the measured window: 30s, 10m; default 10s; with --until the least length")
 		flag("until", "phases.until", "WIDTH", "go on until the interval of a percentile is so narrow: \"delivery.response p99 ±5%\" (or +-5%), \"publish.response p50 ±50us\"")
 		flag("at-most", "phases.at_most", "TIME", "with --until: the greatest length; default ten times --duration, at least 60s")
-		flag("drain", "phases.drain", "TIME", "how long to wait, at most, for the last measured message; default 10s")
+		flag("drain", "phases.drain", "TIME", "how long to wait, at most, for the last measured message; default 10s, 10m where consumers come late")
 	})
 	add("Result", func(flag func(name, key, kind, usage string)) {
 		flag("slo", "objectives[]", "EXPR", "what the run must show, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\", \"rate >= 99.9%\"")
@@ -154,6 +156,7 @@ func (a *app) completeScenarioFlags(cmd *cobra.Command) {
 	completeFlag(cmd, "probe", oneOf(string(scenario.ProbeOn), string(scenario.ProbeOff), string(scenario.ProbeAuto)))
 	completeFlag(cmd, "until", oneOf("delivery.response p99 ±5%", "publish.response p99 ±5%", "roundtrip.response p99 ±5%"))
 	completeFlag(cmd, "consumer-ack", oneOf("none", "each"))
+	completeFlag(cmd, "consumers-from", oneOf("filled", "30s"))
 	completeFlag(cmd, "managed", completeProducts)
 	completeFlag(cmd, "option", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		name := "nats"
