@@ -80,6 +80,9 @@ func (l *lines) interval(v *Interval) ([]byte, error) {
 	if len(v.Lost) > 0 && err == nil {
 		b, err = appendRare(b, `,"lost":`, v.Lost)
 	}
+	if v.Depth != nil && err == nil {
+		b, err = appendRare(b, `,"depth":`, v.Depth)
+	}
 	b = append(b, '}')
 	l.buffer = b
 	return b, err
@@ -213,7 +216,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-func appendRare[T any](b []byte, before string, v []T) ([]byte, error) {
+func appendRare(b []byte, before string, v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	return append(append(b, before...), text...), err
 }

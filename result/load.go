@@ -92,7 +92,7 @@ func (r *Run) Add(record Record) error {
 func (r *Run) addInterval(v *Interval) error {
 	point := Point{
 		Phase: v.Phase, Start: v.Start, End: v.End, Counters: v.Counters,
-		InFlight: v.InFlight, Backlog: v.Backlog, Vitals: v.Vitals, Levels: v.Levels,
+		InFlight: v.InFlight, Backlog: v.Backlog, Vitals: v.Vitals, Levels: v.Levels, Depth: v.Depth,
 		Metrics: make(map[Metric]PointMetric, len(v.Metrics)),
 	}
 	at := v.Start

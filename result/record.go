@@ -176,6 +176,17 @@ type Header struct {
 	// scenario.ParseUntil reads it; Window is then its greatest length. Empty:
 	// nothing was waited for.
 	Until string `json:"until,omitempty"`
+	// ConsumersFrom and ConsumersPause say when consumers came and paused, as
+	// scenario.Begin and scenario.Pause read them; empty: they were there all the
+	// time.
+	ConsumersFrom  string `json:"consumers_from,omitempty"`
+	ConsumersPause string `json:"consumers_pause,omitempty"`
+	// Stops says that the load ended with its window, and did not go on until
+	// everything measured was resolved.
+	Stops bool `json:"stops,omitempty"`
+	// Depth says what Interval.Depth counts, one of the Depth constants; empty: the
+	// broker was not asked, or nothing can tell.
+	Depth string `json:"depth,omitempty"`
 }
 
 // Synchronous is what a load of producers that wait for each answer has beside others.
@@ -189,6 +200,10 @@ type Synchronous struct {
 	// Mean says that the schedule's intervals differ, and Interval is their mean.
 	Mean bool `json:"mean,omitempty"`
 }
+
+// Keeps reports whether the broker had to keep messages, because consumers came late
+// or paused.
+func (h *Header) Keeps() bool { return h.ConsumersFrom != "" || h.ConsumersPause != "" }
 
 // InFlightMetric is the service time whose end takes a message out of those in
 // flight: of the acknowledgement where the broker gives one, else of the reply,
@@ -348,6 +363,8 @@ type Interval struct {
 	// pairs of slot number and count, in order. They never leave InFlight, and are
 	// no backlog. In the closing record of a paced run only.
 	Lost [][2]int64 `json:"lost,omitempty"`
+	// Depth is what the broker said last in the interval that it holds; nil: nothing.
+	Depth *Depth `json:"depth,omitempty"`
 }
 
 // Level is a reading of what was due, sent and in flight within a long interval,

@@ -69,6 +69,7 @@ type Point struct {
 	Vitals   map[string]float64
 	Metrics  map[Metric]PointMetric
 	Levels   []Level
+	Depth    *Depth // nil: nothing was told in it
 }
 
 // Stretches yields the interval by its Levels: each reading, and as the last one

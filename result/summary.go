@@ -36,6 +36,9 @@ type Summary struct {
 	// Until says how exactly the percentile of Header.Until came to be known; nil:
 	// none was waited for.
 	Until *Until `json:"until,omitempty"`
+	// Kept says how the backlog came and went of consumers that came late or paused;
+	// nil: there were none.
+	Kept *Kept `json:"kept,omitempty"`
 }
 
 // Until is how exactly a percentile came to be known in a run that was to go on

@@ -11,6 +11,7 @@ import (
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // group is a delivery group: a queue group, or a lone consumer. Each message
@@ -55,6 +56,7 @@ type consumer struct {
 	tap     *tap
 	kind    integrity.Kind // what it waits for: Data, or Reply
 	work    time.Duration
+	pause   scenario.Pause
 
 	response, service recorder.ID
 	// highest is, by partition and place, one more than the highest sequence
@@ -179,6 +181,11 @@ func (c *consumer) deliver(m driver.Message) {
 	}
 	if c.work > 0 {
 		time.Sleep(c.work)
+	}
+	if p := c.pause; p.For > 0 {
+		if begin := c.plan.start.Load() + int64(p.At); now >= begin {
+			c.plan.sleepUntil(begin + int64(p.For))
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"context"
 	"net"
 	"net/url"
 	"strings"
@@ -37,6 +38,19 @@ func (c *control) stopAll() {
 		c.stopped.Store(true)
 		close(c.stop)
 	})
+}
+
+// life returns a context that ends with the run.
+func (c *control) life() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() {
+		select {
+		case <-c.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // tellPast has the run look at once whether all loads are past their windows.

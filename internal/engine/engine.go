@@ -164,14 +164,14 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 		return refuse("messages of driver %s have no keys, as records of Kafka have; leave workload.keys out, or use driver kafka", e.Name)
 	case !w.Headers.IsZero() && !can.Headers:
 		return refuse("messages of driver %s carry no headers; leave workload.headers out, or use a driver of which sixnines drivers show says that it can", e.Name)
+	case !w.Consumer.From.IsZero() && !can.Keeps:
+		return refuse("driver %s keeps nothing for consumers that are not connected, so those that come late would miss what was sent before; leave workload.consumer.from (--consumers-from) out, or choose a driver that stores messages: sixnines drivers", e.Name)
 	case s.Target.TLS != nil && !can.TLS:
 		return refuse("driver %s has no TLS; leave target.tls out", e.Name)
 	case w.Consumer.Ack != "" && w.Consumer.Ack != "none" && !can.ConsumerAck && w.Pattern != scenario.Publish:
 		return refuse("consumers of driver %s acknowledge nothing to the broker; leave workload.consumer.ack out", e.Name)
 	case w.Loop == scenario.Closed && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone && !can.AckVaries:
 		return refuse("a closed loop waits for an answer, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
-	case w.InFlight.Each > 0 && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone && !can.AckVaries:
-		return refuse("workload.in_flight.each has a producer wait for answers, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
 	}
 	_, err := loadMaterial(w.Payload)
 	return err

@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(serveNATS) != "" {
 		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
 	}
+	if len(os.Args) > 1 && os.Args[1] == serveJetStream {
+		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[2:]))
+	}
 	if len(os.Args) > 1 && os.Args[1] == probe.Command {
 		os.Exit(serveProbe())
 	}

@@ -172,6 +172,8 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	for _, ld := range r.loads {
 		ld.accounts.startWitness()
 		ld.sender.start()
+		ld.startLate()
+		ld.receiving.startDepth()
 	}
 	aborted = r.untilEnd(ctx)
 	if !r.early {
@@ -290,7 +292,7 @@ func (r *run) drain(aborted bool) bool {
 	}
 	lower(&r.end, last) // flat out it may be sooner
 	limit := clock.Now() + int64(r.scenario.Phases.Drain)
-	for !aborted && !r.resolved() && clock.Now() < limit {
+	for !aborted && !r.resolved() && clock.Now() < limit && !r.stalled() {
 		select {
 		case <-r.config.Abort:
 			aborted = true

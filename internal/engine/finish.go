@@ -84,6 +84,9 @@ func (a *accounts) inputs(now int64) judge.Inputs {
 	}
 	if !a.timed {
 		in.Throughput = a.throughput()
+		if len(a.receiving.late.consumers) > 0 {
+			in.Throughput = a.filling()
+		}
 	}
 	return in
 }
@@ -131,5 +134,28 @@ func (a *accounts) throughput() *result.Throughput {
 	t.Elapsed = time.Duration(max(1, stop-a.start.Load()))
 	t.PerSecond = float64(t.Messages) / t.Elapsed.Seconds()
 	t.ReceivedPerSecond = float64(t.Received) / t.Elapsed.Seconds()
+	return t
+}
+
+// filling is what a flat-out load came to whose consumers came when it was over:
+// how fast the broker took it.
+func (a *accounts) filling() *result.Throughput {
+	c := a.counts()
+	t := &result.Throughput{Messages: c.Sent - c.Nacked, Bytes: c.BytesSent, Until: "the last send returned"}
+	stop := a.end.Load()
+	switch {
+	case a.session.ack != driver.AckKindNone:
+		t.Messages, t.Until, stop = c.Acked, "the last acknowledgement", 0
+		for _, l := range a.sending.lanes {
+			stop = max(stop, l.lastAck.Load())
+		}
+	case a.sending.synced != 0:
+		t.Until, stop = "a round trip to the broker after the last message", a.sending.synced
+	}
+	if t.Messages != c.Sent && c.Sent > 0 {
+		t.Bytes = int64(math.Round(float64(c.BytesSent) / float64(c.Sent) * float64(t.Messages)))
+	}
+	t.Elapsed = time.Duration(max(1, stop-a.start.Load()))
+	t.PerSecond = float64(t.Messages) / t.Elapsed.Seconds()
 	return t
 }

@@ -22,6 +22,8 @@ type receiving struct {
 	groups    []*group
 	consumers []*consumer
 	clients   []driver.Consumer
+	late      lateConsumers
+	depth     depth
 
 	lateReplies atomic.Int64
 	probeAt     atomic.Int64 // newest probe seen
@@ -38,9 +40,14 @@ func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 	}
 	byConn := make([]*transport.Conn, conns)
 	for i, cp := range r.layout.consumers {
-		spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % conns, Ack: ack, Slow: w.Consumer.Work > 0}
+		spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % conns, Ack: ack, Slow: w.Consumer.Slow()}
 		for _, t := range cp.topics {
 			spec.Topics = append(spec.Topics, r.layout.topics[t])
+		}
+		r.depth.add(spec, cp.group)
+		if !w.Consumer.From.IsZero() {
+			r.late.consumers = append(r.late.consumers, lateConsumer{spec, r.newConsumer(cp.group, lanes+i, integrity.Data).deliver})
+			continue
 		}
 		var client driver.Consumer
 		if r.replies {
@@ -57,7 +64,9 @@ func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 			if c.conn = r.recording.attribute("consumer", mark, byConn[spec.Conn] == nil); c.conn != nil {
 				byConn[spec.Conn] = c.conn
 			}
-			c.conn = byConn[spec.Conn]
+			if c.conn = byConn[spec.Conn]; w.Consumer.Interrupted() {
+				c.conn = nil // what it has not read waits for the consumer, and not for us
+			}
 		}
 		if err != nil {
 			return fmt.Errorf("consumer %d: %w", i, err)
@@ -72,7 +81,7 @@ const fullChecks = 64
 
 func (r *receiving) newConsumer(group, shard int, kind integrity.Kind) *consumer {
 	c := &consumer{plan: r.plan, session: r.session, recording: r.recording, sending: r.sending, receiving: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.recording.rec.Shard(shard), raw: r.recording.rawSink(), rawKind: r.rawDelivered(),
-		kind: kind, work: r.workload.Consumer.Work, response: recorder.DeliveryResponse, service: recorder.DeliveryService}
+		kind: kind, work: r.workload.Consumer.Work, pause: r.workload.Consumer.Pause, response: recorder.DeliveryResponse, service: recorder.DeliveryService}
 	if r.workload.Pattern != scenario.Deliver {
 		c.response, c.service = recorder.RoundTripResponse, recorder.RoundTripService
 	}

@@ -52,7 +52,7 @@ func (r *recording) metrics() []recorder.ID {
 		m = append(m, recorder.StageClient, recorder.StageBroker, recorder.StageReceive, recorder.StageCallback)
 	}
 	if r.timed && !r.config.Entry.Capabilities.OwnsDialing {
-		if delivers {
+		if delivers && !r.workload.Consumer.Interrupted() {
 			m = append(m, recorder.LagReceive)
 		}
 		if r.session.ack != driver.AckKindNone {

@@ -65,7 +65,7 @@ func (s *sending) makeLanes(n, span int) {
 			}
 			places = max(1, total/n)
 			l.limit, l.counted = int64(places), true
-		} else if limit := w.Limit(); limit > 0 && s.session.closes == closeOnDelivery {
+		} else if limit := w.Limit(); limit > 0 && s.session.closes == closeOnDelivery && w.Consumer.From.IsZero() {
 			l.limit, l.counted = int64(max(1, limit/n)), true
 		}
 		if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {

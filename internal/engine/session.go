@@ -84,8 +84,8 @@ func (s *session) open(ctx context.Context) (err error) {
 		s.ackResponse, s.ackService, s.rawAcked = recorder.RoundTripResponse, recorder.RoundTripService, result.RawReplied
 	}
 	s.semantics, err = s.main.Provision(ctx, driver.Topology{Topics: s.layout.topics, Groups: s.layout.groupNames,
-		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Work > 0,
-		KeySize: int(w.KeySize), Headers: headersOf(w.Headers)})
+		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Slow(),
+		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: headersOf(w.Headers)})
 	return err
 }
 

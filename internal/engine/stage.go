@@ -61,6 +61,8 @@ func (r *recording) planStages() {
 		r.refuseStages("flat out a client writes many messages at a time")
 	case r.config.Entry.Capabilities.OwnsDialing:
 		r.refuseStages("driver %s makes its connections itself", r.config.Entry.Name)
+	case r.workload.Consumer.Interrupted():
+		r.refuseStages("consumers come late or pause")
 	case r.session.closes == closeNever:
 		r.refuseStages("nothing comes back")
 	}
@@ -311,6 +313,8 @@ func (ld *load) receiveFact() (value, note string) {
 		return "not measured", "flat out there is no schedule"
 	case all == 0:
 		return "not measured", "nothing comes back"
+	case known == 0 && ld.workload.Consumer.Interrupted():
+		return "not measured", "consumers come late or pause: what lies unread waits for them"
 	case known == 0 && ld.config.Entry.Capabilities.OwnsDialing:
 		return "not known", "driver " + ld.config.Entry.Name + " makes its connections itself"
 	case known == 0:

@@ -114,7 +114,7 @@ func (a *accounts) interval(phase string, from, to int64) (v result.Interval, er
 	// Clamps come from the recorder, by interval.
 	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
 	v = result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,
-		InFlight: a.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Levels: a.told.levels}
+		InFlight: a.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Levels: a.told.levels, Depth: a.receiving.depth.newest.Swap(nil)}
 	a.told.level = level{at: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}
 	return v, nil
 }
@@ -162,10 +162,13 @@ func (a *accounts) resolved() bool {
 		return false
 	}
 	c := a.counts()
-	if a.session.ack != driver.AckKindNone && c.Acked+c.Nacked+a.sending.unanswered() < c.Sent {
-		return false
-	}
-	return c.Received+c.Corrupted >= c.Expected
+	return a.answered(c) && c.Received+c.Corrupted >= c.Expected
+}
+
+// answered reports whether the broker has answered what was sent so far, or it was
+// given up.
+func (a *accounts) answered(c result.Counters) bool {
+	return a.session.ack == driver.AckKindNone || c.Acked+c.Nacked+a.sending.unanswered() >= c.Sent
 }
 
 // within returns what the load's own interval is of the run's from runFrom to to: it

@@ -46,7 +46,7 @@ const (
 // ends) and by its size: successive readings of a queue are not independent,
 // which makes its standard error too small.
 func backlogGrows(e *evidence) []result.Reason {
-	if !e.paced() || e.in.CutShort || e.in.Aborted { // without a drain nobody can tell
+	if !e.paced() || e.in.CutShort || e.in.Aborted || e.run.Header.Keeps() { // without a drain nobody can tell
 		return nil
 	}
 	var x, y, flight []float64 // flight: of y, without what is due

@@ -18,7 +18,7 @@ func gates() []gate {
 	return []gate{
 		cutShort, conservation, violations, suspended,
 		selfInflicted, frozen, ownLag, receiveLag, generatorLimit,
-		backlogGrows, steadiness, dependence,
+		backlogGrows, backlogKept, steadiness, dependence,
 		notSent, sentLate, worstSecond,
 		throttled, steal, swap, processors, collector, scheduler, attributed, besideProbe,
 		clientDrops, clamps, little,

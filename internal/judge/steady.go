@@ -38,10 +38,14 @@ const warmedUp = 1.1
 // p50 and p99 of stretches of the window of its primary metric: the first in the
 // order of reports that has figures. A stretch is a second or, of a window of less
 // than a minute, a sixtieth of it, and longer where it takes so long to have
-// messages enough. It is nil where nothing was measured in a window.
+// messages enough. It is nil where nothing was measured in a window, and where
+// consumers came late or paused.
 //
 // Nothing is ever cut off: what the reader should discard is said, and how.
 func steady(run *result.Run, s *result.Summary) *result.Steady {
+	if run.Header.Keeps() {
+		return nil // a backlog comes and goes
+	}
 	metric := result.Metric("")
 	for _, m := range result.Metrics() {
 		if d := s.Histograms[m]; d != nil && d.Count > 0 {
@@ -205,9 +209,6 @@ func conclusion(run *result.Run, s *result.Steady) string {
 
 // lengthen is the advice that makes a warm-up cover ns more.
 func lengthen(run *result.Run, ns int64) string {
-	if run.Header.From > 0 {
-		return ", which a workload with from has none for: the longer it lasts, the less they weigh"
-	}
 	s, err := scenario.FromRecord("header", run.Header.Scenario)
 	if err != nil {
 		return ": lengthen --warmup by that"

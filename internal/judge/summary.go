@@ -56,6 +56,7 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	}
 	setCorrected(run, s)
 	s.Until = setUntil(run, in, s)
+	s.Kept = kept(run, in)
 	s.Availability = availability(run, s)
 	s.Steady = steady(run, s)
 	s.Effective = effective(run, s)

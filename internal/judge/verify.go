@@ -108,6 +108,7 @@ func flatten(s *result.Summary) map[string]any {
 	walk("steady", reflect.ValueOf(s.Steady))
 	walk("effective", reflect.ValueOf(s.Effective))
 	walk("until", reflect.ValueOf(s.Until))
+	walk("kept", reflect.ValueOf(s.Kept))
 	for i, a := range s.Attribution {
 		where := fmt.Sprintf("attribution.%d.", i)
 		out[where+"metric"], out[where+"messages"], out[where+"from"], out[where+"unexplained"] = a.Metric, a.Messages, a.From, a.Unexplained
@@ -154,6 +155,10 @@ func walker(out map[string]any) func(name string, v reflect.Value) {
 			for i := range v.NumField() {
 				tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 				walk(name+"."+tag, v.Field(i))
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				walk(fmt.Sprintf("%s.%d", name, i), v.Index(i))
 			}
 		case reflect.Map:
 			for _, k := range v.MapKeys() {

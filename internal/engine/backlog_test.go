@@ -1,0 +1,208 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/jetstream"
+	"sixnines/drivers/nats"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+	"sixnines/internal/clock"
+	"sixnines/internal/judge/judgetest"
+	"sixnines/internal/transport"
+	"sixnines/result"
+)
+
+// serveJetStream makes the test binary a NATS server with JetStream.
+const serveJetStream = "__broker-nats"
+
+// startJetStream starts one in a child process.
+func startJetStream(t *testing.T) *brokers.Cluster {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return brokertest.Start(t, "nats", brokers.Options{Home: brokers.Home{Self: []string{exe, serveJetStream}}})
+}
+
+// killedDrain fills a stream and drains it, and cuts the connections of consumers
+// when they have got some of it.
+func killedDrain(t *testing.T, text string) *result.Run {
+	t.Helper()
+	b := startJetStream(t)
+	file := t.TempDir() + "/run.jsonl"
+	r, err := newRun(Config{Scenario: parse(t, text), Entry: jetstream.Entry(), URL: b.URL, File: file})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ld := r.loads[0]
+	ctx, over := context.WithCancel(t.Context())
+	killed := make(chan int, 1)
+	go func() {
+		n := 0
+		defer func() { killed <- n }()
+		var before []*transport.Conn
+		for ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+			if ld.start.Load() == never { // the senders are not connected yet, or just were
+				continue
+			}
+			if before == nil {
+				before = ld.session.dialers[0].Open()
+			}
+			if c := ld.accounts.counts(); c.Received > c.Sent/10 {
+				for _, c := range ld.session.dialers[0].Open() {
+					if !slices.Contains(before, c) {
+						_ = c.Close()
+						n++
+					}
+				}
+				return
+			}
+		}
+	}()
+	res, err := r.execute(t.Context())
+	over()
+	if n := <-killed; n == 0 {
+		t.Error("no connection was cut")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return judgetest.Verified(t, res, file)
+}
+
+// Consumers whose connections are cut while they drain a backlog get the rest when
+// they are back: every message counts once, and what comes again is a duplicate.
+func TestConsumersKilledWhileDraining(t *testing.T) {
+	for _, group := range []string{"groups: 1, ", "groups: 2, "} {
+		r := killedDrain(t, `
+target: {driver: jetstream, options: {ack_wait: 1s}}
+workload: {rate: max, messages: 2000, consumers: 2, `+group+`consumer: {from: filled, work: 200us}}
+`)
+		c, k := r.Counters, r.Summary.Kept
+		fanOut := c.Expected / 2000
+		if c.Sent != 2000 || c.Acked != 2000 || c.Received != 2000*fanOut || c.Missing != 0 || c.Corrupted != 0 {
+			t.Errorf("%s%+v", group, c)
+		}
+		if k.Filled != 2000 || k.Peak != 2000*fanOut || k.Drained != 2000*fanOut || k.Gone <= k.From || k.Left != 0 {
+			t.Errorf("%s%+v", group, k)
+		}
+		if c := r.Summary.Throughput; c.Messages != 2000 || c.Received != 0 {
+			t.Errorf("the fill is %+v", c)
+		}
+		t.Logf("%d duplicates, %d redelivered", c.Duplicated, c.Redelivered)
+	}
+}
+
+// A paced load that consumers come to when it is over stops with its window.
+func TestFilledByASchedule(t *testing.T) {
+	b := startJetStream(t)
+	r := measure(t, `
+target: {driver: jetstream}
+workload: {rate: 1000/s, groups: 1, consumer: {from: filled}}
+phases: {duration: 500ms}
+`, jetstream.Entry(), b.URL)
+	if c := r.Counters; c.Scheduled != 500 || c.Received != 500 {
+		t.Errorf("%+v", c)
+	}
+	k := r.Summary.Kept
+	if k.Filled != 500 || k.From < int64(450*time.Millisecond) || k.Gone != r.Summary.Resolved {
+		t.Errorf("%+v", k)
+	}
+	if m := r.Metrics[result.LagReceive]; m != nil {
+		t.Error("what lay unread while nobody was there counts as the generator's")
+	}
+}
+
+// keeper is a driver whose late consumers cannot connect.
+type keeper struct{ driver.Driver }
+
+type keeping struct{ driver.Session }
+
+func (k keeper) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	s, err := k.Driver.Open(ctx, t)
+	return keeping{s}, err
+}
+
+var errNoRoom = errors.New("no room")
+
+func (keeping) Consumer(context.Context, driver.ConsumerSpec, driver.Deliver) (driver.Consumer, error) {
+	return nil, fmt.Errorf("keeper: %w", errNoRoom)
+}
+
+// Depth makes it one that tells how much it holds.
+func (keeping) Depth(_ context.Context, topic string, _ driver.ConsumerSpec) (driver.Depth, error) {
+	return driver.Depth{Messages: 7, Unacknowledged: true}, nil
+}
+
+// Consumers that cannot connect leave an event, and the accounts close. The broker's
+// depth is asked meanwhile.
+func TestLateConsumersThatCannotConnect(t *testing.T) {
+	b := startNATS(t)
+	e := nats.Entry()
+	e.Driver, e.Capabilities.Keeps = keeper{e.Driver}, true
+	r := measure(t, `
+workload: {rate: 1000/s, topics: 2, groups: 2, consumers: 2, consumer: {from: filled}}
+phases: {duration: 600ms, drain: 500ms}
+`, e, b.URL)
+	if c := r.Counters; c.Sent != 600 || c.Received != 0 || c.Missing != 1200 {
+		t.Errorf("%+v", c)
+	}
+	told := false
+	for _, e := range r.Events {
+		told = told || e.Detail == "consumer 0 of 2 could not connect late: keeper: no room"
+	}
+	if !told {
+		t.Errorf("%+v", r.Events)
+	}
+	if r.Header.Depth != result.DepthUnacknowledged {
+		t.Errorf("depth %q", r.Header.Depth)
+	}
+	depth := false
+	for _, p := range r.Series {
+		depth = depth || p.Depth != nil && p.Depth.Messages == 4*7 && p.Depth.At > 0
+	}
+	if !depth {
+		t.Error("no interval has the depth of two topics for two groups")
+	}
+}
+
+// What is missing is waited for only as long as something comes.
+func TestStalledDrain(t *testing.T) {
+	e := nats.Entry()
+	e.Capabilities.Keeps = true
+	r, err := newRun(Config{Scenario: parse(t, "workload: {rate: max, messages: 5, consumer: {from: filled}}"), Entry: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ld := r.loads[0]
+	in := ld.receiving
+	in.late.consumers = make([]lateConsumer, 1)
+	in.late.at = clock.Now() - 2*int64(stallLimit)
+	if ld.stalled() {
+		t.Error("consumers that have not begun to connect are waited for no longer")
+	}
+	in.late.began.Store(true)
+	if ld.stalled() {
+		t.Error("consumers have no time to get anything")
+	}
+	in.late.at -= 2 * int64(stallLimit)
+	if !ld.stalled() {
+		t.Error("nothing came for long, and it is waited for")
+	}
+	c := &consumer{}
+	c.received.Store(1)
+	in.consumers = append(in.consumers, c)
+	if ld.stalled() {
+		t.Error("something came, and it is waited for no longer")
+	}
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/result"
+)
+
+// lateConsumers are the consumers of a load that connect when it is under way, or over.
+type lateConsumers struct {
+	consumers []lateConsumer
+	began     atomic.Bool // they were told to connect
+	// What stalled has seen: how many deliveries there were when it looked last and
+	// that number was another one.
+	received, at int64
+}
+
+// lateConsumer is a consumer that has not connected yet.
+type lateConsumer struct {
+	spec    driver.ConsumerSpec
+	deliver driver.Deliver
+}
+
+// startLate has consumers that come late connect when it is time.
+func (ld *load) startLate() {
+	if len(ld.receiving.late.consumers) > 0 {
+		ld.sending.senders.Go(ld.joinLate)
+	}
+}
+
+// joinLate connects the consumers that come late. What cannot connect leaves its
+// messages undelivered, which the accounts tell; the event says why.
+func (ld *load) joinLate() {
+	from := ld.workload.Consumer.From
+	if !from.Filled && !ld.sleepUntil(ld.start.Load()+int64(from.After)) {
+		return
+	}
+	for from.Filled && !(ld.sending.isPast() && ld.accounts.answered(ld.accounts.counts())) {
+		if !ld.sleepUntil(clock.Now() + int64(2*time.Millisecond)) {
+			return
+		}
+	}
+	life, end := ld.life()
+	defer end()
+	ctx, cancel := context.WithTimeout(life, setupTimeout)
+	defer cancel()
+	in := ld.receiving
+	n := len(in.late.consumers)
+	in.late.began.Store(true)
+	ld.event(result.Event{At: clock.Now(), Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(n)})
+	for i, c := range in.late.consumers {
+		client, err := ld.session.main.Consumer(ctx, c.spec, c.deliver)
+		if err != nil {
+			ld.event(result.Event{At: clock.Now(), Kind: "error", Detail: fmt.Sprintf("consumer %d of %d could not connect late: %v", i, n, err)})
+			return
+		}
+		in.clients = append(in.clients, client) // read when this has ended
+	}
+}
+
+// stallLimit is how long consumers that came late are waited for that get nothing:
+// longer than what a broker takes to give a lost consumer's messages to another one
+// (Kafka's session.timeout.ms is 45 s, JetStream's ack_wait 30 s).
+const stallLimit = time.Minute
+
+// stalled reports whether only such loads are unresolved whose consumers came late
+// and have got nothing for long: what is missing is not on its way.
+func (r *run) stalled() bool {
+	for _, ld := range r.loads {
+		if !ld.accounts.resolved() && !ld.stalled() {
+			return false
+		}
+	}
+	r.out.event(result.Event{At: clock.Now(), Kind: "drain", Detail: fmt.Sprintf("nothing was delivered for %v: what is missing is waited for no longer", stallLimit)})
+	return true
+}
+
+// stalled reports whether the load's consumers came late and have got nothing for
+// long.
+func (ld *load) stalled() bool {
+	l := &ld.receiving.late
+	if len(l.consumers) == 0 {
+		return false
+	}
+	c := ld.accounts.counts()
+	if n := c.Received + c.Duplicated + c.Corrupted; n != l.received || l.at == 0 || !l.began.Load() {
+		l.received, l.at = n, clock.Now()
+	}
+	return clock.Now()-l.at > int64(stallLimit)
+}

@@ -1,0 +1,189 @@
+package judge
+
+import (
+	"fmt"
+	"math"
+
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+const (
+	// keptStretches is the most stretches of Kept.Course.
+	keptStretches = 16
+	// keptLeft is the part of its peak to which a backlog must fall to be gone where
+	// the load goes on: then there is always something under way.
+	keptLeft = 0.01
+)
+
+// kept says how the backlog came and went of consumers that came late or paused, nil
+// if there were none.
+func kept(run *result.Run, in Inputs) *result.Kept {
+	h := &run.Header
+	if !h.Keeps() {
+		return nil
+	}
+	var points []*result.Point
+	for i := range run.Series {
+		if p := &run.Series[i]; p.Phase == result.PhaseMeasure || p.Phase == result.PhaseDrain {
+			points = append(points, p)
+		}
+	}
+	from, paused, came := keptFrom(run)
+	k := &result.Kept{From: from, Course: []result.KeptStretch{}}
+	stops := h.Stops || h.Mode == result.ModeFlatOut
+	var all result.Counters
+	var calm int64 // the most before the pause
+	left := func() int64 { return max(0, all.Expected-all.Received-all.Corrupted) }
+	for _, p := range points {
+		all.Add(p.Counters)
+		if !came || p.Start < from {
+			k.Filled += p.Counters.Sent
+		}
+		if k.Left = left(); p.End <= paused {
+			calm = max(calm, k.Left)
+		} else if k.Left > k.Peak {
+			k.Peak, k.PeakAt = k.Left, p.End
+		}
+	}
+	if stops && from >= in.End && paused == 0 { // all of it was there when they came
+		k.Peak, k.PeakAt = max(0, all.Expected-all.Corrupted), in.End
+	}
+	until := int64(0)
+	if len(points) > 0 {
+		until = points[len(points)-1].End
+	}
+	if came {
+		k.Gone = keptGone(points, k, calm)
+		if k.Gone == 0 && stops && k.Left == 0 {
+			k.Gone = in.Resolved
+		}
+	}
+	if k.Gone > 0 {
+		until = k.Gone
+	}
+	// Counts are read a moment after an interval's end: what nobody could have got
+	// before is not looked for by time, nor what ended the drain.
+	for _, p := range points {
+		if came && (p.End > from || h.ConsumersFrom != "") && (p.Start < until || k.Gone == in.Resolved) {
+			k.Drained += p.Counters.Received
+		}
+	}
+	if until > from {
+		k.DrainRate = float64(k.Drained) / (float64(until-from) / 1e9)
+	}
+	filling := from
+	if stops {
+		filling = min(from, in.End)
+	}
+	if in.Throughput != nil && h.ConsumersFrom != "" {
+		k.FillRate = in.Throughput.PerSecond
+	} else if filling > 0 {
+		k.FillRate = float64(k.Filled) / (float64(filling) / 1e9)
+	}
+	k.Course = keptCourse(points, until)
+	return k
+}
+
+// keptFrom returns when consumers connected or went on, and when they paused before
+// that. They never came if the run was over before.
+func keptFrom(run *result.Run) (from, paused int64, came bool) {
+	h := &run.Header
+	for _, p := range run.Series {
+		from = max(from, p.End)
+	}
+	came = h.ConsumersFrom == ""
+	for _, e := range run.Events {
+		if e.Kind == result.EventConsumers && e.Workload == h.Workload && !came {
+			from, came = e.At-int64(h.From), true
+		}
+	}
+	var pause scenario.Pause
+	if h.ConsumersPause == "" || pause.Set(h.ConsumersPause) != nil {
+		return from, 0, came
+	}
+	end := int64(pause.At + pause.For)
+	if h.ConsumersFrom == "" || came && end > from {
+		return end, int64(pause.At), true
+	}
+	return from, 0, came
+}
+
+// keptGone returns the end of the first interval in the window after the peak at
+// which the backlog was gone, 0 if there is none.
+func keptGone(points []*result.Point, k *result.Kept, calm int64) int64 {
+	var all result.Counters
+	for _, p := range points {
+		all.Add(p.Counters)
+		if p.Phase != result.PhaseMeasure || p.End <= max(k.From, k.PeakAt) {
+			continue
+		}
+		left := all.Expected - all.Received - all.Corrupted
+		if left <= max(calm, int64(math.Ceil(keptLeft*float64(k.Peak)))) {
+			return p.End
+		}
+	}
+	return 0
+}
+
+// keptCourse puts the intervals up to an instant together until they are few.
+func keptCourse(points []*result.Point, until int64) []result.KeptStretch {
+	for i, p := range points {
+		if p.Start >= until {
+			points = points[:i]
+			break
+		}
+	}
+	per := (len(points) + keptStretches - 1) / keptStretches
+	course := []result.KeptStretch{}
+	var all result.Counters
+	for i := 0; i < len(points); i += per {
+		s := result.KeptStretch{Depth: -1}
+		before, start := all, points[i].Start
+		for _, p := range points[i:min(i+per, len(points))] {
+			all.Add(p.Counters)
+			s.End = p.End
+			if p.Depth != nil {
+				s.Depth = p.Depth.Messages
+			}
+		}
+		seconds := float64(s.End-start) / 1e9
+		s.Sent = float64(all.Sent-before.Sent) / seconds
+		s.Received = float64(all.Received-before.Received) / seconds
+		s.Backlog = max(0, all.Expected-all.Received-all.Corrupted)
+		course = append(course, s)
+	}
+	return course
+}
+
+// backlogKept says what latencies are those of a backlog that was asked for, and
+// whether it went.
+func backlogKept(e *evidence) []result.Reason {
+	k, h := e.summary.Kept, &e.run.Header
+	if k == nil {
+		return nil
+	}
+	why := "consumers paused (" + h.ConsumersPause + ")"
+	if h.ConsumersFrom != "" {
+		why = "consumers came late (" + h.ConsumersFrom + ")"
+	}
+	found := one(result.Valid, "backlog-kept", why+
+		": delivery latencies are those of the backlog, the time in the queue included, and depend on how long that was")
+	stops := h.Stops || h.Mode == result.ModeFlatOut
+	if k.Gone == 0 && !stops && !e.in.CutShort && !e.in.Aborted {
+		found = append(found, one(result.Unstable, "backlog", fmt.Sprintf(
+			"the backlog was not gone when the window ended: of %d deliveries at its peak %d were left; consumers have little or nothing to spare at this rate: lower it, or make the window longer",
+			k.Peak, e.leftInWindow()))...)
+	}
+	return found
+}
+
+// leftInWindow is how many deliveries had been sent and not received when the window
+// ended.
+func (e *evidence) leftInWindow() int64 {
+	var all result.Counters
+	for _, p := range e.measure {
+		all.Add(p.Counters)
+	}
+	return max(0, all.Expected-all.Received-all.Corrupted)
+}

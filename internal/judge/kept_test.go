@@ -1,0 +1,102 @@
+package judge
+
+import (
+	"slices"
+	"testing"
+
+	"sixnines/result"
+)
+
+// keptRun makes a run of intervals of 100 ms: messages sent and received in each of
+// the window, then of the drain.
+func keptRun(h result.Header, window, drain [][2]int64) *result.Run {
+	run := &result.Run{Header: h}
+	at := int64(0)
+	add := func(phase string, all [][2]int64) {
+		for _, n := range all {
+			c := result.Counters{Sent: n[0], Expected: n[0], Received: n[1]}
+			run.Series = append(run.Series, result.Point{Phase: phase, Start: at, End: at + 100e6, Counters: c})
+			run.Counters.Add(c)
+			at += 100e6
+		}
+	}
+	add(result.PhaseMeasure, window)
+	add(result.PhaseDrain, drain)
+	return run
+}
+
+func TestKept(t *testing.T) {
+	filled := result.Header{Mode: result.ModeFlatOut, ConsumersFrom: "filled"}
+	late := result.Header{Mode: result.ModeOpen, ConsumersFrom: "200ms"}
+	paused := result.Header{Mode: result.ModeOpen, ConsumersPause: "200ms@200ms"}
+	for _, c := range []struct {
+		name          string
+		run           *result.Run
+		came          int64 // ms; −1: never
+		in            Inputs
+		filled, peak  int64
+		gone, drained int64
+		left          int64
+		drain         float64
+		unstable      bool
+	}{
+		{"fill and drain", keptRun(filled, [][2]int64{{600, 0}, {400, 0}}, [][2]int64{{0, 500}, {0, 500}}), 200, Inputs{End: 200e6, Resolved: 390e6},
+			1000, 1000, 390e6, 1000, 0, 1000 / 0.19, false},
+		{"some never came", keptRun(filled, [][2]int64{{600, 0}, {400, 0}}, [][2]int64{{0, 500}, {0, 490}}), 200, Inputs{End: 200e6, Resolved: 390e6},
+			1000, 1000, 0, 990, 10, 990 / 0.2, false},
+		{"the run was over before they came", keptRun(filled, [][2]int64{{600, 0}}, [][2]int64{{0, 0}}), -1, Inputs{End: 100e6, Resolved: 200e6},
+			600, 600, 0, 0, 600, 0, false},
+		{"caught up", keptRun(late, [][2]int64{{100, 0}, {100, 0}, {100, 150}, {100, 249}, {100, 100}}, [][2]int64{{0, 1}}), 200, Inputs{End: 500e6, Resolved: 510e6},
+			200, 200, 400e6, 399, 0, 399 / 0.2, false},
+		{"never caught up", keptRun(late, [][2]int64{{100, 0}, {100, 0}, {100, 100}, {100, 100}, {100, 100}}, [][2]int64{{0, 100}, {0, 100}}), 200, Inputs{End: 500e6, Resolved: 700e6},
+			200, 200, 0, 500, 0, 1000, true},
+		{"paused, as much under way as before", keptRun(paused, [][2]int64{{100, 95}, {100, 100}, {100, 0}, {100, 0}, {100, 300}, {100, 100}}, [][2]int64{{0, 5}}), 0, Inputs{End: 600e6, Resolved: 610e6},
+			400, 205, 500e6, 300, 0, 3000, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.came > 0 {
+				c.run.Events = []result.Event{{At: c.came * 1e6, Kind: result.EventConsumers}}
+			}
+			s := Summarise(c.run, c.in)
+			k := s.Kept
+			if k == nil {
+				t.Fatal("nothing is said")
+			}
+			if k.Filled != c.filled || k.Peak != c.peak || k.Gone != c.gone || k.Drained != c.drained || k.Left != c.left || !same(k.DrainRate, c.drain) {
+				t.Errorf("%+v", k)
+			}
+			unstable := slices.ContainsFunc(s.Verdict.Reasons, func(r result.Reason) bool { return r.Code == "backlog" && r.Status == result.Unstable })
+			if unstable != c.unstable {
+				t.Errorf("%+v", s.Verdict.Reasons)
+			}
+			if s.Steady != nil {
+				t.Error("a backlog was looked at for a steady state")
+			}
+		})
+	}
+}
+
+// A course has few stretches, which add up.
+func TestKeptCourse(t *testing.T) {
+	var window [][2]int64
+	for range 50 {
+		window = append(window, [2]int64{10, 0})
+	}
+	run := keptRun(result.Header{Mode: result.ModeFlatOut, ConsumersFrom: "filled"}, window, [][2]int64{{0, 300}, {0, 200}, {0, 0}})
+	run.Series[49].Depth = &result.Depth{At: 5e9, Messages: 498}
+	run.Events = []result.Event{{At: 5e9, Kind: result.EventConsumers}}
+	course := Summarise(run, Inputs{End: 5e9, Resolved: 5.15e9}).Kept.Course
+	if n := len(course); n > keptStretches || n < keptStretches/2 {
+		t.Fatalf("%d stretches", n)
+	}
+	var received, start float64
+	told := false
+	for _, c := range course {
+		received += c.Received * (float64(c.End)/1e9 - start)
+		start = float64(c.End) / 1e9
+		told = told || c.Depth == 498
+	}
+	if last := course[len(course)-1]; !same(received, 500.0) || last.Backlog != 0 || last.End != 5.2e9 || !told {
+		t.Errorf("%v received, told %v: %+v", received, told, course)
+	}
+}

@@ -1,0 +1,54 @@
+package result
+
+// Depth is how many messages the broker said that it holds, over all topics and
+// groups, at an instant: ns from the window's start.
+type Depth struct {
+	At       int64 `json:"at"`
+	Messages int64 `json:"messages"`
+}
+
+// What the depth of [Header.Depth] counts.
+const (
+	DepthWaiting        = "not handed out"   // those on their way to consumers are not in it
+	DepthUnacknowledged = "not acknowledged" // by the consumers, or not committed
+)
+
+// EventConsumers is the kind of the events that tell when consumers that come late
+// connect.
+const EventConsumers = "consumers"
+
+// Kept is how a load went whose consumers came late or paused, so that the broker
+// kept messages for them. All instants are ns from the window's start.
+type Kept struct {
+	// From is when consumers were told to connect, or went on after the pause.
+	From int64 `json:"from"`
+	// Filled is how many messages were sent before From, FillRate how many a second
+	// from the window's start until the last of them, or its acknowledgement.
+	Filled   int64   `json:"filled"`
+	FillRate float64 `json:"fill_rate"`
+	// Peak is the most that was sent and not received at the end of an interval, in
+	// deliveries, and PeakAt when.
+	Peak   int64 `json:"peak"`
+	PeakAt int64 `json:"peak_at"`
+	// Gone is when the backlog was gone: of a load that had stopped the last
+	// delivery, else the end of the first interval with at most a hundredth of Peak
+	// left, or as much as before the pause. 0: it was not.
+	Gone int64 `json:"gone,omitempty"`
+	// Drained is how many deliveries came from From until Gone, or until the end, and
+	// DrainRate how many a second.
+	Drained   int64   `json:"drained"`
+	DrainRate float64 `json:"drain_rate"`
+	Left      int64   `json:"left,omitempty"` // sent and not received at the end, in deliveries
+	// Course is how it went, in at most 16 stretches from the window's start.
+	Course []KeptStretch `json:"course"`
+}
+
+// KeptStretch is a stretch of the time in which a backlog grew or went.
+type KeptStretch struct {
+	End      int64   `json:"end"`
+	Sent     float64 `json:"sent"`     // messages a second
+	Received float64 `json:"received"` // deliveries a second
+	Backlog  int64   `json:"backlog"`  // sent and not received at its end, in deliveries
+	// Depth is what the broker said last that it holds; −1: nothing in the stretch.
+	Depth int64 `json:"depth"`
+}
