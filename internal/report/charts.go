@@ -22,6 +22,7 @@ const (
 	KindTime        Kind = "time"        // percentiles over time
 	KindRate        Kind = "rate"        // due, sent and received over time
 	KindInFlight    Kind = "inflight"    // unanswered and overdue messages over time
+	KindBacklog     Kind = "backlog"     // what late or paused consumers had not got over time
 	KindLag         Kind = "lag"         // sending lag by percentile
 	KindHistogram   Kind = "histogram"   // how many messages had which latency
 	KindStages      Kind = "stages"      // the stages of the service time by percentile
@@ -32,7 +33,7 @@ const (
 
 // Kinds lists the pictures there are.
 func Kinds() []Kind {
-	return []Kind{KindPercentiles, KindTime, KindRate, KindInFlight, KindLag, KindHistogram, KindStages, KindRepeats, KindHiccups, KindProcessors}
+	return []Kind{KindPercentiles, KindTime, KindRate, KindInFlight, KindBacklog, KindLag, KindHistogram, KindStages, KindRepeats, KindHiccups, KindProcessors}
 }
 
 // charts returns all pictures of the runs, in the order of the page. Those
@@ -57,6 +58,7 @@ func charts(subjects []*subject) []*chart {
 	}
 	add(rateChart(subjects))
 	add(inFlightChart(subjects))
+	add(backlogChart(subjects))
 	for _, f := range kinds() {
 		if f.small() {
 			add(percentilesChart(subjects, f))
@@ -359,7 +361,10 @@ func rateChart(subjects []*subject) *chart {
 		Moments: momentsOf(subjects), Until: untilOf(subjects)}
 	var words []string
 	for i, s := range subjects {
-		spans := measured(timeline(s.run))
+		spans := timeline(s.run)
+		if s.sum.Kept == nil { // else what it is about may come after the window
+			spans = measured(spans)
+		}
 		perSecond := func(n func(*result.Counters) int64) func(span) float64 {
 			return func(sp span) float64 {
 				if sp.Seconds <= 0 {

@@ -89,7 +89,7 @@ func TestFormatsAreTotal(t *testing.T) {
 }
 
 func TestPicturesOfEveryKind(t *testing.T) {
-	runs := append(repeatedRuns(2), richRun())
+	runs := append(repeatedRuns(2), richRun(), keptRun())
 	for _, k := range Kinds() {
 		var svg, bitmap bytes.Buffer
 		if err := SVG(&svg, runs, k, Options{}); err != nil {

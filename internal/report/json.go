@@ -42,6 +42,7 @@ type summaryObject struct {
 	Background bool   `json:"background,omitempty"`
 
 	Synchronous *result.Synchronous `json:"synchronous,omitempty"`
+	Kept        *result.Kept        `json:"kept,omitempty"`
 }
 
 // JSON writes the summary of a run as one object on one line: verdict,
@@ -63,6 +64,7 @@ func JSON(w io.Writer, run *result.Run) error {
 		Availability: s.sum.Availability,
 		Workload:     h.Workload, FromNs: int64(h.From), Background: h.Background,
 		Synchronous: h.Synchronous,
+		Kept:        s.sum.Kept,
 	}
 	if o.Verdict.Reasons == nil {
 		o.Verdict.Reasons = []result.Reason{} // a list, also when empty

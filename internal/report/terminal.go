@@ -46,6 +46,7 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 	terminalFindings(p, subjects)
 	for _, s := range subjects {
 		terminalMessages(p, s)
+		terminalKept(p, s)
 	}
 	told := map[string]bool{} // repeats of a run stand on the same
 	for _, s := range subjects {

@@ -21,6 +21,7 @@ type span struct {
 	Counters result.Counters
 	InFlight int64
 	Backlog  int64
+	Depth    int64                                // what the broker said last that it holds; −1: nothing
 	Metrics  map[result.Metric]result.PointMetric // with result.Refused where refused messages reach
 	Vitals   map[string]float64                   // the largest of each
 	Phase    string
@@ -45,13 +46,16 @@ func timeline(r *result.Run) []span {
 	for i := 0; i < len(points); {
 		phase := points[i].Phase
 		first := points[i]
-		s := span{Phase: phase, Metrics: map[result.Metric]result.PointMetric{}, Vitals: map[string]float64{}}
+		s := span{Phase: phase, Depth: -1, Metrics: map[result.Metric]result.PointMetric{}, Vitals: map[string]float64{}}
 		j := i
 		for ; j < len(points) && j < i+k && points[j].Phase == phase; j++ {
 			p := points[j]
 			s.Seconds += time.Duration(p.End - p.Start).Seconds()
 			s.Counters.Add(p.Counters)
 			s.InFlight, s.Backlog = max(s.InFlight, p.InFlight), max(s.Backlog, p.Backlog)
+			if p.Depth != nil {
+				s.Depth = p.Depth.Messages
+			}
 			for m, v := range p.Metrics {
 				if refused[m] == nil {
 					s.Metrics[m] = worse(s.Metrics[m], v)
@@ -95,29 +99,20 @@ func timeLine(spans []span, name string, colour, dash int, value func(span) floa
 	return l
 }
 
-// wholeOf returns of several workloads of a run the one that began first, which saw
-// all of it, and all other subjects.
-func wholeOf(subjects []*subject) []*subject {
-	first := map[string]*subject{} // by the run's number
-	for _, s := range subjects {
-		if f := first[s.run.Header.ID]; f == nil || s.run.Header.From < f.run.Header.From {
-			first[s.run.Header.ID] = s
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(subjects), func(s *subject) bool {
-		return s.run.Header.Workload != "" && first[s.run.Header.ID] != s
-	})
-}
-
 // momentsOf lists the events, pauses and refusals of the runs that fall into the
 // window.
 // What workloads of one run have in common is listed once.
 func momentsOf(subjects []*subject) []moment {
 	var out, refused []moment
-	whole := wholeOf(subjects)
+	first := map[string]*subject{} // by the run's number: the workload that began first saw all of it
+	for _, s := range subjects {
+		if f := first[s.run.Header.ID]; f == nil || s.run.Header.From < f.run.Header.From {
+			first[s.run.Header.ID] = s
+		}
+	}
 	for _, s := range subjects {
 		h := &s.run.Header
-		told := !slices.Contains(whole, s)
+		told := h.Workload != "" && first[h.ID] != s
 		lead := ""
 		if s.letter != "" {
 			lead = s.letter + ": "

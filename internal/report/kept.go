@@ -1,0 +1,109 @@
+package report
+
+import (
+	"math"
+
+	"sixnines/result"
+)
+
+// keptLines tells how a backlog came and went, nil where consumers were there all
+// the time.
+func keptLines(s *subject) []entryText {
+	k := s.sum.Kept
+	if k == nil {
+		return nil
+	}
+	since := "consumers went on"
+	if s.run.Header.ConsumersFrom != "" {
+		since = "consumers came"
+	}
+	out := []entryText{
+		{"fill", rate(k.FillRate), count(k.Filled) + " messages before " + since + " at " + duration(k.From)},
+		{"peak", count(k.Peak) + " waiting", "deliveries sent and not received, at " + duration(k.PeakAt)},
+		{"drain", rate(k.DrainRate), count(k.Drained) + " deliveries"},
+	}
+	if k.Gone > 0 {
+		return append(out, entryText{"gone after", duration(max(0, k.Gone-k.From)), "from when " + since + " until the backlog was gone"})
+	}
+	return append(out, entryText{"not gone", count(k.Left) + " left", "deliveries sent and not received at the end"})
+}
+
+// keptGrid is how a backlog went over time.
+func keptGrid(s *subject) *grid {
+	k := s.sum.Kept
+	h := &s.run.Header
+	head := func(text string) cell { return cell{text: text, right: true} }
+	g := &grid{head: []cell{head("until"), head("sent"), head("received"), head("waiting")}}
+	if h.Depth != "" {
+		g.head = append(g.head, head("broker: "+h.Depth))
+	}
+	for _, c := range k.Course {
+		row := []cell{head(duration(c.End)), head(rate(c.Sent)), head(rate(c.Received)), head(count(c.Backlog))}
+		if h.Depth != "" {
+			depth := "–"
+			if c.Depth >= 0 {
+				depth = count(c.Depth)
+			}
+			row = append(row, head(depth))
+		}
+		g.rows = append(g.rows, gridRow{cells: row})
+	}
+	return g
+}
+
+// backlogChart draws what consumers had not got over time, by our count and as the
+// broker told it, where they came late or paused.
+func backlogChart(subjects []*subject) *chart {
+	c := &chart{Kind: KindBacklog, Small: true, Key: "backlog", Title: "Backlog over time",
+		X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: axis{Scale: countScale, Label: "deliveries"},
+		Moments: momentsOf(subjects), Until: untilOf(subjects)}
+	told := ""
+	for i, s := range subjects {
+		if s.sum.Kept == nil {
+			continue
+		}
+		spans := timeline(s.run)
+		var all result.Counters
+		own := timeLine(spans, lineName(s, "sent, not received"), 0, 0, func(sp span) float64 {
+			all.Add(sp.Counters)
+			return float64(max(0, all.Expected-all.Received-all.Corrupted))
+		})
+		broker := timeLine(spans, lineName(s, "as the broker tells"), 1, 1, func(sp span) float64 {
+			if sp.Depth < 0 {
+				return math.NaN()
+			}
+			return float64(sp.Depth)
+		})
+		if len(subjects) > 1 {
+			own.Colour, broker.Colour = i, i
+		}
+		c.Lines = append(c.Lines, own)
+		if s.run.Header.Depth != "" {
+			told = s.run.Header.Depth
+			c.Lines = append(c.Lines, broker)
+		}
+	}
+	if len(c.Lines) == 0 {
+		return nil
+	}
+	c.Caption = "What had been sent and not received at the end of each interval, in deliveries. "
+	if told != "" {
+		c.Caption += "As the broker tells it: what it held that was " + told + ", where it was asked last in the interval, all messages included. "
+	}
+	c.Caption += momentCaption(c.Moments)
+	c.Alt = c.Title + "."
+	return c
+}
+
+// terminalKept writes how a backlog came and went.
+func terminalKept(p *printer, s *subject) {
+	lines := keptLines(s)
+	if lines == nil {
+		return
+	}
+	p.heading("Backlog", s.of())
+	p.joined("  ", pairs(lines), dot, normal)
+	if s.letter == "" {
+		keptGrid(s).write(p)
+	}
+}
