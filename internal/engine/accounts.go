@@ -35,7 +35,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	censor := func(id recorder.ID, st *stream, seq uint64, intended int64) {
 		a.recording.rec.Censor(id, a.observed-intended)
 		if id != recorder.DeliveryLast {
-			a.recording.tailOf(id).part(0, true).giveUp(st, seq, intended, a.observed)
+			a.recording.tailOf(id).part(0, true).giveUp(st.id, seq, intended, a.observed)
 		}
 	}
 	unsent := map[*stream]uint64{} // of each stream
@@ -254,8 +254,9 @@ func (a *accounts) exemplars() (out []result.Exemplar) {
 	}
 	for _, t := range a.recording.tails {
 		for _, e := range t.slowest() {
-			x := result.Exemplar{Metric: t.metric.Metric(), Value: e.value, Producer: e.stream.plan.producer, Consumer: int(e.consumer),
-				Topic: a.layout.topics[e.stream.plan.topic], Partition: e.partition, Sequence: e.seq,
+			st := &a.layout.streams[e.stream]
+			x := result.Exemplar{Metric: t.metric.Metric(), Value: e.value, Producer: st.producer, Consumer: int(e.consumer),
+				Topic: a.layout.topics[st.topic], Partition: e.partition, Sequence: e.seq,
 				Intended: e.intended - start, Sent: unknownInstant, Done: e.done - start, Own: e.own}
 			if e.sent != unknownInstant {
 				x.Sent = e.sent - start

@@ -87,6 +87,9 @@ type bodies struct {
 	key      int // length of the keys beside them; 0: there are none
 }
 
+// bodiesAtOnce bounds what different bodies take, in bytes.
+const bodiesAtOnce = 32 << 20
+
 // distinct is how many bodies are made before they repeat, which no client's
 // batch is long enough to notice.
 func (b *bodies) distinct() int {

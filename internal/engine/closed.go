@@ -10,29 +10,6 @@ import (
 	"sixnines/result"
 )
 
-// completion tells a closed loop that a message was answered.
-type completion struct {
-	seq uint64
-	at  int64
-	st  *stream
-}
-
-// waiter is what the completions of one stream go to.
-type waiter struct {
-	st    *stream
-	ready chan completion // shared by the streams of a producer
-}
-
-// complete is called once per message from any goroutine. The channel has room
-// for twice what may be outstanding; what timed out and comes late after all
-// may find it full and is not waited for any more.
-func (w *waiter) complete(seq uint64, at int64) {
-	select {
-	case w.ready <- completion{seq, at, w.st}:
-	default:
-	}
-}
-
 // outstanding is a message that a closed loop waits for.
 type outstanding struct {
 	st   *stream

@@ -158,7 +158,7 @@ func (c *consumer) deliver(m driver.Message) {
 			c.shard.Response(c.response, v, own, received, due)
 			if v > c.tail.floor.Load() {
 				c.tail.offer(&exemplar{value: v, intended: e.Intended, sent: sent, done: now, own: own,
-					seq: e.Sequence, stream: st, consumer: c.party(), partition: int32(m.Partition)})
+					seq: e.Sequence, stream: e.Stream, consumer: c.party(), partition: int32(m.Partition)})
 			}
 			if st.fan != nil && int(groups) == st.plan.fanOut {
 				c.shard.Response(recorder.DeliveryLast, latest-e.Intended, own, received, due)
@@ -166,7 +166,7 @@ func (c *consumer) deliver(m driver.Message) {
 		}
 		c.shard.Value(c.service, now-sent)
 		if st.stamps != nil && !c.recording.stages.onAck {
-			c.recording.split(c.tap, st, e.Sequence, sent, now)
+			c.recording.split(c.tap, st.stamps, e.Sequence, sent, now)
 		}
 		c.newest = now
 		if c.raw != nil {

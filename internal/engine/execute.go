@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"sixnines/internal/clock"
@@ -16,10 +14,6 @@ import (
 
 // setupTimeout bounds connecting, provisioning and probing.
 const setupTimeout = 30 * time.Second
-
-// openTimeout bounds the first contact: a person who gave a wrong address wants
-// to know soon.
-const openTimeout = 8 * time.Second
 
 // lead is the time between deciding on the start and the first message due.
 const lead = 5 * time.Millisecond
@@ -38,7 +32,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	}()
 	r.progress(Progress{Phase: "connect"})
 	for _, ld := range r.loads {
-		ld.side = ld.startProbe()
+		ld.side = startProbe(ld.session, ld.recording)
 		defer func() { ld.side.end(err != nil) }()
 	}
 	if err := r.setUp(ctx); err != nil {
@@ -133,20 +127,6 @@ func (r *run) raiseProcs() (restore func()) {
 	runtime.GOMAXPROCS(base + more)
 	return func() { runtime.GOMAXPROCS(old) }
 }
-
-// processors is how many of the client's goroutines may run at once: GOMAXPROCS
-// as it was found, or less where a control group's quota allows less. Go looks at
-// the process's own group only, where it looks at all; it never takes fewer than
-// two either. What the user has set stays.
-func processors() int {
-	n := runtime.GOMAXPROCS(0)
-	if os.Getenv("GOMAXPROCS") != "" {
-		return n
-	}
-	return min(n, max(2, vitals.Processors()))
-}
-
-func maxShards() int { return processors() }
 
 // measure goes from the warm-up to the end of the drain. Nothing is sent any more
 // when it returns.
@@ -247,16 +227,6 @@ func (r *run) endBy(now int64) {
 	for _, ld := range r.loads {
 		lower(&ld.end, max(now, ld.start.Load()))
 	}
-}
-
-// lower moves an instant to a sooner one, and reports whether it was later.
-func lower(t *atomic.Int64, to int64) bool {
-	for was := t.Load(); to < was; was = t.Load() {
-		if t.CompareAndSwap(was, to) {
-			return true
-		}
-	}
-	return false
 }
 
 // graceOfEnd is how far ahead an interruption puts the window's end, so that no

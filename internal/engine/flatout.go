@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
@@ -13,25 +12,6 @@ import (
 	"sixnines/internal/integrity"
 	"sixnines/result"
 )
-
-// quota is the number of messages that a window of fixed size still has. The
-// zero value has no end.
-type quota struct {
-	limited bool
-	left    atomic.Int64
-}
-
-// take reports whether one more message belongs to the window.
-func (q *quota) take() bool { return !q.limited || q.left.Add(-1) >= 0 }
-
-// claim takes up to n messages at once.
-func (q *quota) claim(n int64) int64 {
-	if !q.limited {
-		return n
-	}
-	left := q.left.Add(-n)
-	return max(0, min(n, left+n))
-}
 
 // claimAtOnce is how many messages of a quota a flat-out loop takes at a time.
 const claimAtOnce = 256
@@ -100,17 +80,6 @@ func (l *lane) waitForRoom(sl *slot, index uint32) (*slot, uint32) {
 			runtime.Gosched()
 		} else {
 			clock.SleepUntilBlocking(clock.Now() + placePoll)
-		}
-	}
-}
-
-// flush pushes out what the clients of the lane's streams hold back.
-func (l *lane) flush() {
-	for _, st := range l.streams {
-		if st.flusher != nil {
-			if err := st.flusher.Flush(); err != nil {
-				l.fail(err)
-			}
 		}
 	}
 }

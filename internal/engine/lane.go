@@ -229,12 +229,12 @@ func (l *lane) ack(sl *slot, now int64) {
 			l.shard.Response(l.session.ackResponse, v, sl.own, received, sl.intended-l.plan.start.Load())
 			if v > l.tail.floor.Load() {
 				l.tail.offer(&exemplar{value: v, intended: sl.intended, sent: sl.sent, done: now, own: sl.own,
-					seq: sl.seq, stream: sl.stream, consumer: -1, partition: -1})
+					seq: sl.seq, stream: sl.stream.id, consumer: -1, partition: -1})
 			}
 		}
 		l.shard.Value(l.session.ackService, now-sl.sent)
 		if st := sl.stream; st.stamps != nil && l.recording.stages.onAck {
-			l.recording.split(l.tap, st, sl.seq, sl.sent, now)
+			l.recording.split(l.tap, st.stamps, sl.seq, sl.sent, now)
 		}
 		l.acked.Add(1)
 		if now > l.lastAck.Load() {
@@ -281,7 +281,7 @@ func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
 		sl.stream.gaveUp.add(sl.seq)
 		if l.plan.timed { // so long nothing came, and now nothing can
 			l.recording.rec.Censor(l.session.ackResponse, now-sl.intended)
-			l.tail.giveUp(sl.stream, sl.seq, sl.intended, now)
+			l.tail.giveUp(sl.stream.id, sl.seq, sl.intended, now)
 		}
 	}
 	if w := sl.stream.waiter; w != nil && l.session.closes == closeOnAck {
@@ -388,7 +388,7 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 		l.rejected.Add(1)
 		st.rejected.add(sl.seq)
 		l.recording.refusedPublish(sl.intended)
-		l.recording.refusedDelivery(st, sl.intended-l.plan.start.Load())
+		l.recording.refusedDelivery(st.plan.fanOut, sl.intended-l.plan.start.Load())
 	}
 	if st.waiter != nil {
 		st.waiter.complete(sl.seq, clock.Now())

@@ -7,7 +7,11 @@ import (
 	"slices"
 	"time"
 
+	"sixnines/driver"
+	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
+	"sixnines/internal/transport"
+	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -75,4 +79,84 @@ func (ld *load) disconnect() error {
 		errs = append(errs, c.Close(ctx))
 	}
 	return errors.Join(append(errs, ld.session.close())...)
+}
+
+// startStages taps the connections that are known, and has messages followed if
+// all are. Nothing measured has been sent yet.
+func (ld *load) startStages() {
+	s := &ld.recording.stages
+	d := ld.session.dialers[0]
+	if s.why == "" && d.Mark() != s.attributed {
+		ld.recording.refuseStages("the driver makes more connections as it goes on")
+	}
+	for _, d := range ld.session.dialers {
+		d.OnDial(func() {})
+	}
+	taps := map[*transport.Conn]*tap{}
+	tapped := func(c *transport.Conn) *tap {
+		if c == nil {
+			return nil
+		}
+		if taps[c] == nil {
+			taps[c] = &tap{conn: c}
+			c.Observe(taps[c])
+		}
+		return taps[c]
+	}
+	for _, l := range ld.sending.lanes {
+		l.tap = tapped(l.conn)
+	}
+	for _, c := range ld.receiving.consumers {
+		c.tap = tapped(c.conn)
+	}
+	if s.why != "" {
+		return
+	}
+	for _, st := range ld.sending.streams {
+		st.stamps = make([]stamp, stagePlaces)
+	}
+	d.OnDial(func() {
+		for c := range taps {
+			if c.Closed() {
+				return // it is that one's successor, which nobody follows
+			}
+		}
+		if !s.off.Swap(true) {
+			ld.event(result.Event{At: clock.Now(), Kind: "stages", Detail: "the driver made another connection: stage times end here"})
+		}
+	})
+}
+
+// receiveFact says for the header of which connections the receive lag is known.
+func (ld *load) receiveFact() (value, note string) {
+	known, all := 0, 0
+	count := func(c *transport.Conn) {
+		all++
+		if c != nil && c.Stamped() {
+			known++
+		}
+	}
+	for _, c := range ld.receiving.consumers {
+		count(c.conn)
+	}
+	if ld.session.ack != driver.AckKindNone {
+		for _, l := range ld.sending.lanes {
+			count(l.conn)
+		}
+	}
+	switch {
+	case !ld.timed:
+		return "not measured", "flat out there is no schedule"
+	case all == 0:
+		return "not measured", "nothing comes back"
+	case known == 0 && ld.workload.Consumer.Interrupted():
+		return "not measured", "consumers come late or pause: what lies unread waits for them"
+	case known == 0 && ld.config.Entry.Capabilities.OwnsDialing:
+		return "not known", "driver " + ld.config.Entry.Name + " makes its connections itself"
+	case known == 0:
+		return "not known", "no connection is a producer's or a consumer's alone, or the system gives no receive time stamps"
+	case known < all:
+		return fmt.Sprintf("known for %d of %d producers' and consumers' connections", known, all), "by the kernel's receive time stamps"
+	}
+	return "known", "by the kernel's receive time stamps"
 }

@@ -150,3 +150,6 @@ func (o *output) discard() {
 	}
 	o.clean()
 }
+
+// removeFile removes a file that holds nothing; that it stays is no harm.
+func removeFile(path string) { _ = os.Remove(path) }

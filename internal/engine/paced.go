@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"sixnines/result"
@@ -18,19 +17,6 @@ func (p paced) prepare(context.Context) (ahead time.Duration, err error) { retur
 
 // finish: the schedule goes on behind the window until the run is over.
 func (p paced) finish(aborted bool) bool { return aborted }
-
-// pacing is a load's pacers; the zero value has none.
-type pacing struct {
-	mu  sync.Mutex
-	all []*pacer
-}
-
-// list returns the pacers so far.
-func (p *pacing) list() []*pacer {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.all[:len(p.all):len(p.all)]
-}
 
 // start divides the lanes among pacers.
 func (p paced) start() {
@@ -56,11 +42,4 @@ func (p paced) start() {
 		p.startPacer(one)
 	}
 	p.senders.Go(p.supervise)
-}
-
-func (s *sending) startPacer(p *pacer) {
-	s.pacing.mu.Lock()
-	s.pacing.all = append(s.pacing.all, p)
-	s.pacing.mu.Unlock()
-	s.senders.Go(p.pace)
 }

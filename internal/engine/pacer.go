@@ -2,6 +2,7 @@ package engine
 
 import (
 	"runtime"
+	"sync"
 	"sync/atomic"
 
 	"sixnines/internal/clock"
@@ -127,10 +128,9 @@ func (p *pacer) sleep(now, until int64) int64 {
 }
 
 const (
-	keepMost  = 30_000     // ns; the longest sleep that keeps the processor
-	longSleep = 500_000    // ns; before a longer sleep there is time for a look
-	stopSlice = 20_000_000 // ns
-	lookEvery = 5_000_000  // ns; how old the last look at the thread's times may be
+	keepMost  = 30_000    // ns; the longest sleep that keeps the processor
+	longSleep = 500_000   // ns; before a longer sleep there is time for a look
+	lookEvery = 5_000_000 // ns; how old the last look at the thread's times may be
 	// longSend is from when on, in ns, a send is asked what it waited for.
 	longSend = 100_000
 	// placePoll is how often a pacer looks again for a place in flight, in ns.
@@ -305,5 +305,37 @@ func (p *pacer) announce() *atomic.Int64 {
 func (p *pacer) back(sending *atomic.Int64, since int64) {
 	if sending != nil && !sending.CompareAndSwap(since, 0) {
 		p.settle()
+	}
+}
+
+// pacing is a load's pacers; the zero value has none.
+type pacing struct {
+	mu  sync.Mutex
+	all []*pacer
+}
+
+// list returns the pacers so far.
+func (p *pacing) list() []*pacer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.all[:len(p.all):len(p.all)]
+}
+
+// startPacer starts one more.
+func (s *sending) startPacer(p *pacer) {
+	s.pacing.mu.Lock()
+	s.pacing.all = append(s.pacing.all, p)
+	s.pacing.mu.Unlock()
+	s.senders.Go(p.pace)
+}
+
+// flush pushes out what the clients of the lane's streams hold back.
+func (l *lane) flush() {
+	for _, st := range l.streams {
+		if st.flusher != nil {
+			if err := st.flusher.Flush(); err != nil {
+				l.fail(err)
+			}
+		}
 	}
 }

@@ -38,15 +38,15 @@ type plan struct {
 	start, end atomic.Int64
 }
 
+// never is an instant that does not come.
+const never = int64(1) << 62
+
 // longestCounted bounds a window that a number of messages should end.
 const longestCounted = time.Hour
 
-// newPlan plans the workload of a part.
+// newPlan plans the workload of a part, which the driver can carry: see check.
 func newPlan(c *control, part scenario.Part) (*plan, error) {
 	s := part.Scenario
-	if err := check(s, c.config.Entry); err != nil {
-		return nil, err
-	}
 	w := &s.Workload
 	window := s.Phases.Longest()
 	if w.Messages > 0 {
@@ -166,4 +166,14 @@ func (p *plan) rawDelivered() result.RawKind {
 		return result.RawReceived
 	}
 	return result.RawReplied
+}
+
+// lower moves an instant to a sooner one, and reports whether it was later.
+func lower(t *atomic.Int64, to int64) bool {
+	for was := t.Load(); to < was; was = t.Load() {
+		if t.CompareAndSwap(was, to) {
+			return true
+		}
+	}
+	return false
 }

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -97,9 +96,6 @@ func (r *recording) closeRaw() (dropped int64, err error) {
 	r.raw = nil
 	return dropped, err
 }
-
-// removeFile removes a file that holds nothing; that it stays is no harm.
-func removeFile(path string) { _ = os.Remove(path) }
 
 // baseName is the raw file's name beside the result.
 func baseName(path string) string { return filepath.Base(path) }

@@ -93,11 +93,11 @@ func (r *recording) refusedPublish(intended int64) {
 // refusedDelivery records a message that was refused, and due so long after the
 // window's start, in the delivery latencies: once for each group that waits for
 // it.
-func (r *recording) refusedDelivery(st *stream, due int64) {
+func (r *recording) refusedDelivery(fanOut int, due int64) {
 	if len(r.layout.groups) == 0 {
 		return
 	}
-	groups := int64(st.plan.fanOut)
+	groups := int64(fanOut)
 	r.refusedBy(due, groups)
 	if groups > 1 && r.timed {
 		r.rec.Refuse(recorder.DeliveryLast, due, 1)

@@ -34,11 +34,12 @@ type run struct {
 	early       bool // ended before the window began
 }
 
-const never = int64(1) << 62
-
 func newRun(c Config) (*run, error) {
 	r := &run{control: newControl(c), scenario: c.Scenario}
 	for _, p := range c.Scenario.Parts() {
+		if err := check(p.Scenario, c.Entry); err != nil {
+			return nil, ofWorkload(p.Name, err)
+		}
 		ld, err := newLoad(r.control, p)
 		if err != nil {
 			return nil, ofWorkload(p.Name, err)

@@ -179,3 +179,52 @@ func (s *sending) sendProbe(st *stream) error {
 	}
 	return nil
 }
+
+// quota is the number of messages that a window of fixed size still has. The
+// zero value has no end.
+type quota struct {
+	limited bool
+	left    atomic.Int64
+}
+
+// take reports whether one more message belongs to the window.
+func (q *quota) take() bool { return !q.limited || q.left.Add(-1) >= 0 }
+
+// claim takes up to n messages at once.
+func (q *quota) claim(n int64) int64 {
+	if !q.limited {
+		return n
+	}
+	left := q.left.Add(-n)
+	return max(0, min(n, left+n))
+}
+
+// completion tells a closed loop that a message was answered.
+type completion struct {
+	seq uint64
+	at  int64
+	st  *stream
+}
+
+// waiter is what the completions of one stream go to.
+type waiter struct {
+	st    *stream
+	ready chan completion // shared by the streams of a producer
+}
+
+// complete is called once per message from any goroutine. The channel has room
+// for twice what may be outstanding; what timed out and comes late after all
+// may find it full and is not waited for any more.
+func (w *waiter) complete(seq uint64, at int64) {
+	select {
+	case w.ready <- completion{seq, at, w.st}:
+	default:
+	}
+}
+
+// follow begins to follow a message that is about to be handed to the client.
+func (l *lane) follow(st *stream, seq uint64, sent int64) {
+	if i, ok := followed(seq); ok {
+		l.tap.expect(&st.stamps[i], seq, sent)
+	}
+}

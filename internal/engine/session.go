@@ -16,6 +16,10 @@ import (
 	"sixnines/scenario"
 )
 
+// openTimeout bounds the first contact: a person who gave a wrong address wants
+// to know soon.
+const openTimeout = 8 * time.Second
+
 // closing says what ends a message's time in flight.
 type closing int
 

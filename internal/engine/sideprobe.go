@@ -57,22 +57,22 @@ type sideProbe struct {
 
 // startProbe starts the process of the probe, if the run is to have one. It
 // connects later, when the load has: see begin.
-func (ld *load) startProbe() *sideProbe {
-	p := &sideProbe{plan: ld.plan, session: ld.session, recording: ld.recording, wanted: ld.scenario.Probed(ld.asked())}
-	e := &ld.config.Entry
+func startProbe(s *session, rec *recording) *sideProbe {
+	p := &sideProbe{plan: s.plan, session: s, recording: rec, wanted: s.scenario.Probed(s.asked())}
+	e := &s.config.Entry
 	switch {
 	case !p.wanted:
-	case len(ld.config.Probe) == 0:
+	case len(s.config.Probe) == 0:
 		p.leftOut = "this program has no process for it: only the command sixnines has"
 	case e.Capabilities.Brokerless:
 		p.leftOut = "driver " + e.Name + " has no broker that two loads could have in common"
 	case e.InProcess():
 		p.leftOut = "the broker of driver " + e.Name + " lives in the process of the load"
-	case ld.warmup == 0 && ld.scenario.Record.Probe == scenario.ProbeAuto:
+	case s.warmup == 0 && s.scenario.Record.Probe == scenario.ProbeAuto:
 		p.leftOut = "without a warm-up it would connect in the window; --probe=on has the run wait for it"
 	default:
 		var err error
-		if p.process, err = probe.Start(ld.config.Probe); err != nil {
+		if p.process, err = probe.Start(s.config.Probe); err != nil {
 			p.leftOut = err.Error()
 		}
 	}

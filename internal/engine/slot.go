@@ -58,9 +58,6 @@ type freeCell struct {
 	_     [48]byte
 }
 
-// bodiesAtOnce bounds what different bodies take, in bytes.
-const bodiesAtOnce = 32 << 20
-
 func newSlots(n int, rotate bool, b *bodies) *slots {
 	s := &slots{all: make([]slot, n), bodies: b, distinct: b.distinct(), rotate: rotate}
 	if !rotate {

@@ -5,11 +5,9 @@ import (
 	"math/bits"
 	"sync/atomic"
 
-	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
-	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -85,52 +83,6 @@ func (r *recording) attribute(who string, mark int, first bool) *transport.Conn 
 	return nil
 }
 
-// startStages taps the connections that are known, and has messages followed if
-// all are. Nothing measured has been sent yet.
-func (ld *load) startStages() {
-	s := &ld.recording.stages
-	d := ld.session.dialers[0]
-	if s.why == "" && d.Mark() != s.attributed {
-		ld.recording.refuseStages("the driver makes more connections as it goes on")
-	}
-	for _, d := range ld.session.dialers {
-		d.OnDial(func() {})
-	}
-	taps := map[*transport.Conn]*tap{}
-	tapped := func(c *transport.Conn) *tap {
-		if c == nil {
-			return nil
-		}
-		if taps[c] == nil {
-			taps[c] = &tap{conn: c}
-			c.Observe(taps[c])
-		}
-		return taps[c]
-	}
-	for _, l := range ld.sending.lanes {
-		l.tap = tapped(l.conn)
-	}
-	for _, c := range ld.receiving.consumers {
-		c.tap = tapped(c.conn)
-	}
-	if s.why != "" {
-		return
-	}
-	for _, st := range ld.sending.streams {
-		st.stamps = make([]stamp, stagePlaces)
-	}
-	d.OnDial(func() {
-		for c := range taps {
-			if c.Closed() {
-				return // it is that one's successor, which nobody follows
-			}
-		}
-		if !s.off.Swap(true) {
-			ld.event(result.Event{At: clock.Now(), Kind: "stages", Detail: "the driver made another connection: stage times end here"})
-		}
-	})
-}
-
 // stamp is what is known of one followed message.
 type stamp struct {
 	seq           atomic.Uint64 // one more than the message's; 0: none
@@ -145,21 +97,14 @@ func followed(seq uint64) (place int, ok bool) {
 	return int(group % stagePlaces), seq%stageEvery == group*0x9e3779b97f4a7c15>>60
 }
 
-// follow begins to follow a message that is about to be handed to the client.
-func (l *lane) follow(st *stream, seq uint64, sent int64) {
-	if i, ok := followed(seq); ok {
-		l.tap.expect(&st.stamps[i], seq, sent)
-	}
-}
-
 // split records the stages of a message that came back by t, if it was
 // followed.
-func (r *recording) split(t *tap, st *stream, seq uint64, sent, now int64) {
+func (r *recording) split(t *tap, stamps []stamp, seq uint64, sent, now int64) {
 	i, ok := followed(seq)
 	if !ok || r.stages.off.Load() {
 		return
 	}
-	s := &st.stamps[i]
+	s := &stamps[i]
 	if s.seq.Load() != seq+1 {
 		return // overtaken
 	}
@@ -289,38 +234,4 @@ func (r *recording) stageFact() (value, note string) {
 		end = "reply"
 	}
 	return fmt.Sprintf("one message in %d, up to its %s", stageEvery, end), "as the engine's connections saw them written and read"
-}
-
-// receiveFact says for the header of which connections the receive lag is known.
-func (ld *load) receiveFact() (value, note string) {
-	known, all := 0, 0
-	count := func(c *transport.Conn) {
-		all++
-		if c != nil && c.Stamped() {
-			known++
-		}
-	}
-	for _, c := range ld.receiving.consumers {
-		count(c.conn)
-	}
-	if ld.session.ack != driver.AckKindNone {
-		for _, l := range ld.sending.lanes {
-			count(l.conn)
-		}
-	}
-	switch {
-	case !ld.timed:
-		return "not measured", "flat out there is no schedule"
-	case all == 0:
-		return "not measured", "nothing comes back"
-	case known == 0 && ld.workload.Consumer.Interrupted():
-		return "not measured", "consumers come late or pause: what lies unread waits for them"
-	case known == 0 && ld.config.Entry.Capabilities.OwnsDialing:
-		return "not known", "driver " + ld.config.Entry.Name + " makes its connections itself"
-	case known == 0:
-		return "not known", "no connection is a producer's or a consumer's alone, or the system gives no receive time stamps"
-	case known < all:
-		return fmt.Sprintf("known for %d of %d producers' and consumers' connections", known, all), "by the kernel's receive time stamps"
-	}
-	return "known", "by the kernel's receive time stamps"
 }

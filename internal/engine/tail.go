@@ -55,7 +55,7 @@ type tailShard struct {
 type exemplar struct {
 	value, intended, sent, done, own int64
 	seq                              uint64
-	stream                           *stream
+	stream                           uint32
 	consumer, partition              int32
 }
 
@@ -72,10 +72,10 @@ func (s *tailShard) offer(e *exemplar) {
 }
 
 // giveUp offers a message that was never resolved and was given up at an instant.
-func (s *tailShard) giveUp(st *stream, seq uint64, intended, at int64) {
+func (s *tailShard) giveUp(stream uint32, seq uint64, intended, at int64) {
 	if at-intended > s.floor.Load() {
 		s.offer(&exemplar{value: at - intended, intended: intended, sent: unknownInstant, done: at,
-			seq: seq, stream: st, consumer: -1, partition: -1})
+			seq: seq, stream: stream, consumer: -1, partition: -1})
 	}
 }
 
@@ -112,7 +112,7 @@ func (t *tail) slowest() []exemplar {
 	}
 	slices.SortStableFunc(all, func(a, b exemplar) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.intended, b.intended),
-			cmp.Compare(a.stream.id, b.stream.id), cmp.Compare(a.seq, b.seq))
+			cmp.Compare(a.stream, b.stream), cmp.Compare(a.seq, b.seq))
 	})
 	return all[:min(len(all), tailKept)]
 }

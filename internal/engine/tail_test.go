@@ -140,7 +140,6 @@ workload: {rate: 1000/s}
 // and nothing is allocated.
 func TestTailKeepsTheSlowest(t *testing.T) {
 	tl := newTail(recorder.DeliveryResponse)
-	st := &stream{}
 	const writers, each = 4, 20_000
 	var all []int64
 	var wg sync.WaitGroup
@@ -159,7 +158,7 @@ func TestTailKeepsTheSlowest(t *testing.T) {
 			s := parts[w]
 			for i, v := range values {
 				if v > s.floor.Load() {
-					s.offer(&exemplar{value: v, seq: uint64(i), stream: st})
+					s.offer(&exemplar{value: v, seq: uint64(i)})
 				}
 			}
 		})
@@ -172,7 +171,7 @@ func TestTailKeepsTheSlowest(t *testing.T) {
 		}
 	}
 	next := int64(1 << 41)
-	if n := testing.AllocsPerRun(1000, func() { next++; tl.shards[0].offer(&exemplar{value: next, stream: st}) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { next++; tl.shards[0].offer(&exemplar{value: next}) }); n != 0 {
 		t.Errorf("%v allocations an exemplar", n)
 	}
 }

@@ -1,0 +1,116 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// Config is one run.
+type Config struct {
+	Scenario *scenario.Scenario // normalised and valid
+	Entry    driver.Entry
+	// URL is where the broker is, if it is not where the scenario says: the
+	// caller started one.
+	URL string
+	// Managed says that the caller started the broker for this run, and how;
+	// Deployment, if not nil, what that broker is, for the result's header. It
+	// holds no secrets.
+	Managed    string
+	Deployment *result.Deployment
+	// Options are options of the driver that only the caller knows, such as where
+	// the broker that it started is monitored; the scenario's own go before them.
+	Options map[string]any
+	// Usage, if not nil, tells what each of the broker's processes has used
+	// since it started. It is called once an interval, from one goroutine.
+	Usage func() []Usage
+	// SameHost says that the broker runs on this machine. A loopback address
+	// is recognised without it.
+	SameHost bool
+	// File is where the result is written; empty: it is only returned. It must
+	// not exist.
+	File string
+	Tool result.Tool
+	// Trial, Floor and Limit, if not nil, go into the result's header as they are.
+	Trial *result.Trial
+	Floor *result.Floor
+	Limit *result.GeneratorLimit
+	// Idle is the command line of a process that watches the machine and does
+	// nothing else, see vitals.Options; empty: there is none.
+	Idle []string
+	// Forget makes the senders drop one in so many measured messages without a
+	// word, which the accounts must find; 0: none. For trials of the accounts.
+	Forget int64
+	// Probe is the command line of a process that measures beside the load (its
+	// main calls probe.Serve with RunProbe), for scenarios that ask for one; empty:
+	// there is none.
+	Probe []string
+	quiet *quiet // not nil: the run is a probe
+	// Pacers is how many threads send on the schedule at most; 0: one for each
+	// connection of producers, up to 32.
+	Pacers int
+	// Observer, if not nil, is told of the run's progress, once an interval.
+	// It must not block for long.
+	Observer func(Progress)
+	// Abort, if not nil, ends the run at once when closed, drain and all; the
+	// context's end ends the window early, drains and writes.
+	Abort <-chan struct{}
+}
+
+// Usage is what one of the broker's processes has used.
+type Usage struct {
+	Name string        // unique among them; letters, digits and hyphens
+	CPU  time.Duration // user and system, since it started
+	RSS  int64         // resident memory in bytes
+	// Bytes that it made the storage read and take since it started; -1: the
+	// system does not tell.
+	ReadBytes, WriteBytes int64
+	// Missing says that the system tells nothing of the process now: it has
+	// ended, or this system never does.
+	Missing bool
+	// Ended is when the process ended by itself, with a monotonic reading, and
+	// Death how; zero and empty: it did not.
+	Ended time.Time
+	Death string
+}
+
+// Progress is what the last interval was like.
+type Progress struct {
+	Phase string // "connect", "warm-up", or the phases of result.Interval
+	// Workloads are, from the window's start on, what the last interval of each of
+	// several named workloads was like, in their order; the rest is then of the run and
+	// has no figures.
+	Workloads  []Progress
+	Workload   string // of several; an element of Workloads
+	Background bool
+	Begins     time.Duration // until the workload's own window begins; 0: it has
+	Elapsed    time.Duration // since the start of the phase
+	Left       time.Duration // of the phase as planned; 0 if that is not known
+	Metric     result.Metric // which Count, P50, P99 and Max are of
+	Count      int64         // messages resolved in the interval
+	Sent       float64       // messages a second
+	Asked      float64       // messages a second due; 0 flat out
+	InFlight   int64
+	Backlog    int64
+	// P50 and P99 are of the interval's messages, the refused ones above all
+	// others: result.Refused where these reach them.
+	P50      time.Duration
+	P99      time.Duration
+	Max      time.Duration
+	Counters result.Counters // since the start of the window
+	// Until is how exactly the percentile is known that the run goes on for, and
+	// how exactly it is to be; empty: it goes on for none.
+	Until string
+}
+
+// Error classes of Run, besides those of package driver.
+var (
+	// ErrUsage: the scenario asks for what this driver cannot do.
+	ErrUsage = errors.New("impossible scenario")
+	// ErrAborted: the run was ended at once; what was written is a cut-short
+	// result.
+	ErrAborted = errors.New("aborted")
+)

@@ -1,0 +1,34 @@
+package engine
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// Data of a load goes one way: no part holds a later one, nor the load or the run.
+func TestPartsHoldThoseBeforeThemOnly(t *testing.T) {
+	order := []reflect.Type{reflect.TypeFor[plan](), reflect.TypeFor[session](), reflect.TypeFor[recording](), reflect.TypeFor[sending](),
+		reflect.TypeFor[receiving](), reflect.TypeFor[accounts](), reflect.TypeFor[load](), reflect.TypeFor[run]()}
+	last := func(part any) int { return slices.Index(order, reflect.TypeOf(part)) }
+	for _, tt := range []struct {
+		of   any
+		most int // which part it may hold at most
+	}{
+		{plan{}, -1}, {session{}, last(plan{})}, {recording{}, last(session{})}, {sending{}, last(recording{})},
+		{receiving{}, last(sending{})}, {accounts{}, last(receiving{})},
+		{rawSink{}, last(plan{})}, {lane{}, last(sending{})}, {pacer{}, last(sending{})}, {paced{}, last(sending{})}, {closed{}, last(sending{})},
+		{flatOut{}, last(receiving{})}, {consumer{}, last(receiving{})}, {sideProbe{}, last(recording{})}, {load{}, last(accounts{})},
+	} {
+		typ := reflect.TypeOf(tt.of)
+		for i := range typ.NumField() {
+			f := typ.Field(i)
+			for f.Type.Kind() == reflect.Pointer || f.Type.Kind() == reflect.Slice {
+				f.Type = f.Type.Elem()
+			}
+			if held := slices.Index(order, f.Type); held > tt.most {
+				t.Errorf("%v holds %v", typ, f.Type)
+			}
+		}
+	}
+}
