@@ -79,6 +79,7 @@ func TestScripts(t *testing.T) {
 			"guarded":     cmdGuarded,
 			"secured":     cmdSecured,
 			"squat":       cmdSquat,
+			"tried":       cmdTried,
 		},
 	}
 	if testing.Short() { // those in which most happens at a time, for the race detector
@@ -91,10 +92,15 @@ func TestScripts(t *testing.T) {
 }
 
 // setUp gives each script a home of its own for brokers, of which none stays,
-// and says where the program lies without the rest of PATH.
+// and says where the program lies without the rest of PATH, and where the examples
+// are.
 func setUp(env *testscript.Env) error {
 	home := brokers.Home{Dir: filepath.Join(env.WorkDir, "home"), Environ: env.Vars}
-	env.Vars = append(env.Vars, brokers.HomeVariable+"="+home.Dir, "ALONE="+filepath.SplitList(env.Getenv("PATH"))[0])
+	examples, err := filepath.Abs(examplesDir)
+	if err != nil {
+		return err
+	}
+	env.Vars = append(env.Vars, brokers.HomeVariable+"="+home.Dir, "ALONE="+filepath.SplitList(env.Getenv("PATH"))[0], "EXAMPLES="+examples)
 	env.Defer(func() {
 		states, err := brokers.States(home)
 		for _, s := range states {

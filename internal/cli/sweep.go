@@ -90,7 +90,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong
 3 an objective was missed or could not be decided in a cell.`,
 		Example: `  sixnines sweep nats --over rate=1k/s..64k/s:log:13
   sixnines sweep kafka --over rate=1k/s..64k/s:log:7 --over size=256B,1KiB --rounds 6
-  sixnines sweep rabbitmq --over option.confirm=true,false --over producers=1,4,16 --csv out.csv
+  sixnines sweep rabbitmq --over option.confirms=true,false --over producers=1,4,16 --csv out.csv
   sixnines sweep nats --rate max --over producers=1,2,4,8,16,32 --usl
   sixnines sweep load.yaml --over 'workload.arrivals=constant;poisson' --duration 30s
   sixnines sweep nats --over rate=1k/s..64k/s:log:13 --resume results/sweep-nats-20261121T140200Z-1f2e3d4c`,
