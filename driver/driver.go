@@ -76,16 +76,17 @@ type TLS struct {
 // be called from several goroutines, though the engine calls Provision before
 // and Deprovision after all else.
 type Session interface {
-	// Provision makes the topics and groups of t exist, empty and settled, and
-	// returns the settings in EFFECT, read back from the server where it can
-	// tell.
+	// Provision makes the topics and groups of t exist, empty (but see
+	// Topology.Existing) and settled, and returns the settings in EFFECT, read back
+	// from the server where it can tell.
 	Provision(ctx context.Context, t Topology) (Semantics, error)
 	// Producer connects a producer. acks is installed once, for its lifetime.
 	Producer(ctx context.Context, s ProducerSpec, acks Acks) (Producer, error)
 	// Consumer subscribes. It returns once the subscription is effective as
 	// far as the client can know. deliver is called serially per consumer.
 	Consumer(ctx context.Context, s ConsumerSpec, deliver Deliver) (Consumer, error)
-	// Deprovision removes exactly what this session's Provision created.
+	// Deprovision removes exactly what this session's Provision created, unless
+	// that is to be kept, see Topology.Keep.
 	Deprovision(ctx context.Context) error
 	// Close ends all connections of the session, whatever state the broker is
 	// in, and returns by ctx's deadline. Closing twice is allowed.
@@ -106,6 +107,18 @@ type Topology struct {
 	// the oldest message of the topic. Provision refuses, wrapping ErrUnsupported,
 	// what such consumers would not get, with these options or without a group.
 	Late bool
+	// Keep and Existing are for the same drivers. Keep has Deprovision leave the topics
+	// and groups, with the messages in them, for a later session of the same
+	// Target.Run. A group holds what is sent from Provision on, also while it has no
+	// consumers; what would hold nothing without a group is refused, wrapping
+	// ErrUnsupported.
+	Keep bool
+	// Existing uses what a session with Keep has left: Provision makes no topics,
+	// wraps ErrNoTopic where one is missing, and empties nothing. A group goes on
+	// with what it has not consumed; a consumer on its own begins with the oldest
+	// message, or is refused, wrapping ErrUnsupported, where only groups have any.
+	// Without Keep, Deprovision removes what Provision would have created.
+	Existing bool
 	// KeySize and Headers are those of all producers, see ProducerSpec. What the
 	// broker cannot carry of them is refused here (ErrUnsupported, ErrTooLarge).
 	KeySize int

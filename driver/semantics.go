@@ -49,7 +49,7 @@ type Capabilities struct {
 	Brokerless   bool    // peers talk directly; there is no server
 	Reconnects   bool    // the client comes back by itself after a broker restart
 	Ordered      bool    // one producer's messages of one topic, or of each Message.Partition of it, arrive in order
-	Keeps        bool    // the broker stores messages for who is not connected: Topology.Late is honoured
+	Keeps        bool    // the broker stores messages for who is not connected: Topology.Late, Keep and Existing are honoured
 	MinSize      int     // smallest payload in bytes the system carries
 	TLS          bool
 }

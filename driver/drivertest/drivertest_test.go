@@ -43,6 +43,14 @@ func TestFlaws(t *testing.T) {
 		"delivers to all of a group":          "groups share",
 		"forgets a group":                     "groups and subscribers side by side",
 		"acknowledges nothing":                "consumers acknowledge",
+		"keeps nothing":                       "what is kept can be used",
+		"gives late consumers what is new":    "what is kept can be used",
+		"gives groups only what is kept":      "what is kept can be used",
+		"empties what existed":                "what is kept can be used",
+		"never removes what existed":          "what is kept can be used",
+		"finds what never was":                "what is kept can be used",
+		"tells what was ever sent":            "the depth of a queue is told",
+		"tells nothing of the last":           "the depth of a queue is told",
 		"acknowledges when closed":            "consumers acknowledge",
 		"acknowledges every 64":               "consumers acknowledge",
 		"keeps what is left over":             "consumers acknowledge",
@@ -121,7 +129,7 @@ func TestOptingOut(t *testing.T) {
 		switch c.name {
 		case "wrong address", "wrong password", "unknown option", "payload too large", "fan-out", "groups share", "requests are answered",
 			"session closes while the broker is frozen", "reconnect after a restart", "Deprovision leaves nothing", "consumers acknowledge",
-			"headers are carried", "keys are carried", "encrypted", "certificates are checked", "a slow consumer keeps its connection":
+			"headers are carried", "keys are carried", "what is kept can be used", "encrypted", "certificates are checked", "a slow consumer keeps its connection":
 			if why == "" {
 				t.Errorf("%q runs with an empty harness", c.name)
 			}

@@ -29,6 +29,8 @@ type fake struct {
 	subs     map[string][]*fakeConsumer
 	turn     map[string]int // of groups
 	held     map[string]bool
+	logs     map[string][]fakeMessage // all that was sent, by topic
+	places   map[string]int           // of groups in them
 	kept     map[string][]fakeMessage // what consumers of groups left behind, by fakeGroup
 	sessions map[*fakeSession]bool
 	watching map[string]chan Observed
@@ -57,7 +59,7 @@ func newFake(t *testing.T, flaw string) *fake {
 		t.Fatal(err)
 	}
 	f := &fake{flaw: flaw, listener: l, secure: over, files: files, subs: map[string][]*fakeConsumer{}, turn: map[string]int{},
-		held: map[string]bool{}, kept: map[string][]fakeMessage{}, sessions: map[*fakeSession]bool{}, watching: map[string]chan Observed{}}
+		held: map[string]bool{}, logs: map[string][]fakeMessage{}, places: map[string]int{}, kept: map[string][]fakeMessage{}, sessions: map[*fakeSession]bool{}, watching: map[string]chan Observed{}}
 	var serving sync.WaitGroup
 	for _, l := range []net.Listener{l, over} {
 		serving.Go(func() {
@@ -100,7 +102,7 @@ func (f *fake) harness() Harness {
 	return Harness{
 		Entry: driver.Entry{Name: "fake", Driver: f, Options: &fakeOptions{}, Capabilities: driver.Capabilities{
 			Ack: driver.AckKindBroker, AckVaries: f.is("does not report its acknowledgement"), RequestReply: true,
-			Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true, TLS: true,
+			Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true, Keeps: true, TLS: true,
 			Keys: true, Headers: true}},
 		Encrypted: func() driver.Target {
 			t := at(f.secure.Addr().String())
@@ -244,6 +246,7 @@ type fakeSession struct {
 	producers []*fakeProducer
 	consumers []*fakeConsumer
 	created   []string
+	oldest    bool // consumers begin with what there is
 	working   sync.WaitGroup
 	turn      sync.Mutex   // of consumers that hold each other up
 	busy      atomic.Int32 // how many Deliver are running
@@ -282,9 +285,8 @@ func (s *fakeSession) Provision(ctx context.Context, t driver.Topology) (driver.
 	}
 	s.f.mu.Lock()
 	defer s.f.mu.Unlock()
-	for _, topic := range t.Topics {
-		s.created = append(s.created, s.target.Run+"/"+topic)
-		s.f.held[s.target.Run+"/"+topic] = true
+	if err := s.provision(t); err != nil {
+		return driver.Semantics{}, err
 	}
 	sem := driver.Semantics{Durability: "memory", Replication: "none", Acknowledgment: "taken", Ordering: "per producer and topic",
 		Delivery: "exactly once", Batching: "none", Consumption: "push", Transport: "memory"}

@@ -28,6 +28,7 @@ func (f *fake) route(run, topic string, m fakeMessage) {
 		}
 		watching <- o
 	}
+	f.logs[run+"/"+topic] = append(f.logs[run+"/"+topic], fakeMessage{payload: slices.Clone(m.payload), reply: m.reply, key: m.key, headers: m.headers})
 	groups := map[string][]*fakeConsumer{}
 	for name, subs := range f.subs {
 		if name != run+"/"+topic && !(f.is("subscribes by prefix") && strings.HasPrefix(run+"/"+topic, name)) {
@@ -67,6 +68,8 @@ type fakeConsumer struct {
 	queue  []fakeMessage
 	open   []fakeMessage // delivered and not acknowledged
 	past   []fakeMessage // acknowledged
+	base   int           // where in its topic's log it began
+	taken  int           // messages delivered since
 	closed bool
 	gone   bool // its session has closed
 	idle   chan struct{}
@@ -93,6 +96,7 @@ func (s *fakeSession) consumer(ctx context.Context, spec driver.ConsumerSpec, de
 			s.f.subs[name] = append(s.f.subs[name], c)
 		}
 		s.f.bequeath(c, name)
+		s.f.replay(c, name)
 	}
 	s.f.mu.Unlock()
 	s.mu.Lock()
@@ -169,6 +173,7 @@ func (c *fakeConsumer) hand(m fakeMessage) {
 		partition = len(m.key) * int(m.payload[4]%3) // by the sequence number
 	}
 	c.deliver(driver.Message{Payload: m.payload, Partition: partition})
+	c.note()
 }
 
 func (c *fakeConsumer) Close(context.Context) error {

@@ -194,6 +194,8 @@ func checks() []check {
 		{"consumers acknowledge", consumerAck, checkConsumerAck},
 		{"headers are carried", headers, checkHeaders},
 		{"keys are carried", keys, checkKeys},
+		{"what is kept can be used", keeps, checkKept},
+		{"the depth of a queue is told", always, checkDepth},
 		{"requests are answered", requestReply, checkRequestReply},
 		{"nil is no answer", requestReply, checkNoReply},
 		{"unknown option", hasOptions, checkUnknownOption},
@@ -270,6 +272,10 @@ func observed(h *Harness, claimed bool, what string) string {
 		return "the driver does not claim " + what
 	}
 	return unless(h.Observe != nil, "the harness cannot Observe")
+}
+
+func keeps(h *Harness) string {
+	return unless(h.Entry.Capabilities.Keeps, "the driver does not claim Keeps")
 }
 
 func requestReply(h *Harness) string {

@@ -212,6 +212,15 @@ func (p *api) deleteConsumer(ctx context.Context, stream, name string) error {
 	return nil
 }
 
+// consumerInfo returns a consumer as it is now.
+func (p *api) consumerInfo(ctx context.Context, stream, name string) (js.ConsumerInfo, error) {
+	var info js.ConsumerInfo
+	if err := p.request(ctx, "CONSUMER.INFO."+stream+"."+name, nil, &info); err != nil {
+		return info, wrap(err, "look at consumer %s of stream %s", name, stream)
+	}
+	return info, nil
+}
+
 // hasConsumer reports whether there is such a consumer.
 func (p *api) hasConsumer(ctx context.Context, stream, name string) (bool, error) {
 	err := p.request(ctx, "CONSUMER.INFO."+stream+"."+name, nil, nil)

@@ -56,7 +56,8 @@ func (s *session) groupConfig(st stream, group string, members int) js.ConsumerC
 }
 
 // config is the feed's consumer. Of one that the stream has lost, from is the
-// last message that came; else it begins with what comes next.
+// last message that came; else it begins with what comes next, or with what there
+// is where that is to be used.
 func (f *feed) config() js.ConsumerConfig {
 	s, spec := f.consumer.session, f.consumer.spec
 	o := s.options
@@ -91,8 +92,8 @@ func (f *feed) config() js.ConsumerConfig {
 		}
 	}
 	switch {
-	case !f.begun && o.Retention == "workqueue":
-		c.DeliverPolicy = js.DeliverAllPolicy // it takes no other
+	case !f.begun && (o.Retention == "workqueue" || s.oldest()):
+		c.DeliverPolicy = js.DeliverAllPolicy // a work queue takes no other
 	case !f.begun:
 		c.DeliverPolicy = js.DeliverNewPolicy
 	default:

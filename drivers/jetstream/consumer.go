@@ -84,7 +84,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 			break
 		}
 		f := &feed{consumer: c, stream: st, acks: s.acksOf(spec, way)}
+		s.mu.Lock() // Depth may look
 		c.feeds = append(c.feeds, f)
+		s.mu.Unlock()
 		err = await.Until(ctx, product+": consume from stream "+st.name, passes, func() error { return f.start(ctx, false) })
 	}
 	if err != nil {

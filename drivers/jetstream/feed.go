@@ -23,8 +23,9 @@ type feed struct {
 	stream   stream
 	acks     js.AckPolicy
 
-	name         string // the server's consumer
-	made         int    // how many have been made, to name ordered ones by
+	name         string                 // the server's consumer
+	known        atomic.Pointer[string] // it, for who must not wait for serial
+	made         int                    // how many have been made, to name ordered ones by
 	inbox        string
 	gate         *natswire.Gate
 	subscription natswire.Subscription
@@ -84,6 +85,7 @@ func (f *feed) start(ctx context.Context, again bool) error {
 	c.serial.Lock()
 	defer c.serial.Unlock()
 	f.name = config.Name
+	f.known.Store(&config.Name)
 	if !f.begun {
 		f.begun, f.last = true, max(f.last, info.Delivered.Stream)
 	}
@@ -106,6 +108,9 @@ func (f *feed) create(ctx context.Context, config js.ConsumerConfig) (js.Consume
 	s.restoring.Lock() // members of a group come together
 	defer s.restoring.Unlock()
 	info, err := s.api.createConsumer(ctx, f.stream.name, config)
+	if s.existing() && unchangeable(err) {
+		return info, fmt.Errorf("%w: %w: group %q was made for other acknowledgements; consume with those that it was filled for", err, driver.ErrUnsupported, f.consumer.spec.Group)
+	}
 	if f.consumer.spec.Group != "" && unchangeable(err) { // a group that acknowledges otherwise than Provision thought
 		if err := s.api.deleteConsumer(ctx, f.stream.name, config.Name); err != nil {
 			return info, err

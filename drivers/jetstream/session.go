@@ -99,7 +99,8 @@ func (s *session) groupSubject(st stream, group string) string {
 }
 
 // Provision implements driver.Session. It deletes streams of the same names,
-// which only an earlier attempt at the same run can have left.
+// which only an earlier attempt at the same run can have left, unless what exists
+// is to be used.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	none := driver.Semantics{}
 	var streams []stream
@@ -121,6 +122,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if len(t.Groups) > 1 && s.options.Retention == "workqueue" {
 		return none, fmt.Errorf("%s: %d groups: %w: a work queue has one", product, len(t.Groups), driver.ErrUnsupported)
 	}
+	if s.options.Retention == "interest" && len(t.Groups) == 0 && (t.Late || t.Keep) {
+		return none, fmt.Errorf("%s: option \"retention\": %w: with interest the stream keeps nothing for consumers that come later, unless they are a group; set workload.groups to 1, or choose limits", product, driver.ErrUnsupported)
+	}
 	if err := errors.Join(s.client.CheckHeaders(t.Headers), s.checkSize(t.MaxSize, t.Headers)); err != nil {
 		return none, err
 	}
@@ -130,6 +134,11 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	effective := streamSettings{}
 	for _, st := range streams {
 		if err := await.Until(ctx, product+": make stream "+st.name, passes, func() error {
+			if t.Existing {
+				info, err := s.findStream(ctx, st)
+				effective = streamSettings{info.Config, info.Cluster}
+				return err
+			}
 			if err := s.api.deleteStream(ctx, st.name); err != nil {
 				return err
 			}
@@ -137,10 +146,30 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			effective = streamSettings{info.Config, info.Cluster}
 			return err
 		}); err != nil {
-			return none, errors.Join(err, s.Deprovision(context.WithoutCancel(ctx)))
+			if t.Existing {
+				return none, err
+			}
+			return none, errors.Join(err, s.remove(context.WithoutCancel(ctx)))
 		}
 	}
 	return s.semantics(ctx, t, effective), nil
+}
+
+// findStream returns a stream that is to be there.
+func (s *session) findStream(ctx context.Context, st stream) (js.StreamInfo, error) {
+	info, there, err := s.api.streamInfo(ctx, st.name)
+	if err != nil {
+		return info, err
+	}
+	if !there {
+		return info, fmt.Errorf("%s: stream %s: %w", product, st.name, driver.ErrNoTopic)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.streams, st) {
+		s.streams = append(s.streams, st)
+	}
+	return info, nil
 }
 
 // createStream makes the stream, one of count, with the consumers of the groups.
@@ -233,9 +262,20 @@ func (s *session) restoreAll() bool {
 	return true
 }
 
-// Deprovision implements driver.Session. With a stream its consumers go. A
-// session that has been closed connects once more for it.
+// Deprovision implements driver.Session.
 func (s *session) Deprovision(ctx context.Context) error {
+	s.mu.Lock()
+	keep := s.topology.Keep
+	s.mu.Unlock()
+	if keep {
+		return nil
+	}
+	return s.remove(ctx)
+}
+
+// remove deletes the streams. With a stream its consumers go. A session that has
+// been closed connects once more for it.
+func (s *session) remove(ctx context.Context) error {
 	s.mu.Lock()
 	streams := s.streams
 	s.streams = nil

@@ -17,6 +17,7 @@ import (
 // its connection's number: a client of Kafka is one member of one group.
 type consumer struct {
 	session *session
+	id      int
 	link    *link
 	deliver driver.Deliver
 	commits *committer // nil: nothing is committed by us
@@ -26,6 +27,7 @@ type consumer struct {
 	stopped atomic.Bool
 	ended   chan struct{} // closed when nothing is delivered any more
 	joined  chan struct{} // closed when the group has let us in
+	places  places        // of a consumer on its own
 }
 
 // Consumer implements driver.Session.
@@ -41,7 +43,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		}
 		topics = append(topics, name)
 	}
-	c := &consumer{session: s, deliver: deliver, ended: make(chan struct{}), joined: make(chan struct{})}
+	c := &consumer{session: s, id: spec.ID, deliver: deliver, ended: make(chan struct{}), joined: make(chan struct{})}
 	c.life, c.cancel = context.WithCancel(s.life)
 	if err := c.start(ctx, spec, topics); err != nil {
 		c.cancel()
@@ -103,25 +105,30 @@ func (c *consumer) start(ctx context.Context, spec driver.ConsumerSpec, topics [
 		c.commits = newCommitter(c.link.client, every)
 		if group == "" {
 			c.commits.group = s.own(name)
-			s.mu.Lock()
-			s.groups = append(s.groups, c.commits.group)
-			s.mu.Unlock()
+			s.note(c.commits.group)
 		}
 	}
 	if group != "" {
 		return c.link.client.Ping(ctx)
 	}
-	starts, err := s.ends(ctx, c.link.client, topics)
+	starts, err := s.starts(ctx, c.link.client, topics)
 	if err != nil {
 		return err
 	}
 	c.link.client.AddConsumePartitions(starts)
+	c.places.begin(starts)
 	return nil
 }
 
 // consumerOptions are those of a client that receives.
 func (s *session) consumerOptions() []kgo.Opt {
 	o := &s.options
+	// Of a group that has committed nothing, and where a broker has lost data that
+	// had been consumed: go on with what it has that is new, unless all is to come.
+	start := kgo.NewOffset().AtEnd()
+	if s.oldest {
+		start = kgo.NewOffset().AtStart()
+	}
 	options := []kgo.Opt{
 		kgo.FetchMaxWait(o.FetchMaxWait),
 		kgo.FetchMinBytes(int32(o.FetchMinBytes)),
@@ -129,10 +136,8 @@ func (s *session) consumerOptions() []kgo.Opt {
 		kgo.FetchMaxPartitionBytes(int32(o.PartitionBytes)),
 		// What exceeds the limits comes all the same, if it is one batch.
 		kgo.BrokerMaxReadBytes(1 << 30),
-		// Where a broker has lost data that had been consumed: go on with what it
-		// has that is new.
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtEnd()),
-		kgo.ConsumeStartOffset(kgo.NewOffset().AtEnd()),
+		kgo.ConsumeResetOffset(start),
+		kgo.ConsumeStartOffset(start),
 	}
 	if o.committedOnly() {
 		options = append(options, kgo.FetchIsolationLevel(kgo.ReadCommitted()))
@@ -169,10 +174,15 @@ func (c *consumer) groupOptions(group string, ack driver.ConsumerAck) []kgo.Opt 
 		kgo.OnPartitionsRevoked(func(context.Context, *kgo.Client, map[string][]int32) { c.commit() }))
 }
 
-// ends returns where the topics end now.
-func (s *session) ends(ctx context.Context, client *kgo.Client, topics []string) (map[string]map[int32]kgo.Offset, error) {
+// starts returns where a consumer on its own begins: where the topics end now, or
+// with what there is where that is to be used.
+func (s *session) starts(ctx context.Context, client *kgo.Client, topics []string) (map[string]map[int32]kgo.Offset, error) {
 	if s.speaks(listOffsets, 1) {
-		listed, err := listEnds(ctx, kadm.NewClient(client), topics)
+		list := listEnds
+		if s.oldest {
+			list = listStarts
+		}
+		listed, err := list(ctx, kadm.NewClient(client), topics)
 		return listed.KOffsets(), err
 	}
 	// The oldest protocol has another way to ask, which the client keeps to
@@ -184,6 +194,9 @@ func (s *session) ends(ctx context.Context, client *kgo.Client, topics []string)
 		starts[name] = map[int32]kgo.Offset{}
 		for p := range s.topics[name].partitions {
 			starts[name][int32(p)] = kgo.NewOffset().AtEnd()
+			if s.oldest {
+				starts[name][int32(p)] = kgo.NewOffset().AtStart()
+			}
 		}
 	}
 	return starts, client.Ping(ctx)
@@ -202,7 +215,7 @@ func (c *consumer) run() {
 					if p := &topic.Partitions[k]; p.Err != nil {
 						c.failed(topic.Topic, p.Err)
 					} else {
-						c.take(p.Records)
+						c.take(topic.Topic, p.Records)
 					}
 				}
 			}
@@ -213,7 +226,7 @@ func (c *consumer) run() {
 }
 
 // take delivers the records of one partition.
-func (c *consumer) take(records []*kgo.Record) {
+func (c *consumer) take(topic string, records []*kgo.Record) {
 	var last *kgo.Record
 	for _, r := range records {
 		if c.stopped.Load() {
@@ -224,6 +237,9 @@ func (c *consumer) take(records []*kgo.Record) {
 		if c.commits != nil && c.commits.due(r) {
 			c.commit()
 		}
+	}
+	if last != nil {
+		c.places.move(topic, last.Partition, last.Offset+1)
 	}
 	switch {
 	case last == nil:

@@ -46,6 +46,7 @@ func Entry() driver.Entry {
 			Headers:     true,
 			Reconnects:  true,
 			Ordered:     true,
+			Keeps:       true,
 			TLS:         true,
 		},
 		Options: &options,

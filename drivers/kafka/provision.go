@@ -109,6 +109,11 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if len(t.Groups) > 0 && !s.speaks(syncGroup, 0) {
 		return fail(fmt.Errorf("kafka: groups: %w: the broker's protocol has none before 0.9", driver.ErrUnsupported))
 	}
+	s.existing = t.Existing
+	s.oldest = t.Existing || t.Late
+	if s.existing {
+		s.options.Create = false
+	}
 	if s.options.Create {
 		if err := s.create(ctx, topics); err != nil {
 			return fail(err)
@@ -121,7 +126,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		return fail(err)
 	}
 	for _, group := range t.Groups {
-		if err := s.begin(ctx, s.own(group), topics); err != nil {
+		if s.existing {
+			s.note(s.own(group))
+		} else if err := s.begin(ctx, s.own(group), topics); err != nil {
 			return fail(wrap(err, "set the beginning of group %q", group))
 		}
 	}
@@ -136,7 +143,22 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if s.largest > 0 && s.options.Compression == none && s.needed > s.largest {
 		return fail(s.tooLarge(t.MaxSize))
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case t.Keep:
+		s.created, s.groups = nil, nil // Deprovision is to know nothing of them
+	case s.existing && len(s.options.Topic) == 0:
+		s.created = topics
+	}
 	return sem, nil
+}
+
+// note notes a group that is to be deleted.
+func (s *session) note(group string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.groups = append(s.groups, group)
 }
 
 // create makes the topics that do not exist.
@@ -160,12 +182,12 @@ func (s *session) create(ctx context.Context, topics []string) error {
 		if err != nil {
 			return wrap(err, "create topics")
 		}
-		return s.note(answers)
+		return s.noteTopics(answers)
 	})
 }
 
-// note notes the topics that were created.
-func (s *session) note(answers kadm.CreateTopicResponses) error {
+// noteTopics notes the topics that were created.
+func (s *session) noteTopics(answers kadm.CreateTopicResponses) error {
 	for _, a := range answers.Sorted() {
 		exists := errors.Is(a.Err, kerr.TopicAlreadyExists)
 		// What has our run in its name is ours, whoever of us created it.
@@ -314,9 +336,7 @@ func (s *session) learn(answer *kmsg.MetadataResponse) error {
 
 // begin makes a group begin where the topics end now.
 func (s *session) begin(ctx context.Context, group string, topics []string) error {
-	s.mu.Lock()
-	s.groups = append(s.groups, group)
-	s.mu.Unlock()
+	s.note(group)
 	if !s.speaks(listOffsets, 1) || !s.speaks(offsetCommit, 2) {
 		return nil
 	}
@@ -329,16 +349,24 @@ func (s *session) begin(ctx context.Context, group string, topics []string) erro
 	return await.Until(ctx, "commit where they end", passes, func() error { return s.admin.CommitAllOffsets(ctx, group, offsets) })
 }
 
-// listEnds returns where the topics end now. A broker that the others take for a
-// partition's leader may not know of it yet.
-func listEnds(ctx context.Context, admin *kadm.Client, topics []string) (ends kadm.ListedOffsets, err error) {
-	err = await.Until(ctx, "ask where the topics end", passes, func() error {
-		if ends, err = admin.ListEndOffsets(ctx, topics...); err != nil {
+// listEnds returns where the topics end now, and listStarts where they begin. A
+// broker that the others take for a partition's leader may not know of it yet.
+func listEnds(ctx context.Context, admin *kadm.Client, topics []string) (kadm.ListedOffsets, error) {
+	return list(ctx, "ask where the topics end", admin.ListEndOffsets, topics)
+}
+
+func listStarts(ctx context.Context, admin *kadm.Client, topics []string) (kadm.ListedOffsets, error) {
+	return list(ctx, "ask where the topics begin", admin.ListStartOffsets, topics)
+}
+
+func list(ctx context.Context, what string, ask func(context.Context, ...string) (kadm.ListedOffsets, error), topics []string) (listed kadm.ListedOffsets, err error) {
+	err = await.Until(ctx, what, passes, func() error {
+		if listed, err = ask(ctx, topics...); err != nil {
 			return err
 		}
-		return ends.Error()
+		return listed.Error()
 	})
-	return ends, err
+	return listed, err
 }
 
 // Deprovision implements driver.Session. Members of groups leave before, since

@@ -55,6 +55,8 @@ type session struct {
 	topics    map[string]topic  // by Kafka's name
 	created   []string          // topics, by Kafka's names
 	groups    []string          // by Kafka's names
+	existing  bool              // driver.Topology.Existing
+	oldest    bool              // consumers on their own begin with the oldest message
 	largest   int               // bytes of a batch that the topics take; 0: not known
 	needed    int               // bytes of a batch that holds the largest message
 }

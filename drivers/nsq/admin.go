@@ -49,9 +49,18 @@ func (s *session) post(ctx context.Context, what, topic, channel string) error {
 	if channel != "" {
 		query.Set("channel", channel)
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.place.http+what+"?"+query.Encode(), nil)
+	_, err := s.ask(ctx, http.MethodPost, what, query)
+	return err
+}
+
+// answerMost bounds what is read of an answer by HTTP, in bytes.
+const answerMost = 16 << 20
+
+// ask makes a request to nsqd's HTTP address and returns the answer.
+func (s *session) ask(ctx context.Context, method, what string, query url.Values) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, method, s.place.http+what+"?"+query.Encode(), nil)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	// The client closes connections when it gets round to it, not before it
 	// returns.
@@ -67,15 +76,15 @@ func (s *session) post(ctx context.Context, what, topic, channel string) error {
 	client := http.Client{Transport: &http.Transport{DialContext: dial, TLSClientConfig: s.tls.Clone(), DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {
-		return fmt.Errorf("%w: nsqd's HTTP address: %w", driver.ErrNotConnected, err)
+		return nil, fmt.Errorf("%w: nsqd's HTTP address: %w", driver.ErrNotConnected, err)
 	}
 	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, 4<<10))
+	text, err := io.ReadAll(io.LimitReader(answer.Body, answerMost))
 	if err != nil {
-		return fmt.Errorf("%w: nsqd's HTTP address: %w", driver.ErrNotConnected, err)
+		return nil, fmt.Errorf("%w: nsqd's HTTP address: %w", driver.ErrNotConnected, err)
 	}
 	if answer.StatusCode == http.StatusOK {
-		return nil
+		return text, nil
 	}
 	class := driver.ErrRejected
 	switch {
@@ -84,7 +93,7 @@ func (s *session) post(ctx context.Context, what, topic, channel string) error {
 	case answer.StatusCode == http.StatusForbidden:
 		class = driver.ErrUnauthorized
 	}
-	return fmt.Errorf("%w: %s says %s: %s; is this nsqd's HTTP address?", class, s.place.http+what, answer.Status, text)
+	return nil, fmt.Errorf("%w: %s says %s: %.200s; is this nsqd's HTTP address?", class, s.place.http+what, answer.Status, text)
 }
 
 // Provision implements driver.Session. It makes the topics and channels if it
@@ -107,16 +116,33 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return driver.Semantics{}, fmt.Errorf("nsq: group %q: %w: a channel's name has up to 64 letters, digits, dots, dashes and underscores", group, driver.ErrUnsupported)
 		}
 	}
+	if t.Keep || t.Existing || t.Late {
+		if t.Late && len(t.Groups) == 0 {
+			return driver.Semantics{}, fmt.Errorf("nsq: messages that are kept, without a group: %w: the channel of a consumer on its own begins empty; set workload.groups to 1", driver.ErrUnsupported)
+		}
+		if s.place.http == "" {
+			return driver.Semantics{}, fmt.Errorf("nsq: topics that are kept: %w: without nsqd's HTTP address they are ephemeral; give option http_url", driver.ErrUnsupported)
+		}
+		s.mu.Lock()
+		s.existing = t.Existing
+		s.mu.Unlock()
+	}
 	if err := s.probe(ctx, max(1, t.MaxSize)); err != nil {
 		return driver.Semantics{}, err
 	}
 	if s.place.http != "" {
 		for _, topic := range topics {
-			if err := s.post(ctx, "/topic/create", topic, ""); err != nil {
+			if t.Existing {
+				if _, err := s.stats(ctx, topic); err != nil {
+					return driver.Semantics{}, err
+				}
+			} else if err := s.post(ctx, "/topic/create", topic, ""); err != nil {
 				return driver.Semantics{}, wrap(err, "make topic %q", topic)
 			}
 			s.mu.Lock()
-			s.made = append(s.made, topic)
+			if !t.Keep {
+				s.made = append(s.made, topic)
+			}
 			s.mu.Unlock()
 			for _, group := range t.Groups {
 				if err := s.post(ctx, "/channel/create", topic, group); err != nil {

@@ -17,6 +17,7 @@ import (
 // have a connection each.
 type consumer struct {
 	session *session
+	id      int
 	channel string
 	alone   bool // the channel is the consumer's own
 	due     int  // FINs that are written together, at least; 0: each at once
@@ -40,7 +41,7 @@ type subscription struct {
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := &consumer{session: s, deliver: deliver, due: 1, ready: s.options.MaxInFlight, channel: spec.Group}
+	c := &consumer{session: s, id: spec.ID, deliver: deliver, due: 1, ready: s.options.MaxInFlight, channel: spec.Group}
 	if spec.Slow {
 		c.due = 0
 		if c.ready == 0 {
@@ -56,14 +57,22 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 			return nil, fmt.Errorf("nsq: acknowledge every %d messages: %w: nsqd sends no more than %d (max_in_flight) before one is finished", c.due, driver.ErrUnsupported, limit)
 		}
 	}
+	s.mu.Lock()
+	existing := s.existing
+	s.mu.Unlock()
+	if existing && spec.Group == "" {
+		return nil, fmt.Errorf("nsq: a consumer on its own of what was kept: %w: its channel would begin empty; set workload.groups to 1", driver.ErrUnsupported)
+	}
 	number, err := s.keep(c)
 	if err != nil {
 		return nil, err
 	}
+	s.mu.Lock() // Depth may look
 	if c.alone = spec.Group == ""; c.alone {
 		c.channel = fmt.Sprintf("consumer-%d-%s", number, s.nonce)
 	}
 	c.channel = s.transient(c.channel)
+	s.mu.Unlock()
 	if !nsq.IsValidChannelName(c.channel) {
 		s.forget(c)
 		return nil, fmt.Errorf("nsq: group %q: %w: a channel's name has up to 64 letters, digits, dots, dashes and underscores", spec.Group, driver.ErrUnsupported)

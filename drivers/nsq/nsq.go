@@ -40,6 +40,7 @@ func Entry() driver.Entry {
 			Groups:      true,
 			FanOut:      true,
 			ConsumerAck: true,
+			Keeps:       true,
 			Reconnects:  true,
 			MinSize:     1,
 			TLS:         true,

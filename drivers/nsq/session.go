@@ -40,6 +40,7 @@ type session struct {
 	serial    int // of the latest consumer
 	consumers map[*consumer]struct{}
 	made      []string // topics that Provision has made
+	existing  bool     // driver.Topology.Existing
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {

@@ -71,6 +71,8 @@ func (s *session) consume(ctx context.Context, spec driver.ConsumerSpec, c *cons
 		if err := s.share(c.queues); err != nil {
 			return err
 		}
+	} else if s.topology.isExisting() {
+		return fmt.Errorf("rabbitmq: a consumer on its own of what was kept: %w: its queue would begin empty; set workload.groups to 1", driver.ErrUnsupported)
 	} else {
 		c.own = s.topology.ownQueue(spec.ID)
 		c.queues = []string{c.own}

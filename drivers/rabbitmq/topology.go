@@ -39,6 +39,8 @@ type topology struct {
 	mu        sync.Mutex
 	exchanges []string // topics
 	queues    []queue
+	keep      bool     // nothing of them is deleted
+	existing  bool     // they are not made, but looked for
 	others    []string // queues to delete that others of the run may have made
 }
 
@@ -123,6 +125,9 @@ func (t *topology) plan(want driver.Topology) error {
 		}
 	}
 	groups := want.Groups
+	if (want.Keep || want.Existing || want.Late) && len(groups) == 0 && t.options.Exchange != noExchange {
+		return fmt.Errorf("rabbitmq: messages that are kept, without a group: %w: the queue of a consumer on its own comes and goes with it; set workload.groups to 1", driver.ErrUnsupported)
+	}
 	if t.options.Exchange == noExchange {
 		if len(groups) > 1 || len(groups) == 0 && want.Consumers > 1 {
 			return fmt.Errorf("rabbitmq: exchange default with several consumers, or groups, that each get every message: %w: without an exchange a topic has one queue; choose another exchange, or one group", driver.ErrUnsupported)
@@ -133,11 +138,12 @@ func (t *topology) plan(want driver.Topology) error {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.keep, t.existing = want.Keep, want.Existing
 	if t.options.Exchange != noExchange {
 		t.exchanges = append(t.exchanges, want.Topics...)
 	}
 	for _, topic := range want.Topics {
-		if want.Consumers == 0 {
+		if want.Consumers == 0 && !want.Keep && !want.Existing {
 			name := t.sink(topic)
 			if t.options.Exchange == noExchange {
 				name = t.groupQueue(topic, "")
@@ -160,11 +166,26 @@ func (t *topology) plan(want driver.Topology) error {
 	return nil
 }
 
+// isExisting reports whether what is noted is not made, but looked for.
+func (t *topology) isExisting() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.existing
+}
+
 // declare makes all that is noted.
 func (t *topology) declare(ctx context.Context, ch *wire.Channel) error {
 	t.mu.Lock()
-	exchanges, queues := slices.Clone(t.exchanges), slices.Clone(t.queues)
+	exchanges, queues, existing := slices.Clone(t.exchanges), slices.Clone(t.queues), t.existing
 	t.mu.Unlock()
+	if existing {
+		for _, q := range queues {
+			if _, err := ch.CheckQueue(ctx, q.name); err != nil {
+				return wrap(err, "look for queue %q", q.name)
+			}
+		}
+		return nil
+	}
 	for _, topic := range exchanges {
 		name := t.exchange(topic)
 		if err := ch.DeclareExchange(ctx, name, t.options.Exchange, t.options.Durable); err != nil {
@@ -232,6 +253,9 @@ func (t *topology) delete(ctx context.Context, a admin) error {
 	slices.Sort(queues)
 	queues = slices.Compact(queues)
 	exchanges := t.exchanges
+	if t.keep {
+		queues, exchanges = nil, nil
+	}
 	t.mu.Unlock()
 	if len(queues)+len(exchanges) == 0 {
 		return nil

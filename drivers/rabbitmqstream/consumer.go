@@ -17,7 +17,9 @@ type consumer struct {
 	link    *link
 	key     linkKey
 	name    string // under which offsets are stored
-	every   int    // store the offset after so many messages; 0: never
+	id      int
+	all     bool // it begins with what there is
+	every   int  // store the offset after so many messages; 0: never
 	gate    *rabbit.Gate
 	backlog *rabbit.Backlog[delivery] // nil: messages are handed over where they are read
 	closed  atomic.Bool
@@ -30,6 +32,9 @@ type part struct {
 	consumer *consumer
 	stream   string
 	now      atomic.Pointer[wire.Inlet]
+	// place is where it is, for the depth of the stream, one more than the offset of
+	// the next message; 0: not known. Depth must not wait for a running Deliver.
+	place atomic.Uint64
 
 	// Guarded by the gate's lock.
 	next  uint64 // offset to go on from; 0: nothing has come yet
@@ -41,7 +46,10 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if spec.Group != "" {
 		return nil, fmt.Errorf("rabbitmq-stream: consumer of group %q: %w: each consumer of a stream gets every message", spec.Group, driver.ErrUnsupported)
 	}
-	c := &consumer{session: s, key: linkKey{role: roleConsumer, conn: spec.Conn}, gate: rabbit.NewGate(protocol(), deliver),
+	s.mu.Lock()
+	all := s.topology.Existing || s.topology.Late || s.options.Offset == "first"
+	s.mu.Unlock()
+	c := &consumer{session: s, id: spec.ID, all: all, key: linkKey{role: roleConsumer, conn: spec.Conn}, gate: rabbit.NewGate(protocol(), deliver),
 		name: fmt.Sprintf("sixnines.%s.consumer-%d", s.target.Run, spec.ID), every: s.options.StoreEvery}
 	switch spec.Ack.Mode {
 	case driver.AckNone:
@@ -66,6 +74,15 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		c.backlog = rabbit.NewBacklog(c.catchUp)
 	}
 	for _, p := range c.parts {
+		if s.options.Offset == "next" && !all {
+			end, wrong := s.end(ctx, p.stream)
+			if err = wrong; err != nil {
+				break
+			}
+			p.place.Store(end + 1)
+		} else if all {
+			p.place.Store(1)
+		}
 		if err = c.link.Join(ctx, p); err != nil {
 			break
 		}
@@ -99,8 +116,11 @@ func (p *part) Attach(ctx context.Context, conn *wire.Conn) error {
 	p.consumer.gate.Lock()
 	place, offset := o.place(), p.next
 	p.consumer.gate.Unlock()
-	if offset > 0 {
+	switch {
+	case offset > 0:
 		place = wire.Offset
+	case p.consumer.all:
+		place = wire.First
 	}
 	in, err := conn.Subscribe(ctx, p.stream, place, offset, uint16(o.Credit), p)
 	if err != nil {
@@ -144,6 +164,7 @@ func (p *part) deliver(offset uint64, body []byte, now bool) {
 	}
 	c.gate.Handle(driver.Message{Payload: body})
 	p.next = offset + 1
+	p.place.Store(p.next + 1)
 	if c.every == 0 {
 		return
 	}

@@ -42,6 +42,7 @@ func Entry() driver.Entry {
 			ConsumerAck: true,
 			Reconnects:  true,
 			Ordered:     true,
+			Keeps:       true,
 			TLS:         true,
 		},
 		Options: &options,

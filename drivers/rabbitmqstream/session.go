@@ -28,7 +28,8 @@ type session struct {
 	mu        sync.Mutex
 	closed    bool
 	consumers map[*consumer]struct{}
-	streams   []string // that Provision has made
+	streams   []string // that Provision has made, or found
+	topology  driver.Topology
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
@@ -92,7 +93,11 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		stream := s.stream(topic)
 		s.mu.Lock()
 		s.streams = append(s.streams, stream)
+		s.topology = t
 		s.mu.Unlock()
+		if t.Existing {
+			continue // who locates it will see
+		}
 		if err := s.admin.Do(ctx, func(c *wire.Conn) error { return c.Create(ctx, stream, args) }); err != nil && !isCode(err, wire.StreamExists) {
 			return driver.Semantics{}, wrap(err, "create stream %q", stream)
 		}
@@ -139,9 +144,9 @@ func (s *session) leader(ctx context.Context, stream string) (string, error) {
 // connects once more.
 func (s *session) Deprovision(ctx context.Context) error {
 	s.mu.Lock()
-	closed, streams := s.closed, s.streams
+	closed, streams, keep := s.closed, s.streams, s.topology.Keep
 	s.mu.Unlock()
-	if len(streams) == 0 {
+	if len(streams) == 0 || keep {
 		return nil
 	}
 	a := s.admin

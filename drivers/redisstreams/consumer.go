@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp"
@@ -23,8 +24,11 @@ type consumer struct {
 	numbers map[string]int // of the keys
 	prompt  bool           // acknowledgements are written at once
 
-	noAck bool // the group's consumers acknowledge nothing
-	every int  // acknowledge after this many; 1: each by itself
+	id    int
+	taken []atomic.Int64 // by key: messages delivered
+	alone bool           // the group, if there is one, is the consumer's own
+	noAck bool           // the group's consumers acknowledge nothing
+	every int            // acknowledge after this many; 1: each by itself
 
 	// The link's goroutine's:
 	conn        *resp.Conn
@@ -66,7 +70,8 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		c.keys = append(c.keys, key)
 	}
 	c.last, c.due = make([]id, len(c.keys)), make([][]id, len(c.keys))
-	if spec.Group != "" {
+	c.id, c.taken = spec.ID, make([]atomic.Int64, len(c.keys))
+	if c.alone = spec.Group == ""; !c.alone {
 		if err := s.CheckName("group", spec.Group); err != nil {
 			return nil, err
 		}
@@ -286,6 +291,19 @@ func (c *consumer) end(ctx context.Context) error {
 // leave acknowledges what has been delivered and is not yet acknowledged. The
 // connection cannot be asked to: it waited for more.
 func (c *consumer) leave(ctx context.Context) {
+	s := c.session
+	s.mu.Lock()
+	keep := s.keeps
+	s.mu.Unlock()
+	if keep && c.alone && c.group != "" {
+		// Who comes to the stream after it, on its own too, begins with the first entry.
+		for _, key := range c.keys {
+			if _, err := s.Control.Do(ctx, "XGROUP", "DESTROY", key, c.group); err != nil {
+				s.Client.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: its group of stream %q stays: %v", c.name, key, err)})
+			}
+		}
+		return
+	}
 	for k, ids := range c.due {
 		if len(ids) == 0 {
 			continue

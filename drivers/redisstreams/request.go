@@ -123,6 +123,7 @@ func (c *consumer) entry(k int, i id, payload []byte) {
 	if payload != nil && !c.pass(driver.Message{Payload: payload, Redelivered: c.fetching == fetchAgain}) {
 		return
 	}
+	c.taken[k].Add(1)
 	if c.fetching != fetchNew {
 		c.last[k] = i
 	}

@@ -23,7 +23,8 @@ type session struct {
 
 	mu        sync.Mutex
 	closed    bool
-	made      []string // the streams that Provision has made
+	made      []string // the streams that Provision has made, or found
+	keeps     bool     // they are not removed
 	consumers map[*consumer]struct{}
 }
 
@@ -43,7 +44,7 @@ func (s *session) key(topic string) (string, error) {
 }
 
 // Provision implements driver.Session. A stream that a run of the same name has
-// left behind is removed first.
+// left behind is removed first, unless it is to be used.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	var none driver.Semantics
 	var keys []string
@@ -71,10 +72,19 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	defer s.share()
 	s.gone = false
 	for _, key := range keys {
+		if t.Existing {
+			if err := s.Await(ctx, "look for stream "+key, func() error { return s.find(ctx, key) }); err != nil {
+				return none, err
+			}
+			continue
+		}
 		if err := s.Await(ctx, "make stream "+key, func() error { return s.provide(ctx, key, t.Groups) }); err != nil {
 			return none, errors.Join(err, s.remove(context.WithoutCancel(ctx)))
 		}
 	}
+	s.mu.Lock()
+	s.keeps = t.Keep
+	s.mu.Unlock()
 	return s.semantics(t), nil
 }
 
@@ -90,17 +100,36 @@ func (s *session) exclusive(ctx context.Context) error {
 
 func (s *session) share() { s.making <- struct{}{} }
 
+// find looks for a stream that is to be there. Groups that it lacks are made by
+// their consumers, and begin with its first entry.
+func (s *session) find(ctx context.Context, key string) error {
+	there, err := s.Control.Do(ctx, "EXISTS", key)
+	if err == nil && there != int64(1) {
+		err = driver.ErrNoTopic
+	}
+	if err != nil {
+		return s.Wrap(err, "look for stream %q", key)
+	}
+	s.note(key)
+	return nil
+}
+
+// note notes a stream that is to be removed.
+func (s *session) note(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.made, key) {
+		s.made = append(s.made, key)
+	}
+}
+
 // provide makes an empty stream with the groups, which begin with its first
 // entry.
 func (s *session) provide(ctx context.Context, key string, groups []string) error {
 	if _, err := s.Control.Do(ctx, "UNLINK", key); err != nil {
 		return s.Wrap(err, "clear stream %q", key)
 	}
-	s.mu.Lock()
-	if !slices.Contains(s.made, key) {
-		s.made = append(s.made, key)
-	}
-	s.mu.Unlock()
+	s.note(key)
 	// Only a group can be made together with its stream.
 	const passing = "sixnines"
 	all := groups
@@ -126,6 +155,12 @@ func (s *session) Deprovision(ctx context.Context) error {
 		return err
 	}
 	defer s.share()
+	s.mu.Lock()
+	keep := s.keeps
+	s.mu.Unlock()
+	if keep {
+		return nil
+	}
 	s.gone = true
 	return s.remove(ctx)
 }

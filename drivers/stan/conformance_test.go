@@ -22,10 +22,15 @@ func conform(t *testing.T, o brokers.Options, target driver.Target) {
 		o.Settings = map[string]string{}
 	}
 	// No client can delete a channel; the server can forget it.
-	o.Settings["max_inactivity"] = "1s"
+	o.Settings["max_inactivity"] = "5s" // long enough for what is kept to be used again
 	c := brokertest.Start(t, "nats-streaming", o)
 	m := monitor{c.Info["monitoring"]}
 	target.URL = c.URL
+	target.Options = maps.Clone(target.Options)
+	if target.Options == nil {
+		target.Options = map[string]any{}
+	}
+	target.Options["http_url"] = c.Info["monitoring"]
 	at := func(address string) driver.Target {
 		scheme := "nats://"
 		if target.TLS != nil {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -25,10 +26,13 @@ type consumer struct {
 	channels []string
 	group    string
 	durable  string // durable name: with the client's or the group's it is unique in a channel; empty: not durable
-	every    int    // how many messages are acknowledged together
+	id       int
+	all      bool // it begins with what there is
+	every    int  // how many messages are acknowledged together
 	deliver  driver.Deliver
 	closing  sync.Once
-	closed   chan struct{} // closed when Close has done its work
+	closed   chan struct{}          // closed when Close has done its work
+	inbox    atomic.Pointer[string] // what its inboxes begin with, for who must not wait for the gate
 
 	gate     sync.Mutex // held during Deliver and while subscriptions are made
 	shut     bool       // nothing more is delivered
@@ -57,7 +61,10 @@ type receipt struct {
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := &consumer{group: spec.Group, every: 1, deliver: deliver, closed: make(chan struct{}), last: make([]uint64, len(spec.Topics))}
+	s.mu.Lock()
+	all := s.topology.Existing || s.topology.Late
+	s.mu.Unlock()
+	c := &consumer{id: spec.ID, all: all, group: spec.Group, every: 1, deliver: deliver, closed: make(chan struct{}), last: make([]uint64, len(spec.Topics))}
 	switch spec.Ack.Mode {
 	case driver.AckNone:
 		return nil, fmt.Errorf("stan: consumer without acknowledgements: %w: after max_inflight messages without one the server sends no more", driver.ErrUnsupported)
@@ -110,6 +117,7 @@ func (c *consumer) attach(ctx context.Context, st *streaming) error {
 	}
 	a := &attachment{streaming: st, inbox: nats.NewInbox() + "."}
 	c.attached = a
+	c.inbox.Store(&a.inbox)
 	var err error
 	if a.sub, err = st.nc.Subscribe(a.inbox+"*", func(m *nats.Msg) { c.receive(a, m) }); err != nil {
 		return err
@@ -134,6 +142,9 @@ func (c *consumer) subscribe(ctx context.Context, a *attachment, i int) error {
 	request := &pb.SubscriptionRequest{ClientID: a.streaming.id, Subject: c.channels[i], QGroup: c.group, Inbox: a.inbox + strconv.Itoa(i),
 		MaxInFlight: int32(o.MaxInflight), AckWaitInSecs: int32(o.AckWait / time.Second), StartPosition: pb.StartPosition_NewOnly}
 	request.DurableName = c.durable
+	if c.all {
+		request.StartPosition = pb.StartPosition_First
+	}
 	if c.group == "" && c.last[i] > 0 {
 		request.StartPosition, request.StartSequence = pb.StartPosition_SequenceStart, c.last[i]+1
 	}

@@ -3,6 +3,7 @@ package stan
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -50,6 +51,9 @@ func (s *session) readServer(ctx context.Context) (server, error) {
 	return told, nil
 }
 
+// errNotFound: the monitoring knows nothing of that.
+var errNotFound = errors.New("the server says that there is none")
+
 func (s *session) read(ctx context.Context, transport *http.Transport, page string, into any) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(s.options.HTTPURL, "/")+"/streaming/"+page, nil)
 	if err != nil {
@@ -60,6 +64,9 @@ func (s *session) read(ctx context.Context, transport *http.Transport, page stri
 		return err
 	}
 	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusNotFound {
+		return errNotFound
+	}
 	if answer.StatusCode != http.StatusOK {
 		return fmt.Errorf("the server says %s", answer.Status)
 	}

@@ -120,6 +120,13 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		}
 		channels = append(channels, channel)
 	}
+	if t.Existing {
+		for _, channel := range channels {
+			if err := s.find(ctx, channel); err != nil {
+				return driver.Semantics{}, err
+			}
+		}
+	}
 	var st *streaming
 	if err := await.Until(ctx, "stan: provision", passes, func() (err error) {
 		st, err = s.touchAll(ctx, channels, t.MaxSize)
@@ -193,7 +200,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 	t := s.topology
 	s.topology = driver.Topology{}
 	s.mu.Unlock()
-	if !s.options.Durable || len(t.Groups) == 0 {
+	if !s.options.Durable || len(t.Groups) == 0 || t.Keep {
 		return nil
 	}
 	st := s.control.live.Load()

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // Channel is a channel of a connection. Publish, Ack and Flow are safe for
@@ -18,6 +19,7 @@ type Channel struct {
 	reply   chan method   // takes the answer to a call
 	ended   chan struct{} // closed when the channel has ended
 	err     error         // why; readable once ended is closed
+	ready   atomic.Int64  // messages of the queue that was declared last
 
 	// What is being received; of the goroutine that reads.
 	kind        method // basicDeliver or basicReturn; 0: nothing
@@ -146,6 +148,14 @@ func (ch *Channel) Ack(tag uint64, multiple, now bool) error {
 	return nil
 }
 
+// answer hands a method to who waits for it.
+func (ch *Channel) answer(m method) {
+	select {
+	case ch.reply <- m:
+	default: // nobody waits any more
+	}
+}
+
 // method takes a method's frame.
 func (ch *Channel) method(m method, in cursor) error {
 	if ch.kind != 0 {
@@ -189,12 +199,13 @@ func (ch *Channel) method(m method, in cursor) error {
 		})
 		ch.end(why)
 		return err
+	case queueDeclareOK:
+		in.short()
+		ch.ready.Store(int64(in.uint32()))
+		ch.answer(m)
 	case channelOpenOK, channelCloseOK, basicQosOK, basicConsumeOK, confirmSelectOK, txSelectOK, txCommitOK,
-		exchangeDeclareOK, exchangeDeleteOK, queueDeclareOK, queueBindOK, queueDeleteOK:
-		select {
-		case ch.reply <- m:
-		default: // nobody waits any more
-		}
+		exchangeDeclareOK, exchangeDeleteOK, queueBindOK, queueDeleteOK:
+		ch.answer(m)
 	}
 	if in.bad {
 		return fmt.Errorf("%w: a method %d.%d is too short", ErrProtocol, m>>16, m&0xFFFF)

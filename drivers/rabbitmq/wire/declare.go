@@ -47,6 +47,17 @@ func (ch *Channel) DeclareQueue(ctx context.Context, name string, durable bool, 
 	})
 }
 
+// CheckQueue returns how many messages a queue has that it has handed to nobody. A
+// queue that does not exist is an error, and ends the channel.
+func (ch *Channel) CheckQueue(ctx context.Context, name string) (messages int64, err error) {
+	const passive = 1
+	err = ch.call(ctx, queueDeclareOK, queueDeclare, func(b []byte) []byte {
+		b = appendShort(append(b, 0, 0), name)
+		return appendTable(append(b, passive), nil)
+	})
+	return ch.ready.Load(), err
+}
+
 // Bind leads messages of an exchange to a queue.
 func (ch *Channel) Bind(ctx context.Context, queue, key, exchange string, args Table) error {
 	return ch.call(ctx, queueBindOK, queueBind, func(b []byte) []byte {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"net"
 	"strconv"
+	"sync/atomic"
 )
 
 // Create makes a stream with the arguments, such as max-length-bytes.
@@ -276,6 +277,30 @@ func (c *Conn) Subscribe(ctx context.Context, stream string, place uint16, offse
 	}
 	return in, nil
 }
+
+// End returns the offset behind the last message of a stream. The server has no
+// question for it, but sends the last chunk to who subscribes there, before it
+// answers what is asked next.
+func (c *Conn) End(ctx context.Context, stream string) (uint64, error) {
+	var seen last
+	in, err := c.Subscribe(ctx, stream, Last, 0, 1, &seen)
+	if err != nil {
+		return 0, err
+	}
+	if err := in.Close(ctx); err != nil {
+		return 0, err
+	}
+	return seen.end.Load(), nil
+}
+
+// last is a Subscriber that notes where the messages end.
+type last struct{ end atomic.Uint64 }
+
+// Deliver implements Subscriber.
+func (l *last) Deliver(offset uint64, _ []byte) { l.end.Store(offset + 1) }
+
+// End implements Subscriber.
+func (l *last) End(error) {}
 
 // chunk takes one.
 func (in *Inlet) chunk(b []byte) error {

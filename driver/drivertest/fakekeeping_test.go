@@ -1,0 +1,81 @@
+package drivertest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sixnines/driver"
+)
+
+// provision makes topics, or looks for them. f.mu is held.
+func (s *fakeSession) provision(t driver.Topology) error {
+	s.oldest = t.Existing || t.Late && !s.f.is("gives late consumers what is new")
+	for _, topic := range t.Topics {
+		name := s.target.Run + "/" + topic
+		if t.Existing && !s.f.held[name] && !s.f.is("finds what never was") {
+			return fmt.Errorf("fake: %q: %w", name, driver.ErrNoTopic)
+		}
+		s.f.held[name] = true
+		if !t.Keep || s.f.is("keeps nothing") {
+			s.created = append(s.created, name)
+		}
+		if t.Existing && s.f.is("never removes what existed") {
+			s.created = nil
+		}
+		if t.Existing && s.f.is("empties what existed") {
+			s.f.logs[name] = nil
+		}
+	}
+	return nil
+}
+
+// replay gives a consumer what was sent before it came. f.mu is held.
+func (f *fake) replay(c *fakeConsumer, name string) {
+	c.base = len(f.logs[name])
+	from := 0
+	if c.group != "" {
+		from = f.places[name+"/"+c.group]
+	}
+	if !c.s.oldest || c.group == "" && f.is("gives groups only what is kept") {
+		return
+	}
+	c.base = from
+	for _, m := range f.logs[name][from:] {
+		m.payload = slices.Clone(m.payload)
+		c.put(m)
+	}
+}
+
+// note counts a message as taken.
+func (c *fakeConsumer) note() {
+	f := c.s.f
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	c.taken++
+	if c.group != "" {
+		f.places[c.names[0]+"/"+c.group] = c.base + c.taken
+	}
+}
+
+// Depth implements driver.DepthTeller, for consumers of one topic that are there.
+func (s *fakeSession) Depth(_ context.Context, topic string, spec driver.ConsumerSpec) (driver.Depth, error) {
+	s.f.mu.Lock()
+	defer s.f.mu.Unlock()
+	name := s.target.Run + "/" + topic
+	for _, c := range s.f.subs[name] {
+		if c.group != spec.Group {
+			continue
+		}
+		n := len(s.f.logs[name]) - c.base
+		switch {
+		case s.f.is("tells what was ever sent"):
+		case s.f.is("tells nothing of the last"):
+			n = max(0, n-c.taken-1)
+		default:
+			n -= c.taken
+		}
+		return driver.Depth{Messages: int64(n), Unacknowledged: true}, nil
+	}
+	return driver.Depth{}, fmt.Errorf("fake: depth of %q: %w", name, driver.ErrNotConnected)
+}

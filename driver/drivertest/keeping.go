@@ -1,0 +1,232 @@
+package drivertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sixnines/driver"
+)
+
+// session opens a session of the run, has it provision t, and gives it to f. In the
+// end it deprovisions and closes.
+func session(ctx context.Context, h *Harness, run string, t driver.Topology, f func(r *rig) error) error {
+	r, err := openRig(ctx, h, run, false)
+	if err != nil {
+		return err
+	}
+	if r.semantics, err = r.session.Provision(ctx, t); err != nil {
+		return errors.Join(fmt.Errorf("provision: %w", err), r.close())
+	}
+	if err := f(r); err != nil {
+		r.session.Deprovision(ctx)
+		r.close()
+		return err
+	}
+	err = r.session.Deprovision(ctx)
+	if err != nil {
+		err = fmt.Errorf("deprovision: %w", err)
+	}
+	return errors.Join(err, r.close())
+}
+
+// shareable is a topology of one topic with a group, where the driver has groups.
+func (h *Harness) shareable() (t driver.Topology, group string) {
+	t = driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1, MaxSize: 1 << 10}
+	if h.Entry.Capabilities.Groups {
+		group = "g0"
+		t.Groups = []string{group}
+	}
+	return t, group
+}
+
+// checkKept fills a topic that nobody consumes, leaves it, and has the next sessions
+// of the run take what is in it: half of it one, the rest another.
+func checkKept(ctx context.Context, h *Harness) error {
+	const n = 40
+	if err := late(ctx, h, n); errors.Is(err, driver.ErrUnsupported) {
+		return inapplicable(err.Error())
+	} else if err != nil {
+		return fmt.Errorf("consumers that come late: %w", err)
+	}
+	run := newRun()
+	t, group := h.shareable()
+	t.Keep = true
+	filling := t
+	filling.Producers, filling.Consumers = 1, 0
+	if err := session(ctx, h, run, filling, func(r *rig) error {
+		l := newLedger()
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		return errors.Join(sendMany(l, p, 0, 0, n, h.size()), l.settled(ctx), p.Close(ctx))
+	}); err != nil {
+		return fmt.Errorf("fill: %w", err)
+	}
+	t.Existing = true
+	alone := t
+	alone.Producers = 0
+	if err := session(ctx, h, run, alone, func(r *rig) error {
+		got := newInbox()
+		switch _, err := r.consumer(ctx, 1, "", got, "t0"); {
+		case group != "" && errors.Is(err, driver.ErrUnsupported):
+			return nil // only groups have any
+		case err != nil:
+			return err
+		}
+		return got.filled(ctx, n)
+	}); err != nil {
+		return fmt.Errorf("a consumer on its own of what was kept: %w", err)
+	}
+	t.Keep = false
+	if err := session(ctx, h, run, t, func(r *rig) error {
+		got, l := newInbox(), newLedger()
+		c, err := r.consumer(ctx, 0, group, got, "t0")
+		if err != nil {
+			return err
+		}
+		if err := got.filled(ctx, n); err != nil {
+			return err
+		}
+		// What is sent now comes behind it.
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		return errors.Join(sendMany(l, p, 1, 0, n, h.size()), l.settled(ctx), got.filled(ctx, 2*n), p.Close(ctx), c.Close(ctx))
+	}); err != nil {
+		return fmt.Errorf("drain what was kept: %w", err)
+	}
+	if h.Leftovers != nil {
+		if err := h.gone(ctx, run); err != nil {
+			return fmt.Errorf("after a session that was not to keep it: %w", err)
+		}
+	}
+	never, err := openRig(ctx, h, newRun(), false)
+	if err != nil {
+		return err
+	}
+	if _, err = never.session.Provision(ctx, t); !errors.Is(err, driver.ErrNoTopic) {
+		err = fmt.Errorf("what no run has left was asked for: %v, which wraps no ErrNoTopic", err)
+	} else {
+		err = nil
+	}
+	return errors.Join(err, never.close())
+}
+
+// late sends before anybody consumes.
+func late(ctx context.Context, h *Harness, n int) error {
+	t, group := h.shareable()
+	t.Late, t.Consumers = true, 2
+	return session(ctx, h, newRun(), t, func(r *rig) error {
+		l := newLedger()
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(sendMany(l, p, 0, 0, n, h.size()), l.settled(ctx)); err != nil {
+			return err
+		}
+		names := []string{group}
+		if group != "" && h.lateAlone(ctx) {
+			names = append(names, "")
+		}
+		for id, name := range names {
+			got := newInbox()
+			if _, err := r.consumer(ctx, id, name, got, "t0"); err != nil {
+				return err
+			}
+			if err := got.filled(ctx, n); err != nil {
+				return fmt.Errorf("group %q: %w", name, err)
+			}
+		}
+		return nil
+	})
+}
+
+// lateAlone reports whether consumers on their own may come late, which Provision
+// refuses else.
+func (h *Harness) lateAlone(ctx context.Context) bool {
+	t, _ := h.shareable()
+	t.Late, t.Groups = true, nil
+	err := session(ctx, h, newRun(), t, func(*rig) error { return nil })
+	return !errors.Is(err, driver.ErrUnsupported)
+}
+
+// checkDepth wants to be told of as many messages as were sent while none is taken,
+// and of none when all were.
+func checkDepth(ctx context.Context, h *Harness) error {
+	const n = 50
+	t, group := h.shareable()
+	spec := driver.ConsumerSpec{Topics: t.Topics, Group: group}
+	if h.Entry.Capabilities.ConsumerAck {
+		spec.Ack.Mode = driver.AckEach
+	}
+	return session(ctx, h, newRun(), t, func(r *rig) error {
+		teller, ok := r.session.(driver.DepthTeller)
+		if !ok {
+			return inapplicable("sessions are no DepthTeller")
+		}
+		got, l := newInbox(), newLedger()
+		take := make(chan struct{})
+		got.during = func(letter) { <-take }
+		consume := func() error {
+			_, err := r.session.Consumer(ctx, spec, got.deliver)
+			return err
+		}
+		// Where nobody can tell before the consumer is there, it takes none for now.
+		_, err := teller.Depth(ctx, "t0", spec)
+		early := err != nil
+		if errors.Is(err, driver.ErrUnsupported) {
+			return inapplicable(err.Error())
+		}
+		if early {
+			if err := consume(); err != nil {
+				return err
+			}
+		}
+		err = r.deep(ctx, teller, spec, 0)
+		if err == nil {
+			var p driver.Producer
+			if p, err = r.producer(ctx, 0, "t0", h.size(), l); err == nil {
+				err = errors.Join(sendMany(l, p, 0, 0, n, h.size()), l.settled(ctx))
+			}
+		}
+		if err == nil {
+			err = r.deep(ctx, teller, spec, n)
+		}
+		close(take)
+		if err == nil && !early {
+			err = consume()
+		}
+		if err != nil {
+			return err
+		}
+		if err := got.filled(ctx, n); err != nil {
+			return err
+		}
+		return r.deep(ctx, teller, spec, 0)
+	})
+}
+
+// deepLook is how often the depth is asked for while it is not what it should be.
+const deepLook = 20 * time.Millisecond
+
+// deep waits until the depth is n.
+func (r *rig) deep(ctx context.Context, teller driver.DepthTeller, spec driver.ConsumerSpec, n int64) error {
+	patience, cancel := context.WithTimeout(ctx, r.h.patience())
+	defer cancel()
+	for {
+		d, err := teller.Depth(ctx, spec.Topics[0], spec)
+		if err == nil && d.Messages == n {
+			return nil
+		}
+		select {
+		case <-patience.Done():
+			return fmt.Errorf("the depth is told to be %d (%v), it is %d", d.Messages, err, n)
+		case <-time.After(deepLook):
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package nsq
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"sixnines/driver"
+)
+
+// topicStats is what nsqd counts of a topic.
+type topicStats struct {
+	Name     string `json:"topic_name"`
+	Depth    int64  `json:"depth"` // messages that are in no channel yet
+	Channels []struct {
+		Name     string `json:"channel_name"`
+		Depth    int64  `json:"depth"`
+		InFlight int64  `json:"in_flight_count"` // sent, and not finished
+		Deferred int64  `json:"deferred_count"`
+	} `json:"channels"`
+}
+
+// stats asks nsqd by HTTP for what it counts of a topic; driver.ErrNoTopic: there is
+// none.
+func (s *session) stats(ctx context.Context, topic string) (topicStats, error) {
+	text, err := s.ask(ctx, http.MethodGet, "/stats", url.Values{"format": {"json"}, "topic": {topic}, "include_clients": {"false"}, "include_mem": {"false"}})
+	if err != nil {
+		return topicStats{}, wrap(err, "ask what topic %q holds", topic)
+	}
+	type list struct {
+		Topics []topicStats `json:"topics"`
+	}
+	var answer struct {
+		list
+		Data list `json:"data"` // of nsqd before 1.0
+	}
+	if err := json.Unmarshal(text, &answer); err != nil {
+		return topicStats{}, fmt.Errorf("nsq: ask what topic %q holds: %w: %w", topic, driver.ErrUnsupported, err)
+	}
+	for _, t := range append(answer.Topics, answer.Data.Topics...) {
+		if t.Name == topic {
+			return t, nil
+		}
+	}
+	return topicStats{}, fmt.Errorf("nsq: topic %q: %w", topic, driver.ErrNoTopic)
+}
+
+// Depth implements driver.DepthTeller: what is in the channel, sent and not finished
+// included, and what the topic has not put there yet.
+func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerSpec) (driver.Depth, error) {
+	name, err := s.topic(topic)
+	switch {
+	case err != nil:
+		return driver.Depth{}, err
+	case s.place.http == "":
+		return driver.Depth{}, fmt.Errorf("nsq: depth of %q: %w: only nsqd's HTTP address tells; give option http_url", name, driver.ErrUnsupported)
+	}
+	channel := s.transient(spec.Group)
+	if spec.Group == "" {
+		if channel = s.channelOf(spec.ID); channel == "" {
+			return driver.Depth{}, fmt.Errorf("nsq: depth of %q: %w: a consumer on its own has a channel only while it is there", name, driver.ErrNotConnected)
+		}
+	}
+	t, err := s.stats(ctx, name)
+	if err != nil {
+		return driver.Depth{}, err
+	}
+	d := driver.Depth{Messages: t.Depth, Unacknowledged: true}
+	for _, c := range t.Channels {
+		if c.Name == channel {
+			d.Messages += c.Depth + c.InFlight + c.Deferred
+		}
+	}
+	return d, nil
+}
+
+// channelOf returns the channel of a consumer on its own; empty: it is not there.
+func (s *session) channelOf(id int) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.consumers {
+		if c.alone && c.id == id {
+			return c.channel
+		}
+	}
+	return ""
+}
