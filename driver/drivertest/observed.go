@@ -39,7 +39,7 @@ func observe(next func() (Observed, error), n int) (map[letter]Observed, error) 
 
 // ruledOut is the error of a check where options rule out what is checked.
 func ruledOut(err error, what string) error {
-	if errors.Is(err, driver.ErrUnsupported) {
+	if errors.Is(err, driver.ErrUnsupported) || errors.Is(err, driver.ErrOption) {
 		return inapplicable("with these options there are no " + what + ": " + err.Error())
 	}
 	return err

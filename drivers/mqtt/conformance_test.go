@@ -27,6 +27,7 @@ func harness(t *testing.T, c *brokers.Cluster, login map[string]any) drivertest.
 		Leftovers: func(run string) ([]string, error) {
 			return retained(brokertest.Address(t, c.URL), "ada", "lovelace", run)
 		},
+		Observe: observe(brokertest.Address(t, c.URL), "ada", "lovelace"),
 		Encrypted: brokertest.Encrypted(t, "mosquitto", brokers.Options{User: "ada", Password: "lovelace"}, func(c *brokers.Cluster) driver.Target {
 			return driver.Target{URL: c.URL, Options: login}
 		}),

@@ -148,7 +148,7 @@ func (d *dialogue) probe(filter, topic string, size, qos int) error {
 		return fmt.Errorf("subscribe to %q: %w: %w", filter, code.Unwrap(), code)
 	}
 	d.serial++
-	packet := appendPublish(nil, d.link.v5, byte(qos)<<1, topic, 0, d.serial, make([]byte, size))
+	packet := appendPublish(nil, publication{v5: d.link.v5, flags: byte(qos) << 1, topic: topic, id: d.serial}, make([]byte, size))
 	if err := d.write(append(packet, typePingreq, 0)); err != nil {
 		return err
 	}
@@ -225,8 +225,11 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if err != nil {
 		return fail(err)
 	}
-	if most := s.welcome.maximumPacket; most > 0 && t.MaxSize+len(topic)+headMost > most {
+	if most := s.welcome.maximumPacket; most > 0 && t.MaxSize+len(topic)+len(userProperties(t.Headers))+headMost > most {
 		return fail(fmt.Errorf("mqtt: payloads of %d bytes: %w: the broker's maximum packet size is %d", t.MaxSize, driver.ErrTooLarge, most))
+	}
+	if len(t.Headers) > 0 && !s.options.v5() {
+		return fail(fmt.Errorf("mqtt: option \"version\": %w: messages have headers from version 5 of the protocol on; choose it, or leave workload.headers out", driver.ErrOption))
 	}
 	if len(t.Groups) > 0 && !s.welcome.shared {
 		return fail(fmt.Errorf("mqtt: groups: %w: the broker has no shared subscriptions", driver.ErrUnsupported))
@@ -284,7 +287,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 		if err := s.talk(ctx, "", func(d *dialogue) error {
 			var packets []byte
 			for _, topic := range topics {
-				packets = appendPublish(packets, d.link.v5, flagRetain, topic, 0, 0, nil)
+				packets = appendPublish(packets, publication{v5: d.link.v5, flags: flagRetain, topic: topic}, nil)
 			}
 			if err := d.write(append(packets, typePingreq, 0)); err != nil {
 				return err

@@ -45,6 +45,7 @@ func Entry() driver.Entry {
 			AckVaries:   true,
 			Groups:      true,
 			FanOut:      true,
+			Headers:     true,
 			ConsumerAck: true,
 			Reconnects:  true,
 			Ordered:     true,

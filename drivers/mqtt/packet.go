@@ -42,6 +42,7 @@ const (
 	propMaximumQoS      = 0x24
 	propRetain          = 0x25
 	propMaximumPacket   = 0x27
+	propUser            = 0x26
 	propShared          = 0x2A
 )
 
@@ -61,6 +62,16 @@ func appendLength(b []byte, n int) []byte {
 		n >>= 7
 	}
 	return append(b, byte(n))
+}
+
+// lengthSize returns how many bytes appendLength appends.
+func lengthSize(n int) int {
+	size := 1
+	for n >= 0x80 {
+		n >>= 7
+		size++
+	}
+	return size
 }
 
 // length reads a variable byte integer and returns how many bytes it has: 0 if
@@ -165,89 +176,6 @@ func appendUnsubscribe(b []byte, v5 bool, id uint16, filters []string) []byte {
 // too, that is the number and nothing else.
 func appendAck(b []byte, kind byte, id uint16) []byte {
 	return append(b, kind, 2, byte(id>>8), byte(id))
-}
-
-// appendPublish appends a PUBLISH packet. flags has the quality of service and
-// RETAIN; an alias of 0 is none; an empty topic goes with an alias.
-func appendPublish(b []byte, v5 bool, flags byte, topic string, alias, id uint16, payload []byte) []byte {
-	n := publishSize(v5, flags, topic, alias, len(payload))
-	b = appendLength(append(b, typePublish|flags), n)
-	b = appendString(b, topic)
-	if flags&6 != 0 {
-		b = append(b, byte(id>>8), byte(id))
-	}
-	switch {
-	case !v5:
-	case alias == 0:
-		b = append(b, 0)
-	default:
-		b = append(b, 3, propAlias, byte(alias>>8), byte(alias))
-	}
-	return append(b, payload...)
-}
-
-// publishSize returns the length that the packet says it has: without its first
-// byte and the length itself.
-func publishSize(v5 bool, flags byte, topic string, alias uint16, payload int) int {
-	n := 2 + len(topic) + payload
-	if flags&6 != 0 {
-		n += 2
-	}
-	if v5 {
-		n++
-		if alias != 0 {
-			n += 3
-		}
-	}
-	return n
-}
-
-// headMost is more than the bytes of a PUBLISH packet beside topic and payload.
-const headMost = 16
-
-// published is a PUBLISH packet as it came. Its payload is part of the packet.
-type published struct {
-	qos         byte
-	redelivered bool
-	retained    bool
-	topic       []byte
-	id          uint16
-	payload     []byte
-}
-
-// parsePublish takes a PUBLISH packet apart.
-func parsePublish(v5 bool, first byte, body []byte) (p published, err error) {
-	p.qos, p.redelivered, p.retained = first>>1&3, first&flagDup != 0, first&flagRetain != 0
-	if p.qos == 3 {
-		return p, fmt.Errorf("%w: PUBLISH of quality 3", errMalformed)
-	}
-	if len(body) < 2 {
-		return p, fmt.Errorf("%w: PUBLISH of %d bytes", errMalformed, len(body))
-	}
-	n := int(binary.BigEndian.Uint16(body))
-	rest := body[2:]
-	if len(rest) < n {
-		return p, fmt.Errorf("%w: PUBLISH with half a topic", errMalformed)
-	}
-	p.topic, rest = rest[:n], rest[n:]
-	if p.qos > 0 {
-		if len(rest) < 2 {
-			return p, fmt.Errorf("%w: PUBLISH without its number", errMalformed)
-		}
-		if p.id = binary.BigEndian.Uint16(rest); p.id == 0 {
-			return p, fmt.Errorf("%w: PUBLISH with number 0", errMalformed)
-		}
-		rest = rest[2:]
-	}
-	if v5 {
-		n, size, err := length(rest)
-		if err != nil || size == 0 || len(rest)-size < n {
-			return p, fmt.Errorf("%w: PUBLISH with half its properties", errMalformed)
-		}
-		rest = rest[size+n:]
-	}
-	p.payload = rest[:len(rest):len(rest)]
-	return p, nil
 }
 
 // parseAck takes a PUBACK, PUBREC, PUBREL or PUBCOMP apart.

@@ -4,15 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strings"
 	"testing"
 	"testing/iotest"
+
+	"sixnines/driver"
 )
 
 func FuzzPackets(f *testing.F) {
 	f.Add(appendConnect(nil, login{v5: true, clean: true, id: "id", user: "ada", password: "lovelace", sessionExpiry: 7, receiveMaximum: 9}), true)
 	f.Add(appendSubscribe(nil, true, 1, 2, []string{"a", "$share/g/a"}, false), true)
-	f.Add(appendPublish(nil, true, 1<<1|flagRetain, "topic", 3, 9, []byte("payload")), true)
-	f.Add(appendPublish(nil, false, 0, "topic", 0, 0, make([]byte, 300)), false)
+	f.Add(appendPublish(nil, publication{v5: true, flags: 1<<1 | flagRetain, topic: "topic", alias: 3, id: 9, user: userProperties([]driver.Header{{Name: "a", Value: "b"}})}, []byte("payload")), true)
+	f.Add(appendPublish(nil, publication{topic: "topic"}, make([]byte, 300)), false)
 	f.Add([]byte("\x20\x09\x00\x00\x06\x27\x00\x10\x00\x00\x2a\x00"), true)
 	f.Add([]byte("\x90\x04\x00\x01\x00\x02"), true)
 	f.Add([]byte("\x40\x04\x00\x01\x95\x00\xE0\x01\x8E"), true)
@@ -59,10 +62,15 @@ func all(p *packets, v5 bool) (packets []byte) {
 func TestPublishComesBack(t *testing.T) {
 	for _, v5 := range []bool{false, true} {
 		for _, size := range []int{0, 1, 120, 127, 128, 16_370, 16_384, 2_097_150} {
-			for qos := range byte(3) {
+			for i := range 6 {
+				qos := byte(i % 3)
 				payload := bytes.Repeat([]byte{'x'}, size)
-				packet := appendPublish(nil, v5, qos<<1, "topic", 0, 513, payload)
-				if n := publishSize(v5, qos<<1, "topic", 0, size); len(packet) > n+5 || len(packet) < n+2 || len(packet) > headMost+len("topic")+size {
+				out := publication{v5: v5, flags: qos << 1, topic: "topic", id: 513}
+				if v5 && i >= 3 {
+					out.user = userProperties([]driver.Header{{Name: "a", Value: strings.Repeat("b", 200)}, {Name: "c", Value: "d"}})
+				}
+				packet := appendPublish(nil, out, payload)
+				if n := out.size(size); len(packet) > n+5 || len(packet) < n+2 || len(packet) > headMost+len("topic")+len(out.user)+size {
 					t.Errorf("a packet of %d bytes is said to have %d", len(packet), n)
 				}
 				p := &packets{src: bytes.NewReader(packet)}
@@ -96,10 +104,10 @@ func TestUnwritten(t *testing.T) {
 	var batch []byte
 	for qos := range byte(2) {
 		for range 3 {
-			batch = appendPublish(batch, true, qos<<1, "t", 0, 1, make([]byte, 200))
+			batch = appendPublish(batch, publication{v5: true, flags: qos << 1, topic: "t", id: 1}, make([]byte, 200))
 		}
 	}
-	one := len(appendPublish(nil, true, 0, "t", 0, 1, make([]byte, 200)))
+	one := len(appendPublish(nil, publication{v5: true, topic: "t", id: 1}, make([]byte, 200)))
 	for written, want := range map[int]int{0: 3, one - 1: 3, one: 2, 3 * one: 0, len(batch): 0} {
 		if n := unwritten(batch, written); n != want {
 			t.Errorf("with %d bytes written %d messages are lost, not %d", written, n, want)

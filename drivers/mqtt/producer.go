@@ -13,7 +13,8 @@ type producer struct {
 	session *session
 	link    *link
 	topic   string
-	flags   byte // of its PUBLISH packets
+	flags   byte   // of its PUBLISH packets
+	user    []byte // their user properties; nil: none
 	acks    driver.Acks
 	closed  atomic.Bool
 
@@ -32,7 +33,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	p := &producer{session: s, link: l, topic: topic, acks: acks, flags: byte(s.options.QoS) << 1}
+	p := &producer{session: s, link: l, topic: topic, acks: acks, user: userProperties(spec.Headers), flags: byte(s.options.QoS) << 1}
 	if s.options.Retain {
 		p.flags |= flagRetain
 	}
@@ -57,7 +58,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 // fits returns an error if the broker does not take packets as large as one with
 // a payload of size bytes.
 func (p *producer) fits(w *wire, size int) error {
-	n := publishSize(p.link.v5, p.flags, p.topic, 0, size)
+	n := publication{v5: p.link.v5, flags: p.flags, topic: p.topic, user: p.user}.size(size)
 	if n > maxRemaining {
 		return fmt.Errorf("mqtt: payloads of %d bytes: %w: MQTT carries packets of up to %d", size, driver.ErrTooLarge, maxRemaining)
 	}

@@ -199,17 +199,18 @@ func (w *wire) publish(p *producer, id uint16, payload []byte) error {
 		return driver.ErrNotConnected
 	}
 	topic, alias := p.name(w)
+	packet := publication{v5: w.link.v5, flags: p.flags, topic: topic, alias: alias, id: id, user: p.user}
 	size := w.link.session.writeBuffer
 	if size <= 1 {
-		w.frame = appendPublish(w.frame[:0], w.link.v5, p.flags, topic, alias, id, payload)
+		w.frame = appendPublish(w.frame[:0], packet, payload)
 		return w.writeLocked(w.frame)
 	}
-	if len(w.batch)+headMost+len(topic)+len(payload) > size {
+	if len(w.batch)+headMost+len(topic)+len(p.user)+len(payload) > size {
 		if err := w.flushLocked(); err != nil {
 			return err
 		}
 	}
-	w.batch = appendPublish(w.batch, w.link.v5, p.flags, topic, alias, id, payload)
+	w.batch = appendPublish(w.batch, packet, payload)
 	if len(w.batch) > size { // too large to be held, and alone
 		err := w.writeLocked(w.batch)
 		w.batch = w.batch[:0]
