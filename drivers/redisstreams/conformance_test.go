@@ -1,13 +1,48 @@
 package redisstreams_test
 
 import (
+	"context"
 	"testing"
+	"time"
+
+	"github.com/gomodule/redigo/redis"
 
 	"sixnines/driver/drivertest"
 	"sixnines/drivers/internal/resp/resptest"
 	"sixnines/drivers/redisstreams"
 	"sixnines/internal/brokers"
 )
+
+// observe reads a stream from its beginning.
+func observe(c *resptest.Server) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+	return func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+		key, after := "sixnines:"+run+":"+topic, "-"
+		return func() (o drivertest.Observed, err error) {
+			for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
+				entries, err := redis.Values(c.Do("XRANGE", key, after, "+", "COUNT", 1))
+				if err != nil {
+					return o, err
+				}
+				if len(entries) == 0 {
+					continue
+				}
+				entry := entries[0].([]any)
+				after = "(" + string(entry[0].([]byte))
+				fields, err := redis.ByteSlices(entry[1], nil)
+				if err != nil {
+					return o, err
+				}
+				o.Headers = map[string]string{}
+				for i := 0; i < len(fields)-2; i += 2 {
+					o.Headers[string(fields[i])] = string(fields[i+1])
+				}
+				o.Payload = fields[len(fields)-1]
+				return o, nil
+			}
+			return o, ctx.Err()
+		}, nil
+	}
+}
 
 func TestConformance(t *testing.T) {
 	for _, mode := range []struct {
@@ -28,6 +63,7 @@ func TestConformance(t *testing.T) {
 			h := c.Harness(t, redisstreams.Entry(), mode.options)
 			h.Leftovers = leftovers(c)
 			h.Unacked = unacked(c)
+			h.Observe = observe(c)
 			drivertest.Run(t, h)
 		})
 	}

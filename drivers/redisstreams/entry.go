@@ -119,7 +119,8 @@ func (e entries) one(stream int, to sink) error {
 		to.entry(stream, i, nil)
 		return nil
 	}
-	if err := e.Skip(1); err != nil {
+	// The payload is the last field; before it are headers.
+	if err := e.Skip(fields - 1); err != nil {
 		return err
 	}
 	payload, err := e.Bulk()
@@ -130,6 +131,5 @@ func (e entries) one(stream int, to sink) error {
 		return fmt.Errorf("%w: a field without a value", resp.ErrProtocol)
 	}
 	to.entry(stream, i, payload)
-	// Entries of ours have no further fields.
-	return e.Skip(fields - 2)
+	return nil
 }

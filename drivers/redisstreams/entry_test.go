@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"sixnines/driver"
 	"sixnines/drivers/internal/resp"
 	"sixnines/drivers/internal/sessiontest"
 )
@@ -74,10 +75,11 @@ func answer(random *rand.Rand, most int) (text []byte, want basket) {
 				payload[j] = "*$-1\r\nx"[random.IntN(7)]
 			}
 			fields := 1 + random.IntN(3)
-			text = fmt.Appendf(text, "*%d\r\n$1\r\nm\r\n$%d\r\n%s\r\n", 2*fields, len(payload), payload)
+			text = fmt.Appendf(text, "*%d\r\n", 2*fields)
 			for range fields - 1 {
 				text = append(text, "$1\r\nn\r\n$1\r\nv\r\n"...)
 			}
+			text = fmt.Appendf(text, "$1\r\nm\r\n$%d\r\n%s\r\n", len(payload), payload)
 			want = append(want, taken{k, i, string(payload), false})
 		}
 	}
@@ -151,14 +153,18 @@ func FuzzEntries(f *testing.F) {
 
 func TestHead(t *testing.T) {
 	o := DefaultOptions()
-	if got, want := string(o.head("k")), "*5\r\n$4\r\nXADD\r\n$1\r\nk\r\n$1\r\n*\r\n$1\r\nm\r\n"; got != want {
+	if got, want := string(o.head("k", nil)), "*5\r\n$4\r\nXADD\r\n$1\r\nk\r\n$1\r\n*\r\n$1\r\nm\r\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	headers := []driver.Header{{Name: "a", Value: "bc"}}
+	if got, want := string(o.head("k", headers)), "*7\r\n$4\r\nXADD\r\n$1\r\nk\r\n$1\r\n*\r\n$1\r\na\r\n$2\r\nbc\r\n$1\r\nm\r\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	o.MaxLen, o.Field = 500, "payload"
 	for trim, sign := range map[string]string{"approximate": "~", "exact": "="} {
 		o.Trim = trim
 		want := "*8\r\n$4\r\nXADD\r\n$1\r\nk\r\n$6\r\nMAXLEN\r\n$1\r\n" + sign + "\r\n$3\r\n500\r\n$1\r\n*\r\n$7\r\npayload\r\n"
-		if got := string(o.head("k")); got != want {
+		if got := string(o.head("k", nil)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

@@ -46,8 +46,9 @@ func (o Options) config() resp.Config {
 		ConnectTimeout: o.ConnectTimeout, ReconnectWait: o.ReconnectWait, MaxReconnects: o.MaxReconnects}
 }
 
-// head returns what a frame that adds to the stream begins with.
-func (o Options) head(key string) []byte {
+// head returns what a frame that adds to the stream begins with: all but the payload,
+// which is the last field after the headers.
+func (o Options) head(key string, headers []driver.Header) []byte {
 	words := []string{"XADD", key}
 	if o.MaxLen > 0 {
 		sign := "~"
@@ -56,7 +57,11 @@ func (o Options) head(key string) []byte {
 		}
 		words = append(words, "MAXLEN", sign, strconv.Itoa(o.MaxLen))
 	}
-	words = append(words, "*", o.Field)
+	words = append(words, "*")
+	for _, h := range headers {
+		words = append(words, h.Name, h.Value)
+	}
+	words = append(words, o.Field)
 	head := resp.AppendWords(nil, len(words)+1)
 	for _, w := range words {
 		head = resp.AppendWord(head, w)

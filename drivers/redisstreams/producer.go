@@ -29,5 +29,5 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	return s.producers.Add(ctx, spec, key, s.options.head(key), acks)
+	return s.producers.Add(ctx, spec, key, s.options.head(key, spec.Headers), acks)
 }

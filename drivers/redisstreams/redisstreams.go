@@ -40,6 +40,7 @@ func Entry() driver.Entry {
 			Ack:         driver.AckKindBroker,
 			Groups:      true,
 			FanOut:      true,
+			Headers:     true,
 			ConsumerAck: true,
 			Reconnects:  true,
 			Ordered:     true,

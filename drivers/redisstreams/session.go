@@ -60,6 +60,11 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return none, err
 		}
 	}
+	for _, h := range t.Headers {
+		if h.Name == s.options.Field {
+			return none, fmt.Errorf("redis-streams: a header called %q: %w: that is the field of payloads; set it with the option field", h.Name, driver.ErrOption)
+		}
+	}
 	if err := s.Look(ctx); err != nil {
 		return none, err
 	}
