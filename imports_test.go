@@ -99,7 +99,7 @@ func allowed() map[string]may {
 			why: "how long a batch waits that nobody flushes is decided once"},
 		"drivers/internal/rabbit/beat": {
 			why: "who is silent for too long is gone over each of RabbitMQ's protocols"},
-		"drivers/internal/rabbit/rabbittest": {ours: []string{"driver"},
+		"drivers/internal/rabbit/rabbittest": {ours: []string{"driver", "driver/drivertest"}, others: []string{rabbitClient},
 			why: "tests of both drivers of RabbitMQ wait for the same"},
 		"drivers/internal/share": {ours: []string{"driver"},
 			why: "who connects, who waits and who closes is the same wherever producers share connections"},

@@ -2,6 +2,7 @@ package rabbitmq_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,6 +17,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/rabbit/rabbittest"
 	"sixnines/drivers/rabbitmq"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -97,6 +99,34 @@ func harness(t *testing.T, c *brokers.Cluster, options map[string]any) drivertes
 		Freeze:        brokertest.Freeze(t, c),
 		Thaw:          brokertest.Thaw(t, c),
 		Leftovers:     func(run string) ([]string, error) { return leftovers(c, run) },
+		Observe:       observe(c),
+	}
+}
+
+// observe has a client look by a queue of its own.
+func observe(c *brokers.Cluster) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+	return func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+		conn, err := amqp.Dial(strings.Replace(c.URL, "://", "://"+user+":"+password+"@", 1))
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { conn.Close() })
+		ch, err := conn.Channel()
+		if err != nil {
+			return nil, err
+		}
+		q, err := ch.QueueDeclare("", false, true, true, false, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := ch.QueueBind(q.Name, topic, "sixnines."+run+"/"+topic, false, nil); err != nil {
+			return nil, err
+		}
+		deliveries, err := ch.Consume(q.Name, "", true, true, false, false, nil)
+		if err != nil {
+			return nil, err
+		}
+		return rabbittest.Observing(deliveries), nil
 	}
 }
 

@@ -3,6 +3,7 @@ package rabbitmq
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync/atomic"
 
 	"sixnines/driver"
@@ -50,6 +51,14 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		return nil, err
 	}
 	p := &producer{session: s, topic: spec.Topic, acks: acks, envelope: s.topology.envelope(spec.Topic), replies: replies}
+	if len(spec.Headers) > 0 {
+		table := wire.Table{}
+		maps.Copy(table, p.envelope.Headers)
+		for _, h := range spec.Headers {
+			table[h.Name] = h.Value
+		}
+		p.envelope.Headers = table
+	}
 	p.unroutable = fmt.Errorf("rabbitmq: send to %q: %w: it leads to no queue, and the broker gave it back", spec.Topic, driver.ErrNoTopic)
 	p.refused = fmt.Errorf("rabbitmq: send to %q: %w: basic.nack", spec.Topic, driver.ErrRejected)
 	index := -1 - spec.ID // of its own

@@ -47,6 +47,7 @@ func Entry() driver.Entry {
 			RequestReply: true,
 			Groups:       true,
 			FanOut:       true,
+			Headers:      true,
 			ConsumerAck:  true,
 			Reconnects:   true,
 			Ordered:      true,

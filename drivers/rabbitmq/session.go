@@ -3,6 +3,8 @@ package rabbitmq
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -85,6 +87,9 @@ func (s *session) Ack() driver.AckKind {
 
 // Provision implements driver.Session.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
+	if err := s.checkHeaders(t.Headers); err != nil {
+		return driver.Semantics{}, err
+	}
 	if err := s.topology.plan(t); err != nil {
 		return driver.Semantics{}, err
 	}
@@ -95,6 +100,20 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		return driver.Semantics{}, err
 	}
 	return s.semantics(), nil
+}
+
+// checkHeaders refuses headers that do not fit into a frame, or that the exchange
+// routes by.
+func (s *session) checkHeaders(headers []driver.Header) error {
+	const each, rest = 6, 640 // bytes around a header and around them all, at most
+	size := rest + driver.HeaderBytes(headers) + each*len(headers)
+	if limit := s.admin.Latest().Conn.FrameMax(); len(headers) > 0 && size > limit {
+		return fmt.Errorf("rabbitmq: headers of %d bytes: %w: a frame has %d, see option frame_max", driver.HeaderBytes(headers), driver.ErrTooLarge, limit)
+	}
+	if s.options.Exchange == "headers" && slices.ContainsFunc(headers, func(h driver.Header) bool { return h.Name == "topic" }) {
+		return fmt.Errorf("rabbitmq: a header called topic: %w: by that the headers exchange finds the queues; choose another exchange or name", driver.ErrOption)
+	}
+	return nil
 }
 
 // checkSize publishes a message as large as they get, to nowhere: the broker

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
+	amqp "github.com/rabbitmq/amqp091-go"
+
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/rabbit/rabbittest"
 	"sixnines/drivers/rabbitmqstream"
 	"sixnines/drivers/rabbitmqstream/wire"
 	"sixnines/internal/brokers"
@@ -36,6 +40,7 @@ func TestConformance(t *testing.T) {
 		Freeze:        brokertest.Freeze(t, c),
 		Thaw:          brokertest.Thaw(t, c),
 		Leftovers:     func(run string) ([]string, error) { return leftovers(t, c, run) },
+		Observe:       observe(c),
 		Unacked:       func(run string) (int, error) { return unacked(t, c, run) },
 	}
 	h.Encrypted = brokertest.Encrypted(t, "rabbitmq", brokers.Options{User: user, Password: password}, func(c *brokers.Cluster) driver.Target {
@@ -49,9 +54,33 @@ func TestConformance(t *testing.T) {
 	}
 	t.Run("sub-entries", func(t *testing.T) {
 		h := h
+		h.Observe = nil // AMQP 0-9-1 is not given what lies in such entries
 		h.Target.Options = with(map[string]any{"sub_entry_size": 7, "compression": "gzip", "deduplication": true, "write_buffer": "16KiB"})
 		drivertest.Run(t, h)
 	})
+}
+
+// observe has a client look that speaks AMQP 0-9-1.
+func observe(c *brokers.Cluster) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+	return func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+		conn, err := amqp.Dial(strings.Replace(c.URL, "://", "://"+user+":"+password+"@", 1))
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { conn.Close() })
+		ch, err := conn.Channel()
+		if err != nil {
+			return nil, err
+		}
+		if err := ch.Qos(1000, 0, false); err != nil { // more than there are messages
+			return nil, err
+		}
+		deliveries, err := ch.Consume("sixnines."+run+"."+topic, "", false, false, false, false, amqp.Table{"x-stream-offset": "first"})
+		if err != nil {
+			return nil, err
+		}
+		return rabbittest.Observing(deliveries), nil
+	}
 }
 
 func with(more map[string]any) map[string]any {

@@ -14,15 +14,16 @@ import (
 
 // producer implements driver.Producer and rabbit.Member.
 type producer struct {
-	session *session
-	link    *link
-	key     linkKey
-	stream  string
-	name    string // by which the broker knows it; empty: none
-	acks    driver.Acks
-	closed  atomic.Bool
-	now     atomic.Pointer[passage]
-	next    atomic.Uint64 // publishing ID of the next message
+	session    *session
+	link       *link
+	key        linkKey
+	stream     string
+	name       string // by which the broker knows it; empty: none
+	acks       driver.Acks
+	properties []byte // of every message; nil: none
+	closed     atomic.Bool
+	now        atomic.Pointer[passage]
+	next       atomic.Uint64 // publishing ID of the next message
 }
 
 // passage is a producer on one connection. It implements wire.Publisher.
@@ -41,10 +42,10 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err := s.life.Err(); err != nil {
 		return nil, fmt.Errorf("rabbitmq-stream: producer of %q: session %w", spec.Topic, driver.ErrClosed)
 	}
-	if err := s.checkSize(spec.Size); err != nil {
+	if err := s.checkSize(spec.Size, spec.Headers); err != nil {
 		return nil, err
 	}
-	p := &producer{session: s, stream: s.stream(spec.Topic), acks: acks}
+	p := &producer{session: s, stream: s.stream(spec.Topic), acks: acks, properties: properties(spec.Headers)}
 	p.next.Store(1)
 	if s.options.Deduplication {
 		p.name = fmt.Sprintf("sixnines.%s.producer-%d", s.target.Run, spec.ID)
@@ -70,6 +71,14 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	return p, nil
 }
 
+// properties returns headers as messages of streams have them.
+func properties(headers []driver.Header) (b []byte) {
+	for _, h := range headers {
+		b = wire.AppendProperty(b, h.Name, h.Value)
+	}
+	return b
+}
+
 // Attach implements rabbit.Member.
 func (p *producer) Attach(ctx context.Context, c *wire.Conn) error {
 	o := &p.session.options
@@ -80,9 +89,11 @@ func (p *producer) Attach(ctx context.Context, c *wire.Conn) error {
 		}
 		p.next.Store(max(p.next.Load(), last+1))
 	}
-	now := &passage{producer: p, room: c.Room(), pending: newPending(p.acks, p.next.Load(), o.SubEntrySize > 1)}
+	now := &passage{producer: p, room: c.Room() - len(p.properties), pending: newPending(p.acks, p.next.Load(), o.SubEntrySize > 1)}
+	entries := o.entries()
+	entries.Properties = p.properties
 	var err error
-	if now.outlet, err = c.Publisher(ctx, p.stream, p.name, o.entries(), now); err != nil {
+	if now.outlet, err = c.Publisher(ctx, p.stream, p.name, entries, now); err != nil {
 		return wrap(err, "declare a publisher of %q", p.stream)
 	}
 	p.now.Store(now)

@@ -39,6 +39,7 @@ func Entry() driver.Entry {
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
 			FanOut:      true,
+			Headers:     true,
 			ConsumerAck: true,
 			Reconnects:  true,
 			Ordered:     true,

@@ -102,7 +102,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return driver.Semantics{}, wrap(err, "create stream %q", stream)
 		}
 	}
-	if err := s.checkSize(t.MaxSize); err != nil {
+	if err := s.checkSize(t.MaxSize, t.Headers); err != nil {
 		return driver.Semantics{}, err
 	}
 	for _, topic := range t.Topics {
@@ -114,8 +114,8 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 }
 
 // checkSize finds payloads that fit into no frame.
-func (s *session) checkSize(size int) error {
-	if room := s.admin.Latest().Conn.Room(); size > room {
+func (s *session) checkSize(size int, headers []driver.Header) error {
+	if room := s.admin.Latest().Conn.Room() - len(properties(headers)); size > room {
 		return fmt.Errorf("rabbitmq-stream: a payload of %d bytes: %w: frames have room for %d, see stream.frame_max of the broker and frame_max of the driver", size, driver.ErrTooLarge, room)
 	}
 	return nil

@@ -108,31 +108,82 @@ const (
 	dataLong  = "\x00\x53\x75\xB0"
 )
 
+// propertiesStart begins application properties, before the data: a described type,
+// its short descriptor 0x74. They are a map in one of two widths.
+const (
+	propertiesStart = "\x00\x53\x74"
+	mapShort        = 0xC1
+	mapLong         = 0xD1
+	stringShort     = 0xA1
+	stringLong      = 0xB1
+)
+
+// AppendProperty appends a name with a value to the properties of a message, which
+// are nil before the first.
+func AppendProperty(b []byte, name, value string) []byte {
+	if b == nil {
+		b = append([]byte(propertiesStart), mapLong, 0, 0, 0, 4, 0, 0, 0, 0)
+	}
+	for _, s := range []string{name, value} {
+		if len(s) < 256 {
+			b = append(b, stringShort, byte(len(s)))
+		} else {
+			b = binary.BigEndian.AppendUint32(append(b, stringLong), uint32(len(s)))
+		}
+		b = append(b, s...)
+	}
+	head := b[len(propertiesStart)+1:]
+	binary.BigEndian.PutUint32(head, uint32(len(head)-4))
+	binary.BigEndian.PutUint32(head[4:], binary.BigEndian.Uint32(head[4:])+2)
+	return b
+}
+
+// afterProperties returns what follows a message's application properties: all of it,
+// if it does not begin with any.
+func afterProperties(m []byte) []byte {
+	const n = len(propertiesStart)
+	if len(m) < n+5 || string(m[:n]) != propertiesStart {
+		return m
+	}
+	size := -1
+	switch m[n] {
+	case mapShort:
+		size = n + 2 + int(m[n+1])
+	case mapLong:
+		size = n + 5 + int(binary.BigEndian.Uint32(m[n+1:]))
+	}
+	if size < 0 || size > len(m) {
+		return m
+	}
+	return m[size:]
+}
+
 // messageRoom returns how many bytes appendMessage may append.
 func messageRoom(body int) int { return 4 + len(dataLong) + 4 + body }
 
-// appendMessage appends a message with its length.
-func appendMessage(b, body []byte) []byte {
+// appendMessage appends a message with its length and its properties, if any.
+func appendMessage(b, properties, body []byte) []byte {
 	if n := len(body); n < 256 {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(dataShort)+1+n))
-		b = append(append(b, dataShort...), byte(n))
+		b = binary.BigEndian.AppendUint32(b, uint32(len(properties)+len(dataShort)+1+n))
+		b = append(append(append(b, properties...), dataShort...), byte(n))
 	} else {
-		b = binary.BigEndian.AppendUint32(b, uint32(len(dataLong)+4+n))
-		b = binary.BigEndian.AppendUint32(append(b, dataLong...), uint32(n))
+		b = binary.BigEndian.AppendUint32(b, uint32(len(properties)+len(dataLong)+4+n))
+		b = binary.BigEndian.AppendUint32(append(append(b, properties...), dataLong...), uint32(n))
 	}
 	return append(b, body...)
 }
 
-// Body returns the data of an AMQP 1.0 message that is nothing else, and any
-// other message as it is.
-func Body(m []byte) []byte {
+// Body returns the data of an AMQP 1.0 message that is nothing else but application
+// properties, and any other message as it is.
+func Body(whole []byte) []byte {
+	m := afterProperties(whole)
 	switch {
 	case len(m) >= 5 && string(m[:4]) == dataShort && int(m[4]) == len(m)-5:
 		return m[5:]
 	case len(m) >= 8 && string(m[:4]) == dataLong && uint64(binary.BigEndian.Uint32(m[4:])) == uint64(len(m)-8):
 		return m[8:]
 	}
-	return m
+	return whole
 }
 
 // packer compresses, again and again: a new compressor for each entry would be a

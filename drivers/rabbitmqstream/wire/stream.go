@@ -90,6 +90,7 @@ func (c *Conn) number(ctx context.Context, k key, name, stream string) (uint64, 
 type Entries struct {
 	Size        int // messages in one entry; up to 1: each is an entry
 	Compression Compression
+	Properties  []byte // of every message, see AppendProperty; nil: none
 }
 
 // Outlet is a publisher of a connection.
@@ -141,7 +142,7 @@ func (c *Conn) Publisher(ctx context.Context, stream, name string, e Entries, to
 	return o, nil
 }
 
-// Room returns how large a body can be to fit into a frame.
+// Room returns how large a body can be, with its properties, to fit into a frame.
 func (c *Conn) Room() int { return c.frameMax - publishHead - packedHead - messageRoom(0) }
 
 // Publish sends body under a publishing ID, larger than those before. It is
@@ -155,7 +156,7 @@ func (o *Outlet) Publish(id uint64, body []byte) error {
 	if c.broken != nil {
 		return c.broken
 	}
-	room := messageRoom(len(body)) + packedHead
+	room := messageRoom(len(o.entries.Properties)+len(body)) + packedHead
 	if c.open != nil && (c.open != o || len(c.out)-o.start+len(o.held)+room > c.frameMax) {
 		if err := c.seal(); err != nil {
 			c.breakOff(err)
@@ -167,11 +168,11 @@ func (o *Outlet) Publish(id uint64, body []byte) error {
 		c.out = append(begin(c.out, publish), o.id, 0, 0, 0, 0)
 	}
 	if o.entries.Size <= 1 {
-		c.out = appendMessage(binary.BigEndian.AppendUint64(c.out, id), body)
+		c.out = appendMessage(binary.BigEndian.AppendUint64(c.out, id), o.entries.Properties, body)
 		o.count++
 		return c.settle()
 	}
-	o.held = appendMessage(o.held, body)
+	o.held = appendMessage(o.held, o.entries.Properties, body)
 	o.number++
 	o.last = id
 	if o.number >= o.entries.Size {

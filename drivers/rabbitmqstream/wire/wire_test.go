@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"testing"
 )
 
@@ -90,7 +91,8 @@ func chunkOf(t testing.TB, frames []byte, first uint64) []byte {
 
 // What is published comes back out of a chunk, in entries of any kind.
 func TestThereAndBack(t *testing.T) {
-	for _, e := range []Entries{{Size: 1}, {Size: 4}, {Size: 4, Compression: Gzip}} {
+	with := AppendProperty(AppendProperty(nil, "name", "value"), "long", strings.Repeat("v", 300))
+	for _, e := range []Entries{{Size: 1}, {Size: 4}, {Size: 4, Compression: Gzip}, {Size: 1, Properties: with}, {Size: 4, Properties: with}} {
 		_, o, _, written := connected(nil, e)
 		var want [][]byte
 		for i := range 10 {
@@ -179,6 +181,27 @@ func TestStreamIsGoneAsSoonAsItHasAPublisher(t *testing.T) {
 	var why *Error
 	if len(r.ended) != 1 || !errors.As(r.ended[0], &why) || why.Code != NotAvailable {
 		t.Errorf("the publisher was told %v", r.ended)
+	}
+}
+
+// Other clients write properties in a shorter form.
+func TestBodyAfterProperties(t *testing.T) {
+	const data = "\x00\x53\x75\xA0\x02hi"
+	for message, want := range map[string]string{
+		data: "hi",
+		"\x00\x53\x74\xC1\x05\x02\xA1\x01a\x40" + data:            "hi",
+		"\x00\x53\x74\xC1\x01\x00" + data:                         "hi",
+		"\x00\x53\x74\xD1\x00\x00\x00\x04\x00\x00\x00\x00" + data: "hi",
+		"\x00\x53\x74\xD1\xFF\xFF\xFF\xFF" + data:                 "", // cut off: as it is
+		"\x00\x53\x74\xC1":                                        "",
+		"\x00\x53\x73\x45" + data:                                 "", // other properties
+	} {
+		if want == "" {
+			want = message
+		}
+		if got := string(Body([]byte(message))); got != want {
+			t.Errorf("%q has the body %q, want %q", message, got, want)
+		}
 	}
 }
 
