@@ -83,7 +83,7 @@ func killedDrain(t *testing.T, text string) *result.Run {
 // Consumers whose connections are cut while they drain a backlog get the rest when
 // they are back: every message counts once, and what comes again is a duplicate.
 func TestConsumersKilledWhileDraining(t *testing.T) {
-	for _, group := range []string{"groups: 1, ", "groups: 2, "} {
+	for _, group := range []string{"groups: 1, ", "groups: 0, "} {
 		r := killedDrain(t, `
 target: {driver: jetstream, options: {ack_wait: 1s}}
 workload: {rate: max, messages: 2000, consumers: 2, `+group+`consumer: {from: filled, work: 200us}}
