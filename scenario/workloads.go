@@ -189,7 +189,7 @@ func (v *validator) workloads() {
 			v.fail("several workloads, and "+what, hint, append(keys, workloadsKey)...)
 		}
 	}
-	refuse(!reflect.ValueOf(s.Workload).IsZero(), "one beside them in workload", "give it a name among workloads; a flag cannot say which of several it means", "workload")
+	refuse(!reflect.ValueOf(s.Workload).IsZero(), "one beside them in workload", "give it a name among workloads; a flag cannot say which of several it means, and --set workloads.NAME.rate=1k/s can", "workload")
 	refuse(len(s.Objectives) > 0, "objectives of none of them", "give objectives to each workload that has any", "objectives")
 	refuse(!s.Phases.Until.IsZero(), "one interval to go on for", "leave phases.until out, or run one workload", "phases.until")
 	refuse(s.Record.Raw, "one raw file", "leave record.raw out, or run one workload", "record.raw")

@@ -72,6 +72,10 @@ one after the other; a fresh one is started where settings differ, after a trial
 failed or was overloaded, and with --fresh-broker for each trial. Each trial has
 topics and connections of its own.
 
+Of several workloads, any field of any of them is an axis (workloads.NAME.rate), and
+each has a table of its own: how small events fare over the rate of the bulk traffic
+beside them.
+
 Over the rate the knee is told: the rate at which rate ÷ latency is highest, with its
 interval over the rounds, of which it takes three. --usl fits the Universal Scalability
 Law to the throughput over a number of producers, connections or the like, and says
@@ -93,6 +97,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong
   sixnines sweep rabbitmq --over option.confirms=true,false --over producers=1,4,16 --csv out.csv
   sixnines sweep nats --rate max --over producers=1,2,4,8,16,32 --usl
   sixnines sweep load.yaml --over 'workload.arrivals=constant;poisson' --duration 30s
+  sixnines sweep both.yaml --over workloads.traffic.rate=10/s..1k/s:log:7
   sixnines sweep nats --over rate=1k/s..64k/s:log:13 --resume results/sweep-nats-20261121T140200Z-1f2e3d4c`,
 		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: a.completeSubjects(1),
@@ -129,9 +134,10 @@ type sweepCell struct {
 
 // sweepPlan is a sweep before anything is run.
 type sweepPlan struct {
-	grid  sweep.Grid
-	cells []sweepCell
-	title string
+	grid      sweep.Grid
+	cells     []sweepCell
+	workloads []scenario.Part // of the first cell; the others have the same
+	title     string
 }
 
 // sweep is the whole of it, from the axes to the table.
@@ -161,7 +167,7 @@ func (a *app) sweep(ctx context.Context, args []string, flags []scenario.Overrid
 		return err
 	}
 	defer opened.Close()
-	s := &sweepRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, sweepOptions: o, plan: p, outcomes: map[int][]sweep.Outcome{}}
+	s := &sweepRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, sweepOptions: o, plan: p, outcomes: map[string]map[int][]sweep.Outcome{}}
 	if err := s.load(s.keep); err != nil {
 		return err
 	}
@@ -219,6 +225,9 @@ func (a *app) planSweep(args []string, flags []scenario.Override, o sweepOptions
 	if all > askTime && !o.yes {
 		return nil, tooLong(grid.Len()*o.rounds, float64(all))
 	}
+	if err := p.sameWorkloads(); err != nil {
+		return nil, err
+	}
 	if o.usl {
 		if err := p.scalable(); err != nil {
 			return nil, err
@@ -228,24 +237,48 @@ func (a *app) planSweep(args []string, flags []scenario.Override, o sweepOptions
 	return p, nil
 }
 
-// scalable refuses to fit throughput where it was asked for and not found, or over
-// nothing that can be counted.
-func (p *sweepPlan) scalable() error {
-	if concurrencyOf(p.grid.Axes) == "" {
-		return wrongUsage("add one, such as --over producers=1,2,4,8,16,32", "--usl needs an axis of numbers that is not the rate")
-	}
+// sameWorkloads refuses cells that have other workloads than the first: each has a
+// table of its own.
+func (p *sweepPlan) sameWorkloads() error {
+	p.workloads = p.cells[0].scenario.Parts()
+	same := func(a, b scenario.Part) bool { return a.Name == b.Name && a.Background == b.Background }
 	for _, c := range p.cells {
-		if w := c.scenario.Workload; w.Loop != scenario.Closed && !w.Rate.IsMax() {
-			return wrongUsage("say --rate max, or --loop closed", "--usl is about the throughput that can be had, and %s asks for %s", c.at, w.Rate)
+		if !slices.EqualFunc(p.workloads, c.scenario.Parts(), same) {
+			return wrongUsage("sweep over the fields of workloads, such as workloads.NAME.rate, or make several sweeps",
+				"the cells %s and %s have other workloads, or others in the background", p.cells[0].at.Text(), c.at.Text())
 		}
 	}
 	return nil
 }
 
-// concurrencyOf is the key of the axis that --usl is about.
-func concurrencyOf(axes []sweep.Axis) string {
+// scalable refuses to fit throughput where it was asked for and not found, or over
+// nothing that can be counted.
+func (p *sweepPlan) scalable() error {
+	found := false
+	for i, w := range p.workloads {
+		if concurrencyOf(p.grid.Axes, w.Name) == "" {
+			continue
+		}
+		found = true
+		for _, c := range p.cells {
+			if w := c.scenario.Parts()[i].Workload; w.Loop != scenario.Closed && !w.Rate.IsMax() {
+				return wrongUsage("say --rate max, or --loop closed", "--usl is about the throughput that can be had, and %s asks for %s", c.at, w.Rate)
+			}
+		}
+	}
+	if !found {
+		return wrongUsage("add one, such as --over producers=1,2,4,8,16,32", "--usl needs an axis of numbers that is not the rate")
+	}
+	return nil
+}
+
+// concurrencyOf is the key of the axis that --usl is about; of several workloads the
+// one that is of the workload. Empty: there is none.
+func concurrencyOf(axes []sweep.Axis, workload string) string {
+	t := sweep.Table{Workload: workload}
+	of := strings.TrimSuffix(t.RateKey(), "rate")
 	for _, a := range axes {
-		if _, ok := a.Numbers(); ok && a.Key != sweep.RateKey {
+		if _, ok := a.Numbers(); ok && a.Key != t.RateKey() && (workload == "" || strings.HasPrefix(a.Key, of)) {
 			return a.Key
 		}
 	}
@@ -293,15 +326,12 @@ func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at s
 	overrides := append(append([]scenario.Override(nil), flags...), at.Overrides()...)
 	e, err := a.complete(&s, overrides)
 	if err == nil {
-		err = oneWorkload(&s)
-	}
-	if err == nil {
 		err = a.withoutSecrets(at, e)
 	}
 	if err != nil {
 		return sweepCell{}, err
 	}
-	p, err := possible(&s, e)
+	p, err := planOfAll(&s, e)
 	if err != nil {
 		return sweepCell{}, err
 	}
@@ -312,7 +342,7 @@ func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at s
 // manifest, the table and the page.
 func (a *app) withoutSecrets(at sweep.Cell, e driver.Entry) error {
 	for i, o := range at.Overrides() {
-		var s scenario.Scenario
+		s := scenario.Blank(o.Key)
 		if err := s.ApplyIn(a.lookup, o); err != nil {
 			return err
 		}
@@ -330,10 +360,7 @@ func (a *app) withoutSecrets(at sweep.Cell, e driver.Entry) error {
 
 // titleOfSweep says what is swept over what.
 func titleOfSweep(c sweepCell, g sweep.Grid) string {
-	name := c.scenario.Name
-	if name == "" {
-		name = c.entry.Name + " " + string(c.scenario.Workload.Pattern)
-	}
+	name := titleOf(c.scenario)
 	for i, axis := range g.Axes {
 		if i == 0 {
 			name += " over " + axis.Name

@@ -55,7 +55,7 @@ type residualObject struct {
 func (s *sweepRuns) findings(t *sweep.Table) findings {
 	var f findings
 	const confidence = 0.95
-	for _, c := range t.Along(sweep.RateKey) {
+	for _, c := range t.Along(t.RateKey()) {
 		if len(c.X) < sweep.LeastRates {
 			continue
 		}
@@ -74,7 +74,7 @@ func (s *sweepRuns) findings(t *sweep.Table) findings {
 	if !s.usl {
 		return f
 	}
-	key := concurrencyOf(t.Axes)
+	key := concurrencyOf(t.Axes, t.Workload)
 	for _, c := range t.Along(key) {
 		u := c.Scalability(confidence)
 		o := uslObject{Of: c.Name(), Over: key, Refused: u.Refused, Gamma: u.Gamma, Sigma: u.Sigma, Kappa: u.Kappa, PeakTold: u.PeakTold, Peak: u.Peak,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,13 +21,19 @@ type sweepRuns struct {
 	*series
 	sweepOptions
 	plan     *sweepPlan
-	outcomes map[int][]sweep.Outcome // by cell
+	outcomes map[string]map[int][]sweep.Outcome // by workload, then by cell
 }
 
 // keep takes what a trial came to; the run itself may be large, and is let go.
 func (s *sweepRuns) keep(trial int, run *result.Run) {
 	t := s.Trials[trial]
-	s.outcomes[t.Cell] = append(s.outcomes[t.Cell], sweep.OutcomeOf(run, t.Round))
+	for _, part := range run.Parts() {
+		w := part.Header.Workload
+		if s.outcomes[w] == nil {
+			s.outcomes[w] = map[int][]sweep.Outcome{}
+		}
+		s.outcomes[w][t.Cell] = append(s.outcomes[w][t.Cell], sweep.OutcomeOf(part, t.Round))
+	}
 }
 
 // announce says what is going to happen, and how long it takes.
@@ -64,8 +71,8 @@ func (s *sweepRuns) one(turn *trials.Turn) (trials.State, error) {
 		begin:  fmt.Sprintf("%s: %s, round %d", where, c.at.Text(), turn.Trial.Round)})
 	if state == trials.Made {
 		s.keep(turn.Number-1, run)
-		s.note("%s: %s", where, run.Summary.Verdict)
-		if run.Summary.Verdict.Status == result.Unstable {
+		s.noteVerdicts(where, run)
+		if slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Summary.Verdict.Status == result.Unstable }) {
 			turn.Keeper.Spoil("the one before was overloaded")
 		}
 	}
@@ -92,11 +99,17 @@ func (s *sweepRuns) finish(ended error) error {
 		}
 		return errors.Join(ended, failed("run it again and leave it the time for a trial", errors.New("stopped before there was a result")))
 	}
-	shown := &report.Sweep{Table: sweep.NewTable(s.plan.grid, s.Rounds, s.outcomes), Title: s.plan.title}
-	shown.Left = shown.Table.Left()
-	f := s.findings(shown.Table)
-	shown.Findings = f.lines()
-	if err := s.print(shown, f); err != nil {
+	var tables []sweptWorkload
+	for _, w := range s.plan.workloads {
+		t := sweep.NewTable(s.plan.grid, s.Rounds, s.outcomes[w.Name])
+		t.Workload, t.Background = w.Name, w.Background
+		tables = append(tables, sweptWorkload{s.findings(t), t})
+	}
+	var shown []*report.Sweep
+	for _, x := range tables {
+		shown = append(shown, &report.Sweep{Table: x.Table, Title: s.plan.title, Findings: x.findings.lines(), Left: x.Left()})
+	}
+	if err := s.print(shown, tables); err != nil {
 		return failed("the results are in "+s.dir, fmt.Errorf("print the sweep: %w", err))
 	}
 	if err := s.write(shown); err != nil {
@@ -113,7 +126,7 @@ func (s *sweepRuns) finish(ended error) error {
 	if ended != nil {
 		return failed("the same command with --resume "+s.dir+" makes them again; manifest.json there has the errors", ended)
 	}
-	return s.judged(shown.Table)
+	return s.judged(tables)
 }
 
 // mostSaid is of how many cells it is said why they do not meet their objectives.
@@ -121,19 +134,21 @@ const mostSaid = 3
 
 // judged turns the objectives of the cells into the command's end, as those of repeats:
 // each cell must meet its own, and a trial that was not made shows nothing.
-func (s *sweepRuns) judged(t *sweep.Table) error {
-	for _, c := range s.plan.cells {
-		if len(c.scenario.Objectives) > 0 && t.Left() != "" {
-			return status(exitThreshold)
-		}
-	}
+func (s *sweepRuns) judged(tables []sweptWorkload) error {
 	var missed error
 	cells := 0
-	for _, r := range t.Rows {
-		if err := decided(r.Objectives); err != nil {
-			missed = err
-			if cells++; cells <= mostSaid && !s.quiet {
-				s.sayObjectives(r.Cell.Text(), r.Objectives)
+	for i, t := range tables {
+		for _, c := range s.plan.cells {
+			if len(c.scenario.Parts()[i].Objectives) > 0 && t.Left() != "" {
+				return status(exitThreshold)
+			}
+		}
+		for _, r := range t.Rows {
+			if err := decided(r.Objectives); err != nil {
+				missed = err
+				if cells++; cells <= mostSaid && !s.quiet {
+					s.sayObjectives(joinWords(t.Workload, r.Cell.Text()), r.Objectives)
+				}
 			}
 		}
 	}
@@ -154,30 +169,51 @@ func (s *sweepRuns) failures() string {
 	return fmt.Sprintf("%s failed: %s", plural(s.Count(trials.Failed), "trial"), strings.Join(names, "; "))
 }
 
-// sweepObject is the JSON form of a sweep.
+// sweepObject is the JSON form of a sweep, which has the table of its workload, or
+// Workloads where there are several.
 type sweepObject struct {
 	Directory string `json:"directory"`
 	Planned   int    `json:"planned"`
 	Made      int    `json:"made"`
 	Failed    int    `json:"failed,omitempty"`
 	Title     string `json:"title"`
+	*sweptWorkload
+	Workloads []sweptWorkload `json:"workloads,omitempty"`
+}
+
+// sweptWorkload is what one workload came to in a sweep.
+type sweptWorkload struct {
 	findings
 	*sweep.Table
 }
 
 // print prints the sweep on stdout.
-func (s *sweepRuns) print(shown *report.Sweep, f findings) error {
+func (s *sweepRuns) print(shown []*report.Sweep, tables []sweptWorkload) error {
 	if s.json {
-		return s.writeJSON(sweepObject{Directory: s.dir, Planned: len(s.Trials), Made: s.Count(trials.Made), Failed: s.Count(trials.Failed),
-			Title: shown.Title, findings: f, Table: shown.Table})
+		object := sweepObject{Directory: s.dir, Planned: len(s.Trials), Made: s.Count(trials.Made), Failed: s.Count(trials.Failed), Title: s.plan.title}
+		if tables[0].Workload == "" {
+			object.sweptWorkload = &tables[0]
+		} else {
+			object.Workloads = tables
+		}
+		return s.writeJSON(object)
 	}
-	return report.SweepTerminal(s.Stdout, shown, s.reportOptions(s.Stdout))
+	for _, x := range shown {
+		if err := report.SweepTerminal(s.Stdout, x, s.reportOptions(s.Stdout)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // write writes the page and the tables.
-func (s *sweepRuns) write(shown *report.Sweep) error {
-	page := func(w io.Writer) error { return report.SweepHTML(w, shown) }
-	table := func(w io.Writer) error { return report.SweepCSV(w, shown.Table) }
+func (s *sweepRuns) write(shown []*report.Sweep) error {
+	var tables []*sweep.Table
+	for _, x := range shown {
+		tables = append(tables, x.Table)
+	}
+	page := func(w io.Writer) error { return report.SweepHTML(w, shown...) }
+	table := func(w io.Writer) error { return report.SweepCSV(w, tables...) }
 	err := errors.Join(s.writeNew(filepath.Join(s.dir, "sweep.html"), true, page), s.writeNew(filepath.Join(s.dir, "sweep.csv"), true, table))
 	if err == nil && s.csv != "" {
 		err = s.writeNew(s.csv, true, table)

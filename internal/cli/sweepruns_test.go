@@ -62,7 +62,7 @@ func TestSweepJudged(t *testing.T) {
 				outcomes[i] = append(outcomes[i], made)
 			}
 		}
-		if got := s.judged(sweep.NewTable(s.plan.grid, rounds, outcomes)); got != c.want {
+		if got := s.judged([]sweptWorkload{{Table: sweep.NewTable(s.plan.grid, rounds, outcomes)}}); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 		if n := strings.Count(said.String(), "objective "); n != c.said {

@@ -31,7 +31,7 @@ func SweepTerminal(w io.Writer, s *Sweep, opt Options) error {
 
 // section is the table, a row a cell.
 func (s *Sweep) section() *section {
-	x := &section{Name: "Sweep: " + plain(s.Title), Explain: true, Wrap: true, Caption: sweepCaption(s.Table)}
+	x := &section{Name: words(", ", "Sweep: "+plain(s.Title), s.of()), Explain: true, Wrap: true, Caption: sweepCaption(s.Table)}
 	for _, a := range s.Axes {
 		x.Heads, x.Align = append(x.Heads, plain(a.Name)), x.Align+"r"
 	}
@@ -65,6 +65,11 @@ func (s *Sweep) section() *section {
 	return x
 }
 
+// of names the workload of the table, empty where there is only one.
+func (s *Sweep) of() string {
+	return workloadOf(&result.Header{Workload: s.Workload, Background: s.Background})
+}
+
 // metrics are the latencies of the rows.
 func (s *Sweep) metrics() []result.Metric {
 	var all []result.Metric
@@ -96,6 +101,9 @@ func sweepCaption(t *sweep.Table) string {
 		text += "From – to is what the intervals within the runs span: under six rounds there is no interval of the median."
 	}
 	text += " Rounds that are UNSTABLE or refused there are slower than all with a number. Processor time is for each message."
+	if t.Workload != "" {
+		text += " What several workloads have in common, the generator's and the broker's processor time, cannot be told apart by workload."
+	}
 	if len(t.Asked()) > 0 {
 		text += " An objective is met if each round shows it, INVALID and UNSTABLE ones included, and missed if one shows the opposite; undecided or meaningless: it cannot be told."
 	}
@@ -242,9 +250,10 @@ func known(s sweep.Spread, v float64) string {
 	return decimal(v)
 }
 
-// SweepCSV writes a sweep, a line a cell, with the columns
+// SweepCSV writes a sweep, a line a cell, of several workloads the table of each, with
+// the columns
 //
-//	the axes by their names, runs, valid, suspect, unstable, invalid, metric, asked_per_s,
+//	workload, where there are several, the axes by their names, runs, valid, suspect, unstable, invalid, metric, asked_per_s,
 //	achieved_per_s, achieved_low, achieved_high, bytes_per_s, generator_cpu_ns, broker_cpu_ns,
 //	p50_ns, p50_low_ns, p50_high_ns, p50_mark, and these of p99 and p99.9, semantics,
 //	the objectives by their texts
@@ -257,10 +266,13 @@ func known(s sweep.Spread, v float64) string {
 // invalid, none. semantics is empty unless the runs of a cell differ in it, which are
 // lines of their own then. An objective is met, missed, undecided or meaningless, or
 // empty where it was not asked for.
-func SweepCSV(w io.Writer, t *sweep.Table) error {
+func SweepCSV(w io.Writer, tables ...*sweep.Table) error {
 	c := csv.NewWriter(w)
-	var head []string
-	for _, a := range t.Axes {
+	var head, asked []string
+	if tables[0].Workload != "" {
+		head = append(head, "workload")
+	}
+	for _, a := range tables[0].Axes {
 		head = append(head, a.Name)
 	}
 	head = append(head, "runs", "valid", "suspect", "unstable", "invalid", "metric", "asked_per_s", "achieved_per_s", "achieved_low", "achieved_high",
@@ -268,14 +280,32 @@ func SweepCSV(w io.Writer, t *sweep.Table) error {
 	for _, p := range sweep.Percentiles() {
 		head = append(head, "p"+p+"_ns", "p"+p+"_low_ns", "p"+p+"_high_ns", "p"+p+"_mark")
 	}
-	asked := t.Asked()
+	for _, t := range tables {
+		for _, text := range t.Asked() {
+			if !slices.Contains(asked, text) {
+				asked = append(asked, text)
+			}
+		}
+	}
 	_ = c.Write(append(append(head, "semantics"), asked...)) // kept by the writer until Error
+	for _, t := range tables {
+		sweepLines(c, t, asked)
+	}
+	c.Flush()
+	return c.Error()
+}
+
+// sweepLines writes the lines of a table; asked are the objectives of all.
+func sweepLines(c *csv.Writer, t *sweep.Table, asked []string) {
 	numbers := make([]map[string]float64, len(t.Axes))
 	for i, a := range t.Axes {
 		numbers[i] = a.ByValue()
 	}
 	for _, r := range t.Rows {
 		var line []string
+		if t.Workload != "" {
+			line = append(line, t.Workload)
+		}
 		for i, x := range r.Cell {
 			if n, ok := numbers[i][x.Value]; ok {
 				line = append(line, decimal(n))
@@ -316,6 +346,4 @@ func SweepCSV(w io.Writer, t *sweep.Table) error {
 		}
 		_ = c.Write(line)
 	}
-	c.Flush()
-	return c.Error()
 }

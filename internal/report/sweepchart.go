@@ -54,7 +54,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 		}
 		c.Lines = append(c.Lines, sweepLine(curve, x, name, i, func(r *sweep.Row) sweep.Spread { return r.Achieved }, scale))
 	}
-	if key == sweep.RateKey {
+	if key == t.RateKey() {
 		asked := line{Name: "asked", Colour: 7, Dash: 1}
 		for _, at := range curves[0].X {
 			asked.X, asked.Y = append(asked.X, x.place(at)), append(asked.Y, scale(at))
@@ -96,7 +96,7 @@ func sweepAxis(t *sweep.Table, key string) axis {
 			least, most = min(least, v), max(most, v)
 		}
 		switch {
-		case key == sweep.RateKey && least > 0:
+		case key == t.RateKey() && least > 0:
 			return axis{Scale: logRateScale, Label: "rate asked"}
 		case least > 0 && most >= 10*least:
 			return axis{Scale: logCountScale, Label: plain(a.Name)}

@@ -64,7 +64,7 @@ func ParseAxis(text string) (Axis, error) {
 		if slices.Contains(a.Values[:i], v) {
 			return Axis{}, fmt.Errorf("the axis %s has %s twice (write each value once, and say how often with rounds)", name, v)
 		}
-		if err := new(scenario.Scenario).Apply(scenario.Override{Key: a.Key, Value: v, Flag: "the axis " + name}); err != nil {
+		if err := scenario.Blank(a.Key).Apply(scenario.Override{Key: a.Key, Value: v, Flag: "the axis " + name}); err != nil {
 			return Axis{}, err
 		}
 	}

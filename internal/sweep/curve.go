@@ -55,15 +55,21 @@ func (t *Table) numbers(key string) (map[string]float64, int) {
 	return t.Axes[at].ByValue(), at
 }
 
-// RateKey is the field by which a sweep is over the rate.
-const RateKey = "workload.rate"
+// RateKey is the field by which a sweep is over the rate of the workload, of several
+// the table's own.
+func (t *Table) RateKey() string {
+	if t.Workload != "" {
+		return "workloads." + t.Workload + ".rate"
+	}
+	return "workload.rate"
+}
 
 // Main is the key of the axis that charts have as x: the rate, else the first of
 // numbers; empty: there is none.
 func (t *Table) Main() string {
 	main := ""
 	for _, a := range t.Axes {
-		if _, ok := a.Numbers(); ok && len(a.Values) > 1 && (main == "" || a.Key == RateKey) {
+		if _, ok := a.Numbers(); ok && len(a.Values) > 1 && (main == "" || a.Key == t.RateKey()) {
 			main = a.Key
 		}
 	}

@@ -30,7 +30,7 @@ func TestCurveKnee(t *testing.T) {
 			outcomes[i] = append(outcomes[i], outcomeAt(round, v, status))
 		}
 	}
-	curves := NewTable(g, 4, outcomes).Along(RateKey)
+	curves := NewTable(g, 4, outcomes).Along("workload.rate")
 	if len(curves) != 1 {
 		t.Fatalf("%+v", curves)
 	}
@@ -60,7 +60,7 @@ func TestRefusedIsBeyondTheKnee(t *testing.T) {
 			outcomes[i] = append(outcomes[i], o)
 		}
 	}
-	c := NewTable(g, 3, outcomes).Along(RateKey)[0]
+	c := NewTable(g, 3, outcomes).Along("workload.rate")[0]
 	if k := c.Knee("99", 0.95); !k.Told || math.Abs(k.Rate.Value/(server/2)-1) > 0.05 || !strings.Contains(k.Text, "without 2 of 27 trials") {
 		t.Errorf("%+v", k)
 	}

@@ -13,9 +13,13 @@ import (
 
 // Table is what a sweep came to, a row for each cell.
 type Table struct {
-	Axes   []Axis `json:"axes"`
-	Rounds int    `json:"rounds"` // planned for each cell
-	Rows   []Row  `json:"rows"`   // in the order of the grid; cells of which nothing was made are left out
+	// Workload is the one of several that the table is of; empty: there is only one.
+	// Background says that it is not judged.
+	Workload   string `json:"workload,omitempty"`
+	Background bool   `json:"background,omitempty"`
+	Axes       []Axis `json:"axes"`
+	Rounds     int    `json:"rounds"` // planned for each cell
+	Rows       []Row  `json:"rows"`   // in the order of the grid; cells of which nothing was made are left out
 }
 
 // Row is a cell, or one part of its runs where their semantics differ.

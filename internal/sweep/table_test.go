@@ -120,10 +120,10 @@ func TestAlong(t *testing.T) {
 		outcomes[i] = []Outcome{outcomeAt(1, int64(i+1), result.Valid)}
 	}
 	table := NewTable(g, 1, outcomes)
-	if got := table.Main(); got != RateKey {
+	if got := table.Main(); got != "workload.rate" {
 		t.Error(got)
 	}
-	curves := table.Along(RateKey)
+	curves := table.Along(table.RateKey())
 	if len(curves) != 2 || curves[0].Name() != "size=256B" || curves[1].Name() != "size=1KiB" || table.Left() != "" {
 		t.Fatalf("%+v", curves)
 	}
