@@ -131,17 +131,17 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 	if err != nil {
 		return err
 	}
-	dir := o.resume
 	set := randomHex(8)
+	m, err := abManifest(arms, set, o.pairs)
+	if err != nil {
+		return err
+	}
+	dir := o.resume
 	if dir == "" {
 		if err := a.makeDir(o.out); err != nil {
 			return err
 		}
 		dir = filepath.Join(o.out, fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]))
-	}
-	m, err := abManifest(arms, set, o.pairs)
-	if err != nil {
-		return err
 	}
 	opened, err := a.openSeries(dir, o.resume != "", m)
 	if err != nil {
@@ -160,12 +160,13 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 // abManifest is an ab as a series.
 func abManifest(arms [2]arm, set string, pairs int) (trials.Manifest, error) {
 	m := trials.Manifest{Kind: result.TrialAB, Seed: arms[0].scenario.Seed, Rounds: pairs}
+	inputs := inputDigests{}
 	for _, arm := range arms {
-		digest, err := digestOf(arm.scenario, arm.entry)
+		cell, err := inputs.cell(trials.Cell{Name: arm.letter, Set: set, Fresh: true, Takes: arm.plan.Shortest}, arm.scenario, arm.entry)
 		if err != nil {
 			return m, err
 		}
-		m.Cells = append(m.Cells, trials.Cell{Name: arm.letter, Set: set, Digest: digest, Fresh: true, Takes: arm.plan.Shortest})
+		m.Cells = append(m.Cells, cell)
 	}
 	for _, at := range trials.Balanced(pairs, m.Seed) {
 		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: arms[at.Cell].scenario.Seed,

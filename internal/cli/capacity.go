@@ -153,7 +153,7 @@ func (a *app) capacity(ctx context.Context, args []string, flags []scenario.Over
 	if _, err := possible(s, e); err != nil {
 		return err
 	}
-	digest, err := digestOf(s, e)
+	cell, err := inputDigests{}.cell(trials.Cell{Name: "capacity", Set: randomHex(8), Takes: s.Phases.Warmup + s.Phases.Duration}, s, e)
 	if err != nil {
 		return err
 	}
@@ -165,9 +165,9 @@ func (a *app) capacity(ctx context.Context, args []string, flags []scenario.Over
 		dir = filepath.Join(o.out, "capacity-"+resultName(s, time.Now()))
 	}
 	// What decides on the way of the search belongs to what it is.
-	digest = fmt.Sprintf("%s %s %g %d", digest, o.most, o.within.share, o.confirm)
+	cell.Digest = fmt.Sprintf("%s %s %g %d", cell.Digest, o.most, o.within.share, o.confirm)
 	opened, err := a.openSeries(dir, o.resume != "", trials.Manifest{Kind: result.TrialCapacity, Seed: s.Seed,
-		Cells: []trials.Cell{{Name: "capacity", Set: randomHex(8), Digest: digest, Takes: s.Phases.Warmup + s.Phases.Duration}}})
+		Cells: []trials.Cell{cell}})
 	if err != nil {
 		return err
 	}

@@ -97,13 +97,14 @@ func newSet(scenarios []*repeated, o runOptions, now time.Time) *set {
 // manifest is the set as a series.
 func (s *set) manifest() (trials.Manifest, error) {
 	m := trials.Manifest{Kind: result.TrialRepeat, Seed: s.order, Rounds: s.rounds}
+	inputs := inputDigests{}
 	for _, x := range s.scenarios {
-		digest, err := digestOf(x.scenario, x.entry)
+		cell, err := inputs.cell(trials.Cell{Name: x.label, Set: x.set, Fresh: true,
+			Takes: x.scenario.Phases.Warmup + x.scenario.Phases.Duration}, x.scenario, x.entry)
 		if err != nil {
 			return m, err
 		}
-		m.Cells = append(m.Cells, trials.Cell{Name: x.label, Set: x.set, Digest: digest, Fresh: true,
-			Takes: x.scenario.Phases.Warmup + x.scenario.Phases.Duration})
+		m.Cells = append(m.Cells, cell)
 	}
 	for _, r := range s.plan {
 		m.Trials = append(m.Trials, trials.Trial{Cell: slices.Index(s.scenarios, r.of), Round: r.round, Seed: r.seed, File: filepath.Base(r.file)})
@@ -143,13 +144,13 @@ func (s *set) gather() {
 // an error or Ctrl-C is kept and shown.
 func (a *app) runSet(ctx context.Context, scenarios []*repeated, o runOptions) error {
 	s := newSet(scenarios, o, time.Now())
+	m, err := s.manifest()
+	if err != nil {
+		return err
+	}
 	if o.resume != "" {
 		s.dir = o.resume
 	} else if err := a.makeDir(s.dir); err != nil {
-		return err
-	}
-	m, err := s.manifest()
-	if err != nil {
 		return err
 	}
 	opened, err := a.openSeries(s.dir, o.resume != "", m)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/internal/engine"
 	"sixnines/internal/filelock"
 	"sixnines/internal/trials"
 	"sixnines/result"
@@ -33,6 +34,30 @@ func digestOf(s *scenario.Scenario, e driver.Entry) (string, error) {
 	return fmt.Sprintf("%x-%x", sha256.Sum256(text), hidden[:2]), nil
 }
 
+// inputDigests are the digests of what scenarios read from files, each read once however
+// many cells of a series have it.
+type inputDigests map[engine.Input]string
+
+// cell adds to a cell of a manifest what tells its scenario apart.
+func (known inputDigests) cell(c trials.Cell, s *scenario.Scenario, e driver.Entry) (trials.Cell, error) {
+	var err error
+	if c.Digest, err = digestOf(s, e); err != nil {
+		return c, err
+	}
+	for _, in := range engine.Inputs(s) {
+		if known[in] == "" {
+			if known[in], err = in.Digest(); err != nil {
+				return c, runFault(err, s, e, false)
+			}
+		}
+		if c.Inputs == nil {
+			c.Inputs = map[string]string{}
+		}
+		c.Inputs[in.Name] = known[in]
+	}
+	return c, nil
+}
+
 // openSeries begins a series in dir, or goes on with the one that is there.
 func (a *app) openSeries(dir string, resume bool, m trials.Manifest) (*trials.Series, error) {
 	m.Tool = a.Tool.Version
@@ -50,7 +75,7 @@ func (a *app) openSeries(dir string, resume bool, m trials.Manifest) (*trials.Se
 	case errors.Is(err, filelock.ErrBusy):
 		return nil, wrongUsage("wait until it has ended, or leave --resume out to make a series of its own", "%s is in use: %w", dir, err)
 	case errors.Is(err, trials.ErrChanged):
-		return nil, wrongUsage("give the scenario and the flags with which it was begun, or leave --resume out to make a series of its own", "%s: %w", dir, err)
+		return nil, wrongUsage("give the scenario, the files that it reads and the flags with which it was begun, or leave --resume out to make a series of its own", "%s: %w", dir, err)
 	case errors.Is(err, trials.ErrNoSeries), errors.Is(err, fs.ErrNotExist):
 		return nil, wrongUsage("name the directory that the series made, such as results/NAME", "%w", err)
 	}

@@ -377,16 +377,17 @@ func (p *sweepPlan) manifest(o sweepOptions) (trials.Manifest, error) {
 	var draw [8]byte
 	crand.Read(draw[:]) // never fails
 	m := trials.Manifest{Kind: result.TrialSweep, Seed: binary.LittleEndian.Uint64(draw[:]), Rounds: o.rounds}
+	inputs := inputDigests{}
 	for _, c := range p.cells {
-		digest, err := digestOf(c.scenario, c.entry)
-		if err != nil {
-			return m, err
-		}
 		values := map[string]string{}
 		for _, x := range c.at {
 			values[x.Key] = x.Value
 		}
-		m.Cells = append(m.Cells, trials.Cell{Name: c.at.String(), Set: randomHex(8), Digest: digest, Values: values, Fresh: o.fresh, Takes: c.takes})
+		cell, err := inputs.cell(trials.Cell{Name: c.at.String(), Set: randomHex(8), Values: values, Fresh: o.fresh, Takes: c.takes}, c.scenario, c.entry)
+		if err != nil {
+			return m, err
+		}
+		m.Cells = append(m.Cells, cell)
 	}
 	digits := len(fmt.Sprint(len(p.cells) * o.rounds))
 	for i, at := range trials.Shuffled(len(p.cells), o.rounds, m.Seed) {

@@ -53,6 +53,10 @@ type Cell struct {
 	// Digest is of the cell's scenario without passwords: two cells of the same
 	// digest measure the same.
 	Digest string `json:"digest"`
+	// Inputs are digests of what the scenario reads from files, by how it names them
+	// (trace:FILE, file:PATH, corpus:DIR); none: it reads nothing, or the series was
+	// begun before they were kept.
+	Inputs map[string]string `json:"inputs,omitempty"`
 	// Values are what the axes of a sweep have here, by the field's dotted key.
 	Values map[string]string `json:"values,omitempty"`
 	// Fresh says that each of its trials gets a broker of its own.

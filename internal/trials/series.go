@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -121,11 +123,23 @@ func (m *Manifest) same(want Manifest) error {
 			return differ("its cell %d is %s, not %s", i+1, c.Name, w.Name)
 		case c.Digest != w.Digest:
 			return differ("the scenario of %s has changed since", c.Name)
+		case changed(c.Inputs, w.Inputs) != "":
+			return differ("the content of %s, which %s reads, has changed since", changed(c.Inputs, w.Inputs), c.Name)
 		case c.Fresh != w.Fresh:
 			return differ("%s had a broker for each trial, or has one now", c.Name)
 		}
 	}
 	return nil
+}
+
+// changed names the first of the inputs that is another now, empty if none is.
+func changed(then, now map[string]string) string {
+	for _, name := range slices.Sorted(maps.Keys(then)) {
+		if now[name] != then[name] {
+			return name
+		}
+	}
+	return ""
 }
 
 // Again plans a trial anew, from 0, whose result has lost a part since it was

@@ -19,7 +19,7 @@ import (
 func planOf(cells, rounds int) Manifest {
 	m := Manifest{Kind: "test", Tool: "1", Seed: 7, Rounds: rounds}
 	for i := range cells {
-		m.Cells = append(m.Cells, Cell{Name: fmt.Sprint("cell ", i), Set: fmt.Sprint(i), Digest: fmt.Sprint("d", i), Takes: time.Second})
+		m.Cells = append(m.Cells, Cell{Name: fmt.Sprint("cell ", i), Set: fmt.Sprint(i), Digest: fmt.Sprint("d", i), Inputs: map[string]string{"file:a": "1", "trace:b": "2"}, Takes: time.Second})
 	}
 	for i, at := range Shuffled(cells, rounds, m.Seed) {
 		m.Trials = append(m.Trials, Trial{Cell: at.Cell, Round: at.Round, Seed: 1, File: fmt.Sprintf("%d.jsonl", i+1)})
@@ -192,6 +192,23 @@ func TestResumeWithoutAFile(t *testing.T) {
 	s.Close()
 }
 
+// A series that was begun before inputs were kept goes on.
+func TestResumeWithoutInputs(t *testing.T) {
+	dir, old := t.TempDir(), planOf(2, 1)
+	for i := range old.Cells {
+		old.Cells[i].Inputs = nil
+	}
+	s, err := New(dir, old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	if s, err = Resume(dir, planOf(2, 1)); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
 // What is not the series that was begun is refused, and so is a directory in use.
 func TestResumeRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -204,6 +221,8 @@ func TestResumeRefuses(t *testing.T) {
 		"its cells":   {func(m *Manifest) { m.Cells = m.Cells[:2] }, "it has 3 cells, not 2"},
 		"its kind":    {func(m *Manifest) { m.Kind = "ab" }, "it is of the kind test, not ab"},
 		"the program": {func(m *Manifest) { m.Tool = "2" }, "begun by version 1, and this is 2"},
+		"a file": {func(m *Manifest) { m.Cells[2].Inputs = map[string]string{"file:a": "1", "trace:b": "3"} },
+			"the content of trace:b, which cell 2 reads, has changed"},
 		"its brokers": {func(m *Manifest) { m.Cells[0].Fresh = true }, "a broker for each trial"},
 	} {
 		t.Run(name, func(t *testing.T) {
