@@ -10,6 +10,10 @@ import (
 	"testing"
 	"unicode"
 	"unicode/utf8"
+
+	yamlparse "go.yaml.in/yaml/v4"
+
+	"sixnines/scenario"
 )
 
 // documents returns the text of every Markdown file of the project, by its path.
@@ -94,6 +98,42 @@ func TestLinks(t *testing.T) {
 	}
 	if checked < 50 {
 		t.Errorf("%d links were found: the test has stopped looking", checked)
+	}
+}
+
+// snippet finds a block of YAML, and what is before it on its lines.
+var snippet = regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```")
+
+// TestSnippets: blocks of YAML that tell a target or phases are valid scenarios,
+// and others, for the systems of continuous integration, at least YAML.
+func TestSnippets(t *testing.T) {
+	scenarios := 0
+	for from, text := range documents(t) {
+		if strings.HasPrefix(from, "benchmarks/") {
+			continue
+		}
+		for _, found := range snippet.FindAllStringSubmatch(text, -1) {
+			block := found[2]
+			if !regexp.MustCompile(`(?m)^(target|workloads?|phases):`).MatchString(block) {
+				var any any
+				if err := yamlparse.Unmarshal([]byte(block), &any); err != nil {
+					t.Errorf("%s: %v in\n%s", from, err, block)
+				}
+				continue
+			}
+			scenarios++
+			s, err := scenario.Parse(from, []byte(block))
+			if err == nil {
+				s.Normalise()
+				err = s.Validate()
+			}
+			if err != nil {
+				t.Errorf("%s: %v in\n%s", from, err, block)
+			}
+		}
+	}
+	if scenarios < 2 {
+		t.Errorf("%d scenarios were found: the test has stopped looking", scenarios)
 	}
 }
 
