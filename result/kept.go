@@ -5,9 +5,12 @@ package result
 type Depth struct {
 	At       int64 `json:"at"`
 	Messages int64 `json:"messages"`
+	// Unacknowledged says that those count too that consumers have got and not
+	// acknowledged.
+	Unacknowledged bool `json:"unacknowledged,omitempty"`
 }
 
-// What the depth of [Header.Depth] counts.
+// What a depth counts, in words.
 const (
 	DepthWaiting        = "not handed out"   // those on their way to consumers are not in it
 	DepthUnacknowledged = "not acknowledged" // by the consumers, or not committed
@@ -39,6 +42,9 @@ type Kept struct {
 	Drained   int64   `json:"drained"`
 	DrainRate float64 `json:"drain_rate"`
 	Left      int64   `json:"left,omitempty"` // sent and not received at the end, in deliveries
+	// Depth says what the broker's depth counts, one of the Depth constants; empty: it
+	// told none.
+	Depth string `json:"depth,omitempty"`
 	// Course is how it went, in at most 16 stretches from the window's start.
 	Course []KeptStretch `json:"course"`
 }

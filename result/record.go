@@ -184,9 +184,6 @@ type Header struct {
 	// Stops says that the load ended with its window, and did not go on until
 	// everything measured was resolved.
 	Stops bool `json:"stops,omitempty"`
-	// Depth says what Interval.Depth counts, one of the Depth constants; empty: the
-	// broker was not asked, or nothing can tell.
-	Depth string `json:"depth,omitempty"`
 }
 
 // Synchronous is what a load of producers that wait for each answer has beside others.

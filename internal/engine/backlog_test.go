@@ -164,8 +164,8 @@ phases: {duration: 600ms, drain: 500ms}
 	if !told {
 		t.Errorf("%+v", r.Events)
 	}
-	if r.Header.Depth != result.DepthUnacknowledged {
-		t.Errorf("depth %q", r.Header.Depth)
+	if d := r.Summary.Kept.Depth; d != result.DepthUnacknowledged {
+		t.Errorf("depth %q", d)
 	}
 	depth := false
 	for _, p := range r.Series {

@@ -50,7 +50,6 @@ func (ld *load) connect(ctx context.Context) error {
 	if err := ld.connectProducers(ctx, lanes); err != nil {
 		return err
 	}
-	ld.receiving.planDepth(ctx)
 	ld.recording.stages.attributed = ld.session.dialers[0].Mark()
 	ld.session.cold = append(ld.session.cold, result.Cold{Name: "subscribe and set up producers", Duration: time.Duration(clock.Now() - began)})
 	return nil

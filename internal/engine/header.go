@@ -76,7 +76,6 @@ func (ld *load) describe(h *result.Header) error {
 	}
 	h.Until = s.Phases.Until.String()
 	h.ConsumersFrom, h.ConsumersPause, h.Stops = w.Consumer.From.String(), w.Consumer.Pause.String(), ld.part.Stops
-	h.Depth = ld.receiving.depth.counts
 	if ld.sizes != nil {
 		h.Sizes = w.Size.String()
 	}

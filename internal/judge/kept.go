@@ -81,6 +81,13 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 	} else if filling > 0 {
 		k.FillRate = float64(k.Filled) / (float64(filling) / 1e9)
 	}
+	for _, p := range points {
+		if p.Depth != nil {
+			if k.Depth = result.DepthWaiting; p.Depth.Unacknowledged {
+				k.Depth = result.DepthUnacknowledged
+			}
+		}
+	}
 	k.Course = keptCourse(points, until)
 	return k
 }

@@ -91,6 +91,9 @@ func TestKeptCourse(t *testing.T) {
 	}
 	var received, start float64
 	told := false
+	if d := Summarise(run, Inputs{}).Kept.Depth; d != result.DepthWaiting {
+		t.Errorf("depth %q", d)
+	}
 	for _, c := range course {
 		received += c.Received * (float64(c.End)/1e9 - start)
 		start = float64(c.End) / 1e9

@@ -31,15 +31,14 @@ func keptLines(s *subject) []entryText {
 // keptGrid is how a backlog went over time.
 func keptGrid(s *subject) *grid {
 	k := s.sum.Kept
-	h := &s.run.Header
 	head := func(text string) cell { return cell{text: text, right: true} }
 	g := &grid{head: []cell{head("until"), head("sent"), head("received"), head("waiting")}}
-	if h.Depth != "" {
-		g.head = append(g.head, head("broker: "+h.Depth))
+	if k.Depth != "" {
+		g.head = append(g.head, head("broker: "+k.Depth))
 	}
 	for _, c := range k.Course {
 		row := []cell{head(duration(c.End)), head(rate(c.Sent)), head(rate(c.Received)), head(count(c.Backlog))}
-		if h.Depth != "" {
+		if k.Depth != "" {
 			depth := "–"
 			if c.Depth >= 0 {
 				depth = count(c.Depth)
@@ -78,8 +77,8 @@ func backlogChart(subjects []*subject) *chart {
 			own.Colour, broker.Colour = i, i
 		}
 		c.Lines = append(c.Lines, own)
-		if s.run.Header.Depth != "" {
-			told = s.run.Header.Depth
+		if s.sum.Kept.Depth != "" {
+			told = s.sum.Kept.Depth
 			c.Lines = append(c.Lines, broker)
 		}
 	}

@@ -11,11 +11,11 @@ import (
 // keptRun is a made-up run of 1,000 messages that were drained when all were sent.
 func keptRun() *result.Run {
 	r := &result.Run{Header: result.Header{ID: "cc33cc33cc33cc33", Name: "filled", Driver: "jetstream", Pattern: "deliver", Mode: result.ModeFlatOut,
-		ConsumersFrom: "filled", Depth: result.DepthUnacknowledged}}
+		ConsumersFrom: "filled"}}
 	point := func(phase string, from, to, sent, received, depth int64) {
 		p := result.Point{Phase: phase, Start: from * 1e6, End: to * 1e6, Counters: result.Counters{Sent: sent, Expected: sent, Received: received}}
 		if depth >= 0 {
-			p.Depth = &result.Depth{At: p.End, Messages: depth}
+			p.Depth = &result.Depth{At: p.End, Messages: depth, Unacknowledged: true}
 		}
 		r.Series = append(r.Series, p)
 		r.Counters.Add(p.Counters)
@@ -26,7 +26,7 @@ func keptRun() *result.Run {
 	point(result.PhaseDrain, 250, 400, 0, 600, 0)
 	r.Events = []result.Event{{At: 150e6, Kind: result.EventConsumers, Count: 1}}
 	r.Summary = &result.Summary{Counters: r.Counters, End: 150e6, Resolved: 390e6, Kept: &result.Kept{From: 150e6, Filled: 1000, FillRate: 6667, Peak: 1000, PeakAt: 150e6,
-		Gone: 390e6, Drained: 1000, DrainRate: 4167, Course: []result.KeptStretch{
+		Gone: 390e6, Drained: 1000, DrainRate: 4167, Depth: result.DepthUnacknowledged, Course: []result.KeptStretch{
 			{End: 100e6, Sent: 7000, Backlog: 700, Depth: 650}, {End: 150e6, Sent: 6000, Backlog: 1000, Depth: -1},
 			{End: 250e6, Received: 4000, Backlog: 600, Depth: 610}, {End: 400e6, Received: 4000}}}}
 	return r
