@@ -65,8 +65,9 @@ func (ld *load) joinLate() {
 
 // stallLimit is how long consumers that came late are waited for that get nothing:
 // longer than what a broker takes to give a lost consumer's messages to another one
-// (Kafka's session.timeout.ms is 45 s, JetStream's ack_wait 30 s).
-const stallLimit = time.Minute
+// (NSQ's msg_timeout is 60 s, Kafka's session.timeout.ms 45 s, JetStream's ack_wait
+// 30 s): nsqd kept those of a connection that was cut for the whole minute.
+const stallLimit = 90 * time.Second
 
 // stalled reports whether only such loads are unresolved whose consumers came late
 // and have got nothing for long: what is missing is not on its way.
