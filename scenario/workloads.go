@@ -190,7 +190,7 @@ func (v *validator) workloads() {
 		}
 	}
 	refuse(!reflect.ValueOf(s.Workload).IsZero(), "one beside them in workload", "give it a name among workloads; a flag cannot say which of several it means, and --set workloads.NAME.rate=1k/s can", "workload")
-	refuse(len(s.Objectives) > 0, "objectives of none of them", "give objectives to each workload that has any", "objectives")
+	refuse(len(s.Objectives) > 0, "objectives of none of them", "give objectives to each workload that has any, by a flag as --slo \"NAME: EXPR\"", "objectives")
 	refuse(!s.Phases.Until.IsZero(), "one interval to go on for", "leave phases.until out, or run one workload", "phases.until")
 	refuse(s.Record.Raw, "one raw file", "leave record.raw out, or run one workload", "record.raw")
 	refuse(s.Record.Probe == ProbeOn, "a probe beside them", "make it a workload of its own", "record.probe")

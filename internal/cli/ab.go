@@ -190,7 +190,7 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 			return arms, wrongUsage("name a file", "ab does not read scenarios from stdin: it would need them twice")
 		}
 		list := append(append([]scenario.Override(nil), common...), only[i]...)
-		s, e, err := a.loadAny([]string{arg}, list)
+		s, e, err := a.load([]string{arg}, list)
 		if err != nil {
 			return arms, err
 		}

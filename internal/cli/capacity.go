@@ -32,6 +32,7 @@ type capacityOptions struct {
 	maxTrials int
 	confirm   int
 	wanted    scenario.Rate // --for; zero: nobody asks
+	of        string        // the workload whose rate is searched for; empty: there is only one
 	headroom  percentFlag
 	resume    string
 	json      bool
@@ -64,6 +65,10 @@ dependence between messages into account; trials are longer where a percentile
 takes more messages), and --warmup and the rest are as in sixnines run. An answer
 takes some 30 trials.
 
+Of several workloads --of names the one whose rate is searched for, and flags such as
+--rate and --slo mean that one; --slo "NAME: EXPR" is about another. A rate holds if
+it meets the objectives of each of them: how much bulk traffic the small events bear.
+
 --for says how many systems like the one measured a load takes, of which each
 keeps --headroom of its capacity free; it assumes that they share nothing.
 
@@ -75,6 +80,7 @@ tried holds, or the search ended before its answer was confirmed.`,
 		Example: `  sixnines capacity nats --slo "delivery.response p99 < 10ms"
   sixnines capacity kafka --nodes 3 --size 1KiB --slo "publish.response p99.9 < 50ms" --slo "lost == 0"
   sixnines capacity scenario.yaml --slo "delivery.response p99 < 5ms" --for 2M/s --headroom 50%
+  sixnines capacity both.yaml --of traffic --slo "events: delivery.response p99 < 20ms"
   sixnines capacity null --setting "server=exponential(mean=1ms)" --arrivals poisson --slo "delivery.response p99 < 30ms" --json`,
 		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: a.completeSubjects(1),
@@ -83,6 +89,7 @@ tried holds, or the search ended before its answer was confirmed.`,
 		},
 	}
 	search := sectionOf("Search", func(f *pflag.FlagSet) {
+		f.StringVar(&o.of, "of", "", "of several workloads search for the rate of `WORKLOAD`")
 		f.Var(&o.most, "most", "try no higher `RATE`")
 		f.Var(&o.within, "within", "how much higher the upper end of the answer may be than the lower one, such as 3%")
 		f.IntVar(&o.confirm, "confirm", 5, "at least `N` fresh trials at each end of the answer")
@@ -118,11 +125,18 @@ func (o capacityOptions) check() error {
 	return nil
 }
 
-// checkSearched refuses a load that has no rate to search for.
-func checkSearched(s *scenario.Scenario, most scenario.Rate) error {
-	w := &s.Workload
+// checkSearched refuses a load of a scenario that has no rate to search for.
+func checkSearched(s *scenario.Scenario, load scenario.Part, most scenario.Rate) error {
+	asked := 0
+	for _, p := range s.Parts() {
+		asked += len(p.Objectives)
+		if p.From > 0 || p.Stops {
+			return wrongUsage("leave from and for out", "capacity makes trials of a length of its own, and the workload %s has its place in the window", p.Name)
+		}
+	}
+	w := &load.Workload
 	switch kind := w.Arrivals.Kind; {
-	case len(s.Objectives) == 0:
+	case asked == 0:
 		return wrongUsage(`say what a rate has to hold, such as --slo "delivery.response p99 < 10ms"`, "capacity needs an objective")
 	case w.Loop == scenario.Closed:
 		return wrongUsage("use an open loop: --loop open", "a closed loop has no rate to search for: it is as fast as its answers")
@@ -143,14 +157,18 @@ func (a *app) capacity(ctx context.Context, args []string, flags []scenario.Over
 	if err := o.check(); err != nil {
 		return err
 	}
-	s, e, err := a.load(args, flags)
+	s, e, err := a.loadOf(args, flags, o.of)
 	if err != nil {
 		return err
 	}
-	if err := checkSearched(s, o.most); err != nil {
+	load, err := searched(s, o.of)
+	if err != nil {
 		return err
 	}
-	if _, err := possible(s, e); err != nil {
+	if err := checkSearched(s, load, o.most); err != nil {
+		return err
+	}
+	if _, err := planOfAll(s, e); err != nil {
 		return err
 	}
 	cell, err := inputDigests{}.cell(trials.Cell{Name: "capacity", Set: randomHex(8), Takes: s.Phases.Warmup + s.Phases.Duration}, s, e)
@@ -165,14 +183,14 @@ func (a *app) capacity(ctx context.Context, args []string, flags []scenario.Over
 		dir = filepath.Join(o.out, "capacity-"+resultName(s, time.Now()))
 	}
 	// What decides on the way of the search belongs to what it is.
-	cell.Digest = fmt.Sprintf("%s %s %g %d", cell.Digest, o.most, o.within.share, o.confirm)
+	cell.Digest = joinWords(fmt.Sprintf("%s %s %g %d", cell.Digest, o.most, o.within.share, o.confirm), o.of)
 	opened, err := a.openSeries(dir, o.resume != "", trials.Manifest{Kind: result.TrialCapacity, Seed: s.Seed,
 		Cells: []trials.Cell{cell}})
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
-	c := &capacityRun{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, scenario: s, entry: e}
+	c := &capacityRun{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, scenario: s, load: load, entry: e}
 	answer, err := c.search(ctx, o)
 	if len(answer.Trials) == 0 {
 		if empty := opened.Discard(); o.resume == "" && empty != nil && !errors.Is(empty, fs.ErrNotExist) {
@@ -195,6 +213,7 @@ func (a *app) capacity(ctx context.Context, args []string, flags []scenario.Over
 type capacityRun struct {
 	*series
 	scenario *scenario.Scenario
+	load     scenario.Part // whose rate is searched for
 	entry    driver.Entry
 	keeper   trials.Keeper
 	made     int
@@ -208,7 +227,7 @@ func (c *capacityRun) search(ctx context.Context, o capacityOptions) (sweep.Answ
 	if d := c.scenario.Phases.Duration; d < 6*time.Second {
 		c.note("trials of %s are too short for intervals that take dependence between messages into account: --duration 10s is better", seconds(d))
 	}
-	return sweep.Search(c.measureRate, sweep.SearchOptions{From: c.scenario.Workload.Rate, Most: o.most, Within: o.within.share,
+	return sweep.Search(c.measureRate, sweep.SearchOptions{From: c.load.Workload.Rate, Most: o.most, Within: o.within.share,
 		MaxTrials: o.maxTrials, Confirm: o.confirm})
 }
 
@@ -240,7 +259,7 @@ func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 		}
 	}
 	c.made++
-	found, err := sweep.Observe(run, c.scenario.Objectives)
+	found, err := c.observe(run)
 	if err != nil {
 		return found, wrongUsage("name what this load has", "%w", err)
 	}
@@ -251,6 +270,41 @@ func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 	}
 	c.note("trial %d, %s: %s %s", number, t.Stage, spell.Rate(t.Rate.Float()), word)
 	return found, nil
+}
+
+// observe says what a trial shows of the load, and of each other workload that is
+// judged.
+func (c *capacityRun) observe(run *result.Run) (sweep.Observation, error) {
+	var all []sweep.Observation
+	for _, w := range c.scenario.Parts() {
+		part := run.Part(w.Name)
+		if part == nil || w.Background && w.Name != c.load.Name {
+			continue
+		}
+		found, err := sweep.Observe(part, w.Objectives)
+		if err != nil {
+			return found, fmt.Errorf("%s%w", ofWorkload(w.Name), err)
+		}
+		found.Found = ofWorkload(w.Name) + found.Found
+		all = append(all, found)
+	}
+	return sweep.Together(all), nil
+}
+
+// at returns the scenario with another rate of the load.
+func (c *capacityRun) at(rate scenario.Rate) scenario.Scenario {
+	s := *c.scenario
+	if c.load.Name == "" {
+		s.Workload.Rate = rate
+		return s
+	}
+	s.Workloads = slices.Clone(s.Workloads)
+	for i := range s.Workloads {
+		if w := &s.Workloads[i]; w.Name == c.load.Name {
+			w.Rate = rate
+		}
+	}
+	return s
 }
 
 // trial makes one.
@@ -264,8 +318,7 @@ func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run
 	case t.Stage == sweep.FromBelow && c.missed:
 		c.keeper.Stop("the trial before may have overloaded it")
 	}
-	s := *c.scenario
-	s.Workload.Rate = t.Rate
+	s := c.at(t.Rate)
 	s.Phases.Duration = c.window(t)
 	var run *result.Run
 	state, err := c.Next(number-1, trials.Trial{Round: 1, Seed: nextSeed(s.Seed, number-1), File: file}, &c.keeper,
@@ -291,10 +344,16 @@ const enough = 4
 // window is the length of a trial's.
 func (c *capacityRun) window(t sweep.Trial) time.Duration {
 	d := c.scenario.Phases.Duration
-	for _, o := range c.scenario.Objectives {
-		if o.IsMetric() && o.Percent < 100 {
-			n := float64(enough * stats.MinSamples(stats.Fraction(o.Percent), 0.95))
-			d = max(d, time.Duration(n/t.Rate.Float()*float64(time.Second)).Round(100*time.Millisecond))
+	for _, w := range c.scenario.Parts() {
+		rate := w.Workload.Rate.Float()
+		if w.Name == c.load.Name {
+			rate = t.Rate.Float()
+		}
+		for _, o := range w.Objectives {
+			if o.IsMetric() && o.Percent < 100 && rate > 0 {
+				n := float64(enough * stats.MinSamples(stats.Fraction(o.Percent), 0.95))
+				d = max(d, time.Duration(n/rate*float64(time.Second)).Round(100*time.Millisecond))
+			}
 		}
 	}
 	return d * time.Duration(t.Times)

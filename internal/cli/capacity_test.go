@@ -36,11 +36,41 @@ func TestTrialsAreLongEnough(t *testing.T) {
 		}
 		s.Objectives = append(s.Objectives, o)
 	}
-	c := &capacityRun{scenario: s}
+	c := &capacityRun{scenario: s, load: s.Parts()[0]}
 	for rate, want := range map[uint64]time.Duration{1000: 20 * time.Second, 100: 29400 * time.Millisecond} { // 4 × 368 messages, twice
 		if got := c.window(sweep.Trial{Rate: scenario.PerSecond(rate), Times: 2}); got != want {
 			t.Errorf("at %d/s: %s, want %s", rate, got, want)
 		}
+	}
+}
+
+// A trial has the messages that the percentiles of each workload take, at its own
+// rate, and the rate of the one that is searched for.
+func TestTrialsOfSeveralWorkloads(t *testing.T) {
+	s, err := scenario.Parse("x.yaml", []byte(`
+target: {driver: mem}
+workloads:
+  events: {rate: 50/s, objectives: [delivery.response p99 < 1s]}
+  traffic: {rate: 100/s, background: true}
+phases: {duration: 10s}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Normalise()
+	load, err := searched(s, "traffic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &capacityRun{scenario: s, load: load}
+	for _, rate := range []uint64{10, 1000} {
+		if got := c.window(sweep.Trial{Rate: scenario.PerSecond(rate), Times: 1}); got != 29400*time.Millisecond { // 4 × 368 messages at 50/s
+			t.Errorf("at %d/s: %s", rate, got)
+		}
+	}
+	at := c.at(scenario.PerSecond(7))
+	if at.Workloads[1].Rate != scenario.PerSecond(7) || at.Workloads[0].Rate != scenario.PerSecond(50) || s.Workloads[1].Rate != scenario.PerSecond(100) {
+		t.Errorf("%+v, before %+v", at.Workloads, s.Workloads)
 	}
 }
 
@@ -71,7 +101,7 @@ func TestCapacityText(t *testing.T) {
 	} {
 		tt.answer.Confidence = 0.95
 		tt.answer.Trials = []sweep.Made{{Trial: sweep.Trial{Rate: scenario.PerSecond(500), Times: 2, Stage: sweep.FromBelow}, Observation: sweep.Observation{Outcome: judge.Missed, Limit: sweep.Backlog}}}
-		c := &capacityRun{series: &series{app: &app{}, dir: "dir"}, scenario: s, entry: driver.Entry{Name: "null"}}
+		c := &capacityRun{series: &series{app: &app{}, dir: "dir"}, scenario: s, load: s.Parts()[0], entry: driver.Entry{Name: "null"}}
 		object := c.object(tt.answer, capacityOptions{wanted: scenario.PerSecond(20_000), headroom: percentFlag{share: 0.5}})
 		text := c.text(tt.answer, object)
 		for _, want := range append(tt.want, "from below         500/s     20 s  missed      backlog") {

@@ -13,7 +13,10 @@ import (
 // capacityObject is the answer as JSON. Rates are messages a second; null: there is
 // none.
 type capacityObject struct {
-	Directory  string   `json:"directory"`
+	Directory string `json:"directory"`
+	// Of is the workload whose rate this is about, of several; objectives of others
+	// begin with their names.
+	Of         string   `json:"of,omitempty"`
 	Objectives []string `json:"objectives"`
 	// Holds and Fails enclose the highest rate that holds: [Holds, Fails), with
 	// Confidence. Without Fails it is at least Holds.
@@ -85,12 +88,14 @@ func known(rate float64) *float64 {
 }
 
 func (c *capacityRun) object(a sweep.Answer, o capacityOptions) capacityObject {
-	x := capacityObject{Directory: c.dir, Holds: known(a.Holds), Fails: known(a.Fails), Confidence: a.Confidence,
+	x := capacityObject{Directory: c.dir, Of: c.load.Name, Holds: known(a.Holds), Fails: known(a.Fails), Confidence: a.Confidence,
 		HoldsConfirmed: a.HoldsConfirmed, FailsConfirmed: a.FailsConfirmed, Limit: string(a.Limit), Why: a.Why,
 		Below: bracketObject{known(a.Below.Holds), known(a.Below.Fails)}, Above: bracketObject{known(a.Above.Holds), known(a.Above.Fails)},
 		Hysteresis: a.Hysteresis, Stopped: a.Stopped}
-	for _, objective := range c.scenario.Objectives {
-		x.Objectives = append(x.Objectives, objective.String())
+	for _, w := range c.scenario.Parts() {
+		for _, objective := range w.Objectives {
+			x.Objectives = append(x.Objectives, ofWorkload(w.Name)+objective.String())
+		}
 	}
 	for i, t := range a.Trials {
 		x.Trials = append(x.Trials, capacityTrial{Stage: string(t.Stage), Rate: t.Rate.Float(), Outcome: string(t.Outcome), Limit: string(t.Limit),
@@ -106,7 +111,7 @@ func (c *capacityRun) object(a sweep.Answer, o capacityOptions) capacityObject {
 func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("%s, %s, %s: %s", c.entry.Name, c.scenario.Workload.Pattern, c.scenario.Workload.Size, strings.Join(x.Objectives, ", "))
+	line("%s%s, %s, %s: %s", c.entry.Name, before(", rate of ", c.load.Name), c.load.Workload.Pattern, c.load.Workload.Size, strings.Join(x.Objectives, ", "))
 	line("")
 	fmt.Fprintf(&b, "%-10s  %12s  %7s  %-10s  %s\n", "trials", "rate", "window", "outcome", "limit")
 	for _, t := range a.Trials {
@@ -145,6 +150,14 @@ func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 		line("%s with %s headroom takes %s, if %s.", spell.Rate(f.Rate), percentText(f.Headroom), systems, f.Assumption)
 	}
 	return b.String()
+}
+
+// before puts words before a name if there is one.
+func before(words, name string) string {
+	if name == "" {
+		return ""
+	}
+	return words + name
 }
 
 // confirmed says what an answer rests on.

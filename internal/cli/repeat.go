@@ -298,7 +298,7 @@ func (a *app) loadScenarios(args []string, flags []scenario.Override) ([]*repeat
 		if arg == "" {
 			named = nil
 		}
-		s, e, err := a.loadAny(named, flags)
+		s, e, err := a.load(named, flags)
 		if err != nil {
 			return nil, err
 		}

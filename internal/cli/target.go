@@ -15,33 +15,28 @@ import (
 	"sixnines/scenario"
 )
 
-// load is loadAny for what takes one workload.
-func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario, driver.Entry, error) {
-	s, e, err := a.loadAny(args, flags)
-	if err == nil {
-		err = oneWorkload(s)
-	}
-	return s, e, err
-}
-
-// oneWorkload refuses several workloads where runs are compared.
-func oneWorkload(s *scenario.Scenario) error {
-	if len(s.Workloads) > 0 {
-		return wrongUsage("run it by itself with sixnines run, or give one workload: in a scenario", "a scenario with workloads: cannot be repeated, compared or swept")
-	}
-	return nil
-}
-
-// loadAny makes the scenario of a run: from the argument, which is a driver's
+// load makes the scenario of a run: from the argument, which is a driver's
 // name, a file, "-" for stdin or nothing, with flags laid over it. It is
 // normalised and valid, and so are the driver's options.
-func (a *app) loadAny(args []string, flags []scenario.Override) (*scenario.Scenario, driver.Entry, error) {
+func (a *app) load(args []string, flags []scenario.Override) (*scenario.Scenario, driver.Entry, error) {
+	return a.loadOf(args, flags, "")
+}
+
+// loadOf is load, where flags about a load mean that workload of several; empty:
+// none of them.
+func (a *app) loadOf(args []string, flags []scenario.Override, workload string) (*scenario.Scenario, driver.Entry, error) {
 	s := &scenario.Scenario{}
 	if len(args) > 0 {
 		var err error
 		if s, err = a.named(args[0]); err != nil {
 			return nil, driver.Entry{}, err
 		}
+	}
+	if workload != "" {
+		if _, err := searched(s, workload); err != nil {
+			return nil, driver.Entry{}, err
+		}
+		flags = meant(s, flags, workload)
 	}
 	e, err := a.complete(s, flags)
 	if err != nil {
@@ -53,7 +48,7 @@ func (a *app) loadAny(args []string, flags []scenario.Override) (*scenario.Scena
 // complete lays flags over a scenario, normalises it and checks it and the
 // driver's options.
 func (a *app) complete(s *scenario.Scenario, flags []scenario.Override) (driver.Entry, error) {
-	if err := s.ApplyIn(a.lookup, flags...); err != nil {
+	if err := s.ApplyIn(a.lookup, meant(s, flags, "")...); err != nil {
 		return driver.Entry{}, &fault{exitUsage, err, scenarioHint}
 	}
 	s.Normalise()

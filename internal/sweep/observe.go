@@ -101,6 +101,35 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 	return Observation{judge.Met, "", strings.Join(met, "; ")}, nil
 }
 
+// Together is what the workloads of a trial show together, each by its own
+// objectives: met if all are. Where the generator is a limit of one, nothing is shown
+// of any; else what one misses counts more than what another leaves undecided.
+func Together(all []Observation) Observation {
+	weight := func(o Observation) int {
+		switch {
+		case o.Limit == Generator:
+			return 3
+		case o.Outcome == judge.Missed:
+			return 2
+		case o.Outcome == judge.Undecided:
+			return 1
+		}
+		return 0
+	}
+	var worst Observation
+	var found []string
+	for i, o := range all {
+		found = append(found, o.Found)
+		if i == 0 || weight(o) > weight(worst) {
+			worst = o
+		}
+	}
+	if worst.Outcome == judge.Met {
+		worst.Found = strings.Join(found, "; ")
+	}
+	return worst
+}
+
 // reasonsOf are the texts of the reasons for a status.
 func reasonsOf(v result.Verdict, status result.Status) string {
 	var texts []string

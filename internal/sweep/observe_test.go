@@ -86,3 +86,24 @@ func TestObserve(t *testing.T) {
 		t.Errorf("an objective of what is not measured: %v", err)
 	}
 }
+
+// Workloads hold together if each does, and a trial in which the generator was the
+// limit of one shows nothing.
+func TestTogether(t *testing.T) {
+	met, missed := Observation{judge.Met, "", "a"}, Observation{judge.Missed, Latency, "b"}
+	undecided, generator := Observation{judge.Undecided, "", "c"}, Observation{judge.Undecided, Generator, "d"}
+	for _, tt := range []struct {
+		all  []Observation
+		want Observation
+	}{
+		{[]Observation{met}, met},
+		{[]Observation{met, met}, Observation{judge.Met, "", "a; a"}},
+		{[]Observation{met, undecided}, undecided},
+		{[]Observation{undecided, missed, met}, missed},
+		{[]Observation{missed, generator, undecided}, generator},
+	} {
+		if got := Together(tt.all); got != tt.want {
+			t.Errorf("%v: %v, want %v", tt.all, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+
+	"sixnines/scenario"
+)
+
+// meant makes flags about a load mean one of several workloads: an objective that
+// begins with a workload's name and a colon that one, and all others the workload
+// given; empty: none of them. With one workload they stay as they are.
+func meant(s *scenario.Scenario, flags []scenario.Override, workload string) []scenario.Override {
+	if len(s.Workloads) == 0 {
+		return flags
+	}
+	const objective = "objectives[]"
+	flags = slices.Clone(flags)
+	for i := range flags {
+		f, of := &flags[i], workload
+		if name, rest, ok := strings.Cut(f.Value, ":"); ok && f.Key == objective {
+			of, f.Value = strings.TrimSpace(name), strings.TrimSpace(rest)
+		}
+		key, about := strings.CutPrefix(f.Key, "workload.")
+		if of != "" && (about || f.Key == objective) {
+			f.Key = "workloads." + of + "." + key
+		}
+	}
+	return flags
+}
+
+// searched returns the workload whose rate is searched for, which must be named
+// where there are several.
+func searched(s *scenario.Scenario, of string) (scenario.Part, error) {
+	parts := s.Parts()
+	var names []string
+	for _, p := range parts {
+		names = append(names, p.Name)
+	}
+	switch i := slices.Index(names, of); {
+	case i >= 0:
+		return parts[i], nil
+	case len(s.Workloads) == 0:
+		return scenario.Part{}, wrongUsage("leave --of out", "--of %s: the scenario has one workload, without a name", of)
+	case of == "":
+		return scenario.Part{}, wrongUsage("say whose rate is searched for: --of "+strings.Join(names, " or --of "), "the scenario has several workloads")
+	}
+	return scenario.Part{}, chooseOne("--of", of, names)
+}
