@@ -27,6 +27,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 	}
 	if len(curves) == 1 {
 		c := latencyChart(curves[0].Rows, x, "latency", "Latency over "+x.Label)
+		c.Caption += "Grey: UNSTABLE, the system takes less than is due, and has no steady latency."
 		for i, p := range sweep.Percentiles() {
 			c.Lines = append(c.Lines, sweepLine(curves[0], x, rowName(p), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }, math.Log10))
 		}
@@ -35,6 +36,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 	} else {
 		for _, p := range sweep.Percentiles() {
 			c := latencyChart(curves[0].Rows, x, "latency-"+p, rowName(p)+" over "+x.Label)
+			c.Caption += "A line has a gap, or ends, where there is no figure: UNSTABLE, refused, INVALID or too few messages; the table says which."
 			for i, curve := range curves[:min(len(curves), mostCurves)] {
 				c.Lines = append(c.Lines, sweepLine(curve, x, curve.Name(), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }, math.Log10))
 			}
@@ -80,7 +82,7 @@ func latencyChart(rows []*sweep.Row, x axis, key, title string) *chart {
 		name = metricName(rows[0].Metric)
 	}
 	return &chart{Key: key, Title: title, X: x, Y: axis{Scale: durationScale, Label: name},
-		Caption: "Each point is the round in the middle, the band what the rounds span. Grey: UNSTABLE, the system takes less than is due, and has no steady latency."}
+		Caption: "Each point is the round in the middle, the band what the rounds span. "}
 }
 
 // sweepAxis is the axis of a chart over a field: rates, and numbers that span a
