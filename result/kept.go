@@ -38,7 +38,8 @@ type Kept struct {
 	// left, or as much as before the pause. 0: it was not.
 	Gone int64 `json:"gone,omitempty"`
 	// Drained is how many deliveries came from From until Gone, or until the end, and
-	// DrainRate how many a second.
+	// DrainRate how many a second; 0 where that took less than an interval, by whose
+	// end Gone is known.
 	Drained   int64   `json:"drained"`
 	DrainRate float64 `json:"drain_rate"`
 	Left      int64   `json:"left,omitempty"` // sent and not received at the end, in deliveries

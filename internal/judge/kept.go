@@ -69,7 +69,7 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 			k.Drained += p.Counters.Received
 		}
 	}
-	if until > from {
+	if until > from && (k.Gone == 0 || k.Gone == in.Resolved || k.Gone-from >= int64(h.Interval)) {
 		k.DrainRate = float64(k.Drained) / (float64(until-from) / 1e9)
 	}
 	filling := from

@@ -29,6 +29,7 @@ func TestKept(t *testing.T) {
 	filled := result.Header{Mode: result.ModeFlatOut, ConsumersFrom: "filled"}
 	late := result.Header{Mode: result.ModeOpen, ConsumersFrom: "200ms"}
 	paused := result.Header{Mode: result.ModeOpen, ConsumersPause: "200ms@200ms"}
+	short := result.Header{Mode: result.ModeOpen, ConsumersPause: "99ms@150ms", Interval: 100e6}
 	for _, c := range []struct {
 		name          string
 		run           *result.Run
@@ -52,6 +53,8 @@ func TestKept(t *testing.T) {
 			200, 200, 0, 500, 0, 1000, true},
 		{"paused, as much under way as before", keptRun(paused, [][2]int64{{100, 95}, {100, 100}, {100, 0}, {100, 0}, {100, 300}, {100, 100}}, [][2]int64{{0, 5}}), 0, Inputs{End: 600e6, Resolved: 610e6},
 			400, 205, 500e6, 300, 0, 3000, false},
+		{"gone within an interval", keptRun(short, [][2]int64{{100, 100}, {100, 50}, {100, 150}, {100, 100}}, nil), 0, Inputs{End: 400e6, Resolved: 410e6},
+			300, 50, 300e6, 150, 0, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if c.came > 0 {

@@ -22,6 +22,9 @@ func keptLines(s *subject) []entryText {
 		{"peak", count(k.Peak) + " waiting", "deliveries sent and not received, at " + duration(k.PeakAt)},
 		{"drain", rate(k.DrainRate), count(k.Drained) + " deliveries"},
 	}
+	if k.DrainRate == 0 && k.Gone > 0 {
+		out[2].Value = "within an interval"
+	}
 	if k.Gone > 0 {
 		return append(out, entryText{"gone after", duration(max(0, k.Gone-k.From)), "from when " + since + " until the backlog was gone"})
 	}
