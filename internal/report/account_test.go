@@ -76,6 +76,11 @@ func TestOmissionComparesLikeWithLike(t *testing.T) {
 	if got := prepare(stalledRun().make(), other); got != nil {
 		t.Errorf("another size is another workload: %q", got)
 	}
+	one, two := stalledRun().make(), closedRun().make()
+	one.Header.ID, two.Header.ID, one.Header.Workload, two.Header.Workload = "1", "1", "events", "users"
+	if got := prepare(one, two); got != nil {
+		t.Errorf("two workloads of a run are not the same load: %q", got)
+	}
 	service := closedRun().make()
 	delete(service.Summary.Histograms, result.DeliveryResponse)
 	if got := prepare(stalledRun().make(), service); len(got) != 1 {

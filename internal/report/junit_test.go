@@ -46,6 +46,16 @@ func TestJUnit(t *testing.T) {
 		&result.Run{Header: result.Header{Name: "cut"}}))
 }
 
+// A workload in the background passes, whatever its verdict.
+func TestJUnitOfTheBackground(t *testing.T) {
+	run := judgedRun("x", result.Unstable)
+	run.Header.Workload, run.Header.Background = "traffic", true
+	suites, err := JUnitSuites([]*result.Run{run})
+	if err != nil || len(suites[0].Cases) != 1 || suites[0].Cases[0].Failure != "" || !strings.Contains(suites[0].Cases[0].Output, "UNSTABLE, in the background: not judged") {
+		t.Errorf("%+v, %v", suites, err)
+	}
+}
+
 // Whatever a file says, the XML is well-formed and the numbers are those of the
 // cases.
 func TestJUnitIsWellFormed(t *testing.T) {
