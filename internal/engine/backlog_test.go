@@ -115,11 +115,39 @@ phases: {duration: 500ms}
 		t.Errorf("%+v", c)
 	}
 	k := r.Summary.Kept
-	if k.Filled != 500 || k.From < int64(450*time.Millisecond) || k.Gone != r.Summary.Resolved {
+	if k.Filled != 500 || k.Peak != 500 || k.From < int64(450*time.Millisecond) || k.Gone != r.Summary.Resolved {
 		t.Errorf("%+v", k)
 	}
 	if m := r.Metrics[result.LagReceive]; m != nil {
 		t.Error("what lay unread while nobody was there counts as the generator's")
+	}
+}
+
+// A drain that would take long ends when somebody wants it, and what was not delivered
+// is accounted for.
+func TestDrainInterrupted(t *testing.T) {
+	b := startJetStream(t)
+	file := t.TempDir() + "/run.jsonl"
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	r, err := Run(ctx, Config{Entry: jetstream.Entry(), URL: b.URL, File: file, Scenario: parse(t, `
+target: {driver: jetstream}
+workload: {rate: max, messages: 2000, groups: 1, consumer: {from: filled, work: 1s}}
+`), Observer: func(p Progress) {
+		if p.Phase == result.PhaseDrain && p.Counters.Received > 0 {
+			interrupt()
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r = judgetest.Verified(t, r, file)
+	c, k := r.Counters, r.Summary.Kept
+	if c.Received == 0 || c.Missing != 2000-c.Received || c.Undelivered != c.Missing || k.Gone != 0 || k.Left != c.Missing {
+		t.Errorf("%+v\n%+v", c, k)
+	}
+	if !slices.ContainsFunc(r.Events, func(e result.Event) bool { return e.Detail == "the drain ends here" }) {
+		t.Errorf("%+v", r.Events)
 	}
 }
 

@@ -157,7 +157,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	}
 	aborted = r.untilEnd(ctx)
 	if !r.early {
-		aborted = r.drain(aborted)
+		aborted = r.drain(ctx, aborted)
 	}
 	for _, ld := range r.loads {
 		ld.accounts.witnessed()
@@ -253,8 +253,13 @@ func (r *run) shorten(why string) bool {
 }
 
 // drain waits until every measured message is resolved, or the limit. The load
-// goes on meanwhile.
-func (r *run) drain(aborted bool) bool {
+// goes on meanwhile. Where consumers come late, so that it may take long, the end of
+// the context ends it too, unless that has ended the window.
+func (r *run) drain(ctx context.Context, aborted bool) bool {
+	var enough <-chan struct{}
+	if r.hasLate() && ctx.Err() == nil {
+		enough = ctx.Done()
+	}
 	var last int64
 	for _, ld := range r.loads {
 		aborted = ld.sender.finish(aborted)
@@ -266,6 +271,9 @@ func (r *run) drain(aborted bool) bool {
 		select {
 		case <-r.config.Abort:
 			aborted = true
+		case <-enough:
+			r.out.event(result.Event{At: clock.Now(), Kind: "interrupted", Detail: "the drain ends here"})
+			return aborted
 		case <-time.After(2 * time.Millisecond):
 		}
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -61,6 +62,11 @@ func (ld *load) joinLate() {
 		}
 		in.clients = append(in.clients, client) // read when this has ended
 	}
+}
+
+// hasLate reports whether any load has consumers that come late.
+func (r *run) hasLate() bool {
+	return slices.ContainsFunc(r.loads, func(ld *load) bool { return len(ld.receiving.late.consumers) > 0 })
 }
 
 // stallLimit is how long consumers that came late are waited for that get nothing:

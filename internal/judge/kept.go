@@ -14,6 +14,8 @@ const (
 	// keptLeft is the part of its peak to which a backlog must fall to be gone where
 	// the load goes on: then there is always something under way.
 	keptLeft = 0.01
+	// keptFilled is Header.ConsumersFrom of consumers that came when all was sent.
+	keptFilled = "filled"
 )
 
 // kept says how the backlog came and went of consumers that came late or paused, nil
@@ -46,18 +48,19 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 			k.Peak, k.PeakAt = k.Left, p.End
 		}
 	}
-	if stops && from >= in.End && paused == 0 { // all of it was there when they came
-		k.Peak, k.PeakAt = max(0, all.Expected-all.Corrupted), in.End
+	full := came && (h.ConsumersFrom == keptFilled || stops && from >= in.End) // all of it was there when they came
+	if full && h.ConsumersPause == "" {
+		k.Peak, k.PeakAt = max(0, all.Expected-all.Corrupted), min(from, in.End)
 	}
 	until := int64(0)
 	if len(points) > 0 {
 		until = points[len(points)-1].End
 	}
-	if came {
+	if came && !full {
 		k.Gone = keptGone(points, k, calm)
-		if k.Gone == 0 && stops && k.Left == 0 {
-			k.Gone = in.Resolved
-		}
+	}
+	if came && k.Gone == 0 && stops && k.Left == 0 {
+		k.Gone = in.Resolved
 	}
 	if k.Gone > 0 {
 		until = k.Gone

@@ -43,6 +43,10 @@ func TestKept(t *testing.T) {
 	}{
 		{"fill and drain", keptRun(filled, [][2]int64{{600, 0}, {400, 0}}, [][2]int64{{0, 500}, {0, 500}}), 200, Inputs{End: 200e6, Resolved: 390e6},
 			1000, 1000, 390e6, 1000, 0, 1000 / 0.19, false},
+		{"done a moment before the window's end", keptRun(filled, [][2]int64{{600, 0}, {400, 300}}, [][2]int64{{0, 700}}), 199, Inputs{End: 200e6, Resolved: 249e6},
+			1000, 1000, 249e6, 1000, 0, 1000 / 0.05, false},
+		{"done and drained before the window's end", keptRun(filled, [][2]int64{{600, 0}, {400, 1000}}, nil), 190, Inputs{End: 200e6, Resolved: 195e6},
+			1000, 1000, 195e6, 1000, 0, 1000 / 0.005, false},
 		{"some never came", keptRun(filled, [][2]int64{{600, 0}, {400, 0}}, [][2]int64{{0, 500}, {0, 490}}), 200, Inputs{End: 200e6, Resolved: 390e6},
 			1000, 1000, 0, 990, 10, 990 / 0.2, false},
 		{"the run was over before they came", keptRun(filled, [][2]int64{{600, 0}}, [][2]int64{{0, 0}}), -1, Inputs{End: 100e6, Resolved: 200e6},
