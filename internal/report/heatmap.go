@@ -54,7 +54,7 @@ const (
 )
 
 // fit chooses the range of the colours. It reports whether there is anything to
-// draw: a map of two rows and two columns at least.
+// draw: a number, in a map of two rows and two columns at least.
 func (h *heatmap) fit() bool {
 	e := extent{math.Inf(1), math.Inf(-1)}
 	for _, row := range h.Cells {
@@ -64,12 +64,10 @@ func (h *heatmap) fit() bool {
 			}
 		}
 	}
-	if len(h.Columns) < 2 || len(h.Rows) < 2 {
+	if len(h.Columns) < 2 || len(h.Rows) < 2 || e.min > e.max {
 		return false
 	}
-	if e.min <= e.max {
-		h.Colours.round(e)
-	}
+	h.Colours.round(e)
 	return true
 }
 
@@ -92,6 +90,7 @@ type heatLayout struct {
 	x0, y0          float64 // of the first cell
 	column, row     float64 // size of a cell
 	turned          bool    // the columns' labels do not fit side by side
+	lying           bool    // the rows' name is longer than they are high: it stands above them
 	size            float64 // of the numbers, px
 	labels, bottoms float64 // width of the rows' labels, height of the columns'
 	marks           []heatKey
@@ -124,6 +123,9 @@ func (h *heatmap) layout() heatLayout {
 	l.x0 = l.labels + 36
 	l.marks, l.markRows = h.marks(l)
 	l.y0 = heatScale + heatMarks*float64(l.markRows) + 8
+	if l.lying = textWidth(h.Up, 13) > l.row*float64(len(h.Rows)); l.lying {
+		l.y0 += 18
+	}
 	l.column = (l.width - heatRight - l.x0) / float64(len(h.Columns))
 	l.bottoms = 22
 	if widest > l.column-6 {
@@ -174,7 +176,11 @@ func drawHeat(h *heatmap) string {
 		}
 	}
 	p.f(`<text class="axis" text-anchor="middle" x="%.1f" y="%.1f">%s</text>`, (l.x0+l.width-heatRight)/2, l.height-8, html.EscapeString(h.Across))
-	p.f(`<text class="axis" text-anchor="middle" transform="translate(15 %.1f) rotate(-90)">%s</text>`, (l.y0+foot)/2, html.EscapeString(h.Up))
+	if l.lying {
+		p.f(`<text class="axis" x="6" y="%.1f">%s</text>`, l.y0-8, html.EscapeString(h.Up))
+	} else {
+		p.f(`<text class="axis" text-anchor="middle" transform="translate(15 %.1f) rotate(-90)">%s</text>`, (l.y0+foot)/2, html.EscapeString(h.Up))
+	}
 	p.WriteString(`</svg>`)
 	return p.String()
 }
@@ -231,22 +237,19 @@ func (h *heatmap) blank(p *svgPen, id string, x, y, w, t float64, s heatState) {
 func (h *heatmap) legend(p *svgPen, l heatLayout, id string) {
 	const high = 12.0
 	wide := min(l.width-heatRight-l.x0, 420)
-	any := h.has(func(c heatCell) bool { return c.Value > 0 })
-	if any {
-		for i := range heatSteps {
-			p.f(`<rect class="h%d" x="%.1f" y="4" width="%.1f" height="%g"/>`, i, l.x0+float64(i)*wide/heatSteps, wide/heatSteps, high)
+	for i := range heatSteps {
+		p.f(`<rect class="h%d" x="%.1f" y="4" width="%.1f" height="%g"/>`, i, l.x0+float64(i)*wide/heatSteps, wide/heatSteps, high)
+	}
+	free := 0.0
+	for _, t := range h.Colours.ticks(int(wide / 60)) {
+		x := l.x0 + (t.At-h.Colours.Min)/(h.Colours.Max-h.Colours.Min)*wide
+		half := textWidth(t.Label, 13) / 2
+		if t.Label == "" || x-half < free || x+half > l.width {
+			continue
 		}
-		free := 0.0
-		for _, t := range h.Colours.ticks(int(wide / 60)) {
-			x := l.x0 + (t.At-h.Colours.Min)/(h.Colours.Max-h.Colours.Min)*wide
-			half := textWidth(t.Label, 13) / 2
-			if t.Label == "" || x-half < free || x+half > l.width {
-				continue
-			}
-			free = x + half + 8
-			p.f(`<line class="mark" x1="%.1f" x2="%.1f" y1="4" y2="%g"/>`, x, x, 4+high+3)
-			p.f(`<text class="tick" text-anchor="middle" x="%.1f" y="%g">%s</text>`, x, 4+high+15, html.EscapeString(t.Label))
-		}
+		free = x + half + 8
+		p.f(`<line class="mark" x1="%.1f" x2="%.1f" y1="4" y2="%g"/>`, x, x, 4+high+3)
+		p.f(`<text class="tick" text-anchor="middle" x="%.1f" y="%g">%s</text>`, x, 4+high+15, html.EscapeString(t.Label))
 	}
 	for _, k := range l.marks {
 		if k.partly {

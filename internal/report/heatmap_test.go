@@ -51,17 +51,17 @@ func TestHeatMaps(t *testing.T) {
 
 // What was refused, is INVALID or was not made is told apart.
 func TestHeatStates(t *testing.T) {
-	s := swept(t, "size=256B,1KiB", "rate=1k/s,2k/s")
+	s := swept(t, "size=256B,1KiB", "rate=1k/s,2k/s,3k/s")
 	for i, figure := range []sweep.Figure{{Missing: "refused"}, {Missing: "unsupported"}} {
 		for k := range s.Rows[i].Runs {
 			o := &s.Rows[i].Runs[k]
 			o.Status, o.Figures = result.Valid, map[string]sweep.Figure{"50": figure, "99": figure, "99.9": figure}
 		}
 	}
-	for k := range s.Rows[2].Runs {
-		s.Rows[2].Runs[k].Status = result.Invalid
+	for k := range s.Rows[3].Runs {
+		s.Rows[3].Runs[k].Status = result.Invalid
 	}
-	outcomes := map[int][]sweep.Outcome{0: s.Rows[0].Runs, 1: s.Rows[1].Runs, 2: s.Rows[2].Runs}
+	outcomes := map[int][]sweep.Outcome{0: s.Rows[0].Runs, 1: s.Rows[1].Runs, 2: s.Rows[2].Runs, 3: s.Rows[3].Runs}
 	s.Table = sweep.NewTable(sweep.Grid{Axes: s.Axes}, 2, outcomes)
 	maps, _ := sweepHeat(s.Table)
 	var states []heatState
@@ -70,7 +70,7 @@ func TestHeatStates(t *testing.T) {
 			states = append(states, c.State)
 		}
 	}
-	if got := fmt.Sprint(states); got != "[INVALID no figure refused no figure]" {
+	if got := fmt.Sprint(states); got != "[INVALID no figure no figure refused no figure ]" {
 		t.Error(got)
 	}
 	drawn := drawHeat(maps[1])
@@ -79,8 +79,23 @@ func TestHeatStates(t *testing.T) {
 			t.Errorf("%q is missing", want)
 		}
 	}
-	if strings.Contains(drawn, `<rect class="h0"`) {
-		t.Error("there are colours, and no numbers")
+	if n := strings.Count(drawn, `<rect class="h`) - heatSteps; n != 1 {
+		t.Errorf("%d cells have a colour, and one has a number", n)
+	}
+	delete(outcomes, 2)
+	s.Table = sweep.NewTable(sweep.Grid{Axes: s.Axes}, 2, outcomes)
+	if maps, _ := sweepHeat(s.Table); len(maps) != 1 { // the rate
+		t.Errorf("%d maps of which one has a number", len(maps))
+	}
+}
+
+// A long name of the rows stands above them, not beside, where it has no room.
+func TestHeatNames(t *testing.T) {
+	for axis, lying := range map[string]bool{"size": false, "workload.consumer.work": true} {
+		maps, _ := sweepHeat(swept(t, axis+"="+map[bool]string{false: "256B,1KiB", true: "1ms,2ms"}[lying], "rate=1k/s,2k/s").Table)
+		if got := maps[0].layout().lying; got != lying || strings.Contains(drawHeat(maps[0]), "rotate(-90)") == lying {
+			t.Errorf("%s: %t", axis, got)
+		}
 	}
 }
 

@@ -46,7 +46,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 	c := &chart{Key: "achieved", Title: "Achieved over " + x.Label, X: x, Y: axis{Scale: rateScale, Label: "messages a second"},
 		Caption: "What was sent in the window, or came through flat out. Where it stays below what was asked the system, or the generator, takes no more."}
 	scale := func(v float64) float64 { return v }
-	if x.Scale == logRateScale {
+	if key == t.RateKey() && x.Scale == logRateScale {
 		c.Y.Scale, scale = logRateScale, math.Log10
 	}
 	for i, curve := range curves[:min(len(curves), mostCurves)] {
@@ -100,6 +100,8 @@ func sweepAxis(t *sweep.Table, key string) axis {
 		switch {
 		case key == t.RateKey() && least > 0:
 			return axis{Scale: logRateScale, Label: "rate asked"}
+		case a.Rates(): // of another workload
+			return axis{Scale: logRateScale, Label: plain(a.Name)}
 		case least > 0 && most >= 10*least:
 			return axis{Scale: logCountScale, Label: plain(a.Name)}
 		}

@@ -129,10 +129,7 @@ func heatAlt(h *heatmap) string {
 			}
 		}
 	}
-	text := h.Title
-	if most.Value > 0 {
-		text += "; least: " + least.Title + "; greatest: " + most.Title
-	}
+	text := h.Title + "; least: " + least.Title + "; greatest: " + most.Title
 	for _, s := range []heatState{heatOverloaded, heatRefused, heatInvalid, heatNone} {
 		if n := without[s]; n > 0 {
 			text += fmt.Sprintf("; %s in %s", s, plural(int64(n), "cell"))

@@ -304,3 +304,12 @@ func (a Axis) ByValue() map[string]float64 {
 	}
 	return values
 }
+
+// Rates reports whether the values are rates.
+func (a Axis) Rates() bool {
+	if _, ok := a.Numbers(); !ok {
+		return false
+	}
+	n, err := parseNumber(a.Values[0])
+	return err == nil && n.kind == rate
+}
