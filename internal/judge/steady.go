@@ -209,6 +209,9 @@ func conclusion(run *result.Run, s *result.Steady) string {
 
 // lengthen is the advice that makes a warm-up cover ns more.
 func lengthen(run *result.Run, ns int64) string {
+	if run.Header.From > 0 {
+		return ", which a workload with from has none for: the longer it lasts, the less they weigh"
+	}
 	s, err := scenario.FromRecord("header", run.Header.Scenario)
 	if err != nil {
 		return ": lengthen --warmup by that"

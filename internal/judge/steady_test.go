@@ -78,6 +78,7 @@ func TestSteadiness(t *testing.T) {
 			return 1
 		}, nil, stats.Flat, result.Valid, "", "; events and no state: 2 of the 90 stretches of p50, 1 of the 45 stretches of p99"},
 		{"warm-up", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario = text }, stats.WarmUp, result.Suspect, "warm-up", "lengthen --warmup to 14s"},
+		{"warm-up of a workload that begins later", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario, r.Header.From = text, time.Second }, stats.WarmUp, result.Suspect, "warm-up", "a workload with from has none"},
 		{"a warm-up that no percentile shows", 300, time.Second, after(6, 1.3, 1), nil, stats.WarmUp, result.Valid, "warm-up", "look like warm-up"},
 		{"drift", 90, time.Second, func(s float64) float64 { return 1 + s/60 }, nil, stats.Drift, result.Suspect, "steady", "drift"},
 		{"a new level", 90, time.Second, after(35, 1, 1.7), nil, stats.LevelShift, result.Suspect, "steady", "1.71 times its level 35s"},

@@ -126,7 +126,7 @@ func reasonWord(s result.Status) string {
 // mode and window.
 func headline(s *subject) []string {
 	h := &s.run.Header
-	out := []string{plain(h.Driver)}
+	out := []string{s.shared, plain(h.Driver)}
 	if b := brokerLine(h); b != "" {
 		out = append(out, b)
 	}

@@ -97,6 +97,9 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 	} else if p.Many {
 		p.Title = count(int64(len(names))) + " results: " + names[0] + " to " + names[len(names)-1]
 	}
+	if name := prepared[0].shared; name != "" {
+		p.Title = name + ": " + p.Title
+	}
 	p.Title = shorten(p.Title, 120)
 	p.alignKeys()
 	tool := prepared[0].run.Header.Tool

@@ -57,6 +57,7 @@ type subject struct {
 	label   string // unique among the runs of a report
 	letter  string // "A", "B", …; empty when the run is alone
 	title   string // for people: the name, else what was run
+	shared  string // the name that all workloads of a report have, which is not in their titles
 	tables  []family
 	banners []banner
 }
@@ -80,15 +81,29 @@ func subjects(runs []*result.Run) ([]*subject, error) {
 	if len(runs) == 0 {
 		return nil, ErrNoRuns
 	}
-	out := make([]*subject, len(runs))
+	out, shared := make([]*subject, len(runs)), sharedName(runs)
 	for i, r := range runs {
 		out[i] = subjectOf(r)
 		if len(runs) > 1 {
 			out[i].letter = letter(i)
+			if shared != "" {
+				out[i].shared, out[i].title = shared, workloadOf(&r.Header)
+			}
 			out[i].label = out[i].letter + " " + out[i].title
 		}
 	}
 	return out, nil
+}
+
+// sharedName is the name of runs that are all workloads of one scenario, empty if
+// they are not, or have none.
+func sharedName(runs []*result.Run) string {
+	for _, r := range runs {
+		if r.Header.Workload == "" || r.Header.Name != runs[0].Header.Name {
+			return ""
+		}
+	}
+	return plain(runs[0].Header.Name)
 }
 
 // letter names the i-th of several runs: A to Z, then numbers.

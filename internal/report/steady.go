@@ -63,6 +63,7 @@ func steadyMoments(s *subject) []moment {
 		return nil
 	}
 	at := func(from int64, name string) moment {
+		from += int64(s.run.Header.From)
 		t := time.Duration(from).Seconds()
 		label := name + " steady from " + duration(from)
 		if s.letter != "" {

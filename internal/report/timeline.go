@@ -99,20 +99,29 @@ func timeLine(spans []span, name string, colour, dash int, value func(span) floa
 	return l
 }
 
-// momentsOf lists the events, pauses and refusals of the runs that fall into the
-// window.
-// What workloads of one run have in common is listed once.
-func momentsOf(subjects []*subject) []moment {
-	var out, refused []moment
-	first := map[string]*subject{} // by the run's number: the workload that began first saw all of it
+// wholeOf returns of several workloads of a run the one that began first, which saw
+// all of it, and all other subjects.
+func wholeOf(subjects []*subject) []*subject {
+	first := map[string]*subject{} // by the run's number
 	for _, s := range subjects {
 		if f := first[s.run.Header.ID]; f == nil || s.run.Header.From < f.run.Header.From {
 			first[s.run.Header.ID] = s
 		}
 	}
+	return slices.DeleteFunc(slices.Clone(subjects), func(s *subject) bool {
+		return s.run.Header.Workload != "" && first[s.run.Header.ID] != s
+	})
+}
+
+// momentsOf lists the events, pauses and refusals of the runs that fall into the
+// window.
+// What workloads of one run have in common is listed once.
+func momentsOf(subjects []*subject) []moment {
+	var out, refused []moment
+	whole := wholeOf(subjects)
 	for _, s := range subjects {
 		h := &s.run.Header
-		told := h.Workload != "" && first[h.ID] != s
+		told := !slices.Contains(whole, s)
 		lead := ""
 		if s.letter != "" {
 			lead = s.letter + ": "

@@ -82,3 +82,37 @@ func TestBackgroundIsDrawnThinly(t *testing.T) {
 		}
 	}
 }
+
+// What workloads of one run have in common is drawn once, with all that a run alone
+// shows, and where a later one was steady lies on the run's time.
+func TestWorkloadsShareWhatIsTheMachines(t *testing.T) {
+	part := func(name string, from time.Duration) *result.Run {
+		return &result.Run{Header: result.Header{ID: "1", Name: "shop", Workload: name, From: from, Mode: result.ModeOpen, Window: time.Second},
+			Metrics: map[result.Metric]*result.Merged{}, Summary: &result.Summary{Steady: &result.Steady{P50: result.Course{From: 5e8}}},
+			Series: []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Vitals: map[string]float64{"process.cpu": 0.5, "host.cpu.busy": 0.7}}}}
+	}
+	runs := []*result.Run{part("later", 3*time.Second), part("first", 0)}
+	c, err := chartOf(runs, KindProcessors)
+	if err != nil || len(c.Lines) != 2 || c.Lines[0].X[0] != 0.5 || c.Lines[0].Name != "generator, of one core" {
+		t.Errorf("%+v, %v", c, err)
+	}
+	prepared, err := subjects(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := steadyMoments(prepared[0]); len(m) != 1 || m[0].From != 3.5 {
+		t.Errorf("%+v", m)
+	}
+	// The name that they share stands in the title alone.
+	if s := prepared[0]; s.label != "A later" || headline(s)[0] != "shop" {
+		t.Errorf("%q, %q", s.label, headline(s))
+	}
+	if p, err := newPage(prepared, Options{}); err != nil || p.Title != "shop: later · first" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	other := part("third", 0)
+	other.Header.Name = "depot"
+	if prepared, err = subjects(append(runs, other)); err != nil || prepared[0].label != "A shop later" {
+		t.Errorf("%q, %v", prepared[0].label, err)
+	}
+}

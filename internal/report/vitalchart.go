@@ -35,23 +35,28 @@ func processorsChart(subjects []*subject) *chart {
 }
 
 // vitalsChart draws vitals of the measured window over time, of several runs
-// the leading one only.
+// the leading one only. Workloads of one run share them.
 func vitalsChart(subjects []*subject, series []vitalSeries, leading string, y func(float64) float64) *chart {
 	c := &chart{Small: true, X: axis{Scale: secondsScale, Label: "time in the measured window"}, Moments: momentsOf(subjects), Until: untilOf(subjects)}
-	for i, s := range subjects {
+	whole := wholeOf(subjects)
+	for i, s := range whole {
 		spans := measured(timeline(s.run))
 		for j, v := range series {
-			if len(subjects) > 1 && v.vital != leading {
+			if len(whole) > 1 && v.vital != leading {
 				continue
 			}
-			l := timeLine(spans, lineName(s, v.name), j, 0, func(sp span) float64 {
+			name := v.name
+			if len(whole) > 1 {
+				name = lineName(s, name)
+			}
+			l := timeLine(spans, name, j, 0, func(sp span) float64 {
 				value, ok := sp.Vitals[v.vital]
 				if !ok || math.IsInf(value, 0) {
 					return math.NaN()
 				}
 				return y(value)
 			})
-			if len(subjects) > 1 {
+			if len(whole) > 1 {
 				l.Colour = i
 			} else {
 				l.Dash = j % 2
