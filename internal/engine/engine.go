@@ -64,6 +64,8 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 		return refuse("consumers of driver %s acknowledge nothing to the broker; leave workload.consumer.ack out", e.Name)
 	case w.Loop == scenario.Closed && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone && !can.AckVaries:
 		return refuse("a closed loop waits for an answer, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
+	case w.InFlight.Each > 0 && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone && !can.AckVaries:
+		return refuse("workload.in_flight.each has a producer wait for answers, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
 	}
 	_, err := loadMaterial(w.Payload)
 	return err
