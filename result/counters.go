@@ -58,7 +58,16 @@ type Counters struct {
 	Reordered   int64 `json:"reordered"`   // RFC 4737: sequence below the highest seen in its stream
 	Late        int64 `json:"late"`        // beyond the window of memory: new or duplicate, not known
 	Foreign     int64 `json:"foreign"`     // another run's, or no message of ours
-	LateReplies int64 `json:"late_replies"`
+	// Earlier are the messages that earlier runs left where this one used what
+	// existed, each counted once for each delivery group; they are in no
+	// distribution and in neither account.
+	Earlier int64 `json:"earlier,omitempty"`
+	// EarlierMissing are the gaps among them: numbers between the lowest and the
+	// highest that came of the same stream and run, which a run may have failed to
+	// send, or the broker to keep. EarlierDuplicated came more than once.
+	EarlierMissing    int64 `json:"earlier_missing,omitempty"`
+	EarlierDuplicated int64 `json:"earlier_duplicated,omitempty"`
+	LateReplies       int64 `json:"late_replies"`
 	// LastUnknown are the messages of a fan-out whose slowest delivery came after
 	// the memory of them had gone: in delivery.last as lower bounds.
 	LastUnknown int64 `json:"last_unknown,omitempty"`
@@ -76,13 +85,13 @@ type Counters struct {
 }
 
 // counters is how many there are.
-const counters = 33
+const counters = 36
 
 // fields lists every counter once: Add, Sub and IsZero must not forget one.
 func (c *Counters) fields() [counters]*int64 {
 	return [counters]*int64{&c.Scheduled, &c.NotSent, &c.Taken, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
 		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Undelivered, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
-		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.LateReplies, &c.LastUnknown, &c.Censored,
+		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.Earlier, &c.EarlierMissing, &c.EarlierDuplicated, &c.LateReplies, &c.LastUnknown, &c.Censored,
 		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Handovers, &c.Dropped, &c.Returned, &c.BytesSent, &c.BytesRecv}
 }
 

@@ -124,7 +124,7 @@ type Header struct {
 	Started    time.Time         `json:"started"` // wall clock at the start of the measured window
 	Tool       Tool              `json:"tool"`
 	Scenario   json.RawMessage   `json:"scenario"` // as normalised
-	Mode       string            `json:"mode"`     // ModeOpen, ModeClosed or ModeFlatOut
+	Mode       string            `json:"mode"`     // ModeOpen, ModeClosed, ModeFlatOut or ModeConsume
 	Pattern    string            `json:"pattern"`
 	Driver     string            `json:"driver"`
 	Broker     map[string]string `json:"broker,omitempty"` // what the server says of itself
@@ -184,6 +184,11 @@ type Header struct {
 	// Stops says that the load ended with its window, and did not go on until
 	// everything measured was resolved.
 	Stops bool `json:"stops,omitempty"`
+	// Existing is the name of what an earlier run had left at the broker and this one
+	// used, and LeftAs of what this one left there: topics, groups and the messages in
+	// them. Empty: nothing.
+	Existing string `json:"existing,omitempty"`
+	LeftAs   string `json:"left_as,omitempty"`
 }
 
 // Synchronous is what a load of producers that wait for each answer has beside others.
@@ -218,7 +223,7 @@ func (h *Header) InFlightMetric() Metric {
 // ServiceMetric is the service time that the load is about, by its pattern.
 func (h *Header) ServiceMetric() Metric {
 	switch {
-	case h.Pattern == "deliver":
+	case h.Pattern == "deliver", h.Pattern == "consume":
 		return DeliveryService
 	case h.Pattern == "publish" && h.Ack != "reply":
 		return PublishService
@@ -287,6 +292,7 @@ const (
 	ModeOpen    = "open loop"
 	ModeClosed  = "closed loop"
 	ModeFlatOut = "flat out"
+	ModeConsume = "consumers only"
 )
 
 // Tool is the program that wrote the file.

@@ -51,6 +51,8 @@ func (s *Scenario) Normalise() {
 		p.Warmup, s.cold = 0, true
 	case p.Warmup == 0 && !s.cold && !s.Workload.Consumer.From.IsZero():
 		s.cold = true // it would be a part of the backlog
+	case p.Warmup == 0 && !s.cold && s.Workload.Pattern == Consume:
+		s.cold = true
 	case p.Warmup == 0 && !s.cold:
 		p.Warmup, s.chosen = 2*time.Second, true
 	}
@@ -94,6 +96,10 @@ func (s *Scenario) Normalise() {
 func (w *Workload) normalise() {
 	fill(&w.Pattern, Deliver)
 	fill(&w.Loop, Open)
+	if w.Pattern == Consume {
+		w.consumersOnly()
+		return
+	}
 	if w.Loop == Closed {
 		fill(&w.Outstanding, 1)
 	} else {
@@ -130,6 +136,21 @@ func (w *Workload) normalise() {
 
 // lateDrain is the default of Phases.Drain where consumers come late.
 const lateDrain = 10 * time.Minute
+
+// consumersOnly normalises a load without producers, which has neither a rate nor
+// anything in flight.
+func (w *Workload) consumersOnly() {
+	fill(&w.Size, FixedSize(256*Byte))
+	fill(&w.Consumers, 1)
+	fill(&w.Topics, 1)
+	fill(&w.Connections.Consumers, min(w.Consumers, maxConnections))
+	fill(&w.InFlight.Bytes, 256*MiB)
+}
+
+// Keeps reports whether what the workload has at the broker outlives the run.
+func (w *Workload) Keeps() bool {
+	return w.Lifetime == LifetimeKeep || w.Lifetime == "" && w.Existing != ""
+}
 
 // DefaultWarmup reports whether nobody said how long to warm up, so that
 // Phases.Warmup is Normalise's choice: what a broker needs that was started for

@@ -42,7 +42,8 @@ func objectiveMetrics() []string {
 // name them; "lost" is another word for "missing".
 func objectiveCounters() []string {
 	return []string{"lost", "missing", "lost_acked", "corrupted", "duplicated", "redelivered", "reordered", "not_sent",
-		"rejected", "nacked", "unknown", "censored", "late", "foreign", "late_replies", "timed_out", "dropped", "returned"}
+		"rejected", "nacked", "unknown", "censored", "late", "foreign", "late_replies", "timed_out", "dropped", "returned",
+		"earlier", "earlier_missing", "earlier_duplicated"}
 }
 
 const objectiveForm = `an objective is such as "delivery.response p99.9 < 5ms", "lost == 0" or "rate >= 99.9%"`

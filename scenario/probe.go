@@ -21,7 +21,7 @@ func (s *Scenario) Probed(rate float64) bool {
 		return s.Record.Probe == ProbeOn
 	}
 	w := &s.Workload
-	if w.Loop == Open && w.Rate.IsMax() || s.Phases.Duration > 0 && s.Phases.Duration < probeWindow {
+	if w.Pattern == Consume || w.Loop == Open && w.Rate.IsMax() || s.Phases.Duration > 0 && s.Phases.Duration < probeWindow {
 		return false
 	}
 	return rate >= probeRate || w.Connections.Producers >= probeConnections || w.Connections.Consumers >= probeConnections

@@ -99,6 +99,18 @@ const (
 	RoundTrip Pattern = "roundtrip"
 	// RequestReply: responders answer each request with a reply of its size.
 	RequestReply Pattern = "request-reply"
+	// Consume: consumers only, of what an earlier run left (Workload.Existing);
+	// nothing is timed, and how fast it comes is measured.
+	Consume Pattern = "consume"
+)
+
+// Lifetime says how long topics and groups stay at the broker.
+type Lifetime string
+
+// The lifetimes.
+const (
+	LifetimeRun  Lifetime = "run"  // the run removes them when it ends
+	LifetimeKeep Lifetime = "keep" // they stay, with the messages in them
 )
 
 // Loop says what the next message waits for.
@@ -115,7 +127,7 @@ const (
 
 // Workload is a load: who sends what to whom, and when.
 type Workload struct {
-	Pattern  Pattern  `yaml:"pattern,omitempty" doc:"what is measured; default deliver" enum:"publish,deliver,roundtrip,request-reply"`
+	Pattern  Pattern  `yaml:"pattern,omitempty" doc:"what is measured; default deliver" enum:"publish,deliver,roundtrip,request-reply,consume"`
 	Loop     Loop     `yaml:"loop,omitempty" doc:"open: a schedule the broker cannot slow down; closed: wait for each answer; default open" enum:"open,closed"`
 	Rate     Rate     `yaml:"rate,omitempty" doc:"total over all producers, such as 3000/s; max: flat out, unpaced; default 1000/s"`
 	Arrivals Arrivals `yaml:"arrivals,omitempty" doc:"when messages are due; default constant"`
@@ -125,12 +137,16 @@ type Workload struct {
 	KeySize  Size     `yaml:"key_size,omitempty" doc:"length of a key; default 16B where there are keys" min:"8B" max:"64KiB"`
 	Headers  Headers  `yaml:"headers,omitempty" doc:"what goes with every message beside its payload, where the broker carries any: so many with values of a size (4x32B), or names and values; default none"`
 	// Messages ends the measured window after so many messages instead of
-	// after Phases.Duration; flat out and closed loops only.
-	Messages    uint64      `yaml:"messages,omitempty" doc:"end the window after so many messages; flat out or closed loop only" min:"1" max:"281474976710655"`
-	Producers   int         `yaml:"producers,omitempty" doc:"how many producers; default 1" min:"1" max:"16777216"`
-	Consumers   int         `yaml:"consumers,omitempty" doc:"how many consumers, or responders in request-reply; default 1, none for publish, one per producer for roundtrip" min:"0" max:"16777216"`
-	Topics      int         `yaml:"topics,omitempty" doc:"how many topics; producers and consumers are spread over them; default 1, one per producer for roundtrip" min:"1" max:"16777216"`
-	Groups      int         `yaml:"groups,omitempty" doc:"how many queue or consumer groups the consumers form; 0: each consumer on its own" min:"0" max:"16777216"`
+	// after Phases.Duration; flat out, closed loops and the pattern consume only.
+	Messages  uint64 `yaml:"messages,omitempty" doc:"end the window after so many messages; flat out, closed loop or consume only" min:"1" max:"281474976710655"`
+	Producers int    `yaml:"producers,omitempty" doc:"how many producers; default 1" min:"1" max:"16777216"`
+	Consumers int    `yaml:"consumers,omitempty" doc:"how many consumers, or responders in request-reply; default 1, none for publish, one per producer for roundtrip" min:"0" max:"16777216"`
+	Topics    int    `yaml:"topics,omitempty" doc:"how many topics; producers and consumers are spread over them; default 1, one per producer for roundtrip" min:"1" max:"16777216"`
+	Groups    int    `yaml:"groups,omitempty" doc:"how many queue or consumer groups the consumers form; 0: each consumer on its own" min:"0" max:"16777216"`
+	// Lifetime and Existing are for one run that fills and another one that drains;
+	// see [Workload.Keeps].
+	Lifetime    Lifetime    `yaml:"lifetime,omitempty" doc:"how long topics and groups stay at the broker, with the messages in them: run, until the run ends; keep, beyond it, by a name that the result tells; default run, with existing keep" enum:"run,keep"`
+	Existing    string      `yaml:"existing,omitempty" doc:"use what a run with lifetime: keep has left, by the name that its result tells, with the messages in it" pattern:"[0-9a-f]{8}"`
 	Connections Connections `yaml:"connections,omitempty" doc:"how many connections to use"`
 	InFlight    InFlight    `yaml:"in_flight,omitempty" doc:"limits to what is unanswered at a time"`
 	// Timeout is how long an unanswered message keeps its place among those in

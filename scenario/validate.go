@@ -41,8 +41,13 @@ func (s *Scenario) Validate() error {
 
 // part checks what is one workload's.
 func (v *validator) part() {
-	v.loop()
-	v.arrivals()
+	if v.s.Workload.Pattern == Consume {
+		v.consume()
+	} else {
+		v.loop()
+		v.arrivals()
+	}
+	v.lifetime()
 	v.population()
 	v.consuming()
 	v.limits()
@@ -239,6 +244,8 @@ func (v *validator) population() {
 	case w.Groups == 0:
 	case w.Pattern == RoundTrip:
 		v.fail("a round trip has no groups", "leave out workload.groups: every producer consumes its own topic", "workload.groups")
+	case w.Groups > w.Consumers && w.Pattern == Publish && w.Keeps():
+		// They hold what is sent, for the consumers of another run.
 	case w.Groups > w.Consumers:
 		v.fail(fmt.Sprintf("%d groups for %d consumers", w.Groups, w.Consumers), "a group has at least one consumer", "workload.groups")
 	}

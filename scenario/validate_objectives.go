@@ -110,6 +110,8 @@ func (w *Workload) without(o Objective) (cause, hint string) {
 	}
 	what, _, isMetric := strings.Cut(o.Subject, ".")
 	switch {
+	case w.Pattern == Consume && (isMetric || o.isShare()):
+		return "the pattern consume times nothing", "name a counter, such as earlier or earlier_missing"
 	case o.IsRate() && !paced:
 		return unpaced + " to hold the rate against", "leave it out, or give the load a rate"
 	case isMetric && !paced && what == "lag":

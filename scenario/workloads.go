@@ -75,7 +75,7 @@ func (s *Scenario) part(i int, w NamedWorkload) Part {
 	fill(&p.Seed, s.Seed+uint64(i))
 	p.Phases.Duration = w.For
 	fill(&p.Phases.Duration, s.Phases.Duration-w.From)
-	if w.From > 0 || !w.Consumer.From.IsZero() {
+	if w.From > 0 || !w.Consumer.From.IsZero() || w.Pattern == Consume {
 		p.Phases.Warmup, p.cold = 0, true
 	}
 	p.Record.Probe = ProbeOff

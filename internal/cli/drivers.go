@@ -165,7 +165,7 @@ func abilities(c driver.Capabilities) (can, cannot []string) {
 		has  bool
 	}{
 		{"request–reply", c.RequestReply}, {"groups", c.Groups}, {"fan-out", c.FanOut}, {"consumer acknowledgements", c.ConsumerAck},
-		{"keys", c.Keys}, {"headers", c.Headers},
+		{"keys", c.Keys}, {"headers", c.Headers}, {"keep messages", c.Keeps},
 		{"keep order", c.Ordered}, {"reconnect", c.Reconnects}, {"TLS", c.TLS},
 	} {
 		if x.has {

@@ -96,11 +96,13 @@ func scenarioFlags(to *overrides) []section {
 		flag("payload", "workload.payload", "PAYLOAD", "what it is made of: random, zeros, compress:50%, file:PATH, corpus:DIR; default random")
 		flag("keys", "workload.keys", "KEYS", "messages' keys, where the broker has any: none, fixed, unique, zipf:1.1@10000; default none")
 		flag("headers", "workload.headers", "HEADERS", "what goes with messages beside the payload, where the broker carries any: 4x32B, or tenant:blue,trace:4bf92f; default none")
-		flag("pattern", "workload.pattern", "PATTERN", "publish, deliver, roundtrip or request-reply; default deliver")
+		flag("pattern", "workload.pattern", "PATTERN", "publish, deliver, roundtrip, request-reply, or consume what another run left; default deliver")
 		flag("producers", "workload.producers", "N", "how many producers; default 1")
 		flag("consumers", "workload.consumers", "N", "how many consumers, or responders; default 1, one per producer for roundtrip")
 		flag("topics", "workload.topics", "N", "how many topics; default 1, one per producer for roundtrip")
 		flag("groups", "workload.groups", "N", "how many queue or consumer groups the consumers form; default 0: each on its own")
+		flag("lifetime", "workload.lifetime", "LIFETIME", "how long topics and groups stay at the broker: run or keep; default run, with --existing keep")
+		flag("existing", "workload.existing", "NAME", "use what a run with --lifetime keep left there, with the messages in it")
 		flag("arrivals", "workload.arrivals", "ARRIVALS", "constant, poisson, ramp:1000/s..5000/s, burst:100@1s, sine:50%@10s, step:1000/s@10s,2000/s@10s, trace:FILE")
 		flag("seed", "seed", "N", "seed of everything random; default 1")
 		flag("producer-connections", "workload.connections.producers", "N", "connections that producers share; default one each, at most 16")
@@ -142,7 +144,7 @@ func scenarioFlags(to *overrides) []section {
 
 // completeScenarioFlags installs completions for flags with fixed values.
 func (a *app) completeScenarioFlags(cmd *cobra.Command) {
-	completeFlag(cmd, "pattern", oneOf(string(scenario.Publish), string(scenario.Deliver), string(scenario.RoundTrip), string(scenario.RequestReply)))
+	completeFlag(cmd, "pattern", oneOf(string(scenario.Publish), string(scenario.Deliver), string(scenario.RoundTrip), string(scenario.RequestReply), string(scenario.Consume)))
 	completeFlag(cmd, "loop", oneOf(string(scenario.Open), string(scenario.Closed)))
 	completeFlag(cmd, "arrivals", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return []string{"constant", "poisson", "ramp:", "burst:", "sine:", "step:", "trace:"},

@@ -137,16 +137,16 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 			p.Broker = "inside the driver"
 		}
 	}
-	schedulePlan, err := schedule.New(w, s.Phases.Longest(), s.Seed)
-	switch {
-	case err == nil:
-		n, exact := schedulePlan.Total()
-		p.Messages, p.Exact = int64(min(uint64(n), math.MaxInt64)), exact
-	case !errors.Is(err, schedule.ErrUnscheduled):
-		return p, &fault{exitUsage, err, scenarioHint}
+	if w.Pattern != scenario.Consume {
+		if err := p.schedule(s); err != nil {
+			return p, err
+		}
 	}
 	p.FanOut = fanOutOf(w)
 	p.Deliveries = int64(float64(p.Messages) * float64(p.FanOut.Least+p.FanOut.Most) / 2)
+	if w.Pattern == scenario.Consume { // nobody knows what will come
+		p.Messages = 0
+	}
 	p.Bytes = int64(math.Round(float64(p.Messages) * schedule.MeanSize(w.Size)))
 	if p.Messages > 0 {
 		p.support()
@@ -171,6 +171,19 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	return p, nil
 }
 
+// schedule counts the messages that are due.
+func (p *plan) schedule(s *scenario.Scenario) error {
+	due, err := schedule.New(&s.Workload, s.Phases.Longest(), s.Seed)
+	switch {
+	case err == nil:
+		n, exact := due.Total()
+		p.Messages, p.Exact = int64(min(uint64(n), math.MaxInt64)), exact
+	case !errors.Is(err, schedule.ErrUnscheduled):
+		return &fault{exitUsage, err, scenarioHint}
+	}
+	return nil
+}
+
 // support finds the percentiles that the messages will support.
 func (p *plan) support() {
 	for _, text := range result.Percentiles() {
@@ -192,7 +205,7 @@ func (p *plan) support() {
 // are dealt out to the topics in turn.
 func fanOutOf(w *scenario.Workload) fanOut {
 	switch {
-	case w.Pattern == scenario.Publish:
+	case w.Pattern == scenario.Publish, w.Pattern == scenario.Consume:
 		return fanOut{}
 	case w.Pattern == scenario.RequestReply:
 		return fanOut{1, 1}
@@ -220,7 +233,9 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	}
 	add("broker", "%s", p.Broker)
 	add("layout", "%s × %s, %s", plural(w.Producers, "producer"), plural(w.Topics, "topic"), consumersOf(w))
-	if p.Messages > 0 {
+	if w.Pattern == scenario.Consume {
+		add("existing", "what a run has left as %s; nothing is sent", w.Existing)
+	} else if p.Messages > 0 {
 		about := ""
 		if !p.Exact {
 			about = "about "
@@ -237,6 +252,7 @@ func (p plan) lines(s *scenario.Scenario) []string {
 		add("messages", "as many as come through in the window")
 	}
 	switch {
+	case w.Pattern == scenario.Consume:
 	case p.FanOut.Most == 0:
 		add("fan-out", "none: nobody consumes")
 	case p.FanOut.Least == p.FanOut.Most:

@@ -93,6 +93,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	}
 	// The delivery side.
 	lost := a.accountMissing(&total, now, intended, censor)
+	total.EarlierMissing = a.receiving.earlier.missing()
 	delta := total
 	delta.Sub(a.told.counters)
 	start := a.start.Load()

@@ -70,18 +70,19 @@ type consumer struct {
 
 	// arrived counts what received does as soon as that is known: in a closed
 	// loop, for the witness, since to wake the producer takes microseconds.
-	arrived     atomic.Int64
-	received    atomic.Int64 // unique, measured
-	bytes       atomic.Int64 // of those, where sizes differ
-	duplicated  atomic.Int64
-	redelivered atomic.Int64
-	reordered   atomic.Int64
-	late        atomic.Int64
-	corrupted   atomic.Int64
-	foreign     atomic.Int64
-	newest      int64        // instant of the newest measured delivery; read when no more can come
-	warm        atomic.Int64 // new messages outside the window
-	_           [64]byte
+	arrived               atomic.Int64
+	received              atomic.Int64 // unique, measured
+	bytes                 atomic.Int64 // of those, where sizes differ
+	duplicated            atomic.Int64
+	redelivered           atomic.Int64
+	reordered             atomic.Int64
+	late                  atomic.Int64
+	corrupted             atomic.Int64
+	foreign               atomic.Int64
+	earlier, earlierAgain atomic.Int64 // of earlier runs: new ones, and copies
+	newest                int64        // instant of the newest measured delivery; read when no more can come
+	warm                  atomic.Int64 // new messages outside the window
+	_                     [64]byte
 }
 
 func (c *consumer) deliver(m driver.Message) {
@@ -179,6 +180,11 @@ func (c *consumer) deliver(m driver.Message) {
 	} else {
 		c.warm.Add(1)
 	}
+	c.rest(now)
+}
+
+// rest simulates the work that a message is which came now, and the pause.
+func (c *consumer) rest(now int64) {
 	if c.work > 0 {
 		time.Sleep(c.work)
 	}
@@ -232,7 +238,9 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 			}
 			return
 		}
-		c.foreign.Add(1)
+		if !c.earlierMessage(e, now) {
+			c.foreign.Add(1)
+		}
 		return
 	}
 	// Damaged. It is one of ours if the envelope still says so: the right run,

@@ -22,10 +22,11 @@ const (
 )
 
 // depth is what the broker says that it holds for the load's consumers. It is asked
-// where they come late or pause.
+// where they come late or pause, or have what another run left.
 type depth struct {
 	specs  []driver.ConsumerSpec        // a consumer of each group
 	newest atomic.Pointer[result.Depth] // told since the last interval; nil: nothing
+	last   atomic.Pointer[result.Depth] // told last; nil: nothing yet
 }
 
 // add adds a consumer of a delivery group, unless there is one.
@@ -40,7 +41,7 @@ func (d *depth) add(spec driver.ConsumerSpec, group int) {
 // broker may be away for a while.
 func (r *receiving) startDepth() {
 	teller, ok := r.session.main.(driver.DepthTeller)
-	if !ok || !r.workload.Consumer.Interrupted() || r.config.quiet != nil {
+	if !ok || !r.workload.Consumer.Interrupted() && r.workload.Existing == "" || r.config.quiet != nil {
 		return
 	}
 	queues := 0
@@ -60,6 +61,7 @@ func (r *receiving) startDepth() {
 				return
 			}
 			if err == nil {
+				r.depth.last.Store(&d)
 				r.depth.newest.Store(&d)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/judge"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // finish closes the accounts when all senders and consumers are gone, and
@@ -68,7 +69,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 // unwritten reports whether something came in after the last interval.
 func (r *run) unwritten() bool {
 	for _, ld := range r.loads {
-		if late := ld.accounts.counts(); late.Received != ld.accounts.told.counters.Received || late.Acked != ld.accounts.told.counters.Acked || ld.side.unread() || ld.recording.rec.Behind() {
+		if late := ld.accounts.counts(); late.Earlier != ld.accounts.told.counters.Earlier || late.Received != ld.accounts.told.counters.Received || late.Acked != ld.accounts.told.counters.Acked || ld.side.unread() || ld.recording.rec.Behind() {
 			return true
 		}
 	}
@@ -104,10 +105,24 @@ func (a *accounts) resolvedAt() int64 {
 	return t
 }
 
+// drained is how fast consumers had what earlier runs left: from the first to the
+// last message of those.
+func (a *accounts) drained(c result.Counters) *result.Throughput {
+	x := &a.receiving.earlier
+	t := &result.Throughput{Received: c.Earlier, Elapsed: time.Duration(max(1, x.last.Load()-x.first.Load())), Until: "the last delivery"}
+	if c.Earlier > 1 { // so many followed the first
+		t.ReceivedPerSecond = float64(c.Earlier-1) / t.Elapsed.Seconds()
+	}
+	return t
+}
+
 // throughput is what a flat-out run came to. What the broker refused, and what
 // did not arrive where it should, is none.
 func (a *accounts) throughput() *result.Throughput {
 	c := a.counts()
+	if a.workload.Pattern == scenario.Consume {
+		return a.drained(c)
+	}
 	through := c.Sent - c.Nacked
 	if a.session.ack != driver.AckKindNone {
 		through = c.Acked

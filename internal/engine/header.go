@@ -88,6 +88,13 @@ func (ld *load) describe(h *result.Header) error {
 	if !w.Headers.IsZero() {
 		h.Headers = w.Headers.String()
 	}
+	if w.Pattern == scenario.Consume {
+		h.Size = 0 // whatever comes
+	}
+	h.Existing = w.Existing
+	if w.Keeps() {
+		h.LeftAs = ld.name
+	}
 	if w.Messages > 0 {
 		h.Window = 0 // the number of messages ends it
 	}

@@ -91,6 +91,10 @@ func layOut(w *scenario.Workload) *layout {
 		for range w.Consumers {
 			l.consumers = append(l.consumers, consumerPlan{topics: all, name: name})
 		}
+	} else if w.Pattern == scenario.Publish {
+		for g := range w.Groups { // which hold the messages for another run
+			l.groupNames = append(l.groupNames, "g"+strconv.Itoa(g))
+		}
 	} else if w.Groups > 0 {
 		for g := range w.Groups {
 			l.groupNames = append(l.groupNames, "g"+strconv.Itoa(g))

@@ -71,6 +71,7 @@ func (ld *load) metrics() []recorder.ID { return append(ld.recording.metrics(), 
 func (ld *load) disconnect() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
+	ld.session.measured = true
 	var errs []error
 	for _, st := range ld.sending.streams {
 		errs = append(errs, st.producer.Close(ctx))

@@ -27,7 +27,7 @@ type plan struct {
 	sizes    *schedule.Sizes // nil: all payloads are alike
 	material material        // what bodies are cut from; nil: nothing
 	id       uint32          // in every envelope
-	name     string          // of what is made at the broker
+	name     string          // of what is at the broker
 	timed    bool            // messages have an instant at which they are due, and so response times
 	replies  bool            // deliveries are the answers of responders
 	forget   int64           // Config.Forget
@@ -71,7 +71,9 @@ func newPlan(c *control, part scenario.Part) (*plan, error) {
 	for p.id == 0 {
 		p.id = rand.Uint32()
 	}
-	p.name = fmt.Sprintf("%08x", p.id)
+	if p.name = w.Existing; p.name == "" {
+		p.name = fmt.Sprintf("%08x", p.id)
+	}
 	return p, nil
 }
 
@@ -82,7 +84,7 @@ func (p *plan) planSchedule() error {
 	switch {
 	case w.Loop == scenario.Closed:
 		return nil
-	case w.Rate.IsMax():
+	case w.Rate.IsMax(), w.Pattern == scenario.Consume:
 		p.timed = false
 		return nil
 	}
@@ -147,14 +149,14 @@ func (p *plan) spinBudget() int64 {
 // deliveryMetric is the response metric of deliveries, deliveryService the
 // service metric.
 func (p *plan) deliveryMetric() recorder.ID {
-	if p.workload.Pattern == scenario.Deliver {
+	if p.workload.Pattern == scenario.Deliver || p.workload.Pattern == scenario.Consume {
 		return recorder.DeliveryResponse
 	}
 	return recorder.RoundTripResponse
 }
 
 func (p *plan) deliveryService() recorder.ID {
-	if p.workload.Pattern == scenario.Deliver {
+	if p.workload.Pattern == scenario.Deliver || p.workload.Pattern == scenario.Consume {
 		return recorder.DeliveryService
 	}
 	return recorder.RoundTripService

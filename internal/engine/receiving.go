@@ -19,8 +19,10 @@ type receiving struct {
 	recording *recording
 	sending   *sending
 
+	ack       driver.ConsumerAck
 	groups    []*group
 	consumers []*consumer
+	earlier   earlier // what other runs left
 	clients   []driver.Consumer
 	late      lateConsumers
 	depth     depth
@@ -32,20 +34,15 @@ type receiving struct {
 }
 
 func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
-	w := r.workload
-	conns := max(1, min(w.Connections.Consumers, w.Consumers))
-	ack, err := consumerAck(w.Consumer.Ack)
-	if err != nil {
+	var err error
+	if r.ack, err = consumerAck(r.workload.Consumer.Ack); err != nil {
 		return err
 	}
-	byConn := make([]*transport.Conn, conns)
+	byConn := make([]*transport.Conn, r.conns())
 	for i, cp := range r.layout.consumers {
-		spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % conns, Ack: ack, Slow: w.Consumer.Slow()}
-		for _, t := range cp.topics {
-			spec.Topics = append(spec.Topics, r.layout.topics[t])
-		}
+		spec := r.spec(i)
 		r.depth.add(spec, cp.group)
-		if !w.Consumer.From.IsZero() {
+		if !r.workload.Consumer.From.IsZero() {
 			r.late.consumers = append(r.late.consumers, lateConsumer{spec, r.newConsumer(cp.group, lanes+i, integrity.Data).deliver})
 			continue
 		}
@@ -64,7 +61,7 @@ func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 			if c.conn = r.recording.attribute("consumer", mark, byConn[spec.Conn] == nil); c.conn != nil {
 				byConn[spec.Conn] = c.conn
 			}
-			if c.conn = byConn[spec.Conn]; w.Consumer.Interrupted() {
+			if c.conn = byConn[spec.Conn]; r.workload.Consumer.Interrupted() {
 				c.conn = nil // what it has not read waits for the consumer, and not for us
 			}
 		}
@@ -76,13 +73,28 @@ func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 	return nil
 }
 
+// conns is how many connections the consumers have.
+func (r *receiving) conns() int {
+	return max(1, min(r.workload.Connections.Consumers, r.workload.Consumers))
+}
+
+// spec describes consumer i of the layout to the driver.
+func (r *receiving) spec(i int) driver.ConsumerSpec {
+	cp := r.layout.consumers[i]
+	spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % r.conns(), Ack: r.ack, Slow: r.workload.Consumer.Slow()}
+	for _, t := range cp.topics {
+		spec.Topics = append(spec.Topics, r.layout.topics[t])
+	}
+	return spec
+}
+
 // fullChecks is the fan-out up to which every delivery's checksum is computed.
 const fullChecks = 64
 
 func (r *receiving) newConsumer(group, shard int, kind integrity.Kind) *consumer {
 	c := &consumer{plan: r.plan, session: r.session, recording: r.recording, sending: r.sending, receiving: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.recording.rec.Shard(shard), raw: r.recording.rawSink(), rawKind: r.rawDelivered(),
 		kind: kind, work: r.workload.Consumer.Work, pause: r.workload.Consumer.Pause, response: recorder.DeliveryResponse, service: recorder.DeliveryService}
-	if r.workload.Pattern != scenario.Deliver {
+	if r.workload.Pattern != scenario.Deliver && r.workload.Pattern != scenario.Consume {
 		c.response, c.service = recorder.RoundTripResponse, recorder.RoundTripService
 	}
 	if n := r.layout.maxFanOut(); n > fullChecks {

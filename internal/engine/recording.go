@@ -45,7 +45,7 @@ func (r *recording) metrics() []recorder.ID {
 	default:
 		delivers = false
 	}
-	if r.session.ack != driver.AckKindNone && (!delivers || r.session.ack != driver.AckKindReply) {
+	if r.workload.Pattern != scenario.Consume && r.session.ack != driver.AckKindNone && (!delivers || r.session.ack != driver.AckKindReply) {
 		add(r.session.ackResponse, r.session.ackService)
 	}
 	if r.mayHaveStages() {

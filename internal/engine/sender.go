@@ -3,11 +3,13 @@ package engine
 import (
 	"context"
 	"time"
+
+	"sixnines/scenario"
 )
 
-// sender issues the messages of a load. There are three: paced by a schedule,
-// closed, which waits for answers, and flat out. What they have in common, such as
-// lanes, slots and transmit, is in sending.
+// sender issues the messages of a load. There are four: paced by a schedule,
+// closed, which waits for answers, flat out, and one that sends nothing. What they
+// have in common, such as lanes, slots and transmit, is in sending.
 type sender interface {
 	// prepare brings the load to where the start of its window may be fixed, and
 	// returns how long before the window start is to be called.
@@ -24,6 +26,8 @@ type sender interface {
 // newSender returns what sends as the plan says.
 func newSender(out *sending, in *receiving) sender {
 	switch {
+	case out.workload.Pattern == scenario.Consume:
+		return consuming{out, in}
 	case out.schedule != nil:
 		return paced{out}
 	case out.timed:

@@ -14,7 +14,7 @@ import (
 	"sixnines/scenario"
 )
 
-// sending is what the three senders have in common: connections, streams, and how
+// sending is what the senders have in common: connections, streams, and how
 // far they are.
 type sending struct {
 	*plan
@@ -42,7 +42,11 @@ func newSending(p *plan, s *session, rec *recording) *sending {
 	if p.workload.Loop == scenario.Closed {
 		out.several = p.workload.Producers
 	}
-	out.left.limited = p.workload.Messages > 0
+	if p.workload.Pattern == scenario.Consume {
+		out.several = 1 // who watches what comes, and says when the window is over
+		out.left.limited = true
+	}
+	out.left.limited = out.left.limited || p.workload.Messages > 0
 	out.left.left.Store(int64(p.workload.Messages))
 	return out
 }

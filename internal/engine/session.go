@@ -53,6 +53,7 @@ type session struct {
 	dialers    []*transport.Dialer
 	semantics  driver.Semantics
 	cold       []result.Cold
+	measured   bool // the load was measured
 
 	ack                     driver.AckKind
 	closes                  closing
@@ -89,7 +90,11 @@ func (s *session) open(ctx context.Context) (err error) {
 	}
 	s.semantics, err = s.main.Provision(ctx, driver.Topology{Topics: s.layout.topics, Groups: s.layout.groupNames,
 		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Slow(),
-		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: headersOf(w.Headers)})
+		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: headersOf(w.Headers),
+		Keep: w.Keeps(), Existing: w.Existing != ""})
+	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
+		return fmt.Errorf("what a run has left as %s: %w", w.Existing, err)
+	}
 	return err
 }
 
@@ -141,7 +146,8 @@ func (s *session) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var errs []error
-	if s.main != nil && s.semantics.Transport != "" {
+	// What others have made is not removed by a run that came to nothing.
+	if s.main != nil && s.semantics.Transport != "" && (s.workload.Existing == "" || s.measured) {
 		errs = append(errs, s.main.Deprovision(ctx))
 	}
 	for _, s := range []driver.Session{s.responders, s.main} {

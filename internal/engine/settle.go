@@ -32,7 +32,7 @@ const (
 // and nobody has said how long to warm up.
 func (p *plan) settles() bool {
 	return p.config.Managed != "" && p.config.quiet == nil && p.timed && p.warmup > 0 &&
-		p.scenario.DefaultWarmup() && p.workload.Pattern != scenario.Publish
+		p.scenario.DefaultWarmup() && p.workload.Pattern != scenario.Publish && p.workload.Existing == ""
 }
 
 // settle sends one message after the other, through all producers in turn, until

@@ -67,6 +67,8 @@ func (a *accounts) counts() result.Counters {
 		c.Late += k.late.Load()
 		c.Corrupted += k.corrupted.Load()
 		c.Foreign += k.foreign.Load()
+		c.Earlier += k.earlier.Load()
+		c.EarlierDuplicated += k.earlierAgain.Load()
 	}
 	if a.schedule == nil { // else the schedule says
 		c.Scheduled = c.Sent + c.Rejected

@@ -84,7 +84,7 @@ func processors(e *evidence) []result.Reason {
 	share := used / e.cores
 	text := fmt.Sprintf("the generator used %s of the %.0f processors it may use", percentage(share), e.cores)
 	switch {
-	case e.run.Header.Mode == result.ModeFlatOut:
+	case e.run.Header.Mode == result.ModeFlatOut, e.run.Header.Mode == result.ModeConsume:
 		return one(result.Valid, "cpu", text+"; the throughput may be the generator's limit, not the broker's")
 	case share > cpuSuspect:
 		return one(result.Suspect, "cpu", text+"; messages wait for it: lower the rate or use a larger machine")

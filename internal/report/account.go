@@ -50,6 +50,9 @@ func otherCounters(c *result.Counters) []entry {
 		{"reordered", c.Reordered, "first copies that came after a later message of the same producer in the same ordered stream (RFC 4737)", true},
 		{"late", c.Late, "beyond the window of memory: new or duplicate is not known", true},
 		{"foreign", c.Foreign, "messages of another run, or not of this tool", true},
+		{"earlier", c.Earlier, "messages that earlier runs had left, each counted once; in no account and no latency", false},
+		{"earlier missing", c.EarlierMissing, "gaps among them: numbers between those that came of the same producer", true},
+		{"earlier duplicated", c.EarlierDuplicated, "of them, arrived more than once", true},
 		{"late replies", c.LateReplies, "replies that came after their request had been given up", true},
 		{"last unknown", c.LastUnknown, "had by the slowest consumer when the memory of them had gone; in delivery.last as lower bounds", true},
 		{"censored", c.Censored, "unresolved messages, in the distributions as lower bounds", true},
@@ -153,6 +156,10 @@ type entryText struct{ Name, Value, Means string }
 func throughputLines(t *result.Throughput) []entryText {
 	if t == nil {
 		return nil
+	}
+	if t.Messages == 0 && t.Received > 0 && t.PerSecond == 0 { // there was nobody to publish
+		return []entryText{{"received", rate(t.ReceivedPerSecond), count(t.Received) + " messages in " + duration(int64(t.Elapsed))},
+			{"clock stopped by", plain(t.Until), "what ended the measurement"}}
 	}
 	out := []entryText{{"published", rate(t.PerSecond) + ", " + size(int64(float64(t.Bytes)/max(t.Elapsed.Seconds(), 1e-9))) + "/s",
 		count(t.Messages) + " messages in " + duration(int64(t.Elapsed))}}

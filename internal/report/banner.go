@@ -147,6 +147,9 @@ func headline(s *subject) []string {
 	if h.Rate > 0 {
 		load = rate(h.Rate) + " × " + load
 	}
+	if h.Mode == result.ModeConsume {
+		load = "what was left as " + plain(h.Existing)
+	}
 	mode := plain(h.Mode)
 	if h.Mode == result.ModeFlatOut {
 		mode += " (unpaced)"

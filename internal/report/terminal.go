@@ -368,14 +368,19 @@ func shorten(text string, width int) string {
 func terminalMessages(p *printer, s *subject) {
 	c := &s.sum.Counters
 	p.heading("Messages", s.of())
-	p.joined("  rate       ", pairs(rateLine(s.sum.Rate)), dot, normal)
+	sends := s.run.Header.Mode != result.ModeConsume
+	if sends {
+		p.joined("  rate       ", pairs(rateLine(s.sum.Rate)), dot, normal)
+	}
 	for _, l := range availabilityLine(s.sum.Availability) {
 		p.wrapped("  available  ", l.Value+": "+l.Means, normal)
 	}
 	if t := throughputLines(s.sum.Throughput); t != nil {
 		p.joined("  throughput ", pairs(t), dot, normal)
 	}
-	p.joined("  publish    ", sumOf(publishSide(c)), " ", normal)
+	if sends {
+		p.joined("  publish    ", sumOf(publishSide(c)), " ", normal)
+	}
 	if c.Expected > 0 {
 		p.joined("  delivery   ", sumOf(deliverySide(c)), " ", normal)
 	}

@@ -1,0 +1,64 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/result"
+)
+
+const (
+	// emptyLook is how often it is looked whether a load that only consumes is done,
+	// and emptyAfter how long nothing must have come for the broker to be believed
+	// that it has no more.
+	emptyLook  = 20 * time.Millisecond
+	emptyAfter = 500 * time.Millisecond
+)
+
+// consuming sends nothing: the load has consumers only, of what earlier runs left.
+// Its window ends when as many messages have come as were asked for, or when the
+// broker says that it has no more, or when its time is over.
+type consuming struct {
+	*sending
+	receiving *receiving
+}
+
+func (c consuming) mode() string { return result.ModeConsume }
+
+// prepare: there is nothing to warm up.
+func (c consuming) prepare(context.Context) (ahead time.Duration, err error) { return 0, nil }
+
+// finish: nothing is under way that was to be sent.
+func (c consuming) finish(aborted bool) bool { return aborted }
+
+// start watches what comes.
+func (c consuming) start() {
+	c.senders.Go(func() {
+		for c.sleepUntil(clock.Now()+int64(emptyLook)) && clock.Now() < c.end.Load() && !c.enough() && !c.empty() {
+		}
+		lower(&c.end, max(clock.Now(), c.sending.start.Load()))
+		c.past.Store(int64(c.several))
+		c.tellPast()
+	})
+}
+
+// enough reports whether as many messages have come as were asked for.
+func (c consuming) enough() bool {
+	var n int64
+	for _, k := range c.receiving.consumers {
+		n += k.earlier.Load()
+	}
+	most := int64(c.workload.Messages)
+	return most > 0 && n >= most
+}
+
+// empty reports whether the broker has told, after the last message had come, that
+// it has nothing more, and nothing came for a moment.
+func (c consuming) empty() bool {
+	start := c.sending.start.Load()
+	newest := max(start, c.receiving.earlier.last.Load())
+	told := c.receiving.depth.last.Load()
+	return told != nil && told.Messages == 0 && start+told.At > newest &&
+		clock.Now()-newest > int64(max(emptyAfter, 2*c.workload.Consumer.Work))
+}

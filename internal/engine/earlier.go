@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"sixnines/internal/integrity"
+)
+
+// earlier accounts for messages that earlier runs have left where this one uses
+// what exists. They are told apart by the run and the stream in their envelopes.
+// How old they are is not known: the instants in them are of the clock of the
+// machine that sent them, since its start, and nothing says which machine that was.
+type earlier struct {
+	streams sync.Map // of *earlierStream by earlierKey
+	// first and last are when the first and the last new one came; 0: none has.
+	first, last atomic.Int64
+}
+
+type earlierKey struct {
+	group       *group
+	run, stream uint32
+}
+
+// earlierStream is what has come to a group of one stream of an earlier run.
+type earlierStream struct {
+	ledger *integrity.Ledger
+	lowest atomic.Uint64 // sequence number
+}
+
+// came ticks a message off and reports whether it is new to the group. It is safe
+// for concurrent use.
+func (x *earlier) came(g *group, e *integrity.Envelope, now int64) integrity.Mark {
+	key := earlierKey{g, e.Run, e.Stream}
+	known, ok := x.streams.Load(key)
+	if !ok {
+		fresh := &earlierStream{ledger: integrity.NewLedger(0)}
+		fresh.lowest.Store(e.Sequence)
+		known, _ = x.streams.LoadOrStore(key, fresh)
+	}
+	st := known.(*earlierStream)
+	m := st.ledger.Mark(e.Sequence)
+	if m == integrity.New {
+		for low := st.lowest.Load(); e.Sequence < low && !st.lowest.CompareAndSwap(low, e.Sequence); low = st.lowest.Load() {
+		}
+		x.first.CompareAndSwap(0, now)
+		for last := x.last.Load(); last < now && !x.last.CompareAndSwap(last, now); last = x.last.Load() {
+		}
+	}
+	return m
+}
+
+// missing counts the gaps in what came, when nothing comes any more. Numbers that a
+// ledger had to forget count as come.
+func (x *earlier) missing() (n int64) {
+	for _, v := range x.streams.Range {
+		st := v.(*earlierStream)
+		highest, ok := st.ledger.Highest()
+		if !ok {
+			continue
+		}
+		for range st.ledger.Missing(st.lowest.Load(), highest) {
+			n++
+		}
+		forgotten, late := st.ledger.Forgotten()
+		n -= forgotten + late
+	}
+	return max(n, 0)
+}
+
+// earlierMessage counts a good message of another run where those are expected,
+// and reports whether it was one.
+func (c *consumer) earlierMessage(e *integrity.Envelope, now int64) bool {
+	if c.plan.workload.Existing == "" || e.Run == c.plan.id || e.Kind != integrity.Data {
+		return false
+	}
+	switch c.receiving.earlier.came(c.group, e, now) {
+	case integrity.New:
+		c.earlier.Add(1)
+		c.rest(now)
+	case integrity.Duplicate:
+		c.earlierAgain.Add(1)
+	default:
+		c.late.Add(1)
+	}
+	return true
+}

@@ -1,0 +1,95 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"sixnines/driver"
+	"sixnines/drivers/jetstream"
+	"sixnines/drivers/nats"
+	"sixnines/internal/integrity"
+	"sixnines/result"
+)
+
+// One run fills, others drain: each message is counted once, apart from those of the
+// run itself and from their latencies, and what is left over stays or goes.
+func TestFillAndDrainBySeveralRuns(t *testing.T) {
+	b := startJetStream(t)
+	run := func(format string, args ...any) *result.Run {
+		t.Helper()
+		return measure(t, fmt.Sprintf(format, args...), jetstream.Entry(), b.URL)
+	}
+	const n = 3000
+	fill := run("{workload: {pattern: publish, rate: max, messages: %d, producers: 2, topics: 2, groups: 1, lifetime: keep}, phases: {warmup: 0s}}", n)
+	name := fill.Header.LeftAs
+	if fill.Counters.Acked != n || fill.Counters.Expected != 0 || name == "" || fill.Header.Existing != "" {
+		t.Fatalf("filled: %+v of %q", fill.Counters, name)
+	}
+
+	some := run("{workload: {pattern: consume, topics: 2, groups: 1, messages: 1000, existing: %s}}", name)
+	part := some.Counters.Earlier
+	if part < 1000 || some.Header.Existing != name || some.Header.LeftAs != name {
+		t.Errorf("%d messages came of 1000 asked for, left as %q", part, some.Header.LeftAs)
+	}
+
+	// What was under way when the first ended comes again.
+	rest := run("{workload: {pattern: consume, consumers: 2, topics: 2, groups: 1, existing: %s}, phases: {duration: 60s}}", name)
+	c := rest.Counters
+	if c.Earlier < n-part || c.Foreign != 0 || c.Scheduled != 0 || len(rest.Summary.Histograms) != 0 {
+		t.Errorf("%d came, then %+v", part, c)
+	}
+	if rest.Summary.End >= int64(rest.Header.Window) || rest.Header.Mode != result.ModeConsume || rest.Summary.Throughput.Received != c.Earlier {
+		t.Errorf("to %d of %d, %+v", rest.Summary.End, rest.Header.Window, rest.Summary.Throughput)
+	}
+
+	// A consumer on its own has all of it, beside what is sent meanwhile.
+	both := run("{workload: {rate: 500/s, topics: 2, consumers: 2, existing: %s, lifetime: run}, phases: {warmup: 100ms, duration: 500ms}}", name)
+	c = both.Counters
+	if c.Earlier != n || c.EarlierMissing != 0 || c.Received != c.Expected || c.Received == 0 || c.Foreign != 0 || both.Header.LeftAs != "" {
+		t.Errorf("beside a load: %+v", c)
+	}
+	if d := both.Summary.Histograms[result.DeliveryResponse]; d.Count != c.Received {
+		t.Errorf("%d latencies of %d messages", d.Count, c.Received)
+	}
+
+	_, err := Run(t.Context(), Config{Scenario: parse(t, "workload: {pattern: consume, topics: 2, existing: "+name+"}"), Entry: jetstream.Entry(), URL: b.URL})
+	if !errors.Is(err, driver.ErrNoTopic) || !strings.Contains(err.Error(), name) {
+		t.Errorf("what a run has removed: %v", err)
+	}
+}
+
+// What nobody keeps cannot be left, nor found.
+func TestNothingIsKept(t *testing.T) {
+	for _, w := range []string{"pattern: publish, lifetime: keep", "pattern: consume, existing: 00c0ffee", "existing: 00c0ffee"} {
+		if err := Check(parse(t, "workload: {"+w+"}"), nats.Entry()); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "keeps no messages") {
+			t.Errorf("%s: %v", w, err)
+		}
+	}
+}
+
+// Gaps are counted between the first and the last number that came of a stream, for
+// each group, run and stream by itself.
+func TestGapsAmongEarlierMessages(t *testing.T) {
+	var x earlier
+	one, other := &group{}, &group{}
+	for _, m := range []struct {
+		group    *group
+		run      uint32
+		sequence uint64
+	}{{one, 1, 7}, {one, 1, 5}, {one, 1, 10}, {other, 1, 5}, {one, 2, 100}, {one, 2, 101}} {
+		if got := x.came(m.group, &integrity.Envelope{Run: m.run, Sequence: m.sequence}, 1); got != integrity.New {
+			t.Errorf("%+v: %v", m, got)
+		}
+	}
+	if got := x.came(one, &integrity.Envelope{Run: 1, Sequence: 7}, 2); got != integrity.Duplicate {
+		t.Errorf("a second copy: %v", got)
+	}
+	if n := x.missing(); n != 3 { // 6, 8 and 9
+		t.Errorf("%d are missing", n)
+	}
+	if x.first.Load() != 1 || x.last.Load() != 1 {
+		t.Errorf("from %d to %d", x.first.Load(), x.last.Load())
+	}
+}

@@ -1,0 +1,47 @@
+package judge
+
+import (
+	"fmt"
+
+	"sixnines/result"
+)
+
+// lifetime says what the run found at the broker, what of it came, and what it left
+// there.
+func lifetime(e *evidence) (found []result.Reason) {
+	h, c := &e.run.Header, e.run.Counters
+	if h.Existing != "" {
+		text := fmt.Sprintf("%s came of what earlier runs had left as %s; in no latency: how old they are cannot be told from instants of another run's clock", plural(c.Earlier, "message"), h.Existing)
+		found = one(result.Valid, "earlier", text)
+		if c.Earlier == 0 && h.Mode == result.ModeConsume {
+			found = one(result.Suspect, "nothing-came", fmt.Sprintf(
+				"not one message came of what earlier runs had left as %s: others may have had them, or nothing was left for these groups; fill it again, with as many groups", h.Existing))
+		}
+	}
+	if c.EarlierMissing > 0 {
+		found = append(found, one(result.Valid, "earlier-missing", fmt.Sprintf(
+			"%s between those that came are missing: an earlier run failed to send them, others had them, or the broker lost them", plural(c.EarlierMissing, "number")))...)
+	}
+	if n, told := e.leftAtBroker(); h.Mode == result.ModeConsume && c.Earlier > 0 {
+		switch {
+		case !told:
+			found = append(found, one(result.Valid, "drained", "nothing tells whether that was all: this driver cannot ask how much the broker holds")...)
+		case n > 0:
+			found = append(found, one(result.Valid, "drained", fmt.Sprintf("the broker held %s more when it was asked last: lengthen --duration", plural(n, "message")))...)
+		}
+	}
+	if h.LeftAs != "" {
+		found = append(found, one(result.Valid, "left", "topics, groups and messages stay at the broker: --existing "+h.LeftAs+" uses them")...)
+	}
+	return found
+}
+
+// leftAtBroker is the depth that the broker told last.
+func (e *evidence) leftAtBroker() (n int64, told bool) {
+	for i := range e.run.Series {
+		if d := e.run.Series[i].Depth; d != nil {
+			n, told = d.Messages, true
+		}
+	}
+	return n, told
+}

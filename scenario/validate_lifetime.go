@@ -1,0 +1,46 @@
+package scenario
+
+// consume checks a load that has consumers only.
+func (v *validator) consume() {
+	s := v.s
+	w := &s.Workload
+	refuse := func(given bool, what, key string) {
+		if given {
+			v.fail("the pattern consume sends nothing, so it has no "+what, "leave it out, or choose pattern: deliver", key, "workload.pattern")
+		}
+	}
+	refuse(w.Producers != 0, "producers", "workload.producers")
+	refuse(w.Connections.Producers != 0, "connections of producers", "workload.connections.producers")
+	refuse(!w.Rate.IsZero(), "rate", "workload.rate")
+	refuse(!w.Arrivals.isZero(), "arrivals", "workload.arrivals")
+	refuse(w.Loop == Closed, "closed loop", "workload.loop")
+	refuse(w.Outstanding != 0, "outstanding messages", "workload.outstanding")
+	refuse(w.Think != 0, "think time", "workload.think")
+	refuse(w.InFlight.Messages != 0, "messages in flight", "workload.in_flight.messages")
+	refuse(!w.Payload.IsZero(), "payload", "workload.payload")
+	refuse(s.Phases.Warmup > 0, "warm-up: what came in it would be missing from its figures", "phases.warmup")
+	refuse(s.Record.Probe == ProbeOn, "load that a probe could stand beside", "record.probe")
+	refuse(s.Record.Raw, "message to write to a raw file", "record.raw")
+	refuse(!w.Consumer.From.IsZero(), "load that consumers could come after", "workload.consumer.from")
+	if w.Existing == "" {
+		v.fail("the pattern consume takes what another run has left, and nothing says which", "give workload.existing: the name that a run with lifetime: keep has told", "workload.existing", "workload.pattern")
+	}
+	if w.Messages > 0 && s.Phases.Duration != 0 {
+		v.fail("both a duration and a number of messages end the window", "leave one of them out", "workload.messages", "phases.duration")
+	}
+}
+
+// lifetime checks that something can be left, or found.
+func (v *validator) lifetime() {
+	w := &v.s.Workload
+	if w.Pattern != RoundTrip && w.Pattern != RequestReply {
+		return
+	}
+	const hint = "choose pattern: publish, deliver or consume, or leave it out"
+	if w.Lifetime == LifetimeKeep {
+		v.fail("the pattern "+string(w.Pattern)+" leaves no messages that could be kept", hint, "workload.lifetime", "workload.pattern")
+	}
+	if w.Existing != "" {
+		v.fail("the pattern "+string(w.Pattern)+" waits for its own messages, and not for those of another run", hint, "workload.existing", "workload.pattern")
+	}
+}
