@@ -166,7 +166,7 @@ func TestWrongText(t *testing.T) {
 		{"number overflow", "workload: {producers: 99999999999999999999}\n", "\"99999999999999999999\" is too large"},
 		{"fraction of a producer", "workload: {producers: 1.5}\n", "\"1.5\" is not a whole number"},
 		{"seed zero", "seed: 0\n", "0 is too small for seed (at least 1)"},
-		{"unknown pattern", "workload: {pattern: delivery}\n", "\"delivery\" is not allowed for pattern (one of publish, deliver, roundtrip, request-reply; did you mean deliver?)"},
+		{"unknown pattern", "workload: {pattern: delivery}\n", "\"delivery\" is not allowed for pattern (one of publish, deliver, roundtrip, request-reply, consume; did you mean deliver?)"},
 		{"unknown loop", "workload: {loop: half-open}\n", "\"half-open\" is not allowed for loop (one of open, closed)"},
 		{"unknown acknowledgement", "workload: {consumer: {ack: sometimes}}\n", "\"sometimes\" is not allowed for ack (acknowledge to the broker: none, each, or a number"},
 		{"a name with spaces", "name: my run\n", "\"my run\" is not allowed for name (what to call the run; letters, digits, - and _)"},

@@ -42,7 +42,7 @@ func deliverySide(c *result.Counters) []entry {
 
 // otherCounters lists what stands beside the two accounts.
 func otherCounters(c *result.Counters) []entry {
-	return []entry{
+	all := []entry{
 		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them, and overtaken by later ones: its broken promise", true},
 		{"undelivered", c.Undelivered, "acknowledged, and missing when the run ended; the broker may still hold them", true},
 		{"duplicated", c.Duplicated, "arrived more than once", true},
@@ -50,9 +50,6 @@ func otherCounters(c *result.Counters) []entry {
 		{"reordered", c.Reordered, "first copies that came after a later message of the same producer in the same ordered stream (RFC 4737)", true},
 		{"late", c.Late, "beyond the window of memory: new or duplicate is not known", true},
 		{"foreign", c.Foreign, "messages of another run, or not of this tool", true},
-		{"earlier", c.Earlier, "messages that earlier runs had left, each counted once; in no account and no latency", false},
-		{"earlier missing", c.EarlierMissing, "gaps among them: numbers between those that came of the same producer", true},
-		{"earlier duplicated", c.EarlierDuplicated, "of them, arrived more than once", true},
 		{"late replies", c.LateReplies, "replies that came after their request had been given up", true},
 		{"last unknown", c.LastUnknown, "had by the slowest consumer when the memory of them had gone; in delivery.last as lower bounds", true},
 		{"censored", c.Censored, "unresolved messages, in the distributions as lower bounds", true},
@@ -64,6 +61,13 @@ func otherCounters(c *result.Counters) []entry {
 		{"returned", c.Returned, "given back by the broker, which could not route them to anybody", true},
 		{"dropped", c.Dropped, "thrown away by the client library, as it says itself", true},
 	}
+	if c.Earlier == 0 {
+		return all
+	}
+	return append(all,
+		entry{"earlier", c.Earlier, "messages that earlier runs had left, each counted once; in no account and no latency", false},
+		entry{"earlier missing", c.EarlierMissing, "gaps among them: numbers between those that came of the same producer", true},
+		entry{"earlier duplicated", c.EarlierDuplicated, "of them, arrived more than once", true})
 }
 
 // fate is one row of the matrix of publish fate against delivery.
