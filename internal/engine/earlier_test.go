@@ -44,6 +44,10 @@ func TestFillAndDrainBySeveralRuns(t *testing.T) {
 		t.Errorf("to %d of %d, %+v", rest.Summary.End, rest.Header.Window, rest.Summary.Throughput)
 	}
 
+	if strings.HasPrefix(rest.Header.ID, name) {
+		t.Errorf("the run is called %s as the one that filled", rest.Header.ID)
+	}
+
 	// A consumer on its own has all of it, beside what is sent meanwhile.
 	both := run("{workload: {rate: 500/s, topics: 2, consumers: 2, existing: %s, lifetime: run}, phases: {warmup: 100ms, duration: 500ms}}", name)
 	c = both.Counters
@@ -55,7 +59,7 @@ func TestFillAndDrainBySeveralRuns(t *testing.T) {
 	}
 
 	_, err := Run(t.Context(), Config{Scenario: parse(t, "workload: {pattern: consume, topics: 2, existing: "+name+"}"), Entry: jetstream.Entry(), URL: b.URL})
-	if !errors.Is(err, driver.ErrNoTopic) || !strings.Contains(err.Error(), name) {
+	if !errors.Is(err, driver.ErrNoTopic) || !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), name) {
 		t.Errorf("what a run has removed: %v", err)
 	}
 }

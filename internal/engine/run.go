@@ -49,7 +49,7 @@ func newRun(c Config) (*run, error) {
 	}
 	r.start.Store(never)
 	r.end.Store(never)
-	r.fullID = fmt.Sprintf("%s%08x", r.loads[0].name, rand.Uint32())
+	r.fullID = fmt.Sprintf("%08x%08x", r.loads[0].id, rand.Uint32())
 	return r, nil
 }
 

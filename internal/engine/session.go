@@ -93,7 +93,7 @@ func (s *session) open(ctx context.Context) (err error) {
 		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: headersOf(w.Headers),
 		Keep: w.Keeps(), Existing: w.Existing != ""})
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
-		return fmt.Errorf("what a run has left as %s: %w", w.Existing, err)
+		return fmt.Errorf("%w: nothing is at the broker as %s for so many topics and groups; run with lifetime: keep, and give the name that it tells: %w", ErrUsage, w.Existing, err)
 	}
 	return err
 }
