@@ -129,3 +129,16 @@ func TestTerminalOfNothing(t *testing.T) {
 		}
 	}
 }
+
+// Names of runs that differ in their ends only are told apart in the heads of columns:
+// they go on in the next line and are not cut.
+func TestTerminalLongNames(t *testing.T) {
+	a, b := openRun().make(), openRun().make()
+	a.Header.Name, b.Header.Name = "orders-of-the-whole-company-in-zone-one", "orders-of-the-whole-company-in-zone-two"
+	_, table, _ := strings.Cut(terminal(t, Options{Width: 120}, a, b), "DELIVERY")
+	for _, want := range []string{"zone-one", "zone-two"} {
+		if head, _, _ := strings.Cut(table, "p50"); !strings.Contains(head, want) || strings.Contains(head, "…") {
+			t.Errorf("%s is not in the heads\n%s", want, head)
+		}
+	}
+}
