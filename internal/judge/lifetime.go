@@ -25,7 +25,7 @@ func lifetime(e *evidence) (found []result.Reason) {
 	if n, told := e.leftAtBroker(); h.Mode == result.ModeConsume && c.Earlier > 0 {
 		switch {
 		case !told:
-			found = append(found, one(result.Valid, "drained", "nothing tells whether that was all: this driver cannot ask how much the broker holds")...)
+			found = append(found, one(result.Valid, "drained", "nothing tells whether that was all: with these options the driver cannot ask the broker how much it holds")...)
 		case n > 0:
 			found = append(found, one(result.Valid, "drained", fmt.Sprintf("the broker held %s more when it was asked last: lengthen --duration", plural(n, "message")))...)
 		}
