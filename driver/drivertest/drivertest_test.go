@@ -46,6 +46,7 @@ func TestFlaws(t *testing.T) {
 		"keeps nothing":                       "what is kept can be used",
 		"gives late consumers what is new":    "what is kept can be used",
 		"gives groups only what is kept":      "what is kept can be used",
+		"takes two sessions for one":          "what is kept can be used",
 		"empties what existed":                "what is kept can be used",
 		"never removes what existed":          "what is kept can be used",
 		"finds what never was":                "what is kept can be used",

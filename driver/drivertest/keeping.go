@@ -76,7 +76,17 @@ func checkKept(ctx context.Context, h *Harness) error {
 		case err != nil:
 			return err
 		}
-		return got.filled(ctx, n)
+		if err := got.filled(ctx, n); err != nil {
+			return err
+		}
+		// Another session reads from the beginning while this one's is still there.
+		return session(ctx, h, run, alone, func(r *rig) error {
+			again := newInbox()
+			if _, err := r.consumer(ctx, 1, "", again, "t0"); err != nil {
+				return fmt.Errorf("beside another session: %w", err)
+			}
+			return again.filled(ctx, n)
+		})
 	}); err != nil {
 		return fmt.Errorf("a consumer on its own of what was kept: %w", err)
 	}

@@ -75,10 +75,11 @@ func (f *feed) config() js.ConsumerConfig {
 		return c
 	}
 	f.made++
-	c := s.base(fmt.Sprintf("c%d", spec.ID), f.acks)
+	name := fmt.Sprintf("c%d-%s", spec.ID, s.tag)
+	c := s.base(name, f.acks)
 	switch {
 	case f.consumer.way == ordered:
-		c = js.ConsumerConfig{Name: fmt.Sprintf("c%d-%d", spec.ID, f.made), AckPolicy: js.AckNonePolicy, MaxDeliver: 1,
+		c = js.ConsumerConfig{Name: fmt.Sprintf("%s-%d", name, f.made), AckPolicy: js.AckNonePolicy, MaxDeliver: 1,
 			MemoryStorage: true, Replicas: 1}
 	case f.acks != js.AckNonePolicy:
 		c.MaxAckPending = s.ackPending(1, max(1, spec.Ack.Every))

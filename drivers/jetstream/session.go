@@ -24,6 +24,7 @@ type session struct {
 	options Options
 	target  driver.Target
 	run     string
+	tag     string // of this session: others of the run may use its topics meanwhile
 	prefix  string // begins the inboxes of the session
 
 	life   context.Context // ends when the session closes
@@ -42,8 +43,9 @@ type session struct {
 }
 
 func newSession(c *natswire.Client, t driver.Target, o Options) *session {
-	s := &session{client: c, options: o, target: t, run: t.Run, api: &api{c.Control(), o.apiPrefix(), o.APITimeout},
-		back: make(chan struct{}, 1), prefix: o.inboxPrefix() + "." + strings.ToLower(rand.Text()),
+	tag := strings.ToLower(rand.Text())
+	s := &session{client: c, options: o, target: t, run: t.Run, tag: tag, api: &api{c.Control(), o.apiPrefix(), o.APITimeout},
+		back: make(chan struct{}, 1), prefix: o.inboxPrefix() + "." + tag,
 		producers: map[*producer]struct{}{}, consumers: map[*consumer]struct{}{}}
 	s.life, s.cancel = context.WithCancel(context.Background())
 	c.Control().Watch(func(up bool) {
