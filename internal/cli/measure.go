@@ -40,7 +40,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (*result.R
 	}
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
 		Floor: a.noiseFloor(s, show.say), Limit: a.generatorLimit(s, show.say), Idle: a.idleProcess(), Probe: a.probeProcess(),
-		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p) }, Abort: stops.abort}
+		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p); sayLeft(show, p) }, Abort: stops.abort}
 	product, managed, err := managedProduct(s, e)
 	if err != nil {
 		return nil, err
@@ -76,6 +76,18 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (*result.R
 	}
 	run.SetPath(m.file)
 	return run, err
+}
+
+// sayLeft tells the name of what stays at the broker while the run still uses it.
+func sayLeft(show display, p engine.Progress) {
+	if p.LeftAs == "" {
+		return
+	}
+	of := ""
+	if p.Workload != "" {
+		of = " of " + p.Workload
+	}
+	show.say("the topics" + of + " stay at the broker: --existing " + p.LeftAs + " uses them, also beside this run")
 }
 
 // brokerFor returns the broker for a run: the one that is kept, or a fresh one.

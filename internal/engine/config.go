@@ -85,6 +85,7 @@ type Progress struct {
 	// has no figures.
 	Workloads  []Progress
 	Workload   string // of several; an element of Workloads
+	LeftAs     string // told once, when it is connected: the name of what the workload leaves at the broker
 	Background bool
 	Begins     time.Duration // until the workload's own window begins; 0: it has
 	Elapsed    time.Duration // since the start of the phase

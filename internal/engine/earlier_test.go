@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"sixnines/driver"
@@ -61,6 +63,54 @@ func TestFillAndDrainBySeveralRuns(t *testing.T) {
 	_, err := Run(t.Context(), Config{Scenario: parse(t, "workload: {pattern: consume, topics: 2, existing: "+name+"}"), Entry: jetstream.Entry(), URL: b.URL})
 	if !errors.Is(err, driver.ErrNoTopic) || !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), name) {
 		t.Errorf("what a run has removed: %v", err)
+	}
+}
+
+// While a run still sends and consumes, another one reads from the beginning by the
+// name that the first has told: neither disturbs the accounts of the other.
+func TestReplayBesideALiveRun(t *testing.T) {
+	b := startJetStream(t)
+	told, enough := make(chan string, 1), make(chan struct{})
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	var once sync.Once
+	config := Config{Scenario: parse(t, "{workload: {rate: 1000/s, lifetime: keep}, phases: {warmup: 0s, duration: 60s}}"),
+		Entry: jetstream.Entry(), URL: b.URL, Observer: func(p Progress) {
+			if p.LeftAs != "" {
+				told <- p.LeftAs
+			}
+			if p.Counters.Received >= 200 {
+				once.Do(func() { close(enough) })
+			}
+		}}
+	type ended struct {
+		run *result.Run
+		err error
+	}
+	done := make(chan ended, 1)
+	go func() {
+		r, err := Run(ctx, config)
+		done <- ended{r, err}
+	}()
+	name := <-told
+	select {
+	case <-enough:
+	case first := <-done:
+		t.Fatalf("ended: %v", first.err)
+	}
+	const n = 300 // more than there are, perhaps: the rest comes live
+	replay := measure(t, fmt.Sprintf("workload: {pattern: consume, existing: %s, messages: %d}", name, n), jetstream.Entry(), b.URL)
+	end()
+	live := <-done
+	if live.err != nil {
+		t.Fatal(live.err)
+	}
+	if c := replay.Counters; c.Earlier < n || c.EarlierMissing+c.EarlierDuplicated != 0 || len(replay.Summary.Histograms) != 0 {
+		t.Errorf("replayed: %+v", c)
+	}
+	c := live.run.Counters
+	if c.Received != c.Expected || c.Received < n || c.Earlier+c.Foreign+c.Duplicated+c.Missing != 0 || live.run.Header.LeftAs != name {
+		t.Errorf("live, left as %q of %q: %+v", live.run.Header.LeftAs, name, c)
 	}
 }
 

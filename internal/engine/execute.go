@@ -96,6 +96,11 @@ func (r *run) setUp(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w before the load began", ErrAborted)
 	}
+	for _, ld := range r.loads {
+		if ld.workload.Keeps() {
+			r.progress(Progress{Phase: "connect", Workload: ld.part.Name, LeftAs: ld.name})
+		}
+	}
 	return nil
 }
 
