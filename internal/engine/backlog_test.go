@@ -226,4 +226,9 @@ func TestStalledDrain(t *testing.T) {
 	if ld.stalled() {
 		t.Error("something came, and it is waited for no longer")
 	}
+	in.late.at -= 2 * int64(stallLimit)
+	c.earlier.Store(1)
+	if ld.stalled() {
+		t.Error("something that an earlier run left came, and what is behind it is waited for no longer")
+	}
 }

@@ -95,7 +95,7 @@ func (ld *load) stalled() bool {
 		return false
 	}
 	c := ld.accounts.counts()
-	if n := c.Received + c.Duplicated + c.Corrupted; n != l.received || l.at == 0 || !l.began.Load() {
+	if n := c.Received + c.Duplicated + c.Corrupted + c.Late + c.Earlier + c.EarlierDuplicated; n != l.received || l.at == 0 || !l.began.Load() {
 		l.received, l.at = n, clock.Now()
 	}
 	return clock.Now()-l.at > int64(stallLimit)
