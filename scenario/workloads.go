@@ -198,6 +198,7 @@ func (v *validator) workloads() {
 		v.fail(fmt.Sprintf("%d workloads, a run has at most %d", len(s.Workloads), mostWorkloads), "leave some out", workloadsKey)
 	}
 	seen, judged := map[string]bool{}, false
+	users := map[string]string{} // of what exists
 	for _, w := range s.Workloads {
 		if !workloadName.MatchString(w.Name) {
 			v.fail(quote(w.Name)+" is no name of a workload", workloadNames, workloadsKey)
@@ -206,6 +207,10 @@ func (v *validator) workloads() {
 			v.fail("two workloads are called "+quote(w.Name), "give one another name", workloadsKey)
 		}
 		seen[w.Name], judged = true, judged || !w.Background
+		if other, used := users[w.Existing]; used && w.Existing != "" {
+			v.fail("the workloads "+other+" and "+w.Name+" use what exists as "+w.Existing+", where each would take messages of the other", "give it to one of them", at(w, "existing"))
+		}
+		users[w.Existing] = w.Name
 		if w.Messages > 0 {
 			v.fail("a number of messages would end the window for all workloads", "say how long the load lasts with for", at(w, "messages"))
 		}
