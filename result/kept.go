@@ -37,9 +37,9 @@ type Kept struct {
 	// delivery, else the end of the first interval with at most a hundredth of Peak
 	// left, or as much as before the pause. 0: it was not.
 	Gone int64 `json:"gone,omitempty"`
-	// Drained is how many deliveries came from From until Gone, or until the end, and
-	// DrainRate how many a second; 0 where that took less than an interval, by whose
-	// end Gone is known.
+	// Drained is how many deliveries came from From until Gone, or until the last one,
+	// those of what earlier runs had left among them, and DrainRate how many a second; 0
+	// where that took less than an interval, by whose end Gone is known.
 	Drained   int64   `json:"drained"`
 	DrainRate float64 `json:"drain_rate"`
 	Left      int64   `json:"left,omitempty"` // sent and not received at the end, in deliveries
@@ -54,7 +54,7 @@ type Kept struct {
 type KeptStretch struct {
 	End      int64   `json:"end"`
 	Sent     float64 `json:"sent"`     // messages a second
-	Received float64 `json:"received"` // deliveries a second
+	Received float64 `json:"received"` // deliveries a second, of earlier runs' messages too
 	Backlog  int64   `json:"backlog"`  // sent and not received at its end, in deliveries
 	// Depth is what the broker said last that it holds; −1: nothing in the stretch.
 	Depth int64 `json:"depth"`

@@ -46,7 +46,7 @@ const (
 // ends) and by its size: successive readings of a queue are not independent,
 // which makes its standard error too small.
 func backlogGrows(e *evidence) []result.Reason {
-	if !e.paced() || e.in.CutShort || e.in.Aborted || e.run.Header.Keeps() { // without a drain nobody can tell
+	if !e.paced() || e.in.CutShort || e.in.Aborted { // without a drain nobody can tell
 		return nil
 	}
 	var x, y, flight []float64 // flight: of y, without what is due
@@ -63,6 +63,9 @@ func backlogGrows(e *evidence) []result.Reason {
 	from := e.in.End - e.in.End/3
 	if n := len(readings) - backlogIntervals; n >= 0 {
 		from = min(from, readings[n].At)
+	}
+	if k := e.summary.Kept; k != nil && (k.Gone == 0 || k.Gone > from) {
+		return nil // it was asked for: see backlogKept
 	}
 	began := e.in.End
 	for i, l := range readings {

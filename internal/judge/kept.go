@@ -53,8 +53,8 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 		k.Peak, k.PeakAt = max(0, all.Expected-all.Corrupted), min(from, in.End)
 	}
 	until := int64(0)
-	if len(points) > 0 {
-		until = points[len(points)-1].End
+	if len(points) > 0 { // what never came may have been waited for, for long
+		until = min(points[len(points)-1].End, max(in.Resolved, from))
 	}
 	if came && !full {
 		k.Gone = keptGone(points, k, calm)
@@ -69,7 +69,7 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 	// before is not looked for by time, nor what ended the drain.
 	for _, p := range points {
 		if came && (p.End > from || h.ConsumersFrom != "") && (p.Start < until || k.Gone == in.Resolved) {
-			k.Drained += p.Counters.Received
+			k.Drained += p.Counters.Received + p.Counters.Earlier
 		}
 	}
 	if until > from && (k.Gone == 0 || k.Gone == in.Resolved || k.Gone-from >= int64(h.Interval)) {
@@ -105,7 +105,7 @@ func keptFrom(run *result.Run) (from, paused int64, came bool) {
 	came = h.ConsumersFrom == ""
 	for _, e := range run.Events {
 		if e.Kind == result.EventConsumers && e.Workload == h.Workload && !came {
-			from, came = e.At-int64(h.From), true
+			from, came = e.At, true
 		}
 	}
 	var pause scenario.Pause
@@ -159,7 +159,7 @@ func keptCourse(points []*result.Point, until int64) []result.KeptStretch {
 		}
 		seconds := float64(s.End-start) / 1e9
 		s.Sent = float64(all.Sent-before.Sent) / seconds
-		s.Received = float64(all.Received-before.Received) / seconds
+		s.Received = float64(all.Received+all.Earlier-before.Received-before.Earlier) / seconds
 		s.Backlog = max(0, all.Expected-all.Received-all.Corrupted)
 		course = append(course, s)
 	}

@@ -25,6 +25,12 @@ func keptRun(h result.Header, window, drain [][2]int64) *result.Run {
 	return run
 }
 
+// earlierIn has messages of an earlier run come in an interval.
+func earlierIn(run *result.Run, at int, n int64) *result.Run {
+	run.Series[at].Counters.Earlier = n
+	return run
+}
+
 func TestKept(t *testing.T) {
 	filled := result.Header{Mode: result.ModeFlatOut, ConsumersFrom: "filled"}
 	late := result.Header{Mode: result.ModeOpen, ConsumersFrom: "200ms"}
@@ -48,7 +54,11 @@ func TestKept(t *testing.T) {
 		{"done and drained before the window's end", keptRun(filled, [][2]int64{{600, 0}, {400, 1000}}, nil), 190, Inputs{End: 200e6, Resolved: 195e6},
 			1000, 1000, 195e6, 1000, 0, 1000 / 0.005, false},
 		{"some never came", keptRun(filled, [][2]int64{{600, 0}, {400, 0}}, [][2]int64{{0, 500}, {0, 490}}), 200, Inputs{End: 200e6, Resolved: 390e6},
-			1000, 1000, 0, 990, 10, 990 / 0.2, false},
+			1000, 1000, 0, 990, 10, 990 / 0.19, false},
+		{"some never came and were waited for", keptRun(filled, [][2]int64{{600, 0}, {400, 0}}, [][2]int64{{0, 500}, {0, 490}, {0, 0}, {0, 0}, {0, 0}, {0, 0}}), 200, Inputs{End: 200e6, Resolved: 390e6},
+			1000, 1000, 0, 990, 10, 990 / 0.19, false},
+		{"behind what an earlier run left", earlierIn(keptRun(filled, [][2]int64{{600, 0}, {400, 0}}, [][2]int64{{0, 0}, {0, 1000}}), 2, 800), 200, Inputs{End: 200e6, Resolved: 400e6},
+			1000, 1000, 400e6, 1800, 0, 9000, false},
 		{"the run was over before they came", keptRun(filled, [][2]int64{{600, 0}}, [][2]int64{{0, 0}}), -1, Inputs{End: 100e6, Resolved: 200e6},
 			600, 600, 0, 0, 600, 0, false},
 		{"caught up", keptRun(late, [][2]int64{{100, 0}, {100, 0}, {100, 150}, {100, 249}, {100, 100}}, [][2]int64{{0, 1}}), 200, Inputs{End: 500e6, Resolved: 510e6},
@@ -80,6 +90,34 @@ func TestKept(t *testing.T) {
 				t.Error("a backlog was looked at for a steady state")
 			}
 		})
+	}
+}
+
+// Overload that begins when the backlog is gone is told as without one.
+func TestOverloadAfterABacklog(t *testing.T) {
+	window := [][2]int64{{100, 0}, {100, 0}, {100, 0}, {100, 250}, {100, 250}, {100, 100}, {100, 100}, {100, 100}, {100, 100}}
+	for _, slow := range []bool{false, true} {
+		all := window
+		for range 6 {
+			n := [2]int64{100, 100}
+			if slow {
+				n[1] = 60
+			}
+			all = append(all, n)
+		}
+		run := keptRun(result.Header{Mode: result.ModeOpen, ConsumersFrom: "300ms"}, all, [][2]int64{{0, 0}, {0, 0}, {0, 0}})
+		run.Events = []result.Event{{At: 300e6, Kind: result.EventConsumers}}
+		var left int64
+		for i := range run.Series {
+			p := &run.Series[i]
+			left += p.Counters.Sent - p.Counters.Received
+			p.InFlight, p.Counters.Scheduled = left, p.Counters.Sent
+		}
+		s := Summarise(run, Inputs{End: 1500e6, Resolved: 1800e6})
+		unstable := slices.ContainsFunc(s.Verdict.Reasons, func(r result.Reason) bool { return r.Code == "backlog" && r.Status == result.Unstable })
+		if unstable != slow || s.Kept.Gone != 500e6 {
+			t.Errorf("slow %v: gone at %d, %+v", slow, s.Kept.Gone, s.Verdict.Reasons)
+		}
 	}
 }
 
