@@ -16,9 +16,11 @@ const (
 	DepthUnacknowledged = "not acknowledged" // by the consumers, or not committed
 )
 
-// EventConsumers is the kind of the events that tell when consumers that come late
-// connect.
-const EventConsumers = "consumers"
+// The kinds of the events of consumers that come late.
+const (
+	EventConsumers = "consumers"        // they are told to connect
+	EventAbsent    = "consumers absent" // Count of them could not
+)
 
 // Kept is how a load went whose consumers came late or paused, so that the broker
 // kept messages for them. All instants are ns from the window's start.

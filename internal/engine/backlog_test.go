@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -165,8 +166,8 @@ func (keeping) Depth(_ context.Context, topic string, _ driver.ConsumerSpec) (dr
 	return driver.Depth{Messages: 7, Unacknowledged: true}, nil
 }
 
-// Consumers that cannot connect leave an event, and the accounts close. The broker's
-// depth is asked meanwhile.
+// Consumers that cannot connect make the run INVALID, and the accounts close. The
+// broker's depth is asked meanwhile.
 func TestLateConsumersThatCannotConnect(t *testing.T) {
 	b := startNATS(t)
 	e := nats.Entry()
@@ -178,12 +179,9 @@ phases: {duration: 600ms, drain: 500ms}
 	if c := r.Counters; c.Sent != 600 || c.Received != 0 || c.Missing != 1200 {
 		t.Errorf("%+v", c)
 	}
-	told := false
-	for _, e := range r.Events {
-		told = told || e.Detail == "consumer 0 of 2 could not connect late: keeper: no room"
-	}
-	if !told {
-		t.Errorf("%+v", r.Events)
+	why := "2 consumers did not come (consumer 0 of 2 could not connect late: keeper: no room)"
+	if v := r.Summary.Verdict; v.Status != result.Invalid || !slices.ContainsFunc(v.Reasons, func(r result.Reason) bool { return strings.HasPrefix(r.Text, why) }) {
+		t.Errorf("%+v", v)
 	}
 	if d := r.Summary.Kept.Depth; d != result.DepthUnacknowledged {
 		t.Errorf("depth %q", d)

@@ -27,7 +27,8 @@ type lateConsumer struct {
 	deliver driver.Deliver
 }
 
-// startLate has consumers that come late connect when it is time.
+// startLate has consumers that come late connect when it is time: with the window,
+// if the load has consumers only.
 func (ld *load) startLate() {
 	if len(ld.receiving.late.consumers) > 0 {
 		ld.sending.senders.Go(ld.joinLate)
@@ -35,7 +36,8 @@ func (ld *load) startLate() {
 }
 
 // joinLate connects the consumers that come late. What cannot connect leaves its
-// messages undelivered, which the accounts tell; the event says why.
+// messages undelivered, which the accounts tell; the event says why, and the run is
+// INVALID.
 func (ld *load) joinLate() {
 	from := ld.workload.Consumer.From
 	if !from.Filled && !ld.sleepUntil(ld.start.Load()+int64(from.After)) {
@@ -57,7 +59,9 @@ func (ld *load) joinLate() {
 	for i, c := range in.late.consumers {
 		client, err := ld.session.main.Consumer(ctx, c.spec, c.deliver)
 		if err != nil {
-			ld.event(result.Event{At: clock.Now(), Kind: "error", Detail: fmt.Sprintf("consumer %d of %d could not connect late: %v", i, n, err)})
+			if !ld.stopped.Load() { // else the run did not wait for them
+				ld.event(result.Event{At: clock.Now(), Kind: result.EventAbsent, Detail: fmt.Sprintf("consumer %d of %d could not connect late: %v", i, n, err), Count: int64(n - i)})
+			}
 			return
 		}
 		in.clients = append(in.clients, client) // read when this has ended

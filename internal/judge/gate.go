@@ -16,7 +16,7 @@ type gate func(*evidence) []result.Reason
 // what makes a run worthless, last what is only to be known.
 func gates() []gate {
 	return []gate{
-		cutShort, conservation, violations, suspended,
+		cutShort, conservation, violations, suspended, consumersAbsent,
 		selfInflicted, frozen, ownLag, receiveLag, generatorLimit,
 		backlogGrows, backlogKept, steadiness, dependence,
 		notSent, sentLate, worstSecond,

@@ -188,6 +188,17 @@ func backlogKept(e *evidence) []result.Reason {
 	return found
 }
 
+// consumersAbsent: consumers that were to come late could not connect. What was for
+// them is missing, and the broker lost none of it.
+func consumersAbsent(e *evidence) []result.Reason {
+	for _, ev := range e.run.Events {
+		if ev.Kind == result.EventAbsent && ev.Workload == e.run.Header.Workload {
+			return one(result.Invalid, "consumers-absent", fmt.Sprintf("%s did not come (%s), so that what they were to take was not delivered: see why the broker does not let them in, and run again", plural(ev.Count, "consumer"), ev.Detail))
+		}
+	}
+	return nil
+}
+
 // leftInWindow is how many deliveries had been sent and not received when the window
 // ended.
 func (e *evidence) leftInWindow() int64 {
