@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/drivers/jetstream"
@@ -111,6 +113,35 @@ func TestReplayBesideALiveRun(t *testing.T) {
 	c := live.run.Counters
 	if c.Received != c.Expected || c.Received < n || c.Earlier+c.Foreign+c.Duplicated+c.Missing != 0 || live.run.Header.LeftAs != name {
 		t.Errorf("live, left as %q of %q: %+v", live.run.Header.LeftAs, name, c)
+	}
+}
+
+// Beside other loads what an earlier run left is not taken before the window of the load
+// that takes it, and a backlog is timed from the start of its own.
+func TestDrainBesideALoad(t *testing.T) {
+	b := startJetStream(t)
+	const n = 500
+	fill := measure(t, fmt.Sprintf("{workload: {pattern: publish, rate: max, messages: %d, groups: 1, lifetime: keep}, phases: {warmup: 0s}}", n), jetstream.Entry(), b.URL)
+	r := measure(t, fmt.Sprintf(`
+workloads:
+  live: {rate: 200/s}
+  drain: {pattern: consume, groups: 1, existing: %s, lifetime: run}
+  late: {rate: 1000/s, groups: 1, from: 200ms, for: 300ms, consumer: {from: filled}}
+phases: {warmup: 300ms, duration: 900ms}
+`, fill.Header.LeftAs), jetstream.Entry(), b.URL)
+	live, drain := r.Part("live"), r.Part("drain")
+	if c := live.Counters; c.Received != c.Expected || c.Received == 0 || c.Earlier != 0 {
+		t.Errorf("live: %+v", c)
+	}
+	if c, rate := drain.Counters, drain.Summary.Throughput; c.Earlier == 0 || c.Foreign != 0 || rate.Received != c.Earlier {
+		t.Errorf("drain: %+v, %+v", c, rate)
+	}
+	i := slices.IndexFunc(drain.Events, func(e result.Event) bool { return e.Kind == result.EventConsumers })
+	if i < 0 || drain.Events[i].At < 0 {
+		t.Errorf("consumers were not told to connect with the window: %+v", drain.Events)
+	}
+	if k := r.Part("late").Summary.Kept; k.Filled != 300 || k.From < int64(250*time.Millisecond) || k.Drained != 300 {
+		t.Errorf("late: %+v", k)
 	}
 }
 

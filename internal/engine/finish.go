@@ -85,7 +85,7 @@ func (a *accounts) inputs(now int64) judge.Inputs {
 	}
 	if !a.timed {
 		in.Throughput = a.throughput()
-		if len(a.receiving.late.consumers) > 0 {
+		if !a.workload.Consumer.From.IsZero() {
 			in.Throughput = a.filling()
 		}
 	}

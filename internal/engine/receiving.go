@@ -42,7 +42,9 @@ func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 	for i, cp := range r.layout.consumers {
 		spec := r.spec(i)
 		r.depth.add(spec, cp.group)
-		if !r.workload.Consumer.From.IsZero() {
+		if !r.workload.Consumer.From.IsZero() || r.workload.Pattern == scenario.Consume && r.part.Name != "" {
+			// Beside others a load that only consumes begins with its window: in their
+			// warm-up it would have much of what is to be measured.
 			r.late.consumers = append(r.late.consumers, lateConsumer{spec, r.newConsumer(cp.group, lanes+i, integrity.Data).deliver})
 			continue
 		}
