@@ -51,12 +51,12 @@ func Workloads(a, b []*result.Run, o Options) ([]*Comparison, error) {
 		if err != nil {
 			return nil, err
 		}
+		c.neighbours(parts[0][name], parts[1][name], beside)
 		all = append(all, c)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("compare: A has %s and B %s, of which none is in both; --of NAME chooses one: %w", workloadsText(names[0]), workloadsText(names[1]), ErrInput)
 	}
-	neighbours(all)
 	return all, nil
 }
 
@@ -103,29 +103,41 @@ func (r run) company() string {
 	return all(names)
 }
 
-// neighbours adds to each comparison in what the other workloads are unlike, as far
-// as it has not said so of its own. That never refuses a ranking: the same load
-// beside another is what is compared, perhaps.
-func neighbours(all []*Comparison) {
-	own := make([][]Difference, len(all))
-	for i, c := range all {
-		own[i] = c.Differences
-	}
-	for i, c := range all {
-		for k, o := range all {
-			for _, d := range own[k] {
-				if k == i || slices.ContainsFunc(own[i], func(e Difference) bool { return e.What == d.What && e.A == d.A && e.B == d.B }) {
-					continue
+// neighbours adds in what the workloads beside that of the runs are unlike, as far as
+// it has not said so of its own: also where only one workload is compared. That never
+// refuses a ranking: the same load beside another is what is compared, perhaps.
+func (c *Comparison) neighbours(a, b []*result.Run, beside map[*result.Run][]*result.Run) {
+	var names []string
+	var others [2]map[string][]run
+	for i, set := range [2][]*result.Run{a, b} {
+		others[i] = map[string][]run{}
+		for _, r := range set {
+			for _, o := range beside[r] {
+				name := o.Header.Workload
+				if i == 0 && others[i][name] == nil {
+					names = append(names, name)
 				}
-				d.What = o.Workload + ": " + d.What
-				if d.Weight == Decisive {
-					d.Weight, d.Why = Large, whyLoad
-				}
-				c.Differences = append(c.Differences, d)
+				others[i][name] = append(others[i][name], run{Run: o})
 			}
 		}
-		gravestFirst(c.Differences)
 	}
+	own := c.Differences
+	for _, name := range names {
+		if others[1][name] == nil {
+			continue // which workloads are beside it is a difference of its own
+		}
+		for _, d := range differences([2][]run{others[0][name], others[1][name]}) {
+			if slices.ContainsFunc(own, func(e Difference) bool { return e.What == d.What && e.A == d.A && e.B == d.B }) {
+				continue
+			}
+			d.What = name + ": " + d.What
+			if d.Weight == Decisive {
+				d.Weight, d.Why = Large, whyLoad
+			}
+			c.Differences = append(c.Differences, d)
+		}
+	}
+	gravestFirst(c.Differences)
 }
 
 // isBackground reports whether a run has the workload in the background.

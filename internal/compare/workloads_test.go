@@ -59,11 +59,17 @@ func TestWorkloads(t *testing.T) {
 		t.Errorf("%s, %v: %+v", all[0].Kind, err, all[0].Differences)
 	}
 
-	// One with what ran alone: that it was alone is a difference.
+	// So it is where only the one workload is compared.
 	o := standard()
 	o.Workload = "events"
+	one, err := Workloads(severalOf(events, traffic), severalOf(eventsB, trafficB), o)
+	if err != nil || len(one) != 1 || len(one[0].Differences) != 1 || one[0].Differences[0].What != "traffic: rate" {
+		t.Errorf("%v: %+v", err, one)
+	}
+
+	// One with what ran alone: that it was alone is a difference.
 	alone, _ := steady(6, 1, func(_, _ int, r *result.Run) { r.Header.ID += "x" })
-	one, err := Workloads(alone, severalOf(eventsB, trafficB), o)
+	one, err = Workloads(alone, severalOf(eventsB, trafficB), o)
 	if err != nil || len(one) != 1 || one[0].Workload != "events" {
 		t.Fatalf("%+v, %v", one, err)
 	}
