@@ -126,7 +126,7 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 	}
 	arms, err := a.arms(args, flags, [2][]scenario.Override{onlyA, onlyB})
 	if err == nil {
-		err = comparable(arms, o.of)
+		err = comparable(arms, o.of, o.gate)
 	}
 	if err != nil {
 		return err
@@ -207,19 +207,30 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 	return arms, nil
 }
 
-// comparable refuses sides of which no workload can be compared; of is the only one
-// that shall be, empty: all that both have.
-func comparable(arms [2]arm, of string) error {
+// comparable refuses sides of which no workload can be compared, or with a gate judged;
+// of is the only one that shall be, empty: all that both have.
+func comparable(arms [2]arm, of string, gate bool) error {
 	var names [2][]string
+	background := map[string]bool{}
 	for i, arm := range arms {
 		for _, w := range arm.scenario.Workloads {
 			names[i] = append(names[i], w.Name)
+			background[w.Name] = background[w.Name] || w.Background
 		}
 		if len(names[i]) > 0 && of != "" && !slices.Contains(names[i], of) {
 			return chooseOne("--of", of, names[i])
 		}
 	}
-	if of != "" || len(names[0])+len(names[1]) == 0 || slices.ContainsFunc(names[0], func(n string) bool { return slices.Contains(names[1], n) }) {
+	both := []string{of}
+	if of == "" {
+		both = slices.DeleteFunc(slices.Clone(names[0]), func(n string) bool { return !slices.Contains(names[1], n) })
+	}
+	switch {
+	case len(names[0])+len(names[1]) == 0:
+		return nil
+	case len(both) > 0 && gate && !slices.ContainsFunc(both, func(n string) bool { return !background[n] }):
+		return gatesNothing(both[0])
+	case len(both) > 0:
 		return nil
 	}
 	words := func(names []string) string {

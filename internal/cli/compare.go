@@ -170,7 +170,15 @@ func gateable(all []*compare.Comparison) error {
 			return wrongUsage(ungatedHint(c), "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
 		}
 	}
+	if !slices.ContainsFunc(all, func(c *compare.Comparison) bool { return !c.Background }) {
+		return gatesNothing(all[0].Workload)
+	}
 	return nil
+}
+
+// gatesNothing refuses a gate over what is in the background only.
+func gatesNothing(workload string) error {
+	return wrongUsage("choose another workload with --of, or leave --gate out", "--gate could not fail: %s is in the background, which is not judged", workload)
 }
 
 // ofWorkload stands before what is said of one of several workloads.
