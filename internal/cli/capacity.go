@@ -130,7 +130,10 @@ func checkSearched(s *scenario.Scenario, load scenario.Part, most scenario.Rate)
 	asked := 0
 	for _, p := range s.Parts() {
 		asked += len(p.Objectives)
-		if p.From > 0 || p.Stops {
+		switch {
+		case p.Workload.Consumer.From.Filled:
+			return wrongUsage("leave workload.consumer.from (--consumers-from) out, or give a time", "%scapacity searches for a rate that consumers keep up with, and these come when all is sent", ofWorkload(p.Name))
+		case p.From > 0 || p.Stops:
 			return wrongUsage("leave from and for out", "capacity makes trials of a length of its own, and the workload %s has its place in the window", p.Name)
 		}
 	}
@@ -138,6 +141,8 @@ func checkSearched(s *scenario.Scenario, load scenario.Part, most scenario.Rate)
 	switch kind := w.Arrivals.Kind; {
 	case asked == 0:
 		return wrongUsage(`say what a rate has to hold, such as --slo "delivery.response p99 < 10ms"`, "capacity needs an objective")
+	case w.Pattern == scenario.Consume:
+		return wrongUsage("choose another pattern: --pattern deliver", "the pattern consume sends nothing, so there is no rate to search for")
 	case w.Loop == scenario.Closed:
 		return wrongUsage("use an open loop: --loop open", "a closed loop has no rate to search for: it is as fast as its answers")
 	case w.Rate.IsMax():
