@@ -236,7 +236,7 @@ func sweepInterval(s sweep.Spread) string {
 
 // messageTime is processor time a message as a cell.
 func messageTime(s sweep.Spread) string {
-	if !s.OK() || s.Value == 0 {
+	if !s.OK() {
 		return "–"
 	}
 	return durationFloat(s.Value * 1e9)

@@ -32,7 +32,8 @@ type Row struct {
 	Asked     float64       `json:"asked_per_s"`
 	Achieved  Spread        `json:"achieved_per_s"`
 	Bytes     Spread        `json:"bytes_per_s"`
-	// GeneratorCPU and BrokerCPU are seconds of processor time a message.
+	// GeneratorCPU and BrokerCPU are seconds of processor time a message; no figure where
+	// they are not known, as of one of several workloads.
 	GeneratorCPU Spread            `json:"generator_cpu_s"`
 	BrokerCPU    Spread            `json:"broker_cpu_s"`
 	Latency      map[string]Spread `json:"latency_ns"` // by percentile, ns
@@ -122,8 +123,16 @@ func rowOf(cell Cell, runs []Outcome) Row {
 	}
 	r.Achieved = number(func(o Outcome) float64 { return o.Achieved })
 	r.Bytes = number(func(o Outcome) float64 { return o.Bytes })
-	r.GeneratorCPU = number(func(o Outcome) float64 { return o.GeneratorCPU })
-	r.BrokerCPU = number(func(o Outcome) float64 { return o.BrokerCPU })
+	known := func(of func(Outcome) float64) Spread {
+		return spreadOf(runs, func(o Outcome) (v float64, f Figure) {
+			if v = of(o); v == 0 {
+				f.Missing = "none"
+			}
+			return v, f
+		})
+	}
+	r.GeneratorCPU = known(func(o Outcome) float64 { return o.GeneratorCPU })
+	r.BrokerCPU = known(func(o Outcome) float64 { return o.BrokerCPU })
 	for _, p := range Percentiles() {
 		r.Latency[p] = spreadOf(runs, func(o Outcome) (float64, Figure) {
 			f := o.Figures[p]

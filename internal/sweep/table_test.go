@@ -169,4 +169,12 @@ func TestOutcomeOf(t *testing.T) {
 	if o = OutcomeOf(run, 1); o.Figures["50"].Missing != "unstable" {
 		t.Errorf("%+v", o)
 	}
+	if r := rowOf(nil, []Outcome{o}); !r.GeneratorCPU.OK() || r.BrokerCPU.Value != o.BrokerCPU {
+		t.Errorf("%+v", r)
+	}
+	// Processor time that several workloads share is no figure of one, and not 0.
+	run.Header.Workload = "traffic"
+	if r := rowOf(nil, []Outcome{OutcomeOf(run, 1)}); r.GeneratorCPU.Missing != "none" || r.BrokerCPU.Missing != "none" {
+		t.Errorf("%+v", r)
+	}
 }
