@@ -117,8 +117,12 @@ func ackedMissing(c *result.Counters) string {
 }
 
 // rateLine says what was asked, what was sent, and the worst second.
-func rateLine(r result.Rate) []entryText {
+func rateLine(s *subject) []entryText {
 	var out []entryText
+	if !s.sends() {
+		return nil
+	}
+	r := s.sum.Rate
 	if r.Asked > 0 {
 		out = append(out, entryText{"asked", rate(r.Asked), "messages a second that the schedule had"})
 	}
@@ -157,11 +161,12 @@ func availabilityLine(a *result.Availability) []entryText {
 type entryText struct{ Name, Value, Means string }
 
 // throughputLines tells what flat out came to, nil where it was not asked.
-func throughputLines(t *result.Throughput) []entryText {
+func throughputLines(s *subject) []entryText {
+	t := s.sum.Throughput
 	if t == nil {
 		return nil
 	}
-	if t.Messages == 0 && t.Received > 0 && t.PerSecond == 0 { // there was nobody to publish
+	if !s.sends() {
 		return []entryText{{"received", rate(t.ReceivedPerSecond), count(t.Received) + " messages in " + duration(int64(t.Elapsed))},
 			{"clock stopped by", plain(t.Until), "what ended the measurement"}}
 	}

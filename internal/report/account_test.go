@@ -101,3 +101,12 @@ func TestRunCutShortIsSummarised(t *testing.T) {
 		t.Error("the report changed the run")
 	}
 }
+
+// Who only consumes what was left has no rate at which messages were sent, also where
+// nothing came.
+func TestConsumersOnlyPublishNothing(t *testing.T) {
+	s := &subject{run: &result.Run{Header: result.Header{Mode: result.ModeConsume}}, sum: &result.Summary{Throughput: &result.Throughput{Until: "the last delivery"}}}
+	if lines := throughputLines(s); len(lines) != 2 || lines[0].Name != "received" || rateLine(s) != nil {
+		t.Errorf("%+v, %+v", lines, rateLine(s))
+	}
+}

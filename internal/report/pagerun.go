@@ -119,7 +119,7 @@ func newPageRun(s *subject, opt Options) pageRun {
 	if m := s.measuredMetric(); m != "" {
 		r.Latency = metricName(m)
 	}
-	r.Rate = textRows(slices.Concat(rateLine(s.sum.Rate), availabilityLine(s.sum.Availability), throughputLines(s.sum.Throughput), keptLines(s)))
+	r.Rate = textRows(slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), keptLines(s)))
 	r.Accounts = []pageAccount{{"Publish side", "The first is the sum of the others.", counterRows(publishSide(c))}}
 	if c.Expected > 0 {
 		r.Accounts = append(r.Accounts, pageAccount{"Delivery side", "The first is the sum of the others.", counterRows(deliverySide(c))})

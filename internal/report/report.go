@@ -95,6 +95,9 @@ func subjects(runs []*result.Run) ([]*subject, error) {
 	return out, nil
 }
 
+// sends reports whether the run had producers.
+func (s *subject) sends() bool { return s.run.Header.Mode != result.ModeConsume }
+
 // sharedName is the name of runs that are all workloads of one scenario, empty if
 // they are not, or have none.
 func sharedName(runs []*result.Run) string {

@@ -368,14 +368,14 @@ func shorten(text string, width int) string {
 func terminalMessages(p *printer, s *subject) {
 	c := &s.sum.Counters
 	p.heading("Messages", s.of())
-	sends := s.run.Header.Mode != result.ModeConsume
+	sends := s.sends()
 	if sends {
-		p.joined("  rate       ", pairs(rateLine(s.sum.Rate)), dot, normal)
+		p.joined("  rate       ", pairs(rateLine(s)), dot, normal)
 	}
 	for _, l := range availabilityLine(s.sum.Availability) {
 		p.wrapped("  available  ", l.Value+": "+l.Means, normal)
 	}
-	if t := throughputLines(s.sum.Throughput); t != nil {
+	if t := throughputLines(s); t != nil {
 		p.joined("  throughput ", pairs(t), dot, normal)
 	}
 	if sends {
