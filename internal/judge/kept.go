@@ -180,7 +180,12 @@ func backlogKept(e *evidence) []result.Reason {
 	found := one(result.Valid, "backlog-kept", why+
 		": delivery latencies are those of the backlog, the time in the queue included, and depend on how long that was")
 	stops := h.Stops || h.Mode == result.ModeFlatOut
-	if k.Gone == 0 && !stops && !e.in.CutShort && !e.in.Aborted {
+	switch {
+	case k.Gone > 0 || stops || e.in.CutShort || e.in.Aborted:
+	case e.in.Interrupted && k.From >= e.in.End:
+		found = append(found, one(result.Suspect, "backlog",
+			"the window was ended by hand before consumers came or went on, so that nothing tells whether they keep up: run it to its end")...)
+	default:
 		found = append(found, one(result.Unstable, "backlog", fmt.Sprintf(
 			"the backlog was not gone when the window ended: of %d deliveries at its peak %d were left; consumers have little or nothing to spare at this rate: lower it, or make the window longer",
 			k.Peak, e.leftInWindow()))...)

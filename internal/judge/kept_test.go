@@ -93,6 +93,17 @@ func TestKept(t *testing.T) {
 	}
 }
 
+// A window that was ended before consumers came, or paused, shows nothing of them.
+func TestEndedBeforeConsumersCame(t *testing.T) {
+	for _, h := range []result.Header{{Mode: result.ModeOpen, ConsumersFrom: "1s"}, {Mode: result.ModeOpen, ConsumersPause: "1s@1s"}} {
+		s := Summarise(keptRun(h, [][2]int64{{100, 0}, {100, 0}}, [][2]int64{{0, 0}}), Inputs{End: 200e6, Resolved: 300e6, Interrupted: true})
+		i := slices.IndexFunc(s.Verdict.Reasons, func(r result.Reason) bool { return r.Code == "backlog" })
+		if i < 0 || s.Verdict.Reasons[i].Status != result.Suspect || s.Verdict.Status == result.Unstable {
+			t.Errorf("%+v: %+v", h, s.Verdict.Reasons)
+		}
+	}
+}
+
 // Overload that begins when the backlog is gone is told as without one.
 func TestOverloadAfterABacklog(t *testing.T) {
 	window := [][2]int64{{100, 0}, {100, 0}, {100, 0}, {100, 250}, {100, 250}, {100, 100}, {100, 100}, {100, 100}, {100, 100}}
