@@ -94,12 +94,12 @@ func TestReplayBesideALiveRun(t *testing.T) {
 		r, err := Run(ctx, config)
 		done <- ended{r, err}
 	}()
-	name := <-told
 	select {
-	case <-enough:
+	case <-enough: // it is told before
 	case first := <-done:
 		t.Fatalf("ended: %v", first.err)
 	}
+	name := <-told
 	const n = 300 // more than there are, perhaps: the rest comes live
 	replay := measure(t, fmt.Sprintf("workload: {pattern: consume, existing: %s, messages: %d}", name, n), jetstream.Entry(), b.URL)
 	end()
