@@ -112,6 +112,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return driver.Semantics{}, err
 		}
 	}
+	if t.Keep && len(t.Groups) > 0 && t.Consumers > 0 && !s.options.Durable {
+		return driver.Semantics{}, fmt.Errorf("stan: groups that go on with what is kept: %w: the server forgets the place of a group that loses its last member, and the next one would get all again; give option durable, or leave nothing (lifetime run)", driver.ErrUnsupported)
+	}
 	var channels []string
 	for _, topic := range t.Topics {
 		channel, err := s.channel(topic)
