@@ -133,7 +133,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if s.place.http != "" {
 		for _, topic := range topics {
 			if t.Existing {
-				if _, err := s.stats(ctx, topic); err != nil {
+				if err := s.find(ctx, topic, t.Groups); err != nil {
 					return driver.Semantics{}, err
 				}
 			} else if err := s.post(ctx, "/topic/create", topic, ""); err != nil {

@@ -6,20 +6,23 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"sixnines/driver"
 )
 
 // topicStats is what nsqd counts of a topic.
 type topicStats struct {
-	Name     string `json:"topic_name"`
-	Depth    int64  `json:"depth"` // messages that are in no channel yet
-	Channels []struct {
-		Name     string `json:"channel_name"`
-		Depth    int64  `json:"depth"`
-		InFlight int64  `json:"in_flight_count"` // sent, and not finished
-		Deferred int64  `json:"deferred_count"`
-	} `json:"channels"`
+	Name     string         `json:"topic_name"`
+	Depth    int64          `json:"depth"` // messages that are in no channel yet
+	Channels []channelStats `json:"channels"`
+}
+
+type channelStats struct {
+	Name     string `json:"channel_name"`
+	Depth    int64  `json:"depth"`
+	InFlight int64  `json:"in_flight_count"` // sent, and not finished
+	Deferred int64  `json:"deferred_count"`
 }
 
 // stats asks nsqd by HTTP for what it counts of a topic; driver.ErrNoTopic: there is
@@ -67,13 +70,31 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	if err != nil {
 		return driver.Depth{}, err
 	}
-	d := driver.Depth{Messages: t.Depth, Unacknowledged: true}
 	for _, c := range t.Channels {
 		if c.Name == channel {
-			d.Messages += c.Depth + c.InFlight + c.Deferred
+			return driver.Depth{Messages: t.Depth + c.Depth + c.InFlight + c.Deferred, Unacknowledged: true}, nil
 		}
 	}
-	return d, nil
+	return driver.Depth{}, fmt.Errorf("nsq: depth of %q: %w: it has no channel %q", name, driver.ErrNotConnected, channel)
+}
+
+// find looks for a topic that is to be there, with what the groups have not consumed.
+// A channel that is made now would begin empty, unless it is the first: messages lie
+// in the topic until then.
+func (s *session) find(ctx context.Context, topic string, groups []string) error {
+	t, err := s.stats(ctx, topic)
+	if err != nil {
+		return err
+	}
+	if len(t.Channels) == 0 && len(groups) == 1 {
+		return nil
+	}
+	for _, group := range groups {
+		if !slices.ContainsFunc(t.Channels, func(c channelStats) bool { return c.Name == group }) {
+			return fmt.Errorf("nsq: channel %q of topic %q: %w", group, topic, driver.ErrNoTopic)
+		}
+	}
+	return nil
 }
 
 // channelOf returns the channel of a consumer on its own; empty: it is not there.

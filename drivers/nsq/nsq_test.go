@@ -73,6 +73,27 @@ func TestWrongOptions(t *testing.T) {
 	}
 }
 
+// A channel that is made when the messages are in others has none of them, and a depth
+// of 0 would be none.
+func TestChannelsThatNobodyLeft(t *testing.T) {
+	c := brokertest.Start(t, "nsq", brokers.Options{})
+	filling := open(t, driver.Target{URL: c.URL})
+	kept := driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Keep: true}
+	if _, err := filling.Provision(t.Context(), kept); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := filling.(driver.DepthTeller).Depth(t.Context(), "t0", driver.ConsumerSpec{Group: "g1"}); err == nil {
+		t.Errorf("a channel that is not there has the depth %d", d.Messages)
+	}
+	for want, groups := range map[error][]string{nil: {"g0"}, driver.ErrNoTopic: {"g0", "g1"}} {
+		_, err := open(t, driver.Target{URL: c.URL}).Provision(t.Context(),
+			driver.Topology{Topics: []string{"t0"}, Groups: groups, Keep: true, Existing: true})
+		if !errors.Is(err, want) {
+			t.Errorf("groups %q: %v, want %v", groups, err, want)
+		}
+	}
+}
+
 func TestTLS(t *testing.T) {
 	certificates := brokertest.NewCertificates(t)
 	c := brokertest.Start(t, "nsq", brokers.Options{TLS: certificates.Server(true)})
