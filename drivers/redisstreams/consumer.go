@@ -25,7 +25,7 @@ type consumer struct {
 	prompt  bool           // acknowledgements are written at once
 
 	id    int
-	taken []atomic.Int64 // by key: messages delivered
+	taken []atomic.Int64 // by key: messages delivered to one that is alone
 	alone bool           // the group, if there is one, is the consumer's own
 	noAck bool           // the group's consumers acknowledge nothing
 	every int            // acknowledge after this many; 1: each by itself
@@ -34,6 +34,7 @@ type consumer struct {
 	conn        *resp.Conn
 	fetching    fetch
 	last        []id   // by key: how far the consumer is, or how far with what it reads again
+	newest      []id   // by key: the latest that was delivered, of one that is alone
 	due         [][]id // by key: delivered and not acknowledged
 	dues        int    // sum of their lengths
 	out         []byte // what is to be written
@@ -69,7 +70,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		c.numbers[key] = len(c.keys)
 		c.keys = append(c.keys, key)
 	}
-	c.last, c.due = make([]id, len(c.keys)), make([][]id, len(c.keys))
+	c.last, c.newest, c.due = make([]id, len(c.keys)), make([]id, len(c.keys)), make([][]id, len(c.keys))
 	c.id, c.taken = spec.ID, make([]atomic.Int64, len(c.keys))
 	if c.alone = spec.Group == ""; !c.alone {
 		if err := s.CheckName("group", spec.Group); err != nil {

@@ -19,6 +19,11 @@ func (i id) append(b []byte) []byte {
 	return strconv.AppendUint(b, i.seq, 10)
 }
 
+// after reports whether i comes after other in a stream.
+func (i id) after(other id) bool {
+	return i.ms > other.ms || i.ms == other.ms && i.seq > other.seq
+}
+
 // parseID reads an identifier.
 func parseID(text []byte) (i id, ok bool) {
 	part := &i.ms

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"sixnines/driver"
@@ -167,5 +168,17 @@ func TestHead(t *testing.T) {
 		if got := string(o.head("k", nil)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
+	}
+}
+
+// After a reconnection the server gives again what was not acknowledged.
+func TestWhatIsGivenAgainIsTakenOnce(t *testing.T) {
+	c := &consumer{alone: true, noAck: true, fetching: fetchAgain, deliver: func(driver.Message) {},
+		last: make([]id, 1), newest: make([]id, 1), taken: make([]atomic.Int64, 1)}
+	for _, i := range []id{{1, 0}, {1, 1}, {2, 0}, {1, 0}, {1, 1}, {2, 0}, {2, 1}} {
+		c.entry(0, i, []byte("x"))
+	}
+	if n := c.taken[0].Load(); n != 4 {
+		t.Errorf("%d of 4 entries are counted as taken", n)
 	}
 }

@@ -123,7 +123,10 @@ func (c *consumer) entry(k int, i id, payload []byte) {
 	if payload != nil && !c.pass(driver.Message{Payload: payload, Redelivered: c.fetching == fetchAgain}) {
 		return
 	}
-	c.taken[k].Add(1)
+	if c.alone && i.after(c.newest[k]) { // what is given again is counted once
+		c.newest[k] = i
+		c.taken[k].Add(1)
+	}
 	if c.fetching != fetchNew {
 		c.last[k] = i
 	}
