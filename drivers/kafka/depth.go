@@ -60,6 +60,8 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 		return none, err
 	case s.options.Transactions:
 		return none, fmt.Errorf("kafka: depth of %q: %w: the marks of transactions have offsets of their own", name, driver.ErrUnsupported)
+	case spec.Group != "" && spec.Ack.Mode == driver.AckNone:
+		return none, fmt.Errorf("kafka: depth of %q: %w: a group that commits nothing has no place at the broker", name, driver.ErrUnsupported)
 	case !s.speaks(listOffsets, 1) || !s.speaks(offsetCommit, 2):
 		return none, fmt.Errorf("kafka: depth of %q: %w: the broker's protocol tells no offsets", name, driver.ErrUnsupported)
 	}
