@@ -18,7 +18,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	}
 	place := p.place.Load()
 	if place == 0 {
-		return driver.Depth{}, fmt.Errorf("rabbitmq-stream: depth of %q: %w: it is not known where the consumer has begun", stream, driver.ErrUnsupported)
+		return driver.Depth{}, fmt.Errorf("rabbitmq-stream: depth of %q: %w: where the consumer has begun is not known before its first message", stream, driver.ErrNotConnected)
 	}
 	end, err := s.end(ctx, stream)
 	return driver.Depth{Messages: int64(end - min(place-1, end))}, err
