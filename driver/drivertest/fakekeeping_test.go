@@ -37,6 +37,9 @@ func (f *fake) replay(c *fakeConsumer, name string) {
 	if c.group != "" {
 		from = f.places[name+"/"+c.group]
 	}
+	if f.is("gives a group again what it took") {
+		from = 0
+	}
 	if !c.s.oldest || c.group == "" && f.is("gives groups only what is kept") {
 		return
 	}
@@ -75,6 +78,9 @@ func (s *fakeSession) Depth(_ context.Context, topic string, spec driver.Consume
 		case s.f.is("tells what was ever sent"):
 		case s.f.is("tells nothing of the last"):
 			n = max(0, n-c.taken-1)
+		case s.f.is("tells less of what is delivered"):
+			n -= c.taken + int(s.busy.Load())
+		case s.f.is("tells nobody alone of what is taken") && c.group == "":
 		default:
 			n -= c.taken
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"sixnines/driver"
@@ -41,8 +42,18 @@ func (h *Harness) shareable() (t driver.Topology, group string) {
 	return t, group
 }
 
+// acknowledging is a consumer of the topic that acknowledges each message, where the
+// driver has that.
+func (h *Harness) acknowledging(group string) driver.ConsumerSpec {
+	spec := driver.ConsumerSpec{Topics: []string{"t0"}, Group: group}
+	if h.Entry.Capabilities.ConsumerAck {
+		spec.Ack.Mode = driver.AckEach
+	}
+	return spec
+}
+
 // checkKept fills a topic that nobody consumes, leaves it, and has the next sessions
-// of the run take what is in it: half of it one, the rest another.
+// of the run take what is in it. What a group has taken it must not get again.
 func checkKept(ctx context.Context, h *Harness) error {
 	const n = 40
 	if err := late(ctx, h, n); errors.Is(err, driver.ErrUnsupported) {
@@ -67,15 +78,14 @@ func checkKept(ctx context.Context, h *Harness) error {
 	}
 	t.Existing = true
 	alone := t
-	alone.Producers = 0
+	alone.Producers, alone.Groups = 0, nil
+	came := false
 	if err := session(ctx, h, run, alone, func(r *rig) error {
 		got := newInbox()
-		switch _, err := r.consumer(ctx, 1, "", got, "t0"); {
-		case group != "" && errors.Is(err, driver.ErrUnsupported):
-			return nil // only groups have any
-		case err != nil:
+		if _, err := r.consumer(ctx, 1, "", got, "t0"); err != nil {
 			return err
 		}
+		came = true
 		if err := got.filled(ctx, n); err != nil {
 			return err
 		}
@@ -87,17 +97,44 @@ func checkKept(ctx context.Context, h *Harness) error {
 			}
 			return again.filled(ctx, n)
 		})
-	}); err != nil {
+	}); err != nil && (came || group == "" || !errors.Is(err, driver.ErrUnsupported)) { // only groups may have any
 		return fmt.Errorf("a consumer on its own of what was kept: %w", err)
+	}
+	// A session drains the topic, fills it again and leaves it.
+	err := session(ctx, h, run, t, func(r *rig) error {
+		got, l := newInbox(), newLedger()
+		c, err := r.session.Consumer(ctx, h.acknowledging(group), got.deliver)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(got.filled(ctx, n), c.Close(ctx)); err != nil {
+			return err
+		}
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		return errors.Join(sendMany(l, p, 1, 0, n, h.size()), l.settled(ctx), p.Close(ctx))
+	})
+	left, taken := n, group != ""
+	switch {
+	case taken && errors.Is(err, driver.ErrUnsupported):
+		taken = false // with these options groups keep no place; the next session takes all
+	case err != nil:
+		return fmt.Errorf("drain what was kept, and keep it: %w", err)
+	case !taken:
+		left = 2 * n // who is alone begins with the oldest
 	}
 	t.Keep = false
 	if err := session(ctx, h, run, t, func(r *rig) error {
 		got, l := newInbox(), newLedger()
-		c, err := r.consumer(ctx, 0, group, got, "t0")
+		again := false
+		got.during = func(who letter) { again = again || taken && who.producer == 0 }
+		c, err := r.session.Consumer(ctx, h.acknowledging(group), got.deliver)
 		if err != nil {
 			return err
 		}
-		if err := got.filled(ctx, n); err != nil {
+		if err := got.filled(ctx, left); err != nil {
 			return err
 		}
 		// What is sent now comes behind it.
@@ -105,7 +142,13 @@ func checkKept(ctx context.Context, h *Harness) error {
 		if err != nil {
 			return err
 		}
-		return errors.Join(sendMany(l, p, 1, 0, n, h.size()), l.settled(ctx), got.filled(ctx, 2*n), p.Close(ctx), c.Close(ctx))
+		if err := errors.Join(sendMany(l, p, 2, 0, n, h.size()), l.settled(ctx), got.filled(ctx, left+n), p.Close(ctx), c.Close(ctx)); err != nil {
+			return err
+		}
+		if again {
+			return fmt.Errorf("group %q got again what it had taken before", group)
+		}
+		return nil
 	}); err != nil {
 		return fmt.Errorf("drain what was kept: %w", err)
 	}
@@ -166,22 +209,35 @@ func (h *Harness) lateAlone(ctx context.Context) bool {
 }
 
 // checkDepth wants to be told of as many messages as were sent while none is taken,
-// and of none when all were.
+// and of none when all were: for a group, where the driver has any, and for a consumer
+// on its own.
 func checkDepth(ctx context.Context, h *Harness) error {
-	const n = 50
 	t, group := h.shareable()
-	spec := driver.ConsumerSpec{Topics: t.Topics, Group: group}
-	if h.Entry.Capabilities.ConsumerAck {
-		spec.Ack.Mode = driver.AckEach
+	err := depthFor(ctx, h, t, group)
+	if err != nil || group == "" {
+		return err
 	}
+	t.Groups = nil
+	var no inapplicable
+	if err := depthFor(ctx, h, t, ""); err != nil && !errors.As(err, &no) {
+		return fmt.Errorf("of a consumer on its own: %w", err)
+	}
+	return nil
+}
+
+func depthFor(ctx context.Context, h *Harness, t driver.Topology, group string) error {
+	const n = 50
+	spec := h.acknowledging(group)
 	return session(ctx, h, newRun(), t, func(r *rig) error {
 		teller, ok := r.session.(driver.DepthTeller)
 		if !ok {
 			return inapplicable("sessions are no DepthTeller")
 		}
 		got, l := newInbox(), newLedger()
-		take := make(chan struct{})
-		got.during = func(letter) { <-take }
+		inside, hold := make(chan struct{}, n+1), make(chan struct{})
+		got.during = func(letter) { inside <- struct{}{}; <-hold }
+		take := sync.OnceFunc(func() { close(hold) })
+		defer take()
 		consume := func() error {
 			_, err := r.session.Consumer(ctx, spec, got.deliver)
 			return err
@@ -197,45 +253,69 @@ func checkDepth(ctx context.Context, h *Harness) error {
 				return err
 			}
 		}
-		err = r.deep(ctx, teller, spec, 0)
-		if err == nil {
-			var p driver.Producer
-			if p, err = r.producer(ctx, 0, "t0", h.size(), l); err == nil {
-				err = errors.Join(sendMany(l, p, 0, 0, n, h.size()), l.settled(ctx))
-			}
-		}
-		if err == nil {
-			err = r.deep(ctx, teller, spec, n)
-		}
-		close(take)
-		if err == nil && !early {
-			err = consume()
-		}
+		told, err := r.deep(ctx, teller, spec, 0)
 		if err != nil {
 			return err
 		}
-		if err := got.filled(ctx, n); err != nil {
+		if early && !told.Unacknowledged && h.Entry.Capabilities.Groups {
+			return inapplicable("a queue of the consumer's own hands out at once what is not told then")
+		}
+		p, err := r.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
 			return err
 		}
-		return r.deep(ctx, teller, spec, 0)
+		if err := errors.Join(sendMany(l, p, 0, 0, n, h.size()), l.settled(ctx)); err != nil {
+			return err
+		}
+		if told, err = r.deep(ctx, teller, spec, n); err != nil {
+			return err
+		}
+		come := make(chan error, 1) // a driver may deliver before Consumer returns
+		if early {
+			come <- nil
+		} else {
+			go func() {
+				err := consume()
+				if err != nil {
+					inside <- struct{}{} // nothing will be
+				}
+				come <- err
+			}()
+		}
+		select {
+		case <-inside: // the broker has handed out at least one
+		case <-ctx.Done():
+			return fmt.Errorf("no message was delivered: %w", ctx.Err())
+		}
+		if told.Unacknowledged {
+			if _, err := r.deep(ctx, teller, spec, n); err != nil {
+				return fmt.Errorf("while none is acknowledged: %w", err)
+			}
+		}
+		take()
+		if err := errors.Join(<-come, got.filled(ctx, n)); err != nil {
+			return err
+		}
+		_, err = r.deep(ctx, teller, spec, 0)
+		return err
 	})
 }
 
 // deepLook is how often the depth is asked for while it is not what it should be.
 const deepLook = 20 * time.Millisecond
 
-// deep waits until the depth is n.
-func (r *rig) deep(ctx context.Context, teller driver.DepthTeller, spec driver.ConsumerSpec, n int64) error {
+// deep waits until the depth is n, and returns what was told.
+func (r *rig) deep(ctx context.Context, teller driver.DepthTeller, spec driver.ConsumerSpec, n int64) (driver.Depth, error) {
 	patience, cancel := context.WithTimeout(ctx, r.h.patience())
 	defer cancel()
 	for {
 		d, err := teller.Depth(ctx, spec.Topics[0], spec)
 		if err == nil && d.Messages == n {
-			return nil
+			return d, nil
 		}
 		select {
 		case <-patience.Done():
-			return fmt.Errorf("the depth is told to be %d (%v), it is %d", d.Messages, err, n)
+			return d, fmt.Errorf("the depth is told to be %d (%v), it is %d", d.Messages, err, n)
 		case <-time.After(deepLook):
 		}
 	}
