@@ -19,12 +19,12 @@ type session struct {
 	consumers map[*consumer]struct{}
 }
 
-// checkName refuses names that are no plain part of a subject.
 // tooLarge is the error of payloads that do not fit beside their headers.
 func tooLarge(size int, headers []driver.Header, limit int64) error {
 	return fmt.Errorf("nats: payloads of %d bytes and headers of %d: %w: the server's max_payload is %d", size, natswire.HeaderSize(headers), driver.ErrTooLarge, limit)
 }
 
+// checkName refuses names that are no plain part of a subject.
 func checkName(what, name string) error { return natswire.CheckName(product, what, name) }
 
 // wrap adds what was being done, and the class, to an error of the client.
