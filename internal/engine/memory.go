@@ -53,11 +53,11 @@ func (h *collectorHeld) tend(now int64) {
 // runs all the time.
 func (h *collectorHeld) settle() {
 	h.settled = true
-	room := max(heapBytes("/memory/classes/heap/objects:bytes"), h.live+heapRoom) - h.live
-	// The share is of what is scanned as well, and of 4 MiB at least
-	// (runtime.heapMinimum).
-	of := max(h.live+heapBytes("/gc/scan/globals:bytes")+heapBytes("/gc/scan/stack:bytes"), 4<<20)
-	debug.SetGCPercent(int(100*room/of) + 1)
+	most := max(heapBytes("/memory/classes/heap/objects:bytes"), h.live+heapRoom)
+	// The heap may grow by the share of what is live and scanned, and to the share of
+	// 4 MiB at least (runtime.heapMinimum).
+	scanned := max(h.live+heapBytes("/gc/scan/globals:bytes")+heapBytes("/gc/scan/stack:bytes"), 1)
+	debug.SetGCPercent(int(min(100*(most-h.live)/scanned, 100*most/(4<<20))) + 1)
 }
 
 // heapBytes reads a size of the heap.
