@@ -242,7 +242,7 @@ func depthFor(ctx context.Context, h *Harness, t driver.Topology, group string) 
 			_, err := r.session.Consumer(ctx, spec, got.deliver)
 			return err
 		}
-		// Where nobody can tell before the consumer is there, it takes none for now.
+		// Where nobody can tell before the consumer is there, it comes first and is held.
 		_, err := teller.Depth(ctx, "t0", spec)
 		early := err != nil
 		if errors.Is(err, driver.ErrUnsupported) {

@@ -82,10 +82,18 @@ const stallLimit = 90 * time.Second
 // stalled reports whether only such loads are unresolved whose consumers came late
 // and have got nothing for long: what is missing is not on its way.
 func (r *run) stalled() bool {
+	waits := false
 	for _, ld := range r.loads {
-		if !ld.accounts.resolved() && !ld.stalled() {
+		if ld.accounts.resolved() {
+			continue
+		}
+		if !ld.stalled() {
 			return false
 		}
+		waits = true
+	}
+	if !waits { // the last came just now
+		return false
 	}
 	r.out.event(result.Event{At: clock.Now(), Kind: "drain", Detail: fmt.Sprintf("nothing was delivered for %v: what is missing is waited for no longer", stallLimit)})
 	return true
