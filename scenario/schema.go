@@ -1,58 +1,13 @@
 package scenario
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
+
+	"sixnines/internal/jsonschema"
 )
-
-// schema is a node of a JSON Schema, draft 2020-12, with as much of it as the
-// format needs.
-type schema struct {
-	Dialect     string      `json:"$schema,omitempty"`
-	Title       string      `json:"title,omitempty"`
-	Description string      `json:"description,omitempty"`
-	Type        any         `json:"type,omitempty"` // a word or several
-	Enum        []string    `json:"enum,omitempty"`
-	Pattern     string      `json:"pattern,omitempty"`
-	Minimum     json.Number `json:"minimum,omitempty"`
-	Maximum     json.Number `json:"maximum,omitempty"`
-	AnyOf       []*schema   `json:"anyOf,omitempty"`
-	Items       *schema     `json:"items,omitempty"`
-	Properties  properties  `json:"properties,omitempty"`
-	Additional  any         `json:"additionalProperties,omitempty"` // false, or the schema of each
-	Examples    []string    `json:"examples,omitempty"`
-	Ref         string      `json:"$ref,omitempty"`
-	Definitions properties  `json:"$defs,omitempty"`
-}
-
-// properties keep the order of the struct's fields.
-type properties []property
-
-type property struct {
-	key    string
-	schema *schema
-}
-
-// MarshalJSON writes an object in the order of p.
-func (p properties) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, x := range p {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		text, err := json.Marshal(x.schema)
-		if err != nil {
-			return nil, err
-		}
-		fmt.Fprintf(&b, "%q:%s", x.key, text)
-	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
 
 // The notations of values, for editors; the decoder knows more exactly.
 const (
@@ -75,23 +30,16 @@ const (
 // fields and tags of [Scenario], for editors that complete and check.
 func Schema() []byte {
 	root := schemaOf(field{typ: reflect.TypeFor[Scenario](), doc: "what to run: which broker, which load, for how long, and what to write down"})
-	root.Dialect = "https://json-schema.org/draft/2020-12/schema"
+	root.Dialect = jsonschema.Dialect
 	root.Title = fmt.Sprintf("Sixnines scenario, version %d", Version)
 	root.Type = "object"
-	root.Definitions = properties{{"variable", &schema{Description: "a variable of the environment", Type: "string",
+	root.Definitions = jsonschema.Properties{{Key: "variable", Node: &jsonschema.Node{Description: "a variable of the environment", Type: "string",
 		Pattern: variablePattern, Examples: []string{"${NAME}", "${NAME:-default}"}}}}
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(root); err != nil {
-		panic(err) // nothing in it can fail
-	}
-	return b.Bytes()
+	return root.Text()
 }
 
-func schemaOf(f field) *schema {
-	s := &schema{Description: f.doc}
+func schemaOf(f field) *jsonschema.Node {
+	s := &jsonschema.Node{Description: f.doc}
 	t := f.typ
 	notation := func(pattern string, examples ...string) {
 		s.Type, s.Pattern, s.Examples = "string", pattern, examples
@@ -101,12 +49,12 @@ func schemaOf(f field) *schema {
 	}
 	switch {
 	case t == arrivalsType:
-		short := &schema{Type: "string", Pattern: arrivalsPattern}
+		short := &jsonschema.Node{Type: "string", Pattern: arrivalsPattern}
 		for _, form := range arrivalsForms {
 			short.Examples = append(short.Examples, form.form)
 		}
-		long := &schema{Type: []string{"object", "null"}, Properties: propertiesOf(t), Additional: false}
-		s.AnyOf = []*schema{short, long}
+		long := &jsonschema.Node{Type: []string{"object", "null"}, Properties: propertiesOf(t), Additional: false}
+		s.AnyOf = []*jsonschema.Node{short, long}
 	case t == workloadsType:
 		s.Type, s.Additional = []string{"object", "null"}, schemaOf(field{typ: t.Elem()})
 	case isMapping(t):
@@ -156,24 +104,24 @@ func schemaOf(f field) *schema {
 		}
 	}
 	s.Description = strings.TrimSpace(s.Description)
-	if variable := (&schema{Ref: "#/$defs/variable"}); s.AnyOf != nil {
+	if variable := (&jsonschema.Node{Ref: "#/$defs/variable"}); s.AnyOf != nil {
 		s.AnyOf = append(s.AnyOf, variable)
 	} else if free := t.Kind() == reflect.String && s.Enum == nil && s.Pattern == ""; !free && t.Kind() != reflect.Map && t.Kind() != reflect.Slice && !isMapping(t) {
-		whole := &schema{Description: s.Description}
+		whole := &jsonschema.Node{Description: s.Description}
 		s.Description = ""
-		whole.AnyOf = []*schema{s, variable}
+		whole.AnyOf = []*jsonschema.Node{s, variable}
 		if hasShort(t) {
-			whole.AnyOf = append(whole.AnyOf, &schema{Type: "object"})
+			whole.AnyOf = append(whole.AnyOf, &jsonschema.Node{Type: "object"})
 		}
 		return whole
 	}
 	return s
 }
 
-func propertiesOf(t reflect.Type) properties {
-	var all properties
+func propertiesOf(t reflect.Type) jsonschema.Properties {
+	var all jsonschema.Properties
 	for _, f := range fieldsOf(t) {
-		all = append(all, property{f.key, schemaOf(f)})
+		all = append(all, jsonschema.Property{Key: f.key, Node: schemaOf(f)})
 	}
 	return all
 }

@@ -114,13 +114,21 @@ func (s *set) suite() report.JUnitSuite {
 	return x
 }
 
-// setObject is the JSON form of a set.
+// setFormat and setVersion identify the JSON form of a set.
+const (
+	setFormat  = "sixnines-set"
+	setVersion = 1
+)
+
+// setObject is the JSON form of a set. New fields go to the end.
 type setObject struct {
-	Directory string        `json:"directory"`
-	Planned   int           `json:"planned"`
+	Directory string        `json:"directory"`         // of the results
+	Planned   int           `json:"planned"`           // runs
 	Stopped   string        `json:"stopped,omitempty"` // why not all were made
 	Scenarios []setScenario `json:"scenarios"`
 	Runs      []setRun      `json:"runs"` // those made, in their order
+	Format    string        `json:"format"`
+	Version   int           `json:"version"`
 }
 
 // setScenario is one scenario of a set, or one workload of it.
@@ -144,7 +152,7 @@ type setRun struct {
 }
 
 func (s *set) object() (setObject, error) {
-	o := setObject{Directory: s.dir, Planned: len(s.plan), Stopped: s.stopped}
+	o := setObject{Directory: s.dir, Planned: len(s.plan), Stopped: s.stopped, Format: setFormat, Version: setVersion}
 	for _, x := range s.scenarios {
 		for _, f := range s.overall(x) {
 			o.Scenarios = append(o.Scenarios, setScenario{Name: x.label, Workload: f.workload.Name, Background: f.workload.Background, Set: x.set,

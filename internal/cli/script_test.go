@@ -61,6 +61,7 @@ func TestScripts(t *testing.T) {
 		Condition:       condition,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"usage":       cmdUsage,
+			"conforms":    cmdConforms,
 			"await":       cmdAwait,
 			"jsonpath":    cmdJSONPath,
 			"copyone":     cmdCopyOne,

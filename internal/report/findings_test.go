@@ -109,11 +109,12 @@ func TestJSONKeepsItsShape(t *testing.T) {
 			key = depth == 1
 		}
 	}
+	const added = " format version"
 	old := "verdict counters rate histograms result id name driver pattern mode size same_host window_ns interrupted cut_short"
-	if got := strings.Join(keys(openRun().make()), " "); got != old {
+	if got := strings.Join(keys(openRun().make()), " "); got != old+added {
 		t.Errorf("a plain run has the fields %s", got)
 	}
-	if got := strings.Join(keys(richRun()), " "); got != old+" steady attribution objectives floor tail" {
+	if got := strings.Join(keys(richRun()), " "); got != old+" steady attribution objectives floor tail"+added {
 		t.Errorf("a rich run has the fields %s", got)
 	}
 }

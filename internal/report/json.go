@@ -1,6 +1,7 @@
 package report
 
 import (
+	_ "embed"
 	"encoding/json"
 	"io"
 	"math"
@@ -8,41 +9,58 @@ import (
 	"sixnines/result"
 )
 
-// summaryObject is the JSON form of a run's summary. The order of its fields
+// SummaryFormat and SummaryVersion identify the JSON form of a summary. Keys keep
+// their meaning within a version; new ones come at the end.
+const (
+	SummaryFormat  = "sixnines-summary"
+	SummaryVersion = 1
+)
+
+//go:embed summary.schema.json
+var summarySchema []byte
+
+// SummarySchema returns the JSON Schema, draft 2020-12, of what [JSON] writes. A
+// test makes it from the types and their comments.
+func SummarySchema() []byte { return summarySchema }
+
+// SummaryObject is the JSON form of a run's summary. The order of its fields
 // is part of the format; new ones go to the end.
-type summaryObject struct {
-	Verdict     result.Verdict                         `json:"verdict"`
+type SummaryObject struct {
+	Verdict     result.Verdict                         `json:"verdict"` // whether to believe the figures, and why not
 	Counters    result.Counters                        `json:"counters"`
 	Rate        result.Rate                            `json:"rate"`
 	Throughput  *result.Throughput                     `json:"throughput,omitempty"`
-	Histograms  map[result.Metric]*result.Distribution `json:"histograms"`
-	Result      string                                 `json:"result"`
-	ID          string                                 `json:"id"`
-	Name        string                                 `json:"name"`
+	Histograms  map[result.Metric]*result.Distribution `json:"histograms"` // by metric, times in ns
+	Result      string                                 `json:"result"`     // path of the result file; empty: there is none
+	ID          string                                 `json:"id"`         // of the run, random, 16 hexadecimal digits
+	Name        string                                 `json:"name"`       // of the scenario
 	Driver      string                                 `json:"driver"`
 	Pattern     string                                 `json:"pattern"`
 	Mode        string                                 `json:"mode"`
-	Size        int64                                  `json:"size"`
-	SameHost    bool                                   `json:"same_host"`
-	WindowNs    int64                                  `json:"window_ns"`
-	Interrupted bool                                   `json:"interrupted"`
-	CutShort    bool                                   `json:"cut_short"`
+	Size        int64                                  `json:"size"`        // bytes of a payload; where they differ their mean
+	SameHost    bool                                   `json:"same_host"`   // broker and generator share this machine's processors
+	WindowNs    int64                                  `json:"window_ns"`   // length of the measured window, ns
+	Interrupted bool                                   `json:"interrupted"` // somebody ended the window early
+	CutShort    bool                                   `json:"cut_short"`   // the file ends before the run did
 	Steady      *result.Steady                         `json:"steady,omitempty"`
 	Attribution []result.Attribution                   `json:"attribution,omitempty"`
 	Objectives  []result.Objective                     `json:"objectives,omitempty"`
 	Trial       *result.Trial                          `json:"trial,omitempty"`
 	Floor       *result.Floor                          `json:"floor,omitempty"`
-	Tail        []result.Exemplar                      `json:"tail,omitempty"`
+	Tail        []result.Exemplar                      `json:"tail,omitempty"` // the slowest messages, slowest first within a metric
 	Until       *result.Until                          `json:"until,omitempty"`
 
 	Availability *result.Availability `json:"availability,omitempty"`
 
-	Workload   string `json:"workload,omitempty"`
-	FromNs     int64  `json:"from_ns,omitempty"`
-	Background bool   `json:"background,omitempty"`
+	Workload   string `json:"workload,omitempty"`   // of several, which
+	FromNs     int64  `json:"from_ns,omitempty"`    // when the workload's window begins in that of the run, ns
+	Background bool   `json:"background,omitempty"` // the workload is not judged
 
 	Synchronous *result.Synchronous `json:"synchronous,omitempty"`
 	Kept        *result.Kept        `json:"kept,omitempty"`
+
+	Format  string `json:"format"` // SummaryFormat
+	Version int    `json:"version"`
 }
 
 // JSON writes the summary of a run as one object on one line: verdict,
@@ -55,7 +73,7 @@ type summaryObject struct {
 func JSON(w io.Writer, run *result.Run) error {
 	s := subjectOf(run)
 	h := &run.Header
-	o := summaryObject{
+	o := SummaryObject{
 		Verdict: s.sum.Verdict, Counters: s.sum.Counters, Rate: s.sum.Rate, Throughput: s.sum.Throughput,
 		Histograms: s.sum.Histograms, Result: run.Path,
 		ID: h.ID, Name: h.Name, Driver: h.Driver, Pattern: h.Pattern, Mode: h.Mode, Size: h.Size,
@@ -65,6 +83,7 @@ func JSON(w io.Writer, run *result.Run) error {
 		Workload:     h.Workload, FromNs: int64(h.From), Background: h.Background,
 		Synchronous: h.Synchronous,
 		Kept:        s.sum.Kept,
+		Format:      SummaryFormat, Version: SummaryVersion,
 	}
 	if o.Verdict.Reasons == nil {
 		o.Verdict.Reasons = []result.Reason{} // a list, also when empty

@@ -21,7 +21,7 @@ func TestReferenceNamesEverything(t *testing.T) {
 	for _, m := range result.Metrics() {
 		names = append(names, string(m))
 	}
-	for _, of := range []reflect.Type{reflect.TypeFor[result.Counters](), reflect.TypeFor[summaryObject]()} {
+	for _, of := range []reflect.Type{reflect.TypeFor[result.Counters](), reflect.TypeFor[SummaryObject]()} {
 		for i := range of.NumField() {
 			name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 			names = append(names, name)
