@@ -3,8 +3,9 @@ package result
 import (
 	"fmt"
 	"reflect"
-	"strconv"
 	"strings"
+
+	"sixnines/internal/spell"
 )
 
 // Counters account for every message of the measured window. Publish side:
@@ -144,9 +145,9 @@ func differs(total string, n int64, parts string, of ...int64) string {
 		if i > 0 {
 			text += " + "
 		}
-		text, sum = text+strconv.FormatInt(v, 10), sum+v
+		text, sum = text+spell.Count(v), sum+v
 	}
-	return fmt.Sprintf("%d %s are not %s (%s = %d): %d too few", n, total, parts, text, sum, n-sum)
+	return fmt.Sprintf("%s %s are not the sum of %s (%s = %s): %s too few", spell.Count(n), total, parts, text, spell.Count(sum), spell.Count(n-sum))
 }
 
 // Named returns the counter that result files call by the name; "lost" is

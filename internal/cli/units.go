@@ -3,7 +3,6 @@ package cli
 import (
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"sixnines/internal/spell"
@@ -18,25 +17,7 @@ func span(d time.Duration) string {
 	case d == result.Refused:
 		return "refused"
 	}
-	value, unit := float64(d), "ns"
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{float64(time.Second), "s"}, {float64(time.Millisecond), "ms"}, {float64(time.Microsecond), "µs"}} {
-		// 999.6 µs is 1.00 ms, not 1000 µs.
-		if float64(d) >= 0.9995*u.size {
-			value, unit = float64(d)/u.size, u.name
-			break
-		}
-	}
-	digits := 2
-	switch {
-	case unit == "ns" || value >= 99.95:
-		digits = 0
-	case value >= 9.995:
-		digits = 1
-	}
-	return strconv.FormatFloat(value, 'f', digits, 64) + " " + unit
+	return spell.Duration(d)
 }
 
 // seconds writes the time of a phase: tenths below ten seconds, then whole
@@ -49,10 +30,7 @@ func seconds(d time.Duration) string {
 	case d < 2*time.Minute:
 		return strconv.FormatInt(int64(d.Round(time.Second)/time.Second), 10) + " s"
 	}
-	text := d.Round(time.Second).String()
-	text = strings.Replace(text, "h", " h ", 1)
-	text = strings.Replace(text, "m", " min ", 1)
-	return strings.Replace(text, "s", " s", 1)
+	return spell.Period(d)
 }
 
 // ticking writes a part of total that changes as one looks at it: in steps that

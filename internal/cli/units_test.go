@@ -13,7 +13,7 @@ func TestSpan(t *testing.T) {
 		{-1, "0 ns"}, {0, "0 ns"}, {1, "1 ns"}, {999, "999 ns"},
 		{1000, "1.00 µs"}, {9994, "9.99 µs"}, {9995, "10.0 µs"}, {74_212, "74.2 µs"}, {99_949, "99.9 µs"}, {99_950, "100 µs"},
 		{999_499, "999 µs"}, {999_600, "1.00 ms"}, {1_204_000, "1.20 ms"}, {816 * time.Millisecond, "816 ms"},
-		{2 * time.Second, "2.00 s"}, {100 * time.Second, "100 s"}, {time.Hour, "3600 s"},
+		{2 * time.Second, "2.00 s"}, {100 * time.Second, "100 s"}, {time.Hour, "3,600 s"},
 	} {
 		if got := span(c.d); got != c.want {
 			t.Errorf("span(%d) = %q, want %q", c.d, got, c.want)

@@ -3,7 +3,9 @@ package judge
 import (
 	"fmt"
 	"strings"
+	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -17,18 +19,21 @@ func cutShort(e *evidence) []result.Reason {
 	if !e.in.CutShort {
 		return nil
 	}
-	text := fmt.Sprintf("cut short at second %d of %.0f: the file has no summary, messages unresolved then are in no figure", e.in.End/1e9, e.run.Header.Window.Seconds())
+	text := fmt.Sprintf("cut short after %s of %s: the file has no summary, and messages that were unresolved then are in no figure", wholeSeconds(e.in.End), spell.Period(e.run.Header.Window))
 	if e.run.Damaged != "" {
 		text += " (" + e.run.Damaged + ")"
 	}
 	return one(result.Suspect, "cut-short", text+"; run again")
 }
 
+// wholeSeconds writes the whole seconds of ns.
+func wholeSeconds(ns int64) string { return spell.Period(time.Duration(ns).Truncate(time.Second)) }
+
 // conservation: every message must have exactly one fate. A file that was cut
 // short lacks the record that closes the accounts.
 func conservation(e *evidence) []result.Reason {
 	if ok, problem := e.run.Counters.Conserved(); !ok && !e.in.CutShort {
-		return one(result.Invalid, "conservation", "the accounts do not close: "+problem+"; this is a defect of sixnines or of the driver: please report it with the result file")
+		return one(result.Invalid, "conservation", "the message counts do not add up: "+problem+"; this is a defect of sixnines or of the driver: please report it with the result file")
 	}
 	return nil
 }
@@ -37,7 +42,7 @@ func conservation(e *evidence) []result.Reason {
 // message can be relied on.
 func violations(e *evidence) []result.Reason {
 	if n := e.run.Counters.Violations; n > 0 {
-		return one(result.Invalid, "violations", fmt.Sprintf("the driver broke its contract %s; run its conformance suite", times(n)))
+		return one(result.Invalid, "violations", fmt.Sprintf("the driver broke its contract %s; run its conformance suite", spell.Times(n)))
 	}
 	return nil
 }
@@ -49,26 +54,26 @@ func clientDrops(e *evidence) []result.Reason {
 	if c.Dropped == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("the client library threw %s away by itself, which looks like loss by the broker; raise its limits", plural(c.Dropped, "message"))
+	text := fmt.Sprintf("the client library dropped %s itself, which looks like a loss by the broker; raise its limits", spell.Plural(c.Dropped, "message"))
 	share := float64(c.Dropped) / float64(max(c.Sent, 1))
 	if share > dropsInvalid {
 		return one(result.Invalid, "client-drops", text)
 	}
-	return e.partly(share, "client-drops", plural(c.Dropped, "message")+" dropped by the client", text)
+	return e.partly(share, "client-drops", spell.Plural(c.Dropped, "message")+" dropped by the client", text)
 }
 
 // clamps: values that a histogram could not hold were recorded at its ends.
 func clamps(e *evidence) (found []result.Reason) {
 	c := e.run.Counters
 	if c.Negative > 0 {
-		found = append(found, one(result.Suspect, "negative", fmt.Sprintf("%s came out below zero and were recorded as 0: instants of different clocks were compared, or a clock went back", plural(c.Negative, "difference")))...)
+		found = append(found, one(result.Suspect, "negative", fmt.Sprintf("%s came out negative and were recorded as 0: instants of different clocks were compared, or a clock went back", spell.Plural(c.Negative, "difference")))...)
 	}
 	if c.OutOfRange > 0 {
 		share := 0.0 // of the metric that has the fewest, should they all be its
 		for _, m := range e.latencies() {
 			share = max(share, float64(c.OutOfRange)/float64(e.summary.Histograms[m].Count))
 		}
-		found = append(found, e.partly(share, "out-of-range", plural(c.OutOfRange, "value")+" out of range", fmt.Sprintf("%s exceeded the histograms and were recorded at their end; the upper percentiles may be larger than shown", plural(c.OutOfRange, "value")))...)
+		found = append(found, e.partly(share, "out-of-range", spell.Plural(c.OutOfRange, "value")+" out of range", fmt.Sprintf("%s exceeded the range of the histograms and were recorded at its end; the upper percentiles may be larger than shown", spell.Plural(c.OutOfRange, "value")))...)
 	}
 	return found
 }
@@ -79,14 +84,14 @@ func closedLoop(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeClosed {
 		return nil
 	}
-	return one(result.Valid, "closed-loop", "closed loop: coordinated omission; each producer waits for the answer before the next message, so what users would have waited during stalls is not in these numbers")
+	return one(result.Valid, "closed-loop", "closed loop: coordinated omission; each producer waits for the answer before it sends the next message, so the time that users would have waited during stalls is not in these numbers")
 }
 
 func unpaced(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeFlatOut {
 		return nil
 	}
-	return one(result.Valid, "unpaced", "UNPACED: sent as fast as the client took it; the latencies are those of full queues, use the throughput")
+	return one(result.Valid, "unpaced", "UNPACED: messages were sent as fast as the client took them; the latencies are those of full queues, so use the throughput")
 }
 
 func sameHost(e *evidence) []result.Reason {
@@ -102,9 +107,9 @@ func interrupted(e *evidence) []result.Reason {
 	}
 	planned := "planned"
 	if e.run.Header.Until != "" {
-		planned = "that it might have taken"
+		planned = "allowed at most"
 	}
-	return one(result.Valid, "interrupted", fmt.Sprintf("the window was ended by hand after %s of the %s %s", span(e.in.End), e.run.Header.Window, planned))
+	return one(result.Valid, "interrupted", fmt.Sprintf("the run was interrupted after %s of the %s %s", span(e.in.End), spell.Period(e.run.Header.Window), planned))
 }
 
 // aborted: nobody waited for the messages under way at the end.
@@ -112,7 +117,7 @@ func aborted(e *evidence) []result.Reason {
 	if !e.in.Aborted {
 		return nil
 	}
-	return one(result.Suspect, "aborted", "the run was ended at once: messages under way at that moment count as missing; run again, or interrupt once only")
+	return one(result.Suspect, "aborted", "the run was aborted: messages in flight at that moment count as missing; run again, or interrupt it only once")
 }
 
 // losses: what the broker did not bring. A fact about it, not a doubt about the
@@ -120,16 +125,16 @@ func aborted(e *evidence) []result.Reason {
 func losses(e *evidence) (found []result.Reason) {
 	c := e.run.Counters
 	if c.LostAcked > 0 {
-		found = append(found, one(result.Valid, "lost-acked", fmt.Sprintf("the broker broke its promise: %s lost after it had acknowledged them", plural(c.LostAcked, "message")))...)
+		found = append(found, one(result.Valid, "lost-acked", fmt.Sprintf("the broker lost %s that it had acknowledged", spell.Plural(c.LostAcked, "message")))...)
 	}
 	if c.Undelivered > 0 {
-		found = append(found, one(result.Valid, "undelivered", fmt.Sprintf("%s had not come when the run ended, though acknowledged; the broker may still hold them: a longer --drain tells", plural(c.Undelivered, "message")))...)
+		found = append(found, one(result.Valid, "undelivered", fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; the broker may still hold them: a longer --drain tells", spell.Plural(c.Undelivered, "message")))...)
 	}
 	if n := c.Missing - c.LostAcked - c.Undelivered; n > 0 {
-		found = append(found, one(result.Valid, "missing", fmt.Sprintf("%s missing that the broker had not acknowledged: it broke no promise", plural(n, "more message")))...)
+		found = append(found, one(result.Valid, "missing", fmt.Sprintf("%s missing that the broker never acknowledged: no guarantee violated", spell.Plural(n, "message")))...)
 	}
 	if c.Corrupted > 0 {
-		found = append(found, one(result.Valid, "corrupted", fmt.Sprintf("%s arrived damaged (checksum)", plural(c.Corrupted, "message")))...)
+		found = append(found, one(result.Valid, "corrupted", fmt.Sprintf("%s arrived damaged (checksum)", spell.Plural(c.Corrupted, "message")))...)
 	}
 	return found
 }
@@ -148,15 +153,15 @@ func refusals(e *evidence) []result.Reason {
 	}
 	var who []string
 	if c.Nacked > 0 {
-		who = append(who, fmt.Sprintf("%d by the broker", c.Nacked))
+		who = append(who, spell.Count(c.Nacked)+" by the broker")
 	}
 	if c.Rejected > 0 {
-		who = append(who, fmt.Sprintf("%d by the client", c.Rejected))
+		who = append(who, spell.Count(c.Rejected)+" by the client")
 	}
-	text := fmt.Sprintf("%s of %d refused (%s)", plural(n, "message"), c.Scheduled, strings.Join(who, ", "))
+	text := fmt.Sprintf("%s of %s refused (%s)", spell.Plural(n, "message"), spell.Count(c.Scheduled), strings.Join(who, ", "))
 	for _, x := range e.run.Metrics {
 		if refused(x) > 0 {
-			return one(result.Valid, "refused", text+": slower than any latency, so that percentiles which they reach are printed refused; those that succeeded have a table of their own, and the events say why")
+			return one(result.Valid, "refused", text+"; they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded, and the events say why")
 		}
 	}
 	// Results of earlier versions have them in no distribution.
@@ -164,7 +169,7 @@ func refusals(e *evidence) []result.Reason {
 	if share <= refusedAtMost {
 		return one(result.Valid, "refused", text)
 	}
-	return one(result.Suspect, "refused", fmt.Sprintf("%s: they have no latency, so the percentiles describe the other %s only; see the events for why", text, percentage(1-share)))
+	return one(result.Suspect, "refused", fmt.Sprintf("%s; they have no latency, so the percentiles describe the other %s only; see the events for why", text, spell.ExactShare(1-share)))
 }
 
 // duplicates: deliveries that were not asked for or not in order.
@@ -178,12 +183,12 @@ func duplicates(e *evidence) []result.Reason {
 		{c.Duplicated, "delivered more than once"},
 		{c.Redelivered, "marked as delivered before"},
 		{c.Reordered, "out of order"},
-		{c.Late, "too late to tell new from duplicate"},
+		{c.Late, "too late to tell a new message from a duplicate"},
 		{c.Foreign, "of another run"},
-		{c.LateReplies, "replies that came too late"},
+		{c.LateReplies, "replies after the timeout"},
 	} {
 		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+			parts = append(parts, spell.Count(p.n)+" "+p.what)
 		}
 	}
 	if len(parts) == 0 {
@@ -198,15 +203,15 @@ func censoredMessages(e *evidence) []result.Reason {
 	if c.Censored == 0 {
 		return nil
 	}
-	return one(result.Valid, "censored", fmt.Sprintf("%s had no end when the run had: slower than all others in every percentile, which is printed ≥ where they reach it", plural(c.Censored, "message")))
+	return one(result.Valid, "censored", fmt.Sprintf("%s not resolved when the run ended; they count as slower than all others, and a percentile that they reach is printed with ≥", spell.Plural(c.Censored, "message")))
 }
 
 // lastUnknown: of some messages nobody remembered any more who had them, when the
 // slowest of their consumers did.
 func lastUnknown(e *evidence) []result.Reason {
 	if n := e.run.Counters.LastUnknown; n > 0 {
-		return one(result.Valid, "last-unknown", fmt.Sprintf("%s came to the slowest consumer later than they are remembered: in %s they stand as lower bounds, which is printed ≥ where they reach a percentile; a longer --drain remembers more",
-			plural(n, "message"), result.DeliveryLast))
+		return one(result.Valid, "last-unknown", fmt.Sprintf("%s reached the slowest consumer after the tool had forgotten them; in %s they count as lower bounds, and a percentile that they reach is printed with ≥; a longer --drain remembers more",
+			spell.Plural(n, "message"), result.DeliveryLast))
 	}
 	return nil
 }
@@ -215,7 +220,7 @@ func lastUnknown(e *evidence) []result.Reason {
 // from them.
 func handovers(e *evidence) []result.Reason {
 	if n := e.run.Counters.Handovers; n > 0 {
-		return one(result.Valid, "handovers", fmt.Sprintf("a send blocked its thread %s; the thread's other producers were handed to another", times(n)))
+		return one(result.Valid, "handovers", fmt.Sprintf("a send blocked its thread %s; the thread's other producers went on on another one", spell.Times(n)))
 	}
 	return nil
 }
@@ -235,7 +240,7 @@ func events(e *evidence) []result.Reason {
 	}
 	var parts []string
 	for _, k := range kinds {
-		parts = append(parts, fmt.Sprintf("%s (%d)", k, counts[k]))
+		parts = append(parts, fmt.Sprintf("%s (%s)", k, spell.Count(counts[k])))
 	}
 	if len(parts) == 0 {
 		return nil
@@ -249,11 +254,4 @@ func semantics(e *evidence) (found []result.Reason) {
 		found = append(found, one(result.Valid, "semantics", w)...)
 	}
 	return found
-}
-
-func times(n int64) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }

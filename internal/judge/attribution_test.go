@@ -90,20 +90,20 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			b.freeze(400e6, 3e9)
 			b.idle()
 			return b
-		}, []string{result.PauseProcess}, "100 of the slowest 100 met a stop of sixnines itself, not of the machine", "frozen"},
+		}, []string{result.PauseProcess}, "100 of the slowest 100 overlapped a pause of sixnines itself, not of the machine", "frozen"},
 		{"the tool is stopped in the midst of longer waits", func() *testbed {
 			// Many places in the window would do as well, but a stop is a stop.
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 1400e6, 3e9))
 			b.freeze(800e6, 3_350e6)
 			return b
-		}, []string{result.PauseProcess}, "100 of the slowest 100 met a stop of sixnines itself (", "frozen"},
+		}, []string{result.PauseProcess}, "100 of the slowest 100 overlapped a pause of sixnines itself (", "frozen"},
 		{"the machine stands still", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 400e6, 3e9))
 			b.freeze(400e6, 3e9)
 			b.pauses(result.PauseIdle, 401e6, 3e9)
 			b.idle()
 			return b
-		}, []string{result.PauseIdle}, "the whole machine standing still", "frozen"},
+		}, []string{result.PauseIdle}, "a pause of the whole machine", "frozen"},
 		{"throttled in every period", func() *testbed {
 			at := every(100e6)
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 60e6, at...))
@@ -111,12 +111,12 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			b.pauses(result.PauseThrottled, 100e6, at...)
 			b.pauses(result.PauseCrowded, 100e6, at...)
 			return b
-		}, []string{result.PauseThrottled}, "it is when the generator stood still: raise its cpu.max", "frozen"},
+		}, []string{result.PauseThrottled}, "which is when the generator was paused: raise its cpu.max", "frozen"},
 		{"throttled now and then", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 8e6, few...))
 			b.pauses(result.PauseThrottled, 20e6, few...)
 			return b
-		}, []string{result.PauseThrottled}, "a control group's throttling", "attribution"},
+		}, []string{result.PauseThrottled}, "throttling by a control group", "attribution"},
 		{"a hog on the processors", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 8e6, few...))
 			b.freeze(7e6, few...)
@@ -140,17 +140,17 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 8e6, few...))
 			b.pauses(result.PauseGC, 10e6, few...)
 			return b
-		}, []string{result.PauseGC}, "Go's collector", "attribution"},
+		}, []string{result.PauseGC}, "Go's garbage collection", "attribution"},
 		{"a stall of the broker, with a busy collector", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 500e6, 3e9))
 			b.pauses(result.PauseGC, 1e6, every(50e6)...)
 			return b
-		}, nil, "company", ""},
+		}, nil, "coincided, not shown to be a cause", ""},
 		{"a stall of the broker, in which a thread was late for once", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 500e6, 3e9))
 			b.pauses(result.PauseThread, 5e6, 3_497e6)
 			return b
-		}, nil, "company", ""},
+		}, nil, "coincided, not shown to be a cause", ""},
 		{"a stall of the broker, with pauses elsewhere", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 500e6, 3e9))
 			b.pauses(result.PauseThrottled, 100e6, 5e9, 6e9)
@@ -159,7 +159,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 		{"a lost connection", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 800e6, 3e9))
 			return b
-		}, []string{eventDisconnected}, "a lost connection, until it was back", ""},
+		}, []string{eventDisconnected}, "a lost connection", ""},
 		{"segments lost", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 40e6, few...))
 			b.pauses(result.PauseRetransmit, 10e6, func() (at []int64) {
@@ -169,7 +169,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 				return at
 			}()...)
 			return b
-		}, []string{result.PauseRetransmit}, "TCP sending again", ""},
+		}, []string{result.PauseRetransmit}, "TCP retransmissions", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := tt.build()

@@ -43,7 +43,7 @@ func availability(run *result.Run, s *result.Summary) *result.Availability {
 // ofAvailability decides by both ends of the interval.
 func (d *Decision) ofAvailability(a *result.Availability) {
 	if a == nil {
-		d.Text = "the run has no answers"
+		d.Text = "no message of the run was answered"
 		return
 	}
 	low, high := d.Objective.Holds(a.Low), d.Objective.Holds(a.High)
@@ -55,7 +55,7 @@ func (d *Decision) ofAvailability(a *result.Availability) {
 		d.Outcome = Missed
 	default:
 		d.Outcome = Undecided
-		d.Text += ", which holds the limit: a longer run may tell"
+		d.Text += "; the interval contains the limit, so a longer run is needed to decide"
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -115,8 +116,8 @@ func backlogGrows(e *evidence) []result.Reason {
 		return own
 	}
 	return one(result.Unstable, "backlog", fmt.Sprintf(
-		"overload: the messages due or in flight grew by %.0f a second over the last third of the window, to %.0f, and did not return in the drain; the percentiles depend on the length of the run and are no steady state: lower the rate",
-		line.Slope, peak))
+		"overload: the backlog (messages due or in flight) grew by %s over the last third of the window, to %s, and did not shrink in the drain; the percentiles depend on the length of the run and describe no steady state: lower the rate",
+		spell.Rate(math.Round(line.Slope)), spell.Plural(int64(math.Round(peak)), "message")))
 }
 
 // tooShort is the doubt that is left where no trend can be told.
@@ -136,8 +137,8 @@ func (e *evidence) tooShort() []result.Reason {
 		return nil
 	}
 	return one(result.Suspect, "backlog", fmt.Sprintf(
-		"when the window ended %d of its %s were due or in flight, and %s cannot tell overload from slow answers: run longer (--duration)",
-		left, plural(due, "message"), plural(readings, "interval")))
+		"when the window ended %s of its %s were due or in flight, and %s are too few to tell overload from slow answers: run longer (--duration)",
+		spell.Count(left), spell.Plural(due, "message"), spell.Plural(readings, "interval")))
 }
 
 // waiting returns what was due or in flight at a reading, in messages,

@@ -31,7 +31,7 @@ func (b blockCounts) Above(i int, v int) int64 { return b[i].Above(v) }
 
 // unresolvedReach and refusedReach are why an interval has no end.
 const (
-	unresolvedReach = "messages that were never resolved reach its interval"
+	unresolvedReach = "unresolved messages reach its interval"
 	refusedReach    = "refused messages reach its interval"
 )
 
@@ -75,7 +75,7 @@ func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inpu
 func blockInterval(run *result.Run, m result.Metric, percent float64, samples int64, o *order, q quantile, end int64) (low, high int64, na string) {
 	blocks, _ := run.Blocks(m)
 	if blocks == nil {
-		return 0, 0, "none are kept of this metric"
+		return 0, 0, "the file keeps no intervals of this metric"
 	}
 	b, at := blockCounts(blocks), q.value
 	if percent > episodesFrom {
@@ -91,7 +91,7 @@ func (b blockCounts) interval(percent float64, q quantile, rho float64, x *resul
 		return 0, 0, "refused messages reach it"
 	}
 	if q.atLeast {
-		return 0, 0, "messages that were never resolved reach it"
+		return 0, 0, "unresolved messages reach it"
 	}
 	if q.openRefused {
 		return 0, 0, refusedReach
@@ -121,7 +121,7 @@ func (b blockCounts) interval(percent float64, q quantile, rho float64, x *resul
 // events, and what neighbouring blocks have in common decides alone.
 func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end int64, slot time.Duration) (blocks int, na string) {
 	if len(b) < leastBlocks {
-		return 0, fmt.Sprintf("%d intervals, at least %d are needed: run longer, or set record.interval lower", len(b), leastBlocks)
+		return 0, fmt.Sprintf("the run has %d intervals and needs at least %d: run longer, or set record.interval lower", len(b), leastBlocks)
 	}
 	length := float64(end) / float64(len(b)) // of a block, ns
 	episode := length
@@ -131,12 +131,12 @@ func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end i
 			episode = max(episode, float64(n)*float64(slot))
 		}
 		if episode > longestPart*float64(end) {
-			return 0, fmt.Sprintf("one event lasted %s, more than a tenth of the run: it cannot be resampled", span(int64(episode)))
+			return 0, fmt.Sprintf("one event lasted %s, more than a tenth of the run, which leaves too little to resample", span(int64(episode)))
 		}
 	}
 	chunk, ok := stats.ChunkLength(len(b), int(math.Ceil(episode/length)), rho)
 	if !ok {
-		return 0, fmt.Sprintf("stretches of %s hang together, and the run has no %d of them: run longer", span(int64(float64(chunk)*length)), stats.LeastChunks)
+		return 0, fmt.Sprintf("neighbouring stretches of up to %s resemble each other, and the run has fewer than %d of them: run longer", span(int64(float64(chunk)*length)), stats.LeastChunks)
 	}
 	return chunk, ""
 }

@@ -27,14 +27,14 @@ func TestBlockIntervals(t *testing.T) {
 			}
 			return 1
 		}, ""},
-		{"short", 59, flat, "59 intervals, at least 60"},
+		{"short", 59, flat, "59 intervals and needs at least 60"},
 		{"one long event", 90, func(s float64) float64 {
 			if s >= 40 && s < 52 {
 				return 5
 			}
 			return 1
 		}, "more than a tenth of the run"},
-		{"levels that last", 120, func(s float64) float64 { return 1 + 0.5*math.Sin(s/6) }, "hang together"},
+		{"levels that last", 120, func(s float64) float64 { return 1 + 0.5*math.Sin(s/6) }, "resemble each other"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			run := courseRun(t, tt.seconds, time.Second, tt.level)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -22,34 +23,57 @@ func generatorSide(source string) bool {
 func description(source string, idle bool) (what, remedy string) {
 	switch source {
 	case result.PauseThread:
-		return "a thread of the generator that was not woken in time", "give the generator more processor or pin it"
+		return "a thread of the generator that woke up late", "give the generator more processor or pin it"
 	case result.PauseGoroutine:
-		return "Go's scheduler not running a goroutine of the generator in time", "give the generator more processors, or fewer producers and consumers"
+		return "a goroutine of the generator that Go's scheduler ran late", "give the generator more processors, or fewer producers and consumers"
 	case result.PauseProcess:
 		if idle {
-			return "a stop of sixnines itself, not of the machine", "look for what stopped the process: a signal, a debugger, a container that was paused"
+			return "a pause of sixnines itself, not of the machine", "look for what stopped the process: a signal, a debugger, a container that was paused"
 		}
-		return "a stop of sixnines itself", "look for what stopped the process: a signal, a container's limit, the hypervisor"
+		return "a pause of sixnines itself", "look for what stopped the process: a signal, a container's limit, the hypervisor"
 	case result.PauseIdle:
-		return "the whole machine standing still", "it is the hypervisor or the kernel: run again on a machine of your own"
+		return "a pause of the whole machine", "the hypervisor or the kernel paused it: run again on a machine of your own"
 	case result.PauseGC:
-		return "Go's collector stopping the generator", "raise GOMEMLIMIT or lower the rate"
+		return "a pause for Go's garbage collection in the generator", "raise GOMEMLIMIT or lower the rate"
 	case result.PauseThrottled:
-		return "a control group's throttling", "raise its cpu.max, or start the generator outside of it"
+		return "throttling by a control group", "raise its cpu.max, or start the generator outside of it"
 	case result.PauseSteal:
-		return "the hypervisor giving the processors to others", "run on a machine of your own, or at another time"
+		return "the hypervisor giving processor time to others (steal)", "run on a machine of your own, or at another time"
 	case result.PauseCrowded:
 		return "other processes on the generator's processors", "stop them, or give the generator processors of its own"
 	case result.PauseSwap:
-		return "memory being read back from disk", "free memory or switch swapping off"
+		return "swapping (memory read back from disk)", "free memory or switch swapping off"
 	case result.PauseRetransmit:
-		return "TCP sending again what was lost", "look at the network's losses and queues"
+		return "TCP retransmissions", "look at the network's losses and queues"
 	case eventDisconnected:
-		return "a lost connection, until it was back", "see the events"
+		return "a lost connection", "see the events"
 	case eventBrokerEnded:
 		return "the end of a process of the broker", "see the events"
 	}
 	return fmt.Sprintf("the event %q", source), "see the events"
+}
+
+// sourceInBrief is a source in a few words, for headlines.
+func sourceInBrief(source string) string {
+	switch source {
+	case result.PauseThread:
+		return "late threads of the generator"
+	case result.PauseGoroutine:
+		return "late goroutines of the generator"
+	case result.PauseProcess:
+		return "generator paused"
+	case result.PauseIdle:
+		return "machine paused"
+	case result.PauseGC:
+		return "garbage collection"
+	case result.PauseThrottled:
+		return "throttling"
+	case result.PauseCrowded:
+		return "other processes on these processors"
+	case result.PauseSwap:
+		return "swapping"
+	}
+	return plainCode(source)
 }
 
 // causeText is the line of a cause.
@@ -58,19 +82,19 @@ func causeText(s *suspect, messages int, idle bool) string {
 	expected := s.cause.Expected * float64(messages)
 	chance := "less than 1"
 	if expected >= 1 {
-		chance = fmt.Sprintf("%.0f", math.Round(expected))
+		chance = spell.Count(int64(math.Round(expected)))
 	}
-	text := fmt.Sprintf("%d of the slowest %d met %s (%s expected by chance)", s.cause.Messages, messages, what, chance)
+	text := fmt.Sprintf("%s of the slowest %s overlapped %s (%s expected by chance)", spell.Count(s.cause.Messages), spell.Count(messages), what, chance)
 	switch {
 	case s.explainsStops:
-		return text + ", and it is when the generator stood still: " + remedy
+		return text + ", which is when the generator was paused: " + remedy
 	case s.cause.Named:
 		return text + ": " + remedy
 	case s.explainedBy != "":
 		by, _ := description(s.explainedBy, false)
-		return text + "; that was " + by
+		return text + "; the cause was " + by
 	}
-	return text + ": company, not shown to be a cause"
+	return text + ": coincided, not shown to be a cause"
 }
 
 // watchedIdle reports whether an idle process beside the generator told a stop
@@ -111,8 +135,8 @@ func attributed(e *evidence) (found []result.Reason) {
 			if !ok || v < a.From || d.OwnShare[name] > ownLagSuspect {
 				continue
 			}
-			found = append(found, result.Reason{Status: result.Suspect, Code: "attribution", Metric: a.Metric, Percentile: name, Brief: cause.Source + " beside the slowest",
-				Text: fmt.Sprintf("%s p%s (%s) is among messages that the generator's side made slow: %s", a.Metric, name, span(v), cause.Text)})
+			found = append(found, result.Reason{Status: result.Suspect, Code: "attribution", Metric: a.Metric, Percentile: name, Brief: sourceInBrief(cause.Source),
+				Text: fmt.Sprintf("%s p%s (%s) lies among messages that the generator or its machine made slow: %s", a.Metric, name, span(v), cause.Text)})
 		}
 	}
 	return found

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -44,7 +45,7 @@ func contradictions(run *result.Run) (found []Problem) {
 			name   string
 		}{{result.DeliveryService, c.Received, "received"}, {result.PublishService, c.Acked, "acknowledged"}} {
 			if x := run.Metrics[k.metric]; x != nil && count(x) != k.count {
-				add("metrics."+string(k.metric), "%d values of %s", count(x), plural(k.count, "message")+" "+k.name)
+				add("metrics."+string(k.metric), "%d values of %s", count(x), spell.Plural(k.count, "message")+" "+k.name)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -64,13 +65,13 @@ func dependence(e *evidence) []result.Reason {
 	if stats.Exceedances(d.Samples, 0.99) < manyBeyond || beyond >= fewestBeyond {
 		return nil
 	}
-	percentile, what := "99", "p99 and those beyond it are"
+	percentile, what := "99", "p99 and the percentiles above it are"
 	if x.P50*0.5 < fewestBeyond {
-		percentile, what = "50", "the percentiles are"
+		percentile, what = "50", "The percentiles are"
 	}
 	return []result.Reason{{Status: result.Valid, Code: codeOneSample, Metric: x.Metric, Percentile: percentile,
-		Text: fmt.Sprintf("%s: %s about one sample of the system at this load: what comes together is so alike that the run's %s tell as much about p99 as %.0f independent ones, of which %s beyond it, and %d should. Intervals by messages are too narrow: run %.0f times as long (--duration), or repeat it (--repeat 10)",
-			x.Metric, what, plural(d.Samples, "message"), x.P99, lie(beyond), fewestBeyond, math.Ceil(fewestBeyond/beyond))}}
+		Text: fmt.Sprintf("%s: slow messages come in bursts: for p99 the run's %s count as about %s independent ones, of which %s beyond it (at least %d are needed). %s hardly more than one sample of the system at this load, and the interval by messages is too narrow: run %s times as long (--duration), or repeat the run (--repeat 10)",
+			x.Metric, spell.Plural(d.Samples, "message"), spell.Count(int64(math.Round(x.P99))), lie(beyond), fewestBeyond, what, spell.Count(int64(math.Ceil(fewestBeyond/beyond))))}}
 }
 
 // lie is how many lie somewhere.
@@ -78,5 +79,8 @@ func lie(n float64) string {
 	if n < 0.95 {
 		return "less than one lies"
 	}
-	return fmt.Sprintf("%.0f lie", n)
+	if n < 1.5 {
+		return "1 lies"
+	}
+	return spell.Count(int64(math.Round(n))) + " lie"
 }

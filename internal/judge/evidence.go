@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -134,28 +134,5 @@ func union(pauses []result.Pause, source string) []result.Pause {
 	return merged
 }
 
-// span writes ns as people read it, to three digits or so.
-func span(ns int64) string {
-	d := time.Duration(ns)
-	unit := time.Duration(1)
-	for a := d.Abs(); a/10000 >= unit; { // not 10000·unit, which may overflow
-		unit *= 10
-	}
-	return d.Round(unit).String()
-}
-
-// percentage writes a share of 1.
-func percentage(share float64) string {
-	return strconv.FormatFloat(share*100, 'g', 3, 64) + " %"
-}
-
-// whole writes a share of 1 for headlines, to the per cent.
-func whole(share float64) string { return strconv.FormatFloat(share*100, 'f', 0, 64) + " %" }
-
-// plural writes a number with its noun.
-func plural(n int64, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.FormatInt(n, 10) + " " + noun + "s"
-}
+// span writes ns as people read it.
+func span(ns int64) string { return spell.Duration(ns) }

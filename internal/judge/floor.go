@@ -2,9 +2,9 @@ package judge
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -34,7 +34,7 @@ func nearFloor(e *evidence) (found []result.Reason) {
 		var low []string
 		for _, name := range result.Percentiles() {
 			if r, ok := d.FloorRatio[name]; ok && r < floorMatters {
-				low = append(low, fmt.Sprintf("p%s %.2g×", name, r))
+				low = append(low, fmt.Sprintf("p%s %.2g times", name, r))
 			}
 		}
 		if len(low) == 0 {
@@ -42,8 +42,8 @@ func nearFloor(e *evidence) (found []result.Reason) {
 		}
 		f := e.run.Header.Floor
 		found = append(found, result.Reason{Status: result.Valid, Code: "floor", Metric: m, Text: fmt.Sprintf(
-			"%s is less than %d times the noise floor of this machine (%s), as measured with a broker that does nothing at %s a second of %d bytes: these percentiles are as much about this machine as about the broker",
-			m, floorMatters, strings.Join(low, ", "), strconv.FormatFloat(f.Rate, 'f', -1, 64), f.Size)})
+			"%s is less than %d times the noise floor of this machine (%s), measured with a broker that does nothing at %s of %s: these percentiles say as much about this machine as about the broker",
+			m, floorMatters, strings.Join(low, ", "), spell.Rate(f.Rate), spell.Size(f.Size))})
 	}
 	return found
 }

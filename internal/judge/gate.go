@@ -102,8 +102,11 @@ func brief(r result.Reason) string {
 	if r.Brief != "" {
 		return r.Brief
 	}
-	return strings.ReplaceAll(r.Code, "-", " ")
+	return plainCode(r.Code)
 }
+
+// plainCode is a name of the file's as words.
+func plainCode(code string) string { return strings.ReplaceAll(code, "-", " ") }
 
 // worse returns the worse of two statuses.
 func worse(a, b result.Status) result.Status {
@@ -145,15 +148,16 @@ func (e *evidence) partly(share float64, code, brief, text string) []result.Reas
 	case len(published) == 0 || e.run.Header.Mode == result.ModeFlatOut: // all there is are totals
 	case len(reached) == 0:
 		r.Status = result.Valid
-		r.Text += "; too little to reach a percentile of this run"
+		r.Text += "; it is too little to affect a percentile of this run"
 	case reached[0] == published[0]:
-		r.Text += "; it can have moved every percentile"
+		r.Text += "; every percentile may be affected"
 	default:
 		r.Percentile = reached[0]
-		r.Text += "; it can have moved p" + reached[0]
+		r.Text += "; p" + reached[0]
 		if len(reached) > 1 {
-			r.Text += " and those beyond"
+			r.Text += " and the percentiles above it"
 		}
+		r.Text += " may be affected"
 	}
 	return []result.Reason{r}
 }

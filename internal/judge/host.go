@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -37,7 +38,7 @@ func throttled(e *evidence) []result.Reason {
 		return nil
 	}
 	share := ns / (e.window() * max(e.cores, 1))
-	text := fmt.Sprintf("a processor quota (cgroup) stopped the generator in %.0f periods, %s in all, %s of its processors' time; raise the limit", periods, span(int64(ns)), percentage(share))
+	text := fmt.Sprintf("a processor quota (cgroup) throttled the generator in %s, for %s in all, %s of its processors' time; raise the limit", spell.Plural(int64(periods), "period"), span(int64(ns)), spell.Share(share))
 	switch {
 	case share > throttleInvalid:
 		return one(result.Invalid, "throttled", text)
@@ -54,7 +55,7 @@ func steal(e *evidence) []result.Reason {
 	if share <= stealSuspect {
 		return nil
 	}
-	text := fmt.Sprintf("the hypervisor gave %s of the machine's processor time to others (more than %s); run again on a machine of your own or at another time", percentage(share), percentage(stealSuspect))
+	text := fmt.Sprintf("the hypervisor gave %s of the machine's processor time to others (limit %s); run again on a machine of your own or at another time", spell.Share(share), spell.Share(stealSuspect))
 	stolen, told := sum(e.measure, vitalStealTime)
 	switch {
 	case share > stealInvalid:
@@ -62,7 +63,7 @@ func steal(e *evidence) []result.Reason {
 	case !told:
 		return one(result.Suspect, "steal", text)
 	}
-	return e.partly(stolen*1e9/e.window(), "steal", percentage(share)+" steal", text)
+	return e.partly(stolen*1e9/e.window(), "steal", spell.Share(share)+" steal", text)
 }
 
 // swap: memory was read back from the disk.
@@ -71,7 +72,7 @@ func swap(e *evidence) []result.Reason {
 	if pages <= 0 {
 		return nil
 	}
-	return one(result.Suspect, "swap", fmt.Sprintf("%s swapped in during the run; free memory or switch swapping off", plural(int64(pages), "page")))
+	return one(result.Suspect, "swap", fmt.Sprintf("%s swapped in from disk during the run; free memory or switch swapping off", spell.Plural(int64(pages), "page")))
 }
 
 // processors: the generator used most of the machine. Flat out it may: that it
@@ -82,12 +83,12 @@ func processors(e *evidence) []result.Reason {
 		return nil
 	}
 	share := used / e.cores
-	text := fmt.Sprintf("the generator used %s of the %.0f processors it may use", percentage(share), e.cores)
+	text := fmt.Sprintf("the generator used %s of the %.0f processors it may use", spell.Share(share), e.cores)
 	switch {
 	case e.run.Header.Mode == result.ModeFlatOut, e.run.Header.Mode == result.ModeConsume:
 		return one(result.Valid, "cpu", text+"; the throughput may be the generator's limit, not the broker's")
 	case share > cpuSuspect:
-		return one(result.Suspect, "cpu", text+"; messages wait for it: lower the rate or use a larger machine")
+		return one(result.Suspect, "cpu", text+"; messages waited for it: lower the rate or use a larger machine")
 	}
 	return one(result.Valid, "cpu", text+"; near its limit the generator's own lag grows")
 }
@@ -99,10 +100,10 @@ func collector(e *evidence) []result.Reason {
 	longest, _ := highest(e.measure, vitalGCMax)
 	share := all / e.window()
 	if share >= 0.01 {
-		return e.partly(share, "gc", percentage(share)+" garbage collection", fmt.Sprintf("the garbage collector stopped the generator for %s, %s of the window; raise GOMEMLIMIT or lower the rate", span(int64(all)), percentage(share)))
+		return e.partly(share, "gc", spell.Share(share)+" garbage collection", fmt.Sprintf("garbage collection paused the generator for %s, %s of the window; raise GOMEMLIMIT or lower the rate", span(int64(all)), spell.Share(share)))
 	}
 	if m, p99, ok := e.firstP99(); ok && longest > float64(p99) {
-		return one(result.Valid, "gc", fmt.Sprintf("the longest pause of the garbage collector, %s, exceeds %s p99 (%s); pauses took %s of the window", span(int64(longest)), m, span(p99), percentage(share)))
+		return one(result.Valid, "gc", fmt.Sprintf("the longest pause for garbage collection, %s, exceeds %s p99 (%s); such pauses took %s of the window", span(int64(longest)), m, span(p99), spell.Share(share)))
 	}
 	return nil
 }
@@ -115,7 +116,7 @@ func scheduler(e *evidence) []result.Reason {
 	if !ok || worst <= float64(p99)/2 {
 		return nil
 	}
-	return one(result.Valid, "scheduler", fmt.Sprintf("for a second in all, or in the worst interval, one goroutine in a hundred waited %s or more for a processor, against %s p99 of %s; consumers may have been stamped that late", span(int64(worst)), m, span(p99)))
+	return one(result.Valid, "scheduler", fmt.Sprintf("for a second in all, or in the worst interval, one goroutine in a hundred waited %s or more for a processor, and %s p99 is %s; deliveries may have been time-stamped that late", span(int64(worst)), m, span(p99)))
 }
 
 // firstP99 is the p99 of the first response metric that has one.

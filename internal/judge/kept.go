@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -178,17 +179,17 @@ func backlogKept(e *evidence) []result.Reason {
 		why = "consumers came late (" + h.ConsumersFrom + ")"
 	}
 	found := one(result.Valid, "backlog-kept", why+
-		": delivery latencies are those of the backlog, the time in the queue included, and depend on how long that was")
+		"; delivery latencies include the time in the queue and depend on how long that was")
 	stops := h.Stops || h.Mode == result.ModeFlatOut
 	switch {
 	case k.Gone > 0 || stops || e.in.CutShort || e.in.Aborted:
 	case e.in.Interrupted && k.From >= e.in.End:
 		found = append(found, one(result.Suspect, "backlog",
-			"the window was ended by hand before consumers came or went on, so that nothing tells whether they keep up: run it to its end")...)
+			"the run was interrupted before the consumers connected or resumed, so it does not show whether they keep up: run it to its end")...)
 	default:
 		found = append(found, one(result.Unstable, "backlog", fmt.Sprintf(
-			"the backlog was not gone when the window ended: of %d deliveries at its peak %d were left; consumers have little or nothing to spare at this rate: lower it, or make the window longer",
-			k.Peak, e.leftInWindow()))...)
+			"the backlog was not gone when the window ended: of %s at its peak %s were left; consumers have little or no spare capacity at this rate: lower it, or make the window longer",
+			spell.Count(k.Peak)+" deliveries", spell.Count(e.leftInWindow())))...)
 	}
 	return found
 }
@@ -198,7 +199,7 @@ func backlogKept(e *evidence) []result.Reason {
 func consumersAbsent(e *evidence) []result.Reason {
 	for _, ev := range e.run.Events {
 		if ev.Kind == result.EventAbsent && ev.Workload == e.run.Header.Workload {
-			return one(result.Invalid, "consumers-absent", fmt.Sprintf("%s did not come (%s), so that what they were to take was not delivered: see why the broker does not let them in, and run again", plural(ev.Count, "consumer"), ev.Detail))
+			return one(result.Invalid, "consumers-absent", fmt.Sprintf("%s could not connect (%s), so the messages for them were not delivered: see why the broker refuses them, and run again", spell.Plural(ev.Count, "consumer"), ev.Detail))
 		}
 	}
 	return nil

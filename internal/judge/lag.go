@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -33,9 +34,9 @@ func ownLag(e *evidence) (found []result.Reason) {
 				continue
 			}
 			found = append(found, result.Reason{
-				Status: result.Suspect, Code: "own-lag", Metric: m, Percentile: name, Brief: whole(share) + " own lag",
-				Text: fmt.Sprintf("%s of %s p%s (%s) is the generator's own lag, above %s; lower the rate, give the generator more processor or pin it, or compare service times",
-					percentage(share), m, name, span(d.Percentiles[name]), percentage(ownLagSuspect)) + e.because(m, d.Percentiles[name]),
+				Status: result.Suspect, Code: "own-lag", Metric: m, Percentile: name, Brief: spell.Share(share) + " own lag",
+				Text: fmt.Sprintf("%s of %s p%s (%s) is the generator's own lag (limit %s); lower the rate, give the generator more processor or pin it, or compare service times",
+					spell.Share(share), m, name, span(d.Percentiles[name]), spell.Share(ownLagSuspect)) + e.because(m, d.Percentiles[name]),
 			})
 		}
 	}
@@ -71,7 +72,7 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 		found = append(found, result.Reason{
 			Status: result.Invalid, Code: "self-inflicted", Metric: m, Percentile: "99",
 			Text: fmt.Sprintf("self-inflicted: %s of the %s at or above %s p99 (%s) were late mostly by the generator itself, %s on average; the tail is not the broker's: see the pauses and the processor use, and run again on a quieter machine or at a lower rate",
-				percentage(float64(tail.Majority)/float64(tail.Count)), plural(tail.Count, "message"), m, span(p99), span(tail.Own/tail.Count)) + e.because(m, d.Max),
+				spell.Share(float64(tail.Majority)/float64(tail.Count)), spell.Plural(tail.Count, "message"), m, span(p99), span(tail.Own/tail.Count)) + e.because(m, d.Max),
 		})
 	}
 	return found
@@ -107,11 +108,11 @@ func frozen(e *evidence) []result.Reason {
 	switch {
 	case longest >= freezeInvalid || share >= freezeShareInvalid:
 		return one(result.Invalid, "frozen", fmt.Sprintf(
-			"self-inflicted: sixnines itself stood still for %s in the measured window, %s at the longest (%s); that was no slow broker: look for what stopped the process (a signal, a container's limit, the hypervisor) and run again",
-			span(sum), span(longest), plural(int64(len(e.freezes)), "freeze"))+because)
+			"self-inflicted: sixnines itself was paused for %s in the measured window, %s at the longest (%s); the broker did not cause this: look for what stopped the process (a signal, a container's limit, the hypervisor) and run again",
+			span(sum), span(longest), spell.Plural(int64(len(e.freezes)), "pause"))+because)
 	case worthy > 0:
 		return e.partly(float64(sum)/e.window(), "frozen", "sixnines paused for "+span(sum), fmt.Sprintf(
-			"sixnines itself paused for %s in the measured window, %s at the longest; run again on a quieter machine%s",
+			"sixnines itself was paused for %s in the measured window, %s at the longest; run again on a quieter machine%s",
 			span(sum), span(longest), because))
 	}
 	return nil

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -11,23 +12,23 @@ import (
 func lifetime(e *evidence) (found []result.Reason) {
 	h, c := &e.run.Header, e.run.Counters
 	if h.Existing != "" {
-		text := fmt.Sprintf("%s came of what earlier runs had left as %s; in no latency: how old they are cannot be told from instants of another run's clock", plural(c.Earlier, "message"), h.Existing)
+		text := fmt.Sprintf("%s that earlier runs had left as %s were received; they are in no latency, because their time stamps are of another run's clock", spell.Plural(c.Earlier, "message"), h.Existing)
 		found = one(result.Valid, "earlier", text)
 		if c.Earlier == 0 && h.Mode == result.ModeConsume {
 			found = one(result.Suspect, "nothing-came", fmt.Sprintf(
-				"not one message came of what earlier runs had left as %s: others may have had them, or nothing was left for these groups; fill it again, with as many groups", h.Existing))
+				"no message was received of those that earlier runs had left as %s: other consumers may have taken them, or nothing was left for these groups; fill the topics again, with as many groups", h.Existing))
 		}
 	}
 	if c.EarlierMissing > 0 {
 		found = append(found, one(result.Valid, "earlier-missing", fmt.Sprintf(
-			"%s between those that came are missing: an earlier run failed to send them, others had them, or the broker lost them", plural(c.EarlierMissing, "number")))...)
+			"%s between those received are missing: an earlier run failed to send them, other consumers took them, or the broker lost them", spell.Plural(c.EarlierMissing, "sequence number")))...)
 	}
 	if n, told := e.leftAtBroker(); h.Mode == result.ModeConsume && c.Earlier > 0 {
 		switch {
 		case !told:
-			found = append(found, one(result.Valid, "drained", "nothing tells whether that was all: with these options the driver cannot ask the broker how much it holds")...)
+			found = append(found, one(result.Valid, "drained", "it is not known whether that was all: with these options the driver cannot ask the broker how much it holds")...)
 		case n > 0:
-			found = append(found, one(result.Valid, "drained", fmt.Sprintf("the broker held %s more when it was asked last: lengthen --duration", plural(n, "message")))...)
+			found = append(found, one(result.Valid, "drained", fmt.Sprintf("the broker still held %s when it was asked last: lengthen --duration", spell.Plural(n, "message")))...)
 		}
 	}
 	if h.LeftAs != "" {

@@ -35,7 +35,7 @@ func TestLifetime(t *testing.T) {
 				code += " " + string(r.Status)
 			}
 			got = append(got, code)
-			if r.Code == "drained" && tt.series != nil && !strings.Contains(r.Text, "5 messages more") {
+			if r.Code == "drained" && tt.series != nil && !strings.Contains(r.Text, "held 5 messages") {
 				t.Errorf("%s: %s", tt.name, r.Text)
 			}
 		}

@@ -2,8 +2,10 @@ package judge
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -80,8 +82,8 @@ func within(over []stretch, from, to int64) float64 {
 // limitText says that the generator was at its limit in so much of a part of the
 // run.
 func limitText(share, most float64, part string) string {
-	return fmt.Sprintf("the generator is at its limit here: in %s of %s its busiest sending thread had more than %s of its time to do, %s at the most",
-		percentage(share), part, percentage(pacerBusy), percentage(most))
+	return fmt.Sprintf("the generator was at its limit: in %s of %s its busiest sending thread was busy for more than %s of the time, at most %s",
+		spell.Share(share), part, spell.Share(pacerBusy), spell.Share(most))
 }
 
 // limitRemedy is what to do about it.
@@ -119,7 +121,7 @@ func generatorLimit(e *evidence) []result.Reason {
 		return nil
 	}
 	share := within(over, 0, e.in.End)
-	return e.partly(share, codeLimit, "generator at its limit", limitText(share, most, "the window")+"; what was due then waited for it: "+limitRemedy)
+	return e.partly(share, codeLimit, "generator at its limit", limitText(share, most, "the window")+"; messages that were due then waited for it: "+limitRemedy)
 }
 
 // generatorBehind says, of a backlog that grows over the end of the window, that
@@ -141,7 +143,7 @@ func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reas
 		return nil // the broker falls behind as well
 	}
 	return []result.Reason{{Status: result.Unstable, Code: codeLimit, Brief: "generator at its limit", Text: limitText(share, most, "the last third of the window") +
-		"; it could not keep the rate, so that what was due waited to be sent and was never caught up, while no more was in flight at the broker: the percentiles depend on the length of the run and say nothing of the broker: " + limitRemedy}}
+		"; it could not keep the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker: " + limitRemedy}}
 }
 
 // receiveLag: what ended a message had arrived in this machine long before it was
@@ -156,9 +158,9 @@ func receiveLag(e *evidence) (found []result.Reason) {
 			}
 			v := d.Percentiles[name]
 			found = append(found, result.Reason{
-				Status: result.Suspect, Code: "receive-lag", Metric: m, Percentile: name, Brief: whole(share) + " receive lag",
-				Text: fmt.Sprintf("%s of %s p%s (%s), about %s, is receive lag: it had arrived in this machine and was not yet read, above %s; lower the rate, use more connections or give the generator more processor",
-					percentage(share), m, name, span(v), span(int64(share*float64(v))), percentage(receiveLagSuspect)) + e.because(m, v),
+				Status: result.Suspect, Code: "receive-lag", Metric: m, Percentile: name, Brief: spell.Share(share) + " receive lag",
+				Text: fmt.Sprintf("%s of %s p%s (%s), about %s, is receive lag: the time from arrival in this machine until it is read (limit %s); lower the rate, use more connections or give the generator more processor",
+					spell.Share(share), m, name, span(v), span(int64(share*float64(v))), spell.Share(receiveLagSuspect)) + e.because(m, v),
 			})
 		}
 	}
@@ -173,7 +175,7 @@ func aboveLimit(e *evidence) []result.Reason {
 	if l == nil || !e.paced() {
 		return nil
 	}
-	known, what := l.Rate, "that this machine's generator was in time for"
+	known, what := l.Rate, "up to which this machine's generator was in time"
 	if known == 0 {
 		known, what = l.Above, "at which this machine's generator was not in time"
 	} else if l.Above == 0 {
@@ -195,6 +197,6 @@ func aboveLimit(e *evidence) []result.Reason {
 		disturbed = ", while " + l.Disturbed
 	}
 	return one(result.Valid, "above-limit", fmt.Sprintf(
-		"in %s of the window %.0f messages a second were due, above the %.0f a second %s (%d bytes, %s, a broker that does nothing; measured %s%s; sixnines selftest --only limit measures it again): own lag and the use of the sending threads tell what that did to this run",
-		percentage(within(over, 0, e.in.End)), due/length, known, what, l.Size, plural(int64(l.Connections), "connection"), l.At.UTC().Format("2006-01-02 15:04 UTC"), disturbed))
+		"in %s of the window %s were due, above the %s %s (%s, %s, a broker that does nothing; measured %s%s; sixnines selftest --only limit measures it again): own lag and the use of the sending threads show how that affected this run",
+		spell.Share(within(over, 0, e.in.End)), spell.Rate(math.Round(due/length)), spell.Rate(math.Round(known)), what, spell.Size(l.Size), spell.Plural(int64(l.Connections), "connection"), l.At.UTC().Format("2006-01-02 15:04 UTC"), disturbed))
 }

@@ -19,7 +19,7 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 	}{
 		{"idle", func(int) float64 { return 0.2 }, "VALID", ""},
 		{"busy", func(int) float64 { return 0.69 }, "VALID", ""},
-		{"always", func(int) float64 { return 0.95 }, "SUSPECT", "in 100 % of the window its busiest sending thread had more than 70 % of its time to do, 95 % at the most"},
+		{"always", func(int) float64 { return 0.95 }, "SUSPECT", "in 100 % of the window its busiest sending thread was busy for more than 70 % of the time, at most 95 %"},
 		{"a second of ten", func(n int) float64 { return 0.3 + 0.5*float64(n/9) }, "VALID to p75", "in 10 % of the window"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestReceiveLagIsSuspectByPercentile(t *testing.T) {
 	d.Percentiles["99"], d.ReceiveShare = 1_000_000, map[string]float64{"50": 0.46, "99": 0.6}
 	e := newEvidence(run, in, s)
 	found := receiveLag(e)
-	if len(found) != 1 || found[0].Percentile != "99" || !strings.Contains(found[0].Text, "60 % of delivery.response p99 (1ms), about 600µs, is receive lag") {
+	if len(found) != 1 || found[0].Percentile != "99" || !strings.Contains(found[0].Text, "60 % of delivery.response p99 (1.00 ms), about 600 µs, is receive lag") {
 		t.Fatalf("%+v", found)
 	}
 	if v := e.verdict(found); v.String() != "VALID to p95" || v.Limits[0].Why != "60 % receive lag" {
@@ -105,11 +105,11 @@ func TestARateAboveTheKeptLimitIsNoted(t *testing.T) {
 		{"not known", nil, result.ModeOpen, ""},
 		{"below", &result.GeneratorLimit{Rate: perSecond, Above: 1.1 * perSecond}, result.ModeOpen, ""},
 		{"above", &result.GeneratorLimit{Rate: perSecond / 2, Above: perSecond, Disturbed: "steal"}, result.ModeOpen,
-			"in 100 % of the window 2000 messages a second were due, above the 1000 a second that this machine's generator was in time for (256 bytes, 1 connection, a broker that does nothing; measured 2026-11-20 09:30 UTC, while steal; sixnines selftest --only limit"},
+			"in 100 % of the window 2,000/s were due, above the 1,000/s up to which this machine's generator was in time (256 B, 1 connection, a broker that does nothing; measured 2026-11-20 09:30 UTC, while steal; sixnines selftest --only limit"},
 		{"without a schedule", &result.GeneratorLimit{Rate: perSecond / 2, Above: perSecond}, result.ModeFlatOut, ""},
 		{"nothing was too high", &result.GeneratorLimit{Rate: perSecond / 2}, result.ModeOpen, ""},
-		{"a high one", &result.GeneratorLimit{Rate: 100_000, Above: 110_000}, result.ModeOpen, "300000 messages a second were due, above the 100000 a second"},
-		{"never in time", &result.GeneratorLimit{Above: perSecond / 2}, result.ModeOpen, "were due, above the 1000 a second at which this machine's generator was not in time"},
+		{"a high one", &result.GeneratorLimit{Rate: 100_000, Above: 110_000}, result.ModeOpen, "300,000/s were due, above the 100,000/s"},
+		{"never in time", &result.GeneratorLimit{Above: perSecond / 2}, result.ModeOpen, "were due, above the 1,000/s at which this machine's generator was not in time"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -91,6 +92,6 @@ func little(e *evidence) []result.Reason {
 		s = result.Invalid
 	}
 	return one(s, "little", fmt.Sprintf(
-		"Little's law does not hold: %.4g messages were in flight on average as counted (%d looks), %.4g as their time stamps have it, off by %s, beyond the %s that chance explains; stamps or counters are wrong: please report it with the result file",
-		c.Sampled, c.Samples, c.Expected, percentage(off), percentage(c.Tolerance)))
+		"Little's law does not hold: %s messages were in flight on average by counting (%s), and %s by their time stamps; they differ by %s, and chance explains %s; time stamps or counters are wrong: please report it with the result file",
+		spell.Number(c.Sampled), spell.Plural(c.Samples, "sample"), spell.Number(c.Expected), spell.Share(off), spell.Share(c.Tolerance)))
 }

@@ -56,7 +56,7 @@ func TestLittle(t *testing.T) {
 				}
 				return
 			}
-			if r == nil || r.Status != tt.want || !strings.Contains(r.Text, "5000 looks") {
+			if r == nil || r.Status != tt.want || !strings.Contains(r.Text, "5,000 samples") {
 				t.Errorf("%+v, want %s", r, tt.want)
 			}
 		})

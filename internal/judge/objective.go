@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -110,7 +110,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	order := newOrder(x)
 	if o.Percent == 100 {
 		if refused(x) > 0 {
-			d.fact(o.Holds(math.Inf(1)), plural(refused(x), "message")+" of "+strconv.FormatInt(order.n, 10)+" refused: slower than any limit")
+			d.fact(o.Holds(math.Inf(1)), spell.Plural(refused(x), "message")+" of "+spell.Count(order.n)+" refused: slower than any limit")
 			d.Refused = true
 			return
 		}
@@ -131,28 +131,28 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 		q.lowRefused, q.openRefused = u.LowRefused, u.OpenRefused
 	}
 	if q.lowRefused {
-		d.fact(o.Holds(math.Inf(1)), fmt.Sprintf("it is refused, with 95 %% confidence: %d of %s", refused(x), plural(order.n, "message")))
+		d.fact(o.Holds(math.Inf(1)), fmt.Sprintf("it is refused, with 95 %% confidence: %s of %s", spell.Count(refused(x)), spell.Plural(order.n, "message")))
 		d.Refused = true
 		return
 	}
 	if u != nil && !q.bounded {
-		d.Outcome, d.Text = Undecided, "of a run that ended because of it: "+u.Found
+		d.Outcome, d.Text = Undecided, "the run was to go on until it was known: "+u.Found
 		return
 	}
 	if !q.bounded || q.support == stats.NotSupported {
 		d.Outcome = Undecided
-		d.Text = fmt.Sprintf("%d messages bound no p%g; it takes %d", samples, o.Percent, stats.MinSamples(stats.Fraction(o.Percent), confidence))
+		d.Text = fmt.Sprintf("%s are too few for an interval of p%g, which needs %s", spell.Plural(samples, "message"), o.Percent, spell.Count(stats.MinSamples(stats.Fraction(o.Percent), confidence)))
 		return
 	}
-	how := " by stretches of the run"
+	how := " (by stretches of the run)"
 	if u != nil {
-		if how = " whenever the run ended"; u.Independent != "" {
-			how += ", by messages taken for independent (by stretches of the run: n/a, " + u.Independent + ")"
+		if how = ", whenever the run ended"; u.Independent != "" {
+			how += " (by messages, as if they were independent; by stretches of the run: n/a, " + u.Independent + ")"
 		}
 	} else if from, to, na := blockInterval(run, m, o.Percent, samples, order, q, s.End); na == "" {
 		q.low, q.high = min(q.low, from), max(q.high, to)
 	} else {
-		how = " by messages taken for independent (by stretches of the run: n/a, " + na + ")"
+		how = " (by messages, as if they were independent; by stretches of the run: n/a, " + na + ")"
 	}
 	low, high := o.Holds(float64(q.low)), o.Holds(float64(q.high))
 	if q.openRefused {
@@ -160,7 +160,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	} else if q.open { // there is no upper end
 		high = o.Op == ">" || o.Op == ">="
 	}
-	d.Text = fmt.Sprintf("it is %s, and with 95 %% confidence %s to %s%s", orRefused(q.refused, q.value, q.atLeast), time.Duration(q.low), orRefused(q.openRefused, q.high, q.open), how)
+	d.Text = fmt.Sprintf("it is %s, and with 95 %% confidence %s to %s%s", orRefused(q.refused, q.value, q.atLeast), span(q.low), orRefused(q.openRefused, q.high, q.open), how)
 	switch {
 	case low && high:
 		d.Outcome = Met
@@ -168,7 +168,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 		d.Outcome = Missed
 	default:
 		d.Outcome = Undecided
-		d.Text += "; the limit lies within: a longer run may tell"
+		d.Text += "; the interval contains the limit, so a longer run is needed to decide"
 	}
 }
 
@@ -217,11 +217,11 @@ func (d *Decision) doubt(v result.Verdict) {
 	d.Text += fmt.Sprintf("; %s is suspect (from p%s on: %s)", what, l.From, l.Why)
 	switch {
 	case longer && d.Outcome == Met && (o.Op == "<" || o.Op == "<="):
-		d.Text += ", which can only have made it longer"
+		d.Text += ", which can only have made the latency longer"
 	case longer && d.Outcome == Missed && (o.Op == ">" || o.Op == ">="):
-		d.Text += ", which can only have made it longer"
+		d.Text += ", which can only have made the latency longer"
 	case d.Outcome != Undecided:
-		d.Text += fmt.Sprintf(": so %s is not shown", d.Outcome)
+		d.Text += fmt.Sprintf(": so \"%s\" is not shown", d.Outcome)
 		d.Outcome = Undecided
 	}
 }
@@ -235,9 +235,9 @@ func orRefused(refused bool, v int64, atLeast bool) string {
 
 func figure(v int64, atLeast bool) string {
 	if atLeast {
-		return "at least " + time.Duration(v).String()
+		return "at least " + span(v)
 	}
-	return time.Duration(v).String()
+	return span(v)
 }
 
 func (d *Decision) ofRate(r result.Rate) {
@@ -251,7 +251,7 @@ func (d *Decision) ofRate(r result.Rate) {
 	}
 	// 299.7/s of 300/s are 99.9 %, though their quotient is a little less.
 	share = math.Round(share*1e13) / 1e13
-	d.fact(d.Objective.Holds(share), "it is "+strconv.FormatFloat(math.Round(share*1e13)/1e11, 'f', -1, 64)+"%")
+	d.fact(d.Objective.Holds(share), "it is "+strconv.FormatFloat(math.Round(share*1e13)/1e11, 'f', -1, 64)+" %")
 }
 
 func (d *Decision) ofCounter(c result.Counters) {
@@ -260,7 +260,7 @@ func (d *Decision) ofCounter(c result.Counters) {
 		d.Text = "there is no counter " + d.Objective.Subject
 		return
 	}
-	d.fact(d.Objective.Holds(float64(n)), fmt.Sprintf("there are %d", n))
+	d.fact(d.Objective.Holds(float64(n)), "the count is "+spell.Count(n))
 }
 
 func (d *Decision) fact(holds bool, text string) {

@@ -203,12 +203,12 @@ func TestObjectivesOfRates(t *testing.T) {
 		text, found string
 		want        Outcome
 	}{
-		{299.7, 300, "rate >= 99.9%", "it is 99.9%", Met},
-		{2997, 3000, "rate >= 99.9%", "it is 99.9%", Met},
-		{299.7, 300, "rate > 99.9%", "it is 99.9%", Missed},
-		{2.997, 3, "rate == 99.9%", "it is 99.9%", Met},
-		{999_999, 1_000_000, "rate >= 100%", "it is 99.9999%", Missed},
-		{1e10 - 1, 1e10, "rate >= 100%", "it is 99.99999999%", Missed},
+		{299.7, 300, "rate >= 99.9%", "it is 99.9 %", Met},
+		{2997, 3000, "rate >= 99.9%", "it is 99.9 %", Met},
+		{299.7, 300, "rate > 99.9%", "it is 99.9 %", Missed},
+		{2.997, 3, "rate == 99.9%", "it is 99.9 %", Met},
+		{999_999, 1_000_000, "rate >= 100%", "it is 99.9999 %", Missed},
+		{1e10 - 1, 1e10, "rate >= 100%", "it is 99.99999999 %", Missed},
 	} {
 		run := &result.Run{Summary: &result.Summary{Rate: result.Rate{Sent: tt.sent, Asked: tt.asked}}}
 		if got := decideText(t, run, tt.text); got.Outcome != tt.want || got.Text != tt.found {

@@ -2,7 +2,9 @@ package judge
 
 import (
 	"fmt"
+	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -52,9 +54,9 @@ func notSent(e *evidence) []result.Reason {
 		return nil
 	}
 	share := float64(c.NotSent) / float64(max(c.Scheduled, 1))
-	return e.partly(share, "not-sent", percentage(share)+" not sent", fmt.Sprintf(
-		"%s of %d due could not be sent before the run ended; they stand in the percentiles as lower bounds: lower the rate or lengthen the drain",
-		plural(c.NotSent, "message"), c.Scheduled))
+	return e.partly(share, "not-sent", spell.Share(share)+" not sent", fmt.Sprintf(
+		"%s of %s due could not be sent before the run ended; they count in the percentiles as lower bounds: lower the rate or lengthen the drain",
+		spell.Plural(c.NotSent, "message"), spell.Count(c.Scheduled)))
 }
 
 // sentLate: less than 99.9 % of the schedule was sent within the window. Where
@@ -73,13 +75,13 @@ func sentLate(e *evidence) []result.Reason {
 	if due == 0 || sent+1 >= due || float64(sent+1) >= sentSuspect*float64(due) {
 		return nil
 	}
-	text := fmt.Sprintf("%s of the %d messages due in the window were sent in it", percentage(float64(sent)/float64(due)), due)
+	text := fmt.Sprintf("%s of the %s due in the window were sent in it", spell.ExactShare(float64(sent)/float64(due)), spell.Plural(due, "message"))
 	missing := float64(due-sent) / e.run.Header.Rate * 1e9 // ns of the schedule
 	if blocked > own || float64(own) < missing/2 && e.run.Counters.NotSent > 0 {
 		return one(result.Valid, "blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	late := max(e.late(), float64(due-sent)/float64(due))
-	return e.partly(late, "rate", percentage(late)+" sent late", text+"; the generator did not keep the rate: lower it or give the generator more processor")
+	return e.partly(late, "rate", spell.Share(late)+" sent late", text+"; the generator did not keep the rate: lower it or give the generator more processor")
 }
 
 // worstSecond: in some whole second less than nine tenths of what was due was
@@ -92,10 +94,10 @@ func worstSecond(e *evidence) []result.Reason {
 	if at < 0 || share >= worstSecondSuspect {
 		return nil
 	}
-	text := fmt.Sprintf("in the worst second, from %s after the start, only %s of what was due was sent", span(e.run.Series[at].Start), percentage(share))
+	text := fmt.Sprintf("in the worst second, %s after the start, only %s of the messages due were sent", spell.Period(time.Duration(e.run.Series[at].Start)), spell.Share(share))
 	if e.blockedAt(at, share) {
 		return one(result.Valid, "worst-second-blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	late := max(e.late(), (1-share)*wholeSecond/e.window())
-	return e.partly(late, "worst-second", percentage(late)+" sent late", text+" because the generator was late; see its pauses and processor use")
+	return e.partly(late, "worst-second", spell.Share(late)+" sent late", text+" because the generator was late; see its pauses and processor use")
 }

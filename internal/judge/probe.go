@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -61,7 +62,7 @@ func besideProbe(e *evidence) (found []result.Reason) {
 			}
 		case p.exceeds(l):
 			found = append(found, result.Reason{Status: result.Valid, Code: "probe", Metric: m, Percentile: name, Text: fmt.Sprintf(
-				"%s; a connection that is hardly used is answered later than this load's here: its threads, or the broker's, were asleep", beside(m, name, l, p))})
+				"%s; a connection that is hardly used is answered later than those of this load: its threads, or the broker's, were asleep", beside(m, name, l, p))})
 		}
 	}
 	return found
@@ -82,20 +83,20 @@ func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r res
 	}
 	own := e.couldBeOwn(gap)
 	if !known {
-		own = append(own, "how long what arrived lay unread is not known")
+		own = append(own, "the receive lag is not known")
 	}
 	r = result.Reason{Status: result.Valid, Code: "probe", Metric: response, Percentile: name}
 	place := "this load's own connections, queues or client"
 	if e.nodes() > 1 {
 		place += ", or in nodes that serve it and not the probe"
 	}
-	text := fmt.Sprintf("%s: %s of it are in %s, and not in the broker as a whole", beside(m, name, l, p), span(int64(gap)), place)
+	text := fmt.Sprintf("%s: %s of it are spent in %s, and not in the broker as a whole", beside(m, name, l, p), span(int64(gap)), place)
 	if len(own) > 0 {
 		r.Status = result.Suspect
-		r.Text = text + "; it may be the generator's own wait, for " + strings.Join(own, ", and ") + ": run again at a lower rate or with fewer connections, and see whether it goes"
+		r.Text = text + "; the generator itself may have caused it, because " + strings.Join(own, ", and ") + ": run again at a lower rate or with fewer connections, and see whether it goes away"
 		return r, true
 	}
-	r.Text = text + fmt.Sprintf("; it was not found in the generator, which read what arrived after %s (p99) and whose processors had time: a broker may serve a loaded connection or topic more slowly than an idle one, which cannot be told from queues in the client library", span(lag))
+	r.Text = text + fmt.Sprintf("; the generator did not cause it: it read what arrived after %s (p99), and its processors had time; a broker may serve a loaded connection or topic more slowly than an idle one, which cannot be told from queues in the client library", span(lag))
 	return r, true
 }
 
@@ -122,10 +123,10 @@ func (e *evidence) nodes() int {
 // ns.
 func (e *evidence) couldBeOwn(gap float64) (why []string) {
 	if used, ok := mean(e.measure, vitalProcessCPU); ok && e.cores > 0 && used/e.cores > cpuNote {
-		why = append(why, fmt.Sprintf("it used %s of its %.0f processors", percentage(used/e.cores), e.cores))
+		why = append(why, fmt.Sprintf("it used %s of its %.0f processors", spell.Share(used/e.cores), e.cores))
 	}
 	if over, most := e.atLimit(); len(over) > 0 {
-		why = append(why, fmt.Sprintf("a thread that sends was at work for %s of a second", percentage(most)))
+		why = append(why, fmt.Sprintf("a sending thread was busy for %s of a second", spell.Share(most)))
 	}
 	if worst, ok := highest(e.measure, vitalSchedulerP99); ok && worst >= probeExplains*gap {
 		why = append(why, fmt.Sprintf("in the worst interval one goroutine in a hundred waited %s or more for a processor", span(int64(worst))))
@@ -181,7 +182,7 @@ func responseOf(m result.Metric) result.Metric {
 
 // beside states both figures.
 func beside(m result.Metric, name string, l, p bounded) string {
-	return fmt.Sprintf("%s p%s is %s, against %s (95 %%: %s to %s) by a probe at the same time at the same broker",
+	return fmt.Sprintf("%s p%s is %s, and %s (95 %%: %s to %s) for a probe at the same time at the same broker",
 		m, name, span(l.value), span(p.value), span(p.low), span(p.high))
 }
 

@@ -58,7 +58,7 @@ func TestBesideProbe(t *testing.T) {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)
 			return b
-		}, []string{"50", "99"}, result.Valid, "own connections, queues or client, and not in the broker as a whole; it was not found in the generator"},
+		}, []string{"50", "99"}, result.Valid, "own connections, queues or client, and not in the broker as a whole; the generator did not cause it"},
 		{"the load waits, on a cluster", func() *testbed {
 			b := slow()
 			b.header.Deployment = &result.Deployment{Nodes: 3}
@@ -93,7 +93,7 @@ func TestBesideProbe(t *testing.T) {
 			b := slow()
 			probed(b, 90_000, 150_000, -1)
 			return b
-		}, []string{"50", "99"}, result.Suspect, "lay unread is not known"},
+		}, []string{"50", "99"}, result.Suspect, "the receive lag is not known"},
 		{"the receive lag explains it", func() *testbed {
 			b := slow()
 			probed(b, 90_000, 150_000, 7*ms)
@@ -117,13 +117,13 @@ func TestBesideProbe(t *testing.T) {
 			probed(b, 90_000, 150_000, 3_000)
 			b.intervals[4].v.Vitals[vitalPacerBusy] = 0.8
 			return b
-		}, []string{"50", "99"}, result.Suspect, "at work for 80 %"},
+		}, []string{"50", "99"}, result.Suspect, "busy for 80 %"},
 		{"goroutines that wait", func() *testbed {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)
 			b.intervals[4].v.Vitals[vitalSchedulerP99] = 5 * ms
 			return b
-		}, []string{"50", "99"}, result.Suspect, "waited 5ms or more for a processor"},
+		}, []string{"50", "99"}, result.Suspect, "waited 5.00 ms or more for a processor"},
 		{"flat out", func() *testbed {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)

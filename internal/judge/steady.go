@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -156,8 +157,8 @@ func notAssessed(run *result.Run, name string, c result.Course, fewest int64) st
 	if c.Class != string(stats.NotAssessed) {
 		return ""
 	}
-	text := fmt.Sprintf("%s has %d stretches of at least %s, and %d are needed",
-		name, c.Stretches, plural(fewest, "message"), stats.LeastSteady)
+	text := fmt.Sprintf("%s has %d stretches of at least %s and needs %d",
+		name, c.Stretches, spell.Plural(fewest, "message"), stats.LeastSteady)
 	if asked := run.Header.Interval; asked > scenario.IntervalFor(run.Header.Window) {
 		return text + ": run longer (--duration), or leave record.interval out"
 	}
@@ -185,11 +186,11 @@ func conclusion(run *result.Run, s *result.Steady) string {
 		case stats.WarmUp:
 			from = max(from, c.From)
 		case stats.Drift:
-			found = append(found, fmt.Sprintf("%s drifted all the time, to %s times its beginning", c.name, times3(c.Change)))
+			found = append(found, fmt.Sprintf("%s drifted all the time, to %s times its level at the start", c.name, times3(c.Change)))
 		case stats.LevelShift:
 			found = append(found, fmt.Sprintf("%s changed to %s times its level %s after the start", c.name, times3(c.Change), span(c.From)))
 		case stats.NoSteadyState:
-			found = append(found, c.name+" came to no steady state")
+			found = append(found, c.name+" reached no steady state")
 		}
 		if c.Outliers > 0 {
 			events = append(events, fmt.Sprintf("%d of the %d stretches of %s", c.Outliers, c.Stretches, c.name))
@@ -199,10 +200,10 @@ func conclusion(run *result.Run, s *result.Steady) string {
 		found = append(found, fmt.Sprintf("the first %s look like warm-up%s", span(from), lengthen(run, from)))
 	}
 	if len(events) > 0 {
-		aside = "; events and no state: " + strings.Join(events, ", ") + aside
+		aside = "; short events, not a change of level: " + strings.Join(events, ", ") + aside
 	}
 	if len(found) == 0 {
-		return both + "; nothing was discarded and nothing must be" + aside
+		return both + "; nothing was discarded and nothing needs to be" + aside
 	}
 	return "nothing was discarded; " + strings.Join(found, "; ") + aside
 }
@@ -210,7 +211,7 @@ func conclusion(run *result.Run, s *result.Steady) string {
 // lengthen is the advice that makes a warm-up cover ns more.
 func lengthen(run *result.Run, ns int64) string {
 	if run.Header.From > 0 {
-		return ", which a workload with from has none for: the longer it lasts, the less they weigh"
+		return "; a workload that begins in the window (from) has no warm-up: the longer it lasts, the less this weighs"
 	}
 	s, err := scenario.FromRecord("header", run.Header.Scenario)
 	if err != nil {
@@ -220,7 +221,7 @@ func lengthen(run *result.Run, ns int64) string {
 	if rest := need % time.Second; rest > 0 {
 		need += time.Second - rest
 	}
-	return ": lengthen --warmup to " + need.String()
+	return ": run with --warmup " + need.String()
 }
 
 // times3 writes a ratio to three digits.
@@ -251,12 +252,12 @@ func steadiness(e *evidence) (found []result.Reason) {
 		if !unsteady(c.Course) {
 			continue
 		}
-		beyond := ""
+		beyond := " depends"
 		if c.percentile == "99" {
-			beyond = " and those beyond it"
+			beyond = " and the percentiles above it depend"
 		}
 		found = append(found, result.Reason{Status: status, Code: "steady", Metric: s.Metric, Percentile: c.percentile, Brief: c.Class,
-			Text: fmt.Sprintf("%s p%s%s depend on the length of the run (%s): %s", s.Metric, c.percentile, beyond, c.Class, s.Text)})
+			Text: fmt.Sprintf("%s p%s%s on the length of the run (%s): %s", s.Metric, c.percentile, beyond, c.Class, s.Text)})
 	}
 	if s.P50.Class == string(stats.WarmUp) || s.P99.Class == string(stats.WarmUp) {
 		r := e.warmUpReaches()
@@ -274,7 +275,7 @@ func steadiness(e *evidence) (found []result.Reason) {
 		found = append(found, result.Reason{Status: result.Valid, Code: codeNotAssessed, Metric: s.Metric, Text: "steady state " + s.Text})
 	case s.P99.Class == string(stats.NotAssessed):
 		found = append(found, result.Reason{Status: result.Valid, Code: codeNotAssessed, Metric: s.Metric, Percentile: "99",
-			Text: "steady state not assessed for p99 and those beyond it: " + notAssessed(e.run, "p99", s.P99, fewestP99)})
+			Text: "steady state not assessed for p99 and the percentiles above it: " + notAssessed(e.run, "p99", s.P99, fewestP99)})
 	}
 	return found
 }
@@ -308,7 +309,7 @@ func (e *evidence) warmUpReaches() *result.Reason {
 		}
 		if a, b := whole.Quantile(q), part.Quantile(q); float64(a) > warmedUp*float64(b) {
 			return &result.Reason{Code: "warm-up", Metric: s.Metric, Percentile: name, Brief: "warm-up", Text: fmt.Sprintf(
-				"%s p%s and those beyond it hold a warm-up (p%s is %s over the window and %s from %s on): %s",
+				"%s p%s and the percentiles above it include a warm-up (p%s is %s over the whole window and %s from %s on): %s",
 				s.Metric, name, name, span(a), span(b), span(from), s.Text)}
 		}
 	}

@@ -66,22 +66,22 @@ func TestSteadiness(t *testing.T) {
 		code      string
 		text      string
 	}{
-		{"flat", 90, time.Second, flat, nil, stats.Flat, result.Valid, "", "nothing was discarded and nothing must be"},
-		{"too short", 19, 100 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, codeNotAssessed, "steady state not assessed: p50 has 19 stretches of at least 24 messages, and 20 are needed: run longer (--duration)"},
+		{"flat", 90, time.Second, flat, nil, stats.Flat, result.Valid, "", "nothing was discarded and nothing needs to be"},
+		{"too short", 19, 100 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, codeNotAssessed, "steady state not assessed: p50 has 19 stretches of at least 24 messages and needs 20: run longer (--duration)"},
 		{"long intervals", 10, 10 * time.Second, flat, nil, stats.NotAssessed, result.Valid, codeNotAssessed, "or leave record.interval out"},
-		{"too little for p99", 100, 100 * time.Millisecond, flat, nil, stats.Flat, result.Valid, codeNotAssessed, "steady state not assessed for p99 and those beyond it: p99 has 7 stretches of at least 368"},
+		{"too little for p99", 100, 100 * time.Millisecond, flat, nil, stats.Flat, result.Valid, codeNotAssessed, "steady state not assessed for p99 and the percentiles above it: p99 has 7 stretches of at least 368"},
 		{"short intervals", 300, 250 * time.Millisecond, flat, nil, stats.Flat, result.Valid, "", "flat"},
 		{"a stall of two seconds", 90, time.Second, func(s float64) float64 {
 			if s >= 40 && s < 42 {
 				return 500
 			}
 			return 1
-		}, nil, stats.Flat, result.Valid, "", "; events and no state: 2 of the 90 stretches of p50, 1 of the 45 stretches of p99"},
-		{"warm-up", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario = text }, stats.WarmUp, result.Suspect, "warm-up", "lengthen --warmup to 14s"},
-		{"warm-up of a workload that begins later", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario, r.Header.From = text, time.Second }, stats.WarmUp, result.Suspect, "warm-up", "a workload with from has none"},
+		}, nil, stats.Flat, result.Valid, "", "; short events, not a change of level: 2 of the 90 stretches of p50, 1 of the 45 stretches of p99"},
+		{"warm-up", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario = text }, stats.WarmUp, result.Suspect, "warm-up", "run with --warmup 14s"},
+		{"warm-up of a workload that begins later", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario, r.Header.From = text, time.Second }, stats.WarmUp, result.Suspect, "warm-up", "(from) has no warm-up"},
 		{"a warm-up that no percentile shows", 300, time.Second, after(6, 1.3, 1), nil, stats.WarmUp, result.Valid, "warm-up", "look like warm-up"},
 		{"drift", 90, time.Second, func(s float64) float64 { return 1 + s/60 }, nil, stats.Drift, result.Suspect, "steady", "drift"},
-		{"a new level", 90, time.Second, after(35, 1, 1.7), nil, stats.LevelShift, result.Suspect, "steady", "1.71 times its level 35s"},
+		{"a new level", 90, time.Second, after(35, 1, 1.7), nil, stats.LevelShift, result.Suspect, "steady", "1.71 times its level 35.0 s"},
 		{"back and forth", 120, time.Second, func(s float64) float64 { return 1 + float64(int(s)/20%2) }, nil, stats.NoSteadyState, result.Suspect, "steady", "no steady state"},
 		{"a new level after the broker died", 90, time.Second, after(35, 1, 1.7), func(r *result.Run) {
 			r.Events = []result.Event{{At: 35e9, Kind: eventBrokerEnded}}
@@ -207,7 +207,7 @@ func TestFloor(t *testing.T) {
 		t.Errorf("%v", d.FloorRatio)
 	}
 	r := find(s.Verdict, "floor")
-	if r == nil || r.Status != result.Valid || !strings.Contains(r.Text, "p50 2×)") || !strings.Contains(r.Text, "at 20000 a second of 64 bytes") || !strings.Contains(r.Text, "as much about this machine") {
+	if r == nil || r.Status != result.Valid || !strings.Contains(r.Text, "p50 2 times)") || !strings.Contains(r.Text, "at 20,000/s of 64 B") || !strings.Contains(r.Text, "as much about this machine") {
 		t.Errorf("%+v", s.Verdict.Reasons)
 	}
 }

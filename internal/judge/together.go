@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -15,7 +16,7 @@ func Together(text string, found [][]result.Objective, planned int) result.Objec
 	counts := map[Outcome]int{}
 	first := map[Outcome]string{}
 	for i, objectives := range found {
-		outcome, why := Meaningless, "the result does not speak of it"
+		outcome, why := Meaningless, "the result does not contain it"
 		if objectives == nil {
 			why = cutShortText
 		}
@@ -31,14 +32,14 @@ func Together(text string, found [][]result.Objective, planned int) result.Objec
 	made := len(found)
 	for _, outcome := range []Outcome{Missed, Meaningless, Undecided} {
 		if n := counts[outcome]; n > 0 {
-			return result.Objective{Text: text, Outcome: string(outcome), Found: fmt.Sprintf("in %d of %s (%s)", n, plural(int64(made), "run"), first[outcome])}
+			return result.Objective{Text: text, Outcome: string(outcome), Found: fmt.Sprintf("in %s of %s (%s)", spell.Count(n), spell.Plural(int64(made), "run"), first[outcome])}
 		}
 	}
 	if made < planned {
-		return result.Objective{Text: text, Outcome: string(Undecided), Found: fmt.Sprintf("met in %s, but %d were to be made", plural(int64(made), "run"), planned)}
+		return result.Objective{Text: text, Outcome: string(Undecided), Found: fmt.Sprintf("met in %s, but %s were planned", spell.Plural(int64(made), "run"), spell.Count(planned))}
 	}
 	if made == 1 {
 		return result.Objective{Text: text, Outcome: string(Met), Found: strings.TrimPrefix(first[Met], "run 1: ")}
 	}
-	return result.Objective{Text: text, Outcome: string(Met), Found: fmt.Sprintf("in each of %s", plural(int64(made), "run"))}
+	return result.Objective{Text: text, Outcome: string(Met), Found: fmt.Sprintf("in each of %s", spell.Plural(int64(made), "run"))}
 }

@@ -3,8 +3,8 @@ package judge
 import (
 	"fmt"
 	"strconv"
-	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -52,7 +52,7 @@ func SequenceOf(run *result.Run, u scenario.Until, end, pending int64) Sequence 
 	s.refused = o.isRefused(rank)
 	lo, hi, ok := stats.SequentialRanks(samples, p, confidence)
 	if !ok {
-		s.na = fmt.Sprintf("%s, at least %d are needed", plural(samples, "message"), stats.MinSequential(p, confidence))
+		s.na = fmt.Sprintf("the run has %s and needs at least %s", spell.Plural(samples, "message"), spell.Count(stats.MinSequential(p, confidence)))
 		return s
 	}
 	if s.lowRefused, s.openRefused = o.refusedEnds(lo, hi, samples); s.lowRefused {
@@ -71,7 +71,7 @@ func SequenceOf(run *result.Run, u scenario.Until, end, pending int64) Sequence 
 func blockSequence(run *result.Run, m result.Metric, x *result.Merged, p float64, s Sequence, end int64) (low, high int64, na string) {
 	blocks, each := run.Blocks(m)
 	if blocks == nil {
-		return 0, 0, "it has no stretches of this metric"
+		return 0, 0, "the file keeps no intervals of this metric"
 	}
 	switch {
 	case s.openRefused:
@@ -88,7 +88,7 @@ func blockSequence(run *result.Run, m result.Metric, x *result.Merged, p float64
 	age := float64(len(b)*each) / leastBlocks
 	lo, hi, ok := stats.SequentialBlocks(b, p, confidence, chunk, result.BlockValues, censored(x)+refused(x), age)
 	if !ok {
-		return 0, 0, "it has too few stretches that hang together, or messages that were never resolved, or were refused, reach its interval"
+		return 0, 0, "the run is too short for its stretches, or unresolved or refused messages reach its interval"
 	}
 	low, high = blockEdges(false, lo, hi) // blocks of what is waited for have no coarse part
 	return low, high, ""
@@ -105,16 +105,16 @@ func (s Sequence) Narrow() bool {
 	return s.bounded() && !s.open && !s.atLeast && s.na == "" && float64(s.width()) <= s.until.Limit(s.value)
 }
 
-// Width is how exactly the percentile is known, for people: "±7.3%", "±120µs",
+// Width is how exactly the percentile is known, for people: "±7.3 %", "±120 µs",
 // empty where it is not.
 func (s Sequence) Width() string {
 	switch {
 	case !s.bounded() || s.open || s.atLeast || s.na != "":
 		return ""
 	case s.until.Share > 0:
-		return "±" + strconv.FormatFloat(100*float64(s.width())/float64(max(s.value, 1)), 'g', 2, 64) + "%"
+		return "±" + strconv.FormatFloat(100*float64(s.width())/float64(max(s.value, 1)), 'g', 2, 64) + " %"
 	}
-	return "±" + time.Duration(s.width()).Round(time.Microsecond/10).String()
+	return "±" + span(s.width())
 }
 
 // setUntil says how exactly the percentile that was waited for came to be known,
@@ -179,22 +179,22 @@ func (s Sequence) replace(d *result.Distribution) {
 // text is what was found, one line.
 func (s Sequence) text(ended string, end int64) string {
 	what := fmt.Sprintf("%s p%s", s.until.Metric, s.until.Percentile())
-	known := fmt.Sprintf("of %s no interval is known, since %s", what, s.na)
+	known := fmt.Sprintf("no interval of %s is known: %s", what, s.na)
 	if s.bounded() {
-		known = fmt.Sprintf("%s is %s, and with 95 %% confidence, at whatever moment one looks, %s to %s", what, orRefused(s.refused, s.value, s.atLeast), time.Duration(s.low), orRefused(s.openRefused, s.high, s.open))
+		known = fmt.Sprintf("%s is %s, and with 95 %% confidence %s to %s, whenever one looks", what, orRefused(s.refused, s.value, s.atLeast), span(s.low), orRefused(s.openRefused, s.high, s.open))
 		if w := s.Width(); w != "" {
 			known += " (" + w + ")"
 		}
 		if s.na != "" {
-			known += ", if messages were independent (" + s.na + ")"
+			known += ", as if messages were independent (" + s.na + ")"
 		}
 	}
-	by, but := "ended by --until", "; with the messages that came after that it is not so narrow any more"
+	by, but := "ended by --until", "; with the messages that came after that the interval is wider again"
 	switch ended {
 	case result.EndedAtMost:
 		by, but = "ended by --at-most", ", before it was known so exactly"
 	case result.EndedInterrupted:
-		by, but = "ended by hand", ", before it was known so exactly"
+		by, but = "interrupted", ", before it was known so exactly"
 	case result.EndedCutShort:
 		by, but = "cut short", ", before it was known so exactly"
 	}
@@ -210,5 +210,5 @@ func until(e *evidence) []result.Reason {
 	if u == nil {
 		return nil
 	}
-	return one(result.Valid, "until", fmt.Sprintf("asked for %s; %s. Intervals of other percentiles are those of a length fixed beforehand", u.Text, u.Found))
+	return one(result.Valid, "until", fmt.Sprintf("asked for %s; %s. The intervals of other percentiles assume a length that was fixed beforehand", u.Text, u.Found))
 }

@@ -30,18 +30,18 @@ func TestUntil(t *testing.T) {
 		na      string // why there is no interval by stretches
 		text    string
 	}{
-		{"narrow", 200, flat, "delivery.response p99 ±5%", time.Hour, Inputs{}, result.EndedNarrow, true, "", "ended by --until after 3m20s: delivery.response p99 is 1."},
+		{"narrow", 200, flat, "delivery.response p99 ±5%", time.Hour, Inputs{}, result.EndedNarrow, true, "", "ended by --until after 200 s: delivery.response p99 is 1."},
 		{"narrow in time", 200, flat, "delivery.response p99 ±60µs", time.Hour, Inputs{}, result.EndedNarrow, true, "", "(±"},
 		{"the median", 200, flat, "delivery.response p50 ±2%", time.Hour, Inputs{}, result.EndedNarrow, true, "", "p50 is"},
 		{"one that tables do not have", 200, flat, "delivery.response p97 ±5%", time.Hour, Inputs{}, result.EndedNarrow, true, "", "p97 is"},
-		{"not any more", 200, flat, "delivery.response p99 ±1%", time.Hour, Inputs{}, result.EndedNarrow, false, "", "not so narrow any more"},
-		{"the longest", 200, flat, "delivery.response p99 ±1%", 200 * time.Second, Inputs{}, result.EndedAtMost, false, "", "ended by --at-most after 3m20s, before it was known so exactly: "},
-		{"the longest, and known", 200, flat, "delivery.response p99 ±5%", 200 * time.Second, Inputs{}, result.EndedAtMost, true, "", "ended by --at-most after 3m20s: "},
-		{"by hand", 200, flat, "delivery.response p99 ±1%", time.Hour, Inputs{Interrupted: true}, result.EndedInterrupted, false, "", "ended by hand after 3m20s, before"},
-		{"killed", 200, flat, "delivery.response p99 ±1%", time.Hour, Inputs{CutShort: true}, result.EndedCutShort, false, "", "cut short after 3m20s, before"},
-		{"short", 59, flat, "delivery.response p99 ±20%", time.Hour, Inputs{}, result.EndedNarrow, false, "59 intervals, at least 60", "if messages were independent"},
-		{"few", 3, flat, "delivery.response p99 ±20%", time.Hour, Inputs{}, result.EndedNarrow, false, "900 messages, at least 1746", "no interval is known"},
-		{"a drift", 200, func(s float64) float64 { return 1 + s/200 }, "delivery.response p99 ±10%", 200 * time.Second, Inputs{}, result.EndedAtMost, false, "hang together", ""},
+		{"not any more", 200, flat, "delivery.response p99 ±1%", time.Hour, Inputs{}, result.EndedNarrow, false, "", "the interval is wider again"},
+		{"the longest", 200, flat, "delivery.response p99 ±1%", 200 * time.Second, Inputs{}, result.EndedAtMost, false, "", "ended by --at-most after 200 s, before it was known so exactly: "},
+		{"the longest, and known", 200, flat, "delivery.response p99 ±5%", 200 * time.Second, Inputs{}, result.EndedAtMost, true, "", "ended by --at-most after 200 s: "},
+		{"by hand", 200, flat, "delivery.response p99 ±1%", time.Hour, Inputs{Interrupted: true}, result.EndedInterrupted, false, "", "interrupted after 200 s, before"},
+		{"killed", 200, flat, "delivery.response p99 ±1%", time.Hour, Inputs{CutShort: true}, result.EndedCutShort, false, "", "cut short after 200 s, before"},
+		{"short", 59, flat, "delivery.response p99 ±20%", time.Hour, Inputs{}, result.EndedNarrow, false, "59 intervals and needs at least 60", "as if messages were independent"},
+		{"few", 3, flat, "delivery.response p99 ±20%", time.Hour, Inputs{}, result.EndedNarrow, false, "900 messages and needs at least 1,746", "no interval of"},
+		{"a drift", 200, func(s float64) float64 { return 1 + s/200 }, "delivery.response p99 ±10%", 200 * time.Second, Inputs{}, result.EndedAtMost, false, "resemble each other", ""},
 		{"a level that changes", 200, func(s float64) float64 { return 1 + math.Floor(s/100) }, "delivery.response p50 ±10%", 200 * time.Second, Inputs{}, result.EndedAtMost, false, "", ""},
 		{"bursts", 120, func(s float64) float64 {
 			if int(s)%17 == 3 && s-math.Floor(s) < 0.4 {
@@ -214,7 +214,7 @@ func TestObjectiveOfWhatWasWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := Decide(short, o); d.Outcome != Undecided || !strings.Contains(d.Text, "300 messages, at least") {
+	if d := Decide(short, o); d.Outcome != Undecided || !strings.Contains(d.Text, "300 messages and needs at least") {
 		t.Errorf("of 300 messages: %+v", d)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -46,11 +47,11 @@ func Verify(run *result.Run) []Problem {
 	}
 	found = append(found, contradictions(run)...)
 	if run.Summary == nil {
-		add("file", "cut short at second %d of %.0f: there is no summary to compare with", in.End/1e9, run.Header.Window.Seconds())
+		add("file", "cut short after %s of %s: there is no summary to compare with", wholeSeconds(in.End), spell.Period(run.Header.Window))
 		return found
 	}
 	if ok, text := run.Counters.Conserved(); !ok {
-		add("counters", "the accounts do not close: %s", text)
+		add("counters", "the message counts do not add up: %s", text)
 	}
 	again := Summarise(run, in)
 	// What earlier versions did not have.
@@ -123,6 +124,11 @@ func flatten(s *result.Summary) map[string]any {
 	maps.DeleteFunc(out, func(name string, _ any) bool {
 		return strings.HasSuffix(name, ".text") || strings.HasSuffix(name, ".found")
 	})
+	for name, why := range out {
+		if (strings.Contains(name, ".blocks_na.") || name == "until.independent") && why != "" {
+			out[name] = notKnown
+		}
+	}
 	out["end"], out["resolved"], out["interrupted"] = s.End, s.Resolved, s.Interrupted
 	out["verdict.status"], out["verdict.valid_to"] = s.Verdict.Status, s.Verdict.ValidTo
 	for _, l := range s.Verdict.Limits {
@@ -140,6 +146,9 @@ func flatten(s *result.Summary) map[string]any {
 	}
 	return out
 }
+
+// notKnown stands for why an interval is not known, in whatever words.
+const notKnown = "n/a"
 
 // walker returns a function that adds the leaves below a value. Names are those
 // of the JSON form.

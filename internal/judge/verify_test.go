@@ -98,7 +98,7 @@ func TestVerifyChecksTheIntervals(t *testing.T) {
 	}
 	b := newTestbed(healthyMessages())
 	b.intervals[1].v.Counters.Sent++
-	if p := Verify(saved(t, b)); !mentions(p, "counters", "do not close") {
+	if p := Verify(saved(t, b)); !mentions(p, "counters", "do not add up") {
 		t.Errorf("broken accounts: %v", p)
 	}
 }
@@ -151,12 +151,12 @@ func TestARunCutShort(t *testing.T) {
 	run := b.run(t)
 	run.Damaged = "line 9 is cut off after 100 bytes"
 	p := Verify(run)
-	if !mentions(p, "file", "cut short at second 7 of 10") || !mentions(p, "file", "line 9") {
+	if !mentions(p, "file", "cut short after 7 s of 10 s") || !mentions(p, "file", "line 9") {
 		t.Errorf("problems: %v", p)
 	}
 	s := Summarise(run, InputsOf(run))
 	r := find(s.Verdict, "cut-short")
-	if s.Verdict.Status != result.Suspect || r == nil || !strings.Contains(r.Text, "second 7 of 10") || !strings.Contains(r.Text, "line 9") {
+	if s.Verdict.Status != result.Suspect || r == nil || !strings.Contains(r.Text, "after 7 s of 10 s") || !strings.Contains(r.Text, "line 9") {
 		t.Errorf("%+v", s.Verdict)
 	}
 	if s.End != 7e9 || s.Histograms[result.DeliveryResponse].Percentiles["99.9"] == 0 || s.Rate.Sent < 0.99*perSecond {
@@ -296,5 +296,30 @@ func TestVerifyRawRefusesWhatCannotProve(t *testing.T) {
 	}
 	if _, err := VerifyRaw(run, filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("no file, no error")
+	}
+}
+
+// Versions put why an interval is not known in other words; that it is not known is
+// what counts.
+func TestVerifyComparesReasonsByWhatTheyMean(t *testing.T) {
+	run := saved(t, newTestbed(healthyMessages()))
+	reworded := 0
+	for _, d := range run.Summary.Histograms {
+		for name := range d.BlocksNA {
+			d.BlocksNA[name] = "in the words of an earlier version"
+			reworded++
+		}
+	}
+	for i := range run.Summary.Verdict.Reasons {
+		run.Summary.Verdict.Reasons[i].Text = "in the words of an earlier version"
+	}
+	if p := Verify(run); reworded == 0 || len(p) > 0 {
+		t.Errorf("%d reworded: %v", reworded, p)
+	}
+	for _, d := range run.Summary.Histograms {
+		clear(d.BlocksNA)
+	}
+	if p := Verify(run); len(p) == 0 {
+		t.Error("a reason that is not there is not missed")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -224,7 +225,7 @@ func (x *rebuilt) compare(m *result.Merged, add func(format string, a ...any)) {
 		}
 	}
 	if differ > 0 {
-		add("%s with other counts, the first %s", plural(int64(differ), "bucket"), first)
+		add("%s with other counts, the first %s", spell.Plural(int64(differ), "bucket"), first)
 	}
 	if m.Hist.TotalCount() > 0 && x.Hist.TotalCount() > 0 && (x.Min != m.Min || x.Max != m.Max) {
 		add("the raw file's extremes are %d and %d, the intervals' %d and %d", x.Min, x.Max, m.Min, m.Max)

@@ -92,7 +92,7 @@ func TestRunCutShortIsSummarised(t *testing.T) {
 	run := stalledRun().make()
 	run.Summary = nil
 	text := terminal(t, Options{}, run)
-	for _, want := range []string{"CUT SHORT", "cut short at second 10", "p99 ", "max "} {
+	for _, want := range []string{"CUT SHORT", "cut short after 10 s", "p99 ", "max "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the table of a run cut short does not say %q:\n%s", want, text)
 		}

@@ -133,19 +133,8 @@ func words(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Time writes a duration for people, to four digits.
-func Time(d time.Duration) string {
-	abs := max(d, -d)
-	switch {
-	case abs < time.Microsecond:
-		return fmt.Sprintf("%d ns", d.Nanoseconds())
-	case abs < time.Millisecond:
-		return trimmed(float64(d)/1e3) + " µs"
-	case abs < time.Second:
-		return trimmed(float64(d)/1e6) + " ms"
-	}
-	return trimmed(d.Seconds()) + " s"
-}
+// Time writes a duration for people.
+func Time(d time.Duration) string { return spell.Duration(d) }
 
 // trimmed writes a number to four digits.
 func trimmed(v float64) string { return fmt.Sprintf("%.4g", v) }
