@@ -36,9 +36,9 @@ func TestReportHoldsAgainstObjectives(t *testing.T) {
 		{[]string{"whole.jsonl"}, exitOK, ""},
 		{[]string{"whole.jsonl", "--slo", "missing <= 1"}, exitOK, ""},
 		{[]string{"whole.jsonl", "--slo", "rate >= 99%", "--slo", "lost < 2"}, exitOK, ""},
-		{[]string{"whole.jsonl", "--slo", "lost == 0"}, exitThreshold, "objective missed: lost == 0: there are 1\n"},
+		{[]string{"whole.jsonl", "--slo", "lost == 0"}, exitThreshold, "objective missed: lost == 0: the count is 1\n"},
 		{[]string{"whole.jsonl", "--slo", "missing <= 1", "--slo", "lost == 0"}, exitThreshold, "objective missed: lost == 0"},
-		{[]string{"whole.jsonl", "--slo", "delivery.response p99 < 1s"}, exitThreshold, "objective undecided, which does not pass: delivery.response p99 < 1s: 8 messages bound no p99; it takes 368\n"},
+		{[]string{"whole.jsonl", "--slo", "delivery.response p99 < 1s"}, exitThreshold, "objective undecided, which does not pass: delivery.response p99 < 1s: 8 messages are too few for an interval of p99, which needs 368\n"},
 		{[]string{"whole.jsonl", "--slo", "publish.response p99 < 1s"}, exitThreshold, "objective without meaning, which does not pass: publish.response p99 < 1s: the run did not measure"},
 		{[]string{"cut-short.jsonl", "--slo", "lost < 5"}, exitThreshold, "cut-short.jsonl: cut short"},
 		{[]string{"whole.jsonl", "cut-short.jsonl", "--slo", "lost < 5"}, exitThreshold, ""},
@@ -68,7 +68,7 @@ func TestReportJUnit(t *testing.T) {
 	if err != nil || code != exitThreshold {
 		t.Fatalf("%v, exit code %d: %s", err, code, errs)
 	}
-	for _, want := range []string{`tests="3" failures="1" errors="0"`, `<testcase name="verdict"`, `<failure message="lost == 0 is missed: there are 1" type="missed">`, `name="missing &lt; 2"`} {
+	for _, want := range []string{`tests="3" failures="1" errors="0"`, `<testcase name="verdict"`, `<failure message="lost == 0 is missed: the count is 1" type="missed">`, `name="missing &lt; 2"`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}

@@ -179,7 +179,7 @@ phases: {duration: 600ms, drain: 500ms}
 	if c := r.Counters; c.Sent != 600 || c.Received != 0 || c.Missing != 1200 {
 		t.Errorf("%+v", c)
 	}
-	why := "2 consumers did not come (consumer 0 of 2 could not connect late: keeper: no room)"
+	why := "2 consumers could not connect (consumer 0 of 2 could not connect late: keeper: no room)"
 	if v := r.Summary.Verdict; v.Status != result.Invalid || !slices.ContainsFunc(v.Reasons, func(r result.Reason) bool { return strings.HasPrefix(r.Text, why) }) {
 		t.Errorf("%+v", v)
 	}

@@ -42,8 +42,8 @@ func TestObserve(t *testing.T) {
 			r.Summary.Verdict.Reasons = append(r.Summary.Verdict.Reasons, result.Reason{Status: result.Valid, Code: "cpu"})
 		}, judge.Missed, Backlog, "UNSTABLE: because of backlog"},
 		{"invalid", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Invalid, "frozen") }, judge.Undecided, Generator, "INVALID: because of frozen"},
-		{"suspect and fast", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Met, "", "can only have made it longer"},
-		{"suspect and slow", "delivery.response p99 < 1us", func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Undecided, Generator, "so missed is not shown"},
+		{"suspect and fast", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Met, "", "can only have made the latency longer"},
+		{"suspect and slow", "delivery.response p99 < 1us", func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Undecided, Generator, `so "missed" is not shown`},
 		{"suspect by the system", "delivery.response p99 < 1us", func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "steady") }, judge.Undecided, "", "is suspect"},
 		{"blocked", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99} }, judge.Missed, Backlog, "99.0 % of what was due was sent"},
 		{"late", fast, func(r *result.Run) {
@@ -52,8 +52,8 @@ func TestObserve(t *testing.T) {
 		}, judge.Undecided, Generator, "99.0 % of what was due was sent: because of rate"},
 		{"all sent", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99.9} }, judge.Met, "", ""},
 		{"lost", fast, func(r *result.Run) { r.Counters.LostAcked = 3 }, judge.Missed, Loss, "3 messages were lost"},
-		{"refused", "nacked == 0", func(r *result.Run) { r.Counters.Nacked = 2 }, judge.Missed, Refusals, "there are 2"},
-		{"redelivered", "redelivered == 0", func(r *result.Run) { r.Counters.Redelivered = 2 }, judge.Missed, Count, "there are 2"},
+		{"refused", "nacked == 0", func(r *result.Run) { r.Counters.Nacked = 2 }, judge.Missed, Refusals, "the count is 2"},
+		{"redelivered", "redelivered == 0", func(r *result.Run) { r.Counters.Redelivered = 2 }, judge.Missed, Count, "the count is 2"},
 		{"cut short", fast, func(r *result.Run) { r.Summary = nil }, judge.Undecided, "", "cut short"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
