@@ -67,10 +67,12 @@ cross:
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
 	GOOS=windows CGO_ENABLED=0 $(GO) build ./...
 
-# Compiled by all processors first, then run a package at a time. A broker that
-# is not here would make tests skip: where that is not wanted, it is a failure.
+# Compiled by all processors first, then run a package at a time. A broker, or a
+# browser, that is not here would make tests skip: where that is not wanted, it is
+# a failure.
 test: export SIXNINES_BROKERS_REQUIRED = 1
 test: brokers
+	@.ci/browser
 	$(GO) test $(TAGGED) -c -o /dev/null ./...
 	.ci/gotest $(TAGGED) $(TESTING) -p=2 $(PATIENT)
 	.ci/gotest $(TAGGED) $(TESTING) $(filter-out $(PATIENT),$(shell $(GO) list ./...))

@@ -151,6 +151,7 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 70rem; margin: 2rem auto
 table { border-collapse: collapse; margin: .5rem 0 1rem; } th, td { padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; } small, .about { opacity: .7; }
 .slower, .slower-and-faster, .decisive { color: var(--bad); font-weight: 600; } .faster, .no-difference-that-matters { color: var(--good); }
+.scroll { overflow-x: auto; }
 svg { width: 100%; max-width: 40rem; font-size: 12px; } svg text { fill: currentColor; } .band { fill: currentColor; opacity: .1; }
 .axis { stroke: currentColor; opacity: .5; } .interval { stroke: currentColor; stroke-width: 2; } circle { fill: currentColor; }
 line.slower { stroke: var(--bad); } circle.slower { fill: var(--bad); } line.faster { stroke: var(--good); } circle.faster { fill: var(--good); }
@@ -162,8 +163,8 @@ line.slower { stroke: var(--bad); } circle.slower { fill: var(--bad); } line.fas
 {{- range .Regressions}}<li class="slower">regression: {{.}}</li>{{end}}</ul>
 {{- if .Unlike}}
 <h2>Unlike</h2>
-<table><tr><th></th><th>A</th><th>B</th><th>weight</th><th></th></tr>
-{{- range .Unlike}}<tr><td>{{.What}}</td><td>{{.A}}</td><td>{{.B}}</td><td class="{{.Weight}}">{{.Weight}}</td><td>{{.Why}}</td></tr>{{end}}</table>
+<div class="scroll"><table><tr><th></th><th>A</th><th>B</th><th>weight</th><th></th></tr>
+{{- range .Unlike}}<tr><td>{{.What}}</td><td>{{.A}}</td><td>{{.B}}</td><td class="{{.Weight}}">{{.Weight}}</td><td>{{.Why}}</td></tr>{{end}}</table></div>
 {{- else}}<p>Nothing that is known of A and B is unlike.</p>{{end}}
 {{- if .Left}}<h2>Left out</h2><ul>{{range .Left}}<li>{{.}}</li>{{end}}</ul>{{end}}
 {{- if .Doubts}}<h2>Suspect</h2><ul>{{range .Doubts}}<li>{{.}}</li>{{end}}</ul>{{end}}
@@ -171,11 +172,11 @@ line.slower { stroke: var(--bad); } circle.slower { fill: var(--bad); } line.fas
 <h2>{{.Name}}</h2>
 {{- if .About}}<p class="about">{{.About}}</p>{{end}}
 {{.Picture}}
-<table><tr><th></th><th class="n">A, median</th><th class="n">runs</th><th class="n">spread</th><th class="n">B, median</th><th class="n">runs</th><th class="n">spread</th>{{if .Stated}}<th class="n">change</th><th class="n">by</th><th>95 % interval</th><th></th>{{end}}<th></th></tr>
+<div class="scroll"><table><tr><th></th><th class="n">A, median</th><th class="n">runs</th><th class="n">spread</th><th class="n">B, median</th><th class="n">runs</th><th class="n">spread</th>{{if .Stated}}<th class="n">change</th><th class="n">by</th><th>95 % interval</th><th></th>{{end}}<th></th></tr>
 {{- $stated := .Stated}}{{range .Rows}}
-<tr><th>{{.Name}}</th><td class="n">{{.A}}</td><td class="n"><small>{{.RangeA}}</small></td><td class="n">{{.SpreadA}}</td><td class="n">{{.B}}</td><td class="n"><small>{{.RangeB}}</small></td><td class="n">{{.SpreadB}}</td>{{if $stated}}<td class="n">{{.Change}}</td><td class="n">{{.By}}</td><td>{{.Interval}}</td><td class="{{.Class}}">{{.Outcome}}</td>{{end}}<td><small>{{.Notes}}</small></td></tr>{{end}}</table>
+<tr><th>{{.Name}}</th><td class="n">{{.A}}</td><td class="n"><small>{{.RangeA}}</small></td><td class="n">{{.SpreadA}}</td><td class="n">{{.B}}</td><td class="n"><small>{{.RangeB}}</small></td><td class="n">{{.SpreadB}}</td>{{if $stated}}<td class="n">{{.Change}}</td><td class="n">{{.By}}</td><td>{{.Interval}}</td><td class="{{.Class}}">{{.Outcome}}</td>{{end}}<td><small>{{.Notes}}</small></td></tr>{{end}}</table></div>
 {{- end}}
-{{- if .Accounts}}<h2>Messages</h2><table><tr><th></th><th class="n">A</th><th class="n">B</th></tr>{{range .Accounts}}<tr><td>{{index . 0}}</td><td class="n">{{index . 1}}</td><td class="n">{{index . 2}}</td></tr>{{end}}</table>{{end}}
+{{- if .Accounts}}<h2>Messages</h2><div class="scroll"><table><tr><th></th><th class="n">A</th><th class="n">B</th></tr>{{range .Accounts}}<tr><td>{{index . 0}}</td><td class="n">{{index . 1}}</td><td class="n">{{index . 2}}</td></tr>{{end}}</table></div>{{end}}
 {{- range .Legend}}<p class="about">{{.}}</p>{{end}}
 {{end}}</body></html>
 `

@@ -228,33 +228,35 @@ func (a area) to(d *strings.Builder, move bool, x, y float64) {
 	d.WriteString(strconv.FormatFloat(a.y(y), 'f', 1, 64))
 }
 
-// line draws a line, broken at gaps.
+// line draws a line, broken at gaps. A point between two gaps is a dot.
 func (a area) line(p *svgPen, l line) {
 	var d strings.Builder
-	gap := true
+	var dots []int
+	drawn := func(i int) bool { return i >= 0 && i < len(l.X) && !math.IsNaN(l.Y[i]) }
 	for i := range l.X {
-		if math.IsNaN(l.Y[i]) {
-			gap = true
+		switch {
+		case !drawn(i):
+			continue
+		case l.Dots || !drawn(i-1) && !drawn(i+1):
+			dots = append(dots, i)
+		}
+		if !drawn(i-1) && !drawn(i+1) {
 			continue
 		}
-		if l.Steps && !gap {
+		if l.Steps && drawn(i-1) {
 			a.to(&d, false, l.X[i], l.Y[i-1])
 		}
-		a.to(&d, gap, l.X[i], l.Y[i])
-		gap = false
+		a.to(&d, !drawn(i-1), l.X[i], l.Y[i])
 	}
 	thin := ""
 	if l.Thin {
 		thin = " thin"
 	}
-	p.f(`<path class="line c%d%s"%s d="%s"/>`, l.Colour, thin, dashAttribute(l.Dash), d.String())
-	if !l.Dots {
-		return
+	if d.Len() > 0 {
+		p.f(`<path class="line c%d%s"%s d="%s"/>`, l.Colour, thin, dashAttribute(l.Dash), d.String())
 	}
-	for i := range l.X {
-		if !math.IsNaN(l.Y[i]) {
-			p.f(`<circle class="f%d" r="2.6" cx="%.1f" cy="%.1f"/>`, l.Colour, a.x(l.X[i]), a.y(l.Y[i]))
-		}
+	for _, i := range dots {
+		p.f(`<circle class="f%d" r="2.6" cx="%.1f" cy="%.1f"/>`, l.Colour, a.x(l.X[i]), a.y(l.Y[i]))
 	}
 }
 
