@@ -18,7 +18,19 @@ type attribute struct {
 	value  string
 	weight Weight
 	why    string
+	from   origin
 }
+
+// origin is where an attribute comes from, which tells whether an ab changed it.
+type origin int
+
+const (
+	elsewhere  origin = iota // the tool, the machine, the clock
+	asked                    // the scenario
+	effective                // what the driver read back: guarantees and settings
+	product                  // which broker
+	configured               // how the broker is set up
+)
 
 // The reasons for which attributes matter.
 const (
@@ -42,9 +54,10 @@ const (
 func attributes(r run) []attribute {
 	h := &r.Header
 	var list []attribute
+	from := effective
 	add := func(w Weight, why, name, value string) {
 		if value != "" {
-			list = append(list, attribute{name, value, w, why})
+			list = append(list, attribute{name, value, w, why, from})
 		}
 	}
 	s := &h.Semantics
@@ -54,6 +67,7 @@ func attributes(r run) []attribute {
 	add(Decisive, whyPromise, "ordering", s.Ordering)
 	add(Decisive, whyPromise, "delivery guarantee", s.Delivery)
 	add(Decisive, whyMeaning, "what an acknowledgement is", h.Ack)
+	from = asked
 	add(Decisive, whyMeaning, "mode", h.Mode)
 	add(Decisive, whyMeaning, "pattern", h.Pattern)
 	if h.Rate > 0 {
@@ -75,21 +89,38 @@ func attributes(r run) []attribute {
 		}
 	}
 	add(Large, whySystem, "driver", h.Driver)
+	from = effective
 	add(Large, whyMeans, "batching", s.Batching)
 	add(Large, whyMeans, "consumption", s.Consumption)
 	add(Large, whyMeans, "transport", s.Transport)
+	from = product
 	add(Large, whyShared, "broker and generator on one host", strconv.FormatBool(h.SameHost))
 	if d := h.Deployment; d != nil {
 		add(Large, whySystem, "broker product", d.Product)
 		add(Large, whySystem, "broker version", d.Version)
 		add(Small, whySystem, "broker origin", d.Origin)
+		from = configured
 		add(Large, whySystem, "broker nodes", strconv.Itoa(d.Nodes))
 		named(d.Settings, func(k, v string) { add(Large, whySystem, "broker setting "+k, v) })
 	} else {
+		from = product
 		add(Large, whySystem, "broker", h.Managed)
 	}
-	named(h.Broker, func(k, v string) { add(Large, whySystem, "broker "+k, v) })
-	named(s.Settings, func(k, v string) { add(Large, whySystem, "setting "+k, v) })
+	named(h.Broker, func(k, v string) {
+		from = configured
+		if k == "product" || k == "version" {
+			from = product
+		}
+		add(Large, whySystem, "broker "+k, v)
+	})
+	named(s.Settings, func(k, v string) {
+		from = effective
+		if strings.HasPrefix(k, "server_") { // what a server told of itself
+			from = product
+		}
+		add(Large, whySystem, "setting "+k, v)
+	})
+	from = elsewhere
 	add(Large, whyTool, "tool version", h.Tool.Version)
 	add(Large, whyTool, "tool revision", h.Tool.Revision)
 	add(Large, whyTool, "tool Go", h.Tool.Go)

@@ -67,7 +67,7 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 	pairs, unfit := fitOnes(everyone)
 	c := &Comparison{Workload: cmp.Or(sets[0][0].Header.Workload, sets[1][0].Header.Workload), Background: isBackground(sets), Kind: KindSets, MinEffect: o.MinEffect, P: 1, Left: append(left, unfit...),
 		A: setOf(0, sets[0], len(pairs)), B: setOf(1, sets[1], len(pairs)),
-		Differences: differences(sets), Pairs: []Pair{}, Doubts: doubts(pairs), Metrics: []Metric{}, Regressions: []string{}}
+		Differences: []Difference{}, Pairs: []Pair{}, Doubts: doubts(pairs), Metrics: []Metric{}, Regressions: []string{}}
 	if c.Left == nil {
 		c.Left = []Left{}
 	}
@@ -78,14 +78,18 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 		c.Kind = KindAB
 		if sameByDesign(sets) {
 			c.Kind = KindAA
+		} else {
+			c.Changes = underTest(sets)
 		}
 	}
+	refusing := c.settle(differences(sets))
 	if d := orderOf(everyone, ab); d != nil {
 		c.Differences = append(c.Differences, *d)
 	}
 	c.Differences = append(c.Differences, floors(sets)...)
 	gravestFirst(c.Differences)
-	c.refuse(o)
+	gravestFirst(c.Follows)
+	c.refuse(o, refusing)
 	c.Accounts = accounts(pairs)
 	if err := c.judge(pairs, o); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
@@ -94,20 +98,27 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 	return c, nil
 }
 
-// refuse decides whether there may be a ranking.
-func (c *Comparison) refuse(o Options) {
-	var unlike []string
-	for _, d := range c.Differences {
-		if d.Weight == Decisive {
-			unlike = append(unlike, d.What)
+// refuse decides whether there may be a ranking; asked is what an ab was to compare, or
+// comes with it, and stands in its way.
+func (c *Comparison) refuse(o Options, asked []Difference) {
+	names := func(list []Difference) []string {
+		var out []string
+		for _, d := range list {
+			if d.Weight == Decisive {
+				out = append(out, d.What)
+			}
 		}
+		return out
 	}
+	unlike := append(names(c.Differences), names(asked)...)
+	c.Guarantees = guarantees(asked)
 	switch {
 	case len(unlike) == 0:
 	case o.RankUnlike:
 		c.Forced = true
 	default:
 		c.Refused = "unlike " + list(unlike)
+		c.Asked = len(unlike) == len(asked) && !slices.ContainsFunc(asked, func(d Difference) bool { return d.Why == whyMeaning && d.from != effective })
 	}
 }
 
@@ -168,10 +179,12 @@ func (c *Comparison) conclude(everyone []couple) {
 	switch {
 	case n == 0:
 		c.Outcome, c.Text = Nothing, "No pair of runs is left to compare."
-	case c.Refused != "":
+	case c.Refused != "" && !c.Asked:
 		c.Outcome, c.Text = Unranked, "Not ranked: "+c.Refused+"."
 	case n < MinPairs:
 		c.Outcome, c.Text = TooFew, fmt.Sprintf("Too few runs for a statement: %d of %d pairs.", n, MinPairs)
+	case c.Asked:
+		c.Outcome, c.Text = Unranked, c.price()
 	case decided == 0:
 		c.Outcome, c.Text = NoFigure, "No percentile is there in every run: nothing can be judged."
 	case len(seen[Slower]) > 0 && len(seen[Faster]) > 0:
@@ -210,6 +223,15 @@ func (c *Comparison) conclude(everyone []couple) {
 			c.Text = "No false alarm: A and B are the same. " + c.Text
 		}
 	}
+}
+
+// price says what stands in the way of a ranking that was asked for, and what the
+// figures are instead.
+func (c *Comparison) price() string {
+	if c.Guarantees == "" {
+		return "Not ranked: " + c.Refused + ", as asked for. The changes are what that comes to."
+	}
+	return "Not ranked: " + c.Guarantees + " The changes are what that costs or saves."
 }
 
 // words says by how much.

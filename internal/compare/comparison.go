@@ -57,10 +57,22 @@ type Comparison struct {
 	MinEffect  float64 `json:"min_effect"`
 	A          Set     `json:"a"`
 	B          Set     `json:"b"`
-	// Differences is what is unlike, the gravest first.
+	// Changes is what an ab was asked to compare; none: an A/A, or two sets of which
+	// nobody said in what they are to differ.
+	Changes []Change `json:"changes,omitempty"`
+	// Follows are differences that come with the changes: guarantees, settings in
+	// effect, another broker where another was asked for. The gravest first.
+	Follows []Difference `json:"follows,omitempty"`
+	// Guarantees says which guarantees of B are weaker, stronger or others than A's
+	// where that comes with the changes; empty: none.
+	Guarantees string `json:"guarantees,omitempty"`
+	// Differences is what is unlike besides, the gravest first.
 	Differences []Difference `json:"differences"`
-	// Refused says why there is no ranking; empty: there may be one.
+	// Refused says why there is no ranking; empty: there may be one. Asked says that
+	// only what was to be compared is in its way: then rows have their change with its
+	// interval, as what the change costs or saves, and no outcome.
 	Refused string `json:"refused,omitempty"`
+	Asked   bool   `json:"asked,omitempty"`
 	// Forced says that there is a ranking although Differences refuse it.
 	Forced bool    `json:"forced,omitempty"`
 	Pairs  []Pair  `json:"pairs"`
@@ -77,6 +89,11 @@ type Comparison struct {
 	Regressions []string `json:"regressions"`
 	// Ungated says why a gate could not fail; empty: it could.
 	Ungated string `json:"ungated,omitempty"`
+}
+
+// Stated reports whether rows have changes with intervals, be they judged or not.
+func (c *Comparison) Stated() bool {
+	return (c.Refused == "" || c.Asked) && len(c.Pairs) >= MinPairs
 }
 
 // Set is one side.

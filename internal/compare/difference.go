@@ -28,6 +28,8 @@ type Difference struct {
 	B      string `json:"b"`
 	Weight Weight `json:"weight"`
 	Why    string `json:"why"` // it matters
+	from   origin
+	mixed  bool // the runs of one set differ in it
 }
 
 // absent stands for a value that there is not.
@@ -76,8 +78,8 @@ func differences(sets [2][]run) []Difference {
 		case slices.Equal(sorts[0], sorts[1]) && a.weight != Decisive:
 			continue // varies from run to run, in both sets alike
 		}
-		d := Difference{a.name, texts[0], texts[1], a.weight, a.why}
-		if len(sorts[0])+len(sorts[1]) > 2 && a.weight == Decisive {
+		d := Difference{What: a.name, A: texts[0], B: texts[1], Weight: a.weight, Why: a.why, from: a.from, mixed: len(sorts[0])+len(sorts[1]) > 2}
+		if d.mixed && a.weight == Decisive {
 			d.Why = "the runs of one set are unlike each other"
 		}
 		if !told(list, d) {
@@ -149,7 +151,7 @@ func modules(list []Difference) []Difference {
 		name = name[strings.LastIndexByte(name, '/')+1:]
 		a, b = append(a, name+" "+d.A), append(b, name+" "+d.B)
 	}
-	return append(out, Difference{fmt.Sprintf("libraries (%d)", len(of)), listOf(a), listOf(b), of[0].Weight, of[0].Why})
+	return append(out, Difference{What: fmt.Sprintf("libraries (%d)", len(of)), A: listOf(a), B: listOf(b), Weight: of[0].Weight, Why: of[0].Why})
 }
 
 func listOf(words []string) string { return list(words) }
@@ -186,15 +188,15 @@ func orderOf(all []couple, ab bool) *Difference {
 	}
 	switch {
 	case lastOf[0] < firstOf[1]:
-		return &Difference{"order", "all before B", "all after A", Large, advice}
+		return &Difference{What: "order", A: "all before B", B: "all after A", Weight: Large, Why: advice}
 	case lastOf[1] < firstOf[0]:
-		return &Difference{"order", "all after B", "all before A", Large, advice}
+		return &Difference{What: "order", A: "all after B", B: "all before A", Weight: Large, Why: advice}
 	case first[0] == 0 || first[1] == 0:
 		when := [2]string{"always first", "always second"}
 		if first[0] == 0 {
 			when[0], when[1] = when[1], when[0]
 		}
-		return &Difference{"order", when[0], when[1], Small, "what the first of two leaves behind is in the difference; sixnines ab draws the order by lot"}
+		return &Difference{What: "order", A: when[0], B: when[1], Weight: Small, Why: "what the first of two leaves behind is in the difference; sixnines ab draws the order by lot"}
 	}
 	return nil
 }

@@ -29,10 +29,10 @@ func floors(sets [2][]run) []Difference {
 						text[i] = "known"
 					}
 				}
-				return []Difference{{"noise floor", text[0], text[1], Small, "of one set nobody knows what the machine does by itself"}}
+				return []Difference{{What: "noise floor", A: text[0], B: text[1], Weight: Small, Why: "of one set nobody knows what the machine does by itself"}}
 			}
 			if v[0] > 0 && (v[0] > floorChange*v[1] || v[1] > floorChange*v[0]) {
-				out = append(out, Difference{fmt.Sprintf("noise floor, %s p%s", m, p), nanoseconds(v[0]), nanoseconds(v[1]), Large, whyFloor})
+				out = append(out, Difference{What: fmt.Sprintf("noise floor, %s p%s", m, p), A: nanoseconds(v[0]), B: nanoseconds(v[1]), Weight: Large, Why: whyFloor})
 			}
 		}
 		if len(out) > 0 {

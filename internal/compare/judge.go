@@ -101,7 +101,7 @@ func boolRank(b bool) int {
 // state makes the statements about figures that belong together.
 func (c *Comparison) state(family []figure) error {
 	pairs := len(c.Pairs)
-	if len(family) == 0 || pairs < MinPairs || c.Refused != "" {
+	if len(family) == 0 || !c.Stated() {
 		return nil
 	}
 	a, b := make([][]float64, pairs), make([][]float64, pairs)
@@ -126,6 +126,9 @@ func (c *Comparison) state(family []figure) error {
 			continue
 		}
 		c.P = min(c.P, p.P)
+		if c.Refused != "" {
+			continue // who promises less is not faster for it
+		}
 		more := f.row.Percentile == throughput // is better
 		f.row.Outcome = outcomeOf(shift, c.MinEffect, more)
 		f.row.Notes = append(f.row.Notes, remark(f.row, c.MinEffect, more)...)

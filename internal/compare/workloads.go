@@ -121,7 +121,7 @@ func (c *Comparison) neighbours(a, b []*result.Run, beside map[*result.Run][]*re
 			}
 		}
 	}
-	own := c.Differences
+	own := append(slices.Clone(c.Differences), c.Follows...)
 	for _, name := range names {
 		if others[1][name] == nil {
 			continue // which workloads are beside it is a difference of its own
@@ -134,10 +134,16 @@ func (c *Comparison) neighbours(a, b []*result.Run, beside map[*result.Run][]*re
 			if d.Weight == Decisive {
 				d.Weight, d.Why = Large, whyLoad
 			}
-			c.Differences = append(c.Differences, d)
+			switch {
+			case d.mixed || !d.from.follows(c.Changes):
+				c.Differences = append(c.Differences, d)
+			case d.from != asked: // else Changes has it
+				c.Follows = append(c.Follows, d)
+			}
 		}
 	}
 	gravestFirst(c.Differences)
+	gravestFirst(c.Follows)
 }
 
 // isBackground reports whether a run has the workload in the background.

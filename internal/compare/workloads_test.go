@@ -44,7 +44,7 @@ func TestWorkloads(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	// What differs beside a workload is told, and is no A/A.
+	// What an ab changes beside a workload is told, and is no A/A.
 	for side, set := range [2][]*result.Run{traffic, trafficB} {
 		for i, r := range set {
 			r.Header.Rate = float64(700 + side)
@@ -55,15 +55,15 @@ func TestWorkloads(t *testing.T) {
 		}
 	}
 	all, err = Workloads(severalOf(events, traffic), severalOf(eventsB, trafficB), standard())
-	if err != nil || all[0].Kind != KindAB || all[0].Outcome != Same || len(all[0].Differences) != 1 || all[0].Differences[0].What != "traffic: rate" {
-		t.Errorf("%s, %v: %+v", all[0].Kind, err, all[0].Differences)
+	if err != nil || all[0].Kind != KindAB || all[0].Outcome != Same || len(all[0].Differences) != 0 || !changes(all[0], "workloads.traffic.rate: 700/s → 701/s") || !changes(all[1], "workloads.traffic.rate: 700/s → 701/s") {
+		t.Errorf("%s, %v: %+v, %+v", all[0].Kind, err, all[0].Changes, all[0].Differences)
 	}
 
 	// So it is where only the one workload is compared.
 	o := standard()
 	o.Workload = "events"
 	one, err := Workloads(severalOf(events, traffic), severalOf(eventsB, trafficB), o)
-	if err != nil || len(one) != 1 || len(one[0].Differences) != 1 || one[0].Differences[0].What != "traffic: rate" {
+	if err != nil || len(one) != 1 || len(one[0].Differences) != 0 || !changes(one[0], "workloads.traffic.rate: 700/s → 701/s") {
 		t.Errorf("%v: %+v", err, one)
 	}
 

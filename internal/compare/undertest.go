@@ -1,0 +1,230 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Change is a field of the scenario in which all runs of B differ from all of A: what
+// an ab was asked to compare.
+type Change struct {
+	Field string `json:"field"` // as --b takes it: option.linger, or the dotted key
+	A     string `json:"a"`     // empty: A does not set it
+	B     string `json:"b"`
+	key   string // in the scenario
+}
+
+// String writes the change as "option.storage: memory → file".
+func (c Change) String() string {
+	switch {
+	case c.A == "":
+		return c.Field + "=" + c.B
+	case c.B == "":
+		return c.Field + ": " + c.A + " → default"
+	}
+	return c.Field + ": " + c.A + " → " + c.B
+}
+
+// Changed lists the fields in which two scenarios, as JSON, differ. What names or
+// describes a scenario is no change.
+func Changed(a, b json.RawMessage) []Change {
+	return changesOf([2]map[string]string{flat(a), flat(b)})
+}
+
+func changesOf(fields [2]map[string]string) []Change {
+	both := maps.Clone(fields[0])
+	maps.Copy(both, fields[1])
+	var out []Change
+	for _, key := range slices.Sorted(maps.Keys(both)) {
+		a, b := fields[0][key], fields[1][key]
+		if slices.Contains([]string{"name", "description", "version"}, key) || a == b {
+			continue
+		}
+		c := Change{Field: key, A: a, B: b, key: key}
+		for prefix, short := range map[string]string{"target.options.": "option.", "target.settings.": "setting."} {
+			if name, ok := strings.CutPrefix(key, prefix); ok {
+				c.Field = short + name
+			}
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// DecisiveChanges keeps the changes that refuse a ranking whatever the broker says of
+// itself: those of the load.
+func DecisiveChanges(all []Change) []Change {
+	var out []Change
+	for _, c := range all {
+		if w, _ := ofField(c.key); w == Decisive || slices.Contains([]string{"workload.pattern", "workload.rate", "workload.size"}, c.key) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// underTest returns what an ab changes: fields that are the same in all runs of a set,
+// and others in the other set. Those of workloads beside that of the runs have the
+// name of theirs before them.
+func underTest(sets [2][]run) []Change {
+	var fields [2]map[string]string
+	for i := range sets {
+		for n, r := range sets[i] {
+			own := flat(r.Header.Scenario)
+			all := maps.Clone(own)
+			for _, o := range r.beside {
+				for key, value := range flat(o.Header.Scenario) {
+					if rest, of := strings.CutPrefix(key, "workload."); of {
+						all["workloads."+o.Header.Workload+"."+rest] = value
+					}
+				}
+			}
+			if n == 0 {
+				fields[i] = all
+				continue
+			}
+			for key := range fields[i] {
+				if all[key] != fields[i][key] {
+					delete(all, key)
+					fields[i][key] = varies
+				}
+			}
+			for key := range all {
+				if _, had := fields[i][key]; !had {
+					fields[i][key] = varies
+				}
+			}
+		}
+	}
+	changes := slices.DeleteFunc(changesOf(fields), func(c Change) bool { return c.A == varies || c.B == varies })
+	if name := sets[0][0].Header.Workload; name != "" {
+		for i := range changes {
+			if rest, own := strings.CutPrefix(changes[i].key, "workload."); own {
+				changes[i].Field = "workloads." + name + "." + rest
+			}
+		}
+	}
+	return changes
+}
+
+// varies stands for a field that differs from run to run of a set.
+const varies = "\x00"
+
+// follows tells whether a difference between two sets of an ab comes with what it
+// changes, rather than by accident.
+func (o origin) follows(changes []Change) bool {
+	target := func(fields ...string) bool {
+		return slices.ContainsFunc(changes, func(c Change) bool {
+			rest, of := strings.CutPrefix(c.key, "target.")
+			first, _, _ := strings.Cut(rest, ".")
+			return of && (len(fields) == 0 || slices.Contains(fields, first))
+		})
+	}
+	switch o {
+	case asked:
+		return len(changes) > 0
+	case effective:
+		return slices.ContainsFunc(changes, func(c Change) bool {
+			return strings.HasPrefix(c.key, "target.") || strings.HasPrefix(c.key, "workload.")
+		})
+	case product:
+		return target("driver", "url", "managed")
+	case configured:
+		return target()
+	}
+	return false
+}
+
+// settle parts what is unlike into what comes with the changes of an ab and the rest,
+// and leaves out what the changes say themselves.
+func (c *Comparison) settle(all []Difference) (refusing []Difference) {
+	for _, d := range all {
+		switch {
+		case d.mixed || !d.from.follows(c.Changes):
+			c.Differences = append(c.Differences, d)
+			continue
+		case !slices.ContainsFunc(c.Changes, func(x Change) bool {
+			return d.from == asked && slices.Contains([]string{d.What, "workload." + d.What, "target." + d.What}, x.key)
+		}):
+			c.Follows = append(c.Follows, d)
+		}
+		if d.Weight == Decisive {
+			refusing = append(refusing, d)
+		}
+	}
+	return refusing
+}
+
+// guarantees says what B promises otherwise than A; empty: nothing, as far as it is
+// known.
+func guarantees(follows []Difference) string {
+	var weaker, stronger, other []string
+	for _, d := range follows {
+		if d.Why != whyPromise {
+			continue
+		}
+		text := fmt.Sprintf("%s %q instead of %q", d.What, d.B, d.A)
+		switch a, b := strength(d.What, d.A), strength(d.What, d.B); {
+		case a < 0 || b < 0 || a == b:
+			other = append(other, text)
+		case b < a:
+			weaker = append(weaker, text)
+		default:
+			stronger = append(stronger, text)
+		}
+	}
+	var parts []string
+	for _, p := range []struct {
+		word  string
+		texts []string
+	}{{"weaker", weaker}, {"stronger", stronger}, {"other", other}} {
+		if len(p.texts) > 0 {
+			parts = append(parts, "B gives "+p.word+" guarantees: "+all(p.texts)+".")
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// ranked is the rank of a guarantee that is told by one of some words.
+type ranked struct {
+	rank  int
+	words []string
+}
+
+// strengths are the ranks of each kind of guarantee; the first counts whose words a
+// text holds.
+func strengths(what string) []ranked {
+	return map[string][]ranked{
+		"durability":         {{3, []string{"fsync per", "fsync before", "fsync, before", "disk, before"}}, {2, []string{"page cache", "fsync every"}}, {1, []string{"memory"}}, {0, []string{"none"}}},
+		"delivery guarantee": {{0, []string{"at most once"}}, {1, []string{"at least once"}}, {2, []string{"exactly once"}}},
+		"acknowledgment":     {{0, []string{"none"}}, {1, []string{""}}}, // whatever it is, more than none
+		"ordering":           {{0, []string{"none"}}, {1, []string{""}}},
+	}[what]
+}
+
+// strength ranks what a driver says of a guarantee among others of the same kind; −1:
+// its words do not tell.
+func strength(what, text string) int {
+	text = strings.ToLower(text)
+	if strings.Contains(text, "unknown") || strings.Contains(text, "not known") || strings.HasPrefix(text, "as the broker") || text == absent {
+		return -1
+	}
+	if what == "replication" {
+		first, _, _ := strings.Cut(text, " ")
+		if n, err := strconv.Atoi(first); err == nil {
+			return n
+		} else if text == "none" {
+			return 0
+		}
+	}
+	for _, s := range strengths(what) {
+		if slices.ContainsFunc(s.words, func(w string) bool { return strings.Contains(text, w) }) {
+			return s.rank
+		}
+	}
+	return -1
+}
