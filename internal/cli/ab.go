@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -67,8 +68,8 @@ background are shown and not judged. --b workloads.NAME.rate=2k/s changes one.
 --slo and a scenario's objectives are decided for each side: it must meet them in
 each of its runs.
 
-Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate, or
-an objective that was missed or could not be decided.`,
+Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate or too
+few runs to decide it, or an objective that was missed or could not be decided.`,
 		Example: `  sixnines ab nats                                       an A/A
   sixnines ab kafka --b option.linger=5ms --duration 30s
   sixnines ab old.yaml new.yaml --pairs 20 --markdown > comment.md
@@ -128,6 +129,13 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 	if err == nil {
 		err = comparable(arms, o.of, o.gate)
 	}
+	if err == nil && o.gate && !o.rankUnlike {
+		err = gateableArms(arms, o.of)
+	}
+	if err != nil {
+		return err
+	}
+	changes, err := changesBetween(arms, [2]*scenario.Scenario{arms[0].scenario, arms[1].scenario})
 	if err != nil {
 		return err
 	}
@@ -148,7 +156,7 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 		return err
 	}
 	defer opened.Close()
-	t := &abRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, arms: arms, options: options, abOptions: o}
+	t := &abRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, arms: arms, changes: changes, options: options, abOptions: o}
 	if err := t.load(t.keep); err != nil {
 		return err
 	}
@@ -247,6 +255,7 @@ type abRuns struct {
 	*series
 	abOptions
 	arms    [2]arm
+	changes []compare.Change
 	options compare.Options
 	runs    [2][]*result.Run
 }
@@ -268,6 +277,9 @@ func (t *abRuns) announce() {
 	}
 	for _, arm := range t.arms {
 		t.note("%s  %s, broker %s", arm.letter, titleOf(arm.scenario), arm.plan.Broker)
+	}
+	if len(t.changes) > 0 {
+		t.note("B changes %s", changesWords(t.changes))
 	}
 	t.note("%s of runs in random order: %s and the starts of brokers, at most %s; results in %s",
 		plural(t.pairs, "pair"), seconds(least), seconds(most), t.dir)
@@ -310,6 +322,8 @@ func (t *abRuns) foresee() error {
 		case c.Refused == "" || c.Background:
 		case t.gate:
 			return wrongUsage(ungatedHint(c), "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
+		case c.Asked:
+			t.note("%s%s", ofWorkload(c.Workload), cmp.Or(c.Guarantees, "A and B are "+c.Refused+", as asked for.")+" There will be changes and no ranking, see --rank-unlike")
 		default:
 			t.note("%sA and B are %s: there will be figures side by side and no ranking, see --rank-unlike", ofWorkload(c.Workload), c.Refused)
 		}

@@ -28,6 +28,7 @@ type compareOptions struct {
 	gate        bool
 	json        bool
 	markdown    bool
+	full        bool
 	html        string // file
 }
 
@@ -41,6 +42,7 @@ func (o *compareOptions) comparisonFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.rankUnlike, "rank-unlike", false, "rank although semantics or load differ, and say so")
 	f.BoolVar(&o.gate, "gate", false, "exit with 3 if B is shown worse than A by more than --min-effect")
 	f.BoolVar(&o.markdown, "markdown", false, "print Markdown, for a pull request, instead of a table")
+	f.BoolVar(&o.full, "full", false, "print everything, not only what fits a screen")
 	f.StringVar(&o.html, "html", "", "also write a page to `FILE`, which must not exist yet")
 	jsonFlag(f, &o.json, "")
 }
@@ -107,7 +109,7 @@ Each set is result files, directories of them or patterns; -- separates the sets
 where one is more than one name, and flags stand before it. A single DIR is one that sixnines ab made, whose
 runs know to which side they belong.
 
-What is unlike is named first. Then each percentile has its change, an interval
+What an ab changes, and what is unlike besides, is named first. Then each percentile has its change, an interval
 that holds for all of them at once, and an outcome: SLOWER, FASTER, within the
 change that matters, or not decided. Of several workloads each that both sets have is
 compared by itself, and --json prints an object for each; those in the background are
@@ -115,7 +117,8 @@ shown and not judged. That takes 6 pairs of runs, better 10;
 below there are figures and no verdict. INVALID and UNSTABLE runs are left out
 with their partners.
 
-Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate.`,
+Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate, or too
+few runs to decide it.`,
 		Example: `  sixnines compare results/baseline results/new --markdown
   sixnines compare --min-effect 3% base-*.jsonl -- new-*.jsonl
   sixnines compare results/ab-20261121T140200Z-1f2e3d4c
@@ -158,7 +161,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error
 	return a.compared(all, o)
 }
 
-// gateable refuses a gate that could not fail.
+// gateable refuses a gate that could not fail whatever the runs were.
 func gateable(all []*compare.Comparison) error {
 	for _, c := range all {
 		if len(c.Regressions) > 0 {
@@ -166,7 +169,7 @@ func gateable(all []*compare.Comparison) error {
 		}
 	}
 	for _, c := range all {
-		if c.Ungated != "" {
+		if c.Outcome == compare.Unranked {
 			return wrongUsage(ungatedHint(c), "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
 		}
 	}
@@ -189,11 +192,13 @@ func ofWorkload(workload string) string {
 	return workload + ": "
 }
 
+const unrankedHint = "compare like with like, or say --rank-unlike; without --gate the figures are shown side by side"
+
 // ungatedHint says what makes a gate out of one that is none.
 func ungatedHint(c *compare.Comparison) string {
 	switch c.Outcome {
 	case compare.Unranked:
-		return "compare like with like, or say --rank-unlike; without --gate the figures are shown side by side"
+		return unrankedHint
 	case compare.NoFigure:
 		return "choose others with --percentile, or run longer; without --gate the figures are shown"
 	}
@@ -235,10 +240,12 @@ func (a *app) compared(all []*compare.Comparison, o compareOptions) error {
 	undecided := false
 	for _, c := range all {
 		switch {
+		case o.gate && c.Outcome == compare.Unranked:
+			return wrongUsage(ungatedHint(c), "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
+		case o.gate && c.Ungated != "":
+			return &fault{code: exitThreshold, cause: errors.New("the gate cannot be decided: " + ofWorkload(c.Workload) + c.Ungated), hint: ungatedHint(c)}
 		case c.Outcome == compare.Nothing:
 			return failed("see which runs are left out and why, and run them again", errors.New(ofWorkload(c.Workload)+"no pair of runs is left to compare"))
-		case o.gate && c.Ungated != "":
-			return failed(ungatedHint(c), errors.New("the gate cannot be decided: "+ofWorkload(c.Workload)+c.Ungated))
 		case c.Outcome == compare.Undecided:
 			undecided = true
 		}
@@ -262,7 +269,9 @@ func (a *app) printComparison(c *compare.Comparison, i int, o compareOptions) er
 	if o.markdown {
 		return report.CompareMarkdown(a.Stdout, c)
 	}
-	return report.CompareTerminal(a.Stdout, c, a.reportOptions(a.Stdout))
+	opt := a.reportOptions(a.Stdout)
+	opt.Full = o.full
+	return report.CompareTerminal(a.Stdout, c, opt)
 }
 
 // sets loads the results that the arguments name, A and B apart. dash is how

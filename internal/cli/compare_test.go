@@ -122,11 +122,15 @@ func TestCompare(t *testing.T) {
 		{"base/b*.jsonl slow/*.jsonl", exitOK, "SLOWER"},
 		{"base few", exitOK, "Too few runs for a statement: 5 of 6 pairs"},
 		{"base/b00.jsonl slow/l00.jsonl", exitOK, "Too few runs for a statement: 1 of 6 pairs"},
+		{"base few --gate", exitThreshold, "Too few runs for a statement: 5 of 6 pairs"},
+		{"base bad --gate", exitThreshold, "NOTHING TO COMPARE"},
+		{"base publish --gate", exitThreshold, "nothing can be judged"},
 		{"base cut.jsonl", exitFailure, "cut short: it has no end"},
 		{"base bad", exitFailure, "INVALID: throttled"},
 		{"base big", exitOK, "NOT RANKED  Not ranked: unlike size"},
 		{"base big --rank-unlike", exitOK, "Ranked although unlike"},
-		{"ab", exitOK, "target.options.linger: A –, B 5ms"},
+		{"ab", exitOK, "B changes  option.linger=5ms"},
+		{"ab --full", exitOK, "from run to run"},
 		{"ab --gate", exitThreshold, "SLOWER"},
 		{"aa", exitOK, "A/A  No false alarm"},
 		{"base slow --markdown", exitOK, "| p99 |"},
@@ -136,7 +140,7 @@ func TestCompare(t *testing.T) {
 		if code != tt.code || !strings.Contains(out, tt.stdout) {
 			t.Errorf("compare %s: exit code %d, want %d, with %q on\n%s%s", tt.args, code, tt.code, tt.stdout, out, errs)
 		}
-		if tt.code == exitThreshold && !strings.Contains(errs, "regression: ") {
+		if tt.code == exitThreshold && !strings.Contains(errs, "regression: ") && !strings.Contains(errs, "the gate cannot be decided: ") {
 			t.Errorf("compare %s: stderr %q does not say why", tt.args, errs)
 		}
 	}
@@ -194,9 +198,7 @@ func TestCompareWrongUsage(t *testing.T) {
 		"base none*.jsonl":                   `no result matches "none*.jsonl"`,
 		"base ab":                            "holds both arms",
 		"ab aa":                              "holds both arms",
-		"base few --gate":                    "at least 6 pairs of runs that can be used, and there are 5",
 		"base big --gate":                    "unlike size",
-		"base bad --gate":                    "there are 0",
 		"base slow --metric x":               `--metric cannot be "x"`,
 		"base slow --metric publish.service": "is not measured in every run",
 		"base slow --percentile 98":          `--percentile cannot be "98"`,
@@ -305,15 +307,17 @@ func TestArms(t *testing.T) {
 		t.Errorf("%+v\n%+v", sa, sb)
 	}
 	for args, want := range map[string]string{
-		"ab mem --pairs 5":         "5 pairs",
-		"ab":                       "needs A",
-		"ab mem mem mem":           "too much",
-		"ab nothing":               `no driver "nothing"`,
-		"ab - ":                    "stdin",
-		"ab mem --b rate":          "no key or no value",
-		"ab mem --b rate=fast":     "fast",
-		"ab mem --b nosuch=1":      "nosuch",
-		"ab mem --json --markdown": "exclude each other",
+		"ab mem --pairs 5":                    "5 pairs",
+		"ab":                                  "needs A",
+		"ab mem mem mem":                      "too much",
+		"ab nothing":                          `no driver "nothing"`,
+		"ab - ":                               "stdin",
+		"ab mem --b rate":                     "no key or no value",
+		"ab mem --b rate=fast":                "fast",
+		"ab mem --b nosuch=1":                 "nosuch",
+		"ab mem --json --markdown":            "exclude each other",
+		"ab mem --gate --b rate=2k/s":         "--gate could not fail: B changes workload.rate: 1000/s → 2000/s",
+		"ab mem --gate --b pattern=roundtrip": "workload.pattern: deliver → roundtrip",
 	} {
 		dir := t.TempDir()
 		code, out, errs := invoke(t, Env{Dir: dir}, strings.Fields(args)...)

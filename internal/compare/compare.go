@@ -229,9 +229,9 @@ func (c *Comparison) conclude(everyone []couple) {
 // figures are instead.
 func (c *Comparison) price() string {
 	if c.Guarantees == "" {
-		return "Not ranked: " + c.Refused + ", as asked for. The changes are what that comes to."
+		return strings.ToUpper(c.Refused[:1]) + c.Refused[1:] + ", as asked for: the changes show what that does, and neither side is called slower."
 	}
-	return "Not ranked: " + c.Guarantees + " The changes are what that costs or saves."
+	return c.Guarantees + " The changes show what that costs or saves; neither side is called slower."
 }
 
 // words says by how much.

@@ -188,6 +188,13 @@ func compareSide(s compare.Set) []string {
 	return facts
 }
 
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
 // spanOf writes from when to when the runs of a set began.
 func spanOf(from, to time.Time) string {
 	if from.IsZero() {

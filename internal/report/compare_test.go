@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +65,7 @@ func compareText(t *testing.T, c *compare.Comparison, opt Options) string {
 func TestCompareTerminal(t *testing.T) {
 	c := compareSets(t, 8, 1.2, nil)
 	for _, width := range []int{60, 80, 100, 200} {
-		text := compareText(t, c, Options{Width: width})
+		text := compareText(t, c, Options{Width: width, Full: true})
 		for _, l := range strings.Split(text, "\n") {
 			if w := lipgloss.Width(l); w > width && width >= 80 {
 				t.Errorf("%d columns: %d: %s", width, w, l)
@@ -84,7 +85,7 @@ func TestCompareTerminal(t *testing.T) {
 			rest = after
 		}
 	}
-	text := compareText(t, c, Options{Width: 120})
+	text := compareText(t, c, Options{Width: 120, Full: true})
 	if row := lineWith(text, "  p50 "); !strings.Contains(row, "80.2 µs") || !strings.Contains(row, "96.2 µs") || !strings.Contains(row, "+20 %") ||
 		!strings.Contains(row, "+16.0 µs") || !strings.HasSuffix(row, "SLOWER") {
 		t.Errorf("%q", row)
@@ -111,6 +112,68 @@ func lineWith(text, part string) string {
 	return ""
 }
 
+// abSets are the runs of an ab of which B stores its messages, and, if asked, has much
+// to be said of.
+func abSets(t *testing.T, pairs int, factor float64, change func(side, n int, r *result.Run)) *compare.Comparison {
+	return compareSets(t, pairs, factor, func(side int, r *result.Run) {
+		n, err := strconv.Atoi(r.Header.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Path = fmt.Sprintf("results/ab/pair-%02d-%c.jsonl", n/2+1, 'A'+rune(side))
+		h := &r.Header
+		h.Name, h.Driver, h.Semantics = "", "jetstream", result.Semantics{Durability: "memory", Delivery: "at least once", Batching: "none"}
+		h.Trial = &result.Trial{Set: "s", Kind: result.TrialAB, Arm: string(rune('A' + side)), Pair: n/2 + 1, Index: n + 1, Of: 2 * pairs}
+		h.Scenario = json.RawMessage(`{"target":{"driver":"jetstream"},"workload":{"rate":"1000/s"}}`)
+		if side == 1 {
+			h.Scenario = json.RawMessage(`{"target":{"driver":"jetstream","options":{"queue":2048}},"workload":{"rate":"1000/s"}}`)
+		}
+		r.Summary.Verdict = result.Verdict{Status: result.Valid}
+		if change != nil {
+			change(side, n, r)
+		}
+	})
+}
+
+// What is printed unless all is asked for fits a screen, at any width.
+func TestCompareScreen(t *testing.T) {
+	for name, c := range map[string]*compare.Comparison{
+		"slower": abSets(t, 10, 1.2, nil),
+		"weaker": abSets(t, 10, 1/1.2, func(side, n int, r *result.Run) {
+			r.Header.Semantics.Durability = []string{"page cache; fsync every 2m0s", "memory"}[side]
+		}),
+		"few": abSets(t, 5, 2, nil),
+		"crowded": abSets(t, 10, 1, func(side, n int, r *result.Run) {
+			r.Header.Broker = map[string]string{"version": []string{"2.14.0", "2.15.2"}[side]}
+			for i := range 9 {
+				r.Header.Machine = append(r.Header.Machine, result.Fact{Section: "cpu", Name: fmt.Sprintf("fact %d", i), Value: []string{"one of many words", "another of many words"}[side]})
+				r.Summary.Verdict.Status = result.Suspect
+				r.Summary.Verdict.Reasons = append(r.Summary.Verdict.Reasons, result.Reason{Status: result.Suspect, Code: fmt.Sprintf("reason-%d", i), Metric: result.DeliveryResponse, Percentile: "99", Text: "a reason with many words, so many that they fit no line of any terminal that is in use today or was then; do something"})
+			}
+			if n > 15 {
+				r.Summary.Verdict = result.Verdict{Status: result.Invalid, Reasons: []result.Reason{{Status: result.Invalid, Code: "accounts", Text: "the accounts do not agree; report it"}}}
+			}
+		}),
+	} {
+		for _, width := range []int{60, 80, 120} {
+			text := compareText(t, c, Options{Width: width})
+			golden(t, fmt.Sprintf("compare-%s-%d.txt", name, width), []byte(text))
+			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+			if len(lines) > screenLines && width >= 80 {
+				t.Errorf("%s, %d columns: %d lines", name, width, len(lines))
+			}
+			for _, l := range lines {
+				if w := lipgloss.Width(l); w > width {
+					t.Errorf("%s, %d columns: %d: %s", name, width, w, l)
+				}
+			}
+		}
+		if full := compareText(t, c, Options{Width: 80, Full: true}); strings.Count(full, "\n") <= screenLines {
+			t.Errorf("%s: all of it has no more\n%s", name, full)
+		}
+	}
+}
+
 // Without the runs for it there is no ratio to be read as a verdict.
 func TestCompareWithoutStatement(t *testing.T) {
 	for name, c := range map[string]*compare.Comparison{
@@ -121,7 +184,7 @@ func TestCompareWithoutStatement(t *testing.T) {
 		if err := CompareMarkdown(&md, c); err != nil {
 			t.Fatal(err)
 		}
-		for form, text := range map[string]string{"terminal": compareText(t, c, Options{}), "markdown": md.String()} {
+		for form, text := range map[string]string{"terminal": compareText(t, c, Options{}), "full": compareText(t, c, Options{Full: true}), "markdown": md.String()} {
 			if strings.Contains(text, "SLOWER") || strings.Contains(text, "+200 %") || strings.Contains(text, "interval") {
 				t.Errorf("%s, %s: a statement:\n%s", name, form, text)
 			}

@@ -35,7 +35,14 @@ func CompareHTML(w io.Writer, all []*compare.Comparison) error {
 func comparePageOf(c *compare.Comparison) comparePageData {
 	page := comparePageData{Title: compareTitle(c), Class: strings.ReplaceAll(string(c.Outcome), " ", "-"), Text: plain(c.Text),
 		A: strings.Join(compareSide(c.A), dot), B: strings.Join(compareSide(c.B), dot), How: compareHow(c),
-		Regressions: besidesRows(c), Forced: c.Forced}
+		Regressions: besidesRows(c), Forced: c.Forced, Changes: changesText(c)}
+	if !strings.Contains(c.Text, c.Guarantees) {
+		page.Guarantees = plain(c.Guarantees)
+	}
+	for _, d := range c.Follows {
+		d.What, d.A, d.B = plain(d.What), plain(d.A), plain(d.B)
+		page.Follows = append(page.Follows, d)
+	}
 	for _, d := range c.Differences {
 		d.What, d.A, d.B = plain(d.What), plain(d.A), plain(d.B)
 		page.Unlike = append(page.Unlike, d)
@@ -46,7 +53,7 @@ func comparePageOf(c *compare.Comparison) comparePageData {
 	for _, d := range c.Doubts {
 		page.Doubts = append(page.Doubts, d.Side+" "+doubtText(d, setNamed(c, d.Side)))
 	}
-	stated := c.Refused == "" && len(c.Pairs) >= compare.MinPairs
+	stated := c.Stated()
 	if c.Throughput != nil {
 		page.Tables = append(page.Tables, comparePageTable("throughput", "", []compare.Row{*c.Throughput}, c))
 	}
@@ -71,7 +78,9 @@ type comparePageData struct {
 	Title, Class, Text, A, B, How string
 	Regressions                   []string
 	Forced                        bool
-	Unlike                        []compare.Difference
+	Changes                       []string
+	Guarantees                    string
+	Follows, Unlike               []compare.Difference
 	Left, Doubts                  []string
 	Tables                        []compareTable
 	Accounts                      [][3]string
@@ -159,8 +168,15 @@ line.slower { stroke: var(--bad); } circle.slower { fill: var(--bad); } line.fas
 {{range .}}<h1 class="{{.Class}}">{{.Title}}</h1>
 <p><strong>{{.Text}}</strong></p>
 <ul><li><b>A</b> {{.A}}</li><li><b>B</b> {{.B}}</li><li>{{.How}}</li>
+{{- range .Changes}}<li><b>B changes</b> {{.}}</li>{{end}}
+{{- if .Guarantees}}<li class="decisive">{{.Guarantees}}</li>{{end}}
 {{- if .Forced}}<li class="decisive">Ranked although unlike, because it was asked for.</li>{{end}}
 {{- range .Regressions}}<li class="slower">regression: {{.}}</li>{{end}}</ul>
+{{- if .Follows}}
+<h2>Comes with the changes</h2>
+<table><tr><th></th><th>A</th><th>B</th></tr>
+{{- range .Follows}}<tr><td>{{.What}}</td><td>{{.A}}</td><td>{{.B}}</td></tr>{{end}}</table>
+{{- end}}
 {{- if .Unlike}}
 <h2>Unlike</h2>
 <div class="scroll"><table><tr><th></th><th>A</th><th>B</th><th>weight</th><th></th></tr>

@@ -22,6 +22,12 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 		fmt.Fprintf(&b, "- **%s**: %s\n", s.name, text(strings.Join(compareSide(s.set), dot)))
 	}
 	fmt.Fprintf(&b, "- %s\n", text(compareHow(c)))
+	if len(c.Changes) > 0 {
+		fmt.Fprintf(&b, "- **B changes** %s\n", text(strings.Join(changesText(c), ", ")))
+	}
+	if c.Guarantees != "" && !strings.Contains(c.Text, c.Guarantees) {
+		fmt.Fprintf(&b, "- **%s**\n", text(c.Guarantees))
+	}
 	if c.Forced {
 		b.WriteString("- **Ranked although unlike, because it was asked for.**\n")
 	}
@@ -52,6 +58,13 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 		}
 		b.WriteString("\n</details>\n")
 	}
+	if len(c.Follows) > 0 {
+		b.WriteString("\n<details><summary>what comes with the changes</summary>\n\n| | A | B |\n|---|---|---|\n")
+		for _, d := range c.Follows {
+			fmt.Fprintf(&b, "| %s | %s | %s |\n", text(d.What), text(d.A), text(d.B))
+		}
+		b.WriteString("\n</details>\n")
+	}
 	if len(folded) > 0 {
 		b.WriteString("\n<details><summary>other latencies</summary>\n")
 		for _, m := range folded {
@@ -59,7 +72,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 		}
 		b.WriteString("\n</details>\n")
 	}
-	if len(c.Pairs) >= compare.MinPairs && c.Refused == "" {
+	if c.Stated() {
 		fmt.Fprintf(&b, "\n<sub>%s</sub>\n", text(strings.Join(compareLegend(c), " ")))
 	}
 	_, err := w.Write(b.Bytes())
@@ -84,7 +97,7 @@ func differencesMarkdown(b *bytes.Buffer, c *compare.Comparison) {
 
 func metricMarkdown(b *bytes.Buffer, m compare.Metric, c *compare.Comparison) {
 	fmt.Fprintf(b, "\n**%s**", escapeMarkdown(metricName(m.Metric)))
-	if c.Refused == "" && len(c.Pairs) >= compare.MinPairs {
+	if c.Stated() {
 		b.WriteString(", " + escapeMarkdown(compareAbout(m, c)))
 	}
 	b.WriteByte('\n')

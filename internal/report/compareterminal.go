@@ -8,18 +8,26 @@ import (
 	"sixnines/internal/compare"
 )
 
-// CompareTerminal writes a comparison, of one workload, for people: what it comes to, what is
-// unlike, who is left out and doubted, and only then the figures.
+// CompareTerminal writes a comparison, of one workload, for people: what it comes to, what
+// was changed, what is unlike besides, who is left out and doubted, and only then the
+// figures. It fits a screen unless opt.Full is set.
 func CompareTerminal(w io.Writer, c *compare.Comparison, opt Options) error {
 	p := newPrinter(opt)
-	lead := compareTitle(c) + "  "
-	p.wrapped(outcomeStyle(c.Outcome).paint(lead, p.colour), plain(c.Text), strong)
+	if opt.Full {
+		compareFull(p, c)
+	} else {
+		compareScreen(p, c)
+	}
+	_, err := w.Write(p.buf.Bytes())
+	return err
+}
+
+// compareFull writes all of a comparison.
+func compareFull(p *printer, c *compare.Comparison) {
+	compareLead(p, c)
 	p.joined("  A  ", compareSide(c.A), dot, normal)
 	p.joined("  B  ", compareSide(c.B), dot, normal)
 	p.wrapped("  ", compareHow(c), normal)
-	if c.Forced {
-		p.wrapped("  ! ", "Ranked although unlike, because it was asked for: see the decisive differences.", alarm)
-	}
 	for _, r := range besidesRows(c) {
 		p.wrapped("  regression  ", plain(r), bad)
 	}
@@ -32,35 +40,47 @@ func CompareTerminal(w io.Writer, c *compare.Comparison, opt Options) error {
 	}
 	for _, m := range c.Metrics {
 		p.heading(metricName(m.Metric), "")
-		if c.Refused == "" && len(c.Pairs) >= compare.MinPairs {
+		if c.Stated() {
 			p.wrapped("  ", compareAbout(m, c), faint)
 		}
 		compareGrid(p, m.Rows, c)
 		compareSpread(p, m.Rows)
 	}
 	compareAccounts(p, c)
-	if len(c.Pairs) >= compare.MinPairs && c.Refused == "" {
+	if c.Stated() {
 		p.blank()
 		for _, line := range compareLegend(c) {
 			p.wrapped("  ", line, faint)
 		}
 	}
-	_, err := w.Write(p.buf.Bytes())
-	return err
 }
 
 // compareLegend explains the columns.
 func compareLegend(c *compare.Comparison) []string {
+	columns := fmt.Sprintf("A and B: the median of the runs. Change: B against A over the pairs, with its interval by sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P)
+	if c.Refused != "" {
+		return []string{columns}
+	}
 	return []string{
-		fmt.Sprintf("A and B: the median of the runs. Change: B against A over the pairs, with its interval by sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P),
+		columns,
 		fmt.Sprintf("SLOWER and FASTER: the whole interval is beyond ±%s (downwards %s). Within: it lies inside. Else not decided.",
 			percentage(c.MinEffect), change(1/(1+c.MinEffect))),
 		"The maximum is shown and not judged: it grows with the length of a run.",
 	}
 }
 
-// compareDifferences names what is unlike, before any figure.
+// compareDifferences names what comes with the changes and what is unlike besides,
+// before any figure.
 func compareDifferences(p *printer, c *compare.Comparison) {
+	if len(c.Follows) > 0 {
+		p.heading("Comes with the changes", "")
+		for _, d := range c.Follows {
+			p.wrapped("  ", plain(d.What)+": A "+plain(d.A)+", B "+plain(d.B), normal)
+		}
+	}
+	if len(c.Differences) == 0 && len(c.Follows) > 0 {
+		p.blank()
+	}
 	if len(c.Differences) == 0 {
 		p.wrapped("  ", "Nothing that is known of A and B is unlike.", normal)
 		return
@@ -77,7 +97,7 @@ func compareDifferences(p *printer, c *compare.Comparison) {
 		lead := "  " + string(d.Weight) + strings.Repeat(" ", 10-len(d.Weight))
 		p.wrapped(lead, plain(d.What)+": A "+plain(d.A)+", B "+plain(d.B)+" ("+plain(d.Why)+")", st)
 	}
-	if c.Refused != "" {
+	if c.Refused != "" && !c.Asked {
 		p.wrapped("  ", "So there is no ranking; the figures stand side by side. --rank-unlike ranks them all the same.", strong)
 	}
 }

@@ -16,6 +16,7 @@ type grid struct {
 	// wrap is the width from which on a head that is wider than its column goes on
 	// in the next line; 0: none does. Nothing of it is cut off.
 	wrap int
+	gap  int // between columns; 0: gridGap
 }
 
 // wrapWidth is that of heads which are names and expressions.
@@ -118,12 +119,20 @@ func divided(text string, width int) []string {
 	}
 }
 
+// between is how many spaces stand between columns.
+func (g *grid) between() int {
+	if g.gap > 0 {
+		return g.gap
+	}
+	return gridGap
+}
+
 // total is the number of terminal columns the grid takes without its notes.
 func (g *grid) total() int {
 	n := gridIndent
 	for i, w := range g.widths() {
 		if i > 0 {
-			n += gridGap
+			n += g.between()
 		}
 		n += w
 	}
@@ -138,7 +147,7 @@ func (g *grid) write(p *printer) {
 		b.WriteString(strings.Repeat(" ", gridIndent))
 		for i, c := range cells {
 			if i > 0 {
-				b.WriteString(strings.Repeat(" ", gridGap))
+				b.WriteString(strings.Repeat(" ", g.between()))
 			}
 			pad := strings.Repeat(" ", max(0, widths[i]-lipgloss.Width(c.text)))
 			if always != normal {

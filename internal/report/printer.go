@@ -52,6 +52,17 @@ func (p *printer) encode(text string) string {
 	}, asciiForms.Replace(text))
 }
 
+// collect returns the lines that write writes, for a printer like this one.
+func (p *printer) collect(write func(*printer)) []string {
+	q := &printer{width: p.width, colour: p.colour, ascii: p.ascii}
+	write(q)
+	text := strings.TrimSuffix(q.buf.String(), "\n")
+	if text == "" {
+		return nil
+	}
+	return strings.Split(text, "\n")
+}
+
 // wrapped writes text after a lead, broken at spaces to the width; following
 // lines are indented as far as the lead.
 func (p *printer) wrapped(lead, text string, s style) {

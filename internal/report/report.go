@@ -31,6 +31,8 @@ type Options struct {
 	// Width is the number of columns of the terminal; below 40, and thus by
 	// default, it counts as 100.
 	Width int
+	// Full writes everything to the terminal, not only what fits a screen.
+	Full bool
 	// Color permits ANSI colour sequences in the terminal table.
 	Color bool
 	// ASCII restricts the terminal table to ASCII.

@@ -1,0 +1,67 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"sixnines/internal/compare"
+	"sixnines/scenario"
+)
+
+// text is an arm's scenario, or a workload of it, as its result will have it.
+func (x arm) text(s *scenario.Scenario) (json.RawMessage, error) {
+	text, err := s.Redacted(x.entry.Secret).MarshalJSON()
+	if err != nil {
+		return nil, fmt.Errorf("write the scenario down: %w", err)
+	}
+	return text, nil
+}
+
+// changesBetween lists in what B was made unlike A.
+func changesBetween(arms [2]arm, parts [2]*scenario.Scenario) ([]compare.Change, error) {
+	var texts [2]json.RawMessage
+	for i := range arms {
+		var err error
+		if texts[i], err = arms[i].text(parts[i]); err != nil {
+			return nil, err
+		}
+	}
+	return compare.Changed(texts[0], texts[1]), nil
+}
+
+// changesWords are changes in a sentence.
+func changesWords(all []compare.Change) string {
+	words := make([]string, len(all))
+	for i, c := range all {
+		words[i] = c.String()
+	}
+	return strings.Join(words, ", ")
+}
+
+// gateableArms refuses a gate over sides of which the scenarios tell already that they
+// are not ranked; of is the only workload to compare, empty: all. What the broker's
+// guarantees are is known from the first pair on.
+func gateableArms(arms [2]arm, of string) error {
+	for _, a := range arms[0].scenario.Parts() {
+		for _, b := range arms[1].scenario.Parts() {
+			named := func(p scenario.Part) string {
+				if of == p.Name {
+					return "" // it is compared with what has no name, too
+				}
+				return p.Name
+			}
+			if named(a) != named(b) || of != "" && named(a) != "" || a.Background || b.Background {
+				continue
+			}
+			changes, err := changesBetween(arms, [2]*scenario.Scenario{a.Scenario, b.Scenario})
+			if err != nil {
+				return err
+			}
+			if decisive := compare.DecisiveChanges(changes); len(decisive) > 0 {
+				return wrongUsage(unrankedHint, "--gate could not fail: %sB changes %s, and unlike loads have no ranking", ofWorkload(a.Name), changesWords(decisive))
+			}
+		}
+	}
+	return nil
+}
