@@ -171,3 +171,10 @@ func locate(text []byte, i int) (line, column int) {
 	start := bytes.LastIndexByte(text[:i], '\n') + 1
 	return line, 1 + utf8.RuneCount(text[start:i])
 }
+
+// ParseNode is [ParseIn] of what was read as YAML before, as a part of another
+// document or put together of several: errors have the positions of its nodes in the
+// file of that name.
+func ParseNode(env Environment, name string, root *yaml.Node) (*Scenario, error) {
+	return decode(env, name, root)
+}

@@ -16,6 +16,7 @@ import (
 
 	"sixnines/internal/brokers"
 	"sixnines/internal/filelock"
+	"sixnines/internal/spell"
 )
 
 // builtInCommand makes this program one of the brokers that are built in: see
@@ -68,7 +69,7 @@ func product(name string) (brokers.Product, error) {
 	p, ok := brokers.Lookup(name)
 	if !ok {
 		hint := "there are " + strings.Join(productNames(), ", ")
-		if near := nearest(name, productNames()); near != "" {
+		if near := spell.Nearest(name, productNames()); near != "" {
 			hint = "did you mean " + near + "? " + hint
 		}
 		return p, wrongUsage(hint, "there is no broker %q", name)

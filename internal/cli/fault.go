@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sixnines/internal/spell"
 	"sixnines/scenario"
 )
 
@@ -121,7 +122,7 @@ func flagHint(f *pflag.Flag) string {
 // then in all others.
 func unknownFlag(cmd *cobra.Command, name string) error {
 	hint := "see " + cmd.CommandPath() + " --help"
-	if near := nearest(name, flagNames(cmd)); near != "" {
+	if near := spell.Nearest(name, flagNames(cmd)); near != "" {
 		hint = fmt.Sprintf("did you mean --%s? %s", near, hint)
 	} else {
 		for _, other := range cmd.Root().Commands() {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sixnines/internal/report"
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -212,7 +213,7 @@ func (o reportFlags) choose() (report.Format, error) {
 // chooseOne refuses a value that is not in a fixed set.
 func chooseOne(flag, value string, allowed []string) error {
 	hint := flag + " takes " + strings.Join(allowed, ", ")
-	if near := nearest(value, allowed); near != "" {
+	if near := spell.Nearest(value, allowed); near != "" {
 		hint = "did you mean " + near + "? " + hint
 	}
 	return wrongUsage(hint, "%s cannot be %q", flag, value)

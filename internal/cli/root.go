@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"sixnines/internal/spell"
 )
 
 // root returns the tree of commands.
@@ -46,7 +48,7 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	hint := "there are " + strings.Join(names, ", ")
-	if near := nearest(args[0], names); near != "" {
+	if near := spell.Nearest(args[0], names); near != "" {
 		hint = "did you mean " + cmd.CommandPath() + " " + near + "? " + hint
 	}
 	return wrongUsage(hint, "unknown command %q for %q", args[0], cmd.CommandPath())

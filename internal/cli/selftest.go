@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sixnines/internal/selftest"
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -157,7 +158,7 @@ func chooseTrials(only []string) ([]selftest.Trial, error) {
 		name = strings.ToLower(strings.TrimSpace(name))
 		if !slices.Contains(names, name) {
 			hint := "there are " + strings.Join(names, ", ")
-			if near := nearest(name, names); near != "" {
+			if near := spell.Nearest(name, names); near != "" {
 				hint = "did you mean " + near + "? " + hint
 			}
 			return nil, wrongUsage(hint, "there is no trial %q", name)

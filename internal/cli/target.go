@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"sixnines/driver"
+	"sixnines/internal/spell"
 	"sixnines/scenario"
 )
 
@@ -132,7 +133,7 @@ func (a *app) parse(name string, text []byte) (*scenario.Scenario, error) {
 func (a *app) unknownDriver(name string) error {
 	names := a.Drivers.Names()
 	hint := "there are the drivers " + strings.Join(names, ", ") + "; a scenario file ends in .yaml"
-	if near := nearest(name, names); near != "" {
+	if near := spell.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "? " + hint
 	}
 	return wrongUsage(hint, "there is no driver %q", name)

@@ -1,7 +1,8 @@
 // Package spell writes numbers for people, in the one way that verdicts, tables,
 // pages, progress and messages have in common: "2.38 ms", "3,776 messages",
 // "1,000/s", "36 %", "1 KiB". What scenarios and options are given in, such as
-// "250ms", is written back as it was given, and is not of this package.
+// "250ms", is written back as it was given, and is not of this package. [Nearest] finds the word
+// that somebody meant.
 package spell
 
 import (

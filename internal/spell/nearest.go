@@ -1,10 +1,10 @@
-package cli
+package spell
 
 import "strings"
 
-// nearest returns the word that differs from s in the fewest letters, or "" if
+// Nearest returns the word that differs from s in the fewest letters, or "" if
 // even that one differs in half of them or more.
-func nearest(s string, words []string) string {
+func Nearest(s string, words []string) string {
 	best, least := "", (len(s)+2)/2
 	for _, w := range words {
 		if len(s) > 2 && strings.HasPrefix(w, s) {

@@ -1,0 +1,188 @@
+package study
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"sixnines/scenario"
+)
+
+// Cell is one system under one load.
+type Cell struct {
+	Name   string // SYSTEM/LOAD
+	System *System
+	Load   *Load
+	Rounds int // that the length plans
+
+	file string
+	node *yaml.Node // the whole scenario
+}
+
+// Scenario returns the cell's scenario, as written: neither normalised nor checked
+// for what cannot be together. env gives its variables; nil: texts are taken as they
+// are. Errors are of the type [scenario.Errors].
+func (c *Cell) Scenario(env scenario.Environment) (*scenario.Scenario, error) {
+	return scenario.ParseNode(env, c.file, c.node)
+}
+
+// YAML returns the cell's scenario as a text that "sixnines run" takes.
+func (c *Cell) YAML() ([]byte, error) {
+	text, err := yaml.Dump(plain(c.node), yaml.WithLineWidth(-1))
+	if err != nil {
+		return nil, fmt.Errorf("study: write the scenario of %s: %w", c.Name, err)
+	}
+	return text, nil
+}
+
+// plain is a copy of a node without comments, which are the study's.
+func plain(n *yaml.Node) *yaml.Node {
+	c := *n
+	c.HeadComment, c.LineComment, c.FootComment = "", "", ""
+	c.Content = nil
+	for _, x := range n.Content {
+		c.Content = append(c.Content, plain(x))
+	}
+	return &c
+}
+
+// Length returns a length by its name.
+func (s *Study) Length(name string) (*Length, error) {
+	switch name {
+	case Quick:
+		return &s.Lengths.Quick, nil
+	case Default:
+		return &s.Lengths.Default, nil
+	case Full:
+		return &s.Lengths.Full, nil
+	}
+	return nil, fmt.Errorf("study: there is no length %q; there are %s, %s and %s", name, Quick, Default, Full)
+}
+
+// Cells returns the cells of a length, in the order of the systems and then of the
+// loads. A cell that several entries select has the scenario of all of them, one
+// over the other.
+func (s *Study) Cells(length string) ([]Cell, error) {
+	l, err := s.Length(length)
+	if err != nil {
+		return nil, err
+	}
+	var all []Cell
+	for i := range s.Systems {
+		for j := range s.Loads {
+			if c, ok := s.cell(&s.Systems[i], &s.Loads[j], length, l); ok {
+				all = append(all, c)
+			}
+		}
+	}
+	return all, nil
+}
+
+// cell puts a cell together; false: the length has none.
+func (s *Study) cell(system *System, load *Load, length string, l *Length) (Cell, bool) {
+	c := Cell{Name: system.Name + "/" + load.Name, System: system, Load: load, Rounds: l.Rounds, file: s.file}
+	if len(l.Cells) > 0 && !cellMatches(c.Name, l.Cells) {
+		return c, false
+	}
+	layers := []*yaml.Node{&s.Base, &system.Scenario, &load.Scenario}
+	selected := false
+	for i := range s.Selections {
+		x := &s.Selections[i]
+		if matches(system.Name, x.Systems) && matches(load.Name, x.Loads) && (len(x.Lengths) == 0 || slices.Contains(x.Lengths, length)) {
+			selected = true
+			layers = append(layers, &x.Scenario)
+		}
+	}
+	if !selected {
+		return c, false
+	}
+	layers = append(layers, &l.Scenario)
+	for i := range l.Loads {
+		x := &l.Loads[i]
+		if cellMatches(c.Name, x.Cells) {
+			layers = append(layers, &x.Scenario)
+			if x.Rounds > 0 {
+				c.Rounds = x.Rounds
+			}
+		}
+	}
+	c.node = &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1, Column: 1}
+	for _, layer := range layers {
+		c.node = merged(c.node, layer)
+	}
+	name := strings.NewReplacer(".", "_", "/", "-").Replace(c.Name)
+	c.node = merged(mapping("name", name[:min(len(name), 64)], "description", s.Title+": "+system.Title+", "+load.Title), c.node)
+	return c, true
+}
+
+// mapping makes a mapping of texts: keys and values by turns.
+func mapping(pairs ...string) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1, Column: 1}
+	for _, text := range pairs {
+		n.Content = append(n.Content, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: 1, Column: 1})
+	}
+	return n
+}
+
+// merged lays one node over another: mappings key by key, all else as a whole. A key
+// that is null takes away what stood there.
+func merged(under, over *yaml.Node) *yaml.Node {
+	switch {
+	case over.Kind == 0:
+		return under
+	case under.Kind != yaml.MappingNode || over.Kind != yaml.MappingNode:
+		return over
+	}
+	out := *under
+	out.Content = slices.Clone(under.Content)
+	for i := 0; i+1 < len(over.Content); i += 2 {
+		key, value := over.Content[i], over.Content[i+1]
+		at := -1
+		for k := 0; k+1 < len(out.Content); k += 2 {
+			if out.Content[k].Value == key.Value {
+				at = k
+			}
+		}
+		null := value.Kind == yaml.ScalarNode && value.Tag == "!!null"
+		switch {
+		case null && at >= 0:
+			out.Content = slices.Delete(out.Content, at, at+2)
+		case null:
+		case at >= 0:
+			out.Content[at+1] = merged(out.Content[at+1], value)
+		default:
+			out.Content = append(out.Content, key, value)
+		}
+	}
+	return &out
+}
+
+// matches reports whether a name matches one of the patterns.
+func matches(name string, patterns []string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool {
+		ok, err := path.Match(p, name)
+		return err == nil && ok
+	})
+}
+
+// cellMatches reports whether a cell's name matches one of the patterns, of which one
+// without a slash is a system's.
+func cellMatches(name string, patterns []string) bool {
+	system, _, _ := strings.Cut(name, "/")
+	return matches(name, patterns) || matches(system, patterns)
+}
+
+// Select returns the cells whose names match one of the patterns; a pattern without a
+// slash is a system's.
+func Select(cells []Cell, patterns []string) []Cell {
+	var all []Cell
+	for _, c := range cells {
+		if cellMatches(c.Name, patterns) {
+			all = append(all, c)
+		}
+	}
+	return all
+}

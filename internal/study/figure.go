@@ -1,0 +1,355 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/internal/judge"
+	"sixnines/internal/spell"
+	"sixnines/result"
+)
+
+// Unit is what a figure counts.
+type Unit string
+
+// The units.
+const (
+	Nanoseconds Unit = "ns"
+	PerSecond   Unit = "/s"  // messages
+	BytesRate   Unit = "B/s" // bytes a second
+	Bytes       Unit = "B"
+	Seconds     Unit = "s" // of processor time for each message
+	Part        Unit = ""  // a share or a ratio
+)
+
+// Figure is a figure of one run.
+type Figure struct {
+	Name  string
+	Unit  Unit
+	Value float64
+	// Low and High are its 95 % interval within the run, if Bounded.
+	Low, High float64
+	Bounded   bool
+	// AtLeast says that Value is a lower bound: print "≥".
+	AtLeast bool
+	// Missing says why there is no number; Unfit why the number is shown and decides
+	// nothing. Empty: there is one, and it does.
+	Missing string
+	Unfit   string
+}
+
+// floorMatters is how many times the noise floor a figure must be to be about the
+// broker.
+const floorMatters = 3
+
+// plainFigures are the figures that are not percentiles, with their units.
+func plainFigures() map[string]Unit {
+	return map[string]Unit{"max": Nanoseconds, "rate.asked": PerSecond, "rate.sent": PerSecond, "rate.received": PerSecond, "rate.bytes": BytesRate,
+		"cpu.broker": Seconds, "cpu.generator": Seconds, "memory.broker": Bytes, "disk.read": Bytes, "disk.write": Bytes,
+		"availability": Part, "fill": PerSecond, "drain": PerSecond}
+}
+
+// FigureNames are the figures that [Read] knows beside percentiles, sorted.
+func FigureNames() []string {
+	var all []string
+	for name := range plainFigures() {
+		all = append(all, name)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// percentile returns the percentile that a figure's name means: p50, p99.9.
+func percentile(name string) (text string, percent float64, ok bool) {
+	text, ok = strings.CutPrefix(name, "p")
+	percent, err := strconv.ParseFloat(text, 64)
+	return text, percent, ok && err == nil && percent > 0 && percent < 100 && strings.Trim(text, "0123456789.") == ""
+}
+
+// UnitOf returns the unit of a figure, which may be a quotient of two (p99.9/p50); ok
+// false: there is no such figure.
+func UnitOf(name string) (u Unit, ok bool) {
+	if over, under, both := strings.Cut(name, "/"); both {
+		_, first := UnitOf(over)
+		_, second := UnitOf(under)
+		return Part, first && second && !strings.Contains(under, "/")
+	}
+	if _, _, is := percentile(name); is {
+		return Nanoseconds, true
+	}
+	u, ok = plainFigures()[name]
+	return u, ok
+}
+
+// figureHint says which figures there are instead of the one of that name.
+func figureHint(name string) string {
+	if near := spell.Nearest(name, FigureNames()); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "there are percentiles such as p99.9, and " + strings.Join(FigureNames(), ", ")
+}
+
+// HeadlineOf returns the metric that a run's percentiles are of unless another is
+// asked for: the first response time, or service time where there is none; empty:
+// nothing was timed.
+func HeadlineOf(run *result.Run) result.Metric {
+	var first result.Metric
+	if run.Summary == nil {
+		return first
+	}
+	for _, m := range result.Metrics() {
+		if d := run.Summary.Histograms[m]; m.IsLatency() && d != nil && d.Total() > 0 && (first == "" || m.IsResponse() && !first.IsResponse()) {
+			first = m
+		}
+	}
+	return first
+}
+
+// PartOf returns the part of a run that a study means: the workload of that name, or
+// without one the first that is judged; nil: there is none.
+func PartOf(run *result.Run, workload string) *result.Run {
+	for _, p := range run.Parts() {
+		if workload != "" && p.Header.Workload == workload || workload == "" && !p.Header.Background {
+			return p
+		}
+	}
+	return nil
+}
+
+// Read returns a figure of a run, or of the part that [PartOf] returns. A quotient is
+// that of two figures of the same run, and has no interval. metric empty: the
+// headline.
+func Read(run *result.Run, name string, metric result.Metric) Figure {
+	f := Figure{Name: name}
+	f.Unit, _ = UnitOf(name)
+	if run == nil || run.Summary == nil {
+		f.Missing = "the run was cut short"
+		return f
+	}
+	if over, under, both := strings.Cut(name, "/"); both {
+		return quotient(f, Read(run, over, metric), Read(run, under, metric))
+	}
+	v := run.Summary.Verdict
+	switch {
+	case v.Status == result.Invalid:
+		f.Unfit = "INVALID: " + reasons(v, result.Invalid)
+	case v.Status == result.Unstable:
+		f.Unfit = "UNSTABLE: " + reasons(v, result.Unstable)
+	}
+	if metric == "" {
+		metric = HeadlineOf(run)
+	}
+	text, percent, isPercentile := percentile(name)
+	switch {
+	case isPercentile:
+		f.latency(run, metric, text, percent)
+	case name == "max":
+		if d := run.Summary.Histograms[metric]; d == nil {
+			f.Missing = "nothing was timed"
+		} else {
+			f.Value, f.AtLeast, f.Unfit = float64(d.Max), d.AtLeast["max"], "a maximum is no property of a system"
+			if d.Refused["max"] {
+				f.Missing = "refused"
+			}
+		}
+	default:
+		f.plain(run, name)
+	}
+	return f
+}
+
+// quotient divides two figures.
+func quotient(f, over, under Figure) Figure {
+	for _, x := range []Figure{over, under} {
+		switch {
+		case x.Missing != "":
+			f.Missing = x.Name + ": " + x.Missing
+			return f
+		case x.Unfit != "" && f.Unfit == "":
+			f.Unfit = x.Unfit
+		case x.AtLeast && f.Unfit == "":
+			f.Unfit = x.Name + " is a lower bound"
+		}
+	}
+	if !(under.Value > 0) {
+		f.Missing = under.Name + " is 0"
+		return f
+	}
+	f.Value = over.Value / under.Value
+	return f
+}
+
+// reasons are the texts of the reasons for a status, in brief.
+func reasons(v result.Verdict, status result.Status) string {
+	var all []string
+	for _, r := range v.Reasons {
+		if r.Status != status {
+			continue
+		}
+		if r.Brief != "" {
+			all = append(all, r.Brief)
+		} else {
+			all = append(all, r.Code)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// latency reads a percentile.
+func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent float64) {
+	d, x := run.Summary.Histograms[m], run.Metrics[m]
+	switch {
+	case m == "" || d == nil || d.Total() == 0:
+		f.Missing = "nothing was timed"
+		return
+	case run.Summary.Verdict.Status == result.Unstable && m.IsResponse():
+		f.Missing, f.Unfit = "UNSTABLE", ""
+		return
+	}
+	var p judge.Percentile
+	if value, published := d.Percentiles[text]; published || d.Unsupported[text] > 0 {
+		p = judge.Percentile{Value: value, AtLeast: d.AtLeast[text], Open: d.Open[text], Refused: d.Refused[text], Needs: d.Unsupported[text]}
+		if bounds, ok := d.Intervals[text]; ok {
+			p.Low, p.High, p.Bounded = bounds[0], bounds[1], true
+		}
+		// The wider of the two: a tail that came in bursts is a few events.
+		if blocks, ok := d.Blocks[text]; ok && p.Bounded {
+			p.Low, p.High = min(p.Low, blocks[0]), max(p.High, blocks[1])
+		}
+	} else if x == nil {
+		f.Missing = "its histogram is not there"
+		return
+	} else {
+		p = judge.PercentileOf(x, d.Samples, percent)
+	}
+	switch {
+	case p.Needs > 0:
+		f.Missing = fmt.Sprintf("n/a (needs %s messages)", spell.Count(p.Needs))
+		return
+	case p.Refused:
+		f.Missing = "refused"
+		return
+	}
+	f.Value, f.AtLeast = float64(p.Value), p.AtLeast
+	f.Low, f.High, f.Bounded = float64(p.Low), float64(p.High), p.Bounded
+	if p.Open {
+		f.High = math.Inf(1)
+	}
+	limit := run.Summary.Verdict.Limit(m)
+	switch {
+	case f.Unfit != "":
+	case run.Summary.Verdict.Status == result.Suspect && limit == nil:
+		f.Unfit = "SUSPECT: " + reasons(run.Summary.Verdict, result.Suspect)
+	case limit.Reaches(text):
+		f.Unfit = "suspect: " + limit.Why
+	case p.AtLeast:
+		f.Unfit = "a lower bound"
+	case nearFloor(d, text):
+		f.Unfit = fmt.Sprintf("below %d times the noise floor", floorMatters)
+	}
+}
+
+// nearFloor reports whether a percentile is as much about the machine as about the
+// broker. One that is not published is where the next lower one that is lies.
+func nearFloor(d *result.Distribution, text string) bool {
+	at, err := strconv.ParseFloat(text, 64)
+	near := false
+	for _, name := range result.Percentiles() {
+		p, wrong := strconv.ParseFloat(name, 64)
+		if err != nil || wrong != nil || p > at {
+			break
+		}
+		if r, ok := d.FloorRatio[name]; ok {
+			near = r < floorMatters
+		}
+	}
+	return near
+}
+
+// plain reads a figure that is no latency.
+func (f *Figure) plain(run *result.Run, name string) {
+	s, h := run.Summary, &run.Header
+	known := true
+	switch name {
+	case "rate.asked":
+		f.Value = s.Rate.Asked
+		known = f.Value > 0
+	case "rate.sent":
+		f.Value = s.Rate.Sent
+		if s.Throughput != nil {
+			f.Value = s.Throughput.PerSecond
+		}
+	case "rate.received":
+		f.Value, known = receivedRate(run)
+	case "rate.bytes":
+		sent := Read(run, "rate.sent", "")
+		f.Value = sent.Value * float64(h.Size)
+	case "cpu.broker", "cpu.generator", "memory.broker", "disk.read", "disk.write":
+		f.Value, known = used(run, name)
+	case "availability":
+		if known = s.Availability != nil; known {
+			a := s.Availability
+			f.Value, f.Low, f.High, f.Bounded = a.Share, a.Low, a.High, true
+		}
+	case "fill":
+		if known = s.Kept != nil; known {
+			f.Value = s.Kept.FillRate
+		}
+	case "drain":
+		if known = s.Kept != nil && s.Kept.DrainRate > 0; known {
+			f.Value = s.Kept.DrainRate
+		}
+	default:
+		known = false
+	}
+	if !known {
+		f.Missing = "not measured"
+	}
+}
+
+// receivedRate is deliveries a second.
+func receivedRate(run *result.Run) (float64, bool) {
+	s := run.Summary
+	if t := s.Throughput; t != nil {
+		return t.ReceivedPerSecond, t.Received > 0
+	}
+	if s.Counters.Received == 0 || s.End <= 0 {
+		return 0, false
+	}
+	return float64(s.Counters.Received) / (float64(s.End) / 1e9), true
+}
+
+// used is what processes used in the window. Of several workloads nobody knows whose
+// processor time it was.
+func used(run *result.Run, name string) (value float64, known bool) {
+	key := map[string]string{"cpu.broker": "broker.cpu", "cpu.generator": "process.cpu", "memory.broker": "broker.rss",
+		"disk.read": "broker.read_bytes", "disk.write": "broker.write_bytes"}[name]
+	var sent int64
+	for i := range run.Series {
+		p := &run.Series[i]
+		if p.Phase != result.PhaseMeasure {
+			continue
+		}
+		sent += p.Counters.Sent
+		v, there := p.Vitals[key]
+		known = known || there
+		switch name {
+		case "memory.broker":
+			value = max(value, v)
+		case "cpu.generator":
+			value += v * float64(p.End-p.Start) / 1e9
+		default:
+			value += v
+		}
+	}
+	if name == "cpu.broker" || name == "cpu.generator" {
+		if sent == 0 || run.Header.Workload != "" {
+			return 0, false
+		}
+		value /= float64(sent)
+	}
+	return value, known
+}

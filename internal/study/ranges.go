@@ -1,0 +1,125 @@
+package study
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Ranges are the values of which one thing is made several times, in the order in
+// which they are written.
+type Ranges []Range
+
+// Range is a name and its values.
+type Range struct {
+	Name   string
+	Values []string
+}
+
+// UnmarshalYAML reads a mapping from names to lists of values.
+func (r *Ranges) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind != yaml.MappingNode {
+		return fmt.Errorf("a mapping of names to lists of values is wanted, such as {rate: [1000, 2000]}")
+	}
+	*r = nil
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		one := Range{Name: n.Content[i].Value}
+		if err := n.Content[i+1].Load(&one.Values); err != nil || len(one.Values) == 0 {
+			return fmt.Errorf("%s is a list of values", one.Name)
+		}
+		*r = append(*r, one)
+	}
+	return nil
+}
+
+// each yields every combination of the values, the last name's changing fastest.
+func (r Ranges) each(yield func(values map[string]string)) {
+	total := 1
+	for _, x := range r {
+		total *= len(x.Values)
+	}
+	for k := range total {
+		values := map[string]string{}
+		rest := k
+		for i := len(r) - 1; i >= 0; i-- {
+			n := len(r[i].Values)
+			values[r[i].Name] = r[i].Values[rest%n]
+			rest /= n
+		}
+		yield(values)
+	}
+}
+
+// places are a thing's places on axes: those of the values that are numbers, and
+// those that were written.
+func places(values map[string]string, written map[string]float64) map[string]float64 {
+	all := map[string]float64{}
+	for name, v := range values {
+		if x, err := strconv.ParseFloat(v, 64); err == nil {
+			all[name] = x
+		}
+	}
+	maps.Copy(all, written)
+	return all
+}
+
+// filler puts values where their names stand in braces.
+func filler(values map[string]string) *strings.Replacer {
+	var pairs []string
+	for name, v := range values {
+		pairs = append(pairs, "{"+name+"}", v)
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// filled is a copy of a node with values in its texts. What becomes a number or a
+// truth value is one.
+func filled(n *yaml.Node, fill *strings.Replacer) *yaml.Node {
+	c := *n
+	c.Content = nil
+	for _, x := range n.Content {
+		c.Content = append(c.Content, filled(x, fill))
+	}
+	if text := fill.Replace(n.Value); n.Kind == yaml.ScalarNode && text != n.Value {
+		c.Value, c.Style = text, 0
+		var read yaml.Node
+		if yaml.Load([]byte(text), &read) == nil && len(read.Content) == 1 && read.Content[0].Kind == yaml.ScalarNode {
+			c.Tag = read.Content[0].Tag
+		}
+	}
+	return &c
+}
+
+// expand makes of systems and loads with ranges those that they stand for.
+func (s *Study) expand() error {
+	var systems []System
+	for i, x := range s.Systems {
+		if len(x.For) == 0 {
+			x.from = i
+			systems = append(systems, x)
+			continue
+		}
+		x.For.each(func(values map[string]string) {
+			fill := filler(values)
+			systems = append(systems, System{Name: fill.Replace(x.Name), Title: fill.Replace(x.Title), StandsFor: fill.Replace(x.StandsFor),
+				Scenario: *filled(&x.Scenario, fill), At: places(values, x.At), from: i})
+		})
+	}
+	var loads []Load
+	for i, x := range s.Loads {
+		if len(x.For) == 0 {
+			x.from = i
+			loads = append(loads, x)
+			continue
+		}
+		x.For.each(func(values map[string]string) {
+			fill := filler(values)
+			loads = append(loads, Load{Name: fill.Replace(x.Name), Title: fill.Replace(x.Title), Scenario: *filled(&x.Scenario, fill), At: places(values, x.At), from: i})
+		})
+	}
+	s.Systems, s.Loads = systems, loads
+	return nil
+}

@@ -1,0 +1,259 @@
+// Package study holds the ready studies: what others have published about brokers,
+// with the loads that show it again, their figures as printed, and what would have to
+// be seen for each of their conclusions to hold.
+//
+// A study is data: data/NAME/study.yaml, which [Parse] decodes strictly and checks,
+// every reference in it included. [Study.Cells] puts systems and loads together to
+// scenarios. What runs them is not here: [Decide] takes what came of them, as result
+// files, and says of each conclusion whether it agrees, disagrees, or cannot be
+// decided, in words with figures; [Read] takes a figure from a run. Both look at
+// records only, so that whatever they say can be computed again from the files.
+package study
+
+import (
+	"go.yaml.in/yaml/v4"
+
+	"sixnines/result"
+)
+
+// Study is a table of cells with what is to be learnt from them.
+type Study struct {
+	Name     string    `yaml:"name"`               // as in "sixnines study run NAME"
+	Title    string    `yaml:"title"`              // of the page
+	Question string    `yaml:"question"`           // one line
+	Original *Original `yaml:"original,omitempty"` // nil: a study of ours
+	Story    []string  `yaml:"story"`              // paragraphs: what was done and why it matters
+	// Base is the scenario that every cell's begins with.
+	Base        Layer        `yaml:"base,omitempty"`
+	Systems     []System     `yaml:"systems"`
+	Loads       []Load       `yaml:"loads"`
+	Selections  []Selection  `yaml:"cells"`
+	Lengths     Lengths      `yaml:"lengths"`
+	Figures     []Figures    `yaml:"figures,omitempty"`
+	Sections    []Section    `yaml:"sections"`
+	Conclusions []Conclusion `yaml:"conclusions,omitempty"`
+	Caveats     []Caveat     `yaml:"caveats,omitempty"`
+	Slips       []Slip       `yaml:"slips,omitempty"`
+
+	file string     // its name in errors
+	text []byte     // as it was read
+	root *yaml.Node // of it, for positions
+}
+
+// Original is the publication that a study repeats.
+type Original struct {
+	Author   string `yaml:"author"`
+	Title    string `yaml:"title"`
+	Date     string `yaml:"date,omitempty"`
+	Setting  string `yaml:"setting"`  // where, what, for how long
+	Versions string `yaml:"versions"` // of what was measured
+}
+
+// System is one thing that is measured: a broker, or a way to set it.
+type System struct {
+	Name     string `yaml:"name"`
+	Title    string `yaml:"title"`
+	Scenario Layer  `yaml:"scenario,omitempty"`
+	// StandsFor says what the author had where today's machine has something else.
+	StandsFor string `yaml:"stands_for,omitempty"`
+	// At are its places on the axes of charts, by the axis's name.
+	At map[string]float64 `yaml:"at,omitempty"`
+	// For makes several systems of this one: one for each combination of the values,
+	// which stand in its texts as {NAME}. Values that are numbers are places in At.
+	For Ranges `yaml:"for,omitempty"`
+
+	from int // its place in the text
+}
+
+// Load is what a system is measured under.
+type Load struct {
+	Name     string             `yaml:"name"`
+	Title    string             `yaml:"title"`
+	Scenario Layer              `yaml:"scenario,omitempty"`
+	At       map[string]float64 `yaml:"at,omitempty"`
+	For      Ranges             `yaml:"for,omitempty"` // as System.For
+
+	from int
+}
+
+// Layer is a part of a scenario, as it is written. Layers are merged mapping by
+// mapping; a key that is null takes away what stood there.
+type Layer = yaml.Node
+
+// Selection says which systems are measured under which loads: patterns of
+// [path.Match].
+type Selection struct {
+	Systems  []string `yaml:"systems"`
+	Loads    []string `yaml:"loads"`
+	Scenario Layer    `yaml:"scenario,omitempty"`
+	Lengths  []string `yaml:"lengths,omitempty"` // in which it is; none: all
+}
+
+// Lengths are the lengths in which a study can be run.
+type Lengths struct {
+	Quick   Length `yaml:"quick"`
+	Default Length `yaml:"default"`
+	Full    Length `yaml:"full"`
+}
+
+// The names of the lengths.
+const (
+	Quick   = "quick"
+	Default = "default"
+	Full    = "full"
+)
+
+// Length says how often and how long each cell runs.
+type Length struct {
+	Rounds   int   `yaml:"rounds"` // of each cell, 1 to 1000
+	Scenario Layer `yaml:"scenario,omitempty"`
+	// Loads are for cells of some loads only, by pattern.
+	Loads []LengthLoad `yaml:"loads,omitempty"`
+	// Cells are patterns of the cells that it has; none: all.
+	Cells []string `yaml:"cells,omitempty"`
+}
+
+// LengthLoad is what a length has for the cells that its patterns name.
+type LengthLoad struct {
+	Cells    []string `yaml:"cells"`
+	Rounds   int      `yaml:"rounds,omitempty"` // 0: the length's
+	Scenario Layer    `yaml:"scenario,omitempty"`
+}
+
+// Figures are figures as the original printed them: a table of rows, or a single one.
+type Figures struct {
+	Source string `yaml:"source"` // such as "table 2", "text"
+	Unit   string `yaml:"unit,omitempty"`
+	Note   string `yaml:"note,omitempty"`
+	// Columns name the figures of Rows, as [Read] does; Rows are by the name of the
+	// cell. A value that was not printed is NaN.
+	Columns []string             `yaml:"columns,omitempty"`
+	Rows    map[string][]float64 `yaml:"rows,omitempty"`
+	// Cell, Figure and Value are a single one; Words what was said of it. A figure
+	// that was not given as a number has words only.
+	Cell   string   `yaml:"cell,omitempty"`
+	Figure string   `yaml:"figure,omitempty"`
+	Value  *float64 `yaml:"value,omitempty"`
+	Words  string   `yaml:"words,omitempty"`
+}
+
+// Section is a part of the page, in the original's order.
+type Section struct {
+	Title       string   `yaml:"title"`
+	Text        []string `yaml:"text,omitempty"`
+	Charts      []Chart  `yaml:"charts,omitempty"`
+	Tables      []Table  `yaml:"tables,omitempty"`
+	Conclusions []string `yaml:"conclusions,omitempty"` // by name
+}
+
+// The kinds of charts.
+const (
+	ChartPercentiles = "percentiles" // latency by percentile, a curve for each cell
+	ChartTime        = "time"        // Show over the time of a run
+	ChartOver        = "over"        // figures over an axis, a curve for each system
+	ChartBars        = "bars"        // figures of each cell side by side
+)
+
+// What a chart over time shows.
+const (
+	ShowRate    = "rate"
+	ShowLatency = "latency"
+	ShowMemory  = "memory"  // of the broker
+	ShowBacklog = "backlog" // sent and not received
+	ShowDisk    = "disk"    // what the broker reads from disk
+)
+
+// Chart is a picture of cells.
+type Chart struct {
+	Kind  string   `yaml:"kind"`
+	Title string   `yaml:"title"`
+	Cells []string `yaml:"cells"` // patterns
+	// Metric is the latency; empty: the first response time that the runs have, or
+	// service time where there is none.
+	Metric   result.Metric `yaml:"metric,omitempty"`
+	Workload string        `yaml:"workload,omitempty"` // of several; empty: the first that is judged
+	Figures  []string      `yaml:"figures,omitempty"`  // over, bars
+	Over     string        `yaml:"over,omitempty"`     // over: the axis
+	Show     []string      `yaml:"show,omitempty"`     // time: one panel each
+	// Corrected adds the service time with HdrHistogram's correction, as tools with a
+	// synchronous requester publish it. percentiles only.
+	Corrected bool `yaml:"corrected,omitempty"`
+}
+
+// What the rows of a table are.
+const (
+	RowsSystems = "systems" // a row a system; columns are those of each load
+	RowsLoads   = "loads"   // a row a load; columns are those of each system
+	RowsCells   = "cells"   // a row a cell
+)
+
+// Table is a table of cells' figures.
+type Table struct {
+	Title    string        `yaml:"title"`
+	Rows     string        `yaml:"rows"`
+	Cells    []string      `yaml:"cells"`   // patterns
+	Columns  []string      `yaml:"columns"` // figures, as [Read] names them
+	Metric   result.Metric `yaml:"metric,omitempty"`
+	Workload string        `yaml:"workload,omitempty"`
+	Original bool          `yaml:"original,omitempty"` // the original's figures stand beside
+}
+
+// Conclusion is something that the author concluded.
+type Conclusion struct {
+	Name  string `yaml:"name"`
+	Claim string `yaml:"claim"` // the author's, in short
+	Tests []Test `yaml:"tests"`
+}
+
+// The kinds of tests.
+const (
+	TestFaster      = "faster"      // A is below B at each of Figures, round by round
+	TestBelow       = "below"       // the figures of Cells are below Bound
+	TestAbove       = "above"       // and above
+	TestRatio       = "ratio"       // A's figure ÷ B's is AtLeast, or AtMost
+	TestEquivalent  = "equivalent"  // A and B differ by no more than Margin
+	TestMonotone    = "monotone"    // Figures rise, or fall, from each of Cells to the next
+	TestShare       = "share"       // in at least Share of Cells a figure is AtLeast, or AtMost
+	TestSteady      = "steady"      // the runs of Cells are of Class
+	TestUndecidable = "undecidable" // it cannot be decided here: Why, and what it Needs
+	TestArithmetic  = "arithmetic"  // Function of Of is Value, within Margin
+)
+
+// Test is one thing that must be seen for a conclusion to hold. Which fields it takes
+// depends on its kind.
+type Test struct {
+	Kind     string        `yaml:"kind"`
+	A        string        `yaml:"a,omitempty"` // cells
+	B        string        `yaml:"b,omitempty"`
+	Cells    []string      `yaml:"cells,omitempty"`   // patterns; monotone: names, in order
+	Figures  []string      `yaml:"figures,omitempty"` // each must hold; ratio, share: one, which may be p99.99/p99
+	Metric   result.Metric `yaml:"metric,omitempty"`
+	Workload string        `yaml:"workload,omitempty"`
+	// Bound is a duration, such as 1ms, for latencies, else a number.
+	Bound   string   `yaml:"bound,omitempty"`
+	AtLeast *float64 `yaml:"at_least,omitempty"`
+	AtMost  *float64 `yaml:"at_most,omitempty"`
+	// Margin is a part: 0.2 is 20 % more, or 1/1.2 of it.
+	Margin    float64 `yaml:"margin,omitempty"`
+	Share     float64 `yaml:"share,omitempty"`     // 0.75 is three of four
+	Direction string  `yaml:"direction,omitempty"` // "rising" or "falling"
+	Class     string  `yaml:"class,omitempty"`     // as result.Course.Class has it
+	Why       string  `yaml:"why,omitempty"`
+	Needs     string  `yaml:"needs,omitempty"`
+
+	Function string    `yaml:"function,omitempty"`
+	Of       []float64 `yaml:"of,omitempty"`
+	Value    float64   `yaml:"value,omitempty"`
+}
+
+// Caveat is a reservation of the author's.
+type Caveat struct {
+	Text  string `yaml:"text"`
+	Holds string `yaml:"holds"` // whether it does here, and what is done instead
+}
+
+// Slip is an error of the original's that is printed beside what it concerns.
+type Slip struct {
+	Where string `yaml:"where"` // the title of a section, or the name of a conclusion
+	Text  string `yaml:"text"`
+}
