@@ -10,15 +10,15 @@ import (
 
 func TestParseByteSize(t *testing.T) {
 	for text, want := range map[string]driver.ByteSize{
-		"0": 0, "0B": 0, "1": 1, "512B": 512, "64KiB": 65536, "64 KiB": 65536, "1kB": 1000, "1.5MB": 1_500_000,
+		"0": 0, "0B": 0, "1": 1, "512B": 512, "64KiB": 65536, "64 KiB": 65536, "1kB": 1000, "1k": 1024, "1KB": 1000, "1kib": 1024, " 1 ": 1, "1e3": 1000, "1.5MB": 1_500_000,
 		"0.5KiB": 512, "2GiB": 2 << 30, "3GB": 3e9, "9223372036854775807": math.MaxInt64, "8589934591GiB": 8589934591 << 30,
 	} {
 		if got, err := driver.ParseByteSize(text); err != nil || got != want {
 			t.Errorf("%q: %d, %v, want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "B", "-1", "+1", "1k", "1K", "1KB", "1kib", "1.B", ".5KiB", "0.3B", "1.0001KiB",
-		"8589934592GiB", "9223372036854775808", "1e3", "0x10", "1_000", "1.2.3MB", "1.0000000001GB", " 1", "1 "} {
+	for _, text := range []string{"", "B", "-1", "+1", "1 x", "1.B", ".5KiB", "0.3B", "1.0001KiB",
+		"8589934592GiB", "9223372036854775808", "0x10", "1_000", "1.2.3MB", "1.0000000001GB"} {
 		if got, err := driver.ParseByteSize(text); err == nil {
 			t.Errorf("%q: %d, want an error", text, got)
 		}

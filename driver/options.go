@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sixnines/internal/spell"
 )
 
 // Option describes one option of a driver.
@@ -371,8 +373,11 @@ func boolOf(raw any) (value, ok bool) {
 
 func intOf(raw any) (int64, bool) {
 	if s, ok := raw.(string); ok {
-		n, err := strconv.ParseInt(s, 10, 64)
-		return n, err == nil
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return n, true
+		}
+		n, err := spell.Whole(s)
+		return int64(n), err == nil && n <= math.MaxInt64
 	}
 	v := reflect.ValueOf(raw)
 	switch {
@@ -413,7 +418,7 @@ func durationOf(raw any) (time.Duration, bool) {
 	case time.Duration:
 		return d, true
 	case string:
-		parsed, err := time.ParseDuration(d)
+		parsed, err := spell.ParseDuration(d)
 		return parsed, err == nil
 	}
 	// Nothing but zero means the same in every unit.
@@ -434,42 +439,8 @@ func byteSizeOf(raw any) (ByteSize, bool) {
 }
 
 func unknownOption(key string, known []string) error {
-	if near := nearest(key, known); near != "" {
+	if near := spell.Nearest(key, known); near != "" {
 		return fmt.Errorf("option %q: %w: there is none of that name, did you mean %q?", key, ErrOption, near)
 	}
 	return fmt.Errorf("option %q: %w: there is none of that name, only %s", key, ErrOption, strings.Join(known, ", "))
-}
-
-// nearest returns the word of known that differs from key in the fewest
-// insertions, deletions and replacements of bytes, or nothing if even that one
-// differs in more than half of the key.
-func nearest(key string, known []string) string {
-	best, least := "", len(key)/2+1
-	for _, word := range known {
-		if d := editDistance(strings.ToLower(key), word); d < least {
-			best, least = word, d
-		}
-	}
-	return best
-}
-
-// editDistance is Levenshtein's, by the usual table of which one row is kept.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replace := diagonal
-			if a[i] != b[j] {
-				replace++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replace, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sixnines/internal/spell"
 )
 
 // arrivalsForms are the short forms, one a kind.
@@ -55,7 +57,7 @@ func ParseArrivals(s string) (Arrivals, error) {
 	form := formOf(a.Kind)
 	if form == "" {
 		return Arrivals{}, wrong("no arrivals are called "+quote(word),
-			"one of "+strings.Join(arrivalsWords(), ", ")+nearestHint(word, arrivalsWords()...))
+			"one of "+strings.Join(arrivalsWords(), ", ")+spell.Meant(word, arrivalsWords()...))
 	}
 	_, parameters, _ := strings.Cut(form, ":")
 	switch {
@@ -114,7 +116,7 @@ func pair(s, separator string, first, second any) error {
 		case *time.Duration:
 			*into, err = parseDuration(text)
 		case *uint64:
-			if *into, err = strconv.ParseUint(text, 10, 64); err != nil {
+			if *into, err = spell.Whole(text); err != nil {
 				err = wrong(quote(text)+" is not a whole number", "")
 			}
 		case *percentage:
@@ -129,7 +131,7 @@ func pair(s, separator string, first, second any) error {
 
 func (p *percentage) set(s string) error {
 	number, ok := strings.CutSuffix(s, "%")
-	if _, _, err := decimal(number); !ok || err != nil {
+	if _, _, err := spell.Decimal(number); !ok || err != nil {
 		return wrong(quote(s)+" is not a percentage", "")
 	}
 	// The exponent keeps the decimal exact: 33.3 % is the float nearest 0.333.

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"reflect"
@@ -9,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"sixnines/internal/spell"
 )
 
 // maxDepth is how deep a text may be nested.
@@ -233,7 +236,7 @@ func in(key string) string {
 // unknownHint says what an unknown key of the type t may have meant: a key of
 // it, one elsewhere in the format, or else which keys there are.
 func unknownHint(t reflect.Type, name string) string {
-	if n := nearest(name, keysOf(t)...); n != "" {
+	if n := spell.Nearest(name, keysOf(t)); n != "" {
 		return "did you mean " + n + "?"
 	}
 	if others := elsewhere(reflect.TypeFor[Scenario](), "", name); len(others) > 0 {
@@ -290,27 +293,32 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, key string) {
 // whole decodes a whole number.
 func (d *decoder) whole(n *yaml.Node, v reflect.Value, key string) {
 	digits := strings.TrimPrefix(n.Value, "-")
+	most := uint64(math.MaxInt64)
+	if v.CanUint() {
+		most = math.MaxUint64
+	}
+	x, err := spell.Whole(digits)
+	_, long := strconv.ParseUint(digits, 10, 64)
+	large := errors.Is(long, strconv.ErrRange) || err == nil && x > most
 	switch {
-	case digits == "" || strings.Trim(digits, "0123456789") != "" || len(digits) > 1 && digits[0] == '0' || d.quoted(n):
-		d.fail(n, key, quote(n.Value)+" is not a whole number", "write decimal digits"+unquoteHint(n))
+	case len(digits) > 1 && digits[0] == '0' && !strings.Contains(digits, ".") || d.quoted(n) || err != nil && !large:
+		d.failWith(n, key, because(quote(n.Value), notWhole(err), "write decimal digits, or such as 20k"+unquoteHint(n)))
 	case digits != n.Value:
 		d.fail(n, key, n.Value+" is negative", key+" counts from 0")
+	case large:
+		d.fail(n, key, quote(n.Value)+" is too large", fmt.Sprintf("at most %d", most))
+	case v.CanUint():
+		v.SetUint(x)
 	default:
-		x, err := strconv.ParseUint(digits, 10, 64)
-		if v.CanUint() {
-			if err != nil || v.OverflowUint(x) {
-				d.fail(n, key, quote(n.Value)+" is too large", fmt.Sprintf("at most %d", uint64(math.MaxUint64)))
-				return
-			}
-			v.SetUint(x)
-			return
-		}
-		if err != nil || x > math.MaxInt64 || v.OverflowInt(int64(x)) {
-			d.fail(n, key, quote(n.Value)+" is too large", fmt.Sprintf("at most %d", int64(math.MaxInt64)))
-			return
-		}
 		v.SetInt(int64(x))
 	}
+}
+
+// notWhole is err, of a number in quotes that it is one.
+func notWhole(err error) error {
+	read := &spell.Error{}
+	errors.As(err, &read)
+	return &spell.Error{Cause: "is not a whole number", Hint: read.Hint}
 }
 
 // quoted reports whether the scalar was written as text.

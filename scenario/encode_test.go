@@ -107,9 +107,9 @@ func TestFromJSONRefuses(t *testing.T) {
 		`{} {}`:                                 "there is more after the scenario",
 		`{"seed": 1, "seed": 2}`:                "x.json:1:13: duplicate key \"seed\"",
 		"{\n \"workload\": {\"rat\": \"1/s\"}}": "x.json:2:15: unknown key \"rat\" in workload (did you mean rate?)",
-		`{"workload": {"rate": 5}}`:             "x.json:1:23: the rate \"5\" has no unit",
+		`{"workload": {"rate": -5}}`:            "x.json:1:23: the rate \"-5\" is negative",
 		`{"workload": {"rate": null}}`:          "workload.rate has no value",
-		`{"seed": "5"}`:                         "\"5\" is not a whole number (write decimal digits, without quotes)",
+		`{"seed": "5"}`:                         "\"5\" is not a whole number (write decimal digits, or such as 20k, without quotes)",
 		strings.Repeat(`{"a":`, 100):            "nested more than 32 deep",
 	} {
 		_, err := FromJSON("x.json", []byte(text))

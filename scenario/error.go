@@ -2,10 +2,13 @@ package scenario
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"sixnines/internal/spell"
 )
 
 // Error is one thing wrong with a scenario.
@@ -75,6 +78,15 @@ func (e Errors) sorted() error {
 
 // wrong returns an error that has no position yet.
 func wrong(cause, hint string) *Error { return &Error{Cause: cause, Hint: hint} }
+
+// because returns the error of a value that could not be read, with the hint that the
+// reader gives or else the form.
+func because(what string, err error, form string) *Error {
+	if read := new(spell.Error); errors.As(err, &read) && read.Hint != "" {
+		form = read.Hint
+	}
+	return wrong(what+" "+err.Error(), form)
+}
 
 // quote returns s for an error's one line: quoted, and cut if it is long.
 func quote(s string) string {

@@ -3,7 +3,10 @@ package scenario
 import (
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
+
+	"sixnines/internal/spell"
 )
 
 // FindKey returns the dotted key that a name stands for, for [Override.Key]: a
@@ -34,7 +37,7 @@ func FindKey(name string) (string, error) {
 			words = append(words, lastWord(key))
 		}
 		hint := "write its dotted key, such as workload.rate; see sixnines schema"
-		if n := nearest(name, words...); n != "" {
+		if n := spell.Nearest(name, words); n != "" {
 			hint = "did you mean " + n + "?"
 		}
 		return "", wrong("no field is called "+quote(name), hint)
@@ -51,4 +54,49 @@ func FindKey(name string) (string, error) {
 		return "", wrong("several fields are called "+quote(name), "write one of "+strings.Join(alike, ", "))
 	}
 	return least + strings.TrimPrefix(name, plain), nil
+}
+
+// Canonical returns a value of the field at a dotted key in the notation in which the
+// field is written, where it lacks the unit that tells what it is: 1000 is 1000/s of a
+// rate, 1K is 1KiB of a size, 20k is 20000 of a number. Other texts stay as they are.
+func Canonical(key, text string) string {
+	switch t := typeAt(key); {
+	case t == rateType && !strings.Contains(text, "/"):
+		if r, err := ParseRate(text); err == nil {
+			return r.String()
+		}
+	case (t == sizeType || t == sizesType) && !strings.HasSuffix(text, "B"):
+		if s, err := ParseSize(text); err == nil {
+			return s.String()
+		}
+	case t == durationType && strings.Contains(text, " "):
+		if d, err := parseDuration(text); err == nil {
+			return formatDuration(d)
+		}
+	case t != nil && t != sizeType && t != durationType && (t.Kind() == reflect.Int || t.Kind() == reflect.Uint64):
+		if n, err := spell.Whole(text); err == nil {
+			return strconv.FormatUint(n, 10)
+		}
+	}
+	return text
+}
+
+// typeAt returns the type of the field at a dotted key; nil: there is none.
+func typeAt(key string) reflect.Type {
+	t := reflect.TypeFor[Scenario]()
+	for word := range strings.SplitSeq(key, ".") {
+		if t == workloadsType {
+			t = reflect.TypeFor[NamedWorkload]()
+			continue
+		}
+		if !isMapping(t) {
+			return nil
+		}
+		f, ok := fieldOf(structOf(t), word)
+		if !ok {
+			return nil
+		}
+		t = f.typ
+	}
+	return t
 }

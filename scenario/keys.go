@@ -3,6 +3,8 @@ package scenario
 import (
 	"strconv"
 	"strings"
+
+	"sixnines/internal/spell"
 )
 
 // KeyKind names how messages' keys are chosen.
@@ -68,11 +70,11 @@ func ParseKeys(s string) (Keys, error) {
 		if !(k.Skew > 1 && k.Skew <= mostSkew) {
 			return Keys{}, wrong("the keys "+quote(s)+": the exponent is "+skew, "zipf's exponent is above 1 and at most "+strconv.Itoa(mostSkew)+", such as 1.01")
 		}
-		if k.Space, err = strconv.ParseUint(space, 10, 64); err != nil || k.Space < 2 || k.Space > mostSpace {
+		if k.Space, err = spell.Whole(space); err != nil || k.Space < 2 || k.Space > mostSpace {
 			return Keys{}, wrong("the keys "+quote(s)+" do not say how many there are", "write such as zipf:1.1@10000, with 2 to "+strconv.Itoa(mostSpace)+" keys")
 		}
 	default:
-		return Keys{}, wrong("no keys are called "+quote(word), keysForm+nearestHint(word, "none", "fixed", "unique", "zipf"))
+		return Keys{}, wrong("no keys are called "+quote(word), keysForm+spell.Meant(word, "none", "fixed", "unique", "zipf"))
 	}
 	return k, nil
 }

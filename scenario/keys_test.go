@@ -81,7 +81,7 @@ func TestHeaders(t *testing.T) {
 		{"workload:\n  headers: tenant\n", `x.yaml:2:12: the headers "tenant": "tenant" has no name and value (write such as 4x32B`},
 		{"workload: {headers: 65x1B}", "do not say how many there are (write such as 4x32B, with 1 to 64 headers)"},
 		{"workload: {headers: 0x1B}", "do not say how many there are"},
-		{"workload: {headers: 4x32}", "has no unit"},
+		{"workload: {headers: 4x32x}", "has an unknown unit"},
 		{"workload: {headers: 4x0B}", "values of 0B (a value has 1B to 32KiB)"},
 		{"workload: {headers: 2x20KiB}", "are too many or too large (at most 64, and 32KiB together)"},
 		{"workload: {headers: 'a b:c'}", `"a b" is no name`},

@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"sixnines/internal/spell"
 )
 
 // check compares a value that was given with what its field allows.
@@ -27,7 +29,7 @@ func (f field) check(v reflect.Value) *Error {
 			return notUTF8(text)
 		}
 		if len(f.enum) > 0 && !slices.Contains(f.enum, text) {
-			return wrong(quote(text)+" is not allowed for "+f.key, "one of "+strings.Join(f.enum, ", ")+nearestHint(text, f.enum...))
+			return wrong(quote(text)+" is not allowed for "+f.key, "one of "+strings.Join(f.enum, ", ")+spell.Meant(text, f.enum...))
 		}
 		if f.pattern != "" && !regexp.MustCompile("^(?:"+f.pattern+")$").MatchString(text) {
 			return wrong(quote(text)+" is not allowed for "+f.key, f.doc)

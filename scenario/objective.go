@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sixnines/internal/spell"
 )
 
 // Objective is one thing that a run must show: a service level objective. Its
@@ -86,7 +88,7 @@ func ParseObjective(s string) (Objective, error) {
 		err = o.ofMetric(s, words[1:], limit)
 	case !o.isShare() && !slices.Contains(objectiveCounters(), o.Subject):
 		all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst, subjectAvailability})
-		err = wrong("nothing is called "+quote(o.Subject), "there are "+strings.Join(all, ", ")+nearestHint(o.Subject, all...))
+		err = wrong("nothing is called "+quote(o.Subject), "there are "+strings.Join(all, ", ")+spell.Meant(o.Subject, all...))
 	case len(words) > 1:
 		err = wrong(quote(s)+": "+quote(words[1])+" after "+quote(o.Subject)+" says nothing", objectiveForm)
 	case o.isShare():
@@ -119,8 +121,11 @@ func (o *Objective) ofMetric(s string, words []string, limit string) error {
 	if o.Op == "==" {
 		return wrong(quote(s)+": a latency is never equal to a limit", "compare by < or >")
 	}
-	d, err := time.ParseDuration(limit)
-	if err != nil || d < 0 || d > 1<<53 { // beyond, a float64 is not exact
+	d, err := spell.ParseDuration(limit)
+	switch {
+	case err != nil:
+		return because(quote(s)+": the limit "+quote(limit), err, "write it with its unit: 5ms, 250us, 1.5s")
+	case d > 1<<53: // beyond, a float64 is not exact
 		return wrong(quote(limit)+" is not a duration", "write it with its unit: 5ms, 250us, 1.5s")
 	}
 	o.Limit = float64(d)

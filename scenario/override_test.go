@@ -77,7 +77,7 @@ func TestApplyToAWorkload(t *testing.T) {
 	if err := s.Apply(Override{"workloads.bulk", "{rate: 3/s}", ""}); err != nil || s.Workloads[1].Name != "bulk" || s.Workloads[1].Rate != PerSecond(3) || len(s.Workloads[1].Objectives) != 0 {
 		t.Errorf("%+v, %v", s.Workloads[1], err)
 	}
-	wantError(t, s.Apply(Override{"workloads.bulk.rate", "3", "--set"}), `--set: the rate "3" has no unit (write 3/s)`)
+	wantError(t, s.Apply(Override{"workloads.bulk.rate", "3/5", "--set"}), `--set: "3/5" is not a rate: "5" has no unit (write /5s)`)
 	wantError(t, s.Apply(Override{"workloads.bulks.rate", "3/s", "--set"}), `--set: there is no workload "bulks" (did you mean bulk?)`)
 	wantError(t, new(Scenario).Apply(Override{"workloads.bulk.rate", "3/s", "--set"}), `--set: there is no workload "bulk" (the scenario has one workload, whose keys begin with workload.)`)
 	if err := Blank("workloads.bulk.rate").Apply(Override{"workloads.bulk.rate", "3/s", ""}); err != nil {
@@ -97,13 +97,13 @@ func TestReseed(t *testing.T) {
 
 func TestApplyRefuses(t *testing.T) {
 	for _, c := range []struct{ o, want string }{
-		{"workload.rate=3000", "--flag: the rate \"3000\" has no unit (write 3000/s)"},
+		{"workload.rate=3000/5", "--flag: \"3000/5\" is not a rate: \"5\" has no unit (write /5s)"},
 		{"workload.rat=3000", "--flag: unknown key \"rat\" in workload (did you mean rate?)"},
 		{"rate=1/s", "--flag: unknown key \"rate\" (did you mean "},
 		{"workload.rate.x=1", "--flag: workload.rate has no keys below it"},
 		{"workload.rate=", "--flag: workload.rate has no value (total over"},
 		{"workload.producers=0", "--flag: 0 is too small for producers (1 to 16777216)"},
-		{"workload.producers=many", "--flag: \"many\" is not a whole number (write decimal digits)"},
+		{"workload.producers=many", "--flag: \"many\" is not a whole number (write decimal digits, or such as 20k)"},
 		{"record.raw=1", "--flag: \"1\" is not a truth value (write true or false)"},
 		{"workload.arrivals=poison", "--flag: no arrivals are called \"poison\""},
 		{"workload.arrivals={kind: poison}", "--flag: \"poison\" is not allowed for kind"},
@@ -124,5 +124,5 @@ func TestApplyRefuses(t *testing.T) {
 		}
 	}
 	var s Scenario
-	wantError(t, s.Apply(Override{Key: "workload.size", Value: "1"}), "workload.size: the size \"1\" has no unit")
+	wantError(t, s.Apply(Override{Key: "phases.drain", Value: "1"}), "phases.drain: the duration \"1\" has no unit (write 1s or 1ms)")
 }

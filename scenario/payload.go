@@ -1,6 +1,10 @@
 package scenario
 
-import "strings"
+import (
+	"strings"
+
+	"sixnines/internal/spell"
+)
 
 // PayloadKind names what payloads are made of.
 type PayloadKind string
@@ -58,7 +62,7 @@ func ParsePayload(s string) (Payload, error) {
 		}
 	default:
 		words := []string{"random", "zeros", "compress", "file", "corpus"}
-		return Payload{}, wrong("no payload is called "+quote(word), payloadForm+nearestHint(word, words...))
+		return Payload{}, wrong("no payload is called "+quote(word), payloadForm+spell.Meant(word, words...))
 	}
 	return p, nil
 }

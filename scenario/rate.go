@@ -1,11 +1,14 @@
 package scenario
 
 import (
+	"errors"
 	"math"
 	"math/bits"
 	"strconv"
 	"strings"
 	"time"
+
+	"sixnines/internal/spell"
 )
 
 // MaxPer is the longest time that a rate may be given over: 1/24h is the
@@ -15,9 +18,9 @@ const MaxPer = 24 * time.Hour
 // Rate is a number of messages per time, kept as a fraction so that schedules
 // stay exact: 100/3s is not 33.333/s. The zero value is "not given".
 //
-// Its text is a number, which may have a fraction and one of the multiples k, M
-// and G, a slash and a time: 3000/s, 0.5/s, 20k/s, 10/min, 100/3s, 1/250ms; or
-// max. *Rate is a flag value for pflag.
+// Its text is a number, which may have a fraction and one of the multiples k or K, M
+// and G, a slash and a time: 3000/s, 0.5/s, 20k/s, 10/min, 100/3s, 1/250ms; without
+// slash and time it counts over a second; or max. *Rate is a flag value for pflag.
 type Rate struct {
 	Messages uint64        // numerator
 	Per      time.Duration // denominator
@@ -63,48 +66,43 @@ var denominators = [...]struct {
 }{
 	{"s", time.Second}, {"min", time.Minute}, {"h", time.Hour},
 	{"ms", time.Millisecond}, {"us", time.Microsecond}, {"ns", time.Nanosecond},
-	{"sec", time.Second}, {"m", time.Minute}, {"µs", time.Microsecond},
 }
 
 const rateForm = "a rate is messages per time, such as 3000/s, 0.5/s, 20k/s or 100/3s, or max"
 
-// ParseRate reads a rate. Its errors are of type [*Error], without a position.
+// ParseRate reads a rate. Without a time it is one per second: 3000, 20k. Its errors
+// are of type [*Error], without a position.
 func ParseRate(s string) (Rate, error) {
-	if s == "max" {
+	text := strings.TrimSpace(s)
+	if strings.EqualFold(text, "max") {
 		return MaxRate(), nil
 	}
-	number, over, ok := strings.Cut(s, "/")
-	if !ok {
-		if _, _, err := decimal(strings.TrimRight(s, "kMG")); err == nil {
-			return Rate{}, wrong("the rate "+quote(s)+" has no unit", "write "+s+"/s")
+	number, over, timed := strings.Cut(text, "/")
+	if number = strings.TrimSpace(number); timed {
+		for _, word := range []string{"messages", "message", "msgs", "msg"} {
+			if rest, ok := strings.CutSuffix(number, word); ok {
+				number = strings.TrimSpace(rest)
+				break
+			}
 		}
-		return Rate{}, wrong(quote(s)+" is not a rate", rateForm+nearestHint(s, "max"))
 	}
 	if strings.HasPrefix(number, "-") {
-		return Rate{}, wrong("the rate "+quote(s)+" is negative", rateForm)
+		return Rate{}, wrong("the rate "+quote(s)+" is negative", rateForm+"; max goes flat out")
 	}
-	multiple := uint64(1)
-	digits := number
-	if n := len(number) - 1; n >= 0 {
-		switch number[n] {
-		case 'k':
-			multiple, digits = 1e3, number[:n]
-		case 'M':
-			multiple, digits = 1e6, number[:n]
-		case 'G':
-			multiple, digits = 1e9, number[:n]
+	digits, multiple := spell.Multiple(number)
+	n, scale, err := spell.Decimal(digits)
+	if err != nil {
+		return Rate{}, notRate(s, number, err)
+	}
+	per := time.Second
+	if timed {
+		var fault *Error
+		if per, fault = parsePer(s, strings.TrimSpace(over)); fault != nil {
+			return Rate{}, fault
 		}
 	}
-	n, scale, err := decimal(digits)
-	if err != nil {
-		return Rate{}, wrong(quote(s)+" is not a rate: "+quote(number)+" "+err.Error(), rateForm)
-	}
-	per, fault := parsePer(s, over)
-	if fault != nil {
-		return Rate{}, fault
-	}
 	if n == 0 {
-		return Rate{}, wrong("the rate "+quote(s)+" is zero", "leave it out for the default, or write how seldom: 1/10s")
+		return Rate{}, wrong("the rate "+quote(s)+" is zero", "leave it out for the default, or write how seldom: 1/10s; max goes flat out")
 	}
 	if common := gcd(n, scale); scale > 1 {
 		n, scale = n/common, scale/common
@@ -123,27 +121,37 @@ func ParseRate(s string) (Rate, error) {
 	return Rate{Messages: n, Per: time.Duration(long)}, nil
 }
 
-// parsePer reads what follows the slash of a rate.
-func parsePer(rate, s string) (time.Duration, *Error) {
-	for _, d := range denominators {
-		if d.word == s {
-			return d.per, nil
+// notRate is the error of a text whose number is none.
+func notRate(s, number string, err error) *Error {
+	hint := rateForm + spell.Meant(s, "max")
+	if wrong := new(spell.Error); errors.As(err, &wrong) && wrong.Hint != "" {
+		hint = wrong.Hint
+	}
+	if million, ok := strings.CutSuffix(number, "m"); ok {
+		if _, _, err := spell.Decimal(million); err == nil {
+			return wrong(quote(s)+" is not a rate: m is a million, or a minute", "write "+million+"M/s or "+million+"/min")
 		}
 	}
-	if s != "" && s[0] >= '0' && s[0] <= '9' {
-		d := s
-		if t, ok := strings.CutSuffix(s, "min"); ok {
-			d = t + "m"
-		}
-		if per, err := time.ParseDuration(d); err == nil && per > 0 {
-			if per > MaxPer {
-				return 0, wrong("the rate "+quote(rate)+" counts over more than a day", "a rate counts over at most 24h")
-			}
-			return per, nil
-		}
-		if _, err := strconv.ParseUint(s, 10, 64); err == nil {
-			return 0, wrong(quote(rate)+" is not a rate: "+quote(s)+" has no unit", "write /"+s+"s")
-		}
+	if !strings.ContainsAny(s, "/0123456789") {
+		return wrong(quote(s)+" is not a rate", hint)
+	}
+	return wrong(quote(s)+" is not a rate: "+quote(number)+" "+err.Error(), hint)
+}
+
+// parsePer reads what follows the slash of a rate.
+func parsePer(rate, s string) (time.Duration, *Error) {
+	if per := spell.TimeUnit(s); per > 0 {
+		return per, nil
+	}
+	per, err := spell.ParseDuration(s)
+	switch {
+	case err == nil && per > MaxPer:
+		return 0, wrong("the rate "+quote(rate)+" counts over more than a day", "a rate counts over at most 24h")
+	case err == nil && per > 0:
+		return per, nil
+	}
+	if _, err := strconv.ParseUint(s, 10, 64); err == nil && strings.Trim(s, "0") != "" {
+		return 0, wrong(quote(rate)+" is not a rate: "+quote(s)+" has no unit", "write /"+s+"s")
 	}
 	return 0, wrong(quote(rate)+" is not a rate: "+quote(s)+" is not a time", "write /s, /min, /h, /ms or a duration such as /3s")
 }

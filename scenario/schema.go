@@ -11,18 +11,22 @@ import (
 
 // The notations of values, for editors; the decoder knows more exactly.
 const (
-	ratePattern      = `^(max|[0-9]+(\.[0-9]+)?[kMG]?/([0-9][0-9.hmsuµn]*)?(ns|us|µs|ms|s|sec|min|m|h))$`
-	sizePattern      = `^[0-9]+(\.[0-9]+)?(B|kB|MB|GB|KiB|MiB|GiB)$`
-	durationPattern  = `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
+	numberPattern    = `[0-9]+(\.[0-9]+)?([eE]\+?[0-9]+)?`
+	bytesPattern     = numberPattern + ` *([kKmMgG][iI]?[bB]?|[bB]|bytes?)?`
+	timePattern      = `(([0-9]+(\.[0-9]*)?|\.[0-9]+) *(ns|us|µs|ms|msec|s|secs?|seconds?|m|mins?|minutes?|h|hr|hours?|d|days?) *)+`
+	wholePattern     = `^` + numberPattern + `[kKMG]?$`
+	ratePattern      = `^([mM][aA][xX]|` + numberPattern + ` *[kKMG]?( *(msgs?|messages?)? */ *[0-9.]* *(ns|us|µs|ms|s|sec|second|min|minute|m|h|hour|d|day|[0-9hmsuµn.]+))?)$`
+	sizePattern      = `^` + bytesPattern + `$`
+	durationPattern  = `^(0|` + timePattern + `)$`
 	objectivePattern = `^\s*[a-z_.]+(\s+(p[0-9.]+|max))?\s*(<=|<|==|>=|>)\s*[0-9].*$`
 	untilPattern     = `^\s*[a-z_.]+\s+p[0-9.]+\s*(±|\+-|\+/-)\s*[0-9.]+\s*(%|ns|us|µs|ms|s|m|h).*$`
 	variablePattern  = `\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`
-	sizesPattern     = `^([0-9]+(\.[0-9]+)?(B|kB|MB|GB|KiB|MiB|GiB)(:[0-9.]+%)?(,.+)?|lognormal:.+)$`
+	sizesPattern     = `^(` + bytesPattern + `(:[0-9.]+%)?(,.+)?|lognormal:.+)$`
 	payloadPattern   = `^(random|zeros|compress:[0-9.]+%|(file|corpus):.+)$`
-	keysPattern      = `^(none|fixed|unique|zipf:[0-9.]+@[0-9]+)$`
-	headersPattern   = `^(none|[0-9]+x[0-9.]+(B|kB|KiB)|[A-Za-z0-9._-]+:.+)$`
-	beginPattern     = `^(filled|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$`
-	pausePattern     = `^(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+\s*@\s*(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
+	keysPattern      = `^(none|fixed|unique|zipf:[0-9.]+@[0-9.eE+]+[kKMG]?)$`
+	headersPattern   = `^(none|[0-9]+x` + bytesPattern + `|[A-Za-z0-9._-]+:.+)$`
+	beginPattern     = `^(filled|` + timePattern + `)$`
+	pausePattern     = `^` + timePattern + `@\s*(0|` + timePattern + `)$`
 	arrivalsPattern  = `^(constant|poisson|(step|ramp|sine|burst|trace):.+)$`
 )
 
@@ -65,10 +69,13 @@ func schemaOf(f field) *jsonschema.Node {
 		s.Type, s.Items = "array", schemaOf(field{typ: t.Elem()})
 	case t == rateType:
 		notation(ratePattern, "3000/s", "100/3s", "max")
+		s.Type = []string{"string", "number"}
 	case t == sizeType:
 		notation(sizePattern, "256B", "1KiB")
+		s.Type = []string{"string", "integer"}
 	case t == sizesType:
 		notation(sizesPattern, "256B", "1KiB", "256B:90%,64KiB:10%", "lognormal:median=1KiB,sigma=1,max=64KiB")
+		s.Type = []string{"string", "integer"}
 	case t == payloadType:
 		notation(payloadPattern, "random", "zeros", "compress:50%", "file:PATH", "corpus:DIR")
 	case t == keysType:
@@ -85,6 +92,7 @@ func schemaOf(f field) *jsonschema.Node {
 		notation(pausePattern, "5s@20s")
 	case t == durationType:
 		notation(durationPattern, "250ms", "1m30s")
+		s.Type, s.Maximum = []string{"string", "integer"}, "0" // of numbers, only 0 needs no unit
 	case t.Kind() == reflect.String:
 		s.Type, s.Enum = "string", f.enum
 		if f.pattern != "" {
@@ -94,12 +102,12 @@ func schemaOf(f field) *jsonschema.Node {
 	case t.Kind() == reflect.Bool:
 		s.Type = "boolean"
 	default:
-		s.Type = "integer"
+		s.Type, s.Pattern = []string{"integer", "string"}, wholePattern
 		if t.Kind() == reflect.Float64 {
-			s.Type = "number"
+			s.Type, s.Pattern = "number", ""
 		}
 		s.Minimum, s.Maximum = json.Number(f.min), json.Number(f.max)
-		if s.Minimum == "" && s.Type == "integer" {
+		if s.Minimum == "" && s.Type != "number" {
 			s.Minimum = "0"
 		}
 	}

@@ -213,8 +213,8 @@ func TestSchemaAndDecoderAgree(t *testing.T) {
 	}
 
 	for _, text := range []string{
-		"rate: 1/s", "workload: {rat: 1/s}", "workload: {rate: 1}", "workload: {size: 256}", "workload: {size: 1kib}",
-		"phases: {drain: 10}", "phases: {drain: 1d}", "workload: {pattern: delivery}", "workload: {producers: 0}", "workload: {producers: -1}",
+		"rate: 1/s", "workload: {rat: 1/s}", "workload: {rate: 1/x}", "workload: {size: 256x}", "workload: {size: 1TiB}", "workload: {messages: 1.5}", "workload: {messages: 5m}",
+		"phases: {drain: 10}", "phases: {drain: 1w}", "workload: {pattern: delivery}", "workload: {producers: 0}", "workload: {producers: -1}",
 		"record: {digits: 5}", "record: {raw: 1}", "workload: {arrivals: poison}", "workload: {arrivals: {kind: x}}", "workload: {arrivals: {kinds: x}}",
 		"workload: {arrivals: {kind: step, steps: [{rte: 1/s}]}}", "name: a b", "workload: {consumer: {ack: sometimes}}", "target: {tls: {k: x}}",
 		"workload: {arrivals: {kind: sine, amplitude: 1.5}}", "workload: []",

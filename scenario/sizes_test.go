@@ -25,7 +25,7 @@ func TestSizes(t *testing.T) {
 		{"workload: {size: {256B: 50%, 0.25KiB: 50%}}", "hold 256B twice"},
 		{"workload: {size: {16B: 100%}}", "the size 16B is out of range (a payload has 32B to 1GiB)"},
 		{"workload: {size: {2GiB: 100%}}", "the size 2GiB is out of range"},
-		{"workload: {size: {256: 100%}}", `the size "256" has no unit`},
+		{"workload: {size: {256x: 100%}}", `the size "256x" has an unknown unit "x"`},
 		{"workload: {size: {256B: 0.9, 1KiB: 10%}}", `"0.9" is not a percentage`},
 		{"workload: {size: {256B: 99.999%, 1KiB: 0.001%}}", "a share of 0.001% is too small"},
 		{"workload: {size: {256B: [1]}}", "workload.size.256B is a list, not a word"},

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sixnines/internal/spell"
 )
 
 // Until is how exactly a run must know a percentile before it ends. Its text is a
@@ -59,7 +61,7 @@ func ParseUntil(s string) (Until, error) {
 	case len(words) == 0:
 		return Until{}, wrong(quote(s)+" does not say of which percentile", untilForm)
 	case !slices.Contains(untilMetrics(), words[0]):
-		return Until{}, wrong("no interval of "+quote(words[0])+" can be waited for", "there are "+strings.Join(untilMetrics(), ", ")+nearestHint(words[0], untilMetrics()...))
+		return Until{}, wrong("no interval of "+quote(words[0])+" can be waited for", "there are "+strings.Join(untilMetrics(), ", ")+spell.Meant(words[0], untilMetrics()...))
 	case len(words) == 1:
 		return Until{}, wrong(quote(s)+" does not say which percentile of "+words[0], "write "+words[0]+" p99 ±"+strings.TrimSpace(width))
 	case len(words) > 2:
@@ -79,7 +81,7 @@ func ParseUntil(s string) (Until, error) {
 		u.Share = math.Round(v*1e4) / 1e6
 		return u, nil
 	}
-	d, err := time.ParseDuration(width)
+	d, err := spell.ParseDuration(width)
 	if err != nil || d <= 0 {
 		return Until{}, wrong(quote(width)+" is no width", "write a time above 0 with its unit, such as 50us, or 1% to 100%")
 	}

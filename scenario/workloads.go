@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.yaml.in/yaml/v4"
+
+	"sixnines/internal/spell"
 )
 
 // Workloads are loads that run at the same time, in the order in which they are
@@ -161,7 +163,7 @@ func (s *Scenario) workloadsHint(name string) string {
 	for _, w := range s.Workloads {
 		names = append(names, w.Name)
 	}
-	switch near := nearest(name, names...); {
+	switch near := spell.Nearest(name, names); {
 	case len(names) == 0:
 		return "the scenario has one workload, whose keys begin with workload."
 	case near != "":

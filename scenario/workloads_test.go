@@ -61,7 +61,7 @@ func TestWorkloadsThatCannotBe(t *testing.T) {
 	for text, want := range map[string]string{
 		"workload: {rate: 5/s}\nworkloads: {a: {}}":                                      "bad:1:",
 		"workloads: {a: {}}\nobjectives: [lost == 0]":                                    "bad:2:",
-		"workloads: {a: {rate: 5}}":                                                      "bad:1:",
+		"workloads: {a: {rate: 5x}}":                                                     "bad:1:",
 		"workloads: {a: {raet: 5/s}}":                                                    "did you mean rate",
 		"workloads:\n  a: {rate: max}\n  b:\n    size: 1B":                               "bad:4:",
 		"workloads:\n  a: {background: true}":                                            "nothing is judged",

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"sixnines/internal/spell"
 )
 
 // section is a group of flags under one heading of a help text.
@@ -69,7 +72,28 @@ const sameCommand = "the same command is needed"
 
 // pauseFlag adds --pause.
 func pauseFlag(f *pflag.FlagSet, to *time.Duration) {
-	f.DurationVar(to, "pause", 0, "wait for this `TIME` between runs")
+	f.Var((*pauseTime)(to), "pause", "wait for this `TIME` between runs")
+}
+
+// pauseTime is the value of --pause.
+type pauseTime time.Duration
+
+func (t *pauseTime) String() string {
+	if *t == 0 {
+		return ""
+	}
+	return time.Duration(*t).String()
+}
+
+func (t *pauseTime) Type() string { return "TIME" }
+
+func (t *pauseTime) Set(text string) error {
+	d, err := spell.ParseDuration(text)
+	if read := new(spell.Error); errors.As(err, &read) {
+		return wrongUsage(read.Hint, "--pause: %q %w", text, err)
+	}
+	*t = pauseTime(d)
+	return nil
 }
 
 // jsonFlag adds --json; what says what is one object then.

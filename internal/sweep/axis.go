@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/scenario"
 )
 
@@ -37,7 +38,8 @@ const axisForm = "an axis is such as rate=1k/s..64k/s:log:13, producers=1..64:li
 // to a value; where values have other commas (step:1/s@1s,2/s@1s), semicolons
 // divide them. Ranges are of rates, sizes, durations, whole numbers and numbers;
 // both ends are of one kind, and they themselves are values just as they are
-// written. Those between are rounded: rates to whole messages, and below 1,000 to
+// written, but for a unit that is left out (rate=1k is 1000/s, see
+// [scenario.Canonical]). Those between are rounded: rates to whole messages, and below 1,000 to
 // four significant digits, over the time that the first end counts over (where that
 // makes no rate, to whole messages a day); sizes to whole bytes; durations to four significant digits and whole nanoseconds; whole
 // numbers (1..8, not 1.0..8) to whole ones, of which two that fall together are one;
@@ -57,7 +59,7 @@ func ParseAxis(text string) (Axis, error) {
 	if a.Key, err = scenario.FindKey(name); err != nil {
 		return Axis{}, fmt.Errorf("the axis %q: %w", text, err)
 	}
-	if a.Values, err = valuesOf(strings.TrimSpace(values)); err != nil {
+	if a.Values, err = valuesOf(a.Key, strings.TrimSpace(values)); err != nil {
 		return Axis{}, fmt.Errorf("the axis %s: %w", name, err)
 	}
 	for i, v := range a.Values {
@@ -71,13 +73,13 @@ func ParseAxis(text string) (Axis, error) {
 	return a, nil
 }
 
-// valuesOf reads what follows the equals sign.
-func valuesOf(text string) ([]string, error) {
+// valuesOf reads what follows the equals sign, values of the field at key.
+func valuesOf(key, text string) ([]string, error) {
 	if text == "" {
 		return nil, fmt.Errorf("there are no values (%s)", axisForm)
 	}
 	if ends, spacing, count, ok := rangeOf(text); ok {
-		return span(ends[0], ends[1], spacing, count)
+		return span(scenario.Canonical(key, ends[0]), scenario.Canonical(key, ends[1]), spacing, count)
 	}
 	if from, to, ok := strings.Cut(text, ".."); ok && from != "" && !strings.Contains(from, ":") && !strings.Contains(from, ",") {
 		return nil, fmt.Errorf("the range %s does not say how many values (write such as %s..%s:log:7 or :lin:7)", text, from, strings.SplitN(to, ":", 2)[0])
@@ -87,6 +89,7 @@ func valuesOf(text string) ([]string, error) {
 		if list[i] = strings.TrimSpace(v); list[i] == "" {
 			return nil, fmt.Errorf("%q has an empty value (%s)", text, axisForm)
 		}
+		list[i] = scenario.Canonical(key, list[i])
 	}
 	if len(list) > MaxValues {
 		return nil, fmt.Errorf("%d values are too many (at most %d)", len(list), MaxValues)
@@ -220,11 +223,12 @@ func parseNumber(s string) (number, error) {
 	if x, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(x, 0) && !math.IsNaN(x) {
 		return number{kind: decimal, value: x}, nil
 	}
+	// Before sizes: 1m is a minute, unless its field is a size, see [scenario.Canonical].
+	if d, err := spell.ParseDuration(s); err == nil {
+		return number{kind: duration, value: float64(d)}, nil
+	}
 	if b, err := scenario.ParseSize(s); err == nil {
 		return number{kind: size, value: float64(b)}, nil
-	}
-	if d, err := time.ParseDuration(s); err == nil {
-		return number{kind: duration, value: float64(d)}, nil
 	}
 	return number{}, fmt.Errorf("%q is no end of a range (a range is of rates, sizes, durations or numbers, such as 1k/s..64k/s:log:13; write other values as a list)", s)
 }

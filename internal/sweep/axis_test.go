@@ -55,7 +55,7 @@ func TestParseAxisErrors(t *testing.T) {
 		"rate=1k/s..2k/s:lin:x":            "write 2 or more",
 		"rate=1/s..1M/s:log:1000000":       "1000000 values are too many (at most 10000)",
 		"rate=1k/s..2KiB:lin:3":            "write both ends with units of one kind",
-		"rate=1000..2000:lin:3":            "write 1000/s",
+		"rate=1000..2KiB:lin:3":            "write both ends with units of one kind",
 		"rate=..2k/s:lin:3":                "lacks one of its ends",
 		"producers=0..8:log:3":             "cannot begin at 0 (begin above zero, or write lin)",
 		"pattern=publish..roundtrip:lin:3": "is no end of a range",
@@ -86,12 +86,17 @@ func axis(t *testing.T, text string) Axis {
 
 func TestNumbers(t *testing.T) {
 	for text, want := range map[string][]float64{
-		"rate=60/min,2/s":         {1, 2},
-		"size=1KiB,1MB":           {1024, 1e6},
-		"duration=1m,100ms":       {60, 0.1},
-		"producers=1,10":          {1, 10},
-		"pattern=deliver,publish": nil,
-		"option.linger=5ms,5":     nil,
+		"rate=60/min,2/s":                  {1, 2},
+		"size=1KiB,1MB":                    {1024, 1e6},
+		"duration=1m,100ms":                {60, 0.1},
+		"rate=1000,2K,6/min":               {1000, 2000, 0.1},
+		"rate=1k..3k:lin:3":                {1000, 2000, 3000},
+		"size=64,1K,1m":                    {64, 1024, 1 << 20},
+		"producers=1k,2k":                  {1000, 2000},
+		"option.write_buffer=1K..4K:log:3": {1024, 2048, 4096},
+		"producers=1,10":                   {1, 10},
+		"pattern=deliver,publish":          nil,
+		"option.linger=5ms,5":              nil,
 	} {
 		got, ok := axis(t, text).Numbers()
 		if !slices.Equal(got, want) || ok != (want != nil) {

@@ -84,7 +84,7 @@ type Coordinate struct {
 // it was written, so that 1k/s and 2000/s stand as 1,000/s and 2,000/s beside each
 // other; anything else as it was written.
 func (x Coordinate) Text() string {
-	if r, err := scenario.ParseRate(x.Value); err == nil && !r.IsMax() {
+	if r, err := scenario.ParseRate(x.Value); err == nil && strings.Contains(x.Value, "/") {
 		return spell.Rate(r.Float())
 	}
 	return x.Value
