@@ -209,7 +209,7 @@ const (
 )
 
 // Verdict says whether the numbers are to be believed, and why not. It prints as
-// "VALID", "VALID to p99", "SUSPECT", …
+// "VALID", "VALID to p99", "SUSPECT", "OVERLOADED", …
 type Verdict struct {
 	Status Status `json:"status"`
 	// ValidTo is, where Status is Valid, the highest percentile of the run's first
@@ -231,8 +231,12 @@ type Limit struct {
 	Why     string `json:"why"`          // a few words: "36 % own lag"
 }
 
-// String returns the status and how far it goes.
+// String returns the status as people read it, and how far it goes: UNSTABLE is
+// "OVERLOADED".
 func (v Verdict) String() string {
+	if v.Status == Unstable {
+		return "OVERLOADED"
+	}
 	if v.Status == Valid && v.ValidTo != "" {
 		return string(v.Status) + " to p" + v.ValidTo
 	}

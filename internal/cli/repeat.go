@@ -228,7 +228,7 @@ func (a *app) presentSet(s *set, o runOptions, broke error) error {
 		more = append(more, wentWrong(broke))
 	}
 	junitErr := a.writeJUnit(o.junit, byWorkload(s.runs), more...)
-	if err := a.printSet(s, o.json); err != nil {
+	if err := a.printSet(s, o); err != nil {
 		return failed("the results are in "+s.dir, fmt.Errorf("print the set: %w", err))
 	}
 	if !o.quiet {
@@ -272,9 +272,9 @@ func (s *set) judged() error {
 }
 
 // printSet prints the runs of a set on stdout.
-func (a *app) printSet(s *set, asJSON bool) error {
-	if !asJSON {
-		return report.Terminal(a.Stdout, byWorkload(s.runs), a.reportOptions(a.Stdout))
+func (a *app) printSet(s *set, o runOptions) error {
+	if !o.json {
+		return report.Terminal(a.Stdout, byWorkload(s.runs), o.showing.options(a.reportOptions(a.Stdout)))
 	}
 	object, err := s.object()
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 
 // reportFlags are the flags of report.
 type reportFlags struct {
+	showing
 	format, out, metric, chart string
 	junit, of                  string
 	slo                        []string
@@ -33,12 +34,13 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE… [flags]",
 		Short: "Show results as a table, a page, pictures or data",
-		Long: `Show result files. Several are overlaid in pictures and stand side by side in
+		Long: `Show result files: of a run what fits a screen, all with --full, and parts of the
+rest with --show. Several are overlaid in pictures and stand side by side in
 tables. A file that a killed run left is shown up to its last second.
 
 --slo holds results against objectives, beside those that they were made with; with
 it, or --junit, the exit code is that of run: 3 if an objective is missed or
-undecided, 4 if a run is INVALID or UNSTABLE. Workloads in the background are not
+undecided, 4 if a run is INVALID or overloaded. Workloads in the background are not
 judged.
 
 The format is that of --format, else that of the extension of --out, else a table:
@@ -54,6 +56,7 @@ The format is that of --format, else that of the extension of --out, else a tabl
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&o.format, "format", "", "`FORMAT`: "+strings.Join(formatNames(), ", "))
+	o.showing.flags(cmd.Flags())
 	cmd.Flags().StringVar(&o.out, "out", "", "write to `FILE` instead of stdout")
 	cmd.Flags().BoolVar(&o.force, "force", false, "with --out: replace a file that is there")
 	cmd.Flags().StringVar(&o.metric, "metric", "", "hgrm: the `METRIC`, such as delivery.response; default: the first there is")
@@ -62,6 +65,7 @@ The format is that of --format, else that of the extension of --out, else a tabl
 	cmd.Flags().StringVar(&o.of, "of", "", "of results with several workloads show `WORKLOAD` only")
 	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "hold the results against `EXPR`, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\"")
 	cmd.Flags().StringVar(&o.junit, "junit", "", "also write verdicts and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
+	o.showing.complete(cmd)
 	completeFlag(cmd, "format", oneOf(formatNames()...))
 	completeFlag(cmd, "chart", oneOf(chartNames()...))
 	completeFlag(cmd, "metric", oneOf(metricNames()...))
@@ -97,7 +101,14 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 	if err != nil {
 		return err
 	}
-	options := a.reportOptions(a.Stdout)
+	table := ""
+	if f.Name != "terminal" {
+		table = "the format " + f.Name
+	}
+	if err := o.showing.check(table); err != nil {
+		return err
+	}
+	options := o.showing.options(a.reportOptions(a.Stdout))
 	if o.out != "" {
 		options.Color = false
 	}

@@ -21,6 +21,7 @@ import (
 // runOptions are the flags of run that are no part of the scenario.
 type runOptions struct {
 	outputOptions
+	showing
 	junit    string // file; empty: none
 	json     bool
 	dryRun   bool
@@ -71,7 +72,7 @@ missed if none of it is, and undecided between, which does not pass. In repeats
 each run must meet it.
 
 Exit codes: 0 good, 1 failure, 2 wrong usage, 3 an objective was missed or could
-not be decided, 4 a run is INVALID or UNSTABLE.`,
+not be decided, 4 a run is INVALID or overloaded.`,
 		Example: `  sixnines run
   sixnines run nats --url nats://host:4222 --rate 20k/s --size 1KiB --duration 60s
   sixnines run kafka --nodes 3 --setting min.insync.replicas=2
@@ -101,18 +102,30 @@ not be decided, 4 a run is INVALID or UNSTABLE.`,
 		resumeFlag(f, &o.resume, "set", "the same scenarios and flags are needed")
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
+		o.showing.flags(f)
 		f.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
 		jsonFlag(f, &o.json, "the summary as ")
 		o.outputFlags(f, "`DIR` for the result and its report")
 		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it comes to, and run nothing")
 	})
 	a.take(cmd, append(scenarioFlags(&flags), repeats, output)...)
+	o.showing.complete(cmd)
 	return cmd
 }
 
 // run is a command line of run, from the scenarios to the report.
 func (a *app) run(ctx context.Context, args []string, flags []scenario.Override, o runOptions) error {
 	if err := o.check(len(args)); err != nil {
+		return err
+	}
+	format := ""
+	switch {
+	case o.json:
+		format = "--json"
+	case o.dryRun:
+		format = "--dry-run"
+	}
+	if err := o.showing.check(format); err != nil {
 		return err
 	}
 	scenarios, err := a.loadScenarios(args, flags)
@@ -193,27 +206,15 @@ func (a *app) present(run *result.Run, o runOptions, name, file string, broke er
 		more = append(more, wentWrong(broke))
 	}
 	junitErr := a.writeJUnit(o.junit, run.Parts(), more...)
-	if err := a.printRun(run, o.json); err != nil {
+	named := ""
+	if pageErr == nil {
+		named = page
+	}
+	if err := a.printRun(run, o, named); err != nil {
 		return failed("the result is in "+file, fmt.Errorf("print the summary: %w", err))
 	}
 	if !o.quiet {
-		for _, part := range run.Parts() {
-			if part.Summary == nil {
-				continue
-			}
-			of := part.Header.Workload
-			if _, seen := a.terminal(a.Stdout); !seen {
-				fmt.Fprintf(a.Stderr, "verdict %s\n", strings.TrimSpace(part.Summary.Verdict.String()+" "+of))
-			}
-			a.sayObjectives(of, part.Summary.Objectives)
-		}
-		fmt.Fprintf(a.Stderr, "result  %s\n", file)
-		if run.Header.Raw != "" {
-			fmt.Fprintf(a.Stderr, "raw     %s\n", filepath.Join(o.out, run.Header.Raw))
-		}
-		if pageErr == nil {
-			fmt.Fprintf(a.Stderr, "report  %s\n", page)
-		}
+		a.sayFiles(run, o, file, named)
 	}
 	switch {
 	case pageErr != nil:
@@ -225,9 +226,35 @@ func (a *app) present(run *result.Run, o runOptions, name, file string, broke er
 	return judged(run)
 }
 
-// printRun prints a run's summary on stdout.
-func (a *app) printRun(run *result.Run, asJSON bool) error {
-	if asJSON {
+// sayFiles tells people the verdict, what was not met and what was written; where
+// they see the table, what it says is not said again.
+func (a *app) sayFiles(run *result.Run, o runOptions, file, page string) {
+	_, seen := a.terminal(a.Stdout)
+	screen := seen && !o.json && !o.full
+	for _, part := range run.Parts() {
+		if part.Summary == nil || screen {
+			continue
+		}
+		of := part.Header.Workload
+		if !seen {
+			fmt.Fprintf(a.Stderr, "verdict %s\n", strings.TrimSpace(part.Summary.Verdict.String()+" "+of))
+		}
+		a.sayObjectives(of, part.Summary.Objectives)
+	}
+	if !screen {
+		fmt.Fprintf(a.Stderr, "result  %s\n", file)
+	}
+	if run.Header.Raw != "" {
+		fmt.Fprintf(a.Stderr, "raw     %s\n", filepath.Join(o.out, run.Header.Raw))
+	}
+	if page != "" && !screen {
+		fmt.Fprintf(a.Stderr, "report  %s\n", page)
+	}
+}
+
+// printRun prints a run's summary on stdout; page is the report beside it.
+func (a *app) printRun(run *result.Run, o runOptions, page string) error {
+	if o.json {
 		for _, part := range run.Parts() {
 			if err := report.JSON(a.Stdout, part); err != nil {
 				return err
@@ -235,7 +262,9 @@ func (a *app) printRun(run *result.Run, asJSON bool) error {
 		}
 		return nil
 	}
-	return report.Terminal(a.Stdout, run.Parts(), a.reportOptions(a.Stdout))
+	options := o.showing.options(a.reportOptions(a.Stdout))
+	options.Page = page
+	return report.Terminal(a.Stdout, run.Parts(), options)
 }
 
 // reportOptions fits a report to the stream it is written to.

@@ -115,9 +115,56 @@ func backlogGrows(e *evidence) []result.Reason {
 	if own := e.generatorBehind(x, flight, due); own != nil {
 		return own
 	}
-	return one(result.Unstable, "backlog", fmt.Sprintf(
+	return e.overload(fmt.Sprintf(
 		"overload: the backlog (messages due or in flight) grew by %s over the last third of the window, to %s, and did not shrink in the drain; the percentiles depend on the length of the run and describe no steady state: lower the rate",
 		spell.Rate(math.Round(line.Slope)), spell.Plural(int64(math.Round(peak)), "message")))
+}
+
+// overload is the finding that a backlog did not return, with how much of what was
+// asked the system took.
+func (e *evidence) overload(text string) []result.Reason {
+	r := result.Reason{Status: result.Unstable, Code: "backlog", Text: text}
+	if share, ok := e.carried(); ok {
+		r.Brief = "carried " + spell.Share(share) + " of the asked rate"
+	}
+	return []result.Reason{r}
+}
+
+// carried is the rate at which messages of the window were resolved, as a share of
+// that at which they were due: from the first of them on, since what a warm-up has
+// left comes before, and to the end of the window; where none came in it, to the end
+// of the drain. ok is false if none was resolved, and where all that was due was.
+func (e *evidence) carried() (share float64, ok bool) {
+	all := e.latencies()
+	if len(all) == 0 {
+		return 0, false
+	}
+	var due int64
+	for _, p := range e.measure {
+		due += p.Counters.Scheduled
+	}
+	perSecond := float64(due) / e.window() * 1e9
+	if c := e.run.Counters; c.Expected > 0 && c.Sent > 0 && (all[0] == result.DeliveryResponse || all[0] == result.DeliveryService) {
+		perSecond *= float64(c.Expected) / float64(c.Sent) // deliveries of a message
+	}
+	for _, phase := range []string{result.PhaseMeasure, result.PhaseDrain} {
+		var resolved, from, to int64
+		for _, p := range e.timed {
+			n := p.Metrics[all[0]].Count
+			if p.Phase != phase || n == 0 && resolved == 0 {
+				continue
+			}
+			if resolved == 0 {
+				from = p.Start
+			}
+			resolved, to = resolved+n, p.End
+		}
+		if resolved > 0 && to > from && perSecond > 0 {
+			share = float64(resolved) / (float64(to-from) / 1e9) / perSecond
+			return share, share < 0.995
+		}
+	}
+	return 0, false
 }
 
 // tooShort is the doubt that is left where no trend can be told.

@@ -76,6 +76,12 @@ func sourceInBrief(source string) string {
 	return plainCode(source)
 }
 
+// Remedy is what to do about a source of pauses or an event.
+func Remedy(source string) string {
+	_, remedy := description(source, false)
+	return remedy
+}
+
 // causeText is the line of a cause.
 func causeText(s *suspect, messages int, idle bool) string {
 	what, remedy := description(s.source, idle && s.cause.Named)

@@ -142,7 +142,11 @@ func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reas
 	if lo, _ := line.SlopeInterval(confidence); lo > 0 && growth > max(backlogGrowth*float64(due), 1) {
 		return nil // the broker falls behind as well
 	}
-	return []result.Reason{{Status: result.Unstable, Code: codeLimit, Brief: "generator at its limit", Text: limitText(share, most, "the last third of the window") +
+	brief := "the generator is at its limit"
+	if share, ok := e.carried(); ok {
+		brief += " and sent " + spell.Share(share) + " of the asked rate"
+	}
+	return []result.Reason{{Status: result.Unstable, Code: codeLimit, Brief: brief, Text: limitText(share, most, "the last third of the window") +
 		"; it could not keep the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker: " + limitRemedy}}
 }
 

@@ -131,6 +131,19 @@ func headline(s *subject) []string {
 		out = append(out, b)
 	}
 	out = append(out, plain(h.Pattern))
+	mode := plain(h.Mode)
+	if h.Mode == result.ModeFlatOut {
+		mode += " (unpaced)"
+	}
+	if h.Synchronous != nil {
+		mode += ", each producer waits for its answer"
+	}
+	out = append(out, loadText(h), mode, shortDuration(float64(window(s)))+" window")
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// loadText is the rate and what messages are made of.
+func loadText(h *result.Header) string {
 	load := size(h.Size)
 	if h.Sizes != "" {
 		load = "sizes " + plain(h.Sizes)
@@ -150,15 +163,7 @@ func headline(s *subject) []string {
 	if h.Mode == result.ModeConsume {
 		load = "what was left as " + plain(h.Existing)
 	}
-	mode := plain(h.Mode)
-	if h.Mode == result.ModeFlatOut {
-		mode += " (unpaced)"
-	}
-	if h.Synchronous != nil {
-		mode += ", each producer waits for its answer"
-	}
-	out = append(out, load, mode, shortDuration(float64(window(s)))+" window")
-	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+	return load
 }
 
 // window is the length of the measured window as it was, in ns.
@@ -171,6 +176,19 @@ func window(s *subject) int64 {
 
 // brokerLine names the server: name and version, and how it was started.
 func brokerLine(h *result.Header) string {
+	line := brokerName(h)
+	switch m := plain(h.Managed); {
+	case m == "":
+		return line
+	case line == "" || strings.Contains(m, line):
+		return m
+	default:
+		return line + ", " + m
+	}
+}
+
+// brokerName is the server's name and version.
+func brokerName(h *result.Header) string {
 	get := func(keys ...string) string {
 		for _, k := range keys {
 			if v := plain(h.Broker[k]); v != "" {
@@ -184,12 +202,5 @@ func brokerLine(h *result.Header) string {
 	if name == "" && version != "" {
 		line = "broker " + version
 	}
-	switch m := plain(h.Managed); {
-	case m == "":
-		return line
-	case line == "" || strings.Contains(m, line):
-		return m
-	default:
-		return line + ", " + m
-	}
+	return line
 }

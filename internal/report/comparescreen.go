@@ -10,8 +10,8 @@ import (
 	"sixnines/internal/compare"
 )
 
-// screenLines is how many lines of 80 columns a comparison takes on a terminal unless
-// all of it is asked for.
+// screenLines is how many lines of 80 columns a run or a comparison takes on a
+// terminal unless all of it is asked for.
 const screenLines = 30
 
 // compareScreen writes what fits a screen: what the comparison comes to, what was

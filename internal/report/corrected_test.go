@@ -35,7 +35,7 @@ func TestCorrectedIsMarkedAndNotJudged(t *testing.T) {
 				t.Fatal(err)
 			}
 			var b bytes.Buffer
-			if err := f.Write(&b, runs, Options{Width: 200}); err != nil {
+			if err := f.Write(&b, runs, Options{Width: 200, Full: true}); err != nil {
 				t.Fatal(err)
 			}
 			if text := strings.Join(strings.Fields(b.String()), " "); !strings.Contains(text, mark) || !strings.Contains(text, "not judged") {

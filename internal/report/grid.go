@@ -141,7 +141,7 @@ func (g *grid) total() int {
 
 // write appends the grid's lines.
 func (g *grid) write(p *printer) {
-	widths, total := g.widths(), g.total()
+	widths := g.widths()
 	line := func(cells []cell, always style) string {
 		var b strings.Builder
 		b.WriteString(strings.Repeat(" ", gridIndent))
@@ -167,10 +167,10 @@ func (g *grid) write(p *printer) {
 			p.line(strings.TrimRight(line(head, faint), " "))
 		}
 	}
-	room := p.width - total - gridGap
 	for i, r := range g.rows {
 		text := line(r.cells, normal)
 		notes := strings.Join(r.notes, "; ")
+		room := p.width - lipgloss.Width(text) - gridGap
 		if notes == "" || lipgloss.Width(notes) <= room {
 			if notes != "" {
 				text += strings.Repeat(" ", gridGap) + faint.paint(notes, p.colour)

@@ -34,7 +34,7 @@ func keptRun() *result.Run {
 
 func TestKeptIsShown(t *testing.T) {
 	var text bytes.Buffer
-	if err := Terminal(&text, []*result.Run{keptRun()}, Options{}); err != nil {
+	if err := Terminal(&text, []*result.Run{keptRun()}, Options{Full: true}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"fill 6,667/s", "peak 1,000 waiting", "drain 4,167/s", "gone after 240 ms", "broker: not acknowledged", "250 ms", "610"} {
@@ -45,7 +45,7 @@ func TestKeptIsShown(t *testing.T) {
 	left := keptRun()
 	left.Summary.Kept.Gone, left.Summary.Kept.Left = 0, 17
 	text.Reset()
-	if err := Terminal(&text, []*result.Run{left}, Options{}); err != nil {
+	if err := Terminal(&text, []*result.Run{left}, Options{Full: true}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), "not gone 17 left") {

@@ -31,7 +31,7 @@ func TestEveryOutputNamesWhatHolds(t *testing.T) {
 		write func(io.Writer) error
 		want  []string
 	}{
-		"terminal": {func(w io.Writer) error { return Terminal(w, []*result.Run{run}, Options{}) },
+		"terminal": {func(w io.Writer) error { return Terminal(w, []*result.Run{run}, Options{Full: true}) },
 			[]string{"VALID to p99  ", "\n  p99.9 suspect: 36 % own lag\n", "\n  delivery service p99 suspect: 0.8 % steal\n"}},
 		"markdown": {func(w io.Writer) error { return Markdown(w, []*result.Run{run}) },
 			[]string{": VALID to p99\n", "- **p99.9 suspect: 36 % own lag**\n", "- **delivery service p99 suspect: 0.8 % steal**\n"}},

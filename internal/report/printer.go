@@ -16,9 +16,9 @@ type printer struct {
 }
 
 func newPrinter(opt Options) *printer {
-	width := opt.Width
-	if width < 40 {
-		width = 100
+	width := 100
+	if opt.Width > 0 {
+		width = max(opt.Width, 40)
 	}
 	return &printer{width: width, colour: opt.Color, ascii: opt.ASCII}
 }

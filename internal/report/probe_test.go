@@ -31,7 +31,7 @@ func TestProbeStandsBesideTheLoad(t *testing.T) {
 func terminalOf(t *testing.T, run *result.Run) string {
 	t.Helper()
 	var b bytes.Buffer
-	if err := Terminal(&b, []*result.Run{run}, Options{}); err != nil {
+	if err := Terminal(&b, []*result.Run{run}, Options{Full: true}); err != nil {
 		t.Fatal(err)
 	}
 	return b.String()

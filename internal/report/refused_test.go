@@ -39,7 +39,7 @@ func TestRefusedIsPrinted(t *testing.T) {
 	run := refusedRun()
 	var terminal, markdown, page, table, object bytes.Buffer
 	for _, err := range []error{
-		Terminal(&terminal, []*result.Run{run}, Options{Width: 120}),
+		Terminal(&terminal, []*result.Run{run}, Options{Width: 120, Full: true}),
 		Markdown(&markdown, []*result.Run{run}),
 		HTML(&page, []*result.Run{run}, Options{}),
 		CSV(&table, []*result.Run{run}),

@@ -28,11 +28,15 @@ import (
 // Options are the choices a report leaves to its caller. The zero value is
 // good for every format.
 type Options struct {
-	// Width is the number of columns of the terminal; below 40, and thus by
-	// default, it counts as 100.
+	// Width is the number of columns of the terminal, at least 40; 0: it is not
+	// known, and counts as 100, or for the first screen of a run as 80.
 	Width int
 	// Full writes everything to the terminal, not only what fits a screen.
 	Full bool
+	// Show names the [Parts] that follow the first screen of a terminal.
+	Show []string
+	// Page is the run's page, which the first screen names; empty: there is none.
+	Page string
 	// Color permits ANSI colour sequences in the terminal table.
 	Color bool
 	// ASCII restricts the terminal table to ASCII.

@@ -10,16 +10,60 @@ import (
 	"sixnines/result"
 )
 
-// Terminal writes a table for people: the verdict and its reasons first, then
-// what was run, the percentiles, the accounts of messages, and what the numbers
-// stand on. Several runs stand side by side. Lines keep to opt.Width where
-// words allow it.
+// Terminal writes results for people: what fits a screen, with the verdict first,
+// and after it the parts of opt.Show; with opt.Full everything. Several results
+// stand side by side, workloads of one run below each other. Lines keep to
+// opt.Width where words allow it.
 func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 	subjects, err := subjects(runs)
 	if err != nil {
 		return err
 	}
+	if opt.Width == 0 && !opt.Full {
+		opt.Width = 80
+	}
 	p := newPrinter(opt)
+	switch {
+	case opt.Full:
+		terminalFull(p, subjects)
+	case len(subjects) > 1 && !ofOneRun(subjects):
+		comparison(p, subjects)
+	default:
+		for i, s := range subjects {
+			var foot []string
+			if i > 0 {
+				p.blank()
+			}
+			if i == len(subjects)-1 {
+				foot = footer(s, opt)
+			}
+			screen(p, s, foot)
+		}
+	}
+	if !opt.Full {
+		for _, part := range Parts() {
+			for _, s := range subjects {
+				if slices.Contains(opt.Show, part.Name) {
+					part.write(p, s)
+				}
+			}
+		}
+	}
+	_, err = w.Write(p.buf.Bytes())
+	return err
+}
+
+// ofOneRun reports whether subjects are the workloads of one run.
+func ofOneRun(subjects []*subject) bool {
+	return !slices.ContainsFunc(subjects, func(s *subject) bool {
+		h := &s.run.Header
+		return h.Workload == "" || h.ID != subjects[0].run.Header.ID
+	})
+}
+
+// terminalFull writes everything: the verdict and its reasons first, then what was
+// run, the percentiles, the accounts of messages, and guarantees and settings.
+func terminalFull(p *printer, subjects []*subject) {
 	for i, s := range subjects {
 		if i > 0 {
 			p.blank()
@@ -39,9 +83,9 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 		terminalSection(p, x, "")
 	}
 	if len(subjects) == 1 {
-		terminalLatencies(p, subjects[0])
+		terminalTables(p, subjects[0], func(family) bool { return true })
 	} else {
-		terminalSideBySide(p, subjects)
+		terminalSideBySide(p, subjects, func(result.Metric) bool { return true })
 	}
 	terminalFindings(p, subjects)
 	for _, s := range subjects {
@@ -59,8 +103,6 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 		}
 		terminalSetting(p, s)
 	}
-	_, err = w.Write(p.buf.Bytes())
-	return err
 }
 
 // terminalFindings writes what is behind the figures: of a run that is alone
@@ -68,13 +110,7 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 func terminalFindings(p *printer, subjects []*subject) {
 	if len(subjects) == 1 {
 		s := subjects[0]
-		if s.measuredMetric() != "" {
-			p.blank()
-			p.wrapped("  ", floorText(&s.run.Header), faint)
-			if line := peopleLine(s); line != "" {
-				p.wrapped("  ", line, faint)
-			}
-		}
+		terminalFloor(p, s)
 		for _, x := range findings(s) {
 			if !x.Page {
 				terminalSection(p, x, "")
@@ -103,6 +139,19 @@ func terminalFindings(p *printer, subjects []*subject) {
 		for _, l := range lines {
 			p.wrapped("  ", l, normal)
 		}
+	}
+}
+
+// terminalFloor writes what percentiles are to be held against: the noise floor,
+// and what they come to per user and page.
+func terminalFloor(p *printer, s *subject) {
+	if s.measuredMetric() == "" {
+		return
+	}
+	p.blank()
+	p.wrapped("  ", floorText(&s.run.Header), faint)
+	if line := peopleLine(s); line != "" {
+		p.wrapped("  ", line, faint)
 	}
 }
 
@@ -175,15 +224,15 @@ func (s *subject) of() string {
 	return s.label
 }
 
-// terminalLatencies writes the percentile tables of a run that is alone. The
+// terminalTables writes the percentile tables of a run that are wanted. The
 // columns of intervals and of the floor give way where the terminal is too
 // narrow for them.
-func terminalLatencies(p *printer, s *subject) {
+func terminalTables(p *printer, s *subject, wanted func(family) bool) {
 	for _, f := range s.tables {
-		if f.Apart {
+		if f.Apart || !wanted(f) {
 			continue
 		}
-		p.heading(f.Name, "")
+		p.heading(f.Name, s.of())
 		g := latencyGrid(f, true, true)
 		if g.total() > p.width {
 			g = latencyGrid(f, false, true)
@@ -276,80 +325,6 @@ func ownCell(f figure) cell {
 		c.style = warning
 	}
 	return c
-}
-
-// terminalSideBySide writes the percentile tables of several runs, a table for
-// each kind of latency and a column for each run, in as many pieces as the
-// width demands.
-func terminalSideBySide(p *printer, subjects []*subject) {
-	for _, kind := range tabled() {
-		if kind.Apart {
-			continue
-		}
-		for _, k := range kind.Columns {
-			var with []*subject
-			for _, s := range subjects {
-				if s.column(k.Metric) != nil {
-					with = append(with, s)
-				}
-			}
-			if len(with) == 0 {
-				continue
-			}
-			p.heading(kind.Name+", "+k.Head, "")
-			for first := true; len(with) > 0; first = false {
-				if !first {
-					p.blank()
-				}
-				n := len(with)
-				g := sideBySide(with, k.Metric)
-				for n > 1 && g.total() > p.width {
-					n--
-					g = sideBySide(with[:n], k.Metric)
-				}
-				g.write(p)
-				for _, s := range with[:n] {
-					if c := s.column(k.Metric); c.Note != "" {
-						p.wrapped("  ", s.letter+": "+c.Note, faint)
-					}
-				}
-				with = with[n:]
-			}
-		}
-	}
-}
-
-// sideBySide is one metric of several runs.
-func sideBySide(subjects []*subject, m result.Metric) *grid {
-	g := &grid{head: []cell{{}}, wrap: 24}
-	for i := -1; i < len(rows()); i++ {
-		var r gridRow
-		if i >= 0 {
-			r.cells = []cell{{text: rowName(rows()[i]), style: strong}}
-		}
-		for _, s := range subjects {
-			c := s.column(m)
-			if i < 0 {
-				g.head = append(g.head, cell{text: s.label, right: true})
-				if c.hasOwn() {
-					g.head = append(g.head, cell{text: "own", right: true})
-				}
-				continue
-			}
-			f := c.Figures[i]
-			r.cells = append(r.cells, figureCell(f))
-			if c.hasOwn() {
-				r.cells = append(r.cells, ownCell(f))
-			}
-			for _, n := range f.notes() {
-				r.notes = append(r.notes, s.letter+": "+n)
-			}
-		}
-		if i >= 0 {
-			g.rows = append(g.rows, r)
-		}
-	}
-	return g
 }
 
 // shorten cuts text to a width, with an ellipsis.

@@ -40,8 +40,10 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
+// terminal is the full report.
 func terminal(t *testing.T, opt Options, runs ...*result.Run) string {
 	t.Helper()
+	opt.Full = true
 	var b bytes.Buffer
 	if err := Terminal(&b, runs, opt); err != nil {
 		t.Fatal(err)

@@ -22,7 +22,7 @@ func TestUntilIsShown(t *testing.T) {
 		}
 	}
 	for name, write := range map[string]func(*bytes.Buffer) error{
-		"terminal": func(b *bytes.Buffer) error { return Terminal(b, []*result.Run{run}, Options{Width: 200}) },
+		"terminal": func(b *bytes.Buffer) error { return Terminal(b, []*result.Run{run}, Options{Width: 200, Full: true}) },
 		"page":     func(b *bytes.Buffer) error { return HTML(b, []*result.Run{run}, Options{}) },
 		"JSON":     func(b *bytes.Buffer) error { return JSON(b, run) },
 	} {

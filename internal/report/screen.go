@@ -1,0 +1,504 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"sixnines/result"
+)
+
+// screen writes what fits a terminal at once: the verdict, what was run, the one
+// table, what became of the messages, why it is not better and what to do, and
+// where the rest is. Of reasons and notes there are as many as find room.
+func screen(p *printer, s *subject, foot []string) {
+	for most := 3; ; most-- {
+		q := *p
+		q.buf.Reset()
+		screenOf(&q, s, most)
+		for i, l := range foot {
+			if i == 0 {
+				q.blank()
+			}
+			q.command(l)
+		}
+		if most == 0 || strings.Count(q.buf.String(), "\n") <= screenLines || p.width < 80 && most == 1 {
+			p.buf.Write(q.buf.Bytes())
+			return
+		}
+	}
+}
+
+// screenOf is a screen with so many reasons, notes and objectives that are met.
+func screenOf(p *printer, s *subject, most int) {
+	v := s.sum.Verdict
+	name := ""
+	if s.letter != "" {
+		name = s.label + ": "
+	}
+	p.wrapped("", name+verdictLine(s), statusStyle(v.Status))
+	p.joined("", setupLine(s), dot, normal)
+	for _, b := range s.banners {
+		if b.loud() && b.Code != "" || b.Head == "CUT SHORT" || b.Head == "DAMAGED FILE" {
+			p.wrapped("! ", b.Head+": "+b.Text, alarm)
+		}
+	}
+	p.blank()
+	screenTable(p, s)
+	for _, l := range otherLatencies(s) {
+		p.joined("  ", l, dot, normal)
+	}
+	p.blank()
+	screenAccounts(p, s)
+	screenObjectives(p, s, 2+most)
+	screenReasons(p, s, most)
+}
+
+// verdictLine is the verdict with what stands behind it in a few words.
+func verdictLine(s *subject) string {
+	v, status := s.sum.Verdict, s.status()
+	switch v.Status {
+	case result.Valid, result.Suspect:
+		if l := v.Limit(s.measuredMetric()); l != nil {
+			if v.Status == result.Valid {
+				return status + "; " + rowName(plain(l.From)) + " suspect: " + limitWords(l.Why)
+			}
+			if l.ValidTo == "" {
+				return status + " from " + rowName(plain(l.From)) + " on: " + limitWords(l.Why)
+			}
+		}
+	}
+	for _, r := range s.reasons() {
+		if r.Status == v.Status && r.Status != result.Valid {
+			return status + ": " + adviceOf(s, r).brief
+		}
+	}
+	return status
+}
+
+// limitWords spells a limit's reason out.
+func limitWords(why string) string {
+	why = plain(why)
+	if share, is := strings.CutSuffix(why, " own lag"); is && !strings.Contains(why, ",") {
+		return share + " of it is the generator's own lag"
+	}
+	return why
+}
+
+// setupLine says what was measured, where and how.
+func setupLine(s *subject) []string {
+	h := &s.run.Header
+	broker := brokerName(h)
+	if broker == "" {
+		broker = plain(h.Driver)
+	}
+	if d := h.Deployment; d != nil && d.Nodes > 1 {
+		broker += ", " + count(int64(d.Nodes)) + " nodes"
+	}
+	if h.SameHost {
+		broker += " on this host"
+	}
+	out := []string{broker, plain(h.Pattern), loadText(h)}
+	if s.letter == "" && s.title != titleOfAll(&result.Run{Header: result.Header{Driver: h.Driver, Pattern: h.Pattern, Rate: h.Rate, Mode: h.Mode}}) {
+		out = append([]string{s.title}, out...)
+	}
+	switch h.Mode {
+	case result.ModeOpen:
+	case result.ModeFlatOut:
+		out = append(out, "flat out")
+	default:
+		out = append(out, plain(h.Mode))
+	}
+	if h.Synchronous != nil {
+		out = append(out, "each producer waits for its answer")
+	}
+	out = append(out, shortDuration(float64(window(s))))
+	if s.sum.Interrupted {
+		out[len(out)-1] += " (ended early)"
+	}
+	if c := clientText(&h.Semantics); c != "" {
+		out = append(out, c)
+	}
+	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
+}
+
+// clientText names the client, direct where the driver speaks the protocol itself.
+func clientText(s *result.Semantics) string {
+	c := plain(s.Settings["client"])
+	if strings.Contains(c, "of the driver's own") || strings.Contains(plain(s.Settings["publish"]), "of our own") {
+		return "client direct"
+	}
+	if c == "" {
+		return ""
+	}
+	return "client " + shorten(c, 30)
+}
+
+// screenRows are the percentiles of the first screen: one for each nine.
+func screenRows() []string {
+	return []string{"50", "90", "99", "99.9", "99.99", "99.999", "99.9999", maximum}
+}
+
+// screenTable writes the latency that the verdict is about. Columns from the right
+// give way where the terminal is too narrow.
+func screenTable(p *printer, s *subject) {
+	m := s.measuredMetric()
+	if m == "" {
+		p.wrapped("  ", "no latency was measured", warning)
+		return
+	}
+	main := s.column(m)
+	withheld := s.sum.Verdict.Status == result.Unstable && m.IsResponse()
+	var service *column
+	if m.Service() != "" {
+		service = s.column(m.Service())
+	}
+	if withheld && service != nil {
+		main, service = service, nil
+	}
+	for columns := 3; ; columns-- {
+		g := screenGrid(s, main, service, columns)
+		if columns == 1 || g.total() <= p.width {
+			g.write(p)
+			break
+		}
+	}
+	if withheld {
+		line := "response times are withheld: they would tell the length of the run"
+		if f := s.figureAt(m, maximum); f.ok() {
+			line += " (max " + f.text() + ")"
+		}
+		p.wrapped("  ", line, warning)
+	}
+}
+
+// screenGrid lays out the first of three columns: the latency, its interval, and
+// the service time beside a response time.
+func screenGrid(s *subject, main, service *column, columns int) *grid {
+	head := main.Head
+	if of := metricName(main.Of); main.Of != result.DeliveryResponse && main.Of != result.DeliveryService {
+		head = of
+	}
+	g := &grid{head: []cell{{}, {text: head, right: true}}}
+	if columns > 1 {
+		g.head = append(g.head, cell{text: "95 % interval"})
+	}
+	if columns > 2 && service != nil {
+		g.head = append(g.head, cell{text: service.Head, right: true})
+	}
+	limit, said := s.sum.Verdict.Limit(main.Metric), false
+	var other *result.Limit // of the service time, where it is not for the same
+	if columns > 2 && service != nil {
+		if other = s.sum.Verdict.Limit(service.Metric); other != nil && limit != nil && other.Why == limit.Why {
+			other = nil
+		}
+	}
+	for _, name := range screenRows() {
+		i := slices.Index(rows(), name)
+		f := main.Figures[i]
+		r := gridRow{cells: []cell{{text: rowName(name), style: strong}, figureCell(f)}}
+		if f.Needs > 0 {
+			r.cells[1].text = "n/a"
+			r.notes = []string{"needs " + plural(f.Needs, "message")}
+			g.rows = append(g.rows, r)
+			i = len(rows()) - 1
+			g.rows = append(g.rows, screenRow(main, service, i, columns, nil))
+			return g
+		}
+		var notes []string
+		if f.ok() && f.Episodes >= 0 && f.Episodes < fewEpisodes {
+			notes = append(notes, plural(int64(f.Episodes), "event")+": this run only")
+		}
+		if limit != nil && f.Suspect && !said {
+			said = true
+			notes = append([]string{plain(limit.Why)}, notes...)
+		}
+		if other.Reaches(name) {
+			notes, other = append(notes, service.Head+": "+plain(other.Why)), nil
+		}
+		g.rows = append(g.rows, screenRow(main, service, i, columns, notes))
+	}
+	return g
+}
+
+// screenRow is a row of the table; its notes stay together.
+func screenRow(main, service *column, i, columns int, notes []string) gridRow {
+	f := main.Figures[i]
+	r := gridRow{cells: []cell{{text: rowName(f.Percentile), style: strong}, figureCell(f)}}
+	if columns > 1 {
+		r.cells = append(r.cells, cell{text: f.shortInterval(), style: faint})
+	}
+	if columns > 2 && service != nil {
+		r.cells = append(r.cells, figureCell(service.Figures[i]))
+	}
+	if len(notes) > 0 {
+		r.notes = []string{strings.Join(notes, "; ")}
+	}
+	return r
+}
+
+// shortInterval is the interval with its unit said once, if there is one unit.
+func (f figure) shortInterval() string {
+	text := f.interval()
+	lo, hi, found := strings.Cut(text, " – ")
+	_, unit, _ := strings.Cut(lo, " ")
+	if _, same, _ := strings.Cut(hi, " "); found && same == unit {
+		return strings.TrimSuffix(lo, " "+unit) + " – " + hi
+	}
+	return text
+}
+
+// otherLatencies are the latencies beside the table's, a line each: the others that
+// were measured, and those of the messages that were not refused.
+func otherLatencies(s *subject) [][]string {
+	m := s.measuredMetric()
+	var out [][]string
+	for _, f := range s.tables {
+		if f.Apart || f.Key == "lag" {
+			continue
+		}
+		for _, c := range f.Columns {
+			service := c.Metric.Service() == "" && !c.Metric.IsResponse() && c.Of != result.ProbeService
+			if c.Metric == m || c.Corrected || service || s.sum.Verdict.Status == result.Unstable && c.Of.IsResponse() {
+				continue
+			}
+			var parts []string
+			for _, p := range []string{"50", "99", "99.9", maximum} {
+				if x := c.Figures[slices.Index(rows(), p)]; x.Needs == 0 && !x.Absent {
+					parts = append(parts, rowName(p)+" "+x.text())
+				}
+			}
+			if len(parts) == 0 {
+				continue
+			}
+			parts[0] = metricName(c.Metric) + "  " + parts[0]
+			if l := s.sum.Verdict.Limit(c.Metric); l != nil {
+				parts = append(parts, rowName(plain(l.From))+" suspect: "+plain(l.Why))
+			}
+			out = append(out, parts)
+		}
+	}
+	return out
+}
+
+// screenAccounts writes what was sent and what became of it, in a line or two.
+func screenAccounts(p *printer, s *subject) {
+	c := &s.sum.Counters
+	var parts []string
+	if t := s.sum.Throughput; t != nil {
+		for _, e := range throughputLines(s) {
+			if e.Name != "clock stopped by" {
+				parts = append(parts, e.Name+" "+e.Value)
+			}
+		}
+	} else if s.sends() {
+		r := s.sum.Rate
+		sent := "sent " + rate(r.Sent)
+		if r.Asked > 0 {
+			sent += " of " + rate(r.Asked)
+		}
+		if kept, ok := r.Kept(); ok && kept < 0.9995 {
+			sent += " (" + exactShare(kept) + ")"
+		}
+		parts = append(parts, sent)
+		if r.Asked > 0 && r.WorstSecond < 0.9 {
+			parts = append(parts, "worst second "+exactShare(r.WorstSecond)+" of due")
+		}
+	}
+	if c.Expected == 0 && c.Acked > 0 {
+		parts = append(parts, "acknowledged "+count(c.Acked)+" of "+count(c.Scheduled))
+	}
+	if c.Expected > 0 {
+		parts = append(parts, "received "+count(c.Received)+" of "+count(c.Expected))
+	}
+	var troubles []string
+	for _, e := range append(append(publishSide(c)[1:], deliverySide(c)[1:]...), otherCounters(c)...) {
+		if e.Bad && e.Value > 0 && !(e.Name == "missing" && c.LostAcked+c.Undelivered == c.Missing) && !(e.Name == "censored" && c.Missing > 0) {
+			name := e.Name
+			if name == "lost acked" {
+				name = "lost although acknowledged"
+			}
+			troubles = append(troubles, count(e.Value)+" "+name)
+		}
+	}
+	if c.Acked > 0 && c.Unknown > 0 {
+		troubles = append(troubles, count(c.Unknown)+" unanswered")
+	}
+	if len(troubles) == 0 {
+		switch {
+		case c.Expected > 0:
+			parts = append(parts, "none lost, duplicated or reordered")
+		case s.sends():
+			parts = append(parts, "none refused or unanswered")
+		}
+		p.joined("  ", parts, dot, normal)
+	} else {
+		p.joined("  ", parts, dot, normal)
+		p.joined("  ", troubles, dot, warning)
+	}
+	if ok, problem := c.Conserved(); !ok {
+		p.wrapped("  ", "The account does not close: "+problem+".", bad)
+	}
+	for _, l := range availabilityLine(s.sum.Availability) {
+		p.wrapped("  available ", l.Value, normal)
+	}
+	if lines := keptLines(s); lines != nil {
+		p.joined("  backlog ", pairs(lines), dot, normal)
+	}
+}
+
+// screenObjectives writes a line for each objective; of those that are met as many
+// as there is room for.
+func screenObjectives(p *printer, s *subject, most int) {
+	left := 0
+	for _, failed := range []bool{true, false} {
+		for _, o := range s.sum.Objectives {
+			outcome := plain(o.Outcome)
+			if (outcome != "met") != failed {
+				continue
+			}
+			if most--; most < 0 {
+				left++
+				continue
+			}
+			word := outcome + strings.Repeat(" ", max(1, 12-lipgloss.Width(outcome)))
+			line := shorten(plain(o.Text)+": "+plain(o.Found), max(20, p.width-2-lipgloss.Width(word)))
+			p.line("  " + objectiveStyle(outcome).paint(word, p.colour) + line)
+		}
+	}
+	if left > 0 {
+		p.wrapped("  ", "and "+plural(int64(left), "objective")+" more: --show objectives", faint)
+	}
+}
+
+// screenReasons writes why the verdict is not better and what to do, then what must
+// be known beside it.
+func screenReasons(p *printer, s *subject, most int) {
+	all := advices(s)
+	for i, a := range all {
+		if i >= max(most, 1) {
+			p.wrapped("  ", "and "+plural(int64(len(all)-i), "reason")+" more: --show reasons", faint)
+			break
+		}
+		p.wrapped("  why   ", a.why, normal)
+		if a.try != "" {
+			p.wrapped("  try   ", a.try, strong)
+		}
+	}
+	if line := steadyLine(s); line != "" {
+		p.wrapped("  ", line, warning)
+	}
+	for i, n := range screenNotes(s) {
+		if i < most {
+			p.wrapped("  note  ", n, faint)
+		}
+	}
+}
+
+// steadyLine says how far the steady state was not assessed; empty where it was.
+func steadyLine(s *subject) string {
+	st := s.sum.Steady
+	if st == nil || s.run.Header.Mode == result.ModeFlatOut || s.sum.Verdict.Status == result.Unstable {
+		return ""
+	}
+	const none = "not assessed"
+	switch {
+	case st.P50.Class == none:
+		return "steady state not assessed: a longer run is needed (--duration)"
+	case st.P99.Class == none:
+		return "steady state not assessed beyond p90: a longer run is needed (--duration)"
+	}
+	return ""
+}
+
+// screenNotes are what must be known beside the verdict, a line or two each.
+func screenNotes(s *subject) []string {
+	var out []string
+	if col := s.column(s.measuredMetric()); col != nil {
+		first, last := "", ""
+		for _, name := range screenRows() {
+			if f := col.Figures[slices.Index(rows(), name)]; f.nearFloor() {
+				if last = rowName(name); first == "" {
+					first = last
+				}
+			}
+		}
+		if first != "" {
+			if first != last {
+				first += " to " + last
+			}
+			out = append(out, first+": below 3 × this machine's noise floor, so as much about the machine as about the broker")
+		}
+	}
+	for _, r := range s.reasons() {
+		if r.Status != result.Valid {
+			continue
+		}
+		switch r.Code {
+		case "until", "events", "blocked", "worst-second-blocked", "backlog-kept", "semantics":
+			out = append(out, firstClause(reasonText(r)))
+		}
+	}
+	if s.sum.Interrupted {
+		out = append(out, "the window was ended early; it is complete up to there")
+	}
+	return out
+}
+
+// footer is where the rest of a report is.
+func footer(s *subject, opt Options) []string {
+	var out []string
+	if opt.Page != "" {
+		out = append(out, "  page     "+plain(opt.Page))
+	}
+	if s.run.Path != "" {
+		out = append(out, "  details  sixnines report --full "+plain(s.run.Path))
+	}
+	return out
+}
+
+// command writes a line that is to be copied: it is broken before its last word,
+// where that finds no room, and nowhere else.
+func (p *printer) command(text string) {
+	if lipgloss.Width(text) > p.width {
+		if at := strings.LastIndexByte(text, ' '); at > 0 {
+			p.line(strings.TrimRight(text[:at], " "))
+			text = "    " + text[at+1:]
+			if lipgloss.Width(text) > p.width {
+				text = text[4:]
+			}
+		}
+	}
+	p.line(text)
+}
+
+// comparison is the first screen of several results: a verdict each, what is said
+// of all of them, and one table.
+func comparison(p *printer, subjects []*subject) {
+	for _, s := range subjects {
+		p.wrapped("", s.label+": "+verdictLine(s), statusStyle(s.sum.Verdict.Status))
+	}
+	terminalSection(p, objectivesOfAll(subjects), "")
+	for _, sentence := range omission(subjects) {
+		p.blank()
+		p.wrapped("", sentence, strong)
+	}
+	for _, x := range repeatSections(subjects) {
+		terminalSection(p, x, "")
+	}
+	var metrics []result.Metric
+	for _, s := range subjects {
+		if m := s.measuredMetric(); m != "" && !slices.Contains(metrics, m) {
+			metrics = append(metrics, m)
+		}
+	}
+	terminalSideBySide(p, subjects, func(m result.Metric) bool { return slices.Contains(metrics, m) })
+	for _, s := range subjects {
+		p.blank()
+		p.line(strong.paint(s.label, p.colour))
+		screenAccounts(p, s)
+	}
+	p.blank()
+	p.wrapped("  ", "all of it: the same command with --full; parts of it: --show", faint)
+}
