@@ -29,30 +29,33 @@ type may struct {
 
 // The libraries.
 const (
-	hdrHistogram = "github.com/HdrHistogram/hdrhistogram-go"
-	gonum        = "gonum.org/v1/gonum"
-	plot         = "gonum.org/v1/plot"
-	image        = "golang.org/x/image"
-	natsClient   = "github.com/nats-io/nats.go"
-	stanClient   = "github.com/nats-io/stan.go"
-	rabbitClient = "github.com/rabbitmq/amqp091-go"
-	natsKeys     = "github.com/nats-io/nkeys"
-	franzGo      = "github.com/twmb/franz-go"
-	natsServer   = "github.com/nats-io/nats-server/v2"
-	redigo       = "github.com/gomodule/redigo"
-	mangos       = "go.nanomsg.org/mangos/v3"
-	nsqClient    = "github.com/nsqio/go-nsq"
-	snappy       = "github.com/golang/snappy"
-	sys          = "golang.org/x/sys"
-	term         = "golang.org/x/term"
-	yaml         = "go.yaml.in/yaml/v4"
-	cobra        = "github.com/spf13/cobra"
-	pflag        = "github.com/spf13/pflag"
-	bubbletea    = "charm.land/bubbletea/v2"
-	lipgloss     = "charm.land/lipgloss/v2"
-	colorProfile = "github.com/charmbracelet/colorprofile"
-	jsonSchema   = "github.com/santhosh-tekuri/jsonschema/v6"
-	ansi         = "github.com/charmbracelet/x/ansi"
+	hdrHistogram    = "github.com/HdrHistogram/hdrhistogram-go"
+	gonum           = "gonum.org/v1/gonum"
+	plot            = "gonum.org/v1/plot"
+	image           = "golang.org/x/image"
+	natsClient      = "github.com/nats-io/nats.go"
+	stanClient      = "github.com/nats-io/stan.go"
+	rabbitClient    = "github.com/rabbitmq/amqp091-go"
+	natsKeys        = "github.com/nats-io/nkeys"
+	franzGo         = "github.com/twmb/franz-go"
+	natsServer      = "github.com/nats-io/nats-server/v2"
+	redigo          = "github.com/gomodule/redigo"
+	mangos          = "go.nanomsg.org/mangos/v3"
+	nsqClient       = "github.com/nsqio/go-nsq"
+	snappy          = "github.com/golang/snappy"
+	sys             = "golang.org/x/sys"
+	term            = "golang.org/x/term"
+	yaml            = "go.yaml.in/yaml/v4"
+	cobra           = "github.com/spf13/cobra"
+	pflag           = "github.com/spf13/pflag"
+	bubbletea       = "charm.land/bubbletea/v2"
+	lipgloss        = "charm.land/lipgloss/v2"
+	colorProfile    = "github.com/charmbracelet/colorprofile"
+	prometheus      = "github.com/prometheus/client_golang"
+	prometheusModel = "github.com/prometheus/client_model"
+	prometheusText  = "github.com/prometheus/common"
+	jsonSchema      = "github.com/santhosh-tekuri/jsonschema/v6"
+	ansi            = "github.com/charmbracelet/x/ansi"
 )
 
 // allowed says of every package what it may import. A package that is not here
@@ -149,8 +152,10 @@ func allowed() map[string]may {
 			why: "numbers are written in one way wherever people read them"},
 		"internal/sweep": {ours: []string{"internal/judge", "internal/spell", "internal/stats", "result", "scenario"}, others: []string{gonum},
 			why: "the mathematics of sweeps: the values of an axis are a scenario's, and what a trial shows of an objective is the judge's to say; curves are fitted by least squares"},
-		"internal/report": {ours: []string{"internal/compare", "internal/judge", "internal/spell", "internal/stats", "internal/study", "internal/sweep", "result"}, others: []string{hdrHistogram, image, lipgloss, plot},
+		"internal/report": {ours: []string{"internal/compare", "internal/judge", "internal/spell", "internal/stats", "internal/study", "internal/sweep", "internal/telemetry", "result"}, others: []string{hdrHistogram, image, lipgloss, plot},
 			why: "files that were cut short are judged when they are shown"},
+		"internal/telemetry": {ours: []string{"result"}, others: []string{prometheus, prometheusModel, prometheusText},
+			why: "the formats of monitoring systems are written by the library of the field"},
 		"internal/brokers": {ours: []string{"internal/filelock", "internal/nullbroker"}, others: []string{natsServer},
 			why: "the null broker is built in, as the NATS server is"},
 		"internal/study": {ours: []string{"internal/judge", "internal/spell", "internal/stats", "result", "scenario"}, others: []string{yaml},

@@ -97,6 +97,16 @@ func NewRanks(n int, bucket func(i int) (low, high, count int64)) *RankIndex {
 	return x
 }
 
+// Buckets calls visit with the edges, both inclusive, and the count of each bucket
+// that is not empty, in ascending order.
+func (x *RankIndex) Buckets(visit func(low, high, count int64)) {
+	var before int64
+	for i, upTo := range x.cumulative {
+		visit(x.low[i], x.high[i], upTo-before)
+		before = upTo
+	}
+}
+
 // Count returns the number of values.
 func (x *RankIndex) Count() int64 {
 	if len(x.cumulative) == 0 {

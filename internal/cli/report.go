@@ -29,7 +29,7 @@ func (a *app) reportCommand() *cobra.Command {
 	var o reportFlags
 	var about strings.Builder
 	for _, f := range report.Formats() {
-		fmt.Fprintf(&about, "\n  %-10s%s", f.Name, f.About)
+		fmt.Fprintf(&about, "\n  %-12s%s", f.Name, f.About)
 	}
 	cmd := &cobra.Command{
 		Use:   "report FILE… [flags]",

@@ -33,6 +33,8 @@ func Formats() []Format {
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return TimeCSV(w, runs) }},
 		{Name: "csv-tail", Extension: ".csv", About: "the slowest messages, one a line",
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return TailCSV(w, runs) }},
+		{Name: "openmetrics", Extension: ".prom", About: "distributions, counters, verdict and figures for monitoring systems",
+			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return OpenMetrics(w, runs) }},
 		{Name: "svg", Extension: ".svg", About: "one picture, light or dark as its viewer prefers",
 			Write: func(w io.Writer, runs []*result.Run, opt Options) error { return SVG(w, runs, opt.kind(), opt) }},
 		{Name: "png", Extension: ".png", About: "one picture", Binary: true,

@@ -1,0 +1,76 @@
+// Package telemetry tells monitoring systems of runs, in families named after the
+// metrics and counters of the result file.
+//
+// What it tells is for watching. Its buckets are twenty times as wide as those of the
+// result file, which is what counts.
+package telemetry
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/common/expfmt"
+
+	"sixnines/result"
+)
+
+// Figure is a published figure: a percentile that the sample supports.
+type Figure struct {
+	Metric     string
+	Percentile string // "99.9", or "max"
+	Bound      string // "value", or "low" and "high" of its 95 % interval
+	Nanosecond int64
+	Mark       string // what qualifies it, as in the CSV; empty: nothing does
+}
+
+// Result is a run that is over, or one of its workloads.
+type Result struct {
+	Run     *result.Run
+	Summary *result.Summary
+	Figures []Figure
+}
+
+// figures shows the figures of results.
+type figures []Result
+
+// Describe implements prometheus.Collector.
+func (figures) Describe(chan<- *prometheus.Desc) {}
+
+// Collect implements prometheus.Collector.
+func (all figures) Collect(to chan<- prometheus.Metric) {
+	for _, r := range all {
+		for _, f := range r.Figures {
+			to <- prometheus.MustNewConstMetric(family("percentile_seconds",
+				"The published percentiles and maxima with their 95 % intervals. What the sample does not support is absent.", "metric", "percentile", "bound", "mark"),
+				prometheus.GaugeValue, seconds(float64(f.Nanosecond)), r.Run.Header.ID, r.Run.Header.Workload, f.Metric, f.Percentile, f.Bound, f.Mark)
+		}
+	}
+}
+
+// OpenMetrics writes results as OpenMetrics 1.0 text, without time stamps. No two may
+// be the same workload of the same run.
+func OpenMetrics(w io.Writer, results []Result) error {
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(collector{func() (string, []*load) {
+		var all []*load
+		for _, r := range results {
+			all = append(all, finished(r.Run, r.Summary))
+		}
+		return "", all
+	}}, figures(results))
+	families, err := registry.Gather()
+	if err != nil {
+		return fmt.Errorf("gather the metrics: %w", err)
+	}
+	e := expfmt.NewEncoder(w, expfmt.NewFormat(expfmt.TypeOpenMetrics))
+	for _, f := range families {
+		if err := e.Encode(f); err != nil {
+			return err
+		}
+	}
+	if c, ok := e.(expfmt.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
