@@ -238,9 +238,12 @@ type Trial struct {
 	// Arm is "A" or "B"; empty for others than those of an ab.
 	Arm string `json:"arm,omitempty"`
 	// Pair numbers the pairs of an ab from 1; 0 for others.
-	Pair  int `json:"pair,omitempty"`
-	Index int `json:"index"` // place in the order in which they were run, from 1
-	Of    int `json:"of"`    // runs planned
+	Pair int `json:"pair,omitempty"`
+	// Replaces is the pair of an ab that this one was made in place of, since a run of
+	// that was INVALID; 0: none.
+	Replaces int `json:"replaces,omitempty"`
+	Index    int `json:"index"` // place in the order in which they were run, from 1
+	Of       int `json:"of"`    // runs planned
 }
 
 // The kinds of Trial.Kind.

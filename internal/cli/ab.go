@@ -28,8 +28,9 @@ const maxPairs = 1000
 type abOptions struct {
 	compareOptions
 	outputOptions
-	pairs  int
-	resume string // directory of an ab to go on with; empty: a new one
+	pairs   int
+	replace int    // pairs at most; below 0: as many as pairs
+	resume  string // directory of an ab to go on with; empty: a new one
 }
 
 // arm is one side of an ab.
@@ -59,8 +60,11 @@ Flags of the scenario apply to both sides, --a and --b to one: they take a flag'
 name (rate=2k/s), option.NAME, setting.NAME or any field of a scenario.
 
 Ctrl-C ends the ab with the run that is under way, before its window at once; a
-second ends that window early, a third stops. All results are in a directory of their own, which sixnines compare reads again;
---resume goes on with them.
+second ends that window early, a third stops. All results are in a directory of their own, which
+sixnines compare reads again; --resume goes on with them.
+
+A pair with an INVALID run is set aside, said, and made again after the others, as
+often as --replace allows. Verdicts decide that, never figures.
 
 Each of several workloads that both sides have is compared by itself; those in the
 background are shown and not judged. --b workloads.NAME.rate=2k/s changes one.
@@ -82,6 +86,7 @@ few runs to decide it, or an objective that was missed or could not be decided.`
 	}
 	runs := sectionOf("Trials", func(f *pflag.FlagSet) {
 		f.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
+		f.IntVar(&o.replace, "replace", -1, "make at most `N` pairs more, in place of those with an INVALID run; default: as many as --pairs; 0: none")
 		f.Var(&armFlag{to: &onlyA, flag: "--a"}, "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
 		f.Var(&armFlag{to: &onlyB, flag: "--b"}, "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
 		resumeFlag(f, &o.resume, "ab", sameCommand)
@@ -125,6 +130,9 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 		return wrongUsage(fmt.Sprintf("--pairs takes %d to %d; %d are recommended", compare.MinPairs, maxPairs, compare.RecommendedPairs),
 			"%s %s", plural(o.pairs, "pair"), why)
 	}
+	if o.replace > maxPairs {
+		return wrongUsage(fmt.Sprintf("--replace takes up to %d", maxPairs), "%s in place of INVALID ones are too many", plural(o.replace, "pair"))
+	}
 	arms, err := a.arms(args, flags, [2][]scenario.Override{onlyA, onlyB})
 	if err == nil {
 		err = comparable(arms, o.of, o.gate)
@@ -156,7 +164,7 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 		return err
 	}
 	defer opened.Close()
-	t := &abRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, arms: arms, changes: changes, options: options, abOptions: o}
+	t := &abRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, arms: arms, changes: changes, options: options, abOptions: o, made: map[int]*result.Run{}}
 	if err := t.load(t.keep); err != nil {
 		return err
 	}
@@ -178,7 +186,7 @@ func abManifest(arms [2]arm, set string, pairs int) (trials.Manifest, error) {
 	}
 	for _, at := range trials.Balanced(pairs, m.Seed) {
 		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: arms[at.Cell].scenario.Seed,
-			File: fmt.Sprintf("pair-%02d-%s.jsonl", at.Round, arms[at.Cell].letter)})
+			File: pairFile(at.Round, arms[at.Cell].letter)})
 	}
 	return m, nil
 }
@@ -257,13 +265,20 @@ type abRuns struct {
 	arms    [2]arm
 	changes []compare.Change
 	options compare.Options
-	runs    [2][]*result.Run
+	made    map[int]*result.Run // by the index of their trials
 }
 
 // keep takes the run of a trial.
-func (t *abRuns) keep(trial int, run *result.Run) {
-	arm := t.Trials[trial].Cell
-	t.runs[arm] = append(t.runs[arm], run)
+func (t *abRuns) keep(trial int, run *result.Run) { t.made[trial] = run }
+
+// runs are those of each side, without those set aside if counted is set.
+func (t *abRuns) runs(counted bool) (sides [2][]*result.Run) {
+	for i, x := range t.Trials {
+		if t.made[i] != nil && (x.Aside == "" || !counted) {
+			sides[x.Cell] = append(sides[x.Cell], t.made[i])
+		}
+	}
+	return sides
 }
 
 // announce says what is going to happen, and how long it takes.
@@ -283,21 +298,28 @@ func (t *abRuns) announce() {
 	}
 	t.note("%s of runs in random order: %s and the starts of brokers, at most %s; results in %s",
 		plural(t.pairs, "pair"), seconds(least), seconds(most), t.dir)
+	if n := t.spare(); n > 0 {
+		t.note("up to %s with an INVALID run will be made again", plural(n, "pair"))
+	}
 }
 
 // make makes the pairs. The error is of the run that ended them early.
 func (t *abRuns) make(ctx context.Context) error {
 	t.stops = t.seriesStops(ctx)
 	defer t.stops.stop()
-	return t.Run(trials.Options{Ending: t.stops.ended, Progress: t.sayProgress, Make: t.one})
+	return t.Run(trials.Options{Ending: t.stops.ended, Progress: t.sayProgress, Make: t.one, More: t.more})
 }
 
 // one makes one run.
 func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 	arm, pair := t.arms[turn.Trial.Cell], turn.Trial.Round
+	place := fmt.Sprintf("pair %d of %d", pair, t.pairs)
+	if n := turn.Trial.Replaces; n > 0 {
+		place = fmt.Sprintf("pair %d in place of pair %d", pair, n)
+	}
 	run, state, err := t.series.make(turn, one{scenario: arm.scenario, entry: arm.entry,
-		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialAB, Arm: arm.letter, Pair: pair, Index: turn.Number, Of: turn.Of},
-		begin:  fmt.Sprintf("pair %d of %d, %s (run %d of %d)", pair, t.pairs, arm.letter, turn.Number, turn.Of)})
+		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialAB, Arm: arm.letter, Pair: pair, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of},
+		begin:  fmt.Sprintf("%s, %s (run %d of %d)", place, arm.letter, turn.Number, turn.Of)})
 	if run != nil {
 		t.keep(turn.Number-1, run)
 	}
@@ -313,7 +335,8 @@ func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 // foresee says after the first pair whether there can be a ranking: better than
 // after all of them.
 func (t *abRuns) foresee() error {
-	all, err := compare.Workloads(t.runs[0], t.runs[1], t.options)
+	runs := t.runs(false)
+	all, err := compare.Workloads(runs[0], runs[1], t.options)
 	if err != nil {
 		return nil // what is wrong with a pair, the comparison of all will say
 	}
@@ -333,7 +356,8 @@ func (t *abRuns) foresee() error {
 
 // finish compares what there is.
 func (t *abRuns) finish(ended error) error {
-	if len(t.runs[0]) == 0 || len(t.runs[1]) == 0 {
+	runs := t.runs(false)
+	if len(runs[0]) == 0 || len(runs[1]) == 0 {
 		if ended != nil {
 			return ended
 		}
@@ -343,7 +367,7 @@ func (t *abRuns) finish(ended error) error {
 	if errors.As(ended, &usage) && usage.code == exitUsage {
 		return ended
 	}
-	all, err := compare.Workloads(t.runs[0], t.runs[1], t.options)
+	all, err := compare.Workloads(runs[0], runs[1], t.options)
 	if err != nil {
 		return errors.Join(ended, compareFault(err))
 	}
@@ -352,8 +376,10 @@ func (t *abRuns) finish(ended error) error {
 		err = missed
 	}
 	t.note("results %s; compare them again with: sixnines compare %s", t.dir, t.dir)
-	if !t.Complete() {
+	if left := t.replaceable(); !t.Complete() {
 		t.note("%d of %s were made; the same command with --resume %s goes on", t.Count(trials.Made), plural(len(t.Trials), "run"), t.dir)
+	} else if len(left) > 0 {
+		t.note("%s with an INVALID run were not made again; the same command with --resume %s goes on", plural(len(left), "pair"), t.dir)
 	}
 	if ended != nil {
 		return ended
@@ -365,8 +391,9 @@ func (t *abRuns) finish(ended error) error {
 // runs, as in repeats of it, and decides on the exit code.
 func (t *abRuns) objectives() error {
 	var missed error
+	runs := t.runs(true)
 	for i, arm := range t.arms {
-		for _, w := range workloadsOf(arm.scenario, t.runs[i]) {
+		for _, w := range workloadsOf(arm.scenario, runs[i]) {
 			found := overall(w.Objectives, w.runs, t.pairs)
 			if !t.series.quiet {
 				t.sayObjectives(joinWords(arm.letter, w.Name), found)

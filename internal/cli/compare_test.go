@@ -238,7 +238,7 @@ func TestAB(t *testing.T) {
 		t.Skip("TestABInterrupted does the same with more at a time")
 	}
 	dir := t.TempDir()
-	code, out, errs := invoke(t, Env{Dir: dir}, "ab", "mem", "--pairs", "6", "--duration", "100ms", "--warmup", "0s", "--rate", "200/s",
+	code, out, errs := invoke(t, Env{Dir: dir}, "ab", "mem", "--pairs", "6", "--replace", "0", "--duration", "100ms", "--warmup", "0s", "--rate", "200/s",
 		"--option", "delay=1ms", "--json", "--slo", "delivery.response p50 < 100us")
 	// An objective is judged as that of run is: none of these can be met.
 	if want := "objective missed: B: delivery.response p50 < 100µs: in "; code == exitOK || !strings.Contains(errs, want) && !strings.Contains(errs, "without meaning") {

@@ -120,6 +120,8 @@ func (s *series) result(trial int) (*result.Run, error) {
 		return run, nil
 	case err != nil && !errors.Is(err, result.ErrFormat):
 		return nil, failed("check the file and its permissions", err)
+	case s.Trials[trial].Aside != "":
+		return nil, nil // nobody makes it again
 	}
 	s.note("%s is damaged: it is made again", file)
 	return nil, s.Again(trial)

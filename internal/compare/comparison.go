@@ -74,10 +74,13 @@ type Comparison struct {
 	Refused string `json:"refused,omitempty"`
 	Asked   bool   `json:"asked,omitempty"`
 	// Forced says that there is a ranking although Differences refuse it.
-	Forced bool    `json:"forced,omitempty"`
-	Pairs  []Pair  `json:"pairs"`
-	Left   []Left  `json:"left_out"`
-	Doubts []Doubt `json:"doubts"`
+	Forced bool   `json:"forced,omitempty"`
+	Pairs  []Pair `json:"pairs"`
+	// Replaced are pairs of an ab of which a run was INVALID and others were made
+	// instead; they are in no figure.
+	Replaced []Replaced `json:"replaced,omitempty"`
+	Left     []Left     `json:"left_out"`
+	Doubts   []Doubt    `json:"doubts"`
 	// P is the probability of judged differences like these or larger between
 	// sets that differ in nothing but chance; 1 if nothing was judged.
 	P       float64  `json:"p"`
@@ -110,6 +113,13 @@ type Pair struct {
 	Number int    `json:"pair"`
 	A      string `json:"a"` // result file
 	B      string `json:"b"`
+}
+
+// Replaced is a pair that was set aside.
+type Replaced struct {
+	Pair int    `json:"pair"`
+	By   int    `json:"by"`  // the pair that was made instead
+	Why  []Left `json:"why"` // its INVALID runs
 }
 
 // Left is a run that is in no pair.

@@ -39,17 +39,34 @@ func unfit(r *result.Run) string {
 	case s.Aborted:
 		return "aborted: what was under way was not awaited"
 	case s.Verdict.Status == result.Invalid || s.Verdict.Status == result.Unstable:
-		why := string(s.Verdict.Status)
-		for _, reason := range s.Verdict.Reasons {
-			if reason.Status == s.Verdict.Status {
-				// What to do about it stands in the run's own report.
-				text, _, _ := strings.Cut(reason.Text, "; ")
-				return why + ": " + text
-			}
-		}
-		return why
+		return verdictOf(s)
 	case s.Verdict.Status != result.Valid && s.Verdict.Status != result.Suspect:
 		return "it has no verdict"
+	}
+	return ""
+}
+
+// verdictOf is a verdict with its first reason. What to do about it stands in the run's
+// own report.
+func verdictOf(s *result.Summary) string {
+	why := string(s.Verdict.Status)
+	for _, reason := range s.Verdict.Reasons {
+		if reason.Status == s.Verdict.Status {
+			text, _, _ := strings.Cut(reason.Text, "; ")
+			return why + ": " + text
+		}
+	}
+	return why
+}
+
+// Invalid says why a run, or a workload of it that is compared, is INVALID; empty: none
+// is. of is the only workload to compare, empty: all. An ab replaces such a pair.
+func Invalid(run *result.Run, of string) string {
+	for _, part := range run.Parts() {
+		w := part.Header.Workload
+		if s := part.Summary; s != nil && s.Verdict.Status == result.Invalid && !part.Header.Background && (of == "" || w == "" || w == of) {
+			return verdictOf(s)
+		}
 	}
 	return ""
 }
@@ -172,6 +189,36 @@ func ofOneAB(sets [2][]run) bool {
 		}
 	}
 	return true
+}
+
+// replaced takes out the pairs of an ab in whose place others were made, in whichever
+// workload they were INVALID: the choice of pairs is the same for all.
+func replaced(all []couple) (rest []couple, out []Replaced) {
+	by := map[int]int{}
+	for _, c := range all {
+		for _, r := range c.runs {
+			if t := r.Header.Trial; t.Replaces > 0 {
+				by[t.Replaces] = t.Pair
+			}
+		}
+	}
+	for _, c := range all {
+		if by[c.number] == 0 {
+			rest = append(rest, c)
+			continue
+		}
+		x := Replaced{Pair: c.number, By: by[c.number]}
+		for i, r := range c.runs {
+			for _, part := range append([]*result.Run{r.Run}, r.beside...) {
+				if part.Summary != nil && part.Summary.Verdict.Status == result.Invalid && !part.Header.Background {
+					x.Why = append(x.Why, Left{side(i), r.name(), verdictOf(part.Summary)})
+					break
+				}
+			}
+		}
+		out = append(out, x)
+	}
+	return rest, out
 }
 
 // fitOnes keeps the pairs that can be used.

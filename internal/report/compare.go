@@ -227,6 +227,31 @@ func compareHow(c *compare.Comparison) string {
 	return text
 }
 
+// replacedTexts say which pairs were made again, and why.
+func replacedTexts(c *compare.Comparison) []string {
+	if len(c.Replaced) == 0 {
+		return nil
+	}
+	sides := map[string]int{}
+	var out []string
+	for _, r := range c.Replaced {
+		text := fmt.Sprintf("pair %d by pair %d", r.Pair, r.By)
+		for i, w := range r.Why {
+			sides[w.Side]++
+			text += []string{": ", "; "}[min(i, 1)] + w.Side + " " + plain(w.Why)
+		}
+		out = append(out, text)
+	}
+	n := len(out)
+	first := fmt.Sprintf("%s with an INVALID run (A %d, B %d), for the verdict alone", plural(int64(n), "pair"), sides["A"], sides["B"])
+	for _, s := range []string{"A", "B"} {
+		if n >= 3 && sides[s] == n && len(sides) == 1 {
+			first += "; always " + s + ": perhaps what it does is why"
+		}
+	}
+	return append([]string{first}, out...)
+}
+
 // compareTitle heads a comparison.
 func compareTitle(c *compare.Comparison) string {
 	title := strings.ToUpper(string(c.Outcome))

@@ -150,7 +150,10 @@ func TestCompareScreen(t *testing.T) {
 				r.Summary.Verdict.Status = result.Suspect
 				r.Summary.Verdict.Reasons = append(r.Summary.Verdict.Reasons, result.Reason{Status: result.Suspect, Code: fmt.Sprintf("reason-%d", i), Metric: result.DeliveryResponse, Percentile: "99", Text: "a reason with many words, so many that they fit no line of any terminal that is in use today or was then; do something"})
 			}
-			if n > 15 {
+			if n > 17 {
+				r.Header.Trial.Replaces = 1 + (n-18)/2
+			}
+			if n < 2 || n > 11 && n < 16 {
 				r.Summary.Verdict = result.Verdict{Status: result.Invalid, Reasons: []result.Reason{{Status: result.Invalid, Code: "accounts", Text: "the accounts do not agree; report it"}}}
 			}
 		}),

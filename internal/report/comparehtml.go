@@ -35,7 +35,7 @@ func CompareHTML(w io.Writer, all []*compare.Comparison) error {
 func comparePageOf(c *compare.Comparison) comparePageData {
 	page := comparePageData{Title: compareTitle(c), Class: strings.ReplaceAll(string(c.Outcome), " ", "-"), Text: plain(c.Text),
 		A: strings.Join(compareSide(c.A), dot), B: strings.Join(compareSide(c.B), dot), How: compareHow(c),
-		Regressions: besidesRows(c), Forced: c.Forced, Changes: changesText(c)}
+		Regressions: besidesRows(c), Forced: c.Forced, Changes: changesText(c), Replaced: replacedTexts(c)}
 	if !strings.Contains(c.Text, c.Guarantees) {
 		page.Guarantees = plain(c.Guarantees)
 	}
@@ -78,7 +78,7 @@ type comparePageData struct {
 	Title, Class, Text, A, B, How string
 	Regressions                   []string
 	Forced                        bool
-	Changes                       []string
+	Changes, Replaced             []string
 	Guarantees                    string
 	Follows, Unlike               []compare.Difference
 	Left, Doubts                  []string
@@ -182,6 +182,7 @@ line.slower { stroke: var(--bad); } circle.slower { fill: var(--bad); } line.fas
 <div class="scroll"><table><tr><th></th><th>A</th><th>B</th><th>weight</th><th></th></tr>
 {{- range .Unlike}}<tr><td>{{.What}}</td><td>{{.A}}</td><td>{{.B}}</td><td class="{{.Weight}}">{{.Weight}}</td><td>{{.Why}}</td></tr>{{end}}</table></div>
 {{- else}}<p>Nothing that is known of A and B is unlike.</p>{{end}}
+{{- if .Replaced}}<h2>Replaced</h2><ul>{{range .Replaced}}<li>{{.}}</li>{{end}}</ul>{{end}}
 {{- if .Left}}<h2>Left out</h2><ul>{{range .Left}}<li>{{.}}</li>{{end}}</ul>{{end}}
 {{- if .Doubts}}<h2>Suspect</h2><ul>{{range .Doubts}}<li>{{.}}</li>{{end}}</ul>{{end}}
 {{- range .Tables}}

@@ -31,6 +31,9 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	if c.Forced {
 		b.WriteString("- **Ranked although unlike, because it was asked for.**\n")
 	}
+	if replaced := replacedTexts(c); len(replaced) > 0 {
+		fmt.Fprintf(&b, "- Replaced: %s\n", text(strings.Join(replaced, ". ")))
+	}
 	for _, r := range besidesRows(c) {
 		fmt.Fprintf(&b, "- **regression**: %s\n", text(r))
 	}

@@ -204,6 +204,7 @@ func compareLists(p *printer, c *compare.Comparison) []compareList {
 	for _, d := range c.Differences {
 		unlike.lines = append(unlike.lines, plain(d.What)+": A "+plain(d.A)+", B "+plain(d.B))
 	}
+	replaced := compareList{lead: "  replaced    ", lines: replacedTexts(c)}
 	left := compareList{lead: "  left out    "}
 	for _, l := range c.Left {
 		left.lines = append(left.lines, l.Side+" "+plain(l.Run)+": "+plain(l.Why))
@@ -223,7 +224,7 @@ func compareLists(p *printer, c *compare.Comparison) []compareList {
 		}
 		follows.lines = append(follows.lines, plain(d.What)+": A "+plain(d.A)+", B "+plain(d.B))
 	}
-	return []compareList{regressions, unlike, left, suspect, remarks, follows}
+	return []compareList{regressions, unlike, replaced, left, suspect, remarks, follows}
 }
 
 // remarksOf are the remarks on rows, each once, with the rows that have it.

@@ -102,8 +102,14 @@ func compareDifferences(p *printer, c *compare.Comparison) {
 	}
 }
 
-// compareLeft names the runs that are not used, and the doubts about the others.
+// compareLeft names the pairs that were replaced, the runs that are not used, and the doubts about the others.
 func compareLeft(p *printer, c *compare.Comparison) {
+	if len(c.Replaced) > 0 {
+		p.heading("Replaced", "")
+		for _, text := range replacedTexts(c) {
+			p.wrapped("  ", text, normal)
+		}
+	}
 	if len(c.Left) > 0 {
 		p.heading("Left out", "")
 		for _, l := range c.Left {

@@ -82,6 +82,16 @@ type Trial struct {
 	// 1; 0: none that was started for the series.
 	Broker int    `json:"broker,omitempty"`
 	Error  string `json:"error,omitempty"`
+	// Replaces is the round whose trials are made again by this one and those of its
+	// round; 0: none. Aside says why a trial's result is set aside, and that others
+	// were planned in its place: it is never made again.
+	Replaces int    `json:"replaces,omitempty"`
+	Aside    string `json:"aside,omitempty"`
+}
+
+// plan is the part of a trial that does not depend on how far it has come.
+func (t *Trial) plan() Trial {
+	return Trial{Cell: t.Cell, Round: t.Round, Seed: t.Seed, File: t.File, State: Planned, Replaces: t.Replaces}
 }
 
 // Served is a broker that was started for trials of a series.

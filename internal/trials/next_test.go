@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -51,5 +52,54 @@ func TestNext(t *testing.T) {
 	}
 	if !s.Complete() || len(s.Trials) != 3 || s.Trials[2].Session != 2 {
 		t.Errorf("%+v", s.Trials)
+	}
+}
+
+// What is added when all is made is made, too, and is in the manifest before; what was
+// set aside is never made again, whatever became of its file.
+func TestMore(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	s, err := New(dir, planOf(2, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	do := write(&made)
+	more := func(s *Series) func() []Trial {
+		return func() []Trial {
+			if len(s.Trials) > 2 {
+				return nil
+			}
+			s.Trials[0].Aside = "INVALID"
+			return []Trial{{Cell: 1, Round: 2, Seed: 1, File: "3.jsonl", Replaces: 1}}
+		}
+	}
+	ended := errors.New("ended")
+	err = s.Run(Options{More: more(s), Make: func(turn *Turn) (State, error) {
+		if turn.Number < 3 {
+			return do(turn)
+		}
+		if m := stored(t, dir); len(m.Trials) != 3 || m.Trials[0].Aside == "" || m.Trials[2].State != Running || m.Trials[2].Replaces != 1 || turn.Of != 3 {
+			t.Errorf("%+v", m.Trials)
+		}
+		return Planned, ended
+	}})
+	s.Close()
+	if err != ended || os.Remove(filepath.Join(dir, "1.jsonl")) != nil {
+		t.Fatal(err)
+	}
+	s, err = Resume(dir, planOf(2, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	err = s.Run(Options{More: more(s), Make: func(turn *Turn) (State, error) {
+		if turn.Trial.Replaces != 1 {
+			t.Errorf("%+v", turn.Trial)
+		}
+		return do(turn)
+	}})
+	if err != nil || !s.Complete() || !slices.Equal(made, []string{"1.jsonl", "2.jsonl", "3.jsonl"}) || s.Trials[0].Aside != "INVALID" {
+		t.Errorf("%v, %v, %+v", err, made, s.Trials)
 	}
 }

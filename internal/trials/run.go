@@ -17,6 +17,10 @@ type Options struct {
 	// of it and nobody wants it. An error ends the series unless the state is Failed
 	// and Failures allows it.
 	Make func(*Turn) (State, error)
+	// More is asked when none is planned any more which others shall be made: those of
+	// new rounds, in place of some that were set aside. None: the series is over; nil:
+	// there are no others.
+	More func() []Trial
 	// Progress is told after each trial; nil: nobody asks.
 	Progress func(Progress)
 }
@@ -57,7 +61,7 @@ func (t *Turn) Wait() bool {
 }
 
 // Run makes the trials that are planned, one after the other, until all were
-// tried, somebody wants no more or too many failed. The manifest says at any time
+// tried, those that [Options].More adds as well, somebody wants no more or too many failed. The manifest says at any time
 // how far it has come. The broker is stopped in the end.
 func (s *Series) Run(o Options) error {
 	keeper := &Keeper{}
@@ -65,9 +69,24 @@ func (s *Series) Run(o Options) error {
 	clock := &foresight{pause: o.Pause}
 	row := 0 // trials that failed, one after the other
 	first := true
-	for i := range s.Trials {
+	for i := 0; ; i++ {
+		if i == len(s.Trials) && !ending(o.Ending) && o.More != nil {
+			more := o.More()
+			for n := range more {
+				more[n].State = Planned
+			}
+			s.Trials = append(s.Trials, more...)
+			if len(more) > 0 {
+				if err := s.write(s.dir); err != nil {
+					return err
+				}
+			}
+		}
+		if i == len(s.Trials) {
+			return nil
+		}
 		t := &s.Trials[i]
-		if t.State != Planned {
+		if t.State != Planned || t.Aside != "" {
 			continue
 		}
 		if ending(o.Ending) {
@@ -98,13 +117,13 @@ func (s *Series) Run(o Options) error {
 			return err
 		}
 	}
-	return nil
 }
 
 // turn makes one trial and keeps the books.
 func (s *Series) turn(t *Trial, turn *Turn, made func(*Turn) (State, error)) (began time.Time, err error) {
 	began = s.now()
-	*t = Trial{Cell: t.Cell, Round: t.Round, Seed: t.Seed, File: t.File, State: Running, Began: &began, Session: len(s.Sessions)}
+	*t = t.plan()
+	t.State, t.Began, t.Session = Running, &began, len(s.Sessions)
 	if err := s.write(s.dir); err != nil {
 		return began, err
 	}
@@ -114,7 +133,7 @@ func (s *Series) turn(t *Trial, turn *Turn, made func(*Turn) (State, error)) (be
 	}
 	state, err := made(turn)
 	if state == Planned {
-		*t = Trial{Cell: t.Cell, Round: t.Round, Seed: t.Seed, File: t.File, State: Planned}
+		*t = t.plan()
 	} else {
 		ended := s.now()
 		t.State, t.Ended = state, &ended

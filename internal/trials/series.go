@@ -75,6 +75,9 @@ func Resume(dir string, want Manifest) (*Series, error) {
 	s.Manifest = *m
 	for i := range s.Trials {
 		t := &s.Trials[i]
+		if t.Aside != "" {
+			continue
+		}
 		if t.State == Made {
 			if _, err := os.Stat(filepath.Join(dir, t.File)); err == nil {
 				continue
@@ -153,7 +156,7 @@ func (s *Series) clear(t *Trial) error {
 			return fmt.Errorf("trials: remove what is left of a trial: %w", err)
 		}
 	}
-	*t = Trial{Cell: t.Cell, Round: t.Round, Seed: t.Seed, File: t.File, State: Planned}
+	*t = t.plan()
 	return nil
 }
 

@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"fmt"
+
+	"sixnines/internal/compare"
+	"sixnines/internal/trials"
+)
+
+// spoilt is a pair of which a run is INVALID.
+type spoilt struct {
+	round  int
+	trials []int // its trials' indices
+	why    string
+}
+
+// spoiltPairs are the pairs with an INVALID run that are not set aside, and how many others
+// there are. Verdicts alone decide: were a pair replaced for its figures, they would come
+// out as they were wished for.
+func (t *abRuns) spoiltPairs() (all []spoilt, others int) {
+	last := 0
+	pairs := map[int]*spoilt{}
+	for i, x := range t.Trials {
+		if x.State != trials.Made || x.Aside != "" || t.made[i] == nil {
+			continue
+		}
+		last = max(last, x.Round)
+		p := pairs[x.Round]
+		if p == nil {
+			p = &spoilt{round: x.Round}
+			pairs[x.Round] = p
+		}
+		p.trials = append(p.trials, i)
+		if why := compare.Invalid(t.made[i], t.of); why != "" && p.why == "" {
+			p.why = t.arms[x.Cell].letter + " " + why
+		}
+	}
+	for round := 1; round <= last; round++ {
+		switch p := pairs[round]; {
+		case p == nil || len(p.trials) < 2:
+		case p.why != "":
+			all = append(all, *p)
+		default:
+			others++
+		}
+	}
+	return all, others
+}
+
+// spare is how many pairs may still be replaced.
+func (t *abRuns) spare() int {
+	most := t.replace
+	if most < 0 {
+		most = t.pairs
+	}
+	for _, x := range t.Trials {
+		if x.Replaces > 0 && x.Cell == 0 {
+			most--
+		}
+	}
+	return most
+}
+
+// replaceable are the spoilt pairs that are to be replaced: as many as may be, and none
+// where every pair is spoilt, for nothing speaks for others then.
+func (t *abRuns) replaceable() []spoilt {
+	all, others := t.spoiltPairs()
+	n := min(len(all), t.spare())
+	if others == 0 || n <= 0 {
+		return nil
+	}
+	return all[:n]
+}
+
+// more sets spoilt pairs aside and plans others, in an order drawn for them.
+func (t *abRuns) more() []trials.Trial {
+	all := t.replaceable()
+	next := 0
+	for _, x := range t.Trials {
+		next = max(next, x.Round)
+	}
+	for _, p := range all {
+		for _, i := range p.trials {
+			t.Trials[i].Aside = p.why
+		}
+	}
+	var out []trials.Trial
+	for _, at := range trials.Balanced(len(all), t.Seed+uint64(next)) {
+		round := next + at.Round
+		out = append(out, trials.Trial{Cell: at.Cell, Round: round, Seed: t.arms[at.Cell].scenario.Seed, Replaces: all[at.Round-1].round, File: pairFile(round, t.arms[at.Cell].letter)})
+	}
+	for n, p := range all {
+		t.note("pair %d is set aside: %s; pair %d is made instead", p.round, oneLine(p.why), next+n+1)
+	}
+	return out
+}
+
+// pairFile names the result of a run of a pair.
+func pairFile(round int, letter string) string {
+	return fmt.Sprintf("pair-%02d-%s.jsonl", round, letter)
+}
