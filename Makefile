@@ -4,6 +4,7 @@
 #   make test     the tests, against real brokers; needs Go, and installs the rest
 #   make          the program, one static binary in bin/
 #   make zeromq   the same with ZeroMQ, which needs libzmq to build and to run
+#   make dist     programs for all systems, packages and an image, in dist/
 #
 # A target says what it could not do, and fails if that was not the network's
 # fault.
@@ -14,23 +15,29 @@ FUZZTIME ?= 1s
 # Looked up when it is used, since the brokers' installation may bring it.
 TAGS     ?= $(shell pkg-config --exists libzmq 2>/dev/null && echo zeromq)
 TAGGED    = $(if $(TAGS),-tags=$(TAGS))
+# The program says its commit, where git answers here.
+STAMP     = $(if $(shell git status --porcelain=v2 --branch 2>/dev/null),-buildvcs=true)
+# What a release is made for, and where its files will be found: it is written into
+# the formula of Homebrew. Without it they are found where they are made.
+PLATFORMS   ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+RELEASE_URL ?=
 # Timing is judged in tests by ratios; those of several packages at a time would
 # judge each other.
 TESTING  := -count=1 -p=1 -timeout=15m
 # But drivers judge little of it, and wait for their brokers most of the time.
 PATIENT   = $(filter-out %/all,$(shell $(GO) list ./internal/brokers/... ./drivers/...))
 
-.PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean bin/sixnines bin/sixnines-zeromq
+.PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check bin/release bin/sixnines bin/sixnines-zeromq
 
 all: bin/sixnines
 
 bin/sixnines:
-	CGO_ENABLED=0 $(GO) build -trimpath -o $@ ./cmd/sixnines
+	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o $@ ./cmd/sixnines
 
 zeromq: bin/sixnines-zeromq
 
 bin/sixnines-zeromq:
-	CGO_ENABLED=1 $(GO) build -tags=zeromq -trimpath -o $@ ./cmd/sixnines
+	CGO_ENABLED=1 $(GO) build -tags=zeromq -trimpath $(STAMP) -o $@ ./cmd/sixnines
 
 # The brokers: Debian's packages, as root or by sudo, and the rest below the
 # user's cache directory. What is here is left alone. Nobody is asked.
@@ -38,7 +45,9 @@ brokers:
 	$(GO) run ./cmd/sixnines broker install --all --yes
 
 # The tests come last, so that their output ends the log.
-ci: fmt tidy brokers vet staticcheck vuln build cross floor bench fuzz race test
+ci: PLATFORMS = linux/$(shell $(GO) env GOARCH)
+ci: AGAIN =
+ci: fmt tidy brokers vet staticcheck vuln build cross dist-check floor bench fuzz race test
 
 fmt:
 	@wrong=$$(gofmt -l .); if [ -n "$$wrong" ]; then echo "gofmt -w these:"; echo "$$wrong"; exit 1; fi
@@ -66,6 +75,26 @@ cross:
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
 	GOOS=windows CGO_ENABLED=0 $(GO) build ./...
+
+# A release of HEAD, see docs/install.md. What makes it is a module of its own.
+dist: bin/release
+	bin/release -root . -out dist -platforms '$(PLATFORMS)' -url '$(RELEASE_URL)'
+
+bin/release:
+	@CGO_ENABLED=0 $(GO) -C tools build -o ../$@ ./release || { echo "make dist needs the Go modules that tools/go.mod names" >&2; exit 1; }
+
+# A release made twice, in two directories, the second time with nothing compiled
+# before (CI leaves that out): not a byte may differ. And the image runs.
+dist-check: AGAIN = GOCACHE=$(CURDIR)/bin/dist/cache
+dist-check: bin/release
+	$(GO) -C tools vet ./...
+	$(GO) -C tools test ./...
+	rm -rf bin/dist
+	bin/release -root . -out bin/dist/one -platforms '$(PLATFORMS)' -url file:///dist $(if $(filter linux,$(shell $(GO) env GOOS)),-try)
+	$(AGAIN) bin/release -root . -out bin/dist/two -platforms '$(PLATFORMS)' -url file:///dist
+	cmp bin/dist/one/SHA256SUMS bin/dist/two/SHA256SUMS
+	cd bin/dist/one && sha256sum --check --quiet SHA256SUMS
+	rm -rf bin/dist
 
 # Compiled by all processors first, then run a package at a time. A broker, or a
 # browser, that is not here would make tests skip: where that is not wanted, it is

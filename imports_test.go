@@ -172,6 +172,8 @@ func allowed() map[string]may {
 		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/compare", "internal/engine", "internal/filelock", "internal/judge", "internal/probe", "internal/report",
 			"internal/schedule", "internal/selftest", "internal/spell", "internal/stats", "internal/study", "internal/sweep", "internal/trials", "internal/vitals", "result", "scenario"},
 			others: []string{ansi, bubbletea, cobra, colorProfile, lipgloss, pflag}},
+		"internal/cli/manual": {ours: []string{"internal/cli"}, others: []string{cobra},
+			why: "what renders manual pages is not linked into the program"},
 		"cmd/sixnines": {ours: []string{"drivers/all", "internal/cli"}, others: []string{term},
 			why: "whether a stream is a terminal is the process's business, which cli is kept free of"},
 

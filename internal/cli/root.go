@@ -8,6 +8,9 @@ import (
 	"sixnines/internal/spell"
 )
 
+// Commands returns the tree of commands, for what describes it: the manual.
+func Commands(env Env) *cobra.Command { return (&app{env}).root() }
+
 // root returns the tree of commands.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
