@@ -4,6 +4,7 @@
 #   make test     the tests, against real brokers; needs Go, and installs the rest
 #   make          the program, one static binary in bin/
 #   make zeromq   the same with ZeroMQ, which needs libzmq to build and to run
+#   make site     the documents as a web site with search, in bin/site; needs Python
 #   make dist     programs for all systems, packages and an image, in dist/
 #
 # A target says what it could not do, and fails if that was not the network's
@@ -27,7 +28,7 @@ TESTING  := -count=1 -p=1 -timeout=15m
 # But drivers judge little of it, and wait for their brokers most of the time.
 PATIENT   = $(filter-out %/all,$(shell $(GO) list ./internal/brokers/... ./drivers/...))
 
-.PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check bin/release bin/sixnines bin/sixnines-zeromq
+.PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check bin/release site bin/sixnines bin/sixnines-zeromq
 
 all: bin/sixnines
 
@@ -75,6 +76,17 @@ cross:
 	GOOS=darwin GOARCH=arm64 CGO_ENABLED=0 $(GO) vet ./...
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) build ./...
 	GOOS=windows CGO_ENABLED=0 $(GO) build ./...
+
+# The site: of the documents as they are; a broken link fails it. Python's packages
+# are fetched once, those whose sums are known.
+site: bin/site-tools/ready
+	NO_MKDOCS_2_WARNING=1 bin/site-tools/bin/mkdocs build --strict -f tools/site/mkdocs.yml
+	@echo "open bin/site/index.html"
+
+bin/site-tools/ready: tools/site/requirements.txt
+	@python3 -m venv --clear bin/site-tools || { echo "make site needs python3 with venv: install python3-venv" >&2; exit 1; }
+	@bin/site-tools/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< || { echo "make site needs the packages that $< names" >&2; exit 1; }
+	@touch $@
 
 # A release of HEAD, see docs/install.md. What makes it is a module of its own.
 dist: bin/release

@@ -101,6 +101,76 @@ func TestLinks(t *testing.T) {
 	}
 }
 
+// TestSite: the navigation of the site lists every document but those that lie
+// beside what they describe, each once, and no others.
+func TestSite(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("tools", "site", "mkdocs.yml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, nav, found := strings.Cut(string(text), "\nnav:\n")
+	if !found {
+		t.Fatal("mkdocs.yml has no nav")
+	}
+	listed := map[string]int{}
+	for _, page := range regexp.MustCompile(`(?m): (\S+\.md)$`).FindAllStringSubmatch(nav, -1) {
+		listed[page[1]]++
+	}
+	all := documents(t)
+	for path := range all {
+		if n := listed[path]; n != 1 && !strings.HasPrefix(path, "internal/") {
+			t.Errorf("tools/site/mkdocs.yml lists %s %d times, not once", path, n)
+		}
+	}
+	for path := range listed {
+		if _, there := all[path]; !there {
+			t.Errorf("tools/site/mkdocs.yml lists %s, which does not exist", path)
+		}
+	}
+}
+
+// asked finds the targets that documents and workflows ask make for.
+var asked = regexp.MustCompile("(?m)(?:^\\$ |`|run: |#   |^)make ([a-z][a-z-]*)(?:`| +#|  | [A-Z]+=|$)")
+
+// TestMakeTargets: what documents and workflows have made, make makes.
+func TestMakeTargets(t *testing.T) {
+	all := documents(t)
+	workflows, err := filepath.Glob(filepath.Join(".github", "workflows", "*.yml"))
+	if err != nil || len(workflows) == 0 {
+		t.Fatalf("no workflows: %v", err)
+	}
+	for _, path := range append(workflows, "Makefile") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[path] = string(text)
+	}
+	var file struct {
+		Jobs map[string]any `yaml:"jobs"`
+	}
+	for _, path := range workflows {
+		if err := yamlparse.Unmarshal([]byte(all[path]), &file); err != nil || len(file.Jobs) == 0 {
+			t.Errorf("%s: %d jobs: %v", path, len(file.Jobs), err)
+		}
+	}
+	checked := 0
+	for path, text := range all {
+		if strings.HasPrefix(path, "benchmarks/") { // a Makefile of its own
+			continue
+		}
+		for _, found := range asked.FindAllStringSubmatch(text, -1) {
+			checked++
+			if !regexp.MustCompile(`(?m)^` + found[1] + `:`).MatchString(all["Makefile"]) {
+				t.Errorf("%s: make %s: there is no such target", path, found[1])
+			}
+		}
+	}
+	if checked < 20 {
+		t.Errorf("%d targets were found: the test has stopped looking", checked)
+	}
+}
+
 // snippet finds a block of YAML, and what is before it on its lines.
 var snippet = regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```")
 
