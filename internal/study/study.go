@@ -207,16 +207,16 @@ type Conclusion struct {
 
 // The kinds of tests.
 const (
-	TestFaster      = "faster"      // A is below B at each of Figures, round by round
-	TestBelow       = "below"       // the figures of Cells are below Bound
-	TestAbove       = "above"       // and above
-	TestRatio       = "ratio"       // A's figure ÷ B's is AtLeast, or AtMost
-	TestEquivalent  = "equivalent"  // A and B differ by no more than Margin
-	TestMonotone    = "monotone"    // Figures rise, or fall, from each of Cells to the next
-	TestShare       = "share"       // in at least Share of Cells a figure is AtLeast, or AtMost
-	TestSteady      = "steady"      // the runs of Cells are of Class
-	TestUndecidable = "undecidable" // it cannot be decided here: Why, and what it Needs
-	TestArithmetic  = "arithmetic"  // Function of Of is Value, within Margin
+	KindFaster      = "faster"      // A is below B at each of Figures, round by round
+	KindBelow       = "below"       // the figures of Cells are below Bound
+	KindAbove       = "above"       // and above
+	KindRatio       = "ratio"       // A's figure ÷ B's is AtLeast, or AtMost
+	KindEquivalent  = "equivalent"  // A and B differ by no more than Margin
+	KindMonotone    = "monotone"    // Figures rise, or fall, from each of Cells to the next
+	KindShare       = "share"       // in at least Share of Cells a figure is AtLeast, or AtMost
+	KindSteady      = "steady"      // the runs of Cells are of Class
+	KindUndecidable = "undecidable" // it cannot be decided here: Why, and what it Needs
+	KindArithmetic  = "arithmetic"  // Function of Of is Value, within Margin
 )
 
 // Test is one thing that must be seen for a conclusion to hold. Which fields it takes

@@ -15,16 +15,16 @@ type kind struct {
 // kinds are the kinds of tests with their fields.
 func kinds() map[string]kind {
 	return map[string]kind{
-		TestFaster:      {takes: []string{"a", "b", "figures"}},
-		TestBelow:       {takes: []string{"cells", "figures", "bound"}},
-		TestAbove:       {takes: []string{"cells", "figures", "bound"}},
-		TestRatio:       {takes: []string{"a", "b", "figures", "at_least|at_most"}, figures: 1},
-		TestEquivalent:  {takes: []string{"a", "b", "figures", "margin"}},
-		TestMonotone:    {takes: []string{"cells", "figures", "direction"}, figures: 1},
-		TestShare:       {takes: []string{"cells", "figures", "at_least|at_most", "share"}, figures: 1},
-		TestSteady:      {takes: []string{"cells", "class"}},
-		TestUndecidable: {takes: []string{"why", "needs"}},
-		TestArithmetic:  {takes: []string{"function", "of", "value", "margin"}},
+		KindFaster:      {takes: []string{"a", "b", "figures"}},
+		KindBelow:       {takes: []string{"cells", "figures", "bound"}},
+		KindAbove:       {takes: []string{"cells", "figures", "bound"}},
+		KindRatio:       {takes: []string{"a", "b", "figures", "at_least|at_most"}, figures: 1},
+		KindEquivalent:  {takes: []string{"a", "b", "figures", "margin"}},
+		KindMonotone:    {takes: []string{"cells", "figures", "direction"}, figures: 1},
+		KindShare:       {takes: []string{"cells", "figures", "at_least|at_most", "share"}, figures: 1},
+		KindSteady:      {takes: []string{"cells", "class"}},
+		KindUndecidable: {takes: []string{"why", "needs"}},
+		KindArithmetic:  {takes: []string{"function", "of", "value", "margin"}},
 	}
 }
 
@@ -75,7 +75,7 @@ func (c *checker) test(t *Test, at ...any) {
 	if t.A != "" && t.A == t.B {
 		c.fail("a and b are the same cell", "name another one", at...)
 	}
-	if t.Kind == TestMonotone {
+	if t.Kind == KindMonotone {
 		for _, name := range t.Cells {
 			c.cell(name, append(at, "cells")...)
 		}

@@ -1,0 +1,165 @@
+package study
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"sixnines/internal/spell"
+	"sixnines/result"
+)
+
+// over is [ReadRounds], and remembers the files.
+func (d *decider) over(c *CellOutcome, name string) Over {
+	d.read(c, name)
+	return ReadRounds(c, name, d.t.Metric, d.t.Workload)
+}
+
+// matched are the outcomes of the cells that the patterns name, with those that have
+// no run said; complete: there are none of these.
+func (d *decider) matched() (all []*CellOutcome, complete bool) {
+	complete = true
+	for _, c := range d.o.Match(d.t.Cells) {
+		if d.cell(c.Cell.Name) == nil {
+			complete = false
+			continue
+		}
+		all = append(all, c)
+	}
+	if len(all) == 0 && complete {
+		d.say("none of its cells is in the length %s", d.o.Length)
+		d.need(d.longer())
+	}
+	return all, complete && len(all) > 0
+}
+
+// bounds holds figures of cells against a bound.
+func (d *decider) bounds() Verdict {
+	cells, all := d.matched()
+	for _, c := range cells {
+		for _, name := range d.t.Figures {
+			o := d.over(c, name)
+			if o.Blocked != "" {
+				all = false
+				d.say("%s", o.Blocked)
+				d.need(d.longer())
+				continue
+			}
+			limit, err := bound(d.t.Bound, o.Unit)
+			if err != nil {
+				d.say("%v", err)
+				return Undecidable
+			}
+			d.say("%s of %s is %s", name, c.Cell.Name, o.text())
+			below, above := o.High < limit, o.Low > limit
+			if d.t.Kind == KindAbove {
+				below, above = above, below
+			}
+			switch {
+			case above:
+				return Disagrees
+			case !below:
+				all = false
+				d.need(fmt.Sprintf("more or longer rounds: the interval of %s of %s has %s in it", name, c.Cell.Name, d.t.Bound))
+			}
+		}
+	}
+	if all {
+		return Agrees
+	}
+	return Undecidable
+}
+
+// share counts the cells in which a figure is as claimed.
+func (d *decider) share() Verdict {
+	cells, _ := d.matched()
+	// Cells that are not in this length, or that have no run, are unknown.
+	total := len(d.o.Match(d.t.Cells))
+	if total == 0 {
+		return Undecidable
+	}
+	yes, no := 0, 0
+	for _, c := range cells {
+		o := d.over(c, d.t.Figures[0])
+		if o.Blocked != "" {
+			continue
+		}
+		least, most := math.Inf(-1), math.Inf(1)
+		if d.t.AtLeast != nil {
+			least = *d.t.AtLeast
+		} else {
+			most = *d.t.AtMost
+		}
+		switch {
+		case o.Low >= least && o.High <= most:
+			yes++
+		case o.High < least || o.Low > most:
+			no++
+		}
+	}
+	d.say("%s is %s in %d of %s, is not in %d, and is not known in %d", d.t.Figures[0], d.claimed(), yes, spell.Plural(total, "cell"), no, total-yes-no)
+	switch {
+	case float64(yes) >= d.t.Share*float64(total):
+		return Agrees
+	case float64(total-no) < d.t.Share*float64(total):
+		return Disagrees
+	}
+	d.need(d.longer())
+	return Undecidable
+}
+
+// steady decides by the class of the runs' courses.
+func (d *decider) steady() Verdict {
+	cells, complete := d.matched()
+	v := Agrees
+	for _, c := range cells {
+		is, is_not, other := 0, 0, 0
+		var classes []string
+		for _, t := range c.Trials {
+			if t.Run == nil {
+				continue
+			}
+			run := PartOf(t.Run, d.t.Workload)
+			if run == nil || run.Summary == nil || run.Summary.Steady == nil || run.Summary.Verdict.Status == result.Invalid || run.Summary.Steady.P50.Class == "not assessed" {
+				other++
+				continue
+			}
+			class := run.Summary.Steady.P50.Class
+			if !slices.Contains(classes, class) {
+				classes = append(classes, class)
+			}
+			if class == d.t.Class {
+				is++
+			} else {
+				is_not++
+			}
+			d.files = append(d.files, t.File)
+		}
+		d.say("%s: %d runs are %s, %d are not, %d are not assessed", c.Cell.Name, is, d.t.Class, is_not, other)
+		switch {
+		case is_not >= LeastRounds && is == 0:
+			return Disagrees
+		case is < LeastRounds || is_not > 0:
+			v = Undecidable
+			d.need(d.longer())
+		}
+	}
+	if !complete {
+		return Undecidable
+	}
+	return v
+}
+
+// arithmetic computes.
+func (d *decider) arithmetic() Verdict {
+	x, err := arithmetic()[d.t.Function](d.t.Of)
+	if err != nil {
+		d.say("%v", err)
+		return Undecidable
+	}
+	d.say("%s of %v is %s, %s is claimed", d.t.Function, d.t.Of, spell.Number(x), spell.Number(d.t.Value))
+	if math.Abs(x-d.t.Value) <= d.t.Margin*math.Abs(d.t.Value) {
+		return Agrees
+	}
+	return Disagrees
+}

@@ -1,0 +1,407 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"sixnines/internal/spell"
+	"sixnines/internal/stats"
+)
+
+const (
+	// LeastRounds is how many rounds show anything at [Confidence]: of 2⁶ assignments of
+	// signs to six pairs two are as extreme as all alike.
+	LeastRounds = 6
+	// leastRuns is how many runs' own intervals must all lie on one side of a bound, where
+	// there are fewer than LeastRounds.
+	leastRuns = 2
+	// Confidence is that of all intervals.
+	Confidence = 0.95
+)
+
+// Decide says of each conclusion of the study how it stands, by the results alone.
+//
+// A test agrees or disagrees only where the exact test of at least six rounds passes,
+// or an exact interval lies wholly on one side: of the median over six rounds, or of
+// each run where there are two to five. Runs that are INVALID count for nothing.
+// Figures that are suspect, below three times the noise floor, a lower bound, or that
+// the sample does not support decide nothing, and one round alone does not either.
+func Decide(o *Outcome) []Decision {
+	var all []Decision
+	for _, c := range o.Study.Conclusions {
+		d := Decision{Conclusion: c.Name, Claim: c.Claim, Verdict: Undecidable}
+		for i := range c.Tests {
+			found := (&decider{o: o, t: &c.Tests[i]}).decide()
+			d.Tests = append(d.Tests, found)
+		}
+		d.Verdict = together(d.Tests)
+		all = append(all, d)
+	}
+	return all
+}
+
+// together is the verdict of several tests.
+func together(all []Found) Verdict {
+	v := Undecidable
+	for _, f := range all {
+		switch f.Verdict {
+		case Disagrees:
+			return Disagrees
+		case Agrees:
+			v = Agrees
+		}
+	}
+	return v
+}
+
+// decider decides one test.
+type decider struct {
+	o     *Outcome
+	t     *Test
+	texts []string // what was found
+	needs []string
+	cells []string
+	files []string
+}
+
+func (d *decider) decide() Found {
+	var v Verdict
+	switch d.t.Kind {
+	case KindFaster, KindEquivalent:
+		v = d.pairs()
+	case KindRatio:
+		v = d.ratio()
+	case KindMonotone:
+		v = d.monotone()
+	case KindBelow, KindAbove:
+		v = d.bounds()
+	case KindShare:
+		v = d.share()
+	case KindSteady:
+		v = d.steady()
+	case KindArithmetic:
+		v = d.arithmetic()
+	default: // KindUndecidable
+		return Found{Kind: d.t.Kind, Verdict: Undecidable, Text: d.t.Why, Needs: d.t.Needs}
+	}
+	f := Found{Kind: d.t.Kind, Verdict: v, Text: strings.Join(d.texts, "; "), Cells: d.cells, Files: d.files}
+	if v == Undecidable {
+		f.Needs = strings.Join(d.needs, "; ")
+	}
+	return f
+}
+
+func (d *decider) say(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(d.texts, text) {
+		d.texts = append(d.texts, text)
+	}
+}
+
+func (d *decider) need(text string) {
+	if text != "" && !slices.Contains(d.needs, text) {
+		d.needs = append(d.needs, text)
+	}
+}
+
+// cell returns the runs of a cell; nil says that there are none, and has said why.
+func (d *decider) cell(name string) *CellOutcome {
+	if !slices.Contains(d.cells, name) {
+		d.cells = append(d.cells, name)
+	}
+	c := d.o.Cell(name)
+	if c == nil {
+		d.say("%s is not in the length %s", name, d.o.Length)
+		d.need(d.longer())
+		return nil
+	}
+	if slices.ContainsFunc(c.Trials, func(t TrialOutcome) bool { return t.Run != nil }) {
+		return c
+	}
+	for _, s := range d.o.Skipped {
+		if s.System == c.Cell.System.Name {
+			d.say("%s: %s", name, s.Why)
+			d.need(s.How)
+			return nil
+		}
+	}
+	d.say("%s was not measured", name)
+	for _, t := range c.Trials {
+		if t.Why != "" {
+			d.say("%s failed: %s", name, t.Why)
+			break
+		}
+	}
+	d.need(cmp.Or(d.o.GoOn, d.longer()))
+	return nil
+}
+
+// longer says by which command there is more of it.
+func (d *decider) longer() string {
+	switch d.o.Length {
+	case Quick:
+		return "six rounds: sixnines study run " + d.o.Study.Name
+	case Default:
+		return "longer runs: sixnines study run " + d.o.Study.Name + " --full"
+	}
+	return ""
+}
+
+// read is [readRounds], and remembers the files.
+func (d *decider) read(c *CellOutcome, name string) (map[int]Figure, string) {
+	figures, files, blocked := readRounds(c, name, d.t.Metric, d.t.Workload)
+	for _, f := range files {
+		if !slices.Contains(d.files, f) {
+			d.files = append(d.files, f)
+		}
+	}
+	return figures, blocked
+}
+
+// table holds the figures of several cells in the rounds in which all can be used.
+type table struct {
+	figures []string    // that are left
+	values  [][]float64 // by round, then by cell and figure: cell × len(figures) + figure
+	rounds  int
+}
+
+// table reads figures of cells, round by round. Figures that cannot be used in six
+// rounds are left out and said. It is nil where none is left.
+func (d *decider) table(cells []*CellOutcome, figures []string) *table {
+	type column map[int]float64 // by round
+	var t table
+	var columns [][]column // by figure, then cell
+	least := 0             // rounds that there are
+	for _, name := range figures {
+		var of []column
+		var blocked string
+		for _, c := range cells {
+			read, why := d.read(c, name)
+			usable := column{}
+			for round, f := range read {
+				if f.Missing == "" && f.Unfit == "" && f.Value > 0 {
+					usable[round] = f.Value
+				}
+			}
+			of = append(of, usable)
+			if len(usable) < LeastRounds {
+				blocked = cmp.Or(blocked, why)
+			}
+			if n := len(read); least == 0 || n < least {
+				least = n
+			}
+		}
+		if n := len(shared(of)); n >= LeastRounds {
+			t.figures, columns = append(t.figures, name), append(columns, of)
+			continue
+		}
+		if blocked != "" {
+			d.say("%s", blocked)
+			d.need(d.longer())
+		}
+	}
+	if least < LeastRounds {
+		d.say("%s of %d that it takes", spell.Plural(least, "round"), LeastRounds)
+		d.need(cmp.Or(d.o.GoOn, d.longer()))
+	}
+	var rounds []int
+	for len(t.figures) > 0 {
+		rounds = shared(slices.Concat(columns...))
+		if len(rounds) >= LeastRounds {
+			break
+		}
+		last := len(t.figures) - 1 // the one farthest out in the tail
+		d.say("%s can be used in other rounds than the figures before it", t.figures[last])
+		t.figures, columns = t.figures[:last], columns[:last]
+	}
+	if len(t.figures) == 0 {
+		return nil
+	}
+	for _, round := range rounds {
+		var row []float64
+		for i := range cells {
+			for k := range t.figures {
+				row = append(row, columns[k][i][round])
+			}
+		}
+		t.values = append(t.values, row)
+	}
+	t.rounds = len(rounds)
+	return &t
+}
+
+// shared are the rounds that all columns have, in order.
+func shared[C ~map[int]float64](columns []C) []int {
+	var all []int
+	for round := range columns[0] {
+		if !slices.ContainsFunc(columns, func(c C) bool { _, ok := c[round]; return !ok }) {
+			all = append(all, round)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// two returns A and B.
+func (d *decider) two() ([]*CellOutcome, bool) {
+	a, b := d.cell(d.t.A), d.cell(d.t.B)
+	return []*CellOutcome{a, b}, a != nil && b != nil
+}
+
+// split parts the table of two cells.
+func (t *table) split() (a, b [][]float64) {
+	n := len(t.figures)
+	for _, row := range t.values {
+		a, b = append(a, row[:n]), append(b, row[n:])
+	}
+	return a, b
+}
+
+// pairs decides by the exact paired test whether A is faster than B, or as fast.
+func (d *decider) pairs() Verdict {
+	cells, ok := d.two()
+	if !ok {
+		return Undecidable
+	}
+	t := d.table(cells, d.t.Figures)
+	if t == nil {
+		return Undecidable
+	}
+	a, b := t.split()
+	s, err := stats.ShiftFunction(a, b, Confidence)
+	if err != nil {
+		d.say("%v", err)
+		return Undecidable
+	}
+	all := len(t.figures) == len(d.t.Figures)
+	for k, name := range t.figures {
+		p := s.Points[k]
+		low, high := p.Lo, p.Hi // of B ÷ A
+		if more(name) {
+			low, high = 1/p.Hi, 1/p.Lo
+		}
+		shown := p.Bounded && p.P <= 1-Confidence
+		d.say("%s: %s ÷ %s is %s in %d rounds", name, d.t.B, d.t.A, interval(p.Ratio, p.Lo, p.Hi), t.rounds)
+		switch {
+		case d.t.Kind == KindFaster && shown && high < 1:
+			return Disagrees
+		case d.t.Kind == KindEquivalent && shown && (p.Lo > 1+d.t.Margin || p.Hi < 1/(1+d.t.Margin)):
+			return Disagrees
+		case d.t.Kind == KindFaster && !(shown && low > 1),
+			d.t.Kind == KindEquivalent && !(p.Bounded && p.Lo >= 1/(1+d.t.Margin) && p.Hi <= 1+d.t.Margin):
+			all = false
+			d.need(fmt.Sprintf("more or longer rounds: %s is not decided by %d", name, t.rounds))
+		}
+	}
+	if all {
+		return Agrees
+	}
+	return Undecidable
+}
+
+// more reports whether more of a figure is better.
+func more(name string) bool {
+	u, _ := UnitOf(name)
+	return u == PerSecond || u == BytesRate || name == "availability"
+}
+
+// interval writes a ratio with its interval.
+func interval(x, low, high float64) string {
+	return fmt.Sprintf("%s (%s to %s)", spell.Number(x), spell.Number(low), spell.Number(high))
+}
+
+// ratio holds the median of the rounds' quotients against a bound.
+func (d *decider) ratio() Verdict {
+	cells, ok := d.two()
+	if !ok {
+		return Undecidable
+	}
+	t := d.table(cells, d.t.Figures)
+	if t == nil {
+		return Undecidable
+	}
+	var a, b []float64
+	for _, row := range t.values {
+		a, b = append(a, row[0]), append(b, row[1])
+	}
+	r, err := stats.MedianRatio(a, b, Confidence)
+	if err != nil || !r.Bounded {
+		d.say("no interval of %s", spell.Plural(t.rounds, "round"))
+		return Undecidable
+	}
+	d.say("%s: %s ÷ %s is %s in %d rounds, %s is claimed", t.figures[0], d.t.A, d.t.B, interval(r.Median, r.Lo, r.Hi), t.rounds, d.claimed())
+	return d.side(r.Lo, r.Hi, spell.Plural(t.rounds, "round"))
+}
+
+// claimed is what AtLeast or AtMost ask for.
+func (d *decider) claimed() string {
+	if d.t.AtLeast != nil {
+		return "at least " + spell.Number(*d.t.AtLeast)
+	}
+	return "at most " + spell.Number(*d.t.AtMost)
+}
+
+// side says on which side of AtLeast or AtMost an interval lies.
+func (d *decider) side(low, high float64, of string) Verdict {
+	least, most := math.Inf(-1), math.Inf(1)
+	if d.t.AtLeast != nil {
+		least = *d.t.AtLeast
+	} else {
+		most = *d.t.AtMost
+	}
+	switch {
+	case low >= least && high <= most:
+		return Agrees
+	case high < least || low > most:
+		return Disagrees
+	}
+	d.need("more or longer rounds: the interval of " + of + " has what is claimed in it")
+	return Undecidable
+}
+
+// monotone decides whether a figure rises, or falls, from each cell to the next.
+func (d *decider) monotone() Verdict {
+	var cells []*CellOutcome
+	for _, name := range d.t.Cells {
+		c := d.cell(name)
+		if c == nil {
+			return Undecidable
+		}
+		cells = append(cells, c)
+	}
+	t := d.table(cells, d.t.Figures)
+	if t == nil {
+		return Undecidable
+	}
+	var from, to [][]float64
+	for _, row := range t.values {
+		from, to = append(from, row[:len(row)-1]), append(to, row[1:])
+	}
+	if d.t.Direction == "falling" {
+		from, to = to, from
+	}
+	s, err := stats.ShiftFunction(from, to, Confidence)
+	if err != nil {
+		d.say("%v", err)
+		return Undecidable
+	}
+	v := Agrees
+	for k, p := range s.Points {
+		a, b := d.t.Cells[k], d.t.Cells[k+1]
+		if d.t.Direction == "falling" {
+			a, b = b, a
+		}
+		d.say("%s: %s ÷ %s is %s", t.figures[0], b, a, interval(p.Ratio, p.Lo, p.Hi))
+		switch {
+		case p.Bounded && p.P <= 1-Confidence && p.Lo > 1:
+		case p.Bounded && p.P <= 1-Confidence && p.Hi < 1:
+			return Disagrees
+		default:
+			v = Undecidable
+			d.need(fmt.Sprintf("more or longer rounds: the step from %s to %s is not decided", d.t.Cells[k], d.t.Cells[k+1]))
+		}
+	}
+	return v
+}

@@ -1,0 +1,112 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"sixnines/internal/spell"
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// Over is a figure over the rounds of a cell.
+type Over struct {
+	Unit Unit
+	// Value is the median of the rounds that have a number. Low to High, if Bounded, is
+	// its exact 95 % interval where there are six rounds or more; of fewer it reaches
+	// from the lowest to the highest end of the runs' own intervals.
+	Value, Low, High float64
+	Bounded          bool
+	AtLeast          bool // a round's number is a lower bound
+	Rounds           int  // that have a number, INVALID ones left out
+	// Blocked says why it decides nothing; empty: it may.
+	Blocked string
+}
+
+// readRounds reads a figure in each round of a cell that has a run which is not
+// INVALID. blocked says why the cell decides nothing by it, empty if it may.
+func readRounds(c *CellOutcome, name string, metric result.Metric, workload string) (figures map[int]Figure, files []string, blocked string) {
+	figures = map[int]Figure{}
+	invalid := ""
+	for _, t := range c.Trials {
+		if t.Run == nil {
+			continue
+		}
+		run := PartOf(t.Run, workload)
+		if run == nil {
+			return nil, nil, "there is no workload " + workload
+		}
+		if run.Summary != nil && run.Summary.Verdict.Status == result.Invalid {
+			invalid = "INVALID: " + reasons(run.Summary.Verdict, result.Invalid)
+			continue
+		}
+		f := Read(run, name, metric)
+		figures[t.Round] = f
+		if why := cmp.Or(f.Missing, f.Unfit); why != "" && blocked == "" {
+			blocked = fmt.Sprintf("%s of %s, round %d: %s", name, c.Cell.Name, t.Round, why)
+		}
+		files = append(files, t.File)
+	}
+	if len(figures) == 0 {
+		blocked = c.Cell.Name + ": " + cmp.Or(invalid, "no run")
+	}
+	return figures, files, blocked
+}
+
+// ReadRounds reads a figure over the rounds of a cell, as [Read] does of each.
+func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload string) Over {
+	figures, _, blocked := readRounds(c, name, metric, workload)
+	o := Over{Blocked: blocked}
+	o.Unit, _ = UnitOf(name)
+	var values []float64
+	low, high, bounded := math.Inf(1), math.Inf(-1), true
+	for _, f := range figures {
+		if f.Missing != "" {
+			continue
+		}
+		values = append(values, f.Value)
+		low, high, bounded = min(low, f.Low), max(high, f.High), bounded && f.Bounded
+		o.AtLeast = o.AtLeast || f.AtLeast
+	}
+	o.Rounds = len(values)
+	if o.Rounds == 0 {
+		return o
+	}
+	o.Value = stats.Median(values)
+	if o.Rounds >= LeastRounds {
+		o.Low, o.High, o.Bounded = stats.MedianInterval(values, Confidence)
+		return o
+	}
+	if bounded {
+		o.Low, o.High, o.Bounded = low, high, true
+	}
+	if o.Blocked == "" && (!bounded || o.Rounds < leastRuns) {
+		o.Blocked = fmt.Sprintf("%s of %s has %s", name, c.Cell.Name, spell.Plural(o.Rounds, "round"))
+	}
+	return o
+}
+
+// text writes the figure with its interval.
+func (o *Over) text() string {
+	return fmt.Sprintf("%s (%s to %s)", Spell(o.Value, o.Unit), Spell(o.Low, o.Unit), Spell(o.High, o.Unit))
+}
+
+// Spell writes a figure for people.
+func Spell(v float64, u Unit) string {
+	switch {
+	case math.IsInf(v, 0):
+		return "∞"
+	case u == Nanoseconds:
+		return spell.Nanoseconds(v)
+	case u == PerSecond:
+		return spell.Rate(v)
+	case u == Seconds:
+		return spell.Nanoseconds(v * 1e9)
+	case u == Bytes:
+		return spell.Size(int64(v))
+	case u == BytesRate:
+		return spell.Size(int64(v)) + "/s"
+	}
+	return spell.Number(v)
+}
