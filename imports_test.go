@@ -124,7 +124,7 @@ func allowed() map[string]may {
 
 		"internal/schedule": {ours: []string{"scenario"}},
 		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge", "internal/keys", "internal/probe", "internal/transport",
-			"internal/recorder", "internal/schedule", "internal/vitals", "result", "scenario"}, others: []string{sys},
+			"internal/recorder", "internal/schedule", "internal/spell", "internal/vitals", "result", "scenario"}, others: []string{sys},
 			why: "the engine watches its own host, and ends a run with the verdict; clocks are one package for it and the watching; it lowers the priority of its collector's thread"},
 		"internal/transport": {ours: []string{"internal/clock"}, others: []string{sys},
 			why: "sockets are written and read by system calls, and their receive time stamps are of the kernel's clock"},
@@ -140,7 +140,7 @@ func allowed() map[string]may {
 			why: "which key a message has is one function, whoever asked for it"},
 		"internal/child": {
 			why: "what watches the machine and what measures beside the load are started, and end, in one way"},
-		"internal/vitals": {ours: []string{"internal/child", "internal/clock", "internal/stats"}, others: []string{sys},
+		"internal/vitals": {ours: []string{"internal/child", "internal/clock", "internal/spell", "internal/stats"}, others: []string{sys},
 			why: "freezes are timed on the clock of the messages; the correction for an expected interval is one for hiccups and service times"},
 		"internal/stats": {others: []string{gonum}},
 		"internal/judge": {ours: []string{"internal/spell", "internal/stats", "result", "scenario"},
@@ -156,7 +156,7 @@ func allowed() map[string]may {
 			why: "files that were cut short are judged when they are shown"},
 		"internal/telemetry": {ours: []string{"result"}, others: []string{prometheus, prometheusModel, prometheusText},
 			why: "the formats of monitoring systems are written by the library of the field"},
-		"internal/brokers": {ours: []string{"internal/filelock", "internal/nullbroker"}, others: []string{natsServer},
+		"internal/brokers": {ours: []string{"internal/filelock", "internal/nullbroker", "internal/spell"}, others: []string{natsServer},
 			why: "the null broker is built in, as the NATS server is"},
 		"internal/study": {ours: []string{"internal/judge", "internal/spell", "internal/stats", "result", "scenario"}, others: []string{yaml},
 			why: "the studies as data: a cell's scenario is put together of parts of a YAML text, and percentiles that summaries do not publish are the judge's to compute"},
@@ -192,7 +192,7 @@ func allowed() map[string]may {
 
 // listed is a package as go list describes it.
 type listed struct {
-	ImportPath, Dir, Doc                                                  string
+	ImportPath, Dir, Doc, Export                                          string
 	Standard                                                              bool
 	GoFiles, CgoFiles, IgnoredGoFiles, TestGoFiles, XTestGoFiles, Imports []string
 }

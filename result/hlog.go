@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"sixnines/internal/spell"
 )
 
 const (
@@ -105,7 +107,7 @@ func (lw *HlogWriter) WriteInterval(iv HlogInterval) error {
 		return fmt.Errorf("write hlog: tag %q has a comma, a space or a line break", iv.Tag)
 	}
 	if iv.Length < 0 {
-		return fmt.Errorf("write hlog: interval of negative length %v", iv.Length)
+		return fmt.Errorf("write hlog: interval of negative length %s", spell.Duration(iv.Length))
 	}
 	if since := iv.Start.Sub(time.Unix(0, 0)); math.Abs(since.Seconds()) > hlogMaxSeconds {
 		return fmt.Errorf("write hlog: interval that starts at %v", iv.Start)

@@ -6,6 +6,8 @@ import (
 	"io"
 	"math"
 	"strconv"
+
+	"sixnines/internal/spell"
 )
 
 // DefaultMaxPayload is the largest message in bytes that a NATS server started
@@ -45,7 +47,7 @@ func StartNATS(ctx context.Context, o NATSOptions) (*Instance, error) {
 		o.MaxPayload = DefaultMaxPayload
 	}
 	if o.MaxPayload < 0 || o.MaxPayload > math.MaxInt32 {
-		return nil, fmt.Errorf("brokers: start nats-server: messages of up to %d bytes are asked for; it carries 1 to %d", o.MaxPayload, math.MaxInt32)
+		return nil, fmt.Errorf("brokers: start nats-server: messages of up to %s are asked for; it carries up to %s", spell.Size(o.MaxPayload), spell.Size(math.MaxInt32))
 	}
 	command := o.Command
 	if len(command) > 0 {

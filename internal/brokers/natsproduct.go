@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"sixnines/internal/spell"
 )
 
 // natsVariable names another nats-server than the one that is built in.
@@ -56,7 +58,7 @@ type natsNode struct {
 
 func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	if o.MaxMessage < 0 || o.MaxMessage > math.MaxInt32 {
-		return nil, fmt.Errorf("messages of up to %d bytes are asked for; it carries 1 to %d", o.MaxMessage, math.MaxInt32)
+		return nil, fmt.Errorf("messages of up to %s are asked for; it carries up to %s", spell.Size(o.MaxMessage), spell.Size(math.MaxInt32))
 	}
 	if err := refuse(o.Settings, "listen", "port", "host", "net", "http", "http_port", "https", "https_port", "server_name", "cluster.listen", "cluster.host", "cluster.port", "cluster.routes"); err != nil {
 		return nil, err

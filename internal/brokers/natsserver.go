@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"sixnines/internal/spell"
 )
 
 // readyLimit is how long the server may take to listen. It takes milliseconds;
@@ -72,12 +74,12 @@ func ServeNATS(stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 	defer s.WaitForShutdown()
 	defer s.Shutdown()
 	if !s.ReadyForConnections(readyLimit) {
-		fmt.Fprintf(stderr, "nats-server: does not listen on loopback after %v\n", readyLimit)
+		fmt.Fprintf(stderr, "nats-server: does not listen on loopback after %s\n", spell.Period(readyLimit))
 		return 1
 	}
 	report := ready{URL: s.ClientURL(), Version: server.VERSION, Processors: runtime.GOMAXPROCS(0)}
 	if err := json.NewEncoder(stdout).Encode(report); err != nil {
-		fmt.Fprintf(stderr, "nats-server: nobody takes the address: %v\n", err)
+		fmt.Fprintf(stderr, "nats-server: nobody reads its address: %v\n", err)
 		return 1
 	}
 	<-orphaned

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"sixnines/internal/nullbroker"
+	"sixnines/internal/spell"
 )
 
 // nullCommand is the argument by which [Serve] becomes the null broker.
@@ -60,7 +61,7 @@ func deployNull(_ context.Context, in Installation, o *Options) (*deployment, er
 	case o.User != "" || o.Password != "":
 		return nil, errors.New("the null broker knows no users")
 	case o.MaxMessage > nullbroker.MaxPayload:
-		return nil, fmt.Errorf("messages of up to %d bytes are asked for; it carries %d", o.MaxMessage, nullbroker.MaxPayload)
+		return nil, fmt.Errorf("messages of up to %s are asked for; it carries up to %s", spell.Size(o.MaxMessage), spell.Size(nullbroker.MaxPayload))
 	}
 	settings, err := nullSettings(o.Settings)
 	if err != nil {

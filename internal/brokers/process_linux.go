@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"syscall"
 	"time"
+
+	"sixnines/internal/spell"
 )
 
 func attributes() *syscall.SysProcAttr {
@@ -51,7 +53,7 @@ func freeze(p *os.Process) error {
 		case <-look.C:
 		case <-limit.C:
 			p.Signal(syscall.SIGCONT)
-			return fmt.Errorf("it goes on running %v after SIGSTOP, so it was told to continue; is it traced by a debugger?", restLimit)
+			return fmt.Errorf("it still runs %s after SIGSTOP, so something continued it; is it traced by a debugger?", spell.Period(restLimit))
 		}
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"sixnines/internal/spell"
 )
 
 // The version of NATS Streaming that is installed: the last.
@@ -58,7 +60,7 @@ func planSTAN(_ context.Context, h Home) ([]Step, error) {
 
 func deploySTAN(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	if o.MaxMessage < 0 || o.MaxMessage > math.MaxInt32-stanOverhead {
-		return nil, fmt.Errorf("messages of up to %d bytes are asked for; it carries 1 to %d", o.MaxMessage, math.MaxInt32-stanOverhead)
+		return nil, fmt.Errorf("messages of up to %s are asked for; it carries up to %s", spell.Size(o.MaxMessage), spell.Size(math.MaxInt32-stanOverhead))
 	}
 	if err := refuse(o.Settings, "port", "p", "addr", "a", "http_port", "m", "config", "c", "stan_config", "sc", "clustered"); err != nil {
 		return nil, err

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sixnines/internal/brokers"
+	"sixnines/internal/spell"
 )
 
 // upOptions are the flags of broker up.
@@ -98,7 +99,7 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 	}
 	ctx, release := a.interruptible(ctx)
 	defer release()
-	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %v: %w", brokerStart, context.DeadlineExceeded))
+	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %s: %w", spell.Period(brokerStart), context.DeadlineExceeded))
 	defer cancel()
 	s, err := brokers.Up(ctx, p, options)
 	switch {

@@ -13,6 +13,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine"
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -136,7 +137,7 @@ func brokerKey(p brokers.Product, s *scenario.Scenario) string {
 
 // startBroker starts the product for the scenario's run.
 func (a *app) startBroker(ctx context.Context, p brokers.Product, s *scenario.Scenario, e driver.Entry) (*managedBroker, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %v: %w", brokerStart, context.DeadlineExceeded))
+	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %s: %w", spell.Period(brokerStart), context.DeadlineExceeded))
 	defer cancel()
 	h, _ := a.home() // without one, what is built in or on PATH runs all the same
 	o := brokerOptions(s)

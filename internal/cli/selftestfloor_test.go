@@ -79,7 +79,7 @@ func TestDoctorTellsTheLimit(t *testing.T) {
 	if _, err := keep(limit, nil); err != nil {
 		t.Fatal(err)
 	}
-	if c := a.checkGenerator(now); c.Status != vitals.StatusOK || c.Advice != "" || !strings.Contains(c.Found, "80,000/s at 256 B over 1 connection, less than 10,000/s at 4096 B over 8 connections, measured 20") {
+	if c := a.checkGenerator(now); c.Status != vitals.StatusOK || c.Advice != "" || !strings.Contains(c.Found, "80,000/s at 256 B over 1 connection, less than 10,000/s at 4 KiB over 8 connections, measured 20") {
 		t.Errorf("%+v", c)
 	}
 	for text, want := range map[string]bool{

@@ -95,9 +95,9 @@ func (a *app) listTrials(trials []selftest.Trial, o selftestOptions) error {
 		sum += takes(t)
 	}
 	for _, t := range trials {
-		fmt.Fprintf(&b, "%d  %-*s  %4s  %s\n", t.Number, width, t.Name, takes(t).Round(time.Second), t.Question)
+		fmt.Fprintf(&b, "%d  %-*s  %4s  %s\n", t.Number, width, t.Name, seconds(takes(t).Round(time.Second)), t.Question)
 	}
-	fmt.Fprintf(&b, "\nabout %s in all\n", sum.Round(time.Second))
+	fmt.Fprintf(&b, "\nabout %s in all\n", seconds(sum.Round(time.Second)))
 	_, err := io.WriteString(a.Stdout, a.plainText(b.String()))
 	return err
 }

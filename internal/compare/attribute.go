@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -79,7 +80,7 @@ func attributes(r run) []attribute {
 		add(Decisive, whyLoad, "size", strconv.FormatInt(h.Size, 10)+" B")
 	}
 	if h.From > 0 {
-		add(Large, whyLoad, "its begin in the window", h.From.String())
+		add(Large, whyLoad, "its beginning in the window", spell.Period(h.From))
 	}
 	add(Large, whyLoad, "workloads beside it", r.company())
 	fields := flat(h.Scenario)

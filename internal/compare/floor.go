@@ -2,8 +2,8 @@ package compare
 
 import (
 	"fmt"
-	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -29,10 +29,10 @@ func floors(sets [2][]run) []Difference {
 						text[i] = "known"
 					}
 				}
-				return []Difference{{What: "noise floor", A: text[0], B: text[1], Weight: Small, Why: "of one set nobody knows what the machine does by itself"}}
+				return []Difference{{What: "noise floor", A: text[0], B: text[1], Weight: Small, Why: "the noise floor of one set was not measured"}}
 			}
 			if v[0] > 0 && (v[0] > floorChange*v[1] || v[1] > floorChange*v[0]) {
-				out = append(out, Difference{What: fmt.Sprintf("noise floor, %s p%s", m, p), A: nanoseconds(v[0]), B: nanoseconds(v[1]), Weight: Large, Why: whyFloor})
+				out = append(out, Difference{What: fmt.Sprintf("noise floor, %s p%s", m, p), A: spell.Nanoseconds(v[0]), B: spell.Nanoseconds(v[1]), Weight: Large, Why: whyFloor})
 			}
 		}
 		if len(out) > 0 {
@@ -54,12 +54,4 @@ func floorOf(runs []run, m result.Metric, p string) float64 {
 		return 0
 	}
 	return stats.Median(all)
-}
-
-func nanoseconds(ns float64) string {
-	d := time.Duration(ns)
-	if d > time.Millisecond {
-		return d.Round(10 * time.Microsecond).String()
-	}
-	return d.Round(100 * time.Nanosecond).String()
 }

@@ -53,7 +53,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		if dropped, err := ld.recording.closeRaw(); err != nil {
 			return nil, err
 		} else if dropped > 0 {
-			r.out.event(result.Event{At: now, Kind: "raw file full", Detail: "rows without room", Count: dropped})
+			r.out.event(result.Event{At: now, Kind: "raw file full", Detail: "rows that did not fit", Count: dropped})
 		}
 	}
 	return r.out.end(func(i int, part *result.Run) result.Summary {

@@ -105,7 +105,7 @@ func (ld *load) describe(h *result.Header) error {
 	add("pacers", strconv.Itoa(ld.pacerCount()), "")
 	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(ld.sending.lanes), min(w.Connections.Consumers, len(ld.layout.consumers))), "")
 	if n := ld.layout.maxFanOut(); n > fullChecks {
-		add("checksums of deliveries", fmt.Sprintf("one in %d", n/fullChecks), "the fan-out is large; every loss and duplicate is counted all the same")
+		add("checksums of deliveries", fmt.Sprintf("one in %d", n/fullChecks), "the fan-out is large; every loss and duplicate is still counted")
 	}
 	value, note := ld.recording.stageFact()
 	add("stage times", value, note)

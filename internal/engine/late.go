@@ -9,6 +9,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -95,7 +96,7 @@ func (r *run) stalled() bool {
 	if !waits { // the last came just now
 		return false
 	}
-	r.out.event(result.Event{At: clock.Now(), Kind: "drain", Detail: fmt.Sprintf("nothing was delivered for %v: what is missing is waited for no longer", stallLimit)})
+	r.out.event(result.Event{At: clock.Now(), Kind: "drain", Detail: fmt.Sprintf("nothing was delivered for %s: the run no longer waits for missing messages", spell.Period(stallLimit))})
 	return true
 }
 

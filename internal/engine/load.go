@@ -88,7 +88,7 @@ func (ld *load) startStages() {
 	s := &ld.recording.stages
 	d := ld.session.dialers[0]
 	if s.why == "" && d.Mark() != s.attributed {
-		ld.recording.refuseStages("the driver makes more connections as it goes on")
+		ld.recording.refuseStages("the driver makes more connections during the run")
 	}
 	for _, d := range ld.session.dialers {
 		d.OnDial(func() {})
@@ -151,7 +151,7 @@ func (ld *load) receiveFact() (value, note string) {
 	case all == 0:
 		return "not measured", "nothing comes back"
 	case known == 0 && ld.workload.Consumer.Interrupted():
-		return "not measured", "consumers come late or pause: what lies unread waits for them"
+		return "not measured", "consumers connect late or pause: received data waits for them"
 	case known == 0 && ld.config.Entry.Capabilities.OwnsDialing:
 		return "not known", "driver " + ld.config.Entry.Name + " makes its connections itself"
 	case known == 0:

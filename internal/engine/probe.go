@@ -7,6 +7,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -43,13 +44,13 @@ func (ld *load) probe(ctx context.Context) error {
 		for time.Now().Before(patience) && !ld.receiving.seenEverywhere(missing) {
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%w: no consumer of topic %s has seen a probe in %v; is something else consuming there, or the broker overloaded?",
-					driver.ErrTimeout, ld.layout.topics[missing], time.Duration(clock.Now()-began).Round(time.Millisecond))
+				return fmt.Errorf("%w: no consumer of topic %s has received a probe in %s; is something else consuming there, or the broker overloaded?",
+					driver.ErrTimeout, ld.layout.topics[missing], spell.Period(time.Duration(clock.Now()-began).Round(time.Millisecond)))
 			case <-time.After(200 * time.Microsecond):
 			}
 		}
 	}
 	ld.session.cold = append(ld.session.cold, result.Cold{Name: "first message", Duration: time.Duration(ld.receiving.firstTook.Load())})
-	ld.session.cold = append(ld.session.cold, result.Cold{Name: "until every consumer saw a message", Duration: time.Duration(ld.receiving.probeAt.Load() - began)})
+	ld.session.cold = append(ld.session.cold, result.Cold{Name: "until every consumer received a message", Duration: time.Duration(ld.receiving.probeAt.Load() - began)})
 	return nil
 }

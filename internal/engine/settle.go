@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -50,8 +51,8 @@ func (ld *load) settle(ctx context.Context) {
 		for from := clock.Now(); len(took) < settleFewest || clock.Now()-from < int64(settleRound); next++ {
 			if clock.Now() >= limit {
 				ld.event(result.Event{At: clock.Now(), Kind: "warm-up", Detail: fmt.Sprintf(
-					"the latency of single messages had not settled after %v: p50 from %v to %v, and falling",
-					time.Duration(limit-began), time.Duration(first), time.Duration(last))})
+					"the latency of single messages had not settled after %s: p50 fell from %s to %s, and was still falling",
+					spell.Period(time.Duration(limit-began)), spell.Duration(first), spell.Duration(last))})
 				return
 			}
 			v, ok := ld.single(ctx, ld.sending.streams[next%len(ld.sending.streams)])
@@ -76,17 +77,8 @@ func (ld *load) settle(ctx context.Context) {
 		ld.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: ld.warmup,
 			Sent: float64(sent) / time.Duration(now-began).Seconds(), Asked: ld.asked()})
 	}
-	ld.session.cold = append(ld.session.cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages held, at %v after %v in the beginning",
-		rounded(last), rounded(first)), Duration: time.Duration(clock.Now() - began)})
-}
-
-// rounded is ns to three digits or so.
-func rounded(ns int64) time.Duration {
-	unit := time.Duration(1)
-	for time.Duration(ns)/1000 >= unit {
-		unit *= 10
-	}
-	return time.Duration(ns).Round(unit)
+	ld.session.cold = append(ld.session.cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages settled, at %s after %s at first",
+		spell.Duration(last), spell.Duration(first)), Duration: time.Duration(clock.Now() - began)})
 }
 
 // single sends a message and returns how long it took to its first consumer. One

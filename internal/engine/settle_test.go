@@ -70,7 +70,7 @@ func TestManagedBrokersSettleFirst(t *testing.T) {
 				}})
 			said := false
 			for _, c := range r.Header.Cold {
-				said = said || strings.HasPrefix(c.Name, "until the p50 of single messages held") && c.Duration > 0
+				said = said || strings.HasPrefix(c.Name, "until the p50 of single messages settled") && c.Duration > 0
 			}
 			if said != tt.settles {
 				t.Errorf("cold figures %+v", r.Header.Cold)

@@ -8,6 +8,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/probe"
 	"sixnines/internal/recorder"
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -65,11 +66,11 @@ func startProbe(s *session, rec *recording) *sideProbe {
 	case len(s.config.Probe) == 0:
 		p.leftOut = "this program has no process for it: only the command sixnines has"
 	case e.Capabilities.Brokerless:
-		p.leftOut = "driver " + e.Name + " has no broker that two loads could have in common"
+		p.leftOut = "driver " + e.Name + " has no broker that two loads could share"
 	case e.InProcess():
-		p.leftOut = "the broker of driver " + e.Name + " lives in the process of the load"
+		p.leftOut = "the broker of driver " + e.Name + " is in the process of the load"
 	case s.warmup == 0 && s.scenario.Record.Probe == scenario.ProbeAuto:
-		p.leftOut = "without a warm-up it would connect in the window; --probe=on has the run wait for it"
+		p.leftOut = "without a warm-up it would connect in the window; with --probe=on the run waits for it"
 	default:
 		var err error
 		if p.process, err = probe.Start(s.config.Probe); err != nil {
@@ -108,7 +109,7 @@ func (p *sideProbe) fact() (value, note string) {
 		p.told = true
 		return "left out", p.leftOut
 	}
-	return fmt.Sprintf("%d/s of %s beside the load", probe.Rate, p.plan.workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
+	return fmt.Sprintf("%s of %s beside the load", spell.Rate(float64(probe.Rate)), p.plan.workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
 }
 
 // collect takes what the probe has told. What it measured wholly within the
@@ -142,7 +143,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 func (p *sideProbe) tell(why string) {
 	if !p.told {
 		p.told = true
-		p.plan.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "it ended before the load: " + why})
+		p.plan.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "the probe ended before the load: " + why})
 	}
 }
 

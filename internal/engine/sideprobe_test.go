@@ -258,7 +258,7 @@ func TestProbeLeftOut(t *testing.T) {
 		why         string
 	}{
 		{"off", "off", Config{Entry: nats.Entry(), URL: b.URL, Probe: probeCommand(t)}, ""},
-		{"a broker in the process", "auto", Config{Entry: mem.Entry(), Probe: probeCommand(t)}, "lives in the process"},
+		{"a broker in the process", "auto", Config{Entry: mem.Entry(), Probe: probeCommand(t)}, "is in the process of the load"},
 		{"a library", "on", Config{Entry: nats.Entry(), URL: b.URL}, "only the command"},
 		{"a process that cannot be started", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/nowhere/at/all"}}, "/nowhere/at/all"},
 		{"a process that is no probe", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/bin/echo", "hello"}}, "nobody understands"},

@@ -60,7 +60,7 @@ func (r *recording) planStages() {
 	case r.config.Entry.Capabilities.OwnsDialing:
 		r.refuseStages("driver %s makes its connections itself", r.config.Entry.Name)
 	case r.workload.Consumer.Interrupted():
-		r.refuseStages("consumers come late or pause")
+		r.refuseStages("consumers connect late or pause")
 	case r.session.closes == closeNever:
 		r.refuseStages("nothing comes back")
 	}

@@ -11,6 +11,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/clocksync"
+	"sixnines/internal/spell"
 )
 
 // shiftedClock is a clock that is off by a known amount and gains a known share.
@@ -87,13 +88,13 @@ func clocks(ctx context.Context, b *Bench) (*Outcome, error) {
 		figures = append(figures, Exactly(c.name+": steps seen", c.steps*seeds, steps))
 	}
 	c := shiftedClock{from: clock.Now(), offset: -43 * time.Minute, drift: 80e-6}
-	b.Say("over loopback: %s", c.offset)
+	b.Say("over loopback: %s", spell.Period(c.offset))
 	all, delays, err := probeClock(ctx, c, live)
 	if err != nil {
 		return nil, fmt.Errorf("over loopback: %w", err)
 	}
 	figures = append(figures, recovered("loopback, −43 min, +80 ppm", all, delays)...)
-	return Conclude("offset and drift were injected into simulated exchanges of jittery, asymmetric delays, and into the clock of a peer over loopback; the bound is a proof, so not one estimate may lie beyond it", figures...), nil
+	return Conclude("offset and drift were injected into simulated exchanges with jittery, asymmetric delays, and into the clock of a peer over loopback; the bound is proven, so no estimate may lie beyond it", figures...), nil
 }
 
 // recovered judges estimates: none may be beyond its bound, and the bound must

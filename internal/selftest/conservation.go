@@ -68,7 +68,7 @@ func conservation(ctx context.Context, b *Bench) (*Outcome, error) {
 		}
 		figures = append(figures, conserved(i.name, run, i.want(rate*int64(window)/1e9))...)
 	}
-	return Conclude("faults of exact number were done to messages by a driver of ours; every message must be in the right account, to the message", figures...), nil
+	return Conclude("a test driver injected an exact number of each fault; every message must be in the right account, to the message", figures...), nil
 }
 
 // conserved holds a run against the accounts that it must end in: those that
@@ -93,9 +93,9 @@ func conserved(name string, run *result.Run, want map[string]int64) []Figure {
 	}
 	closes, problem := run.Counters.Conserved()
 	if closes {
-		problem = "they close"
+		problem = "they add up"
 	}
-	figures = append(figures, rest, Exactly(name+": the accounts", "they close", problem))
+	figures = append(figures, rest, Exactly(name+": the accounts", "they add up", problem))
 	recomputed := "all"
 	if problems := judge.Verify(run); len(problems) > 0 {
 		recomputed = fmt.Sprintf("%d differ, the first: %v", len(problems), problems[0])

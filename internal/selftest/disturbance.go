@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/vitals"
 )
 
@@ -64,19 +65,19 @@ type seen struct {
 func (s seen) disturbances() []string {
 	var found []string
 	if s.steal > disturbedSteal {
-		found = append(found, fmt.Sprintf("the hypervisor gave %.1f %% of the processors' time to others", 100*s.steal))
+		found = append(found, fmt.Sprintf("the hypervisor gave %s of the processors' time to others", spell.Share(s.steal)))
 	}
 	if s.throttled > 0 {
-		found = append(found, fmt.Sprintf("a processor quota (cgroup) held us back in %.0f periods", s.throttled))
+		found = append(found, fmt.Sprintf("a processor quota (cgroup) throttled sixnines in %.0f periods", s.throttled))
 	}
 	if s.swapped > 0 {
-		found = append(found, fmt.Sprintf("%.0f pages were swapped in", s.swapped))
+		found = append(found, fmt.Sprintf("%s pages were swapped in", spell.Count(int64(s.swapped))))
 	}
 	if s.suspended > 0 {
 		found = append(found, fmt.Sprintf("the machine was suspended for %s", Time(s.suspended)))
 	}
 	if others := s.busy - s.own.Seconds()/(s.elapsed.Seconds()*float64(s.cores)); s.elapsed > 0 && others > disturbedOthers {
-		found = append(found, fmt.Sprintf("other programs used %.0f %% of the processors", 100*others))
+		found = append(found, fmt.Sprintf("other programs used %s of the processors", spell.Share(others)))
 	}
 	return found
 }

@@ -9,6 +9,7 @@ import (
 
 	"sixnines/internal/engine"
 	"sixnines/internal/judge"
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -53,7 +54,7 @@ workload: {rate: %d/s}`, window, by, rate/2, rate), nil)
 		figures = append(figures, Exactly(by+": objectives on p99, max and availability", "missed missed met", strings.Join(outcomes, " ")),
 			Exactly(by+": answered in time", fmt.Sprintf("%d of %d", rate/2, rate), share))
 	}
-	return Conclude("half of the messages were refused; a refusal must be slower than any latency, and fail what is demanded of latencies", figures...), nil
+	return Conclude("half of the messages were refused; a refused message must count as slower than any latency, and objectives on latencies must fail", figures...), nil
 }
 
 // names lists the percentiles of a set, in the order of reports.
@@ -85,7 +86,7 @@ workload: {rate: %d/s, pattern: publish}`, window, lost, after, rate), nil)
 	}
 	x, d := run.Metrics[result.PublishResponse], run.Summary.Histograms[result.PublishResponse]
 	if x == nil || x.Censored == nil || d == nil {
-		return nil, fmt.Errorf("none of %d messages was given up", lost)
+		return nil, fmt.Errorf("none of %s was given up", spell.Plural(lost, "message"))
 	}
 	least, most := time.Duration(x.Censored.Min()), time.Duration(x.Censored.Max())
 	bound := func(what string, v time.Duration) Figure {
@@ -95,7 +96,7 @@ workload: {rate: %d/s, pattern: publish}`, window, lost, after, rate), nil)
 		}
 		return f
 	}
-	return Conclude(fmt.Sprintf("one acknowledgement in fifty was given up after %s; that is all that is known of it, however long the run goes on", after),
+	return Conclude(fmt.Sprintf("one acknowledgement in fifty was given up after %s; nothing more is known about it, however long the run lasts", spell.Period(after)),
 		Exactly("given up", lost, d.Censored), Exactly("p99 is a lower bound", true, d.AtLeast["99"]),
 		bound("the least bound", least), bound("the largest bound", most)), nil
 }
@@ -120,7 +121,7 @@ workload: {rate: %d/s, producers: 2}`, window, rate), func(c *engine.Config) { c
 		}
 		return "no"
 	}
-	return Conclude(fmt.Sprintf("the senders dropped one message in %d without a word; the sums of the accounts must not hold any more", every),
+	return Conclude(fmt.Sprintf("the senders dropped one message in %d silently; the accounts must no longer add up", every),
 		Exactly("messages in no account", int64(rate/every), c.Scheduled-c.NotSent-c.Taken),
 		Exactly("verdict", string(result.Invalid), string(v.Status)),
 		Exactly("the verdict says so", "yes", says(slices.ContainsFunc(v.Reasons, func(r result.Reason) bool { return r.Code == "conservation" }))),

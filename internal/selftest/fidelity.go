@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -56,7 +57,7 @@ func fidelity(ctx context.Context, b *Bench) (*Outcome, error) {
 		return fmt.Sprintf("target: {driver: \"null\", url: %q}\nphases: {warmup: 500ms, duration: %s, drain: 5s}\nworkload: {rate: %d/s, arrivals: poisson}\nrecord: {raw: true, interval: 250ms}",
 			broker.URLFor("null"), window, fidelityRate)
 	}
-	b.Say("%d/s, Poisson, for %s", fidelityRate, window)
+	b.Say("%s, Poisson, for %s", spell.Rate(fidelityRate), spell.Period(window))
 	run, err := b.RunText(ctx, scenario(window), At(broker))
 	if err != nil {
 		return nil, err
@@ -75,7 +76,7 @@ func fidelity(ctx context.Context, b *Bench) (*Outcome, error) {
 	} else {
 		figures = append(figures, starved(starvedRun)...)
 	}
-	return Conclude("a schedule is kept where the machine lets it, and where it does not the verdict says so: the second run had less than 0.5 % of a processor for "+Time(starvedFor), figures...), nil
+	return Conclude("the schedule is kept where the machine allows it, and otherwise the verdict says so: the second run had less than 0.5 % of a processor for "+Time(starvedFor), figures...), nil
 }
 
 // starve runs the scenario in a process bound to one processor, which for some

@@ -9,6 +9,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine"
 	"sixnines/internal/probe"
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -48,7 +49,7 @@ func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 	}
 	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // nothing of it is kept
 	var figures []Figure
-	chart := Chart{Title: "The noise floor", Caption: "What a broker that does nothing takes on this machine.",
+	chart := Chart{Title: "The noise floor", Caption: "Latencies with a broker that does nothing, on this machine.",
 		X: Axis{"percentile", ScalePercentile}, Y: Axis{"latency", ScaleDuration}}
 	for i, load := range b.floorLoads() {
 		window := 6 * time.Second
@@ -58,7 +59,7 @@ func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 		case i == 0:
 			window = 10 * time.Second
 		}
-		b.Say("%s, for %s", load, window)
+		b.Say("%s, for %s", load, spell.Period(window))
 		watch, used := startWatch(), brokerCPU(broker)
 		run, err := b.floorRun(ctx, broker, load, window)
 		disturbed := watch.end(brokerCPU(broker) - used)
@@ -79,7 +80,7 @@ func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 			chart.Lines = append(chart.Lines, curve(load.String(), x))
 		}
 	}
-	o := Conclude("the null broker's distribution, which no other broker can be below on this machine; percentiles of later runs that are less than three times as large are as much about the machine as about the broker", figures...)
+	o := Conclude("the null broker's distribution, the lowest that any broker can have on this machine; percentiles of later runs that are less than three times as large say as much about the machine as about the broker", figures...)
 	o.Charts = []Chart{chart}
 	return o, nil
 }

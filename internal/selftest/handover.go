@@ -47,7 +47,7 @@ func handover(ctx context.Context, b *Bench) (*Outcome, error) {
 		return nil, err
 	}
 	early, late := d.costs()
-	return Conclude(fmt.Sprintf("connections that block hand the others of their thread on, each where it is in its schedule; %s messages later that costs no more, and none of it is called blocked", grouped(between)),
+	return Conclude(fmt.Sprintf("when a connection blocks, another thread takes over the others of its thread at their place in the schedule; after %s messages this takes no longer, and the wait of the others is not called blocked", grouped(between)),
 		judgeHandover(run, early, late)...), nil
 }
 
@@ -57,7 +57,7 @@ func judgeHandover(run *result.Run, early, late []time.Duration) []Figure {
 	c := run.Counters
 	figures := []Figure{Exactly("messages due that were sent and acknowledged", c.Scheduled, c.Acked)}
 	stalls := len(early) + len(late)
-	n := Figure{What: "blocked sends whose thread's other connections were handed on", Expected: fmt.Sprintf("at least %d", stalls), Found: grouped(c.Handovers), Verdict: Passed}
+	n := Figure{What: "blocked sends whose thread's other connections were taken over", Expected: fmt.Sprintf("at least %d", stalls), Found: grouped(c.Handovers), Verdict: Passed}
 	if c.Handovers < int64(stalls) {
 		n.Verdict = Failed
 	}

@@ -33,7 +33,7 @@ func TestHandoverNotices(t *testing.T) {
 	}{
 		"good":                  {run(due, 6), ms(3, 4, 3), ms(8, 7, 40), ""},
 		"a walk from the start": {run(due, 6), ms(3, 4, 3), ms(10, 35, 11), "the others waited"},
-		"no handover":           {run(due, 5), ms(3, 4, 3), ms(3, 3, 3), "handed on"},
+		"no handover":           {run(due, 5), ms(3, 4, 3), ms(3, 3, 3), "taken over"},
 		"called blocked":        {run(due*2, 6), ms(3, 4, 3), ms(3, 3, 3), "called blocked"},
 		"called own lag":        {run(0, 6), ms(3, 4, 3), ms(3, 3, 3), "called blocked"},
 	} {

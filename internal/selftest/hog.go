@@ -58,4 +58,4 @@ func (b *Bench) hogs(ctx context.Context, count int, start func(*exec.Cmd) error
 }
 
 // errNoStarving says that processes cannot be bound to a processor here.
-var errNoStarving = errors.New("this system does not let a process be bound to one processor")
+var errNoStarving = errors.New("this system cannot bind a process to one processor")

@@ -21,6 +21,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"sixnines/internal/recorder"
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -362,7 +363,7 @@ func mergesTo(whole string, parts []string) ([]Figure, error) {
 			continue
 		}
 		if lost := sum.Merge(h); lost > 0 {
-			return nil, fmt.Errorf("%d values do not fit", lost)
+			return nil, fmt.Errorf("%s do not fit", spell.Plural(lost, "value"))
 		}
 	}
 	again, err := result.EncodeHistogram(sum)

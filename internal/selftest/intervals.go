@@ -13,6 +13,7 @@ import (
 
 	"sixnines/internal/judge"
 	"sixnines/internal/recorder"
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -107,7 +108,7 @@ func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
 		seeds = 100
 	}
 	var figures []Figure
-	var chart = Chart{Title: "Seeds whose interval holds the true quantile", Caption: fmt.Sprintf("Of %d; at least %d are demanded.", seeds, leastHits(seeds)),
+	var chart = Chart{Title: "Seeds whose interval contains the true quantile", Caption: fmt.Sprintf("Of %d; at least %d are required.", seeds, leastHits(seeds)),
 		X: Axis{"percentile", ScalePercentile}, Y: Axis{"seeds", ScaleCount}}
 	for _, l := range virtualLaws() {
 		n := l.messages
@@ -132,7 +133,7 @@ func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
 		}
 		chart.Lines = append(chart.Lines, line)
 	}
-	o := Conclude("the intervals are those of 95 %: with independent delays they must hold the true quantile at least that often, less what chance takes of so many seeds", figures...)
+	o := Conclude("the intervals are 95 % intervals: with independent delays they must contain the true quantile at least that often, minus what chance allows for so many seeds", figures...)
 	o.Charts = []Chart{chart}
 	return o, nil
 }
@@ -229,7 +230,7 @@ func printed(l *virtualLaw, seed uint64, messages int) (*result.Distribution, er
 	}
 	d := judge.Summarise(run, judge.Inputs{}).Histograms[result.DeliveryResponse]
 	if d == nil || d.Count != int64(messages) {
-		return nil, fmt.Errorf("%d messages were recorded, and the summary has %+v", messages, d)
+		return nil, fmt.Errorf("%s were recorded, and the summary has %+v", spell.Plural(messages, "message"), d)
 	}
 	return d, nil
 }

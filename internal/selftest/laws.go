@@ -15,6 +15,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/nullbroker"
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -72,14 +73,14 @@ func (t lawTrial) seed(law nullbroker.Law) uint64 {
 func knownLaws(ctx context.Context, b *Bench) (*Outcome, error) {
 	var figures []Figure
 	chart := Chart{Title: "Known distributions, as they were made and as they were reported",
-		Caption: "Expected: the logged delays, dealt out anew to the messages by chance.",
+		Caption: "Expected: the logged delays, assigned to the messages again at random.",
 		X:       Axis{"percentile", ScalePercentile}, Y: Axis{"delivery.service", ScaleDuration}}
 	for _, t := range lawTrials(b.Short) {
 		law, err := nullbroker.ParseLaw(t.law)
 		if err != nil {
 			return nil, err
 		}
-		b.Say("%s at %d/s, for %s", law, t.rate, t.window)
+		b.Say("%s at %s, for %s", law, spell.Rate(float64(t.rate)), spell.Period(t.window))
 		run, r, err := b.lawRun(ctx, t, law)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", law, err)
@@ -95,7 +96,7 @@ func knownLaws(ctx context.Context, b *Bench) (*Outcome, error) {
 			chart.Lines = append(chart.Lines, expected, reported)
 		}
 	}
-	o := Conclude(fmt.Sprintf("delays that the null broker wrote down message by message, found again in what is reported. What a message's service time holds beside the delay that was drawn for it knows nothing of the delay: so the delays are dealt out to the messages anew, by chance, %d times, and each percentile has to lie where those come out, give or take %.0f %% and what half of the messages were let go late by at most", shuffles, 100*lawTolerance), figures...)
+	o := Conclude(fmt.Sprintf("the delays that the null broker logged for each message must be found in the reported figures. The rest of a message's service time does not depend on the delay drawn for it; so the delays are assigned to the messages again at random, %d times, and each percentile must lie within the range of those results, plus or minus %.0f %% and the median lateness of the broker", shuffles, 100*lawTolerance), figures...)
 	o.Charts = []Chart{chart}
 	return o, nil
 }
@@ -296,9 +297,9 @@ func (r *record) figures(of nullbroker.Law) []Figure {
 		Exactly(law+": messages that were delivered, once", all(r.messages), all(r.delivered)),
 		Exactly(law+": messages that are in the broker's log, once", all(r.messages), all(r.messages-r.absent-r.repeated)),
 		disorder,
-		Exactly(law+": messages that the broker let go too early", 0, r.early),
+		Exactly(law+": messages that the broker released too early", 0, r.early),
 		r.lawful(of),
-		{What: law + ": how much later the broker let them go, half of them at most", Found: Time(r.late), Verdict: Information},
+		{What: law + ": how late the broker released them, at the median", Found: Time(r.late), Verdict: Information},
 	}
 	if r.messages == 0 {
 		figures = append(figures, Exactly(law+": messages", "some", "none"))

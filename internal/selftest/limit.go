@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sixnines/internal/brokers"
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -39,24 +40,21 @@ type Limit struct {
 
 // String tells of the limit for people.
 func (l Limit) String() string {
-	load := fmt.Sprintf("%s/s at %d B over %s", grouped(int64(l.Rate)), l.Size, connections(l.Connections))
+	load := fmt.Sprintf("%s/s at %s over %s", grouped(int64(l.Rate)), spell.Size(l.Size), connections(l.Connections))
 	if l.Rate == 0 {
-		return fmt.Sprintf("less than %s/s at %d B over %s", grouped(int64(l.Above)), l.Size, connections(l.Connections))
+		return fmt.Sprintf("less than %s/s at %s over %s", grouped(int64(l.Above)), spell.Size(l.Size), connections(l.Connections))
 	}
 	switch {
 	case l.Above == 0:
 		return "at least " + load
 	case l.Above > limitExact*l.Rate: // time was up
-		return fmt.Sprintf("%s to %s/s at %d B over %s", grouped(int64(l.Rate)), grouped(int64(l.Above)), l.Size, connections(l.Connections))
+		return fmt.Sprintf("%s to %s/s at %s over %s", grouped(int64(l.Rate)), grouped(int64(l.Above)), spell.Size(l.Size), connections(l.Connections))
 	}
 	return load
 }
 
 func connections(n int) string {
-	if n == 1 {
-		return "1 connection"
-	}
-	return fmt.Sprintf("%d connections", n)
+	return spell.Plural(n, "connection")
 }
 
 // limitLoads are the loads that limits are measured under.
@@ -87,7 +85,7 @@ func generatorLimits(ctx context.Context, b *Bench) (*Outcome, error) {
 		over := time.Now().Add(patience)
 		last := ""
 		l.Rate, l.Above = search(func(rate float64) bool {
-			b.Say("%d B, %s, %s/s", l.Size, connections(l.Connections), grouped(int64(rate)))
+			b.Say("%s, %s, %s/s", spell.Size(l.Size), connections(l.Connections), grouped(int64(rate)))
 			for range 2 { // once may be an accident
 				var run *result.Run
 				if run, fault = b.limitRun(ctx, broker, l, rate, warmup, window); fault != nil {
@@ -105,7 +103,7 @@ func generatorLimits(ctx context.Context, b *Bench) (*Outcome, error) {
 			break
 		}
 		limits = append(limits, l)
-		figures = append(figures, Figure{What: fmt.Sprintf("the highest rate in time, %d B over %s", l.Size, connections(l.Connections)), Found: l.String() + last, Verdict: Information})
+		figures = append(figures, Figure{What: fmt.Sprintf("the highest rate in time, %s over %s", spell.Size(l.Size), connections(l.Connections)), Found: l.String() + last, Verdict: Information})
 	}
 	disturbed := watch.end(brokerCPU(broker) - used)
 	if fault != nil {
@@ -152,10 +150,10 @@ func search(inTime func(rate float64) bool, over func() bool) (rate, above float
 func behind(run *result.Run) string {
 	s := run.Summary
 	if share, ok := s.Rate.Kept(); !ok || share < limitKept {
-		return fmt.Sprintf("%.2f %% of what was due was sent", 100*share)
+		return fmt.Sprintf("%s of the messages due was sent", spell.ExactShare(share))
 	}
 	if w := s.Rate.WorstSecond; w < limitWorst {
-		return fmt.Sprintf("%.1f %% of what was due was sent in the worst second", 100*w)
+		return fmt.Sprintf("%s of the messages due was sent in the worst second", spell.ExactShare(w))
 	}
 	var busy, length float64
 	for _, p := range run.Series {
@@ -164,7 +162,7 @@ func behind(run *result.Run) string {
 		}
 	}
 	if busy > limitBusy*length {
-		return fmt.Sprintf("the busiest sending thread was busy for %.0f %%", 100*busy/length)
+		return fmt.Sprintf("the busiest sending thread was busy for %s", spell.Share(busy/length))
 	}
 	if lag := run.Metrics[result.LagOwn]; lag != nil {
 		if p99 := time.Duration(result.NewRankIndex(lag.Hist).Percentile(99)); p99 > limitLag {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sixnines/internal/judge"
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -55,7 +56,7 @@ func littlesLaw(ctx context.Context, b *Bench) (*Outcome, error) {
 		if tt.options != "" && b.Short {
 			continue
 		}
-		b.Say("%s: %d/s, each in flight for %s on average", tt.name, littleRate, Time(littleMean()))
+		b.Say("%s: %s, each in flight for %s on average", tt.name, spell.Rate(littleRate), Time(littleMean()))
 		r, err := run(broker.URLFor("null"), tt.options, fmt.Sprintf(tt.workload, littleRate))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", tt.name, err)
@@ -67,12 +68,12 @@ func littlesLaw(ctx context.Context, b *Bench) (*Outcome, error) {
 		return nil, err
 	}
 	defer func() { _ = quick.Stop(context.WithoutCancel(ctx)) }() // nor of this one
-	b.Say("next to nothing in flight: 20/s, no delay")
+	b.Say("almost nothing in flight: 20/s, no delay")
 	r, err := run(quick.URLFor("null"), "", "{rate: 20/s}")
 	if err != nil {
-		return nil, fmt.Errorf("next to nothing in flight: %w", err)
+		return nil, fmt.Errorf("almost nothing in flight: %w", err)
 	}
-	return Conclude("counters that no time stamp comes near were sampled at random times by another thread; with rate and mean time in flight, which come from the stamps, they must make one law, L = λ·W",
+	return Conclude("another thread sampled the in-flight counters at random times, without time stamps; with the rate and the mean time in flight, which come from the time stamps, they must obey Little's law, L = λ·W",
 		append(figures, powerless(r))...), nil
 }
 
@@ -84,7 +85,7 @@ func lawful(name string, run *result.Run) []Figure {
 	}
 	percent := func(share float64) string { return fmt.Sprintf("±%.2g %%", 100*share) }
 	law := Figure{What: name + ": mean in flight, sampled", Expected: fmt.Sprintf("%.4g, from the stamps", c.Expected),
-		Found: fmt.Sprintf("%.4g, in %s looks (off by %+.2g %%)", c.Sampled, grouped(c.Samples), 100*c.Off()), Tolerance: percent(c.Tolerance), Verdict: Passed}
+		Found: fmt.Sprintf("%.4g, in %s samples (off by %+.2g %%)", c.Sampled, grouped(c.Samples), 100*c.Off()), Tolerance: percent(c.Tolerance), Verdict: Passed}
 	switch {
 	case !c.Powered():
 		law.Verdict, law.Reason = NotAssessed, "the sampling was too coarse to say anything: run it again while nothing else runs"
@@ -108,7 +109,7 @@ func lawful(name string, run *result.Run) []Figure {
 
 // powerless judges a run in which the check must say that it can say nothing.
 func powerless(run *result.Run) Figure {
-	f := Figure{What: "with next to nothing in flight", Expected: "n/a", Verdict: Failed}
+	f := Figure{What: "with almost nothing in flight", Expected: "n/a", Verdict: Failed}
 	c, ok := judge.Little(run)
 	switch {
 	case !ok:

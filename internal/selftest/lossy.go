@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -36,12 +37,12 @@ func lossy(ctx context.Context, b *Bench) (*Outcome, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a lossy broker: %w", err)
 	}
-	b.Say("a consumer that takes %s for each of %d/s", slowWork, slowRate)
+	b.Say("a consumer that takes %s for each message at %s", spell.Period(slowWork), spell.Rate(slowRate))
 	slow, err := run(250*time.Millisecond, "{queue: 1048576}", fmt.Sprintf("{rate: %d/s, consumer: {work: %s}}", slowRate, slowWork))
 	if err != nil {
 		return nil, fmt.Errorf("a slow consumer: %w", err)
 	}
-	return Conclude("messages that a broker loses without having promised anything are counted and held against nobody; a consumer that is slower than the load is an overload",
+	return Conclude("messages that a broker loses without having acknowledged them are counted and blamed on nobody; a consumer that is slower than the load is an overload",
 		append(judgeLossy(losing, due), judgeSlow(slow)...)...), nil
 }
 
@@ -57,7 +58,7 @@ func judgeLossy(run *result.Run, due int64) []Figure {
 	lost := due / lossyOf
 	figures := conserved(name, run, map[string]int64{"scheduled": due, "sent": due, "unknown": due, "expected": due,
 		"received": due - lost, "missing": lost, "missing_unknown": lost, "censored": lost})
-	figures = append(figures, Exactly(name+": reasons of the verdict that hold it against anybody", "none", held(run, brokerCodes())))
+	figures = append(figures, Exactly(name+": reasons of the verdict that blame anybody", "none", held(run, brokerCodes())))
 	v := run.Summary.Verdict
 	verdict := Figure{What: name + ": the verdict", Expected: string(result.Valid), Found: string(v.Status), Verdict: Passed}
 	switch {
@@ -75,13 +76,13 @@ func judgeSlow(run *result.Run) []Figure {
 	const name = "a slow consumer"
 	closes, problem := run.Counters.Conserved()
 	if closes {
-		problem = "they close"
+		problem = "they add up"
 	}
 	reasons := Figure{What: name + ": reasons of the verdict", Expected: "backlog among them", Found: held(run, codesOf(run)), Verdict: Passed}
 	if !strings.Contains(reasons.Found, "backlog") {
 		reasons.Verdict = Failed
 	}
-	return []Figure{Exactly(name+": the verdict", result.Unstable, run.Summary.Verdict.Status), reasons, Exactly(name+": the accounts", "they close", problem)}
+	return []Figure{Exactly(name+": the verdict", result.Unstable, run.Summary.Verdict.Status), reasons, Exactly(name+": the accounts", "they add up", problem)}
 }
 
 // codesOf lists the codes of all reasons of a run's verdict.

@@ -12,6 +12,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine"
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -41,7 +42,7 @@ func stallOracle(ctx context.Context, b *Bench) (*Outcome, error) {
 	}
 	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // nothing of it is kept
 	phases := fmt.Sprintf("phases: {warmup: 300ms, duration: %s, drain: 10s}\nrecord: {interval: 100ms}", window)
-	b.Say("an open loop, %d/s for %s, the broker frozen for %s", oracleRate, window, freeze)
+	b.Say("an open loop, %s for %s, the broker frozen for %s", spell.Rate(oracleRate), spell.Period(window), spell.Period(freeze))
 	open, frozen, err := b.frozenRun(ctx, broker, fmt.Sprintf("%s\nworkload: {rate: %d/s}", phases, oracleRate), window, freeze)
 	if errors.Is(err, brokers.ErrUnavailable) {
 		return Skip(fmt.Sprintf("a process cannot be frozen on %s; run this on Linux", runtime.GOOS)), nil
@@ -56,7 +57,7 @@ func stallOracle(ctx context.Context, b *Bench) (*Outcome, error) {
 	}
 	figures, kept := judgeStall(open, frozen, window)
 	figures = append(figures, judgeClosed(closed, frozenAgain, window)...)
-	o := Conclude(fmt.Sprintf("the null broker stood still for D = %s in a window of T = %s; every percentile follows from x_p = D − (1−p)·T·(1−ρ), with 1−ρ = %.3f taken from how many messages were late at all. A closed loop waits with the broker and hardly notices",
+	o := Conclude(fmt.Sprintf("the null broker was paused for D = %s in a window of T = %s; every percentile follows from x_p = D − (1−p)·T·(1−ρ), with 1−ρ = %.3f from the share of messages that were late. A closed loop waits while the broker does and hides most of the stall",
 		Time(frozen), Time(window), kept), figures...)
 	o.Charts = []Chart{oracleChart(open, closed, frozen, window, kept)}
 	return o, nil
@@ -190,7 +191,7 @@ func judgeClosed(run *result.Run, d, window time.Duration) []Figure {
 	figures = append(figures, met)
 	for _, label := range oraclePercentiles() {
 		truth := oracle(share(label), d, window, 1)
-		f := Figure{What: "closed loop: what it tells as p" + label, Found: "n/a", Verdict: Information}
+		f := Figure{What: "closed loop: what it reports as p" + label, Found: "n/a", Verdict: Information}
 		if have, ok := distribution.Percentiles[label]; ok && have > 0 {
 			f.Found = fmt.Sprintf("%s, %s times too small", Time(time.Duration(have)), trimmed(float64(truth)/float64(have)))
 		}
@@ -210,8 +211,8 @@ func share(label string) float64 {
 
 // oracleChart draws what both loops told, and what was to be expected.
 func oracleChart(open, closed *result.Run, d, window time.Duration, kept float64) Chart {
-	c := Chart{Title: "A stall, as an open and as a closed loop tell it",
-		Caption: fmt.Sprintf("The broker stood still for %s in a window of %s.", Time(d), Time(window)),
+	c := Chart{Title: "A stall, as an open and as a closed loop report it",
+		Caption: fmt.Sprintf("The broker was paused for %s in a window of %s.", Time(d), Time(window)),
 		X:       Axis{"percentile", ScalePercentile}, Y: Axis{"delivery.response", ScaleDuration}}
 	theory := Line{Name: "expected"}
 	for _, label := range result.Percentiles() {

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"sixnines/internal/report"
+	"sixnines/internal/spell"
 )
 
 //go:embed page.html.tmpl
@@ -121,7 +122,7 @@ func sentence(text string) string {
 }
 
 // Rounded writes how long something took.
-func Rounded(d time.Duration) string { return d.Round(100 * time.Millisecond).String() }
+func Rounded(d time.Duration) string { return spell.Period(d.Round(100 * time.Millisecond)) }
 
 // HTML writes one page that needs nothing else, in the look of the reports.
 // Everything that was found is escaped.
@@ -163,7 +164,7 @@ func (r *Report) HTML(w io.Writer) error {
 		return err
 	}
 	_, err = io.WriteString(w, head+body.String()+report.PageFoot("Written by "+r.Tool.Name+" "+r.Tool.Version+
-		". What is demanded and why stands in the method's documentation; run sixnines selftest --only NAME to repeat a trial."))
+		". The method's documentation says what is required and why; run sixnines selftest --only NAME to repeat a trial."))
 	return err
 }
 

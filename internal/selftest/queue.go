@@ -10,6 +10,7 @@ import (
 
 	"sixnines/internal/nullbroker"
 	"sixnines/internal/schedule"
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -83,14 +84,14 @@ func knownQueues(ctx context.Context, b *Bench) (*Outcome, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t, err)
 		}
-		b.Say("%s: a service time of %s, for %s", t, t.law, window)
+		b.Say("%s: a service time of %s, for %s", t, t.law, spell.Period(window))
 		run, err := b.queueRun(ctx, t, seed, window)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t, err)
 		}
 		figures = append(figures, judgeQueue(run, t, floor)...)
 	}
-	return Conclude(fmt.Sprintf("the null broker served one message after the other, each for a known time, and the messages came by a Poisson process: the times in the system are those of queueing theory (Kleinrock; Franx 2001), beyond the %s that a message takes here beside the server", Time(floor)), figures...), nil
+	return Conclude(fmt.Sprintf("the null broker served one message after another, each for a known time, and messages arrived as a Poisson process: times in the system must be those of queueing theory (Kleinrock; Franx 2001), plus the %s that a message takes here outside the server", Time(floor)), figures...), nil
 }
 
 // queueFloor measures what a message takes beside the server: of a queue in which

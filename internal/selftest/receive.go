@@ -13,6 +13,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine"
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -57,7 +58,7 @@ func receiveLag(ctx context.Context, b *Bench) (*Outcome, error) {
 			c.Entry.Driver = h
 		})
 	}
-	b.Say("bursts of %d, each left unread for %s", unreadBurst, unreadFor)
+	b.Say("bursts of %d messages, each left unread for %s", unreadBurst, spell.Period(unreadFor))
 	held := &holder{length: unreadFor}
 	unread, err := run(held)
 	if errors.Is(err, errNoPeeking) {
@@ -74,18 +75,18 @@ func receiveLag(ctx context.Context, b *Bench) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Conclude(fmt.Sprintf("what had arrived lay unread for %s by the reader's own clock; that is the receiving side's lag, in its metric, its stage and its share of the percentiles, and not the broker's",
+	return Conclude(fmt.Sprintf("received data stayed unread for %s by the reader's own clock; this is receive lag, in its metric, its stage and its share of the percentiles, and not the broker's latency",
 		Time(held.typical())), append(judgeUnread(unread, held.typical()), judgePrompt(prompt, unreadFor)...)...), nil
 }
 
-// factOf returns what the header says of a thing, "not told" if nothing.
+// factOf returns what the header says of a thing, "not reported" if nothing.
 func factOf(run *result.Run, name string) string {
 	for _, f := range run.Header.Machine {
 		if f.Name == name {
 			return f.Value
 		}
 	}
-	return "not told"
+	return "not reported"
 }
 
 // judgeUnread judges a run whose deliveries lay unread for d.
@@ -103,7 +104,7 @@ func judgeUnread(run *result.Run, d time.Duration) []Figure {
 		}
 		figures = append(figures, f)
 	}
-	f := Figure{What: "left unread: the share of it in delivery.response p50", Expected: "at least 75 %", Found: "not told", Verdict: Failed}
+	f := Figure{What: "left unread: the share of it in delivery.response p50", Expected: "at least 75 %", Found: "not reported", Verdict: Failed}
 	if h := run.Summary.Histograms[result.DeliveryResponse]; h != nil {
 		if s, ok := h.ReceiveShare["50"]; ok {
 			f.Found = fmt.Sprintf("%.1f %%", 100*s)

@@ -10,6 +10,7 @@ import (
 
 	"sixnines/internal/brokers"
 	"sixnines/internal/clock"
+	"sixnines/internal/spell"
 	"sixnines/internal/vitals"
 	"sixnines/result"
 )
@@ -43,7 +44,7 @@ func selfFreeze(ctx context.Context, b *Bench) (*Outcome, error) {
 	text := fmt.Sprintf("target: {driver: \"null\", url: %q}\nphases: {warmup: 300ms, duration: %s, drain: 5s}\nworkload: {rate: %d/s}\nrecord: {interval: 100ms}",
 		broker.URLFor("null"), window, stopRate)
 
-	b.Say("the tool stopped for %s", length)
+	b.Say("the tool stopped for %s", spell.Period(length))
 	self, stopped, err := b.stoppedRun(ctx, text, func(c *Child) (stop, cont func() error) {
 		return func() error { return suspend(c.Process()) }, func() error { return resume(c.Process()) }
 	}, length)
@@ -53,13 +54,13 @@ func selfFreeze(ctx context.Context, b *Bench) (*Outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.Say("the broker stopped for %s", length)
+	b.Say("the broker stopped for %s", spell.Period(length))
 	other, frozen, err := b.stoppedRun(ctx, text, func(*Child) (stop, cont func() error) { return broker.Freeze, broker.Thaw }, length)
 	if err != nil {
 		return nil, err
 	}
 	due := int64(window / (time.Second / stopRate))
-	return Conclude(fmt.Sprintf("stopped for %s in mid-run, the tool says of its own result that it is worthless, and why; of a broker that was stopped for %s it says that the latency is the broker's",
+	return Conclude(fmt.Sprintf("when it is stopped for %s during a run, the tool calls its own result INVALID and says why; when the broker is stopped for %s, it attributes the latency to the broker",
 		Time(stopped), Time(frozen)), append(judgeSelf(self, stopped, due), judgeOther(other, frozen, due)...)...), nil
 }
 
@@ -102,7 +103,7 @@ func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 	}
 	figures = append(figures, reasons)
 	longest := longestFreeze(run)
-	stop := Figure{What: "the tool stopped: the longest standstill that it has noticed", Expected: Time(d), Found: Time(longest),
+	stop := Figure{What: "the tool stopped: the longest pause that it noticed", Expected: Time(d), Found: Time(longest),
 		Tolerance: fmt.Sprintf("%.0f %%", 100*stopTolerance), Verdict: Passed}
 	if math.Abs(float64(longest-d)) > stopTolerance*float64(d) {
 		stop.Verdict = Failed
@@ -113,9 +114,9 @@ func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 // judgeOther judges the result of a run whose broker was stopped for d.
 func judgeOther(run *result.Run, d time.Duration, due int64) []Figure {
 	figures := survived("the broker stopped", run, d, due)
-	figures = append(figures, Exactly("the broker stopped: reasons that take it for the tool's fault", "none", held(run, standstillCodes())))
+	figures = append(figures, Exactly("the broker stopped: reasons that attribute it to the tool", "none", held(run, standstillCodes())))
 	longest := longestFreeze(run)
-	f := Figure{What: "the broker stopped: the longest standstill of the tool", Expected: "less than half of " + Time(d), Found: Time(longest), Verdict: Passed}
+	f := Figure{What: "the broker stopped: the longest pause of the tool", Expected: "less than half of " + Time(d), Found: Time(longest), Verdict: Passed}
 	if longest >= d/2 {
 		f.Verdict = Failed
 	}

@@ -39,8 +39,8 @@ func TestSelfFreezeNotices(t *testing.T) {
 		"blamed on the broker": {stoppedAt(stopLength, result.Invalid, "losses"), "reasons"},
 		"only suspect":         {stoppedAt(stopLength, result.Suspect, "frozen"), "verdict"},
 		"a note":               {stoppedAt(stopLength, result.Valid, "frozen"), "reasons"},
-		"seen by half":         {stoppedAt(stopLength/2, result.Invalid, "frozen"), "longest standstill"},
-		"not seen":             {stoppedAt(0, result.Invalid, "frozen"), "longest standstill"},
+		"seen by half":         {stoppedAt(stopLength/2, result.Invalid, "frozen"), "longest pause"},
+		"not seen":             {stoppedAt(0, result.Invalid, "frozen"), "longest pause"},
 	} {
 		fails(t, name, judgeSelf(tt.run, stopLength, 3000), tt.want)
 	}
@@ -56,7 +56,7 @@ func TestFrozenBrokerIsNotTheTool(t *testing.T) {
 		"suspect for another":  {stoppedAt(0, result.Suspect, "own-lag"), ""},
 		"taken for the tool's": {stoppedAt(0, result.Suspect, "frozen"), "fault"},
 		"self-inflicted":       {stoppedAt(0, result.Invalid, "self-inflicted"), "fault"},
-		"the tool stood still": {stoppedAt(stopLength, result.Valid), "standstill"},
+		"the tool was paused":  {stoppedAt(stopLength, result.Valid), "longest pause"},
 	} {
 		fails(t, name, judgeOther(tt.run, stopLength, 3000), tt.want)
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -158,7 +159,7 @@ func attempt(ctx context.Context, b *Bench, t Trial, n int, o Observer) (out *Ou
 		takes = t.TakesShort
 	}
 	limit := takes*patience + time.Minute
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %s", spell.Period(limit)))
 	defer cancel()
 	fault := func(err error) *Outcome {
 		return &Outcome{Verdict: Failed, Text: "the trial could not be made", Reason: strings.ReplaceAll(err.Error(), "\n", "; ")}
@@ -183,7 +184,7 @@ func attempt(ctx context.Context, b *Bench, t Trial, n int, o Observer) (out *Ou
 	case err != nil:
 		return fault(err)
 	case out == nil:
-		return fault(errors.New("it came to nothing"))
+		return fault(errors.New("it had no outcome"))
 	}
 	return out
 }

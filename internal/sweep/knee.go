@@ -67,7 +67,7 @@ func FindKnee(rounds [][]Point, conf float64) Knee {
 	found := kneeOf(rounds, all)
 	k.Between = found.between
 	if found.why != "" {
-		k.Text = "the knee cannot be told: " + found.why
+		k.Text = "the knee is not known: " + found.why
 		return k
 	}
 	log := stats.OverRounds(len(rounds), func(pick []int) []float64 {
@@ -91,9 +91,9 @@ func FindKnee(rounds [][]Point, conf float64) Knee {
 // unbounded is why there is no interval over so many rounds.
 func unbounded(rounds int) string {
 	if rounds < stats.LeastRounds {
-		return fmt.Sprintf("it takes %d rounds", stats.LeastRounds)
+		return fmt.Sprintf("it needs %d rounds", stats.LeastRounds)
 	}
-	return fmt.Sprintf("too many of the resamplings of the %d rounds have no result, as where trials are missing", rounds)
+	return fmt.Sprintf("too many resamples of the %d rounds have no result, for instance because trials are missing", rounds)
 }
 
 // kneeSeed makes the same data have the same interval.
@@ -179,7 +179,7 @@ func kneeOf(rounds [][]Point, pick []int) kneeAt {
 	}
 	switch {
 	case len(levels) < LeastRates:
-		k.why = fmt.Sprintf("%d rates were stable, and it takes %d", len(levels), LeastRates)
+		k.why = fmt.Sprintf("%d rates were stable, and it needs %d", len(levels), LeastRates)
 		return k
 	case best == 0:
 		k.why = fmt.Sprintf("it lies at or below %s, the lowest rate", spell.Rate(levels[1].rate))

@@ -110,7 +110,7 @@ func TestKneeThatCannotBeTold(t *testing.T) {
 	}{
 		{"not reached", "10/s..300/s:lin:6", "it lies at or above", [2]float64{242, math.Inf(1)}},
 		{"passed", "600/s..900/s:lin:7", "it lies at or below 650/s", [2]float64{0, 650}},
-		{"few", "100/s..900/s:lin:3", "3 rates were stable, and it takes 4", [2]float64{100, 900}},
+		{"few", "100/s..900/s:lin:3", "3 rates were stable, and it needs 4", [2]float64{100, 900}},
 		{"none", "1100/s..1200/s:lin:3", "no rate was stable", [2]float64{0, 1100}},
 	} {
 		k := FindKnee(c.sampled(rates(t, tt.grid), 3, 0, 1), 0.95)
@@ -118,7 +118,7 @@ func TestKneeThatCannotBeTold(t *testing.T) {
 			t.Errorf("%s: %+v", tt.name, k)
 		}
 	}
-	if k := FindKnee(nil, 0.95); k.Told || !strings.Contains(k.Text, "cannot be told") {
+	if k := FindKnee(nil, 0.95); k.Told || !strings.Contains(k.Text, "is not known") {
 		t.Errorf("of nothing: %+v", k)
 	}
 }

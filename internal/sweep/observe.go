@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sixnines/internal/judge"
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -63,14 +64,14 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 		return o, nil
 	}
 	if share, ok := s.Rate.Kept(); ok && share < leastKept {
-		found := fmt.Sprintf("%.1f %% of what was due was sent", 100*share)
+		found := spell.ExactShare(share) + " of the messages due was sent"
 		if byGenerator >= 0 {
 			return Observation{judge.Undecided, Generator, found + ": " + s.Verdict.Reasons[byGenerator].Text}, nil
 		}
-		return Observation{judge.Missed, Backlog, found + ", for sends were blocked"}, nil
+		return Observation{judge.Missed, Backlog, found + ", because sends were blocked"}, nil
 	}
 	if n := run.Counters.LostAcked; n > 0 {
-		return Observation{judge.Missed, Loss, fmt.Sprintf("%d messages were lost that had been acknowledged", n)}, nil
+		return Observation{judge.Missed, Loss, spell.Plural(n, "acknowledged message") + " lost"}, nil
 	}
 	var undecided *Observation
 	var met []string
@@ -78,7 +79,7 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 		d := judge.Decide(run, o)
 		switch d.Outcome {
 		case judge.Meaningless:
-			return Observation{}, fmt.Errorf("the objective %s cannot be told of this load: %s", o, d.Text)
+			return Observation{}, fmt.Errorf("the objective %s cannot be decided for this load: %s", o, d.Text)
 		case judge.Missed:
 			return Observation{judge.Missed, limitOf(d), o.String() + " is missed: " + d.Text}, nil
 		case judge.Undecided:

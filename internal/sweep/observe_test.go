@@ -45,13 +45,13 @@ func TestObserve(t *testing.T) {
 		{"suspect and fast", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Met, "", "can only have made the latency longer"},
 		{"suspect and slow", "delivery.response p99 < 1us", func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Undecided, Generator, `so "missed" is not shown`},
 		{"suspect by the system", "delivery.response p99 < 1us", func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "steady") }, judge.Undecided, "", "is suspect"},
-		{"blocked", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99} }, judge.Missed, Backlog, "99.0 % of what was due was sent"},
+		{"blocked", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99} }, judge.Missed, Backlog, "99.00 % of the messages due was sent"},
 		{"late", fast, func(r *result.Run) {
 			r.Summary.Rate = result.Rate{Asked: 100, Sent: 99}
 			r.Summary.Verdict = because(result.Suspect, "rate")
-		}, judge.Undecided, Generator, "99.0 % of what was due was sent: because of rate"},
+		}, judge.Undecided, Generator, "99.00 % of the messages due was sent: because of rate"},
 		{"all sent", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99.9} }, judge.Met, "", ""},
-		{"lost", fast, func(r *result.Run) { r.Counters.LostAcked = 3 }, judge.Missed, Loss, "3 messages were lost"},
+		{"lost", fast, func(r *result.Run) { r.Counters.LostAcked = 3 }, judge.Missed, Loss, "3 acknowledged messages lost"},
 		{"refused", "nacked == 0", func(r *result.Run) { r.Counters.Nacked = 2 }, judge.Missed, Refusals, "the count is 2"},
 		{"redelivered", "redelivered == 0", func(r *result.Run) { r.Counters.Redelivered = 2 }, judge.Missed, Count, "the count is 2"},
 		{"cut short", fast, func(r *result.Run) { r.Summary = nil }, judge.Undecided, "", "cut short"},

@@ -2,10 +2,10 @@ package sweep
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"sixnines/internal/judge"
+	"sixnines/internal/spell"
 	"sixnines/scenario"
 )
 
@@ -148,10 +148,10 @@ func Search(measure Measure, o SearchOptions) (Answer, error) {
 	s.answer.Confidence = s.o.Confidence
 	err := s.run()
 	if errors.Is(err, errEnough) {
-		s.answer.Stopped, err = fmt.Sprintf("%d trials were made, and no more were allowed", s.o.MaxTrials), nil
+		s.answer.Stopped, err = spell.Plural(s.o.MaxTrials, "trial")+" were made, and no more were allowed", nil
 	}
 	if errors.Is(err, ErrStopped) {
-		s.answer.Stopped, err = fmt.Sprintf("stopped after %d trials", len(s.answer.Trials)), nil
+		s.answer.Stopped, err = "stopped after "+spell.Plural(len(s.answer.Trials), "trial"), nil
 	}
 	return s.answer, err
 }

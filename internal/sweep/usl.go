@@ -72,7 +72,7 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 	}
 	points, different := loadsOf(rounds, all)
 	if different < LeastLoads {
-		u.Refused = fmt.Sprintf("%d different concurrencies are too few: it takes %d, on both sides of the peak", different, LeastLoads)
+		u.Refused = fmt.Sprintf("%d different concurrencies are too few: it needs %d, on both sides of the peak", different, LeastLoads)
 		u.Text = "no scalability law was fitted: " + u.Refused
 		return u
 	}
@@ -107,11 +107,11 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 	peak := g.peak()
 	switch {
 	case !found[2].Bounded:
-		u.Untold = "whether the data bend has no interval: " + unbounded(len(rounds))
+		u.Untold = "there is no interval for whether the curve bends: " + unbounded(len(rounds))
 	case !(found[2].Low > 0):
-		u.Untold = "the data do not bend: they are as well described without coherency (κ = 0), with which the throughput has no peak"
+		u.Untold = "the curve does not bend: the data are described as well without coherency (κ = 0), and then the throughput has no peak"
 	case math.IsNaN(peak):
-		u.Untold = "σ is 1 or more: one alone is fastest"
+		u.Untold = "σ is 1 or more: a concurrency of one is fastest"
 	case peak > most:
 		u.Untold = fmt.Sprintf("it lies beyond %s, the highest concurrency tried: nothing is extrapolated", amount(most))
 	case peak < least:
@@ -125,10 +125,10 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 	if u.PeakTold {
 		u.Text += fmt.Sprintf("; the peak of %s is at N = %s", spell.Rate(u.Highest), shown(u.Peak))
 	} else {
-		u.Text += "; the peak cannot be told: " + u.Untold
+		u.Text += "; the peak is not known: " + u.Untold
 	}
 	if found[1].Bounded && found[1].High < 0 {
-		u.Text += "; the throughput grows faster than N, which this law has no term for"
+		u.Text += "; the throughput grows faster than N, and the law has no term for that"
 	}
 	return u
 }

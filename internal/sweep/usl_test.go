@@ -94,7 +94,7 @@ func TestUSLThatDoesNotBend(t *testing.T) {
 			u := FitUSL(truth.loads(concurrencies, 4, 0.03, 0.03, seed), 0.95)
 			if u.PeakTold {
 				told++
-			} else if !strings.Contains(u.Text, "the peak cannot be told: ") {
+			} else if !strings.Contains(u.Text, "the peak is not known: ") {
 				t.Fatal(u.Text)
 			}
 		}
@@ -110,10 +110,10 @@ func TestUSLSaysWhatItCannot(t *testing.T) {
 		name, want string
 		u          USL
 	}{
-		{"few", "5 different concurrencies are too few: it takes 6", FitUSL(bends.loads(concurrencies[:5], 3, 0, 0, 1), 0.95)},
+		{"few", "5 different concurrencies are too few: it needs 6", FitUSL(bends.loads(concurrencies[:5], 3, 0, 0, 1), 0.95)},
 		{"nothing", "0 different concurrencies", FitUSL(nil, 0.95)},
-		{"one round", "whether the data bend has no interval: it takes 3 rounds", FitUSL(bends.loads(concurrencies, 1, 0.01, 0, 1), 0.95)},
-		{"holes", "too many of the resamplings of the 4 rounds", FitUSL(withHoles(bends.loads(concurrencies, 4, 0.01, 0, 1)), 0.95)},
+		{"one round", "there is no interval for whether the curve bends: it needs 3 rounds", FitUSL(bends.loads(concurrencies, 1, 0.01, 0, 1), 0.95)},
+		{"holes", "too many resamples of the 4 rounds", FitUSL(withHoles(bends.loads(concurrencies, 4, 0.01, 0, 1)), 0.95)},
 		{"peak beyond", "beyond 16, the highest concurrency tried", FitUSL(bends.loads([]float64{1, 2, 4, 8, 12, 16}, 4, 0.001, 0, 1), 0.95)},
 		{"superlinear", "faster than N", FitUSL([][]Load{superlinear(1), superlinear(1.01), superlinear(0.99)}, 0.95)},
 	} {

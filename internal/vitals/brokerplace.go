@@ -41,7 +41,7 @@ func placeBroker(hosts []string, own []net.Addr, lookup func(string) ([]net.IPAd
 			elsewhere = append(elsewhere, host)
 		}
 	}
-	const shared = "it shares the processors with the generator: use a machine of its own, or pin both to different cores; what it uses is told beside every result"
+	const shared = "it shares the processors with the generator: use a machine of its own, or pin both to different cores; every result tells what it uses"
 	switch {
 	case len(elsewhere) == 0:
 		return note("on this machine: "+strings.Join(here, ", "), shared)

@@ -13,7 +13,7 @@ func (m machine) checkCores(n int) Check {
 	found := fmt.Sprintf("%d usable", n)
 	switch {
 	case n < 2:
-		return fail(found, "use a machine with at least 4 cores: generator and broker take turns on a single one")
+		return fail(found, "use a machine with at least 4 cores: generator and broker take turns on a single core")
 	case n < 4:
 		return warn(found, "the broker and the generator will share cores: use 4 or more, or put the broker on a host of its own")
 	}
@@ -31,7 +31,7 @@ func (m machine) checkQuota(cores int) Check {
 	case q.limited:
 		return note(fmt.Sprintf("%.3g cores, no less than the %d usable, %s", q.cores, cores, q.note("set at "+q.at)), advice)
 	case q.hidden:
-		return note("none in sight, "+q.note(""), "ask the container's host whether it limits the CPU")
+		return note("none found, "+q.note(""), "ask the container's host whether it limits the CPU")
 	}
 	return good("none, " + q.note(""))
 }
@@ -44,7 +44,7 @@ func (m machine) checkGovernor() Check {
 	case g == "performance":
 		return good(g)
 	}
-	return warn(g, "cpupower frequency-set -g performance: a core that has to speed up first answers late")
+	return warn(g, "cpupower frequency-set -g performance: a core that has to raise its frequency first is slow at the beginning")
 }
 
 func (m machine) checkTurbo() Check {
@@ -59,13 +59,13 @@ func (m machine) checkTurbo() Check {
 }
 
 func checkSteal(p probe) Check {
-	const advice = "use a machine with cores of its own: runs with more than 0.5 % steal are not valid"
+	const advice = "use a machine with cores of its own: a run with more than 0.5 % steal is SUSPECT"
 	total := p.cpu.total()
 	switch {
 	case p.cpuErr != nil:
 		return unknown(p.cpuErr, advice)
 	case total == 0:
-		return note("not one tick passed while measuring", advice)
+		return note("no tick passed while measuring", advice)
 	}
 	share := 100 * float64(p.cpu.steal) / float64(total)
 	found := fmt.Sprintf("%.1f %% (%d of %d ticks)", share, p.cpu.steal, total)
@@ -100,7 +100,7 @@ func (m machine) checkLoad(cores int) Check {
 }
 
 func checkRealtime() Check {
-	const advice = "to let pacers go before other programs: ulimit -r 50 (limits.conf: rtprio), or CAP_SYS_NICE"
+	const advice = "to give pacing threads priority over other programs: ulimit -r 50 (limits.conf: rtprio), or CAP_SYS_NICE"
 	prio, err := realtimeLimit()
 	switch {
 	case err != nil:
@@ -113,13 +113,13 @@ func checkRealtime() Check {
 
 func checkSleepStates() Check {
 	if err := latencyControl(); err != nil {
-		return note("cannot be held off: "+err.Error(), "run as root, or boot with processor.max_cstate=1: waking a sleeping core takes up to hundreds of microseconds")
+		return note("cannot be held off: "+err.Error(), "run as root, or boot with processor.max_cstate=1: waking a sleeping core takes up to some hundred microseconds")
 	}
 	return good("can be held off (/dev/cpu_dma_latency)")
 }
 
 func (m machine) checkSMT() Check {
-	const advice = "for figures that do not depend on a neighbour: echo off > /sys/devices/system/cpu/smt/control, or pin generator and broker to cores of their own"
+	const advice = "for figures that do not depend on the other thread of a core: echo off > /sys/devices/system/cpu/smt/control, or pin generator and broker to cores of their own"
 	active, err := m.word("sys/devices/system/cpu/smt/active")
 	control, controlErr := m.word("sys/devices/system/cpu/smt/control")
 	hypervisor, _ := m.hypervisor()
@@ -130,7 +130,7 @@ func (m machine) checkSMT() Check {
 		return note("two threads share each core", advice)
 	case hypervisor != "none" && hypervisor != "":
 		// What a guest is shown need not be what it runs on.
-		return note("off as far as a virtual machine can see", "ask who runs the host whether two of its processors may be one core")
+		return note("off, as far as a virtual machine can tell", "ask who runs the host whether two of its processors may be one core")
 	case controlErr == nil:
 		return good(control)
 	}
@@ -155,7 +155,7 @@ func (m machine) checkIsolated() Check {
 }
 
 func (m machine) checkMitigations() Check {
-	const advice = "they make system calls dearer: compare only machines with the same; never switch them off where others' code runs"
+	const advice = "they make system calls slower: compare only machines with the same mitigations; never switch them off where others' code runs"
 	on, open, err := m.mitigations()
 	switch {
 	case err != nil:
@@ -169,19 +169,19 @@ func (m machine) checkMitigations() Check {
 }
 
 func (m machine) checkVirtual() Check {
-	const advice = "processors of its own and no overcommitment, else others' load is in the figures; watch cpu steal, which some hypervisors do not tell"
+	const advice = "give it processors of its own, without overcommitment, otherwise others' load is in the figures; watch cpu steal, which some hypervisors do not report"
 	v, err := m.hypervisor()
 	switch {
 	case err != nil:
 		return unknown(err, advice)
 	case v == "none":
-		return good("no hypervisor in sight")
+		return good("no hypervisor found")
 	}
 	return note("a virtual machine: "+strings.TrimPrefix(v, "yes, "), advice)
 }
 
 func (m machine) checkContainer() Check {
-	const advice = "limits, neighbours and settings of the host apply unseen: measure on the host if you can"
+	const advice = "limits, other containers and settings of the host apply and cannot be seen: measure on the host if you can"
 	v, sign := m.container()
 	switch v {
 	case Unknown:

@@ -2,12 +2,15 @@ package vitals
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
+
+	"sixnines/internal/spell"
 )
 
 func (m machine) checkMemory() Check {
-	const advice = "free some: the collector and the page cache both slow down when memory is short"
+	const advice = "free some: garbage collection and the page cache slow down when memory is short"
 	total, err := m.kibibytes("MemTotal")
 	if err != nil {
 		return unknown(err, advice)
@@ -16,10 +19,10 @@ func (m machine) checkMemory() Check {
 	if err != nil {
 		return unknown(err, advice)
 	}
-	found := fmt.Sprintf("%d of %d MiB available", free>>10, total>>10)
+	found := fmt.Sprintf("%s of %s available", spell.Size(int64(free<<10)), spell.Size(int64(total<<10)))
 	if room, err := readMemory(m.root); err == nil && room.limited && uint64(room.bytes) < free<<10 {
 		free = uint64(room.bytes) >> 10
-		found += fmt.Sprintf("; a limit set at %s leaves %d MiB", room.at, free>>10)
+		found += fmt.Sprintf("; a limit set at %s leaves %s", room.at, spell.Size(int64(free<<10)))
 	}
 	switch {
 	case free < 256<<10:
@@ -31,7 +34,7 @@ func (m machine) checkMemory() Check {
 }
 
 func (m machine) checkSwap() Check {
-	const advice = "swapoff -a while measuring: a page that has to come back from disk takes milliseconds"
+	const advice = "swapoff -a while measuring: it takes milliseconds to read a page back from disk"
 	total, err := m.kibibytes("SwapTotal")
 	if err != nil {
 		return unknown(err, advice)
@@ -44,9 +47,9 @@ func (m machine) checkSwap() Check {
 	case total == 0:
 		return good("none")
 	case used > 0:
-		return warn(fmt.Sprintf("%d of %d MiB in use", used>>10, total>>10), advice)
+		return warn(fmt.Sprintf("%s of %s in use", spell.Size(int64(used<<10)), spell.Size(int64(total<<10))), advice)
 	}
-	return good(fmt.Sprintf("%d MiB, unused", total>>10))
+	return good(fmt.Sprintf("%s, unused", spell.Size(int64(total<<10))))
 }
 
 // kibibytes reads a field of /proc/meminfo.
@@ -63,7 +66,7 @@ func (m machine) kibibytes(key string) (uint64, error) {
 }
 
 func (m machine) checkHugePages() Check {
-	const advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: making huge pages stalls whoever touches them"
+	const advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: a thread that touches memory waits while a huge page is made"
 	v, err := m.word("sys/kernel/mm/transparent_hugepage/enabled")
 	switch {
 	case err != nil:
@@ -81,9 +84,9 @@ func checkOpenFiles() Check {
 	case err != nil:
 		return unknown(err, advice)
 	case soft < 256:
-		return fail(fmt.Sprintf("at most %d", soft), advice)
+		return fail("at most "+spell.Count(int64(min(soft, math.MaxInt64))), advice)
 	case soft < 4096:
-		return warn(fmt.Sprintf("at most %d", soft), advice)
+		return warn("at most "+spell.Count(int64(min(soft, math.MaxInt64))), advice)
 	}
-	return good(fmt.Sprintf("at most %d", soft))
+	return good("at most " + spell.Count(int64(min(soft, math.MaxInt64))))
 }

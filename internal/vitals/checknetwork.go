@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"sixnines/internal/spell"
 )
 
 func (m machine) checkLoopback() Check {
@@ -85,7 +87,7 @@ func checkOffloads(p probe) Check {
 
 // checkCards looks at the interfaces that have a device behind them and are up.
 func (m machine) checkCards(p probe) Check {
-	const advice = "matters for brokers elsewhere: see ethtool and ip link"
+	const advice = "it matters for brokers elsewhere: see ethtool and ip link"
 	entries, err := fs.ReadDir(m.root, "sys/class/net")
 	if err != nil {
 		return unknown(err, advice)
@@ -107,7 +109,7 @@ func (m machine) checkCards(p probe) Check {
 		}
 	}
 	if len(found) == 0 {
-		return note("none in sight", "brokers on this machine need none")
+		return note("none found", "brokers on this machine need none")
 	}
 	worst.Found = strings.Join(found, "; ")
 	return worst
@@ -129,11 +131,11 @@ func (m machine) card(p probe, name string) Check {
 	switch {
 	case err != nil || badSpeed != nil || mbit <= 0: // virtual ones refuse, or say -1
 		parts = append(parts, "speed "+Unknown+" (its driver does not say)")
-		status, advice = StatusNote, append(advice, "find out what the link carries")
+		status, advice = StatusNote, append(advice, "find out the speed of the link")
 	default:
-		parts = append(parts, fmt.Sprintf("%d Mbit/s", mbit))
+		parts = append(parts, spell.Count(mbit)+" Mbit/s")
 		if mbit < slowLink {
-			status, advice = StatusWarn, append(advice, fmt.Sprintf("use a faster link: 1 KiB takes %.1f µs on the wire alone", 8*1024/float64(mbit)))
+			status, advice = StatusWarn, append(advice, fmt.Sprintf("use a faster link: 1 KiB takes %s on the wire alone", spell.Nanoseconds(1e3*8*1024/float64(mbit))))
 		}
 	}
 	c, err := coalescing{}, errNotOffered
@@ -146,15 +148,15 @@ func (m machine) card(p probe, name string) Check {
 		status = worse(status, StatusNote)
 		advice = append(advice, "see ethtool -c "+name+" on the host")
 	case c.adaptive:
-		parts = append(parts, fmt.Sprintf("interrupts held back adaptively, now %d µs", c.rxDelay))
+		parts = append(parts, fmt.Sprintf("interrupts are coalesced adaptively, now for %d µs", c.rxDelay))
 		status = worse(status, StatusNote)
-		advice = append(advice, "ethtool -C "+name+" adaptive-rx off rx-usecs 0, for brokers elsewhere: else latency depends on the load before")
+		advice = append(advice, "ethtool -C "+name+" adaptive-rx off rx-usecs 0, for brokers elsewhere: otherwise latency depends on the load before")
 	case c.rxDelay > 0 || c.txDelay > 0:
-		parts = append(parts, fmt.Sprintf("interrupts held back for %d µs (receive), %d µs (send)", c.rxDelay, c.txDelay))
+		parts = append(parts, fmt.Sprintf("interrupts are coalesced for %d µs (receive), %d µs (send)", c.rxDelay, c.txDelay))
 		status = worse(status, StatusNote)
-		advice = append(advice, "ethtool -C "+name+" rx-usecs 0, for brokers elsewhere: this much is in every reply")
+		advice = append(advice, "ethtool -C "+name+" rx-usecs 0, for brokers elsewhere: each reply takes this much longer")
 	default:
-		parts = append(parts, "interrupts at once")
+		parts = append(parts, "interrupts are not coalesced")
 	}
 	return Check{Status: status, Found: name + " " + strings.Join(parts, ", "), Advice: strings.Join(advice, "; ")}
 }

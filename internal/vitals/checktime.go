@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"strconv"
 	"time"
+
+	"sixnines/internal/spell"
 )
 
 func checkTimer(p probe) Check {
-	found := fmt.Sprintf("wake-ups late by p50 %v, p99 %v, max %v (n %d)",
-		round(rank(p.late, 50)), round(rank(p.late, 99)), round(rank(p.late, 100)), len(p.late))
+	found := fmt.Sprintf("wake-ups are late by p50 %s, p99 %s, max %s (%s)",
+		spell.Duration(rank(p.late, 50)), spell.Duration(rank(p.late, 99)), spell.Duration(rank(p.late, 100)), spell.Plural(len(p.late), "wake-up"))
 	if p.slackErr != nil {
-		return note(found+"; "+p.slackErr.Error(), "on Linux wake-ups can be had to within tens of microseconds")
+		return note(found+"; "+p.slackErr.Error(), "on Linux wake-ups are precise to tens of microseconds")
 	}
 	const advice = "find what takes the cores: other load, power saving (see cpu sleep states), a busy hypervisor; or allow more spinning"
 	switch {
@@ -22,12 +24,9 @@ func checkTimer(p probe) Check {
 	return good(found)
 }
 
-// round keeps a duration readable.
-func round(d time.Duration) time.Duration { return d.Round(100 * time.Nanosecond) }
-
 func (m machine) checkClockSource() Check {
 	s, err := m.word("sys/devices/system/clocksource/clocksource0/current_clocksource")
-	const advice = "boot with clocksource=tsc if the processor's counter is stable: others cost a system call or more a reading"
+	const advice = "boot with clocksource=tsc if the processor's counter is stable: other clock sources take a system call or more for each reading"
 	switch {
 	case err != nil:
 		return unknown(err, advice)
@@ -40,7 +39,7 @@ func (m machine) checkClockSource() Check {
 }
 
 func checkClockRead(ns float64) Check {
-	found := fmt.Sprintf("%.0f ns a reading", ns)
+	found := spell.Nanoseconds(ns) + " a reading"
 	const advice = "see clock source: every message takes several readings"
 	switch {
 	case ns > 200:
@@ -52,9 +51,9 @@ func checkClockRead(ns float64) Check {
 }
 
 func checkBracket(width time.Duration) Check {
-	found := fmt.Sprintf("mapped to the system's clock within %v", width)
+	found := fmt.Sprintf("mapped to the system's clock within %s", spell.Duration(width))
 	if width > 10*time.Microsecond {
-		return warn(found, "start again without load: instants of several processes are comparable to within this only")
+		return warn(found, "start again without load: instants of several processes are comparable only to within this")
 	}
 	return good(found)
 }
@@ -64,22 +63,22 @@ func checkSlack(p probe) Check {
 	if p.slackErr != nil {
 		return note("cannot be set: "+p.slackErr.Error(), advice)
 	}
-	found := "set to 1 ns for what paces"
+	found := "set to 1 ns for the pacing threads"
 	if ns, err := strconv.ParseInt(p.slack, 10, 64); err == nil {
-		found += fmt.Sprintf(", %v elsewhere", time.Duration(ns))
+		found += fmt.Sprintf(", %s elsewhere", spell.Duration(ns))
 	}
 	return good(found)
 }
 
 func checkSuspend(p probe) Check {
-	const advice = "see that it does not happen while measuring (systemd-inhibit sixnines run …): a run in which the machine slept is invalid"
+	const advice = "prevent it while measuring (systemd-inhibit sixnines run …): a run in which the machine slept is INVALID"
 	switch {
 	case p.asleepErr != nil:
 		return unknown(p.asleepErr, advice)
 	case p.asleep > time.Second:
-		return note(fmt.Sprintf("asleep for %v since it was started", p.asleep.Round(time.Second)), advice)
+		return note(fmt.Sprintf("the machine was asleep for %s since it was started", spell.Period(p.asleep.Round(time.Second))), advice)
 	}
-	return good("never asleep since it was started")
+	return good("the machine was never asleep since it was started")
 }
 
 func checkSync(p probe) Check {
@@ -95,13 +94,13 @@ func checkSync(p probe) Check {
 	case err != nil:
 		return unknown(err, advice)
 	case !s.synchronised && p.chronyErr == nil && p.chrony.synchronised():
-		return note("the kernel was told of no time service"+tracked, "chrony runs without the right to set the clock: see that it may, or that the host sets it")
+		return note("no time service told the kernel that the clock is synchronised"+tracked, "chrony may not set the clock: allow it, or make sure that the host sets it")
 	case !s.synchronised:
-		return note("the kernel knows of no time service"+tracked, advice)
+		return note("no time service synchronises the clock"+tracked, advice)
 	case s.maxError > syncLimit:
-		return note(fmt.Sprintf("synchronised, error at most %v%s", s.maxError, tracked), "use a nearer time server: one-way latency across hosts is known to within this only")
+		return note(fmt.Sprintf("synchronised, error at most %s%s", spell.Duration(s.maxError), tracked), "use a nearer time server: one-way latency across hosts is known only to within this")
 	}
-	return good(fmt.Sprintf("synchronised, error at most %v%s", s.maxError, tracked))
+	return good(fmt.Sprintf("synchronised, error at most %s%s", spell.Duration(s.maxError), tracked))
 }
 
 // syncLimit is how far the clock may be off before that is told: one-way

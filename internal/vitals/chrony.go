@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sixnines/internal/spell"
 )
 
 // tracking is what chrony knows of its own clock: chronyc -c tracking.
@@ -26,7 +28,7 @@ func (t tracking) String() string {
 	if !t.synchronised() {
 		return "not synchronised"
 	}
-	return fmt.Sprintf("stratum %d, off by %v, within %v", t.stratum, t.offset.Round(time.Microsecond), t.bound.Round(time.Microsecond))
+	return fmt.Sprintf("stratum %d, off by %s, within %s", t.stratum, spell.Duration(t.offset), spell.Duration(t.bound))
 }
 
 // chronyLimit is how long chrony may take to answer: it is asked over a local
@@ -37,7 +39,7 @@ const chronyLimit = time.Second
 func askChrony() (tracking, error) {
 	file, err := exec.LookPath("chronyc")
 	if err != nil {
-		return tracking{}, errors.New("no chronyc here")
+		return tracking{}, errors.New("chronyc is not installed")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), chronyLimit)
 	defer cancel()

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sixnines/internal/spell"
 )
 
 // processCPU is what a process has used.
@@ -107,7 +109,7 @@ func othersBetween(before, after map[int]processCPU, self int, elapsed time.Dura
 const tellProcesses = 5
 
 func (m machine) checkOthers(p probe) Check {
-	const advice = "stop them, or move them to another machine: what they use is missing here, and their turns are in the figures"
+	const advice = "stop them, or move them to another machine: the measurement lacks the processor time that they use, and waits while they run"
 	if p.othersErr != nil {
 		return unknown(p.othersErr, advice)
 	}
@@ -117,10 +119,10 @@ func (m machine) checkOthers(p probe) Check {
 	for i, x := range o.busiest {
 		sum += x.share
 		if i < tellProcesses {
-			names = append(names, fmt.Sprintf("%s (process %d) %.0f %%", x.name, x.pid, 100*x.share))
+			names = append(names, fmt.Sprintf("%s (process %d) %s", x.name, x.pid, spell.Share(x.share)))
 		}
 	}
-	found := "none uses a tenth of a core"
+	found := "no other process uses a tenth of a core"
 	if len(names) > 0 {
 		found = strings.Join(names, ", ") + " of a core"
 		if more := len(o.busiest) - len(names); more > 0 {
@@ -132,7 +134,7 @@ func (m machine) checkOthers(p probe) Check {
 		found += "; processes outside this container cannot be seen"
 		if unseen := float64(since(p.cpu.busy, o.ticks)) / ticksPerSecond / max(o.elapsed.Seconds(), 1e-3); p.cpuErr == nil && unseen >= muchCPU {
 			sum += unseen
-			found += fmt.Sprintf(", and use %.0f %% of a core", 100*unseen)
+			found += fmt.Sprintf(", and use %s of a core", spell.Share(unseen))
 		}
 	}
 	switch {

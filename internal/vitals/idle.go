@@ -31,7 +31,7 @@ const (
 )
 
 // errIdleUsage is what is wrong with the arguments of the idle process.
-var errIdleUsage = errors.New("vitals: the idle process needs a period of 100µs to 100ms and a threshold that is no shorter, both in ns; it is started by a monitor")
+var errIdleUsage = errors.New("vitals: the idle process needs a period of 100 µs to 100 ms and a threshold that is no shorter, both in ns; it is started by a monitor")
 
 // idleArguments are what a monitor appends to Options.Idle.
 func idleArguments(period, threshold int64) []string {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/spell"
 )
 
 // machine is a Linux system seen through its files.
@@ -324,11 +325,11 @@ func (m machine) timeFacts(f *facts) {
 		f.add("synchronised", Unknown, err.Error())
 		f.add("maximum error", Unknown, err.Error())
 	} else {
-		f.add("synchronised", yesNo(s.synchronised), "what the kernel was told (adjtimex); hosts that discipline their guests' clocks do not tell it")
-		f.add("maximum error", s.maxError.String(), "")
+		f.add("synchronised", yesNo(s.synchronised), "what the kernel was told (adjtimex); hosts that set their guests' clocks do not report it")
+		f.add("maximum error", spell.Duration(s.maxError), "")
 	}
 	f.add("clock domain", clock.Domain(), "processes with the same one share CLOCK_MONOTONIC")
-	f.add("clock bracket", clock.Bracket().String(), "")
+	f.add("clock bracket", spell.Duration(clock.Bracket()), "")
 }
 
 func yesNo(b bool) string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/spell"
 )
 
 // Options set up a [Monitor]. The zero value means the defaults.
@@ -51,11 +52,11 @@ func (o Options) Validate() error {
 	o = o.withDefaults()
 	switch {
 	case o.Period < 100*time.Microsecond || o.Period > 100*time.Millisecond:
-		return fmt.Errorf("vitals: period %v: must be from 100µs to 100ms", o.Period)
+		return fmt.Errorf("vitals: period %s: must be from 100 µs to 100 ms", spell.Period(o.Period))
 	case o.HiccupThreshold < o.Period:
-		return fmt.Errorf("vitals: hiccup threshold %v: must be at least the period, %v", o.HiccupThreshold, o.Period)
+		return fmt.Errorf("vitals: hiccup threshold %s: must be at least the period, %s", spell.Period(o.HiccupThreshold), spell.Period(o.Period))
 	case o.MaxPauses < 1 || o.MaxPauses > 1_000_000:
-		return fmt.Errorf("vitals: %d pauses to keep: must be from 1 to 1000000", o.MaxPauses)
+		return fmt.Errorf("vitals: %d pauses to keep: must be from 1 to 1,000,000", o.MaxPauses)
 	}
 	return nil
 }

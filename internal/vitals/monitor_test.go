@@ -103,10 +103,10 @@ func TestOptions(t *testing.T) {
 	}{
 		{Options{}, ""},
 		{Options{Period: 100 * time.Millisecond}, ""},
-		{Options{Period: 99 * time.Microsecond}, "period 99µs"},
+		{Options{Period: 99 * time.Microsecond}, "period 99 µs"},
 		{Options{Period: -1}, "period"},
-		{Options{Period: time.Second}, "period 1s"},
-		{Options{Period: 10 * time.Millisecond, HiccupThreshold: time.Millisecond}, "threshold 1ms"},
+		{Options{Period: time.Second}, "period 1 s"},
+		{Options{Period: 10 * time.Millisecond, HiccupThreshold: time.Millisecond}, "threshold 1 ms"},
 		{Options{MaxPauses: -1}, "-1 pauses"},
 		{Options{MaxPauses: 1_000_001}, "1000001 pauses"},
 	} {
