@@ -25,7 +25,7 @@ func spelled() []string {
 // asWritten are the functions whose durations are parts of scenarios, flags and
 // options, which are written as people give them: "250ms".
 func asWritten() []string {
-	return []string{"internal/judge.lengthen", "internal/selftest.queueFloor", "internal/selftest.queueTrials", "internal/sweep.text"}
+	return []string{"internal/cli.String", "internal/judge.lengthen", "internal/selftest.queueFloor", "internal/selftest.queueTrials", "internal/sweep.text"}
 }
 
 // Durations are written in one way, "2.38 ms", and not in Go's, "2.382ms".
