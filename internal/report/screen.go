@@ -14,17 +14,19 @@ import (
 // where the rest is. Of reasons and notes there are as many as find room.
 func screen(p *printer, s *subject, foot []string) {
 	for most := 3; ; most-- {
-		q := *p
-		q.buf.Reset()
-		screenOf(&q, s, most)
-		for i, l := range foot {
-			if i == 0 {
-				q.blank()
+		lines := p.collect(func(p *printer) {
+			screenOf(p, s, most)
+			for i, l := range foot {
+				if i == 0 {
+					p.blank()
+				}
+				p.command(l)
 			}
-			q.command(l)
-		}
-		if most == 0 || strings.Count(q.buf.String(), "\n") <= screenLines || p.width < 80 && most == 1 {
-			p.buf.Write(q.buf.Bytes())
+		})
+		if most == 0 || len(lines) <= screenLines || p.width < 80 && most == 1 {
+			for _, l := range lines {
+				p.buf.WriteString(l + "\n")
+			}
 			return
 		}
 	}

@@ -109,6 +109,21 @@ func TestScreenGolden(t *testing.T) {
 	}
 }
 
+// Workloads of one run stand below each other, and another run's results do not.
+func TestScreensOfWorkloads(t *testing.T) {
+	a, b := openRun().make(), closedRun().make()
+	a.Header.Workload, b.Header.Workload, b.Header.Background = "events", "traffic", true
+	text := screenText(t, Options{}, a, b)
+	first, second := strings.Index(text, "A nats-20k events: SUSPECT"), strings.Index(text, "B nats-closed traffic (background): VALID")
+	if first != 0 || second < 100 || strings.Count(text, "95 % interval") != 2 {
+		t.Errorf("%d, %d:\n%s", first, second, text)
+	}
+	b.Header.ID = "another"
+	if text := screenText(t, Options{}, a, b); strings.Contains(text, "95 % interval") || !strings.Contains(text, "DELIVERY LATENCY, RESPONSE") {
+		t.Errorf("results of several runs:\n%s", text)
+	}
+}
+
 // No line is longer than the terminal, and a run of one workload takes no more than
 // 30 at 80 columns, however much there is to say.
 func TestScreenFits(t *testing.T) {
