@@ -39,10 +39,16 @@ func (s *Scenario) Normalise() {
 	if len(s.Workloads) == 0 {
 		s.Workloads = nil
 		s.Workload.normalise()
+		s.Objectives = s.Workload.named(s.Objectives)
+		if !s.Phases.Until.IsZero() && s.Phases.Until.Metric == "" {
+			s.Phases.Until.Metric = s.Workload.Pattern.response()
+		}
 	}
 	s.Workloads = slices.Clone(s.Workloads) // others may have it
 	for i := range s.Workloads {
-		s.Workloads[i].normalise()
+		w := &s.Workloads[i]
+		w.normalise()
+		w.Objectives = w.named(w.Objectives)
 	}
 
 	p, late := &s.Phases, !s.Workload.Consumer.From.IsZero()
@@ -91,6 +97,16 @@ func (s *Scenario) Normalise() {
 	fill(&s.Record.Interval, IntervalFor(p.Duration))
 	fill(&s.Record.Digits, 3)
 	fill(&s.Record.Probe, ProbeAuto)
+}
+
+// named returns the objectives with the metrics that they are about, see
+// [Objective.Of].
+func (w *Workload) named(all []Objective) []Objective {
+	all = slices.Clone(all) // others may have it
+	for i := range all {
+		all[i] = all[i].Of(w.Pattern)
+	}
+	return all
 }
 
 func (w *Workload) normalise() {

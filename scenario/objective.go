@@ -14,12 +14,14 @@ import (
 // text is a figure, a comparison and a limit:
 //
 //	delivery.response p99.9 < 5ms    a percentile, or max, of a metric
+//	p99.9 < 5ms                      the same of the response time that the pattern
+//	                                 is about, see [Objective.Of]
 //	lost == 0                        a counter of the result
 //	rate >= 99.9%                    what was sent of what was due
 //	worst_second >= 95%              the same in the worst second
 //	availability > 99.9%             what was answered within the timeout, of all
 type Objective struct {
-	Subject string  // a metric, a counter, "rate", "worst_second" or "availability"
+	Subject string  // a metric, a counter, "rate", "worst_second" or "availability"; empty with a Percent: the load's response time
 	Percent float64 // of a metric: the percentile, in (0, 100); 100 is the maximum
 	Op      string  // <, <=, ==, >= or >
 	Limit   float64 // nanoseconds for a metric, a number for a counter, a share in [0, 1] for a rate
@@ -48,7 +50,7 @@ func objectiveCounters() []string {
 		"earlier", "earlier_missing", "earlier_duplicated"}
 }
 
-const objectiveForm = `an objective is such as "delivery.response p99.9 < 5ms", "lost == 0" or "rate >= 99.9%"`
+const objectiveForm = `an objective is such as "p99.9 < 5ms", "delivery.service p99 < 5ms", "lost == 0" or "rate >= 99.9%"`
 
 // IsMetric reports whether o is about a latency.
 func (o Objective) IsMetric() bool { return o.Percent > 0 }
@@ -65,9 +67,11 @@ func (o Objective) isShare() bool { return o.IsRate() || o.IsAvailability() }
 // ParseObjective reads an objective. Its errors are of type [*Error], without a
 // position.
 func ParseObjective(s string) (Objective, error) {
+	written := s
+	s = strings.NewReplacer("≤", "<=", "≥", ">=").Replace(s)
 	at := strings.IndexAny(s, "<>=")
 	if at < 0 {
-		return Objective{}, wrong(quote(s)+" compares nothing", objectiveForm)
+		return Objective{}, wrong(quote(written)+" compares nothing", objectiveForm)
 	}
 	end := at + 1
 	if end < len(s) && s[end] == '=' {
@@ -75,7 +79,7 @@ func ParseObjective(s string) (Objective, error) {
 	}
 	o := Objective{Op: s[at:end]}
 	if o.Op == "=" {
-		return Objective{}, wrong(quote(s)+" has a single =", "write == for equal")
+		o.Op = "=="
 	}
 	words, limit := strings.Fields(s[:at]), strings.TrimSpace(s[end:])
 	if len(words) == 0 || limit == "" {
@@ -83,10 +87,21 @@ func ParseObjective(s string) (Objective, error) {
 	}
 	o.Subject = words[0]
 	var err error
-	switch {
+	switch figure := strings.Join(words, ""); {
+	case isFigure(figure):
+		o.Subject = ""
+		err = o.ofMetric(s, []string{figure}, limit)
 	case slices.Contains(objectiveMetrics(), o.Subject):
 		err = o.ofMetric(s, words[1:], limit)
 	case !o.isShare() && !slices.Contains(objectiveCounters(), o.Subject):
+		if mean := strings.ToLower(o.Subject); mean == "mean" || mean == "avg" || mean == "average" {
+			err = wrong("a mean says nothing of who waits", "write p50 "+o.Op+" "+limit+" or p99 "+o.Op+" "+limit)
+			break
+		}
+		if whole := o.Subject + ".response"; slices.Contains(objectiveMetrics(), whole) {
+			err = wrong(quote(o.Subject)+" has a response and a service time", "write "+whole+", which counts from when a message was due")
+			break
+		}
 		all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst, subjectAvailability})
 		err = wrong("nothing is called "+quote(o.Subject), "there are "+strings.Join(all, ", ")+spell.Meant(o.Subject, all...))
 	case len(words) > 1:
@@ -132,9 +147,42 @@ func (o *Objective) ofMetric(s string, words []string, limit string) error {
 	return nil
 }
 
-// parsePercentile reads p50, p99.9 or another above p0 and below p100.
+// isFigure reports whether a word is a percentile, or max, and no metric's name.
+func isFigure(word string) bool {
+	_, ok := parsePercentile(word)
+	return ok || word == "max"
+}
+
+// Of returns the objective as one about a workload of the pattern: one that names no
+// metric is about its response time, of deliveries with deliver, of round trips with
+// roundtrip and request-reply, of acknowledgements with publish. With consume, which
+// times nothing, it stays as it is.
+func (o Objective) Of(p Pattern) Objective {
+	if o.Subject == "" {
+		o.Subject = p.response()
+	}
+	return o
+}
+
+// response is the response time that a pattern is about; empty: none.
+func (p Pattern) response() string {
+	switch p {
+	case Publish:
+		return "publish.response"
+	case Deliver:
+		return "delivery.response"
+	case RoundTrip, RequestReply:
+		return "roundtrip.response"
+	}
+	return ""
+}
+
+// parsePercentile reads p50, p99.9, p(99.9) or another above p0 and below p100.
 func parsePercentile(word string) (percent float64, ok bool) {
 	digits, is := strings.CutPrefix(word, "p")
+	if inner, ok := strings.CutPrefix(digits, "("); ok && strings.HasSuffix(inner, ")") {
+		digits = strings.TrimSuffix(inner, ")")
+	}
 	v, err := strconv.ParseFloat(digits, 64)
 	return v, is && err == nil && v > 0 && v < 100 && strings.TrimLeft(digits, "0123456789.") == ""
 }
@@ -202,7 +250,7 @@ func (o Objective) String() string {
 		if o.Percent < 100 {
 			figure = percentileName(o.Percent)
 		}
-		return o.Subject + " " + figure + " " + o.Op + " " + time.Duration(o.Limit).String()
+		return strings.TrimSpace(o.Subject+" "+figure) + " " + o.Op + " " + time.Duration(o.Limit).String()
 	case o.isShare():
 		return o.Subject + " " + o.Op + " " + strconv.FormatFloat(math.Round(o.Limit*1e9)/1e7, 'f', -1, 64) + "%"
 	}

@@ -15,6 +15,12 @@ func TestObjectives(t *testing.T) {
 		"duplicated <= 12":                    {"duplicated", 0, "<=", 12},
 		"rate >= 99.9%":                       {"rate", 0, ">=", 0.999},
 		"worst_second>95 %":                   {"worst_second", 0, ">", 0.95},
+		"p99<5ms":                             {"", 99, "<", 5e6},
+		"p99.9 <= 5 ms":                       {"", 99.9, "<=", 5e6},
+		"p(99) < 500us":                       {"", 99, "<", 500e3},
+		"p 99 ≤ 1s":                           {"", 99, "<=", 1e9},
+		" max<1s":                             {"", 100, "<", 1e9},
+		"lost = 0":                            {"lost", 0, "==", 0},
 	} {
 		got, err := ParseObjective(text)
 		if err != nil {
@@ -34,7 +40,11 @@ func TestObjectivesThatAreNone(t *testing.T) {
 	for text, part := range map[string]string{
 		"":                                    "compares nothing",
 		"lost":                                "compares nothing",
-		"lost = 0":                            "single =",
+		"avg < 5ms":                           "a mean says nothing",
+		"delivery p99 < 5ms":                  "has a response and a service time",
+		"p100 < 5ms":                          "nothing is called",
+		"p99 == 5ms":                          "never equal",
+		"p99 < 5":                             "has no unit",
 		"lost < 0":                            "never met",
 		"rate >= 0%":                          "always met",
 		"delivery.response max < 0s":          "never met",
@@ -73,6 +83,32 @@ func TestObjectivesThatAreNone(t *testing.T) {
 			t.Errorf("%q: %v; want %q and a hint", text, err, part)
 		}
 	}
+}
+
+// An objective without a metric, and an interval to wait for, are about the response
+// time of the pattern.
+func TestResponseTimeOfThePattern(t *testing.T) {
+	for pattern, want := range map[string]string{"publish": "publish.response", "deliver": "delivery.response", "roundtrip": "roundtrip.response", "request-reply": "roundtrip.response"} {
+		s := mustParse(t, "workload: {pattern: "+pattern+"}\nobjectives: [p99 < 5ms, max < 1s, nacked == 0]\nphases: {until: p99 ±5%}\n")
+		before := s.clone()
+		n := s.clone()
+		n.Normalise()
+		if n.Objectives[0].Subject != want || n.Objectives[1].Subject != want || n.Objectives[2].Subject != "nacked" || n.Phases.Until.Metric != want {
+			t.Errorf("%s: %v, %v", pattern, n.Objectives, n.Phases.Until)
+		}
+		if before.Objectives[0].Subject != "" {
+			t.Error("normalising changed what another scenario has")
+		}
+		survives(t, n)
+	}
+	s := mustParse(t, "workloads:\n  a: {pattern: publish, objectives: [p99 < 5ms]}\n  b: {objectives: [p99 < 6ms]}\n")
+	s.Normalise()
+	if s.Workloads[0].Objectives[0].Subject != "publish.response" || s.Workloads[1].Objectives[0].Subject != "delivery.response" {
+		t.Errorf("%v", s.Workloads)
+	}
+	wantError(t, mustParse(t, "workload: {rate: max}\nobjectives: [p99 < 5ms]\n").Validate(), "flat out there is no schedule, so only service times (name delivery.service")
+	wantError(t, mustParse(t, "workload: {pattern: consume, existing: 12345678}\nobjectives: [p99 < 5ms]\n").Validate(), "the pattern consume times nothing")
+	wantError(t, mustParse(t, "objectives: [p99 < 5ms, delivery.response p99 < 5ms]\n").Validate(), "is given twice")
 }
 
 func FuzzObjective(f *testing.F) {

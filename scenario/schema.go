@@ -18,8 +18,8 @@ const (
 	ratePattern      = `^([mM][aA][xX]|` + numberPattern + ` *[kKMG]?( *(msgs?|messages?)? */ *[0-9.]* *(ns|us|µs|ms|s|sec|second|min|minute|m|h|hour|d|day|[0-9hmsuµn.]+))?)$`
 	sizePattern      = `^` + bytesPattern + `$`
 	durationPattern  = `^(0|` + timePattern + `)$`
-	objectivePattern = `^\s*[a-z_.]+(\s+(p[0-9.]+|max))?\s*(<=|<|==|>=|>)\s*[0-9].*$`
-	untilPattern     = `^\s*[a-z_.]+\s+p[0-9.]+\s*(±|\+-|\+/-)\s*[0-9.]+\s*(%|ns|us|µs|ms|s|m|h).*$`
+	objectivePattern = `^\s*([a-z_.]+(\s+(p\(?[0-9.]+\)?|max))?|p\(?[0-9.]+\)?)\s*(<=|<|==?|>=|>|≤|≥)\s*[0-9].*$`
+	untilPattern     = `^\s*([a-z_.]+\s+)?p\(?[0-9.]+\)?\s*(±|\+-|\+/-)\s*[0-9.]+\s*(%|ns|us|µs|ms|s|m|h).*$`
 	variablePattern  = `\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`
 	sizesPattern     = `^(` + bytesPattern + `(:[0-9.]+%)?(,.+)?|lognormal:.+)$`
 	payloadPattern   = `^(random|zeros|compress:[0-9.]+%|(file|corpus):.+)$`
@@ -83,7 +83,7 @@ func schemaOf(f field) *jsonschema.Node {
 	case t == headersType:
 		notation(headersPattern, "none", "4x32B", "tenant:blue,trace:4bf92f")
 	case t == objectiveType:
-		notation(objectivePattern, "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%")
+		notation(objectivePattern, "p99 < 5ms", "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%")
 	case t == untilType:
 		notation(untilPattern, "delivery.response p99 ±5%", "publish.response p99.9 +-50us")
 	case t == beginType:

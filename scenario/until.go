@@ -19,7 +19,7 @@ import (
 //
 // +- and +/- are read as ±.
 type Until struct {
-	Metric  string        // as results name it
+	Metric  string        // as results name it; empty: the response time that the pattern is about
 	Percent float64       // the percentile, in (0, 100)
 	Share   float64       // of the figure, in [0.01, 1]; 0: Width says it
 	Width   time.Duration // above 0; 0: Share says it
@@ -60,6 +60,8 @@ func ParseUntil(s string) (Until, error) {
 	switch {
 	case len(words) == 0:
 		return Until{}, wrong(quote(s)+" does not say of which percentile", untilForm)
+	case isFigure(strings.Join(words, "")):
+		words = []string{"", strings.Join(words, "")}
 	case !slices.Contains(untilMetrics(), words[0]):
 		return Until{}, wrong("no interval of "+quote(words[0])+" can be waited for", "there are "+strings.Join(untilMetrics(), ", ")+spell.Meant(words[0], untilMetrics()...))
 	case len(words) == 1:
@@ -118,7 +120,7 @@ func (u Until) String() string {
 	if u.Share > 0 {
 		width = strconv.FormatFloat(math.Round(u.Share*1e6)/1e4, 'f', -1, 64) + "%"
 	}
-	return u.Metric + " " + percentileName(u.Percent) + " ±" + width
+	return strings.TrimSpace(u.Metric+" "+percentileName(u.Percent)) + " ±" + width
 }
 
 // Longest is the greatest length of the window: AtMost where there is an Until,

@@ -108,7 +108,8 @@ func (w *Workload) without(o Objective) (cause, hint string) {
 	if w.Loop == Open {
 		unpaced = "flat out there is no schedule"
 	}
-	what, _, isMetric := strings.Cut(o.Subject, ".")
+	what, _, _ := strings.Cut(o.Subject, ".")
+	isMetric := o.IsMetric()
 	switch {
 	case w.Pattern == Consume && (isMetric || o.isShare()):
 		return "the pattern consume times nothing", "name a counter, such as earlier or earlier_missing"

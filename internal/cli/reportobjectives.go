@@ -47,6 +47,7 @@ func withObjectives(runs []*result.Run, more []scenario.Objective) []*result.Run
 			held.Summary = &s
 		}
 		for _, o := range more {
+			o = o.Of(scenario.Pattern(run.Header.Pattern))
 			text := o.String()
 			if slices.Contains(held.Header.Objectives, text) {
 				continue
