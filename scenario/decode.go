@@ -189,6 +189,14 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, key string, depth int) 
 			d.fail(name, dotted, "unknown key "+quote(name.Value)+in(key), unknownHint(v.Type(), name.Value))
 			continue
 		}
+		if f.key != name.Value {
+			dotted = join(key, f.key)
+			if first, twice := seen[f.key]; twice {
+				d.fail(name, dotted, fmt.Sprintf("duplicate key %s%s: it is another name of %s", quote(name.Value), in(key), f.key), d.firstGiven(first))
+				continue
+			}
+			seen[f.key] = name
+		}
 		d.value(value, v.FieldByIndex(f.index), f, dotted, depth+1)
 	}
 }
@@ -215,15 +223,19 @@ func (d *decoder) key(n *yaml.Node, parent string, seen map[string]*yaml.Node, d
 		return false
 	}
 	if first, twice := seen[n.Value]; twice {
-		hint := "remove one of them"
-		if !d.flag {
-			hint = fmt.Sprintf("it is first given in line %d; remove one of them", first.Line)
-		}
-		d.fail(n, join(parent, n.Value), "duplicate key "+quote(n.Value)+in(parent), hint)
+		d.fail(n, join(parent, n.Value), "duplicate key "+quote(n.Value)+in(parent), d.firstGiven(first))
 		return false
 	}
 	seen[n.Value] = n
 	return true
+}
+
+// firstGiven is the hint about a key that is there twice.
+func (d *decoder) firstGiven(first *yaml.Node) string {
+	if d.flag {
+		return "remove one of them"
+	}
+	return fmt.Sprintf("it is first given in line %d; remove one of them", first.Line)
 }
 
 func in(key string) string {

@@ -10,6 +10,7 @@ import (
 // field is a key of the format, as a struct field's tags describe it.
 type field struct {
 	key     string
+	other   string // another name by which it is read; empty: none
 	index   []int // see reflect.Value.FieldByIndex
 	typ     reflect.Type
 	always  bool // written even if zero
@@ -36,7 +37,7 @@ func fieldsOf(t reflect.Type) []field {
 		if key == "" {
 			continue
 		}
-		x := field{key: key, index: []int{i}, typ: f.Type, always: flags != "omitempty", doc: f.Tag.Get("doc"),
+		x := field{key: key, other: f.Tag.Get("other"), index: []int{i}, typ: f.Type, always: flags != "omitempty", doc: f.Tag.Get("doc"),
 			pattern: f.Tag.Get("pattern"), min: f.Tag.Get("min"), max: f.Tag.Get("max")}
 		if enum := f.Tag.Get("enum"); enum != "" {
 			x.enum = strings.Split(enum, ",")
@@ -48,7 +49,7 @@ func fieldsOf(t reflect.Type) []field {
 
 func fieldOf(t reflect.Type, key string) (field, bool) {
 	for _, f := range fieldsOf(t) {
-		if f.key == key {
+		if f.key == key || f.other == key && key != "" {
 			return f, true
 		}
 	}

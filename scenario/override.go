@@ -91,7 +91,10 @@ func (s *Scenario) apply(env Environment, o Override) Errors {
 			d.fail(none, o.Key, "unknown key "+quote(key)+in(parent), unknownHint(v.Type(), key))
 			return d.errs
 		}
-		f, v = next, v.FieldByIndex(next.index)
+		if f, v = next, v.FieldByIndex(next.index); next.key != key { // by its other name
+			path[i] = next.key
+			o.Key = strings.Join(path, ".")
+		}
 	}
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.Value}
 	if add {

@@ -10,7 +10,8 @@
 // is complete: the same text and seed give the same schedule on every broker and
 // every machine.
 //
-// The fields' tags are the format: yaml is the key, doc its description, enum,
+// The fields' tags are the format: yaml is the key, other another name that is read
+// for it, doc its description, enum,
 // pattern, min and max what it allows (in the field's own notation). Decoder,
 // encoder, [Schema] and the range checks of Validate read nothing else, so that
 // a new field is a new key everywhere.
@@ -67,7 +68,7 @@ type Target struct {
 	URL    string `yaml:"url,omitempty" doc:"where the broker is; absent: sixnines starts one of its own where it can"`
 	// Managed, Nodes and Settings say which broker is started for the run where
 	// URL is absent. Only the command starts brokers.
-	Managed  string            `yaml:"managed,omitempty" doc:"the product that sixnines starts for the run, instead of url; default the driver's own; see sixnines broker list" pattern:"[a-z0-9][a-z0-9.-]{0,63}"`
+	Managed  string            `yaml:"managed,omitempty" other:"start" doc:"the product that sixnines starts for the run, instead of url; default the driver's own; see sixnines broker list" pattern:"[a-z0-9][a-z0-9.-]{0,63}"`
 	Nodes    int               `yaml:"nodes,omitempty" doc:"how many nodes of it; default 1" min:"1" max:"99"`
 	Settings map[string]string `yaml:"settings,omitempty" doc:"lines of the product's own configuration, by name"`
 	Options  map[string]any    `yaml:"options,omitempty" doc:"options of the driver; see sixnines drivers show NAME"`
@@ -146,14 +147,14 @@ type Workload struct {
 	// Lifetime and Existing are for one run that fills and another one that drains;
 	// see [Workload.Keeps].
 	Lifetime    Lifetime    `yaml:"lifetime,omitempty" doc:"how long topics and groups stay at the broker, with the messages in them: run, until the run ends; keep, beyond it, by a name that the result tells; default run, with existing keep" enum:"run,keep"`
-	Existing    string      `yaml:"existing,omitempty" doc:"use what a run with lifetime: keep has left, by the name that its result tells, with the messages in it" pattern:"[0-9a-f]{8}"`
+	Existing    string      `yaml:"existing,omitempty" doc:"use what a run with lifetime: keep has left, by the name that its result tells, 8 hexadecimal digits such as 431daeca, with the messages in it" pattern:"[0-9a-f]{8}"`
 	Connections Connections `yaml:"connections,omitempty" doc:"how many connections to use"`
 	InFlight    InFlight    `yaml:"in_flight,omitempty" doc:"limits to what is unanswered at a time"`
 	// Timeout is how long an unanswered message keeps its place among those in
 	// flight; it is counted and stays in the distribution as censored.
 	Timeout     time.Duration `yaml:"timeout,omitempty" doc:"how long an unanswered message counts as in flight; default: the drain limit" min:"1ms" max:"24h"`
 	Outstanding int           `yaml:"outstanding,omitempty" doc:"closed loop: unanswered messages per producer; default 1" min:"1" max:"16777216"`
-	Think       time.Duration `yaml:"think,omitempty" doc:"closed loop: pause between an answer and the next message" min:"0s" max:"24h"`
+	Think       time.Duration `yaml:"think,omitempty" other:"think_time" doc:"closed loop: pause between an answer and the next message" min:"0s" max:"24h"`
 	Consumer    Consumer      `yaml:"consumer,omitempty" doc:"how consumers behave"`
 }
 
@@ -188,7 +189,7 @@ func (w *Workload) Limit() int {
 // Consumer is how consumers behave.
 type Consumer struct {
 	Ack  string        `yaml:"ack,omitempty" doc:"acknowledge to the broker: none, each, or a number of messages; default the driver's" pattern:"none|each|[1-9][0-9]{0,8}"`
-	Work time.Duration `yaml:"work,omitempty" doc:"simulated work per message, after it was stamped" min:"0s" max:"24h"`
+	Work time.Duration `yaml:"work,omitempty" other:"delay" doc:"simulated work per message, after it was stamped" min:"0s" max:"24h"`
 	// From makes consumers connect when the load is under way, or over, so that they
 	// find what the broker has kept. With From filled the load ends with the window.
 	From Begin `yaml:"from,omitempty" doc:"when consumers connect: filled, when all producers are done, or a time after the window's start such as 30s; default: before the load"`

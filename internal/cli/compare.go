@@ -379,7 +379,7 @@ func (a *app) resultsAt(name string) ([]string, error) {
 			}
 		}
 		if len(files) == 0 {
-			return nil, wrongUsage("sixnines run --out DIR writes results", "%s holds no result: no file ends in .jsonl", name)
+			return nil, noResults(name)
 		}
 		return files, nil
 	case err == nil || !strings.ContainsAny(name, "*?["):
@@ -405,6 +405,41 @@ func (a *app) resultsAt(name string) ([]string, error) {
 		return nil, wrongUsage("sixnines run writes results, by default into results/", "no result matches %q", name)
 	}
 	return files, nil
+}
+
+// resultsIn returns the result files that names stand for: of a directory all that are
+// in it and below it, where series have directories of their own.
+func (a *app) resultsIn(names []string) ([]string, error) {
+	var files []string
+	for _, name := range names {
+		if info, err := os.Stat(a.path(name)); err != nil || !info.IsDir() {
+			found, err := a.resultsAt(name)
+			if err != nil {
+				return nil, err
+			}
+			files = append(files, found...)
+			continue
+		}
+		before := len(files)
+		err := fs.WalkDir(os.DirFS(a.path(name)), ".", func(path string, d fs.DirEntry, err error) error {
+			if err == nil && !d.IsDir() && isResult(path) {
+				files = append(files, filepath.Join(name, filepath.FromSlash(path)))
+			}
+			return err
+		})
+		if err != nil {
+			return nil, failed("check the directory and its permissions", fmt.Errorf("look for results: %w", err))
+		}
+		if len(files) == before {
+			return nil, noResults(name)
+		}
+	}
+	return files, nil
+}
+
+// noResults is the error of a directory without any.
+func noResults(dir string) error {
+	return wrongUsage("sixnines run --out DIR writes results", "%s holds no result: no file ends in .jsonl", dir)
 }
 
 func isResult(name string) bool {

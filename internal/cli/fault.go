@@ -3,14 +3,12 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"sixnines/internal/spell"
 	"sixnines/scenario"
 )
 
@@ -92,7 +90,7 @@ func flagFault(cmd *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
-		return wrongUsage("flags are written out and begin with two dashes: see "+cmd.CommandPath()+" --help",
+		return wrongUsage("most flags are written out and begin with two dashes: see "+cmd.CommandPath()+" --help",
 			"unknown flag -%s for %q", unknown.GetSpecifiedShortnames(), cmd.CommandPath())
 	case errors.As(err, &unknown):
 		return unknownFlag(cmd, unknown.GetSpecifiedName())
@@ -116,36 +114,6 @@ func flagFault(cmd *cobra.Command, err error) error {
 func flagHint(f *pflag.Flag) string {
 	_, usage := pflag.UnquoteUsage(f)
 	return "--" + f.Name + " takes " + usage
-}
-
-// unknownFlag looks for the flag that was meant, in the command at hand and
-// then in all others.
-func unknownFlag(cmd *cobra.Command, name string) error {
-	hint := "see " + cmd.CommandPath() + " --help"
-	if near := spell.Nearest(name, flagNames(cmd)); near != "" {
-		hint = fmt.Sprintf("did you mean --%s? %s", near, hint)
-	} else {
-		for _, other := range cmd.Root().Commands() {
-			if !slices.Contains(flagNames(other), name) {
-				continue
-			}
-			hint = fmt.Sprintf("--%s is a flag of %q", name, other.CommandPath())
-			if other.Name() == "run" { // of those that share its flags, the one that is meant most often
-				break
-			}
-		}
-	}
-	return wrongUsage(hint, "unknown flag --%s for %q", name, cmd.CommandPath())
-}
-
-func flagNames(cmd *cobra.Command) []string {
-	var names []string
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if !f.Hidden {
-			names = append(names, f.Name)
-		}
-	})
-	return names
 }
 
 // counted returns a check of the number of arguments: at least min and, unless

@@ -78,8 +78,7 @@ func Main(ctx context.Context, env Env) int {
 		return selftest.ServeHog(a.Stdin)
 	}
 	root := a.root()
-	// Never nil: cobra would look at the process's own arguments instead.
-	root.SetArgs(append([]string{}, a.Args...))
+	root.SetArgs(withTwoDashes(root, a.Args))
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)

@@ -66,19 +66,47 @@ func keyOf(name string) string {
 	return name
 }
 
+// letterOf is the letter that stands for a flag, as in other tools; empty: none does.
+func letterOf(flag string) string {
+	switch flag {
+	case "rate", "size", "duration":
+		return flag[:1]
+	case "messages":
+		return "n"
+	}
+	return ""
+}
+
+// formerly is the name that a flag had and still understands; empty: none.
+func formerly(flag string) string {
+	switch flag {
+	case "start":
+		return "managed"
+	case "consumer-delay":
+		return "work"
+	case "think-time":
+		return "think"
+	}
+	return ""
+}
+
 // scenarioFlags makes the flags that lie over a scenario, in sections.
 func scenarioFlags(to *overrides) []section {
 	var all []section
 	add := func(heading string, define func(flag func(name, key, kind, usage string))) {
 		all = append(all, sectionOf(heading, func(f *pflag.FlagSet) {
 			define(func(name, key, kind, usage string) {
-				f.Var(&override{to: to, key: key, flag: "--" + name, kind: kind}, name, usage)
+				f.VarP(&override{to: to, key: key, flag: "--" + name, kind: kind}, name, letterOf(name), usage)
+				if old := formerly(name); old != "" {
+					f.Var(&override{to: to, key: key, flag: "--" + old, kind: kind}, old, usage)
+					f.Lookup(old).Hidden = true
+				}
 			})
 		}))
 	}
 	add("Where", func(flag func(name, key, kind, usage string)) {
 		flag("url", "target.url", "URL", "where the broker is; without one it is started for the run")
-		flag("managed", "target.managed", "NAME", "which broker to start for the run; default the driver's own; see sixnines broker list")
+		flag("start", "target.managed", "NAME", "which broker to start for the run; default the driver's own; see sixnines broker list")
 		flag("nodes", "target.nodes", "N", "how many nodes of it; default 1")
 		flag("tls-ca", "target.tls.ca", "FILE", "PEM file of the authority that signed the server's certificate")
 		flag("tls-cert", "target.tls.cert", "FILE", "PEM file of the client's certificate")
@@ -102,7 +130,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("topics", "workload.topics", "N", "how many topics; default 1, one per producer for roundtrip")
 		flag("groups", "workload.groups", "N", "how many queue or consumer groups the consumers form; default 0: each on its own")
 		flag("lifetime", "workload.lifetime", "LIFETIME", "how long topics and groups stay at the broker: run or keep; default run, with --existing keep")
-		flag("existing", "workload.existing", "NAME", "use what a run with --lifetime keep left there, with the messages in it")
+		flag("existing", "workload.existing", "NAME", "use what a run with --lifetime keep left there, with the messages in it; it told the name: 8 hexadecimal digits")
 		flag("arrivals", "workload.arrivals", "ARRIVALS", "constant, poisson, ramp:1000/s..5000/s, burst:100@1s, sine:50%@10s, step:1000/s@10s,2000/s@10s, trace:FILE")
 		flag("seed", "seed", "N", "seed of everything random; default 1")
 		flag("producer-connections", "workload.connections.producers", "N", "connections that producers share; default one each, at most 16")
@@ -112,14 +140,14 @@ func scenarioFlags(to *overrides) []section {
 		flag("in-flight-bytes", "workload.in_flight.bytes", "SIZE", "at most so many unanswered bytes; default 256MiB")
 		flag("timeout", "workload.timeout", "TIME", "how long an unanswered message counts as in flight; default: the drain limit")
 		flag("consumer-ack", "workload.consumer.ack", "WHEN", "consumers acknowledge to the broker: none, each, or a number of messages")
-		flag("work", "workload.consumer.work", "TIME", "simulated work of a consumer per message")
+		flag("consumer-delay", "workload.consumer.work", "TIME", "simulated work of a consumer: how long its callback takes for each message")
 		flag("consumers-from", "workload.consumer.from", "WHEN", "consumers connect late: filled, when all producers are done, or a time after the window's start such as 30s")
 		flag("consumers-pause", "workload.consumer.pause", "PAUSE", "consumers take nothing for so long, from when in the window: 5s@20s")
 	})
 	add("Closed loop", func(flag func(name, key, kind, usage string)) {
 		flag("loop", "workload.loop", "LOOP", "open or closed; closed waits for each answer and omits what users would have waited; default open")
 		flag("outstanding", "workload.outstanding", "N", "closed loop: unanswered messages per producer; default 1")
-		flag("think", "workload.think", "TIME", "closed loop: pause between an answer and the next message")
+		flag("think-time", "workload.think", "TIME", "closed loop: pause between an answer and the next message")
 		flag("messages", "workload.messages", "N", "end the window after so many messages; closed loop or flat out")
 	})
 	add("Phases", func(flag func(name, key, kind, usage string)) {
@@ -154,11 +182,12 @@ func (a *app) completeScenarioFlags(cmd *cobra.Command) {
 	completeFlag(cmd, "payload", oneOf("random", "zeros", "compress:50%", "file:", "corpus:"))
 	completeFlag(cmd, "keys", oneOf("none", "fixed", "unique", "zipf:1.1@10000"))
 	completeFlag(cmd, "size", oneOf("256B", "1KiB", "64KiB", "1MiB"))
-	completeFlag(cmd, "slo", oneOf("delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%"))
+	completeFlag(cmd, "slo", oneOf("p99 < 5ms", "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%"))
 	completeFlag(cmd, "probe", oneOf(string(scenario.ProbeOn), string(scenario.ProbeOff), string(scenario.ProbeAuto)))
 	completeFlag(cmd, "until", oneOf("delivery.response p99 ±5%", "publish.response p99 ±5%", "roundtrip.response p99 ±5%"))
 	completeFlag(cmd, "consumer-ack", oneOf("none", "each"))
 	completeFlag(cmd, "consumers-from", oneOf("filled", "30s"))
+	completeFlag(cmd, "start", completeProducts)
 	completeFlag(cmd, "managed", completeProducts)
 	completeFlag(cmd, "option", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		name := "nats"

@@ -32,11 +32,12 @@ func (a *app) reportCommand() *cobra.Command {
 		fmt.Fprintf(&about, "\n  %-12s%s", f.Name, f.About)
 	}
 	cmd := &cobra.Command{
-		Use:   "report FILE… [flags]",
+		Use:   "report FILE… | DIR… [flags]",
 		Short: "Show results as a table, a page, pictures or data",
 		Long: `Show result files: of a run what fits a screen, all with --full, and parts of the
 rest with --show. Several are overlaid in pictures and stand side by side in
-tables. A file that a killed run left is shown up to its last second.
+tables. A DIR stands for all results in it and below it, in the order in which they
+were made. A file that a killed run left is shown up to its last second.
 
 --slo holds results against objectives, beside those that they were made with; with
 it, or --junit, the exit code is that of run: 3 if an objective is missed or
@@ -50,7 +51,7 @@ The format is that of --format, else that of the extension of --out, else a tabl
   sixnines report a.jsonl --format svg --chart time > time.svg
   sixnines report a.jsonl --format hgrm --metric delivery.service
   sixnines report a.jsonl --slo "delivery.response p99 < 2ms" --junit junit.xml`,
-		Args:              counted(1, -1, "at least one result FILE"),
+		Args:              counted(1, -1, "at least one result FILE or DIR"),
 		ValidArgsFunction: resultFiles,
 		RunE:              func(cmd *cobra.Command, args []string) error { return a.report(cmd, args, o) },
 	}
@@ -130,15 +131,24 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 	if _, isTerminal := a.terminal(a.Stdout); f.Binary && o.out == "" && isTerminal {
 		return wrongUsage("write it to a file with --out FILE"+f.Extension, "%s is not for a terminal", f.Name)
 	}
-	if f.Single && len(files) > 1 {
-		return wrongUsage("make one for each result", "the format %s holds one result, not %d", f.Name, len(files))
+	several := func(n int) error {
+		if !f.Single || n < 2 {
+			return nil
+		}
+		return wrongUsage("make one for each result", "the format %s holds one result, not %d", f.Name, n)
+	}
+	if err := several(len(files)); err != nil {
+		return err
 	}
 	objectives, err := parseObjectives(o.slo)
 	if err != nil {
 		return err
 	}
-	runs, err := a.loadRuns(files)
+	runs, files, err := a.loadRuns(files)
 	if err != nil {
+		return err
+	}
+	if err := several(len(runs)); err != nil {
 		return err
 	}
 	runs, names, err := parts(runs, files, o.of)
@@ -269,17 +279,31 @@ func workloadNames(runs []*result.Run) []string {
 	return names
 }
 
-// loadRuns reads result files.
-func (a *app) loadRuns(files []string) ([]*result.Run, error) {
-	runs := make([]*result.Run, len(files))
-	for i, file := range files {
-		run, err := a.loadRun(file)
+// loadRuns reads result files, and those in directories and below them, of each
+// directory in the order in which they were made. It returns the files' names, too.
+func (a *app) loadRuns(names []string) (runs []*result.Run, files []string, err error) {
+	for _, name := range names {
+		found, err := a.resultsIn([]string{name})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		runs[i] = run
+		these := make([]*result.Run, len(found))
+		for i, file := range found {
+			if these[i], err = a.loadRun(file); err != nil {
+				return nil, nil, err
+			}
+			these[i].SetPath(file) // as the user would name it
+		}
+		if len(found) > 1 {
+			slices.SortStableFunc(these, func(a, b *result.Run) int {
+				return a.Parts()[0].Header.Started.Compare(b.Parts()[0].Header.Started)
+			})
+		}
+		for _, run := range these {
+			runs, files = append(runs, run), append(files, run.Path)
+		}
 	}
-	return runs, nil
+	return runs, files, nil
 }
 
 // loadRun reads a result file, and says about one that ends too early how far

@@ -25,11 +25,18 @@ distribution is kept, and the tool's own clockwork is judged with the result.`,
   sixnines run scenario.yaml --duration 60s --json
   sixnines report results/*.jsonl --format html --out report.html`,
 		Args: unknownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 		// The usage line shows the commands instead.
 		DisableFlagsInUseLine: true,
 		SilenceUsage:          true,
 		SilenceErrors:         true,
+	}
+	var version bool
+	root.Flags().BoolVarP(&version, "version", "v", false, "say which version this is")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if version {
+			return a.sayVersion()
+		}
+		return cmd.Help()
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagFault)

@@ -34,11 +34,13 @@ func (a *app) verifyCommand() *cobra.Command {
 		asJSON bool
 	)
 	cmd := &cobra.Command{
-		Use:   "verify FILE… [flags]",
+		Use:   "verify FILE… | DIR… [flags]",
 		Short: "Recompute every figure of a result",
 		Long: `Recompute every published figure and the verdict of result files from their
 intervals, and from the raw file where there is one, and name every difference
 and whatever in the intervals cannot be.
+
+A DIR stands for all results in it and below it.
 
 A file that a killed run left has no figures to compare with; it is checked as
 far as it goes and said to be cut short.
@@ -47,9 +49,13 @@ Exit codes: 0 everything agrees, 1 something differs, 2 wrong usage: a file is
 not there, or is no result.`,
 		Example: `  sixnines verify results/*.jsonl
   sixnines verify a.jsonl --raw moved/a.raw`,
-		Args:              counted(1, -1, "at least one result FILE"),
+		Args:              counted(1, -1, "at least one result FILE or DIR"),
 		ValidArgsFunction: resultFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
+			args, err := a.resultsIn(args)
+			if err != nil {
+				return err
+			}
 			if raw != "" && len(args) > 1 {
 				return wrongUsage("verify one result at a time, or leave --raw out: each result knows its raw file",
 					"--raw names the raw file of one result, not of %d", len(args))

@@ -50,16 +50,21 @@ func (a *app) versionCommand() *cobra.Command {
 					Platform string `json:"platform"`
 				}{a.Tool, runtime.GOOS + "/" + runtime.GOARCH})
 			}
-			line := a.Tool.Name + " " + a.Tool.Version
-			if a.Tool.Revision != "" {
-				line += " (" + a.Tool.Revision + ")"
-			}
-			_, err := fmt.Fprintf(a.Stdout, "%s %s %s/%s\n", line, a.Tool.Go, runtime.GOOS, runtime.GOARCH)
-			return err
+			return a.sayVersion()
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// sayVersion prints the version on one line.
+func (a *app) sayVersion() error {
+	line := a.Tool.Name + " " + a.Tool.Version
+	if a.Tool.Revision != "" {
+		line += " (" + a.Tool.Revision + ")"
+	}
+	_, err := fmt.Fprintf(a.Stdout, "%s %s %s/%s\n", line, a.Tool.Go, runtime.GOOS, runtime.GOARCH)
+	return err
 }
 
 // writeJSON prints v on stdout, on one line.

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sixnines/internal/spell"
+)
+
+// withTwoDashes returns the arguments with two dashes before flags that are written out
+// after one, as some tools have them: -rate 3k is --rate 3k, and not -r with the value
+// "ate". What follows -- stays as it is. The result is never nil: cobra would look at
+// the process's own arguments instead.
+func withTwoDashes(root *cobra.Command, args []string) []string {
+	all := append([]string{}, args...)
+	cmd, _, err := root.Find(args)
+	if err != nil || strings.HasPrefix(strings.Join(args, ""), "__") { // the shell's own questions
+		return all
+	}
+	for i, arg := range all {
+		if arg == "--" {
+			break
+		}
+		name, _, _ := strings.Cut(strings.TrimPrefix(arg, "-"), "=")
+		if len(name) > 1 && name[0] != '-' && arg[0] == '-' && (cmd.Flags().Lookup(name) != nil || name == "help") {
+			all[i] = "-" + arg
+		}
+	}
+	return all
+}
+
+// unknownFlag looks for the flag that was meant: one of the command at hand by another
+// tool's name or mistyped, and then one of another command.
+func unknownFlag(cmd *cobra.Command, name string) error {
+	names := flagNames(cmd)
+	hint := "see " + cmd.CommandPath() + " --help"
+	switch near := elsewhereCalled(name); {
+	case near != "" && slices.Contains(names, strings.Fields(near)[0]):
+		hint = fmt.Sprintf("did you mean --%s? %s", near, hint)
+	case spell.Nearest(name, names) != "":
+		hint = fmt.Sprintf("did you mean --%s? %s", spell.Nearest(name, names), hint)
+	default:
+		for _, other := range cmd.Root().Commands() {
+			if !slices.Contains(flagNames(other), name) {
+				continue
+			}
+			hint = fmt.Sprintf("--%s is a flag of %q", name, other.CommandPath())
+			if other.Name() == "run" { // of those that share its flags, the one that is meant most often
+				break
+			}
+		}
+	}
+	return wrongUsage(hint, "unknown flag --%s for %q", name, cmd.CommandPath())
+}
+
+// elsewhereCalled is what a flag of other load generators is called here; empty: it is
+// not known.
+func elsewhereCalled(flag string) string {
+	switch strings.ReplaceAll(flag, "_", "-") {
+	case "throughput", "qps", "rps", "target-rate":
+		return "rate"
+	case "message-size", "msg-size", "record-size", "payload-size", "body-size", "bytes":
+		return "size"
+	case "time", "length":
+		return "duration"
+	case "num-records", "num-messages", "msgs", "count", "requests", "iterations", "total":
+		return "messages"
+	case "pub", "pubs", "publishers", "vus", "clients", "concurrency", "threads", "workers":
+		return "producers"
+	case "sub", "subs", "subscribers":
+		return "consumers"
+	case "queues", "subjects", "channels", "partitions":
+		return "topics"
+	case "bootstrap-server", "bootstrap-servers", "broker-list", "broker", "server", "servers", "host", "address", "uri":
+		return "url"
+	case "threshold", "thresholds", "objective":
+		return "slo"
+	case "output", "directory":
+		return "out"
+	case "user", "username", "password", "token", "acks", "linger", "batch-size":
+		return "option " + flag + "=…"
+	case "producer-config", "consumer-config", "producer-props", "config":
+		return "option"
+	case "cacert", "ca", "tlsca":
+		return "tls-ca"
+	case "cert", "tlscert":
+		return "tls-cert"
+	case "key", "tlskey":
+		return "tls-key"
+	case "insecure", "insecure-skip-tls-verify":
+		return "tls-insecure"
+	case "warm-up", "ramp-up":
+		return "warmup"
+	}
+	return ""
+}
+
+// flagNames are the names of a command's flags that are shown.
+func flagNames(cmd *cobra.Command) []string {
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	return names
+}
