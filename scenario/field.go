@@ -11,7 +11,7 @@ import (
 type field struct {
 	key     string
 	other   string // another name by which it is read; empty: none
-	index   []int // see reflect.Value.FieldByIndex
+	index   []int  // see reflect.Value.FieldByIndex
 	typ     reflect.Type
 	always  bool // written even if zero
 	doc     string
