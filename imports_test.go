@@ -31,7 +31,8 @@ type may struct {
 const (
 	hdrHistogram    = "github.com/HdrHistogram/hdrhistogram-go"
 	gonum           = "gonum.org/v1/gonum"
-	plot            = "gonum.org/v1/plot"
+	canvas          = "git.sr.ht/~sbinet/gg"
+	liberation      = "codeberg.org/go-fonts/liberation"
 	image           = "golang.org/x/image"
 	natsClient      = "github.com/nats-io/nats.go"
 	stanClient      = "github.com/nats-io/stan.go"
@@ -152,7 +153,7 @@ func allowed() map[string]may {
 			why: "numbers are written in one way wherever people read them"},
 		"internal/sweep": {ours: []string{"internal/judge", "internal/spell", "internal/stats", "result", "scenario"}, others: []string{gonum},
 			why: "the mathematics of sweeps: the values of an axis are a scenario's, and what a trial shows of an objective is the judge's to say; curves are fitted by least squares"},
-		"internal/report": {ours: []string{"internal/compare", "internal/judge", "internal/spell", "internal/stats", "internal/study", "internal/sweep", "internal/telemetry", "result"}, others: []string{hdrHistogram, image, lipgloss, plot},
+		"internal/report": {ours: []string{"internal/compare", "internal/judge", "internal/spell", "internal/stats", "internal/study", "internal/sweep", "internal/telemetry", "result"}, others: []string{hdrHistogram, canvas, image, liberation, lipgloss},
 			why: "files that were cut short are judged when they are shown"},
 		"internal/telemetry": {ours: []string{"result"}, others: []string{prometheus, prometheusModel, prometheusText},
 			why: "the formats of monitoring systems are written by the library of the field"},

@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/xml"
 	"errors"
+	"image/color"
 	"image/png"
 	"io"
 	"path/filepath"
@@ -115,8 +116,27 @@ func TestPicturesOfEveryKind(t *testing.T) {
 		if err := PNG(&bitmap, runs, k, Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := png.Decode(&bitmap); err != nil {
+		drawn, err := png.Decode(&bitmap)
+		if err != nil {
 			t.Errorf("png of %s: %v", k, err)
+			continue
+		}
+		if b := drawn.Bounds(); b.Dx() != 1600 || b.Dy() != 704 {
+			t.Errorf("png of %s: %v", k, b)
+		}
+		palette, pixels := map[color.Color]bool{}, 0
+		for _, c := range lightPalette {
+			palette[hex(c, 255)] = true
+		}
+		for x := 130; x < 1540; x++ { // within the plot
+			for y := 150; y < 630; y++ {
+				if palette[color.NRGBAModel.Convert(drawn.At(x, y))] {
+					pixels++
+				}
+			}
+		}
+		if pixels < 100 {
+			t.Errorf("png of %s: %d pixels of lines", k, pixels)
 		}
 	}
 	if err := SVG(io.Discard, runs, "pie", Options{}); err == nil || !strings.Contains(err.Error(), "percentiles") {

@@ -6,24 +6,22 @@ import (
 	"io"
 	"math"
 
-	xfont "golang.org/x/image/font"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/text"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
-	"gonum.org/v1/plot/vg/vgimg"
+	"codeberg.org/go-fonts/liberation/liberationsansbold"
+	"codeberg.org/go-fonts/liberation/liberationsansregular"
+	"git.sr.ht/~sbinet/gg"
+	"golang.org/x/image/font"
+	"golang.org/x/image/font/opentype"
 
 	"sixnines/result"
 )
 
-// The size of a PNG picture: 10 by 4.4 inches at 160 dots an inch, 1600 × 704
-// pixels.
+// The size of a PNG picture in pixels, and in the units of an SVG picture, which
+// it is laid out like.
 const (
-	pngWidth  = 10 * vg.Inch
-	pngHeight = 4.4 * vg.Inch
-	pngDPI    = 160
+	pngWidth  = 1600
+	pngHeight = 704
+	pngScale  = float64(pngWidth) / svgWidth // pixels a unit
+	pngFoot   = pngHeight / pngScale
 )
 
 // PNG writes one picture as a bitmap on white. It draws at most the first
@@ -33,18 +31,40 @@ func PNG(w io.Writer, runs []*result.Run, kind Kind, _ Options) error {
 	if err != nil {
 		return err
 	}
-	canvas := vgimg.NewWith(vgimg.UseWH(pngWidth, pngHeight), vgimg.UseDPI(pngDPI))
-	if err := drawPNG(draw.New(canvas), c); err != nil {
+	p, err := newPNGPen()
+	if err != nil {
 		return fmt.Errorf("png: %w", err)
 	}
-	_, err = vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
-	return err
+	p.draw(c)
+	return p.EncodePNG(w)
 }
 
-// sans is a text style of the pictures.
-func sans(points vg.Length, weight font.Font, c color.Color) text.Style {
-	weight.Typeface, weight.Variant, weight.Size = "Liberation", "Sans", points
-	return text.Style{Color: c, Font: weight, Handler: plot.DefaultTextHandler, YAlign: draw.YCenter}
+// pngPen draws in the units of SVG pictures.
+type pngPen struct {
+	*gg.Context
+	ink, soft, bad     color.Color
+	title, label, mark font.Face
+}
+
+func newPNGPen() (*pngPen, error) {
+	p := &pngPen{Context: gg.NewContext(pngWidth, pngHeight),
+		ink: hex("#1c2430", 255), soft: hex("#5b6675", 255), bad: hex("#b3261e", 255)}
+	for _, f := range []struct {
+		face *font.Face
+		ttf  []byte
+		size float64
+	}{{&p.title, liberationsansbold.TTF, 17}, {&p.label, liberationsansregular.TTF, 13}, {&p.mark, liberationsansregular.TTF, 11}} {
+		parsed, err := opentype.Parse(f.ttf)
+		if err != nil {
+			return nil, err
+		}
+		if *f.face, err = opentype.NewFace(parsed, &opentype.FaceOptions{Size: f.size * pngScale, DPI: 72}); err != nil {
+			return nil, err
+		}
+	}
+	p.SetLineJoinRound()
+	p.SetLineCapButt()
+	return p, nil
 }
 
 // hex reads a colour of the palette.
@@ -56,62 +76,75 @@ func hex(s string, alpha uint8) color.NRGBA {
 	return c
 }
 
-// drawPNG draws a fitted chart: title, legend, and below them the plot.
-func drawPNG(dc draw.Canvas, c *chart) error {
-	dc.SetColor(color.White)
-	dc.Fill(dc.Rectangle.Path())
-	ink, soft := hex("#1c2430", 255), hex("#5b6675", 255)
-	dc = draw.Crop(dc, vg.Points(10), -vg.Points(14), vg.Points(8), -vg.Points(10))
-
-	title := sans(14, font.Font{Weight: xfont.WeightBold}, ink)
-	title.YAlign = draw.YTop
-	dc.FillText(title, vg.Point{X: dc.Min.X, Y: dc.Max.Y}, c.Title)
-	used := vg.Points(26) + pngLegend(draw.Crop(dc, 0, 0, 0, -vg.Points(30)), c, sans(10, font.Font{}, ink))
-
-	p := plot.New()
-	p.BackgroundColor = nil
-	label := sans(10, font.Font{}, soft)
-	for _, a := range []struct {
-		axis  *plot.Axis
-		from  axis
-		ticks []tick
-	}{{&p.X, c.X, c.X.ticks(10)}, {&p.Y, c.Y, c.Y.ticks(7)}} {
-		a.axis.Min, a.axis.Max = a.from.Min, a.from.Max
-		a.axis.Label.Text = a.from.Label
-		rotation, x, y := a.axis.Label.TextStyle.Rotation, a.axis.Label.TextStyle.XAlign, a.axis.Label.TextStyle.YAlign
-		a.axis.Label.TextStyle = label
-		a.axis.Label.TextStyle.Rotation, a.axis.Label.TextStyle.XAlign, a.axis.Label.TextStyle.YAlign = rotation, x, y
-		x, y = a.axis.Tick.Label.XAlign, a.axis.Tick.Label.YAlign
-		a.axis.Tick.Label = label
-		a.axis.Tick.Label.XAlign, a.axis.Tick.Label.YAlign = x, y
-		a.axis.Tick.LineStyle.Width, a.axis.LineStyle.Width = 0, 0
-		a.axis.Padding, a.axis.Tick.Length = 0, vg.Points(5)
-		var ticks plot.ConstantTicks
-		for _, t := range a.ticks {
-			if t.At >= a.from.Min-1e-9 && t.At <= a.from.Max+1e-9 {
-				ticks = append(ticks, plot.Tick{Value: t.At, Label: t.Label})
-			}
-		}
-		a.axis.Tick.Marker = ticks
+// draw draws a fitted chart: title, legend, and below them the plot.
+func (p *pngPen) draw(c *chart) {
+	p.SetColor(color.White)
+	p.Clear()
+	p.text(p.title, p.ink, svgLeft, 24, 0, c.Title)
+	top := svgTop + 24
+	top += p.legend(c, top+6) + 6
+	a := area{c, svgLeft, top, svgWidth - svgRight, pngFoot - svgBottom}
+	p.moments(a, true)
+	p.grid(a)
+	p.DrawRectangle(a.x0*pngScale, (a.y0-3)*pngScale, (a.x1-a.x0)*pngScale, (a.y1-a.y0+6)*pngScale)
+	p.Clip()
+	for _, l := range c.Lines {
+		p.band(a, l)
 	}
-	grid := plotter.NewGrid()
-	grid.Vertical.Color, grid.Horizontal.Color = hex("#dfe3e8", 255), hex("#dfe3e8", 255)
-	p.Add(grid)
-	if err := pngSeries(p, c); err != nil {
-		return err
+	for i := len(c.Lines) - 1; i >= 0; i-- { // the first line on top
+		p.line(a, c.Lines[i])
 	}
-	p.Draw(draw.Crop(dc, 0, 0, 0, -used))
-	return nil
+	p.ResetClip()
+	p.moments(a, false)
 }
 
-// pngLegend writes the names of the lines and of the events from the top of
-// the canvas on, and returns the height they took.
-func pngLegend(dc draw.Canvas, c *chart, style text.Style) vg.Length {
-	const rowHeight, swatch, gap = 15, 24, 16
-	x, y := dc.Min.X, dc.Max.Y
-	place := func(width vg.Length) {
-		if x+width > dc.Max.X && x > dc.Min.X {
-			x, y = dc.Min.X, y-rowHeight
+// text writes s on the baseline y, from x on (anchor 0), around it (0.5) or up to
+// it (1), and returns its width.
+func (p *pngPen) text(face font.Face, c color.Color, x, y, anchor float64, s string) float64 {
+	p.SetFontFace(face)
+	p.SetColor(c)
+	p.DrawStringAnchored(s, x*pngScale, y*pngScale, anchor, 0)
+	return p.width(face, s)
+}
+
+func (p *pngPen) width(face font.Face, s string) float64 {
+	p.SetFontFace(face)
+	w, _ := p.MeasureString(s)
+	return w / pngScale
+}
+
+// rule draws a straight line.
+func (p *pngPen) rule(c color.Color, width, x0, y0, x1, y1 float64) {
+	p.SetColor(c)
+	p.SetLineWidth(width * pngScale)
+	p.DrawLine(x0*pngScale, y0*pngScale, x1*pngScale, y1*pngScale)
+	p.Stroke()
+}
+
+// bar fills a rectangle.
+func (p *pngPen) bar(c color.Color, x, y, width, height float64) {
+	p.SetColor(c)
+	p.DrawRectangle(x*pngScale, y*pngScale, width*pngScale, height*pngScale)
+	p.Fill()
+}
+
+// to goes on with a path, or begins one.
+func (p *pngPen) to(begin bool, x, y float64) {
+	if begin {
+		p.MoveTo(x*pngScale, y*pngScale)
+	} else {
+		p.LineTo(x*pngScale, y*pngScale)
+	}
+}
+
+// legend writes the names of the lines and of the events from y on, and returns
+// the height they took.
+func (p *pngPen) legend(c *chart, y float64) float64 {
+	const row, gap = 18, 18
+	x, first := svgLeft, y
+	place := func(width float64) {
+		if x+width > svgWidth-svgRight && x > svgLeft {
+			x, y = svgLeft, y+row
 		}
 	}
 	for _, l := range c.Lines {
@@ -119,137 +152,136 @@ func pngLegend(dc draw.Canvas, c *chart, style text.Style) vg.Length {
 		if name == "" {
 			continue
 		}
-		place(swatch + 6 + style.Width(name))
-		dc.StrokeLine2(pngLine(l), x, y, x+swatch, y)
-		dc.FillText(style, vg.Point{X: x + swatch + 6, Y: y}, name)
-		x += swatch + 6 + style.Width(name) + gap
+		place(33 + p.width(p.label, name))
+		p.look(l)
+		p.to(true, x, y)
+		p.to(false, x+26, y)
+		p.Stroke()
+		p.SetDash()
+		x += 33 + p.text(p.label, p.ink, x+33, y+4.5, 0, name) + gap
 	}
 	for _, m := range c.Moments {
-		if m.Mark == "" || y < dc.Max.Y-4*rowHeight {
+		if m.Mark == "" || y > first+4*row {
 			continue
 		}
 		name := m.Mark + " " + shorten(m.Label, 60)
-		place(style.Width(name))
-		dc.FillText(style, vg.Point{X: x, Y: y}, name)
-		x += style.Width(name) + gap
+		place(p.width(p.label, name))
+		x += p.text(p.label, p.soft, x, y+4.5, 0, name) + gap
 	}
-	return dc.Max.Y - y + rowHeight
+	return y - first + row
 }
 
-// pngLine is how a line looks.
-func pngLine(l line) draw.LineStyle {
-	s := draw.LineStyle{Color: hex(lightPalette[l.Colour%len(lightPalette)], 255), Width: vg.Points(1.6)}
+// look sets colour, width and dashes of a line. Who strokes it ends the dashes.
+func (p *pngPen) look(l line) {
+	p.SetColor(hex(lightPalette[l.Colour%len(lightPalette)], 255))
+	p.SetLineWidth(2 * pngScale)
 	if l.Thin {
-		s.Width = vg.Points(0.7)
+		p.SetLineWidth(pngScale)
 	}
+	var lengths []float64
 	for _, d := range dashLengths(l.Dash) {
-		s.Dashes = append(s.Dashes, vg.Points(d*0.8))
+		lengths = append(lengths, d*pngScale)
 	}
-	return s
+	p.SetDash(lengths...)
 }
 
-// pngSeries adds bands, moments and lines to the plot.
-func pngSeries(p *plot.Plot, c *chart) error {
-	for _, m := range c.Moments {
-		if !m.Pause && !m.Refused || m.From > c.X.Max || m.To < c.X.Min {
-			continue
+// grid draws ticks, their labels and the axes' names.
+func (p *pngPen) grid(a area) {
+	faint := func(t tick) color.Color {
+		if t.Label == "" {
+			return hex("#dfe3e8", 128)
 		}
-		from, to := max(m.From, c.X.Min), min(max(m.To, m.From+(c.X.Max-c.X.Min)/400), c.X.Max)
-		foot, top, fill := c.Y.Min, c.Y.Max, hex("#5b6675", 50)
-		switch strip := (c.Y.Max - c.Y.Min) * 0.02; {
-		case m.Refused:
-			foot, fill = top-strip, hex("#b3261e", 255)
-		case m.Strip:
-			top = foot + strip
-		}
-		if err := pngArea(p, plotter.XYs{{X: from, Y: foot}, {X: from, Y: top}, {X: to, Y: top}, {X: to, Y: foot}}, fill); err != nil {
-			return err
+		return hex("#dfe3e8", 255)
+	}
+	for _, t := range a.c.Y.ticks(7) {
+		y := a.y(t.At)
+		p.rule(faint(t), 1, a.x0, y, a.x1, y)
+		p.text(p.label, p.soft, a.x0-8, y+4.5, 1, t.Label)
+	}
+	free := 0.0 // where the next label may be
+	for _, t := range a.c.X.ticks(10) {
+		x := a.x(t.At)
+		p.rule(faint(t), 1, x, a.y0, x, a.y1)
+		if t.Label != "" && x >= free {
+			free = x + 40
+			p.text(p.label, p.soft, x, a.y1+18, 0.5, t.Label)
 		}
 	}
-	for _, l := range c.Lines {
-		if l.Lo == nil {
-			continue
-		}
-		var edge plotter.XYs
-		for i := range l.X {
-			edge = append(edge, plotter.XY{X: l.X[i], Y: l.Hi[i]})
-		}
-		for i := len(l.X) - 1; i >= 0; i-- {
-			edge = append(edge, plotter.XY{X: l.X[i], Y: l.Lo[i]})
-		}
-		if err := pngArea(p, edge, hex(lightPalette[l.Colour%len(lightPalette)], 41)); err != nil {
-			return err
-		}
-	}
-	for i := len(c.Lines) - 1; i >= 0; i-- { // the first line on top
-		for _, part := range parts(c.Lines[i], c.Y.Min) {
-			drawn, err := plotter.NewLine(part)
-			if err != nil {
-				return err
-			}
-			drawn.LineStyle = pngLine(c.Lines[i])
-			p.Add(drawn)
-		}
-	}
-	return pngEvents(p, c)
+	p.text(p.label, p.soft, (a.x0+a.x1)/2, a.y1+38, 0.5, a.c.X.Label)
+	p.Push()
+	p.RotateAbout(-math.Pi/2, 15*pngScale, (a.y0+a.y1)/2*pngScale)
+	p.text(p.label, p.soft, 15, (a.y0+a.y1)/2, 0.5, a.c.Y.Label)
+	p.Pop()
 }
 
-// pngArea adds a filled area.
-func pngArea(p *plot.Plot, edge plotter.XYs, fill color.Color) error {
-	area, err := plotter.NewPolygon(edge)
-	if err != nil {
-		return err
+// band fills the confidence band of a line, in parts where it has gaps.
+func (p *pngPen) band(a area, l line) {
+	p.SetColor(hex(lightPalette[l.Colour%len(lightPalette)], 41))
+	for from := 0; from < len(l.Lo); from++ {
+		to := from
+		for to < len(l.Lo) && !math.IsNaN(l.Lo[to]) && !math.IsNaN(l.Hi[to]) {
+			to++
+		}
+		for i := from; i < to; i++ {
+			p.to(i == from, a.x(l.X[i]), a.y(l.Hi[i]))
+		}
+		for i := to - 1; i >= from; i-- {
+			p.to(false, a.x(l.X[i]), a.y(l.Lo[i]))
+		}
+		p.Fill()
+		from = to
 	}
-	area.Color, area.LineStyle.Width = fill, 0
-	p.Add(area)
-	return nil
 }
 
-// pngEvents adds the lines of events with their numbers.
-func pngEvents(p *plot.Plot, c *chart) error {
-	n := 0
-	for _, m := range c.Moments {
-		if m.Mark == "" || m.From < c.X.Min || m.From > c.X.Max {
-			continue
-		}
-		drawn, err := plotter.NewLine(plotter.XYs{{X: m.From, Y: c.Y.Min}, {X: m.From, Y: c.Y.Max}})
-		if err != nil {
-			return err
-		}
-		drawn.LineStyle = draw.LineStyle{Color: hex("#5b6675", 255), Width: vg.Points(0.8), Dashes: []vg.Length{3, 2}}
-		labels, err := plotter.NewLabels(plotter.XYLabels{XYs: plotter.XYs{{X: m.From, Y: c.Y.Max}}, Labels: []string{m.Mark}})
-		if err != nil {
-			return err
-		}
-		labels.TextStyle[0] = sans(9, font.Font{}, hex("#5b6675", 255))
-		labels.Offset = vg.Point{X: 3, Y: vg.Length(-6 - n%4*10)}
-		n++
-		p.Add(drawn, labels)
-	}
-	return nil
-}
-
-// parts splits a line at its gaps; steps become corners. Values below the
-// floor, as empty bins of a histogram have, are drawn on it.
-func parts(l line, floor float64) []plotter.XYs {
-	var out []plotter.XYs
-	var part plotter.XYs
+// line draws a line, broken at gaps. Values below the floor, as empty bins of a
+// histogram have, are drawn on it.
+func (p *pngPen) line(a area, l line) {
+	p.look(l)
+	gap, last := true, 0.0
 	for i := range l.X {
 		if math.IsNaN(l.Y[i]) {
-			if len(part) > 0 {
-				out = append(out, part)
-			}
-			part = nil
+			gap = true
 			continue
 		}
-		y := max(l.Y[i], floor)
-		if l.Steps && len(part) > 0 {
-			part = append(part, plotter.XY{X: l.X[i], Y: part[len(part)-1].Y})
+		x, y := a.x(l.X[i]), a.y(max(l.Y[i], a.c.Y.Min))
+		if l.Steps && !gap {
+			p.to(false, x, last)
 		}
-		part = append(part, plotter.XY{X: l.X[i], Y: y})
+		p.to(gap, x, y)
+		gap, last = false, y
 	}
-	if len(part) > 0 {
-		out = append(out, part)
+	p.Stroke()
+	p.SetDash()
+	for i := range l.X {
+		if l.Dots && !math.IsNaN(l.Y[i]) {
+			p.DrawCircle(a.x(l.X[i])*pngScale, a.y(l.Y[i])*pngScale, 2.6*pngScale)
+			p.Fill()
+		}
 	}
-	return out
+}
+
+// moments draws the events, pauses and refusals that fall into the picture:
+// pauses and refusals behind the lines, events before them.
+func (p *pngPen) moments(a area, behind bool) {
+	n := 0
+	for _, m := range a.c.Moments {
+		if m.To < a.c.X.Min || m.From > a.c.X.Max || (m.Pause || m.Refused) != behind || !behind && m.Mark == "" {
+			continue
+		}
+		from, to := a.x(max(m.From, a.c.X.Min)), a.x(min(m.To, a.c.X.Max))
+		switch {
+		case m.Refused:
+			p.bar(p.bad, from, a.y0, max(to-from, 2), stripHeight)
+		case m.Pause && m.Strip:
+			p.bar(hex("#5b6675", 46), from, a.y1-stripHeight, max(to-from, 2), stripHeight)
+		case m.Pause:
+			p.bar(hex("#5b6675", 46), from, a.y0, max(to-from, 2), a.y1-a.y0)
+		default:
+			p.SetDash(4*pngScale, 3*pngScale)
+			p.rule(p.soft, 1, from, a.y0, from, a.y1)
+			p.SetDash()
+			p.text(p.mark, p.soft, from+3, a.y0+11+float64(n%4)*12, 0, m.Mark)
+			n++
+		}
+	}
 }
