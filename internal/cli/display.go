@@ -124,7 +124,7 @@ func plainLines(p engine.Progress) []string {
 func plainFields(p engine.Progress) []string {
 	var fields []string
 	if p.Phase == phaseWarmup || p.Phase == result.PhaseMeasure {
-		fields = append(fields, "sent "+paceOf(p))
+		fields = append(fields, sentOf(p, func(s string) string { return s }))
 	}
 	if p.Phase != phaseWarmup {
 		fields = append(fields, fmt.Sprintf("in flight %s", grouped(p.InFlight)))
@@ -148,6 +148,15 @@ func clockOf(p engine.Progress) string {
 		return "waiting for the last messages"
 	}
 	return seconds(p.Elapsed) + " of " + seconds(p.Elapsed+p.Left)
+}
+
+// sentOf says how much is sent, or that sends wait for the system: then none is
+// what it takes, and no rate.
+func sentOf(p engine.Progress, style func(string) string) string {
+	if p.Sent == 0 && p.Backlog > 0 {
+		return style("sending is blocked")
+	}
+	return "sent " + style(paceOf(p))
 }
 
 // paceOf is the rate, beside the rate asked for.

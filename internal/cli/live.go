@@ -177,7 +177,7 @@ func (m *model) rows(now time.Time) []string {
 	if len(p.Workloads) > 0 {
 		return m.cut(append(append(rows, workloadRows(p.Workloads)...), m.bottom(p.Phase, troublesOfAll(p.Workloads))))
 	}
-	pace := "  sent " + strong(paceOf(p))
+	pace := "  " + sentOf(p, strong)
 	if p.Phase == phaseWarmup {
 		return m.cut(append(rows, pace, "  "+faint("not recorded yet")))
 	}
@@ -263,7 +263,7 @@ func workloadCells(w engine.Progress) []string {
 	case w.Begins > 0:
 		return append(cells, faint("begins in "+ticking(w.Begins, w.Begins)))
 	case w.Phase == result.PhaseMeasure:
-		cells = append(cells, paceOf(w))
+		cells = append(cells, strings.TrimPrefix(sentOf(w, func(s string) string { return s }), "sent "))
 	default:
 		cells = append(cells, "over")
 	}

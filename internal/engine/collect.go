@@ -67,7 +67,7 @@ func (c *collector) loop() {
 		r.tcp.begin()
 	}
 	for _, ld := range r.loads {
-		ld.accounts.told.level.at = ld.start.Load()
+		ld.accounts.told.level.at, ld.accounts.told.unmeasured = ld.start.Load(), ld.sending.unmeasured()
 	}
 	next := from + interval
 	for {
@@ -220,9 +220,7 @@ func (c *collector) warmupProgress(began, start int64) {
 			continue // its warm-up is over, or it has none
 		}
 		asked += ld.asked()
-		for _, l := range ld.sending.lanes {
-			n += l.extra.Load()
-		}
+		n += ld.sending.unmeasured()
 	}
 	c.run.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: time.Duration(max(0, start-now)),
 		Sent: float64(n) / time.Duration(max(1, now-began)).Seconds(), Asked: asked})
@@ -247,10 +245,14 @@ func (c *collector) tell(phase string, to int64) {
 	r.progress(p)
 }
 
-// progressOf is what an interval of so many ns was like.
+// progressOf is what an interval of so many ns was like. What was sent in it are
+// messages of the window and what a warm-up had left to be sent.
 func (ld *load) progressOf(v result.Interval, length int64) Progress {
+	before := ld.accounts.told.unmeasured
+	ld.accounts.told.unmeasured = ld.sending.unmeasured()
+	sent := v.Counters.Sent + ld.accounts.told.unmeasured - before
 	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
-		Sent: float64(v.Counters.Sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.asked(), Counters: ld.accounts.told.counters}
+		Sent: float64(sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.asked(), Counters: ld.accounts.told.counters}
 	if ld.accounts.follower != nil {
 		p.Until = ld.accounts.follower.text()
 	}

@@ -232,3 +232,12 @@ func (l *lane) follow(st *stream, seq uint64, sent int64) {
 		l.tap.expect(&st.stamps[i], seq, sent)
 	}
 }
+
+// unmeasured is how many messages were sent outside the window.
+func (s *sending) unmeasured() int64 {
+	var n int64
+	for _, l := range s.lanes {
+		n += l.extra.Load()
+	}
+	return n
+}

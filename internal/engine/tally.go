@@ -20,6 +20,8 @@ type told struct {
 	pauses   []result.Pause // likewise
 	level    level
 	pacers   pacerWatch
+	// unmeasured is how many messages had been sent outside the window.
+	unmeasured int64
 }
 
 // level is what had been counted at the last reading.

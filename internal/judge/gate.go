@@ -161,3 +161,13 @@ func (e *evidence) partly(share float64, code, brief, text string) []result.Reas
 	}
 	return []result.Reason{r}
 }
+
+// mostly is partly of what is so much that nothing holds where it can have moved
+// every percentile, or where all there is are totals: the run is INVALID then.
+func (e *evidence) mostly(share float64, code, brief, text string) []result.Reason {
+	found := e.partly(share, code, brief, text)
+	if r := &found[0]; r.Status == result.Suspect && r.Percentile == "" {
+		r.Status = result.Invalid
+	}
+	return found
+}

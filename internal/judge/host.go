@@ -28,8 +28,8 @@ func suspended(e *evidence) []result.Reason {
 	return one(result.Invalid, "suspended", fmt.Sprintf("the machine was suspended for %s during the run; switch sleeping off and run again", span(int64(ns))))
 }
 
-// throttled: a processor quota stopped the generator: doubtful at all, invalid
-// from 1 % of the processors' time. The time that was told is summed over
+// throttled: a processor quota stopped the generator: doubtful at all; above 1 % of
+// the processors' time invalid where it can have moved every percentile. The time that was told is summed over
 // processors, so that no more of the window can have passed in it.
 func throttled(e *evidence) []result.Reason {
 	periods, _ := sum(e.timed, vitalThrottled)
@@ -40,16 +40,17 @@ func throttled(e *evidence) []result.Reason {
 	share := ns / (e.window() * max(e.cores, 1))
 	text := fmt.Sprintf("a processor quota (cgroup) throttled the generator in %s, for %s in all, %s of its processors' time; raise the limit", spell.Plural(int64(periods), "period"), span(int64(ns)), spell.Share(share))
 	switch {
-	case share > throttleInvalid:
-		return one(result.Invalid, "throttled", text)
 	case ns <= 0: // nobody tells for how long
 		return one(result.Suspect, "throttled", text)
+	case share > throttleInvalid:
+		return e.mostly(ns/e.window(), "throttled", "throttled for "+span(int64(ns)), text)
 	}
 	return e.partly(ns/e.window(), "throttled", "throttled for "+span(int64(ns)), text)
 }
 
 // steal: the hypervisor gave the processors to others. A message may meet it on
-// any of them: what can have met it is the time stolen on all, summed.
+// any of them: what can have met it is the time stolen on all, summed. Above 5 %
+// that invalidates the run where it can have moved every percentile.
 func steal(e *evidence) []result.Reason {
 	share, _ := mean(e.measure, vitalSteal)
 	if share <= stealSuspect {
@@ -58,10 +59,12 @@ func steal(e *evidence) []result.Reason {
 	text := fmt.Sprintf("the hypervisor gave %s of the machine's processor time to others (limit %s); run again on a machine of your own or at another time", spell.Share(share), spell.Share(stealSuspect))
 	stolen, told := sum(e.measure, vitalStealTime)
 	switch {
-	case share > stealInvalid:
+	case !told && share > stealInvalid:
 		return one(result.Invalid, "steal", text)
 	case !told:
 		return one(result.Suspect, "steal", text)
+	case share > stealInvalid:
+		return e.mostly(stolen*1e9/e.window(), "steal", spell.Share(share)+" steal", text)
 	}
 	return e.partly(stolen*1e9/e.window(), "steal", spell.Share(share)+" steal", text)
 }

@@ -87,9 +87,10 @@ const (
 )
 
 // frozen: the generator stood still as a whole (both hiccup meters at once) in
-// the measured window. For 100 ms at a time, or 1 % of the window in total, the
-// run is invalid: every percentile from p99 up is then its own doing. From 10
-// ms on the percentiles that the freezes can have reached are suspect.
+// the measured window. From 10 ms on the percentiles that the freezes can have
+// reached are suspect. For 100 ms at a time, or 1 % of the window in total, the run
+// is invalid where that is all of them; a tail that such a freeze made is found by
+// selfInflicted.
 func frozen(e *evidence) []result.Reason {
 	var sum, longest, worthy int64
 	for _, f := range e.freezes {
@@ -107,11 +108,11 @@ func frozen(e *evidence) []result.Reason {
 	}
 	switch {
 	case longest >= freezeInvalid || share >= freezeShareInvalid:
-		return one(result.Invalid, "frozen", fmt.Sprintf(
+		return e.mostly(share, "frozen", "sixnines paused for "+span(sum), fmt.Sprintf(
 			"self-inflicted: sixnines itself was paused for %s in the measured window, %s at the longest (%s); the broker did not cause this: look for what stopped the process (a signal, a container's limit, the hypervisor) and run again",
 			span(sum), span(longest), spell.Plural(int64(len(e.freezes)), "pause"))+because)
 	case worthy > 0:
-		return e.partly(float64(sum)/e.window(), "frozen", "sixnines paused for "+span(sum), fmt.Sprintf(
+		return e.partly(share, "frozen", "sixnines paused for "+span(sum), fmt.Sprintf(
 			"sixnines itself was paused for %s in the measured window, %s at the longest; run again on a quieter machine%s",
 			span(sum), span(longest), because))
 	}
