@@ -346,9 +346,9 @@ func (t *abRuns) foresee() error {
 		case t.gate:
 			return wrongUsage(ungatedHint(c), "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
 		case c.Asked:
-			t.note("%s%s", ofWorkload(c.Workload), cmp.Or(c.Guarantees, "A and B are "+c.Refused+", as asked for.")+" There will be changes and no ranking, see --rank-unlike")
+			t.note("%s%s", ofWorkload(c.Workload), cmp.Or(c.Guarantees, c.Refused+", as asked for.")+" Changes will be shown without a ranking, see --rank-unlike")
 		default:
-			t.note("%sA and B are %s: there will be figures side by side and no ranking, see --rank-unlike", ofWorkload(c.Workload), c.Refused)
+			t.note("%s%s: the figures will be shown side by side without a ranking, see --rank-unlike", ofWorkload(c.Workload), c.Refused)
 		}
 	}
 	return nil

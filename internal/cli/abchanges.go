@@ -59,7 +59,7 @@ func gateableArms(arms [2]arm, of string) error {
 				return err
 			}
 			if decisive := compare.DecisiveChanges(changes); len(decisive) > 0 {
-				return wrongUsage(unrankedHint, "--gate could not fail: %sB changes %s, and unlike loads have no ranking", ofWorkload(a.Name), changesWords(decisive))
+				return wrongUsage(unrankedHint, "--gate could not fail: %sB changes %s, and different loads are not ranked", ofWorkload(a.Name), changesWords(decisive))
 			}
 		}
 	}

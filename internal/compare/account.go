@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -86,7 +87,7 @@ func accounts(pairs []couple) []Account {
 func brokenPromise(accounts []Account) string {
 	for _, a := range accounts {
 		if a.Name == lostAcked && a.A == 0 && a.B > 0 {
-			return fmt.Sprintf("B lost %.0f acknowledged messages in %d runs, A none", a.B, a.RunsB)
+			return fmt.Sprintf("B lost %s in %s, A none", spell.Plural(int64(a.B), "acknowledged message"), spell.Plural(a.RunsB, "run"))
 		}
 	}
 	return ""
@@ -129,10 +130,10 @@ func (c *Comparison) collapsed(everyone []couple) string {
 	}
 	var how []string
 	if overloads > 0 {
-		how = append(how, fmt.Sprintf("did not hold the load in %d", overloads))
+		how = append(how, fmt.Sprintf("did not carry the load in %d", overloads))
 	}
 	if unresolved > 0 {
-		how = append(how, fmt.Sprintf("left a percentile that is judged unresolved in %d", unresolved))
+		how = append(how, fmt.Sprintf("had unresolved messages up to a judged percentile in %d", unresolved))
 	}
 	return fmt.Sprintf("B failed in %d pairs in which A did not (p = %.2g): it %s", n, 2/math.Pow(2, float64(n)), all(how))
 }

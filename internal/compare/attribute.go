@@ -35,19 +35,19 @@ const (
 
 // The reasons for which attributes matter.
 const (
-	whyPromise   = "who promises less is faster by right"
-	whyMeaning   = "the figures do not mean the same"
+	whyPromise   = "a weaker guarantee costs less"
+	whyMeaning   = "the figures mean different things"
 	whyLoad      = "another load has other latencies"
-	whyMeans     = "another way to the same promise: what is compared, perhaps"
-	whySystem    = "what is compared, perhaps"
+	whyMeans     = "another way to the same guarantee: perhaps this is what is compared"
+	whySystem    = "perhaps this is what is compared"
 	whyTool      = "the tool and its clients are part of every figure"
 	whyMachine   = "another machine has other latencies"
 	whyShared    = "a broker beside the generator shares its processors"
-	whyTail      = "a longer window meets rarer events, a shorter warm-up more of the beginning"
-	whyClock     = "instants were read from another clock"
-	whyBoot      = "each run was timed by one clock; between the sets the machine was restarted, or is another"
-	whyFloor     = "the machine itself had become slower or faster without a broker"
-	whyRecorded  = "written down otherwise"
+	whyTail      = "a longer window contains rarer events, a shorter warm-up leaves more of the beginning in"
+	whyClock     = "time stamps were read from another clock"
+	whyBoot      = "each run used one clock; between the sets the machine was restarted, or it is another machine"
+	whyFloor     = "the machine itself became slower or faster, even without a broker"
+	whyRecorded  = "recorded differently"
 	whyOtherwise = "for the record"
 )
 

@@ -122,7 +122,7 @@ func (c *Comparison) refuse(o Options, asked []Difference) {
 	case o.RankUnlike:
 		c.Forced = true
 	default:
-		c.Refused = "unlike " + list(unlike)
+		c.Refused = "A and B differ in " + list(unlike)
 		c.Asked = len(unlike) == len(asked) && !slices.ContainsFunc(asked, func(d Difference) bool { return d.Why == whyMeaning && d.from != effective })
 	}
 }
@@ -183,15 +183,15 @@ func (c *Comparison) conclude(everyone []couple) {
 	decided := len(seen[Slower]) + len(seen[Faster]) + len(seen[Same]) + len(seen[Undecided])
 	switch {
 	case n == 0:
-		c.Outcome, c.Text = Nothing, "No pair of runs is left to compare."
+		c.Outcome, c.Text = Nothing, "No pair of runs can be compared."
 	case c.Refused != "" && !c.Asked:
 		c.Outcome, c.Text = Unranked, "Not ranked: "+c.Refused+"."
 	case n < MinPairs:
-		c.Outcome, c.Text = TooFew, fmt.Sprintf("Too few runs for a statement: %d of %d pairs.", n, MinPairs)
+		c.Outcome, c.Text = TooFew, fmt.Sprintf("Not enough runs to decide: %d of %d pairs.", n, MinPairs)
 	case c.Asked:
 		c.Outcome, c.Text = Unranked, c.price()
 	case decided == 0:
-		c.Outcome, c.Text = NoFigure, "No percentile is there in every run: nothing can be judged."
+		c.Outcome, c.Text = NoFigure, "No percentile is supported in every run, so nothing can be judged."
 	case len(seen[Slower]) > 0 && len(seen[Faster]) > 0:
 		c.Outcome, c.Text = Mixed, fmt.Sprintf("B is slower than A at %s and faster at %s.", all(seen[Slower]), all(seen[Faster]))
 	case len(seen[Slower]) > 0:
@@ -208,11 +208,11 @@ func (c *Comparison) conclude(everyone []couple) {
 	}
 	switch c.Outcome {
 	case Nothing, TooFew:
-		c.Ungated = fmt.Sprintf("a gate needs at least %d pairs of runs that can be used, and there are %d", MinPairs, n)
+		c.Ungated = fmt.Sprintf("a gate needs at least %d usable pairs of runs, and there are %d", MinPairs, n)
 	case Unranked:
-		c.Ungated = "unlike things have no ranking, so nothing could fail: " + c.Refused
+		c.Ungated = "there is no ranking, so nothing could fail: " + c.Refused
 	case NoFigure:
-		c.Ungated = "no percentile is there in every run, so nothing could fail"
+		c.Ungated = "no percentile is supported in every run, so nothing could fail"
 	}
 	if text := c.collapsed(everyone); text != "" {
 		c.Regressions = append(c.Regressions, text)
@@ -223,7 +223,7 @@ func (c *Comparison) conclude(everyone []couple) {
 	if c.Kind == KindAA {
 		switch {
 		case len(seen[Slower])+len(seen[Faster]) > 0 || c.P <= 1-Confidence:
-			c.Text = "FALSE ALARM: A and B are the same. " + c.Text + " One A/A in twenty may do this; several in a row say that pairs are not independent here."
+			c.Text = "FALSE ALARM: A and B are the same. " + c.Text + " One A/A comparison in twenty may do this; several in a row mean that pairs are not independent on this machine."
 		case c.Outcome == Same || c.Outcome == Undecided:
 			c.Text = "No false alarm: A and B are the same. " + c.Text
 		}
@@ -234,7 +234,7 @@ func (c *Comparison) conclude(everyone []couple) {
 // figures are instead.
 func (c *Comparison) price() string {
 	if c.Guarantees == "" {
-		return strings.ToUpper(c.Refused[:1]) + c.Refused[1:] + ", as asked for: the changes show what that does, and neither side is called slower."
+		return c.Refused + ", as asked for: the changes show the effect, and neither side is called slower."
 	}
 	return c.Guarantees + " The changes show what that costs or saves; neither side is called slower."
 }

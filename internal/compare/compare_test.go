@@ -297,7 +297,7 @@ func TestPercentilesThatSomeRunLacks(t *testing.T) {
 		}
 	})
 	c := compared(t, a, b, standard())
-	for p, want := range map[string]string{"99.9": "needs 3688", "99": "lower bound"} {
+	for p, want := range map[string]string{"99.9": "needs 3,688", "99": "lower bound"} {
 		if r := c.row(p); r.Shift != nil || r.Outcome != NoFigure || len(r.Notes) == 0 || !strings.Contains(r.Notes[0], want) {
 			t.Errorf("p%s: %+v", p, r)
 		}
@@ -337,9 +337,9 @@ func TestLossAndOverloadAreRegressions(t *testing.T) {
 		overloads, unresolved, byA int
 		want                       string
 	}{
-		{6, 0, 0, "B failed in 6 pairs in which A did not (p = 0.031): it did not hold the load in 6"},
-		{0, 6, 0, "it left a percentile that is judged unresolved in 6"},
-		{3, 3, 0, "it did not hold the load in 3 and left a percentile that is judged unresolved in 3"},
+		{6, 0, 0, "B failed in 6 pairs in which A did not (p = 0.031): it did not carry the load in 6"},
+		{0, 6, 0, "it had unresolved messages up to a judged percentile in 6"},
+		{3, 3, 0, "it did not carry the load in 3 and had unresolved messages up to a judged percentile in 3"},
 		{3, 2, 0, ""},
 		{6, 6, 1, ""},
 	} {

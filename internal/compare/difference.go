@@ -80,7 +80,7 @@ func differences(sets [2][]run) []Difference {
 		}
 		d := Difference{What: a.name, A: texts[0], B: texts[1], Weight: a.weight, Why: a.why, from: a.from, mixed: len(sorts[0])+len(sorts[1]) > 2}
 		if d.mixed && a.weight == Decisive {
-			d.Why = "the runs of one set are unlike each other"
+			d.Why = "the runs of one set differ among themselves"
 		}
 		if !told(list, d) {
 			list = append(list, d)
@@ -169,7 +169,7 @@ func orderOf(all []couple, ab bool) *Difference {
 	if ab || len(all) < 2 {
 		return nil
 	}
-	const advice = "whatever changed on the machine meanwhile is in the difference; sixnines ab runs both in turn, in random order"
+	const advice = "whatever changed on the machine in between is part of the difference; sixnines ab runs both alternately, in random order"
 	var first [2]int
 	lastOf, firstOf := [2]int64{}, [2]int64{}
 	for n, c := range all {
@@ -196,7 +196,7 @@ func orderOf(all []couple, ab bool) *Difference {
 		if first[0] == 0 {
 			when[0], when[1] = when[1], when[0]
 		}
-		return &Difference{What: "order", A: when[0], B: when[1], Weight: Small, Why: "what the first of two leaves behind is in the difference; sixnines ab draws the order by lot"}
+		return &Difference{What: "order", A: when[0], B: when[1], Weight: Small, Why: "what the first of two runs leaves behind is part of the difference; sixnines ab runs them in random order"}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -165,7 +166,7 @@ func remark(r *Row, least float64, moreIsBetter bool) []string {
 	}
 	switch r.Outcome {
 	case Undecided:
-		return []string{"shown " + word + "; whether by more than " + percent(least) + " is not decided"}
+		return []string{"shown " + word + ", but not decided whether by more than " + percent(least)}
 	case Same:
 		return []string{"shown " + word + ", by too little to matter"}
 	}
@@ -280,14 +281,14 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 	if without > 0 {
 		text := "not supported"
 		if needs > 0 {
-			text += fmt.Sprintf(" (needs %d messages)", needs)
+			text += " (needs " + spell.Plural(needs, "message") + ")"
 		}
 		note(without, text)
 	}
 	note(censored, "a lower bound only: unresolved or refused messages reach it")
 	note(suspect, "SUSPECT")
-	note(floored, "below 3 × the noise floor: as much the machine's as the broker's")
-	note(few, "made of fewer than 4 events")
+	note(floored, "less than 3 times the noise floor: as much about the machine as about the broker")
+	note(few, "from fewer than 4 events")
 	if without > 0 || censored > 0 || !positive(f.values) {
 		// Not the pairs that have it: the runs without are the slow ones.
 		f.values = [2][]float64{}

@@ -35,9 +35,9 @@ func unfit(r *result.Run) string {
 	s := r.Summary
 	switch {
 	case s == nil:
-		return "cut short: it has no end"
+		return "cut short"
 	case s.Aborted:
-		return "aborted: what was under way was not awaited"
+		return "aborted: messages in flight were not awaited"
 	case s.Verdict.Status == result.Invalid || s.Verdict.Status == result.Unstable:
 		return verdictOf(s)
 	case s.Verdict.Status != result.Valid && s.Verdict.Status != result.Suspect:
@@ -85,7 +85,7 @@ func sides(a, b []*result.Run, beside map[*result.Run][]*result.Run) ([2][]run, 
 			place := x.name() + " in set " + side(i)
 			if id := r.Header.ID; id != "" {
 				if first, again := seen[id]; again {
-					return out, fmt.Errorf("%s and %s are the same run %s, and no run can be compared with itself or count twice: %w", first, place, id, ErrInput)
+					return out, fmt.Errorf("%s and %s are the same run %s; a run cannot be compared with itself or count twice: %w", first, place, id, ErrInput)
 				}
 				seen[id] = place
 			}

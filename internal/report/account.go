@@ -18,55 +18,72 @@ type entry struct {
 	Bad   bool // worth a reader's alarm unless zero
 }
 
+// neverAcknowledges reports whether nothing answers a publish, by the broker's design
+// or by an option: that nothing is known of the messages is then no finding.
+func neverAcknowledges(h *result.Header) bool { return h.Ack == "none" }
+
+// unanswered names the messages to which no answer came.
+func unanswered(byDesign bool) string {
+	if byDesign {
+		return "unacknowledged by design"
+	}
+	return "unknown"
+}
+
 // publishSide lists the publish account: the first is the sum of the others.
-func publishSide(c *result.Counters) []entry {
+// byDesign says that there are no acknowledgements.
+func publishSide(c *result.Counters, byDesign bool) []entry {
+	fate := "handed to the client, and the broker did not answer"
+	if byDesign {
+		fate = "handed to the client; nothing acknowledges a publish here, so nobody knows whether the broker had them"
+	}
 	return []entry{
 		{"scheduled", c.Scheduled, "messages due in the measured window", false},
-		{"not sent", c.NotSent, "due, but the run ended before they could be sent; in the distribution as lower bounds", true},
+		{"not sent", c.NotSent, "due, but the run ended before they could be sent; they count in the distribution as lower bounds", true},
 		{"rejected", c.Rejected, "refused by the client at once", true},
 		{"acked", c.Acked, "acknowledged by the broker", false},
 		{"nacked", c.Nacked, "refused by the broker", true},
-		{"unknown", c.Unknown, "handed to the client, and the broker said nothing of their fate; all of them where there are no acknowledgements", false},
+		{unanswered(byDesign), c.Unknown, fate, false},
 	}
 }
 
 // deliverySide lists the delivery account: the first is the sum of the others.
 func deliverySide(c *result.Counters) []entry {
 	return []entry{
-		{"expected", c.Expected, "messages handed to the client, times the delivery groups bound to their topics", false},
+		{"expected", c.Expected, "messages handed to the client, times the delivery groups of their topics", false},
 		{"received", c.Received, "arrived intact, counted once", false},
 		{"corrupted", c.Corrupted, "arrived with a wrong checksum", true},
-		{"missing", c.Missing, "never arrived within the drain limit; in the distribution as lower bounds", true},
+		{"missing", c.Missing, "did not arrive within the drain limit; they count in the distribution as lower bounds", true},
 	}
 }
 
 // otherCounters lists what stands beside the two accounts.
 func otherCounters(c *result.Counters) []entry {
 	all := []entry{
-		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them, and overtaken by later ones: its broken promise", true},
+		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them, and later ones arrived: the guarantee is violated", true},
 		{"undelivered", c.Undelivered, "acknowledged, and missing when the run ended; the broker may still hold them", true},
 		{"duplicated", c.Duplicated, "arrived more than once", true},
 		{"redelivered", c.Redelivered, "marked by the broker as delivered before", false},
-		{"reordered", c.Reordered, "first copies that came after a later message of the same producer in the same ordered stream (RFC 4737)", true},
-		{"late", c.Late, "beyond the window of memory: new or duplicate is not known", true},
+		{"reordered", c.Reordered, "first copies that arrived after a later message of the same producer in the same ordered stream (RFC 4737)", true},
+		{"late", c.Late, "arrived after the tool had forgotten them: whether they are new or duplicates is not known", true},
 		{"foreign", c.Foreign, "messages of another run, or not of this tool", true},
-		{"late replies", c.LateReplies, "replies that came after their request had been given up", true},
-		{"last unknown", c.LastUnknown, "had by the slowest consumer when the memory of them had gone; in delivery.last as lower bounds", true},
-		{"censored", c.Censored, "unresolved messages, in the distributions as lower bounds", true},
-		{"timed out", c.TimedOut, "gave up their place in flight; may have been resolved later", true},
+		{"late replies", c.LateReplies, "replies that arrived after the timeout of their request", true},
+		{"last unknown", c.LastUnknown, "reached the slowest consumer after the tool had forgotten them; they count in delivery.last as lower bounds", true},
+		{"censored", c.Censored, "unresolved messages; they count in the distributions as lower bounds", true},
+		{"timed out", c.TimedOut, "not answered within the timeout; they may have been resolved later", true},
 		{"negative", c.Negative, "differences below zero, recorded as 0", true},
-		{"out of range", c.OutOfRange, "values beyond the histograms, recorded at their end", true},
+		{"out of range", c.OutOfRange, "values beyond the range of the histograms, recorded at its end", true},
 		{"violations", c.Violations, "times the driver broke its contract", true},
-		{"hand-overs", c.Handovers, "blocked sends whose pacer's other producers were taken over by a spare pacer", false},
-		{"returned", c.Returned, "given back by the broker, which could not route them to anybody", true},
-		{"dropped", c.Dropped, "thrown away by the client library, as it says itself", true},
+		{"thread takeovers", c.Handovers, "blocked sends whose thread's other producers went on on a spare thread", false},
+		{"returned", c.Returned, "returned by the broker, which could not route them", true},
+		{"dropped", c.Dropped, "dropped by the client library, as it reports itself", true},
 	}
 	if c.Earlier == 0 {
 		return all
 	}
 	return append(all,
 		entry{"earlier", c.Earlier, "messages that earlier runs had left, each counted once; in no account and no latency", false},
-		entry{"earlier missing", c.EarlierMissing, "gaps among them: numbers between those that came of the same producer", true},
+		entry{"earlier missing", c.EarlierMissing, "gaps among them: sequence numbers between those received of the same producer", true},
 		entry{"earlier duplicated", c.EarlierDuplicated, "of them, arrived more than once", true})
 }
 
@@ -82,7 +99,7 @@ type fate struct {
 // to be delivered. The file counts the missing by fate; the arrived follow
 // where every message had the same number of delivery groups, which holds, as
 // consumers are spread evenly over topics, if that number comes out whole.
-func fates(c *result.Counters) []fate {
+func fates(c *result.Counters, byDesign bool) []fate {
 	if c.Expected == 0 {
 		return nil
 	}
@@ -99,8 +116,8 @@ func fates(c *result.Counters) []fate {
 	}
 	return []fate{
 		{"acked", arrived(c.Acked, c.LostAcked+c.Undelivered), c.LostAcked + c.Undelivered, ackedMissing(c)},
-		{"nacked", arrived(c.Nacked, c.MissingNacked), c.MissingNacked, "the broker had refused these: none should arrive"},
-		{"unknown", arrived(c.Unknown, c.MissingUnknown), c.MissingUnknown, "nothing was promised for these"},
+		{"nacked", arrived(c.Nacked, c.MissingNacked), c.MissingNacked, "the broker refused these: none should arrive"},
+		{unanswered(byDesign), arrived(c.Unknown, c.MissingUnknown), c.MissingUnknown, "never acknowledged: no guarantee violated"},
 	}
 }
 
@@ -109,11 +126,11 @@ func fates(c *result.Counters) []fate {
 func ackedMissing(c *result.Counters) string {
 	switch {
 	case c.Undelivered == 0:
-		return "missing here: lost acked, the broker's broken promise"
+		return "missing here: lost although acknowledged, the guarantee is violated"
 	case c.LostAcked == 0:
 		return "missing here: undelivered when the run ended, the broker may still hold them"
 	}
-	return fmt.Sprintf("missing here: %s lost acked, the broker's broken promise; %s undelivered when the run ended", count(c.LostAcked), count(c.Undelivered))
+	return fmt.Sprintf("missing here: %s lost although acknowledged, the guarantee is violated; %s undelivered when the run ended", count(c.LostAcked), count(c.Undelivered))
 }
 
 // rateLine says what was asked, what was sent, and the worst second.
@@ -124,15 +141,15 @@ func rateLine(s *subject) []entryText {
 	}
 	r := s.sum.Rate
 	if r.Asked > 0 {
-		out = append(out, entryText{"asked", rate(r.Asked), "messages a second that the schedule had"})
+		out = append(out, entryText{"asked", rate(r.Asked), "messages a second in the schedule"})
 	}
 	sent := rate(r.Sent)
 	if kept, ok := r.Kept(); ok {
 		sent += " (" + exactShare(kept) + ")"
 	}
-	out = append(out, entryText{"sent", sent, "over the measured window, and the share of what was due in it"})
+	out = append(out, entryText{"sent", sent, "over the measured window, and as a share of the messages due in it"})
 	if r.Asked > 0 && !math.IsNaN(r.WorstSecond) {
-		out = append(out, entryText{"worst second", exactShare(r.WorstSecond) + " of due", "sent ÷ due in the worst whole second: a run that stalls and catches up is exact over all, not here"})
+		out = append(out, entryText{"worst second", exactShare(r.WorstSecond) + " of due", "sent ÷ due in the worst whole second: a run that stalls and catches up has the full rate overall, but not here"})
 	}
 	return out
 }
@@ -190,28 +207,28 @@ func deploymentLines(d *result.Deployment) []entryText {
 	if d.Nodes > 1 {
 		nodes = ", " + count(int64(d.Nodes)) + " nodes"
 	}
-	out := []entryText{{"broker", plain(strings.TrimSpace(d.Product+" "+d.Version) + ", " + d.Origin + nodes), "the installation that was started for the run"}}
+	out := []entryText{{"broker", plain(strings.TrimSpace(d.Product+" "+d.Version) + ", " + d.Origin + nodes), "the broker that was started for the run"}}
 	var settings []string
 	for _, name := range slices.Sorted(maps.Keys(d.Settings)) {
 		settings = append(settings, plain(name+"="+d.Settings[name]))
 	}
 	if len(settings) > 0 {
-		out = append(out, entryText{"settings", strings.Join(settings, " "), "of the broker's own, in effect"})
+		out = append(out, entryText{"settings", strings.Join(settings, " "), "of the broker, as in effect"})
 	}
 	return out
 }
 
-// semanticsLines lists what the numbers stand on; empty fields are left out.
+// semanticsLines lists the broker's guarantees; empty fields are left out.
 func semanticsLines(s *result.Semantics) []entryText {
 	all := []entryText{
 		{"durability", s.Durability, "where a message is when it counts as safe"},
 		{"replication", s.Replication, "how many copies, and how many are waited for"},
-		{"acknowledgement", s.Acknowledgment, "what the broker's answer to a publish says"},
-		{"ordering", s.Ordering, "what order is promised"},
+		{"acknowledgement", s.Acknowledgment, "what the broker's answer to a publish means"},
+		{"ordering", s.Ordering, "which order is guaranteed"},
 		{"delivery", s.Delivery, "how often a message may arrive"},
 		{"batching", s.Batching, "whether messages wait for others"},
 		{"consumption", s.Consumption, "push or pull, and how far ahead"},
-		{"transport", s.Transport, "how the bytes travel"},
+		{"transport", s.Transport, "how bytes are transported"},
 	}
 	var out []entryText
 	for _, e := range all {

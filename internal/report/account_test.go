@@ -18,13 +18,13 @@ func TestEveryCounterIsShown(t *testing.T) {
 		v.Field(i).SetInt(int64(1000 + i))
 	}
 	shown := map[int64]bool{c.Taken: true, c.Sent: true, c.BytesSent: true, c.BytesRecv: true} // sums and volumes, told by the rate
-	for _, e := range slices.Concat(publishSide(&c), deliverySide(&c), otherCounters(&c)) {
+	for _, e := range slices.Concat(publishSide(&c, false), deliverySide(&c), otherCounters(&c)) {
 		if e.Means == "" {
 			t.Errorf("%s is not explained", e.Name)
 		}
 		shown[e.Value] = true
 	}
-	for _, f := range fates(&c) {
+	for _, f := range fates(&c, false) {
 		shown[f.Missing] = true
 	}
 	for i := range v.NumField() {
@@ -45,14 +45,14 @@ func TestFates(t *testing.T) {
 		{"mixed, three groups each", result.Counters{Acked: 90, Unknown: 10, Sent: 100, Expected: 300, Received: 298, Missing: 2, MissingUnknown: 2}, [3]int64{270, 0, 28}},
 		{"mixed, uneven groups", result.Counters{Acked: 90, Unknown: 10, Sent: 100, Expected: 250, Received: 249, Missing: 1, LostAcked: 1}, [3]int64{-1, 0, -1}},
 	} {
-		got := fates(&test.c)
+		got := fates(&test.c, false)
 		for i, f := range got {
 			if f.Arrived != test.want[i] {
 				t.Errorf("%s: %d of the %s arrived, want %d", test.name, f.Arrived, f.Name, test.want[i])
 			}
 		}
 	}
-	if fates(&result.Counters{Sent: 5, Acked: 5}) != nil {
+	if fates(&result.Counters{Sent: 5, Acked: 5}, false) != nil {
 		t.Error("nothing was to be delivered, and yet there is a matrix")
 	}
 }

@@ -20,23 +20,23 @@ func adviceOf(s *subject, r result.Reason) advice {
 	a := advice{why: strings.TrimPrefix(firstClause(plain(r.Text)), "self-inflicted: "), brief: plain(r.Brief)}
 	switch r.Code {
 	case "conservation":
-		a.brief, a.try = "the accounts do not close", "report it with the result file: it is a defect of sixnines or of the driver"
+		a.brief, a.try = "the message counts do not add up", "report it with the result file: it is a defect of sixnines or of the driver"
 	case "violations":
 		a.brief, a.try = "the driver broke its contract", "run the driver's conformance suite"
 	case "cut-short":
 		a.brief, a.try = "the run was cut short", "run it again"
 	case "aborted":
-		a.brief, a.try = "the run was ended at once", "run it again, or interrupt it once only"
+		a.brief, a.try = "the run was aborted", "run it again, or interrupt it only once"
 	case "suspended":
 		a.brief, a.try = "the machine was suspended", "switch sleeping off and run again"
 	case "consumers-absent":
-		a.brief, a.try = "consumers did not come", "see why the broker does not let them in"
+		a.brief, a.try = "consumers could not connect", "see why the broker refuses them"
 	case "frozen", "self-inflicted":
 		if a.brief == "" {
 			a.brief = "the generator's own delay made the tail"
 		}
 		if r.Code == "self-inflicted" {
-			a.why = "most of the slowest messages were late by the generator itself"
+			a.why = "the generator itself made most of the slowest messages late"
 		}
 		a.try = "look for what stopped the process (a signal, a limit, the hypervisor) and run again"
 	case "own-lag":
@@ -46,16 +46,16 @@ func adviceOf(s *subject, r result.Reason) advice {
 		a.why = "the generator itself was late: own lag is above a quarter of " + rowName(plain(r.Percentile))
 		a.try = "lower the rate, or give the generator processors of its own"
 	case "receive-lag":
-		a.why = "what had arrived lay unread for more than half of " + rowName(plain(r.Percentile))
+		a.why = "received data waited to be read for more than half of " + rowName(plain(r.Percentile))
 		a.try = "lower the rate, use more connections, or give the generator more processor"
 	case "generator-limit":
 		a.try = "lower the rate, use more connections or a larger machine"
-		a.why = "the busiest sending thread of the generator had hardly any time left"
+		a.why = "the busiest sending thread of the generator was busy nearly all the time"
 	case "backlog":
-		a.why = "the messages due or in flight grew until the end and did not return"
+		a.why = "the backlog (messages due or in flight) grew until the end and did not shrink again"
 		a.try = "lower --rate, or find what it can carry: sixnines capacity"
 		if r.Status == result.Suspect {
-			a.brief = "overload or slow answers, which so short a run cannot tell"
+			a.brief = "overload or slow answers: the run is too short to tell"
 			a.why, a.try = firstClause(plain(r.Text)), "run longer (--duration)"
 		}
 		if s.sum.Kept != nil && r.Status == result.Unstable {
@@ -65,9 +65,12 @@ func adviceOf(s *subject, r result.Reason) advice {
 		a.why = rowName(plain(r.Percentile)) + " depends on how long the run was: " + a.brief
 		a.try = "run longer (--duration), and see what changed: --show steady"
 	case "warm-up":
-		a.why = rowName(plain(r.Percentile)) + " and those beyond it hold a warm-up"
-		if _, how, found := strings.Cut(plain(r.Text), "lengthen "); found {
-			a.try = "lengthen " + firstClause(how)
+		a.why = rowName(plain(r.Percentile)) + " and the percentiles above it include a warm-up"
+		for _, remedy := range []string{"run with --warmup ", "lengthen "} { // files of earlier versions have the second
+			if _, how, found := strings.Cut(plain(r.Text), remedy); found {
+				a.try = remedy + firstClause(how)
+				break
+			}
 		}
 	case "attribution":
 		return advice{brief: a.brief} // the cause is told by itself

@@ -8,8 +8,8 @@ import (
 func attributionSections(s *subject) []*section {
 	var out []*section
 	for _, a := range s.sum.Attribution {
-		x := &section{Name: "What the slowest met: " + metricName(a.Metric), Heads: []string{"what", "verdict", "messages", "share", "by chance"}, Align: "llrrr",
-			Caption: "The " + plural(int64(a.Messages), "slowest message") + ", from " + duration(a.From) + " up. By chance is the share that would overlap it had they been anywhere in the window: only what is far above that is named a cause. A message may count for several."}
+		x := &section{Name: "Likely causes of the slowest messages: " + metricName(a.Metric), Heads: []string{"what", "verdict", "messages", "share", "by chance"}, Align: "llrrr",
+			Caption: "The " + plural(int64(a.Messages), "slowest message") + ", from " + duration(a.From) + " up. By chance is the share that would overlap it at random times of the window: only what is far above that is named a cause. A message may count for several."}
 		for _, c := range a.Causes {
 			r := sectionRow{Cells: []string{plain(c.Source), "company", count(int64(c.Messages)), share(c.Share), share(c.Expected)}, Style: faint}
 			if c.Named { // of company the figures say it all
@@ -38,6 +38,6 @@ func attributionLine(a result.Attribution) string {
 	if text == "" {
 		text = "no cause named"
 	}
-	return "of the " + plural(int64(a.Messages), "slowest message") + " (" + metricName(a.Metric) + " from " + duration(a.From) + " up) met: " + text +
+	return "of the " + plural(int64(a.Messages), "slowest message") + " (" + metricName(a.Metric) + " from " + duration(a.From) + " up) overlapped: " + text +
 		"; " + count(int64(a.Unexplained)) + " unexplained"
 }

@@ -21,19 +21,19 @@ func bannersOf(s *subject) []banner {
 	switch h.Mode {
 	case result.ModeClosed:
 		out = append(out, banner{"closed-loop", "CLOSED LOOP – COORDINATED OMISSION",
-			"the next message waited for the last answer, so the broker slowed its own examination down: these figures leave out what users would have waited"})
+			"each message waited for the last answer, so a slow broker was sent less: these figures leave out the time that users would have waited"})
 	case result.ModeFlatOut:
 		out = append(out, banner{"unpaced", "UNPACED",
-			"sent as fast as possible, without a schedule: there is no response time, and the service time is that of full buffers"})
+			"messages were sent as fast as possible, without a schedule: there is no response time, and the service time is that of full buffers"})
 	}
 	if s.sum.Verdict.Status == result.Unstable {
 		b := banner{"", "OVERLOAD",
-			"the backlog grew and did not return: response percentiles would tell the length of the run, so they are withheld"}
+			"the backlog grew and did not shrink again: response percentiles depend on the length of the run, so they are withheld"}
 		if slices.ContainsFunc(s.sum.Verdict.Reasons, func(r result.Reason) bool {
 			return r.Status == result.Unstable && r.Code == "generator-limit"
 		}) {
 			b = banner{"", "GENERATOR AT ITS LIMIT",
-				"it could not keep the rate, and what was due piled up in it: response percentiles would tell the length of the run and nothing of the broker, so they are withheld"}
+				"it could not keep the rate, and messages that were due waited in it: response percentiles depend on the length of the run and say nothing about the broker, so they are withheld"}
 		}
 		out = append(out, b)
 	}
@@ -45,7 +45,7 @@ func bannersOf(s *subject) []banner {
 		out = append(out, banner{"", "DAMAGED FILE", d})
 	}
 	if s.sum.Interrupted {
-		out = append(out, banner{"interrupted", "INTERRUPTED", "the window was ended early; it is complete up to there"})
+		out = append(out, banner{"interrupted", "INTERRUPTED", "the run was interrupted; it is complete up to that moment"})
 	}
 	if h.SameHost {
 		out = append(out, banner{"same-host", "BROKER ON THIS HOST", "the broker and the generator share this machine's processors"})

@@ -9,7 +9,7 @@ func blocksSection(s *subject) *section {
 	if col == nil || len(col.Dist.Blocks)+len(col.Dist.BlocksNA) == 0 {
 		return nil
 	}
-	x := &section{Name: "How sure the tail is: " + metricName(col.Metric), Heads: []string{"percentile", "figure", "95 %, by messages", "95 %, by stretches"}, Align: "lrrr", Explain: true, Column: true,
+	x := &section{Name: "Uncertainty of the tail: " + metricName(col.Metric), Heads: []string{"percentile", "figure", "95 %, by messages", "95 %, by stretches"}, Align: "lrrr", Explain: true, Column: true,
 		Caption: blocksMeaning}
 	for _, f := range col.Figures {
 		if !f.ok() || f.BlockHi == 0 && f.BlockNA == "" {
@@ -47,4 +47,4 @@ func blocksNotes(s *subject) []string {
 }
 
 // blocksMeaning tells the two intervals apart.
-const blocksMeaning = "By messages: exact, if messages were independent. By stretches: whole stretches of the run are drawn again and again, so that a burst counts as one event; where slowness comes in bursts this is the honest one, and it is the wider. Both are about this run, not about the next."
+const blocksMeaning = "By messages: exact if messages were independent. By stretches: whole stretches of the run are resampled, so that a burst counts as one event; where slow messages come in bursts, this interval is the right one, and it is wider. Both describe this run, not the next."

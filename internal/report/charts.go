@@ -139,7 +139,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 	c := &chart{
 		Kind: KindPercentiles, Key: "percentiles-" + f.Key, Title: f.Name + " by percentile",
 		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"},
-		Caption: "Each step to the right is ten times rarer. The curve ends where the number of messages no longer supports a percentile, or where refused messages begin; the band holds each percentile with 95 % confidence. ",
+		Caption: "Each step to the right is ten times rarer. The curve ends where the number of messages no longer supports a percentile, or where refused messages begin; the band contains each percentile with 95 % confidence. ",
 	}
 	if f.Key == "lag" {
 		c.Kind, c.Small, c.Y.Label = KindLag, true, "lag"
@@ -158,7 +158,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 				continue
 			}
 			if s.sum.Verdict.Status == result.Unstable && k.Metric.IsResponse() {
-				c.Caption += " Response of " + s.title + " is left out: the run was overloaded, and the curve would tell its length."
+				c.Caption += " Response of " + s.title + " is left out: the run was overloaded, and the curve depends on its length."
 				continue
 			}
 			l := percentileCurve(s.merged(k), col.Dist)
@@ -189,7 +189,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
 	if floors := floorCurves(subjects, f); len(c.Lines) > 0 && len(floors) > 0 {
 		c.Lines = append(c.Lines, floors...)
-		c.Caption += " The dotted grey line is the noise floor: what a broker that does nothing had on this machine."
+		c.Caption += " The dotted grey line is the noise floor: latencies with a broker that does nothing, on this machine."
 	}
 	return c
 }
@@ -332,13 +332,13 @@ func momentCaption(moments []moment) string {
 		out = append(out, "Steady: "+strings.Join(steady, "; ")+".")
 	}
 	if refused {
-		out = append(out, "Marks at the head are stretches in which messages were refused: these are slower than any latency, and a line of latencies has a gap where they reach it.")
+		out = append(out, "Marks at the top are stretches in which messages were refused: these are slower than any latency, and a line of latencies has a gap where they reach it.")
 	}
 	if pauses {
-		out = append(out, "Shaded spans are pauses of the generator itself: what happens there may be its fault.")
+		out = append(out, "Shaded spans are pauses of the generator itself: it may have caused what happens there.")
 	}
 	if strips {
-		out = append(out, "Marks at the foot are stretches in which something was counted that may have held it up: the collector, throttling, steal, others on the processors, swap, a retransmission.")
+		out = append(out, "Marks at the bottom are stretches in which something was counted that may have delayed it: garbage collection, throttling, steal, other processes on the processors, swapping, a retransmission.")
 	}
 	return strings.Join(out, " ")
 }

@@ -29,6 +29,17 @@ func outcomeWord(o compare.Outcome, least float64) string {
 	case compare.Same:
 		return "within ±" + percentage(least)
 	}
+	return outcomeTitle(o)
+}
+
+// outcomeTitle is an outcome as a heading.
+func outcomeTitle(o compare.Outcome) string {
+	switch o {
+	case compare.TooFew:
+		return "not enough runs"
+	case compare.NoFigure:
+		return "no figures"
+	}
 	return string(o)
 }
 
@@ -217,7 +228,7 @@ func compareHow(c *compare.Comparison) string {
 	text := plural(int64(len(c.Pairs)), "pair")
 	switch c.Kind {
 	case compare.KindAA, compare.KindAB:
-		text += ", made in turn in random order"
+		text += ", in random order"
 	default:
 		text += ", in order of time"
 	}
@@ -254,7 +265,7 @@ func replacedTexts(c *compare.Comparison) []string {
 
 // compareTitle heads a comparison.
 func compareTitle(c *compare.Comparison) string {
-	title := strings.ToUpper(string(c.Outcome))
+	title := strings.ToUpper(outcomeTitle(c.Outcome))
 	if c.Kind == compare.KindAA && !c.Background {
 		title = "A/A"
 	}

@@ -76,7 +76,7 @@ func TestCompareTerminal(t *testing.T) {
 		}
 		// What is unlike and who is left out is read before any figure.
 		rest := text
-		for _, want := range []string{"SLOWER  B is slower than A by more than 5 %", "UNLIKE", "batching", "LEFT OUT", "INVALID", "SUSPECT", "DELIVERY RESPONSE",
+		for _, want := range []string{"SLOWER  B is slower than A by more than 5 %", "DIFFERENCES", "batching", "LEFT OUT", "INVALID", "SUSPECT", "DELIVERY RESPONSE",
 			"judged", "p99.99", "max", "from run to run", "DELIVERY SERVICE", "not judged", "MESSAGES"} {
 			_, after, ok := strings.Cut(rest, want)
 			if !ok {
@@ -209,7 +209,7 @@ func TestCompareMarkdown(t *testing.T) {
 			t.Errorf("%q is not escaped", bad)
 		}
 	}
-	for _, want := range []string{"### SLOWER", "| unlike | A | B |", "**SLOWER**", "+20 % (+16.0 µs)", "</details>"} {
+	for _, want := range []string{"### SLOWER", "| difference | A | B |", "**SLOWER**", "+20 % (+16.0 µs)", "</details>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -170,7 +170,7 @@ line.slower { stroke: var(--bad); } circle.slower { fill: var(--bad); } line.fas
 <ul><li><b>A</b> {{.A}}</li><li><b>B</b> {{.B}}</li><li>{{.How}}</li>
 {{- range .Changes}}<li><b>B changes</b> {{.}}</li>{{end}}
 {{- if .Guarantees}}<li class="decisive">{{.Guarantees}}</li>{{end}}
-{{- if .Forced}}<li class="decisive">Ranked although unlike, because it was asked for.</li>{{end}}
+{{- if .Forced}}<li class="decisive">Ranked in spite of decisive differences, because --rank-unlike asked for it.</li>{{end}}
 {{- range .Regressions}}<li class="slower">regression: {{.}}</li>{{end}}</ul>
 {{- if .Follows}}
 <h2>Comes with the changes</h2>
@@ -178,10 +178,10 @@ line.slower { stroke: var(--bad); } circle.slower { fill: var(--bad); } line.fas
 {{- range .Follows}}<tr><td>{{.What}}</td><td>{{.A}}</td><td>{{.B}}</td></tr>{{end}}</table>
 {{- end}}
 {{- if .Unlike}}
-<h2>Unlike</h2>
+<h2>Differences</h2>
 <div class="scroll"><table><tr><th></th><th>A</th><th>B</th><th>weight</th><th></th></tr>
 {{- range .Unlike}}<tr><td>{{.What}}</td><td>{{.A}}</td><td>{{.B}}</td><td class="{{.Weight}}">{{.Weight}}</td><td>{{.Why}}</td></tr>{{end}}</table></div>
-{{- else}}<p>Nothing that is known of A and B is unlike.</p>{{end}}
+{{- else}}<p>No known differences.</p>{{end}}
 {{- if .Replaced}}<h2>Replaced</h2><ul>{{range .Replaced}}<li>{{.}}</li>{{end}}</ul>{{end}}
 {{- if .Left}}<h2>Left out</h2><ul>{{range .Left}}<li>{{.}}</li>{{end}}</ul>{{end}}
 {{- if .Doubts}}<h2>Suspect</h2><ul>{{range .Doubts}}<li>{{.}}</li>{{end}}</ul>{{end}}

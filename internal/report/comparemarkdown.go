@@ -29,7 +29,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 		fmt.Fprintf(&b, "- **%s**\n", text(c.Guarantees))
 	}
 	if c.Forced {
-		b.WriteString("- **Ranked although unlike, because it was asked for.**\n")
+		b.WriteString("- **Ranked in spite of decisive differences, because --rank-unlike asked for it.**\n")
 	}
 	if replaced := replacedTexts(c); len(replaced) > 0 {
 		fmt.Fprintf(&b, "- Replaced: %s\n", text(strings.Join(replaced, ". ")))
@@ -52,7 +52,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	}
 	accountsMarkdown(&b, c)
 	if len(c.Left)+len(c.Doubts) > 0 {
-		fmt.Fprintf(&b, "\n<details><summary>%s left out, %s</summary>\n\n", plural(int64(len(c.Left)), "run"), plural(int64(len(c.Doubts)), "doubt"))
+		fmt.Fprintf(&b, "\n<details><summary>%s left out, %s</summary>\n\n", plural(int64(len(c.Left)), "run"), plural(int64(len(c.Doubts)), "reason for suspicion"))
 		for _, l := range c.Left {
 			fmt.Fprintf(&b, "- %s %s: %s\n", l.Side, text(l.Run), text(l.Why))
 		}
@@ -85,10 +85,10 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 func differencesMarkdown(b *bytes.Buffer, c *compare.Comparison) {
 	text := func(s string) string { return escapeMarkdown(plain(s)) }
 	if len(c.Differences) == 0 {
-		b.WriteString("- Nothing that is known of A and B is unlike.\n")
+		b.WriteString("- No known differences.\n")
 		return
 	}
-	b.WriteString("\n| unlike | A | B | weight | |\n|---|---|---|---|---|\n")
+	b.WriteString("\n| difference | A | B | weight | |\n|---|---|---|---|---|\n")
 	for _, d := range c.Differences {
 		weight := string(d.Weight)
 		if d.Weight == compare.Decisive {

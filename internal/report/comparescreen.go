@@ -89,7 +89,7 @@ func compareLead(p *printer, c *compare.Comparison) {
 		p.wrapped("  ! ", plain(c.Guarantees), alarm)
 	}
 	if c.Forced {
-		p.wrapped("  ! ", "Ranked although unlike, because it was asked for: see the decisive differences.", alarm)
+		p.wrapped("  ! ", "Ranked in spite of decisive differences, because --rank-unlike asked for it.", alarm)
 	}
 	if len(c.Changes) > 0 {
 		p.joined("  B changes  ", changesText(c), ", ", strong)
@@ -200,7 +200,7 @@ func compareLists(p *printer, c *compare.Comparison) []compareList {
 	for _, r := range besidesRows(c) {
 		regressions.lines = append(regressions.lines, plain(r))
 	}
-	unlike := compareList{lead: "  unlike      ", style: warning}
+	unlike := compareList{lead: "  difference  ", style: warning}
 	for _, d := range c.Differences {
 		unlike.lines = append(unlike.lines, plain(d.What)+": A "+plain(d.A)+", B "+plain(d.B))
 	}

@@ -63,7 +63,7 @@ func compareLegend(c *compare.Comparison) []string {
 	}
 	return []string{
 		columns,
-		fmt.Sprintf("SLOWER and FASTER: the whole interval is beyond ±%s (downwards %s). Within: it lies inside. Else not decided.",
+		fmt.Sprintf("SLOWER and FASTER: the whole interval is beyond ±%s (downwards %s). Within: the whole interval lies inside. Otherwise not decided.",
 			percentage(c.MinEffect), change(1/(1+c.MinEffect))),
 		"The maximum is shown and not judged: it grows with the length of a run.",
 	}
@@ -82,10 +82,10 @@ func compareDifferences(p *printer, c *compare.Comparison) {
 		p.blank()
 	}
 	if len(c.Differences) == 0 {
-		p.wrapped("  ", "Nothing that is known of A and B is unlike.", normal)
+		p.wrapped("  ", "No known differences.", normal)
 		return
 	}
-	p.heading("Unlike", "")
+	p.heading("Differences", "")
 	for _, d := range c.Differences {
 		st := normal
 		switch d.Weight {
@@ -98,7 +98,7 @@ func compareDifferences(p *printer, c *compare.Comparison) {
 		p.wrapped(lead, plain(d.What)+": A "+plain(d.A)+", B "+plain(d.B)+" ("+plain(d.Why)+")", st)
 	}
 	if c.Refused != "" && !c.Asked {
-		p.wrapped("  ", "So there is no ranking; the figures stand side by side. --rank-unlike ranks them all the same.", strong)
+		p.wrapped("  ", "So there is no ranking; the figures are shown side by side. --rank-unlike ranks them in spite of this.", strong)
 	}
 }
 

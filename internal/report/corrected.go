@@ -28,8 +28,8 @@ func correctedName(h *result.Header) string {
 
 // correctedNote says what a corrected service time is.
 func correctedNote(h *result.Header) string {
-	return correctedName(h) + ": the service time and what HdrHistogram's correction for coordinated omission adds to it. " +
-		"It is for comparison with tools that publish such figures: it is not measured, and not judged. Response is what a user waits."
+	return correctedName(h) + ": the service time with HdrHistogram's correction for coordinated omission. " +
+		"It is for comparison with tools that publish such figures: it is not measured, and not judged. Response time is what users wait."
 }
 
 // notes are those of the family's columns in a run, each once.

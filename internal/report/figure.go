@@ -244,7 +244,7 @@ func kinds() []family {
 	col := func(m result.Metric, head string) column { return column{Metric: m, Of: m, Head: head} }
 	return []family{
 		{Name: "Delivery latency", Key: "delivery",
-			About: "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the consumer has it. Their difference is what a closed loop would have hidden.",
+			About: "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the consumer receives it. Their difference is what a closed loop would have hidden.",
 			Columns: []column{col(result.DeliveryResponse, "response"), col(result.DeliveryService, "service"), corrected(result.DeliveryService),
 				col(result.DeliveryLast, "last consumer")}},
 		{Name: "Round-trip latency", Key: "roundtrip",
@@ -254,13 +254,13 @@ func kinds() []family {
 			About:   "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the broker acknowledged it. Their difference is what a closed loop would have hidden.",
 			Columns: []column{col(result.PublishResponse, "response"), col(result.PublishService, "service"), corrected(result.PublishService)}},
 		{Name: "Service time of the probe", Key: "probe",
-			About:   "The probe is one producer and one consumer at a low rate, in a process and on a topic of their own, which measure the same broker at the same time. What the load's service time has beyond the probe's is in the load's own connections, queues or client.",
+			About:   "The probe is one producer and one consumer at a low rate, in a process and on a topic of their own, which measure the same broker at the same time. If the load's service time is longer than the probe's, the difference is in the load's own connections, queues or client.",
 			Columns: []column{col(result.ProbeService, "service")}},
 		{Name: "Lag", Key: "lag",
-			About:   "How late messages were sent, and how late what came back was read. Own lag is the generator's own delay in sending; blocked lag was imposed by a blocked send or a full in-flight limit, and so by the system under test. Receive lag is for how long a delivery or reply (or an acknowledgement) had lain in this machine before it was read: the generator's own delay in receiving, a part of the service time.",
+			About:   "How late messages were sent, and how late deliveries, replies and acknowledgements were read. Own lag is the generator's own delay in sending; blocked lag was caused by a blocked send or a full in-flight limit, and so by the system under test. Receive lag is how long a delivery or reply (or an acknowledgement) waited in this machine before it was read: the generator's own delay in receiving, a part of the service time.",
 			Columns: []column{col(result.LagOwn, "own"), col(result.LagBlocked, "blocked"), col(result.LagReceive, "receive"), col(result.LagReceiveAck, "receive (ack)")}},
 		{Name: "Stages of the service time", Key: "stage", Apart: true,
-			About:   "Of a sample of the messages: from the hand-over to the client until it wrote to the socket, from there until what came back arrived in this machine, from there until it was read, and from there to the callback. Upper bounds where the client writes or reads several at a time.",
+			About:   "Of a sample of the messages: from the send call until the client wrote to the socket, from there until the answer arrived in this machine, from there until it was read, and from there to the callback. Upper bounds where the client writes or reads several at a time.",
 			Columns: []column{col(result.StageClient, "to the socket"), col(result.StageBroker, "to the arrival"), col(result.StageReceive, "to the read"), col(result.StageCallback, "to the callback")}},
 	}
 }
@@ -279,7 +279,7 @@ func tabled() []family {
 			continue
 		}
 		twin := family{Name: f.Name + ", succeeded only", Key: f.Key + "-succeeded",
-			About: "The same without the messages that were refused: what those had that got through. " + f.About}
+			About: "The same without the refused messages: latencies of those that succeeded. " + f.About}
 		for _, c := range f.Columns {
 			if !c.Corrected {
 				twin.Columns = append(twin.Columns, column{Metric: succeededOf(c.Metric), Of: c.Metric, Head: c.Head})

@@ -22,7 +22,7 @@ type Format struct {
 // Formats lists the formats there are, in the order of help texts.
 func Formats() []Format {
 	return []Format{
-		{Name: "terminal", Extension: ".txt", About: "a table for people", Write: Terminal},
+		{Name: "terminal", Extension: ".txt", About: "a table to read", Write: Terminal},
 		{Name: "html", Extension: ".html", About: "one self-contained page with pictures", Write: HTML},
 		{Name: "markdown", Extension: ".md", About: "tables for a pull request or a README",
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return Markdown(w, runs) }},

@@ -221,7 +221,7 @@ func TestHTMLSaysWhatMatters(t *testing.T) {
 	run := lossy.make()
 	text := htmlOf(t, Options{}, run)
 	for _, want := range []string{"SUSPECT", "own-lag", "BROKER ON THIS HOST", "n/a (needs 368,887)", "1 event: describes this run, not the system",
-		"role=\"img\"", "lost acked", "broken promise", "sixnines run scenario.yaml", "kvm-clock", "hiccup.thread.p99", "99.99 %", "prefers-color-scheme"} {
+		"role=\"img\"", "lost acked", "guarantee is violated", "sixnines run scenario.yaml", "kvm-clock", "hiccup.thread.p99", "99.99 %", "prefers-color-scheme"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -13,13 +13,13 @@ func keptLines(s *subject) []entryText {
 	if k == nil {
 		return nil
 	}
-	since := "consumers went on"
+	since := "consumers resumed"
 	if s.run.Header.ConsumersFrom != "" {
-		since = "consumers came"
+		since = "consumers connected"
 	}
 	out := []entryText{
 		{"fill", rate(k.FillRate), count(k.Filled) + " messages before " + since + " at " + duration(k.From)},
-		{"peak", count(k.Peak) + " waiting", "deliveries sent and not received, at " + duration(k.PeakAt)},
+		{"peak", count(k.Peak) + " waiting", "deliveries sent and not yet received, at " + duration(k.PeakAt)},
 		{"drain", rate(k.DrainRate), count(k.Drained) + " deliveries"},
 	}
 	if k.DrainRate == 0 && k.Gone > 0 {
@@ -70,7 +70,7 @@ func backlogChart(subjects []*subject) *chart {
 			all.Add(sp.Counters)
 			return float64(max(0, all.Expected-all.Received-all.Corrupted))
 		})
-		broker := timeLine(spans, lineName(s, "as the broker tells"), 1, 1, func(sp span) float64 {
+		broker := timeLine(spans, lineName(s, "as the broker reports"), 1, 1, func(sp span) float64 {
 			if sp.Depth < 0 {
 				return math.NaN()
 			}
@@ -88,9 +88,9 @@ func backlogChart(subjects []*subject) *chart {
 	if len(c.Lines) == 0 {
 		return nil
 	}
-	c.Caption = "What had been sent and not received at the end of each interval, in deliveries. "
+	c.Caption = "Deliveries that were sent and not yet received at the end of each interval. "
 	if told != "" {
-		c.Caption += "As the broker tells it: what it held that was " + told + ", where it was asked last in the interval, all messages included. "
+		c.Caption += "As the broker reports: messages that it held and that were " + told + ", when it was last asked in the interval, all messages included. "
 	}
 	c.Caption += momentCaption(c.Moments)
 	c.Alt = c.Title + "."

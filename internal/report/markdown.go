@@ -201,8 +201,9 @@ func markdownAccounts(b *bytes.Buffer, prepared []*subject) {
 		}
 		return rate(s.sum.Throughput.PerSecond)
 	})
+	byDesign := !slices.ContainsFunc(prepared, func(s *subject) bool { return !neverAcknowledges(&s.run.Header) })
 	all := func(c *result.Counters) []entry {
-		return slices.Concat(publishSide(c), deliverySide(c), otherCounters(c))
+		return slices.Concat(publishSide(c, byDesign), deliverySide(c), otherCounters(c))
 	}
 	for i, e := range all(&result.Counters{}) {
 		always := e.Name == "scheduled" || e.Name == "received" || e.Name == "missing" || e.Name == "lost acked"

@@ -162,7 +162,7 @@ func (a Audience) sessionText() string {
 }
 
 // assumption says what the shares of users stand on.
-const assumption = "Independent: each response is slow by a chance of its own. Clustered: slow responses come together and hit the same users with everything. Real slowness comes in bursts and lies between."
+const assumption = "Independent: each response is slow with the same probability. Clustered: slow responses come together and affect the same users. Real systems are slow in bursts and lie between the two."
 
 // Nines writes what percentiles mean for an audience as a table for people:
 // the share of users who meet at least one response that is worse, and which
@@ -214,7 +214,7 @@ func Nines(w io.Writer, a Audience, percentiles []string, run *result.Run, opt O
 // there is one.
 func (a Audience) neededText(s *subject, m result.Metric) string {
 	needed := a.needed()
-	text := "For " + userShare(a.Users) + " of users to meet nothing slower than a limit, p" + needed + " must keep it"
+	text := "For " + userShare(a.Users) + " of users to see nothing slower than a limit, p" + needed + " must be below it"
 	if s != nil && m != "" {
 		text += " (" + metricName(m) + " p" + needed + " is " + s.figureAt(m, needed).text() + ")"
 	}

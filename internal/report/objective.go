@@ -49,7 +49,7 @@ func objectivesSection(s *subject) *section {
 		return nil
 	}
 	x := &section{Name: "Objectives", Heads: []string{"objective", "outcome"}, Align: "ll",
-		Caption: "Decided by the bound of the 95 % interval, not by the figure. Undecided: the limit lies within the interval. Meaningless: the run cannot tell."}
+		Caption: "Decided by the bound of the 95 % interval, not by the figure. Undecided: the interval contains the limit. Meaningless: the run cannot decide it."}
 	for _, o := range s.sum.Objectives {
 		x.Rows = append(x.Rows, sectionRow{Cells: []string{plain(o.Text), plain(o.Outcome)}, Note: plain(o.Found), Style: objectiveStyle(o.Outcome)})
 	}

@@ -120,15 +120,15 @@ func newPageRun(s *subject, opt Options) pageRun {
 		r.Latency = metricName(m)
 	}
 	r.Rate = textRows(slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), keptLines(s)))
-	r.Accounts = []pageAccount{{"Publish side", "The first is the sum of the others.", counterRows(publishSide(c))}}
+	r.Accounts = []pageAccount{{"Publish side", "The first is the sum of the others.", counterRows(publishSide(c, neverAcknowledges(&s.run.Header)))}}
 	if c.Expected > 0 {
 		r.Accounts = append(r.Accounts, pageAccount{"Delivery side", "The first is the sum of the others.", counterRows(deliverySide(c))})
 	}
-	r.Accounts = append(r.Accounts, pageAccount{"Besides", "Counted apart, and never dropped.", counterRows(otherCounters(c))})
+	r.Accounts = append(r.Accounts, pageAccount{"Besides", "Counted separately; no message is dropped from the counts.", counterRows(otherCounters(c))})
 	if ok, problem := c.Conserved(); !ok {
-		r.Conservation = "The account does not close: " + problem + "."
+		r.Conservation = "The message counts do not add up: " + problem + "."
 	}
-	for _, f := range fates(c) {
+	for _, f := range fates(c, neverAcknowledges(&s.run.Header)) {
 		row := pageFate{Name: f.Name, Arrived: "not known", Missing: count(f.Missing), Means: f.Means}
 		if f.Arrived >= 0 {
 			row.Arrived = count(f.Arrived)
@@ -236,7 +236,7 @@ func counterRows(entries []entry) []pageRow {
 func sheets(s *subject, opt Options) []sheet {
 	h := &s.run.Header
 	var out []sheet
-	semantics := sheet{Name: "Semantics", Caption: "What the numbers mean: the settings that were in effect", Open: true, Heads: []string{"property", "value", "what this means"}}
+	semantics := sheet{Name: "Semantics", Caption: "Broker guarantees and settings, as in effect", Open: true, Heads: []string{"property", "value", "what this means"}}
 	for _, l := range semanticsLines(&h.Semantics) {
 		semantics.Rows = append(semantics.Rows, sheetRow{Name: l.Name, Cells: []string{l.Value, l.Means}})
 	}
@@ -253,14 +253,14 @@ func sheets(s *subject, opt Options) []sheet {
 	}
 
 	if len(h.Cold) > 0 {
-		cold := sheet{Name: "Cold figures", Caption: "Measured once, before the load; kept apart from the distributions", Open: true, Heads: []string{"what", "took"}}
+		cold := sheet{Name: "Cold figures", Caption: "Measured once, before the load; not part of the distributions", Open: true, Heads: []string{"what", "took"}}
 		for _, c := range h.Cold {
 			cold.Rows = append(cold.Rows, sheetRow{Name: plain(c.Name), Cells: []string{duration(int64(c.Duration))}})
 		}
 		out = append(out, cold)
 	}
 	if rows := vitalRows(s.run); len(rows) > 0 {
-		out = append(out, sheet{Name: "Vitals of the generator", Caption: "The generator watched, and the broker where it was started for the run, over the intervals of the measured window",
+		out = append(out, sheet{Name: "Vitals of the generator", Caption: "The generator, and the broker if it was started for the run, over the intervals of the measured window",
 			Heads: []string{"vital", "min", "median", "max", "what this means"}, Rows: rows})
 	}
 	if len(s.run.Events)+len(s.run.Pauses) > 0 {
@@ -269,10 +269,10 @@ func sheets(s *subject, opt Options) []sheet {
 	out = append(out, fingerprint(h))
 	if text := scenarioText(h.Scenario); text != "" {
 		repeat := sheet{Name: "Scenario, and how to repeat it", Text: text,
-			After:   []string{"This is the scenario as normalised, complete with its seed. Keep it as scenario.yaml (JSON is YAML) and run:"},
+			After:   []string{"This is the normalised scenario with its seed. Save it as scenario.yaml (JSON is YAML) and run:"},
 			Command: "sixnines run scenario.yaml"}
 		if c := plain(opt.Command); c != "" {
-			repeat.After, repeat.Command = []string{"This is the scenario as normalised. The command was:"}, c
+			repeat.After, repeat.Command = []string{"This is the normalised scenario. The command was:"}, c
 		}
 		out = append(out, repeat)
 	}
@@ -342,14 +342,14 @@ func fingerprint(h *result.Header) sheet {
 	}
 	s.Rows = append(s.Rows, sheetRow{Name: "clock", Cells: []string{"", ""}, Group: true})
 	add("source", h.Clock.Source, "")
-	add("domain", h.Clock.Domain, "equal domains share the clock")
+	add("domain", h.Clock.Domain, "processes with the same domain share the clock")
 	add("bracket", duration(int64(h.Clock.Bracket)), "uncertainty of its mapping into the process")
 	add("cost of a reading", durationFloat(h.Clock.ReadNs), "measured")
 	s.Rows = append(s.Rows, sheetRow{Name: "program", Cells: []string{"", ""}, Group: true})
 	add("name", h.Tool.Name+" "+h.Tool.Version, "")
 	add("revision", h.Tool.Revision, "")
 	add("compiler", h.Tool.Go, "")
-	add("raw file", h.Raw, "forty bytes a message: every figure can be recomputed from it")
+	add("raw file", h.Raw, "forty bytes a message: verify recomputes every figure from it")
 	return s
 }
 

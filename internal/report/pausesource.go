@@ -15,25 +15,25 @@ type pauseSource struct {
 func pauseSourceOf(source string) pauseSource {
 	switch source {
 	case result.PauseThread:
-		return pauseSource{"a thread of the generator did not run when it was due", false}
+		return pauseSource{"a thread of the generator ran late", false}
 	case result.PauseGoroutine:
-		return pauseSource{"a goroutine of the generator did not run when it was due", false}
+		return pauseSource{"a goroutine of the generator ran late", false}
 	case result.PauseProcess:
-		return pauseSource{"the whole generator stood still", false}
+		return pauseSource{"the whole generator was paused", false}
 	case result.PauseIdle:
-		return pauseSource{"an idle process apart stood still too: the machine's doing", false}
+		return pauseSource{"an idle process was paused too, so the machine was", false}
 	case result.PauseGC:
-		return pauseSource{"Go's garbage collector stopped the generator", true}
+		return pauseSource{"garbage collection paused the generator", true}
 	case result.PauseThrottled:
-		return pauseSource{"a control group's cpu.max held the generator back", true}
+		return pauseSource{"a control group's cpu.max throttled the generator", true}
 	case result.PauseSteal:
-		return pauseSource{"the hypervisor gave the processors to others", true}
+		return pauseSource{"the hypervisor gave processor time to others", true}
 	case result.PauseCrowded:
-		return pauseSource{"others on this machine had the processors", true}
+		return pauseSource{"other processes used the processors", true}
 	case result.PauseSwap:
 		return pauseSource{"pages of the generator were read back from disk", true}
 	case result.PauseRetransmit:
-		return pauseSource{"TCP sent something again", true}
+		return pauseSource{"TCP retransmitted segments", true}
 	}
 	return pauseSource{"generator paused", false}
 }

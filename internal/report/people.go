@@ -13,8 +13,8 @@ func peopleSection(s *subject) *section {
 		return nil // without a schedule nobody knows what users would have waited
 	}
 	a := UsualAudience()
-	x := &section{Name: "What this means for people", Heads: []string{"worse than", metricName(m), "users, clustered", "users, independent"}, Align: "lrrr", Page: true, Folded: s.letter != "",
-		Caption: a.sessionText() + ", an assumption: sixnines nines takes others. The share of users who meet at least one response that is worse."}
+	x := &section{Name: "Per user and page", Heads: []string{"worse than", metricName(m), "users, clustered", "users, independent"}, Align: "lrrr", Page: true, Folded: s.letter != "",
+		Caption: a.sessionText() + ", an assumption (sixnines nines takes others). The share of users who see at least one slower response."}
 	for _, p := range []string{"99", "99.9", "99.99", "99.999"} {
 		f := s.figureAt(m, p)
 		if !f.ok() {
@@ -42,7 +42,7 @@ func peopleLine(s *subject) string {
 	}
 	a := UsualAudience()
 	e := stats.Meet(worseThan("99"), a.responses())
-	return "for people: with " + a.sessionText() + ", " + userShare(e.Clustered) + " (slow ones clustered) to " + userShare(e.Independent) +
-		" (independent) of them meet one worse than p99, " + f.text() + ". For " + userShare(a.Users) + " to meet none, p" + a.needed() + " must be good, here " +
+	return "per user and page: with " + a.sessionText() + ", " + userShare(e.Clustered) + " (slow ones clustered) to " + userShare(e.Independent) +
+		" (independent) of users see one slower than p99, " + f.text() + ". For " + userShare(a.Users) + " to see none, p" + a.needed() + " must be fast enough, here " +
 		s.figureAt(m, a.needed()).text() + ". Other numbers: sixnines nines"
 }

@@ -135,7 +135,7 @@ func TestRefusalsOverTime(t *testing.T) {
 	if n := strings.Count(picture.String(), `class="refused"`); n != 3 {
 		t.Errorf("the picture has %d marks", n)
 	}
-	if !strings.Contains(page.String(), "Marks at the head") || !strings.Contains(page.String(), `"refused":true`) {
+	if !strings.Contains(page.String(), "Marks at the top") || !strings.Contains(page.String(), `"refused":true`) {
 		t.Error("the page does not say what the marks are")
 	}
 	// An old file, or one of a load without a schedule, knows the intervals only.

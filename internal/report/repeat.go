@@ -79,7 +79,7 @@ func repeatSections(prepared []*subject) []*section {
 	for _, r := range repeatsOf(prepared) {
 		if len(r.runs) < 2 {
 			out = append(out, &section{Name: "Between runs", After: []string{trialText(r.runs[0].run.Header.Trial) + ": intervals here are those within this run. " +
-				"How far apart runs are cannot be told from one: report all files of the set together."}})
+				"The spread between runs needs several: report all files of the set together."}})
 			continue
 		}
 		for _, f := range kinds() {
@@ -112,7 +112,7 @@ func (r *repeats) section(m result.Metric) *section {
 	}
 	x := &section{Name: "Between " + count(int64(len(columns))) + " runs: " + r.what(metricName(m)), Align: "lrrrrlr", Mark: 5, Explain: true, Spill: true,
 		Heads:   []string{"", "least", "median", "most", "95 % within a run", "larger", "95 % of the median"},
-		Caption: "Set " + r.name() + ". Each run has its own percentile; least, median and most are of those, and nothing is merged or averaged. Beside them the interval within a typical run, the one of middle width. Where the runs are farther apart than that interval is wide, it does not say how the next run will be."}
+		Caption: "Set " + r.name() + ". Least, median and most are over the percentiles of the runs; nothing is merged or averaged. Beside them is the 95 % interval within a typical run (the one of middle width). Where the runs differ by more than its width, it does not predict the next run."}
 	for i, p := range rows() {
 		var figures []figure
 		for _, c := range columns {
@@ -148,11 +148,11 @@ func largerText(all []sectionRow) []string {
 	case len(between) == 0 && len(within) == 0:
 		return nil
 	case len(between) == 0:
-		return []string{"Nowhere are the runs farther apart than the interval within one is wide."}
+		return []string{"The runs differ by no more than the width of the interval within one."}
 	case len(within) == 0:
-		return []string{"Everywhere the runs are farther apart than the interval within one is wide."}
+		return []string{"At every percentile the runs differ by more than the width of the interval within one."}
 	}
-	return []string{"The runs are farther apart than the interval within one is wide at " + strings.Join(between, ", ") + ", not at " + strings.Join(within, ", ") + "."}
+	return []string{"The runs differ by more than the width of the interval within one at " + strings.Join(between, ", ") + ", not at " + strings.Join(within, ", ") + "."}
 }
 
 // planned says if runs of the set are not here.
@@ -264,7 +264,7 @@ func repeatCharts(prepared []*subject) []*chart {
 			if len(c.Lines) < 2 {
 				continue
 			}
-			c.Caption = "The " + metricName(m) + " of each run of the set " + r.name() + ", a line each. How far the lines are apart is what no interval of a single run can tell."
+			c.Caption = "The " + metricName(m) + " of each run of the set " + r.name() + ", a line each. The distance between the lines is what no interval of a single run shows."
 			c.Alt = c.Title + ": " + figuresInWords(r.runs, f)
 			c.Lines = append(c.Lines, floorCurves(r.runs, f)...)
 			out = append(out, c)

@@ -65,7 +65,7 @@ func TestRepeatsAreThoseOfASet(t *testing.T) {
 		t.Errorf("sets of %v runs, want of 3, 2 and 4: the run that belongs to none stands alone", got)
 	}
 	text := strings.Join(strings.Fields(terminal(t, Options{Width: 120}, runs[0])), " ")
-	if !strings.Contains(text, "run 1 of 3 of the set 0011223344556677") || !strings.Contains(text, "cannot be told from one") {
+	if !strings.Contains(text, "run 1 of 3 of the set 0011223344556677") || !strings.Contains(text, "needs several") {
 		t.Errorf("one run of a set does not say what is missing:\n%s", text)
 	}
 	text = terminal(t, Options{Width: 120}, runs[:2]...)

@@ -167,7 +167,7 @@ func screenTable(p *printer, s *subject) {
 		}
 	}
 	if withheld {
-		line := "response times are withheld: they would tell the length of the run"
+		line := "response times are withheld: they depend on the length of the run"
 		if f := s.figureAt(m, maximum); f.ok() {
 			line += " (max " + f.text() + ")"
 		}
@@ -315,7 +315,7 @@ func screenAccounts(p *printer, s *subject) {
 		parts = append(parts, "received "+count(c.Received)+" of "+count(c.Expected))
 	}
 	var troubles []string
-	for _, e := range append(append(publishSide(c)[1:], deliverySide(c)[1:]...), otherCounters(c)...) {
+	for _, e := range append(append(publishSide(c, false)[1:], deliverySide(c)[1:]...), otherCounters(c)...) {
 		if e.Bad && e.Value > 0 && !(e.Name == "missing" && c.LostAcked+c.Undelivered == c.Missing) && !(e.Name == "censored" && c.Missing > 0) {
 			name := e.Name
 			if name == "lost acked" {
@@ -340,7 +340,7 @@ func screenAccounts(p *printer, s *subject) {
 		p.joined("  ", troubles, dot, warning)
 	}
 	if ok, problem := c.Conserved(); !ok {
-		p.wrapped("  ", "The account does not close: "+problem+".", bad)
+		p.wrapped("  ", "The message counts do not add up: "+problem+".", bad)
 	}
 	for _, l := range availabilityLine(s.sum.Availability) {
 		p.wrapped("  available ", l.Value, normal)
@@ -430,7 +430,7 @@ func screenNotes(s *subject) []string {
 			if first != last {
 				first += " to " + last
 			}
-			out = append(out, first+": below 3 × this machine's noise floor, so as much about the machine as about the broker")
+			out = append(out, first+": less than 3 times this machine's noise floor: as much about the machine as about the broker")
 		}
 	}
 	for _, r := range s.reasons() {

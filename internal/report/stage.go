@@ -7,8 +7,8 @@ import "sixnines/result"
 func stageSection(s *subject) *section {
 	any := false
 	x := &section{Name: "Where the time goes", Heads: []string{"stage", "p50", "p90", "p99", "p99.9", "max", "messages"}, Align: "lrrrrrr",
-		Caption: "A message's way in the order of its stages. Up to the hand-over it is the generator's or was imposed by a blocked send; to the socket the client library's; from there until the answer has arrived in this machine that of kernels, network and broker; from there until it is read the generator's again; and then the client library's. The last four are of a sample of the messages, and upper bounds where the client writes or reads several at a time.",
-		After:   []string{"A percentile of the whole is not the sum of its stages' percentiles: the slowest message of one stage need not be that of another."}}
+		Caption: "The stages of a message in order. Until the send call the time is the generator's or that of a blocked send; until the socket the client library's; until the answer has arrived in this machine that of kernels, network and broker; until it is read the generator's again; and then the client library's. The last four are of a sample of the messages, and upper bounds where the client writes or reads several at a time.",
+		After:   []string{"A percentile of the whole is not the sum of its stages' percentiles: the message that is slowest in one stage need not be the slowest in another."}}
 	broker := "written → arrived"
 	if s.column(result.StageReceive) == nil { // of an older file, or a system that does not tell
 		broker = "written → read"
@@ -17,9 +17,9 @@ func stageSection(s *subject) *section {
 		metric result.Metric
 		name   string
 	}{
-		{result.LagOwn, "due → handed to the client, own"},
-		{result.LagBlocked, "due → handed to the client, blocked"},
-		{result.StageClient, "handed over → written"},
+		{result.LagOwn, "due → sent, own"},
+		{result.LagBlocked, "due → sent, blocked"},
+		{result.StageClient, "sent → written"},
 		{result.StageBroker, broker},
 		{result.StageReceive, "arrived → read"},
 		{result.StageCallback, "read → callback"},

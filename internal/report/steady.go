@@ -15,7 +15,7 @@ func steadySection(s *subject) *section {
 		return nil
 	}
 	x := &section{Name: "Steady state", Heads: []string{"of each stretch", "class", "steady from", "end ÷ beginning"}, Align: "llrr",
-		Caption: strconv.Itoa(st.Intervals) + " stretches of the window, by the " + metricName(st.Metric) + " of each. Figures of the run cover the whole window all the same.",
+		Caption: strconv.Itoa(st.Intervals) + " stretches of the window, by the " + metricName(st.Metric) + " of each. The figures of the run still cover the whole window.",
 		After:   []string{plain(st.Text)}}
 	for _, c := range []struct {
 		name   string

@@ -94,18 +94,18 @@ func sweepCaption(t *sweep.Table) string {
 	if len(names) == 0 {
 		text = ""
 	}
-	text += "Each figure is that of the round in the middle; nothing is merged or averaged, and INVALID rounds are left out. "
+	text += "Each figure is that of the median round; nothing is merged or averaged, and INVALID rounds are left out. "
 	if t.Rounds >= 6 {
-		text += "From – to is the 95 % interval of the median over rounds, and in cells of which fewer than six rounds count what the intervals within the runs span."
+		text += "From – to is the 95 % interval of the median over rounds; in cells with fewer than six usable rounds it spans the intervals within the runs."
 	} else {
-		text += "From – to is what the intervals within the runs span: under six rounds there is no interval of the median."
+		text += "From – to spans the intervals within the runs: with fewer than six rounds there is no interval of the median."
 	}
-	text += " Rounds that are UNSTABLE or refused there are slower than all with a number. Processor time is for each message."
+	text += " Rounds that are UNSTABLE or refused count as slower than all others. Processor time is per message."
 	if t.Workload != "" {
-		text += " What several workloads have in common, the generator's and the broker's processor time, cannot be told apart by workload."
+		text += " The processor time of the generator and the broker is that of all workloads together."
 	}
 	if len(t.Asked()) > 0 {
-		text += " An objective is met if each round shows it, INVALID and UNSTABLE ones included, and missed if one shows the opposite; undecided or meaningless: it cannot be told."
+		text += " An objective is met if every round shows it, INVALID and UNSTABLE ones included, and missed if one shows the opposite; otherwise it is undecided or meaningless."
 	}
 	return text
 }
@@ -160,7 +160,7 @@ func (s *Sweep) row(r *sweep.Row, unlike bool, asked []string) sectionRow {
 	row.Cells = append(row.Cells, sweepNumber(r.Bytes, func(v float64) string { return size(int64(v)) + "/s" }), messageTime(r.GeneratorCPU), messageTime(r.BrokerCPU))
 	var notes []string
 	if r.Semantics != "" {
-		notes = append(notes, "other semantics: "+plain(r.Semantics))
+		notes = append(notes, "different guarantees: "+plain(r.Semantics))
 	}
 	if unlike && r.Metric != "" {
 		notes = append(notes, metricName(r.Metric))

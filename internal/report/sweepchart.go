@@ -27,7 +27,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 	}
 	if len(curves) == 1 {
 		c := latencyChart(curves[0].Rows, x, "latency", "Latency over "+x.Label)
-		c.Caption += "Grey: UNSTABLE, the system takes less than is due, and has no steady latency."
+		c.Caption += "Grey: UNSTABLE, the system carries less than is due and has no steady latency."
 		for i, p := range sweep.Percentiles() {
 			c.Lines = append(c.Lines, sweepLine(curves[0], x, rowName(p), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }, math.Log10))
 		}
@@ -44,7 +44,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 		}
 	}
 	c := &chart{Key: "achieved", Title: "Achieved over " + x.Label, X: x, Y: axis{Scale: rateScale, Label: "messages a second"},
-		Caption: "What was sent in the window, or came through flat out. Where it stays below what was asked the system, or the generator, takes no more."}
+		Caption: "What was sent in the window, or, flat out, what was carried. Where it stays below the rate asked for, the system or the generator carries no more."}
 	scale := func(v float64) float64 { return v }
 	if key == t.RateKey() && x.Scale == logRateScale {
 		c.Y.Scale, scale = logRateScale, math.Log10
@@ -82,7 +82,7 @@ func latencyChart(rows []*sweep.Row, x axis, key, title string) *chart {
 		name = metricName(rows[0].Metric)
 	}
 	return &chart{Key: key, Title: title, X: x, Y: axis{Scale: durationScale, Label: name},
-		Caption: "Each point is the round in the middle, the band what the rounds span. "}
+		Caption: "Each point is the median round, the band spans the rounds. "}
 }
 
 // sweepAxis is the axis of a chart over a field: rates, and numbers that span a

@@ -62,12 +62,12 @@ func sweepHeat(t *sweep.Table) (maps []*heatmap, why string) {
 			h.Caption += " Its cells are too narrow for their numbers, which are in the table."
 		}
 		if unlike {
-			h.Caption += " Of a cell whose runs differ in semantics the first row of the table is drawn."
+			h.Caption += " Of a cell whose runs have different guarantees the first row of the table is drawn."
 		}
 		h.Alt = heatAlt(h)
 		maps = append(maps, h)
 	}
-	add("achieved", "Achieved", "Messages a second that were sent in the window, or came through flat out. Hatched at the foot: UNSTABLE, this is all that the system took.", logRateScale, func(r *sweep.Row) heatCell {
+	add("achieved", "Achieved", "Messages a second that were sent in the window, or, flat out, carried. Hatched at the bottom: UNSTABLE, the system carried no more than this.", logRateScale, func(r *sweep.Row) heatCell {
 		c := heatFigure(r, r.Achieved, sweepNumber(r.Achieved, rate))
 		if c.Value > 0 && r.Unstable() {
 			c.State = heatOverloaded
@@ -75,7 +75,7 @@ func sweepHeat(t *sweep.Table) (maps []*heatmap, why string) {
 		return c
 	})
 	for _, p := range sweep.Percentiles() {
-		add(p, rowName(p), "The round in the middle, as in the table. What has no number has no colour.", durationScale, func(r *sweep.Row) heatCell {
+		add(p, rowName(p), "The median round, as in the table. A cell without a number has no colour.", durationScale, func(r *sweep.Row) heatCell {
 			return heatFigure(r, r.Latency[p], sweepFigure(r.Latency[p]))
 		})
 	}

@@ -135,7 +135,7 @@ func terminalFindings(p *printer, subjects []*subject) {
 		if len(lines) == 0 {
 			continue
 		}
-		p.heading("Behind the figures", s.of())
+		p.heading("Machine and broker use", s.of())
 		for _, l := range lines {
 			p.wrapped("  ", l, normal)
 		}
@@ -354,7 +354,7 @@ func terminalMessages(p *printer, s *subject) {
 		p.joined("  throughput ", pairs(t), dot, normal)
 	}
 	if sends {
-		p.joined("  publish    ", sumOf(publishSide(c)), " ", normal)
+		p.joined("  publish    ", sumOf(publishSide(c, neverAcknowledges(&s.run.Header))), " ", normal)
 	}
 	if c.Expected > 0 {
 		p.joined("  delivery   ", sumOf(deliverySide(c)), " ", normal)
@@ -374,9 +374,9 @@ func terminalMessages(p *printer, s *subject) {
 		p.wrapped("  none       ", strings.Join(none, ", "), faint)
 	}
 	if ok, problem := c.Conserved(); !ok {
-		p.wrapped("  ", "The account does not close: "+problem+".", bad)
+		p.wrapped("  ", "The message counts do not add up: "+problem+".", bad)
 	}
-	if f := fates(c); f != nil && (s.letter == "" || c.Missing > 0) {
+	if f := fates(c, neverAcknowledges(&s.run.Header)); f != nil && (s.letter == "" || c.Missing > 0) {
 		p.blank()
 		g := &grid{head: []cell{{text: "publish"}, {text: "arrived", right: true}, {text: "missing", right: true}}}
 		for _, r := range f {
@@ -425,13 +425,13 @@ func (s *subject) verdictSays(text string) bool {
 	return slices.ContainsFunc(s.sum.Verdict.Reasons, func(r result.Reason) bool { return r.Text == text })
 }
 
-// terminalSetting writes what the numbers stand on: semantics, cold figures
+// terminalSetting writes broker guarantees and settings: semantics, cold figures
 // and the file.
 func terminalSetting(p *printer, s *subject) {
 	h := &s.run.Header
 	lines := append(semanticsLines(&h.Semantics), deploymentLines(h.Deployment)...)
 	if len(lines)+len(h.Semantics.Warnings)+len(h.Cold) > 0 {
-		p.heading("What the numbers stand on", s.of())
+		p.heading("Broker guarantees and settings", s.of())
 		for _, e := range lines {
 			p.wrapped("  "+e.Name+strings.Repeat(" ", max(1, 17-len(e.Name))), e.Value, normal)
 		}

@@ -10,15 +10,15 @@ type vitalSeries struct{ vital, name string }
 func hiccupsChart(subjects []*subject) *chart {
 	c := vitalsChart(subjects, []vitalSeries{
 		{"hiccup.thread.max", "thread late"}, {"hiccup.goroutine.max", "goroutine late"}, {"hiccup.idle.max", "idle process late"},
-		{"go.sched.latency.p99", "goroutines' wait, p99"}, {"go.gc.pause.max", "collector's pause"}, {"cgroup.throttled.time", "throttled"},
+		{"go.sched.latency.p99", "goroutines' wait, p99"}, {"go.gc.pause.max", "garbage collection pause"}, {"cgroup.throttled.time", "throttled"},
 	}, "hiccup.thread.max", func(v float64) float64 {
 		if v < lagFloor {
 			return math.NaN()
 		}
 		return math.Log10(v)
 	})
-	c.Kind, c.Key, c.Title, c.Y = KindHiccups, "hiccups", "What held the generator up", axis{Scale: durationScale, Label: "the most in an interval"}
-	c.Caption = "How late meters woke that had nothing else to do, how long goroutines waited for a processor, and how long Go's collector or a processor quota stopped the generator; the largest of each interval. What all meters show alike is the machine's."
+	c.Kind, c.Key, c.Title, c.Y = KindHiccups, "hiccups", "What delayed the generator", axis{Scale: durationScale, Label: "the most in an interval"}
+	c.Caption = "How late idle threads and goroutines woke up, how long goroutines waited for a processor, and how long garbage collection or a processor quota paused the generator; the largest of each interval. A delay that all of them show is the machine's."
 	c.Alt = c.Title + "."
 	return c
 }
