@@ -38,3 +38,16 @@ func TestAlarm(t *testing.T) {
 		t.Errorf("with an alarm: %v", err)
 	}
 }
+
+// A broker since 3.0 refuses immediate messages by closing the connection. That is
+// told before the run, and not by the loss of each connection in it.
+func testImmediate(t *testing.T, b *broker) {
+	s := b.open(t, map[string]any{"immediate": true}, nil)
+	_, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, MaxSize: 100})
+	if !errors.Is(err, driver.ErrUnsupported) || !strings.Contains(err.Error(), "immediate") {
+		t.Error(err)
+	}
+	if err := s.Deprovision(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

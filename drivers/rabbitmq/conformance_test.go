@@ -39,6 +39,7 @@ func TestRabbitMQ(t *testing.T) {
 	t.Run("options", func(t *testing.T) { testOptions(t, b) })
 	t.Run("unroutable", func(t *testing.T) { testUnroutable(t, b) })
 	t.Run("alarm", func(t *testing.T) { testAlarm(t, b) })
+	t.Run("immediate", func(t *testing.T) { testImmediate(t, b) })
 }
 
 func testConformance(t *testing.T, c *brokers.Cluster) {

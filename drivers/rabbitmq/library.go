@@ -192,7 +192,7 @@ func (c *libraryChannel) Publish(p *wire.Prepared, body []byte) error {
 	if e.Headers != nil {
 		m.Headers = libraryTable(e.Headers)
 	}
-	return c.Channel.PublishWithContext(context.Background(), e.Exchange, e.Key, e.Mandatory, false, m)
+	return c.Channel.PublishWithContext(context.Background(), e.Exchange, e.Key, e.Mandatory, e.Immediate, m)
 }
 
 func (c *libraryChannel) Ack(tag uint64, multiple, _ bool) error {

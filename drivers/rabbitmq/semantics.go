@@ -44,6 +44,7 @@ func (s *session) semantics() driver.Semantics {
 			"persistent":        strconv.FormatBool(o.Persistent || o.QueueType != classic),
 			"confirms":          strconv.FormatBool(o.Confirms && o.Transaction == 0),
 			"mandatory":         strconv.FormatBool(o.Mandatory),
+			"immediate":         strconv.FormatBool(o.Immediate),
 			"transaction":       strconv.Itoa(o.Transaction),
 			"channels":          "one for each producer",
 			"ack_every":         strconv.Itoa(o.AckEvery),

@@ -125,7 +125,7 @@ func (s *session) checkSize(ctx context.Context, size int) error {
 		s.blocked.Store(&give)
 		defer s.blocked.Store(nil)
 		var nowhere wire.Prepared
-		ch.Prepare(&nowhere, wire.Envelope{Key: s.topology.prefix() + "//nowhere"})
+		ch.Prepare(&nowhere, wire.Envelope{Key: s.topology.prefix() + "//nowhere", Immediate: s.options.Immediate})
 		if err := ch.Publish(&nowhere, make([]byte, size)); err != nil {
 			return err
 		}

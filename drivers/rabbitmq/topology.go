@@ -78,7 +78,7 @@ func (t *topology) sink(topic string) string { return t.prefix() + "/" + topic +
 // envelope returns what messages of the topic are sent in.
 func (t *topology) envelope(topic string) wire.Envelope {
 	o := t.options
-	e := wire.Envelope{Exchange: t.exchange(topic), Key: o.RoutingKey, Mandatory: o.Mandatory, Persistent: o.Persistent}
+	e := wire.Envelope{Exchange: t.exchange(topic), Key: o.RoutingKey, Mandatory: o.Mandatory, Immediate: o.Immediate, Persistent: o.Persistent}
 	switch {
 	case o.Exchange == noExchange:
 		e.Key = t.groupQueue(topic, "")

@@ -72,6 +72,7 @@ func (p Properties) ReplyTo() []byte {
 type Envelope struct {
 	Exchange, Key string
 	Mandatory     bool
+	Immediate     bool // brokers since RabbitMQ 3.0 refuse it
 	Persistent    bool
 	Headers       Table  // nil: none
 	ReplyTo       string // empty: no answer is awaited
@@ -93,6 +94,9 @@ func (e Envelope) prepare(into []byte, channel uint16) Prepared {
 	var bits byte
 	if e.Mandatory {
 		bits = 1
+	}
+	if e.Immediate {
+		bits |= 2
 	}
 	b = endFrame(append(b, bits), 0)
 	start := len(b)
