@@ -171,7 +171,7 @@ func allowed() map[string]may {
 		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/clock", "internal/clocksync", "internal/engine", "internal/judge", "internal/nullbroker", "internal/probe", "internal/recorder", "internal/report", "internal/schedule", "internal/spell", "internal/stats", "internal/vitals", "result", "scenario"}, others: []string{hdrHistogram, sys},
 			why: "the tool on trial: it runs scenarios against brokers that do to messages what is known"},
 		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/compare", "internal/engine", "internal/filelock", "internal/judge", "internal/probe", "internal/report",
-			"internal/schedule", "internal/selftest", "internal/spell", "internal/stats", "internal/study", "internal/sweep", "internal/trials", "internal/vitals", "result", "scenario"},
+			"internal/schedule", "internal/selftest", "internal/spell", "internal/stats", "internal/study", "internal/sweep", "internal/telemetry", "internal/trials", "internal/vitals", "result", "scenario"},
 			others: []string{ansi, bubbletea, cobra, colorProfile, lipgloss, pflag}},
 		"internal/cli/manual": {ours: []string{"internal/cli"}, others: []string{cobra},
 			why: "what renders manual pages is not linked into the program"},

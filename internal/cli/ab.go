@@ -81,7 +81,9 @@ few runs to decide it, or an objective that was missed or could not be decided.`
 		Args:              counted(1, 2, "A, and perhaps B"),
 		ValidArgsFunction: a.completeSubjects(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.ab(cmd.Context(), args, flags.list, onlyA.list, onlyB.list, o)
+			return a.exporting(cmd.Context(), o.outputOptions, func() error {
+				return a.ab(cmd.Context(), args, flags.list, onlyA.list, onlyB.list, o)
+			})
 		},
 	}
 	runs := sectionOf("Trials", func(f *pflag.FlagSet) {

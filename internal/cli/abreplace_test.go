@@ -52,7 +52,7 @@ func TestABReplaces(t *testing.T) {
 	} {
 		dir := filepath.Join(t.TempDir(), "ab")
 		errs := &bytes.Buffer{}
-		a := &app{Env{Drivers: all.Set(), Stderr: errs}}
+		a := &app{Env: Env{Drivers: all.Set(), Stderr: errs}}
 		arms, err := a.arms([]string{"mem"}, nil, [2][]scenario.Override{})
 		if err != nil {
 			t.Fatal(err)

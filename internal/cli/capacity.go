@@ -85,7 +85,7 @@ tried holds, or the search ended before its answer was confirmed.`,
 		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.capacity(cmd.Context(), args, flags.list, o)
+			return a.exporting(cmd.Context(), o.outputOptions, func() error { return a.capacity(cmd.Context(), args, flags.list, o) })
 		},
 	}
 	search := sectionOf("Search", func(f *pflag.FlagSet) {

@@ -287,7 +287,7 @@ func TestAB(t *testing.T) {
 }
 
 func TestArms(t *testing.T) {
-	a := &app{Env{Drivers: all.Set()}}
+	a := &app{Env: Env{Drivers: all.Set()}}
 	var onlyA, onlyB overrides
 	for _, x := range []struct {
 		to   *overrides

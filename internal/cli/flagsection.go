@@ -49,13 +49,15 @@ func (a *app) completeSubjects(most int) func(*cobra.Command, []string, string) 
 
 // outputOptions are the flags of whoever makes results.
 type outputOptions struct {
-	out   string
-	quiet bool
+	out     string
+	quiet   bool
+	metrics string // address; empty: none
 }
 
 // outputFlags adds them; out says what goes into the directory.
 func (o *outputOptions) outputFlags(f *pflag.FlagSet, out string) {
 	f.StringVar(&o.out, "out", "results", out)
+	f.StringVar(&o.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS` while it runs, such as :9090 (all interfaces) or 127.0.0.1:9090")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
 }
 

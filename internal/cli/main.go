@@ -20,6 +20,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/probe"
 	"sixnines/internal/selftest"
+	"sixnines/internal/telemetry"
 	"sixnines/result"
 )
 
@@ -58,13 +59,14 @@ type Env struct {
 // app is one invocation.
 type app struct {
 	Env
+	live *telemetry.Live // who tells monitoring systems of the runs; nil: nobody
 }
 
 // Main runs the command line and returns the process's exit code: 0 good, 1
 // failure, 2 wrong usage, 3 a threshold missed, 4 the run is invalid. The end
 // of ctx is taken like the first Ctrl-C.
 func Main(ctx context.Context, env Env) int {
-	a := &app{env}
+	a := &app{Env: env}
 	if len(a.Args) > 0 && a.Args[0] == builtInCommand {
 		return a.serveBuiltIn(a.Args[1:])
 	}

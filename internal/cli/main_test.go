@@ -70,7 +70,7 @@ func TestDir(t *testing.T) {
 
 func TestVerdictCodes(t *testing.T) {
 	for s, want := range map[result.Status]int{result.Valid: exitOK, result.Suspect: exitOK, result.Unstable: exitInvalid, result.Invalid: exitInvalid} {
-		a := &app{Env{Stderr: io.Discard}}
+		a := &app{Env: Env{Stderr: io.Discard}}
 		if got := a.explain(nil, judged(&result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: s}}})); got != want {
 			t.Errorf("%s: exit code %d, want %d", s, got, want)
 		}
@@ -132,7 +132,7 @@ func TestNeedsURL(t *testing.T) {
 // engine does.
 func TestThirdSignal(t *testing.T) {
 	signals := make(chan os.Signal, 3)
-	a := &app{Env{Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}}
+	a := &app{Env: Env{Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}}
 	said := make(chan string, 3)
 	i := a.interrupts(t.Context(), func(s string) { said <- s })
 	i.observe(measuring())
@@ -153,7 +153,7 @@ func TestThirdSignal(t *testing.T) {
 // TestSignalInVain: before the window one Ctrl-C is enough.
 func TestSignalInVain(t *testing.T) {
 	signals := make(chan os.Signal, 3)
-	a := &app{Env{Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}}
+	a := &app{Env: Env{Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}}
 	i := a.interrupts(t.Context(), func(string) {})
 	i.observe(engine.Progress{Phase: phaseConnect})
 	i.observe(engine.Progress{Phase: phaseWarmup})
@@ -170,7 +170,7 @@ func TestSignalInVain(t *testing.T) {
 }
 
 func TestWriteNew(t *testing.T) {
-	a := &app{Env{Dir: t.TempDir()}}
+	a := &app{Env: Env{Dir: t.TempDir()}}
 	write := func(text string, err error) func(io.Writer) error {
 		return func(w io.Writer) error {
 			io.WriteString(w, text)
@@ -198,7 +198,7 @@ func TestWriteNew(t *testing.T) {
 
 func TestASCII(t *testing.T) {
 	for environ, want := range map[string]bool{"": false, "LANG=C": true, "LANG=en_GB.UTF-8": false, "LANG=en_GB.UTF-8 LC_ALL=POSIX": true, "LC_CTYPE=C.utf8": false} {
-		a := &app{Env{Environ: strings.Fields(environ)}}
+		a := &app{Env: Env{Environ: strings.Fields(environ)}}
 		if got := a.ascii(); got != want {
 			t.Errorf("%q: %v", environ, got)
 		}

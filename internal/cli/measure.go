@@ -31,7 +31,7 @@ type measurement struct {
 // for it, and runs. The run is nil if there is no result, and then the error says why
 // and no file is left; with both, the result in m.file is of a run that did not
 // end as it should have.
-func (a *app) measure(stops *interrupts, show display, m measurement) (*result.Run, error) {
+func (a *app) measure(stops *interrupts, show display, m measurement) (run *result.Run, err error) {
 	s, e := m.scenario, m.entry
 	for _, part := range s.Parts() {
 		if _, err := possible(part.Scenario, e); err != nil {
@@ -41,6 +41,12 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (*result.R
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
 		Floor: a.noiseFloor(s, show.say), Limit: a.generatorLimit(s, show.say), Idle: a.idleProcess(), Probe: a.probeProcess(),
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p); sayLeft(show, p) }, Abort: stops.abort}
+	if a.live != nil {
+		config.Exporter = a.live
+		observe := config.Observer
+		config.Observer = func(p engine.Progress) { observe(p); a.live.Phase(p.Phase) }
+		defer func() { a.live.Finish(run) }()
+	}
 	product, managed, err := managedProduct(s, e)
 	if err != nil {
 		return nil, err
@@ -62,7 +68,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (*result.R
 		died = broker.Err
 		broker.configure(&config)
 	}
-	run, err := execute(stops, config)
+	run, err = execute(stops, config)
 	death := died()
 	switch {
 	case stops.vain.Load():

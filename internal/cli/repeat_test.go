@@ -116,7 +116,7 @@ func TestSetIsAsGoodAsItsWorst(t *testing.T) {
 			t.Errorf("%s of %d: exit code %d, want %d", c.runs, c.planned, code, c.code)
 		}
 		var b bytes.Buffer
-		a := &app{Env{Stderr: &b}}
+		a := &app{Env: Env{Stderr: &b}}
 		if a.sayObjectives("a", all); (b.Len() == 0) != (c.outcome == "met") || strings.Count(b.String(), "\n") > 1 {
 			t.Errorf("%s of %d: %q", c.runs, c.planned, b.String())
 		}

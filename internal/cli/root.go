@@ -9,7 +9,7 @@ import (
 )
 
 // Commands returns the tree of commands, for what describes it: the manual.
-func Commands(env Env) *cobra.Command { return (&app{env}).root() }
+func Commands(env Env) *cobra.Command { return (&app{Env: env}).root() }
 
 // root returns the tree of commands.
 func (a *app) root() *cobra.Command {

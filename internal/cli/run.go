@@ -92,7 +92,7 @@ not be decided, 4 a run is INVALID or overloaded.`,
 			return names, cobra.ShellCompDirectiveDefault // files, too
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.run(cmd.Context(), args, flags.list, o)
+			return a.exporting(cmd.Context(), o.outputOptions, func() error { return a.run(cmd.Context(), args, flags.list, o) })
 		},
 	}
 	repeats := sectionOf("Repeats", func(f *pflag.FlagSet) {

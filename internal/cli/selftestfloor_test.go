@@ -20,7 +20,7 @@ import (
 func TestNoiseFloorOfLaterRuns(t *testing.T) {
 	var errs bytes.Buffer
 	home := t.TempDir()
-	a := &app{Env{Environ: []string{brokers.HomeVariable + "=" + home}, Stderr: &errs}}
+	a := &app{Env: Env{Environ: []string{brokers.HomeVariable + "=" + home}, Stderr: &errs}}
 	note, err := a.keepFloor(filepath.Join(home, selftest.FloorFile))(result.Floor{ID: "f", At: time.Now(), Pattern: "deliver", Rate: 1000, Size: 256,
 		Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {"50": 1}}}, []string{"steal"})
 	if err != nil || !strings.Contains(note, "yes, in "+home) || !strings.Contains(note, "steal") {
@@ -63,7 +63,7 @@ func TestNoiseFloorOfLaterRuns(t *testing.T) {
 // there are none.
 func TestDoctorTellsTheLimit(t *testing.T) {
 	home := t.TempDir()
-	a := &app{Env{Environ: []string{brokers.HomeVariable + "=" + home}}}
+	a := &app{Env: Env{Environ: []string{brokers.HomeVariable + "=" + home}}}
 	now := time.Now()
 	if c := a.checkGenerator(now); c.Status != vitals.StatusNote || !strings.HasPrefix(c.Found, vitals.Unknown) || !strings.Contains(c.Advice, "--only limit") {
 		t.Errorf("%+v", c)

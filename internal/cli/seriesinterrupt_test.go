@@ -85,7 +85,7 @@ func TestSeriesSignals(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			signals, said := make(chan os.Signal, 4), make(chan string, 4)
-			a := &app{Env{Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}}
+			a := &app{Env: Env{Signals: func() (<-chan os.Signal, func()) { return signals, func() {} }}}
 			s := a.seriesStops(t.Context())
 			i := s.next(func(text string) { said <- text })
 			if tt.measuring {

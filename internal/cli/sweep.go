@@ -102,7 +102,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong
 		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.sweep(cmd.Context(), args, flags.list, o)
+			return a.exporting(cmd.Context(), o.outputOptions, func() error { return a.sweep(cmd.Context(), args, flags.list, o) })
 		},
 	}
 	cells := sectionOf("Sweep", func(f *pflag.FlagSet) {

@@ -168,6 +168,9 @@ func (c *collector) collect(phase string, from, to int64) error {
 		if err := r.out.interval(v); err != nil {
 			return err
 		}
+		if r.config.Exporter != nil {
+			r.config.Exporter.Interval(&v, ld.recording.rec.Added)
+		}
 		ld.accounts.told.levels, ld.accounts.told.pauses = ld.accounts.told.levels[:0], ld.accounts.told.pauses[:0]
 		if ld.accounts.follower != nil {
 			last, err := ld.accounts.follower.add(ld.plan, ld.recording.rec, v)

@@ -55,9 +55,22 @@ type Config struct {
 	// Observer, if not nil, is told of the run's progress, once an interval.
 	// It must not block for long.
 	Observer func(Progress)
+	// Exporter, if not nil, is shown what the run records.
+	Exporter Exporter
 	// Abort, if not nil, ends the run at once when closed, drain and all; the
 	// context's end ends the window early, drains and writes.
 	Abort <-chan struct{}
+}
+
+// Exporter is shown what a run records while it goes on, by the goroutine that writes
+// it down. It must not block for long, and what it gets is good until it returns.
+type Exporter interface {
+	// Begin is called once, before the load: with the header of each workload.
+	Begin(headers []result.Header)
+	// Interval is called for each interval of each workload. added visits the buckets of
+	// the values that were recorded in it: their edges, ns, both inclusive, and how
+	// many.
+	Interval(v *result.Interval, added func(visit func(m result.Metric, low, high, count int64)))
 }
 
 // Usage is what one of the broker's processes has used.

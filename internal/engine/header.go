@@ -51,6 +51,9 @@ func (r *run) writeHeader(start int64) error {
 		}
 		headers = append(headers, h)
 	}
+	if r.config.Exporter != nil {
+		r.config.Exporter.Begin(headers)
+	}
 	return r.out.begin(start, headers...)
 }
 

@@ -372,6 +372,17 @@ func (r *Recorder) Values(id ID) []int64 {
 	return values
 }
 
+// Added visits the buckets of the values that the last Snapshot added, metric by
+// metric, ascending: their edges, both inclusive, and how many values.
+func (r *Recorder) Added(visit func(m result.Metric, low, high, count int64)) {
+	for _, id := range r.ids {
+		m := id.Metric()
+		for i, n := range r.seen[id].nonzero() {
+			visit(m, r.geo.floor(i), r.geo.ceiling(i), n)
+		}
+	}
+}
+
 // LastRanks are the values of id that the last Snapshot added.
 func (r *Recorder) LastRanks(id ID) *result.RankIndex {
 	k := r.seen[id]

@@ -53,7 +53,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	phase, all := c.loads()
 	if phase != "" {
 		to <- prometheus.MustNewConstMetric(prometheus.NewDesc(prefix+"preparing",
-			"1 while a run is being set up or warmed up: nothing is recorded yet.", []string{"phase"}, nil), prometheus.GaugeValue, 1, phase)
+			"1 while a run is being set up.", []string{"phase"}, nil), prometheus.GaugeValue, 1, phase)
 	}
 	for _, l := range all {
 		l.collect(to)
@@ -76,7 +76,7 @@ func (l *load) collect(to chan<- prometheus.Metric) {
 	gauge("asked_rate", "Messages a second by the schedule; 0: there is none.", h.Rate)
 	gauge("payload_bytes", "Bytes of a payload, where they differ their mean.", float64(h.Size))
 	if l.phase != "" {
-		gauge("phase", "1 for the phase in which the run is: measure, drain or closing.", 1, "phase", l.phase)
+		gauge("phase", "1 for the phase in which the run is: warm-up, measure or drain.", 1, "phase", l.phase)
 		gauge("in_flight_messages", "Unacknowledged or undelivered, whichever are more, at the end of the last interval.", float64(l.inFlight))
 		gauge("backlog_messages", "Due but not sent at the end of the last interval.", float64(l.backlog))
 	}

@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sixnines/drivers/all"
+)
+
+// page gets what is served at an address, or nothing where nobody listens any more.
+func page(t *testing.T, address string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return ""
+	}
+	defer response.Body.Close() // nothing is written
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// Whoever scrapes while a run goes on sees its counts, and before the command ends its
+// verdict.
+func TestMetricsWhileRunning(t *testing.T) {
+	said, to := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		defer to.Close()
+		code <- Main(t.Context(), Env{Args: []string{"run", "mem", "--metrics", "127.0.0.1:0", "--rate", "1000/s", "--duration", "1s", "--warmup", "0s"},
+			Dir: t.TempDir(), Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: to, Drivers: all.Set()})
+	}()
+	lines := bufio.NewScanner(said)
+	if !lines.Scan() {
+		t.Fatal("nothing is said")
+	}
+	address, ok := strings.CutPrefix(lines.Text(), "metrics ")
+	if !ok {
+		t.Fatalf("said %q", lines.Text())
+	}
+	go func() {
+		for lines.Scan() {
+		}
+	}()
+	counts := regexp.MustCompile(`(?m)^sixnines_delivery_response_seconds_count\{run="[0-9a-f]{16}",workload=""\} [1-9]`)
+	running, ended := false, false
+	for text := page(t, address); text != ""; text = page(t, address) {
+		running = running || counts.MatchString(text) && strings.Contains(text, `phase="measure"`)
+		ended = ended || strings.Contains(text, "sixnines_verdict_info{")
+	}
+	if c := <-code; c != exitOK && c != exitInvalid {
+		t.Errorf("exit code %d", c)
+	}
+	if !running || !ended {
+		t.Errorf("seen while it ran: %v; its verdict: %v", running, ended)
+	}
+}
+
+// An address that is taken is told before anything is begun.
+func TestMetricsAtAnAddressInUse(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close() // nothing was sent
+	dir := t.TempDir()
+	for _, address := range []string{l.Addr().String(), "nowhere", "127.0.0.1:99999"} {
+		code, out, errs := invoke(t, Env{Dir: dir}, "run", "mem", "--duration", "100ms", "--metrics", address)
+		if code != exitUsage || out != "" || !strings.Contains(errs, "--metrics "+address) || !strings.Contains(errs, "hint: write an address") {
+			t.Errorf("%s: exit code %d, %q, %q", address, code, out, errs)
+		}
+	}
+	if made, err := os.ReadDir(dir); err != nil || len(made) > 0 {
+		t.Errorf("%v, %v in %s", err, made, filepath.Base(dir))
+	}
+}

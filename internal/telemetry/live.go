@@ -1,0 +1,114 @@
+package telemetry
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"sixnines/result"
+)
+
+// Live is what is told of runs while they go on: of the one under way and, until the
+// next has ended, of the one before. It is safe for concurrent use; what
+// adds to it waits for no reader for longer than a copy takes.
+type Live struct {
+	mu       sync.Mutex
+	phase    string  // of a run whose window has not begun
+	current  []*load // empty before the window
+	previous []*load // of the run before
+	runs     int     // finished
+}
+
+// Phase tells in which phase the run is whose window has not begun.
+func (l *Live) Phase(phase string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.phase = phase
+}
+
+// Begin implements the engine's Exporter.
+func (l *Live) Begin(headers []result.Header) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.current = nil
+	for _, h := range headers {
+		l.current = append(l.current, newLoad(h, "warm-up"))
+	}
+}
+
+// Interval implements the engine's Exporter.
+func (l *Live) Interval(v *result.Interval, added func(visit func(m result.Metric, low, high, count int64))) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, x := range l.current {
+		if x.header.Workload == v.Workload {
+			x.add(v, added)
+		}
+	}
+}
+
+// add adds an interval.
+func (l *load) add(v *result.Interval, added func(visit func(m result.Metric, low, high, count int64))) {
+	l.phase, l.inFlight, l.backlog = v.Phase, v.InFlight, v.Backlog
+	l.counters.Add(v.Counters)
+	clear(l.vitals)
+	maps.Copy(l.vitals, v.Vitals)
+	added(func(m result.Metric, low, high, count int64) {
+		h := l.metrics[m]
+		if h == nil {
+			h = newHistogram()
+			l.metrics[m] = h
+		}
+		h.add(low, high, count)
+	})
+}
+
+// Finish tells how the run under way ended: by its records and its verdict. A nil run
+// left no result.
+func (l *Live) Finish(run *result.Run) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.runs++
+	l.current, l.phase = nil, ""
+	if run == nil {
+		return
+	}
+	l.previous = nil
+	for _, part := range run.Parts() {
+		l.previous = append(l.previous, finished(part, part.Summary))
+	}
+}
+
+// loads is a copy of what there is to tell, the run before first; phase is that of a run
+// of which there is nothing else yet.
+func (l *Live) loads() (phase string, all []*load) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all = append(all, l.previous...) // nothing is added to those any more
+	for _, x := range l.current {
+		all = append(all, x.clone())
+	}
+	if len(l.current) > 0 {
+		return "", all // its loads say
+	}
+	return l.phase, all
+}
+
+// finishedRuns is how many runs have ended.
+func (l *Live) finishedRuns() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.runs
+}
+
+// clone is a copy that nobody adds to.
+func (l *load) clone() *load {
+	c := *l
+	c.vitals, c.metrics = maps.Clone(l.vitals), map[result.Metric]*histogram{}
+	for m, h := range l.metrics {
+		x := *h
+		x.native, x.classic = slices.Clone(h.native), slices.Clone(h.classic)
+		c.metrics[m] = &x
+	}
+	return &c
+}
