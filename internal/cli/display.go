@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/internal/engine"
+	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -132,7 +133,7 @@ func plainFields(p engine.Progress) []string {
 			fields = append(fields, fmt.Sprintf("overdue %s", grouped(p.Backlog)))
 		}
 		if p.Count > 0 {
-			fields = append(fields, "p50 "+span(p.P50), "p99 "+span(p.P99), "max "+span(p.Max))
+			fields = append(fields, figuresOf(p, func(s string) string { return s })...)
 		}
 		fields = append(fields, troubles(p.Counters))
 		if p.Until != "" {
@@ -140,6 +141,22 @@ func plainFields(p engine.Progress) []string {
 		}
 	}
 	return fields
+}
+
+// figuresOf are the latencies of an interval that its messages support, and the
+// largest.
+func figuresOf(p engine.Progress, style func(string) string) []string {
+	var out []string
+	for _, q := range []struct {
+		name  string
+		at    float64
+		value time.Duration
+	}{{"p50", 0.5, p.P50}, {"p99", 0.99, p.P99}} {
+		if stats.SupportOf(p.Count, q.at) != stats.NotSupported {
+			out = append(out, q.name+" "+style(span(q.value)))
+		}
+	}
+	return append(out, "max "+style(span(p.Max)))
 }
 
 // clockOf is how far the phase has come.

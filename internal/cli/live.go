@@ -195,8 +195,7 @@ func (m *model) rows(now time.Time) []string {
 	}
 	rows = append(rows, pace)
 	if p.Count > 0 {
-		rows = append(rows, "  p50 "+strong(span(p.P50))+gap+"p99 "+strong(span(p.P99))+gap+
-			"max "+strong(span(p.Max))+faint(gap+string(p.Metric)+", last interval"))
+		rows = append(rows, "  "+strings.Join(figuresOf(p, strong), gap)+faint(gap+string(p.Metric)+", last interval"))
 	} else if p.Phase == result.PhaseMeasure {
 		rows = append(rows, "  "+faint("nothing resolved in the last interval"))
 	}
@@ -267,11 +266,13 @@ func workloadCells(w engine.Progress) []string {
 	default:
 		cells = append(cells, "over")
 	}
+	figures := make([]string, 3)
 	if w.Count > 0 {
-		cells = append(cells, "p50 "+strong(span(w.P50)), "p99 "+strong(span(w.P99)), "max "+strong(span(w.Max)))
-	} else {
-		cells = append(cells, "", "", "")
+		all := figuresOf(w, strong)
+		copy(figures, all[:len(all)-1])
+		figures[2] = all[len(all)-1]
 	}
+	cells = append(cells, figures...)
 	out := "in flight " + grouped(w.InFlight)
 	if w.Backlog > 0 {
 		out += gap + alarm("overdue "+grouped(w.Backlog))

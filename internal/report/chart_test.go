@@ -142,7 +142,7 @@ func TestTimelineKeepsCountsAndTheWorst(t *testing.T) {
 	const n = 3607
 	for i := range int64(n) {
 		p := result.Point{Phase: result.PhaseMeasure, Start: i * 1e9, End: (i + 1) * 1e9, InFlight: i % 11,
-			Metrics: map[result.Metric]result.PointMetric{result.DeliveryResponse: {Count: 10, P50: 100, P99: 100 + i%97, Max: 1000 + i}}}
+			Metrics: map[result.Metric]result.PointMetric{result.DeliveryResponse: {Count: 500, P50: 100, P99: 100 + i%97, Max: 1000 + i}}}
 		p.Counters.Sent = 10
 		run.Series = append(run.Series, p)
 	}

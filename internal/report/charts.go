@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sixnines/internal/stats"
 	"sixnines/result"
 )
 
@@ -257,6 +258,7 @@ func timeChart(subjects []*subject, f family) *chart {
 		Moments: momentsOf(subjects), Until: untilOf(subjects),
 	}
 	var metrics []string
+	few := false
 	for i, s := range subjects {
 		m := firstOf(s, f)
 		if m == "" {
@@ -267,40 +269,44 @@ func timeChart(subjects []*subject, f family) *chart {
 		}
 		c.Moments = append(c.Moments, steadyMoments(s)...)
 		spans := timeline(s.run)
-		figures := []struct {
-			name string
-			of   func(result.PointMetric) int64
-		}{
-			{"p50", func(p result.PointMetric) int64 { return p.P50 }},
-			{"p99", func(p result.PointMetric) int64 { return p.P99 }},
-			{"p99.9", func(p result.PointMetric) int64 { return p.P999 }},
-			{"max", func(p result.PointMetric) int64 { return p.Max }},
-		}
-		for j, fig := range figures {
-			l := timeLine(spans, lineName(s, fig.name), j, 0, func(sp span) float64 {
+		draw := func(name string, colour, dash int, of func(result.PointMetric) int64) bool {
+			l := timeLine(spans, lineName(s, name), colour, dash, func(sp span) float64 {
 				p := sp.Metrics[m]
-				return positiveLog(p.Count, fig.of(p))
+				return positiveLog(p.Count, of(p))
 			})
-			if len(subjects) > 1 {
-				// One colour a run, and only what tells runs apart.
-				switch fig.name {
-				case "p99":
-					l.Colour, l.Dash = i, 0
-				case "max":
-					l.Colour, l.Dash = i, 2
-				default:
-					continue
-				}
-				if fig.name == "max" && len(subjects) > fewLines {
-					continue
-				}
-			} else if fig.name == "max" {
-				l.Dash = 2
+			drawn := slices.ContainsFunc(l.Y, func(y float64) bool { return !math.IsNaN(y) })
+			if drawn {
+				c.Lines = append(c.Lines, l)
 			}
-			c.Lines = append(c.Lines, l)
+			return drawn
 		}
+		p50 := func(p result.PointMetric) int64 { return p.P50 }
+		p90 := func(p result.PointMetric) int64 { return p.P90 }
+		p99 := func(p result.PointMetric) int64 { return p.P99 }
+		largest := func(p result.PointMetric) int64 { return p.Max }
+		if len(subjects) > 1 {
+			// One colour a run, and only what tells runs apart: the highest percentile up
+			// to p99 that their intervals support.
+			if draw("p99", i, 0, p99) || draw("p90", i, 0, p90) || draw("p50", i, 0, p50) {
+				few = few || c.Lines[len(c.Lines)-1].Name != lineName(s, "p99")
+			}
+			if len(subjects) <= fewLines {
+				draw("max", i, 2, largest)
+			}
+			continue
+		}
+		draw("p50", 0, 0, p50)
+		if !draw("p99", 1, 0, p99) {
+			draw("p90", 1, 0, p90)
+		}
+		few = !draw("p99.9", 2, 0, func(p result.PointMetric) int64 { return p.P999 })
+		draw("max", 3, 2, largest)
 	}
-	c.Caption = "Percentiles of " + strings.Join(metrics, " and ") + " of the messages resolved in each interval. Percentiles of an interval are of that interval alone. " + momentCaption(c.Moments)
+	c.Caption = "Percentiles of " + strings.Join(metrics, " and ") + " of the messages resolved in each interval. Percentiles of an interval are of that interval alone. "
+	if few {
+		c.Caption += "Of a percentile that an interval has too few messages for – p99 takes " + count(stats.MinSamples(0.99, 0.95)) + ", p99.9 " + count(stats.MinSamples(0.999, 0.95)) + " – nothing is drawn. "
+	}
+	c.Caption += momentCaption(c.Moments)
 	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
 	return c
 }

@@ -80,7 +80,8 @@ func withVariants(metrics []result.Metric) (out []result.Metric) {
 // for every interval. Instants count from the start of the measured window.
 // The series are METRIC.count, METRIC.min_ns, .p50_ns, .p90_ns, .p99_ns,
 // .p99.9_ns and .max_ns of each metric, scheduled, sent, acked, received, in_flight, backlog,
-// and vitals.NAME. Percentiles are those of the interval's own histogram.
+// and vitals.NAME. Percentiles are those of the interval's own histogram; n/a where
+// it has too few messages for one.
 func TimeCSV(w io.Writer, runs []*result.Run) error {
 	prepared, err := subjects(runs)
 	if err != nil {
@@ -89,6 +90,7 @@ func TimeCSV(w io.Writer, runs []*result.Run) error {
 	c := csv.NewWriter(w)
 	_ = c.Write([]string{"run", "phase", "start_ns", "end_ns", "series", "value"}) // kept until Error
 	for _, s := range prepared {
+		messages := messagesOf(s.run)
 		for _, p := range s.run.Series {
 			row := func(series, value string) {
 				_ = c.Write([]string{s.label, plain(p.Phase), integer(p.Start), integer(p.End), series, value})
@@ -109,10 +111,11 @@ func TimeCSV(w io.Writer, runs []*result.Run) error {
 					continue
 				}
 				row(string(m)+".min_ns", integer(v.Min))
-				row(string(m)+".p50_ns", integer(v.P50))
-				row(string(m)+".p90_ns", integer(v.P90))
-				row(string(m)+".p99_ns", integer(v.P99))
-				row(string(m)+".p99.9_ns", integer(v.P999))
+				v = supported(v, messages(m))
+				row(string(m)+".p50_ns", whereSupported(v.P50))
+				row(string(m)+".p90_ns", whereSupported(v.P90))
+				row(string(m)+".p99_ns", whereSupported(v.P99))
+				row(string(m)+".p99.9_ns", whereSupported(v.P999))
 				row(string(m)+".max_ns", integer(v.Max))
 			}
 			for _, k := range sortedKeys(p.Vitals) {
@@ -122,6 +125,14 @@ func TimeCSV(w io.Writer, runs []*result.Run) error {
 	}
 	c.Flush()
 	return c.Error()
+}
+
+// whereSupported is a percentile of an interval, "n/a" where there is none.
+func whereSupported(v int64) string {
+	if v == unsupported {
+		return "n/a"
+	}
+	return integer(v)
 }
 
 func integer(v int64) string { return strconv.FormatInt(v, 10) }

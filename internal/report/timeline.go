@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"sixnines/internal/judge"
+	"sixnines/internal/stats"
 	"sixnines/result"
 )
 
@@ -35,7 +37,7 @@ func timeline(r *result.Run) []span {
 			points = append(points, p)
 		}
 	}
-	refused := map[result.Metric][]int64{}
+	refused, messages := map[result.Metric][]int64{}, messagesOf(r)
 	for m, x := range r.Metrics {
 		if x.Refused > 0 {
 			refused[m] = among(points, refusals(r, x))
@@ -58,11 +60,11 @@ func timeline(r *result.Run) []span {
 			}
 			for m, v := range p.Metrics {
 				if refused[m] == nil {
-					s.Metrics[m] = worse(s.Metrics[m], v)
+					s.Metrics[m] = worse(s.Metrics[m], supported(v, messages(m)))
 				}
 			}
 			for m, n := range refused {
-				s.Metrics[m] = worse(s.Metrics[m], behindRefused(p.Metrics[m], n[j]))
+				s.Metrics[m] = worse(s.Metrics[m], supported(behindRefused(p.Metrics[m], n[j]), messages(m)))
 			}
 			for k, v := range p.Vitals {
 				if seen, ok := s.Vitals[k]; !ok || v > seen {
@@ -75,6 +77,49 @@ func timeline(r *result.Run) []span {
 		i = j
 	}
 	return out
+}
+
+// unsupported stands for a percentile of an interval that has too few messages.
+const unsupported = -1
+
+// supported leaves out the percentiles of an interval that its messages do not
+// support, by the rule that the percentiles of a run obey; messages is how many
+// there are for each value.
+func supported(p result.PointMetric, messages float64) result.PointMetric {
+	n := int64(float64(p.Count) * messages)
+	for _, q := range []struct {
+		p  float64
+		at *int64
+	}{{0.5, &p.P50}, {0.9, &p.P90}, {0.99, &p.P99}, {0.999, &p.P999}} {
+		if stats.SupportOf(n, q.p) == stats.NotSupported {
+			*q.at = unsupported
+		}
+	}
+	return p
+}
+
+// messagesOf tells how many messages a metric of a run has for each of its values:
+// what a thousand consumers got of one is one.
+func messagesOf(r *result.Run) func(result.Metric) float64 {
+	all := map[result.Metric]float64{}
+	for m, x := range r.Metrics {
+		if x.Hist == nil {
+			continue
+		}
+		n := x.Hist.TotalCount() + x.Refused
+		if x.Censored != nil {
+			n += x.Censored.TotalCount()
+		}
+		if n > 0 {
+			all[m] = float64(judge.Samples(m, x, r.Counters)) / float64(n)
+		}
+	}
+	return func(m result.Metric) float64 {
+		if share, ok := all[m]; ok {
+			return share
+		}
+		return 1
+	}
 }
 
 // worse is the envelope of two intervals' percentiles.
@@ -223,10 +268,10 @@ func longest(all []moment) []moment {
 	return out
 }
 
-// positiveLog is log10 of a latency, a gap where there is none or where it is
-// that of a refused message, which has none.
+// positiveLog is log10 of a latency, a gap where there is none, where messages are
+// too few to tell it or where it is that of a refused message, which has none.
 func positiveLog(count, ns int64) float64 {
-	if count == 0 || ns == result.Refused {
+	if count == 0 || ns == result.Refused || ns == unsupported {
 		return math.NaN()
 	}
 	return logOf(ns)

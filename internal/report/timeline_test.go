@@ -1,6 +1,9 @@
 package report
 
 import (
+	"bytes"
+	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,5 +117,50 @@ func TestWorkloadsShareWhatIsTheMachines(t *testing.T) {
 	other.Header.Name = "depot"
 	if prepared, err = subjects(append(runs, other)); err != nil || prepared[0].label != "A shop later" {
 		t.Errorf("%q, %v", prepared[0].label, err)
+	}
+}
+
+// Of an interval only the percentiles that its messages support are drawn, and
+// exported: of a thousand messages no p99.9, and of deliveries as many as messages.
+func TestNoNinesOfIntervalsWithoutMessages(t *testing.T) {
+	for _, tt := range []struct {
+		rate, consumers   int
+		p50, p99, p999    bool
+		also, without     string
+		pictured, missing string
+	}{
+		{20_000, 1, true, true, true, ".p99.9_ns,6", ".p99.9_ns,n/a", "p99.9", ""},
+		{1000, 1, true, true, false, ".p99.9_ns,n/a", ".p99_ns,n/a", "p99", "p99.9"},
+		{1000, 4, true, false, false, ".p99_ns,n/a", ".p50_ns,n/a", "p90", "p99"},
+		{100, 1, true, false, false, ".p99_ns,n/a", ".p50_ns,n/a", "p90", "p99"},
+	} {
+		s := openRun()
+		s.rate = tt.rate
+		run := s.make()
+		run.Counters.Expected = run.Counters.Sent * int64(tt.consumers)
+		p := timeline(run)[0].Metrics[result.DeliveryResponse]
+		if p.P50 > 0 != tt.p50 || p.P99 > 0 != tt.p99 || p.P999 > 0 != tt.p999 || p.Max <= 0 {
+			t.Errorf("%d/s: %+v", tt.rate, p)
+		}
+		var b bytes.Buffer
+		if err := TimeCSV(&b, []*result.Run{run}); err != nil {
+			t.Fatal(err)
+		}
+		if text := b.String(); !strings.Contains(text, "delivery.response"+tt.also) || strings.Contains(text, "delivery.response"+tt.without) {
+			t.Errorf("%d/s: %.600s", tt.rate, text)
+		}
+		sub := subjectOf(run)
+		drawn := map[string]bool{}
+		for _, l := range timeChart([]*subject{sub}, sub.tables[0]).Lines {
+			drawn[l.Name] = true
+			for _, y := range l.Y {
+				if !math.IsNaN(y) && y <= 0 {
+					t.Errorf("%d/s: %s holds %v", tt.rate, l.Name, y)
+				}
+			}
+		}
+		if !drawn[tt.pictured] || tt.missing != "" && drawn[tt.missing] || !drawn["max"] {
+			t.Errorf("%d/s: drawn are %v", tt.rate, drawn)
+		}
 	}
 }
