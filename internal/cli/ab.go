@@ -373,7 +373,7 @@ func (t *abRuns) finish(ended error) error {
 	if err != nil {
 		return errors.Join(ended, compareFault(err))
 	}
-	err = t.compared(all, t.compareOptions)
+	err = t.compared(all, t.compareOptions, runs[0], runs[1])
 	if missed := t.objectives(); err == nil {
 		err = missed
 	}

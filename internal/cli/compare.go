@@ -158,7 +158,7 @@ func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error
 			return err
 		}
 	}
-	return a.compared(all, o)
+	return a.compared(all, o, setA, setB)
 }
 
 // gateable refuses a gate that could not fail whatever the runs were.
@@ -213,15 +213,16 @@ func compareFault(err error) error {
 	return &fault{code: exitUsage, cause: err}
 }
 
-// compared prints the comparisons, of a workload each, and decides on the exit code.
-func (a *app) compared(all []*compare.Comparison, o compareOptions) error {
+// compared prints the comparisons of two sets, of a workload each, and decides on the
+// exit code.
+func (a *app) compared(all []*compare.Comparison, o compareOptions, setA, setB []*result.Run) error {
 	for i, c := range all {
 		if err := a.printComparison(c, i, o); err != nil {
 			return failed("see sixnines compare --help", fmt.Errorf("print the comparison: %w", err))
 		}
 	}
 	if o.html != "" {
-		if err := a.writeNew(o.html, false, func(w io.Writer) error { return report.CompareHTML(w, all) }); err != nil {
+		if err := a.writeNew(o.html, false, func(w io.Writer) error { return report.CompareHTML(w, all, setA, setB) }); err != nil {
 			return failed("name another file with --html FILE", fmt.Errorf("write the page: %w", err))
 		}
 	}

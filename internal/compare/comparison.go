@@ -127,6 +127,9 @@ type Left struct {
 	Side string `json:"side"` // "A" or "B"
 	Run  string `json:"run"`
 	Why  string `json:"why"`
+	// Partner says that nothing speaks against the run but that its partner cannot be
+	// used.
+	Partner bool `json:"partner,omitempty"`
 }
 
 // Doubt is a reason for which runs that are compared are SUSPECT.

@@ -22,13 +22,15 @@ type run struct {
 	beside []*result.Run // the other workloads of the run
 }
 
-// name is how people find the run.
-func (r run) name() string {
+// Name is how users find a run, and how a [Pair] names it.
+func Name(r *result.Run) string {
 	if r.Path != "" {
 		return r.Path
 	}
 	return r.Header.ID
 }
+
+func (r run) name() string { return Name(r.Run) }
 
 // unfit says why a run's figures must not be compared; empty: they may.
 func unfit(r *result.Run) string {
@@ -138,9 +140,9 @@ func couples(sets [2][]run) (all []couple, left []Left, ab bool) {
 		for _, c := range byPair {
 			switch {
 			case c.runs[0].Run == nil:
-				left = append(left, Left{"B", c.runs[1].name(), fmt.Sprintf("pair %d has no A", c.number)})
+				left = append(left, Left{Side: "B", Run: c.runs[1].name(), Why: fmt.Sprintf("pair %d has no A", c.number)})
 			case c.runs[1].Run == nil:
-				left = append(left, Left{"A", c.runs[0].name(), fmt.Sprintf("pair %d has no B", c.number)})
+				left = append(left, Left{Side: "A", Run: c.runs[0].name(), Why: fmt.Sprintf("pair %d has no B", c.number)})
 			default:
 				all = append(all, *c)
 			}
@@ -155,7 +157,7 @@ func couples(sets [2][]run) (all []couple, left []Left, ab bool) {
 	}
 	for i := range sets {
 		for _, r := range sets[i][n:] {
-			left = append(left, Left{side(i), r.name(), "no partner: the other set has " + fmt.Sprint(n)})
+			left = append(left, Left{Side: side(i), Run: r.name(), Why: "no partner: the other set has " + fmt.Sprint(n)})
 		}
 	}
 	return all, left, false
@@ -211,7 +213,7 @@ func replaced(all []couple) (rest []couple, out []Replaced) {
 		for i, r := range c.runs {
 			for _, part := range append([]*result.Run{r.Run}, r.beside...) {
 				if part.Summary != nil && part.Summary.Verdict.Status == result.Invalid && !part.Header.Background {
-					x.Why = append(x.Why, Left{side(i), r.name(), verdictOf(part.Summary)})
+					x.Why = append(x.Why, Left{Side: side(i), Run: r.name(), Why: verdictOf(part.Summary)})
 					break
 				}
 			}
@@ -229,11 +231,11 @@ func fitOnes(all []couple) (fit []couple, left []Left) {
 			continue
 		}
 		for i, r := range c.runs {
-			why := r.unfit
-			if why == "" {
-				why = fmt.Sprintf("its partner in pair %d cannot be used", c.number)
+			l := Left{Side: side(i), Run: r.name(), Why: r.unfit}
+			if l.Partner = l.Why == ""; l.Partner {
+				l.Why = fmt.Sprintf("its partner in pair %d cannot be used", c.number)
 			}
-			left = append(left, Left{side(i), r.name(), why})
+			left = append(left, l)
 		}
 	}
 	return fit, left

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"sixnines/internal/compare"
+	"sixnines/result"
 )
 
 // browserLimit is how long the browser may take for all pages. It decides only how
@@ -166,7 +167,13 @@ func TestPagesInBrowser(t *testing.T) {
 	}
 	shown["sweep"] = b.String()
 	b.Reset()
-	if err := CompareHTML(&b, []*compare.Comparison{compareSets(t, 8, 1.2, nil)}); err != nil {
+	var sides [2][]*result.Run
+	curves := openRun().make().Metrics
+	c := compareSets(t, 8, 1.2, func(side int, r *result.Run) {
+		r.Metrics = curves
+		sides[side] = append(sides[side], r)
+	})
+	if err := CompareHTML(&b, []*compare.Comparison{c}, sides[0], sides[1]); err != nil {
 		t.Fatal(err)
 	}
 	shown["compare"] = b.String()

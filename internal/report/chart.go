@@ -17,7 +17,7 @@ type chart struct {
 	Alt     string // what a reader who does not see it should know
 	Small   bool   // half as wide on the page
 	X, Y    axis
-	Until   float64 // the end of the time that is drawn, on a seconds axis
+	Until   float64 // what the X axis reaches at least; on one of seconds the end of the run
 	Lines   []line
 	Moments []moment
 }
@@ -34,6 +34,7 @@ const (
 	rateScale       scale = "rate"       // linear from zero, messages a second
 	logRateScale    scale = "lograte"    // log10 of messages a second
 	shareScale      scale = "share"      // linear from zero, 1 is all
+	changeScale     scale = "change"     // linear, 0 is none, 0.1 is a tenth more
 )
 
 // axis is one axis of a chart; Min and Max are chosen by fit.
@@ -43,7 +44,7 @@ type axis struct {
 	Min, Max float64
 }
 
-// line is one series. Y may hold NaN for gaps; Lo and Hi, if any, are the edges
+// line is one series; one without a name is in no legend. Y may hold NaN for gaps; Lo and Hi, if any, are the edges
 // of a band around it.
 type line struct {
 	Name   string
@@ -53,8 +54,11 @@ type line struct {
 	Lo, Hi []float64
 	Steps  bool   // a histogram's outline: Y holds until the next X
 	Dots   bool   // few points: mark each
+	Points bool   // only the points, without a line between them
 	Thin   bool   // one of many of a kind
 	Legend string // in static pictures instead of Name; thin lines without one are left out there
+	// Labels name the points, instead of where they are on the X axis.
+	Labels []string
 }
 
 // legend is the line's name in a static picture; empty: it has none.
@@ -111,7 +115,7 @@ func (c *chart) fit() bool {
 	if x.min > x.max {
 		return false
 	}
-	if c.X.Scale == secondsScale {
+	if c.X.Scale == secondsScale || c.Until > 0 {
 		x.add(c.Until)
 	}
 	c.X.round(x)
@@ -137,6 +141,9 @@ func (a *axis) round(e extent) {
 		}
 	case shareScale:
 		a.Min, a.Max = min(e.min, 0), max(e.max, 0.1)*1.06
+	case changeScale:
+		reach := max(e.max-e.min, 0.02) * 0.06
+		a.Min, a.Max = min(e.min, 0)-reach, max(e.max, 0)+reach
 	case countScale, rateScale:
 		a.Min, a.Max = min(e.min, 0), max(e.max, 1)*1.06
 	case durationScale, logCountScale, logRateScale:
@@ -262,6 +269,12 @@ func (a axis) text(v float64) string {
 		return shortCount(math.Pow(10, v)) + "/s"
 	case shareScale:
 		return strconv.FormatFloat(math.Round(v*1e6)/1e4, 'f', -1, 64) + " %"
+	case changeScale:
+		text := strconv.FormatFloat(math.Round(v*1e6)/1e4, 'f', -1, 64) + " %"
+		if v > 0 {
+			text = "+" + text
+		}
+		return text
 	case secondsScale:
 		return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'f', -1, 64) + " s"
 	}

@@ -238,6 +238,14 @@ func compareHow(c *compare.Comparison) string {
 	return text
 }
 
+// noDifferences says that nothing is unlike, besides what was changed.
+func noDifferences(c *compare.Comparison) string {
+	if len(c.Changes) > 0 {
+		return "No other known differences."
+	}
+	return "No known differences."
+}
+
 // replacedTexts say which pairs were made again, and why.
 func replacedTexts(c *compare.Comparison) []string {
 	if len(c.Replaced) == 0 {

@@ -232,24 +232,56 @@ func TestCompareMarkdown(t *testing.T) {
 }
 
 func TestCompareHTML(t *testing.T) {
-	var b bytes.Buffer
-	if err := CompareHTML(&b, []*compare.Comparison{compareSets(t, 8, 1.2, nil)}); err != nil {
-		t.Fatal(err)
-	}
-	text := b.String()
-	for _, bad := range []string{"<script>", "<b>|", "<i>", "<u>", "\x1b", "\x07", "http", "NaN", "Inf"} {
-		if strings.Contains(text, bad) {
-			t.Errorf("%q is in the page", bad)
+	write := func(c *compare.Comparison, sides [2][]*result.Run) string {
+		t.Helper()
+		var b bytes.Buffer
+		if err := CompareHTML(&b, []*compare.Comparison{c}, sides[0], sides[1]); err != nil {
+			t.Fatal(err)
 		}
+		text := b.String()
+		_, body, _ := strings.Cut(text, "<main>")
+		body, data, _ := strings.Cut(body, `<script type="application/json" id="data">`)
+		data, _, _ = strings.Cut(data, "</script>")
+		for _, bad := range []string{"<script>", "<b>|", "<i>", "<u>", "\x1b", "\x07", "http:", "https:", "NaN", "Inf"} {
+			if strings.Contains(strings.ReplaceAll(body+data, `xmlns="http://www.w3.org/2000/svg"`, ""), bad) {
+				t.Errorf("%q is in the page", bad)
+			}
+		}
+		if !json.Valid([]byte(data)) {
+			t.Errorf("no JSON: %s", data)
+		}
+		return body
 	}
-	for _, want := range []string{"<h1 class=\"slower\">SLOWER", "batching", "INVALID", "<td class=\"slower\">SLOWER", "16.0 µs", "<svg", "class=\"band\""} {
+	curves := openRun().make().Metrics[result.DeliveryResponse]
+	var sides [2][]*result.Run
+	c := compareSets(t, 8, 1.2, func(side int, r *result.Run) {
+		r.Metrics = map[result.Metric]*result.Merged{result.DeliveryResponse: curves}
+		sides[side] = append(sides[side], r)
+	})
+	text := write(c, sides)
+	for _, want := range []string{`<span class="status">SLOWER`, "batching", "INVALID", `<td class="bad">SLOWER`, "16.0 µs",
+		`data-chart="shift-delivery.response-0"`, `data-chart="curves-delivery.response-0"`, `data-chart="dots-delivery.response-0"`, "less than matters, 5 %"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	b.Reset()
-	if err := CompareHTML(&b, []*compare.Comparison{compareSets(t, 4, 3, nil)}); err != nil || strings.Contains(b.String(), "<svg") || strings.Contains(b.String(), "+200 %") {
-		t.Errorf("too few runs: %v\n%s", err, b.String())
+	// A dot for each run at each percentile, of the seven pairs that are used.
+	dots := compareDots(c.Metrics[0], comparedPairs(c, sides))
+	for i, l := range dots.Lines {
+		if len(l.X) != 7*7 || l.Labels[0] != "p50, pair 2" {
+			t.Errorf("side %d: %d dots, the first %q", i, len(l.X), l.Labels[0])
+		}
+	}
+	if shift := shiftChart(c, c.Metrics[0], comparedPairs(c, sides)); len(shift.Lines) != 1+7+1 || len(shift.Lines[0].X) != 7 || !(shift.Lines[0].Lo[0] > 0.19) || !(shift.Lines[1].Y[6] > 0.19) {
+		t.Errorf("%+v", shift.Lines)
+	}
+	if x := compareCurves(result.DeliveryResponse, comparedPairs(c, sides)); len(x.Lines) != 2+2*7 || x.Lines[0].Thin || !x.Lines[2].Thin || x.Lines[0].Y[3] != x.Lines[2].Y[3] {
+		t.Errorf("%d lines", len(x.Lines))
+	}
+	sides = [2][]*result.Run{}
+	c = compareSets(t, 4, 3, func(side int, r *result.Run) { sides[side] = append(sides[side], r) })
+	if text := write(c, sides); strings.Contains(text, "shift-") || strings.Contains(text, "+200 %") || !strings.Contains(text, "dots-") {
+		t.Errorf("too few runs:\n%s", text)
 	}
 }
 

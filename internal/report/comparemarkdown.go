@@ -85,7 +85,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 func differencesMarkdown(b *bytes.Buffer, c *compare.Comparison) {
 	text := func(s string) string { return escapeMarkdown(plain(s)) }
 	if len(c.Differences) == 0 {
-		b.WriteString("- No known differences.\n")
+		fmt.Fprintf(b, "- %s\n", noDifferences(c))
 		return
 	}
 	b.WriteString("\n| difference | A | B | weight | |\n|---|---|---|---|---|\n")

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -207,7 +208,9 @@ func compareLists(p *printer, c *compare.Comparison) []compareList {
 	replaced := compareList{lead: "  replaced    ", lines: replacedTexts(c)}
 	left := compareList{lead: "  left out    "}
 	for _, l := range c.Left {
-		left.lines = append(left.lines, l.Side+" "+plain(l.Run)+": "+plain(l.Why))
+		if !l.Partner {
+			left.lines = append(left.lines, l.Side+" "+plain(filepath.Base(l.Run))+": "+plain(l.Why))
+		}
 	}
 	suspect := compareList{lead: "  suspect     ", style: warning}
 	for _, d := range c.Doubts {

@@ -82,7 +82,7 @@ func compareDifferences(p *printer, c *compare.Comparison) {
 		p.blank()
 	}
 	if len(c.Differences) == 0 {
-		p.wrapped("  ", "No known differences.", normal)
+		p.wrapped("  ", noDifferences(c), normal)
 		return
 	}
 	p.heading("Differences", "")

@@ -42,30 +42,81 @@ func HTML(w io.Writer, runs []*result.Run, opt Options) error {
 	if err != nil {
 		return err
 	}
-	t, err := template.ParseFS(pageFiles, "page/page.html.tmpl")
+	return writePage(w, "page.html.tmpl", page)
+}
+
+// writePage writes a page by the name of its template.
+func writePage(w io.Writer, name string, page any) error {
+	t, err := template.ParseFS(pageFiles, "page/shell.html.tmpl", "page/"+name)
 	if err != nil {
 		return err
 	}
 	var b bytes.Buffer
-	if err := t.Execute(&b, page); err != nil {
+	if err := t.ExecuteTemplate(&b, name, page); err != nil {
 		return err
 	}
 	_, err = w.Write(b.Bytes())
 	return err
 }
 
+// shell is what every page with charts has: its policy, style and scripts, and the
+// charts as data.
+type shell struct {
+	Title, Kind string
+	Policy      string
+	Style       template.CSS
+	UPlot       template.JS
+	Script      template.JS
+	Data        template.JS
+	Tool        string
+}
+
+// newShell prepares a page of some kind ("latency report") with charts.
+func newShell(title, kind string, all []*chart) (shell, error) {
+	s := shell{Title: title, Kind: kind}
+	data, err := json.Marshal(chartData(all)) // escapes <, > and & as it must inside a script element
+	if err != nil {
+		return s, err
+	}
+	style, err := pageFiles.ReadFile("page/style.css")
+	if err != nil {
+		return s, err
+	}
+	script, err := pageFiles.ReadFile("page/charts.js")
+	if err != nil {
+		return s, err
+	}
+	s.Style = template.CSS(uplotStyle + "\n" + string(style))
+	s.UPlot, s.Script, s.Data = template.JS(uplotScript), template.JS(script), template.JS(data)
+	s.Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sourceHash(string(s.Style)) +
+		"; script-src " + sourceHash(uplotScript) + " " + sourceHash(string(script))
+	return s, nil
+}
+
+// pictures are charts drawn for a page.
+func pictures(all []*chart) []pageChart {
+	var out []pageChart
+	for _, c := range all {
+		// The SVG writer escapes what it is given.
+		out = append(out, pageChart{c.Key, c.Title, c.Caption, c.Small, template.HTML(drawSVG(c, false))})
+	}
+	return out
+}
+
+// toolOf is what wrote a result, for people.
+func toolOf(r *result.Run) string {
+	if tool := strings.TrimSpace(plain(r.Header.Tool.Name + " " + r.Header.Tool.Version)); tool != "" {
+		return tool
+	}
+	return "sixnines"
+}
+
 // page is what the template shows.
 type page struct {
-	Title    string
+	shell
 	Several  bool
 	Many     bool // so many that reasons are folded away
 	KeyHeads []string
-	Policy   string
-	Style    template.CSS
-	UPlot    template.JS
-	Script   template.JS
-	Data     template.JS
-	Tool     string
 	Runs     []pageRun
 	Omission []string
 	Charts   []pageChart
@@ -102,11 +153,6 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 	}
 	p.Title = shorten(p.Title, 120)
 	p.alignKeys()
-	tool := prepared[0].run.Header.Tool
-	p.Tool = strings.TrimSpace(plain(tool.Name + " " + tool.Version))
-	if p.Tool == "" {
-		p.Tool = "sixnines"
-	}
 	p.Shown = min(len(prepared), chartLimit)
 	p.Left = len(prepared) - p.Shown
 	p.Tables = pageTables(prepared)
@@ -119,27 +165,11 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 	}
 
 	all := charts(prepared)
-	for _, c := range all {
-		// The SVG writer escapes what it is given.
-		p.Charts = append(p.Charts, pageChart{c.Key, c.Title, c.Caption, c.Small, template.HTML(drawSVG(c, false))})
-	}
-	data, err := json.Marshal(chartData(all)) // escapes <, > and & as it must inside a script element
-	if err != nil {
-		return nil, err
-	}
-	style, err := pageFiles.ReadFile("page/style.css")
-	if err != nil {
-		return nil, err
-	}
-	script, err := pageFiles.ReadFile("page/charts.js")
-	if err != nil {
-		return nil, err
-	}
-	p.Style = template.CSS(uplotStyle + "\n" + string(style))
-	p.UPlot, p.Script, p.Data = template.JS(uplotScript), template.JS(script), template.JS(data)
-	p.Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sourceHash(string(p.Style)) +
-		"; script-src " + sourceHash(uplotScript) + " " + sourceHash(string(script))
-	return p, nil
+	p.Charts = pictures(all)
+	var err error
+	p.shell, err = newShell(p.Title, "latency report", all)
+	p.Tool = toolOf(prepared[0].run)
+	return p, err
 }
 
 // alignKeys puts the cards of several runs into the columns of one table.

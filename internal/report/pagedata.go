@@ -39,7 +39,8 @@ type dataChart struct {
 	X       dataAxis     `json:"x"`
 	Y       dataAxis     `json:"y"`
 	At      numbers      `json:"at"`
-	Bridge  bool         `json:"bridge"` // lines have points of their own: draw across gaps
+	Names   []string     `json:"names,omitempty"` // of the points, where they have any
+	Bridge  bool         `json:"bridge"`          // lines have points of their own: draw across gaps
 	Lines   []dataLine   `json:"lines"`
 	Moments []dataMoment `json:"moments"`
 }
@@ -58,6 +59,7 @@ type dataLine struct {
 	Steps  bool      `json:"steps,omitempty"`
 	Thin   bool      `json:"thin,omitempty"`
 	Dots   bool      `json:"dots,omitempty"`
+	Points bool      `json:"points,omitempty"`
 	Y      numbers   `json:"y"`
 	Lo     numbers   `json:"lo,omitempty"`
 	Hi     numbers   `json:"hi,omitempty"`
@@ -86,8 +88,17 @@ func chartData(all []*chart) []dataChart {
 		slices.Sort(d.At)
 		d.At = slices.Compact(d.At)
 		for _, l := range c.Lines {
+			for i, name := range l.Labels {
+				if d.Names == nil {
+					d.Names = make([]string, len(d.At))
+				}
+				at, _ := slices.BinarySearch(d.At, l.X[i])
+				d.Names[at] = name
+			}
+		}
+		for _, l := range c.Lines {
 			d.Bridge = d.Bridge || len(l.X) != len(d.At)
-			d.Lines = append(d.Lines, dataLine{Name: l.Name, Colour: l.Colour, Dash: dashLengths(l.Dash), Steps: l.Steps, Thin: l.Thin, Dots: l.Dots,
+			d.Lines = append(d.Lines, dataLine{Name: l.Name, Colour: l.Colour, Dash: dashLengths(l.Dash), Steps: l.Steps, Thin: l.Thin, Dots: l.Dots, Points: l.Points,
 				Y: spread(d.At, l.X, l.Y), Lo: spread(d.At, l.X, l.Lo), Hi: spread(d.At, l.X, l.Hi)})
 		}
 		for _, m := range c.Moments {

@@ -119,7 +119,11 @@ func svgLegend(c *chart, y, right float64, alone bool) (string, int) {
 			row++
 		}
 		at := y + float64(row)*18
-		p.f(`<line class="line c%d" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"%s/>`, l.Colour, x, x+26, at, at, dashAttribute(l.Dash))
+		if l.Points {
+			p.f(`<circle class="f%d" r="3" cx="%.1f" cy="%.1f"/>`, l.Colour, x+13, at)
+		} else {
+			p.f(`<line class="line c%d" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"%s/>`, l.Colour, x, x+26, at, at, dashAttribute(l.Dash))
+		}
 		p.f(`<text class="legend" x="%.1f" y="%.1f">%s</text>`, x+33, at+4.5, html.EscapeString(name))
 		x += need
 	}

@@ -46,7 +46,8 @@
     logcount: function (v) { return shortCount(Math.pow(10, v)); },
     count: shortCount,
     rate: function (v) { return shortCount(v) + "/s"; },
-    share: function (v) { return +(v * 100).toFixed(4) + " %"; }
+    share: function (v) { return +(v * 100).toFixed(4) + " %"; },
+    change: function (v) { return (v > 0 ? "+" : "") + +(v * 100).toFixed(4) + " %"; }
   };
   var exact = { // under the pointer
     percentile: percentile,
@@ -55,7 +56,8 @@
     logcount: function (v) { return v < 0 ? "0" : grouped(Math.pow(10, v)); },
     count: grouped,
     rate: function (v) { return grouped(v) + "/s"; },
-    share: function (v) { return (v * 100).toFixed(1) + " %"; }
+    share: function (v) { return (v * 100).toFixed(1) + " %"; },
+    change: function (v) { return (v > 0 ? "+" : "") + (v * 100).toFixed(1) + " %"; }
   };
   var logarithmic = { duration: true, logcount: true };
 
@@ -194,6 +196,7 @@
           range: function (u, min, max) {
             var all = u.scales.x.min === null || u.scales.x.min <= c.x.min && u.scales.x.max >= c.x.max;
             if (min === null || all && min >= c.y.min && max <= c.y.max) return [c.y.min, c.y.max];
+            if (c.y.scale === "change") return [Math.min(0, min * 1.06), Math.max(0, max * 1.06) || 0.01];
             return logarithmic[c.y.scale] ? [outwards(min, false), outwards(max + 1e-6, true)] : [Math.min(0, min), max * 1.06 || 1];
           }
         }
@@ -209,12 +212,12 @@
           dash: function (u, i) { var d = i && c.lines[i - 1].dash; return !d ? "solid" : d[0] < 4 ? "dotted" : "dashed"; }
         }
       },
-      series: [{ label: c.x.scale === "seconds" ? "at" : c.x.label, value: function (u, v) { return v === null ? "" : exact[c.x.scale](v); } }]
+      series: [{ label: c.x.scale === "seconds" ? "at" : c.x.label, value: function (u, v, s, i) { return v === null ? "" : c.names ? c.names[i] : exact[c.x.scale](v); } }]
         .concat(c.lines.map(function (l) {
           return {
-            label: l.name, stroke: colour(l.colour), width: l.thin ? 1 : 2, pxAlign: 0, dash: l.dash, spanGaps: c.bridge,
-            points: { show: !!l.dots, size: 6, fill: colour(l.colour) },
-            paths: l.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
+            label: l.name, stroke: colour(l.colour), width: l.thin ? 1 : 2, alpha: l.thin ? 0.55 : 1, pxAlign: 0, dash: l.dash, spanGaps: c.bridge,
+            points: { show: !!(l.dots || l.points), size: 6, fill: colour(l.colour) }, class: l.name ? undefined : "unnamed",
+            paths: l.points ? function () { return null; } : l.steps ? uPlot.paths.stepped({ align: 1 }) : undefined,
             value: function (u, v) { return v === null || v === undefined ? "" : exact[c.y.scale](v); }
           };
         })),

@@ -1,0 +1,249 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"sixnines/internal/compare"
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// mostCompared is how many pairs of runs the pictures of a comparison show by
+// themselves.
+const mostCompared = 50
+
+// comparedPair are the two runs of a pair, A's first.
+type comparedPair struct {
+	number int
+	runs   [2]*result.Run
+}
+
+// comparedPairs finds the runs of a comparison's pairs among those of each side.
+func comparedPairs(c *compare.Comparison, sides [2][]*result.Run) []comparedPair {
+	var byName [2]map[string]*result.Run
+	for i, runs := range sides {
+		byName[i] = map[string]*result.Run{}
+		for _, run := range runs {
+			for _, part := range run.Parts() {
+				if w := part.Header.Workload; w == "" || w == c.Workload {
+					byName[i][compare.Name(part)] = part
+				}
+			}
+		}
+	}
+	var out []comparedPair
+	for _, p := range c.Pairs {
+		x := comparedPair{p.Number, [2]*result.Run{byName[0][p.A], byName[1][p.B]}}
+		if x.runs[0] != nil && x.runs[1] != nil {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// compareCharts are the pictures of a comparison, the n-th of its page: of what is
+// judged the shift function, the curves of both sides and each run's percentiles.
+func compareCharts(c *compare.Comparison, sides [2][]*result.Run, n int) []*chart {
+	pairs := comparedPairs(c, sides)
+	var out []*chart
+	add := func(x *chart) {
+		if x != nil && x.fit() {
+			x.Key = fmt.Sprintf("%s-%d", x.Key, n)
+			out = append(out, x)
+		}
+	}
+	if c.Throughput != nil {
+		add(throughputDots(pairs))
+	}
+	for i, m := range c.Metrics {
+		if !m.Judged && !(c.Background && i == 0) {
+			continue
+		}
+		add(shiftChart(c, m, pairs))
+		add(compareCurves(m.Metric, pairs))
+		add(compareDots(m, pairs))
+	}
+	return out
+}
+
+// few says that not all pairs are drawn.
+func few(pairs []comparedPair) string {
+	if len(pairs) <= mostCompared {
+		return ""
+	}
+	return fmt.Sprintf(" The first %d pairs are drawn; the tables rest on all %d.", mostCompared, len(pairs))
+}
+
+// percentileAt is where a percentile stands on its axis, to the digits that a page has.
+func percentileAt(p string) float64 {
+	v, _ := strconv.ParseFloat(p, 64) // a published name
+	return math.Round(-1e4*math.Log10(1-v/100)) / 1e4
+}
+
+// dotRoom is what an axis of percentiles has beyond the last that has dots.
+const dotRoom = 0.12
+
+// shiftChart draws by how much B is larger than A at each percentile, with the band
+// that holds for all of them at once, and each pair's own change.
+func shiftChart(c *compare.Comparison, m compare.Metric, pairs []comparedPair) *chart {
+	l := line{Name: "B against A, 95 % band", Dots: true}
+	var words []string
+	for _, r := range m.Rows {
+		if r.Shift == nil || r.Percentile == maximum {
+			continue
+		}
+		l.X, l.Y = append(l.X, percentileAt(r.Percentile)), append(l.Y, r.Shift.Ratio-1)
+		l.Lo, l.Hi = append(l.Lo, r.Shift.Lo-1), append(l.Hi, r.Shift.Hi-1)
+		words = append(words, fmt.Sprintf("%s %s (%s)", rowName(r.Percentile), compareChange(r), compareInterval(r)))
+	}
+	if len(l.X) == 0 {
+		return nil
+	}
+	x := &chart{Key: "shift-" + string(m.Metric), Title: "Change by percentile: " + metricName(m.Metric),
+		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: changeScale, Label: "B against A"},
+		Caption: "Above zero B is slower. The line is the change over the pairs, the coloured band holds all percentiles at once with 95 % confidence, and each grey dot is a pair of runs.",
+		Alt:     "Change by percentile: " + strings.Join(words, "; ") + "."}
+	x.Until = l.X[len(l.X)-1] + dotRoom
+	x.Lines = append(x.Lines, l)
+	for _, p := range pairs[:min(len(pairs), mostCompared)] {
+		dots := line{Colour: 7, Points: true}
+		for i := range l.X {
+			dots.X, dots.Y = append(dots.X, l.X[i]), append(dots.Y, math.NaN())
+		}
+		n := 0
+		for _, r := range m.Rows {
+			if r.Shift == nil || r.Percentile == maximum {
+				continue
+			}
+			if a, b := p.runs[0].Summary.Histograms[m.Metric], p.runs[1].Summary.Histograms[m.Metric]; a.Percentiles[r.Percentile] > 0 {
+				dots.Y[n] = float64(b.Percentiles[r.Percentile])/float64(a.Percentiles[r.Percentile]) - 1
+			}
+			n++
+		}
+		x.Lines = append(x.Lines, dots)
+	}
+	if c.MinEffect > 0 && c.Refused == "" {
+		matters := line{Name: "less than matters, " + percentage(c.MinEffect), Colour: 7, Dash: 1, Thin: true}
+		matters.Legend = matters.Name
+		for _, at := range l.X {
+			matters.X, matters.Y = append(matters.X, at), append(matters.Y, 0)
+			matters.Lo, matters.Hi = append(matters.Lo, 1/(1+c.MinEffect)-1), append(matters.Hi, c.MinEffect)
+		}
+		x.Lines = append(x.Lines, matters)
+		x.Caption += " The grey band is what does not matter: a percentile is SLOWER or FASTER if the whole of the coloured band is outside of it."
+	}
+	x.Caption += few(pairs)
+	return x
+}
+
+// compareCurves draws the runs of both sides by percentile, each thin, and the median
+// of each side's runs.
+func compareCurves(m result.Metric, pairs []comparedPair) *chart {
+	x := &chart{Key: "curves-" + string(m), Title: "All runs by percentile: " + metricName(m),
+		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"},
+		Caption: "Each thin line is a run, each thick one the median of a side's runs at each percentile. How far apart the lines of one side are is what an interval within one run cannot tell." + few(pairs)}
+	x.Alt = x.Title + "."
+	var thin []line
+	for side := range 2 {
+		var own []line
+		for n, p := range pairs {
+			run := p.runs[side]
+			l := percentileCurve(run.Metrics[m], run.Summary.Histograms[m])
+			if !l.drawn() {
+				continue
+			}
+			own = append(own, l)
+			if n < mostCompared {
+				l.Lo, l.Hi, l.Thin, l.Colour = nil, nil, true, side
+				thin = append(thin, l)
+			}
+		}
+		if l := medianCurve(own); l.drawn() {
+			l.Name, l.Colour = string(rune('A'+side))+", median of the runs", side
+			x.Lines = append(x.Lines, l)
+		}
+	}
+	x.Lines = append(x.Lines, thin...)
+	return x
+}
+
+// medianCurve is the median of curves where all of them are.
+func medianCurve(curves []line) line {
+	var out line
+	for k := 0; len(curves) > 0; k++ {
+		at := curvePoint(k)
+		var values []float64
+		for _, l := range curves {
+			// The last point is where the run's messages end, and on no grid.
+			if k < len(l.X)-1 && l.X[k] == at && !math.IsNaN(l.Y[k]) {
+				values = append(values, math.Pow(10, l.Y[k]))
+			}
+		}
+		if len(values) < len(curves) {
+			return out
+		}
+		out.X, out.Y = append(out.X, at), append(out.Y, math.Log10(stats.Median(values)))
+	}
+	return out
+}
+
+// compareDots draws each run's percentiles, A's beside B's.
+func compareDots(m compare.Metric, pairs []comparedPair) *chart {
+	x := &chart{Key: "dots-" + string(m.Metric), Title: "Percentiles of each run: " + metricName(m.Metric),
+		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"},
+		Caption: "Each dot is a run, A left and B right of its percentile, from the first pair to the last: a drift shows as a slope." + few(pairs)}
+	x.Alt = x.Title + "."
+	drawn := pairs[:min(len(pairs), mostCompared)]
+	for side := range 2 {
+		l := line{Name: string(rune('A' + side)), Colour: side, Points: true}
+		for _, r := range m.Rows {
+			if r.Percentile == maximum {
+				continue
+			}
+			for i, p := range drawn {
+				d := p.runs[side].Summary.Histograms[m.Metric]
+				v, ok := d.Percentiles[r.Percentile]
+				if !ok || d.AtLeast[r.Percentile] {
+					continue // no figure, or a lower bound of one
+				}
+				// From 0.01 to 0.09 of a factor of ten away, left or right.
+				away := 0.01 + 0.08*(float64(i)+0.5)/float64(len(drawn))
+				if side == 0 {
+					away -= 0.1
+				}
+				at := percentileAt(r.Percentile)
+				x.Until = max(x.Until, at+dotRoom)
+				l.X, l.Y = append(l.X, at+away), append(l.Y, logOf(v))
+				l.Labels = append(l.Labels, fmt.Sprintf("%s, pair %d", rowName(r.Percentile), p.number))
+			}
+		}
+		x.Lines = append(x.Lines, l)
+	}
+	return x
+}
+
+// throughputDots draws what each run came to flat out.
+func throughputDots(pairs []comparedPair) *chart {
+	x := &chart{Key: "throughput", Title: "Throughput of each run", X: axis{Scale: countScale, Label: "pair"}, Y: axis{Scale: rateScale, Label: "messages a second"},
+		Caption: "Each dot is a run, by its pair."}
+	x.Alt = x.Title + "."
+	for side := range 2 {
+		l := line{Name: string(rune('A' + side)), Colour: side, Points: true}
+		for _, p := range pairs {
+			t := p.runs[side].Summary.Throughput
+			if t == nil {
+				continue
+			}
+			v := t.PerSecond
+			if t.Received > 0 {
+				v = t.ReceivedPerSecond
+			}
+			l.X, l.Y = append(l.X, float64(p.number)), append(l.Y, v)
+		}
+		x.Lines = append(x.Lines, l)
+	}
+	return x
+}
