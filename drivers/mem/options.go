@@ -48,6 +48,9 @@ type Options struct {
 	Jitter   time.Duration `option:"jitter" min:"0s" doc:"random time of up to this in addition to delay; messages do not overtake each other"`
 	AckDelay time.Duration `option:"ack_delay" min:"0s" doc:"time that each acknowledgement takes; needs ack: broker"`
 
+	SlowAfter uint64        `option:"slow_after" doc:"messages of the session from which on delay is slow_delay"`
+	SlowDelay time.Duration `option:"slow_delay" min:"0s" doc:"time that each message takes to its consumers from then on; 0s: delay, as before"`
+
 	GiveUp time.Duration `option:"give_up" min:"0s" doc:"time until the acknowledgement of a lost message times out; needs ack: broker, and no sync"`
 
 	StallAfter uint64        `option:"stall_after" doc:"messages of the session until the broker stands still for stall_for"`
@@ -91,7 +94,7 @@ func (o *Options) validate() error {
 		name string
 		set  bool
 	}{
-		{"delay", o.Delay > 0}, {"jitter", o.Jitter > 0}, {"ack_delay", o.AckDelay > 0}, {"give_up", o.GiveUp > 0},
+		{"delay", o.Delay > 0}, {"slow_delay", o.SlowDelay > 0}, {"jitter", o.Jitter > 0}, {"ack_delay", o.AckDelay > 0}, {"give_up", o.GiveUp > 0},
 	} {
 		if n.set && o.Sync {
 			return fmt.Errorf("mem: option %q: %w: it would hold up the sender; leave out sync, or delay", n.name, driver.ErrOption)

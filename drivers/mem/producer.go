@@ -233,8 +233,11 @@ func (p *producer) publish(payload []byte, redelivered bool, late *packet) outco
 func (p *producer) address(packed *packet) {
 	packed.reply = p.replies
 	o := &p.session.options
-	if o.Delay > 0 || o.Jitter > 0 {
-		delay := o.Delay
+	delay := o.Delay
+	if o.SlowDelay > 0 && p.session.addressed.Add(1) > o.SlowAfter {
+		delay = o.SlowDelay
+	}
+	if delay > 0 || o.Jitter > 0 {
 		if o.Jitter > 0 {
 			delay += time.Duration(p.random.Int64N(int64(o.Jitter)))
 		}

@@ -53,6 +53,9 @@ func (o *Options) misbehaviour() []string {
 	if o.Delay > 0 {
 		told = append(told, fmt.Sprintf("delay %v", o.Delay))
 	}
+	if o.SlowDelay > 0 {
+		told = append(told, fmt.Sprintf("slow_delay %v", o.SlowDelay))
+	}
 	if o.Jitter > 0 {
 		told = append(told, fmt.Sprintf("jitter %v", o.Jitter))
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
@@ -22,6 +23,8 @@ type session struct {
 	closed bool
 	parts  map[part]struct{} // producers and consumers that are open
 	stall  stall
+
+	addressed atomic.Uint64 // messages, where the later ones are slow
 }
 
 // part is a producer or consumer.

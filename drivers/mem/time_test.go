@@ -85,6 +85,34 @@ func TestDelay(t *testing.T) {
 	})
 }
 
+// From a message on, each takes longer.
+func TestSlowDelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n, pace = 10, 10 * time.Millisecond
+		s := open(t, mem.New(), map[string]any{"delay": "1ms", "slow_after": n / 2, "slow_delay": "5ms"})
+		var came arrivals
+		subscribe(t, s, 0, "", came.deliver())
+		p := connect(t, s, 0, discard{})
+		for seq := range uint64(n) {
+			sendOne(t, p, seq)
+			time.Sleep(pace)
+		}
+		synctest.Wait()
+		for seq, a := range came.list() {
+			want := time.Millisecond
+			if seq >= n/2 {
+				want = 5 * time.Millisecond
+			}
+			if took := a.at - time.Duration(seq)*pace; took != want {
+				t.Errorf("message %d took %v, want %v", seq, took, want)
+			}
+		}
+		if got := len(came.list()); got != n {
+			t.Errorf("%d messages arrived", got)
+		}
+	})
+}
+
 // Messages on their way at the same time do not overtake each other, nor wait
 // for each other longer than it takes.
 func TestJitterKeepsOrder(t *testing.T) {
