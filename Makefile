@@ -57,6 +57,8 @@ fmt:
 tidy:
 	$(GO) mod tidy -diff
 	$(GO) mod verify
+	$(GO) -C tools mod tidy -diff
+	$(GO) -C tools mod verify
 
 vet:
 	$(GO) vet $(TAGGED) ./...

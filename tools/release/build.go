@@ -116,7 +116,7 @@ func (r *release) build(ctx context.Context, platform string) (*program, error) 
 		return nil, err
 	}
 	b.version = strings.TrimPrefix(b.info.Main.Version, "v")
-	if b.info.Main.Version[:1] != "v" {
+	if !strings.HasPrefix(b.info.Main.Version, "v") {
 		return nil, fmt.Errorf("%s says that its version is %q, not one that git knows", platform, b.info.Main.Version)
 	}
 	r.found = b.version

@@ -50,7 +50,9 @@ func run(ctx context.Context, args []string) error {
 	asked := flags.String("platforms", strings.Join(platforms(), " "), "what to build for")
 	base := flags.String("url", "", "where the files will be found, for the formula; empty: in -out, on this machine")
 	try := flags.Bool("try", false, "unpack the image for this machine and run it")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
 	if *out == "" || flags.NArg() > 0 {
