@@ -252,6 +252,7 @@ const (
 	TrialAB       = "ab"
 	TrialCapacity = "capacity" // one of a search for the highest rate; Of is 0
 	TrialSweep    = "sweep"    // the runs of one cell are a set
+	TrialStudy    = "study"    // so they are of a study
 )
 
 // Floor is a noise floor: the distribution that a broker which does nothing had

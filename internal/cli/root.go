@@ -40,7 +40,7 @@ distribution is kept, and the tool's own clockwork is judged with the result.`,
 	}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(flagFault)
-	root.AddCommand(a.runCommand(), a.abCommand(), a.sweepCommand(), a.capacityCommand(), a.compareCommand(), a.reportCommand(), a.verifyCommand(), a.ninesCommand(), a.driversCommand(),
+	root.AddCommand(a.runCommand(), a.abCommand(), a.sweepCommand(), a.capacityCommand(), a.studyCommand(), a.compareCommand(), a.reportCommand(), a.verifyCommand(), a.ninesCommand(), a.driversCommand(),
 		a.brokerCommand(), a.selftestCommand(), a.doctorCommand(), a.schemaCommand(), a.versionCommand(), a.completionCommand())
 	root.SetHelpCommand(helpCommand())
 	return root

@@ -3,8 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	crand "crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -374,9 +372,7 @@ func titleOfSweep(c sweepCell, g sweep.Grid) string {
 // manifest is the sweep as a series. All cells of a round have a seed of their
 // own scenario, the next one in each round.
 func (p *sweepPlan) manifest(o sweepOptions) (trials.Manifest, error) {
-	var draw [8]byte
-	crand.Read(draw[:]) // never fails
-	m := trials.Manifest{Kind: result.TrialSweep, Seed: binary.LittleEndian.Uint64(draw[:]), Rounds: o.rounds}
+	m := trials.Manifest{Kind: result.TrialSweep, Seed: randomSeed(), Rounds: o.rounds}
 	inputs := inputDigests{}
 	for _, c := range p.cells {
 		values := map[string]string{}

@@ -97,7 +97,7 @@ func (d *decider) share() Verdict {
 			no++
 		}
 	}
-	d.say("%s is %s in %d of %s, is not in %d, and is not known in %d", d.t.Figures[0], d.claimed(), yes, spell.Plural(total, "cell"), no, total-yes-no)
+	d.say("%s is %s in %d of %s, is not in %d, and is not known in %d", d.t.Figures[0], d.t.claimed(), yes, spell.Plural(total, "cell"), no, total-yes-no)
 	switch {
 	case float64(yes) >= d.t.Share*float64(total):
 		return Agrees

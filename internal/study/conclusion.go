@@ -30,7 +30,7 @@ const (
 // Figures that are suspect, below three times the noise floor, a lower bound, or that
 // the sample does not support decide nothing, and one round alone does not either.
 func Decide(o *Outcome) []Decision {
-	var all []Decision
+	all := []Decision{}
 	for _, c := range o.Study.Conclusions {
 		d := Decision{Conclusion: c.Name, Claim: c.Claim, Verdict: Undecidable}
 		for i := range c.Tests {
@@ -331,16 +331,8 @@ func (d *decider) ratio() Verdict {
 		d.say("no interval of %s", spell.Plural(t.rounds, "round"))
 		return Undecidable
 	}
-	d.say("%s: %s ÷ %s is %s in %d rounds, %s is claimed", t.figures[0], d.t.A, d.t.B, interval(r.Median, r.Lo, r.Hi), t.rounds, d.claimed())
+	d.say("%s: %s ÷ %s is %s in %d rounds, %s is claimed", t.figures[0], d.t.A, d.t.B, interval(r.Median, r.Lo, r.Hi), t.rounds, d.t.claimed())
 	return d.side(r.Lo, r.Hi, spell.Plural(t.rounds, "round"))
-}
-
-// claimed is what AtLeast or AtMost ask for.
-func (d *decider) claimed() string {
-	if d.t.AtLeast != nil {
-		return "at least " + spell.Number(*d.t.AtLeast)
-	}
-	return "at most " + spell.Number(*d.t.AtMost)
 }
 
 // side says on which side of AtLeast or AtMost an interval lies.

@@ -1,6 +1,9 @@
 package trials
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // Place is the turn of a cell in a round.
 type Place struct {
@@ -41,6 +44,32 @@ func Balanced(rounds int, seed uint64) []Place {
 			first = 1
 		}
 		all = append(all, Place{first, i + 1}, Place{1 - first, i + 1})
+	}
+	return all
+}
+
+// Grouped returns every cell as often as it has rounds, in an order that is drawn anew
+// for each round: first that of the groups, then that of the cells in each, so that
+// what serves a group is needed once a round. groups and rounds are by cell.
+func Grouped(groups, rounds []int, seed uint64) []Place {
+	r := rand.New(rand.NewPCG(seed, 0x6e0))
+	var names []int
+	most := 0
+	for i, g := range groups {
+		most = max(most, rounds[i])
+		if !slices.Contains(names, g) {
+			names = append(names, g)
+		}
+	}
+	var all []Place
+	for round := 1; round <= most; round++ {
+		for _, k := range r.Perm(len(names)) {
+			for _, cell := range r.Perm(len(groups)) {
+				if groups[cell] == names[k] && rounds[cell] >= round {
+					all = append(all, Place{cell, round})
+				}
+			}
+		}
 	}
 	return all
 }

@@ -11,6 +11,9 @@ type Options struct {
 	// Failures is how many trials in a row may fail before the series ends; below
 	// 2: the first ends it.
 	Failures int
+	// Wanted says which of the planned trials are to be made now; the others stay
+	// planned. It may change its mind between trials. Nil: all.
+	Wanted func(Trial) bool
 	// Ending is closed when no further trial shall begin.
 	Ending <-chan struct{}
 	// Make makes a trial, and says how it came out: Planned where there is nothing
@@ -86,7 +89,7 @@ func (s *Series) Run(o Options) error {
 			return nil
 		}
 		t := &s.Trials[i]
-		if t.State != Planned || t.Aside != "" {
+		if !o.wants(t) {
 			continue
 		}
 		if ending(o.Ending) {
@@ -111,7 +114,7 @@ func (s *Series) Run(o Options) error {
 			clock.learn(turn.Cell.Takes, s.now().Sub(began)-turn.Pause)
 		}
 		if o.Progress != nil {
-			o.Progress(s.progress(i+1, clock))
+			o.Progress(s.progress(i+1, clock, o))
 		}
 		if err != nil && (t.State != Failed || row >= max(1, o.Failures)) {
 			return err
@@ -150,15 +153,24 @@ func (s *Series) turn(t *Trial, turn *Turn, made func(*Turn) (State, error)) (be
 	return began, err
 }
 
+// wants reports whether a trial is to be made.
+func (o *Options) wants(t *Trial) bool {
+	return t.State == Planned && t.Aside == "" && (o.Wanted == nil || o.Wanted(*t))
+}
+
 // progress is how far the series has come before trial number next, from 0.
-func (s *Series) progress(next int, f *foresight) Progress {
-	p := Progress{Of: len(s.Trials)}
-	for i, t := range s.Trials {
-		switch {
+func (s *Series) progress(next int, f *foresight, o Options) Progress {
+	var p Progress
+	for i := range s.Trials {
+		switch t := &s.Trials[i]; {
 		case t.State != Planned:
 			p.Done++
-		case i >= next:
-			p.Left += f.of(s.Cells[t.Cell].Takes)
+			p.Of++
+		case o.wants(t):
+			p.Of++
+			if i >= next {
+				p.Left += f.of(s.Cells[t.Cell].Takes)
+			}
 		}
 	}
 	return p

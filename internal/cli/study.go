@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"sixnines/internal/spell"
+	"sixnines/internal/study"
+	"sixnines/scenario"
+)
+
+func (a *app) studyCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "study",
+		Short: "Published benchmarks, again: ready studies to run, cite and copy",
+		Long: `A study is a table of cells – systems under loads – with what was published about
+them: the figures, as printed, and the conclusions, each with what would have to be
+seen for it to hold. Its run makes all cells and a page, in the original's order, with
+today's figures beside the author's, and says of each conclusion whether it agrees,
+disagrees, or cannot be decided here, with what it would take.`,
+		Example: `  sixnines study list
+  sixnines study show message-queue-latency
+  sixnines study run message-queue-latency --quick
+  sixnines study export message-queue-latency mine`,
+		Args: unknownCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(a.studyListCommand(), a.studyShowCommand(), a.studyRunCommand(), a.studyExportCommand())
+	return cmd
+}
+
+// studyRow is a study in a list, in JSON.
+type studyRow struct {
+	Name     string `json:"name"`
+	Title    string `json:"title"`
+	Question string `json:"question"`
+	Original string `json:"original,omitempty"` // who published it, and when
+	Cells    int    `json:"cells"`              // at the default length
+}
+
+func (a *app) studyListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List the studies",
+		Long:    "List the studies that are built in: what each asks, and whose it was.",
+		Example: "  sixnines study list",
+		Args:    counted(0, 0, ""),
+		RunE: func(*cobra.Command, []string) error {
+			all, err := study.List()
+			if err != nil {
+				return err
+			}
+			rows := []studyRow{}
+			for _, s := range all {
+				cells, err := s.Cells(study.Default)
+				if err != nil {
+					return err
+				}
+				row := studyRow{Name: s.Name, Title: s.Title, Question: s.Question, Cells: len(cells)}
+				if o := s.Original; o != nil {
+					row.Original = joinWords(o.Author+",", o.Date)
+				}
+				rows = append(rows, row)
+			}
+			if asJSON {
+				return a.writeJSON(rows)
+			}
+			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+			fmt.Fprintln(w, "NAME\tORIGINAL\tCELLS\tQUESTION")
+			for _, r := range rows {
+				if r.Original == "" {
+					r.Original = "ours"
+				}
+				fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", r.Name, r.Original, r.Cells, r.Question)
+			}
+			return w.Flush()
+		},
+	}
+	jsonFlag(cmd.Flags(), &asJSON, "")
+	return cmd
+}
+
+// studyOf returns the study of an argument: one that is built in, or a file.
+func (a *app) studyOf(arg string) (*study.Study, error) {
+	if !strings.ContainsAny(arg, `/\`) && filepath.Ext(arg) == "" {
+		s, err := study.Find(arg)
+		if errors.Is(err, study.ErrUnknown) {
+			hint := "there are " + strings.Join(study.Names(), ", ") + "; a file is named with its extension, as in mine/study.yaml"
+			if near := spell.Nearest(arg, study.Names()); near != "" {
+				hint = "did you mean " + near + "? " + hint
+			}
+			return nil, wrongUsage(hint, "there is no study %q", arg)
+		}
+		return s, err
+	}
+	text, err := os.ReadFile(a.path(arg))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, wrongUsage("write one to copy with: sixnines study export "+study.Names()[0]+" DIR", "there is no study %s", arg)
+	case err != nil:
+		return nil, failed("name the file study.yaml of a study", fmt.Errorf("read the study: %w", err))
+	}
+	s, err := study.Parse(arg, text)
+	if err != nil {
+		return nil, &fault{exitUsage, err, "docs/studies.md says what a study may hold"}
+	}
+	return s, nil
+}
+
+func completeStudies(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return study.Names(), cobra.ShellCompDirectiveDefault
+}
+
+func (a *app) studyShowCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show STUDY",
+		Short: "Show what a study measures and what it decides",
+		Long: `Show a study before it is run: what it repeats, its systems, loads and cells, how
+long each length takes, and the conclusions with how each is tested.`,
+		Example: `  sixnines study show message-queue-latency
+  sixnines study show mine/study.yaml`,
+		Args:              counted(1, 1, "one STUDY"),
+		ValidArgsFunction: completeStudies,
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := a.studyOf(args[0])
+			if err != nil {
+				return err
+			}
+			return a.showStudy(s)
+		},
+	}
+}
+
+// showStudy prints a study.
+func (a *app) showStudy(s *study.Study) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s  %s\n%s\n", s.Name, s.Title, s.Question)
+	if o := s.Original; o != nil {
+		fmt.Fprintf(&b, "\nafter %s, %q, %s\n  %s\n  %s\n", o.Author, o.Title, o.Date, o.Setting, o.Versions)
+	}
+	b.WriteString("\nSYSTEMS\n")
+	for _, x := range s.Systems {
+		fmt.Fprintf(&b, "  %-20s %s\n", x.Name, x.Title)
+	}
+	b.WriteString("\nLOADS\n")
+	for _, x := range s.Loads {
+		fmt.Fprintf(&b, "  %-20s %s\n", x.Name, x.Title)
+	}
+	b.WriteString("\nLENGTHS\n")
+	for _, length := range []string{study.Quick, study.Default, study.Full} {
+		p, err := a.planStudy(s, studyOptions{length: length})
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, "  %-20s %s\n", length, p.estimate(p.places))
+	}
+	b.WriteString("\nCONCLUSIONS\n")
+	for _, c := range s.Conclusions {
+		fmt.Fprintf(&b, "  %s\n      %s\n", c.Name, c.Claim)
+		for _, t := range c.Tests {
+			fmt.Fprintf(&b, "      %s\n", strings.TrimSpace(t.String()))
+		}
+	}
+	_, err := io.WriteString(a.Stdout, b.String())
+	return err
+}
+
+func (a *app) studyExportCommand() *cobra.Command {
+	var length string
+	cmd := &cobra.Command{
+		Use:   "export STUDY DIR",
+		Short: "Write a study and its scenarios as files to copy and change",
+		Long: `Write into a directory, which must not exist or be empty: study.yaml, the study
+itself, which sixnines study run takes in place of a name; a scenario file for each
+cell, which sixnines run takes; and a README with the commands.`,
+		Example: `  sixnines study export message-queue-latency mine
+  sixnines study run mine/study.yaml --quick
+  sixnines run mine/nats-1KiB-3000.yaml`,
+		Args: counted(2, 2, "a STUDY and a DIR"),
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, prefix string) ([]string, cobra.ShellCompDirective) {
+			if len(args) == 1 {
+				return nil, cobra.ShellCompDirectiveFilterDirs
+			}
+			return completeStudies(cmd, args, prefix)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			s, err := a.studyOf(args[0])
+			if err != nil {
+				return err
+			}
+			if _, err := s.Length(length); err != nil {
+				return wrongUsage("there are quick, default and full", "--length cannot be %q", length)
+			}
+			return a.exportStudy(s, length, args[1])
+		},
+	}
+	cmd.Flags().StringVar(&length, "length", study.Default, "of which `LENGTH` the scenarios are: quick, default or full")
+	completeFlag(cmd, "length", oneOf(study.Quick, study.Default, study.Full))
+	return cmd
+}
+
+// exportStudy writes a study's files.
+func (a *app) exportStudy(s *study.Study, length, dir string) error {
+	if left, err := os.ReadDir(a.path(dir)); err == nil && len(left) > 0 {
+		return wrongUsage("name one that does not exist yet", "%s is not empty", dir)
+	}
+	cells, err := s.Cells(length)
+	if err != nil {
+		return err
+	}
+	files := map[string]string{study.FileName: string(s.Text())}
+	var readme strings.Builder
+	fmt.Fprintf(&readme, "# %s\n\n%s\n\nThe whole study, which may be changed:\n\n    sixnines study run %s\n\nOne cell each, of the length %s:\n\n", s.Title, s.Question, filepath.Join(dir, study.FileName), length)
+	for i := range cells {
+		c := &cells[i]
+		text, err := c.YAML()
+		if err != nil {
+			return err
+		}
+		name := strings.ReplaceAll(c.Name, "/", "-") + ".yaml"
+		command := "sixnines run " + filepath.Join(dir, name)
+		files[name] = fmt.Sprintf("# %s: %s, %s.\n# A cell of the study %s, length %s.\n#\n#   %s\n%s", c.Name, c.System.Title, c.Load.Title, s.Name, length, command, text)
+		fmt.Fprintf(&readme, "    %s\n", command)
+	}
+	files["README.md"] = readme.String()
+	if err := os.MkdirAll(a.path(dir), 0o755); err != nil {
+		return failed("name another directory", err)
+	}
+	var names []string
+	for name := range files {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		err := a.writeNew(filepath.Join(dir, name), false, func(w io.Writer) error {
+			_, err := io.WriteString(w, files[name])
+			return err
+		})
+		if err != nil {
+			return failed(fileHint(err), fmt.Errorf("write the study: %w", err))
+		}
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s, %s, and README.md in %s\n", study.FileName, spell.Plural(len(cells), "scenario"), dir)
+	return err
+}
+
+// asUsage makes what is wrong with a study's scenario wrong usage.
+func asUsage(err error) error {
+	var many scenario.Errors
+	if errors.As(err, &many) {
+		return &fault{exitUsage, err, scenarioHint}
+	}
+	return err
+}

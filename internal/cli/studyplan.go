@@ -1,0 +1,227 @@
+package cli
+
+import (
+	crand "crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/brokers"
+	"sixnines/internal/spell"
+	"sixnines/internal/study"
+	"sixnines/internal/trials"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// studyOptions are the flags of study run.
+type studyOptions struct {
+	outputOptions
+	arg         string // the study, as the user names it
+	length      string
+	quick, full bool
+	only        []string
+	urls        []string
+	resume      string
+	dryRun      bool
+	json        bool
+}
+
+// studyCell is a cell of a study, ready to run.
+type studyCell struct {
+	study.Cell
+	scenario *scenario.Scenario
+	entry    driver.Entry
+	product  *brokers.Product // that is started for it, or that it needs here; nil: none
+	managed  bool             // product is started
+	group    string           // the same for cells that one broker can serve
+	takes    time.Duration
+	chosen   bool // by --only
+}
+
+// studyPlan is a study before anything is run.
+type studyPlan struct {
+	study  *study.Study
+	length string
+	cells  []studyCell
+	places []trials.Place // all trials, in their order
+	urls   map[string]string
+}
+
+// planStudy checks all that can be checked before something is run.
+func (a *app) planStudy(s *study.Study, o studyOptions) (*studyPlan, error) {
+	p := &studyPlan{study: s, length: o.length, urls: map[string]string{}}
+	if err := p.readURLs(o.urls); err != nil {
+		return nil, err
+	}
+	cells, err := s.Cells(o.length)
+	if err != nil {
+		return nil, err
+	}
+	chosen, err := chosenCells(cells, o.only)
+	if err != nil {
+		return nil, err
+	}
+	var groups, rounds []int
+	var names []string
+	for _, c := range cells {
+		x, err := a.studyCell(c, p.urls[c.System.Name])
+		if err != nil {
+			return nil, err
+		}
+		x.chosen = chosen[c.Name]
+		if !slices.Contains(names, x.group) {
+			names = append(names, x.group)
+		}
+		groups, rounds = append(groups, slices.Index(names, x.group)), append(rounds, c.Rounds)
+		p.cells = append(p.cells, x)
+	}
+	p.places = trials.Grouped(groups, rounds, randomSeed())
+	if len(p.places) > mostTrials {
+		return nil, wrongUsage("lower rounds, or leave cells out", "%s are more than the %s that a study may have", spell.Plural(len(p.places), "trial"), grouped(mostTrials))
+	}
+	return p, nil
+}
+
+// readURLs reads SYSTEM=URL.
+func (p *studyPlan) readURLs(all []string) error {
+	var systems []string
+	for _, x := range p.study.Systems {
+		systems = append(systems, x.Name)
+	}
+	for _, text := range all {
+		name, url, ok := strings.Cut(text, "=")
+		switch {
+		case !ok || url == "":
+			return wrongUsage("write it as --url SYSTEM=URL, such as --url "+systems[0]+"=nats://host:4222", "--url %q names no system", oneLine(text))
+		case !slices.Contains(systems, name):
+			hint := "the systems of the study are " + strings.Join(systems, ", ")
+			if near := spell.Nearest(name, systems); near != "" {
+				hint = "did you mean " + near + "? " + hint
+			}
+			return wrongUsage(hint, "there is no system %q", name)
+		}
+		p.urls[name] = url
+	}
+	return nil
+}
+
+// chosenCells are the names of the cells that --only means; without it all.
+func chosenCells(cells []study.Cell, only []string) (map[string]bool, error) {
+	chosen := map[string]bool{}
+	if len(only) == 0 {
+		only = []string{"*"}
+	}
+	for _, pattern := range only {
+		found := study.Select(cells, []string{pattern})
+		if len(found) == 0 {
+			var names []string
+			for _, c := range cells {
+				for _, name := range []string{c.System.Name, c.Name} {
+					if !slices.Contains(names, name) {
+						names = append(names, name)
+					}
+				}
+			}
+			hint := "sixnines study run --dry-run lists the cells; a system's name means all of its cells, * any letters: nats, \"*/1KiB-3000\""
+			if near := spell.Nearest(pattern, names); near != "" {
+				hint = "did you mean " + near + "? " + hint
+			}
+			return nil, wrongUsage(hint, "--only %q means no cell of this length", oneLine(pattern))
+		}
+		for _, c := range found {
+			chosen[c.Name] = true
+		}
+	}
+	return chosen, nil
+}
+
+// studyCell completes the scenario of a cell.
+func (a *app) studyCell(c study.Cell, url string) (studyCell, error) {
+	x := studyCell{Cell: c}
+	sc, err := c.Scenario(a.lookup)
+	if err != nil {
+		return x, asUsage(err)
+	}
+	if url != "" {
+		sc.Target.URL, sc.Target.Managed, sc.Target.Nodes, sc.Target.Settings = url, "", 0, nil
+	}
+	if x.entry, err = a.complete(sc, nil); err != nil {
+		return x, err
+	}
+	plan, err := planOfAll(sc, x.entry)
+	if err != nil {
+		return x, err
+	}
+	x.scenario, x.takes, x.group = sc, plan.Shortest, "without a broker of ours: "+c.System.Name
+	product, managed, err := managedProduct(sc, x.entry)
+	switch {
+	case err != nil:
+		return x, err
+	case managed:
+		x.product, x.managed, x.group = &product, true, brokerKey(product, sc)
+	case url == "" && sc.Target.URL == "":
+		if product, ok := brokers.ForDriver(x.entry.Name); ok {
+			x.product = &product
+		}
+	}
+	return x, nil
+}
+
+// manifest is the study as a series.
+func (p *studyPlan) manifest() (trials.Manifest, error) {
+	m := trials.Manifest{Kind: result.TrialStudy, Seed: randomSeed()}
+	inputs := inputDigests{}
+	for _, c := range p.cells {
+		m.Rounds = max(m.Rounds, c.Rounds)
+		cell, err := inputs.cell(trials.Cell{Name: c.Name, Set: randomHex(8), Takes: c.takes}, c.scenario, c.entry)
+		if err != nil {
+			return m, err
+		}
+		m.Cells = append(m.Cells, cell)
+	}
+	digits := len(fmt.Sprint(len(p.places)))
+	for i, at := range p.places {
+		c := &p.cells[at.Cell]
+		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(c.scenario.Seed, at.Round-1),
+			File: fmt.Sprintf("%0*d-%s-round-%d.jsonl", digits, i+1, strings.ReplaceAll(c.Name, "/", "-"), at.Round)})
+	}
+	return m, nil
+}
+
+// randomSeed draws a seed.
+func randomSeed() uint64 {
+	var draw [8]byte
+	crand.Read(draw[:]) // never fails
+	return binary.LittleEndian.Uint64(draw[:])
+}
+
+const (
+	// What a trial takes beside its load, and the start of a broker, as far as can be
+	// said beforehand: connecting, waiting for the last message, judging.
+	trialBeside = 1200 * time.Millisecond
+	startTakes  = 5 * time.Second
+)
+
+// estimate says how long so many trials take.
+func (p *studyPlan) estimate(places []trials.Place) string {
+	var all time.Duration
+	starts, before := 0, ""
+	for _, at := range places {
+		c := &p.cells[at.Cell]
+		all += c.takes + trialBeside
+		if c.managed && c.group != before {
+			starts++
+		}
+		before = c.group
+	}
+	cells := map[int]bool{}
+	for _, at := range places {
+		cells[at.Cell] = true
+	}
+	return fmt.Sprintf("%s of %s, about %s with %s of brokers", spell.Plural(len(places), "trial"), spell.Plural(len(cells), "cell"),
+		longTime(float64(all+time.Duration(starts)*startTakes)), spell.Plural(starts, "start"))
+}

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"sixnines/internal/brokers"
+	"sixnines/internal/spell"
+	"sixnines/internal/study"
+	"sixnines/internal/trials"
+	"sixnines/scenario"
+)
+
+func (a *app) studyRunCommand() *cobra.Command {
+	var o studyOptions
+	cmd := &cobra.Command{
+		Use:   "run STUDY [flags]",
+		Short: "Run a study and say which conclusions hold",
+		Long: `Run the cells of a study, a published benchmark again, in rounds: in each the brokers,
+and with each broker its cells, in an order that is drawn anew. STUDY is the name of
+one that is built in, or the file of one of your own.
+
+How long it takes is said before it begins. --quick gives each cell one round, which
+decides no comparison; the default gives six, with windows as short as figures need;
+--full is what a report worth citing needs, and takes hours.
+
+A broker that is not installed leaves its place empty: the study says which and how to
+install it, and runs the rest. A cell that fails leaves its place empty too. --only
+makes some cells now, and --resume with another --only the others.
+
+Results go into a directory of their own, with the study's page, its tables as Markdown
+and CSV, study.yaml, and manifest.json, which says what was made when and by which
+broker. Ctrl-C ends the study with the run under way, before its window at once;
+--resume DIR, with the command as it was, goes on, after a crash as well.
+
+Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong usage.`,
+		Example: `  sixnines study run message-queue-latency --quick
+  sixnines study run message-queue-latency --only nats --only 'redis/1KiB-*'
+  sixnines study run message-queue-latency --url nats=nats://elsewhere:4222 --only nats
+  sixnines study run mine/study.yaml --dry-run
+  sixnines study run message-queue-latency --resume results/message-queue-latency-20261122T140200Z-1f2e3d4c`,
+		Args:              counted(1, 1, "one STUDY"),
+		ValidArgsFunction: completeStudies,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.arg = args[0]
+			return a.runStudy(cmd.Context(), o)
+		},
+	}
+	what := sectionOf("Study", func(f *pflag.FlagSet) {
+		f.BoolVar(&o.quick, "quick", false, "one short round of each cell")
+		f.BoolVar(&o.full, "full", false, "as long as a report worth citing needs")
+		f.StringArrayVar(&o.only, "only", nil, "make these `CELLS` only: a system, or a pattern such as nats/* or */1KiB-3000; repeatable")
+		f.StringArrayVar(&o.urls, "url", nil, "measure a broker of yours as a system of the study: `SYSTEM=URL`; repeatable")
+		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take, and run nothing")
+		resumeFlag(f, &o.resume, "study", sameCommand)
+	})
+	output := sectionOf("Output", func(f *pflag.FlagSet) {
+		jsonFlag(f, &o.json, "")
+		o.outputFlags(f, seriesOut)
+	})
+	cmd.Flags().SortFlags = false
+	for _, s := range []section{what, output} {
+		cmd.Flags().AddFlagSet(s.flags)
+	}
+	cmd.SetHelpFunc(a.sectionedHelp([]section{what, output}))
+	completeFlag(cmd, "only", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		var names []string
+		if len(args) > 0 {
+			if s, err := a.studyOf(args[0]); err == nil {
+				for _, x := range s.Systems {
+					names = append(names, x.Name)
+				}
+			}
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	})
+	return cmd
+}
+
+// runStudy is the whole of it, from the cells to the page.
+func (a *app) runStudy(ctx context.Context, o studyOptions) error {
+	switch {
+	case o.quick && o.full:
+		return wrongUsage("leave one of them out", "--quick and --full together")
+	case o.quick:
+		o.length = study.Quick
+	case o.full:
+		o.length = study.Full
+	default:
+		o.length = study.Default
+	}
+	st, err := a.studyOf(o.arg)
+	if err != nil {
+		return err
+	}
+	p, err := a.planStudy(st, o)
+	if err != nil {
+		return err
+	}
+	missing := a.missingProducts(ctx, p)
+	if o.dryRun {
+		return a.listCells(p, missing, o.json)
+	}
+	if !slices.ContainsFunc(p.cells, func(c studyCell) bool { return c.chosen && missing[c.System.Name].Why == "" }) {
+		return failed(missing[p.firstChosen()].How, errors.New("none of the systems is here: "+missing[p.firstChosen()].Why))
+	}
+	m, err := p.manifest()
+	if err != nil {
+		return err
+	}
+	dir := o.resume
+	if dir == "" {
+		if err := a.makeDir(o.out); err != nil {
+			return err
+		}
+		dir = filepath.Join(o.out, resultName(&scenario.Scenario{Name: st.Name}, time.Now()))
+	}
+	opened, err := a.openSeries(dir, o.resume != "", m)
+	if err != nil {
+		return err
+	}
+	defer opened.Close()
+	s := &studyRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, studyOptions: o, plan: p, missing: missing,
+		made: map[int]study.TrialOutcome{}, row: map[string]int{}}
+	if err := a.writeNew(filepath.Join(dir, study.FileName), true, func(w io.Writer) error { _, err := w.Write(st.Text()); return err }); err != nil {
+		return failed(fileHint(err), fmt.Errorf("write the study: %w", err))
+	}
+	if err := s.load(s.keep); err != nil {
+		return err
+	}
+	s.announce()
+	return s.finish(s.make(ctx))
+}
+
+// firstChosen is the system of the first cell that is chosen.
+func (p *studyPlan) firstChosen() string {
+	for _, c := range p.cells {
+		if c.chosen {
+			return c.System.Name
+		}
+	}
+	return ""
+}
+
+// missingProducts says of the systems whose broker is not here why and how it could
+// be.
+func (a *app) missingProducts(ctx context.Context, p *studyPlan) map[string]study.Skipped {
+	found := map[string]error{}
+	missing := map[string]study.Skipped{}
+	h, _ := a.home() // without one, what is built in or on PATH runs all the same
+	for _, c := range p.cells {
+		if c.product == nil || missing[c.System.Name].Why != "" {
+			continue
+		}
+		err, known := found[c.product.Name]
+		if !known {
+			_, err = c.product.Find(ctx, h)
+			found[c.product.Name] = err
+		}
+		if err == nil {
+			continue
+		}
+		skipped := study.Skipped{System: c.System.Name, Why: oneLine(err.Error()), How: "sixnines broker install " + c.product.Name}
+		if errors.Is(err, brokers.ErrNotInstalled) {
+			skipped.Why = c.product.Name + " is not installed"
+		}
+		missing[c.System.Name] = skipped
+	}
+	return missing
+}
+
+// plannedCell is a cell of a list, in JSON.
+type plannedCell struct {
+	Cell    string `json:"cell"`
+	Title   string `json:"title"`
+	Rounds  int    `json:"rounds"`
+	TakesNs int64  `json:"takes_ns"` // a round, without connecting and starting
+	Chosen  bool   `json:"chosen"`
+	Skipped string `json:"skipped,omitempty"` // why it cannot be made here
+}
+
+// listCells lists the cells of a study that is not run.
+func (a *app) listCells(p *studyPlan, missing map[string]study.Skipped, asJSON bool) error {
+	rows := []plannedCell{}
+	width := 0
+	for _, c := range p.cells {
+		row := plannedCell{Cell: c.Name, Title: c.System.Title + ", " + c.Load.Title, Rounds: c.Rounds, TakesNs: int64(c.takes), Chosen: c.chosen}
+		if x := missing[c.System.Name]; x.Why != "" {
+			row.Skipped = x.Why + ": " + x.How
+		}
+		rows = append(rows, row)
+		width = max(width, len(c.Name))
+	}
+	if asJSON {
+		return a.writeJSON(rows)
+	}
+	var b strings.Builder
+	for _, r := range rows {
+		note := ""
+		switch {
+		case !r.Chosen:
+			note = "  (left out by --only)"
+		case r.Skipped != "":
+			note = "  (" + r.Skipped + ")"
+		}
+		fmt.Fprintf(&b, "%-*s  %s of %s%s\n", width, r.Cell, spell.Plural(r.Rounds, "round"), seconds(time.Duration(r.TakesNs)), note)
+	}
+	var wanted []trials.Place
+	for _, at := range p.places {
+		c := &p.cells[at.Cell]
+		if c.chosen && missing[c.System.Name].Why == "" {
+			wanted = append(wanted, at)
+		}
+	}
+	fmt.Fprintln(&b, p.estimate(wanted))
+	_, err := io.WriteString(a.Stdout, b.String())
+	return err
+}

@@ -1,0 +1,353 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"sixnines/internal/spell"
+	"sixnines/internal/study"
+	"sixnines/internal/trials"
+	"sixnines/result"
+)
+
+// studyFailures is how many runs of a system may fail in a row before its other cells
+// are left out.
+const studyFailures = 3
+
+// studyRuns are the runs of a study.
+type studyRuns struct {
+	*series
+	studyOptions
+	plan    *studyPlan
+	missing map[string]study.Skipped   // by system: its broker is not here, or fails
+	made    map[int]study.TrialOutcome // by trial
+	row     map[string]int             // by system: runs that failed, one after the other
+}
+
+// keep takes what a trial came to, without what is large.
+func (s *studyRuns) keep(trial int, run *result.Run) {
+	s.made[trial] = study.TrialOutcome{Round: s.Trials[trial].Round, File: s.Trials[trial].File, Run: study.Light(run)}
+}
+
+// cellOf returns the cell of a trial.
+func (s *studyRuns) cellOf(t trials.Trial) *studyCell { return &s.plan.cells[t.Cell] }
+
+// wanted reports whether a trial shall be made now.
+func (s *studyRuns) wanted(t trials.Trial) bool {
+	c := s.cellOf(t)
+	return c.chosen && s.missing[c.System.Name].Why == ""
+}
+
+// announce says what is going to happen, and how long it takes.
+func (s *studyRuns) announce() {
+	var left []trials.Place
+	made := 0
+	for _, t := range s.Trials {
+		switch {
+		case t.State == trials.Made:
+			made++
+		case s.wanted(t):
+			left = append(left, trials.Place{Cell: t.Cell, Round: t.Round})
+		}
+	}
+	s.note("%s, length %s", s.plan.study.Title, s.length)
+	for _, c := range s.plan.cells {
+		if x := s.missing[c.System.Name]; c.chosen && x.Why != "" {
+			s.sayMissing(x)
+		}
+	}
+	if made > 0 {
+		s.note("%s of %d are made", spell.Plural(made, "trial"), len(s.Trials))
+	}
+	s.note("%s; results in %s", s.plan.estimate(left), s.dir)
+}
+
+// sayMissing says once that a system is left out.
+func (s *studyRuns) sayMissing(x study.Skipped) {
+	if s.row[x.System] < studyFailures {
+		s.row[x.System] = studyFailures
+		s.note("%s is left out: %s; %s", x.System, x.Why, x.How)
+	}
+}
+
+// make makes the trials that are wanted.
+func (s *studyRuns) make(ctx context.Context) error {
+	s.stops = s.seriesStops(ctx)
+	defer s.stops.stop()
+	return s.Run(trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Ending: s.stops.ended, Progress: s.sayProgress, Make: s.one})
+}
+
+// one makes one trial.
+func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
+	c := s.cellOf(turn.Trial)
+	if !c.managed {
+		turn.Keeper.Stop("a cell between them has no broker of ours")
+	}
+	where := fmt.Sprintf("run %d of %d", turn.Number, turn.Of)
+	run, state, err := s.series.make(turn, one{scenario: c.scenario, entry: c.entry, prefix: where + ": ",
+		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialStudy, Index: turn.Trial.Round, Of: c.Rounds},
+		begin:  fmt.Sprintf("%s: %s, round %d", where, c.Name, turn.Trial.Round)})
+	system := c.System.Name
+	switch {
+	case state == trials.Made:
+		s.row[system] = 0
+		s.keep(turn.Number-1, run)
+		s.noteVerdicts(where, run)
+		if slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Summary.Verdict.Status == result.Unstable }) {
+			turn.Keeper.Spoil("the one before was overloaded")
+		}
+		return state, nil
+	case err == nil:
+		return state, nil
+	case state == trials.Planned:
+		return state, nil // said already: nobody wants it
+	}
+	s.note("%s: %s", where, oneLine(err.Error()))
+	if s.row[system]++; s.row[system] == studyFailures {
+		s.missing[system] = study.Skipped{System: system, Why: fmt.Sprintf("%d runs failed in a row, the last one: %s", studyFailures, oneLine(err.Error())), How: s.goOn() + " tries again"}
+		s.note("%s is left out: %d runs failed in a row", system, studyFailures)
+	}
+	return state, err
+}
+
+// command is the one that makes the study again, without the addresses, which may
+// hold a login.
+func (s *studyRuns) command() string {
+	words := []string{"sixnines study run", s.arg}
+	if s.length != study.Default {
+		words = append(words, "--"+s.length)
+	}
+	for _, x := range s.only {
+		words = append(words, "--only '"+x+"'")
+	}
+	for _, x := range s.plan.study.Systems {
+		if s.plan.urls[x.Name] != "" {
+			words = append(words, "--url "+x.Name+"=…")
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// goOn is the command that makes what is missing.
+func (s *studyRuns) goOn() string { return s.command() + " --resume " + s.dir }
+
+// outcome is what the study came to so far.
+func (s *studyRuns) outcome() *study.Outcome {
+	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(), Tool: s.app.Tool}
+	began := map[string]bool{} // systems that have a run
+	for _, c := range s.plan.cells {
+		o.Cells = append(o.Cells, study.CellOutcome{Cell: c.Cell})
+	}
+	for i, t := range s.Trials {
+		c := s.cellOf(t)
+		made, is := s.made[i]
+		switch {
+		case is:
+			began[c.System.Name] = true
+			o.Made++
+			run := made.Run.Parts()[0]
+			if at := run.Header.Started; o.Began.IsZero() || at.Before(o.Began) {
+				o.Began = at
+			}
+			if t.Ended != nil && t.Ended.After(o.Ended) {
+				o.Ended, o.Machine = *t.Ended, run.Header.Machine
+			}
+		case t.State == trials.Failed:
+			o.Failed++
+			made = study.TrialOutcome{Round: t.Round, File: t.File, Why: t.Error}
+		case !s.wanted(t):
+			continue
+		default:
+			made = study.TrialOutcome{Round: t.Round, File: t.File}
+		}
+		o.Planned++
+		o.Cells[t.Cell].Trials = append(o.Cells[t.Cell].Trials, made)
+	}
+	for i := range o.Cells {
+		slices.SortFunc(o.Cells[i].Trials, func(x, y study.TrialOutcome) int { return x.Round - y.Round })
+	}
+	for _, x := range s.plan.study.Systems {
+		of := func(c studyCell) bool { return c.System.Name == x.Name }
+		switch {
+		case began[x.Name] || !slices.ContainsFunc(s.plan.cells, of):
+		case s.missing[x.Name].Why != "":
+			o.Skipped = append(o.Skipped, s.missing[x.Name])
+		case !slices.ContainsFunc(s.plan.cells, func(c studyCell) bool { return of(c) && c.chosen }):
+			o.Skipped = append(o.Skipped, study.Skipped{System: x.Name, Why: "left out by --only", How: s.goOn() + " with --only " + x.Name})
+		}
+	}
+	if !s.Complete() {
+		o.GoOn = s.goOn()
+	}
+	o.Conclusions = study.Decide(o)
+	return o
+}
+
+// finish shows what was made, and decides on the exit code.
+func (s *studyRuns) finish(ended error) error {
+	var usage *fault
+	if errors.As(ended, &usage) && usage.code == exitUsage && s.Count(trials.Failed) == 0 {
+		return ended
+	}
+	if len(s.made) == 0 {
+		if s.resume == "" && s.Count(trials.Failed) == 0 {
+			if err := errors.Join(os.Remove(s.path(filepath.Join(s.dir, study.FileName))), s.Discard()); err != nil {
+				return failed("remove it", err)
+			}
+		}
+		if ended == nil && s.Count(trials.Failed) > 0 {
+			ended = errors.New(s.failures())
+		}
+		return errors.Join(ended, failed("run it again and leave it the time for a trial", errors.New("stopped before there was a result")))
+	}
+	o := s.outcome()
+	if err := s.print(o); err != nil {
+		return failed("the results are in "+s.dir, fmt.Errorf("print the study: %w", err))
+	}
+	s.note("results %s", s.dir)
+	if o.Made < o.Planned {
+		s.note("%d of %s were made; %s goes on", o.Made, spell.Plural(o.Planned, "trial"), o.GoOn)
+	}
+	if ended == nil && o.Failed > 0 {
+		ended = errors.New(s.failures())
+	}
+	if ended != nil {
+		return failed(s.goOn()+" makes them again; manifest.json there has the errors", ended)
+	}
+	return nil
+}
+
+// failures names the trials that failed.
+func (s *studyRuns) failures() string {
+	var names []string
+	for _, t := range s.Trials {
+		if t.State == trials.Failed && len(names) < 3 {
+			names = append(names, fmt.Sprintf("%s, round %d: %s", s.cellOf(t).Name, t.Round, t.Error))
+		}
+	}
+	return fmt.Sprintf("%s failed: %s", spell.Plural(s.Count(trials.Failed), "trial"), strings.Join(names, "; "))
+}
+
+// studyObject is the JSON form of what a study came to.
+type studyObject struct {
+	Directory   string            `json:"directory"`
+	Study       string            `json:"study"`
+	Length      string            `json:"length"`
+	Planned     int               `json:"planned"`
+	Made        int               `json:"made"`
+	Failed      int               `json:"failed,omitempty"`
+	Skipped     []skippedObject   `json:"skipped"`
+	GoOn        string            `json:"go_on,omitempty"`
+	Cells       []studyCellObject `json:"cells"`
+	Conclusions []study.Decision  `json:"conclusions"`
+}
+
+type skippedObject struct {
+	System string `json:"system"`
+	Why    string `json:"why"`
+	How    string `json:"how,omitempty"`
+}
+
+// studyCellObject is a cell with its figures over the rounds.
+type studyCellObject struct {
+	Cell    string                     `json:"cell"`
+	Made    int                        `json:"made"`
+	Files   []string                   `json:"files"`
+	Figures map[string]studyOverObject `json:"figures"` // that there are
+}
+
+// studyOverObject is [study.Over].
+type studyOverObject struct {
+	Value   float64    `json:"value"`
+	Unit    study.Unit `json:"unit"`
+	Low     *float64   `json:"low,omitempty"`
+	High    *float64   `json:"high,omitempty"`
+	AtLeast bool       `json:"at_least,omitempty"`
+	Rounds  int        `json:"rounds"`
+	Blocked string     `json:"blocked,omitempty"`
+}
+
+// object is the outcome in JSON.
+func (s *studyRuns) object(o *study.Outcome) studyObject {
+	object := studyObject{Directory: s.dir, Study: o.Study.Name, Length: o.Length, Planned: o.Planned, Made: o.Made, Failed: o.Failed, GoOn: o.GoOn,
+		Skipped: []skippedObject{}, Cells: []studyCellObject{}, Conclusions: o.Conclusions}
+	for _, x := range o.Skipped {
+		object.Skipped = append(object.Skipped, skippedObject(x))
+	}
+	for i := range o.Cells {
+		c := &o.Cells[i]
+		row := studyCellObject{Cell: c.Cell.Name, Files: []string{}, Figures: map[string]studyOverObject{}}
+		for _, t := range c.Trials {
+			if t.Run != nil {
+				row.Made++
+				row.Files = append(row.Files, t.File)
+			}
+		}
+		for _, name := range []string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.9999", "rate.sent", "rate.received"} {
+			over := study.ReadRounds(c, name, "", "")
+			if over.Rounds == 0 {
+				continue
+			}
+			x := studyOverObject{Value: over.Value, Unit: over.Unit, AtLeast: over.AtLeast, Rounds: over.Rounds, Blocked: over.Blocked}
+			if over.Bounded {
+				x.Low = &over.Low
+				if !math.IsInf(over.High, 0) { // which JSON has no number for
+					x.High = &over.High
+				}
+			}
+			row.Figures[name] = x
+		}
+		object.Cells = append(object.Cells, row)
+	}
+	return object
+}
+
+// print prints on stdout what the study came to.
+func (s *studyRuns) print(o *study.Outcome) error {
+	if s.json {
+		return s.writeJSON(s.object(o))
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	columns := []string{"p50", "p99", "p99.9", "p99.99"}
+	fmt.Fprintf(w, "CELL\tROUNDS\t%s\n", strings.Join(columns, "\t"))
+	for i := range o.Cells {
+		c := &o.Cells[i]
+		if len(c.Trials) == 0 {
+			continue
+		}
+		row := []string{c.Cell.Name, fmt.Sprint(len(c.Trials))}
+		for _, name := range columns {
+			over := study.ReadRounds(c, name, "", "")
+			switch {
+			case over.Rounds == 0:
+				row = append(row, "-")
+			case over.Blocked != "":
+				row = append(row, study.Spell(over.Value, over.Unit)+" *")
+			default:
+				row = append(row, study.Spell(over.Value, over.Unit))
+			}
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	b.WriteString("* decides nothing: one round, suspect, near the noise floor, or a lower bound\n\n")
+	for _, d := range o.Conclusions {
+		fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(string(d.Verdict)), d.Claim)
+		for _, f := range d.Tests {
+			fmt.Fprintf(&b, "    %s: %s\n", f.Verdict, f.Text)
+		}
+	}
+	_, err := io.WriteString(s.Stdout, b.String())
+	return err
+}
