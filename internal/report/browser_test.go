@@ -177,6 +177,7 @@ func TestPagesInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown["compare"] = b.String()
+	shown["study"] = studyPage(t, studyOutcome(t))
 	for _, s := range open(t, shown) {
 		if s.Failed != "" {
 			t.Errorf("%s: %s", s.name(), s.Failed)

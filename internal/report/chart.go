@@ -35,6 +35,8 @@ const (
 	logRateScale    scale = "lograte"    // log10 of messages a second
 	shareScale      scale = "share"      // linear from zero, 1 is all
 	changeScale     scale = "change"     // linear, 0 is none, 0.1 is a tenth more
+	bytesScale      scale = "bytes"      // linear from zero
+	byteRateScale   scale = "byterate"   // linear from zero, bytes a second
 )
 
 // axis is one axis of a chart; Min and Max are chosen by fit.
@@ -56,14 +58,15 @@ type line struct {
 	Dots   bool   // few points: mark each
 	Points bool   // only the points, without a line between them
 	Thin   bool   // one of many of a kind
-	Legend string // in static pictures instead of Name; thin lines without one are left out there
+	Marks  bool   // single figures of somebody else's, each marked by itself
+	Legend string // in static pictures instead of Name; thin lines and marks without one are left out there
 	// Labels name the points, instead of where they are on the X axis.
 	Labels []string
 }
 
 // legend is the line's name in a static picture; empty: it has none.
 func (l line) legend() string {
-	if l.Legend != "" || l.Thin {
+	if l.Legend != "" || l.Thin || l.Marks {
 		return l.Legend
 	}
 	return l.Name
@@ -144,7 +147,7 @@ func (a *axis) round(e extent) {
 	case changeScale:
 		reach := max(e.max-e.min, 0.02) * 0.06
 		a.Min, a.Max = min(e.min, 0)-reach, max(e.max, 0)+reach
-	case countScale, rateScale:
+	case countScale, rateScale, bytesScale, byteRateScale:
 		a.Min, a.Max = min(e.min, 0), max(e.max, 1)*1.06
 	case durationScale, logCountScale, logRateScale:
 		a.Min, a.Max = roundLog(e.min, math.Floor), roundLog(e.max, math.Ceil)
@@ -185,6 +188,13 @@ func (a axis) ticks(n int) []tick {
 		return logTicks(a, n)
 	}
 	step := niceStep((a.Max - a.Min) / float64(n))
+	if a.Scale == bytesScale || a.Scale == byteRateScale { // round in the unit that they are written in
+		unit := 1.0
+		for unit < 1<<40 && a.Max >= 1024*unit {
+			unit *= 1024
+		}
+		step = unit * niceStep((a.Max-a.Min)/unit/float64(n))
+	}
 	var out []tick
 	for k := math.Ceil(a.Min/step - 1e-9); k*step <= a.Max+step*1e-9; k++ {
 		at := k*step + 0 // the sum turns -0 into 0
@@ -267,6 +277,10 @@ func (a axis) text(v float64) string {
 		return shortCount(v) + "/s"
 	case logRateScale:
 		return shortCount(math.Pow(10, v)) + "/s"
+	case bytesScale:
+		return size(int64(v))
+	case byteRateScale:
+		return size(int64(v)) + "/s"
 	case shareScale:
 		return strconv.FormatFloat(math.Round(v*1e6)/1e4, 'f', -1, 64) + " %"
 	case changeScale:

@@ -324,17 +324,24 @@ func happenings(r *result.Run) sheet {
 	return s
 }
 
+// machineRows lists the facts of a machine by their sections.
+func machineRows(all []result.Fact) []sheetRow {
+	var rows []sheetRow
+	section := ""
+	for _, f := range all {
+		if name := plain(f.Section); name != section {
+			section = name
+			rows = append(rows, sheetRow{Name: section, Cells: []string{"", ""}, Group: true})
+		}
+		rows = append(rows, sheetRow{Name: plain(f.Name), Cells: []string{plain(f.Value), plain(f.Note)}})
+	}
+	return rows
+}
+
 // fingerprint lists the machine, the clock and the program.
 func fingerprint(h *result.Header) sheet {
 	s := sheet{Name: "Fingerprint", Caption: "The machine, the clock and the program", Heads: []string{"fact", "value", "note"}}
-	section := ""
-	for _, f := range h.Machine {
-		if name := plain(f.Section); name != section {
-			section = name
-			s.Rows = append(s.Rows, sheetRow{Name: section, Cells: []string{"", ""}, Group: true})
-		}
-		s.Rows = append(s.Rows, sheetRow{Name: plain(f.Name), Cells: []string{plain(f.Value), plain(f.Note)}})
-	}
+	s.Rows = machineRows(h.Machine)
 	add := func(name, value, note string) {
 		if value = plain(value); value != "" {
 			s.Rows = append(s.Rows, sheetRow{Name: name, Cells: []string{value, note}})

@@ -76,9 +76,16 @@ func drawSVG(c *chart, alone bool) string {
 		a.band(&p, l)
 	}
 	for i := len(c.Lines) - 1; i >= 0; i-- { // the first line on top
-		a.line(&p, c.Lines[i])
+		if !c.Lines[i].Marks {
+			a.line(&p, c.Lines[i])
+		}
 	}
 	p.WriteString(`</g>`)
+	for _, l := range c.Lines {
+		if l.Marks { // those at the edge are seen, too
+			a.marks(&p, l)
+		}
+	}
 	a.moments(&p, false)
 	p.WriteString(legend)
 	p.WriteString(`</svg>`)
@@ -90,12 +97,12 @@ func svgStyle() string {
 	var p svgPen
 	p.WriteString(`<style>`)
 	theme := func(bg, ink, soft, faint, bad string, palette [8]string) {
-		p.f(`.bg{fill:%s}text{fill:%s}.axis,.tick{fill:%s}.grid,.minor{stroke:%s}.moment{stroke:%s}.pause{fill:%s}.mlabel{fill:%s}.refused{fill:%s}`, bg, ink, soft, faint, soft, soft, soft, bad)
+		p.f(`.bg{fill:%s}text{fill:%s}.axis,.tick{fill:%s}.grid,.minor{stroke:%s}.moment{stroke:%s}.pause{fill:%s}.mlabel{fill:%s}.refused{fill:%s}.mark,.whisker{stroke:%s}`, bg, ink, soft, faint, soft, soft, soft, bad, ink)
 		for i, colour := range palette {
 			p.f(`.c%d{stroke:%s}.f%d{fill:%s}`, i, colour, i, colour)
 		}
 	}
-	p.WriteString(`text{font:13px system-ui,"Liberation Sans","DejaVu Sans",Arial,sans-serif}.title{font-weight:600;font-size:17px}.grid,.minor{stroke-width:1}.minor{stroke-opacity:.5}.line{fill:none;stroke-width:2;stroke-linejoin:round}.thin{stroke-width:1;stroke-opacity:.75}.band{fill-opacity:.16}.moment{stroke-dasharray:4 3}.pause{fill-opacity:.18}.mlabel{font-size:11px}`)
+	p.WriteString(`text{font:13px system-ui,"Liberation Sans","DejaVu Sans",Arial,sans-serif}.title{font-weight:600;font-size:17px}.grid,.minor{stroke-width:1}.minor{stroke-opacity:.5}.line{fill:none;stroke-width:2;stroke-linejoin:round}.thin{stroke-width:1;stroke-opacity:.75}.band{fill-opacity:.16}.mark{stroke-width:1.5}.bar{fill-opacity:.75}.whisker{stroke-width:1.5;fill:none}.moment{stroke-dasharray:4 3}.pause{fill-opacity:.18}.mlabel{font-size:11px}`)
 	theme("#ffffff", "#1c2430", "#5b6675", "#dfe3e8", "#b3261e", lightPalette)
 	p.WriteString(`@media (prefers-color-scheme:dark){`)
 	theme("#14181f", "#e8ecf2", "#9aa5b4", "#2c3440", "#ff8a80", darkPalette)
@@ -119,9 +126,12 @@ func svgLegend(c *chart, y, right float64, alone bool) (string, int) {
 			row++
 		}
 		at := y + float64(row)*18
-		if l.Points {
+		switch {
+		case l.Points:
 			p.f(`<circle class="f%d" r="3" cx="%.1f" cy="%.1f"/>`, l.Colour, x+13, at)
-		} else {
+		case l.Marks:
+			diamond(&p, l.Colour, x+13, at, "")
+		default:
 			p.f(`<line class="line c%d" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"%s/>`, l.Colour, x, x+26, at, at, dashAttribute(l.Dash))
 		}
 		p.f(`<text class="legend" x="%.1f" y="%.1f">%s</text>`, x+33, at+4.5, html.EscapeString(name))
@@ -150,6 +160,14 @@ func dashAttribute(d int) string {
 		return ""
 	}
 	return ` stroke-dasharray="` + dashes[d%len(dashes)] + `"`
+}
+
+// diamond marks a single figure; title is what it is.
+func diamond(p *svgPen, colour int, x, y float64, title string) {
+	if title != "" {
+		title = "<title>" + html.EscapeString(title) + "</title>"
+	}
+	p.f(`<path class="mark f%d" d="M%.1f %.1fl6 -6l6 6l-6 6z">%s</path>`, colour, x-6, y, title)
 }
 
 // area maps a chart's coordinates to the picture's.
@@ -241,11 +259,11 @@ func (a area) line(p *svgPen, l line) {
 		switch {
 		case !drawn(i):
 			continue
-		case l.Dots || !drawn(i-1) && !drawn(i+1):
+		case l.Points || !drawn(i-1) && !drawn(i+1):
 			dots = append(dots, i)
-		}
-		if !drawn(i-1) && !drawn(i+1) {
 			continue
+		case l.Dots:
+			dots = append(dots, i)
 		}
 		if l.Steps && drawn(i-1) {
 			a.to(&d, false, l.X[i], l.Y[i-1])
@@ -261,6 +279,15 @@ func (a area) line(p *svgPen, l line) {
 	}
 	for _, i := range dots {
 		p.f(`<circle class="f%d" r="2.6" cx="%.1f" cy="%.1f"/>`, l.Colour, a.x(l.X[i]), a.y(l.Y[i]))
+	}
+}
+
+// marks draws the single figures of a line.
+func (a area) marks(p *svgPen, l line) {
+	for i := range l.X {
+		if !math.IsNaN(l.Y[i]) {
+			diamond(p, l.Colour, a.x(l.X[i]), a.y(l.Y[i]), l.Name+": "+a.c.Y.text(l.Y[i]))
+		}
 	}
 }
 

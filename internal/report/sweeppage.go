@@ -95,7 +95,7 @@ type sweepPageRow struct {
 const sweepPage = `{{range .}}{{if .Of}}<h2>{{.Of}}</h2>
 {{end}}{{range .Findings}}<p class="callout">{{.}}</p>
 {{end}}<div class="charts">
-{{range .Pictures}}<figure class="picture{{if .Small}} small{{end}}"><h2>{{.Title}}</h2>{{.SVG}}<figcaption>{{.Caption}}</figcaption></figure>
+{{range .Pictures}}<figure class="picture{{if .Small}} small{{end}}"><h2>{{.Title}}</h2><div class="drawn">{{.SVG}}</div><figcaption>{{.Caption}}</figcaption></figure>
 {{end}}</div>
 <section><h2>Cells</h2>
 <p>{{.Caption}}</p>

@@ -30,7 +30,10 @@ type span struct {
 }
 
 // timeline reduces the intervals of a run to what can be drawn.
-func timeline(r *result.Run) []span {
+func timeline(r *result.Run) []span { return timelineWithin(r, timelinePoints) }
+
+// timelineWithin reduces them to about so many points at most.
+func timelineWithin(r *result.Run, most int) []span {
 	var points []result.Point
 	for _, p := range r.Series {
 		if p.End > p.Start && p.Phase != result.PhaseClosing {
@@ -43,7 +46,7 @@ func timeline(r *result.Run) []span {
 			refused[m] = among(points, refusals(r, x))
 		}
 	}
-	k := (len(points) + timelinePoints - 1) / timelinePoints
+	k := (len(points) + most - 1) / most
 	var out []span
 	for i := 0; i < len(points); {
 		phase := points[i].Phase

@@ -9,15 +9,15 @@ import (
 )
 
 // The spelling of numbers is [spell]'s; these are its names here.
-func duration(ns int64) string          { return spell.Duration(ns) }
-func durationFloat(ns float64) string   { return spell.Nanoseconds(ns) }
-func count(n int64) string              { return spell.Count(n) }
-func grouped(digits string) string      { return spell.Grouped(digits) }
-func rate(perSecond float64) string     { return spell.Rate(perSecond) }
-func size(n int64) string               { return spell.Size(n) }
-func share(f float64) string            { return spell.Share(f) }
-func exactShare(f float64) string       { return spell.ExactShare(f) }
-func plural(n int64, one string) string { return spell.Plural(n, one) }
+func duration(ns int64) string                       { return spell.Duration(ns) }
+func durationFloat(ns float64) string                { return spell.Nanoseconds(ns) }
+func count[T ~int | ~int64](n T) string              { return spell.Count(n) }
+func grouped(digits string) string                   { return spell.Grouped(digits) }
+func rate(perSecond float64) string                  { return spell.Rate(perSecond) }
+func size(n int64) string                            { return spell.Size(n) }
+func share(f float64) string                         { return spell.Share(f) }
+func exactShare(f float64) string                    { return spell.ExactShare(f) }
+func plural[T ~int | ~int64](n T, one string) string { return spell.Plural(n, one) }
 
 // plain makes one line of text from a result file harmless for a terminal and
 // for one-line formats: control characters, line ends and bidirectional

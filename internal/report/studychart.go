@@ -1,0 +1,438 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/internal/judge"
+	"sixnines/internal/study"
+	"sixnines/result"
+)
+
+// thinCells is the number of cells up to which a picture of percentiles has each
+// round as a thin line: more of them hide each other.
+const thinCells = 4
+
+// pictures are a chart of the study: one, or a panel for each figure and thing shown.
+// Where there is nothing to draw, the one says why.
+func (v *studyView) pictures(x *study.Chart, key string) []studyPicture {
+	cells := v.Match(x.Cells)
+	labels := cellLabels(cells)
+	var out []studyPicture
+	add := func(c *chart, small bool) {
+		c.Title, c.Small = words(": ", plain(x.Title), c.Title), small
+		c.Key = key
+		if len(out) > 0 {
+			c.Key += "-" + strconv.Itoa(len(out)+1)
+		}
+		if !c.fit() {
+			return
+		}
+		c.Alt = studyAlt(c)
+		out = append(out, studyPicture{Key: c.Key, Title: c.Title, Caption: c.Caption, Small: small, draw: func(alone bool) string { return drawSVG(c, alone) }})
+	}
+	switch x.Kind {
+	case study.ChartPercentiles:
+		add(v.percentiles(x, cells, labels), false)
+	case study.ChartTime:
+		for i, show := range x.Show {
+			add(v.overTime(x, show, cells, labels), i%2 == 1 || i+1 < len(x.Show))
+		}
+	case study.ChartOver:
+		for i, name := range x.Figures {
+			add(v.over(x, name, cells), i%2 == 1 || i+1 < len(x.Figures))
+		}
+	case study.ChartBars:
+		for _, name := range x.Figures {
+			if b := v.bars(x, name, cells, labels); b.fit() {
+				b.Key = key
+				if len(out) > 0 {
+					b.Key += "-" + strconv.Itoa(len(out)+1)
+				}
+				out = append(out, studyPicture{Key: b.Key, Title: b.Title, Caption: b.Caption, draw: func(alone bool) string { return drawBars(b, alone) }})
+			}
+		}
+	}
+	absent := v.absent(cells, labels)
+	if len(out) == 0 {
+		if len(cells) == 0 {
+			absent = "None of its cells is in the length " + plain(v.Length) + "."
+		}
+		return []studyPicture{{Key: key, Title: plain(x.Title), Caption: words(" ", "There is nothing to draw.", absent)}}
+	}
+	if x.Kind != study.ChartBars { // where they have their places
+		out[len(out)-1].Caption = words(" ", out[len(out)-1].Caption, absent)
+	}
+	if len(out) == 1 || len(out)%2 == 1 {
+		out[len(out)-1].Small = false
+	}
+	return out
+}
+
+// absent names the cells of a picture that have no run, and why; of a system that has
+// none at all only its name.
+func (v *studyView) absent(cells []*study.CellOutcome, labels []string) string {
+	there := map[string]bool{}
+	for _, c := range cells {
+		if v.why(c) == "" {
+			there[c.Cell.System.Name] = true
+		}
+	}
+	var reasons []string
+	by := map[string][]string{}
+	for i, c := range cells {
+		why, name := v.why(c), labels[i]
+		if why == "" {
+			continue
+		}
+		if !there[c.Cell.System.Name] {
+			name = plain(c.Cell.System.Title)
+		}
+		if by[why] == nil {
+			reasons = append(reasons, why)
+		}
+		if !slices.Contains(by[why], name) {
+			by[why] = append(by[why], name)
+		}
+	}
+	var out []string
+	for _, why := range reasons {
+		out = append(out, strings.Join(by[why], ", ")+" ("+why+")")
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "Not in it: " + strings.Join(out, "; ") + "."
+}
+
+// cellLabels name cells by what they differ in.
+func cellLabels(cells []*study.CellOutcome) []string {
+	oneSystem, oneLoad := true, true
+	for _, c := range cells {
+		oneSystem = oneSystem && c.Cell.System.Name == cells[0].Cell.System.Name
+		oneLoad = oneLoad && c.Cell.Load.Name == cells[0].Cell.Load.Name
+	}
+	var out []string
+	for _, c := range cells {
+		switch {
+		case oneLoad:
+			out = append(out, plain(c.Cell.System.Title))
+		case oneSystem:
+			out = append(out, plain(c.Cell.Load.Title))
+		default:
+			out = append(out, cellTitle(&c.Cell))
+		}
+	}
+	return out
+}
+
+// measuredParts are the parts of a cell's runs that can be drawn, by round.
+func measuredParts(c *study.CellOutcome, workload string) []*result.Run {
+	var out []*result.Run
+	for _, t := range c.Trials {
+		if t.Run == nil {
+			continue
+		}
+		if p := study.PartOf(t.Run, workload); p != nil && p.Summary != nil && p.Summary.Verdict.Status != result.Invalid {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// medianRun is the run in the middle by a percentile of a latency, the lower one of
+// two; runs without it count as the slowest. nil: there is no run.
+func medianRun(all []*result.Run, m result.Metric) *result.Run {
+	if len(all) == 0 {
+		return nil
+	}
+	sorted := slices.Clone(all)
+	value := func(r *result.Run) float64 {
+		for _, name := range []string{"p99", "p50"} {
+			if f := study.Read(r, name, m); f.Missing == "" {
+				return f.Value
+			}
+		}
+		return math.Inf(1)
+	}
+	slices.SortStableFunc(sorted, func(a, b *result.Run) int { return cmp.Compare(value(a), value(b)) })
+	return sorted[(len(sorted)-1)/2]
+}
+
+// percentiles draws each cell's latency by percentile: the median run, and thin each
+// other round.
+func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labels []string) *chart {
+	c := &chart{Kind: KindPercentiles, X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"}}
+	var metrics []string
+	var thin, marks []line
+	withdrawn := 0
+	for i, cell := range cells {
+		colour, dash := i%len(lightPalette), i/len(lightPalette)%len(dashes)
+		runs := measuredParts(cell, x.Workload)
+		m := x.Metric
+		if m == "" && len(runs) > 0 {
+			m = study.HeadlineOf(runs[0])
+		}
+		marks = append(marks, v.percentileMarks(cell, labels[i], colour)...)
+		median := medianRun(runs, m)
+		for _, run := range runs {
+			d := run.Summary.Histograms[m]
+			if d == nil || run.Summary.Verdict.Status == result.Unstable && m.IsResponse() {
+				withdrawn++
+				continue
+			}
+			l := percentileCurve(run.Metrics[m], d)
+			l.Lo, l.Hi, l.Name, l.Colour, l.Dash = nil, nil, labels[i], colour, dash
+			if !l.drawn() {
+				continue
+			}
+			if name := metricName(m); !slices.Contains(metrics, name) {
+				metrics = append(metrics, name)
+			}
+			if run == median {
+				c.Lines = append(c.Lines, sparse(l, 2))
+				if x.Corrected {
+					c.Lines = append(c.Lines, correctedLines(run, labels[i], colour)...)
+				}
+			} else if len(cells) <= thinCells {
+				l.Thin = true
+				thin = append(thin, sparse(l, 4))
+			}
+		}
+	}
+	if len(marks) > 0 {
+		marks[0].Legend = "theirs: another machine"
+	}
+	c.Lines = slices.Concat(marks, c.Lines, thin)
+	c.Caption = sentence(strings.Join(metrics, " and ")) + " Each step to the right is ten times rarer. "
+	if len(cells) <= thinCells && v.rounds() > 1 {
+		c.Caption += "The median run of each cell, by p99, and thin its other rounds; nothing is merged or averaged. "
+	} else if v.rounds() > 1 {
+		c.Caption += "The median run of each cell, by p99. "
+	}
+	c.Caption += "A curve ends where its messages no longer support a percentile, or where refused messages begin."
+	if withdrawn > 0 {
+		c.Caption += fmt.Sprintf(" %s not drawn: UNSTABLE, a curve would tell the length of the run.", plural(withdrawn, "run"))
+	}
+	if len(marks) > 0 {
+		c.Caption += " Diamonds are the original's figures, in the colours of their cells: another machine, and other versions."
+	}
+	return c
+}
+
+// sparse keeps every so many points of a line, and its last.
+func sparse(l line, every int) line {
+	var x, y []float64
+	for i := range l.X {
+		if i%every == 0 || i == len(l.X)-1 {
+			x, y = append(x, l.X[i]), append(y, l.Y[i])
+		}
+	}
+	l.X, l.Y = x, y
+	return l
+}
+
+// correctedLines are the service time of a synchronous requester, and what
+// HdrHistogram's correction makes of it.
+func correctedLines(run *result.Run, label string, colour int) []line {
+	y := run.Header.Synchronous
+	if y == nil {
+		return nil
+	}
+	d, x := run.Summary.Histograms[y.Metric], run.Metrics[y.Metric]
+	if d == nil || x == nil {
+		return nil
+	}
+	service, corrected := percentileCurve(x, d), percentileCurve(judge.Corrected(x, y.Interval), d.Corrected)
+	service.Name, corrected.Name = label+", service", label+", corrected"
+	var out []line
+	for i, l := range []line{service, corrected} {
+		l.Lo, l.Hi, l.Colour, l.Dash = nil, nil, colour, i+1
+		if l.drawn() {
+			out = append(out, sparse(l, 2))
+		}
+	}
+	return out
+}
+
+// percentileMarks are the original's percentiles of a cell.
+func (v *studyView) percentileMarks(c *study.CellOutcome, label string, colour int) []line {
+	names := map[string]bool{}
+	for _, f := range v.Study.Figures {
+		if f.Figure != "" && f.Cell == c.Cell.Name {
+			names[f.Figure] = true
+		}
+		if f.Rows[c.Cell.Name] != nil {
+			for _, name := range f.Columns {
+				names[name] = true
+			}
+		}
+	}
+	var out []line
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		p, err := strconv.ParseFloat(strings.TrimPrefix(name, "p"), 64)
+		if !strings.HasPrefix(name, "p") || err != nil || p >= 100 {
+			continue
+		}
+		for _, f := range v.theirs(c.Cell.Name, name) {
+			if f.value > 0 {
+				out = append(out, line{Name: "theirs, " + label + ", " + name, Colour: colour, Marks: true,
+					X: []float64{-math.Log10(worseThan(strings.TrimPrefix(name, "p")))}, Y: []float64{math.Log10(f.value)}})
+			}
+		}
+	}
+	return out
+}
+
+// overTime draws one thing over the time of each cell's median run.
+func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOutcome, labels []string) *chart {
+	c := &chart{X: axis{Scale: secondsScale, Label: "time in the measured window"}}
+	vital := func(name string, perSecond bool) func(*studySpan) float64 {
+		return func(s *studySpan) float64 {
+			value, ok := s.Vitals[name]
+			if !ok || math.IsInf(value, 0) || perSecond && s.Seconds <= 0 {
+				return math.NaN()
+			}
+			if perSecond {
+				return value / s.Seconds
+			}
+			return value
+		}
+	}
+	type series struct {
+		name string
+		of   func(*studySpan) float64
+	}
+	var all []series
+	switch show {
+	case study.ShowRate:
+		c.Title, c.Y = "rate", axis{Scale: rateScale, Label: "messages a second"}
+		c.Caption = "Messages sent and received a second, in each interval."
+		perSecond := func(n func(*result.Counters) int64) func(*studySpan) float64 {
+			return func(s *studySpan) float64 {
+				if s.Seconds <= 0 {
+					return math.NaN()
+				}
+				return float64(n(&s.Counters)) / s.Seconds
+			}
+		}
+		all = []series{{"sent", perSecond(func(c *result.Counters) int64 { return c.Sent })}, {"received", perSecond(func(c *result.Counters) int64 { return c.Received })}}
+	case study.ShowLatency:
+		c.Title, c.Y = "latency", axis{Scale: durationScale, Label: "latency"}
+		c.Caption = "Percentiles of the messages resolved in each interval."
+		all = []series{{"p50", func(s *studySpan) float64 { p := s.Metrics[s.metric]; return positiveLog(p.Count, p.P50) }},
+			{"p99", func(s *studySpan) float64 { p := s.Metrics[s.metric]; return positiveLog(p.Count, p.P99) }}}
+	case study.ShowMemory:
+		c.Title, c.Y = "memory of the broker", axis{Scale: bytesScale, Label: "resident"}
+		c.Caption = "The resident memory of the broker's processes."
+		all = []series{{"", vital("broker.rss", false)}}
+	case study.ShowDisk:
+		c.Title, c.Y = "reads from disk", axis{Scale: byteRateScale, Label: "bytes a second"}
+		c.Caption = "What was read from storage for the broker's processes, in each interval."
+		all = []series{{"", vital("broker.read_bytes", true)}}
+	case study.ShowBacklog:
+		c.Title, c.Y = "backlog", axis{Scale: countScale, Label: "deliveries"}
+		c.Caption = "What had been sent and not received at the end of each interval."
+		all = []series{{"", func(s *studySpan) float64 {
+			return float64(max(0, s.all.Expected-s.all.Received-s.all.Corrupted))
+		}}}
+	}
+	if len(cells) > fewLines && len(all) > 1 {
+		all = all[len(all)-1:]
+		c.Caption += " Of so many cells only: " + all[0].name + "."
+	}
+	if v.rounds() > 1 {
+		c.Caption += " Of each cell its median run, by p99."
+	}
+	for i, cell := range cells {
+		runs := measuredParts(cell, x.Workload)
+		m := x.Metric
+		if m == "" && len(runs) > 0 {
+			m = study.HeadlineOf(runs[0])
+		}
+		run := medianRun(runs, m)
+		if run == nil {
+			continue
+		}
+		spans := studySpans(run, m)
+		for _, s := range spans {
+			c.Until = max(c.Until, s.At+s.Seconds/2)
+		}
+		for k, s := range all {
+			l := line{Name: words(", ", labels[i], s.name), Colour: i % len(lightPalette), Dash: k + i/len(lightPalette)*2, Dots: len(spans) <= 40}
+			if len(cells) == 1 && s.name != "" {
+				l.Name, l.Colour = s.name, k
+			}
+			for j := range spans {
+				l.X, l.Y = append(l.X, spans[j].At), append(l.Y, s.of(&spans[j]))
+			}
+			if l.drawn() {
+				c.Lines = append(c.Lines, l)
+			}
+		}
+	}
+	return c
+}
+
+// studySpan is a span of a run, with the sum of all counters up to its end.
+type studySpan struct {
+	span
+	metric result.Metric
+	all    result.Counters
+}
+
+// studyPoints is the most points that a line over time has on the page of a study,
+// which has many.
+const studyPoints = 200
+
+// studySpans are the spans of a run's window, and of what comes after it where
+// consumers came late.
+func studySpans(run *result.Run, m result.Metric) []studySpan {
+	spans := timelineWithin(run, studyPoints)
+	if run.Summary.Kept == nil {
+		spans = measured(spans)
+	}
+	var out []studySpan
+	var all result.Counters
+	for _, s := range spans {
+		all.Add(s.Counters)
+		out = append(out, studySpan{s, m, all})
+	}
+	return out
+}
+
+// studyAlt is a chart in words: where each line begins and ends.
+func studyAlt(c *chart) string {
+	shown := *c
+	shown.Lines = slices.DeleteFunc(slices.Clone(c.Lines), func(l line) bool { return l.Thin || l.Marks })
+	if c.X.Scale == percentileScale {
+		return percentileAlt(&shown)
+	}
+	return sweepAlt(&shown)
+}
+
+// percentileAlt is a chart of percentiles in words.
+func percentileAlt(c *chart) string {
+	var out []string
+	for _, l := range c.Lines {
+		var parts []string
+		for _, at := range []struct {
+			x    float64
+			name string
+		}{{math.Log10(2), "p50"}, {2, "p99"}, {3, "p99.9"}, {4, "p99.99"}} {
+			for i := 1; i < len(l.X); i++ {
+				if l.X[i-1] < at.x && l.X[i] >= at.x-1e-9 {
+					parts = append(parts, at.name+" "+c.Y.text(l.Y[i]))
+					break
+				}
+			}
+		}
+		out = append(out, l.Name+": "+strings.Join(parts, ", "))
+	}
+	return c.Title + "; about " + strings.Join(out, "; ") + "."
+}

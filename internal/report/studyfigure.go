@@ -1,0 +1,203 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/internal/study"
+	"sixnines/result"
+)
+
+// wanted is a figure that a study shows: its name as [study.Read] has it, and of which
+// latency and workload.
+type wanted struct {
+	name     string
+	metric   result.Metric
+	workload string
+}
+
+// studyFigure is a figure of a cell over its rounds.
+type studyFigure struct {
+	study.Over
+	ok     bool
+	why    string // that there is none, or empty where the cell does not exist
+	beside string // what else is to be said of it
+	doubt  bool   // the verdicts do not believe it in some round, or rounds without a number are slower
+}
+
+// figure reads a figure of a cell. Of rounds in which it is missing because they were
+// overloaded or refused messages, which is slower than every number, it tells; where
+// they are half of all or more there is no number.
+func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
+	f := studyFigure{why: v.why(c)}
+	if f.why != "" {
+		return f
+	}
+	made, slower, invalid, unfit := 0, 0, 0, 0
+	var missing, doubts []string
+	note := func(list *[]string, text string) {
+		if text = plain(text); !slices.Contains(*list, text) {
+			*list = append(*list, text)
+		}
+	}
+	for _, t := range c.Trials {
+		if t.Run == nil {
+			continue
+		}
+		part := study.PartOf(t.Run, a.workload)
+		if part != nil && part.Summary != nil && part.Summary.Verdict.Status == result.Invalid {
+			invalid++
+			note(&missing, "INVALID")
+			continue
+		}
+		made++
+		x := study.Read(part, a.name, a.metric)
+		switch {
+		case x.Missing != "":
+			note(&missing, x.Missing)
+			if x.Missing == "UNSTABLE" || x.Missing == refused {
+				slower++
+			}
+		case x.Unfit != "":
+			unfit++
+			note(&doubts, x.Unfit)
+		}
+	}
+	f.Over = study.ReadRounds(c, a.name, a.metric, a.workload)
+	f.ok = f.Rounds > 0 && 2*slower < made
+	if !f.ok {
+		f.why = strings.Join(missing, "; ")
+		return f
+	}
+	var notes []string
+	if n := made - f.Rounds; n > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %s have no number (%s)", n, plural(made, "round"), strings.Join(missing, "; ")))
+	}
+	if invalid > 0 {
+		notes = append(notes, plural(invalid, "INVALID round")+" left out")
+	}
+	if unfit > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %s: %s", unfit, plural(made, "round"), strings.Join(doubts, "; ")))
+	}
+	f.beside = strings.Join(notes, "; ")
+	f.doubt = slower > 0 || 2*unfit > f.Rounds && a.name != maximum
+	return f
+}
+
+// text is the figure as a cell of a table.
+func (f studyFigure) text() string {
+	if !f.ok {
+		return "–"
+	}
+	sign := ""
+	if f.doubt {
+		sign = "? "
+	}
+	if f.AtLeast {
+		sign += "≥ "
+	}
+	return sign + studyNumber(f.Value, f.Unit)
+}
+
+// interval is its interval as a cell, empty if there is none.
+func (f studyFigure) interval() string {
+	if !f.ok || !f.Bounded || f.Low == f.High {
+		return ""
+	}
+	if math.IsInf(f.High, 1) {
+		return studyNumber(f.Low, f.Unit) + " or more"
+	}
+	return studyNumber(f.Low, f.Unit) + " – " + studyNumber(f.High, f.Unit)
+}
+
+// studyNumber writes a figure; a share is one of all.
+func studyNumber(x float64, u study.Unit) string { return plain(study.Spell(x, u)) }
+
+// cell is the figure as a cell of a table, with what the original printed.
+func (v *studyView) tableCell(c *study.CellOutcome, a wanted, original bool) studyText {
+	f := v.figure(c, a)
+	t := studyText{Text: f.text(), Interval: f.interval(), Title: words(": ", cellTitle(&c.Cell)+", "+a.name, words("; ", f.why, f.beside))}
+	switch {
+	case !f.ok:
+		t.Class, t.Note = "none", f.why
+		if needs, short := strings.CutPrefix(f.why, "n/a ("); short { // of messages
+			t.Text, t.Note = "n/a", strings.TrimSuffix(needs, ")")
+		}
+	case f.doubt:
+		t.Class = "doubt"
+	}
+	if original {
+		for _, x := range v.theirs(c.Cell.Name, a.name) {
+			t.Theirs = append(t.Theirs, x.text)
+		}
+	}
+	return t
+}
+
+// theirFigure is a figure of the original's.
+type theirFigure struct {
+	text   string  // as printed, with its unit
+	value  float64 // in the unit of ours; NaN: it cannot be compared
+	source string
+	note   string
+}
+
+// theirs are the original's figures of a cell.
+func (v *studyView) theirs(cell, name string) []theirFigure {
+	var out []theirFigure
+	add := func(x *study.Figures, value float64) {
+		if !math.IsNaN(value) {
+			out = append(out, printed(value, x.Unit, name, plain(x.Source), plain(x.Note)))
+		}
+	}
+	for i := range v.Study.Figures {
+		x := &v.Study.Figures[i]
+		if values, ok := x.Rows[cell]; ok {
+			if k := slices.Index(x.Columns, name); k >= 0 && k < len(values) {
+				add(x, values[k])
+			}
+		}
+		if x.Cell == cell && x.Figure == name && x.Value != nil {
+			add(x, *x.Value)
+		}
+	}
+	return out
+}
+
+// printed is a figure in the unit in which it was printed; latencies are in ms unless
+// another is said.
+func printed(value float64, unit, name, source, note string) theirFigure {
+	u, _ := study.UnitOf(name)
+	unit = plain(unit)
+	if unit == "" && u == study.Nanoseconds {
+		unit = "ms"
+	}
+	scale := map[study.Unit]map[string]float64{
+		study.Nanoseconds: {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9},
+		study.Seconds:     {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1},
+		study.PerSecond:   {"": 1, "/s": 1},
+		study.BytesRate:   {"B/s": 1, "kB/s": 1e3, "KB/s": 1e3, "MB/s": 1e6, "MiB/s": 1 << 20, "GB/s": 1e9},
+		study.Bytes:       {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "MiB": 1 << 20, "GB": 1e9, "GiB": 1 << 30},
+		study.Part:        {"": 1, "%": 0.01, "×": 1},
+	}
+	factor, ok := scale[u][unit]
+	if !ok {
+		factor = math.NaN()
+	}
+	whole, part, _ := strings.Cut(strconv.FormatFloat(value, 'f', -1, 64), ".")
+	text := grouped(whole)
+	if part != "" {
+		text += "." + part
+	}
+	switch {
+	case unit == "":
+	case strings.HasPrefix(unit, "/"):
+		text += unit
+	default:
+		text += " " + unit
+	}
+	return theirFigure{text: text, value: value * factor, source: source, note: note}
+}

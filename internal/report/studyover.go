@@ -1,0 +1,198 @@
+package report
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"sixnines/internal/study"
+	"sixnines/result"
+)
+
+// unitScale is the axis of a unit, and where a value lies on it.
+func unitScale(u study.Unit, name string, wide bool) (axis, func(float64) float64) {
+	same := func(v float64) float64 { return v }
+	logarithm := func(v float64) float64 {
+		if v <= 0 {
+			return math.NaN()
+		}
+		return math.Log10(v)
+	}
+	switch {
+	case u == study.Nanoseconds:
+		return axis{Scale: durationScale, Label: name}, logarithm
+	case u == study.Seconds:
+		return axis{Scale: durationScale, Label: name}, func(v float64) float64 { return logarithm(v * 1e9) }
+	case u == study.PerSecond && wide:
+		return axis{Scale: logRateScale, Label: name}, logarithm
+	case u == study.PerSecond:
+		return axis{Scale: rateScale, Label: name}, same
+	case u == study.BytesRate:
+		return axis{Scale: byteRateScale, Label: name}, same
+	case u == study.Bytes:
+		return axis{Scale: bytesScale, Label: name}, same
+	case name == "availability":
+		return axis{Scale: shareScale, Label: name}, same
+	case wide:
+		return axis{Scale: logCountScale, Label: name}, logarithm
+	}
+	return axis{Scale: countScale, Label: name}, same
+}
+
+// place is where a cell lies on an axis of the study.
+func place(c *study.Cell, over string) (float64, bool) {
+	if x, ok := c.Load.At[over]; ok {
+		return x, true
+	}
+	x, ok := c.System.At[over]
+	return x, ok
+}
+
+// curveName names the curve of a cell over an axis: what remains of it without its
+// place there.
+func curveName(c *study.Cell, over string) string {
+	rest := func(at map[string]float64, title string) []string {
+		if _, ok := at[over]; !ok {
+			return []string{plain(title)}
+		}
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(at)) {
+			if name != over {
+				parts = append(parts, plain(name)+" "+studyNumber(at[name], study.Part))
+			}
+		}
+		return parts
+	}
+	parts := append(rest(c.System.At, c.System.Title), rest(c.Load.At, c.Load.Title)...)
+	return strings.Join(parts, ", ")
+}
+
+// over draws a figure over an axis of the study, a curve for each system.
+func (v *studyView) over(x *study.Chart, name string, cells []*study.CellOutcome) *chart {
+	c := &chart{Title: name, X: axis{Scale: countScale, Label: plain(x.Over)},
+		Caption: "Each point is the median round, the band its interval. A line has a gap, or ends, where there is no figure: UNSTABLE, refused, INVALID or too few messages."}
+	type point struct {
+		x      float64
+		figure studyFigure
+		theirs []theirFigure
+	}
+	curves, names := map[string][]point{}, []string(nil)
+	least, most, low, high := math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
+	for _, cell := range cells {
+		at, ok := place(&cell.Cell, x.Over)
+		if !ok {
+			continue
+		}
+		curve := curveName(&cell.Cell, x.Over)
+		if curves[curve] == nil {
+			names = append(names, curve)
+		}
+		p := point{at, v.figure(cell, wanted{name, x.Metric, x.Workload}), v.theirs(cell.Cell.Name, name)}
+		curves[curve] = append(curves[curve], p)
+		least, most = min(least, at), max(most, at)
+		if p.figure.ok && p.figure.Value > 0 {
+			low, high = min(low, p.figure.Value), max(high, p.figure.Value)
+		}
+	}
+	if least > 0 && most >= 10*least {
+		c.X.Scale = logCountScale
+	}
+	unit, _ := study.UnitOf(name)
+	var scale func(float64) float64
+	c.Y, scale = unitScale(unit, name, high >= 20*low)
+	var marks []line
+	for i, curve := range names {
+		colour, dash := i%len(lightPalette), i/len(lightPalette)%len(dashes)
+		points := curves[curve]
+		slices.SortStableFunc(points, func(a, b point) int { return compareFloat(a.x, b.x) })
+		l, m := line{Name: curve, Colour: colour, Dash: dash, Dots: true}, line{Name: "theirs, " + curve, Colour: colour, Marks: true}
+		for _, p := range points {
+			y, from, to := math.NaN(), math.NaN(), math.NaN()
+			if f := p.figure; f.ok {
+				y = scale(f.Value)
+				if f.Bounded && !math.IsInf(f.High, 1) {
+					from, to = scale(f.Low), scale(f.High)
+				}
+			}
+			l.X, l.Y, l.Lo, l.Hi = append(l.X, c.X.place(p.x)), append(l.Y, y), append(l.Lo, from), append(l.Hi, to)
+			for _, t := range p.theirs {
+				m.X, m.Y = append(m.X, c.X.place(p.x)), append(m.Y, scale(t.value))
+			}
+		}
+		if l.drawn() {
+			c.Lines = append(c.Lines, l)
+		}
+		if m.drawn() {
+			marks = append(marks, m)
+		}
+	}
+	if len(marks) > 0 {
+		marks[0].Legend = "theirs: another machine"
+		c.Lines = append(marks, c.Lines...)
+		c.Caption += " Diamonds are the original's figures: another machine, and other versions."
+	}
+	return c
+}
+
+func compareFloat(a, b float64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// bars compares a figure of several cells: a bar from zero where the axis is linear,
+// else a dot, with its interval; a cell without a figure has its place, and why.
+func (v *studyView) bars(x *study.Chart, name string, cells []*study.CellOutcome, labels []string) *bars {
+	b := &bars{Title: words(": ", plain(x.Title), name)}
+	low, high := math.Inf(1), 0.0
+	var all []studyFigure
+	for _, c := range cells {
+		f := v.figure(c, wanted{name, x.Metric, x.Workload})
+		all = append(all, f)
+		if f.ok && f.Value > 0 {
+			low, high = min(low, f.Value), max(high, f.Value)
+		}
+	}
+	unit, _ := study.UnitOf(name)
+	b.X, b.scale = unitScale(unit, name, high >= 50*low)
+	for i, c := range cells {
+		f := all[i]
+		row := bar{Label: labels[i], Text: f.text(), Value: math.NaN(), Low: math.NaN(), High: math.NaN(), Title: words(": ", cellTitle(&c.Cell)+", "+name, words("; ", f.text(), f.interval(), f.why, f.beside))}
+		switch {
+		case f.ok:
+			row.Value = b.scale(f.Value)
+			if f.Bounded && !math.IsInf(f.High, 1) {
+				row.Low, row.High = b.scale(f.Low), b.scale(f.High)
+			}
+		default:
+			row.Text = f.why
+		}
+		for _, t := range v.theirs(c.Cell.Name, name) {
+			if y := b.scale(t.value); !math.IsNaN(y) {
+				row.Theirs = append(row.Theirs, y)
+				row.Title += "; theirs " + t.text
+			}
+		}
+		b.Rows = append(b.Rows, row)
+	}
+	b.Caption = "Each is the median round, with its interval."
+	if slices.ContainsFunc(b.Rows, func(r bar) bool { return len(r.Theirs) > 0 }) {
+		b.Caption += " Diamonds are the original's figures: another machine, and other versions."
+	}
+	if m := x.Metric; m != "" && m != result.Metric(name) {
+		b.Caption += " Of " + metricName(m) + "."
+	}
+	b.Alt = fmt.Sprintf("%s; ", b.Title)
+	var parts []string
+	for _, r := range b.Rows {
+		parts = append(parts, r.Label+" "+r.Text)
+	}
+	b.Alt += strings.Join(parts, ", ") + "."
+	return b
+}

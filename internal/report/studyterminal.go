@@ -1,0 +1,87 @@
+package report
+
+import (
+	"io"
+
+	"sixnines/internal/study"
+)
+
+// StudyTerminal writes a study for people at a terminal, in short: how each conclusion
+// stands, then the table of all cells. The page has all of it.
+func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
+	d := newStudyDoc(o)
+	p := newPrinter(opt)
+	p.line(strong.paint("Study: "+d.Title, p.colour))
+	for _, b := range d.Warnings {
+		p.wrapped("  ", b.Head+": "+b.Text, warning)
+	}
+	p.joined("  ", d.Facts, dot, faint)
+	if d.Standing != "" {
+		p.blank()
+		p.wrapped("", d.Standing, strong)
+	}
+	for _, c := range d.Conclusions {
+		p.wrapped("  ", c.Verdict+": "+c.Claim, studyStyle(study.Verdict(c.Verdict)))
+		for _, t := range c.Tests {
+			p.wrapped("      ", words(" ", t.Text, needsText(t.Needs)), faint)
+		}
+	}
+	x := &section{Name: d.Cells.Title, Heads: d.Cells.Heads, Align: "ll", Mark: 1}
+	for range d.Cells.Heads[2:] {
+		x.Align += "r"
+	}
+	for i, r := range d.Cells.Rows {
+		row := sectionRow{Cells: []string{d.Evidence[i].Name}, Style: rowStyle(r.Cells[0].Class)}
+		for _, c := range r.Cells {
+			row.Cells = append(row.Cells, c.Text)
+		}
+		if first := r.Cells[1]; first.Class == "none" {
+			row.Note = first.Note
+		}
+		x.Rows = append(x.Rows, row)
+	}
+	terminalSection(p, x, "")
+	if len(d.Skipped) > 0 {
+		p.heading("Not measured", "")
+		for _, s := range d.Skipped {
+			p.wrapped("  ", s.System+": "+words("; ", s.Why, s.How), faint)
+		}
+	}
+	if d.GoOn != "" {
+		p.blank()
+		p.wrapped("  ", "go on: "+d.GoOn, strong)
+	}
+	_, err := w.Write(p.buf.Bytes())
+	return err
+}
+
+func needsText(needs string) string {
+	if needs == "" {
+		return ""
+	}
+	return "It takes " + needs + "."
+}
+
+// studyStyle is how a verdict on a conclusion looks.
+func studyStyle(v study.Verdict) style {
+	switch v {
+	case study.Agrees:
+		return good
+	case study.Disagrees:
+		return bad
+	}
+	return strong
+}
+
+// rowStyle is a class of the style sheet in the terminal.
+func rowStyle(class string) style {
+	switch class {
+	case "valid":
+		return good
+	case "suspect":
+		return warning
+	case "bad":
+		return bad
+	}
+	return normal
+}
