@@ -49,17 +49,17 @@ func (a *app) abCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "ab A [B] [flags]",
-		Short: "Run two scenarios in turn, in random order, and compare them",
+		Short: "Run two scenarios alternately in random order and compare them",
 		Long: `Run pairs of A and B, each run with a broker and connections of its own, the order
 within each pair at random, and compare them as sixnines compare does. A and B
 are what sixnines run takes: a driver's name or a scenario file. Without B the
 other side is A as well: with --b changed as it says, else an A/A, which shows
-what the comparison makes of no difference at all.
+what the comparison says when there is no difference.
 
 Flags of the scenario apply to both sides, --a and --b to one: they take a flag's
 name (rate=2k/s), option.NAME, setting.NAME or any field of a scenario.
 
-Ctrl-C ends the ab with the run that is under way, before its window at once; a
+Ctrl-C ends the ab with the current run, before its window at once; a
 second ends that window early, a third stops. All results are in a directory of their own, which
 sixnines compare reads again; --resume goes on with them.
 
@@ -88,7 +88,7 @@ few runs to decide it, or an objective that was missed or could not be decided.`
 	}
 	runs := sectionOf("Trials", func(f *pflag.FlagSet) {
 		f.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
-		f.IntVar(&o.replace, "replace", -1, "make at most `N` pairs more, in place of those with an INVALID run; default: as many as --pairs; 0: none")
+		f.IntVar(&o.replace, "replace", -1, "make at most `N` more pairs, to replace those with an INVALID run; default: as many as --pairs; 0: none")
 		f.Var(&armFlag{to: &onlyA, flag: "--a"}, "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
 		f.Var(&armFlag{to: &onlyB, flag: "--b"}, "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
 		resumeFlag(f, &o.resume, "ab", sameCommand)
@@ -214,7 +214,7 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 		}
 		if u := s.Phases.Until; !u.IsZero() {
 			return arms, wrongUsage("give --duration, the same for both, and more --pairs",
-				"ab cannot go on until %q: its runs have one length, and what it finds is as sure as the spread between runs, which no length narrows", u)
+				"ab cannot go on until %q: its runs have one length, and its uncertainty is the spread between runs, which longer runs do not reduce", u)
 		}
 		p, err := planOfAll(s, e)
 		if err != nil {
@@ -363,7 +363,7 @@ func (t *abRuns) finish(ended error) error {
 		if ended != nil {
 			return ended
 		}
-		return failed("run it again and leave it the time for a pair", errors.New("stopped before there was a pair of runs: nothing to compare"))
+		return failed("run it again and let it finish a pair", errors.New("stopped before a pair of runs was complete: nothing to compare"))
 	}
 	var usage *fault
 	if errors.As(ended, &usage) && usage.code == exitUsage {

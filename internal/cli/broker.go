@@ -35,7 +35,7 @@ func (a *app) brokerCommand() *cobra.Command {
 		Long: `Install, start and stop brokers on this machine.
 
 A run without --url starts the broker it needs by itself and stops it afterwards.
-These commands are for brokers that are to stay between runs, and for installing
+These commands are for brokers that keep running between runs, and for installing
 them. What is on PATH, or named by a product's variable such as KAFKA_HOME, is
 used as it is. The rest is installed below SIXNINES_HOME, by default sixnines in
 the user's cache directory, or from Debian's packages.`,
@@ -152,11 +152,11 @@ func brokerFault(err error, p brokers.Product, place string) error {
 		}
 		return failed(hint, trimmed{err, "; run: sixnines"})
 	case errors.Is(err, brokers.ErrUnusable) && p.Variable != "":
-		return failed("correct "+p.Variable+", or unset it where another installation shall be found; sixnines broker list shows which is used", err)
+		return failed("correct "+p.Variable+", or unset it to use another installation; sixnines broker list shows which is used", err)
 	case errors.Is(err, brokers.ErrUnusable):
-		return failed("mend it, or remove it and run: sixnines broker install "+p.Name, err)
+		return failed("repair it, or remove it and run: sixnines broker install "+p.Name, err)
 	case errors.Is(err, errEnded):
-		return failed("nothing is left of it; run the same again", err)
+		return failed("nothing is left of it; run the same command again", err)
 	case errors.Is(err, brokers.ErrPortTaken):
 		return failed("stop what listens there, or choose another port with --port", err)
 	case errors.Is(err, filelock.ErrBusy):

@@ -15,8 +15,8 @@ func (a *app) brokerDownCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "down NAME… | --all",
 		Short: "Stop brokers that broker up started",
-		Long: `Stop brokers that broker up started, and remove their data. Only the processes
-that were started are ended, frozen ones, too.`,
+		Long: `Stop brokers that broker up started, and remove their data. It ends only processes
+that broker up started, also frozen ones.`,
 		Example: `  sixnines broker down kafka
   sixnines broker down --all
   sixnines broker down redis --keep-data`,
@@ -41,8 +41,8 @@ that were started are ended, frozen ones, too.`,
 			return a.down(cmd.Context(), h, names, keep)
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "all that run")
-	cmd.Flags().BoolVar(&keep, "keep-data", false, "let them end by themselves, and leave configuration, data and logs where they are")
+	cmd.Flags().BoolVar(&all, "all", false, "all running brokers")
+	cmd.Flags().BoolVar(&keep, "keep-data", false, "let them end by themselves, and keep configuration, data and logs")
 	return cmd
 }
 

@@ -34,12 +34,12 @@ func (a *app) brokerInstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install NAME… | --all",
 		Short: "Install brokers",
-		Long: `Install brokers. What will be done is shown first; on a terminal a person is asked.
+		Long: `Install brokers. It shows first what it will do, and on a terminal it asks.
 
-What is here already is left as it is. Debian packages are installed as root or
+What is already installed stays as it is. Debian packages are installed as root or
 with sudo where it asks for no password, and no service of theirs is started.
 Everything else goes below SIXNINES_HOME, under its final name only when it is
-complete. Where a step needs a person, the commands are printed and the exit code
+complete. If a step needs a person, it prints the commands and the exit code
 is 1.`,
 		Example: `  sixnines broker install kafka rabbitmq
   sixnines broker install --all --yes
@@ -226,7 +226,7 @@ func installFault(failures []error) error {
 	case errors.Is(err, filelock.ErrBusy):
 		return failed("wait until the other one is done", err)
 	case errors.Is(err, errEnded):
-		return failed("what was installed stays; for the rest run the same again", err)
+		return failed("what was installed stays; for the rest run the same command again", err)
 	}
-	return failed("what was installed stays; mend what it says and run the same again", err)
+	return failed("what was installed stays; repair what it says and run the same command again", err)
 }

@@ -51,7 +51,7 @@ func (a *app) brokerListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the brokers: which are here, which run",
+		Short: "List the brokers, whether they are installed and whether they run",
 		Args:  counted(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h, err := a.home()
@@ -93,7 +93,7 @@ func (a *app) listBrokers(ctx context.Context, h brokers.Home, asJSON bool) erro
 		}
 		switch brokers.Condition(r.State) {
 		case brokers.Gone, brokers.Damaged:
-			fmt.Fprintf(a.Stderr, "%s has ended by itself, or the machine was started anew: sixnines broker logs %s, sixnines broker down %s\n", r.Name, r.Name, r.Name)
+			fmt.Fprintf(a.Stderr, "%s has ended by itself, or the machine was restarted: sixnines broker logs %s, sixnines broker down %s\n", r.Name, r.Name, r.Name)
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func (a *app) brokerLogsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:               "logs NAME",
-		Short:             "Print what a broker's processes have printed",
+		Short:             "Print the output of a broker's processes",
 		Example:           "  sixnines broker logs kafka --follow",
 		Args:              counted(1, 1, "one NAME of a broker that was started"),
 		ValidArgsFunction: firstArgument(completeProducts),
@@ -45,7 +45,7 @@ func (a *app) brokerLogsCommand() *cobra.Command {
 			return a.logs(ctx, s, follow)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is added, until Ctrl-C or the broker's end")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the output until Ctrl-C or the end of the broker")
 	return cmd
 }
 

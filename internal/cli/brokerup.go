@@ -26,10 +26,10 @@ func (a *app) brokerUpCommand() *cobra.Command {
 	o := upOptions{settings: map[string]string{}}
 	cmd := &cobra.Command{
 		Use:   "up NAME",
-		Short: "Start a broker that stays",
-		Long: `Start a broker that stays after this command has ended, and print its address
-when it answers. It listens on loopback only, without login and encryption unless
-settings say otherwise. Its data go when it is stopped.
+		Short: "Start a broker that keeps running",
+		Long: `Start a broker that keeps running after this command has ended, and print its
+address when it answers. It listens on loopback only, without login and encryption unless
+settings say otherwise. Its data are removed when it is stopped.
 
 A broker that runs already with the same flags is left alone: its address is
 printed and the exit code is 0.`,
@@ -108,7 +108,7 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Elsewhere:
 		return failed("stop it there, or set "+brokers.HomeVariable+" to a directory of this machine's own", fmt.Errorf("%w, on %s", err, s.Host))
 	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Running:
-		return failed("sixnines broker down "+p.Name+" stops it; without --nodes, --port, --dir and --set it may serve as it is",
+		return failed("sixnines broker down "+p.Name+" stops it; without --nodes, --port, --dir and --set it is used as it is",
 			fmt.Errorf("%s runs already at %s, with other settings than these", p.Name, s.URL))
 	case errors.Is(err, brokers.ErrRunning):
 		return failed("sixnines broker down "+p.Name+" removes what is left of it", err)

@@ -45,34 +45,34 @@ func (a *app) capacityCommand() *cobra.Command {
 		headroom: percentFlag{most: 0.99, flag: "--headroom 50%"}}
 	cmd := &cobra.Command{
 		Use:   "capacity [BROKER | SCENARIO.yaml | -] --slo EXPR [flags]",
-		Short: "Find the highest rate that holds an objective",
+		Short: "Find the highest rate that meets an objective",
 		Long: `Find the highest rate at which a load meets its objectives: those of the scenario
 and of --slo. The search begins at the scenario's rate, doubles it until an
 objective is missed and bisects down to --within; at each rate trials are repeated,
-longer if need be, until it is decided. The same is then approached from above,
-beginning with an overload, with the broker that was overloaded if it is ours. In
-the end both ends of the answer are confirmed by fresh trials, with new topics and,
-if it is ours, a new broker each.
+longer if need be, until it is decided. It then searches from above,
+beginning with an overload; a broker that sixnines started is kept for that. At the
+end fresh trials confirm both ends of the answer, each with new topics and, if
+sixnines starts it, a new broker.
 
 The answer is an interval, [holds, fails), with 95 % confidence: at its lower end
-each objective was met, as a percentile is if the whole of its 95 % interval is; at
-its upper end one was missed, or the system took less than was due, refused or lost
-messages. Where the generator is the limit, the answer is "at least". Where
-a rate that holds from below fails from above, both are told.
+every objective was met (by the whole 95 % interval of a percentile); at its upper
+end one was missed, or the system carried less than was due, refused or lost
+messages. Where the generator is the limit, the answer is "at least". If
+a rate holds from below and fails from above, both are shown.
 
 --duration is the length of the shortest trial (at least 6s for intervals that take
 dependence between messages into account; trials are longer where a percentile
 takes more messages), and --warmup and the rest are as in sixnines run. An answer
-takes some 30 trials.
+takes about 30 trials.
 
 Of several workloads --of names the one whose rate is searched for, and flags such as
 --rate and --slo mean that one; --slo "NAME: EXPR" is about another. A rate holds if
-it meets the objectives of each of them: how much bulk traffic the small events bear.
+it meets the objectives of all of them: how much bulk traffic the small events allow.
 
---for says how many systems like the one measured a load takes, of which each
-keeps --headroom of its capacity free; it assumes that they share nothing.
+--for says how many systems like the measured one a load needs, if each keeps
+--headroom of its capacity free; it assumes that they share nothing.
 
-Ctrl-C ends the search with what is known; --resume goes on with it. All results
+Ctrl-C ends the search with what is known; --resume continues it. All results
 are in a directory of their own.
 
 Exit codes: 0 there is an answer, 1 failure, 2 wrong usage, 3 no rate that was
@@ -97,7 +97,7 @@ tried holds, or the search ended before its answer was confirmed.`,
 		resumeFlag(f, &o.resume, "search", sameCommand)
 	})
 	sizing := sectionOf("Sizing", func(f *pflag.FlagSet) {
-		f.Var(&o.wanted, "for", "how many such systems a load of this `RATE` takes")
+		f.Var(&o.wanted, "for", "how many such systems a load of this `RATE` needs")
 		f.Var(&o.headroom, "headroom", "the share of its capacity that each of them keeps free, such as 50%")
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
@@ -116,7 +116,7 @@ func (o capacityOptions) check() error {
 	case o.confirm < 1 || o.confirm > 10:
 		return wrongUsage("5 are recommended", "--confirm cannot be %d: it is 1 to 10", o.confirm)
 	case o.maxTrials < 1 || o.maxTrials > 10_000:
-		return wrongUsage("an answer takes some 30", "--max-trials cannot be %d: it is 1 to 10000", o.maxTrials)
+		return wrongUsage("an answer takes about 30", "--max-trials cannot be %d: it is 1 to 10000", o.maxTrials)
 	case o.wanted.IsMax():
 		return wrongUsage("name the rate, such as --for 2M/s", "--for max is no load to be carried")
 	case o.headroom.share > 0 && o.wanted.IsZero():
@@ -132,7 +132,7 @@ func checkSearched(s *scenario.Scenario, load scenario.Part, most scenario.Rate)
 		asked += len(p.Objectives)
 		switch {
 		case p.Workload.Consumer.From.Filled:
-			return wrongUsage("leave workload.consumer.from (--consumers-from) out, or give a time", "%scapacity searches for a rate that consumers keep up with, and these come when all is sent", ofWorkload(p.Name))
+			return wrongUsage("leave workload.consumer.from (--consumers-from) out, or give a time", "%scapacity searches for a rate that consumers keep up with, and these connect when everything is sent", ofWorkload(p.Name))
 		case p.From > 0 || p.Stops:
 			return wrongUsage("leave from and for out", "capacity makes trials of a length of its own, and the workload %s has its place in the window", p.Name)
 		}
@@ -202,7 +202,7 @@ func (a *app) capacity(ctx context.Context, args []string, flags []scenario.Over
 			c.note("%s", oneLine(empty.Error())) // something is in it after all: it stays
 		}
 		if err == nil {
-			err = failed("run it again and leave it the time for a trial", errors.New("stopped before there was a trial"))
+			err = failed("run it again and let it finish a trial", errors.New("stopped before a trial was complete"))
 		}
 		return err
 	}

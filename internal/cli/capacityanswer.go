@@ -60,7 +60,7 @@ type capacityTrial struct {
 }
 
 // assumption is what --for rests on.
-const assumption = "they share nothing: the load divides evenly, and each carries what the one measured carries"
+const assumption = "they share nothing: the load divides evenly, and each carries as much as the measured one"
 
 // show prints the answer and decides on the exit code.
 func (c *capacityRun) show(answer sweep.Answer, o capacityOptions) error {
@@ -121,9 +121,9 @@ func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 	line("")
 	switch {
 	case a.Holds == 0 && a.Fails == 0:
-		line("No rate that was tried holds, and none was shown to fail.")
+		line("No tested rate was shown to hold, and none was shown to fail.")
 	case a.Holds == 0:
-		line("No rate that was tried holds: %s fails.", spell.Rate(a.Fails))
+		line("No tested rate holds: %s fails.", spell.Rate(a.Fails))
 	case a.AtLeast():
 		line("The highest rate that holds is at least %s%s.", spell.Rate(a.Holds), confirmed(a.HoldsConfirmed, a))
 	default:
@@ -147,7 +147,7 @@ func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 		if a.AtLeast() {
 			systems = "at most " + systems
 		}
-		line("%s with %s headroom takes %s, if %s.", spell.Rate(f.Rate), percentText(f.Headroom), systems, f.Assumption)
+		line("%s with %s headroom needs %s, if %s.", spell.Rate(f.Rate), spell.Percent(f.Headroom), systems, f.Assumption)
 	}
 	return b.String()
 }
@@ -163,14 +163,14 @@ func before(words, name string) string {
 // confirmed says what an answer rests on.
 func confirmed(by bool, a sweep.Answer) string {
 	if by {
-		return fmt.Sprintf(", with %s confidence, confirmed by fresh trials", percentText(a.Confidence))
+		return fmt.Sprintf(", with %s confidence, confirmed by fresh trials", spell.Percent(a.Confidence))
 	}
 	return ", not confirmed by fresh trials"
 }
 
 func orNone(rate float64) string {
 	if rate == 0 {
-		return "at no rate that was tried"
+		return "no tested rate"
 	}
 	return spell.Rate(rate)
 }

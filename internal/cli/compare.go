@@ -37,9 +37,9 @@ func (o *compareOptions) comparisonFlags(f *pflag.FlagSet) {
 	o.minEffect = percentFlag{share: compare.DefaultMinEffect, most: 10, flag: "--min-effect 5%"}
 	f.Var(&o.minEffect, "min-effect", "the least change that matters, such as 5%; 0%: any")
 	f.StringSliceVar(&o.metrics, "metric", nil, "judge `METRIC`, such as delivery.service; repeatable; default: the first response time, flat out the throughput")
-	f.StringSliceVar(&o.percentiles, "percentile", nil, "look at these `PERCENTILES` only, such as 50,99,99.9: fewer leave more certainty for each")
+	f.StringSliceVar(&o.percentiles, "percentile", nil, "compare these `PERCENTILES` only, such as 50,99,99.9: the fewer, the narrower their intervals")
 	f.StringVar(&o.of, "of", "", "of several workloads compare `WORKLOAD` only; runs that have one without a name have that")
-	f.BoolVar(&o.rankUnlike, "rank-unlike", false, "rank although semantics or load differ, and say so")
+	f.BoolVar(&o.rankUnlike, "rank-unlike", false, "rank in spite of different guarantees or loads, and say so")
 	f.BoolVar(&o.gate, "gate", false, "exit with 3 if B is shown worse than A by more than --min-effect")
 	f.BoolVar(&o.markdown, "markdown", false, "print Markdown, for a pull request, instead of a table")
 	f.BoolVar(&o.full, "full", false, "print everything, not only what fits a screen")
@@ -104,17 +104,17 @@ func (a *app) compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare BASELINE NEW | A… -- B… | DIR [flags]",
 		Short: "Compare two sets of results, run by run",
-		Long: `Compare a baseline A with a B: two sets of results of which the run is the unit.
-Each set is result files, directories of them or patterns; -- separates the sets
-where one is more than one name, and flags stand before it. A single DIR is one that sixnines ab made, whose
-runs know to which side they belong.
+		Long: `Compare a baseline A with a B: two sets of results, with the run as the unit. Each
+set is result files, directories of them or patterns. If a set has more than one
+name, -- separates the sets, with all flags before it. A single DIR is one that
+sixnines ab made, whose runs know their side.
 
-What an ab changes, and what is unlike besides, is named first. Then each percentile has its change, an interval
-that holds for all of them at once, and an outcome: SLOWER, FASTER, within the
-change that matters, or not decided. Of several workloads each that both sets have is
-compared by itself, and --json prints an object for each; those in the background are
-shown and not judged. That takes 6 pairs of runs, better 10;
-below there are figures and no verdict. INVALID and UNSTABLE runs are left out
+What an ab changes, and all other differences, are named first. Then each percentile
+has its change, an interval that holds for all of them at once, and an outcome:
+SLOWER, FASTER, within the change that matters, or not decided. Of several workloads, each that both sets have
+is compared separately, and --json prints an object for each; those in the background are
+shown and not judged. An outcome needs 6 pairs of runs, better 10;
+with fewer there are figures and no outcome. INVALID and UNSTABLE runs are left out
 with their partners.
 
 Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate, or too
@@ -192,7 +192,7 @@ func ofWorkload(workload string) string {
 	return workload + ": "
 }
 
-const unrankedHint = "compare like with like, or say --rank-unlike; without --gate the figures are shown side by side"
+const unrankedHint = "compare sets with the same guarantees and load, or use --rank-unlike; without --gate the figures are shown side by side"
 
 // ungatedHint says what makes a gate out of one that is none.
 func ungatedHint(c *compare.Comparison) string {
@@ -246,13 +246,13 @@ func (a *app) compared(all []*compare.Comparison, o compareOptions, setA, setB [
 		case o.gate && c.Ungated != "":
 			return &fault{code: exitThreshold, cause: errors.New("the gate cannot be decided: " + ofWorkload(c.Workload) + c.Ungated), hint: ungatedHint(c)}
 		case c.Outcome == compare.Nothing:
-			return failed("see which runs are left out and why, and run them again", errors.New(ofWorkload(c.Workload)+"no pair of runs is left to compare"))
+			return failed("see which runs are left out and why, and run them again", errors.New(ofWorkload(c.Workload)+"no pair of runs can be compared"))
 		case c.Outcome == compare.Undecided:
 			undecided = true
 		}
 	}
 	if o.gate && undecided {
-		fmt.Fprintln(a.Stderr, "gate passed, but not everything is decided: more pairs of runs would tell")
+		fmt.Fprintln(a.Stderr, "gate passed, but not everything is decided: make more pairs of runs")
 	}
 	return nil
 }
@@ -302,7 +302,7 @@ func (a *app) sets(args []string, dash int) (setA, setB []*result.Run, err error
 			if len(args) == 1 {
 				return nil, nil, wrongUsage("name the other set, too: sixnines compare BASELINE NEW", "%s is one set and not two: %s is no run of an ab", args[0], r.Path)
 			}
-			return nil, nil, wrongUsage("separate the sets: sixnines compare A… -- B…", "nothing says where A ends and B begins in %d names", len(args))
+			return nil, nil, wrongUsage("separate the sets: sixnines compare A… -- B…", "it is not clear where A ends and B begins in %d names", len(args))
 		}
 		ids[t.Set] = true
 		if t.Arm == "A" {

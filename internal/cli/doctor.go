@@ -23,11 +23,11 @@ func (a *app) doctorCommand() *cobra.Command {
 		Use:   "doctor",
 		Short: "Examine whether this machine is fit to measure",
 		Long: `Examine whether this machine is fit to measure, in a third of a second, and say
-what to do about each finding. Run it while nothing else does. What cannot be
+what to do about each finding. Run it while nothing else runs. What cannot be
 found out is "unknown", with the reason. Nothing is changed.
 
 With --url it also says whether the broker there shares this machine; its name is
-resolved, and nobody is connected to.
+resolved, and no connection is made.
 
 Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 		Example: `  sixnines doctor

@@ -66,7 +66,7 @@ const seriesOut = "`DIR` in which the directory of the results is made"
 
 // resumeFlag adds --resume of a kind of series, with what is needed to go on.
 func resumeFlag(f *pflag.FlagSet, to *string, series, needs string) {
-	f.StringVar(to, "resume", "", "go on with the "+series+" in `DIR`: what was made is kept, the rest is made; "+needs)
+	f.StringVar(to, "resume", "", "continue the "+series+" in `DIR`: existing runs are kept, the rest is made; "+needs)
 }
 
 // sameCommand is what most series need to go on.

@@ -31,7 +31,7 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 	case errors.Is(err, driver.ErrOption):
 		return usage(show + " lists the options and what they take")
 	case errors.Is(err, engine.ErrAborted):
-		return failed("what was measured until then is in the result; one Ctrl-C alone also waits for the last messages", err)
+		return failed("the result has what was measured until then; a single Ctrl-C also waits for the last messages", err)
 	case errors.As(err, &authority):
 		return failed("name the authority that signed the server's certificate with --tls-ca FILE", err)
 	case errors.As(err, &hostname):

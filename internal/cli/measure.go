@@ -131,7 +131,7 @@ func (a *app) inVain(file string) error {
 }
 
 // errGaveUp ends a run that does not react to being aborted.
-var errGaveUp = errors.New("given up before it had stopped; what was measured until then is in the result file")
+var errGaveUp = errors.New("stopped waiting for it; the result file has what was measured until then")
 
 // execute runs the engine until it returns or nobody wants to wait for it.
 func execute(stops *interrupts, config engine.Config) (*result.Run, error) {

@@ -28,15 +28,15 @@ func (a *app) ninesCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "nines [PERCENTILE…] [FILE] [flags]",
-		Short: "Say what a percentile means for people",
-		Long: `Say what a percentile means for people: with so many requests a page and pages a
-session, the share of users who meet at least one response worse than it, and
-which percentile must be good for nearly all users to be content. With a result
-file its measured percentiles stand beside.
+		Short: "Say what a percentile means for users",
+		Long: `Say what a percentile means for users: with so many requests a page and pages a
+session, the share of users who see at least one slower response, and which
+percentile must be fast enough for nearly all users to see none. With a result
+file it shows the measured percentiles beside them.
 
-If each response is slow by a chance of its own, 1 − p^(requests × pages) of the
-users meet one. Slow responses that come together hit fewer users, and in the
-extreme 1 − p of them; the truth lies between.`,
+If each response is slow with the same probability, 1 − p^(requests × pages) of the
+users see a slow one. If slow responses come together, fewer users do, in the
+extreme 1 − p of them; real systems lie between the two.`,
 		Example: `  sixnines nines
   sixnines nines 99 99.99 --requests 120 --pages 10 --users 99.9%
   sixnines nines results/nats-deliver-20261120T140211Z-00f1d2c3.jsonl`,
@@ -68,7 +68,7 @@ extreme 1 − p of them; the truth lies between.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().Int64Var(&requests, "requests", requests, "requests of a page: `N`")
 	cmd.Flags().Int64Var(&pages, "pages", pages, "pages of a session: `N`")
-	cmd.Flags().StringVar(&users, "users", users, "the `SHARE` of users who must meet nothing slow, such as 99.9%")
+	cmd.Flags().StringVar(&users, "users", users, "the `SHARE` of users who must see nothing slow, such as 99.9%")
 	cmd.Flags().StringVar(&of, "of", "", "of a result with several workloads take `WORKLOAD`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
@@ -87,7 +87,7 @@ func audienceOf(requests, pages int64, users string) (report.Audience, error) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(users, "%")), 64)
 	// The share may not be so near to all that it is all in floating point.
 	if err != nil || !strings.HasSuffix(users, "%") || !(v > 0 && v <= 99.9999999) {
-		return report.Audience{}, wrongUsage("--users takes a share in percent between 0% and 100%, such as 99.9%; no percentile is good enough for all", "--users cannot be %q", users)
+		return report.Audience{}, wrongUsage("--users takes a share in percent between 0% and 100%, such as 99.9%; no percentile is enough for all users", "--users cannot be %q", users)
 	}
 	return report.Audience{Requests: requests, Pages: pages, Users: v / 100}, nil
 }
@@ -103,7 +103,7 @@ func (a *app) ninesArguments(args []string) (percentiles []string, file string, 
 				return nil, "", wrongUsage("write percentiles as numbers, such as 99.9, and a result as its file", "%q is neither a percentile nor a file", arg)
 			}
 			if file != "" {
-				return nil, "", wrongUsage("lay one result beside the percentiles; sixnines report shows several", "%s and %s are two results", file, arg)
+				return nil, "", wrongUsage("give one result beside the percentiles; sixnines report shows several", "%s and %s are two results", file, arg)
 			}
 			file = arg
 			continue

@@ -156,17 +156,17 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	for _, o := range s.Objectives {
 		// What can never be decided was refused; this is what chance decides.
 		if needs := o.Samples(); p.Messages > 0 && p.Messages < needs {
-			p.Warnings = append(p.Warnings, fmt.Sprintf("the objective %q takes %s messages: with fewer it is undecided, which does not pass; lengthen --duration", o, grouped(needs)))
+			p.Warnings = append(p.Warnings, fmt.Sprintf("the objective %q needs %s messages: with fewer it is undecided, which does not pass; lengthen --duration", o, grouped(needs)))
 		}
 	}
 	if w.Loop == scenario.Closed {
-		p.Warnings = append(p.Warnings, "a closed loop waits for each answer: its figures leave out what users would have waited meanwhile")
+		p.Warnings = append(p.Warnings, "a closed loop waits for each answer: its figures leave out the time that users would have waited")
 	}
 	if w.Rate.IsMax() && w.Loop == scenario.Open {
 		p.Warnings = append(p.Warnings, "flat out there is no schedule: service times only, marked UNPACED")
 	}
 	if w.Pattern == scenario.Deliver && p.FanOut.Least == 0 {
-		p.Warnings = append(p.Warnings, "some topics have no consumer: what is sent there is received by nobody")
+		p.Warnings = append(p.Warnings, "some topics have no consumer: messages sent there are received by nobody")
 	}
 	return p, nil
 }
@@ -249,7 +249,7 @@ func (p plan) lines(s *scenario.Scenario) []string {
 		}
 		add("messages", "%s%s in the window, %s bytes", about, grouped(p.Messages), bytes)
 	} else {
-		add("messages", "as many as come through in the window")
+		add("messages", "as many as the window allows")
 	}
 	switch {
 	case w.Pattern == scenario.Consume:

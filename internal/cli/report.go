@@ -34,12 +34,12 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE… | DIR… [flags]",
 		Short: "Show results as a table, a page, pictures or data",
-		Long: `Show result files: of a run what fits a screen, all with --full, and parts of the
-rest with --show. Several are overlaid in pictures and stand side by side in
+		Long: `Show result files: of one run what fits a screen, everything with --full, and parts
+of it with --show. Several are overlaid in pictures and shown side by side in
 tables. A DIR stands for all results in it and below it, in the order in which they
-were made. A file that a killed run left is shown up to its last second.
+were made. The file of a killed run is shown up to its last second.
 
---slo holds results against objectives, beside those that they were made with; with
+--slo checks results against further objectives, beside those of the runs; with
 it, or --junit, the exit code is that of run: 3 if an objective is missed or
 undecided, 4 if a run is INVALID or overloaded. Workloads in the background are not
 judged.
@@ -60,11 +60,11 @@ The format is that of --format, else that of the extension of --out, else a tabl
 	o.showing.flags(cmd.Flags())
 	cmd.Flags().StringVar(&o.out, "out", "", "write to `FILE` instead of stdout")
 	cmd.Flags().BoolVar(&o.force, "force", false, "with --out: replace a file that is there")
-	cmd.Flags().StringVar(&o.metric, "metric", "", "hgrm: the `METRIC`, such as delivery.response; default: the first there is")
+	cmd.Flags().StringVar(&o.metric, "metric", "", "hgrm: the `METRIC`, such as delivery.response; default: the first")
 	cmd.Flags().StringVar(&o.chart, "chart", "", "svg, png: which `CHART`: "+strings.Join(chartNames(), ", ")+"; default percentiles")
 	cmd.Flags().BoolVar(&o.json, "json", false, "the same as --format json")
 	cmd.Flags().StringVar(&o.of, "of", "", "of results with several workloads show `WORKLOAD` only")
-	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "hold the results against `EXPR`, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\"")
+	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "check the results against `EXPR`, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\"")
 	cmd.Flags().StringVar(&o.junit, "junit", "", "also write verdicts and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
 	o.showing.complete(cmd)
 	completeFlag(cmd, "format", oneOf(formatNames()...))

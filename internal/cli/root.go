@@ -18,7 +18,7 @@ func (a *app) root() *cobra.Command {
 		Short: "A laboratory for message-broker latency",
 		Long: `Sixnines measures the latency of message brokers on a schedule that the broker
 cannot slow down: every message is timed from the instant it was due, the whole
-distribution is kept, and the tool's own clockwork is judged with the result.`,
+distribution is kept, and each result says how far it can be trusted.`,
 		Example: `  sixnines run                                        a NATS server, built in, 1,000/s for 10 s
   sixnines run kafka --nodes 3                        three brokers, started for the run
   sixnines run nats --url nats://host:4222 --rate 20k/s --size 1KiB

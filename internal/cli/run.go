@@ -48,8 +48,8 @@ file says the same as the flags and more; flags win over it. Values of either ma
 name variables of the environment, ${NAME} or ${NAME:-default}; what those of the
 target's address, options and settings hold is in no output.
 
-Ctrl-C ends the measured window early; what is on its way is still awaited and
-the result written. A second Ctrl-C stops at once, and so does the first before
+Ctrl-C ends the measured window early; messages in flight are still awaited and the
+result is written. A second Ctrl-C stops at once, and so does the first before
 the window has begun.
 
 With --repeat, or several scenarios, runs are made one after the other, each
@@ -98,7 +98,7 @@ not be decided, 4 a run is INVALID or overloaded.`,
 	repeats := sectionOf("Repeats", func(f *pflag.FlagSet) {
 		f.IntVar(&o.repeat, "repeat", 1, "make `N` runs of each scenario; the spread between them is shown")
 		pauseFlag(f, &o.pause)
-		f.BoolVar(&o.sameSeed, "same-seed", false, "the same seed for all; default: each repeat has the next, since equal arrivals hide what arrivals do")
+		f.BoolVar(&o.sameSeed, "same-seed", false, "the same seed for all; default: each repeat has the next, since equal arrivals hide the effect of arrivals")
 		resumeFlag(f, &o.resume, "set", "the same scenarios and flags are needed")
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
@@ -106,7 +106,7 @@ not be decided, 4 a run is INVALID or overloaded.`,
 		f.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
 		jsonFlag(f, &o.json, "the summary as ")
 		o.outputFlags(f, "`DIR` for the result and its report")
-		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it comes to, and run nothing")
+		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it would do, and run nothing")
 	})
 	a.take(cmd, append(scenarioFlags(&flags), repeats, output)...)
 	o.showing.complete(cmd)

@@ -30,20 +30,20 @@ func (a *app) selftestCommand() *cobra.Command {
 	var o selftestOptions
 	cmd := &cobra.Command{
 		Use:   "selftest [flags]",
-		Short: "Put the tool itself on trial",
-		Long: `Put the tool itself on trial: inject what is known – a stall, a distribution, a
-loss, a wrong clock, a processor taken away – and demand that it is found, to
-the stated tolerance. The table on stdout says how each trial went; the page
-that is written beside shows every figure.
+		Short: "Test the tool itself",
+		Long: `Test the tool itself: inject something known – a stall, a distribution, a loss, a
+wrong clock, a processor taken away – and check that it is found within the stated
+tolerance. The table on stdout has the outcome of each trial; a page has every
+figure.
 
-Run it while nothing else does. A trial that depends on this machine's times and
-fails is tried again, ` + strconv.Itoa(selftest.Attempts) + ` times in all, each of which is told of; if something else
-disturbed the machine every time, it is "not assessed", and says by what.
+Run it while nothing else runs. A trial that depends on this machine's times and
+fails is tried again, ` + strconv.Itoa(selftest.Attempts) + ` times in all, and each attempt is reported; if something else
+disturbed the machine every time, it is "not assessed", with the disturbance.
 
-The noise floor, which is what this machine does to messages when no broker does
-anything, is measured at --rate and --size and kept below the home
-($SIXNINES_HOME): results of later runs here under a like load show it. So are
-the highest rates at which the generator is in time, which doctor tells.
+The noise floor, the latencies with a broker that does nothing, is measured at --rate
+and --size and kept in $SIXNINES_HOME: results of later runs on this machine under a
+similar load show it. So are the highest rates at which the generator keeps the
+schedule, which doctor shows.
 
 Exit codes: 0 no trial failed, 1 one failed (with --strict: or was not
 assessed), 2 wrong usage.`,
@@ -61,7 +61,7 @@ assessed), 2 wrong usage.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&o.short, "short", false, "the shortened form, a minute instead of three to four")
+	f.BoolVar(&o.short, "short", false, "a short form, a minute instead of three to four")
 	f.StringSliceVar(&o.only, "only", nil, "`NAME` of the trials to make, see --list")
 	f.BoolVar(&o.list, "list", false, "list the trials and make none")
 	f.StringVar(&o.rate, "rate", "1000/s", "`RATE` at which the noise floor is measured")

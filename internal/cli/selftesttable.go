@@ -47,7 +47,7 @@ func (a *app) printTrials(r *selftest.Report) error {
 	}
 	fmt.Fprintf(&b, "\n%s, in %s.\n", r.Summary(), selftest.Rounded(r.Took))
 	if r.Stopped {
-		fmt.Fprintln(&b, "Stopped before its end: what was not made is not assessed.")
+		fmt.Fprintln(&b, "Stopped before its end: the remaining trials are not assessed.")
 	}
 	_, err := io.WriteString(a.Stdout, a.plainText(b.String()))
 	return err

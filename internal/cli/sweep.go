@@ -55,9 +55,9 @@ func (a *app) sweepCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep [BROKER | SCENARIO.yaml | -] --over FIELD=VALUES… [flags]",
 		Short: "Run a scenario over ranges of its fields",
-		Long: `Run a scenario once a round for each combination of the values of its axes, in an
-order drawn anew for each round, and show what each came to: a table, a CSV, and a
-page with the rate–latency chart. A driver's name or a scenario file is what sixnines
+		Long: `Run a scenario once a round for each combination of the values of its axes, in a new
+random order each round, and show the results: a table, a CSV, and a page with the
+rate–latency chart. A driver's name or a scenario file is what sixnines
 run takes.
 
 An axis is any field of a scenario: a flag's name (rate), option.NAME, setting.NAME,
@@ -260,7 +260,7 @@ func (p *sweepPlan) scalable() error {
 		found = true
 		for _, c := range p.cells {
 			if w := c.scenario.Parts()[i].Workload; w.Loop != scenario.Closed && !w.Rate.IsMax() {
-				return wrongUsage("say --rate max, or --loop closed", "--usl is about the throughput that can be had, and %s asks for %s", c.at, w.Rate)
+				return wrongUsage("say --rate max, or --loop closed", "--usl is about the highest throughput, and %s asks for %s", c.at, w.Rate)
 			}
 		}
 	}
@@ -303,7 +303,7 @@ func (p *sweepPlan) affordable(a *app, base *scenario.Scenario, flags []scenario
 
 // tooLong asks whether so many trials, which take so many ns, are meant.
 func tooLong(n int, takes float64) error {
-	return wrongUsage("say --yes if that is meant; fewer values, fewer --rounds or a shorter --duration take less",
+	return wrongUsage("use --yes to do it anyway; fewer values, fewer --rounds or a shorter --duration take less",
 		"%s take about %s, and the starts of brokers", plural(n, "trial"), longTime(takes))
 }
 

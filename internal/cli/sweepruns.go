@@ -97,7 +97,7 @@ func (s *sweepRuns) finish(ended error) error {
 				return failed("remove it", err)
 			}
 		}
-		return errors.Join(ended, failed("run it again and leave it the time for a trial", errors.New("stopped before there was a result")))
+		return errors.Join(ended, failed("run it again and let it finish a trial", errors.New("stopped before there was a result")))
 	}
 	var tables []sweptWorkload
 	for _, w := range s.plan.workloads {

@@ -37,16 +37,16 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify FILE… | DIR… [flags]",
 		Short: "Recompute every figure of a result",
 		Long: `Recompute every published figure and the verdict of result files from their
-intervals, and from the raw file where there is one, and name every difference
-and whatever in the intervals cannot be.
+intervals, and from the raw file if there is one, and name every difference and
+every contradiction in the intervals.
 
 A DIR stands for all results in it and below it.
 
-A file that a killed run left has no figures to compare with; it is checked as
-far as it goes and said to be cut short.
+The file of a killed run has no figures to compare with; it is checked as far as it
+goes and reported as cut short.
 
 Exit codes: 0 everything agrees, 1 something differs, 2 wrong usage: a file is
-not there, or is no result.`,
+missing, or is not a result.`,
 		Example: `  sixnines verify results/*.jsonl
   sixnines verify a.jsonl --raw moved/a.raw`,
 		Args:              counted(1, -1, "at least one result FILE or DIR"),
