@@ -10,7 +10,7 @@ import (
 )
 
 // sbom writes what is linked into the program, as the program itself tells it,
-// in CycloneDX. It has no serial number and no time of making: the same program
+// in CycloneDX 1.6. It has no serial number and no time of making: the same program
 // has the same.
 func (b *program) sbom(file string) error {
 	bom := cdx.NewBOM()
@@ -34,7 +34,7 @@ func (b *program) sbom(file string) error {
 	bom.Components = &linked
 	bom.Dependencies = &[]cdx.Dependency{{Ref: main.BOMRef, Dependencies: &refs}}
 	return writeFile(file, func(w io.Writer) error {
-		return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
+		return cdx.NewBOMEncoder(w, cdx.BOMFileFormatJSON).SetPretty(true).EncodeVersion(bom, cdx.SpecVersion1_6)
 	})
 }
 
