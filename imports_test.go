@@ -55,6 +55,8 @@ const (
 	prometheus      = "github.com/prometheus/client_golang"
 	prometheusModel = "github.com/prometheus/client_model"
 	prometheusText  = "github.com/prometheus/common"
+	openTelemetry   = "go.opentelemetry.io/proto/otlp"
+	protobuf        = "google.golang.org/protobuf"
 	jsonSchema      = "github.com/santhosh-tekuri/jsonschema/v6"
 	ansi            = "github.com/charmbracelet/x/ansi"
 )
@@ -155,7 +157,7 @@ func allowed() map[string]may {
 			why: "the mathematics of sweeps: the values of an axis are a scenario's, and what a trial shows of an objective is the judge's to say; curves are fitted by least squares"},
 		"internal/report": {ours: []string{"internal/compare", "internal/judge", "internal/spell", "internal/stats", "internal/study", "internal/sweep", "internal/telemetry", "result"}, others: []string{hdrHistogram, canvas, image, liberation, lipgloss},
 			why: "files that were cut short are judged when they are shown"},
-		"internal/telemetry": {ours: []string{"result"}, others: []string{prometheus, prometheusModel, prometheusText},
+		"internal/telemetry": {ours: []string{"result"}, others: []string{openTelemetry, prometheus, prometheusModel, prometheusText, protobuf},
 			why: "the formats of monitoring systems are written by the library of the field"},
 		"internal/brokers": {ours: []string{"internal/filelock", "internal/nullbroker", "internal/spell"}, others: []string{natsServer},
 			why: "the null broker is built in, as the NATS server is"},

@@ -13,23 +13,47 @@ import (
 // exporting does what makes runs while monitoring systems are told of them, as far as
 // the flags ask for it. Nothing is started where one of them cannot be told.
 func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) error {
-	if o.metrics == "" {
+	if o.metrics == "" && o.otlp == "" {
 		return do()
 	}
-	a.live = &telemetry.Live{}
-	server, err := telemetry.Listen(o.metrics, a.live)
-	if err != nil {
-		return wrongUsage("write an address of this machine with a port that is free, such as --metrics :9091 or --metrics 127.0.0.1:0",
-			"--metrics %s: %w", o.metrics, err)
+	say := func(format string, args ...any) {
+		if !o.quiet {
+			fmt.Fprintf(a.Stderr, format+"\n", args...)
+		}
 	}
-	if !o.quiet {
-		fmt.Fprintf(a.Stderr, "metrics http://%s/metrics\n", server.Address())
+	a.live = telemetry.NewLive()
+	var target telemetry.Target
+	var err error
+	if o.otlp != "" {
+		target, err = telemetry.NewTarget(o.otlp, a.getenv("OTEL_EXPORTER_OTLP_HEADERS"), a.getenv("OTEL_EXPORTER_OTLP_METRICS_HEADERS"))
+		if err != nil {
+			return wrongUsage("write such as --otlp http://collector:4318; logins and keys go into OTEL_EXPORTER_OTLP_HEADERS, as key=value,key=value", "--otlp: %w", err)
+		}
+	}
+	var server *telemetry.Server
+	if o.metrics != "" {
+		if server, err = telemetry.Listen(o.metrics, a.live); err != nil {
+			return wrongUsage("write an address of this machine with a port that is free, such as --metrics :9091 or --metrics 127.0.0.1:0",
+				"--metrics %s: %w", o.metrics, err)
+		}
+		say("metrics http://%s/metrics", server.Address())
+	}
+	if o.otlp != "" {
+		a.push = telemetry.Push(target, a.live, a.Tool.Version, telemetry.Period)
 	}
 	err = do()
-	if due := server.Due(); due > 0 {
-		if !o.quiet {
-			fmt.Fprintf(a.Stderr, "metrics wait for the next scrape, for %s at most; Ctrl-C ends\n", seconds(due.Round(time.Second)))
+	if a.push != nil {
+		var pushes telemetry.Pushes
+		a.untilSignal(ctx, func(ctx context.Context) { pushes = a.push.Close(ctx) })
+		if pushes.Failed > 0 {
+			fmt.Fprintf(a.Stderr, "otlp    %d of %d pushes failed, at last: %v; the results are whole\n", pushes.Failed, pushes.Made, pushes.Failure)
 		}
+	}
+	if server == nil {
+		return err
+	}
+	if due := server.Due(); due > 0 {
+		say("metrics wait for the next scrape, for %s at most; Ctrl-C ends", seconds(due.Round(time.Second)))
 		a.untilSignal(ctx, server.Await)
 	}
 	return errors.Join(err, server.Close())

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,8 +15,8 @@ import (
 	"sixnines/drivers/all"
 )
 
-// page gets what is served at an address, or nothing where nobody listens any more.
-func page(t *testing.T, address string) string {
+// page gets what is served at an address; ok is false where nobody listens any more.
+func page(t *testing.T, address string) (text string, ok bool) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
 	if err != nil {
@@ -23,14 +24,11 @@ func page(t *testing.T, address string) string {
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
-		return ""
+		return "", false
 	}
 	defer response.Body.Close() // nothing is written
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	body, err := io.ReadAll(response.Body)
+	return string(body), err == nil
 }
 
 // Whoever scrapes while a run goes on sees its counts, and before the command ends its
@@ -57,7 +55,7 @@ func TestMetricsWhileRunning(t *testing.T) {
 	}()
 	counts := regexp.MustCompile(`(?m)^sixnines_delivery_response_seconds_count\{run="[0-9a-f]{16}",workload=""\} [1-9]`)
 	running, ended := false, false
-	for text := page(t, address); text != ""; text = page(t, address) {
+	for text, ok := page(t, address); ok; text, ok = page(t, address) {
 		running = running || counts.MatchString(text) && strings.Contains(text, `phase="measure"`)
 		ended = ended || strings.Contains(text, "sixnines_verdict_info{")
 	}
@@ -85,5 +83,30 @@ func TestMetricsAtAnAddressInUse(t *testing.T) {
 	}
 	if made, err := os.ReadDir(dir); err != nil || len(made) > 0 {
 		t.Errorf("%v, %v in %s", err, made, filepath.Base(dir))
+	}
+}
+
+// A run is pushed with its end; where the collector cannot be had the run goes on, and
+// the failure is told without what may be secret.
+func TestOTLP(t *testing.T) {
+	pushed := make(chan *http.Request, 100)
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { pushed <- r }))
+	defer s.Close()
+	env := Env{Dir: t.TempDir(), Environ: []string{"OTEL_EXPORTER_OTLP_HEADERS=api-key=secret"}}
+	args := []string{"run", "mem", "--rate", "500/s", "--duration", "200ms", "--warmup", "0s", "--otlp"}
+	code, _, errs := invoke(t, env, append(args, s.URL)...)
+	if code != exitOK && code != exitInvalid || strings.Contains(errs, "failed") {
+		t.Fatalf("exit code %d: %s", code, errs)
+	}
+	if r := <-pushed; r.URL.Path != "/v1/metrics" || r.Header.Get("Api-Key") != "secret" {
+		t.Errorf("pushed to %s with %v", r.URL, r.Header)
+	}
+	s.Close()
+	code, _, errs = invoke(t, env, append(args, s.URL)...)
+	if code != exitOK && code != exitInvalid || !strings.Contains(errs, " pushes failed, at last: ") || strings.Contains(errs, "secret") {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	if code, _, errs := invoke(t, env, append(args, "http://me:secret@collector")...); code != exitUsage || strings.Contains(errs, "secret") || !strings.Contains(errs, "OTEL_EXPORTER_OTLP_HEADERS") {
+		t.Errorf("exit code %d: %s", code, errs)
 	}
 }

@@ -46,6 +46,10 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		observe := config.Observer
 		config.Observer = func(p engine.Progress) { observe(p); a.live.Phase(p.Phase) }
 		defer func() { a.live.Finish(run) }()
+		if a.push != nil {
+			a.push.Tell(func(err error) { show.say("otlp: " + err.Error() + "; the run goes on") })
+			defer a.push.Tell(nil)
+		}
 	}
 	product, managed, err := managedProduct(s, e)
 	if err != nil {

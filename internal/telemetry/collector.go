@@ -85,8 +85,8 @@ func (l *load) collect(to chan<- prometheus.Metric) {
 	}
 	for _, name := range counterNames() {
 		n, _ := l.counters.Named(name)
-		to <- prometheus.MustNewConstMetric(family(name+"_total", "The counter "+name+" of the measured window, see docs/reference.md."),
-			prometheus.CounterValue, float64(n), h.ID, h.Workload)
+		to <- prometheus.MustNewConstMetricWithCreatedTimestamp(family(name+"_total", "The counter "+name+" of the measured window, see docs/reference.md."),
+			prometheus.CounterValue, float64(n), h.Started, h.ID, h.Workload)
 	}
 	for _, m := range result.Metrics() {
 		if x := l.metrics[m]; x != nil {

@@ -24,7 +24,7 @@ func families(t *testing.T) map[string]bool {
 		}
 		part.Summary.Objectives = []result.Objective{{Text: "lost == 0", Outcome: "met"}}
 	}
-	over, going, preparing := &Live{}, &Live{}, &Live{}
+	over, going, preparing := NewLive(), NewLive(), NewLive()
 	over.Finish(run)
 	follow(going, run)
 	preparing.Phase("connect")

@@ -13,11 +13,15 @@ import (
 // adds to it waits for no reader for longer than a copy takes.
 type Live struct {
 	mu       sync.Mutex
-	phase    string  // of a run whose window has not begun
-	current  []*load // empty before the window
-	previous []*load // of the run before
-	runs     int     // finished
+	phase    string        // of a run whose window has not begun
+	current  []*load       // empty before the window
+	previous []*load       // of the run before
+	runs     int           // finished
+	ended    chan struct{} // gets a value when a run has ended, if it has room
 }
+
+// NewLive returns one that has nothing to tell.
+func NewLive() *Live { return &Live{ended: make(chan struct{}, 1)} }
 
 // Phase tells in which phase the run is whose window has not begun.
 func (l *Live) Phase(phase string) {
@@ -76,6 +80,10 @@ func (l *Live) Finish(run *result.Run) {
 	l.previous = nil
 	for _, part := range run.Parts() {
 		l.previous = append(l.previous, finished(part, part.Summary))
+	}
+	select {
+	case l.ended <- struct{}{}:
+	default:
 	}
 }
 

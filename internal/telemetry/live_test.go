@@ -113,7 +113,7 @@ func spans(h *dto.Histogram) map[int]int64 {
 // What is scraped while a run goes on is what was recorded, in both kinds of buckets;
 // after its end what it left, with the verdict, until the next run has ended.
 func TestScrape(t *testing.T) {
-	live := &Live{}
+	live := NewLive()
 	s, err := Listen("127.0.0.1:0", live)
 	if err != nil {
 		t.Fatal(err)
@@ -191,19 +191,19 @@ func TestScrape(t *testing.T) {
 }
 
 func TestListenWhereSomebodyDoes(t *testing.T) {
-	s, err := Listen("127.0.0.1:0", &Live{})
+	s, err := Listen("127.0.0.1:0", NewLive())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close() // what it says is of no interest here
-	if _, err := Listen(s.Address(), &Live{}); err == nil || !strings.Contains(err.Error(), "address already in use") {
+	if _, err := Listen(s.Address(), NewLive()); err == nil || !strings.Contains(err.Error(), "address already in use") {
 		t.Errorf("two at one address: %v", err)
 	}
 }
 
 // Who scrapes in periods sees how the last run ended; nobody else is waited for.
 func TestAwait(t *testing.T) {
-	live := &Live{}
+	live := NewLive()
 	s, err := Listen("127.0.0.1:0", live)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +238,7 @@ func TestAwait(t *testing.T) {
 
 // BenchmarkScrape is the processor time that a scrape of a run with ten metrics takes.
 func BenchmarkScrape(b *testing.B) {
-	live := &Live{}
+	live := NewLive()
 	live.Begin([]result.Header{{ID: "00f1d2c3b4a59687"}})
 	live.Interval(&result.Interval{}, func(visit func(m result.Metric, low, high, count int64)) {
 		for _, m := range result.Metrics()[:10] {
@@ -271,7 +271,7 @@ func BenchmarkScrape(b *testing.B) {
 // BenchmarkInterval is the processor time that an interval takes of the goroutine
 // that writes it down.
 func BenchmarkInterval(b *testing.B) {
-	live := &Live{}
+	live := NewLive()
 	live.Begin([]result.Header{{ID: "00f1d2c3b4a59687"}})
 	v := result.Interval{}
 	b.ReportAllocs()

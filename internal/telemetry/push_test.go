@@ -1,0 +1,179 @@
+package telemetry
+
+import (
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
+	"google.golang.org/protobuf/proto"
+)
+
+// received is a collector of OpenTelemetry that decodes what is pushed.
+type received struct {
+	mu      sync.Mutex
+	answer  int // status
+	headers http.Header
+	path    string
+	pushes  []map[string]*metrics.Metric // by name
+	came    chan struct{}
+}
+
+func receive(t *testing.T) (*received, *httptest.Server) {
+	t.Helper()
+	r := &received{answer: http.StatusOK, came: make(chan struct{}, 100)}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		body, err := io.ReadAll(q.Body)
+		data := &metrics.MetricsData{}
+		if err == nil {
+			err = proto.Unmarshal(body, data)
+		}
+		if err != nil {
+			t.Error(err)
+		}
+		all := map[string]*metrics.Metric{}
+		for _, m := range data.GetResourceMetrics()[0].GetScopeMetrics()[0].GetMetrics() {
+			all[m.GetName()] = m
+		}
+		r.mu.Lock()
+		r.headers, r.path, r.pushes = q.Header, q.URL.Path, append(r.pushes, all)
+		w.WriteHeader(r.answer)
+		r.mu.Unlock()
+		r.came <- struct{}{}
+	}))
+	t.Cleanup(s.Close)
+	return r, s
+}
+
+func (r *received) await(t *testing.T) map[string]*metrics.Metric {
+	t.Helper()
+	select {
+	case <-r.came:
+	case <-time.After(time.Minute):
+		t.Fatal("nothing is pushed")
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.pushes[len(r.pushes)-1]
+}
+
+func attribute(p interface {
+	GetAttributes() []*common.KeyValue
+}, key string) string {
+	for _, a := range p.GetAttributes() {
+		if a.GetKey() == key {
+			return a.GetValue().GetStringValue()
+		}
+	}
+	return ""
+}
+
+// What is pushed is what was recorded, as exponential histograms; a run that is over is
+// pushed once, with its verdict.
+func TestPush(t *testing.T) {
+	r, s := receive(t)
+	target, err := NewTarget(s.URL, "api-key=a%20secret, tenant=blue", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := NewLive()
+	p := Push(target, live, "1.2.3", time.Hour)
+	run := testRun(0, 80_000, 2_000_000)
+	follow(live, run)
+	live.Finish(run)
+	all := r.await(t)
+	if r.path != "/v1/metrics" || r.headers.Get("Api-Key") != "a secret" || r.headers.Get("Tenant") != "blue" {
+		t.Errorf("pushed to %s with %v", r.path, r.headers)
+	}
+	h := all["sixnines_delivery_response_seconds"].GetExponentialHistogram()
+	if len(h.GetDataPoints()) != 2 || h.GetAggregationTemporality() != cumulative {
+		t.Fatalf("%v", h)
+	}
+	for _, x := range h.GetDataPoints() {
+		n := x.GetZeroCount()
+		for i, c := range x.GetPositive().GetBucketCounts() {
+			if n += c; c == 0 {
+				continue
+			}
+			base := math.Exp2(math.Exp2(-float64(x.GetScale())))
+			low, high := math.Pow(base, float64(int(x.GetPositive().GetOffset())+i)), math.Pow(base, float64(int(x.GetPositive().GetOffset())+i+1))
+			if !(low < 80e-6*1.002 && high >= 80e-6 || low < 2e-3*1.002 && high >= 2e-3) {
+				t.Errorf("%d values between %g and %g s", c, low, high)
+			}
+		}
+		if n != 3 || x.GetCount() != 3 || x.GetStartTimeUnixNano() != 1e18 || attribute(x, "workload") == "" {
+			t.Errorf("%d values in buckets, %v", n, x)
+		}
+	}
+	sent := all["sixnines_sent_total"].GetSum()
+	if !sent.GetIsMonotonic() || sent.GetDataPoints()[0].GetAsInt() != 5 || sent.GetDataPoints()[0].GetStartTimeUnixNano() != 1e18 {
+		t.Errorf("sent: %v", sent)
+	}
+	if v := all["sixnines_verdict_info"].GetGauge().GetDataPoints(); len(v) != 2 || attribute(v[0], "verdict") != "VALID to p99" {
+		t.Errorf("verdict: %v", v)
+	}
+	if n := all["sixnines_unresolved_messages"].GetGauge().GetDataPoints()[0].GetAsDouble(); n != 2 {
+		t.Errorf("%v unresolved, want 2", n)
+	}
+	if got := p.Close(t.Context()); got.Made != 1 || got.Failed != 0 {
+		t.Errorf("the same end is pushed again: %+v", got)
+	}
+}
+
+// A collector that refuses is told of once, counted, and tried again.
+func TestPushesThatFail(t *testing.T) {
+	r, s := receive(t)
+	r.answer = http.StatusForbidden
+	target, err := NewTarget(s.URL+"/otlp/metrics?key=secret", "key=secret")
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := NewLive()
+	told := make(chan error, 100)
+	p := Push(target, live, "1.2.3", 10*time.Millisecond)
+	p.Tell(func(err error) { told <- err })
+	follow(live, testRun(1000))
+	r.await(t)
+	r.await(t)
+	r.mu.Lock()
+	r.answer = http.StatusOK
+	r.mu.Unlock()
+	live.Finish(testRun(1000))
+	got := p.Close(t.Context())
+	if got.Failed == 0 || got.Failed == got.Made || got.Last != nil || len(told) != 1 {
+		t.Errorf("%+v; told %d times", got, len(told))
+	}
+	if err := (<-told).Error(); strings.Contains(err, "secret") || !strings.Contains(err, "403") || !strings.Contains(err, "/otlp/metrics") {
+		t.Error(err)
+	}
+	s.Close()
+	p = Push(target, live, "1.2.3", time.Hour)
+	live.Finish(testRun(1000))
+	if got := p.Close(t.Context()); got.Last == nil || strings.Contains(got.Failure.Error(), "secret") {
+		t.Errorf("nobody listens: %+v", got)
+	}
+}
+
+func TestTargets(t *testing.T) {
+	for _, c := range []struct{ address, headers, wrong string }{
+		{"collector:4318", "", "no http or https URL"},
+		{"ftp://collector", "", "no http or https URL"},
+		{"http://user:secret@collector", "", "login"},
+		{"http://collector\x7fsecret", "", "no URL"},
+		{"http://collector", "secret", "not key=value"},
+		{"http://collector", "key=%zz-secret", "not key=value"},
+	} {
+		if _, err := NewTarget(c.address, c.headers); err == nil || !strings.Contains(err.Error(), c.wrong) || strings.Contains(err.Error(), "secret") {
+			t.Errorf("%s, %s: %v", c.address, c.headers, err)
+		}
+	}
+	if got, err := NewTarget("https://collector:4318/"); err != nil || got.String() != "https://collector:4318/v1/metrics" {
+		t.Errorf("%v, %v", got, err)
+	}
+}
