@@ -126,8 +126,20 @@ func (e *evidence) overload(text string) []result.Reason {
 	r := result.Reason{Status: result.Unstable, Code: "backlog", Text: text}
 	if share, ok := e.carried(); ok {
 		r.Brief = "carried " + spell.Share(share) + " of the asked rate"
+	} else if e.resolved() == 0 {
+		r.Brief = "nothing that was due in the window came through"
 	}
 	return []result.Reason{r}
+}
+
+// resolved is how many values all latencies have.
+func (e *evidence) resolved() (n int64) {
+	for m, x := range e.run.Metrics {
+		if m.IsLatency() {
+			n += count(x)
+		}
+	}
+	return n
 }
 
 // carried is the rate at which messages of the window were resolved, as a share of

@@ -159,7 +159,7 @@ func screenTable(p *printer, s *subject) {
 	if withheld && service != nil {
 		main, service = service, nil
 	}
-	for columns := 3; ; columns-- {
+	for columns := 3; !withheld || !main.Metric.IsResponse(); columns-- {
 		g := screenGrid(s, main, service, columns)
 		if columns == 1 || g.total() <= p.width {
 			g.write(p)
@@ -190,11 +190,9 @@ func screenGrid(s *subject, main, service *column, columns int) *grid {
 		g.head = append(g.head, cell{text: service.Head, right: true})
 	}
 	limit, said := s.sum.Verdict.Limit(main.Metric), false
-	var other *result.Limit // of the service time, where it is not for the same
-	if columns > 2 && service != nil {
-		if other = s.sum.Verdict.Limit(service.Metric); other != nil && limit != nil && other.Why == limit.Why {
-			other = nil
-		}
+	var other *result.Limit // of the service time, where the response time has none
+	if columns > 2 && service != nil && limit == nil {
+		other = s.sum.Verdict.Limit(service.Metric)
 	}
 	for _, name := range screenRows() {
 		i := slices.Index(rows(), name)
@@ -316,7 +314,7 @@ func screenAccounts(p *printer, s *subject) {
 	}
 	var troubles []string
 	for _, e := range append(append(publishSide(c, false)[1:], deliverySide(c)[1:]...), otherCounters(c)...) {
-		if e.Bad && e.Value > 0 && !(e.Name == "missing" && c.LostAcked+c.Undelivered == c.Missing) && !(e.Name == "censored" && c.Missing > 0) {
+		if e.Bad && e.Value > 0 && !(e.Name == "missing" && c.LostAcked+c.Undelivered == c.Missing) && !(e.Name == "censored" && c.Missing+c.NotSent > 0) {
 			name := e.Name
 			if name == "lost acked" {
 				name = "lost although acknowledged"

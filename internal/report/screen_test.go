@@ -124,6 +124,15 @@ func TestScreensOfWorkloads(t *testing.T) {
 	}
 }
 
+// Of an overload in which nothing came through there is no table.
+func TestScreenWithoutFigures(t *testing.T) {
+	run := screens()["overload"]
+	delete(run.Summary.Histograms, result.DeliveryService)
+	if text := screenText(t, Options{}, run); strings.Contains(text, "unstable") || strings.Contains(text, "95 % interval") || !strings.Contains(text, "response times are withheld") {
+		t.Error(text)
+	}
+}
+
 // No line is longer than the terminal, and a run of one workload takes no more than
 // 30 at 80 columns, however much there is to say.
 func TestScreenFits(t *testing.T) {
