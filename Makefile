@@ -65,6 +65,7 @@ vet:
 
 staticcheck:
 	$(GO) tool staticcheck $(TAGGED) ./...
+	cd tools && $$($(GO) -C .. tool -n staticcheck) ./...
 
 vuln:
 	@.ci/vuln
