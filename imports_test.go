@@ -126,7 +126,7 @@ func allowed() map[string]may {
 			why: "the frames of our own broker's protocol have one encoder and one decoder"},
 
 		"internal/schedule": {ours: []string{"scenario"}},
-		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge", "internal/keys", "internal/probe", "internal/transport",
+		"internal/engine": {ours: []string{"driver", "internal/clock", "internal/integrity", "internal/judge", "internal/keys", "internal/probe", "internal/ring", "internal/transport",
 			"internal/recorder", "internal/schedule", "internal/spell", "internal/vitals", "result", "scenario"}, others: []string{sys},
 			why: "the engine watches its own host, and ends a run with the verdict; clocks are one package for it and the watching; it lowers the priority of its collector's thread"},
 		"internal/transport": {ours: []string{"internal/clock"}, others: []string{sys},
@@ -139,6 +139,7 @@ func allowed() map[string]may {
 			why: "offsets between the clocks of two machines are arithmetic on instants that others read"},
 		"internal/recorder":  {ours: []string{"result"}, others: []string{hdrHistogram}},
 		"internal/integrity": {},
+		"internal/ring":      {},
 		"internal/keys": {
 			why: "which key a message has is one function, whoever asked for it"},
 		"internal/child": {

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/internal/integrity"
+	"sixnines/internal/ring"
 )
 
 // slot holds a message from the moment it is built until the client lets go of
@@ -45,30 +46,14 @@ type slots struct {
 	rotate bool
 	next   int
 
-	// free is a bounded queue of many producers (Done) and one consumer (the
-	// pacer): each cell holds its turn and an index.
-	free []freeCell
-	head uint64 // pacer's
-	tail atomic.Uint64
-}
-
-type freeCell struct {
-	turn  atomic.Uint64
-	index uint32
-	_     [48]byte
+	// free are the indices of slots that Done gave back, for the pacer; nil: rotate.
+	free *ring.Ring
 }
 
 func newSlots(n int, rotate bool, b *bodies) *slots {
 	s := &slots{all: make([]slot, n), bodies: b, distinct: b.distinct(), rotate: rotate}
 	if !rotate {
-		cells := 1
-		for cells < n {
-			cells *= 2
-		}
-		s.free = make([]freeCell, cells)
-		for i := range s.free {
-			s.free[i].turn.Store(uint64(i))
-		}
+		s.free = ring.New(n)
 	}
 	first := min(n, max(64, min(4096, bodiesAtOnce/b.size)), max(2, bodiesAtOnce/b.size))
 	for range first {
@@ -76,7 +61,7 @@ func newSlots(n int, rotate bool, b *bodies) *slots {
 	}
 	if !rotate {
 		for i := range s.made {
-			s.push(uint32(i))
+			s.free.Put(uint32(i))
 		}
 	}
 	return s
@@ -118,11 +103,7 @@ func (s *slots) take() (*slot, uint32) {
 		s.make()
 		return &s.all[s.made-1], uint32(s.made - 1)
 	}
-	c := &s.free[s.head&uint64(len(s.free)-1)]
-	if c.turn.Load() == s.head+1 {
-		i := c.index
-		c.turn.Store(s.head + uint64(len(s.free)))
-		s.head++
+	if i, ok := s.free.Take(); ok {
 		return &s.all[i], i
 	}
 	if s.made == len(s.all) {
@@ -132,20 +113,9 @@ func (s *slots) take() (*slot, uint32) {
 	return &s.all[s.made-1], uint32(s.made - 1)
 }
 
-// push puts a slot back into the queue. There are at least as many cells as
-// slots, so a cell is always free.
-func (s *slots) push(i uint32) {
-	pos := s.tail.Add(1) - 1
-	c := &s.free[pos&uint64(len(s.free)-1)]
-	for c.turn.Load() != pos { // the pacer is just taking this cell's last content
-	}
-	c.index = i
-	c.turn.Store(pos + 1)
-}
-
 // release makes a slot takeable again after its state was set to free.
 func (s *slots) release(i uint32) {
 	if !s.rotate {
-		s.push(i)
+		s.free.Put(i)
 	}
 }
