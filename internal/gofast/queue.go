@@ -1,0 +1,158 @@
+package gofast
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"sixnines/internal/ring"
+)
+
+// many is how many goroutines contend, at each end.
+const many = 100
+
+// queues are the benchmarks of handing numbers from goroutine to goroutine. An
+// operation is a number handed over by each sender: so many senders, so many numbers.
+func queues() []Benchmark {
+	channel := func() queue { return make(channelQueue, queueLength) }
+	packed := func() queue { return newBounded[packedCell, *packedCell](queueLength) }
+	padded := func() queue { return newBounded[paddedCell, *paddedCell](queueLength) }
+	return []Benchmark{
+		{"channel", hand(channel, 1, 1), true},
+		{"ring", hand(packed, 1, 1), true},
+		{"ring-padded", hand(padded, 1, 1), true},
+		{"engine-ring", engineRing, true},
+		{"channel-readers", hand(channel, 1, many), true},
+		{"ring-readers", hand(packed, 1, many), true},
+		{"channel-both", hand(channel, many, many), true},
+		{"ring-both", hand(packed, many, many), true},
+		{"ring-both-padded", hand(padded, many, many), true},
+	}
+}
+
+// queueLength is a power of two.
+const queueLength = 1024
+
+// queue is a bounded queue that waits.
+type queue interface {
+	put(v uint64)
+	take() uint64
+}
+
+type channelQueue chan uint64
+
+func (q channelQueue) put(v uint64) { q <- v }
+func (q channelQueue) take() uint64 { return <-q }
+
+// bounded is Vyukov's bounded queue of many senders and many receivers, which yields
+// while it waits. See [ring.Ring] for the source.
+type bounded[C any, P interface {
+	*C
+	at() (*atomic.Uint64, *uint64)
+}] struct {
+	cells []C
+	_     [56]byte
+	head  atomic.Uint64
+	_     [56]byte
+	tail  atomic.Uint64
+}
+
+type packedCell struct {
+	turn  atomic.Uint64
+	value uint64
+}
+
+func (c *packedCell) at() (*atomic.Uint64, *uint64) { return &c.turn, &c.value }
+
+// paddedCell has a cache line of its own.
+type paddedCell struct {
+	packedCell
+	_ [48]byte
+}
+
+func newBounded[C any, P interface {
+	*C
+	at() (*atomic.Uint64, *uint64)
+}](n int) *bounded[C, P] {
+	q := &bounded[C, P]{cells: make([]C, n)}
+	for i := range q.cells {
+		turn, _ := P(&q.cells[i]).at()
+		turn.Store(uint64(i))
+	}
+	return q
+}
+
+func (q *bounded[C, P]) put(v uint64) {
+	at := q.tail.Add(1) - 1
+	turn, value := P(&q.cells[at&uint64(len(q.cells)-1)]).at()
+	for turn.Load() != at {
+		runtime.Gosched()
+	}
+	*value = v
+	turn.Store(at + 1)
+}
+
+func (q *bounded[C, P]) take() uint64 {
+	at := q.head.Add(1) - 1
+	turn, value := P(&q.cells[at&uint64(len(q.cells)-1)]).at()
+	for turn.Load() != at+1 {
+		runtime.Gosched()
+	}
+	v := *value
+	turn.Store(at + uint64(len(q.cells)))
+	return v
+}
+
+// hand has senders hand b.N numbers each to receivers.
+func hand(made func() queue, senders, receivers int) func(*testing.B) {
+	return func(b *testing.B) {
+		q := made()
+		var all sync.WaitGroup
+		for range senders {
+			all.Go(func() {
+				for i := range b.N {
+					q.put(uint64(i))
+				}
+			})
+		}
+		total := b.N * senders
+		for r := range receivers {
+			all.Go(func() {
+				for range (total + receivers - 1 - r) / receivers {
+					q.take()
+				}
+			})
+		}
+		all.Wait()
+	}
+}
+
+// engineRing hands indices over as the engine does: by one sender that takes back what
+// it has out, of which there is a window.
+func engineRing(b *testing.B) {
+	const window = 64
+	back, out := ring.New(window), ring.New(window)
+	for i := range uint32(window) {
+		back.Put(i)
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		for range b.N {
+			back.Put(waitFor(out))
+		}
+	})
+	for range b.N {
+		out.Put(waitFor(back))
+	}
+	done.Wait()
+}
+
+func waitFor(r *ring.Ring) uint32 {
+	for {
+		if i, ok := r.Take(); ok {
+			return i
+		}
+		runtime.Gosched()
+	}
+}
