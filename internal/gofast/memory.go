@@ -42,20 +42,23 @@ func onStack(b *testing.B) {
 type large [1024]byte
 
 //go:noinline
+func newLarge() *large { return new(large) }
+
+//go:noinline
 func touch(l *large) { l[0]++ }
 
 func allocateConcurrently(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
-			touch(new(large))
+			touch(newLarge())
 		}
 	})
 }
 
 func pooledConcurrently(b *testing.B) {
 	b.ReportAllocs()
-	pool := sync.Pool{New: func() any { return new(large) }}
+	pool := sync.Pool{New: func() any { return newLarge() }}
 	b.RunParallel(func(p *testing.PB) {
 		for p.Next() {
 			l := pool.Get().(*large)
