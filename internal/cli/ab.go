@@ -373,6 +373,7 @@ func (t *abRuns) finish(ended error) error {
 	if err != nil {
 		return errors.Join(ended, compareFault(err))
 	}
+	t.details = "sixnines compare --full " + t.dir
 	err = t.compared(all, t.compareOptions, runs[0], runs[1])
 	if missed := t.objectives(); err == nil {
 		err = missed

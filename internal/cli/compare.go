@@ -30,6 +30,7 @@ type compareOptions struct {
 	markdown    bool
 	full        bool
 	html        string // file
+	details     string // the command that shows all of it; empty: the same with --full
 }
 
 // comparisonFlags adds the flags that compare and ab share.
@@ -271,7 +272,7 @@ func (a *app) printComparison(c *compare.Comparison, i int, o compareOptions) er
 		return report.CompareMarkdown(a.Stdout, c)
 	}
 	opt := a.reportOptions(a.Stdout)
-	opt.Full = o.full
+	opt.Full, opt.Page, opt.Details = o.full, o.html, o.details
 	return report.CompareTerminal(a.Stdout, c, opt)
 }
 

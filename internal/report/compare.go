@@ -262,7 +262,7 @@ func replacedTexts(c *compare.Comparison) []string {
 		out = append(out, text)
 	}
 	n := len(out)
-	first := fmt.Sprintf("%s with an INVALID run (A %d, B %d), for the verdict alone", plural(int64(n), "pair"), sides["A"], sides["B"])
+	first := fmt.Sprintf("%s, by verdict alone (INVALID: A %d, B %d)", plural(int64(n), "pair"), sides["A"], sides["B"])
 	for _, s := range []string{"A", "B"} {
 		if n >= 3 && sides[s] == n && len(sides) == 1 {
 			first += "; always " + s + ": perhaps what it does is why"

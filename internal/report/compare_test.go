@@ -159,7 +159,7 @@ func TestCompareScreen(t *testing.T) {
 		}),
 	} {
 		for _, width := range []int{60, 80, 120} {
-			text := compareText(t, c, Options{Width: width})
+			text := compareText(t, c, Options{Width: width, Page: "page.html", Details: "sixnines compare --full results/ab-20261121T120000Z-0123abcd"})
 			golden(t, fmt.Sprintf("compare-%s-%d.txt", name, width), []byte(text))
 			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 			if len(lines) > screenLines && width >= 80 {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -16,9 +17,9 @@ import (
 const screenLines = 30
 
 // compareScreen writes what fits a screen: what the comparison comes to, what was
-// changed and what is unlike besides, the judged figures, and what was lost. A list
-// that is too long ends with how many more there are.
-func compareScreen(p *printer, c *compare.Comparison) {
+// changed and what is unlike besides, the judged figures, what was lost, and where the
+// rest is. A list that is too long ends with how many more there are.
+func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 	head := p.collect(func(p *printer) {
 		compareLead(p, c)
 		if a, b := c.A, c.B; c.Kind != compare.KindSets && a.Label == b.Label && a.Runs == b.Runs {
@@ -47,7 +48,10 @@ func compareScreen(p *printer, c *compare.Comparison) {
 		if c.Stated() {
 			p.wrapped("  ", "A and B: the median of the runs; the intervals hold for all rows at once."+outcomeLegend(c), faint)
 		}
-		p.wrapped("  ", "--full shows the spread from run to run"+othersText(c)+" and every remark.", faint)
+		if page != "" {
+			p.command("  page     " + plain(page))
+		}
+		p.command("  details  " + cmp.Or(plain(details), "the same command with --full"))
 	})
 	lists := compareLists(p, c)
 	room := screenLines - len(head) - len(foot) - len(after) - 1
@@ -123,21 +127,6 @@ func judgedTables(c *compare.Comparison) []judgedTable {
 		}
 	}
 	return out
-}
-
-// othersText names the latencies that only the whole comparison shows.
-func othersText(c *compare.Comparison) string {
-	var names []string
-	shown := judgedTables(c)
-	for _, m := range c.Metrics {
-		if name := metricName(m.Metric); !slices.ContainsFunc(shown, func(t judgedTable) bool { return t.name == name }) {
-			names = append(names, strings.ToLower(name))
-		}
-	}
-	if len(names) == 0 {
-		return ""
-	}
-	return ", " + strings.Join(names, ", ")
 }
 
 // outcomeLegend explains the outcomes; empty: there are none.
@@ -260,7 +249,7 @@ func compareShort(p *printer, rows []compare.Row, c *compare.Comparison) {
 			g.gap = 2
 		}
 		head := func(c ...cell) { g.head = append(g.head, c...) }
-		ranges := !stated && narrow < 3
+		ranges := !stated && narrow < 3 && len(c.Pairs) > 1
 		if ranges {
 			g.head = []cell{{}, {text: "A", right: true}, {text: "runs", right: true}, {text: "B", right: true}, {text: "runs", right: true}}
 		}

@@ -12,11 +12,14 @@ import (
 // was changed, what is unlike besides, who is left out and doubted, and only then the
 // figures. It fits a screen unless opt.Full is set.
 func CompareTerminal(w io.Writer, c *compare.Comparison, opt Options) error {
+	if opt.Width == 0 && !opt.Full {
+		opt.Width = 80
+	}
 	p := newPrinter(opt)
 	if opt.Full {
 		compareFull(p, c)
 	} else {
-		compareScreen(p, c)
+		compareScreen(p, c, opt.Page, opt.Details)
 	}
 	_, err := w.Write(p.buf.Bytes())
 	return err

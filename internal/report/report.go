@@ -37,6 +37,9 @@ type Options struct {
 	Show []string
 	// Page is the run's page, which the first screen names; empty: there is none.
 	Page string
+	// Details is the command that shows all of a comparison, which its first screen
+	// names; empty: the same with --full.
+	Details string
 	// Color permits ANSI colour sequences in the terminal table.
 	Color bool
 	// ASCII restricts the terminal table to ASCII.
