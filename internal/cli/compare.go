@@ -380,10 +380,10 @@ func (a *app) resultsAt(name string) ([]string, error) {
 				files = append(files, filepath.Join(name, e.Name()))
 			}
 		}
-		if len(files) == 0 {
-			return nil, noResults(name)
+		if len(files) > 0 {
+			return files, nil
 		}
-		return files, nil
+		return a.onlySeries(name)
 	case err == nil || !strings.ContainsAny(name, "*?["):
 		return []string{name}, nil // whose absence loading explains
 	}
@@ -405,6 +405,26 @@ func (a *app) resultsAt(name string) ([]string, error) {
 	}
 	if len(files) == 0 {
 		return nil, wrongUsage("sixnines run writes results, by default into results/", "no result matches %q", name)
+	}
+	return files, nil
+}
+
+// onlySeries returns the results of the one series below a directory that holds none
+// itself: run --repeat --out DIR and ab make theirs there. Several are not taken for
+// one.
+func (a *app) onlySeries(dir string) ([]string, error) {
+	files, err := a.resultsIn([]string{dir})
+	if err != nil {
+		return nil, err
+	}
+	var series []string
+	for _, f := range files {
+		if d := filepath.Dir(f); !slices.Contains(series, d) {
+			series = append(series, d)
+		}
+	}
+	if len(series) > 1 {
+		return nil, wrongUsage("name one of them; "+filepath.Join(dir, "*")+" is all of them as one set", "%s holds the results of %d series: %s", dir, len(series), strings.Join(series, ", "))
 	}
 	return files, nil
 }

@@ -85,6 +85,8 @@ func comparisons(t *testing.T) string {
 		asAB("B")(n, h, s)
 		h.Scenario = json.RawMessage(`{"workload":{"rate":"1000/s"},"target":{"options":{"linger":"5ms"}}}`)
 	})
+	writeSet(t, in("out/before/set"), "h", 8, 1, nil)
+	writeSet(t, in("out/after/set"), "i", 8, 1.3, nil)
 	writeSet(t, in("aa"), "pair-c", 6, 1, asAB("A"))
 	writeSet(t, in("aa"), "pair-d", 6, 1, asAB("B"))
 	if err := os.Mkdir(in("empty"), 0o755); err != nil {
@@ -133,6 +135,7 @@ func TestCompare(t *testing.T) {
 		{"ab --full", exitOK, "from run to run"},
 		{"ab --gate", exitThreshold, "SLOWER"},
 		{"aa", exitOK, "A/A  No false alarm"},
+		{"out/before out/after --gate", exitThreshold, "SLOWER"},
 		{"base slow --markdown", exitOK, "| p99 |"},
 		{"base slow --percentile p99,50", exitOK, "at p50 and p99."},
 	} {
@@ -195,6 +198,7 @@ func TestCompareWrongUsage(t *testing.T) {
 		"base base":                          "are the same run",
 		"base/b00.jsonl base/b00.jsonl":      "are the same run",
 		"base empty":                         "holds no result",
+		"out base":                           "out holds the results of 2 series: out/after/set, out/before/set",
 		"base none*.jsonl":                   `no result matches "none*.jsonl"`,
 		"base ab":                            "holds both arms",
 		"ab aa":                              "holds both arms",
