@@ -386,7 +386,7 @@ func (d *decoder) settings(n *yaml.Node, v reflect.Value, key string, depth int)
 		case value.Tag == "!!null" && !d.quoted(value):
 			d.fail(value, dotted, dotted+" has no value", "write one, or \"\" for an empty one")
 		case !utf8.ValidString(value.Value):
-			d.failWith(value, dotted, notUTF8(value.Value))
+			d.failWith(value, dotted, notUTF8(dotted))
 		default:
 			d.sources[dotted] = d.position(value)
 			if value = d.expand(value, dotted); value == nil {
@@ -422,7 +422,7 @@ func (d *decoder) any(n *yaml.Node, key string, depth int) any {
 	}
 	d.sources[key] = d.position(n)
 	if !utf8.ValidString(n.Value) {
-		d.failWith(n, key, notUTF8(n.Value))
+		d.failWith(n, key, notUTF8(key))
 	}
 	if n = d.expand(n, key); n == nil {
 		return nil
@@ -444,7 +444,7 @@ func (d *decoder) any(n *yaml.Node, key string, depth int) any {
 		if n.Value == "true" || n.Value == "false" {
 			return n.Value == "true"
 		}
-		d.fail(n, key, quote(n.Value)+" is not a truth value", "write true or false, or put it in quotes")
+		d.fail(n, key, key+" is not a truth value", "write true or false, or put it in quotes")
 	case "!!int":
 		digits := strings.TrimPrefix(n.Value, "-")
 		if strings.Trim(digits, "0123456789") == "" && (digits == "0" || digits[0] != '0') {
@@ -458,13 +458,13 @@ func (d *decoder) any(n *yaml.Node, key string, depth int) any {
 				return x
 			}
 		}
-		d.fail(n, key, "the number "+quote(n.Value)+" is not understood", "write it in decimal digits, or put it in quotes")
+		d.fail(n, key, "the number of "+key+" is not understood", "write it in decimal digits, or put it in quotes") // it may be a password
 	case "!!float":
 		x, err := strconv.ParseFloat(n.Value, 64)
 		if err == nil && !math.IsInf(x, 0) && !math.IsNaN(x) {
 			return x
 		}
-		d.fail(n, key, "the number "+quote(n.Value)+" is not understood", "write a decimal number, or put it in quotes")
+		d.fail(n, key, "the number of "+key+" is not understood", "write a decimal number, or put it in quotes")
 	}
 	return n.Value
 }

@@ -92,7 +92,10 @@ func (e encoder) text(s, key string) *yaml.Node {
 	if w, ok := e.written[key]; ok && w.value == s {
 		return textNode(w.text)
 	}
-	return textNode(escape(s))
+	if s = escape(s); mayRefer(key) && isReference(s) {
+		s = literally + s
+	}
+	return textNode(s)
 }
 
 // any encodes an option's value: what the decoder makes of options, and

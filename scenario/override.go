@@ -57,7 +57,7 @@ func (s *Scenario) apply(env Environment, o Override) Errors {
 	v := reflect.ValueOf(s).Elem()
 	f := field{typ: v.Type()}
 	if !utf8.ValidString(o.Key + o.Value) {
-		d.failWith(none, o.Key, notUTF8(o.Key+"="+o.Value))
+		d.failWith(none, o.Key, notUTF8(o.Key+"=…"))
 		return d.errs
 	}
 	key, add := strings.CutSuffix(o.Key, "[]")

@@ -111,8 +111,8 @@ func TestApplyRefuses(t *testing.T) {
 		{"phases=5", "--flag: phases is \"5\", not a mapping"},
 		{"phases={", "--flag: "},
 		{"target.options.=5", "--flag: the option has no name"},
-		{"name=\xff", "--flag: \"name=\\xff\" is not UTF-8"},
-		{"target.options.a=\xff", "--flag: \"target.options.a=\\xff\" is not UTF-8"},
+		{"name=\xff", "--flag: \"name=…\" is not UTF-8"},
+		{"target.options.a=\xff", "--flag: \"target.options.a=…\" is not UTF-8"},
 		{"=5", "--flag: unknown key \"\""},
 	} {
 		s := mustParse(t, full)

@@ -121,8 +121,8 @@ func TestImpossibleInGo(t *testing.T) {
 		{Scenario{Workload: Workload{Rate: Rate{5, 48 * time.Hour}}}, "workload.rate: the rate counts over 48h0m0s"},
 		{Scenario{Phases: Phases{Warmup: -5}}, "phases.warmup: -5ns is too small for warmup (0s to 168h)"},
 		{Scenario{Description: "\xff"}, "description: \"\\xff\" is not UTF-8"},
-		{Scenario{Target: Target{Options: map[string]any{"a": []any{"\xff"}}}}, "target.options.a[0]: \"\\xff\" is not UTF-8"},
-		{Scenario{Target: Target{Options: map[string]any{"a": math.NaN()}}}, "target.options.a: the number \"NaN\" is not understood"},
+		{Scenario{Target: Target{Options: map[string]any{"a": []any{"\xff"}}}}, "target.options.a[0]: \"target.options.a[0]\" is not UTF-8"},
+		{Scenario{Target: Target{Options: map[string]any{"a": math.NaN()}}}, "target.options.a: the number of target.options.a is not understood"},
 		{Scenario{Workload: Workload{Think: 1}}, "workload.think: think time is for a closed loop"},
 	} {
 		if err := c.s.Validate(); err == nil || !strings.HasPrefix(err.Error(), c.want) {

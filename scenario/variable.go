@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"maps"
 	"regexp"
 	"strings"
@@ -15,6 +16,9 @@ import (
 //	${NAME}           the variable's value; an error if it is not set, or empty
 //	${NAME:-default}  the default where it is not set, or empty
 //	$${NAME}          the text ${NAME}
+//
+// An option of the driver may also be env:NAME or @FILE, the value of a variable or
+// the text of a file, and literal:TEXT, a text that begins as one of these.
 //
 // A name has letters, digits and underscores; a default ends at the first brace.
 // Names of keys are not looked up. A value that is only $NAME, without braces, is
@@ -77,18 +81,12 @@ func (env Environment) replace(text string, each func(at int, value string)) (st
 			if !variableName.MatchString(name) || strings.Contains(fallback, "${") {
 				return "", wrong(quote(rest[:end+1])+" is not understood", "write ${NAME} or ${NAME:-default}, and $${ for the text ${")
 			}
-			value, set := env(name)
-			switch {
-			case value != "":
-			case has:
-				value = fallback
-			case set:
-				return "", wrong("the environment variable "+name+" is empty", "give it a value, or write ${"+name+":-} if it may be empty")
-			default:
-				return "", wrong("the environment variable "+name+" is not set", "set it, or write ${"+name+":-default}")
-			}
-			if !utf8.ValidString(value) {
-				return "", wrong("the environment variable "+name+" is not UTF-8", "")
+			value := fallback
+			if set, _ := env(name); set != "" || !has {
+				var err error
+				if value, err = env.value(name, "write ${"+name+":-default}"); err != nil {
+					return "", err
+				}
 			}
 			if each != nil {
 				each(i, value)
@@ -103,10 +101,25 @@ func (env Environment) replace(text string, each func(at int, value string)) (st
 	return b.String(), nil
 }
 
-// expand replaces the variables of a scalar.
+// value returns the value of a variable; or is what to write otherwise.
+func (env Environment) value(name, or string) (string, error) {
+	value, set := env(name)
+	switch {
+	case set && value == "":
+		return "", wrong("the environment variable "+name+" is empty", "give it a value, or "+or)
+	case !set:
+		return "", wrong("the environment variable "+name+" is not set", "set it, or "+or)
+	case !utf8.ValidString(value):
+		return "", wrong("the environment variable "+name+" is not UTF-8", "")
+	}
+	return value, nil
+}
+
+// expand replaces the variables of a scalar, and a reference by what it gives.
 func (d *decoder) expand(n *yaml.Node, key string) *yaml.Node {
 	delete(d.written, key)
-	if d.env == nil || n.Kind != yaml.ScalarNode || !strings.Contains(n.Value, "$") {
+	refers := mayRefer(key) && isReference(n.Value)
+	if d.env == nil || n.Kind != yaml.ScalarNode || !refers && !strings.Contains(n.Value, "$") {
 		return n
 	}
 	var each func(int, string)
@@ -118,19 +131,36 @@ func (d *decoder) expand(n *yaml.Node, key string) *yaml.Node {
 			}
 		}
 	}
-	value, err := d.env.replace(n.Value, each)
+	read := func() (string, error) { return d.env.replace(n.Value, each) }
+	if refers {
+		read = func() (string, error) { return d.env.dereference(n.Value) }
+	}
+	value, err := read()
 	if err != nil {
+		if keepsVariables(key) && !refers {
+			err = withoutText(err)
+		}
 		d.failWith(n, key, err)
 		return nil
 	}
 	if value == n.Value {
 		return n
 	}
-	if keepsVariables(key) && oneVariable.MatchString(n.Value) {
+	if keepsVariables(key) && (refers || oneVariable.MatchString(n.Value)) {
 		d.written[key] = written{n.Value, value}
 	}
 	// Its type is its key's to say; quotes were for YAML.
 	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Line: n.Line, Column: n.Column}
+}
+
+// withoutText returns the error of a text that may be a secret without quoting it: such
+// an error is about $ and braces. What names a variable stays as it is.
+func withoutText(err error) error {
+	var e *Error
+	if !errors.As(err, &e) || strings.HasPrefix(e.Cause, "the environment variable ") {
+		return err
+	}
+	return wrong("its $ begins no variable that is understood", "write ${NAME} or ${NAME:-default}, $${ for the text ${, and $$NAME for the text $NAME")
 }
 
 // escape writes a text so that it is read back as it is.
@@ -145,7 +175,7 @@ func escape(text string) string {
 const hidden = "xxxxx"
 
 // Redacted returns the scenario as it may be shown and written down: what
-// variables gave (see [Environment]) is their names again, and the options that
+// variables and references gave (see [Environment]) is their names again, and the options that
 // secret reports, settings that are secret by their names, and the logins in the
 // address, are variables called SIXNINES_ and the name, which are an error until
 // they are set. Where those are set it can be run again.
@@ -163,9 +193,9 @@ func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 		switch {
 		case !ok && !secret:
 			return value
-		case !secret || ok && onlyVariables.MatchString(w.text):
+		case !secret || ok && (onlyVariables.MatchString(w.text) || refersElsewhere(w.text)):
 			value = w.text
-			if secret {
+			if secret && !refersElsewhere(w.text) {
 				value = oneVariable.ReplaceAllString(value, "$${$1}")
 			}
 		default:
