@@ -1,6 +1,9 @@
 package driver
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // The classes of errors. A driver wraps the class with what was being done and
 // to whom: fmt.Errorf("nats: subscribe to %q: %w", topic, driver.ErrNotConnected).
@@ -27,6 +30,20 @@ var (
 	// ErrClosed: the producer, consumer or session has been closed.
 	ErrClosed = errors.New("closed")
 )
+
+// OptionError is what is wrong with one option; it wraps [ErrOption].
+type OptionError struct {
+	Option string // its name
+	Cause  string // what is wrong with it, and not its value where that is secret
+}
+
+// Error returns the option, the class and the cause.
+func (e *OptionError) Error() string {
+	return fmt.Sprintf("option %q: %v: %s", e.Option, ErrOption, e.Cause)
+}
+
+// Unwrap returns ErrOption.
+func (e *OptionError) Unwrap() error { return ErrOption }
 
 // Classes lists all error classes, in the order in which they are reported.
 func Classes() []error {

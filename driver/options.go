@@ -41,14 +41,14 @@ type Option struct {
 // number of bytes, a list is a list or words separated by commas. Nothing is
 // guessed: a key that is not there, a value of another kind or out of range is
 // an error that wraps [ErrOption] and names the key and what was expected. If
-// there is an error, nothing has been set. A nil into has no options.
+// there is an error, an [*OptionError], nothing has been set. A nil into has no options.
 //
 // DecodeOptions panics if into is anything but nil or a pointer to a struct
 // with fields as above: that is a mistake in the driver.
 func DecodeOptions(opts map[string]any, into any) error {
 	if into == nil {
 		for _, key := range slices.Sorted(maps.Keys(opts)) {
-			return fmt.Errorf("option %q: %w: this driver has no options", key, ErrOption)
+			return &OptionError{key, "this driver has no options"}
 		}
 		return nil
 	}
@@ -62,7 +62,7 @@ func DecodeOptions(opts map[string]any, into any) error {
 			return unknownOption(key, slices.Sorted(maps.Keys(fields)))
 		}
 		if err := f.set(opts[key]); err != nil {
-			return fmt.Errorf("option %q: %w: %w", key, ErrOption, err)
+			return &OptionError{key, err.Error()}
 		}
 	}
 	target.Set(work)
@@ -440,7 +440,7 @@ func byteSizeOf(raw any) (ByteSize, bool) {
 
 func unknownOption(key string, known []string) error {
 	if near := spell.Nearest(key, known); near != "" {
-		return fmt.Errorf("option %q: %w: there is none of that name, did you mean %q?", key, ErrOption, near)
+		return &OptionError{key, fmt.Sprintf("there is none of that name, did you mean %q?", near)}
 	}
-	return fmt.Errorf("option %q: %w: there is none of that name, only %s", key, ErrOption, strings.Join(known, ", "))
+	return &OptionError{key, "there is none of that name, only " + strings.Join(known, ", ")}
 }

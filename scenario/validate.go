@@ -89,6 +89,15 @@ func (v *validator) fail(cause, hint string, keys ...string) {
 	v.errs = append(v.errs, e)
 }
 
+// Wrong returns what is wrong with the value at a dotted key, as [Scenario.Validate]
+// does: with the place where it was written. It is for what only others know of it,
+// such as whether a driver takes an option.
+func (s *Scenario) Wrong(key, cause, hint string) Errors {
+	v := validator{s: s}
+	v.fail(cause, hint, key)
+	return v.errs
+}
+
 // near returns where key, else the first key below it, else the nearest above
 // it was written.
 func (s *source) near(key string) (position, bool) {

@@ -94,14 +94,16 @@ const workloadsKey = "workloads"
 // scenario with that alone.
 func (src *source) below(prefix string) *source {
 	out := &source{file: src.file, at: map[string]position{}, written: map[string]written{}}
-	for key, p := range src.at {
-		if key, ok := partKey(key, prefix); ok {
-			out.at[key] = p
+	for _, own := range []bool{false, true} { // what the workload has of its own lies over the rest
+		for key, p := range src.at {
+			if name, ok := partKey(key, prefix); ok && own == strings.HasPrefix(key, prefix) {
+				out.at[name] = p
+			}
 		}
-	}
-	for key, w := range src.written {
-		if key, ok := partKey(key, prefix); ok {
-			out.written[key] = w
+		for key, w := range src.written {
+			if name, ok := partKey(key, prefix); ok && own == strings.HasPrefix(key, prefix) {
+				out.written[name] = w
+			}
 		}
 	}
 	return out

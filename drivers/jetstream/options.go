@@ -87,7 +87,7 @@ func (o Options) wire() natswire.Options {
 // check refuses options that contradict each other.
 func (o Options) check() error {
 	refuse := func(option, why string) error {
-		return fmt.Errorf("%s: option %q: %w: %s", product, option, driver.ErrOption, why)
+		return fmt.Errorf("%s: %w", product, &driver.OptionError{Option: option, Cause: why})
 	}
 	switch {
 	case o.Domain != "" && o.APIPrefix != "":

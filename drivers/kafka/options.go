@@ -129,7 +129,7 @@ const (
 // check refuses combinations that cannot be had.
 func (o *Options) check() error {
 	wrong := func(name, why string) error {
-		return fmt.Errorf("kafka: option %q: %w: %s", name, driver.ErrOption, why)
+		return fmt.Errorf("kafka: %w", &driver.OptionError{Option: name, Cause: why})
 	}
 	switch {
 	case o.Idempotence == on && o.Acks != acksAll:

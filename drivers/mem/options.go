@@ -87,7 +87,7 @@ func (o *Options) validate() error {
 		{"lose_acked", o.LoseAcked > 0}, {"nack", o.Nack > 0}, {"misreport", o.Misreport > 0}, {"ack_delay", o.AckDelay > 0}, {"give_up", o.GiveUp > 0},
 	} {
 		if n.set && !o.acknowledges() {
-			return fmt.Errorf("mem: option %q: %w: there is no acknowledgement to tamper with; add ack: broker", n.name, driver.ErrOption)
+			return fmt.Errorf("mem: %w", &driver.OptionError{Option: n.name, Cause: "there is no acknowledgement to tamper with; add ack: broker"})
 		}
 	}
 	for _, n := range []struct {
@@ -97,7 +97,7 @@ func (o *Options) validate() error {
 		{"delay", o.Delay > 0}, {"slow_delay", o.SlowDelay > 0}, {"jitter", o.Jitter > 0}, {"ack_delay", o.AckDelay > 0}, {"give_up", o.GiveUp > 0},
 	} {
 		if n.set && o.Sync {
-			return fmt.Errorf("mem: option %q: %w: it would hold up the sender; leave out sync, or delay", n.name, driver.ErrOption)
+			return fmt.Errorf("mem: %w", &driver.OptionError{Option: n.name, Cause: "it would hold up the sender; leave out sync, or delay"})
 		}
 	}
 	return nil

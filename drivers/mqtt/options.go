@@ -73,7 +73,7 @@ func (o Options) v5() bool { return o.Version == "5" }
 
 func (o Options) validate() error {
 	wrong := func(option, why string) error {
-		return fmt.Errorf("mqtt: option %q: %w: %s", option, driver.ErrOption, why)
+		return fmt.Errorf("mqtt: %w", &driver.OptionError{Option: option, Cause: why})
 	}
 	switch {
 	case o.TopicAlias && !o.v5():

@@ -75,7 +75,7 @@ func (o Options) check() error {
 		value time.Duration
 	}{{"ack_wait", o.AckWait}, {"ping_interval", o.PingInterval}} {
 		if d.value%time.Second != 0 || d.value > time.Hour {
-			return fmt.Errorf("stan: option %q: %w: %v: the protocol counts whole seconds; want 1s to 1h", d.name, driver.ErrOption, d.value)
+			return fmt.Errorf("stan: %w", &driver.OptionError{Option: d.name, Cause: fmt.Sprintf("%v: the protocol counts whole seconds; want 1s to 1h", d.value)})
 		}
 	}
 	switch {

@@ -10,20 +10,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/spell"
+	"sixnines/scenario"
 )
 
 // upOptions are the flags of broker up.
 type upOptions struct {
 	nodes, port int
 	dir         string
-	settings    map[string]string
+	settings    overrides
 	json        bool
 }
 
 func (a *app) brokerUpCommand() *cobra.Command {
-	o := upOptions{settings: map[string]string{}}
+	var o upOptions
 	cmd := &cobra.Command{
 		Use:   "up NAME",
 		Short: "Start a broker that keeps running",
@@ -48,26 +50,11 @@ printed and the exit code is 0.`,
 		},
 	}
 	cmd.Flags().IntVar(&o.nodes, "nodes", 1, "`N` nodes")
-	cmd.Flags().Var(&settings{o.settings}, "set", "a line of the broker's own configuration, repeatable")
+	cmd.Flags().Var(&pairs{to: &o.settings, prefix: "target.settings.", flag: "--set"}, "set", "a line of the broker's own configuration, repeatable")
 	cmd.Flags().IntVar(&o.port, "port", 0, "`PORT` of the first node; default a free one")
 	cmd.Flags().StringVar(&o.dir, "dir", "", "`DIR` for configuration, data and logs, absent or empty; default one below SIXNINES_HOME")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
-}
-
-// settings is a flag that takes key=value and may be repeated.
-type settings struct{ into map[string]string }
-
-func (s *settings) String() string { return "" }
-func (s *settings) Type() string   { return "KEY=VALUE" }
-
-func (s *settings) Set(text string) error {
-	key, value, ok := strings.Cut(text, "=")
-	if !ok || key == "" {
-		return wrongUsage("write it as --set KEY=VALUE", "--set %q has no key or no value", text)
-	}
-	s.into[key] = value
-	return nil
 }
 
 // firstArgument completes the first argument only.
@@ -92,7 +79,12 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 	if err != nil {
 		return err
 	}
-	options := brokers.Options{Home: h, Nodes: o.nodes, Port: o.port, Settings: o.settings}
+	asked := &scenario.Scenario{}
+	if err := asked.ApplyIn(a.lookup, o.settings.list...); err != nil {
+		return &fault{exitUsage, err, "write --set KEY=VALUE; a password as --set KEY=env:NAME or --set KEY=@FILE"}
+	}
+	a.noteExposed(o.settings.list, driver.Entry{})
+	options := brokers.Options{Home: h, Nodes: o.nodes, Port: o.port, Settings: asked.Target.Settings}
 	place := byHome
 	if o.dir != "" {
 		options.Dir, place = a.path(o.dir), byDir
@@ -113,7 +105,7 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 	case errors.Is(err, brokers.ErrRunning):
 		return failed("sixnines broker down "+p.Name+" removes what is left of it", err)
 	case err != nil:
-		return brokerFault(err, p, place)
+		return brokerFault(conceal(err, asked, driver.Entry{}), p, place)
 	default:
 		fmt.Fprintf(a.Stderr, "%s %s (%s), %s, data in %s\n", s.Product, s.Version, s.Origin, plural(s.Asked.Nodes, "node"), s.Dir)
 	}

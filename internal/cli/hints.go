@@ -25,7 +25,13 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		verify    *tls.CertificateVerificationError
 		record    tls.RecordHeaderError
 	)
+	var option *driver.OptionError
 	switch {
+	case errors.As(err, &option):
+		if _, given := s.Target.Options[option.Option]; given {
+			err = wrongOption(s, option)
+		}
+		return usage(show + " lists the options and what they take")
 	case errors.Is(err, engine.ErrUsage):
 		return usage("change the scenario; " + show + " lists what the driver can do")
 	case errors.Is(err, driver.ErrOption):

@@ -59,8 +59,9 @@ type Env struct {
 // app is one invocation.
 type app struct {
 	Env
-	live *telemetry.Live   // who tells monitoring systems of the runs; nil: nobody
-	push *telemetry.Pusher // who pushes; nil: nobody
+	live    *telemetry.Live   // who tells monitoring systems of the runs; nil: nobody
+	push    *telemetry.Pusher // who pushes; nil: nobody
+	exposed []string          // the secrets of the command line of which was told
 }
 
 // Main runs the command line and returns the process's exit code: 0 good, 1

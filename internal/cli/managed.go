@@ -116,6 +116,7 @@ type managedBroker struct {
 	nodes   int
 	// scenario is the one it was started for.
 	scenario *scenario.Scenario
+	conceal  func(error) error            // takes its secrets from an error
 	say      atomic.Pointer[func(string)] // to whom a node that ends is told; nil: to nobody yet
 }
 
@@ -144,9 +145,9 @@ func (a *app) startBroker(ctx context.Context, p brokers.Product, s *scenario.Sc
 	o.Home = h
 	c, err := brokers.Start(ctx, p, o)
 	if err != nil {
-		return nil, brokerFault(err, p, byScratch)
+		return nil, brokerFault(conceal(err, s, e), p, byScratch)
 	}
-	b := &managedBroker{app: a, cluster: c, driver: e.Name, nodes: o.Nodes, scenario: s}
+	b := &managedBroker{app: a, cluster: c, driver: e.Name, conceal: func(err error) error { return conceal(err, s, e) }, nodes: o.Nodes, scenario: s}
 	b.watch()
 	return b, nil
 }
@@ -157,7 +158,7 @@ func (b *managedBroker) Err() error { return b.cluster.Err() }
 // Stop ends the broker, and tells of one that does not end.
 func (b *managedBroker) Stop() {
 	if err := b.cluster.Stop(context.Background()); err != nil {
-		fmt.Fprintln(b.app.Stderr, oneLine(err.Error()))
+		fmt.Fprintln(b.app.Stderr, oneLine(b.conceal(err).Error()))
 	}
 }
 
@@ -167,7 +168,7 @@ func (b *managedBroker) watch() {
 		go func() {
 			<-i.Done() // at the latest when it is stopped
 			if say := b.say.Load(); say != nil && i.Err() != nil {
-				(*say)(oneLine(i.Err().Error()))
+				(*say)(oneLine(b.conceal(i.Err()).Error()))
 			}
 		}()
 	}
@@ -218,7 +219,7 @@ func (b *managedBroker) usage() []engine.Usage {
 		if u.Err != nil {
 			x.Missing = true
 			if !u.Ended.IsZero() && !errors.Is(u.Err, os.ErrProcessDone) {
-				x.Ended, x.Death = u.Ended, oneLine(u.Err.Error())
+				x.Ended, x.Death = u.Ended, oneLine(b.conceal(u.Err).Error())
 			}
 		}
 		all = append(all, x)

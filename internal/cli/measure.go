@@ -73,7 +73,8 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		broker.configure(&config)
 	}
 	run, err = execute(stops, config)
-	death := died()
+	err = conceal(err, s, e)
+	death := conceal(died(), s, e)
 	switch {
 	case stops.vain.Load():
 		return nil, a.inVain(m.file)

@@ -42,6 +42,9 @@ func (p *pairs) Type() string   { return "KEY=VALUE" }
 func (p *pairs) Set(text string) error {
 	key, value, ok := strings.Cut(text, "=")
 	if !ok || key == "" {
+		if name, _, more := strings.Cut(text, ":"); more {
+			text = name + ":…" // what follows may be a password
+		}
 		return wrongUsage("write it as "+p.flag+" KEY=VALUE", "%s %q has no key or no value", p.flag, text)
 	}
 	p.to.list = append(p.to.list, scenario.Override{Key: p.prefix + key, Value: value, Flag: p.flag + " " + key})

@@ -329,6 +329,7 @@ func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at s
 	if err != nil {
 		return sweepCell{}, err
 	}
+	a.noteExposed(flags, e)
 	p, err := planOfAll(&s, e)
 	if err != nil {
 		return sweepCell{}, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -43,6 +44,7 @@ func (a *app) loadOf(args []string, flags []scenario.Override, workload string) 
 	if err != nil {
 		return nil, driver.Entry{}, err
 	}
+	a.noteExposed(flags, e)
 	return s, e, nil
 }
 
@@ -61,8 +63,8 @@ func (a *app) complete(s *scenario.Scenario, flags []scenario.Override) (driver.
 		return driver.Entry{}, a.unknownDriver(s.Target.Driver)
 	}
 	for _, p := range s.Parts() {
-		if err := checkOptions(p.Scenario, e); err != nil {
-			return driver.Entry{}, &fault{exitUsage, err, "see sixnines drivers show " + e.Name}
+		if wrong := checkOptions(p.Scenario, e); len(wrong) > 0 {
+			return driver.Entry{}, &fault{exitUsage, wrong, "see sixnines drivers show " + e.Name}
 		}
 		if err := checkObjectives(p.Scenario, e); err != nil {
 			return driver.Entry{}, err
@@ -139,14 +141,28 @@ func (a *app) unknownDriver(name string) error {
 	return wrongUsage(hint, "there is no driver %q", name)
 }
 
-// checkOptions decodes the scenario's options as the driver will.
-func checkOptions(s *scenario.Scenario, e driver.Entry) error {
-	if e.Options == nil {
-		return driver.DecodeOptions(s.Target.Options, nil)
+// checkOptions decodes the scenario's options as the driver will, and returns all that
+// are wrong, each at its place.
+func checkOptions(s *scenario.Scenario, e driver.Entry) scenario.Errors {
+	var scratch any
+	if e.Options != nil {
+		copied := reflect.New(reflect.TypeOf(e.Options).Elem())
+		copied.Elem().Set(reflect.ValueOf(e.Options).Elem())
+		scratch = copied.Interface()
 	}
-	scratch := reflect.New(reflect.TypeOf(e.Options).Elem())
-	scratch.Elem().Set(reflect.ValueOf(e.Options).Elem())
-	return driver.DecodeOptions(s.Target.Options, scratch.Interface())
+	var all scenario.Errors
+	for _, name := range slices.Sorted(maps.Keys(s.Target.Options)) {
+		var wrong *driver.OptionError
+		if errors.As(driver.DecodeOptions(map[string]any{name: s.Target.Options[name]}, scratch), &wrong) {
+			all = append(all, wrongOption(s, wrong)...)
+		}
+	}
+	return all
+}
+
+// wrongOption is what a driver says of an option, at the place where it was written.
+func wrongOption(s *scenario.Scenario, wrong *driver.OptionError) scenario.Errors {
+	return s.Wrong("target.options."+wrong.Option, fmt.Sprintf("option %q: %s", wrong.Option, wrong.Cause), "")
 }
 
 // checkTarget refuses a broker of which nobody knows where it is, and a login to

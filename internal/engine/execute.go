@@ -22,7 +22,7 @@ const lead = 5 * time.Millisecond
 func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	// The output is made first: drivers may report events from Open on. It is
 	// written to once the header is.
-	if r.out, err = newOutput(r.config.File, r.config.quiet); err != nil {
+	if r.out, err = newOutput(r.config.File, r.config.quiet, r.config.Scenario.Secrets(r.config.Entry.Secret)); err != nil {
 		return nil, err
 	}
 	defer func() {

@@ -8,6 +8,7 @@ import (
 
 	"sixnines/internal/probe"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // output is where records go: a file, even if the caller wants none, so that
@@ -24,11 +25,12 @@ type output struct {
 	filled  bool // with at least one interval
 	ended   bool
 	waiting []result.Event
+	secrets []string // what no event may tell
 	err     error
 }
 
-func newOutput(path string, quiet *quiet) (*output, error) {
-	o := &output{path: path, quiet: quiet}
+func newOutput(path string, quiet *quiet, secrets []string) (*output, error) {
+	o := &output{path: path, quiet: quiet, secrets: secrets}
 	if quiet != nil {
 		return o, nil
 	}
@@ -89,6 +91,7 @@ func (o *output) event(e result.Event) {
 
 func (o *output) write(e result.Event) {
 	e.At -= o.origin
+	e.Detail = scenario.Conceal(e.Detail, o.secrets) // clients quote addresses
 	if o.err == nil {
 		o.err = o.writer.Event(e)
 	}

@@ -74,7 +74,7 @@ func (p *Protocol) Wrap(err error, format string, args ...any) error {
 
 // OptionError says what is wrong with an option.
 func (p *Protocol) OptionError(name, why string) error {
-	return fmt.Errorf("%s: option %q: %w: %s", p.Driver, name, driver.ErrOption, why)
+	return fmt.Errorf("%s: %w", p.Driver, &driver.OptionError{Option: name, Cause: why})
 }
 
 // overError says that the session has closed.

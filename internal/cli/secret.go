@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"sixnines/driver"
+	"sixnines/scenario"
+)
+
+// concealed is an error in which nothing secret is to be read.
+type concealed struct {
+	error
+	text string
+}
+
+func (c *concealed) Error() string { return c.text }
+func (c *concealed) Unwrap() error { return c.error }
+
+// conceal takes what is secret in a scenario from an error: clients and brokers quote
+// addresses and lines of configurations.
+func conceal(err error, s *scenario.Scenario, e driver.Entry) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	if shown := scenario.Conceal(text, s.Secrets(e.Secret)); shown != text {
+		return &concealed{err, shown}
+	}
+	return err
+}
+
+// noteExposed tells once of each secret that stands in the command line itself.
+func (a *app) noteExposed(flags []scenario.Override, e driver.Entry) {
+	if slices.Contains(a.Args, "--quiet") {
+		return
+	}
+	for _, o := range flags {
+		what := o.Exposed(e.Secret)
+		if what == "" || slices.Contains(a.exposed, what) {
+			continue
+		}
+		a.exposed = append(a.exposed, what)
+		instead := fmt.Sprintf("write %s=env:NAME or %s=@FILE", what, what)
+		if o.Key == "target.url" {
+			instead = "write it '${NAME}', in single quotes"
+		}
+		fmt.Fprintf(a.Stderr, "note: %s stands in the command line, which other users of this machine can read; %s\n", what, instead)
+	}
+}
