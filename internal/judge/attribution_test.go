@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"sixnines/internal/spell/spelltest"
 	"sixnines/result"
 )
 
@@ -194,6 +195,9 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			}
 			if !slices.Equal(slices.Sorted(slices.Values(named)), slices.Sorted(slices.Values(tt.named))) {
 				t.Errorf("named %v, want %v:\n%s", named, tt.named, texts)
+			}
+			for _, found := range slices.Concat(spelltest.Words(texts), spelltest.Numbers(texts)) {
+				t.Error(found)
 			}
 			if !strings.Contains(texts, tt.text) {
 				t.Errorf("%q is not among\n%s", tt.text, texts)

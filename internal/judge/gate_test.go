@@ -141,6 +141,7 @@ func TestGates(t *testing.T) {
 			if r == nil {
 				t.Fatalf("no reason %q in %+v", tt.code, v.Reasons)
 			}
+			inPlainWords(t, v)
 			if r.Status != tt.status || !strings.Contains(r.Text, tt.text) {
 				t.Errorf("%s: %q, want %s with %q", r.Status, r.Text, tt.status, tt.text)
 			}

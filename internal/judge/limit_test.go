@@ -28,6 +28,7 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 				i.v.Vitals[vitalPacerBusy] = tt.busy(n)
 			}
 			v := Verdict(b.run(t), Inputs{})
+			inPlainWords(t, v)
 			r := find(v, "generator-limit")
 			if v.String() != tt.verdict || (r != nil) != (tt.says != "") || r != nil && !strings.Contains(r.Text, tt.says) {
 				t.Errorf("%s, want %s: %+v", v, tt.verdict, v.Reasons)
@@ -124,6 +125,7 @@ func TestARateAboveTheKeptLimitIsNoted(t *testing.T) {
 				i.v.Counters.Scheduled = due
 			}
 			v := Verdict(b.run(t), Inputs{})
+			inPlainWords(t, v)
 			r := find(v, "above-limit")
 			if (r != nil) != (tt.says != "") || r != nil && (r.Status != result.Valid || !strings.Contains(r.Text, tt.says)) {
 				t.Errorf("%+v", v.Reasons)

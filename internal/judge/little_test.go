@@ -49,6 +49,7 @@ func TestLittle(t *testing.T) {
 				t.Errorf("expected %v, %v of what the values sum up to", c.Expected, ratio)
 			}
 			v := Verdict(run, Inputs{})
+			inPlainWords(t, v)
 			r := find(v, "little")
 			if tt.want == result.Valid {
 				if r != nil || v.Status != result.Valid {

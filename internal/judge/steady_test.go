@@ -103,6 +103,7 @@ func TestSteadiness(t *testing.T) {
 				return
 			}
 			r := find(s.Verdict, tt.code)
+			inPlainWords(t, s.Verdict)
 			if r == nil || r.Status != tt.status || !strings.Contains(r.Text, tt.text) {
 				t.Errorf("%+v, want %s %q", s.Verdict.Reasons, tt.status, tt.text)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"sixnines/internal/spell/spelltest"
 	"sixnines/result"
 )
 
@@ -149,5 +150,15 @@ func TestObjectivesHeedWhatMessagesHaveInCommon(t *testing.T) {
 	d := decideText(t, wandering(30), "delivery.response p95 < 1s")
 	if d.Outcome != Met || !strings.Contains(d.Text, "(by messages, as if they were independent; by stretches of the run: n/a, the run has 30 intervals") {
 		t.Errorf("30 intervals: %s (%s)", d.Outcome, d.Text)
+	}
+}
+
+// inPlainWords checks what a verdict says to its readers.
+func inPlainWords(t *testing.T, v result.Verdict) {
+	t.Helper()
+	for _, r := range v.Reasons {
+		for _, found := range slices.Concat(spelltest.Words(r.Text+" "+r.Brief), spelltest.Numbers(r.Text+" "+r.Brief)) {
+			t.Errorf("%s: %s", r.Code, found)
+		}
 	}
 }

@@ -4,15 +4,15 @@ import (
 	"sixnines/result"
 )
 
-// attributionSections say what the slowest messages of each metric met.
+// attributionSections say what the slowest messages of each metric overlapped.
 func attributionSections(s *subject) []*section {
 	var out []*section
 	for _, a := range s.sum.Attribution {
 		x := &section{Name: "Likely causes of the slowest messages: " + metricName(a.Metric), Heads: []string{"what", "verdict", "messages", "share", "by chance"}, Align: "llrrr",
-			Caption: "The " + plural(int64(a.Messages), "slowest message") + ", from " + duration(a.From) + " up. By chance is the share that would overlap it at random times of the window: only what is far above that is named a cause. A message may count for several."}
+			Caption: "The " + plural(int64(a.Messages), "slowest message") + ", from " + duration(a.From) + " up. By chance is the share that would overlap it at random times of the window: only what is far above that is named a cause; the rest coincided and is not shown to be one. A message may count for several."}
 		for _, c := range a.Causes {
-			r := sectionRow{Cells: []string{plain(c.Source), "company", count(int64(c.Messages)), share(c.Share), share(c.Expected)}, Style: faint}
-			if c.Named { // of company the figures say it all
+			r := sectionRow{Cells: []string{sourceName(c.Source), "coincided", count(int64(c.Messages)), share(c.Share), share(c.Expected)}, Style: faint}
+			if c.Named { // of others the figures say it all
 				r.Cells[1], r.Note, r.Style = "cause", plain(c.Text), warning
 			}
 			x.Rows = append(x.Rows, r)
@@ -32,7 +32,7 @@ func attributionLine(a result.Attribution) string {
 	text := ""
 	for _, c := range a.Causes {
 		if c.Named {
-			text = words(", ", text, plain(c.Source)+" "+share(c.Share))
+			text = words(", ", text, sourceName(c.Source)+" "+share(c.Share))
 		}
 	}
 	if text == "" {

@@ -319,7 +319,7 @@ func happenings(r *result.Run) sheet {
 		pauses = pauses[:most]
 	}
 	for _, p := range pauses {
-		s.Rows = append(s.Rows, sheetRow{Name: "pause: " + plain(p.Source), Cells: []string{duration(p.Start), pauseText(p)}})
+		s.Rows = append(s.Rows, sheetRow{Name: "pause: " + sourceName(p.Source), Cells: []string{duration(p.Start), pauseText(p)}})
 	}
 	return s
 }

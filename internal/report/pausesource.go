@@ -38,12 +38,23 @@ func pauseSourceOf(source string) pauseSource {
 	return pauseSource{"generator paused", false}
 }
 
+// sourceName is a source of pauses as people read it.
+func sourceName(source string) string {
+	switch source {
+	case result.PauseCrowded:
+		return "other processes"
+	case result.PauseGC:
+		return "garbage collection"
+	}
+	return plain(source)
+}
+
 // pauseText says of a pause what it was and how long.
 func pauseText(p result.Pause) string {
 	source := pauseSourceOf(p.Source)
 	length := duration(p.End - p.Start)
 	if source.counter {
-		return source.means + ", within these " + length + " (" + plain(p.Source) + ")"
+		return source.means + ", within these " + length + " (" + sourceName(p.Source) + ")"
 	}
-	return source.means + ", " + length + " (" + plain(p.Source) + ")"
+	return source.means + ", " + length + " (" + sourceName(p.Source) + ")"
 }

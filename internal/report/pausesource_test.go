@@ -7,7 +7,7 @@ import (
 	"sixnines/result"
 )
 
-// TestPauseSources holds what is drawn at the foot, and has no length of its
+// TestPauseSources holds what is drawn at the bottom, and has no length of its
 // own, against what package result says of the sources: the first four are gaps
 // that were timed, the others stretches between two looks at a counter.
 func TestPauseSources(t *testing.T) {
@@ -21,7 +21,7 @@ func TestPauseSources(t *testing.T) {
 			t.Errorf("%s: a counter's stretch %v, want %v", source, known.counter, counter)
 		}
 		text := pauseText(result.Pause{Start: 0, End: 2e6, Source: source})
-		if !strings.Contains(text, source) || strings.Contains(text, "within these") != counter || known.means == pauseSourceOf("").means {
+		if !strings.Contains(text, sourceName(source)) || strings.Contains(text, "within these") != counter || known.means == pauseSourceOf("").means {
 			t.Errorf("%s is told as %q", source, text)
 		}
 	}

@@ -53,7 +53,7 @@ func screens() map[string]*result.Run {
 	overload.Summary.Rate.Sent, overload.Summary.Rate.WorstSecond = 240, 0.11
 	overload.Summary.Verdict = result.Verdict{Status: result.Unstable, Reasons: []result.Reason{
 		{Status: result.Unstable, Code: "backlog", Brief: "carried 12 % of the asked rate",
-			Text: "overload: the messages due or in flight grew by 1760 a second over the last third of the window, to 17600, and did not return in the drain"},
+			Text: "overload: the backlog (messages due or in flight) grew by 1,760/s over the last third of the window, to 17,600 messages, and did not shrink in the drain"},
 		{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryService, Percentile: "50", Text: "x", Brief: "30 % own lag"}}}
 
 	acked := openRun()

@@ -43,8 +43,8 @@ func tailSections(s *subject) []*section {
 				value, own, sent = "≥ "+value, "–", "–"
 			}
 			x.Rows = append(x.Rows, sectionRow{Cells: []string{value, instant(e.Intended), own,
-				foremost(metBy(s.run, e)), "producer " + strconv.Itoa(e.Producer), words(", ", to, where),
-				sent, instant(e.Done), strconv.FormatUint(e.Sequence, 10)}})
+				foremost(metBy(s.run, e, sourceName)), "producer " + strconv.Itoa(e.Producer), words(", ", to, where),
+				sent, instant(e.Done), count(int64(e.Sequence))}})
 		}
 		out = append(out, x)
 	}
@@ -73,8 +73,8 @@ func foremost(list []string) string {
 // metBy lists what happened between the instants at which a message was due and
 // done: events, then pauses by source with how much of them there was, the most
 // first, then what a counter saw, of which only the stretch is known and no
-// length.
-func metBy(r *result.Run, e result.Exemplar) []string {
+// length. source names the source of a pause.
+func metBy(r *result.Run, e result.Exemplar, source func(string) string) []string {
 	var out, counted []string
 	for _, v := range r.Events {
 		if kind := plain(v.Kind); v.At >= e.Intended && v.At <= e.Done && !slices.Contains(out, kind) {
@@ -84,7 +84,7 @@ func metBy(r *result.Run, e result.Exemplar) []string {
 	met := map[string][]result.Pause{}
 	for _, p := range r.Pauses {
 		if start, end := max(p.Start, e.Intended), min(p.End, e.Done); end > start {
-			name := plain(p.Source)
+			name := source(p.Source)
 			met[name] = append(met[name], result.Pause{Start: start, End: end, Source: p.Source})
 		}
 	}
@@ -153,7 +153,7 @@ func TailCSV(w io.Writer, runs []*result.Run) error {
 			}
 			_ = c.Write([]string{s.label, plain(string(e.Metric)), integer(e.Value), strconv.Itoa(e.Producer), known(int64(e.Consumer)), plain(e.Topic),
 				known(int64(e.Partition)), strconv.FormatUint(e.Sequence, 10), integer(e.Intended), sent, integer(e.Done), own, mark,
-				strings.Join(metBy(s.run, e), "; ")})
+				strings.Join(metBy(s.run, e, plain), "; ")})
 		}
 	}
 	c.Flush()

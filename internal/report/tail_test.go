@@ -38,7 +38,7 @@ func TestMetBy(t *testing.T) {
 			{Start: 0, End: 10, Source: result.PauseRetransmit}, // ends before it begins
 		},
 	}
-	got := metBy(run, result.Exemplar{Intended: 10, Done: 90})
+	got := metBy(run, result.Exemplar{Intended: 10, Done: 90}, plain)
 	if want := []string{"stall", "idle 80 ns", "process 30 ns", "steal"}; !slices.Equal(got, want) {
 		t.Errorf("met %q, want %q", got, want)
 	}

@@ -194,7 +194,7 @@ func momentsOf(subjects []*subject) []moment {
 		for _, p := range s.run.Pauses {
 			m := moment{From: (h.From + time.Duration(p.Start)).Seconds(), To: (h.From + time.Duration(p.End)).Seconds(), Label: lead + pauseText(p), Pause: true}
 			if source := pauseSourceOf(p.Source); source.counter {
-				m.Strip, m.Label = true, lead+source.means+" somewhere in here ("+plain(p.Source)+")"
+				m.Strip, m.Label = true, lead+source.means+" somewhere in here ("+sourceName(p.Source)+")"
 			}
 			out = append(out, m)
 		}
