@@ -26,6 +26,7 @@ type studyOptions struct {
 	only        []string
 	urls        []string
 	resume      string
+	replace     int // rounds of a cell at most; below 0: as many as it has
 	dryRun      bool
 	json        bool
 }
@@ -202,8 +203,8 @@ func randomSeed() uint64 {
 const (
 	// What a trial takes beside its load, and the start of a broker, as far as can be
 	// said beforehand: connecting, waiting for the last message, judging.
-	trialBeside = 1200 * time.Millisecond
-	startTakes  = 5 * time.Second
+	trialBeside = 300 * time.Millisecond
+	startTakes  = 2500 * time.Millisecond
 )
 
 // estimate says how long so many trials take.

@@ -33,6 +33,10 @@ How long it takes is said before it begins. --quick gives each cell one round, w
 decides no comparison; the default gives six, with windows as short as figures need;
 --full is what a report worth citing needs, and takes hours.
 
+An INVALID run counts for nothing. Where there is one, its cell and those that it is
+compared with get another round after the others, as often as --replace allows.
+Verdicts decide that, never figures.
+
 A broker that is not installed leaves its place empty: the study says which and how to
 install it, and runs the rest. A cell that fails leaves its place empty too. --only
 makes some cells now, and --resume with another --only the others.
@@ -61,6 +65,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 		f.StringArrayVar(&o.only, "only", nil, "make these `CELLS` only: a system, or a pattern such as nats/* or */1KiB-3000; repeatable")
 		f.StringArrayVar(&o.urls, "url", nil, "measure a broker of yours as a system of the study: `SYSTEM=URL`; repeatable")
 		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take, and run nothing")
+		f.IntVar(&o.replace, "replace", -1, "make at most `N` rounds more of a cell, to replace those with an INVALID run; default: as many as it has; 0: none")
 		resumeFlag(f, &o.resume, "study", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
@@ -89,6 +94,8 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 // runStudy is the whole of it, from the cells to the page.
 func (a *app) runStudy(ctx context.Context, o studyOptions) error {
 	switch {
+	case o.replace > mostRepeats:
+		return wrongUsage(fmt.Sprintf("--replace takes up to %d", mostRepeats), "%s in place of INVALID ones are too many", spell.Plural(o.replace, "round"))
 	case o.quick && o.full:
 		return wrongUsage("leave one of them out", "--quick and --full together")
 	case o.quick:

@@ -82,7 +82,7 @@ func (s *studyRuns) sayMissing(x study.Skipped) {
 func (s *studyRuns) make(ctx context.Context) error {
 	s.stops = s.seriesStops(ctx)
 	defer s.stops.stop()
-	return s.Run(trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Ending: s.stops.ended, Progress: s.sayProgress, Make: s.one})
+	return s.Run(trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Ending: s.stops.ended, Progress: s.sayProgress, Make: s.one, More: s.again})
 }
 
 // one makes one trial.
@@ -93,7 +93,7 @@ func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 	}
 	where := fmt.Sprintf("run %d of %d", turn.Number, turn.Of)
 	run, state, err := s.series.make(turn, one{scenario: c.scenario, entry: c.entry, prefix: where + ": ",
-		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialStudy, Index: turn.Trial.Round, Of: c.Rounds},
+		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialStudy, Index: turn.Trial.Round, Of: max(c.Rounds, turn.Trial.Round)},
 		begin:  fmt.Sprintf("%s: %s, round %d", where, c.Name, turn.Trial.Round)})
 	system := c.System.Name
 	switch {

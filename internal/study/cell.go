@@ -186,3 +186,28 @@ func Select(cells []Cell, patterns []string) []Cell {
 	}
 	return all
 }
+
+// Compared are the sets of cells that tests compare with each other, round by round,
+// and each cell of the length by itself.
+func (s *Study) Compared(cells []Cell) [][]string {
+	var all [][]string
+	for _, c := range cells {
+		all = append(all, []string{c.Name})
+	}
+	there := func(name string) bool { return slices.ContainsFunc(cells, func(c Cell) bool { return c.Name == name }) }
+	for _, c := range s.Conclusions {
+		for _, t := range c.Tests {
+			var set []string
+			switch {
+			case t.A != "":
+				set = []string{t.A, t.B}
+			case t.Kind == KindMonotone:
+				set = t.Cells
+			}
+			if len(set) > 1 && !slices.ContainsFunc(set, func(name string) bool { return !there(name) }) {
+				all = append(all, set)
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"sixnines/internal/study"
+	"sixnines/internal/trials"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+const comparedText = `
+name: compared
+title: Compared
+question: What is made again?
+story: [for a test]
+base: {target: {driver: "null"}, phases: {duration: 1s}}
+systems: [{name: a, title: A}, {name: b, title: B}, {name: c, title: C}]
+loads: [{name: x, title: X}]
+cells: [{systems: ["*"], loads: ["*"]}]
+lengths: {quick: {rounds: 1}, default: {rounds: 3}, full: {rounds: 6}}
+sections: [{title: All, conclusions: [it]}]
+conclusions: [{name: it, claim: so, tests: [{kind: faster, a: a/x, b: b/x, figures: [p50]}]}]
+`
+
+// A round with an INVALID run is made again for its cell and for what that is compared
+// with, by verdicts alone, as often as may be.
+func TestStudyAgain(t *testing.T) {
+	st, err := study.Parse("compared.yaml", []byte(comparedText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	always := func(string, int) bool { return true }
+	for _, tt := range []struct {
+		name    string
+		length  string
+		replace int
+		invalid func(cell string, round int) bool
+		want    string // trials beyond those that were planned, sorted
+	}{
+		{"none", study.Default, -1, func(string, int) bool { return false }, ""},
+		{"of two that are compared", study.Default, -1, func(c string, r int) bool { return c == "a/x" && r == 2 }, "a/x 4 b/x 4"},
+		{"of one that is not", study.Default, -1, func(c string, r int) bool { return c == "c/x" && r < 3 }, "c/x 4 c/x 5"},
+		{"in two rounds", study.Default, -1, func(c string, r int) bool { return c == "a/x" && r == 2 || c == "b/x" && r == 1 }, "a/x 4 a/x 5 b/x 4 b/x 5"},
+		{"again", study.Default, -1, func(c string, r int) bool { return c == "c/x" && r%3 == 1 }, "c/x 4 c/x 5"},
+		{"no more than there are", study.Default, -1, func(c string, r int) bool { return c == "c/x" && r > 1 }, "c/x 4 c/x 5 c/x 6"},
+		{"no more than is allowed", study.Default, 1, func(c string, r int) bool { return c == "c/x" && r < 3 }, "c/x 4"},
+		{"none is allowed", study.Default, 0, func(c string, r int) bool { return c == "c/x" && r < 3 }, ""},
+		{"all of them", study.Default, -1, always, ""},
+		{"the only one", study.Quick, -1, func(c string, _ int) bool { return c == "c/x" }, "c/x 2"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var errs bytes.Buffer
+			a := &app{Env: Env{Stderr: &errs}}
+			p := &studyPlan{study: st, length: tt.length}
+			cells, err := st.Cells(tt.length)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var m trials.Manifest
+			for i, c := range cells {
+				p.cells = append(p.cells, studyCell{Cell: c, group: c.Name, chosen: true, scenario: scenarioOf(t, c)})
+				m.Cells = append(m.Cells, trials.Cell{Name: c.Name})
+				for round := range c.Rounds {
+					m.Rounds = c.Rounds
+					m.Trials = append(m.Trials, trials.Trial{Cell: i, Round: round + 1, File: fmt.Sprintf("%d-%d.jsonl", i, round)})
+				}
+			}
+			dir := t.TempDir()
+			opened, err := trials.New(dir, m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer opened.Close()
+			s := &studyRuns{series: &series{app: a, Series: opened, dir: dir}, plan: p, studyOptions: studyOptions{replace: tt.replace}, made: map[int]study.TrialOutcome{}}
+			var added []string
+			err = s.Run(trials.Options{Wanted: s.wanted, More: s.again, Make: func(turn *trials.Turn) (trials.State, error) {
+				name, status := p.cells[turn.Trial.Cell].Name, result.Valid
+				if turn.Trial.Round > cells[0].Rounds {
+					added = append(added, fmt.Sprint(name, " ", turn.Trial.Round))
+				}
+				if tt.invalid(name, turn.Trial.Round) {
+					status = result.Invalid
+				}
+				s.made[turn.Number-1] = study.TrialOutcome{Run: &result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: status,
+					Reasons: []result.Reason{{Status: status, Code: "frozen", Text: "frozen"}}}}}}
+				return trials.Made, nil
+			}})
+			slices.Sort(added)
+			if err != nil || strings.Join(added, " ") != tt.want {
+				t.Errorf("%v: made again %q, want %q", err, added, tt.want)
+			}
+		})
+	}
+}
+
+func scenarioOf(t *testing.T, c study.Cell) *scenario.Scenario {
+	t.Helper()
+	s, err := c.Scenario(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
