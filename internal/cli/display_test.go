@@ -161,3 +161,15 @@ func TestLiveLeavesNothing(t *testing.T) {
 		}
 	}
 }
+
+// On a narrow terminal the bar and the remarks give way, not the figures.
+func TestLiveRowsOfANarrowTerminal(t *testing.T) {
+	now := time.Now()
+	m := &model{ctrlC: endsWindow, started: now, at: now, columns: 60, height: heightFor(0), last: measuring()}
+	rows := strings.Split(ansi.Strip(strings.Join(m.rows(now), "\n")), "\n")
+	for i, want := range []string{"7.0 s left", "in flight 2", "max 1.20 ms   delivery.response", "no loss seen   Ctrl-C ends the window early"} {
+		if !strings.HasSuffix(rows[i], want) {
+			t.Errorf("row %d is %q, want it to end with %q", i, rows[i], want)
+		}
+	}
+}

@@ -195,7 +195,7 @@ func (m *model) rows(now time.Time) []string {
 	}
 	rows = append(rows, pace)
 	if p.Count > 0 {
-		rows = append(rows, "  "+strings.Join(figuresOf(p, strong), gap)+faint(gap+string(p.Metric)+", last interval"))
+		rows = append(rows, m.aside("  "+strings.Join(figuresOf(p, strong), gap), string(p.Metric)+", last interval", string(p.Metric)))
 	} else if p.Phase == result.PhaseMeasure {
 		rows = append(rows, "  "+faint("nothing resolved in the last interval"))
 	}
@@ -210,9 +210,20 @@ func (m *model) bottom(phase, trouble string) string {
 		trouble = alarm(trouble)
 	}
 	if phase == result.PhaseMeasure {
-		trouble += faint(gap + m.ctrlC)
+		short, _, _ := strings.Cut(m.ctrlC, " and ")
+		return m.aside("  "+trouble, m.ctrlC, short)
 	}
 	return "  " + trouble
+}
+
+// aside is a row with the first of several remarks behind it that finds room.
+func (m *model) aside(row string, remarks ...string) string {
+	for _, r := range remarks {
+		if m.columns == 0 || lipgloss.Width(row)+lipgloss.Width(gap+r) <= m.columns {
+			return row + faint(gap+r)
+		}
+	}
+	return row
 }
 
 // troublesOfAll lists what went wrong, by workload.
@@ -289,7 +300,10 @@ func (m *model) bar(p engine.Progress) string {
 	if m.ascii {
 		full, empty = "#", "."
 	}
-	const width = 32
+	width := 32 // less where the numbers behind it would find no room
+	if m.columns > 0 {
+		width = min(width, max(8, m.columns-48))
+	}
 	done := width
 	label := clockOf(p)
 	if p.Left > 0 {

@@ -59,6 +59,12 @@ func (b banner) loud() bool {
 	return b.Head != "BROKER ON THIS HOST" && b.Head != "INTERRUPTED"
 }
 
+// marks reports whether a banner says what the first screen does not say by itself:
+// it has overload in its first line.
+func (b banner) marks() bool {
+	return b.loud() && (b.Code != "" || b.Head == "CUT SHORT" || b.Head == "DAMAGED FILE")
+}
+
 // reasons returns the verdict's reasons, worst first, notes last. Notes that a
 // banner repeats are left out.
 func (s *subject) reasons() []result.Reason {

@@ -160,7 +160,7 @@ func newPage(prepared []*subject, opt Options) (*page, error) {
 	if len(prepared) == 1 {
 		p.Notes = append(p.Notes, blocksNotes(prepared[0])...)
 	}
-	for _, x := range repeatSections(prepared) {
+	for _, x := range repeatSections(prepared, every) {
 		p.Repeats = append(p.Repeats, x.sheet())
 	}
 

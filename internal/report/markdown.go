@@ -41,7 +41,7 @@ func Markdown(w io.Writer, runs []*result.Run) error {
 	for _, text := range floorTexts(prepared) {
 		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(text))
 	}
-	for _, x := range repeatSections(prepared) {
+	for _, x := range repeatSections(prepared, every) {
 		markdownSection(&b, x, "")
 	}
 	for _, s := range prepared {

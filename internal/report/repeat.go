@@ -73,8 +73,8 @@ func trialText(t *result.Trial) string {
 }
 
 // repeatSections lay the spread between repeated runs beside the intervals
-// within them, a section for each set and latency.
-func repeatSections(prepared []*subject) []*section {
+// within them, a section for each set and latency that is wanted.
+func repeatSections(prepared []*subject, wanted func(result.Metric) bool) []*section {
 	var out []*section
 	for _, r := range repeatsOf(prepared) {
 		if len(r.runs) < 2 {
@@ -87,7 +87,7 @@ func repeatSections(prepared []*subject) []*section {
 				continue
 			}
 			for _, k := range f.Columns {
-				if k.Corrected {
+				if k.Corrected || !wanted(k.Metric) {
 					continue
 				}
 				if x := r.section(k.Metric); x != nil {
@@ -98,6 +98,9 @@ func repeatSections(prepared []*subject) []*section {
 	}
 	return out
 }
+
+// every wants all metrics.
+func every(result.Metric) bool { return true }
 
 // section is one latency of the repeats; nil if no two runs have it.
 func (r *repeats) section(m result.Metric) *section {

@@ -42,7 +42,7 @@ func screenOf(p *printer, s *subject, most int) {
 	p.wrapped("", name+verdictLine(s), statusStyle(v.Status))
 	p.joined("", setupLine(s), dot, normal)
 	for _, b := range s.banners {
-		if b.loud() && b.Code != "" || b.Head == "CUT SHORT" || b.Head == "DAMAGED FILE" {
+		if b.marks() {
 			p.wrapped("! ", b.Head+": "+b.Text, alarm)
 		}
 	}
@@ -282,76 +282,10 @@ func otherLatencies(s *subject) [][]string {
 	return out
 }
 
-// screenAccounts writes what was sent and what became of it, in a line or two.
-func screenAccounts(p *printer, s *subject) {
-	c := &s.sum.Counters
-	var parts []string
-	if t := s.sum.Throughput; t != nil {
-		for _, e := range throughputLines(s) {
-			if e.Name != "clock stopped by" {
-				parts = append(parts, e.Name+" "+e.Value)
-			}
-		}
-	} else if s.sends() {
-		r := s.sum.Rate
-		sent := "sent " + rate(r.Sent)
-		if r.Asked > 0 {
-			sent += " of " + rate(r.Asked)
-		}
-		if kept, ok := r.Kept(); ok && kept < 0.9995 {
-			sent += " (" + exactShare(kept) + ")"
-		}
-		parts = append(parts, sent)
-		if r.Asked > 0 && r.WorstSecond < 0.9 {
-			parts = append(parts, "worst second "+exactShare(r.WorstSecond)+" of due")
-		}
-	}
-	if c.Expected == 0 && c.Acked > 0 {
-		parts = append(parts, "acknowledged "+count(c.Acked)+" of "+count(c.Scheduled))
-	}
-	if c.Expected > 0 {
-		parts = append(parts, "received "+count(c.Received)+" of "+count(c.Expected))
-	}
-	var troubles []string
-	for _, e := range append(append(publishSide(c, false)[1:], deliverySide(c)[1:]...), otherCounters(c)...) {
-		if e.Bad && e.Value > 0 && !(e.Name == "missing" && c.LostAcked+c.Undelivered == c.Missing) && !(e.Name == "censored" && c.Missing+c.NotSent > 0) {
-			name := e.Name
-			if name == "lost acked" {
-				name = "lost although acknowledged"
-			}
-			troubles = append(troubles, count(e.Value)+" "+name)
-		}
-	}
-	if c.Acked > 0 && c.Unknown > 0 {
-		troubles = append(troubles, count(c.Unknown)+" unanswered")
-	}
-	if len(troubles) == 0 {
-		switch {
-		case c.Expected > 0:
-			parts = append(parts, "none lost, duplicated or reordered")
-		case s.sends():
-			parts = append(parts, "none refused or unanswered")
-		}
-		p.joined("  ", parts, dot, normal)
-	} else {
-		p.joined("  ", parts, dot, normal)
-		p.joined("  ", troubles, dot, warning)
-	}
-	if ok, problem := c.Conserved(); !ok {
-		p.wrapped("  ", "The message counts do not add up: "+problem+".", bad)
-	}
-	for _, l := range availabilityLine(s.sum.Availability) {
-		p.wrapped("  available ", l.Value, normal)
-	}
-	if lines := keptLines(s); lines != nil {
-		p.joined("  backlog ", pairs(lines), dot, normal)
-	}
-}
-
 // screenObjectives writes a line for each objective; of those that are met as many
 // as there is room for.
 func screenObjectives(p *printer, s *subject, most int) {
-	left := 0
+	left, cut := 0, false
 	for _, failed := range []bool{true, false} {
 		for _, o := range s.sum.Objectives {
 			outcome := plain(o.Outcome)
@@ -363,12 +297,17 @@ func screenObjectives(p *printer, s *subject, most int) {
 				continue
 			}
 			word := outcome + strings.Repeat(" ", max(1, 12-lipgloss.Width(outcome)))
-			line := shorten(plain(o.Text)+": "+plain(o.Found), max(20, p.width-2-lipgloss.Width(word)))
-			p.line("  " + objectiveStyle(outcome).paint(word, p.colour) + line)
+			line := plain(o.Text) + ": " + plain(o.Found)
+			short := shorten(line, max(20, p.width-2-lipgloss.Width(word)))
+			cut = cut || short != line
+			p.line("  " + objectiveStyle(outcome).paint(word, p.colour) + short)
 		}
 	}
-	if left > 0 {
+	switch {
+	case left > 0:
 		p.wrapped("  ", "and "+plural(int64(left), "objective")+" more: --show objectives", faint)
+	case cut:
+		p.wrapped("  ", "what was found in full: --show objectives", faint)
 	}
 }
 
@@ -471,34 +410,4 @@ func (p *printer) command(text string) {
 		}
 	}
 	p.line(text)
-}
-
-// comparison is the first screen of several results: a verdict each, what is said
-// of all of them, and one table.
-func comparison(p *printer, subjects []*subject) {
-	for _, s := range subjects {
-		p.wrapped("", s.label+": "+verdictLine(s), statusStyle(s.sum.Verdict.Status))
-	}
-	terminalSection(p, objectivesOfAll(subjects), "")
-	for _, sentence := range omission(subjects) {
-		p.blank()
-		p.wrapped("", sentence, strong)
-	}
-	for _, x := range repeatSections(subjects) {
-		terminalSection(p, x, "")
-	}
-	var metrics []result.Metric
-	for _, s := range subjects {
-		if m := s.measuredMetric(); m != "" && !slices.Contains(metrics, m) {
-			metrics = append(metrics, m)
-		}
-	}
-	terminalSideBySide(p, subjects, func(m result.Metric) bool { return slices.Contains(metrics, m) })
-	for _, s := range subjects {
-		p.blank()
-		p.line(strong.paint(s.label, p.colour))
-		screenAccounts(p, s)
-	}
-	p.blank()
-	p.wrapped("  ", "all of it: the same command with --full; parts of it: --show", faint)
 }

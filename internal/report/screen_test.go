@@ -109,6 +109,23 @@ func TestScreenGolden(t *testing.T) {
 	}
 }
 
+// Of several results there is a verdict each and one table, however many there are.
+func TestScreenOfSeveral(t *testing.T) {
+	for name, runs := range map[string][]*result.Run{"repeats": repeatedRuns(7), "open-closed": {stalledRun().make(), closedRun().make()}} {
+		for _, width := range []int{60, 80} {
+			text := screenText(t, Options{Width: width}, runs...)
+			for _, l := range strings.Split(text, "\n") {
+				if w := lipgloss.Width(l); w > width {
+					t.Errorf("%s, width %d: a line takes %d: %q", name, width, w, l)
+				}
+			}
+			if width == 80 {
+				golden(t, "screen-"+name+"-80.txt", []byte(text))
+			}
+		}
+	}
+}
+
 // Workloads of one run stand below each other, and another run's results do not.
 func TestScreensOfWorkloads(t *testing.T) {
 	a, b := openRun().make(), closedRun().make()

@@ -4,16 +4,13 @@ import "sixnines/result"
 
 // terminalSideBySide writes the percentile tables of several runs, a table for
 // each kind of latency and a column for each run, in as many pieces as the
-// width demands; of the metrics that are wanted.
-func terminalSideBySide(p *printer, subjects []*subject, wanted func(result.Metric) bool) {
+// width demands.
+func terminalSideBySide(p *printer, subjects []*subject) {
 	for _, kind := range tabled() {
 		if kind.Apart {
 			continue
 		}
 		for _, k := range kind.Columns {
-			if !wanted(k.Metric) {
-				continue
-			}
 			var with []*subject
 			for _, s := range subjects {
 				if s.column(k.Metric) != nil {

@@ -79,13 +79,13 @@ func terminalFull(p *printer, subjects []*subject) {
 		p.blank()
 		p.wrapped("", sentence, strong)
 	}
-	for _, x := range repeatSections(subjects) {
+	for _, x := range repeatSections(subjects, every) {
 		terminalSection(p, x, "")
 	}
 	if len(subjects) == 1 {
 		terminalTables(p, subjects[0], func(family) bool { return true })
 	} else {
-		terminalSideBySide(p, subjects, func(result.Metric) bool { return true })
+		terminalSideBySide(p, subjects)
 	}
 	terminalFindings(p, subjects)
 	for _, s := range subjects {

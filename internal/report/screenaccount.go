@@ -1,0 +1,69 @@
+package report
+
+// accountWordsOf says what a run sent and received, and what went wrong with messages;
+// where nothing did the former says so.
+func accountWordsOf(s *subject) (parts, troubles []string) {
+	c := &s.sum.Counters
+	if t := s.sum.Throughput; t != nil {
+		for _, e := range throughputLines(s) {
+			if e.Name != "clock stopped by" {
+				parts = append(parts, e.Name+" "+e.Value)
+			}
+		}
+	} else if s.sends() {
+		r := s.sum.Rate
+		sent := "sent " + rate(r.Sent)
+		if r.Asked > 0 {
+			sent += " of " + rate(r.Asked)
+		}
+		if kept, ok := r.Kept(); ok && kept < 0.9995 {
+			sent += " (" + exactShare(kept) + ")"
+		}
+		parts = append(parts, sent)
+		if r.Asked > 0 && r.WorstSecond < 0.9 {
+			parts = append(parts, "worst second "+exactShare(r.WorstSecond)+" of due")
+		}
+	}
+	if c.Expected == 0 && c.Acked > 0 {
+		parts = append(parts, "acknowledged "+count(c.Acked)+" of "+count(c.Scheduled))
+	}
+	if c.Expected > 0 {
+		parts = append(parts, "received "+count(c.Received)+" of "+count(c.Expected))
+	}
+	for _, e := range append(append(publishSide(c, false)[1:], deliverySide(c)[1:]...), otherCounters(c)...) {
+		if e.Bad && e.Value > 0 && !(e.Name == "missing" && c.LostAcked+c.Undelivered == c.Missing) && !(e.Name == "censored" && c.Missing+c.NotSent > 0) {
+			name := e.Name
+			if name == "lost acked" {
+				name = "lost although acknowledged"
+			}
+			troubles = append(troubles, count(e.Value)+" "+name)
+		}
+	}
+	if c.Acked > 0 && c.Unknown > 0 {
+		troubles = append(troubles, count(c.Unknown)+" unanswered")
+	}
+	switch {
+	case len(troubles) > 0:
+	case c.Expected > 0:
+		parts = append(parts, "none lost, duplicated or reordered")
+	case s.sends():
+		parts = append(parts, "none refused or unanswered")
+	}
+	return parts, troubles
+}
+
+// screenAccounts writes what was sent and what became of it, in a line or two.
+func screenAccounts(p *printer, s *subject) {
+	parts, troubles := accountWordsOf(s)
+	p.joined("  ", parts, dot, normal)
+	p.joined("  ", troubles, dot, warning)
+	if ok, problem := s.sum.Counters.Conserved(); !ok {
+		p.wrapped("  ", "The message counts do not add up: "+problem+".", bad)
+	}
+	for _, l := range availabilityLine(s.sum.Availability) {
+		p.wrapped("  available ", l.Value, normal)
+	}
+	if lines := keptLines(s); lines != nil {
+		p.joined("  backlog ", pairs(lines), dot, normal)
+	}
+}
