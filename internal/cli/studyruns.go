@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
+	"time"
 
+	"sixnines/internal/report"
 	"sixnines/internal/spell"
 	"sixnines/internal/study"
 	"sixnines/internal/trials"
@@ -30,6 +30,8 @@ type studyRuns struct {
 	missing map[string]study.Skipped   // by system: its broker is not here, or fails
 	made    map[int]study.TrialOutcome // by trial
 	row     map[string]int             // by system: runs that failed, one after the other
+	last    string                     // the system of the last trial
+	written time.Time                  // when the pages were written last
 }
 
 // keep takes what a trial came to, without what is large.
@@ -88,6 +90,7 @@ func (s *studyRuns) make(ctx context.Context) error {
 // one makes one trial.
 func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 	c := s.cellOf(turn.Trial)
+	s.writeBetween(c.System.Name)
 	if !c.managed {
 		turn.Keeper.Stop("a cell between them has no broker of ours")
 	}
@@ -212,7 +215,11 @@ func (s *studyRuns) finish(ended error) error {
 	if err := s.print(o); err != nil {
 		return failed("the results are in "+s.dir, fmt.Errorf("print the study: %w", err))
 	}
+	if err := s.write(o); err != nil {
+		return err
+	}
 	s.note("results %s", s.dir)
+	s.note("report  %s", filepath.Join(s.dir, studyPage))
 	if o.Made < o.Planned {
 		s.note("%d of %s were made; %s goes on", o.Made, spell.Plural(o.Planned, "trial"), o.GoOn)
 	}
@@ -315,39 +322,5 @@ func (s *studyRuns) print(o *study.Outcome) error {
 	if s.json {
 		return s.writeJSON(s.object(o))
 	}
-	var b strings.Builder
-	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	columns := []string{"p50", "p99", "p99.9", "p99.99"}
-	fmt.Fprintf(w, "CELL\tROUNDS\t%s\n", strings.Join(columns, "\t"))
-	for i := range o.Cells {
-		c := &o.Cells[i]
-		if len(c.Trials) == 0 {
-			continue
-		}
-		row := []string{c.Cell.Name, fmt.Sprint(len(c.Trials))}
-		for _, name := range columns {
-			over := study.ReadRounds(c, name, "", "")
-			switch {
-			case over.Rounds == 0:
-				row = append(row, "-")
-			case over.Blocked != "":
-				row = append(row, study.Spell(over.Value, over.Unit)+" *")
-			default:
-				row = append(row, study.Spell(over.Value, over.Unit))
-			}
-		}
-		fmt.Fprintln(w, strings.Join(row, "\t"))
-	}
-	if err := w.Flush(); err != nil {
-		return err
-	}
-	b.WriteString("* decides nothing: one round, suspect, near the noise floor, or a lower bound\n\n")
-	for _, d := range o.Conclusions {
-		fmt.Fprintf(&b, "%s: %s\n", strings.ToUpper(string(d.Verdict)), d.Claim)
-		for _, f := range d.Tests {
-			fmt.Fprintf(&b, "    %s: %s\n", f.Verdict, f.Text)
-		}
-	}
-	_, err := io.WriteString(s.Stdout, b.String())
-	return err
+	return report.StudyTerminal(s.Stdout, o, s.reportOptions(s.Stdout))
 }

@@ -30,7 +30,8 @@ func (v *studyView) pictures(x *study.Chart, key string) []studyPicture {
 		if len(out) > 0 {
 			c.Key += "-" + strconv.Itoa(len(out)+1)
 		}
-		if !c.fit() {
+		// The original's figures alone are no picture of what was measured.
+		if !slices.ContainsFunc(c.Lines, func(l line) bool { return !l.Marks }) || !c.fit() {
 			return
 		}
 		c.Alt = studyAlt(c)
@@ -87,8 +88,11 @@ func (v *studyView) absent(cells []*study.CellOutcome, labels []string) string {
 	by := map[string][]string{}
 	for i, c := range cells {
 		why, name := v.why(c), labels[i]
-		if why == "" {
+		if why == "" && len(measuredParts(c, "")) > 0 {
 			continue
+		}
+		if why == "" {
+			why = string(result.Invalid)
 		}
 		if !there[c.Cell.System.Name] {
 			name = plain(c.Cell.System.Title)

@@ -193,6 +193,7 @@ func (v *studyView) wordsOf(x *study.Section) *studyTable {
 				if today.Class != "none" {
 					today.Text = f.Figure + " " + today.Text
 				}
+				today.Class = words(" ", today.Class, "number")
 			}
 			t.Rows = append(t.Rows, studyRow{Name: cellTitle(&c.Cell), Key: cellKey(c.Cell.Name),
 				Cells: []studyText{{Text: words("; ", plain(f.Words), plain(f.Note))}, {Text: plain(f.Source)}, today}})

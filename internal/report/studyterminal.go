@@ -6,10 +6,16 @@ import (
 	"sixnines/internal/study"
 )
 
+// studyWidth is the number of columns that a study takes at most.
+const studyWidth = 80
+
 // StudyTerminal writes a study for people at a terminal, in short: how each conclusion
 // stands, then the table of all cells. The page has all of it.
 func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
 	d := newStudyDoc(o)
+	if opt.Width < 40 || opt.Width > studyWidth {
+		opt.Width = studyWidth
+	}
 	p := newPrinter(opt)
 	p.line(strong.paint("Study: "+d.Title, p.colour))
 	for _, b := range d.Warnings {
@@ -22,8 +28,13 @@ func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
 	}
 	for _, c := range d.Conclusions {
 		p.wrapped("  ", c.Verdict+": "+c.Claim, studyStyle(study.Verdict(c.Verdict)))
-		for _, t := range c.Tests {
-			p.wrapped("      ", words(" ", t.Text, needsText(t.Needs)), faint)
+		for i, t := range c.Tests {
+			switch decided := t.Class != verdictClass(study.Undecidable); {
+			case decided:
+				p.wrapped("      ", t.Text, faint)
+			case i == 0 && c.Class == t.Class: // why, in brief: the page has the others
+				p.wrapped("      ", shorten(t.Text, 2*studyWidth-20), faint)
+			}
 		}
 	}
 	x := &section{Name: d.Cells.Title, Heads: d.Cells.Heads, Align: "ll", Mark: 1}
@@ -31,6 +42,9 @@ func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
 		x.Align += "r"
 	}
 	for i, r := range d.Cells.Rows {
+		if len(d.Evidence[i].Trials) == 0 {
+			continue // told below
+		}
 		row := sectionRow{Cells: []string{d.Evidence[i].Name}, Style: rowStyle(r.Cells[0].Class)}
 		for _, c := range r.Cells {
 			row.Cells = append(row.Cells, c.Text)
@@ -53,13 +67,6 @@ func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
 	}
 	_, err := w.Write(p.buf.Bytes())
 	return err
-}
-
-func needsText(needs string) string {
-	if needs == "" {
-		return ""
-	}
-	return "It takes " + needs + "."
 }
 
 // studyStyle is how a verdict on a conclusion looks.
