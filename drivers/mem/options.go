@@ -53,8 +53,8 @@ type Options struct {
 
 	GiveUp time.Duration `option:"give_up" min:"0s" doc:"time until the acknowledgement of a lost message times out; needs ack: broker, and no sync"`
 
-	StallAfter uint64        `option:"stall_after" doc:"messages of the session until the broker stands still for stall_for"`
-	StallFor   time.Duration `option:"stall_for" min:"0s" doc:"how long the broker stands still, once; 0s: never"`
+	StallAfter uint64        `option:"stall_after" doc:"messages of the session until the broker pauses for stall_for"`
+	StallFor   time.Duration `option:"stall_for" min:"0s" doc:"how long the broker pauses, once; 0s: never"`
 }
 
 // The values of Options.Begin.
