@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sixnines/internal/brokers"
+	"sixnines/internal/spell"
 )
 
 // brokerRow is a product in a list, in JSON.
@@ -153,7 +154,7 @@ func (r brokerRow) columns() []string {
 		processes = "-"
 	}
 	if rss > 0 {
-		memory = fmt.Sprintf("%d MiB", rss>>20)
+		memory = spell.Size(rss)
 	}
 	return []string{r.Name, version, origin, r.State, fmt.Sprint(r.Nodes), processes, memory, r.URL}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/internal/engine"
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -180,17 +181,9 @@ func sentOf(p engine.Progress, style func(string) string) string {
 func paceOf(p engine.Progress) string {
 	sent := grouped(int64(p.Sent+0.5)) + "/s"
 	if p.Asked > 0 {
-		sent += " of " + askedRate(p.Asked)
+		sent += " of " + spell.Rate(p.Asked)
 	}
 	return sent
-}
-
-// askedRate writes a rate that may be far below one a second.
-func askedRate(perSecond float64) string {
-	if perSecond < 10 && perSecond != float64(int64(perSecond)) {
-		return fmt.Sprintf("%.3g/s", perSecond)
-	}
-	return grouped(int64(perSecond+0.5)) + "/s"
 }
 
 // troubles lists what went wrong so far. Messages that never arrive are known
