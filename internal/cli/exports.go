@@ -56,7 +56,10 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 		say("metrics wait for the next scrape, for %s at most; Ctrl-C ends", seconds(due.Round(time.Second)))
 		a.untilSignal(ctx, server.Await)
 	}
-	return errors.Join(err, server.Close())
+	if lost := server.Close(); lost != nil {
+		return errors.Join(err, lost)
+	}
+	return err
 }
 
 // untilSignal does what may be ended by a signal without loss.

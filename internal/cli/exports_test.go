@@ -81,6 +81,11 @@ func TestMetricsAtAnAddressInUse(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q, %q", address, code, out, errs)
 		}
 	}
+	for _, command := range []string{"ab mem", "sweep mem", "capacity mem", "study run message-queue-latency"} {
+		if code, _, errs := invoke(t, Env{Dir: dir}, append(strings.Fields(command), "--metrics", "nowhere")...); code != exitUsage || !strings.Contains(errs, "--metrics nowhere") {
+			t.Errorf("%s: exit code %d, %q", command, code, errs)
+		}
+	}
 	if made, err := os.ReadDir(dir); err != nil || len(made) > 0 {
 		t.Errorf("%v, %v in %s", err, made, filepath.Base(dir))
 	}

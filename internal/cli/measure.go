@@ -23,6 +23,7 @@ type measurement struct {
 	scenario *scenario.Scenario // as load returns it
 	entry    driver.Entry
 	file     string         // where the result goes, as the user would name it
+	streamed bool           // the file is a copy that does not stay
 	trial    *result.Trial  // nil: the run stands alone
 	keeper   *trials.Keeper // of the broker; nil: it is for this run alone
 }
@@ -83,7 +84,11 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 	case err != nil:
 		err = runFault(err, s, e, managed)
 	case death != nil:
-		err = failed("the result in "+m.file+" holds what it saw; run it again, and see the system's log if that repeats itself", death)
+		result := "the result in " + m.file
+		if m.streamed {
+			result = "the result"
+		}
+		err = failed(result+" holds what it saw; run it again, and see the system's log if that repeats itself", death)
 	}
 	run.SetPath(m.file)
 	return run, err

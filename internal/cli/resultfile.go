@@ -41,6 +41,9 @@ func (a *app) makeDir(dir string) error {
 	if dir == "" {
 		return wrongUsage("write --out . for this directory", "--out names no directory")
 	}
+	if dir == toStdout {
+		return wrongUsage("name a directory with --out", "--out - tells a single run on stdout, and this makes several files")
+	}
 	err := os.MkdirAll(a.path(dir), 0o755)
 	if err == nil {
 		var probe *os.File

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,7 +106,7 @@ not be decided, 4 a run is INVALID or overloaded.`,
 		o.showing.flags(f)
 		f.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
 		jsonFlag(f, &o.json, "the summary as ")
-		o.outputFlags(f, "`DIR` for the result and its report")
+		o.outputFlags(f, "`DIR` for the result and its report; -: the records go to stdout while they are made, and nothing else is written")
 		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it would do, and run nothing")
 	})
 	a.take(cmd, append(scenarioFlags(&flags), repeats, output)...)
@@ -124,6 +125,8 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 		format = "--json"
 	case o.dryRun:
 		format = "--dry-run"
+	case o.out == toStdout:
+		format = "--out -"
 	}
 	if err := o.showing.check(format); err != nil {
 		return err
@@ -135,7 +138,10 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	if o.dryRun {
 		return a.dryRun(scenarios[0].scenario, scenarios[0].entry, o.json)
 	}
-	if o.resume == "" {
+	if err := o.checkStreamed(scenarios); err != nil {
+		return err
+	}
+	if o.resume == "" && o.out != toStdout {
 		if err := a.makeDir(o.out); err != nil {
 			return err
 		}
@@ -170,16 +176,29 @@ func (o runOptions) check(scenarios int) error {
 }
 
 // runOnce is one measurement from the scenario to the report.
-func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry, o runOptions) error {
+func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry, o runOptions) (err error) {
 	name := resultName(s, time.Now())
 	file := beside(o.out, name, ".jsonl")
+	if o.out == toStdout {
+		records, cannot := a.newStream(name)
+		if cannot != nil {
+			return cannot
+		}
+		file = records.file
+		defer func() {
+			lost := records.close()
+			if of := status(0); err == nil || errors.As(err, &of) {
+				err = cmp.Or(lost, err) // a verdict is none without the records
+			}
+		}()
+	}
 
 	show := a.display(o.quiet, endsWindow, s)
 	defer show.close()
 	stops := a.interrupts(ctx, show.say)
 	defer stops.stop()
 
-	run, err := a.measure(stops, show, measurement{scenario: s, entry: e, file: file})
+	run, err := a.measure(stops, show, measurement{scenario: s, entry: e, file: file, streamed: o.out == toStdout})
 	show.close()
 	if run == nil {
 		return errors.Join(err, a.writeJUnit(o.junit, nil, wentWrong(err)))
@@ -197,15 +216,24 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 // summary and decides on the exit code. broke is what ended the run, if it ended
 // badly.
 func (a *app) present(run *result.Run, o runOptions, name, file string, broke error) error {
-	page := beside(o.out, name, ".html")
-	pageErr := a.writeNew(page, false, func(w io.Writer) error {
-		return report.HTML(w, run.Parts(), report.Options{})
-	})
 	var more []report.JUnitSuite
 	if broke != nil {
 		more = append(more, wentWrong(broke))
 	}
 	junitErr := a.writeJUnit(o.junit, run.Parts(), more...)
+	if o.out == toStdout {
+		if !o.quiet {
+			a.sayVerdicts(run, true)
+		}
+		if junitErr != nil {
+			return junitErr
+		}
+		return judged(run)
+	}
+	page := beside(o.out, name, ".html")
+	pageErr := a.writeNew(page, false, func(w io.Writer) error {
+		return report.HTML(w, run.Parts(), report.Options{})
+	})
 	named := ""
 	if pageErr == nil {
 		named = page
@@ -231,17 +259,8 @@ func (a *app) present(run *result.Run, o runOptions, name, file string, broke er
 func (a *app) sayFiles(run *result.Run, o runOptions, file, page string) {
 	_, seen := a.terminal(a.Stdout)
 	screen := seen && !o.json && !o.full
-	for _, part := range run.Parts() {
-		if part.Summary == nil || screen {
-			continue
-		}
-		of := part.Header.Workload
-		if !seen {
-			fmt.Fprintf(a.Stderr, "verdict %s\n", strings.TrimSpace(part.Summary.Verdict.String()+" "+of))
-		}
-		a.sayObjectives(of, part.Summary.Objectives)
-	}
 	if !screen {
+		a.sayVerdicts(run, !seen)
 		fmt.Fprintf(a.Stderr, "result  %s\n", file)
 	}
 	if run.Header.Raw != "" {
@@ -249,6 +268,21 @@ func (a *app) sayFiles(run *result.Run, o runOptions, file, page string) {
 	}
 	if page != "" && !screen {
 		fmt.Fprintf(a.Stderr, "report  %s\n", page)
+	}
+}
+
+// sayVerdicts tells people what was not met and, where they do not see it, the
+// verdict.
+func (a *app) sayVerdicts(run *result.Run, unseen bool) {
+	for _, part := range run.Parts() {
+		if part.Summary == nil {
+			continue
+		}
+		of := part.Header.Workload
+		if unseen {
+			fmt.Fprintf(a.Stderr, "verdict %s\n", strings.TrimSpace(part.Summary.Verdict.String()+" "+of))
+		}
+		a.sayObjectives(of, part.Summary.Objectives)
 	}
 }
 

@@ -56,7 +56,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 		ValidArgsFunction: completeStudies,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.arg = args[0]
-			return a.runStudy(cmd.Context(), o)
+			return a.exporting(cmd.Context(), o.outputOptions, func() error { return a.runStudy(cmd.Context(), o) })
 		},
 	}
 	what := sectionOf("Study", func(f *pflag.FlagSet) {

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// toStdout is what --out names stdout by.
+const toStdout = "-"
+
+// streamed is how often a result file is looked at for more to be told.
+const streamed = 100 * time.Millisecond
+
+// stream copies a result file to stdout while it is being written: record by record,
+// and without holding up who writes it.
+type stream struct {
+	dir  string // the file is in it; gone with close
+	file string
+	stop chan struct{}
+	done chan struct{}
+	err  error // once done
+}
+
+// newStream makes a place for a result file, and begins to copy it.
+func (a *app) newStream(name string) (*stream, error) {
+	dir, err := os.MkdirTemp("", "sixnines-run-")
+	if err != nil {
+		return nil, failed("name a directory with --out", fmt.Errorf("make a place for the records: %w", err))
+	}
+	s := &stream{dir: dir, file: filepath.Join(dir, name+".jsonl"), stop: make(chan struct{}), done: make(chan struct{})}
+	go s.copy(a.Stdout)
+	return s, nil
+}
+
+// copy copies until stop is closed, and then what is left.
+func (s *stream) copy(to io.Writer) {
+	defer close(s.done)
+	var f *os.File
+	defer func() {
+		if f != nil {
+			_ = f.Close() // read only: nothing to lose
+		}
+	}()
+	for last := false; ; {
+		if f == nil {
+			var err error
+			if f, err = os.Open(s.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				s.err = err
+				return
+			}
+		}
+		if f != nil {
+			if _, s.err = io.Copy(to, f); s.err != nil {
+				return
+			}
+		}
+		if last {
+			return
+		}
+		select {
+		case <-time.After(streamed):
+		case <-s.stop:
+			last = true
+		}
+	}
+}
+
+// close copies what is left, and removes the file.
+func (s *stream) close() error {
+	close(s.stop)
+	<-s.done
+	_ = os.RemoveAll(s.dir) // what stays in the temporary directory is no harm
+	if s.err != nil {
+		return failed("write the result into a directory with --out DIR", fmt.Errorf("copy the records to stdout: %w", s.err))
+	}
+	return nil
+}
+
+// checkStreamed refuses what stdout has no place for.
+func (o runOptions) checkStreamed(scenarios []*repeated) error {
+	switch {
+	case o.out != toStdout:
+		return nil
+	case o.json:
+		return wrongUsage("leave one of them out: the last record is the summary", "--out - and --json both write to stdout")
+	case len(scenarios) > 1 || o.repeat > 1:
+		return wrongUsage("name a directory with --out", "--out - tells one run, and these are several")
+	}
+	for _, part := range scenarios[0].scenario.Parts() {
+		if part.Scenario.Record.Raw {
+			return wrongUsage("name a directory with --out", "--raw writes a file beside the result, and --out - makes none")
+		}
+	}
+	return nil
+}
