@@ -114,7 +114,7 @@ func TestReferences(t *testing.T) {
 func TestSecrets(t *testing.T) {
 	s := mustParse(t, `
 target:
-  url: nats://me:p%40ss@a:1,nats://tokentoken@b,nats://c
+  url: nats://me:p%40ss@a:1,nats://tokentoken@b,nats://c?x=1&password=inquery
   options: {password: hunter2, user: me}
   settings: {requirepass: deep, hz: "10"}
 workloads:
@@ -122,8 +122,11 @@ workloads:
 `)
 	got := s.Secrets(isPassword)
 	slices.Sort(got)
-	if want := []string{"deep", "hunter2", "other", "p%40ss", "p@ss", "tokentoken"}; !slices.Equal(got, want) {
+	if want := []string{"deep", "hunter2", "inquery", "other", "p%40ss", "p@ss", "tokentoken"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	if shown := s.Redacted(isPassword).Target.URL; shown != "nats://${SIXNINES_LOGIN}@a:1,nats://${SIXNINES_LOGIN}@b,nats://c?x=1&password=${SIXNINES_PASSWORD}" {
+		t.Error(shown)
 	}
 	for text, want := range map[string]string{
 		"dial nats://me:hunter2@h: refused": "dial nats://me:xxxxx@h: refused",
@@ -151,6 +154,8 @@ workloads:
 		{"target.url", "nats://${LOGIN}@h", ""},
 		{"target.url", "nats://me@h", ""},
 		{"target.url", "nats://h", ""},
+		{"target.url", "nats://h?password=x", "the login in the address"},
+		{"target.url", "nats://h?password=${X}&y=1", ""},
 		{"workload.rate", "1/s", ""},
 	} {
 		if got := (Override{Key: c.key, Value: c.value}).Exposed(isPassword); got != c.want {

@@ -11,7 +11,8 @@ import (
 
 // Secrets returns what of the scenario must be in no output: the values of options
 // that secret reports, of settings that are secret by their names, and the logins in
-// the address, as they are written there and decoded.
+// the address and its parameters that are called as a secret option is, as they are
+// written there and decoded.
 func (s *Scenario) Secrets(secret func(option string) bool) []string {
 	var all []string
 	add := func(x any) {
@@ -44,6 +45,11 @@ func (s *Scenario) Secrets(secret func(option string) bool) []string {
 		add(password)
 		if plain, err := url.PathUnescape(password); err == nil && plain != password {
 			add(plain)
+		}
+	}
+	for _, m := range parameter.FindAllStringSubmatch(s.Target.URL, -1) {
+		if secret != nil && secret(m[2]) {
+			add(m[3])
 		}
 	}
 	return all
@@ -94,6 +100,11 @@ func (o Override) Exposed(secret func(option string) bool) string {
 				if _, password, has := strings.Cut(login, ":"); !has || !onlyVariables.MatchString(password) {
 					return "the login in the address"
 				}
+			}
+		}
+		for _, m := range parameter.FindAllStringSubmatch(o.Value, -1) {
+			if secret(m[2]) && m[3] != "" && !onlyVariables.MatchString(m[3]) {
+				return "the login in the address"
 			}
 		}
 		return ""

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -176,8 +177,8 @@ const hidden = "xxxxx"
 
 // Redacted returns the scenario as it may be shown and written down: what
 // variables and references gave (see [Environment]) is their names again, and the options that
-// secret reports, settings that are secret by their names, and the logins in the
-// address, are variables called SIXNINES_ and the name, which are an error until
+// secret reports, the parameters of the address that are called as they are, settings
+// that are secret by their names, and the logins in the address, are variables called SIXNINES_ and the name, which are an error until
 // they are set. Where those are set it can be run again.
 func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 	c := s.clone()
@@ -209,7 +210,7 @@ func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 	} else {
 		c.Target.URL = escape(c.Target.URL)
 	}
-	c.Target.URL = withoutLogins(c.Target.URL)
+	c.Target.URL = withoutParameters(withoutLogins(c.Target.URL), secret)
 	c.source.written["target.url"] = written{c.Target.URL, c.Target.URL}
 	c.Description = shown("description", "", c.Description, false)
 	if t := c.Target.TLS; t != nil {
@@ -273,6 +274,21 @@ func variableOf(name string) string {
 	}, name) + "}"
 }
 
+// placeholder is a variable that stands for a secret.
+var placeholder = regexp.MustCompile(`\$\{(SIXNINES_[A-Z0-9_]+)\}`)
+
+// Placeholders returns the variables that stand for secrets in the text of a scenario
+// that was [Scenario.Redacted], each once.
+func Placeholders(text string) []string {
+	var all []string
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains(all, m[1]) {
+			all = append(all, m[1])
+		}
+	}
+	return all
+}
+
 // withoutLogins hides the logins in a list of addresses, in which variables are
 // still such.
 func withoutLogins(list string) string {
@@ -288,6 +304,24 @@ func withoutLogins(list string) string {
 		from = u[1]
 	}
 	return b.String() + list[from:]
+}
+
+// parameter is one of an address.
+var parameter = regexp.MustCompile(`([?&;])([A-Za-z0-9_.-]+)=([^&;#, ]*)`)
+
+// withoutParameters hides what parameters of addresses hold that are called as a secret
+// option is.
+func withoutParameters(list string, secret func(option string) bool) string {
+	return parameter.ReplaceAllStringFunc(list, func(p string) string {
+		m := parameter.FindStringSubmatch(p)
+		switch {
+		case secret == nil || !secret(m[2]) || m[3] == "":
+			return p
+		case onlyVariables.MatchString(m[3]):
+			return m[1] + m[2] + "=" + oneVariable.ReplaceAllString(m[3], "$${$1}")
+		}
+		return m[1] + m[2] + "=" + variableOf(m[2])
+	})
 }
 
 // userinfos returns where in a list of addresses the logins stand: before an @

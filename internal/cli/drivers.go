@@ -194,7 +194,7 @@ func optionFacts(o driver.Option) string {
 		facts = append(facts, "default "+o.Default)
 	}
 	if o.Secret {
-		facts = append(facts, "never shown")
+		facts = append(facts, "never shown; also env:NAME or @FILE")
 	}
 	return "(" + strings.Join(facts, "; ") + ")"
 }

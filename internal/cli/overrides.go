@@ -122,8 +122,8 @@ func scenarioFlags(to *overrides) []section {
 	where.Var(&pairs{to: to, prefix: "target.options.", flag: "--option"}, "option", "option of the driver, repeatable; see sixnines drivers show NAME")
 	where.Var(&pairs{to: to, prefix: "target.settings.", flag: "--setting"}, "setting", "a line of that broker's own configuration, repeatable")
 	add("Load", func(flag func(name, key, kind, usage string)) {
-		flag("rate", "workload.rate", "RATE", "total over all producers: 3000/s, 20k/s, 10/min, or max for flat out; default 1000/s")
-		flag("size", "workload.size", "SIZE", "payload, envelope included: 256B, 1KiB, 1MB, \"256B:90%,64KiB:10%\", lognormal:median=1KiB,sigma=1,max=64KiB; default 256B")
+		flag("rate", "workload.rate", "RATE", "total over all producers: 3000, 20k/s, 10/min, or max for flat out; default 1000/s")
+		flag("size", "workload.size", "SIZE", "payload, envelope included: 256, 1K, 1MB, \"256B:90%,64KiB:10%\", lognormal:median=1KiB,sigma=1,max=64KiB; default 256B")
 		flag("payload", "workload.payload", "PAYLOAD", "content of payloads: random, zeros, compress:50%, file:PATH, corpus:DIR; default random")
 		flag("keys", "workload.keys", "KEYS", "keys of messages, if the broker has any: none, fixed, unique, zipf:1.1@10000; default none")
 		flag("headers", "workload.headers", "HEADERS", "headers of messages, if the broker carries any: 4x32B, or tenant:blue,trace:4bf92f; default none")
@@ -161,7 +161,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("drain", "phases.drain", "TIME", "the longest wait for the last measured message; default 10s, 10m if consumers connect late")
 	})
 	add("Result", func(flag func(name, key, kind, usage string)) {
-		flag("slo", "objectives[]", "EXPR", "what the run must show, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\", \"rate >= 99.9%\"")
+		flag("slo", "objectives[]", "EXPR", "what the run must show, repeatable: \"p99 < 5ms\", \"delivery.response p99.9 < 5ms\", \"lost == 0\", \"rate >= 99.9%\"")
 		flag("name", "name", "NAME", "name of the run; letters, digits, - and _")
 		flag("probe", "record.probe", "WHEN", "measure the same broker beside the load, with a producer and a consumer at a low rate in a process of their own: on, off or auto")
 		flag("raw", "record.raw", "bool", "also write 40 bytes a message to a raw file beside the result")

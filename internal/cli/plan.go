@@ -77,6 +77,9 @@ func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 	}
 	var b strings.Builder
 	b.Write(text)
+	if hidden := scenario.Placeholders(string(text)); len(hidden) > 0 {
+		b.WriteString("# Logins and passwords are not shown: set " + strings.Join(hidden, ", ") + " to run this.\n")
+	}
 	for i, part := range parts {
 		for _, line := range plans[i].lines(part.Scenario) {
 			b.WriteString(strings.TrimRight("# "+line, " ") + "\n")

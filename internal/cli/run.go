@@ -46,8 +46,9 @@ BROKER is a driver's name, see sixnines drivers list; nats without one. Without
 --url its broker is started for the run, in processes of its own, and stopped
 afterwards: nats is built in, for others see sixnines broker install. A scenario
 file says the same as the flags and more; flags win over it. Values of either may
-name variables of the environment, ${NAME} or ${NAME:-default}; what those of the
-target's address, options and settings hold is in no output.
+name variables of the environment, ${NAME} or ${NAME:-default}, and an option may say
+where its value is: --option password=env:NAME, --option password=@FILE. What the
+address, options and settings hold by these is in no output.
 
 Ctrl-C ends the measured window early; messages in flight are still awaited and the
 result is written. A second Ctrl-C stops at once, and so does the first before

@@ -43,7 +43,7 @@ func (a *app) noteExposed(flags []scenario.Override, e driver.Entry) {
 		a.exposed = append(a.exposed, what)
 		instead := fmt.Sprintf("write %s=env:NAME or %s=@FILE", what, what)
 		if o.Key == "target.url" {
-			instead = "write it '${NAME}', in single quotes"
+			instead = "write '${LOGIN}' for it, in single quotes"
 		}
 		fmt.Fprintf(a.Stderr, "note: %s stands in the command line, which other users of this machine can read; %s\n", what, instead)
 	}
