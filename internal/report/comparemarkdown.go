@@ -32,7 +32,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 		b.WriteString("- **Ranked in spite of decisive differences, because --rank-unlike asked for it.**\n")
 	}
 	if replaced := replacedTexts(c); len(replaced) > 0 {
-		fmt.Fprintf(&b, "- Replaced: %s\n", text(strings.Join(replaced, ". ")))
+		fmt.Fprintf(&b, "- **replaced**: %s\n", text(replaced[0]))
 	}
 	for _, r := range besidesRows(c) {
 		fmt.Fprintf(&b, "- **regression**: %s\n", text(r))
@@ -51,10 +51,15 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 		metricMarkdown(&b, m, c)
 	}
 	accountsMarkdown(&b, c)
-	if len(c.Left)+len(c.Doubts) > 0 {
-		fmt.Fprintf(&b, "\n<details><summary>%s left out, %s</summary>\n\n", plural(int64(len(c.Left)), "run"), plural(int64(len(c.Doubts)), "reason for suspicion"))
+	if len(c.Replaced)+len(c.Left)+len(c.Doubts) > 0 {
+		fmt.Fprintf(&b, "\n<details><summary>%s replaced, %s left out, %s</summary>\n\n", plural(int64(len(c.Replaced)), "pair"), plural(int64(len(c.Left)), "run"), plural(int64(len(c.Doubts)), "reason for suspicion"))
+		if len(c.Replaced) > 0 {
+			for _, r := range replacedTexts(c)[1:] {
+				fmt.Fprintf(&b, "- replaced: %s\n", text(r))
+			}
+		}
 		for _, l := range c.Left {
-			fmt.Fprintf(&b, "- %s %s: %s\n", l.Side, text(l.Run), text(l.Why))
+			fmt.Fprintf(&b, "- left out: %s %s: %s\n", l.Side, text(l.Run), text(l.Why))
 		}
 		for _, d := range c.Doubts {
 			fmt.Fprintf(&b, "- SUSPECT %s %s\n", d.Side, text(doubtText(d, setNamed(c, d.Side))))
