@@ -199,7 +199,7 @@ type ranked struct {
 // text holds.
 func strengths(what string) []ranked {
 	return map[string][]ranked{
-		"durability":         {{3, []string{"fsync per", "fsync before", "fsync, before", "disk, before"}}, {2, []string{"page cache", "fsync every"}}, {1, []string{"memory"}}, {0, []string{"none"}}},
+		"durability":         {{0, []string{"not confirmed"}}, {3, []string{"fsync per", "fsync before", "fsync, before", "disk, before"}}, {2, []string{"page cache", "fsync every"}}, {1, []string{"memory"}}, {0, []string{"none"}}},
 		"delivery guarantee": {{0, []string{"at most once"}}, {1, []string{"at least once"}}, {2, []string{"exactly once"}}},
 		"acknowledgment":     {{0, []string{"none"}}, {1, []string{""}}}, // whatever it is, more than none
 		"ordering":           {{0, []string{"none"}}, {1, []string{""}}},

@@ -103,6 +103,32 @@ func TestUnderTest(t *testing.T) {
 	}
 }
 
+// What drivers say of their guarantees is ranked where their words tell.
+func TestStrength(t *testing.T) {
+	for _, tt := range []struct{ what, weaker, stronger string }{
+		{"durability", "none, messages are not stored", "memory"},
+		{"durability", "memory, snapshots now and then (save 60 1)", "append-only file, page cache"},
+		{"durability", "page cache; fsync every 2m0s", "fsync per message"},
+		{"durability", "append-only file, fsync every second", "append-only file, fsync before the reply"},
+		{"durability", "page cache of the leader, not confirmed", "page cache of the leader"},
+		{"replication", "none", "3 replicas, majority"},
+		{"replication", "2 replicas", "3 replicas, at least 2 in sync"},
+		{"acknowledgment", "none", "the leader has written the record"},
+		{"delivery guarantee", "at most once", "exactly once into the log, at least once out of it"},
+		{"delivery guarantee", "at least once", "exactly once"},
+		{"ordering", "none", "per partition"},
+	} {
+		if w, s := strength(tt.what, tt.weaker), strength(tt.what, tt.stronger); w < 0 || w >= s {
+			t.Errorf("%s: %q has %d, %q has %d", tt.what, tt.weaker, w, tt.stronger, s)
+		}
+	}
+	for _, text := range []string{"unknown, the server does not tell", "as the broker is configured, which the protocol does not tell", "append-only file, fsync unknown", "–", "something"} {
+		if n := strength("durability", text); n >= 0 {
+			t.Errorf("%q has %d", text, n)
+		}
+	}
+}
+
 // The changes that refuse a ranking are known before anything is run, as far as they
 // are of the load.
 func TestDecisiveChanges(t *testing.T) {
