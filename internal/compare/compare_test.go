@@ -164,7 +164,7 @@ func TestUnfitRunsAreLeftOutWithTheirPartners(t *testing.T) {
 		}
 	}
 	text := fmt.Sprint(c.Left)
-	for _, want := range []string{"INVALID: throttled}", "cut short", "its partner in pair 3", "its partner in pair 6"} {
+	for _, want := range []string{"INVALID: throttled false}", "cut short false}", "its partner in pair 3 cannot be used true}", "its partner in pair 6"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in %s", want, text)
 		}
