@@ -186,7 +186,7 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 	var starting sync.WaitGroup
 	for _, m := range c.nodes {
 		starting.Go(func() {
-			i, err := m.spec.start(ctx)
+			i, err := m.spec.startAgain(ctx)
 			if err != nil {
 				failing.Do(func() { failure = err })
 				cancel(err)

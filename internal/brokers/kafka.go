@@ -12,10 +12,12 @@ import (
 
 // The versions that are installed, with the version of Scala they are built
 // for. 4.3.1 is the last of which all artifacts were to be had; 0.8.2.2 is the
-// last of the protocol's first generation.
+// last of the protocol's first generation, and 0.9.0.0 the one after it, with which
+// much of what was published about Kafka was measured.
 const (
-	kafkaVersion    = "4.3.1"
-	kafkaOldVersion = "0.8.2.2"
+	kafkaVersion = "4.3.1"
+	kafka08      = "0.8.2.2"
+	kafka09      = "0.9.0.0"
 )
 
 // Kafka is Apache Kafka: of the version that KAFKA_HOME or PATH leads to, else
@@ -42,19 +44,29 @@ func Kafka() Product {
 	}
 }
 
-// KafkaOld is Kafka 0.8.2.2 with a ZooKeeper of its own: brokers whose protocol
-// knows neither groups nor the creation of topics are still in use, and clients
-// claim to speak with them.
-func KafkaOld() Product {
+// Kafka08 is Kafka 0.8.2.2 with a ZooKeeper of its own: brokers whose protocol knows
+// neither groups nor the creation of topics are still in use, and clients claim to
+// speak with them.
+func Kafka08() Product {
+	return oldKafka("kafka-0.8", kafka08, "Apache Kafka 0.8.2 with ZooKeeper: the oldest protocol that is spoken here")
+}
+
+// Kafka09 is Kafka 0.9.0.0 with a ZooKeeper of its own.
+func Kafka09() Product {
+	return oldKafka("kafka-0.9", kafka09, "Apache Kafka 0.9.0.0 with ZooKeeper: the first with consumer groups, for comparisons with figures of its time")
+}
+
+// oldKafka is a version of Kafka that nobody would choose today.
+func oldKafka(name, version, summary string) Product {
 	return Product{
-		Name:     "kafka-0.8",
-		Summary:  "Apache Kafka 0.8.2 with ZooKeeper: the oldest protocol that is spoken here",
+		Name:     name,
+		Summary:  summary,
 		Clusters: []int{1},
 		find: func(_ context.Context, h Home) (Installation, error) {
-			return installedKafka(h, "kafka-0.8", kafkaOldVersion)
+			return installedKafka(h, name, version)
 		},
 		plan: func(_ context.Context, h Home) ([]Step, error) {
-			return planKafka(h, kafkaOldVersion, "2.11"), nil
+			return planKafka(h, version, "2.11"), nil
 		},
 		deploy: deployKafka,
 	}

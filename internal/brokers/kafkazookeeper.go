@@ -64,7 +64,8 @@ func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own ma
 		}
 		address := loopback(port)
 		d.nodes = append(d.nodes, process{name: name, command: vm.command("kafka.Kafka", file), env: o.Home.Environ, dir: dir,
-			log: filepath.Join(dir, "kafka.log"), ready: func(ctx context.Context) error { return kafkaAnswers(ctx, address, known) }})
+			log: filepath.Join(dir, "kafka.log"), again: stillRegistered,
+			ready: func(ctx context.Context) error { return kafkaAnswers(ctx, address, known) }})
 	}
 	d.url = strings.Join(urls, ",")
 	d.ready = func(ctx context.Context) error {
@@ -76,4 +77,11 @@ func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own ma
 		return nil
 	}
 	return d, nil
+}
+
+// stillRegistered reports whether a broker did not start because ZooKeeper still holds
+// the session of the one before, which was killed. From 0.9 on a broker gives up then;
+// before, it waits.
+func stillRegistered(err error) bool {
+	return strings.Contains(err.Error(), "already registered") || strings.Contains(err.Error(), "NodeExists")
 }

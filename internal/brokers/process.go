@@ -31,6 +31,31 @@ type process struct {
 	// forked is called with the process as soon as there is one; nil: nobody
 	// asks. Its error ends the start.
 	forked func(i *Instance) error
+	// again reports whether a start that failed so may succeed when it is tried once
+	// more: something of the process before has to be forgotten first. Nil: never.
+	again func(err error) bool
+}
+
+// How long a start is tried again, and after what pause.
+const (
+	againFor   = 30 * time.Second
+	againAfter = 200 * time.Millisecond
+)
+
+// startAgain is start, as often as p.again has it.
+func (p process) startAgain(ctx context.Context) (*Instance, error) {
+	began := time.Now()
+	for {
+		i, err := p.start(ctx)
+		if err == nil || p.again == nil || !p.again(err) || time.Since(began) > againFor {
+			return i, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, err
+		case <-time.After(againAfter):
+		}
+	}
 }
 
 // start runs p and returns once it is ready. If it does not become ready, it is

@@ -53,7 +53,8 @@ type Installation struct {
 func Products() []Product {
 	return []Product{
 		Kafka(),
-		KafkaOld(),
+		Kafka08(),
+		Kafka09(),
 		Mosquitto(),
 		NATS(),
 		NATSStreaming(),
