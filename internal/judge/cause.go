@@ -76,11 +76,9 @@ func sourceInBrief(source string) string {
 	return plainCode(source)
 }
 
-// Remedy is what to do about a source of pauses or an event.
-func Remedy(source string) string {
-	_, remedy := description(source, false)
-	return remedy
-}
+// Describe is what people call a source of pauses or an event, and what to do about
+// it.
+func Describe(source string) (what, remedy string) { return description(source, false) }
 
 // causeText is the line of a cause.
 func causeText(s *suspect, messages int, idle bool) string {

@@ -119,7 +119,8 @@ func advices(s *subject) []advice {
 			if !c.Named {
 				continue
 			}
-			causes = append(causes, advice{why: pauseSourceOf(c.Source).means + " (" + count(int64(c.Messages)) + " of the " + count(int64(x.Messages)) + " slowest)", try: judge.Remedy(c.Source)})
+			what, remedy := judge.Describe(plain(c.Source))
+			causes = append(causes, advice{why: what + " (" + count(int64(c.Messages)) + " of the " + count(int64(x.Messages)) + " slowest)", try: remedy})
 		}
 	}
 	told := map[string]bool{}

@@ -109,6 +109,16 @@ func TestScreenGolden(t *testing.T) {
 	}
 }
 
+// What the slowest messages met is told by its name: a lost connection is no pause of
+// the generator.
+func TestScreenTellsOfEvents(t *testing.T) {
+	run := limitedRun()
+	run.Summary.Attribution = []result.Attribution{{Metric: result.DeliveryResponse, Messages: 100, Causes: []result.Cause{{Source: "disconnected", Messages: 90, Named: true}}}}
+	if text := screenText(t, Options{}, run); !strings.Contains(text, "why   a lost connection (90 of the 100 slowest)") {
+		t.Error(text)
+	}
+}
+
 // Of several results there is a verdict each and one table, however many there are.
 func TestScreenOfSeveral(t *testing.T) {
 	for name, runs := range map[string][]*result.Run{"repeats": repeatedRuns(7), "open-closed": {stalledRun().make(), closedRun().make()}} {

@@ -101,8 +101,10 @@ func TestTerminalNeutralisesWhatTheFileSays(t *testing.T) {
 		{Status: result.Status(evil), Text: evil, Code: evil, Metric: result.Metric(evil), Percentile: evil},
 		{Status: result.Suspect, Text: evil, Code: evil, Metric: result.DeliveryResponse, Percentile: "50"}}}
 	run.Summary.Throughput = &result.Throughput{Until: evil}
+	run.Summary.Objectives = []result.Objective{{Text: evil, Outcome: evil, Found: evil}}
+	run.Summary.Attribution = []result.Attribution{{Metric: result.DeliveryResponse, Messages: 1, Causes: []result.Cause{{Source: evil, Text: evil, Named: true}}}}
 	for _, opt := range []Options{{}, {ASCII: true}} {
-		for _, r := range terminal(t, opt, run, run) {
+		for _, r := range terminal(t, opt, run, run) + screenText(t, opt, run) + screenText(t, opt, run, run) {
 			if r != '\n' && unicode.IsControl(r) || r == '\u202e' || opt.ASCII && r > '~' {
 				t.Fatalf("%+v: the report holds %U", opt, r)
 			}
