@@ -140,6 +140,7 @@ func allowed() map[string]may {
 		"internal/recorder":  {ours: []string{"result"}, others: []string{hdrHistogram}},
 		"internal/integrity": {},
 		"internal/ring":      {},
+		"internal/gofast":    {ours: []string{"internal/ring"}, why: "micro-benchmarks of techniques: the ring is one of them"},
 		"internal/keys": {
 			why: "which key a message has is one function, whoever asked for it"},
 		"internal/child": {
