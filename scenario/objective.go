@@ -98,6 +98,14 @@ func ParseObjective(s string) (Objective, error) {
 			err = wrong("a mean says nothing of who waits", "write p50 "+o.Op+" "+limit+" or p99 "+o.Op+" "+limit)
 			break
 		}
+		if nines, ok := strings.CutPrefix(strings.ToLower(o.Subject), "p99"); ok && nines != "" && strings.Trim(nines, "9") == "" {
+			err = wrong(quote(o.Subject)+" is no percentile", "write p99."+nines)
+			break
+		}
+		if o.Subject == "response" || o.Subject == "service" || o.Subject == "latency" {
+			err = wrong(quote(o.Subject)+" does not say of what", "write such as p99 "+o.Op+" "+limit+" for the response time, or delivery.service p99 "+o.Op+" "+limit)
+			break
+		}
 		if whole := o.Subject + ".response"; slices.Contains(objectiveMetrics(), whole) {
 			err = wrong(quote(o.Subject)+" has a response and a service time", "write "+whole+", which counts from when a message was due")
 			break
@@ -126,7 +134,7 @@ func (o *Objective) ofMetric(s string, words []string, limit string) error {
 	if len(words) != 1 {
 		return wrong(quote(s)+" does not say which percentile of "+o.Subject, "write "+o.Subject+" p99 "+o.Op+" "+limit+", or max for the maximum")
 	}
-	if o.Percent = 100; words[0] != "max" {
+	if o.Percent = 100; !strings.EqualFold(words[0], "max") {
 		v, ok := parsePercentile(words[0])
 		if !ok {
 			return wrong(quote(words[0])+" is no percentile", "write p50, p99.9 or another above p0 and below p100, or max")
@@ -150,7 +158,7 @@ func (o *Objective) ofMetric(s string, words []string, limit string) error {
 // isFigure reports whether a word is a percentile, or max, and no metric's name.
 func isFigure(word string) bool {
 	_, ok := parsePercentile(word)
-	return ok || word == "max"
+	return ok || strings.EqualFold(word, "max")
 }
 
 // Of returns the objective as one about a workload of the pattern: one that names no
@@ -179,7 +187,7 @@ func (p Pattern) response() string {
 
 // parsePercentile reads p50, p99.9, p(99.9) or another above p0 and below p100.
 func parsePercentile(word string) (percent float64, ok bool) {
-	digits, is := strings.CutPrefix(word, "p")
+	digits, is := strings.CutPrefix(strings.ToLower(word), "p")
 	if inner, ok := strings.CutPrefix(digits, "("); ok && strings.HasSuffix(inner, ")") {
 		digits = strings.TrimSuffix(inner, ")")
 	}

@@ -19,6 +19,7 @@ func TestObjectives(t *testing.T) {
 		"p99.9 <= 5 ms":                       {"", 99.9, "<=", 5e6},
 		"p(99) < 500us":                       {"", 99, "<", 500e3},
 		"p 99 ≤ 1s":                           {"", 99, "<=", 1e9},
+		"P99<5ms":                             {"", 99, "<", 5e6},
 		" max<1s":                             {"", 100, "<", 1e9},
 		"lost = 0":                            {"lost", 0, "==", 0},
 	} {
@@ -43,6 +44,8 @@ func TestObjectivesThatAreNone(t *testing.T) {
 		"avg < 5ms":                           "a mean says nothing",
 		"delivery p99 < 5ms":                  "has a response and a service time",
 		"p100 < 5ms":                          "nothing is called",
+		"p999 < 5ms":                          "write p99.9",
+		"service p99 < 5ms":                   "does not say of what",
 		"p99 == 5ms":                          "never equal",
 		"p99 < 5":                             "has no unit",
 		"lost < 0":                            "never met",

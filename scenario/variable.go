@@ -40,6 +40,9 @@ var (
 	bareName = regexp.MustCompile(`^\$+[A-Z_][A-Z0-9_]*$`)
 )
 
+// bareInAddress is the same within an address, in which a dollar sign is otherwise rare.
+var bareInAddress = regexp.MustCompile(`\$[A-Z_][A-Z0-9_]*`)
+
 // written is a value that variables gave.
 type written struct {
 	text  string // with the variables
@@ -120,11 +123,19 @@ func (env Environment) value(name, or string) (string, error) {
 func (d *decoder) expand(n *yaml.Node, key string) *yaml.Node {
 	delete(d.written, key)
 	refers := mayRefer(key) && isReference(n.Value)
-	if d.env == nil || n.Kind != yaml.ScalarNode || !refers && !strings.Contains(n.Value, "$") {
+	if d.env == nil || n.Kind != yaml.ScalarNode || !refers && !strings.Contains(n.Value, "$") && !(key == "target.url" && isReference(n.Value)) {
 		return n
 	}
 	var each func(int, string)
 	if key == "target.url" {
+		if isReference(n.Value) {
+			d.fail(n, key, "an address is not read from elsewhere by env: and @", "write ${NAME}; a password goes into the driver's options")
+			return nil
+		}
+		if name := bareInAddress.FindString(oneVariable.ReplaceAllString(n.Value, "")); name != "" {
+			d.fail(n, key, quote(name)+" in the address is no variable without braces", "write ${"+name[1:]+"}, or %24"+name[1:]+" for the text")
+			return nil
+		}
 		each = func(at int, value string) {
 			if inUserinfo(n.Value, at) && strings.ContainsAny(value, "@/?#, ") {
 				d.fail(n, key, "a variable of the login in "+key+" has a character that ends it (@ / ? # , or a space)",
@@ -175,11 +186,12 @@ func escape(text string) string {
 // hidden is what stands for a value that must not be shown.
 const hidden = "xxxxx"
 
-// Redacted returns the scenario as it may be shown and written down: what
-// variables and references gave (see [Environment]) is their names again, and the options that
-// secret reports, the parameters of the address that are called as they are, settings
-// that are secret by their names, and the logins in the address, are variables called SIXNINES_ and the name, which are an error until
-// they are set. Where those are set it can be run again.
+// Redacted returns the scenario as it may be shown and written down: what variables and
+// references gave (see [Environment]) is their names again, and the options that secret
+// reports, the parameters of the address that are called as they are, settings that are
+// secret by their names, and the logins in the address, are variables called SIXNINES_
+// and the name, which are an error until they are set. Where those are set it can be run
+// again.
 func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 	c := s.clone()
 	if c.source == nil {

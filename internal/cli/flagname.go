@@ -81,8 +81,10 @@ func elsewhereCalled(flag string) string {
 		return "slo"
 	case "output", "directory":
 		return "out"
-	case "user", "username", "password", "token", "acks", "linger", "batch-size":
-		return "option " + flag + "=…"
+	case "password", "token":
+		return "option " + flag + "=env:NAME"
+	case "user", "acks", "linger", "batch-size":
+		return "option " + strings.ReplaceAll(flag, "-", "_") + "=…"
 	case "producer-config", "consumer-config", "producer-props", "config":
 		return "option"
 	case "cacert", "ca", "tlsca":

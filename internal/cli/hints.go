@@ -113,7 +113,11 @@ func somebodyListens(err error) bool {
 func loginHint(e driver.Entry, show string) string {
 	var ways []string
 	for _, name := range loginOptions(e) {
-		ways = append(ways, "--option "+name+"=…")
+		value := "…"
+		if e.Secret(name) {
+			value = "env:NAME"
+		}
+		ways = append(ways, "--option "+name+"="+value)
 	}
 	if len(ways) == 0 {
 		return "see " + show + " for the options by which to log in"
