@@ -227,6 +227,9 @@ func lengthen(run *result.Run, ns int64) string {
 // times3 writes a ratio to three digits.
 func times3(v float64) string { return fmt.Sprintf("%.3g", v) }
 
+// SteadyCode is the code of reasons that the course of a run gives.
+const SteadyCode = "steady"
+
 // steadiness: the run warmed up, drifted or jumped while it was measured. What
 // drifted, changed its level or never settled makes the percentile suspect, for
 // it would be another one had the run been longer; it is the system's doing, but
@@ -256,7 +259,7 @@ func steadiness(e *evidence) (found []result.Reason) {
 		if c.percentile == "99" {
 			beyond = " and the percentiles above it depend"
 		}
-		found = append(found, result.Reason{Status: status, Code: "steady", Metric: s.Metric, Percentile: c.percentile, Brief: c.Class,
+		found = append(found, result.Reason{Status: status, Code: SteadyCode, Metric: s.Metric, Percentile: c.percentile, Brief: c.Class,
 			Text: fmt.Sprintf("%s p%s%s on the length of the run (%s): %s", s.Metric, c.percentile, beyond, c.Class, s.Text)})
 	}
 	if s.P50.Class == string(stats.WarmUp) || s.P99.Class == string(stats.WarmUp) {

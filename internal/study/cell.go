@@ -17,6 +17,8 @@ type Cell struct {
 	System *System
 	Load   *Load
 	Rounds int // that the length plans
+	// Disturbed is the study's.
+	Disturbed bool
 
 	file string
 	node *yaml.Node // the whole scenario
@@ -83,7 +85,7 @@ func (s *Study) Cells(length string) ([]Cell, error) {
 
 // cell puts a cell together; false: the length has none.
 func (s *Study) cell(system *System, load *Load, length string, l *Length) (Cell, bool) {
-	c := Cell{Name: system.Name + "/" + load.Name, System: system, Load: load, Rounds: l.Rounds, file: s.file}
+	c := Cell{Name: system.Name + "/" + load.Name, System: system, Load: load, Rounds: l.Rounds, Disturbed: s.Disturbed, file: s.file}
 	if len(l.Cells) > 0 && !cellMatches(c.Name, l.Cells) {
 		return c, false
 	}

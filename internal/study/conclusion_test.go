@@ -240,3 +240,22 @@ func TestReadRounds(t *testing.T) {
 		t.Errorf("none: %+v", o)
 	}
 }
+
+// Where systems change on purpose, a run whose level changed can decide; one that is
+// suspect for anything else cannot.
+func TestDisturbed(t *testing.T) {
+	for _, tt := range []struct {
+		disturbed bool
+		code      string
+		usable    bool
+	}{{true, "steady", true}, {false, "steady", false}, {true, "own-lag", false}} {
+		run := spoilt(1, func(s *result.Summary, _ *result.Distribution) {
+			s.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: tt.code, Percentile: "50"}}}
+		})
+		c := &CellOutcome{Cell: Cell{Name: "x/y", Disturbed: tt.disturbed}, Trials: []TrialOutcome{{Round: 1, Run: run}}}
+		figures, _, _ := readRounds(c, "p99", "", "")
+		if got := figures[1].Unfit == ""; got != tt.usable {
+			t.Errorf("%+v: %+v", tt, figures[1])
+		}
+	}
+}

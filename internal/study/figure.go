@@ -39,6 +39,9 @@ type Figure struct {
 	// nothing. Empty: there is one, and it does.
 	Missing string
 	Unfit   string
+	// Unsteady says that Unfit is so because of the run's course alone: its level
+	// drifted or changed.
+	Unsteady bool
 }
 
 // floorMatters is how many times the noise floor a figure must be to be about the
@@ -250,6 +253,20 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 	case nearFloor(d, text):
 		f.Unfit = fmt.Sprintf("below %d times the noise floor", floorMatters)
 	}
+	f.Unsteady = strings.HasPrefix(strings.ToLower(f.Unfit), "suspect") && unsteadyOnly(run.Summary.Verdict, m, percent)
+}
+
+// unsteadyOnly reports whether of all that makes a percentile suspect there is nothing
+// but the course of the run.
+func unsteadyOnly(v result.Verdict, m result.Metric, percent float64) bool {
+	for _, r := range v.Reasons {
+		from, err := strconv.ParseFloat(r.Percentile, 64)
+		reaches := (r.Metric == "" || r.Metric == m) && (err != nil || from <= percent)
+		if r.Status == result.Suspect && reaches && r.Code != judge.SteadyCode {
+			return false
+		}
+	}
+	return true
 }
 
 // nearFloor reports whether a percentile is as much about the machine as about the

@@ -42,6 +42,9 @@ func readRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 			continue
 		}
 		f := Read(run, name, metric)
+		if f.Unsteady && c.Cell.Disturbed {
+			f.Unfit = ""
+		}
 		figures[t.Round] = f
 		if why := cmp.Or(f.Missing, f.Unfit); why != "" && blocked == "" {
 			blocked = fmt.Sprintf("%s of %s, round %d: %s", name, c.Cell.Name, t.Round, why)

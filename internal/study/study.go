@@ -23,6 +23,9 @@ type Study struct {
 	Question string    `yaml:"question"`           // one line
 	Original *Original `yaml:"original,omitempty"` // nil: a study of ours
 	Story    []string  `yaml:"story"`              // paragraphs: what was done and why it matters
+	// Disturbed says that systems change while they are measured, on purpose: that the
+	// level of a run changes says nothing against its figures then.
+	Disturbed bool `yaml:"disturbed,omitempty"`
 	// Base is the scenario that every cell's begins with.
 	Base        Layer        `yaml:"base,omitempty"`
 	Systems     []System     `yaml:"systems"`
