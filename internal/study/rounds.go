@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
@@ -13,7 +14,8 @@ import (
 // Over is a figure over the rounds of a cell.
 type Over struct {
 	Unit Unit
-	// Value is the median of the rounds that have a number. Low to High, if Bounded, is
+	// Value is that of the round in the middle of those that have a number, the lower one
+	// of two: percentiles are not averaged. Low to High, if Bounded, is
 	// its exact 95 % interval where there are six rounds or more; of fewer it reaches
 	// from the lowest to the highest end of the runs' own intervals.
 	Value, Low, High float64
@@ -76,7 +78,8 @@ func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 	if o.Rounds == 0 {
 		return o
 	}
-	o.Value = stats.Median(values)
+	slices.Sort(values)
+	o.Value = values[(len(values)-1)/2]
 	if o.Rounds >= LeastRounds {
 		o.Low, o.High, o.Bounded = stats.MedianInterval(values, Confidence)
 		return o
