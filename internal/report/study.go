@@ -24,6 +24,7 @@ type studyDoc struct {
 	Original        []entryText
 	Parts           []studyPart
 	Cells           studyTable // of all cells
+	FlatOut         bool       // some are
 	Semantics       studyTable
 	Caveats         []entryText
 	Skipped         []studySkipped
@@ -100,6 +101,9 @@ func newStudyDoc(o *study.Outcome) *studyDoc {
 	}
 	d := &studyDoc{Title: plain(o.Study.Title), Question: plain(o.Study.Question), Command: plain(o.Command), GoOn: plain(o.GoOn),
 		Warnings: v.warnings(), Facts: v.facts(), Reading: v.reading(), Machine: v.machine(), Semantics: v.semantics(), Cells: v.allCells(), Tool: v.tool()}
+	for run := range v.runs {
+		d.FlatOut = d.FlatOut || slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Header.Mode == result.ModeFlatOut })
+	}
 	for _, text := range o.Study.Story {
 		d.Story = append(d.Story, plain(text))
 	}

@@ -101,7 +101,7 @@ func (v *studyView) over(x *study.Chart, name string, cells []*study.CellOutcome
 	}
 	unit, _ := study.UnitOf(name)
 	var scale func(float64) float64
-	c.Y, scale = unitScale(unit, name, high >= 20*low)
+	c.Y, scale = unitScale(unit, name, high >= 20*low || c.X.Scale == logCountScale && unit == study.PerSecond)
 	var marks []line
 	for i, curve := range names {
 		colour, dash := i%len(lightPalette), i/len(lightPalette)%len(dashes)

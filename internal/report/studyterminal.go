@@ -37,24 +37,7 @@ func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
 			}
 		}
 	}
-	x := &section{Name: d.Cells.Title, Heads: d.Cells.Heads, Align: "ll", Mark: 1}
-	for range d.Cells.Heads[2:] {
-		x.Align += "r"
-	}
-	for i, r := range d.Cells.Rows {
-		if len(d.Evidence[i].Trials) == 0 {
-			continue // told below
-		}
-		row := sectionRow{Cells: []string{d.Evidence[i].Name}, Style: rowStyle(r.Cells[0].Class)}
-		for _, c := range r.Cells {
-			row.Cells = append(row.Cells, c.Text)
-		}
-		if first := r.Cells[1]; first.Class == "none" {
-			row.Note = first.Note
-		}
-		x.Rows = append(x.Rows, row)
-	}
-	terminalSection(p, x, "")
+	terminalSection(p, d.cellSection(), "")
 	if len(d.Skipped) > 0 {
 		p.heading("Not measured", "")
 		for _, s := range d.Skipped {
@@ -67,6 +50,39 @@ func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
 	}
 	_, err := w.Write(p.buf.Bytes())
 	return err
+}
+
+// cellSection is the table of the cells that have trials, the rate before the latencies
+// where some are flat out.
+func (d *studyDoc) cellSection() *section {
+	order := make([]int, len(d.Cells.Heads)-1)
+	for i := range order {
+		order[i] = i
+	}
+	if last := len(order) - 1; d.FlatOut {
+		order = append([]int{0, last}, order[1:last]...)
+	}
+	x := &section{Name: d.Cells.Title, Heads: []string{"cell"}, Align: "ll", Mark: 1}
+	for i, k := range order {
+		x.Heads = append(x.Heads, d.Cells.Heads[k+1])
+		if i > 0 {
+			x.Align += "r"
+		}
+	}
+	for i, r := range d.Cells.Rows {
+		if len(d.Evidence[i].Trials) == 0 {
+			continue // told below
+		}
+		row := sectionRow{Cells: []string{d.Evidence[i].Name}, Style: rowStyle(r.Cells[0].Class)}
+		for _, k := range order {
+			row.Cells = append(row.Cells, r.Cells[k].Text)
+			if c := r.Cells[k]; row.Note == "" && k == 1 && c.Class == "none" && c.Note != r.Cells[0].Text {
+				row.Note = c.Note
+			}
+		}
+		x.Rows = append(x.Rows, row)
+	}
+	return x
 }
 
 // studyStyle is how a verdict on a conclusion looks.
