@@ -35,7 +35,15 @@ type capacityObject struct {
 	Stopped    string          `json:"stopped,omitempty"` // why the search ended early
 	For        *sizingObject   `json:"for,omitempty"`
 	Trials     []capacityTrial `json:"trials"`
+	Format     string          `json:"format"`
+	Version    int             `json:"version"`
 }
+
+// capacityFormat and capacityVersion identify the JSON form of an answer.
+const (
+	capacityFormat  = "sixnines-capacity"
+	capacityVersion = 1
+)
 
 type bracketObject struct {
 	Holds *float64 `json:"holds"`
@@ -88,7 +96,7 @@ func known(rate float64) *float64 {
 }
 
 func (c *capacityRun) object(a sweep.Answer, o capacityOptions) capacityObject {
-	x := capacityObject{Directory: c.dir, Of: c.load.Name, Holds: known(a.Holds), Fails: known(a.Fails), Confidence: a.Confidence,
+	x := capacityObject{Format: capacityFormat, Version: capacityVersion, Directory: c.dir, Of: c.load.Name, Holds: known(a.Holds), Fails: known(a.Fails), Confidence: a.Confidence,
 		HoldsConfirmed: a.HoldsConfirmed, FailsConfirmed: a.FailsConfirmed, Limit: string(a.Limit), Why: a.Why,
 		Below: bracketObject{known(a.Below.Holds), known(a.Below.Fails)}, Above: bracketObject{known(a.Above.Holds), known(a.Above.Fails)},
 		Hysteresis: a.Hysteresis, Stopped: a.Stopped}

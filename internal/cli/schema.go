@@ -15,6 +15,12 @@ import (
 //go:embed set.schema.json
 var setSchema []byte
 
+//go:embed sweep.schema.json
+var sweepSchema []byte
+
+//go:embed capacity.schema.json
+var capacitySchema []byte
+
 // published is a format that has a schema.
 type published struct {
 	name, about string
@@ -27,6 +33,9 @@ func schemas() []published {
 		{"result", "the records of result files, one on each line", result.Schema},
 		{"summary", "what run --json and report --json print, an object for each workload", report.SummarySchema},
 		{"set", "what run --repeat --json prints", func() []byte { return setSchema }},
+		{"comparison", "what compare --json prints, an object for each workload", report.ComparisonSchema},
+		{"sweep", "what sweep --json prints", func() []byte { return sweepSchema }},
+		{"capacity", "what capacity --json prints", func() []byte { return capacitySchema }},
 	}
 }
 
@@ -34,7 +43,7 @@ func (a *app) schemaCommand() *cobra.Command {
 	var about strings.Builder
 	var names []string
 	for _, s := range schemas() {
-		fmt.Fprintf(&about, "\n  %-10s%s", s.name, s.about)
+		fmt.Fprintf(&about, "\n  %-12s%s", s.name, s.about)
 		names = append(names, s.name)
 	}
 	return &cobra.Command{

@@ -13,18 +13,38 @@ import (
 	"sixnines/internal/report"
 )
 
-func TestSetSchemaIsPublished(t *testing.T) {
-	err := generate.Published("set.schema.json", generate.Spec{
-		ID: "urn:sixnines:set:1", Title: "Sixnines set, version 1",
-		Description: "what sixnines run --repeat --json prints; all times are in ns",
-		Roots:       []reflect.Type{reflect.TypeFor[setObject]()},
-		Sources:     []string{".", "../report", "../../result"},
-		Consts: map[string]map[string]any{"setObject": {"format": setFormat, "version": setVersion},
-			"SummaryObject": {"format": report.SummaryFormat, "version": report.SummaryVersion}},
-		Raw: map[string]map[string]reflect.Type{"setRun": {"summary": reflect.TypeFor[report.SummaryObject]()}},
-	}, *update)
-	if err != nil {
-		t.Error(err)
+// schemaSpecs are what the schemas of this package are made of, by file.
+func schemaSpecs() map[string]generate.Spec {
+	return map[string]generate.Spec{
+		"set.schema.json": {
+			ID: "urn:sixnines:set:1", Title: "Sixnines set, version 1",
+			Description: "what sixnines run --repeat --json prints; all times are in ns",
+			Roots:       []reflect.Type{reflect.TypeFor[setObject]()},
+			Sources:     []string{".", "../report", "../../result"},
+			Consts: map[string]map[string]any{"setObject": {"format": setFormat, "version": setVersion},
+				"SummaryObject": {"format": report.SummaryFormat, "version": report.SummaryVersion}},
+			Raw: map[string]map[string]reflect.Type{"setRun": {"summary": reflect.TypeFor[report.SummaryObject]()}},
+		},
+		"sweep.schema.json": {
+			ID: "urn:sixnines:sweep:1", Title: "Sixnines sweep, version 1", Description: "what sixnines sweep --json prints",
+			Roots:   []reflect.Type{reflect.TypeFor[sweepObject]()},
+			Sources: []string{".", "../sweep", "../stats", "../../result"},
+			Consts:  map[string]map[string]any{"sweepObject": {"format": sweepFormat, "version": sweepVersion}},
+		},
+		"capacity.schema.json": {
+			ID: "urn:sixnines:capacity:1", Title: "Sixnines capacity, version 1", Description: "what sixnines capacity --json prints; rates are in messages a second",
+			Roots:   []reflect.Type{reflect.TypeFor[capacityObject]()},
+			Sources: []string{"."},
+			Consts:  map[string]map[string]any{"capacityObject": {"format": capacityFormat, "version": capacityVersion}},
+		},
+	}
+}
+
+func TestSchemasArePublished(t *testing.T) {
+	for file, spec := range schemaSpecs() {
+		if err := generate.Published(file, spec, *update); err != nil {
+			t.Error(err)
+		}
 	}
 }
 

@@ -179,7 +179,15 @@ type sweepObject struct {
 	Title     string `json:"title"`
 	*sweptWorkload
 	Workloads []sweptWorkload `json:"workloads,omitempty"`
+	Format    string          `json:"format"`
+	Version   int             `json:"version"`
 }
+
+// sweepFormat and sweepVersion identify the JSON form of a sweep.
+const (
+	sweepFormat  = "sixnines-sweep"
+	sweepVersion = 1
+)
 
 // sweptWorkload is what one workload came to in a sweep.
 type sweptWorkload struct {
@@ -190,7 +198,8 @@ type sweptWorkload struct {
 // print prints the sweep on stdout.
 func (s *sweepRuns) print(shown []*report.Sweep, tables []sweptWorkload) error {
 	if s.json {
-		object := sweepObject{Directory: s.dir, Planned: len(s.Trials), Made: s.Count(trials.Made), Failed: s.Count(trials.Failed), Title: s.plan.title}
+		object := sweepObject{Directory: s.dir, Planned: len(s.Trials), Made: s.Count(trials.Made), Failed: s.Count(trials.Failed), Title: s.plan.title,
+			Format: sweepFormat, Version: sweepVersion}
 		if tables[0].Workload == "" {
 			object.sweptWorkload = &tables[0]
 		} else {

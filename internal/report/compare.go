@@ -1,6 +1,7 @@
 package report
 
 import (
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -16,8 +17,28 @@ import (
 func CompareJSON(w io.Writer, c *compare.Comparison) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	return e.Encode(c)
+	return e.Encode(comparisonObject{*c, ComparisonFormat, ComparisonVersion})
 }
+
+// ComparisonFormat and ComparisonVersion identify the JSON form of a comparison.
+const (
+	ComparisonFormat  = "sixnines-comparison"
+	ComparisonVersion = 1
+)
+
+// comparisonObject is the JSON form of a comparison.
+type comparisonObject struct {
+	compare.Comparison
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+}
+
+//go:embed comparison.schema.json
+var comparisonSchema []byte
+
+// ComparisonSchema returns the JSON Schema, draft 2020-12, of what [CompareJSON]
+// writes. A test makes it from the types and their comments.
+func ComparisonSchema() []byte { return comparisonSchema }
 
 // outcomeWord is an outcome as a cell.
 func outcomeWord(o compare.Outcome, least float64) string {

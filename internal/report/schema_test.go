@@ -25,6 +25,31 @@ func TestSummarySchemaIsPublished(t *testing.T) {
 	}
 }
 
+func TestComparisonSchemaIsPublished(t *testing.T) {
+	err := generate.Published("comparison.schema.json", generate.Spec{
+		ID: "urn:sixnines:comparison:1", Title: "Sixnines comparison, version 1",
+		Description: "what sixnines compare --json prints, an object for each workload",
+		Roots:       []reflect.Type{reflect.TypeFor[comparisonObject]()},
+		Sources:     []string{".", "../compare", "../stats", "../../result"},
+		Consts:      map[string]map[string]any{"comparisonObject": {"format": ComparisonFormat, "version": ComparisonVersion}},
+	}, *update)
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+func TestComparisonsConform(t *testing.T) {
+	for _, factor := range []float64{1, 1.2} {
+		var b bytes.Buffer
+		if err := CompareJSON(&b, compareSets(t, 8, factor, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if err := generate.Check(ComparisonSchema(), b.Bytes()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestSummariesConform: what is printed is as the schema says, and has no key that it
 // does not know.
 func TestSummariesConform(t *testing.T) {

@@ -35,7 +35,7 @@ type Spec struct {
 
 // Schema returns the schema.
 func Schema(s Spec) ([]byte, error) {
-	g := generator{Spec: s, comments: map[string]string{}, made: map[string]bool{}}
+	g := generator{Spec: s, comments: map[string]string{}, made: map[string]reflect.Type{}}
 	for _, dir := range s.Sources {
 		if err := g.read(dir); err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func Published(file string, spec Spec, update bool) error {
 type generator struct {
 	Spec
 	comments    map[string]string // of types and, as TYPE.FIELD, of their fields
-	made        map[string]bool
+	made        map[string]reflect.Type
 	definitions jsonschema.Properties
 }
 
@@ -158,8 +158,12 @@ func (g *generator) node(t reflect.Type) *jsonschema.Node {
 		return g.node(t.Elem())
 	case reflect.Struct:
 		if name := t.Name(); name != "" {
-			if !g.made[name] {
-				g.made[name] = true
+			switch g.made[name] {
+			case t:
+			default:
+				panic(fmt.Sprintf("generate: %s and %s have one name", t, g.made[name]))
+			case nil:
+				g.made[name] = t
 				at := len(g.definitions)
 				g.definitions = append(g.definitions, jsonschema.Property{Key: name})
 				o := g.object(t)
@@ -199,12 +203,16 @@ func (g *generator) object(t reflect.Type) *jsonschema.Node {
 		tag := strings.Split(f.Tag.Get("json"), ",")
 		key := tag[0]
 		optional := strings.Contains(strings.Join(tag[1:], ","), "omit")
-		if key == "-" || !f.IsExported() {
+		if key == "-" || !f.IsExported() && !f.Anonymous {
 			continue
 		}
 		if f.Anonymous && key == "" {
-			within := g.object(f.Type)
-			n.Properties, n.Required = append(n.Properties, within.Properties...), append(n.Required, within.Required...)
+			if within := f.Type; within.Kind() == reflect.Pointer { // which may be nil
+				n.Properties = append(n.Properties, g.object(within.Elem()).Properties...)
+			} else {
+				o := g.object(within)
+				n.Properties, n.Required = append(n.Properties, o.Properties...), append(n.Required, o.Required...)
+			}
 			continue
 		}
 		if key == "" {
