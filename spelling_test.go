@@ -19,7 +19,7 @@ import (
 // internal/spell.
 func spelled() []string {
 	return []string{"internal/brokers", "internal/cli", "internal/compare", "internal/engine", "internal/judge", "internal/report",
-		"internal/selftest", "internal/sweep", "internal/trials", "internal/vitals", "result"}
+		"internal/selftest", "internal/study", "internal/sweep", "internal/telemetry", "internal/trials", "internal/vitals", "result"}
 }
 
 // asWritten are the functions whose durations are parts of scenarios, flags and

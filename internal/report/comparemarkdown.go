@@ -52,7 +52,7 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	}
 	accountsMarkdown(&b, c)
 	if len(c.Replaced)+len(c.Left)+len(c.Doubts) > 0 {
-		fmt.Fprintf(&b, "\n<details><summary>%s replaced, %s left out, %s</summary>\n\n", plural(int64(len(c.Replaced)), "pair"), plural(int64(len(c.Left)), "run"), plural(int64(len(c.Doubts)), "reason for suspicion"))
+		fmt.Fprintf(&b, "\n<details><summary>%s replaced, %s left out, %s</summary>\n\n", plural(int64(len(c.Replaced)), "pair"), plural(int64(len(c.Left)), "run"), plural(int64(len(c.Doubts)), "suspect reason"))
 		if len(c.Replaced) > 0 {
 			for _, r := range replacedTexts(c)[1:] {
 				fmt.Fprintf(&b, "- replaced: %s\n", text(r))

@@ -57,7 +57,7 @@ func TestEveryOutputNamesWhatHolds(t *testing.T) {
 	if err := html(&page); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(page.String(), "No finding speaks against") {
+	if strings.Contains(page.String(), "No finding casts doubt") {
 		t.Error("something does speak against these numbers")
 	}
 	s := subjectOf(run)

@@ -19,7 +19,7 @@ func instead() [][2]string {
 		{`(the )?numbers stand on`, "broker guarantees and settings"},
 		{`the slowest met`, "likely causes of the slowest messages"},
 		{`company`, "coincided, not shown to be a cause"},
-		{`br(oke|eaks?|oken) (its|no|the|his) promises?|broken promises?`, "never acknowledged: no guarantee violated"},
+		{`br(oke|eaks?|oken) (its|no|the|his) promises?|broken promises?|promises? (that )?the broker broke`, "never acknowledged: no guarantee violated"},
 		{`by lot`, "in random order"},
 		{`is unlike|nothing .* unlike|unlike (size|rate|load|things)`, "differ; no known differences"},
 		{`too few runs for a statement`, "not enough runs to decide"},
