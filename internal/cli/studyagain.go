@@ -95,6 +95,9 @@ func (s *studyRuns) lacking(cells []int) int {
 			r.spoilt++
 		}
 	}
+	if len(cells) > 1 && planned == 1 {
+		return 0 // one round compares nothing
+	}
 	usable := 0
 	for _, r := range rounds {
 		if r.made == len(cells) && r.spoilt == 0 {

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -192,10 +193,8 @@ func reasons(v result.Verdict, status result.Status) string {
 		if r.Status != status {
 			continue
 		}
-		if r.Brief != "" {
-			all = append(all, r.Brief)
-		} else {
-			all = append(all, r.Code)
+		if text := cmp.Or(r.Brief, r.Code); !slices.Contains(all, text) {
+			all = append(all, text)
 		}
 	}
 	return strings.Join(all, ", ")
