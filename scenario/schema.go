@@ -130,6 +130,10 @@ func propertiesOf(t reflect.Type) jsonschema.Properties {
 	var all jsonschema.Properties
 	for _, f := range fieldsOf(t) {
 		all = append(all, jsonschema.Property{Key: f.key, Node: schemaOf(f)})
+		if key := f.other; key != "" {
+			f.doc = "another name of " + f.key + ": " + f.doc
+			all = append(all, jsonschema.Property{Key: key, Node: schemaOf(f)})
+		}
 	}
 	return all
 }

@@ -43,7 +43,7 @@ func managedProduct(s *scenario.Scenario, e driver.Entry) (p brokers.Product, ok
 	switch {
 	case t.Managed != "":
 		if p, err = product(t.Managed); err != nil {
-			return p, false, err
+			return p, false, placed(err, s, "target.managed")
 		}
 		if len(p.Drivers) > 0 && !slices.Contains(p.Drivers, e.Name) {
 			return p, false, wrongUsage(fmt.Sprintf("with %s go the drivers %s", p.Name, strings.Join(p.Drivers, ", ")),

@@ -13,9 +13,9 @@ import (
 // checkObjectives refuses objectives about what the driver has not, and an until.
 // What the load has not, the scenario itself refuses.
 func checkObjectives(s *scenario.Scenario, e driver.Entry) error {
-	for _, o := range s.Objectives {
+	for i, o := range s.Objectives {
 		if err := checkSubject(s, e, o.Subject, fmt.Sprintf("the objective %q", o)); err != nil {
-			return err
+			return placed(err, s, fmt.Sprintf("objectives[%d]", i))
 		}
 	}
 	return checkSubject(s, e, s.Phases.Until.Metric, fmt.Sprintf("--until %q", s.Phases.Until))

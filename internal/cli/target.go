@@ -60,7 +60,7 @@ func (a *app) complete(s *scenario.Scenario, flags []scenario.Override) (driver.
 	}
 	e, ok := a.Drivers.Lookup(s.Target.Driver)
 	if !ok {
-		return driver.Entry{}, a.unknownDriver(s.Target.Driver)
+		return driver.Entry{}, placed(a.unknownDriver(s.Target.Driver), s, "target.driver")
 	}
 	for _, p := range s.Parts() {
 		if wrong := checkOptions(p.Scenario, e); len(wrong) > 0 {
@@ -139,6 +139,15 @@ func (a *app) unknownDriver(name string) error {
 		hint = "did you mean " + near + "? " + hint
 	}
 	return wrongUsage(hint, "there is no driver %q", name)
+}
+
+// placed is an error of usage about the value at a key of a scenario, at the place where
+// it was written.
+func placed(err error, s *scenario.Scenario, key string) error {
+	if f := (*fault)(nil); errors.As(err, &f) {
+		return &fault{f.code, s.Wrong(key, f.cause.Error(), ""), f.hint}
+	}
+	return err
 }
 
 // checkOptions decodes the scenario's options as the driver will, and returns all that
