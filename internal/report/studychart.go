@@ -16,7 +16,7 @@ import (
 
 // thinCells is the number of cells up to which a picture of percentiles has each
 // round as a thin line: more of them hide each other.
-const thinCells = 4
+const thinCells = 5
 
 // pictures are a chart of the study: one, or a panel for each figure and thing shown.
 // Where there is nothing to draw, the one says why.
@@ -106,7 +106,7 @@ func (v *studyView) absent(cells []*study.CellOutcome, labels []string) string {
 	}
 	var out []string
 	for _, why := range reasons {
-		out = append(out, strings.Join(by[why], ", ")+" ("+why+")")
+		out = append(out, strings.Join(by[why], "; ")+" ("+why+")")
 	}
 	if len(out) == 0 {
 		return ""
@@ -174,7 +174,7 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 	c := &chart{Kind: KindPercentiles, X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"}}
 	var metrics []string
 	var thin, marks []line
-	withdrawn := 0
+	withdrawn, doubted := 0, false
 	for i, cell := range cells {
 		colour, dash := i%len(lightPalette), i/len(lightPalette)%len(dashes)
 		runs := measuredParts(cell, x.Workload)
@@ -199,7 +199,10 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 				metrics = append(metrics, name)
 			}
 			if run == median {
-				c.Lines = append(c.Lines, sparse(l, 2))
+				believed, rest := believed(sparse(l, 2), run, m)
+				doubted = doubted || rest != nil
+				c.Lines = append(c.Lines, believed...)
+				thin = append(thin, rest...)
 				if x.Corrected {
 					c.Lines = append(c.Lines, correctedLines(run, labels[i], colour)...)
 				}
@@ -220,6 +223,9 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 		c.Caption += "The median run of each cell, by p99. "
 	}
 	c.Caption += "A curve ends where its messages no longer support a percentile, or where refused messages begin."
+	if doubted {
+		c.Caption += " It is thin and dotted where its verdict does not believe it."
+	}
 	if withdrawn > 0 {
 		c.Caption += fmt.Sprintf(" %s not drawn: UNSTABLE, a curve would tell the length of the run.", plural(withdrawn, "run"))
 	}
@@ -227,6 +233,34 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 		c.Caption += " Diamonds are the original's figures, in the colours of their cells: another machine, and other versions."
 	}
 	return c
+}
+
+// believed splits a curve where the part begins that the run's verdict does not believe,
+// which may be all of it.
+func believed(l line, run *result.Run, m result.Metric) (good, rest []line) {
+	from := math.Inf(1)
+	switch limit := run.Summary.Verdict.Limit(m); {
+	case limit != nil:
+		from = -math.Log10(worseThan(limit.From))
+	case run.Summary.Verdict.Status == result.Suspect:
+		from = 0
+	}
+	k := 0
+	for k < len(l.X) && l.X[k] < from {
+		k++
+	}
+	if k == len(l.X) {
+		return []line{l}, nil
+	}
+	beyond := l
+	first := max(k-1, 0) // where they meet
+	beyond.X, beyond.Y, beyond.Thin, beyond.Dash = l.X[first:], l.Y[first:], true, 2
+	if k == 0 {
+		beyond.Legend = l.Name
+		return nil, []line{beyond}
+	}
+	l.X, l.Y = l.X[:k], l.Y[:k]
+	return []line{l}, []line{beyond}
 }
 
 // sparse keeps every so many points of a line, and its last.
@@ -413,7 +447,7 @@ func studySpans(run *result.Run, m result.Metric) []studySpan {
 // studyAlt is a chart in words: where each line begins and ends.
 func studyAlt(c *chart) string {
 	shown := *c
-	shown.Lines = slices.DeleteFunc(slices.Clone(c.Lines), func(l line) bool { return l.Thin || l.Marks })
+	shown.Lines = slices.DeleteFunc(slices.Clone(c.Lines), func(l line) bool { return l.Thin && l.Legend == "" || l.Marks })
 	if c.X.Scale == percentileScale {
 		return percentileAlt(&shown)
 	}

@@ -2,6 +2,8 @@ package report
 
 import (
 	"io"
+	"slices"
+	"strings"
 
 	"sixnines/internal/study"
 )
@@ -40,8 +42,8 @@ func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
 	terminalSection(p, d.cellSection(), "")
 	if len(d.Skipped) > 0 {
 		p.heading("Not measured", "")
-		for _, s := range d.Skipped {
-			p.wrapped("  ", s.System+": "+words("; ", s.Why, s.How), faint)
+		for _, text := range d.skippedBriefly() {
+			p.wrapped("  ", text, faint)
 		}
 	}
 	if d.GoOn != "" {
@@ -50,6 +52,27 @@ func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
 	}
 	_, err := w.Write(p.buf.Bytes())
 	return err
+}
+
+// skippedBriefly names the systems that were not measured by their reasons; of how they
+// can be only what going on does not do by itself.
+func (d *studyDoc) skippedBriefly() []string {
+	var reasons []string
+	names, hows := map[string][]string{}, map[string][]string{}
+	for _, s := range d.Skipped {
+		if names[s.Why] == nil {
+			reasons = append(reasons, s.Why)
+		}
+		names[s.Why] = append(names[s.Why], s.System)
+		if s.How != "" && (d.GoOn == "" || !strings.Contains(s.How, d.GoOn)) && !slices.Contains(hows[s.Why], s.How) {
+			hows[s.Why] = append(hows[s.Why], s.How)
+		}
+	}
+	var out []string
+	for _, why := range reasons {
+		out = append(out, words(" – ", why+": "+strings.Join(names[why], "; "), strings.Join(hows[why], "; ")))
+	}
+	return out
 }
 
 // cellSection is the table of the cells that have trials, the rate before the latencies
