@@ -160,8 +160,6 @@ func (g *generator) node(t reflect.Type) *jsonschema.Node {
 		if name := t.Name(); name != "" {
 			switch g.made[name] {
 			case t:
-			default:
-				panic(fmt.Sprintf("generate: %s and %s have one name", t, g.made[name]))
 			case nil:
 				g.made[name] = t
 				at := len(g.definitions)
@@ -169,6 +167,8 @@ func (g *generator) node(t reflect.Type) *jsonschema.Node {
 				o := g.object(t)
 				o.Description = g.comments[name]
 				g.definitions[at].Node = o
+			default:
+				panic(fmt.Sprintf("generate: %s and %s have one name", t, g.made[name]))
 			}
 			return &jsonschema.Node{Ref: "#/$defs/" + name}
 		}
