@@ -36,7 +36,7 @@ func (s *studyRuns) again() []trials.Trial {
 		for _, i := range cells {
 			most := s.replace
 			if most < 0 {
-				most = s.plan.cells[i].Rounds
+				most = (s.plan.cells[i].Rounds + 1) / 2
 			}
 			need[i] = max(need[i], min(n, most-more[i]))
 		}

@@ -26,7 +26,7 @@ type studyOptions struct {
 	only        []string
 	urls        []string
 	resume      string
-	replace     int // rounds of a cell at most; below 0: as many as it has
+	replace     int // rounds of a cell at most; below 0: half as many as it has
 	dryRun      bool
 	json        bool
 }
@@ -97,7 +97,7 @@ func (p *studyPlan) readURLs(all []string) error {
 		name, url, ok := strings.Cut(text, "=")
 		switch {
 		case !ok || url == "":
-			return wrongUsage("write it as --url SYSTEM=URL, such as --url "+systems[0]+"=nats://host:4222", "--url %q names no system", oneLine(text))
+			return wrongUsage("write it as --url SYSTEM=URL, such as --url "+systems[0]+"=nats://host:4222", "a --url names no system")
 		case !slices.Contains(systems, name):
 			hint := "the systems of the study are " + strings.Join(systems, ", ")
 			if near := spell.Nearest(name, systems); near != "" {

@@ -65,7 +65,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 		f.StringArrayVar(&o.only, "only", nil, "make these `CELLS` only: a system, or a pattern such as nats/* or */1KiB-3000; repeatable")
 		f.StringArrayVar(&o.urls, "url", nil, "measure a broker of yours as a system of the study: `SYSTEM=URL`; repeatable")
 		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take, and run nothing")
-		f.IntVar(&o.replace, "replace", -1, "make at most `N` rounds more of a cell, to replace those with an INVALID run; default: as many as it has; 0: none")
+		f.IntVar(&o.replace, "replace", -1, "make at most `N` rounds more of a cell, to replace those with an INVALID run; default: half as many as it has; 0: none")
 		resumeFlag(f, &o.resume, "study", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
