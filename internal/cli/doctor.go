@@ -14,6 +14,7 @@ import (
 
 	"sixnines/internal/selftest"
 	"sixnines/internal/vitals"
+	"sixnines/scenario"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -35,6 +36,13 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
   sixnines doctor --json | jq '.checks[] | select(.status != "ok")'`,
 		Args: counted(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if address != "" { // with variables in it, as in a scenario
+				s, at := &scenario.Scenario{}, scenario.Override{Key: "target.url", Value: address, Flag: "--url"}
+				if err := s.ApplyIn(a.lookup, at); err != nil {
+					return &fault{exitUsage, err, "give the address as to run"}
+				}
+				address = s.Target.URL
+			}
 			hosts, err := brokerHosts(address)
 			if err != nil {
 				return wrongUsage("give the address as to run, such as --url nats://broker.example:4222", "--url: %v", err)

@@ -33,6 +33,8 @@ func Decimal(s string) (n, scale uint64, err error) {
 	switch {
 	case strings.Contains(s, ","):
 		return 0, 0, &Error{"has a comma, which could divide thousands or be the decimal point", "write " + strings.ReplaceAll(s, ",", "") + " or " + strings.Replace(s, ",", ".", 1)}
+	case len(whole) > 1 && whole[0] == '0' && strings.Trim(whole, "0123456789") == "":
+		return 0, 0, &Error{"begins with 0, as octal numbers do", "write it without"}
 	case whole == "" || dotted && fraction == "" || strings.Trim(whole+fraction, "0123456789") != "":
 		return 0, 0, &Error{Cause: "is not a number"}
 	}

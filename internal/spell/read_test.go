@@ -21,7 +21,7 @@ func TestParseBytes(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "is not a number", "B": "is not a number", "-1": "is not a number", "1.": "is not a number", ".5KiB": "is not a number", "1..5K": "is not a number",
 		"1.5B": "is not a whole number of bytes", "1,024": "has a comma", "1TB": "has an unknown unit \"TB\"", "1KiBB": "unknown unit",
-		"8589934592GiB": "is too large", "9223372036854775808": "is too large", "0x10": "is not a number", "1_000": "is not a number", "1.0000000000000000001GB": "too many decimals",
+		"8589934592GiB": "is too large", "9223372036854775808": "is too large", "0x10": "is not a number", "1_000": "is not a number", "0644": "begins with 0", "00": "begins with 0", "1.0000000000000000001GB": "too many decimals",
 	} {
 		if got, err := ParseBytes(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is %d, %v; want an error with %q", text, got, err, want)
