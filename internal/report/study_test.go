@@ -69,6 +69,9 @@ func studiedAs(length string, scale float64) (*study.Outcome, error) {
 				if c.Name == "fast/4000" && round == 2 {
 					t.Run.Summary.Verdict = result.Verdict{Status: result.Unstable, Reasons: []result.Reason{{Status: result.Unstable, Code: "backlog", Text: "the backlog <grew>"}}}
 				}
+				if c.Name == "fast/1000" {
+					t.Run.Header.Synchronous = &result.Synchronous{Metric: result.DeliveryService, Interval: int64(time.Millisecond)}
+				}
 				if c.Name == "slow/4000" {
 					t.Run.Summary.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: "99", Why: "36 % own lag"}}
 				}
@@ -117,7 +120,7 @@ func TestStudyHTML(t *testing.T) {
 		"3 conclusions: 1 agreed with", "theirs 0.3751 ms", "theirs 7.6543 ms", "not &lt;installed&gt;", "sixnines broker install gone", "the backlog &lt;grew&gt;",
 		"the broker ended | by itself", "not made yet", "durability", "frames of the driver&#39;s own", "0.9997 to the 200th", "A slip of the original",
 		"slow 3.6 is not to be had", "no: they do not here", "sixnines study run synthetic --resume results", "UNSTABLE 1 of 6", "two machines",
-		`class="mark f`, `id="cell:fast:1000"`, "the tail peaks at 13.57 ms", "fast-1000-6.jsonl", "thin and dotted where its verdict does not believe it", "36 % own lag", "needs 3,688,8"} {
+		`class="mark f`, `id="cell:fast:1000"`, "the tail peaks at 13.57 ms", "fast-1000-6.jsonl", "does not believe is dotted", "36 % own lag", "Fast, 1 KiB at 1000/s, corrected", "needs 3,688,8"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in the page", want)
 		}

@@ -176,7 +176,7 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 	var thin, marks []line
 	withdrawn, doubted := 0, false
 	for i, cell := range cells {
-		colour, dash := i%len(lightPalette), i/len(lightPalette)%len(dashes)
+		colour, dash := i%len(lightPalette), curveDashes[i/len(lightPalette)%len(curveDashes)]
 		runs := measuredParts(cell, x.Workload)
 		m := x.Metric
 		if m == "" && len(runs) > 0 {
@@ -199,16 +199,15 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 				metrics = append(metrics, name)
 			}
 			if run == median {
-				believed, rest := believed(sparse(l, 2), run, m)
-				doubted = doubted || rest != nil
-				c.Lines = append(c.Lines, believed...)
-				thin = append(thin, rest...)
+				parts := believed(sparse(l, 2), run, m)
+				doubted = doubted || len(parts) > 1 || parts[0].Dash == doubtDash
+				c.Lines = append(c.Lines, parts...)
 				if x.Corrected {
 					c.Lines = append(c.Lines, correctedLines(run, labels[i], colour)...)
 				}
 			} else if len(cells) <= thinCells {
 				l.Thin = true
-				thin = append(thin, sparse(l, 4))
+				thin = append(thin, believed(sparse(l, 4), run, m)...)
 			}
 		}
 	}
@@ -224,7 +223,7 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 	}
 	c.Caption += "A curve ends where its messages no longer support a percentile, or where refused messages begin."
 	if doubted {
-		c.Caption += " It is thin and dotted where its verdict does not believe it."
+		c.Caption += " What a run's verdict does not believe is dotted."
 	}
 	if withdrawn > 0 {
 		c.Caption += fmt.Sprintf(" %s not drawn: UNSTABLE, a curve would tell the length of the run.", plural(withdrawn, "run"))
@@ -235,9 +234,14 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 	return c
 }
 
+// doubtDash is the pattern of what verdicts do not believe; curveDashes are the others.
+const doubtDash = 2
+
+var curveDashes = [...]int{0, 1, 3}
+
 // believed splits a curve where the part begins that the run's verdict does not believe,
 // which may be all of it.
-func believed(l line, run *result.Run, m result.Metric) (good, rest []line) {
+func believed(l line, run *result.Run, m result.Metric) []line {
 	from := math.Inf(1)
 	switch limit := run.Summary.Verdict.Limit(m); {
 	case limit != nil:
@@ -249,18 +253,17 @@ func believed(l line, run *result.Run, m result.Metric) (good, rest []line) {
 	for k < len(l.X) && l.X[k] < from {
 		k++
 	}
-	if k == len(l.X) {
-		return []line{l}, nil
-	}
 	beyond := l
-	first := max(k-1, 0) // where they meet
-	beyond.X, beyond.Y, beyond.Thin, beyond.Dash = l.X[first:], l.Y[first:], true, 2
-	if k == 0 {
-		beyond.Legend = l.Name
-		return nil, []line{beyond}
+	beyond.Dash = doubtDash
+	switch k {
+	case len(l.X):
+		return []line{l}
+	case 0:
+		return []line{beyond}
 	}
+	beyond.X, beyond.Y, beyond.Name = l.X[k-1:], l.Y[k-1:], "" // the legend names the first part
 	l.X, l.Y = l.X[:k], l.Y[:k]
-	return []line{l}, []line{beyond}
+	return []line{l, beyond}
 }
 
 // sparse keeps every so many points of a line, and its last.
@@ -290,7 +293,7 @@ func correctedLines(run *result.Run, label string, colour int) []line {
 	service.Name, corrected.Name = label+", service", label+", corrected"
 	var out []line
 	for i, l := range []line{service, corrected} {
-		l.Lo, l.Hi, l.Colour, l.Dash = nil, nil, colour, i+1
+		l.Lo, l.Hi, l.Colour, l.Dash = nil, nil, colour, curveDashes[i+1]
 		if l.drawn() {
 			out = append(out, sparse(l, 2))
 		}
@@ -447,7 +450,7 @@ func studySpans(run *result.Run, m result.Metric) []studySpan {
 // studyAlt is a chart in words: where each line begins and ends.
 func studyAlt(c *chart) string {
 	shown := *c
-	shown.Lines = slices.DeleteFunc(slices.Clone(c.Lines), func(l line) bool { return l.Thin && l.Legend == "" || l.Marks })
+	shown.Lines = slices.DeleteFunc(slices.Clone(c.Lines), func(l line) bool { return l.Thin || l.Marks || l.Name == "" })
 	if c.X.Scale == percentileScale {
 		return percentileAlt(&shown)
 	}
