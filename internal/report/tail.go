@@ -24,7 +24,7 @@ func tailSections(s *subject) []*section {
 	var out []*section
 	for _, m := range metrics {
 		x := &section{Name: "The slowest messages: " + metricName(m), Folded: true, Brief: tailBrief, Rest: ": see the page, or --format csv-tail",
-			Heads: []string{"latency", "due at", "own lag", "met", "from", "to", "sent at", "done at", "sequence"}, Align: "rrrlllrrr",
+			Heads: []string{"latency", "due at", "own lag", "overlapped", "from", "to", "sent at", "done at", "sequence"}, Align: "rrrlllrrr",
 			Caption: "Times are from the start of the window. Own lag is how late the generator itself was with the message. Overlapped is what happened between due and done, the longest first; an overlap may be chance. --format csv-tail has all of them."}
 		for _, e := range s.run.Tail {
 			if e.Metric != m {

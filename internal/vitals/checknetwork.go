@@ -40,7 +40,7 @@ func (m machine) checkSlowStart() Check {
 	case err != nil:
 		return unknown(err, advice)
 	case v != "0":
-		return note("slow start again", advice)
+		return note("slow start after a pause", advice)
 	}
 	return good("keeps its window")
 }
