@@ -47,9 +47,9 @@ func TestABInterrupted(t *testing.T) {
 		want           string
 	}{
 		{"in the third run", "400ms", []string{awaits + "(run 3 of", "measure"}, 3, []int{exitOK, exitFailure}, "ending after this run"},
-		{"twice in a long run", "10m", []string{"measure", "ending after this run"}, 1, []int{exitFailure}, "stopped before there was a pair"},
+		{"twice in a long run", "10m", []string{"measure", "ending after this run"}, 1, []int{exitFailure}, "stopped before a pair of runs was complete"},
 		{"before the third run", "100ms", []string{"(run 3 of"}, 2, []int{exitOK, exitFailure}, "stopping; nothing of this run"},
-		{"before a window", "10m", []string{"(run 1 of"}, 0, []int{exitFailure}, "stopped before there was a pair"},
+		{"before a window", "10m", []string{"(run 1 of"}, 0, []int{exitFailure}, "stopped before a pair of runs was complete"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
