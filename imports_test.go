@@ -165,7 +165,7 @@ func allowed() map[string]may {
 			why: "the formats of monitoring systems are written by the library of the field"},
 		"internal/brokers": {ours: []string{"internal/filelock", "internal/nullbroker", "internal/spell"}, others: []string{natsServer},
 			why: "the null broker is built in, as the NATS server is"},
-		"internal/study": {ours: []string{"internal/judge", "internal/spell", "internal/stats", "result", "scenario"}, others: []string{yaml},
+		"internal/study": {ours: []string{"internal/gofast", "internal/judge", "internal/spell", "internal/stats", "result", "scenario"}, others: []string{yaml},
 			why: "the studies as data: a cell's scenario is put together of parts of a YAML text, and percentiles that summaries do not publish are the judge's to compute"},
 		"internal/filelock": {
 			why: "who works in a directory is kept apart in one way: brokers' home, and results of a series"},
@@ -176,7 +176,7 @@ func allowed() map[string]may {
 			why: "tests of drivers and of the command line start the same brokers"},
 		"internal/selftest": {ours: []string{"driver", "internal/brokers", "internal/clock", "internal/clocksync", "internal/engine", "internal/judge", "internal/nullbroker", "internal/probe", "internal/recorder", "internal/report", "internal/schedule", "internal/spell", "internal/stats", "internal/vitals", "result", "scenario"}, others: []string{hdrHistogram, sys},
 			why: "the tool on trial: it runs scenarios against brokers that do to messages what is known"},
-		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/compare", "internal/engine", "internal/filelock", "internal/judge", "internal/probe", "internal/report",
+		"internal/cli": {ours: []string{"driver", "internal/brokers", "internal/compare", "internal/engine", "internal/filelock", "internal/gofast", "internal/judge", "internal/probe", "internal/report",
 			"internal/schedule", "internal/selftest", "internal/spell", "internal/stats", "internal/study", "internal/sweep", "internal/telemetry", "internal/trials", "internal/vitals", "result", "scenario"},
 			others: []string{ansi, bubbletea, cobra, colorProfile, lipgloss, pflag}},
 		"internal/cli/manual": {ours: []string{"internal/cli"}, others: []string{cobra},

@@ -94,7 +94,10 @@ type series struct {
 // load hands the results that were made before to keep, with the index of their
 // trials.
 func (s *series) load(keep func(trial int, run *result.Run)) error {
-	for i := range s.Trials {
+	for i, t := range s.Trials {
+		if filepath.Ext(t.File) == benchExt {
+			continue // somebody else's
+		}
 		run, err := s.result(i)
 		if err != nil {
 			return err

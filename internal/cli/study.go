@@ -226,6 +226,10 @@ func (a *app) exportStudy(s *study.Study, length, dir string) error {
 	fmt.Fprintf(&readme, "# %s\n\n%s\n\nThe whole study, which may be changed:\n\n    sixnines study run %s\n\nOne cell each, of the length %s:\n\n", s.Title, s.Question, filepath.Join(dir, study.FileName), length)
 	for i := range cells {
 		c := &cells[i]
+		if _, ok := c.Bench(); ok {
+			fmt.Fprintf(&readme, "    %s is the micro-benchmark %s of Go, and has no scenario\n", c.Name, c.Load.Bench)
+			continue
+		}
 		text, err := c.YAML()
 		if err != nil {
 			return err
@@ -253,7 +257,7 @@ func (a *app) exportStudy(s *study.Study, length, dir string) error {
 			return failed(fileHint(err), fmt.Errorf("write the study: %w", err))
 		}
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s, %s, and README.md in %s\n", study.FileName, spell.Plural(len(cells), "scenario"), dir)
+	_, err = fmt.Fprintf(a.Stdout, "%s, %s, and README.md in %s\n", study.FileName, spell.Plural(len(files)-2, "scenario"), dir)
 	return err
 }
 

@@ -91,7 +91,7 @@ func (s *studyRuns) lacking(cells []int) int {
 			rounds[t.Round] = r
 		}
 		r.made++
-		if compare.Invalid(s.made[i].Run, "") != "" {
+		if run := s.made[i].Run; run != nil && compare.Invalid(run, "") != "" {
 			r.spoilt++
 		}
 	}

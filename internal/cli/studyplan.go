@@ -187,8 +187,12 @@ func (p *studyPlan) manifest() (trials.Manifest, error) {
 	digits := len(fmt.Sprint(len(p.places)))
 	for i, at := range p.places {
 		c := &p.cells[at.Cell]
+		ext := ".jsonl"
+		if _, ok := c.Bench(); ok {
+			ext = benchExt
+		}
 		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(c.scenario.Seed, at.Round-1),
-			File: fmt.Sprintf("%0*d-%s-round-%d.jsonl", digits, i+1, strings.ReplaceAll(c.Name, "/", "-"), at.Round)})
+			File: fmt.Sprintf("%0*d-%s-round-%d%s", digits, i+1, strings.ReplaceAll(c.Name, "/", "-"), at.Round, ext)})
 	}
 	return m, nil
 }

@@ -141,7 +141,7 @@ func (a *app) runStudy(ctx context.Context, o studyOptions) error {
 	if err := a.writeNew(filepath.Join(dir, study.FileName), true, func(w io.Writer) error { _, err := w.Write(st.Text()); return err }); err != nil {
 		return failed(fileHint(err), fmt.Errorf("write the study: %w", err))
 	}
-	if err := s.load(s.keep); err != nil {
+	if err := errors.Join(s.load(s.keep), s.loadBenches()); err != nil {
 		return err
 	}
 	s.announce()

@@ -29,6 +29,7 @@ type studyRuns struct {
 	plan    *studyPlan
 	missing map[string]study.Skipped   // by system: its broker is not here, or fails
 	made    map[int]study.TrialOutcome // by trial
+	machine []result.Fact              // of the last trial that was made
 	row     map[string]int             // by system: runs that failed, one after the other
 	last    string                     // the system of the last trial
 	written time.Time                  // when the pages were written last
@@ -37,6 +38,7 @@ type studyRuns struct {
 // keep takes what a trial came to, without what is large.
 func (s *studyRuns) keep(trial int, run *result.Run) {
 	s.made[trial] = study.TrialOutcome{Round: s.Trials[trial].Round, File: s.Trials[trial].File, Run: study.Light(run)}
+	s.machine = run.Parts()[0].Header.Machine
 }
 
 // cellOf returns the cell of a trial.
@@ -95,6 +97,9 @@ func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 		turn.Keeper.Stop("a cell between them has no broker of ours")
 	}
 	where := fmt.Sprintf("run %d of %d", turn.Number, turn.Of)
+	if b, ok := c.Bench(); ok {
+		return s.oneBench(turn, b, where)
+	}
 	run, state, err := s.series.make(turn, one{scenario: c.scenario, entry: c.entry, prefix: where + ": ",
 		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialStudy, Index: turn.Trial.Round, Of: max(c.Rounds, turn.Trial.Round)},
 		begin:  fmt.Sprintf("%s: %s, round %d", where, c.Name, turn.Trial.Round)})
@@ -144,7 +149,7 @@ func (s *studyRuns) goOn() string { return s.command() + " --resume " + s.dir }
 
 // outcome is what the study came to so far.
 func (s *studyRuns) outcome() *study.Outcome {
-	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(), Tool: s.app.Tool}
+	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(), Tool: s.app.Tool, Machine: s.machine}
 	began := map[string]bool{} // systems that have a run
 	for _, c := range s.plan.cells {
 		o.Cells = append(o.Cells, study.CellOutcome{Cell: c.Cell})
@@ -156,12 +161,11 @@ func (s *studyRuns) outcome() *study.Outcome {
 		case is:
 			began[c.System.Name] = true
 			o.Made++
-			run := made.Run.Parts()[0]
-			if at := run.Header.Started; o.Began.IsZero() || at.Before(o.Began) {
-				o.Began = at
+			if t.Began != nil && (o.Began.IsZero() || t.Began.Before(o.Began)) {
+				o.Began = *t.Began
 			}
 			if t.Ended != nil && t.Ended.After(o.Ended) {
-				o.Ended, o.Machine = *t.Ended, run.Header.Machine
+				o.Ended = *t.Ended
 			}
 		case t.State == trials.Failed:
 			o.Failed++
@@ -293,12 +297,12 @@ func (s *studyRuns) object(o *study.Outcome) studyObject {
 		c := &o.Cells[i]
 		row := studyCellObject{Cell: c.Cell.Name, Files: []string{}, Figures: map[string]studyOverObject{}}
 		for _, t := range c.Trials {
-			if t.Run != nil {
+			if t.Made() {
 				row.Made++
 				row.Files = append(row.Files, t.File)
 			}
 		}
-		for _, name := range []string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.9999", "rate.sent", "rate.received"} {
+		for _, name := range []string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.9999", "rate.sent", "rate.received", "bench.op"} {
 			over := study.ReadRounds(c, name, "", "")
 			if over.Rounds == 0 {
 				continue

@@ -286,7 +286,7 @@ func (v *studyView) why(c *study.CellOutcome) string {
 	failed, made := "", 0
 	for _, t := range c.Trials {
 		switch {
-		case t.Run != nil:
+		case t.Made():
 			made++
 		case t.Why != "":
 			failed = plain(t.Why)
@@ -372,7 +372,7 @@ func (v *studyView) evidence(c *study.CellOutcome) studyEvidence {
 	if e.Standing == "" {
 		made := 0
 		for _, t := range c.Trials {
-			if t.Run != nil {
+			if t.Made() {
 				made++
 			}
 		}
@@ -398,6 +398,9 @@ func (v *studyView) evidence(c *study.CellOutcome) studyEvidence {
 				reasons = append(reasons, s.limits()...)
 			}
 			x.Status, x.Text = strings.Join(status, "; "), strings.Join(reasons, "; ")
+		case t.Bench != nil:
+			x.Made, x.Status, x.Class = true, "made", "valid"
+			x.Text = fmt.Sprintf("%s operations, %s, GOMAXPROCS %d", count(t.Bench.N), plain(t.Bench.Version), t.Bench.Processors)
 		case t.Why != "":
 			x.Status, x.Class, x.Text = "failed", "bad", plain(t.Why)
 		}

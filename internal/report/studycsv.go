@@ -38,6 +38,14 @@ func StudyCSV(w io.Writer, o *study.Outcome) error {
 		}
 		for _, t := range cell.Trials {
 			at := append(slices.Clone(lead), integer(int64(t.Round)), t.File)
+			if t.Bench != nil {
+				for _, name := range benchFigures() {
+					one := study.CellOutcome{Cell: cell.Cell, Trials: []study.TrialOutcome{t}}
+					f := study.ReadRounds(&one, name, "", "")
+					_ = c.Write(append(slices.Clone(at), "", "", "", name, string(f.Unit), decimal(f.Value), "", "", "", plain(f.Blocked), "", ""))
+				}
+				continue
+			}
 			if t.Run == nil {
 				mark, why := "not-made", ""
 				if t.Why != "" {

@@ -44,6 +44,9 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 		}
 	}
 	for _, t := range c.Trials {
+		if t.Bench != nil {
+			made++
+		}
 		if t.Run == nil {
 			continue
 		}

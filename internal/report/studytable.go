@@ -209,6 +209,9 @@ func (v *studyView) wordsOf(x *study.Section) *studyTable {
 func (v *studyView) allCells() studyTable {
 	t := studyTable{Title: "All cells", Alone: true, Heads: []string{"cell", "verdict"}}
 	columns := []string{"p50", "p99", "p99.9", "p99.99", "rate.sent"}
+	if v.benchmarks() {
+		columns = benchFigures()
+	}
 	t.Heads = append(t.Heads, columns...)
 	for i := range v.Cells {
 		c := &v.Cells[i]
@@ -221,6 +224,14 @@ func (v *studyView) allCells() studyTable {
 	}
 	return t
 }
+
+// benchmarks reports whether all cells are micro-benchmarks.
+func (v *studyView) benchmarks() bool {
+	return !slices.ContainsFunc(v.Cells, func(c study.CellOutcome) bool { return c.Cell.Load.Bench == "" })
+}
+
+// benchFigures are the figures of a micro-benchmark.
+func benchFigures() []string { return []string{"bench.op", "bench.allocs", "bench.bytes"} }
 
 // verdict is the worst verdict of a cell's rounds, and of how many.
 func (v *studyView) verdict(c *study.CellOutcome) studyText {
@@ -256,7 +267,7 @@ func (v *studyView) semantics() studyTable {
 		there, unlike := false, 0
 		for k := range v.Cells {
 			c := &v.Cells[k]
-			if c.Cell.System.Name != s.Name {
+			if c.Cell.System.Name != s.Name || c.Cell.Load.Bench != "" {
 				continue
 			}
 			there = true

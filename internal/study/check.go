@@ -78,6 +78,7 @@ func (s *Study) check() error {
 		}
 	}
 	c.lengths()
+	c.benches()
 	if len(c.errs) > 0 {
 		return c.errs
 	}

@@ -117,7 +117,7 @@ func (d *decider) cell(name string) *CellOutcome {
 		d.need(d.longer())
 		return nil
 	}
-	if slices.ContainsFunc(c.Trials, func(t TrialOutcome) bool { return t.Run != nil }) {
+	if slices.ContainsFunc(c.Trials, func(t TrialOutcome) bool { return t.Made() }) {
 		return c
 	}
 	for _, s := range d.o.Skipped {

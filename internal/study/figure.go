@@ -23,7 +23,8 @@ const (
 	BytesRate   Unit = "B/s" // bytes a second
 	Bytes       Unit = "B"
 	Seconds     Unit = "s" // of processor time for each message
-	Part        Unit = ""  // a share or a ratio
+	Count       Unit = "1"
+	Part        Unit = "" // a share or a ratio
 )
 
 // Figure is a figure of one run.
@@ -53,7 +54,8 @@ const floorMatters = 3
 func plainFigures() map[string]Unit {
 	return map[string]Unit{"max": Nanoseconds, "rate.asked": PerSecond, "rate.sent": PerSecond, "rate.received": PerSecond, "rate.bytes": BytesRate,
 		"cpu.broker": Seconds, "cpu.generator": Seconds, "memory.broker": Bytes, "disk.read": Bytes, "disk.write": Bytes,
-		"availability": Part, "fill": PerSecond, "drain": PerSecond}
+		"availability": Part, "fill": PerSecond, "drain": PerSecond,
+		"bench.op": Nanoseconds, "bench.allocs": Count, "bench.bytes": Bytes}
 }
 
 // FigureNames are the figures that [Read] knows beside percentiles, sorted.

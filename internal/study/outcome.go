@@ -3,6 +3,7 @@ package study
 import (
 	"time"
 
+	"sixnines/internal/gofast"
 	"sixnines/result"
 )
 
@@ -48,8 +49,13 @@ type TrialOutcome struct {
 	// where there is none. Why says of a run that failed why, and is empty of one that
 	// was not made yet.
 	Run *result.Run
-	Why string
+	// Bench is the result of a micro-benchmark, in place of Run.
+	Bench *gofast.Result
+	Why   string
 }
+
+// Made reports whether there is a result.
+func (t *TrialOutcome) Made() bool { return t.Run != nil || t.Bench != nil }
 
 // Cell returns the outcome of a cell, nil if the length has none of that name.
 func (o *Outcome) Cell(name string) *CellOutcome {

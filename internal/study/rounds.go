@@ -32,20 +32,24 @@ func readRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 	figures = map[int]Figure{}
 	invalid := ""
 	for _, t := range c.Trials {
-		if t.Run == nil {
+		var f Figure
+		switch {
+		case t.Bench != nil:
+			f = readBench(t.Bench, name)
+		case t.Run == nil:
 			continue
-		}
-		run := PartOf(t.Run, workload)
-		if run == nil {
-			return nil, nil, "there is no workload " + workload
-		}
-		if run.Summary != nil && run.Summary.Verdict.Status == result.Invalid {
-			invalid = "INVALID: " + reasons(run.Summary.Verdict, result.Invalid)
-			continue
-		}
-		f := Read(run, name, metric)
-		if f.Unsteady && c.Cell.Disturbed {
-			f.Unfit = ""
+		default:
+			run := PartOf(t.Run, workload)
+			if run == nil {
+				return nil, nil, "there is no workload " + workload
+			}
+			if run.Summary != nil && run.Summary.Verdict.Status == result.Invalid {
+				invalid = "INVALID: " + reasons(run.Summary.Verdict, result.Invalid)
+				continue
+			}
+			if f = Read(run, name, metric); f.Unsteady && c.Cell.Disturbed {
+				f.Unfit = ""
+			}
 		}
 		figures[t.Round] = f
 		if why := cmp.Or(f.Missing, f.Unfit); why != "" && blocked == "" {
@@ -107,6 +111,8 @@ func Spell(v float64, u Unit) string {
 		return spell.Nanoseconds(v)
 	case u == PerSecond:
 		return spell.Rate(v)
+	case u == Count:
+		return spell.Count(int64(v))
 	case u == Seconds:
 		return spell.Nanoseconds(v * 1e9)
 	case u == Bytes:

@@ -70,6 +70,10 @@ type System struct {
 
 // Load is what a system is measured under.
 type Load struct {
+	// Bench names a micro-benchmark of Go that is run in place of a scenario, see package
+	// gofast, on as many processors as the system's place "processors" says, for as
+	// long as the scenario's window.
+	Bench    string             `yaml:"bench,omitempty"`
 	Name     string             `yaml:"name"`
 	Title    string             `yaml:"title"`
 	Scenario Layer              `yaml:"scenario,omitempty"`

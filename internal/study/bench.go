@@ -1,0 +1,80 @@
+package study
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"sixnines/internal/gofast"
+)
+
+// Processors is the axis on which a system says how many processors its benchmarks
+// have.
+const Processors = "processors"
+
+// Bench is a micro-benchmark that is a cell.
+type Bench struct {
+	gofast.Benchmark
+	Processors int
+}
+
+// Bench returns the benchmark that a cell is in place of a scenario; ok false: it is
+// none.
+func (c *Cell) Bench() (b Bench, ok bool) {
+	if c.Load.Bench == "" {
+		return b, false
+	}
+	i := slices.IndexFunc(gofast.All(), func(x gofast.Benchmark) bool { return x.Name == c.Load.Bench }) // checked before
+	return Bench{gofast.All()[i], int(c.System.At[Processors])}, true
+}
+
+// Run runs the benchmark, see [gofast.Benchmark.Run].
+func (b Bench) Run(d time.Duration) (gofast.Result, error) { return b.Benchmark.Run(b.Processors, d) }
+
+// benches checks the benchmarks of loads and the systems that run them.
+func (c *checker) benches() {
+	var names []string
+	for _, x := range gofast.All() {
+		names = append(names, x.Name)
+	}
+	has := false
+	for i, l := range c.s.Loads {
+		if l.Bench != "" {
+			c.oneOf(l.Bench, names, "benchmark", "loads", i, "bench")
+		}
+		has = has || l.Bench != ""
+	}
+	const most = 1024
+	for i, x := range c.s.Systems {
+		if n := x.At[Processors]; has && (n < 1 || n > most || n != float64(int(n))) {
+			c.fail(fmt.Sprintf("%s runs benchmarks on %g processors", x.Name, n), fmt.Sprintf("give it at: {%s: N}, 1 to %d", Processors, most), "systems", i)
+		}
+	}
+}
+
+// readBench reads a figure of a benchmark's result.
+func readBench(r *gofast.Result, name string) Figure {
+	f := Figure{Name: name}
+	f.Unit, _ = UnitOf(name)
+	f.Unfit = few(r)
+	switch name {
+	case "bench.op":
+		f.Value = r.PerOp
+	case "bench.allocs":
+		f.Value = float64(r.Allocs)
+	case "bench.bytes":
+		f.Value = float64(r.Bytes)
+	default:
+		f.Missing = "not measured"
+	}
+	return f
+}
+
+// few says of a benchmark that the machine has fewer processors than it asks for.
+func few(r *gofast.Result) string {
+	if r.CPUs >= r.Processors {
+		return ""
+	}
+	return fmt.Sprintf("%d processors for %d", cmp.Or(r.CPUs, 1), r.Processors)
+}
