@@ -68,7 +68,9 @@ func (a *app) studyListCommand() *cobra.Command {
 				}
 				row := studyRow{Name: s.Name, Title: s.Title, Question: s.Question, Cells: len(cells)}
 				if o := s.Original; o != nil {
-					row.Original = joinWords(o.Author+",", o.Date)
+					if row.Original = o.Author; o.Date != "" {
+						row.Original += ", " + o.Date
+					}
 				}
 				rows = append(rows, row)
 			}
@@ -149,7 +151,11 @@ func (a *app) showStudy(s *study.Study) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n%s\n", s.Name, s.Title, s.Question)
 	if o := s.Original; o != nil {
-		fmt.Fprintf(&b, "\nafter %s, %q, %s\n  %s\n  %s\n", o.Author, o.Title, o.Date, o.Setting, o.Versions)
+		date := ""
+		if o.Date != "" {
+			date = ", " + o.Date
+		}
+		fmt.Fprintf(&b, "\nafter %s, %q%s\n  %s\n  %s\n", o.Author, o.Title, date, o.Setting, o.Versions)
 	}
 	b.WriteString("\nSYSTEMS\n")
 	for _, x := range s.Systems {

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"os"
 	"strings"
 	"testing"
 )
@@ -28,5 +29,18 @@ func TestList(t *testing.T) {
 	}
 	if _, err := Find("mesage-queue-latency"); err == nil || !strings.Contains(err.Error(), "did you mean message-queue-latency?") {
 		t.Error(err)
+	}
+}
+
+// The page about studies lists each of them.
+func TestDocumented(t *testing.T) {
+	text, err := os.ReadFile("../../docs/studies.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range Names() {
+		if !strings.Contains(string(text), "\n| `"+name+"` |") {
+			t.Errorf("docs/studies.md does not list %s", name)
+		}
 	}
 }
