@@ -66,6 +66,27 @@ func browser(t *testing.T) string {
 	return ""
 }
 
+// browserDir is a directory for a browser's own files. Its child processes outlive it for
+// a moment and write there, so that removing it may have to be tried again.
+func browserDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "sixnines-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		var err error
+		for range 200 {
+			if err = os.RemoveAll(dir); err == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		t.Logf("left behind: %v", err)
+	})
+	return dir
+}
+
 // open shows each page at both widths, light and dark, in one browser, and returns
 // what it found. Every request that the browser makes is for a page or fails the
 // test.
@@ -112,7 +133,7 @@ func open(t *testing.T, pages map[string]string) []seen {
 	var stderr bytes.Buffer
 	// Nothing but the server can be reached, whatever a page asks for.
 	c := exec.CommandContext(ctx, command, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",
-		"--disable-dev-shm-usage", "--user-data-dir="+t.TempDir(), "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--window-size=1700,1000",
+		"--disable-dev-shm-usage", "--user-data-dir="+browserDir(t), "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--window-size=1700,1000",
 		"--remote-debugging-port=0", server.URL+"/")
 	c.Stderr = &stderr
 	c.WaitDelay = 10 * time.Second
