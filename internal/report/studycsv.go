@@ -15,7 +15,7 @@ import (
 //	study, length, cell, system, load, round, file, verdict, workload, metric, figure, unit, value, low, high, mark, why, original, original_source
 //
 // figure is a percentile (p50 to p99.9999), max, or another of [study.FigureNames],
-// and unit ns, /s, B/s, B, s (of processor time a message) or empty (a share). low and high
+// and unit ns, /s, B/s, B, s (of processor time a message), 1 (a count) or empty (a share). low and high
 // hold the 95 % interval within the run, without high where unresolved messages
 // reach it. mark is at-least or unfit (why says why it decides nothing), several of
 // them joined by "+", or missing (there is no value, and why says why). original is what

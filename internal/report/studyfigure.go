@@ -185,6 +185,7 @@ func printed(value float64, unit, name, source, note string) theirFigure {
 		study.BytesRate:   {"B/s": 1, "kB/s": 1e3, "KB/s": 1e3, "MB/s": 1e6, "MiB/s": 1 << 20, "GB/s": 1e9},
 		study.Bytes:       {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "MiB": 1 << 20, "GB": 1e9, "GiB": 1 << 30},
 		study.Part:        {"": 1, "%": 0.01, "×": 1},
+		study.Count:       {"": 1},
 	}
 	factor, ok := scale[u][unit]
 	if !ok {

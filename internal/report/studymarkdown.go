@@ -84,7 +84,9 @@ func (m *studyMarkdown) document(d *studyDoc) {
 		m.part(&d.Parts[i])
 	}
 	m.table(&d.Cells)
-	m.table(&d.Semantics)
+	if len(d.Semantics.Rows) > 0 {
+		m.table(&d.Semantics)
+	}
 	if len(d.Caveats) > 0 {
 		m.f("\n## The author's caveats\n\n| caveat | does it hold here? |\n|---|---|\n")
 		for _, c := range d.Caveats {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
@@ -107,6 +108,8 @@ func Spell(v float64, u Unit) string {
 	switch {
 	case math.IsInf(v, 0):
 		return "∞"
+	case u == Nanoseconds && math.Abs(v) < 99.95: // of a benchmark: latencies are whole
+		return strconv.FormatFloat(v, 'g', 3, 64) + " ns"
 	case u == Nanoseconds:
 		return spell.Nanoseconds(v)
 	case u == PerSecond:

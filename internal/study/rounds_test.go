@@ -1,6 +1,7 @@
 package study
 
 import (
+	"math"
 	"testing"
 
 	"sixnines/result"
@@ -18,5 +19,18 @@ func TestReadRoundsAveragesNothing(t *testing.T) {
 	o := ReadRounds(c, "p50", "", "")
 	if o.Value != 300 || o.Low != 100 || o.High != 1000 || o.Rounds != 6 {
 		t.Errorf("%+v", o)
+	}
+}
+
+func TestSpell(t *testing.T) {
+	for _, x := range []struct {
+		v    float64
+		u    Unit
+		want string
+	}{{0.4382, Nanoseconds, "0.438 ns"}, {2, Nanoseconds, "2 ns"}, {10.84, Nanoseconds, "10.8 ns"}, {97, Nanoseconds, "97 ns"}, {99.97, Nanoseconds, "100 ns"},
+		{412_345, Nanoseconds, "412 µs"}, {2e-6, Seconds, "2.00 µs"}, {math.Inf(1), Nanoseconds, "∞"}} {
+		if got := Spell(x.v, x.u); got != x.want {
+			t.Errorf("%v %s: %q, want %q", x.v, x.u, got, x.want)
+		}
 	}
 }
