@@ -69,7 +69,7 @@ func TestPlainLine(t *testing.T) {
 		{measuring(), "measure   3 s of 10 s  sent 1,000/s of 1,000/s  in flight 2  p50 74.2 µs  p99 336 µs  max 1.20 ms  no loss seen"},
 		{lost, "measure   3 s of 10 s  sent 1,000/s of 1,000/s  in flight 2  overdue 12  p50 74.2 µs  p99 336 µs  max 1.20 ms  1 rejected, 3,400 timed out"},
 		{waiting, "measure   3 s of 10 s  sent 1,000/s of 1,000/s  in flight 2  p50 74.2 µs  p99 336 µs  max 1.20 ms  no loss seen  p99 known ±12%, asked ±5%"},
-		{slow, "measure   3 s of 10 s  sent 0/s of 0.333/s  in flight 2  no loss seen"},
+		{slow, "measure   3 s of 10 s  sent 0/s of 0.3333/s  in flight 2  no loss seen"},
 		{scarce, "measure   3 s of 10 s  sent 1,000/s of 1,000/s  in flight 2  p50 74.2 µs  max 1.20 ms  no loss seen"},
 		{blocked, "measure   3 s of 10 s  sending is blocked  in flight 2  overdue 700  no loss seen"},
 		{engine.Progress{Phase: phaseWarmup, Elapsed: time.Second, Left: time.Second, Sent: 20_000}, "warm-up   1 s of 2 s  sent 20,000/s"},

@@ -102,7 +102,7 @@ func TestHints(t *testing.T) {
 		{driver.ErrTimeout, false, exitFailure, "did not answer"},
 		{context.DeadlineExceeded, false, exitFailure, "did not answer"},
 		{engine.ErrUsage, false, exitUsage, "scenario"},
-		{engine.ErrAborted, false, exitFailure, "one Ctrl-C"},
+		{engine.ErrAborted, false, exitFailure, "a single Ctrl-C"},
 		{os.ErrExist, false, exitFailure, "never written over"},
 		{os.ErrPermission, false, exitFailure, "--out"},
 		{syscall.ENOSPC, false, exitFailure, "make room"},
