@@ -6,9 +6,11 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
+	"sixnines/internal/spell/spelltest"
 	"sixnines/internal/sweep"
 	"sixnines/result"
 )
@@ -60,6 +62,9 @@ func TestSweepTerminal(t *testing.T) {
 		if err := SweepTerminal(w, s, Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for _, found := range slices.Concat(spelltest.Words(wide.String()), spelltest.Numbers(wide.String())) {
+		t.Error(found)
 	}
 	for _, want := range []string{"1,000/s", "UNSTABLE 1 of 2", "INVALID 1 of 2", "n/a (unstable)", "100 µs", "≥ ", "50.0 µs – 200 µs", "2.00 µs", "the knee is <here>"} {
 		if !strings.Contains(wide.String(), want) {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sixnines/internal/spell/spelltest"
 )
 
 // One trial that fails, panics or cannot be made does not keep the others from
@@ -110,5 +112,13 @@ func TestExcuse(t *testing.T) {
 	excuse(o, []string{"steal"})
 	if o.Verdict != NotAssessed || o.Figures[0].Verdict != Failed || !strings.Contains(o.Reason, "steal") || !strings.Contains(o.Reason, "4 ms") || !strings.Contains(o.Reason, "2 attempts") {
 		t.Errorf("%+v", o)
+	}
+}
+
+func TestQuestionsAreInPlainWords(t *testing.T) {
+	for _, trial := range All() {
+		for _, found := range spelltest.Words(trial.Question) {
+			t.Errorf("%s: %s", trial.Name, found)
+		}
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sixnines/internal/spell/spelltest"
 )
 
 // bareMetal is a server with nothing to complain about but its card.
@@ -130,6 +132,9 @@ func TestDoctorKnowsItsPatients(t *testing.T) {
 				got[x.Name] = x
 				if (x.Status == StatusOK) != (x.Advice == "") || x.Found == "" {
 					t.Errorf("%+v", x)
+				}
+				for _, found := range slices.Concat(spelltest.Words(x.Found+" "+x.Advice), spelltest.Numbers(x.Found)) {
+					t.Errorf("%s: %s", x.Name, found)
 				}
 			}
 			for name, w := range c.want {

@@ -52,12 +52,12 @@ func Words(text string) []string {
 // values, objectives, dates and identifiers.
 func Numbers(text string) []string {
 	for _, given := range []string{
-		`--[a-z-]+[ =]\S+`,                        // a flag with its value
-		`(<|>|<=|>=|==|&lt;|&gt;)=? ?\S+`,         // an objective
-		`[±@=]\S+`,                                // --until, bursts, settings
-		`\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?`, // dates
-		`RFC \d+|\S*://\S+|\b[0-9a-f]{16}\b`,      // names
-		`"[^"]*"`,                                 // quoted as it was given
+		`--[a-z-]+[ =]\S+`,                           // a flag with its value
+		`(<|>|<=|>=|==|&lt;|&gt;)=? ?\S+`,            // an objective
+		`[±@=]\S+`,                                   // --until, bursts, settings
+		`\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d)?)?`,    // dates
+		`RFC \d+|mtu \d+|\S*://\S+|\b[0-9a-f]{16}\b`, // names
+		`"[^"]*"`, // quoted as it was given
 	} {
 		text = regexp.MustCompile(given).ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat(" ", len(s)) })
 	}
