@@ -31,7 +31,7 @@ func TestBench(t *testing.T) {
 	for round := range LeastRounds {
 		c.Trials = append(c.Trials, TrialOutcome{Round: round + 1, Bench: &gofast.Result{N: 1, PerOp: float64(10 + round), Processors: 2, CPUs: 2}})
 	}
-	if o := ReadRounds(c, "bench.op", "", ""); o.Value != 12.5 || !o.Bounded || o.Blocked != "" {
+	if o := ReadRounds(c, "bench.op", "", ""); o.Value != 12 || !o.Bounded || o.Blocked != "" {
 		t.Errorf("%+v", o)
 	}
 	c.Trials[0].Bench.CPUs = 1
