@@ -2,11 +2,13 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"sixnines/driver"
 	"sixnines/internal/study"
 	"sixnines/internal/trials"
 	"sixnines/result"
@@ -106,4 +108,30 @@ func scenarioOf(t *testing.T, c study.Cell) *scenario.Scenario {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// absent is a driver that is listed and not in the build.
+type absent struct{ driver.Driver }
+
+func (absent) Open(context.Context, driver.Target) (driver.Session, error) {
+	return nil, fmt.Errorf("absent: %w: not in this build; build it otherwise", driver.ErrUnsupported)
+}
+
+// A system whose driver is not in the build is left out before anything is run, with
+// what to do.
+func TestStudyNotBuilt(t *testing.T) {
+	st, err := study.Parse("compared.yaml", []byte(comparedText))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells, err := st.Cells(study.Quick)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := studyCell{Cell: cells[0], scenario: scenarioOf(t, cells[0]), chosen: true,
+		entry: driver.Entry{Name: "absent", Driver: absent{}, Capabilities: driver.Capabilities{Brokerless: true}}}
+	missing := (&app{}).missingProducts(t.Context(), &studyPlan{study: st, cells: []studyCell{c}})
+	if x := missing["a"]; !strings.Contains(x.Why, "not in this build") || x.How != "build it otherwise" {
+		t.Errorf("%+v", missing)
+	}
 }

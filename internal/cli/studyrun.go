@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/spell"
 	"sixnines/internal/study"
@@ -165,7 +166,14 @@ func (a *app) missingProducts(ctx context.Context, p *studyPlan) map[string]stud
 	missing := map[string]study.Skipped{}
 	h, _ := a.home() // without one, what is built in or on PATH runs all the same
 	for _, c := range p.cells {
-		if c.product == nil || missing[c.System.Name].Why != "" {
+		if missing[c.System.Name].Why != "" {
+			continue
+		}
+		if x := notBuilt(ctx, c); x != nil {
+			missing[c.System.Name] = *x
+			continue
+		}
+		if c.product == nil {
 			continue
 		}
 		err, known := found[c.product.Name]
@@ -183,6 +191,24 @@ func (a *app) missingProducts(ctx context.Context, p *studyPlan) map[string]stud
 		missing[c.System.Name] = skipped
 	}
 	return missing
+}
+
+// notBuilt says why the driver of a system without a broker is not in this build, nil
+// if it is.
+func notBuilt(ctx context.Context, c studyCell) *study.Skipped {
+	if !c.entry.Capabilities.Brokerless {
+		return nil
+	}
+	session, err := c.entry.Driver.Open(ctx, driver.Target{URL: c.entry.DefaultURL, Options: c.scenario.Target.Options})
+	if err == nil {
+		session.Close(ctx) // nothing is connected yet
+		return nil
+	}
+	if !errors.Is(err, driver.ErrUnsupported) {
+		return nil // the run will say what it is
+	}
+	why, how, _ := strings.Cut(oneLine(err.Error()), "; ")
+	return &study.Skipped{System: c.System.Name, Why: why, How: how}
 }
 
 // plannedCell is a cell of a list, in JSON.
@@ -205,18 +231,20 @@ func (a *app) listCells(p *studyPlan, missing map[string]study.Skipped, asJSON b
 			row.Skipped = x.Why + ": " + x.How
 		}
 		rows = append(rows, row)
-		width = max(width, len(c.Name))
+		if c.chosen {
+			width = max(width, len(c.Name))
+		}
 	}
 	if asJSON {
 		return a.writeJSON(rows)
 	}
 	var b strings.Builder
 	for _, r := range rows {
+		if !r.Chosen {
+			continue
+		}
 		note := ""
-		switch {
-		case !r.Chosen:
-			note = "  (left out by --only)"
-		case r.Skipped != "":
+		if r.Skipped != "" {
 			note = "  (" + r.Skipped + ")"
 		}
 		fmt.Fprintf(&b, "%-*s  %s of %s%s\n", width, r.Cell, spell.Plural(r.Rounds, "round"), seconds(time.Duration(r.TakesNs)), note)
