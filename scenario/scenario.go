@@ -68,7 +68,7 @@ type Target struct {
 	URL    string `yaml:"url,omitempty" doc:"where the broker is; absent: sixnines starts one of its own where it can"`
 	// Managed, Nodes and Settings say which broker is started for the run where
 	// URL is absent. Only the command starts brokers.
-	Managed  string            `yaml:"managed,omitempty" other:"start" doc:"the product that sixnines starts for the run, instead of url; default the driver's own; see sixnines broker list" pattern:"[a-z0-9][a-z0-9.-]{0,63}"`
+	Managed  string            `yaml:"managed,omitempty" other:"start" doc:"the product that sixnines starts for the run, instead of url, such as kafka, or kafka@3.9.1 for a version; default the driver's own; see sixnines broker list" pattern:"[a-z0-9][a-z0-9.-]{0,63}(@[0-9A-Za-z.-]{1,32})?"`
 	Nodes    int               `yaml:"nodes,omitempty" doc:"how many nodes of it; default 1" min:"1" max:"99"`
 	Settings map[string]string `yaml:"settings,omitempty" doc:"lines of the product's own configuration, by name"`
 	Options  map[string]any    `yaml:"options,omitempty" doc:"options of the driver; see sixnines drivers show NAME"`

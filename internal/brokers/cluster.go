@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -70,7 +71,7 @@ type deployment struct {
 // Cluster is a running product of one or more nodes. Its methods are safe for
 // concurrent use.
 type Cluster struct {
-	Product string
+	Product string // without "@VERSION"
 	Version string
 	Origin  string            // of the installation, see Installation
 	URL     string            // where clients connect, in the notation of the product's first driver
@@ -132,7 +133,8 @@ func Start(ctx context.Context, p Product, o Options) (*Cluster, error) {
 	if o.Dir, err = emptyDir(o.Dir, p.Name); err != nil {
 		return fail(err)
 	}
-	c := &Cluster{Product: p.Name, Origin: in.Origin, Dir: o.Dir, keep: keep}
+	product, _, _ := strings.Cut(p.Name, "@")
+	c := &Cluster{Product: product, Origin: in.Origin, Dir: o.Dir, keep: keep}
 	if err := c.start(ctx, p, in, &o); err != nil {
 		c.keep = false // nothing of worth is in there
 		return fail(errors.Join(err, c.Stop(context.WithoutCancel(ctx))))

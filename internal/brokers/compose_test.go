@@ -28,7 +28,7 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	versions := map[string]string{
-		"nats": server.VERSION, "nats-streaming": strings.TrimPrefix(stanVersion, "v"), "kafka": kafkaVersion, "nsq": nsqVersion,
+		"nats": server.VERSION, "nats-streaming": stanVersion, "kafka": kafkaVersion, "nsq": nsqVersion,
 	}
 	published := map[string]string{}
 	for name, s := range file.Services {

@@ -226,9 +226,20 @@ func (in *Installer) command(ctx context.Context, s Step) (string, error) {
 		if ctx.Err() != nil {
 			return said.String(), fmt.Errorf("%s: %w", s.Doc, context.Cause(ctx))
 		}
-		return said.String(), fmt.Errorf("%s: %w: %s", s.Doc, err, lastLines(said.String(), 3))
+		return said.String(), fmt.Errorf("%s: %w: %s", s.Doc, err, whyFailed(said.String()))
 	}
 	return said.String(), nil
+}
+
+// whyFailed is what of a failed command's output says why: its end, or of Maven, whose
+// end is advice, the first line that is an error.
+func whyFailed(text string) string {
+	for line := range strings.Lines(text) {
+		if _, why, ok := strings.Cut(line, "[ERROR] "); ok {
+			return strings.TrimSpace(why)
+		}
+	}
+	return lastLines(text, 3)
 }
 
 // lastLines returns the last n lines of a text that hold something.

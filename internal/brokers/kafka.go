@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// The versions that are installed, with the version of Scala they are built
-// for. 4.3.1 is the last of which all artifacts were to be had; 0.8.2.2 is the
+// The versions that have names of their own. 4.3.1 is the last of which all artifacts were to be had; 0.8.2.2 is the
 // last of the protocol's first generation, and 0.9.0.0 the one after it, with which
 // much of what was published about Kafka was measured.
 const (
 	kafkaVersion = "4.3.1"
 	kafka08      = "0.8.2.2"
 	kafka09      = "0.9.0.0"
+	kafkaPrefix  = "kafka-" // of the directories below the home; the version follows
 )
 
 // Kafka is Apache Kafka: of the version that KAFKA_HOME or PATH leads to, else
@@ -35,12 +35,9 @@ func Kafka() Product {
 		Clusters: []int{1, 3},
 		Variable: "KAFKA_HOME",
 		find:     findKafka,
-		plan: func(_ context.Context, h Home) ([]Step, error) {
-			return planKafka(h, kafkaVersion, "2.13",
-				"org.apache.kafka:kafka-tools:"+kafkaVersion,
-				"org.apache.logging.log4j:log4j-slf4j-impl:2.25.1", "org.apache.logging.log4j:log4j-core:2.25.1"), nil
-		},
-		deploy: deployKafka,
+		plan:     func(_ context.Context, h Home) ([]Step, error) { return planKafka(h, kafkaVersion), nil },
+		versions: &versions{prefix: kafkaPrefix, usual: kafkaVersion, oldest: kafka08, find: installedKafka, plan: planKafka},
+		deploy:   deployKafka,
 	}
 }
 
@@ -56,23 +53,15 @@ func Kafka09() Product {
 	return oldKafka("kafka-0.9", kafka09, "Apache Kafka 0.9.0.0 with ZooKeeper: the first with consumer groups, for comparisons with figures of its time")
 }
 
-// oldKafka is a version of Kafka that nobody would choose today.
+// oldKafka is a version of Kafka that nobody would choose today, under a name of its
+// own.
 func oldKafka(name, version, summary string) Product {
-	return Product{
-		Name:     name,
-		Summary:  summary,
-		Clusters: []int{1},
-		find: func(_ context.Context, h Home) (Installation, error) {
-			return installedKafka(h, name, version)
-		},
-		plan: func(_ context.Context, h Home) ([]Step, error) {
-			return planKafka(h, version, "2.11"), nil
-		},
-		deploy: deployKafka,
-	}
+	p := Kafka().at(name, version)
+	p.Summary, p.Drivers, p.Clusters = summary, nil, []int{1}
+	return p
 }
 
-func findKafka(_ context.Context, h Home) (Installation, error) {
+func findKafka(ctx context.Context, h Home) (Installation, error) {
 	if dir := h.Getenv("KAFKA_HOME"); dir != "" {
 		version, err := kafkaIn(dir)
 		if err != nil {
@@ -93,16 +82,20 @@ func findKafka(_ context.Context, h Home) (Installation, error) {
 			return withJava(h, "kafka", Installation{Version: version, Path: dir, Origin: "on PATH"})
 		}
 	}
-	return installedKafka(h, "kafka", kafkaVersion)
+	dir := h.Path(kafkaPrefix + kafkaVersion)
+	if _, err := kafkaIn(dir); err != nil {
+		return Installation{}, notInstalled("kafka", "kafka-server-start.sh on PATH", "KAFKA_HOME", dir)
+	}
+	return installedKafka(ctx, h, "kafka", dir)
 }
 
-// installedKafka finds what planKafka installs.
-func installedKafka(h Home, product, version string) (Installation, error) {
-	dir := h.Path("kafka-" + version)
-	if _, err := kafkaIn(dir); err != nil {
-		return Installation{}, notInstalled(product, "kafka-server-start.sh on PATH", "KAFKA_HOME", dir)
+// installedKafka finds what planKafka has installed in the directory.
+func installedKafka(_ context.Context, h Home, product, dir string) (Installation, error) {
+	version, err := kafkaIn(dir)
+	if err != nil {
+		return Installation{}, notInstalled(product, dir)
 	}
-	return withJava(h, product, Installation{Version: version, Path: dir, Origin: "installed by sixnines"})
+	return withJava(h, product, Installation{Version: version, Path: dir, Origin: byUs})
 }
 
 // withJava returns in, if there is something to run it with.
@@ -158,8 +151,26 @@ func since(version string, major, minor int) bool {
 	return slices.Compare(versionOf(version), []int{major, minor}) >= 0
 }
 
+// kafkaArtifacts are what must be asked for to come by a version; the rest it depends on
+// by itself.
+func kafkaArtifacts(version string) []string {
+	scala := "2.13"
+	if !since(version, 2, 4) {
+		scala = "2.11"
+	}
+	all := []string{"org.apache.kafka:kafka_" + scala + ":" + version, "org.apache.kafka:kafka-clients:" + version}
+	// Which library logs is left open, from 3.0 on.
+	switch {
+	case since(version, 4, 0):
+		all = append(all, "org.apache.kafka:kafka-tools:"+version, "org.apache.logging.log4j:log4j-slf4j-impl:2.25.1", "org.apache.logging.log4j:log4j-core:2.25.1")
+	case since(version, 3, 0):
+		all = append(all, "org.slf4j:slf4j-reload4j:1.7.36")
+	}
+	return all
+}
+
 // planKafka lists how to come by the broker and all it depends on.
-func planKafka(h Home, version, scala string, more ...string) []Step {
+func planKafka(h Home, version string) []Step {
 	var steps []Step
 	var packages []string
 	if _, ok := java(h); !ok {
@@ -173,12 +184,12 @@ func planKafka(h Home, version, scala string, more ...string) []Step {
 	}
 	var pom strings.Builder
 	pom.WriteString("<project><modelVersion>4.0.0</modelVersion><groupId>sixnines</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>\n<dependencies>\n")
-	for _, artifact := range append([]string{"org.apache.kafka:kafka_" + scala + ":" + version, "org.apache.kafka:kafka-clients:" + version}, more...) {
+	for _, artifact := range kafkaArtifacts(version) {
 		part := strings.Split(artifact, ":")
 		fmt.Fprintf(&pom, "<dependency><groupId>%s</groupId><artifactId>%s</artifactId><version>%s</version></dependency>\n", part[0], part[1], part[2])
 	}
 	pom.WriteString("</dependencies></project>\n")
-	dir, staged := h.Path("kafka-"+version), h.Path("kafka-"+version+".part")
+	dir, staged := h.Path(kafkaPrefix+version), h.Path(kafkaPrefix+version+".part")
 	return append(steps, Step{
 		Doc: "fetch Kafka " + version + " and what it depends on from Maven Central",
 		Command: []string{"mvn", "--quiet", "--batch-mode", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies",

@@ -33,16 +33,25 @@ func NATS() Product {
 		plan: func(context.Context, Home) ([]Step, error) {
 			return nil, errors.New("the server is built in; there is nothing to install")
 		},
+		// Before 2.2 there was no MQTT, nor JetStream.
+		versions: &versions{prefix: "nats-server-", usual: server.VERSION, oldest: "2.2.0", find: versionedProgram(natsServer()),
+			plan: func(h Home, version string) []Step {
+				return goInstall(h, "build nats-server "+version+" with Go", "github.com/nats-io/nats-server/v2@v"+version, "nats-server-"+version)
+			}},
 		deploy: deployNATS,
+	}
+}
+
+func natsServer() program {
+	return program{
+		product: "nats", name: "nats-server", variable: natsVariable,
+		version: []string{"--version"}, before: "nats-server: v", after: "\n", // nats-server: v2.15.2
 	}
 }
 
 func findNATS(ctx context.Context, h Home) (Installation, error) {
 	if h.Getenv(natsVariable) != "" {
-		return findProgram(ctx, h, program{
-			product: "nats", name: "nats-server", variable: natsVariable,
-			version: []string{"--version"}, before: "nats-server: v", after: "\n", // nats-server: v2.15.2
-		})
+		return findProgram(ctx, h, natsServer())
 	}
 	if len(h.Self) == 0 {
 		return Installation{}, fmt.Errorf("the server is built in, but nothing says how this program becomes it; set %s to a nats-server", natsVariable)

@@ -11,7 +11,7 @@ import (
 // What is built, and where it goes below the home.
 const (
 	nsqVersion = "1.3.0"
-	nsqDir     = "nsq-" + nsqVersion
+	nsqPrefix  = "nsq-" // the version follows
 )
 
 // NSQ is nsqd, one node without nsqlookupd. The names in Options.Settings are
@@ -23,25 +23,26 @@ func NSQ() Product {
 		Drivers:  []string{"nsq"},
 		Clusters: []int{1},
 		Variable: "NSQD",
-		find:     findNSQ,
-		plan:     planNSQ,
+		find:     func(ctx context.Context, h Home) (Installation, error) { return findProgram(ctx, h, nsqd()) },
+		plan:     func(_ context.Context, h Home) ([]Step, error) { return planNSQ(h, nsqVersion), nil },
+		versions: &versions{prefix: nsqPrefix, usual: nsqVersion, oldest: "1.2.1", find: versionedProgram(nsqd()), plan: planNSQ},
 		deploy:   deployNSQ,
 	}
 }
 
-func findNSQ(ctx context.Context, h Home) (Installation, error) {
-	return findProgram(ctx, h, program{
-		product: "nsq", name: "nsqd", variable: "NSQD", built: []string{nsqDir, "nsqd"},
+func nsqd() program {
+	return program{
+		product: "nsq", name: "nsqd", variable: "NSQD", built: []string{nsqPrefix + nsqVersion, "nsqd"},
 		version: []string{"-version"}, before: "nsqd v", after: " ", // nsqd v1.3.0 (built w/go1.21.5)
-	})
+	}
 }
 
 // planNSQ builds nsqd in a module of its own: the program's module has a
 // replacement, with which Go does not install it directly.
-func planNSQ(_ context.Context, h Home) ([]Step, error) {
-	partial := h.Path(nsqDir + ".partial")
+func planNSQ(h Home, version string) []Step {
+	partial := h.Path(nsqPrefix + version + ".partial")
 	return []Step{{
-		Doc:     "build nsqd " + nsqVersion + " with Go",
+		Doc:     "build nsqd " + version + " with Go",
 		Command: []string{"go", "build", "-mod=mod", "-o", "nsqd", "github.com/nsqio/nsq/apps/nsqd"},
 		Dir:     partial,
 		Env:     []string{"GOWORK=off", "GOFLAGS="},
@@ -49,12 +50,12 @@ func planNSQ(_ context.Context, h Home) ([]Step, error) {
 
 go 1.21
 
-require github.com/nsqio/nsq v` + nsqVersion + `
+require github.com/nsqio/nsq v` + version + `
 
 replace github.com/judwhite/go-svc => github.com/mreiferson/go-svc v1.2.2-0.20210815184239-7a96e00010f6
 `},
-		Moves: map[string]string{partial: h.Path(nsqDir)},
-	}}, nil
+		Moves: map[string]string{partial: h.Path(nsqPrefix + version)},
+	}}
 }
 
 func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, error) {

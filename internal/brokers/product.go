@@ -37,6 +37,8 @@ type Product struct {
 	find func(ctx context.Context, h Home) (Installation, error)
 	// plan lists what must be done until find succeeds.
 	plan func(ctx context.Context, h Home) ([]Step, error)
+	// versions says how it is had in other versions; nil: in one only.
+	versions *versions
 	// deploy writes the configuration of o.Nodes nodes below o.Dir and says what
 	// to run. It starts nothing that outlives it. Nil where Clusters are empty.
 	deploy func(ctx context.Context, in Installation, o *Options) (*deployment, error)

@@ -34,13 +34,18 @@ func findProgram(ctx context.Context, h Home, p program) (Installation, error) {
 	} else if path, ok := h.LookPath(p.name); ok {
 		in = Installation{Path: path, Origin: "on PATH"}
 	} else if path := h.Path(p.built...); len(p.built) > 0 && executable(path) {
-		in = Installation{Path: path, Origin: "installed by sixnines"}
+		in = Installation{Path: path, Origin: byUs}
 	} else {
 		return in, notInstalled(p.product, p.name+" on PATH")
 	}
 	if len(p.version) == 0 {
 		return in, nil
 	}
+	return p.asked(ctx, h, in)
+}
+
+// asked returns in with the version that the program itself says.
+func (p program) asked(ctx context.Context, h Home, in Installation) (Installation, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionLimit)
 	defer cancel()
 	c := exec.CommandContext(ctx, in.Path, p.version...)

@@ -17,7 +17,7 @@ import (
 // The version of NATS Streaming that is installed: the last.
 const (
 	stanModule  = "github.com/nats-io/nats-streaming-server"
-	stanVersion = "v0.25.6"
+	stanVersion = "0.25.6"
 )
 
 // NATSStreaming is the NATS Streaming server with the NATS server embedded in
@@ -30,32 +30,27 @@ func NATSStreaming() Product {
 		Drivers:  []string{"stan"},
 		Clusters: []int{1},
 		Variable: "NATS_STREAMING_SERVER",
-		find:     findSTAN,
-		plan:     planSTAN,
+		find:     func(ctx context.Context, h Home) (Installation, error) { return findProgram(ctx, h, stan()) },
+		plan:     func(_ context.Context, h Home) ([]Step, error) { return planSTAN(h, stanVersion), nil },
+		versions: &versions{prefix: stanPrefix, usual: stanVersion, oldest: "0.20.0", find: versionedProgram(stan()), plan: planSTAN},
 		deploy:   deploySTAN,
 	}
 }
 
 const (
-	stanDir     = "nats-streaming-server-" + stanVersion // below the home
+	stanPrefix  = "nats-streaming-server-v" // below the home; the version follows
 	stanProgram = "nats-streaming-server"
 )
 
-func findSTAN(ctx context.Context, h Home) (Installation, error) {
-	return findProgram(ctx, h, program{
-		product: "nats-streaming", name: stanProgram, variable: "NATS_STREAMING_SERVER", built: []string{stanDir, stanProgram},
+func stan() program {
+	return program{
+		product: "nats-streaming", name: stanProgram, variable: "NATS_STREAMING_SERVER", built: []string{stanPrefix + stanVersion, stanProgram},
 		version: []string{"--version"}, before: "nats-streaming-server version ", after: ",", // nats-streaming-server version 0.25.6, nats-server version 2.10.11
-	})
+	}
 }
 
-func planSTAN(_ context.Context, h Home) ([]Step, error) {
-	partial := h.Path(stanDir + ".partial")
-	return []Step{{
-		Doc:     "build the last release of NATS Streaming with Go",
-		Command: []string{"go", "install", stanModule + "@" + stanVersion},
-		Env:     []string{"GOBIN=" + partial},
-		Moves:   map[string]string{partial: h.Path(stanDir)},
-	}}, nil
+func planSTAN(h Home, version string) []Step {
+	return goInstall(h, "build NATS Streaming "+version+" with Go", stanModule+"@v"+version, stanPrefix+version)
 }
 
 func deploySTAN(_ context.Context, in Installation, o *Options) (*deployment, error) {

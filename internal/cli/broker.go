@@ -38,7 +38,8 @@ A run without --url starts the broker it needs by itself and stops it afterwards
 These commands are for brokers that keep running between runs, and for installing
 them. What is on PATH, or named by a product's variable such as KAFKA_HOME, is
 used as it is. The rest is installed below SIXNINES_HOME, by default sixnines in
-the user's cache directory, or from Debian's packages.`,
+the user's cache directory, or from Debian's packages. A product in a version, such as
+kafka@3.9.1, is installed beside the others, and is always the one below SIXNINES_HOME.`,
 		Example: `  sixnines broker list
   sixnines broker install kafka
   sixnines broker up kafka --nodes 3
@@ -64,8 +65,9 @@ func (a *app) home() (brokers.Home, error) {
 	return h, err
 }
 
-// product returns the product called name.
+// product returns the product called name, which may be one in a version: kafka@3.9.1.
 func product(name string) (brokers.Product, error) {
+	name, version, versioned := strings.Cut(name, "@")
 	p, ok := brokers.Lookup(name)
 	if !ok {
 		hint := "there are " + strings.Join(productNames(), ", ")
@@ -74,7 +76,17 @@ func product(name string) (brokers.Product, error) {
 		}
 		return p, wrongUsage(hint, "there is no broker %q", name)
 	}
-	return p, nil
+	if !versioned {
+		return p, nil
+	}
+	q, err := p.InVersion(version)
+	switch {
+	case errors.Is(err, brokers.ErrOneVersion):
+		return p, wrongUsage("in versions of your choice there are "+strings.Join(brokers.Versioned(), ", ")+"; start another version yourself, and give its address as --url", "%w", err)
+	case err != nil:
+		return p, wrongUsage("write NAME@VERSION; sixnines broker list shows the versions that are installed", "%w", err)
+	}
+	return q, nil
 }
 
 func productNames() []string {

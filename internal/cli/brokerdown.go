@@ -53,7 +53,7 @@ func (a *app) down(ctx context.Context, h brokers.Home, names []string, keep boo
 		s, err := brokers.Down(ctx, h, name, keep)
 		if err != nil {
 			failures = append(failures, err)
-			last, _ = brokers.Lookup(name)
+			last, _ = product(name)
 			continue
 		}
 		fmt.Fprintf(a.Stderr, "%s is stopped\n", name)

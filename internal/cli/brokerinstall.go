@@ -40,8 +40,12 @@ What is already installed stays as it is. Debian packages are installed as root 
 with sudo where it asks for no password, and no service of theirs is started.
 Everything else goes below SIXNINES_HOME, under its final name only when it is
 complete. If a step needs a person, it prints the commands and the exit code
-is 1.`,
+is 1.
+
+kafka, nats, nats-streaming and nsq are had in other versions too, side by side:
+NAME@VERSION with the whole version.`,
 		Example: `  sixnines broker install kafka rabbitmq
+  sixnines broker install kafka@3.9.1 nats@2.10.29
   sixnines broker install --all --yes
   sixnines broker install --all --dry-run`,
 		ValidArgsFunction: completeProducts,
@@ -227,6 +231,9 @@ func installFault(failures []error) error {
 		return failed("wait until the other one is done", err)
 	case errors.Is(err, errEnded):
 		return failed("what was installed stays; for the rest run the same command again", err)
+	}
+	if strings.Contains(err.Error(), "@") { // such as kafka@9.9.9
+		return failed("what was installed stays; see whether there is such a version, or repair what it says, and run the same command again", err)
 	}
 	return failed("what was installed stays; repair what it says and run the same command again", err)
 }

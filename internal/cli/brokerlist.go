@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -53,7 +54,9 @@ func (a *app) brokerListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the brokers, whether they are installed and whether they run",
-		Args:  counted(0, 0, ""),
+		Long: `List the brokers, whether they are installed and whether they run; also the versions
+that were installed beside, such as kafka@3.9.1.`,
+		Args: counted(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h, err := a.home()
 			if err != nil {
@@ -67,16 +70,43 @@ func (a *app) brokerListCommand() *cobra.Command {
 }
 
 func (a *app) listBrokers(ctx context.Context, h brokers.Home, asJSON bool) error {
-	products := brokers.Products()
-	rows := make([]brokerRow, len(products))
-	for i, p := range products {
+	var rows []brokerRow
+	seen := map[string]bool{} // paths of what has a row
+	add := func(p brokers.Product, version bool) error {
 		in, found := p.Find(ctx, h)
 		s, err := brokers.ReadState(h, p.Name)
 		if err != nil {
 			return brokerFault(err, p, byHome)
 		}
-		rows[i] = rowOf(p, in, found, s)
+		if version && s == nil && seen[in.Path] {
+			return nil
+		}
+		seen[in.Path] = found == nil
+		rows = append(rows, rowOf(p, in, found, s))
+		return nil
 	}
+	products := brokers.Products()
+	for _, p := range products {
+		if err := add(p, false); err != nil {
+			return err
+		}
+	}
+	for _, p := range products {
+		versions, err := p.Installed(h)
+		if err != nil {
+			return err
+		}
+		for _, v := range versions {
+			if err := add(v, true); err != nil {
+				return err
+			}
+		}
+	}
+	slices.SortStableFunc(rows, func(x, y brokerRow) int {
+		a, _, _ := strings.Cut(x.Name, "@")
+		b, _, _ := strings.Cut(y.Name, "@")
+		return strings.Compare(a, b)
+	})
 	if asJSON {
 		return a.writeJSON(rows)
 	}

@@ -109,7 +109,7 @@ func scenarioFlags(to *overrides) []section {
 	}
 	add("Where", func(flag func(name, key, kind, usage string)) {
 		flag("url", "target.url", "URL", "address of the broker; without one it is started for the run")
-		flag("start", "target.managed", "NAME", "which broker to start for the run; default the driver's own; see sixnines broker list")
+		flag("start", "target.managed", "NAME", "which broker to start for the run, also in a version, as kafka@3.9.1; default the driver's own; see sixnines broker list")
 		flag("nodes", "target.nodes", "N", "how many nodes of it; default 1")
 		flag("tls-ca", "target.tls.ca", "FILE", "PEM file of the authority that signed the server's certificate")
 		flag("tls-cert", "target.tls.cert", "FILE", "PEM file of the client's certificate")
