@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -85,6 +86,30 @@ func (e *evidence) reaches(share float64) (names []string) {
 		}
 	}
 	return names
+}
+
+// mostDue is the largest share of the window's messages that can have been due in so
+// small a share of its time, by its readings: a pause that takes a hundredth of the
+// window takes half of the messages where it meets half of the bursts.
+func (e *evidence) mostDue(share float64) float64 {
+	type stretch struct{ length, due float64 }
+	var stretches []stretch
+	var all, most float64
+	for _, p := range e.measure {
+		for start, l := range p.Stretches {
+			if l.Due > 0 {
+				stretches = append(stretches, stretch{float64(max(l.At-start, 1)), float64(l.Due)})
+				all += float64(l.Due)
+			}
+		}
+	}
+	slices.SortFunc(stretches, func(a, b stretch) int { return cmp.Compare(b.due/b.length, a.due/a.length) })
+	left := share * e.window()
+	for _, s := range stretches {
+		part := min(left/s.length, 1)
+		most, left = most+part*s.due, left-part*s.length
+	}
+	return max(share, most/max(all, 1))
 }
 
 // freezes returns when the whole process stood still within the window: where

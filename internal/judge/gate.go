@@ -162,10 +162,14 @@ func (e *evidence) partly(share float64, code, brief, text string) []result.Reas
 	return []result.Reason{r}
 }
 
-// mostly is partly of what is so much that nothing holds where it can have moved
-// every percentile, or where all there is are totals: the run is INVALID then.
+// mostly is partly of so large a share of the window that nothing holds where it can
+// have moved every percentile, or where throughput is what the run is about, as in a
+// closed loop: the run is INVALID then.
 func (e *evidence) mostly(share float64, code, brief, text string) []result.Reason {
-	found := e.partly(share, code, brief, text)
+	if e.in.stopsInvalidate || e.run.Header.Mode == result.ModeClosed {
+		return one(result.Invalid, code, text)
+	}
+	found := e.partly(e.mostDue(share), code, brief, text)
 	if r := &found[0]; r.Status == result.Suspect && r.Percentile == "" {
 		r.Status = result.Invalid
 	}

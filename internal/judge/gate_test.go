@@ -66,6 +66,17 @@ func TestGates(t *testing.T) {
 		{"frozen for 120 ms", freeze(120e6, sourceThread, sourceGoroutine), "frozen", result.Suspect, "120 ms", "95"},
 		{"frozen as the pause says itself", freeze(120e6, sourceProcess), "frozen", result.Suspect, "120 ms", "95"},
 		{"frozen for a third of the window", freeze(3e9, sourceProcess), "frozen", result.Invalid, "3.00 s", ""},
+		{"frozen for 120 ms with bursts", func(b *testbed) {
+			freeze(120e6, sourceProcess)(b)
+			for n, i := range b.intervals[:seconds] { // half of each second's messages come in one
+				for _, c := range []*int64{&i.v.Counters.Scheduled, &i.v.Counters.Sent, &i.v.Counters.Unknown} {
+					if *c -= perSecond / 2; n == 4 {
+						*c += seconds * perSecond / 2
+					}
+				}
+			}
+		}, "frozen", result.Suspect, "120 ms", "75"},
+		{"frozen for 120 ms in a closed loop", func(b *testbed) { freeze(120e6, sourceProcess)(b); mode(result.ModeClosed)(b) }, "frozen", result.Invalid, "120 ms", ""},
 		{"frozen for 120 ms flat out", func(b *testbed) { freeze(120e6, sourceProcess)(b); mode(result.ModeFlatOut)(b) }, "frozen", result.Invalid, "120 ms", ""},
 		{"frozen for 20 ms", freeze(20e6, sourceThread, sourceGoroutine), "frozen", result.Suspect, "20.0 ms", "99"},
 		{"frozen for 5 ms", freeze(5e6, sourceThread, sourceGoroutine), "", result.Valid, "", ""},
@@ -89,6 +100,16 @@ func TestGates(t *testing.T) {
 		{"steal of 2 % on two processors", func(b *testbed) { every(vitalSteal, 0.02)(b); every(vitalStealTime, 0.04)(b) }, "steal", result.Suspect, "2.0 %", "90"},
 		{"steal of 2 % on 64 processors", func(b *testbed) { every(vitalSteal, 0.02)(b); every(vitalStealTime, 1.28)(b) }, "steal", result.Suspect, "2.0 %", ""},
 		{"steal of 6 % on two processors", func(b *testbed) { every(vitalSteal, 0.06)(b); every(vitalStealTime, 0.12)(b) }, "steal", result.Suspect, "6.0 %", "75"},
+		{"steal of 6 % from processors that were busy for half of the time", func(b *testbed) {
+			every(vitalSteal, 0.06)(b)
+			every(vitalStealTime, 0.12)(b)
+			every(vitalBusy, 0.54)(b)
+		}, "steal", result.Suspect, "6.0 %", "75"},
+		{"steal of 6 % from processors that were idle", func(b *testbed) {
+			every(vitalSteal, 0.06)(b)
+			every(vitalStealTime, 0.12)(b)
+			every(vitalBusy, 0.1)(b)
+		}, "steal", result.Invalid, "6.0 %", ""},
 		{"steal of 6 % on 64 processors", func(b *testbed) { every(vitalSteal, 0.06)(b); every(vitalStealTime, 3.84)(b) }, "steal", result.Invalid, "6.0 %", ""},
 		{"steal of 6 %", every(vitalSteal, 0.06), "steal", result.Invalid, "6.0 %", ""},
 		{"swapping", vital(vitalSwapIn, 7), "swap", result.Suspect, "7 pages", ""},
@@ -398,7 +419,7 @@ func TestVitalsAreNamedAsTheyAreWritten(t *testing.T) {
 	for _, d := range vitals.Describe() {
 		known[d.Name] = true
 	}
-	for _, name := range []string{vitalProcessCPU, vitalGCTotal, vitalGCMax, vitalSchedulerP99, vitalSteal, vitalSwapIn, vitalSuspended, vitalThrottled, vitalThrottleTime, vitalIdleMax, vitalStealTime} {
+	for _, name := range []string{vitalProcessCPU, vitalGCTotal, vitalGCMax, vitalSchedulerP99, vitalSteal, vitalSwapIn, vitalSuspended, vitalThrottled, vitalThrottleTime, vitalIdleMax, vitalBusy, vitalStealTime} {
 		if !known[name] {
 			t.Errorf("no vital is called %q", name)
 		}

@@ -50,7 +50,9 @@ func throttled(e *evidence) []result.Reason {
 
 // steal: the hypervisor gave the processors to others. A message may meet it on
 // any of them: what can have met it is the time stolen on all, summed. Above 5 %
-// that invalidates the run where it can have moved every percentile.
+// that invalidates the run where it can have moved every percentile; and since time
+// is stolen only while somebody wants a processor, as each message does, it counts
+// at least as its share of the time in which processors were wanted.
 func steal(e *evidence) []result.Reason {
 	share, _ := mean(e.measure, vitalSteal)
 	if share <= stealSuspect {
@@ -64,7 +66,11 @@ func steal(e *evidence) []result.Reason {
 	case !told:
 		return one(result.Suspect, "steal", text)
 	case share > stealInvalid:
-		return e.mostly(stolen*1e9/e.window(), "steal", spell.Share(share)+" steal", text)
+		met := stolen * 1e9 / e.window()
+		if busy, ok := mean(e.measure, vitalBusy); ok {
+			met = max(met, share/(share+busy))
+		}
+		return e.mostly(met, "steal", spell.Share(share)+" steal", text)
 	}
 	return e.partly(stolen*1e9/e.window(), "steal", spell.Share(share)+" steal", text)
 }

@@ -14,6 +14,9 @@ type Inputs struct {
 	// CutShort says that the run did not live to write its summary.
 	CutShort   bool
 	Throughput *result.Throughput // flat out
+	// stopsInvalidate has long pauses, throttling and steal invalidate the whole run,
+	// as they did in earlier versions.
+	stopsInvalidate bool
 }
 
 // InputsOf returns the inputs behind a run's summary. Of a run without one they

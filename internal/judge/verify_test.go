@@ -56,6 +56,26 @@ func TestVerifyAgreesWithWhatWasWritten(t *testing.T) {
 }
 
 // Any figure that is changed is found under its own name.
+// A long pause made a run of earlier versions INVALID.
+func TestVerifyOfAnEarlierVersionsPause(t *testing.T) {
+	for _, earlier := range []bool{false, true} {
+		b := newTestbed(mixed())
+		b.intervals[4].v.Pauses = []result.Pause{{Start: 4e9, End: 4e9 + 120e6, Source: sourceProcess}}
+		run := b.run(t)
+		run.Summary = Summarise(run, Inputs{stopsInvalidate: earlier})
+		if r := find(run.Summary.Verdict, "frozen"); r == nil || (r.Status == result.Invalid) != earlier {
+			t.Fatalf("%+v", run.Summary.Verdict)
+		}
+		if found := Verify(run); len(found) > 0 {
+			t.Errorf("earlier %v: %v", earlier, found)
+		}
+		run.Summary.Verdict.Status = result.Valid
+		if earlier && len(Verify(run)) == 0 {
+			t.Error("a changed verdict was not found")
+		}
+	}
+}
+
 func TestVerifyNamesEveryChange(t *testing.T) {
 	changes := map[string]func(*result.Summary){
 		"counters.acked":    func(s *result.Summary) { s.Counters.Acked++ },

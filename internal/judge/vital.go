@@ -15,6 +15,7 @@ const (
 	vitalGCMax        = "go.gc.pause.max"          // ns
 	vitalSchedulerP99 = "go.sched.latency.p99"     // ns
 	vitalPacerBusy    = "pacer.busy"               // share of the interval, of the busiest pacer
+	vitalBusy         = "host.cpu.busy"            // share of the machine
 	vitalSteal        = "host.steal"               // share of the machine
 	vitalStealTime    = "host.steal.time"          // s, summed over the machine's processors
 	vitalSwapIn       = "host.swap.in"             // pages
