@@ -96,7 +96,7 @@ func TestSetIsAsGoodAsItsWorst(t *testing.T) {
 		{3, "met missed met", "missed", "in 1 of 3 runs (run 2: found missed)", exitThreshold},
 		{3, "undecided missed missed", "missed", "in 2 of 3 runs (run 2: found missed)", exitThreshold},
 		{3, "met undecided met", "undecided", "in 1 of 3 runs (run 2: found undecided)", exitThreshold},
-		{3, "met met", "undecided", "met in 2 runs, but 3 were to be made", exitThreshold},
+		{3, "met met", "undecided", "met in 2 runs, but 3 were planned", exitThreshold},
 		{3, "missed", "missed", "in 1 of 1 run", exitThreshold},
 		{2, "met cut", "meaningless", "in 1 of 2 runs (run 2: the run was cut short", exitThreshold},
 		{3, "met invalid missed", "missed", "in 1 of 3 runs", exitInvalid},
