@@ -167,7 +167,7 @@ func (e *evidence) partly(share float64, code, brief, text string) []result.Reas
 // closed loop: the run is INVALID then.
 func (e *evidence) mostly(share float64, code, brief, text string) []result.Reason {
 	if e.in.stopsInvalidate || e.run.Header.Mode == result.ModeClosed {
-		return one(result.Invalid, code, text)
+		return []result.Reason{{Status: result.Invalid, Code: code, Text: text, Brief: brief}}
 	}
 	found := e.partly(e.mostDue(share), code, brief, text)
 	if r := &found[0]; r.Status == result.Suspect && r.Percentile == "" {

@@ -163,6 +163,9 @@ func TestGates(t *testing.T) {
 				t.Fatalf("no reason %q in %+v", tt.code, v.Reasons)
 			}
 			inPlainWords(t, v)
+			if r.Code == "frozen" && r.Brief == "" {
+				t.Error("the pause has no headline")
+			}
 			if r.Status != tt.status || !strings.Contains(r.Text, tt.text) {
 				t.Errorf("%s: %q, want %s with %q", r.Status, r.Text, tt.status, tt.text)
 			}
