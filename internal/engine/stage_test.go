@@ -258,7 +258,7 @@ func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 		url, why   string
 	}{
 		{"two connections a producer", text, startRelay(t, &relay{more: 1}), "relay", "2 connections"},
-		{"one during the probes", text, startRelay(t, &relay{every: 1}), "relay", "as it goes on"},
+		{"one during the probes", text, startRelay(t, &relay{every: 1}), "relay", "during the run"},
 		{"no connection of ours", text, mem.Entry(), "", "mem"},
 		{"flat out", "phases: {warmup: 50ms}\nworkload: {rate: max, messages: 1000, size: 64B}", startRelay(t, &relay{}), "relay", "flat out"},
 	} {
