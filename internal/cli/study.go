@@ -157,6 +157,9 @@ func (a *app) showStudy(s *study.Study) error {
 		}
 		fmt.Fprintf(&b, "\nafter %s, %q%s\n  %s\n  %s\n", o.Author, o.Title, date, o.Setting, o.Versions)
 	}
+	if x := s.Argument; x != nil {
+		fmt.Fprintf(&b, "\nWhat follows is an example: its run takes --broker PRODUCT=VERSION,VERSION…\n  --broker %s\n", x)
+	}
 	b.WriteString("\nSYSTEMS\n")
 	for _, x := range s.Systems {
 		fmt.Fprintf(&b, "  %-20s %s\n", x.Name, x.Title)
@@ -185,7 +188,7 @@ func (a *app) showStudy(s *study.Study) error {
 }
 
 func (a *app) studyExportCommand() *cobra.Command {
-	var length string
+	var length, broker string
 	cmd := &cobra.Command{
 		Use:   "export STUDY DIR",
 		Short: "Write a study and its scenarios as files to copy and change",
@@ -210,10 +213,16 @@ cell, which sixnines run takes; and a README with the commands.`,
 			if _, err := s.Length(length); err != nil {
 				return wrongUsage("there are quick, default and full", "--length cannot be %q", length)
 			}
+			if broker != "" {
+				if s, _, err = a.argued(s, broker); err != nil {
+					return err
+				}
+			}
 			return a.exportStudy(s, length, args[1])
 		},
 	}
 	cmd.Flags().StringVar(&length, "length", study.Default, "of which `LENGTH` the scenarios are: quick, default or full")
+	cmd.Flags().StringVar(&broker, "broker", "", "for a study that takes --broker: of which broker and versions, `PRODUCT=VERSION,VERSION`; default its example, to be given again")
 	completeFlag(cmd, "length", oneOf(study.Quick, study.Default, study.Full))
 	return cmd
 }
@@ -229,7 +238,11 @@ func (a *app) exportStudy(s *study.Study, length, dir string) error {
 	}
 	files := map[string]string{study.FileName: string(s.Text())}
 	var readme strings.Builder
-	fmt.Fprintf(&readme, "# %s\n\n%s\n\nThe whole study, which may be changed:\n\n    sixnines study run %s\n\nOne cell each, of the length %s:\n\n", s.Title, s.Question, filepath.Join(dir, study.FileName), length)
+	whole := filepath.Join(dir, study.FileName)
+	if s.Argument != nil {
+		whole += " --broker " + s.Argument.String()
+	}
+	fmt.Fprintf(&readme, "# %s\n\n%s\n\nThe whole study, which may be changed:\n\n    sixnines study run %s\n\nOne cell each, of the length %s:\n\n", s.Title, s.Question, whole, length)
 	for i := range cells {
 		c := &cells[i]
 		if _, ok := c.Bench(); ok {

@@ -25,6 +25,7 @@ type studyOptions struct {
 	quick, full bool
 	only        []string
 	urls        []string
+	broker      string // in versions, see argued
 	resume      string
 	replace     int // rounds of a cell at most; below 0: half as many as it has
 	dryRun      bool

@@ -51,6 +51,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 		Example: `  sixnines study run message-queue-latency --quick
   sixnines study run message-queue-latency --only nats --only 'redis/1KiB-*'
   sixnines study run message-queue-latency --url nats=nats://elsewhere:4222 --only nats
+  sixnines study run versions --broker kafka=3.9.1,4.3.1
   sixnines study run mine/study.yaml --dry-run
   sixnines study run message-queue-latency --resume results/message-queue-latency-20261122T140200Z-1f2e3d4c`,
 		Args:              counted(1, 1, "one STUDY"),
@@ -64,6 +65,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 		f.BoolVar(&o.quick, "quick", false, "one short round of each cell")
 		f.BoolVar(&o.full, "full", false, "as long as a report worth citing needs")
 		f.StringArrayVar(&o.only, "only", nil, "make these `CELLS` only: a system, or a pattern such as nats/* or */1KiB-3000; repeatable")
+		f.StringVar(&o.broker, "broker", "", "for the study versions: which broker and versions to compare, `PRODUCT=VERSION,VERSION…`, as kafka=3.9.1,4.3.1, or a driver instead of the product")
 		f.StringArrayVar(&o.urls, "url", nil, "measure a broker of yours as a system of the study: `SYSTEM=URL`; repeatable")
 		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take, and run nothing")
 		f.IntVar(&o.replace, "replace", -1, "make at most `N` rounds more of a cell, to replace those with an INVALID run; default: half as many as it has; 0: none")
@@ -110,6 +112,9 @@ func (a *app) runStudy(ctx context.Context, o studyOptions) error {
 	if err != nil {
 		return err
 	}
+	if st, o.broker, err = a.argued(st, o.broker); err != nil {
+		return err
+	}
 	p, err := a.planStudy(st, o)
 	if err != nil {
 		return err
@@ -120,6 +125,13 @@ func (a *app) runStudy(ctx context.Context, o studyOptions) error {
 	}
 	if !slices.ContainsFunc(p.cells, func(c studyCell) bool { return c.chosen && missing[c.System.Name].Why == "" }) {
 		return failed(missing[p.firstChosen()].How, errors.New("none of the systems is here: "+missing[p.firstChosen()].Why))
+	}
+	if o.broker != "" {
+		for _, c := range p.cells {
+			if x := missing[c.System.Name]; c.chosen && x.Why != "" {
+				return failed(x.How, errors.New(x.Why)) // there is nothing to compare with
+			}
+		}
 	}
 	m, err := p.manifest()
 	if err != nil {

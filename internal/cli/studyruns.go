@@ -130,6 +130,9 @@ func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 // hold a login.
 func (s *studyRuns) command() string {
 	words := []string{"sixnines study run", s.arg}
+	if s.broker != "" {
+		words = append(words, "--broker "+s.broker)
+	}
 	if s.length != study.Default {
 		words = append(words, "--"+s.length)
 	}

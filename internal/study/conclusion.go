@@ -142,9 +142,9 @@ func (d *decider) cell(name string) *CellOutcome {
 func (d *decider) longer() string {
 	switch d.o.Length {
 	case Quick:
-		return "six rounds: sixnines study run " + d.o.Study.Name
+		return "six rounds: " + d.o.Study.run()
 	case Default:
-		return "longer runs: sixnines study run " + d.o.Study.Name + " --full"
+		return "longer runs: " + d.o.Study.run() + " --full"
 	}
 	return ""
 }

@@ -97,6 +97,9 @@ func Parse(name string, text []byte) (*Study, error) {
 		return nil, fail(1, 1, err.Error(), "this is not YAML")
 	}
 	s.root = doc.Content[0]
+	if err := s.exampled(); err != nil {
+		return nil, err
+	}
 	d := decoder{file: name}
 	d.known(s.root, reflect.TypeFor[Study](), "the study")
 	if len(d.errs) > 0 {

@@ -76,7 +76,7 @@ func filler(values map[string]string) *strings.Replacer {
 }
 
 // filled is a copy of a node with values in its texts. What becomes a number or a
-// truth value is one.
+// truth value is one; the word null stays a word, which is a driver's name.
 func filled(n *yaml.Node, fill *strings.Replacer) *yaml.Node {
 	c := *n
 	c.Content = nil
@@ -86,7 +86,7 @@ func filled(n *yaml.Node, fill *strings.Replacer) *yaml.Node {
 	if text := fill.Replace(n.Value); n.Kind == yaml.ScalarNode && text != n.Value {
 		c.Value, c.Style = text, 0
 		var read yaml.Node
-		if yaml.Load([]byte(text), &read) == nil && len(read.Content) == 1 && read.Content[0].Kind == yaml.ScalarNode {
+		if yaml.Load([]byte(text), &read) == nil && len(read.Content) == 1 && read.Content[0].Kind == yaml.ScalarNode && read.Content[0].Tag != "!!null" {
 			c.Tag = read.Content[0].Tag
 		}
 	}

@@ -26,6 +26,8 @@ type Study struct {
 	// Disturbed says that systems change while they are measured, on purpose: that the
 	// level of a run changes says nothing against its figures then.
 	Disturbed bool `yaml:"disturbed,omitempty"`
+	// Argument, if there is one, is what the systems are made of.
+	Argument *Argument `yaml:"argument,omitempty"`
 	// Base is the scenario that every cell's begins with.
 	Base        Layer        `yaml:"base,omitempty"`
 	Systems     []System     `yaml:"systems"`
@@ -40,7 +42,10 @@ type Study struct {
 
 	file string     // its name in errors
 	text []byte     // as it was read
-	root *yaml.Node // of it, for positions
+	root *yaml.Node // of it, for positions; with an argument, what came of template
+	// template is the text as it was written, where Argument has an example in it.
+	template *yaml.Node
+	of       string // the argument that it was made of; empty: none
 }
 
 // Original is the publication that a study repeats.

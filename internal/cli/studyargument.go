@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"strings"
+
+	"sixnines/internal/brokers"
+	"sixnines/internal/spell"
+	"sixnines/internal/study"
+)
+
+const brokerForm = "write --broker PRODUCT=VERSION,VERSION, such as --broker kafka=3.9.1,4.3.1; sixnines broker list shows the versions that are installed"
+
+// argued puts what --broker says into a study, and returns it with what it was taken
+// for. A study that takes it needs it, and no other takes it.
+func (a *app) argued(s *study.Study, text string) (*study.Study, string, error) {
+	switch {
+	case s.Argument == nil && text == "":
+		return s, "", nil
+	case s.Argument == nil:
+		return nil, "", wrongUsage("leave --broker out; the study versions takes it", "the study %s has systems of its own", s.Name)
+	case text == "":
+		return nil, "", wrongUsage(brokerForm, "the study %s needs a broker and its versions", s.Name)
+	}
+	arg, err := a.versionsOf(text)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := arg.Validate(); err != nil {
+		return nil, "", wrongUsage(brokerForm, "--broker %s: %w", oneLine(text), err)
+	}
+	if s, err = s.With(arg); err != nil {
+		return nil, "", asUsage(err)
+	}
+	return s, arg.String(), nil
+}
+
+// versionsOf reads PRODUCT=VERSION,VERSION. In place of a product may stand one of its
+// drivers, and the beginning of a version is the newest that is installed.
+func (a *app) versionsOf(text string) (study.Argument, error) {
+	name, list, ok := strings.Cut(text, "=")
+	if !ok {
+		return study.Argument{}, wrongUsage(brokerForm, "--broker %q names no versions", oneLine(text))
+	}
+	arg := study.Argument{Broker: name, Driver: name}
+	p, known := brokers.Lookup(name)
+	switch {
+	case known && len(p.Drivers) > 0:
+		arg.Driver = p.Drivers[0]
+	case known:
+		return arg, wrongUsage("write the product and its versions: kafka=0.9.0.0,4.3.1", "%s is one version", name)
+	default:
+		if p, known = brokers.ForDriver(name); !known {
+			hint := "there are " + strings.Join(brokers.Versioned(), ", ")
+			if near := spell.Nearest(name, productNames()); near != "" {
+				hint = "did you mean " + near + "? " + hint
+			}
+			return arg, wrongUsage(hint, "there is no broker %q", oneLine(name))
+		}
+	}
+	arg.Product = p.Name
+	h, _ := a.home() // without one, nothing is installed
+	for _, version := range strings.Split(list, ",") {
+		version, err := p.Complete(h, strings.TrimSpace(version))
+		if err != nil {
+			return arg, brokerFault(err, p, byHome)
+		}
+		arg.Versions = append(arg.Versions, version)
+	}
+	return arg, nil
+}

@@ -1,0 +1,158 @@
+package study
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+
+	"sixnines/scenario"
+)
+
+// mostVersions bounds the versions of an argument.
+const mostVersions = 6
+
+// ErrNoArgument says that a study has systems of its own, and takes no argument.
+var ErrNoArgument = errors.New("the study has systems of its own")
+
+// Argument is one broker in several versions, of which a study's systems are made. The
+// one that stands in a study's text is an example, with which it is checked and shown;
+// [Study.With] puts another in its place.
+//
+// In such a study {broker}, {product}, {driver} and {first}, the first version, stand
+// for what the argument has. What has {versions} or {later} – all versions but the
+// first – as the values of for is made for each of them, in whatever list it stands.
+type Argument struct {
+	Broker   string   `yaml:"broker"`   // what it is called in names and titles
+	Product  string   `yaml:"product"`  // that is started
+	Driver   string   `yaml:"driver"`   // that speaks with it
+	Versions []string `yaml:"versions"` // two to six, in the order in which they are to be read
+}
+
+// String writes the argument as it is given: kafka=3.9.1,4.3.1.
+func (a Argument) String() string { return a.Broker + "=" + strings.Join(a.Versions, ",") }
+
+// Validate refuses an argument of which no systems can be made.
+func (a Argument) Validate() error {
+	for i, v := range a.Versions {
+		switch {
+		case !nameForm.MatchString(v):
+			return fmt.Errorf("%q is no version", v)
+		case slices.Contains(a.Versions[:i], v):
+			return fmt.Errorf("version %s stands there twice", v)
+		}
+	}
+	switch {
+	case a.Broker == "" || a.Product == "" || a.Driver == "":
+		return errors.New("broker, product and driver are wanted")
+	case len(a.Versions) < 2:
+		return errors.New("two versions are wanted, to compare them")
+	case len(a.Versions) > mostVersions:
+		return fmt.Errorf("%d versions are more than the %d that can be compared", len(a.Versions), mostVersions)
+	}
+	return nil
+}
+
+// With is the study of another broker or other versions: one with systems of its own,
+// whose text is written anew. The error wraps [ErrNoArgument] where it takes none.
+func (s *Study) With(a Argument) (*Study, error) {
+	if s.Argument == nil {
+		return nil, fmt.Errorf("study %s: %w", s.Name, ErrNoArgument)
+	}
+	if err := a.Validate(); err != nil {
+		return nil, fmt.Errorf("study %s: %w", s.Name, err)
+	}
+	root := a.applied(s.template)
+	root.Content = slices.Clone(root.Content)
+	for i := 0; i+1 < len(root.Content); i += 2 {
+		if root.Content[i].Value == "argument" {
+			root.Content = slices.Delete(root.Content, i, i+2)
+			break
+		}
+	}
+	text, err := yaml.Dump(plain(root), yaml.WithLineWidth(-1))
+	if err != nil {
+		return nil, fmt.Errorf("study: write %s: %w", s.Name, err)
+	}
+	made, err := Parse(s.file, text)
+	if err != nil {
+		return nil, err
+	}
+	made.of = a.String()
+	return made, nil
+}
+
+// run is the command that runs the study at its default length.
+func (s *Study) run() string {
+	command := "sixnines study run " + s.Name
+	if s.of != "" {
+		command += " --broker " + s.of
+	}
+	return command
+}
+
+// exampled puts the example that stands in the text in the places that it is for.
+func (s *Study) exampled() error {
+	for i := 0; s.root.Kind == yaml.MappingNode && i+1 < len(s.root.Content); i += 2 {
+		if s.root.Content[i].Value != "argument" {
+			continue
+		}
+		node := s.root.Content[i+1]
+		d := decoder{file: s.file}
+		d.known(node, reflect.TypeFor[Argument](), "argument")
+		if len(d.errs) > 0 {
+			return d.errs
+		}
+		var a Argument
+		if err := node.Load(&a, yaml.WithKnownFields()); err != nil {
+			return wrongType(s.file, err)
+		}
+		if err := a.Validate(); err != nil {
+			return scenario.Errors{{File: s.file, Line: node.Line, Column: node.Column, Cause: "argument: " + err.Error(), Hint: "write an example, such as {broker: kafka, product: kafka, driver: kafka, versions: [3.9.1, 4.3.1]}"}}
+		}
+		s.template, s.root = s.root, a.applied(s.root)
+	}
+	return nil
+}
+
+// applied is a copy of a study's text with the argument in it.
+func (a Argument) applied(root *yaml.Node) *yaml.Node {
+	n := filled(root, filler(map[string]string{"broker": a.Broker, "product": a.Product, "driver": a.Driver, "first": a.Versions[0]}))
+	return each(n, map[string][]string{"{versions}": a.Versions, "{later}": a.Versions[1:]})
+}
+
+// each makes of what has the name of a list as the values of for one for each value.
+func each(n *yaml.Node, lists map[string][]string) *yaml.Node {
+	out := *n
+	out.Content = nil
+	for _, x := range n.Content {
+		x = each(x, lists)
+		at, name, values := listed(x, lists)
+		if at < 0 || n.Kind != yaml.SequenceNode {
+			out.Content = append(out.Content, x)
+			continue
+		}
+		one := *x
+		one.Content = slices.Delete(slices.Clone(x.Content), at, at+2)
+		for _, value := range values {
+			out.Content = append(out.Content, filled(&one, filler(map[string]string{name: value})))
+		}
+	}
+	return &out
+}
+
+// listed finds for: {NAME: LIST} in a mapping; below 0: there is none.
+func listed(n *yaml.Node, lists map[string][]string) (at int, name string, values []string) {
+	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
+		ranges := n.Content[i+1]
+		if n.Content[i].Value == "for" && ranges.Kind == yaml.MappingNode && len(ranges.Content) == 2 {
+			if values, ok := lists[ranges.Content[1].Value]; ok {
+				return i, ranges.Content[0].Value, values
+			}
+		}
+	}
+	return -1, "", nil
+}
