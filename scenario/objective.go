@@ -102,6 +102,12 @@ func ParseObjective(s string) (Objective, error) {
 			err = wrong(quote(o.Subject)+" is no percentile", "write p99."+nines)
 			break
 		}
+		if rank, ok := strings.CutPrefix(strings.ToLower(o.Subject), "p"); ok {
+			if _, no := strconv.ParseFloat(rank, 64); no == nil {
+				err = noPercentile(o.Subject)
+				break
+			}
+		}
 		if o.Subject == "response" || o.Subject == "service" || o.Subject == "latency" {
 			err = wrong(quote(o.Subject)+" does not say of what", "write such as p99 "+o.Op+" "+limit+" for the response time, or delivery.service p99 "+o.Op+" "+limit)
 			break
@@ -111,7 +117,7 @@ func ParseObjective(s string) (Objective, error) {
 			break
 		}
 		all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst, subjectAvailability})
-		err = wrong("nothing is called "+quote(o.Subject), "there are "+strings.Join(all, ", ")+spell.Meant(o.Subject, all...))
+		err = wrong("nothing is called "+quote(o.Subject), "there are percentiles such as p99.9, "+strings.Join(all, ", ")+spell.Meant(o.Subject, all...))
 	case len(words) > 1:
 		err = wrong(quote(s)+": "+quote(words[1])+" after "+quote(o.Subject)+" says nothing", objectiveForm)
 	case o.isShare():
@@ -137,7 +143,7 @@ func (o *Objective) ofMetric(s string, words []string, limit string) error {
 	if o.Percent = 100; !strings.EqualFold(words[0], "max") {
 		v, ok := parsePercentile(words[0])
 		if !ok {
-			return wrong(quote(words[0])+" is no percentile", "write p50, p99.9 or another above p0 and below p100, or max")
+			return noPercentile(words[0])
 		}
 		o.Percent = v
 	}
@@ -153,6 +159,10 @@ func (o *Objective) ofMetric(s string, words []string, limit string) error {
 	}
 	o.Limit = float64(d)
 	return nil
+}
+
+func noPercentile(figure string) error {
+	return wrong(quote(figure)+" is no percentile", "write p50, p99.9 or another above p0 and below p100, or max")
 }
 
 // isFigure reports whether a word is a percentile, or max, and no metric's name.
@@ -218,7 +228,7 @@ func (o *Objective) ofShare(s, limit string) error {
 func (o *Objective) ofCounter(s, limit string) error {
 	v, err := strconv.ParseInt(limit, 10, 64)
 	if err != nil || v < 0 || v > 1<<53 {
-		return wrong(quote(s)+": "+quote(limit)+" is not a number of messages", "write "+o.Subject+" "+o.Op+" 0")
+		return wrong(quote(s)+": "+quote(limit)+" is not a number of messages", "write a whole number, such as "+o.Subject+" == 0")
 	}
 	o.Limit = float64(v)
 	return nil
