@@ -424,9 +424,18 @@ func (a *app) onlySeries(dir string) ([]string, error) {
 		}
 	}
 	if len(series) > 1 {
-		return nil, wrongUsage("name one of them; "+filepath.Join(dir, "*")+" is all of them as one set", "%s holds the results of %d series: %s", dir, len(series), strings.Join(series, ", "))
+		return nil, wrongUsage("name one of them; "+filepath.Join(dir, "*")+" is all of them as one set", "%s holds the results of %d series: %s", dir, len(series), few(series))
 	}
 	return files, nil
+}
+
+// few joins the first of many names.
+func few(names []string) string {
+	const most = 5
+	if left := len(names) - most; left > 1 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), left)
+	}
+	return strings.Join(names, ", ")
 }
 
 // resultsIn returns the result files that names stand for: of a directory all that are

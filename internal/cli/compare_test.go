@@ -333,3 +333,14 @@ func TestArms(t *testing.T) {
 		}
 	}
 }
+
+// A directory of many series is refused in one line that can be read.
+func TestFew(t *testing.T) {
+	names := strings.Split("abcdefgh", "")
+	if got := few(names); got != "a, b, c, d, e and 3 more" {
+		t.Error(got)
+	}
+	if got := few(names[:6]); got != "a, b, c, d, e, f" {
+		t.Error(got)
+	}
+}
