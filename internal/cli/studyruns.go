@@ -214,7 +214,7 @@ func (s *studyRuns) finish(ended error) error {
 			}
 		}
 		if ended == nil && s.Count(trials.Failed) > 0 {
-			ended = errors.New(s.failures())
+			return s.failedTrials(errors.New(s.failures()))
 		}
 		return errors.Join(ended, failed("run it again and leave it the time for a trial", errors.New("stopped before there was a result")))
 	}
@@ -234,9 +234,14 @@ func (s *studyRuns) finish(ended error) error {
 		ended = errors.New(s.failures())
 	}
 	if ended != nil {
-		return failed(s.goOn()+" makes them again; manifest.json there has the errors", ended)
+		return s.failedTrials(ended)
 	}
 	return nil
+}
+
+// failedTrials says how the trials that failed are made again.
+func (s *studyRuns) failedTrials(err error) error {
+	return failed(s.goOn()+" makes them again; manifest.json there has the errors", err)
 }
 
 // failures names the trials that failed.
