@@ -91,6 +91,20 @@ func TestMetricsAtAnAddressInUse(t *testing.T) {
 	}
 }
 
+// A flag that is there without a value is not as if it were not there.
+func TestFlagsWithoutAValue(t *testing.T) {
+	dir := t.TempDir()
+	for _, flag := range []string{"--url", "--metrics", "--otlp", "--junit", "--out", "--resume", "--slo"} {
+		code, _, errs := invoke(t, Env{Dir: dir}, "run", "mem", "--duration", "100ms", flag, "")
+		if code != exitUsage || !strings.Contains(errs, flag+` cannot be ""`) {
+			t.Errorf("%s: exit code %d: %s", flag, code, errs)
+		}
+	}
+	if made, err := os.ReadDir(dir); err != nil || len(made) > 0 {
+		t.Errorf("%v, %v in %s", err, made, filepath.Base(dir))
+	}
+}
+
 // A run is pushed with its end; where the collector cannot be had the run goes on, and
 // the failure is told without what may be secret.
 func TestOTLP(t *testing.T) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -103,11 +104,27 @@ func flagFault(cmd *cobra.Command, err error) error {
 			return own
 		}
 		f := invalid.GetFlag()
-		return wrongUsage(flagHint(f), "--%s cannot be %q", f.Name, invalid.GetValue())
+		return badFlag(f, invalid.GetValue())
 	case errors.As(err, &syntax):
 		return wrongUsage("", "%q is not the way to write a flag", syntax.GetSpecifiedFlag())
 	}
 	return &fault{code: exitUsage, cause: err}
+}
+
+// emptyFlag refuses flags that are there without a value, as a variable of the shell
+// that is not set leaves them: as if they were not there, something else would be done.
+func emptyFlag(cmd *cobra.Command) (err error) {
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		list, is := f.Value.(pflag.SliceValue)
+		if f.Value.String() == "" && f.Value.Type() == "string" || is && len(list.GetSlice()) == 0 {
+			err = cmp.Or(err, badFlag(f, ""))
+		}
+	})
+	return err
+}
+
+func badFlag(f *pflag.Flag, value string) error {
+	return wrongUsage(flagHint(f), "--%s cannot be %q", f.Name, value)
 }
 
 // flagHint says what a flag takes.

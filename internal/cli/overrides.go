@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,6 +27,9 @@ func (o *override) String() string { return "" }
 func (o *override) Type() string   { return o.kind }
 
 func (o *override) Set(value string) error {
+	if value == "" { // such as a variable of the shell that is not set
+		return errors.New("empty")
+	}
 	o.to.list = append(o.to.list, scenario.Override{Key: o.key, Value: value, Flag: o.flag})
 	return nil
 }

@@ -38,9 +38,6 @@ func titleOf(s *scenario.Scenario) string {
 // makeDir makes the directory of results, and proves that files can be made in
 // it before anything is run.
 func (a *app) makeDir(dir string) error {
-	if dir == "" {
-		return wrongUsage("write --out . for this directory", "--out names no directory")
-	}
 	if dir == toStdout {
 		return wrongUsage("name a directory with --out", "--out - tells a single run on stdout, and this makes several files")
 	}

@@ -49,7 +49,7 @@ broker. Ctrl-C ends the study with the run under way, before its window at once;
 
 Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong usage.`,
 		Example: `  sixnines study run message-queue-latency --quick
-  sixnines study run message-queue-latency --only nats --only 'redis/1KiB-*'
+  sixnines study run message-queue-latency --only 'nats,redis/1KiB-*'
   sixnines study run message-queue-latency --url nats=nats://elsewhere:4222 --only nats
   sixnines study run versions --broker kafka=3.9.1,4.3.1
   sixnines study run mine/study.yaml --dry-run
@@ -64,7 +64,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 	what := sectionOf("Study", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.quick, "quick", false, "one short round of each cell")
 		f.BoolVar(&o.full, "full", false, "as long as a report worth citing needs")
-		f.StringArrayVar(&o.only, "only", nil, "make these `CELLS` only: a system, or a pattern such as nats/* or */1KiB-3000; repeatable")
+		f.StringSliceVar(&o.only, "only", nil, "make these `CELLS` only: a system, or a pattern such as nats/* or */1KiB-3000; repeatable")
 		f.StringVar(&o.broker, "broker", "", "for the study versions: which broker and versions to compare, `PRODUCT=VERSION,VERSION…`, as kafka=3.9.1,4.3.1, or a driver instead of the product")
 		f.StringArrayVar(&o.urls, "url", nil, "measure a broker of yours as a system of the study: `SYSTEM=URL`; repeatable")
 		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take, and run nothing")
