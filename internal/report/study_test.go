@@ -73,6 +73,7 @@ func studiedAs(length string, scale float64) (*study.Outcome, error) {
 					t.Run.Header.Synchronous = &result.Synchronous{Metric: result.DeliveryService, Interval: int64(time.Millisecond)}
 				}
 				if c.Name == "slow/4000" {
+					t.Run.Summary.Verdict.ValidTo = []string{"99", "95"}[round%2]
 					t.Run.Summary.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: "99", Why: "36 % own lag"}}
 				}
 				for k := range t.Run.Series {
@@ -145,6 +146,16 @@ func TestStudyHTML(t *testing.T) {
 }
 
 // Every number with a unit that readers see is of the outcome, or of the original.
+// A cell is valid as far as all of its rounds are.
+func TestStudyVerdictOfACell(t *testing.T) {
+	v := &studyView{Outcome: studyOutcome(t)}
+	for name, want := range map[string]string{"fast/1000": "VALID", "fast/4000": "UNSTABLE 1 of 6", "slow/4000": "VALID to p95", "gone/4000": "–"} {
+		if got := v.verdict(v.Cell(name)); got.Text != want {
+			t.Errorf("%s: %q, want %q", name, got.Text, want)
+		}
+	}
+}
+
 func TestStudyNumbersHaveSources(t *testing.T) {
 	numbers := regexp.MustCompile(`\d[\d,.]* ?(?:ns|µs|ms|s|/s|%|B|KiB|MiB|GiB|KiB/s|B/s)\b`)
 	for _, scale := range []float64{1, 13.37} {

@@ -233,14 +233,19 @@ func (v *studyView) benchmarks() bool {
 // benchFigures are the figures of a micro-benchmark.
 func benchFigures() []string { return []string{"bench.op", "bench.allocs", "bench.bytes"} }
 
-// verdict is the worst verdict of a cell's rounds, and of how many.
+// verdict is the worst verdict of a cell's rounds, and of how many; where all are VALID,
+// up to where every one is.
 func (v *studyView) verdict(c *study.CellOutcome) studyText {
-	counts, made := map[result.Status]int{}, 0
+	counts, made, to := map[result.Status]int{}, 0, ""
 	for _, t := range c.Trials {
 		if p := t.Run; p != nil {
 			if part := study.PartOf(p, ""); part != nil && part.Summary != nil {
 				made++
-				counts[part.Summary.Verdict.Status]++
+				x := part.Summary.Verdict
+				counts[x.Status]++
+				if x.ValidTo != "" && (to == "" || percentileAt(x.ValidTo) < percentileAt(to)) {
+					to = x.ValidTo
+				}
 			}
 		}
 	}
@@ -249,6 +254,8 @@ func (v *studyView) verdict(c *study.CellOutcome) studyText {
 			t := studyText{Text: string(s), Class: statusClass(s)}
 			if n < made {
 				t.Text += " " + count(n) + " of " + count(made)
+			} else if s == result.Valid && to != "" {
+				t.Text = plain(result.Verdict{Status: s, ValidTo: to}.String())
 			}
 			return t
 		}
