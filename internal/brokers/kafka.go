@@ -159,11 +159,12 @@ func kafkaArtifacts(version string) []string {
 		scala = "2.11"
 	}
 	all := []string{"org.apache.kafka:kafka_" + scala + ":" + version, "org.apache.kafka:kafka-clients:" + version}
-	// Which library logs is left open, from 3.0 on.
+	// Which library logs is left open, from 1.1 on: without one the log stays empty, and
+	// with it why a broker did not start.
 	switch {
 	case since(version, 4, 0):
 		all = append(all, "org.apache.kafka:kafka-tools:"+version, "org.apache.logging.log4j:log4j-slf4j-impl:2.25.1", "org.apache.logging.log4j:log4j-core:2.25.1")
-	case since(version, 3, 0):
+	case since(version, 1, 1):
 		all = append(all, "org.slf4j:slf4j-reload4j:1.7.36")
 	}
 	return all

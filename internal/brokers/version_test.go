@@ -91,7 +91,7 @@ func foundError(_ Installation, err error) string {
 
 func TestVersionsOfKafkaTakeTheirArtifacts(t *testing.T) {
 	for version, want := range map[string]string{
-		"0.8.2.2": "kafka_2.11:0.8.2.2", "2.3.1": "kafka_2.11:2.3.1", "2.4.0": "kafka_2.13:2.4.0",
+		"0.8.2.2": "kafka_2.11:0.8.2.2", "0.10.2.2": "kafka_2.11:0.10.2.2 org.apache.kafka:kafka-clients:0.10.2.2", "2.3.1": "kafka_2.11:2.3.1", "2.8.2": "slf4j-reload4j", "2.4.0": "kafka_2.13:2.4.0",
 		"3.9.1": "slf4j-reload4j", "4.3.1": "kafka-tools:4.3.1",
 	} {
 		if all := strings.Join(kafkaArtifacts(version), " "); !strings.Contains(all, want) {
