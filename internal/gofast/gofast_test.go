@@ -25,6 +25,9 @@ func TestRun(t *testing.T) {
 			continue
 		}
 		r, err := one.Run(2, time.Microsecond)
+		if strings.HasPrefix(one.Name, "marshal-") && r.Allocs < 1 {
+			t.Errorf("%s returns no bytes of its own, and the others do", one.Name)
+		}
 		if err != nil || r.N < 1 || r.PerOp <= 0 || r.Processors != 2 {
 			t.Errorf("%s: %+v, %v", one.Name, r, err)
 		}
