@@ -28,7 +28,9 @@ const (
 // or an exact interval lies wholly on one side: of the median over six rounds, or of
 // each run where there are two to five. Runs that are INVALID count for nothing.
 // Figures that are suspect, below three times the noise floor, a lower bound, or that
-// the sample does not support decide nothing, and one round alone does not either.
+// the sample does not support decide nothing, and one round alone does not either. A
+// comparison goes without the rounds that have one, but not where it is for how the
+// system did: UNSTABLE, refused, a lower bound, near the floor.
 func Decide(o *Outcome) []Decision {
 	all := []Decision{}
 	for _, c := range o.Study.Conclusions {
@@ -176,13 +178,15 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 	least := 0             // rounds that there are
 	for _, name := range figures {
 		var of []column
-		var blocked string
+		var blocked, selects string
 		for _, c := range cells {
 			read, why := d.read(c, name)
 			usable := column{}
 			for round, f := range read {
 				if f.Missing == "" && f.Unfit == "" && f.Value > 0 {
 					usable[round] = f.Value
+				} else if f.Selects {
+					selects = fmt.Sprintf("%s of %s, round %d: %s, and without it the rounds would be chosen by how the system did", name, c.Cell.Name, round, cmp.Or(f.Missing, f.Unfit))
 				}
 			}
 			of = append(of, usable)
@@ -193,11 +197,11 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 				least = n
 			}
 		}
-		if n := len(shared(of)); n >= LeastRounds {
+		if n := len(shared(of)); n >= LeastRounds && selects == "" {
 			t.figures, columns = append(t.figures, name), append(columns, of)
 			continue
 		}
-		if blocked != "" {
+		if blocked = cmp.Or(selects, blocked); blocked != "" {
 			d.say("%s", blocked)
 			d.need(d.longer())
 		}

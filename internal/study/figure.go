@@ -41,6 +41,9 @@ type Figure struct {
 	// nothing. Empty: there is one, and it does.
 	Missing string
 	Unfit   string
+	// Selects says that it is not fit for how the system did: were its round left out, the
+	// others would be chosen by their figures.
+	Selects bool
 	// Unsteady says that Unfit is so because of the run's course alone: its level
 	// drifted or changed.
 	Unsteady bool
@@ -143,7 +146,7 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 	case v.Status == result.Invalid:
 		f.Unfit = "INVALID: " + reasons(v, result.Invalid)
 	case v.Status == result.Unstable:
-		f.Unfit = "UNSTABLE: " + reasons(v, result.Unstable)
+		f.Unfit, f.Selects = "UNSTABLE: "+reasons(v, result.Unstable), true
 	}
 	if metric == "" {
 		metric = HeadlineOf(run)
@@ -169,6 +172,7 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 
 // quotient divides two figures.
 func quotient(f, over, under Figure) Figure {
+	f.Selects = over.Selects || under.Selects
 	for _, x := range []Figure{over, under} {
 		switch {
 		case x.Missing != "":
@@ -234,7 +238,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 		f.Missing = fmt.Sprintf("n/a (needs %s messages)", spell.Count(p.Needs))
 		return
 	case p.Refused:
-		f.Missing = "refused"
+		f.Missing, f.Selects = "refused", true
 		return
 	}
 	f.Value, f.AtLeast = float64(p.Value), p.AtLeast
@@ -243,6 +247,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 		f.High = math.Inf(1)
 	}
 	limit := run.Summary.Verdict.Limit(m)
+	f.Selects = f.Selects || p.AtLeast || nearFloor(d, text)
 	switch {
 	case f.Unfit != "":
 	case run.Summary.Verdict.Status == result.Suspect && limit == nil:
