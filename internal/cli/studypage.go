@@ -29,7 +29,7 @@ const writePause = time.Minute
 // tried again at the end.
 func (s *studyRuns) writeBetween(system string) {
 	if s.last != "" && s.last != system && len(s.made) > 0 && time.Since(s.written) >= writePause {
-		if err := s.write(s.outcome()); err != nil {
+		if err := s.write(s.outcome(filepath.Base(s.dir))); err != nil {
 			s.note("the pages cannot be written yet: %s", oneLine(err.Error()))
 		}
 		s.written = time.Now()

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -149,6 +152,9 @@ func (a *app) runStudy(ctx context.Context, o studyOptions) error {
 		return err
 	}
 	defer opened.Close()
+	if err := a.sameConclusions(filepath.Join(dir, study.FileName), dir, st); err != nil {
+		return err
+	}
 	s := &studyRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, studyOptions: o, plan: p, missing: missing,
 		made: map[int]study.TrialOutcome{}, row: map[string]int{}}
 	if err := a.writeNew(filepath.Join(dir, study.FileName), true, func(w io.Writer) error { _, err := w.Write(st.Text()); return err }); err != nil {
@@ -159,6 +165,27 @@ func (a *app) runStudy(ctx context.Context, o studyOptions) error {
 	}
 	s.announce()
 	return s.finish(s.make(ctx))
+}
+
+// sameConclusions refuses to go on with a study whose conclusions, or tests of them, are
+// others than those with which it was begun: what decides is fixed before there are
+// results. Its texts, tables and charts may change.
+func (a *app) sameConclusions(file, dir string, st *study.Study) error {
+	text, err := os.ReadFile(a.path(file))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // it is new
+	}
+	if err != nil {
+		return failed("check the file and its permissions", fmt.Errorf("read the study: %w", err))
+	}
+	begun, err := study.Parse(file, text)
+	if err != nil {
+		return wrongUsage("it is written again once it is removed", "the study of %s is damaged: %w", dir, err)
+	}
+	if !reflect.DeepEqual(begun.Conclusions, st.Conclusions) {
+		return wrongUsage("go on with sixnines study run "+file+", or leave --resume out to begin anew", "%s was begun with other conclusions, or other tests of them", dir)
+	}
+	return nil
 }
 
 // firstChosen is the system of the first cell that is chosen.

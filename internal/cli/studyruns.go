@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 	}
 	s.note("%s: %s", where, oneLine(err.Error()))
 	if s.row[system]++; s.row[system] == studyFailures {
-		s.missing[system] = study.Skipped{System: system, Why: fmt.Sprintf("%d runs failed in a row, the last one: %s", studyFailures, oneLine(err.Error())), How: s.goOn() + " tries again"}
+		s.missing[system] = study.Skipped{System: system, Why: fmt.Sprintf("%d runs failed in a row, the last one: %s", studyFailures, oneLine(err.Error()))}
 		s.note("%s is left out: %d runs failed in a row", system, studyFailures)
 	}
 	return state, err
@@ -147,11 +148,13 @@ func (s *studyRuns) command() string {
 	return strings.Join(words, " ")
 }
 
-// goOn is the command that makes what is missing.
-func (s *studyRuns) goOn() string { return s.command() + " --resume " + s.dir }
+// goOn is the command that makes what is missing of the study in a directory.
+func (s *studyRuns) goOn(dir string) string { return s.command() + " --resume " + dir }
 
-// outcome is what the study came to so far.
-func (s *studyRuns) outcome() *study.Outcome {
+// outcome is what the study came to so far. Its commands name the directory as given:
+// pages, which are passed on, have its last part only.
+func (s *studyRuns) outcome(dir string) *study.Outcome {
+	goOn := s.goOn(dir)
 	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(), Tool: s.app.Tool, Machine: s.machine}
 	began := map[string]bool{} // systems that have a run
 	for _, c := range s.plan.cells {
@@ -189,13 +192,15 @@ func (s *studyRuns) outcome() *study.Outcome {
 		switch {
 		case began[x.Name] || !slices.ContainsFunc(s.plan.cells, of):
 		case s.missing[x.Name].Why != "":
-			o.Skipped = append(o.Skipped, s.missing[x.Name])
+			skipped := s.missing[x.Name]
+			skipped.How = cmp.Or(skipped.How, goOn+" tries again")
+			o.Skipped = append(o.Skipped, skipped)
 		case !slices.ContainsFunc(s.plan.cells, func(c studyCell) bool { return of(c) && c.chosen }):
-			o.Skipped = append(o.Skipped, study.Skipped{System: x.Name, Why: "left out by --only", How: s.goOn() + " with --only " + x.Name})
+			o.Skipped = append(o.Skipped, study.Skipped{System: x.Name, Why: "left out by --only", How: goOn + " with --only " + x.Name})
 		}
 	}
 	if !s.Complete() {
-		o.GoOn = s.goOn()
+		o.GoOn = goOn
 	}
 	o.Conclusions = study.Decide(o)
 	return o
@@ -218,11 +223,11 @@ func (s *studyRuns) finish(ended error) error {
 		}
 		return errors.Join(ended, failed("run it again and leave it the time for a trial", errors.New("stopped before there was a result")))
 	}
-	o := s.outcome()
+	o := s.outcome(s.dir)
 	if err := s.print(o); err != nil {
 		return failed("the results are in "+s.dir, fmt.Errorf("print the study: %w", err))
 	}
-	if err := s.write(o); err != nil {
+	if err := s.write(s.outcome(filepath.Base(s.dir))); err != nil {
 		return err
 	}
 	s.note("results %s", s.dir)
@@ -241,7 +246,7 @@ func (s *studyRuns) finish(ended error) error {
 
 // failedTrials says how the trials that failed are made again.
 func (s *studyRuns) failedTrials(err error) error {
-	return failed(s.goOn()+" makes them again; manifest.json there has the errors", err)
+	return failed(s.goOn(s.dir)+" makes them again; manifest.json there has the errors", err)
 }
 
 // failures names the trials that failed.
