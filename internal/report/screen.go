@@ -172,6 +172,9 @@ func screenTable(p *printer, s *subject) {
 			line += " (max " + f.text() + ")"
 		}
 		p.wrapped("  ", line, warning)
+		if d := s.column(m).Dist; main.Metric != m && d.Total() > d.Count {
+			p.wrapped("  ", "service times are those of the "+count(d.Count)+" of "+count(d.Total())+" messages that came through", warning)
+		}
 	}
 }
 

@@ -151,6 +151,19 @@ func TestScreensOfWorkloads(t *testing.T) {
 	}
 }
 
+// What never came through has no service time, though it was the slowest.
+func TestScreenOfAnOverloadThatLostMessages(t *testing.T) {
+	const want = "service times are those of the 20,000 of 28,000 messages that came through"
+	run := screens()["overload"]
+	if text := screenText(t, Options{Width: 120}, run); strings.Contains(text, "service times are those") {
+		t.Errorf("all came through:\n%s", text)
+	}
+	run.Summary.Histograms[result.DeliveryResponse].Censored = 8000
+	if text := screenText(t, Options{Width: 120}, run); !strings.Contains(text, want) {
+		t.Errorf("no %q:\n%s", want, text)
+	}
+}
+
 // Of an overload in which nothing came through there is no table.
 func TestScreenWithoutFigures(t *testing.T) {
 	run := screens()["overload"]
