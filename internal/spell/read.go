@@ -23,8 +23,8 @@ func (e *Error) Error() string { return e.Cause }
 func Decimal(s string) (n, scale uint64, err error) {
 	mantissa, exponent := s, 0
 	if i := strings.IndexAny(s, "eE"); i > 0 {
-		digits := strings.TrimPrefix(s[i+1:], "+")
-		if exponent, err = strconv.Atoi(digits); err != nil || len(digits) > 3 || strings.HasPrefix(digits, "+") {
+		digits := s[i+1:]
+		if exponent, err = strconv.Atoi(digits); err != nil || len(strings.TrimPrefix(digits, "+")) > 3 {
 			return 0, 0, &Error{Cause: "is not a number"}
 		}
 		mantissa = s[:i]
@@ -235,6 +235,9 @@ func ParseDuration(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(number + word)
 		if err != nil {
 			return 0, notDuration(s)
+		}
+		if d == 0 && strings.Trim(number, "0.") != "" {
+			return 0, &Error{"is shorter than 1ns", DurationForm}
 		}
 		if d > (math.MaxInt64-total)/factor {
 			return 0, &Error{"is too long", DurationForm}

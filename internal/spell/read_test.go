@@ -63,6 +63,7 @@ func TestParseDuration(t *testing.T) {
 		"1..5s":    {"is not a duration", DurationForm},
 		"2000000d": {"is too long", DurationForm},
 		"106752d":  {"is too long", DurationForm},
+		"0.5ns":    {"is shorter than 1ns", DurationForm},
 	} {
 		var wrong *Error
 		if got, err := ParseDuration(text); !errors.As(err, &wrong) || *wrong != want {
@@ -77,7 +78,7 @@ func TestWhole(t *testing.T) {
 			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "k", "-1", "1.5", "1e-1", "1e30", "1e", "e1", "1m", "1kk", "0x1", "18446744073709551616", "18446744073709551615k", "1,000", "1e1e1", "1e++1", "1e1000"} {
+	for _, text := range []string{"", "k", "-1", "1.5", "1e-1", "1e30", "1e", "e1", "1m", "1kk", "0x1", "18446744073709551616", "18446744073709551615k", "1,000", "1e1e1", "1e++1", "1000e+-3", "1e1000"} {
 		if got, err := Whole(text); err == nil {
 			t.Errorf("%q is %d", text, got)
 		}
