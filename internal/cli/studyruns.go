@@ -127,9 +127,9 @@ func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 	return state, err
 }
 
-// command is the one that makes the study again, without the addresses, which may
-// hold a login.
-func (s *studyRuns) command() string {
+// command is the one that makes these cells of the study again, or all, without the
+// addresses, which may hold a login.
+func (s *studyRuns) command(only ...string) string {
 	words := []string{"sixnines study run", s.arg}
 	if s.broker != "" {
 		words = append(words, "--broker "+s.broker)
@@ -137,7 +137,7 @@ func (s *studyRuns) command() string {
 	if s.length != study.Default {
 		words = append(words, "--"+s.length)
 	}
-	for _, x := range s.only {
+	for _, x := range only {
 		words = append(words, "--only '"+x+"'")
 	}
 	for _, x := range s.plan.study.Systems {
@@ -149,13 +149,15 @@ func (s *studyRuns) command() string {
 }
 
 // goOn is the command that makes what is missing of the study in a directory.
-func (s *studyRuns) goOn(dir string) string { return s.command() + " --resume " + dir }
+func (s *studyRuns) goOn(dir string) string { return s.command(s.only...) + resumed(dir) }
+
+func resumed(dir string) string { return " --resume " + dir }
 
 // outcome is what the study came to so far. Its commands name the directory as given:
 // pages, which are passed on, have its last part only.
 func (s *studyRuns) outcome(dir string) *study.Outcome {
 	goOn := s.goOn(dir)
-	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(), Tool: s.app.Tool, Machine: s.machine}
+	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(s.only...), Tool: s.app.Tool, Machine: s.machine}
 	began := map[string]bool{} // systems that have a run
 	for _, c := range s.plan.cells {
 		o.Cells = append(o.Cells, study.CellOutcome{Cell: c.Cell})
@@ -196,7 +198,7 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 			skipped.How = cmp.Or(skipped.How, goOn+" tries again")
 			o.Skipped = append(o.Skipped, skipped)
 		case !slices.ContainsFunc(s.plan.cells, func(c studyCell) bool { return of(c) && c.chosen }):
-			o.Skipped = append(o.Skipped, study.Skipped{System: x.Name, Why: "left out by --only", How: goOn + " with --only " + x.Name})
+			o.Skipped = append(o.Skipped, study.Skipped{System: x.Name, Why: "left out by --only", How: s.command() + resumed(dir)})
 		}
 	}
 	if !s.Complete() {

@@ -227,6 +227,18 @@ func TestDecideWhatIsNotThere(t *testing.T) {
 	}
 }
 
+// Going on with a length of one round makes no six.
+func TestDecideOfTooFewRounds(t *testing.T) {
+	s := small(t, "      - {kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}")
+	for length, needs := range map[string]string{Quick: "sixnines study run small", Default: "sixnines study run small --resume results/small"} {
+		o := outcome(t, s, length, map[string][]*result.Run{"x/r-100": rounds(1), "y/r-100": rounds(2)})
+		o.GoOn = "sixnines study run small --resume results/small"
+		if f := Decide(o)[0].Tests[0]; !strings.HasSuffix(f.Needs, needs) {
+			t.Errorf("%s: %q", length, f.Needs)
+		}
+	}
+}
+
 // Rounds are read as they are, and what decides nothing is shown all the same.
 func TestReadRounds(t *testing.T) {
 	s := small(t, "      - {kind: undecidable, why: a, needs: b}")
