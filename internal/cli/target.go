@@ -106,6 +106,8 @@ func (a *app) named(arg string) (*scenario.Scenario, error) {
 		return a.parse(arg, text)
 	case err == nil:
 		return nil, wrongUsage("name a file of it", "%s is a directory, not a scenario", arg)
+	case strings.Contains(arg, "://"): // which may hold a login
+		return nil, wrongUsage("name the driver, and the address after --url: sixnines run nats --url nats://host:4222", "an address stands where a driver or a scenario belongs")
 	case looksLikeFile && errors.Is(err, fs.ErrNotExist):
 		return nil, wrongUsage("write one with: sixnines run --dry-run > "+arg, "there is no scenario %s", arg)
 	case looksLikeFile:
