@@ -14,7 +14,7 @@ import (
 func TestImpossibleObjectives(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no list", "objectives: lost == 0\n", "x.yaml:1:13: objectives is \"lost == 0\", not a list (what the run must show"},
-		{"no objective", "objectives:\n  - lost == 0\n  - delivery.responce p99 < 5ms\n", "x.yaml:3:5: nothing is called \"delivery.responce\" (there are publish.response"},
+		{"no objective", "objectives:\n  - lost == 0\n  - delivery.responce p99 < 5ms\n", "x.yaml:3:5: nothing is called \"delivery.responce\" (there are percentiles such as p99.9, publish.response"},
 		{"an empty item", "objectives:\n  -\n", "objectives[0] has no value"},
 		{"a mapping", "objectives: [{lost: 0}]\n", "x.yaml:1:14: objectives[0] is a mapping, not an objective"},
 		{"twice", "objectives:\n  - lost == 0\n  - rate >= 99%\n  - lost  ==  0\n", "x.yaml:4:5: the objective \"lost == 0\" is given twice (it is first given in line 2; remove one of them)"},
