@@ -4,10 +4,12 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"sixnines/scenario"
 )
 
 // Every study that is built in can be decoded, and all its references and scenarios
-// are right: Parse checks them.
+// are right: Parse checks them. What is exported of a cell is the scenario that is run.
 func TestList(t *testing.T) {
 	all, err := List()
 	if err != nil {
@@ -20,9 +22,25 @@ func TestList(t *testing.T) {
 				t.Errorf("%s, %s: %d cells, %v", s.Name, length, len(cells), err)
 			}
 			for _, c := range cells {
+				if _, ok := c.Bench(); ok {
+					continue
+				}
+				want, err := c.Scenario(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
 				text, err := c.YAML()
-				if err != nil || !strings.Contains(string(text), "target:") {
-					t.Errorf("%s: %v\n%s", c.Name, err, text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := scenario.Parse(c.Name, text)
+				if err != nil {
+					t.Fatalf("%s, %s: %v", length, c.Name, err)
+				}
+				one, err := got.Encode()
+				other, wrong := want.Encode()
+				if err != nil || wrong != nil || string(one) != string(other) {
+					t.Errorf("%s, %s: what is exported is\n%s\nand not\n%s (%v, %v)", length, c.Name, one, other, err, wrong)
 				}
 			}
 		}
