@@ -262,9 +262,11 @@ func TestDisturbed(t *testing.T) {
 	for _, tt := range []struct {
 		disturbed bool
 		code      string
+		floor     float64 // of p99
 		usable    bool
-	}{{true, "steady", true}, {false, "steady", false}, {true, "own-lag", false}} {
-		run := spoilt(1, func(s *result.Summary, _ *result.Distribution) {
+	}{{true, "steady", 9, true}, {false, "steady", 9, false}, {true, "own-lag", 9, false}, {true, "steady", 2, false}} {
+		run := spoilt(1, func(s *result.Summary, d *result.Distribution) {
+			d.FloorRatio = map[string]float64{"99": tt.floor}
 			s.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: tt.code, Percentile: "50"}}}
 		})
 		c := &CellOutcome{Cell: Cell{Name: "x/y", Disturbed: tt.disturbed}, Trials: []TrialOutcome{{Round: 1, Run: run}}}

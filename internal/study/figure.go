@@ -259,7 +259,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 	case nearFloor(d, text):
 		f.Unfit = fmt.Sprintf("below %d times the noise floor", floorMatters)
 	}
-	f.Unsteady = strings.HasPrefix(strings.ToLower(f.Unfit), "suspect") && unsteadyOnly(run.Summary.Verdict, m, percent)
+	f.Unsteady = !f.Selects && strings.HasPrefix(strings.ToLower(f.Unfit), "suspect") && unsteadyOnly(run.Summary.Verdict, m, percent)
 }
 
 // unsteadyOnly reports whether of all that makes a percentile suspect there is nothing
