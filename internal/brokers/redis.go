@@ -56,9 +56,9 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 	if err != nil {
 		return nil, err
 	}
-	settings["dir"] = dir
+	settings["dir"] = redisQuote(dir)
 	if len(socket) < 100 {
-		settings["unixsocket"], settings["unixsocketperm"] = socket, "700"
+		settings["unixsocket"], settings["unixsocketperm"] = redisQuote(socket), "700"
 	}
 	maps.Copy(settings, o.Settings)
 	// Nothing has no value: an empty one takes a line out.
@@ -86,7 +86,10 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 	node := process{name: "redis", command: []string{in.Path, config}, env: o.Home.Environ, dir: dir,
 		log: filepath.Join(o.Dir, "redis.log")}
 	d := &deployment{url: scheme + "://" + address, info: map[string]string{"config": config}}
-	switch socket := settings["unixsocket"]; {
+	if settings["unixsocket"] != redisQuote(socket) {
+		socket = settings["unixsocket"]
+	}
+	switch {
 	case socket != "":
 		d.info["socket"] = socket
 		node.ready = func(ctx context.Context) error { return pingRedis(ctx, "unix", socket, o) }

@@ -133,6 +133,20 @@ func TestRedisEncrypts(t *testing.T) {
 	}
 }
 
+// Directories may have spaces in their names, and what else the configuration quotes.
+func TestRedisInADirectoryWithSpaces(t *testing.T) {
+	dir, err := os.MkdirTemp("", `a "b" é`) // short, as the socket's path has to be
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	t.Setenv("TMPDIR", dir)
+	c := brokertest.Start(t, "redis", brokers.Options{})
+	if got := redisSays(t, brokertest.Address(t, c.URL), nil, "SET key value"); got[0] != "+OK" {
+		t.Errorf("the server says %q", got)
+	}
+}
+
 func TestRedisSettings(t *testing.T) {
 	c := brokertest.Start(t, "redis", brokers.Options{MaxMessage: 2 << 20, Settings: map[string]string{"maxmemory": "100mb", "unixsocket": ""}})
 	address := brokertest.Address(t, c.URL)
