@@ -93,6 +93,9 @@ func (s *Study) check() error {
 		if len(x.Tests) == 0 {
 			c.fail(fmt.Sprintf("%s has no test", x.Name), "say how it is tested, or {kind: undecidable, why: …, needs: …}", "conclusions", i)
 		}
+		if x.Share < 0 || x.Share > 1 {
+			c.fail(fmt.Sprintf("a share of %v", x.Share), "1 is all of them", "conclusions", i, "share")
+		}
 		for k := range x.Tests {
 			c.test(&x.Tests[k], "conclusions", i, "tests", k)
 		}

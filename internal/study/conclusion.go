@@ -39,15 +39,29 @@ func Decide(o *Outcome) []Decision {
 			found := (&decider{o: o, t: &c.Tests[i]}).decide()
 			d.Tests = append(d.Tests, found)
 		}
-		d.Verdict = together(d.Tests)
+		d.Verdict = together(d.Tests, c.Share)
 		all = append(all, d)
 	}
 	return all
 }
 
-// together is the verdict of several tests.
-func together(all []Found) Verdict {
+// together is the verdict of several tests, of which a share is claimed to agree; 0: all
+// that can be decided, and one at least.
+func together(all []Found, share float64) Verdict {
 	v := Undecidable
+	if share > 0 {
+		count := map[Verdict]int{}
+		for _, f := range all {
+			count[f.Verdict]++
+		}
+		switch least := share * float64(len(all)); {
+		case float64(count[Agrees]) >= least:
+			return Agrees
+		case float64(len(all)-count[Disagrees]) < least:
+			return Disagrees
+		}
+		return v
+	}
 	for _, f := range all {
 		switch f.Verdict {
 		case Disagrees:

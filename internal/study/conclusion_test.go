@@ -195,17 +195,20 @@ func TestMonotone(t *testing.T) {
 // decided do.
 func TestTogether(t *testing.T) {
 	for _, tt := range []struct {
-		all  []Verdict
-		want Verdict
+		share float64
+		all   []Verdict
+		want  Verdict
 	}{
-		{nil, Undecidable}, {[]Verdict{Undecidable}, Undecidable}, {[]Verdict{Undecidable, Agrees}, Agrees},
-		{[]Verdict{Agrees, Undecidable, Disagrees}, Disagrees},
+		{0, nil, Undecidable}, {0, []Verdict{Undecidable}, Undecidable}, {0, []Verdict{Undecidable, Agrees}, Agrees},
+		{0, []Verdict{Agrees, Undecidable, Disagrees}, Disagrees},
+		{0.75, []Verdict{Agrees, Agrees, Agrees, Disagrees}, Agrees}, {0.75, []Verdict{Agrees, Agrees, Undecidable, Disagrees}, Undecidable},
+		{0.75, []Verdict{Agrees, Agrees, Disagrees, Disagrees}, Disagrees},
 	} {
 		var found []Found
 		for _, v := range tt.all {
 			found = append(found, Found{Verdict: v})
 		}
-		if got := together(found); got != tt.want {
+		if got := together(found, tt.share); got != tt.want {
 			t.Errorf("%v: %s", tt.all, got)
 		}
 	}

@@ -214,7 +214,10 @@ type Table struct {
 type Conclusion struct {
 	Name  string `yaml:"name"`
 	Claim string `yaml:"claim"` // the author's, in short
-	Tests []Test `yaml:"tests"`
+	// Share is the part of the tests that must agree, where that is what is claimed; 0:
+	// all that can be decided.
+	Share float64 `yaml:"share,omitempty"`
+	Tests []Test  `yaml:"tests"`
 }
 
 // The kinds of tests.
