@@ -90,7 +90,11 @@ func ParseRate(s string) (Rate, error) {
 		return Rate{}, wrong("the rate "+quote(s)+" is negative", rateForm+"; max goes flat out")
 	}
 	digits, multiple := spell.Multiple(number)
-	n, scale, err := spell.Decimal(digits)
+	read := spell.Decimal
+	if !timed {
+		read = spell.Plain
+	}
+	n, scale, err := read(digits)
 	if err != nil {
 		return Rate{}, notRate(s, number, err)
 	}

@@ -22,6 +22,7 @@ func TestParseRate(t *testing.T) {
 		"10/m":       {10, time.Minute},
 		"10/5min":    {10, 5 * time.Minute},
 		"20k/s":      {20000, time.Second},
+		"01000/s":    {1000, time.Second},
 		"1M/s":       {1000000, time.Second},
 		"1.5M/s":     {1500000, time.Second},
 		"0.0015k/s":  {3, 2 * time.Second},
@@ -58,7 +59,7 @@ func TestParseRate(t *testing.T) {
 			t.Errorf("%s: got %+v, %v; want %+v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "/", "1/", "/s", "1m", "1 msg", "1,000/s", "-1", "0", "1/2d", "1M/S", "x/s", "1/x", "-1/s", "0/s", "0.0/s", "1/0s", "1/-1s", "1./s", ".5/s", "1kk/s",
+	for _, text := range []string{"", "/", "1/", "/s", "1m", "1 msg", "1,000/s", "01000", "-1", "0", "1/2d", "1M/S", "x/s", "1/x", "-1/s", "0/s", "0.0/s", "1/0s", "1/-1s", "1./s", ".5/s", "1kk/s",
 		"max/s", "1/25h", "0.00001/h", "18446744073709551615/s", "18446744073709551616/s", "9223372036854775807/s", "10000000000G/s", "0.1234567890123456789/s", "+1/s", "k/s"} {
 		if got, err := ParseRate(text); err == nil {
 			t.Errorf("%q is taken for %+v", text, got)

@@ -33,8 +33,6 @@ func Decimal(s string) (n, scale uint64, err error) {
 	switch {
 	case strings.Contains(s, ","):
 		return 0, 0, &Error{"has a comma, which could divide thousands or be the decimal point", "write " + strings.ReplaceAll(s, ",", "") + " or " + strings.Replace(s, ",", ".", 1)}
-	case len(whole) > 1 && whole[0] == '0' && strings.Trim(whole, "0123456789") == "":
-		return 0, 0, &Error{"begins with 0, as octal numbers do", "write it without"}
 	case whole == "" || dotted && fraction == "" || strings.Trim(whole+fraction, "0123456789") != "":
 		return 0, 0, &Error{Cause: "is not a number"}
 	}
@@ -66,6 +64,15 @@ func Decimal(s string) (n, scale uint64, err error) {
 	return n, scale, nil
 }
 
+// Plain is [Decimal] of a number without a unit. One that begins with 0 is an error:
+// some read it as octal. With a unit it can be none.
+func Plain(s string) (n, scale uint64, err error) {
+	if len(s) > 1 && s[0] == '0' && s[1] >= '0' && s[1] <= '9' {
+		return 0, 0, &Error{"begins with 0, as octal numbers do", "write it without"}
+	}
+	return Decimal(s)
+}
+
 // Multiple divides a number of things from the multiple that it ends in, a power of
 // 1000: k or K, M, G. Without one it is 1.
 func Multiple(s string) (number string, multiple uint64) {
@@ -88,7 +95,7 @@ func Multiple(s string) (number string, multiple uint64) {
 // Whole reads a number of things, which is not negative: 1500, 1.5k, 2M, 1e6.
 func Whole(s string) (uint64, error) {
 	number, multiple := Multiple(strings.TrimSpace(s))
-	n, scale, err := Decimal(number)
+	n, scale, err := Plain(number)
 	if err != nil {
 		return 0, err
 	}
@@ -133,7 +140,11 @@ func ParseBytes(s string) (int64, error) {
 	s = strings.TrimSpace(s)
 	number := strings.TrimRightFunc(s, unicode.IsLetter)
 	unit := strings.ToLower(s[len(number):])
-	n, scale, err := Decimal(strings.TrimRight(number, " "))
+	read := Decimal
+	if unit == "" {
+		read = Plain
+	}
+	n, scale, err := read(strings.TrimRight(number, " "))
 	if err != nil {
 		return 0, err
 	}
@@ -209,7 +220,7 @@ func ParseDuration(s string) (time.Duration, error) {
 	if strings.HasPrefix(rest, "-") {
 		return 0, &Error{"is negative", DurationForm}
 	}
-	if n, _, err := Decimal(rest); err == nil {
+	if n, _, err := Plain(rest); err == nil {
 		if n == 0 {
 			return 0, nil
 		}

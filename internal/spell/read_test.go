@@ -12,7 +12,7 @@ func TestParseBytes(t *testing.T) {
 	for text, want := range map[string]int64{
 		"256B": 256, "256": 256, "0": 0, "1KiB": 1024, "1K": 1024, "1k": 1024, "1kib": 1024, "1Ki": 1024, "1KB": 1000, "1kb": 1000, "1kB": 1000,
 		"1 MB": 1e6, "1mb": 1e6, "1m": 1 << 20, "1M": 1 << 20, "2G": 2 << 30, "1gb": 1e9, "1.5KiB": 1536, "1.5K": 1536, "64 bytes": 64, "1 byte": 1, " 1 ": 1,
-		"1e3": 1000, "1e3B": 1000, "0.001kB": 1, "9223372036854775807": math.MaxInt64, "8589934591GiB": 8589934591 << 30,
+		"1e3": 1000, "1e3B": 1000, "0256B": 256, "00.5KiB": 512, "0.001kB": 1, "9223372036854775807": math.MaxInt64, "8589934591GiB": 8589934591 << 30,
 	} {
 		if got, err := ParseBytes(text); err != nil || got != want {
 			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
