@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sixnines/internal/study"
@@ -151,8 +150,8 @@ type theirFigure struct {
 // theirs are the original's figures of a cell.
 func (v *studyView) theirs(cell, name string) []theirFigure {
 	var out []theirFigure
-	add := func(x *study.Figures, value float64) {
-		if !math.IsNaN(value) {
+	add := func(x *study.Figures, value study.Printed) {
+		if !math.IsNaN(value.Number()) {
 			out = append(out, printed(value, x.Unit, name, plain(x.Source), plain(x.Note)))
 		}
 	}
@@ -163,8 +162,8 @@ func (v *studyView) theirs(cell, name string) []theirFigure {
 				add(x, values[k])
 			}
 		}
-		if x.Cell == cell && x.Figure == name && x.Value != nil {
-			add(x, *x.Value)
+		if x.Cell == cell && x.Figure == name && x.Value != "" {
+			add(x, x.Value)
 		}
 	}
 	return out
@@ -172,7 +171,7 @@ func (v *studyView) theirs(cell, name string) []theirFigure {
 
 // printed is a figure in the unit in which it was printed; latencies are in ms unless
 // another is said.
-func printed(value float64, unit, name, source, note string) theirFigure {
+func printed(value study.Printed, unit, name, source, note string) theirFigure {
 	u, _ := study.UnitOf(name)
 	unit = plain(unit)
 	if unit == "" && u == study.Nanoseconds {
@@ -191,7 +190,7 @@ func printed(value float64, unit, name, source, note string) theirFigure {
 	if !ok {
 		factor = math.NaN()
 	}
-	whole, part, _ := strings.Cut(strconv.FormatFloat(value, 'f', -1, 64), ".")
+	whole, part, _ := strings.Cut(string(value), ".")
 	text := grouped(whole)
 	if part != "" {
 		text += "." + part
@@ -203,5 +202,5 @@ func printed(value float64, unit, name, source, note string) theirFigure {
 	default:
 		text += " " + unit
 	}
-	return theirFigure{text: text, value: value * factor, source: source, note: note}
+	return theirFigure{text: text, value: value.Number() * factor, source: source, note: note}
 }

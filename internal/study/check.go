@@ -249,6 +249,9 @@ func (c *checker) figures() {
 			if len(values) != len(x.Columns) {
 				c.fail(fmt.Sprintf("%d values for %d columns", len(values), len(x.Columns)), "write .nan for what was not printed", "figures", i, "rows", cell)
 			}
+			for _, x := range values {
+				c.printed(x, "figures", i, "rows", cell)
+			}
 		}
 		single := x.Cell != "" || x.Words != ""
 		switch {
@@ -257,10 +260,20 @@ func (c *checker) figures() {
 		case single:
 			c.cell(x.Cell, "figures", i, "cell")
 			c.need(x.Words, "what was said of it", "figures", i)
-			if x.Value != nil || x.Figure != "" {
+			if x.Value != "" || x.Figure != "" {
 				c.figure(x.Figure, "figures", i, "figure")
 			}
+			if x.Value != "" {
+				c.printed(x.Value, "figures", i, "value")
+			}
 		}
+	}
+}
+
+// printed checks a number of the original's.
+func (c *checker) printed(p Printed, where ...any) {
+	if !printedForm.MatchString(string(p)) {
+		c.fail(fmt.Sprintf("%q is no number", p), "write its digits as they were printed, such as 0.3750", where...)
 	}
 }
 

@@ -38,6 +38,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a figure of the original's", "sections:", "figures: [{source: text, columns: [p50], rows: {x/r-100: [1, 2]}}]\nsections:", "2 values for 1 columns"},
 		{"a figure's cell", "sections:", "figures: [{source: text, cell: x/r, words: slow}]\nsections:", `there is no cell "x/r"`},
 		{"a chart", "title: All,", "title: All, charts: [{kind: over, title: T, cells: [x], figures: [p50], over: sizes}],", `no load and no system has a place on the axis "sizes"`},
+		{"a printed number", "sections:", "figures: [{source: text, columns: [p50], rows: {x/r-100: [fast]}}]\nsections:", `"fast" is no number`},
 		{"a share", "claim:", "share: 1.5, claim:", "a share of 1.5"},
 		{"a slip", "sections:", "slips: [{where: Nowhere, text: oh}]\nsections:", `"Nowhere"`},
 	} {

@@ -11,6 +11,10 @@
 package study
 
 import (
+	"math"
+	"regexp"
+	"strconv"
+
 	"go.yaml.in/yaml/v4"
 
 	"sixnines/result"
@@ -138,15 +142,30 @@ type Figures struct {
 	Unit   string `yaml:"unit,omitempty"`
 	Note   string `yaml:"note,omitempty"`
 	// Columns name the figures of Rows, as [Read] does; Rows are by the name of the
-	// cell. A value that was not printed is NaN.
+	// cell. A value that was not printed is .nan.
 	Columns []string             `yaml:"columns,omitempty"`
-	Rows    map[string][]float64 `yaml:"rows,omitempty"`
+	Rows    map[string][]Printed `yaml:"rows,omitempty"`
 	// Cell, Figure and Value are a single one; Words what was said of it. A figure
 	// that was not given as a number has words only.
-	Cell   string   `yaml:"cell,omitempty"`
-	Figure string   `yaml:"figure,omitempty"`
-	Value  *float64 `yaml:"value,omitempty"`
-	Words  string   `yaml:"words,omitempty"`
+	Cell   string  `yaml:"cell,omitempty"`
+	Figure string  `yaml:"figure,omitempty"`
+	Value  Printed `yaml:"value,omitempty"`
+	Words  string  `yaml:"words,omitempty"`
+}
+
+// Printed is a number with the digits with which it was printed: 0.3750 says more than
+// 0.375. It is .nan where none was.
+type Printed string
+
+var printedForm = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?|\.nan)$`)
+
+// Number is the number, NaN where none was printed.
+func (p Printed) Number() float64 {
+	x, err := strconv.ParseFloat(string(p), 64)
+	if err != nil {
+		return math.NaN()
+	}
+	return x
 }
 
 // Section is a part of the page, in the original's order.
