@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -91,9 +92,18 @@ func (v *validator) fail(cause, hint string, keys ...string) {
 
 // Wrong returns what is wrong with the value at a dotted key, as [Scenario.Validate]
 // does: with the place where it was written. It is for what only others know of it,
-// such as whether a driver takes an option.
+// such as whether a driver takes an option. What variables gave there is not in it.
 func (s *Scenario) Wrong(key, cause, hint string) Errors {
 	v := validator{s: s}
+	if s.source != nil {
+		var given []string
+		for at, w := range s.source.written {
+			if at == key || strings.HasPrefix(at, key+".") || strings.HasPrefix(at, key+"[") {
+				given = append(given, w.value, strings.Trim(strconv.Quote(w.value), `"`)) // as it is, and as causes quote it
+			}
+		}
+		cause = Conceal(cause, given)
+	}
 	v.fail(cause, hint, key)
 	return v.errs
 }
