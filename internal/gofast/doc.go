@@ -28,18 +28,19 @@ type Benchmark struct {
 
 // Result is what one run of a benchmark came to.
 type Result struct {
-	N          int     `json:"n"`          // operations
-	PerOp      float64 `json:"ns_op"`      // ns
-	Allocs     int64   `json:"allocs_op"`  // allocations
-	Bytes      int64   `json:"bytes_op"`   // bytes allocated
-	Processors int     `json:"gomaxprocs"` // that Go used
+	N          int     `json:"n"`                // operations
+	PerOp      float64 `json:"ns_op"`            // ns
+	P99        float64 `json:"p99_ns,omitempty"` // ns, of those that tell one
+	Allocs     int64   `json:"allocs_op"`        // allocations
+	Bytes      int64   `json:"bytes_op"`         // bytes allocated
+	Processors int     `json:"gomaxprocs"`       // that Go used
 	Version    string  `json:"go"`
 	CPUs       int     `json:"cpus"` // that the machine has for this process
 }
 
 // All returns the benchmarks, in the order of the article.
 func All() []Benchmark {
-	return slices.Concat(queues(), locks(), codecs(), calls(), memory(), snapshots())
+	return slices.Concat(queues(), locks(), codecs(), calls(), memory(), snapshots(), files())
 }
 
 // Run runs a benchmark on so many processors until it took the given time. It sets
@@ -55,6 +56,6 @@ func (b Benchmark) Run(processors int, least time.Duration) (Result, error) {
 	if r.N == 0 {
 		return Result{}, fmt.Errorf("benchmark %s failed", b.Name)
 	}
-	return Result{N: r.N, PerOp: float64(r.T.Nanoseconds()) / float64(r.N), Allocs: r.AllocsPerOp(), Bytes: r.AllocedBytesPerOp(),
+	return Result{N: r.N, PerOp: float64(r.T.Nanoseconds()) / float64(r.N), P99: r.Extra[p99Metric], Allocs: r.AllocsPerOp(), Bytes: r.AllocedBytesPerOp(),
 		Processors: processors, Version: runtime.Version(), CPUs: runtime.NumCPU()}, nil
 }

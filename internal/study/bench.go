@@ -38,16 +38,18 @@ func (c *checker) benches() {
 	for _, x := range gofast.All() {
 		names = append(names, x.Name)
 	}
-	has := false
+	benches := func(l Load) bool { return l.Bench != "" }
 	for i, l := range c.s.Loads {
-		if l.Bench != "" {
+		if benches(l) {
 			c.oneOf(l.Bench, names, "benchmark", "loads", i, "bench")
 		}
-		has = has || l.Bench != ""
 	}
 	const most = 1024
 	for i, x := range c.s.Systems {
-		if n := x.At[Processors]; has && (n < 1 || n > most || n != float64(int(n))) {
+		runs := slices.ContainsFunc(c.s.Selections, func(s Selection) bool {
+			return matches(x.Name, s.Systems) && slices.ContainsFunc(c.s.Loads, func(l Load) bool { return benches(l) && matches(l.Name, s.Loads) })
+		})
+		if n := x.At[Processors]; runs && (n < 1 || n > most || n != float64(int(n))) {
 			c.fail(fmt.Sprintf("%s runs benchmarks on %g processors", x.Name, n), fmt.Sprintf("give it at: {%s: N}, 1 to %d", Processors, most), "systems", i)
 		}
 	}
@@ -61,6 +63,10 @@ func readBench(r *gofast.Result, name string) Figure {
 	switch name {
 	case "bench.op":
 		f.Value = r.PerOp
+	case "bench.p99":
+		if f.Value = r.P99; f.Value == 0 {
+			f.Missing = "too few operations, or none is told"
+		}
 	case "bench.allocs":
 		f.Value = float64(r.Allocs)
 	case "bench.bytes":

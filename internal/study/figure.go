@@ -58,7 +58,7 @@ func plainFigures() map[string]Unit {
 	return map[string]Unit{"max": Nanoseconds, "rate.asked": PerSecond, "rate.sent": PerSecond, "rate.received": PerSecond, "rate.bytes": BytesRate,
 		"cpu.broker": Seconds, "cpu.generator": Seconds, "memory.broker": Bytes, "disk.read": Bytes, "disk.write": Bytes,
 		"availability": Part, "fill": PerSecond, "drain": PerSecond,
-		"bench.op": Nanoseconds, "bench.allocs": Count, "bench.bytes": Bytes}
+		"bench.op": Nanoseconds, "bench.p99": Nanoseconds, "bench.allocs": Count, "bench.bytes": Bytes}
 }
 
 // FigureNames are the figures that [Read] knows beside percentiles, sorted.
