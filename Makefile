@@ -28,7 +28,7 @@ TESTING  := -count=1 -p=1 -timeout=15m
 # But drivers judge little of it, and wait for their brokers most of the time.
 PATIENT   = $(filter-out %/all,$(shell $(GO) list ./internal/brokers/... ./drivers/...))
 
-.PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check bin/release site bin/sixnines bin/sixnines-zeromq
+.PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
 
 all: bin/sixnines
 
@@ -48,7 +48,7 @@ brokers:
 # The tests come last, so that their output ends the log.
 ci: PLATFORMS = linux/$(shell $(GO) env GOARCH)
 ci: SHARED = cache
-ci: fmt tidy brokers vet staticcheck vuln build cross dist-check floor bench fuzz race test
+ci: fmt tidy brokers vet staticcheck vuln build cross dist-check floor bench studies fuzz race test
 
 fmt:
 	@wrong=$$(gofmt -l .); if [ -n "$$wrong" ]; then echo "gofmt -w these:"; echo "$$wrong"; exit 1; fi
@@ -137,6 +137,14 @@ fuzz:
 # That benchmarks run, not what they measure.
 bench:
 	$(GO) test $(TAGGED) -run='^$$' -bench=. -benchtime=20ms -p=1 ./...
+
+# Two studies, as short as they get, to their pages. What they find is not judged.
+studies:
+	rm -rf bin/studies
+	for s in so-you-wanna-go-fast latency-is-wrong; do \
+		$(GO) run ./cmd/sixnines study run $$s --quick --replace 0 --quiet --out bin/studies || exit 1; done
+	for d in bin/studies/*/; do test -s $${d}study.html && test -s $${d}study.md && test -s $${d}study.csv || exit 1; done
+	rm -rf bin/studies
 
 cover: brokers
 	$(GO) test $(TAGGED) $(TESTING) -coverpkg=./... -coverprofile=cover.out ./...
