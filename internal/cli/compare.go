@@ -453,10 +453,16 @@ func (a *app) resultsIn(names []string) ([]string, error) {
 		}
 		before := len(files)
 		err := fs.WalkDir(os.DirFS(a.path(name)), ".", func(path string, d fs.DirEntry, err error) error {
-			if err == nil && !d.IsDir() && isResult(path) {
-				files = append(files, filepath.Join(name, filepath.FromSlash(path)))
+			if err != nil || !isResult(path) {
+				return err
 			}
-			return err
+			file := filepath.Join(name, filepath.FromSlash(path))
+			// Links may lead to results; who opens a pipe waits for a writer.
+			if info, err := os.Stat(a.path(file)); err == nil && !info.Mode().IsRegular() {
+				return nil
+			}
+			files = append(files, file)
+			return nil
 		})
 		if err != nil {
 			return nil, failed("check the directory and its permissions", fmt.Errorf("look for results: %w", err))

@@ -49,7 +49,7 @@ func (a *app) makeDir(dir string) error {
 		}
 	}
 	if err != nil {
-		return failed("choose another directory with --out DIR", fmt.Errorf("results cannot be written to %s: %w", dir, err))
+		return wrongUsage("choose another directory with --out DIR", "results cannot be written to %s: %w", dir, err)
 	}
 	return nil
 }
