@@ -59,7 +59,11 @@ func (m *studyMarkdown) document(d *studyDoc) {
 	}
 	if len(d.Conclusions) > 0 {
 		m.f("\n## Conclusions\n\n%s. A conclusion is decided only where at least six rounds pass an exact test, or an exact interval lies wholly on one side.\n", d.Standing)
-		m.f("\n| the author's claim | here |\n|---|---|\n")
+		whose := "the claim"
+		if len(d.Original) > 0 {
+			whose = "the author's claim"
+		}
+		m.f("\n| %s | here |\n|---|---|\n", whose)
 		for _, c := range d.Conclusions {
 			m.f("| %s | **%s** |\n", c.Claim, c.Verdict)
 		}
