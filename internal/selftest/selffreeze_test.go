@@ -54,8 +54,8 @@ func TestFrozenBrokerIsNotTheTool(t *testing.T) {
 	}{
 		"the broker's":         {stoppedAt(0, result.Valid), ""},
 		"suspect for another":  {stoppedAt(0, result.Suspect, "own-lag"), ""},
-		"taken for the tool's": {stoppedAt(0, result.Suspect, "frozen"), "fault"},
-		"self-inflicted":       {stoppedAt(0, result.Invalid, "self-inflicted"), "fault"},
+		"taken for the tool's": {stoppedAt(0, result.Suspect, "frozen"), "attribute"},
+		"self-inflicted":       {stoppedAt(0, result.Invalid, "self-inflicted"), "attribute"},
 		"the tool was paused":  {stoppedAt(stopLength, result.Valid), "longest pause"},
 	} {
 		fails(t, name, judgeOther(tt.run, stopLength, 3000), tt.want)
