@@ -117,7 +117,7 @@ func (s *Study) expand() error {
 		}
 		x.For.each(func(values map[string]string) {
 			fill := filler(values)
-			loads = append(loads, Load{Name: fill.Replace(x.Name), Title: fill.Replace(x.Title), Scenario: *filled(&x.Scenario, fill), At: places(values, x.At), from: i})
+			loads = append(loads, Load{Bench: fill.Replace(x.Bench), Name: fill.Replace(x.Name), Title: fill.Replace(x.Title), Scenario: *filled(&x.Scenario, fill), At: places(values, x.At), from: i})
 		})
 	}
 	s.Systems, s.Loads = systems, loads
