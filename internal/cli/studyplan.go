@@ -183,6 +183,9 @@ func (p *studyPlan) manifest() (trials.Manifest, error) {
 		if err != nil {
 			return m, err
 		}
+		if b, ok := c.Bench(); ok {
+			cell.Inputs = map[string]string{"benchmark": fmt.Sprintf("%s on %d processors", b.Name, b.Processors)}
+		}
 		m.Cells = append(m.Cells, cell)
 	}
 	digits := len(fmt.Sprint(len(p.places)))
