@@ -1,7 +1,6 @@
 package study
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -82,5 +81,5 @@ func few(r *gofast.Result) string {
 	if r.CPUs >= r.Processors {
 		return ""
 	}
-	return fmt.Sprintf("%d processors for %d", cmp.Or(r.CPUs, 1), r.Processors)
+	return fmt.Sprintf("%d processors for %d", r.CPUs, r.Processors)
 }

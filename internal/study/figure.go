@@ -166,8 +166,22 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 		}
 	default:
 		f.plain(run, name)
+		if text := suspectAltogether(v); f.Unfit == "" && text != "" {
+			f.Unfit = "SUSPECT: " + text
+		}
 	}
 	return f
+}
+
+// suspectAltogether says what makes all of a run suspect, and not some of its latencies;
+// empty: nothing does.
+func suspectAltogether(v result.Verdict) string {
+	for _, r := range v.Reasons {
+		if r.Status == result.Suspect && r.Metric == "" && r.Percentile == "" {
+			return cmp.Or(r.Brief, r.Code)
+		}
+	}
+	return ""
 }
 
 // quotient divides two figures.
