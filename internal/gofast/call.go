@@ -10,9 +10,9 @@ import (
 // of what is passed.
 func calls() []Benchmark {
 	return []Benchmark{
-		{"method", methodCall, false}, {"interface", interfaceCall, false},
-		{"sort-structs", sortStructs, false}, {"sort-interfaces", sortInterfaces, false},
-		{"by-reference", byReference, false}, {"by-value", byValue, false},
+		{"method", methodCall}, {"interface", interfaceCall},
+		{"sort-structs", sortStructs}, {"sort-interfaces", sortInterfaces},
+		{"by-reference", byReference}, {"by-value", byValue},
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 // code as a generator writes it, and by MessagePack, whose code is written alike.
 func codecs() []Benchmark {
 	return []Benchmark{
-		{"marshal-reflection", marshalReflection, false}, {"marshal-generated", marshalGenerated, false}, {"marshal-messagepack", marshalMessagePack, false},
-		{"unmarshal-reflection", unmarshalReflection, false}, {"unmarshal-generated", unmarshalGenerated, false}, {"unmarshal-messagepack", unmarshalMessagePack, false},
-		{"unmarshal-interface", unmarshalInterface, false},
+		{"marshal-reflection", marshalReflection}, {"marshal-generated", marshalGenerated}, {"marshal-messagepack", marshalMessagePack},
+		{"unmarshal-reflection", unmarshalReflection}, {"unmarshal-generated", unmarshalGenerated}, {"unmarshal-messagepack", unmarshalMessagePack},
+		{"unmarshal-interface", unmarshalInterface},
 	}
 }
 

@@ -22,8 +22,6 @@ import (
 type Benchmark struct {
 	Name string // such as "ring"
 	Func func(*testing.B)
-	// Sensitive says that the number of processors is a part of the question.
-	Sensitive bool
 }
 
 // Result is what one run of a benchmark came to.

@@ -8,7 +8,7 @@ import (
 )
 
 // files are the benchmarks of the machine's own disk.
-func files() []Benchmark { return []Benchmark{{"fsync", appendAndSync, false}} }
+func files() []Benchmark { return []Benchmark{{"fsync", appendAndSync}} }
 
 // appended is how many bytes are appended at a time.
 const appended = 256

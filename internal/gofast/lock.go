@@ -7,7 +7,7 @@ import (
 
 // locks are the benchmarks of a mutex with and without defer.
 func locks() []Benchmark {
-	return []Benchmark{{"mutex-defer", mutexDefer, false}, {"mutex", mutex, false}}
+	return []Benchmark{{"mutex-defer", mutexDefer}, {"mutex", mutex}}
 }
 
 // guarded is a number behind a mutex. Its methods are not inlined, or there would be

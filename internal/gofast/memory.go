@@ -8,8 +8,8 @@ import (
 // memory are the benchmarks of where a value lives.
 func memory() []Benchmark {
 	return []Benchmark{
-		{"heap", onHeap, false}, {"stack", onStack, false},
-		{"allocate", allocateConcurrently, true}, {"pool", pooledConcurrently, true},
+		{"heap", onHeap}, {"stack", onStack},
+		{"allocate", allocateConcurrently}, {"pool", pooledConcurrently},
 	}
 }
 

@@ -19,15 +19,15 @@ func queues() []Benchmark {
 	packed := func() queue { return newBounded[packedCell, *packedCell](queueLength) }
 	padded := func() queue { return newBounded[paddedCell, *paddedCell](queueLength) }
 	return []Benchmark{
-		{"channel", hand(channel, 1, 1), true},
-		{"ring", hand(packed, 1, 1), true},
-		{"ring-padded", hand(padded, 1, 1), true},
-		{"engine-ring", engineRing, true},
-		{"channel-readers", hand(channel, 1, many), true},
-		{"ring-readers", hand(packed, 1, many), true},
-		{"channel-both", hand(channel, many, many), true},
-		{"ring-both", hand(packed, many, many), true},
-		{"ring-both-padded", hand(padded, many, many), true},
+		{"channel", hand(channel, 1, 1)},
+		{"ring", hand(packed, 1, 1)},
+		{"ring-padded", hand(padded, 1, 1)},
+		{"engine-ring", engineRing},
+		{"channel-readers", hand(channel, 1, many)},
+		{"ring-readers", hand(packed, 1, many)},
+		{"channel-both", hand(channel, many, many)},
+		{"ring-both", hand(packed, many, many)},
+		{"ring-both-padded", hand(padded, many, many)},
 	}
 }
 

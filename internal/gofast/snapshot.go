@@ -13,8 +13,8 @@ import (
 // matching subscriptions while there are new ones.
 func snapshots() []Benchmark {
 	return []Benchmark{
-		{"snapshot-map", snapshotMap, false}, {"snapshot-trie", snapshotTrie, false},
-		{"match-locked", matchLocked, true}, {"match-lock-free", matchLockFree, true},
+		{"snapshot-map", snapshotMap}, {"snapshot-trie", snapshotTrie},
+		{"match-locked", matchLocked}, {"match-lock-free", matchLockFree},
 	}
 }
 
