@@ -12,7 +12,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
 )
 
@@ -125,7 +125,7 @@ var errAbsent = errors.New("JetStream is not enabled, or not for this account; s
 
 // available returns an error unless the account has JetStream.
 func (p *api) available(ctx context.Context) error {
-	err := await.Until(ctx, "wait for an answer", passes, func() error { return p.request(ctx, "INFO", nil, nil) })
+	err := kit.Await(ctx, "wait for an answer", passes, func() error { return p.request(ctx, "INFO", nil, nil) })
 	if err != nil && (refused(err, codeNotEnabled) || refused(err, codeAccountHasNot)) {
 		err = fmt.Errorf("%w: %w", err, errAbsent)
 	}

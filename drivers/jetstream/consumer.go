@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
 )
 
@@ -87,7 +87,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		s.mu.Lock() // Depth may look
 		c.feeds = append(c.feeds, f)
 		s.mu.Unlock()
-		err = await.Until(ctx, product+": consume from stream "+st.name, passes, func() error { return f.start(ctx, false) })
+		err = kit.Await(ctx, product+": consume from stream "+st.name, passes, func() error { return f.start(ctx, false) })
 	}
 	if err != nil {
 		c.Close(context.WithoutCancel(ctx))

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/handover"
+	"sixnines/drivers/internal/kit"
 )
 
 // pending holds the messages of a producer that wait for their acknowledgement.
@@ -18,7 +18,7 @@ type pending struct {
 	acks  driver.Acks
 	limit int // how many may wait; 0: any number
 	// sending is the message that Send reads: its place is taken before.
-	sending handover.Mark
+	sending kit.Mark
 
 	mu     sync.Mutex
 	room   *sync.Cond // there may be room

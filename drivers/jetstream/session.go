@@ -13,7 +13,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
 )
 
@@ -135,7 +135,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	s.mu.Unlock()
 	effective := streamSettings{}
 	for _, st := range streams {
-		if err := await.Until(ctx, product+": make stream "+st.name, passes, func() error {
+		if err := kit.Await(ctx, product+": make stream "+st.name, passes, func() error {
 			if t.Existing {
 				info, err := s.findStream(ctx, st)
 				effective = streamSettings{info.Config, info.Cluster}

@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 	"sixnines/internal/keys"
 )
 
@@ -81,7 +81,7 @@ func (s *session) open(ctx context.Context, client *kgo.Client) error {
 		return err
 	}
 	if s.options.idempotent() && s.speaks(initProducerID, 0) {
-		if err := await.Until(ctx, "ask for a producer's number", passes, func() error {
+		if err := kit.Await(ctx, "ask for a producer's number", passes, func() error {
 			_, _, err := client.ProducerID(ctx)
 			return err
 		}); err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 )
 
 // The names of settings that something depends on.
@@ -177,7 +177,7 @@ func (s *session) create(ctx context.Context, topics []string) error {
 	if err != nil {
 		return err
 	}
-	return await.Until(ctx, "kafka: create topics", passes, func() error {
+	return kit.Await(ctx, "kafka: create topics", passes, func() error {
 		answers, err := s.admin.CreateTopics(ctx, int32(o.Partitions), replicas, configs, topics...)
 		if err != nil {
 			return wrap(err, "create topics")
@@ -264,8 +264,8 @@ func passes(err error) bool {
 // leader and those that we created their replicas.
 func (s *session) settle(ctx context.Context, topics []string) error {
 	// Brokers learn of a topic after a moment.
-	soon := await.Moment()
-	return await.Until(ctx, "kafka: wait for the topics", func(err error) bool {
+	soon := kit.Moment()
+	return kit.Await(ctx, "kafka: wait for the topics", func(err error) bool {
 		if classOf(err) == driver.ErrNoTopic && !s.options.Create {
 			return soon()
 		}
@@ -346,7 +346,7 @@ func (s *session) begin(ctx context.Context, group string, topics []string) erro
 	}
 	var offsets kadm.Offsets
 	ends.Each(func(end kadm.ListedOffset) { offsets.AddOffset(end.Topic, end.Partition, end.Offset, -1) })
-	return await.Until(ctx, "commit where they end", passes, func() error { return s.admin.CommitAllOffsets(ctx, group, offsets) })
+	return kit.Await(ctx, "commit where they end", passes, func() error { return s.admin.CommitAllOffsets(ctx, group, offsets) })
 }
 
 // listEnds returns where the topics end now, and listStarts where they begin. A
@@ -360,7 +360,7 @@ func listStarts(ctx context.Context, admin *kadm.Client, topics []string) (kadm.
 }
 
 func list(ctx context.Context, what string, ask func(context.Context, ...string) (kadm.ListedOffsets, error), topics []string) (listed kadm.ListedOffsets, err error) {
-	err = await.Until(ctx, what, passes, func() error {
+	err = kit.Await(ctx, what, passes, func() error {
 		if listed, err = ask(ctx, topics...); err != nil {
 			return err
 		}
@@ -405,7 +405,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 
 // remove deletes the topics.
 func remove(ctx context.Context, admin *kadm.Client, topics []string) error {
-	return await.Until(ctx, "kafka: delete topics", passes, func() error {
+	return kit.Await(ctx, "kafka: delete topics", passes, func() error {
 		answers, err := admin.DeleteTopics(ctx, topics...)
 		if err != nil {
 			return wrap(err, "delete topics")
@@ -425,7 +425,7 @@ func (s *session) forget(ctx context.Context, admin *kadm.Client, group string) 
 	if !s.speaks(deleteGroups, 0) {
 		return nil // the broker forgets groups without members after a time
 	}
-	return await.Until(ctx, "wait for its members to leave", passes, func() error {
+	return kit.Await(ctx, "wait for its members to leave", passes, func() error {
 		_, err := admin.DeleteGroup(ctx, group)
 		switch {
 		case errors.Is(err, kerr.GroupIDNotFound):

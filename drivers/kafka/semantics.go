@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 )
 
 // inspect learns what the session talks to.
@@ -182,7 +182,7 @@ func (s *session) effective(ctx context.Context, topic string) (map[string]strin
 		return nil, fmt.Errorf("%w before 0.11", driver.ErrUnsupported)
 	}
 	var values map[string]string
-	err := await.Until(ctx, "ask for them", passes, func() error {
+	err := kit.Await(ctx, "ask for them", passes, func() error {
 		configs, err := s.admin.DescribeTopicConfigs(ctx, topic)
 		if err == nil {
 			values, err = settingsOf(configs)

@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 )
 
 // The roles of links. Producers and consumers never share one.
@@ -84,7 +83,7 @@ func (l *link) adopt(w *wire) bool {
 
 // first connects for the first time, when a server is ready.
 func (l *link) first(ctx context.Context) (w *wire, err error) {
-	err = await.Until(ctx, "mqtt: connect", passes, func() error {
+	err = kit.Await(ctx, "mqtt: connect", passes, func() error {
 		w, err = l.connect(ctx)
 		return err
 	})
@@ -263,7 +262,7 @@ var (
 
 // again connects until that succeeds, or the link ends.
 func (l *link) again() (*wire, bool) {
-	return share.Reconnect(l.life, l.session.options.ReconnectWait, l.connect, func(err error) {
+	return kit.Reconnect(l.life, l.session.options.ReconnectWait, l.connect, func(err error) {
 		l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reconnect: " + err.Error()})
 	})
 }

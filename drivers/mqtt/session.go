@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 )
 
 // session implements driver.Session, driver.AckReporter and driver.ServerInfo.
@@ -30,7 +30,7 @@ type session struct {
 	welcome greeting // of the first login
 	product string   // what the broker calls itself, if it does
 
-	links *share.Pool[linkKey, *link] // of producers
+	links *kit.Pool[linkKey, *link] // of producers
 
 	mu        sync.Mutex
 	serial    int // of the latest consumer
@@ -47,7 +47,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify, dial: t.Dial,
 		user: o.User, password: o.Password, nonce: strings.ToLower(rand.Text()[:6]),
 		consumers: map[*consumer]struct{}{}}
-	s.links = share.NewPool("mqtt", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
+	s.links = kit.NewPool("mqtt", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/hold"
+	"sixnines/drivers/internal/kit"
 )
 
 // wire is one network connection after the login, until it breaks. What waits
@@ -30,7 +30,7 @@ type wire struct {
 	frame   []byte // reused
 	aliases int    // how many topic aliases are in use
 	batch   []byte // packets that have not been written yet
-	hold    hold.Timer
+	hold    kit.BatchTimer
 
 	replies []byte // acknowledgements of deliveries that have not been written yet
 	owed    int    // how many of them there are
@@ -59,7 +59,7 @@ func newWire(l *link, raw, conn net.Conn, g greeting, in packets) *wire {
 	w := &wire{link: l, raw: raw, conn: conn, welcome: g, in: in}
 	w.room.L = &w.mu
 	// An error ends the wire, which is told.
-	w.hold = hold.NewTimer(&w.writing, func() { _ = w.flushLocked() })
+	w.hold = kit.NewBatchTimer(&w.writing, func() { _ = w.flushLocked() })
 	w.in.src = w
 	w.limit = min(g.receiveMaximum, idMost)
 	if most := l.session.options.MaxInflight; most > 0 {

@@ -14,7 +14,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/mesh"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 )
 
 // session implements driver.Session, driver.RequestReplier and
@@ -26,7 +26,7 @@ type session struct {
 	room    *mesh.Room
 	batch   bool
 	leave   sync.Once
-	senders *share.Pool[mesh.Line, *node]
+	senders *kit.Pool[mesh.Line, *node]
 
 	mu        sync.Mutex
 	closed    bool
@@ -66,7 +66,7 @@ func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error
 		return nil, fmt.Errorf("nanomsg: %w", err)
 	}
 	s := &session{driver: d, options: o, batch: t.Batch, receivers: map[*receiver]struct{}{}}
-	s.senders = share.NewPool("nanomsg", s.sender, func(_ context.Context, n *node) { n.close() })
+	s.senders = kit.NewPool("nanomsg", s.sender, func(_ context.Context, n *node) { n.close() })
 	switch {
 	case t.TLS != nil && a.TCP():
 		a.Scheme = "tls+tcp"

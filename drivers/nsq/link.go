@@ -9,7 +9,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 )
 
 // The roles of links. Producers and consumers never share one.
@@ -166,7 +166,7 @@ var (
 
 // again connects until that succeeds, or the link ends.
 func (l *link) again() (*wire, bool) {
-	return share.Reconnect(l.life, l.session.options.ReconnectWait, l.connect, func(err error) {
+	return kit.Reconnect(l.life, l.session.options.ReconnectWait, l.connect, func(err error) {
 		l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reconnect: " + err.Error()})
 	})
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 )
 
 // session implements driver.Session and driver.ServerInfo.
@@ -34,7 +34,7 @@ type session struct {
 	identity    identity // of the first connection
 	limit       int      // the largest message in bytes that nsqd takes; 0: unknown
 
-	links *share.Pool[linkKey, *link] // of producers
+	links *kit.Pool[linkKey, *link] // of producers
 
 	mu        sync.Mutex
 	serial    int // of the latest consumer
@@ -49,7 +49,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	}
 	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify, dial: t.Dial,
 		nonce: strings.ToLower(rand.Text()[:6]), consumers: map[*consumer]struct{}{}}
-	s.links = share.NewPool("nsq", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
+	s.links = kit.NewPool("nsq", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/hold"
+	"sixnines/drivers/internal/kit"
 )
 
 // wire is one network connection after the handshake, until it breaks. What
@@ -29,7 +29,7 @@ type wire struct {
 	topic   string // of the batch
 	batch   []byte // messages of an MPUB with their lengths
 	waiting []entry
-	hold    hold.Timer
+	hold    kit.BatchTimer
 	fins    []byte
 	owed    int // FINs in fins
 
@@ -46,7 +46,7 @@ type wire struct {
 func newWire(l *link, s *stream, id identity) *wire {
 	w := &wire{stream: s, link: l, id: id}
 	// An error ends the wire, which is told.
-	w.hold = hold.NewTimer(&w.writing, func() { _ = w.flushLocked() })
+	w.hold = kit.NewBatchTimer(&w.writing, func() { _ = w.flushLocked() })
 	s.in.src = &counted{s.in.src, w}
 	return w
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/handover"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 )
 
@@ -26,7 +26,7 @@ const settleMost = 64
 // from 1, and so do we. Messages are added by whoever sends, one at a time, and
 // settled by the goroutine that reads.
 type pending struct {
-	sending handover.Mark // the message that Send reads
+	sending kit.Mark // the message that Send reads
 
 	mu    sync.Mutex
 	open  rabbit.Window[sent] // the first of which is not settled

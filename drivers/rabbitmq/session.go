@@ -10,7 +10,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/rabbit"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
@@ -25,7 +25,7 @@ type session struct {
 	life        context.Context // ends when the session closes
 	cancel      context.CancelFunc
 	admin       admin
-	links       *share.Pool[linkKey, *link]
+	links       *kit.Pool[linkKey, *link]
 	topology    *topology
 	tried       atomic.Int64 // largest payload in bytes that the broker is known to take
 	// blocked, if not nil, gives up what is tried on the connection that declares,
@@ -57,7 +57,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		return nil, err
 	}
 	s.life, s.cancel = context.WithCancel(context.Background())
-	s.links = share.NewPool(product,
+	s.links = kit.NewPool(product,
 		func(ctx context.Context, key linkKey) (*link, error) { return newLink(ctx, s, key) },
 		func(ctx context.Context, l *link) { l.Close(ctx) })
 	s.admin = newAdmin(s)

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/handover"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
@@ -24,7 +24,7 @@ type sent struct {
 // reads.
 type pending struct {
 	acks    driver.Acks
-	sending handover.Mark // the message that Send reads
+	sending kit.Mark // the message that Send reads
 
 	mu      sync.Mutex
 	open    rabbit.Window[sent] // the first of which is not settled

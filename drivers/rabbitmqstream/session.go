@@ -9,7 +9,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/rabbit"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
@@ -23,7 +23,7 @@ type session struct {
 	life        context.Context // ends when the session closes
 	cancel      context.CancelFunc
 	admin       *rabbit.Admin[*wire.Conn]
-	links       *share.Pool[linkKey, *link]
+	links       *kit.Pool[linkKey, *link]
 
 	mu        sync.Mutex
 	closed    bool
@@ -50,7 +50,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		return nil, err
 	}
 	s.life, s.cancel = context.WithCancel(context.Background())
-	s.links = share.NewPool(product,
+	s.links = kit.NewPool(product,
 		func(ctx context.Context, key linkKey) (*link, error) { return newLink(ctx, s, key) },
 		func(ctx context.Context, l *link) { l.Close(ctx) })
 	s.admin = s.newAdmin()

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/stan.go/pb"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 )
 
 // durableOfGroups is the durable name that all members of a group must give.
@@ -97,7 +97,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	}
 	if !s.keep(c) {
 		err = driver.ErrClosed
-	} else if err = await.Until(ctx, "wait for the server", passes, func() error { return c.link.subscribe(ctx, c) }); err != nil {
+	} else if err = kit.Await(ctx, "wait for the server", passes, func() error { return c.link.subscribe(ctx, c) }); err != nil {
 		s.forget(c)
 	}
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 )
 
 // The roles of links. Producers and consumers never share one.
@@ -53,11 +53,11 @@ func (s *session) connect(ctx context.Context, key linkKey) (*link, error) {
 	passing := passes
 	if key.role == roleControl {
 		// Nobody has answered yet: it may be that nobody ever will.
-		soon := await.Moment()
+		soon := kit.Moment()
 		passing = func(err error) bool { return errors.Is(err, errNobody) && soon() }
 	}
 	var st *streaming
-	if err := await.Until(ctx, "stan: register", passing, func() (err error) {
+	if err := kit.Await(ctx, "stan: register", passing, func() (err error) {
 		st, err = register(ctx, s.life, s, key)
 		return err
 	}); err != nil {

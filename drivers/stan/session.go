@@ -12,9 +12,8 @@ import (
 	"github.com/nats-io/stan.go/pb"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
-	"sixnines/drivers/internal/share"
 )
 
 // session implements driver.Session and driver.ServerInfo.
@@ -28,7 +27,7 @@ type session struct {
 	name        string          // of its clients at the server, unique
 	life        context.Context // ends when the session closes
 	cancel      context.CancelFunc
-	links       *share.Pool[linkKey, *link]
+	links       *kit.Pool[linkKey, *link]
 	control     *link
 
 	mu        sync.Mutex
@@ -40,7 +39,7 @@ type session struct {
 func newSession(t driver.Target, o Options) (*session, error) {
 	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify,
 		consumers: map[*consumer]struct{}{}}
-	s.links = share.NewPool("stan", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
+	s.links = kit.NewPool("stan", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}
@@ -131,7 +130,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		}
 	}
 	var st *streaming
-	if err := await.Until(ctx, "stan: provision", passes, func() (err error) {
+	if err := kit.Await(ctx, "stan: provision", passes, func() (err error) {
 		st, err = s.touchAll(ctx, channels, t.MaxSize)
 		return err
 	}); err != nil {

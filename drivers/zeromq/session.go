@@ -11,9 +11,8 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/mesh"
-	"sixnines/drivers/internal/share"
 )
 
 // Driver opens sessions. Sockets of one run meet in its directory.
@@ -38,7 +37,7 @@ type session struct {
 	notify  func(driver.Event)
 	life    context.Context // ends when the session closes
 	cancel  context.CancelFunc
-	links   *share.Pool[mesh.Line, *link]
+	links   *kit.Pool[mesh.Line, *link]
 
 	mu        sync.Mutex
 	closed    bool
@@ -85,7 +84,7 @@ func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error
 		return nil, fmt.Errorf("zeromq: option \"security\": %w: sockets of inproc share memory, which has no CURVE", driver.ErrOption)
 	}
 	s := &session{driver: d, options: o, batch: t.Batch, notify: t.Notify, receivers: map[*receiver]struct{}{}}
-	s.links = share.NewPool("zeromq", s.link, func(_ context.Context, l *link) { l.close() })
+	s.links = kit.NewPool("zeromq", s.link, func(_ context.Context, l *link) { l.close() })
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}
@@ -214,7 +213,7 @@ func (s *session) open(k kind, keys []string, prepare func(*socket) error) (*soc
 
 // settle waits until the sender has reached the peer, unless one of them closes.
 func (s *session) settle(ctx context.Context, sender, peer *socket) error {
-	return await.Until(ctx, fmt.Sprintf("zeromq: connect a socket %s", sender.kind), func(err error) bool { return errors.Is(err, errUnheard) }, func() error {
+	return kit.Await(ctx, fmt.Sprintf("zeromq: connect a socket %s", sender.kind), func(err error) bool { return errors.Is(err, errUnheard) }, func() error {
 		ok, err := sender.reached(peer)
 		switch {
 		case ok || errors.Is(err, driver.ErrClosed) || peer.gone():

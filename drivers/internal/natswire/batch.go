@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/hold"
+	"sixnines/drivers/internal/kit"
 )
 
 // batch collects the frames of a link's publishers and writes them together, on
@@ -23,12 +23,12 @@ type batch struct {
 	mu   sync.Mutex
 	conn *dialedConn // the frames are for
 	buf  []byte
-	hold hold.Timer
+	hold kit.BatchTimer
 }
 
 func newBatch(l *Link, size int) *batch {
 	b := &batch{link: l, size: size}
-	b.hold = hold.NewTimer(&b.mu, func() { _ = b.write() }) // an event tells of what is lost
+	b.hold = kit.NewBatchTimer(&b.mu, func() { _ = b.write() }) // an event tells of what is lost
 	return b
 }
 

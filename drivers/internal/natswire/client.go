@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 )
 
 // Client makes and keeps the links of one session. Its methods are safe for
@@ -35,7 +35,7 @@ type Client struct {
 	life           context.Context // ends when the client closes
 	cancel         context.CancelFunc
 	control        *Link
-	links          *share.Pool[Key, *Link]
+	links          *kit.Pool[Key, *Link]
 	wrapped        bool // the server insists on TLS without being asked
 }
 
@@ -43,7 +43,7 @@ type Client struct {
 // lasts as long as the client. Errors begin with the product's name.
 func Open(ctx context.Context, product string, t driver.Target, o Options) (*Client, error) {
 	c := &Client{product: product, run: t.Run, options: o, writeBuffer: o.writeBuffer(t.Batch), dial: t.Dial, notify: t.Notify}
-	c.links = share.NewPool(product, c.connect, func(ctx context.Context, l *Link) { l.close(ctx) })
+	c.links = kit.NewPool(product, c.connect, func(ctx context.Context, l *Link) { l.close(ctx) })
 	if c.notify == nil {
 		c.notify = func(driver.Event) {}
 	}

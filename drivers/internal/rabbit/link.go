@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 )
 
 // Conn is a connection.
@@ -163,7 +163,7 @@ func (l *Link[C]) watch(c C) {
 		}
 		l.Emit(driver.Event{Kind: driver.Disconnected, Detail: c.Err().Error()})
 		var ok bool
-		if c, ok = share.Reconnect(l.life, l.config.ReconnectWait, l.reconnect, l.refused); !ok {
+		if c, ok = kit.Reconnect(l.life, l.config.ReconnectWait, l.reconnect, l.refused); !ok {
 			return
 		}
 		l.Emit(driver.Event{Kind: driver.Reconnected})

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 )
 
 // Protocol is one that the broker speaks, as seen by its driver.
@@ -56,7 +56,7 @@ func (p *Protocol) ClassOf(err error) error {
 
 // await repeats what a broker cannot do yet.
 func (p *Protocol) await(ctx context.Context, what string, passes func(error) bool, attempt func() error) error {
-	return await.Until(ctx, p.Driver+": "+what, passes, attempt)
+	return kit.Await(ctx, p.Driver+": "+what, passes, attempt)
 }
 
 // isLoss reports whether err is the connection's end, and nobody's answer.

@@ -14,7 +14,7 @@ import (
 	"github.com/gomodule/redigo/redis"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 )
 
 // Config is what both drivers' options say about connections.
@@ -164,7 +164,7 @@ func (cl *Client) Connect(ctx context.Context, name string) (*Conn, error) {
 
 // first connects for the first time, when the server is ready.
 func (cl *Client) first(ctx context.Context, name string) (c *Conn, err error) {
-	err = await.Until(ctx, "connect to "+cl.Address.String(), passes, func() error {
+	err = kit.Await(ctx, "connect to "+cl.Address.String(), passes, func() error {
 		c, err = cl.Connect(ctx, name)
 		return err
 	})

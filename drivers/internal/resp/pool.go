@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 )
 
 // Shared is what a Pool holds: a Link, or what has one.
@@ -15,18 +15,18 @@ type Shared interface {
 	Stuck(ctx context.Context) error
 }
 
-// Pool holds links that several use. It is a share.Pool with two differences:
+// Pool holds links that several use. It is a kit.Pool with two differences:
 // what is being connected is given up when the pool closes, and who releases the
 // last of a link hears if it could not be closed in time.
 type Pool[K comparable, L Shared] struct {
-	*share.Pool[K, L]
+	*kit.Pool[K, L]
 	cancel context.CancelFunc
 }
 
 // NewPool returns an empty pool for the driver.
 func NewPool[K comparable, L Shared](product string, connect func(context.Context, K) (L, error)) *Pool[K, L] {
 	life, cancel := context.WithCancel(context.Background())
-	return &Pool[K, L]{cancel: cancel, Pool: share.NewPool(product, func(ctx context.Context, key K) (L, error) {
+	return &Pool[K, L]{cancel: cancel, Pool: kit.NewPool(product, func(ctx context.Context, key K) (L, error) {
 		both, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()

@@ -7,7 +7,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 )
 
 // Session is what a session of either driver is built on: the client, the
@@ -43,7 +43,7 @@ func Open(ctx context.Context, t driver.Target, c Config, names ...string) (*Ses
 
 // Await repeats what the server cannot do yet, until ctx ends.
 func (s *Session) Await(ctx context.Context, what string, attempt func() error) error {
-	return await.Until(ctx, s.Client.Driver+": "+what, passes, attempt)
+	return kit.Await(ctx, s.Client.Driver+": "+what, passes, attempt)
 }
 
 // Look asks the server about itself again.

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sixnines/drivers/internal/hold"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit/beat"
 )
 
@@ -50,7 +50,7 @@ type Conn struct {
 	out    []byte
 	broken error // why nothing can be written
 	acked  bool  // out holds acknowledgements that wait for rest
-	hold   hold.Timer
+	hold   kit.BatchTimer
 
 	channels atomic.Pointer[[]*Channel] // by number; for the goroutine that reads
 	opening  sync.Mutex
@@ -85,7 +85,7 @@ func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
 func newConn(c net.Conn, config Config) *Conn {
 	conn := &Conn{net: c, config: config, in: newIntake(c), done: make(chan struct{}), stop: make(chan struct{})}
 	conn.channels.Store(new([]*Channel))
-	conn.hold = hold.NewTimer(&conn.mu, conn.elapsed)
+	conn.hold = kit.NewBatchTimer(&conn.mu, conn.elapsed)
 	return conn
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sixnines/drivers/internal/hold"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit/beat"
 )
 
@@ -41,7 +41,7 @@ type Conn struct {
 	broken error   // why nothing can be written
 	due    bool    // out holds what waits for rest
 	open   *Outlet // whose frame is being collected; nil: none is
-	hold   hold.Timer
+	hold   kit.BatchTimer
 
 	calls       sync.Mutex
 	correlation uint32
@@ -86,7 +86,7 @@ func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
 
 func newConn(c net.Conn, config Config) *Conn {
 	conn := &Conn{net: c, config: config, in: newIntake(c), waiting: map[uint32]chan reply{}, dead: make(chan struct{}), done: make(chan struct{})}
-	conn.hold = hold.NewTimer(&conn.mu, conn.elapsed)
+	conn.hold = kit.NewBatchTimer(&conn.mu, conn.elapsed)
 	return conn
 }
 

@@ -1,6 +1,4 @@
-// Package handover settles who resolves a message whose connection ends while
-// Send still reads its payload, which the contract lends the driver until Done.
-package handover
+package kit
 
 import "sync/atomic"
 

@@ -1,6 +1,4 @@
-// Package await repeats what a broker cannot do yet: it elects a leader, loads
-// its data, or has not told all its servers.
-package await
+package kit
 
 import (
 	"context"
@@ -18,10 +16,11 @@ const (
 	lastPause  = 100 * time.Millisecond
 )
 
-// Until calls attempt until it succeeds, fails with an error of which passes says
+// Await repeats what a broker cannot do yet: it elects a leader, loads its data, or has
+// not told all its servers. It calls attempt until it succeeds, fails with an error of which passes says
 // that it does not go away by itself, or ctx ends. The error then begins with what
 // was being done, and wraps what ended ctx and the last failure before that.
-func Until(ctx context.Context, what string, passes func(error) bool, attempt func() error) error {
+func Await(ctx context.Context, what string, passes func(error) bool, attempt func() error) error {
 	var last error
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		err := attempt()

@@ -1,4 +1,4 @@
-package handover
+package kit
 
 import (
 	"errors"

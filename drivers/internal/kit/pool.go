@@ -1,6 +1,4 @@
-// Package share lets the producers and consumers of a session have connections
-// in common, and gets back one that was lost.
-package share
+package kit
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package await_test
+package kit_test
 
 import (
 	"context"
@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 )
 
 var (
@@ -34,7 +34,7 @@ func TestUntil(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				attempts := 0
-				err := await.Until(t.Context(), "test: wait", passing, func() error {
+				err := kit.Await(t.Context(), "test: wait", passing, func() error {
 					attempts++
 					if attempts <= len(test.failures) {
 						return test.failures[attempts-1]
@@ -67,7 +67,7 @@ func TestUntilTheDeadline(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 				defer cancel()
 				began, attempts := time.Now(), 0
-				err := await.Until(ctx, "test: wait", passing, func() error {
+				err := kit.Await(ctx, "test: wait", passing, func() error {
 					attempts++
 					return attempt(ctx, attempts)
 				})
@@ -85,7 +85,7 @@ func TestUntilTheDeadline(t *testing.T) {
 func TestUntilCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	attempts := 0
-	err := await.Until(ctx, "test: wait", passing, func() error {
+	err := kit.Await(ctx, "test: wait", passing, func() error {
 		if attempts++; attempts > 1 {
 			cancel()
 		}
@@ -98,7 +98,7 @@ func TestUntilCancelled(t *testing.T) {
 
 func TestMoment(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		soon := await.Moment()
+		soon := kit.Moment()
 		if !soon() {
 			t.Error("over at once")
 		}

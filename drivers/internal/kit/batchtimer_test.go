@@ -1,4 +1,4 @@
-package hold
+package kit
 
 import (
 	"sync"
@@ -10,14 +10,14 @@ import (
 // batch counts what the timer has flushed.
 type batch struct {
 	mu      sync.Mutex
-	hold    Timer
+	hold    BatchTimer
 	held    int
 	flushed int
 }
 
 func newBatch() *batch {
 	b := new(batch)
-	b.hold = NewTimer(&b.mu, func() {
+	b.hold = NewBatchTimer(&b.mu, func() {
 		b.flushed += b.held
 		b.empty()
 	})

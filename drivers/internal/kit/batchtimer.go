@@ -1,20 +1,19 @@
-// Package hold limits how long a driver holds back what it collects to write at
-// once. The engine flushes what it sends; this is for whoever just stops sending.
-package hold
+package kit
 
 import (
 	"sync"
 	"time"
 )
 
-// Most is half the longest time for which a batch is held that nobody flushes.
-const Most = 5 * time.Millisecond
+// batchMost is half the longest time for which a batch waits that nobody flushes.
+const batchMost = 5 * time.Millisecond
 
-// Timer flushes a batch that nobody flushes. It runs on through any number of
+// BatchTimer flushes a batch that nobody flushes: the engine flushes what it sends, and
+// this is for a sender that stops. It runs on through any number of
 // batches: one for each would have to be stopped and started for each. Its
 // methods are called with the batch's lock held, allocate nothing once it has
 // run, and wait for nothing.
-type Timer struct {
+type BatchTimer struct {
 	lock  sync.Locker
 	flush func()
 	timer *time.Timer // nil until first armed
@@ -24,12 +23,14 @@ type Timer struct {
 	then  uint64 // turn when the timer was armed
 }
 
-// NewTimer returns a timer for the batch that lock guards. It calls flush with
+// NewBatchTimer returns a timer for the batch that lock guards. It calls flush with
 // lock held.
-func NewTimer(lock sync.Locker, flush func()) Timer { return Timer{lock: lock, flush: flush} }
+func NewBatchTimer(lock sync.Locker, flush func()) BatchTimer {
+	return BatchTimer{lock: lock, flush: flush}
+}
 
 // Hold tells that there is something in the batch.
-func (t *Timer) Hold() {
+func (t *BatchTimer) Hold() {
 	t.held = true
 	if !t.armed {
 		t.arm()
@@ -37,31 +38,31 @@ func (t *Timer) Hold() {
 }
 
 // Emptied tells that there is nothing in the batch any more.
-func (t *Timer) Emptied() {
+func (t *BatchTimer) Emptied() {
 	t.held = false
 	t.turn++
 }
 
 // Stop lets the timer flush nothing before Hold is called again.
-func (t *Timer) Stop() {
+func (t *BatchTimer) Stop() {
 	t.held = false
 	if t.timer != nil && t.timer.Stop() {
 		t.armed = false
 	}
 }
 
-func (t *Timer) arm() {
+func (t *BatchTimer) arm() {
 	t.armed, t.then = true, t.turn
 	if t.timer == nil {
 		t.timer = time.AfterFunc(Most, t.elapsed)
 		return
 	}
-	t.timer.Reset(Most)
+	t.timer.Reset(batchMost)
 }
 
 // elapsed flushes a batch that has been there since the timer was armed, and
 // gives a later one its time.
-func (t *Timer) elapsed() {
+func (t *BatchTimer) elapsed() {
 	t.lock.Lock()
 	defer t.lock.Unlock()
 	t.armed = false
