@@ -13,8 +13,8 @@ import (
 	"go.nanomsg.org/mangos/v3"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/mesh"
 	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/mesh"
 )
 
 // session implements driver.Session, driver.RequestReplier and

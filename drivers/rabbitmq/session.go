@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
