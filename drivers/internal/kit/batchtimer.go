@@ -54,7 +54,7 @@ func (t *BatchTimer) Stop() {
 func (t *BatchTimer) arm() {
 	t.armed, t.then = true, t.turn
 	if t.timer == nil {
-		t.timer = time.AfterFunc(Most, t.elapsed)
+		t.timer = time.AfterFunc(batchMost, t.elapsed)
 		return
 	}
 	t.timer.Reset(batchMost)

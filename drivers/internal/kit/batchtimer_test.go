@@ -60,11 +60,11 @@ func TestNobodyFlushes(t *testing.T) {
 		b := newBatch()
 		b.add()
 		b.add()
-		b.want(t, Most-1, 0)
+		b.want(t, batchMost-1, 0)
 		b.want(t, 1, 2)
 		b.want(t, time.Hour, 2)
 		b.add()
-		b.want(t, Most, 3)
+		b.want(t, batchMost, 3)
 	})
 }
 
@@ -80,15 +80,15 @@ func TestSomebodyFlushes(t *testing.T) {
 // A batch that begins while the timer still runs for one before is left alone
 // for as long as any other, and flushed within twice that.
 func TestLaterBatch(t *testing.T) {
-	for begins := time.Duration(0); begins < Most; begins += Most / 10 {
+	for begins := time.Duration(0); begins < batchMost; begins += batchMost / 10 {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBatch()
 			b.add()
 			time.Sleep(begins)
 			b.flush()
 			b.add()
-			b.want(t, Most-1, 0)
-			b.want(t, Most+1, 1)
+			b.want(t, batchMost-1, 0)
+			b.want(t, batchMost+1, 1)
 		})
 	}
 }
@@ -106,7 +106,7 @@ func TestStop(t *testing.T) {
 		stop()
 		b.want(t, time.Hour, 0)
 		b.add()
-		b.want(t, 2*Most, 2)
+		b.want(t, 2*batchMost, 2)
 	})
 }
 
@@ -116,12 +116,12 @@ func TestStopWhileElapsing(t *testing.T) {
 		b := newBatch()
 		b.add()
 		b.mu.Lock()
-		time.Sleep(Most)
+		time.Sleep(batchMost)
 		b.hold.Stop()
 		b.mu.Unlock()
 		b.want(t, time.Hour, 0)
 		b.add()
-		b.want(t, 2*Most, 2)
+		b.want(t, 2*batchMost, 2)
 	})
 }
 

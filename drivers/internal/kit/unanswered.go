@@ -69,10 +69,10 @@ func (u *Unanswered[N]) Add(acks driver.Acks, token uint64, note N) (number uint
 		return 0, false
 	}
 	if u.next-u.first == uint64(len(u.ring)) {
-		old := *u
-		u.ring = make([]unanswered[N], 2*len(old.ring))
+		old := u.ring
+		u.ring = make([]unanswered[N], 2*len(old))
 		for n := u.first; n < u.next; n++ {
-			*u.at(n) = *old.at(n)
+			*u.at(n) = old[n&uint64(len(old)-1)]
 		}
 	}
 	number = u.next
