@@ -23,6 +23,7 @@ type Writer struct {
 	buf     []byte
 	replies []byte // of the reader, which are not written yet
 	owed    int    // how many of them there are
+	waits   bool   // they wait for the reader to be idle
 	timer   BatchTimer
 }
 
@@ -155,27 +156,28 @@ func (w *Writer) writeBehind(frames []byte) error {
 const repliesMost = 4 << 10
 
 // Reply writes one frame of the reader's, such as an acknowledgement, together with
-// others: of due > 1, when there are as many; of 1, when more says that nothing else is
-// at hand, or there is much to write; of 0, at once. While it returns true the reader is
-// to call FlushReplies before it waits for bytes.
-func (w *Writer) Reply(frame []byte, due int, more bool) (waits bool, err error) {
+// others: of due > 1, when there are as many; of 1, when the reader is idle, see
+// NewFrames and FlushReplies, or there is much to write; of 0, at once.
+func (w *Writer) Reply(frame []byte, due int) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.replies = append(w.replies, frame...)
 	w.owed++
-	switch {
-	case due > 1 && w.owed < due:
-		return false, nil
-	case due == 1 && more && len(w.replies) < repliesMost:
-		return true, nil
+	w.waits = due == 1
+	if due > 1 && w.owed < due || due == 1 && len(w.replies) < repliesMost {
+		return nil
 	}
-	return false, w.flushReplies()
+	return w.flushReplies()
 }
 
-// FlushReplies writes the replies that wait.
+// FlushReplies writes the replies that wait for the reader to be idle. Those of due > 1
+// go on waiting for others.
 func (w *Writer) FlushReplies() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if !w.waits {
+		return nil
+	}
 	return w.flushReplies()
 }
 
@@ -184,7 +186,7 @@ func (w *Writer) flushReplies() error {
 		return nil
 	}
 	_, err := w.write(w.replies)
-	w.replies, w.owed = w.replies[:0], 0
+	w.replies, w.owed, w.waits = w.replies[:0], 0, false
 	return err
 }
 

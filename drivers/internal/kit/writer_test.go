@@ -105,28 +105,30 @@ func TestWriterSeals(t *testing.T) {
 func TestWriterReplies(t *testing.T) {
 	var to sink
 	w := NewWriter(Conn{Conn: &to, Raw: &to}, 1, WriterHook{})
-	reply := func(frame string, due int, more, waits bool) {
+	reply := func(frame string, due int) {
 		t.Helper()
-		if got, err := w.Reply([]byte(frame), due, more); err != nil || got != waits {
-			t.Errorf("reply %s waits: %v, %v; want %v", frame, got, err, waits)
+		if err := w.Reply([]byte(frame), due); err != nil {
+			t.Error(err)
 		}
 	}
-	reply("a", 1, true, true)
-	reply("b", 1, true, true)
-	reply("c", 1, false, false)
-	to.want(t, "abc")
-	reply("d", 0, true, false)
-	to.want(t, "d")
-	reply("e", 3, false, false)
-	reply("f", 3, false, false)
+	reply("a", 1)
+	reply("b", 1)
 	to.want(t)
-	reply("g", 3, true, false)
-	to.want(t, "efg")
-	reply("h", 3, false, false)
+	w.FlushReplies()
+	to.want(t, "ab")
+	reply("c", 0)
+	to.want(t, "c")
+	reply("d", 3)
+	reply("e", 3)
+	w.FlushReplies() // the reader is idle, and they wait for a third all the same
+	to.want(t)
+	reply("f", 3)
+	to.want(t, "def")
+	reply("g", 3)
 	if !w.Last([]byte("bye")) {
 		t.Error("the last frame is not out")
 	}
-	to.want(t, "h", "bye")
+	to.want(t, "g", "bye")
 }
 
 func TestWriterFails(t *testing.T) {
