@@ -108,7 +108,9 @@ func sayLeft(show display, p engine.Progress) {
 
 // brokerFor returns the broker for a run: the one that is kept, or a fresh one.
 func (a *app) brokerFor(ctx context.Context, p brokers.Product, m measurement, show display) (*managedBroker, error) {
+	fresh := false
 	kept, err := m.keeper.Get(brokerKey(p, m.scenario), func() (trials.Broker, error) {
+		fresh = true
 		patience := time.AfterFunc(time.Second, func() { show.say("starting " + p.Name + " …") })
 		defer patience.Stop()
 		b, err := a.startBroker(ctx, p, m.scenario, m.entry)
@@ -125,6 +127,9 @@ func (a *app) brokerFor(ctx context.Context, p brokers.Product, m measurement, s
 	b.driver = m.entry.Name
 	say := show.say
 	b.say.Store(&say)
+	if !fresh {
+		b.rest(ctx, say)
+	}
 	return b, nil
 }
 
