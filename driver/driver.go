@@ -50,9 +50,10 @@ type Target struct {
 	TLS *TLS
 	// Dial is how the engine wants connections made. A driver whose client
 	// library cannot take a dial function declares Capabilities.OwnsDialing
-	// instead. Never nil when the engine opens a session. Connections made
-	// through it are closed by the engine when a context ends, so that a
-	// client that holds a lock in a blocked write lets go of it.
+	// instead, or has sessions that implement DialReporter. Never nil when the
+	// engine opens a session. Connections made through it are closed by the
+	// engine when a context ends, so that a client that holds a lock in a
+	// blocked write lets go of it.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Batch tells the driver what to set its client for: false (the load is
 	// paced) means latency, each message written at once, on the caller's

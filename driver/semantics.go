@@ -45,7 +45,7 @@ type Capabilities struct {
 	ConsumerAck  bool    // AckEach and AckEvery are honoured
 	Keys         bool    // producers implement KeySender
 	Headers      bool    // ProducerSpec.Headers are carried; options may rule them out, which Provision refuses
-	OwnsDialing  bool    // the client dials by itself: Target.Dial is not used
+	OwnsDialing  bool    // the client dials by itself: Target.Dial is not used; may depend on options, then sessions implement DialReporter
 	Brokerless   bool    // peers talk directly; there is no server
 	Reconnects   bool    // the client comes back by itself after a broker restart
 	Ordered      bool    // one producer's messages of one topic, or of each Message.Partition of it, arrive in order
@@ -58,4 +58,12 @@ type Capabilities struct {
 // their options; it overrides Capabilities.Ack once the session is open.
 type AckReporter interface {
 	Ack() AckKind
+}
+
+// DialReporter is implemented by sessions whose client dials by itself or does not,
+// depending on their options; it overrides Capabilities.OwnsDialing once the session
+// is open. Connections that such a session makes by Target.Dial all the same are not
+// those of producers and consumers.
+type DialReporter interface {
+	OwnsDialing() bool
 }

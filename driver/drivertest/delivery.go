@@ -366,6 +366,9 @@ func checkDialling(ctx context.Context, h *Harness) error {
 	var r *rig
 	if err := with(ctx, h, topics("t0"), func(opened *rig) error {
 		r = opened
+		if err := r.dials(); err != nil {
+			return err
+		}
 		got, l := newInbox(), newLedger()
 		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
 			return err

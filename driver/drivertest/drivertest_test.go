@@ -112,14 +112,23 @@ func TestFlaws(t *testing.T) {
 
 // TestNotChecked wants a check that could not be made told from one that was.
 func TestNotChecked(t *testing.T) {
-	for flaw, want := range map[string]bool{"has no Sync": true, "": false} {
-		h := newFake(t, flaw).harness()
+	for _, tt := range []struct {
+		flaw, check string
+		want        bool
+	}{
+		{"has no Sync", "Sync is a round trip", true},
+		{"", "Sync is a round trip", false},
+		{"says that it dials by itself", "connections are the engine's", true},
+		{"says that it dials by itself", "payload is borrowed when the connection is lost", true},
+		{"says that it dials by itself", "every message arrives once", false},
+	} {
+		h := newFake(t, tt.flaw).harness()
 		for _, c := range checks() {
-			if c.name != "Sync is a round trip" {
+			if c.name != tt.check {
 				continue
 			}
-			if why, err := c.judge(&h); err != nil || (why != "") != want {
-				t.Errorf("with the flaw %q: not checked because %q, %v", flaw, why, err)
+			if why, err := c.judge(&h); err != nil || (why != "") != tt.want {
+				t.Errorf("%q with the flaw %q: not checked because %q, %v", tt.check, tt.flaw, why, err)
 			}
 		}
 	}

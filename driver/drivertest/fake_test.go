@@ -228,6 +228,8 @@ func (f *fake) Open(ctx context.Context, t driver.Target) (driver.Session, error
 	switch {
 	case f.is("answers no requests"):
 		return struct{ driver.Session }{s}, nil
+	case f.is("says that it dials by itself"):
+		return fakeDialler{s}, nil
 	case f.is("acknowledges in an unknown way"):
 		return fakeReporter{s}, nil
 	}

@@ -145,6 +145,9 @@ func checkBorrowedWhenLost(ctx context.Context, h *Harness) error {
 	t := topics("t0")
 	t.MaxSize = size
 	return with(ctx, h, t, func(r *rig) error {
+		if err := r.dials(); err != nil {
+			return err
+		}
 		l := newLedger()
 		p, err := r.producer(ctx, 0, "t0", size, l)
 		if err != nil {

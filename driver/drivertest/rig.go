@@ -191,3 +191,12 @@ func (h *Harness) generous(ctx context.Context) (time.Duration, error) {
 	}
 	return min(time.Second+50*time.Since(start), h.patience()), nil
 }
+
+// dials is inapplicable where the session's client dials by itself: what the suite
+// does to connections does not reach its own.
+func (r *rig) dials() error {
+	if d, ok := r.session.(driver.DialReporter); ok && d.OwnsDialing() {
+		return inapplicable("with these options the client dials by itself")
+	}
+	return nil
+}

@@ -152,7 +152,7 @@ func (ld *load) receiveFact() (value, note string) {
 		return "not measured", "nothing comes back"
 	case known == 0 && ld.workload.Consumer.Interrupted():
 		return "not measured", "consumers connect late or pause: received data waits for them"
-	case known == 0 && ld.config.Entry.Capabilities.OwnsDialing:
+	case known == 0 && ld.session.ownsDialing:
 		return "not known", "driver " + ld.config.Entry.Name + " makes its connections itself"
 	case known == 0:
 		return "not known", "no connection is a producer's or a consumer's alone, or the system gives no receive time stamps"

@@ -51,7 +51,7 @@ func (r *recording) metrics() []recorder.ID {
 	if r.mayHaveStages() {
 		m = append(m, recorder.StageClient, recorder.StageBroker, recorder.StageReceive, recorder.StageCallback)
 	}
-	if r.timed && !r.config.Entry.Capabilities.OwnsDialing {
+	if r.timed && !r.session.ownsDialing {
 		if delivers && !r.workload.Consumer.Interrupted() {
 			m = append(m, recorder.LagReceive)
 		}

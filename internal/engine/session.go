@@ -56,6 +56,7 @@ type session struct {
 	measured   bool // the load was measured
 
 	ack                     driver.AckKind
+	ownsDialing             bool // the client dials by itself
 	closes                  closing
 	ackResponse, ackService recorder.ID
 	rawAcked                result.RawKind
@@ -76,6 +77,10 @@ func (s *session) open(ctx context.Context) (err error) {
 	s.ack = s.config.Entry.Capabilities.Ack
 	if a, ok := s.main.(driver.AckReporter); ok {
 		s.ack = a.Ack()
+	}
+	s.ownsDialing = s.config.Entry.Capabilities.OwnsDialing
+	if d, ok := s.main.(driver.DialReporter); ok {
+		s.ownsDialing = d.OwnsDialing()
 	}
 	w := s.workload
 	if w.Loop == scenario.Closed && w.Pattern == scenario.Publish && s.ack == driver.AckKindNone {

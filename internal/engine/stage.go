@@ -57,7 +57,7 @@ func (r *recording) planStages() {
 		r.refuseStages("not asked for")
 	case !r.timed:
 		r.refuseStages("flat out a client writes many messages at a time")
-	case r.config.Entry.Capabilities.OwnsDialing:
+	case r.session.ownsDialing:
 		r.refuseStages("driver %s makes its connections itself", r.config.Entry.Name)
 	case r.workload.Consumer.Interrupted():
 		r.refuseStages("consumers connect late or pause")
@@ -70,6 +70,9 @@ func (r *recording) planStages() {
 // since mark, nil if that cannot be told. first says that there should be one,
 // and not for an earlier one that shares it.
 func (r *recording) attribute(who string, mark int, first bool) *transport.Conn {
+	if r.session.ownsDialing {
+		return nil
+	}
 	made := r.session.dialers[0].Since(mark)
 	switch {
 	case !first && len(made) == 0:

@@ -279,6 +279,36 @@ func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 	})
 }
 
+// dialling is a driver whose sessions say that their client dials by itself.
+type dialling struct{ driver.Driver }
+
+func (d dialling) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	s, err := d.Driver.Open(ctx, t)
+	return dialled{s}, err
+}
+
+type dialled struct{ driver.Session }
+
+func (dialled) OwnsDialing() bool { return true }
+
+// What a session says of its connections goes before what its driver does: one that
+// is made by Target.Dial all the same is nobody's.
+func TestSessionThatDialsByItself(t *testing.T) {
+	e := startRelay(t, &relay{})
+	e.Driver = dialling{e.Driver}
+	r := measure(t, "phases: {warmup: 100ms, duration: 300ms}\nworkload: {rate: 500/s, size: 64B}", e, "relay")
+	for _, name := range []string{"stage times", "receive lag"} {
+		if f := factOf(r, name); !strings.Contains(f.Note, "makes its connections itself") {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, m := range []result.Metric{result.StageBroker, result.LagReceive} {
+		if r.Metrics[m] != nil {
+			t.Errorf("%s was recorded", m)
+		}
+	}
+}
+
 // Real clients: writes on the caller's thread and reads on a goroutine, of one
 // connection and of several.
 func TestStagesOfRealClients(t *testing.T) {
