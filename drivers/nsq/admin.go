@@ -15,6 +15,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/await"
 )
 
 // once keeps the connections that are made for one request.
@@ -248,16 +249,43 @@ func (w *wire) probed() (message, error) {
 	}
 }
 
+// errUnanswered says that consumers have messages of which nsqd does not know what
+// became.
+var errUnanswered = errors.New("messages in flight")
+
+// answered waits until nsqd has read what go-nsq's consumers say of its messages in a
+// channel, or in all of the topic: nsqd 1.3.0 crashes if a channel is removed while it
+// reads a FIN. For consumers of the driver's own client close has waited for it.
+func (s *session) answered(ctx context.Context, topic, channel string) {
+	if !s.OwnsDialing() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, leaveMost)
+	defer cancel()
+	unanswered := func(err error) bool { return errors.Is(err, errUnanswered) }
+	// What is not answered by then belongs to a consumer that is lost.
+	_ = await.Until(ctx, "nsq: wait for consumers' answers", unanswered, func() error {
+		t, err := s.stats(ctx, topic)
+		for _, c := range t.Channels {
+			if c.InFlight > 0 && (channel == "" || c.Name == channel) {
+				return errUnanswered
+			}
+		}
+		return err
+	})
+}
+
 // dropChannel removes the channel that was a consumer's own, for which nsqd
 // would else go on keeping messages. If it cannot, Deprovision removes it with
 // its topic.
-func (s *session) dropChannel(ctx context.Context, c *consumer, subs []*subscription) {
+func (s *session) dropChannel(ctx context.Context, c *consumer) {
 	if s.place.http == "" {
 		return
 	}
-	for _, sub := range subs {
-		if err := s.post(ctx, "/channel/delete", sub.topic, c.channel); err != nil && !errors.Is(err, driver.ErrNoTopic) {
-			s.notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("remove channel %q of topic %q: %v", c.channel, sub.topic, err)})
+	for _, topic := range c.topics {
+		s.answered(ctx, topic, c.channel)
+		if err := s.post(ctx, "/channel/delete", topic, c.channel); err != nil && !errors.Is(err, driver.ErrNoTopic) {
+			s.notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("remove channel %q of topic %q: %v", c.channel, topic, err)})
 			return
 		}
 	}
@@ -274,9 +302,10 @@ func (s *session) Deprovision(ctx context.Context) error {
 	if len(made) == 0 {
 		return nil
 	}
-	s.shut(ctx, s.links.Drain)
+	s.shut(ctx, s.senders.Drain)
 	var errs []error
 	for _, topic := range made {
+		s.answered(ctx, topic, "")
 		if err := s.post(ctx, "/topic/delete", topic, ""); err != nil && !errors.Is(err, driver.ErrNoTopic) {
 			errs = append(errs, wrap(err, "remove topic %q", topic))
 		}

@@ -106,4 +106,10 @@ func TestConformance(t *testing.T) {
 		h := harness(t, c, fmt.Sprintf("nsq://%s", brokertest.Address(t, c.URL)), nil)
 		drivertest.Run(t, h)
 	})
+	t.Run("library", func(t *testing.T) {
+		h := harness(t, c, c.URL, map[string]any{"client": "library"})
+		h.Impatient = &driver.Target{URL: c.URL, Options: map[string]any{"client": "library", "heartbeat_interval": "1s"}}
+		h.Silence = 2 * time.Second
+		drivertest.Run(t, h)
+	})
 }

@@ -19,10 +19,11 @@ type consumer struct {
 	session *session
 	id      int
 	channel string
-	alone   bool // the channel is the consumer's own
-	due     int  // FINs that are written together, at least; 0: each at once
-	ready   int  // messages that may come before they are finished; 0: nsqd's limit
-	subs    []*subscription
+	topics  []string // full names
+	alone   bool     // the channel is the consumer's own
+	due     int      // FINs that are written together, at least; 0: each at once
+	ready   int      // messages that may come before they are finished; 0: nsqd's limit
+	subs    []subscriber
 
 	serial  sync.Mutex
 	deliver driver.Deliver // called with serial held
@@ -30,13 +31,37 @@ type consumer struct {
 	leaving atomic.Bool
 }
 
-// subscription is a consumer's to one topic.
+// subscriber is a consumer's subscription to one topic, by either client.
+type subscriber interface {
+	// start connects and subscribes.
+	start(ctx context.Context) error
+	// leave asks nsqd to send no more. What it returns is closed when no more
+	// comes; nil: nsqd cannot be asked.
+	leave() <-chan struct{}
+	// close ends the connection. No Deliver runs when it has returned without an
+	// error.
+	close(ctx context.Context) error
+}
+
+// subscription is a subscriber by the driver's own client.
 type subscription struct {
 	consumer *consumer
 	link     *link
 	topic    string
-	leave    func()        // called when nsqd sends no more messages
+	gone     func()        // called when nsqd sends no more messages
 	left     chan struct{} // closed by it
+}
+
+// subscriber returns what is to subscribe to the topic.
+func (c *consumer) subscriber(topic string, key linkKey) subscriber {
+	left := make(chan struct{})
+	gone := sync.OnceFunc(func() { close(left) })
+	if c.session.OwnsDialing() {
+		return &handler{consumer: c, topic: topic, key: key, left: left, gone: gone}
+	}
+	s := &subscription{consumer: c, topic: topic, left: left, gone: gone}
+	s.link = c.session.newLink(key, s)
+	return s
 }
 
 // Consumer implements driver.Session.
@@ -56,6 +81,13 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		if limit := s.readyCount(c.ready); c.due > limit {
 			return nil, fmt.Errorf("nsq: acknowledge every %d messages: %w: nsqd sends no more than %d (max_in_flight) before one is finished", c.due, driver.ErrUnsupported, limit)
 		}
+	}
+	for _, name := range spec.Topics {
+		topic, err := s.topic(name)
+		if err != nil {
+			return nil, err
+		}
+		c.topics = append(c.topics, topic)
 	}
 	s.mu.Lock()
 	existing := s.existing
@@ -77,16 +109,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		s.forget(c)
 		return nil, fmt.Errorf("nsq: group %q: %w: a channel's name has up to 64 letters, digits, dots, dashes and underscores", spec.Group, driver.ErrUnsupported)
 	}
-	for i, name := range spec.Topics {
-		topic, err := s.topic(name)
-		if err != nil {
-			c.Close(ctx)
-			return nil, err
-		}
-		sub := &subscription{consumer: c, topic: topic, left: make(chan struct{})}
-		sub.leave = sync.OnceFunc(func() { close(sub.left) })
-		sub.link = s.newLink(linkKey{roleConsumer, number + i<<16}, sub)
-		if err := sub.link.start(ctx); err != nil {
+	for i, topic := range c.topics {
+		sub := c.subscriber(topic, linkKey{roleConsumer, number + i<<16})
+		if err := sub.start(ctx); err != nil {
 			c.Close(ctx)
 			return nil, wrap(err, "subscribe to %q", topic)
 		}
@@ -99,6 +124,17 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		return nil, fmt.Errorf("nsq: subscribe: session %w", driver.ErrClosed)
 	}
 	return c, nil
+}
+
+func (s *subscription) start(ctx context.Context) error { return s.link.start(ctx) }
+
+func (s *subscription) close(ctx context.Context) error { return s.link.close(ctx) }
+
+func (s *subscription) leave() <-chan struct{} {
+	if w := s.link.live.Load(); w != nil && w.send(nsq.StartClose()) {
+		return s.left
+	}
+	return nil
 }
 
 // begin subscribes on a new wire and asks for messages.
@@ -140,35 +176,26 @@ const leaveMost = 2 * time.Second
 // until ctx ends. It takes and finishes what nsqd had sent until it was told to
 // stop: else that would come again.
 func (c *consumer) Close(ctx context.Context) error {
-	subs := c.all()
 	if c.leaving.CompareAndSwap(false, true) {
-		patience := time.NewTimer(leaveMost)
-		defer patience.Stop()
-		var told []*subscription
-		for _, s := range subs {
-			if w := s.link.live.Load(); w != nil && w.send(nsq.StartClose()) {
-				told = append(told, s)
+		patience, over := context.WithTimeout(ctx, leaveMost)
+		defer over()
+		var told []<-chan struct{}
+		for _, s := range c.all() {
+			if left := s.leave(); left != nil {
+				told = append(told, left)
 			}
 		}
-		patient := true
-		for _, s := range told {
-			if !patient {
-				break
-			}
+		for _, left := range told {
 			select {
-			case <-s.left:
-			case <-s.link.done:
-			case <-patience.C:
-				patient = false
-			case <-ctx.Done():
-				patient = false
+			case <-left:
+			case <-patience.Done():
 			}
 		}
 	}
 	err := c.shut(ctx)
 	c.session.forget(c)
 	if c.alone {
-		c.session.dropChannel(ctx, c, subs)
+		c.session.dropChannel(ctx, c)
 	}
 	return err
 }
@@ -181,13 +208,13 @@ func (c *consumer) shut(ctx context.Context) error {
 	errs := make([]error, len(subs))
 	var closing sync.WaitGroup
 	for i, s := range subs {
-		closing.Go(func() { errs[i] = s.link.close(ctx) })
+		closing.Go(func() { errs[i] = s.close(ctx) })
 	}
 	closing.Wait()
 	return errors.Join(errs...)
 }
 
-func (c *consumer) all() []*subscription {
+func (c *consumer) all() []subscriber {
 	c.session.mu.Lock()
 	defer c.session.mu.Unlock()
 	return c.subs

@@ -47,9 +47,14 @@ type link struct {
 
 func (s *session) newLink(key linkKey, sub *subscription) *link {
 	l := &link{session: s, key: key, sub: sub, done: make(chan struct{}),
-		name: fmt.Sprintf("%s %s %s", s.options.ClientID, s.target.Run, key)}
+		name: s.clientName(key)}
 	l.life, l.cancel = context.WithCancel(s.life)
 	return l
+}
+
+// clientName is the name of a connection at nsqd.
+func (s *session) clientName(key linkKey) string {
+	return fmt.Sprintf("%s %s %s", s.options.ClientID, s.target.Run, key)
 }
 
 // start connects for the first time and keeps the link connected from then on.
@@ -126,6 +131,9 @@ func (l *link) connect(ctx context.Context) (*wire, error) {
 // run reads what comes, and connects again whenever a connection has broken.
 func (l *link) run(w *wire) {
 	defer close(l.done)
+	if l.sub != nil {
+		defer l.sub.gone()
+	}
 	for {
 		watched, over := make(chan struct{}), make(chan struct{})
 		go func() {
@@ -197,7 +205,7 @@ func (l *link) handle(w *wire, kind int32, data []byte) error {
 	case kind == nsq.FrameTypeResponse && l.sub == nil:
 		return w.answered(nil)
 	case kind == nsq.FrameTypeResponse && string(data) == "CLOSE_WAIT":
-		l.sub.leave()
+		l.sub.gone()
 		if l.closing.Load() {
 			return errEnded
 		}
@@ -254,3 +262,14 @@ func (l *link) close(ctx context.Context) error {
 		return fmt.Errorf("nsq: close %s: %w: %w", l.key, driver.ErrTimeout, context.Cause(ctx))
 	}
 }
+
+// current implements sender.
+func (l *link) current() connection {
+	if w := l.live.Load(); w != nil {
+		return w
+	}
+	return nil
+}
+
+// ending implements sender.
+func (l *link) ending() bool { return l.closing.Load() }

@@ -13,13 +13,32 @@
 // a consumer has not finished (FIN) in time comes again. A connection has one
 // subscription: a consumer of several topics has several connections.
 //
-// The client go-nsq is used for its commands and constants. Its producer hands
-// each message to a goroutine of its own and its answer to a channel, and fails
-// what is in flight if nsqd takes more than a second to read; its consumer gives
-// messages up that have come five times. Here a message is written to the socket
-// by whoever sends it, or flat out as part of an MPUB, and answers are counted.
-// Nothing is sent twice: what was not answered when its connection broke is Done
-// with ErrTimeout.
+// Option client chooses between two clients, which have options, names, topics and
+// semantics in common. Nothing is sent twice by either: what was not answered when
+// its connection broke is Done with ErrTimeout.
+//
+// The direct client takes commands and constants from go-nsq. A message is written
+// to the socket by whoever sends it, or flat out as part of an MPUB, and answers
+// are counted.
+//
+// The library client is go-nsq's Producer and Consumer, as programs use them:
+// PublishAsync, or MultiPublishAsync flat out, whose results come by a channel, and
+// a handler whose messages are finished when it returns. It is set to give up no
+// message, to back off from none, and to wait for nsqd for twice the
+// heartbeat interval, as the direct client does, instead of a second. What remains
+// of go-nsq 1.1.0:
+//
+//   - It dials by itself, see driver.DialReporter, and tells of lost connections in
+//     its log only, from which the driver takes its events.
+//   - When a connection is lost, a message that was never written fails like one
+//     that nsqd may have: both are Done with ErrTimeout.
+//   - It does not read nsqd's answer to a subscription. A channel that is made by
+//     HTTP is there before; an ephemeral one may not be when Consumer returns, and
+//     a subscription that nsqd refuses is tried again and again.
+//   - It checks the server's certificate for the host of the address, and for no
+//     other name.
+//   - A Producer that is stopped while answers are on their way may leave
+//     goroutines behind, and sockets are closed by the garbage collector.
 package nsq
 
 import (
@@ -64,7 +83,10 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.greet(ctx); err != nil {
+	if err = s.greet(ctx); err == nil {
+		err = s.suits()
+	}
+	if err != nil {
 		s.cancel()
 		return nil, err
 	}

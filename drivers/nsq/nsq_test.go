@@ -55,6 +55,8 @@ func TestWrongOptions(t *testing.T) {
 		word    string
 	}{
 		"misspelt":         {options: map[string]any{"rdy": 1}, class: driver.ErrOption, word: "max_in_flight"},
+		"client":           {options: map[string]any{"client": "nsqjs"}, class: driver.ErrOption, word: "library"},
+		"hasty library":    {options: map[string]any{"client": "library", "reconnect_wait": "1ms"}, class: driver.ErrOption, word: "10ms"},
 		"both compress":    {options: map[string]any{"snappy": true, "deflate": true}, class: driver.ErrOption, word: "snappy"},
 		"deflate directly": {options: map[string]any{"output_buffer_size": -1, "deflate": true}, class: driver.ErrOption, word: "output_buffer_size"},
 		"scheme":           {url: "http://localhost", class: driver.ErrOption, word: "http"},

@@ -13,6 +13,7 @@ import (
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
+	Client              string          `option:"client" enum:"direct,library" doc:"direct: messages go over connections of our own; library: through go-nsq's Producer and Consumer"`
 	HTTPURL             string          `option:"http_url" doc:"nsqd's HTTP address, by which topics and channels are made and removed; instead of one in the URL (nsq://host:4150/?http=host:4151); absent: they are ephemeral"`
 	MaxInFlight         int             `option:"max_in_flight" min:"0" max:"1000000" doc:"messages that nsqd may send to a consumer's connection before they are finished (RDY); 0: the most that nsqd allows, or 1 for consumers that take their time"`
 	MsgTimeout          time.Duration   `option:"msg_timeout" min:"0s" max:"24h" doc:"how long a consumer may take to finish a message before it comes again, at least 1s; 0: as nsqd is set"`
@@ -27,12 +28,13 @@ type Options struct {
 	ClientID            string          `option:"client_id" doc:"name of the connections at nsqd; the run, role and number of each are added"`
 	ConnectTimeout      time.Duration   `option:"connect_timeout" min:"1ms" doc:"longest time for nsqd to accept a connection and introduce itself"`
 	ReconnectWait       time.Duration   `option:"reconnect_wait" min:"1ms" doc:"pause between attempts to reconnect"`
-	WriteBuffer         driver.ByteSize `option:"write_buffer" min:"0" max:"4MiB" doc:"bytes of messages that are collected and sent as one MPUB; 1: each message is a PUB that is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out"`
+	WriteBuffer         driver.ByteSize `option:"write_buffer" min:"0" max:"4MiB" doc:"bytes of messages that are collected and sent as one MPUB; 1: each message is a PUB that is written at once, on the sender's thread, or by the library on a goroutine of its own; 0: 1 where the load is paced, 64KiB flat out"`
 }
 
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
+		Client:            direct,
 		DeflateLevel:      6,
 		HeartbeatInterval: 30 * time.Second,
 		ClientID:          "sixnines",
@@ -40,6 +42,12 @@ func DefaultOptions() Options {
 		ReconnectWait:     50 * time.Millisecond,
 	}
 }
+
+// The values of option client.
+const (
+	direct  = "direct"
+	library = "library"
+)
 
 const batchBuffer = 64 << 10
 
@@ -79,6 +87,9 @@ func (o Options) validate() error {
 	}
 	if o.Deflate && o.OutputBufferSize < 0 {
 		return fmt.Errorf("nsq: option output_buffer_size: %w: nsqd must collect what it deflates", driver.ErrOption)
+	}
+	if o.Client == library && (o.ReconnectWait < leastPoll || o.ReconnectWait > mostPoll) {
+		return fmt.Errorf("nsq: option reconnect_wait: %w: go-nsq waits for %v to %v", driver.ErrOption, leastPoll, mostPoll)
 	}
 	return nil
 }

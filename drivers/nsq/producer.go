@@ -8,10 +8,29 @@ import (
 	"sixnines/driver"
 )
 
+// sender is what the producers of a connection share, by either client: one
+// network connection after the other.
+type sender interface {
+	current() connection // nil: there is none now
+	ending() bool        // close has begun
+	close(ctx context.Context) error
+}
+
+// connection is a network connection by which producers send.
+type connection interface {
+	// publish sends a message, or adds it to the batch. An error means that it is
+	// not out and never will be, and that nobody is told of it.
+	publish(p *producer, token uint64, payload []byte) error
+	flushBatch() error
+	empty() <-chan struct{} // closed when nothing waits for an answer; nil: nothing does
+	over() bool             // it is lost
+}
+
 // producer implements driver.Producer and driver.Syncer.
 type producer struct {
 	session *session
-	link    *link
+	key     linkKey
+	sender  sender
 	topic   string
 	head    string // of a PUB
 	acks    driver.Acks
@@ -27,11 +46,12 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err := s.fits(spec.Size); err != nil {
 		return nil, err
 	}
-	l, err := s.links.Acquire(ctx, linkKey{roleProducer, spec.Conn})
+	key := linkKey{roleProducer, spec.Conn}
+	c, err := s.senders.Acquire(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	p := &producer{session: s, link: l, topic: topic, head: "PUB " + topic + "\n", acks: acks}
+	p := &producer{session: s, key: key, sender: c, topic: topic, head: "PUB " + topic + "\n", acks: acks}
 	if s.writeBuffer > 1 {
 		return batching{p}, nil
 	}
@@ -40,10 +60,10 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 
 // Send implements driver.Producer.
 func (p *producer) Send(token uint64, payload []byte) error {
-	if p.closed.Load() || p.link.closing.Load() {
+	if p.closed.Load() || p.sender.ending() {
 		return p.failed(driver.ErrClosed)
 	}
-	w := p.link.live.Load()
+	w := p.sender.current()
 	if w == nil {
 		return p.failed(driver.ErrNotConnected)
 	}
@@ -60,7 +80,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 }
 
 func (p *producer) failed(err error) error {
-	if p.closed.Load() || p.link.closing.Load() {
+	if p.closed.Load() || p.sender.ending() {
 		err = driver.ErrClosed // whatever the dying connection said
 	}
 	return fmt.Errorf("nsq: publish to %q: %w", p.topic, err)
@@ -69,7 +89,7 @@ func (p *producer) failed(err error) error {
 // Sync implements driver.Syncer: it waits until nsqd has answered all that was
 // sent.
 func (p *producer) Sync(ctx context.Context) error {
-	w := p.link.live.Load()
+	w := p.sender.current()
 	if w == nil || p.closed.Load() {
 		return p.failed(driver.ErrNotConnected)
 	}
@@ -105,7 +125,7 @@ type batching struct{ *producer }
 
 // Flush implements driver.Flusher.
 func (p batching) Flush() error {
-	w := p.link.live.Load()
+	w := p.sender.current()
 	if w == nil || p.closed.Load() {
 		return p.failed(driver.ErrNotConnected)
 	}
@@ -119,7 +139,7 @@ func (p batching) Flush() error {
 // producer.
 func (p *producer) Close(ctx context.Context) error {
 	if p.closed.CompareAndSwap(false, true) {
-		p.session.links.Release(ctx, p.link.key, p.link)
+		p.session.senders.Release(ctx, p.key, p.sender)
 	}
 	return nil
 }

@@ -47,6 +47,9 @@ func (s *session) semantics() driver.Semantics {
 	if s.writeBuffer > 1 {
 		sem.Batching = fmt.Sprintf("MPUB of up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
 	}
+	if s.OwnsDialing() {
+		s.librarySemantics(&sem)
+	}
 	if id.OutputBufferSize <= 1 {
 		sem.Settings["output_buffer_size"], sem.Settings["output_buffer_timeout"] = "none", "none"
 	}
@@ -77,4 +80,18 @@ func (s *session) semantics() driver.Semantics {
 		sem.Warnings = append(sem.Warnings, fmt.Sprintf("sample_rate: nsqd withholds %d %% of the messages from consumers", 100-id.SampleRate))
 	}
 	return sem
+}
+
+// librarySemantics says what is different by go-nsq's Producer and Consumer.
+func (s *session) librarySemantics(sem *driver.Semantics) {
+	sem.Settings["client"] = "go-nsq " + nsq.VERSION + ": Producer and Consumer"
+	sem.Batching = "none, each message is a PUB (PublishAsync) written on a goroutine of go-nsq's"
+	if s.writeBuffer > 1 {
+		sem.Batching = fmt.Sprintf("MPUB (MultiPublishAsync) of up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
+	}
+	sem.Consumption = fmt.Sprintf("push, up to %d unfinished (RDY), each finished when delivered", s.readyCount(s.options.MaxInFlight))
+	sem.Warnings = append(sem.Warnings, "go-nsq does not tell which messages were written when a connection is lost: the outcome of all without an answer is unknown")
+	if s.place.http == "" {
+		sem.Warnings = append(sem.Warnings, "go-nsq does not wait until a consumer is subscribed, and without http_url its channel is not there before: it may miss the first messages")
+	}
 }

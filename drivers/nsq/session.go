@@ -19,7 +19,8 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// session implements driver.Session and driver.ServerInfo.
+// session implements driver.Session, driver.ServerInfo, driver.DepthTeller and
+// driver.DialReporter.
 type session struct {
 	target      driver.Target
 	options     Options
@@ -34,7 +35,7 @@ type session struct {
 	identity    identity // of the first connection
 	limit       int      // the largest message in bytes that nsqd takes; 0: unknown
 
-	links *kit.Pool[linkKey, *link] // of producers
+	senders *kit.Pool[linkKey, sender]
 
 	mu        sync.Mutex
 	serial    int // of the latest consumer
@@ -49,7 +50,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	}
 	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify, dial: t.Dial,
 		nonce: strings.ToLower(rand.Text()[:6]), consumers: map[*consumer]struct{}{}}
-	s.links = kit.NewPool("nsq", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
+	s.senders = kit.NewPool("nsq", s.connect, func(ctx context.Context, c sender) { c.close(ctx) })
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}
@@ -179,8 +180,15 @@ func (s *session) forget(c *consumer) {
 	delete(s.consumers, c)
 }
 
-// connect makes a link of producers.
-func (s *session) connect(ctx context.Context, key linkKey) (*link, error) {
+// connect makes what producers of a connection share.
+func (s *session) connect(ctx context.Context, key linkKey) (sender, error) {
+	if s.OwnsDialing() {
+		p, err := s.publisher(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		return p, nil
+	}
 	l := s.newLink(key, nil)
 	if err := l.start(ctx); err != nil {
 		return nil, err
@@ -206,6 +214,6 @@ func (s *session) shut(ctx context.Context, end func(context.Context)) {
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
 	s.cancel() // ends what is still connecting, not what is connected
-	s.shut(ctx, s.links.Close)
+	s.shut(ctx, s.senders.Close)
 	return nil
 }

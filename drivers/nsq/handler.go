@@ -1,0 +1,198 @@
+package nsq
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nsqio/go-nsq"
+
+	"sixnines/driver"
+)
+
+// handler is a subscriber by go-nsq's Consumer, which has one connection after the
+// other, reads on one goroutine, calls HandleMessage on another and finishes on a
+// third.
+type handler struct {
+	consumer *consumer
+	topic    string
+	key      linkKey
+	client   *nsq.Consumer
+	gone     func()        // called when each message has an answer, and no more come
+	left     chan struct{} // closed by it
+	stopping atomic.Bool
+	why      atomic.Pointer[string] // what went wrong last with a connection
+
+	mu       sync.Mutex
+	held     []*nsq.Message // delivered, and to be finished together
+	draining bool           // none is to be held: the connection waits for their answers
+}
+
+// start implements subscriber. go-nsq does not wait for nsqd's answer to the
+// subscription. What is sent from now on is in the channel if that is there before.
+func (h *handler) start(ctx context.Context) error {
+	c := h.consumer
+	s := c.session
+	if c.alone && s.place.http != "" {
+		if err := s.post(ctx, "/channel/create", h.topic, c.channel); err != nil {
+			return wrap(err, "make channel %q of topic %q", c.channel, h.topic)
+		}
+	}
+	config := s.libraryConfig(h.key)
+	config.MaxInFlight = s.readyCount(c.ready)
+	client, err := nsq.NewConsumer(h.topic, c.channel, config)
+	if err != nil {
+		return fmt.Errorf("nsq: go-nsq: %w: %w", driver.ErrOption, err)
+	}
+	h.client = client
+	client.SetLogger(journal(h.hear), nsq.LogLevelInfo)
+	client.AddHandler(h)
+	return s.await(ctx, func() error { return client.ConnectToNSQD(s.place.address) }, func() { h.leave() })
+}
+
+// HandleMessage implements go-nsq's Handler. One goroutine calls it. What it returns
+// nil for is finished, unless that is switched off.
+func (h *handler) HandleMessage(m *nsq.Message) error {
+	c := h.consumer
+	c.serial.Lock()
+	if c.closed.Load() {
+		c.serial.Unlock()
+		m.RequeueWithoutBackoff(0) // it goes to somebody else
+		return nil
+	}
+	c.deliver(driver.Message{Payload: m.Body, Redelivered: m.Attempts > 1})
+	c.serial.Unlock()
+	if c.due > 1 {
+		m.DisableAutoResponse()
+		h.hold(m)
+	}
+	return nil
+}
+
+// hold finishes a message together with others.
+func (h *handler) hold(m *nsq.Message) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.held = append(h.held, m)
+	if h.draining || len(h.held) >= h.consumer.due {
+		h.finish()
+	}
+}
+
+// finish finishes what is held. mu is held.
+func (h *handler) finish() {
+	for _, m := range h.held {
+		m.Finish()
+	}
+	clear(h.held)
+	h.held = h.held[:0]
+}
+
+// drain finishes what is held, and lets nothing more be held: go-nsq does not end a
+// connection, nor make the next, before each of its messages has an answer.
+func (h *handler) drain() {
+	h.mu.Lock()
+	h.draining = true
+	h.mu.Unlock()
+	go func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.finish()
+	}()
+}
+
+// hear learns from the log of connections that end.
+func (h *handler) hear(text string) {
+	if _, why, ok := strings.Cut(text, logBroken); ok {
+		h.why.Store(&why)
+		return
+	}
+	if _, said, ok := strings.Cut(text, logRefused); ok {
+		h.emit(driver.AsyncError, refusal(said).Error())
+		return
+	}
+	switch {
+	case strings.Contains(text, logDelayed):
+		h.drain()
+	case strings.HasSuffix(text, logClosing) && h.stopping.Load():
+		h.gone()
+	case strings.HasSuffix(text, logLost):
+		h.mu.Lock()
+		h.draining = false
+		h.mu.Unlock()
+		if !h.stopping.Load() {
+			go h.again()
+		}
+	}
+}
+
+// again reports that a connection has ended, and when go-nsq has the next.
+func (h *handler) again() {
+	why := "the connection has ended"
+	if w := h.why.Swap(nil); w != nil {
+		why = *w
+	}
+	h.emit(driver.Disconnected, why)
+	look := time.NewTicker(h.consumer.session.options.ReconnectWait)
+	defer look.Stop()
+	for h.client.Stats().Connections == 0 {
+		select {
+		case <-look.C:
+		case <-h.left:
+			return
+		}
+	}
+	h.emit(driver.Reconnected, "")
+}
+
+func (h *handler) emit(kind driver.EventKind, detail string) {
+	if !h.stopping.Load() {
+		h.consumer.session.emit(kind, h.key, detail)
+	}
+}
+
+// leave implements subscriber. A Consumer that is stopped between two connections
+// would crash if messages came by the one that it is making: it asks for none from
+// now on.
+func (h *handler) leave() <-chan struct{} {
+	if h.stopping.CompareAndSwap(false, true) {
+		h.drain()
+		go func() {
+			defer h.gone()
+			h.client.ChangeMaxInFlight(0)
+			h.client.Stop()
+			<-h.client.StopChan
+			// What is being made would outlive it. There is usually nothing.
+			_ = h.client.DisconnectFromNSQD(h.consumer.session.place.address)
+		}()
+	}
+	return h.left
+}
+
+// close implements subscriber. It waits for a Deliver that runs. go-nsq ends the
+// connection later.
+func (h *handler) close(ctx context.Context) error {
+	patience := time.NewTimer(farewellMost)
+	defer patience.Stop()
+	select {
+	case <-h.leave():
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	c := h.consumer
+	quiet := make(chan struct{})
+	go func() {
+		c.serial.Lock()
+		defer c.serial.Unlock()
+		close(quiet)
+	}()
+	select {
+	case <-quiet:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("nsq: close %s: %w: %w", h.key, driver.ErrTimeout, context.Cause(ctx))
+	}
+}

@@ -1,0 +1,86 @@
+package nsq_test
+
+import (
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+// The options that both clients have are handed to go-nsq.
+func TestLibraryOptions(t *testing.T) {
+	c := brokertest.Start(t, "nsq", brokers.Options{})
+	for _, more := range []map[string]any{nil, {"snappy": true}, {"deflate": true}, {"write_buffer": "4KiB"}} {
+		options := map[string]any{"client": "library"}
+		for name, value := range more {
+			options[name] = value
+		}
+		var n counter
+		s := open(t, driver.Target{URL: c.URL, Options: options})
+		topology := driver.Topology{Topics: []string{"t0"}, MaxSize: 64}
+		sem, err := s.Provision(t.Context(), topology)
+		if err != nil || sem.Settings["client"] != "go-nsq 1.1.0: Producer and Consumer" || len(sem.Warnings) == 0 {
+			t.Fatalf("%v: %+v, %v", more, sem, err)
+		}
+		if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: topology.Topics}, n.deliver); err != nil {
+			t.Fatal(err)
+		}
+		p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, &n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const many = 300
+		for range many {
+			if err := p.Send(1, make([]byte, 64)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		until(t, "all is answered and delivered", func() bool { return n.done.Load() == many && n.got.Load() == many })
+		if n.failed.Load() > 0 {
+			t.Errorf("%v: %d messages failed", more, n.failed.Load())
+		}
+		if err := s.Deprovision(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// go-nsq does not end a connection, nor make the next, while messages of it have no
+// answer: those that are held to be finished together.
+func TestLibraryComesBackWithHeldMessages(t *testing.T) {
+	c := brokertest.Start(t, "nsq", brokers.Options{})
+	restart := brokertest.Restart(t, c)
+	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"client": "library"}})
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, MaxSize: 64}); err != nil {
+		t.Fatal(err)
+	}
+	var n counter
+	spec := driver.ConsumerSpec{Topics: []string{"t0"}, Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 100}}
+	if _, err := s.Consumer(t.Context(), spec, n.deliver); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, &n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const held = 3
+	for range held {
+		if err := p.Send(1, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "some messages are held", func() bool { return n.got.Load() == held })
+	restart()
+	pace := time.NewTicker(5 * time.Millisecond)
+	defer pace.Stop()
+	until(t, "messages are delivered again", func() bool {
+		<-pace.C
+		_ = p.Send(1, []byte("y")) // fails until nsqd is back
+		return n.got.Load() > held
+	})
+	if err := s.Deprovision(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
