@@ -84,7 +84,7 @@ func (s *session) semantics() driver.Semantics {
 
 // librarySemantics says what is different by go-nsq's Producer and Consumer.
 func (s *session) librarySemantics(sem *driver.Semantics) {
-	sem.Settings["client"] = "go-nsq " + nsq.VERSION + ": Producer and Consumer"
+	sem.Settings["client"] = "go-nsq " + nsq.VERSION
 	sem.Batching = "none, each message is a PUB (PublishAsync) written on a goroutine of go-nsq's"
 	if s.writeBuffer > 1 {
 		sem.Batching = fmt.Sprintf("MPUB (MultiPublishAsync) of up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
