@@ -15,7 +15,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/await"
+	"sixnines/drivers/internal/kit"
 )
 
 // once keeps the connections that are made for one request.
@@ -264,7 +264,7 @@ func (s *session) answered(ctx context.Context, topic, channel string) {
 	defer cancel()
 	unanswered := func(err error) bool { return errors.Is(err, errUnanswered) }
 	// What is not answered by then belongs to a consumer that is lost.
-	_ = await.Until(ctx, "nsq: wait for consumers' answers", unanswered, func() error {
+	_ = kit.Await(ctx, "nsq: wait for consumers' answers", unanswered, func() error {
 		t, err := s.stats(ctx, topic)
 		for _, c := range t.Channels {
 			if c.InFlight > 0 && (channel == "" || c.Name == channel) {

@@ -12,8 +12,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/hold"
-	"sixnines/drivers/internal/share"
+	"sixnines/drivers/internal/kit"
 )
 
 // publisher is a sender by go-nsq's Producer, which has one connection after the
@@ -43,7 +42,7 @@ type publisher struct {
 	topic string     // of the batch
 	batch *batch
 	size  int // of the batch, as an MPUB has it
-	hold  hold.Timer
+	hold  kit.BatchTimer
 	spare chan *batch // to be used again
 }
 
@@ -74,7 +73,7 @@ func (s *session) publisher(ctx context.Context, key linkKey) (*publisher, error
 	p := &publisher{session: s, key: key, client: client, batch: &batch{}, spare: make(chan *batch, spareMost),
 		done: make(chan *nsq.ProducerTransaction, resultsMost), last: &nsq.ProducerTransaction{}, ended: make(chan struct{})}
 	p.life, p.cancel = context.WithCancel(s.life)
-	p.hold = hold.NewTimer(&p.mu, func() { _ = p.flushLocked() }) // the batch is told of an error
+	p.hold = kit.NewBatchTimer(&p.mu, func() { _ = p.flushLocked() }) // the batch is told of an error
 	client.SetLogger(journal(p.hear), nsq.LogLevelInfo)
 	go p.resolve()
 	if err := s.await(ctx, client.Ping, p.stop); err != nil {
@@ -285,7 +284,7 @@ func (p *publisher) lost() {
 
 // again connects until that succeeds, or the publisher ends.
 func (p *publisher) again() {
-	_, ok := share.Reconnect(p.life, p.session.options.ReconnectWait, func(context.Context) (struct{}, error) {
+	_, ok := kit.Reconnect(p.life, p.session.options.ReconnectWait, func(context.Context) (struct{}, error) {
 		if err := p.client.Ping(); err != nil {
 			return struct{}{}, wrap(err, "connect to %s", p.session.place.address)
 		}
