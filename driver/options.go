@@ -36,6 +36,10 @@ type Option struct {
 // [ByteSize], []string, or defined on one of them. Options that are absent
 // leave their fields as they were, which is how defaults are given.
 //
+// Former names go on working: with formerly:"a,b" the keys a and b are taken for
+// the option too, and with aliases:"x=y" the string x for y. Keys of one option
+// that disagree are an error.
+//
 // Values are what a YAML or JSON reader yields, or strings in the same notation
 // as they come from a command line: a duration is "250ms", a size "64KiB" or a
 // number of bytes, a list is a list or words separated by commas. Nothing is
@@ -56,14 +60,21 @@ func DecodeOptions(opts map[string]any, into any) error {
 	work := reflect.New(target.Type()).Elem()
 	work.Set(target)
 	fields := fieldsOf(work)
+	given := map[string]string{} // the latest key of each option, by its name
 	for _, key := range slices.Sorted(maps.Keys(opts)) {
 		f, ok := fields[key]
 		if !ok {
+			maps.DeleteFunc(fields, func(key string, f option) bool { return key != f.name })
 			return unknownOption(key, slices.Sorted(maps.Keys(fields)))
 		}
+		before := f.text()
 		if err := f.set(opts[key]); err != nil {
 			return &OptionError{key, err.Error()}
 		}
+		if other, twice := given[f.name]; twice && f.text() != before {
+			return &OptionError{key, fmt.Sprintf("it and %q are one option, %q, and disagree; give %s alone, %s", other, f.name, f.name, f.expected())}
+		}
+		given[f.name] = key
 	}
 	target.Set(work)
 	return nil
@@ -98,10 +109,11 @@ func DescribeOptions(ptr any) []Option {
 
 // option is one field of an options struct.
 type option struct {
-	name  string
-	enum  []string
-	tag   reflect.StructTag
-	value reflect.Value
+	name    string
+	enum    []string
+	aliases map[string]string // what former values are now
+	tag     reflect.StructTag
+	value   reflect.Value
 }
 
 func structOf(ptr any) reflect.Value {
@@ -112,14 +124,19 @@ func structOf(ptr any) reflect.Value {
 	return v.Elem()
 }
 
+// fieldsOf returns the options by their names and their former names.
 func fieldsOf(v reflect.Value) map[string]option {
 	fields := make(map[string]option, v.NumField())
 	for i := range v.NumField() {
-		if f, ok := fieldAt(v, i); ok {
-			if _, twice := fields[f.name]; twice {
-				panic(fmt.Sprintf("driver: option %q is there twice in %s", f.name, v.Type()))
+		f, ok := fieldAt(v, i)
+		if !ok {
+			continue
+		}
+		for _, key := range append([]string{f.name}, words(f.tag, "formerly")...) {
+			if _, twice := fields[key]; twice {
+				panic(fmt.Sprintf("driver: option %q is there twice in %s", key, v.Type()))
 			}
-			fields[f.name] = f
+			fields[key] = f
 		}
 	}
 	return fields
@@ -135,10 +152,34 @@ func fieldAt(v reflect.Value, i int) (option, bool) {
 	if !f.value.CanSet() || f.typeName() == "" {
 		panic(fmt.Sprintf("driver: option %q of %s is unexported or of type %s, which options cannot have", name, v.Type(), sf.Type))
 	}
-	if words := sf.Tag.Get("enum"); words != "" {
-		f.enum = strings.Split(words, ",")
+	f.enum = words(sf.Tag, "enum")
+	for _, alias := range words(sf.Tag, "aliases") {
+		old, now, ok := strings.Cut(alias, "=")
+		if !ok || !f.allows(now) {
+			panic(fmt.Sprintf("driver: option %q of %s: alias %q stands for no value", name, v.Type(), alias))
+		}
+		if f.aliases == nil {
+			f.aliases = map[string]string{}
+		}
+		f.aliases[old] = now
 	}
 	return f, true
+}
+
+// words returns the words of a tag, which commas separate.
+func words(tag reflect.StructTag, key string) []string {
+	if text := tag.Get(key); text != "" {
+		return strings.Split(text, ",")
+	}
+	return nil
+}
+
+// now returns what a string is called now.
+func (f option) now(s string) string {
+	if now, renamed := f.aliases[s]; renamed {
+		return now
+	}
+	return s
 }
 
 var (
@@ -244,6 +285,7 @@ func (f option) set(raw any) error {
 			}
 			return f.wrong(raw)
 		}
+		s = f.now(s)
 		ok = f.allows(s)
 		f.value.SetString(s)
 	case "boolean":
@@ -322,7 +364,7 @@ func (f option) setList(raw any) error {
 	// Always a new slice, so that the one that holds the defaults stays as it is.
 	out := reflect.MakeSlice(f.value.Type(), 0, len(words))
 	for _, w := range words {
-		w = strings.TrimSpace(w)
+		w = f.now(strings.TrimSpace(w))
 		if w == "" || !f.allows(w) {
 			return f.wrong(raw)
 		}

@@ -151,6 +151,13 @@ func TestDecodeOptionsPanics(t *testing.T) {
 			X int `option:"x"`
 			Y int `option:"x"`
 		}{},
+		"former name twice": &struct {
+			X int `option:"x"`
+			Y int `option:"y" formerly:"x"`
+		}{},
+		"alias for no value": &struct {
+			X string `option:"x" enum:"a,b" aliases:"c=d"`
+		}{},
 		"bad limit": &struct {
 			X int `option:"x" min:"one"`
 		}{},
@@ -204,6 +211,100 @@ func TestDescribeOptions(t *testing.T) {
 	again := defaults()
 	if err := driver.DecodeOptions(back, &again); err != nil || !reflect.DeepEqual(again, defaults()) {
 		t.Errorf("defaults given back: %v, %+v", err, again)
+	}
+}
+
+// renamed has options that were called otherwise before.
+type renamed struct {
+	Client string        `option:"client" enum:"direct,library" formerly:"publish,receive" aliases:"client=library,amqp=library" doc:"who carries messages"`
+	Ways   []string      `option:"ways" enum:"in,out" aliases:"inwards=in"`
+	Wait   time.Duration `option:"wait" formerly:"pause"`
+	Pass   string        `option:"pass" formerly:"word" secret:"true"`
+}
+
+func TestFormerNames(t *testing.T) {
+	for name, test := range map[string]struct {
+		in   map[string]any
+		want renamed
+	}{
+		"nothing":        {nil, renamed{Client: "direct"}},
+		"now":            {map[string]any{"client": "library"}, renamed{Client: "library"}},
+		"former value":   {map[string]any{"client": "amqp"}, renamed{Client: "library"}},
+		"former key":     {map[string]any{"publish": "client"}, renamed{Client: "library"}},
+		"another":        {map[string]any{"receive": "library"}, renamed{Client: "library"}},
+		"as it was":      {map[string]any{"receive": "direct"}, renamed{Client: "direct"}},
+		"both agree":     {map[string]any{"publish": "client", "receive": "client"}, renamed{Client: "library"}},
+		"all agree":      {map[string]any{"publish": "client", "receive": "amqp", "client": "library"}, renamed{Client: "library"}},
+		"in a list":      {map[string]any{"ways": "inwards, out"}, renamed{Client: "direct", Ways: []string{"in", "out"}}},
+		"of another way": {map[string]any{"pause": "1s", "wait": "1000ms"}, renamed{Client: "direct", Wait: time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := renamed{Client: "direct"}
+			if err := driver.DecodeOptions(test.in, &got); err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, test.want) {
+				t.Errorf("got  %+v\nwant %+v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestFormerNamesDisagree(t *testing.T) {
+	for name, test := range map[string]struct {
+		in     map[string]any
+		option string
+		words  []string
+	}{
+		"two former keys": {map[string]any{"publish": "client", "receive": "direct"}, "receive",
+			[]string{`"publish"`, `"client"`, "disagree", "one of direct, library"}},
+		"former and now":  {map[string]any{"client": "direct", "receive": "client"}, "receive", []string{"disagree", "give client alone"}},
+		"secrets":         {map[string]any{"pass": "hunter1", "word": "hunter2"}, "word", []string{"give pass alone"}},
+		"wrong value":     {map[string]any{"publish": "clint"}, "publish", []string{"one of direct, library"}},
+		"like a former":   {map[string]any{"publis": "client"}, "publis", []string{"only client, pass, wait, ways"}},
+		"wrong in a list": {map[string]any{"ways": "outwards"}, "ways", []string{"a list of in, out"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := renamed{Client: "direct"}
+			err := driver.DecodeOptions(test.in, &got)
+			var wrong *driver.OptionError
+			if !errors.As(err, &wrong) || wrong.Option != test.option {
+				t.Fatalf("error %v is not one of option %s", err, test.option)
+			}
+			for _, words := range test.words {
+				if !strings.Contains(err.Error(), words) {
+					t.Errorf("error %q does not say %q", err, words)
+				}
+			}
+			if strings.Contains(err.Error(), "hunter") {
+				t.Errorf("error %q shows a secret", err)
+			}
+			if !reflect.DeepEqual(got, renamed{Client: "direct"}) {
+				t.Errorf("options were changed in spite of the error: %+v", got)
+			}
+		})
+	}
+}
+
+func TestFormerNamesAreHidden(t *testing.T) {
+	var names []string
+	for _, o := range driver.DescribeOptions(&renamed{Client: "direct"}) {
+		names = append(names, o.Name)
+		if o.Name == "client" && !reflect.DeepEqual(o.Enum, []string{"direct", "library"}) {
+			t.Errorf("client takes %v", o.Enum)
+		}
+	}
+	if !reflect.DeepEqual(names, []string{"client", "ways", "wait", "pass"}) {
+		t.Errorf("options %v", names)
+	}
+	e := driver.Entry{Options: &renamed{}}
+	for option, secret := range map[string]bool{"pass": true, "word": true, "client": false, "publish": false, "none": false} {
+		if e.Secret(option) != secret {
+			t.Errorf("option %s is secret: %v", option, !secret)
+		}
+	}
+	if (driver.Entry{}).Secret("pass") {
+		t.Error("a driver without options has a secret")
 	}
 }
 

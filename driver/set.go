@@ -29,7 +29,10 @@ func (e Entry) InProcess() bool { return strings.HasSuffix(e.DefaultURL, "://") 
 // Secret reports whether the driver says that the value of an option must not be
 // shown or written down.
 func (e Entry) Secret(option string) bool {
-	return slices.ContainsFunc(DescribeOptions(e.Options), func(o Option) bool { return o.Name == option && o.Secret })
+	if e.Options == nil {
+		return false
+	}
+	return fieldsOf(structOf(e.Options))[option].tag.Get("secret") == "true"
 }
 
 // Set is an immutable list of drivers. There is no global registry: what

@@ -168,6 +168,10 @@ func checkOptions(s *scenario.Scenario, e driver.Entry) scenario.Errors {
 			all = append(all, wrongOption(s, wrong)...)
 		}
 	}
+	var wrong *driver.OptionError
+	if len(all) == 0 && errors.As(driver.DecodeOptions(s.Target.Options, scratch), &wrong) { // two that contradict each other
+		all = wrongOption(s, wrong)
+	}
 	return all
 }
 
