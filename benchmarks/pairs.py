@@ -148,8 +148,8 @@ def comparisons(o):
             NatsBenchJetStream(o.natscli), flat_out(2_000_000, 256), 1.0, None, NATS(jetstream=True),
         ),
         ordinary("franz-go", "franz-go", "kafka", Product("kafka"), "acks=1"),
-        ordinary("amqp091", "amqp091", "rabbitmq", Product("rabbitmq"), "client=amqp091", "exchange=default", "persistent=false"),
-        ordinary("nats.go", "nats.go", "jetstream", NATS(jetstream=True), "storage=memory", "publish=client", "receive=client"),
+        ordinary("amqp091", "amqp091", "rabbitmq", Product("rabbitmq"), "client=library", "exchange=default", "persistent=false"),
+        ordinary("nats.go", "nats.go", "jetstream", NATS(jetstream=True), "storage=memory", "client=library"),
         *many("nats"), *many("redis"), *fast("nats"), *fast("redis"),
     ]  # fmt: skip
     return {c.name: c for c in p}

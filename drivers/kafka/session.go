@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/library"
 )
 
 // Keys of requests that not every broker knows.
@@ -226,17 +226,7 @@ func (s *session) Close(ctx context.Context) error {
 }
 
 // clientVersion returns the version of the client library in this program.
-func clientVersion() string {
-	const path = "github.com/twmb/franz-go"
-	if build, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range build.Deps {
-			if m.Path == path {
-				return strings.TrimPrefix(m.Version, "v")
-			}
-		}
-	}
-	return "unknown"
-}
+func clientVersion() string { return library.Version("github.com/twmb/franz-go") }
 
 // producerOptions are those of a client that sends.
 func (s *session) producerOptions() []kgo.Opt {

@@ -2,28 +2,19 @@ package nanomsg
 
 import (
 	"fmt"
-	"runtime/debug"
 	"strconv"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/library"
 )
 
-// library returns the version that this program was built with.
-func library() string {
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range info.Deps {
-			if m.Path == "go.nanomsg.org/mangos/v3" {
-				return m.Version
-			}
-		}
-	}
-	return "unknown version"
-}
+// module is the library's.
+const module = "go.nanomsg.org/mangos/v3"
 
 // ServerInfo implements driver.ServerInfo. There is no server: it is the library
 // on both sides.
 func (s *session) ServerInfo() map[string]string {
-	return map[string]string{"product": "mangos", "version": library(), "protocol": "scalability protocols 0", "broker": "none"}
+	return map[string]string{"product": "mangos", "version": library.Version(module), "protocol": "scalability protocols 0", "broker": "none"}
 }
 
 func (s *session) semantics(t driver.Topology) driver.Semantics {
@@ -38,7 +29,7 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 		Consumption:    "push, delivered on the goroutine that reads",
 		Transport:      s.room.Address().Scheme,
 		Settings: map[string]string{
-			"client":       "mangos " + library(),
+			"client":       "mangos " + library.Version(module),
 			"sockets":      "PUB and SUB, REQ and REP, without queues: protocols of our own on the library's connections",
 			"bind":         o.Bind,
 			"full_queue":   "there is none; the sender waits for the connection",

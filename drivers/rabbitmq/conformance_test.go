@@ -50,7 +50,7 @@ func testConformance(t *testing.T, c *brokers.Cluster) {
 	}{
 		{"direct", nil, true},
 		{"direct without confirms", map[string]any{"confirms": false, "durable": false, "ack_every": 3, "prefetch": 10}, false},
-		{"amqp091", map[string]any{"client": "amqp091"}, false},
+		{"library", map[string]any{"client": "library"}, false},
 	}
 	secure := brokertest.Encrypted(t, "rabbitmq", brokers.Options{User: user, Password: password}, func(c *brokers.Cluster) driver.Target {
 		return driver.Target{URL: c.URL}

@@ -12,7 +12,7 @@ import (
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
-	Client          string          `option:"client" enum:"direct,amqp091" doc:"direct: messages go over connections of our own, which costs less; amqp091: through the client library amqp091-go"`
+	Client          string          `option:"client" enum:"direct,library" aliases:"amqp091=library" doc:"direct: messages go over connections of our own, which costs less; library: through amqp091-go, as most programs have it"`
 	QueueType       string          `option:"queue_type" enum:"classic,quorum,stream" doc:"type of the queues; a stream keeps what was consumed, so that each of its consumers gets every message"`
 	Exchange        string          `option:"exchange" enum:"direct,fanout,topic,headers,default" doc:"kind of the topics' exchanges; default: none, messages are addressed to a queue, of which a topic can then have one"`
 	RoutingKey      string          `option:"routing_key" doc:"routing key of messages; empty: the topic's name"`

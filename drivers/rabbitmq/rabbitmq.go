@@ -22,7 +22,7 @@
 //
 // Connections are those of package wire. The client library amqp091-go allocates
 // and wakes a goroutine for each message, and makes a channel for each confirm;
-// the option client has messages go through it all the same, for comparison.
+// option client=library has messages go through it all the same, for comparison.
 package rabbitmq
 
 import (

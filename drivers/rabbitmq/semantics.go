@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/library"
 )
 
 // ServerInfo implements driver.ServerInfo. It is what the server says of itself
@@ -37,7 +38,7 @@ func (s *session) semantics() driver.Semantics {
 		Consumption:    s.consumption(),
 		Transport:      s.broker.Transport(latest.State),
 		Settings: map[string]string{
-			"client":            o.Client,
+			"client":            s.client(),
 			"queue_type":        o.QueueType,
 			"exchange":          o.Exchange,
 			"durable":           strconv.FormatBool(o.Durable),
@@ -146,6 +147,14 @@ func (s *session) consumption() string {
 		return fmt.Sprintf("push, acknowledged after every %d, without limit", every)
 	}
 	return fmt.Sprintf("push, acknowledged after every %d, prefetch %d", every, o.Prefetch)
+}
+
+// client names what messages go through.
+func (s *session) client() string {
+	if s.options.Client == direct {
+		return "frames of the driver's own"
+	}
+	return "amqp091-go " + library.Version("github.com/rabbitmq/amqp091-go")
 }
 
 func (s *session) batching() string {
