@@ -76,22 +76,21 @@ func until(t *testing.T, what string, holds func() bool) {
 func TestWhoCarries(t *testing.T) {
 	b := startBroker(t, "")
 	for _, test := range []struct {
-		name             string
-		batch, slow      bool
-		publish, receive string
-		past, handed     bool
+		name         string
+		batch, slow  bool
+		client       string
+		past, handed bool
 	}{
-		{"paced", false, false, "direct", "direct", true, true},
-		{"batch", true, false, "direct", "direct", true, true},
-		{"slow consumer", false, true, "direct", "direct", true, false},
-		{"client sends", false, false, "client", "direct", false, true},
-		{"client sends batches", true, false, "client", "direct", false, true},
-		{"client receives", false, false, "direct", "client", true, false},
+		{"paced", false, false, "direct", true, true},
+		{"batch", true, false, "direct", true, true},
+		{"slow consumer", false, true, "direct", true, false},
+		{"library", false, false, "library", false, false},
+		{"library, batch", true, false, "library", false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var w witness
 			s, err := nats.Driver{}.Open(t.Context(), driver.Target{URL: b.url.String(), Run: "test", Batch: test.batch, Dial: w.dial,
-				Options: map[string]any{"publish": test.publish, "receive": test.receive}})
+				Options: map[string]any{"client": test.client}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,10 +99,9 @@ func TestWhoCarries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			sends, receives := semantics.Settings["publish"], semantics.Settings["receive"]
-			if strings.Contains(sends, "own") != test.past || strings.Contains(receives, "taken") != test.handed ||
-				strings.Contains(semantics.Consumption, "reads") != test.handed {
-				t.Errorf("semantics say %q, %q and %q", sends, receives, semantics.Consumption)
+			client := semantics.Settings["client"]
+			if strings.Contains(client, "own") != test.past || strings.Contains(semantics.Consumption, "reads") != test.handed {
+				t.Errorf("semantics say %q and %q", client, semantics.Consumption)
 			}
 			c, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}, Slow: test.slow}, w.deliver)
 			if err != nil {
@@ -158,9 +156,9 @@ func TestWhoCarries(t *testing.T) {
 // TestCloseWaitsForDeliver closes a consumer whose Deliver is busy.
 func TestCloseWaitsForDeliver(t *testing.T) {
 	b := startBroker(t, "")
-	for _, receive := range []string{"direct", "client"} {
-		t.Run(receive, func(t *testing.T) {
-			s := openWith(t, b, false, map[string]any{"receive": receive})
+	for _, client := range []string{"direct", "library"} {
+		t.Run(client, func(t *testing.T) {
+			s := openWith(t, b, false, map[string]any{"client": client})
 			busy, leave := make(chan struct{}), make(chan struct{})
 			once := sync.OnceFunc(func() { close(busy) })
 			var running, after atomic.Bool

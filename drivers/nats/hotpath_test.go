@@ -65,9 +65,9 @@ func TestSendDoesNotAllocate(t *testing.T) {
 		options map[string]any
 	}{
 		"direct":         {false, nil},
-		"client":         {false, map[string]any{"publish": "client"}},
+		"library":        {false, map[string]any{"client": "library"}},
 		"batch":          {true, nil},
-		"client's batch": {true, map[string]any{"publish": "client"}},
+		"library, batch": {true, map[string]any{"client": "library"}},
 	} {
 		var acks counter
 		p := producerOf(t, openWith(t, b, test.batch, test.options), &acks)
@@ -86,9 +86,9 @@ func BenchmarkSend(b *testing.B) {
 	server := startBroker(b, "")
 	payload := make([]byte, 256)
 	for name, batch := range map[string]bool{"paced": false, "batch": true} {
-		for _, publish := range []string{"direct", "client"} {
-			b.Run(name+"/"+publish, func(b *testing.B) {
-				p := producerOf(b, openWith(b, server, batch, map[string]any{"publish": publish}), &counter{})
+		for _, client := range []string{"direct", "library"} {
+			b.Run(name+"/"+client, func(b *testing.B) {
+				p := producerOf(b, openWith(b, server, batch, map[string]any{"client": client}), &counter{})
 				b.ReportAllocs()
 				b.ResetTimer()
 				for i := range b.N {
@@ -119,9 +119,9 @@ func BenchmarkPingPong(b *testing.B) {
 	server := startBroker(b, "")
 	payload := make([]byte, 1024)
 	got := make(chan struct{}, 1)
-	for _, receive := range []string{"direct", "client"} {
-		b.Run(receive, func(b *testing.B) {
-			s := openWith(b, server, false, map[string]any{"receive": receive})
+	for _, client := range []string{"direct", "library"} {
+		b.Run(client, func(b *testing.B) {
+			s := openWith(b, server, false, map[string]any{"client": client})
 			p := producerOf(b, s, &counter{})
 			c, err := s.Consumer(context.Background(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) { got <- struct{}{} })
 			if err != nil {
@@ -160,9 +160,9 @@ func BenchmarkPingPong(b *testing.B) {
 func BenchmarkStream(b *testing.B) {
 	server := startBroker(b, "")
 	payload := make([]byte, 256)
-	for _, receive := range []string{"direct", "client"} {
-		b.Run(receive, func(b *testing.B) {
-			s := openWith(b, server, true, map[string]any{"receive": receive})
+	for _, client := range []string{"direct", "library"} {
+		b.Run(client, func(b *testing.B) {
+			s := openWith(b, server, true, map[string]any{"client": client})
 			p := producerOf(b, s, &counter{})
 			all := make(chan struct{})
 			n := 0

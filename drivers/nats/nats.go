@@ -7,9 +7,12 @@
 // is buffered for later, and no pending limit makes the client drop messages.
 // What a batch holds when its connection is lost is reported as dropped.
 //
-// The client connects, logs in, subscribes and reconnects. Over plain TCP the
-// messages themselves go past it, see package natswire, unless options say
-// otherwise.
+// The library connects, logs in, subscribes and reconnects. Over plain TCP the
+// messages themselves go past it, see package natswire, unless option client asks
+// for the library: then Publish sends and the callbacks of Subscribe deliver, with
+// queues without limit. One clause the library cannot keep: what its write buffer
+// holds when a connection is lost is dropped without a word. With write_buffer 1,
+// as paced loads have it, it holds nothing.
 //
 // Topic t of run r is the subject sixnines.r.t. The broker keeps nothing of it,
 // so there is nothing to provision and nothing to remove.

@@ -10,8 +10,7 @@ import (
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
 	WriteBuffer       driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
-	Publish           string          `option:"publish" enum:"direct,client" doc:"direct: over plain TCP, write messages to the client's connection without the client's help, which costs less; client: always by the client"`
-	Receive           string          `option:"receive" enum:"direct,client" doc:"direct: over plain TCP, hand messages over where they are read from the client's connection, without the client's help, which costs less; consumers that take their time are left to the client all the same; client: always by the client"`
+	Client            string          `option:"client" enum:"direct,library" formerly:"publish,receive" aliases:"client=library" doc:"direct: over plain TCP, messages go past the client library, over its connections, which costs less; consumers that take their time are left to it all the same; library: nats.go publishes and delivers, as most programs have it"`
 	User              string          `option:"user" doc:"user name, with password"`
 	Password          string          `option:"password" doc:"password of user" secret:"true"`
 	Token             string          `option:"token" doc:"token, instead of a user" secret:"true"`
@@ -32,8 +31,7 @@ type Options struct {
 func DefaultOptions() Options {
 	w := natswire.DefaultOptions()
 	return Options{
-		Publish:        w.Publish,
-		Receive:        w.Receive,
+		Client:         natswire.Direct,
 		Name:           w.Name,
 		ConnectTimeout: w.ConnectTimeout,
 		PingInterval:   w.PingInterval,
@@ -46,7 +44,7 @@ func DefaultOptions() Options {
 // wire returns what the connections are made with.
 func (o Options) wire() natswire.Options {
 	return natswire.Options{
-		WriteBuffer: o.WriteBuffer, Publish: o.Publish, Receive: o.Receive,
+		WriteBuffer: o.WriteBuffer, Library: o.Client == natswire.Library,
 		User: o.User, Password: o.Password, Token: o.Token, NKeySeed: o.NKeySeed, Creds: o.Creds,
 		Name: o.Name, InboxPrefix: o.InboxPrefix,
 		ConnectTimeout: o.ConnectTimeout, PingInterval: o.PingInterval, MaxPingsOut: o.MaxPingsOut,

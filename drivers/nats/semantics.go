@@ -5,12 +5,12 @@ import "sixnines/driver"
 // ServerInfo implements driver.ServerInfo.
 func (s *session) ServerInfo() map[string]string { return s.client.ServerInfo() }
 
-// semantics reports the settings in effect. Slow consumers are the client's.
+// semantics reports the settings in effect. Slow consumers are the
+// library's.
 func (s *session) semantics(slow bool) driver.Semantics {
-	settings := s.client.Settings()
 	consumption := "push, delivered on the goroutine that reads"
-	if slow || !s.client.ReceivesDirectly() {
-		settings["receive"], consumption = "by the client", "push, unlimited queue in the client"
+	if slow || !s.client.Direct() {
+		consumption = "push, unlimited queue in the library"
 	}
 	return driver.Semantics{
 		Durability:     "none, messages are not stored",
@@ -21,7 +21,7 @@ func (s *session) semantics(slow bool) driver.Semantics {
 		Batching:       s.client.Batching(),
 		Consumption:    consumption,
 		Transport:      s.client.Transport(),
-		Settings:       settings,
+		Settings:       s.client.Settings(),
 		Warnings:       s.client.Warnings(),
 	}
 }

@@ -2,9 +2,9 @@
 // common: connections of github.com/nats-io/nats.go, and the way past it. That of
 // NATS Streaming reads URLs and dials as they do.
 //
-// The client connects, logs in, subscribes and reconnects. Over plain TCP the
+// The library connects, logs in, subscribes and reconnects. Over plain TCP the
 // messages themselves go past it, see Publisher, batch and intake, unless
-// options say otherwise.
+// Options.Library has it do all.
 package natswire
 
 import (
@@ -104,16 +104,10 @@ func (c *Client) Close(ctx context.Context) {
 // Closed reports whether Close has begun.
 func (c *Client) Closed() bool { return c.life.Err() != nil }
 
-// PublishesDirectly reports whether publishers go past the library.
-func (c *Client) PublishesDirectly() bool { return c.direct(c.options.Publish) }
-
-// ReceivesDirectly reports whether messages come past the library.
-func (c *Client) ReceivesDirectly() bool { return c.direct(c.options.Receive) }
-
-// direct reports whether an option asks to go past the library and that can be
-// done: what TLS and WebSocket wrap around frames is left to the library.
-func (c *Client) direct(option string) bool {
-	return option == Direct && !c.wrapped && c.tls == nil && strings.HasPrefix(c.servers[0], "nats://")
+// Direct reports whether messages go past the library: options do not forbid it, and
+// it can be done. What TLS and WebSocket wrap around frames is left to the library.
+func (c *Client) Direct() bool {
+	return !c.options.Library && !c.wrapped && c.tls == nil && strings.HasPrefix(c.servers[0], "nats://")
 }
 
 // Servers returns the servers' URLs without passwords and tokens.

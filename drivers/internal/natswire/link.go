@@ -69,9 +69,9 @@ type watcher struct{ changed func(up bool) }
 // connect makes a link. It ends with an error when ctx or the client's life does,
 // which also ends later attempts to reconnect.
 func (c *Client) connect(ctx context.Context, key Key) (*Link, error) {
-	l := &Link{product: c.product, key: key, notify: c.notify, direct: c.PublishesDirectly(), accounted: c.options.Accounted, dropped: map[*nats.Subscription]int{},
+	l := &Link{product: c.product, key: key, notify: c.notify, direct: c.Direct(), accounted: c.options.Accounted, dropped: map[*nats.Subscription]int{},
 		dialer: &linkDialer{Dialer: NewDialer(c.life, c.dial, c.options.ConnectTimeout)}}
-	if c.ReceivesDirectly() {
+	if l.direct {
 		l.routes = new(routes)
 		l.dialer.intake = func(conn net.Conn) io.Reader { return newIntake(conn, l.routes, l.Rest) }
 	}

@@ -12,15 +12,17 @@ import (
 	"sixnines/driver"
 )
 
-// Direct is the value of Options.Publish and Options.Receive that goes past the
-// library.
-const Direct = "direct"
+// The values of the drivers' option client, which says who carries messages.
+const (
+	Direct  = "direct"  // frames of our own, past the library
+	Library = "library" // the library, as its users use it
+)
 
 // Options say how to connect. Drivers have options of the same names and
 // document them.
 type Options struct {
 	WriteBuffer       driver.ByteSize
-	Publish, Receive  string
+	Library           bool // messages go by the library
 	User, Password    string
 	Token             string
 	NKeySeed, Creds   string
@@ -41,8 +43,6 @@ type Options struct {
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
-		Publish:        Direct,
-		Receive:        Direct,
 		Name:           "sixnines",
 		ConnectTimeout: nats.DefaultTimeout,
 		PingInterval:   nats.DefaultPingInterval,

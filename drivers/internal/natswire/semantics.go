@@ -34,8 +34,6 @@ func (c *Client) Settings() map[string]string {
 	nc := c.control.nc
 	settings := map[string]string{
 		"client":                "nats.go " + nats.Version,
-		"publish":               "by the client",
-		"receive":               "by the client",
 		"write_buffer":          driver.ByteSize(c.writeBuffer).String(),
 		"max_payload":           driver.ByteSize(nc.MaxPayload()).String(),
 		"headers":               strconv.FormatBool(nc.HeadersSupported()),
@@ -48,11 +46,8 @@ func (c *Client) Settings() map[string]string {
 		"reconnect_buffer":      "none, sends fail while disconnected",
 		"pending_limits":        "none",
 	}
-	if c.PublishesDirectly() {
-		settings["publish"] = "frames of our own on the client's connection"
-	}
-	if c.ReceivesDirectly() {
-		settings["receive"] = "messages taken from the client's connection"
+	if c.Direct() {
+		settings["client"] = "frames of the driver's own on connections of nats.go " + nats.Version
 	}
 	jetstream, _ := nc.ConnectedServerJetStream()
 	settings["jetstream"] = strconv.FormatBool(jetstream)
@@ -65,11 +60,14 @@ func (c *Client) Settings() map[string]string {
 }
 
 // Warnings are those of driver.Semantics that all links have.
-func (c *Client) Warnings() []string {
+func (c *Client) Warnings() (all []string) {
 	if c.tls != nil && c.tls.InsecureSkipVerify {
-		return []string{"the server's certificate is not checked"}
+		all = append(all, "the server's certificate is not checked")
 	}
-	return nil
+	if !c.Direct() && c.writeBuffer > 1 && !c.options.Accounted {
+		all = append(all, "what nats.go has collected when a connection is lost is dropped, and no event tells of it")
+	}
+	return all
 }
 
 // Batching is for driver.Semantics.
@@ -77,7 +75,7 @@ func (c *Client) Batching() string {
 	switch {
 	case c.writeBuffer == 1:
 		return "none, each message is written on the sender's thread"
-	case c.PublishesDirectly():
+	case c.Direct():
 		return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(c.writeBuffer))
 	}
 	return fmt.Sprintf("client, up to %s or until its flusher runs", driver.ByteSize(c.writeBuffer))
