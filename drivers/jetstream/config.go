@@ -49,7 +49,7 @@ func (s *session) ackPending(members, every int) int {
 func (s *session) groupConfig(st stream, group string, members int) js.ConsumerConfig {
 	c := s.base(plain(group), js.AckExplicitPolicy)
 	c.MaxAckPending = s.ackPending(members, 1)
-	if s.options.Consume != pull {
+	if s.options.groupWay() == push {
 		c.DeliverSubject, c.DeliverGroup = s.groupSubject(st, group), plain(group)
 	}
 	return c
@@ -85,7 +85,7 @@ func (f *feed) config() js.ConsumerConfig {
 		c.MaxAckPending = s.ackPending(1, max(1, spec.Ack.Every))
 	}
 	c.InactiveThreshold = idleLimit
-	if f.consumer.way != pull {
+	if f.consumer.way == push || f.consumer.way == ordered {
 		c.DeliverSubject = f.inbox
 		c.FlowControl = o.FlowControl
 		if o.FlowControl || f.consumer.way == ordered {

@@ -22,9 +22,12 @@ func TestConformance(t *testing.T) {
 		options map[string]any
 	}{
 		{"as it comes", nil},
-		{"client, push", map[string]any{"publish": "client", "receive": "client", "consume": "push"}},
+		{"library", map[string]any{"client": "library"}},
+		{"push", map[string]any{"consume": "push"}},
+		{"push by the library", map[string]any{"client": "library", "consume": "push", "message_id": true}},
 		{"pull", map[string]any{"consume": "pull", "storage": "memory"}},
-		{"pull by the client", map[string]any{"consume": "pull", "pull_batch": 2000, "pull_threshold": 1500, "receive": "client"}},
+		{"pull by the library", map[string]any{"client": "library", "consume": "pull", "pull_batch": 2000, "pull_threshold": 1500}},
+		{"fetch by the library", map[string]any{"client": "library", "consume": "fetch", "double_ack": true}},
 		{"interest", map[string]any{"retention": "interest"}},
 	} {
 		if variant.options != nil && testing.Short() {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	js "github.com/nats-io/nats.go/jetstream"
+
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
@@ -16,8 +18,9 @@ import (
 type consumer struct {
 	session *session
 	link    *natswire.Link
+	library js.JetStream // consumes, where the library is to; else nil
 	spec    driver.ConsumerSpec
-	way     string // push, pull or ordered
+	way     string // push, pull, fetch or ordered
 	deliver driver.Deliver
 	feeds   []*feed
 	life    context.Context // ends with the consumer
@@ -65,6 +68,12 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	}
 	c := &consumer{session: s, link: l, spec: spec, way: way, deliver: deliver, out: natswire.NewPublisher(l),
 		changed: make(chan struct{}, 1), idle: make(chan struct{})}
+	if s.options.Client == natswire.Library {
+		if c.library, err = s.library(l); err != nil {
+			s.client.Release(ctx, l)
+			return nil, err
+		}
+	}
 	c.life, c.cancel = context.WithCancel(s.life)
 	c.running.Add(1)
 	c.shut = sync.OnceFunc(func() {
@@ -116,18 +125,17 @@ func (s *session) way(spec driver.ConsumerSpec) (string, error) {
 		return "", fmt.Errorf("%s: acknowledge every %d messages: %w", product, spec.Ack.Every, driver.ErrUnsupported)
 	case o.Consume == "ordered" && (spec.Group != "" || acknowledges):
 		return "", fmt.Errorf("%s: option \"consume\": %w: ordered consumers acknowledge nothing and share nothing; choose push or pull", product, driver.ErrOption)
-	case o.Consume != "auto":
-		return o.Consume, nil
-	case spec.Group == "" && !acknowledges && o.Retention == "limits":
+	case o.Consume == "auto" && spec.Group == "" && !acknowledges && o.Retention == "limits":
 		return ordered, nil
 	}
-	return push, nil
+	return o.groupWay(), nil
 }
 
 // The ways of consuming.
 const (
 	push    = "push"
 	pull    = "pull"
+	fetch   = "fetch"
 	ordered = "ordered"
 )
 
@@ -211,7 +219,7 @@ func (c *consumer) Close(ctx context.Context) error {
 		if c.forget != nil {
 			c.forget()
 		}
-		c.acknowledgeRest()
+		c.acknowledgeRest(ctx)
 	}
 	c.shut()
 	if first {
@@ -238,13 +246,13 @@ func (c *consumer) Close(ctx context.Context) error {
 
 // acknowledgeRest acknowledges what was left over by those who acknowledge every
 // so many, unless a Deliver still runs, whose message is not consumed.
-func (c *consumer) acknowledgeRest() {
+func (c *consumer) acknowledgeRest(ctx context.Context) {
 	if c.spec.Ack.Mode != driver.AckEvery || !c.serial.TryLock() {
 		return
 	}
 	defer c.serial.Unlock()
 	for _, f := range c.feeds {
-		f.acknowledgeAll()
+		f.acknowledgeAll(ctx)
 	}
 	_ = c.link.FlushBatch() // what is lost with a connection is delivered again
 }

@@ -4,6 +4,7 @@ import "bytes"
 
 // delivery is what the reply subject of a delivered message says about it.
 type delivery struct {
+	name     []byte // of the server's consumer
 	times    uint64 // how often the message has been delivered
 	stream   uint64 // number of the message in the stream
 	consumer uint64 // number of the delivery by the consumer
@@ -30,6 +31,7 @@ func parseDelivery(reply []byte) (d delivery, ok bool) {
 		if i < 0 {
 			return d, false
 		}
+		d.name = rest[:i]
 		rest = rest[i+1:]
 	}
 	for _, into := range []*uint64{&d.times, &d.stream, &d.consumer} {

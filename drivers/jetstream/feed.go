@@ -29,10 +29,12 @@ type feed struct {
 	inbox        string
 	gate         *natswire.Gate
 	subscription natswire.Subscription
-	complained   bool        // since the last start that succeeded
-	silent       int         // heartbeats that have been missed
-	created      time.Time   // the stream, by its server's clock
-	stale        atomic.Bool // the connection was lost, or the server's consumer may be
+	stop         func()       // ends the library's reader; nil: there is none
+	ended        atomic.Int64 // the turn of one that has ended by itself
+	complained   bool         // since the last start that succeeded
+	silent       int          // heartbeats that have been missed
+	created      time.Time    // the stream, by its server's clock
+	stale        atomic.Bool  // the connection was lost, or the server's consumer may be
 
 	// serial:
 	begun bool   // last is known
@@ -40,34 +42,27 @@ type feed struct {
 	next  uint64 // ordered: number of the next delivery
 	gap   bool   // ordered: something was missed
 	heard bool   // something came since watch looked last
+	turn  int    // of the library's reader
 
 	under  int    // pull: messages that have been asked for and have not come
 	refill bool   // pull: the server has ended a request
-	text   []byte // pull: the request, reused
+	text   []byte // pull: the request; of the library's messages, the reply subject; reused
 
-	unacked int      // AckEvery: deliveries since the last acknowledgement
-	held    [][]byte // explicit acknowledgements that are held back, reused
+	unacked  int      // AckEvery: deliveries since the last acknowledgement
+	held     [][]byte // explicit acknowledgements that are held back, reused
+	messages []js.Msg // the same by the library
 }
 
 // start subscribes and makes the server's consumer, or takes up the one there
 // is. The feed's stream may have to be made, too, if again is set.
 func (f *feed) start(ctx context.Context, again bool) error {
 	c := f.consumer
-	s := c.session
-	if again {
-		info, err := s.restore(ctx, f.stream)
-		if err != nil {
-			return err
-		}
-		c.serial.Lock()
-		if !info.Created.Equal(f.created) || info.State.LastSeq < f.last {
-			f.created, f.last = info.Created, 0 // its numbers have begun again
-		}
-		c.serial.Unlock()
-	} else if info, ok, err := s.api.streamInfo(ctx, f.stream.name); err != nil || !ok {
-		return errors.Join(err, noStream(f.stream, ok))
-	} else {
-		f.created = info.Created
+	info, err := f.find(ctx, again)
+	if err != nil {
+		return err
+	}
+	if c.library != nil {
+		return f.read(ctx, info)
 	}
 	if f.gate == nil || c.way == ordered {
 		if err := f.subscribe(ctx); err != nil {
@@ -78,21 +73,52 @@ func (f *feed) start(ctx context.Context, again bool) error {
 	config := f.config()
 	f.next, f.gap, f.under = 1, false, 0
 	c.serial.Unlock()
-	info, err := f.create(ctx, config)
+	made, err := f.create(ctx, config)
 	if err != nil {
 		return err
 	}
 	c.serial.Lock()
 	defer c.serial.Unlock()
-	f.name = config.Name
-	f.known.Store(&config.Name)
-	if !f.begun {
-		f.begun, f.last = true, max(f.last, info.Delivered.Stream)
-	}
+	f.provided(config.Name, made)
 	if c.way == pull {
 		return f.request()
 	}
 	return nil
+}
+
+// find returns the feed's stream; if again is set, it may have to be made again.
+func (f *feed) find(ctx context.Context, again bool) (js.StreamInfo, error) {
+	c := f.consumer
+	if !again {
+		info, ok, err := c.session.api.streamInfo(ctx, f.stream.name)
+		f.created = info.Created
+		return info, errors.Join(err, noStream(f.stream, ok))
+	}
+	info, err := c.session.restore(ctx, f.stream)
+	if err != nil {
+		return info, err
+	}
+	c.serial.Lock()
+	defer c.serial.Unlock()
+	if f.another(info) {
+		f.created, f.last = info.Created, 0 // its numbers have begun again
+	}
+	return info, nil
+}
+
+// another reports whether the stream is not the one that the feed began with.
+// serial is held.
+func (f *feed) another(info js.StreamInfo) bool {
+	return !info.Created.Equal(f.created) || info.State.LastSeq < f.last
+}
+
+// provided notes the server's consumer. serial is held.
+func (f *feed) provided(name string, made js.ConsumerInfo) {
+	f.name = name
+	f.known.Store(&name)
+	if !f.begun {
+		f.begun, f.last = true, max(f.last, made.Delivered.Stream)
+	}
 }
 
 func noStream(st stream, ok bool) error {
@@ -171,10 +197,11 @@ func (f *feed) unsubscribe() {
 
 // remove deletes the server's consumer.
 func (f *feed) remove(ctx context.Context) error {
-	if f.name == "" || !f.consumer.session.api.link.Conn().IsConnected() {
+	name := f.known.Load()
+	if name == nil || !f.consumer.session.api.link.Conn().IsConnected() {
 		return nil
 	}
-	return f.consumer.session.api.deleteConsumer(ctx, f.stream.name, f.name)
+	return f.consumer.session.api.deleteConsumer(ctx, f.stream.name, *name)
 }
 
 // complains reports whether this is the first failure of several.
@@ -200,24 +227,38 @@ func (f *feed) tend(ctx context.Context, beat bool) error {
 	c.serial.Unlock()
 	switch {
 	case !beat:
-	case heard || c.way == push:
+	case heard || c.way == push || c.library != nil: // which listens for itself
 		f.silent = 0
 	default:
 		f.silent++
 	}
 	lost := f.stale.Load() || f.silent >= missable
 	switch {
+	case lost && c.way == ordered && c.library != nil:
+		// The library comes back by itself, but to the same numbers.
+		info, err := c.session.restore(ctx, f.stream)
+		if err != nil {
+			return err
+		}
+		c.serial.Lock()
+		another := f.another(info)
+		c.serial.Unlock()
+		if another {
+			break
+		}
+		f.healthy()
+		return nil
 	case lost && c.way != ordered:
 		// The consumer may have outlived what happened.
 		there, err := c.session.api.hasConsumer(ctx, f.stream.name, f.name)
 		if err != nil {
 			return err
 		}
-		if !there {
+		if !there || c.library != nil && f.ended.Load() == int64(f.turn) {
 			break
 		}
 		f.healthy()
-		if c.way == pull {
+		if c.way == pull && c.library == nil {
 			return f.ask(true)
 		}
 		return nil
@@ -300,10 +341,7 @@ func (f *feed) acknowledge(reply []byte) {
 	if f.acks == js.AckNonePolicy {
 		return
 	}
-	every := 1
-	if f.consumer.spec.Ack.Mode == driver.AckEvery {
-		every = f.consumer.spec.Ack.Every
-	}
+	every := f.every()
 	if every == 1 {
 		_ = f.consumer.out.Answer(reply, nil)
 		return
@@ -318,19 +356,33 @@ func (f *feed) acknowledge(reply []byte) {
 	f.held[i] = append(f.held[i][:0], reply...)
 	f.unacked++
 	if f.unacked >= every {
-		f.acknowledgeAll()
+		f.acknowledgeAll(f.consumer.life)
 	}
 }
 
-// acknowledgeAll acknowledges what is held back.
-func (f *feed) acknowledgeAll() {
+// every is after how many messages to acknowledge.
+func (f *feed) every() int {
+	if f.consumer.spec.Ack.Mode == driver.AckEvery {
+		return f.consumer.spec.Ack.Every
+	}
+	return 1
+}
+
+// acknowledgeAll acknowledges what is held back, and waits no longer than ctx for
+// answers.
+func (f *feed) acknowledgeAll(ctx context.Context) {
 	n := f.unacked
 	if f.acks == js.AckAllPolicy {
 		n = min(n, 1)
 	}
-	for _, reply := range f.held[:n] {
+	for _, reply := range f.held[:min(n, len(f.held))] {
 		_ = f.consumer.out.Answer(reply, nil)
 	}
+	for _, m := range f.messages {
+		f.answer(ctx, m)
+	}
+	clear(f.messages)
+	f.messages = f.messages[:0]
 	f.unacked = 0
 }
 

@@ -140,21 +140,25 @@ func BenchmarkPublish(b *testing.B) {
 			run(b.N)
 			b.ReportMetric(float64(processorTime()-before)/float64(b.N), "cpu-ns/op")
 		}
-		b.Run(fmt.Sprintf("driver/%d", size), func(b *testing.B) {
-			s := open(b, c.URL, true, map[string]any{"storage": "memory", "max_in_flight": underWay}, nil)
-			var n counter
-			p := producerOf(b, s, &n)
-			b.ResetTimer()
-			report(b, func(count int) {
-				for i := range count {
-					if err := p.Send(uint64(i), payload); err != nil {
-						b.Fatal(err)
+		for _, who := range []string{"direct", "library"} {
+			b.Run(fmt.Sprintf("driver, %s/%d", who, size), func(b *testing.B) {
+				s := open(b, c.URL, true, map[string]any{"client": who, "storage": "memory", "max_in_flight": underWay}, nil)
+				var n counter
+				p := producerOf(b, s, &n)
+				b.ResetTimer()
+				report(b, func(count int) {
+					for i := range count {
+						if err := p.Send(uint64(i), payload); err != nil {
+							b.Fatal(err)
+						}
 					}
-				}
-				p.(driver.Flusher).Flush()
-				until(b, "acknowledgements", func() bool { return n.done.Load() == int64(count) })
+					if f, ok := p.(driver.Flusher); ok {
+						f.Flush()
+					}
+					until(b, "acknowledgements", func() bool { return n.done.Load() == int64(count) })
+				})
 			})
-		})
+		}
 		b.Run(fmt.Sprintf("client/%d", size), func(b *testing.B) {
 			nc, err := client.Connect(c.URL)
 			if err != nil {

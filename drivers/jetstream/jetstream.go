@@ -15,6 +15,24 @@
 // The client library connects, logs in and reconnects; messages go past it over
 // plain TCP, see package natswire. So do pull requests, flow control and
 // acknowledgements of consumers, which are the driver's own.
+//
+// With option client=library both are left to nats.go/jetstream: PublishMsgAsync with
+// its handlers, Consume, ordered consumers and Fetch, Ack and DoubleAck. Streams and
+// the server's consumers are made as ever. Retries of publishing are switched off.
+// What the library cannot do:
+//
+//   - It resolves what waits for an acknowledgement when it hears that the connection
+//     was lost, which may be after it is back: what has been sent since is resolved as
+//     ErrTimeout, too, though the server may acknowledge it.
+//   - Its queues of deliveries have limits that cannot be lifted, 500,000 messages and
+//     64 MiB. An event tells how many it has dropped; of consumers that acknowledge
+//     they come again.
+//   - That it may not subscribe to acknowledgements is an event, and no error of
+//     Producer, since it subscribes with the first message.
+//   - An ordered consumer that cannot be made again is tried again after 1 to 10
+//     seconds. One that is closed meanwhile ends when they have passed; it delivers
+//     nothing more.
+//   - Messages pushed with flow control stop if the server's request for it is lost.
 package jetstream
 
 import (

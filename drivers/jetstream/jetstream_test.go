@@ -102,6 +102,20 @@ func TestOptions(t *testing.T) {
 			driver.ConsumerSpec{Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckNone}}, nil},
 		{"every seven, pull", map[string]any{"consume": "pull", "max_in_flight": 10}, driver.Topology{},
 			driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 7}}, nil},
+		{"library", map[string]any{"client": "library", "storage": "memory"}, driver.Topology{}, driver.ConsumerSpec{},
+			func(s driver.Semantics) bool {
+				return strings.HasPrefix(s.Settings["client"], "nats.go/jetstream ") && s.Settings["consume"] == "ordered"
+			}},
+		{"library as it was called before", map[string]any{"publish": "client", "receive": "client"}, driver.Topology{Groups: []string{"g0"}},
+			driver.ConsumerSpec{Group: "g0"}, func(s driver.Semantics) bool {
+				return strings.HasPrefix(s.Settings["client"], "nats.go/jetstream ") && s.Settings["consume"] == "pull"
+			}},
+		{"library, every seven, few in flight", map[string]any{"client": "library", "max_in_flight": 3, "message_id": true}, driver.Topology{},
+			driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 7}}, nil},
+		{"library, no acknowledgements", map[string]any{"client": "library", "acknowledge": false}, driver.Topology{}, driver.ConsumerSpec{}, nil},
+		{"library, fetch", map[string]any{"client": "library", "consume": "fetch", "pull_batch": 7, "double_ack": true}, driver.Topology{},
+			driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEach}},
+			func(s driver.Semantics) bool { return strings.Contains(s.Consumption, "a batch of 7") }},
 		{"persist", map[string]any{"persist": "async"}, driver.Topology{}, driver.ConsumerSpec{},
 			func(s driver.Semantics) bool { return strings.Contains(s.Durability, "later") }},
 	} {
@@ -124,6 +138,10 @@ func TestOptions(t *testing.T) {
 		{map[string]any{"consume": "ordered", "retention": "interest"}, driver.Topology{}, driver.ErrOption, "ordered"},
 		{map[string]any{"pull_batch": 1, "pull_threshold": 2}, driver.Topology{}, driver.ErrOption, "pull_threshold"},
 		{map[string]any{"heartbeat": "20s"}, driver.Topology{}, driver.ErrOption, "pull_expires"},
+		{map[string]any{"heartbeat": "200ms", "client": "library"}, driver.Topology{}, driver.ErrOption, "500ms"},
+		{map[string]any{"consume": "fetch"}, driver.Topology{}, driver.ErrOption, "client library"},
+		{map[string]any{"double_ack": true}, driver.Topology{}, driver.ErrOption, "client library"},
+		{map[string]any{"publish": "client", "receive": "direct"}, driver.Topology{}, driver.ErrOption, "give client alone"},
 		{map[string]any{"api_prefix": "a", "domain": "b"}, driver.Topology{}, driver.ErrOption, "one of the two"},
 		{map[string]any{"persist": "async", "storage": "memory"}, driver.Topology{}, driver.ErrOption, "async"},
 		{map[string]any{"max_message_size": "1KiB"}, driver.Topology{MaxSize: 2000}, driver.ErrTooLarge, "max_message_size"},
@@ -158,17 +176,19 @@ func TestTLS(t *testing.T) {
 // What a full stream refuses is refused, not lost.
 func TestFullStreamRefuses(t *testing.T) {
 	b := startBroker(t, brokers.Options{})
-	s := open(t, b.URL, false, map[string]any{"max_messages": 10, "discard": "new"}, nil)
-	var n counter
-	p := producerOf(t, s, &n)
-	for i := range 25 {
-		if err := p.Send(uint64(i), []byte("hello")); err != nil {
-			t.Fatal(err)
+	for _, client := range []string{"direct", "library"} {
+		s := open(t, b.URL, false, map[string]any{"client": client, "max_messages": 10, "discard": "new"}, nil)
+		var n counter
+		p := producerOf(t, s, &n)
+		for i := range 25 {
+			if err := p.Send(uint64(i), []byte("hello")); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	until(t, "answers", func() bool { return n.done.Load() == 25 })
-	if n.failed.Load() != 15 {
-		t.Errorf("%d of 25 messages to a stream of 10 are refused", n.failed.Load())
+		until(t, "answers", func() bool { return n.done.Load() == 25 })
+		if n.failed.Load() != 15 {
+			t.Errorf("%s: %d of 25 messages to a stream of 10 are refused", client, n.failed.Load())
+		}
 	}
 }
 
@@ -179,9 +199,12 @@ func TestMemoryIsLost(t *testing.T) {
 		t.Skip("restarts take their time")
 	}
 	b := startBroker(t, brokers.Options{})
-	for _, consume := range []string{"ordered", "push", "pull"} {
+	for _, way := range []struct{ client, consume string }{
+		{"direct", "ordered"}, {"direct", "push"}, {"direct", "pull"},
+		{"library", "ordered"}, {"library", "push"}, {"library", "pull"}, {"library", "fetch"},
+	} {
 		var n counter
-		s := open(t, b.URL, false, map[string]any{"storage": "memory", "consume": consume}, nil)
+		s := open(t, b.URL, false, map[string]any{"storage": "memory", "client": way.client, "consume": way.consume}, nil)
 		if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, n.deliver); err != nil {
 			t.Fatal(err)
 		}
@@ -189,7 +212,7 @@ func TestMemoryIsLost(t *testing.T) {
 		pass := func() {
 			before := n.got.Load()
 			i := uint64(0)
-			until(t, consume+": messages", func() bool {
+			until(t, way.client+", "+way.consume+": messages", func() bool {
 				p.Send(i, []byte("hello")) // it may not be back yet
 				i++
 				time.Sleep(time.Millisecond)

@@ -25,23 +25,23 @@ type Options struct {
 	MessageID       bool            `option:"message_id" doc:"send an id with each message, which the server looks up to recognise duplicates"`
 	Acknowledge     bool            `option:"acknowledge" doc:"have the server answer every publish; false: nobody learns whether a message was stored"`
 	MaxInFlight     int             `option:"max_in_flight" doc:"messages of a producer that may wait for their acknowledgement before Send blocks; 0: an equal share of 8000 of each topic, since a server refuses more than 10000 that it has not stored yet; -1: no limit" min:"-1"`
-	AckTimeout      time.Duration   `option:"ack_timeout" doc:"how long to wait for an acknowledgement until its message counts as of unknown fate; 0: for ever" min:"0s"`
-	Consume         string          `option:"consume" enum:"auto,push,pull,ordered" doc:"push: the server sends to a subject; pull: the consumer asks for batches; ordered: push without acknowledgements, and what is missed is asked for again (not for groups); auto: ordered for consumers of their own where retention is limits and nothing is acknowledged, else push"`
-	PullBatch       int             `option:"pull_batch" doc:"pull: messages that may be under way" min:"1" max:"100000"`
+	AckTimeout      time.Duration   `option:"ack_timeout" doc:"how long to wait for an acknowledgement until its message counts as of unknown fate; with client library a timer for each message; 0: for ever" min:"0s"`
+	Consume         string          `option:"consume" enum:"auto,push,pull,fetch,ordered" doc:"push: the server sends to a subject; pull: the consumer asks for more before it has all it asked for; fetch: it asks for a batch after the other (client library); ordered: without acknowledgements, and what is missed is asked for again (not for groups); auto: ordered for consumers of their own where retention is limits and nothing is acknowledged, else push, or pull with client library"`
+	PullBatch       int             `option:"pull_batch" doc:"pull: messages that may be under way; fetch: of a batch; also of ordered consumers with client library" min:"1" max:"100000"`
 	PullThreshold   int             `option:"pull_threshold" doc:"pull: with fewer under way, ask for more; 0: half of pull_batch" min:"0" max:"100000"`
 	PullExpires     time.Duration   `option:"pull_expires" doc:"pull: how long the server keeps a request" min:"1s"`
-	Heartbeat       time.Duration   `option:"heartbeat" doc:"ordered and pull: how often an idle server says that it is there; a consumer that misses three starts again" min:"100ms" max:"30s"`
+	Heartbeat       time.Duration   `option:"heartbeat" doc:"ordered, pull and fetch: how often an idle server says that it is there; a consumer that misses three, or two with client library, starts again" min:"100ms" max:"30s"`
 	FlowControl     bool            `option:"flow_control" doc:"push and ordered, for consumers of their own: the server waits when the consumer is behind"`
 	AckWait         time.Duration   `option:"ack_wait" doc:"how long the server waits for a consumer's acknowledgement until it delivers again" min:"1ms"`
 	MaxAckPending   int             `option:"max_ack_pending" doc:"deliveries of a consumer that may wait for acknowledgement; 0: the server's 1000, or as many as consumers need who acknowledge every so many; -1: no limit" min:"-1"`
+	DoubleAck       bool            `option:"double_ack" doc:"consumers wait until the server has confirmed an acknowledgement; for client library"`
 	Domain          string          `option:"domain" doc:"JetStream domain to use, behind a leaf node"`
 	APIPrefix       string          `option:"api_prefix" doc:"begins the subjects of the JetStream API, where an account imports it; absent: $JS.API"`
 	APITimeout      time.Duration   `option:"api_timeout" doc:"longest time for the server to make or delete a stream or consumer" min:"1ms"`
 	Monitoring      string          `option:"monitoring" doc:"address of the server's monitoring, such as http://host:8222, to read from it when files are synchronised; absent: it is not known"`
 
 	WriteBuffer       driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
-	Publish           string          `option:"publish" enum:"direct,client" doc:"direct: over plain TCP, write messages to the client's connection without the client's help, which costs less; client: always by the client"`
-	Receive           string          `option:"receive" enum:"direct,client" doc:"direct: over plain TCP, take messages and acknowledgements where they are read from the client's connection, without the client's help, which costs less; consumers that take their time are left to the client all the same; client: always by the client"`
+	Client            string          `option:"client" enum:"direct,library" formerly:"publish,receive" aliases:"client=library" doc:"direct: over plain TCP, messages go past the client library, over its connections, which costs less; consumers that take their time are left to it all the same; library: nats.go/jetstream publishes (PublishMsgAsync) and consumes (Consume, ordered consumers, Fetch), as most programs have it"`
 	User              string          `option:"user" doc:"user name, with password"`
 	Password          string          `option:"password" doc:"password of user" secret:"true"`
 	Token             string          `option:"token" doc:"token, instead of a user" secret:"true"`
@@ -66,7 +66,7 @@ func DefaultOptions() Options {
 		Compression: "none", Persist: "default", Acknowledge: true, AckTimeout: 30 * time.Second,
 		Consume: "auto", PullBatch: 500, PullExpires: 30 * time.Second, Heartbeat: 2 * time.Second,
 		FlowControl: true, AckWait: 30 * time.Second, APITimeout: 10 * time.Second,
-		Publish: w.Publish, Receive: w.Receive, Name: w.Name, ConnectTimeout: w.ConnectTimeout,
+		Client: natswire.Direct, Name: w.Name, ConnectTimeout: w.ConnectTimeout,
 		PingInterval: w.PingInterval, MaxPingsOut: w.MaxPingsOut, MaxReconnects: w.MaxReconnects, ReconnectWait: w.ReconnectWait,
 	}
 }
@@ -74,7 +74,7 @@ func DefaultOptions() Options {
 // wire returns what the connections are made with.
 func (o Options) wire() natswire.Options {
 	return natswire.Options{
-		WriteBuffer: o.WriteBuffer, Publish: o.Publish, Receive: o.Receive,
+		WriteBuffer: o.WriteBuffer, Library: o.Client == natswire.Library,
 		User: o.User, Password: o.Password, Token: o.Token, NKeySeed: o.NKeySeed, Creds: o.Creds,
 		Name: o.Name, InboxPrefix: o.InboxPrefix,
 		ConnectTimeout: o.ConnectTimeout, PingInterval: o.PingInterval, MaxPingsOut: o.MaxPingsOut,
@@ -100,6 +100,12 @@ func (o Options) check() error {
 		return refuse("pull_threshold", "it is above pull_batch")
 	case 2*o.Heartbeat > o.PullExpires:
 		return refuse("heartbeat", "it is above half of pull_expires, which the server does not take")
+	case o.Client == natswire.Library && o.Heartbeat < libraryBeat:
+		return refuse("heartbeat", "the library takes no less than 500ms")
+	case o.Client == natswire.Direct && o.Consume == fetch:
+		return refuse("consume", "fetch is what client library does; direct has pull, which with pull_threshold 1 asks for a batch after the other")
+	case o.Client == natswire.Direct && o.DoubleAck:
+		return refuse("double_ack", "it is what client library does")
 	case o.Consume == "ordered" && o.Retention != "limits":
 		return refuse("consume", "ordered consumers acknowledge nothing, so that streams with retention "+o.Retention+" cannot have them")
 	case o.Persist == "async" && (o.Storage != "file" || o.Replicas > 1):
@@ -112,6 +118,21 @@ func (o Options) check() error {
 		return refuse("duplicate_window", "it is above max_age")
 	}
 	return nil
+}
+
+// libraryBeat is the shortest heartbeat that the library takes.
+const libraryBeat = 500 * time.Millisecond
+
+// groupWay says how members of a group get their messages, and others who
+// acknowledge.
+func (o Options) groupWay() string {
+	switch {
+	case o.Consume != "auto":
+		return o.Consume
+	case o.Client == natswire.Library:
+		return pull
+	}
+	return push
 }
 
 // apiPrefix begins the subjects of the API.

@@ -8,6 +8,13 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
+// What becomes of messages whose acknowledgement does not come.
+var (
+	errLost       = fmt.Errorf("%s: the connection was lost before the acknowledgement came: %w", product, driver.ErrTimeout)
+	errLate       = fmt.Errorf("%s: no acknowledgement in time: %w", product, driver.ErrTimeout)
+	errUnanswered = fmt.Errorf("%s: the acknowledgement had not come: %w", product, driver.ErrClosed)
+)
+
 // pending holds the messages of a producer that wait for their acknowledgement.
 // Each has a tag, which comes back in the subject of the server's answer: its
 // place and the number of times that the place has been taken, so that an answer
@@ -149,7 +156,7 @@ func (p *pending) close() {
 	p.closed = true
 	p.room.Broadcast()
 	p.mu.Unlock()
-	p.fail(fmt.Errorf("%s: the acknowledgement had not come: %w", product, driver.ErrClosed), 0)
+	p.fail(errUnanswered, 0)
 }
 
 // step counts a step and gives up what has waited for more than so many.
@@ -157,5 +164,5 @@ func (p *pending) step(most uint32) {
 	p.mu.Lock()
 	p.steps++
 	p.mu.Unlock()
-	p.fail(fmt.Errorf("%s: no acknowledgement in time: %w", product, driver.ErrTimeout), most+1)
+	p.fail(errLate, most+1)
 }

@@ -22,7 +22,8 @@ type producer struct {
 	link    *natswire.Link
 	stream  stream
 	out     *natswire.Publisher
-	pending *pending // nil: there are no acknowledgements
+	pending *pending // nil: there are no acknowledgements, or async has them
+	async   *async   // publishes, where the library is to; else nil
 	acks    driver.Acks
 	closed  atomic.Bool
 
@@ -51,11 +52,14 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		return nil, err
 	}
 	p := &producer{session: s, link: l, stream: st, out: natswire.NewPublisher(l), acks: acks, refusals: map[int]error{}}
-	if s.options.Acknowledge {
-		err = p.listen(ctx, spec)
-	} else {
+	switch {
+	case !s.options.Acknowledge:
 		p.out.Carry(spec.Headers)
 		p.out.Address(st.subject, "")
+	case s.options.Client == natswire.Library:
+		p.async, err = newAsync(p, spec)
+	default:
+		err = p.listen(ctx, spec)
 	}
 	if err == nil && !s.keepProducer(p) {
 		err = fmt.Errorf("%s: connect a producer: session %w", product, driver.ErrClosed)
@@ -108,7 +112,7 @@ func (p *producer) listen(ctx context.Context, spec driver.ProducerSpec) error {
 	}
 	p.forget = p.link.Watch(func(up bool) {
 		if !up {
-			p.pending.fail(fmt.Errorf("%s: the connection was lost before the acknowledgement came: %w", product, driver.ErrTimeout), 0)
+			p.pending.fail(errLost, 0)
 		}
 	})
 	return nil
@@ -127,6 +131,9 @@ func headerRoom(o Options, headers []driver.Header) int {
 func (p *producer) Send(token uint64, payload []byte) error {
 	if p.closed.Load() {
 		return p.sendError(driver.ErrClosed)
+	}
+	if p.async != nil {
+		return p.async.send(token, payload)
 	}
 	if p.pending == nil {
 		if err := p.out.Publish(payload); err != nil {
@@ -201,8 +208,7 @@ func (p *producer) answered(subject, payload, _ []byte) {
 	p.pending.done(tag, p.refusal(payload))
 }
 
-// refusal reads an answer that is no plain acknowledgement. Errors of a kind are
-// made once: under overload every message has one.
+// refusal reads an answer that is no plain acknowledgement.
 func (p *producer) refusal(payload []byte) error {
 	var answer struct {
 		Error  *refusal `json:"error"`
@@ -217,10 +223,16 @@ func (p *producer) refusal(payload []byte) error {
 		}
 		return nil
 	}
-	key := answer.Error.Code<<16 | answer.Error.ErrCode
+	return p.refused(answer.Error)
+}
+
+// refused is the error of a message that the server refuses. One of a kind is made
+// once: under overload every message has one. One goroutine calls it.
+func (p *producer) refused(r *refusal) error {
+	key := r.Code<<16 | r.ErrCode
 	err, known := p.refusals[key]
 	if !known {
-		err = wrap(answer.Error, "send to %q", p.stream.subject)
+		err = wrap(r, "send to %q", p.stream.subject)
 		p.refusals[key] = err
 	}
 	return err
@@ -266,12 +278,12 @@ func (p *producer) Close(ctx context.Context) error {
 		}()
 	}
 	p.session.client.Release(ctx, p.link)
-	p.end()
+	p.end(ctx)
 	return nil
 }
 
 // end resolves what waits for an acknowledgement.
-func (p *producer) end() {
+func (p *producer) end(ctx context.Context) {
 	p.closed.Store(true)
 	p.ending.Do(func() {
 		if p.forget != nil {
@@ -279,6 +291,9 @@ func (p *producer) end() {
 		}
 		if p.pending != nil {
 			p.pending.close()
+		}
+		if p.async != nil {
+			p.async.close(ctx)
 		}
 	})
 }

@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/nats-io/nats.go"
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 )
+
+// libraryQueue is how many bytes the library queues for a subscription.
+const libraryQueue = nats.DefaultSubPendingBytesLimit
 
 // streamSettings are those of a stream as the server has it.
 type streamSettings struct {
@@ -30,6 +35,12 @@ func (s *session) semantics(ctx context.Context, t driver.Topology, e streamSett
 		Warnings:       s.client.Warnings(),
 	}
 	set := sem.Settings
+	if o.Client == natswire.Library {
+		set["client"] = "nats.go/jetstream " + nats.Version
+		if o.Acknowledge {
+			sem.Warnings = append(sem.Warnings, "when a connection was lost nats.go may give up acknowledgements of messages sent since")
+		}
+	}
 	if e.config.Storage == js.FileStorage {
 		sync := s.synchronisation(ctx)
 		sem.Durability = sync.durability(e.config.PersistMode == js.AsyncPersistMode)
@@ -87,8 +98,14 @@ func (s *session) consumption(sem *driver.Semantics, t driver.Topology) {
 		way = o.Consume
 	}
 	past := "delivered on the goroutine that reads"
-	if t.Slow || !s.client.ReceivesDirectly() {
-		set["receive"], past = "by the client", "unlimited queue in the client"
+	switch {
+	case o.Client == natswire.Library:
+		past = "queue in the library"
+		if size := int64(o.PullBatch) * int64(t.MaxSize); way == push || size > libraryQueue {
+			sem.Warnings = append(sem.Warnings, "nats.go drops deliveries when more than 64 MiB of them wait for a consumer; events tell how many")
+		}
+	case t.Slow || !s.client.Direct():
+		past = "unlimited queue in the library"
 	}
 	acks := s.acksOf(spec, way)
 	set["consume"] = way
@@ -97,17 +114,27 @@ func (s *session) consumption(sem *driver.Semantics, t driver.Topology) {
 	if acks != js.AckNonePolicy {
 		set["ack_wait"] = o.AckWait.String()
 		set["max_ack_pending"] = strconv.Itoa(s.ackPending(max(1, t.Consumers), 1))
+		set["double_ack"] = strconv.FormatBool(o.DoubleAck)
 	}
 	switch way {
 	case ordered:
 		sem.Consumption = "push, ordered consumer, " + past
+		if o.Client == natswire.Library {
+			sem.Consumption = fmt.Sprintf("pull, ordered consumer, %d messages under way, %s", o.PullBatch, past)
+		}
 		sem.Delivery = "exactly once while the stream holds what was missed"
 		if o.Consume == "auto" {
-			sem.Consumption += "; push, of consumers that are told to acknowledge"
+			sem.Consumption += "; " + o.groupWay() + ", of consumers that are told to acknowledge"
 			sem.Delivery += "; at least once, of consumers that are told to acknowledge"
 		}
 		set["heartbeat"] = o.Heartbeat.String()
-		set["flow_control"] = strconv.FormatBool(o.FlowControl)
+		if o.Client == natswire.Direct {
+			set["flow_control"] = strconv.FormatBool(o.FlowControl)
+		}
+	case fetch:
+		sem.Consumption = fmt.Sprintf("pull, a batch of %d messages after the other, %s", o.PullBatch, past)
+		set["pull_expires"] = o.PullExpires.String()
+		set["heartbeat"] = o.Heartbeat.String()
 	case pull:
 		sem.Consumption = fmt.Sprintf("pull, %d messages under way, asks for more below %d, %s", o.PullBatch, o.pullThreshold(), past)
 		set["pull_expires"] = o.PullExpires.String()

@@ -57,7 +57,7 @@ func newSession(c *natswire.Client, t driver.Target, o Options) *session {
 		}
 	})
 	s.work.Go(s.revive)
-	if o.AckTimeout > 0 && o.Acknowledge {
+	if o.AckTimeout > 0 && o.Acknowledge && o.Client == natswire.Direct {
 		s.work.Go(s.expire)
 	}
 	return s
@@ -310,7 +310,7 @@ func (s *session) Close(ctx context.Context) error {
 	s.producers, s.consumers = map[*producer]struct{}{}, map[*consumer]struct{}{}
 	s.mu.Unlock()
 	for p := range producers {
-		p.end()
+		p.end(ctx)
 	}
 	for c := range consumers {
 		c.shut()

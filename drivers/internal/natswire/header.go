@@ -19,6 +19,15 @@ func AppendHeaders(b []byte, headers []driver.Header) []byte {
 	return b
 }
 
+// LibraryHeaders are the same headers for the library.
+func LibraryHeaders(headers []driver.Header) nats.Header {
+	all := nats.Header{}
+	for _, h := range headers {
+		all[h.Name] = []string{h.Value}
+	}
+	return all
+}
+
 // HeaderSize is how many bytes the block of headers takes; 0 without any.
 func HeaderSize(headers []driver.Header) int {
 	if len(headers) == 0 {

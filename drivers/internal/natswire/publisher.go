@@ -39,10 +39,7 @@ func (p *Publisher) Carry(headers []driver.Header) {
 		return
 	}
 	p.header = append(AppendHeaders(nil, headers), "\r\n"...)
-	p.headers = nats.Header{}
-	for _, h := range headers {
-		p.headers[h.Name] = []string{h.Value}
-	}
+	p.headers = LibraryHeaders(headers)
 }
 
 // Address sets the subject to send to, and where answers go unless reply is
