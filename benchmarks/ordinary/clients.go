@@ -2,13 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	amqp "github.com/rabbitmq/amqp091-go"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -99,36 +100,25 @@ func (r *rabbit) close() {
 	r.conn.Close()
 }
 
-// jetStream publishes to a stream in memory; the acknowledgements come to one
-// subscription, as the library's own PublishAsync has it.
+// jetStream publishes to a stream in memory by PublishMsgAsync, whose handlers tell
+// of acknowledgements.
 type jetStream struct {
 	conn    *nats.Conn
-	stream  nats.JetStreamContext
+	library jetstream.JetStream
 	subject string
-	inbox   string
 }
 
-func openJetStream(_ context.Context, l load, acknowledged func(error)) (publisher, error) {
+func openJetStream(ctx context.Context, l load, acknowledged func(error)) (publisher, error) {
 	conn, err := nats.Connect(l.url)
 	if err != nil {
 		return nil, err
 	}
-	j := &jetStream{conn: conn, subject: l.topic, inbox: nats.NewInbox()}
-	j.stream, err = conn.JetStream()
+	j := &jetStream{conn: conn, subject: l.topic}
+	j.library, err = jetstream.New(conn, jetstream.WithPublishAsyncMaxPending(8000), jetstream.WithPublishAsyncTimeout(30*time.Second),
+		jetstream.WithPublishAsyncAckHandler(func(jetstream.JetStream, *nats.Msg, *jetstream.PubAck) { acknowledged(nil) }),
+		jetstream.WithPublishAsyncErrHandler(func(_ jetstream.JetStream, _ *nats.Msg, err error) { acknowledged(err) }))
 	if err == nil {
-		_, err = j.stream.AddStream(&nats.StreamConfig{Name: j.name(), Subjects: []string{l.topic}, Storage: nats.MemoryStorage})
-	}
-	if err == nil {
-		_, err = conn.Subscribe(j.inbox, func(m *nats.Msg) {
-			if strings.Contains(string(m.Data), `"error"`) {
-				acknowledged(errors.New(string(m.Data)))
-			} else {
-				acknowledged(nil)
-			}
-		})
-	}
-	if err == nil {
-		err = conn.Flush()
+		_, err = j.library.CreateStream(ctx, jetstream.StreamConfig{Name: j.name(), Subjects: []string{l.topic}, Storage: jetstream.MemoryStorage})
 	}
 	if err != nil {
 		conn.Close()
@@ -141,10 +131,11 @@ func openJetStream(_ context.Context, l load, acknowledged func(error)) (publish
 func (j *jetStream) name() string { return strings.ReplaceAll(j.subject, ".", "_") }
 
 func (j *jetStream) publish(payload []byte) error {
-	return j.conn.PublishRequest(j.subject, j.inbox, payload)
+	_, err := j.library.PublishMsgAsync(&nats.Msg{Subject: j.subject, Data: payload}, jetstream.WithRetryAttempts(0))
+	return err
 }
 
 func (j *jetStream) close() {
-	_ = j.stream.DeleteStream(j.name())
+	_ = j.library.DeleteStream(context.Background(), j.name())
 	j.conn.Close()
 }

@@ -243,7 +243,7 @@ func (f *feed) tend(ctx context.Context, beat bool) error {
 		c.serial.Lock()
 		another := f.another(info)
 		c.serial.Unlock()
-		if another {
+		if another || f.stop == nil {
 			break
 		}
 		f.healthy()
@@ -254,7 +254,7 @@ func (f *feed) tend(ctx context.Context, beat bool) error {
 		if err != nil {
 			return err
 		}
-		if !there || c.library != nil && f.ended.Load() == int64(f.turn) {
+		if !there || c.library != nil && (f.stop == nil || f.ended.Load() == int64(f.turn)) {
 			break
 		}
 		f.healthy()
