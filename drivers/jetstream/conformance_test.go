@@ -24,7 +24,7 @@ func TestConformance(t *testing.T) {
 		{"as it comes", nil},
 		{"library", map[string]any{"client": "library"}},
 		{"push", map[string]any{"consume": "push"}},
-		{"push by the library", map[string]any{"client": "library", "consume": "push", "message_id": true}},
+		{"push by the library", map[string]any{"client": "library", "consume": "push"}},
 		{"pull", map[string]any{"consume": "pull", "storage": "memory"}},
 		{"pull by the library", map[string]any{"client": "library", "consume": "pull", "pull_batch": 2000, "pull_threshold": 1500}},
 		{"fetch by the library", map[string]any{"client": "library", "consume": "fetch", "double_ack": true}},

@@ -155,9 +155,7 @@ func (f *feed) answer(ctx context.Context, m js.Msg) {
 		_ = m.Ack()
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.consumer.session.options.AckWait)
-	defer cancel()
-	_ = m.DoubleAck(ctx)
+	_ = m.DoubleAck(ctx) // no longer than option api_timeout
 }
 
 // troubled is told by the library that something is wrong. It may hold its locks.
