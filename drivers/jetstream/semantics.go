@@ -38,7 +38,7 @@ func (s *session) semantics(ctx context.Context, t driver.Topology, e streamSett
 	if o.Client == natswire.Library {
 		set["client"] = "nats.go/jetstream " + nats.Version
 		if o.Acknowledge {
-			sem.Warnings = append(sem.Warnings, "when a connection was lost nats.go may give up acknowledgements of messages sent since")
+			sem.Warnings = append(sem.Warnings, "after a lost connection nats.go may give up acknowledgements of messages sent since")
 		}
 	}
 	if e.config.Storage == js.FileStorage {
