@@ -13,7 +13,7 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/handover"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
 )
 
@@ -56,8 +56,8 @@ type async struct {
 type publication struct {
 	message nats.Msg
 	token   uint64
-	reading handover.Mark // for its Send, by reading
-	unsent  atomic.Bool   // Send returns an error
+	reading kit.Mark    // for its Send, by reading
+	unsent  atomic.Bool // Send returns an error
 }
 
 // reading is the tag of the one message that a publication's mark is for.
