@@ -78,7 +78,7 @@ func allowed() map[string]may {
 		"driver/drivertest": {ours: []string{"driver"}},
 
 		"drivers/all": {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
-		"drivers/kafka": {ours: []string{"driver", "drivers/internal/kit", "internal/keys"}, others: []string{franzGo},
+		"drivers/kafka": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/library", "internal/keys"}, others: []string{franzGo},
 			why: "the option key makes keys as workload.keys does"},
 		"drivers/mem": {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver", "drivers/internal/kit"}, others: []string{redigo},
@@ -90,7 +90,7 @@ func allowed() map[string]may {
 		"drivers/redis":               {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/redisstreams":        {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/stan":                {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/natswire"}, others: []string{natsClient, stanClient}},
-		"drivers/rabbitmq":            {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/rabbit", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
+		"drivers/rabbitmq":            {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/library", "drivers/internal/rabbit", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
 		"drivers/rabbitmq/wire":       {ours: []string{"drivers/internal/kit", "drivers/internal/rabbit/beat"}},
 		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/rabbit", "drivers/rabbitmqstream/wire"}},
 		"drivers/rabbitmqstream/wire": {ours: []string{"drivers/internal/kit", "drivers/internal/rabbit/beat"}},
@@ -103,6 +103,8 @@ func allowed() map[string]may {
 			why: "tests of both drivers of NATS look at messages with the client library alone"},
 		"drivers/internal/kit": {ours: []string{"driver"},
 			why: "what every driver needs is written once"},
+		"drivers/internal/library": {
+			why: "drivers tell the version of their client library in one way"},
 		"drivers/internal/rabbit": {ours: []string{"driver", "drivers/internal/kit"},
 			why: "logins, lost connections and errors of RabbitMQ are the same over each of its protocols"},
 		"drivers/internal/rabbit/beat": {
@@ -114,7 +116,7 @@ func allowed() map[string]may {
 		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/mesh"}},
 		"drivers/mqtt":   {ours: []string{"driver", "drivers/internal/kit"}},
 
-		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/mesh"}, others: []string{mangos}},
+		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/library", "drivers/internal/mesh"}, others: []string{mangos}},
 		"drivers/nsq":     {ours: []string{"driver", "drivers/internal/kit"}, others: []string{nsqClient, snappy}},
 		"drivers/null": {ours: []string{"driver", "internal/nullbroker"},
 			why: "the frames of our own broker's protocol have one encoder and one decoder"},
