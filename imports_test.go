@@ -37,6 +37,7 @@ const (
 	natsClient      = "github.com/nats-io/nats.go"
 	stanClient      = "github.com/nats-io/stan.go"
 	rabbitClient    = "github.com/rabbitmq/amqp091-go"
+	streamClient    = "github.com/rabbitmq/rabbitmq-stream-go-client"
 	natsKeys        = "github.com/nats-io/nkeys"
 	franzGo         = "github.com/twmb/franz-go"
 	natsServer      = "github.com/nats-io/nats-server/v2"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"strings"
 	"testing"
@@ -28,36 +29,54 @@ const user, password = "ada", "lovelace"
 // seen not to come to an end with it.
 func TestConformance(t *testing.T) {
 	c := brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password})
-	login := with(nil)
-	h := drivertest.Harness{
-		Entry:  rabbitmqstream.Entry(),
-		Target: driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: login},
-		At: func(address string) driver.Target {
-			return driver.Target{URL: "rabbitmq-stream://" + address, Options: login}
-		},
-		WrongPassword: &driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: with(map[string]any{"password": "byron"})},
-		TooLarge:      1 << 20,
-		Freeze:        brokertest.Freeze(t, c),
-		Thaw:          brokertest.Thaw(t, c),
-		Leftovers:     func(run string) ([]string, error) { return leftovers(t, c, run) },
-		Observe:       observe(c),
-		Unacked:       func(run string) (int, error) { return unacked(t, c, run) },
-	}
-	h.Encrypted = brokertest.Encrypted(t, "rabbitmq", brokers.Options{User: user, Password: password}, func(c *brokers.Cluster) driver.Target {
-		return driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: login}
+	secure := brokertest.Encrypted(t, "rabbitmq", brokers.Options{User: user, Password: password}, func(c *brokers.Cluster) driver.Target {
+		return driver.Target{URL: c.URLFor("rabbitmq-stream")}
 	})
-	h.Impatient = &driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: with(map[string]any{"heartbeat": "1s"})}
-	h.Silence = 2 * time.Second
-	drivertest.Run(t, h)
-	if testing.Short() {
-		return
+	entries := map[string]any{"sub_entry_size": 7, "compression": "gzip", "deduplication": true}
+	for _, mode := range []struct {
+		name      string
+		options   map[string]any
+		brief     bool   // also in the short run
+		heartbeat string // the shortest that the client takes
+		silence   time.Duration
+	}{
+		{"direct", nil, true, "1s", 2 * time.Second},
+		{"direct, sub-entries", merged(entries, "write_buffer", "16KiB"), false, "1s", 2 * time.Second},
+		{"library", map[string]any{"client": "library"}, false, "3s", 6 * time.Second},
+		{"library, sub-entries", merged(entries, "client", "library"), false, "3s", 6 * time.Second},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			if testing.Short() && !mode.brief {
+				t.Skip("a variant")
+			}
+			url, options := c.URLFor("rabbitmq-stream"), with(mode.options)
+			h := drivertest.Harness{
+				Entry:  rabbitmqstream.Entry(),
+				Target: driver.Target{URL: url, Options: options},
+				At: func(address string) driver.Target {
+					return driver.Target{URL: "rabbitmq-stream://" + address, Options: options}
+				},
+				WrongPassword: &driver.Target{URL: url, Options: merged(options, "password", "byron")},
+				TooLarge:      1 << 20,
+				Freeze:        brokertest.Freeze(t, c),
+				Thaw:          brokertest.Thaw(t, c),
+				Leftovers:     func(run string) ([]string, error) { return leftovers(t, c, run) },
+				Observe:       observe(c),
+				Unacked:       func(run string) (int, error) { return unacked(t, c, run) },
+				Impatient:     &driver.Target{URL: url, Options: merged(options, "heartbeat", mode.heartbeat)},
+				Silence:       mode.silence,
+				Encrypted: func() driver.Target {
+					t := secure()
+					t.Options = options
+					return t
+				},
+			}
+			if mode.options["sub_entry_size"] != nil {
+				h.Observe = nil // AMQP 0-9-1 is not given what lies in such entries
+			}
+			drivertest.Run(t, h)
+		})
 	}
-	t.Run("sub-entries", func(t *testing.T) {
-		h := h
-		h.Observe = nil // AMQP 0-9-1 is not given what lies in such entries
-		h.Target.Options = with(map[string]any{"sub_entry_size": 7, "compression": "gzip", "deduplication": true, "write_buffer": "16KiB"})
-		drivertest.Run(t, h)
-	})
 }
 
 // observe has a client look that speaks AMQP 0-9-1.
@@ -85,9 +104,14 @@ func observe(c *brokers.Cluster) func(ctx context.Context, run, topic string) (f
 
 func with(more map[string]any) map[string]any {
 	all := map[string]any{"user": user, "password": password}
-	for name, value := range more {
-		all[name] = value
-	}
+	maps.Copy(all, more)
+	return all
+}
+
+// merged returns options with one more, or another value of it.
+func merged(options map[string]any, name string, value any) map[string]any {
+	all := maps.Clone(options)
+	all[name] = value
 	return all
 }
 

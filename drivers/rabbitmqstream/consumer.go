@@ -31,7 +31,7 @@ type consumer struct {
 type part struct {
 	consumer *consumer
 	stream   string
-	now      atomic.Pointer[wire.Inlet]
+	now      atomic.Pointer[receiver]
 	// place is where it is, for the depth of the stream, one more than the offset of
 	// the next message; 0: not known. Depth must not wait for a running Deliver.
 	place atomic.Uint64
@@ -69,8 +69,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if c.link, err = s.links.Acquire(ctx, c.key); err != nil {
 		return nil, err
 	}
-	if spec.Slow {
-		// Who takes long would hold up the connection's other consumers.
+	if spec.Slow && s.options.Client == direct {
+		// A slow callback delays the connection's other consumers. The library has a
+		// goroutine for each.
 		c.backlog = rabbit.NewBacklog(c.catchUp)
 	}
 	for _, p := range c.parts {
@@ -111,22 +112,23 @@ func (s *session) keep(c *consumer) bool {
 }
 
 // Attach implements rabbit.Member. A consumer goes on where it was.
-func (p *part) Attach(ctx context.Context, conn *wire.Conn) error {
+func (p *part) Attach(ctx context.Context, conn connection) error {
 	o := &p.consumer.session.options
+	from := subscription{stream: p.stream, name: p.consumer.name, place: o.place(), credits: o.Credit}
 	p.consumer.gate.Lock()
-	place, offset := o.place(), p.next
+	from.offset = p.next
 	p.consumer.gate.Unlock()
 	switch {
-	case offset > 0:
-		place = wire.Offset
+	case from.offset > 0:
+		from.place = wire.Offset
 	case p.consumer.all:
-		place = wire.First
+		from.place = wire.First
 	}
-	in, err := conn.Subscribe(ctx, p.stream, place, offset, uint16(o.Credit), p)
+	in, err := conn.subscribe(ctx, from, p)
 	if err != nil {
 		return wrap(err, "subscribe to %q", p.stream)
 	}
-	p.now.Store(in)
+	p.now.Store(&in)
 	return nil
 }
 
@@ -173,13 +175,14 @@ func (p *part) deliver(offset uint64, body []byte, now bool) {
 	}
 }
 
-// store stores the offset of the last message. That it fails means that the
-// connection is lost, and the next one is stored by another.
+// store stores the offset of the last message, or leaves that to the next one while
+// there is no connection. That it fails means that the connection is lost, and the
+// next one is stored by another.
 func (p *part) store(now bool) {
 	if in := p.now.Load(); in != nil {
-		in.Store(p.consumer.name, p.next-1, now)
+		(*in).Store(p.consumer.name, p.next-1, now)
+		p.count = 0
 	}
-	p.count = 0
 }
 
 // End implements wire.Subscriber.
@@ -224,7 +227,7 @@ func (c *consumer) Close(ctx context.Context) error {
 			p.store(true)
 		}
 		c.gate.Unlock()
-		in.Close(grace) // the connection may go on without it
+		(*in).Close(grace) // the connection may go on without it
 	}
 	s.links.Release(ctx, c.key, c.link)
 	return err

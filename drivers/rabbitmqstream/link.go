@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 
+	"sixnines/driver"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
@@ -24,28 +25,101 @@ type linkKey struct {
 
 func (k linkKey) String() string { return fmt.Sprintf("%s-%d", k.role, k.conn) }
 
-// link is a connection to the broker that is made again when it is lost.
-type link = rabbit.Link[*wire.Conn]
+// connection is one by either client.
+type connection interface {
+	rabbit.Conn
+	publish(ctx context.Context, p publication, to wire.Publisher) (sender, error)
+	subscribe(ctx context.Context, s subscription, to wire.Subscriber) (receiver, error)
+	// Flush writes what has been collected.
+	Flush() error
+}
 
-// newLink connects. Each link begins with another of the servers, if there is
-// none to prefer.
+// publication is what a producer writes to.
+type publication struct {
+	stream  string
+	name    string // by which the broker knows the producer; empty: none
+	headers []driver.Header
+}
+
+// sender is a producer on a connection, see wire.Outlet.
+type sender interface {
+	Room() int
+	Publish(id uint64, body []byte) error
+	Close(ctx context.Context) error
+}
+
+// subscription is what a consumer reads, and from where on.
+type subscription struct {
+	stream  string
+	name    string // under which offsets are stored
+	place   uint16 // one of package wire's
+	offset  uint64 // of the place wire.Offset
+	credits int
+}
+
+// receiver is a consumer on a connection, see wire.Inlet.
+type receiver interface {
+	Store(name string, offset uint64, now bool) error
+	Close(ctx context.Context) error
+}
+
+// link is a connection to the broker that is made again when it is lost.
+type link = rabbit.Link[connection]
+
+// newLink connects.
 func newLink(ctx context.Context, s *session, key linkKey) (*link, error) {
+	dial := s.directDialer(key)
+	if s.options.Client == library {
+		dial = func(ctx context.Context) (connection, error) { return openLibrary(ctx, s, key) }
+	}
+	l := rabbit.NewLink(s.life, s.broker, rabbit.LinkConfig[connection]{
+		Name: key.String(), Notify: s.notify, ReconnectWait: s.options.ReconnectWait, Dial: dial,
+	})
+	if err := l.Open(ctx); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// directDialer returns what makes connections of our own. Each link begins with
+// another of the servers, if there is none to prefer.
+func (s *session) directDialer(key linkKey) func(context.Context) (connection, error) {
 	servers := s.broker.From(key.conn)
 	if key.leader != "" {
 		servers = rabbit.Preferring(key.leader, servers)
 	}
 	config := s.wireConfig(key.String())
 	config.WriteBuffer = s.writeBuffer
-	l := rabbit.NewLink(s.life, s.broker, rabbit.LinkConfig[*wire.Conn]{
-		Name: key.String(), Notify: s.notify, ReconnectWait: s.options.ReconnectWait,
-		Dial: func(ctx context.Context) (*wire.Conn, error) {
-			return rabbit.Connect(ctx, s.broker, servers, func(ctx context.Context, c net.Conn) (*wire.Conn, error) {
-				return wire.Open(ctx, c, config)
-			})
-		},
-	})
-	if err := l.Open(ctx); err != nil {
+	open := func(ctx context.Context, c net.Conn) (connection, error) {
+		conn, err := wire.Open(ctx, c, config)
+		if err != nil {
+			return nil, err
+		}
+		return directConnection{conn, &s.options}, nil
+	}
+	return func(ctx context.Context) (connection, error) { return rabbit.Connect(ctx, s.broker, servers, open) }
+}
+
+// directConnection is one of our own.
+type directConnection struct {
+	*wire.Conn
+	options *Options
+}
+
+func (c directConnection) publish(ctx context.Context, p publication, to wire.Publisher) (sender, error) {
+	entries := c.options.entries()
+	entries.Properties = properties(p.headers)
+	o, err := c.Publisher(ctx, p.stream, p.name, entries, to)
+	if err != nil {
 		return nil, err
 	}
-	return l, nil
+	return o, nil
+}
+
+func (c directConnection) subscribe(ctx context.Context, s subscription, to wire.Subscriber) (receiver, error) {
+	in, err := c.Subscribe(ctx, s.stream, s.place, s.offset, uint16(s.credits), to)
+	if err != nil {
+		return nil, err
+	}
+	return in, nil
 }

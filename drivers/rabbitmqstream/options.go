@@ -2,6 +2,7 @@ package rabbitmqstream
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
+	Client         string          `option:"client" enum:"direct,library" doc:"direct: messages go over connections of our own, which costs less; library: through the client library rabbitmq-stream-go-client"`
 	MaxLength      driver.ByteSize `option:"max_length" doc:"size of a stream beyond which the broker drops its oldest segments; 0: none" min:"0"`
 	MaxAge         string          `option:"max_age" doc:"age beyond which the broker drops segments, as 1h or 7D; empty: none"`
 	SegmentSize    driver.ByteSize `option:"segment_size" doc:"size of a stream's segments; 0: the broker's" min:"0" max:"3GB"`
@@ -28,13 +30,15 @@ type Options struct {
 	Login          string          `option:"login" enum:"plain,external" doc:"plain: user and password; external: by the client's certificate"`
 	Heartbeat      time.Duration   `option:"heartbeat" doc:"interval of heartbeats in whole seconds, or the broker's if that is smaller; 0: none" min:"0s" max:"18h"`
 	FrameMax       driver.ByteSize `option:"frame_max" doc:"largest frame to agree on with the broker; 0: what it offers" min:"0" max:"64MiB"`
-	WriteBuffer    driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
+	WriteBuffer    driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out; for client direct" min:"0" max:"64MiB"`
 	Name           string          `option:"name" doc:"name of the connections at the broker; the run, role and number of each are added"`
 	ConnectTimeout time.Duration   `option:"connect_timeout" doc:"longest time for a server to accept a connection and log in" min:"1ms"`
 	ReconnectWait  time.Duration   `option:"reconnect_wait" doc:"pause between attempts to reconnect" min:"1ms"`
 }
 
 const (
+	direct      = "direct"
+	library     = "library"
 	external    = "external"
 	batchBuffer = 64 << 10
 )
@@ -42,6 +46,7 @@ const (
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
+		Client:         direct,
 		SubEntrySize:   1,
 		Compression:    "none",
 		Offset:         "next",
@@ -62,6 +67,13 @@ func (o *Options) check() error {
 		return wrong("compression", "it is of entries with several messages; set sub_entry_size")
 	case o.MaxAge != "" && strings.Trim(o.MaxAge, "0123456789") == o.MaxAge:
 		return wrong("max_age", "want a number with one of the units Y, M, D, h, m, s, as 12h")
+	case o.Client != library:
+	case o.Heartbeat < libraryHeartbeat:
+		return wrong("heartbeat", "the client library wants "+libraryHeartbeat.String()+" or more")
+	case o.SubEntrySize > libraryEntry:
+		return wrong("sub_entry_size", "the client library takes up to "+strconv.Itoa(libraryEntry))
+	case o.Credit > math.MaxInt16:
+		return wrong("credit", "the client library takes up to "+strconv.Itoa(math.MaxInt16))
 	}
 	return nil
 }

@@ -49,15 +49,24 @@ func (p *pending) add(token uint64) (uint64, bool) {
 	return id, true
 }
 
-// takeBack removes the message that was added last; false: it has been settled.
-func (p *pending) takeBack() bool {
+// takeBack removes a message that was not sent; false: it has been settled. Nothing
+// else gets its ID: the client library tells of it nevertheless.
+func (p *pending) takeBack(id uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended || p.open.Next == p.open.First || p.open.At(p.open.Next-1).done {
+	if p.ended || id < p.open.First || p.open.At(id).done {
 		return false
 	}
-	p.open.Pop()
+	p.open.At(id).done = true
+	p.advance()
 	return true
+}
+
+// advance goes on to the first message that is not settled. mu is held.
+func (p *pending) advance() {
+	for p.open.First < p.open.Next && p.open.At(p.open.First).done {
+		p.open.First++
+	}
 }
 
 // settle settles messages with what the broker confirms, or refuses with err.
@@ -80,9 +89,7 @@ func (p *pending) settle(ids wire.IDs, err error) {
 					n++
 				}
 			}
-			for p.open.First < p.open.Next && p.open.At(p.open.First).done {
-				p.open.First++
-			}
+			p.advance()
 			if id <= last && id < p.open.Next {
 				break // the rest of the entry, in the next round
 			}

@@ -14,23 +14,21 @@ import (
 
 // producer implements driver.Producer and rabbit.Member.
 type producer struct {
-	session    *session
-	link       *link
-	key        linkKey
-	stream     string
-	name       string // by which the broker knows it; empty: none
-	acks       driver.Acks
-	properties []byte // of every message; nil: none
-	closed     atomic.Bool
-	now        atomic.Pointer[passage]
-	next       atomic.Uint64 // publishing ID of the next message
+	session *session
+	link    *link
+	key     linkKey
+	to      publication
+	acks    driver.Acks
+	closed  atomic.Bool
+	now     atomic.Pointer[passage]
+	next    atomic.Uint64 // publishing ID of the next message
 }
 
 // passage is a producer on one connection. It implements wire.Publisher.
 type passage struct {
 	producer *producer
-	outlet   *wire.Outlet
-	room     int
+	sender   sender
+	room     int // the largest payload in bytes
 	pending  *pending
 }
 
@@ -45,12 +43,12 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err := s.checkSize(spec.Size, spec.Headers); err != nil {
 		return nil, err
 	}
-	p := &producer{session: s, stream: s.stream(spec.Topic), acks: acks, properties: properties(spec.Headers)}
+	p := &producer{session: s, to: publication{stream: s.stream(spec.Topic), headers: spec.Headers}, acks: acks}
 	p.next.Store(1)
 	if s.options.Deduplication {
-		p.name = fmt.Sprintf("sixnines.%s.producer-%d", s.target.Run, spec.ID)
+		p.to.name = fmt.Sprintf("sixnines.%s.producer-%d", s.target.Run, spec.ID)
 	}
-	leader, err := s.leader(ctx, p.stream)
+	leader, err := s.leader(ctx, p.to.stream)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +63,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		p.Close(ctx)
 		return nil, wrap(err, "producer of %q", spec.Topic)
 	}
-	if s.writeBuffer > 1 {
+	if s.writeBuffer > 1 && s.options.Client == direct {
 		return batching{p}, nil
 	}
 	return p, nil
@@ -80,22 +78,23 @@ func properties(headers []driver.Header) (b []byte) {
 }
 
 // Attach implements rabbit.Member.
-func (p *producer) Attach(ctx context.Context, c *wire.Conn) error {
-	o := &p.session.options
-	if p.name != "" {
-		last, err := c.LastPublished(ctx, p.name, p.stream)
-		if err != nil && !isCode(err, wire.NoOffset) {
-			return wrap(err, "ask what %q has published", p.name)
+func (p *producer) Attach(ctx context.Context, c connection) error {
+	s := p.session
+	if p.to.name != "" {
+		last, err := s.lastPublished(ctx, p.to.name, p.to.stream)
+		if err != nil {
+			return err
 		}
 		p.next.Store(max(p.next.Load(), last+1))
 	}
-	now := &passage{producer: p, room: c.Room() - len(p.properties), pending: newPending(p.acks, p.next.Load(), o.SubEntrySize > 1)}
-	entries := o.entries()
-	entries.Properties = p.properties
+	// The library tells of each message of an entry.
+	grouped := s.options.SubEntrySize > 1 && s.options.Client == direct
+	now := &passage{producer: p, pending: newPending(p.acks, p.next.Load(), grouped)}
 	var err error
-	if now.outlet, err = c.Publisher(ctx, p.stream, p.name, entries, now); err != nil {
-		return wrap(err, "declare a publisher of %q", p.stream)
+	if now.sender, err = c.publish(ctx, p.to, now); err != nil {
+		return wrap(err, "declare a publisher of %q", p.to.stream)
 	}
+	now.room = now.sender.Room()
 	p.now.Store(now)
 	return nil
 }
@@ -105,7 +104,11 @@ func (n *passage) Confirm(ids wire.IDs) { n.pending.settle(ids, nil) }
 
 // Refuse implements wire.Publisher.
 func (n *passage) Refuse(id uint64, why wire.Code) {
-	err := fmt.Errorf("rabbitmq-stream: send to %q: %w: %s", n.producer.stream, driver.ErrRejected, why)
+	class := driver.ErrRejected
+	if why == wire.FrameTooLarge {
+		class = driver.ErrTooLarge
+	}
+	err := fmt.Errorf("rabbitmq-stream: send to %q: %w: %s", n.producer.to.stream, class, why)
 	n.pending.settle(wire.IDs(binary.BigEndian.AppendUint64(nil, id)), err)
 }
 
@@ -132,13 +135,13 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if !ok {
 		return p.wrap(p.link.Absent())
 	}
-	err := now.outlet.Publish(id, payload)
+	err := now.sender.Publish(id, payload)
 	if lost := now.pending.sending.End(id); lost != nil {
 		p.acks.Done(token, lost)
 		return nil
 	}
 	if err != nil {
-		if now.pending.takeBack() {
+		if now.pending.takeBack(id) {
 			return p.wrap(fmt.Errorf("%w: %w", driver.ErrNotConnected, err))
 		}
 		return nil // it has been settled with the others
@@ -151,7 +154,7 @@ func (p *producer) wrap(err error) error {
 	if (p.link.Closing() || p.closed.Load()) && !errors.Is(err, driver.ErrTooLarge) {
 		err = driver.ErrClosed // whatever the dying connection said
 	}
-	return wrap(err, "send to %q", p.stream)
+	return wrap(err, "send to %q", p.to.stream)
 }
 
 // batching is a producer that implements driver.Flusher as well. A producer
@@ -181,7 +184,7 @@ func (p *producer) Close(ctx context.Context) error {
 	p.link.Leave(p)
 	if now := p.now.Swap(nil); now != nil {
 		grace, cancel := rabbit.Grace(ctx)
-		now.outlet.Close(grace) // the connection may go on without it
+		now.sender.Close(grace) // the connection may go on without it
 		cancel()
 		now.pending.end(driver.ErrClosed)
 	}

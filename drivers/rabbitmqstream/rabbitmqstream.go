@@ -14,10 +14,26 @@
 // itself; consumers go on after the last message they got. Nothing is sent
 // twice.
 //
-// Connections are those of package wire. The client library dials by itself,
-// hands each message from goroutine to goroutine with a map entry for each
-// confirmation, and waits by the half-second when it closes; none of that is the
-// broker's.
+// Connections are those of package wire. The client library
+// rabbitmq-stream-go-client dials by itself, hands each message from goroutine to
+// goroutine with a map entry for each confirmation, and waits by the half-second when
+// it closes; none of that is the broker's. The option client has messages go through
+// it all the same, for comparison; streams are made by a connection of our own then,
+// too. What the library cannot keep of the contract of package driver:
+//
+//   - It takes no dial function, so sessions are driver.DialReporter. Where the broker
+//     stops reading, the library's heartbeats and its close wait behind the write that
+//     hangs, and nobody can cut it: what is lost is noticed late, and goroutines of the
+//     library stay until the broker reads again or the kernel gives up.
+//   - When a connection is lost it drops some outcomes: those of all messages in an
+//     entry but the first, and now and then that of a message that it had queued. So
+//     what is not answered then is done with ErrTimeout, though some of it was never
+//     written.
+//   - It knows no contexts. What it goes on with after one has ended is closed when it
+//     comes to an end.
+//
+// It does not connect again by itself, sends nothing twice, and gives up no
+// confirmation before its connection: the time that it has for that is a day.
 package rabbitmqstream
 
 import (

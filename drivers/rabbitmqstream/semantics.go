@@ -38,6 +38,7 @@ func (s *session) semantics() driver.Semantics {
 		Consumption:    s.consumption(),
 		Transport:      s.broker.Transport(latest.State),
 		Settings: map[string]string{
+			"client":            direct,
 			"sub_entry_size":    strconv.Itoa(o.SubEntrySize),
 			"compression":       o.Compression,
 			"deduplication":     strconv.FormatBool(o.Deduplication),
@@ -55,6 +56,9 @@ func (s *session) semantics() driver.Semantics {
 			"connection_server": latest.To.Address,
 		},
 	}
+	if o.Client == library {
+		s.librarySemantics(&sem)
+	}
 	for name, value := range o.streamArguments() {
 		sem.Settings["stream_"+name] = value
 	}
@@ -66,7 +70,7 @@ func (s *session) semantics() driver.Semantics {
 	if s.broker.TLS != nil && s.broker.TLS.InsecureSkipVerify {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}
-	if o.SubEntrySize > 1 && s.writeBuffer <= 1 {
+	if o.SubEntrySize > 1 && s.writeBuffer <= 1 && o.Client == direct {
 		sem.Warnings = append(sem.Warnings, "sub_entry_size has no effect where each message is written at once; set write_buffer")
 	}
 	if o.MaxLength > 0 || o.MaxAge != "" {
@@ -78,10 +82,13 @@ func (s *session) semantics() driver.Semantics {
 }
 
 func (s *session) batching() string {
-	if s.writeBuffer <= 1 {
+	text := fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
+	switch {
+	case s.options.Client == library:
+		text = fmt.Sprintf("what is queued, up to %d messages, on a goroutine of the client library", s.options.libraryBatch())
+	case s.writeBuffer <= 1:
 		return "none, each message is written on the sender's thread"
 	}
-	text := fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
 	if n := s.options.SubEntrySize; n > 1 {
 		text += fmt.Sprintf("; entries of up to %d messages", n)
 	}

@@ -13,7 +13,7 @@ import (
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
-// session implements driver.Session and driver.ServerInfo.
+// session implements driver.Session, driver.DialReporter and driver.ServerInfo.
 type session struct {
 	target      driver.Target
 	options     Options
@@ -30,6 +30,7 @@ type session struct {
 	consumers map[*consumer]struct{}
 	streams   []string // that Provision has made, or found
 	topology  driver.Topology
+	spread    bool // some are not on the server that the URL names alone
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
@@ -62,6 +63,9 @@ func (s *session) newAdmin() *rabbit.Admin[*wire.Conn] {
 		return wire.Open(ctx, c, s.wireConfig("control"))
 	})
 }
+
+// OwnsDialing implements driver.DialReporter.
+func (s *session) OwnsDialing() bool { return s.options.Client == library }
 
 // connectionName is what people see at the broker.
 func (s *session) connectionName(role string) string {
@@ -121,12 +125,15 @@ func (s *session) checkSize(size int, headers []driver.Header) error {
 	return nil
 }
 
-// leader waits until the stream has a leader and returns its address where there
-// are several brokers; else it is empty: there is no choice.
+// leader waits until the stream has a leader, if somebody wants to know it, and
+// returns its address where there are several brokers; else it is empty: there is no
+// choice.
 func (s *session) leader(ctx context.Context, stream string) (string, error) {
 	var at wire.Placement
+	var asked string
 	err := s.admin.Do(ctx, func(c *wire.Conn) (err error) {
-		if at, err = c.Locate(ctx, stream); err == nil && at.Leader == "" && s.broker.Clustered() {
+		asked = c.Advertised()
+		if at, err = c.Locate(ctx, stream); err == nil && at.Leader == "" && (s.broker.Clustered() || s.options.Client == library) {
 			err = errNoLeader
 		}
 		return err
@@ -135,9 +142,33 @@ func (s *session) leader(ctx context.Context, stream string) (string, error) {
 	case err != nil:
 		return "", wrap(err, "locate stream %q", stream)
 	case !s.broker.Clustered():
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.spread = s.spread || at.Leader != asked || len(at.Replicas) > 0
 		return "", nil
 	}
 	return at.Leader, nil
+}
+
+// alone reports whether the server that the URL names has all streams, and nobody
+// else has a replica of one.
+func (s *session) alone() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.spread && !s.broker.Clustered()
+}
+
+// lastPublished asks for the last publishing ID that the broker has of a named
+// producer, 0 if there is none.
+func (s *session) lastPublished(ctx context.Context, name, stream string) (last uint64, err error) {
+	err = s.admin.Do(ctx, func(c *wire.Conn) (err error) {
+		last, err = c.LastPublished(ctx, name, stream)
+		return err
+	})
+	if err != nil && !isCode(err, wire.NoOffset) {
+		return 0, wrap(err, "ask what %q has published", name)
+	}
+	return last, nil
 }
 
 // Deprovision implements driver.Session. Of a session that has closed it

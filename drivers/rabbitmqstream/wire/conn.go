@@ -32,6 +32,7 @@ type Conn struct {
 	net      net.Conn
 	config   Config
 	server   map[string]string
+	address  string // that the server advertises
 	frameMax int
 	beat     time.Duration
 	in       *intake
@@ -92,6 +93,10 @@ func newConn(c net.Conn, config Config) *Conn {
 
 // Server returns the server's properties.
 func (c *Conn) Server() map[string]string { return c.server }
+
+// Advertised returns the host and port that the server says others reach it by; the
+// same as in a Placement.
+func (c *Conn) Advertised() string { return c.address }
 
 // FrameMax returns the largest frame in bytes that was agreed on.
 func (c *Conn) FrameMax() int { return c.frameMax }

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -50,8 +51,12 @@ func (c *Conn) login() error {
 	if _, err := c.net.Write(end(b, 0)); err != nil {
 		return err
 	}
-	_, err = c.ask(open, func(b []byte) []byte { return appendString(b, c.config.VHost) })
-	return err
+	if in, err = c.ask(open, func(b []byte) []byte { return appendString(b, c.config.VHost) }); err != nil {
+		return err
+	}
+	at := in.stringMap()
+	c.address = net.JoinHostPort(at["advertised_host"], at["advertised_port"])
+	return nil
 }
 
 // tune settles limits, of which 0 is the server's word for none.

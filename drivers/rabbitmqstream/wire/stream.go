@@ -145,6 +145,9 @@ func (c *Conn) Publisher(ctx context.Context, stream, name string, e Entries, to
 // Room returns how large a body can be, with its properties, to fit into a frame.
 func (c *Conn) Room() int { return c.frameMax - publishHead - packedHead - messageRoom(0) }
 
+// Room returns how large a body can be to fit into a frame with what goes with it.
+func (o *Outlet) Room() int { return o.conn.Room() - len(o.entries.Properties) }
+
 // Publish sends body under a publishing ID, larger than those before. It is
 // written at once, or joins what the connection collects. After an error the
 // connection is of no use, and the message may or may not have come to the
