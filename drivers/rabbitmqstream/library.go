@@ -75,13 +75,17 @@ type libraryMember interface {
 	close()        // closes it, however long that takes
 }
 
-// openLibrary connects. The library's errors tell little, and it logs each: whether
-// a server is there and takes the login is found out by a connection of our own.
+// openLibrary connects. The library's errors tell little, it logs each, and it waits
+// for as long as it may for an answer on a connection that was lost: whether a server is
+// there, takes the login and answers is found out by a connection of our own.
 func openLibrary(ctx context.Context, s *session, key linkKey) (connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
 	defer cancel()
-	if err := s.admin.Do(ctx, func(*wire.Conn) error { return nil }); err != nil {
-		return nil, err
+	if err := s.admin.Do(ctx, func(conn *wire.Conn) error {
+		_, err := conn.Locate(ctx, s.stream("")) // which nobody has
+		return err
+	}); err != nil && !isCode(err, wire.NoStream) {
+		return nil, wrap(err, "reach the broker")
 	}
 	c := &libraryConnection{session: s, name: s.connectionName(key.String()), done: make(chan struct{}), members: map[libraryMember]struct{}{}}
 	options := s.libraryOptions(key)

@@ -25,10 +25,9 @@
 //     stops reading, the library's heartbeats and its close wait behind the write that
 //     hangs, and nobody can cut it: what is lost is noticed late, and goroutines of the
 //     library stay until the broker reads again or the kernel gives up.
-//   - When a connection is lost it drops some outcomes: those of all messages in an
-//     entry but the first, and now and then that of a message that it had queued. So
-//     what is not answered then is done with ErrTimeout, though some of it was never
-//     written.
+//   - When a connection is lost it drops some outcomes: those of most messages in an
+//     entry of several, and now and then that of a message that it had queued. So all
+//     that is not answered then is done with ErrTimeout, though some was never written.
 //   - It knows no contexts. What it goes on with after one has ended is closed when it
 //     comes to an end.
 //

@@ -180,6 +180,11 @@ func (s *session) Deprovision(ctx context.Context) error {
 	if len(streams) == 0 || keep {
 		return nil
 	}
+	if s.options.Client == library {
+		// A consumer of the library that is closed while its stream is deleted waits for
+		// an answer that nobody reads, until connect_timeout has passed.
+		s.links.Drain(ctx)
+	}
 	a := s.admin
 	if closed {
 		a = s.newAdmin()
