@@ -4,6 +4,7 @@ package main
 import (
 	"context"
 	"io"
+	"log"
 	"os"
 
 	"golang.org/x/term"
@@ -13,6 +14,8 @@ import (
 )
 
 func main() {
+	// Client libraries write to it. What matters of that drivers tell as events.
+	log.SetOutput(io.Discard)
 	executable, err := os.Executable()
 	if err != nil {
 		executable = os.Args[0]
