@@ -93,7 +93,7 @@ func allowed() map[string]may {
 		"drivers/stan":                {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/natswire"}, others: []string{natsClient, stanClient}},
 		"drivers/rabbitmq":            {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/library", "drivers/internal/rabbit", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
 		"drivers/rabbitmq/wire":       {ours: []string{"drivers/internal/kit", "drivers/internal/rabbit/beat"}},
-		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/rabbit", "drivers/rabbitmqstream/wire"}},
+		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/rabbit", "drivers/rabbitmqstream/wire"}, others: []string{streamClient}},
 		"drivers/rabbitmqstream/wire": {ours: []string{"drivers/internal/kit", "drivers/internal/rabbit/beat"}},
 		"drivers/nats":                {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/jetstream":           {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/natswire"}, others: []string{natsClient}},
