@@ -53,9 +53,15 @@ func TestConformance(t *testing.T) {
 	// Mosquitto looks messages in flight up one by one, which takes long if there
 	// are many.
 	for name, more := range map[string][]any{
-		"5 with quality 0":     {"qos", 0},
-		"3.1.1 with quality 1": {"version", "3.1.1"},
-		"3.1.1 with quality 2": {"version", "3.1.1", "qos", 2, "max_inflight", 100},
+		"5 with quality 0":                {"qos", 0},
+		"5 by the library":                {"client", "library"},
+		"5 by the library with quality 0": {"client", "library", "qos", 0},
+		"5 by the library with quality 2, retained, with aliases, few in flight": {"client", "library", "qos", 2, "retain", true, "topic_alias", true, "max_inflight", 7},
+		"3.1.1 by the library":                                    {"client", "library", "version", "3.1.1"},
+		"3.1.1 by the library with quality 0":                     {"client", "library", "version", "3.1.1", "qos", 0},
+		"3.1.1 by the library with quality 2, few in flight":      {"client", "library", "version", "3.1.1", "qos", 2, "max_inflight", 7},
+		"3.1.1 with quality 1":                                    {"version", "3.1.1"},
+		"3.1.1 with quality 2":                                    {"version", "3.1.1", "qos", 2, "max_inflight", 100},
 		"5 with quality 2, retained, with aliases, few in flight": {"qos", 2, "retain", true, "topic_alias", true, "max_inflight", 7},
 	} {
 		t.Run(name, func(t *testing.T) { drivertest.Run(t, harness(t, c, options(login, more...))) })

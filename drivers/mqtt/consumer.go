@@ -16,11 +16,12 @@ type consumer struct {
 	link    *link
 	filters []string
 	qos     int
-	due     int // acknowledgements that are written together, at least; 0: each at once
+	due     int  // acknowledgements that are written together, at least; 0: each at once
+	slow    bool // deliver may take long
 	deliver driver.Deliver
 
 	leaving atomic.Bool
-	leave   func()        // called when the broker has ended the subscriptions
+	leave   func()        // called when the broker has ended the subscriptions, see subscriber
 	left    chan struct{} // closed by it
 
 	// Identifiers of messages of quality of service 2 that were delivered and
@@ -33,7 +34,7 @@ const subscription = 1
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := &consumer{session: s, qos: s.options.subscribeQoS(), due: 1, deliver: deliver, left: make(chan struct{})}
+	c := &consumer{session: s, qos: s.options.subscribeQoS(), due: 1, slow: spec.Slow, deliver: deliver, left: make(chan struct{})}
 	c.leave = sync.OnceFunc(func() { close(c.left) })
 	switch spec.Ack.Mode {
 	case driver.AckNone:
@@ -79,34 +80,6 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		return nil, fmt.Errorf("mqtt: subscribe: session %w", driver.ErrClosed)
 	}
 	return c, nil
-}
-
-// subscribe subscribes on a new wire and waits for the broker's answer. Messages
-// may come before it.
-func (c *consumer) subscribe(w *wire) error {
-	if !w.welcome.present {
-		c.known = nil
-	}
-	if err := w.write(appendSubscribe(nil, c.link.v5, subscription, c.qos, c.filters, false)); err != nil {
-		return err
-	}
-	for {
-		first, body, err := w.next()
-		if err != nil {
-			return err
-		}
-		if first&typeMask != typeSuback {
-			if err := c.link.handle(w, first, body); err != nil {
-				return err
-			}
-			continue
-		}
-		_, codes, err := parseSuback(c.link.v5, body)
-		if err != nil {
-			return err
-		}
-		return c.granted(codes)
-	}
 }
 
 // granted looks at the broker's answer.
@@ -186,9 +159,7 @@ const unsubscribeMost = 2 * time.Second
 // until ctx ends. It ends the subscriptions and takes what the broker had sent
 // until then: of a group, nobody else would get it.
 func (c *consumer) Close(ctx context.Context) error {
-	if w := c.link.live.Load(); w != nil && c.leaving.CompareAndSwap(false, true) &&
-		w.last(appendUnsubscribe(nil, c.link.v5, subscription+1, c.filters)) {
-		w.conn.SetWriteDeadline(time.Time{}) // acknowledgements follow
+	if conn := c.link.live(); conn != nil && c.leaving.CompareAndSwap(false, true) && conn.unsubscribe(c) {
 		patience := time.NewTimer(unsubscribeMost)
 		defer patience.Stop()
 		select {

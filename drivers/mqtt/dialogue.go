@@ -35,10 +35,11 @@ func (s *session) talk(ctx context.Context, id string, f func(d *dialogue) error
 	if id != "" {
 		l.id = id
 	}
-	w, err := l.first(ctx)
+	c, err := l.first(ctx)
 	if err != nil {
 		return err
 	}
+	w := c.(*wire) // as of every control client
 	stop := context.AfterFunc(ctx, func() { w.raw.Close() })
 	err = f(&dialogue{wire: w})
 	if stop() {
@@ -62,7 +63,7 @@ func (d *dialogue) until(f func(first byte, body []byte) (bool, error)) error {
 		}
 		if first&typeMask == typeDisconnect {
 			if len(body) > 0 {
-				return fmt.Errorf("the broker ends the connection: %w", reason(body[0]))
+				return disconnection(body[0])
 			}
 			return errors.New("the broker ends the connection")
 		}

@@ -8,8 +8,6 @@ import (
 	"testing"
 	"time"
 
-	v3 "github.com/eclipse/paho.mqtt.golang"
-
 	"sixnines/driver"
 	"sixnines/internal/brokers"
 )
@@ -92,52 +90,28 @@ func cpu(b *testing.B) time.Duration {
 }
 
 // BenchmarkPublish sends messages of quality 1, of which 16 are in flight, to a
-// topic without subscribers: by the driver, and by the Eclipse client for 3.1.1.
+// topic without subscribers, by each client.
 func BenchmarkPublish(b *testing.B) {
 	c := mosquitto(b, brokers.Options{})
 	payload := make([]byte, 256)
 	const inflight = 16
-	for _, version := range []string{"5", "3.1.1"} {
-		b.Run(fmt.Sprintf("driver %s", version), func(b *testing.B) {
-			s := open(b, driver.Target{URL: c.URL, Options: map[string]any{"version": version, "max_inflight": inflight}})
-			var n counter
-			p := producerOf(b, s, &n)
-			b.ReportAllocs()
-			b.ResetTimer()
-			start := cpu(b)
-			for range b.N {
-				if err := p.Send(1, payload); err != nil {
-					b.Fatal(err)
+	for _, client := range []string{"direct", "library"} {
+		for _, version := range []string{"5", "3.1.1"} {
+			b.Run(fmt.Sprintf("%s %s", client, version), func(b *testing.B) {
+				s := open(b, driver.Target{URL: c.URL, Options: map[string]any{"client": client, "version": version, "max_inflight": inflight}})
+				var n counter
+				p := producerOf(b, s, &n)
+				b.ReportAllocs()
+				b.ResetTimer()
+				start := cpu(b)
+				for range b.N {
+					if err := p.Send(1, payload); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-			until(b, "all is done", func() bool { return n.done.Load() == int64(b.N) })
-			b.ReportMetric(float64(cpu(b)-start)/float64(b.N), "cpu-ns/op")
-		})
+				until(b, "all is done", func() bool { return n.done.Load() == int64(b.N) })
+				b.ReportMetric(float64(cpu(b)-start)/float64(b.N), "cpu-ns/op")
+			})
+		}
 	}
-	b.Run("paho 3.1.1", func(b *testing.B) {
-		client := v3.NewClient(v3.NewClientOptions().AddBroker("tcp://" + c.URL[len("mqtt://"):]).SetClientID("bench"))
-		if token := client.Connect(); token.Wait() && token.Error() != nil {
-			b.Fatal(token.Error())
-		}
-		defer client.Disconnect(0)
-		tokens := make(chan v3.Token, inflight)
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			for token := range tokens {
-				if token.Wait(); token.Error() != nil {
-					b.Error(token.Error())
-				}
-			}
-		}()
-		b.ReportAllocs()
-		b.ResetTimer()
-		start := cpu(b)
-		for range b.N {
-			tokens <- client.Publish("sixnines/test/t0", 1, false, payload)
-		}
-		close(tokens)
-		<-done
-		b.ReportMetric(float64(cpu(b)-start)/float64(b.N), "cpu-ns/op")
-	})
 }

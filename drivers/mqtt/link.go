@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/eclipse/paho.golang/paho/session/state"
+
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 )
@@ -34,7 +36,7 @@ func (k linkKey) String() string {
 	return fmt.Sprintf("%s-%d", k.role, k.conn)
 }
 
-// link is an MQTT client: one network connection after the other, each a wire.
+// link is an MQTT client: one network connection after the other.
 type link struct {
 	session  *session
 	key      linkKey
@@ -42,11 +44,12 @@ type link struct {
 	v5       bool
 	clean    bool
 	consumer *consumer // nil: for producers
-	live     atomic.Pointer[wire]
+	now      atomic.Pointer[connection]
 	closing  atomic.Bool
 	life     context.Context // ends with the link
 	cancel   context.CancelFunc
 	done     chan struct{} // closed when no goroutine of the link is left
+	state5   *state.State  // of the client library, for a session that outlives connections; of whoever connects
 }
 
 func (s *session) newLink(key linkKey, c *consumer) *link {
@@ -56,10 +59,18 @@ func (s *session) newLink(key linkKey, c *consumer) *link {
 	return l
 }
 
+// live returns the link's connection, nil if there is none.
+func (l *link) live() connection {
+	if c := l.now.Load(); c != nil {
+		return *c
+	}
+	return nil
+}
+
 // start connects for the first time and keeps the link connected from then on.
 func (l *link) start(ctx context.Context) error {
-	w, err := l.first(ctx)
-	if err == nil && !l.adopt(w) {
+	c, err := l.first(ctx)
+	if err == nil && !l.adopt(c) {
 		err = fmt.Errorf("mqtt: connect: %w", driver.ErrClosed)
 	}
 	if err != nil {
@@ -67,32 +78,32 @@ func (l *link) start(ctx context.Context) error {
 		close(l.done)
 		return err
 	}
-	go l.run(w)
+	go l.run(c)
 	return nil
 }
 
-// adopt makes w the link's wire, or ends it: close may have found none before.
-func (l *link) adopt(w *wire) bool {
-	l.live.Store(w)
-	if l.closing.Load() && l.live.CompareAndSwap(w, nil) {
-		w.shut(errEnded)
+// adopt makes c the link's connection, or ends it: close may have found none before.
+func (l *link) adopt(c connection) bool {
+	l.now.Store(&c)
+	if l.closing.Load() && l.now.Swap(nil) != nil {
+		c.shut(errEnded)
 		return false
 	}
 	return true
 }
 
 // first connects for the first time, when a server is ready.
-func (l *link) first(ctx context.Context) (w *wire, err error) {
+func (l *link) first(ctx context.Context) (c connection, err error) {
 	err = kit.Await(ctx, "mqtt: connect", passes, func() error {
-		w, err = l.connect(ctx)
+		c, err = l.connect(ctx)
 		return err
 	})
-	return w, err
+	return c, err
 }
 
 // connect connects to the first server that will have it, logs in and
 // subscribes. It returns when ctx or the link's life ends.
-func (l *link) connect(ctx context.Context) (*wire, error) {
+func (l *link) connect(ctx context.Context) (connection, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.life, func() { cancel(driver.ErrClosed) })()
@@ -101,9 +112,9 @@ func (l *link) connect(ctx context.Context) (*wire, error) {
 	for i := range n {
 		// Each connection begins with another server, so that several are used
 		// evenly and always alike.
-		w, err := l.try(ctx, l.session.servers[(l.key.conn+i)%n])
+		c, err := l.try(ctx, l.session.servers[(l.key.conn+i)%n])
 		if err == nil {
-			return w, nil
+			return c, nil
 		}
 		errs = append(errs, err)
 		if ctx.Err() != nil {
@@ -117,7 +128,7 @@ func (l *link) connect(ctx context.Context) (*wire, error) {
 }
 
 // try connects to one server.
-func (l *link) try(ctx context.Context, s server) (_ *wire, err error) {
+func (l *link) try(ctx context.Context, s server) (_ connection, err error) {
 	limited, cancel := context.WithTimeout(ctx, l.session.options.ConnectTimeout)
 	defer cancel()
 	defer func() {
@@ -132,19 +143,19 @@ func (l *link) try(ctx context.Context, s server) (_ *wire, err error) {
 		return nil, fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
 	stop := context.AfterFunc(limited, func() { raw.Close() })
-	w, err := l.greet(limited, raw, s)
+	c, err := l.open(limited, raw, s)
 	if err == nil && l.consumer != nil {
-		err = l.consumer.subscribe(w)
+		err = c.subscribe(limited, l.consumer)
 	}
 	if !stop() && err == nil {
 		err = context.Cause(limited)
 	}
 	if err == nil {
-		return w, nil
+		return c, nil
 	}
 	raw.Close()
-	if w != nil {
-		w.shut(driver.ErrNotConnected)
+	if c != nil {
+		c.shut(driver.ErrNotConnected)
 	}
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
@@ -155,8 +166,9 @@ func (l *link) try(ctx context.Context, s server) (_ *wire, err error) {
 	return nil, err
 }
 
-// greet encrypts and logs in.
-func (l *link) greet(ctx context.Context, raw net.Conn, s server) (*wire, error) {
+// open encrypts and logs in, by the client that was chosen. What is asked beside
+// the messages is asked by the direct one.
+func (l *link) open(ctx context.Context, raw net.Conn, s server) (connection, error) {
 	conn := raw
 	if l.session.tls != nil {
 		config := l.session.tls
@@ -170,9 +182,20 @@ func (l *link) greet(ctx context.Context, raw net.Conn, s server) (*wire, error)
 		}
 		conn = secured
 	}
+	switch {
+	case !l.session.options.library() || l.key.role == roleControl:
+		return l.greet(ctx, raw, conn)
+	case l.v5:
+		return l.open5(ctx, raw, conn)
+	}
+	return l.open3(ctx, raw, conn, s)
+}
+
+// login returns how the link's client logs in.
+func (l *link) login() login {
 	o := l.session.options
 	hello := login{v5: l.v5, clean: l.clean, id: l.id, user: l.session.user, password: l.session.password,
-		// The watch speaks once in keep_alive; the broker waits for half as much
+		// The client speaks once in keep_alive; the broker waits for half as much
 		// again.
 		keepAlive: uint16(min(max(1, o.KeepAlive/time.Second), 1<<16-1))}
 	if l.consumer != nil {
@@ -181,20 +204,20 @@ func (l *link) greet(ctx context.Context, raw net.Conn, s server) (*wire, error)
 			hello.sessionExpiry = uint32(o.SessionExpiry / time.Second)
 		}
 	}
+	return hello
+}
+
+// greet logs in by a packet of the driver's own.
+func (l *link) greet(ctx context.Context, raw, conn net.Conn) (connection, error) {
 	in := packets{src: conn}
 	var first byte
 	var body []byte
-	_, err := conn.Write(appendConnect(nil, hello))
+	_, err := conn.Write(appendConnect(nil, l.login()))
 	if err == nil {
 		first, body, err = in.next()
 	}
 	if err != nil {
-		// Some brokers close the connection instead of answering, and a broker that
-		// misses a certificate may have done so before the login is written.
-		if errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%w: the server has ended the connection at the login: %w; is this an MQTT listener, does it want encryption or a client certificate, does it speak MQTT %s?", driver.ErrNotConnected, err, o.Version)
+		return nil, l.unanswered(ctx, err)
 	}
 	if first != typeConnack {
 		return nil, fmt.Errorf("%w: the server answers with a packet of type %d; is this an MQTT listener?", driver.ErrNotConnected, first>>4)
@@ -204,51 +227,35 @@ func (l *link) greet(ctx context.Context, raw net.Conn, s server) (*wire, error)
 		return nil, fmt.Errorf("%w: the server's answer to the login: %w; is this an MQTT listener?", driver.ErrNotConnected, err)
 	}
 	if g.code != 0 {
-		why := reason(g.code)
-		if g.code < 0x80 {
-			why = oldReason(g.code)
-		}
-		if g.text != "" {
-			return nil, fmt.Errorf("log in: %w: %s (%w)", why.Unwrap(), g.text, why)
-		}
-		return nil, fmt.Errorf("log in: %w: %w", why.Unwrap(), why)
+		return nil, refusal(g.code, g.text)
 	}
 	return newWire(l, raw, conn, g, in), nil
 }
 
-// run reads what comes, and connects again whenever a connection has broken.
-func (l *link) run(w *wire) {
+// unanswered is the error of a login that the server did not answer, but for err.
+// Some brokers close the connection instead, and a broker that misses a certificate
+// may have done so before the login is written.
+func (l *link) unanswered(ctx context.Context, err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil {
+		return err
+	}
+	return fmt.Errorf("%w: the server has ended the connection at the login: %w; is this an MQTT listener, does it want encryption or a client certificate, does it speak MQTT %s?", driver.ErrNotConnected, err, l.session.options.Version)
+}
+
+// run waits until a connection breaks, and connects again.
+func (l *link) run(c connection) {
 	defer close(l.done)
 	for {
-		every := l.session.options.KeepAlive
-		if k := w.welcome.keepAlive; k > 0 {
-			every = min(every, time.Duration(k)*time.Second)
-		}
-		watched, over := make(chan struct{}), make(chan struct{})
-		go func() {
-			defer close(watched)
-			w.watch(every, over)
-		}()
-		err := l.read(w)
-		l.live.CompareAndSwap(w, nil)
-		lost := errLost
-		if l.closing.Load() || l.life.Err() != nil {
-			lost = errEnded
-		}
-		w.shut(lost)
-		close(over)
-		<-watched
+		err := c.run()
+		l.now.Store(nil)
+		lost := l.lost()
+		c.shut(lost)
 		if lost == errEnded {
 			return
 		}
-		w.mu.Lock()
-		if w.why != nil {
-			err = w.why
-		}
-		w.mu.Unlock()
 		l.emit(driver.Event{Kind: driver.Disconnected, Detail: fmt.Sprintf("%s: %v", l.key, err)})
 		var ok bool
-		if w, ok = l.again(); !ok || !l.adopt(w) {
+		if c, ok = l.again(); !ok || !l.adopt(c) {
 			return
 		}
 		l.emit(driver.Event{Kind: driver.Reconnected, Detail: l.key.String()})
@@ -260,8 +267,16 @@ var (
 	errEnded = fmt.Errorf("mqtt: %w before the broker had acknowledged", driver.ErrClosed)
 )
 
+// lost returns the outcome of what is in flight when the connection ends now.
+func (l *link) lost() error {
+	if l.closing.Load() || l.life.Err() != nil {
+		return errEnded
+	}
+	return errLost
+}
+
 // again connects until that succeeds, or the link ends.
-func (l *link) again() (*wire, bool) {
+func (l *link) again() (connection, bool) {
 	return kit.Reconnect(l.life, l.session.options.ReconnectWait, l.connect, func(err error) {
 		l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": reconnect: " + err.Error()})
 	})
@@ -322,7 +337,7 @@ func (l *link) handle(w *wire, first byte, body []byte) error {
 		return nil
 	case typeDisconnect:
 		if len(body) > 0 {
-			return fmt.Errorf("the broker ends the connection: %w", reason(body[0]))
+			return disconnection(body[0])
 		}
 		return errors.New("the broker ends the connection")
 	}
@@ -338,8 +353,8 @@ func (l *link) emit(e driver.Event) {
 // close ends the link by ctx's deadline.
 func (l *link) close(ctx context.Context) error {
 	l.closing.Store(true)
-	if w := l.live.Swap(nil); w != nil {
-		w.leave()
+	if c := l.now.Swap(nil); c != nil {
+		(*c).leave()
 	}
 	l.cancel()
 	select {

@@ -24,8 +24,8 @@ func TestConnectedWhileClosing(t *testing.T) {
 		if adopted := l.adopt(w); adopted == closing {
 			t.Fatalf("closing %v: adopted %v", closing, adopted)
 		}
-		if (l.live.Load() == nil) != closing || w.over() != closing {
-			t.Errorf("closing %v: live %p, over %v", closing, l.live.Load(), w.over())
+		if (l.live() == nil) != closing || w.over() != closing {
+			t.Errorf("closing %v: live %v, over %v", closing, l.live() != nil, w.over())
 		}
 		broker.SetReadDeadline(time.Now())
 		if _, err := broker.Read(make([]byte, 1)); errors.Is(err, io.EOF) != closing {

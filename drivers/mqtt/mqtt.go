@@ -14,11 +14,26 @@
 // nothing, or confirms it and throws it away. Provision therefore sends one
 // message of the largest size to itself.
 //
-// The packets are the driver's own (see packet.go). Of the clients of the Eclipse
-// project, that for 3.1.1 hands each message to another goroutine and returns a
-// token with a channel in it, and that for 5 does not tell the outcome of an
-// asynchronous publish. Here a message is written to the socket by whoever
-// sends it, and its acknowledgement is looked up by its number in a table.
+// The packets are the driver's own (see packet.go): a message is written to the socket
+// by whoever sends it, and its acknowledgement is looked up by its number in a table.
+// The option client has messages go through the client library of the Eclipse project
+// instead, each library as its users have it: its publish that does not wait, its
+// handler, its acknowledgements, its keep-alive. What is asked beside the messages,
+// when a session opens and closes, stays the driver's own.
+//
+//   - paho.golang, for version 5. Its asynchronous publish tells no outcome. The driver
+//     brings the session that the library keeps for a client, and sees in it what each
+//     PUBACK, PUBREC and PUBCOMP says. The limit of messages in flight is told to the
+//     library as the broker's.
+//   - paho.mqtt.golang, for 3.1.1. Its publish hands a message to another goroutine and
+//     returns a token. One goroutine for each connection awaits the tokens, in their order: an
+//     acknowledgement that overtakes others counts as late as they are. What the library's
+//     goroutine has not taken within half a minute it refuses.
+//
+// Elsewhere the libraries connect again by themselves (for version 5, the package
+// autopaho above it), and then send again what was not
+// acknowledged. Here a client of the library ends with its connection, and the driver
+// connects again with a new one.
 //
 // Nothing is sent twice: a producer's session is always a clean one, and what
 // was not acknowledged when its connection broke is Done with ErrTimeout, since

@@ -49,6 +49,7 @@ func TestWrongOptions(t *testing.T) {
 		"misspelt":           {options: map[string]any{"quality": 1}, class: driver.ErrOption, word: "qos"},
 		"quality":            {options: map[string]any{"qos": 3}, class: driver.ErrOption, word: "qos"},
 		"version":            {options: map[string]any{"version": "3.1"}, class: driver.ErrOption, word: "version"},
+		"batching library":   {options: map[string]any{"client": "library", "write_buffer": "4KiB"}, class: driver.ErrOption, word: "write_buffer"},
 		"alias in 3.1.1":     {options: map[string]any{"version": "3.1.1", "topic_alias": true}, class: driver.ErrOption, word: "topic_alias"},
 		"session without":    {options: map[string]any{"clean_start": false, "qos": 0}, class: driver.ErrOption, word: "clean_start"},
 		"scheme":             {url: "http://localhost", class: driver.ErrOption, word: "http"},
@@ -85,7 +86,12 @@ func TestTLS(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the suite is another run's")
 	}
-	drivertest.Run(t, drivertest.Harness{Entry: mqtt.Entry(), Target: full, Restart: brokertest.Restart(t, c)})
+	for _, client := range []string{"direct", "library"} {
+		full.Options = options(login, "client", client)
+		t.Run(client, func(t *testing.T) {
+			drivertest.Run(t, drivertest.Harness{Entry: mqtt.Entry(), Target: full, Restart: brokertest.Restart(t, c)})
+		})
+	}
 }
 
 func TestUserInURL(t *testing.T) {
@@ -109,13 +115,15 @@ func TestPermissions(t *testing.T) {
 			t.Errorf("version %s: may not publish: %v", version, err)
 		}
 	}
-	s := open(t, driver.Target{URL: c.URL})
-	b := newBox()
-	if err := producerOf(t, s, b).Send(1, []byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.outcome(t); !errors.Is(err, driver.ErrUnauthorized) {
-		t.Errorf("a forbidden publish: %v", err)
+	for _, client := range []string{"direct", "library"} {
+		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"client": client}})
+		b := newBox()
+		if err := producerOf(t, s, b).Send(1, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.outcome(t); !errors.Is(err, driver.ErrUnauthorized) {
+			t.Errorf("a forbidden publish by %s: %v", client, err)
+		}
 	}
 }
 
@@ -145,10 +153,10 @@ func TestTooLarge(t *testing.T) {
 // A session that outlives its connection gets what was sent meanwhile, and is
 // gone after Deprovision.
 func TestSessionIsKept(t *testing.T) {
-	for _, version := range []string{"5", "3.1.1"} {
+	for _, o := range []map[string]any{{"version": "5"}, {"version": "3.1.1"}, {"version": "5", "client": "library"}, {"version": "3.1.1", "client": "library"}} {
 		c := mosquitto(t, brokers.Options{Settings: map[string]string{"persistence": "true", "autosave_interval": "1", "autosave_on_changes": "true"}})
 		b := newBox()
-		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"version": version, "clean_start": false}})
+		s := open(t, driver.Target{URL: c.URL, Options: options(o, "clean_start", false)})
 		consumerOf(t, s, driver.ConsumerSpec{}, b.deliver)
 		p := producerOf(t, s, b)
 		if err := p.Send(1, []byte("before")); err != nil {
@@ -178,7 +186,7 @@ func TestSessionIsKept(t *testing.T) {
 			time.Sleep(time.Millisecond) // between attempts
 		}
 		if got := b.receive(t); got != "after" {
-			t.Errorf("version %s: got %q", version, got)
+			t.Errorf("%v: got %q", o, got)
 		}
 		if err := s.Deprovision(t.Context()); err != nil {
 			t.Error(err)
@@ -188,27 +196,29 @@ func TestSessionIsKept(t *testing.T) {
 
 // Retained messages are there during the run, and cleared after it.
 func TestRetained(t *testing.T) {
-	c := mosquitto(t, brokers.Options{})
-	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"retain": true}})
-	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, MaxSize: 64}); err != nil {
-		t.Fatal(err)
-	}
-	b := newBox()
-	if err := producerOf(t, s, b).Send(1, []byte("kept")); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.outcome(t); err != nil {
-		t.Fatal(err)
-	}
-	address := brokertest.Address(t, c.URL)
-	if found, err := retained(address, "", "", "test"); err != nil || len(found) != 1 {
-		t.Errorf("the broker keeps %q, %v", found, err)
-	}
-	if err := s.Deprovision(t.Context()); err != nil {
-		t.Error(err)
-	}
-	if found, err := retained(address, "", "", "test"); err != nil || len(found) != 0 {
-		t.Errorf("the broker still keeps %q, %v", found, err)
+	for _, client := range []string{"direct", "library"} {
+		c := mosquitto(t, brokers.Options{})
+		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"retain": true, "client": client}})
+		if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, MaxSize: 64}); err != nil {
+			t.Fatal(err)
+		}
+		b := newBox()
+		if err := producerOf(t, s, b).Send(1, []byte("kept")); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.outcome(t); err != nil {
+			t.Fatal(err)
+		}
+		address := brokertest.Address(t, c.URL)
+		if found, err := retained(address, "", "", "test"); err != nil || len(found) != 1 {
+			t.Errorf("the broker keeps %q, %v", found, err)
+		}
+		if err := s.Deprovision(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if found, err := retained(address, "", "", "test"); err != nil || len(found) != 0 {
+			t.Errorf("the broker still keeps %q, %v", found, err)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
+	Client         string          `option:"client" enum:"direct,library" doc:"direct: packets of the driver's own, which cost less; library: through the Eclipse project's client library, paho.golang for version 5 and paho.mqtt.golang for 3.1.1"`
 	Version        string          `option:"version" enum:"5,3.1.1" doc:"version of the protocol"`
 	QoS            int             `option:"qos" min:"0" max:"2" doc:"quality of service of what is published: 0: unacknowledged, 1: acknowledged by PUBACK, 2: by PUBCOMP, after two round trips"`
 	SubscribeQoS   int             `option:"subscribe_qos" min:"-1" max:"2" doc:"quality of service of subscriptions; -1: that of publishing"`
@@ -28,12 +29,19 @@ type Options struct {
 	ClientID       string          `option:"client_id" doc:"beginning of the clients' identifiers; the run, role and number of each are added"`
 	ConnectTimeout time.Duration   `option:"connect_timeout" min:"1ms" doc:"longest time for one server to accept a connection and log in"`
 	ReconnectWait  time.Duration   `option:"reconnect_wait" min:"1ms" doc:"pause between attempts to reconnect"`
-	WriteBuffer    driver.ByteSize `option:"write_buffer" min:"0" max:"64MiB" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out"`
+	WriteBuffer    driver.ByteSize `option:"write_buffer" min:"0" max:"64MiB" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out; for client direct"`
 }
+
+// The values of Options.Client.
+const (
+	direct  = "direct"
+	library = "library"
+)
 
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
+		Client:         direct,
 		Version:        "5",
 		QoS:            1,
 		SubscribeQoS:   -1,
@@ -52,6 +60,8 @@ const batchBuffer = 64 << 10
 // writeBuffer returns the size of the write buffer in bytes.
 func (o Options) writeBuffer(batch bool) int {
 	switch {
+	case o.library():
+		return 1
 	case o.WriteBuffer > 0:
 		return int(o.WriteBuffer)
 	case batch:
@@ -71,6 +81,22 @@ func (o Options) subscribeQoS() int {
 // v5 reports whether the protocol is MQTT 5.
 func (o Options) v5() bool { return o.Version == "5" }
 
+// library reports whether messages go through a client library.
+func (o Options) library() bool { return o.Client == library }
+
+// inflight returns how many messages of a connection may be in flight, if the
+// broker has said g.
+func (o Options) inflight(g *greeting) int {
+	most := min(g.receiveMaximum, idMost)
+	if o.library() { // which has one identifier less: its Sync needs one
+		most = min(most, idMost-1)
+	}
+	if o.MaxInflight > 0 {
+		most = min(most, o.MaxInflight)
+	}
+	return most
+}
+
 func (o Options) validate() error {
 	wrong := func(option, why string) error {
 		return fmt.Errorf("mqtt: %w", &driver.OptionError{Option: option, Cause: why})
@@ -80,6 +106,8 @@ func (o Options) validate() error {
 		return wrong("topic_alias", "MQTT 3.1.1 has no aliases; add version=5")
 	case o.Password != "" && o.User == "" && !o.v5():
 		return wrong("password", "it needs user beside it")
+	case o.library() && o.WriteBuffer > 1:
+		return wrong("write_buffer", "the client library writes each message at once; leave it out, or choose client=direct")
 	case o.ClientID == "":
 		return wrong("client_id", "it is empty")
 	case len(o.ClientID) > 1000 || len(o.User) > maxString || len(o.Password) > maxString:

@@ -220,10 +220,15 @@ type greeting struct {
 	retain, shared bool
 }
 
+// unlimited is a CONNACK of a broker that does not mention limits.
+func unlimited() greeting {
+	return greeting{receiveMaximum: idMost, maximumQoS: 2, retain: true, shared: true, keepAlive: -1, sessionExpiry: -1}
+}
+
 // parseConnack takes a CONNACK apart. A broker that does not know MQTT 5 answers
 // with the two bytes of MQTT 3.
 func parseConnack(v5 bool, body []byte) (greeting, error) {
-	g := greeting{receiveMaximum: idMost, maximumQoS: 2, retain: true, shared: true, keepAlive: -1, sessionExpiry: -1}
+	g := unlimited()
 	if len(body) < 2 {
 		return g, fmt.Errorf("%w: CONNACK of %d bytes", errMalformed, len(body))
 	}

@@ -15,11 +15,14 @@ type producer struct {
 	topic   string
 	flags   byte   // of its PUBLISH packets
 	user    []byte // their user properties; nil: none
+	headers []driver.Header
 	acks    driver.Acks
 	closed  atomic.Bool
 
-	wire  *wire  // that alias is valid on, guarded by its writing
-	alias uint16 // 0: none
+	// Of the goroutine that sends.
+	aliases  *aliases // of the connection that alias is valid on
+	alias    uint16   // 0: none
+	message5 *message5
 }
 
 // Producer implements driver.Session.
@@ -33,15 +36,17 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	p := &producer{session: s, link: l, topic: topic, acks: acks, user: userProperties(spec.Headers), flags: byte(s.options.QoS) << 1}
+	p := &producer{session: s, link: l, topic: topic, acks: acks, headers: spec.Headers,
+		user: userProperties(spec.Headers), flags: byte(s.options.QoS) << 1}
 	if s.options.Retain {
 		p.flags |= flagRetain
 	}
-	if w := l.live.Load(); w != nil {
-		err = p.fits(w, spec.Size)
-		if most := w.welcome.maximumQoS; s.options.QoS > most {
+	if c := l.live(); c != nil {
+		g := c.limits()
+		err = p.fits(g, spec.Size)
+		if most := g.maximumQoS; s.options.QoS > most {
 			err = fmt.Errorf("mqtt: publish with quality of service %d: %w: the broker's maximum is %d", s.options.QoS, driver.ErrUnsupported, most)
-		} else if s.options.Retain && !w.welcome.retain {
+		} else if s.options.Retain && !g.retain {
 			err = fmt.Errorf("mqtt: publish retained messages: %w: the broker keeps none", driver.ErrUnsupported)
 		}
 		if err != nil {
@@ -55,68 +60,52 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	return p, nil
 }
 
+// qos returns the quality of service of what is published.
+func (p *producer) qos() byte { return p.flags >> 1 & 3 }
+
 // fits returns an error if the broker does not take packets as large as one with
 // a payload of size bytes.
-func (p *producer) fits(w *wire, size int) error {
+func (p *producer) fits(g *greeting, size int) error {
 	n := publication{v5: p.link.v5, flags: p.flags, topic: p.topic, user: p.user}.size(size)
 	if n > maxRemaining {
 		return fmt.Errorf("mqtt: payloads of %d bytes: %w: MQTT carries packets of up to %d", size, driver.ErrTooLarge, maxRemaining)
 	}
-	if most := w.welcome.maximumPacket; most > 0 && n+5 > most {
+	if most := g.maximumPacket; most > 0 && n+5 > most {
 		return fmt.Errorf("mqtt: payloads of %d bytes: %w: the broker's maximum packet size is %d", size, driver.ErrTooLarge, most)
 	}
 	return nil
 }
 
-// name returns how the topic is called on w: by its name, which may get an
-// alias by it, or by the alias that it has. w.writing is held.
-func (p *producer) name(w *wire) (topic string, alias uint16) {
+// name returns how the topic is called on the connection of the aliases: by its
+// name, which may get an alias by it, or by the alias that it has.
+func (p *producer) name(a *aliases) (topic string, alias uint16) {
 	if !p.session.options.TopicAlias {
 		return p.topic, 0
 	}
-	if p.wire == w {
+	if p.aliases == a {
 		if p.alias == 0 {
 			return p.topic, 0
 		}
 		return "", p.alias
 	}
-	p.wire, p.alias = w, 0
-	if w.aliases < w.welcome.aliases {
-		w.aliases++
-		p.alias = uint16(w.aliases)
-	}
+	p.aliases, p.alias = a, a.next()
 	return p.topic, p.alias
 }
 
-// Send implements driver.Producer. Without acknowledgements the packet has been
-// written or copied when it returns, so that Done comes inside it.
+// Send implements driver.Producer.
 func (p *producer) Send(token uint64, payload []byte) error {
 	if p.closed.Load() || p.link.closing.Load() {
 		return p.failed(driver.ErrClosed)
 	}
-	w := p.link.live.Load()
-	if w == nil {
+	c := p.link.live()
+	if c == nil {
 		return p.failed(driver.ErrNotConnected)
 	}
-	if err := p.fits(w, len(payload)); err != nil {
+	if err := p.fits(c.limits(), len(payload)); err != nil {
 		return err
 	}
-	if p.flags&6 == 0 {
-		if err := w.publish(p, 0, payload); err != nil {
-			return p.failed(err)
-		}
-		p.acks.Done(token, nil)
-		return nil
-	}
-	id, err := w.reserve(p.acks, token)
-	if err != nil {
+	if err := c.send(p, token, payload); err != nil {
 		return p.failed(err)
-	}
-	if err := w.publish(p, id, payload); err != nil {
-		// The end of the wire may have resolved it already.
-		if _, ours := w.release(id); ours {
-			return p.failed(err)
-		}
 	}
 	return nil
 }
@@ -131,52 +120,36 @@ func (p *producer) failed(err error) error {
 // Sync implements driver.Syncer. Of quality of service 2 the broker has read
 // messages, but does not have them before they are released.
 func (p *producer) Sync(ctx context.Context) error {
-	w := p.link.live.Load()
-	if w == nil || p.closed.Load() {
+	c := p.link.live()
+	if c == nil || p.closed.Load() {
 		return p.failed(driver.ErrNotConnected)
 	}
-	answered, failed := make(chan struct{}), make(chan error, 1)
-	go func() { failed <- w.ping(answered) }() // a write may be stuck
+	synced := make(chan error, 1)
+	go func() { synced <- c.sync(ctx, p.qos() == 2) }()
+	var err error
 	select {
-	case err := <-failed:
-		if err != nil {
-			return p.failed(err)
-		}
+	case err = <-synced:
 	case <-ctx.Done():
-		return p.unsynced(ctx)
+		err = context.Cause(ctx)
 	}
-	select {
-	case <-answered:
-	case <-ctx.Done():
-		return p.unsynced(ctx)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return fmt.Errorf("mqtt: wait for the broker to have what was sent to %q: %w: %w", p.topic, driver.ErrTimeout, context.Cause(ctx))
 	}
-	if p.flags&6 == 2<<1 {
-		if empty := w.empty(); empty != nil {
-			select {
-			case <-empty:
-			case <-ctx.Done():
-				return p.unsynced(ctx)
-			}
-		}
-	}
-	if w.over() {
-		return p.failed(driver.ErrNotConnected)
-	}
-	return nil
-}
-
-func (p *producer) unsynced(ctx context.Context) error {
-	return fmt.Errorf("mqtt: wait for the broker to have what was sent to %q: %w: %w", p.topic, driver.ErrTimeout, context.Cause(ctx))
+	return p.failed(err)
 }
 
 // batching is a producer that implements driver.Flusher as well. A producer
-// that writes at once does not: it would be called for nothing.
+// that writes at once does not: it would be called for nothing. The direct client
+// alone has batches.
 type batching struct{ *producer }
 
 // Flush implements driver.Flusher.
 func (p batching) Flush() error {
-	w := p.link.live.Load()
-	if w == nil || p.closed.Load() {
+	w, ok := p.link.live().(*wire)
+	if !ok || p.closed.Load() {
 		return p.failed(driver.ErrNotConnected)
 	}
 	if err := w.flush(); err != nil {

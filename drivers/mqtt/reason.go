@@ -128,3 +128,21 @@ func oldReason(code byte) reason {
 	}
 	return reason(code)
 }
+
+// refusal is the error of a login that the broker has refused by a code of either
+// version.
+func refusal(code byte, text string) error {
+	why := reason(code)
+	if code < 0x80 {
+		why = oldReason(code)
+	}
+	if text != "" {
+		return fmt.Errorf("log in: %w: %s (%w)", why.Unwrap(), text, why)
+	}
+	return fmt.Errorf("log in: %w: %w", why.Unwrap(), why)
+}
+
+// disconnection is the error of a connection that the broker has ended by a code.
+func disconnection(code byte) error {
+	return fmt.Errorf("the broker ends the connection: %w", reason(code))
+}

@@ -31,7 +31,7 @@ func (s *session) semantics() driver.Semantics {
 		Durability:  "as the broker is configured, which the protocol does not tell",
 		Replication: "as the broker is configured, which the protocol does not tell",
 		Ordering:    "per producer and topic",
-		Consumption: "push, delivered on the goroutine that reads, a connection for each consumer",
+		Consumption: s.consumption(),
 		Transport:   "tcp",
 		Settings: map[string]string{
 			"qos":            strconv.Itoa(o.QoS),
@@ -39,7 +39,7 @@ func (s *session) semantics() driver.Semantics {
 			"retain":         strconv.FormatBool(o.Retain),
 			"clean_start":    strconv.FormatBool(o.CleanStart),
 			"keep_alive":     o.KeepAlive.String(),
-			"max_inflight":   strconv.Itoa(s.inflight()),
+			"max_inflight":   strconv.Itoa(o.inflight(&s.welcome)),
 			"write_buffer":   driver.ByteSize(s.writeBuffer).String(),
 			"authentication": s.login(),
 			"servers":        s.addresses(),
@@ -55,7 +55,11 @@ func (s *session) semantics() driver.Semantics {
 	case 2:
 		sem.Acknowledgment = "PUBCOMP, after PUBREC: the broker has taken responsibility for the message and released it"
 	}
-	switch min(o.QoS, subscribed) {
+	quality := min(o.QoS, subscribed)
+	if o.library() && !o.v5() && !o.CleanStart { // see libraryWarnings
+		quality = min(quality, 1)
+	}
+	switch quality {
 	case 0:
 		sem.Delivery = "at most once"
 	case 1:
@@ -66,13 +70,17 @@ func (s *session) semantics() driver.Semantics {
 	if !o.CleanStart {
 		sem.Delivery = strings.ReplaceAll(sem.Delivery, "connected consumers", "consumers, also after they were away")
 	}
-	if s.writeBuffer > 1 {
+	switch {
+	case o.library() && !o.v5():
+		sem.Batching = "none, each message is handed to a goroutine of the client library, which writes it"
+	case s.writeBuffer > 1:
 		sem.Batching = fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
-	} else {
+	default:
 		sem.Batching = "none, each message is written on the sender's thread"
 	}
-	if subscribed > 0 {
-		sem.Consumption += ", acknowledged when delivered and no further message is at hand"
+	if o.library() {
+		sem.Settings["client"] = o.libraryName()
+		sem.Warnings = append(sem.Warnings, s.libraryWarnings()...)
 	}
 	if s.tls != nil {
 		sem.Transport += ", tls of at least " + strings.TrimPrefix(strings.ToLower(tls.VersionName(s.tls.MinVersion)), "tls ")
@@ -116,13 +124,23 @@ func (s *session) semantics() driver.Semantics {
 	return sem
 }
 
-// inflight returns how many messages a producers' connection may have in flight.
-func (s *session) inflight() int {
-	n := min(s.welcome.receiveMaximum, idMost)
-	if s.options.MaxInflight > 0 {
-		n = min(n, s.options.MaxInflight)
+// consumption says how messages come to consumers.
+func (s *session) consumption() string {
+	o := &s.options
+	how, acknowledged := "on the goroutine that reads", "when delivered and no further message is at hand"
+	switch {
+	case o.library() && o.v5():
+		how = "on a goroutine of the client library, which reads up to receive_maximum messages ahead"
+		acknowledged = "each when delivered, several together up to 50 ms later"
+	case o.library():
+		how = "on a goroutine of the client library"
+		acknowledged = "each when delivered"
 	}
-	return n
+	text := "push, delivered " + how + ", a connection for each consumer"
+	if o.subscribeQoS() > 0 {
+		text += ", acknowledged " + acknowledged
+	}
+	return text
 }
 
 func (s *session) addresses() string {

@@ -28,7 +28,7 @@ type wire struct {
 	writing sync.Mutex // guards what follows up to mu
 	ended   bool
 	frame   []byte // reused
-	aliases int    // how many topic aliases are in use
+	aliases aliases
 	batch   []byte // packets that have not been written yet
 	hold    kit.BatchTimer
 
@@ -39,32 +39,23 @@ type wire struct {
 	dead    bool
 	why     error // why it broke, if the broker or a sender has said so
 	room    sync.Cond
-	entries []entry  // by packet identifier less one
-	free    []uint16 // identifiers that nobody uses, of those that have an entry
-	flying  int      // entries in use
-	emptied chan struct{}
+	entries []entry         // by packet identifier less one
+	free    []uint16        // identifiers that nobody uses, of those that have an entry
+	flying  tally           // entries in use
 	pings   []chan struct{} // of those who wait for PINGRESP; nil: nobody
 
 	waiting atomic.Bool   // the reader waits for bytes
 	reads   atomic.Uint64 // how often it has got some
 }
 
-// entry is a message in flight.
-type entry struct {
-	acks  driver.Acks // nil: none
-	token uint64
-}
-
 func newWire(l *link, raw, conn net.Conn, g greeting, in packets) *wire {
 	w := &wire{link: l, raw: raw, conn: conn, welcome: g, in: in}
+	w.aliases.most = g.aliases
 	w.room.L = &w.mu
 	// An error ends the wire, which is told.
 	w.hold = kit.NewBatchTimer(&w.writing, func() { _ = w.flushLocked() })
 	w.in.src = w
-	w.limit = min(g.receiveMaximum, idMost)
-	if most := l.session.options.MaxInflight; most > 0 {
-		w.limit = min(w.limit, most)
-	}
+	w.limit = l.session.options.inflight(&g)
 	return w
 }
 
@@ -81,13 +72,13 @@ func (w *wire) Read(p []byte) (int, error) {
 // until one is given back; what has been batched goes out before.
 func (w *wire) reserve(acks driver.Acks, token uint64) (uint16, error) {
 	w.mu.Lock()
-	if w.flying >= w.limit && !w.dead {
+	if w.flying.n >= w.limit && !w.dead {
 		w.mu.Unlock()
 		if err := w.flush(); err != nil {
 			return 0, err
 		}
 		w.mu.Lock()
-		for w.flying >= w.limit && !w.dead {
+		for w.flying.n >= w.limit && !w.dead {
 			w.room.Wait()
 		}
 	}
@@ -103,7 +94,7 @@ func (w *wire) reserve(acks driver.Acks, token uint64) (uint16, error) {
 		id = uint16(len(w.entries))
 	}
 	w.entries[id-1] = entry{acks, token}
-	w.flying++
+	w.flying.n++
 	return id, nil
 }
 
@@ -117,12 +108,8 @@ func (w *wire) release(id uint16) (entry, bool) {
 	e := w.entries[id-1]
 	w.entries[id-1] = entry{}
 	w.free = append(w.free, id)
-	w.flying--
+	w.flying.remove()
 	w.room.Signal()
-	if w.flying == 0 && w.emptied != nil {
-		close(w.emptied)
-		w.emptied = nil
-	}
 	return e, true
 }
 
@@ -145,11 +132,8 @@ func (w *wire) shut(err error) {
 	w.mu.Lock()
 	w.dead = true
 	entries, pings := w.entries, w.pings
-	w.entries, w.free, w.pings, w.flying = nil, nil, nil, 0
-	if w.emptied != nil {
-		close(w.emptied)
-		w.emptied = nil
-	}
+	w.entries, w.free, w.pings = nil, nil, nil
+	w.flying.clear()
 	w.room.Broadcast()
 	w.mu.Unlock()
 	for _, e := range entries {
@@ -198,7 +182,7 @@ func (w *wire) publish(p *producer, id uint16, payload []byte) error {
 	if w.ended {
 		return driver.ErrNotConnected
 	}
-	topic, alias := p.name(w)
+	topic, alias := p.name(&w.aliases)
 	packet := publication{v5: w.link.v5, flags: p.flags, topic: topic, alias: alias, id: id, user: p.user}
 	size := w.link.session.writeBuffer
 	if size <= 1 {
@@ -352,13 +336,7 @@ func (w *wire) ponged() {
 func (w *wire) empty() <-chan struct{} {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.flying == 0 {
-		return nil
-	}
-	if w.emptied == nil {
-		w.emptied = make(chan struct{})
-	}
-	return w.emptied
+	return w.flying.empty()
 }
 
 func (w *wire) over() bool {
