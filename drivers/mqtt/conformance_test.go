@@ -34,6 +34,11 @@ func harness(t *testing.T, c *brokers.Cluster, login map[string]any) drivertest.
 		Impatient: &driver.Target{URL: c.URL, Options: options(login, "keep_alive", "1s")},
 		Silence:   1500 * time.Millisecond,
 	}
+	if login["client"] == "library" && login["version"] == "3.1.1" {
+		// The library looks four times in keep_alive whether to ping, and Mosquitto counts
+		// whole seconds: one second is too short for both.
+		h.Impatient.Options["keep_alive"], h.Silence = "2s", 3*time.Second
+	}
 	if login["qos"] == 0 {
 		h.Entry.Capabilities.ConsumerAck = false // there is nothing to acknowledge
 	}

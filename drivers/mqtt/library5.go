@@ -8,10 +8,9 @@ import (
 	"sync"
 	"time"
 
-	paho "github.com/eclipse/paho.golang/paho"
-	pahosession "github.com/eclipse/paho.golang/paho/session"
-
 	pahopackets "github.com/eclipse/paho.golang/packets"
+	"github.com/eclipse/paho.golang/paho"
+	pahosession "github.com/eclipse/paho.golang/paho/session"
 
 	"sixnines/driver"
 )

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/eclipse/paho.golang/paho"
 	pahopackets "github.com/eclipse/paho.golang/packets"
+	"github.com/eclipse/paho.golang/paho"
 
 	"sixnines/driver"
 )
@@ -132,7 +132,7 @@ func TestWholeWrites(t *testing.T) {
 		if i == 1 {
 			to.err = errors.New("broken")
 		}
-		_, err := (&paho.Publish{QoS: 1, Topic: "topic", Payload: []byte("payload")}).Packet().WriteTo(w)
+		_, err := (&paho.Publish{PacketID: 7, QoS: 1, Topic: "topic", Payload: []byte("payload")}).Packet().WriteTo(w)
 		if (err != nil) != (i == 2) || w.failed.Load() != (i > 0) {
 			t.Errorf("packet %d: %v, failed %v", i, err, w.failed.Load())
 		}
@@ -145,7 +145,7 @@ func TestWholeWrites(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p, err := parsePublish(true, first, body); err != nil || string(p.topic) != "topic" || string(p.payload) != "payload" {
+	if p, err := parsePublish(true, first, body); err != nil || string(p.topic) != "topic" || string(p.payload) != "payload" || p.id != 7 {
 		t.Errorf("got %+v, %v", p, err)
 	}
 }

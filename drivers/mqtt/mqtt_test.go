@@ -239,5 +239,10 @@ func TestNATS(t *testing.T) {
 	}
 	e := mqtt.Entry()
 	e.Capabilities.Groups = false // it takes their subscriptions for plain ones
-	drivertest.Run(t, drivertest.Harness{Entry: e, Target: driver.Target{URL: url, Options: map[string]any{"version": "3.1.1"}}, Restart: brokertest.Restart(t, c)})
+	for _, client := range []string{"direct", "library"} {
+		t.Run(client, func(t *testing.T) {
+			target := driver.Target{URL: url, Options: map[string]any{"version": "3.1.1", "client": client}}
+			drivertest.Run(t, drivertest.Harness{Entry: e, Target: target, Restart: brokertest.Restart(t, c)})
+		})
+	}
 }
