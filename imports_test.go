@@ -115,7 +115,7 @@ func allowed() map[string]may {
 		"drivers/internal/mesh": {ours: []string{"driver"},
 			why: "who binds and who connects, where there is no broker to meet at"},
 		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/mesh"}},
-		"drivers/mqtt":   {ours: []string{"driver", "drivers/internal/kit"}},
+		"drivers/mqtt":   {ours: []string{"driver", "drivers/internal/kit"}, others: []string{mqtt5Client, mqtt3Client}},
 
 		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/library", "drivers/internal/mesh"}, others: []string{mangos}},
 		"drivers/nsq":     {ours: []string{"driver", "drivers/internal/kit"}, others: []string{nsqClient, snappy}},
