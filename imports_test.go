@@ -38,6 +38,8 @@ const (
 	stanClient      = "github.com/nats-io/stan.go"
 	rabbitClient    = "github.com/rabbitmq/amqp091-go"
 	streamClient    = "github.com/rabbitmq/rabbitmq-stream-go-client"
+	mqtt5Client     = "github.com/eclipse/paho.golang"
+	mqtt3Client     = "github.com/eclipse/paho.mqtt.golang"
 	natsKeys        = "github.com/nats-io/nkeys"
 	franzGo         = "github.com/twmb/franz-go"
 	natsServer      = "github.com/nats-io/nats-server/v2"
@@ -79,7 +81,7 @@ func allowed() map[string]may {
 		"driver/drivertest": {ours: []string{"driver"}},
 
 		"drivers/all": {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
-		"drivers/kafka": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/library", "internal/keys"}, others: []string{franzGo},
+		"drivers/kafka": {ours: []string{"driver", "drivers/internal/kit", "internal/keys"}, others: []string{franzGo},
 			why: "the option key makes keys as workload.keys does"},
 		"drivers/mem": {ours: []string{"driver"}},
 		"drivers/internal/resp": {ours: []string{"driver", "drivers/internal/kit"}, others: []string{redigo},
@@ -91,7 +93,7 @@ func allowed() map[string]may {
 		"drivers/redis":               {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/redisstreams":        {ours: []string{"driver", "drivers/internal/resp"}},
 		"drivers/stan":                {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/natswire"}, others: []string{natsClient, stanClient}},
-		"drivers/rabbitmq":            {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/library", "drivers/internal/rabbit", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
+		"drivers/rabbitmq":            {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/rabbit", "drivers/rabbitmq/wire"}, others: []string{rabbitClient}},
 		"drivers/rabbitmq/wire":       {ours: []string{"drivers/internal/kit", "drivers/internal/rabbit/beat"}},
 		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/rabbit", "drivers/rabbitmqstream/wire"}, others: []string{streamClient}},
 		"drivers/rabbitmqstream/wire": {ours: []string{"drivers/internal/kit", "drivers/internal/rabbit/beat"}},
@@ -104,8 +106,6 @@ func allowed() map[string]may {
 			why: "tests of both drivers of NATS look at messages with the client library alone"},
 		"drivers/internal/kit": {ours: []string{"driver"},
 			why: "what every driver needs is written once"},
-		"drivers/internal/library": {
-			why: "drivers tell the version of their client library in one way"},
 		"drivers/internal/rabbit": {ours: []string{"driver", "drivers/internal/kit"},
 			why: "logins, lost connections and errors of RabbitMQ are the same over each of its protocols"},
 		"drivers/internal/rabbit/beat": {
@@ -117,7 +117,7 @@ func allowed() map[string]may {
 		"drivers/zeromq": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/mesh"}},
 		"drivers/mqtt":   {ours: []string{"driver", "drivers/internal/kit"}, others: []string{mqtt5Client, mqtt3Client}},
 
-		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/library", "drivers/internal/mesh"}, others: []string{mangos}},
+		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/mesh"}, others: []string{mangos}},
 		"drivers/nsq":     {ours: []string{"driver", "drivers/internal/kit"}, others: []string{nsqClient, snappy}},
 		"drivers/null": {ours: []string{"driver", "internal/nullbroker"},
 			why: "the frames of our own broker's protocol have one encoder and one decoder"},

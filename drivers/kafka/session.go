@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kversion"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/library"
+	"sixnines/drivers/internal/kit"
 )
 
 // Keys of requests that not every broker knows.
@@ -226,7 +226,7 @@ func (s *session) Close(ctx context.Context) error {
 }
 
 // clientVersion returns the version of the client library in this program.
-func clientVersion() string { return library.Version("github.com/twmb/franz-go") }
+func clientVersion() string { return kit.LibraryVersion("github.com/twmb/franz-go") }
 
 // producerOptions are those of a client that sends.
 func (s *session) producerOptions() []kgo.Opt {

@@ -2,8 +2,8 @@ package mqtt
 
 import (
 	"path"
-	"runtime/debug"
-	"strings"
+
+	"sixnines/drivers/internal/kit"
 )
 
 // The client libraries.
@@ -18,15 +18,7 @@ func (o Options) libraryName() string {
 	if o.v5() {
 		module = library5
 	}
-	name := path.Base(module)
-	if build, ok := debug.ReadBuildInfo(); ok {
-		for _, m := range build.Deps {
-			if m.Path == module {
-				return name + " " + strings.TrimPrefix(m.Version, "v")
-			}
-		}
-	}
-	return name
+	return path.Base(module) + " " + kit.LibraryVersion(module)
 }
 
 // nobody is a topic that nobody subscribes to. To end the subscription to it is a

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/library"
+	"sixnines/drivers/internal/kit"
 )
 
 // module is the library's.
@@ -14,7 +14,7 @@ const module = "go.nanomsg.org/mangos/v3"
 // ServerInfo implements driver.ServerInfo. There is no server: it is the library
 // on both sides.
 func (s *session) ServerInfo() map[string]string {
-	return map[string]string{"product": "mangos", "version": library.Version(module), "protocol": "scalability protocols 0", "broker": "none"}
+	return map[string]string{"product": "mangos", "version": kit.LibraryVersion(module), "protocol": "scalability protocols 0", "broker": "none"}
 }
 
 func (s *session) semantics(t driver.Topology) driver.Semantics {
@@ -29,7 +29,7 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 		Consumption:    "push, delivered on the goroutine that reads",
 		Transport:      s.room.Address().Scheme,
 		Settings: map[string]string{
-			"client":       "mangos " + library.Version(module),
+			"client":       "mangos " + kit.LibraryVersion(module),
 			"sockets":      "PUB and SUB, REQ and REP, without queues: protocols of our own on the library's connections",
 			"bind":         o.Bind,
 			"full_queue":   "there is none; the sender waits for the connection",

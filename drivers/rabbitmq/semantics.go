@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/library"
+	"sixnines/drivers/internal/kit"
 )
 
 // ServerInfo implements driver.ServerInfo. It is what the server says of itself
@@ -154,7 +154,7 @@ func (s *session) client() string {
 	if s.options.Client == direct {
 		return "frames of the driver's own"
 	}
-	return "amqp091-go " + library.Version("github.com/rabbitmq/amqp091-go")
+	return "amqp091-go " + kit.LibraryVersion("github.com/rabbitmq/amqp091-go")
 }
 
 func (s *session) batching() string {

@@ -1,14 +1,13 @@
-// Package library tells which versions of client libraries this program has.
-package library
+package kit
 
 import (
 	"runtime/debug"
 	"strings"
 )
 
-// Version returns the version of the module at path, without the v that it begins
+// LibraryVersion returns the version of the client library at path, without the v that it begins
 // with; "unknown" where the program does not say.
-func Version(path string) string {
+func LibraryVersion(path string) string {
 	if build, ok := debug.ReadBuildInfo(); ok {
 		for _, m := range build.Deps {
 			if m.Path == path {
