@@ -84,10 +84,6 @@ func TestConformanceOfVariants(t *testing.T) {
 			brokers.Options{Settings: map[string]string{"store": "file", "file_sync": "false"}, TLS: certificates.Server(true)},
 			driver.Target{Options: map[string]any{"durable": true}, TLS: certificates.Client(true)},
 		},
-		"published by the client": {
-			brokers.Options{},
-			driver.Target{Options: map[string]any{"publish": "client"}},
-		},
 	} {
 		t.Run(name, func(t *testing.T) { conform(t, v.broker, v.target) })
 	}

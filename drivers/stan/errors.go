@@ -1,79 +1,66 @@
 package stan
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/nats-io/nats.go"
 	client "github.com/nats-io/stan.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 )
 
-// classOf returns the class of an error of the clients.
+// errNobody says that no streaming server answers.
+var errNobody = errors.New("there is a NATS server, but no streaming server answers")
+
+// classOf returns the class of an error of the libraries.
 func classOf(err error) error {
 	if c := driver.Class(err); c != nil {
 		return c
 	}
 	for _, c := range []struct{ err, class error }{
-		{nats.ErrNoServers, driver.ErrNotConnected},
-		{nats.ErrNoResponders, driver.ErrNotConnected},
-		{nats.ErrStaleConnection, driver.ErrNotConnected},
-		{nats.ErrConnectionClosed, driver.ErrNotConnected}, // ours are closed by us or lost; we know which
-		{nats.ErrMaxPayload, driver.ErrTooLarge},
-		{nats.ErrAuthorization, driver.ErrUnauthorized},
-		{nats.ErrAuthExpired, driver.ErrUnauthorized},
-		{nats.ErrPermissionViolation, driver.ErrUnauthorized},
-		{nats.ErrTimeout, driver.ErrTimeout},
+		{client.ErrBadConnection, driver.ErrNotConnected},
+		{client.ErrMaxPings, driver.ErrNotConnected},
 		{client.ErrTimeout, driver.ErrTimeout},
-		// Sent, and then the connection ended: the server may have it.
+		{client.ErrSubReqTimeout, driver.ErrTimeout},
+		{client.ErrUnsubReqTimeout, driver.ErrTimeout},
+		{client.ErrCloseReqTimeout, driver.ErrTimeout},
+		// Sent, perhaps, and then the connection ended: the server may have it.
 		{client.ErrConnectionClosed, driver.ErrTimeout},
-		{context.DeadlineExceeded, driver.ErrTimeout},
-		{context.Canceled, driver.ErrClosed},
+		{nats.ErrConnectionClosed, driver.ErrNotConnected}, // ours are closed by us or lost; we know which
 	} {
 		if errors.Is(err, c.err) {
 			return c.class
 		}
 	}
-	text := strings.ToLower(err.Error())
-	switch {
-	case strings.Contains(text, "authentication") || strings.Contains(text, "authorization") || strings.Contains(text, "permissions violation"):
-		return driver.ErrUnauthorized
-	case strings.HasPrefix(text, "stan:") || strings.Contains(text, "too many"):
+	if text := err.Error(); strings.HasPrefix(text, "stan:") || strings.Contains(text, "too many") {
 		return driver.ErrRejected // the streaming server's words
 	}
-	var network net.Error
-	if errors.As(err, &network) && network.Timeout() {
-		return driver.ErrTimeout
-	}
-	return driver.ErrNotConnected // what remains is the socket's
+	return natswire.ClassOf(err)
 }
-
-// errNobody says that no streaming server answers.
-var errNobody = errors.New("there is a NATS server, but no streaming server answers")
 
 // passes reports whether an error goes away by itself, where a streaming server
 // has answered before: its cluster elects a leader, or it is coming back.
 func passes(err error) bool {
 	class := classOf(err)
-	return errors.Is(err, errNobody) || class == driver.ErrTimeout || class == driver.ErrNotConnected
+	return class == driver.ErrTimeout || class == driver.ErrNotConnected
 }
 
-// wrap adds what was being done, and the class, to an error of the clients.
+// wrap adds what was being done, and the class, to an error of the libraries.
 func wrap(err error, format string, args ...any) error {
-	if driver.Class(err) != nil {
-		return fmt.Errorf("stan: %s: %w", fmt.Sprintf(format, args...), err)
+	if driver.Class(err) == nil {
+		err = fmt.Errorf("%w: %w", classOf(err), err)
 	}
-	return fmt.Errorf("stan: %s: %w: %w", fmt.Sprintf(format, args...), classOf(err), err)
+	return fmt.Errorf("stan: %s: %w", fmt.Sprintf(format, args...), err)
 }
 
-// refusal is what the streaming server says in its answers; empty: nothing.
-func refusal(text string) error {
-	if text == "" {
-		return nil
+// permission returns what the NATS server has refused, instead of err, which is
+// then only its consequence.
+func permission(nc *nats.Conn, err error) error {
+	if last := nc.LastError(); err != nil && errors.Is(last, nats.ErrPermissionViolation) {
+		return fmt.Errorf("%w: %w", driver.ErrUnauthorized, last)
 	}
-	return fmt.Errorf("%w: the server says %q", driver.ErrRejected, text)
+	return err
 }

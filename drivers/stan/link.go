@@ -4,42 +4,71 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	client "github.com/nats-io/stan.go"
+
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/natswire"
 )
 
-// The roles of links. Producers and consumers never share one.
-const (
-	roleControl  = "control"
-	roleProducer = "producer"
-	roleConsumer = "consumer"
-)
-
-// linkKey names a link within its session.
-type linkKey struct {
-	role string
-	conn int
-}
-
-func (k linkKey) String() string {
-	if k.role == roleControl {
-		return k.role
+// register makes nc a client of the streaming server, which has the timeout for each
+// answer. lost is told when it is one no longer; nil: nobody is.
+func (s *session) register(nc *nats.Conn, id string, timeout time.Duration, lost client.ConnectionLostHandler) (client.Conn, error) {
+	o := s.options
+	sc, err := client.Connect(o.ClusterID, id, client.NatsConn(nc), client.ConnectWait(timeout),
+		client.PubAckWait(o.AckTimeout), client.MaxPubAcksInflight(o.MaxPubAcksInflight),
+		client.Pings(int(o.PingInterval/time.Second), o.MaxPingsOut), client.SetConnectionLostHandler(lost))
+	if errors.Is(err, client.ErrConnectReqTimeout) { // also if nobody is there
+		err = fmt.Errorf("%w: %w; check option cluster_id, which is %q, and that it is a NATS Streaming server", driver.ErrNotConnected, errNobody, o.ClusterID)
 	}
-	return fmt.Sprintf("%s-%d", k.role, k.conn)
+	if err != nil {
+		return nil, wrap(permission(nc, err), "register with %s", s.wire.Servers())
+	}
+	return sc, nil
 }
 
-// link is a client of the streaming server that comes back after its
+// registration is a client at the streaming server with a connection of its own. It
+// is never repaired: a link makes another.
+type registration struct {
+	wire  *natswire.Link
+	conn  client.Conn
+	valid context.Context // ends when connection or server is lost
+	lose  context.CancelCauseFunc
+}
+
+// end closes the registration and its connection by ctx's deadline. What is without
+// an acknowledgement is done with an error then.
+func (s *session) end(ctx context.Context, r *registration) {
+	patience := 2 * time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		patience = time.Until(deadline) / 2
+	}
+	polite, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	// Without a connection the library waits for no answer.
+	stop := context.AfterFunc(polite, func() { s.wire.Release(ctx, r.wire) })
+	if r.conn != nil {
+		_ = r.conn.Close() // an error leaves it to the server to notice
+	}
+	if stop() {
+		s.wire.Release(ctx, r.wire)
+	}
+}
+
+// link is a client of the streaming server that registers again after its
 // registration was lost: always the same client to the server, which ends the
 // subscriptions of the one before.
 type link struct {
-	key     linkKey
+	key     natswire.Key
 	session *session
-	live    atomic.Pointer[streaming] // nil while there is none
-	closing atomic.Bool               // no more events
+	live    atomic.Pointer[registration] // nil while there is none
+	closing atomic.Bool                  // no more events
 	life    context.Context
 	cancel  context.CancelFunc
 	kept    chan struct{} // closed when keep has ended
@@ -49,140 +78,113 @@ type link struct {
 }
 
 // connect makes a link. It ends with an error when ctx or the session does.
-func (s *session) connect(ctx context.Context, key linkKey) (*link, error) {
-	passing := passes
-	if key.role == roleControl {
-		// Nobody has answered yet: it may be that nobody ever will.
-		soon := kit.Moment()
-		passing = func(err error) bool { return errors.Is(err, errNobody) && soon() }
-	}
-	var st *streaming
-	if err := kit.Await(ctx, "stan: register", passing, func() (err error) {
-		st, err = register(ctx, s.life, s, key)
-		return err
-	}); err != nil {
-		return nil, err
-	}
+func (s *session) connect(ctx context.Context, key natswire.Key) (*link, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.life, func() { cancel(driver.ErrClosed) })()
 	l := &link{key: key, session: s, kept: make(chan struct{})}
 	l.life, l.cancel = context.WithCancel(s.life)
-	l.live.Store(st)
-	go l.keep(st)
+	var r *registration
+	if err := kit.Await(ctx, "stan: register", passes, func() (err error) {
+		r, err = l.register(ctx)
+		return err
+	}); err != nil {
+		l.cancel()
+		return nil, err
+	}
+	go l.keep(r)
 	return l, nil
 }
 
-// keep waits until the registration is lost and makes another, until the link
-// closes.
-func (l *link) keep(st *streaming) {
-	defer close(l.kept)
-	for st != nil {
-		select {
-		case <-l.life.Done():
-			return // close sees to the registration
-		case <-st.lost:
-		}
-		if !l.live.CompareAndSwap(st, nil) {
-			return
-		}
-		l.emit(driver.Event{Kind: driver.Disconnected, Detail: l.key.String() + ": " + st.why.Error()})
-		l.discard(st, fmt.Errorf("stan: %w: the connection was lost before the server acknowledged: %w", driver.ErrTimeout, st.why))
-		st = l.again()
+// register connects, registers and lets consumers subscribe and producers send. It
+// ends with an error when ctx does.
+func (l *link) register(ctx context.Context) (*registration, error) {
+	s := l.session
+	w, err := s.wire.Acquire(ctx, l.key)
+	if err != nil {
+		return nil, err
 	}
+	r := &registration{wire: w}
+	r.valid, r.lose = context.WithCancelCause(l.life)
+	w.Watch(func(up bool) {
+		if !up {
+			r.lose(nil)
+		}
+	})
+	stop := context.AfterFunc(ctx, func() { s.wire.Release(ctx, w) }) // as in end
+	if r.conn, err = s.register(w.Conn(), s.clientID(l.key), s.options.ConnectTimeout, func(_ client.Conn, err error) { r.lose(err) }); err == nil {
+		err = l.adopt(r)
+	}
+	inTime := stop()
+	if err == nil && inTime {
+		return r, nil
+	}
+	if err == nil {
+		l.live.CompareAndSwap(r, nil) // close may have looked before it was there
+		err = wrap(context.Cause(ctx), "register")
+	}
+	r.lose(err)
+	s.end(ctx, r)
+	return nil, err
 }
 
-// discard frees what a lost registration holds.
-func (l *link) discard(st *streaming, err error) {
-	gone, cancel := context.WithTimeout(context.Background(), l.session.options.ConnectTimeout)
-	defer cancel()
-	if st.sender != nil {
-		// Its connection has ended, so this waits for nothing; it resolves what
-		// is without an acknowledgement.
-		st.nc.Close()
-		st.sender.Close()
-	}
-	st.leave(gone)
-	st.waiting.end(err)
-}
-
-// again registers until it succeeds, and returns nil when the link closes.
-func (l *link) again() *streaming {
-	pause := time.NewTicker(l.session.options.ReconnectWait)
-	defer pause.Stop()
-	said := ""
-	for {
-		st, err := register(l.life, l.session.life, l.session, l.key)
-		if err == nil {
-			if err = l.adopt(st); err == nil {
-				return st
-			}
-			st.lose(err)
-			l.discard(st, err)
-		}
-		// Once for each reason: it is the same every time, mostly.
-		if class := fmt.Sprint(classOf(err)); class != said && classOf(err) != driver.ErrNotConnected {
-			said = class
-			l.emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": " + err.Error()})
-		}
-		select {
-		case <-l.life.Done():
-			return nil
-		case <-pause.C:
-		}
-	}
-}
-
-// adopt lets the link's consumers subscribe again, and producers send.
-func (l *link) adopt(st *streaming) error {
+// adopt makes r the link's registration.
+func (l *link) adopt(r *registration) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, c := range l.consumers {
-		if err := c.attach(l.life, st); err != nil {
-			return err
+		if err := c.attach(r); err != nil {
+			return wrap(err, "subscribe to %q again", c.channels)
 		}
 	}
-	l.live.Store(st)
-	if l.life.Err() != nil { // close may have looked before
-		if l.live.CompareAndSwap(st, nil) {
-			return fmt.Errorf("stan: %s: %w", l.key, driver.ErrClosed)
-		}
-		return nil // close has it
-	}
-	l.emit(driver.Event{Kind: driver.Reconnected, Detail: l.key.String() + ": " + st.nc.ConnectedUrlRedacted()})
+	l.live.Store(r)
 	return nil
 }
 
-// subscribe attaches a consumer, now and whenever the link has come back.
-func (l *link) subscribe(ctx context.Context, c *consumer) error {
+// subscribe attaches a consumer, now and whenever the link has registered again.
+func (l *link) subscribe(c *consumer) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	st := l.live.Load()
+	r := l.live.Load()
 	switch {
-	case l.life.Err() != nil:
+	case l.closing.Load():
 		return driver.ErrClosed
-	case st == nil:
+	case r == nil:
 		return driver.ErrNotConnected
 	}
-	if err := c.attach(ctx, st); err != nil {
-		return err
+	err := c.attach(r)
+	if err == nil {
+		l.consumers = append(l.consumers, c)
 	}
-	l.consumers = append(l.consumers, c)
-	return nil
+	return permission(r.wire.Conn(), err)
 }
 
-// forget takes a consumer out of those that attach again.
-func (l *link) forget(c *consumer) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for i, other := range l.consumers {
-		if other == c {
-			l.consumers = append(l.consumers[:i], l.consumers[i+1:]...)
-			return
+// keep registers again whenever the registration is lost, until the link closes.
+func (l *link) keep(r *registration) {
+	defer close(l.kept)
+	for found := true; found; {
+		<-r.valid.Done()
+		if l.life.Err() != nil || !l.live.CompareAndSwap(r, nil) {
+			return // close sees to the registration
+		}
+		if why := context.Cause(r.valid); !errors.Is(why, context.Canceled) { // else natswire has told
+			l.emit(driver.Disconnected, why.Error())
+		}
+		gone, cancel := context.WithTimeout(l.life, l.session.options.ConnectTimeout)
+		l.session.end(gone, r)
+		cancel()
+		r, found = kit.Reconnect(l.life, l.session.options.ReconnectWait, l.register, func(err error) {
+			l.emit(driver.AsyncError, "register again: "+err.Error())
+		})
+		if found {
+			l.emit(driver.Reconnected, r.wire.Conn().ConnectedUrlRedacted())
 		}
 	}
 }
 
-func (l *link) emit(e driver.Event) {
+func (l *link) emit(kind driver.EventKind, detail string) {
 	if !l.closing.Load() {
-		l.session.notify(e)
+		l.session.target.Notify(driver.Event{Kind: kind, Detail: l.key.String() + ": " + detail})
 	}
 }
 
@@ -190,10 +192,14 @@ func (l *link) emit(e driver.Event) {
 func (l *link) close(ctx context.Context) {
 	l.closing.Store(true)
 	l.cancel()
-	if st := l.live.Swap(nil); st != nil {
-		st.leave(ctx)
-		st.lose(driver.ErrClosed)
-		st.waiting.end(fmt.Errorf("stan: %w before the server acknowledged", driver.ErrClosed))
+	if r := l.live.Swap(nil); r != nil {
+		l.session.end(ctx, r)
+	}
+	l.mu.Lock()
+	consumers := slices.Clone(l.consumers)
+	l.mu.Unlock()
+	for _, c := range consumers {
+		_ = c.Close(ctx) // by now there is nothing to wait for but a running Deliver
 	}
 	select {
 	case <-l.kept:

@@ -6,18 +6,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	client "github.com/nats-io/stan.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 )
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
 	ClusterID          string          `option:"cluster_id" doc:"name of the streaming cluster, as the server was given it"`
-	Publish            string          `option:"publish" enum:"direct,client" doc:"direct: the driver writes the protocol's messages itself, which costs less; client: by stan.go"`
 	MaxPubAcksInflight int             `option:"max_pub_acks_inflight" doc:"messages of one connection that may be without an acknowledgement before Send blocks" min:"1" max:"16777216"`
-	AckTimeout         time.Duration   `option:"ack_timeout" doc:"publish=client: how long stan.go waits for an acknowledgement; direct waits as long as the connection lasts" min:"1ms"`
+	AckTimeout         time.Duration   `option:"ack_timeout" doc:"how long an acknowledgement is waited for; what became of the message is unknown then" min:"1ms"`
 	MaxInflight        int             `option:"max_inflight" doc:"messages that the server hands a subscription ahead of its acknowledgements" min:"1" max:"2147483647"`
 	AckWait            time.Duration   `option:"ack_wait" doc:"after how long without an acknowledgement the server delivers a message again, in whole seconds" min:"1s"`
 	Durable            bool            `option:"durable" doc:"the server keeps the place of groups and subscribers while they are away"`
@@ -30,19 +29,14 @@ type Options struct {
 	PingInterval       time.Duration   `option:"ping_interval" doc:"how often a connection asks the streaming server whether it still knows it, in whole seconds" min:"1s"`
 	MaxPingsOut        int             `option:"max_pings_outstanding" doc:"unanswered questions until a connection counts as lost" min:"2"`
 	ReconnectWait      time.Duration   `option:"reconnect_wait" doc:"pause between attempts to connect again" min:"1ms"`
+	// Publish was a choice between the library and frames of the driver's own.
+	Publish string `option:"publish" enum:"client,direct" hidden:"true"`
 }
-
-// The values of Options.Publish.
-const (
-	direct   = "direct"
-	byClient = "client"
-)
 
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
 		ClusterID: "test-cluster", // the server's own default
-		Publish:   direct,
 		// The limit of messages in flight is the scenario's.
 		MaxPubAcksInflight: 1 << 20,
 		AckTimeout:         client.DefaultAckWait,
@@ -52,56 +46,37 @@ func DefaultOptions() Options {
 		PingInterval:       client.DefaultPingInterval * time.Second,
 		MaxPingsOut:        client.DefaultPingMaxOut,
 		ReconnectWait:      50 * time.Millisecond,
+		Publish:            "client",
 	}
 }
 
-const batchBuffer = 64 << 10
-
-// writeBuffer returns the size of the write buffer in bytes.
-func (o Options) writeBuffer(batch bool) int {
-	switch {
-	case o.WriteBuffer > 0:
-		return int(o.WriteBuffer)
-	case batch:
-		return batchBuffer
-	}
-	return 1
+// wire returns what the connections of nats.go are made with.
+func (o Options) wire() natswire.Options {
+	w := natswire.DefaultOptions()
+	w.Publish, w.Receive = "", "" // by the library
+	w.WriteBuffer, w.ConnectTimeout, w.ReconnectWait = o.WriteBuffer, o.ConnectTimeout, o.ReconnectWait
+	w.User, w.Password, w.Token = o.User, o.Password, o.Token
+	return w
 }
 
 // check finds what is wrong with options taken together.
 func (o Options) check() error {
-	for _, d := range []struct {
-		name  string
-		value time.Duration
-	}{{"ack_wait", o.AckWait}, {"ping_interval", o.PingInterval}} {
-		if d.value%time.Second != 0 || d.value > time.Hour {
-			return fmt.Errorf("stan: %w", &driver.OptionError{Option: d.name, Cause: fmt.Sprintf("%v: the protocol counts whole seconds; want 1s to 1h", d.value)})
+	wrong := func(option, format string, args ...any) error {
+		return fmt.Errorf("stan: %w", &driver.OptionError{Option: option, Cause: fmt.Sprintf(format, args...)})
+	}
+	for name, d := range map[string]time.Duration{"ack_wait": o.AckWait, "ping_interval": o.PingInterval} {
+		if d%time.Second != 0 || d > time.Hour {
+			return wrong(name, "%v: the protocol counts whole seconds; want 1s to 1h", d)
 		}
 	}
-	switch {
-	case o.ClusterID == "" || strings.ContainsAny(o.ClusterID, " .*>\t\r\n"):
-		return fmt.Errorf("stan: option \"cluster_id\": %w: %q is no name of a cluster", driver.ErrOption, o.ClusterID)
-	case o.User != "" && o.Token != "":
-		return fmt.Errorf("stan: options user and token: %w: give one way to log in, not several", driver.ErrOption)
-	case o.Password != "" && o.User == "":
-		return fmt.Errorf("stan: option \"password\": %w: it needs user beside it", driver.ErrOption)
+	if o.Publish == "direct" {
+		return wrong("publish", "the direct path is gone, messages are published by stan.go; leave the option out")
 	}
-	if o.HTTPURL == "" {
-		return nil
+	if o.ClusterID == "" || strings.ContainsAny(o.ClusterID, " .*>\t\r\n") {
+		return wrong("cluster_id", "%q is no name of a cluster", o.ClusterID)
 	}
-	if u, err := url.Parse(o.HTTPURL); err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("stan: option \"http_url\": %w: want one such as http://host:8222", driver.ErrOption)
+	if u, err := url.Parse(o.HTTPURL); o.HTTPURL != "" && (err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return wrong("http_url", "want one such as http://host:8222")
 	}
 	return nil
-}
-
-// authentication returns what a client needs to log in.
-func (o Options) authentication() nats.Option {
-	switch {
-	case o.User != "":
-		return nats.UserInfo(o.User, o.Password)
-	case o.Token != "":
-		return nats.Token(o.Token)
-	}
-	return func(*nats.Options) error { return nil }
 }

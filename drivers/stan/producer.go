@@ -2,10 +2,15 @@ package stan
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
+	client "github.com/nats-io/stan.go"
+
 	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
 )
 
 // producer implements driver.Producer.
@@ -14,104 +19,82 @@ type producer struct {
 	channel string
 	acks    driver.Acks
 	closed  atomic.Bool
+	idle    sync.Pool // of *sending
+}
 
-	// Of the goroutine that sends, for the registration that they were made for.
-	made    *streaming
-	subject string
-	head    []byte // what its messages begin with
-	message []byte // reused
+// sending is a message on its way. It is used again, so that neither it nor the
+// handler that the library wants is made for each message.
+type sending struct {
+	producer *producer
+	token    uint64
+	handler  client.AckHandler
 }
 
 // Producer implements driver.Session.
 func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
-	channel, err := s.channel(spec.Topic)
-	if err != nil {
+	channel := s.channel(spec.Topic)
+	if err := s.carries(channel, spec.Size); err != nil {
 		return nil, err
 	}
-	key := linkKey{roleProducer, spec.Conn}
-	l, err := s.links.Acquire(ctx, key)
+	l, err := s.links.Acquire(ctx, natswire.Key{Role: natswire.RoleProducer, Conn: spec.Conn})
 	if err != nil {
 		return nil, err
 	}
 	p := &producer{link: l, channel: channel, acks: acks}
-	if st := l.live.Load(); st != nil {
-		if err := s.carries(st, channel, spec.Size); err != nil {
-			s.links.Release(ctx, key, l)
-			return nil, err
-		}
+	p.idle.New = func() any {
+		m := &sending{producer: p}
+		m.handler = m.done
+		return m
 	}
 	return p, nil
 }
 
 // carries refuses payloads that do not fit into a message of NATS together with
-// what the protocol adds.
-func (s *session) carries(st *streaming, channel string, size int) error {
-	overhead := pubOverhead(s.clientID(linkKey{roleProducer, 1 << 30}), channel, st.connID)
-	if limit := st.nc.MaxPayload(); int64(size+overhead) > limit {
+// what the protocol adds: client, channel, and less than 128 bytes.
+func (s *session) carries(channel string, size int) error {
+	limit := s.wire.Control().Conn().MaxPayload()
+	overhead := len(s.name) + len(channel) + 128
+	if int64(size+overhead) > limit {
 		return fmt.Errorf("stan: payloads of %d bytes: %w: the server's max_payload is %d, of which the protocol needs up to %d",
 			size, driver.ErrTooLarge, limit, overhead)
 	}
 	return nil
 }
 
-// Send implements driver.Producer.
+// Send implements driver.Producer. The library copies the payload.
 func (p *producer) Send(token uint64, payload []byte) error {
-	if p.closed.Load() {
-		return p.failed(driver.ErrClosed)
-	}
-	st := p.link.live.Load()
-	if st == nil {
+	r := p.link.live.Load()
+	if r == nil || p.closed.Load() {
 		return p.failed(driver.ErrNotConnected)
 	}
-	if st.sender != nil {
-		return p.sendByClient(st, token, payload)
+	m := p.idle.Get().(*sending)
+	m.token = token
+	_, err := r.conn.PublishAsync(p.channel, payload, m.handler)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, client.ErrConnectionClosed):
+		// Its word for a message that was not sent, and for one that was.
+		m.done("", err)
+		return nil
 	}
-	if p.made != st {
-		p.made = st
-		p.subject = st.info.PubPrefix + "." + p.channel
-		p.head = appendPubHead(p.head[:0], st.id, p.channel, st.connID)
-	}
-	// Once it waits, the end of the connection may give the payload back.
-	p.message = appendPubMsg(p.message[:0], p.head, payload)
-	id, ok := st.waiting.take(p, token)
-	if !ok {
-		return p.failed(driver.ErrNotConnected)
-	}
-	p.message = appendPubGUID(p.message, id)
-	if err := st.nc.PublishRequest(p.subject, st.acks, p.message); err != nil {
-		if from, _ := st.waiting.remove(id); from == nil {
-			return nil // the loss of the connection has been told to Done
-		}
-		return p.failed(err)
-	}
-	return nil
+	p.idle.Put(m)
+	return p.failed(err)
 }
 
-// sendByClient lets stan.go publish. What remains without an acknowledgement is
-// told by the client, too.
-func (p *producer) sendByClient(st *streaming, token uint64, payload []byte) error {
-	_, err := st.sender.PublishAsync(p.channel, payload, func(_ string, err error) {
-		if err != nil {
-			err = wrap(err, "send to %q", p.channel)
-		}
-		p.done(token, err)
-	})
+// done is the library's AckHandler. It is called once, unless PublishAsync has
+// returned an error.
+func (m *sending) done(_ string, err error) {
+	p := m.producer
 	if err != nil {
-		select {
-		case <-st.lost:
-			err = driver.ErrNotConnected // the client calls it closed
-		default:
-		}
-		return p.failed(err)
+		err = p.failed(err)
 	}
-	return nil
+	p.acks.Done(m.token, err)
+	p.idle.Put(m)
 }
-
-// done tells the outcome of a send.
-func (p *producer) done(token uint64, err error) { p.acks.Done(token, err) }
 
 func (p *producer) failed(err error) error {
-	if p.link.closing.Load() || p.closed.Load() {
+	if (p.link.closing.Load() || p.closed.Load()) && classOf(err) != driver.ErrRejected {
 		err = driver.ErrClosed // whatever the dying connection said
 	}
 	return wrap(err, "send to %q", p.channel)
@@ -121,9 +104,6 @@ func (p *producer) failed(err error) error {
 // producer; what is unanswered then is done with ErrClosed.
 func (p *producer) Close(ctx context.Context) error {
 	if p.closed.CompareAndSwap(false, true) {
-		if st := p.link.live.Load(); st != nil {
-			st.waiting.wake()
-		}
 		p.link.session.links.Release(ctx, p.link.key, p.link)
 	}
 	return nil

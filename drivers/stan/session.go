@@ -3,196 +3,135 @@ package stan
 import (
 	"context"
 	"crypto/rand"
-	"crypto/tls"
+	"errors"
 	"fmt"
-	"slices"
+	"net/http"
 	"strings"
 	"sync"
+	"time"
 
-	"github.com/nats-io/stan.go/pb"
+	client "github.com/nats-io/stan.go"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
 )
 
-// session implements driver.Session and driver.ServerInfo.
+// session implements driver.Session, driver.ServerInfo and driver.DepthTeller.
 type session struct {
-	target      driver.Target
-	options     Options
-	servers     []string
-	tls         *tls.Config
-	writeBuffer int
-	notify      func(driver.Event)
-	name        string          // of its clients at the server, unique
-	life        context.Context // ends when the session closes
-	cancel      context.CancelFunc
-	links       *kit.Pool[linkKey, *link]
-	control     *link
+	target     driver.Target
+	options    Options
+	wire       *natswire.Client
+	links      *kit.Pool[natswire.Key, *link]
+	monitoring *http.Transport
+	name       string          // of its clients at the server, unique
+	life       context.Context // ends when the session closes
+	cancel     context.CancelFunc
 
-	mu        sync.Mutex
-	consumers map[*consumer]struct{}
-	topology  driver.Topology
-	server    server // as read in Provision
+	mu       sync.Mutex
+	topology driver.Topology
+	server   server // as read in Provision
 }
 
-func newSession(t driver.Target, o Options) (*session, error) {
-	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify,
-		consumers: map[*consumer]struct{}{}}
-	s.links = kit.NewPool("stan", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
-	if s.notify == nil {
-		s.notify = func(driver.Event) {}
+// open connects, and registers once to see that somebody answers.
+func open(ctx context.Context, t driver.Target, o Options) (driver.Session, error) {
+	if t.Notify == nil {
+		t.Notify = func(driver.Event) {}
 	}
-	if err := o.check(); err != nil {
+	tls, err := t.TLS.Config("")
+	if err != nil {
+		return nil, fmt.Errorf("stan: %w", err)
+	}
+	s := &session{target: t, options: o,
+		monitoring: &http.Transport{DialContext: t.Dial, TLSClientConfig: tls, DisableKeepAlives: true},
+		// Two sessions of one run must not pass for the same client.
+		name: fmt.Sprintf("sixnines-%s-%s", t.Run, strings.ToLower(rand.Text()[:8]))}
+	s.links = kit.NewPool(product, s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
+	if s.wire, err = natswire.Open(ctx, product, t, o.wire()); err != nil {
 		return nil, err
 	}
-	var err error
-	if s.servers, err = natswire.ParseServers("stan", t.URL, "nats", "tls"); err != nil {
-		return nil, err
-	}
-	encrypted := slices.ContainsFunc(s.servers, func(server string) bool { return strings.HasPrefix(server, "tls://") })
-	if t.TLS != nil || encrypted {
-		// The client fills in the name of the server that it comes to.
-		if s.tls, err = t.TLS.Config(""); err != nil {
-			return nil, fmt.Errorf("stan: %w", err)
-		}
-	}
-	if err := checkName("run", t.Run); err != nil {
-		return nil, err
-	}
-	// Two sessions of one run must not pass for the same client.
-	s.name = fmt.Sprintf("sixnines-%s-%s", t.Run, strings.ToLower(rand.Text()[:8]))
 	s.life, s.cancel = context.WithCancel(context.Background())
+	soon := kit.Moment() // it may be that nobody ever will
+	absent := func(err error) bool { return errors.Is(err, errNobody) && soon() }
+	if err := kit.Await(ctx, "stan: register", absent, func() error { return s.visit(ctx, nil, nil) }); err != nil {
+		_ = s.Close(ctx)
+		return nil, err
+	}
 	return s, nil
 }
 
-// checkName refuses names that are no plain part of a channel's.
-func checkName(what, name string) error {
-	if name == "" || strings.ContainsAny(name, "*>/\\ \t\r\n") || strings.HasPrefix(name, ".") ||
-		strings.HasSuffix(name, ".") || strings.Contains(name, "..") {
-		return fmt.Errorf("stan: %s %q: %w: names are not empty and have no spaces, slashes, wildcards or empty parts between dots", what, name, driver.ErrUnsupported)
-	}
-	return nil
-}
-
-func (s *session) channel(topic string) (string, error) {
-	if err := checkName("topic", topic); err != nil {
-		return "", err
-	}
-	return "sixnines." + s.target.Run + "." + topic, nil
-}
+func (s *session) channel(topic string) string { return "sixnines." + s.target.Run + "." + topic }
 
 // clientID is the name of a link's client at the server, which allows letters,
 // digits, hyphens and underscores.
-func (s *session) clientID(key linkKey) string { return s.name + "-" + key.String() }
+func (s *session) clientID(key natswire.Key) string { return s.name + "-" + key.String() }
 
-// keep lets the session's Close wait for c, unless it is over.
-func (s *session) keep(c *consumer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.life.Err() != nil {
-		return false
+// visit registers a client on the session's own connection, and has it subscribe to
+// each channel in each group and unsubscribe: that makes channels, and ends durable
+// groups that have no other members. It looks at ctx's deadline only, since the
+// library knows no contexts.
+func (s *session) visit(ctx context.Context, topics, groups []string, options ...client.SubscriptionOption) error {
+	nc, timeout := s.wire.Control().Conn(), s.options.ConnectTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = min(timeout, time.Until(deadline))
 	}
-	s.consumers[c] = struct{}{}
-	return true
-}
-
-func (s *session) forget(c *consumer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.consumers, c)
+	sc, err := s.register(nc, s.clientID(natswire.Key{Role: natswire.RoleControl}), timeout, nil)
+	if err != nil {
+		return err
+	}
+	defer sc.Close() // an error leaves it to the server to notice
+	for _, topic := range topics {
+		for _, group := range groups {
+			sub, err := sc.QueueSubscribe(s.channel(topic), group, func(*client.Msg) {}, append(options, client.SetManualAckMode())...)
+			if err == nil {
+				err = sub.Unsubscribe()
+			}
+			if err != nil {
+				return wrap(permission(nc, err), "subscribe to %q in group %q and unsubscribe", s.channel(topic), group)
+			}
+		}
+	}
+	return nil
 }
 
 // Provision implements driver.Session. It brings the channels into being by
 // subscribing to them, so that what the server refuses is refused here.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
-	for _, group := range t.Groups {
-		if err := checkName("group", group); err != nil {
-			return driver.Semantics{}, err
-		}
-	}
 	if t.Keep && len(t.Groups) > 0 && t.Consumers > 0 && !s.options.Durable {
 		return driver.Semantics{}, fmt.Errorf("stan: groups that go on with what is kept: %w: the server forgets the place of a group that loses its last member, and the next one would get all again; give option durable, or leave nothing (lifetime run)", driver.ErrUnsupported)
 	}
-	var channels []string
-	for _, topic := range t.Topics {
-		channel, err := s.channel(topic)
-		if err != nil {
-			return driver.Semantics{}, err
-		}
-		channels = append(channels, channel)
+	err := s.check(ctx, t)
+	if err == nil {
+		err = kit.Await(ctx, "stan: provision", passes, func() error { return s.visit(ctx, t.Topics, []string{""}) })
 	}
-	if t.Existing {
-		for _, channel := range channels {
-			if err := s.find(ctx, channel); err != nil {
-				return driver.Semantics{}, err
-			}
-		}
+	var told server
+	if err == nil {
+		told, err = s.readServer(ctx)
 	}
-	var st *streaming
-	if err := kit.Await(ctx, "stan: provision", passes, func() (err error) {
-		st, err = s.touchAll(ctx, channels, t.MaxSize)
-		return err
-	}); err != nil {
-		return driver.Semantics{}, err
-	}
-	server, err := s.readServer(ctx)
 	if err != nil {
 		return driver.Semantics{}, err
 	}
 	s.mu.Lock()
-	s.topology, s.server = t, server
+	s.topology, s.server = t, told
 	s.mu.Unlock()
-	return s.semantics(st, server), nil
+	return s.semantics(told), nil
 }
 
-// touchAll makes the channels by a registration, which it returns.
-func (s *session) touchAll(ctx context.Context, channels []string, size int) (*streaming, error) {
-	st := s.control.live.Load()
-	switch {
-	case s.life.Err() != nil:
-		return nil, fmt.Errorf("stan: provision: session %w", driver.ErrClosed)
-	case st == nil:
-		return nil, fmt.Errorf("stan: provision: %w", driver.ErrNotConnected)
-	}
-	for _, channel := range channels {
-		if err := s.carries(st, channel, size); err != nil {
-			return nil, err
+// check refuses names and sizes that a message cannot have, and what is not there.
+func (s *session) check(ctx context.Context, t driver.Topology) error {
+	for _, topic := range t.Topics {
+		err := natswire.CheckName(product, "topic", topic)
+		if err == nil {
+			err = s.carries(s.channel(topic), t.MaxSize)
+		}
+		if err == nil && t.Existing {
+			err = s.find(ctx, s.channel(topic))
+		}
+		if err != nil {
+			return err
 		}
 	}
-	for _, channel := range channels {
-		if err := s.touch(ctx, st, channel); err != nil {
-			return nil, wrap(err, "make the channel %q", channel)
-		}
-	}
-	return st, nil
-}
-
-// touch subscribes to a channel and unsubscribes.
-func (s *session) touch(ctx context.Context, st *streaming, channel string) error {
-	request := &pb.SubscriptionRequest{ClientID: st.id, Subject: channel, Inbox: st.acks + ".unused",
-		MaxInFlight: 1, AckWaitInSecs: 1, StartPosition: pb.StartPosition_NewOnly}
-	var response pb.SubscriptionResponse
-	err := st.request(ctx, st.info.SubRequests, request, &response)
-	if err == nil {
-		err = refusal(response.Error)
-	}
-	if err != nil {
-		return st.permission(err)
-	}
-	end := &pb.UnsubscribeRequest{ClientID: st.id, Subject: channel, Inbox: response.AckInbox}
-	return st.request(ctx, st.info.UnsubRequests, end, &response)
-}
-
-// dissolve joins a durable group and unsubscribes, by which one that has no
-// other members ends.
-func (s *session) dissolve(ctx context.Context, st *streaming, channel, group string) error {
-	c := &consumer{link: s.control, channels: []string{channel}, group: group, durable: durableOfGroups,
-		every: 1, deliver: func(driver.Message) {}, last: []uint64{0}}
-	if err := c.attach(ctx, st); err != nil {
-		return err
-	}
-	return c.stop(func() {}).end(ctx, c, true)
+	return nil
 }
 
 // Deprovision implements driver.Session. It ends durable groups; channels stay
@@ -205,36 +144,13 @@ func (s *session) Deprovision(ctx context.Context) error {
 	if !s.options.Durable || len(t.Groups) == 0 || t.Keep {
 		return nil
 	}
-	st := s.control.live.Load()
-	if st == nil {
-		return fmt.Errorf("stan: deprovision: %w", driver.ErrNotConnected)
-	}
-	for _, topic := range t.Topics {
-		channel, err := s.channel(topic)
-		if err != nil {
-			return err
-		}
-		for _, group := range t.Groups {
-			if err := s.dissolve(ctx, st, channel, group); err != nil {
-				return wrap(err, "remove the durable group %q of %q", group, channel)
-			}
-		}
-	}
-	return nil
+	return s.visit(ctx, t.Topics, t.Groups, client.DurableName(durableOfGroups))
 }
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
-	// Ends what is being dialled; established connections live on until their
-	// links are closed.
-	s.cancel()
-	s.mu.Lock()
-	consumers := s.consumers
-	s.consumers = map[*consumer]struct{}{}
-	s.mu.Unlock()
+	s.cancel() // ends what is being registered; links leave the server when they close
 	s.links.Close(ctx)
-	for c := range consumers {
-		c.Close(ctx) // by now there is nothing to wait for but a running Deliver
-	}
+	s.wire.Close(ctx)
 	return nil
 }

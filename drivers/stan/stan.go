@@ -1,6 +1,7 @@
 // Package stan is the driver for NATS Streaming (STAN), the log that ran on top
-// of NATS before JetStream. Server and client are archived; there is nothing to
-// choose it for but to know what one still has.
+// of NATS before JetStream, by its client library, github.com/nats-io/stan.go.
+// Server and library are archived; there is nothing to choose it for but to know
+// what one still has.
 //
 // Topic t of run r is the channel sixnines.r.t. Channels come into being with
 // their first message or subscription, and no client can delete one: the server
@@ -14,17 +15,23 @@
 //
 // Every message is acknowledged: by the server to the producer, when its store
 // has taken it, and by the consumer to the server. The protocol acknowledges
-// messages one by one, so "every n" sends n acknowledgements together.
+// messages one by one, so "every n" sends n acknowledgements together. The library
+// calls the consumers of several topics at the same time, one call a topic; the
+// driver makes that one after the other.
 //
-// stan.go makes a map entry, a timer and a closure for each message. The driver
-// therefore speaks the protocol (stan.go/pb) itself, over nats.go: a message's
-// identifier names its place in a table, and no clock is involved. The option
-// publish can leave publishing to stan.go.
-//
-// A connection that is lost takes the acknowledgements that were on their way
+// stan.go does not come back after its connection was lost or the server has
+// forgotten it. The driver registers again, as the same client, over a new
+// connection. A lost connection takes the acknowledgements that were on their way
 // with it. Sends without one are then done with ErrTimeout, since nobody knows
-// whether the store has them. nats.go's reconnecting and stan.go's limit of
-// unanswered messages and timeout are switched off or as options say.
+// whether the store has them.
+//
+// What the library does not let the driver keep of the contract:
+//   - An acknowledgement that comes after ack_timeout is dropped; the message has
+//     been done with ErrTimeout.
+//   - Of a message that is being published when the connection ends it does not say
+//     whether it was sent. That one is done with ErrTimeout as well.
+//   - What it cannot read of an answer or a delivery it drops, and prints that on
+//     standard output.
 package stan
 
 import (
@@ -33,11 +40,13 @@ import (
 	"sixnines/driver"
 )
 
+const product = "stan"
+
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
 	options := DefaultOptions()
 	return driver.Entry{
-		Name:       "stan",
+		Name:       product,
 		Summary:    "NATS Streaming (archived): channels, queue groups, acknowledgements",
 		DefaultURL: "nats://127.0.0.1:4222",
 		Capabilities: driver.Capabilities{
@@ -59,20 +68,15 @@ func Entry() driver.Entry {
 // use.
 type Driver struct{}
 
-// Open implements driver.Driver. It keeps one connection of its own, beside
+// Open implements driver.Driver. The session has one connection of its own, beside
 // those of producers and consumers.
 func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
 	o := DefaultOptions()
 	if err := driver.DecodeOptions(t.Options, &o); err != nil {
 		return nil, err
 	}
-	s, err := newSession(t, o)
-	if err != nil {
+	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if s.control, err = s.links.Acquire(ctx, linkKey{role: roleControl}); err != nil {
-		s.cancel()
-		return nil, err
-	}
-	return s, nil
+	return open(ctx, t, o)
 }
