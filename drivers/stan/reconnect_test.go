@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/drivers/stan"
@@ -87,4 +88,36 @@ func TestSubscriberGoesOnBehindWhatItSaw(t *testing.T) {
 		}
 	}
 	acks.wait(t)
+}
+
+// TestSilentServerIsLost freezes the server for longer than its client waits for an
+// answer to its pings, while the connection stays.
+func TestSilentServerIsLost(t *testing.T) {
+	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
+	events := make(chan driver.Event, 64)
+	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"ping_interval": "1s", "max_pings_outstanding": 2, "connect_timeout": "1s"},
+		Notify: func(e driver.Event) { events <- e }})
+	got := newCounter(1)
+	consumerOf(t, s, driver.ConsumerSpec{}, got.deliver)
+	await := func(kind driver.EventKind) {
+		t.Helper()
+		for limit := time.After(time.Minute); ; {
+			select {
+			case e := <-events:
+				if e.Kind == kind {
+					return
+				}
+			case <-limit:
+				t.Fatalf("no event %q", kind)
+			}
+		}
+	}
+	brokertest.Freeze(t, c)()
+	await(driver.Disconnected)
+	brokertest.Thaw(t, c)()
+	await(driver.Reconnected)
+	if err := producerOf(t, s, newCounter(1)).Send(1, []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	got.wait(t)
 }
