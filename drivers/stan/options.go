@@ -29,8 +29,7 @@ type Options struct {
 	PingInterval       time.Duration   `option:"ping_interval" doc:"how often a connection asks the streaming server whether it still knows it, in whole seconds" min:"1s"`
 	MaxPingsOut        int             `option:"max_pings_outstanding" doc:"unanswered questions until a connection counts as lost" min:"2"`
 	ReconnectWait      time.Duration   `option:"reconnect_wait" doc:"pause between attempts to connect again" min:"1ms"`
-	// Publish was a choice between the library and frames of the driver's own.
-	Publish string `option:"publish" enum:"client,direct" hidden:"true"`
+	Client             string          `option:"client" enum:"library" formerly:"publish" aliases:"client=library" doc:"library: stan.go publishes and consumes; there is no direct path"`
 }
 
 // DefaultOptions returns the defaults.
@@ -46,14 +45,14 @@ func DefaultOptions() Options {
 		PingInterval:       client.DefaultPingInterval * time.Second,
 		MaxPingsOut:        client.DefaultPingMaxOut,
 		ReconnectWait:      50 * time.Millisecond,
-		Publish:            "client",
+		Client:             "library",
 	}
 }
 
 // wire returns what the connections of nats.go are made with.
 func (o Options) wire() natswire.Options {
 	w := natswire.DefaultOptions()
-	w.Publish, w.Receive = "", "" // by the library
+	w.Library = true
 	w.WriteBuffer, w.ConnectTimeout, w.ReconnectWait = o.WriteBuffer, o.ConnectTimeout, o.ReconnectWait
 	w.User, w.Password, w.Token = o.User, o.Password, o.Token
 	return w
@@ -68,9 +67,6 @@ func (o Options) check() error {
 		if d%time.Second != 0 || d > time.Hour {
 			return wrong(name, "%v: the protocol counts whole seconds; want 1s to 1h", d)
 		}
-	}
-	if o.Publish == "direct" {
-		return wrong("publish", "the direct path is gone, messages are published by stan.go; leave the option out")
 	}
 	if o.ClusterID == "" || strings.ContainsAny(o.ClusterID, " .*>\t\r\n") {
 		return wrong("cluster_id", "%q is no name of a cluster", o.ClusterID)

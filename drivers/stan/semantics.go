@@ -43,7 +43,6 @@ func (s *session) semantics(told server) driver.Semantics {
 		Transport:      s.wire.Transport(),
 		Settings: map[string]string{
 			"client":                "stan.go " + client.Version + ", nats.go " + nats.Version,
-			"publish":               "by stan.go",
 			"max_pub_acks_inflight": strconv.Itoa(o.MaxPubAcksInflight),
 			"ack_timeout":           o.AckTimeout.String(),
 			"max_inflight":          strconv.Itoa(o.MaxInflight),

@@ -50,7 +50,7 @@ func TestWrongOptions(t *testing.T) {
 		"no cluster":          {option("cluster_id", "a.*"), driver.ErrOption, "cluster_id"},
 		"no monitoring":       {option("http_url", "localhost:8222"), driver.ErrOption, "http_url"},
 		"misspelt":            {option("clusterid", "x"), driver.ErrOption, "cluster_id"},
-		"the direct path":     {option("publish", "direct"), driver.ErrOption, "stan.go"},
+		"the direct path":     {option("publish", "direct"), driver.ErrOption, "library"},
 		"scheme":              {driver.Target{URL: "http://localhost:4222"}, driver.ErrOption, "http"},
 		"no host":             {driver.Target{URL: "nats://:4222"}, driver.ErrOption, "no host"},
 		"no URL":              {driver.Target{URL: "nats://%zz"}, driver.ErrOption, "cannot be read"},
