@@ -20,6 +20,7 @@ import (
 // Config is what both drivers' options say about connections.
 type Config struct {
 	Driver         string // for the beginning of errors
+	Via            string // how messages are sent and received: Direct, GoRedis or Redigo
 	WriteBuffer    int    // bytes that producers collect; 1: none; 0: 1 where the load is paced, 64 KiB flat out
 	User, Password string // instead of the URL's
 	Database       int    // -1: the URL's, else 0

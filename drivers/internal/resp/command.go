@@ -1,6 +1,41 @@
 package resp
 
-import "strconv"
+import (
+	"strconv"
+
+	goredis "github.com/redis/go-redis/v9"
+)
+
+// Command is what the messages of one producer are sent by: the same words each
+// time, and then the payload. One goroutine at a time uses it.
+type Command struct {
+	head  []byte                                    // of its frame, for Pipeline
+	name  string                                    // for redigo, with args
+	args  []any                                     // the other words, and a place for the payload
+	queue func(p goredis.Pipeliner, payload []byte) // for go-redis
+}
+
+// NewCommand returns the command that has the words before the payload. By go-redis
+// queue adds it to a pipeline, as one command; it is called on one goroutine at a
+// time.
+func NewCommand(queue func(p goredis.Pipeliner, payload []byte), words ...string) *Command {
+	c := &Command{queue: queue, name: words[0], head: AppendWords(nil, len(words)+1)}
+	for _, w := range words {
+		c.head = AppendWord(c.head, w)
+	}
+	for _, w := range words[1:] {
+		c.args = append(c.args, w)
+	}
+	c.args = append(c.args, nil)
+	return c
+}
+
+// with returns the arguments of the command with the payload, until it is next
+// called.
+func (c *Command) with(payload []byte) []any {
+	c.args[len(c.args)-1] = payload
+	return c.args
+}
 
 // AppendCommand appends a command as the server reads it: an array of strings.
 func AppendCommand(b []byte, words ...string) []byte {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gomodule/redigo/redis"
+	goredis "github.com/redis/go-redis/v9"
 
 	"sixnines/driver"
 )
@@ -83,18 +84,24 @@ func ReplyError(text string) error {
 	return fmt.Errorf("%w: the server says %q%s", replyClass(text), text, hint(text))
 }
 
-// ReplyText returns the text of an error reply that Conn.Do or Conn.Receive
+// ReplyText returns the text of an error reply that Conn.Do, redigo or go-redis has
 // returned.
 func ReplyText(err error) (text string, ok bool) {
 	var reply redis.Error
-	ok = errors.As(err, &reply)
-	return string(reply), ok
+	if errors.As(err, &reply) {
+		return string(reply), true
+	}
+	var other goredis.Error
+	if errors.As(err, &other) {
+		return other.Error(), true
+	}
+	return "", false
 }
 
 // IsReply reports whether err stands for an error reply that begins with prefix.
 func IsReply(err error, prefix string) bool {
-	var reply redis.Error
-	return errors.As(err, &reply) && strings.HasPrefix(string(reply), prefix)
+	text, ok := ReplyText(err)
+	return ok && strings.HasPrefix(text, prefix)
 }
 
 // classOf returns the class of an error that is no reply's.
@@ -123,7 +130,7 @@ func hungUp(err error) bool {
 	return errors.Is(err, io.EOF) || errors.As(err, &network) && (network.Op == "read" || network.Op == "write") && !network.Timeout()
 }
 
-// Explain adds class and cause, for people, to an error of Conn.Do, or of the
+// Explain adds class and cause, for people, to an error of Conn.Do, a client or the
 // network. Nil stays nil.
 func Explain(err error) error {
 	if err == nil {
@@ -133,9 +140,7 @@ func Explain(err error) error {
 }
 
 func explain(err error) error {
-	var reply redis.Error
-	if errors.As(err, &reply) {
-		text := string(reply)
+	if text, ok := ReplyText(err); ok {
 		return fmt.Errorf("%w: the server says %w%s", replyClass(text), err, hint(text))
 	}
 	if driver.Class(err) != nil {

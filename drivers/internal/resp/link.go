@@ -171,3 +171,67 @@ func (l *Link) Classify(err error) error {
 	}
 	return err
 }
+
+// open keeps a link under the name, and hands it to set before serve begins. It
+// returns when serve tells ready for the first time that work can be done, or why
+// it cannot.
+func (cl *Client) open(ctx context.Context, name string, set func(*Link), serve func(c *Conn, ready func(error)) error) error {
+	ready := make(chan error, 1)
+	linked := make(chan struct{})
+	l, err := cl.Keep(ctx, name, func(c *Conn, up func()) error {
+		<-linked
+		return serve(c, func(err error) {
+			if err == nil {
+				up()
+			}
+			select {
+			case ready <- err:
+			default:
+			}
+		})
+	})
+	if err != nil {
+		return err
+	}
+	set(l)
+	close(linked)
+	select {
+	case err = <-ready:
+	case <-ctx.Done():
+		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
+	}
+	if err != nil {
+		l.Close(ctx)
+	}
+	return err
+}
+
+// lose returns the errors of what is open when the connection was lost because of
+// cause: of what the server may have done, and of what was not written.
+func (l *Link) lose(cause error) (unknown, unsent error) {
+	if l.Closing() {
+		err := fmt.Errorf("%s: %w before the reply", l.client.Driver, driver.ErrClosed)
+		return err, err
+	}
+	unknown = fmt.Errorf("%s: %w: no reply before the connection was lost (%s); the server may have done it or not", l.client.Driver, driver.ErrTimeout, lost(cause))
+	unsent = fmt.Errorf("%s: %w: unwritten when the connection was lost (%s)", l.client.Driver, driver.ErrNotConnected, lost(cause))
+	return unknown, unsent
+}
+
+// finish closes the link by ctx's deadline. A server that has not replied to
+// everything, which closes drained, gets most of the time until then.
+func (l *Link) finish(ctx context.Context, drained <-chan struct{}) error {
+	grace := 2 * time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		grace = min(grace, time.Until(deadline)*3/4)
+	}
+	patience := time.NewTimer(grace)
+	defer patience.Stop()
+	select {
+	case <-drained:
+	case <-l.Ended():
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	return l.Close(ctx)
+}

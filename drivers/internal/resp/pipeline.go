@@ -95,33 +95,7 @@ const holdMost = 5 * time.Millisecond
 func (cl *Client) Pipeline(ctx context.Context, name string, o PipelineOptions, w Watch) (*Pipeline, error) {
 	p := &Pipeline{size: o.Buffer, silent: o.Silent, watch: w, pending: newQueue(), drained: make(chan struct{})}
 	p.late.Store(o.Late != nil && o.Buffer <= 1 && !o.Silent && o.Late())
-	ready := make(chan error, 1)
-	// Link is set before serve may use it.
-	linked := make(chan struct{})
-	l, err := cl.Keep(ctx, name, func(c *Conn, up func()) error {
-		<-linked
-		return p.serve(c, func(err error) {
-			if err == nil {
-				up()
-			}
-			select {
-			case ready <- err:
-			default:
-			}
-		})
-	})
-	if err != nil {
-		return nil, err
-	}
-	p.Link = l
-	close(linked)
-	select {
-	case err = <-ready:
-	case <-ctx.Done():
-		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
-	}
-	if err != nil {
-		l.Close(ctx)
+	if err := cl.open(ctx, name, func(l *Link) { p.Link = l }, p.serve); err != nil {
 		return nil, err
 	}
 	return p, nil
@@ -229,12 +203,7 @@ func (p *Pipeline) fall(c *Conn, cause error) {
 	p.answered.Store(p.pending.added)
 	p.written.Store(p.pending.added)
 	p.writing.Unlock()
-	unknown := fmt.Errorf("%s: %w: no reply before the connection was lost (%s); the server may have done it or not", p.client.Driver, driver.ErrTimeout, lost(cause))
-	unsent := fmt.Errorf("%s: %w: unwritten when the connection was lost (%s)", p.client.Driver, driver.ErrNotConnected, lost(cause))
-	if p.Closing() {
-		unknown = fmt.Errorf("%s: %w before the reply", p.client.Driver, driver.ErrClosed)
-		unsent = unknown
-	}
+	unknown, unsent := p.lose(cause)
 	for {
 		cmd, ok := p.pending.pop()
 		if !ok {
@@ -251,14 +220,14 @@ func (p *Pipeline) fall(c *Conn, cause error) {
 	}
 }
 
-// Send sends a command of which head is all but the last word, which is payload.
-// Errors wrap a class, but do not name the driver.
-func (p *Pipeline) Send(token uint64, acks driver.Acks, head, payload []byte) error {
+// Send sends a command with its payload. Errors wrap a class, but do not name the
+// driver.
+func (p *Pipeline) Send(token uint64, acks driver.Acks, c *Command, payload []byte) error {
 	if p.closed.Load() {
 		return driver.ErrClosed
 	}
 	p.writing.Lock()
-	if room := len(head) + wordRoom + len(payload); len(p.buf) > 0 && len(p.buf)+room > p.size {
+	if room := len(c.head) + wordRoom + len(payload); len(p.buf) > 0 && len(p.buf)+room > p.size {
 		p.write()
 	}
 	if p.conn == nil {
@@ -266,7 +235,7 @@ func (p *Pipeline) Send(token uint64, acks driver.Acks, head, payload []byte) er
 		return p.Classify(driver.ErrNotConnected)
 	}
 	before := len(p.buf)
-	p.buf = append(p.buf, head...)
+	p.buf = append(p.buf, c.head...)
 	p.buf = AppendWord(p.buf, payload)
 	p.end += uint64(len(p.buf) - before)
 	if p.silent {
@@ -405,6 +374,16 @@ type trip chan error
 // Done implements driver.Acks.
 func (t trip) Done(_ uint64, err error) { t <- err }
 
+// await waits for the answer.
+func (t trip) await(ctx context.Context) error {
+	select {
+	case err := <-t:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
+	}
+}
+
 // Sync waits until the server has read all that was sent before.
 func (p *Pipeline) Sync(ctx context.Context) error {
 	if p.closed.Load() {
@@ -428,12 +407,7 @@ func (p *Pipeline) Sync(ctx context.Context) error {
 		p.pending.push(command{0, answer, p.end})
 		_ = p.write() // fall tells of it
 	}()
-	select {
-	case err := <-answer:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
-	}
+	return answer.await(ctx)
 }
 
 // Close ends the pipeline by ctx's deadline. A server that has not replied to
@@ -456,17 +430,5 @@ func (p *Pipeline) Close(ctx context.Context) error {
 			p.drain(answered)
 		}
 	}()
-	grace := 2 * time.Second
-	if deadline, ok := ctx.Deadline(); ok {
-		grace = min(grace, time.Until(deadline)*3/4)
-	}
-	patience := time.NewTimer(grace)
-	defer patience.Stop()
-	select {
-	case <-p.drained:
-	case <-p.Ended():
-	case <-patience.C:
-	case <-ctx.Done():
-	}
-	return p.Link.Close(ctx)
+	return p.finish(ctx, p.drained)
 }

@@ -10,11 +10,11 @@ import (
 )
 
 // Producers are those of a session. The ones that share a connection share a
-// pipeline on it.
+// sender on it: a pipeline, or a client library.
 type Producers struct {
-	session   *Session
-	verb      string
-	pipelines *Pool[int, *Pipeline] // by the number of the connection
+	session *Session
+	verb    string
+	senders *Pool[int, sender] // by the number of the connection
 
 	// Of pipelines whose replies are read late: a bit for each with replies to come.
 	unanswered atomic.Uint64
@@ -33,54 +33,65 @@ func (ps *Producers) Look() {
 }
 
 // NewProducers returns a session's, none as yet. The verb says in errors what
-// they do: "publish". The pipelines have the options and, each, a watch of its
+// they do: "publish". Pipelines have the options. Each sender has a watch of its
 // own, made for the name of the connection.
 func NewProducers(s *Session, verb string, o PipelineOptions, watch func(name string) Watch) *Producers {
 	ps := &Producers{session: s, verb: verb}
-	ps.pipelines = NewPool(s.Client.Driver, func(ctx context.Context, conn int) (*Pipeline, error) {
+	ps.senders = NewPool(s.Client.Driver, func(ctx context.Context, conn int) (out sender, err error) {
 		name := fmt.Sprintf("producer-%d", conn)
-		o := o
-		if conn >= len(ps.late) {
-			o.Late = nil
+		switch s.Client.Via {
+		case GoRedis:
+			out, err = s.Client.goRedisSender(ctx, name, watch(name))
+		case Redigo:
+			out, err = s.Client.redigoSender(ctx, name, o.Buffer, watch(name))
+		default:
+			out, err = ps.pipeline(ctx, conn, name, o, watch(name))
 		}
-		p, err := s.Client.Pipeline(ctx, name, o, watch(name))
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", s.Client.Driver, err)
 		}
-		if p.late.Load() {
-			ps.late[conn].Store(p)
-			p.mark(&ps.unanswered, 1<<conn)
-		}
-		return p, nil
+		return out, nil
 	})
 	return ps
+}
+
+// pipeline connects the pipeline with the number and name.
+func (ps *Producers) pipeline(ctx context.Context, conn int, name string, o PipelineOptions, w Watch) (*Pipeline, error) {
+	if conn >= len(ps.late) {
+		o.Late = nil
+	}
+	p, err := ps.session.Client.Pipeline(ctx, name, o, w)
+	if err == nil && p.late.Load() {
+		ps.late[conn].Store(p)
+		p.mark(&ps.unanswered, 1<<conn)
+	}
+	return p, err
 }
 
 // producer implements driver.Producer and driver.Syncer.
 type producer struct {
 	of      *Producers
 	conn    int
-	out     *Pipeline
+	out     sender
 	to      string
-	head    []byte // of its frames
+	command *Command
 	limit   int    // largest payload in bytes; 0: unknown
 	setting string // that sets it
 	acks    driver.Acks
 	closed  atomic.Bool
 }
 
-// Add returns a producer that sends to the channel or key called to, by commands
-// that begin with head and end with the payload, see [Pipeline.Send].
-func (ps *Producers) Add(ctx context.Context, spec driver.ProducerSpec, to string, head []byte, acks driver.Acks) (driver.Producer, error) {
+// Add returns a producer that sends to the channel or key called to by the command.
+func (ps *Producers) Add(ctx context.Context, spec driver.ProducerSpec, to string, command *Command, acks driver.Acks) (driver.Producer, error) {
 	s := ps.session
 	if err := s.Check(spec.Size); err != nil {
 		return nil, err
 	}
-	out, err := ps.pipelines.Acquire(ctx, spec.Conn)
+	out, err := ps.senders.Acquire(ctx, spec.Conn)
 	if err != nil {
 		return nil, err
 	}
-	p := &producer{of: ps, conn: spec.Conn, out: out, to: to, head: head, acks: acks}
+	p := &producer{of: ps, conn: spec.Conn, out: out, to: to, command: command, acks: acks}
 	limit, setting := s.Server().Limit()
 	p.limit, p.setting = int(limit), setting
 	if out.Batching() {
@@ -89,8 +100,8 @@ func (ps *Producers) Add(ctx context.Context, spec driver.ProducerSpec, to strin
 	return p, nil
 }
 
-// Close closes all pipelines at the same time, and lets no more be made.
-func (ps *Producers) Close(ctx context.Context) { ps.pipelines.Close(ctx) }
+// Close closes all senders at the same time, and lets no more be made.
+func (ps *Producers) Close(ctx context.Context) { ps.senders.Close(ctx) }
 
 func (p *producer) wrap(err error) error {
 	return p.of.session.Wrap(err, "%s to %q", p.of.verb, p.to)
@@ -105,7 +116,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 		return p.of.session.Wrap(fmt.Errorf("%w: the server's %s is %d", driver.ErrTooLarge, p.setting, p.limit),
 			"%s %d bytes", p.of.verb, len(payload))
 	}
-	if err := p.out.Send(token, p.acks, p.head, payload); err != nil {
+	if err := p.out.Send(token, p.acks, p.command, payload); err != nil {
 		return p.wrap(err)
 	}
 	return nil
@@ -128,7 +139,7 @@ func (p *producer) Close(ctx context.Context) error {
 	if !p.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	return p.of.pipelines.Release(ctx, p.conn, p.out)
+	return p.of.senders.Release(ctx, p.conn, p.out)
 }
 
 // batching is a producer that implements driver.Flusher as well. One that writes

@@ -88,7 +88,7 @@ func (s Server) Effective(cl *Client) map[string]string {
 			e["server_"+name] = v
 		}
 	}
-	e["client"] = "redigo 1.9.3 to connect, log in and ask; messages by frames of our own"
+	e["client"] = cl.software()
 	e["authentication"] = cl.Login()
 	e["database"] = strconv.Itoa(cl.Database)
 	e["reconnect_wait"] = cl.ReconnectWait.String()
