@@ -44,3 +44,6 @@ func refused(t testing.TB, target driver.Target, class error, words ...string) {
 	t.Helper()
 	sessiontest.Refused(t, redis.Driver{}, target, class, words...)
 }
+
+// clients lists the values of the option client.
+func clients() []string { return []string{"direct", "go-redis", "redigo"} }

@@ -39,17 +39,19 @@ func BenchmarkPublish(b *testing.B) {
 	c := resptest.Start(b, brokers.Options{})
 	payload := make([]byte, 256)
 	for name, batch := range map[string]bool{"paced": false, "batch": true} {
-		b.Run(name, func(b *testing.B) {
-			s := open(b, driver.Target{URL: c.URL, Batch: batch})
-			p := sessiontest.Produce(b, s, new(sessiontest.Counter))
-			b.ReportAllocs()
-			for i := range b.N {
-				if err := p.Send(uint64(i), payload); err != nil {
-					b.Fatal(err)
+		for _, library := range clients() {
+			b.Run(name+"/"+library, func(b *testing.B) {
+				s := open(b, driver.Target{URL: c.URL, Batch: batch, Options: map[string]any{"client": library}})
+				p := sessiontest.Produce(b, s, new(sessiontest.Counter))
+				b.ReportAllocs()
+				for i := range b.N {
+					if err := p.Send(uint64(i), payload); err != nil {
+						b.Fatal(err)
+					}
 				}
-			}
-			p.(driver.Syncer).Sync(context.Background())
-		})
+				p.(driver.Syncer).Sync(context.Background())
+			})
+		}
 	}
 	b.Run("client", func(b *testing.B) { // a plain loop of redigo's
 		conn, err := client.DialURL(c.URL)
@@ -74,9 +76,9 @@ func BenchmarkPublish(b *testing.B) {
 func BenchmarkReceive(b *testing.B) {
 	c := resptest.Start(b, brokers.Options{})
 	payload := make([]byte, 256)
-	for _, receive := range []string{"direct", "client"} {
-		b.Run(receive, func(b *testing.B) {
-			s := open(b, driver.Target{URL: c.URL, Batch: true, Options: map[string]any{"receive": receive}})
+	for _, name := range clients() {
+		b.Run(name, func(b *testing.B) {
+			s := open(b, driver.Target{URL: c.URL, Batch: true, Options: map[string]any{"client": name}})
 			all := make(chan struct{})
 			n := 0
 			consumer := sessiontest.Consume(b, s, driver.ConsumerSpec{}, func(driver.Message) {

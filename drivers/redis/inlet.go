@@ -25,7 +25,8 @@ type inlet struct {
 	routes atomic.Pointer[map[string][]*gate]
 
 	mu      sync.Mutex // guards what follows, changes of routes, and writes
-	conn    *resp.Conn // nil: not connected
+	via     subscriber // nil: not connected
+	conn    *resp.Conn // that of via
 	waiting []func(error)
 }
 
@@ -107,27 +108,36 @@ func (in *inlet) words() (subscribe, unsubscribe string) {
 	return "SUBSCRIBE", "UNSUBSCRIBE"
 }
 
+// subscriber returns the client of the connection.
+func (in *inlet) subscriber(c *resp.Conn) subscriber {
+	switch in.session.options.Client {
+	case resp.GoRedis:
+		return newGoRedisSubscriber(in, c)
+	case resp.Redigo:
+		return newRedigoSubscriber(in, c)
+	}
+	return newPushes(in, c)
+}
+
 // serve subscribes again to what there was, and then hands messages over until
 // the connection is lost.
 func (in *inlet) serve(c *resp.Conn, ready func()) error {
-	var source source = newPushes(c, in.session.producers.Look)
-	if in.session.options.Receive != direct {
-		source = clientPushes{c}
-	}
+	via := in.subscriber(c)
 	var failure error
-	err := in.resubscribe(c, ready, &failure)
+	err := in.resubscribe(c, via, ready, &failure)
 	for err == nil && failure == nil {
-		err = source.next(in)
+		err = via.next(in)
 	}
 	if failure != nil {
 		err = failure
 	}
 	c.Close()
 	in.mu.Lock()
-	in.conn = nil
+	in.via, in.conn = nil, nil
 	waiting := in.waiting
 	in.waiting = nil
 	in.mu.Unlock()
+	via.close()
 	lost := in.Classify(fmt.Errorf("%w: the connection was lost: %w", driver.ErrNotConnected, err))
 	for _, answer := range waiting {
 		answer(lost)
@@ -137,20 +147,17 @@ func (in *inlet) serve(c *resp.Conn, ready func()) error {
 
 // resubscribe asks for all channels, and calls ready when the server has
 // confirmed the last. A refusal becomes the failure.
-func (in *inlet) resubscribe(c *resp.Conn, ready func(), failure *error) error {
+func (in *inlet) resubscribe(c *resp.Conn, via subscriber, ready func(), failure *error) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.conn = c
+	in.via, in.conn = via, c
 	routes := *in.routes.Load()
 	open := len(routes)
 	if open == 0 {
 		ready()
 		return nil
 	}
-	subscribe, _ := in.words()
-	var frames []byte
 	for name := range routes {
-		frames = resp.AppendCommand(frames, subscribe, name)
 		in.waiting = append(in.waiting, func(err error) {
 			if err != nil && *failure == nil {
 				*failure = err
@@ -159,9 +166,11 @@ func (in *inlet) resubscribe(c *resp.Conn, ready func(), failure *error) error {
 				ready()
 			}
 		})
+		if err := via.subscribe(name); err != nil {
+			return err
+		}
 	}
-	_, err := c.Write(frames)
-	return err
+	return nil
 }
 
 // answered is called with the server's answer to the oldest subscription or its
@@ -182,8 +191,12 @@ func (in *inlet) answered(err error) error {
 	return nil
 }
 
-// find returns the consumers for a channel or pattern.
-func (in *inlet) find(name []byte) []*gate { return (*in.routes.Load())[string(name)] }
+// pass delivers a message to the consumers of the channel, or pattern, called name.
+func (in *inlet) pass(name string, payload []byte) {
+	for _, g := range (*in.routes.Load())[name] {
+		g.pass(payload)
+	}
+}
 
 // name returns what to subscribe to for a channel.
 func (in *inlet) name(channel string) string {
@@ -193,13 +206,14 @@ func (in *inlet) name(channel string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(channel)
 }
 
-// ask writes a command. Its answer goes to answer; mu is held.
-func (in *inlet) ask(answer func(error), words ...string) error {
-	if in.conn == nil {
+// ask has the connection's client ask the server, unless there is none. The answer
+// goes to answer; mu is held.
+func (in *inlet) ask(answer func(error), ask func(subscriber) error) error {
+	if in.via == nil {
 		return in.Classify(driver.ErrNotConnected)
 	}
 	in.waiting = append(in.waiting, answer)
-	if _, err := in.conn.Write(resp.AppendCommand(nil, words...)); err != nil {
+	if ask(in.via) != nil {
 		in.conn.Close() // serve answers all who wait
 	}
 	return nil
@@ -223,9 +237,8 @@ func (in *inlet) subscribe(ctx context.Context, channel string, g *gate) error {
 		in.mu.Unlock()
 		return nil
 	}
-	subscribe, _ := in.words()
 	confirmed := make(chan error, 1)
-	err := in.ask(func(err error) { confirmed <- err }, subscribe, name)
+	err := in.ask(func(err error) { confirmed <- err }, func(s subscriber) error { return s.subscribe(name) })
 	in.mu.Unlock()
 	if err == nil {
 		select {
@@ -252,8 +265,8 @@ func (in *inlet) unsubscribe(channel string, g *gate) {
 	}
 	in.route(name, func(gates []*gate) []*gate { return without(gates, g) })
 	if len((*in.routes.Load())[name]) == 0 {
-		_, unsubscribe := in.words()
-		_ = in.ask(func(error) {}, unsubscribe, name) // without a connection there is no subscription
+		// Without a connection there is no subscription.
+		_ = in.ask(func(error) {}, func(s subscriber) error { return s.unsubscribe(name) })
 	}
 }
 

@@ -12,8 +12,8 @@ type Options struct {
 	Acks           string          `option:"acks" enum:"reply,none" doc:"reply: the server answers every publish; none: it is told not to (CLIENT REPLY OFF), and nobody learns what it refuses"`
 	Subscribe      string          `option:"subscribe" enum:"channel,pattern" doc:"channel: SUBSCRIBE, found by name; pattern: PSUBSCRIBE, for which the server compares every publish with every pattern"`
 	Sharded        bool            `option:"sharded" doc:"sharded channels (SPUBLISH, SSUBSCRIBE), which a cluster does not send to all of its nodes; Redis 7 or later"`
-	Receive        string          `option:"receive" enum:"direct,client" doc:"direct: hand messages over where they were read, without copying; client: let redigo read them, which copies and allocates"`
-	WriteBuffer    driver.ByteSize `option:"write_buffer" doc:"bytes that are collected while earlier publishes wait for their answers; 1: each is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
+	Client         string          `option:"client" enum:"direct,go-redis,redigo" formerly:"receive" aliases:"client=redigo" doc:"direct: frames of our own, which are neither copied nor allocated; go-redis, redigo: through the client library of that name"`
+	WriteBuffer    driver.ByteSize `option:"write_buffer" doc:"bytes that are collected while earlier publishes wait for their answers; 1: each is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out; go-redis has pipelines instead" min:"0" max:"64MiB"`
 	User           string          `option:"user" doc:"user name (ACL), with password; absent: the server's default user"`
 	Password       string          `option:"password" doc:"password, of user or of the default user" secret:"true"`
 	Database       int             `option:"database" doc:"number of the database to select, which channels do not depend on; -1: the URL's, or 0" min:"-1"`
@@ -27,7 +27,6 @@ type Options struct {
 const (
 	none    = "none"    // Acks
 	pattern = "pattern" // Subscribe
-	direct  = "direct"  // Receive
 )
 
 // DefaultOptions returns the defaults.
@@ -35,7 +34,7 @@ func DefaultOptions() Options {
 	return Options{
 		Acks:           "reply",
 		Subscribe:      "channel",
-		Receive:        direct,
+		Client:         resp.Direct,
 		Database:       -1,
 		Name:           "sixnines",
 		ConnectTimeout: 5 * time.Second,
@@ -45,6 +44,6 @@ func DefaultOptions() Options {
 }
 
 func (o Options) config() resp.Config {
-	return resp.Config{Driver: "redis", WriteBuffer: int(o.WriteBuffer), User: o.User, Password: o.Password, Database: o.Database, Name: o.Name,
+	return resp.Config{Driver: "redis", Via: o.Client, WriteBuffer: int(o.WriteBuffer), User: o.User, Password: o.Password, Database: o.Database, Name: o.Name,
 		ConnectTimeout: o.ConnectTimeout, ReconnectWait: o.ReconnectWait, MaxReconnects: o.MaxReconnects}
 }

@@ -53,7 +53,9 @@ func TestTLS(t *testing.T) {
 		if !strings.HasPrefix(semantics.Transport, "tcp, tls") {
 			t.Errorf("transport %q", semantics.Transport)
 		}
-		works(t, driver.Target{URL: "redis://" + address, Options: map[string]any{"user": "ada", "password": "lovelace", "receive": "client"}, TLS: certificates.Client(true)})
+		for _, client := range clients() {
+			works(t, driver.Target{URL: "redis://" + address, Options: map[string]any{"user": "ada", "password": "lovelace", "client": client}, TLS: certificates.Client(true)})
+		}
 		if clients {
 			refused(t, driver.Target{URL: c.URL, Options: login, TLS: certificates.Client(false)}, driver.ErrUnauthorized, "tls.cert")
 		} else {
@@ -76,6 +78,8 @@ func TestWrongOptions(t *testing.T) {
 		{URL: "http://127.0.0.1:1"},
 		{URL: "unix:///nowhere", TLS: &driver.TLS{}},
 		{URL: "redis://127.0.0.1:1", Options: map[string]any{"acks": "two"}},
+		{URL: "redis://127.0.0.1:1", Options: map[string]any{"acks": "none", "client": "go-redis"}},
+		{URL: "redis://127.0.0.1:1", Options: map[string]any{"acks": "none", "client": "redigo"}},
 		{URL: "redis://127.0.0.1:1", Options: map[string]any{"sharded": true, "subscribe": "pattern"}},
 		{URL: "redis://127.0.0.1:1", Options: map[string]any{"name": "with space"}},
 		{URL: "redis://127.0.0.1:1", TLS: &driver.TLS{CA: "/nowhere"}},
@@ -83,6 +87,21 @@ func TestWrongOptions(t *testing.T) {
 		refused(t, target, driver.ErrOption)
 	}
 	refused(t, driver.Target{URL: "unix:///nowhere/redis.sock"}, driver.ErrNotConnected)
+}
+
+// TestClients wants the client named that messages go by, and what it cannot tell.
+func TestClients(t *testing.T) {
+	c := resptest.Start(t, brokers.Options{})
+	for _, client := range clients() {
+		semantics := works(t, driver.Target{URL: c.URL, Options: map[string]any{"client": client}})
+		if got := semantics.Settings["client"]; !strings.HasPrefix(got, client) {
+			t.Errorf("client %q", got)
+		}
+		warned := strings.Contains(fmt.Sprint(semantics.Warnings), "count as unknown")
+		if want := client != "direct"; warned != want {
+			t.Errorf("%s: warnings %q", client, semantics.Warnings)
+		}
+	}
 }
 
 // TestLimitsAreReported looks at what the session says of a server that cuts
@@ -108,8 +127,8 @@ func TestPermissions(t *testing.T) {
 	if _, err := c.Do("ACL", "SETUSER", "ada", "on", ">x", "resetchannels", "&other", "+@all"); err != nil {
 		t.Fatal(err)
 	}
-	for _, receive := range []string{"direct", "client"} {
-		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "x", "receive": receive}})
+	for _, client := range clients() {
+		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "x", "client": client}})
 		if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, new(sessiontest.Counter).Deliver); !errors.Is(err, driver.ErrUnauthorized) {
 			t.Errorf("subscribe: %v", err)
 		}
@@ -163,9 +182,9 @@ func TestPublishToNobody(t *testing.T) {
 // behind. It must come back by itself, and say so.
 func TestSubscriberCutOff(t *testing.T) {
 	c := resptest.Start(t, brokers.Options{Settings: map[string]string{"client-output-buffer-limit": "pubsub 1mb 1mb 1"}})
-	for _, receive := range []string{"direct", "client"} {
+	for _, client := range clients() {
 		e := new(sessiontest.Events)
-		s := open(t, driver.Target{URL: c.URL, Notify: e.Notify, Options: map[string]any{"receive": receive}})
+		s := open(t, driver.Target{URL: c.URL, Notify: e.Notify, Options: map[string]any{"client": client}})
 		hold := make(chan struct{})
 		got := new(sessiontest.Counter)
 		sessiontest.Consume(t, s, driver.ConsumerSpec{}, func(m driver.Message) {

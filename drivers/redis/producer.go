@@ -3,6 +3,8 @@ package redis
 import (
 	"context"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp"
 )
@@ -52,10 +54,12 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if spec.Limited {
 		s.limited.Store(true)
 	}
-	command := "PUBLISH"
+	words, publish := []string{"PUBLISH", channel}, goredis.Pipeliner.Publish
 	if s.options.Sharded {
-		command = "SPUBLISH"
+		words[0], publish = "SPUBLISH", goredis.Pipeliner.SPublish
 	}
-	head := resp.AppendWord(resp.AppendWord(resp.AppendWords(nil, 3), command), channel)
-	return s.producers.Add(ctx, spec, channel, head, acks)
+	command := resp.NewCommand(func(p goredis.Pipeliner, payload []byte) {
+		publish(p, context.Background(), channel, payload)
+	}, words...)
+	return s.producers.Add(ctx, spec, channel, command, acks)
 }
