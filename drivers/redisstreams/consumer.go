@@ -31,16 +31,14 @@ type consumer struct {
 	every int            // acknowledge after this many; 1: each by itself
 
 	// The link's goroutine's:
-	conn        *resp.Conn
-	fetching    fetch
-	last        []id   // by key: how far the consumer is, or how far with what it reads again
-	newest      []id   // by key: the latest that was delivered, of one that is alone
-	due         [][]id // by key: delivered and not acknowledged
-	dues        int    // sum of their lengths
-	out         []byte // what is to be written
-	outstanding int    // acknowledgements that are not answered
-	scratch     []byte
-	complained  bool // an acknowledgement was refused, and an event said so
+	conn       *resp.Conn
+	from       fetcher
+	fetching   fetch
+	last       []id   // by key: how far the consumer is, or how far with what it reads again
+	newest     []id   // by key: the latest that was delivered, of one that is alone
+	due        [][]id // by key: delivered and not acknowledged
+	dues       int    // sum of their lengths
+	complained bool   // an acknowledgement was refused, and an event said so
 
 	gate   sync.Mutex // held while Deliver runs
 	closed bool       // guarded by gate
@@ -143,7 +141,7 @@ func (c *consumer) start(ctx context.Context) error {
 // prepare asks for what will be asked for all the time, without waiting, and
 // after a loss of the connection makes sure that there is a group to ask.
 func (c *consumer) prepare(conn *resp.Conn, again bool) error {
-	c.out, c.outstanding, c.dues = nil, 0, 0
+	c.dues = 0
 	for k := range c.due {
 		c.due[k] = c.due[k][:0]
 	}
@@ -213,18 +211,11 @@ func (s *session) regroup(ctx context.Context, group string, keys []string, xgro
 
 // serve works until the connection is lost.
 func (c *consumer) serve(conn *resp.Conn) error {
-	answers := entries{resp.NewReader(conn, nil)}
-	c.conn = conn
+	c.conn, c.from = conn, c.fetcher(conn)
+	defer c.from.close()
 	for {
 		c.acknowledge()
-		c.request()
-		if err := c.write(); err != nil {
-			return err
-		}
-		if err := c.settle(answers.Reader); err != nil {
-			return err
-		}
-		n, err := answers.read(c)
+		n, err := c.from.fetch()
 		switch {
 		case err == nil:
 		case errors.Is(err, driver.ErrNoTopic) && c.group != "":

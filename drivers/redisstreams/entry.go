@@ -24,12 +24,15 @@ func (i id) after(other id) bool {
 	return i.ms > other.ms || i.ms == other.ms && i.seq > other.seq
 }
 
+// String returns the identifier as the server writes it.
+func (i id) String() string { return string(i.append(nil)) }
+
 // parseID reads an identifier.
-func parseID(text []byte) (i id, ok bool) {
+func parseID[S string | []byte](text S) (i id, ok bool) {
 	part := &i.ms
 	digits := 0
-	for _, c := range text {
-		switch {
+	for n := range len(text) {
+		switch c := text[n]; {
 		case c == '-' && part == &i.ms && digits > 0:
 			part, digits = &i.seq, 0
 		case c >= '0' && c <= '9':
@@ -75,7 +78,7 @@ func (e entries) read(to sink) (count int, err error) {
 		}
 		stream, ok := to.stream(key)
 		if !ok {
-			return count, fmt.Errorf("%w: an answer about stream %.80q, which nobody asked for", resp.ErrProtocol, key)
+			return count, stranger(string(key))
 		}
 		n, err := e.Array()
 		if err != nil {
@@ -137,4 +140,9 @@ func (e entries) one(stream int, to sink) error {
 	}
 	to.entry(stream, i, payload)
 	return nil
+}
+
+// stranger is the error of an answer about a stream that was not asked for.
+func stranger(key string) error {
+	return fmt.Errorf("%w: an answer about stream %.80q, which nobody asked for", resp.ErrProtocol, key)
 }

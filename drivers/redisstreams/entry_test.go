@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp"
 	"sixnines/drivers/internal/sessiontest"
@@ -152,21 +154,50 @@ func FuzzEntries(f *testing.F) {
 	})
 }
 
-func TestHead(t *testing.T) {
+func TestWords(t *testing.T) {
 	o := DefaultOptions()
-	if got, want := string(o.head("k", nil)), "*5\r\n$4\r\nXADD\r\n$1\r\nk\r\n$1\r\n*\r\n$1\r\nm\r\n"; got != want {
+	headers := []driver.Header{{Name: "a", Value: "bc"}}
+	words := func(headers ...driver.Header) string { return strings.Join(o.words("k", headers), " ") }
+	if got, want := words(), "XADD k * m"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	headers := []driver.Header{{Name: "a", Value: "bc"}}
-	if got, want := string(o.head("k", headers)), "*7\r\n$4\r\nXADD\r\n$1\r\nk\r\n$1\r\n*\r\n$1\r\na\r\n$2\r\nbc\r\n$1\r\nm\r\n"; got != want {
+	if got, want := words(headers...), "XADD k * a bc m"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	o.MaxLen, o.Field = 500, "payload"
 	for trim, sign := range map[string]string{"approximate": "~", "exact": "="} {
 		o.Trim = trim
-		want := "*8\r\n$4\r\nXADD\r\n$1\r\nk\r\n$6\r\nMAXLEN\r\n$1\r\n" + sign + "\r\n$3\r\n500\r\n$1\r\n*\r\n$7\r\npayload\r\n"
-		if got := string(o.head("k", nil)); got != want {
+		if got, want := words(), "XADD k MAXLEN "+sign+" 500 * payload"; got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestSameCommandByGoRedis wants go-redis to add what the words add.
+func TestSameCommandByGoRedis(t *testing.T) {
+	o := DefaultOptions()
+	o.Trim = exact
+	headers := []driver.Header{{Name: "a", Value: "bc"}}
+	client := goredis.NewClient(&goredis.Options{})
+	defer client.Close()
+	for _, o.MaxLen = range []int{0, 500} {
+		p, add := client.Pipeline(), o.queue("k", headers)
+		payloads := []string{"x", "yz"}
+		for _, payload := range payloads {
+			add(p, []byte(payload))
+		}
+		for i, payload := range payloads {
+			var got []string
+			for _, arg := range p.Cmds()[i].Args() {
+				if b, ok := arg.([]byte); ok {
+					arg = string(b)
+				}
+				got = append(got, fmt.Sprint(arg))
+			}
+			want := strings.Join(append(o.words("k", headers), payload), " ")
+			if got := strings.Join(got, " "); !strings.EqualFold(got, want) {
+				t.Errorf("%q, want %q", got, want)
+			}
 		}
 	}
 }

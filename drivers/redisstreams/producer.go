@@ -29,5 +29,6 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	return s.producers.Add(ctx, spec, key, s.options.head(key, spec.Headers), acks)
+	command := resp.NewCommand(s.options.queue(key, spec.Headers), s.options.words(key, spec.Headers)...)
+	return s.producers.Add(ctx, spec, key, command, acks)
 }

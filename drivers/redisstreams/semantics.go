@@ -2,6 +2,7 @@ package redisstreams
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"sixnines/driver"
@@ -18,14 +19,13 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 		Acknowledgment: "the entry is in the stream; on disk: " + durability,
 		Ordering:       "per producer and topic",
 		Delivery:       "at least once, while the stream holds the entries",
-		Batching:       s.batching(),
+		Batching:       s.Client.Batching("entry", false),
 		Consumption:    fmt.Sprintf("pull, blocking, up to %d entries of a stream at once", s.options.Count),
 		Transport:      server.Transport,
 		Settings:       server.Effective(s.Client),
-		Warnings:       server.Warnings,
+		Warnings:       slices.Concat(server.Warnings, s.Client.Warnings()),
 	}
 	o := sem.Settings
-	o["client"] = "redigo 1.9.3 to connect, log in and ask; entries by frames of our own"
 	o["count"], o["field"] = strconv.Itoa(s.options.Count), s.options.Field
 	o["write_buffer"] = driver.ByteSize(s.Client.WriteBuffer).String()
 	o["consumer_connections"] = "one each"
@@ -39,6 +39,9 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 		if policy := server.Settings["maxmemory-policy"]; policy != "noeviction" {
 			sem.Warnings = append(sem.Warnings, fmt.Sprintf("when its %s bytes of memory are full the server may remove whole streams (maxmemory-policy %s)", limit, policy))
 		}
+	}
+	if s.options.Client == resp.GoRedis {
+		sem.Warnings = append(sem.Warnings, "go-redis waits for the answer to every XACK, or to all of a fetch together flat out, and the consumer with it")
 	}
 	if s.Client.Unchecked() {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
@@ -76,11 +79,4 @@ func durability(s resp.Server) string {
 		return "memory, snapshots now and then (save " + save + ")"
 	}
 	return "memory"
-}
-
-func (s *session) batching() string {
-	if s.Client.WriteBuffer <= 1 {
-		return "none, each entry is written on the sender's thread"
-	}
-	return fmt.Sprintf("up to %s, until flushed, or as many as are out without an answer", driver.ByteSize(s.Client.WriteBuffer))
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	client "github.com/gomodule/redigo/redis"
+	redigo "github.com/gomodule/redigo/redis"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp/resptest"
@@ -19,6 +19,13 @@ import (
 )
 
 const key = "sixnines:test:t0"
+
+// eachClient runs a test with each value of the option client.
+func eachClient(t *testing.T, test func(t *testing.T, client string)) {
+	for _, client := range []string{"direct", "go-redis", "redigo"} {
+		t.Run(client, func(t *testing.T) { test(t, client) })
+	}
+}
 
 func provision(t testing.TB, s driver.Session, groups ...string) driver.Semantics {
 	t.Helper()
@@ -95,10 +102,12 @@ func holds(t testing.TB, c *resptest.Server, n int) {
 
 // TestRedelivery kills the server, with its data on disk, while a consumer has
 // messages that it has not acknowledged.
-func TestRedelivery(t *testing.T) {
+func TestRedelivery(t *testing.T) { eachClient(t, testRedelivery) }
+
+func testRedelivery(t *testing.T, client string) {
 	c := resptest.Start(t, brokers.Options{Settings: map[string]string{"appendonly": "yes", "appendfsync": "always"}})
 	e := new(sessiontest.Events)
-	s := open(t, driver.Target{URL: c.URL, Notify: e.Notify})
+	s := open(t, driver.Target{URL: c.URL, Notify: e.Notify, Options: map[string]any{"client": client}})
 	semantics := provision(t, s, "g0")
 	if semantics.Durability != "append-only file, fsync before the reply" {
 		t.Errorf("durability %q", semantics.Durability)
@@ -125,10 +134,12 @@ func TestRedelivery(t *testing.T) {
 
 // TestDataLost kills a server that keeps nothing: streams and groups are made
 // again, and an event says so.
-func TestDataLost(t *testing.T) {
+func TestDataLost(t *testing.T) { eachClient(t, testDataLost) }
+
+func testDataLost(t *testing.T, client string) {
 	c := resptest.Start(t, brokers.Options{})
 	e := new(sessiontest.Events)
-	s := open(t, driver.Target{URL: c.URL, Notify: e.Notify})
+	s := open(t, driver.Target{URL: c.URL, Notify: e.Notify, Options: map[string]any{"client": client}})
 	if semantics := provision(t, s, "g0"); semantics.Durability != "memory" {
 		t.Errorf("durability %q", semantics.Durability)
 	}
@@ -154,10 +165,12 @@ func TestDataLost(t *testing.T) {
 
 // TestStreamRemoved removes a stream under its consumers, as others may do, and
 // as Deprovision does: only in the first case is it made again.
-func TestStreamRemoved(t *testing.T) {
+func TestStreamRemoved(t *testing.T) { eachClient(t, testStreamRemoved) }
+
+func testStreamRemoved(t *testing.T, client string) {
 	c := resptest.Start(t, brokers.Options{})
 	e := new(sessiontest.Events)
-	s := open(t, driver.Target{URL: c.URL, Notify: e.Notify})
+	s := open(t, driver.Target{URL: c.URL, Notify: e.Notify, Options: map[string]any{"client": client}})
 	provision(t, s, "g0")
 	got := new(letters)
 	consumer := sessiontest.Consume(t, s, driver.ConsumerSpec{Group: "g0"}, got.Deliver)
@@ -175,7 +188,7 @@ func TestStreamRemoved(t *testing.T) {
 	if err := consumer.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := client.Int(c.Do("EXISTS", key)); n != 0 || err != nil {
+	if n, err := redigo.Int(c.Do("EXISTS", key)); n != 0 || err != nil {
 		t.Errorf("the stream is there again: %d, %v", n, err)
 	}
 	if n, _ := e.Count(driver.Disconnected); n > 0 {
@@ -184,7 +197,9 @@ func TestStreamRemoved(t *testing.T) {
 }
 
 // TestAcknowledgements looks at what the server holds as unacknowledged.
-func TestAcknowledgements(t *testing.T) {
+func TestAcknowledgements(t *testing.T) { eachClient(t, testAcknowledgements) }
+
+func testAcknowledgements(t *testing.T, client string) {
 	c := resptest.Start(t, brokers.Options{})
 	payloads := make([]string, 50)
 	for i := range payloads {
@@ -206,7 +221,7 @@ func TestAcknowledgements(t *testing.T) {
 		{"slow", true, driver.ConsumerSpec{Group: "g0", Slow: true}, 0, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := open(t, driver.Target{URL: c.URL, Batch: test.batch})
+			s := open(t, driver.Target{URL: c.URL, Batch: test.batch, Options: map[string]any{"client": client}})
 			if test.spec.Group != "" {
 				provision(t, s, test.spec.Group)
 			} else {
@@ -219,7 +234,7 @@ func TestAcknowledgements(t *testing.T) {
 			if test.group > 0 {
 				holds(t, c, test.open)
 			}
-			groups, err := client.Values(c.Do("XINFO", "GROUPS", key))
+			groups, err := redigo.Values(c.Do("XINFO", "GROUPS", key))
 			if err != nil || len(groups) != test.group {
 				t.Errorf("%d groups, %v", len(groups), err)
 			}
@@ -243,7 +258,7 @@ func TestTrimming(t *testing.T) {
 		t.Errorf("warnings %q", semantics.Warnings)
 	}
 	sendAll(t, s, strings.Split(strings.Repeat("x", 25), "")...)
-	if n, err := client.Int(c.Do("XLEN", key)); n != 10 || err != nil {
+	if n, err := redigo.Int(c.Do("XLEN", key)); n != 10 || err != nil {
 		t.Errorf("the stream has %d entries, %v", n, err)
 	}
 }
