@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	goredis "github.com/redis/go-redis/v9"
+
 	"sixnines/driver"
 )
 
@@ -73,12 +75,14 @@ func (f *fake) serve(c net.Conn) {
 		}
 		answer := ":1\r\n"
 		f.mu.Lock()
-		switch words[0] {
+		switch strings.ToUpper(words[0]) { // go-redis writes them small
+		case "HELLO":
+			answer = "-ERR unknown command\r\n"
 		case "PING":
 			answer = "+PONG\r\n"
 		case "CLIENT":
 			answer = "+OK\r\n"
-			if words[1] == "REPLY" && words[2] == "OFF" {
+			if len(words) == 3 && words[1] == "REPLY" && words[2] == "OFF" {
 				answer = ""
 			}
 		default:
@@ -181,18 +185,25 @@ func connect(t *testing.T, f *fake, o PipelineOptions) (*Pipeline, chan driver.E
 
 func connectWith(t *testing.T, f *fake, o PipelineOptions, reconnects int) (*Pipeline, chan driver.Event) {
 	t.Helper()
-	events := make(chan driver.Event, 1000)
-	cl, err := NewClient(driver.Target{URL: f.listener.Addr().String(), Run: "test", Notify: func(e driver.Event) { events <- e }},
-		Config{Driver: "test", Database: -1, Name: "test", ConnectTimeout: patience, ReconnectWait: time.Millisecond, MaxReconnects: reconnects})
-	if err != nil {
-		t.Fatal(err)
-	}
+	cl, events := f.client(t, reconnects)
 	p, err := cl.Pipeline(t.Context(), "producer-0", o, noWatch{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { p.Close(context.Background()) })
 	return p, events
+}
+
+// client returns one of the server, and its events.
+func (f *fake) client(t *testing.T, reconnects int) (*Client, chan driver.Event) {
+	t.Helper()
+	events := make(chan driver.Event, 1000)
+	cl, err := NewClient(driver.Target{URL: f.listener.Addr().String(), Run: "test", Notify: func(e driver.Event) { events <- e }},
+		Config{Driver: "test", Database: -1, Name: "test", ConnectTimeout: patience, ReconnectWait: time.Millisecond, MaxReconnects: reconnects})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cl, events
 }
 
 func waitFor(t *testing.T, events chan driver.Event, kind driver.EventKind) driver.Event {
@@ -209,7 +220,10 @@ func waitFor(t *testing.T, events chan driver.Event, kind driver.EventKind) driv
 	}
 }
 
-var head = AppendWord(AppendWord(AppendWords(nil, 3), "PUBLISH"), "c")
+// publish is a command for channel c.
+func publish() *Command {
+	return NewCommand(func(p goredis.Pipeliner, payload []byte) { p.Publish(context.Background(), "c", payload) }, "PUBLISH", "c")
+}
 
 func TestPipelineKeepsOrder(t *testing.T) {
 	for _, buffer := range []int{1, 300, 64 << 10} {
@@ -222,7 +236,7 @@ func TestPipelineKeepsOrder(t *testing.T) {
 			if i%7 == 0 {
 				word = "bad"
 			}
-			if err := p.Send(i, o, head, fmt.Appendf(nil, "%s %d", word, i)); err != nil {
+			if err := p.Send(i, o, publish(), fmt.Appendf(nil, "%s %d", word, i)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -253,7 +267,7 @@ func TestPipelineTellsUnknownFromUnsent(t *testing.T) {
 	o := newOutcomes()
 	send := func(i uint64) {
 		t.Helper()
-		if err := p.Send(i, o, head, []byte("x")); err != nil {
+		if err := p.Send(i, o, publish(), []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -298,7 +312,7 @@ func TestPipelineCloses(t *testing.T) {
 	p, events := connect(t, f, PipelineOptions{Buffer: 1 << 20})
 	o := newOutcomes()
 	for i := range uint64(100) {
-		if err := p.Send(i, o, head, []byte("x")); err != nil {
+		if err := p.Send(i, o, publish(), []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -311,7 +325,7 @@ func TestPipelineCloses(t *testing.T) {
 			t.Errorf("command %d: %v", i, err)
 		}
 	}
-	if err := p.Send(1, o, head, nil); !errors.Is(err, driver.ErrClosed) {
+	if err := p.Send(1, o, publish(), nil); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("Send after Close: %v", err)
 	}
 	if len(events) > 0 {
@@ -321,7 +335,7 @@ func TestPipelineCloses(t *testing.T) {
 	f.silence(true)
 	p, events = connect(t, f, PipelineOptions{Buffer: 1})
 	o = newOutcomes()
-	if err := p.Send(7, o, head, []byte("x")); err != nil {
+	if err := p.Send(7, o, publish(), []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -345,7 +359,7 @@ func TestSilentPipeline(t *testing.T) {
 	o := newOutcomes()
 	send := func(i uint64) {
 		t.Helper()
-		if err := p.Send(i, o, head, []byte("x")); err != nil {
+		if err := p.Send(i, o, publish(), []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 		if _, done := o.errs[i]; !done {
@@ -363,7 +377,7 @@ func TestSilentPipeline(t *testing.T) {
 	}
 	p.writing.Lock() // nobody writes now
 	for range 3 {
-		p.buf = AppendWord(append(p.buf, head...), "x")
+		p.buf = AppendWord(append(p.buf, publish().head...), "x")
 		p.ends = append(p.ends, len(p.buf))
 	}
 	p.writing.Unlock()
@@ -384,7 +398,7 @@ func TestLinkGivesUp(t *testing.T) {
 	if e := waitFor(t, events, driver.AsyncError); !strings.Contains(e.Detail, "given up") {
 		t.Errorf("event %v", e)
 	}
-	if err := p.Send(1, newOutcomes(), head, nil); !errors.Is(err, driver.ErrNotConnected) {
+	if err := p.Send(1, newOutcomes(), publish(), nil); !errors.Is(err, driver.ErrNotConnected) {
 		t.Errorf("Send on a link that was given up: %v", err)
 	}
 }
@@ -393,11 +407,11 @@ func BenchmarkPipelineSend(b *testing.B) {
 	// The sender's side alone: commands are forgotten when the buffer is full.
 	p := &Pipeline{size: 64 << 10, pending: newQueue(), conn: &Conn{Conn: drain{}}, Link: &Link{}}
 	p.written.Store(1)
-	acks := newOutcomes()
+	acks, command := newOutcomes(), publish()
 	payload := make([]byte, 256)
 	b.ReportAllocs()
 	for i := range b.N {
-		if err := p.Send(uint64(i), acks, head, payload); err != nil {
+		if err := p.Send(uint64(i), acks, command, payload); err != nil {
 			b.Fatal(err)
 		}
 		if i%512 == 511 {
