@@ -44,6 +44,7 @@ const (
 	franzGo         = "github.com/twmb/franz-go"
 	natsServer      = "github.com/nats-io/nats-server/v2"
 	redigo          = "github.com/gomodule/redigo"
+	goRedis         = "github.com/redis/go-redis/v9"
 	mangos          = "go.nanomsg.org/mangos/v3"
 	nsqClient       = "github.com/nsqio/go-nsq"
 	snappy          = "github.com/golang/snappy"
