@@ -45,8 +45,8 @@ func TestLogin(t *testing.T) {
 
 func TestTLS(t *testing.T) {
 	certificates := brokertest.NewCertificates(t)
-	for _, clients := range []bool{false, true} {
-		c := resptest.Start(t, brokers.Options{TLS: certificates.Server(clients), User: "ada", Password: "lovelace"})
+	for _, mutual := range []bool{false, true} {
+		c := resptest.Start(t, brokers.Options{TLS: certificates.Server(mutual), User: "ada", Password: "lovelace"})
 		login := map[string]any{"user": "ada", "password": "lovelace"}
 		address := brokertest.Address(t, c.URL)
 		semantics := works(t, driver.Target{URL: c.URL, Options: login, TLS: certificates.Client(true)})
@@ -56,7 +56,7 @@ func TestTLS(t *testing.T) {
 		for _, client := range clients() {
 			works(t, driver.Target{URL: "redis://" + address, Options: map[string]any{"user": "ada", "password": "lovelace", "client": client}, TLS: certificates.Client(true)})
 		}
-		if clients {
+		if mutual {
 			refused(t, driver.Target{URL: c.URL, Options: login, TLS: certificates.Client(false)}, driver.ErrUnauthorized, "tls.cert")
 		} else {
 			works(t, driver.Target{URL: c.URL, Options: login, TLS: certificates.Client(false)})

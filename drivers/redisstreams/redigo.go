@@ -2,7 +2,6 @@ package redisstreams
 
 import (
 	"fmt"
-	"strconv"
 
 	redigo "github.com/gomodule/redigo/redis"
 
