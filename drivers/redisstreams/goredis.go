@@ -34,6 +34,9 @@ func (f *goRedisFetcher) ack(k int, ids []id) {
 }
 
 func (f *goRedisFetcher) send() error {
+	if err := f.client.GivenUp(); err != nil {
+		return err
+	}
 	commands, _ := f.acks.Exec(context.Background()) // the end of the connection ends it
 	for _, cmd := range commands {
 		err := cmd.Err()

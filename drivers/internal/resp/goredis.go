@@ -3,7 +3,6 @@ package resp
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -52,11 +51,14 @@ func (g *GoRedisClient) Greet(ctx context.Context) error {
 	return Explain(err)
 }
 
-// GivenUp reports whether go-redis has closed the connection.
-func (g *GoRedisClient) GivenUp() bool { return g.conn.closed.Load() }
-
-// errGivenUp is why a connection ends that go-redis has closed without an error.
-var errGivenUp = errors.New("go-redis has closed the connection")
+// GivenUp returns an error if go-redis has closed the connection. It would ask for
+// another one then, and write to stderr that there is none.
+func (g *GoRedisClient) GivenUp() error {
+	if g.conn.closed.Load() {
+		return fmt.Errorf("%w: go-redis has closed the connection", driver.ErrNotConnected)
+	}
+	return nil
+}
 
 // lent is a connection that go-redis has.
 type lent struct {
@@ -192,8 +194,8 @@ func (s *goRedisSender) execute(client *GoRedisClient, batch []message) error {
 		}
 		m.acks.Done(m.token, err)
 	}
-	if client.GivenUp() {
-		return cmp.Or(failure, errGivenUp)
+	if lost := client.GivenUp(); lost != nil {
+		return cmp.Or(failure, lost)
 	}
 	return nil
 }
