@@ -103,7 +103,7 @@ func (cl *Client) Login() string {
 	return "none"
 }
 
-// Conn is a connection that has logged in. Its Do and Receive and the network
+// Conn is a connection that has logged in. Its Do, its clients and the network
 // connection below must not be read at the same time.
 type Conn struct {
 	net.Conn
@@ -126,9 +126,6 @@ func (c *Conn) Late() (lateReads, bool) {
 // Do sends a command and returns its reply as redigo does: nil, int64, string,
 // []byte or []any of these. Whoever wants to be able to leave closes c.
 func (c *Conn) Do(command string, args ...any) (any, error) { return c.redis.Do(command, args...) }
-
-// Receive returns the next reply, see Do.
-func (c *Conn) Receive() (any, error) { return c.redis.Receive() }
 
 // Transport says what lies below.
 func (c *Conn) Transport() string {

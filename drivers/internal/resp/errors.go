@@ -87,6 +87,9 @@ func ReplyError(text string) error {
 // ReplyText returns the text of an error reply that Conn.Do, redigo or go-redis has
 // returned.
 func ReplyText(err error) (text string, ok bool) {
+	if err == nil { // of every message, and what follows allocates
+		return "", false
+	}
 	var reply redis.Error
 	if errors.As(err, &reply) {
 		return string(reply), true
