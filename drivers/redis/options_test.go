@@ -97,7 +97,7 @@ func TestClients(t *testing.T) {
 		if got := semantics.Settings["client"]; !strings.HasPrefix(got, client) {
 			t.Errorf("client %q", got)
 		}
-		warned := strings.Contains(fmt.Sprint(semantics.Warnings), "count as unknown")
+		warned := strings.Contains(fmt.Sprint(semantics.Warnings), "counts as unknown")
 		if want := client != "direct"; warned != want {
 			t.Errorf("%s: warnings %q", client, semantics.Warnings)
 		}

@@ -41,7 +41,7 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 		}
 	}
 	if s.options.Client == resp.GoRedis {
-		sem.Warnings = append(sem.Warnings, "go-redis waits for the answer to every XACK, or to all of a fetch together flat out, and the consumer with it")
+		sem.Consumption += ", waiting for the answer to each XACK; flat out to those of a fetch together"
 	}
 	if s.Client.Unchecked() {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")

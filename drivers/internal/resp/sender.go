@@ -33,16 +33,15 @@ type sender interface {
 	Stuck(ctx context.Context) error
 }
 
-// software names the client, and what logs in for it.
+// software names the client with its version.
 func (cl *Client) software() string {
-	const login = "; redigo " + redigoVersion + " to connect, log in and ask"
 	switch cl.Via {
 	case GoRedis:
-		return "go-redis " + goredis.Version() + login
+		return "go-redis " + goredis.Version()
 	case Redigo:
 		return "redigo " + redigoVersion
 	}
-	return "direct: messages by frames of our own" + login
+	return "direct"
 }
 
 // Batching says in words how producers write. A message is called what: "publish".
@@ -62,13 +61,9 @@ func (cl *Client) Batching(what string, silent bool) string {
 func (cl *Client) Warnings() []string {
 	switch cl.Via {
 	case GoRedis:
-		return []string{
-			"go-redis waits for the answers to a pipeline before it sends the next: a message that comes meanwhile waits for them",
-			"when a connection is lost, all messages of the pipeline that was under way count as unknown, also those that were answered or not written: go-redis gives them one error",
-			"go-redis reads the connection of a producer only while it waits for answers: that it was lost is noticed, and an event says so, when the next message is sent",
-		}
+		return []string{"go-redis finds a lost connection with the next message, and gives all of a pipeline one error: what was answered or not written counts as unknown too"}
 	case Redigo:
-		return []string{"when a connection is lost, all messages that were not answered count as unknown, also those that were not written: redigo does not tell"}
+		return []string{"redigo does not tell what it had written when a connection was lost: what was not counts as unknown too"}
 	}
 	return nil
 }

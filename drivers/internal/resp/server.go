@@ -89,6 +89,7 @@ func (s Server) Effective(cl *Client) map[string]string {
 		}
 	}
 	e["client"] = cl.software()
+	e["login_client"] = "redigo " + redigoVersion
 	e["authentication"] = cl.Login()
 	e["database"] = strconv.Itoa(cl.Database)
 	e["reconnect_wait"] = cl.ReconnectWait.String()
