@@ -85,7 +85,7 @@ func allowed() map[string]may {
 		"drivers/kafka": {ours: []string{"driver", "drivers/internal/kit", "internal/keys"}, others: []string{franzGo},
 			why: "the option key makes keys as workload.keys does"},
 		"drivers/mem": {ours: []string{"driver"}},
-		"drivers/internal/resp": {ours: []string{"driver", "drivers/internal/kit"}, others: []string{redigo},
+		"drivers/internal/resp": {ours: []string{"driver", "drivers/internal/kit"}, others: []string{redigo, goRedis},
 			why: "what the drivers of Redis share"},
 		"drivers/internal/resp/resptest": {ours: []string{"driver", "driver/drivertest", "internal/brokers", "internal/brokers/brokertest"}, others: []string{redigo},
 			why: "tests of both drivers of Redis start and ask the same server"},

@@ -12,7 +12,7 @@ type Options struct {
 	Acks           string          `option:"acks" enum:"reply,none" doc:"reply: the server answers every publish; none: it is told not to (CLIENT REPLY OFF), and nobody learns what it refuses"`
 	Subscribe      string          `option:"subscribe" enum:"channel,pattern" doc:"channel: SUBSCRIBE, found by name; pattern: PSUBSCRIBE, for which the server compares every publish with every pattern"`
 	Sharded        bool            `option:"sharded" doc:"sharded channels (SPUBLISH, SSUBSCRIBE), which a cluster does not send to all of its nodes; Redis 7 or later"`
-	Client         string          `option:"client" enum:"direct,go-redis,redigo" formerly:"receive" aliases:"client=redigo" doc:"direct: frames of our own, which are neither copied nor allocated; go-redis, redigo: through the client library of that name"`
+	Client         string          `option:"client" enum:"direct,go-redis,redigo" formerly:"receive" aliases:"client=redigo,library=go-redis" doc:"direct: frames of our own, which are neither copied nor allocated; go-redis, redigo: through the client library of that name"`
 	WriteBuffer    driver.ByteSize `option:"write_buffer" doc:"bytes that are collected while earlier publishes wait for their answers; 1: each is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out; go-redis has pipelines instead" min:"0" max:"64MiB"`
 	User           string          `option:"user" doc:"user name (ACL), with password; absent: the server's default user"`
 	Password       string          `option:"password" doc:"password, of user or of the default user" secret:"true"`

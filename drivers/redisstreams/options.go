@@ -17,7 +17,7 @@ type Options struct {
 	Trim           string          `option:"trim" enum:"approximate,exact" doc:"approximate: whole nodes of a stream only (MAXLEN ~), which costs little; exact: to the entry (MAXLEN =)"`
 	Field          string          `option:"field" doc:"name of the field that holds the payload in an entry"`
 	Count          int             `option:"count" doc:"most entries of a stream that a consumer fetches at once" min:"1" max:"1000000"`
-	Client         string          `option:"client" enum:"direct,go-redis,redigo" doc:"direct: frames of our own, which are neither copied nor allocated; go-redis, redigo: through the client library of that name"`
+	Client         string          `option:"client" enum:"direct,go-redis,redigo" aliases:"library=go-redis" doc:"direct: frames of our own, which are neither copied nor allocated; go-redis, redigo: through the client library of that name"`
 	WriteBuffer    driver.ByteSize `option:"write_buffer" doc:"bytes that are collected while earlier XADDs wait for their answers; 1: each is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out; go-redis has pipelines instead" min:"0" max:"64MiB"`
 	User           string          `option:"user" doc:"user name (ACL), with password; absent: the server's default user"`
 	Password       string          `option:"password" doc:"password, of user or of the default user" secret:"true"`
