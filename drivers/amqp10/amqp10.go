@@ -1,0 +1,91 @@
+// Package amqp10 is the driver for brokers that speak AMQP 1.0, by the client
+// library go-amqp.
+//
+// On ActiveMQ Artemis topic t of run r is the multicast address sixnines.r.t. Each
+// group has a queue there, and each consumer on its own one of its own, so that each
+// gets every message. With routing anycast a topic is one queue, which one group
+// shares. The driver makes and deletes addresses and queues by messages to Artemis'
+// management address, and asks there how many messages a queue holds.
+//
+// RabbitMQ has AMQP 1.0 by its plugin rabbitmq_amqp1_0, and by itself from 4.0 on.
+// With a group, topic t is the queue sixnines.r.t, which the plugin makes when
+// somebody attaches to it. Without groups it is the key sixnines.r.t of the exchange
+// amq.topic, from which each consumer has a queue that the plugin names. The plugin
+// deletes neither, and nothing in its protocol does.
+//
+// Of other brokers, and where option address is set, the driver makes and deletes
+// nothing: what the addresses name must be there, or be made by the broker.
+//
+// Each producer and each consumer has an AMQP session of its own, and ends it
+// instead of its links: RabbitMQ's plugin answers a detach in a way that go-amqp
+// does not take for one. Messages have one data section, and headers as application
+// properties.
+//
+// A message is Done when its outcome has come, and sent settled when it has been
+// written. go-amqp tells an outcome to whoever waits for that message, so one
+// goroutine for each producer waits for them in the order of sending: an outcome
+// that a broker sends before those of earlier messages is seen when they have come.
+// When a session or connection ends, messages without an outcome are done with
+// ErrTimeout; go-amqp may report that end for an outcome that came just before it,
+// and for a message that it had just written. go-amqp does not connect again; the
+// driver does, and nothing is sent twice.
+//
+// go-amqp accepts messages one by one: a consumer that acknowledges after every n
+// messages accepts n of them then, each by a frame of its own.
+package amqp10
+
+import (
+	"context"
+
+	"sixnines/driver"
+)
+
+// product begins the driver's errors, and is its name.
+const product = "amqp10"
+
+// Entry describes the driver for a driver.Set.
+func Entry() driver.Entry {
+	options := DefaultOptions()
+	return driver.Entry{
+		Name:       product,
+		Summary:    "AMQP 1.0: ActiveMQ Artemis, RabbitMQ and others, settled and unsettled, queues and multicast addresses",
+		DefaultURL: "amqp://127.0.0.1:5672",
+		Capabilities: driver.Capabilities{
+			Ack:         driver.AckKindBroker,
+			AckVaries:   true,
+			Groups:      true,
+			FanOut:      true,
+			ConsumerAck: true,
+			Headers:     true,
+			Reconnects:  true,
+			Ordered:     true,
+			Keeps:       true,
+			TLS:         true,
+		},
+		Options:      &options,
+		ProbeOptions: map[string]any{"address": nil, "source": nil},
+		Driver:       Driver{},
+	}
+}
+
+// Driver opens sessions with a broker. The zero value is ready to use.
+type Driver struct{}
+
+// Open implements driver.Driver. It keeps one connection of its own, beside those
+// of producers and consumers, to make, delete and ask with.
+func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	o := DefaultOptions()
+	if err := driver.DecodeOptions(t.Options, &o); err != nil {
+		return nil, err
+	}
+	s, err := newSession(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.admin.Connect(ctx); err != nil {
+		s.cancel()
+		return nil, err
+	}
+	s.server = s.admin.Latest().Conn.Properties()
+	return s, nil
+}

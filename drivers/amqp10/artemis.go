@@ -1,0 +1,141 @@
+package amqp10
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/Azure/go-amqp"
+
+	"sixnines/driver"
+)
+
+// managementAddress is where Artemis takes requests for its management. A request
+// names a resource, with an operation and its parameters, or with an attribute.
+const managementAddress = "activemq.management"
+
+// sinkLength is how many messages a queue that nobody consumes keeps.
+const sinkLength = 1000
+
+// queueConfig describes a queue as Artemis reads it.
+type queueConfig struct {
+	Name        string `json:"name"`
+	Address     string `json:"address"`
+	Routing     string `json:"routing-type"`
+	Ring        int    `json:"ring-size"` // the messages that it keeps, the latest; -1: all
+	Durable     bool   `json:"durable"`
+	AutoAddress bool   `json:"auto-create-address"`
+	AutoDelete  bool   `json:"auto-delete"`
+}
+
+// createQueue makes a queue that outlives its consumers, unless there is one of that
+// name.
+func (c *conn) createQueue(ctx context.Context, q queueConfig) error {
+	q.Durable, q.AutoAddress = true, true
+	config, err := json.Marshal(q)
+	if err != nil {
+		return err
+	}
+	return c.operate(ctx, "createQueue", string(config), true)
+}
+
+// deleteQueue deletes a queue, with its consumers.
+func (c *conn) deleteQueue(ctx context.Context, name string) error {
+	return c.operate(ctx, "destroyQueue", name, true)
+}
+
+// createAddress makes a multicast address.
+func (c *conn) createAddress(ctx context.Context, name string) error {
+	return c.operate(ctx, "createAddress", name, "MULTICAST")
+}
+
+// deleteAddress deletes an address, with its queues and their consumers, if there is
+// one.
+func (c *conn) deleteAddress(ctx context.Context, name string) error {
+	if err := c.operate(ctx, "deleteAddress", name, true); !errors.Is(err, driver.ErrNoTopic) {
+		return err
+	}
+	return nil
+}
+
+// count returns how many messages a queue has, with those that consumers have not
+// accepted yet.
+func (c *conn) count(ctx context.Context, queue string) (int64, error) {
+	result, err := c.request(ctx, map[string]any{"_AMQ_ResourceName": "queue." + queue, "_AMQ_Attribute": "messageCount"})
+	if err != nil {
+		return 0, err
+	}
+	n, ok := result.(float64)
+	if !ok {
+		return 0, fmt.Errorf("%w: the count of messages is %v", driver.ErrRejected, result)
+	}
+	return int64(n), nil
+}
+
+// operate has the broker do something.
+func (c *conn) operate(ctx context.Context, operation string, params ...any) error {
+	_, err := c.request(ctx, map[string]any{"_AMQ_ResourceName": "broker", "_AMQ_OperationName": operation}, params...)
+	return err
+}
+
+// request asks for what the properties say, and returns the result.
+func (c *conn) request(ctx context.Context, properties map[string]any, params ...any) (any, error) {
+	if params == nil {
+		params = []any{}
+	}
+	body, err := json.Marshal(params)
+	if err != nil {
+		return nil, err
+	}
+	session, err := c.NewSession(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer session.Close(ctx)
+	replies, err := session.NewReceiver(ctx, "", &amqp.ReceiverOptions{DynamicAddress: true})
+	if err != nil {
+		return nil, err
+	}
+	requests, err := session.NewSender(ctx, managementAddress, nil)
+	if err != nil {
+		return nil, err
+	}
+	to := replies.Address()
+	if err := requests.Send(ctx, &amqp.Message{Properties: &amqp.MessageProperties{ReplyTo: &to},
+		ApplicationProperties: properties, Value: string(body)}, nil); err != nil {
+		return nil, err
+	}
+	reply, err := replies.Receive(ctx, nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := replies.AcceptMessage(ctx, reply); err != nil {
+		return nil, err
+	}
+	var results []any // one, or none
+	text, _ := reply.Value.(string)
+	if err := json.Unmarshal([]byte(text), &results); err != nil {
+		return nil, fmt.Errorf("%w: the answer is no list in JSON: %w", driver.ErrRejected, err)
+	}
+	if len(results) == 0 {
+		results = []any{nil}
+	}
+	if done, _ := reply.ApplicationProperties["_AMQ_OperationSucceeded"].(bool); !done {
+		return nil, refusal(fmt.Sprint(results[0]))
+	}
+	return results[0], nil
+}
+
+// refusal is the error of an answer that is none but words.
+func refusal(words string) error {
+	class := driver.ErrRejected
+	switch lower := strings.ToLower(words); {
+	case strings.Contains(lower, "cannot find"), strings.Contains(lower, "not exist"):
+		class = driver.ErrNoTopic
+	case strings.Contains(lower, "permission"):
+		class = driver.ErrUnauthorized
+	}
+	return fmt.Errorf("%w: %s", class, words)
+}

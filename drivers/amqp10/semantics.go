@@ -1,0 +1,90 @@
+package amqp10
+
+import (
+	"fmt"
+	"strconv"
+
+	"sixnines/driver"
+)
+
+// ServerInfo implements driver.ServerInfo. It is what the server says of itself
+// when one connects.
+func (s *session) ServerInfo() map[string]string {
+	info := map[string]string{"protocol": "AMQP 1.0"}
+	for _, name := range []string{"product", "version", "platform", "cluster_name"} {
+		if value, ok := s.server[name]; ok {
+			info[name] = fmt.Sprint(value)
+		}
+	}
+	return info
+}
+
+// semantics reports the settings in effect.
+func (s *session) semantics() driver.Semantics {
+	o := &s.options
+	routing := "multicast"
+	if s.isAnycast() {
+		routing = anycast
+	}
+	latest := s.admin.Latest()
+	sem := driver.Semantics{
+		Durability:     "memory",
+		Replication:    "none that the driver asks for",
+		Acknowledgment: "accepted: the broker has taken the message",
+		Ordering:       "per producer and topic",
+		Delivery:       "at least once",
+		Batching:       "none, the library writes each message by itself, on a goroutine of the connection",
+		Consumption:    fmt.Sprintf("push, %d messages ahead, each is accepted", o.Credit),
+		Transport:      s.broker.Transport(latest.State),
+		Settings: map[string]string{
+			"client":            "go-amqp",
+			"routing":           routing,
+			"settled":           strconv.FormatBool(o.Settled),
+			"durable":           strconv.FormatBool(o.Durable),
+			"credit":            strconv.Itoa(o.Credit),
+			"ack_every":         strconv.Itoa(o.AckEvery),
+			"login":             o.Login,
+			"idle_timeout":      o.IdleTimeout.String(),
+			"frame_max":         o.FrameMax.String(),
+			"reconnect_wait":    o.ReconnectWait.String(),
+			"reconnect_buffer":  "none, sends fail while disconnected",
+			"connection_server": latest.To.Address,
+		},
+	}
+	if o.Durable {
+		sem.Durability = "disk, before a message is accepted"
+		sem.Acknowledgment += ", and has it on disk"
+	}
+	switch {
+	case o.AckEvery == 0:
+		sem.Consumption = fmt.Sprintf("push, %d messages ahead, sent settled unless the run says otherwise", o.Credit)
+	case o.AckEvery > 1:
+		sem.Consumption = fmt.Sprintf("push, %d messages ahead, accepted after every %d", o.Credit, o.AckEvery)
+	}
+	if o.Settled || o.AckEvery == 0 {
+		sem.Delivery = "at most once"
+	}
+	if o.Settled {
+		sem.Acknowledgment = "none"
+	} else {
+		sem.Warnings = append(sem.Warnings, "go-amqp's outcomes are waited for in the order of sending: one that the broker sends before those of earlier messages is seen when they have come")
+	}
+	if s.broker.TLS != nil && s.broker.TLS.InsecureSkipVerify {
+		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
+	}
+	for key, value := range s.ServerInfo() {
+		if key != "protocol" {
+			sem.Settings["server_"+key] = value
+		}
+	}
+	switch {
+	case o.Address != "":
+		sem.Settings["address"] = o.Address
+		sem.Durability = "the broker's, of what is at the address"
+	case s.is("rabbitmq") && s.isAnycast():
+		sem.Warnings = append(sem.Warnings, "RabbitMQ deletes nothing by AMQP 1.0: queues whose names begin with "+s.name("")+" stay when the run is over")
+	case s.is("rabbitmq"):
+		sem.Warnings = append(sem.Warnings, "RabbitMQ deletes nothing by AMQP 1.0: each consumer leaves a queue behind, bound to amq.topic, until the broker is started again")
+	}
+	return sem
+}

@@ -1,0 +1,228 @@
+package amqp10
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/Azure/go-amqp"
+
+	"sixnines/driver"
+)
+
+// checkName refuses names that would be parts of others, or mean something in an
+// address.
+func checkName(what, name string) error {
+	if name == "" || len(name) > 100 || strings.ContainsAny(name, "/:#*?%\"\\ \x00\r\n") {
+		return fmt.Errorf("amqp10: %s %q: %w: names have 1 to 100 bytes, and none of / : # * ? %% \" \\, spaces and line ends", what, name, driver.ErrUnsupported)
+	}
+	return nil
+}
+
+// is reports whether the broker's product has the name in its own.
+func (s *session) is(name string) bool {
+	called, _ := s.server["product"].(string)
+	return strings.Contains(strings.ToLower(called), name)
+}
+
+// isManaged reports whether the driver makes and deletes what it needs, which it
+// can on Artemis only.
+func (s *session) isManaged() bool { return s.options.Address == "" && s.is("artemis") }
+
+// isAnycast reports whether a topic is one queue.
+func (s *session) isAnycast() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.anycast
+}
+
+// plan notes a topology, or says why it cannot be had.
+func (s *session) plan(t driver.Topology) error {
+	for _, topic := range t.Topics {
+		if err := checkName("topic", topic); err != nil {
+			return err
+		}
+	}
+	for _, group := range t.Groups {
+		if err := checkName("group", group); err != nil {
+			return err
+		}
+	}
+	o := &s.options
+	one := o.Routing == anycast || o.Routing == auto && !s.is("artemis") && (len(t.Groups) > 0 || o.Address != "" || !s.is("rabbitmq"))
+	switch groups := len(t.Groups); {
+	case one && (groups > 1 || groups == 0 && t.Consumers > 1):
+		return fmt.Errorf("amqp10: several consumers, or groups, that each get every message: %w: with routing anycast a topic is one queue; set routing to multicast, or workload.groups to 1", driver.ErrUnsupported)
+	case !one && groups > 0 && !s.isManaged() && !strings.Contains(o.Source, "{group}"):
+		return fmt.Errorf("amqp10: groups, with routing multicast: %w: the driver has queues of groups made by Artemis only; set routing to anycast, or options address and source to addresses that are there", driver.ErrUnsupported)
+	case !one && groups == 0 && (t.Late || t.Keep || t.Existing):
+		return fmt.Errorf("amqp10: messages that are kept, without a group: %w: the queue of a consumer on its own comes and goes with it; set workload.groups to 1", driver.ErrUnsupported)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.topology, s.anycast = t, one
+	return nil
+}
+
+// name returns what a topic is called at the broker.
+func (s *session) name(topic string) string { return "sixnines." + s.target.Run + "." + topic }
+
+// queue returns the name of a consumer's queue on Artemis.
+func (s *session) queue(topic string, spec driver.ConsumerSpec) string {
+	switch name := s.name(topic); {
+	case s.isAnycast():
+		return name
+	case spec.Group != "":
+		return name + "/" + spec.Group
+	default:
+		return name + "//consumer-" + strconv.Itoa(spec.ID)
+	}
+}
+
+// address returns what messages of the topic are sent to.
+func (s *session) address(topic string) string {
+	switch name := s.name(topic); {
+	case s.options.Address != "":
+		return s.expand(s.options.Address, topic, driver.ConsumerSpec{})
+	case !s.is("rabbitmq"):
+		return name
+	case s.isAnycast():
+		return "/queue/" + name
+	default:
+		return "/topic/" + name
+	}
+}
+
+// source returns what a consumer attaches to.
+func (s *session) source(topic string, spec driver.ConsumerSpec) string {
+	switch {
+	case s.options.Source != "":
+		return s.expand(s.options.Source, topic, spec)
+	case s.isManaged() && !s.isAnycast():
+		return s.name(topic) + "::" + s.queue(topic, spec)
+	}
+	return s.address(topic)
+}
+
+func (s *session) expand(pattern, topic string, spec driver.ConsumerSpec) string {
+	return strings.NewReplacer("{run}", s.target.Run, "{topic}", topic, "{group}", spec.Group,
+		"{consumer}", strconv.Itoa(spec.ID)).Replace(pattern)
+}
+
+// capability is what an address must be able to, in Artemis' words.
+func (s *session) capability() []string {
+	switch {
+	case !s.isManaged():
+		return nil
+	case s.isAnycast():
+		return []string{"queue"}
+	}
+	return []string{"topic"}
+}
+
+// groups returns the groups of the topology as consumers of the topic: one without a
+// name where a topic is one queue.
+func (s *session) groups() []driver.ConsumerSpec {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.anycast {
+		return make([]driver.ConsumerSpec, 1)
+	}
+	var specs []driver.ConsumerSpec
+	for _, group := range s.topology.Groups {
+		specs = append(specs, driver.ConsumerSpec{Group: group})
+	}
+	return specs
+}
+
+// create makes a topic on Artemis, empty, with the queues of groups. Elsewhere those
+// who attach do, or others have.
+func (s *session) create(ctx context.Context, c *conn, topic string) error {
+	if !s.isManaged() {
+		return nil
+	}
+	name := s.name(topic)
+	if err := c.deleteAddress(ctx, name); err != nil {
+		return err
+	}
+	groups := s.groups()
+	if !s.isAnycast() {
+		if err := c.createAddress(ctx, name); err != nil {
+			return err
+		}
+		s.mu.Lock()
+		nobody := s.topology.Consumers == 0 && len(groups) == 0
+		s.mu.Unlock()
+		if nobody { // and Artemis would store nothing
+			return c.createQueue(ctx, queueConfig{Name: name + "//sink", Address: name, Routing: "MULTICAST", Ring: sinkLength})
+		}
+	}
+	for _, group := range groups {
+		if err := c.createQueue(ctx, s.queueOf(topic, group)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// queueOf describes a consumer's queue.
+func (s *session) queueOf(topic string, spec driver.ConsumerSpec) queueConfig {
+	q := queueConfig{Name: s.queue(topic, spec), Address: s.name(topic), Routing: "MULTICAST", Ring: -1}
+	if s.isAnycast() {
+		q.Routing = "ANYCAST"
+	}
+	return q
+}
+
+// find looks for what groups consume of a topic.
+func (s *session) find(ctx context.Context, c *conn, topic string) error {
+	for _, group := range s.groups() {
+		if s.isManaged() {
+			if _, err := c.count(ctx, s.queue(topic, group)); err != nil {
+				return err
+			}
+			continue
+		}
+		source := s.source(topic, group)
+		if s.options.Address == "" && s.is("rabbitmq") {
+			source = "/amq" + source // it makes none
+		}
+		session, err := c.NewSession(ctx, nil)
+		if err != nil {
+			return err
+		}
+		const manual = -1 // no message is asked for
+		_, err = session.NewReceiver(ctx, source, &amqp.ReceiverOptions{Credit: manual})
+		session.Close(ctx)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// try attaches to a topic as producers do, and finds payloads that are too large. To
+// RabbitMQ, which does not tell its limit but ends the session of who exceeds it, it
+// sends one, to nowhere.
+func (s *session) try(ctx context.Context, c *conn, topic string, size int) error {
+	session, err := c.NewSession(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer session.Close(ctx)
+	link, err := session.NewSender(ctx, s.address(topic), s.senderOptions())
+	if err != nil {
+		return err
+	}
+	if limit := link.MaxMessageSize(); limit > 0 && uint64(size) > limit {
+		return fmt.Errorf("%w: the broker takes %d bytes", driver.ErrTooLarge, limit)
+	}
+	if s.options.Address != "" || !s.is("rabbitmq") {
+		return nil
+	}
+	if link, err = session.NewSender(ctx, "/topic/"+s.name(topic)+"//nowhere", nil); err != nil {
+		return err
+	}
+	return link.Send(ctx, amqp.NewMessage(make([]byte, size)), nil)
+}
