@@ -3,6 +3,7 @@ package all
 
 import (
 	"sixnines/driver"
+	"sixnines/drivers/amqp10"
 	"sixnines/drivers/jetstream"
 	"sixnines/drivers/kafka"
 	"sixnines/drivers/mem"
@@ -23,6 +24,7 @@ import (
 // live inside a driver are not shared between sets.
 func Set() driver.Set {
 	return driver.NewSet(
+		amqp10.Entry(),
 		jetstream.Entry(),
 		kafka.Entry(),
 		mem.Entry(),

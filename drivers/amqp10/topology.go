@@ -221,7 +221,7 @@ func (s *session) try(ctx context.Context, c *conn, topic string, size int) erro
 	if s.options.Address != "" || !s.is("rabbitmq") {
 		return nil
 	}
-	if link, err = session.NewSender(ctx, "/topic/"+s.name(topic)+"//nowhere", nil); err != nil {
+	if link, err = session.NewSender(ctx, "/topic/"+s.name(topic)+"%2Fnowhere", nil); err != nil {
 		return err
 	}
 	return link.Send(ctx, amqp.NewMessage(make([]byte, size)), nil)

@@ -3,8 +3,6 @@ package brokers
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,9 +32,9 @@ func Kafka() Product {
 		Drivers:  []string{"kafka"},
 		Clusters: []int{1, 3},
 		Variable: "KAFKA_HOME",
-		find:     findKafka,
+		find:     kafkaJars().find,
 		plan:     func(_ context.Context, h Home) ([]Step, error) { return planKafka(h, kafkaVersion), nil },
-		versions: &versions{prefix: kafkaPrefix, usual: kafkaVersion, oldest: kafka08, find: installedKafka, plan: planKafka},
+		versions: &versions{prefix: kafkaPrefix, usual: kafkaVersion, oldest: kafka08, find: kafkaJars().installed, plan: planKafka},
 		deploy:   deployKafka,
 	}
 }
@@ -61,75 +59,11 @@ func oldKafka(name, version, summary string) Product {
 	return p
 }
 
-func findKafka(ctx context.Context, h Home) (Installation, error) {
-	if dir := h.Getenv("KAFKA_HOME"); dir != "" {
-		version, err := kafkaIn(dir)
-		if err != nil {
-			return Installation{}, fmt.Errorf("%w: KAFKA_HOME names %s: %w", ErrUnusable, dir, err)
-		}
-		return withJava(h, "kafka", Installation{Version: version, Path: dir, Origin: "named by KAFKA_HOME"})
-	}
-	for _, script := range []string{"kafka-server-start.sh", "kafka-server-start"} {
-		path, ok := h.LookPath(script)
-		if !ok {
-			continue
-		}
-		if real, err := filepath.EvalSymlinks(path); err == nil {
-			path = real
-		}
-		dir := filepath.Dir(filepath.Dir(path))
-		if version, err := kafkaIn(dir); err == nil { // else a package whose jars lie elsewhere
-			return withJava(h, "kafka", Installation{Version: version, Path: dir, Origin: "on PATH"})
-		}
-	}
-	dir := h.Path(kafkaPrefix + kafkaVersion)
-	if _, err := kafkaIn(dir); err != nil {
-		return Installation{}, notInstalled("kafka", "kafka-server-start.sh on PATH", "KAFKA_HOME", dir)
-	}
-	return installedKafka(ctx, h, "kafka", dir)
-}
-
-// installedKafka finds what planKafka has installed in the directory.
-func installedKafka(_ context.Context, h Home, product, dir string) (Installation, error) {
-	version, err := kafkaIn(dir)
-	if err != nil {
-		return Installation{}, notInstalled(product, dir)
-	}
-	return withJava(h, product, Installation{Version: version, Path: dir, Origin: byUs})
-}
-
-// withJava returns in, if there is something to run it with.
-func withJava(h Home, product string, in Installation) (Installation, error) {
-	if _, ok := java(h); !ok {
-		return Installation{}, notInstalled(product, "java on PATH or below JAVA_HOME")
-	}
-	return in, nil
-}
-
-func java(h Home) (string, bool) {
-	if home := h.Getenv("JAVA_HOME"); home != "" {
-		if path := filepath.Join(home, "bin", "java"); executable(path) {
-			return path, true
-		}
-	}
-	return h.LookPath("java")
-}
-
-// kafkaIn returns the version of the Kafka whose jars are in dir/libs, as the
-// distribution and planKafka both lay them out.
-func kafkaIn(dir string) (string, error) {
-	const prefix = "kafka-clients-"
-	jars, err := filepath.Glob(filepath.Join(dir, "libs", prefix+"*.jar"))
-	if err != nil {
-		return "", err
-	}
-	for _, jar := range jars {
-		version := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jar), prefix), ".jar")
-		if len(versionOf(version)) > 1 {
-			return version, nil
-		}
-	}
-	return "", fmt.Errorf("there is no libs/%s….jar in it: %w", prefix, os.ErrNotExist)
+// kafkaJars says how Kafka is found: the distribution and planKafka lay its jars out
+// alike.
+func kafkaJars() javaProduct {
+	return javaProduct{name: "kafka", variable: "KAFKA_HOME", scripts: []string{"kafka-server-start.sh", "kafka-server-start"},
+		jar: "libs/kafka-clients-", dir: kafkaPrefix + kafkaVersion}
 }
 
 // versionOf returns the numbers of a version such as 3.9.1; what is no number
@@ -172,18 +106,6 @@ func kafkaArtifacts(version string) []string {
 
 // planKafka lists how to come by the broker and all it depends on.
 func planKafka(h Home, version string) []Step {
-	var steps []Step
-	var packages []string
-	if _, ok := java(h); !ok {
-		packages = append(packages, "default-jre-headless")
-	}
-	if _, ok := h.LookPath("mvn"); !ok {
-		packages = append(packages, "maven")
-	}
-	if len(packages) > 0 {
-		steps = append(steps, debian(packages...))
-	}
-	var pom strings.Builder
 	pom.WriteString("<project><modelVersion>4.0.0</modelVersion><groupId>sixnines</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>\n<dependencies>\n")
 	for _, artifact := range kafkaArtifacts(version) {
 		part := strings.Split(artifact, ":")
@@ -191,7 +113,7 @@ func planKafka(h Home, version string) []Step {
 	}
 	pom.WriteString("</dependencies></project>\n")
 	dir, staged := h.Path(kafkaPrefix+version), h.Path(kafkaPrefix+version+".part")
-	return append(steps, Step{
+	return append(planJava(h), Step{
 		Doc: "fetch Kafka " + version + " and what it depends on from Maven Central",
 		Command: []string{"mvn", "--quiet", "--batch-mode", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies",
 			"-DoutputDirectory=libs", "-DincludeScope=runtime"},

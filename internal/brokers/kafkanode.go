@@ -27,19 +27,8 @@ func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment,
 		"controller.listener.names", "inter.broker.listener.name", "zookeeper.connect", "port", "host.name", "advertised.port", "advertised.host.name"); err != nil {
 		return nil, err
 	}
-	vm, ok := java(o.Home)
-	if !ok {
-		return nil, notInstalled("kafka", "java on PATH or below JAVA_HOME")
-	}
-	machine := virtualMachine{program: vm, libs: filepath.Join(in.Path, "libs"), heap: "512m", dir: o.Dir}
-	own := maps.Clone(o.Settings)
-	if heap := own["java.heap"]; heap != "" {
-		machine.heap = heap
-	}
-	machine.options = strings.Fields(own["java.options"])
-	delete(own, "java.heap")
-	delete(own, "java.options")
-	if err := machine.writeLogging(); err != nil {
+	machine, own, err := newVirtualMachine("kafka", "libs", in, o)
+	if err != nil {
 		return nil, err
 	}
 	if !since(in.Version, 3, 3) {

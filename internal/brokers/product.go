@@ -54,6 +54,7 @@ type Installation struct {
 // Products lists all products, by name. There is no other registry.
 func Products() []Product {
 	return []Product{
+		Artemis(),
 		Kafka(),
 		Kafka08(),
 		Kafka09(),

@@ -3,6 +3,7 @@ package brokers
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -76,4 +77,31 @@ func ask(ctx context.Context, url string, answer any) error {
 		return fmt.Errorf("%s: %w", url, err)
 	}
 	return nil
+}
+
+// greet says something and returns the beginning of the answer. If clients must show
+// certificates there is none: without one nobody gets further than that the server
+// encrypts.
+func greet(ctx context.Context, address string, t *ServerTLS, greeting string, length int) ([]byte, error) {
+	c, err := dial(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	defer c.Close()
+	if t != nil {
+		config := &tls.Config{InsecureSkipVerify: true} // it is our own
+		encrypted := tls.Client(c, config)
+		if err := encrypted.HandshakeContext(ctx); err != nil || t.CA != "" {
+			return nil, err
+		}
+		c = encrypted
+	}
+	if _, err := io.WriteString(c, greeting); err != nil {
+		return nil, err
+	}
+	answer := make([]byte, length)
+	if _, err := io.ReadFull(c, answer); err != nil {
+		return nil, fmt.Errorf("no answer to a greeting: %w", err)
+	}
+	return answer, nil
 }

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// RabbitMQ is the RabbitMQ server, one node or three, with streams.
+// RabbitMQ is the RabbitMQ server, one node or three, with streams and AMQP 1.0.
 //
 // Beside lines of rabbitmq.conf, Options.Settings understands "plugins": names,
-// separated by commas, of plugins to enable beside rabbitmq_stream. With
-// rabbitmq_management among them, which polls the node all the time,
-// Cluster.Info says where "management" is.
+// separated by commas, of plugins to enable beside rabbitmq_stream and, before 4.0,
+// rabbitmq_amqp1_0. With rabbitmq_management among them, which polls the node all the
+// time, Cluster.Info says where "management" is.
 func RabbitMQ() Product {
 	return Product{
 		Name:     "rabbitmq",
-		Summary:  "RabbitMQ: AMQP 0-9-1 queues, and streams",
-		Drivers:  []string{"rabbitmq", "rabbitmq-stream"},
+		Summary:  "RabbitMQ: AMQP 0-9-1 queues, AMQP 1.0, and streams",
+		Drivers:  []string{"rabbitmq", "rabbitmq-stream", "amqp10"},
 		Clusters: []int{1, 3},
 		Variable: "RABBITMQ_HOME",
 		find:     findRabbitMQ,
@@ -100,6 +100,9 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 	}
 	settings := maps.Clone(o.Settings)
 	plugins := []string{"rabbitmq_stream"}
+	if !since(in.Version, 4, 0) { // which has it built in
+		plugins = append(plugins, "rabbitmq_amqp1_0")
+	}
 	for plugin := range strings.SplitSeq(settings["plugins"], ",") {
 		if plugin = strings.TrimSpace(plugin); plugin != "" && !slices.Contains(plugins, plugin) {
 			plugins = append(plugins, plugin)

@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 )
@@ -30,27 +28,9 @@ func rabbitReady(ctx context.Context, n rabbitNode, o *Options) error {
 // greetRabbit says hello in AMQP. A node listens before it takes connections,
 // and closes those that come too early.
 func greetRabbit(ctx context.Context, address string, t *ServerTLS) error {
-	c, err := dial(ctx, "tcp", address)
-	if err != nil {
+	head, err := greet(ctx, address, t, amqpGreeting, 11) // frame type, channel, size; class and method
+	if err != nil || head == nil {
 		return err
-	}
-	defer c.Close()
-	if t != nil {
-		// It is our own; with clients' certificates asked for, the server's side
-		// of the handshake is as far as one can get without one.
-		config := &tls.Config{InsecureSkipVerify: true}
-		encrypted := tls.Client(c, config)
-		if err := encrypted.HandshakeContext(ctx); err != nil || t.CA != "" {
-			return err
-		}
-		c = encrypted
-	}
-	if _, err := io.WriteString(c, amqpGreeting); err != nil {
-		return err
-	}
-	var head [11]byte // frame type, channel, size; class and method
-	if _, err := io.ReadFull(c, head[:]); err != nil {
-		return fmt.Errorf("no answer to a greeting: %w", err)
 	}
 	if want := []byte{0, 10, 0, 10}; !bytes.Equal(head[7:], want) {
 		return fmt.Errorf("the answer to a greeting begins with %q", head)

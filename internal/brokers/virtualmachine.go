@@ -3,6 +3,7 @@ package brokers
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -25,6 +26,25 @@ const (
 	logging2 = "status=error\nappender.out.type=Console\nappender.out.name=out\nappender.out.layout.type=PatternLayout\n" +
 		"appender.out.layout.pattern=%d %p %m (%c)%n\nrootLogger.level=warn\nrootLogger.appenderRef.out.ref=out\n"
 )
+
+// newVirtualMachine returns the one that o asks for, with jars in libs below the
+// installation, and those settings that are not for it: java.heap and java.options
+// are.
+func newVirtualMachine(product, libs string, in Installation, o *Options) (virtualMachine, map[string]string, error) {
+	program, ok := java(o.Home)
+	if !ok {
+		return virtualMachine{}, nil, notInstalled(product, "java on PATH or below JAVA_HOME")
+	}
+	vm := virtualMachine{program: program, libs: filepath.Join(in.Path, libs), heap: "512m", dir: o.Dir}
+	own := maps.Clone(o.Settings)
+	if heap := own["java.heap"]; heap != "" {
+		vm.heap = heap
+	}
+	vm.options = strings.Fields(own["java.options"])
+	delete(own, "java.heap")
+	delete(own, "java.options")
+	return vm, own, vm.writeLogging()
+}
 
 func (vm virtualMachine) writeLogging() error {
 	if err := os.WriteFile(filepath.Join(vm.dir, "log4j.properties"), []byte(logging1), 0o644); err != nil {

@@ -1,0 +1,234 @@
+package amqp10_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/Azure/go-amqp"
+	amqp091 "github.com/rabbitmq/amqp091-go"
+
+	"sixnines/driver"
+	"sixnines/driver/drivertest"
+	"sixnines/drivers/amqp10"
+	"sixnines/drivers/internal/rabbit/rabbittest"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+)
+
+const user, password = "ada", "lovelace"
+
+func login() brokers.Options { return brokers.Options{User: user, Password: password} }
+
+func with(more map[string]any, pairs ...any) map[string]any {
+	all := map[string]any{"user": user, "password": password}
+	for name, value := range more {
+		all[name] = value
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		all[pairs[i].(string)] = pairs[i+1]
+	}
+	return all
+}
+
+// mode is a variant of the driver's options.
+type mode struct {
+	name    string
+	options map[string]any
+	brief   bool                       // also in the short run
+	claim   func(*driver.Capabilities) // nil: all that the driver claims
+}
+
+// try puts the driver on trial in each mode.
+func try(t *testing.T, c *brokers.Cluster, encrypted func() driver.Target, modes []mode, more func(*drivertest.Harness)) {
+	for _, m := range modes {
+		t.Run(m.name, func(t *testing.T) {
+			if testing.Short() && !m.brief {
+				t.Skip("a variant")
+			}
+			h := drivertest.Harness{
+				Entry:  amqp10.Entry(),
+				Target: driver.Target{URL: c.URL, Options: with(m.options)},
+				At: func(address string) driver.Target {
+					return driver.Target{URL: "amqp://" + address, Options: with(m.options)}
+				},
+				WrongPassword: &driver.Target{URL: c.URL, Options: with(m.options, "password", "byron")},
+				Freeze:        brokertest.Freeze(t, c),
+				Thaw:          brokertest.Thaw(t, c),
+				Encrypted: func() driver.Target {
+					t := encrypted()
+					t.Options = with(m.options)
+					return t
+				},
+			}
+			if m.claim != nil {
+				m.claim(&h.Entry.Capabilities)
+			}
+			if m.brief {
+				h.Restart = brokertest.Restart(t, c)
+				h.Impatient, h.Silence = &driver.Target{URL: c.URL, Options: with(m.options, "idle_timeout", "4s")}, 4*time.Second
+			}
+			more(&h)
+			drivertest.Run(t, h)
+		})
+	}
+}
+
+func target(c *brokers.Cluster) driver.Target { return driver.Target{URL: c.URL} }
+
+func TestArtemis(t *testing.T) {
+	c := brokertest.Start(t, "artemis", login())
+	try(t, c, brokertest.Encrypted(t, "artemis", login(), target), []mode{
+		{name: "unsettled", brief: true},
+		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0}},
+		{name: "durable", options: map[string]any{"durable": true, "ack_every": 3, "credit": 10}},
+	}, func(h *drivertest.Harness) {
+		h.Leftovers = func(run string) ([]string, error) { return names(t, c, "getAddressNames", run) }
+		h.Unacked = func(run string) (int, error) { return unacked(t, c, run) }
+		h.Observe = observeArtemis(c)
+	})
+}
+
+// TestRabbitMQ leaves out what the broker holds after a run, since its plugin deletes
+// nothing, and groups beside consumers on their own, which it cannot have.
+func TestRabbitMQ(t *testing.T) {
+	c := brokertest.Start(t, "rabbitmq", login())
+	try(t, c, brokertest.Encrypted(t, "rabbitmq", login(), target), []mode{
+		{name: "topics", brief: true, claim: func(c *driver.Capabilities) { c.Groups = false }},
+		{name: "queues", claim: func(c *driver.Capabilities) { c.FanOut = false }},
+		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0}, claim: func(c *driver.Capabilities) { c.Groups = false }},
+	}, func(h *drivertest.Harness) { h.Observe = observeRabbit(c) })
+}
+
+// dial connects as a client that is not the driver's.
+func dial(ctx context.Context, c *brokers.Cluster) (*amqp.Conn, *amqp.Session, error) {
+	conn, err := amqp.Dial(ctx, c.URL, &amqp.ConnOptions{SASLType: amqp.SASLTypePlain(user, password)})
+	if err != nil {
+		return nil, nil, err
+	}
+	session, err := conn.NewSession(ctx, nil)
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	return conn, session, nil
+}
+
+// ask asks Artemis' management.
+func ask(t *testing.T, c *brokers.Cluster, properties map[string]any, result any) error {
+	ctx := t.Context()
+	conn, session, err := dial(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	replies, err := session.NewReceiver(ctx, "", &amqp.ReceiverOptions{DynamicAddress: true})
+	if err != nil {
+		return err
+	}
+	requests, err := session.NewSender(ctx, "activemq.management", nil)
+	if err != nil {
+		return err
+	}
+	to := replies.Address()
+	if err := requests.Send(ctx, &amqp.Message{Properties: &amqp.MessageProperties{ReplyTo: &to}, ApplicationProperties: properties, Value: "[]"}, nil); err != nil {
+		return err
+	}
+	reply, err := replies.Receive(ctx, nil)
+	if err != nil {
+		return err
+	}
+	text, _ := reply.Value.(string)
+	if done, _ := reply.ApplicationProperties["_AMQ_OperationSucceeded"].(bool); !done {
+		return fmt.Errorf("%v: %s", properties, text)
+	}
+	return json.Unmarshal([]byte(text), &result)
+}
+
+// names lists what an operation of the broker names that has the run in it.
+func names(t *testing.T, c *brokers.Cluster, operation, run string) ([]string, error) {
+	var all [][]string
+	if err := ask(t, c, map[string]any{"_AMQ_ResourceName": "broker", "_AMQ_OperationName": operation}, &all); err != nil {
+		return nil, err
+	}
+	var found []string
+	for _, name := range all[0] {
+		if strings.Contains(name, run) {
+			found = append(found, name)
+		}
+	}
+	return found, nil
+}
+
+// unacked counts the messages in the queues of a run: until they are accepted they
+// are there.
+func unacked(t *testing.T, c *brokers.Cluster, run string) (total int, err error) {
+	queues, err := names(t, c, "getQueueNames", run)
+	if err != nil {
+		return 0, err
+	}
+	for _, queue := range queues {
+		var count []int
+		if err := ask(t, c, map[string]any{"_AMQ_ResourceName": "queue." + queue, "_AMQ_Attribute": "messageCount"}, &count); err != nil {
+			return 0, err
+		}
+		total += count[0]
+	}
+	return total, nil
+}
+
+// observeArtemis has a client look by a subscription of its own.
+func observeArtemis(c *brokers.Cluster) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+	return func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+		conn, session, err := dial(ctx, c)
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { conn.Close() })
+		r, err := session.NewReceiver(ctx, "sixnines."+run+"."+topic, &amqp.ReceiverOptions{Credit: 1000, SourceCapabilities: []string{"topic"}})
+		if err != nil {
+			return nil, err
+		}
+		return func() (o drivertest.Observed, err error) {
+			m, err := r.Receive(ctx, nil)
+			if err != nil {
+				return o, err
+			}
+			o = drivertest.Observed{Payload: m.GetData(), Headers: map[string]string{}}
+			for name, value := range m.ApplicationProperties {
+				o.Headers[name] = fmt.Sprint(value)
+			}
+			return o, r.AcceptMessage(ctx, m)
+		}, nil
+	}
+}
+
+// observeRabbit has a client look that speaks AMQP 0-9-1.
+func observeRabbit(c *brokers.Cluster) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+	return func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+		conn, err := amqp091.Dial(strings.Replace(c.URL, "://", "://"+user+":"+password+"@", 1))
+		if err != nil {
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { conn.Close() })
+		ch, err := conn.Channel()
+		if err != nil {
+			return nil, err
+		}
+		q, err := ch.QueueDeclare("", false, true, true, false, nil)
+		if err != nil {
+			return nil, err
+		}
+		if err := ch.QueueBind(q.Name, "sixnines."+run+"."+topic, "amq.topic", false, nil); err != nil {
+			return nil, err
+		}
+		deliveries, err := ch.Consume(q.Name, "", true, true, false, false, nil)
+		if err != nil {
+			return nil, err
+		}
+		return rabbittest.Observing(deliveries), nil
+	}
+}
