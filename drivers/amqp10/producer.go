@@ -206,8 +206,10 @@ func (n *sender) outcome(state amqp.DeliveryState, err error) error {
 			return n.producer.wrap(state.Error)
 		}
 		return n.producer.wrap(driver.ErrRejected)
-	case *amqp.StateReleased, *amqp.StateModified:
-		return n.producer.wrap(fmt.Errorf("%w: it gave the message back (%T)", driver.ErrRejected, state))
+	case *amqp.StateReleased:
+		return n.producer.wrap(fmt.Errorf("%w: the message was released", driver.ErrRejected))
+	case *amqp.StateModified:
+		return n.producer.wrap(fmt.Errorf("%w: the message was modified", driver.ErrRejected))
 	}
 	return nil // accepted, or settled without a word
 }
