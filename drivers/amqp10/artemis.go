@@ -114,13 +114,10 @@ func (c *conn) request(ctx context.Context, properties map[string]any, params ..
 	if err := replies.AcceptMessage(ctx, reply); err != nil {
 		return nil, err
 	}
-	var results []any // one, or none
+	results := []any{nil} // where there is none, the answer has no body
 	text, _ := reply.Value.(string)
-	if err := json.Unmarshal([]byte(text), &results); err != nil {
-		return nil, fmt.Errorf("%w: the answer is no list in JSON: %w", driver.ErrRejected, err)
-	}
-	if len(results) == 0 {
-		results = []any{nil}
+	if err := json.Unmarshal([]byte(text), &results); text != "" && (err != nil || len(results) == 0) {
+		return nil, fmt.Errorf("%w: the answer is %q", driver.ErrRejected, text)
 	}
 	if done, _ := reply.ApplicationProperties["_AMQ_OperationSucceeded"].(bool); !done {
 		return nil, refusal(fmt.Sprint(results[0]))
@@ -132,7 +129,7 @@ func (c *conn) request(ctx context.Context, properties map[string]any, params ..
 func refusal(words string) error {
 	class := driver.ErrRejected
 	switch lower := strings.ToLower(words); {
-	case strings.Contains(lower, "cannot find"), strings.Contains(lower, "not exist"):
+	case strings.Contains(lower, "not exist"), strings.Contains(lower, "retrieving attribute"): // of what there is not
 		class = driver.ErrNoTopic
 	case strings.Contains(lower, "permission"):
 		class = driver.ErrUnauthorized

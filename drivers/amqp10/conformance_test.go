@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"github.com/Azure/go-amqp"
-	amqp091 "github.com/rabbitmq/amqp091-go"
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
 	"sixnines/drivers/amqp10"
-	"sixnines/drivers/internal/rabbit/rabbittest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 )
@@ -88,7 +87,7 @@ func TestArtemis(t *testing.T) {
 	}, func(h *drivertest.Harness) {
 		h.Leftovers = func(run string) ([]string, error) { return names(t, c, "getAddressNames", run) }
 		h.Unacked = func(run string) (int, error) { return unacked(t, c, run) }
-		h.Observe = observeArtemis(c)
+		h.Observe = observe(c, "sixnines.")
 	})
 }
 
@@ -100,7 +99,13 @@ func TestRabbitMQ(t *testing.T) {
 		{name: "topics", brief: true, claim: func(c *driver.Capabilities) { c.Groups = false }},
 		{name: "queues", claim: func(c *driver.Capabilities) { c.FanOut = false }},
 		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0}, claim: func(c *driver.Capabilities) { c.Groups = false }},
-	}, func(h *drivertest.Harness) { h.Observe = observeRabbit(c) })
+	}, func(h *drivertest.Harness) {
+		h.Observe = observe(c, "/topic/sixnines.")
+		h.WrongPassword = nil // it takes three seconds, see below
+	})
+	t.Run("wrong password", func(t *testing.T) {
+		sessiontest.Refused(t, amqp10.Driver{}, driver.Target{URL: c.URL, Options: with(nil, "password", "byron")}, driver.ErrUnauthorized, "check user, password")
+	})
 }
 
 // dial connects as a client that is not the driver's.
@@ -180,15 +185,15 @@ func unacked(t *testing.T, c *brokers.Cluster, run string) (total int, err error
 	return total, nil
 }
 
-// observeArtemis has a client look by a subscription of its own.
-func observeArtemis(c *brokers.Cluster) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
+// observe has a client look by a subscription of its own, at what begins with prefix.
+func observe(c *brokers.Cluster, prefix string) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
 	return func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
 		conn, session, err := dial(ctx, c)
 		if err != nil {
 			return nil, err
 		}
 		context.AfterFunc(ctx, func() { conn.Close() })
-		r, err := session.NewReceiver(ctx, "sixnines."+run+"."+topic, &amqp.ReceiverOptions{Credit: 1000, SourceCapabilities: []string{"topic"}})
+		r, err := session.NewReceiver(ctx, prefix+run+"."+topic, &amqp.ReceiverOptions{Credit: 1000, SourceCapabilities: []string{"topic"}})
 		if err != nil {
 			return nil, err
 		}
@@ -203,32 +208,5 @@ func observeArtemis(c *brokers.Cluster) func(ctx context.Context, run, topic str
 			}
 			return o, r.AcceptMessage(ctx, m)
 		}, nil
-	}
-}
-
-// observeRabbit has a client look that speaks AMQP 0-9-1.
-func observeRabbit(c *brokers.Cluster) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
-	return func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
-		conn, err := amqp091.Dial(strings.Replace(c.URL, "://", "://"+user+":"+password+"@", 1))
-		if err != nil {
-			return nil, err
-		}
-		context.AfterFunc(ctx, func() { conn.Close() })
-		ch, err := conn.Channel()
-		if err != nil {
-			return nil, err
-		}
-		q, err := ch.QueueDeclare("", false, true, true, false, nil)
-		if err != nil {
-			return nil, err
-		}
-		if err := ch.QueueBind(q.Name, "sixnines."+run+"."+topic, "amq.topic", false, nil); err != nil {
-			return nil, err
-		}
-		deliveries, err := ch.Consume(q.Name, "", true, true, false, false, nil)
-		if err != nil {
-			return nil, err
-		}
-		return rabbittest.Observing(deliveries), nil
 	}
 }

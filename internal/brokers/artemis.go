@@ -53,7 +53,9 @@ func planArtemis(h Home) []Step {
 		Doc: "fetch ActiveMQ Artemis " + artemisVersion + " from Maven Central",
 		Command: []string{"mvn", "--quiet", "--batch-mode", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack",
 			"-Dartifact=org.apache.activemq:apache-artemis:" + artemisVersion + ":tar.gz:bin", "-DoutputDirectory=" + staged},
-		Dir:   staged,
+		Dir: staged,
+		// Without one its marks would go to a directory with a strange name.
+		Files: map[string]string{"pom.xml": "<project><modelVersion>4.0.0</modelVersion><groupId>sixnines</groupId><artifactId>artemis</artifactId><version>1</version><packaging>pom</packaging></project>\n"},
 		Moves: map[string]string{staged: dir},
 	})
 }

@@ -106,6 +106,7 @@ func kafkaArtifacts(version string) []string {
 
 // planKafka lists how to come by the broker and all it depends on.
 func planKafka(h Home, version string) []Step {
+	var pom strings.Builder
 	pom.WriteString("<project><modelVersion>4.0.0</modelVersion><groupId>sixnines</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>\n<dependencies>\n")
 	for _, artifact := range kafkaArtifacts(version) {
 		part := strings.Split(artifact, ":")
