@@ -70,6 +70,7 @@ func try(t *testing.T, c *brokers.Cluster, encrypted func() driver.Target, modes
 				h.Restart = brokertest.Restart(t, c)
 				h.Impatient, h.Silence = &driver.Target{URL: c.URL, Options: with(m.options, "idle_timeout", "4s")}, 4*time.Second
 			}
+			h.Patience = 3 * time.Second
 			more(&h)
 			drivertest.Run(t, h)
 		})
@@ -98,7 +99,7 @@ func TestRabbitMQ(t *testing.T) {
 	try(t, c, brokertest.Encrypted(t, "rabbitmq", login(), target), []mode{
 		{name: "topics", brief: true, claim: func(c *driver.Capabilities) { c.Groups = false }},
 		{name: "queues", claim: func(c *driver.Capabilities) { c.FanOut = false }},
-		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0}, claim: func(c *driver.Capabilities) { c.Groups = false }},
+		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0, "frame_max": "2MiB"}, claim: func(c *driver.Capabilities) { c.Groups = false }},
 	}, func(h *drivertest.Harness) {
 		h.Observe = observe(c, "/topic/sixnines.")
 		h.WrongPassword = nil // it takes three seconds, see below

@@ -18,19 +18,30 @@ type consumer struct {
 	key        connKey
 	spec       driver.ConsumerSpec
 	every      int // accept after so many messages; 0: the broker sends them settled
+	grantAt    int // grant credit again when so much was used
 	gate       *rabbit.Gate
 	closed     atomic.Bool
 	now        atomic.Pointer[subscription]
 }
 
-// subscription is a consumer on one connection, with a link and a goroutine for each
-// of its topics.
+// subscription is a consumer on one connection.
 type subscription struct {
 	consumer *consumer
 	conn     *conn
 	session  *amqp.Session
+	topics   []*receiver
+}
 
-	delivered []*amqp.Message // and not accepted; guarded by the gate's lock
+// receiver is a subscription's link to one topic, with a goroutine. It grants the
+// broker credit by itself: where the library does, a broker that sends more than it
+// was granted, as RabbitMQ's plugin now and then does, gets none any more.
+type receiver struct {
+	*subscription
+	link *amqp.Receiver
+
+	// Guarded by the gate's lock.
+	delivered []*amqp.Message // and not accepted
+	used      int             // credit that was not granted again
 }
 
 // Consumer implements driver.Session.
@@ -43,6 +54,8 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if c.every, err = s.ackEvery(spec.Ack); err != nil {
 		return nil, err
 	}
+	credit := s.options.Credit
+	c.grantAt = max(1, min(3*credit/4, credit-c.every+1))
 	if c.connection, err = s.connections.Acquire(ctx, c.key); err != nil {
 		return nil, err
 	}
@@ -113,10 +126,13 @@ func (s *session) keep(c *consumer) bool {
 	return !s.closed
 }
 
+// manualCredit has the library grant no credit.
+const manualCredit = -1
+
 // Attach implements rabbit.Member.
 func (c *consumer) Attach(ctx context.Context, to *conn) error {
 	s := c.session
-	o := &amqp.ReceiverOptions{Credit: int32(s.options.Credit), SourceCapabilities: s.capability()}
+	o := &amqp.ReceiverOptions{Credit: manualCredit, SourceCapabilities: s.capability()}
 	if c.every == 0 {
 		o.RequestedSenderSettleMode = amqp.SenderSettleModeSettled.Ptr()
 	}
@@ -125,32 +141,34 @@ func (c *consumer) Attach(ctx context.Context, to *conn) error {
 	if in.session, err = to.NewSession(ctx, nil); err != nil {
 		return wrap(err, "begin a session")
 	}
-	var links []*amqp.Receiver
 	for _, topic := range c.spec.Topics {
 		source := s.source(topic, c.spec)
 		link, err := in.session.NewReceiver(ctx, source, o)
+		if err == nil {
+			err = link.IssueCredit(uint32(s.options.Credit))
+		}
 		if err != nil {
 			in.session.Close(ctx)
 			return wrap(err, "attach to %q", source)
 		}
-		links = append(links, link)
+		in.topics = append(in.topics, &receiver{subscription: in, link: link})
 	}
 	c.now.Store(in)
-	for _, link := range links {
-		go in.receive(link)
+	for _, r := range in.topics {
+		go r.receive()
 	}
 	return nil
 }
 
-// receive delivers what comes over a link, until that ends or the consumer closes.
-func (in *subscription) receive(link *amqp.Receiver) {
+// receive delivers what comes, until the link ends or the consumer closes.
+func (r *receiver) receive() {
 	for {
-		m, err := link.Receive(context.Background(), nil)
+		m, err := r.link.Receive(context.Background(), nil)
 		if err == nil {
-			err = in.deliver(link, m)
+			err = r.deliver(m)
 		}
 		if err != nil {
-			if c := in.consumer; !c.closed.Load() && !in.conn.isOver() {
+			if c := r.consumer; !c.closed.Load() && !r.conn.isOver() {
 				c.connection.Ended(wrap(err, "consume"))
 			}
 			return
@@ -159,8 +177,8 @@ func (in *subscription) receive(link *amqp.Receiver) {
 }
 
 // deliver hands a message over, and accepts what is due.
-func (in *subscription) deliver(link *amqp.Receiver, m *amqp.Message) error {
-	c := in.consumer
+func (r *receiver) deliver(m *amqp.Message) error {
+	c := r.consumer
 	c.gate.Lock()
 	defer c.gate.Unlock()
 	if c.gate.IsShut() {
@@ -168,27 +186,36 @@ func (in *subscription) deliver(link *amqp.Receiver, m *amqp.Message) error {
 	}
 	c.gate.Handle(driver.Message{Payload: m.GetData(), Redelivered: m.Header != nil && m.Header.DeliveryCount > 0})
 	if c.every == 0 {
+		return r.grant(1)
+	}
+	if r.delivered = append(r.delivered, m); len(r.delivered) < c.every {
 		return nil
 	}
-	if c.every == 1 {
-		return link.AcceptMessage(context.Background(), m)
-	}
-	if in.delivered = append(in.delivered, m); len(in.delivered) < c.every {
-		return nil
-	}
-	return in.accept(link)
+	return r.accept()
 }
 
-// accept accepts all that was delivered. A message knows its link: any will do.
-func (in *subscription) accept(link *amqp.Receiver) error {
-	for _, m := range in.delivered {
-		if err := link.AcceptMessage(context.Background(), m); err != nil {
+// accept accepts all that was delivered.
+func (r *receiver) accept() error {
+	for _, m := range r.delivered {
+		if err := r.link.AcceptMessage(context.Background(), m); err != nil {
 			return err
 		}
 	}
-	clear(in.delivered)
-	in.delivered = in.delivered[:0]
-	return nil
+	n := len(r.delivered)
+	clear(r.delivered)
+	r.delivered = r.delivered[:0]
+	return r.grant(n)
+}
+
+// grant grants credit for n messages more, once most of it has been used, or what is
+// left is less than are accepted together. What the
+// broker sends too much stays below that.
+func (r *receiver) grant(n int) error {
+	if r.used += n; r.used < r.consumer.grantAt {
+		return nil
+	}
+	n, r.used = r.used, 0
+	return r.link.IssueCredit(uint32(n))
 }
 
 // Close implements driver.Consumer. It waits for a running Deliver, at most until
@@ -210,7 +237,9 @@ func (c *consumer) Close(ctx context.Context) error {
 	if in := c.now.Swap(nil); in != nil {
 		if err == nil {
 			c.gate.Lock()
-			in.accept(nil) // if that fails they come again
+			for _, r := range in.topics {
+				r.accept() // if that fails they come again
+			}
 			c.gate.Unlock()
 		}
 		in.session.Close(grace) // the connection may go on without it

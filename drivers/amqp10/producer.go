@@ -231,18 +231,14 @@ func (n *sender) end(why error) {
 	}
 }
 
-// Sync implements driver.Syncer: the broker answers to a session that is begun
-// behind all that was sent.
+// Sync implements driver.Syncer: the broker answers to a link that is attached behind
+// all that was sent. It stays until the session ends, see the package's comment.
 func (p *producer) Sync(ctx context.Context) error {
 	n := p.now.Load()
 	if n == nil {
 		return p.wrap(p.connection.Absent())
 	}
-	session, err := n.conn.NewSession(ctx, nil)
-	if err == nil {
-		err = session.Close(ctx)
-	}
-	if err != nil {
+	if _, err := n.session.NewSender(ctx, p.address, p.session.senderOptions()); err != nil {
 		return wrap(err, "wait for a round trip behind what was sent to %q", p.address)
 	}
 	return nil

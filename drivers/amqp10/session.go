@@ -94,6 +94,8 @@ func (s *session) Deprovision(ctx context.Context) error {
 	if len(topics) == 0 {
 		return nil
 	}
+	// A consumer that came back would have Artemis make its address again.
+	s.connections.Drain(ctx)
 	a := s.admin
 	if closed {
 		a = rabbit.NewAdmin(s.broker, s.opener("control"))

@@ -192,8 +192,7 @@ func (s *session) find(ctx context.Context, c *conn, topic string) error {
 		if err != nil {
 			return err
 		}
-		const manual = -1 // no message is asked for
-		_, err = session.NewReceiver(ctx, source, &amqp.ReceiverOptions{Credit: manual})
+		_, err = session.NewReceiver(ctx, source, &amqp.ReceiverOptions{Credit: manualCredit})
 		session.Close(ctx)
 		if err != nil {
 			return err
@@ -201,6 +200,9 @@ func (s *session) find(ctx context.Context, c *conn, topic string) error {
 	}
 	return nil
 }
+
+// frameRest is what a frame needs beside a payload, and headers if they are few.
+const frameRest = 1 << 10
 
 // try attaches to a topic as producers do, and finds payloads that are too large. To
 // RabbitMQ, which does not tell its limit but ends the session of who exceeds it, it
@@ -220,6 +222,9 @@ func (s *session) try(ctx context.Context, c *conn, topic string, size int) erro
 	}
 	if s.options.Address != "" || !s.is("rabbitmq") {
 		return nil
+	}
+	if version, _ := s.server["version"].(string); s.options.Settled && strings.HasPrefix(version, "3.") && size+frameRest > int(s.options.FrameMax) {
+		return fmt.Errorf("%w: RabbitMQ's plugin takes settled messages in one frame only; set frame_max to more", driver.ErrTooLarge)
 	}
 	if link, err = session.NewSender(ctx, "/topic/"+s.name(topic)+"%2Fnowhere", nil); err != nil {
 		return err
