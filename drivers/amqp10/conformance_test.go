@@ -70,7 +70,6 @@ func try(t *testing.T, c *brokers.Cluster, encrypted func() driver.Target, modes
 				h.Restart = brokertest.Restart(t, c)
 				h.Impatient, h.Silence = &driver.Target{URL: c.URL, Options: with(m.options, "idle_timeout", "4s")}, 4*time.Second
 			}
-			h.Patience = 3 * time.Second
 			more(&h)
 			drivertest.Run(t, h)
 		})
