@@ -26,12 +26,13 @@
 // goroutine for each producer waits for them in the order of sending: an outcome
 // that a broker sends before those of earlier messages is seen when they have come.
 // When a session or connection ends, messages without an outcome are done with
-// ErrTimeout; go-amqp may report that end for an outcome that came just before it,
-// and for a message that it had just written. go-amqp does not connect again; the
-// driver does, and nothing is sent twice.
+// ErrTimeout, and so is one that go-amqp was just writing: whether it did, it does not
+// tell. It does not connect again; the driver does, and nothing is sent twice.
 //
 // go-amqp accepts messages one by one: a consumer that acknowledges after every n
-// messages accepts n of them then, each by a frame of its own.
+// messages accepts n of them then, each by a frame of its own. Credit is granted by
+// the driver, because RabbitMQ's plugin sends more than it was granted now and then,
+// after which go-amqp by itself grants no more.
 package amqp10
 
 import (

@@ -16,39 +16,15 @@ import (
 // names a resource, with an operation and its parameters, or with an attribute.
 const managementAddress = "activemq.management"
 
-// sinkLength is how many messages a queue that nobody consumes keeps.
-const sinkLength = 1000
-
-// queueConfig describes a queue as Artemis reads it.
-type queueConfig struct {
-	Name        string `json:"name"`
-	Address     string `json:"address"`
-	Routing     string `json:"routing-type"`
-	Ring        int    `json:"ring-size"` // the messages that it keeps, the latest; -1: all
-	Durable     bool   `json:"durable"`
-	AutoAddress bool   `json:"auto-create-address"`
-	AutoDelete  bool   `json:"auto-delete"`
-}
-
 // createQueue makes a queue that outlives its consumers, unless there is one of that
-// name.
-func (c *conn) createQueue(ctx context.Context, q queueConfig) error {
-	q.Durable, q.AutoAddress = true, true
-	config, err := json.Marshal(q)
+// name, and its address. It keeps the latest so many messages; -1: all.
+func (c *conn) createQueue(ctx context.Context, address, name, routing string, latest int) error {
+	config, err := json.Marshal(map[string]any{"name": name, "address": address, "routing-type": routing, "ring-size": latest,
+		"durable": true, "auto-create-address": true, "auto-delete": false})
 	if err != nil {
 		return err
 	}
 	return c.operate(ctx, "createQueue", string(config), true)
-}
-
-// deleteQueue deletes a queue, with its consumers.
-func (c *conn) deleteQueue(ctx context.Context, name string) error {
-	return c.operate(ctx, "destroyQueue", name, true)
-}
-
-// createAddress makes a multicast address.
-func (c *conn) createAddress(ctx context.Context, name string) error {
-	return c.operate(ctx, "createAddress", name, "MULTICAST")
 }
 
 // deleteAddress deletes an address, with its queues and their consumers, if there is

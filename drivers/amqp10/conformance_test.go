@@ -83,11 +83,15 @@ func TestArtemis(t *testing.T) {
 	try(t, c, brokertest.Encrypted(t, "artemis", login(), target), []mode{
 		{name: "unsettled", brief: true},
 		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0}},
-		{name: "durable", options: map[string]any{"durable": true, "ack_every": 3, "credit": 10}},
+		{name: "durable", options: map[string]any{"durable": true, "ack_every": 3, "credit": 40}},
 	}, func(h *drivertest.Harness) {
 		h.Leftovers = func(run string) ([]string, error) { return names(t, c, "getAddressNames", run) }
 		h.Unacked = func(run string) (int, error) { return unacked(t, c, run) }
 		h.Observe = observe(c, "sixnines.")
+	})
+	testWays(t, c, map[string]map[string]any{
+		"anycast":              {"routing": "anycast"},
+		"an address of others": {"address": "own.{run}.{topic}", "durable": true},
 	})
 }
 
@@ -102,6 +106,10 @@ func TestRabbitMQ(t *testing.T) {
 	}, func(h *drivertest.Harness) {
 		h.Observe = observe(c, "/topic/sixnines.")
 		h.WrongPassword = nil // it takes three seconds, see below
+	})
+	testWays(t, c, map[string]map[string]any{
+		"anycast":              {"routing": "anycast", "durable": true},
+		"an address of others": {"address": "/queue/own.{run}.{topic}"},
 	})
 	t.Run("wrong password", func(t *testing.T) {
 		sessiontest.Refused(t, amqp10.Driver{}, driver.Target{URL: c.URL, Options: with(nil, "password", "byron")}, driver.ErrUnauthorized, "check user, password")

@@ -18,7 +18,6 @@ type consumer struct {
 	key        connKey
 	spec       driver.ConsumerSpec
 	every      int // accept after so many messages; 0: the broker sends them settled
-	grantAt    int // grant credit again when so much was used
 	gate       *rabbit.Gate
 	closed     atomic.Bool
 	now        atomic.Pointer[subscription]
@@ -32,9 +31,7 @@ type subscription struct {
 	topics   []*receiver
 }
 
-// receiver is a subscription's link to one topic, with a goroutine. It grants the
-// broker credit by itself: where the library does, a broker that sends more than it
-// was granted, as RabbitMQ's plugin now and then does, gets none any more.
+// receiver is a subscription's link to one topic, with a goroutine.
 type receiver struct {
 	*subscription
 	link *amqp.Receiver
@@ -54,13 +51,11 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if c.every, err = s.ackEvery(spec.Ack); err != nil {
 		return nil, err
 	}
-	credit := s.options.Credit
-	c.grantAt = max(1, min(3*credit/4, credit-c.every+1))
 	if c.connection, err = s.connections.Acquire(ctx, c.key); err != nil {
 		return nil, err
 	}
 	for i := 0; c.isAlone() && i < len(spec.Topics) && err == nil; i++ {
-		err = s.admin.Do(ctx, func(to *conn) error { return to.createQueue(ctx, s.queueOf(spec.Topics[i], spec)) })
+		err = s.admin.Do(ctx, func(to *conn) error { return s.createQueue(ctx, to, spec.Topics[i], spec) })
 	}
 	if err == nil {
 		err = c.connection.Join(ctx, c)
@@ -110,8 +105,8 @@ func (s *session) ackEvery(a driver.ConsumerAck) (int, error) {
 	case driver.AckEvery:
 		every = max(a.Every, 1)
 	}
-	if credit := s.options.Credit; every > credit {
-		return 0, fmt.Errorf("amqp10: option \"credit\": %w: the broker sends %d messages and waits until they are accepted, which they are after %d", driver.ErrOption, credit, every)
+	if credit := s.options.Credit; every > 1 && every > credit/4 {
+		return 0, fmt.Errorf("amqp10: option \"credit\": %w: %d messages are accepted together, for which it must be %d at least", driver.ErrOption, every, 4*every)
 	}
 	return every, nil
 }
@@ -207,11 +202,11 @@ func (r *receiver) accept() error {
 	return r.grant(n)
 }
 
-// grant grants credit for n messages more, once most of it has been used, or what is
-// left is less than are accepted together. What the
-// broker sends too much stays below that.
+// grant grants credit for n messages more, once three quarters have been used:
+// RabbitMQ's plugin counts what is on its way at the time twice, and the library wants
+// that to be less than what is granted.
 func (r *receiver) grant(n int) error {
-	if r.used += n; r.used < r.consumer.grantAt {
+	if r.used += n; r.used < r.consumer.session.options.Credit*3/4 {
 		return nil
 	}
 	n, r.used = r.used, 0
@@ -246,7 +241,9 @@ func (c *consumer) Close(ctx context.Context) error {
 	}
 	for i := 0; kept && c.isAlone() && i < len(c.spec.Topics); i++ {
 		// It would fill up. If that fails, Deprovision sees to it.
-		s.admin.Do(grace, func(to *conn) error { return to.deleteQueue(grace, s.queue(c.spec.Topics[i], c.spec)) })
+		s.admin.Do(grace, func(to *conn) error {
+			return to.operate(grace, "destroyQueue", s.queue(c.spec.Topics[i], c.spec), true)
+		})
 	}
 	s.connections.Release(ctx, c.key, c.connection)
 	return err

@@ -55,8 +55,8 @@ func (o *Options) check() error {
 	switch {
 	case o.Source != "" && o.Address == "":
 		return wrong("source", "it needs address beside it")
-	case o.AckEvery > o.Credit:
-		return wrong("ack_every", "it is more than credit: the broker would send no more, and wait")
+	case o.AckEvery > 1 && o.AckEvery > o.Credit/4:
+		return wrong("ack_every", "it is more than a quarter of credit, of which some must be left when messages are accepted")
 	}
 	return nil
 }

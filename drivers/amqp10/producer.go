@@ -153,6 +153,10 @@ func (n *sender) push(m sent) bool {
 	return true
 }
 
+// askAgain is how often an outcome is asked for when its session has ended: where both
+// have come, the library tells one of them by chance.
+const askAgain = 20
+
 // resolve waits for outcomes, in the order of sending.
 func (n *sender) resolve() {
 	for {
@@ -161,6 +165,9 @@ func (n *sender) resolve() {
 			return
 		}
 		state, err := m.receipt.Wait(context.Background())
+		for i := 0; i < askAgain && err != nil; i++ {
+			state, err = m.receipt.Wait(context.Background())
+		}
 		n.producer.acks.Done(m.token, n.outcome(state, err))
 		if err != nil {
 			n.end(err)

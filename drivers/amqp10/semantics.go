@@ -38,6 +38,7 @@ func (s *session) semantics() driver.Semantics {
 		Transport:      s.broker.Transport(latest.State),
 		Settings: map[string]string{
 			"client":            "go-amqp",
+			"outcomes":          "waited for in the order of sending",
 			"routing":           routing,
 			"settled":           strconv.FormatBool(o.Settled),
 			"durable":           strconv.FormatBool(o.Durable),
@@ -66,8 +67,6 @@ func (s *session) semantics() driver.Semantics {
 	}
 	if o.Settled {
 		sem.Acknowledgment = "none"
-	} else {
-		sem.Warnings = append(sem.Warnings, "go-amqp's outcomes are waited for in the order of sending: one that the broker sends before those of earlier messages is seen when they have come")
 	}
 	if s.broker.TLS != nil && s.broker.TLS.InsecureSkipVerify {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")

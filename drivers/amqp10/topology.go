@@ -50,7 +50,7 @@ func (s *session) plan(t driver.Topology) error {
 		}
 	}
 	o := &s.options
-	one := o.Routing == anycast || o.Routing == auto && !s.is("artemis") && (len(t.Groups) > 0 || o.Address != "" || !s.is("rabbitmq"))
+	one := o.Routing == anycast || o.Routing == auto && !s.isManaged() && (len(t.Groups) > 0 || o.Address != "" || !s.is("rabbitmq"))
 	switch groups := len(t.Groups); {
 	case one && (groups > 1 || groups == 0 && t.Consumers > 1):
 		return fmt.Errorf("amqp10: several consumers, or groups, that each get every message: %w: with routing anycast a topic is one queue; set routing to multicast, or workload.groups to 1", driver.ErrUnsupported)
@@ -136,6 +136,9 @@ func (s *session) groups() []driver.ConsumerSpec {
 	return specs
 }
 
+// sinkLength is how many messages a queue that nobody consumes keeps.
+const sinkLength = 1000
+
 // create makes a topic on Artemis, empty, with the queues of groups. Elsewhere those
 // who attach do, or others have.
 func (s *session) create(ctx context.Context, c *conn, topic string) error {
@@ -146,33 +149,32 @@ func (s *session) create(ctx context.Context, c *conn, topic string) error {
 	if err := c.deleteAddress(ctx, name); err != nil {
 		return err
 	}
-	groups := s.groups()
 	if !s.isAnycast() {
-		if err := c.createAddress(ctx, name); err != nil {
+		if err := c.operate(ctx, "createAddress", name, "MULTICAST"); err != nil {
 			return err
 		}
-		s.mu.Lock()
-		nobody := s.topology.Consumers == 0 && len(groups) == 0
-		s.mu.Unlock()
-		if nobody { // and Artemis would store nothing
-			return c.createQueue(ctx, queueConfig{Name: name + "//sink", Address: name, Routing: "MULTICAST", Ring: sinkLength})
-		}
 	}
+	groups := s.groups()
 	for _, group := range groups {
-		if err := c.createQueue(ctx, s.queueOf(topic, group)); err != nil {
+		if err := s.createQueue(ctx, c, topic, group); err != nil {
 			return err
 		}
 	}
+	if s.mu.Lock(); len(groups) == 0 && s.topology.Consumers == 0 { // Artemis would store nothing
+		defer s.mu.Unlock()
+		return c.createQueue(ctx, name, name+"//sink", "MULTICAST", sinkLength)
+	}
+	s.mu.Unlock()
 	return nil
 }
 
-// queueOf describes a consumer's queue.
-func (s *session) queueOf(topic string, spec driver.ConsumerSpec) queueConfig {
-	q := queueConfig{Name: s.queue(topic, spec), Address: s.name(topic), Routing: "MULTICAST", Ring: -1}
+// createQueue makes a consumer's queue on Artemis.
+func (s *session) createQueue(ctx context.Context, c *conn, topic string, spec driver.ConsumerSpec) error {
+	routing := "MULTICAST"
 	if s.isAnycast() {
-		q.Routing = "ANYCAST"
+		routing = "ANYCAST"
 	}
-	return q
+	return c.createQueue(ctx, s.name(topic), s.queue(topic, spec), routing, -1)
 }
 
 // find looks for what groups consume of a topic.
