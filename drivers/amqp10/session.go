@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
-	"sixnines/drivers/internal/share"
 )
 
 // session implements driver.Session, driver.AckReporter, driver.DepthTeller and
@@ -22,7 +22,7 @@ type session struct {
 	cancel      context.CancelFunc
 	server      map[string]any // what the broker says of itself
 	admin       *rabbit.Admin[*conn]
-	connections *share.Pool[connKey, *connection]
+	connections *kit.Pool[connKey, *connection]
 
 	mu        sync.Mutex
 	closed    bool
@@ -48,7 +48,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		return nil, err
 	}
 	s.life, s.cancel = context.WithCancel(context.Background())
-	s.connections = share.NewPool(product, s.connect, func(ctx context.Context, c *connection) { c.Close(ctx) })
+	s.connections = kit.NewPool(product, s.connect, func(ctx context.Context, c *connection) { c.Close(ctx) })
 	s.admin = rabbit.NewAdmin(s.broker, s.opener("control"))
 	return s, nil
 }
