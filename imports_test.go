@@ -38,6 +38,7 @@ const (
 	stanClient      = "github.com/nats-io/stan.go"
 	rabbitClient    = "github.com/rabbitmq/amqp091-go"
 	streamClient    = "github.com/rabbitmq/rabbitmq-stream-go-client"
+	goAMQP          = "github.com/Azure/go-amqp"
 	mqtt5Client     = "github.com/eclipse/paho.golang"
 	mqtt3Client     = "github.com/eclipse/paho.mqtt.golang"
 	natsKeys        = "github.com/nats-io/nkeys"
@@ -81,7 +82,7 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory; accounts that do not add up are told in words"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all": {ours: []string{"driver", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
+		"drivers/all": {ours: []string{"driver", "drivers/amqp10", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
 		"drivers/kafka": {ours: []string{"driver", "drivers/internal/kit", "internal/keys"}, others: []string{franzGo},
 			why: "the option key makes keys as workload.keys does"},
 		"drivers/mem": {ours: []string{"driver"}},
@@ -98,8 +99,10 @@ func allowed() map[string]may {
 		"drivers/rabbitmq/wire":       {ours: []string{"drivers/internal/kit", "drivers/internal/rabbit/beat"}},
 		"drivers/rabbitmqstream":      {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/rabbit", "drivers/rabbitmqstream/wire"}, others: []string{streamClient}},
 		"drivers/rabbitmqstream/wire": {ours: []string{"drivers/internal/kit", "drivers/internal/rabbit/beat"}},
-		"drivers/nats":                {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
-		"drivers/jetstream":           {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/natswire"}, others: []string{natsClient}},
+		"drivers/amqp10": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/rabbit"}, others: []string{goAMQP},
+			why: "AMQP 1.0 is one of the protocols of RabbitMQ"},
+		"drivers/nats":      {ours: []string{"driver", "drivers/internal/natswire"}, others: []string{natsClient}},
+		"drivers/jetstream": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/natswire"}, others: []string{natsClient}},
 		"drivers/internal/natswire": {ours: []string{"driver", "drivers/internal/kit"}, others: []string{natsClient, natsKeys},
 			why: "the connections and frames that core NATS and JetStream share, and how they and NATS Streaming dial"},
 
