@@ -23,7 +23,7 @@ const (
 // broker's processes have used so far, and how many they are; false: nobody can tell. It
 // returns how long it waited, and whether the broker came to rest.
 func rest(ctx context.Context, used func() (cpu time.Duration, processes int, ok bool)) (waited time.Duration, rested bool) {
-	before, processes, ok := used()
+	before, _, ok := used()
 	for ok && waited < restAtMost {
 		select {
 		case <-ctx.Done():
@@ -32,6 +32,7 @@ func rest(ctx context.Context, used func() (cpu time.Duration, processes int, ok
 		}
 		waited += restLook
 		var now time.Duration
+		var processes int
 		if now, processes, ok = used(); float64(now-before) < restShare*float64(processes)*float64(restLook) {
 			return waited, true
 		}
