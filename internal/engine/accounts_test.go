@@ -21,7 +21,7 @@ func TestForgottenMessagesBreakTheAccounts(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r, err := Run(t.Context(), Config{Entry: mem.Entry(), Forget: 500, Scenario: parse(t, `
 target: {driver: mem, options: {ack: broker}}
-phases: {warmup: 100ms, duration: 1s, drain: 1s}
+phases: {warmup: 100ms, duration: 500ms, drain: 1s}
 workload: `+workload)})
 			if err != nil {
 				t.Fatal(err)
@@ -47,7 +47,7 @@ func TestAccountsCloseWhateverHappens(t *testing.T) {
 	for name, text := range map[string]string{
 		"everything wrong": `
 target: {driver: mem, options: {ack: broker, lose: 7, lose_acked: 11, nack: 5, misreport: 3, reject: 4, reorder: 6, duplicate: 2, corrupt: 9, corrupt_where: any}}
-phases: {warmup: 100ms, duration: 1s, drain: 300ms}
+phases: {warmup: 100ms, duration: 500ms, drain: 300ms}
 workload: {rate: 2000/s, producers: 3, consumers: 2}`,
 		"damaged heads": `
 target: {driver: mem, options: {corrupt: 60, corrupt_where: head, every: 20}}
@@ -66,7 +66,7 @@ target: {driver: mem, options: {lose: 3, reject: 4}}
 phases: {warmup: 100ms, drain: 300ms}
 workload: {rate: max, messages: 20000, producers: 2, consumers: 3}`,
 		"blocked": `
-target: {driver: mem, options: {ack: broker, queue: 4, stall_after: 500, stall_for: 2s}}
+target: {driver: mem, options: {ack: broker, queue: 4, stall_after: 500, stall_for: 1s}}
 phases: {warmup: 100ms, duration: 1s, drain: 100ms}
 workload: {rate: 1000/s, producers: 4, connections: {producers: 4}}`,
 	} {

@@ -26,6 +26,7 @@ workload: {loop: closed, producers: 12, outstanding: 3, messages: 60000, connect
 // thinks for longer sends later, and is not late. Nor is the think time much longer
 // than was asked for.
 func TestThinkTimeIsNoOwnLag(t *testing.T) {
+	judgesFigures(t)
 	for producers, pattern := range map[int]string{1: "deliver", 7: "publish"} {
 		r := measure(t, fmt.Sprintf(`
 phases: {warmup: 200ms, duration: 2s}

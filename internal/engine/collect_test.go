@@ -13,8 +13,11 @@ import (
 // An overload is found however long the intervals are: what the gates of the
 // backlog and of the worst second look at follows the window.
 func TestLongIntervalsHideNoOverload(t *testing.T) {
-	for _, interval := range []time.Duration{time.Second, 2 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute} {
+	for _, interval := range []time.Duration{time.Second, 2 * time.Second, time.Minute} {
 		t.Run(interval.String(), func(t *testing.T) {
+			if interval > time.Second {
+				variant(t)
+			}
 			r := measure(t, fmt.Sprintf(`
 target: {driver: mem, options: {queue: 1048576}}
 phases: {warmup: 100ms, duration: 2s, drain: 300ms}

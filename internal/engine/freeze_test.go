@@ -85,6 +85,7 @@ func startAlone(t *testing.T, text, url string) (cmd *exec.Cmd, file string) {
 
 // A generator that was itself frozen must not blame the broker.
 func TestSelfFreezeIsInvalid(t *testing.T) {
+	judgesFigures(t)
 	b := startNATS(t)
 	cmd, file := startAlone(t, "phases: {warmup: 200ms, duration: 4s}\nworkload: {rate: 2000/s}", b.URL)
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {

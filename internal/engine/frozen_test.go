@@ -63,7 +63,7 @@ func TestRawOfEveryPattern(t *testing.T) {
 		"{loop: closed, messages: 2000}",
 		"{rate: max, messages: 20000}",
 	} {
-		phases := "phases: {warmup: 200ms, duration: 1s}"
+		phases := "phases: {warmup: 200ms, duration: 400ms}"
 		if r := parse(t, "workload: "+workload); r.Workload.Messages > 0 {
 			phases = "phases: {warmup: 200ms}"
 		}

@@ -20,6 +20,7 @@ func allocated() uint64 {
 // What an interval leaves behind is next to nothing: garbage is not collected in
 // the measured window, and that of an hour must fit into 20 MB.
 func TestGarbageOfIntervals(t *testing.T) {
+	judgesFigures(t)
 	b := startNATS(t)
 	for name, tt := range map[string]struct {
 		config Config

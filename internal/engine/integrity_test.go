@@ -53,6 +53,7 @@ record: {interval: 250ms}
 
 // What is lost is no overload, however much of it, though nothing returns.
 func TestLossIsNoOverload(t *testing.T) {
+	judgesFigures(t)
 	r := measure(t, `
 target: {driver: mem, options: {ack: broker, lose_acked: 300, after: 2500, every: 4}}
 phases: {warmup: 200ms, duration: 2s, drain: 2s}
@@ -123,6 +124,9 @@ func TestLossWithoutAcknowledgementsIsNoOverload(t *testing.T) {
 		"only in the last third": func(n int) bool { return n >= 2700 && n%2 == 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "one in ten" {
+				variant(t)
+			}
 			e := mem.Entry()
 			e.Driver = lossy{e.Driver, drop}
 			r := measure(t, `
@@ -154,6 +158,7 @@ record: {interval: 250ms}
 // Without acknowledgements a consumer that is slower than the load is overload
 // all the same, whatever is lost besides.
 func TestSlowConsumersAreOverloadWithoutAcknowledgements(t *testing.T) {
+	judgesFigures(t)
 	for name, drop := range map[string]func(n int) bool{
 		"nothing lost": func(int) bool { return false },
 		"a tenth lost": func(n int) bool { return n%10 == 3 },

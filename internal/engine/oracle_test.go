@@ -38,9 +38,7 @@ func stallFor(t *testing.T, b *brokers.Instance, at, d time.Duration) func() tim
 // x_p = D − (1−p)·T·(1−ρ), within 3 %. Where other programs take the processors
 // the generator itself is held up: a try that is off is repeated.
 func TestStallOracle(t *testing.T) {
-	if testing.Short() {
-		t.Skip("figures, which the race detector would only blur")
-	}
+	judgesFigures(t)
 	const T, D = 5 * time.Second, time.Second
 	for _, tt := range []struct{ name, workload string }{
 		{"few bytes in flight", "{rate: 1000/s, size: 256B}"},
@@ -98,6 +96,7 @@ func offOracle(r *result.Run, d, window time.Duration) string {
 
 // The same stall seen by a closed loop: the lie.
 func TestClosedLoopOmitsTheStall(t *testing.T) {
+	judgesFigures(t)
 	b := startNATS(t)
 	frozen := stallFor(t, b, 1500*time.Millisecond, time.Second)
 	r := measure(t, "phases: {warmup: 500ms, duration: 5s, drain: 10s}\nworkload: {loop: closed, think: 1ms}", nats.Entry(), b.URL)

@@ -32,6 +32,9 @@ func TestRefusedIsSlowerThanAnyLatency(t *testing.T) {
 		"half in closed loop": {"{ack: broker, nack: 500, every: 2}", "{loop: closed, pattern: publish, messages: 1000}", 500, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if !slices.Contains([]string{"of a fan-out", "round trips", "half in closed loop"}, name) {
+				variant(t)
+			}
 			phases := "{warmup: 0s, duration: 1s, drain: 1s}"
 			if name == "half in closed loop" {
 				phases = "{warmup: 0s, drain: 1s}"
@@ -84,6 +87,7 @@ workload: `+tt.workload, mem.Entry(), "")
 // An objective on a percentile that refused messages reach is missed, however
 // fast the others were.
 func TestRefusedMissObjectives(t *testing.T) {
+	judgesFigures(t)
 	r := measure(t, `
 target: {driver: mem, options: {reject: 1000, every: 2}}
 phases: {warmup: 0s, duration: 2s, drain: 1s}
@@ -100,6 +104,7 @@ objectives: [delivery.response p99 < 1h, delivery.response max < 1h, delivery.re
 // What was given up has its bound at the instant at which it was, and not at the
 // end of the run.
 func TestGivenUpIsBoundedByWhenItWas(t *testing.T) {
+	judgesFigures(t)
 	r := measure(t, `
 phases: {warmup: 0s, duration: 3s, drain: 1s}
 target: {driver: mem, options: {ack: broker, lose: 60, every: 49, give_up: 50ms}}
@@ -197,6 +202,9 @@ func TestLastConsumerFarBehindIsRemembered(t *testing.T) {
 		"burst": "{kind: burst, count: 600, period: 100ms}",
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name != "burst" {
+				variant(t)
+			}
 			e := mem.Entry()
 			e.Driver = lagging{e.Driver, time.Second}
 			r := measure(t, `

@@ -223,6 +223,7 @@ func (p *slowSender) Send(token uint64, _ []byte) error {
 // Of a send that takes long, only the time in which the thread neither ran nor
 // wanted to is blocked.
 func TestBlockedIsWaitingForOthers(t *testing.T) {
+	judgesFigures(t)
 	share := func(works bool) float64 {
 		d := &slowSend{works: works}
 		d.Duration = 40 * time.Millisecond
@@ -284,6 +285,9 @@ func TestFullConnectionDoesNotHoldUpOthers(t *testing.T) {
 		if c := r.Counters; c.Sent != 2000 || c.Acked != 2000 {
 			t.Fatalf("%+v", c)
 		}
+		if testing.Short() { // the rest are figures
+			return
+		}
 		late := int64(0)
 		for v := range buckets(r.Metrics[result.PublishResponse]) {
 			if v.value > int64(stall)/4 {
@@ -329,6 +333,7 @@ func TestLateLookForAPlaceIsOwn(t *testing.T) {
 // What lies unread in this machine is the receiving side's own lag, in its
 // histogram, its stage and its share of the percentiles, and not the broker's.
 func TestReceiveLagIsTheGenerators(t *testing.T) {
+	judgesFigures(t)
 	if !stampsReceived(t) {
 		t.Skip("the system gives no receive time stamps")
 	}
@@ -372,6 +377,7 @@ func stampsReceived(t *testing.T) bool {
 
 // The busiest pacer's share is that of its thread.
 func TestPacerBusy(t *testing.T) {
+	judgesFigures(t)
 	busy := func(rate string) float64 {
 		d := &slowSend{works: true}
 		d.Duration = 4 * time.Millisecond // at each hundredth message

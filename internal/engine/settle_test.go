@@ -58,6 +58,9 @@ func TestManagedBrokersSettleFirst(t *testing.T) {
 		{"a warm-up that was asked for", "{warmup: 2s, duration: 300ms}", "for the test", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if !tt.settles {
+				variant(t)
+			}
 			var sent atomic.Int64
 			e := mem.Entry()
 			e.Driver = coldDriver{e.Driver, &sent}

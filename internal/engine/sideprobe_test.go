@@ -194,6 +194,9 @@ func TestProbeBesideALoad(t *testing.T) {
 		{"a slow broker", null.Entry(), slow, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.named {
+				judgesFigures(t)
+			}
 			url := tt.url(t)
 			var off string
 			for range 4 {
@@ -256,16 +259,23 @@ func TestProbeLeftOut(t *testing.T) {
 		name, probe string
 		config      Config
 		why         string
+		long        bool
 	}{
-		{"off", "off", Config{Entry: nats.Entry(), URL: b.URL, Probe: probeCommand(t)}, ""},
-		{"a broker in the process", "auto", Config{Entry: mem.Entry(), Probe: probeCommand(t)}, "is in the process of the load"},
-		{"a library", "on", Config{Entry: nats.Entry(), URL: b.URL}, "only the command"},
-		{"a process that cannot be started", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/nowhere/at/all"}}, "/nowhere/at/all"},
-		{"a process that is no probe", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/bin/echo", "hello"}}, "nobody understands"},
-		{"a broker that is full", "on", Config{Entry: filling.Entry(), URL: "nats://" + front.Addr().String(), Probe: probeCommand(t)}, "nats"},
+		{"off", "off", Config{Entry: nats.Entry(), URL: b.URL, Probe: probeCommand(t)}, "", false},
+		{"a broker in the process", "auto", Config{Entry: mem.Entry(), Probe: probeCommand(t)}, "is in the process of the load", true},
+		{"a library", "on", Config{Entry: nats.Entry(), URL: b.URL}, "only the command", false},
+		{"a process that cannot be started", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/nowhere/at/all"}}, "/nowhere/at/all", false},
+		{"a process that is no probe", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/bin/echo", "hello"}}, "nobody understands", true},
+		{"a broker that is full", "on", Config{Entry: filling.Entry(), URL: "nats://" + front.Addr().String(), Probe: probeCommand(t)}, "nats", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			tt.config.Scenario = parse(t, strings.Replace(fmt.Sprintf(probedScenario, tt.probe), "3s", "1s", 1))
+			// Where nothing is started it is known before the load begins, unless the window
+			// is too short for a probe that nobody asked for.
+			phases, window := strings.NewReplacer("1s", "100ms", "3s", "250ms"), int64(100)
+			if tt.long {
+				phases, window = strings.NewReplacer("3s", "1s"), 400
+			}
+			tt.config.Scenario = parse(t, phases.Replace(fmt.Sprintf(probedScenario, tt.probe)))
 			r := measureConfig(t, tt.config)
 			f := fact(r, "probe")
 			if tt.why == "" {
@@ -275,7 +285,7 @@ func TestProbeLeftOut(t *testing.T) {
 			} else if f.Value != "left out" || !strings.Contains(f.Note, tt.why) {
 				t.Errorf("%+v, events %+v", f, r.Events)
 			}
-			if r.Summary.Histograms[result.ProbeService] != nil || r.Counters.Received != 400 {
+			if r.Summary.Histograms[result.ProbeService] != nil || r.Counters.Received != window {
 				t.Errorf("%s", show(r))
 			}
 		})
@@ -313,15 +323,15 @@ func TestProbeTidiesUp(t *testing.T) {
 	b := startNATS(t)
 	dir := t.TempDir()
 	t.Setenv(tidyDir, dir)
-	config := func(t *testing.T) Config {
-		return Config{Scenario: parse(t, strings.Replace(fmt.Sprintf(probedScenario, "on"), "3s", "1m", 1)), Entry: tidy().Entry(),
+	config := func(t *testing.T, window string) Config {
+		return Config{Scenario: parse(t, strings.NewReplacer("1s", "300ms", "3s", window).Replace(fmt.Sprintf(probedScenario, "on"))), Entry: tidy().Entry(),
 			URL: b.URL, Probe: probeCommand(t), File: filepath.Join(t.TempDir(), "run.jsonl")}
 	}
-	// measuring runs c until the probe has told of the window, then calls stop.
-	measuring := func(t *testing.T, ctx context.Context, c Config, stop func(other int)) (*result.Run, error) {
+	// measuring runs c until so much of the window is over, then calls stop.
+	measuring := func(t *testing.T, ctx context.Context, c Config, after time.Duration, stop func(other int)) (*result.Run, error) {
 		var once atomic.Bool
 		c.Observer = func(p Progress) {
-			if p.Phase == result.PhaseMeasure && p.Elapsed > 2500*time.Millisecond && !once.Swap(true) {
+			if p.Phase == result.PhaseMeasure && p.Elapsed > after && !once.Swap(true) {
 				for _, pid := range awaitTidy(t, dir, 2) {
 					if pid != os.Getpid() {
 						stop(pid)
@@ -333,7 +343,9 @@ func TestProbeTidiesUp(t *testing.T) {
 	}
 	t.Run("interrupted", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		r, err := measuring(t, ctx, config(t), func(int) { cancel() })
+		// In a window of 10 s the probe's intervals are half a second long: one at least
+		// lies in what there is of it.
+		r, err := measuring(t, ctx, config(t, "10s"), 1500*time.Millisecond, func(int) { cancel() })
 		if err != nil || r.Summary.Histograms[result.ProbeService] == nil {
 			t.Fatalf("%v: %s", err, show(r))
 		}
@@ -342,18 +354,16 @@ func TestProbeTidiesUp(t *testing.T) {
 		}
 	})
 	t.Run("aborted", func(t *testing.T) {
-		c := config(t)
+		c := config(t, "1m")
 		abort := make(chan struct{})
 		c.Abort = abort
-		if _, err := measuring(t, t.Context(), c, func(int) { close(abort) }); !errors.Is(err, ErrAborted) {
+		if _, err := measuring(t, t.Context(), c, 0, func(int) { close(abort) }); !errors.Is(err, ErrAborted) {
 			t.Fatal(err)
 		}
 		awaitTidy(t, dir, 0)
 	})
 	t.Run("the probe is killed", func(t *testing.T) {
-		c := config(t)
-		c.Scenario.Phases.Duration = 6 * time.Second
-		r, err := measuring(t, t.Context(), c, func(pid int) { kill(t, pid) })
+		r, err := measuring(t, t.Context(), config(t, "4s"), 500*time.Millisecond, func(pid int) { kill(t, pid) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -254,9 +254,7 @@ func TestNothingToWaitFor(t *testing.T) {
 // Where other programs take the processors the generator is held up: a try that is off
 // is repeated.
 func TestStallOfSynchronousRequesters(t *testing.T) {
-	if testing.Short() {
-		t.Skip("figures, which the race detector would only blur")
-	}
+	judgesFigures(t)
 	const D, T = 400 * time.Millisecond, 2 * time.Second
 	var off string
 	for range 4 {

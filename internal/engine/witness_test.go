@@ -94,7 +94,7 @@ workload: {rate: 2000/s, producers: 3}
 				if l, ok = testify(t, measure(t, tt.text, tt.entry, urlFor(tt.entry, b.URL))); !ok {
 					t.Fatal("no testimony")
 				}
-				if l.holds() {
+				if l.holds() || testing.Short() { // a figure, which the race detector blurs
 					return
 				}
 			}
@@ -113,9 +113,7 @@ func urlFor(e driver.Entry, nats string) string {
 // A clock that is wrong on one side by a tenth of the delay breaks it. On a
 // machine that wakes the witness late it may not be able to tell: then again.
 func TestLittlesLawFindsAWrongClock(t *testing.T) {
-	if testing.Short() {
-		t.Skip("figures, which the race detector would only blur")
-	}
+	judgesFigures(t)
 	e := mem.Entry()
 	e.Driver = shifted{e.Driver}
 	var l testimony
@@ -131,9 +129,7 @@ func TestLittlesLawFindsAWrongClock(t *testing.T) {
 // A count of what is in flight that misses the end of ten messages in eighty
 // breaks it.
 func TestLittlesLawFindsALeak(t *testing.T) {
-	if testing.Short() {
-		t.Skip("figures, which the race detector would only blur")
-	}
+	judgesFigures(t)
 	var l testimony
 	for range 4 {
 		c := Config{Scenario: parse(t, manyInFlight+"record: {interval: 250ms}\n"), Entry: mem.Entry(), File: filepath.Join(t.TempDir(), "run.jsonl")}
@@ -184,6 +180,7 @@ func TestLittlesLawWhereItDoesNotApply(t *testing.T) {
 // The mean is right within its own standard error, however the path goes, and
 // however often blocks were joined.
 func TestBlocksEstimateAnyPath(t *testing.T) {
+	judgesFigures(t)
 	paths := map[string]func(x float64) float64{
 		"steady":   func(x float64) float64 { return 40 },
 		"growing":  func(x float64) float64 { return 100 * x },
