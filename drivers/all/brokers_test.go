@@ -104,10 +104,10 @@ func TestEveryDriver(t *testing.T) {
 func keepsSchedule(t *testing.T, e driver.Entry, c *brokers.Cluster) {
 	run := measure(t.Context(), t, config(e, c, parse(t, `
 workload: {rate: 3000/s, size: 256B}
-phases: {warmup: 500ms, duration: 2s, drain: 20s}
+phases: {warmup: 500ms, duration: 1s, drain: 20s}
 `)))
 	n := run.Counters
-	if n.Scheduled != 6000 || n.Sent != 6000 || n.Received != 6000 || n.Duplicated+n.Corrupted+n.Foreign+n.Violations+n.Dropped != 0 {
+	if n.Scheduled != 3000 || n.Sent != 3000 || n.Received != 3000 || n.Duplicated+n.Corrupted+n.Foreign+n.Violations+n.Dropped != 0 {
 		t.Errorf("%+v", n)
 	}
 	if e.Capabilities.Ordered && n.Reordered > 0 {
