@@ -14,11 +14,11 @@ import (
 // stay in the distribution.
 func TestEveryLieIsCaught(t *testing.T) {
 	r := measure(t, `
-phases: {warmup: 200ms, duration: 1s, drain: 1s}
+phases: {warmup: 200ms, duration: 500ms, drain: 1s}
 target:
   driver: mem
   options: {lose: 17, duplicate: 5, reorder: 9, corrupt: 3}
-workload: {rate: 1000/s}
+workload: {rate: 2000/s}
 record: {raw: true}
 `, mem.Entry(), "")
 	c := r.Counters

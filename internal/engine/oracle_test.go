@@ -99,7 +99,7 @@ func TestClosedLoopOmitsTheStall(t *testing.T) {
 	judgesFigures(t)
 	b := startNATS(t)
 	frozen := stallFor(t, b, 1500*time.Millisecond, time.Second)
-	r := measure(t, "phases: {warmup: 500ms, duration: 5s, drain: 10s}\nworkload: {loop: closed, think: 1ms}", nats.Entry(), b.URL)
+	r := measure(t, "phases: {warmup: 500ms, duration: 2500ms, drain: 10s}\nworkload: {loop: closed, think: 1ms}", nats.Entry(), b.URL)
 	d := frozen()
 	got := r.Summary.Histograms[result.DeliveryResponse]
 	if p99 := time.Duration(got.Percentiles["99"]); p99 > d/4 {

@@ -22,20 +22,20 @@ func TestRefusedIsSlowerThanAnyLatency(t *testing.T) {
 		publish, delivery int64 // refused
 		of                int64 // deliveries a message
 	}{
-		"by the broker":       {"{ack: broker, nack: 500, every: 2}", "{rate: 1000/s}", 500, 500, 1},
-		"by the client":       {"{ack: broker, reject: 500, every: 2}", "{rate: 1000/s}", 500, 500, 1},
-		"yet delivered":       {"{ack: broker, misreport: 500, every: 2}", "{rate: 1000/s}", 500, 0, 1},
-		"of a fan-out":        {"{ack: broker, nack: 250, reject: 250, every: 2}", "{rate: 1000/s, consumers: 3}", 500, 1500, 3},
-		"not acknowledged":    {"{reject: 500, every: 2}", "{rate: 1000/s}", 0, 500, 1},
-		"published":           {"{ack: broker, nack: 500, every: 2}", "{rate: 1000/s, pattern: publish}", 500, 0, 0},
-		"round trips":         {"{reject: 500, every: 2}", "{rate: 1000/s, pattern: roundtrip}", 0, 500, 1},
+		"by the broker":       {"{ack: broker, nack: 500, every: 2}", "{rate: 2000/s}", 500, 500, 1},
+		"by the client":       {"{ack: broker, reject: 500, every: 2}", "{rate: 2000/s}", 500, 500, 1},
+		"yet delivered":       {"{ack: broker, misreport: 500, every: 2}", "{rate: 2000/s}", 500, 0, 1},
+		"of a fan-out":        {"{ack: broker, nack: 250, reject: 250, every: 2}", "{rate: 2000/s, consumers: 3}", 500, 1500, 3},
+		"not acknowledged":    {"{reject: 500, every: 2}", "{rate: 2000/s}", 0, 500, 1},
+		"published":           {"{ack: broker, nack: 500, every: 2}", "{rate: 2000/s, pattern: publish}", 500, 0, 0},
+		"round trips":         {"{reject: 500, every: 2}", "{rate: 2000/s, pattern: roundtrip}", 0, 500, 1},
 		"half in closed loop": {"{ack: broker, nack: 500, every: 2}", "{loop: closed, pattern: publish, messages: 1000}", 500, 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if !slices.Contains([]string{"of a fan-out", "round trips", "half in closed loop"}, name) {
 				variant(t)
 			}
-			phases := "{warmup: 0s, duration: 1s, drain: 1s}"
+			phases := "{warmup: 0s, duration: 500ms, drain: 1s}"
 			if name == "half in closed loop" {
 				phases = "{warmup: 0s, drain: 1s}"
 			}
