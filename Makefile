@@ -23,10 +23,17 @@ STAMP     = $(if $(shell git status --porcelain=v2 --branch 2>/dev/null),-buildv
 PLATFORMS   ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 RELEASE_URL ?=
 # Timing is judged in tests by ratios; those of several packages at a time would
-# judge each other.
-TESTING  := -count=1 -p=1 -timeout=15m
-# But drivers judge little of it, and wait for their brokers most of the time.
-PATIENT   = $(filter-out %/all,$(shell $(GO) list ./internal/brokers/... ./drivers/...))
+# judge each other. The command's scripts, which are run beside each other, judge
+# none, and wait.
+TESTING  := -count=1 -p=1 -parallel=4 -timeout=15m
+# But drivers judge little of it, and wait for their brokers most of the time; and
+# these compute, or count what came, whenever it came. What takes longest begins.
+PATIENT   = $(shell $(GO) list ./drivers/all ./internal/sweep ./internal/brokers/... ./drivers/... ./driver/... ./result/... ./scenario/... \
+	$(addprefix ./internal/,compare integrity judge schedule stats))
+# So do these where the race detector runs: what they judge of time is left out there.
+RACING    = $(shell $(GO) list ./internal/engine) $(PATIENT)
+# As many at a time: most of them wait.
+BESIDE   := -p=3
 
 .PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
 
@@ -118,7 +125,7 @@ test: export SIXNINES_BROKERS_REQUIRED = 1
 test: brokers
 	@.ci/browser
 	$(GO) test $(TAGGED) -c -o /dev/null ./...
-	.ci/gotest $(TAGGED) $(TESTING) -p=2 $(PATIENT)
+	.ci/gotest $(TAGGED) $(TESTING) $(BESIDE) $(PATIENT)
 	.ci/gotest $(TAGGED) $(TESTING) $(filter-out $(PATIENT),$(shell $(GO) list ./...))
 
 # Variants of what was already tried are left out, and packages in which nothing
@@ -127,8 +134,8 @@ race: RACY = $(shell $(GO) list ./... | grep -v -E '/(judge|stats|sweep|report|s
 race: brokers
 	@.ci/compiler
 	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -c -o /dev/null $(RACY)
-	CGO_ENABLED=1 .ci/gotest $(TAGGED) -race -short $(TESTING) -p=2 $(PATIENT)
-	CGO_ENABLED=1 .ci/gotest $(TAGGED) -race -short $(TESTING) $(filter-out $(PATIENT),$(RACY))
+	CGO_ENABLED=1 .ci/gotest $(TAGGED) -race -short $(TESTING) $(BESIDE) $(filter $(RACY),$(RACING))
+	CGO_ENABLED=1 .ci/gotest $(TAGGED) -race -short $(TESTING) $(filter-out $(RACING),$(RACY))
 
 # Every fuzz target there is, each for a short while.
 fuzz:
