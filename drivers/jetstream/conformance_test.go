@@ -60,6 +60,7 @@ func TestConformance(t *testing.T) {
 				}),
 				Impatient: &driver.Target{URL: b.URL, Options: impatient},
 				Silence:   time.Second,
+				Leaks:     []string{"jetstream.(*jetStream).resetPendingAcksOnReconnect"},
 			})
 		})
 	}

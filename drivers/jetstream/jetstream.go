@@ -33,6 +33,8 @@
 //     seconds. One that is closed meanwhile ends when they have passed; it delivers
 //     nothing more.
 //   - Messages pushed with flow control stop if the server's request for it is lost.
+//   - A producer that is closed just after its first message may leave a goroutine of
+//     the library behind for good (resetPendingAcksOnReconnect, nats.go 1.55).
 package jetstream
 
 import (
