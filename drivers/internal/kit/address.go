@@ -1,0 +1,117 @@
+package kit
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+
+	"sixnines/driver"
+)
+
+// Scheme is one that a driver's URLs may have.
+type Scheme struct {
+	Name string
+	Port string // of URLs without one
+	TLS  bool
+	// Refused, if not empty, says of a scheme that is known and not supported what to
+	// use instead.
+	Refused string
+}
+
+// Server is one address of a broker.
+type Server struct {
+	Address string // host and port
+	Host    string
+	TLS     bool
+}
+
+// Address is what a target's URL says.
+type Address struct {
+	Servers []Server      // at least one
+	User    *url.Userinfo // of the last server that names one; nil: none
+	Path    string        // of the last server that has one, without its first slash
+	Query   url.Values    // of the last server that has one
+}
+
+// ParseURL splits the target's URL into its servers, which commas separate. Without a
+// scheme a server has the first of schemes, which is also the one that errors give as
+// an example; they are of class driver.ErrOption or driver.ErrUnsupported and repeat no
+// password.
+func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
+	var a Address
+	example := schemes[0].Name + "://host:" + schemes[0].Port
+	for text := range strings.SplitSeq(target, ",") {
+		text = strings.TrimSpace(text)
+		if !strings.Contains(text, "://") {
+			text = schemes[0].Name + "://" + text
+		}
+		u, err := url.Parse(text)
+		if err != nil {
+			// The error would repeat the URL and a password in it.
+			var parse *url.Error
+			if errors.As(err, &parse) {
+				err = parse.Err
+			}
+			return a, fmt.Errorf("%s: %w: the URL cannot be read: %w; want one such as %s", e.Driver, driver.ErrOption, err, example)
+		}
+		i := slices.IndexFunc(schemes, func(s Scheme) bool { return s.Name == u.Scheme })
+		switch {
+		case i < 0:
+			return a, fmt.Errorf("%s: %w: scheme %q of %s: want %s", e.Driver, driver.ErrOption, u.Scheme, u.Redacted(), names(schemes))
+		case schemes[i].Refused != "":
+			return a, fmt.Errorf("%s: %w: scheme %q: %s", e.Driver, driver.ErrUnsupported, u.Scheme, schemes[i].Refused)
+		case u.Hostname() == "":
+			return a, fmt.Errorf("%s: %w: no host in URL %q; want one such as %s", e.Driver, driver.ErrOption, u.Redacted(), example)
+		}
+		port := u.Port()
+		if port == "" {
+			port = schemes[i].Port
+		}
+		a.Servers = append(a.Servers, Server{Address: net.JoinHostPort(u.Hostname(), port), Host: u.Hostname(), TLS: schemes[i].TLS})
+		if u.User != nil {
+			a.User = u.User
+		}
+		if path := strings.TrimPrefix(u.Path, "/"); path != "" {
+			a.Path = path
+		}
+		if u.RawQuery != "" {
+			a.Query = u.Query()
+		}
+	}
+	return a, nil
+}
+
+// names lists the schemes that a URL may have, in words.
+func names(schemes []Scheme) string {
+	var all []string
+	for _, s := range schemes {
+		if s.Refused == "" {
+			all = append(all, s.Name)
+		}
+	}
+	last := len(all) - 1
+	if last == 0 {
+		return all[0]
+	}
+	return strings.Join(all[:last], ", ") + " or " + all[last]
+}
+
+// From returns all servers, beginning with the n-th; n counts on from the first where
+// there are fewer. Connections that begin with one after the other use a cluster
+// evenly, and always alike.
+func (a *Address) From(n int) []Server {
+	n %= len(a.Servers)
+	return slices.Concat(a.Servers[n:], a.Servers[:n])
+}
+
+// String returns the servers' addresses.
+func (a *Address) String() string {
+	all := make([]string, len(a.Servers))
+	for i, s := range a.Servers {
+		all[i] = s.Address
+	}
+	return strings.Join(all, ",")
+}

@@ -1,0 +1,137 @@
+package kit
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+
+	"sixnines/driver"
+)
+
+// Base is what the session of every driver has. It is safe for concurrent use.
+type Base struct {
+	*Errors
+	Address
+
+	Target driver.Target // its Dial and Notify are never nil
+	TLS    *tls.Config   // nil: plain
+	User   string
+	Secret string          // the password of User
+	Nonce  string          // six letters and digits that make names of this session its own
+	Life   context.Context // ends when the session begins to close
+
+	cancel context.CancelFunc
+	mu     sync.Mutex
+	serial int
+	parts  map[Part]struct{} // nil: the session has closed
+}
+
+// Part is what a session's Close ends, such as a consumer. Shut ends it by ctx's
+// deadline, and may be called more than once.
+type Part interface {
+	Shut(ctx context.Context) error
+}
+
+// NewBase returns the base of a session with the target. Its URL has one of the
+// schemes; user and secret, from the options, win over those in the URL.
+func NewBase(e *Errors, t driver.Target, user, secret string, schemes ...Scheme) (*Base, error) {
+	a, err := e.ParseURL(t.URL, schemes...)
+	if err != nil {
+		return nil, err
+	}
+	b := &Base{Errors: e, Address: a, Target: t, User: user, Secret: secret, Nonce: strings.ToLower(rand.Text()[:6]), parts: map[Part]struct{}{}}
+	if b.Target.Dial == nil {
+		b.Target.Dial = new(net.Dialer).DialContext
+	}
+	if b.Target.Notify == nil {
+		b.Target.Notify = func(driver.Event) {}
+	}
+	if user == "" && secret == "" && a.User != nil {
+		b.User = a.User.Username()
+		b.Secret, _ = a.User.Password()
+	}
+	if t.TLS != nil || a.Servers[0].TLS {
+		// The name is filled in for each server.
+		if b.TLS, err = t.TLS.Config(""); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.Driver, err)
+		}
+		for i := range b.Servers {
+			b.Servers[i].TLS = true
+		}
+	}
+	b.Life, b.cancel = context.WithCancel(context.Background())
+	return b, nil
+}
+
+// Login names the way in which connections log in, for Semantics.
+func (b *Base) Login() string {
+	certificate := b.TLS != nil && len(b.TLS.Certificates) > 0
+	switch {
+	case b.User != "" && certificate:
+		return "user and password, and a client's certificate"
+	case b.User != "":
+		return "user and password"
+	case b.Secret != "":
+		return "password"
+	case certificate:
+		return "a client's certificate"
+	}
+	return "none"
+}
+
+// Keep lets Close end p, and numbers it from 0 on. The error is of class
+// driver.ErrClosed once Close has begun.
+func (b *Base) Keep(p Part) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.parts == nil {
+		return 0, b.over("subscribe")
+	}
+	b.parts[p] = struct{}{}
+	b.serial++
+	return b.serial - 1, nil
+}
+
+// Forget takes p out of what Close ends.
+func (b *Base) Forget(p Part) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	delete(b.parts, p)
+}
+
+// Closed reports whether Close has begun.
+func (b *Base) Closed() bool { return b.Life.Err() != nil }
+
+// Stop ends what is still connecting, and lets nothing more be kept. It is for an
+// Open that fails; Close calls it.
+func (b *Base) Stop() (parts []Part) {
+	b.cancel()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for p := range b.parts {
+		parts = append(parts, p)
+	}
+	b.parts = nil
+	return parts
+}
+
+// Close ends all that is kept, and what the functions end, at the same time and by
+// ctx's deadline. Calling it twice is allowed.
+func (b *Base) Close(ctx context.Context, also ...func(context.Context)) error {
+	parts := b.Stop()
+	errs := make([]error, len(parts))
+	var closing sync.WaitGroup
+	for i, p := range parts {
+		closing.Go(func() { errs[i] = p.Shut(ctx) })
+	}
+	for _, end := range also {
+		closing.Go(func() { end(ctx) })
+	}
+	closing.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,156 @@
+package kit
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"sixnines/driver"
+)
+
+// Conn is a network connection to a server, encrypted where that is asked for.
+type Conn struct {
+	net.Conn
+	Raw net.Conn             // below encryption: closing it waits for nothing
+	TLS *tls.ConnectionState // nil: plain
+}
+
+// Close ends the connection without the good-bye of TLS, for which a server that is
+// stuck would have to be waited for.
+func (c Conn) Close() error { return c.Raw.Close() }
+
+// Connecting is how a driver connects.
+type Connecting struct {
+	// Timeout is the longest time for one server to accept a connection and a login.
+	Timeout time.Duration
+	// Hint says what a server that hangs up or answers strangely most likely is, such
+	// as "is this an MQTT listener?".
+	Hint string
+}
+
+// Connect connects to the first of the servers that takes the login, and ends with ctx
+// and with the session. login logs in over the connection, which it need not close if
+// it fails; ctx ending closes the connection under it. Errors wrap a class, say to which
+// server, and what that most likely comes from.
+func Connect[C any](ctx context.Context, b *Base, servers []Server, how Connecting, login func(ctx context.Context, c Conn) (C, error)) (C, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(b.Life, func() { cancel(driver.ErrClosed) })()
+	var none C
+	var errs []error
+	for _, to := range servers {
+		c, err := connect(ctx, b, to, how, login)
+		if err == nil {
+			return c, nil
+		}
+		if b.Closed() {
+			return none, b.over("connect")
+		}
+		errs = append(errs, err)
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return none, errors.Join(errs...)
+}
+
+// connect connects to one server.
+func connect[C any](ctx context.Context, b *Base, to Server, how Connecting, login func(ctx context.Context, c Conn) (C, error)) (C, error) {
+	limited, cancel := context.WithTimeout(ctx, how.Timeout)
+	defer cancel()
+	var none C
+	raw, err := b.Target.Dial(limited, "tcp", to.Address)
+	if err != nil {
+		return none, connectError(ctx, limited, b, to, how, err)
+	}
+	stop := context.AfterFunc(limited, func() { raw.Close() })
+	c := Conn{Conn: raw, Raw: raw}
+	var made C
+	if err = c.encrypt(limited, b.TLS, to); err == nil {
+		made, err = login(limited, c)
+	}
+	if !stop() && err == nil {
+		err = context.Cause(limited)
+	}
+	if err != nil {
+		raw.Close()
+		return none, connectError(ctx, limited, b, to, how, err)
+	}
+	return made, nil
+}
+
+// encrypt wraps TLS around the connection, if the server speaks it.
+func (c *Conn) encrypt(ctx context.Context, config *tls.Config, to Server) error {
+	if !to.TLS {
+		return nil
+	}
+	if config.ServerName == "" {
+		config = config.Clone()
+		config.ServerName = to.Host
+	}
+	encrypted := tls.Client(c.Raw, config)
+	if err := encrypted.HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("tls: %w", err)
+	}
+	state := encrypted.ConnectionState()
+	c.Conn, c.TLS = encrypted, &state
+	return nil
+}
+
+// connectError says why there is no connection to the server, and what that most likely
+// comes from.
+func connectError(ctx, limited context.Context, b *Base, to Server, how Connecting, err error) error {
+	doing := b.Driver + ": connect to " + to.Address
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("%s: %w: %w", doing, driver.ErrNotConnected, context.Cause(ctx))
+	case limited.Err() != nil:
+		return fmt.Errorf("%s: %w: no answer in %v; %s", doing, driver.ErrNotConnected, how.Timeout, how.Hint)
+	}
+	switch class := b.ClassOf(err); class {
+	case driver.ErrUnauthorized:
+		return fmt.Errorf("%s: log in to %s: %w", b.Driver, to.Address, withClass(class, err))
+	case driver.ErrNotConnected, driver.ErrTimeout, driver.ErrClosed: // whoever ended it
+		return fmt.Errorf("%s: %w%s", doing, withClass(driver.ErrNotConnected, err), hint(to, how, err))
+	default:
+		return fmt.Errorf("%s: %w", doing, withClass(class, err))
+	}
+}
+
+// withClass adds the class to an error that does not wrap it.
+func withClass(class, err error) error {
+	if errors.Is(err, class) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", class, err)
+}
+
+// hint says what an error on the way to a login most likely comes from.
+func hint(to Server, how Connecting, err error) string {
+	var record tls.RecordHeaderError
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var network *net.OpError
+	inTime := errors.As(err, &network)
+	switch {
+	case errors.As(err, &record):
+		return "; the server does not speak TLS there: use the scheme without it, or the port of its TLS listener"
+	case errors.As(err, &authority):
+		return "; set tls.ca to the certificate of the server's authority"
+	case errors.As(err, &name):
+		return "; set tls.server_name to a name in the server's certificate"
+	case inTime && (network.Op == "remote error" || to.TLS && network.Op != "dial"):
+		// Its word on the matter is lost where it hangs up before it was read.
+		return "; the server may want a client certificate: set tls.cert and tls.key"
+	case inTime && network.Op == "dial":
+		return "" // nobody is there
+	case inTime && network.Op == "read", strings.Contains(err.Error(), "EOF"):
+		return "; the server has ended the connection; " + how.Hint
+	}
+	return "; " + how.Hint
+}

@@ -1,0 +1,42 @@
+package kit
+
+import (
+	"context"
+	"strconv"
+	"time"
+)
+
+// Role says whose a connection is. Producers and consumers never share one.
+type Role string
+
+// The roles of connections.
+const (
+	Control  Role = "control" // neither: what is asked, created and deleted
+	Producer Role = "producer"
+	Consumer Role = "consumer"
+)
+
+// Key names a connection within its session: its role, and the number that the
+// engine gave it (driver.ProducerSpec.Conn, driver.ConsumerSpec.Conn).
+type Key struct {
+	Role Role
+	Conn int
+}
+
+// String returns the name by which people see the connection.
+func (k Key) String() string {
+	if k.Role == Control {
+		return string(k.Role)
+	}
+	return string(k.Role) + "-" + strconv.Itoa(k.Conn)
+}
+
+// Grace limits an orderly end to two seconds, and to three quarters of the time until
+// ctx's deadline, so that some is left for one that is not.
+func Grace(ctx context.Context) (context.Context, context.CancelFunc) {
+	grace := 2 * time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		grace = min(grace, time.Until(deadline)*3/4)
+	}
+	return context.WithTimeout(ctx, grace)
+}

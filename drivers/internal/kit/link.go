@@ -1,0 +1,255 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+)
+
+// Wire is one connection of a link, after the login.
+type Wire interface {
+	// Serve handles what comes until the connection ends, and returns why.
+	Serve() error
+	// End is called once, after Serve. What waits for an answer is resolved with err, of
+	// class driver.ErrTimeout where nobody knows its outcome, driver.ErrClosed where the
+	// link was closed.
+	End(err error)
+	// Leave ends the connection, in an orderly way if there is time until ctx ends, so
+	// that Serve returns.
+	Leave(ctx context.Context)
+}
+
+// Member is what lives on a link and is set up on each of its connections.
+type Member[W any] interface {
+	Attach(ctx context.Context, w *W) error
+}
+
+// LinkConfig says how a link connects.
+type LinkConfig[W any] struct {
+	Name   string // for people, and at the broker
+	Silent bool   // no events
+	// Dial connects, logs in and sets up what is not a Member's. It ends with ctx.
+	Dial func(ctx context.Context) (*W, error)
+	// Passes reports of an error that the broker will be able soon, see Await; nil: none.
+	Passes func(error) bool
+	// Wait is the pause between attempts to connect again.
+	Wait time.Duration
+	// Restore is called before members are set up again; nil: there is nothing to do.
+	Restore func(ctx context.Context) error
+}
+
+// Link is a client of the broker: one connection after another, each a *W. Events tell
+// of a lost connection and of the next one. It is safe for concurrent use.
+type Link[W any, P interface {
+	*W
+	Wire
+}] struct {
+	LinkConfig[W]
+	base    *Base
+	live    atomic.Pointer[W]
+	closing atomic.Bool
+	life    context.Context // ends with the link
+	cancel  context.CancelFunc
+	done    chan struct{} // closed when no goroutine of the link is left
+
+	joining sync.Mutex
+	members []Member[W]
+}
+
+// NewLink returns a link that is not connected.
+func NewLink[W any, P interface {
+	*W
+	Wire
+}](b *Base, config LinkConfig[W]) *Link[W, P] {
+	l := &Link[W, P]{LinkConfig: config, base: b, done: make(chan struct{})}
+	if l.Passes == nil {
+		l.Passes = func(error) bool { return false }
+	}
+	l.life, l.cancel = context.WithCancel(b.Life)
+	return l
+}
+
+// Start connects, and keeps the link connected from then on. It is called once; after
+// an error the link is of no use.
+func (l *Link[W, P]) Start(ctx context.Context) error {
+	var w *W
+	err := Await(ctx, l.base.Driver+": connect", l.Passes, func() (err error) {
+		w, err = l.dial(ctx)
+		return err
+	})
+	if err == nil && !l.adopt(w) {
+		err = l.base.over("connect")
+	}
+	if err != nil {
+		l.cancel()
+		close(l.done)
+		return err
+	}
+	go l.run(w)
+	return nil
+}
+
+// dial ends with the link, too.
+func (l *Link[W, P]) dial(ctx context.Context) (*W, error) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(l.life, func() { cancel(driver.ErrClosed) })()
+	w, err := l.Dial(ctx)
+	if err != nil && l.life.Err() != nil {
+		err = l.base.over("connect")
+	}
+	return w, err
+}
+
+// adopt makes w the link's connection, or ends it: Close may have found none before.
+func (l *Link[W, P]) adopt(w *W) bool {
+	l.live.Store(w)
+	if l.closing.Load() && l.live.CompareAndSwap(w, nil) {
+		P(w).Leave(canceled())
+		P(w).End(l.closed())
+		return false
+	}
+	return true
+}
+
+func canceled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
+
+func (l *Link[W, P]) closed() error {
+	return fmt.Errorf("%s: %w before the broker had answered", l.base.Driver, driver.ErrClosed)
+}
+
+// run serves one connection after another.
+func (l *Link[W, P]) run(w *W) {
+	defer close(l.done)
+	for ok := true; ok; {
+		why := P(w).Serve()
+		l.live.CompareAndSwap(w, nil)
+		if l.closing.Load() || l.life.Err() != nil {
+			P(w).End(l.closed())
+			return
+		}
+		P(w).End(fmt.Errorf("%s: %w: the connection was lost before the broker had answered", l.base.Driver, driver.ErrTimeout))
+		l.Emit(driver.Event{Kind: driver.Disconnected, Detail: why.Error()})
+		if w, ok = Reconnect(l.life, l.Wait, l.again, l.refused); ok {
+			l.Emit(driver.Event{Kind: driver.Reconnected})
+		}
+	}
+}
+
+// refused tells of what stands against connecting again.
+func (l *Link[W, P]) refused(why error) {
+	l.Emit(driver.Event{Kind: driver.AsyncError, Detail: "reconnect: " + why.Error()})
+}
+
+// again connects and sets all members up.
+func (l *Link[W, P]) again(ctx context.Context) (*W, error) {
+	w, err := l.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	l.joining.Lock()
+	defer l.joining.Unlock()
+	if l.Restore != nil {
+		err = l.Restore(ctx)
+	}
+	for i := 0; i < len(l.members) && err == nil; i++ {
+		err = l.members[i].Attach(ctx, w)
+	}
+	if err != nil {
+		P(w).Leave(canceled())
+		P(w).End(err)
+		return nil, err
+	}
+	if !l.adopt(w) {
+		return nil, l.closed()
+	}
+	return w, nil
+}
+
+// Live returns the connection; nil: there is none.
+func (l *Link[W, P]) Live() *W { return l.live.Load() }
+
+// Absent is why there is no connection.
+func (l *Link[W, P]) Absent() error {
+	if l.closing.Load() {
+		return driver.ErrClosed
+	}
+	return driver.ErrNotConnected
+}
+
+// Closing reports whether Close has been called.
+func (l *Link[W, P]) Closing() bool { return l.closing.Load() }
+
+// Life returns what ends with the link.
+func (l *Link[W, P]) Life() context.Context { return l.life }
+
+// Done is closed when nothing of the link runs any more.
+func (l *Link[W, P]) Done() <-chan struct{} { return l.done }
+
+// Join sets a member up, now and on each connection to come.
+func (l *Link[W, P]) Join(ctx context.Context, m Member[W]) error {
+	l.joining.Lock()
+	defer l.joining.Unlock()
+	w := l.Live()
+	if w == nil {
+		return l.base.Wrap(l.Absent(), "%s", l.Name)
+	}
+	if err := m.Attach(ctx, w); err != nil {
+		return err
+	}
+	l.members = append(l.members, m)
+	return nil
+}
+
+// Part takes a member out again. It does not wait for what is being connected.
+func (l *Link[W, P]) Part(m Member[W]) {
+	go func() {
+		l.joining.Lock()
+		defer l.joining.Unlock()
+		l.members = slices.DeleteFunc(l.members, func(other Member[W]) bool { return other == m })
+	}()
+}
+
+// Emit tells of an event, unless the link is closing. The link's name goes before the
+// detail.
+func (l *Link[W, P]) Emit(e driver.Event) {
+	if l.closing.Load() || l.Silent {
+		return
+	}
+	if e.Detail == "" {
+		e.Detail = l.Name
+	} else {
+		e.Detail = l.Name + ": " + e.Detail
+	}
+	l.base.Target.Notify(e)
+}
+
+// Quiet ends events: what follows is expected.
+func (l *Link[W, P]) Quiet() { l.closing.Store(true) }
+
+// Close ends the link by ctx's deadline, in an orderly way if there is time. An error
+// is of class driver.ErrTimeout: something of the link still runs.
+func (l *Link[W, P]) Close(ctx context.Context) error {
+	l.closing.Store(true)
+	l.cancel()
+	if w := l.live.Swap(nil); w != nil {
+		grace, cancel := Grace(ctx)
+		P(w).Leave(grace)
+		cancel()
+	}
+	select {
+	case <-l.done:
+		return nil
+	case <-ctx.Done():
+		return l.base.Wrap(fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx)), "close %s", l.Name)
+	}
+}

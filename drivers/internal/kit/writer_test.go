@@ -1,0 +1,158 @@
+package kit
+
+import (
+	"errors"
+	"net"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sixnines/driver"
+)
+
+// sink is a connection that notes what is written to it, write by write.
+type sink struct {
+	net.Conn
+	writes []string
+	err    error // of the next write
+	takes  int   // bytes that the next write takes before err
+	closed bool
+}
+
+func (s *sink) Write(p []byte) (int, error) {
+	if s.err != nil {
+		return s.takes, s.err
+	}
+	s.writes = append(s.writes, string(p))
+	return len(p), nil
+}
+
+func (s *sink) Close() error { s.closed = true; return nil }
+
+func (s *sink) SetWriteDeadline(time.Time) error { return nil }
+
+func (s *sink) want(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(s.writes, want) {
+		t.Errorf("written %q, want %q", s.writes, want)
+	}
+	s.writes = nil
+}
+
+// add writes a frame, or collects it.
+func add(t *testing.T, w *Writer, frame string) error {
+	t.Helper()
+	b, err := w.Begin(len(frame))
+	if err != nil {
+		return err
+	}
+	return w.Commit(append(b, frame...))
+}
+
+func TestWriterWritesAtOnce(t *testing.T) {
+	var to sink
+	w := NewWriter(Conn{Conn: &to, Raw: &to}, 1, WriterHook{})
+	for _, frame := range []string{"a", "bcd"} {
+		if err := add(t, w, frame); err != nil {
+			t.Fatal(err)
+		}
+	}
+	to.want(t, "a", "bcd")
+	if w.Collects() {
+		t.Error("there is nothing to flush, and it says otherwise")
+	}
+}
+
+func TestWriterCollects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var to sink
+		w := NewWriter(Conn{Conn: &to, Raw: &to}, 8, WriterHook{})
+		for _, frame := range []string{"abc", "def", "ghi", "0123456789", "j"} {
+			if err := add(t, w, frame); err != nil {
+				t.Fatal(err)
+			}
+		}
+		to.want(t, "abcdef", "ghi", "0123456789")
+		if err := w.Write([]byte("now")); err != nil {
+			t.Fatal(err)
+		}
+		to.want(t, "j", "now")
+		add(t, w, "late")
+		time.Sleep(time.Second) // of the bubble
+		synctest.Wait()
+		to.want(t, "late") // nobody flushed
+		if err := w.Flush(); err != nil {
+			t.Error(err)
+		}
+		to.want(t)
+		w.End()
+	})
+}
+
+func TestWriterSeals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var to sink
+		w := NewWriter(Conn{Conn: &to, Raw: &to}, 8, WriterHook{Seal: func(b []byte) []byte { return append(b, '.') }})
+		add(t, w, "ab")
+		add(t, w, "cd")
+		w.Flush()
+		to.want(t, "abcd.")
+		w.End()
+	})
+}
+
+func TestWriterReplies(t *testing.T) {
+	var to sink
+	w := NewWriter(Conn{Conn: &to, Raw: &to}, 1, WriterHook{})
+	reply := func(frame string, due int) {
+		t.Helper()
+		if err := w.Reply([]byte(frame), due); err != nil {
+			t.Error(err)
+		}
+	}
+	reply("a", 1)
+	reply("b", 1)
+	to.want(t)
+	w.FlushReplies()
+	to.want(t, "ab")
+	reply("c", 0)
+	to.want(t, "c")
+	reply("d", 3)
+	reply("e", 3)
+	w.FlushReplies() // the reader is idle, and they wait for a third all the same
+	to.want(t)
+	reply("f", 3)
+	to.want(t, "def")
+	reply("g", 3)
+	if !w.Last([]byte("bye")) {
+		t.Error("the last frame is not out")
+	}
+	to.want(t, "g", "bye")
+}
+
+func TestWriterFails(t *testing.T) {
+	to := sink{err: errors.New("broken"), takes: 3}
+	var failed error
+	var lost string
+	w := NewWriter(Conn{Conn: &to, Raw: &to}, 8, WriterHook{
+		Failed:  func(err error) { failed = err },
+		Emptied: func(b []byte, written int) { lost += string(b[written:]) },
+	})
+	add(t, w, "abc")
+	add(t, w, "de")
+	err := w.Flush()
+	if !errors.Is(err, driver.ErrNotConnected) || failed != to.err || !to.closed || lost != "de" {
+		t.Errorf("%v; failed with %v, closed %v, lost %q", err, failed, to.closed, lost)
+	}
+	to.err = nil
+	add(t, w, "fg")
+	w.End()
+	if lost != "defg" {
+		t.Errorf("lost %q, want what was collected as well", lost)
+	}
+	if err := add(t, w, "h"); !errors.Is(err, driver.ErrNotConnected) {
+		t.Errorf("after the end: %v", err)
+	}
+	w.End()
+}
