@@ -83,7 +83,7 @@ func Run(ctx context.Context, s *scenario.Scenario, drivers driver.Set, opts ...
 		return nil, fmt.Errorf("%w: target.driver: there is no driver %q in the set; %s", ErrUsage, s.Target.Driver, known)
 	}
 	c := configure(s, entry, opts)
-	if s.Target.URL == "" && c.URL == "" && !entry.InProcess() {
+	if s.Target.URL == "" && c.URL == "" && !entry.InProcess {
 		return nil, fmt.Errorf("%w: target.url: where is the %s broker? Give its address in the scenario or by WithURL, for example %s; only the command sixnines starts one of its own",
 			ErrUsage, entry.Name, exampleURL(entry))
 	}

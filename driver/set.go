@@ -11,6 +11,7 @@ type Entry struct {
 	Name         string // "nats"; what a scenario's target.driver says
 	Summary      string // one line for people
 	DefaultURL   string // where the broker usually listens; empty: none
+	InProcess    bool   // the broker lives in the driver itself, within the process
 	Capabilities Capabilities
 	// Options is a pointer to the driver's options struct holding the
 	// defaults, see [DescribeOptions]. Nil: the driver has none.
@@ -19,12 +20,11 @@ type Entry struct {
 	// were given, which make sense for the load's topics only; nil stands for the
 	// default.
 	ProbeOptions map[string]any
-	Driver       Driver
+	// Monitoring is the option that takes the address of the broker's monitoring, which
+	// is given where the broker is started for the run; empty: there is none.
+	Monitoring string
+	Driver     Driver
 }
-
-// InProcess reports whether the broker lives in the driver itself, within the
-// process: its usual address names no host.
-func (e Entry) InProcess() bool { return strings.HasSuffix(e.DefaultURL, "://") }
 
 // Secret reports whether the driver says that the value of an option must not be
 // shown or written down.

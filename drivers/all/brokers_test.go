@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 func withBroker(t *testing.T, f func(t *testing.T, e driver.Entry, c *brokers.Cluster)) {
 	for _, e := range all.Set().Entries() {
 		t.Run(e.Name, func(t *testing.T) {
-			if e.Capabilities.Brokerless || strings.HasSuffix(e.DefaultURL, "://") {
+			if e.Capabilities.Brokerless || e.InProcess {
 				f(t, e, nil)
 				return
 			}

@@ -66,8 +66,9 @@ func Entry() driver.Entry {
 			Keeps:       true,
 			TLS:         true,
 		},
-		Options: &options,
-		Driver:  Driver{},
+		Options:    &options,
+		Monitoring: "monitoring",
+		Driver:     Driver{},
 	}
 }
 

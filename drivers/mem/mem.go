@@ -47,6 +47,7 @@ func (b *Broker) Entry() driver.Entry {
 		Name:       "mem",
 		Summary:    "a broker inside this process that misbehaves as told, to test the tool itself",
 		DefaultURL: scheme,
+		InProcess:  true,
 		Capabilities: driver.Capabilities{
 			Ack:          driver.AckKindNone,
 			AckVaries:    true,

@@ -59,8 +59,9 @@ func Entry() driver.Entry {
 			Keeps:       true,
 			TLS:         true,
 		},
-		Options: &options,
-		Driver:  Driver{},
+		Options:    &options,
+		Monitoring: "http_url",
+		Driver:     Driver{},
 	}
 }
 

@@ -30,7 +30,7 @@ const largeMessage = 256 << 10
 // withoutBroker reports whether the driver needs none: peers talk directly, or
 // the broker lives inside the driver, as a usual address without a host says.
 func withoutBroker(e driver.Entry) bool {
-	return e.Capabilities.Brokerless || e.InProcess()
+	return e.Capabilities.Brokerless || e.InProcess
 }
 
 // managedProduct returns the product to start for the scenario's run; ok false:
@@ -201,12 +201,8 @@ func (b *managedBroker) configure(c *engine.Config) {
 	// What the driver can ask of the server's monitoring it shall: the settings
 	// in effect. They are no part of the scenario, since the next server's is
 	// elsewhere.
-	if at := b.cluster.Info["monitoring"]; at != "" {
-		for _, o := range driver.DescribeOptions(c.Entry.Options) {
-			if o.Name == "monitoring" || o.Name == "http_url" {
-				c.Options = map[string]any{o.Name: at}
-			}
-		}
+	if at := b.cluster.Info["monitoring"]; at != "" && c.Entry.Monitoring != "" {
+		c.Options = map[string]any{c.Entry.Monitoring: at}
 	}
 }
 

@@ -67,7 +67,7 @@ func startProbe(s *session, rec *recording) *sideProbe {
 		p.leftOut = "this program has no process for it: only the command sixnines has"
 	case e.Capabilities.Brokerless:
 		p.leftOut = "driver " + e.Name + " has no broker that two loads could share"
-	case e.InProcess():
+	case e.InProcess:
 		p.leftOut = "the broker of driver " + e.Name + " is in the process of the load"
 	case s.warmup == 0 && s.scenario.Record.Probe == scenario.ProbeAuto:
 		p.leftOut = "without a warm-up it would connect in the window; with --probe=on the run waits for it"
