@@ -18,7 +18,7 @@ type requesterDriver struct {
 	create  func() (Requester, error)
 	workers int
 	timeout time.Duration
-	threads bool // messages come from pacers' threads, see bell
+	threads bool // messages come from pacers' threads, see wakePipe
 }
 
 // Open implements driver.Driver.
@@ -30,7 +30,7 @@ func (d requesterDriver) Open(context.Context, driver.Target) (driver.Session, e
 	p := &workers{requesterDriver: d, base: base, cancel: cancel, ready: make(chan request, n)}
 	if d.threads {
 		var err error
-		if p.bell, err = newBell(); err != nil {
+		if p.wakePipe, err = newWakePipe(); err != nil {
 			cancel()
 			return nil, fmt.Errorf("requester: make a pipe: %w", err)
 		}
@@ -42,14 +42,14 @@ func (d requesterDriver) Open(context.Context, driver.Target) (driver.Session, e
 // workers is a session: a number of goroutines, each with a Requester.
 type workers struct {
 	requesterDriver
-	base   context.Context // of all requests
-	cancel context.CancelFunc
-	all    []*worker
-	ready  chan request // for the workers
-	rung   chan request // for the distributor, with bell; else nil
-	bell   *bell
-	once   sync.Once
-	failed error // of Close
+	base     context.Context // of all requests
+	cancel   context.CancelFunc
+	all      []*worker
+	ready    chan request // for the workers
+	rung     chan request // for the distributor, with wakePipe; else nil
+	wakePipe *wakePipe
+	once     sync.Once
+	failed   error // of Close
 
 	distributor sync.WaitGroup // its goroutine
 }
@@ -98,7 +98,7 @@ func (p *workers) Provision(ctx context.Context, _ driver.Topology) (driver.Sema
 		w.ended = make(chan struct{})
 		go p.work(w) // ends with p.ready, and Close waits for w.ended
 	}
-	if p.bell != nil {
+	if p.wakePipe != nil {
 		p.distributor.Go(p.distribute)
 	}
 	return driver.Semantics{
@@ -159,7 +159,7 @@ func (p *workers) setUp(ctx context.Context) error {
 // that a worker it readies can use at once.
 func (p *workers) distribute() {
 	for {
-		p.bell.listen()
+		p.wakePipe.listen()
 		for drained := false; !drained; {
 			select {
 			case r := <-p.rung:
@@ -168,7 +168,7 @@ func (p *workers) distribute() {
 				drained = true
 			}
 		}
-		if p.bell.wait() != nil {
+		if p.wakePipe.wait() != nil {
 			return
 		}
 	}
@@ -223,8 +223,8 @@ func (p *workers) close(ctx context.Context) error {
 		}
 	}
 	p.cancel()
-	if p.bell != nil {
-		p.bell.close()
+	if p.wakePipe != nil {
+		p.wakePipe.close()
 		p.distributor.Wait()
 	}
 	close(p.ready)
@@ -272,12 +272,12 @@ type dispatcher struct {
 // Send implements driver.Producer. It does not block.
 func (d *dispatcher) Send(token uint64, _ []byte) error {
 	p, r := d.workers, request{token, d.acks}
-	if p.bell == nil {
+	if p.wakePipe == nil {
 		p.ready <- r
 		return nil
 	}
 	p.rung <- r
-	p.bell.ring()
+	p.wakePipe.ring()
 	return nil
 }
 

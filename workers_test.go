@@ -174,8 +174,8 @@ func TestDerivedContextsNeedNoGoroutine(t *testing.T) {
 }
 
 // BenchmarkHandOff is one request after the other from Send to Done, its own
-// work nothing: by the bell as for pacers, and by a channel alone as for closed
-// loops and flat out. Mind what bell says: from a pacer's thread it is the other
+// work nothing: by the wakePipe as for pacers, and by a channel alone as for closed
+// loops and flat out. Mind what wakePipe says: from a pacer's thread it is the other
 // way round.
 func BenchmarkHandOff(b *testing.B) {
 	for _, threads := range []bool{true, false} {

@@ -78,7 +78,7 @@ type Counters struct {
 	Negative   int64 `json:"negative"`           // differences below zero, recorded as 0
 	OutOfRange int64 `json:"out_of_range"`       // values beyond the histograms, recorded at their end
 	Violations int64 `json:"violations"`         // the driver broke its contract
-	Handovers  int64 `json:"handovers"`          // a blocked send whose pacer's other producers were taken over
+	Takeovers  int64 `json:"handovers"`          // a blocked send whose pacer's other producers were taken over
 	Dropped    int64 `json:"dropped"`            // thrown away by the client, as it says
 	Returned   int64 `json:"returned,omitempty"` // given back by the broker, which could not route them
 	BytesSent  int64 `json:"bytes_sent"`
@@ -93,7 +93,7 @@ func (c *Counters) fields() [counters]*int64 {
 	return [counters]*int64{&c.Scheduled, &c.NotSent, &c.Taken, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
 		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Undelivered, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
 		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.Earlier, &c.EarlierMissing, &c.EarlierDuplicated, &c.LateReplies, &c.LastUnknown, &c.Censored,
-		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Handovers, &c.Dropped, &c.Returned, &c.BytesSent, &c.BytesRecv}
+		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Takeovers, &c.Dropped, &c.Returned, &c.BytesSent, &c.BytesRecv}
 }
 
 // Add adds o to c.

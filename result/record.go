@@ -478,7 +478,7 @@ const (
 	PauseGC         = "gc"             // Go's collector stopped the world
 	PauseThrottled  = "throttled"      // a control group's cpu.max held the process back
 	PauseSteal      = "steal"          // the hypervisor gave the processors to others
-	PauseCrowded    = "crowded"        // this process waited while others had the processors
+	PauseOthers     = "crowded"        // this process waited while others had the processors
 	PauseSwap       = "swap"           // pages of this process were read back from disk
 	PauseRetransmit = "retransmission" // TCP sent something again
 )

@@ -231,9 +231,9 @@ func holdFirst(ctx context.Context, h *Harness, names ...string) error {
 		if _, err := r.consumer(ctx, 0, "", got, names...); err != nil {
 			return err
 		}
-		witness := newInbox()
+		observer := newInbox()
 		if h.Entry.Capabilities.FanOut {
-			if _, err := r.consumer(ctx, 1, "", witness, names...); err != nil {
+			if _, err := r.consumer(ctx, 1, "", observer, names...); err != nil {
 				return err
 			}
 		}
@@ -264,7 +264,7 @@ func holdFirst(ctx context.Context, h *Harness, names ...string) error {
 			}
 		}
 		if h.Entry.Capabilities.FanOut {
-			if err := witness.filled(ctx, 1+n*len(names)); err != nil {
+			if err := observer.filled(ctx, 1+n*len(names)); err != nil {
 				return err
 			}
 		}

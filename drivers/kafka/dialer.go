@@ -77,8 +77,8 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	return made, nil
 }
 
-// hush lets connections end without a word: the client is being closed.
-func (d *dialer) hush() {
+// quiet lets connections end without a word: the client is being closed.
+func (d *dialer) quiet() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for c := range d.conns {

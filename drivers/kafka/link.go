@@ -66,7 +66,7 @@ func (s *session) connect(name string, more ...kgo.Opt) (*link, error) {
 // any case.
 func (l *link) close(ctx context.Context) {
 	l.closing.Store(true)
-	l.dialer.hush()
+	l.dialer.quiet()
 	l.shut.Do(func() {
 		go func() {
 			defer close(l.ended)

@@ -18,7 +18,7 @@ type connection interface {
 	// shut ends the connection, and with why each message that is in flight. No
 	// message is delivered any more when it returns. It is called once.
 	shut(why error)
-	// leave says goodbye and closes. It takes little longer than farewellMost, whatever
+	// leave says goodbye and closes. It takes little longer than closeTimeout, whatever
 	// state the broker is in.
 	leave()
 }

@@ -152,7 +152,7 @@ func (c *connection3) leave() {
 		defer close(left)
 		c.end()
 	}()
-	patience := time.NewTimer(farewellMost)
+	patience := time.NewTimer(closeTimeout)
 	defer patience.Stop()
 	select {
 	case <-left:

@@ -160,7 +160,7 @@ func (c *connection5) leave() {
 		defer close(left)
 		_ = c.client.Disconnect(&paho.Disconnect{}) // returns when nothing is being delivered
 	}()
-	patience := time.NewTimer(farewellMost)
+	patience := time.NewTimer(closeTimeout)
 	defer patience.Stop()
 	select {
 	case <-left:

@@ -148,8 +148,8 @@ func (w *wire) shut(err error) {
 	}
 }
 
-// blame keeps the first reason for the wire's end, and ends it.
-func (w *wire) blame(err error) {
+// endWith keeps the first reason for the wire's end, and ends it.
+func (w *wire) endWith(err error) {
 	w.mu.Lock()
 	if w.why == nil {
 		w.why = err
@@ -168,7 +168,7 @@ func (w *wire) write(frames []byte) error {
 
 func (w *wire) writeLocked(frames []byte) error {
 	if _, err := w.conn.Write(frames); err != nil {
-		w.blame(err)
+		w.endWith(err)
 		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
 	return nil
@@ -216,7 +216,7 @@ func (w *wire) flushLocked() error {
 	}
 	n, err := w.conn.Write(w.batch)
 	if err != nil {
-		w.blame(err)
+		w.endWith(err)
 		w.lose(n)
 		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
@@ -360,7 +360,7 @@ func (w *wire) watch(every time.Duration, done <-chan struct{}) {
 		}
 		reads := w.reads.Load()
 		if asked && reads == last && w.waiting.Load() {
-			w.blame(errors.New("the broker has not answered for longer than keep_alive"))
+			w.endWith(errors.New("the broker has not answered for longer than keep_alive"))
 			return
 		}
 		last = reads
@@ -372,8 +372,8 @@ func (w *wire) watch(every time.Duration, done <-chan struct{}) {
 	}
 }
 
-// farewellMost is for a broker that has stopped reading.
-const farewellMost = 200 * time.Millisecond
+// closeTimeout is for a broker that has stopped reading.
+const closeTimeout = 200 * time.Millisecond
 
 // last writes packets behind all that has been held back, unless somebody is
 // stuck in a write. It reports whether they are out. A message cannot follow.
@@ -382,7 +382,7 @@ func (w *wire) last(packets []byte) bool {
 		return false
 	}
 	defer w.writing.Unlock()
-	w.conn.SetWriteDeadline(time.Now().Add(farewellMost))
+	w.conn.SetWriteDeadline(time.Now().Add(closeTimeout))
 	return w.flushLocked() == nil && w.writeReplies() == nil && w.writeLocked(packets) == nil
 }
 

@@ -22,32 +22,32 @@ func under(name string) bool {
 	return strings.Contains(string(text[:runtime.Stack(text, false)]), "(*"+name+")")
 }
 
-// witness tells who wrote to the connections that it makes, and who delivered.
-type witness struct {
+// observer tells who wrote to the connections that it makes, and who delivered.
+type observer struct {
 	wrote, delivered   atomic.Int64 // messages, not batches, of which the driver wrote or delivered
 	byClient, toClient atomic.Int64 // and those of which the client did
 }
 
-func (w *witness) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (w *observer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := new(net.Dialer).DialContext(ctx, network, address)
-	return &witnessed{c, w}, err
+	return &observed{c, w}, err
 }
 
-type witnessed struct {
+type observed struct {
 	net.Conn
-	witness *witness
+	observer *observer
 }
 
-func (c *witnessed) Write(p []byte) (int, error) {
+func (c *observed) Write(p []byte) (int, error) {
 	if n := int64(strings.Count(string(p), "PUB ")); !under("Conn") {
-		c.witness.wrote.Add(n)
+		c.observer.wrote.Add(n)
 	} else {
-		c.witness.byClient.Add(n)
+		c.observer.byClient.Add(n)
 	}
 	return c.Conn.Write(p)
 }
 
-func (w *witness) deliver(driver.Message) {
+func (w *observer) deliver(driver.Message) {
 	if under("intake") {
 		w.delivered.Add(1)
 	} else {
@@ -88,7 +88,7 @@ func TestWhoCarries(t *testing.T) {
 		{"library, batch", true, false, "library", false, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var w witness
+			var w observer
 			s, err := nats.Driver{}.Open(t.Context(), driver.Target{URL: b.url.String(), Run: "test", Batch: test.batch, Dial: w.dial,
 				Options: map[string]any{"client": test.client}})
 			if err != nil {

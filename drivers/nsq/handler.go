@@ -175,7 +175,7 @@ func (h *handler) leave() <-chan struct{} {
 // close implements subscriber. It waits for a Deliver that runs. go-nsq ends the
 // connection later.
 func (h *handler) close(ctx context.Context) error {
-	patience := time.NewTimer(farewellMost)
+	patience := time.NewTimer(closeTimeout)
 	defer patience.Stop()
 	select {
 	case <-h.leave():

@@ -231,8 +231,8 @@ func (l *link) emit(e driver.Event) {
 	}
 }
 
-// farewellMost is how long nsqd may take to answer a farewell.
-const farewellMost = 300 * time.Millisecond
+// closeTimeout is how long nsqd may take to answer a farewell.
+const closeTimeout = 300 * time.Millisecond
 
 // close ends the link by ctx's deadline. Of a consumer nsqd must have read all
 // that is finished before it hears of anything else: nsqd 1.3.0 crashes if a
@@ -245,7 +245,7 @@ func (l *link) close(ctx context.Context) error {
 		if l.sub == nil {
 			w.send(nil)
 		} else if w.send(nsq.StartClose()) {
-			patience := time.NewTimer(farewellMost)
+			patience := time.NewTimer(closeTimeout)
 			defer patience.Stop()
 			select {
 			case <-l.done:

@@ -308,7 +308,7 @@ func (p *publisher) emit(kind driver.EventKind, detail string) {
 func (p *publisher) close(ctx context.Context) error {
 	p.closing.Store(true)
 	if empty := p.empty(); empty != nil {
-		patience := time.NewTimer(farewellMost)
+		patience := time.NewTimer(closeTimeout)
 		defer patience.Stop()
 		select {
 		case <-empty:

@@ -195,8 +195,8 @@ func (w *wire) shut(err error) {
 	}
 }
 
-// blame keeps the first reason for the wire's end, and ends it.
-func (w *wire) blame(err error) {
+// endWith keeps the first reason for the wire's end, and ends it.
+func (w *wire) endWith(err error) {
 	w.mu.Lock()
 	if w.why == nil {
 		w.why = err
@@ -209,7 +209,7 @@ func (w *wire) blame(err error) {
 // be out, and nothing can follow it.
 func (w *wire) writeLocked(b []byte) error {
 	if err := w.write(b); err != nil {
-		w.blame(err)
+		w.endWith(err)
 		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
 	return nil
@@ -275,7 +275,7 @@ func (w *wire) send(c *nsq.Command) bool {
 		return true
 	}
 	if err := w.command(c); err != nil {
-		w.blame(err)
+		w.endWith(err)
 		return false
 	}
 	return true
@@ -314,7 +314,7 @@ func (w *wire) watch(every time.Duration, done <-chan struct{}) {
 		}
 		reads := w.reads.Load()
 		if reads == last && w.idle.Load() {
-			w.blame(errors.New("nsqd has not spoken for twice the heartbeat_interval"))
+			w.endWith(errors.New("nsqd has not spoken for twice the heartbeat_interval"))
 			return
 		}
 		last = reads

@@ -27,12 +27,12 @@ type consumer struct {
 	backlog *rabbit.Backlog[delivery] // nil: messages are handed over where they are read
 	closed  atomic.Bool
 
-	now    atomic.Pointer[intake]
+	now    atomic.Pointer[receiver]
 	offset atomic.Int64 // of the stream's next message
 }
 
-// intake is a consumer's channel on one connection. It implements wire.Handler.
-type intake struct {
+// receiver is a consumer's channel on one connection. It implements wire.Handler.
+type receiver struct {
 	consumer *consumer
 	channel  atomic.Pointer[channel]
 
@@ -153,7 +153,7 @@ func (s *session) keep(c *consumer) bool {
 
 // Attach implements rabbit.Member.
 func (c *consumer) Attach(ctx context.Context, conn connection) error {
-	in := &intake{consumer: c}
+	in := &receiver{consumer: c}
 	ch, err := conn.open(ctx, in)
 	if err != nil {
 		return wrap(err, "open a channel")
@@ -182,7 +182,7 @@ func (c *consumer) Attach(ctx context.Context, conn connection) error {
 }
 
 // Deliver implements wire.Handler.
-func (in *intake) Deliver(d wire.Delivery) {
+func (in *receiver) Deliver(d wire.Delivery) {
 	if b := in.consumer.backlog; b != nil {
 		// One allocation for both copies.
 		all := append(append(make([]byte, 0, len(d.Body)+len(d.Properties)), d.Body...), d.Properties...)
@@ -196,7 +196,7 @@ func (in *intake) Deliver(d wire.Delivery) {
 // delivery is a copy of one, for a slow consumer. How many wait is the broker's
 // to say, see Options.Prefetch.
 type delivery struct {
-	in *intake
+	in *receiver
 	wire.Delivery
 }
 
@@ -208,7 +208,7 @@ func (c *consumer) catchUp(d delivery) {
 }
 
 // deliver hands a message over and acknowledges what is due, at once if now.
-func (in *intake) deliver(d wire.Delivery, now bool) {
+func (in *receiver) deliver(d wire.Delivery, now bool) {
 	c := in.consumer
 	if c.session.options.QueueType == stream {
 		if offset, ok := d.Properties.Header(offsetHeader).(int64); ok {
@@ -240,7 +240,7 @@ func (in *intake) deliver(d wire.Delivery, now bool) {
 
 // ack acknowledges all up to the last message. That it fails means that the
 // connection is lost, and messages will come again.
-func (in *intake) ack(now bool) {
+func (in *receiver) ack(now bool) {
 	if ch := in.channel.Load(); ch != nil {
 		(*ch).Ack(in.last, in.count > 1, now)
 	}
@@ -248,13 +248,13 @@ func (in *intake) ack(now bool) {
 }
 
 // Confirm implements wire.Handler.
-func (*intake) Confirm(uint64, bool, bool) {}
+func (*receiver) Confirm(uint64, bool, bool) {}
 
 // Return implements wire.Handler.
-func (*intake) Return(wire.Returned) {}
+func (*receiver) Return(wire.Returned) {}
 
 // End implements wire.Handler.
-func (in *intake) End(why error) {
+func (in *receiver) End(why error) {
 	in.consumer.now.CompareAndSwap(in, nil)
 	if !in.consumer.closed.Load() {
 		in.consumer.link.ended(why)

@@ -14,16 +14,16 @@ import (
 // producer implements driver.Producer and driver.Syncer.
 type producer struct {
 	session  *session
-	outlet   *outlet
-	key      outletKey
+	sender   *sender
+	key      senderKey
 	topic    string
 	envelope wire.Envelope
 	acks     driver.Acks
 	closed   atomic.Bool
 	replies  *rabbit.Gate // nil: not a requester
 
-	prepared wire.Prepared // for the passage on
-	on       *passage
+	prepared wire.Prepared // for the channelState on
+	on       *channelState
 
 	unroutable, refused error // made once
 }
@@ -65,20 +65,20 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if n := s.options.Channels; n > 0 && replies == nil {
 		index = spec.ID % n
 	}
-	p.key = outletKey{linkKey{roleProducer, spec.Conn}, index}
+	p.key = senderKey{linkKey{roleProducer, spec.Conn}, index}
 	l, err := s.links.Acquire(ctx, p.key.link)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	o, shared := s.outlets[p.key]
+	o, shared := s.senders[p.key]
 	if !shared {
-		o = &outlet{link: l}
-		s.outlets[p.key] = o
+		o = &sender{link: l}
+		s.senders[p.key] = o
 	}
 	o.users++
 	s.mu.Unlock()
-	p.outlet = o
+	p.sender = o
 	if replies != nil {
 		p.envelope.ReplyTo = replyQueue
 		err = l.Join(ctx, p)
@@ -97,7 +97,7 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 
 // Attach implements rabbit.Member, for requesters.
 func (p *producer) Attach(ctx context.Context, c connection) error {
-	return p.outlet.attachWith(ctx, c, p.replies)
+	return p.sender.attachWith(ctx, c, p.replies)
 }
 
 // Send implements driver.Producer.
@@ -105,14 +105,14 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if p.closed.Load() {
 		return p.wrap(driver.ErrClosed)
 	}
-	if err := p.outlet.send(p, token, payload); err != nil {
+	if err := p.sender.send(p, token, payload); err != nil {
 		return p.wrap(err)
 	}
 	return nil
 }
 
 func (p *producer) wrap(err error) error {
-	if p.outlet.link.Closing() || p.closed.Load() {
+	if p.sender.link.Closing() || p.closed.Load() {
 		err = driver.ErrClosed // whatever the dying connection said
 	}
 	return wrap(err, "send to %q", p.topic)
@@ -123,7 +123,7 @@ func (p *producer) Sync(ctx context.Context) error {
 	if p.closed.Load() {
 		return p.wrap(driver.ErrClosed)
 	}
-	if err := p.outlet.sync(ctx); err != nil {
+	if err := p.sender.sync(ctx); err != nil {
 		return wrap(err, "wait for the broker to have read what was sent to %q", p.topic)
 	}
 	return nil
@@ -138,7 +138,7 @@ func (p batching) Flush() error {
 	if p.closed.Load() {
 		return p.wrap(driver.ErrClosed)
 	}
-	if err := p.outlet.flush(); err != nil {
+	if err := p.sender.flush(); err != nil {
 		return p.wrap(err)
 	}
 	return nil
@@ -152,19 +152,19 @@ func (p *producer) Close(ctx context.Context) error {
 	}
 	s := p.session
 	s.mu.Lock()
-	p.outlet.users--
-	last := p.outlet.users == 0 && s.outlets[p.key] == p.outlet
+	p.sender.users--
+	last := p.sender.users == 0 && s.senders[p.key] == p.sender
 	if last {
-		delete(s.outlets, p.key)
+		delete(s.senders, p.key)
 	}
 	s.mu.Unlock()
 	if last {
 		if p.replies != nil {
-			p.outlet.link.Leave(p)
+			p.sender.link.Leave(p)
 		} else {
-			p.outlet.link.Leave(p.outlet)
+			p.sender.link.Leave(p.sender)
 		}
-		if now := p.outlet.now.Swap(nil); now != nil {
+		if now := p.sender.now.Swap(nil); now != nil {
 			grace, cancel := rabbit.Grace(ctx)
 			now.channel.Close(grace) // the connection may go on without it
 			cancel()
@@ -178,6 +178,6 @@ func (p *producer) Close(ctx context.Context) error {
 			return err
 		}
 	}
-	s.links.Release(ctx, p.key.link, p.outlet.link)
+	s.links.Release(ctx, p.key.link, p.sender.link)
 	return nil
 }

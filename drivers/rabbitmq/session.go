@@ -34,7 +34,7 @@ type session struct {
 
 	mu        sync.Mutex
 	closed    bool
-	outlets   map[outletKey]*outlet
+	senders   map[senderKey]*sender
 	consumers map[*consumer]struct{}
 	sharing   map[string]int // consumers by queue, where there can be but one
 }
@@ -47,7 +47,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		return nil, err
 	}
 	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify,
-		outlets: map[outletKey]*outlet{}, consumers: map[*consumer]struct{}{}, sharing: map[string]int{}}
+		senders: map[senderKey]*sender{}, consumers: map[*consumer]struct{}{}, sharing: map[string]int{}}
 	if s.notify == nil {
 		s.notify = func(driver.Event) {}
 	}

@@ -20,12 +20,12 @@ type producer struct {
 	to      publication
 	acks    driver.Acks
 	closed  atomic.Bool
-	now     atomic.Pointer[passage]
+	now     atomic.Pointer[producerState]
 	next    atomic.Uint64 // publishing ID of the next message
 }
 
-// passage is a producer on one connection. It implements wire.Publisher.
-type passage struct {
+// producerState is a producer on one connection. It implements wire.Publisher.
+type producerState struct {
 	producer *producer
 	sender   sender
 	room     int // the largest payload in bytes
@@ -89,7 +89,7 @@ func (p *producer) Attach(ctx context.Context, c connection) error {
 	}
 	// The library tells of each message of an entry.
 	grouped := s.options.SubEntrySize > 1 && s.options.Client == direct
-	now := &passage{producer: p, pending: newPending(p.acks, p.next.Load(), grouped)}
+	now := &producerState{producer: p, pending: newPending(p.acks, p.next.Load(), grouped)}
 	var err error
 	if now.sender, err = c.publish(ctx, p.to, now); err != nil {
 		return wrap(err, "declare a publisher of %q", p.to.stream)
@@ -100,10 +100,10 @@ func (p *producer) Attach(ctx context.Context, c connection) error {
 }
 
 // Confirm implements wire.Publisher.
-func (n *passage) Confirm(ids wire.IDs) { n.pending.settle(ids, nil) }
+func (n *producerState) Confirm(ids wire.IDs) { n.pending.settle(ids, nil) }
 
 // Refuse implements wire.Publisher.
-func (n *passage) Refuse(id uint64, why wire.Code) {
+func (n *producerState) Refuse(id uint64, why wire.Code) {
 	class := driver.ErrRejected
 	if why == wire.FrameTooLarge {
 		class = driver.ErrTooLarge
@@ -113,7 +113,7 @@ func (n *passage) Refuse(id uint64, why wire.Code) {
 }
 
 // End implements wire.Publisher.
-func (n *passage) End(why error) {
+func (n *producerState) End(why error) {
 	n.producer.now.CompareAndSwap(n, nil)
 	n.pending.end(why)
 	n.producer.link.Ended(why)

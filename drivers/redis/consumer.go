@@ -11,8 +11,8 @@ import (
 // consumer implements driver.Consumer.
 type consumer struct {
 	session  *session
-	in       *inlet
-	key      inletKey
+	in       *receiver
+	key      receiverKey
 	gate     *gate
 	channels []string
 
@@ -30,9 +30,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	case spec.Group != "":
 		return nil, fmt.Errorf("redis: group %q: %w: every subscriber gets every message", spec.Group, driver.ErrUnsupported)
 	}
-	c := &consumer{session: s, gate: &gate{deliver: deliver}, key: inletKey{number: spec.Conn}, idle: make(chan struct{})}
+	c := &consumer{session: s, gate: &gate{deliver: deliver}, key: receiverKey{number: spec.Conn}, idle: make(chan struct{})}
 	if spec.Slow {
-		c.key = inletKey{slow: true, number: spec.ID}
+		c.key = receiverKey{slow: true, number: spec.ID}
 	}
 	for _, topic := range spec.Topics {
 		channel, err := s.channel(topic)

@@ -19,7 +19,7 @@ type goRedisSubscriber struct {
 	subscribing, unsubscribing func(ctx context.Context, names ...string) error
 }
 
-func newGoRedisSubscriber(in *inlet, c *resp.Conn) *goRedisSubscriber {
+func newGoRedisSubscriber(in *receiver, c *resp.Conn) *goRedisSubscriber {
 	client := resp.NewGoRedis(c)
 	sub := client.Subscribe(context.Background())
 	s := &goRedisSubscriber{client: client, sub: sub, subscribing: sub.Subscribe, unsubscribing: sub.Unsubscribe}
@@ -40,7 +40,7 @@ func (s *goRedisSubscriber) unsubscribe(name string) error {
 	return s.unsubscribing(context.Background(), name)
 }
 
-func (s *goRedisSubscriber) next(in *inlet) error {
+func (s *goRedisSubscriber) next(in *receiver) error {
 	got, err := s.sub.Receive(context.Background()) // the end of the connection ends it
 	if err != nil {
 		if text, ok := resp.ReplyText(err); ok {

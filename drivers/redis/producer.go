@@ -9,8 +9,8 @@ import (
 	"sixnines/drivers/internal/resp"
 )
 
-// audience implements resp.Watch for the publishes of one connection.
-type audience struct {
+// subscriberWatch implements resp.Watch for the publishes of one connection.
+type subscriberWatch struct {
 	session *session
 	name    string // of the connection
 	unheard int    // publishes that reached nobody, since somebody last was; the reader's
@@ -18,7 +18,7 @@ type audience struct {
 
 // Reply implements resp.Watch: an integer is the number of subscribers. That
 // there are none is no failure of the publish.
-func (a *audience) Reply(kind byte, n int64) error {
+func (a *subscriberWatch) Reply(kind byte, n int64) error {
 	if kind == resp.Integer {
 		if n == 0 {
 			a.unheard++
@@ -30,7 +30,7 @@ func (a *audience) Reply(kind byte, n int64) error {
 }
 
 // Lost implements resp.Watch.
-func (a *audience) Lost() {
+func (a *subscriberWatch) Lost() {
 	if a.unheard > 0 {
 		a.tell()
 	}
@@ -38,7 +38,7 @@ func (a *audience) Lost() {
 
 // tell reports publishes that reached nobody: an event for each stretch of them,
 // not for each of them.
-func (a *audience) tell() {
+func (a *subscriberWatch) tell() {
 	if a.session.awaited.Load() {
 		a.session.Client.Notify(driver.Event{Kind: driver.Returned, Detail: a.name + ": published to no subscriber", Count: a.unheard})
 	}

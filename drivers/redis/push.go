@@ -7,7 +7,7 @@ import (
 	"sixnines/drivers/internal/resp"
 )
 
-// subscriber is the client of an inlet's connection: it subscribes there, and reads
+// subscriber is the client of an receiver's connection: it subscribes there, and reads
 // what comes of it.
 type subscriber interface {
 	// subscribe and unsubscribe ask the server, for one channel or pattern. Its answer
@@ -16,7 +16,7 @@ type subscriber interface {
 	unsubscribe(name string) error
 	// next reads what the server says next and deals with it on behalf of in. An
 	// error ends the connection.
-	next(in *inlet) error
+	next(in *receiver) error
 	// close leaves nothing behind of a client whose connection is closed.
 	close()
 }
@@ -37,7 +37,7 @@ type pushes struct {
 	gates []*gate
 }
 
-func newPushes(in *inlet, c *resp.Conn) *pushes {
+func newPushes(in *receiver, c *resp.Conn) *pushes {
 	p := &pushes{Reader: resp.NewReader(c, in.session.producers.Look), conn: c}
 	p.subscribing, p.unsubscribing = in.words()
 	return p
@@ -53,7 +53,7 @@ func (p *pushes) ask(command, name string) error {
 
 func (p *pushes) close() {}
 
-func (p *pushes) next(in *inlet) error {
+func (p *pushes) next(in *receiver) error {
 	kind, n, line, err := p.Head()
 	switch {
 	case err != nil:
@@ -97,7 +97,7 @@ func (p *pushes) next(in *inlet) error {
 }
 
 // find sets the gates for name. It is usually the one before.
-func (p *pushes) find(in *inlet, name []byte) {
+func (p *pushes) find(in *receiver, name []byte) {
 	routes := in.routes.Load()
 	if routes == p.known && bytes.Equal(name, p.last) {
 		return

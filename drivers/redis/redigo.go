@@ -15,7 +15,7 @@ type redigoSubscriber struct {
 	subscribing, unsubscribing string
 }
 
-func newRedigoSubscriber(in *inlet, c *resp.Conn) *redigoSubscriber {
+func newRedigoSubscriber(in *receiver, c *resp.Conn) *redigoSubscriber {
 	r := &redigoSubscriber{PubSubConn: redigo.PubSubConn{Conn: c.Redigo()}}
 	r.subscribing, r.unsubscribing = in.words()
 	if in.session.options.Sharded {
@@ -35,7 +35,7 @@ func (r *redigoSubscriber) ask(command, name string) error {
 	return r.Conn.Flush()
 }
 
-func (r *redigoSubscriber) next(in *inlet) error {
+func (r *redigoSubscriber) next(in *receiver) error {
 	switch m := r.Receive().(type) {
 	case redigo.Message:
 		name := m.Channel

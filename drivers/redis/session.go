@@ -15,17 +15,17 @@ type session struct {
 	*resp.Session
 	options   Options
 	producers *resp.Producers
-	consumers *resp.Pool[inletKey, *inlet]
+	consumers *resp.Pool[receiverKey, *receiver]
 	awaited   atomic.Bool // there are consumers: publishes should reach somebody
 	limited   atomic.Bool // a sender may wait for acknowledgements
 }
 
 func newSession(base *resp.Session, o Options) *session {
 	s := &session{Session: base, options: o}
-	s.consumers = resp.NewPool("redis", s.inlet)
+	s.consumers = resp.NewPool("redis", s.receiver)
 	s.producers = resp.NewProducers(base, "publish", resp.PipelineOptions{Buffer: base.Client.WriteBuffer, Silent: o.Acks == none,
 		Late: func() bool { return s.awaited.Load() && !s.limited.Load() }},
-		func(name string) resp.Watch { return &audience{session: s, name: name} })
+		func(name string) resp.Watch { return &subscriberWatch{session: s, name: name} })
 	return s
 }
 

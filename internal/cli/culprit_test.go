@@ -31,7 +31,7 @@ func TestCulprits(t *testing.T) {
 		cause  string
 		inject func(t *testing.T) injection
 	}{
-		{result.PauseCrowded, hogProcessors},
+		{result.PauseOthers, hogProcessors},
 		{result.PauseProcess, stopProcess},
 		{result.PauseThrottled, limitQuota},
 	} {

@@ -19,7 +19,7 @@ import (
 const mostResponses = 1_000_000_000
 
 func (a *app) ninesCommand() *cobra.Command {
-	usual := report.UsualAudience()
+	usual := report.UsualUserModel()
 	requests, pages := usual.Requests, usual.Pages
 	users := "99%"
 	var (
@@ -42,7 +42,7 @@ extreme 1 − p of them; real systems lie between the two.`,
   sixnines nines results/nats-deliver-20261120T140211Z-00f1d2c3.jsonl`,
 		ValidArgsFunction: resultFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
-			audience, err := audienceOf(requests, pages, users)
+			model, err := userModelOf(requests, pages, users)
 			if err != nil {
 				return err
 			}
@@ -60,9 +60,9 @@ extreme 1 − p of them; real systems lie between the two.`,
 				}
 			}
 			if asJSON {
-				return report.NinesJSON(a.Stdout, audience, percentiles, run)
+				return report.NinesJSON(a.Stdout, model, percentiles, run)
 			}
-			return report.Nines(a.Stdout, audience, percentiles, run, a.reportOptions(a.Stdout))
+			return report.Nines(a.Stdout, model, percentiles, run, a.reportOptions(a.Stdout))
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -74,22 +74,22 @@ extreme 1 − p of them; real systems lie between the two.`,
 	return cmd
 }
 
-// audienceOf checks what the flags say of the users.
-func audienceOf(requests, pages int64, users string) (report.Audience, error) {
+// userModelOf checks what the flags say of the users.
+func userModelOf(requests, pages int64, users string) (report.UserModel, error) {
 	for _, f := range []struct {
 		name  string
 		value int64
 	}{{"requests", requests}, {"pages", pages}} {
 		if f.value < 1 || f.value > mostResponses {
-			return report.Audience{}, wrongUsage(fmt.Sprintf("--%s takes a whole number from 1 to %s", f.name, grouped(mostResponses)), "--%s cannot be %d", f.name, f.value)
+			return report.UserModel{}, wrongUsage(fmt.Sprintf("--%s takes a whole number from 1 to %s", f.name, grouped(mostResponses)), "--%s cannot be %d", f.name, f.value)
 		}
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(users, "%")), 64)
 	// The share may not be so near to all that it is all in floating point.
 	if err != nil || !strings.HasSuffix(users, "%") || !(v > 0 && v <= 99.9999999) {
-		return report.Audience{}, wrongUsage("--users takes a share in percent between 0% and 100%, such as 99.9%; no percentile is enough for all users", "--users cannot be %q", users)
+		return report.UserModel{}, wrongUsage("--users takes a share in percent between 0% and 100%, such as 99.9%; no percentile is enough for all users", "--users cannot be %q", users)
 	}
-	return report.Audience{Requests: requests, Pages: pages, Users: v / 100}, nil
+	return report.UserModel{Requests: requests, Pages: pages, Users: v / 100}, nil
 }
 
 // ninesArguments tells percentiles from the result file: what is written like a

@@ -155,17 +155,17 @@ func unstable(r run) bool {
 }
 
 // doubts collects why runs in use are SUSPECT, once for each reason and metric.
-func doubts(pairs []couple) []Doubt {
-	out := []Doubt{}
+func suspectReasons(pairs []couple) []SuspectReason {
+	out := []SuspectReason{}
 	for i := range 2 {
 		for _, p := range pairs {
 			r := p.runs[i]
 			counted := map[int]bool{} // a run counts once for each doubt
 			add := func(code string, m result.Metric, percentile, text string) {
-				at := slices.IndexFunc(out, func(d Doubt) bool { return d.Side == side(i) && d.Code == code && d.Metric == m })
+				at := slices.IndexFunc(out, func(d SuspectReason) bool { return d.Side == side(i) && d.Code == code && d.Metric == m })
 				if at < 0 {
 					at = len(out)
-					out = append(out, Doubt{Side: side(i), Code: code, Metric: m, Text: text})
+					out = append(out, SuspectReason{Side: side(i), Code: code, Metric: m, Text: text})
 				}
 				d := &out[at]
 				if !counted[at] {

@@ -132,7 +132,7 @@ func TestMirrored(t *testing.T) {
 
 // A run is one witness however many messages it has: two sets of which single
 // runs differ wildly are not told apart by ten million messages.
-func TestMessagesAreNoWitnesses(t *testing.T) {
+func TestRunsDecideNotMessages(t *testing.T) {
 	a, b := steady(6, 1, func(side, n int, r *result.Run) {
 		d := r.Summary.Histograms[result.DeliveryResponse]
 		d.Count, d.Samples = 1e7, 1e7
@@ -420,7 +420,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestDoubtsAreShown(t *testing.T) {
+func TestSuspectReasonsAreShown(t *testing.T) {
 	a, b := steady(6, 1, func(side, n int, r *result.Run) {
 		if side == 1 && n%2 == 0 {
 			r.Summary.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{
@@ -429,9 +429,9 @@ func TestDoubtsAreShown(t *testing.T) {
 		}
 	})
 	c := compared(t, a, b, standard())
-	if len(c.Doubts) != 1 || c.Doubts[0].Side != "B" || c.Doubts[0].Runs != 3 || c.Doubts[0].Code != "own-lag" ||
-		!slices.Equal(c.Doubts[0].Percentiles, []string{"99", "50"}) {
-		t.Errorf("%+v", c.Doubts)
+	if len(c.SuspectReasons) != 1 || c.SuspectReasons[0].Side != "B" || c.SuspectReasons[0].Runs != 3 || c.SuspectReasons[0].Code != "own-lag" ||
+		!slices.Equal(c.SuspectReasons[0].Percentiles, []string{"99", "50"}) {
+		t.Errorf("%+v", c.SuspectReasons)
 	}
 	if r := c.row("99"); len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "in 3 of 12 runs SUSPECT") {
 		t.Errorf("%+v", r.Notes)

@@ -78,9 +78,9 @@ type Comparison struct {
 	Pairs  []Pair `json:"pairs"`
 	// Replaced are pairs of an ab of which a run was INVALID and others were made
 	// instead; they are in no figure.
-	Replaced []Replaced `json:"replaced,omitempty"`
-	Left     []Left     `json:"left_out"`
-	Doubts   []Doubt    `json:"doubts"`
+	Replaced       []Replaced      `json:"replaced,omitempty"`
+	Left           []Left          `json:"left_out"`
+	SuspectReasons []SuspectReason `json:"doubts"`
 	// P is the probability of judged differences like these or larger between
 	// sets that differ in nothing but chance; 1 if nothing was judged.
 	P       float64  `json:"p"`
@@ -132,8 +132,8 @@ type Left struct {
 	Partner bool `json:"partner,omitempty"`
 }
 
-// Doubt is a reason for which runs that are compared are SUSPECT.
-type Doubt struct {
+// SuspectReason is a reason for which runs that are compared are SUSPECT.
+type SuspectReason struct {
 	Side        string        `json:"side"`
 	Runs        int           `json:"runs"` // that have it
 	Code        string        `json:"code"`

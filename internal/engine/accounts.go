@@ -20,7 +20,7 @@ type accounts struct {
 	receiving *receiving
 
 	told     told
-	witness  *witness  // nil: there is nothing that it could sample
+	sampler  *sampler  // nil: there is nothing that it could sample
 	follower *follower // nil: the window's length is fixed
 	observed int64     // when the clients were told to leave: so long it was looked for what is missing
 }
@@ -104,8 +104,8 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	for _, slot := range slices.Sorted(maps.Keys(lost)) {
 		v.Lost = append(v.Lost, [2]int64{slot, lost[slot]})
 	}
-	if a.witness != nil && !aborted {
-		a.witness.testify(&total, a.recording.rec, readNs, v.Vitals)
+	if a.sampler != nil && !aborted {
+		a.sampler.assess(&total, a.recording.rec, readNs, v.Vitals)
 	}
 	return v, a.recording.rec.Unresolved(v.Metrics)
 }

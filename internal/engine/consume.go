@@ -69,7 +69,7 @@ type consumer struct {
 	count     uint32
 
 	// arrived counts what received does as soon as that is known: in a closed
-	// loop, for the witness, since to wake the producer takes microseconds.
+	// loop, for the sampler, since to wake the producer takes microseconds.
 	arrived               atomic.Int64
 	received              atomic.Int64 // unique, measured
 	bytes                 atomic.Int64 // of those, where sizes differ

@@ -50,7 +50,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		defer r.monitor.Stop()
 	}
 	for _, ld := range r.loads {
-		ld.accounts.witness = ld.accounts.newWitness()
+		ld.accounts.sampler = ld.accounts.newSampler()
 	}
 	r.tcp = newTCPWatch(r.openConns, readTCP)
 	defer r.raiseProcs()()
@@ -109,7 +109,7 @@ func (r *run) setUp(ctx context.Context) error {
 // second; at 4 ms a third of that, and a freeze worth telling is longer.
 const hiccupPeriod = 4 * time.Millisecond
 
-// raiseProcs gives each pacer, the hiccup meter's thread and the witness a
+// raiseProcs gives each pacer, the hiccup meter's thread and the sampler a
 // processor of its own beside those for the client's goroutines: the meter keeps
 // its while it sleeps in the kernel, and a pacer that wakes must find one. With one
 // too few a delivery now and then found none, and waited until the runtime's monitor
@@ -122,7 +122,7 @@ func (r *run) raiseProcs() (restore func()) {
 		more++ // the meter's
 	}
 	for _, ld := range r.loads {
-		if ld.accounts.witness != nil {
+		if ld.accounts.sampler != nil {
 			more++
 		}
 		if ld.schedule != nil {
@@ -155,7 +155,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	}
 	col = r.startCollector()
 	for _, ld := range r.loads {
-		ld.accounts.startWitness()
+		ld.accounts.startSampler()
 		ld.sender.start()
 		ld.startLate()
 		ld.receiving.startDepth()
@@ -165,7 +165,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 		aborted = r.drain(ctx, aborted)
 	}
 	for _, ld := range r.loads {
-		ld.accounts.witnessed()
+		ld.accounts.sampled()
 	}
 	r.halt()
 	err = col.wait()

@@ -301,7 +301,7 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 		return nil
 	}
 	if measured {
-		st.sent.Add(1) // from sent on it is under way, for the witness
+		st.sent.Add(1) // from sent on it is under way, for the sampler
 	}
 	env := integrity.Envelope{Run: l.plan.id, Stream: st.id, Kind: kind, Intended: intended, Sequence: st.next, Lag: sent - intended}
 	if env.Lag > 0 && own > 0 {

@@ -21,19 +21,19 @@ type sending struct {
 	session   *session
 	recording *recording
 
-	streams []*stream
-	lanes   []*lane
-	turn    []int // by producer: which of its streams is next; each entry is its lane's pacer's
-	pacing  pacing
-	senders sync.WaitGroup
-	several int          // how many of them get past the window one by one
-	past    atomic.Int64 // of these, those that have
-	left    quota        // of messages, where the window is limited by them
-	tended  int64        // when messages in flight were looked through for what timed out
-	synced  int64        // flat out: when the round trip after the last message was back
+	streams   []*stream
+	lanes     []*lane
+	turn      []int // by producer: which of its streams is next; each entry is its lane's pacer's
+	pacing    pacing
+	senders   sync.WaitGroup
+	several   int          // how many of them get past the window one by one
+	past      atomic.Int64 // of these, those that have
+	left      quota        // of messages, where the window is limited by them
+	lastSweep int64        // when messages in flight were looked through for what timed out
+	synced    int64        // flat out: when the round trip after the last message was back
 
 	violations atomic.Int64
-	handovers  atomic.Int64
+	takeovers  atomic.Int64
 	due        atomic.Int64 // measured messages so far, where some are to be forgotten
 }
 
@@ -144,10 +144,10 @@ func (s *sending) turnOf(producer int32) *stream {
 // of the time limit later: each look goes through all that are.
 func (s *sending) tend() {
 	now := clock.Now()
-	if now-s.tended < int64(s.workload.Timeout)/64 {
+	if now-s.lastSweep < int64(s.workload.Timeout)/64 {
 		return
 	}
-	s.tended = now
+	s.lastSweep = now
 	horizon := now - int64(s.workload.Timeout)
 	for _, l := range s.lanes {
 		if l.counted {

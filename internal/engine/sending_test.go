@@ -47,7 +47,7 @@ func lanesRun(t *testing.T, workload string) *load {
 
 // A handover takes the lanes as they are in their schedules, and so is as cheap
 // after an hour as at the start.
-func TestHandoverKeepsCursors(t *testing.T) {
+func TestTakeoverKeepsCursors(t *testing.T) {
 	ld := lanesRun(t, "{rate: 50000/s, arrivals: poisson, pattern: publish, producers: 4, size: 64B}")
 	for _, l := range ld.sending.lanes {
 		for range 200_000 {

@@ -8,9 +8,9 @@ import (
 	"sixnines/internal/clock"
 )
 
-// handoverAfter is how long one lane's send may block before the pacer's other
+// takeoverAfter is how long one lane's send may block before the pacer's other
 // lanes are given to a spare pacer.
-const handoverAfter = 2 * time.Millisecond
+const takeoverAfter = 2 * time.Millisecond
 
 // maxPacers bounds the threads that blocked sends may come to.
 const maxPacers = 64
@@ -34,7 +34,7 @@ func (s *sending) supervise() {
 		for _, p := range pacers {
 			divisible = divisible || p.divisible.Load()
 			since := p.began.Load()
-			if since <= 0 || now-since < int64(handoverAfter) || len(pacers) >= maxPacers {
+			if since <= 0 || now-since < int64(takeoverAfter) || len(pacers) >= maxPacers {
 				continue
 			}
 			if p.began.CompareAndSwap(since, takingOver) {
@@ -44,7 +44,7 @@ func (s *sending) supervise() {
 		if !divisible {
 			return // every pacer has one lane: nothing to hand over, ever
 		}
-		time.Sleep(handoverAfter / 4)
+		time.Sleep(takeoverAfter / 4)
 	}
 }
 
@@ -57,7 +57,7 @@ func (s *sending) takeOver(p *pacer) {
 	spare.divisible.Store(len(spare.queue) > 1)
 	p.queue = laneQueue{blocked}
 	p.divisible.Store(false)
-	s.handovers.Add(1)
+	s.takeovers.Add(1)
 	s.startPacer(spare)
 	p.began.Store(takenOver)
 }

@@ -77,7 +77,7 @@ func (a *accounts) counts() result.Counters {
 	}
 	c.LateReplies = a.receiving.lateReplies.Load()
 	c.Violations = a.sending.violations.Load()
-	c.Handovers = a.sending.handovers.Load()
+	c.Takeovers = a.sending.takeovers.Load()
 	c.Dropped = a.session.dropped.Load()
 	c.Returned = a.session.returned.Load()
 	if size, alike := a.workload.Size.Fixed(); alike {

@@ -216,10 +216,10 @@ func lastUnknown(e *evidence) []result.Reason {
 	return nil
 }
 
-// handovers: sends blocked for so long that other producers had to be rescued
+// takeovers: sends blocked for so long that other producers had to be rescued
 // from them.
-func handovers(e *evidence) []result.Reason {
-	if n := e.run.Counters.Handovers; n > 0 {
+func takeovers(e *evidence) []result.Reason {
+	if n := e.run.Counters.Takeovers; n > 0 {
 		return one(result.Valid, "handovers", fmt.Sprintf("a send blocked its thread %s; the thread's other producers went on on another one", spell.Times(n)))
 	}
 	return nil

@@ -67,12 +67,12 @@ type suspect struct {
 // processors, the whole machine (the idle process stood still as well) or the
 // collector cover at least half of the stops that the tail met, that one is
 // named, the first of them in this order, and the stop is not ([explanations]).
-func attribute(run *result.Run, in Inputs) (found []result.Attribution, blamed map[result.Metric]int) {
+func attribute(run *result.Run, in Inputs) (found []result.Attribution, attributed map[result.Metric]int) {
 	if in.End <= 0 || len(run.Tail) == 0 {
 		return nil, nil
 	}
 	covers := coversOf(run, in)
-	blamed = map[result.Metric]int{}
+	attributed = map[result.Metric]int{}
 	for _, m := range result.Metrics() {
 		var tail []result.Exemplar
 		for _, x := range run.Tail {
@@ -87,26 +87,26 @@ func attribute(run *result.Run, in Inputs) (found []result.Attribution, blamed m
 		for _, x := range tail {
 			a.From = min(a.From, x.Value)
 		}
-		suspects := interrogate(covers, tail, in.End)
+		suspects := testSources(covers, tail, in.End)
 		explain(suspects, tail)
 		idle := watchedIdle(run)
-		guilty, own := make([]bool, len(tail)), make([]bool, len(tail))
+		explained, own := make([]bool, len(tail)), make([]bool, len(tail))
 		for _, s := range suspects {
 			for i, hit := range s.hit {
-				guilty[i] = guilty[i] || hit && s.cause.Named
+				explained[i] = explained[i] || hit && s.cause.Named
 				own[i] = own[i] || hit && s.cause.Named && generatorSide(s.source)
 			}
 			s.cause.Text = causeText(s, len(tail), idle)
 			a.Causes = append(a.Causes, s.cause)
 		}
-		a.Unexplained = len(tail) - countTrue(guilty)
-		blamed[m] = countTrue(own)
+		a.Unexplained = len(tail) - countTrue(explained)
+		attributed[m] = countTrue(own)
 		slices.SortStableFunc(a.Causes, func(x, y result.Cause) int {
 			return cmp.Or(cmp.Compare(y.Messages, x.Messages), boolOrder(y.Named, x.Named), cmp.Compare(x.Source, y.Source))
 		})
 		found = append(found, a)
 	}
-	return found, blamed
+	return found, attributed
 }
 
 func countTrue(list []bool) (n int) {
@@ -206,9 +206,9 @@ func eventSpans(events []result.Event, in Inputs) map[string][]result.Pause {
 	return spans
 }
 
-// interrogate holds each source against the tail. Sources that no message met
+// testSources holds each source against the tail. Sources that no message met
 // are left out.
-func interrogate(covers map[string]*cover, tail []result.Exemplar, window int64) []*suspect {
+func testSources(covers map[string]*cover, tail []result.Exemplar, window int64) []*suspect {
 	var suspects []*suspect
 	for _, source := range slices.Sorted(maps.Keys(covers)) {
 		s := &suspect{source: source, at: covers[source], hit: make([]bool, len(tail)), cause: result.Cause{Source: source}}
@@ -276,10 +276,10 @@ func (c *cover) rotations(tail []result.Exemplar, window int64, instants bool) f
 func explanations(source string) []string {
 	switch source {
 	case result.PauseProcess, result.PauseThread, result.PauseGoroutine:
-		return []string{result.PauseThrottled, result.PauseSteal, result.PauseSwap, result.PauseCrowded, result.PauseIdle, result.PauseGC}
+		return []string{result.PauseThrottled, result.PauseSteal, result.PauseSwap, result.PauseOthers, result.PauseIdle, result.PauseGC}
 	case result.PauseIdle:
-		return []string{result.PauseThrottled, result.PauseSteal, result.PauseSwap, result.PauseCrowded}
-	case result.PauseCrowded:
+		return []string{result.PauseThrottled, result.PauseSteal, result.PauseSwap, result.PauseOthers}
+	case result.PauseOthers:
 		return []string{result.PauseThrottled, result.PauseSteal}
 	}
 	return nil
@@ -292,7 +292,7 @@ func explain(suspects []*suspect, tail []result.Exemplar) {
 	for _, s := range suspects {
 		byName[s.source] = s
 	}
-	for _, source := range []string{result.PauseProcess, result.PauseThread, result.PauseGoroutine, result.PauseIdle, result.PauseCrowded} {
+	for _, source := range []string{result.PauseProcess, result.PauseThread, result.PauseGoroutine, result.PauseIdle, result.PauseOthers} {
 		s := byName[source]
 		if s == nil || !s.cause.Named {
 			continue

@@ -110,7 +110,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 60e6, at...))
 			b.freeze(60e6, at...)
 			b.pauses(result.PauseThrottled, 100e6, at...)
-			b.pauses(result.PauseCrowded, 100e6, at...)
+			b.pauses(result.PauseOthers, 100e6, at...)
 			return b
 		}, []string{result.PauseThrottled}, "which is when the generator was paused: raise its cpu.max", "frozen"},
 		{"throttled now and then", func() *testbed {
@@ -121,16 +121,16 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 		{"a hog on the processors", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 8e6, few...))
 			b.freeze(7e6, few...)
-			b.pauses(result.PauseCrowded, 9e6, few...)
+			b.pauses(result.PauseOthers, 9e6, few...)
 			b.pauses(result.PauseIdle, 7e6, few...)
 			b.idle()
 			return b
-		}, []string{result.PauseCrowded}, "other processes on the generator's processors", "frozen"},
+		}, []string{result.PauseOthers}, "other processes on the generator's processors", "frozen"},
 		{"a hog that leaves the meters alone", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 8e6, few...))
-			b.pauses(result.PauseCrowded, 9e6, few...)
+			b.pauses(result.PauseOthers, 9e6, few...)
 			return b
-		}, []string{result.PauseCrowded}, "stop them", "attribution"},
+		}, []string{result.PauseOthers}, "stop them", "attribution"},
 		{"steal", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 8e6, few...))
 			b.freeze(7e6, few...)
@@ -245,7 +245,7 @@ func TestAttributionFalseAlarms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range trials {
 		covers := map[string]*cover{}
-		for _, source := range []string{result.PauseThrottled, result.PauseCrowded, result.PauseGC} {
+		for _, source := range []string{result.PauseThrottled, result.PauseOthers, result.PauseGC} {
 			var list []result.Pause
 			length := int64(math.Exp(rng.Float64()*6)) * 1e6
 			for range 1 + rng.IntN(40) {
@@ -263,7 +263,7 @@ func TestAttributionFalseAlarms(t *testing.T) {
 				tail = append(tail, result.Exemplar{Intended: due % window, Done: due%window + length})
 			}
 		}
-		for _, s := range interrogate(covers, tail, window) {
+		for _, s := range testSources(covers, tail, window) {
 			if s.cause.Named {
 				alarms++
 				break
@@ -348,7 +348,7 @@ func TestHardlyMoreThanChanceIsNoCause(t *testing.T) {
 	for i := range int64(20) {
 		tail = append(tail, result.Exemplar{Intended: 5e5 + i*5e7, Done: 5e5 + i*5e7 + 1000})
 	}
-	s := interrogate(covers, tail, 1e9)[0]
+	s := testSources(covers, tail, 1e9)[0]
 	if p := s.at.rotations(tail, 1e9, false); s.cause.Messages != 12 || p > coincidence {
 		t.Fatalf("%d messages, p = %v: nothing is tried", s.cause.Messages, p)
 	}

@@ -23,11 +23,11 @@ const (
 	// backlogSpeed is how much faster than the load the backlog must clear in
 	// the drain for the system to have had any capacity to spare.
 	backlogSpeed = 1.05
-	// backlogDoubt is the part of the load that must be unresolved at the end of
+	// backlogSuspect is the part of the load that must be unresolved at the end of
 	// a window too short for a trend to be a doubt, and backlogFew how many
 	// messages that must be.
-	backlogDoubt = 0.1
-	backlogFew   = 10
+	backlogSuspect = 0.1
+	backlogFew     = 10
 )
 
 // backlogGrows: what is due or in flight grows over the last third of the
@@ -192,7 +192,7 @@ func (e *evidence) tooShort() []result.Reason {
 		}
 	}
 	left := int64(math.Round(e.waiting()(last)))
-	if float64(left) <= max(backlogDoubt*float64(due), backlogFew) {
+	if float64(left) <= max(backlogSuspect*float64(due), backlogFew) {
 		return nil
 	}
 	return one(result.Suspect, "backlog", fmt.Sprintf(

@@ -13,7 +13,7 @@ import (
 func generatorSide(source string) bool {
 	switch source {
 	case result.PauseThread, result.PauseGoroutine, result.PauseProcess, result.PauseIdle, result.PauseGC,
-		result.PauseThrottled, result.PauseSteal, result.PauseCrowded, result.PauseSwap:
+		result.PauseThrottled, result.PauseSteal, result.PauseOthers, result.PauseSwap:
 		return true
 	}
 	return false
@@ -39,7 +39,7 @@ func description(source string, idle bool) (what, remedy string) {
 		return "throttling by a control group", "raise its cpu.max, or start the generator outside of it"
 	case result.PauseSteal:
 		return "the hypervisor giving processor time to others (steal)", "run on a machine of your own, or at another time"
-	case result.PauseCrowded:
+	case result.PauseOthers:
 		return "other processes on the generator's processors", "stop them, or give the generator processors of its own"
 	case result.PauseSwap:
 		return "swapping (memory read back from disk)", "free memory or switch swapping off"
@@ -68,7 +68,7 @@ func sourceInBrief(source string) string {
 		return "garbage collection"
 	case result.PauseThrottled:
 		return "throttling"
-	case result.PauseCrowded:
+	case result.PauseOthers:
 		return "other processes on these processors"
 	case result.PauseSwap:
 		return "swapping"
@@ -114,23 +114,23 @@ func watchedIdle(run *result.Run) bool {
 
 // attributed: most of the slowest messages met a named cause on the generator's
 // side. The percentiles that lie among them are then its figures as much as the
-// broker's. What another reason already blames for the same is not blamed twice.
+// broker's. What another reason already blames for the same is not attributed twice.
 func attributed(e *evidence) (found []result.Reason) {
-	accused := map[string]bool{}
+	attributedTo := map[string]bool{}
 	for _, g := range []gate{frozen, throttled, steal, swap, collector, selfInflicted} {
 		for _, r := range g(e) {
 			if r.Status != result.Valid {
-				accused[r.Code] = true
+				attributedTo[r.Code] = true
 			}
 		}
 	}
-	if c := e.causeOfStops(); c != nil && accused["frozen"] {
-		accused[c.Source] = true
+	if c := e.causeOfStops(); c != nil && attributedTo["frozen"] {
+		attributedTo[c.Source] = true
 	}
 	for _, a := range e.summary.Attribution {
 		d := e.summary.Histograms[a.Metric]
 		cause := e.mainCause(a.Metric)
-		if cause == nil || d == nil || accused[cause.Source] || accused["self-inflicted"] {
+		if cause == nil || d == nil || attributedTo[cause.Source] || attributedTo["self-inflicted"] {
 			continue
 		}
 		for _, name := range result.Percentiles() {
@@ -151,7 +151,7 @@ func attributed(e *evidence) (found []result.Reason) {
 func (e *evidence) mainCause(m result.Metric) *result.Cause {
 	for i := range e.summary.Attribution {
 		a := &e.summary.Attribution[i]
-		if a.Metric != m || 2*e.blamed[m] <= a.Messages {
+		if a.Metric != m || 2*e.attributed[m] <= a.Messages {
 			continue
 		}
 		for n := range a.Causes {

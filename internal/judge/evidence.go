@@ -19,9 +19,9 @@ type evidence struct {
 	timed   []*result.Point // the window and the drain: whatever was timed
 	cores   float64         // that the generator may use; 0: not known
 	freezes []result.Pause  // of the whole process, in the window, in order
-	// blamed is how many of a metric's slowest messages met a named cause on the
+	// attributed is how many of a metric's slowest messages met a named cause on the
 	// generator's side.
-	blamed map[result.Metric]int
+	attributed map[result.Metric]int
 }
 
 func newEvidence(run *result.Run, in Inputs, s *result.Summary) *evidence {

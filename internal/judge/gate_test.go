@@ -137,7 +137,7 @@ func TestGates(t *testing.T) {
 		{"refused, a few", count(func(c *result.Counters) { c.Scheduled, c.Rejected = 1, 1 }), "refused", result.Valid, "1 by the client", ""},
 		{"duplicates", count(func(c *result.Counters) { c.Duplicated, c.Reordered = 5, 9 }), "deliveries", result.Valid, "5 delivered more than once, 9 out of order", ""},
 		{"censored", count(func(c *result.Counters) { c.Censored = 6 }), "censored", result.Valid, "6 messages", ""},
-		{"handovers", count(func(c *result.Counters) { c.Handovers = 1 }), "handovers", result.Valid, "once", ""},
+		{"handovers", count(func(c *result.Counters) { c.Takeovers = 1 }), "handovers", result.Valid, "once", ""},
 		{"doubts of the driver", func(b *testbed) { b.header.Semantics.Warnings = []string{"any certificate is accepted"} }, "semantics", result.Valid, "certificate", ""},
 	}
 	for _, tt := range tests {

@@ -36,7 +36,7 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 	k := &result.Kept{From: from, Course: []result.KeptStretch{}}
 	stops := h.Stops || h.Mode == result.ModeFlatOut
 	var all result.Counters
-	var calm int64 // the most before the pause
+	var before int64 // the most before the pause
 	left := func() int64 { return max(0, all.Expected-all.Received-all.Corrupted) }
 	for _, p := range points {
 		all.Add(p.Counters)
@@ -44,7 +44,7 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 			k.Filled += p.Counters.Sent
 		}
 		if k.Left = left(); p.End <= paused {
-			calm = max(calm, k.Left)
+			before = max(before, k.Left)
 		} else if k.Left > k.Peak {
 			k.Peak, k.PeakAt = k.Left, p.End
 		}
@@ -58,7 +58,7 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 		until = min(points[len(points)-1].End, max(in.Resolved, from))
 	}
 	if came && !full {
-		k.Gone = keptGone(points, k, calm)
+		k.Gone = keptGone(points, k, before)
 	}
 	if came && k.Gone == 0 && stops && k.Left == 0 {
 		k.Gone = in.Resolved
@@ -122,7 +122,7 @@ func keptFrom(run *result.Run) (from, paused int64, came bool) {
 
 // keptGone returns the end of the first interval in the window after the peak at
 // which the backlog was gone, 0 if there is none.
-func keptGone(points []*result.Point, k *result.Kept, calm int64) int64 {
+func keptGone(points []*result.Point, k *result.Kept, before int64) int64 {
 	var all result.Counters
 	for _, p := range points {
 		all.Add(p.Counters)
@@ -130,7 +130,7 @@ func keptGone(points []*result.Point, k *result.Kept, calm int64) int64 {
 			continue
 		}
 		left := all.Expected - all.Received - all.Corrupted
-		if left <= max(calm, int64(math.Ceil(keptLeft*float64(k.Peak)))) {
+		if left <= max(before, int64(math.Ceil(keptLeft*float64(k.Peak)))) {
 			return p.End
 		}
 	}

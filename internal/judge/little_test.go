@@ -8,9 +8,9 @@ import (
 	"sixnines/result"
 )
 
-// witnessed adds the witness's testimony to a run of healthy messages: what was
+// sampled adds the witness's testimony to a run of healthy messages: what was
 // in flight, times a factor.
-func witnessed(factor, tolerance float64) *testbed {
+func sampled(factor, tolerance float64) *testbed {
 	ms := healthyMessages()
 	b := newTestbed(ms)
 	var sum float64
@@ -39,7 +39,7 @@ func TestLittle(t *testing.T) {
 		{"no power", 3, 0.3, result.Valid},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			run := witnessed(tt.factor, tt.tolerance).run(t)
+			run := sampled(tt.factor, tt.tolerance).run(t)
 			c, ok := Little(run)
 			if !ok || c.Samples != 5000 || c.Span.Seconds() != seconds+1 {
 				t.Fatalf("%+v %v", c, ok)
@@ -67,7 +67,7 @@ func TestLittle(t *testing.T) {
 // The metric is the one that ends the time in flight, and where there is none of
 // it, nothing is claimed.
 func TestLittleTakesTheMetricThatEndsTheFlight(t *testing.T) {
-	b := witnessed(1, 0.02)
+	b := sampled(1, 0.02)
 	b.header.Ack = "broker" // then acknowledgements end it, of which there is no figure
 	if c, ok := Little(b.run(t)); ok {
 		t.Errorf("%+v", c)

@@ -70,7 +70,7 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 		d.Text = "the run is UNSTABLE: its percentiles depend on how long it lasted"
 	case o.IsMetric():
 		if d.ofMetric(run, s); !d.Refused {
-			d.doubt(s.Verdict)
+			d.markSuspect(s.Verdict)
 		}
 	case o.IsAvailability():
 		d.ofAvailability(s.Availability)
@@ -196,7 +196,7 @@ func lengthens(code string) bool {
 // doubt takes into account that the percentile is suspect. What is shown to be
 // short enough in spite of what can only have made it longer is shown; anything
 // else is not.
-func (d *Decision) doubt(v result.Verdict) {
+func (d *Decision) markSuspect(v result.Verdict) {
 	o, m := d.Objective, result.Metric(d.Objective.Subject)
 	name := strconv.FormatFloat(o.Percent, 'f', -1, 64)
 	l := v.Limit(m)

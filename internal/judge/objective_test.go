@@ -218,7 +218,7 @@ func TestObjectivesOfRates(t *testing.T) {
 }
 
 // A percentile that is suspect for the generator's lag is refused all the same.
-func TestRefusedIsNoDoubt(t *testing.T) {
+func TestRefusedIsNotSuspect(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)
 	run.Metrics[result.DeliveryResponse].Refused = 20_000
 	run.Summary = Summarise(run, Inputs{})

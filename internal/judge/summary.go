@@ -64,7 +64,7 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	s.Steady = steady(run, s)
 	s.Effective = effective(run, s)
 	e := newEvidence(run, in, s)
-	s.Attribution, e.blamed = attribute(run, in)
+	s.Attribution, e.attributed = attribute(run, in)
 	s.Verdict = decide(e)
 	s.Objectives = objectives(run, s, in.CutShort)
 	return s

@@ -55,11 +55,11 @@ type topic struct {
 	users int // handles and subscriptions; guarded by Broker.mu
 
 	// What publishers read, without a lock: replaced, never changed.
-	audience atomic.Pointer[audience]
+	subscribers atomic.Pointer[subscribers]
 }
 
-// audience is who listens to a topic.
-type audience struct {
+// subscribers is who listens to a topic.
+type subscribers struct {
 	plain  []*subscription
 	groups []*group
 }
@@ -74,7 +74,7 @@ type subscription struct {
 	number uint32
 	group  string
 	topic  *topic
-	out    *outlet
+	out    *sender
 }
 
 // New returns a broker that listens nowhere yet. Whoever gets one must close it.
@@ -159,7 +159,7 @@ func (b *Broker) topic(name []byte) *topic {
 	t := b.topics[string(name)]
 	if t == nil {
 		t = &topic{name: string(name)}
-		t.audience.Store(&audience{})
+		t.subscribers.Store(&subscribers{})
 		b.topics[t.name] = t
 	}
 	t.users++
@@ -175,22 +175,22 @@ func (b *Broker) release(t *topic) {
 	}
 }
 
-// subscribe adds s to its topic's audience.
+// subscribe adds s to its topic's subscribers.
 func (b *Broker) subscribe(s *subscription) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s.topic.audience.Store(s.topic.audience.Load().with(s))
+	s.topic.subscribers.Store(s.topic.subscribers.Load().with(s))
 }
 
 // unsubscribe removes s and gives its topic back.
 func (b *Broker) unsubscribe(s *subscription) {
 	b.mu.Lock()
-	s.topic.audience.Store(s.topic.audience.Load().without(s))
+	s.topic.subscribers.Store(s.topic.subscribers.Load().without(s))
 	b.mu.Unlock()
 	b.release(s.topic)
 }
 
-func (a *audience) with(s *subscription) *audience {
+func (a *subscribers) with(s *subscription) *subscribers {
 	next := a.without(nil)
 	if s.group == "" {
 		next.plain = append(next.plain, s)
@@ -207,7 +207,7 @@ func (a *audience) with(s *subscription) *audience {
 }
 
 // without returns a copy, which shares nothing but the groups' turns.
-func (a *audience) without(s *subscription) *audience {
+func (a *subscribers) without(s *subscription) *subscribers {
 	keep := func(from []*subscription) (to []*subscription) {
 		for _, x := range from {
 			if x != s {
@@ -216,7 +216,7 @@ func (a *audience) without(s *subscription) *audience {
 		}
 		return to
 	}
-	next := &audience{plain: keep(a.plain)}
+	next := &subscribers{plain: keep(a.plain)}
 	for _, g := range a.groups {
 		if members := keep(g.members); len(members) > 0 {
 			next.groups = append(next.groups, &group{g.name, members, g.turn})
@@ -229,20 +229,20 @@ func (a *audience) without(s *subscription) *audience {
 type message struct {
 	topic   *topic
 	tail    []byte
-	from    *outlet // of the publisher, for the confirmation
+	from    *sender // of the publisher, for the confirmation
 	number  uint32
 	confirm bool
 	entry   Entry
 }
 
-// forward puts m into the outlets of who gets it, and the confirmation into the
-// publisher's. touched collects the outlets to flush.
-func (b *Broker) forward(m *message, touched *outlets) {
+// forward puts m into the senders of who gets it, and the confirmation into the
+// publisher's. touched collects the senders to flush.
+func (b *Broker) forward(m *message, touched *senders) {
 	if b.log != nil {
 		m.entry.Forwarded = clock.Now()
 		b.log.add(m.entry)
 	}
-	a := m.topic.audience.Load()
+	a := m.topic.subscribers.Load()
 	for _, s := range a.plain {
 		s.out.message(s.number, m.tail)
 		touched.add(s.out)
@@ -258,10 +258,10 @@ func (b *Broker) forward(m *message, touched *outlets) {
 	}
 }
 
-// outlets is a small set.
-type outlets []*outlet
+// senders is a small set.
+type senders []*sender
 
-func (s *outlets) add(o *outlet) {
+func (s *senders) add(o *sender) {
 	for _, x := range *s {
 		if x == o {
 			return
@@ -272,7 +272,7 @@ func (s *outlets) add(o *outlet) {
 
 // flush writes them all, in the order in which they were first added, and
 // empties the set.
-func (s *outlets) flush() {
+func (s *senders) flush() {
 	for i, o := range *s {
 		o.flush()
 		(*s)[i] = nil

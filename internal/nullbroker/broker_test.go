@@ -407,7 +407,7 @@ func TestNoAllocations(t *testing.T) {
 	topic := b.topics["a"]
 	b.mu.Unlock()
 	m := message{topic: topic, tail: append([]byte{0, 0}, payload(1, 1)...)}
-	var touched outlets
+	var touched senders
 	go io.Copy(io.Discard, c)
 	if n := testing.AllocsPerRun(100, func() { b.forward(&m, &touched); touched.flush() }); n > 0 {
 		t.Errorf("%v allocations a message", n)

@@ -20,25 +20,25 @@ const (
 	helloLimit = 30 * time.Second
 )
 
-// conn is a client's connection. All but its outlet belongs to the goroutine
+// conn is a client's connection. All but its sender belongs to the goroutine
 // that serves it.
 type conn struct {
 	broker  *Broker
 	net     net.Conn
-	out     *outlet
+	out     *sender
 	greeted bool
 
 	handles       []*topic
 	subscriptions map[uint32]*subscription
 
-	arrived int64   // when what is being handled had been read, if anybody wants to know
-	strange uint64  // counts messages without an envelope
-	touched outlets // to be flushed
-	passing message // the one that is not held back
+	arrived   int64   // when what is being handled had been read, if anybody wants to know
+	strange   uint64  // counts messages without an envelope
+	touched   senders // to be flushed
+	immediate message // the one that is not held back
 }
 
 func newConn(b *Broker, c net.Conn) *conn {
-	return &conn{broker: b, net: c, out: newOutlet(c), subscriptions: map[uint32]*subscription{}}
+	return &conn{broker: b, net: c, out: newSender(c), subscriptions: map[uint32]*subscription{}}
 }
 
 // serve reads until the connection ends.
@@ -159,7 +159,7 @@ func (c *conn) publish(f *Frame, handle, number uint32, confirm bool) error {
 	if int64(handle) >= int64(len(c.handles)) {
 		return fmt.Errorf("%w: handle %d was not declared", ErrProtocol, handle)
 	}
-	m := &c.passing
+	m := &c.immediate
 	*m = message{topic: c.handles[handle], tail: f.Tail, from: c.out, number: number, confirm: confirm}
 	m.entry.Received = c.arrived
 	due := c.arrived
@@ -177,7 +177,7 @@ func (c *conn) publish(f *Frame, handle, number uint32, confirm bool) error {
 		c.broker.forward(m, &c.touched)
 		return nil
 	}
-	// What is already in outlets must not wait behind a holder that is full.
+	// What is already in senders must not wait behind a holder that is full.
 	if !c.broker.held.add(m, due) {
 		c.touched.flush()
 		c.broker.held.addLater(m, due)

@@ -19,7 +19,7 @@ const slice = 100_000
 // hold keeps messages until they are due. It has a thread of its own: Go's
 // timers are late by up to a millisecond.
 type hold struct {
-	forward func(m *message, touched *outlets)
+	forward func(m *message, touched *senders)
 
 	mu     sync.Mutex
 	more   sync.Cond // something is held, or closed
@@ -37,7 +37,7 @@ type heldMessage struct {
 	nth uint64 // in the order of coming, for those due at once
 }
 
-func newHold(forward func(m *message, touched *outlets)) *hold {
+func newHold(forward func(m *message, touched *senders)) *hold {
 	h := &hold{forward: forward}
 	h.more.L, h.room.L = &h.mu, &h.mu
 	return h
@@ -98,7 +98,7 @@ func (h *hold) run() {
 	defer runtime.UnlockOSThread()
 	_ = clock.SetTimerSlack(1) // without it: late by some 50 µs, which the log shows
 	var due []*heldMessage
-	var touched outlets
+	var touched senders
 	for {
 		h.mu.Lock()
 		for len(h.queue.held) == 0 && !h.closed {

@@ -74,7 +74,7 @@ func otherCounters(c *result.Counters) []entry {
 		{"negative", c.Negative, "differences below zero, recorded as 0", true},
 		{"out of range", c.OutOfRange, "values beyond the range of the histograms, recorded at its end", true},
 		{"violations", c.Violations, "times the driver broke its contract", true},
-		{"thread takeovers", c.Handovers, "blocked sends whose thread's other producers went on on a spare thread", false},
+		{"thread takeovers", c.Takeovers, "blocked sends whose thread's other producers went on on a spare thread", false},
 		{"returned", c.Returned, "returned by the broker, which could not route them", true},
 		{"dropped", c.Dropped, "dropped by the client library, as it reports itself", true},
 	}

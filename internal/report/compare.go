@@ -324,9 +324,9 @@ func compareAbout(m compare.Metric, c *compare.Comparison) string {
 	return "judged: the 95 % intervals hold for all rows at once"
 }
 
-// doubtText is a doubt about runs of a set. What to do about it stands in the
+// suspectText is a doubt about runs of a set. What to do about it stands in the
 // runs' own reports.
-func doubtText(d compare.Doubt, s compare.Set) string {
+func suspectText(d compare.SuspectReason, s compare.Set) string {
 	about, _, _ := strings.Cut(plain(d.Text), "; ")
 	text := fmt.Sprintf("%d of %d runs, %s", d.Runs, s.Used, plain(d.Code))
 	if len(d.Percentiles) > 0 {

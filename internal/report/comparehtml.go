@@ -95,8 +95,8 @@ func comparePartOf(c *compare.Comparison) comparePart {
 	for _, l := range c.Left {
 		add("left out", "remark", l.Side+" "+plain(l.Run)+": "+plain(l.Why))
 	}
-	for _, d := range c.Doubts {
-		add("suspect", "suspect", d.Side+" "+doubtText(d, setNamed(c, d.Side)))
+	for _, d := range c.SuspectReasons {
+		add("suspect", "suspect", d.Side+" "+suspectText(d, setNamed(c, d.Side)))
 	}
 	for _, t := range []compareDifferencesTable{{"Other differences", true, true, c.Differences}, {"Comes with the changes", c.Guarantees != "", false, c.Follows}} {
 		rows := make([]compare.Difference, len(t.Rows))

@@ -51,8 +51,8 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 		metricMarkdown(&b, m, c)
 	}
 	accountsMarkdown(&b, c)
-	if len(c.Replaced)+len(c.Left)+len(c.Doubts) > 0 {
-		fmt.Fprintf(&b, "\n<details><summary>%s replaced, %s left out, %s</summary>\n\n", plural(int64(len(c.Replaced)), "pair"), plural(int64(len(c.Left)), "run"), plural(int64(len(c.Doubts)), "suspect reason"))
+	if len(c.Replaced)+len(c.Left)+len(c.SuspectReasons) > 0 {
+		fmt.Fprintf(&b, "\n<details><summary>%s replaced, %s left out, %s</summary>\n\n", plural(int64(len(c.Replaced)), "pair"), plural(int64(len(c.Left)), "run"), plural(int64(len(c.SuspectReasons)), "suspect reason"))
 		if len(c.Replaced) > 0 {
 			for _, r := range replacedTexts(c)[1:] {
 				fmt.Fprintf(&b, "- replaced: %s\n", text(r))
@@ -61,8 +61,8 @@ func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 		for _, l := range c.Left {
 			fmt.Fprintf(&b, "- left out: %s %s: %s\n", l.Side, text(l.Run), text(l.Why))
 		}
-		for _, d := range c.Doubts {
-			fmt.Fprintf(&b, "- SUSPECT %s %s\n", d.Side, text(doubtText(d, setNamed(c, d.Side))))
+		for _, d := range c.SuspectReasons {
+			fmt.Fprintf(&b, "- SUSPECT %s %s\n", d.Side, text(suspectText(d, setNamed(c, d.Side))))
 		}
 		b.WriteString("\n</details>\n")
 	}

@@ -202,8 +202,8 @@ func compareLists(p *printer, c *compare.Comparison) []compareList {
 		}
 	}
 	suspect := compareList{lead: "  suspect     ", style: warning}
-	for _, d := range c.Doubts {
-		suspect.lines = append(suspect.lines, d.Side+" "+doubtText(d, setNamed(c, d.Side)))
+	for _, d := range c.SuspectReasons {
+		suspect.lines = append(suspect.lines, d.Side+" "+suspectText(d, setNamed(c, d.Side)))
 	}
 	remarks := compareList{lead: "  ↳ ", style: faint, below: true}
 	for _, t := range judgedTables(c) {

@@ -119,10 +119,10 @@ func compareLeft(p *printer, c *compare.Comparison) {
 			p.wrapped("  "+l.Side+" ", plain(l.Run)+": "+plain(l.Why), normal)
 		}
 	}
-	if len(c.Doubts) > 0 {
+	if len(c.SuspectReasons) > 0 {
 		p.heading("Suspect", "")
-		for _, d := range c.Doubts {
-			p.wrapped("  "+d.Side+" ", doubtText(d, setNamed(c, d.Side)), warning)
+		for _, d := range c.SuspectReasons {
+			p.wrapped("  "+d.Side+" ", suspectText(d, setNamed(c, d.Side)), warning)
 		}
 	}
 }

@@ -33,7 +33,7 @@ type figure struct {
 	Open             bool            // the interval's upper end is a lower bound
 	Sequential       bool            // the interval holds at whatever moment the run ended
 	OpenRefused      bool            // the interval's upper end is a refused message's
-	Doubts           []result.Reason // findings of the verdict that begin at this figure
+	SuspectReasons   []result.Reason // findings of the verdict that begin at this figure
 	Limit            string          // why, where the suspect part of the metric begins at this figure
 	Suspect          bool            // at or beyond where the verdict's limit is
 }
@@ -81,7 +81,7 @@ func (f figure) sign() string {
 
 // doubtful reports whether the verdict says that the figure is not to be
 // believed.
-func (f figure) doubtful() bool { return f.Suspect || len(f.Doubts) > 0 }
+func (f figure) isSuspect() bool { return f.Suspect || len(f.SuspectReasons) > 0 }
 
 // interval is the 95 % interval as a cell, empty if there is none.
 func (f figure) interval() string {
@@ -141,10 +141,10 @@ func (f figure) notes() []string {
 	if f.nearFloor() {
 		out = append(out, "only "+timesFloor(f.Floor)+" the noise floor")
 	}
-	for _, d := range f.Doubts {
+	for _, d := range f.SuspectReasons {
 		out = append(out, plain(string(d.Status))+": "+plain(d.Code))
 	}
-	if f.Limit != "" && len(f.Doubts) == 0 {
+	if f.Limit != "" && len(f.SuspectReasons) == 0 {
 		out = append(out, "SUSPECT: "+plain(f.Limit))
 	}
 	return out
@@ -171,7 +171,7 @@ func (f figure) mark() string {
 	add(f.Episodes >= 0 && f.Episodes < fewEpisodes, "few-events")
 	add(f.nearFloor(), "near-floor")
 	add(f.ok() && f.Sequential, "sequential")
-	add(f.doubtful(), "suspect")
+	add(f.isSuspect(), "suspect")
 	return out
 }
 
@@ -325,7 +325,7 @@ func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdi
 	f := figure{Percentile: p, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
 	for _, r := range v.Reasons {
 		if r.Metric == m && r.Percentile == p && r.Status != result.Valid {
-			f.Doubts = append(f.Doubts, r)
+			f.SuspectReasons = append(f.SuspectReasons, r)
 		}
 	}
 	l := v.Limit(m)

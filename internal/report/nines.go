@@ -12,24 +12,24 @@ import (
 	"sixnines/result"
 )
 
-// Audience is how people use what was measured: each sees so many responses,
+// UserModel is how people use what was measured: each sees so many responses,
 // and most of them must see none that is slow.
-type Audience struct {
+type UserModel struct {
 	Requests int64   // a page, from 1 up
 	Pages    int64   // a session, from 1 up
 	Users    float64 // share of users who must meet nothing slower, in (0, 1)
 }
 
-// UsualAudience is what reports assume where nobody said otherwise: a page of
+// UsualUserModel is what reports assume where nobody said otherwise: a page of
 // 40 requests, sessions of 5 pages, and 99 of 100 users to be content.
-func UsualAudience() Audience { return Audience{Requests: 40, Pages: 5, Users: 0.99} }
+func UsualUserModel() UserModel { return UserModel{Requests: 40, Pages: 5, Users: 0.99} }
 
 // responses is how many a user sees.
-func (a Audience) responses() float64 { return float64(a.Requests) * float64(a.Pages) }
+func (a UserModel) responses() float64 { return float64(a.Requests) * float64(a.Pages) }
 
 // needed is the percentile that must be good for enough users, as written:
 // rounded up to two digits of what it leaves out.
-func (a Audience) needed() string {
+func (a UserModel) needed() string {
 	return percentileAbove(stats.Allowed(a.Users, a.responses()))
 }
 
@@ -153,7 +153,7 @@ func oneIn(worse float64) string {
 }
 
 // sessionText is what each user sees, in words.
-func (a Audience) sessionText() string {
+func (a UserModel) sessionText() string {
 	n := a.Requests
 	if n > math.MaxInt64/a.Pages {
 		return plural(a.Requests, "request") + " a page × " + plural(a.Pages, "page") + " a session"
@@ -169,7 +169,7 @@ const assumption = "Independent: each response is slow with the same probability
 // percentile must be good for enough of them. With a run, its measured
 // percentiles stand beside. Percentiles are decimals as people write them, in
 // (0, 100).
-func Nines(w io.Writer, a Audience, percentiles []string, run *result.Run, opt Options) error {
+func Nines(w io.Writer, a UserModel, percentiles []string, run *result.Run, opt Options) error {
 	p := newPrinter(opt)
 	var s *subject
 	if run != nil {
@@ -212,7 +212,7 @@ func Nines(w io.Writer, a Audience, percentiles []string, run *result.Run, opt O
 
 // neededText says which percentile must be good, and what it is in a run if
 // there is one.
-func (a Audience) neededText(s *subject, m result.Metric) string {
+func (a UserModel) neededText(s *subject, m result.Metric) string {
 	needed := a.needed()
 	text := "For " + userShare(a.Users) + " of users to see nothing slower than a limit, p" + needed + " must be below it"
 	if s != nil && m != "" {
@@ -269,7 +269,7 @@ func newMeasured(f figure) *measuredEntry {
 // NinesJSON writes what [Nines] does as one object on one line: shares in [0,
 // 1], times in nanoseconds. users.most is the bound that no way to fall
 // exceeds, see [stats.Encounter].
-func NinesJSON(w io.Writer, a Audience, percentiles []string, run *result.Run) error {
+func NinesJSON(w io.Writer, a UserModel, percentiles []string, run *result.Run) error {
 	o := ninesObject{Requests: a.Requests, Pages: a.Pages, Percentiles: []ninesEntry{}}
 	var s *subject
 	if run != nil {

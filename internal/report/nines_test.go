@@ -79,7 +79,7 @@ func TestUserShare(t *testing.T) {
 func TestNinesOfARun(t *testing.T) {
 	run := openRun().make()
 	var b bytes.Buffer
-	a := Audience{Requests: 40, Pages: 5, Users: 0.99}
+	a := UserModel{Requests: 40, Pages: 5, Users: 0.99}
 	if err := Nines(&b, a, []string{"99", "99.9"}, run, Options{Width: 90}); err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func (t *pageTable) add(c *column, interval bool) {
 			cell.Class = "doubt"
 		case !f.ok():
 			cell.Class = "none"
-		case f.doubtful() || f.nearFloor():
+		case f.isSuspect() || f.nearFloor():
 			cell.Class = "doubt"
 		}
 		r := &t.Rows[i]

@@ -28,7 +28,7 @@ func pauseSourceOf(source string) pauseSource {
 		return pauseSource{"a control group's cpu.max throttled the generator", true}
 	case result.PauseSteal:
 		return pauseSource{"the hypervisor gave processor time to others", true}
-	case result.PauseCrowded:
+	case result.PauseOthers:
 		return pauseSource{"other processes used the processors", true}
 	case result.PauseSwap:
 		return pauseSource{"pages of the generator were read back from disk", true}
@@ -41,7 +41,7 @@ func pauseSourceOf(source string) pauseSource {
 // sourceName is a source of pauses as people read it.
 func sourceName(source string) string {
 	switch source {
-	case result.PauseCrowded:
+	case result.PauseOthers:
 		return "other processes"
 	case result.PauseGC:
 		return "garbage collection"

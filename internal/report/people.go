@@ -12,7 +12,7 @@ func peopleSection(s *subject) *section {
 	if m == "" || s.run.Header.Mode != result.ModeOpen {
 		return nil // without a schedule nobody knows what users would have waited
 	}
-	a := UsualAudience()
+	a := UsualUserModel()
 	x := &section{Name: "Per user and page", Heads: []string{"worse than", metricName(m), "users, clustered", "users, independent"}, Align: "lrrr", Page: true, Folded: s.letter != "",
 		Caption: a.sessionText() + ", an assumption (sixnines nines takes others). The share of users who see at least one slower response."}
 	for _, p := range []string{"99", "99.9", "99.99", "99.999"} {
@@ -40,7 +40,7 @@ func peopleLine(s *subject) string {
 	if !f.ok() {
 		return ""
 	}
-	a := UsualAudience()
+	a := UsualUserModel()
 	e := stats.Meet(worseThan("99"), a.responses())
 	return "per user and page: with " + a.sessionText() + ", " + userShare(e.Clustered) + " (slow ones clustered) to " + userShare(e.Independent) +
 		" (independent) of users see one slower than p99, " + f.text() + ". For " + userShare(a.Users) + " to see none, p" + a.needed() + " must be fast enough, here " +

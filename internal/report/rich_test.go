@@ -51,7 +51,7 @@ func enrich(r *result.Run) *result.Run {
 		result.Pause{Start: 2_400e6, End: 2_500e6, Source: result.PauseSteal},
 		result.Pause{Start: 5_000e6, End: 5_100e6, Source: result.PauseThrottled},
 		result.Pause{Start: 5_000e6, End: 5_010e6, Source: result.PauseIdle},
-		result.Pause{Start: 8_000e6, End: 8_100e6, Source: result.PauseCrowded},
+		result.Pause{Start: 8_000e6, End: 8_100e6, Source: result.PauseOthers},
 		result.Pause{Start: 8_100e6, End: 8_200e6, Source: result.PauseSwap},
 		result.Pause{Start: 8_300e6, End: 8_400e6, Source: result.PauseRetransmit},
 		result.Pause{Start: 9_000e6, End: 9_100e6, Source: result.PauseGC})

@@ -174,7 +174,7 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 	c := &chart{Kind: KindPercentiles, X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"}}
 	var metrics []string
 	var thin, marks []line
-	withdrawn, doubted := 0, false
+	withdrawn, suspected := 0, false
 	for i, cell := range cells {
 		colour, dash := i%len(lightPalette), curveDashes[i/len(lightPalette)%len(curveDashes)]
 		runs := measuredParts(cell, x.Workload)
@@ -200,7 +200,7 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 			}
 			if run == median {
 				parts := believed(sparse(l, 2), run, m)
-				doubted = doubted || len(parts) > 1 || parts[0].Dash == doubtDash
+				suspected = suspected || len(parts) > 1 || parts[0].Dash == suspectDash
 				c.Lines = append(c.Lines, parts...)
 				if x.Corrected {
 					c.Lines = append(c.Lines, correctedLines(run, labels[i], colour)...)
@@ -222,7 +222,7 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 		c.Caption += "The median run of each cell, by p99. "
 	}
 	c.Caption += "A curve ends where its messages no longer support a percentile, or where refused messages begin."
-	if doubted {
+	if suspected {
 		c.Caption += " What a run's verdict does not believe is dotted."
 	}
 	if withdrawn > 0 {
@@ -234,8 +234,8 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 	return c
 }
 
-// doubtDash is the pattern of what verdicts do not believe; curveDashes are the others.
-const doubtDash = 2
+// suspectDash is the pattern of what verdicts do not believe; curveDashes are the others.
+const suspectDash = 2
 
 var curveDashes = [...]int{0, 1, 3}
 
@@ -254,7 +254,7 @@ func believed(l line, run *result.Run, m result.Metric) []line {
 		k++
 	}
 	beyond := l
-	beyond.Dash = doubtDash
+	beyond.Dash = suspectDash
 	switch k {
 	case len(l.X):
 		return []line{l}

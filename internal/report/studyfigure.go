@@ -21,10 +21,10 @@ type wanted struct {
 // studyFigure is a figure of a cell over its rounds.
 type studyFigure struct {
 	study.Over
-	ok     bool
-	why    string // that there is none, or empty where the cell does not exist
-	beside string // what else is to be said of it
-	doubt  bool   // the verdicts do not believe it in some round, or rounds without a number are slower
+	ok      bool
+	why     string // that there is none, or empty where the cell does not exist
+	beside  string // what else is to be said of it
+	suspect bool   // the verdicts do not believe it in some round, or rounds without a number are slower
 }
 
 // figure reads a figure of a cell. Of rounds in which it is missing because they were
@@ -36,7 +36,7 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 		return f
 	}
 	made, slower, invalid, unfit := 0, 0, 0, 0
-	var missing, doubts []string
+	var missing, suspectNotes []string
 	note := func(list *[]string, text string) {
 		if text = plain(text); !slices.Contains(*list, text) {
 			*list = append(*list, text)
@@ -65,7 +65,7 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 			}
 		case x.Unfit != "":
 			unfit++
-			note(&doubts, x.Unfit)
+			note(&suspectNotes, x.Unfit)
 		}
 	}
 	f.Over = study.ReadRounds(c, a.name, a.metric, a.workload)
@@ -82,10 +82,10 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 		notes = append(notes, plural(invalid, "INVALID round")+" left out")
 	}
 	if unfit > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %s: %s", unfit, plural(made, "round"), strings.Join(doubts, "; ")))
+		notes = append(notes, fmt.Sprintf("%d of %s: %s", unfit, plural(made, "round"), strings.Join(suspectNotes, "; ")))
 	}
 	f.beside = strings.Join(notes, "; ")
-	f.doubt = slower > 0 || 2*unfit > f.Rounds && a.name != maximum
+	f.suspect = slower > 0 || 2*unfit > f.Rounds && a.name != maximum
 	return f
 }
 
@@ -95,7 +95,7 @@ func (f studyFigure) text() string {
 		return "–"
 	}
 	sign := ""
-	if f.doubt {
+	if f.suspect {
 		sign = "? "
 	}
 	if f.AtLeast {
@@ -128,7 +128,7 @@ func (v *studyView) tableCell(c *study.CellOutcome, a wanted, original bool) stu
 		if needs, short := strings.CutPrefix(f.why, "n/a ("); short { // of messages
 			t.Text, t.Note = "n/a", strings.TrimSuffix(needs, ")")
 		}
-	case f.doubt:
+	case f.suspect:
 		t.Class = "doubt"
 	}
 	if original {

@@ -312,7 +312,7 @@ func figureCell(f figure) cell {
 		c.style = bad
 	case !f.ok():
 		c.style = faint
-	case f.doubtful() || f.nearFloor():
+	case f.isSuspect() || f.nearFloor():
 		c.style = warning
 	}
 	return c

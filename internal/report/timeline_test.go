@@ -17,8 +17,8 @@ func TestMomentsOfCountersLeaveRoom(t *testing.T) {
 	const pauses = 20
 	for i := range int64(500) {
 		at := i * 250e6
-		run.Pauses = append(run.Pauses, result.Pause{Start: at, End: at + 100e6, Source: result.PauseCrowded},
-			result.Pause{Start: at + 100e6, End: at + 200e6, Source: result.PauseCrowded})
+		run.Pauses = append(run.Pauses, result.Pause{Start: at, End: at + 100e6, Source: result.PauseOthers},
+			result.Pause{Start: at + 100e6, End: at + 200e6, Source: result.PauseOthers})
 		if i < pauses {
 			run.Pauses = append(run.Pauses, result.Pause{Start: at, End: at + 2e6, Source: result.PauseProcess})
 		}

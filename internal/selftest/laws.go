@@ -131,9 +131,9 @@ func (b *Bench) lawRun(ctx context.Context, t lawTrial, law nullbroker.Law) (*re
 	return run, r, err
 }
 
-// passage is one message of the measured window as Sixnines saw it, and as the
+// message is one message of the measured window as Sixnines saw it, and as the
 // broker did; absolute ns.
-type passage struct {
+type message struct {
 	sent, received        int64
 	arrived, left         int64 // at the broker and from it
 	planned               int64
@@ -143,7 +143,7 @@ type passage struct {
 
 // messagesOf reads the messages of the measured window from a run's raw file, by
 // sequence number.
-func messagesOf(run *result.Run) (map[uint64]*passage, error) {
+func messagesOf(run *result.Run) (map[uint64]*message, error) {
 	f, err := os.Open(filepath.Join(filepath.Dir(run.Path), run.Header.Raw))
 	if err != nil {
 		return nil, err
@@ -154,11 +154,11 @@ func messagesOf(run *result.Run) (map[uint64]*passage, error) {
 		return nil, err
 	}
 	base := r.Header().Base
-	all := map[uint64]*passage{}
-	of := func(row result.RawRow) *passage {
+	all := map[uint64]*message{}
+	of := func(row result.RawRow) *message {
 		m := all[uint64(row.Seq)]
 		if m == nil {
-			m = &passage{sent: base + row.Sent}
+			m = &message{sent: base + row.Sent}
 			all[uint64(row.Seq)] = m
 		}
 		return m
@@ -190,7 +190,7 @@ func messagesOf(run *result.Run) (map[uint64]*passage, error) {
 const logPatience = 5 * time.Second
 
 // awaitRecord reads the broker's log until it has all messages.
-func awaitRecord(ctx context.Context, log string, messages map[uint64]*passage) (*record, error) {
+func awaitRecord(ctx context.Context, log string, messages map[uint64]*message) (*record, error) {
 	for limit := time.Now().Add(logPatience); ; {
 		r, err := readRecord(log, messages)
 		if err != nil {
@@ -207,7 +207,7 @@ func awaitRecord(ctx context.Context, log string, messages map[uint64]*passage) 
 	}
 }
 
-func readRecord(log string, messages map[uint64]*passage) (*record, error) {
+func readRecord(log string, messages map[uint64]*message) (*record, error) {
 	f, err := os.Open(log)
 	if err != nil {
 		return nil, err
@@ -252,7 +252,7 @@ type record struct {
 func clockSlack() int64 { return max(int64(time.Microsecond), 2*int64(clock.Bracket())) }
 
 // join compares what both saw.
-func join(messages map[uint64]*passage) *record {
+func join(messages map[uint64]*message) *record {
 	r := &record{messages: len(messages)}
 	slack := clockSlack()
 	var late []int64

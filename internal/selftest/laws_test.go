@@ -20,12 +20,12 @@ func mustLaw(t *testing.T, text string) nullbroker.Law {
 
 // passed makes messages that were delayed by a law and took a transport of 20 to
 // 60 µs on each side.
-func passed(law nullbroker.Law, seed uint64, n int) map[uint64]*passage {
+func passed(law nullbroker.Law, seed uint64, n int) map[uint64]*message {
 	chance := rand.New(rand.NewPCG(3, 4))
-	all := map[uint64]*passage{}
+	all := map[uint64]*message{}
 	for i := range uint64(n) {
 		planned := int64(law.Delay(seed, 0, 0, i))
-		m := &passage{sent: int64(i) * 333_333, planned: planned, seen: 1, delivered: true}
+		m := &message{sent: int64(i) * 333_333, planned: planned, seen: 1, delivered: true}
 		m.arrived = m.sent + 20_000 + chance.Int64N(40_000)
 		m.left = m.arrived + planned + chance.Int64N(5_000)
 		m.received = m.left + 20_000 + chance.Int64N(40_000)
@@ -35,7 +35,7 @@ func passed(law nullbroker.Law, seed uint64, n int) map[uint64]*passage {
 }
 
 // services are the service times as the tool would have them, scaled and shifted.
-func services(all map[uint64]*passage, factor float64, shift int64) []int64 {
+func services(all map[uint64]*message, factor float64, shift int64) []int64 {
 	var values []int64
 	for i := range uint64(len(all)) {
 		values = append(values, int64(factor*float64(all[i].received-all[i].sent))+shift)
@@ -51,7 +51,7 @@ func TestLawsNotice(t *testing.T) {
 	} {
 		law := mustLaw(t, trial.law)
 		for name, tt := range map[string]struct {
-			change func(*passage) // of the fiftieth message, or nil
+			change func(*message) // of the fiftieth message, or nil
 			factor float64
 			shift  int64
 			want   string
@@ -60,14 +60,14 @@ func TestLawsNotice(t *testing.T) {
 			"4 % too large":           {nil, 1.04, 0, "p50"},
 			"4 % too small":           {nil, 0.96, 0, "p50"},
 			"20 µs more for all":      {nil, 1, 20_000, "p50"},
-			"sent after it came":      {func(m *passage) { m.sent = m.arrived + 5_000 }, 1, 0, "sent ≤"},
-			"received before it left": {func(m *passage) { m.received = m.left - 5_000 }, 1, 0, "sent ≤"},
-			"left before it came":     {func(m *passage) { m.arrived = m.left + 1 }, 1, 0, "sent ≤"},
-			"too early":               {func(m *passage) { m.planned = m.left - m.arrived + 1 }, 1, 0, "early"},
-			"not in the log":          {func(m *passage) { m.seen = 0 }, 1, 0, "log"},
-			"twice in the log":        {func(m *passage) { m.seen = 2 }, 1, 0, "log"},
-			"not delivered":           {func(m *passage) { m.delivered = false }, 1, 0, "delivered"},
-			"delivered twice":         {func(m *passage) { m.delivered2 = true }, 1, 0, "delivered"},
+			"sent after it came":      {func(m *message) { m.sent = m.arrived + 5_000 }, 1, 0, "sent ≤"},
+			"received before it left": {func(m *message) { m.received = m.left - 5_000 }, 1, 0, "sent ≤"},
+			"left before it came":     {func(m *message) { m.arrived = m.left + 1 }, 1, 0, "sent ≤"},
+			"too early":               {func(m *message) { m.planned = m.left - m.arrived + 1 }, 1, 0, "early"},
+			"not in the log":          {func(m *message) { m.seen = 0 }, 1, 0, "log"},
+			"twice in the log":        {func(m *message) { m.seen = 2 }, 1, 0, "log"},
+			"not delivered":           {func(m *message) { m.delivered = false }, 1, 0, "delivered"},
+			"delivered twice":         {func(m *message) { m.delivered2 = true }, 1, 0, "delivered"},
 		} {
 			if tt.shift > 0 && trial.rare == 0 {
 				tt.want = "" // too little beside delays of milliseconds

@@ -48,9 +48,9 @@ func TestLittleNotices(t *testing.T) {
 	if f := lawful("", littleRun(t, 10_000, mean, l, 0.4))[0]; f.Verdict != NotAssessed || f.Reason == "" {
 		t.Errorf("without power: %+v", f)
 	}
-	blamed := littleRun(t, 10_000, mean, l, 0.02)
-	blamed.Summary.Verdict.Reasons = []result.Reason{{Code: "little"}}
-	if Conclude("", lawful("", blamed)...).Verdict != Failed {
+	attributed := littleRun(t, 10_000, mean, l, 0.02)
+	attributed.Summary.Verdict.Reasons = []result.Reason{{Code: "little"}}
+	if Conclude("", lawful("", attributed)...).Verdict != Failed {
 		t.Error("a verdict that names the law is not noticed")
 	}
 	for tolerance, want := range map[float64]Verdict{3: Passed, 0.1: Failed} {

@@ -22,9 +22,9 @@ const (
 	stopTolerance = 0.10 // of its length
 )
 
-// standstillCodes are the codes of the verdict's reasons that say that the tool
+// pauseCodes are the codes of the verdict's reasons that say that the tool
 // itself stood still.
-func standstillCodes() []string { return []string{"frozen", "self-inflicted"} }
+func pauseCodes() []string { return []string{"frozen", "self-inflicted"} }
 
 // errNoStopping says that processes cannot be stopped here.
 var errNoStopping = errors.New("a process cannot be stopped and continued on " + runtime.GOOS + "; run this on Linux")
@@ -97,7 +97,7 @@ func (b *Bench) stoppedRun(ctx context.Context, text string, what func(*Child) (
 func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 	figures := survived("the tool stopped", run, d, due)
 	figures = append(figures, Exactly("the tool stopped: the verdict", result.Invalid, run.Summary.Verdict.Status))
-	reasons := Figure{What: "the tool stopped: reasons that say so", Expected: "at least one", Found: held(run, standstillCodes()), Verdict: Passed}
+	reasons := Figure{What: "the tool stopped: reasons that say so", Expected: "at least one", Found: held(run, pauseCodes()), Verdict: Passed}
 	if reasons.Found == "none" {
 		reasons.Verdict = Failed
 	}
@@ -114,7 +114,7 @@ func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 // judgeOther judges the result of a run whose broker was stopped for d.
 func judgeOther(run *result.Run, d time.Duration, due int64) []Figure {
 	figures := survived("the broker stopped", run, d, due)
-	figures = append(figures, Exactly("the broker stopped: reasons that attribute it to the tool", "none", held(run, standstillCodes())))
+	figures = append(figures, Exactly("the broker stopped: reasons that attribute it to the tool", "none", held(run, pauseCodes())))
 	longest := longestFreeze(run)
 	f := Figure{What: "the broker stopped: the longest pause of the tool", Expected: "less than half of " + Time(d), Found: Time(longest), Verdict: Passed}
 	if longest >= d/2 {

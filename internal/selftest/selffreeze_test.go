@@ -8,8 +8,8 @@ import (
 	"sixnines/result"
 )
 
-// stoppedAt is a run of 3,000 messages, with a standstill of both hiccup meters.
-func stoppedAt(standstill time.Duration, status result.Status, codes ...string) *result.Run {
+// stoppedAt is a run of 3,000 messages, with a pause of both hiccup meters.
+func stoppedAt(pause time.Duration, status result.Status, codes ...string) *result.Run {
 	values := make([]int64, 3000)
 	for i := range values {
 		values[i] = 80_000
@@ -21,14 +21,14 @@ func stoppedAt(standstill time.Duration, status result.Status, codes ...string) 
 		r.Summary.Verdict.Reasons = append(r.Summary.Verdict.Reasons, result.Reason{Status: status, Code: c})
 	}
 	for _, source := range []string{vitals.SourceThread, vitals.SourceGoroutine} {
-		r.Pauses = append(r.Pauses, result.Pause{Start: 1e9, End: 1e9 + int64(standstill), Source: source})
+		r.Pauses = append(r.Pauses, result.Pause{Start: 1e9, End: 1e9 + int64(pause), Source: source})
 	}
 	return r
 }
 
 const stopLength = 700 * time.Millisecond
 
-// A standstill of the tool's own that the result does not own up to fails.
+// A pause of the tool's own that the result does not own up to fails.
 func TestSelfFreezeNotices(t *testing.T) {
 	for name, tt := range map[string]struct {
 		run  *result.Run
@@ -46,7 +46,7 @@ func TestSelfFreezeNotices(t *testing.T) {
 	}
 }
 
-// A broker's standstill that the tool takes for its own fails.
+// A broker's pause that the tool takes for its own fails.
 func TestFrozenBrokerIsNotTheTool(t *testing.T) {
 	for name, tt := range map[string]struct {
 		run  *result.Run

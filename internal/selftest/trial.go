@@ -49,7 +49,7 @@ func All() []Trial {
 		{Number: 6, Name: "schedule", Question: "Is the schedule kept, and does the verdict say so where it is not?",
 			Takes: 10 * time.Second, TakesShort: 6 * time.Second, Timed: true, Run: fidelity},
 		{Number: 6, Name: "handover", Question: "Does a blocked connection delay the others of its thread no more late in a schedule than early?",
-			Takes: 8 * time.Second, TakesShort: 5 * time.Second, Timed: true, Run: handover},
+			Takes: 8 * time.Second, TakesShort: 5 * time.Second, Timed: true, Run: takeover},
 		{Number: 7, Name: "little", Question: "Does Little's law hold between counters and time stamps?",
 			Takes: 17 * time.Second, TakesShort: 4 * time.Second, Timed: true, Run: littlesLaw},
 		{Number: 8, Name: "clock", Question: "Are offset and drift of another clock recovered within the stated bound?",

@@ -9,7 +9,7 @@ import (
 
 func ms(n int64) int64 { return n * int64(time.Millisecond) }
 
-func TestCrowd(t *testing.T) {
+func TestContention(t *testing.T) {
 	long := wait{from: ms(20), to: ms(40), longest: ms(15)}
 	for _, c := range []struct {
 		name string
@@ -31,7 +31,7 @@ func TestCrowd(t *testing.T) {
 		{"no tick", load{}, long, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var k crowd
+			var k contention
 			k.add(c.wait)
 			if diff := cmp.Diff(c.want, k.judge(c.used, nil)); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -44,8 +44,8 @@ func TestCrowd(t *testing.T) {
 }
 
 // What was used is asked of two slow looks, not of all since the start.
-func TestCrowdForgets(t *testing.T) {
-	var k crowd
+func TestContentionForgets(t *testing.T) {
+	var k contention
 	others := load{busy: ms(10_000)}
 	for range 3 {
 		k.judge(others, nil)

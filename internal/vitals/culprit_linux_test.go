@@ -225,7 +225,7 @@ func TestCulpritHogs(t *testing.T) {
 		switch {
 		case covered[SourceThrottled] > 0:
 			return fmt.Sprintf("a quota is named: %v", covered)
-		case !dominates(SourceCrowded, covered):
+		case !dominates(SourceOthers, covered):
 			return fmt.Sprintf("crowding does not dominate: %v", covered)
 		}
 		return ""

@@ -87,7 +87,7 @@ func TestIdleOutboxIsBounded(t *testing.T) {
 func TestSourcesAreThoseOfResults(t *testing.T) {
 	for ours, theirs := range map[string]string{
 		SourceThread: result.PauseThread, SourceGoroutine: result.PauseGoroutine, SourceProcess: result.PauseProcess, SourceIdle: result.PauseIdle,
-		SourceGC: result.PauseGC, SourceThrottled: result.PauseThrottled, SourceSteal: result.PauseSteal, SourceCrowded: result.PauseCrowded,
+		SourceGC: result.PauseGC, SourceThrottled: result.PauseThrottled, SourceSteal: result.PauseSteal, SourceOthers: result.PauseOthers,
 		SourceSwap: result.PauseSwap,
 	} {
 		if ours != theirs {

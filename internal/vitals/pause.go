@@ -32,9 +32,9 @@ const (
 	// SourceSteal is the hypervisor: at least stealTicks ticks of processors that
 	// had work went to others.
 	SourceSteal = "steal"
-	// SourceCrowded is a thread of this process that waited for a processor, for
-	// crowdedWait or more on account of others.
-	SourceCrowded = "crowded"
+	// SourceOthers is a thread of this process that waited for a processor, for
+	// contentionWait or more on account of others.
+	SourceOthers = "crowded"
 	// SourceSwap is a page fault of this process that had to read from a disk:
 	// memory that was swapped out, or a part of a file.
 	SourceSwap = "swap"
@@ -119,7 +119,7 @@ func newPauseList(limit int) *pauseList {
 }
 
 // add keeps p. With the list full the shortest goes, of those that were told
-// already if there are any: many small pauses must not crowd out the freeze that
+// already if there are any: many small pauses must not contention out the freeze that
 // invalidates the run, nor old ones the next.
 func (l *pauseList) add(p Pause) {
 	l.mu.Lock()

@@ -59,7 +59,7 @@
 // groups and without PSI as well, but not on whose account: a process with too
 // much to do waits for itself. So the waiting is shared out by who used the
 // processors meanwhile, and what a quota may explain is taken off first (see
-// crowd). A broker on the same machine is one of the others.
+// contention). A broker on the same machine is one of the others.
 //
 // # What is not here
 //

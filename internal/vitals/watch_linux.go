@@ -15,7 +15,7 @@ func watcherOpeners() []watcherOpener {
 		{SourceThrottled, quickLook, quota.open},
 		{SourceGC, quickLook, openCollectionWatch},
 		{SourceSwap, quickLook, openFaultWatch},
-		{SourceCrowded, quickLook, func(now int64) (watcher, error) { return openCrowdWatch(quota, now) }},
+		{SourceOthers, quickLook, func(now int64) (watcher, error) { return openContentionWatch(quota, now) }},
 		{SourceSteal, slowLook, openStealWatch},
 	}
 }
@@ -125,9 +125,9 @@ func stolen(d cpuTime) bool {
 	return d.steal >= stealTicks && float64(d.steal) >= stealShare*float64(d.total())
 }
 
-// crowdWatch looks at how long the threads waited for a processor.
-type crowdWatch struct {
-	crowd
+// contentionWatch looks at how long the threads waited for a processor.
+type contentionWatch struct {
+	contention
 	quota   *throttleWatch
 	ticks   *ticks
 	threads *threadWaits
@@ -135,7 +135,7 @@ type crowdWatch struct {
 	judged  int64 // slow look
 }
 
-func openCrowdWatch(quota *throttleWatch, now int64) (watcher, error) {
+func openContentionWatch(quota *throttleWatch, now int64) (watcher, error) {
 	threads, err := openThreadWaits(now)
 	if err != nil {
 		return nil, err
@@ -145,7 +145,7 @@ func openCrowdWatch(quota *throttleWatch, now int64) (watcher, error) {
 		threads.close()
 		return nil, err
 	}
-	w := &crowdWatch{quota: quota, ticks: s.(*ticks), threads: threads, last: now, judged: now}
+	w := &contentionWatch{quota: quota, ticks: s.(*ticks), threads: threads, last: now, judged: now}
 	w.waits = make([]wait, 0, 64)
 	if w.start, err = w.load(); err != nil {
 		w.close()
@@ -155,7 +155,7 @@ func openCrowdWatch(quota *throttleWatch, now int64) (watcher, error) {
 	return w, nil
 }
 
-func (w *crowdWatch) look(now int64, out []Pause) ([]Pause, error) {
+func (w *contentionWatch) look(now int64, out []Pause) ([]Pause, error) {
 	longest, err := w.threads.look(now)
 	if err != nil {
 		return out, err
@@ -173,7 +173,7 @@ func (w *crowdWatch) look(now int64, out []Pause) ([]Pause, error) {
 	return w.judge(l, out), nil
 }
 
-func (w *crowdWatch) load() (load, error) {
+func (w *contentionWatch) load() (load, error) {
 	t, err := w.ticks.read()
 	if err != nil {
 		return load{}, err
@@ -185,7 +185,7 @@ func (w *crowdWatch) load() (load, error) {
 	return load{busy: int64(t.busy) * (1e9 / ticksPerSecond), own: u.Utime.Nano() + u.Stime.Nano(), held: w.quota.held()}, nil
 }
 
-func (w *crowdWatch) close() {
+func (w *contentionWatch) close() {
 	w.threads.close()
 	w.ticks.close()
 }

@@ -3,7 +3,7 @@
 // NATS Streaming reads URLs and dials as they do.
 //
 // The library connects, logs in, subscribes and reconnects. Over plain TCP the
-// messages themselves go past it, see Publisher, batch and intake, unless
+// messages themselves go past it, see Publisher, batch and frameReader, unless
 // Options.Library has it do all.
 package natswire
 

@@ -88,10 +88,10 @@ func (d *Dialer) forget(c net.Conn) {
 // may write to and read from.
 type linkDialer struct {
 	*Dialer
-	// intake returns what the client reads instead of the connection; nil: the
+	// frameReader returns what the client reads instead of the connection; nil: the
 	// connection itself.
-	intake func(net.Conn) io.Reader
-	latest atomic.Pointer[dialedConn] // the connection made last, open or not
+	frameReader func(net.Conn) io.Reader
+	latest      atomic.Pointer[dialedConn] // the connection made last, open or not
 }
 
 // Dial implements nats.CustomDialer.
@@ -101,8 +101,8 @@ func (d *linkDialer) Dial(network, address string) (net.Conn, error) {
 		return nil, err
 	}
 	c := &dialedConn{Conn: conn, dialer: d.Dialer, in: conn}
-	if d.intake != nil {
-		c.in = d.intake(conn)
+	if d.frameReader != nil {
+		c.in = d.frameReader(conn)
 	}
 	d.latest.Store(c)
 	return c, nil

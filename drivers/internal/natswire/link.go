@@ -73,7 +73,7 @@ func (c *Client) connect(ctx context.Context, key Key) (*Link, error) {
 		dialer: &linkDialer{Dialer: NewDialer(c.life, c.dial, c.options.ConnectTimeout)}}
 	if l.direct {
 		l.routes = new(routes)
-		l.dialer.intake = func(conn net.Conn) io.Reader { return newIntake(conn, l.routes, l.Rest) }
+		l.dialer.frameReader = func(conn net.Conn) io.Reader { return newFrameReader(conn, l.routes, l.Rest) }
 	}
 	clientBuffer := c.writeBuffer
 	if l.direct && c.writeBuffer > 1 {

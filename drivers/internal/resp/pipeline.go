@@ -105,7 +105,7 @@ func (cl *Client) Pipeline(ctx context.Context, name string, o PipelineOptions, 
 // then.
 func (p *Pipeline) serve(c *Conn, ready func(error)) error {
 	if p.silent {
-		if err := hush(c); err != nil {
+		if err := silenceReplies(c); err != nil {
 			ready(err)
 			return err
 		}
@@ -154,9 +154,9 @@ func (p *Pipeline) take(r *Reader) error {
 	return nil
 }
 
-// hush tells the server not to reply. It does not reply to that, so it is asked
+// silenceReplies tells the server not to reply. It does not reply to that, so it is asked
 // first whether it would.
-func hush(c *Conn) error {
+func silenceReplies(c *Conn) error {
 	if _, err := c.Do("CLIENT", "REPLY", "ON"); err != nil {
 		return fmt.Errorf("switch replies off: %w", explain(err))
 	}

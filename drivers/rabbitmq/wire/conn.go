@@ -44,7 +44,7 @@ type Conn struct {
 	frameMax int
 	chanMax  int
 	beat     time.Duration
-	in       *intake
+	in       *frameReader
 
 	mu     sync.Mutex // of what is written
 	out    []byte
@@ -83,7 +83,7 @@ func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
 }
 
 func newConn(c net.Conn, config Config) *Conn {
-	conn := &Conn{net: c, config: config, in: newIntake(c), done: make(chan struct{}), stop: make(chan struct{})}
+	conn := &Conn{net: c, config: config, in: newFrameReader(c), done: make(chan struct{}), stop: make(chan struct{})}
 	conn.channels.Store(new([]*Channel))
 	conn.hold = kit.NewBatchTimer(&conn.mu, conn.elapsed)
 	return conn

@@ -36,7 +36,7 @@ func (sink) Close() error                { return nil }
 func reading(src io.Reader) (*Conn, *Channel, *recorder) {
 	r := &recorder{}
 	c := newConn(sink{}, Config{})
-	c.in, c.frameMax = newIntake(src), frameLeast
+	c.in, c.frameMax = newFrameReader(src), frameLeast
 	c.in.most = frameLeast
 	ch := &Channel{conn: c, id: 1, handler: r, reply: make(chan method, 1), ended: make(chan struct{})}
 	c.channels.Store(&[]*Channel{nil, ch})
@@ -145,7 +145,7 @@ func TestNothingIsAllocatedForAMessage(t *testing.T) {
 	frames := delivered(t, body)
 	ch.handler = quiet{}
 	if n := testing.AllocsPerRun(100, func() {
-		in := &intake{src: nil, buf: frames, end: len(frames), most: frameLeast}
+		in := &frameReader{src: nil, buf: frames, end: len(frames), most: frameLeast}
 		for in.start < in.end {
 			f, err := in.next()
 			if err == nil {
@@ -155,7 +155,7 @@ func TestNothingIsAllocatedForAMessage(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-	}); n > 1 { // the intake itself
+	}); n > 1 { // the frameReader itself
 		t.Errorf("a delivery allocates %v times", n-1)
 	}
 }

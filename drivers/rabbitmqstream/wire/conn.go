@@ -35,22 +35,22 @@ type Conn struct {
 	address  string // that the server advertises
 	frameMax int
 	beat     time.Duration
-	in       *intake
+	in       *frameReader
 
 	mu     sync.Mutex // of what is written
 	out    []byte
-	broken error   // why nothing can be written
-	due    bool    // out holds what waits for rest
-	open   *Outlet // whose frame is being collected; nil: none is
+	broken error        // why nothing can be written
+	due    bool         // out holds what waits for rest
+	open   *Publication // whose frame is being collected; nil: none is
 	hold   kit.BatchTimer
 
 	calls       sync.Mutex
 	correlation uint32
 	waiting     map[uint32]chan reply
 
-	opening sync.Mutex
-	outlets [256]atomic.Pointer[Outlet]
-	inlets  [256]atomic.Pointer[Inlet]
+	opening       sync.Mutex
+	publications  [256]atomic.Pointer[Publication]
+	subscriptions [256]atomic.Pointer[Subscription]
 
 	monitor beat.Monitor
 	cause   atomic.Pointer[error]
@@ -86,7 +86,7 @@ func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
 }
 
 func newConn(c net.Conn, config Config) *Conn {
-	conn := &Conn{net: c, config: config, in: newIntake(c), waiting: map[uint32]chan reply{}, dead: make(chan struct{}), done: make(chan struct{})}
+	conn := &Conn{net: c, config: config, in: newFrameReader(c), waiting: map[uint32]chan reply{}, dead: make(chan struct{}), done: make(chan struct{})}
 	conn.hold = kit.NewBatchTimer(&conn.mu, conn.elapsed)
 	return conn
 }
@@ -280,11 +280,11 @@ func (c *Conn) read() {
 	close(c.dead)
 	c.opening.Lock() // nobody is half registered
 	defer c.opening.Unlock()
-	for i := range c.outlets {
-		if o := c.outlets[i].Swap(nil); o != nil {
+	for i := range c.publications {
+		if o := c.publications[i].Swap(nil); o != nil {
 			o.to.End(c.err)
 		}
-		if in := c.inlets[i].Swap(nil); in != nil {
+		if in := c.subscriptions[i].Swap(nil); in != nil {
 			in.to.End(c.err)
 		}
 	}
@@ -312,18 +312,18 @@ func (c *Conn) take(k key, in cursor) error {
 	switch k {
 	case deliver:
 		id := in.octet()
-		if s := c.inlets[id].Load(); s != nil {
+		if s := c.subscriptions[id].Load(); s != nil {
 			return s.chunk(in.rest)
 		}
 	case publishConfirm:
 		id := in.octet()
 		n := in.count(8)
-		if o := c.outlets[id].Load(); o != nil && !in.bad {
+		if o := c.publications[id].Load(); o != nil && !in.bad {
 			o.to.Confirm(IDs(in.rest[:8*n]))
 		}
 	case publishError:
 		id := in.octet()
-		o := c.outlets[id].Load()
+		o := c.publications[id].Load()
 		for range in.count(10) {
 			publishing, code := in.uint64(), Code(in.uint16())
 			if o != nil {
@@ -375,11 +375,11 @@ func (c *Conn) answered(in cursor, k key) {
 
 // gone tells publishers and subscribers that their stream is not there any more.
 func (c *Conn) gone(stream string, why error) {
-	for i := range c.outlets {
-		if o := c.outlets[i].Load(); o != nil && o.stream == stream && c.outlets[i].CompareAndSwap(o, nil) {
+	for i := range c.publications {
+		if o := c.publications[i].Load(); o != nil && o.stream == stream && c.publications[i].CompareAndSwap(o, nil) {
 			o.to.End(why)
 		}
-		if in := c.inlets[i].Load(); in != nil && in.stream == stream && c.inlets[i].CompareAndSwap(in, nil) {
+		if in := c.subscriptions[i].Load(); in != nil && in.stream == stream && c.subscriptions[i].CompareAndSwap(in, nil) {
 			in.to.End(why)
 		}
 	}

@@ -93,8 +93,8 @@ type Entries struct {
 	Properties  []byte // of every message, see AppendProperty; nil: none
 }
 
-// Outlet is a publisher of a connection.
-type Outlet struct {
+// Publication is a publisher of a connection.
+type Publication struct {
 	conn    *Conn
 	id      byte
 	stream  string
@@ -120,23 +120,23 @@ const (
 
 // Publisher declares a publisher. Where it has a name, the server takes no entry
 // whose publishing ID is not larger than all before it.
-func (c *Conn) Publisher(ctx context.Context, stream, name string, e Entries, to Publisher) (*Outlet, error) {
-	o := &Outlet{conn: c, stream: stream, to: to, entries: e}
+func (c *Conn) Publisher(ctx context.Context, stream, name string, e Entries, to Publisher) (*Publication, error) {
+	o := &Publication{conn: c, stream: stream, to: to, entries: e}
 	c.opening.Lock()
 	defer c.opening.Unlock()
 	id := 0
-	for id < len(c.outlets) && c.outlets[id].Load() != nil {
+	for id < len(c.publications) && c.publications[id].Load() != nil {
 		id++
 	}
-	if id == len(c.outlets) {
+	if id == len(c.publications) {
 		return nil, &Error{Code: PreconditionFailed, Text: "no more than 256 publishers on a connection"}
 	}
 	o.id = byte(id)
-	c.outlets[id].Store(o) // that the stream is gone may come with the answer
+	c.publications[id].Store(o) // that the stream is gone may come with the answer
 	if _, err := c.call(ctx, declarePublisher, func(b []byte) []byte {
 		return appendString(appendString(append(b, o.id), name), stream)
 	}); err != nil {
-		c.outlets[id].CompareAndSwap(o, nil)
+		c.publications[id].CompareAndSwap(o, nil)
 		return nil, err
 	}
 	return o, nil
@@ -146,13 +146,13 @@ func (c *Conn) Publisher(ctx context.Context, stream, name string, e Entries, to
 func (c *Conn) Room() int { return c.frameMax - publishHead - packedHead - messageRoom(0) }
 
 // Room returns how large a body can be to fit into a frame with what goes with it.
-func (o *Outlet) Room() int { return o.conn.Room() - len(o.entries.Properties) }
+func (o *Publication) Room() int { return o.conn.Room() - len(o.entries.Properties) }
 
 // Publish sends body under a publishing ID, larger than those before. It is
 // written at once, or joins what the connection collects. After an error the
 // connection is of no use, and the message may or may not have come to the
 // server. Of an entry of several messages the server confirms the last ID.
-func (o *Outlet) Publish(id uint64, body []byte) error {
+func (o *Publication) Publish(id uint64, body []byte) error {
 	c := o.conn
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -191,7 +191,7 @@ func (o *Outlet) Publish(id uint64, body []byte) error {
 }
 
 // seal ends the frame.
-func (o *Outlet) seal() error {
+func (o *Publication) seal() error {
 	if err := o.pack(); err != nil {
 		return err
 	}
@@ -202,7 +202,7 @@ func (o *Outlet) seal() error {
 }
 
 // pack ends the entry.
-func (o *Outlet) pack() error {
+func (o *Publication) pack() error {
 	if o.number == 0 {
 		return nil
 	}
@@ -226,9 +226,9 @@ func (o *Outlet) pack() error {
 }
 
 // Close removes the publisher; nothing more is heard of it.
-func (o *Outlet) Close(ctx context.Context) error {
+func (o *Publication) Close(ctx context.Context) error {
 	_, err := o.conn.call(ctx, deletePublisher, func(b []byte) []byte { return append(b, o.id) })
-	o.conn.outlets[o.id].CompareAndSwap(o, nil)
+	o.conn.publications[o.id].CompareAndSwap(o, nil)
 	return err
 }
 
@@ -240,8 +240,8 @@ const (
 	Offset uint16 = 4
 )
 
-// Inlet is a subscription of a connection.
-type Inlet struct {
+// Subscription is a subscription of a connection.
+type Subscription struct {
 	conn   *Conn
 	id     byte
 	stream string
@@ -251,22 +251,22 @@ type Inlet struct {
 
 // Subscribe has the messages of a stream delivered, from the place on; offset
 // counts with the place Offset only. The server sends credits chunks ahead.
-func (c *Conn) Subscribe(ctx context.Context, stream string, place uint16, offset uint64, credits uint16, to Subscriber) (*Inlet, error) {
-	in := &Inlet{conn: c, stream: stream, to: to}
+func (c *Conn) Subscribe(ctx context.Context, stream string, place uint16, offset uint64, credits uint16, to Subscriber) (*Subscription, error) {
+	in := &Subscription{conn: c, stream: stream, to: to}
 	if place == Offset {
 		in.from = offset
 	}
 	c.opening.Lock()
 	defer c.opening.Unlock()
 	id := 0
-	for id < len(c.inlets) && c.inlets[id].Load() != nil {
+	for id < len(c.subscriptions) && c.subscriptions[id].Load() != nil {
 		id++
 	}
-	if id == len(c.inlets) {
+	if id == len(c.subscriptions) {
 		return nil, &Error{Code: PreconditionFailed, Text: "no more than 256 subscriptions on a connection"}
 	}
 	in.id = byte(id)
-	c.inlets[id].Store(in) // messages may come with the answer
+	c.subscriptions[id].Store(in) // messages may come with the answer
 	if _, err := c.call(ctx, subscribe, func(b []byte) []byte {
 		b = appendString(append(b, in.id), stream)
 		b = binary.BigEndian.AppendUint16(b, place)
@@ -276,7 +276,7 @@ func (c *Conn) Subscribe(ctx context.Context, stream string, place uint16, offse
 		b = binary.BigEndian.AppendUint16(b, credits)
 		return append(b, 0, 0, 0, 0)
 	}); err != nil {
-		c.inlets[id].CompareAndSwap(in, nil)
+		c.subscriptions[id].CompareAndSwap(in, nil)
 		return nil, err
 	}
 	return in, nil
@@ -307,7 +307,7 @@ func (l *last) Deliver(offset uint64, _ []byte) { l.end.Store(offset + 1) }
 func (l *last) End(error) {}
 
 // chunk takes one.
-func (in *Inlet) chunk(b []byte) error {
+func (in *Subscription) chunk(b []byte) error {
 	if err := chunk(b, in.from, in.to); err != nil {
 		return err
 	}
@@ -316,15 +316,15 @@ func (in *Inlet) chunk(b []byte) error {
 
 // Store stores an offset under a name. The server does not answer; unless now,
 // it is written when what has been read is dealt with.
-func (in *Inlet) Store(name string, offset uint64, now bool) error {
+func (in *Subscription) Store(name string, offset uint64, now bool) error {
 	return in.conn.send(now, storeOffset, func(b []byte) []byte {
 		return binary.BigEndian.AppendUint64(appendString(appendString(b, name), in.stream), offset)
 	})
 }
 
 // Close ends the subscription; nothing more is heard of it.
-func (in *Inlet) Close(ctx context.Context) error {
+func (in *Subscription) Close(ctx context.Context) error {
 	_, err := in.conn.call(ctx, unsubscribe, func(b []byte) []byte { return append(b, in.id) })
-	in.conn.inlets[in.id].CompareAndSwap(in, nil)
+	in.conn.subscriptions[in.id].CompareAndSwap(in, nil)
 	return err
 }

@@ -42,13 +42,13 @@ func (sink) Close() error                  { return nil }
 
 // connected returns a connection that is past its login, with publisher and
 // subscription 0, and reads from src.
-func connected(src io.Reader, e Entries) (*Conn, *Outlet, *recorder, *bytes.Buffer) {
+func connected(src io.Reader, e Entries) (*Conn, *Publication, *recorder, *bytes.Buffer) {
 	r, written := &recorder{}, &bytes.Buffer{}
 	c := newConn(sink{nil, written}, Config{WriteBuffer: 1 << 20})
-	c.in, c.frameMax = newIntake(src), 4096
-	o := &Outlet{conn: c, stream: "s", to: r, entries: e}
-	c.outlets[0].Store(o)
-	c.inlets[0].Store(&Inlet{conn: c, stream: "s", to: r})
+	c.in, c.frameMax = newFrameReader(src), 4096
+	o := &Publication{conn: c, stream: "s", to: r, entries: e}
+	c.publications[0].Store(o)
+	c.subscriptions[0].Store(&Subscription{conn: c, stream: "s", to: r})
 	return c, o, r, written
 }
 

@@ -17,29 +17,29 @@ import (
 // which six block once each, half of them early in the schedule and half after
 // very many more messages. The other two want to send all the time.
 const (
-	handoverConns = 8
-	handoverRate  = 8000 // a second, around the stalls
-	handoverStall = 50 * time.Millisecond
-	// handoverApart is how many messages are sent between two stalls.
-	handoverApart = 3 * handoverRate / 20
+	takeoverConns = 8
+	takeoverRate  = 8000 // a second, around the stalls
+	takeoverStall = 50 * time.Millisecond
+	// takeoverApart is how many messages are sent between two stalls.
+	takeoverApart = 3 * takeoverRate / 20
 	// A late stall may cost the others this many times an early one, and what a
 	// thread that is woken late has besides.
-	handoverRatio = 2
-	handoverSlack = 2 * time.Millisecond
+	takeoverRatio = 2
+	takeoverSlack = 2 * time.Millisecond
 )
 
-// handover looks at what a blocked connection costs the others of its thread
+// takeover looks at what a blocked connection costs the others of its thread
 // early in a long schedule and late.
-func handover(ctx context.Context, b *Bench) (*Outcome, error) {
+func takeover(ctx context.Context, b *Bench) (*Outcome, error) {
 	between, settle := int64(2_000_000), 4*time.Second
 	if b.Short {
 		between, settle = 1_000_000, 2*time.Second
 	}
 	const first = 600 * time.Millisecond
-	d := newBlocker(handoverRate/10, int64(first.Seconds()*handoverRate)+between+int64(settle.Seconds()*handoverRate))
-	b.Say("%d connections on one thread, six of which block once, before and after %s messages", handoverConns, grouped(between))
+	d := newBlocker(takeoverRate/10, int64(first.Seconds()*takeoverRate)+between+int64(settle.Seconds()*takeoverRate))
+	b.Say("%d connections on one thread, six of which block once, before and after %s messages", takeoverConns, grouped(between))
 	run, err := b.RunText(ctx, fmt.Sprintf("target: {driver: mem}\nphases: {warmup: 100ms, drain: 1s}\nworkload: {pattern: publish, producers: %d, size: 64B, arrivals: \"step:%d/s@%s,%d/s@1s,%d/s@%s,random\"}",
-		handoverConns, handoverRate, first, between, handoverRate, settle+800*time.Millisecond), func(c *engine.Config) {
+		takeoverConns, takeoverRate, first, between, takeoverRate, settle+800*time.Millisecond), func(c *engine.Config) {
 		c.Entry = driver.Entry{Name: "blocker", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}
 		c.Pacers = 1
 	})
@@ -48,33 +48,33 @@ func handover(ctx context.Context, b *Bench) (*Outcome, error) {
 	}
 	early, late := d.costs()
 	return Conclude(fmt.Sprintf("when a connection blocks, another thread takes over the others of its thread at their place in the schedule; after %s messages this takes no longer, and the wait of the others is not called blocked", grouped(between)),
-		judgeHandover(run, early, late)...), nil
+		judgeTakeover(run, early, late)...), nil
 }
 
-// judgeHandover judges a run in which connections blocked; early and late are for
+// judgeTakeover judges a run in which connections blocked; early and late are for
 // how long the others waited in each stall.
-func judgeHandover(run *result.Run, early, late []time.Duration) []Figure {
+func judgeTakeover(run *result.Run, early, late []time.Duration) []Figure {
 	c := run.Counters
 	figures := []Figure{Exactly("messages due that were sent and acknowledged", c.Scheduled, c.Acked)}
 	stalls := len(early) + len(late)
-	n := Figure{What: "blocked sends whose thread's other connections were taken over", Expected: fmt.Sprintf("at least %d", stalls), Found: grouped(c.Handovers), Verdict: Passed}
-	if c.Handovers < int64(stalls) {
+	n := Figure{What: "blocked sends whose thread's other connections were taken over", Expected: fmt.Sprintf("at least %d", stalls), Found: grouped(c.Takeovers), Verdict: Passed}
+	if c.Takeovers < int64(stalls) {
 		n.Verdict = Failed
 	}
 	before, after := slices.Min(early), slices.Min(late)
-	limit := handoverRatio*before + handoverSlack
+	limit := takeoverRatio*before + takeoverSlack
 	cost := Figure{What: "how long the others waited, the least of three late stalls", Expected: "at most " + Time(limit),
-		Tolerance: fmt.Sprintf("%d times the early %s, and %s", handoverRatio, Time(before), Time(handoverSlack)), Found: Time(after), Verdict: Passed}
+		Tolerance: fmt.Sprintf("%d times the early %s, and %s", takeoverRatio, Time(before), Time(takeoverSlack)), Found: Time(after), Verdict: Passed}
 	if after > limit {
 		cost.Verdict = Failed
 	}
 	// Three quarters of what comes due on a connection in a stall waits for more
 	// than a quarter of it.
-	due := int64(stalls) * handoverRate / handoverConns * int64(handoverStall) * 3 / 4 / 1e9
+	due := int64(stalls) * takeoverRate / takeoverConns * int64(takeoverStall) * 3 / 4 / 1e9
 	blocked := Figure{What: "messages called blocked for more than a quarter of a stall", Expected: grouped(due) + ", those due on the connections that blocked",
 		Tolerance: "−40 to +20 %", Found: "none", Verdict: Failed}
 	if x := run.Metrics[result.LagBlocked]; x != nil {
-		found := result.NewRankIndex(x.Hist).CountAbove(int64(handoverStall) / 4)
+		found := result.NewRankIndex(x.Hist).CountAbove(int64(takeoverStall) / 4)
 		blocked.Found = grouped(found)
 		if found >= due*6/10 && found <= due*12/10 {
 			blocked.Verdict = Passed
@@ -103,9 +103,9 @@ type blockedSend struct {
 func newBlocker(early, late int64) *blocker {
 	b := &blocker{}
 	for i, conn := range []int{0, 1, 2, 4, 5, 6} { // not 3 and 7
-		at := early + int64(i)*handoverApart
+		at := early + int64(i)*takeoverApart
 		if i >= 3 {
-			at = late + int64(i-3)*handoverApart
+			at = late + int64(i-3)*takeoverApart
 		}
 		b.stalls = append(b.stalls, &blockedSend{conn: conn, at: at})
 	}
@@ -118,8 +118,8 @@ func (b *blocker) costs() (early, late []time.Duration) {
 	var all []time.Duration
 	for _, s := range b.stalls {
 		cost := time.Duration(s.cost.Load())
-		if cost == 0 || cost > handoverStall {
-			cost = handoverStall
+		if cost == 0 || cost > takeoverStall {
+			cost = takeoverStall
 		}
 		all = append(all, cost)
 	}
@@ -171,7 +171,7 @@ func (p *blockerProducer) Send(token uint64, _ []byte) error {
 	case n >= p.stall.at && p.stall.began.Load() == 0:
 		from := clock.Now()
 		p.stall.began.Store(from)
-		clock.SleepUntilBlocking(from + int64(handoverStall))
+		clock.SleepUntilBlocking(from + int64(takeoverStall))
 	}
 	p.acks.Done(token, nil)
 	return nil

@@ -7,25 +7,25 @@ import (
 	"sixnines/result"
 )
 
-// A handover that costs more the later it comes, none at all, and one that is
+// A takeover that costs more the later it comes, none at all, and one that is
 // called blocked fail.
-func TestHandoverNotices(t *testing.T) {
+func TestTakeoverNotices(t *testing.T) {
 	ms := func(v ...int) (all []time.Duration) {
 		for _, v := range v {
 			all = append(all, time.Duration(v)*time.Millisecond)
 		}
 		return all
 	}
-	run := func(blocked int, handovers int64) *result.Run {
+	run := func(blocked int, takeovers int64) *result.Run {
 		values := make([]int64, blocked)
 		for i := range values {
-			values[i] = int64(handoverStall) / 2
+			values[i] = int64(takeoverStall) / 2
 		}
 		r := timed(result.LagBlocked, values)
-		r.Counters.Acked, r.Counters.Handovers = r.Counters.Scheduled, handovers
+		r.Counters.Acked, r.Counters.Takeovers = r.Counters.Scheduled, takeovers
 		return r
 	}
-	const due = 6 * handoverRate / handoverConns * 50 / 1000 * 3 / 4
+	const due = 6 * takeoverRate / takeoverConns * 50 / 1000 * 3 / 4
 	for name, tt := range map[string]struct {
 		run         *result.Run
 		early, late []time.Duration
@@ -37,9 +37,9 @@ func TestHandoverNotices(t *testing.T) {
 		"called blocked":        {run(due*2, 6), ms(3, 4, 3), ms(3, 3, 3), "called blocked"},
 		"called own lag":        {run(0, 6), ms(3, 4, 3), ms(3, 3, 3), "called blocked"},
 	} {
-		fails(t, name, judgeHandover(tt.run, tt.early, tt.late), tt.want)
+		fails(t, name, judgeTakeover(tt.run, tt.early, tt.late), tt.want)
 	}
 	lost := run(due, 6)
 	lost.Counters.Acked--
-	fails(t, "one lost", judgeHandover(lost, ms(3, 3, 3), ms(3, 3, 3)), "sent and acknowledged")
+	fails(t, "one lost", judgeTakeover(lost, ms(3, 3, 3), ms(3, 3, 3)), "sent and acknowledged")
 }

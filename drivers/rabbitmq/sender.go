@@ -11,41 +11,41 @@ import (
 	"sixnines/drivers/rabbitmq/wire"
 )
 
-// outletKey names an outlet within its session.
-type outletKey struct {
+// senderKey names an sender within its session.
+type senderKey struct {
 	link  linkKey
 	index int
 }
 
-// outlet is a channel of a link, with one or several producers.
-type outlet struct {
+// sender is a channel of a link, with one or several producers.
+type sender struct {
 	link  *link
 	users int // guarded by the session's mu
 
 	sending sync.Mutex // one message at a time: they are counted as they are written
-	now     atomic.Pointer[passage]
+	now     atomic.Pointer[channelState]
 }
 
-// passage is an outlet's channel on one connection. It implements wire.Handler.
-type passage struct {
+// channelState is an sender's channel on one connection. It implements wire.Handler.
+type channelState struct {
 	link    *link
 	channel channel
 	pending *pending     // nil: nothing is confirmed
 	replies *rabbit.Gate // takes answers to requests; nil: there are none
-	outlet  *outlet
-	open    int // messages in the transaction, guarded by the outlet's sending
+	sender  *sender
+	open    int // messages in the transaction, guarded by the sender's sending
 }
 
 // Attach implements rabbit.Member.
-func (o *outlet) Attach(ctx context.Context, c connection) error {
+func (o *sender) Attach(ctx context.Context, c connection) error {
 	return o.attachWith(ctx, c, nil)
 }
 
 // attachWith opens a channel that takes answers to requests, if replies is not
 // nil.
-func (o *outlet) attachWith(ctx context.Context, c connection, replies *rabbit.Gate) error {
+func (o *sender) attachWith(ctx context.Context, c connection, replies *rabbit.Gate) error {
 	options := &o.link.session.options
-	p := &passage{link: o.link, outlet: o, replies: replies}
+	p := &channelState{link: o.link, sender: o, replies: replies}
 	if o.link.session.Ack() == driver.AckKindBroker {
 		p.pending = newPending()
 	}
@@ -70,21 +70,21 @@ func (o *outlet) attachWith(ctx context.Context, c connection, replies *rabbit.G
 }
 
 // Deliver implements wire.Handler.
-func (p *passage) Deliver(d wire.Delivery) {
+func (p *channelState) Deliver(d wire.Delivery) {
 	if p.replies != nil {
 		p.replies.Deliver(driver.Message{Payload: d.Body, Redelivered: d.Redelivered})
 	}
 }
 
 // Confirm implements wire.Handler.
-func (p *passage) Confirm(tag uint64, multiple, ok bool) {
+func (p *channelState) Confirm(tag uint64, multiple, ok bool) {
 	if p.pending != nil {
 		p.pending.settle(tag, multiple, ok)
 	}
 }
 
 // Return implements wire.Handler.
-func (p *passage) Return(r wire.Returned) {
+func (p *channelState) Return(r wire.Returned) {
 	p.link.gaveUp.Add(1)
 	if p.pending != nil {
 		p.pending.giveBack(r.Body)
@@ -93,8 +93,8 @@ func (p *passage) Return(r wire.Returned) {
 
 // End implements wire.Handler. A channel that the broker has closed takes the
 // connection with it.
-func (p *passage) End(why error) {
-	p.outlet.now.CompareAndSwap(p, nil)
+func (p *channelState) End(why error) {
+	p.sender.now.CompareAndSwap(p, nil)
 	p.link.report() // what came back with the last that was read
 	if p.pending != nil {
 		p.pending.end(why)
@@ -103,7 +103,7 @@ func (p *passage) End(why error) {
 }
 
 // send sends payload for the producer.
-func (o *outlet) send(p *producer, token uint64, payload []byte) error {
+func (o *sender) send(p *producer, token uint64, payload []byte) error {
 	o.sending.Lock()
 	defer o.sending.Unlock()
 	now := o.now.Load()
@@ -155,7 +155,7 @@ func (o *outlet) send(p *producer, token uint64, payload []byte) error {
 
 // commit ends a transaction and waits for the broker. If it fails so has the
 // channel, and with it what was sent.
-func (p *passage) commit() {
+func (p *channelState) commit() {
 	p.open = 0
 	if p.channel.Commit(p.link.Life()) == nil {
 		p.pending.settle(0, true, true)
@@ -163,7 +163,7 @@ func (p *passage) commit() {
 }
 
 // flush writes what was collected.
-func (o *outlet) flush() error {
+func (o *sender) flush() error {
 	if o.link.session.options.Transaction > 0 {
 		o.sending.Lock()
 		if now := o.now.Load(); now != nil && now.open > 0 {
@@ -183,7 +183,7 @@ func (o *outlet) flush() error {
 }
 
 // sync waits until the broker has read what was sent.
-func (o *outlet) sync(ctx context.Context) error {
+func (o *sender) sync(ctx context.Context) error {
 	now := o.now.Load()
 	if now == nil {
 		return o.link.Absent()

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// The sizes of an intake, in bytes. The buffer starts small because most
+// The sizes of an frameReader, in bytes. The buffer starts small because most
 // connections carry little, and grows to readBuffer when reads fill it; beyond
 // that it grows with the frames that it has to hold, up to frameMost.
 const (
@@ -18,7 +18,7 @@ const (
 	lineMost = 16 << 10
 )
 
-// intake reads the server's side of one connection on behalf of the client. It
+// frameReader reads the server's side of one connection on behalf of the client. It
 // takes out the messages of routes, without their headers, and hands them over on the goroutine that
 // reads, as slices of its own buffer; all other bytes come out of Read as they
 // went in.
@@ -33,7 +33,7 @@ const (
 //
 // One goroutine at a time reads, and it is the one that messages are handed
 // over on.
-type intake struct {
+type frameReader struct {
 	src    io.Reader
 	routes *routes
 	// rest is called before a Read that may have to wait, if messages have been
@@ -51,13 +51,13 @@ type intake struct {
 	err    error
 }
 
-func newIntake(src io.Reader, routes *routes, rest func()) *intake {
-	return &intake{src: src, routes: routes, rest: rest, buf: make([]byte, readFirst)}
+func newFrameReader(src io.Reader, routes *routes, rest func()) *frameReader {
+	return &frameReader{src: src, routes: routes, rest: rest, buf: make([]byte, readFirst)}
 }
 
 // Read implements io.Reader. It returns as soon as there are bytes for the
 // client.
-func (in *intake) Read(p []byte) (int, error) {
+func (in *frameReader) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
@@ -74,7 +74,7 @@ func (in *intake) Read(p []byte) (int, error) {
 }
 
 // fill reads once. What is left of a frame moves to the front of the buffer.
-func (in *intake) fill() {
+func (in *frameReader) fill() {
 	if in.handed {
 		in.handed = false
 		in.rest()
@@ -95,7 +95,7 @@ func (in *intake) fill() {
 
 // sift deals with what has been read, as far as it is complete, and returns how
 // many bytes for the client are in p.
-func (in *intake) sift(p []byte) (n int) {
+func (in *frameReader) sift(p []byte) (n int) {
 	for n < len(p) && in.start < in.end {
 		unread := in.buf[in.start:in.end]
 		switch {
@@ -127,7 +127,7 @@ func (in *intake) sift(p []byte) (n int) {
 
 // frame deals with the beginning of what the server has to say next. It reports
 // whether that was enough to go on.
-func (in *intake) frame(unread []byte) bool {
+func (in *frameReader) frame(unread []byte) bool {
 	headed := false
 	switch unread[0] {
 	case 'I', 'P', '+', '-':

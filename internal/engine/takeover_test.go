@@ -86,7 +86,7 @@ func blockOne(t *testing.T) string {
 		Entry: driver.Entry{Name: "stuck", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}})
 	c := r.Counters
 	// A busy machine may hold a thread up inside another send: then there are more.
-	if c.Sent != 2000 || c.Acked != 2000 || c.Handovers < 1 {
+	if c.Sent != 2000 || c.Acked != 2000 || c.Takeovers < 1 {
 		t.Fatalf("%+v", c)
 	}
 	if testing.Short() { // the rest are figures

@@ -12,10 +12,10 @@ import (
 	"sixnines/drivers/internal/resp"
 )
 
-// inlet is a connection of consumers. It subscribes to every channel once,
+// receiver is a connection of consumers. It subscribes to every channel once,
 // however many consumers there are for it, because a server sends a message once
 // to each connection.
-type inlet struct {
+type receiver struct {
 	*resp.Link
 	session *session
 	turn    chan struct{} // holds a token while nobody subscribes
@@ -52,23 +52,23 @@ func (g *gate) shut() {
 	g.closed = true
 }
 
-// inletKey names an inlet: that of the consumers of a connection, or of one that
+// receiverKey names an receiver: that of the consumers of a connection, or of one that
 // takes its time.
-type inletKey struct {
+type receiverKey struct {
 	slow   bool
 	number int // of the connection; of the consumer that is slow
 }
 
 // String returns the name of the connection.
-func (k inletKey) String() string {
+func (k receiverKey) String() string {
 	if k.slow {
 		return fmt.Sprintf("slow-consumer-%d", k.number)
 	}
 	return fmt.Sprintf("consumer-%d", k.number)
 }
 
-func (s *session) inlet(ctx context.Context, key inletKey) (*inlet, error) {
-	in := &inlet{session: s, turn: make(chan struct{}, 1)}
+func (s *session) receiver(ctx context.Context, key receiverKey) (*receiver, error) {
+	in := &receiver{session: s, turn: make(chan struct{}, 1)}
 	in.turn <- struct{}{}
 	in.routes.Store(&map[string][]*gate{})
 	up := make(chan struct{}, 1)
@@ -98,7 +98,7 @@ func (s *session) inlet(ctx context.Context, key inletKey) (*inlet, error) {
 }
 
 // The server's words for the two ways of subscribing, and what it sends then.
-func (in *inlet) words() (subscribe, unsubscribe string) {
+func (in *receiver) words() (subscribe, unsubscribe string) {
 	switch o := in.session.options; {
 	case o.Sharded:
 		return "SSUBSCRIBE", "SUNSUBSCRIBE"
@@ -109,7 +109,7 @@ func (in *inlet) words() (subscribe, unsubscribe string) {
 }
 
 // subscriber returns the client of the connection.
-func (in *inlet) subscriber(c *resp.Conn) subscriber {
+func (in *receiver) subscriber(c *resp.Conn) subscriber {
 	switch in.session.options.Client {
 	case resp.GoRedis:
 		return newGoRedisSubscriber(in, c)
@@ -121,7 +121,7 @@ func (in *inlet) subscriber(c *resp.Conn) subscriber {
 
 // serve subscribes again to what there was, and then hands messages over until
 // the connection is lost.
-func (in *inlet) serve(c *resp.Conn, ready func()) error {
+func (in *receiver) serve(c *resp.Conn, ready func()) error {
 	via := in.subscriber(c)
 	var failure error
 	err := in.resubscribe(c, via, ready, &failure)
@@ -147,7 +147,7 @@ func (in *inlet) serve(c *resp.Conn, ready func()) error {
 
 // resubscribe asks for all channels, and calls ready when the server has
 // confirmed the last. A refusal becomes the failure.
-func (in *inlet) resubscribe(c *resp.Conn, via subscriber, ready func(), failure *error) error {
+func (in *receiver) resubscribe(c *resp.Conn, via subscriber, ready func(), failure *error) error {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.via, in.conn = via, c
@@ -175,7 +175,7 @@ func (in *inlet) resubscribe(c *resp.Conn, via subscriber, ready func(), failure
 
 // answered is called with the server's answer to the oldest subscription or its
 // end.
-func (in *inlet) answered(err error) error {
+func (in *receiver) answered(err error) error {
 	in.mu.Lock()
 	if len(in.waiting) == 0 {
 		in.mu.Unlock()
@@ -192,14 +192,14 @@ func (in *inlet) answered(err error) error {
 }
 
 // pass delivers a message to the consumers of the channel, or pattern, called name.
-func (in *inlet) pass(name string, payload []byte) {
+func (in *receiver) pass(name string, payload []byte) {
 	for _, g := range (*in.routes.Load())[name] {
 		g.pass(payload)
 	}
 }
 
 // name returns what to subscribe to for a channel.
-func (in *inlet) name(channel string) string {
+func (in *receiver) name(channel string) string {
 	if in.session.options.Subscribe != pattern {
 		return channel
 	}
@@ -208,7 +208,7 @@ func (in *inlet) name(channel string) string {
 
 // ask has the connection's client ask the server, unless there is none. The answer
 // goes to answer; mu is held.
-func (in *inlet) ask(answer func(error), ask func(subscriber) error) error {
+func (in *receiver) ask(answer func(error), ask func(subscriber) error) error {
 	if in.via == nil {
 		return in.Classify(driver.ErrNotConnected)
 	}
@@ -221,7 +221,7 @@ func (in *inlet) ask(answer func(error), ask func(subscriber) error) error {
 
 // subscribe leads the channel's messages to g, and returns when the server has
 // confirmed it.
-func (in *inlet) subscribe(ctx context.Context, channel string, g *gate) error {
+func (in *receiver) subscribe(ctx context.Context, channel string, g *gate) error {
 	// One at a time: who finds a channel subscribed to may rely on it.
 	select {
 	case <-in.turn:
@@ -256,7 +256,7 @@ func (in *inlet) subscribe(ctx context.Context, channel string, g *gate) error {
 }
 
 // unsubscribe ends what subscribe began. It does not wait for the server.
-func (in *inlet) unsubscribe(channel string, g *gate) {
+func (in *receiver) unsubscribe(channel string, g *gate) {
 	name := in.name(channel)
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -275,7 +275,7 @@ func without(gates []*gate, g *gate) []*gate {
 }
 
 // route changes the consumers of one name. mu is held.
-func (in *inlet) route(name string, change func([]*gate) []*gate) {
+func (in *receiver) route(name string, change func([]*gate) []*gate) {
 	routes := map[string][]*gate{}
 	for k, gates := range *in.routes.Load() {
 		routes[k] = gates

@@ -11,8 +11,8 @@ import (
 )
 
 // A ring is never missed, however it falls between listen and wait.
-func TestBellIsHeard(t *testing.T) {
-	b, err := newBell()
+func TestWakePipeIsRead(t *testing.T) {
+	b, err := newWakePipe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,23 +62,23 @@ func TestBellIsHeard(t *testing.T) {
 	}
 }
 
-// BenchmarkWake is what bell is for: how long after a send on a pacer's thread,
+// BenchmarkWake is what wakePipe is for: how long after a send on a pacer's thread,
 // which sleeps without telling the scheduler, a goroutine has it. Read p50-ns;
 // ns/op is the pacer's period.
 func BenchmarkWake(b *testing.B) {
 	for _, tt := range []struct {
-		name string
-		bell bool
+		name     string
+		wakePipe bool
 	}{{"channel", false}, {"bell", true}} {
 		b.Run(tt.name, func(b *testing.B) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)) // as the engine does
 			queue := make(chan int64, b.N)
 			late := make([]int64, 0, b.N)
-			var ring *bell
+			var ring *wakePipe
 			var listener sync.WaitGroup
-			if tt.bell {
+			if tt.wakePipe {
 				var err error
-				if ring, err = newBell(); err != nil {
+				if ring, err = newWakePipe(); err != nil {
 					b.Fatal(err)
 				}
 				listener.Go(func() {

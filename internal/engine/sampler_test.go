@@ -24,8 +24,8 @@ type testimony struct {
 // holds reports whether what was seen in flight is what the stamps say.
 func (l testimony) holds() bool { return math.Abs(l.sampled-l.expected) <= l.tolerance*l.expected }
 
-// testify reads a result's testimony; false if there is none.
-func testify(t *testing.T, r *result.Run) (testimony, bool) {
+// assess reads a result's testimony; false if there is none.
+func assess(t *testing.T, r *result.Run) (testimony, bool) {
 	t.Helper()
 	v := r.Series[len(r.Series)-1].Vitals
 	if _, ok := v[vitalLittleSampled]; !ok {
@@ -69,7 +69,7 @@ target: {driver: mem, options: {delay: 20ms, queue: 4000}}
 workload: {rate: 2000/s, consumers: 2}
 `
 
-// Where nothing is wrong the witness agrees with the stamps, whatever ends a
+// Where nothing is wrong the sampler agrees with the stamps, whatever ends a
 // message's time in flight.
 func TestLittlesLawHolds(t *testing.T) {
 	b := startNATS(t)
@@ -91,7 +91,7 @@ workload: {rate: 2000/s, producers: 3}
 			var l testimony
 			for range 4 {
 				var ok bool
-				if l, ok = testify(t, measure(t, tt.text, tt.entry, urlFor(tt.entry, b.URL))); !ok {
+				if l, ok = assess(t, measure(t, tt.text, tt.entry, urlFor(tt.entry, b.URL))); !ok {
 					t.Fatal("no testimony")
 				}
 				if l.holds() || testing.Short() { // a figure, which the race detector blurs
@@ -111,14 +111,14 @@ func urlFor(e driver.Entry, nats string) string {
 }
 
 // A clock that is wrong on one side by a tenth of the delay breaks it. On a
-// machine that wakes the witness late it may not be able to tell: then again.
+// machine that wakes the sampler late it may not be able to tell: then again.
 func TestLittlesLawFindsAWrongClock(t *testing.T) {
 	judgesFigures(t)
 	e := mem.Entry()
 	e.Driver = shifted{e.Driver}
 	var l testimony
 	for range 4 {
-		l, _ = testify(t, measure(t, manyInFlight, e, ""))
+		l, _ = assess(t, measure(t, manyInFlight, e, ""))
 		if !l.holds() && l.expected < l.sampled*0.95 {
 			return
 		}
@@ -153,7 +153,7 @@ func TestLittlesLawFindsALeak(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if l, _ = testify(t, res); !l.holds() && l.sampled > l.expected*1.05 {
+		if l, _ = assess(t, res); !l.holds() && l.sampled > l.expected*1.05 {
 			return
 		}
 	}
@@ -171,7 +171,7 @@ func TestLittlesLawWhereItDoesNotApply(t *testing.T) {
 		"phases: {warmup: 50ms, duration: 300ms, drain: 100ms}\ntarget: {options: {ack: broker, lose: 3}}\nworkload: {rate: 1000/s, pattern: publish}",
 		"phases: {warmup: 50ms, duration: 300ms}\nworkload: {rate: 1000/s, topics: 2, consumers: 3}",
 	} {
-		if l, ok := testify(t, measure(t, text, mem.Entry(), "")); ok {
+		if l, ok := assess(t, measure(t, text, mem.Entry(), "")); ok {
 			t.Errorf("%s: %+v", text, l)
 		}
 	}
@@ -196,8 +196,8 @@ func TestBlocksEstimateAnyPath(t *testing.T) {
 		beyond, trials := 0, 400
 		for seed := range trials {
 			rng := rand.New(rand.NewPCG(uint64(seed), 1))
-			b := blocks{width: int64(16e9 / witnessRate)}
-			for at := int64(0); at < span; at += int64(rng.ExpFloat64() * 1e9 / witnessRate) {
+			b := blocks{width: int64(16e9 / sampleRate)}
+			for at := int64(0); at < span; at += int64(rng.ExpFloat64() * 1e9 / sampleRate) {
 				b.add(at, path(float64(at)/float64(span)))
 			}
 			if mean, deviation, _ := b.estimate(span); math.Abs(mean-truth) > 3*deviation+1e-9*truth {
@@ -215,7 +215,7 @@ func TestBlocksEstimateAnyPath(t *testing.T) {
 // A look that takes the processor of one side lets the other go on: with a time
 // in flight as short as that nothing can be told, and with a long one all.
 func TestLittlesLawLeavesRoomForItsOwnLooks(t *testing.T) {
-	w := &witness{span: 5e9, lateness: 500 * 12_000, wakes: 500}
+	w := &sampler{span: 5e9, lateness: 500 * 12_000, wakes: 500}
 	const n = 1e6
 	tolerance := func(mean float64) float64 {
 		inFlight := n * mean / float64(w.span)

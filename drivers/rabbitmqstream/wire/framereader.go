@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// The sizes of an intake's buffer, in bytes: it starts small because most
+// The sizes of an frameReader's buffer, in bytes: it starts small because most
 // connections carry little, and grows when reads fill it.
 const (
 	readFirst  = 8 << 10
@@ -17,8 +17,8 @@ const (
 // whatever size it was written in, whatever was agreed on for what they get.
 const frameMost = 256 << 20
 
-// intake cuts what a server writes into frames.
-type intake struct {
+// frameReader cuts what a server writes into frames.
+type frameReader struct {
 	src        io.Reader
 	buf        []byte
 	start, end int // what has been read and not yet dealt with
@@ -27,13 +27,13 @@ type intake struct {
 	handed     bool
 }
 
-func newIntake(src io.Reader) *intake {
-	return &intake{src: src, buf: make([]byte, readFirst), rest: func() {}}
+func newFrameReader(src io.Reader) *frameReader {
+	return &frameReader{src: src, buf: make([]byte, readFirst), rest: func() {}}
 }
 
 // next returns the key and the rest of the next frame, valid until it is called
 // again.
-func (in *intake) next() (key, cursor, error) {
+func (in *frameReader) next() (key, cursor, error) {
 	for {
 		unread := in.buf[in.start:in.end]
 		need := 8
@@ -58,7 +58,7 @@ func (in *intake) next() (key, cursor, error) {
 // fill reads once. What is left of a frame, which is need bytes in all, moves to
 // the front of the buffer. The buffer grows no faster than bytes come: a length
 // alone is no reason to believe in it.
-func (in *intake) fill(need int) error {
+func (in *frameReader) fill(need int) error {
 	if in.handed {
 		in.handed = false
 		in.rest()

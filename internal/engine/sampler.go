@@ -13,7 +13,7 @@ import (
 	"sixnines/scenario"
 )
 
-// The vitals of the closing record in which the witness testifies, for Little's
+// The vitals of the closing record in which the sampler testifies, for Little's
 // law: the mean number of measured messages in flight (deliveries, where one
 // message has several), how often it looked, the time over which it did, in ns,
 // and by which share of the mean it may be off.
@@ -25,23 +25,23 @@ const (
 )
 
 const (
-	// witnessRate is how often the witness looks, a second, on average.
-	witnessRate = 500
-	// witnessLoads bounds the counters it reads a second: each reading takes
+	// sampleRate is how often the sampler looks, a second, on average.
+	sampleRate = 500
+	// samplerLoads bounds the counters it reads a second: each reading takes
 	// the counter's cache line from whoever adds to it.
-	witnessLoads = 200_000
+	samplerLoads = 200_000
 	// leastTolerance is that of the check, whatever chance allows.
 	leastTolerance = 0.02
-	// witnessReadings is how far a message's stamps and its counts may lie
+	// samplerReadings is how far a message's stamps and its counts may lie
 	// apart for certain, in readings of the clock: what our own code does
 	// between the two, twice over.
-	witnessReadings = 8
+	samplerReadings = 8
 	// lateLook is from when on, in ns, a look is late: several times what a
 	// machine that is not overloaded takes to wake a thread.
 	lateLook = 200_000
 )
 
-// witness counts what is in flight without looking at any message's stamps, on
+// sampler counts what is in flight without looking at any message's stamps, on
 // a thread of its own and at random instants. With the stamps it must agree:
 // over a time that begins and ends with nothing in flight, the integral of the
 // number in flight is the sum of all times in flight (Little's law for one
@@ -53,7 +53,7 @@ const (
 // their average is that of time (Wolff 1982). One for which the thread was
 // woken late takes the value of that moment, which may be one of many overdue
 // sends: by what it differs from the look before it adds to the tolerance.
-type witness struct {
+type sampler struct {
 	opened, closed []*atomic.Int64
 	weight         float64 // of an opened one: deliveries a message
 	metric         recorder.ID
@@ -61,7 +61,7 @@ type witness struct {
 	rate           float64 // looks a second
 	rng            *rand.Rand
 	blocks         blocks
-	doubt          float64 // Σ differences of the looks that came late to those before
+	lateDifference float64 // Σ differences of the looks that came late to those before
 	lateness       int64   // ns, over all wakes: how late the thread was, as far as that is usual
 	wakes          int64
 	span           int64
@@ -69,15 +69,15 @@ type witness struct {
 	done           chan struct{}
 }
 
-// newWitness returns the load's witness, nil where there is nothing that it
-// could bear witness to: flat out the producers wait for room and not for the
+// newSampler returns the load's sampler, nil where there is nothing that it
+// could bear sampler to: flat out the producers wait for room and not for the
 // schedule, publishing without acknowledgements nothing ends, and where the
 // topics differ in fan-out a message has no weight.
-func (a *accounts) newWitness() *witness {
+func (a *accounts) newSampler() *sampler {
 	if !a.timed || a.config.quiet != nil {
 		return nil
 	}
-	w := &witness{weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.scenario.Seed, 0x6c6974746c65))}
+	w := &sampler{weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.scenario.Seed, 0x6c6974746c65))}
 	for _, st := range a.sending.streams {
 		w.opened = append(w.opened, &st.sent)
 	}
@@ -109,14 +109,14 @@ func (a *accounts) newWitness() *witness {
 			}
 		}
 	}
-	w.rate = min(witnessRate, max(1, witnessLoads/float64(2*(len(w.opened)+len(w.closed)))))
+	w.rate = min(sampleRate, max(1, samplerLoads/float64(2*(len(w.opened)+len(w.closed)))))
 	// At first a block has 16 looks on average, later more.
 	w.blocks.width = int64(16e9 / w.rate)
 	return w
 }
 
 // watch looks from the start of the window until finish.
-func (w *witness) watch(start int64) {
+func (w *sampler) watch(start int64) {
 	defer close(w.done)
 	runtime.LockOSThread() // never unlocked: the thread's priority dies with it
 	_ = clock.SetTimerSlack(1)
@@ -133,7 +133,7 @@ func (w *witness) watch(start int64) {
 		inFlight := w.look()
 		for ; next <= now; next += int64(w.rng.ExpFloat64() * 1e9 / w.rate) {
 			if now-next > lateLook {
-				w.doubt += math.Abs(inFlight - before)
+				w.lateDifference += math.Abs(inFlight - before)
 			}
 			w.blocks.add(next-start, inFlight)
 		}
@@ -145,7 +145,7 @@ func (w *witness) watch(start int64) {
 // look returns the number in flight. The counters are read there and back, so
 // that each is read at the same mean instant as all others: what is sent or
 // ended meanwhile leaves no bias.
-func (w *witness) look() float64 {
+func (w *sampler) look() float64 {
 	var opened, closed int64
 	for _, c := range w.closed {
 		closed += c.Load()
@@ -163,14 +163,14 @@ func (w *witness) look() float64 {
 }
 
 // finish ends the watch.
-func (w *witness) finish() {
+func (w *sampler) finish() {
 	w.stop.Store(true)
 	<-w.done
 }
 
-// testify adds to the closing record's vitals what the witness saw, if all that
+// assess adds to the closing record's vitals what the sampler saw, if all that
 // was sent came to its regular end: what did not has no time in flight.
-func (w *witness) testify(total *result.Counters, rec *recorder.Recorder, readNs float64, to map[string]float64) {
+func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs float64, to map[string]float64) {
 	if w.span <= 0 || total.Sent == 0 || total.Rejected+total.Missing+total.Nacked+total.Corrupted+total.Duplicated+
 		rec.Clamped() > 0 {
 		return
@@ -205,13 +205,13 @@ func (w *witness) testify(total *result.Counters, rec *recorder.Recorder, readNs
 // second. Where the messages that are under way together are those of one
 // queue that is λ·v·… long, ∫L²dt = Σv + λΣ(v − mean)², which the stamps know:
 // the second.
-func (w *witness) tolerance(sampled, chance, n, mean, deviation, looks, readNs float64) float64 {
+func (w *sampler) tolerance(sampled, chance, n, mean, deviation, looks, readNs float64) float64 {
 	span := float64(w.span)
 	inFlight := n * mean / span
 	lambda := n / span
 	rare := math.Sqrt((n*mean + lambda*n*deviation*deviation) / (looks / span)) // of the integral
-	return max(leastTolerance, 3*chance/max(sampled, inFlight), 3*rare/(n*mean), witnessReadings*readNs/mean, w.disturbance()/mean) +
-		w.doubt/looks/inFlight
+	return max(leastTolerance, 3*chance/max(sampled, inFlight), 3*rare/(n*mean), samplerReadings*readNs/mean, w.disturbance()/mean) +
+		w.lateDifference/looks/inFlight
 }
 
 // disturbance is for how long, in ns, a look may have stopped what it looks at
@@ -219,7 +219,7 @@ func (w *witness) tolerance(sampled, chance, n, mean, deviation, looks, readNs f
 // run it takes the processor of one of the two sides, and the other goes on: at
 // 200,000 messages a second on two processors, 14 µs in flight each, the looks saw
 // each of them 10 µs longer than it was.
-func (w *witness) disturbance() float64 { return float64(w.lateness) / float64(max(w.wakes, 1)) }
+func (w *sampler) disturbance() float64 { return float64(w.lateness) / float64(max(w.wakes, 1)) }
 
 // blocks are sums of looks over equal stretches of time. There is a fixed
 // number of them: when time runs beyond the last each two become one.
@@ -298,16 +298,16 @@ func (b *blocks) estimate(span int64) (mean, deviation float64, looks int64) {
 	return mean, math.Sqrt(variance), looks
 }
 
-// startWitness starts the witness of a load, if it can have one.
-func (a *accounts) startWitness() {
-	if a.witness != nil {
-		go a.witness.watch(a.start.Load())
+// startSampler starts the sampler of a load, if it can have one.
+func (a *accounts) startSampler() {
+	if a.sampler != nil {
+		go a.sampler.watch(a.start.Load())
 	}
 }
 
-// witnessed ends the watch once what was measured is resolved.
-func (a *accounts) witnessed() {
-	if a.witness != nil {
-		a.witness.finish()
+// sampled ends the watch once what was measured is resolved.
+func (a *accounts) sampled() {
+	if a.sampler != nil {
+		a.sampler.finish()
 	}
 }

@@ -12,16 +12,16 @@ import (
 	"sixnines/driver"
 )
 
-// dialogue is a conversation with the broker apart from the messages: one
+// exchange is a conversation with the broker apart from the messages: one
 // connection, one goroutine.
-type dialogue struct {
+type exchange struct {
 	*wire
 	serial uint16 // of the latest packet that wants an answer
 }
 
 // talk connects as the client called id, or a control client of the session's
 // if that is empty, and ends the connection after f.
-func (s *session) talk(ctx context.Context, id string, f func(d *dialogue) error) error {
+func (s *session) talk(ctx context.Context, id string, f func(d *exchange) error) error {
 	s.mu.Lock()
 	s.talks++
 	serial := s.talks // the broker may not have seen the end of the one before
@@ -41,7 +41,7 @@ func (s *session) talk(ctx context.Context, id string, f func(d *dialogue) error
 	}
 	w := c.(*wire) // as of every control client
 	stop := context.AfterFunc(ctx, func() { w.raw.Close() })
-	err = f(&dialogue{wire: w})
+	err = f(&exchange{wire: w})
 	if stop() {
 		w.leave()
 	} else if err != nil {
@@ -55,7 +55,7 @@ func (s *session) talk(ctx context.Context, id string, f func(d *dialogue) error
 }
 
 // until reads packets until f says that it has seen enough.
-func (d *dialogue) until(f func(first byte, body []byte) (bool, error)) error {
+func (d *exchange) until(f func(first byte, body []byte) (bool, error)) error {
 	for {
 		first, body, err := d.in.next()
 		if err != nil {
@@ -75,7 +75,7 @@ func (d *dialogue) until(f func(first byte, body []byte) (bool, error)) error {
 
 // subscribe subscribes with quality of service 0 and waits for the answer. What
 // else comes is for f.
-func (d *dialogue) subscribe(filter string, f func(p published)) (reason, error) {
+func (d *exchange) subscribe(filter string, f func(p published)) (reason, error) {
 	d.serial++
 	if err := d.write(appendSubscribe(nil, d.link.v5, d.serial, 0, []string{filter}, true)); err != nil {
 		return 0, err
@@ -104,7 +104,7 @@ func (d *dialogue) subscribe(filter string, f func(p published)) (reason, error)
 
 // retained returns the topics below filter of which the broker keeps messages,
 // with those. It sends them before it answers a ping.
-func (d *dialogue) retained(filter string) (map[string]string, error) {
+func (d *exchange) retained(filter string) (map[string]string, error) {
 	found := map[string]string{}
 	note := func(p published) {
 		if p.retained {
@@ -137,7 +137,7 @@ var errNothing = errors.New("nothing comes")
 // probe sends a message of size bytes to topic, to which filter must lead, and
 // waits until it is back. Only errNothing says that the broker is well and the
 // message has not come.
-func (d *dialogue) probe(filter, topic string, size, qos int) error {
+func (d *exchange) probe(filter, topic string, size, qos int) error {
 	code, err := d.subscribe(filter, func(published) {})
 	if err != nil {
 		return err
@@ -187,7 +187,7 @@ func (d *dialogue) probe(filter, topic string, size, qos int) error {
 
 // openControl reaches the broker and asks what it is.
 func (s *session) openControl(ctx context.Context) error {
-	err := s.talk(ctx, "", func(d *dialogue) error {
+	err := s.talk(ctx, "", func(d *exchange) error {
 		s.welcome = d.welcome
 		const topic = "$SYS/broker/version"
 		found, err := d.retained(topic)
@@ -241,10 +241,10 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	s.mu.Lock()
 	s.topics = topics
 	s.mu.Unlock()
-	// One that is small first, so that it is known what the size is to blame for.
+	// One that is small first, so that it is known what the size is to endWith for.
 	for _, size := range []int{1, t.MaxSize} {
 		connected := false
-		err = s.talk(ctx, "", func(d *dialogue) error {
+		err = s.talk(ctx, "", func(d *exchange) error {
 			connected = true
 			return d.probe(topic, topic, size, s.options.QoS)
 		})
@@ -262,7 +262,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		}
 	}
 	if len(t.Groups) > 0 {
-		err := s.talk(ctx, "", func(d *dialogue) error { return d.probe("$share/"+t.Groups[0]+"/"+topic, topic, 1, s.options.QoS) })
+		err := s.talk(ctx, "", func(d *exchange) error { return d.probe("$share/"+t.Groups[0]+"/"+topic, topic, 1, s.options.QoS) })
 		if errors.Is(err, errNothing) {
 			err = fmt.Errorf("%w: the broker takes a shared subscription and delivers nothing to it", driver.ErrUnsupported)
 		}
@@ -280,12 +280,12 @@ func (s *session) Deprovision(ctx context.Context) error {
 	kept, topics := s.kept, s.topics
 	s.mu.Unlock()
 	for _, id := range kept {
-		if err := s.talk(ctx, id, func(*dialogue) error { return nil }); err != nil {
+		if err := s.talk(ctx, id, func(*exchange) error { return nil }); err != nil {
 			return fmt.Errorf("mqtt: end the session of %q: %w", id, err)
 		}
 	}
 	if s.options.Retain && len(topics) > 0 {
-		if err := s.talk(ctx, "", func(d *dialogue) error {
+		if err := s.talk(ctx, "", func(d *exchange) error {
 			var packets []byte
 			for _, topic := range topics {
 				packets = appendPublish(packets, publication{v5: d.link.v5, flags: flagRetain, topic: topic}, nil)

@@ -3,14 +3,14 @@ package vitals
 import "time"
 
 const (
-	// crowdedWait is how long a thread must have waited for a processor on
+	// contentionWait is how long a thread must have waited for a processor on
 	// account of others. What is below goes on all the time where several
 	// processes share processors: the kernel lets each run for 0.7 to 3 ms at a
 	// turn (base_slice_ns), and a wake-up usually gets in between.
-	crowdedWait = int64(2 * time.Millisecond)
-	// crowdedShare is which share of what was used the others must have had.
+	contentionWait = int64(2 * time.Millisecond)
+	// contentionShare is which share of what was used the others must have had.
 	// Below, a process that waits for a processor waits for itself.
-	crowdedShare = 0.25
+	contentionShare = 0.25
 )
 
 // wait is the longest that any one thread of this process waited for a processor,
@@ -26,7 +26,7 @@ type load struct {
 	held int64
 }
 
-// crowd tells a process that waits because others have the processors from one
+// contention tells a process that waits because others have the processors from one
 // that has too much to do itself, and from one that a quota holds back. The
 // kernel counts how long threads waited (run_delay of /proc/PID/task/TID/
 // schedstat: CONFIG_SCHED_INFO), also in control groups and without PSI, but not
@@ -39,21 +39,21 @@ type load struct {
 // held is taken off in full, although it is a sum over processors, and that of
 // the slow look before too: a thread that was held back may get its turn after
 // its group's time was counted. So what a quota may explain, others do not.
-type crowd struct {
+type contention struct {
 	waits         []wait
 	before, start load // at the last slow look but one, and at the last
 }
 
 // add takes one quick look's wait.
-func (c *crowd) add(w wait) {
-	if w.longest >= crowdedWait {
+func (c *contention) add(w wait) {
+	if w.longest >= contentionWait {
 		c.waits = append(c.waits, w)
 	}
 }
 
 // judge ends a slow look: it appends those waits that others are to blame for. A
 // wait is counted when it is over, so it may have begun before the look.
-func (c *crowd) judge(now load, out []Pause) []Pause {
+func (c *contention) judge(now load, out []Pause) []Pause {
 	busy, own, held := now.busy-c.before.busy, now.own-c.before.own, now.held-c.before.held
 	others := max(0, busy-own)
 	for _, w := range c.waits {
@@ -61,8 +61,8 @@ func (c *crowd) judge(now load, out []Pause) []Pause {
 			break
 		}
 		share := float64(others) / float64(busy)
-		blamed := min(int64(float64(max(0, w.longest-held))*share), others)
-		if share >= crowdedShare && blamed >= crowdedWait {
+		attributed := min(int64(float64(max(0, w.longest-held))*share), others)
+		if share >= contentionShare && attributed >= contentionWait {
 			p := stretch(w.from, w.to, w.longest, quickLook)
 			out = append(out, Pause{Start: min(p.Start, w.to-w.longest), End: w.to})
 		}

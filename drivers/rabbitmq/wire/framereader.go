@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// The sizes of an intake's buffer, in bytes: it starts small because most
+// The sizes of an frameReader's buffer, in bytes: it starts small because most
 // connections carry little, and grows when reads fill it.
 const (
 	readFirst  = 8 << 10
@@ -20,8 +20,8 @@ type frame struct {
 	payload []byte
 }
 
-// intake cuts what a server writes into frames.
-type intake struct {
+// frameReader cuts what a server writes into frames.
+type frameReader struct {
 	src        io.Reader
 	buf        []byte
 	start, end int // what has been read and not yet dealt with
@@ -33,12 +33,12 @@ type intake struct {
 	handed bool
 }
 
-func newIntake(src io.Reader) *intake {
-	return &intake{src: src, buf: make([]byte, readFirst), most: frameMost, rest: func() {}}
+func newFrameReader(src io.Reader) *frameReader {
+	return &frameReader{src: src, buf: make([]byte, readFirst), most: frameMost, rest: func() {}}
 }
 
 // next returns the next frame.
-func (in *intake) next() (frame, error) {
+func (in *frameReader) next() (frame, error) {
 	for {
 		unread := in.buf[in.start:in.end]
 		need := frameOverhead
@@ -65,7 +65,7 @@ func (in *intake) next() (frame, error) {
 
 // fill reads once. What is left of a frame, which is need bytes in all, moves to
 // the front of the buffer.
-func (in *intake) fill(need int) error {
+func (in *frameReader) fill(need int) error {
 	if in.handed {
 		in.handed = false
 		in.rest()

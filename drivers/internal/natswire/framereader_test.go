@@ -94,9 +94,9 @@ func reference(stream string) (s sorted) {
 	return s
 }
 
-// sift lets an intake sort a stream that comes and goes in pieces.
+// sift lets an frameReader sort a stream that comes and goes in pieces.
 func sift(t *testing.T, stream string, random *rand.Rand, most int) (s sorted) {
-	in := newIntake(sessiontest.Chunks([]byte(stream), random, most), streamRoutes(&s), func() {})
+	in := newFrameReader(sessiontest.Chunks([]byte(stream), random, most), streamRoutes(&s), func() {})
 	var passed bytes.Buffer
 	for {
 		p := make([]byte, 1+random.IntN(most))
@@ -177,7 +177,7 @@ func frames(random *rand.Rand, count, most int) (stream string, want sorted) {
 	return all.String(), want
 }
 
-func TestIntake(t *testing.T) {
+func TestFrameReader(t *testing.T) {
 	for seed := range uint64(200) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		stream, want := frames(random, 40, 1+random.IntN(200))
@@ -186,8 +186,8 @@ func TestIntake(t *testing.T) {
 	}
 }
 
-// TestIntakeOfLargeFrames wants the buffer to grow as far as it must.
-func TestIntakeOfLargeFrames(t *testing.T) {
+// TestFrameReaderOfLargeFrames wants the buffer to grow as far as it must.
+func TestFrameReaderOfLargeFrames(t *testing.T) {
 	for seed := range uint64(4) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		stream, want := frames(random, 20, 400_000)
@@ -195,8 +195,8 @@ func TestIntakeOfLargeFrames(t *testing.T) {
 	}
 }
 
-// TestIntakeGivesUp passes on what no server writes, and all that follows.
-func TestIntakeGivesUp(t *testing.T) {
+// TestFrameReaderGivesUp passes on what no server writes, and all that follows.
+func TestFrameReaderGivesUp(t *testing.T) {
 	const after = "MSG a 1 1\r\nx\r\n"
 	for name, odd := range map[string]string{
 		"TLS":                "\x16\x03\x01",
@@ -223,12 +223,12 @@ func TestIntakeGivesUp(t *testing.T) {
 	}
 }
 
-// TestIntakeClaims reads the start of a message that says to be as large as can
+// TestFrameReaderClaims reads the start of a message that says to be as large as can
 // be, for which no memory may be set aside before it comes.
-func TestIntakeClaims(t *testing.T) {
+func TestFrameReaderClaims(t *testing.T) {
 	var s sorted
 	text := fmt.Sprintf("MSG a 1 %d\r\n%s", frameMost, strings.Repeat("x", 1000))
-	in := newIntake(strings.NewReader(text), streamRoutes(&s), func() {})
+	in := newFrameReader(strings.NewReader(text), streamRoutes(&s), func() {})
 	passed, err := io.ReadAll(in)
 	if err != nil || string(passed) != text {
 		t.Errorf("got %d bytes, %v", len(passed), err)
@@ -238,7 +238,7 @@ func TestIntakeClaims(t *testing.T) {
 	}
 }
 
-// TestRest wants rest called once the intake may have to wait after messages,
+// TestRest wants rest called once the frameReader may have to wait after messages,
 // and not before it has anything.
 func TestRest(t *testing.T) {
 	var s sorted
@@ -254,7 +254,7 @@ func TestRest(t *testing.T) {
 		pieces = pieces[1:]
 		return n, nil
 	})
-	in := newIntake(src, t0, func() { log = append(log, fmt.Sprintf("rest after %d", len(s.parcels))) })
+	in := newFrameReader(src, t0, func() { log = append(log, fmt.Sprintf("rest after %d", len(s.parcels))) })
 	if _, err := io.ReadAll(in); err != nil {
 		t.Fatal(err)
 	}
@@ -267,7 +267,7 @@ type readerFunc func([]byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-func FuzzIntake(f *testing.F) {
+func FuzzFrameReader(f *testing.F) {
 	for seed := range uint64(8) {
 		stream, _ := frames(rand.New(rand.NewPCG(seed, 3)), 10, 30)
 		f.Add(stream, seed, 40)
@@ -300,17 +300,17 @@ func (e *endless) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// messages returns an intake of count messages of size bytes between pings, and
+// messages returns an frameReader of count messages of size bytes between pings, and
 // how many have been handed over.
-func messages(count, size int) (in *intake, handed *int) {
+func messages(count, size int) (in *frameReader, handed *int) {
 	handed = new(int)
 	t := new(routes)
 	t.set(1, &route{"sixnines.test.t0", &Gate{handle: func(_, _, _ []byte) { *handed++ }}})
 	message := fmt.Sprintf("MSG sixnines.test.t0 1 %d\r\n%s\r\n", size, strings.Repeat("x", size))
-	return newIntake(&endless{stream: []byte(strings.Repeat(message, count) + "PING\r\n")}, t, func() {}), handed
+	return newFrameReader(&endless{stream: []byte(strings.Repeat(message, count) + "PING\r\n")}, t, func() {}), handed
 }
 
-func TestIntakeDoesNotAllocate(t *testing.T) {
+func TestFrameReaderDoesNotAllocate(t *testing.T) {
 	in, handed := messages(1000, 256)
 	p := make([]byte, 32<<10)
 	for range 10 { // until the buffer has grown
@@ -321,7 +321,7 @@ func TestIntakeDoesNotAllocate(t *testing.T) {
 	}
 }
 
-func BenchmarkIntake(b *testing.B) {
+func BenchmarkFrameReader(b *testing.B) {
 	for _, size := range []int{16, 256, 1024} {
 		b.Run(strconv.Itoa(size), func(b *testing.B) {
 			in, handed := messages(1000, size)

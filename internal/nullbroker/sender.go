@@ -6,15 +6,15 @@ import (
 	"syscall"
 )
 
-// outletMost is how many bytes may wait for a client that does not read. Who
+// senderMost is how many bytes may wait for a client that does not read. Who
 // has more for it waits, too.
-const outletMost = 32 << 20
+const senderMost = 32 << 20
 
-// outlet is the sending side of a connection. Whoever has something for the
+// sender is the sending side of a connection. Whoever has something for the
 // client appends it and flushes; the bytes go out on that goroutine, as far as
 // the socket takes them without waiting. Only what it does not take is left to
 // a goroutine, so that a slow client holds up nobody else.
-type outlet struct {
+type sender struct {
 	conn net.Conn
 	now  *attempt // nil: bytes always go out by the goroutine; under mu
 
@@ -26,8 +26,8 @@ type outlet struct {
 	closed   bool
 }
 
-func newOutlet(c net.Conn) *outlet {
-	o := &outlet{conn: c}
+func newSender(c net.Conn) *sender {
+	o := &sender{conn: c}
 	o.room.L = &o.mu
 	if s, ok := c.(syscall.Conn); ok {
 		if raw, err := s.SyscallConn(); err == nil { // else there is the goroutine
@@ -38,14 +38,14 @@ func newOutlet(c net.Conn) *outlet {
 }
 
 // await waits for room for n bytes; mu is held.
-func (o *outlet) await(n int) (open bool) {
-	for !o.closed && o.draining && len(o.buf) > 0 && len(o.buf)+n > outletMost {
+func (o *sender) await(n int) (open bool) {
+	for !o.closed && o.draining && len(o.buf) > 0 && len(o.buf)+n > senderMost {
 		o.room.Wait()
 	}
 	return !o.closed
 }
 
-func (o *outlet) message(subscription uint32, tail []byte) {
+func (o *sender) message(subscription uint32, tail []byte) {
 	o.mu.Lock()
 	if o.await(len(tail)) {
 		o.buf = appendMessage(o.buf, subscription, tail)
@@ -53,7 +53,7 @@ func (o *outlet) message(subscription uint32, tail []byte) {
 	o.mu.Unlock()
 }
 
-func (o *outlet) ack(number uint32) {
+func (o *sender) ack(number uint32) {
 	o.mu.Lock()
 	if o.await(lengthSize + 5) {
 		o.buf = begin(o.buf, OpAck, 0, number)
@@ -61,19 +61,19 @@ func (o *outlet) ack(number uint32) {
 	o.mu.Unlock()
 }
 
-func (o *outlet) done(request uint32) {
+func (o *sender) done(request uint32) {
 	o.mu.Lock()
 	o.buf = begin(o.buf, OpDone, 0, request)
 	o.mu.Unlock()
 }
 
-func (o *outlet) welcome(w Welcome) {
+func (o *sender) welcome(w Welcome) {
 	o.mu.Lock()
 	o.buf = appendWelcome(o.buf, w)
 	o.mu.Unlock()
 }
 
-func (o *outlet) refuse(err error) {
+func (o *sender) refuse(err error) {
 	o.mu.Lock()
 	text := err.Error()
 	o.buf = append(begin(o.buf, OpRefused, len(text)), text...)
@@ -81,7 +81,7 @@ func (o *outlet) refuse(err error) {
 }
 
 // flush sends what there is.
-func (o *outlet) flush() {
+func (o *sender) flush() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.draining || o.closed || len(o.buf) == 0 {
@@ -103,7 +103,7 @@ func (o *outlet) flush() {
 const bufferKept = 1 << 20
 
 // shrink empties the buffer; mu is held.
-func (o *outlet) shrink() {
+func (o *sender) shrink() {
 	if cap(o.buf) > bufferKept {
 		o.buf = nil
 	}
@@ -111,7 +111,7 @@ func (o *outlet) shrink() {
 }
 
 // drain writes until nothing is left; of the buffer the first n bytes are out.
-func (o *outlet) drain(n int) {
+func (o *sender) drain(n int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for len(o.buf) > n && !o.closed {
@@ -135,14 +135,14 @@ func (o *outlet) drain(n int) {
 }
 
 // end gives the connection up; mu is held.
-func (o *outlet) end() {
+func (o *sender) end() {
 	o.closed = true
 	o.conn.Close()
 	o.room.Broadcast()
 }
 
 // close ends the connection; what was not written is lost.
-func (o *outlet) close() {
+func (o *sender) close() {
 	// First the connection: a write that waits holds no lock, but who fills the
 	// buffer does.
 	o.conn.Close()
@@ -152,7 +152,7 @@ func (o *outlet) close() {
 }
 
 // finish closes the connection after one attempt to write what there is.
-func (o *outlet) finish() {
+func (o *sender) finish() {
 	o.flush()
 	o.close()
 }
