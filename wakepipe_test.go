@@ -58,7 +58,7 @@ func TestWakePipeIsRead(t *testing.T) {
 	b.close()
 	b.ring() // to nobody
 	if err := b.wait(); err == nil {
-		t.Error("a closed bell rang")
+		t.Error("a closed pipe woke its reader")
 	}
 }
 
@@ -69,7 +69,7 @@ func BenchmarkWake(b *testing.B) {
 	for _, tt := range []struct {
 		name     string
 		wakePipe bool
-	}{{"channel", false}, {"bell", true}} {
+	}{{"channel", false}, {"pipe", true}} {
 		b.Run(tt.name, func(b *testing.B) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)) // as the engine does
 			queue := make(chan int64, b.N)

@@ -63,7 +63,7 @@ func TestRequestsAllocateNothing(t *testing.T) {
 				t.Error(err)
 			}
 		}); n != 0 {
-			t.Errorf("by bell %v: %v allocations a request", threads, n)
+			t.Errorf("by wake pipe %v: %v allocations a request", threads, n)
 		}
 	}
 }
@@ -179,7 +179,7 @@ func TestDerivedContextsNeedNoGoroutine(t *testing.T) {
 // way round.
 func BenchmarkHandOff(b *testing.B) {
 	for _, threads := range []bool{true, false} {
-		b.Run(fmt.Sprintf("bell=%v", threads), func(b *testing.B) {
+		b.Run(fmt.Sprintf("pipe=%v", threads), func(b *testing.B) {
 			_, p, o := open(b, requesterDriver{workers: DefaultWorkers, timeout: time.Minute, threads: threads,
 				create: function(func(context.Context) error { return nil })})
 			b.ReportAllocs()

@@ -31,7 +31,7 @@ type Semantics struct {
 	Transport      string `json:"transport"`      // "tcp", "tcp, tls", "ipc", …
 	// Settings holds further effective settings, server's and client's, by name.
 	Settings map[string]string `json:"settings,omitempty"`
-	// Warnings are doubts that the driver has about its own settings.
+	// Warnings are what makes the driver's own settings suspect.
 	Warnings []string `json:"warnings,omitempty"`
 }
 

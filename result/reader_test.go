@@ -35,7 +35,7 @@ func TestReader(t *testing.T) {
 		damage, err string // parts of the texts; empty: none
 	}{
 		{"a header alone", headerLine, 1, "", ""},
-		{"an unknown type is kept raw", headerLine + `{"type":"weather","rain":true}` + "\n" + interval, 3, "", ""},
+		{"an unknown type is kept raw", headerLine + `{"type":"other","rain":true}` + "\n" + interval, 3, "", ""},
 		{"unknown fields", headerLine + `{"type":"event","kind":"k","colour":"red"}` + "\n", 2, "", ""},
 		{"empty lines", headerLine + "\n  \r\n" + interval, 2, "", ""},
 		{"a missing last newline", headerLine + strings.TrimSpace(interval), 2, "", ""},
@@ -82,7 +82,7 @@ func TestReader(t *testing.T) {
 
 func TestRecordKeepsTheWholeLine(t *testing.T) {
 	line := `{"type":"event","kind":"k","colour":"red"}`
-	records, _, err := readAll(strings.NewReader(headerLine + line + "\n" + `{"type":"weather"}` + "\n"))
+	records, _, err := readAll(strings.NewReader(headerLine + line + "\n" + `{"type":"other"}` + "\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,9 +29,9 @@ func checkDelivery(ctx context.Context, h *Harness) error {
 	})
 }
 
-// crowd connects n producers to each of the topics and lets them send at the
+// connectAndSend connects n producers to each of the topics and lets them send at the
 // same time, each number of messages; it returns how many were sent.
-func crowd(ctx context.Context, r *rig, l *ledger, topics []string, n, messages int) (int, error) {
+func connectAndSend(ctx context.Context, r *rig, l *ledger, topics []string, n, messages int) (int, error) {
 	errs := make([]error, n*len(topics))
 	var sending sync.WaitGroup
 	for i := range errs {
@@ -52,7 +52,7 @@ func checkOrder(ctx context.Context, h *Harness) error {
 		if _, err := r.consumer(ctx, 0, "", got, t.Topics...); err != nil {
 			return err
 		}
-		n, err := crowd(ctx, r, l, t.Topics, 3, 500)
+		n, err := connectAndSend(ctx, r, l, t.Topics, 3, 500)
 		if err != nil {
 			return err
 		}
@@ -71,7 +71,7 @@ func checkTopics(ctx context.Context, h *Harness) error {
 			return err
 		}
 		const n = 100
-		if _, err := crowd(ctx, r, l, t.Topics, 1, n); err != nil {
+		if _, err := connectAndSend(ctx, r, l, t.Topics, 1, n); err != nil {
 			return err
 		}
 		if err := errors.Join(first.filled(ctx, n), rest.filled(ctx, 2*n), l.settled(ctx)); err != nil {
@@ -99,7 +99,7 @@ func checkFanOut(ctx context.Context, h *Harness) error {
 				return err
 			}
 		}
-		if _, err := crowd(ctx, r, l, t.Topics, 1, n); err != nil {
+		if _, err := connectAndSend(ctx, r, l, t.Topics, 1, n); err != nil {
 			return err
 		}
 		errs := []error{l.settled(ctx)}
@@ -183,7 +183,7 @@ func checkGroups(ctx context.Context, h *Harness) error {
 		if err != nil {
 			return err
 		}
-		if _, err := crowd(ctx, r, l, t.Topics, 1, n); err != nil {
+		if _, err := connectAndSend(ctx, r, l, t.Topics, 1, n); err != nil {
 			return err
 		}
 		return errors.Join(l.settled(ctx), g.shared(ctx, n))
@@ -206,7 +206,7 @@ func checkGroupsApart(ctx context.Context, h *Harness) error {
 			}
 			all = append(all, g)
 		}
-		if _, err := crowd(ctx, r, l, t.Topics, 1, n); err != nil {
+		if _, err := connectAndSend(ctx, r, l, t.Topics, 1, n); err != nil {
 			return err
 		}
 		errs := []error{l.settled(ctx), alone.filled(ctx, n)}

@@ -284,7 +284,7 @@ func checkTokens(ctx context.Context, h *Harness) error {
 		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
 			return err
 		}
-		sent, err := crowd(ctx, r, l, t.Topics, producers, n)
+		sent, err := connectAndSend(ctx, r, l, t.Topics, producers, n)
 		if err != nil {
 			return err
 		}

@@ -76,7 +76,7 @@ func checkLeftovers(ctx context.Context, h *Harness) error {
 			if _, err := r.consumer(ctx, 0, "", got, t.Topics...); err != nil {
 				return err
 			}
-			n, err := crowd(ctx, r, l, t.Topics, 1, 10)
+			n, err := connectAndSend(ctx, r, l, t.Topics, 1, 10)
 			if err != nil {
 				return err
 			}

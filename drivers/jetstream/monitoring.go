@@ -14,7 +14,7 @@ type synchronisation struct {
 	known    bool
 	always   bool
 	interval string // for people
-	doubt    string // why it is not known, empty if nobody asked
+	unknown  string // why it is not known, empty if nobody asked
 }
 
 // durability is what it means for an acknowledged message.
@@ -38,7 +38,7 @@ func (s *session) synchronisation(ctx context.Context) synchronisation {
 		return y
 	}
 	fail := func(format string, args ...any) synchronisation {
-		y.doubt = "it is not known when files are synchronised: " + fmt.Sprintf(format, args...)
+		y.unknown = "it is not known when files are synchronised: " + fmt.Sprintf(format, args...)
 		return y
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.APITimeout)

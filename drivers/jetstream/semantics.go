@@ -45,8 +45,8 @@ func (s *session) semantics(ctx context.Context, t driver.Topology, e streamSett
 		sync := s.synchronisation(ctx)
 		sem.Durability = sync.durability(e.config.PersistMode == js.AsyncPersistMode)
 		set["sync_interval"] = sync.interval
-		if sync.doubt != "" {
-			sem.Warnings = append(sem.Warnings, sync.doubt)
+		if sync.unknown != "" {
+			sem.Warnings = append(sem.Warnings, sync.unknown)
 		}
 	}
 	if n := e.config.Replicas; n > 1 {

@@ -34,7 +34,7 @@ type session struct {
 
 	mu        sync.Mutex
 	serial    int // of the latest consumer
-	talks     int // how many dialogues there have been
+	talks     int // how many exchanges there have been
 	consumers map[*consumer]struct{}
 	kept      []string // client identifiers of sessions that outlive connections
 	topics    []string // what Provision was asked for, full names

@@ -48,7 +48,7 @@ func (c *observed) Write(p []byte) (int, error) {
 }
 
 func (w *observer) deliver(driver.Message) {
-	if under("intake") {
+	if under("frameReader") {
 		w.delivered.Add(1)
 	} else {
 		w.toClient.Add(1)

@@ -231,7 +231,7 @@ func (l *link) emit(e driver.Event) {
 	}
 }
 
-// closeTimeout is how long nsqd may take to answer a farewell.
+// closeTimeout is how long nsqd may take to answer that the connection ends.
 const closeTimeout = 300 * time.Millisecond
 
 // close ends the link by ctx's deadline. Of a consumer nsqd must have read all

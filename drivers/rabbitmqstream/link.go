@@ -41,7 +41,7 @@ type publication struct {
 	headers []driver.Header
 }
 
-// sender is a producer on a connection, see wire.Outlet.
+// sender is a producer on a connection, see wire.Publication.
 type sender interface {
 	Room() int
 	Publish(id uint64, body []byte) error
@@ -57,7 +57,7 @@ type subscription struct {
 	credits int
 }
 
-// receiver is a consumer on a connection, see wire.Inlet.
+// receiver is a consumer on a connection, see wire.Subscription.
 type receiver interface {
 	Store(name string, offset uint64, now bool) error
 	Close(ctx context.Context) error

@@ -233,7 +233,7 @@ func TestRabbitMQHomeMustBeOne(t *testing.T) {
 	h := brokertest.Home(t)
 	h.Environ = append(h.Environ, "RABBITMQ_HOME="+t.TempDir())
 	if _, err := p.Find(t.Context(), h); err == nil || errors.Is(err, brokers.ErrNotInstalled) || !strings.Contains(err.Error(), "RABBITMQ_HOME") {
-		t.Errorf("an empty directory is found to be RabbitMQ, or not blamed: %v", err)
+		t.Errorf("an empty directory is found to be RabbitMQ, or not named: %v", err)
 	}
 	h.Environ = []string{"PATH=" + t.TempDir()}
 	if _, err := exec.LookPath("/usr/sbin/rabbitmq-server"); err == nil {

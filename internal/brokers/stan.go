@@ -114,7 +114,7 @@ func stanConfig(o *Options, address, monitoring string) (natsSettings, error) {
 	c["tls.cert_file"], c["tls.key_file"] = strconv.Quote(o.TLS.Cert), strconv.Quote(o.TLS.Key)
 	c["tls.timeout"] = "10" // seconds; the default of two is little on a busy machine
 	// The streaming server is a client of the NATS server beside it, which it
-	// need not doubt.
+	// need not ask.
 	c["streaming.secure"], c["streaming.tls.skip_verify"] = "true", "true"
 	if o.TLS.CA == "" {
 		return c, nil

@@ -40,7 +40,7 @@ func TestCulprits(t *testing.T) {
 			var complaint string
 			for range 3 {
 				run := accompanied(t, injected)
-				if complaint = accuses(run, c.cause); complaint == "" {
+				if complaint = attributes(run, c.cause); complaint == "" {
 					return
 				}
 				t.Log(complaint)
@@ -113,9 +113,9 @@ func awaitMeasuring(t *testing.T, dir string) string {
 	return ""
 }
 
-// accuses returns what is wrong if the first cause that is named for the slowest
+// attributes returns what is wrong if the first cause that is named for the slowest
 // deliveries is not the one that is wanted.
-func accuses(run *result.Run, cause string) (complaint string) {
+func attributes(run *result.Run, cause string) (complaint string) {
 	for _, a := range run.Summary.Attribution {
 		if a.Metric != result.DeliveryResponse {
 			continue

@@ -154,13 +154,13 @@ func unstable(r run) bool {
 	return r.Summary != nil && r.Summary.Verdict.Status == result.Unstable
 }
 
-// doubts collects why runs in use are SUSPECT, once for each reason and metric.
+// suspectReasons collects why runs in use are SUSPECT, once for each reason and metric.
 func suspectReasons(pairs []couple) []SuspectReason {
 	out := []SuspectReason{}
 	for i := range 2 {
 		for _, p := range pairs {
 			r := p.runs[i]
-			counted := map[int]bool{} // a run counts once for each doubt
+			counted := map[int]bool{} // a run counts once for each reason
 			add := func(code string, m result.Metric, percentile, text string) {
 				at := slices.IndexFunc(out, func(d SuspectReason) bool { return d.Side == side(i) && d.Code == code && d.Metric == m })
 				if at < 0 {

@@ -130,7 +130,7 @@ func TestMirrored(t *testing.T) {
 	}
 }
 
-// A run is one witness however many messages it has: two sets of which single
+// A run is one sample however many messages it has: two sets of which single
 // runs differ wildly are not told apart by ten million messages.
 func TestRunsDecideNotMessages(t *testing.T) {
 	a, b := steady(6, 1, func(side, n int, r *result.Run) {

@@ -3,7 +3,7 @@
 //
 // It is opinionated. The run is the unit: messages of one run share its
 // connections, its memory layout and its minute, so ten thousand of them are no
-// ten thousand witnesses, and no test here ever sees one. Runs are compared in
+// ten thousand samples, and no test here ever sees one. Runs are compared in
 // pairs, percentile by percentile, by [stats.ShiftFunction]: exact sign flips of
 // the logarithms of the ratios, with p-values and intervals that hold for all
 // judged percentiles at once. Percentiles are never averaged over runs into a

@@ -22,7 +22,7 @@ workload: {loop: closed, producers: 12, outstanding: 3, messages: 60000, connect
 	}
 }
 
-// A closed loop with think time does not blame itself for Go's timers: a user who
+// A closed loop with think time is not suspect for Go's timers: a user who
 // thinks for longer sends later, and is not late. Nor is the think time much longer
 // than was asked for.
 func TestThinkTimeIsNoOwnLag(t *testing.T) {

@@ -83,7 +83,7 @@ func startAlone(t *testing.T, text, url string) (cmd *exec.Cmd, file string) {
 	return nil, ""
 }
 
-// A generator that was itself frozen must not blame the broker.
+// A generator that was itself frozen must not name the broker as the cause.
 func TestSelfFreezeIsInvalid(t *testing.T) {
 	judgesFigures(t)
 	b := startNATS(t)

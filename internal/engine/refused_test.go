@@ -78,7 +78,7 @@ workload: `+tt.workload, mem.Entry(), "")
 				check(result.DeliveryLast, tt.delivery/tt.of, 1000)
 			}
 			if v := r.Summary.Verdict; slices.ContainsFunc(v.Reasons, func(x result.Reason) bool { return x.Code == "refused" && x.Status != result.Valid }) {
-				t.Errorf("a refusal is a fact of the system and no doubt about the run: %+v", v)
+				t.Errorf("a refusal is a fact of the system and makes the run not suspect: %+v", v)
 			}
 		})
 	}

@@ -13,7 +13,7 @@ import (
 	"sixnines/scenario"
 )
 
-// The vitals of the closing record in which the sampler testifies, for Little's
+// The vitals of the closing record in which the sampler tells what it counted, for Little's
 // law: the mean number of measured messages in flight (deliveries, where one
 // message has several), how often it looked, the time over which it did, in ns,
 // and by which share of the mean it may be off.
@@ -195,7 +195,7 @@ func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs 
 // tolerance is by how much, as a share of the mean in flight, the looks and the
 // stamps may differ for reasons that are nobody's fault: 2 %, three standard
 // errors, what stamps and counters of one message lie apart, or for how long a look
-// itself stops what it looks at; and what late looks leave in doubt.
+// itself stops what it looks at; and what late looks leave open.
 //
 // Of the standard error there are two, and the larger counts. One is that of
 // the looks within blocks of time: given the path, the instants alone are

@@ -16,26 +16,26 @@ import (
 	"sixnines/result"
 )
 
-// testimony is what a result says of Little's law.
-type testimony struct {
+// little is what a result says of Little's law.
+type little struct {
 	sampled, expected, tolerance, looks float64
 }
 
 // holds reports whether what was seen in flight is what the stamps say.
-func (l testimony) holds() bool { return math.Abs(l.sampled-l.expected) <= l.tolerance*l.expected }
+func (l little) holds() bool { return math.Abs(l.sampled-l.expected) <= l.tolerance*l.expected }
 
-// assess reads a result's testimony; false if there is none.
-func assess(t *testing.T, r *result.Run) (testimony, bool) {
+// assess reads what a result says of Little's law; false if there is none.
+func assess(t *testing.T, r *result.Run) (little, bool) {
 	t.Helper()
 	v := r.Series[len(r.Series)-1].Vitals
 	if _, ok := v[vitalLittleSampled]; !ok {
-		return testimony{}, false
+		return little{}, false
 	}
 	sum := 0.0
 	for _, b := range r.Metrics[r.Header.InFlightMetric()].Hist.Distribution() {
 		sum += float64(b.Count) * float64(b.From+b.To) / 2
 	}
-	return testimony{v[vitalLittleSampled], sum / v[vitalLittleSpan], v[vitalLittleTolerance], v[vitalLittleSamples]}, true
+	return little{v[vitalLittleSampled], sum / v[vitalLittleSpan], v[vitalLittleTolerance], v[vitalLittleSamples]}, true
 }
 
 // shifted is a broker whose messages say that they were sent later than they
@@ -88,11 +88,11 @@ workload: {rate: 2000/s, producers: 3}
 		{"a closed loop", "phases: {warmup: 100ms, duration: 1s}\nworkload: {loop: closed, outstanding: 8}", nats.Entry()},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var l testimony
+			var l little
 			for range 4 {
 				var ok bool
 				if l, ok = assess(t, measure(t, tt.text, tt.entry, urlFor(tt.entry, b.URL))); !ok {
-					t.Fatal("no testimony")
+					t.Fatal("nothing was sampled")
 				}
 				if l.holds() || testing.Short() { // a figure, which the race detector blurs
 					return
@@ -116,7 +116,7 @@ func TestLittlesLawFindsAWrongClock(t *testing.T) {
 	judgesFigures(t)
 	e := mem.Entry()
 	e.Driver = shifted{e.Driver}
-	var l testimony
+	var l little
 	for range 4 {
 		l, _ = assess(t, measure(t, manyInFlight, e, ""))
 		if !l.holds() && l.expected < l.sampled*0.95 {
@@ -130,7 +130,7 @@ func TestLittlesLawFindsAWrongClock(t *testing.T) {
 // breaks it.
 func TestLittlesLawFindsALeak(t *testing.T) {
 	judgesFigures(t)
-	var l testimony
+	var l little
 	for range 4 {
 		c := Config{Scenario: parse(t, manyInFlight+"record: {interval: 250ms}\n"), Entry: mem.Entry(), File: filepath.Join(t.TempDir(), "run.jsonl")}
 		var r *run
@@ -160,7 +160,7 @@ func TestLittlesLawFindsALeak(t *testing.T) {
 	t.Errorf("ten of eighty in flight that never end pass: %+v", l)
 }
 
-// What has no time in flight is no testimony.
+// What has no time in flight is not sampled.
 func TestLittlesLawWhereItDoesNotApply(t *testing.T) {
 	for _, text := range []string{
 		"phases: {warmup: 50ms}\nworkload: {rate: max, messages: 5000}",

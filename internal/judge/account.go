@@ -120,7 +120,7 @@ func aborted(e *evidence) []result.Reason {
 	return one(result.Suspect, "aborted", "the run was aborted: messages in flight at that moment count as missing; run again, or interrupt it only once")
 }
 
-// losses: what the broker did not bring. A fact about it, not a doubt about the
+// losses: what the broker did not bring. A fact about it, and no reason to suspect the
 // run.
 func losses(e *evidence) (found []result.Reason) {
 	c := e.run.Counters
@@ -248,7 +248,7 @@ func events(e *evidence) []result.Reason {
 	return one(result.Valid, "events", "during the run: "+strings.Join(parts, ", "))
 }
 
-// semantics: the driver's own doubts about what it set up.
+// semantics: what the driver finds suspect in what it set up.
 func semantics(e *evidence) (found []result.Reason) {
 	for _, w := range e.run.Header.Semantics.Warnings {
 		found = append(found, one(result.Valid, "semantics", w)...)

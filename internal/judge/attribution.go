@@ -24,7 +24,7 @@ const (
 	matters = 0.1
 	// beyondChance is the least part of the messages that chance would have spared
 	// which a source must have met all the same. Twelve of twenty where eleven are
-	// expected accuse nobody, however well the twelve keep time with it.
+	// expected name nobody, however well the twelve keep time with it.
 	beyondChance = 0.25
 	// explains is the part of a stop that must fall into a source that explains
 	// stops, such as throttling.
@@ -271,8 +271,8 @@ func (c *cover) rotations(tail []result.Exemplar, window int64, instants bool) f
 }
 
 // explanations lists what may have caused a source, the most telling first: what
-// throttling or steal takes away looks like a crowd as well, and what a crowd
-// does to this process it does to the idle one.
+// throttling or steal takes away looks like other processes as well, and what those
+// do to this process they do to the idle one.
 func explanations(source string) []string {
 	switch source {
 	case result.PauseProcess, result.PauseThread, result.PauseGoroutine:

@@ -208,7 +208,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			r := find(s.Verdict, "attribution")
 			if tt.code != "attribution" {
 				if r != nil {
-					t.Errorf("accused: %+v", r)
+					t.Errorf("attributed: %+v", r)
 				}
 			} else if r == nil || r.Status != result.Suspect || r.Percentile == "50" || !strings.Contains(r.Text, tt.text) {
 				t.Errorf("%+v", s.Verdict.Reasons)

@@ -24,7 +24,7 @@ const (
 	// the drain for the system to have had any capacity to spare.
 	backlogSpeed = 1.05
 	// backlogSuspect is the part of the load that must be unresolved at the end of
-	// a window too short for a trend to be a doubt, and backlogFew how many
+	// a window too short for a trend to be a reason, and backlogFew how many
 	// messages that must be.
 	backlogSuspect = 0.1
 	backlogFew     = 10
@@ -179,7 +179,7 @@ func (e *evidence) carried() (share float64, ok bool) {
 	return 0, false
 }
 
-// tooShort is the doubt that is left where no trend can be told.
+// tooShort is the reason that is left where no trend can be told.
 func (e *evidence) tooShort() []result.Reason {
 	if len(e.measure) == 0 {
 		return nil

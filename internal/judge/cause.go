@@ -114,7 +114,7 @@ func watchedIdle(run *result.Run) bool {
 
 // attributed: most of the slowest messages met a named cause on the generator's
 // side. The percentiles that lie among them are then its figures as much as the
-// broker's. What another reason already blames for the same is not attributed twice.
+// broker's. What another reason names for the same is not attributed twice.
 func attributed(e *evidence) (found []result.Reason) {
 	attributedTo := map[string]bool{}
 	for _, g := range []gate{frozen, throttled, steal, swap, collector, selfInflicted} {

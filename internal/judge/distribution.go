@@ -240,7 +240,7 @@ func (o *order) isRefused(rank int64) bool { return min(rank, o.n) > o.answered 
 // that share its bucket cannot be told from v: there is at least one event.
 //
 // Where more than half of the slots that hold anything exceed v, the
-// exceedances are no events in a calm sea but the sea: at a high rate every
+// exceedances are no events but the usual noise: at a high rate every
 // slot has its share of the slowest hundredth. Each slot then counts.
 func episodes(slots []int64, v int64) int {
 	n, above, filled, in := 0, 0, 0, false

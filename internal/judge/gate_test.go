@@ -138,7 +138,7 @@ func TestGates(t *testing.T) {
 		{"duplicates", count(func(c *result.Counters) { c.Duplicated, c.Reordered = 5, 9 }), "deliveries", result.Valid, "5 delivered more than once, 9 out of order", ""},
 		{"censored", count(func(c *result.Counters) { c.Censored = 6 }), "censored", result.Valid, "6 messages", ""},
 		{"handovers", count(func(c *result.Counters) { c.Takeovers = 1 }), "handovers", result.Valid, "once", ""},
-		{"doubts of the driver", func(b *testbed) { b.header.Semantics.Warnings = []string{"any certificate is accepted"} }, "semantics", result.Valid, "certificate", ""},
+		{"warnings of the driver", func(b *testbed) { b.header.Semantics.Warnings = []string{"any certificate is accepted"} }, "semantics", result.Valid, "certificate", ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 
 // Thresholds of what the machine did to the generator, as shares. They follow
 // METHOD, section 8: steal above 0.5 %, any throttling and any swapping in make
-// a run doubtful; processor use above 70 % is worth a word.
+// a run suspect; processor use above 70 % is worth a word.
 const (
 	stealSuspect    = 0.005
 	stealInvalid    = 0.05
@@ -28,7 +28,7 @@ func suspended(e *evidence) []result.Reason {
 	return one(result.Invalid, "suspended", fmt.Sprintf("the machine was suspended for %s during the run; switch sleeping off and run again", span(int64(ns))))
 }
 
-// throttled: a processor quota stopped the generator: doubtful at all; above 1 % of
+// throttled: a processor quota stopped the generator: suspect at all; above 1 % of
 // the processors' time invalid where it can have moved every percentile. The time that was told is summed over
 // processors, so that no more of the window can have passed in it.
 func throttled(e *evidence) []result.Reason {

@@ -9,7 +9,7 @@ import (
 )
 
 // What was found, what of it came, and what stays is said; that nothing came is a
-// reason to doubt a run that only consumes.
+// reason to suspect a run that only consumes.
 func TestLifetime(t *testing.T) {
 	held := func(n int64) []result.Point { return []result.Point{{}, {Depth: &result.Depth{Messages: n}}} }
 	for _, tt := range []struct {

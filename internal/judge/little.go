@@ -14,7 +14,7 @@ import (
 // integral of the number in flight is the sum of all times in flight, without
 // any assumption).
 type LittleCheck struct {
-	// Sampled is the mean number in flight that the engine's witness saw: a
+	// Sampled is the mean number in flight that the engine's sampler counted: a
 	// thread that looks at counters at random instants, and at no stamp.
 	Sampled float64
 	// Expected is Σ service times ÷ Span, of the metric that ends the time in
@@ -38,7 +38,7 @@ const (
 	littleInvalid = 3
 )
 
-// Little returns the check of a run. ok is false where the run has no witness:
+// Little returns the check of a run. ok is false where nothing was sampled:
 // flat out, without an end that can be counted, or with messages that had none.
 func Little(run *result.Run) (c LittleCheck, ok bool) {
 	for i := range run.Series {

@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// sampled adds the witness's testimony to a run of healthy messages: what was
+// sampled adds what the sampler counted to a run of healthy messages: what was
 // in flight, times a factor.
 func sampled(factor, tolerance float64) *testbed {
 	ms := healthyMessages()
@@ -73,6 +73,6 @@ func TestLittleTakesTheMetricThatEndsTheFlight(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	if _, ok := Little(newTestbed(healthyMessages()).run(t)); ok {
-		t.Error("without a witness")
+		t.Error("without samples")
 	}
 }

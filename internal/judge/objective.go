@@ -46,7 +46,7 @@ type Decision struct {
 // few of these the answer says so. Each end alone is a bound at 97.5 %. Maxima,
 // counters and rates are facts of this run and are taken as they are. A run that
 // is INVALID, or UNSTABLE where the objective is about a latency, shows nothing;
-// of a percentile that is suspect see [Decision.doubt].
+// of a percentile that is suspect see [Decision.markSuspect].
 func Decide(run *result.Run, o scenario.Objective) Decision {
 	if run.Summary == nil {
 		return Decision{Objective: o, Outcome: Meaningless, Text: cutShortText}
@@ -193,7 +193,7 @@ func lengthens(code string) bool {
 	return false
 }
 
-// doubt takes into account that the percentile is suspect. What is shown to be
+// markSuspect takes into account that the percentile is suspect. What is shown to be
 // short enough in spite of what can only have made it longer is shown; anything
 // else is not.
 func (d *Decision) markSuspect(v result.Verdict) {

@@ -25,7 +25,7 @@ const (
 	vitalThrottleTime = "cgroup.throttled.time"    // ns, summed over cores
 )
 
-// Vitals of the closing record in which the engine's witness testifies, see
+// Vitals of the closing record in which the engine's sampler tells what it counted, see
 // [Little].
 const (
 	vitalLittleSampled   = "little.l_sampled" // messages

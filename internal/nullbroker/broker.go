@@ -67,7 +67,7 @@ type subscribers struct {
 type group struct {
 	name    string
 	members []*subscription
-	turn    *atomic.Uint32 // shared by all audiences of one group
+	turn    *atomic.Uint32 // shared by all subscribers of one group
 }
 
 type subscription struct {

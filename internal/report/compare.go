@@ -324,7 +324,7 @@ func compareAbout(m compare.Metric, c *compare.Comparison) string {
 	return "judged: the 95 % intervals hold for all rows at once"
 }
 
-// suspectText is a doubt about runs of a set. What to do about it stands in the
+// suspectText is why runs are suspect of a set. What to do about it stands in the
 // runs' own reports.
 func suspectText(d compare.SuspectReason, s compare.Set) string {
 	about, _, _ := strings.Cut(plain(d.Text), "; ")

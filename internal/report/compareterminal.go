@@ -9,7 +9,7 @@ import (
 )
 
 // CompareTerminal writes a comparison, of one workload, for people: what it comes to, what
-// was changed, what is unlike besides, who is left out and doubted, and only then the
+// was changed, what is unlike besides, what is left out and suspect, and only then the
 // figures. It fits a screen unless opt.Full is set.
 func CompareTerminal(w io.Writer, c *compare.Comparison, opt Options) error {
 	if opt.Width == 0 && !opt.Full {
@@ -105,7 +105,7 @@ func compareDifferences(p *printer, c *compare.Comparison) {
 	}
 }
 
-// compareLeft names the pairs that were replaced, the runs that are not used, and the doubts about the others.
+// compareLeft names the pairs that were replaced, the runs that are not used, and why others are suspect.
 func compareLeft(p *printer, c *compare.Comparison) {
 	if len(c.Replaced) > 0 {
 		p.heading("Replaced", "")

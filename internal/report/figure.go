@@ -79,7 +79,7 @@ func (f figure) sign() string {
 	return sign
 }
 
-// doubtful reports whether the verdict says that the figure is not to be
+// isSuspect reports whether the verdict says that the figure is not to be
 // believed.
 func (f figure) isSuspect() bool { return f.Suspect || len(f.SuspectReasons) > 0 }
 

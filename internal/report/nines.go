@@ -164,7 +164,7 @@ func (a UserModel) sessionText() string {
 // assumption says what the shares of users stand on.
 const assumption = "Independent: each response is slow with the same probability. Clustered: slow responses come together and affect the same users. Real systems are slow in bursts and lie between the two."
 
-// Nines writes what percentiles mean for an audience as a table for people:
+// Nines writes what percentiles mean for users as a table for people:
 // the share of users who meet at least one response that is worse, and which
 // percentile must be good for enough of them. With a run, its measured
 // percentiles stand beside. Percentiles are decimals as people write them, in

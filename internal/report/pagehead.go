@@ -13,7 +13,7 @@ import (
 //
 // The style sheet knows: article.verdict (with .valid, .suspect or .bad) for a
 // finding, span.status in its h2, p.facts, ul.reasons; p.callout; div.scroll
-// around every table; table.figures for numbers flush right (td.doubt,
+// around every table; table.figures for numbers flush right (td.suspect,
 // td.none, td.valid, td.suspect, td.bad, span.note below a number),
 // table.sheet for text, details and summary to fold away, pre, footer.
 func PageHead(title, kind string) (string, error) {

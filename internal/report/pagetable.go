@@ -88,25 +88,25 @@ func (t *pageTable) add(c *column, interval bool) {
 		}
 		switch {
 		case f.Refused && !f.Unstable:
-			cell.Class = "doubt"
+			cell.Class = "suspect"
 		case !f.ok():
 			cell.Class = "none"
 		case f.isSuspect() || f.nearFloor():
-			cell.Class = "doubt"
+			cell.Class = "suspect"
 		}
 		r := &t.Rows[i]
 		r.Cells = append(r.Cells, cell)
 		if c.hasOwn() {
 			class := "own"
 			if f.Own > 0.25 {
-				class = "own doubt"
+				class = "own suspect"
 			}
 			r.Cells = append(r.Cells, pageCell{Text: f.own(), Class: class})
 		}
 		if c.hasFloor() {
 			class := "own"
 			if f.nearFloor() {
-				class = "own doubt"
+				class = "own suspect"
 			}
 			times := ""
 			if f.ok() {

@@ -5,7 +5,7 @@ import (
 	"sixnines/result"
 )
 
-// peopleSection says what the measured percentiles mean for the usual audience;
+// peopleSection says what the measured percentiles mean for the usual users;
 // nil where there are none.
 func peopleSection(s *subject) *section {
 	m := s.measuredMetric()

@@ -129,7 +129,7 @@ func (v *studyView) tableCell(c *study.CellOutcome, a wanted, original bool) stu
 			t.Text, t.Note = "n/a", strings.TrimSuffix(needs, ")")
 		}
 	case f.suspect:
-		t.Class = "doubt"
+		t.Class = "suspect"
 	}
 	if original {
 		for _, x := range v.theirs(c.Cell.Name, a.name) {

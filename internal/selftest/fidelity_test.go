@@ -28,7 +28,7 @@ func TestKeptNotices(t *testing.T) {
 		"a bad second": {func(r *result.Run) { r.Summary.Rate.WorstSecond = 0.89 }, Failed},
 		"own lag":      {func(r *result.Run) { r.Summary.Histograms[result.DeliveryResponse].OwnShare["99"] = 0.26 }, Failed},
 		"no own lag":   {func(r *result.Run) { delete(r.Summary.Histograms[result.DeliveryResponse].OwnShare, "50") }, Failed},
-		"blamed": {func(r *result.Run) {
+		"attributed": {func(r *result.Run) {
 			r.Summary.Verdict.Reasons = []result.Reason{{Status: result.Suspect, Code: "frozen"}}
 		}, Failed},
 		"a note":            {func(r *result.Run) { r.Summary.Verdict.Reasons = []result.Reason{{Status: result.Valid, Code: "rate"}} }, Passed},

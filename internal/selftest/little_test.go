@@ -9,7 +9,7 @@ import (
 )
 
 // littleRun is a run of ten seconds with so many messages of a service time,
-// and what its witness said.
+// and what its sampler counted.
 func littleRun(t *testing.T, messages, service int64, sampled, tolerance float64) *result.Run {
 	t.Helper()
 	h := hdr.New(1, 1e12, 3)
@@ -39,7 +39,7 @@ func TestLittleNotices(t *testing.T) {
 		"a leak":         {littleRun(t, 10_000, mean, l*1.03, 0.02), Failed},
 		"late stamps":    {littleRun(t, 10_000, mean*104/100, l, 0.02), Failed},
 		"half the delay": {littleRun(t, 10_000, mean/2, l/2, 0.02), Failed},
-		"no witness":     {&result.Run{Summary: &result.Summary{}}, Failed},
+		"no sampler":     {&result.Run{Summary: &result.Summary{}}, Failed},
 	} {
 		if got := Conclude("", lawful("", tt.run)...).Verdict; got != tt.want {
 			t.Errorf("%s: %s, want %s", name, got, tt.want)

@@ -42,7 +42,7 @@ func lossy(ctx context.Context, b *Bench) (*Outcome, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a slow consumer: %w", err)
 	}
-	return Conclude("messages that a broker loses without having acknowledged them are counted and blamed on nobody; a consumer that is slower than the load is an overload",
+	return Conclude("messages that a broker loses without having acknowledged them are counted and attributed to nobody; a consumer that is slower than the load is an overload",
 		append(judgeLossy(losing, due), judgeSlow(slow)...)...), nil
 }
 
@@ -58,7 +58,7 @@ func judgeLossy(run *result.Run, due int64) []Figure {
 	lost := due / lossyOf
 	figures := conserved(name, run, map[string]int64{"scheduled": due, "sent": due, "unknown": due, "expected": due,
 		"received": due - lost, "missing": lost, "missing_unknown": lost, "censored": lost})
-	figures = append(figures, Exactly(name+": reasons of the verdict that blame anybody", "none", held(run, brokerCodes())))
+	figures = append(figures, Exactly(name+": reasons of the verdict that attribute them", "none", held(run, brokerCodes())))
 	v := run.Summary.Verdict
 	verdict := Figure{What: name + ": the verdict", Expected: string(result.Valid), Found: string(v.Status), Verdict: Passed}
 	switch {

@@ -34,13 +34,13 @@ func TestSelfFreezeNotices(t *testing.T) {
 		run  *result.Run
 		want string
 	}{
-		"owned up to":          {stoppedAt(stopLength, result.Invalid, "frozen"), ""},
-		"blamed on nobody":     {stoppedAt(stopLength, result.Valid), "reasons"},
-		"blamed on the broker": {stoppedAt(stopLength, result.Invalid, "losses"), "reasons"},
-		"only suspect":         {stoppedAt(stopLength, result.Suspect, "frozen"), "verdict"},
-		"a note":               {stoppedAt(stopLength, result.Valid, "frozen"), "reasons"},
-		"seen by half":         {stoppedAt(stopLength/2, result.Invalid, "frozen"), "longest pause"},
-		"not seen":             {stoppedAt(0, result.Invalid, "frozen"), "longest pause"},
+		"owned up to":              {stoppedAt(stopLength, result.Invalid, "frozen"), ""},
+		"attributed to nobody":     {stoppedAt(stopLength, result.Valid), "reasons"},
+		"attributed to the broker": {stoppedAt(stopLength, result.Invalid, "losses"), "reasons"},
+		"only suspect":             {stoppedAt(stopLength, result.Suspect, "frozen"), "verdict"},
+		"a note":                   {stoppedAt(stopLength, result.Valid, "frozen"), "reasons"},
+		"seen by half":             {stoppedAt(stopLength/2, result.Invalid, "frozen"), "longest pause"},
+		"not seen":                 {stoppedAt(0, result.Invalid, "frozen"), "longest pause"},
 	} {
 		fails(t, name, judgeSelf(tt.run, stopLength, 3000), tt.want)
 	}

@@ -51,7 +51,7 @@ func (c *contention) add(w wait) {
 	}
 }
 
-// judge ends a slow look: it appends those waits that others are to blame for. A
+// judge ends a slow look: it appends those waits that are due to others. A
 // wait is counted when it is over, so it may have begun before the look.
 func (c *contention) judge(now load, out []Pause) []Pause {
 	busy, own, held := now.busy-c.before.busy, now.own-c.before.own, now.held-c.before.held

@@ -57,7 +57,7 @@ func parseIdleArguments(args []string) (period, threshold int64, err error) {
 // idleOutbox holds what the idle process has to tell. Ordinary wake-ups that
 // find no room are forgotten, gaps are not until there are too many: a generator
 // that stands still and does not read must not stop the process that is there to
-// bear witness.
+// measure.
 type idleOutbox struct {
 	threshold int64
 	batch     int // records that make a batch

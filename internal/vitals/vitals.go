@@ -65,5 +65,5 @@
 //
 // Migrations between processors are not counted: the kernel offers them only
 // per thread (a file for each) or by perf events that ordinary users may not
-// open for kernel-side events. Involuntary switches are the cheap witness.
+// open for kernel-side events. Involuntary switches cost least to count.
 package vitals

@@ -243,7 +243,7 @@ func (l *Link) Emit(e driver.Event) {
 // adopt lets publishers use the client's connection, once the client has
 // logged in on it. The client tells of that later than it happens, when the
 // connection may be lost again and the next one half made; publishers leave the
-// work to the client until there is no doubt which one is meant.
+// work to the client until it is known which one is meant.
 func (l *Link) adopt(nc *nats.Conn) {
 	l.maxPayload.Store(nc.MaxPayload())
 	c := l.dialer.latest.Load()

@@ -31,7 +31,7 @@ type Monitor struct {
 }
 
 // Came tells that a frame has come. Until Rest is called the server is not to
-// blame if nothing follows: who takes what came holds it up.
+// the cause if nothing follows: whoever takes what came delays it.
 func (m *Monitor) Came() {
 	m.frames.Add(1)
 	m.handing.Store(true)
