@@ -59,7 +59,7 @@ const answerMost = 16 << 20
 
 // ask makes a request to nsqd's HTTP address and returns the answer.
 func (s *session) ask(ctx context.Context, method, what string, query url.Values) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, s.place.http+what+"?"+query.Encode(), nil)
+	request, err := http.NewRequestWithContext(ctx, method, s.http+what+"?"+query.Encode(), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +68,13 @@ func (s *session) ask(ctx context.Context, method, what string, query url.Values
 	var dialled once
 	defer dialled.close()
 	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := s.dial(ctx, network, address)
+		c, err := s.Target.Dial(ctx, network, address)
 		if err == nil {
 			dialled.keep(c)
 		}
 		return c, err
 	}
-	client := http.Client{Transport: &http.Transport{DialContext: dial, TLSClientConfig: s.tls.Clone(), DisableKeepAlives: true}}
+	client := http.Client{Transport: &http.Transport{DialContext: dial, TLSClientConfig: s.TLS.Clone(), DisableKeepAlives: true}}
 	answer, err := client.Do(request)
 	if err != nil {
 		return nil, fmt.Errorf("%w: nsqd's HTTP address: %w", driver.ErrNotConnected, err)
@@ -94,7 +94,7 @@ func (s *session) ask(ctx context.Context, method, what string, query url.Values
 	case answer.StatusCode == http.StatusForbidden:
 		class = driver.ErrUnauthorized
 	}
-	return nil, fmt.Errorf("%w: %s says %s: %.200s; is this nsqd's HTTP address?", class, s.place.http+what, answer.Status, text)
+	return nil, fmt.Errorf("%w: %s says %s: %.200s; is this nsqd's HTTP address?", class, s.http+what, answer.Status, text)
 }
 
 // Provision implements driver.Session. It makes the topics and channels if it
@@ -121,7 +121,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		if t.Late && len(t.Groups) == 0 {
 			return driver.Semantics{}, fmt.Errorf("nsq: messages that are kept, without a group: %w: the channel of a consumer on its own begins empty; set workload.groups to 1", driver.ErrUnsupported)
 		}
-		if s.place.http == "" {
+		if s.http == "" {
 			return driver.Semantics{}, fmt.Errorf("nsq: topics that are kept: %w: without nsqd's HTTP address they are ephemeral; give option http_url", driver.ErrUnsupported)
 		}
 		s.mu.Lock()
@@ -131,7 +131,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if err := s.probe(ctx, max(1, t.MaxSize)); err != nil {
 		return driver.Semantics{}, err
 	}
-	if s.place.http != "" {
+	if s.http != "" {
 		for _, topic := range topics {
 			if t.Existing {
 				if err := s.find(ctx, topic, t.Groups); err != nil {
@@ -162,9 +162,9 @@ const probeAgain = 100 * time.Millisecond
 // is sent again: an ephemeral topic throws away what its queue in memory has no room
 // for, and where that has none (mem-queue-size 0) what comes while nobody waits.
 func (s *session) probe(ctx context.Context, size int) error {
-	topic := "sixnines." + s.target.Run + ".p-" + s.nonce + ephemeral
+	topic := "sixnines." + s.Target.Run + ".p-" + s.Nonce + ephemeral
 	if !nsq.IsValidTopicName(topic) {
-		topic = "sixnines.p-" + s.nonce + ephemeral
+		topic = "sixnines.p-" + s.Nonce + ephemeral
 	}
 	return s.talk(ctx, func(in *wire) error {
 		if err := in.command(nsq.Subscribe(topic, "probe"+ephemeral)); err != nil {
@@ -279,13 +279,13 @@ func (s *session) answered(ctx context.Context, topic, channel string) {
 // would else go on keeping messages. If it cannot, Deprovision removes it with
 // its topic.
 func (s *session) dropChannel(ctx context.Context, c *consumer) {
-	if s.place.http == "" {
+	if s.http == "" {
 		return
 	}
 	for _, topic := range c.topics {
 		s.answered(ctx, topic, c.channel)
 		if err := s.post(ctx, "/channel/delete", topic, c.channel); err != nil && !errors.Is(err, driver.ErrNoTopic) {
-			s.notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("remove channel %q of topic %q: %v", c.channel, topic, err)})
+			s.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("remove channel %q of topic %q: %v", c.channel, topic, err)})
 			return
 		}
 	}
@@ -302,7 +302,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 	if len(made) == 0 {
 		return nil
 	}
-	s.shut(ctx, s.senders.Drain)
+	_ = s.Drain(ctx, s.senders.Drain) // what is stuck ends with its connection
 	var errs []error
 	for _, topic := range made {
 		s.answered(ctx, topic, "")

@@ -11,6 +11,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // consumer implements driver.Consumer. Its subscriptions, one for each topic,
@@ -25,9 +26,7 @@ type consumer struct {
 	ready   int      // messages that may come before they are finished; 0: nsqd's limit
 	subs    []subscriber
 
-	serial  sync.Mutex
-	deliver driver.Deliver // called with serial held
-	closed  atomic.Bool
+	gate    *kit.Gate
 	leaving atomic.Bool
 }
 
@@ -53,7 +52,7 @@ type subscription struct {
 }
 
 // subscriber returns what is to subscribe to the topic.
-func (c *consumer) subscriber(topic string, key linkKey) subscriber {
+func (c *consumer) subscriber(topic string, key kit.Key) subscriber {
 	left := make(chan struct{})
 	gone := sync.OnceFunc(func() { close(left) })
 	if c.session.OwnsDialing() {
@@ -66,7 +65,7 @@ func (c *consumer) subscriber(topic string, key linkKey) subscriber {
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := &consumer{session: s, id: spec.ID, deliver: deliver, due: 1, ready: s.options.MaxInFlight, channel: spec.Group}
+	c := &consumer{session: s, id: spec.ID, gate: kit.NewGate(deliver), due: 1, ready: s.options.MaxInFlight, channel: spec.Group}
 	if spec.Slow {
 		c.due = 0
 		if c.ready == 0 {
@@ -95,22 +94,25 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if existing && spec.Group == "" {
 		return nil, fmt.Errorf("nsq: a consumer on its own of what was kept: %w: its channel would begin empty; set workload.groups to 1", driver.ErrUnsupported)
 	}
-	number, err := s.keep(c)
+	number, err := s.Keep(c)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock() // Depth may look
 	if c.alone = spec.Group == ""; c.alone {
-		c.channel = fmt.Sprintf("consumer-%d-%s", number, s.nonce)
+		c.channel = fmt.Sprintf("consumer-%d-%s", number, s.Nonce)
 	}
 	c.channel = s.transient(c.channel)
+	if c.alone {
+		s.alone[c.id] = c
+	}
 	s.mu.Unlock()
 	if !nsq.IsValidChannelName(c.channel) {
-		s.forget(c)
+		s.Forget(c)
 		return nil, fmt.Errorf("nsq: group %q: %w: a channel's name has up to 64 letters, digits, dots, dashes and underscores", spec.Group, driver.ErrUnsupported)
 	}
 	for i, topic := range c.topics {
-		sub := c.subscriber(topic, linkKey{roleConsumer, number + i<<16})
+		sub := c.subscriber(topic, kit.Key{Role: kit.Consumer, Conn: number + i<<16})
 		if err := sub.start(ctx); err != nil {
 			c.Close(ctx)
 			return nil, wrap(err, "subscribe to %q", topic)
@@ -119,19 +121,19 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		c.subs = append(c.subs, sub)
 		s.mu.Unlock()
 	}
-	if s.life.Err() != nil { // the session's Close may not have seen it
+	if s.Closed() { // it may not have seen all of them
 		c.Close(ctx)
 		return nil, fmt.Errorf("nsq: subscribe: session %w", driver.ErrClosed)
 	}
 	return c, nil
 }
 
-func (s *subscription) start(ctx context.Context) error { return s.link.start(ctx) }
+func (s *subscription) start(ctx context.Context) error { return s.link.Start(ctx) }
 
 func (s *subscription) close(ctx context.Context) error { return s.link.close(ctx) }
 
 func (s *subscription) leave() <-chan struct{} {
-	if w := s.link.live.Load(); w != nil && w.send(nsq.StartClose()) {
+	if w := s.link.Live(); w != nil && w.writer.Last([]byte("CLS\n")) {
 		return s.left
 	}
 	return nil
@@ -159,13 +161,9 @@ func (s *subscription) message(w *wire, data []byte) error {
 		return err
 	}
 	c := s.consumer
-	c.serial.Lock()
-	if c.closed.Load() {
-		c.serial.Unlock()
+	if !c.gate.Deliver(driver.Message{Payload: m.body, Redelivered: m.attempts > 1}) {
 		return nil // unfinished, it goes to somebody else
 	}
-	c.deliver(driver.Message{Payload: m.body, Redelivered: m.attempts > 1})
-	c.serial.Unlock()
 	return w.finish(m.id, c.due)
 }
 
@@ -192,21 +190,25 @@ func (c *consumer) Close(ctx context.Context) error {
 			}
 		}
 	}
-	err := c.shut(ctx)
-	c.session.forget(c)
+	err := c.Shut(ctx)
+	c.session.Forget(c)
 	if c.alone {
 		c.session.dropChannel(ctx, c)
 	}
 	return err
 }
 
-// shut ends the connections. No Deliver runs when it has returned without an
-// error.
-func (c *consumer) shut(ctx context.Context) error {
-	c.closed.Store(true)
+// Shut implements kit.Part: it ends the connections. No Deliver runs when it has
+// returned without an error.
+func (c *consumer) Shut(ctx context.Context) error {
 	subs := c.all()
-	errs := make([]error, len(subs))
+	errs := make([]error, len(subs)+1)
 	var closing sync.WaitGroup
+	closing.Go(func() {
+		if err := c.gate.Shut(ctx); err != nil {
+			errs[len(subs)] = wrap(err, "close consumer %d", c.id)
+		}
+	})
 	for i, s := range subs {
 		closing.Go(func() { errs[i] = s.close(ctx) })
 	}

@@ -57,7 +57,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	switch {
 	case err != nil:
 		return driver.Depth{}, err
-	case s.place.http == "":
+	case s.http == "":
 		return driver.Depth{}, fmt.Errorf("nsq: depth of %q: %w: only nsqd's HTTP address tells; give option http_url", name, driver.ErrUnsupported)
 	}
 	channel := s.transient(spec.Group)
@@ -101,10 +101,8 @@ func (s *session) find(ctx context.Context, topic string, groups []string) error
 func (s *session) channelOf(id int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := range s.consumers {
-		if c.alone && c.id == id {
-			return c.channel
-		}
+	if c := s.alone[id]; c != nil {
+		return c.channel
 	}
 	return ""
 }

@@ -1,10 +1,10 @@
 package nsq
 
 import (
-	"fmt"
 	"strings"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // refusal is what nsqd says in an error frame, such as "E_BAD_TOPIC SUB topic
@@ -35,10 +35,10 @@ func (r refusal) Unwrap() error {
 	return driver.ErrRejected
 }
 
+// failures makes the driver's errors.
+func failures() *kit.Errors { return &kit.Errors{Driver: "nsq"} }
+
 // wrap adds what was being done, and the class if there is none yet.
 func wrap(err error, format string, args ...any) error {
-	if driver.Class(err) != nil {
-		return fmt.Errorf("nsq: %s: %w", fmt.Sprintf(format, args...), err)
-	}
-	return fmt.Errorf("nsq: %s: %w: %w", fmt.Sprintf(format, args...), driver.ErrNotConnected, err)
+	return failures().Wrap(err, format, args...)
 }

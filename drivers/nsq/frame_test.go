@@ -8,6 +8,7 @@ import (
 	"testing/iotest"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 func frame(kind uint32, data string) []byte {
@@ -23,12 +24,12 @@ func FuzzFrames(f *testing.F) {
 	f.Add(frame(0, string(make([]byte, 9000))))
 	f.Fuzz(func(t *testing.T, stream []byte) {
 		// However the bytes come, the same frames must come out.
-		whole := all(&frames{src: bytes.NewReader(stream)})
+		whole := all(bytes.NewReader(stream))
 		for name, src := range map[string]io.Reader{
 			"one byte at a time": iotest.OneByteReader(bytes.NewReader(stream)),
 			"with the end":       iotest.DataErrReader(bytes.NewReader(stream)),
 		} {
-			if got := all(&frames{src: src}); !bytes.Equal(got, whole) {
+			if got := all(src); !bytes.Equal(got, whole) {
 				t.Errorf("%s: %q instead of %q", name, got, whole)
 			}
 		}
@@ -36,10 +37,10 @@ func FuzzFrames(f *testing.F) {
 }
 
 // all reads to the end and returns the frames one behind the other.
-func all(f *frames) (out []byte) {
+func all(src io.Reader) (out []byte) {
+	c := &stream{in: kit.NewFrames(src, frameSize, nil)}
 	for {
-		f.more()
-		kind, data, err := f.next()
+		kind, data, err := c.next()
 		if err != nil {
 			return out
 		}
@@ -47,28 +48,6 @@ func all(f *frames) (out []byte) {
 		if m, err := parseMessage(data); err == nil && len(m.id)+len(m.body)+10 != len(data) {
 			panic("more or less came out than went in")
 		}
-	}
-}
-
-func TestRing(t *testing.T) {
-	var r ring
-	next := uint64(0)
-	for round := range 1000 {
-		for range round % 7 {
-			r.push(entry{token: next + uint64(r.n)})
-		}
-		for range round % 5 {
-			if e, ok := r.pop(); ok {
-				if e.token != next {
-					t.Fatalf("token %d came instead of %d", e.token, next)
-				}
-				next++
-			}
-		}
-	}
-	last := entry{token: next + uint64(r.n) - 1}
-	if r.withdraw(entry{token: last.token - 1}) || !r.withdraw(last) || r.withdraw(last) {
-		t.Error("not just the newest can be withdrawn, once")
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // handler is a subscriber by go-nsq's Consumer, which has one connection after the
@@ -19,7 +20,7 @@ import (
 type handler struct {
 	consumer *consumer
 	topic    string
-	key      linkKey
+	key      kit.Key
 	client   *nsq.Consumer
 	gone     func()        // called when each message has an answer, and no more come
 	left     chan struct{} // closed by it
@@ -36,7 +37,7 @@ type handler struct {
 func (h *handler) start(ctx context.Context) error {
 	c := h.consumer
 	s := c.session
-	if c.alone && s.place.http != "" {
+	if c.alone && s.http != "" {
 		if err := s.post(ctx, "/channel/create", h.topic, c.channel); err != nil {
 			return wrap(err, "make channel %q of topic %q", c.channel, h.topic)
 		}
@@ -50,21 +51,17 @@ func (h *handler) start(ctx context.Context) error {
 	h.client = client
 	client.SetLogger(journal(h.hear), nsq.LogLevelInfo)
 	client.AddHandler(h)
-	return s.await(ctx, func() error { return client.ConnectToNSQD(s.place.address) }, func() { h.leave() })
+	return s.await(ctx, func() error { return client.ConnectToNSQD(s.server().Address) }, func() { h.leave() })
 }
 
 // HandleMessage implements go-nsq's Handler. One goroutine calls it. What it returns
 // nil for is finished, unless that is switched off.
 func (h *handler) HandleMessage(m *nsq.Message) error {
 	c := h.consumer
-	c.serial.Lock()
-	if c.closed.Load() {
-		c.serial.Unlock()
+	if !c.gate.Deliver(driver.Message{Payload: m.Body, Redelivered: m.Attempts > 1}) {
 		m.RequeueWithoutBackoff(0) // it goes to somebody else
 		return nil
 	}
-	c.deliver(driver.Message{Payload: m.Body, Redelivered: m.Attempts > 1})
-	c.serial.Unlock()
 	if c.due > 1 {
 		m.DisableAutoResponse()
 		h.hold(m)
@@ -166,14 +163,14 @@ func (h *handler) leave() <-chan struct{} {
 			h.client.Stop()
 			<-h.client.StopChan
 			// What is being made would outlive it. There is usually nothing.
-			_ = h.client.DisconnectFromNSQD(h.consumer.session.place.address)
+			_ = h.client.DisconnectFromNSQD(h.consumer.session.server().Address)
 		}()
 	}
 	return h.left
 }
 
-// close implements subscriber. It waits for a Deliver that runs. go-nsq ends the
-// connection later.
+// close implements subscriber. go-nsq ends the connection later; the gate waits for a
+// Deliver that runs.
 func (h *handler) close(ctx context.Context) error {
 	patience := time.NewTimer(closeTimeout)
 	defer patience.Stop()
@@ -182,17 +179,5 @@ func (h *handler) close(ctx context.Context) error {
 	case <-patience.C:
 	case <-ctx.Done():
 	}
-	c := h.consumer
-	quiet := make(chan struct{})
-	go func() {
-		c.serial.Lock()
-		defer c.serial.Unlock()
-		close(quiet)
-	}()
-	select {
-	case <-quiet:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("nsq: close %s: %w: %w", h.key, driver.ErrTimeout, context.Cause(ctx))
-	}
+	return nil
 }

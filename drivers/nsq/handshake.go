@@ -5,6 +5,7 @@ import (
 	"compress/flate"
 	"context"
 	"crypto/tls"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // identity is how nsqd introduces itself, and what it makes of the client's
@@ -35,11 +37,48 @@ type identity struct {
 
 // stream is a connection with what has been wrapped around it.
 type stream struct {
-	raw   net.Conn // closing it waits for nothing
-	conn  net.Conn // encrypted, or raw
-	out   io.Writer
-	flush func() error // nil: nothing is held back
-	in    frames
+	raw    net.Conn // closing it waits for nothing
+	conn   net.Conn // encrypted, or raw
+	out    io.Writer
+	flush  func() error // nil: nothing is held back
+	source *kit.Reader
+	in     *kit.Frames
+	idle   func() error // called before bytes are waited for; nil: nothing is
+}
+
+func newStream(raw net.Conn) *stream {
+	s := &stream{raw: raw, conn: raw, out: raw, source: &kit.Reader{Source: raw}}
+	s.in = kit.NewFrames(s.source, frameSize, func() error {
+		if s.idle == nil {
+			return nil
+		}
+		return s.idle()
+	})
+	return s
+}
+
+// next returns the next frame's type and its data, which are valid until the next call.
+func (s *stream) next() (kind int32, data []byte, err error) {
+	frame, err := s.in.Next()
+	if err != nil {
+		return 0, nil, err
+	}
+	return int32(binary.BigEndian.Uint32(frame[4:])), frame[8:], nil
+}
+
+// compressed is the connection that commands are written to.
+type compressed struct {
+	net.Conn
+	stream *stream
+}
+
+// Write implements net.Conn.
+func (c compressed) Write(p []byte) (int, error) {
+	n, err := c.stream.out.Write(p)
+	if err == nil && c.stream.flush != nil {
+		err = c.stream.flush() // some of it may be out
+	}
+	return n, err
 }
 
 // write writes whole commands and holds nothing back.
@@ -64,7 +103,7 @@ func (s *stream) command(c *nsq.Command) error {
 // answer returns the data of the next frame, which is not to be an error.
 func (s *stream) answer() ([]byte, error) {
 	for {
-		kind, data, err := s.in.next()
+		kind, data, err := s.next()
 		switch {
 		case err != nil:
 			return nil, err
@@ -96,33 +135,33 @@ func (s *stream) okay() error {
 }
 
 // handshake introduces the client and wraps what is agreed upon around raw.
-func (l *link) handshake(ctx context.Context, raw net.Conn) (*stream, identity, error) {
+func (s *session) handshake(ctx context.Context, raw net.Conn, name string) (*stream, identity, error) {
 	var id identity
-	o := l.session.options
-	s := &stream{raw: raw, conn: raw, out: raw, in: frames{src: raw}}
-	size, timeout := o.outputBuffer(l.session.target.Batch)
+	o := s.options
+	c := newStream(raw)
+	size, timeout := o.outputBuffer(s.Target.Batch)
 	hello, err := nsq.Identify(map[string]any{
-		"client_id": l.name, "hostname": l.name, "user_agent": "sixnines",
+		"client_id": name, "hostname": name, "user_agent": "sixnines",
 		"feature_negotiation": true,
 		"heartbeat_interval":  o.HeartbeatInterval.Milliseconds(),
 		"output_buffer_size":  size, "output_buffer_timeout": timeout.Milliseconds(),
 		"msg_timeout": o.MsgTimeout.Milliseconds(), "sample_rate": o.SampleRate,
-		"tls_v1": l.session.tls != nil, "snappy": o.Snappy,
+		"tls_v1": s.TLS != nil, "snappy": o.Snappy,
 		"deflate": o.Deflate, "deflate_level": o.DeflateLevel,
 	})
 	if err != nil {
 		return nil, id, err
 	}
-	if err := s.write(nsq.MagicV2); err != nil {
+	if err := c.write(nsq.MagicV2); err != nil {
 		return nil, id, err
 	}
-	if err := s.command(hello); err != nil {
+	if err := c.command(hello); err != nil {
 		return nil, id, err
 	}
-	data, err := s.answer()
+	data, err := c.answer()
 	if err != nil {
 		if errors.Is(err, errMalformed) || errors.Is(err, io.EOF) {
-			err = fmt.Errorf("%w: %w; is this nsqd's TCP address?", driver.ErrNotConnected, err)
+			err = fmt.Errorf("%w: %w; is this nsqd'c TCP address?", driver.ErrNotConnected, err)
 		}
 		return nil, id, err
 	}
@@ -132,42 +171,42 @@ func (l *link) handshake(ctx context.Context, raw net.Conn) (*stream, identity, 
 	for _, wish := range []struct {
 		what     string
 		got, ask bool
-	}{{"encryption: it has no certificate", id.TLS, l.session.tls != nil}, {"deflate", id.Deflate, o.Deflate}, {"snappy", id.Snappy, o.Snappy}} {
+	}{{"encryption: it has no certificate", id.TLS, s.TLS != nil}, {"deflate", id.Deflate, o.Deflate}, {"snappy", id.Snappy, o.Snappy}} {
 		if wish.ask && !wish.got {
 			return nil, id, fmt.Errorf("%w: nsqd has no %s", driver.ErrUnsupported, wish.what)
 		}
 	}
 	if id.TLS {
-		secured := tls.Client(raw, l.session.tls)
+		secured := tls.Client(raw, s.TLS)
 		if err := secured.HandshakeContext(ctx); err != nil {
 			return nil, id, fmt.Errorf("%w: tls: %w", driver.ErrNotConnected, err)
 		}
-		s.conn, s.out, s.in.src = secured, secured, secured
-		if err := s.okay(); err != nil {
+		c.conn, c.out, c.source.Source = secured, secured, secured
+		if err := c.okay(); err != nil {
 			return nil, id, fmt.Errorf("%w: tls: %w", driver.ErrNotConnected, err)
 		}
 	}
 	// nsqd does not wait before it goes on compressed.
-	in := io.MultiReader(bytes.NewReader(s.in.rest()), s.conn)
-	s.in.src = in
+	in := io.MultiReader(bytes.NewReader(c.in.Rest()), c.conn)
+	c.source.Source = in
 	switch {
 	case id.Deflate:
-		w, err := flate.NewWriter(s.conn, id.DeflateLevel)
+		w, err := flate.NewWriter(c.conn, id.DeflateLevel)
 		if err != nil {
 			return nil, id, err
 		}
-		s.out, s.flush, s.in.src = w, w.Flush, flate.NewReader(in)
+		c.out, c.flush, c.source.Source = w, w.Flush, flate.NewReader(in)
 	case id.Snappy:
-		w := snappy.NewBufferedWriter(s.conn)
-		s.out, s.flush, s.in.src = w, w.Flush, snappy.NewReader(in)
+		w := snappy.NewBufferedWriter(c.conn)
+		c.out, c.flush, c.source.Source = w, w.Flush, snappy.NewReader(in)
 	}
 	if id.Deflate || id.Snappy {
-		if err := s.okay(); err != nil {
+		if err := c.okay(); err != nil {
 			return nil, id, err
 		}
 	}
 	if !id.AuthRequired {
-		return s, id, nil
+		return c, id, nil
 	}
 	if o.AuthSecret == "" {
 		return nil, id, fmt.Errorf("%w: nsqd wants a login; see option auth_secret", driver.ErrUnauthorized)
@@ -176,9 +215,9 @@ func (l *link) handshake(ctx context.Context, raw net.Conn) (*stream, identity, 
 	if err != nil {
 		return nil, id, err
 	}
-	if err := s.command(auth); err != nil {
+	if err := c.command(auth); err != nil {
 		return nil, id, err
 	}
-	_, err = s.answer()
-	return s, id, err
+	_, err = c.answer()
+	return c, id, err
 }

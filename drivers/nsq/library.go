@@ -8,6 +8,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // OwnsDialing implements driver.DialReporter: go-nsq takes no dial function.
@@ -22,7 +23,7 @@ const (
 
 // libraryConfig sets go-nsq for a connection: it gives up no message and waits for
 // nsqd as long as the driver's own client does.
-func (s *session) libraryConfig(key linkKey) *nsq.Config {
+func (s *session) libraryConfig(key kit.Key) *nsq.Config {
 	o, c := &s.options, nsq.NewConfig()
 	c.ClientID = s.clientName(key)
 	c.Hostname = c.ClientID
@@ -32,10 +33,10 @@ func (s *session) libraryConfig(key linkKey) *nsq.Config {
 	c.LookupdPollInterval = o.ReconnectWait
 	c.MaxAttempts = 0        // no limit
 	c.MaxBackoffDuration = 0 // none
-	size, timeout := o.outputBuffer(s.target.Batch)
+	size, timeout := o.outputBuffer(s.Target.Batch)
 	c.OutputBufferSize, c.OutputBufferTimeout = int64(size), timeout
 	c.MsgTimeout, c.SampleRate = o.MsgTimeout, int32(o.SampleRate)
-	c.TlsV1, c.TlsConfig = s.tls != nil, s.tls
+	c.TlsV1, c.TlsConfig = s.TLS != nil, s.TLS
 	c.Deflate, c.DeflateLevel, c.Snappy = o.Deflate, o.DeflateLevel, o.Snappy
 	c.AuthSecret = o.AuthSecret
 	return c
@@ -43,8 +44,8 @@ func (s *session) libraryConfig(key linkKey) *nsq.Config {
 
 // suits returns an error where go-nsq cannot do what the session is to do.
 func (s *session) suits() error {
-	if s.OwnsDialing() && s.tls != nil && !s.tls.InsecureSkipVerify && s.tls.ServerName != s.place.host {
-		return fmt.Errorf("nsq: the server's name %q: %w: go-nsq wants a certificate for the address's, %q; set option client to direct", s.tls.ServerName, driver.ErrUnsupported, s.place.host)
+	if s.OwnsDialing() && s.TLS != nil && !s.TLS.InsecureSkipVerify && s.TLS.ServerName != s.server().Host {
+		return fmt.Errorf("nsq: the server's name %q: %w: go-nsq wants a certificate for the address's, %q; set option client to direct", s.TLS.ServerName, driver.ErrUnsupported, s.server().Host)
 	}
 	return nil
 }
@@ -64,7 +65,7 @@ func (s *session) await(ctx context.Context, f func() error, undo func()) error 
 	case <-ctx.Done():
 		go func() { <-came; undo() }()
 		return fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
-	case <-s.life.Done():
+	case <-s.Life.Done():
 		go func() { <-came; undo() }()
 		return driver.ErrClosed
 	}
@@ -91,10 +92,10 @@ const (
 )
 
 // emit reports what happened to one of go-nsq's connections.
-func (s *session) emit(kind driver.EventKind, key linkKey, detail string) {
+func (s *session) emit(kind driver.EventKind, key kit.Key, detail string) {
 	text := key.String()
 	if detail != "" {
 		text += ": " + detail
 	}
-	s.notify(driver.Event{Kind: kind, Detail: text})
+	s.Target.Notify(driver.Event{Kind: kind, Detail: text})
 }

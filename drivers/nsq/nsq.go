@@ -87,7 +87,7 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 		err = s.suits()
 	}
 	if err != nil {
-		s.cancel()
+		s.Stop()
 		return nil, err
 	}
 	return s, nil

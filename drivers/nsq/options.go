@@ -1,14 +1,13 @@
 package nsq
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"net/url"
 	"strings"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // Options are the options of the driver, see driver.DecodeOptions.
@@ -94,59 +93,26 @@ func (o Options) validate() error {
 	return nil
 }
 
-// place is where nsqd is.
-type place struct {
-	address, host string
-	http          string // http://host:port, empty: unknown
-	secure        bool
+// schemes are those of nsqd's URLs.
+func schemes() []kit.Scheme {
+	return []kit.Scheme{{Name: "nsq", Port: "4150"}, {Name: "nsq+tls", Port: "4150", TLS: true}, {Name: "tcp", Port: "4150"}, {Name: "nsqs", Port: "4150", TLS: true}}
 }
 
-// parseURL reads the target's URL.
-func parseURL(target string) (place, error) {
-	var p place
-	if strings.Contains(target, ",") {
-		return p, fmt.Errorf("nsq: %w: several servers in the URL: a topic is one nsqd's", driver.ErrUnsupported)
+// readURL checks what the target's URL says besides the address, and returns nsqd's HTTP
+// address in it; empty: there is none.
+func (s *session) readURL() (http string, err error) {
+	switch {
+	case len(s.Servers) > 1:
+		return "", fmt.Errorf("nsq: %w: several servers in the URL: a topic is one nsqd's", driver.ErrUnsupported)
+	case s.Address.User != nil:
+		return "", fmt.Errorf("nsq: %w: a user in the URL: NSQ has a secret, see option auth_secret", driver.ErrOption)
 	}
-	if !strings.Contains(target, "://") {
-		target = "nsq://" + target
-	}
-	u, err := url.Parse(target)
-	if err != nil {
-		var parse *url.Error
-		if errors.As(err, &parse) {
-			err = parse.Err
-		}
-		return p, fmt.Errorf("nsq: %w: the URL cannot be read: %w; want one such as nsq://host:4150/?http=host:4151", driver.ErrOption, err)
-	}
-	switch u.Scheme {
-	case "nsq", "tcp":
-	case "nsq+tls", "nsqs":
-		p.secure = true
-	default:
-		return p, fmt.Errorf("nsq: %w: scheme %q: want nsq or nsq+tls", driver.ErrOption, u.Scheme)
-	}
-	if u.User != nil {
-		return p, fmt.Errorf("nsq: %w: a user in the URL: NSQ has a secret, see option auth_secret", driver.ErrOption)
-	}
-	if p.host = u.Hostname(); p.host == "" {
-		return p, fmt.Errorf("nsq: %w: no host in URL %q; want one such as nsq://host:4150", driver.ErrOption, target)
-	}
-	port := u.Port()
-	if port == "" {
-		port = "4150"
-	}
-	p.address = net.JoinHostPort(p.host, port)
-	query, err := url.ParseQuery(u.RawQuery)
-	if err != nil {
-		return p, fmt.Errorf("nsq: %w: the URL's parameters cannot be read: %w", driver.ErrOption, err)
-	}
-	for name := range query {
+	for name := range s.Query {
 		if name != "http" {
-			return p, fmt.Errorf("nsq: %w: parameter %q of the URL: there is only http", driver.ErrOption, name)
+			return "", fmt.Errorf("nsq: %w: parameter %q of the URL: there is only http", driver.ErrOption, name)
 		}
 	}
-	p.http, err = parseHTTP(query.Get("http"))
-	return p, err
+	return parseHTTP(s.Query.Get("http"))
 }
 
 // parseHTTP completes nsqd's HTTP address.

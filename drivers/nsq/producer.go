@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // sender is what the producers of a connection share, by either client: one
@@ -29,7 +30,7 @@ type connection interface {
 // producer implements driver.Producer and driver.Syncer.
 type producer struct {
 	session *session
-	key     linkKey
+	key     kit.Key
 	sender  sender
 	topic   string
 	head    string // of a PUB
@@ -46,7 +47,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err := s.fits(spec.Size); err != nil {
 		return nil, err
 	}
-	key := linkKey{roleProducer, spec.Conn}
+	key := kit.Key{Role: kit.Producer, Conn: spec.Conn}
 	c, err := s.senders.Acquire(ctx, key)
 	if err != nil {
 		return nil, err

@@ -23,7 +23,7 @@ import (
 // so that no Send waits for a connection.
 type publisher struct {
 	session *session
-	key     linkKey
+	key     kit.Key
 	client  *nsq.Producer
 	life    context.Context // ends with the publisher
 	cancel  context.CancelFunc
@@ -58,6 +58,17 @@ type batch struct {
 	entries []entry
 }
 
+// entry is a message that waits for nsqd's answer.
+type entry struct {
+	acks  driver.Acks
+	token uint64
+}
+
+var (
+	errLost  = fmt.Errorf("nsq: %w: the connection was lost before nsqd had answered", driver.ErrTimeout)
+	errEnded = fmt.Errorf("nsq: %w before nsqd had answered", driver.ErrClosed)
+)
+
 // The results, and the batches, that wait for somebody to take them.
 const (
 	resultsMost = 1024
@@ -65,19 +76,19 @@ const (
 )
 
 // publisher makes a Producer and connects it.
-func (s *session) publisher(ctx context.Context, key linkKey) (*publisher, error) {
-	client, err := nsq.NewProducer(s.place.address, s.libraryConfig(key))
+func (s *session) publisher(ctx context.Context, key kit.Key) (*publisher, error) {
+	client, err := nsq.NewProducer(s.server().Address, s.libraryConfig(key))
 	if err != nil {
 		return nil, fmt.Errorf("nsq: go-nsq: %w: %w", driver.ErrOption, err)
 	}
 	p := &publisher{session: s, key: key, client: client, batch: &batch{}, spare: make(chan *batch, spareMost),
 		done: make(chan *nsq.ProducerTransaction, resultsMost), last: &nsq.ProducerTransaction{}, ended: make(chan struct{})}
-	p.life, p.cancel = context.WithCancel(s.life)
+	p.life, p.cancel = context.WithCancel(s.Life)
 	p.hold = kit.NewBatchTimer(&p.mu, func() { _ = p.flushLocked() }) // the batch is told of an error
 	client.SetLogger(journal(p.hear), nsq.LogLevelInfo)
 	go p.resolve()
 	if err := s.await(ctx, client.Ping, p.stop); err != nil {
-		return nil, wrap(err, "connect to %s", s.place.address)
+		return nil, wrap(err, "connect to %s", s.server().Address)
 	}
 	p.live.Store(&route{p})
 	return p, nil
@@ -286,7 +297,7 @@ func (p *publisher) lost() {
 func (p *publisher) again() {
 	_, ok := kit.Reconnect(p.life, p.session.options.ReconnectWait, func(context.Context) (struct{}, error) {
 		if err := p.client.Ping(); err != nil {
-			return struct{}{}, wrap(err, "connect to %s", p.session.place.address)
+			return struct{}{}, wrap(err, "connect to %s", p.session.server().Address)
 		}
 		return struct{}{}, nil
 	}, func(err error) { p.emit(driver.AsyncError, "reconnect: "+err.Error()) })

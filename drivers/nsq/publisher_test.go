@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // Whoever waits for all results is told, whether the last comes before or after.
@@ -35,11 +36,12 @@ func TestAllResultsAreWaitedFor(t *testing.T) {
 // go-nsq puts the address's host for any other name that the certificate is for.
 func TestLibraryKnowsOneName(t *testing.T) {
 	for client, refused := range map[string]bool{direct: false, library: true} {
-		s := &session{options: Options{Client: client}, place: place{host: "127.0.0.1"}, tls: &tls.Config{ServerName: "nsqd.example"}}
+		s := &session{options: Options{Client: client}, Base: &kit.Base{
+			Address: kit.Address{Servers: []kit.Server{{Host: "127.0.0.1"}}}, TLS: &tls.Config{ServerName: "nsqd.example"}}}
 		if err := s.suits(); errors.Is(err, driver.ErrUnsupported) != refused {
 			t.Errorf("client %s: %v", client, err)
 		}
-		s.tls.ServerName = "127.0.0.1"
+		s.TLS.ServerName = "127.0.0.1"
 		if err := s.suits(); err != nil {
 			t.Errorf("client %s: %v", client, err)
 		}

@@ -63,13 +63,13 @@ func (s *session) semantics() driver.Semantics {
 	if s.limit > 0 {
 		sem.Settings["server_max_msg_size"] = driver.ByteSize(s.limit).String()
 	}
-	if s.tls != nil {
+	if s.TLS != nil {
 		sem.Transport = "tcp, tls"
-		if s.tls.InsecureSkipVerify {
+		if s.TLS.InsecureSkipVerify {
 			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 		}
 	}
-	if s.place.http == "" {
+	if s.http == "" {
 		sem.Settings["topics"] = "ephemeral"
 		sem.Durability = "memory of one nsqd"
 		sem.Delivery = "at most once beyond nsqd's mem-queue-size, else at least once"
@@ -91,7 +91,7 @@ func (s *session) librarySemantics(sem *driver.Semantics) {
 	}
 	sem.Consumption = fmt.Sprintf("push, up to %d unfinished (RDY), each finished when delivered", s.readyCount(s.options.MaxInFlight))
 	sem.Warnings = append(sem.Warnings, "go-nsq does not tell which messages were written when a connection is lost: the outcome of all without an answer is unknown")
-	if s.place.http == "" {
+	if s.http == "" {
 		sem.Warnings = append(sem.Warnings, "go-nsq does not wait until a consumer is subscribed, and without http_url its channel is not there before: it may miss the first messages")
 	}
 }

@@ -2,13 +2,10 @@ package nsq
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,65 +19,55 @@ import (
 // session implements driver.Session, driver.ServerInfo, driver.DepthTeller and
 // driver.DialReporter.
 type session struct {
-	target      driver.Target
+	*kit.Base
+
 	options     Options
-	place       place
-	tls         *tls.Config // nil: plain
-	dial        func(ctx context.Context, network, address string) (net.Conn, error)
-	writeBuffer int // bytes; 1: none
-	notify      func(driver.Event)
-	nonce       string          // makes names of this session its own
-	life        context.Context // ends when the session closes
-	cancel      context.CancelFunc
+	http        string   // nsqd's address for it, as http://host:port; empty: unknown
+	writeBuffer int      // bytes; 1: none
 	identity    identity // of the first connection
 	limit       int      // the largest message in bytes that nsqd takes; 0: unknown
 
-	senders *kit.Pool[linkKey, sender]
+	senders *kit.Pool[kit.Key, sender]
 
-	mu        sync.Mutex
-	serial    int // of the latest consumer
-	consumers map[*consumer]struct{}
-	made      []string // topics that Provision has made
-	existing  bool     // driver.Topology.Existing
+	mu       sync.Mutex
+	alone    map[int]*consumer // consumers on their own, by their numbers in the run
+	made     []string          // topics that Provision has made
+	existing bool              // driver.Topology.Existing
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify, dial: t.Dial,
-		nonce: strings.ToLower(rand.Text()[:6]), consumers: map[*consumer]struct{}{}}
-	s.senders = kit.NewPool("nsq", s.connect, func(ctx context.Context, c sender) { c.close(ctx) })
-	if s.notify == nil {
-		s.notify = func(driver.Event) {}
-	}
-	if s.dial == nil {
-		s.dial = new(net.Dialer).DialContext
-	}
+	s := &session{options: o, writeBuffer: o.writeBuffer(t.Batch), alone: map[int]*consumer{}}
 	var err error
-	if s.place, err = parseURL(t.URL); err != nil {
+	if s.Base, err = kit.NewBase(failures(), t, "", "", schemes()...); err != nil {
 		return nil, err
 	}
-	if o.HTTPURL != "" {
-		if s.place.http, err = parseHTTP(o.HTTPURL); err != nil {
-			return nil, err
-		}
+	if s.http, err = s.readURL(); err == nil && o.HTTPURL != "" {
+		s.http, err = parseHTTP(o.HTTPURL)
 	}
-	if t.TLS != nil || s.place.secure {
-		if s.tls, err = t.TLS.Config(s.place.host); err != nil {
-			return nil, fmt.Errorf("nsq: %w", err)
-		}
+	if err == nil {
+		_, err = s.topic("t")
 	}
-	if _, err := s.topic("t"); err != nil {
+	if err != nil {
+		s.Stop()
 		return nil, err
 	}
-	s.life, s.cancel = context.WithCancel(context.Background())
+	if s.TLS != nil && s.TLS.ServerName == "" {
+		s.TLS.ServerName = s.server().Host
+	}
+	s.Servers[0].TLS = false // it is agreed upon after the connection has been made
+	s.senders = kit.NewPool("nsq", s.connect, func(ctx context.Context, c sender) { c.close(ctx) })
 	return s, nil
 }
 
+// server is nsqd's TCP address.
+func (s *session) server() kit.Server { return s.Servers[0] }
+
 // topic returns the full name of one of the run's topics.
 func (s *session) topic(name string) (string, error) {
-	topic := s.transient("sixnines." + s.target.Run + "." + name)
+	topic := s.transient("sixnines." + s.Target.Run + "." + name)
 	if name == "" || !nsq.IsValidTopicName(topic) {
 		return "", fmt.Errorf("nsq: topic %q: %w: its name and the run's make %q; NSQ wants up to 64 letters, digits, dots, dashes and underscores", name, driver.ErrUnsupported, topic)
 	}
@@ -90,7 +77,7 @@ func (s *session) topic(name string) (string, error) {
 // transient returns the name as it is where nothing can be removed: what has it
 // ends by itself.
 func (s *session) transient(name string) string {
-	if s.place.http == "" {
+	if s.http == "" {
 		return name + ephemeral
 	}
 	return name
@@ -138,9 +125,7 @@ func (s *session) fits(size int) error {
 // talk connects for f, apart from producers and consumers, and ends the
 // connection after it.
 func (s *session) talk(ctx context.Context, f func(w *wire) error) error {
-	l := s.newLink(linkKey{role: roleControl}, nil)
-	defer l.cancel()
-	w, err := l.connect(ctx)
+	w, err := s.dial(ctx, kit.Key{Role: kit.Control}, nil)
 	if err != nil {
 		return err
 	}
@@ -149,7 +134,7 @@ func (s *session) talk(ctx context.Context, f func(w *wire) error) error {
 	if !stop() && err != nil {
 		err = fmt.Errorf("nsq: ask nsqd: %w: %w", driver.ErrTimeout, context.Cause(ctx))
 	}
-	w.shut(errEnded)
+	w.End(driver.ErrClosed)
 	return err
 }
 
@@ -162,26 +147,8 @@ func (s *session) readyCount(asked int) int {
 	return min(asked, s.identity.MaxRdyCount)
 }
 
-// keep lets the session's Close wait for c, and returns its number.
-func (s *session) keep(c *consumer) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.life.Err() != nil {
-		return 0, fmt.Errorf("nsq: subscribe: session %w", driver.ErrClosed)
-	}
-	s.consumers[c] = struct{}{}
-	s.serial++
-	return s.serial - 1, nil
-}
-
-func (s *session) forget(c *consumer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.consumers, c)
-}
-
 // connect makes what producers of a connection share.
-func (s *session) connect(ctx context.Context, key linkKey) (sender, error) {
+func (s *session) connect(ctx context.Context, key kit.Key) (sender, error) {
 	if s.OwnsDialing() {
 		p, err := s.publisher(ctx, key)
 		if err != nil {
@@ -190,30 +157,11 @@ func (s *session) connect(ctx context.Context, key linkKey) (sender, error) {
 		return p, nil
 	}
 	l := s.newLink(key, nil)
-	if err := l.start(ctx); err != nil {
+	if err := l.Start(ctx); err != nil {
 		return nil, err
 	}
 	return l, nil
 }
 
-// shut ends the connections of consumers, and by end those of producers, by ctx's
-// deadline.
-func (s *session) shut(ctx context.Context, end func(context.Context)) {
-	s.mu.Lock()
-	consumers := s.consumers
-	s.consumers = map[*consumer]struct{}{}
-	s.mu.Unlock()
-	var closing sync.WaitGroup
-	closing.Go(func() { end(ctx) })
-	for c := range consumers {
-		closing.Go(func() { c.shut(ctx) })
-	}
-	closing.Wait()
-}
-
 // Close implements driver.Session.
-func (s *session) Close(ctx context.Context) error {
-	s.cancel() // ends what is still connecting, not what is connected
-	s.shut(ctx, s.senders.Close)
-	return nil
-}
+func (s *session) Close(ctx context.Context) error { return s.Base.Close(ctx, s.senders.Close) }

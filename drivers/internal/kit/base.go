@@ -123,14 +123,29 @@ func (b *Base) Stop() (parts []Part) {
 // Close ends all that is kept, and what the functions end, at the same time and by
 // ctx's deadline. Calling it twice is allowed.
 func (b *Base) Close(ctx context.Context, also ...func(context.Context)) error {
-	parts := b.Stop()
+	return end(ctx, b.Stop(), also)
+}
+
+// Drain does what Close does to what is kept now; the session goes on.
+func (b *Base) Drain(ctx context.Context, also ...func(context.Context)) error {
+	b.mu.Lock()
+	var parts []Part
+	for p := range b.parts {
+		parts = append(parts, p)
+	}
+	clear(b.parts)
+	b.mu.Unlock()
+	return end(ctx, parts, also)
+}
+
+func end(ctx context.Context, parts []Part, also []func(context.Context)) error {
 	errs := make([]error, len(parts))
 	var closing sync.WaitGroup
 	for i, p := range parts {
 		closing.Go(func() { errs[i] = p.Shut(ctx) })
 	}
-	for _, end := range also {
-		closing.Go(func() { end(ctx) })
+	for _, f := range also {
+		closing.Go(func() { f(ctx) })
 	}
 	closing.Wait()
 	return errors.Join(errs...)

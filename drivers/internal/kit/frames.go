@@ -59,12 +59,12 @@ func (f *Frames) More() bool {
 	return err != nil || need <= len(unread)
 }
 
-// Rewind reads on from source, to which all is handed that has been read and not been
-// taken: something is wrapped around the connection from here on.
-func (f *Frames) Rewind(wrap func(unread []byte) io.Reader) {
-	unread := bytes.Clone(f.buf[f.start:f.end])
+// Rest returns what has been read and not been taken, and forgets it: it is the
+// beginning of what something that is wrapped around the connection has to read.
+func (f *Frames) Rest() []byte {
+	b := bytes.Clone(f.buf[f.start:f.end])
 	f.start, f.end = 0, 0
-	f.source = wrap(unread)
+	return b
 }
 
 // fill reads once. What is left of a frame, which is need bytes in all, moves to the

@@ -74,16 +74,14 @@ func TestFramesIdle(t *testing.T) {
 	}
 }
 
-func TestFramesRewind(t *testing.T) {
+func TestFramesRest(t *testing.T) {
 	f := NewFrames(bytes.NewReader([]byte("\x00\x01a\x00\x01b")), sized, nil)
 	f.Next()
-	f.Rewind(func(unread []byte) io.Reader {
-		return io.MultiReader(bytes.NewReader([]byte("\x00\x01x")), bytes.NewReader(unread))
-	})
-	for _, want := range []string{"\x00\x01x", "\x00\x01b"} {
-		if got, err := f.Next(); err != nil || string(got) != want {
-			t.Errorf("%q, %v, want %q", got, err, want)
-		}
+	if rest := f.Rest(); string(rest) != "\x00\x01b" {
+		t.Errorf("the rest is %q", rest)
+	}
+	if _, err := f.Next(); err != io.EOF {
+		t.Errorf("after the rest: %v", err)
 	}
 }
 

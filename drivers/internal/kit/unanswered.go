@@ -137,25 +137,42 @@ func (m *unanswered[N]) resolve(err error) {
 // settleMost is how many messages are settled between two looks at the lock.
 const settleMost = 64
 
-// SettleTo resolves all messages up to the number. Without until it is the last; with it
-// the first message for which until is true is, and false says that there was none.
-func (u *Unanswered[N]) SettleTo(number uint64, until func(note *N) bool, err error) (found bool) {
+// SettleTo resolves all messages up to the number.
+func (u *Unanswered[N]) SettleTo(number uint64, err error) {
+	u.settle(number, nil, err)
+}
+
+// SettleOldest resolves the oldest message, and those after it of which joins says that
+// one answer is for them too; nil: none. False: there is no message.
+func (u *Unanswered[N]) SettleOldest(joins func(note *N) bool, err error) bool {
+	if joins == nil {
+		joins = func(*N) bool { return false }
+	}
+	return u.settle(^uint64(0), joins, err) > 0
+}
+
+// settle resolves messages from the oldest on: up to the number and, where joins is not
+// nil, until the second for which it is false.
+func (u *Unanswered[N]) settle(number uint64, joins func(note *N) bool, err error) (all int) {
 	var settled [settleMost]unanswered[N]
 	for more := true; more; {
 		n := 0
 		u.mu.Lock()
-		for u.first <= number && u.first < u.next && n < settleMost && !found {
+		for more = u.first <= number && u.first < u.next; more && n < settleMost; more = u.first <= number && u.first < u.next {
+			if joins != nil && all+n > 0 && !joins(&u.at(u.first).note) {
+				more = false
+				break
+			}
 			settled[n] = u.take(u.first)
-			found = until != nil && until(&settled[n].note)
 			n++
 		}
-		more = u.first <= number && u.first < u.next && !found
 		u.mu.Unlock()
 		for i := range n {
 			settled[i].resolve(err)
 		}
+		all += n
 	}
-	return found
+	return all
 }
 
 // Decide looks for the oldest message from the number on that is meant, and has it
@@ -208,5 +225,5 @@ func (u *Unanswered[N]) End(err error) {
 	u.ended = true
 	u.room.Broadcast()
 	u.mu.Unlock()
-	u.SettleTo(^uint64(0), nil, err)
+	u.SettleTo(^uint64(0), err)
 }

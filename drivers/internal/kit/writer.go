@@ -148,6 +148,9 @@ func (w *Writer) writeBehind(frames []byte) error {
 	if err := w.flushReplies(); err != nil {
 		return err
 	}
+	if len(frames) == 0 {
+		return nil
+	}
 	_, err := w.write(frames)
 	return err
 }
