@@ -45,7 +45,7 @@ func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 	example := schemes[0].Name + "://host:" + schemes[0].Port
 	for text := range strings.SplitSeq(target, ",") {
 		text = strings.TrimSpace(text)
-		if !strings.Contains(text, "://") {
+		if head, _, _ := strings.Cut(text, "?"); !strings.Contains(head, "://") {
 			text = schemes[0].Name + "://" + text
 		}
 		u, err := url.Parse(text)

@@ -19,6 +19,7 @@ func TestParseURL(t *testing.T) {
 		{url: "host", servers: "host:1"},
 		{url: "test://host:9/queue", servers: "host:9", path: "queue"},
 		{url: "tests://u:secret@[::1], other:3", servers: "[::1]:2,other:3", user: "u"},
+		{url: "host/?web=http://other:80", servers: "host:1"},
 		{url: "http://host", err: `scheme "http" of http://host: want test or tests`, class: driver.ErrOption},
 		{url: "ws://host", err: `scheme "ws": use test`, class: driver.ErrUnsupported},
 		{url: "test://u:secret@:5", err: "want one such as test://host:1", class: driver.ErrOption},

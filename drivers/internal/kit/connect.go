@@ -116,7 +116,7 @@ func connectError(ctx, limited context.Context, b *Base, to Server, how Connecti
 	case driver.ErrUnauthorized:
 		return fmt.Errorf("%s: log in to %s: %w", b.Driver, to.Address, withClass(class, err))
 	case driver.ErrNotConnected, driver.ErrTimeout, driver.ErrClosed: // whoever ended it
-		return fmt.Errorf("%s: %w%s", doing, withClass(driver.ErrNotConnected, err), hint(to, how, err))
+		return fmt.Errorf("%s: %w%s", doing, withClass(driver.ErrNotConnected, err), Hint(to, how, err))
 	default:
 		return fmt.Errorf("%s: %w", doing, withClass(class, err))
 	}
@@ -130,8 +130,9 @@ func withClass(class, err error) error {
 	return fmt.Errorf("%w: %w", class, err)
 }
 
-// hint says what an error on the way to a login most likely comes from.
-func hint(to Server, how Connecting, err error) string {
+// Hint says what an error on the way to a login most likely comes from: it is empty, or
+// begins with a semicolon.
+func Hint(to Server, how Connecting, err error) string {
 	var record tls.RecordHeaderError
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
