@@ -58,6 +58,8 @@ type inbox struct {
 	watch
 	got    []letter
 	count  map[letter]int
+	last   map[line]uint64
+	turned error // what came first after a later one
 	faults []error
 	closed bool // the consumer has been closed
 
@@ -66,7 +68,13 @@ type inbox struct {
 	during func(l letter)
 }
 
-func newInbox() *inbox { return &inbox{count: map[letter]int{}} }
+// line is what messages are in order in: what a producer sends to a partition.
+type line struct {
+	producer  uint32
+	partition int
+}
+
+func newInbox() *inbox { return &inbox{count: map[letter]int{}, last: map[line]uint64{}} }
 
 func (b *inbox) deliver(m driver.Message) {
 	overlap := b.inside.Add(1) > 1
@@ -93,6 +101,11 @@ func (b *inbox) deliver(m driver.Message) {
 		}
 		b.got = append(b.got, l)
 		b.count[l]++
+		in := line{l.producer, m.Partition}
+		if before, ok := b.last[in]; ok && l.seq <= before && b.turned == nil {
+			b.turned = fmt.Errorf("message %d of producer %d was delivered after %d", l.seq, l.producer, before)
+		}
+		b.last[in] = l.seq
 	})
 }
 
@@ -133,18 +146,12 @@ func (b *inbox) kept(n int) error {
 	return nil
 }
 
-// inOrder checks that every producer's letters came in the order of sending.
+// inOrder checks that every producer's letters came in the order of sending, within
+// each partition.
 func (b *inbox) inOrder() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	last := map[uint32]uint64{}
-	for _, l := range b.got {
-		if before, ok := last[l.producer]; ok && l.seq <= before {
-			return fmt.Errorf("message %d of producer %d was delivered after %d", l.seq, l.producer, before)
-		}
-		last[l.producer] = l.seq
-	}
-	return nil
+	return b.turned
 }
 
 // close says that the consumer has been closed: nothing may come any more.
