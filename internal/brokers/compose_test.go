@@ -28,7 +28,7 @@ func TestCompose(t *testing.T) {
 		t.Fatal(err)
 	}
 	versions := map[string]string{
-		"nats": server.VERSION, "nats-streaming": stanVersion, "kafka": kafkaVersion, "nsq": nsqVersion, "artemis": artemisVersion,
+		"nats": server.VERSION, "nats-streaming": stanVersion, "kafka": kafkaVersion, "nsq": nsqVersion, "artemis": artemisVersion, "pulsar": pulsarVersion,
 	}
 	published := map[string]string{}
 	for name, s := range file.Services {

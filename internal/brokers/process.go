@@ -24,6 +24,8 @@ type process struct {
 	env     []string // complete
 	dir     string   // working directory
 	log     string   // file that takes what it prints
+	// before is called before each start, if it is not nil. Its error ends the start.
+	before func(ctx context.Context) error
 	// ready returns nil when the process does its work. It is called again until
 	// then. Nil: a process is ready when it has started.
 	ready  func(ctx context.Context) error
@@ -69,6 +71,11 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				return nil, err
 			}
+		}
+	}
+	if p.before != nil {
+		if err := p.before(ctx); err != nil {
+			return nil, err
 		}
 	}
 	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)

@@ -63,6 +63,7 @@ func Products() []Product {
 		NATSStreaming(),
 		NSQ(),
 		Null(),
+		Pulsar(),
 		RabbitMQ(),
 		Redis(),
 		ZeroMQ(),

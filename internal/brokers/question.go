@@ -44,12 +44,18 @@ func listens(address string) func(context.Context) error {
 }
 
 // fetch returns what is at the URL. An answer that is not 200 is an error.
-func fetch(ctx context.Context, url string) ([]byte, error) {
+func fetch(ctx context.Context, url string) ([]byte, error) { return fetchWith(ctx, url, nil) }
+
+// fetchWith is fetch with the header, if it is not nil.
+func fetchWith(ctx context.Context, url string, header http.Header) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, answerLimit)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return nil, err
+	}
+	if header != nil {
+		q.Header = header
 	}
 	q.Close = true // nothing stays open behind the start
 	a, err := http.DefaultClient.Do(q)

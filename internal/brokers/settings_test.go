@@ -12,7 +12,7 @@ import (
 func TestSettingsThatAreOurs(t *testing.T) {
 	for product, name := range map[string]string{
 		"redis": "daemonize", "mosquitto": "listener", "nsq": "tcp-address", "nats": "Listen", "nats-streaming": "port",
-		"rabbitmq": "listeners.tcp.default", "artemis": "acceptor.port", "kafka": "controller.quorum.voters", "kafka-0.8": "broker.id", "kafka-0.9": "broker.id", "null": "listen",
+		"rabbitmq": "listeners.tcp.default", "artemis": "acceptor.port", "kafka": "controller.quorum.voters", "kafka-0.8": "broker.id", "kafka-0.9": "broker.id", "null": "listen", "pulsar": "brokerServicePortTls",
 	} {
 		p, _ := Lookup(product)
 		o := &Options{Nodes: 1, Dir: t.TempDir(), Home: natsHome(), Settings: map[string]string{name: "1"}}

@@ -53,7 +53,7 @@ func TestInVersionRefuses(t *testing.T) {
 // What a version's steps fill is where it is looked for, beside all others.
 func TestVersionsArePlannedWhereTheyAreFound(t *testing.T) {
 	h := testHome(t)
-	for name, version := range map[string]string{"kafka": "3.9.1", "nats": "2.10.29", "nats-streaming": "0.24.6", "nsq": "1.2.1"} {
+	for name, version := range map[string]string{"kafka": "3.9.1", "nats": "2.10.29", "nats-streaming": "0.24.6", "nsq": "1.2.1", "pulsar": "3.3.9"} {
 		plain, _ := Lookup(name)
 		p, err := plain.InVersion(version)
 		if err != nil {

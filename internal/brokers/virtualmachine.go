@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -64,10 +65,11 @@ func (vm virtualMachine) command(class string, args ...string) []string {
 	return append(append(c, "-cp", filepath.Join(vm.libs, "*"), class), args...)
 }
 
-// run runs the class to its end.
+// run runs the class to its end, with the properties among the options.
 func (vm virtualMachine) run(ctx context.Context, env []string, class string, args ...string) error {
-	c := exec.CommandContext(ctx, vm.program, append([]string{"-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC",
-		"-cp", filepath.Join(vm.libs, "*"), class}, args...)...)
+	properties := slices.DeleteFunc(slices.Clone(vm.options), func(o string) bool { return !strings.HasPrefix(o, "-D") })
+	c := exec.CommandContext(ctx, vm.program, slices.Concat([]string{"-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}, properties,
+		[]string{"-cp", filepath.Join(vm.libs, "*"), class}, args)...)
 	c.Env = env
 	if text, err := c.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w: %s", class, err, strings.TrimSpace(string(text)))

@@ -1,0 +1,290 @@
+package brokers
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	pulsarVersion = "4.0.8"
+	pulsarPrefix  = "pulsar-" // of the directories below the home; the version follows
+)
+
+// pulsarFraming is what limits of messages must leave for metadata.
+const pulsarFraming = 16 << 10
+
+// Pulsar is Apache Pulsar standalone: broker, bookie and metadata in one process.
+//
+// Beside lines of standalone.conf, Options.Settings may have java.heap (the heap's
+// fixed size, 768m), java.direct (most memory beside it, 768m) and java.options
+// (further arguments of the virtual machine, separated by spaces).
+//
+// A login is a token: Options.User is the role in it, and Options.Password makes the
+// key that signs it. Cluster.Info has the "token".
+func Pulsar() Product {
+	return Product{
+		Name:     "pulsar",
+		Summary:  "Apache Pulsar standalone: broker, bookie and metadata in one process",
+		Drivers:  []string{"pulsar"},
+		Clusters: []int{1},
+		Variable: "PULSAR_HOME",
+		find:     findPulsar,
+		plan:     func(_ context.Context, h Home) ([]Step, error) { return planPulsar(h, pulsarVersion), nil },
+		versions: &versions{prefix: pulsarPrefix, usual: pulsarVersion, oldest: "3.0.0", find: installedPulsar, plan: planPulsar},
+		deploy:   deployPulsar,
+	}
+}
+
+func findPulsar(ctx context.Context, h Home) (Installation, error) {
+	if dir := h.Getenv("PULSAR_HOME"); dir != "" {
+		version, err := pulsarIn(dir)
+		if err != nil {
+			return Installation{}, fmt.Errorf("%w: PULSAR_HOME names %s: %w", ErrUnusable, dir, err)
+		}
+		return withJava(h, "pulsar", Installation{Version: version, Path: dir, Origin: "named by PULSAR_HOME"})
+	}
+	if path, ok := h.LookPath("pulsar"); ok {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		}
+		dir := filepath.Dir(filepath.Dir(path))
+		if version, err := pulsarIn(dir); err == nil { // else another program of that name
+			return withJava(h, "pulsar", Installation{Version: version, Path: dir, Origin: "on PATH"})
+		}
+	}
+	return installedPulsar(ctx, h, "pulsar", h.Path(pulsarPrefix+pulsarVersion))
+}
+
+// installedPulsar finds what planPulsar has installed in the directory: the
+// distribution, whose files lie in one of their own.
+func installedPulsar(_ context.Context, h Home, product, dir string) (Installation, error) {
+	inner := filepath.Join(dir, "apache-"+filepath.Base(dir))
+	version, err := pulsarIn(inner)
+	if err != nil {
+		return Installation{}, notInstalled(product, dir)
+	}
+	return withJava(h, product, Installation{Version: version, Path: inner, Origin: byUs})
+}
+
+// pulsarIn returns the version of the Pulsar whose distribution is in dir.
+func pulsarIn(dir string) (string, error) {
+	const prefix = "org.apache.pulsar-pulsar-broker-"
+	jars, err := filepath.Glob(filepath.Join(dir, "lib", prefix+"[0-9]*.jar"))
+	if err != nil {
+		return "", err
+	}
+	if len(jars) == 0 {
+		return "", fmt.Errorf("there is no lib/%s….jar in it: %w", prefix, os.ErrNotExist)
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), prefix), ".jar"), nil
+}
+
+// planPulsar lists how to come by the distribution.
+func planPulsar(h Home, version string) []Step {
+	partial := h.Path(pulsarPrefix + version + ".part")
+	return append(planJava(h), Step{
+		Doc: "fetch Pulsar " + version + " (250 MB) from Maven Central",
+		Command: []string{"mvn", "--quiet", "--batch-mode", "--strict-checksums", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack",
+			"-Dartifact=org.apache.pulsar:pulsar-server-distribution:" + version + ":tar.gz:bin", "-DoutputDirectory=" + partial},
+		Dir:   partial,
+		Moves: map[string]string{partial: h.Path(pulsarPrefix + version)},
+	})
+}
+
+// deployPulsar writes a standalone broker. Its own clients, and the web service, are
+// plain and on loopback; with TLS the plain port of the broker is theirs.
+func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, error) {
+	if err := refuse(o.Settings, "brokerServicePort*", "webServicePort*", "bindAddress*", "advertised*", "listeningInterface", "allowLoopback",
+		"metadataStoreUrl", "configurationMetadataStoreUrl", "zookeeperServers", "bookiePort"); err != nil {
+		return nil, err
+	}
+	vm, ok := java(o.Home)
+	if !ok {
+		return nil, notInstalled("pulsar", "java on PATH or below JAVA_HOME")
+	}
+	settings, err := readProperties(filepath.Join(in.Path, "conf", "standalone.conf"))
+	if err != nil {
+		return nil, fmt.Errorf("pulsar: %w", err)
+	}
+	ports, err := o.ports(4)
+	if err != nil {
+		return nil, err
+	}
+	address, control := loopback(ports[0]), loopback(ports[1])
+	dir := filepath.Join(o.Dir, "pulsar")
+	maps.Copy(settings, map[string]string{
+		"brokerServicePort":  strconv.Itoa(ports[0]),
+		"webServicePort":     strconv.Itoa(ports[1]),
+		"bindAddress":        "127.0.0.1",
+		"bindAddresses":      "",
+		"advertisedAddress":  "127.0.0.1",
+		"listeningInterface": "lo",
+		"allowLoopback":      "true",
+		// Caches of a machine that the load generator shares.
+		"dbStorage_writeCacheMaxSizeMb":     "64",
+		"dbStorage_readAheadCacheMaxSizeMb": "32",
+		"dbStorage_rocksDB_blockCacheSize":  strconv.Itoa(64 << 20),
+		"managedLedgerCacheSizeMB":          "64",
+		"webSocketServiceEnabled":           "false",
+	})
+	if o.TLS != nil {
+		settings["tlsCertificateFilePath"], settings["tlsKeyFilePath"] = o.TLS.Cert, o.TLS.Key
+		if o.TLS.CA != "" {
+			settings["tlsTrustCertsFilePath"], settings["tlsRequireTrustedClientCertOnConnect"] = o.TLS.CA, "true"
+		}
+	}
+	if limit := o.MaxMessage + pulsarFraming; limit > 5<<20 { // what it carries by itself
+		settings["maxMessageSize"] = strconv.Itoa(limit)
+		settings["nettyMaxFrameSizeBytes"] = strconv.Itoa(limit + pulsarFraming)
+	}
+	info := map[string]string{"http": "http://" + control}
+	if o.User != "" || o.Password != "" {
+		info["token"] = pulsarLogin(settings, o)
+	}
+	own := maps.Clone(o.Settings)
+	maps.DeleteFunc(own, func(name, _ string) bool { return strings.HasPrefix(name, "java.") })
+	maps.Copy(settings, own)
+	scheme := "pulsar"
+	if settings["tlsCertificateFilePath"] != "" {
+		scheme = "pulsar+ssl"
+		settings["brokerServicePort"], settings["brokerServicePortTls"] = strconv.Itoa(ports[3]), strconv.Itoa(ports[0])
+	}
+	config := filepath.Join(dir, "standalone.conf")
+	if err := writeProperties(config, settings); err != nil {
+		return nil, err
+	}
+	machine := pulsarMachine(vm, in, dir, o.Settings)
+	if err := machine.writeLogging(); err != nil {
+		return nil, err
+	}
+	metadata := filepath.Join(dir, "metadata")
+	forget := filepath.Join(dir, "forget.conf")
+	if err := writeProperties(forget, map[string]string{"metadataServiceUri": "metadata-store:rocksdb://" + metadata}); err != nil {
+		return nil, err
+	}
+	token := strings.TrimPrefix(settings["brokerClientAuthenticationParameters"], "token:")
+	node := process{name: "pulsar", env: o.Home.Environ, dir: dir, log: filepath.Join(dir, "pulsar.log"),
+		command: machine.command("org.apache.pulsar.PulsarStandaloneStarter", "--config", config, "--no-stream-storage", "--no-functions-worker",
+			"--metadata-dir", metadata, "--bookkeeper-dir", filepath.Join(dir, "bookkeeper"),
+			"--bookkeeper-port", strconv.Itoa(ports[2]), "--advertised-address", "127.0.0.1"),
+		// A bookie that was killed is registered still. Where the one that comes after it
+		// finds that late, it takes and drops its own registration again and again, and
+		// no topic can be made (apache/pulsar#17759). To list bookies forgets it.
+		before: func(ctx context.Context) error {
+			if _, err := os.Stat(metadata); err != nil {
+				return nil // the first start
+			}
+			return machine.run(ctx, o.Home.Environ, "org.apache.bookkeeper.bookie.BookieShell", "-conf", forget, "listbookies", "-readwrite")
+		},
+		// The ports are open before there is a namespace to make topics in.
+		ready: func(ctx context.Context) error {
+			if err := listens(address)(ctx); err != nil {
+				return err
+			}
+			return pulsarAnswers(ctx, control, token)
+		}}
+	return &deployment{
+		// The driver makes and removes topics by the web service.
+		url:  scheme + "://" + address + "/?http=" + control,
+		info: info,
+		settings: among(settings, "journalSyncData", "maxMessageSize", "brokerDeduplicationEnabled", "managedLedgerDefaultAckQuorum",
+			"managedLedgerNewEntriesCheckDelayInMillis"),
+		nodes: []process{node},
+	}, nil
+}
+
+// pulsarMachine is the virtual machine as the distribution's script has it, but for
+// its collector: that would take 2.4 GB.
+func pulsarMachine(java string, in Installation, dir string, settings map[string]string) virtualMachine {
+	vm := virtualMachine{program: java, libs: filepath.Join(in.Path, "lib"), heap: "768m", dir: dir}
+	direct := "768m"
+	if heap := settings["java.heap"]; heap != "" {
+		vm.heap = heap
+	}
+	if most := settings["java.direct"]; most != "" {
+		direct = most
+	}
+	vm.options = []string{"-XX:MaxDirectMemorySize=" + direct, "-Djava.net.preferIPv4Stack=true", "-Dio.netty.tryReflectionSetAccessible=true",
+		"-Dio.netty.recycler.maxCapacityPerThread=4096", "-Dpulsar.allocator.exit_on_oom=true", "-Dlog4j.shutdownHookEnabled=false", "-Dlog4j2.is.webapp=false",
+		"-Dbookkeeper.metadata.bookie.drivers=org.apache.pulsar.metadata.bookkeeper.PulsarMetadataBookieDriver",
+		"-Dbookkeeper.metadata.client.drivers=org.apache.pulsar.metadata.bookkeeper.PulsarMetadataClientDriver"}
+	for _, open := range []string{"java.base/java.io", "java.base/java.util.zip", "java.base/java.nio", "java.base/jdk.internal.misc",
+		"java.base/sun.net", "java.base/jdk.internal.platform", "java.management/sun.management", "jdk.management/com.sun.management.internal"} {
+		vm.options = append(vm.options, "--add-opens="+open+"=ALL-UNNAMED")
+	}
+	vm.options = append(vm.options, strings.Fields(settings["java.options"])...)
+	return vm
+}
+
+// pulsarLogin has clients log in by tokens, the broker's own among them, and returns
+// that of o.User.
+func pulsarLogin(settings map[string]string, o *Options) string {
+	key := sha256.Sum256([]byte(o.Password))
+	token := pulsarToken(o.User, key[:])
+	maps.Copy(settings, map[string]string{
+		"authenticationEnabled":                "true",
+		"authenticationProviders":              "org.apache.pulsar.broker.authentication.AuthenticationProviderToken",
+		"tokenSecretKey":                       "data:;base64," + base64.StdEncoding.EncodeToString(key[:]),
+		"superUserRoles":                       o.User,
+		"brokerClientAuthenticationPlugin":     "org.apache.pulsar.client.impl.auth.AuthenticationToken",
+		"brokerClientAuthenticationParameters": "token:" + token,
+	})
+	return token
+}
+
+// pulsarToken is a JSON Web Token (RFC 7519) of a role, signed by HMAC and SHA-256.
+func pulsarToken(role string, key []byte) string {
+	claims, _ := json.Marshal(map[string]string{"sub": role}) // of strings it never fails
+	text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256"}`)) + "." + base64.RawURLEncoding.EncodeToString(claims)
+	sign := hmac.New(sha256.New, key)
+	sign.Write([]byte(text))
+	return text + "." + base64.RawURLEncoding.EncodeToString(sign.Sum(nil))
+}
+
+// pulsarAnswers returns nil when the web service knows the namespace public/default,
+// which is made last.
+func pulsarAnswers(ctx context.Context, control, token string) error {
+	header := http.Header{}
+	if token != "" {
+		header.Set("Authorization", "Bearer "+token)
+	}
+	text, err := fetchWith(ctx, "http://"+control+"/admin/v2/namespaces/public", header)
+	if err != nil {
+		return err
+	}
+	var namespaces []string
+	if err := json.Unmarshal(text, &namespaces); err != nil {
+		return fmt.Errorf("%s: %w", control, err)
+	}
+	if !slices.Contains(namespaces, "public/default") {
+		return fmt.Errorf("there is no namespace public/default among %q yet", namespaces)
+	}
+	return nil
+}
+
+// readProperties reads a file as writeProperties writes it, with comments.
+func readProperties(path string) (map[string]string, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	settings := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		if ok && !strings.HasPrefix(name, "#") {
+			settings[strings.TrimSpace(name)] = strings.ReplaceAll(strings.TrimSpace(value), `\\`, `\`)
+		}
+	}
+	return settings, nil
+}
