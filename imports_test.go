@@ -48,6 +48,7 @@ const (
 	goRedis         = "github.com/redis/go-redis/v9"
 	mangos          = "go.nanomsg.org/mangos/v3"
 	nsqClient       = "github.com/nsqio/go-nsq"
+	pulsarClient    = "github.com/apache/pulsar-client-go"
 	snappy          = "github.com/golang/snappy"
 	sys             = "golang.org/x/sys"
 	term            = "golang.org/x/term"
@@ -82,7 +83,7 @@ func allowed() map[string]may {
 			why: "the raw file is mapped into memory; accounts that do not add up are told in words"},
 		"driver/drivertest": {ours: []string{"driver"}},
 
-		"drivers/all": {ours: []string{"driver", "drivers/amqp10", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
+		"drivers/all": {ours: []string{"driver", "drivers/amqp10", "drivers/jetstream", "drivers/kafka", "drivers/mem", "drivers/mqtt", "drivers/nanomsg", "drivers/nats", "drivers/nsq", "drivers/null", "drivers/pulsar", "drivers/rabbitmq", "drivers/rabbitmqstream", "drivers/redis", "drivers/redisstreams", "drivers/stan", "drivers/zeromq"}},
 		"drivers/kafka": {ours: []string{"driver", "drivers/internal/kit", "internal/keys"}, others: []string{franzGo},
 			why: "the option key makes keys as workload.keys does"},
 		"drivers/mem": {ours: []string{"driver"}},
@@ -123,6 +124,8 @@ func allowed() map[string]may {
 
 		"drivers/nanomsg": {ours: []string{"driver", "drivers/internal/kit", "drivers/internal/mesh"}, others: []string{mangos}},
 		"drivers/nsq":     {ours: []string{"driver", "drivers/internal/kit"}, others: []string{nsqClient, snappy}},
+		"drivers/pulsar": {ours: []string{"driver", "drivers/internal/kit"}, others: []string{pulsarClient, prometheus},
+			why: "the client registers its metrics with a registry, which is not to be the process's"},
 		"drivers/null": {ours: []string{"driver", "internal/nullbroker"},
 			why: "the frames of our own broker's protocol have one encoder and one decoder"},
 

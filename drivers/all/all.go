@@ -12,6 +12,7 @@ import (
 	"sixnines/drivers/nats"
 	"sixnines/drivers/nsq"
 	"sixnines/drivers/null"
+	"sixnines/drivers/pulsar"
 	"sixnines/drivers/rabbitmq"
 	"sixnines/drivers/rabbitmqstream"
 	"sixnines/drivers/redis"
@@ -34,6 +35,7 @@ func Set() driver.Set {
 		nats.Entry(),
 		nsq.Entry(),
 		null.Entry(),
+		pulsar.Entry(),
 		rabbitmq.Entry(),
 		rabbitmqstream.Entry(),
 		redis.Entry(),

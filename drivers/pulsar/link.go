@@ -1,0 +1,183 @@
+package pulsar
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/apache/pulsar-client-go/pulsar"
+	"github.com/apache/pulsar-client-go/pulsar/auth"
+	"github.com/apache/pulsar-client-go/pulsar/backoff"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
+)
+
+// link is a client of its own, which has one connection to each broker.
+type link struct {
+	session *session
+	key     kit.Key
+	client  pulsar.Client
+	refused chan error // gets why no server can be reached, once
+
+	// Held for reading while the client is handed a message: it panics when it is
+	// closed meanwhile.
+	mu       sync.RWMutex
+	closed   bool
+	calls    sync.WaitGroup // of the client
+	failures int
+	reason   error // of the latest
+}
+
+// connect makes a link. Its client connects when it is used.
+func (s *session) connect(_ context.Context, key kit.Key) (*link, error) {
+	o := &s.options
+	l := &link{session: s, key: key, refused: make(chan error, 1)}
+	url, login := "pulsar://", auth.NewAuthDisabled()
+	if s.TLS != nil {
+		url = "pulsar+ssl://"
+	}
+	if o.Token != "" {
+		login = auth.NewAuthenticationToken(o.Token)
+	}
+	c := pulsar.ClientOptions{
+		URL:                   url + s.Address.String(),
+		ConnectionTimeout:     o.ConnectTimeout,
+		OperationTimeout:      o.OperationTimeout,
+		KeepAliveInterval:     o.KeepAlive,
+		TLSConfig:             s.TLS,
+		Authentication:        door{login, l},
+		Logger:                newJournal(l),
+		MetricsCardinality:    pulsar.MetricsCardinalityNone,
+		MetricsRegisterer:     prometheus.NewRegistry(), // not the process's
+		ConnectionMaxIdleTime: -1,
+		MemoryLimitBytes:      -1,
+		Description:           o.Name + " " + s.Target.Run + " " + key.String(),
+	}
+	if key.Role == kit.Control { // its time, and that of a login, is one to connect
+		c.OperationTimeout, c.KeepAliveInterval = o.ConnectTimeout, o.ConnectTimeout
+	}
+	var err error
+	if l.client, err = pulsar.NewClient(c); err != nil {
+		return nil, s.Wrap(err, "make a client of %s", &s.Address)
+	}
+	return l, nil
+}
+
+// refuse notes that a server cannot be reached.
+func (l *link) refuse(why error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.reason = why
+	if l.failures++; l.failures == len(l.session.Servers) {
+		l.refused <- why
+	}
+}
+
+// explain returns err, or why the client could not connect.
+func (l *link) explain(err error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil && l.reason != nil && strings.Contains(err.Error(), connectionError) {
+		return l.reason
+	}
+	return err
+}
+
+// begin lets close wait for a call of the client, unless the link is closed.
+func (l *link) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.calls.Add(1)
+	}
+	return !l.closed
+}
+
+// call does what the client does without a context, and returns when ctx ends. What
+// comes of it after that is undone.
+func call[T any](ctx context.Context, l *link, do func() (T, error), undo func(T)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	var none T
+	if !l.begin() {
+		return none, fmt.Errorf("connection %w", driver.ErrClosed)
+	}
+	done := make(chan result)
+	go func() {
+		defer l.calls.Done()
+		value, err := do()
+		select {
+		case done <- result{value, err}:
+		case <-ctx.Done():
+			if err == nil {
+				undo(value)
+			}
+		}
+	}()
+	select {
+	case r := <-done:
+		return r.value, l.explain(r.err)
+	case <-ctx.Done():
+		return none, fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
+	}
+}
+
+// door is how connections of a link log in. The client may begin one while it is
+// closed, and would keep it: a link that is closed lets none in.
+type door struct {
+	auth.Provider
+	link *link
+}
+
+// GetData implements auth.Provider.
+func (d door) GetData() ([]byte, error) {
+	if d.link.over() {
+		return nil, driver.ErrClosed
+	}
+	return d.Provider.GetData()
+}
+
+func (l *link) over() bool {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.closed
+}
+
+// close ends the client with its producers and consumers, by ctx's deadline. What the
+// client is still doing then ends without us.
+func (l *link) close(ctx context.Context) {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		l.calls.Wait()
+		l.client.Close()
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+}
+
+// pause is how long the client waits between attempts to reconnect. It implements
+// backoff.Policy.
+type pause time.Duration
+
+// Next implements backoff.Policy.
+func (p pause) Next() time.Duration { return time.Duration(p) }
+
+// IsMaxBackoffReached implements backoff.Policy.
+func (p pause) IsMaxBackoffReached() bool { return false }
+
+// Reset implements backoff.Policy.
+func (p pause) Reset() {}
+
+func (s *session) pause() backoff.Policy { return pause(s.options.ReconnectWait) }

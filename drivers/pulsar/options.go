@@ -1,0 +1,135 @@
+package pulsar
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/apache/pulsar-client-go/pulsar"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
+)
+
+// Options are the options of the driver, see driver.DecodeOptions.
+type Options struct {
+	HTTPURL          string          `option:"http_url" doc:"address of Pulsar's web service, by which topics are made and removed; instead of one in the URL (pulsar://host:6650/?http=host:8080); absent: port 8080 of the URL's first host where its port is 6650, 8443 where it is 6651"`
+	Namespace        string          `option:"namespace" doc:"tenant and namespace of the topics"`
+	Persistent       bool            `option:"persistent" doc:"topics are persistent; else the broker forgets a message when it has sent it to the consumers that are ready for it"`
+	Partitions       int             `option:"partitions" min:"0" max:"1000" doc:"partitions of a topic; 0: it is not partitioned"`
+	Subscription     string          `option:"subscription" enum:"shared,failover,key_shared,exclusive" doc:"type of a group's subscription; exclusive: a group has one consumer"`
+	Batching         string          `option:"batching" enum:"auto,always,never" doc:"the client collects messages to batches; auto: flat out"`
+	BatchDelay       time.Duration   `option:"batch_delay" min:"100us" max:"1m" doc:"longest time that a message waits for its batch"`
+	BatchMessages    int             `option:"batch_messages" min:"2" max:"1000000" doc:"most messages of a batch"`
+	BatchSize        driver.ByteSize `option:"batch_size" min:"1KiB" max:"64MiB" doc:"most bytes of a batch with several messages"`
+	Compression      string          `option:"compression" enum:"none,lz4,zlib,zstd,snappy" doc:"of messages, or of batches"`
+	CompressionLevel string          `option:"compression_level" enum:"default,faster,better" doc:"of zstd"`
+	MaxPending       int             `option:"max_pending" min:"0" max:"4194304" doc:"messages without a receipt that a producer may have for each partition, beyond which it refuses more (throttled); memory for them is taken at once; 0: 65536, or fewer, at least 4096, where producers are many"`
+	SendTimeout      time.Duration   `option:"send_timeout" min:"0s" max:"1h" doc:"how long a message may have no receipt before the client gives it up; 0: the client never does"`
+	ReceiverQueue    int             `option:"receiver_queue" min:"1" max:"1000000" doc:"messages that the broker sends ahead of a consumer, for each partition"`
+	AckGroupSize     int             `option:"ack_group_size" min:"1" max:"1000000" doc:"acknowledgements that a consumer sends together, unless the run says otherwise; 1: each at once"`
+	AckGroupTime     time.Duration   `option:"ack_group_time" min:"1ms" max:"1m" doc:"longest time that an acknowledgement waits for others"`
+	Token            string          `option:"token" secret:"true" doc:"what to log in with, to the broker and to the web service"`
+	KeepAlive        time.Duration   `option:"keep_alive" min:"1s" max:"10m" doc:"interval of pings; the client ends a connection on which it has heard nothing for two"`
+	ConnectTimeout   time.Duration   `option:"connect_timeout" min:"1ms" max:"5m" doc:"longest time for a broker to accept a connection"`
+	OperationTimeout time.Duration   `option:"operation_timeout" min:"100ms" max:"5m" doc:"longest time for a broker to answer what is neither a message nor a receipt"`
+	ReconnectWait    time.Duration   `option:"reconnect_wait" min:"1ms" max:"1m" doc:"pause between attempts to reconnect"`
+	Name             string          `option:"name" doc:"name of the connections at the broker; the run, role and number of each are added"`
+}
+
+// DefaultOptions returns the defaults. Batches and acknowledgements are the client's.
+func DefaultOptions() Options {
+	return Options{
+		Namespace:        "public/default",
+		Persistent:       true,
+		Subscription:     "shared",
+		Batching:         "auto",
+		BatchDelay:       10 * time.Millisecond,
+		BatchMessages:    1000,
+		BatchSize:        128 << 10,
+		Compression:      "none",
+		CompressionLevel: "default",
+		ReceiverQueue:    1000,
+		AckGroupSize:     1000,
+		AckGroupTime:     100 * time.Millisecond,
+		KeepAlive:        30 * time.Second,
+		ConnectTimeout:   5 * time.Second,
+		OperationTimeout: 10 * time.Second,
+		ReconnectWait:    50 * time.Millisecond,
+		Name:             "sixnines",
+	}
+}
+
+func (o *Options) validate() error {
+	tenant, namespace, ok := strings.Cut(o.Namespace, "/")
+	if !ok || !plainName(tenant) || !plainName(namespace) {
+		return &driver.OptionError{Option: "namespace", Cause: "want a tenant and a namespace, such as public/default"}
+	}
+	return nil
+}
+
+// batches reports whether producers batch.
+func (o *Options) batches(flatOut bool) bool {
+	return o.Batching == "always" || o.Batching == "auto" && flatOut
+}
+
+// The client's numbers for words of options are their places in these lists.
+
+func (o *Options) compression() pulsar.CompressionType {
+	return pulsar.CompressionType(slices.Index([]string{"none", "lz4", "zlib", "zstd", "snappy"}, o.Compression))
+}
+
+func (o *Options) compressionLevel() pulsar.CompressionLevel {
+	return pulsar.CompressionLevel(slices.Index([]string{"default", "faster", "better"}, o.CompressionLevel))
+}
+
+func (o *Options) subscription() pulsar.SubscriptionType {
+	return pulsar.SubscriptionType(slices.Index([]string{"exclusive", "shared", "failover", "key_shared"}, o.Subscription))
+}
+
+// plainName reports whether a name is the same in topics, subscriptions and URLs.
+func plainName(name string) bool {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+	return name != "" && strings.Trim(name, plain) == "" && !strings.Contains(name, "-partition-")
+}
+
+// The ports of Pulsar, unless it was told others.
+const (
+	plainPort     = "6650"
+	encryptedPort = "6651"
+)
+
+// web returns the address of Pulsar's web service, without a slash at the end.
+func (o *Options) web(a *kit.Address) (string, error) {
+	if a.User != nil {
+		return "", fmt.Errorf("pulsar: %w: a user in the URL: Pulsar has tokens, see option token", driver.ErrOption)
+	}
+	for name := range a.Query {
+		if name != "http" {
+			return "", fmt.Errorf("pulsar: %w: parameter %q of the URL: there is only http", driver.ErrOption, name)
+		}
+	}
+	address := cmp.Or(o.HTTPURL, a.Query.Get("http"))
+	if host, port, _ := net.SplitHostPort(a.Servers[0].Address); address == "" {
+		switch port {
+		case plainPort:
+			address = net.JoinHostPort(host, "8080")
+		case encryptedPort:
+			address = "https://" + net.JoinHostPort(host, "8443")
+		default:
+			return "", &driver.OptionError{Option: "http_url", Cause: "Pulsar's web service makes the topics, and its address does not follow from the URL's port; want one such as http://host:8080"}
+		}
+	}
+	if !strings.Contains(address, "://") {
+		address = "http://" + address
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return "", &driver.OptionError{Option: "http_url", Cause: "this is no address of Pulsar's web service; want one such as http://host:8080"}
+	}
+	return strings.TrimSuffix(u.String(), "/"), nil
+}

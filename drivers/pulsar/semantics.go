@@ -1,0 +1,111 @@
+package pulsar
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"sixnines/driver"
+)
+
+// ServerInfo implements driver.ServerInfo.
+func (s *session) ServerInfo() map[string]string {
+	return map[string]string{"product": "Apache Pulsar", "version": s.version, "protocol": "Pulsar binary"}
+}
+
+// login names the way in which connections log in.
+func (s *session) login() string {
+	if s.options.Token != "" {
+		return "token"
+	}
+	return s.Login()
+}
+
+// semantics reports the settings in effect. The broker tells some of them by its
+// policies of a topic.
+func (s *session) semantics(ctx context.Context) driver.Semantics {
+	o := &s.options
+	sem := driver.Semantics{
+		Durability:     "journals of the bookies, synced as their journalSyncData says",
+		Replication:    "as the namespace is set",
+		Acknowledgment: "send receipt: the bookies of the ack quorum have the message",
+		Ordering:       "per producer and topic",
+		Delivery:       "at least once",
+		Batching:       "none, each message is a frame",
+		Consumption: fmt.Sprintf("push, %d ahead; each is acknowledged, in groups of up to %d or %s",
+			o.ReceiverQueue, o.AckGroupSize, o.AckGroupTime),
+		Transport: "tcp",
+		Settings: map[string]string{
+			"client":             "pulsar-client-go",
+			"namespace":          o.Namespace,
+			"persistent":         strconv.FormatBool(o.Persistent),
+			"partitions":         strconv.Itoa(o.Partitions),
+			"subscription":       o.Subscription,
+			"compression":        o.Compression,
+			"max_pending":        strconv.Itoa(s.maxPending()),
+			"send_timeout":       "none",
+			"receiver_queue":     strconv.Itoa(o.ReceiverQueue),
+			"keep_alive":         o.KeepAlive.String(),
+			"reconnect_wait":     o.ReconnectWait.String(),
+			"reconnect_buffer":   "messages are kept while disconnected, up to max_pending",
+			"authentication":     s.login(),
+			"topics":             "made by the web service at " + s.web,
+			"server_product":     "Apache Pulsar",
+			"server_version":     s.version,
+			"server_max_message": "unknown",
+		},
+	}
+	if limit := s.limit.Load(); limit > 0 {
+		sem.Settings["server_max_message"] = driver.ByteSize(limit).String()
+	}
+	if o.SendTimeout > 0 {
+		sem.Settings["send_timeout"] = o.SendTimeout.String()
+	}
+	if o.Partitions > 0 {
+		sem.Ordering = "per producer and partition"
+	}
+	if o.batches(s.Target.Batch) {
+		sem.Batching = fmt.Sprintf("up to %d messages, %s or %s", o.BatchMessages, o.BatchSize, o.BatchDelay)
+	}
+	if s.TLS != nil {
+		sem.Transport = "tcp, tls"
+		if s.TLS.InsecureSkipVerify {
+			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
+		}
+	}
+	if !o.Persistent {
+		sem.Durability, sem.Replication, sem.Delivery = "memory of the broker", "none", "at most once"
+		sem.Acknowledgment = "send receipt: the broker has the message, which it sends to the consumers that are ready for it"
+		sem.Consumption = fmt.Sprintf("push, %d ahead; nothing is acknowledged unless the run says so", o.ReceiverQueue)
+		sem.Warnings = append(sem.Warnings, "non-persistent: the broker throws away, and tells nobody, what a consumer is not ready for")
+		return sem
+	}
+	s.policies(ctx, &sem)
+	return sem
+}
+
+// policies adds what the broker tells of the first topic. What it does not tell stays
+// open: brokers without policies of topics tell nothing.
+func (s *session) policies(ctx context.Context, sem *driver.Semantics) {
+	s.mu.Lock()
+	topics := s.topology.Topics
+	s.mu.Unlock()
+	if len(topics) == 0 {
+		return
+	}
+	var quorum struct {
+		Ensemble int `json:"bookkeeperEnsemble"`
+		Write    int `json:"bookkeeperWriteQuorum"`
+		Ack      int `json:"bookkeeperAckQuorum"`
+	}
+	if s.ask(ctx, "GET", s.path(topics[0], "persistence?applied=true"), nil, &quorum) == nil && quorum.Write > 0 {
+		sem.Replication = fmt.Sprintf("%d copies on %d bookies, %d before the receipt", quorum.Write, quorum.Ensemble, quorum.Ack)
+	}
+	var deduplicates bool
+	if s.ask(ctx, "GET", s.path(topics[0], "deduplicationEnabled?applied=true"), nil, &deduplicates) == nil {
+		sem.Settings["server_deduplication"] = strconv.FormatBool(deduplicates)
+	}
+	if !deduplicates {
+		sem.Warnings = append(sem.Warnings, "the client sends once more what had no receipt when a connection was lost: the broker may have it twice")
+	}
+}
