@@ -42,8 +42,8 @@ Everything else goes below SIXNINES_HOME, under its final name only when it is
 complete. If a step needs a person, it prints the commands and the exit code
 is 1.
 
-kafka, nats, nats-streaming and nsq are had in other versions too, side by side:
-NAME@VERSION with the whole version.`,
+kafka, nats, nats-streaming, nsq and pulsar are had in other versions too, side by
+side: NAME@VERSION with the whole version.`,
 		Example: `  sixnines broker install kafka rabbitmq
   sixnines broker install kafka@3.9.1 nats@2.10.29
   sixnines broker install --all --yes
