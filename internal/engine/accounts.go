@@ -10,8 +10,8 @@ import (
 	"sixnines/result"
 )
 
-// accounts are what the sending and the receiving side have come to: counted from
-// interval to interval, and closed at the end.
+// accounts count what was sent and received: from interval to interval, and closed
+// at the end.
 type accounts struct {
 	*plan
 	session   *session
@@ -22,12 +22,12 @@ type accounts struct {
 	told     told
 	sampler  *sampler  // nil: there is nothing that it could sample
 	follower *follower // nil: the window's length is fixed
-	observed int64     // when the clients were told to leave: so long it was looked for what is missing
+	observed int64     // when the clients began to close: until then messages could still come
 }
 
-// account makes the closing record, a reading of the clock taking readNs: what could only be known at the end, and
-// the censored distributions. What nobody gave up before is given up at the
-// instant at which observation ended: when the clients were told to leave.
+// account makes the closing record: what could only be known at the end, and the
+// censored distributions. readNs is how long a reading of the clock takes. A message
+// that nobody gave up before is given up when observation ended: when clients began to close.
 func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Interval, error) {
 	total := a.counts()
 	total.Negative, total.OutOfRange = 0, 0 // already in the intervals
@@ -71,7 +71,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	}
 	intended := a.intendedOf()
 	for _, st := range a.sending.streams {
-		if st.acked == nil { // of what was not refused nothing is ever heard
+		if st.acked == nil { // nothing tells what became of those that were not refused
 			total.Unknown += st.taken - st.rejected.n.Load() - st.nacked.n.Load()
 			continue
 		}
@@ -111,10 +111,10 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 }
 
 // accountMissing finds the messages that never arrived, group by group, and
-// returns how many of those that count as in flight are known to be lost, by
-// the slot in which they were due: later ones of the same stream have come, and
-// nothing tells that they still may. What the broker had refused, or was given
-// up, is in flight no more.
+// returns, by the slot in which they were due, how many of those that count as in
+// flight are known to be lost: later messages of the same stream have come, and nothing
+// shows that these still may. A message that the broker refused, or that was given up,
+// is not in flight any more.
 func (a *accounts) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64)) (lost map[int64]int64) {
 	start, end := a.start.Load(), a.end.Load()
 	lost = map[int64]int64{}
@@ -184,8 +184,8 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 		total.Duplicated += copies
 	}
 	total.Missing = absent - total.Corrupted
-	// Corrupted messages whose envelope was hit too are among those counted as
-	// missing by number; the unknown ones take the difference first.
+	// The number of a corrupted message whose envelope was damaged too counts as
+	// missing; the unknown ones take the difference first.
 	for _, n := range []*int64{&total.MissingUnknown, &total.MissingNacked, &total.Undelivered, &total.LostAcked} {
 		if over := total.LostAcked + total.Undelivered + total.MissingNacked + total.MissingUnknown - max(0, total.Missing); over > 0 {
 			*n -= min(*n, over)
@@ -245,8 +245,8 @@ func (a *accounts) intendedOf() func(st *stream, seq uint64, end int64) int64 {
 	}
 }
 
-// exemplars are the slowest messages as the result file has them. Nobody adds
-// any more.
+// exemplars returns the slowest messages as the result file has them. No more may be
+// added by then.
 func (a *accounts) exemplars() (out []result.Exemplar) {
 	start := a.start.Load()
 	parts := false // does any consumer see more than one part of a topic?

@@ -10,7 +10,7 @@ import (
 	"sixnines/result"
 )
 
-// A message that a sender takes from the schedule and forgets is in no account,
+// A message that a sender takes from the schedule and does not send is in no account,
 // and the sums say so, of the run and of its file.
 func TestForgottenMessagesBreakTheAccounts(t *testing.T) {
 	for name, workload := range map[string]string{

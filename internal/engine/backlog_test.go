@@ -33,8 +33,8 @@ func startJetStream(t *testing.T) *brokers.Cluster {
 	return brokertest.Start(t, "nats", brokers.Options{Home: brokers.Home{Self: []string{exe, serveJetStream}}})
 }
 
-// killedDrain fills a stream and drains it, and cuts all connections when consumers
-// have got some of it.
+// killedDrain fills a stream, drains it, and cuts all connections when consumers
+// have received some of it.
 func killedDrain(t *testing.T, text string) *result.Run {
 	t.Helper()
 	b := startJetStream(t)
@@ -56,7 +56,7 @@ func killedDrain(t *testing.T, text string) *result.Run {
 			}
 			if c := ld.accounts.counts(); c.Received > c.Sent/10 {
 				for _, c := range ld.session.dialers[0].Open() {
-					_ = c.Close() // producers' too, which are done
+					_ = c.Close() // producers' too, which have sent all
 					n++
 				}
 				return
@@ -97,7 +97,7 @@ workload: {rate: max, messages: 1000, consumers: 2, `+group+`consumer: {from: fi
 	}
 }
 
-// A paced load that consumers come to when it is over stops with its window.
+// A paced load whose consumers connect when it is over stops with its window.
 func TestFilledByASchedule(t *testing.T) {
 	b := startJetStream(t)
 	r := measure(t, `
@@ -117,7 +117,7 @@ phases: {duration: 500ms}
 	}
 }
 
-// A drain that would take long ends when somebody wants it, and what was not delivered
+// A drain that would take long ends on request, and what was not delivered
 // is accounted for.
 func TestDrainInterrupted(t *testing.T) {
 	b := startJetStream(t)
@@ -195,7 +195,7 @@ phases: {duration: 600ms, drain: 500ms}
 	}
 }
 
-// What is missing is waited for only as long as something comes.
+// The run waits for what is missing only as long as something comes.
 func TestStalledDrain(t *testing.T) {
 	e := nats.Entry()
 	e.Capabilities.Keeps = true

@@ -1,7 +1,7 @@
 package engine
 
-// blockedLog remembers when a connection's client waited for somebody else, so
-// that the lag of a message splits into what the system under test imposed
+// blockedLog remembers when a connection's client waited for something outside the
+// generator, so that the lag of a message splits into what the system under test imposed
 // (blocked) and what the generator did by itself (own): of the time between
 // intended and sent, blocked is the part that this connection spent in such
 // waits, on this or on earlier messages, and own is the rest. The rest includes

@@ -68,7 +68,7 @@ func readAtMost(name string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close() // read only: nothing to lose
+	defer f.Close() // read only: no write can fail here
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
@@ -90,8 +90,8 @@ type bodies struct {
 // bodiesAtOnce bounds what different bodies take, in bytes.
 const bodiesAtOnce = 32 << 20
 
-// distinct is how many bodies are made before they repeat, which no client's
-// batch is long enough to notice.
+// distinct is how many bodies are made before they repeat: so many that no client
+// has two equal ones in a batch.
 func (b *bodies) distinct() int {
 	each := b.size
 	if b.sizes != nil {

@@ -28,7 +28,7 @@ func payloadOf(t *testing.T, text string) scenario.Payload {
 }
 
 // A body compresses to about the share that was asked for, whatever its size and
-// whoever compresses it, alone and in a batch.
+// the compressor, alone and in a batch.
 func TestBodiesCompressAsAsked(t *testing.T) {
 	compressors := map[string]func([]byte) int{
 		"zlib": func(b []byte) int {

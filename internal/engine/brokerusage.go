@@ -26,7 +26,7 @@ const eventBrokerEnded = "broker ended"
 // brokerWatch follows what the broker's processes use. It belongs to the
 // collector.
 type brokerWatch struct {
-	usage func() []Usage // nil: nobody can tell
+	usage func() []Usage // nil: not known
 	event func(result.Event)
 
 	known  map[string]Usage // by process
@@ -68,7 +68,7 @@ func (w *brokerWatch) add(into map[string]float64) {
 		}
 		count(vitalRSS, float64(now.RSS))
 		if !known {
-			continue // one that was started in this interval, or came back to sight
+			continue // one that was started in this interval, or is visible again
 		}
 		count(vitalCPU, (now.CPU - before.CPU).Seconds())
 		if now.ReadBytes >= 0 && now.WriteBytes >= 0 {

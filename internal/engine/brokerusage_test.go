@@ -10,7 +10,7 @@ import (
 )
 
 // Each process is weighed by what it used since the last look, and all together;
-// one that was restarted counts from its restart, one that is gone no more.
+// one that was restarted counts from its restart, one that has ended counts no more.
 func TestBrokerUsage(t *testing.T) {
 	var now []Usage
 	r := &brokerWatch{usage: func() []Usage { return now }}
@@ -48,7 +48,7 @@ func TestBrokerUsage(t *testing.T) {
 	want(look(Usage{Name: "a", Missing: true}, Usage{Name: "b", Missing: true}), map[string]float64{})
 }
 
-// A process that ends by itself is told once, and the run goes on.
+// The end of a process that ends by itself is reported once, and the run goes on.
 func TestBrokerThatEndsIsAnEvent(t *testing.T) {
 	died := time.Now()
 	looks := 0

@@ -71,8 +71,8 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 			if !ok {
 				return
 			}
-			// Of two answers the earlier may be told later: once the window has
-			// begun, what is due belongs to it.
+			// Of two answers the earlier may be reported later: once the window has
+			// begun, the next message belongs to it.
 			if start := c.plan.start.Load(); measured {
 				intended = max(intended, start)
 			} else {
@@ -139,8 +139,8 @@ func (l *lane) takeShared() (*slot, uint32) {
 	defer l.taking.Unlock()
 	sl, i := l.slots.take()
 	if sl != nil && l.slots.rotate {
-		// A slot in rotation is free until it is sent: the others' turn may
-		// come round before that.
+		// A slot in rotation is free until it is sent: other producers may take
+		// it before that.
 		sl.state.Store(sl.state.Load() | slotBorrowed)
 	}
 	return sl, i
@@ -151,17 +151,17 @@ const (
 	// timerLate is how late Go's timers come at the most where nothing else is
 	// busy: they count in milliseconds.
 	timerLate = 1_500_000 // ns
-	// mostThinkers bounds those who wait for the end of their think time in the
+	// mostThinkers bounds the loops that wait for the end of their think time in the
 	// kernel, each with a thread.
 	mostThinkers = 64
 )
 
 // thought waits until think time is over at t, and returns when the message is
-// due; false if the run is over. A timer that comes late makes a user think for
-// longer, and nobody waits for a message that is still being thought of: it is due
-// when the thinking ended. So that this is as long as was asked for, the last
-// stretch is slept in the kernel, as far as there are threads for it. What was to
-// be sent before, while the producer was busy with another message, is late.
+// due; false if the run is over. If the timer comes late, the user thinks for longer,
+// and no message is late: it is due when the thinking has ended. So that think time is
+// as long as was asked for, the last stretch is slept in the kernel, as far as there are
+// threads for it. If think time ended while the producer was busy with another message,
+// the message is late.
 func (c *closed) thought(t int64) (due int64, ok bool) {
 	now := clock.Now()
 	if now >= t {

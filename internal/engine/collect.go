@@ -13,7 +13,7 @@ import (
 )
 
 // collector writes an interval at a time, on a thread of low priority: what each
-// load has recorded and counted, and what the machine was like.
+// load has recorded and counted, and the vitals of the machine.
 type collector struct {
 	run  *run
 	done chan struct{}
@@ -41,7 +41,7 @@ func (c *collector) wait() error {
 
 func (c *collector) loop() {
 	defer close(c.done)
-	runtime.LockOSThread() // never unlocked: the thread's priority dies with it
+	runtime.LockOSThread() // never unlocked: the thread ends with its low priority
 	lowerPriority()
 	r := c.run
 	for _, ld := range r.loads {
@@ -52,7 +52,7 @@ func (c *collector) loop() {
 	from := r.start.Load()
 	began := clock.Now()
 	for tick := began + grid; r.sleepUntil(min(tick, from)) && clock.Now() < from; tick += grid {
-		r.tend()
+		r.sweep()
 		c.warmupProgress(began, from)
 	}
 	if clock.Now() < from {
@@ -75,8 +75,8 @@ func (c *collector) loop() {
 		next = r.edge(from, next)
 		running := c.sleepWatching(next, from < end, grid)
 		end = r.end.Load()
-		// The interval is as long as it took to come here, not as was planned:
-		// its counts are those of this moment.
+		// The interval ends now, and not when it was planned to: its counts are
+		// those of this moment.
 		to := max(clock.Now(), from+1)
 		phase := result.PhaseMeasure
 		if from >= end {
@@ -95,7 +95,7 @@ func (c *collector) loop() {
 }
 
 // edge returns the first start or end of a load's window after from, or until if
-// that is sooner: an interval lies within a window, or without.
+// that is sooner: no interval crosses an edge of a window.
 func (r *run) edge(from, until int64) int64 {
 	for _, ld := range r.loads {
 		for _, t := range []int64{ld.start.Load(), ld.end.Load()} {
@@ -108,8 +108,8 @@ func (r *run) edge(from, until int64) int64 {
 }
 
 // sleepWatching sleeps until t or, inside the window, until its end is moved
-// before that; false when the run is over. Meanwhile it tends the messages in
-// flight, and takes a level wherever the last one is grid old.
+// before that; false when the run is over. Meanwhile it takes what timed out out of the
+// messages in flight, and takes a level wherever the last one is grid old.
 func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 	r := c.run
 	for now := clock.Now(); now < t; now = clock.Now() {
@@ -119,8 +119,8 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 		if inside && now >= r.end.Load() {
 			return true
 		}
-		r.tend()
-		r.tcp.tend()
+		r.sweep()
+		r.tcp.poll()
 		for _, ld := range r.loads {
 			// One that would come just before the interval's end is left out.
 			if now-ld.accounts.told.level.at >= grid && t-now > grid/2 {
@@ -132,10 +132,10 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 	return !r.stopped.Load()
 }
 
-// tend looks after the messages in flight of all loads.
-func (r *run) tend() {
+// sweep takes what timed out out of the messages in flight of all loads.
+func (r *run) sweep() {
 	for _, ld := range r.loads {
-		ld.sending.tend()
+		ld.sending.sweep()
 	}
 }
 
@@ -187,11 +187,11 @@ func (c *collector) collect(phase string, from, to int64) error {
 	}
 	c.tell(phase, to)
 	c.to = to
-	r.held.tend(to)
+	r.held.poll(to)
 	return nil
 }
 
-// machine reads what the generator, and the broker's processes, were like since the
+// machine reads what the generator and the broker's processes have used since the
 // last interval.
 func (c *collector) machine() {
 	r := c.run
@@ -229,7 +229,7 @@ func (c *collector) warmupProgress(began, start int64) {
 		Sent: float64(n) / time.Duration(max(1, now-began)).Seconds(), Asked: asked})
 }
 
-// tell tells the observer what the interval until to was like.
+// tell reports the interval that ends at to to the observer.
 func (c *collector) tell(phase string, to int64) {
 	r := c.run
 	start, end := r.start.Load(), r.end.Load()
@@ -248,8 +248,8 @@ func (c *collector) tell(phase string, to int64) {
 	r.progress(p)
 }
 
-// progressOf is what an interval of so many ns was like. What was sent in it are
-// messages of the window and what a warm-up had left to be sent.
+// progressOf describes an interval of so many ns. What was sent in it are messages
+// of the window, and those that a warm-up had left to be sent.
 func (ld *load) progressOf(v result.Interval, length int64) Progress {
 	before := ld.accounts.told.unmeasured
 	ld.accounts.told.unmeasured = ld.sending.unmeasured()

@@ -13,8 +13,8 @@ import (
 type Config struct {
 	Scenario *scenario.Scenario // normalised and valid
 	Entry    driver.Entry
-	// URL is where the broker is, if it is not where the scenario says: the
-	// caller started one.
+	// URL is the broker's address, if it is not the scenario's: the caller started
+	// the broker.
 	URL string
 	// Managed says that the caller started the broker for this run, and how;
 	// Deployment, if not nil, what that broker is, for the result's header. It
@@ -41,8 +41,8 @@ type Config struct {
 	// Idle is the command line of a process that watches the machine and does
 	// nothing else, see vitals.Options; empty: there is none.
 	Idle []string
-	// Forget makes the senders drop one in so many measured messages without a
-	// word, which the accounts must find; 0: none. For trials of the accounts.
+	// Forget makes the senders drop one in so many measured messages silently, which
+	// the accounts must find; 0: none. For trials of the accounts.
 	Forget int64
 	// Probe is the command line of a process that measures beside the load (its
 	// main calls probe.Serve with RunProbe), for scenarios that ask for one; empty:
@@ -55,15 +55,15 @@ type Config struct {
 	// Observer, if not nil, is told of the run's progress, once an interval.
 	// It must not block for long.
 	Observer func(Progress)
-	// Exporter, if not nil, is shown what the run records.
+	// Exporter, if not nil, gets what the run records.
 	Exporter Exporter
 	// Abort, if not nil, ends the run at once when closed, drain and all; the
 	// context's end ends the window early, drains and writes.
 	Abort <-chan struct{}
 }
 
-// Exporter is shown what a run records while it goes on, by the goroutine that writes
-// it down. It must not block for long, and what it gets is good until it returns.
+// Exporter gets what a run records while it goes on, from the goroutine that writes
+// it down. It must not block for long, and what it gets is valid until it returns.
 type Exporter interface {
 	// Begin is called once, before the load: with the header of each workload.
 	Begin(headers []result.Header)
@@ -90,12 +90,12 @@ type Usage struct {
 	Death string
 }
 
-// Progress is what the last interval was like.
+// Progress describes the last interval.
 type Progress struct {
 	Phase string // "connect", "warm-up", or the phases of result.Interval
-	// Workloads are, from the window's start on, what the last interval of each of
-	// several named workloads was like, in their order; the rest is then of the run and
-	// has no figures.
+	// Workloads describe, from the window's start on, the last interval of each of
+	// several named workloads, in their order; the other fields are then the run's, and
+	// have no figures.
 	Workloads  []Progress
 	Workload   string // of several; an element of Workloads
 	LeftAs     string // told once, when it is connected: the name of what the workload leaves at the broker
@@ -109,13 +109,13 @@ type Progress struct {
 	Asked      float64       // messages a second due; 0 flat out
 	InFlight   int64
 	Backlog    int64
-	// P50 and P99 are of the interval's messages, the refused ones above all
-	// others: result.Refused where these reach them.
+	// P50 and P99 are of the interval's messages. Refused ones rank above all
+	// others: result.Refused where a percentile is among them.
 	P50      time.Duration
 	P99      time.Duration
 	Max      time.Duration
 	Counters result.Counters // since the start of the window
-	// Until is how exactly the percentile is known that the run goes on for, and
+	// Until tells how exactly the percentile is known for which the run goes on, and
 	// how exactly it is to be; empty: it goes on for none.
 	Until string
 }

@@ -55,8 +55,8 @@ func (ld *load) connect(ctx context.Context) error {
 	return nil
 }
 
-// manyPlaces is how many places in flight a connection has that no sender waits for
-// one while acknowledgements lie unread for some milliseconds.
+// manyPlaces is how many places in flight a connection needs, so that no sender waits
+// for one while acknowledgements are unread for some milliseconds.
 const manyPlaces = 1024
 
 func (ld *load) connectProducers(ctx context.Context, lanes int) error {

@@ -68,8 +68,8 @@ type consumer struct {
 	unordered bool // several responders answer one producer: replies have no order
 	count     uint32
 
-	// arrived counts what received does as soon as that is known: in a closed
-	// loop, for the sampler, since to wake the producer takes microseconds.
+	// arrived counts the same as received, but sooner: in a closed loop, for the
+	// sampler, since waking the producer takes microseconds.
 	arrived               atomic.Int64
 	received              atomic.Int64 // unique, measured
 	bytes                 atomic.Int64 // of those, where sizes differ
@@ -176,14 +176,14 @@ func (c *consumer) deliver(m driver.Message) {
 		if c.plan.sizes != nil {
 			c.bytes.Add(int64(len(m.Payload)))
 		}
-		c.received.Add(1) // last: who sees it sees the rest
+		c.received.Add(1) // last: who reads it also reads the rest
 	} else {
 		c.warm.Add(1)
 	}
 	c.rest(now)
 }
 
-// rest simulates the work that a message is which came now, and the pause.
+// rest simulates the work of a message that came at now, and the pause.
 func (c *consumer) rest(now int64) {
 	if c.work > 0 {
 		time.Sleep(c.work)
@@ -195,8 +195,8 @@ func (c *consumer) rest(now int64) {
 	}
 }
 
-// party is how the consumer is called in exemplars: a requester, which receives
-// the replies to what it sent, is none.
+// party is the consumer's number in exemplars. A requester, which receives the replies
+// to what it sent, has none.
 func (c *consumer) party() int32 {
 	if c.kind == integrity.Reply {
 		return -1
@@ -221,7 +221,7 @@ func (c *consumer) first(st *stream, seq uint64, sent, now int64) {
 	}
 }
 
-// odd sorts out what is not a good message of this run's load.
+// odd accounts for what is not a good message of this run's load.
 func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 	check := e.Get(payload, true)
 	if check == integrity.Short {
@@ -243,8 +243,8 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 		}
 		return
 	}
-	// Damaged. It is one of ours if the envelope still says so: the right run,
-	// or, where just that was hit, a stream and an instant that fit.
+	// Damaged. It is one of ours if the envelope still says so: by the run or,
+	// where that is damaged, by a stream and an instant that fit.
 	start, end := c.plan.start.Load(), c.plan.end.Load()
 	plausible := known && e.Intended >= start && e.Intended < end && e.Intended <= now
 	switch {

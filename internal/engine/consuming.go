@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// emptyLook is how often it is looked whether a load that only consumes is done,
-	// and emptyAfter how long nothing must have come for the broker to be believed
+	// emptyLook is how often a load that only consumes checks whether it is done, and
+	// emptyAfter how long nothing must have come before the broker's answer counts
 	// that it has no more.
 	emptyLook  = 20 * time.Millisecond
 	emptyAfter = 500 * time.Millisecond
@@ -29,7 +29,7 @@ func (c consuming) mode() string { return result.ModeConsume }
 // prepare: there is nothing to warm up.
 func (c consuming) prepare(context.Context) (ahead time.Duration, err error) { return 0, nil }
 
-// finish: nothing is under way that was to be sent.
+// finish: no send is under way.
 func (c consuming) finish(aborted bool) bool { return aborted }
 
 // start watches what comes.

@@ -19,17 +19,17 @@ import (
 type control struct {
 	config     Config
 	out        *output
-	pacedLoads int // they share what may be spun
+	pacedLoads int // they share the budget for spinning
 
 	stopped  atomic.Bool
 	stop     chan struct{} // closed with stopped
 	stopOnce sync.Once
-	// past is told when a load that nobody paces has sent all of its window. It
-	// has room for one.
+	// past is signalled when a load without pacers has sent all of its window. Its
+	// capacity is one.
 	past chan struct{}
 }
 
-// stopSlice is how long who waits for something sleeps at a time, in ns, so that the
+// stopSlice is how long a waiting goroutine sleeps at a time, in ns, so that the
 // end of the run is noticed.
 const stopSlice = 20_000_000
 
@@ -58,7 +58,7 @@ func (c *control) life() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// tellPast has the run look at once whether all loads are past their windows.
+// tellPast has the run check at once whether all loads are past their windows.
 func (c *control) tellPast() {
 	select {
 	case c.past <- struct{}{}:

@@ -5,12 +5,12 @@ import (
 )
 
 // cursor is where a lane is in its schedule. It belongs to the lane's pacer and
-// goes with the lane to another one, so that handing a lane on costs the same
-// whenever it happens.
+// moves with the lane to another one, so that a takeover costs the same whenever it
+// happens.
 type cursor struct {
 	producers []int
 	phase     schedule.Phase
-	feed      *schedule.Merged // what is left of the phase; nil: nothing was begun
+	messages  *schedule.Merged // what is left of the phase; nil: nothing was begun
 	shift     int64            // of the instants of this phase
 
 	// The message that is due next. It has not been sent.
@@ -27,11 +27,11 @@ func (l *lane) begin() {
 	l.advance()
 }
 
-// enter turns to phase ph.
+// enter begins phase ph.
 func (l *lane) enter(ph schedule.Phase) {
 	c := &l.cursor
 	c.phase, c.shift = ph, 0
-	c.feed = l.plan.schedule.Merge(c.producers, ph)
+	c.messages = l.plan.schedule.Merge(c.producers, ph)
 	switch ph {
 	case schedule.Window:
 		for _, st := range l.streams {
@@ -47,8 +47,8 @@ func (l *lane) enter(ph schedule.Phase) {
 	}
 }
 
-// advance loads the next message. The load after the window has no end, unless it
-// was to last for so long and no longer.
+// advance loads the next message. The load after the window has no end, unless the
+// schedule has one or the workload stops.
 func (l *lane) advance() {
 	c := &l.cursor
 	for {
@@ -56,7 +56,7 @@ func (l *lane) advance() {
 			c.intended = never
 			return
 		}
-		offset, producer, ok := c.feed.Next()
+		offset, producer, ok := c.messages.Next()
 		if ok {
 			c.intended, c.producer = l.plan.start.Load()+offset+c.shift, producer
 			if !l.beyond() {
@@ -64,30 +64,30 @@ func (l *lane) advance() {
 			}
 		}
 		if c.phase == schedule.After {
-			c.intended = never // it was for ever
+			c.intended = never // the schedule has ended
 			return
 		}
 		l.enter(c.phase + 1)
 	}
 }
 
-// beyond reports whether the message that is due next was of the window when it
-// was planned and is not any more: it was ended early.
+// beyond reports whether the message that is due next was planned for the window and
+// is no longer part of it, because the window was ended early.
 func (l *lane) beyond() bool {
 	return l.cursor.phase == schedule.Window && l.cursor.intended >= l.plan.end.Load()
 }
 
 // unsent yields the messages of the window that the lane did not get to, as their
-// intended instants and streams. The lane has no pacer any more, and the cursor is
-// used up by it.
+// intended instants and streams. It is called when the lane has no pacer any more, and
+// uses the cursor up.
 func (l *lane) unsent(yield func(int64, *stream) bool) {
 	c := &l.cursor
-	if c.feed == nil || c.phase == schedule.After {
+	if c.messages == nil || c.phase == schedule.After {
 		return
 	}
 	if c.phase == schedule.Before {
-		c.feed = l.plan.schedule.Merge(c.producers, schedule.Window)
-		offset, producer, ok := c.feed.Next()
+		c.messages = l.plan.schedule.Merge(c.producers, schedule.Window)
+		offset, producer, ok := c.messages.Next()
 		if !ok {
 			return
 		}
@@ -95,7 +95,7 @@ func (l *lane) unsent(yield func(int64, *stream) bool) {
 	}
 	start, end := l.plan.start.Load(), l.plan.end.Load()
 	for c.intended < end && yield(c.intended, l.sending.turnOf(c.producer)) {
-		offset, producer, ok := c.feed.Next()
+		offset, producer, ok := c.messages.Next()
 		if !ok {
 			return
 		}

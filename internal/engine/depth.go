@@ -21,8 +21,8 @@ const (
 	depthMost = 64
 )
 
-// depth is what the broker says that it holds for the load's consumers. It is asked
-// where they come late or pause, or have what another run left.
+// depth is how much the broker says that it holds for the load's consumers. It is asked
+// where they connect late or pause, or consume what another run left.
 type depth struct {
 	specs  []driver.ConsumerSpec        // a consumer of each group
 	newest atomic.Pointer[result.Depth] // told since the last interval; nil: nothing
@@ -36,8 +36,8 @@ func (d *depth) add(spec driver.ConsumerSpec, group int) {
 	}
 }
 
-// startDepth asks now and then, until the run is over or it is said that nobody can
-// tell. What fails otherwise is asked again: a consumer may not have come yet, and a
+// startDepth asks now and then, until the run is over or the driver says that it cannot
+// tell. After any other error it asks again: a consumer may not have connected yet, and a
 // broker may be away for a while.
 func (r *receiving) startDepth() {
 	teller, ok := r.session.main.(driver.DepthTeller)

@@ -68,8 +68,8 @@ func TestFillAndDrainBySeveralRuns(t *testing.T) {
 	}
 }
 
-// While a run still sends and consumes, another one reads from the beginning by the
-// name that the first has told: neither disturbs the accounts of the other.
+// While a run still sends and consumes, another one reads from the beginning, by the
+// name that the first has reported: neither disturbs the accounts of the other.
 func TestReplayBesideALiveRun(t *testing.T) {
 	b := startJetStream(t)
 	told, enough := make(chan string, 1), make(chan struct{})
@@ -95,7 +95,7 @@ func TestReplayBesideALiveRun(t *testing.T) {
 		done <- ended{r, err}
 	}()
 	select {
-	case <-enough: // it is told before
+	case <-enough: // it is reported before
 	case first := <-done:
 		t.Fatalf("ended: %v", first.err)
 	}
@@ -145,7 +145,7 @@ phases: {warmup: 300ms, duration: 900ms}
 	}
 }
 
-// What nobody keeps cannot be left, nor found.
+// Messages that no broker keeps can neither be left nor be found.
 func TestNothingIsKept(t *testing.T) {
 	for _, w := range []string{"pattern: publish, lifetime: keep", "pattern: consume, existing: 00c0ffee", "existing: 00c0ffee"} {
 		if err := Check(parse(t, "workload: {"+w+"}"), nats.Entry()); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "keeps no messages") {

@@ -1,6 +1,6 @@
 // Package engine runs a scenario against a broker: it provisions, connects,
-// warms up, measures, drains and closes the accounts, and writes down what it
-// saw while it goes on.
+// warms up, measures, drains and closes the accounts. It writes its records while
+// the run goes on.
 //
 // The load is issued on a schedule that the broker cannot slow down. Whatever
 // the system under test does, a message is timed from the instant it was due.
@@ -18,8 +18,8 @@ import (
 // Run executes c. ctx's end ends the measured window early: the run drains,
 // writes and returns a result marked as interrupted. The returned error wraps
 // ErrUsage for what the user must change, an error class of package driver, or
-// ErrAborted. One process can run one scenario at a time in good conscience;
-// nothing prevents more.
+// ErrAborted. A process should run one scenario at a time, since two disturb each
+// other; nothing prevents more.
 func Run(ctx context.Context, c Config) (*result.Run, error) {
 	r, err := newRun(c)
 	if err != nil {

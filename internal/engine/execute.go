@@ -36,7 +36,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		defer func() { ld.side.end(err != nil) }()
 	}
 	if err := r.setUp(ctx); err != nil {
-		_ = r.close() // the error that stopped the setup is the one to tell
+		_ = r.close() // the error that stopped the setup is the one to return
 		return nil, err
 	}
 	for _, ld := range r.loads {
@@ -111,9 +111,9 @@ const hiccupPeriod = 4 * time.Millisecond
 
 // raiseProcs gives each pacer, the hiccup meter's thread and the sampler a
 // processor of its own beside those for the client's goroutines: the meter keeps
-// its while it sleeps in the kernel, and a pacer that wakes must find one. With one
+// its processor while it sleeps in the kernel, and a pacer that wakes must find one. With one
 // too few a delivery now and then found none, and waited until the runtime's monitor
-// took one away from a sleeper, up to 10 ms later: the p99 of 20,000 messages a second
+// took one away from a sleeping thread, up to 10 ms later: the p99 of 20,000 messages a second
 // was 7 ms instead of a third of one.
 func (r *run) raiseProcs() (restore func()) {
 	old, base := runtime.GOMAXPROCS(0), processors()
@@ -238,7 +238,7 @@ func (r *run) endBy(now int64) {
 // pacer is just sending a message from beyond it.
 const graceOfEnd = 20 * time.Millisecond
 
-// interrupt ends the window because somebody wants it.
+// interrupt ends the window on request.
 func (r *run) interrupt() {
 	if r.shorten("interrupted") {
 		r.interrupted = true

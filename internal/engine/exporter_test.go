@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// shown sums what an exporter is shown.
+// shown sums what an exporter gets.
 type shown struct {
 	workloads []string
 	values    map[string]map[result.Metric]map[int64]int64 // by upper edge
@@ -33,7 +33,7 @@ func (s *shown) Interval(v *result.Interval, added func(visit func(m result.Metr
 	})
 }
 
-// An exporter is shown, interval by interval, what the file has in the end.
+// An exporter gets, interval by interval, what the file has in the end.
 func TestExporterIsShownWhatIsWritten(t *testing.T) {
 	s := &shown{values: map[string]map[result.Metric]map[int64]int64{}, counters: map[string]*result.Counters{}}
 	r, err := Run(t.Context(), Config{Entry: mem.Entry(), Exporter: s, Scenario: parse(t, `

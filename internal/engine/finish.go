@@ -12,7 +12,7 @@ import (
 	"sixnines/scenario"
 )
 
-// finish closes the accounts when all senders and consumers are gone, and
+// finish closes the accounts when all senders and consumers have ended, and
 // judges.
 func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	r := c.run
@@ -92,8 +92,8 @@ func (a *accounts) inputs(now int64) judge.Inputs {
 	return in
 }
 
-// resolvedAt returns when the last measured message was resolved, 0 if nothing
-// tells.
+// resolvedAt returns when the last measured message was resolved, 0 if that is not
+// known.
 func (a *accounts) resolvedAt() int64 {
 	t := a.sending.synced
 	for _, l := range a.sending.lanes {
@@ -105,7 +105,7 @@ func (a *accounts) resolvedAt() int64 {
 	return t
 }
 
-// drained is how fast consumers had what earlier runs left: from the first to the
+// drained is how fast consumers consumed what earlier runs left: from the first to the
 // last message of those.
 func (a *accounts) drained(c result.Counters) *result.Throughput {
 	x := &a.receiving.earlier
@@ -116,8 +116,8 @@ func (a *accounts) drained(c result.Counters) *result.Throughput {
 	return t
 }
 
-// throughput is what a flat-out run came to. What the broker refused, and what
-// did not arrive where it should, is none.
+// throughput is what a flat-out run achieved. A message that the broker refused, or that
+// did not arrive where it should, does not count.
 func (a *accounts) throughput() *result.Throughput {
 	c := a.counts()
 	if a.workload.Pattern == scenario.Consume {
@@ -152,7 +152,7 @@ func (a *accounts) throughput() *result.Throughput {
 	return t
 }
 
-// filling is what a flat-out load came to whose consumers came when it was over:
+// filling is the throughput of a flat-out load whose consumers connect when it is over:
 // how fast the broker took it.
 func (a *accounts) filling() *result.Throughput {
 	c := a.counts()

@@ -16,8 +16,8 @@ import (
 // claimAtOnce is how many messages of a quota a flat-out loop takes at a time.
 const claimAtOnce = 256
 
-// flood sends on one lane as fast as the client takes it: intended is sent,
-// there is no schedule, and so no response time. It ends at end, when the
+// flood sends on one lane as fast as the client takes messages. The instant of sending
+// is the intended one: there is no schedule, and so no response time. It ends at end, when the
 // quota is used up, or when the run is stopped.
 func (l *lane) flood(limit *quota, measured bool) {
 	if measured {
@@ -35,7 +35,7 @@ func (l *lane) flood(limit *quota, measured bool) {
 		}
 		sl, index := l.slots.take()
 		if sl == nil || l.limit > 0 && l.inFlight.Load() >= l.limit {
-			if sl, index = l.waitForRoom(sl, index); sl == nil {
+			if sl, index = l.waitForPlace(sl, index); sl == nil {
 				return
 			}
 		}
@@ -50,21 +50,21 @@ func (l *lane) flood(limit *quota, measured bool) {
 			turn = 0
 		}
 		if err := l.transmit(st, sl, index, integrity.Data, now, now, 0, measured, nil); err != nil {
-			runtime.Gosched() // refused: let the client come to itself
+			runtime.Gosched() // refused: let the client's goroutines run
 		}
 	}
 	l.flush()
 }
 
-// roomSpins is how often waitForRoom looks again at once: about as long as an
-// answer of a fast broker takes. After that it sleeps: the processor that it
-// would burn is the one that the client or the broker needs to make room.
-const roomSpins = 64
+// placeSpins is how often waitForPlace looks again at once: about as long as an
+// answer of a fast broker takes. After that it sleeps: by spinning it would use the
+// processor that the client or the broker needs to free a place.
+const placeSpins = 64
 
-// waitForRoom waits until the lane has a slot and room in flight; sl is a slot
+// waitForPlace waits until the lane has a slot and a place in flight; sl is a slot
 // already taken, or nil. What the client holds back goes out first: nothing else
-// would make room. It returns nil if the run ends before.
-func (l *lane) waitForRoom(sl *slot, index uint32) (*slot, uint32) {
+// would free a place. It returns nil if the run ends before.
+func (l *lane) waitForPlace(sl *slot, index uint32) (*slot, uint32) {
 	l.flush()
 	for n := 0; ; n++ {
 		if sl == nil {
@@ -76,7 +76,7 @@ func (l *lane) waitForRoom(sl *slot, index uint32) (*slot, uint32) {
 		if l.plan.stopped.Load() {
 			return nil, 0
 		}
-		if n < roomSpins {
+		if n < placeSpins {
 			runtime.Gosched()
 		} else {
 			clock.SleepUntilBlocking(clock.Now() + placePoll)
@@ -138,8 +138,8 @@ func (f *flatOut) start() {
 	})
 }
 
-// finish waits until all is sent, and has the clock stop: by a round trip, unless
-// acknowledgements do.
+// finish waits until all is sent. The clock stops with a round trip, or with the last
+// acknowledgement where there are any.
 func (f *flatOut) finish(aborted bool) bool {
 	if f.neverBegan() {
 		return aborted

@@ -10,7 +10,7 @@ import (
 	"sixnines/result"
 )
 
-// A broker that never comes back: what could not be sent and what never arrived
+// The broker never comes back: what could not be sent and what never arrived
 // are counted, stay in the distribution as lower bounds, and the run ends by
 // itself.
 func TestFrozenForGood(t *testing.T) {

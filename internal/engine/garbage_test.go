@@ -17,7 +17,7 @@ func allocated() uint64 {
 	return s[0].Value.Uint64()
 }
 
-// What an interval leaves behind is next to nothing: garbage is not collected in
+// An interval makes next to no garbage: it is not collected in
 // the measured window, and that of an hour must fit into 20 MB.
 func TestGarbageOfIntervals(t *testing.T) {
 	judgesFigures(t)
@@ -28,7 +28,7 @@ func TestGarbageOfIntervals(t *testing.T) {
 		most   uint64
 	}{
 		// 2,600 of a quiet machine; where it is busy there are fewer intervals to share
-		// what a run leaves but once.
+		// what a run allocates only once.
 		"alone": {Config{Entry: mem.Entry()}, "off", 8000},
 		// Its reports come in fewer intervals than there are of ours. To decode a
 		// histogram of each left 700,000 bytes.
@@ -76,14 +76,14 @@ func TestHeapStaysAsItWasAfterAMinute(t *testing.T) {
 	for name, first := range map[string]int{"little garbage": 1 << 20, "much": 40 << 20} {
 		h := holdCollector()
 		cycles := heapBytes("/gc/cycles/automatic:gc-cycles")
-		h.tend(h.since + int64(heapMinute) - 1)
+		h.poll(h.since + int64(heapMinute) - 1)
 		litter(first)
 		if n := heapBytes("/gc/cycles/automatic:gc-cycles") - cycles; h.settled || n > 0 {
 			t.Errorf("%s: collected %d times in the first minute", name, n)
 		}
 		minute := objects()
-		h.tend(h.since + int64(heapMinute))
-		limit := max(minute, h.live+heapRoom)
+		h.poll(h.since + int64(heapMinute))
+		limit := max(minute, h.live+heapLeast)
 		if goal := heapBytes("/gc/heap/goal:bytes"); !h.settled || goal > limit+limit/10+4<<20 || goal < limit-limit/10 {
 			t.Errorf("%s: may grow to %d kB, from %d kB live and %d kB after the minute", name, goal>>10, h.live>>10, minute>>10)
 		}

@@ -92,7 +92,7 @@ func (ld *load) describe(h *result.Header) error {
 		h.Headers = w.Headers.String()
 	}
 	if w.Pattern == scenario.Consume {
-		h.Size = 0 // whatever comes
+		h.Size = 0 // not known: earlier runs chose it
 	}
 	h.Existing = w.Existing
 	if w.Keeps() {

@@ -42,7 +42,7 @@ func (i Input) Digest() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("%w: workload.arrivals %s: %w", ErrUsage, i.Name, err)
 		}
-		defer f.Close() // read only: nothing to lose
+		defer f.Close() // read only: no write can fail here
 		if _, err := io.Copy(h, f); err != nil {
 			return "", fmt.Errorf("%w: workload.arrivals %s: %w", ErrUsage, i.Name, err)
 		}

@@ -30,12 +30,12 @@ func (st *stream) setKeys(p *plan) error {
 	return nil
 }
 
-// beforeWindow is in the number of every message before the window.
+// beforeWindow is a bit of the number of every message before the window.
 const beforeWindow = 1 << 39
 
-// keyNumber returns the number by which the stream's next message gets its key:
-// its number in the window, whatever came before, so that runs are alike; and before
-// the window none that occurs in it.
+// keyNumber returns the number from which the stream's next message gets its key. In
+// the window it counts from the window's start, so that runs have equal keys whatever
+// came before; before the window it is a number that does not occur in it.
 func (st *stream) keyNumber() uint64 {
 	if !st.begun {
 		return st.next | beforeWindow

@@ -45,7 +45,7 @@ type stream struct {
 	tampered map[uint64]int // corrupted deliveries whose envelope could be guessed
 }
 
-// marks are the sequence numbers of a stream that met with something rare. They
+// marks are the sequence numbers of a stream's rare messages. They
 // take no memory before the first, and a bit each from then on. The methods are
 // safe for concurrent use.
 type marks struct {
@@ -106,7 +106,7 @@ type lane struct {
 
 	// The sending side of an open loop; its pacer's.
 	cursor    cursor
-	key       int64 // when it wants to be looked at
+	key       int64 // when it is to be looked at
 	gap       int64 // mean time between its messages, ns
 	blocked   blockedLog
 	fullSince int64 // when it was found without a place in flight; 0: it was not
@@ -122,17 +122,17 @@ type lane struct {
 	lastAck  atomic.Int64 // instant of the newest acknowledgement of a measured message
 	timedOut atomic.Int64
 	// unanswered counts measured messages of which the driver says that no
-	// answer came in time: nobody knows what became of them.
+	// answer came in time: their outcome is unknown.
 	unanswered atomic.Int64
 	failures   [12]atomic.Int64 // by class of error, see driver.Classes; last: other
 	_          [64]byte
 }
 
 // acker receives the outcomes of one lane's sends. Its kind is fixed for a
-// run, so that drivers without acknowledgements pay for none.
+// run, so that drivers without acknowledgements do not pay for them.
 type acker interface{ driver.Acks }
 
-// plainAcks is for drivers that never hear of a message again: Done returns the
+// plainAcks is for drivers without acknowledgements: Done only returns the
 // payload.
 type plainAcks struct{ l *lane }
 
@@ -144,7 +144,7 @@ func (a plainAcks) Done(token uint64, err error) {
 	}
 	switch {
 	case err == nil || sl.kind != integrity.Data:
-	case errors.Is(err, driver.ErrTimeout), errors.Is(err, driver.ErrClosed): // no refusal: nobody knows
+	case errors.Is(err, driver.ErrTimeout), errors.Is(err, driver.ErrClosed): // no refusal: the outcome is unknown
 		l.fail(err)
 	default:
 		l.nack(sl, err)
@@ -196,7 +196,7 @@ func (a brokerAcks) Done(token uint64, err error) {
 		case errors.Is(err, driver.ErrTimeout):
 			l.unanswer(sl, err, now, expired)
 		case errors.Is(err, driver.ErrClosed):
-			// We have left before the broker answered.
+			// The client closed before the broker answered.
 			l.unanswer(sl, err, now, true)
 		default:
 			l.nack(sl, err)
@@ -279,7 +279,7 @@ func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
 	if sl.measured {
 		l.unanswered.Add(1)
 		sl.stream.gaveUp.add(sl.seq)
-		if l.plan.timed { // so long nothing came, and now nothing can
+		if l.plan.timed { // nothing came until now, and nothing can any more
 			l.recording.rec.Censor(l.session.ackResponse, now-sl.intended)
 			l.tail.giveUp(sl.stream.id, sl.seq, sl.intended, now)
 		}
@@ -371,7 +371,7 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	return nil
 }
 
-// refuse takes back a message that Send would not have.
+// refuse takes back a message that Send returned an error for.
 func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, sent int64, err error) {
 	l.fail(err)
 	gen := sl.state.Load() &^ slotMask
@@ -430,8 +430,8 @@ func (l *lane) expire(horizon int64) {
 	}
 }
 
-// expiry counts messages in flight by when they were sent, so that one that is
-// never delivered loses its place after a while without a table of all of them.
+// expiry counts messages in flight by when they were sent, so that a message that is
+// never delivered leaves its place after a while without a table of all of them.
 type expiry struct {
 	length  int64 // of a bucket, ns
 	buckets [1024]atomic.Int64
@@ -466,7 +466,7 @@ func (e *expiry) sweep(horizon int64) (n int64) {
 	// Buckets further back are by now those of messages under way, and are swept with
 	// them: from horizon to now there are 514.
 	for b := max(e.swept.Load(), last-500); b <= last; b++ {
-		e.swept.Store(b + 1) // first: who comes after that leaves the bucket alone
+		e.swept.Store(b + 1) // first: whoever reads it leaves the bucket alone
 		n += e.buckets[b%1024].Swap(0)
 	}
 	return n

@@ -13,12 +13,12 @@ import (
 	"sixnines/result"
 )
 
-// lateConsumers are the consumers of a load that connect when it is under way, or over.
+// lateConsumers are the consumers of a load that connect during it, or after it.
 type lateConsumers struct {
 	consumers []lateConsumer
 	began     atomic.Bool // they were told to connect
-	// What stalled has seen: how many deliveries there were when it looked last and
-	// that number was another one.
+	// What stalled has found: how many deliveries there were at its last look, and
+	// when that number had changed.
 	received, at int64
 }
 
@@ -36,8 +36,8 @@ func (ld *load) startLate() {
 	}
 }
 
-// joinLate connects the consumers that come late. What cannot connect leaves its
-// messages undelivered, which the accounts tell; the event says why, and the run is
+// joinLate connects the consumers that come late. If one cannot connect, its messages
+// stay undelivered, which the accounts show; the event says why, and the run is
 // INVALID.
 func (ld *load) joinLate() {
 	from := ld.workload.Consumer.From
@@ -74,14 +74,14 @@ func (r *run) hasLate() bool {
 	return slices.ContainsFunc(r.loads, func(ld *load) bool { return len(ld.receiving.late.consumers) > 0 })
 }
 
-// stallLimit is how long consumers that came late are waited for that get nothing:
+// stallLimit is how long a run waits for late consumers that get nothing:
 // longer than what a broker takes to give a lost consumer's messages to another one
 // (NSQ's msg_timeout is 60 s, Kafka's session.timeout.ms 45 s, JetStream's ack_wait
 // 30 s): nsqd kept those of a connection that was cut for the whole minute.
 const stallLimit = 90 * time.Second
 
-// stalled reports whether only such loads are unresolved whose consumers came late
-// and have got nothing for long: what is missing is not on its way.
+// stalled reports whether all loads that are unresolved have late consumers
+// that have got nothing for long: what is missing is not on its way.
 func (r *run) stalled() bool {
 	waits := false
 	for _, ld := range r.loads {

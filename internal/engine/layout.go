@@ -10,7 +10,7 @@ import (
 // topics, consumers and groups, before anything is connected.
 //
 // A stream is one producer's messages to one topic. It is the unit of sequence
-// numbers and of order: its number stands in each envelope.
+// numbers and of order: each envelope has its number.
 type layout struct {
 	topics     []string
 	streams    []streamPlan
@@ -43,7 +43,7 @@ type groupPlan struct {
 }
 
 // layOut lays a workload out. Producers and topics are matched so that each
-// producer keeps to as few topics as possible with all topics loaded alike:
+// producer has as few topics as possible and all topics have the same load:
 // one each where the numbers divide, else every producer takes all in turn.
 // Lone consumers spread over the topics; members of a queue group subscribe to
 // all of them.
@@ -81,7 +81,7 @@ func layOut(w *scenario.Workload) *layout {
 	}
 	if w.Pattern == scenario.RequestReply {
 		// Responders compete for requests; what is accounted is the reply,
-		// which comes to the producer and nobody else.
+		// which comes to the producer only.
 		l.groups = []groupPlan{l.group(all, 1, perTopic)}
 		name := ""
 		if w.Groups > 0 || w.Consumers > 1 {

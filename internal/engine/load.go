@@ -16,7 +16,7 @@ import (
 )
 
 // load is one workload while it is run. Data goes from one part to the next, and
-// each knows of the parts before it only: those that follow read what it has.
+// each knows only the parts before it: those that follow read what it has.
 type load struct {
 	*plan
 	session   *session
@@ -67,7 +67,7 @@ func (ld *load) open(ctx context.Context) error {
 func (ld *load) metrics() []recorder.ID { return append(ld.recording.metrics(), ld.side.metrics()...) }
 
 // disconnect closes producers and consumers, then the sessions. Leftovers are
-// told, not fatal: the measurement is done.
+// reported, not fatal: the measurement is done.
 func (ld *load) disconnect() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
@@ -119,7 +119,7 @@ func (ld *load) startStages() {
 	d.OnDial(func() {
 		for c := range taps {
 			if c.Closed() {
-				return // it is that one's successor, which nobody follows
+				return // it replaces that one, and is not followed
 			}
 		}
 		if !s.off.Swap(true) {

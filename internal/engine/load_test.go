@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// Data of a load goes one way: no part holds a later one, nor the load or the run.
+// Data of a load goes one way: no part has a later one, nor the load or the run.
 func TestPartsHoldThoseBeforeThemOnly(t *testing.T) {
 	order := []reflect.Type{reflect.TypeFor[plan](), reflect.TypeFor[session](), reflect.TypeFor[recording](), reflect.TypeFor[sending](),
 		reflect.TypeFor[receiving](), reflect.TypeFor[accounts](), reflect.TypeFor[load](), reflect.TypeFor[run]()}
 	last := func(part any) int { return slices.Index(order, reflect.TypeOf(part)) }
 	for _, tt := range []struct {
 		of   any
-		most int // which part it may hold at most
+		most int // the latest part that it may have
 	}{
 		{plan{}, -1}, {session{}, last(plan{})}, {recording{}, last(session{})}, {sending{}, last(recording{})},
 		{receiving{}, last(sending{})}, {accounts{}, last(receiving{})},

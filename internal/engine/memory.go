@@ -12,8 +12,8 @@ import (
 
 // collectorHeld keeps Go's garbage collector out of the measured window: it
 // runs once before, and in the first minute only where the heap reaches an
-// eighth of the memory available, 2 GiB at most. From then on the heap may be as
-// large as it had become: so the process grows no further, however long the run
+// eighth of the memory available, 2 GiB at most. From then on the limit is what the
+// heap has come to: the process grows no further, however long the run
 // is, and a client that makes garbage has it collected about once a minute. The
 // number of cycles is part of the result.
 type collectorHeld struct {
@@ -27,9 +27,9 @@ type collectorHeld struct {
 const (
 	heapAtMost  = 2 << 30
 	heapAtLeast = 128 << 20
-	// heapRoom is the least that may be left behind between collections, and
-	// heapMinute the time after which it is what it has come to.
-	heapRoom   = 8 << 20
+	// heapLeast is the least garbage that may accumulate between collections, and
+	// heapMinute the time after which the limit is what the heap has come to.
+	heapLeast  = 8 << 20
 	heapMinute = time.Minute
 )
 
@@ -41,19 +41,19 @@ func holdCollector() *collectorHeld {
 	return h
 }
 
-// tend lets the heap grow no further when its minute is over.
-func (h *collectorHeld) tend(now int64) {
+// poll lets the heap grow no further when its minute is over.
+func (h *collectorHeld) poll(now int64) {
 	if !h.settled && now-h.since >= int64(heapMinute) {
 		h.settle()
 	}
 }
 
-// settle has the collector run whenever the heap is as large as it is now. It is
-// told as a share of what is live: so it gives way where that grows, and never
+// settle has the collector run whenever the heap is as large as it is now. The limit is
+// set as a share of what is live: so it rises where that grows, and the collector never
 // runs all the time.
 func (h *collectorHeld) settle() {
 	h.settled = true
-	most := max(heapBytes("/memory/classes/heap/objects:bytes"), h.live+heapRoom)
+	most := max(heapBytes("/memory/classes/heap/objects:bytes"), h.live+heapLeast)
 	// The heap may grow by the share of what is live and scanned, and to the share of
 	// 4 MiB at least (runtime.heapMinimum).
 	scanned := max(h.live+heapBytes("/gc/scan/globals:bytes")+heapBytes("/gc/scan/stack:bytes"), 1)

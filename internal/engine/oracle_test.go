@@ -33,10 +33,10 @@ func stallFor(t *testing.T, b *brokers.Instance, at, d time.Duration) func() tim
 	return func() time.Duration { return <-done }
 }
 
-// A broker that stands still for D in a window of T, at a rate of which it can
+// A broker that is paused for D in a window of T, at a rate of which it can
 // do 1/ρ times as much, makes 1−p of the messages wait longer than
 // x_p = D − (1−p)·T·(1−ρ), within 3 %. Where other programs take the processors
-// the generator itself is held up: a try that is off is repeated.
+// the generator itself is delayed: a try that is off is repeated.
 func TestStallOracle(t *testing.T) {
 	judgesFigures(t)
 	const T, D = 5 * time.Second, time.Second
@@ -94,7 +94,7 @@ func offOracle(r *result.Run, d, window time.Duration) string {
 	return ""
 }
 
-// The same stall seen by a closed loop: the lie.
+// The same pause as a closed loop measures it: wrongly.
 func TestClosedLoopOmitsTheStall(t *testing.T) {
 	judgesFigures(t)
 	b := startNATS(t)

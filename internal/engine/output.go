@@ -18,14 +18,14 @@ type output struct {
 	mu      sync.Mutex
 	writer  *result.Writer
 	path    string
-	quiet   *quiet // not nil: what comes goes there, and nowhere else
-	scratch string // directory to remove when the file was read; empty: it stays
+	quiet   *quiet // not nil: the records go there, and nowhere else
+	scratch string // directory to remove when the file has been read; empty: none
 	origin  int64  // CLOCK_MONOTONIC of the window's start; records are relative to it
 	begun   bool
 	filled  bool // with at least one interval
 	ended   bool
 	waiting []result.Event
-	secrets []string // what no event may tell
+	secrets []string // what no event may contain
 	err     error
 }
 
@@ -52,7 +52,7 @@ func newOutput(path string, quiet *quiet, secrets []string) (*output, error) {
 
 func (o *output) clean() {
 	if o.scratch != "" {
-		_ = os.RemoveAll(o.scratch) // what stays in the temporary directory is no harm
+		_ = os.RemoveAll(o.scratch) // a directory that stays in the temporary one is harmless
 	}
 }
 
@@ -154,5 +154,5 @@ func (o *output) discard() {
 	o.clean()
 }
 
-// removeFile removes a file that holds nothing; that it stays is no harm.
+// removeFile removes a file that has nothing in it; if it stays, that is harmless.
 func removeFile(path string) { _ = os.Remove(path) }

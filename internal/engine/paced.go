@@ -15,7 +15,7 @@ func (p paced) mode() string { return result.ModeOpen }
 // prepare: the warm-up is part of the schedule.
 func (p paced) prepare(context.Context) (ahead time.Duration, err error) { return p.warmup, nil }
 
-// finish: the schedule goes on behind the window until the run is over.
+// finish: the schedule goes on after the window until the run is over.
 func (p paced) finish(aborted bool) bool { return aborted }
 
 // start divides the lanes among pacers.

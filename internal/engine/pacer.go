@@ -12,7 +12,7 @@ import (
 // pacer is a thread that sends the messages of some lanes when they are due.
 type pacer struct {
 	sending *sending
-	control *control  // whether the run is over is looked at for each message
+	control *control  // tells, for each message, whether the run is over
 	queue   laneQueue // its lanes
 
 	spare bool // the supervisor made it: GOMAXPROCS has no processor for it
@@ -21,8 +21,8 @@ type pacer struct {
 	budget int64 // the most of it that may be spun away
 
 	// handOn says that a client was given a message and has not written it by
-	// itself: what it has started instead needs the processor that this thread
-	// keeps.
+	// itself: the goroutine that it started instead needs the processor that this
+	// thread keeps.
 	handOn bool
 
 	current   *lane       // being served
@@ -56,7 +56,7 @@ func (p *pacer) pace() {
 	defer p.threadID.Store(0)
 	p.look(clock.Now())
 	for _, l := range p.queue {
-		if l.cursor.feed == nil {
+		if l.cursor.messages == nil {
 			l.begin()
 			l.key = l.cursor.intended
 		}
@@ -92,7 +92,7 @@ func (p *pacer) wait(until int64) bool {
 			now = clock.Now()
 		}
 		if target-now > stopSlice {
-			// Far off: a slice at a time, so that the end of the run is noticed.
+			// Far off: in slices, so that the end of the run is noticed.
 			now = p.sleep(now, now+stopSlice)
 			continue
 		}
@@ -131,7 +131,7 @@ const (
 	keepMost  = 30_000    // ns; the longest sleep that keeps the processor
 	longSleep = 500_000   // ns; before a longer sleep there is time for a look
 	lookEvery = 5_000_000 // ns; how old the last look at the thread's times may be
-	// longSend is from when on, in ns, a send is asked what it waited for.
+	// longSend is from when on, in ns, it is looked at what a send waited for.
 	longSend = 100_000
 	// placePoll is how often a pacer looks again for a place in flight, in ns.
 	placePoll = 20_000
@@ -158,8 +158,8 @@ func (p *pacer) look(now int64) {
 }
 
 // blockedOf returns how much of the time from start to now, in which a client had
-// the thread, it waited for somebody else: it neither ran nor waited for a
-// processor. Where the kernel does not tell it is all of it.
+// the thread, it waited for something else than a processor: it neither ran nor
+// waited for one. Where the kernel does not tell it is all of it.
 func (p *pacer) blockedOf(start, now int64) int64 {
 	awake, ok := p.thread.own()
 	if !ok {
@@ -172,8 +172,8 @@ func (p *pacer) blockedOf(start, now int64) int64 {
 	return min(max(now-start-max(during, 0), 0), now-start)
 }
 
-// serve sends what is due of a lane. What is overdue goes out together. It sets
-// when the lane wants to be looked at again.
+// serve sends what is due of a lane. What is overdue is sent together. It sets
+// when the lane is to be looked at again.
 func (p *pacer) serve(l *lane) {
 	p.current = l
 	now := clock.Now()
@@ -191,7 +191,7 @@ func (p *pacer) serve(l *lane) {
 		}
 		if !l.takePlace(now) {
 			p.release(l)
-			p.handOn = true // who makes room may need the processor
+			p.handOn = true // the client may need the processor to free a place
 			l.key = clock.Now() + placePoll
 			return
 		}
@@ -215,7 +215,7 @@ func (p *pacer) serve(l *lane) {
 	l.key = max(l.cursor.intended, now)
 }
 
-// takePlace sees to it that the lane has a slot and room in flight; false: there is
+// takePlace takes a slot and a place in flight for the lane; false: there is
 // none at now. Other lanes go on meanwhile.
 func (l *lane) takePlace(now int64) bool {
 	if l.next == nil {
@@ -229,8 +229,8 @@ func (l *lane) takePlace(now int64) bool {
 		return false
 	}
 	if l.fullSince != 0 {
-		// A look that comes late finds a place that may long have been free: from
-		// when it should have come on, the wait is the generator's own.
+		// A late look finds a place that may have been free for long: from
+		// when a look in time would have been, the wait is the generator's own.
 		l.blocked.add(l.fullSince, min(now, l.fullAt+placePoll))
 		l.fullSince = 0
 	}
@@ -262,7 +262,7 @@ func (p *pacer) send(l *lane) (now int64) {
 	return now
 }
 
-// release lets go of what is held back of a lane's messages, by its connection or
+// release sends what is held back of a lane's messages, by its connection or
 // by its client.
 func (p *pacer) release(l *lane) {
 	if !l.dirty {
@@ -283,7 +283,7 @@ func (p *pacer) release(l *lane) {
 	if l.corked {
 		l.corked = false
 		if err := l.conn.Uncork(); err != nil {
-			l.fail(err) // the client hears of it by its next write
+			l.fail(err) // the client gets the error by its next write
 		}
 	}
 	p.back(sending, from)
@@ -292,8 +292,8 @@ func (p *pacer) release(l *lane) {
 	}
 }
 
-// announce returns where to say since when this pacer's client has the thread, nil
-// if nobody else depends on it.
+// announce returns where to say since when this pacer's client has had the thread; nil
+// if no other lane depends on it.
 func (p *pacer) announce() *atomic.Int64 {
 	if len(p.queue) > 1 {
 		return &p.began
@@ -329,7 +329,7 @@ func (s *sending) startPacer(p *pacer) {
 	s.senders.Go(p.pace)
 }
 
-// flush pushes out what the clients of the lane's streams hold back.
+// flush sends what the clients of the lane's streams hold back.
 func (l *lane) flush() {
 	for _, st := range l.streams {
 		if st.flusher != nil {

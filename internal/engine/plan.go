@@ -15,7 +15,7 @@ import (
 
 // plan is what a load is to do, known before anything is connected: who sends what
 // to whom, and when. It does not change, but for the instants of the window, which
-// the run fixes. Of the run around it a load knows what control says.
+// the run fixes. What a load knows of its run is in control.
 type plan struct {
 	*control
 	part     scenario.Part
@@ -117,8 +117,8 @@ func (p *plan) asked() float64 {
 // laneCount is how many connections the producers have.
 func (p *plan) laneCount() int { return min(p.workload.Connections.Producers, p.workload.Producers) }
 
-// ownPacers is up to how many lanes each has a pacer of its own. A connection then
-// waits for no other's send, and there is nothing to hand over: with 8 connections
+// ownPacers is the most lanes that each have a pacer of their own. A connection then waits
+// for no other's send, and there are no takeovers: with 8 connections
 // at 20,000/s on two cores p99 was 79 to 99 µs, where one pacer for all had 94 to
 // 567 µs; with a processor hog beside it 178 to 183 µs against 487 to 1,314 µs.
 const ownPacers = 32
@@ -132,9 +132,9 @@ func (p *plan) pacerCount() int {
 	return min(max(p.laneCount(), 1), most)
 }
 
-// spinBudget is the most that a pacer may spin away before a message, so that
-// all of them together, those of other loads as well, spin for less than a tenth of a processor where the broker
-// shares them, and for less than a half where it does not.
+// spinBudget is the most that a pacer may spin before a message. All of them
+// together, with those of other loads, spin for less than a tenth of a processor where
+// the broker shares the processors, and for less than a half where it does not.
 func (p *plan) spinBudget() int64 {
 	if p.config.quiet != nil {
 		return 0

@@ -16,7 +16,7 @@ import (
 // only then can a loss be called one.
 func (ld *load) probe(ctx context.Context) error {
 	if ld.workload.Pattern == scenario.Publish || ld.workload.Existing != "" || len(ld.receiving.late.consumers) > 0 {
-		// Nothing can be missed of what is kept; and a probe would come last.
+		// A kept message is never missed; and a probe would come after all others.
 		return nil
 	}
 	began := clock.Now()
@@ -39,7 +39,7 @@ func (ld *load) probe(ctx context.Context) error {
 		if missing < 0 {
 			break
 		}
-		// Give the round a moment, longer each time, then ask again.
+		// Wait a moment for the round, longer each time, then send again.
 		patience := time.Now().Add(min(time.Second, 5*time.Millisecond<<min(round, 8)))
 		for time.Now().Before(patience) && !ld.receiving.seenEverywhere(missing) {
 			select {

@@ -1,6 +1,6 @@
 package engine
 
-// laneQueue is a pacer's lanes by when they want to be looked at, the earliest
+// laneQueue is a pacer's lanes by when they are to be looked at, the earliest
 // first: a binary heap.
 type laneQueue []*lane
 

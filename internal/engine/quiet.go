@@ -11,14 +11,14 @@ import (
 	"sixnines/scenario"
 )
 
-// RunProbe runs the probe's scenario s until ctx ends, and tells what it
-// measures. A process of its own is to be made for it, see probe.Serve.
+// RunProbe runs the probe's scenario s until ctx ends, and reports what it
+// measures to tell. It needs a process of its own, see probe.Serve.
 func RunProbe(ctx context.Context, s *scenario.Scenario, e driver.Entry, tell func(probe.Report)) error {
 	_, err := Run(ctx, Config{Scenario: s, Entry: e, quiet: &quiet{tell: tell}})
 	return err
 }
 
-// collectQuietly tells what came in the interval [from, to).
+// collectQuietly reports what came in the interval [from, to).
 func (c *collector) collectQuietly(from, to int64) error {
 	ld := c.run.loads[0] // a probe has one
 	ld.recording.rec.Snapshot()
@@ -36,7 +36,7 @@ func (c *collector) collectQuietly(from, to int64) error {
 	return nil
 }
 
-// finishQuietly tells of what came after the last interval.
+// finishQuietly reports what came after the last interval.
 func (c *collector) finishQuietly() error {
 	from := max(c.to, c.run.start.Load())
 	return c.collectQuietly(from, max(clock.Now(), from+1))

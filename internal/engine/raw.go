@@ -83,7 +83,7 @@ func (r *recording) openRaw(id string) error {
 }
 
 // closeRaw cuts the raw file to what was written and returns how many rows
-// found no room.
+// did not fit.
 func (r *recording) closeRaw() (dropped int64, err error) {
 	if r.raw == nil {
 		return 0, nil

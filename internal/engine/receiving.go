@@ -43,8 +43,8 @@ func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 		spec := r.spec(i)
 		r.depth.add(spec, cp.group)
 		if !r.workload.Consumer.From.IsZero() || r.workload.Pattern == scenario.Consume && r.part.Name != "" {
-			// Beside others a load that only consumes begins with its window: in their
-			// warm-up it would have much of what is to be measured.
+			// Beside other loads one that only consumes begins with its window: in their
+			// warm-up it would consume much of what is to be measured.
 			r.late.consumers = append(r.late.consumers, lateConsumer{spec, r.newConsumer(cp.group, lanes+i, integrity.Data).deliver})
 			continue
 		}
@@ -64,7 +64,7 @@ func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 				byConn[spec.Conn] = c.conn
 			}
 			if c.conn = byConn[spec.Conn]; r.workload.Consumer.Interrupted() {
-				c.conn = nil // what it has not read waits for the consumer, and not for us
+				c.conn = nil // unread messages wait for the consumer, not for the generator
 			}
 		}
 		if err != nil {
@@ -126,7 +126,7 @@ func consumerAck(s string) (driver.ConsumerAck, error) {
 	return driver.ConsumerAck{Mode: driver.AckEvery, Every: n}, nil
 }
 
-// seenEverywhere reports whether each group of a topic has seen a probe.
+// seenEverywhere reports whether each group of a topic has received a probe.
 func (r *receiving) seenEverywhere(topic int) bool {
 	for _, g := range r.groups {
 		for i, t := range g.plan.topics {
@@ -146,8 +146,8 @@ func (r *receiving) probed(now, sent int64) {
 	}
 }
 
-// stillComing reports whether messages that others have overtaken may yet be on
-// their way to the group: where they take more ways than one, and measured ones
+// stillComing reports whether messages that others have overtaken may still be on
+// their way to the group: there is more than one way to it, and measured messages
 // came in the second half of the time for which they were waited for, up to now.
 func (r *receiving) stillComing(g *group, now int64) bool {
 	waited, ways, coming := now-r.end.Load(), 0, false

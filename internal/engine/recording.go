@@ -7,9 +7,9 @@ import (
 	"sixnines/scenario"
 )
 
-// recording is what messages leave behind one by one, while they are sent and
-// received: times, the slowest of them, stages, rows of the raw file. Whoever adds
-// to it has a part of it, or adds atomically.
+// recording is what is recorded of single messages while they are sent and
+// received: times, the slowest of them, stages, rows of the raw file. A goroutine that
+// adds to it has a part of its own, or adds atomically.
 type recording struct {
 	*plan
 	session *session

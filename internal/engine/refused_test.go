@@ -13,8 +13,8 @@ import (
 	"sixnines/result"
 )
 
-// What was refused is slower than any latency, whoever refused it: in the
-// latencies of publishing, and of the deliveries that never were, once for each
+// A refused message is slower than any latency, whether Send or the broker refused it:
+// in the latencies of publishing, and of the deliveries that never were, once for each
 // group that waits for one. Those that succeeded have figures of their own.
 func TestRefusedIsSlowerThanAnyLatency(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -101,7 +101,7 @@ objectives: [delivery.response p99 < 1h, delivery.response max < 1h, delivery.re
 	}
 }
 
-// What was given up has its bound at the instant at which it was, and not at the
+// The bound of a message that was given up is at the instant of giving up, not at the
 // end of the run.
 func TestGivenUpIsBoundedByWhenItWas(t *testing.T) {
 	judgesFigures(t)
@@ -219,7 +219,7 @@ workload: {consumers: 2, arrivals: `+arrivals+`}`, e, "")
 	}
 }
 
-// Where the memory was too short that is counted and said, and the messages stay
+// Where the memory was too short that is counted and reported, and the messages stay
 // in the distribution as lower bounds.
 func TestLastConsumerBeyondMemoryIsSaid(t *testing.T) {
 	e := mem.Entry()

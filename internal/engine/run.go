@@ -12,8 +12,8 @@ import (
 	"sixnines/scenario"
 )
 
-// run is what the loads of a run have around them: the phases, the window, the
-// collector, the machine watched, and the output.
+// run is what the loads of a run share: the phases, the window, the
+// collector, the watch of the machine, and the output.
 type run struct {
 	*control
 	scenario *scenario.Scenario

@@ -49,10 +49,10 @@ const (
 // "Sample-path analysis of queueing systems", 1999). A clock that is wrong on
 // one side, a message that is stamped late or a counter that leaks breaks it.
 //
-// The instants are a Poisson process, seeded, that knows nothing of the load:
-// their average is that of time (Wolff 1982). One for which the thread was
-// woken late takes the value of that moment, which may be one of many overdue
-// sends: by what it differs from the look before it adds to the tolerance.
+// The instants are a Poisson process, seeded, that does not depend on the load:
+// their average is that of time (Wolff 1982). A look for which the thread was
+// woken late takes the value of that moment, at which many overdue messages may be
+// sent: its difference from the look before adds to the tolerance.
 type sampler struct {
 	opened, closed []*atomic.Int64
 	weight         float64 // of an opened one: deliveries a message
@@ -69,10 +69,10 @@ type sampler struct {
 	done           chan struct{}
 }
 
-// newSampler returns the load's sampler, nil where there is nothing that it
-// could bear sampler to: flat out the producers wait for room and not for the
+// newSampler returns the load's sampler, nil where there is nothing to
+// sample: flat out the producers wait for a place in flight and not for the
 // schedule, publishing without acknowledgements nothing ends, and where the
-// topics differ in fan-out a message has no weight.
+// topics differ in fan-out a message has no single weight.
 func (a *accounts) newSampler() *sampler {
 	if !a.timed || a.config.quiet != nil {
 		return nil
@@ -118,7 +118,7 @@ func (a *accounts) newSampler() *sampler {
 // watch looks from the start of the window until finish.
 func (w *sampler) watch(start int64) {
 	defer close(w.done)
-	runtime.LockOSThread() // never unlocked: the thread's priority dies with it
+	runtime.LockOSThread() // never unlocked: the thread ends with its timer slack
 	_ = clock.SetTimerSlack(1)
 	raisePriority()
 	next := start
@@ -168,8 +168,8 @@ func (w *sampler) finish() {
 	<-w.done
 }
 
-// assess adds to the closing record's vitals what the sampler saw, if all that
-// was sent came to its regular end: what did not has no time in flight.
+// assess adds to the closing record's vitals what the sampler saw, if everything that
+// was sent came to its regular end: a message that did not has no time in flight.
 func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs float64, to map[string]float64) {
 	if w.span <= 0 || total.Sent == 0 || total.Rejected+total.Missing+total.Nacked+total.Corrupted+total.Duplicated+
 		rec.Clamped() > 0 {
@@ -193,9 +193,9 @@ func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs 
 }
 
 // tolerance is by how much, as a share of the mean in flight, the looks and the
-// stamps may differ for reasons that are nobody's fault: 2 %, three standard
-// errors, what stamps and counters of one message lie apart, or for how long a look
-// itself stops what it looks at; and what late looks leave open.
+// stamps may differ without anything being wrong: 2 %, three standard
+// errors, the time between the stamps and the counts of one message, or for how long a
+// look itself stops what it looks at; and what late looks add.
 //
 // Of the standard error there are two, and the larger counts. One is that of
 // the looks within blocks of time: given the path, the instants alone are

@@ -15,7 +15,7 @@ import (
 )
 
 // sending is what the senders have in common: connections, streams, and how
-// far they are.
+// many messages they have sent.
 type sending struct {
 	*plan
 	session   *session
@@ -43,7 +43,7 @@ func newSending(p *plan, s *session, rec *recording) *sending {
 		out.several = p.workload.Producers
 	}
 	if p.workload.Pattern == scenario.Consume {
-		out.several = 1 // who watches what comes, and says when the window is over
+		out.several = 1 // the goroutine that watches what comes, and says when the window is over
 		out.left.limited = true
 	}
 	out.left.limited = out.left.limited || p.workload.Messages > 0
@@ -85,7 +85,7 @@ func (s *sending) makeLanes(n, span int) {
 			l.expiry = newExpiry(w.Timeout)
 		}
 		if acked {
-			// What timed out holds its payload until Done: twice the places,
+			// What timed out keeps its payload until Done: twice the places,
 			// or losses would throttle the load.
 			places *= 2
 		}
@@ -140,9 +140,9 @@ func (s *sending) turnOf(producer int32) *stream {
 	return st
 }
 
-// tend takes what timed out out of the messages in flight, up to a sixty-fourth
-// of the time limit later: each look goes through all that are.
-func (s *sending) tend() {
+// sweep takes what timed out out of the messages in flight, up to a sixty-fourth
+// of the time limit later: each sweep goes through all that are.
+func (s *sending) sweep() {
 	now := clock.Now()
 	if now-s.lastSweep < int64(s.workload.Timeout)/64 {
 		return
@@ -216,9 +216,9 @@ type waiter struct {
 	ready chan completion // shared by the streams of a producer
 }
 
-// complete is called once per message from any goroutine. The channel has room
-// for twice what may be outstanding; what timed out and comes late after all
-// may find it full and is not waited for any more.
+// complete is called once per message from any goroutine. The channel holds
+// twice what may be outstanding; the late answer to a message that timed out may find it
+// full, and is not waited for any more.
 func (w *waiter) complete(seq uint64, at int64) {
 	select {
 	case w.ready <- completion{seq, at, w.st}:

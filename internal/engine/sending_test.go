@@ -45,7 +45,7 @@ func lanesRun(t *testing.T, workload string) *load {
 	return ld
 }
 
-// A handover takes the lanes as they are in their schedules, and so is as cheap
+// A takeover takes the lanes as they are in their schedules, and so is as cheap
 // after an hour as at the start.
 func TestTakeoverKeepsCursors(t *testing.T) {
 	ld := lanesRun(t, "{rate: 50000/s, arrivals: poisson, pattern: publish, producers: 4, size: 64B}")
@@ -60,9 +60,9 @@ func TestTakeoverKeepsCursors(t *testing.T) {
 	}
 	ld.stopped.Store(true) // the spare pacer's thread ends at once
 	p := &pacer{sending: ld.sending, control: ld.control, queue: slices.Clone(ld.sending.lanes), current: ld.sending.lanes[2]}
-	feeds := map[*lane]*schedule.Merged{}
+	messages := map[*lane]*schedule.Merged{}
 	for _, l := range ld.sending.lanes {
-		feeds[l] = l.cursor.feed
+		messages[l] = l.cursor.messages
 	}
 	ld.sending.takeOver(p)
 	ld.sending.senders.Wait()
@@ -70,7 +70,7 @@ func TestTakeoverKeepsCursors(t *testing.T) {
 		t.Fatalf("%d lanes stayed", len(p.queue))
 	}
 	for i, l := range ld.sending.lanes {
-		if l.cursor.intended != want[i] || l.cursor.feed != feeds[l] {
+		if l.cursor.intended != want[i] || l.cursor.messages != messages[l] {
 			t.Errorf("lane %d is elsewhere in its schedule", i)
 		}
 		if n := l.blocked.within(0, never); n != 0 {
@@ -131,8 +131,8 @@ func (p *connProducer) Send(token uint64, payload []byte) error {
 	return err
 }
 
-// What is overdue goes out by few system calls, whatever the client is; what is in
-// time goes out by itself.
+// What is overdue is sent by few system calls, whatever the client is; what is in
+// time is sent by itself.
 func TestOverdueMessagesGoOutTogether(t *testing.T) {
 	ld := lanesRun(t, "{rate: 10000/s, pattern: publish, size: 64B}")
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -188,8 +188,8 @@ func TestOverdueMessagesGoOutTogether(t *testing.T) {
 	}
 }
 
-// slowSend holds the thread up in each of some sends: by work, or by waiting for
-// somebody else.
+// slowSend delays the thread in each of some sends: by work, or by waiting for
+// something else.
 type slowSend struct {
 	stuck
 	works bool
@@ -220,8 +220,8 @@ func (p *slowSender) Send(token uint64, _ []byte) error {
 	return nil
 }
 
-// Of a send that takes long, only the time in which the thread neither ran nor
-// wanted to is blocked.
+// Of a send that takes long, only the time counts as blocked in which the thread neither
+// ran nor waited for a processor.
 func TestBlockedIsWaitingForOthers(t *testing.T) {
 	judgesFigures(t)
 	share := func(works bool) float64 {
@@ -274,7 +274,7 @@ func (p *silentProducer) Send(token uint64, _ []byte) error {
 }
 
 // A connection that may have no more in flight leaves the others of its pacer
-// alone: nobody else's messages are late.
+// alone: no other messages are late.
 func TestFullConnectionDoesNotHoldUpOthers(t *testing.T) {
 	const stall = 400 * time.Millisecond
 	var off string
@@ -330,7 +330,7 @@ func TestLateLookForAPlaceIsOwn(t *testing.T) {
 	}
 }
 
-// What lies unread in this machine is the receiving side's own lag, in its
+// The time that bytes are unread in this machine is the receiving side's own lag, in its
 // histogram, its stage and its share of the percentiles, and not the broker's.
 func TestReceiveLagIsTheGenerators(t *testing.T) {
 	judgesFigures(t)
@@ -360,7 +360,7 @@ func TestReceiveLagIsTheGenerators(t *testing.T) {
 	}
 }
 
-// stampsReceived reports whether connections tell how long bytes lay unread.
+// stampsReceived reports whether connections tell how long bytes were unread.
 func stampsReceived(t *testing.T) bool {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"sixnines/scenario"
 )
 
-// openTimeout bounds the first contact: a person who gave a wrong address wants
-// to know soon.
+// openTimeout bounds the first contact: a wrong address is reported
+// soon.
 const openTimeout = 8 * time.Second
 
 // closing says what ends a message's time in flight.
@@ -43,7 +43,7 @@ func closingOf(w *scenario.Workload, ack driver.AckKind) closing {
 	return closeOnAck
 }
 
-// session is what a load has at the broker, and what follows from what the driver
+// session is a load's presence at the broker, and what follows from what the driver
 // is with these options. Nothing of it changes after open but the connections and
 // what the driver tells.
 type session struct {
@@ -103,7 +103,7 @@ func (s *session) open(ctx context.Context) (err error) {
 	return err
 }
 
-// openResponders opens the session of those who answer, if somebody does.
+// openResponders opens the session of the responders, if there are any.
 func (s *session) openResponders(ctx context.Context) (err error) {
 	if s.replies {
 		s.responders, err = s.openSession(ctx)
@@ -146,12 +146,12 @@ func (s *session) notify(e driver.Event) {
 	s.event(result.Event{At: clock.Now(), Kind: e.Kind.String(), Detail: e.Detail, Count: int64(e.Count)})
 }
 
-// close ends the sessions, within a time of its own.
+// close ends the sessions, within a time limit of its own.
 func (s *session) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var errs []error
-	// What others have made is not removed by a run that came to nothing.
+	// A run that measured nothing does not remove what others have made.
 	if s.main != nil && s.semantics.Transport != "" && (s.workload.Existing == "" || s.measured) {
 		errs = append(errs, s.main.Deprovision(ctx))
 	}

@@ -17,8 +17,8 @@ const (
 	// least, and how many it has.
 	settleRound  = 150 * time.Millisecond
 	settleFewest = 25
-	// settleFall is to what part a round's median must have fallen for the level
-	// not to hold, and settleHeld in how many rounds in a row it must not have.
+	// settleFall is to what share of the level a round's median must fall to be a new
+	// level, and settleHeld for how many rounds in a row a level must hold.
 	settleFall = 0.85
 	settleHeld = 3
 	// settlePatience is how long one message is waited for; settleAtMost, and
@@ -30,7 +30,7 @@ const (
 
 // settles reports whether the warm-up is preceded by single messages until their
 // latency holds: where the broker was started for this run, so that it is cold,
-// and nobody has said how long to warm up.
+// and the scenario does not say how long to warm up.
 func (p *plan) settles() bool {
 	return p.config.Managed != "" && p.config.quiet == nil && p.timed && p.warmup > 0 &&
 		p.scenario.DefaultWarmup() && p.workload.Pattern != scenario.Publish && p.workload.Existing == ""
@@ -39,8 +39,8 @@ func (p *plan) settles() bool {
 // settle sends one message after the other, through all producers in turn, until
 // the median of a round has not fallen any more for some rounds: a broker that
 // has just been started takes 10 times as long for its first thousand messages.
-// They are not recorded. How long it took is a cold figure; that it was to no
-// avail is an event.
+// They are not recorded. How long it took is a cold figure; that the latency did not
+// settle is an event.
 func (ld *load) settle(ctx context.Context) {
 	began := clock.Now()
 	limit := began + int64(min(settleAtMost, settleTimes*ld.warmup))
@@ -57,7 +57,7 @@ func (ld *load) settle(ctx context.Context) {
 			}
 			v, ok := ld.single(ctx, ld.sending.streams[next%len(ld.sending.streams)])
 			if !ok {
-				return // what is wrong, the run will tell
+				return // the run will report what is wrong
 			}
 			took = append(took, v)
 		}
@@ -72,7 +72,7 @@ func (ld *load) settle(ctx context.Context) {
 		}
 		now := clock.Now()
 		if now-began < int64(time.Second) {
-			continue // a moment before the warm-up, and not worth a line
+			continue // too short to be shown
 		}
 		ld.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: ld.warmup,
 			Sent: float64(sent) / time.Duration(now-began).Seconds(), Asked: ld.asked()})

@@ -47,7 +47,7 @@ func (p coldProducer) Send(token uint64, payload []byte) error {
 }
 
 // A broker that was started for the run is warm when the load begins, unless
-// somebody said how long to warm up.
+// the scenario says how long to warm up.
 func TestManagedBrokersSettleFirst(t *testing.T) {
 	for _, tt := range []struct {
 		name, phases, managed string

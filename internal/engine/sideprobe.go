@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	// probePatience is how long the load waits for a probe that nobody asked for.
+	// probePatience is how long the load waits for a probe that was not asked for.
 	// One that takes longer to connect joins in the warm-up.
 	probePatience = 100 * time.Millisecond
 	// probeAsked is how long it waits for one that was asked for.
@@ -80,7 +80,7 @@ func startProbe(s *session, rec *recording) *sideProbe {
 	return p
 }
 
-// begin has the probe connect, now that the load is, and waits a moment for it.
+// begin has the probe connect, after the load has, and waits a moment for it.
 func (p *sideProbe) begin() {
 	if p.process == nil {
 		return
@@ -112,8 +112,8 @@ func (p *sideProbe) fact() (value, note string) {
 	return fmt.Sprintf("%s of %s beside the load", spell.Rate(float64(probe.Rate)), p.plan.workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
 }
 
-// collect takes what the probe has told. What it measured wholly within the
-// window is recorded; to gets what it cost.
+// collect takes what the probe has reported. What it measured wholly within the
+// window is recorded; its cost goes to to.
 func (p *sideProbe) collect(to map[string]float64) {
 	if p.process == nil {
 		return
@@ -139,7 +139,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 	}
 }
 
-// tell notes, once, why the probe told no more.
+// tell notes, once, why the probe reports no more.
 func (p *sideProbe) tell(why string) {
 	if !p.told {
 		p.told = true
@@ -147,7 +147,7 @@ func (p *sideProbe) tell(why string) {
 	}
 }
 
-// unread reports whether the probe told something that is not collected.
+// unread reports whether there is a report of the probe that is not collected.
 func (p *sideProbe) unread() bool { return p.process != nil && p.process.Waiting() }
 
 // stop tells the probe to end, without waiting.
@@ -157,7 +157,7 @@ func (p *sideProbe) stop() {
 	}
 }
 
-// end waits until the probe is gone.
+// end waits until the probe has ended.
 func (p *sideProbe) end(aborted bool) {
 	if p.process == nil {
 		return

@@ -97,7 +97,7 @@ func (s tidySession) Deprovision(ctx context.Context) error {
 }
 
 // late is a driver whose client hands each message over some time after it was
-// read, though nobody is at work.
+// read, though it does no work meanwhile.
 func late(by time.Duration) double {
 	return double{"nats", func(s driver.Session, _ driver.Target) driver.Session { return lateSession{s, by} }}
 }
@@ -225,7 +225,7 @@ func TestProbeBesideALoad(t *testing.T) {
 	}
 }
 
-// Where there can be no probe the run goes on without, and says why.
+// Where there can be no probe the run goes on without one, and says why.
 func TestProbeLeftOut(t *testing.T) {
 	b := startNATS(t)
 	// The load's connections fill the broker.
@@ -270,7 +270,7 @@ func TestProbeLeftOut(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			// Where nothing is started it is known before the load begins, unless the window
-			// is too short for a probe that nobody asked for.
+			// is too short for a probe that was not asked for.
 			phases, window := strings.NewReplacer("1s", "100ms", "3s", "250ms"), int64(100)
 			if tt.long {
 				phases, window = strings.NewReplacer("3s", "1s"), 400

@@ -7,7 +7,7 @@ import (
 	"sixnines/internal/ring"
 )
 
-// slot holds a message from the moment it is built until the client lets go of
+// slot holds a message from the moment it is built until the client has done with
 // its payload. Its fields are written by the pacer before Send and read by
 // Done; the state orders the two.
 type slot struct {
@@ -33,8 +33,8 @@ const (
 	slotMask     = 3
 )
 
-// slots is one lane's supply of slots. take and giveBack on the pacer's side
-// belong to one goroutine; release may come from any.
+// slots is one lane's supply of slots. take, on the pacer's side,
+// belongs to one goroutine; release may come from any.
 type slots struct {
 	all      []slot
 	made     int // slots whose payloads exist
@@ -113,7 +113,7 @@ func (s *slots) take() (*slot, uint32) {
 	return &s.all[s.made-1], uint32(s.made - 1)
 }
 
-// release makes a slot takeable again after its state was set to free.
+// release makes a slot available again after its state was set to free.
 func (s *slots) release(i uint32) {
 	if !s.rotate {
 		s.free.Put(i)

@@ -31,7 +31,7 @@ const stagePlaces = 256
 type stages struct {
 	onAck bool        // the acknowledgement ends them, not the delivery
 	why   string      // there are none
-	off   atomic.Bool // a connection came that is not known: no more
+	off   atomic.Bool // an unknown connection was made: no more
 	// attributed is how many connections were made once all producers and
 	// consumers had theirs.
 	attributed int
@@ -93,8 +93,8 @@ type stamp struct {
 }
 
 // followed reports whether a message is one of the sample, and where its stamp
-// is: one of each sixteen, another one each time, so that no burst of sixteen
-// always shows its first.
+// is: one of each sixteen, at a changing place, so that a burst of sixteen does
+// not always show its first.
 func followed(seq uint64) (place int, ok bool) {
 	group := seq / stageEvery
 	return int(group % stagePlaces), seq%stageEvery == group*0x9e3779b97f4a7c15>>60

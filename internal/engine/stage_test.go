@@ -20,8 +20,8 @@ import (
 	"sixnines/result"
 )
 
-// relay is a broker of one topic on TCP that holds each message for a while,
-// and its driver, whose client holds them too before it writes and after it has
+// relay is a broker of one topic on TCP that delays each message for a while,
+// and its driver, whose client delays them too before it writes and after it has
 // read. All messages are of one size.
 type relay struct {
 	client, broker, callback time.Duration
@@ -293,8 +293,8 @@ type dialled struct{ driver.Session }
 
 func (dialled) OwnsDialing() bool { return true }
 
-// What a session says of its connections goes before what its driver does: one that
-// is made by Target.Dial all the same is nobody's.
+// What a session says of its connections has precedence over what its driver does: a
+// connection that is made by Target.Dial all the same belongs to no producer.
 func TestSessionThatDialsByItself(t *testing.T) {
 	e := startRelay(t, &relay{})
 	e.Driver = dialling{e.Driver}

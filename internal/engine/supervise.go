@@ -12,18 +12,18 @@ import (
 // lanes are given to a spare pacer.
 const takeoverAfter = 2 * time.Millisecond
 
-// maxPacers bounds the threads that blocked sends may come to.
+// maxPacers bounds the threads that blocked sends may lead to.
 const maxPacers = 64
 
-// What the supervisor makes of pacer.began.
+// The marks that the supervisor puts into pacer.began.
 const (
-	takingOver = -1 // it is splitting the pacer up: hands off
+	takingOver = -1 // it divides the pacer, whose thread must not touch it
 	takenOver  = -2 // done; the pacer goes on with one lane
 )
 
-// supervise keeps a blocked send from holding up producers on other
+// supervise keeps a blocked send from delaying producers on other
 // connections. A pacer announces each send by the instant at which it began; if
-// that stands too long the supervisor swaps it for takingOver, from which
+// that is long ago the supervisor swaps it for takingOver, from which
 // moment the blocked thread will not touch its own pacer before it reads
 // takenOver, and gives all lanes but the blocked one to a new pacer.
 func (s *sending) supervise() {
@@ -42,7 +42,7 @@ func (s *sending) supervise() {
 			}
 		}
 		if !divisible {
-			return // every pacer has one lane: nothing to hand over, ever
+			return // every pacer has one lane: no takeover is possible any more
 		}
 		time.Sleep(takeoverAfter / 4)
 	}

@@ -57,7 +57,7 @@ func (s *askedSession) Requester(ctx context.Context, spec driver.ProducerSpec, 
 				return
 			}
 			s.of.mu.Lock()
-			s.of.out[spec.ID]-- // before the engine hears of it, and sends again
+			s.of.out[spec.ID]-- // before the engine is told, and sends again
 			s.of.mu.Unlock()
 		}
 		replies(m)
@@ -158,7 +158,7 @@ workload: {pattern: request-reply, rate: 1000/s, timeout: 1h, in_flight: {each: 
 	}
 }
 
-// What is delivered long after its time takes nobody's place.
+// A message that is delivered long after its time limit takes no place in flight.
 func TestLateReplyTakesNoPlace(t *testing.T) {
 	e := newExpiry(100 * time.Millisecond)
 	first := 5000 * e.length
@@ -251,7 +251,7 @@ func TestNothingToWaitFor(t *testing.T) {
 // The broker stands still for D. Of the service times a hundredth and fewer show it,
 // since each requester had one request out. Response time counts from when requests
 // were due, and has it; the service time that is corrected as others do comes near.
-// Where other programs take the processors the generator is held up: a try that is off
+// Where other programs take the processors the generator is delayed: a try that is off
 // is repeated.
 func TestStallOfSynchronousRequesters(t *testing.T) {
 	judgesFigures(t)

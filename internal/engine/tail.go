@@ -17,7 +17,7 @@ const (
 
 // tailShards is in how many parts a metric's slowest are kept while the run
 // goes on: where a backlog grows, every message is slower than all before, and
-// consumers should not meet at one lock.
+// consumers should not wait for one lock.
 const tailShards = 8
 
 // tail keeps the slowest messages of one metric. Those of all are among those
@@ -38,8 +38,8 @@ func newTail(id recorder.ID) *tail {
 // tailShard is one part. offer does not allocate, and is safe for concurrent use
 // of a part that is shared.
 type tailShard struct {
-	// floor is the value that one must exceed to be kept. It is all that a
-	// message of no interest costs.
+	// floor is the value that one must exceed to be kept. To compare with it is
+	// all that any other message costs.
 	floor atomic.Int64
 	// shared: several goroutines offer at a time. One consumer alone does not.
 	shared bool
@@ -86,7 +86,7 @@ func (s *tailShard) insert(e *exemplar) {
 	case e.value > s.at(0).value:
 		s.least++
 	default:
-		return // somebody else raised the floor meanwhile
+		return // another goroutine raised the floor meanwhile
 	}
 	i := s.n - 1
 	for ; i > 0 && s.at(i-1).value > e.value; i-- {

@@ -72,7 +72,7 @@ func TestBlockedSendDoesNotHoldUpOthers(t *testing.T) {
 		if off = blockOne(t); off == "" {
 			return
 		}
-		t.Log(off) // a busy machine holds up the others as well
+		t.Log(off) // a busy machine delays the others as well
 	}
 	t.Error(off)
 }
@@ -85,7 +85,7 @@ func blockOne(t *testing.T) string {
 	r := measureConfig(t, Config{Pacers: 1, Scenario: parse(t, "phases: {warmup: 200ms, duration: 2s}\nworkload: {pattern: publish, rate: 1000/s, producers: 4}"),
 		Entry: driver.Entry{Name: "stuck", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}})
 	c := r.Counters
-	// A busy machine may hold a thread up inside another send: then there are more.
+	// A busy machine may stop a thread inside another send: then there are more.
 	if c.Sent != 2000 || c.Acked != 2000 || c.Takeovers < 1 {
 		t.Fatalf("%+v", c)
 	}

@@ -102,7 +102,7 @@ func (a *accounts) interval(phase string, from, to int64) (v result.Interval, er
 	a.recording.rec.Snapshot()
 	counters := a.counts()
 	// A send in progress that is refused in the end was counted as sent
-	// meanwhile; that is not taken back before others make up for it.
+	// meanwhile; the count does not fall before later sends make up for it.
 	counters.Sent = max(counters.Sent, a.told.counters.Sent)
 	counters.Expected = max(counters.Expected, a.told.counters.Expected)
 	counters.BytesSent = max(counters.BytesSent, a.told.counters.BytesSent)
@@ -175,10 +175,10 @@ func (a *accounts) answered(c result.Counters) bool {
 	return a.session.ack == driver.AckKindNone || c.Acked+c.Nacked+a.sending.unanswered() >= c.Sent
 }
 
-// within returns what the load's own interval is of the run's from runFrom to to: it
-// begins where its last one ended, or with its window. It has none before that, nor
-// while an interval that began before its window ends in it: what has come until
-// then is the next one's, or this one's if there is no next.
+// within returns which part of the run's interval from runFrom to to is the load's: it
+// begins where its last one ended, or with its window. Before its window it has none, and
+// none while an interval that began before its window ends in it: what has come until
+// then belongs to the next one, or to this one if there is no next.
 func (a *accounts) within(phase string, runFrom, to int64) (own string, from, until int64, ok bool) {
 	start, end := a.start.Load(), a.end.Load()
 	from = max(a.told.to, start)

@@ -22,10 +22,10 @@ const (
 const (
 	// tcpPeriod is how often the connections are looked at.
 	tcpPeriod = 100 * time.Millisecond
-	// tcpAtOnce is how many connections a look each period is for; more are
-	// looked at as much less often. A look at one is a system call.
+	// tcpAtOnce is how many connections are looked at each period; with more each is
+	// looked at less often. A look at one is a system call.
 	tcpAtOnce = 64
-	// tcpPauses bounds the stretches with retransmissions that are told.
+	// tcpPauses bounds the stretches with retransmissions that are reported.
 	tcpPauses = 4096
 )
 
@@ -68,8 +68,8 @@ func (w *tcpWatch) begin() {
 	w.grown, w.looks, w.rttMax, w.rttTotal, w.pause = 0, 0, 0, 0, result.Pause{}
 }
 
-// tend looks if it is time.
-func (w *tcpWatch) tend() {
+// poll looks if it is time.
+func (w *tcpWatch) poll() {
 	if now := clock.Now(); now >= w.next {
 		w.look(now)
 	}

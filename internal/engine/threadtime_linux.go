@@ -9,7 +9,7 @@ import (
 )
 
 // threadTime tells how long a thread has run and how long it has waited for a
-// processor, in ns: the time in which nobody else held it up. It is not safe for
+// processor, in ns: the time in which it waited for nothing else. It is not safe for
 // concurrent use.
 type threadTime struct {
 	file *os.File // schedstat; nil: the kernel has none

@@ -11,10 +11,10 @@ import (
 	"sixnines/scenario"
 )
 
-// lookRatio is the grid of times at which a run looks at what it goes on for:
+// lookRatio is the grid of times at which a run checks whether it may end:
 // each is so many times the one before, from half of the least length on, at the
-// end of an interval. Looking costs some milliseconds of the collector's thread
-// and leaves a megabyte behind; what it finds holds however often one looks.
+// end of an interval. A check costs some milliseconds of the collector's thread
+// and a megabyte of garbage; its answer is right however often it is made.
 const lookRatio = 1.05
 
 // follower follows one metric of a run and ends the window when a percentile of
