@@ -9,8 +9,8 @@ import (
 	"sixnines/result"
 )
 
-// dropsInvalid is the share of the messages that a client may throw away before
-// the losses counted are more its doing than anyone's.
+// dropsInvalid is the share of the messages above which messages that the client
+// threw away explain the counted losses better than the broker does.
 const dropsInvalid = 0.001
 
 // cutShort: the run was killed, or its file damaged. What there is is right as
@@ -38,7 +38,7 @@ func conservation(e *evidence) []result.Reason {
 	return nil
 }
 
-// violations: the driver broke its contract, so that nothing it said of a
+// violations: the driver broke its contract, so that nothing that it reported of a
 // message can be relied on.
 func violations(e *evidence) []result.Reason {
 	if n := e.run.Counters.Violations; n > 0 {
@@ -48,7 +48,7 @@ func violations(e *evidence) []result.Reason {
 }
 
 // clientDrops: the client threw messages away by itself; losses can then not be
-// told from the broker's.
+// attributed to the broker.
 func clientDrops(e *evidence) []result.Reason {
 	c := e.run.Counters
 	if c.Dropped == 0 {
@@ -69,7 +69,7 @@ func clamps(e *evidence) (found []result.Reason) {
 		found = append(found, one(result.Suspect, "negative", fmt.Sprintf("%s came out negative and were recorded as 0: instants of different clocks were compared, or a clock went back", spell.Plural(c.Negative, "difference")))...)
 	}
 	if c.OutOfRange > 0 {
-		share := 0.0 // of the metric that has the fewest, should they all be its
+		share := 0.0 // of the metric that has the fewest, if all are in that one
 		for _, m := range e.latencies() {
 			share = max(share, float64(c.OutOfRange)/float64(e.summary.Histograms[m].Count))
 		}
@@ -78,7 +78,7 @@ func clamps(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// closedLoop, unpaced, sameHost and interrupted say what must be known to read
+// closedLoop, unpaced, sameHost and interrupted report what must be known to read
 // the numbers.
 func closedLoop(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeClosed {
@@ -112,7 +112,7 @@ func interrupted(e *evidence) []result.Reason {
 	return one(result.Valid, "interrupted", fmt.Sprintf("the run was interrupted after %s of the %s %s", span(e.in.End), spell.Period(e.run.Header.Window), planned))
 }
 
-// aborted: nobody waited for the messages under way at the end.
+// aborted: the run did not wait for the messages under way at the end.
 func aborted(e *evidence) []result.Reason {
 	if !e.in.Aborted {
 		return nil
@@ -120,8 +120,8 @@ func aborted(e *evidence) []result.Reason {
 	return one(result.Suspect, "aborted", "the run was aborted: messages in flight at that moment count as missing; run again, or interrupt it only once")
 }
 
-// losses: what the broker did not bring. A fact about it, and no reason to suspect the
-// run.
+// losses: messages that the broker did not deliver. A fact about it, and no reason to
+// suspect the run.
 func losses(e *evidence) (found []result.Reason) {
 	c := e.run.Counters
 	if c.LostAcked > 0 {
@@ -140,7 +140,7 @@ func losses(e *evidence) (found []result.Reason) {
 }
 
 // refusedAtMost is the share of refused messages up to which percentiles that
-// leave them out still speak for the load.
+// leave them out still describe the load.
 const refusedAtMost = 0.001
 
 // refusals: messages that were answered with a refusal. A fact about the system:
@@ -197,7 +197,7 @@ func duplicates(e *evidence) []result.Reason {
 	return one(result.Valid, "deliveries", "messages "+strings.Join(parts, ", "))
 }
 
-// censoredMessages: unresolved messages stand in the figures as lower bounds.
+// censoredMessages: unresolved messages count in the figures as lower bounds.
 func censoredMessages(e *evidence) []result.Reason {
 	c := e.run.Counters
 	if c.Censored == 0 {
@@ -206,7 +206,7 @@ func censoredMessages(e *evidence) []result.Reason {
 	return one(result.Valid, "censored", fmt.Sprintf("%s not resolved when the run ended; they count as slower than all others, and a percentile that they reach is printed with ≥", spell.Plural(c.Censored, "message")))
 }
 
-// lastUnknown: of some messages nobody remembered any more who had them, when the
+// lastUnknown: of some messages it was forgotten which consumers had them, when the
 // slowest of their consumers did.
 func lastUnknown(e *evidence) []result.Reason {
 	if n := e.run.Counters.LastUnknown; n > 0 {
@@ -216,8 +216,8 @@ func lastUnknown(e *evidence) []result.Reason {
 	return nil
 }
 
-// takeovers: sends blocked for so long that other producers had to be rescued
-// from them.
+// takeovers: sends blocked for so long that other producers were given to another
+// pacer.
 func takeovers(e *evidence) []result.Reason {
 	if n := e.run.Counters.Takeovers; n > 0 {
 		return one(result.Valid, "handovers", fmt.Sprintf("a send blocked its thread %s; the thread's other producers went on on another one", spell.Times(n)))

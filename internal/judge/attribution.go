@@ -11,47 +11,47 @@ import (
 
 // The rules of attribution.
 const (
-	// shifts is how many places in the window the tail is tried at.
+	// shifts is how many other places in the window the tail is moved to.
 	shifts = 999
 	// coincidence is the probability with which any of the sources of a metric is
-	// named for nothing, over all of them (Bonferroni).
+	// named by chance, over all of them (Bonferroni).
 	coincidence = 0.05
-	// stoppedPart is the part of its messages' time that a stop must have taken
+	// stoppedPart is the part of its messages' time that a pause must have taken
 	// to be their cause by arithmetic.
 	stoppedPart = 0.5
 	// matters is the least part of their time that a source must cover to be
-	// named at all: what takes longer than the pauses it met was not made by them.
+	// named at all: what takes longer than the pauses that it overlaps has another cause.
 	matters = 0.1
-	// beyondChance is the least part of the messages that chance would have spared
-	// which a source must have met all the same. Twelve of twenty where eleven are
-	// expected name nobody, however well the twelve keep time with it.
+	// beyondChance is the least part of the messages that would by chance not overlap a
+	// source which must overlap it all the same. Twelve of twenty where eleven are
+	// expected name nothing, however well the twelve coincide with it.
 	beyondChance = 0.25
-	// explains is the part of a stop that must fall into a source that explains
-	// stops, such as throttling.
+	// explains is the part of a pause that must fall into a source that explains
+	// pauses, such as throttling.
 	explains = 0.5
 )
 
-// suspect is a source that slow messages may have met.
+// suspect is a source that slow messages may overlap.
 type suspect struct {
 	source string
 	at     *cover
 	cause  result.Cause
 	hit    []bool // by message
-	// part is how much of the time of the messages it met it covers.
+	// part is how much of the time of the messages that overlap it it covers.
 	part float64
-	// explainedBy is the source that caused these stops.
+	// explainedBy is the source that caused these pauses.
 	explainedBy string
 	// explainsStops says that this source caused another's.
 	explainsStops bool
 }
 
-// attribute says of the slowest messages of each metric what they met, and how
-// many of them met a named cause on the generator's side.
+// attribute says of the slowest messages of each metric which sources they overlap, and
+// how many of them overlap a named cause on the generator's side.
 //
 // For each source, the number of messages of which [intended, done] overlaps it
-// stands beside the number expected had messages of these lengths been due
+// is compared with the number expected had messages of these lengths been due
 // anywhere in the window, which is computed exactly. Whether that is beyond
-// chance is another question, for a hundred slow messages of one stall are one
+// chance is another question, for a hundred slow messages of one pause are one
 // event and not a hundred: the tail as a whole, with all its clusters, is moved
 // to 999 other places in the window (around its end), and the time that it has
 // in common with the source at each is compared with what it had where it was.
@@ -59,14 +59,14 @@ type suspect struct {
 // has as much. This is a permutation test by rotation, and needs no assumption of
 // how slow messages come but that the window has no beginning.
 //
-// A stop of the whole process and a lost connection need no such test where
-// they took more than half of the time of the messages that met them: nothing
-// is received, nor stamped, by a process that stands still.
+// A pause of the whole process and a lost connection need no such test where
+// they took more than half of the time of the messages that overlap them: nothing
+// is received, nor stamped, by a process that is paused.
 //
-// A stop has its own cause. Where throttling, steal, swapping, others on the
-// processors, the whole machine (the idle process stood still as well) or the
-// collector cover at least half of the stops that the tail met, that one is
-// named, the first of them in this order, and the stop is not ([explanations]).
+// A pause has its own cause. Where throttling, steal, swapping, other processes on the
+// processors, the whole machine (the idle process was paused as well) or the
+// collector cover at least half of the pauses that the tail overlaps, that one is
+// named, the first of them in this order, and the pause is not ([explanations]).
 func attribute(run *result.Run, in Inputs) (found []result.Attribution, attributed map[result.Metric]int) {
 	if in.End <= 0 || len(run.Tail) == 0 {
 		return nil, nil
@@ -128,7 +128,7 @@ func boolOrder(a, b bool) int {
 	return 1
 }
 
-// coversOf returns when each source was at work.
+// coversOf returns when each source was active.
 func coversOf(run *result.Run, in Inputs) map[string]*cover {
 	covers := map[string]*cover{}
 	put := func(source string, list []result.Pause) {
@@ -146,7 +146,7 @@ func coversOf(run *result.Run, in Inputs) map[string]*cover {
 		case result.PauseProcess:
 			continue
 		case result.PauseThread, result.PauseGoroutine:
-			// What both meters missed is the process's stop, and told as that.
+			// What both meters missed is the process's pause, and reported as that.
 			list = slices.DeleteFunc(slices.Clone(list), func(p result.Pause) bool {
 				return 2*stops.length(p.Start, p.End) > p.End-p.Start
 			})
@@ -162,9 +162,9 @@ func coversOf(run *result.Run, in Inputs) map[string]*cover {
 	return covers
 }
 
-// eventSpans returns when what events tell of was going on: a lost connection
+// eventSpans returns the times of what events report: a lost connection
 // until all are back, a dead broker until the first is back, and anything else at
-// its instant. What the run itself tells of is no cause.
+// its instant. What the run itself reports is no cause.
 func eventSpans(events []result.Event, in Inputs) map[string][]result.Pause {
 	spans := map[string][]result.Pause{}
 	last := max(in.End, in.Resolved)
@@ -182,7 +182,7 @@ func eventSpans(events []result.Event, in Inputs) map[string][]result.Pause {
 			lost++
 		case eventReconnected:
 			if lost == 0 {
-				continue // it had not been told that one was lost
+				continue // the loss itself was not reported
 			}
 			if lost--; lost == 0 {
 				spans[eventDisconnected] = append(spans[eventDisconnected], result.Pause{Start: from, End: e.At})
@@ -206,7 +206,7 @@ func eventSpans(events []result.Event, in Inputs) map[string][]result.Pause {
 	return spans
 }
 
-// testSources holds each source against the tail. Sources that no message met
+// testSources compares each source with the tail. Sources that no message overlaps
 // are left out.
 func testSources(covers map[string]*cover, tail []result.Exemplar, window int64) []*suspect {
 	var suspects []*suspect
@@ -260,7 +260,7 @@ func (c *cover) rotations(tail []result.Exemplar, window int64, instants bool) f
 	}
 	here, n := at(0), 1
 	for k := range shifts {
-		// Multiples of the golden section spread evenly and keep step with no
+		// Multiples of the golden section spread evenly and coincide with no
 		// period that pauses may have.
 		_, place := math.Modf(float64(k+1) * (math.Sqrt(5) - 1) / 2)
 		if at(int64(place*float64(window))) >= here {
@@ -270,7 +270,7 @@ func (c *cover) rotations(tail []result.Exemplar, window int64, instants bool) f
 	return float64(n) / (shifts + 1)
 }
 
-// explanations lists what may have caused a source, the most telling first: what
+// explanations lists what may have caused a source, the most specific first: what
 // throttling or steal takes away looks like other processes as well, and what those
 // do to this process they do to the idle one.
 func explanations(source string) []string {
@@ -286,7 +286,7 @@ func explanations(source string) []string {
 }
 
 // explain looks for what caused the sources that were named, as far as the tail
-// met them, and names that instead.
+// overlaps them, and names that instead.
 func explain(suspects []*suspect, tail []result.Exemplar) {
 	byName := map[string]*suspect{}
 	for _, s := range suspects {

@@ -25,14 +25,14 @@ func withTail(b *testbed, ms []msg) *testbed {
 	return b
 }
 
-// pauses adds pauses of one source, each so long, from each of the instants.
+// pauses adds pauses of one source, each of one length, from each of the instants.
 func (b *testbed) pauses(source string, length int64, at ...int64) {
 	for _, t := range at {
 		b.intervals[0].v.Pauses = append(b.intervals[0].v.Pauses, result.Pause{Start: t, End: t + length, Source: source})
 	}
 }
 
-// freeze adds what the meters see when the process stands still.
+// freeze adds what the meters see when the process is paused.
 func (b *testbed) freeze(length int64, at ...int64) {
 	for _, source := range []string{result.PauseThread, result.PauseGoroutine, result.PauseProcess} {
 		b.pauses(source, length, at...)
@@ -83,7 +83,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 		build func() *testbed
 		named []string // in any order
 		text  string
-		// code of the reason that must speak of it; "" : none may
+		// code of the reason that must name it; "" : none may
 		code string
 	}{
 		{"the tool is stopped", func() *testbed {
@@ -93,7 +93,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			return b
 		}, []string{result.PauseProcess}, "100 of the slowest 100 overlapped a pause of sixnines itself, not of the machine", "frozen"},
 		{"the tool is stopped in the midst of longer waits", func() *testbed {
-			// Many places in the window would do as well, but a stop is a stop.
+			// Many places in the window would do as well, but a pause needs no test.
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 1400e6, 3e9))
 			b.freeze(800e6, 3_350e6)
 			return b
@@ -178,7 +178,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			if tt.name == "a lost connection" {
 				run.Events = []result.Event{{At: 3e9, Kind: eventDisconnected}, {At: 3_100e6, Kind: "error"}, {At: 3_800e6, Kind: eventReconnected}}
 			}
-			// Only the tail matters here; give the percentiles something to stand on.
+			// Only the tail matters here; give the percentiles messages.
 			run.Metrics = newTestbed(tailed(b)).run(t).Metrics
 			s := Summarise(run, Inputs{})
 			if len(s.Attribution) != 1 || s.Attribution[0].Messages != 100 {
@@ -223,7 +223,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 }
 
 // tailed are healthy messages of which the last hundred are the testbed's tail,
-// all of it the broker's, so that no other gate has anything to say.
+// all of it the broker's, so that no other gate finds anything.
 func tailed(b *testbed) []msg {
 	ms := healthyMessages()
 	tail := b.intervals[len(b.intervals)-1].v.Tail
@@ -320,7 +320,7 @@ func TestChanceAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// What a damaged or hostile file may hold is no reason to fall over.
+// A damaged or hostile file causes no panic.
 func TestAttributionOfNonsense(t *testing.T) {
 	b := newTestbed(healthyMessages())
 	closing := &b.intervals[len(b.intervals)-1].v
@@ -340,8 +340,8 @@ func TestAttributionOfNonsense(t *testing.T) {
 	}
 }
 
-// What meets hardly more of the tail than chance would is no cause, though the
-// tail keeps time with it: of 20 messages in step 12 met it, and elsewhere 11.
+// A source that overlaps hardly more of the tail than by chance is no cause, though it
+// coincides with the tail: of 20 messages in step 12 overlap it, and elsewhere 11.
 func TestHardlyMoreThanChanceIsNoCause(t *testing.T) {
 	covers := map[string]*cover{result.PauseSteal: coverOf([]result.Pause{{Start: 0, End: 551e6}})}
 	var tail []result.Exemplar

@@ -12,7 +12,7 @@ import (
 // availability computes the share of the messages that were answered within the
 // workload's timeout: delivered where the run delivers, else replied to, else
 // acknowledged; counted from when they were due, or flat out from when they were
-// sent. It is nil where there is nothing of the kind.
+// sent. It is nil where nothing of that kind can be counted.
 func availability(run *result.Run, s *result.Summary) *result.Availability {
 	text, err := scenario.FromRecord("header", run.Header.Scenario)
 	if err != nil || text.Workload.Timeout <= 0 {
@@ -59,8 +59,8 @@ func (d *Decision) ofAvailability(a *result.Availability) {
 	}
 }
 
-// near writes a share of 1 with as many digits as a share near to all needs,
-// rounded down: what is not all is not written as 100 %.
+// near writes a share of 1 with enough digits to tell it from 1,
+// rounded down: less than all is not written as 100 %.
 func near(share float64) string {
 	return strconv.FormatFloat(math.Floor(share*1e6)/1e4, 'f', -1, 64) + " %"
 }

@@ -11,14 +11,14 @@ import (
 
 const (
 	// backlogIntervals is how many intervals the last third of the window must
-	// have for a trend to be told from chance.
+	// have for a trend to be told apart from chance.
 	backlogIntervals = 4
 	// backlogGrowth is the growth over the last third that matters, as a share
-	// of the messages due in it: a system that keeps up within 1 % is told
-	// from one that does not only by longer runs.
+	// of the messages due in it: a system that keeps up within 1 % and one that
+	// does not are told apart only by longer runs.
 	backlogGrowth = 0.01
 	// backlogReturn is the part of its height to which a backlog must fall in
-	// the drain to count as gone.
+	// the drain to count as cleared.
 	backlogReturn = 0.5
 	// backlogSpeed is how much faster than the load the backlog must clear in
 	// the drain for the system to have had any capacity to spare.
@@ -47,7 +47,7 @@ const (
 // ends) and by its size: successive readings of a queue are not independent,
 // which makes its standard error too small.
 func backlogGrows(e *evidence) []result.Reason {
-	if !e.paced() || e.in.CutShort || e.in.Aborted { // without a drain nobody can tell
+	if !e.paced() || e.in.CutShort || e.in.Aborted { // without a drain it cannot be known
 		return nil
 	}
 	var x, y, flight []float64 // flight: of y, without what is due
@@ -120,8 +120,8 @@ func backlogGrows(e *evidence) []result.Reason {
 		spell.Rate(math.Round(line.Slope)), spell.Plural(int64(math.Round(peak)), "message")))
 }
 
-// overload is the finding that a backlog did not return, with how much of what was
-// asked the system took.
+// overload is the finding that a backlog did not return, and how much of what was
+// asked the system carried.
 func (e *evidence) overload(text string) []result.Reason {
 	r := result.Reason{Status: result.Unstable, Code: "backlog", Text: text}
 	if share, ok := e.carried(); ok {
@@ -179,7 +179,7 @@ func (e *evidence) carried() (share float64, ok bool) {
 	return 0, false
 }
 
-// tooShort is the reason that is left where no trend can be told.
+// tooShort is the reason that remains where the window is too short for a trend.
 func (e *evidence) tooShort() []result.Reason {
 	if len(e.measure) == 0 {
 		return nil
@@ -211,7 +211,7 @@ func (e *evidence) waiting() func(result.Level) float64 {
 	for _, s := range lost {
 		all += s[1]
 	}
-	if all > c.Missing { // damaged ones whose number was hit too are among them
+	if all > c.Missing { // damaged ones whose number was damaged too are among them
 		perDelivery *= float64(max(c.Missing, 0)) / float64(all)
 	}
 	return func(l result.Level) float64 {
@@ -224,7 +224,7 @@ func (e *evidence) waiting() func(result.Level) float64 {
 }
 
 // overtaken returns how many messages in flight at the end are known to be lost,
-// for a file that does not tell when they were due.
+// for a file that does not say when they were due.
 func (e *evidence) overtaken() float64 {
 	c := e.run.Counters
 	if c.Expected == 0 || len(e.run.Lost) > 0 {

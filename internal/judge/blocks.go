@@ -18,11 +18,11 @@ const (
 	// quarters where bursts are rare.
 	leastBlocks = 60
 	// longestPart is the part of the run above which one episode cannot be
-	// resampled: there is but one of its kind.
+	// resampled: there is only one such episode.
 	longestPart = 0.1
 )
 
-// blockCounts are the blocks of a metric as the bootstrap wants them.
+// blockCounts are the blocks of a metric in the form that the bootstrap takes.
 type blockCounts []result.Block
 
 func (b blockCounts) Len() int                 { return len(b) }
@@ -35,7 +35,7 @@ const (
 	refusedReach    = "refused messages reach its interval"
 )
 
-// setBlocks tells a distribution the intervals of its tails by resampling
+// setBlocks gives a distribution the intervals of its tails by resampling
 // stretches of the run instead of messages, or why there are none. A stretch is
 // at least as long as the longest episode beyond the percentile, and as long as
 // neighbouring blocks are alike ([stats.ChunkLength]). The same run yields the
@@ -57,7 +57,7 @@ func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inpu
 		if !ok || percentOf(name) < episodesFrom {
 			continue
 		}
-		if math.IsNaN(rho) { // of the lowest of these percentiles: it has the most to go by
+		if math.IsNaN(rho) { // of the lowest of these percentiles: it has the most values
 			rho = stats.Autocorrelation(b.shares(blockValue(v)))
 		}
 		q := quantile{value: v, atLeast: d.AtLeast[name], refused: d.Refused[name], open: d.Open[name], openRefused: d.OpenRefused[name]}
@@ -115,10 +115,10 @@ func (b blockCounts) interval(percent float64, q quantile, rho float64, x *resul
 	return low, high, ""
 }
 
-// chunk is how many blocks hang together as far as values above v are concerned,
+// chunk is how many blocks belong together as far as values above v are concerned,
 // the figure of the quantile p, or why that cannot be said. Slots and their length
-// tell of events that are shorter than a block. Below p99 exceedances are no
-// events, and what neighbouring blocks have in common decides alone.
+// show events that are shorter than a block. Below p99 exceedances are no
+// events, and only what neighbouring blocks have in common decides.
 func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end int64, slot time.Duration) (blocks int, na string) {
 	if len(b) < leastBlocks {
 		return 0, fmt.Sprintf("the run has %d intervals and needs at least %d: run longer, or set record.interval lower", len(b), leastBlocks)
@@ -127,7 +127,7 @@ func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end i
 	episode := length
 	if p >= stats.Fraction(episodesFrom) {
 		episode = float64(b.longestBurst(blockValue(v), 1-p)) * length
-		if n, sea := longestEpisode(slots, v); !sea {
+		if n, noise := longestEpisode(slots, v); !noise {
 			episode = max(episode, float64(n)*float64(slot))
 		}
 		if episode > longestPart*float64(end) {
@@ -177,7 +177,7 @@ func (b blockCounts) longestBurst(at int, share float64) (longest int) {
 	for i := range b {
 		count := float64(b.Count(i))
 		if count == 0 {
-			continue // neither goes on nor is over
+			continue // no part of a burst, and no end of one
 		}
 		expected := count * share
 		if float64(b.Above(i, at)) > expected+3*math.Sqrt(expected)+1 {
@@ -191,9 +191,9 @@ func (b blockCounts) longestBurst(at int, share float64) (longest int) {
 }
 
 // longestEpisode is the number of slots from the first to the last of the
-// longest event behind the values above v, see [episodes]. sea says that
+// longest event behind the values above v, see [episodes]. noise says that
 // exceedances are everywhere and no events.
-func longestEpisode(slots []int64, v int64) (longest int, sea bool) {
+func longestEpisode(slots []int64, v int64) (longest int, noise bool) {
 	above, filled, from := 0, 0, -1
 	for i, s := range slots {
 		if s == 0 {

@@ -64,7 +64,7 @@ func TestBlockIntervals(t *testing.T) {
 	}
 }
 
-// An interval that reaches what never came has no end, and one is not told.
+// An interval that reaches messages that never came has no end, and none is shown.
 func TestBlockIntervalsOfTheUnresolved(t *testing.T) {
 	for _, tt := range []struct {
 		missing int

@@ -7,8 +7,8 @@ import (
 	"sixnines/result"
 )
 
-// What a system carries is what comes through once the messages of the window are
-// at their turn, in the window or, where the warm-up's filled it, in the drain.
+// What a system carries is the rate at which messages of the window are resolved from
+// their first on, in the window or, where the warm-up's filled it, in the drain.
 func TestCarried(t *testing.T) {
 	run := func(counts ...int64) *result.Run {
 		r := &result.Run{Counters: result.Counters{Sent: 4000, Expected: 8000}}
@@ -25,7 +25,7 @@ func TestCarried(t *testing.T) {
 	s := &result.Summary{Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: {Percentiles: map[string]int64{"50": 1}}}}
 	for name, tt := range map[string]struct {
 		run  *result.Run
-		want float64 // 0: not told
+		want float64 // 0: not known
 	}{
 		"from the beginning":        {run(240, 240, 240, 240, 1000), 0.12},
 		"behind the warm-up":        {run(0, 0, 240, 240, 1000), 0.12},

@@ -19,7 +19,7 @@ func generatorSide(source string) bool {
 	return false
 }
 
-// description is what people call a source, and what to do about it.
+// description is what users call a source, and what to do about it.
 func description(source string, idle bool) (what, remedy string) {
 	switch source {
 	case result.PauseThread:
@@ -76,7 +76,7 @@ func sourceInBrief(source string) string {
 	return plainCode(source)
 }
 
-// Describe is what people call a source of pauses or an event, and what to do about
+// Describe is what users call a source of pauses or an event, and what to do about
 // it.
 func Describe(source string) (what, remedy string) { return description(source, false) }
 
@@ -101,7 +101,7 @@ func causeText(s *suspect, messages int, idle bool) string {
 	return text + ": coincided, not shown to be a cause"
 }
 
-// watchedIdle reports whether an idle process beside the generator told a stop
+// watchedIdle reports whether an idle process beside the generator could tell a pause
 // of the process from one of the machine.
 func watchedIdle(run *result.Run) bool {
 	for i := range run.Series {
@@ -112,7 +112,7 @@ func watchedIdle(run *result.Run) bool {
 	return false
 }
 
-// attributed: most of the slowest messages met a named cause on the generator's
+// attributed: most of the slowest messages overlap a named cause on the generator's
 // side. The percentiles that lie among them are then its figures as much as the
 // broker's. What another reason names for the same is not attributed twice.
 func attributed(e *evidence) (found []result.Reason) {
@@ -135,7 +135,7 @@ func attributed(e *evidence) (found []result.Reason) {
 		}
 		for _, name := range result.Percentiles() {
 			v, ok := d.Percentiles[name]
-			// The tail reaches a percentile if it holds all that lies beyond it.
+			// The tail reaches a percentile if it has all that is beyond it.
 			if !ok || v < a.From || d.OwnShare[name] > ownLagSuspect {
 				continue
 			}
@@ -147,7 +147,7 @@ func attributed(e *evidence) (found []result.Reason) {
 }
 
 // mainCause is the named cause on the generator's side that most of a metric's
-// slowest messages met, if more than half of them met such a cause at all.
+// slowest messages overlap, if more than half of them overlap such a cause at all.
 func (e *evidence) mainCause(m result.Metric) *result.Cause {
 	for i := range e.summary.Attribution {
 		a := &e.summary.Attribution[i]
@@ -163,8 +163,8 @@ func (e *evidence) mainCause(m result.Metric) *result.Cause {
 	return nil
 }
 
-// causeOfStops is the cause of the stops that the slowest messages met, as the
-// first metric that has one tells it.
+// causeOfStops is the cause of the pauses that the slowest messages overlap, as the
+// first metric that has one names it.
 func (e *evidence) causeOfStops() *result.Cause {
 	for i := range e.summary.Attribution {
 		if c := e.mainCause(e.summary.Attribution[i].Metric); c != nil {
@@ -174,7 +174,7 @@ func (e *evidence) causeOfStops() *result.Cause {
 	return nil
 }
 
-// because tells, in the reason of another gate, the cause of what lies at v of a
+// because names, in the reason of another gate, the cause of what is at v of a
 // metric, if the slowest messages are among that and have one.
 func (e *evidence) because(m result.Metric, v int64) string {
 	for i := range e.summary.Attribution {

@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// contradictions are what in a run's records cannot be, whatever was measured:
+// contradictions are what is impossible in a run's records, whatever was measured:
 // intervals that do not follow each other, pauses that end before they begin,
 // instants of a message that do not make up its latency. No published figure
 // need be computed from them; pictures, tables and causes are.
@@ -19,7 +19,7 @@ func contradictions(run *result.Run) (found []Problem) {
 	var end int64
 	for i, p := range run.Series {
 		switch {
-		case p.Phase == result.PhaseClosing: // holds no time
+		case p.Phase == result.PhaseClosing: // has no length
 			continue
 		case p.Start != end:
 			add(fmt.Sprintf("intervals.%d", i), "it begins at %d, and what was before it ended at %d", p.Start, end)
@@ -59,7 +59,7 @@ func contradictions(run *result.Run) (found []Problem) {
 	return found
 }
 
-// impossible says what in the instants of a message cannot be; empty: nothing.
+// impossible says what in the instants of a message is impossible; empty: nothing.
 func impossible(x *result.Exemplar) string {
 	from := x.Intended
 	if strings.HasSuffix(string(x.Metric), ".service") {

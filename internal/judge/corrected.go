@@ -47,7 +47,7 @@ func setCorrected(run *result.Run, s *result.Summary) {
 		return
 	}
 	// What was added is no sample, so the messages decide what is supported. An
-	// interval would say how sure it is, which nobody knows of values that were made up.
+	// interval would say how sure it is, which cannot be said of values that were made up.
 	d := Distribution(y.Metric, more, count(x))
 	clear(d.Intervals)
 	d.Open, d.Episodes = nil, nil

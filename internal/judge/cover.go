@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// cover is a set of instants: intervals in order that do not meet. An interval
+// cover is a set of instants: intervals in order that do not overlap. An interval
 // without length is an instant.
 type cover struct {
 	starts, ends []int64
@@ -23,7 +23,7 @@ func coverOf(pauses []result.Pause) *cover {
 	var sum int64
 	for _, p := range list {
 		if p.End < p.Start || p.End > farthest || p.Start < -farthest {
-			continue // hostile
+			continue // a damaged or hostile file
 		}
 		n := len(c.ends)
 		if n > 0 && p.Start <= c.ends[n-1] {

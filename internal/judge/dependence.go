@@ -15,13 +15,13 @@ const (
 	// tail's p99 is known to ±14 % (95 %).
 	fewestBeyond = 10
 	// manyBeyond is how many messages must be beyond it for a lack of independent
-	// ones to be told from a lack of messages.
+	// ones to be told apart from a lack of messages.
 	manyBeyond = 3 * fewestBeyond
 	// codeOneSample is the reason that a percentile is about one sample.
 	codeOneSample = "one-sample"
 )
 
-// effective says how many independent messages would tell as much about the
+// effective says how many independent messages would be worth as much for the
 // primary metric's p50 and p99; nil where that cannot be said: of few intervals,
 // where refused or unresolved messages reach p99, and where there is no p99.
 func effective(run *result.Run, s *result.Summary) *result.Effective {
@@ -51,9 +51,9 @@ func effective(run *result.Run, s *result.Summary) *result.Effective {
 }
 
 // dependence: messages that follow each other are alike for so long that the run,
-// however many they are, holds hardly more than one sample of the system at its
+// however many they are, has hardly more than one sample of the system at its
 // load, as near a broker's capacity. Its intervals by messages say nothing then,
-// and another run comes out elsewhere: a note, since the figures are what was.
+// and another run has other figures: a note, since the figures are what was.
 // Where the run is UNSTABLE, or something broke, that is known already.
 func dependence(e *evidence) []result.Reason {
 	x := e.summary.Effective
@@ -74,7 +74,7 @@ func dependence(e *evidence) []result.Reason {
 			x.Metric, spell.Plural(d.Samples, "message"), spell.Count(int64(math.Round(x.P99))), lie(beyond), fewestBeyond, what, spell.Count(int64(math.Ceil(fewestBeyond/beyond))))}}
 }
 
-// lie is how many lie somewhere.
+// lie writes how many messages lie beyond a value.
 func lie(n float64) string {
 	if n < 0.95 {
 		return "less than one lies"

@@ -29,7 +29,7 @@ const episodesFrom = 99
 // never above the exact maximum.
 //
 // Support and intervals are those of samples messages: with F deliveries of
-// each message the k-th smallest message stands at the ranks (k−1)·F+1 to k·F
+// each message the k-th smallest message has the ranks (k−1)·F+1 to k·F
 // of the deliveries, and an interval reaches from the first of its lower
 // message to the last of its upper one.
 func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Distribution {
@@ -171,7 +171,7 @@ func percentOf(name string) float64 {
 }
 
 // set puts a value into a map that is made when it is needed, so that empty
-// ones stay out of the file.
+// ones are left out of the file.
 func set[V any](m *map[string]V, name string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
@@ -179,7 +179,7 @@ func set[V any](m *map[string]V, name string, v V) {
 	(*m)[name] = v
 }
 
-// order answers for the ranks of a metric, the censored above all that was
+// order gives the values at ranks of a metric, the censored above all that was
 // resolved, and the refused above these.
 type order struct {
 	n        int64 // resolved, censored and refused
@@ -237,9 +237,9 @@ func (o *order) isRefused(rank int64) bool { return min(rank, o.n) > o.answered 
 // episodes counts the separate events behind the values above v: runs of
 // adjacent slots with such a value. A slot without a message says neither that
 // an event went on nor that it was over, so it does not end one. Values above v
-// that share its bucket cannot be told from v: there is at least one event.
+// that share its bucket look like v: there is at least one event.
 //
-// Where more than half of the slots that hold anything exceed v, the
+// Where more than half of the slots that have any message exceed v, the
 // exceedances are no events but the usual noise: at a high rate every
 // slot has its share of the slowest hundredth. Each slot then counts.
 func episodes(slots []int64, v int64) int {

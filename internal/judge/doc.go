@@ -1,5 +1,5 @@
 // Package judge computes what a run publishes: its figures and its verdict. It
-// knows nothing but a result's records, so that a result is summed up and
+// reads only a result's records, so that a result is summed up and
 // verified by the same code from what was written down.
 //
 // [Summarise] makes the whole summary, [Verdict] its verdict by a table of

@@ -112,8 +112,8 @@ func (e *evidence) mostDue(share float64) float64 {
 	return max(share, most/max(all, 1))
 }
 
-// freezes returns when the whole process stood still within the window: where
-// both hiccup meters were stopped together, or where a pause says so itself.
+// freezes returns when the whole process was paused within the window: where
+// both hiccup meters were stopped together, or where a pause is of the process.
 // One meter alone is a thread or a runtime that waited, and what that did to
 // messages is in their own lag.
 func freezes(pauses []result.Pause, end int64) []result.Pause {
@@ -139,7 +139,7 @@ func freezes(pauses []result.Pause, end int64) []result.Pause {
 	return union(found, sourceProcess)
 }
 
-// union returns the pauses of one source in order, those that meet as one.
+// union returns the pauses of one source in order, those that touch as one.
 func union(pauses []result.Pause, source string) []result.Pause {
 	var own []result.Pause
 	for _, p := range pauses {
@@ -159,5 +159,5 @@ func union(pauses []result.Pause, source string) []result.Pause {
 	return merged
 }
 
-// span writes ns as people read it.
+// span writes ns as a duration for users.
 func span(ns int64) string { return spell.Duration(ns) }

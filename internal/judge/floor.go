@@ -12,7 +12,7 @@ import (
 // about the broker rather than about the machine.
 const floorMatters = 3
 
-// setFloor tells a distribution how many times the floor's its percentiles are.
+// setFloor gives a distribution the ratios of its percentiles to the floor's.
 func setFloor(d *result.Distribution, m result.Metric, f *result.Floor) {
 	if f == nil {
 		return
@@ -24,7 +24,7 @@ func setFloor(d *result.Distribution, m result.Metric, f *result.Floor) {
 	}
 }
 
-// nearFloor: percentiles that a broker which does nothing would have a third of
+// nearFloor: percentiles of which the null broker has a third
 // on this machine. A note, one for each metric: the figures are what a user of
 // this machine sees, but a comparison of brokers by them compares the machine
 // with itself.

@@ -8,12 +8,12 @@ import (
 )
 
 // gate is one question of the verdict. It returns nothing if all is well, else
-// what it found, each finding with the status that it alone leads to; Valid
+// what it found, each finding with the status to which it alone leads; Valid
 // makes it a note.
 type gate func(*evidence) []result.Reason
 
 // gates lists all questions in the order in which reasons are given: first
-// what makes a run worthless, last what is only to be known.
+// what makes a run worthless, last what is only good to know.
 func gates() []gate {
 	return []gate{
 		cutShort, conservation, violations, suspended, consumersAbsent,
@@ -36,9 +36,9 @@ func decide(e *evidence) result.Verdict {
 	return e.verdict(reasons)
 }
 
-// verdict is what findings come to: the worst of them; but what makes percentiles
+// verdict is the status of all findings: the worst of them; but what makes percentiles
 // of a latency suspect only limits that latency, which is valid below the first of
-// them. If that is the lowest of the run's first latency nothing is left of it,
+// them. If that is the lowest of the run's first latency no valid one is left,
 // and the run is SUSPECT.
 func (e *evidence) verdict(reasons []result.Reason) result.Verdict {
 	v := result.Verdict{Status: result.Valid, Reasons: reasons}
@@ -68,7 +68,7 @@ func (e *evidence) verdict(reasons []result.Reason) result.Verdict {
 	return v
 }
 
-// limits reports whether a reason leaves the percentiles below its own alone.
+// limits reports whether a reason leaves the percentiles below its own valid.
 func limits(r result.Reason) bool {
 	return r.Status == result.Suspect && r.Percentile != "" && (r.Metric == "" || r.Metric.IsLatency())
 }
@@ -137,7 +137,7 @@ func one(s result.Status, code, text string) []result.Reason {
 // partly is the outcome of a gate whose finding can have touched no more than a
 // share of the messages: SUSPECT from the first percentile on that it can have
 // moved, a note where none of those that are published is so high. Twice the
-// share counts: what was held up holds up what comes behind it, for no longer
+// share counts: a delayed message delays those behind it, for no longer
 // than itself in a system that is loaded to half of its capacity. brief are a
 // few words for headlines.
 func (e *evidence) partly(share float64, code, brief, text string) []result.Reason {

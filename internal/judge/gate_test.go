@@ -198,7 +198,7 @@ func stall(ms []msg, from, length int64, delay func(*msg, int64)) {
 	}
 }
 
-// A broker that stands still is measured, not invalidated, however its stall
+// A broker that is paused is measured, not invalidated, however its pause
 // reaches the generator.
 func TestAStallOfTheBrokerIsValid(t *testing.T) {
 	for name, delay := range map[string]func(*msg, int64){
@@ -228,7 +228,7 @@ func TestAStallOfTheBrokerIsValid(t *testing.T) {
 	}
 }
 
-// The same stall by the generator itself is invalid, pauses seen or not.
+// The same pause of the generator itself is invalid, pauses seen or not.
 func TestAStallOfTheGeneratorIsInvalid(t *testing.T) {
 	ms := healthyMessages()
 	stall(ms, 2_500e6, 2e9, func(m *msg, d int64) { m.own += d })
@@ -432,8 +432,8 @@ func TestVitalsAreNamedAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// An empty run, as of a file that ends after its header, must not trip over
-// what is not there.
+// An empty run, as of a file that ends after its header, has a verdict and causes no
+// panic.
 func TestAnEmptyRunIsJudged(t *testing.T) {
 	run := &result.Run{Metrics: map[result.Metric]*result.Merged{}}
 	s := Summarise(run, InputsOf(run))

@@ -9,7 +9,7 @@ import (
 
 // Thresholds of what the machine did to the generator, as shares. They follow
 // METHOD, section 8: steal above 0.5 %, any throttling and any swapping in make
-// a run suspect; processor use above 70 % is worth a word.
+// a run suspect; processor use above 70 % is a note.
 const (
 	stealSuspect    = 0.005
 	stealInvalid    = 0.05
@@ -29,8 +29,8 @@ func suspended(e *evidence) []result.Reason {
 }
 
 // throttled: a processor quota stopped the generator: suspect at all; above 1 % of
-// the processors' time invalid where it can have moved every percentile. The time that was told is summed over
-// processors, so that no more of the window can have passed in it.
+// the processors' time invalid where it can have moved every percentile. The reported
+// time is summed over processors, so no more of the window can have passed in it.
 func throttled(e *evidence) []result.Reason {
 	periods, _ := sum(e.timed, vitalThrottled)
 	ns, _ := sum(e.timed, vitalThrottleTime)
@@ -40,7 +40,7 @@ func throttled(e *evidence) []result.Reason {
 	share := ns / (e.window() * max(e.cores, 1))
 	text := fmt.Sprintf("a processor quota (cgroup) throttled the generator in %s, for %s in all, %s of its processors' time; raise the limit", spell.Plural(int64(periods), "period"), span(int64(ns)), spell.Share(share))
 	switch {
-	case ns <= 0: // nobody tells for how long
+	case ns <= 0: // the system does not tell for how long
 		return one(result.Suspect, "throttled", text)
 	case share > throttleInvalid:
 		return e.mostly(ns/e.window(), "throttled", "throttled for "+span(int64(ns)), text)
@@ -48,10 +48,10 @@ func throttled(e *evidence) []result.Reason {
 	return e.partly(ns/e.window(), "throttled", "throttled for "+span(int64(ns)), text)
 }
 
-// steal: the hypervisor gave the processors to others. A message may meet it on
-// any of them: what can have met it is the time stolen on all, summed. Above 5 %
+// steal: the hypervisor gave the processors to others. A message may be delayed by it on
+// any of them: what can have delayed it is the time stolen on all, summed. Above 5 %
 // that invalidates the run where it can have moved every percentile; and since time
-// is stolen only while somebody wants a processor, as each message does, it counts
+// is stolen only while a processor is wanted, as each message wants one, it counts
 // at least as its share of the time in which processors were wanted.
 func steal(e *evidence) []result.Reason {
 	share, _ := mean(e.measure, vitalSteal)
@@ -85,7 +85,7 @@ func swap(e *evidence) []result.Reason {
 }
 
 // processors: the generator used most of the machine. Flat out it may: that it
-// is the limit is then to be known, not a defect.
+// is the limit is then a note, not a defect.
 func processors(e *evidence) []result.Reason {
 	used, ok := mean(e.measure, vitalProcessCPU)
 	if !ok || e.cores == 0 || used/e.cores <= cpuNote {

@@ -12,14 +12,14 @@ import (
 const (
 	// keptStretches is the most stretches of Kept.Course.
 	keptStretches = 16
-	// keptLeft is the part of its peak to which a backlog must fall to be gone where
-	// the load goes on: then there is always something under way.
+	// keptLeft is the part of its peak to which a backlog must fall to count as cleared
+	// where the load goes on: then there is always something under way.
 	keptLeft = 0.01
-	// keptFilled is Header.ConsumersFrom of consumers that came when all was sent.
+	// keptFilled is Header.ConsumersFrom of consumers that connected when all was sent.
 	keptFilled = "filled"
 )
 
-// kept says how the backlog came and went of consumers that came late or paused, nil
+// kept describes how the backlog of late or paused consumers grew and fell, nil
 // if there were none.
 func kept(run *result.Run, in Inputs) *result.Kept {
 	h := &run.Header
@@ -49,12 +49,12 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 			k.Peak, k.PeakAt = k.Left, p.End
 		}
 	}
-	full := came && (h.ConsumersFrom == keptFilled || stops && from >= in.End) // all of it was there when they came
+	full := came && (h.ConsumersFrom == keptFilled || stops && from >= in.End) // all of it was there when they connected
 	if full && h.ConsumersPause == "" {
 		k.Peak, k.PeakAt = max(0, all.Expected-all.Corrupted), min(from, in.End)
 	}
 	until := int64(0)
-	if len(points) > 0 { // what never came may have been waited for, for long
+	if len(points) > 0 { // the run may have waited long for what never came
 		until = min(points[len(points)-1].End, max(in.Resolved, from))
 	}
 	if came && !full {
@@ -66,7 +66,7 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 	if k.Gone > 0 {
 		until = k.Gone
 	}
-	// Counts are read a moment after an interval's end: what nobody could have got
+	// Counts are read a moment after an interval's end: what no consumer could have got
 	// before is not looked for by time, nor what ended the drain.
 	for _, p := range points {
 		if came && (p.End > from || h.ConsumersFrom != "") && (p.Start < until || k.Gone == in.Resolved) {
@@ -121,7 +121,7 @@ func keptFrom(run *result.Run) (from, paused int64, came bool) {
 }
 
 // keptGone returns the end of the first interval in the window after the peak at
-// which the backlog was gone, 0 if there is none.
+// which the backlog was cleared, 0 if there is none.
 func keptGone(points []*result.Point, k *result.Kept, before int64) int64 {
 	var all result.Counters
 	for _, p := range points {
@@ -167,8 +167,8 @@ func keptCourse(points []*result.Point, until int64) []result.KeptStretch {
 	return course
 }
 
-// backlogKept says what latencies are those of a backlog that was asked for, and
-// whether it went.
+// backlogKept says which latencies are those of a backlog that was asked for, and
+// whether it was cleared.
 func backlogKept(e *evidence) []result.Reason {
 	k, h := e.summary.Kept, &e.run.Header
 	if k == nil {
@@ -194,7 +194,7 @@ func backlogKept(e *evidence) []result.Reason {
 	return found
 }
 
-// consumersAbsent: consumers that were to come late could not connect. What was for
+// consumersAbsent: consumers that were to connect late could not. What was for
 // them is missing, and the broker lost none of it.
 func consumersAbsent(e *evidence) []result.Reason {
 	for _, ev := range e.run.Events {

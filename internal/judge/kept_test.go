@@ -93,7 +93,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A window that was ended before consumers came, or paused, shows nothing of them.
+// A window that was ended before consumers connected, or paused, shows nothing of them.
 func TestEndedBeforeConsumersCame(t *testing.T) {
 	for _, h := range []result.Header{{Mode: result.ModeOpen, ConsumersFrom: "1s"}, {Mode: result.ModeOpen, ConsumersPause: "1s@1s"}} {
 		s := Summarise(keptRun(h, [][2]int64{{100, 0}, {100, 0}}, [][2]int64{{0, 0}}), Inputs{End: 200e6, Resolved: 300e6, Interrupted: true})
@@ -104,7 +104,7 @@ func TestEndedBeforeConsumersCame(t *testing.T) {
 	}
 }
 
-// Overload that begins when the backlog is gone is told as without one.
+// Overload that begins when the backlog is cleared is reported as without one.
 func TestOverloadAfterABacklog(t *testing.T) {
 	window := [][2]int64{{100, 0}, {100, 0}, {100, 0}, {100, 250}, {100, 250}, {100, 100}, {100, 100}, {100, 100}, {100, 100}}
 	for _, slow := range []bool{false, true} {

@@ -13,12 +13,12 @@ const (
 	// much about the generator as about the broker. A sleeping C client has 20
 	// to 30 % at the median of a fast broker on a small virtual machine.
 	ownLagSuspect = 0.25
-	// ownTail: the part of the tail's messages that may be mostly own lag.
+	// ownTail: the part of the tail's messages that may have mostly own lag.
 	ownTail = 0.5
 	// ownTailMatters is the mean own lag, in ns, from which a tail that the
 	// generator made itself invalidates the run. A thread that sleeps on a busy
 	// virtual machine is woken some hundred µs late; a fast broker's p99 is no
-	// more than that, and to call every such run worthless would help nobody.
+	// more than that, and to call every such run INVALID would not help.
 	// Below it the percentiles are suspect by their shares.
 	ownTailMatters = 1e6
 )
@@ -44,7 +44,7 @@ func ownLag(e *evidence) (found []result.Reason) {
 }
 
 // selfInflicted: of the messages at or above a response p99 more than half were
-// late mostly by the generator's own lag, and by no trifle. What is published
+// late mostly by the generator's own lag, and by more than a trifle. What is published
 // as the tail is then the generator's.
 //
 // Messages are counted in bands an eighth of an octave wide, so that the tail
@@ -64,7 +64,7 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 			tail.Own += b.Own + b.Received
 			tail.Majority += b.Majority
 		}
-		tail.Count += refused(x) // the tail is theirs, and no lag of ours
+		tail.Count += refused(x) // the tail is that of refused messages, and no lag
 		if tail.Count == 0 || float64(tail.Majority) <= ownTail*float64(tail.Count) ||
 			float64(tail.Own) < ownTailMatters*float64(tail.Count) {
 			continue
@@ -86,7 +86,7 @@ const (
 	freezeSuspect      = 10e6
 )
 
-// frozen: the generator stood still as a whole (both hiccup meters at once) in
+// frozen: the generator was paused as a whole (both hiccup meters at once) in
 // the measured window. From 10 ms on the percentiles that the freezes can have
 // reached are suspect. For 100 ms at a time, or 1 % of the window in total, the run
 // is invalid where that is all of them; a tail that such a freeze made is found by

@@ -7,7 +7,7 @@ import (
 	"sixnines/result"
 )
 
-// lifetime says what the run found at the broker, what of it came, and what it left
+// lifetime says what the run found at the broker, how much of it came, and what it left
 // there.
 func lifetime(e *evidence) (found []result.Reason) {
 	h, c := &e.run.Header, e.run.Counters
@@ -37,7 +37,7 @@ func lifetime(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// leftAtBroker is the depth that the broker told last.
+// leftAtBroker is the depth that the broker reported last.
 func (e *evidence) leftAtBroker() (n int64, told bool) {
 	for i := range e.run.Series {
 		if d := e.run.Series[i].Depth; d != nil {

@@ -17,7 +17,7 @@ const (
 	// time, and grows without bound from there (M/M/1: ρ/(1−ρ)).
 	pacerBusy = 0.7
 	// receiveLagSuspect: above this share of a percentile, for which what ended it
-	// lay in this machine unread, the percentile is more about this machine than
+	// was unread in this machine, the percentile is more about this machine than
 	// about the broker. To wake a thread that waits for bytes takes 4 to 18 µs on an
 	// idle machine, which is 20 to 46 % of the median of a fast broker: a lower
 	// threshold would fail every program that waits for bytes, written in C or not.
@@ -93,7 +93,7 @@ const limitRemedy = "lower the rate, use more connections or a larger machine"
 const codeLimit = "generator-limit"
 
 // ByGenerator reports whether a reason is about the generator or its machine: what
-// it limits says nothing of the system under test.
+// such a reason limits says nothing of the system under test.
 func ByGenerator(r result.Reason) bool {
 	switch r.Code {
 	case codeLimit, "own-lag", "self-inflicted", "receive-lag", "frozen", "suspended", "throttled", "steal", "swap", "cpu", "rate", "worst-second":
@@ -113,8 +113,8 @@ func Overloads(v result.Verdict) bool {
 }
 
 // generatorLimit: in some whole second the sending thread had hardly any time
-// left. What waited behind it waited for the generator. Where that is why a
-// backlog grew, it is said there.
+// left. Messages that waited behind it waited for the generator. Where that is why a
+// backlog grew, that finding says it.
 func generatorLimit(e *evidence) []result.Reason {
 	over, most := e.atLimit()
 	if len(over) == 0 || slices.ContainsFunc(backlogGrows(e), func(r result.Reason) bool { return r.Code == codeLimit }) {
@@ -171,8 +171,8 @@ func receiveLag(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// aboveLimit: more was due than this machine's generator was ever found in time
-// for. A note: what it did in this run is told by its own lag and by how busy its
+// aboveLimit: more was due than this machine's generator was ever found to send in time.
+// A note: what it did in this run is shown by its own lag and by how busy its
 // sending threads were.
 func aboveLimit(e *evidence) []result.Reason {
 	l := e.run.Header.Limit

@@ -75,7 +75,7 @@ func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
 	}
 }
 
-// What lay unread in this machine for more than half of a percentile makes
+// Time unread in this machine that is more than half of a percentile makes
 // it suspect, from there on, with its size.
 func TestReceiveLagIsSuspectByPercentile(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)

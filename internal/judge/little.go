@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// LittleCheck holds the number of messages in flight, as it was seen, against
+// LittleCheck compares the number of messages in flight, as it was counted, with
 // the time that they were in flight, as it was stamped (Little's law, L = λ·W,
 // for one path: over a time that begins and ends with nothing in flight, the
 // integral of the number in flight is the sum of all times in flight, without
@@ -23,7 +23,7 @@ type LittleCheck struct {
 	// by 0.05 % at most, and by far less over many values.
 	Expected float64
 	// Tolerance is by which share of Sampled and Expected, whichever is larger,
-	// the two may differ for reasons that are nobody's fault.
+	// the two may differ without anything being wrong.
 	Tolerance float64
 	Samples   int64         // looks
 	Span      time.Duration // over which it looked: from the window's start until all was resolved
@@ -31,10 +31,10 @@ type LittleCheck struct {
 
 // The thresholds of Little's law.
 const (
-	// littlePower is the tolerance above which the check has none: what it could
-	// still find anybody would see.
+	// littlePower is the tolerance above which the check has no power: a difference that
+	// it could still find is plain without it.
 	littlePower = 0.25
-	// littleInvalid times the tolerance is what no chance explains.
+	// littleInvalid times the tolerance is beyond chance.
 	littleInvalid = 3
 )
 
@@ -72,7 +72,7 @@ func (c LittleCheck) Off() float64 {
 	return (c.Sampled - c.Expected) / max(c.Sampled, c.Expected)
 }
 
-// little: the messages in flight are not what their times in flight ask for. One
+// little: the number of messages in flight does not agree with their times in flight. One
 // of the two was measured wrongly: stamps or counters. Beyond the tolerance,
 // which three standard errors make, the run is SUSPECT, for of a thousand
 // faultless runs some are; beyond three times as much it is INVALID, for then no

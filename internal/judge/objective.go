@@ -11,7 +11,7 @@ import (
 	"sixnines/scenario"
 )
 
-// Outcome says how a run stands to an objective.
+// Outcome is the result of an objective in a run.
 type Outcome string
 
 // The outcomes.
@@ -20,28 +20,28 @@ const (
 	Met Outcome = "met"
 	// Missed: the opposite is shown.
 	Missed Outcome = "missed"
-	// Undecided: the interval holds the limit, or there are too few messages; the
+	// Undecided: the limit is within the interval, or there are too few messages; the
 	// run is too short to tell.
 	Undecided Outcome = "undecided"
-	// Meaningless: the run has no such figure, or none to be believed.
+	// Meaningless: the run has no such figure, or none that is valid.
 	Meaningless Outcome = "meaningless"
 )
 
-// Decision is what a run says of an objective.
+// Decision is how a run decides an objective.
 type Decision struct {
 	Objective scenario.Objective
 	Outcome   Outcome
-	// Text tells what was found, one line.
+	// Text says what was found, one line.
 	Text string
 	// Refused says that refused messages alone decided: nothing that the generator
 	// did to latencies matters then.
 	Refused bool
 }
 
-// Decide holds a run against an objective. A percentile is judged by the bounds
+// Decide compares a run with an objective. A percentile is judged by the bounds
 // of its interval and not by its figure: p99 < 5 ms is met if the upper end is
 // below, missed if the lower end is not, and undecided between. The interval
-// reaches as far as the wider of two: the exact one, which takes messages for
+// is the wider of two: the exact one, which takes messages for
 // independent, and that of resampled stretches of the run; where the run has too
 // few of these the answer says so. Each end alone is a bound at 97.5 %. Maxima,
 // counters and rates are facts of this run and are taken as they are. A run that
@@ -82,7 +82,7 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	return d
 }
 
-// objectives holds a run against those that its header asks for. One that this
+// objectives compares a run with those that its header asks for. One that this
 // version cannot read, which no run is started with, means nothing.
 func objectives(run *result.Run, s *result.Summary, cutShort bool) []result.Objective {
 	var found []result.Objective

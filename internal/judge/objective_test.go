@@ -17,7 +17,7 @@ func decideText(t *testing.T, run *result.Run, text string) Decision {
 	return Decide(run, o)
 }
 
-// The limits stand on either side of the figures and inside their intervals.
+// The limits are on either side of the figures and inside their intervals.
 func TestObjectivesAreDecidedByTheBound(t *testing.T) {
 	b := newTestbed(healthyMessages())
 	run := b.run(t)
@@ -122,7 +122,7 @@ func TestObjectivesHeedTheRefused(t *testing.T) {
 	}
 }
 
-// A run that is not to be believed shows nothing.
+// A run that is not valid shows nothing.
 func TestObjectivesOfRunsThatShowNothing(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)
 	if got := decideText(t, run, "lost == 0"); got.Outcome != Meaningless || !strings.Contains(got.Text, "cut short") {
@@ -195,8 +195,8 @@ func TestObjectivesOfRatesGoByWhatWasDue(t *testing.T) {
 	}
 }
 
-// What stands on a limit is not beyond it for the sake of rounding, and what is
-// short of it by a hair does not read as if it were not.
+// A figure equal to its limit is not beyond it because of rounding, and one that is
+// hardly short of it does not read as if it were not.
 func TestObjectivesOfRates(t *testing.T) {
 	for _, tt := range []struct {
 		sent, asked float64

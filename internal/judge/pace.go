@@ -18,7 +18,7 @@ const (
 func (e *evidence) paced() bool { return e.run.Header.Mode == result.ModeOpen }
 
 // blockedAt reports whether blocked sends rather than the generator's own lag
-// kept the share 1 − sent of the messages back in the second that begins with
+// delayed the share 1 − sent of the messages in the second that begins with
 // the interval of index i: by the larger maximum of the two lags in it and on to
 // the second interval after it in which anything was sent. Lag is known when a
 // message is sent, so a stall's is recorded when it is over, and never if it
@@ -60,7 +60,7 @@ func notSent(e *evidence) []result.Reason {
 }
 
 // sentLate: less than 99.9 % of the schedule was sent within the window. Where
-// the sends were blocked, that is the broker's doing and in the response times.
+// the sends were blocked, the broker caused that, and it is in the response times.
 func sentLate(e *evidence) []result.Reason {
 	if !e.paced() {
 		return nil

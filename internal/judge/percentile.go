@@ -19,7 +19,7 @@ type Percentile struct {
 	Needs         int64 // messages that it takes; above 0: there is no figure
 }
 
-// PercentileOf returns a percentile, 0 to 100, of what so many messages left.
+// PercentileOf returns a percentile, 0 to 100, of a metric of so many messages.
 func PercentileOf(x *result.Merged, samples int64, percent float64) Percentile {
 	q := newOrder(x).quantile(samples, percent, 0)
 	if q.support == stats.NotSupported {

@@ -21,7 +21,7 @@ const (
 // Thresholds of the comparison with the probe.
 const (
 	// probeRatio and probeGap, in ns, are by how much a percentile of the load's
-	// must exceed the probe's, or the other way round, to be worth a word. Two
+	// must exceed the probe's, or the other way round, to be reported. Two
 	// processes of one machine that do the same differ by less.
 	probeRatio = 2
 	probeGap   = 200_000
@@ -35,7 +35,7 @@ const (
 	probeExplains = 0.5
 )
 
-// besideProbe: the load's service times and those of the probe beside it part ways. At
+// besideProbe: the load's service times and those of the probe beside it differ. At
 // the same time, at the same broker, one process waited and another did not: the
 // wait is in the load's own connections, queues or client, or, if it is the probe
 // that waited, it is that of a connection that is hardly used.
@@ -119,7 +119,7 @@ func (e *evidence) nodes() int {
 	return n
 }
 
-// couldBeOwn says what was seen in the generator that could make a wait of gap
+// couldBeOwn lists what was seen in the generator that could cause a wait of gap
 // ns.
 func (e *evidence) couldBeOwn(gap float64) (why []string) {
 	if used, ok := mean(e.measure, vitalProcessCPU); ok && e.cores > 0 && used/e.cores > cpuNote {
@@ -205,7 +205,7 @@ func figureOf(d *result.Distribution, name string) bounded {
 	return f
 }
 
-// exceeds reports whether a is above b by more than trifles and more than chance.
+// exceeds reports whether a is above b by more than the least gap and more than chance.
 func (a bounded) exceeds(b bounded) bool {
 	const z = 1.959964 // an interval reaches so many standard errors to either side
 	gap := float64(a.value - b.value)

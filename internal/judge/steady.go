@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	// steadyParts is how many stretches a window of less than a minute is looked
-	// at in, at most. Shorter ones would make states of what are moments, and
+	// steadyParts is the most stretches that a window of less than a minute is divided
+	// into. Shorter ones would make states of what are moments, and
 	// neighbours are the more alike the shorter they are.
 	steadyParts = 60
 	// fewestP50 and fewestP99 are how many messages a stretch needs for its p50
-	// and its p99: of fewer a figure says nothing. The latter is what a finite
+	// and its p99: with fewer the figure means nothing. The latter is what a finite
 	// interval of p99 takes ([stats.MinSamples]).
 	fewestP50 = 24
 	fewestP99 = 368
 )
 
-// The least changes that are worth telling: in a window of less than a minute any
-// machine has its moments.
+// The least changes that are reported: in a window of less than a minute the level of
+// any machine changes now and then.
 const (
 	leastChange      = 0.05
 	leastShortChange = 0.25
@@ -42,7 +42,7 @@ const warmedUp = 1.1
 // messages enough. It is nil where nothing was measured in a window, and where
 // consumers came late or paused.
 //
-// Nothing is ever cut off: what the reader should discard is said, and how.
+// Nothing is ever cut off: the text says what the reader should discard, and how.
 func steady(run *result.Run, s *result.Summary) *result.Steady {
 	if run.Header.Keeps() {
 		return nil // a backlog comes and goes
@@ -94,7 +94,7 @@ func blocksInTime(run *result.Run, m result.Metric) []timedBlock {
 	return timed
 }
 
-// stretches puts blocks together until each has so many values at least, and is
+// stretches joins blocks until each stretch has so many values at least, and is
 // as long as it must be. What is left over at the end belongs to the last.
 func stretches(b []timedBlock, fewest int64) []timedBlock {
 	shortest := min(int64(time.Second), b[len(b)-1].end/steadyParts)
@@ -143,7 +143,7 @@ func course(b []timedBlock, q float64, fewest int64) result.Course {
 }
 
 // unsteady reports whether a figure of the whole window depends on how long the
-// window was: it then mixes levels, by the time that each was held.
+// window was: it then mixes levels, by the time that each lasted.
 func unsteady(c result.Course) bool {
 	switch stats.Steadiness(c.Class) {
 	case stats.Drift, stats.LevelShift, stats.NoSteadyState:
@@ -152,7 +152,7 @@ func unsteady(c result.Course) bool {
 	return false
 }
 
-// notAssessed says why a course was not, "" if it was.
+// notAssessed is the reason why a course was not assessed, "" if it was.
 func notAssessed(run *result.Run, name string, c result.Course, fewest int64) string {
 	if c.Class != string(stats.NotAssessed) {
 		return ""
@@ -232,12 +232,12 @@ const SteadyCode = "steady"
 
 // steadiness: the run warmed up, drifted or jumped while it was measured. What
 // drifted, changed its level or never settled makes the percentile suspect, for
-// it would be another one had the run been longer; it is the system's doing, but
-// no figure of the system. p99 speaks for all beyond it. So does a warm-up from
-// the first percentile on that is another one without it; below it is a note with
+// it would be different had the run been longer; the system causes that, but
+// it is no figure of the system. p99 stands for all beyond it. So does a warm-up from
+// the first percentile on that is different without it; below it is a note with
 // its remedy. Where faults were part of the run, or an overload is named, the
 // course is their consequence, and so is known already. That nothing could be
-// assessed is said, too.
+// assessed is reported, too.
 func steadiness(e *evidence) (found []result.Reason) {
 	s := e.summary.Steady
 	if s == nil || len(backlogGrows(e)) > 0 {

@@ -13,7 +13,7 @@ import (
 	"sixnines/scenario"
 )
 
-// course is a run of so many intervals whose latencies lie about 1 ms times
+// course is a run of so many intervals whose latencies are about 1 ms times
 // level of the instant in seconds.
 func courseRun(t *testing.T, intervals int, length time.Duration, level func(at float64) float64, change ...func(*result.Header)) *result.Run {
 	t.Helper()
@@ -171,7 +171,7 @@ func TestShortRunsThatWarmUp(t *testing.T) {
 	}
 }
 
-// What does not change is not said to, in runs that are short.
+// A level that does not change is not reported to, in runs that are short.
 func TestShortRunsThatStayFlat(t *testing.T) {
 	for _, tt := range []struct {
 		rate   float64
@@ -213,8 +213,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// What the header asks for is answered in the summary, also by what cannot be
-// read, and never met for want of evidence.
+// What the header asks for is answered in the summary, also if it cannot be
+// read, and never met for lack of evidence.
 func TestObjectivesOfTheHeader(t *testing.T) {
 	b := newTestbed(healthyMessages())
 	b.header.Objectives = []string{"delivery.response p99 < 1h", "delivery.response p99.9999 < 1h", "lost > 5", "rate >= 50%", "nonsense < 3"}

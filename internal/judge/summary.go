@@ -4,14 +4,14 @@ import (
 	"sixnines/result"
 )
 
-// Inputs is what a summary holds that the intervals cannot tell. The zero value
+// Inputs is what a summary contains that the intervals cannot tell. The zero value
 // means that the run went as its header planned.
 type Inputs struct {
 	End         int64 // of the window, ns from its start; 0: as the header plans, unless it was ended early
 	Resolved    int64 // when the last message was resolved or given up; 0: the end of the last interval
 	Interrupted bool  // the window was ended early
 	Aborted     bool  // the run was ended without a drain
-	// CutShort says that the run did not live to write its summary.
+	// CutShort says that the run ended before it wrote its summary.
 	CutShort   bool
 	Throughput *result.Throughput // flat out
 	// stopsInvalidate has long pauses, throttling and steal invalidate the whole run,
@@ -98,7 +98,7 @@ func rate(run *result.Run, in Inputs) result.Rate {
 			due += p.Counters.Scheduled
 		}
 	}
-	if due == sent+1 { // due as the window ended, and sent just then
+	if due == sent+1 { // due when the window ended, and sent a moment later
 		due = sent
 	}
 	if in.End > 0 {
@@ -148,6 +148,6 @@ func worst(run *result.Run) (share float64, at int) {
 	return share, at
 }
 
-// handled counts messages whose turn to be sent came: a message that the client
+// handled counts messages that were handed to the client: one that the client
 // refused was not late.
 func handled(c result.Counters) int64 { return c.Sent + c.Rejected }

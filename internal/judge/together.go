@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// Together says how several runs of one load stand to an objective: it is met if it
+// Together combines what several runs of one load show of an objective: it is met if it
 // was met in every run that was planned, missed if it was in any. Runs are not pooled:
 // each has to show it by itself. found are the objectives of each run that was made, in
 // the order of the runs, as its summary has them; nil of a run that has no summary.

@@ -10,8 +10,8 @@ import (
 	"sixnines/scenario"
 )
 
-// Sequence is the 95 % interval of a percentile that holds at whatever moment one
-// looks, and whatever made one stop: the wider of that which takes messages for
+// Sequence is the 95 % interval of a percentile that is right at whatever moment one
+// looks, and for whatever reason one stops: the wider of that which takes messages for
 // independent ([stats.SequentialRanks], exact) and of that by stretches of the run
 // ([stats.SequentialBlocks], approximate).
 type Sequence struct {
@@ -30,8 +30,8 @@ type Sequence struct {
 
 // SequenceOf computes it of a run so far. end is the window's, or the moment
 // within it, in ns from its start; pending are messages that are not resolved yet:
-// they, each with all its deliveries, count as slower than all that are. The run needs to hold nothing but the
-// metric that is waited for, its counters and its header.
+// they, each with all its deliveries, count as slower than all that are. The run needs only
+// the metric that is waited for, its counters and its header.
 func SequenceOf(run *result.Run, u scenario.Until, end, pending int64) Sequence {
 	s := Sequence{until: u, na: "nothing was measured"}
 	m := result.Metric(u.Metric)
@@ -84,7 +84,7 @@ func blockSequence(run *result.Run, m result.Metric, x *result.Merged, p float64
 	if na != "" {
 		return 0, 0, na
 	}
-	// The first look that is worth one has as many intervals as stretches need.
+	// The first look that can find anything has as many intervals as stretches need.
 	age := float64(len(b)*each) / leastBlocks
 	lo, hi, ok := stats.SequentialBlocks(b, p, confidence, chunk, result.BlockValues, censored(x)+refused(x), age)
 	if !ok {
@@ -105,7 +105,7 @@ func (s Sequence) Narrow() bool {
 	return s.bounded() && !s.open && !s.atLeast && s.na == "" && float64(s.width()) <= s.until.Limit(s.value)
 }
 
-// Width is how exactly the percentile is known, for people: "±7.3 %", "±120 µs",
+// Width is how exactly the percentile is known, as text: "±7.3 %", "±120 µs",
 // empty where it is not.
 func (s Sequence) Width() string {
 	switch {
@@ -117,7 +117,7 @@ func (s Sequence) Width() string {
 	return "±" + span(s.width())
 }
 
-// setUntil says how exactly the percentile that was waited for came to be known,
+// setUntil says how exactly the percentile that was waited for is known,
 // nil where none was, and puts its interval into the place of the one for a
 // length that is fixed beforehand.
 func setUntil(run *result.Run, in Inputs, s *result.Summary) *result.Until {

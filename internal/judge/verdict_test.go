@@ -22,7 +22,7 @@ func lateTail(every int) []msg {
 	return ms
 }
 
-// The verdict says up to which percentile the first latency holds, and what is
+// The verdict says up to which percentile the first latency is valid, and what is
 // wrong from there on.
 func TestTheVerdictNamesWhatHolds(t *testing.T) {
 	reason := func(m result.Metric, p, brief string) result.Reason {

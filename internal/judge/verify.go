@@ -66,7 +66,7 @@ func compareSummary(run *result.Run, in Inputs) (found []Problem) {
 		found = append(found, Problem{where, fmt.Sprintf(format, a...)})
 	}
 	again := Summarise(run, in)
-	// What earlier versions did not have.
+	// Parts that earlier versions did not have.
 	if run.Summary.Availability == nil {
 		again.Availability = nil
 	}

@@ -319,7 +319,7 @@ func TestVerifyRawRefusesWhatCannotProve(t *testing.T) {
 	}
 }
 
-// Versions put why an interval is not known in other words; that it is not known is
+// Versions word it differently why an interval is not known; that it is not known is
 // what counts.
 func TestVerifyComparesReasonsByWhatTheyMean(t *testing.T) {
 	run := saved(t, newTestbed(healthyMessages()))

@@ -11,18 +11,18 @@ import (
 )
 
 // VerifyRaw rebuilds every metric of a run from its raw file and compares it
-// with what the intervals hold, bucket by bucket, and the exact extremes. It
+// with what the intervals have, bucket by bucket, and the exact extremes. It
 // returns every difference, nothing if all agree, and an error if the file
 // cannot be read as a raw file.
 //
-// It reads the file twice and holds as many messages as are incomplete at a
+// It reads the file twice and keeps as many messages in memory as are incomplete at a
 // time in the file's order, which is about the order of the events.
 func VerifyRaw(run *result.Run, path string) ([]Problem, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("verify raw file: %w", err)
 	}
-	defer f.Close() // read only: nothing to lose
+	defer f.Close() // read only: no write can fail here
 	found, err := verifyRaw(run, f)
 	if err != nil {
 		return nil, fmt.Errorf("verify raw file %s: %w", path, err)
@@ -141,7 +141,7 @@ func newRebuild(run *result.Run, groups map[uint32]int64) *rebuild {
 			continue // the raw file remembers all of them
 		}
 		if x.Hist == nil || m.OfConnection() {
-			continue // the raw file has nothing of what connections saw
+			continue // the raw file does not have what connections saw
 		}
 		r := &rebuilt{top: result.HighestCounted(x.Hist)}
 		r.Hist = x.Hist.Clone()

@@ -25,7 +25,7 @@ const (
 	vitalThrottleTime = "cgroup.throttled.time"    // ns, summed over cores
 )
 
-// Vitals of the closing record in which the engine's sampler tells what it counted, see
+// Vitals of the closing record in which the engine's sampler records what it counted, see
 // [Little].
 const (
 	vitalLittleSampled   = "little.l_sampled" // messages
@@ -34,11 +34,11 @@ const (
 	vitalLittleTolerance = "little.tolerance" // share
 )
 
-// factProcessors is the fact of the header that tells how many logical
+// factProcessors is the fact of the header that says how many logical
 // processors the generator may use.
 const factProcessors = "processors usable"
 
-// The kinds of events that say that something broke and is back, and those that
+// The kinds of events that report that something broke and is back, and those that
 // are about the run itself.
 const (
 	eventInterrupted  = "interrupted"

@@ -9,9 +9,9 @@ import (
 	"sixnines/result"
 )
 
-// Verified checks that the accounts of a run, or of each of its workloads, close, and that every figure in its
-// file, and in the raw file beside it if there is one, can be computed again. It
-// returns the run as the file has it.
+// Verified checks that the accounts of a run, or of each of its workloads, close, and
+// that every figure in its file, and in the raw file beside it if there is one, can be
+// computed again. It returns the run as the file has it.
 func Verified(t testing.TB, r *result.Run, file string) *result.Run {
 	t.Helper()
 	for _, part := range r.Parts() {
