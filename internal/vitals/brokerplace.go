@@ -10,8 +10,8 @@ import (
 
 // CheckBroker finds out whether the hosts of a broker, names or addresses, are
 // this machine: then generator and broker share its processors, and the network
-// card does not matter. It asks the resolver, within ctx's time, and connects to
-// nobody. Containers and virtual machines on this machine count as elsewhere
+// card does not matter. It asks the resolver, within ctx's time, and connects
+// nowhere. Containers and virtual machines on this machine count as elsewhere
 // unless they use its addresses.
 func CheckBroker(ctx context.Context, hosts []string) Check {
 	own, err := net.InterfaceAddrs()

@@ -64,7 +64,7 @@ const (
 
 // findGroups returns the control groups that can limit this process by a
 // controller, of both versions, each from the process's own up to the topmost
-// one in sight. A limit anywhere among them binds.
+// one that is visible. A limit anywhere among them applies.
 func findGroups(root fs.FS, controller string) ([]group, error) {
 	own, err := fs.ReadFile(root, "proc/self/cgroup")
 	if err != nil {
@@ -114,13 +114,13 @@ func findMount(mountinfo string, v2 bool, controller string) (mount, bool) {
 	return mount{}, false
 }
 
-// unescape undoes mountinfo's octal escapes of blanks.
+// unescape replaces mountinfo's octal escapes of blanks.
 func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
 // upwards lists the groups from the one at p up to the mount's top. In a
-// container that sees the host's path but mounts its own group alone, the
+// container whose mountinfo has the host's path but which mounts its own group only, the
 // path is cut at the top; a path outside the mount leaves the top itself.
 func (m mount) upwards(p string, v2 bool) []group {
 	relative := path.Clean("/" + p)
@@ -131,7 +131,7 @@ func (m mount) upwards(p string, v2 bool) []group {
 		}
 		relative = path.Clean("/" + below)
 	}
-	if strings.HasPrefix(p, "/..") { // outside the namespace: not to be seen
+	if strings.HasPrefix(p, "/..") { // outside the namespace: not visible
 		relative = "/"
 	}
 	var groups []group
@@ -144,14 +144,14 @@ func (m mount) upwards(p string, v2 bool) []group {
 	}
 }
 
-// cpuQuota is the tightest CPU quota over all control groups in sight.
+// cpuQuota is the tightest CPU quota of all visible control groups.
 type cpuQuota struct {
 	cores   float64
 	limited bool
 	at      string // the group that sets it
 	groups  int    // how many were looked at
 	// hidden: the process is in a control group namespace of its own, so
-	// groups above it may limit it unseen.
+	// groups above it may limit it and are not visible.
 	hidden bool
 }
 
@@ -201,8 +201,8 @@ func Processors() int {
 	return q.processors(runtime.NumCPU())
 }
 
-// memoryRoom is how much memory control groups still let the process have.
-type memoryRoom struct {
+// memoryLeft is how much memory control groups still let the process have.
+type memoryLeft struct {
 	bytes   int64 // at least 0
 	limited bool
 	at      string // the group that leaves the least
@@ -213,28 +213,28 @@ type memoryRoom struct {
 const noMemoryLimit = 1 << 60
 
 // readMemory looks at all groups. Groups without the files of a limit have none.
-func readMemory(root fs.FS) (memoryRoom, error) {
+func readMemory(root fs.FS) (memoryLeft, error) {
 	groups, err := findGroups(root, controlMemory)
 	if err != nil {
-		return memoryRoom{}, err
+		return memoryLeft{}, err
 	}
-	var room memoryRoom
+	var left memoryLeft
 	for _, g := range groups {
 		bytes, limited, err := g.memory(root)
 		if err != nil {
-			return memoryRoom{}, fmt.Errorf("/%s: %w", g.dir, err)
+			return memoryLeft{}, fmt.Errorf("/%s: %w", g.dir, err)
 		}
-		if limited && (!room.limited || bytes < room.bytes) {
-			room = memoryRoom{bytes: bytes, limited: true, at: "/" + g.dir}
+		if limited && (!left.limited || bytes < left.bytes) {
+			left = memoryLeft{bytes: bytes, limited: true, at: "/" + g.dir}
 		}
 	}
-	return room, nil
+	return left, nil
 }
 
 // memory returns what the group's limit leaves, false if it has none. Pages of
 // files that were not used lately do not count as used: the kernel takes them
 // back before it refuses anything.
-func (g group) memory(root fs.FS) (room int64, limited bool, err error) {
+func (g group) memory(root fs.FS) (left int64, limited bool, err error) {
 	limits, usage, cached := []string{"memory.max", "memory.high"}, "memory.current", "inactive_file"
 	if !g.v2 {
 		limits, usage, cached = []string{"memory.limit_in_bytes"}, "memory.usage_in_bytes", "total_inactive_file"
@@ -259,7 +259,7 @@ func (g group) memory(root fs.FS) (room int64, limited bool, err error) {
 	}
 	text, err := readWord(root, path.Join(g.dir, usage))
 	if err != nil {
-		return 0, false, err // a limit without it is not to be believed
+		return 0, false, err // a limit without it is not used
 	}
 	used, err := strconv.ParseUint(text, 10, 63)
 	if err != nil {
@@ -284,8 +284,8 @@ func MemoryAvailable() (bytes int64, ok bool) { return machine{hostRoot()}.memor
 func (m machine) memoryAvailable() (bytes int64, ok bool) {
 	kb, err := m.kibibytes("MemAvailable")
 	bytes, ok = int64(kb)<<10, err == nil
-	if room, err := readMemory(m.root); err == nil && room.limited && (!ok || room.bytes < bytes) {
-		bytes, ok = room.bytes, true
+	if left, err := readMemory(m.root); err == nil && left.limited && (!ok || left.bytes < bytes) {
+		bytes, ok = left.bytes, true
 	}
 	return bytes, ok
 }

@@ -133,7 +133,7 @@ func TestProcessorsOfAQuota(t *testing.T) {
 	}
 }
 
-// The memory left is that of the group, or of an ancestor, with the least room,
+// The memory left is that of the group, or of an ancestor, with the least left,
 // and never more than the machine's.
 func TestMemoryLeftByControlGroups(t *testing.T) {
 	const (
@@ -150,29 +150,29 @@ func TestMemoryLeftByControlGroups(t *testing.T) {
 		name    string
 		base    []string
 		files   []string
-		want    memoryRoom
+		want    memoryLeft
 		failing bool
 	}{
-		{"none", v2, []string{b + "memory.max", "max\n", b + "memory.high", "max\n"}, memoryRoom{}, false},
-		{"no files", v2, nil, memoryRoom{}, false},
+		{"none", v2, []string{b + "memory.max", "max\n", b + "memory.high", "max\n"}, memoryLeft{}, false},
+		{"no files", v2, nil, memoryLeft{}, false},
 		{"its own", v2, []string{b + "memory.max", "8388608\n", b + "memory.high", "max\n", b + "memory.current", "3145728\n", b + "memory.stat", stat},
-			memoryRoom{6 << 20, true, "/sys/fs/cgroup/a/b"}, false},
+			memoryLeft{6 << 20, true, "/sys/fs/cgroup/a/b"}, false},
 		{"high before max", v2, []string{b + "memory.max", "8388608\n", b + "memory.high", "4194304\n", b + "memory.current", "3145728\n", b + "memory.stat", stat},
-			memoryRoom{2 << 20, true, "/sys/fs/cgroup/a/b"}, false},
+			memoryLeft{2 << 20, true, "/sys/fs/cgroup/a/b"}, false},
 		{"an ancestor's", v2, []string{b + "memory.max", "max\n", a + "memory.max", "2097152\n", a + "memory.current", "0\n", a + "memory.stat", ""},
-			memoryRoom{2 << 20, true, "/sys/fs/cgroup/a"}, false},
+			memoryLeft{2 << 20, true, "/sys/fs/cgroup/a"}, false},
 		{"the ancestor has less", v2, []string{b + "memory.max", "2097152\n", b + "memory.current", "0\n", b + "memory.stat", "",
 			a + "memory.max", "4194304\n", a + "memory.current", "3145728\n", a + "memory.stat", ""},
-			memoryRoom{1 << 20, true, "/sys/fs/cgroup/a"}, false},
+			memoryLeft{1 << 20, true, "/sys/fs/cgroup/a"}, false},
 		{"used up", v2, []string{b + "memory.max", "2097152\n", b + "memory.current", "9097152\n", b + "memory.stat", ""},
-			memoryRoom{0, true, "/sys/fs/cgroup/a/b"}, false},
+			memoryLeft{0, true, "/sys/fs/cgroup/a/b"}, false},
 		{"version 1, an ancestor's", v1, []string{old + "m/n/memory.limit_in_bytes", unlimited, old + "m/memory.limit_in_bytes", "4194304\n",
 			old + "m/memory.usage_in_bytes", "3145728\n", old + "m/memory.stat", "inactive_file 5\ntotal_inactive_file 1048576\n", old + "memory.limit_in_bytes", unlimited},
-			memoryRoom{2 << 20, true, "/sys/fs/cgroup/memory/m"}, false},
+			memoryLeft{2 << 20, true, "/sys/fs/cgroup/memory/m"}, false},
 		{"hybrid", hybrid, []string{old + "m/memory.limit_in_bytes", "4194304\n", old + "m/memory.usage_in_bytes", "0\n", old + "m/memory.stat", ""},
-			memoryRoom{4 << 20, true, "/sys/fs/cgroup/memory/m"}, false},
-		{"nonsense", v2, []string{a + "memory.max", "much\n"}, memoryRoom{}, true},
-		{"a limit without a use", v2, []string{a + "memory.max", "5\n"}, memoryRoom{}, true},
+			memoryLeft{4 << 20, true, "/sys/fs/cgroup/memory/m"}, false},
+		{"nonsense", v2, []string{a + "memory.max", "much\n"}, memoryLeft{}, true},
+		{"a limit without a use", v2, []string{a + "memory.max", "5\n"}, memoryLeft{}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := tree(append(c.base[:len(c.base):len(c.base)], c.files...)...)

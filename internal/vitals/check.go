@@ -10,23 +10,23 @@ import (
 // Statuses of a [Check].
 const (
 	StatusOK   = "ok"   // as it should be
-	StatusNote = "note" // good to know, or not to be found out
+	StatusNote = "note" // good to know, or not known
 	StatusWarn = "warn" // will show in the figures
-	StatusFail = "fail" // figures from here would not be worth much
+	StatusFail = "fail" // figures from here would be of little use
 )
 
 // Check is one finding of [Checkup].
 type Check struct {
 	Name   string `json:"name"`
 	Status string `json:"status"` // one of the Status constants
-	Found  string `json:"found"`  // what is the case, with its figures
+	Found  string `json:"found"`  // what was found, with its figures
 	Advice string `json:"advice"` // one line: what to do about it; empty if ok
 }
 
 // Checkup examines whether this machine is fit to measure on. It takes a third
 // of a second, in which it measures how late wake-ups are, what the hypervisor
 // steals, which other processes use the processors and what a clock reading
-// costs; it should run without load. What cannot be found out is a note that
+// costs; it should run without load. What cannot be measured is a note that
 // begins with [Unknown] and says why. It changes nothing. Sources: /proc, /sys,
 // adjtimex(2), the ethtool requests of netdevice(7), and chronyc where that is
 // installed.
@@ -41,7 +41,7 @@ func note(found, advice string) Check { return Check{Status: StatusNote, Found: 
 func warn(found, advice string) Check { return Check{Status: StatusWarn, Found: found, Advice: advice} }
 func fail(found, advice string) Check { return Check{Status: StatusFail, Found: found, Advice: advice} }
 
-// unknown is the finding that there is none.
+// unknown is the finding that something is not known.
 func unknown(err error, advice string) Check {
 	return note(Unknown+": "+reason(err), advice)
 }

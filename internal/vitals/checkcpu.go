@@ -129,7 +129,7 @@ func (m machine) checkSMT() Check {
 	case active == "1":
 		return note("two threads share each core", advice)
 	case hypervisor != "none" && hypervisor != "":
-		// What a guest is shown need not be what it runs on.
+		// A virtual machine may not show what the host has.
 		return note("off, as far as a virtual machine can tell", "ask who runs the host whether two of its processors may be one core")
 	case controlErr == nil:
 		return good(control)

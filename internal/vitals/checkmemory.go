@@ -20,9 +20,9 @@ func (m machine) checkMemory() Check {
 		return unknown(err, advice)
 	}
 	found := fmt.Sprintf("%s of %s available", spell.Size(int64(free<<10)), spell.Size(int64(total<<10)))
-	if room, err := readMemory(m.root); err == nil && room.limited && uint64(room.bytes) < free<<10 {
-		free = uint64(room.bytes) >> 10
-		found += fmt.Sprintf("; a limit set at %s leaves %s", room.at, spell.Size(int64(free<<10)))
+	if left, err := readMemory(m.root); err == nil && left.limited && uint64(left.bytes) < free<<10 {
+		free = uint64(left.bytes) >> 10
+		found += fmt.Sprintf("; a limit set at %s leaves %s", left.at, spell.Size(int64(free<<10)))
 	}
 	switch {
 	case free < 256<<10:

@@ -45,7 +45,7 @@ func (m machine) checkSlowStart() Check {
 	return good("keeps its window")
 }
 
-// nic tells what network interfaces are set to.
+// nic tells the settings of network interfaces.
 type nic interface {
 	// offloads returns which of segmentation and receive offloads are on.
 	offloads(name string) (offloads, error)
@@ -55,10 +55,10 @@ type nic interface {
 // offloads are those by which a large write goes through the stack once.
 type offloads struct{ tso, gso, gro bool }
 
-// coalescing is how an interface holds interrupts back.
+// coalescing is how an interface delays interrupts.
 type coalescing struct {
 	rxDelay, txDelay uint32 // µs
-	adaptive         bool   // the driver chooses as it goes
+	adaptive         bool   // the driver changes it
 }
 
 func checkOffloads(p probe) Check {
@@ -115,7 +115,7 @@ func (m machine) checkCards(p probe) Check {
 	return worst
 }
 
-// slowLink is the speed below which a link is told of, Mbit/s.
+// slowLink is the speed below which a link is reported, Mbit/s.
 const slowLink = 1000
 
 // card looks at one interface.
@@ -129,7 +129,7 @@ func (m machine) card(p probe, name string) Check {
 	speed, err := m.word("sys/class/net/" + name + "/speed")
 	mbit, badSpeed := strconv.Atoi(speed)
 	switch {
-	case err != nil || badSpeed != nil || mbit <= 0: // virtual ones refuse, or say -1
+	case err != nil || badSpeed != nil || mbit <= 0: // virtual ones give an error, or -1
 		parts = append(parts, "speed "+Unknown+" (its driver does not say)")
 		status, advice = StatusNote, append(advice, "find out the speed of the link")
 	default:
@@ -161,7 +161,7 @@ func (m machine) card(p probe, name string) Check {
 	return Check{Status: status, Found: name + " " + strings.Join(parts, ", "), Advice: strings.Join(advice, "; ")}
 }
 
-// worse returns the graver of two statuses.
+// worse returns the worse of two statuses.
 func worse(a, b string) string {
 	order := []string{StatusOK, StatusNote, StatusWarn, StatusFail}
 	return order[max(slices.Index(order, a), slices.Index(order, b))]

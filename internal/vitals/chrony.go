@@ -15,15 +15,15 @@ import (
 // tracking is what chrony knows of its own clock: chronyc -c tracking.
 type tracking struct {
 	stratum int
-	offset  time.Duration // of the system's clock from what chrony takes for right
+	offset  time.Duration // of the system's clock from chrony's estimate
 	bound   time.Duration // root dispersion + half the root delay: how far that may be off
 	leap    string        // "Normal", or "Not synchronised"
 }
 
-// synchronised reports whether chrony follows anything.
+// synchronised reports whether chrony follows any source.
 func (t tracking) synchronised() bool { return t.leap != "Not synchronised" }
 
-// String tells of it in a line.
+// String describes it in a line.
 func (t tracking) String() string {
 	if !t.synchronised() {
 		return "not synchronised"

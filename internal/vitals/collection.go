@@ -8,7 +8,7 @@ import (
 
 // gcStopped is how long Go's collector must have stopped the world, summed over
 // one look, to be a pause. Ordinary collections stop it twice for some 10 to
-// 100 µs, which is not worth telling; half a millisecond is, next to a broker
+// 100 µs, which is too little to report; half a millisecond is not, next to a broker
 // that answers in less.
 const gcStopped = 500 * time.Microsecond
 

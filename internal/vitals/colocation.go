@@ -19,7 +19,7 @@ type processCPU struct {
 	ticks uint64 // of processor time
 }
 
-// readProcesses returns all processes in sight by their number.
+// readProcesses returns all visible processes by their number.
 func readProcesses(root fs.FS) (map[int]processCPU, error) {
 	entries, err := fs.ReadDir(root, "proc")
 	if err != nil {
@@ -67,10 +67,10 @@ func parseProcessCPU(text []byte) (p processCPU, ok bool) {
 	return processCPU{string(text[open+1 : end]), user + system}, true
 }
 
-// othersCPU is what other processes used over a while.
+// othersCPU is what other processes used in some time.
 type othersCPU struct {
 	busiest []processShare // from much on, the busiest first
-	ticks   uint64         // of all processes in sight, this one included
+	ticks   uint64         // of all visible processes, this one included
 	elapsed time.Duration
 }
 
@@ -81,7 +81,7 @@ type processShare struct {
 	share float64 // of one core
 }
 
-// muchCPU is from which share of a core on a process is told of: three ticks of
+// muchCPU is from which share of a core on a process is named: three ticks of
 // the third of a second that is looked at.
 const muchCPU = 0.1
 

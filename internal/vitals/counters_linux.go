@@ -64,7 +64,7 @@ func (f *counterFile) prefix() ([]byte, error) {
 
 func (f *counterFile) close() { unix.Close(f.fd) }
 
-// malformed is the error of a file that does not hold what it should.
+// malformed is the error of a file that does not have the expected content.
 func (f *counterFile) malformed(want string) error {
 	return fmt.Errorf("%s: no %s in it", f.path, want)
 }

@@ -17,7 +17,7 @@ import (
 	"sixnines/internal/spell/spelltest"
 )
 
-// bareMetal is a server with nothing to complain about but its card.
+// bareMetal is a server whose only finding is its card.
 func bareMetal() fstest.MapFS {
 	return tree(
 		"proc/cpuinfo", "processor\t: 0\nmodel name\t: Server\nphysical id\t: 0\ncore id\t: 0\nflags\t: fpu\n",
@@ -40,7 +40,7 @@ func bareMetal() fstest.MapFS {
 	)
 }
 
-// guest is a virtual machine: no frequencies, no boost, a card that says little.
+// guest is a virtual machine: no frequencies, no boost, a card with few settings.
 func guest() fstest.MapFS {
 	m := bareMetal()
 	maps.DeleteFunc(m, func(name string, _ *fstest.MapFile) bool {
@@ -71,7 +71,7 @@ func boxed() fstest.MapFS {
 	return m
 }
 
-// cards answers for all interfaces alike.
+// cards gives all interfaces the same settings.
 type cards struct {
 	o   offloads
 	c   coalescing

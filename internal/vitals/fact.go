@@ -15,11 +15,11 @@ const Unknown = "unknown"
 type Fact struct {
 	Section string `json:"section"` // "cpu", "memory", "kernel", "limits", "time", "network", "go", "build" or "module"
 	Name    string `json:"name"`    // unique within its section
-	Value   string `json:"value"`   // for people and for comparison; Unknown if it could not be read
+	Value   string `json:"value"`   // for users and for comparison; Unknown if it could not be read
 	Note    string `json:"note,omitempty"`
 }
 
-// Fingerprint returns what the measurement stands on, in a fixed order: the
+// Fingerprint returns the conditions of a measurement, in a fixed order: the
 // machine, its kernel and limits, the time's state, the network's settings, the
 // Go runtime, the build, and the versions of the modules linked into the
 // binary: those named, or all if none is. Whatever cannot be read is there too,

@@ -65,8 +65,8 @@ func (h *histogram) record(v int64) {
 }
 
 // recordCorrected counts v and, if v is longer than the interval between
-// records, what the records that it swallowed would have been. Its cost is bounded
-// by the number of buckets: an hour's suspension must not make the meter hiccup
+// records, the records that would have been made meanwhile. Its cost is bounded
+// by the number of buckets: an hour's suspension must not delay the meter
 // itself.
 func (h *histogram) recordCorrected(v, interval int64) {
 	h.record(v)
@@ -82,7 +82,7 @@ type window struct {
 }
 
 // advance ends the interval: what was recorded since the last call becomes
-// what quantile and max speak of.
+// the values of quantile and max.
 func (w *window) advance(h *histogram) {
 	w.count = 0
 	for i := range h.counts {

@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// The idle process does nothing but sleep and look whether it was woken in time.
+// The idle process only sleeps and looks whether it was woken in time.
 // It has no load, no collector and one thread that matters, so what stops it is
 // the machine; a gap of the generator's meters that it did not share is the
-// generator's own. It lives in the generator's control groups, though: what
-// holds those back holds it back as well, see [SourceIdle].
+// generator's own. It is in the generator's control groups, though: what
+// stops those stops it as well, see [SourceIdle].
 //
-// It tells of each wake-up by a record of two instants, a batch at a time and a
+// It reports each wake-up by a record of two instants, a batch at a time and a
 // gap at once. Nothing is computed on its side.
 const (
 	// idleRecord is the length of a record: when the wake-up was due and when it
@@ -54,9 +54,9 @@ func parseIdleArguments(args []string) (period, threshold int64, err error) {
 	return period, threshold, nil
 }
 
-// idleOutbox holds what the idle process has to tell. Ordinary wake-ups that
-// find no room are forgotten, gaps are not until there are too many: a generator
-// that stands still and does not read must not stop the process that is there to
+// idleOutbox has the records that the idle process has not written. Ordinary wake-ups
+// that do not fit are dropped; gaps are not, until there are too many: a generator
+// that is paused and does not read must not stop the process that is there to
 // measure.
 type idleOutbox struct {
 	threshold int64
@@ -66,7 +66,7 @@ type idleOutbox struct {
 
 func newIdleOutbox(period, threshold int64) *idleOutbox {
 	batch := int(max(1, int64(idleBatch)/period))
-	// One record more than whole ones, for the rest of one that went out in part.
+	// One record more than whole ones, for the rest of one that was written in part.
 	return &idleOutbox{threshold: threshold, batch: batch, records: make([]byte, 0, (idleBacklog+batch+1)*idleRecord)}
 }
 
@@ -77,7 +77,7 @@ func (o *idleOutbox) add(due, woke int64) (full bool) {
 		if !gap {
 			return true
 		}
-		begun := len(o.records) % idleRecord // bytes of a record that is under way
+		begun := len(o.records) % idleRecord // bytes of a record that is being written
 		o.records = slices.Delete(o.records, begun, begun+idleRecord)
 	}
 	o.records = binary.LittleEndian.AppendUint64(o.records, uint64(due))
@@ -85,11 +85,11 @@ func (o *idleOutbox) add(due, woke int64) (full bool) {
 	return gap || len(o.records) >= o.batch*idleRecord
 }
 
-// sent takes away the first n bytes, whole records or not.
+// sent removes the first n bytes, whole records or not.
 func (o *idleOutbox) sent(n int) { o.records = o.records[:copy(o.records, o.records[n:])] }
 
-// refused keeps, of what nobody took, the gaps. A record of which a part went
-// out already must go on.
+// refused keeps, of what was not written, the gaps. A record of which a part was
+// written already must be completed.
 func (o *idleOutbox) refused() {
 	kept := o.records[:len(o.records)%idleRecord]
 	for rest := o.records[len(kept):]; len(rest) >= idleRecord; rest = rest[idleRecord:] {

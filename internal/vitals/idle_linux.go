@@ -43,9 +43,9 @@ func ServeIdle(stdin io.Reader, stdout io.Writer, args []string) error {
 	box := newIdleOutbox(period, threshold)
 	woke := clock.Now()
 	for {
-		// From the last wake-up, not from now: a stop between two sleeps is one, too.
+		// From the last wake-up, not from now: a pause between two sleeps is one, too.
 		due := woke + period
-		// The thread keeps its processor, which nobody else wants: giving it up
+		// The thread keeps its processor, which no other goroutine needs: giving it up
 		// and taking it back doubled what the process costs (0.8 % of a core at
 		// 4 ms, 1.5 % with SleepUntilStamped, on a busy 2-core virtual machine).
 		clock.SleepUntil(due)
@@ -54,7 +54,7 @@ func ServeIdle(stdin io.Reader, stdout io.Writer, args []string) error {
 			continue
 		}
 		if err := box.send(write); err != nil {
-			return nil // nobody is left to be told
+			return nil // the reader has ended
 		}
 		if gone, err := hungUp(read); gone || err != nil {
 			return err
@@ -63,7 +63,7 @@ func ServeIdle(stdin io.Reader, stdout io.Writer, args []string) error {
 }
 
 // send writes what there is without ever waiting. An error means that the
-// reader is gone.
+// reader has ended.
 func (o *idleOutbox) send(fd int) error {
 	for len(o.records) > 0 {
 		n, err := unix.Write(fd, o.records)
@@ -90,17 +90,17 @@ func hungUp(fd int) (bool, error) {
 	return p[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0, nil
 }
 
-// idlePipe is how many bytes the pipe from the idle process should hold: minutes
-// of ordinary wake-ups, for a generator that stands still. It is the most that
+// idlePipe is the wanted capacity of the pipe from the idle process in bytes: minutes
+// of ordinary wake-ups, for a generator that is paused. It is the most that
 // an ordinary user may ask for.
 const idlePipe = 1 << 20
 
 // idleProcess is the monitor's end of an idle process.
 type idleProcess struct {
 	meter          *meter      // its histogram alone: the process itself has no pause list
-	gap            func(Pause) // is told of each gap
-	failed         func(error) // is told, once, that there will be no more
-	ending         atomic.Bool // it is we who end it
+	gap            func(Pause) // is called with each gap
+	failed         func(error) // is called, once, when there will be no more
+	ending         atomic.Bool // the monitor ends it
 	*child.Process             // its input is kept open: the process ends when it closes
 	done           sync.WaitGroup
 }
@@ -112,7 +112,7 @@ func startIdle(command []string, period, threshold int64, gap func(Pause), faile
 	var err error
 	p.Process, err = child.Start(child.Options{
 		Command: append(command[:len(command):len(command)], idleArguments(period, threshold)...),
-		// Nothing there ever asks a goroutine to give way, so no signal need
+		// Nothing there ever asks a goroutine to yield, so no signal need
 		// interrupt its sleep every 10 ms: half of what it costs.
 		Env:  []string{"GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1"},
 		Kill: true})
@@ -124,8 +124,8 @@ func startIdle(command []string, period, threshold int64, gap func(Pause), faile
 	return p, nil
 }
 
-// resize makes room in a pipe. With less, ordinary wake-ups are forgotten sooner
-// while we stand still.
+// resize enlarges a pipe. With less capacity, ordinary wake-ups are dropped sooner
+// while the generator is paused.
 func resize(pipe *os.File) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {
@@ -158,21 +158,21 @@ func (p *idleProcess) listen() {
 		}
 		filled = copy(buffer, rest)
 		if err != nil {
-			p.Kill() // it tells nothing any more, whatever it does
+			p.Kill() // no record follows, whatever it does
 			p.end(fmt.Errorf("idle process: it ended by itself: %s", p.Why()))
 			return
 		}
 	}
 }
 
-// end tells that there will be no more, unless we wanted it so.
+// end reports that there will be no more records, unless the monitor ends the process.
 func (p *idleProcess) end(why error) {
 	if !p.ending.Swap(true) {
 		p.failed(why)
 	}
 }
 
-// sample ends an interval; ok is false if nothing was heard in it.
+// sample ends an interval; ok is false if no record came in it.
 func (p *idleProcess) sample() (p99, most int64, ok bool) {
 	p.meter.window.advance(&p.meter.hist)
 	w := &p.meter.window
@@ -182,7 +182,7 @@ func (p *idleProcess) sample() (p99, most int64, ok bool) {
 	return min(w.quantile(0.99), w.max), w.max, true
 }
 
-// stop ends the process and returns when it is gone.
+// stop ends the process and returns when it has ended.
 func (p *idleProcess) stop() {
 	p.ending.Store(true)
 	p.Kill() // it may have ended already

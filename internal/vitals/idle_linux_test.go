@@ -24,7 +24,7 @@ func idle(t testing.TB) []string {
 	return []string{exe, idleArgument}
 }
 
-// heard waits until the idle process was heard of.
+// heard waits until a record of the idle process came.
 func heard(t testing.TB, m *Monitor) {
 	t.Helper()
 	for end := clock.Now() + int64(time.Minute); m.idleSilent(); time.Sleep(time.Millisecond) {
@@ -37,7 +37,7 @@ func heard(t testing.TB, m *Monitor) {
 	}
 }
 
-// The machine "stands still" for the idle process alone.
+// The machine is "paused" for the idle process alone.
 func TestIdleTellsOfItsGaps(t *testing.T) {
 	m := start(t, Options{Idle: idle(t)})
 	heard(t, m)
@@ -107,7 +107,7 @@ func TestIdleThatCannotBeStartedIsMissing(t *testing.T) {
 	}
 }
 
-// Stopping is no failure, and leaves no process.
+// Stopping is no failure, and leaves no process behind.
 func TestStopEndsTheIdleProcess(t *testing.T) {
 	m := start(t, Options{Idle: idle(t)})
 	heard(t, m)

@@ -4,8 +4,8 @@ package vitals
 
 import "io"
 
-// ServeIdle fails: elsewhere than on Linux processes do not share the clock that
-// pauses are told in.
+// ServeIdle fails: elsewhere than on Linux processes do not share the clock of
+// pauses.
 func ServeIdle(io.Reader, io.Writer, []string) error { return errNotHere }
 
 // idleProcess is never made here.

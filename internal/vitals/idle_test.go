@@ -67,7 +67,7 @@ func TestIdleOutboxIsBounded(t *testing.T) {
 	const n = 3 * idleBacklog
 	for i := range int64(n) {
 		if o.add(i*10_000_000, i*10_000_000+6_000_000); i == 5 {
-			stream = append(stream, o.records[:7]...) // a part of a record went out
+			stream = append(stream, o.records[:7]...) // a part of a record was written
 			o.sent(7)
 		}
 		o.refused()

@@ -13,7 +13,7 @@ import (
 	"sixnines/internal/spell"
 )
 
-// machine is a Linux system seen through its files.
+// machine is a Linux system as its files describe it.
 type machine struct{ root fs.FS }
 
 // errNotOffered is why a file's content is unknown although nothing failed.
@@ -181,7 +181,7 @@ func (m machine) mitigations() (active, vulnerable string, err error) {
 	return strings.Join(on, ", "), strings.Join(open, ", "), nil
 }
 
-// hypervisor returns who runs this machine, "none" where nothing hints at one.
+// hypervisor returns the virtualisation of this machine, "none" where there is no sign of one.
 func (m machine) hypervisor() (string, error) {
 	var who []string
 	for _, name := range []string{"sys/class/dmi/id/sys_vendor", "sys/class/dmi/id/product_name", "sys/hypervisor/type"} {
@@ -257,12 +257,12 @@ func (m machine) limitFacts(f *facts) {
 	default:
 		f.add("cpu quota", "none", q.note(""))
 	}
-	room, err := readMemory(m.root)
+	left, err := readMemory(m.root)
 	switch {
 	case err != nil:
 		f.add("memory limit", Unknown, reason(err))
-	case room.limited:
-		f.add("memory limit", fmt.Sprintf("leaves %d MiB", room.bytes>>20), "set at "+room.at)
+	case left.limited:
+		f.add("memory limit", fmt.Sprintf("leaves %d MiB", left.bytes>>20), "set at "+left.at)
 	default:
 		f.add("memory limit", "none", "")
 	}
@@ -339,7 +339,7 @@ func yesNo(b bool) string {
 	return "no"
 }
 
-// networkSettings are the kernel settings that move latencies, below /proc/sys/net.
+// networkSettings are the kernel settings that affect latencies, below /proc/sys/net.
 func networkSettings() []string {
 	return []string{
 		"ipv4/tcp_congestion_control", "ipv4/tcp_rmem", "ipv4/tcp_wmem", "ipv4/tcp_autocorking", "ipv4/tcp_slow_start_after_idle",

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// laptop is a machine with much to complain about.
+// laptop is a machine with many findings.
 func laptop() fstest.MapFS {
 	return tree(
 		"proc/cpuinfo", "processor\t: 0\nmodel name\t: Fast One\nphysical id\t: 0\ncore id\t: 0\nflags\t: fpu hypervisor\n\nprocessor\t: 1\nphysical id\t: 0\ncore id\t: 0\n\nprocessor\t: 2\nphysical id\t: 0\ncore id\t: 1\n",
@@ -108,7 +108,7 @@ func TestChecksOfAMachine(t *testing.T) {
 	}
 }
 
-// Whatever is not well comes with advice, and what cannot be read is no pass.
+// Every bad finding has an advice, and what cannot be read is no pass.
 func TestChecksGiveAdvice(t *testing.T) {
 	for name, checks := range map[string][]Check{"here": Checkup(), "nowhere": machine{tree()}.checks(probe{}, 1)} {
 		for _, c := range checks {

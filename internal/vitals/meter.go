@@ -32,7 +32,7 @@ func (m *meter) observe(due, woke int64) {
 }
 
 // onGoroutine runs the meter on a Go timer until it is stopped. A sleep counts
-// from the last wake-up, so that no stop falls between two of them.
+// from the last wake-up, so that no pause falls between two of them.
 func (m *meter) onGoroutine() {
 	defer m.due.Store(0)
 	for woke := clock.Now(); !m.stop.Load(); {
@@ -47,11 +47,11 @@ func (m *meter) onGoroutine() {
 // onThread runs the meter on a thread of its own until it is stopped. sleep is
 // [clock.SleepUntilStamped] or, for a thread that has a processor to keep,
 // [clock.SleepUntilKeeping]. The wake-up is stamped before the runtime is asked for
-// a processor or let in, and the next sleep begins when it has had its way, so no
-// wait for the runtime is in it; nor is a stop of the process in those few
+// a processor or can stop the thread, and the next sleep begins after that, so no
+// wait for the runtime is in it; nor is a pause of the process in those few
 // microseconds. Of a sleep that the runtime cut short (every 10 ms it asks a thread
-// that keeps a processor so long to give way) nothing can be said. The thread ends
-// with the goroutine, as it is never unlocked, and takes its timer slack with it.
+// that keeps a processor so long to yield) nothing is known. The thread ends
+// with the goroutine, as it is never unlocked, and its timer slack with it.
 func (m *meter) onThread(sleep func(until int64) (woke int64), slack chan<- error) {
 	defer m.due.Store(0)
 	runtime.LockOSThread()
@@ -73,7 +73,7 @@ func (m *meter) open(now int64) (Pause, bool) {
 
 // sample ends an interval and returns its 99th percentile and maximum. A sleep
 // that has not ended counts for the maximum, and for the percentile where
-// nothing else was recorded: a meter that stands still must not look calm.
+// nothing else was recorded: a meter that is stopped must not show low values.
 func (m *meter) sample(now int64) (p99, most int64) {
 	m.window.advance(&m.hist)
 	most = m.window.max

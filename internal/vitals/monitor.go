@@ -27,8 +27,8 @@ type Options struct {
 	// MaxPauses limits how many pauses are kept, the longest: default 4096, up
 	// to a million.
 	MaxPauses int
-	// Idle is the command line of this program as the process that does nothing
-	// but watch whether it is woken in time (its main calls [ServeIdle]); empty:
+	// Idle is the command line of this program as the process that only
+	// watches whether it is woken in time (its main calls [ServeIdle]); empty:
 	// there is none, and no [SourceIdle].
 	Idle []string
 }
@@ -61,7 +61,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// interval is what sources are told about the time between two samples.
+// interval is what sources get about the time between two samples.
 type interval struct {
 	elapsed time.Duration // > 0
 }
@@ -101,7 +101,7 @@ type Monitor struct {
 	sources        []opened
 	last           int64  // end of the last interval
 	added, dropped uint64 // pauses, at the end of the last interval
-	frozen         int64  // end of the last freeze that was told
+	frozen         int64  // end of the last freeze that was returned
 
 	missingMu sync.Mutex        // taken last
 	missing   map[string]string // name → why
@@ -239,9 +239,9 @@ func (m *Monitor) hiccups(now int64, out []Value) []Value {
 
 // Pauses returns the pauses so far, in order of their start: the gaps of the
 // meters beyond the threshold, and the stretches in which a counter grew, those
-// that meet made one. One that has not ended yet is included as far as it goes;
+// that touch made one. One that has not ended yet is included as far as it goes;
 // it will be longer the next time. Of more than Options.MaxPauses gaps, or
-// stretches, the longest are kept, those not yet told by [Monitor.NewPauses]
+// stretches, the longest are kept, those not yet returned by [Monitor.NewPauses]
 // before others; how many were dropped is a value of the samples and the second
 // result of [Monitor.PauseCount].
 func (m *Monitor) Pauses() []Pause {
@@ -286,8 +286,8 @@ func (m *Monitor) PauseCount() (ended, dropped uint64) {
 	return ended + n, dropped + short
 }
 
-// Missing returns the values that are absent from some sample or not what they
-// should be, and the sources of pauses that are not watched ("pause.steal"),
+// Missing returns the values that are absent from some sample or not exact,
+// and the sources of pauses that are not watched ("pause.steal"),
 // each as "name: why", sorted. Values of [Describe] that depend on
 // events (the quantiles of scheduling latencies) are not missing when there
 // were none.

@@ -90,7 +90,7 @@ func TestLoneIntervalsDoNotRepeatTheirValues(t *testing.T) {
 	m := start(t, Options{})
 	runtime.GC()
 	m.Sample()
-	s := m.Sample() // nothing collected since, unless somebody else did
+	s := m.Sample() // nothing collected since, unless another test did
 	if v, _ := s.Lookup(NameGoCycles); v.Value > 1 {
 		t.Errorf("%v collections in an interval without any of ours", v.Value)
 	}
@@ -157,13 +157,13 @@ func TestStopLeavesNothing(t *testing.T) {
 func TestSamplesAllocateLittle(t *testing.T) {
 	m := start(t, Options{Period: 100 * time.Millisecond, HiccupThreshold: time.Hour})
 	m.Sample()
-	// The list of values is one; the rest is a margin for what runs besides.
+	// The list of values is one; the rest is a margin for other goroutines.
 	if n := testing.AllocsPerRun(50, func() { m.Sample() }); n > 3 {
 		t.Errorf("%v allocations a sample", n)
 	}
 }
 
-// A meter that stands still must not look calm, nor be missing from the list.
+// A meter that is stopped must not show low values, nor be missing from the list.
 func TestOpenGapsCount(t *testing.T) {
 	list := newPauseList(10)
 	m := &meter{source: SourceThread, period: 1_000_000, threshold: 5_000_000, pauses: list}
@@ -188,7 +188,7 @@ func TestOpenGapsCount(t *testing.T) {
 	}
 }
 
-// Whatever is told is told once, freezes as soon as both gaps are known.
+// Each pause is returned once, freezes as soon as both gaps are known.
 func TestNewPausesAreToldOnce(t *testing.T) {
 	m := start(t, Options{Period: 100 * time.Millisecond, HiccupThreshold: time.Hour})
 	told := func() (own []Pause) { // of the time before there was a clock

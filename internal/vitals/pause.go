@@ -18,10 +18,10 @@ const (
 	SourceGoroutine = "goroutine"
 	// SourceProcess marks what [Freezes] returns: both together.
 	SourceProcess = "process"
-	// SourceIdle is the meter in the idle process: what stopped it is no doing of
-	// this process. It is in the same control groups, so a gap in which a quota
-	// held those back is none; a freezer or a paused container stops it like a
-	// machine that stands still.
+	// SourceIdle is the meter in the idle process: this process did not cause what
+	// stopped it. It is in the same control groups, so a gap in which a quota
+	// stopped those is none; a freezer or a paused container stops it like a
+	// pause of the machine.
 	SourceIdle = "idle"
 	// SourceGC is Go's collector with the world stopped for gcStopped or more in
 	// one look.
@@ -33,7 +33,7 @@ const (
 	// had work went to others.
 	SourceSteal = "steal"
 	// SourceOthers is a thread of this process that waited for a processor, for
-	// contentionWait or more on account of others.
+	// contentionWait or more because of others.
 	SourceOthers = "crowded"
 	// SourceSwap is a page fault of this process that had to read from a disk:
 	// memory that was swapped out, or a part of a file.
@@ -42,8 +42,8 @@ const (
 
 // Pause is an interval in which a hiccup meter should have run and did not, or
 // between the looks at a counter that grew. A meter's begins when it was due, so
-// a stop of the process lasts up to one period longer than the pause that shows
-// it; a counter's lasts longer than what it shows, by up to two looks.
+// a pause of the process lasts up to one period longer than the interval that shows
+// it; a counter's interval lasts longer than what it shows, by up to two looks.
 type Pause struct {
 	Start  int64  `json:"start"`  // CLOCK_MONOTONIC ns, as internal/clock counts
 	End    int64  `json:"end"`    // likewise
@@ -75,7 +75,7 @@ func Freezes(pauses []Pause) []Pause {
 	return both
 }
 
-// union returns the pauses of one source in order, those that meet made one.
+// union returns the pauses of one source in order, those that touch made one.
 func union(pauses []Pause, source string) []Pause {
 	var own []Pause
 	for _, p := range pauses {
@@ -118,8 +118,8 @@ func newPauseList(limit int) *pauseList {
 	return &pauseList{kept: make([]keptPause, 0, limit)}
 }
 
-// add keeps p. With the list full the shortest goes, of those that were told
-// already if there are any: many small pauses must not contention out the freeze that
+// add keeps p. With the list full the shortest is dropped, of those that were returned
+// already if there are any: many small pauses must not displace the freeze that
 // invalidates the run, nor old ones the next.
 func (l *pauseList) add(p Pause) {
 	l.mu.Lock()
@@ -172,7 +172,7 @@ func (l *pauseList) list() []Pause {
 	return own
 }
 
-// totals returns how many pauses were ever added and how many forgotten.
+// totals returns how many pauses were ever added and how many were dropped.
 func (l *pauseList) totals() (added, dropped uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

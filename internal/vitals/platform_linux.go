@@ -219,7 +219,7 @@ func (s *suspension) gap() (least, most int64) {
 
 func (s *suspension) sample(_ interval, out []Value) ([]Value, error) {
 	least, most := s.gap()
-	slept := max(0, least-s.most) // what no delay between the readings explains
+	slept := max(0, least-s.most) // more than a delay between the readings explains
 	s.most = most
 	return append(out, Value{NameHostSuspended, float64(slept), unitNanos}), nil
 }
@@ -334,7 +334,7 @@ func clockSync() (syncState, error) {
 	}, nil
 }
 
-// latencyControl returns nil if this process may hold the processors out of
+// latencyControl returns nil if this process may keep the processors out of
 // their deep sleep states. Opening alone requests nothing.
 func latencyControl() error {
 	fd, err := unix.Open("/dev/cpu_dma_latency", unix.O_WRONLY|unix.O_CLOEXEC, 0)

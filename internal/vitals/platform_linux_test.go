@@ -133,7 +133,7 @@ func TestSourcesThatFailLaterAreMissing(t *testing.T) {
 }
 
 // freezeVariable makes the test binary watch itself: it says so, waits for its
-// standard input to end and prints its freezes; with culpritChild, all pauses.
+// standard input to end and prints its freezes; with causeChild, all pauses.
 const freezeVariable = "SIXNINES_TEST_VITALS_CHILD"
 
 // keepingChild is the variable's value for a meter that keeps its processor.
@@ -153,7 +153,7 @@ func TestMain(m *testing.M) {
 	switch os.Getenv(freezeVariable) {
 	case "":
 		os.Exit(m.Run())
-	case culpritChild:
+	case causeChild:
 		tellPauses()
 	case keepingChild:
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
@@ -163,7 +163,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// One stop in some hundred falls between two sleeps of the meter on the thread,
+// One pause in some hundred falls between two sleeps of the meter on the thread,
 // which cannot tell it from a wait for the runtime then; and a busy machine may
 // let a stopped process wait before it goes on.
 func TestStoppedProcessIsFrozen(t *testing.T) {
@@ -210,7 +210,7 @@ func judgeFreeze(longest Pause, stopped, thawed int64) error {
 	if ratio := float64(longest.Length()) / float64(thawed-stopped); ratio < 0.97 || ratio > 1.25 {
 		return fmt.Errorf("a freeze of %v, the process was stopped for %v", longest.Length(), time.Duration(thawed-stopped))
 	}
-	// The child's clock is ours: the freeze must lie where we stopped it.
+	// The child has the same clock: the freeze must lie where the test stopped it.
 	overlap := min(longest.End, thawed) - max(longest.Start, stopped)
 	if ratio := float64(overlap) / float64(thawed-stopped); ratio < 0.95 {
 		return fmt.Errorf("the freeze [%d, %d] shares only %v of [%d, %d]", longest.Start, longest.End, ratio, stopped, thawed)
@@ -218,7 +218,7 @@ func judgeFreeze(longest Pause, stopped, thawed int64) error {
 	return nil
 }
 
-// What stops the runtime alone must not look like a frozen process: with the
+// What stops only the runtime must not look like a frozen process: with the
 // world stopped the thread meter goes on.
 func TestRuntimeStallIsNoFreeze(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -248,7 +248,7 @@ func TestRuntimeStallIsNoFreeze(t *testing.T) {
 	}
 }
 
-// What the runtime gives a thread's processor to others for is no pause of the
+// A time in which the runtime gives a thread's processor to others is no pause of the
 // thread that keeps it.
 func TestLostProcessorIsNoPauseOfItsThread(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))

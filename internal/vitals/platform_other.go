@@ -49,7 +49,7 @@ func (noFiles) Open(name string) (fs.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: errNotHere}
 }
 
-// hostRoot holds no files: the layout known here is Linux's.
+// hostRoot has no files: the layout known here is Linux's.
 func hostRoot() fs.FS { return noFiles{} }
 
 func nofileLimit() (soft, hard uint64, err error) { return 0, 0, errNotHere }

@@ -14,7 +14,7 @@ import (
 type probe struct {
 	late      []int64 // by how much each wake-up was late, ns, sorted
 	slackErr  error   // timer slack could not be set for them
-	slack     string  // ns of other threads, before it was; empty: not to be read
+	slack     string  // ns of other threads, before it was set; empty: not readable
 	clockRead float64 // ns a reading
 	cpu       cpuTime // ticks spent while the wake-ups were measured
 	cpuErr    error
@@ -26,7 +26,7 @@ type probe struct {
 	chronyErr error
 	asleep    time.Duration // since the machine was started
 	asleepErr error
-	nic       nic // nil: not here
+	nic       nic // nil: not available
 }
 
 // measure takes about wakeups × period, and up to a second more where a time

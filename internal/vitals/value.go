@@ -97,7 +97,7 @@ type Description struct {
 	Name, Unit, Meaning string
 }
 
-// Describe lists every value that a sample can hold, in order.
+// Describe lists every value that a sample can have, in order.
 func Describe() []Description {
 	return []Description{
 		{NameHiccupThreadP99, unitNanos, "99th percentile of what the operating system added to a 1-ms sleep of a thread, corrected for swallowed wake-ups"},

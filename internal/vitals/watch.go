@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// quickLook is how often the cheap counters are looked at that need it: how
+	// quickLook is how often the cheap counters are looked at: how
 	// finely a stretch can be placed decides how well a slow message can be told
 	// from its neighbours. BenchmarkLook has the cost.
 	quickLook = int64(20 * time.Millisecond)
-	// slowLook is for counters in ticks of 10 ms, which say nothing of less.
+	// slowLook is for counters in ticks of 10 ms, which show nothing shorter.
 	slowLook = int64(100 * time.Millisecond)
 	// mergeWithin is how far a stretch may be in the past and still go on.
 	mergeWithin = slowLook + slowLook/2
@@ -21,10 +21,10 @@ const (
 	freshLook = quickLook / 2
 )
 
-// stretch places growth by so many ns between two looks. Looks are every so long
-// apart; where this process stood still they are farther, and a little growth
+// stretch places growth by so many ns between two looks. Looks are a fixed time
+// apart; where this process was paused they are farther, and a little growth
 // before or after must not be taken for what went on all the time. What is
-// counted when it is over lies at the end.
+// counted when it is over is at the end.
 func stretch(from, to, grown, every int64) Pause {
 	return Pause{Start: max(from, to-max(grown, 2*every)), End: to}
 }
@@ -37,7 +37,7 @@ type watcher interface {
 	close()
 }
 
-// watched is a watcher that could be had.
+// watched is a watcher that could be opened.
 type watched struct {
 	source string
 	every  int64 // between two looks, ns
@@ -49,11 +49,11 @@ type watched struct {
 }
 
 // pastLength is how many stretches of a source are remembered, for gaps of the
-// idle process that meet several: 16 periods of a quota are 1.6 s.
+// idle process that overlap several: 16 periods of a quota are 1.6 s.
 const pastLength = 16
 
 // watcherOpener makes a watcher whose first stretch begins at now, or says why
-// it cannot be had.
+// it cannot be opened.
 type watcherOpener struct {
 	source string
 	every  int64
@@ -64,7 +64,7 @@ type watcherOpener struct {
 type watch struct {
 	pauses *pauseList                     // of counters
 	gaps   *pauseList                     // of meters, for the idle process's
-	miss   func(source string, err error) // that a source will give no more
+	miss   func(source string, err error) // a source will give no more
 	stop   atomic.Bool
 
 	mu      sync.Mutex
@@ -74,13 +74,13 @@ type watch struct {
 	scratch []Pause
 }
 
-// idleGap waits for two looks: whether it was a quota's doing is known after.
+// idleGap waits for two looks: only then is it known whether a quota caused it.
 type idleGap struct {
 	Pause
 	looks int
 }
 
-// maxIdleGaps bounds what waits between two looks.
+// maxIdleGaps bounds the gaps that wait between two looks.
 const maxIdleGaps = 1024
 
 func newWatch(pauses, gaps *pauseList, openers []watcherOpener, now int64, miss func(string, error)) *watch {
@@ -162,7 +162,7 @@ func (w *watch) settle(x *watched) {
 func (w *watch) idleGap(p Pause) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.idle) == maxIdleGaps { // nobody looks: better a gap too many than none
+	if len(w.idle) == maxIdleGaps { // no looks are taken: better a gap too many than none
 		w.gaps.add(w.idle[0].Pause)
 		w.idle = append(w.idle[:0], w.idle[1:]...)
 	}
@@ -183,8 +183,8 @@ func (w *watch) judgeIdle() {
 	w.idle = waiting
 }
 
-// throttled reports whether a quota ran out during half of p or more: what it
-// held back says nothing of the machine.
+// throttled reports whether a quota ran out during half of p or more: a gap that a
+// quota causes says nothing of the machine.
 func (w *watch) throttled(p Pause) bool {
 	for _, x := range w.list {
 		if x.source != SourceThrottled {
@@ -201,7 +201,7 @@ func (w *watch) throttled(p Pause) bool {
 
 func overlap(a, b Pause) int64 { return max(0, min(a.End, b.End)-max(a.Start, b.Start)) }
 
-// flush ends all stretches as of now; one that goes on begins anew.
+// flush ends all stretches as of now; one that goes on begins again.
 func (w *watch) flush(now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -230,7 +230,7 @@ func (w *watch) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lookLocked(clock.Now(), true)
-	w.lookLocked(clock.Now(), false) // the second for what waits for two
+	w.lookLocked(clock.Now(), false) // the second for gaps that wait for two
 	for _, x := range w.list {
 		w.settle(x)
 		x.close()

@@ -20,9 +20,9 @@ func watcherOpeners() []watcherOpener {
 	}
 }
 
-// throttleWatch looks at the quota counters. They grow when a group is let go
-// again, so what was held back entirely, the looking included, lies between the
-// two looks around it.
+// throttleWatch looks at the quota counters. They grow when a group may run
+// again, so the whole time for which it was stopped, the looking included, lies between
+// the two looks around it.
 type throttleWatch struct {
 	source *throttling // nil: there is none
 	last   int64
@@ -37,7 +37,7 @@ func (w *throttleWatch) open(now int64) (watcher, error) {
 	return w, nil
 }
 
-// held returns for how long groups were held back as of the last look, ns, summed
+// held returns for how long groups were stopped as of the last look, ns, summed
 // over processors and groups.
 func (w *throttleWatch) held() int64 {
 	if w.source == nil {
@@ -60,7 +60,7 @@ func (w *throttleWatch) look(now int64, out []Pause) ([]Pause, error) {
 
 func (w *throttleWatch) close() { w.source.close() }
 
-// faultWatch looks at the page faults that needed a disk. One is enough.
+// faultWatch looks at the page faults that needed a disk. One is enough to report.
 type faultWatch struct{ faults, last int64 }
 
 func openFaultWatch(now int64) (watcher, error) {
@@ -84,7 +84,7 @@ func (w *faultWatch) look(now int64, out []Pause) ([]Pause, error) {
 func (w *faultWatch) close() {}
 
 // stealTicks is how many ticks must have been stolen between two looks. The
-// kernel adds up nanoseconds and shows whole ticks: one may be the sum of crumbs
+// kernel adds up nanoseconds and shows whole ticks: one may be the sum of small parts
 // over minutes, of two one was stolen since the last look.
 const stealTicks = 2
 
@@ -92,7 +92,7 @@ const stealTicks = 2
 // suspect.
 const stealShare = 0.005
 
-// stealWatch looks at what the hypervisor gave to others.
+// stealWatch looks at the time that the hypervisor gave to others.
 type stealWatch struct {
 	ticks *ticks
 	last  int64

@@ -2,8 +2,8 @@
 
 package vitals
 
-// watcherOpeners lists what is looked at here: Go's collector; of the others it
-// is said why not.
+// watcherOpeners lists what is looked at here: Go's collector; the others have
+// the reason why not.
 func watcherOpeners() []watcherOpener {
 	list := []watcherOpener{{SourceGC, quickLook, openCollectionWatch}}
 	for _, source := range []string{SourceThrottled, SourceSwap, SourceCrowded, SourceSteal} {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// script is a watcher that answers as it is told, look by look.
+// script is a watcher whose looks are given by the test.
 type script struct {
 	looks [][]Pause
 	err   error
@@ -66,7 +66,7 @@ func TestStretchesThatMeetAreOne(t *testing.T) {
 	}
 }
 
-// Telling splits a stretch that goes on; nothing is told twice, nothing is lost.
+// A call of NewPauses splits a stretch that goes on; nothing is returned twice or lost.
 func TestFlushSplitsStretches(t *testing.T) {
 	s := &script{}
 	for i := range int64(100) {
@@ -123,7 +123,7 @@ func TestWatcherThatFailsIsMissing(t *testing.T) {
 	}
 }
 
-// The idle process is in our control groups: held back with us it says nothing of
+// The idle process is in the same control groups: stopped with the generator it says nothing of
 // the machine.
 func TestIdleGapsOfAQuotaAreNone(t *testing.T) {
 	for _, c := range []struct {

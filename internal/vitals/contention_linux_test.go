@@ -43,7 +43,7 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// What was used is asked of two slow looks, not of all since the start.
+// What was used is read over two slow looks, not over all since the start.
 func TestContentionForgets(t *testing.T) {
 	var k contention
 	others := load{busy: ms(10_000)}
@@ -73,7 +73,7 @@ func TestStolen(t *testing.T) {
 		want bool
 	}{
 		{cpuTime{busy: 10, idle: 8, steal: 2}, true},
-		{cpuTime{busy: 10, idle: 9, steal: 1}, false},   // crumbs of minutes, perhaps
+		{cpuTime{busy: 10, idle: 9, steal: 1}, false},   // small parts over minutes, perhaps
 		{cpuTime{busy: 10, idle: 988, steal: 2}, false}, // of a large machine, too little
 		{cpuTime{busy: 10, idle: 1000, steal: 6}, true},
 		{cpuTime{busy: 10, idle: 10}, false},

@@ -19,9 +19,9 @@ import (
 	"sixnines/internal/clock"
 )
 
-// culpritChild is the freezeVariable of a process that works a little, watches
-// itself and tells its pauses when its standard input ends.
-const culpritChild = "culprit"
+// causeChild is the freezeVariable of a process that works a little, watches
+// itself and prints its pauses when its standard input ends.
+const causeChild = "cause"
 
 func tellPauses() {
 	exe, err := os.Executable()
@@ -63,7 +63,7 @@ func tellPauses() {
 	}
 }
 
-// idleSilent reports whether nothing was heard of the idle process yet.
+// idleSilent reports whether no record of the idle process came yet.
 func (m *Monitor) idleSilent() bool {
 	s := m.Sample()
 	_, ok := s.Lookup(NameHiccupIdleP99)
@@ -79,10 +79,10 @@ type suspect struct {
 	out lineReader
 }
 
-// watchOneself starts one; in, if not nil, says how.
+// watchOneself starts one; in, if not nil, changes the command.
 func watchOneself(t *testing.T, how func(*exec.Cmd)) *suspect {
 	t.Helper()
-	return startWatcher(t, culpritChild, how)
+	return startWatcher(t, causeChild, how)
 }
 
 // startWatcher starts the test binary as the value of freezeVariable has it, and
@@ -152,7 +152,7 @@ func shares(pauses []Pause, from, to int64) map[string]float64 {
 	return covered
 }
 
-// causes are the sources that say why, not that.
+// causes are the sources that say why a process was paused, not only that it was.
 func causes(covered map[string]float64) map[string]float64 {
 	c := maps.Clone(covered)
 	for _, source := range []string{SourceThread, SourceGoroutine, SourceProcess, SourceIdle} {
@@ -162,7 +162,7 @@ func causes(covered map[string]float64) map[string]float64 {
 }
 
 // dominates reports whether one cause covers more than half, and more than any
-// other: on a busy machine others are at work as well.
+// other: on a busy machine other causes are active as well.
 func dominates(cause string, covered map[string]float64) bool {
 	for other, share := range causes(covered) {
 		if other != cause && share >= covered[cause] {
@@ -195,8 +195,8 @@ func hogs(t *testing.T, n int) (kill func()) {
 	return kill
 }
 
-// retried gives what is judged by ratios on a machine that may be loaded three
-// chances.
+// retried gives a test that judges ratios three tries, since the machine may be
+// loaded.
 func retried(t *testing.T, try func() (complaint string)) {
 	t.Helper()
 	var complaint string
@@ -209,15 +209,15 @@ func retried(t *testing.T, try func() (complaint string)) {
 	t.Error(complaint)
 }
 
-// culpritTime is how long a culprit is at work.
-const culpritTime = 1200 * time.Millisecond
+// causeTime is how long a cause is active.
+const causeTime = 1200 * time.Millisecond
 
-func TestCulpritHogs(t *testing.T) {
+func TestHogsAreTheCause(t *testing.T) {
 	retried(t, func() string {
 		s := watchOneself(t, nil)
 		kill := hogs(t, runtime.NumCPU()+2)
 		from := clock.Now()
-		time.Sleep(culpritTime)
+		time.Sleep(causeTime)
 		to := clock.Now()
 		kill()
 		covered := shares(s.pauses(t), from, to)
@@ -232,7 +232,7 @@ func TestCulpritHogs(t *testing.T) {
 	})
 }
 
-func TestCulpritStop(t *testing.T) {
+func TestStopIsItsOwnCause(t *testing.T) {
 	retried(t, func() string {
 		s := watchOneself(t, nil)
 		if err := s.cmd.Process.Signal(unix.SIGSTOP); err != nil {
@@ -240,7 +240,7 @@ func TestCulpritStop(t *testing.T) {
 		}
 		awaitState(t, s.cmd.Process.Pid, 'T')
 		from := clock.Now()
-		time.Sleep(culpritTime / 2)
+		time.Sleep(causeTime / 2)
 		to := clock.Now()
 		if err := s.cmd.Process.Signal(unix.SIGCONT); err != nil {
 			t.Fatal(err)
@@ -248,8 +248,8 @@ func TestCulpritStop(t *testing.T) {
 		awaitOtherState(t, s.cmd.Process.Pid, 'T')
 		covered := shares(s.pauses(t), from, to)
 		t.Logf("the process was stopped: %v", covered)
-		// Counters that grew before or after are stretched over the stop by looks
-		// that could not be taken: no cause is asked for but the stop itself.
+		// Counters that grew before or after are stretched over the pause by looks
+		// that could not be taken: the pause itself is expected, and no cause.
 		switch {
 		case covered[SourceProcess] < 0.9:
 			return fmt.Sprintf("the process was stopped and does not know: %v", covered)
@@ -260,13 +260,13 @@ func TestCulpritStop(t *testing.T) {
 	})
 }
 
-func TestCulpritQuota(t *testing.T) {
+func TestQuotaIsTheCause(t *testing.T) {
 	g := quotaGroup(t)
 	retried(t, func() string {
 		s := watchOneself(t, g.enclose)
-		g.limit(t, 6*time.Millisecond) // of 100: it wants 40
+		g.limit(t, 6*time.Millisecond) // of 100: it needs 40
 		from := clock.Now()
-		time.Sleep(culpritTime)
+		time.Sleep(causeTime)
 		to := clock.Now()
 		g.limit(t, 0)
 		covered := shares(s.pauses(t), from, to)
