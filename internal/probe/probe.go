@@ -4,9 +4,9 @@
 // the load's own connections, queues or client.
 //
 // The process is this program again; its run is an ordinary one of the engine,
-// told not to watch anything ([Serve]). It gets its scenario, in which passwords
+// which watches nothing ([Serve]). It gets its scenario, in which passwords
 // may be, through its standard input, and ends when that is closed, so that it
-// takes its topic away even if its starter was killed. It tells what it measured
+// deletes its topic even if its starter was killed. It reports what it measured
 // on its standard output, an interval at a time ([Report]).
 package probe
 
@@ -24,7 +24,7 @@ const Command = "__probe"
 const (
 	// Rate is the probe's, messages a second: low enough to cost nothing and to
 	// wait for no message of its own, high enough for a p99 from ten seconds. It
-	// divides none of the rates that people ask for, so that the probe's messages
+	// divides none of the rates that scenarios usually have, so that the probe's messages
 	// do not always meet the load's in the same way.
 	Rate = 47
 	// inFlight is how many of its messages may be unanswered: some seconds'.
@@ -33,23 +33,23 @@ const (
 	inFlightBytes = 16 * scenario.MiB
 	// drain is how long the probe waits for its last messages.
 	drain = time.Second
-	// spare is how much longer than planned the load may last, by a warm-up that
-	// takes its time or a drain.
+	// spare is how much longer than planned the load may last, by a long
+	// warm-up or a drain.
 	spare = 10 * time.Minute
 	// counted is the longest window that a number of messages should end.
 	counted = time.Hour
 )
 
-// The lengths of the probe's intervals. One that lies across an end of the
-// load's window counts for nothing, so that in a short window they are short.
+// The lengths of the probe's intervals. One that crosses an end of the
+// load's window is not counted, so that in a short window they are short.
 const (
 	shortest  = 500 * time.Millisecond // each costs the probe half a millisecond
 	longest   = time.Second
 	intervals = 20 // of a window, where that is between the two
 )
 
-// Report is what the probe tells: that it began, and then what each of its
-// intervals was like.
+// Report is what the probe writes: that it began, and then what each of its
+// intervals had.
 type Report struct {
 	// Domain names the clock that instants are of; in the first report only, which
 	// has nothing else.

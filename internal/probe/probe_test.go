@@ -10,7 +10,7 @@ import (
 )
 
 // A probe takes the load's options and size, but one partition and one topic of
-// its own, and what it is told survives the way to its process.
+// its own, and its scenario arrives unchanged in its process.
 func TestScenario(t *testing.T) {
 	s := &scenario.Scenario{Target: scenario.Target{Driver: "kafka", Options: map[string]any{"partitions": 700, "topic": "orders", "acks": "all", "password": "hunter2"}},
 		Workload: scenario.Workload{Producers: 70, Consumers: 4, Groups: 2, Topics: 3, Size: scenario.FixedSize(16 * scenario.KiB), Rate: scenario.PerSecond(700)},

@@ -92,8 +92,8 @@ func (p *Process) Failure() string {
 	return p.failure
 }
 
-// Stop tells the probe to end: it finishes its last messages and takes its topic
-// away. A probe that has not begun has nothing to take away.
+// Stop has the probe end: it finishes its last messages and deletes its topic. A
+// probe that has not begun has no topic to delete.
 func (p *Process) Stop() {
 	p.mu.Lock()
 	stopping, begun := p.stopping, p.begun
@@ -102,14 +102,14 @@ func (p *Process) Stop() {
 	if stopping {
 		return
 	}
-	_ = p.child.In.Close() // how the probe is told
+	_ = p.child.In.Close() // the probe ends then
 	if !begun {
 		p.child.Kill()
 	}
 }
 
-// Wait stops the probe and waits until it is gone, for no longer than limit; then
-// it is killed if kill says so, else left to end by itself, as it does.
+// Wait stops the probe and waits until it has ended, for no longer than limit; then
+// it is killed if kill is set, else left to end by itself, as it does.
 func (p *Process) Wait(limit time.Duration, kill bool) {
 	p.Stop()
 	t := time.NewTimer(limit)
@@ -157,19 +157,19 @@ func (p *Process) listen() {
 		p.mu.Unlock()
 	}
 	if lines.Err() != nil {
-		p.child.Kill() // it tells nothing any more, whatever it does
+		p.child.Kill() // no report follows, whatever it does
 	}
 	p.failed(p.child.Why())
 }
 
-// failed notes why there is nothing more to come, unless we wanted it so.
+// failed notes why there are no more reports, unless the probe was stopped.
 func (p *Process) failed(why string) {
 	<-p.child.Ended()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.stopping {
 		p.failure = why
-		_ = p.child.In.Close() // nobody reads it any more
+		_ = p.child.In.Close() // it is not read any more
 		p.stopping = true
 	}
 }

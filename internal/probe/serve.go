@@ -21,16 +21,16 @@ import (
 const endLimit = 20 * time.Second
 
 // Serve makes this process a probe: it reads its scenario from stdin, has run
-// measure, with tell for what it measured, until stdin is closed, and returns
-// when run has. A probe that does not come to its end then ends the process.
+// measure until stdin is closed, with tell for the reports, and returns
+// when run has. If run does not return in time, the process ends.
 func Serve(stdin io.Reader, stdout io.Writer, run func(ctx context.Context, s *scenario.Scenario, tell func(Report)) error) error {
 	// A starter that was killed reads no more, and a write on standard output would
-	// end this process before it has tidied up.
+	// end this process before it has deleted its topic.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	in := bufio.NewReaderSize(stdin, scenario.MaxText)
 	text, err := in.ReadSlice('\n')
 	if errors.Is(err, io.EOF) {
-		return nil // nobody wants to know
+		return nil // the starter has ended
 	}
 	if err != nil {
 		return fmt.Errorf("read the scenario: %w", err)
@@ -58,11 +58,11 @@ func Serve(stdin io.Reader, stdout io.Writer, run func(ctx context.Context, s *s
 			_ = out.Encode(Report{Domain: clock.Domain()})
 		}
 		if r.To > 0 {
-			_ = out.Encode(r) // a starter that is gone has closed our input, too
+			_ = out.Encode(r) // a starter that has ended has closed this process's input, too
 		}
 	})
 	if ctx.Err() != nil {
-		return nil // whatever went wrong at the end, nobody reads it
+		return nil // an error at the end has no reader
 	}
 	return err
 }
