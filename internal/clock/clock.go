@@ -63,7 +63,7 @@ func Now() int64 {
 }
 
 // At returns what Now would have returned when t was read, which must have a
-// monotonic reading: for whoever needs the time of day of the same instant.
+// monotonic reading: for callers that need the time of day of the same instant.
 func At(t time.Time) int64 { return int64(t.Sub(origin.base)) + origin.offset }
 
 // Bracket returns the width of the bracket from which the mapping between Go's

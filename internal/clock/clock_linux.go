@@ -11,7 +11,7 @@ func absolute() int64 { return read(unix.CLOCK_MONOTONIC) }
 func Boottime() int64 { return read(unix.CLOCK_BOOTTIME) }
 
 // read returns a clock that every supported kernel has, so there is no error
-// to hand on.
+// to return.
 func read(id int32) int64 {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(id, &ts); err != nil {

@@ -20,8 +20,8 @@ func TestProcessesOfOneDomainShareTheClock(t *testing.T) {
 	if dom != Domain() {
 		t.Fatalf("the child's domain is %q, ours %q", dom, Domain())
 	}
-	// The child's bracket is as narrow as ours give or take much; the
-	// microsecond stands for it.
+	// The child's bracket is about as wide as ours; the microsecond allows
+	// for the difference.
 	if slack := int64(time.Microsecond + Bracket()); now < before-slack || now > after+slack {
 		t.Errorf("the child read %d, not within [%d, %d]", now, before, after)
 	}
@@ -65,8 +65,8 @@ func TestSetTimerSlack(t *testing.T) {
 	<-done
 }
 
-// A collector that wants the world stopped must not have to wait for a raw
-// sleep: the preemption signal ends it and SleepUntil gives way.
+// A collector that must stop the world need not wait for a raw
+// sleep: the preemption signal ends it and SleepUntil yields.
 func TestRawSleepGivesWayToTheCollector(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(2))
 	const sleep = 500 * time.Millisecond
@@ -95,10 +95,10 @@ func TestRawSleepGivesWayToTheCollector(t *testing.T) {
 	}
 }
 
-// A sleep that a signal ends is told from one that went its time.
+// A sleep that a signal ends is told apart from one that lasted its time.
 func TestKeepingSleepTellsOfSignals(t *testing.T) {
 	thread := make(chan int, 1)
-	const sleep = 10 * time.Second // which nobody waits for
+	const sleep = 10 * time.Second // which the test does not wait for
 	var left int64
 	var wait sync.WaitGroup
 	wait.Go(func() {

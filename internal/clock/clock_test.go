@@ -21,8 +21,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The clock read between two of our readings must lie between them, give or
-// take what the bracket leaves open.
+// The clock read between two of our readings is between them, to within
+// the width of the bracket.
 func TestNowIsTheSystemsClock(t *testing.T) {
 	for range 10_000 {
 		before := absolute()

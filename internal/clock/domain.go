@@ -21,6 +21,6 @@ var domain = sync.OnceValue(func() string {
 // or where the boot id cannot be read, it differs for each process.
 //
 // Machines resumed from one snapshot of a virtual machine have the same boot
-// id and yet different clocks: whoever compares domains across hosts must see
-// to it that they are one host.
+// id and yet different clocks: a comparison of domains across hosts must make
+// sure that they are one host.
 func Domain() string { return domain() }

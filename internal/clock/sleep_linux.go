@@ -37,14 +37,14 @@ func SleepUntil(t int64) {
 
 // SleepUntilKeeping is [SleepUntil] that tells when the kernel let the thread go
 // on: a clock reading taken before anything else. It sleeps once: woke is before
-// t where a signal ended the sleep early, and the runtime, if it was that which
-// asked, has had its way by the time of the return. woke − t is what the operating
+// t where a signal ended the sleep early; if that was the runtime's, the runtime has
+// stopped the thread as it wanted when the call returns. woke − t is what the operating
 // system added, and the runtime nothing: the processor was never given up.
 //
-// A thread that sleeps often does not wake the runtime's monitor by this, as by
-// [SleepUntilStamped], whose every return from a sleep may put that one to 20 µs
-// naps for some milliseconds: with sleeps of 4 ms that was a tenth of a core,
-// where a timer's interrupt is as dear as on virtual machines. The thread needs a
+// A thread that sleeps often does not wake the runtime's monitor by this. Each return
+// from [SleepUntilStamped] may wake it, and the monitor then sleeps for 20 µs
+// at a time for some milliseconds, and with sleeps of 4 ms that was a tenth of a core,
+// where a timer's interrupt costs as much as on virtual machines. The thread needs a
 // processor to keep: raise GOMAXPROCS by one.
 func SleepUntilKeeping(t int64) (woke int64) {
 	until := unix.NsecToTimespec(t)
@@ -108,7 +108,7 @@ func SleepUntilHandingOver(t int64) {
 	}
 }
 
-// sleepHandingOver is as straight as [sleepStamped], for the same reason.
+// sleepHandingOver has no branch, like [sleepStamped] and for the same reason.
 //
 //go:nosplit
 //go:norace
@@ -133,7 +133,7 @@ func PollHandingOver(fds *[2]unix.PollFd, t int64) {
 	pollHandingOver(fds, &left)
 }
 
-// pollHandingOver is as straight as [sleepStamped], for the same reason.
+// pollHandingOver has no branch, like [sleepStamped] and for the same reason.
 //
 //go:nosplit
 //go:norace
@@ -158,8 +158,8 @@ func SleepUntilStamped(t int64) (woke int64) {
 	}
 }
 
-// sleepStamped sleeps and reads the clock as one system call in the eyes of
-// the scheduler. It must stay straight: between the two scheduler calls there
+// sleepStamped sleeps and reads the clock as one system call for
+// the scheduler. It must have no branch: between the two scheduler calls there
 // is no processor, so nothing there may grow the stack, allocate, branch (a
 // branch gets a coverage counter) or be watched by the race detector.
 // RawSyscall6 rather than RawSyscall, because it is assembly underneath; the
