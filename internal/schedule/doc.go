@@ -19,9 +19,9 @@
 // in integer arithmetic, so nothing accumulates over hours or days. (A sine has
 // no integer arithmetic: its instants are less than 1 ns from Λ⁻¹(n), on either
 // side.) A burst's messages are all due at the same instant, k periods from the
-// start; a trace's are due when it says. Message n belongs to producer n mod N. This loses nothing, and staggers the producers'
-// phases by construction: two producers are due together only where the load
-// itself is.
+// start; a trace's are due when it says. Message n belongs to producer n mod N. This
+// loses nothing, and staggers the producers' phases by construction: two producers are
+// due together only where the load itself is.
 //
 //	n         0     1     2     3     4     5     6     7
 //	          |-----|-----|-----|-----|-----|-----|-----|---> t

@@ -184,7 +184,7 @@ func (p *Plan) sine(mean scenario.Rate, a *scenario.Arrivals) error {
 	}
 	p.flows[Window] = f
 	end := mean
-	// A load that has all but stopped would leave partial batches stranded.
+	// With hardly any load after the window, partial batches would never be sent.
 	if x := s.rate(p.window); x >= 0.01 {
 		const per = 1000 * time.Second
 		end = scenario.Rate{Messages: max(1, uint64(x*mean.Float()*per.Seconds())), Per: per}

@@ -16,8 +16,8 @@ const (
 	sizeClasses = 1024
 )
 
-// Sizes says how large each message is, as its scenario and seed say and nothing
-// else: the n-th message of a stream has the same size on every broker. It is
+// Sizes gives the size of each message, which depends on its scenario and seed and on
+// nothing else: the n-th message of a stream has the same size on every broker. It is
 // immutable.
 type Sizes struct {
 	classes []int // the sizes that there are, in bytes, ascending

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// MaxTrace is how many instants of a trace a window may hold; they are kept in
+// MaxTrace is how many instants of a trace a window may have; they are kept in
 // memory, 8 bytes each.
 const MaxTrace = 1 << 25
 
