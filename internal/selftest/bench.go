@@ -18,14 +18,14 @@ import (
 // Bench is what trials are made with. The suite gives every trial a copy with a
 // directory of its own.
 type Bench struct {
-	// Short asks for less: a minute for all trials instead of three to four.
-	// What is demanded is the same, or wider where fewer samples say so.
+	// Short takes less time: a minute for all trials instead of three to four.
+	// The requirements are the same, or wider where fewer samples need that.
 	Short bool
 	// Attempts is how often a timed trial that fails is made in all; 0: as often
 	// as [Attempts] says.
 	Attempts int
 	Load     Load
-	// Drivers holds the drivers; mem and null among them.
+	// Drivers are the drivers; mem and null among them.
 	Drivers driver.Set
 	Tool    result.Tool
 	// Executable is this program, for runs in processes of their own, and
@@ -42,7 +42,7 @@ type Bench struct {
 	Keep func(f result.Floor, disturbed []string) (note string, err error)
 	// KeepLimits, if not nil, does the same with the generator's limits.
 	KeepLimits func(l []Limit, disturbed []string) (note string, err error)
-	// Progress, if not nil, is told what is going on, in a few words.
+	// Progress, if not nil, gets what is going on, in a few words.
 	Progress func(text string)
 }
 
@@ -53,7 +53,7 @@ type Load struct {
 	Pattern scenario.Pattern
 }
 
-// Say tells of progress.
+// Say reports progress.
 func (b *Bench) Say(format string, a ...any) {
 	if b.Progress != nil {
 		b.Progress(fmt.Sprintf(format, a...))
@@ -74,8 +74,8 @@ func (b *Bench) Scenario(text string) (*scenario.Scenario, error) {
 }
 
 // Run runs a scenario in this process and returns its result as read back from
-// its file, which stays in b.Dir. change, if not nil, has the last word on the
-// engine's configuration. The end of ctx is an error: half a window proves
+// its file, which stays in b.Dir. change, if not nil, changes the
+// engine's configuration last. The end of ctx is an error: half a window proves
 // nothing.
 func (b *Bench) Run(ctx context.Context, s *scenario.Scenario, change func(*engine.Config)) (*result.Run, error) {
 	e, ok := b.Drivers.Lookup(s.Target.Driver)
@@ -114,8 +114,8 @@ func (b *Bench) RunText(ctx context.Context, text string, change func(*engine.Co
 // brokerPatience is how long a broker may take to start.
 const brokerPatience = time.Minute
 
-// Start starts one node of a product with its settings. Whoever gets the
-// cluster must stop it, see [brokers.Cluster.Stop], and freezes and thaws it.
+// Start starts one node of a product with its settings. The caller
+// must stop the cluster, see [brokers.Cluster.Stop], and freezes and thaws it.
 func (b *Bench) Start(ctx context.Context, product string, settings map[string]string) (*brokers.Cluster, error) {
 	p, ok := brokers.Lookup(product)
 	if !ok {

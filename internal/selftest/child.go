@@ -16,7 +16,7 @@ import (
 )
 
 // Child is a run in a process of its own, which can be stopped, starved and
-// killed without this one suffering.
+// killed without an effect on this one.
 type Child struct {
 	cmd    *exec.Cmd
 	dir    string
@@ -25,11 +25,11 @@ type Child struct {
 	stderr bytes.Buffer  // after ended
 }
 
-// childGrace is how long a run that was told to end may take over it.
+// childGrace is how long a run may take to end after it was told to.
 const childGrace = 10 * time.Second
 
 // Child starts this program on a scenario in a process of its own. The
-// scenario says itself where its broker is, or leaves it to the child to start
+// scenario names its broker, or leaves it to the child to start
 // one. prepare, if not nil, may change the command before it is started. The
 // process does not outlive ctx by more than some seconds.
 func (b *Bench) Child(ctx context.Context, s *scenario.Scenario, prepare func(*exec.Cmd)) (*Child, error) {
@@ -84,7 +84,7 @@ func (c *Child) file() string {
 // Measuring returns when the first interval of the measured window has been
 // written, or an error if the child ended before.
 func (c *Child) Measuring(ctx context.Context) error {
-	look := time.NewTicker(10 * time.Millisecond) // a file does not tell of its growth
+	look := time.NewTicker(10 * time.Millisecond) // a file does not report its growth
 	defer look.Stop()
 	for {
 		if f := c.file(); f != "" {
@@ -129,7 +129,7 @@ func (c *Child) Kill() {
 	<-c.ended
 }
 
-// fault tells of a child that went wrong.
+// fault describes a child that failed.
 func (c *Child) fault(what string) error {
 	err := c.err
 	if err == nil {

@@ -36,7 +36,7 @@ type clockCase struct {
 	there, back time.Duration // the least that each way takes
 	jitterThere time.Duration // mean of what comes on top, exponential
 	jitterBack  time.Duration
-	congested   float64 // share of exchanges that meet a queue
+	congested   float64 // share of exchanges that wait in a queue
 	queue       time.Duration
 	steps       int // how often the clock is set by 5 ms, half-way: 0 or 1
 }
@@ -60,7 +60,7 @@ type clockReading struct {
 	drifts               float64 // the truth
 }
 
-// clocks injects offset and drift, simulated and over loopback, and demands
+// clocks injects offset and drift, simulated and over loopback, and requires
 // them back within the bound that the estimate states.
 func clocks(ctx context.Context, b *Bench) (*Outcome, error) {
 	seeds, length := 20, 300
@@ -98,7 +98,7 @@ func clocks(ctx context.Context, b *Bench) (*Outcome, error) {
 }
 
 // recovered judges estimates: none may be beyond its bound, and the bound must
-// be worth having: no wider, at the median, than half of a usual exchange's
+// be useful: no wider, at the median, than half of a usual exchange's
 // delay, which is what one exchange alone gives.
 func recovered(name string, all []clockReading, delays []int64) []Figure {
 	beyond, drifted, worst := 0, 0, int64(0)

@@ -43,7 +43,7 @@ func injections() []injection {
 	}
 }
 
-// accountNames lists the counters that are held against an injection, in the order
+// accountNames lists the counters that are compared with an injection, in the order
 // of the report.
 func accountNames() []string {
 	return []string{"scheduled", "not_sent", "rejected", "sent", "acked", "nacked", "unknown", "expected", "received", "missing",
@@ -51,7 +51,7 @@ func accountNames() []string {
 }
 
 // conservation injects loss, duplication, reordering and corruption by exact
-// count, and demands the exact accounts.
+// count, and requires the exact accounts.
 func conservation(ctx context.Context, b *Bench) (*Outcome, error) {
 	const rate = 2000 // a second
 	window, drain := 2*time.Second, time.Second
@@ -71,7 +71,7 @@ func conservation(ctx context.Context, b *Bench) (*Outcome, error) {
 	return Conclude("a test driver injected an exact number of each fault; every message must be in the right account, to the message", figures...), nil
 }
 
-// conserved holds a run against the accounts that it must end in: those that
+// conserved compares a run with the accounts that it must end in: those that
 // want names and, of the rest of them, zero; that they close; and that every
 // published figure follows from the file.
 func conserved(name string, run *result.Run, want map[string]int64) []Figure {

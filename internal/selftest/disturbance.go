@@ -12,20 +12,20 @@ import (
 // What counts as a disturbance of the machine, as shares of its processors'
 // time. The first is the bound above which a run is suspect (METHOD, section
 // 8); the second is a fifth of one processor of two, from which on a thread
-// that sleeps is now and then woken behind somebody's time slice.
+// that sleeps is now and then woken after another one's time slice.
 const (
 	disturbedSteal  = 0.005
 	disturbedOthers = 0.10
 )
 
-// watch looks for what disturbs the machine from outside.
+// watch looks for disturbances of the machine from outside.
 type watch struct {
 	monitor *vitals.Monitor
 	cpu     time.Duration // used by this process and by children that have ended
 }
 
-// watchPeriod of the hiccup meters: the watch wants the counters, and no more
-// wake-ups than it must have.
+// watchPeriod of the hiccup meters: the watch needs the counters, and as few
+// wake-ups as possible.
 const watchPeriod = 100 * time.Millisecond
 
 func startWatch() *watch {
@@ -33,12 +33,12 @@ func startWatch() *watch {
 }
 
 // end says what disturbed the machine since the start. Children that still run
-// count as others, but for ours, the processor time that they have used since.
+// count as others, except for ours, the processor time that they have used since.
 func (w *watch) end(ours time.Duration) []string {
 	sample := w.monitor.Sample()
 	w.monitor.Stop()
 	value := func(name string) float64 {
-		v, _ := sample.Lookup(name) // what cannot be read excuses nothing
+		v, _ := sample.Lookup(name) // a value that cannot be read excuses nothing
 		return v.Value
 	}
 	return seen{

@@ -15,7 +15,7 @@ import (
 )
 
 // refusal has half of the messages refused, by the broker or by the client, and
-// demands that they rank above every latency.
+// requires that they rank above every latency.
 func refusal(ctx context.Context, b *Bench) (*Outcome, error) {
 	const rate, window = 1000, time.Second
 	var figures []Figure
@@ -39,7 +39,7 @@ workload: {rate: %d/s}`, window, by, rate/2, rate), nil)
 				Exactly(name+", those that succeeded", int64(rate/2), d.Succeeded.Total()))
 		}
 		var outcomes []string
-		run.Summary.Verdict = result.Verdict{Status: result.Valid} // what else happened on this machine is not on trial
+		run.Summary.Verdict = result.Verdict{Status: result.Valid} // this trial does not judge what else happened on this machine
 		for _, text := range []string{"delivery.response p99 < 1h", "publish.response max < 1h", "availability > 40%"} {
 			o, err := scenario.ParseObjective(text)
 			if err != nil {
@@ -68,7 +68,7 @@ func names(set map[string]bool) string {
 	return strings.Join(out, " ")
 }
 
-// giveUp has acknowledgements time out early in a run, and demands that the
+// giveUp has acknowledgements time out early in a run, and requires that the
 // bounds are what was known then.
 func giveUp(ctx context.Context, b *Bench) (*Outcome, error) {
 	const rate, after = 1000, 100 * time.Millisecond
@@ -102,7 +102,7 @@ workload: {rate: %d/s, pattern: publish}`, window, lost, after, rate), nil)
 }
 
 // forgotten has the senders drop messages that they took from the schedule, and
-// demands that the accounts find them.
+// requires that the accounts find them.
 func forgotten(ctx context.Context, b *Bench) (*Outcome, error) {
 	const rate, every = 3000, 500
 	window := time.Second

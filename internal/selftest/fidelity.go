@@ -17,9 +17,9 @@ import (
 	"sixnines/result"
 )
 
-// What the schedule is tried with: a broker that holds each message for about
-// ten milliseconds, against which an own lag that matters to anybody shows, and
-// one that does not is no quarter of a percentile.
+// What the schedule is tried with: a broker that delays each message for about
+// ten milliseconds, in which an own lag that matters shows, and
+// one that does not is less than a quarter of a percentile.
 const (
 	fidelityLaw  = "lognormal(median=10ms,sigma=0.2)"
 	fidelityRate = 1000 // a second
@@ -42,7 +42,7 @@ func generatorCodes() []string {
 }
 
 // fidelity runs a schedule that is to be kept, and the same one starved of the
-// processor, which the verdict has to notice.
+// processor, which the verdict must report.
 func fidelity(ctx context.Context, b *Bench) (*Outcome, error) {
 	broker, err := b.Start(ctx, "null", map[string]string{"delay": fidelityLaw})
 	if err != nil {
@@ -138,7 +138,7 @@ func kept(run *result.Run) []Figure {
 		}
 		figures = append(figures, f)
 	}
-	figures = append(figures, Exactly("reasons of the verdict that name the generator", "none", held(run, generatorCodes())))
+	figures = append(figures, Exactly("reasons of the verdict that name the generator", "none", codesAmong(run, generatorCodes())))
 	if lag := run.Summary.Histograms[result.LagOwn]; lag != nil {
 		figures = append(figures, Figure{What: "own lag: p50, p99, max", Verdict: Information, Found: fmt.Sprintf("%s, %s, %s",
 			Time(time.Duration(lag.Percentiles["50"])), Time(time.Duration(lag.Percentiles["99"])), Time(time.Duration(lag.Max)))})
@@ -146,9 +146,9 @@ func kept(run *result.Run) []Figure {
 	return figures
 }
 
-// held lists those of the codes for which a verdict holds something against the
-// run, or "none".
-func held(run *result.Run, among []string) string {
+// codesAmong lists those of the codes that are among the reasons of a run's
+// verdict, or "none".
+func codesAmong(run *result.Run, among []string) string {
 	var codes []string
 	for _, r := range run.Summary.Verdict.Reasons {
 		if r.Status != result.Valid && slices.Contains(among, r.Code) && !slices.Contains(codes, r.Code) {
@@ -168,7 +168,7 @@ func starved(run *result.Run) []Figure {
 	if v.Status == result.Suspect || v.Status == result.Invalid || v.ValidTo != "" {
 		verdict.Verdict = Passed
 	}
-	reasons := Figure{What: "starved of the processor: reasons that name the generator", Expected: "at least one", Found: held(run, generatorCodes()), Verdict: Passed}
+	reasons := Figure{What: "starved of the processor: reasons that name the generator", Expected: "at least one", Found: codesAmong(run, generatorCodes()), Verdict: Passed}
 	if reasons.Found == "none" {
 		reasons.Verdict = Failed
 	}

@@ -48,7 +48,7 @@ func validTo(run *result.Run, percentile string) *result.Run {
 	return run
 }
 
-// A starved run that is called good, or bad for another's fault, fails.
+// A starved run that is called good, or bad for another reason, fails.
 func TestStarvedNotices(t *testing.T) {
 	own := result.Reason{Status: result.Suspect, Code: "own-lag"}
 	for name, tt := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"sixnines/scenario"
 )
 
-// String describes the load for people.
+// String describes the load for users.
 func (l Load) String() string {
 	return fmt.Sprintf("%s, %s, %s", l.Pattern, l.Rate, l.Size)
 }
@@ -40,7 +40,7 @@ func (b *Bench) floorLoads() []Load {
 }
 
 // noiseFloor measures what this machine, its network stack and the tool take
-// for themselves: the distribution of a broker that does nothing, in a process
+// for themselves: the distribution of the null broker, in a process
 // of its own. What comes out is kept for later runs.
 func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 	broker, err := b.Start(ctx, "null", nil)
@@ -95,8 +95,8 @@ func brokerCPU(c *brokers.Cluster) time.Duration {
 	return sum
 }
 
-// floorRun is one measurement of a floor, with a probe beside it: what the load's
-// own connections and client add is then seen where the broker adds nothing.
+// floorRun is one measurement of a floor, with a probe beside it: its figures show
+// what the load's own connections and client add where the broker adds nothing.
 func (b *Bench) floorRun(ctx context.Context, broker *brokers.Cluster, load Load, window time.Duration) (*result.Run, error) {
 	options := ""
 	if load.Pattern == scenario.Publish {
@@ -114,14 +114,14 @@ func (b *Bench) floorRun(ctx context.Context, broker *brokers.Cluster, load Load
 }
 
 // FloorOf takes a noise floor from a run of the null broker: every percentile
-// that its sample supports, of what a broker has a part in. The generator's own
+// that its sample supports, of the metrics that a broker is part of. The generator's own
 // delays have no floor below them; they are one.
 func FloorOf(run *result.Run) result.Floor {
 	h := &run.Header
 	f := result.Floor{ID: h.ID, At: h.Started, Tool: h.Tool, Pattern: h.Pattern, Rate: h.Rate, Size: h.Size,
 		Percentiles: map[result.Metric]map[string]int64{}}
 	for m, d := range run.Summary.Histograms {
-		if m.OfGenerator() || m == result.LagBlocked || m == result.ProbeService { // of which a fast broker has none, or another load's
+		if m.OfGenerator() || m == result.LagBlocked || m == result.ProbeService { // a fast broker has none of the one, and the other is another load's
 			continue
 		}
 		figures := map[string]int64{}
@@ -137,7 +137,7 @@ func FloorOf(run *result.Run) result.Floor {
 	return f
 }
 
-// responseOf is the response metric that a run is first asked for.
+// responseOf is the main response metric of a run.
 func responseOf(run *result.Run) result.Metric {
 	for _, m := range result.Metrics() {
 		if m.IsResponse() && run.Summary.Histograms[m] != nil {
@@ -149,7 +149,7 @@ func responseOf(run *result.Run) result.Metric {
 
 // floorFigures judges a run that a floor is taken from: it must be complete,
 // and its verdict not INVALID. A floor may be SUSPECT: that much of it is the
-// generator's own lag is what it is there to show.
+// generator's own lag is what it shows.
 func floorFigures(name string, run *result.Run) []Figure {
 	c := run.Counters
 	m := responseOf(run)
@@ -174,7 +174,7 @@ func floorFigures(name string, run *result.Run) []Figure {
 	return figures
 }
 
-// percentilesFigure tells a metric's percentiles.
+// percentilesFigure lists a metric's percentiles.
 func percentilesFigure(name string, m result.Metric, d *result.Distribution) Figure {
 	text := ""
 	for _, p := range result.Percentiles() {

@@ -7,7 +7,7 @@ import (
 	"sixnines/scenario"
 )
 
-// A floor is taken from a whole and sound run only, and holds what its sample
+// A floor is taken from a whole and sound run only, and has what its sample
 // supports only.
 func TestFloorFigures(t *testing.T) {
 	run := func(change func(*result.Run)) *result.Run {

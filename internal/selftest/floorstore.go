@@ -18,23 +18,23 @@ import (
 // FloorFile is the name of the file of noise floors below the home.
 const FloorFile = "floors.jsonl"
 
-// FloorMaxAge is how long a floor is believed. A machine changes with its
-// updates, its neighbours and its dust; none of them tells.
+// FloorMaxAge is how long a floor is used. A machine changes with its updates and with
+// other loads on its host, and nothing reports that.
 const FloorMaxAge = 30 * 24 * time.Hour
 
 // floorReach is by what factor rate and size of a load may differ from those
-// that a floor was measured under. Latency of a broker that does nothing moves
+// that a floor was measured under. Latency of the null broker changes
 // little with either as long as no queue forms: twice the rate of a load that
 // is far from saturation is the same path, and payloads within a factor of two
 // cost the same system calls. Beyond it the size begins to cost copies and
 // segments, and the rate begins to change how deep processors sleep.
 const floorReach = 2
 
-// linesKept is how many floors, or machines' limits, a store holds, the newest.
+// linesKept is how many floors, or machines' limits, a store has, the newest.
 const linesKept = 200
 
-// FloorStore keeps noise floors in a file of JSON lines. The zero value is of
-// no use; concurrent writers leave one's whole file, never a mixture.
+// FloorStore keeps noise floors in a file of JSON lines. The zero value is not
+// usable; concurrent writers leave one's whole file, never a mixture.
 type FloorStore struct{ Path string }
 
 // keptFloor is one line of the file.
@@ -56,14 +56,14 @@ func (s FloorStore) read() (floors []keptFloor, damaged int, err error) {
 	return floors, damaged, nil
 }
 
-// sound reports whether a line holds a floor.
+// sound reports whether a line has a floor.
 func (f *keptFloor) sound() bool {
 	return f.Floor.Pattern != "" && f.Floor.Rate > 0 && !math.IsInf(f.Floor.Rate, 0) && f.Floor.Size > 0 && len(f.Floor.Percentiles) > 0 && !f.Floor.At.IsZero()
 }
 
 // Keep adds a floor of a machine, in place of an older one under the same load.
 // One that was measured while the machine was disturbed (disturbed says by
-// what) does not take the place of one that was not, while that is believed.
+// what) does not take the place of one that was not, while that is still used.
 // Lines that cannot be read are left out; damaged says how many they were. kept
 // is false if an undisturbed one stayed.
 func (s FloorStore) Keep(m MachineKey, f result.Floor, disturbed string) (kept bool, damaged int, err error) {
@@ -87,8 +87,8 @@ func (s FloorStore) Keep(m MachineKey, f result.Floor, disturbed string) (kept b
 	return true, damaged, nil
 }
 
-// readLines returns what a file of JSON lines holds, and how many of its lines
-// hold nothing sound. A file that is not there is empty.
+// readLines returns what a file of JSON lines has, and how many of its lines
+// have nothing sound. A file that is not there is empty.
 func readLines[T any](path string, sound func(*T) bool) (all []T, damaged int, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +111,7 @@ func readLines[T any](path string, sound func(*T) bool) (all []T, damaged int, e
 	return all, damaged, nil
 }
 
-// writeLines writes the last of all, at most as many as a file holds.
+// writeLines writes the last of all, at most as many as a file has.
 func writeLines[T any](path string, all []T) error {
 	var text bytes.Buffer
 	for _, v := range all[max(0, len(all)-linesKept):] {
@@ -149,8 +149,8 @@ func replaceFile(path string, text []byte) error {
 type Found struct {
 	// Floor is the one to show; nil: there is none.
 	Floor *result.Floor
-	// Note says what is to be known of Floor, or why one that is there does not
-	// serve; for people, one line, may be empty.
+	// Note says what must be known of Floor, or why one that is there is not
+	// used; for users, one line, may be empty.
 	Note string
 	// Damaged lines could not be read.
 	Damaged int

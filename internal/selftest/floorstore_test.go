@@ -78,7 +78,7 @@ func TestFloorIsFoundForLikeLoads(t *testing.T) {
 	}
 }
 
-// A damaged line costs itself only, and the next floor mends the file.
+// Of a damaged file only the damaged line is lost, and the next floor leaves it out.
 func TestDamagedFloors(t *testing.T) {
 	now := time.Now()
 	m := MachineKey{CPU: "a"}

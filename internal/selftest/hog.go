@@ -13,7 +13,7 @@ import (
 // then calls [ServeHog].
 const HogCommand = "__selftest-hog"
 
-// hogLimit is how long a hog lives whatever happens.
+// hogLimit is how long a hog runs at most.
 const hogLimit = 30 * time.Second
 
 // ServeHog keeps one thread busy until stdin ends, which it does with the
@@ -21,7 +21,7 @@ const hogLimit = 30 * time.Second
 func ServeHog(stdin io.Reader) int {
 	var over atomic.Bool
 	go func() {
-		_, _ = io.Copy(io.Discard, stdin) // whatever ends it, it has ended
+		_, _ = io.Copy(io.Discard, stdin) // an error ends it as well
 		over.Store(true)
 	}()
 	for began := time.Now(); !over.Load() && time.Since(began) < hogLimit; {
@@ -29,8 +29,8 @@ func ServeHog(stdin io.Reader) int {
 	return 0
 }
 
-// hogs keeps a processor busy with processes that have precedence over what is
-// to be starved there, until stop is called.
+// hogs keeps a processor busy with processes that have precedence over the one that
+// is to be starved there, until stop is called.
 func (b *Bench) hogs(ctx context.Context, count int, start func(*exec.Cmd) error) (stop func(), err error) {
 	var running []*exec.Cmd
 	stop = func() {
@@ -43,7 +43,7 @@ func (b *Bench) hogs(ctx context.Context, count int, start func(*exec.Cmd) error
 	for range count {
 		c := exec.CommandContext(ctx, b.Executable, HogCommand)
 		c.Env = b.Environ
-		// Held open by us, and closed by the system at the latest when we end.
+		// This process keeps it open, and the system closes it at the latest when this process ends.
 		_, err := c.StdinPipe()
 		if err == nil {
 			err = start(c)

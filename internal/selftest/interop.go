@@ -30,7 +30,7 @@ import (
 //go:embed vectors
 var vectorFiles embed.FS
 
-// vector is what Java says of one histogram.
+// vector is what Java wrote of one histogram.
 type vector struct {
 	name                    string
 	encoded                 string // V2, compressed, base64
@@ -109,7 +109,7 @@ func (v *vector) parse(text string) error {
 	return nil
 }
 
-// interop holds what we read and write against frozen files of the Java
+// interop compares what we read and write with frozen files of the Java
 // library, and the merging of histograms against one recorder.
 func interop(_ context.Context, b *Bench) (*Outcome, error) {
 	all, err := vectors(vectorFiles)
@@ -138,7 +138,7 @@ func interop(_ context.Context, b *Bench) (*Outcome, error) {
 		append(figures, merged...)...), nil
 }
 
-// agreeWithJava demands that the vectors decode to Java's buckets and
+// agreeWithJava requires that the vectors decode to Java's buckets and
 // percentiles, and are written as Java writes them.
 func agreeWithJava(all []vector) []Figure {
 	decoded, percentiles, encoded, printed := 0, 0, 0, 0
@@ -156,7 +156,7 @@ func agreeWithJava(all []vector) []Figure {
 		for _, p := range v.percentiles {
 			at, err := strconv.ParseFloat(p[0], 64)
 			if err == nil && at == 0 {
-				continue // where Java alone answers with the lower edge of a bucket
+				continue // only Java gives the lower edge of a bucket there
 			}
 			asked++
 			if err == nil && strconv.FormatInt(x.Percentile(at), 10) == p[1] {
@@ -179,7 +179,7 @@ func agreeWithJava(all []vector) []Figure {
 	}
 }
 
-// buckets lists the buckets that hold anything.
+// buckets lists the buckets that are not empty.
 func buckets(h *hdr.Histogram) [][3]int64 {
 	var all [][3]int64
 	for _, b := range h.Distribution() {
@@ -191,7 +191,7 @@ func buckets(h *hdr.Histogram) [][3]int64 {
 }
 
 // samePayload compares two encoded histograms below their compression, which
-// may differ with the compressor and means nothing.
+// may differ with the compressor and does not matter.
 func samePayload(a, b string) bool {
 	x, errA := payload(a)
 	y, errB := payload(b)
@@ -263,7 +263,7 @@ func rewriteLog(log string) (string, error) {
 	return b.String(), nil
 }
 
-// readByJava demands that our encoder still writes what Java was once given to
+// readByJava requires that our encoder still writes what Java was once given to
 // read, and found to be equal to its own.
 func readByJava(all []vector, frozen string) Figure {
 	given := map[string]string{}
@@ -335,17 +335,17 @@ func mergeTrial(values int) ([]Figure, error) {
 	return mergesTo(whole, parts)
 }
 
-// collect takes what a recorder got since the last time.
+// collect takes what was recorded since the last time.
 func collect(r *recorder.Recorder) (string, error) {
 	r.Snapshot()
 	metrics, _, err := r.Encode()
 	if err != nil {
 		return "", err
 	}
-	return strings.Clone(metrics[result.DeliveryResponse].Hist), nil // it is good until the next Encode
+	return strings.Clone(metrics[result.DeliveryResponse].Hist), nil // it is valid until the next Encode
 }
 
-// mergesTo demands that the parts, merged, are the whole: bit for bit once
+// mergesTo requires that the parts, merged, are the whole: bit for bit once
 // encoded.
 func mergesTo(whole string, parts []string) ([]Figure, error) {
 	one, err := result.DecodeHistogram(whole)

@@ -12,7 +12,7 @@ import (
 	"sixnines/result"
 )
 
-// The vectors in the program are those that package result is held against.
+// The vectors in the program are those that package result is compared with.
 func TestVectorsAreTheFrozenOnes(t *testing.T) {
 	entries, err := fs.ReadDir(vectorFiles, "vectors")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestVectorsAreTheFrozenOnes(t *testing.T) {
 	}
 }
 
-// What differs in one bucket, one percentile, one line or one byte is noticed.
+// A difference in one bucket, one percentile, one line or one byte is found.
 func TestInteropNotices(t *testing.T) {
 	good, err := vectors(vectorFiles)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"sixnines/result"
 )
 
-// mode is one log-normal part of a delay law: its logarithm is normal.
+// mode is one log-normal part of a law of delays: its logarithm is normal.
 type mode struct {
 	share  float64 // of the messages
 	median time.Duration
@@ -35,7 +35,7 @@ type virtualLaw struct {
 
 // virtualLaws are those that the intervals are tried with: a smooth one, one
 // with a step at p90 and one of which one message in 10⁵ takes 200 ms. Of the
-// last p99.999 is printed, which asks for 368,888 messages a seed.
+// last p99.999 is printed, which needs 368,888 messages a seed.
 func virtualLaws() []virtualLaw {
 	return []virtualLaw{
 		{"lognormal", []mode{{1, 500 * time.Microsecond, 0.8}}, 40_000, 8_000},
@@ -86,7 +86,7 @@ func (l *virtualLaw) quantile(p float64) float64 {
 }
 
 // hits counts, by percentile, in how many seeds the interval was printed and
-// in how many of these it held the true quantile.
+// in how many of these the true quantile was within it.
 type hits map[string]*[2]atomic.Int64
 
 func newHits() hits {
@@ -97,9 +97,9 @@ func newHits() hits {
 	return h
 }
 
-// intervals pushes known delays through the recorder, encoded intervals, the
+// intervals passes known delays through the recorder, encoded intervals, the
 // result's merging and the judge's summary, over many seeds, and counts how
-// often the printed interval holds the true quantile. The seeds are fixed: the
+// often the true quantile is within the printed interval. The seeds are fixed: the
 // same figures come out everywhere, and a change of them is a change of the
 // code.
 func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
@@ -138,7 +138,7 @@ func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
 	return o, nil
 }
 
-// leastHits is how many of so many seeds must hold: of 500 it is 465, which is
+// leastHits is how many of so many seeds must hit: of 500 it is 465, which is
 // 93 %. An interval of exactly 95 % falls below it with a probability of 2 %
 // (2.05 standard errors); exact binomial intervals are wider than they need be.
 func leastHits(seeds int) int {
@@ -155,8 +155,8 @@ func covered(what string, held, printed int64, seeds int) Figure {
 	return f
 }
 
-// cover draws from one law and holds the intervals against the quantiles of
-// another: the same, unless a test wants to see a failure.
+// cover draws from one law and compares the intervals with the quantiles of
+// another: the same, unless a test needs a failure.
 func cover(ctx context.Context, drawn, claimed *virtualLaw, seeds, messages int) (hits, error) {
 	h := newHits()
 	truth := map[string]float64{}

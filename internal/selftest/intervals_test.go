@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The quantiles that everything is held against are those of the law.
+// The quantiles that everything is compared with are those of the law.
 func TestVirtualLawQuantiles(t *testing.T) {
 	one := virtualLaw{modes: []mode{{1, 1000, 1}}}
 	for p, z := range map[float64]float64{0.5: 0, 0.9: 1.2815515655446004, 0.99: 2.3263478740408408, 0.9999: 3.719016485455709} {
@@ -38,7 +38,7 @@ func TestIntervalsNotice(t *testing.T) {
 		}
 	}
 	if testing.Short() {
-		return // the rest are sums that the race detector has nothing to say about
+		return // the rest are sums, which the race detector does not concern
 	}
 	claimed := virtualLaws()[0]
 	drawn := claimed

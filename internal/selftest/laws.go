@@ -45,8 +45,8 @@ const lawWarmup = 300 * time.Millisecond
 const rareAtLeast = 3
 
 // seed is the first from 1 on with which enough messages of the window get a
-// rare delay: who waits for one in a hundred thousand by chance may see none.
-// The window's messages are numbered after those of the warm-up, give or take
+// rare delay: a sample that waits by chance for one in a hundred thousand may have none.
+// The window's messages are numbered after those of the warm-up, to within
 // some at both ends.
 func (t lawTrial) seed(law nullbroker.Law) uint64 {
 	const most, some = 10_000, 50
@@ -67,9 +67,9 @@ func (t lawTrial) seed(law nullbroker.Law) uint64 {
 }
 
 // knownLaws has the null broker delay every message by a law that is known, and
-// write down for how long each one was. Sixnines' figures are then held against
+// write down for how long each one was. Sixnines' figures are then compared with
 // that record: each message's instants one by one, and the percentiles against
-// those of the same delays, dealt out anew by chance.
+// those of the same delays, permuted at random.
 func knownLaws(ctx context.Context, b *Bench) (*Outcome, error) {
 	var figures []Figure
 	chart := Chart{Title: "Known distributions, as they were made and as they were reported",
@@ -232,14 +232,14 @@ func readRecord(log string, messages map[uint64]*message) (*record, error) {
 type record struct {
 	messages, delivered int
 	absent, repeated    int // not in the log, or more than once
-	early               int // held back for less than the law asked for
+	early               int // delayed for less than the law asked for
 	// disorder counts messages whose instants contradict each other: received by
-	// the broker before they were sent, handed on before they were received, or
-	// delivered before they were handed on.
+	// the broker before they were sent, sent on before they were received, or
+	// delivered before they were sent on.
 	disorder int
 	// Of each message that was delivered and is in the log: the delay that was
-	// drawn for it, and what its service time was beside that; ns. The latter holds
-	// how late the broker was, too: where others take the processor that goes with
+	// drawn for it, and what its service time was beside that; ns. The latter includes
+	// how late the broker was, too: where others take the processor that coincides with
 	// a slow transport, and only the draw is independent of everything.
 	drawn, beside []float64
 	outcomes      map[string]outcomes // of shuffled, once it has been called
@@ -333,13 +333,13 @@ func (r *record) lawful(law nullbroker.Law) Figure {
 	return f
 }
 
-// shuffles is how often the delays are dealt out anew. Were they not independent
+// shuffles is how often the delays are permuted. Were they not independent
 // of the rest, or the figures not those of these messages, a percentile would lie
-// outside of all that comes out; by chance it does in 2 of 100 cases, most of
-// which the tolerance takes.
+// outside of all results; by chance it does in 2 of 100 cases, most of
+// which are within the tolerance.
 const shuffles = 99
 
-// outcomes are what a percentile came to when the delays were dealt out anew, ns.
+// outcomes are the values of a percentile when the delays were permuted, ns.
 type outcomes struct{ low, middle, high float64 }
 
 // shuffled returns the outcomes of the percentiles that results publish. The same
@@ -377,14 +377,14 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[min(len(sorted)-1, max(0, int(math.Ceil(p*float64(len(sorted))-1e-9))-1))]
 }
 
-// lawTolerance is what a percentile may lie beyond what comes out by chance,
+// lawTolerance is what a percentile may lie beyond the range of chance,
 // beside [record.late]. The histograms' resolution is a twentieth of it; most is
-// for what a delay does to the rest of its message's time, such as a processor
-// that falls asleep meanwhile.
+// for the effect of a delay on the rest of its message's time, such as a processor
+// that enters a sleep state meanwhile.
 const lawTolerance = 0.02
 
-// bounds returns where a percentile may lie, ns. How late the broker lets a
-// message go hangs on how long it was to wait: one that is due before the broker
+// bounds returns where a percentile may lie, ns. How late the broker sends a
+// message depends on how long it was to wait: one that is due before the broker
 // could sleep is not woken late. So as much as it was late, by its own log, may
 // have gone to other messages than by chance.
 func (r *record) bounds(o outcomes) (low, high float64) {
@@ -394,7 +394,7 @@ func (r *record) bounds(o outcomes) (low, high float64) {
 // lawPercentiles are those that are matched, as far as the sample supports them.
 func lawPercentiles() []string { return []string{"50", "75", "90", "99", "99.9", "99.99"} }
 
-// judgeLaw holds a run's service times against the record.
+// judgeLaw compares a run's service times with the record.
 func judgeLaw(run *result.Run, law nullbroker.Law, t lawTrial, r *record) []Figure {
 	d, x := run.Summary.Histograms[result.DeliveryService], run.Metrics[result.DeliveryService]
 	if d == nil || x == nil {

@@ -86,7 +86,7 @@ func TestLawsNotice(t *testing.T) {
 	}
 }
 
-// A tool that cuts off what is slow is found out by the rare law.
+// A tool that cuts off what is slow is found by the rare law.
 func TestRareDelaysAreCounted(t *testing.T) {
 	trial := lawTrial{law: "rare(delay=200ms,every=1000)", rare: 100 * time.Millisecond}
 	law := mustLaw(t, trial.law)
@@ -103,14 +103,14 @@ func TestRareDelaysAreCounted(t *testing.T) {
 	fails(t, "none occurred", judgeLaw(timed(result.DeliveryService, services(none, 1, 0)), law, trial, join(none)), "occurred")
 }
 
-// Delays of another law than the one that is named are found out.
+// Delays of another law than the one that is named are found.
 func TestDelaysOfAnotherLaw(t *testing.T) {
 	all := passed(mustLaw(t, "lognormal(median=210us,sigma=0.5)"), 1, 12000)
 	fails(t, "median of 210 µs", join(all).figures(mustLaw(t, "lognormal(median=200us,sigma=0.5)")), "max|F̂−F|")
 	fails(t, "no messages", join(nil).figures(mustLaw(t, "none")), "max|F̂−F|")
 }
 
-// A dependence of what is reported on the delay is found out, even if it is in
+// A dependence of what is reported on the delay is found, even if it is in
 // the raw instants as well: here long delays hide a tenth of themselves.
 func TestDelaysThatAreHidden(t *testing.T) {
 	law := mustLaw(t, "lognormal(median=200us,sigma=0.5)")

@@ -10,8 +10,8 @@ import (
 	"sixnines/result"
 )
 
-// What makes a generator in time: what was due was sent, in every second, by a
-// thread that had time left, and soon. None of it is about the broker, whose
+// What makes a generator in time: what was due was sent, in every second and soon, by a
+// thread that had time left. None of it is about the broker, whose
 // latencies are not looked at.
 const (
 	limitKept  = 0.999            // of what was due in the window was sent in it, at least
@@ -21,15 +21,15 @@ const (
 )
 
 // How the limit is looked for: from the first rate on by doubling, then by
-// halving what lies between, until that is a tenth.
+// halving the range between, until that is a tenth.
 const (
 	limitFirst = 10_000    // a second
-	limitMost  = 2_560_000 // a second; nobody is asked for more
+	limitMost  = 2_560_000 // a second; more is never tried
 	limitExact = 1.1
 )
 
 // Limit is the highest rate at which this machine's generator was in time
-// against a broker that does nothing.
+// against the null broker.
 type Limit struct {
 	Size        int64   `json:"size"`        // bytes
 	Connections int     `json:"connections"` // of producers
@@ -38,7 +38,7 @@ type Limit struct {
 	Above float64 `json:"above,omitempty"`
 }
 
-// String tells of the limit for people.
+// String describes the limit for users.
 func (l Limit) String() string {
 	load := fmt.Sprintf("%s/s at %s over %s", grouped(int64(l.Rate)), spell.Size(l.Size), connections(l.Connections))
 	if l.Rate == 0 {
@@ -47,7 +47,7 @@ func (l Limit) String() string {
 	switch {
 	case l.Above == 0:
 		return "at least " + load
-	case l.Above > limitExact*l.Rate: // time was up
+	case l.Above > limitExact*l.Rate: // there was no time for more
 		return fmt.Sprintf("%s to %s/s at %s over %s", grouped(int64(l.Rate)), grouped(int64(l.Above)), spell.Size(l.Size), connections(l.Connections))
 	}
 	return load
@@ -109,7 +109,7 @@ func generatorLimits(ctx context.Context, b *Bench) (*Outcome, error) {
 	if fault != nil {
 		return nil, fault
 	}
-	if b.KeepLimits != nil && !b.Short { // so short a look is not worth keeping
+	if b.KeepLimits != nil && !b.Short { // so short a look is not kept
 		note, err := b.KeepLimits(limits, disturbed)
 		if err != nil {
 			return nil, err
@@ -146,7 +146,7 @@ func search(inTime func(rate float64) bool, over func() bool) (rate, above float
 	return rate, above
 }
 
-// behind says by what a run's generator was not in time, empty if it was.
+// behind says why a run's generator was not in time, empty if it was.
 func behind(run *result.Run) string {
 	s := run.Summary
 	if share, ok := s.Rate.Kept(); !ok || share < limitKept {

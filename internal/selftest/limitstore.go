@@ -35,7 +35,7 @@ func (s LimitStore) read() ([]KeptLimits, error) {
 
 // Keep keeps a machine's limits in place of older ones. Those that were measured
 // while the machine was disturbed do not take the place of others that were not
-// and are still believed: then kept is false.
+// and are still used: then kept is false.
 func (s LimitStore) Keep(k KeptLimits) (kept bool, err error) {
 	all, err := s.read()
 	if err != nil {
@@ -66,7 +66,7 @@ func (s LimitStore) Find(m MachineKey, now time.Time) (*KeptLimits, error) {
 	return nil, err
 }
 
-// For returns the limit that holds for a load of so many bytes and producers'
+// For returns the limit for a load of so many bytes and producers'
 // connections, nil if there is none: measured with a number of connections within
 // a factor of two, and with payloads of at most twice the size, since larger ones
 // cost no less. Of several it is that of the nearest number of connections, then

@@ -32,7 +32,7 @@ const (
 	littleAbove = 0.25
 )
 
-// littlesLaw holds the number in flight, sampled at random times, against what
+// littlesLaw compares the number in flight, sampled at random times, with what
 // the time stamps say, where there is enough in flight and where there is not.
 func littlesLaw(ctx context.Context, b *Bench) (*Outcome, error) {
 	broker, err := b.Start(ctx, "null", map[string]string{"delay": fmt.Sprintf("lognormal(median=%s,sigma=%g)", littleMedian, littleSigma)})
@@ -77,7 +77,7 @@ func littlesLaw(ctx context.Context, b *Bench) (*Outcome, error) {
 		append(figures, powerless(r))...), nil
 }
 
-// lawful judges a run in which the law must hold and be seen to.
+// lawful judges a run in which the law must hold, by a check that has power.
 func lawful(name string, run *result.Run) []Figure {
 	c, ok := judge.Little(run)
 	if !ok || run.Counters.Sent == 0 {
@@ -107,7 +107,7 @@ func lawful(name string, run *result.Run) []Figure {
 	return []Figure{law, injected, Exactly(name+": reasons of the verdict that name the law", 0, reasons)}
 }
 
-// powerless judges a run in which the check must say that it can say nothing.
+// powerless judges a run in which the check must report that it has no power.
 func powerless(run *result.Run) Figure {
 	f := Figure{What: "with almost nothing in flight", Expected: "n/a", Verdict: Failed}
 	c, ok := judge.Little(run)

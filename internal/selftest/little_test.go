@@ -26,8 +26,8 @@ func littleRun(t *testing.T, messages, service int64, sampled, tolerance float64
 	}
 }
 
-// A leaked counter, a stamp that is off, and a broker that did not hold back
-// what it should have, all fail; without power nothing passes or fails.
+// A leaked counter, a stamp that is off, and a broker that did not delay
+// messages as it should have, all fail; without power nothing passes or fails.
 func TestLittleNotices(t *testing.T) {
 	mean := int64(littleMean())
 	l := float64(mean) * 1e4 / 10e9 // in flight

@@ -45,7 +45,7 @@ func shortBench(t *testing.T) *selftest.Bench {
 }
 
 // TestTrials makes every trial in its short form, with real brokers, processes
-// and times. What the machine disturbed says nothing of the trial, and is said.
+// and times. A trial that the machine disturbed is not assessed, and the test says so.
 func TestTrials(t *testing.T) {
 	for _, trial := range selftest.All() {
 		t.Run(trial.Name, func(t *testing.T) {

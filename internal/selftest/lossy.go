@@ -11,7 +11,7 @@ import (
 )
 
 // What a lossy broker and a consumer that is too slow are tried with: one message
-// in fifty lost, and a consumer that takes twice as long as it has.
+// in fifty lost, and a consumer that takes twice as long as it may.
 const (
 	lossyRate = 2000 // a second
 	lossyOf   = 50
@@ -19,7 +19,7 @@ const (
 	slowWork  = 2 * time.Millisecond
 )
 
-// lossy holds a broker that loses messages and promised nothing against one whose
+// lossy compares a broker that loses messages and promised nothing with one whose
 // consumer falls behind: what never came grows in both, and only one of them is
 // overloaded.
 func lossy(ctx context.Context, b *Bench) (*Outcome, error) {
@@ -58,15 +58,15 @@ func judgeLossy(run *result.Run, due int64) []Figure {
 	lost := due / lossyOf
 	figures := conserved(name, run, map[string]int64{"scheduled": due, "sent": due, "unknown": due, "expected": due,
 		"received": due - lost, "missing": lost, "missing_unknown": lost, "censored": lost})
-	figures = append(figures, Exactly(name+": reasons of the verdict that attribute them", "none", held(run, brokerCodes())))
+	figures = append(figures, Exactly(name+": reasons of the verdict that attribute them", "none", codesAmong(run, brokerCodes())))
 	v := run.Summary.Verdict
 	verdict := Figure{What: name + ": the verdict", Expected: string(result.Valid), Found: string(v.Status), Verdict: Passed}
 	switch {
 	case v.Status == result.Valid:
-	case v.Status == result.Unstable || v.Status == result.Invalid && held(run, generatorCodes()) == "none":
+	case v.Status == result.Unstable || v.Status == result.Invalid && codesAmong(run, generatorCodes()) == "none":
 		verdict.Verdict = Failed
 	default:
-		verdict.Verdict, verdict.Reason = NotAssessed, "the verdict is about the generator and the machine ("+held(run, codesOf(run))+"): run it again while nothing else runs"
+		verdict.Verdict, verdict.Reason = NotAssessed, "the verdict is about the generator and the machine ("+codesAmong(run, codesOf(run))+"): run it again while nothing else runs"
 	}
 	return append(figures, verdict)
 }
@@ -78,7 +78,7 @@ func judgeSlow(run *result.Run) []Figure {
 	if closes {
 		problem = "they add up"
 	}
-	reasons := Figure{What: name + ": reasons of the verdict", Expected: "backlog among them", Found: held(run, codesOf(run)), Verdict: Passed}
+	reasons := Figure{What: name + ": reasons of the verdict", Expected: "backlog among them", Found: codesAmong(run, codesOf(run)), Verdict: Passed}
 	if !strings.Contains(reasons.Found, "backlog") {
 		reasons.Verdict = Failed
 	}

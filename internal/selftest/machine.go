@@ -8,7 +8,7 @@ import (
 )
 
 // MachineKey says on what machine a noise floor was measured. Floors of
-// another one say nothing.
+// another one do not apply.
 type MachineKey struct {
 	CPU        string `json:"cpu"`        // the processor's model
 	Processors int    `json:"processors"` // that this process may use
@@ -42,7 +42,7 @@ func keyOf(facts []vitals.Fact) MachineKey {
 	}
 }
 
-// String names the machine for people.
+// String names the machine for users.
 func (k MachineKey) String() string {
 	return k.CPU + ", " + strconv.Itoa(k.Processors) + " processors, " + k.System + ", kernel " + k.Kernel
 }

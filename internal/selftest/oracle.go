@@ -16,7 +16,7 @@ import (
 	"sixnines/result"
 )
 
-// What the stall oracle tolerates, and what the broker must be able to for the
+// What the stall oracle tolerates, and how fast the broker must be for the
 // oracle to apply: it has to catch up so much faster than messages come that ρ
 // is small.
 const (
@@ -25,10 +25,10 @@ const (
 	oracleSlack     = 0.10 // the most that ρ may be
 )
 
-// oraclePercentiles are those that are held against the oracle.
+// oraclePercentiles are those that are compared with the oracle.
 func oraclePercentiles() []string { return []string{"90", "99", "99.9"} }
 
-// stallOracle freezes a broker for D in a window of T. While it stands still
+// stallOracle freezes a broker for D in a window of T. While it is frozen
 // every message that is due waits for its end, so the latencies are known from D
 // and T alone. The same stall is then measured by a closed loop.
 func stallOracle(ctx context.Context, b *Bench) (*Outcome, error) {
@@ -137,7 +137,7 @@ func lateness(index *result.RankIndex, d, window time.Duration) float64 {
 	return float64(d-v) / (q * float64(window))
 }
 
-// judgeStall holds an open-loop run over a stall of d against the oracle, and
+// judgeStall compares an open-loop run over a stall of d with the oracle, and
 // returns 1−ρ.
 func judgeStall(run *result.Run, d, window time.Duration) ([]Figure, float64) {
 	c := run.Counters
@@ -174,7 +174,7 @@ func judgeStall(run *result.Run, d, window time.Duration) ([]Figure, float64) {
 	return figures, kept
 }
 
-// judgeClosed says what a closed loop made of a stall of d. That it goes wrong
+// judgeClosed says what a closed loop measured of a stall of d. That it is wrong
 // is no fault of the tool, which offers it as such; that the result does not say
 // so would be.
 func judgeClosed(run *result.Run, d, window time.Duration) []Figure {
@@ -200,7 +200,7 @@ func judgeClosed(run *result.Run, d, window time.Duration) []Figure {
 	return figures
 }
 
-// share reads a percentile as people write it: "99.9" is 0.999.
+// share reads a percentile as users write it: "99.9" is 0.999.
 func share(label string) float64 {
 	p, err := strconv.ParseFloat(label, 64)
 	if err != nil {
@@ -209,7 +209,7 @@ func share(label string) float64 {
 	return p / 100
 }
 
-// oracleChart draws what both loops told, and what was to be expected.
+// oracleChart draws what both loops measured, and what was expected.
 func oracleChart(open, closed *result.Run, d, window time.Duration, kept float64) Chart {
 	c := Chart{Title: "A stall, as an open and as a closed loop report it",
 		Caption: fmt.Sprintf("The broker was paused for %s in a window of %s.", Time(d), Time(window)),

@@ -120,7 +120,7 @@ func TestStallOracleNotices(t *testing.T) {
 	}
 }
 
-// fails wants a figure to have failed whose name holds a word; empty: none.
+// fails wants a figure to have failed whose name has a word; empty: none.
 func fails(t *testing.T, name string, figures []Figure, word string) {
 	t.Helper()
 	o := Conclude("", figures...)

@@ -7,27 +7,27 @@ import (
 	"sixnines/internal/spell"
 )
 
-// Verdict is what came of a trial or of one of its figures.
+// Verdict is the result of a trial or of one of its figures.
 type Verdict string
 
 // The verdicts, from best to worst.
 const (
-	Information Verdict = "information" // nothing was demanded
+	Information Verdict = "information" // nothing was required
 	Passed      Verdict = "passed"
-	NotAssessed Verdict = "not assessed" // nothing was learnt; the outcome's Reason says why
+	NotAssessed Verdict = "not assessed" // nothing is known; the outcome's Reason says why
 	Failed      Verdict = "failed"
 )
 
-// Outcome is what came of a trial.
+// Outcome is the result of a trial.
 type Outcome struct {
 	Verdict Verdict `json:"verdict"`
 	// Reason is, of a trial that was not assessed, why, and what to do so that
 	// it is; of one that failed, may be empty: the figures say it.
 	Reason  string   `json:"reason,omitempty"`
-	Text    string   `json:"text"` // what was done and found, for people, one line
+	Text    string   `json:"text"` // what was done and found, for users, one line
 	Figures []Figure `json:"figures,omitempty"`
 	Charts  []Chart  `json:"charts,omitempty"`
-	// Attempts are what the attempts before this one came to, if it is not the
+	// Attempts are the results of the attempts before this one, if it is not the
 	// first; the suite fills it in.
 	Attempts []string `json:"attempts,omitempty"`
 }
@@ -120,7 +120,7 @@ func Exactly[T comparable](what string, expected, found T) Figure {
 	return f
 }
 
-// words writes a value for people.
+// words writes a value for users.
 func words(v any) string {
 	switch v := v.(type) {
 	case time.Duration:
@@ -133,7 +133,7 @@ func words(v any) string {
 	return fmt.Sprint(v)
 }
 
-// Time writes a duration for people.
+// Time writes a duration for users.
 func Time(d time.Duration) string { return spell.Duration(d) }
 
 // trimmed writes a number to four digits.

@@ -27,7 +27,7 @@ type page struct {
 
 type pageReason struct{ Class, Verdict, Name, Text string }
 
-// pageTrial is a trial and what it comes to on the page.
+// pageTrial is a trial and its result on the page.
 type pageTrial struct {
 	*Outcome
 	Sentence              string // Outcome.Text as one
@@ -55,7 +55,7 @@ func class(v Verdict) string {
 	return ""
 }
 
-// Verdict is the worst of the trials' that says something of the tool: failed
+// Verdict is the worst of the trials' that is about the tool: failed
 // if one did, not assessed if one was not, else passed.
 func (r *Report) Verdict() Verdict {
 	for _, v := range []Verdict{Failed, NotAssessed} {
@@ -100,7 +100,7 @@ func (o *Outcome) Tally() string {
 	return fmt.Sprintf("%d of %d as expected", good, demanded)
 }
 
-// Why says in a line why an outcome is no better than it is; empty if it is
+// Why says in a line why an outcome is not better; empty if it is
 // good.
 func (o *Outcome) Why() string {
 	switch {

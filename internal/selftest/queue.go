@@ -19,10 +19,10 @@ import (
 // adds by chance.
 const (
 	queueService = time.Millisecond
-	// queueTolerance is what a percentile of the time in the system, beyond the
-	// floor's median, may be off from theory.
+	// queueTolerance is by what share a percentile of the time in the system, beyond the
+	// floor's median, may differ from theory.
 	queueTolerance = 0.05
-	// queueDraw is what it may be off by the seed's chance, of that.
+	// queueDraw is by what share it may differ because of the seed.
 	queueDraw = 0.01
 )
 
@@ -55,7 +55,7 @@ func (t queueTrial) expected(p float64) float64 {
 	return t.theory(t.load, p) * float64(queueService)
 }
 
-// queuePercentiles are those that are held against theory.
+// queuePercentiles are those that are compared with theory.
 func queuePercentiles() []string { return []string{"50", "99"} }
 
 // scenario is the text of a run.
@@ -65,9 +65,9 @@ func (t queueTrial) scenario(url string, seed uint64, window time.Duration) stri
 }
 
 // knownQueues has the null broker be a queue with one server, of which theory
-// knows the latencies, and holds what is reported against it. Of some thousand
+// gives the latencies, and compares what is reported with it. Of some thousand
 // messages in a queue no percentile is exact; so a seed of the schedule is taken
-// with which it would come out as theory says if nothing took any time but the
+// with which it would be as theory says if nothing took any time but the
 // server.
 func knownQueues(ctx context.Context, b *Bench) (*Outcome, error) {
 	window := 4 * time.Second
@@ -94,8 +94,8 @@ func knownQueues(ctx context.Context, b *Bench) (*Outcome, error) {
 	return Conclude(fmt.Sprintf("the null broker served one message after another, each for a known time, and messages arrived as a Poisson process: times in the system must be those of queueing theory (Kleinrock; Franx 2001), plus the %s that a message takes here outside the server", Time(floor)), figures...), nil
 }
 
-// queueFloor measures what a message takes beside the server: of a queue in which
-// nobody waits, since the messages come at equal distances.
+// queueFloor measures what a message takes beside the server: with a queue in which
+// no message waits, since the messages come at equal distances.
 func (b *Bench) queueFloor(ctx context.Context) (time.Duration, error) {
 	b.Say("the floor: a queue in which nobody waits")
 	run, err := b.queueRun(ctx, queueTrial{arrivals: "constant", law: queueService.String(), load: 0.7}, 1, time.Second)
@@ -161,7 +161,7 @@ func (t queueTrial) drawn(table *nullbroker.Timetable, due schedule.Cursor) bool
 	return len(stays) > 0
 }
 
-// judgeQueue holds a run's response times against theory.
+// judgeQueue compares a run's response times with theory.
 func judgeQueue(run *result.Run, t queueTrial, floor time.Duration) []Figure {
 	c := run.Counters
 	figures := []Figure{Exactly(t.String()+": messages that were delivered, once and in order", c.Scheduled, c.Received-c.Duplicated-c.Reordered)}

@@ -18,26 +18,26 @@ import (
 )
 
 // What the receiving side is tried with: bursts whose messages come within some
-// hundred µs, and a reader that leaves them where they are for a hundred times
-// as long. Bursts come so seldom that none meets the one before.
+// hundred µs, and a reader that leaves them unread for a hundred times
+// as long. Bursts are so far apart that none overlaps the one before.
 const (
 	unreadBurst  = 10
 	unreadPeriod = 100 * time.Millisecond
 	unreadFor    = 20 * time.Millisecond
 	// unreadTolerance is how far the receive lag may be off from how long the
-	// reader was held. Of what one read returns the kernel tells the last
+	// reader waited. Of what one read returns the kernel tells the last
 	// arrival's time, which is that of the end of the burst.
 	unreadTolerance = 0.10
-	// unreadElsewhere is the most, as a part of the hold, that a stage or a run
-	// without holds may have.
+	// unreadElsewhere is the most, as a part of that wait, that a stage or a run
+	// without it may have.
 	unreadElsewhere = 0.25
 )
 
-// errNoPeeking says that it cannot be seen here that bytes have come without
+// errNoPeeking says that this system cannot tell that bytes have come without
 // reading them.
 var errNoPeeking = errors.New("this system gives no receive time stamps; run this on Linux")
 
-// receiveLag holds up the reading side of a run: what has arrived lies unread in
+// receiveLag delays the reading side of a run: what has arrived is unread in
 // this machine for a known time, which must be named as that and not as the
 // broker's. The same load without that must show none of it.
 func receiveLag(ctx context.Context, b *Bench) (*Outcome, error) {
@@ -50,7 +50,7 @@ func receiveLag(ctx context.Context, b *Bench) (*Outcome, error) {
 	if b.Short {
 		window = time.Second
 	}
-	run := func(h *holder) (*result.Run, error) {
+	run := func(h *slowReader) (*result.Run, error) {
 		return b.RunText(ctx, fmt.Sprintf("target: {driver: \"null\"}\nphases: {warmup: 200ms, duration: %s, drain: 5s}\nworkload: {arrivals: {kind: burst, count: %d, period: %s}}",
 			window, unreadBurst, unreadPeriod), func(c *engine.Config) {
 			At(broker)(c)
@@ -59,8 +59,8 @@ func receiveLag(ctx context.Context, b *Bench) (*Outcome, error) {
 		})
 	}
 	b.Say("bursts of %d messages, each left unread for %s", unreadBurst, spell.Period(unreadFor))
-	held := &holder{length: unreadFor}
-	unread, err := run(held)
+	slow := &slowReader{length: unreadFor}
+	unread, err := run(slow)
 	if errors.Is(err, errNoPeeking) {
 		return Skip(err.Error()), nil
 	}
@@ -71,12 +71,12 @@ func receiveLag(ctx context.Context, b *Bench) (*Outcome, error) {
 		return Skip("the receive lag is " + f + "; run this where the system gives receive time stamps"), nil
 	}
 	b.Say("the same, read at once")
-	prompt, err := run(&holder{})
+	prompt, err := run(&slowReader{})
 	if err != nil {
 		return nil, err
 	}
 	return Conclude(fmt.Sprintf("received data stayed unread for %s by the reader's own clock; this is receive lag, in its metric, its stage and its share of the percentiles, and not the broker's latency",
-		Time(held.typical())), append(judgeUnread(unread, held.typical()), judgePrompt(prompt, unreadFor)...)...), nil
+		Time(slow.typical())), append(judgeUnread(unread, slow.typical()), judgePrompt(prompt, unreadFor)...)...), nil
 }
 
 // factOf returns what the header says of a thing, "not reported" if nothing.
@@ -89,7 +89,7 @@ func factOf(run *result.Run, name string) string {
 	return "not reported"
 }
 
-// judgeUnread judges a run whose deliveries lay unread for d.
+// judgeUnread judges a run whose deliveries were unread for d.
 func judgeUnread(run *result.Run, d time.Duration) []Figure {
 	figures := []Figure{Exactly("messages due that arrived, once and in order", run.Counters.Scheduled,
 		run.Counters.Received-run.Counters.Duplicated-run.Counters.Reordered)}
@@ -113,7 +113,7 @@ func judgeUnread(run *result.Run, d time.Duration) []Figure {
 			}
 		}
 	}
-	reasons := Figure{What: "left unread: reasons of the verdict that name it", Expected: "at least one", Found: held(run, []string{"receive-lag"}), Verdict: Passed}
+	reasons := Figure{What: "left unread: reasons of the verdict that name it", Expected: "at least one", Found: codesAmong(run, []string{"receive-lag"}), Verdict: Passed}
 	if reasons.Found == "none" {
 		reasons.Verdict = Failed
 	}
@@ -148,55 +148,55 @@ func median(run *result.Run, m result.Metric) (v time.Duration, ok bool) {
 	return time.Duration(index.Percentile(50)), index.Count() > 0
 }
 
-// holder is a driver whose connections are read late: once something has come,
+// slowReader is a driver whose connections are read late: once something has come,
 // the goroutine that reads leaves it unread for a time.
-type holder struct {
+type slowReader struct {
 	driver.Driver
-	length time.Duration // 0: nothing is held
+	length time.Duration // 0: nothing is delayed
 
-	mu    sync.Mutex
-	holds []time.Duration // how long each was in fact
+	mu     sync.Mutex
+	delays []time.Duration // how long each was in fact
 }
 
 // Open implements driver.Driver.
-func (h *holder) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+func (h *slowReader) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
 	dial := t.Dial
 	t.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
 		if err != nil || h.length == 0 {
 			return c, err
 		}
-		return &heldConn{c, h}, nil
+		return &slowConn{c, h}, nil
 	}
 	return h.Driver.Open(ctx, t)
 }
 
-// typical is the median of the holds.
-func (h *holder) typical() time.Duration {
+// typical is the median of the delays.
+func (h *slowReader) typical() time.Duration {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if len(h.holds) == 0 {
+	if len(h.delays) == 0 {
 		return 0
 	}
-	slices.Sort(h.holds)
-	return h.holds[len(h.holds)/2]
+	slices.Sort(h.delays)
+	return h.delays[len(h.delays)/2]
 }
 
-// heldConn is a connection of a holder.
-type heldConn struct {
+// slowConn is a connection of a slowReader.
+type slowConn struct {
 	net.Conn
-	holder *holder
+	reader *slowReader
 }
 
 // Read implements net.Conn.
-func (c *heldConn) Read(p []byte) (int, error) {
+func (c *slowConn) Read(p []byte) (int, error) {
 	if err := awaitBytes(c.Conn); err != nil {
 		return 0, err
 	}
 	from := clock.Now()
-	time.Sleep(c.holder.length)
-	c.holder.mu.Lock()
-	c.holder.holds = append(c.holder.holds, time.Duration(clock.Now()-from))
-	c.holder.mu.Unlock()
+	time.Sleep(c.reader.length)
+	c.reader.mu.Lock()
+	c.reader.delays = append(c.reader.delays, time.Duration(clock.Now()-from))
+	c.reader.mu.Unlock()
 	return c.Conn.Read(p)
 }

@@ -26,7 +26,7 @@ func repeated(v time.Duration) []int64 {
 	return values
 }
 
-// A wait of the receiving side that is missing, too short or booked on the broker
+// A wait of the receiving side that is missing, too short or attributed to the broker
 // fails, and so does one where there was none.
 func TestReceiveLagNotices(t *testing.T) {
 	const d, little = 20 * time.Millisecond, 100 * time.Microsecond

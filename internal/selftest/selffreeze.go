@@ -15,22 +15,22 @@ import (
 	"sixnines/result"
 )
 
-// What a stop of the tool is tried with. From 100 ms on, or 1 % of the window, a
-// stop makes a result invalid.
+// What a pause of the tool is tried with. From 100 ms on, or 1 % of the window, a
+// pause makes a result invalid.
 const (
 	stopRate      = 1000 // a second
 	stopTolerance = 0.10 // of its length
 )
 
 // pauseCodes are the codes of the verdict's reasons that say that the tool
-// itself stood still.
+// itself was paused.
 func pauseCodes() []string { return []string{"frozen", "self-inflicted"} }
 
 // errNoStopping says that processes cannot be stopped here.
 var errNoStopping = errors.New("a process cannot be stopped and continued on " + runtime.GOOS + "; run this on Linux")
 
-// selfFreeze stops the tool while it measures, which it must find out and own up
-// to; and then the broker for as long, which it must not take for its own fault.
+// selfFreeze stops the tool while it measures, which it must find and report;
+// and then the broker for as long, which it must not report as its own.
 func selfFreeze(ctx context.Context, b *Bench) (*Outcome, error) {
 	window, length := 3*time.Second, 700*time.Millisecond
 	if b.Short {
@@ -97,7 +97,7 @@ func (b *Bench) stoppedRun(ctx context.Context, text string, what func(*Child) (
 func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 	figures := survived("the tool stopped", run, d, due)
 	figures = append(figures, Exactly("the tool stopped: the verdict", result.Invalid, run.Summary.Verdict.Status))
-	reasons := Figure{What: "the tool stopped: reasons that say so", Expected: "at least one", Found: held(run, pauseCodes()), Verdict: Passed}
+	reasons := Figure{What: "the tool stopped: reasons that say so", Expected: "at least one", Found: codesAmong(run, pauseCodes()), Verdict: Passed}
 	if reasons.Found == "none" {
 		reasons.Verdict = Failed
 	}
@@ -114,7 +114,7 @@ func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 // judgeOther judges the result of a run whose broker was stopped for d.
 func judgeOther(run *result.Run, d time.Duration, due int64) []Figure {
 	figures := survived("the broker stopped", run, d, due)
-	figures = append(figures, Exactly("the broker stopped: reasons that attribute it to the tool", "none", held(run, pauseCodes())))
+	figures = append(figures, Exactly("the broker stopped: reasons that attribute it to the tool", "none", codesAmong(run, pauseCodes())))
 	longest := longestFreeze(run)
 	f := Figure{What: "the broker stopped: the longest pause of the tool", Expected: "less than half of " + Time(d), Found: Time(longest), Verdict: Passed}
 	if longest >= d/2 {
@@ -123,8 +123,8 @@ func judgeOther(run *result.Run, d time.Duration, due int64) []Figure {
 	return append(figures, f)
 }
 
-// survived judges what holds of both: the schedule goes on, nothing is lost, and
-// the stop is in the latencies, whoever was stopped.
+// survived judges what is true of both: the schedule goes on, nothing is lost, and
+// the pause is in the latencies, whichever was stopped.
 func survived(who string, run *result.Run, d time.Duration, due int64) []Figure {
 	figures := []Figure{
 		Exactly(who+": messages that were due", due, run.Counters.Scheduled),
@@ -141,7 +141,7 @@ func survived(who string, run *result.Run, d time.Duration, due int64) []Figure 
 	return append(figures, slowest)
 }
 
-// longestFreeze is the longest time in which both hiccup meters stood still.
+// longestFreeze is the longest time in which both hiccup meters were paused.
 func longestFreeze(run *result.Run) time.Duration {
 	var pauses []vitals.Pause
 	for _, p := range run.Pauses {

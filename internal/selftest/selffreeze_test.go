@@ -28,7 +28,7 @@ func stoppedAt(pause time.Duration, status result.Status, codes ...string) *resu
 
 const stopLength = 700 * time.Millisecond
 
-// A pause of the tool's own that the result does not own up to fails.
+// A pause of the tool's own that the result does not report fails.
 func TestSelfFreezeNotices(t *testing.T) {
 	for name, tt := range map[string]struct {
 		run  *result.Run
@@ -62,7 +62,7 @@ func TestFrozenBrokerIsNotTheTool(t *testing.T) {
 	}
 }
 
-// Whoever stood still, the schedule went on.
+// The schedule goes on, whichever was paused.
 func TestStopsAreInTheFigures(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*result.Run)

@@ -17,7 +17,7 @@ import (
 // Attempts is how often a timed trial that fails is made in all, by default.
 const Attempts = 3
 
-// Report is what came of all trials.
+// Report is the result of all trials.
 type Report struct {
 	Tool    result.Tool   `json:"tool"`
 	Started time.Time     `json:"started"`
@@ -29,7 +29,7 @@ type Report struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// Result is what came of one trial.
+// Result is the result of one trial.
 type Result struct {
 	Number   int           `json:"number"`
 	Name     string        `json:"name"`
@@ -38,7 +38,7 @@ type Result struct {
 	*Outcome
 }
 
-// Count returns how many trials came to v.
+// Count returns how many trials have the verdict v.
 func (r *Report) Count(v Verdict) int {
 	n := 0
 	for _, t := range r.Trials {
@@ -49,7 +49,7 @@ func (r *Report) Count(v Verdict) int {
 	return n
 }
 
-// Observer is told of a suite's progress, from one goroutine. Its members may
+// Observer gets a suite's progress, from one goroutine. Its members may
 // be nil.
 type Observer struct {
 	Begins func(t Trial)
@@ -122,8 +122,8 @@ func try(ctx context.Context, b *Bench, t Trial, o Observer) *Outcome {
 	}
 }
 
-// excuse turns the failure of a timed trial, that had no undisturbed attempt,
-// into what it is worth: nothing. Its figures stay as they were found.
+// excuse marks the failure of a timed trial that had no undisturbed attempt as
+// not assessed. Its figures stay as they were found.
 func excuse(o *Outcome, found []string) {
 	o.Verdict = NotAssessed
 	o.Reason = fmt.Sprintf("it failed in %d attempts (%s), but the machine was disturbed in each: in the last, %s; run it again while nothing else runs",
@@ -152,7 +152,7 @@ func failures(o *Outcome) string {
 // patience is how many times as long as planned a trial may take, and a minute.
 const patience = 5
 
-// attempt makes one attempt of a trial. It has no way not to return an outcome.
+// attempt makes one attempt of a trial. It always returns an outcome.
 func attempt(ctx context.Context, b *Bench, t Trial, n int, o Observer) (out *Outcome) {
 	takes := t.Takes
 	if b.Short {

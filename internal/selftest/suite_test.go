@@ -49,7 +49,7 @@ func TestSuiteGoesOn(t *testing.T) {
 	}
 }
 
-// A timed trial has more attempts, and each is told of; others have one.
+// A timed trial has more attempts, and each is reported; others have one.
 func TestAttempts(t *testing.T) {
 	for _, timed := range []bool{false, true} {
 		made := 0

@@ -13,22 +13,22 @@ import (
 	"sixnines/result"
 )
 
-// What handing connections on is tried with: eight connections on one thread, of
+// What takeovers are tried with: eight connections on one thread, of
 // which six block once each, half of them early in the schedule and half after
-// very many more messages. The other two want to send all the time.
+// very many more messages. The other two send all the time.
 const (
 	takeoverConns = 8
 	takeoverRate  = 8000 // a second, around the stalls
 	takeoverStall = 50 * time.Millisecond
 	// takeoverApart is how many messages are sent between two stalls.
 	takeoverApart = 3 * takeoverRate / 20
-	// A late stall may cost the others this many times an early one, and what a
-	// thread that is woken late has besides.
+	// A late stall may cost the others this many times an early one, and besides how
+	// late a thread may be woken.
 	takeoverRatio = 2
 	takeoverSlack = 2 * time.Millisecond
 )
 
-// takeover looks at what a blocked connection costs the others of its thread
+// takeover looks at how long a blocked connection delays the others of its thread
 // early in a long schedule and late.
 func takeover(ctx context.Context, b *Bench) (*Outcome, error) {
 	between, settle := int64(2_000_000), 4*time.Second
@@ -68,7 +68,7 @@ func judgeTakeover(run *result.Run, early, late []time.Duration) []Figure {
 	if after > limit {
 		cost.Verdict = Failed
 	}
-	// Three quarters of what comes due on a connection in a stall waits for more
+	// Three quarters of the messages due on a connection in a stall wait for more
 	// than a quarter of it.
 	due := int64(stalls) * takeoverRate / takeoverConns * int64(takeoverStall) * 3 / 4 / 1e9
 	blocked := Figure{What: "messages called blocked for more than a quarter of a stall", Expected: grouped(due) + ", those due on the connections that blocked",
@@ -84,7 +84,7 @@ func judgeTakeover(run *result.Run, early, late []time.Duration) []Figure {
 }
 
 // blocker is a driver that takes what it is given and acknowledges it at once,
-// but for a stall of some connections.
+// except for a stall of some connections.
 type blocker struct {
 	sent   atomic.Int64
 	stalls []*blockedSend // ascending by at

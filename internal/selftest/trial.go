@@ -7,18 +7,18 @@ import (
 
 // Trial is one question put to the tool.
 type Trial struct {
-	// Number is the trial's place in the list that the tool is held to; parts of
+	// Number is the trial's place in the list of what the tool must do; parts of
 	// one item share it.
 	Number   int
 	Name     string // as in --only; unique, lower case
 	Question string // what it answers, one sentence
 	// Takes and TakesShort say about how long the full and the short form take.
 	Takes, TakesShort time.Duration
-	// Timed says that the outcome depends on this machine keeping its times.
+	// Timed says that the outcome depends on the timing of this machine.
 	Timed bool
 	// Run makes the trial. It may use b.Dir freely and must end soon after ctx
 	// does. An error says that the trial could not be made, which counts as a
-	// failure: the tool could not prove itself.
+	// failure: nothing was shown.
 	Run func(ctx context.Context, b *Bench) (*Outcome, error)
 }
 
