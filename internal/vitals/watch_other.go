@@ -6,7 +6,7 @@ package vitals
 // the reason why not.
 func watcherOpeners() []watcherOpener {
 	list := []watcherOpener{{SourceGC, quickLook, openCollectionWatch}}
-	for _, source := range []string{SourceThrottled, SourceSwap, SourceCrowded, SourceSteal} {
+	for _, source := range []string{SourceThrottled, SourceSwap, SourceOthers, SourceSteal} {
 		list = append(list, watcherOpener{source, slowLook, func(int64) (watcher, error) { return nil, errNotHere }})
 	}
 	return list
