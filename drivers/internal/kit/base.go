@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 
@@ -55,7 +56,7 @@ func NewBase(e *Errors, t driver.Target, user, secret string, schemes ...Scheme)
 		b.User = a.User.Username()
 		b.Secret, _ = a.User.Password()
 	}
-	if t.TLS != nil || a.Servers[0].TLS {
+	if t.TLS != nil || slices.ContainsFunc(a.Servers, func(s Server) bool { return s.TLS }) {
 		// The name is filled in for each server.
 		if b.TLS, err = t.TLS.Config(""); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Driver, err)

@@ -76,6 +76,9 @@ func connect[C any](ctx context.Context, b *Base, to Server, how Connecting, log
 	}
 	if !stop() && err == nil {
 		err = context.Cause(limited)
+		if late, ok := any(made).(Wire); ok { // it may have goroutines
+			late.End(driver.ErrNotConnected)
+		}
 	}
 	if err != nil {
 		raw.Close()

@@ -118,6 +118,24 @@ func TestLinkComesBack(t *testing.T) {
 	})
 }
 
+// A connection that is made while the link is being closed, after Close has looked for
+// one, has nobody else to end it.
+func TestLinkConnectedWhileClosing(t *testing.T) {
+	var x exchange
+	_, l := x.link(t)
+	l.Dial = func(ctx context.Context) (*phone, error) {
+		l.Quiet() // as Close does
+		return x.dial(ctx)
+	}
+	if err := l.Start(t.Context()); !errors.Is(err, driver.ErrClosed) {
+		t.Error(err)
+	}
+	if p := x.made[0]; !p.left || !errors.Is(p.ended, driver.ErrClosed) || l.Live() != nil {
+		t.Errorf("%+v is live: %v", p, l.Live())
+	}
+	<-l.Done()
+}
+
 // A session that closes ends what is still connecting.
 func TestLinkEndsWithItsSession(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

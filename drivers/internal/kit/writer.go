@@ -3,6 +3,7 @@ package kit
 import (
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
@@ -21,9 +22,9 @@ type Writer struct {
 	mu      sync.Mutex
 	ended   bool
 	buf     []byte
-	replies []byte // of the reader, which are not written yet
-	owed    int    // how many of them there are
-	waits   bool   // they wait for the reader to be idle
+	replies []byte      // of the reader, which are not written yet
+	owed    int         // how many of them there are
+	waits   atomic.Bool // they wait for the reader to be idle
 	timer   BatchTimer
 }
 
@@ -166,7 +167,7 @@ func (w *Writer) Reply(frame []byte, due int) error {
 	defer w.mu.Unlock()
 	w.replies = append(w.replies, frame...)
 	w.owed++
-	w.waits = due == 1
+	w.waits.Store(due == 1)
 	if due > 1 && w.owed < due || due == 1 && len(w.replies) < repliesMost {
 		return nil
 	}
@@ -176,11 +177,13 @@ func (w *Writer) Reply(frame []byte, due int) error {
 // FlushReplies writes the replies that wait for the reader to be idle. Those of due > 1
 // go on waiting for others.
 func (w *Writer) FlushReplies() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.waits {
+	// Without the lock as a rule: a sender may hold it in a write for as long as the
+	// server has nobody who reads from it.
+	if !w.waits.Load() {
 		return nil
 	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.flushReplies()
 }
 
@@ -189,7 +192,8 @@ func (w *Writer) flushReplies() error {
 		return nil
 	}
 	_, err := w.write(w.replies)
-	w.replies, w.owed, w.waits = w.replies[:0], 0, false
+	w.replies, w.owed = w.replies[:0], 0
+	w.waits.Store(false)
 	return err
 }
 

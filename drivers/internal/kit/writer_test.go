@@ -156,3 +156,32 @@ func TestWriterFails(t *testing.T) {
 	}
 	w.End()
 }
+
+// stuck is a connection on which a write takes until it is let go.
+type stuck struct {
+	sink
+	writing, leave chan struct{}
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	close(s.writing)
+	<-s.leave
+	return len(p), nil
+}
+
+// A reader without replies does not wait for a sender: who is to read the answers, if
+// the server writes no more before somebody does, and reads no more before that?
+func TestWriterHoldsUpNoReader(t *testing.T) {
+	to := &stuck{writing: make(chan struct{}), leave: make(chan struct{})}
+	w := NewWriter(Conn{Conn: to, Raw: to}, 1, WriterHook{})
+	written := make(chan error)
+	go func() { written <- w.Write([]byte("a")) }()
+	<-to.writing
+	if err := w.FlushReplies(); err != nil {
+		t.Error(err)
+	}
+	close(to.leave)
+	if err := <-written; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,43 @@
+package kit
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sixnines/driver"
+)
+
+// A login that succeeds when its time is over has nobody else to end it.
+func TestConnectEndsWhatComesLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var x exchange
+		b, _ := x.link(t)
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		b.Target.Dial = func(context.Context, string, string) (net.Conn, error) { return ours, nil }
+		var made phone
+		p, err := Connect(t.Context(), b, b.Servers, Connecting{Timeout: time.Second}, func(ctx context.Context, _ Conn) (*phone, error) {
+			<-ctx.Done()
+			return &made, nil
+		})
+		if p != nil || !errors.Is(err, driver.ErrNotConnected) || made.ended == nil {
+			t.Errorf("connected to %v, %v; ended with %v", p, err, made.ended)
+		}
+	})
+}
+
+// One server with encryption means that all are to be encrypted.
+func TestBaseEncryptsAllServers(t *testing.T) {
+	b, err := NewBase(&Errors{Driver: "test"}, driver.Target{URL: "test://a,tests://b"}, "", "",
+		Scheme{Name: "test", Port: "1"}, Scheme{Name: "tests", Port: "2", TLS: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b.TLS == nil || !b.Servers[0].TLS || !b.Servers[1].TLS {
+		t.Errorf("servers %+v", b.Servers)
+	}
+}
