@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // consumer implements driver.Consumer.
@@ -21,7 +22,7 @@ type consumer struct {
 	deliver driver.Deliver
 
 	leaving atomic.Bool
-	leave   func()        // called when the broker has ended the subscriptions, see subscriber
+	leave   func()        // called when the broker has ended the subscriptions, see connection
 	left    chan struct{} // closed by it
 
 	// Identifiers of messages of quality of service 2 that were delivered and
@@ -65,19 +66,18 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		}
 		c.filters = append(c.filters, filter)
 	}
-	if err := s.keep(c); err != nil {
+	c.link = s.newLink(kit.Key{Role: kit.Consumer, Conn: int(s.consumers.Add(1)) - 1}, c)
+	if _, err := s.Keep(c); err != nil {
 		return nil, err
 	}
 	if c.link.clean = s.options.CleanStart; !c.link.clean {
-		s.remember(c.link.id)
+		s.mu.Lock()
+		s.kept = append(s.kept, c.link.id)
+		s.mu.Unlock()
 	}
-	if err := c.link.start(ctx); err != nil {
-		s.forget(c)
+	if err := c.link.Start(ctx); err != nil {
+		s.Forget(c)
 		return nil, fmt.Errorf("mqtt: subscribe to %q: %w", c.filters, err)
-	}
-	if s.life.Err() != nil { // the session's Close may not have seen it
-		c.Close(ctx)
-		return nil, fmt.Errorf("mqtt: subscribe: session %w", driver.ErrClosed)
 	}
 	return c, nil
 }
@@ -106,8 +106,8 @@ func (c *consumer) publish(w *wire, first byte, body []byte) error {
 	if err != nil {
 		return err
 	}
-	if c.link.closing.Load() {
-		return errEnded
+	if c.link.Closing() {
+		return driver.ErrClosed
 	}
 	if p.qos < 2 {
 		c.hand(p)
@@ -149,7 +149,8 @@ func (c *consumer) released(w *wire, body []byte) error {
 	if c.due == 1 {
 		return w.reply(typePubcomp, id, 1)
 	}
-	return w.answer(typePubcomp, id)
+	w.ack = appendAck(w.ack[:0], typePubcomp, id)
+	return w.write(w.ack)
 }
 
 // unsubscribeMost is how long the broker may take to end the subscriptions.
@@ -159,16 +160,20 @@ const unsubscribeMost = 2 * time.Second
 // until ctx ends. It ends the subscriptions and takes what the broker had sent
 // until then: of a group, nobody else would get it.
 func (c *consumer) Close(ctx context.Context) error {
-	if conn := c.link.live(); conn != nil && c.leaving.CompareAndSwap(false, true) && conn.unsubscribe(c) {
+	if w := c.link.Live(); w != nil && c.leaving.CompareAndSwap(false, true) && w.unsubscribe(c) {
 		patience := time.NewTimer(unsubscribeMost)
 		defer patience.Stop()
 		select {
 		case <-c.left:
-		case <-c.link.done:
+		case <-c.link.Done():
 		case <-patience.C:
 		case <-ctx.Done():
 		}
 	}
-	c.session.forget(c)
-	return c.link.close(ctx)
+	c.session.Forget(c)
+	return c.Shut(ctx)
 }
+
+// Shut implements kit.Part: it ends the connection. No Deliver runs when it has returned
+// without an error.
+func (c *consumer) Shut(ctx context.Context) error { return c.link.Close(ctx) }

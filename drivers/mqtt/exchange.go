@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // exchange is a conversation with the broker apart from the messages: one
@@ -22,62 +23,40 @@ type exchange struct {
 // talk connects as the client called id, or a control client of the session's
 // if that is empty, and ends the connection after f.
 func (s *session) talk(ctx context.Context, id string, f func(d *exchange) error) error {
-	s.mu.Lock()
-	s.talks++
-	serial := s.talks // the broker may not have seen the end of the one before
-	s.mu.Unlock()
-	l := s.newLink(linkKey{role: roleControl}, nil)
-	l.cancel()
-	l.id += "-" + strconv.Itoa(serial)
-	// Deprovision may come after the session's Close; ctx is all that ends it.
-	l.life, l.cancel = context.WithCancel(ctx)
-	defer l.cancel()
+	l := s.newClient(kit.Key{Role: kit.Control})
+	// The broker may not have seen the end of the one before.
+	l.id += "-" + strconv.FormatInt(s.talks.Add(1), 10)
 	if id != "" {
 		l.id = id
 	}
-	c, err := l.first(ctx)
+	var c *client
+	err := kit.Await(ctx, "mqtt: connect", passes, func() (err error) {
+		c, err = l.dial(ctx)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	w := c.(*wire) // as of every control client
+	w := c.connection.(*wire) // as of every control client
 	stop := context.AfterFunc(ctx, func() { w.raw.Close() })
 	err = f(&exchange{wire: w})
 	if stop() {
-		w.leave()
+		w.Leave(ctx)
 	} else if err != nil {
 		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
 	}
-	w.shut(errEnded)
+	w.End(driver.ErrClosed)
 	if err != nil && driver.Class(err) == nil {
 		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
 	return err
 }
 
-// until reads packets until f says that it has seen enough.
-func (d *exchange) until(f func(first byte, body []byte) (bool, error)) error {
-	for {
-		first, body, err := d.in.next()
-		if err != nil {
-			return err
-		}
-		if first&typeMask == typeDisconnect {
-			if len(body) > 0 {
-				return disconnection(body[0])
-			}
-			return errors.New("the broker ends the connection")
-		}
-		if enough, err := f(first, body); enough || err != nil {
-			return err
-		}
-	}
-}
-
 // subscribe subscribes with quality of service 0 and waits for the answer. What
 // else comes is for f.
 func (d *exchange) subscribe(filter string, f func(p published)) (reason, error) {
 	d.serial++
-	if err := d.write(appendSubscribe(nil, d.link.v5, d.serial, 0, []string{filter}, true)); err != nil {
+	if err := d.writer.Write(appendSubscribe(nil, d.link.v5, d.serial, 0, []string{filter}, true)); err != nil {
 		return 0, err
 	}
 	var code reason
@@ -88,7 +67,7 @@ func (d *exchange) subscribe(filter string, f func(p published)) (reason, error)
 			f(p)
 			return false, err
 		case typeSuback:
-			_, codes, err := parseSuback(d.link.v5, body)
+			codes, err := parseSuback(d.link.v5, body)
 			if err == nil && len(codes) != 1 {
 				err = fmt.Errorf("%w: SUBACK with %d answers to one filter", errMalformed, len(codes))
 			}
@@ -115,7 +94,7 @@ func (d *exchange) retained(filter string) (map[string]string, error) {
 	if err != nil || code.failed() {
 		return nil, err
 	}
-	if err := d.write([]byte{typePingreq, 0}); err != nil {
+	if err := d.writer.Write([]byte{typePingreq, 0}); err != nil {
 		return nil, err
 	}
 	return found, d.until(func(first byte, body []byte) (bool, error) {
@@ -150,7 +129,7 @@ func (d *exchange) probe(filter, topic string, size, qos int) error {
 	}
 	d.serial++
 	packet := appendPublish(nil, publication{v5: d.link.v5, flags: byte(qos) << 1, topic: topic, id: d.serial}, make([]byte, size))
-	if err := d.write(append(packet, typePingreq, 0)); err != nil {
+	if err := d.writer.Write(append(packet, typePingreq, 0)); err != nil {
 		return err
 	}
 	defer d.raw.SetReadDeadline(time.Time{})
@@ -170,7 +149,7 @@ func (d *exchange) probe(filter, topic string, size, qos int) error {
 				return true, err
 			}
 			if first&typeMask == typePubrec {
-				return false, d.answer(typePubrel, id)
+				return false, d.reply(typePubrel, id, 0)
 			}
 			released = true
 			return back, nil
@@ -222,7 +201,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if t.MaxSize > maxRemaining-maxString {
 		return fail(fmt.Errorf("mqtt: payloads of %d bytes: %w: MQTT carries packets of up to %d", t.MaxSize, driver.ErrTooLarge, maxRemaining))
 	}
-	topic, err := s.topic("probe-" + s.nonce)
+	topic, err := s.topic("probe-" + s.Nonce)
 	if err != nil {
 		return fail(err)
 	}
@@ -241,7 +220,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	s.mu.Lock()
 	s.topics = topics
 	s.mu.Unlock()
-	// One that is small first, so that it is known what the size is to endWith for.
+	// One that is small first, which tells whether it is the size that fails.
 	for _, size := range []int{1, t.MaxSize} {
 		connected := false
 		err = s.talk(ctx, "", func(d *exchange) error {
@@ -290,7 +269,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 			for _, topic := range topics {
 				packets = appendPublish(packets, publication{v5: d.link.v5, flags: flagRetain, topic: topic}, nil)
 			}
-			if err := d.write(append(packets, typePingreq, 0)); err != nil {
+			if err := d.writer.Write(append(packets, typePingreq, 0)); err != nil {
 				return err
 			}
 			return d.until(func(first byte, _ []byte) (bool, error) { return first&typeMask == typePingresp, nil })

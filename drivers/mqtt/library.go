@@ -1,8 +1,12 @@
 package mqtt
 
 import (
+	"context"
 	"path"
+	"sync"
+	"time"
 
+	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 )
 
@@ -24,7 +28,7 @@ func (o Options) libraryName() string {
 // nobody is a topic that nobody subscribes to. To end the subscription to it is a
 // round trip to the broker that both libraries offer: neither sends a ping when it is
 // asked to.
-func (s *session) nobody() string { return "sixnines/" + s.target.Run + "/nobody-" + s.nonce }
+func (s *session) nobody() string { return "sixnines/" + s.Target.Run + "/nobody-" + s.Nonce }
 
 // libraryWarnings says what the client library cannot keep of the contract.
 func (s *session) libraryWarnings() (warnings []string) {
@@ -40,4 +44,44 @@ func (s *session) libraryWarnings() (warnings []string) {
 		warnings = append(warnings, "paho.mqtt.golang forgets what it has delivered: after a reconnection a message of quality of service 2 may come twice")
 	}
 	return warnings
+}
+
+// byLibrary is what connections by either client library have in common. A client of a
+// library lives as long as its connection, and so does its memory of messages: what it
+// would send again on the next one is forgotten.
+type byLibrary struct {
+	shared
+	gate     sync.RWMutex // held by whoever calls the library to send; locked for good before that ends
+	breaking sync.Once
+	broken   chan struct{} // closed when the network connection has broken
+	why      error         // set before
+}
+
+// fail notes why the connection has broken, and closes it.
+func (c *byLibrary) fail(err error) {
+	c.breaking.Do(func() {
+		c.why = err
+		close(c.broken)
+		c.raw.Close()
+	})
+}
+
+// leaveMost is for a broker that has stopped reading, and a consumer that takes long.
+const leaveMost = 200 * time.Millisecond
+
+// leave calls end, and closes when that has returned or takes long.
+func (c *byLibrary) leave(ctx context.Context, end func()) {
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		end()
+	}()
+	patience := time.NewTimer(leaveMost)
+	defer patience.Stop()
+	select {
+	case <-left:
+	case <-patience.C:
+	case <-ctx.Done():
+	}
+	c.fail(driver.ErrClosed)
 }

@@ -13,30 +13,23 @@ import (
 	packets3 "github.com/eclipse/paho.mqtt.golang/packets"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
-// connection3 is a connection by paho.mqtt.golang, the library for MQTT 3.1.1. A
-// client of the library lives as long as its connection, and so does its memory of
-// messages: what the library would send again on the next one is forgotten.
+// connection3 is a connection by paho.mqtt.golang, the library for MQTT 3.1.1.
 //
 // Publish hands a message to a goroutine of the library, and returns a token by
 // which its outcome can be awaited. One goroutine awaits them all, in their order.
 type connection3 struct {
-	link    *link
-	raw     net.Conn
-	client  paho3.Client // nil: not logged in
-	store   *store3
-	welcome greeting
-	sent    queue3
-	gate    sync.RWMutex // held by whoever is in the library; locked for good before its goroutines end
+	byLibrary
+	client paho3.Client // nil: not logged in
+	store  *store3
+	sent   queue3
 
-	breaking sync.Once
-	broken   chan struct{} // closed when the network connection has broken
-	why      error         // set before
-	discards atomic.Bool   // what the library writes is thrown away, see guarded
+	discards atomic.Bool // what the library writes is thrown away, see guarded
 	ending   sync.Once
 	ended    chan struct{} // closed when the library's goroutines have ended
-	resolved chan struct{} // closed when all that was sent has an outcome
+	resolved chan struct{} // closed when all that was sent has an outcome, or never will
 
 	manual  bool               // messages are acknowledged here, not by the library
 	waiting chan paho3.Message // for a slow consumer; nil: the library's goroutine delivers
@@ -46,21 +39,22 @@ type connection3 struct {
 }
 
 // open3 logs in by the library.
-func (l *link) open3(ctx context.Context, raw, conn net.Conn, s server) (connection, error) {
-	hello := l.login()
+func (l *link) open3(to kit.Conn) (connection, error) {
+	hello, options := l.login(), &l.session.options
 	every := time.Duration(hello.keepAlive) * time.Second
-	c := &connection3{link: l, raw: raw, store: &store3{MemoryStore: paho3.NewMemoryStore()}, welcome: unlimited(),
-		broken: make(chan struct{}), ended: make(chan struct{}), resolved: make(chan struct{}), idle: make(chan struct{})}
-	c.sent.init(l.session.options.inflight(&c.welcome))
+	c := &connection3{byLibrary: byLibrary{shared: shared{link: l, raw: to.Raw, welcome: unlimited()}, broken: make(chan struct{})},
+		store: &store3{MemoryStore: paho3.NewMemoryStore()}, ended: make(chan struct{}), resolved: make(chan struct{}), idle: make(chan struct{})}
+	c.flight.init(options.inflight(&c.welcome), nil)
+	c.sent.some.L = &c.sent.mu
 	o := paho3.NewClientOptions().
-		AddBroker("tcp://" + s.address).
-		SetCustomOpenConnectionFn(func(*url.URL, paho3.ClientOptions) (net.Conn, error) { return guarded{conn, c}, nil }).
+		AddBroker("tcp://" + l.session.Servers[0].Address). // for its log: it does not dial
+		SetCustomOpenConnectionFn(func(*url.URL, paho3.ClientOptions) (net.Conn, error) { return guarded{to.Conn, c}, nil }).
 		SetProtocolVersion(4). // 3.1.1, and no other if that fails
 		SetClientID(hello.id).
 		SetUsername(hello.user).
 		SetPassword(hello.password).
 		SetCleanSession(hello.clean).
-		SetConnectTimeout(l.session.options.ConnectTimeout).
+		SetConnectTimeout(options.ConnectTimeout).
 		SetKeepAlive(every).
 		SetPingTimeout(every).
 		SetAutoReconnect(false).
@@ -72,17 +66,17 @@ func (l *link) open3(ctx context.Context, raw, conn net.Conn, s server) (connect
 		if consumer.slow {
 			// A handler that takes long keeps the library from reading, and so from
 			// learning that the broker is alive.
-			c.waiting = make(chan paho3.Message, l.session.options.ReceiveMaximum)
+			c.waiting = make(chan paho3.Message, options.ReceiveMaximum)
 			handle = func(m paho3.Message) { c.waiting <- m }
+			go c.work()
 		}
 		o.SetAutoAckDisabled(c.manual)
 		o.SetDefaultPublishHandler(func(_ paho3.Client, m paho3.Message) { handle(m) })
 	}
-	go c.work()
 	go c.resolve()
 	client := paho3.NewClient(o)
 	token := client.Connect()
-	<-token.Done() // the end of ctx closes the connection
+	<-token.Done() // the end of the context closes the connection
 	err := token.Error()
 	if err == nil {
 		c.client = client
@@ -93,27 +87,15 @@ func (l *link) open3(ctx context.Context, raw, conn net.Conn, s server) (connect
 		err = c.why
 	default:
 	}
-	c.shut(driver.ErrNotConnected)
+	c.End(driver.ErrNotConnected)
 	if code := token.(*paho3.ConnectToken).ReturnCode(); code > 0 && code < packets3.ErrNetworkError {
 		return nil, refusal(code, "")
 	}
-	return nil, l.unanswered(ctx, err)
+	return nil, err
 }
 
-// limits implements connection.
-func (c *connection3) limits() *greeting { return &c.welcome }
-
-// fail notes why the connection has broken, and closes it.
-func (c *connection3) fail(err error) {
-	c.breaking.Do(func() {
-		c.why = err
-		close(c.broken)
-		c.raw.Close()
-	})
-}
-
-// run implements connection.
-func (c *connection3) run() error {
+// Serve implements kit.Wire.
+func (c *connection3) Serve() error {
 	<-c.broken
 	return c.why
 }
@@ -123,7 +105,6 @@ func (c *connection3) run() error {
 // over is taken until then, and written or thrown away.
 func (c *connection3) end() {
 	c.ending.Do(func() {
-		c.sent.close()
 		c.gate.Lock()
 		if c.client != nil {
 			c.client.Disconnect(uint(forever / time.Millisecond)) // returns when they have ended
@@ -133,50 +114,41 @@ func (c *connection3) end() {
 	})
 }
 
-// shut implements connection. What is in flight learns from the link what becomes
-// of it.
-func (c *connection3) shut(error) {
+// End implements kit.Wire.
+func (c *connection3) End(err error) {
 	c.fail(driver.ErrNotConnected)
 	c.end()
 	if c.waiting != nil {
 		close(c.waiting)
+		<-c.idle
 	}
-	<-c.idle
 	<-c.resolved
+	c.flight.end(err)
 }
 
-// leave implements connection.
-func (c *connection3) leave() {
-	left := make(chan struct{})
-	go func() {
-		defer close(left)
-		c.end()
-	}()
-	patience := time.NewTimer(closeTimeout)
-	defer patience.Stop()
-	select {
-	case <-left:
-	case <-patience.C:
-	}
-	c.fail(driver.ErrClosed)
-}
+// Leave implements kit.Wire.
+func (c *connection3) Leave(ctx context.Context) { c.leave(ctx, c.end) }
 
-// send implements publisher. The library reads the payload until the token is done.
+// send implements connection. The library reads the payload until the token is done.
 func (c *connection3) send(p *producer, token uint64, payload []byte) error {
-	if !c.sent.reserve() {
-		return driver.ErrNotConnected
+	number, err := c.flight.reserve(p.acks, token)
+	if err != nil {
+		return err
 	}
 	if !c.gate.TryRLock() {
-		c.sent.free()
+		// End may have resolved it already.
+		if _, ours := c.flight.release(number); !ours {
+			return nil
+		}
 		return driver.ErrNotConnected
 	}
 	defer c.gate.RUnlock()
 	t := c.client.Publish(p.topic, p.qos(), p.flags&flagRetain != 0, payload)
 	if err := unsent(t); err != nil {
-		c.sent.free()
+		c.flight.release(number)
 		return err
 	}
-	c.sent.push(sent3{token: t, entry: entry{p.acks, token}, confirmed: p.qos() > 0})
+	c.sent.push(sent3{t, number})
 	return nil
 }
 
@@ -199,7 +171,8 @@ func unsent(t paho3.Token) error {
 	return nil
 }
 
-// resolve resolves messages in the order in which they were sent.
+// resolve resolves messages in the order in which they were sent. Those that have no
+// outcome are left to End.
 func (c *connection3) resolve() {
 	defer close(c.resolved)
 	for {
@@ -207,30 +180,27 @@ func (c *connection3) resolve() {
 		if len(messages) == 0 {
 			return
 		}
-		for i := range messages {
-			m := &messages[i]
+		for _, m := range messages {
 			select {
 			case <-m.token.Done():
 			case <-c.ended:
 			}
-			err := c.outcome(m)
-			c.sent.free()
-			m.acks.Done(m.entry.token, err)
+			if c.arrived(m.token) {
+				c.flight.settle(m.number, nil)
+			}
 		}
 	}
 }
 
-// outcome returns what has become of a message: its token is done, or never will be.
-// A message without acknowledgement may have been thrown away, see guarded.
-func (c *connection3) outcome(m *sent3) error {
+// arrived reports whether the broker has a message whose token is done, or never will
+// be. One without acknowledgement may have been thrown away, see guarded.
+func (c *connection3) arrived(token paho3.Token) bool {
 	select {
-	case <-m.token.Done():
-		if m.token.Error() == nil && (m.confirmed || !c.discards.Load()) {
-			return nil
-		}
+	case <-token.Done():
+		return token.Error() == nil && (c.link.session.options.QoS > 0 || !c.discards.Load())
 	default:
+		return false
 	}
-	return c.link.lost()
 }
 
 // ask calls the library and waits for the broker's answer.
@@ -253,26 +223,15 @@ func (c *connection3) ask(ctx context.Context, call func() paho3.Token) (paho3.T
 	return token, nil
 }
 
-// sync implements publisher.
+// sync implements connection.
 func (c *connection3) sync(ctx context.Context, all bool) error {
 	if _, err := c.ask(ctx, func() paho3.Token { return c.client.Unsubscribe(c.link.session.nobody()) }); err != nil {
 		return err
 	}
-	if all {
-		if empty := c.sent.empty(); empty != nil {
-			select {
-			case <-empty:
-			case <-c.broken:
-				return driver.ErrNotConnected
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		}
-	}
-	return nil
+	return c.settled(ctx, all)
 }
 
-// subscribe implements subscriber. Messages are the default handler's, which gets
+// subscribe implements connection. Messages are the default handler's, which gets
 // those too that come after the subscription has ended for the library.
 func (c *connection3) subscribe(ctx context.Context, consumer *consumer) error {
 	filters := map[string]byte{}
@@ -291,7 +250,7 @@ func (c *connection3) subscribe(ctx context.Context, consumer *consumer) error {
 	return consumer.granted(codes)
 }
 
-// unsubscribe implements subscriber.
+// unsubscribe implements connection.
 func (c *connection3) unsubscribe(consumer *consumer) bool {
 	go func() {
 		defer consumer.leave()
@@ -321,9 +280,6 @@ func (c *connection3) unsubscribe(consumer *consumer) bool {
 // work delivers what waits for a slow consumer.
 func (c *connection3) work() {
 	defer close(c.idle)
-	if c.waiting == nil {
-		return
-	}
 	for m := range c.waiting {
 		c.deliver(m)
 	}
@@ -332,7 +288,7 @@ func (c *connection3) work() {
 // deliver delivers a message. The library acknowledges it afterwards, if it is to.
 func (c *connection3) deliver(m paho3.Message) {
 	consumer := c.link.consumer
-	if c.link.closing.Load() {
+	if c.link.Closing() {
 		return
 	}
 	consumer.hand(published{retained: m.Retained(), redelivered: m.Duplicate(), payload: m.Payload()})

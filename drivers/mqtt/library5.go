@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"sync"
 	"time"
 
 	pahopackets "github.com/eclipse/paho.golang/packets"
@@ -13,28 +11,22 @@ import (
 	pahosession "github.com/eclipse/paho.golang/paho/session"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // forever is longer than any run, for limits of the libraries that must not be met.
 const forever = 1000 * time.Hour
 
-// connection5 is a connection by paho.golang, the library for MQTT 5. A client of
-// the library lives as long as its connection, and so does its memory of messages:
-// nothing is sent again.
+// connection5 is a connection by paho.golang, the library for MQTT 5.
 //
 // Messages are sent by the library's asynchronous publish, which tells no outcome.
 // The session that the library keeps, and lets its users replace, is told of each
 // answer; see session5.
 type connection5 struct {
-	link    *link
-	raw     net.Conn
+	byLibrary
 	client  *paho.Client
 	session *session5
 	writes  *wholeWrites // nil: encrypted
-	welcome greeting
-	aliases aliases
-	gate    sync.RWMutex // held by whoever sends; locked for good when the connection has ended
-	why     chan error   // of the end; the first counts
 
 	// Delivered and not acknowledged yet, and how many have been acknowledged; of the
 	// goroutine that delivers.
@@ -43,18 +35,20 @@ type connection5 struct {
 }
 
 // open5 logs in by the library.
-func (l *link) open5(ctx context.Context, raw, conn net.Conn) (connection, error) {
-	hello := l.login()
-	c := &connection5{link: l, raw: raw, session: newSession5(l), why: make(chan error, 1)}
+func (l *link) open5(ctx context.Context, to kit.Conn) (connection, error) {
+	c := &connection5{byLibrary: byLibrary{shared: shared{link: l, raw: to.Raw}, broken: make(chan struct{})}}
+	c.flight.init(idMost, nil)
+	c.session = newSession5(l, &c.flight)
 	// The connection must be safe for several writers, as the library demands.
-	if l.session.tls == nil {
-		c.writes = &wholeWrites{Conn: raw}
+	conn := to.Conn
+	if to.TLS == nil {
+		c.writes = &wholeWrites{Conn: conn}
 		conn = c.writes
 	} else {
 		conn = pahopackets.NewThreadSafeConn(conn)
 	}
 	config := paho.ClientConfig{
-		ClientID: hello.id,
+		ClientID: l.id,
 		Conn:     conn,
 		Session:  c.session,
 		// Of a publish too, which waits for its place in flight as long as it takes.
@@ -67,12 +61,12 @@ func (l *link) open5(ctx context.Context, raw, conn net.Conn) (connection, error
 		config.EnableManualAcknowledgment = c.session.manual
 	}
 	c.client = paho.NewClient(config)
-	answer, err := c.client.Connect(ctx, connect5(hello))
+	answer, err := c.client.Connect(ctx, connect5(l.login()))
 	if err != nil {
 		if answer != nil && reason(answer.ReasonCode).failed() {
 			return nil, refusal(answer.ReasonCode, answer.Properties.ReasonString)
 		}
-		return nil, l.unanswered(ctx, err)
+		return nil, err
 	}
 	c.welcome = greeting5(answer)
 	c.aliases.most = c.welcome.aliases
@@ -122,52 +116,31 @@ func greeting5(answer *paho.Connack) greeting {
 	return g
 }
 
-// limits implements connection.
-func (c *connection5) limits() *greeting { return &c.welcome }
-
-// fail notes why the connection has ended.
-func (c *connection5) fail(err error) {
-	select {
-	case c.why <- err:
-	default:
-	}
-}
-
-// run implements connection.
-func (c *connection5) run() error {
+// Serve implements kit.Wire.
+func (c *connection5) Serve() error {
 	<-c.client.Done() // everything that had come is delivered
 	select {
-	case err := <-c.why: // told after that
-		return err
-	case <-c.link.life.Done():
-		return errEnded
+	case <-c.broken: // told after that
+		return c.why
+	case <-c.link.Life().Done():
+		return driver.ErrClosed
 	}
 }
 
-// shut implements connection.
-func (c *connection5) shut(why error) {
+// End implements kit.Wire.
+func (c *connection5) End(err error) {
 	c.raw.Close()
 	_ = c.session.ConnectionLost(nil) // whoever waits for a place in flight gives up
 	c.gate.Lock()                     // nobody reads a payload any more
-	_ = c.client.Disconnect(&paho.Disconnect{})
-	c.session.end(why)
+	c.disconnect()
+	c.flight.end(err)
 }
 
-// leave implements connection.
-func (c *connection5) leave() {
-	left := make(chan struct{})
-	go func() {
-		defer close(left)
-		_ = c.client.Disconnect(&paho.Disconnect{}) // returns when nothing is being delivered
-	}()
-	patience := time.NewTimer(closeTimeout)
-	defer patience.Stop()
-	select {
-	case <-left:
-	case <-patience.C:
-	}
-	c.raw.Close()
-}
+// Leave implements kit.Wire.
+func (c *connection5) Leave(ctx context.Context) { c.leave(ctx, c.disconnect) }
+
+// disconnect returns when nothing is being delivered.
+func (c *connection5) disconnect() { _ = c.client.Disconnect(&paho.Disconnect{}) }
 
 // message5 is what the messages of a producer have in common. The library keeps none
 // of it, so that it is used again. It is a context to be found by the session.
@@ -199,7 +172,7 @@ func newMessage5(p *producer) *message5 {
 	return m
 }
 
-// send implements publisher. The library has written the message when it returns.
+// send implements connection. The library has written the message when it returns.
 func (c *connection5) send(p *producer, token uint64, payload []byte) error {
 	if !c.gate.TryRLock() {
 		return driver.ErrNotConnected
@@ -229,7 +202,7 @@ func (c *connection5) send(p *producer, token uint64, payload []byte) error {
 	case err != nil && m.id != 0:
 		// Part of it may be out, and nothing can follow that.
 		c.raw.Close()
-		if _, ours := c.session.take(m.id); !ours {
+		if _, ours := c.flight.take(m.id); !ours {
 			return nil
 		}
 		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
@@ -252,7 +225,7 @@ func classified5(err error) error {
 	return fmt.Errorf("%w: %w", class, err)
 }
 
-// sync implements publisher.
+// sync implements connection.
 func (c *connection5) sync(ctx context.Context, all bool) error {
 	ctx, cancel := c.session.within(ctx)
 	defer cancel()
@@ -261,18 +234,13 @@ func (c *connection5) sync(ctx context.Context, all bool) error {
 	if answer == nil && err != nil {
 		return classified5(err)
 	}
-	if all {
-		if empty := c.session.empty(); empty != nil {
-			select {
-			case <-empty:
-			case <-ctx.Done():
-			}
-		}
+	if err := c.settled(ctx, all); err != nil {
+		return err
 	}
 	return context.Cause(ctx)
 }
 
-// subscribe implements subscriber. It asks for no retained messages.
+// subscribe implements connection. It asks for no retained messages.
 func (c *connection5) subscribe(ctx context.Context, consumer *consumer) error {
 	ctx, cancel := c.session.within(ctx)
 	defer cancel()
@@ -290,7 +258,7 @@ func (c *connection5) subscribe(ctx context.Context, consumer *consumer) error {
 	return nil
 }
 
-// unsubscribe implements subscriber. The session sees the answer, see received.
+// unsubscribe implements connection. The session sees the answer, see received.
 func (c *connection5) unsubscribe(consumer *consumer) bool {
 	go func() {
 		ctx, cancel := c.session.within(context.Background())
@@ -310,7 +278,7 @@ func (c *connection5) received(r paho.PublishReceived) (bool, error) {
 	case p.Topic == "": // what session5 puts behind the last
 		c.acknowledge()
 		c.session.after(c.acked, consumer.leave)
-	case !c.link.closing.Load():
+	case !c.link.Closing():
 		consumer.hand(published{retained: p.Retain, redelivered: p.Duplicate(), payload: p.Payload})
 		if c.session.manual && p.QoS > 0 {
 			c.owed = append(c.owed, p)

@@ -1,17 +1,20 @@
 package mqtt
 
 import (
-	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	pahopackets "github.com/eclipse/paho.golang/packets"
 	"github.com/eclipse/paho.golang/paho"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // outcomes keeps what Done is told, by token.
@@ -22,10 +25,14 @@ func (o outcomes) Done(token uint64, err error) { o[token] = err }
 // session5Of returns a session that is connected to w with the options.
 func session5Of(t *testing.T, o Options, w net.Conn) *session5 {
 	t.Helper()
-	s := &session{options: o}
-	s.life, s.cancel = context.WithCancel(t.Context())
-	t.Cleanup(s.cancel)
-	k := newSession5(s.newLink(linkKey{roleProducer, 0}, nil))
+	s, err := newSession(driver.Target{URL: "127.0.0.1", Run: "test"}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Stop() })
+	var f flight
+	f.init(idMost, nil)
+	k := newSession5(s.newLink(kit.Key{Role: kit.Producer}, nil), &f)
 	if err := k.ConAckReceived(w, &pahopackets.Connect{}, &pahopackets.Connack{}); err != nil {
 		t.Fatal(err)
 	}
@@ -67,8 +74,8 @@ func TestSession5TellsOutcomes(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer(pahopackets.PUBREC, &pahopackets.Pubrec{PacketID: ids[4], Properties: none}) // the library would crash
-	empty := s.empty()
-	s.end(errLost)
+	empty := s.flight.empty()
+	s.flight.end(driver.ErrTimeout)
 	<-empty
 	for token, want := range map[uint64]error{0: driver.ErrThrottled, 1: nil, 2: driver.ErrUnauthorized, 3: nil, 4: driver.ErrTimeout, 5: driver.ErrTimeout} {
 		if err, ok := got[token]; !ok || !errors.Is(err, want) {
@@ -140,65 +147,87 @@ func TestWholeWrites(t *testing.T) {
 	if len(to.calls) != 2 {
 		t.Errorf("packets are written by %d calls, want one for each until the first error", len(to.calls))
 	}
-	in := packets{src: &reader{to.calls[0]}}
-	first, body, err := in.next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	first, body := split(to.calls[0])
 	if p, err := parsePublish(true, first, body); err != nil || string(p.topic) != "topic" || string(p.payload) != "payload" || p.id != 7 {
 		t.Errorf("got %+v, %v", p, err)
 	}
 }
 
-// reader reads its bytes once.
-type reader struct{ left []byte }
-
-func (r *reader) Read(b []byte) (int, error) {
-	n := copy(b, r.left)
-	r.left = r.left[n:]
-	return n, nil
-}
-
-func TestQueue3(t *testing.T) {
-	var q queue3
-	q.init(2)
-	for token := range uint64(2) {
-		if !q.reserve() {
-			t.Fatal("no place")
+func TestFlight(t *testing.T) {
+	var f flight
+	var flushed atomic.Int64
+	f.init(2, func() error { flushed.Add(1); return nil })
+	got := outcomes{}
+	reserve := func(token uint64) uint16 {
+		number, err := f.reserve(got, token)
+		if err != nil {
+			number = 0
 		}
-		q.push(sent3{entry: entry{token: token}})
+		return number
 	}
-	waited := make(chan bool, 1)
-	go func() { waited <- q.reserve() }()
-	var order []uint64
-	for _, m := range q.next() {
-		order = append(order, m.entry.token)
+	one, two := reserve(1), reserve(2)
+	waited := make(chan uint16, 1)
+	go func() { waited <- reserve(3) }()
+	for flushed.Load() == 0 {
+		runtime.Gosched()
 	}
 	select {
 	case <-waited:
 		t.Error("a third place of two is given")
 	default:
 	}
-	empty := q.empty()
-	q.free()
-	if !<-waited {
-		t.Error("a place that is free is not given")
+	f.settle(one, nil)
+	if three := <-waited; three != one {
+		t.Errorf("numbers %d, %d and %d, want that used again which is free", one, two, three)
 	}
-	q.push(sent3{entry: entry{token: 2}})
-	for _, m := range q.next() {
-		order = append(order, m.entry.token)
+	empty := f.empty()
+	if e, ok := f.release(two); !ok || e.token != 2 {
+		t.Errorf("released %v, %v", e, ok)
 	}
-	if fmt.Sprint(order) != "[0 1 2]" {
-		t.Errorf("order %v", order)
+	if _, ok := f.release(two); ok {
+		t.Error("a message is released twice")
 	}
-	go func() { waited <- q.reserve() }()
-	q.close()
-	if <-waited {
+	f.put(700, entry{got, 4}) // a library waits by itself
+	f.put(7, entry{got, 5})
+	if e, ok := f.take(7); !ok || e.token != 5 {
+		t.Errorf("took %v, %v", e, ok)
+	}
+	if _, ok := f.take(8); ok {
+		t.Error("a message is taken that was never put")
+	}
+	go func() { waited <- reserve(6) }()
+	for flushed.Load() == 1 {
+		runtime.Gosched()
+	}
+	lost := errors.New("lost")
+	f.end(lost)
+	if <-waited != 0 || !f.over() {
 		t.Error("a place is given after the end")
 	}
-	q.free()
-	q.free()
 	<-empty
+	if f.empty() != nil {
+		t.Error("something is in flight after the end")
+	}
+	if want := (outcomes{1: nil, 3: lost, 4: lost}); !maps.Equal(got, want) {
+		t.Errorf("resolved %v, want %v", got, want)
+	}
+}
+
+func TestQueue3(t *testing.T) {
+	var q queue3
+	q.some.L = &q.mu
+	var order []uint16
+	for _, numbers := range [][]uint16{{1, 2}, {3}} {
+		for _, n := range numbers {
+			q.push(sent3{number: n})
+		}
+		for _, m := range q.next() {
+			order = append(order, m.number)
+		}
+	}
+	if fmt.Sprint(order) != "[1 2 3]" {
+		t.Errorf("order %v", order)
+	}
 	q.end()
 	if rest := q.next(); len(rest) != 0 {
 		t.Errorf("%d messages after the end", len(rest))

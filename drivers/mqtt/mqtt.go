@@ -46,6 +46,7 @@ import (
 	"context"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // Entry describes the driver for a driver.Set.
@@ -86,8 +87,11 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 		return nil, err
 	}
 	if err := s.openControl(ctx); err != nil {
-		s.cancel()
+		s.Stop()
 		return nil, err
 	}
 	return s, nil
 }
+
+// failures makes the driver's errors.
+func failures() *kit.Errors { return &kit.Errors{Driver: "mqtt"} }

@@ -1,14 +1,10 @@
 package mqtt
 
 import (
-	"errors"
-	"fmt"
-	"net"
-	"net/url"
-	"strings"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // Options are the options of the driver, see driver.DecodeOptions.
@@ -98,9 +94,7 @@ func (o Options) inflight(g *greeting) int {
 }
 
 func (o Options) validate() error {
-	wrong := func(option, why string) error {
-		return fmt.Errorf("mqtt: %w", &driver.OptionError{Option: option, Cause: why})
-	}
+	wrong := failures().Option
 	switch {
 	case o.TopicAlias && !o.v5():
 		return wrong("topic_alias", "MQTT 3.1.1 has no aliases; add version=5")
@@ -118,57 +112,12 @@ func (o Options) validate() error {
 	return nil
 }
 
-// server is one broker's address.
-type server struct {
-	address string // host and port
-	host    string
-	secure  bool
-}
-
-// parseServers splits the target's URL into those of its servers, and returns
-// the user and password in them.
-func parseServers(target string) (servers []server, login *url.Userinfo, err error) {
-	for one := range strings.SplitSeq(target, ",") {
-		one = strings.TrimSpace(one)
-		if !strings.Contains(one, "://") {
-			one = "mqtt://" + one
-		}
-		u, err := url.Parse(one)
-		if err != nil {
-			// The error would repeat the URL and a password in it.
-			var parse *url.Error
-			if errors.As(err, &parse) {
-				err = parse.Err
-			}
-			return nil, nil, fmt.Errorf("mqtt: %w: the URL cannot be read: %w; want one such as mqtt://host:1883", driver.ErrOption, err)
-		}
-		s := server{host: u.Hostname()}
-		port := u.Port()
-		switch u.Scheme {
-		case "mqtt", "tcp":
-			s.address = net.JoinHostPort(s.host, orElse(port, "1883"))
-		case "mqtts", "ssl", "tls":
-			s.secure = true
-			s.address = net.JoinHostPort(s.host, orElse(port, "8883"))
-		case "ws", "wss":
-			return nil, nil, fmt.Errorf("mqtt: %w: scheme %q: MQTT over WebSocket; use the broker's mqtt or mqtts listener", driver.ErrUnsupported, u.Scheme)
-		default:
-			return nil, nil, fmt.Errorf("mqtt: %w: scheme %q of %s: want mqtt, mqtts, tcp or ssl", driver.ErrOption, u.Scheme, u.Redacted())
-		}
-		if s.host == "" {
-			return nil, nil, fmt.Errorf("mqtt: %w: no host in URL %q; want one such as mqtt://host:1883", driver.ErrOption, u.Redacted())
-		}
-		if u.User != nil {
-			login = u.User
-		}
-		servers = append(servers, s)
+// schemes are those of brokers' URLs.
+func schemes() []kit.Scheme {
+	const refused = "MQTT over WebSocket; use the broker's mqtt or mqtts listener"
+	return []kit.Scheme{
+		{Name: "mqtt", Port: "1883"}, {Name: "mqtts", Port: "8883", TLS: true},
+		{Name: "tcp", Port: "1883"}, {Name: "ssl", Port: "8883", TLS: true}, {Name: "tls", Port: "8883", TLS: true},
+		{Name: "ws", Refused: refused}, {Name: "wss", Refused: refused},
 	}
-	return servers, login, nil
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 )
 
 // The types of packets, in the high half of their first byte.
@@ -146,30 +145,23 @@ func appendConnect(b []byte, l login) []byte {
 // appendSubscribe appends a SUBSCRIBE packet for the filters. MQTT 5 lets it say
 // whether retained messages are wanted; MQTT 3.1.1 always sends them.
 func appendSubscribe(b []byte, v5 bool, id uint16, qos int, filters []string, retained bool) []byte {
-	body := binary.BigEndian.AppendUint16(nil, id)
-	if v5 {
-		body = append(body, 0)
-	}
 	how := byte(qos)
 	if v5 && !retained {
 		how |= 2 << 4
 	}
-	for _, f := range filters {
-		body = append(appendString(body, f), how)
-	}
-	return append(appendLength(append(b, typeSubscribe), len(body)), body...)
+	return appendFilters(b, typeSubscribe, v5, id, filters, how)
 }
 
-// appendUnsubscribe appends an UNSUBSCRIBE packet for the filters.
-func appendUnsubscribe(b []byte, v5 bool, id uint16, filters []string) []byte {
+// appendFilters appends a SUBSCRIBE or UNSUBSCRIBE packet, with how behind each filter.
+func appendFilters(b []byte, kind byte, v5 bool, id uint16, filters []string, how ...byte) []byte {
 	body := binary.BigEndian.AppendUint16(nil, id)
 	if v5 {
 		body = append(body, 0)
 	}
 	for _, f := range filters {
-		body = appendString(body, f)
+		body = append(appendString(body, f), how...)
 	}
-	return append(appendLength(append(b, typeUnsubscribe), len(body)), body...)
+	return append(appendLength(append(b, kind), len(body)), body...)
 }
 
 // appendAck appends a PUBACK, PUBREC, PUBREL or PUBCOMP that says yes: in MQTT 5
@@ -189,21 +181,20 @@ func parseAck(body []byte) (id uint16, why reason, err error) {
 	return binary.BigEndian.Uint16(body), why, nil
 }
 
-// parseSuback returns the number of the SUBSCRIBE that is answered and the
-// answer to each of its filters.
-func parseSuback(v5 bool, body []byte) (id uint16, codes []byte, err error) {
+// parseSuback returns the answer to each of the filters of a SUBSCRIBE.
+func parseSuback(v5 bool, body []byte) (codes []byte, err error) {
 	if len(body) < 2 {
-		return 0, nil, fmt.Errorf("%w: SUBACK of %d bytes", errMalformed, len(body))
+		return nil, fmt.Errorf("%w: SUBACK of %d bytes", errMalformed, len(body))
 	}
-	id, rest := binary.BigEndian.Uint16(body), body[2:]
+	rest := body[2:]
 	if v5 {
 		n, size, err := length(rest)
 		if err != nil || size == 0 || len(rest)-size < n {
-			return 0, nil, fmt.Errorf("%w: SUBACK with half its properties", errMalformed)
+			return nil, fmt.Errorf("%w: SUBACK with half its properties", errMalformed)
 		}
 		rest = rest[size+n:]
 	}
-	return id, rest, nil
+	return rest, nil
 }
 
 // greeting is a CONNACK: how the broker answers a login, and its limits.
@@ -318,92 +309,24 @@ func eachProperty(b []byte, f func(id byte, value int, text []byte)) error {
 	return nil
 }
 
-// The sizes of a packets' buffer, in bytes. It starts small because most
-// connections carry little, and grows with what a read fills.
-const (
-	readFirst = 4 << 10
-	readMost  = 64 << 10 // unless one packet is larger
-)
-
-// packets reads whole packets. One goroutine at a time uses it.
-type packets struct {
-	src        io.Reader
-	buf        []byte
-	start, end int
-	full       bool // the last read took all the room there was
-}
-
-// complete returns how long the next packet is and where its body begins, if
-// all of it has been read; else need is how much there must be.
-func (p *packets) complete() (body, end, need int, err error) {
-	unread := p.buf[p.start:p.end]
+// packetSize returns how many bytes the packet has that unread begins with, see
+// kit.NewFrames.
+func packetSize(unread []byte) (int, error) {
 	if len(unread) < 2 {
-		return 0, 0, 2, nil
+		return 2, nil
 	}
 	n, size, err := length(unread[1:])
 	if err != nil {
-		return 0, 0, 0, err
+		return 0, err
 	}
 	if size == 0 {
-		return 0, 0, len(unread) + 1, nil
+		return len(unread) + 1, nil
 	}
-	need = 1 + size + n
-	if len(unread) < need {
-		return 0, 0, need, nil
-	}
-	return 1 + size, need, 0, nil
+	return 1 + size + n, nil
 }
 
-// more reports whether the next packet can be had without reading.
-func (p *packets) more() bool {
-	_, end, _, err := p.complete()
-	return err != nil || end > 0
-}
-
-// next returns the next packet: its first byte and what follows its length,
-// which is valid until the next call.
-func (p *packets) next() (first byte, body []byte, err error) {
-	for {
-		at, end, need, err := p.complete()
-		if err != nil {
-			return 0, nil, err
-		}
-		if end > 0 {
-			packet := p.buf[p.start : p.start+end]
-			p.start += end
-			return packet[0], packet[at:], nil
-		}
-		if err := p.fill(need); err != nil {
-			return 0, nil, err
-		}
-	}
-}
-
-// fill reads once; need bytes in all are wanted.
-func (p *packets) fill(need int) error {
-	if p.start > 0 {
-		p.end = copy(p.buf, p.buf[p.start:p.end])
-		p.start = 0
-	}
-	size := len(p.buf)
-	if p.full && size < readMost {
-		size *= 2
-	}
-	// A length may lie: room is made for what comes, not for what is promised.
-	for size < need && p.end == size || size == 0 {
-		size = max(readFirst, 2*size)
-	}
-	if size > len(p.buf) {
-		p.buf = append(p.buf[:p.end], make([]byte, size-p.end)...)
-	}
-	n, err := p.src.Read(p.buf[p.end:])
-	p.end += n
-	p.full = p.end == len(p.buf)
-	if n > 0 {
-		return nil
-	}
-	if err == nil {
-		err = io.ErrNoProgress
-	}
-	return err
+// split returns a packet's first byte and what follows its length.
+func split(packet []byte) (first byte, body []byte) {
+	_, size, _ := length(packet[1:]) // see packetSize
+	return packet[0], packet[1+size:]
 }

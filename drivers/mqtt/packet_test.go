@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 func FuzzPackets(f *testing.F) {
@@ -21,12 +22,12 @@ func FuzzPackets(f *testing.F) {
 	f.Add([]byte("\x40\x04\x00\x01\x95\x00\xE0\x01\x8E"), true)
 	f.Fuzz(func(t *testing.T, stream []byte, v5 bool) {
 		// However the bytes come, the same packets must come out.
-		whole := all(&packets{src: bytes.NewReader(stream)}, v5)
+		whole := all(bytes.NewReader(stream), v5)
 		for name, src := range map[string]io.Reader{
 			"one byte at a time": iotest.OneByteReader(bytes.NewReader(stream)),
 			"with the end":       iotest.DataErrReader(bytes.NewReader(stream)),
 		} {
-			if got := all(&packets{src: src}, v5); !bytes.Equal(got, whole) {
+			if got := all(src, v5); !bytes.Equal(got, whole) {
 				t.Errorf("%s: %q instead of %q", name, got, whole)
 			}
 		}
@@ -35,13 +36,14 @@ func FuzzPackets(f *testing.F) {
 
 // all reads to the end, takes everything apart that it knows and returns the
 // packets one behind the other.
-func all(p *packets, v5 bool) (packets []byte) {
+func all(src io.Reader, v5 bool) (packets []byte) {
+	in := kit.NewFrames(src, packetSize, nil)
 	for {
-		p.more()
-		first, body, err := p.next()
+		packet, err := in.Next()
 		if err != nil {
 			return packets
 		}
+		first, body := split(packet)
 		packets = append(append(packets, first), body...)
 		switch first & typeMask {
 		case typePublish:
@@ -73,11 +75,10 @@ func TestPublishComesBack(t *testing.T) {
 				if n := out.size(size); len(packet) > n+5 || len(packet) < n+2 || len(packet) > headMost+len("topic")+len(out.user)+size {
 					t.Errorf("a packet of %d bytes is said to have %d", len(packet), n)
 				}
-				p := &packets{src: bytes.NewReader(packet)}
-				first, body, err := p.next()
-				if err != nil {
-					t.Fatal(err)
+				if size, err := packetSize(packet); err != nil || size != len(packet) {
+					t.Errorf("a packet of %d bytes is said to have %d, %v", len(packet), size, err)
 				}
+				first, body := split(packet)
 				m, err := parsePublish(v5, first, body)
 				if err != nil || m.qos != qos || string(m.topic) != "topic" || !bytes.Equal(m.payload, payload) || qos > 0 && m.id != 513 {
 					t.Errorf("version 5 %v, quality %d, %d bytes: got %v, %d bytes, number %d, %v", v5, qos, size, m.qos, len(m.payload), m.id, err)

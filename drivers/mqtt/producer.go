@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // producer implements driver.Producer and driver.Syncer.
@@ -31,7 +32,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	key := linkKey{roleProducer, spec.Conn}
+	key := kit.Key{Role: kit.Producer, Conn: spec.Conn}
 	l, err := s.links.Acquire(ctx, key)
 	if err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if s.options.Retain {
 		p.flags |= flagRetain
 	}
-	if c := l.live(); c != nil {
+	if c := l.Live(); c != nil {
 		g := c.limits()
 		err = p.fits(g, spec.Size)
 		if most := g.maximumQoS; s.options.QoS > most {
@@ -94,10 +95,10 @@ func (p *producer) name(a *aliases) (topic string, alias uint16) {
 
 // Send implements driver.Producer.
 func (p *producer) Send(token uint64, payload []byte) error {
-	if p.closed.Load() || p.link.closing.Load() {
+	if p.closed.Load() || p.link.Closing() {
 		return p.failed(driver.ErrClosed)
 	}
-	c := p.link.live()
+	c := p.link.Live()
 	if c == nil {
 		return p.failed(driver.ErrNotConnected)
 	}
@@ -111,7 +112,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 }
 
 func (p *producer) failed(err error) error {
-	if p.closed.Load() || p.link.closing.Load() {
+	if p.closed.Load() || p.link.Closing() {
 		err = driver.ErrClosed // whatever the dying connection said
 	}
 	return fmt.Errorf("mqtt: publish to %q: %w", p.topic, err)
@@ -120,7 +121,7 @@ func (p *producer) failed(err error) error {
 // Sync implements driver.Syncer. Of quality of service 2 the broker has read
 // messages, but does not have them before they are released.
 func (p *producer) Sync(ctx context.Context) error {
-	c := p.link.live()
+	c := p.link.Live()
 	if c == nil || p.closed.Load() {
 		return p.failed(driver.ErrNotConnected)
 	}
@@ -148,11 +149,11 @@ type batching struct{ *producer }
 
 // Flush implements driver.Flusher.
 func (p batching) Flush() error {
-	w, ok := p.link.live().(*wire)
-	if !ok || p.closed.Load() {
+	c := p.link.Live()
+	if c == nil || p.closed.Load() {
 		return p.failed(driver.ErrNotConnected)
 	}
-	if err := w.flush(); err != nil {
+	if err := c.connection.(*wire).writer.Flush(); err != nil {
 		return p.failed(err)
 	}
 	return nil

@@ -10,56 +10,22 @@ import (
 	packets3 "github.com/eclipse/paho.mqtt.golang/packets"
 )
 
-// sent3 is a message that paho.mqtt.golang has taken.
+// sent3 is a message that paho.mqtt.golang has taken, with its number in flight.
 type sent3 struct {
-	token paho3.Token
-	entry
-	confirmed bool // by the broker, before the token is done
+	token  paho3.Token
+	number uint16
 }
 
-// queue3 holds what was sent, in its order, until its token is looked at, and limits
-// what is in flight: the library does not.
+// queue3 holds what was sent, in its order, until its token is looked at.
 type queue3 struct {
-	limit int
-
-	mu     sync.Mutex
-	room   sync.Cond // signalled when a place in flight is free
-	some   sync.Cond // signalled when there is a message
-	closed bool      // no more places are given
-	ended  bool      // no more messages come
-	flying tally
-	sent   []sent3
-	taken  []sent3 // by next
+	mu    sync.Mutex
+	some  sync.Cond // signalled when there is a message
+	ended bool      // no more messages come
+	sent  []sent3
+	taken []sent3 // by next
 }
 
-func (q *queue3) init(limit int) {
-	q.limit = limit
-	q.room.L, q.some.L = &q.mu, &q.mu
-}
-
-// reserve waits for a place in flight. False: there will be none.
-func (q *queue3) reserve() bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.flying.n >= q.limit && !q.closed {
-		q.room.Wait()
-	}
-	if q.closed {
-		return false
-	}
-	q.flying.n++
-	return true
-}
-
-// free gives a place back.
-func (q *queue3) free() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.flying.remove()
-	q.room.Signal()
-}
-
-// push adds a message that has a place.
+// push adds a message.
 func (q *queue3) push(m sent3) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -80,27 +46,12 @@ func (q *queue3) next() []sent3 {
 	return q.taken
 }
 
-// close lets nobody wait for a place any more.
-func (q *queue3) close() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.closed = true
-	q.room.Broadcast()
-}
-
 // end tells that no more messages come.
 func (q *queue3) end() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.ended = true
 	q.some.Broadcast()
-}
-
-// empty returns what is closed when nothing is in flight, nil if nothing is.
-func (q *queue3) empty() <-chan struct{} {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return q.flying.empty()
 }
 
 // store3 is the store in which the library keeps messages until they are

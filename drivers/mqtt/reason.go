@@ -21,6 +21,14 @@ func (r reason) Error() string {
 	return fmt.Sprintf("reason code %#x", byte(r))
 }
 
+// outcome is what a message is resolved with by an acknowledgement that says so.
+func (r reason) outcome() error {
+	if r.failed() {
+		return r
+	}
+	return nil
+}
+
 // Unwrap returns the class.
 func (r reason) Unwrap() error {
 	switch r {
@@ -48,101 +56,66 @@ func passes(err error) bool {
 }
 
 func (r reason) words() string {
-	switch r {
-	case 0x80:
-		return "the broker gives no reason"
-	case 0x81:
-		return "malformed packet"
-	case 0x82:
-		return "protocol error"
-	case 0x83:
-		return "the broker does not accept it"
-	case 0x84:
-		return "the broker does not speak this version of MQTT; try version=3.1.1"
-	case 0x85:
-		return "the broker does not allow this client identifier"
-	case 0x86:
-		return "wrong user name or password"
-	case 0x87:
-		return "the broker's permissions do not allow it"
-	case 0x88:
-		return "the server is unavailable"
-	case 0x89:
-		return "the server is busy"
-	case 0x8A:
-		return "the client is banned"
-	case 0x8B:
-		return "the server is shutting down"
-	case 0x8C:
-		return "the broker does not know this way to log in"
-	case 0x8D:
-		return "the broker has heard nothing for longer than keep_alive"
-	case 0x8E:
-		return "another client has the same client identifier"
-	case 0x8F:
-		return "the broker does not accept the topic filter"
-	case 0x90:
-		return "the broker does not accept the topic name"
-	case 0x93:
-		return "more messages in flight than the broker allows"
-	case 0x94:
-		return "topic alias invalid"
-	case 0x95:
-		return "larger than the broker allows"
-	case 0x96:
-		return "more messages a second than the broker allows"
-	case 0x97:
-		return "a quota of the broker's is used up"
-	case 0x98:
-		return "ended by the broker's administrator"
-	case 0x99:
-		return "the broker does not accept the payload's format"
-	case 0x9A:
-		return "the broker does not keep retained messages"
-	case 0x9B:
-		return "the broker does not carry this quality of service"
-	case 0x9C, 0x9D:
-		return "the broker wants another server to be used"
-	case 0x9E:
-		return "the broker has no shared subscriptions"
-	case 0x9F:
-		return "more connections a second than the broker allows"
+	words := [...]string{
+		0x80: "the broker gives no reason",
+		0x81: "malformed packet",
+		0x82: "protocol error",
+		0x83: "the broker does not accept it",
+		0x84: "the broker does not speak this version of MQTT; try version=3.1.1",
+		0x85: "the broker does not allow this client identifier",
+		0x86: "wrong user name or password",
+		0x87: "the broker's permissions do not allow it",
+		0x88: "the server is unavailable",
+		0x89: "the server is busy",
+		0x8A: "the client is banned",
+		0x8B: "the server is shutting down",
+		0x8C: "the broker does not know this way to log in",
+		0x8D: "the broker has heard nothing for longer than keep_alive",
+		0x8E: "another client has the same client identifier",
+		0x8F: "the broker does not accept the topic filter",
+		0x90: "the broker does not accept the topic name",
+		0x93: "more messages in flight than the broker allows",
+		0x94: "topic alias invalid",
+		0x95: "larger than the broker allows",
+		0x96: "more messages a second than the broker allows",
+		0x97: "a quota of the broker's is used up",
+		0x98: "ended by the broker's administrator",
+		0x99: "the broker does not accept the payload's format",
+		0x9A: "the broker does not keep retained messages",
+		0x9B: "the broker does not carry this quality of service",
+		0x9C: "the broker wants another server to be used",
+		0x9D: "the broker wants another server to be used",
+		0x9E: "the broker has no shared subscriptions",
+		0x9F: "more connections a second than the broker allows",
+	}
+	if int(r) < len(words) {
+		return words[r]
 	}
 	return ""
-}
-
-// oldReason returns the reason code of MQTT 5 for a return code of MQTT 3.1.1's
-// CONNACK.
-func oldReason(code byte) reason {
-	switch code {
-	case 1:
-		return 0x84
-	case 2:
-		return 0x85
-	case 3:
-		return 0x88
-	case 4:
-		return 0x86
-	case 5:
-		return 0x87
-	}
-	return reason(code)
 }
 
 // refusal is the error of a login that the broker has refused by a code of either
 // version.
 func refusal(code byte, text string) error {
 	why := reason(code)
-	if code < 0x80 {
-		why = oldReason(code)
+	if old := [...]reason{0, 0x84, 0x85, 0x88, 0x86, 0x87}; int(code) < len(old) { // of MQTT 3.1.1
+		why = old[code]
 	}
 	if text != "" {
-		return fmt.Errorf("log in: %w: %s (%w)", why.Unwrap(), text, why)
+		return fmt.Errorf("%w: %s (%w)", why.Unwrap(), text, why)
 	}
-	return fmt.Errorf("log in: %w: %w", why.Unwrap(), why)
+	return fmt.Errorf("%w: %w", why.Unwrap(), why)
 }
 
 // disconnection is the error of a connection that the broker has ended by a code.
 func disconnection(code byte) error {
 	return fmt.Errorf("the broker ends the connection: %w", reason(code))
+}
+
+// goodbye is the error of a connection that the broker has ended by a DISCONNECT.
+func goodbye(body []byte) error {
+	if len(body) > 0 {
+		return disconnection(body[0])
+	}
+	return errors.New("the broker ends the connection")
 }

@@ -41,8 +41,8 @@ func (s *session) semantics() driver.Semantics {
 			"keep_alive":     o.KeepAlive.String(),
 			"max_inflight":   strconv.Itoa(o.inflight(&s.welcome)),
 			"write_buffer":   driver.ByteSize(s.writeBuffer).String(),
-			"authentication": s.login(),
-			"servers":        s.addresses(),
+			"authentication": s.Login(),
+			"servers":        s.Address.String(),
 			"reconnect_wait": o.ReconnectWait.String(),
 			"client":         "packets of the driver's own",
 		},
@@ -82,9 +82,9 @@ func (s *session) semantics() driver.Semantics {
 		sem.Settings["client"] = o.libraryName()
 		sem.Warnings = append(sem.Warnings, s.libraryWarnings()...)
 	}
-	if s.tls != nil {
-		sem.Transport += ", tls of at least " + strings.TrimPrefix(strings.ToLower(tls.VersionName(s.tls.MinVersion)), "tls ")
-		if s.tls.InsecureSkipVerify {
+	if s.TLS != nil {
+		sem.Transport += ", tls of at least " + strings.TrimPrefix(strings.ToLower(tls.VersionName(s.TLS.MinVersion)), "tls ")
+		if s.TLS.InsecureSkipVerify {
 			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 		}
 	}
@@ -141,23 +141,4 @@ func (s *session) consumption() string {
 		text += ", acknowledged " + acknowledged
 	}
 	return text
-}
-
-func (s *session) addresses() string {
-	all := make([]string, len(s.servers))
-	for i, server := range s.servers {
-		all[i] = server.address
-	}
-	return strings.Join(all, ",")
-}
-
-// login names the way in which the clients log in.
-func (s *session) login() string {
-	switch {
-	case s.user != "":
-		return "user and password"
-	case s.tls != nil && len(s.tls.Certificates) > 0:
-		return "certificate"
-	}
-	return "none"
 }

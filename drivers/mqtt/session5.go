@@ -19,6 +19,7 @@ import (
 // and how. The library lets its users bring such a session.
 type session5 struct {
 	*state.State
+	flight   *flight
 	most     uint16 // messages in flight, whatever the broker allows
 	consumer bool
 	manual   bool // the consumer acknowledges several messages at once
@@ -31,8 +32,6 @@ type session5 struct {
 	answering sync.Mutex
 
 	mu      sync.Mutex
-	entries map[uint16]entry // by packet identifier
-	flying  tally
 	acked   int
 	target  int // of acked
 	reached func()
@@ -40,7 +39,7 @@ type session5 struct {
 
 // newSession5 returns the session of a new connection. The state of one that outlives
 // connections is the link's.
-func newSession5(l *link) *session5 {
+func newSession5(l *link, f *flight) *session5 {
 	kept := l.state5
 	if kept == nil {
 		kept = state.NewInMemory()
@@ -49,8 +48,8 @@ func newSession5(l *link) *session5 {
 		}
 	}
 	everything := unlimited()
-	s := &session5{State: kept, most: uint16(l.session.options.inflight(&everything)),
-		lost: make(chan struct{}), entries: map[uint16]entry{}}
+	s := &session5{State: kept, flight: f, most: uint16(l.session.options.inflight(&everything)),
+		lost: make(chan struct{})}
 	if l.consumer != nil {
 		s.consumer, s.manual = true, l.consumer.due > 1
 	}
@@ -89,10 +88,7 @@ func (s *session5) AddToSession(ctx context.Context, packet pahosession.Packet, 
 	}
 	if m, ok := ctx.Value(messageKey{}).(*message5); ok {
 		m.id = packet.(*pahopackets.Publish).PacketID
-		s.mu.Lock()
-		s.entries[m.id] = m.entry
-		s.flying.n++
-		s.mu.Unlock()
+		s.flight.put(m.id, m.entry)
 	}
 	return nil
 }
@@ -131,47 +127,12 @@ func (s *session5) PacketReceived(p *pahopackets.ControlPacket, deliver chan<- *
 // settle resolves the message that p answers. Its identifier may be used again when
 // the library has seen the answer.
 func (s *session5) settle(p *pahopackets.ControlPacket, why reason, deliver chan<- *pahopackets.Publish) error {
-	e, ok := s.take(p.PacketID())
+	e, ok := s.flight.take(p.PacketID())
 	err := s.State.PacketReceived(p, deliver)
-	switch {
-	case !ok:
-	case why.failed():
-		e.acks.Done(e.token, why)
-	default:
-		e.acks.Done(e.token, nil)
+	if ok {
+		e.acks.Done(e.token, why.outcome())
 	}
 	return err
-}
-
-// take returns the message in flight with the identifier, which is no longer.
-func (s *session5) take(id uint16) (entry, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	e, ok := s.entries[id]
-	if ok {
-		delete(s.entries, id)
-		s.flying.remove()
-	}
-	return e, ok
-}
-
-// end resolves all that is in flight.
-func (s *session5) end(why error) {
-	s.mu.Lock()
-	entries := s.entries
-	s.entries = nil
-	s.flying.clear()
-	s.mu.Unlock()
-	for _, e := range entries {
-		e.acks.Done(e.token, why)
-	}
-}
-
-// empty returns what is closed when nothing is in flight, nil if nothing is.
-func (s *session5) empty() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.flying.empty()
 }
 
 // Ack implements the library's SessionManager.

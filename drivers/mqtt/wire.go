@@ -1,9 +1,9 @@
 package mqtt
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,228 +12,166 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// wire is one network connection after the login, until it breaks. What waits
-// for an answer on it ends with it.
-//
-// Lock order: writing, then mu.
+// wire is a connection by packets of the driver's own. What waits for an answer on it
+// ends with it.
 type wire struct {
-	link    *link
-	conn    net.Conn // what packets are written to
-	raw     net.Conn // the connection below encryption: closing it waits for nothing
-	in      packets
-	welcome greeting
-	limit   int  // messages in flight, at most
-	held    bool // acknowledgements wait for the reader to be idle; the reader's
+	shared
+	source kit.Reader
+	in     *kit.Frames
+	writer *kit.Writer
+	ack    []byte                // reused by the reader
+	why    atomic.Pointer[error] // why it broke, if the broker or a sender has said so
 
-	writing sync.Mutex // guards what follows up to mu
-	ended   bool
-	frame   []byte // reused
-	aliases aliases
-	batch   []byte // packets that have not been written yet
-	hold    kit.BatchTimer
-
-	replies []byte // acknowledgements of deliveries that have not been written yet
-	owed    int    // how many of them there are
-
-	mu      sync.Mutex
-	dead    bool
-	why     error // why it broke, if the broker or a sender has said so
-	room    sync.Cond
-	entries []entry         // by packet identifier less one
-	free    []uint16        // identifiers that nobody uses, of those that have an entry
-	flying  tally           // entries in use
-	pings   []chan struct{} // of those who wait for PINGRESP; nil: nobody
-
-	waiting atomic.Bool   // the reader waits for bytes
-	reads   atomic.Uint64 // how often it has got some
+	mu    sync.Mutex
+	pings []chan struct{} // of those who wait for PINGRESP
 }
 
-func newWire(l *link, raw, conn net.Conn, g greeting, in packets) *wire {
-	w := &wire{link: l, raw: raw, conn: conn, welcome: g, in: in}
-	w.aliases.most = g.aliases
-	w.room.L = &w.mu
-	// An error ends the wire, which is told.
-	w.hold = kit.NewBatchTimer(&w.writing, func() { _ = w.flushLocked() })
-	w.in.src = w
-	w.limit = l.session.options.inflight(&g)
+// newWire returns one that has not logged in.
+func newWire(l *link, to kit.Conn) *wire {
+	w := &wire{shared: shared{link: l, raw: to.Raw}}
+	w.source.Source = to.Conn
+	size, hook := 1, kit.WriterHook{Failed: w.endWith}
+	if l.key.Role == kit.Producer {
+		size = l.session.writeBuffer
+		if l.session.options.QoS == 0 && size > 1 {
+			hook.Emptied = w.emptied
+		}
+	}
+	w.writer = kit.NewWriter(to, size, hook)
+	w.in = kit.NewFrames(&w.source, packetSize, w.writer.FlushReplies)
 	return w
 }
 
-// Read implements io.Reader for in.
-func (w *wire) Read(p []byte) (int, error) {
-	w.waiting.Store(true)
-	n, err := w.conn.Read(p)
-	w.waiting.Store(false)
-	w.reads.Add(1)
-	return n, err
-}
-
-// reserve takes a packet identifier for a message. If none may be had it waits
-// until one is given back; what has been batched goes out before.
-func (w *wire) reserve(acks driver.Acks, token uint64) (uint16, error) {
-	w.mu.Lock()
-	if w.flying.n >= w.limit && !w.dead {
-		w.mu.Unlock()
-		if err := w.flush(); err != nil {
-			return 0, err
-		}
-		w.mu.Lock()
-		for w.flying.n >= w.limit && !w.dead {
-			w.room.Wait()
-		}
+// next returns the next packet: its first byte and what follows its length, which is
+// valid until the next call. What has been held back goes out before it is waited for.
+func (w *wire) next() (first byte, body []byte, err error) {
+	packet, err := w.in.Next()
+	if err != nil {
+		return 0, nil, err
 	}
-	defer w.mu.Unlock()
-	if w.dead {
-		return 0, driver.ErrNotConnected
-	}
-	var id uint16
-	if n := len(w.free); n > 0 {
-		id, w.free = w.free[n-1], w.free[:n-1]
-	} else {
-		w.entries = append(w.entries, entry{})
-		id = uint16(len(w.entries))
-	}
-	w.entries[id-1] = entry{acks, token}
-	w.flying.n++
-	return id, nil
-}
-
-// release gives an identifier back, and returns what was in flight with it.
-func (w *wire) release(id uint16) (entry, bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if id == 0 || int(id) > len(w.entries) || w.entries[id-1].acks == nil {
-		return entry{}, false
-	}
-	e := w.entries[id-1]
-	w.entries[id-1] = entry{}
-	w.free = append(w.free, id)
-	w.flying.remove()
-	w.room.Signal()
-	return e, true
-}
-
-// settle resolves the message with the identifier.
-func (w *wire) settle(id uint16, err error) {
-	if e, ok := w.release(id); ok {
-		e.acks.Done(e.token, err)
-	}
-}
-
-// shut ends the wire: what is in flight is resolved with err, and whoever waits
-// is woken.
-func (w *wire) shut(err error) {
-	w.raw.Close()
-	w.writing.Lock()
-	w.ended = true
-	w.lose(0)
-	w.hold.Stop()
-	w.writing.Unlock()
-	w.mu.Lock()
-	w.dead = true
-	entries, pings := w.entries, w.pings
-	w.entries, w.free, w.pings = nil, nil, nil
-	w.flying.clear()
-	w.room.Broadcast()
-	w.mu.Unlock()
-	for _, e := range entries {
-		if e.acks != nil {
-			e.acks.Done(e.token, err)
-		}
-	}
-	for _, p := range pings {
-		if p != nil {
-			close(p)
-		}
-	}
+	first, body = split(packet)
+	return first, body, nil
 }
 
 // endWith keeps the first reason for the wire's end, and ends it.
 func (w *wire) endWith(err error) {
-	w.mu.Lock()
-	if w.why == nil {
-		w.why = err
-	}
-	w.mu.Unlock()
+	w.why.CompareAndSwap(nil, &err)
 	w.raw.Close()
 }
 
-// write writes whole packets at once. An error ends the wire: half a packet may
-// be out, and nothing can follow it.
-func (w *wire) write(frames []byte) error {
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	return w.writeLocked(frames)
+// Serve implements kit.Wire: it handles packets until the wire breaks. It lets the
+// broker know that the client is alive, and finds out whether the broker is.
+func (w *wire) Serve() error {
+	every := w.link.session.options.KeepAlive
+	if k := w.welcome.keepAlive; k > 0 {
+		every = min(every, time.Duration(k)*time.Second)
+	}
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if w.source.Watch(every, over, w.alive) {
+			w.endWith(errors.New("the broker has not answered for longer than keep_alive"))
+		}
+	})
+	err := w.read()
+	if why := w.why.Load(); why != nil {
+		err = *why
+	}
+	w.raw.Close() // lets go of a write in alive
+	close(over)
+	watching.Wait()
+	return err
 }
 
-func (w *wire) writeLocked(frames []byte) error {
-	if _, err := w.conn.Write(frames); err != nil {
-		w.endWith(err)
-		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
+// alive asks for a sign of life. Who writes just now keeps the connection alive, or
+// finds out.
+func (w *wire) alive() bool {
+	if w.writer.Busy() {
+		return false
 	}
-	return nil
+	_, err := w.ping()
+	return err == nil
 }
 
-// publish sends a producer's message, or adds it to the batch. An error means
-// that it is not out and never will be.
-func (w *wire) publish(p *producer, id uint16, payload []byte) error {
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	if w.ended {
-		return driver.ErrNotConnected
-	}
-	topic, alias := p.name(&w.aliases)
-	packet := publication{v5: w.link.v5, flags: p.flags, topic: topic, alias: alias, id: id, user: p.user}
-	size := w.link.session.writeBuffer
-	if size <= 1 {
-		w.frame = appendPublish(w.frame[:0], packet, payload)
-		return w.writeLocked(w.frame)
-	}
-	if len(w.batch)+headMost+len(topic)+len(p.user)+len(payload) > size {
-		if err := w.flushLocked(); err != nil {
+func (w *wire) read() error {
+	for {
+		first, body, err := w.next()
+		if err == nil {
+			err = w.handle(first, body)
+		}
+		if err != nil {
 			return err
 		}
 	}
-	w.batch = appendPublish(w.batch, packet, payload)
-	if len(w.batch) > size { // too large to be held, and alone
-		err := w.writeLocked(w.batch)
-		w.batch = w.batch[:0]
-		return err
-	}
-	w.hold.Hold()
-	return nil
 }
 
-func (w *wire) flush() error {
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	return w.flushLocked()
-}
-
-func (w *wire) flushLocked() error {
-	if len(w.batch) == 0 {
+// handle deals with a packet from the broker. An error ends the wire.
+func (w *wire) handle(first byte, body []byte) error {
+	c := w.link.consumer
+	switch kind := first & typeMask; {
+	case kind == typePuback, kind == typePubcomp, kind == typePubrec:
+		id, why, err := parseAck(body)
+		if err != nil {
+			return err
+		}
+		if kind == typePubrec && !why.failed() {
+			return w.reply(typePubrel, id, 1)
+		}
+		w.flight.settle(id, why.outcome())
 		return nil
+	case kind == typePublish && c != nil:
+		return c.publish(w, first, body)
+	case kind == typePubrel&typeMask && c != nil:
+		return c.released(w, body)
+	case kind == typeUnsuback && c != nil:
+		c.leave()
+		return nil
+	case kind == typePingresp:
+		w.ponged()
+		return nil
+	case kind == typeDisconnect:
+		return goodbye(body)
 	}
-	n, err := w.conn.Write(w.batch)
-	if err != nil {
-		w.endWith(err)
-		w.lose(n)
-		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
-	}
-	w.batch = w.batch[:0]
-	w.hold.Emptied()
-	return nil
+	return fmt.Errorf("%w: one of type %d, which was not to come", errMalformed, first>>4)
 }
 
-// lose empties batch, of which no more than written bytes are out. What waits
-// for acknowledgements is resolved elsewhere; of quality of service 0 an event
-// has to tell.
-func (w *wire) lose(written int) {
-	if n := unwritten(w.batch, written); n > 0 {
-		w.link.emit(driver.Event{Kind: driver.Dropped, Detail: w.link.key.String() + ": unwritten when the connection was lost", Count: n})
+// send implements connection. Without acknowledgements the packet has been written
+// or copied when it returns, so that Done comes inside it.
+func (w *wire) send(p *producer, token uint64, payload []byte) error {
+	var id uint16
+	var err error
+	if p.qos() > 0 {
+		if id, err = w.flight.reserve(p.acks, token); err != nil {
+			return err
+		}
 	}
-	w.batch = w.batch[:0]
-	w.hold.Emptied()
+	topic, alias := p.name(&w.aliases)
+	packet := publication{v5: w.link.v5, flags: p.flags, topic: topic, alias: alias, id: id, user: p.user}
+	b, err := w.writer.Begin(headMost + len(topic) + len(p.user) + len(payload))
+	if err == nil {
+		err = w.writer.Commit(appendPublish(b, packet, payload))
+	}
+	switch {
+	case err == nil && id == 0:
+		p.acks.Done(token, nil)
+	case err != nil && id != 0:
+		// The end of the wire may have resolved it already.
+		if _, ours := w.flight.release(id); !ours {
+			return nil
+		}
+	}
+	return err
+}
+
+// emptied tells of messages of quality of service 0 that were collected and never
+// written. Of one that fills the buffer, and is alone in it, Send tells.
+func (w *wire) emptied(collected []byte, written int) {
+	if written == len(collected) || len(collected) >= w.link.session.writeBuffer {
+		return
+	}
+	if n := unwritten(collected, written); n > 0 {
+		w.link.Emit(driver.Event{Kind: driver.Dropped, Detail: "unwritten when the connection was lost", Count: n})
+	}
 }
 
 // unwritten counts the PUBLISH packets of quality of service 0 that do not end
@@ -250,144 +188,118 @@ func unwritten(batch []byte, written int) (n int) {
 	return n
 }
 
-// reply writes an acknowledgement together with others: when there are at least
-// due of them and no further packet is at hand, or there is much to write. Of
-// more than one due it does not wait for the reader to be idle.
+// reply writes an acknowledgement of the reader's together with others, see
+// kit.Writer.Reply.
 func (w *wire) reply(kind byte, id uint16, due int) error {
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	w.replies = appendAck(w.replies, kind, id)
-	w.owed++
-	if due > 1 {
-		if w.owed < due {
-			return nil
-		}
-	} else if w.held = due == 1 && len(w.replies) < 4<<10 && w.in.more(); w.held {
-		return nil
-	}
-	return w.writeReplies()
+	w.ack = appendAck(w.ack[:0], kind, id)
+	return w.writer.Reply(w.ack, due)
 }
 
-// next returns the next packet. What has been held back goes out before it is
-// waited for.
-func (w *wire) next() (first byte, body []byte, err error) {
-	if w.held && !w.in.more() {
-		w.held = false
-		w.writing.Lock()
-		err := w.writeReplies()
-		w.writing.Unlock()
-		if err != nil {
-			return 0, nil, err
-		}
+// write writes a packet at once, and leaves acknowledgements that wait for others.
+func (w *wire) write(packet []byte) error {
+	b, err := w.writer.Begin(len(packet) + 1) // see emptied
+	if err != nil {
+		return err
 	}
-	return w.in.next()
-}
-
-// writeReplies writes what reply has held back. writing is held.
-func (w *wire) writeReplies() error {
-	if len(w.replies) == 0 {
-		return nil
+	if err := w.writer.Commit(append(b, packet...)); err != nil || !w.writer.Collects() {
+		return err
 	}
-	err := w.writeLocked(w.replies)
-	w.replies, w.owed = w.replies[:0], 0
-	return err
-}
-
-// answer writes an acknowledgement that may not be held back.
-func (w *wire) answer(kind byte, id uint16) error {
-	w.writing.Lock()
-	defer w.writing.Unlock()
-	w.frame = appendAck(w.frame[:0], kind, id)
-	return w.writeLocked(w.frame)
+	return w.writer.Flush()
 }
 
 // ping sends a PINGREQ and returns what is closed when it is answered, or the
 // wire ends.
-func (w *wire) ping(answered chan struct{}) error {
-	w.writing.Lock()
-	defer w.writing.Unlock()
+func (w *wire) ping() (<-chan struct{}, error) {
+	answered := make(chan struct{})
 	w.mu.Lock()
-	if w.dead {
-		w.mu.Unlock()
-		return driver.ErrNotConnected
-	}
 	w.pings = append(w.pings, answered)
 	w.mu.Unlock()
-	if err := w.flushLocked(); err != nil {
-		return err
-	}
-	return w.writeLocked([]byte{typePingreq, 0})
+	return answered, w.write([]byte{typePingreq, 0})
 }
 
 // ponged is called with each PINGRESP.
 func (w *wire) ponged() {
 	w.mu.Lock()
-	var first chan struct{}
+	defer w.mu.Unlock()
 	if len(w.pings) > 0 {
-		first, w.pings = w.pings[0], w.pings[1:]
-	}
-	w.mu.Unlock()
-	if first != nil {
-		close(first)
+		close(w.pings[0])
+		w.pings = w.pings[1:]
 	}
 }
 
-// empty returns what is closed when nothing is in flight, nil if nothing is.
-func (w *wire) empty() <-chan struct{} {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.flying.empty()
+// sync implements connection: the broker answers a ping after it has read what came
+// before.
+func (w *wire) sync(ctx context.Context, all bool) error {
+	answered, err := w.ping()
+	if err != nil {
+		return err
+	}
+	select {
+	case <-answered:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	return w.settled(ctx, all)
 }
 
-func (w *wire) over() bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.dead
-}
-
-// watch looks after the wire until done is closed: it lets the broker know that
-// the client is alive, and finds out whether the broker is.
-func (w *wire) watch(every time.Duration, done <-chan struct{}) {
-	beat := time.NewTicker(every)
-	defer beat.Stop()
-	var last uint64
-	asked := false
+// until reads packets until f says that it has seen enough.
+func (w *wire) until(f func(first byte, body []byte) (bool, error)) error {
 	for {
-		select {
-		case <-done:
-			return
-		case <-beat.C:
+		first, body, err := w.next()
+		if err != nil {
+			return err
 		}
-		reads := w.reads.Load()
-		if asked && reads == last && w.waiting.Load() {
-			w.endWith(errors.New("the broker has not answered for longer than keep_alive"))
-			return
+		if first&typeMask == typeDisconnect {
+			return goodbye(body)
 		}
-		last = reads
-		// Who writes just now keeps the connection alive, or finds out.
-		if asked = w.writing.TryLock(); asked {
-			w.writing.Unlock()
-			asked = w.ping(nil) == nil
+		if enough, err := f(first, body); enough || err != nil {
+			return err
 		}
 	}
 }
 
-// closeTimeout is for a broker that has stopped reading.
-const closeTimeout = 200 * time.Millisecond
-
-// last writes packets behind all that has been held back, unless somebody is
-// stuck in a write. It reports whether they are out. A message cannot follow.
-func (w *wire) last(packets []byte) bool {
-	if !w.writing.TryLock() {
-		return false
+// subscribe implements connection.
+func (w *wire) subscribe(_ context.Context, c *consumer) error {
+	if !w.welcome.present {
+		c.known = nil
 	}
-	defer w.writing.Unlock()
-	w.conn.SetWriteDeadline(time.Now().Add(closeTimeout))
-	return w.flushLocked() == nil && w.writeReplies() == nil && w.writeLocked(packets) == nil
+	if err := w.writer.Write(appendSubscribe(nil, w.link.v5, subscription, c.qos, c.filters, false)); err != nil {
+		return err
+	}
+	return w.until(func(first byte, body []byte) (bool, error) {
+		if first&typeMask != typeSuback {
+			return false, w.handle(first, body)
+		}
+		codes, err := parseSuback(w.link.v5, body)
+		if err == nil {
+			err = c.granted(codes)
+		}
+		return true, err
+	})
 }
 
-// leave says good-bye and closes.
-func (w *wire) leave() {
-	w.last([]byte{typeDisconnect, 0})
+// unsubscribe implements connection. The goroutine that reads the answer has
+// delivered what came before.
+func (w *wire) unsubscribe(c *consumer) bool {
+	return w.writer.Last(appendFilters(nil, typeUnsubscribe, w.link.v5, subscription+1, c.filters))
+}
+
+// Leave implements kit.Wire: it says good-bye and closes.
+func (w *wire) Leave(ctx context.Context) {
+	if ctx.Err() == nil {
+		w.writer.Last([]byte{typeDisconnect, 0})
+	}
 	w.raw.Close()
+}
+
+// End implements kit.Wire.
+func (w *wire) End(err error) {
+	w.writer.End()
+	w.flight.end(err)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.pings {
+		close(p)
+	}
+	w.pings = nil
 }
