@@ -23,7 +23,7 @@ type exchange struct {
 // talk connects as the client called id, or a control client of the session's
 // if that is empty, and ends the connection after f.
 func (s *session) talk(ctx context.Context, id string, f func(d *exchange) error) error {
-	l := s.newClient(kit.Key{Role: kit.Control})
+	l := s.newClient(s.Apart(), kit.Key{Role: kit.Control}) // Deprovision may come after Close
 	// The broker may not have seen the end of the one before.
 	l.id += "-" + strconv.FormatInt(s.talks.Add(1), 10)
 	if id != "" {

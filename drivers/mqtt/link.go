@@ -15,6 +15,7 @@ import (
 type link struct {
 	*kit.Link[client, *client] // nil: of an exchange
 	session                    *session
+	base                       *kit.Base // it connects by
 	key                        kit.Key
 	id                         string // the client identifier
 	v5                         bool
@@ -27,14 +28,14 @@ type link struct {
 type client struct{ connection }
 
 // newClient returns a link that connects once.
-func (s *session) newClient(key kit.Key) *link {
-	return &link{session: s, key: key, v5: s.options.v5(), clean: true,
+func (s *session) newClient(b *kit.Base, key kit.Key) *link {
+	return &link{session: s, base: b, key: key, v5: s.options.v5(), clean: true,
 		id: fmt.Sprintf("%s-%s-%s-%s", s.options.ClientID, s.Target.Run, s.Nonce, key)}
 }
 
 // newLink returns a link of producers, or of a consumer if that is not nil.
 func (s *session) newLink(key kit.Key, c *consumer) *link {
-	l := s.newClient(key)
+	l := s.newClient(s.Base, key)
 	l.consumer = c
 	l.Link = kit.NewLink[client, *client](s.Base, kit.LinkConfig[client]{
 		Name: key.String(), Dial: l.dial, Passes: passes, Wait: s.options.ReconnectWait})
@@ -46,7 +47,7 @@ func (l *link) dial(ctx context.Context) (*client, error) {
 	s := l.session
 	how := kit.Connecting{Timeout: s.options.ConnectTimeout,
 		Hint: "is this an MQTT listener, does it want encryption or a client certificate, does it speak MQTT " + s.options.Version + "?"}
-	return kit.Connect(ctx, s.Base, s.From(l.key.Conn), how, func(ctx context.Context, to kit.Conn) (*client, error) {
+	return kit.Connect(ctx, l.base, s.From(l.key.Conn), how, func(ctx context.Context, to kit.Conn) (*client, error) {
 		c, err := l.open(ctx, to)
 		if err != nil {
 			return nil, err

@@ -69,6 +69,13 @@ func NewBase(e *Errors, t driver.Target, user, secret string, schemes ...Scheme)
 	return b, nil
 }
 
+// Apart returns a base that connects as b does, also when b has closed: for what is
+// removed at the end.
+func (b *Base) Apart() *Base {
+	return &Base{Errors: b.Errors, Address: b.Address, Target: b.Target, TLS: b.TLS,
+		User: b.User, Secret: b.Secret, Nonce: b.Nonce, Life: context.Background()}
+}
+
 // Login names the way in which connections log in, for Semantics.
 func (b *Base) Login() string {
 	certificate := b.TLS != nil && len(b.TLS.Certificates) > 0

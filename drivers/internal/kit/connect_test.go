@@ -41,3 +41,23 @@ func TestBaseEncryptsAllServers(t *testing.T) {
 		t.Errorf("servers %+v", b.Servers)
 	}
 }
+
+// What is removed at the end may be removed after Close.
+func TestBaseApartOutlivesClose(t *testing.T) {
+	var x exchange
+	b, _ := x.link(t)
+	b.Target.Dial = func(context.Context, string, string) (net.Conn, error) {
+		ours, _ := net.Pipe()
+		return ours, nil
+	}
+	apart := b.Apart()
+	if err := b.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	p, err := Connect(t.Context(), apart, apart.Servers, Connecting{Timeout: time.Minute}, func(context.Context, Conn) (*phone, error) {
+		return new(phone), nil
+	})
+	if p == nil || err != nil {
+		t.Errorf("connected to %v, %v", p, err)
+	}
+}
