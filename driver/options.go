@@ -33,7 +33,8 @@ type Option struct {
 // and may further have doc:"…" (one line for people), enum:"a,b" (allowed
 // strings), min:"…" and max:"…" (inclusive, in the field's own notation) and
 // secret:"true". Its type is string, bool, an integer, a float, time.Duration,
-// [ByteSize], []string, or defined on one of them. Options that are absent
+// [ByteSize], []string, or defined on one of them. Those of an embedded struct are
+// options too, in its place. Options that are absent
 // leave their fields as they were, which is how defaults are given.
 //
 // Former names go on working: with formerly:"a,b" the keys a and b are taken for
@@ -89,8 +90,8 @@ func DescribeOptions(ptr any) []Option {
 	}
 	v := structOf(ptr)
 	var all []Option
-	for i := range v.NumField() {
-		f, ok := fieldAt(v, i)
+	for _, sf := range reflect.VisibleFields(v.Type()) {
+		f, ok := fieldAt(v, sf)
 		if !ok {
 			continue
 		}
@@ -126,9 +127,9 @@ func structOf(ptr any) reflect.Value {
 
 // fieldsOf returns the options by their names and their former names.
 func fieldsOf(v reflect.Value) map[string]option {
-	fields := make(map[string]option, v.NumField())
-	for i := range v.NumField() {
-		f, ok := fieldAt(v, i)
+	fields := map[string]option{}
+	for _, sf := range reflect.VisibleFields(v.Type()) {
+		f, ok := fieldAt(v, sf)
 		if !ok {
 			continue
 		}
@@ -142,13 +143,12 @@ func fieldsOf(v reflect.Value) map[string]option {
 	return fields
 }
 
-func fieldAt(v reflect.Value, i int) (option, bool) {
-	sf := v.Type().Field(i)
+func fieldAt(v reflect.Value, sf reflect.StructField) (option, bool) {
 	name := sf.Tag.Get("option")
 	if name == "" {
 		return option{}, false
 	}
-	f := option{name: name, tag: sf.Tag, value: v.Field(i)}
+	f := option{name: name, tag: sf.Tag, value: v.FieldByIndex(sf.Index)}
 	if !f.value.CanSet() || f.typeName() == "" {
 		panic(fmt.Sprintf("driver: option %q of %s is unexported or of type %s, which options cannot have", name, v.Type(), sf.Type))
 	}

@@ -214,6 +214,29 @@ func TestDescribeOptions(t *testing.T) {
 	}
 }
 
+// login is a part of the options of several drivers.
+type login struct {
+	User string `option:"user"`
+}
+
+func TestEmbeddedOptions(t *testing.T) {
+	o := struct {
+		First string `option:"first"`
+		login
+		Last string `option:"last"`
+	}{First: "a"}
+	if err := driver.DecodeOptions(map[string]any{"user": "ada", "last": "z"}, &o); err != nil || o.User != "ada" || o.First != "a" || o.Last != "z" {
+		t.Errorf("%+v, %v", o, err)
+	}
+	var names []string
+	for _, option := range driver.DescribeOptions(&o) {
+		names = append(names, option.Name)
+	}
+	if got := strings.Join(names, " "); got != "first user last" {
+		t.Errorf("options %s", got)
+	}
+}
+
 // renamed has options that were called otherwise before.
 type renamed struct {
 	Client string        `option:"client" enum:"direct,library" formerly:"publish,receive" aliases:"client=library,amqp=library" doc:"who carries messages"`

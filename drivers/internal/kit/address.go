@@ -26,6 +26,7 @@ type Server struct {
 	Address string // host and port
 	Host    string
 	TLS     bool
+	Scheme  string // of its URL
 }
 
 // Address is what a target's URL says.
@@ -70,7 +71,7 @@ func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 		if port == "" {
 			port = schemes[i].Port
 		}
-		a.Servers = append(a.Servers, Server{Address: net.JoinHostPort(u.Hostname(), port), Host: u.Hostname(), TLS: schemes[i].TLS})
+		a.Servers = append(a.Servers, Server{Address: net.JoinHostPort(u.Hostname(), port), Host: u.Hostname(), TLS: schemes[i].TLS, Scheme: u.Scheme})
 		if u.User != nil {
 			a.User = u.User
 		}

@@ -37,7 +37,7 @@ func TestParseURL(t *testing.T) {
 		}
 	}
 	a, _ := e.ParseURL("a,b,c", schemes...)
-	if got := a.From(4); !slices.Equal(got, []Server{{"b:1", "b", false}, {"c:1", "c", false}, {"a:1", "a", false}}) {
+	if got := a.From(4); !slices.Equal(got, []Server{{"b:1", "b", false, "test"}, {"c:1", "c", false, "test"}, {"a:1", "a", false, "test"}}) {
 		t.Errorf("from the fifth of three: %v", got)
 	}
 }
