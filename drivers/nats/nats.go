@@ -30,7 +30,7 @@ const product = "nats"
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
-	options := DefaultOptions()
+	options := natswire.DefaultOptions()
 	return driver.Entry{
 		Name:       "nats",
 		Summary:    "core NATS: publish and subscribe, queue groups, request and reply",
@@ -56,13 +56,13 @@ type Driver struct{}
 // Open implements driver.Driver. It keeps one connection of its own, beside
 // those of producers and consumers, to read the server's settings from.
 func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
+	o := natswire.DefaultOptions()
 	if err := driver.DecodeOptions(t.Options, &o); err != nil {
 		return nil, err
 	}
-	c, err := natswire.Open(ctx, product, t, o.wire())
+	c, err := natswire.Open(ctx, product, t, o)
 	if err != nil {
 		return nil, err
 	}
-	return &session{client: c, run: t.Run, consumers: map[*consumer]struct{}{}}, nil
+	return session{c}, nil
 }

@@ -5,13 +5,14 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
 )
 
 // producer implements driver.Producer and driver.Syncer. The client copies
 // what it is given, and a publisher has written it, so Done comes inside Send.
 type producer struct {
-	session *session
+	session session
 	link    *natswire.Link
 	out     *natswire.Publisher
 	subject string
@@ -20,7 +21,7 @@ type producer struct {
 }
 
 // Producer implements driver.Session.
-func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+func (s session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
 	p, err := s.producer(ctx, spec, acks)
 	if err != nil {
 		return nil, err
@@ -31,17 +32,17 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	return p, nil
 }
 
-func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (*producer, error) {
+func (s session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (*producer, error) {
 	subject, err := s.subject(spec.Topic)
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.client.Acquire(ctx, natswire.Key{Role: natswire.RoleProducer, Conn: spec.Conn})
+	l, err := s.Acquire(ctx, kit.Key{Role: kit.Producer, Conn: spec.Conn})
 	if err != nil {
 		return nil, err
 	}
 	if limit := l.Conn().MaxPayload(); int64(spec.Size+natswire.HeaderSize(spec.Headers)) > limit {
-		s.client.Release(ctx, l)
+		s.Release(ctx, l)
 		return nil, tooLarge(spec.Size, spec.Headers, limit)
 	}
 	p := &producer{session: s, link: l, out: natswire.NewPublisher(l), subject: subject, acks: acks}
@@ -66,7 +67,7 @@ func (p *producer) sendError(err error) error {
 	if p.link.Closing() || p.closed.Load() {
 		err = driver.ErrClosed // whatever the dying connection said
 	}
-	return wrap(err, "send to %q", p.subject)
+	return p.session.Wrap(err, "send to %q", p.subject)
 }
 
 // Sync implements driver.Syncer.
@@ -75,7 +76,7 @@ func (p *producer) Sync(ctx context.Context) error {
 		return p.sendError(driver.ErrClosed)
 	}
 	if err := p.link.Flush(ctx); err != nil {
-		return wrap(err, "wait for the server to have read what was sent to %q", p.subject)
+		return p.session.Wrap(err, "wait for the server to have read what was sent to %q", p.subject)
 	}
 	return nil
 }
@@ -101,7 +102,7 @@ func (p *producer) flush() error {
 // producer.
 func (p *producer) Close(ctx context.Context) error {
 	if p.closed.CompareAndSwap(false, true) {
-		p.session.client.Release(ctx, p.link)
+		p.session.Release(ctx, p.link)
 	}
 	return nil
 }

@@ -2,7 +2,8 @@ package nats
 
 import (
 	"context"
-	"fmt"
+
+	"github.com/nats-io/nats.go"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/natswire"
@@ -20,29 +21,24 @@ type requester struct {
 }
 
 // Requester implements driver.RequestReplier.
-func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies driver.Deliver) (driver.Producer, error) {
+func (s session) Requester(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies driver.Deliver) (driver.Producer, error) {
 	p, err := s.producer(ctx, spec, acks)
 	if err != nil {
 		return nil, err
 	}
 	reply := p.link.Conn().NewInbox()
 	p.out.Address(p.subject, reply)
-	nobody := driver.Event{Kind: driver.AsyncError, Detail: p.link.Key().String() + ": nobody answers " + p.subject}
-	inbox := newConsumer(s, p.link, func(_, payload, _ []byte) { replies(driver.Message{Payload: payload}) })
-	inbox.past = true
-	inbox.nobody = func() { p.link.Emit(nobody) }
-	if err = inbox.subscribe(reply, ""); err == nil {
-		err = inbox.settle(ctx, []string{reply})
-	}
-	if err == nil && !s.keep(inbox) {
-		err = fmt.Errorf("nats: subscribe to %q: session %w", reply, driver.ErrClosed)
-	}
-	if err != nil {
-		inbox.unsubscribe(ctx)
-		p.Close(ctx)
+	r := &requester{producer: p, inbox: s.newConsumer(p.link, func(_, payload, _ []byte) {
+		replies(driver.Message{Payload: payload})
+	}, func(_ *nats.Msg, status string) {
+		if status == noResponders {
+			p.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: "nobody answers " + p.subject})
+		}
+	})}
+	if err := r.inbox.subscribe(ctx, driver.ConsumerSpec{}, reply); err != nil {
+		r.Close(ctx)
 		return nil, err
 	}
-	r := &requester{producer: p, inbox: inbox}
 	if p.link.Batching() {
 		return batchingRequester{r}, nil
 	}
@@ -51,8 +47,8 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 
 // Close implements driver.Producer. No reply is delivered after it.
 func (r *requester) Close(ctx context.Context) error {
-	err := r.inbox.unsubscribe(ctx)
-	r.session.forget(r.inbox)
+	err := r.inbox.Shut(ctx)
+	r.session.Forget(r.inbox)
 	r.producer.Close(ctx)
 	return err
 }
@@ -65,8 +61,8 @@ func (r batchingRequester) Flush() error { return r.flush() }
 
 // Responder implements driver.RequestReplier. It answers on the goroutine that
 // delivers the request and on the connection that the request came by.
-func (s *session) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(driver.Message) []byte) (driver.Consumer, error) {
-	return s.consumer(ctx, spec, func(l *natswire.Link) natswire.Handler {
+func (s session) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(driver.Message) []byte) (driver.Consumer, error) {
+	return s.consumer(ctx, spec, func(l *natswire.Link) receiver {
 		out := natswire.NewPublisher(l)
 		return func(_, payload, to []byte) {
 			reply := respond(driver.Message{Payload: payload})
@@ -74,7 +70,7 @@ func (s *session) Responder(ctx context.Context, spec driver.ConsumerSpec, respo
 				return
 			}
 			if err := out.Answer(to, reply); err != nil {
-				l.Emit(driver.Event{Kind: driver.AsyncError, Detail: l.Key().String() + ": reply: " + err.Error()})
+				l.Emit(driver.Event{Kind: driver.AsyncError, Detail: "reply: " + err.Error()})
 			}
 		}
 	})

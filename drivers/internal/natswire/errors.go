@@ -1,22 +1,21 @@
 package natswire
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/nats-io/nats.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
-// ClassOf returns the class of an error of the client.
-func ClassOf(err error) error {
-	if c := driver.Class(err); c != nil {
-		return c
-	}
+// Errors makes the errors of a driver whose client is nats.go.
+func Errors(product string) *kit.Errors { return &kit.Errors{Driver: product, Class: class} }
+
+// class returns the class of an error of nats.go; nil: it is none.
+func class(err error) error {
 	for _, c := range []struct{ err, class error }{
 		{nats.ErrReconnectBufExceeded, driver.ErrNotConnected},
 		{nats.ErrConnectionReconnecting, driver.ErrNotConnected},
@@ -38,8 +37,6 @@ func ClassOf(err error) error {
 		{nats.ErrConnectionClosed, driver.ErrClosed},
 		{nats.ErrConnectionDraining, driver.ErrClosed},
 		{nats.ErrBadSubscription, driver.ErrClosed},
-		{context.DeadlineExceeded, driver.ErrTimeout},
-		{context.Canceled, driver.ErrClosed},
 	} {
 		if errors.Is(err, c.err) {
 			return c.class
@@ -50,19 +47,14 @@ func ClassOf(err error) error {
 	if text := strings.ToLower(err.Error()); strings.Contains(text, "authentication") || strings.Contains(text, "authorization") {
 		return driver.ErrUnauthorized
 	}
-	var network net.Error
-	if errors.As(err, &network) && network.Timeout() {
-		return driver.ErrTimeout
-	}
-	// What remains is the socket's.
-	return driver.ErrNotConnected
+	return nil
 }
 
-// Wrap adds the product, what was being done, and the class, to an error of the
-// library.
-func Wrap(product string, err error, format string, args ...any) error {
-	if driver.Class(err) != nil {
-		return fmt.Errorf("%s: %s: %w", product, fmt.Sprintf(format, args...), err)
+// CheckName refuses names that are no plain part of a subject.
+func CheckName(product, what, name string) error {
+	if name == "" || strings.ContainsAny(name, "*> \t\r\n") || strings.HasPrefix(name, ".") ||
+		strings.HasSuffix(name, ".") || strings.Contains(name, "..") {
+		return fmt.Errorf("%s: %s %q: %w: names are not empty and have no spaces, wildcards or empty parts between dots", product, what, name, driver.ErrUnsupported)
 	}
-	return fmt.Errorf("%s: %s: %w: %w", product, fmt.Sprintf(format, args...), ClassOf(err), err)
+	return nil
 }

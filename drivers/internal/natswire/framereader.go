@@ -2,196 +2,135 @@ package natswire
 
 import (
 	"bytes"
+	"errors"
 	"io"
+	"sync/atomic"
+
+	"sixnines/drivers/internal/kit"
 )
 
-// The sizes of an frameReader, in bytes. The buffer starts small because most
-// connections carry little, and grows to readBuffer when reads fill it; beyond
-// that it grows with the frames that it has to hold, up to frameMost.
-const (
-	readFirst  = 8 << 10
-	readBuffer = 64 << 10
-	// frameMost is the largest payload handed over directly: the most that a
-	// server can be set to carry.
-	frameMost = 64 << 20
-	// lineMost is the longest line before a payload that is waited for.
-	lineMost = 16 << 10
-)
+// lineMost is the longest line before a payload that is waited for.
+const lineMost = 16 << 10
 
-// frameReader reads the server's side of one connection on behalf of the client. It
-// takes out the messages of routes, without their headers, and hands them over on the goroutine that
-// reads, as slices of its own buffer; all other bytes come out of Read as they
-// went in.
+// frameReader reads the server's side of one connection on behalf of nats.go. It
+// takes out the messages of routes, without their headers, and hands them over on the
+// goroutine that reads, as slices of its own buffer; all other bytes come out of Read
+// as they went in.
 //
-// The client has a goroutine for each subscription, to which it copies every
+// nats.go has a goroutine for each subscription, to which it copies every
 // message: an allocation and a wake-up each, and under load the message waits
 // for the scheduler once more.
 //
 // It understands what servers write and no more than that. At the first line
 // that it does not know (the TLS that a server asks for in mid-connection, a
-// proxy's own text) it gives up for good, and the client gets every byte.
+// proxy's own text) it gives up for good, and nats.go gets every byte.
 //
 // One goroutine at a time reads, and it is the one that messages are handed
 // over on.
 type frameReader struct {
-	src    io.Reader
+	source io.Reader
+	frames *kit.Frames
 	routes *routes
-	// rest is called before a Read that may have to wait, if messages have been
-	// handed over since the last.
-	rest func()
-
-	buf        []byte
-	start, end int // what has been read and not yet dealt with
-
-	skip   int  // bytes of a payload that belong to the client
-	inLine bool // the client's until the end of the line
-	lost   bool // all is the client's
-	full   bool // the last read took all the room there was
-	handed bool // a message has been handed over since rest was called
-	err    error
+	head   head        // of the message that size has looked at last
+	left   []byte      // nats.go's, which it has not read yet
+	lost   atomic.Bool // all that follows is nats.go's
 }
 
-func newFrameReader(src io.Reader, routes *routes, rest func()) *frameReader {
-	return &frameReader{src: src, routes: routes, rest: rest, buf: make([]byte, readFirst)}
+// newFrameReader reads from source. rest is called before a read that may have to wait,
+// if something has come since the last.
+func newFrameReader(source io.Reader, routes *routes, rest func()) *frameReader {
+	in := &frameReader{source: source, routes: routes}
+	in.frames = kit.NewFrames(source, in.size, func() error {
+		rest()
+		return nil
+	})
+	return in
 }
 
-// Read implements io.Reader. It returns as soon as there are bytes for the
-// client.
-func (in *frameReader) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	for {
-		if n := in.sift(p); n > 0 {
+// Read implements io.Reader. It returns as soon as there are bytes for nats.go.
+func (in *frameReader) Read(p []byte) (n int, err error) {
+	for n < len(p) {
+		switch {
+		case len(in.left) > 0:
+			m := copy(p[n:], in.left)
+			n += m
+			in.left = in.left[m:]
+		case in.lost.Load() && n == 0:
+			return in.source.Read(p)
+		case in.lost.Load(), n > 0 && !in.frames.More():
 			return n, nil
-		}
-		if err := in.err; err != nil {
-			in.err = nil
-			return 0, err
-		}
-		in.fill()
-	}
-}
-
-// fill reads once. What is left of a frame moves to the front of the buffer.
-func (in *frameReader) fill() {
-	if in.handed {
-		in.handed = false
-		in.rest()
-	}
-	in.end = copy(in.buf, in.buf[in.start:in.end])
-	in.start = 0
-	if in.end == len(in.buf) || in.full && len(in.buf) < readBuffer {
-		in.buf = append(in.buf, make([]byte, len(in.buf))...)
-	}
-	n, err := in.src.Read(in.buf[in.end:])
-	in.end += n
-	in.full = in.end == len(in.buf)
-	if err != nil {
-		in.err = err
-		in.lost = true // half a frame may be left, and has no second half
-	}
-}
-
-// sift deals with what has been read, as far as it is complete, and returns how
-// many bytes for the client are in p.
-func (in *frameReader) sift(p []byte) (n int) {
-	for n < len(p) && in.start < in.end {
-		unread := in.buf[in.start:in.end]
-		switch {
-		case in.lost:
-		case in.skip > 0:
-			unread = unread[:min(in.skip, len(unread))]
-		case in.inLine:
-			if i := bytes.IndexByte(unread, '\n'); i >= 0 {
-				unread = unread[:i+1]
-			}
 		default:
-			if in.frame(unread) {
-				continue
-			}
-			return n
-		}
-		m := copy(p[n:], unread)
-		n += m
-		in.start += m
-		switch {
-		case in.skip > 0:
-			in.skip -= m
-		case in.inLine:
-			in.inLine = p[n-1] != '\n'
+			in.next()
 		}
 	}
-	return n
+	return n, nil
 }
 
-// frame deals with the beginning of what the server has to say next. It reports
-// whether that was enough to go on.
-func (in *frameReader) frame(unread []byte) bool {
-	headed := false
-	switch unread[0] {
-	case 'I', 'P', '+', '-':
-		in.inLine = true
-		return true
-	case 'M':
-	case 'H':
-		headed = true
-	default:
-		in.lost = true
-		return true
+// next deals with a frame. After an error, which comes again if it is the source's, there
+// are none any more: half of one may be left, and has no second half.
+func (in *frameReader) next() {
+	frame, err := in.frames.Next()
+	if err != nil {
+		in.lost.Store(true)
+		in.left = in.frames.Rest()
+		return
+	}
+	if kind := frame[0]; kind == 'M' || kind == 'H' {
+		body := frame[in.head.line : len(frame)-2]
+		if r := in.routes.find(in.head.sid, in.head.subject); r != nil && in.head.plain(body) {
+			r.deliver(in.head.subject, body[in.head.headers:len(body):len(body)], in.head.reply)
+			return
+		}
+	}
+	in.left = frame
+}
+
+// errForeign says that what comes is no frame of a server.
+var errForeign = errors.New("not a frame of a NATS server")
+
+// size returns how many bytes the frame has that unread begins with, see kit.NewFrames.
+func (in *frameReader) size(unread []byte) (int, error) {
+	if len(unread) == 0 {
+		return 1, nil
 	}
 	i := bytes.IndexByte(unread, '\n')
+	switch unread[0] {
+	case 'M', 'H':
+	case 'I', 'P', '+', '-':
+		if i < 0 {
+			i = len(unread) // and what follows
+		}
+		return i + 1, nil
+	default:
+		return 0, errForeign
+	}
 	if i > lineMost || i < 0 && len(unread) > lineMost {
-		in.lost = true
-		return true
+		return 0, errForeign
 	}
 	if i < 0 {
-		return false
+		return len(unread) + 1, nil
 	}
-	h, ok := parseHead(unread[:i+1], headed)
-	if !ok {
-		in.lost = true
-		return true
+	h, ok := parseHead(unread[:i+1], unread[0] == 'H')
+	n := h.line + h.size + 2
+	if !ok || len(unread) >= n && string(unread[n-2:n]) != "\r\n" {
+		return 0, errForeign
 	}
-	body := unread[i+1:]
-	var r *route
-	if h.size <= frameMost {
-		r = in.routes.find(h.sid, h.subject)
-	}
-	if r != nil && headed {
-		// A block of headers that has a status comes from the server, and to the client.
-		start := body[:min(len(body), len(headerStart))]
-		switch {
-		case h.headers < len(headerStart) || h.headers > h.size || string(start) != headerStart[:len(start)]:
-			r = nil
-		case len(start) < len(headerStart):
-			return false
-		}
-	}
-	if r == nil {
-		// The client wants a byte after the payload and then the line's end,
-		// whatever is between.
-		in.skip, in.inLine = i+1+h.size+1, true
-		return true
-	}
-	if len(body) < h.size+2 {
-		return false
-	}
-	if body[h.size] != '\r' || body[h.size+1] != '\n' {
-		in.lost = true
-		return true
-	}
-	in.handed = true
-	r.Deliver(h.subject, body[h.headers:h.size:h.size], h.reply)
-	in.start += i + 1 + h.size + 2
-	return true
+	in.head = h
+	return n, nil
 }
 
 // head is the line before a message's payload. Its parts are slices of it.
 type head struct {
 	subject, reply []byte
 	sid, size      int // size includes headers
-	headers        int // their size; -1: it cannot be read
+	headers        int // their size; 0: there are none; -1: this is no block of headers
+	line           int // the size of the line
+}
+
+// plain reports whether the message is somebody's: a block of headers that has a status
+// comes from the server, and is nats.go's.
+func (h *head) plain(body []byte) bool {
+	return h.headers == 0 || h.headers > 0 && string(body[:len(headerStart)]) == headerStart
 }
 
 // parseHead reads "MSG subject sid [reply] size\r\n" or, if headed, "HMSG
@@ -228,7 +167,7 @@ func parseHead(line []byte, headed bool) (h head, ok bool) {
 	if count < least {
 		return h, false
 	}
-	h.subject = parts[0]
+	h.line, h.subject = len(line), parts[0]
 	if count == most {
 		h.reply = parts[2]
 	}
@@ -236,9 +175,8 @@ func parseHead(line []byte, headed bool) (h head, ok bool) {
 	h.sid, numbered = number(parts[1])
 	h.size, sized = number(parts[count-1])
 	if headed {
-		if n, ok := number(parts[count-2]); ok {
-			h.headers = n
-		} else {
+		n, ok := number(parts[count-2])
+		if h.headers = n; !ok || n < len(headerStart) || n > h.size {
 			h.headers = -1
 		}
 	}

@@ -39,7 +39,7 @@ func HeaderSize(headers []driver.Header) int {
 // CheckHeaders refuses headers that the server would not take.
 func (c *Client) CheckHeaders(headers []driver.Header) error {
 	if len(headers) > 0 && !c.Control().Conn().HeadersSupported() {
-		return Wrap(c.product, nats.ErrHeadersNotSupported, "send headers")
+		return c.Wrap(nats.ErrHeadersNotSupported, "send headers")
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -14,51 +12,31 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
-// The roles of links. Producers and consumers never share one.
-const (
-	RoleControl  = "control"
-	RoleProducer = "producer"
-	RoleConsumer = "consumer"
-)
-
-// Key names a link within its session.
-type Key struct {
-	Role string
-	Conn int
-}
-
-func (k Key) String() string {
-	if k.Role == RoleControl {
-		return k.Role
-	}
-	return fmt.Sprintf("%s-%d", k.Role, k.Conn)
-}
-
-// Link is a connection of the client and the network connections below it.
+// Link is a client of nats.go, which has one network connection after another.
 type Link struct {
-	product string
-	key     Key
+	client  *Client
+	key     kit.Key
 	nc      *nats.Conn
-	dialer  *linkDialer
-	notify  func(driver.Event)
+	life    context.Context // ends with the link
+	cancel  context.CancelFunc
 	closing atomic.Bool // no more events
+	direct  bool        // messages go past nats.go where they can
 
+	latest atomic.Pointer[conn] // the connection made last, open or not
 	// live is the connection to which publishers may write frames of their own,
 	// nil if there is none or they may not.
-	live       atomic.Pointer[dialedConn]
-	direct     bool
-	batch      *batch // nil: publishers write each message at once, or the client does as it is set
+	live       atomic.Pointer[conn]
 	maxPayload atomic.Int64
-	accounted  bool // what a batch loses is no event
 
-	// routes lead messages to consumers without the client; nil if none do.
-	routes      *routes
+	routes      routes // lead messages to consumers without nats.go
 	subscribing sync.Mutex
-	subscribed  int // the number of the client's latest subscription, guarded by subscribing
+	subscribed  int // the number of nats.go's latest subscription, guarded by subscribing
 
 	mu       sync.Mutex
+	dialled  error                      // of the last attempt
 	dropped  map[*nats.Subscription]int // how many drops have been reported
 	watchers []*watcher
 }
@@ -66,31 +44,43 @@ type Link struct {
 // watcher is told when a link goes down and comes up again.
 type watcher struct{ changed func(up bool) }
 
-// connect makes a link. It ends with an error when ctx or the client's life does,
-// which also ends later attempts to reconnect.
-func (c *Client) connect(ctx context.Context, key Key) (*Link, error) {
-	l := &Link{product: c.product, key: key, notify: c.notify, direct: c.Direct(), accounted: c.options.Accounted, dropped: map[*nats.Subscription]int{},
-		dialer: &linkDialer{Dialer: NewDialer(c.life, c.dial, c.options.ConnectTimeout)}}
-	if l.direct {
-		l.routes = new(routes)
-		l.dialer.frameReader = func(conn net.Conn) io.Reader { return newFrameReader(conn, l.routes, l.Rest) }
+// connect makes a link. It ends with an error when ctx or the session does, which
+// also ends later attempts to reconnect.
+func (c *Client) connect(ctx context.Context, key kit.Key) (*Link, error) {
+	l := &Link{client: c, key: key, direct: key.Role != kit.Control && c.Direct(), dropped: map[*nats.Subscription]int{}}
+	l.life, l.cancel = context.WithCancel(c.Life)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.Life, func() { cancel(driver.ErrClosed) })()
+	o := c.settings(l)
+	err := c.logIn(&o)
+	if err == nil {
+		stop := context.AfterFunc(ctx, l.kill)
+		l.nc, err = o.Connect()
+		if !stop() && err == nil {
+			l.nc.Close()
+			err = context.Cause(ctx)
+		}
 	}
-	clientBuffer := c.writeBuffer
-	if l.direct && c.writeBuffer > 1 {
-		l.batch = newBatch(l, c.writeBuffer)
-		// What publishers leave to the client must not wait to be overtaken.
-		clientBuffer = 1
+	if err == nil {
+		l.adopt(l.nc)
+		return l, nil
 	}
-	// Each connection begins with another server, so that a cluster is used
-	// evenly and always alike.
-	servers := slices.Concat(c.servers[key.Conn%len(c.servers):], c.servers[:key.Conn%len(c.servers)])
+	l.kill()
+	return nil, l.connectError(ctx, err)
+}
+
+// settings are what nats.go makes the link with.
+func (c *Client) settings(l *Link) nats.Options {
 	o := nats.GetDefaultOptions()
-	o.Servers = servers
+	for _, s := range c.From(l.key.Conn) {
+		o.Servers = append(o.Servers, s.Scheme+"://"+s.Address)
+	}
 	o.NoRandomize = true
 	o.IgnoreDiscoveredServers = !c.options.DiscoveredServers
-	o.Name = fmt.Sprintf("%s %s %s", c.options.Name, c.run, key)
-	o.CustomDialer = l.dialer
-	o.SkipHostLookup = true // the dialer looks names up, and stops when told to
+	o.Name = fmt.Sprintf("%s %s %s", c.options.Name, c.Target.Run, l.key)
+	o.CustomDialer = l
+	o.SkipHostLookup = true // Dial looks names up, and stops when told to
 	o.Timeout = c.options.ConnectTimeout
 	o.PingInterval = c.options.PingInterval
 	o.MaxPingsOut = c.options.MaxPingsOut
@@ -100,10 +90,12 @@ func (c *Client) connect(ctx context.Context, key Key) (*Link, error) {
 	o.ReconnectJitter = c.options.ReconnectWait / 2
 	o.ReconnectJitterTLS = c.options.ReconnectWait / 2
 	o.ReconnectBufSize = -1
-	o.WriteBufferSize = clientBuffer
+	if o.WriteBufferSize = c.writeBuffer; l.direct {
+		o.WriteBufferSize = 1 // what publishers leave to it must not wait to be overtaken
+	}
 	// A deadline before each write and none after it cost two calls a message,
-	// and a write that goes half-way ends the connection. The dialer can end a
-	// blocked write when somebody wants to leave.
+	// and a write that goes half-way ends the connection. kill ends a blocked write
+	// when somebody wants to leave.
 	o.FlusherTimeout = 0
 	o.SkipSubjectValidation = true // subjects are checked once, when they are made
 	o.InboxPrefix = c.options.InboxPrefix
@@ -112,49 +104,41 @@ func (c *Client) connect(ctx context.Context, key Key) (*Link, error) {
 	o.ReconnectedCB = l.reconnected
 	o.ClosedCB = l.closed
 	o.AsyncErrorCB = l.failed
-	if c.tls != nil {
-		o.Secure, o.TLSConfig = true, c.tls
+	if c.TLS != nil {
+		o.Secure, o.TLSConfig = true, c.TLS
 	}
 	o.TLSHandshakeFirst = c.options.TLSFirst
-	for _, apply := range c.authentication {
-		if err := apply(&o); err != nil {
-			return nil, Wrap(c.product, err, "prepare to connect")
-		}
-	}
-	stopCtx := context.AfterFunc(ctx, l.dialer.Kill)
-	stopLife := context.AfterFunc(c.life, l.dialer.Kill)
-	nc, err := o.Connect()
-	inTime := stopCtx()
-	stopLife()
-	switch {
-	case err == nil && !inTime:
-		nc.Close()
-		err = context.Cause(ctx)
-	case err == nil:
-		l.nc = nc
-		l.adopt(nc)
-		return l, nil
-	}
-	l.dialer.Kill()
-	return nil, c.connectError(ctx, err, l.dialer.LastError())
+	return o
 }
 
-// connectError says why there is no connection, in as much detail as the
-// client leaves over.
-func (c *Client) connectError(ctx context.Context, err, dialErr error) error {
-	to := Redact(c.servers)
-	switch {
-	case c.life.Err() != nil:
-		return fmt.Errorf("%s: connect to %s: %w", c.product, to, driver.ErrClosed)
+// connectError says why there is no connection, in as much detail as nats.go leaves
+// over.
+func (l *Link) connectError(ctx context.Context, err error) error {
+	c := l.client
+	l.mu.Lock()
+	if errors.Is(err, nats.ErrNoServers) && l.dialled != nil {
+		err = l.dialled
+	}
+	l.mu.Unlock()
+	switch class := c.ClassOf(err); {
+	case c.Closed():
+		err = driver.ErrClosed
 	case ctx.Err() != nil:
-		return fmt.Errorf("%s: connect to %s: %w: %w", c.product, to, driver.ErrNotConnected, context.Cause(ctx))
-	case errors.Is(err, nats.ErrNoServers) && dialErr != nil:
-		err = dialErr
+		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
+	case class == driver.ErrUnauthorized:
+		return c.Wrap(err, "log in to %s", c.Address.String())
+	default:
+		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
-	if class := ClassOf(err); class == driver.ErrUnauthorized {
-		return fmt.Errorf("%s: log in to %s: %w: %w", c.product, to, class, err)
+	return c.Wrap(err, "connect to %s", c.Address.String())
+}
+
+// kill ends the network connection and lets no other be made.
+func (l *Link) kill() {
+	l.cancel()
+	if c := l.latest.Load(); c != nil {
+		c.Conn.Close()
 	}
-	return fmt.Errorf("%s: connect to %s: %w: %w", c.product, to, driver.ErrNotConnected, err)
 }
 
 // close ends the link by ctx's deadline. A client that is stuck in a write gets
@@ -164,25 +148,21 @@ func (l *Link) close(ctx context.Context) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if l.batch != nil {
-			l.batch.close()
+		if c := l.live.Swap(nil); c != nil {
+			_ = c.out.Flush() // nobody is left to be told
 		}
 		l.nc.Close()
 	}()
-	grace := 2 * time.Second
-	if deadline, ok := ctx.Deadline(); ok {
-		grace = time.Until(deadline) * 3 / 4
-	}
-	patience := time.NewTimer(grace)
-	defer patience.Stop()
+	grace, cancel := kit.Grace(ctx)
+	defer cancel()
 	select {
 	case <-done:
-	case <-patience.C:
-	case <-ctx.Done():
+	case <-grace.Done():
 	}
 	// Also when the client is done: it may have been about to reconnect.
-	l.dialer.Kill()
-	patience.Reset(2 * time.Second)
+	l.kill()
+	patience := time.NewTimer(2 * time.Second)
+	defer patience.Stop()
 	select {
 	case <-done:
 	case <-patience.C: // a dial function that does not heed its context
@@ -216,27 +196,34 @@ func (l *Link) tell(up bool) {
 // Conn returns the library's connection.
 func (l *Link) Conn() *nats.Conn { return l.nc }
 
-// Key returns the link's name.
-func (l *Link) Key() Key { return l.key }
-
 // Closing reports whether the link is being closed, or has been.
 func (l *Link) Closing() bool { return l.closing.Load() }
 
 // Batching reports whether messages are collected, to be written by FlushBatch.
-func (l *Link) Batching() bool { return l.batch != nil }
+func (l *Link) Batching() bool { return l.direct && l.client.writeBuffer > 1 }
 
 // FlushBatch writes what has been collected. It is no round trip.
 func (l *Link) FlushBatch() error {
-	if l.batch == nil {
-		return nil
+	if c := l.live.Load(); c != nil && c.out.Collects() {
+		return c.out.Flush()
 	}
-	return l.batch.flush()
+	return nil
 }
 
-// Emit reports an event, unless the link is being closed.
+// Rest is called when consumers may have to wait for their next message. What
+// responders have answered goes out.
+func (l *Link) Rest() {
+	if l.key.Role == kit.Consumer {
+		_ = l.FlushBatch() // an event tells of what is lost
+	}
+}
+
+// Emit reports an event, unless the link is being closed. The link's name goes before
+// the detail.
 func (l *Link) Emit(e driver.Event) {
 	if !l.closing.Load() {
-		l.notify(e)
+		e.Detail = l.key.String() + ": " + e.Detail
+		l.client.Target.Notify(e)
 	}
 }
 
@@ -246,7 +233,7 @@ func (l *Link) Emit(e driver.Event) {
 // work to the client until it is known which one is meant.
 func (l *Link) adopt(nc *nats.Conn) {
 	l.maxPayload.Store(nc.MaxPayload())
-	c := l.dialer.latest.Load()
+	c := l.latest.Load()
 	// The client holds its lock while it logs in, so both answers are about
 	// connections on which that is over.
 	if address := nc.LocalAddr(); !l.direct || address != c.LocalAddr().String() || !nc.IsConnected() {
@@ -254,7 +241,7 @@ func (l *Link) adopt(nc *nats.Conn) {
 	}
 	// A server may insist on TLS without being asked. The client's own word on it
 	// looks at its state without its lock (nats.go 1.55).
-	if !c.wrapped.Load() {
+	if !c.in.lost.Load() {
 		l.live.Store(c)
 		if l.closing.Load() { // close has seen to it that there is none
 			l.live.Store(nil)
@@ -262,55 +249,10 @@ func (l *Link) adopt(nc *nats.Conn) {
 	}
 }
 
-// Rest is called when consumers may have to wait for their next message. What
-// responders have answered goes out.
-func (l *Link) Rest() {
-	if l.batch != nil && l.key.Role == RoleConsumer {
-		_ = l.batch.flush() // an event tells of what is lost
-	}
-}
-
-// Subscription is one of the client's, by its number.
-type Subscription struct {
-	*nats.Subscription
-	sid int
-}
-
-// Subscribe subscribes with h, and leads past the library what it can if g is
-// not nil. Messages come with the subject of their own that carries says, which
-// may end in ".*"; empty: with the subscription's.
-func (l *Link) Subscribe(subject, group, carries string, g *Gate, h nats.MsgHandler) (Subscription, error) {
-	l.subscribing.Lock()
-	defer l.subscribing.Unlock()
-	if carries == "" {
-		carries = subject
-	}
-	sid := l.subscribed + 1
-	if l.routes != nil && g != nil {
-		l.routes.set(sid, &route{routeOf(carries), g}) // before the first message can come
-	}
-	sub, err := l.nc.QueueSubscribe(subject, group, h)
-	if err != nil {
-		l.unroute(sid)
-		return Subscription{}, err
-	}
-	l.subscribed = sid
-	return Subscription{sub, sid}, nil
-}
-
-// Unroute leaves what comes for the subscription to the library.
-func (l *Link) Unroute(s Subscription) { l.unroute(s.sid) }
-
-func (l *Link) unroute(sid int) {
-	if l.routes != nil {
-		l.routes.set(sid, nil)
-	}
-}
-
 func (l *Link) disconnected(_ *nats.Conn, err error) {
-	detail := l.key.String()
+	detail := "the connection was lost"
 	if err != nil {
-		detail += ": " + err.Error()
+		detail = err.Error()
 	}
 	// Publishers would fill a batch that cannot be written. If the library has
 	// connected again in the meantime, its next call is to adopt.
@@ -321,13 +263,13 @@ func (l *Link) disconnected(_ *nats.Conn, err error) {
 
 func (l *Link) reconnected(nc *nats.Conn) {
 	l.adopt(nc)
-	l.Emit(driver.Event{Kind: driver.Reconnected, Detail: l.key.String() + ": " + nc.ConnectedUrlRedacted()})
+	l.Emit(driver.Event{Kind: driver.Reconnected, Detail: nc.ConnectedUrlRedacted()})
 	l.tell(true)
 }
 
 // closed is called when the client has given up for good.
 func (l *Link) closed(nc *nats.Conn) {
-	detail := l.key.String() + ": given up"
+	detail := "given up"
 	if err := nc.LastError(); err != nil {
 		detail += ": " + err.Error()
 	}
@@ -336,26 +278,10 @@ func (l *Link) closed(nc *nats.Conn) {
 
 func (l *Link) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
 	if sub != nil && errors.Is(err, nats.ErrSlowConsumer) {
-		l.ReportDropped(sub)
+		l.reportDropped(sub)
 		return
 	}
-	l.Emit(driver.Event{Kind: driver.AsyncError, Detail: l.key.String() + ": " + err.Error()})
-}
-
-// ReportDropped tells of messages for sub that the client has thrown away
-// since the last report.
-func (l *Link) ReportDropped(sub *nats.Subscription) {
-	total, err := sub.Dropped()
-	if err != nil {
-		return
-	}
-	l.mu.Lock()
-	fresh := total - l.dropped[sub]
-	l.dropped[sub] = total
-	l.mu.Unlock()
-	if fresh > 0 {
-		l.Emit(driver.Event{Kind: driver.Dropped, Detail: l.key.String() + ": " + sub.Subject, Count: fresh})
-	}
+	l.Emit(driver.Event{Kind: driver.AsyncError, Detail: err.Error()})
 }
 
 // Flush waits for a round trip to the server, by which it has read all that
@@ -369,12 +295,6 @@ func (l *Link) Flush(ctx context.Context) error {
 	result := make(chan error, 1)
 	go func() {
 		defer cancel()
-		if l.batch != nil {
-			if err := l.batch.flush(); err != nil {
-				result <- err
-				return
-			}
-		}
 		result <- l.nc.FlushWithContext(limited)
 	}()
 	select {

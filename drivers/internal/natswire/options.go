@@ -12,29 +12,32 @@ import (
 	"sixnines/driver"
 )
 
-// The values of the drivers' option client, which says who carries messages.
+// The values of option client, which says who carries messages.
 const (
 	Direct  = "direct"  // frames of our own, past the library
 	Library = "library" // the library, as its users use it
 )
 
-// Options say how to connect. Drivers have options of the same names and
-// document them.
+// Options say how to connect, see driver.DecodeOptions. They are those of core NATS, and
+// a part of JetStream's.
 type Options struct {
-	WriteBuffer       driver.ByteSize
-	Library           bool // messages go by the library
-	User, Password    string
-	Token             string
-	NKeySeed, Creds   string
-	Name              string
-	InboxPrefix       string
-	ConnectTimeout    time.Duration
-	PingInterval      time.Duration
-	MaxPingsOut       int
-	MaxReconnects     int
-	ReconnectWait     time.Duration
-	DiscoveredServers bool
-	TLSFirst          bool
+	WriteBuffer       driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
+	Client            string          `option:"client" enum:"direct,library" formerly:"publish,receive" aliases:"client=library" doc:"direct: over plain TCP, messages go past the client library, over its connections, which costs less; consumers that take their time are left to it all the same; library: nats.go, and for JetStream nats.go/jetstream, publishes and delivers, as most programs have it"`
+	User              string          `option:"user" doc:"user name, with password"`
+	Password          string          `option:"password" doc:"password of user" secret:"true"`
+	Token             string          `option:"token" doc:"token, instead of a user" secret:"true"`
+	NKeySeed          string          `option:"nkey_seed" doc:"file with an NKey seed to sign the server's challenge with"`
+	Creds             string          `option:"creds" doc:"credentials file: a user's JWT and NKey seed"`
+	Name              string          `option:"name" doc:"name of the connections at the server; the run, role and number of each are added"`
+	InboxPrefix       string          `option:"inbox_prefix" doc:"first part of the subjects that answers come by, and JetStream's deliveries, where permissions ask for one; absent: _INBOX"`
+	ConnectTimeout    time.Duration   `option:"connect_timeout" doc:"longest time for one server to accept a connection and log in" min:"1ms"`
+	PingInterval      time.Duration   `option:"ping_interval" doc:"how often the client checks that an idle server is alive" min:"1ms"`
+	MaxPingsOut       int             `option:"max_pings_outstanding" doc:"unanswered checks until a connection counts as lost" min:"1"`
+	MaxReconnects     int             `option:"max_reconnects" doc:"attempts to reconnect to each server; -1: without end, 0: none" min:"-1"`
+	ReconnectWait     time.Duration   `option:"reconnect_wait" doc:"pause between attempts to reconnect, when all servers have been tried" min:"1ms"`
+	DiscoveredServers bool            `option:"discovered_servers" doc:"after a connection is lost also try servers of the cluster that the URL does not list"`
+	TLSFirst          bool            `option:"tls_first" doc:"start TLS before the server has said anything, as it must be configured to expect"`
+
 	// Accounted says that publishers learn what becomes of every message: what a
 	// batch loses is no event of its own.
 	Accounted bool
@@ -43,6 +46,7 @@ type Options struct {
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
+		Client:         Direct,
 		Name:           "sixnines",
 		ConnectTimeout: nats.DefaultTimeout,
 		PingInterval:   nats.DefaultPingInterval,
@@ -55,7 +59,7 @@ func DefaultOptions() Options {
 const batchBuffer = 64 << 10
 
 // writeBuffer returns the size of the write buffer in bytes.
-func (o Options) writeBuffer(batch bool) int {
+func (o *Options) writeBuffer(batch bool) int {
 	switch {
 	case o.WriteBuffer > 0:
 		return int(o.WriteBuffer)
@@ -65,10 +69,11 @@ func (o Options) writeBuffer(batch bool) int {
 	return 1
 }
 
-// authentication returns what a client needs to log in. It reads the files
-// once, so that a wrong path is an error of the option and not of the
-// connection.
-func (o Options) authentication(product string) ([]nats.Option, error) {
+// authentication returns how connections log in, for people, and what has them do so.
+// It reads the files once, so that a wrong path is an error of the option and not of
+// the connection.
+func (c *Client) authentication() (how string, option nats.Option, err error) {
+	o := &c.options
 	var given []string
 	for _, method := range []struct{ name, value string }{
 		{"user", o.User}, {"token", o.Token}, {"nkey_seed", o.NKeySeed}, {"creds", o.Creds},
@@ -79,26 +84,25 @@ func (o Options) authentication(product string) ([]nats.Option, error) {
 	}
 	switch {
 	case len(given) > 1:
-		return nil, fmt.Errorf("%s: options %s: %w: give one way to log in, not several", product, strings.Join(given, " and "), driver.ErrOption)
+		return "", nil, fmt.Errorf("%s: options %s: %w: give one way to log in, not several", c.Driver, strings.Join(given, " and "), driver.ErrOption)
 	case o.Password != "" && o.User == "":
-		return nil, fmt.Errorf("%s: option \"password\": %w: it needs user beside it", product, driver.ErrOption)
-	case o.User != "":
-		return []nats.Option{nats.UserInfo(o.User, o.Password)}, nil
+		return "", nil, fmt.Errorf("%s: option \"password\": %w: it needs user beside it", c.Driver, driver.ErrOption)
 	case o.Token != "":
-		return []nats.Option{nats.Token(o.Token)}, nil
+		return "token", nats.Token(o.Token), nil
 	case o.NKeySeed != "":
-		option, err := nats.NkeyOptionFromSeed(o.NKeySeed)
-		if err != nil {
-			return nil, fmt.Errorf("%s: option \"nkey_seed\": %w: %s: %w; it wants a file with a user's seed, which begins with SU", product, driver.ErrOption, o.NKeySeed, err)
+		if option, err = nats.NkeyOptionFromSeed(o.NKeySeed); err != nil {
+			err = fmt.Errorf("%s: option \"nkey_seed\": %w: %s: %w; it wants a file with a user's seed, which begins with SU", c.Driver, driver.ErrOption, o.NKeySeed, err)
 		}
-		return []nats.Option{option}, nil
+		return "nkey", option, err
 	case o.Creds != "":
-		if err := checkCreds(o.Creds); err != nil {
-			return nil, fmt.Errorf("%s: option \"creds\": %w: %s: %w; it wants a file with a user's JWT and seed, as nsc writes it", product, driver.ErrOption, o.Creds, err)
+		if err = checkCreds(o.Creds); err != nil {
+			err = fmt.Errorf("%s: option \"creds\": %w: %s: %w; it wants a file with a user's JWT and seed, as nsc writes it", c.Driver, driver.ErrOption, o.Creds, err)
 		}
-		return []nats.Option{nats.UserCredentials(o.Creds)}, nil
+		return "credentials file", nats.UserCredentials(o.Creds), err
+	case o.User == "" && c.User != "" && c.Secret == "": // in the URL
+		return "token", nats.Token(c.User), nil
 	}
-	return nil, nil
+	return c.Login(), nats.UserInfo(c.User, c.Secret), nil
 }
 
 func checkCreds(path string) error {

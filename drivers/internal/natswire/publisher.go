@@ -11,8 +11,8 @@ import (
 
 // Publisher sends messages over a link, by one goroutine at a time.
 //
-// Where it may, it makes the protocol's PUB frame itself and adds it to the
-// link's batch or, where each message is to be written at once, writes it to the connection on
+// Where it may, it makes the protocol's PUB frame itself and adds it to what the
+// connection collects or, where each message is to be written at once, writes it to the one on
 // which the client has logged in and which the client goes on to look after
 // (answers to pings, reconnecting, subscriptions). The client's own Publish
 // writes at once too, given a write buffer of one byte, but afterwards wakes
@@ -27,7 +27,6 @@ type Publisher struct {
 	headers        nats.Header // the same, for the client
 	head           []byte      // what frames begin with
 	fixed          int         // how much of head is the same for all messages of PublishTagged
-	frame          []byte      // reused
 }
 
 // NewPublisher returns a publisher over l. Several can use a link.
@@ -142,7 +141,7 @@ func (p *Publisher) Answer(to, payload []byte) error {
 
 // conn returns the connection to write a frame for so many bytes to, nil if the
 // library is to publish it.
-func (p *Publisher) conn(size int) (*dialedConn, error) {
+func (p *Publisher) conn(size int) (*conn, error) {
 	c := p.link.live.Load()
 	if c == nil {
 		return nil, nil
@@ -153,13 +152,12 @@ func (p *Publisher) conn(size int) (*dialedConn, error) {
 	return c, nil
 }
 
-func (p *Publisher) send(c *dialedConn, header, payload []byte) error {
-	if b := p.link.batch; b != nil {
-		return b.add(p.head, header, payload)
+func (p *Publisher) send(c *conn, header, payload []byte) error {
+	frames, err := c.out.Begin(frameRoom(p.head, header, payload))
+	if err != nil {
+		return err
 	}
-	p.frame = appendFrame(p.frame[:0], p.head, header, payload)
-	_, err := p.link.write(c, p.frame)
-	return err
+	return c.out.Commit(appendFrame(frames, p.head, header, payload))
 }
 
 // appendHead appends what a frame for subject begins with.

@@ -7,41 +7,10 @@ import (
 	"sync/atomic"
 )
 
-// Handler takes a message. Its arguments are valid until it returns; reply is
-// empty where the sender wants no answer.
-type Handler func(subject, payload, reply []byte)
-
-// Gate lets one call of a consumer's handler run at a time, by whichever way
-// its messages come, and none once it is shut.
-type Gate struct {
-	handle Handler
-	mu     sync.Mutex
-	closed bool // guarded by mu
-}
-
-// NewGate returns an open gate before h.
-func NewGate(h Handler) *Gate { return &Gate{handle: h} }
-
-// Deliver hands a message over.
-func (g *Gate) Deliver(subject, payload, reply []byte) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed {
-		g.handle(subject, payload, reply)
-	}
-}
-
-// Shut waits for a running call. None follows it.
-func (g *Gate) Shut() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.closed = true
-}
-
-// route leads from a subscription to its consumer.
+// route leads from a subscription to its receiver.
 type route struct {
 	subject string // of the messages; with a dot at its end, what theirs begin with
-	*Gate
+	*Receiver
 }
 
 // leads reports whether messages with the subject are the route's.
@@ -60,10 +29,10 @@ func routeOf(subject string) string {
 	return subject
 }
 
-// routes holds a link's routes by the numbers that the client gives to its
+// routes holds a link's routes by the numbers that nats.go gives to its
 // subscriptions: 1 for the first, then one more each, and the same ones again
 // after it has reconnected. A number that is not what it was taken for leads
-// nowhere, because the subject does not fit, and the client has the message.
+// nowhere, because the subject does not fit, and nats.go has the message.
 //
 // find is called for each message and does not wait for changes.
 type routes struct {

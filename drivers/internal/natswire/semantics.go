@@ -37,8 +37,8 @@ func (c *Client) Settings() map[string]string {
 		"write_buffer":          driver.ByteSize(c.writeBuffer).String(),
 		"max_payload":           driver.ByteSize(nc.MaxPayload()).String(),
 		"headers":               strconv.FormatBool(nc.HeadersSupported()),
-		"authentication":        c.login(),
-		"servers":               c.Servers(),
+		"authentication":        c.how,
+		"servers":               c.Address.String(),
 		"ping_interval":         c.options.PingInterval.String(),
 		"max_pings_outstanding": strconv.Itoa(c.options.MaxPingsOut),
 		"max_reconnects":        strconv.Itoa(c.options.MaxReconnects),
@@ -61,7 +61,7 @@ func (c *Client) Settings() map[string]string {
 
 // Warnings are those of driver.Semantics that all links have.
 func (c *Client) Warnings() (all []string) {
-	if c.tls != nil && c.tls.InsecureSkipVerify {
+	if c.TLS != nil && c.TLS.InsecureSkipVerify {
 		all = append(all, "the server's certificate is not checked")
 	}
 	if !c.Direct() && c.writeBuffer > 1 && !c.options.Accounted {
@@ -84,29 +84,11 @@ func (c *Client) Batching() string {
 // Transport is for driver.Semantics.
 func (c *Client) Transport() string {
 	transport := "tcp"
-	if strings.HasPrefix(c.servers[0], "ws") {
+	if strings.HasPrefix(c.Servers[0].Scheme, "ws") {
 		transport = "tcp, websocket"
 	}
 	if state, err := c.control.nc.TLSConnectionState(); err == nil {
 		transport += ", " + strings.ToLower(tls.VersionName(state.Version))
 	}
 	return transport
-}
-
-// login names the way in which the connections logged in.
-func (c *Client) login() string {
-	o := c.options
-	switch {
-	case o.User != "":
-		return "user and password"
-	case o.Token != "":
-		return "token"
-	case o.NKeySeed != "":
-		return "nkey"
-	case o.Creds != "":
-		return "credentials file"
-	case c.control.nc.AuthRequired():
-		return "in the URL, or by certificate"
-	}
-	return "none"
 }
