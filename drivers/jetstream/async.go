@@ -69,7 +69,7 @@ func newAsync(p *producer, spec driver.ProducerSpec) (*async, error) {
 	s := p.session
 	a := &async{producer: p, options: []js.PublishOpt{js.WithRetryAttempts(0)}, header: natswire.LibraryHeaders(spec.Headers)}
 	if s.options.MessageID {
-		a.id = fmt.Sprintf("%s-%d-", s.run, spec.ID)
+		a.id = fmt.Sprintf("%s-%d-", s.Target.Run, spec.ID)
 	}
 	most := s.inFlight()
 	if most == 0 {

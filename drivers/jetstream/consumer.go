@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	js "github.com/nats-io/nats.go/jetstream"
@@ -27,20 +27,12 @@ type consumer struct {
 	cancel  context.CancelFunc
 	changed chan struct{} // the link has come up, or a feed asks to be looked after
 	forget  func()        // ends watching the link
+	closed  atomic.Bool   // Close has begun
 
-	running sync.WaitGroup // what may still call deliver
-	shut    func()         // ends deliveries when a running one has ended; does not wait
-	waiting sync.Once
-	idle    chan struct{} // closed when nothing calls deliver any more
-
-	// serial is held while a message is dealt with, by whichever way it comes,
-	// and while the publisher is used.
-	serial sync.Mutex
-	closed bool                // guarded by serial
-	out    *natswire.Publisher // acknowledgements and requests
-
-	mu       sync.Mutex
-	released bool // the link has been given back
+	// gate is held while a message is dealt with, by whichever way it comes, and while
+	// the publisher is used.
+	gate *kit.Gate
+	out  *natswire.Publisher // acknowledgements and requests
 }
 
 // Consumer implements driver.Session.
@@ -51,7 +43,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	}
 	var streams []stream
 	for _, topic := range spec.Topics {
-		st, err := streamOf(s.run, topic)
+		st, err := s.streamOf(topic)
 		if err != nil {
 			return nil, err
 		}
@@ -62,43 +54,14 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 			return nil, err
 		}
 	}
-	l, err := s.client.Acquire(ctx, natswire.Key{Role: natswire.RoleConsumer, Conn: spec.Conn})
+	l, err := s.Acquire(ctx, kit.Key{Role: kit.Consumer, Conn: spec.Conn})
 	if err != nil {
 		return nil, err
 	}
-	c := &consumer{session: s, link: l, spec: spec, way: way, deliver: deliver, out: natswire.NewPublisher(l),
-		changed: make(chan struct{}, 1), idle: make(chan struct{})}
-	if s.options.Client == natswire.Library {
-		if c.library, err = s.library(l); err != nil {
-			s.client.Release(ctx, l)
-			return nil, err
-		}
-	}
-	c.life, c.cancel = context.WithCancel(s.life)
-	c.running.Add(1)
-	c.shut = sync.OnceFunc(func() {
-		c.cancel()
-		go func() {
-			defer c.running.Done()
-			c.serial.Lock()
-			defer c.serial.Unlock()
-			c.closed = true
-		}()
-	})
-	if !s.keepConsumer(c) {
-		err = fmt.Errorf("%s: subscribe: session %w", product, driver.ErrClosed)
-	}
-	for _, st := range streams {
-		if err != nil {
-			break
-		}
-		f := &feed{consumer: c, stream: st, acks: s.acksOf(spec, way)}
-		s.mu.Lock() // Depth may look
-		c.feeds = append(c.feeds, f)
-		s.mu.Unlock()
-		err = kit.Await(ctx, product+": consume from stream "+st.name, passes, func() error { return f.start(ctx, false) })
-	}
-	if err != nil {
+	c := &consumer{session: s, link: l, spec: spec, way: way, deliver: deliver, changed: make(chan struct{}, 1),
+		gate: kit.NewGate(nil), out: natswire.NewPublisher(l)}
+	c.life, c.cancel = context.WithCancel(s.Life)
+	if err := c.start(ctx, streams); err != nil {
 		c.Close(context.WithoutCancel(ctx))
 		return nil, err
 	}
@@ -112,6 +75,31 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	})
 	s.work.Go(c.watch)
 	return c, nil
+}
+
+// start starts a feed for each of the streams.
+func (c *consumer) start(ctx context.Context, streams []stream) (err error) {
+	s := c.session
+	if _, err = s.Keep(c); err != nil {
+		return err
+	}
+	if s.options.Client == natswire.Library {
+		if c.library, err = s.library(c.link); err != nil {
+			return err
+		}
+	}
+	for _, st := range streams {
+		f := &feed{consumer: c, stream: st, acks: s.acksOf(c.spec, c.way)}
+		s.mu.Lock() // Depth may look
+		if c.feeds = append(c.feeds, f); c.spec.Group == "" {
+			s.alone[c.spec.ID] = c
+		}
+		s.mu.Unlock()
+		if err = kit.Await(ctx, product+": consume from stream "+st.name, passes, func() error { return f.start(ctx, false) }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // way says how the consumer gets its messages.
@@ -138,17 +126,6 @@ const (
 	fetch   = "fetch"
 	ordered = "ordered"
 )
-
-// keepConsumer lets the session's Close wait for c, unless it is over.
-func (s *session) keepConsumer(c *consumer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.client.Closed() {
-		return false
-	}
-	s.consumers[c] = struct{}{}
-	return true
-}
 
 // look has watch look after the feeds soon.
 func (c *consumer) look() {
@@ -201,7 +178,7 @@ func (c *consumer) tend(beat bool) (again bool) {
 		if err := f.tend(c.life, beat); err != nil {
 			again = true
 			if !errors.Is(err, driver.ErrClosed) && !errors.Is(err, driver.ErrNotConnected) && f.complains() {
-				c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: c.link.Key().String() + ": " + err.Error()})
+				c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: err.Error()})
 			}
 		}
 	}
@@ -211,64 +188,54 @@ func (c *consumer) tend(beat bool) (again bool) {
 // Close implements driver.Consumer. It waits for a running Deliver, at most
 // until ctx ends.
 func (c *consumer) Close(ctx context.Context) error {
-	c.mu.Lock()
-	first := !c.released
-	c.released = true
-	c.mu.Unlock()
-	if first {
-		if c.forget != nil {
-			c.forget()
+	if !c.closed.CompareAndSwap(false, true) {
+		return c.Shut(ctx)
+	}
+	if c.forget != nil {
+		c.forget()
+	}
+	c.acknowledgeRest(ctx)
+	c.cancel()
+	go func() { // takes the client's lock, which may be stuck
+		for _, f := range c.feeds {
+			f.unsubscribe()
 		}
-		c.acknowledgeRest(ctx)
+	}()
+	err := c.Shut(ctx)
+	s := c.session
+	s.Forget(c)
+	s.mu.Lock()
+	if s.alone[c.spec.ID] == c {
+		delete(s.alone, c.spec.ID)
 	}
-	c.shut()
-	if first {
-		go func() { // takes the client's lock, which may be stuck
-			for _, f := range c.feeds {
-				f.unsubscribe()
-			}
-		}()
-	}
-	err := c.wait(ctx)
-	if first {
-		c.session.mu.Lock()
-		delete(c.session.consumers, c)
-		c.session.mu.Unlock()
-		if !c.session.client.Closed() && c.spec.Group == "" {
-			for _, f := range c.feeds {
-				err = errors.Join(err, f.remove(ctx))
-			}
+	s.mu.Unlock()
+	if !s.Closed() && c.spec.Group == "" {
+		for _, f := range c.feeds {
+			err = errors.Join(err, f.remove(ctx))
 		}
-		c.session.client.Release(ctx, c.link)
 	}
+	s.Release(ctx, c.link)
 	return err
 }
 
 // acknowledgeRest acknowledges what was left over by those who acknowledge every
 // so many, unless a Deliver still runs, whose message is not consumed.
 func (c *consumer) acknowledgeRest(ctx context.Context) {
-	if c.spec.Ack.Mode != driver.AckEvery || !c.serial.TryLock() {
+	if c.spec.Ack.Mode != driver.AckEvery || !c.gate.TryLock() {
 		return
 	}
-	defer c.serial.Unlock()
+	defer c.gate.Unlock()
 	for _, f := range c.feeds {
 		f.acknowledgeAll(ctx)
 	}
 	_ = c.link.FlushBatch() // what is lost with a connection is delivered again
 }
 
-// wait returns when no Deliver runs any more, or ctx ends. The consumer is shut.
-func (c *consumer) wait(ctx context.Context) error {
-	c.waiting.Do(func() {
-		go func() {
-			c.running.Wait()
-			close(c.idle)
-		}()
-	})
-	select {
-	case <-c.idle:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("%s: close a consumer: %w: %w", product, driver.ErrTimeout, context.Cause(ctx))
+// Shut implements kit.Part: no Deliver runs when it has returned without an error.
+func (c *consumer) Shut(ctx context.Context) error {
+	c.cancel()
+	if err := c.gate.Shut(ctx); err != nil {
+		return wrap(err, "close a consumer")
 	}
+	return nil
 }

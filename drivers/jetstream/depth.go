@@ -27,7 +27,7 @@ func (s *session) oldest() bool {
 // delivered, and where messages are acknowledged also what it has delivered and was
 // not acknowledged.
 func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerSpec) (driver.Depth, error) {
-	st, err := streamOf(s.run, topic)
+	st, err := s.streamOf(topic)
 	if err != nil {
 		return driver.Depth{}, err
 	}
@@ -49,10 +49,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 func (s *session) feedName(id int, st stream) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := range s.consumers {
-		if c.spec.ID != id {
-			continue
-		}
+	if c := s.alone[id]; c != nil {
 		for _, f := range c.feeds {
 			if name := f.known.Load(); f.stream == st && name != nil {
 				return *name

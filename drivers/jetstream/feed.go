@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,19 +15,18 @@ import (
 	"sixnines/drivers/internal/natswire"
 )
 
-// feed is a consumer's share in one stream. Fields below serial are guarded by
-// the consumer's; the others are set by start, of which one runs at a time.
+// feed is a consumer's share in one stream. Fields below gate are guarded by
+// that of the consumer; the others are set by start, of which one runs at a time.
 type feed struct {
 	consumer *consumer
 	stream   stream
 	acks     js.AckPolicy
 
 	name         string                 // the server's consumer
-	known        atomic.Pointer[string] // it, for who must not wait for serial
+	known        atomic.Pointer[string] // it, for what does not wait for the gate
 	made         int                    // how many have been made, to name ordered ones by
 	inbox        string
-	gate         *natswire.Gate
-	subscription natswire.Subscription
+	subscription *natswire.Subscription
 	stop         func()       // ends the library's reader; nil: there is none
 	ended        atomic.Int64 // the turn of one that has ended by itself
 	complained   bool         // since the last start that succeeded
@@ -36,13 +34,13 @@ type feed struct {
 	created      time.Time    // the stream, by its server's clock
 	stale        atomic.Bool  // the connection was lost, or the server's consumer may be
 
-	// serial:
+	// gate:
 	begun bool   // last is known
 	last  uint64 // number in the stream of the last message
 	next  uint64 // ordered: number of the next delivery
 	gap   bool   // ordered: something was missed
 	heard bool   // something came since watch looked last
-	turn  int    // of the library's reader
+	turn  int    // of the subscription, or of the library's reader
 
 	under  int    // pull: messages that have been asked for and have not come
 	refill bool   // pull: the server has ended a request
@@ -64,21 +62,21 @@ func (f *feed) start(ctx context.Context, again bool) error {
 	if c.library != nil {
 		return f.read(ctx, info)
 	}
-	if f.gate == nil || c.way == ordered {
+	if f.subscription == nil || c.way == ordered {
 		if err := f.subscribe(ctx); err != nil {
 			return err
 		}
 	}
-	c.serial.Lock()
+	c.gate.Lock()
 	config := f.config()
 	f.next, f.gap, f.under = 1, false, 0
-	c.serial.Unlock()
+	c.gate.Unlock()
 	made, err := f.create(ctx, config)
 	if err != nil {
 		return err
 	}
-	c.serial.Lock()
-	defer c.serial.Unlock()
+	c.gate.Lock()
+	defer c.gate.Unlock()
 	f.provided(config.Name, made)
 	if c.way == pull {
 		return f.request()
@@ -98,8 +96,8 @@ func (f *feed) find(ctx context.Context, again bool) (js.StreamInfo, error) {
 	if err != nil {
 		return info, err
 	}
-	c.serial.Lock()
-	defer c.serial.Unlock()
+	c.gate.Lock()
+	defer c.gate.Unlock()
 	if f.another(info) {
 		f.created, f.last = info.Created, 0 // its numbers have begun again
 	}
@@ -107,12 +105,12 @@ func (f *feed) find(ctx context.Context, again bool) (js.StreamInfo, error) {
 }
 
 // another reports whether the stream is not the one that the feed began with.
-// serial is held.
+// The gate is held.
 func (f *feed) another(info js.StreamInfo) bool {
 	return !info.Created.Equal(f.created) || info.State.LastSeq < f.last
 }
 
-// provided notes the server's consumer. serial is held.
+// provided notes the server's consumer. The gate is held.
 func (f *feed) provided(name string, made js.ConsumerInfo) {
 	f.name = name
 	f.known.Store(&name)
@@ -152,47 +150,35 @@ func (f *feed) create(ctx context.Context, config js.ConsumerConfig) (js.Consume
 // subscribe makes a new inbox, and lets nothing more come by the old one.
 func (f *feed) subscribe(ctx context.Context) error {
 	c := f.consumer
-	if f.gate != nil {
-		f.unsubscribe()
-	}
-	inbox, group := c.session.inbox(), ""
+	f.unsubscribe()
+	inbox, group := c.link.Conn().NewInbox(), ""
 	if c.spec.Group != "" && c.way == push {
 		inbox, group = c.session.groupSubject(f.stream, c.spec.Group), plain(c.spec.Group)
 	}
-	past := natswire.NewGate(f.take)
-	c.serial.Lock()
-	f.inbox, f.gate = inbox, past
-	c.serial.Unlock()
-	// Who takes long would hold up the connection's other consumers.
-	if c.spec.Slow {
-		past = nil
+	c.gate.Lock()
+	f.turn++ // what still comes by the one before is not taken
+	turn := f.turn
+	f.inbox = inbox
+	c.gate.Unlock()
+	to := &natswire.Receiver{Gate: c.gate,
+		Take:   func(_, payload, reply []byte) { f.take(turn, payload, reply) },
+		Status: func(m *nats.Msg, status string) { f.status(turn, m, status) }}
+	sub, err := c.link.Subscribe(inbox, group, f.stream.subject, c.spec.Slow, to)
+	f.subscription = sub
+	if err == nil {
+		err = c.link.Settled(ctx, inbox)
 	}
-	sub, err := c.link.Subscribe(f.inbox, group, f.stream.subject, past, f.receiver(f.gate))
 	if err != nil {
 		return wrap(err, "subscribe to deliveries of %s", f.stream.name)
-	}
-	f.subscription = sub
-	if err := sub.SetPendingLimits(-1, -1); err != nil {
-		return wrap(err, "lift the limits of deliveries of %s", f.stream.name)
-	}
-	if err := c.link.Flush(ctx); err != nil {
-		return wrap(err, "subscribe to deliveries of %s", f.stream.name)
-	}
-	if last := c.link.Conn().LastError(); errors.Is(last, nats.ErrPermissionViolation) && strings.Contains(last.Error(), `"`+f.inbox+`"`) {
-		return wrap(last, "subscribe to deliveries of %s", f.stream.name)
 	}
 	return nil
 }
 
 // unsubscribe lets nothing more come.
 func (f *feed) unsubscribe() {
-	if f.subscription.Subscription == nil {
-		return
+	if f.subscription != nil {
+		f.subscription.End()
 	}
-	f.consumer.link.Unroute(f.subscription)
-	f.consumer.link.ReportDropped(f.subscription.Subscription)
-	f.subscription.Unsubscribe() // an error means that it is gone already
-	f.gate.Shut()
 }
 
 // remove deletes the server's consumer.
@@ -218,13 +204,13 @@ const missable = 3
 // heartbeat, when the link is back and when the feed asked for it.
 func (f *feed) tend(ctx context.Context, beat bool) error {
 	c := f.consumer
-	c.serial.Lock()
+	c.gate.Lock()
 	heard, gap, refill := f.heard, f.gap, f.refill
 	f.refill = false
 	if beat {
 		f.heard = false
 	}
-	c.serial.Unlock()
+	c.gate.Unlock()
 	switch {
 	case !beat:
 	case heard || c.way == push || c.library != nil: // which listens for itself
@@ -240,9 +226,9 @@ func (f *feed) tend(ctx context.Context, beat bool) error {
 		if err != nil {
 			return err
 		}
-		c.serial.Lock()
+		c.gate.Lock()
 		another := f.another(info)
-		c.serial.Unlock()
+		c.gate.Unlock()
 		if another || f.stop == nil {
 			break
 		}
@@ -287,24 +273,19 @@ func (f *feed) healthy() {
 // ask makes a request of a pull consumer; with anew, what was asked for does not
 // count any more.
 func (f *feed) ask(anew bool) error {
-	f.consumer.serial.Lock()
-	defer f.consumer.serial.Unlock()
+	f.consumer.gate.Lock()
+	defer f.consumer.gate.Unlock()
 	if anew {
 		f.under = 0
 	}
 	return f.request()
 }
 
-// take deals with a message of the stream.
-func (f *feed) take(_, payload, reply []byte) {
+// take deals with a message of the stream. The gate is held.
+func (f *feed) take(turn int, payload, reply []byte) {
 	c := f.consumer
 	d, ok := parseDelivery(reply)
-	if !ok {
-		return
-	}
-	c.serial.Lock()
-	defer c.serial.Unlock()
-	if c.closed {
+	if !ok || turn != f.turn {
 		return
 	}
 	f.heard = true
@@ -327,7 +308,7 @@ func (f *feed) take(_, payload, reply []byte) {
 	}
 }
 
-// missed asks for a new start. serial is held.
+// missed asks for a new start. The gate is held.
 func (f *feed) missed() {
 	if !f.gap {
 		f.gap = true
@@ -386,7 +367,7 @@ func (f *feed) acknowledgeAll(ctx context.Context) {
 	f.unacked = 0
 }
 
-// request asks for as many messages as may be under way. serial is held.
+// request asks for as many messages as may be under way. The gate is held.
 func (f *feed) request() error {
 	o := f.consumer.session.options
 	more := o.PullBatch - f.under
@@ -413,26 +394,8 @@ func (f *feed) request() error {
 	return nil
 }
 
-// receiver returns what the client calls with the messages that it gets to see:
-// all, or those with a status.
-func (f *feed) receiver(g *natswire.Gate) nats.MsgHandler {
-	c := f.consumer
-	var reply []byte // reused: the client has a goroutine for each subscription
-	return func(m *nats.Msg) {
-		if len(m.Data) == 0 && m.Header != nil {
-			if status := m.Header.Get("Status"); status != "" {
-				f.status(g, m, status)
-				return
-			}
-		}
-		reply = append(reply[:0], m.Reply...)
-		g.Deliver(nil, m.Data, reply)
-		c.link.Rest()
-	}
-}
-
 // status deals with what the server says beside messages.
-func (f *feed) status(g *natswire.Gate, m *nats.Msg, status string) {
+func (f *feed) status(turn int, m *nats.Msg, status string) {
 	c := f.consumer
 	if status == "100" {
 		// Flow control asks whether all that went before has been dealt with.
@@ -444,9 +407,9 @@ func (f *feed) status(g *natswire.Gate, m *nats.Msg, status string) {
 			_ = c.link.Conn().Publish(to, nil) // a heartbeat will ask again
 		}
 	}
-	c.serial.Lock()
-	defer c.serial.Unlock()
-	if c.closed || g != f.gate {
+	c.gate.Lock()
+	defer c.gate.Unlock()
+	if c.gate.IsShut() || turn != f.turn {
 		return
 	}
 	f.heard = true
@@ -469,6 +432,6 @@ func (f *feed) status(g *natswire.Gate, m *nats.Msg, status string) {
 		f.stale.Store(true) // what else ends a request may have ended the consumer
 		time.AfterFunc(firstPause, c.look)
 	case status != "100":
-		c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: %s: %s %s", c.link.Key(), f.stream.name, status, m.Header.Get("Description"))})
+		c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: %s %s", f.stream.name, status, m.Header.Get("Description"))})
 	}
 }

@@ -86,11 +86,12 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	c, err := natswire.Open(ctx, product, t, o.wire())
+	o.Accounted = o.Acknowledge
+	c, err := natswire.Open(ctx, product, t, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	s := newSession(c, t, o)
+	s := newSession(c, o)
 	if err := s.api.available(ctx); err != nil {
 		s.Close(ctx)
 		return nil, err
@@ -100,5 +101,5 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 
 // wrap adds what was being done, and the class, to an error of the library.
 func wrap(err error, format string, args ...any) error {
-	return natswire.Wrap(product, err, format, args...)
+	return natswire.Errors(product).Wrap(err, format, args...)
 }

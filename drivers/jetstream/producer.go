@@ -3,55 +3,71 @@ package jetstream
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
 )
 
-// producer implements driver.Producer and driver.Syncer.
+// What becomes of messages whose acknowledgement does not come.
+var (
+	errLost       = fmt.Errorf("%s: the connection was lost before the acknowledgement came: %w", product, driver.ErrTimeout)
+	errLate       = fmt.Errorf("%s: no acknowledgement in time: %w", product, driver.ErrTimeout)
+	errUnanswered = fmt.Errorf("%s: the acknowledgement had not come: %w", product, driver.ErrClosed)
+	errNobody     = fmt.Errorf("%s: no stream takes it, or its servers have no leader: %w", product, driver.ErrRejected)
+)
+
+// producer implements driver.Producer and driver.Syncer. The number of a message comes
+// back in the subject of the server's answer.
 type producer struct {
-	session *session
-	link    *natswire.Link
-	stream  stream
-	out     *natswire.Publisher
-	pending *pending // nil: there are no acknowledgements, or async has them
-	async   *async   // publishes, where the library is to; else nil
-	acks    driver.Acks
-	closed  atomic.Bool
+	session    *session
+	link       *natswire.Link
+	stream     stream
+	out        *natswire.Publisher
+	unanswered *kit.Unanswered[struct{}] // nil: there are no acknowledgements, or async has them
+	async      *async                    // publishes, where the library is to; else nil
+	acks       driver.Acks
+	closed     atomic.Bool
+	life       context.Context // ends with the producer
+	cancel     context.CancelFunc
+
+	// What is given up leaves the message alone that Send reads, which is newer than sent.
+	// Send gives that one up itself.
+	sent   atomic.Uint64
+	losses atomic.Uint64 // of the connection
 
 	inbox        string
-	gate         *natswire.Gate
-	subscription natswire.Subscription
+	subscription *natswire.Subscription
 	forget       func() // ends watching the link
 	refusals     map[int]error
 	header       []byte // of every message, up to its id if it has one; nil: none
 	numbered     bool   // it has
-	sent         uint64
+	count        uint64
 	ending       sync.Once
 }
 
 // Producer implements driver.Session.
 func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
-	st, err := streamOf(s.run, spec.Topic)
+	st, err := s.streamOf(spec.Topic)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.checkSize(spec.Size, spec.Headers); err != nil {
 		return nil, err
 	}
-	l, err := s.client.Acquire(ctx, natswire.Key{Role: natswire.RoleProducer, Conn: spec.Conn})
+	l, err := s.Acquire(ctx, kit.Key{Role: kit.Producer, Conn: spec.Conn})
 	if err != nil {
 		return nil, err
 	}
 	p := &producer{session: s, link: l, stream: st, out: natswire.NewPublisher(l), acks: acks, refusals: map[int]error{}}
+	p.life, p.cancel = context.WithCancel(s.Life)
 	switch {
 	case !s.options.Acknowledge:
 		p.out.Carry(spec.Headers)
@@ -61,12 +77,15 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	default:
 		err = p.listen(ctx, spec)
 	}
-	if err == nil && !s.keepProducer(p) {
-		err = fmt.Errorf("%s: connect a producer: session %w", product, driver.ErrClosed)
+	if err == nil {
+		_, err = s.Keep(p)
 	}
 	if err != nil {
 		p.Close(ctx)
 		return nil, err
+	}
+	if p.unanswered != nil && s.options.AckTimeout > 0 {
+		s.work.Go(p.expire)
 	}
 	if l.Batching() {
 		return batching{p}, nil
@@ -74,45 +93,30 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	return p, nil
 }
 
-// keepProducer lets the session's Close end p, unless the session is over.
-func (s *session) keepProducer(p *producer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.client.Closed() {
-		return false
-	}
-	s.producers[p] = struct{}{}
-	return true
-}
-
 // listen subscribes to the inbox that acknowledgements come to.
 func (p *producer) listen(ctx context.Context, spec driver.ProducerSpec) error {
 	s := p.session
-	p.pending = newPending(p.acks, s.inFlight())
-	p.inbox = s.inbox()
+	p.unanswered = kit.NewUnanswered[struct{}](1, s.inFlight(), 0)
+	p.inbox = p.link.Conn().NewInbox()
 	if p.numbered = s.options.MessageID; p.numbered {
-		p.header = fmt.Appendf(natswire.AppendHeaders(nil, spec.Headers), "Nats-Msg-Id: %s-%d-", s.run, spec.ID)
+		p.header = fmt.Appendf(natswire.AppendHeaders(nil, spec.Headers), "Nats-Msg-Id: %s-%d-", s.Target.Run, spec.ID)
 	} else if len(spec.Headers) > 0 {
 		p.header = append(natswire.AppendHeaders(nil, spec.Headers), "\r\n"...)
 	}
 	p.out.AddressTagged(p.stream.subject, p.inbox, p.header != nil)
-	p.gate = natswire.NewGate(p.answered)
+	answers := p.inbox + ".*"
 	var err error
-	if p.subscription, err = p.link.Subscribe(p.inbox+".*", "", "", p.gate, p.received); err != nil {
+	p.subscription, err = p.link.Subscribe(answers, "", "", false, &natswire.Receiver{Gate: kit.NewGate(nil), Take: p.answered, Status: p.status})
+	if err == nil {
+		err = p.link.Settled(ctx, answers)
+	}
+	if err != nil {
 		return wrap(err, "subscribe to acknowledgements")
-	}
-	if err := p.subscription.SetPendingLimits(-1, -1); err != nil {
-		return wrap(err, "lift the limits of the acknowledgements")
-	}
-	if err := p.link.Flush(ctx); err != nil {
-		return wrap(err, "subscribe to acknowledgements")
-	}
-	if last := p.link.Conn().LastError(); errors.Is(last, nats.ErrPermissionViolation) && strings.Contains(last.Error(), p.inbox) {
-		return wrap(last, "subscribe to acknowledgements")
 	}
 	p.forget = p.link.Watch(func(up bool) {
 		if !up {
-			p.pending.fail(errLost, 0)
+			p.losses.Add(1)
+			p.unanswered.SettleTo(p.sent.Load(), errLost)
 		}
 	})
 	return nil
@@ -135,38 +139,35 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if p.async != nil {
 		return p.async.send(token, payload)
 	}
-	if p.pending == nil {
+	if p.unanswered == nil {
 		if err := p.out.Publish(payload); err != nil {
 			return p.sendError(err)
 		}
 		p.acks.Done(token, nil)
 		return nil
 	}
-	if p.pending.full() { // what it waits for must be on its way
+	if p.unanswered.Full() { // what it waits for must be on its way
 		if err := p.link.FlushBatch(); err != nil {
 			return p.sendError(err)
 		}
 	}
-	tag, err := p.pending.add(token)
-	if err != nil {
-		return p.sendError(err)
-	}
+	number, _ := p.unanswered.Add(p.acks, token, struct{}{})
+	losses := p.losses.Load()
 	header := p.header
 	if p.numbered {
-		p.sent++
-		header = append(strconv.AppendUint(p.header, p.sent, 10), "\r\n\r\n"...)
+		p.count++
+		header = append(strconv.AppendUint(p.header, p.count, 10), "\r\n\r\n"...)
 		p.header = header[:len(p.header)] // keeps the room that was made
 	}
-	err = p.out.PublishTagged(tag, header, payload)
-	if lost := p.pending.sending.End(tag); lost != nil {
-		p.acks.Done(token, lost)
-		return nil
-	}
-	if err != nil {
-		if _, waits := p.pending.take(tag); !waits {
-			return nil // it has been resolved with its connection
-		}
+	if err := p.out.PublishTagged(number, header, payload); err != nil && p.unanswered.Withdraw(number) {
 		return p.sendError(err)
+	}
+	p.sent.Store(number)
+	switch {
+	case p.closed.Load():
+		p.unanswered.Settle(number, errUnanswered)
+	case p.losses.Load() != losses:
+		p.unanswered.Settle(number, errLost)
 	}
 	return nil
 }
@@ -178,34 +179,49 @@ func (p *producer) sendError(err error) error {
 	return wrap(err, "send to %q", p.stream.subject)
 }
 
-// received takes what comes by the client.
-func (p *producer) received(m *nats.Msg) {
-	if len(m.Data) == 0 && m.Header.Get("Status") == "503" {
-		if tag, ok := natswire.ParseTag([]byte(m.Subject), len(p.inbox)); ok {
-			p.pending.done(tag, errNobody)
+// expirySteps is how many times a timeout is looked for while it lasts.
+const expirySteps = 8
+
+// expire gives up messages whose acknowledgement does not come.
+func (p *producer) expire() {
+	step := time.NewTicker(max(time.Millisecond, p.session.options.AckTimeout/expirySteps))
+	defer step.Stop()
+	var sent [expirySteps]uint64 // at the latest steps
+	for i := 0; ; i = (i + 1) % expirySteps {
+		select {
+		case <-p.life.Done():
+			return
+		case <-step.C:
 		}
-		return
+		p.unanswered.SettleTo(sent[i], errLate)
+		sent[i] = p.sent.Load()
 	}
-	p.gate.Deliver([]byte(m.Subject), m.Data, nil)
 }
 
-// errNobody is what becomes of messages that no stream takes.
-var errNobody = fmt.Errorf("%s: no stream takes it, or its servers have no leader: %w", product, driver.ErrRejected)
+// status takes what the server says instead of an answer.
+func (p *producer) status(m *nats.Msg, status string) {
+	number, ok := natswire.ParseTag([]byte(m.Subject), len(p.inbox))
+	if ok && status == "503" {
+		p.unanswered.Settle(number, errNobody)
+	} else if ok {
+		p.unanswered.Settle(number, p.refusal(m.Data))
+	}
+}
 
 // accepted is what an acknowledgement begins with.
 const accepted = `{"stream":`
 
 // answered takes the server's answer to a publish.
 func (p *producer) answered(subject, payload, _ []byte) {
-	tag, ok := natswire.ParseTag(subject, len(p.inbox))
+	number, ok := natswire.ParseTag(subject, len(p.inbox))
 	if !ok {
 		return
 	}
 	if len(payload) > len(accepted) && string(payload[:len(accepted)]) == accepted {
-		p.pending.done(tag, nil)
+		p.unanswered.Settle(number, nil)
 		return
 	}
-	p.pending.done(tag, p.refusal(payload))
+	p.unanswered.Settle(number, p.refusal(payload))
 }
 
 // refusal reads an answer that is no plain acknowledgement.
@@ -214,13 +230,11 @@ func (p *producer) refusal(payload []byte) error {
 		Error  *refusal `json:"error"`
 		Stream string   `json:"stream"`
 	}
-	if err := json.Unmarshal(payload, &answer); err != nil {
+	err := json.Unmarshal(payload, &answer)
+	switch {
+	case err != nil, answer.Error == nil && answer.Stream == "":
 		return fmt.Errorf("%s: the server answers %.80q: %w", product, payload, driver.ErrRejected)
-	}
-	if answer.Error == nil {
-		if answer.Stream == "" {
-			return fmt.Errorf("%s: the server answers %.80q: %w", product, payload, driver.ErrRejected)
-		}
+	case answer.Error == nil:
 		return nil
 	}
 	return p.refused(answer.Error)
@@ -268,32 +282,28 @@ func (p *producer) Close(ctx context.Context) error {
 	if !p.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	p.session.mu.Lock()
-	delete(p.session.producers, p)
-	p.session.mu.Unlock()
-	if p.subscription.Subscription != nil {
-		go func() { // takes the client's lock, which may be stuck
-			p.link.Unroute(p.subscription)
-			p.subscription.Unsubscribe() // an error means that it is gone already
-		}()
+	p.session.Forget(p)
+	if p.subscription != nil {
+		go p.subscription.End()
 	}
-	p.session.client.Release(ctx, p.link)
-	p.end(ctx)
-	return nil
+	p.session.Release(ctx, p.link)
+	return p.Shut(ctx)
 }
 
-// end resolves what waits for an acknowledgement.
-func (p *producer) end(ctx context.Context) {
+// Shut implements kit.Part: it resolves what waits for an acknowledgement.
+func (p *producer) Shut(ctx context.Context) error {
 	p.closed.Store(true)
 	p.ending.Do(func() {
+		p.cancel()
 		if p.forget != nil {
 			p.forget()
 		}
-		if p.pending != nil {
-			p.pending.close()
+		if p.unanswered != nil {
+			p.unanswered.SettleTo(p.sent.Load(), errUnanswered)
 		}
 		if p.async != nil {
 			p.async.close(ctx)
 		}
 	})
+	return nil
 }

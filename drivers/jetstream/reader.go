@@ -19,10 +19,10 @@ func (f *feed) read(ctx context.Context, info js.StreamInfo) error {
 		f.stop()
 		f.stop = nil
 	}
-	c.serial.Lock()
+	c.gate.Lock()
 	f.turn++ // what still comes by the reader before is not taken
 	turn := f.turn
-	c.serial.Unlock()
+	c.gate.Unlock()
 	if c.way != ordered {
 		if err := f.provide(ctx); err != nil {
 			return err
@@ -77,18 +77,18 @@ func (f *feed) read(ctx context.Context, info js.StreamInfo) error {
 // provide makes the server's consumer, or finds it.
 func (f *feed) provide(ctx context.Context) error {
 	c := f.consumer
-	c.serial.Lock()
+	c.gate.Lock()
 	if f.inbox == "" {
-		f.inbox = c.session.inbox() // to be pushed to
+		f.inbox = c.link.Conn().NewInbox() // to be pushed to
 	}
 	config := f.config()
-	c.serial.Unlock()
+	c.gate.Unlock()
 	made, err := f.create(ctx, config)
 	if err != nil {
 		return err
 	}
-	c.serial.Lock()
-	defer c.serial.Unlock()
+	c.gate.Lock()
+	defer c.gate.Unlock()
 	f.provided(config.Name, made)
 	return nil
 }
@@ -98,8 +98,8 @@ func (f *feed) provide(ctx context.Context) error {
 // has come.
 func (f *feed) inOrder(info js.StreamInfo) js.OrderedConsumerConfig {
 	c := f.consumer
-	c.serial.Lock()
-	defer c.serial.Unlock()
+	c.gate.Lock()
+	defer c.gate.Unlock()
 	if !f.begun {
 		f.begun = true
 		if !c.session.oldest() {
@@ -112,9 +112,9 @@ func (f *feed) inOrder(info js.StreamInfo) js.OrderedConsumerConfig {
 // receive deals with a message that the library hands over.
 func (f *feed) receive(turn int, m js.Msg) {
 	c := f.consumer
-	c.serial.Lock()
-	defer c.serial.Unlock()
-	if c.closed || turn != f.turn {
+	c.gate.Lock()
+	defer c.gate.Unlock()
+	if c.gate.IsShut() || turn != f.turn {
 		return
 	}
 	f.text = append(f.text[:0], m.Reply()...)
@@ -171,7 +171,7 @@ func (f *feed) troubled(turn int, err error) {
 	passing := errors.Is(err, js.ErrNoHeartbeat) || errors.Is(err, js.ErrConsumerLeadershipChanged) || errors.Is(err, js.ErrServerShutdown) ||
 		errors.Is(err, nats.ErrNoResponders) || errors.Is(err, js.ErrConnectionClosed)
 	if !ended && !passing {
-		c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: c.link.Key().String() + ": " + f.stream.name + ": " + err.Error()})
+		c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: f.stream.name + ": " + err.Error()})
 	}
 	f.stale.Store(true) // watch sees what the server still has
 	time.AfterFunc(firstPause, c.look)

@@ -15,14 +15,8 @@ import (
 // libraryQueue is how many bytes the library queues for a subscription.
 const libraryQueue = nats.DefaultSubPendingBytesLimit
 
-// streamSettings are those of a stream as the server has it.
-type streamSettings struct {
-	config  js.StreamConfig
-	cluster *js.ClusterInfo
-}
-
-// semantics reports the settings in effect.
-func (s *session) semantics(ctx context.Context, t driver.Topology, e streamSettings) driver.Semantics {
+// semantics reports the settings in effect. info is of one of the streams.
+func (s *session) semantics(ctx context.Context, t driver.Topology, info js.StreamInfo) driver.Semantics {
 	o := s.options
 	sem := driver.Semantics{
 		Durability:     "memory",
@@ -41,27 +35,27 @@ func (s *session) semantics(ctx context.Context, t driver.Topology, e streamSett
 			sem.Warnings = append(sem.Warnings, "after a lost connection nats.go may give up acknowledgements of messages sent since")
 		}
 	}
-	if e.config.Storage == js.FileStorage {
+	if info.Config.Storage == js.FileStorage {
 		sync := s.synchronisation(ctx)
-		sem.Durability = sync.durability(e.config.PersistMode == js.AsyncPersistMode)
+		sem.Durability = sync.durability(info.Config.PersistMode == js.AsyncPersistMode)
 		set["sync_interval"] = sync.interval
 		if sync.unknown != "" {
 			sem.Warnings = append(sem.Warnings, sync.unknown)
 		}
 	}
-	if n := e.config.Replicas; n > 1 {
+	if n := info.Config.Replicas; n > 1 {
 		sem.Replication = fmt.Sprintf("%d replicas, majority", n)
 	}
 	switch {
 	case !o.Acknowledge:
-	case e.config.Replicas > 1:
+	case info.Config.Replicas > 1:
 		sem.Acknowledgment = "a majority of the replicas has the message"
 	default:
 		sem.Acknowledgment = "the stream's server has stored the message"
 	}
 	s.consumption(&sem, t)
 
-	c := e.config
+	c := info.Config
 	set["storage"] = o.Storage
 	set["replicas"] = strconv.Itoa(c.Replicas)
 	set["retention"] = o.Retention
@@ -77,8 +71,8 @@ func (s *session) semantics(ctx context.Context, t driver.Topology, e streamSett
 	set["max_in_flight"] = limit(int64(s.inFlight()))
 	set["ack_timeout"] = o.AckTimeout.String()
 	set["api"] = o.apiPrefix()
-	if e.cluster != nil && e.cluster.Leader != "" {
-		set["stream_leader"] = e.cluster.Leader
+	if info.Cluster != nil && info.Cluster.Leader != "" {
+		set["stream_leader"] = info.Cluster.Leader
 	}
 	if c.MaxAge > 0 || c.MaxMsgs > 0 {
 		sem.Warnings = append(sem.Warnings, "the stream's limits remove messages that consumers may not have seen")

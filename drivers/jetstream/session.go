@@ -2,11 +2,9 @@ package jetstream
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,35 +17,23 @@ import (
 
 // session implements driver.Session, driver.ServerInfo and driver.AckReporter.
 type session struct {
-	client  *natswire.Client
+	*natswire.Client
 	api     *api
 	options Options
-	target  driver.Target
-	run     string
-	tag     string // of this session: others of the run may use its topics meanwhile
-	prefix  string // begins the inboxes of the session
 
-	life   context.Context // ends when the session closes
-	cancel context.CancelFunc
-	work   sync.WaitGroup // goroutines that end with life
-	back   chan struct{}  // the control link has come back
+	work sync.WaitGroup // goroutines that end with the session's life
+	back chan struct{}  // the control link has come back
 
-	mu        sync.Mutex
-	inboxes   int // how many have been made
-	topology  driver.Topology
-	streams   []stream // those that Provision has made
-	producers map[*producer]struct{}
-	consumers map[*consumer]struct{}
+	mu       sync.Mutex
+	topology driver.Topology
+	streams  []stream          // those that Provision has made
+	alone    map[int]*consumer // consumers on their own, by their numbers in the run
 
 	restoring sync.Mutex // one goroutine at a time makes again what is gone
 }
 
-func newSession(c *natswire.Client, t driver.Target, o Options) *session {
-	tag := strings.ToLower(rand.Text())
-	s := &session{client: c, options: o, target: t, run: t.Run, tag: tag, api: &api{c.Control(), o.apiPrefix(), o.APITimeout},
-		back: make(chan struct{}, 1), prefix: o.inboxPrefix() + "." + tag,
-		producers: map[*producer]struct{}{}, consumers: map[*consumer]struct{}{}}
-	s.life, s.cancel = context.WithCancel(context.Background())
+func newSession(c *natswire.Client, o Options) *session {
+	s := &session{Client: c, options: o, api: &api{c.Control(), o.apiPrefix(), o.APITimeout}, back: make(chan struct{}, 1), alone: map[int]*consumer{}}
 	c.Control().Watch(func(up bool) {
 		if up {
 			select {
@@ -57,9 +43,6 @@ func newSession(c *natswire.Client, t driver.Target, o Options) *session {
 		}
 	})
 	s.work.Go(s.revive)
-	if o.AckTimeout > 0 && o.Acknowledge && o.Client == natswire.Direct {
-		s.work.Go(s.expire)
-	}
 	return s
 }
 
@@ -73,7 +56,7 @@ func (s *session) Ack() driver.AckKind {
 
 // ServerInfo implements driver.ServerInfo.
 func (s *session) ServerInfo() map[string]string {
-	info := s.client.ServerInfo()
+	info := s.Client.ServerInfo()
 	info["protocol"] = "jetstream"
 	return info
 }
@@ -84,14 +67,6 @@ func (s *session) inFlight() int {
 	defer s.mu.Unlock()
 	topics := max(1, len(s.topology.Topics))
 	return s.options.inFlight((s.topology.Producers + topics - 1) / topics)
-}
-
-// inbox returns a subject that nobody else has.
-func (s *session) inbox() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.inboxes++
-	return fmt.Sprintf("%s.%d", s.prefix, s.inboxes)
 }
 
 // groupSubject is where a stream's messages for the members of a group are
@@ -107,7 +82,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	none := driver.Semantics{}
 	var streams []stream
 	for _, topic := range t.Topics {
-		st, err := streamOf(s.run, topic)
+		st, err := s.streamOf(topic)
 		if err != nil {
 			return none, err
 		}
@@ -127,25 +102,23 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if s.options.Retention == "interest" && len(t.Groups) == 0 && (t.Late || t.Keep) {
 		return none, fmt.Errorf("%s: option \"retention\": %w: with interest the stream keeps nothing for consumers that come later, unless they are a group; set workload.groups to 1, or choose limits", product, driver.ErrUnsupported)
 	}
-	if err := errors.Join(s.client.CheckHeaders(t.Headers), s.checkSize(t.MaxSize, t.Headers)); err != nil {
+	if err := errors.Join(s.CheckHeaders(t.Headers), s.checkSize(t.MaxSize, t.Headers)); err != nil {
 		return none, err
 	}
 	s.mu.Lock()
 	s.topology, s.streams = t, nil
 	s.mu.Unlock()
-	effective := streamSettings{}
+	var info js.StreamInfo
 	for _, st := range streams {
-		if err := kit.Await(ctx, product+": make stream "+st.name, passes, func() error {
+		if err := kit.Await(ctx, product+": make stream "+st.name, passes, func() (err error) {
 			if t.Existing {
-				info, err := s.findStream(ctx, st)
-				effective = streamSettings{info.Config, info.Cluster}
+				info, err = s.findStream(ctx, st)
 				return err
 			}
 			if err := s.api.deleteStream(ctx, st.name); err != nil {
 				return err
 			}
-			info, err := s.createStream(ctx, st, len(streams))
-			effective = streamSettings{info.Config, info.Cluster}
+			info, err = s.createStream(ctx, st, len(streams))
 			return err
 		}); err != nil {
 			if t.Existing {
@@ -154,7 +127,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return none, errors.Join(err, s.remove(context.WithoutCancel(ctx)))
 		}
 	}
-	return s.semantics(ctx, t, effective), nil
+	return s.semantics(ctx, t, info), nil
 }
 
 // findStream returns a stream that is to be there.
@@ -166,12 +139,18 @@ func (s *session) findStream(ctx context.Context, st stream) (js.StreamInfo, err
 	if !there {
 		return info, fmt.Errorf("%s: stream %s: %w", product, st.name, driver.ErrNoTopic)
 	}
+	s.made(st)
+	return info, nil
+}
+
+// made notes a stream that Deprovision deletes, and returns what the run needs.
+func (s *session) made(st stream) driver.Topology {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Contains(s.streams, st) {
 		s.streams = append(s.streams, st)
 	}
-	return info, nil
+	return s.topology
 }
 
 // createStream makes the stream, one of count, with the consumers of the groups.
@@ -180,12 +159,7 @@ func (s *session) createStream(ctx context.Context, st stream, count int) (js.St
 	if err != nil {
 		return info, err
 	}
-	s.mu.Lock()
-	if !slices.Contains(s.streams, st) {
-		s.streams = append(s.streams, st)
-	}
-	t := s.topology
-	s.mu.Unlock()
+	t := s.made(st)
 	for _, group := range t.Groups {
 		if _, err := s.api.createConsumer(ctx, st.name, s.groupConfig(st, group, t.Consumers)); err != nil {
 			return info, err
@@ -197,7 +171,7 @@ func (s *session) createStream(ctx context.Context, st stream, count int) (js.St
 // checkSize refuses payloads that the server would not take.
 func (s *session) checkSize(size int, headers []driver.Header) error {
 	size += headerRoom(s.options, headers)
-	if limit := s.client.Control().Conn().MaxPayload(); int64(size) > limit {
+	if limit := s.Control().Conn().MaxPayload(); int64(size) > limit {
 		return fmt.Errorf("%s: messages of %d bytes: %w: the server's max_payload is %d", product, size, driver.ErrTooLarge, limit)
 	}
 	if limit := int64(s.options.MaxMessageSize); limit > 0 && int64(size) > limit {
@@ -225,7 +199,7 @@ func (s *session) restore(ctx context.Context, st stream) (js.StreamInfo, error)
 	if info, err = s.createStream(ctx, st, count); err != nil {
 		return info, err
 	}
-	s.client.Control().Emit(driver.Event{Kind: driver.AsyncError, Detail: "stream " + st.name + " was gone with what it held; it was made again"})
+	s.Control().Emit(driver.Event{Kind: driver.AsyncError, Detail: "stream " + st.name + " was gone with what it held; it was made again"})
 	return info, nil
 }
 
@@ -233,13 +207,13 @@ func (s *session) restore(ctx context.Context, st stream) (js.StreamInfo, error)
 func (s *session) revive() {
 	for {
 		select {
-		case <-s.life.Done():
+		case <-s.Life.Done():
 			return
 		case <-s.back:
 		}
 		for pause := firstPause; !s.restoreAll(); pause = min(2*pause, lastPause) {
 			select {
-			case <-s.life.Done():
+			case <-s.Life.Done():
 				return
 			case <-time.After(pause):
 			}
@@ -250,14 +224,14 @@ func (s *session) revive() {
 // restoreAll reports whether there is no more to do until the link comes back
 // once more.
 func (s *session) restoreAll() bool {
-	if !s.client.Control().Conn().IsConnected() {
+	if !s.Control().Conn().IsConnected() {
 		return true
 	}
 	s.mu.Lock()
 	streams := slices.Clone(s.streams)
 	s.mu.Unlock()
 	for _, st := range streams {
-		if _, err := s.restore(s.life, st); err != nil && !errors.Is(err, driver.ErrNoTopic) {
+		if _, err := s.restore(s.Life, st); err != nil && !errors.Is(err, driver.ErrNoTopic) {
 			return false
 		}
 	}
@@ -285,7 +259,7 @@ func (s *session) remove(ctx context.Context) error {
 	if len(streams) == 0 {
 		return nil
 	}
-	if !s.client.Closed() {
+	if !s.Closed() {
 		err := s.api.deleteStreams(ctx, streams)
 		if !errors.Is(err, driver.ErrNotConnected) {
 			return err
@@ -293,7 +267,7 @@ func (s *session) remove(ctx context.Context) error {
 		// The session may not be back from a restart of the server yet: what it
 		// leaves behind need not wait for that.
 	}
-	c, err := natswire.Open(ctx, product, s.target, s.options.wire())
+	c, err := natswire.Open(ctx, product, s.Target, s.options.Options)
 	if err != nil {
 		return err
 	}
@@ -303,21 +277,7 @@ func (s *session) remove(ctx context.Context) error {
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.cancel()
-	s.client.Close(ctx)
-	s.mu.Lock()
-	producers, consumers := s.producers, s.consumers
-	s.producers, s.consumers = map[*producer]struct{}{}, map[*consumer]struct{}{}
-	s.mu.Unlock()
-	for p := range producers {
-		p.end(ctx)
-	}
-	for c := range consumers {
-		c.shut()
-	}
-	for c := range consumers {
-		c.wait(ctx)
-	}
+	err := s.Client.Close(ctx)
 	ended := make(chan struct{})
 	go func() {
 		s.work.Wait()
@@ -327,30 +287,5 @@ func (s *session) Close(ctx context.Context) error {
 	case <-ended:
 	case <-ctx.Done():
 	}
-	return nil
-}
-
-// expirySteps is how many times a timeout is looked for while it lasts.
-const expirySteps = 8
-
-// expire gives up messages whose acknowledgement does not come.
-func (s *session) expire() {
-	step := time.NewTicker(max(time.Millisecond, s.options.AckTimeout/expirySteps))
-	defer step.Stop()
-	for {
-		select {
-		case <-s.life.Done():
-			return
-		case <-step.C:
-		}
-		s.mu.Lock()
-		var all []*pending
-		for p := range s.producers {
-			all = append(all, p.pending)
-		}
-		s.mu.Unlock()
-		for _, p := range all {
-			p.step(expirySteps)
-		}
-	}
+	return err
 }

@@ -14,11 +14,11 @@ type stream struct {
 }
 
 // streamOf returns the stream of a topic of the run.
-func streamOf(run, topic string) (stream, error) {
+func (s *session) streamOf(topic string) (stream, error) {
 	if err := natswire.CheckName(product, "topic", topic); err != nil {
 		return stream{}, err
 	}
-	return stream{topic: topic, subject: "sixnines." + run + "." + topic, name: "sixnines-" + run + "-" + plain(topic)}, nil
+	return stream{topic: topic, subject: "sixnines." + s.Target.Run + "." + topic, name: "sixnines-" + s.Target.Run + "-" + plain(topic)}, nil
 }
 
 // plain makes a name that streams and consumers may have, for which dots and

@@ -12,7 +12,6 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
-	"sixnines/drivers/internal/natswire"
 )
 
 // durableOfGroups is the durable name that all members of a group must give.
@@ -80,8 +79,8 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	return c, nil
 }
 
-func consumerKey(spec driver.ConsumerSpec) natswire.Key {
-	return natswire.Key{Role: natswire.RoleConsumer, Conn: spec.Conn}
+func consumerKey(spec driver.ConsumerSpec) kit.Key {
+	return kit.Key{Role: kit.Consumer, Conn: spec.Conn}
 }
 
 // attach subscribes by r. What the registration before has not delivered yet is

@@ -38,7 +38,7 @@ func classOf(err error) error {
 	if text := err.Error(); strings.HasPrefix(text, "stan:") || strings.Contains(text, "too many") {
 		return driver.ErrRejected // the streaming server's words
 	}
-	return natswire.ClassOf(err)
+	return natswire.Errors(product).ClassOf(err)
 }
 
 // passes reports whether an error goes away by itself, where a streaming server

@@ -28,7 +28,7 @@ func (s *session) register(nc *nats.Conn, id string, timeout time.Duration, lost
 		err = fmt.Errorf("%w: %w; check option cluster_id, which is %q, and that it is a NATS Streaming server", driver.ErrNotConnected, errNobody, o.ClusterID)
 	}
 	if err != nil {
-		return nil, wrap(permission(nc, err), "register with %s", s.wire.Servers())
+		return nil, wrap(permission(nc, err), "register with %s", s.wire.Address.String())
 	}
 	return sc, nil
 }
@@ -65,7 +65,7 @@ func (s *session) end(ctx context.Context, r *registration) {
 // registration was lost: always the same client to the server, which ends the
 // subscriptions of the one before.
 type link struct {
-	key     natswire.Key
+	key     kit.Key
 	session *session
 	live    atomic.Pointer[registration] // nil while there is none
 	closing atomic.Bool                  // no more events
@@ -78,7 +78,7 @@ type link struct {
 }
 
 // connect makes a link. It ends with an error when ctx or the session does.
-func (s *session) connect(ctx context.Context, key natswire.Key) (*link, error) {
+func (s *session) connect(ctx context.Context, key kit.Key) (*link, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(s.life, func() { cancel(driver.ErrClosed) })()

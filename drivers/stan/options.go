@@ -52,7 +52,7 @@ func DefaultOptions() Options {
 // wire returns what the connections of nats.go are made with.
 func (o Options) wire() natswire.Options {
 	w := natswire.DefaultOptions()
-	w.Library = true
+	w.Client = natswire.Library
 	w.WriteBuffer, w.ConnectTimeout, w.ReconnectWait = o.WriteBuffer, o.ConnectTimeout, o.ReconnectWait
 	w.User, w.Password, w.Token = o.User, o.Password, o.Token
 	return w

@@ -10,7 +10,7 @@ import (
 	client "github.com/nats-io/stan.go"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/natswire"
+	"sixnines/drivers/internal/kit"
 )
 
 // producer implements driver.Producer.
@@ -36,7 +36,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err := s.carries(channel, spec.Size); err != nil {
 		return nil, err
 	}
-	l, err := s.links.Acquire(ctx, natswire.Key{Role: natswire.RoleProducer, Conn: spec.Conn})
+	l, err := s.links.Acquire(ctx, kit.Key{Role: kit.Producer, Conn: spec.Conn})
 	if err != nil {
 		return nil, err
 	}

@@ -22,7 +22,7 @@ type session struct {
 	target     driver.Target
 	options    Options
 	wire       *natswire.Client
-	links      *kit.Pool[natswire.Key, *link]
+	links      *kit.Pool[kit.Key, *link]
 	monitoring *http.Transport
 	name       string          // of its clients at the server, unique
 	life       context.Context // ends when the session closes
@@ -64,7 +64,7 @@ func (s *session) channel(topic string) string { return "sixnines." + s.target.R
 
 // clientID is the name of a link's client at the server, which allows letters,
 // digits, hyphens and underscores.
-func (s *session) clientID(key natswire.Key) string { return s.name + "-" + key.String() }
+func (s *session) clientID(key kit.Key) string { return s.name + "-" + key.String() }
 
 // visit registers a client on the session's own connection, and has it subscribe to
 // each channel in each group and unsubscribe: that makes channels, and ends durable
@@ -75,7 +75,7 @@ func (s *session) visit(ctx context.Context, topics, groups []string, options ..
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(deadline))
 	}
-	sc, err := s.register(nc, s.clientID(natswire.Key{Role: natswire.RoleControl}), timeout, nil)
+	sc, err := s.register(nc, s.clientID(kit.Key{Role: kit.Control}), timeout, nil)
 	if err != nil {
 		return err
 	}

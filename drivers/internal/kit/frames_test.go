@@ -97,3 +97,12 @@ func BenchmarkFrames(b *testing.B) {
 		}
 	}
 }
+
+// TestFramesClaims has a frame say that it is larger than what comes: no memory may be set
+// aside for it before.
+func TestFramesClaims(t *testing.T) {
+	f := NewFrames(bytes.NewReader(make([]byte, 1000)), func([]byte) (int, error) { return 64 << 20, nil }, nil)
+	if _, err := f.Next(); err != io.EOF || len(f.buf) > readMost {
+		t.Errorf("%v, the buffer grew to %d bytes", err, len(f.buf))
+	}
+}

@@ -14,7 +14,7 @@ import (
 	"sixnines/driver"
 )
 
-func TestClassOf(t *testing.T) {
+func TestClass(t *testing.T) {
 	for _, test := range []struct{ err, class error }{
 		{nats.ErrReconnectBufExceeded, driver.ErrNotConnected},
 		{nats.ErrNoServers, driver.ErrNotConnected},
@@ -30,7 +30,7 @@ func TestClassOf(t *testing.T) {
 		{net.ErrClosed, driver.ErrNotConnected},
 		{fmt.Errorf("%w: %w", driver.ErrThrottled, io.EOF), driver.ErrThrottled},
 	} {
-		wrapped := Wrap("nats", test.err, "send to %q", "x")
+		wrapped := Errors("nats").Wrap(test.err, "send to %q", "x")
 		if got := driver.Class(wrapped); got != test.class {
 			t.Errorf("%v: class %v, want %v", test.err, got, test.class)
 		}

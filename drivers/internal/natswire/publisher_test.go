@@ -9,13 +9,10 @@ import (
 // subject of its answer, by whichever way it goes.
 func TestTags(t *testing.T) {
 	const inbox = "_INBOX.abc.7"
-	for _, size := range []int{0, 1 << 10} { // without and with a batch
+	for _, size := range []int{1, 1 << 10} { // without and with a batch
 		for _, tag := range []uint64{0, 1, 31, 32, 1 << 30, 1<<56 - 1} {
 			s := &sink{breaks: -1}
-			l, _ := batchTo(s, size)
-			if size == 0 {
-				l.batch = nil
-			}
+			l, _ := linkTo(s, size)
 			p := NewPublisher(l)
 			for _, header := range [][]byte{nil, []byte("NATS/1.0\r\nA: b\r\n\r\n")} {
 				s.got.Reset()
@@ -53,7 +50,7 @@ func TestTags(t *testing.T) {
 // TestRoutesByPrefix leads what begins like a wildcard subscription to it.
 func TestRoutesByPrefix(t *testing.T) {
 	var all routes
-	all.set(3, &route{routeOf("_INBOX.a.*"), NewGate(nil)})
+	all.set(3, &route{routeOf("_INBOX.a.*"), nil})
 	for subject, want := range map[string]bool{"_INBOX.a.1": true, "_INBOX.a.": false, "_INBOX.a": false, "_INBOX.ab.1": false, "": false} {
 		if got := all.find(3, []byte(subject)) != nil; got != want {
 			t.Errorf("%q is led there: %v", subject, got)

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // sink is a connection that keeps what is written to it, until it breaks.
@@ -45,14 +46,42 @@ func (s *sink) Close() error {
 	return nil
 }
 
-// batchTo returns a link whose batch goes to s, and the events of it.
-func batchTo(s net.Conn, size int) (l *Link, events *[]driver.Event) {
-	events = new([]driver.Event)
-	l = &Link{key: Key{RoleProducer, 0}, notify: func(e driver.Event) { *events = append(*events, e) }}
-	l.batch = newBatch(l, size)
+// events is what a link has told.
+type events struct {
+	mu  sync.Mutex
+	all []driver.Event
+}
+
+func (e *events) notify(event driver.Event) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.all = append(e.all, event)
+}
+
+// dropped counts the messages that were dropped; anything else fails the test.
+func (e *events) dropped(t *testing.T) (n int) {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, event := range e.all {
+		if event.Kind != driver.Dropped {
+			t.Errorf("event %v", event)
+		}
+		n += event.Count
+	}
+	return n
+}
+
+// linkTo returns a link whose connection is s and collects up to size bytes, and the
+// events of it.
+func linkTo(s net.Conn, size int) (*Link, *events) {
+	e := new(events)
+	base := &kit.Base{Target: driver.Target{Notify: e.notify}}
+	l := &Link{client: &Client{Base: base, writeBuffer: size}, key: kit.Key{Role: kit.Producer}, direct: true}
+	l.life, l.cancel = context.WithCancel(context.Background())
 	l.maxPayload.Store(1 << 20)
-	l.live.Store(&dialedConn{Conn: s, dialer: NewDialer(context.Background(), nil, 0)})
-	return l, events
+	l.live.Store(l.over(s))
+	return l, e
 }
 
 // TestBatch wants frames of all sizes written whole, in order and together.
@@ -61,7 +90,7 @@ func TestBatch(t *testing.T) {
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		s := &sink{breaks: -1}
-		l, events := batchTo(s, size)
+		l, events := linkTo(s, size)
 		p, r := Publisher{link: l}, Publisher{link: l}
 		p.Address("a.b", "")
 		r.Address("c", "_INBOX.1")
@@ -84,14 +113,14 @@ func TestBatch(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := l.batch.flush(); err != nil {
+		if err := l.FlushBatch(); err != nil {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(s.got.Bytes(), want.Bytes()) {
 			t.Fatalf("seed %d: wrote %.200q, want %.200q", seed, s.got.Bytes(), want.Bytes())
 		}
-		if len(*events) > 0 {
-			t.Errorf("events %v", *events)
+		if n := events.dropped(t); n > 0 {
+			t.Errorf("%d messages are dropped", n)
 		}
 	}
 }
@@ -99,7 +128,7 @@ func TestBatch(t *testing.T) {
 // TestBatchIsWrittenInOne counts the writes.
 func TestBatchIsWrittenInOne(t *testing.T) {
 	s := &sink{breaks: -1}
-	l, _ := batchTo(s, 1<<20)
+	l, _ := linkTo(s, 1<<20)
 	p := Publisher{link: l}
 	p.Address("a", "")
 	for range 1000 {
@@ -110,7 +139,7 @@ func TestBatchIsWrittenInOne(t *testing.T) {
 	s.mu.Lock()
 	before := s.got.Len() // the timer may have come between
 	s.mu.Unlock()
-	if err := l.batch.flush(); err != nil {
+	if err := l.FlushBatch(); err != nil {
 		t.Fatal(err)
 	}
 	if s.writes != 1 && before == 0 {
@@ -124,7 +153,7 @@ func TestBatchIsWrittenInOne(t *testing.T) {
 // TestBatchOfManyPublishers wants frames of goroutines not to mix.
 func TestBatchOfManyPublishers(t *testing.T) {
 	s := &sink{breaks: -1}
-	l, _ := batchTo(s, 500)
+	l, _ := linkTo(s, 500)
 	var sending sync.WaitGroup
 	const publishers, each = 4, 500
 	for i := range publishers {
@@ -139,7 +168,7 @@ func TestBatchOfManyPublishers(t *testing.T) {
 		})
 	}
 	sending.Wait()
-	if err := l.batch.flush(); err != nil {
+	if err := l.FlushBatch(); err != nil {
 		t.Fatal(err)
 	}
 	var next [publishers]int
@@ -167,28 +196,24 @@ func TestBatchLost(t *testing.T) {
 	const frame = len("PUB a 5\r\nhello\r\n")
 	for _, breaks := range []int{0, 1, frame - 1, frame, frame + 1, 3*frame - 1, 3 * frame} {
 		s := &sink{breaks: breaks}
-		l, events := batchTo(s, 64<<10)
+		l, events := linkTo(s, 64<<10)
+		c := l.live.Load()
 		p := Publisher{link: l}
 		p.Address("a", "")
-		for range 10 {
-			if err := p.Publish([]byte("hello")); err != nil {
-				t.Fatal(err)
+		taken := 0
+		for range 10 { // the timer may come between
+			if p.send(c, nil, []byte("hello")) == nil {
+				taken++
 			}
 		}
-		if err := l.batch.flush(); err != nil && !errors.Is(err, driver.ErrNotConnected) {
+		if err := c.out.Flush(); err != nil && !errors.Is(err, driver.ErrNotConnected) {
 			t.Errorf("flush: %v", err)
 		}
-		l.batch.mu.Lock() // the timer may have been first
-		told := *events
-		l.batch.mu.Unlock()
-		if want := 10 - breaks/frame; len(told) != 1 || told[0].Kind != driver.Dropped || told[0].Count != want {
-			t.Errorf("broken after %d bytes: events %v, want one of %d messages", breaks, told, want)
+		if n := events.dropped(t); n != taken-breaks/frame {
+			t.Errorf("broken after %d bytes: %d of %d messages are dropped", breaks, n, taken)
 		}
 		if !s.closed || l.live.Load() != nil {
 			t.Error("the connection is still used")
-		}
-		if err := l.batch.add([]byte("PUB a "), nil, []byte("x")); !errors.Is(err, driver.ErrNotConnected) {
-			t.Errorf("a frame without a connection: %v", err)
 		}
 	}
 }
@@ -196,22 +221,23 @@ func TestBatchLost(t *testing.T) {
 // TestBatchOfLostConnection has frames that were taken for one connection when
 // another takes its place.
 func TestBatchOfLostConnection(t *testing.T) {
-	old, young := &sink{breaks: 0}, &sink{breaks: -1}
-	l, events := batchTo(old, 64<<10)
-	p := Publisher{link: l}
+	l, events := linkTo(&sink{breaks: 0}, 64<<10)
+	c, p := l.live.Load(), Publisher{link: l}
 	p.Address("a", "")
 	for range 3 {
-		if err := p.Publish([]byte("hello")); err != nil {
+		if err := p.send(c, nil, []byte("hello")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	l.live.Store(&dialedConn{Conn: young, dialer: NewDialer(context.Background(), nil, 0)})
+	c.Close() // as nats.go does
+	young := &sink{breaks: -1}
+	l.live.Store(l.over(young))
 	if err := p.Publish([]byte("again")); err != nil {
 		t.Fatal(err)
 	}
-	l.batch.close()
-	if len(*events) != 1 || (*events)[0].Count != 3 {
-		t.Errorf("events %v", *events)
+	l.close(t.Context())
+	if n := events.dropped(t); n != 3 {
+		t.Errorf("%d messages are dropped", n)
 	}
 	if got := young.got.String(); got != "PUB a 5\r\nagain\r\n" {
 		t.Errorf("the new connection got %q", got)
@@ -223,16 +249,16 @@ func TestBatchOfLostConnection(t *testing.T) {
 
 // TestRefusedFrameIsNotLost has a frame larger than the buffer fail.
 func TestRefusedFrameIsNotLost(t *testing.T) {
-	l, events := batchTo(&sink{breaks: 5}, 100)
+	l, events := linkTo(&sink{breaks: 5}, 100)
 	p := Publisher{link: l}
 	p.Address("a", "")
 	if err := p.Publish(make([]byte, 1000)); !errors.Is(err, driver.ErrNotConnected) {
 		t.Errorf("got %v", err)
 	}
-	if len(*events) > 0 {
-		t.Errorf("events %v", *events)
+	if n := events.dropped(t); n > 0 {
+		t.Errorf("%d messages are dropped", n)
 	}
-	if err := p.link.batch.flush(); err != nil {
+	if err := l.FlushBatch(); err != nil {
 		t.Errorf("flush of nothing: %v", err)
 	}
 }
@@ -246,7 +272,7 @@ func (nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func BenchmarkBatch(b *testing.B) {
 	for _, size := range []int{16, 64, 256} {
 		b.Run(fmt.Sprint(size, "KiB"), func(b *testing.B) {
-			l, _ := batchTo(nowhere{}, size<<10)
+			l, _ := linkTo(nowhere{}, size<<10)
 			p := Publisher{link: l}
 			p.Address("sixnines.test.t0", "")
 			payload := make([]byte, 256)
