@@ -49,6 +49,7 @@ type producer struct {
 	refusals     map[int]error
 	header       []byte // of every message, up to its id if it has one; nil: none
 	numbered     bool   // it has
+	limited      bool   // not any number of messages may wait for an acknowledgement
 	count        uint64
 	ending       sync.Once
 }
@@ -96,7 +97,8 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 // listen subscribes to the inbox that acknowledgements come to.
 func (p *producer) listen(ctx context.Context, spec driver.ProducerSpec) error {
 	s := p.session
-	p.unanswered = kit.NewUnanswered[struct{}](1, s.inFlight(), 0)
+	limit := s.inFlight()
+	p.limited, p.unanswered = limit > 0, kit.NewUnanswered[struct{}](1, limit, 0)
 	p.inbox = p.link.Conn().NewInbox()
 	if p.numbered = s.options.MessageID; p.numbered {
 		p.header = fmt.Appendf(natswire.AppendHeaders(nil, spec.Headers), "Nats-Msg-Id: %s-%d-", s.Target.Run, spec.ID)
@@ -146,7 +148,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 		p.acks.Done(token, nil)
 		return nil
 	}
-	if p.unanswered.Full() { // what it waits for must be on its way
+	if p.limited && p.unanswered.Full() { // what it waits for must be on its way
 		if err := p.link.FlushBatch(); err != nil {
 			return p.sendError(err)
 		}
