@@ -70,7 +70,7 @@ func (s *session) synchronisation(ctx context.Context) synchronisation {
 	switch {
 	case config == nil:
 		return fail("%s tells nothing of JetStream", url)
-	case s.client.Control().Conn().ConnectedClusterName() == "" && v.ID != s.client.Control().Conn().ConnectedServerId():
+	case s.Control().Conn().ConnectedClusterName() == "" && v.ID != s.Control().Conn().ConnectedServerId():
 		return fail("%s is another server's", url)
 	}
 	y.known, y.always, y.interval = true, config.Always, config.Interval.String()

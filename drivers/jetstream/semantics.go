@@ -23,10 +23,10 @@ func (s *session) semantics(ctx context.Context, t driver.Topology, info js.Stre
 		Replication:    "none",
 		Acknowledgment: "none",
 		Ordering:       "per producer and topic, in the order in which the server stored it",
-		Batching:       s.client.Batching(),
-		Transport:      s.client.Transport(),
-		Settings:       s.client.Settings(),
-		Warnings:       s.client.Warnings(),
+		Batching:       s.Batching(),
+		Transport:      s.Transport(),
+		Settings:       s.Settings(),
+		Warnings:       s.Warnings(),
 	}
 	set := sem.Settings
 	if o.Client == natswire.Library {
@@ -98,7 +98,7 @@ func (s *session) consumption(sem *driver.Semantics, t driver.Topology) {
 		if size := int64(o.PullBatch) * int64(t.MaxSize); way == push || size > libraryQueue {
 			sem.Warnings = append(sem.Warnings, "nats.go drops deliveries when more than 64 MiB of them wait for a consumer; events tell how many")
 		}
-	case t.Slow || !s.client.Direct():
+	case t.Slow || !s.Direct():
 		past = "unlimited queue in the library"
 	}
 	acks := s.acksOf(spec, way)
