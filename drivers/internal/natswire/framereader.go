@@ -110,12 +110,11 @@ func (in *frameReader) size(unread []byte) (int, error) {
 	if i < 0 {
 		return len(unread) + 1, nil
 	}
-	h, ok := parseHead(unread[:i+1], unread[0] == 'H')
-	n := h.line + h.size + 2
+	ok := in.head.parse(unread[:i+1], unread[0] == 'H')
+	n := i + 1 + in.head.size + 2
 	if !ok || len(unread) >= n && string(unread[n-2:n]) != "\r\n" {
 		return 0, errForeign
 	}
-	in.head = h
 	return n, nil
 }
 
@@ -133,27 +132,27 @@ func (h *head) plain(body []byte) bool {
 	return h.headers == 0 || h.headers > 0 && string(body[:len(headerStart)]) == headerStart
 }
 
-// parseHead reads "MSG subject sid [reply] size\r\n" or, if headed, "HMSG
+// parse reads "MSG subject sid [reply] size\r\n" or, if headed, "HMSG
 // subject sid [reply] headers size\r\n".
-func parseHead(line []byte, headed bool) (h head, ok bool) {
+func (h *head) parse(line []byte, headed bool) bool {
 	word := "MSG "
 	least, most := 3, 4
 	if headed {
 		word, least, most = "HMSG ", 4, 5
 	}
 	if len(line) < len(word)+2 || string(line[:len(word)]) != word || line[len(line)-2] != '\r' {
-		return h, false
+		return false
 	}
 	rest := line[len(word) : len(line)-2]
 	var parts [5][]byte
 	count := 0
 	for {
 		if count == most {
-			return h, false
+			return false
 		}
 		i := bytes.IndexByte(rest, ' ')
 		if i == 0 || len(rest) == 0 {
-			return h, false
+			return false
 		}
 		if i < 0 {
 			parts[count] = rest
@@ -165,9 +164,9 @@ func parseHead(line []byte, headed bool) (h head, ok bool) {
 		rest = rest[i+1:]
 	}
 	if count < least {
-		return h, false
+		return false
 	}
-	h.line, h.subject = len(line), parts[0]
+	h.line, h.subject, h.reply, h.headers = len(line), parts[0], nil, 0
 	if count == most {
 		h.reply = parts[2]
 	}
@@ -180,7 +179,7 @@ func parseHead(line []byte, headed bool) (h head, ok bool) {
 			h.headers = -1
 		}
 	}
-	return h, sized && numbered
+	return sized && numbered
 }
 
 // number reads digits; more than nine are none that a server writes.
