@@ -37,6 +37,9 @@ type rawSocket struct {
 	vec     unix.Iovec
 	head    unix.Msghdr
 	control [64]byte
+	emptied bool  // the read before left room in its buffer: there was no more
+	unasked int   // reads that wait before they ask for anything, if emptied
+	spare   int   // what unasked begins with
 	offset  int64 // wall clock − monotonic clock at the read before; 0: there was none
 	at      int64 // when that was
 }
@@ -61,6 +64,9 @@ func newRawSocket(c net.Conn) *rawSocket {
 		s.stamped = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1) == nil
 	})
 	s.send, s.receive = s.sendOn, s.receiveOn
+	if restable(c) {
+		s.receive = s.receiveAhead
+	}
 	return s
 }
 
@@ -107,6 +113,7 @@ func (s *rawSocket) receiveOn(fd uintptr) bool {
 		switch errno {
 		case 0:
 			s.got = int(n)
+			s.emptied = s.got < len(s.in)
 			return true
 		case unix.EINTR:
 		case unix.EAGAIN:
@@ -116,6 +123,37 @@ func (s *rawSocket) receiveOn(fd uintptr) bool {
 			return true
 		}
 	}
+}
+
+// spareMost is for how many reads in a row nothing is asked for before they wait.
+const spareMost = 15
+
+// receiveAhead is receiveOn for a reader that waits in the kernel itself: false sends it
+// to wait. After a read that left room in its buffer a reader that keeps up asks for
+// what is not there, which costs it a system call for each message. So it waits
+// without asking. Nothing is lost by that: poll(2) returns at once while anything is
+// unread, whenever it came, and at the end of the stream.
+//
+// For a reader that is behind the wait is the dearer call. So reads ask first until one
+// finds nothing, then one read does not, then three and so on; the first that asks and
+// finds something begins anew.
+func (s *rawSocket) receiveAhead(fd uintptr) bool {
+	emptied := s.emptied
+	s.emptied = false // once for each read
+	if emptied && s.unasked > 0 {
+		s.unasked--
+		return false
+	}
+	found := s.receiveOn(fd)
+	switch {
+	case !emptied: // it has waited, or knows nothing of what there is
+	case found:
+		s.spare = 0
+	default:
+		s.spare = min(2*s.spare+1, spareMost)
+		s.unasked = s.spare
+	}
+	return found
 }
 
 // read returns besides what Read does when it returned and for how long the

@@ -2,6 +2,8 @@ package transport
 
 import (
 	"errors"
+	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"runtime"
@@ -180,5 +182,99 @@ func TestReadLate(t *testing.T) {
 	}
 	if _, err := c.ReadNow(p); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("closed: %v", err)
+	}
+}
+
+// A reader that keeps up asks for nothing before it waits, and one that is behind does.
+func TestReaderThatKeepsUpDoesNotAsk(t *testing.T) {
+	c, other := pair(t)
+	s, fd := c.raw, c.NetConn().(*socket).fd
+	try := func() bool {
+		s.in = make([]byte, 8)
+		return s.receiveAhead(uintptr(fd))
+	}
+	come := func() {
+		if _, err := other.Write([]byte("abc")); err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; n == 0; {
+			var err error
+			if n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); err != nil && !errors.Is(err, unix.EINTR) {
+				t.Fatal(err)
+			}
+		}
+	}
+	nothing := func(what string) {
+		t.Helper()
+		if try() {
+			t.Fatalf("%s: something was read", what)
+		}
+	}
+	something := func(what string) {
+		t.Helper()
+		if !try() || s.got != 3 {
+			t.Fatalf("%s: %d bytes were read", what, s.got)
+		}
+	}
+	// Twice nothing is there before the wait, then nobody asks once, and three times.
+	nothing("the first read")
+	come()
+	something("after its wait")
+	for _, unasked := range []int{1, 3, 7} {
+		nothing("a read of nothing")
+		come()
+		something("after its wait")
+		for range unasked {
+			come()
+			nothing("a read that does not ask")
+			something("after its wait, which returned at once")
+		}
+	}
+	// Then the reader falls behind: each read asks, and finds something.
+	for range 20 {
+		come()
+		something("a read that asks")
+	}
+	nothing("a read of nothing")
+	come()
+	something("after its wait")
+	come()
+	nothing("a read that does not ask")
+	something("after its wait")
+	// A read that fills its buffer says nothing of what is left.
+	nothing("a read of nothing")
+	come()
+	s.in = make([]byte, 3)
+	if !s.receiveAhead(uintptr(fd)) {
+		t.Fatal("after its wait: nothing was read")
+	}
+	come()
+	something("after a full buffer")
+}
+
+// Whenever bytes come, before, during or after a read, none is left behind, and nor is
+// the end of the stream.
+func TestReadsMissNothing(t *testing.T) {
+	c, other := pair(t)
+	const pieces = 20_000
+	sent := make(chan int, 1)
+	go func() {
+		random, all := rand.New(rand.NewPCG(1, 2)), 0
+		for range pieces {
+			n, err := other.Write(make([]byte, 1+random.IntN(20)))
+			if err != nil {
+				t.Error(err)
+			}
+			all += n
+			for range random.IntN(3) {
+				runtime.Gosched()
+			}
+		}
+		other.Close()
+		sent <- all
+	}()
+	got, err := io.Copy(io.Discard, struct{ io.Reader }{c})
+	if all := <-sent; err != nil || got != int64(all) {
+		t.Errorf("%d of %d bytes, %v", got, all, err)
 	}
 }
