@@ -59,23 +59,30 @@ func (p *Pipeline) look() {
 	}
 }
 
-// takeAll takes the replies that have come. replies is held.
+// takeAll takes the replies that have come. replies is held. A read that leaves room in
+// its buffer is the last: there was no more, and to be told so costs a system call. What
+// comes after it is found by the next look, or by serveLate.
 func (p *Pipeline) takeAll() {
 	if p.reader == nil {
 		return
 	}
 	for p.failure == nil {
-		if err := p.take(p.reader); errors.Is(err, syscall.EAGAIN) {
-			if p.unanswered != nil && p.replied == p.pending.count.Load() {
-				p.unanswered.And(^p.bit)
-				if p.replied != p.pending.count.Load() { // sent meanwhile
-					p.unanswered.Or(p.bit)
-				}
-			}
-			return
-		} else if err != nil {
+		switch err := p.take(p.reader); {
+		case err == nil && !p.reader.emptied():
+			continue
+		case err == nil:
+			p.rest(p.replied)
+		case !errors.Is(err, syscall.EAGAIN):
 			p.failure = err
+			return
 		}
+		if p.unanswered != nil && p.replied == p.pending.count.Load() {
+			p.unanswered.And(^p.bit)
+			if p.replied != p.pending.count.Load() { // sent meanwhile
+				p.unanswered.Or(p.bit)
+			}
+		}
+		return
 	}
 }
 
@@ -88,9 +95,10 @@ func (p *Pipeline) mark(unanswered *atomic.Uint64, bit uint64) {
 }
 
 // await sees to it that somebody takes the reply to what has just been sent. Earlier
-// ones that nobody has taken are taken here.
+// ones are taken here, unless somebody else has looked since the last call: who looks
+// between two sends will look again.
 func (p *Pipeline) await() {
-	if p.pending.count.Load()-p.answered.Load() > 1 || p.unanswered == nil {
+	if p.unanswered == nil || p.pending.count.Load()-p.answered.Load() > 1 && !p.looked.Swap(false) {
 		p.look()
 	}
 	if p.unanswered != nil && p.unanswered.Load()&p.bit == 0 {

@@ -40,6 +40,7 @@ type Pipeline struct {
 	// unanswered; nil: nobody.
 	unanswered *atomic.Uint64
 	bit        uint64
+	looked     atomic.Bool // somebody else has looked since the sender last asked
 
 	closed  atomic.Bool
 	written atomic.Uint64 // commands that have been written, for the reader

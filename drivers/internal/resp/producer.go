@@ -28,6 +28,7 @@ func (ps *Producers) Look() {
 	for w := ps.unanswered.Load(); w != 0; w &= w - 1 {
 		if p := ps.late[bits.TrailingZeros64(w)].Load(); p != nil {
 			p.look()
+			p.looked.Store(true)
 		}
 	}
 }

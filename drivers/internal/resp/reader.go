@@ -79,6 +79,10 @@ func (r *Reader) fill() error {
 	return err
 }
 
+// emptied reports whether all that was read is taken, and the last read left room: the
+// source had no more then.
+func (r *Reader) emptied() bool { return r.start == r.end && !r.full }
+
 // Head takes a reply's first line. For Integer n is its value, for Bulk the
 // number of bytes and for Array that of replies which follow; -1 is none at all.
 // For Status and Failure line is the text, valid until the next call.

@@ -1,0 +1,132 @@
+package resp
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// socket is a connection that is read late: a read takes what is there, or as much of it
+// as it has room for.
+type socket struct {
+	there string
+	ended bool
+	reads int
+}
+
+func (s *socket) ReadsLate() bool          { return true }
+func (s *socket) Rest(time.Duration) error { return nil }
+
+func (s *socket) ReadNow(p []byte) (int, error) {
+	s.reads++
+	n := copy(p, s.there)
+	s.there = s.there[n:]
+	switch {
+	case n > 0:
+		return n, nil
+	case s.ended:
+		return 0, io.EOF
+	}
+	return 0, syscall.EAGAIN
+}
+
+// latePipeline returns one that is read late, with so many commands that wait for their
+// replies, and where it marks that there are some.
+func latePipeline(s *socket, commands int) (*Pipeline, *outcomes, *atomic.Uint64) {
+	p := &Pipeline{size: 1, pending: newQueue(), watch: noWatch{}, Link: &Link{}}
+	p.reader = p.newReader(readNow{s})
+	marked := new(atomic.Uint64)
+	p.mark(marked, 4)
+	o := newOutcomes()
+	for i := range commands {
+		p.pending.push(command{token: uint64(i), acks: o})
+		p.await()
+	}
+	s.reads = 0
+	return p, o, marked
+}
+
+// A look ends with the read that finds the socket empty, and whatever that leaves is
+// taken by the next.
+func TestLooksReadOnce(t *testing.T) {
+	fill := readFirst / len(":1\r\n")
+	for name, test := range map[string]struct {
+		commands int
+		come     []string // before each look
+		reads    []int    // of each look
+		done     []int    // after each look
+	}{
+		"one reply":                 {1, []string{":1\r\n"}, []int{1}, []int{1}},
+		"nothing yet":               {1, []string{"", ":1\r\n"}, []int{1, 1}, []int{0, 1}},
+		"two together":              {2, []string{":1\r\n:1\r\n"}, []int{1}, []int{2}},
+		"one after the other":       {2, []string{":1\r\n", ":1\r\n"}, []int{1, 1}, []int{1, 2}},
+		"half of one":               {2, []string{":1\r\n:", "1\r\n"}, []int{2, 1}, []int{1, 2}},
+		"as many as the buffer has": {fill, []string{strings.Repeat(":1\r\n", fill)}, []int{2}, []int{fill}},
+		"more than the buffer has":  {fill + 1, []string{strings.Repeat(":1\r\n", fill+1)}, []int{2}, []int{fill + 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var s socket
+			p, o, marked := latePipeline(&s, test.commands)
+			for i, come := range test.come {
+				s.there += come
+				s.reads = 0
+				p.look()
+				if s.reads != test.reads[i] || len(o.errs) != test.done[i] {
+					t.Errorf("look %d: %d reads, want %d; %d replies, want %d", i, s.reads, test.reads[i], len(o.errs), test.done[i])
+				}
+				if left := test.commands - len(o.errs); (left > 0) != (marked.Load() == 4) || p.answered.Load() != uint64(len(o.errs)) {
+					t.Errorf("look %d: marked %d, answered %d, with %d replies to come", i, marked.Load(), p.answered.Load(), left)
+				}
+			}
+		})
+	}
+}
+
+// The end of a connection is found though nobody has asked it for anything.
+func TestLookFindsTheEnd(t *testing.T) {
+	s := socket{ended: true}
+	p, _, _ := latePipeline(&s, 0)
+	if p.look(); !errors.Is(p.failure, io.EOF) {
+		t.Errorf("failure %v", p.failure)
+	}
+}
+
+// A sender looks for replies to what it has sent before, unless somebody else does.
+func TestSenderLooksWhereNobodyDoes(t *testing.T) {
+	var s socket
+	p, o, _ := latePipeline(&s, 1)
+	ps := &Producers{}
+	ps.unanswered.Store(1)
+	ps.late[0].Store(p)
+	var log []string
+	send := func() {
+		s.reads = 0
+		p.pending.push(command{token: p.pending.added, acks: o})
+		p.await()
+		log = append(log, fmt.Sprint("send ", s.reads))
+	}
+	look := func() {
+		s.reads = 0
+		ps.Look()
+		log = append(log, fmt.Sprint("look ", s.reads))
+	}
+	send()
+	look()
+	send()
+	send() // nobody has looked since
+	look()
+	look()
+	send()
+	s.there = strings.Repeat(":1\r\n", int(p.pending.added))
+	look()
+	send() // there is nothing to be taken
+	want := []string{"send 1", "look 1", "send 0", "send 1", "look 1", "look 1", "send 0", "look 1", "send 0"}
+	if got := strings.Join(log, ", "); got != strings.Join(want, ", ") {
+		t.Errorf("reads: %s; want %s", got, strings.Join(want, ", "))
+	}
+}
