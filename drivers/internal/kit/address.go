@@ -16,6 +16,8 @@ type Scheme struct {
 	Name string
 	Port string // of URLs without one
 	TLS  bool
+	// Socket says that URLs have the path of a socket of this machine, and no host.
+	Socket bool
 	// Refused, if not empty, says of a scheme that is known and not supported what to
 	// use instead.
 	Refused string
@@ -23,10 +25,18 @@ type Scheme struct {
 
 // Server is one address of a broker.
 type Server struct {
-	Address string // host and port
+	Address string // host and port, or the path of a socket
 	Host    string
 	TLS     bool
 	Scheme  string // of its URL
+}
+
+// Network returns the name of what the server is reached by, for driver.Target.Dial.
+func (s Server) Network() string {
+	if strings.HasPrefix(s.Address, "/") {
+		return "unix"
+	}
+	return "tcp"
 }
 
 // Address is what a target's URL says.
@@ -64,7 +74,9 @@ func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 			return a, fmt.Errorf("%s: %w: scheme %q of %s: want %s", e.Driver, driver.ErrOption, u.Scheme, u.Redacted(), names(schemes))
 		case schemes[i].Refused != "":
 			return a, fmt.Errorf("%s: %w: scheme %q: %s", e.Driver, driver.ErrUnsupported, u.Scheme, schemes[i].Refused)
-		case u.Hostname() == "":
+		case schemes[i].Socket && (u.Host != "" || len(u.Path) < 2):
+			return a, fmt.Errorf("%s: %w: no path in URL %q; want one such as %s:///path", e.Driver, driver.ErrOption, u.Redacted(), u.Scheme)
+		case !schemes[i].Socket && u.Hostname() == "":
 			return a, fmt.Errorf("%s: %w: no host in URL %q; want one such as %s", e.Driver, driver.ErrOption, u.Redacted(), example)
 		}
 		port := u.Port()
@@ -72,6 +84,9 @@ func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 			port = schemes[i].Port
 		}
 		a.Servers = append(a.Servers, Server{Address: net.JoinHostPort(u.Hostname(), port), Host: u.Hostname(), TLS: schemes[i].TLS, Scheme: u.Scheme})
+		if schemes[i].Socket {
+			a.Servers[len(a.Servers)-1].Address, u.Path = u.Path, ""
+		}
 		if u.User != nil {
 			a.User = u.User
 		}

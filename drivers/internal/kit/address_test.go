@@ -11,7 +11,7 @@ import (
 
 func TestParseURL(t *testing.T) {
 	e := &Errors{Driver: "test"}
-	schemes := []Scheme{{Name: "test", Port: "1"}, {Name: "tests", Port: "2", TLS: true}, {Name: "ws", Refused: "use test"}}
+	schemes := []Scheme{{Name: "test", Port: "1"}, {Name: "tests", Port: "2", TLS: true}, {Name: "ws", Refused: "use test"}, {Name: "unix", Socket: true}}
 	for _, test := range []struct {
 		url, servers, user, path, err string
 		class                         error
@@ -20,7 +20,11 @@ func TestParseURL(t *testing.T) {
 		{url: "test://host:9/queue", servers: "host:9", path: "queue"},
 		{url: "tests://u:secret@[::1], other:3", servers: "[::1]:2,other:3", user: "u"},
 		{url: "host/?web=http://other:80", servers: "host:1"},
-		{url: "http://host", err: `scheme "http" of http://host: want test or tests`, class: driver.ErrOption},
+		{url: "unix:///run/test.sock", servers: "/run/test.sock"},
+		{url: "unix://u:secret@/run/test.sock?n=1", servers: "/run/test.sock", user: "u"},
+		{url: "unix://run/test.sock", err: "no path in URL", class: driver.ErrOption},
+		{url: "unix://u:secret@/", err: "want one such as unix:///path", class: driver.ErrOption},
+		{url: "http://host", err: `scheme "http" of http://host: want test, tests or unix`, class: driver.ErrOption},
 		{url: "ws://host", err: `scheme "ws": use test`, class: driver.ErrUnsupported},
 		{url: "test://u:secret@:5", err: "want one such as test://host:1", class: driver.ErrOption},
 		{url: "test://u:secret@host:port", err: "the URL cannot be read", class: driver.ErrOption},
@@ -35,6 +39,9 @@ func TestParseURL(t *testing.T) {
 		if err != nil || a.String() != test.servers || a.Path != test.path || (a.User == nil) != (test.user == "") || a.User != nil && a.User.Username() != test.user {
 			t.Errorf("%s: %+v, %v", test.url, a, err)
 		}
+	}
+	if a, err := e.ParseURL("unix:///a,b", schemes...); err != nil || a.Servers[0].Network() != "unix" || a.Servers[1].Network() != "tcp" {
+		t.Errorf("a socket and a host: %+v, %v", a, err)
 	}
 	a, _ := e.ParseURL("a,b,c", schemes...)
 	if got := a.From(4); !slices.Equal(got, []Server{{"b:1", "b", false, "test"}, {"c:1", "c", false, "test"}, {"a:1", "a", false, "test"}}) {

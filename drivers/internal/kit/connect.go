@@ -64,7 +64,7 @@ func connect[C any](ctx context.Context, b *Base, to Server, how Connecting, log
 	limited, cancel := context.WithTimeout(ctx, how.Timeout)
 	defer cancel()
 	var none C
-	raw, err := b.Target.Dial(limited, "tcp", to.Address)
+	raw, err := b.Target.Dial(limited, to.Network(), to.Address)
 	if err != nil {
 		return none, connectError(ctx, limited, b, to, how, err)
 	}

@@ -2,7 +2,9 @@ package kit
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,6 +41,9 @@ type LinkConfig[W any] struct {
 	Passes func(error) bool
 	// Wait is the pause between attempts to connect again.
 	Wait time.Duration
+	// GiveUp reports whether the link is to end, with an event, after so many attempts in
+	// a row to connect again; nil: never.
+	GiveUp func(tried int) bool
 	// Restore is called before members are set up again; nil: there is nothing to do.
 	Restore func(ctx context.Context) error
 }
@@ -138,11 +143,33 @@ func (l *Link[W, P]) run(w *W) {
 			return
 		}
 		P(w).End(fmt.Errorf("%s: %w: the connection was lost before the broker had answered", l.base.Driver, driver.ErrTimeout))
+		if errors.Is(why, io.EOF) {
+			why = errHungUp
+		}
 		l.Emit(driver.Event{Kind: driver.Disconnected, Detail: why.Error()})
-		if w, ok = Reconnect(l.life, l.Wait, l.again, l.refused); ok {
+		if w, ok = l.reconnect(why); ok {
 			l.Emit(driver.Event{Kind: driver.Reconnected})
 		}
 	}
+}
+
+var errHungUp = errors.New("the server has closed the connection")
+
+// reconnect connects again, after a connection that was lost because of why.
+func (l *Link[W, P]) reconnect(why error) (*W, bool) {
+	tried := 0
+	return Reconnect(l.life, l.Wait, func(ctx context.Context) (w *W, err error) {
+		if l.GiveUp != nil && l.GiveUp(tried) {
+			l.Emit(driver.Event{Kind: driver.AsyncError, Detail: "given up: " + why.Error()})
+			l.cancel()
+			return nil, why
+		}
+		tried++
+		if w, err = l.again(ctx); err != nil {
+			why = err
+		}
+		return w, err
+	}, l.refused)
 }
 
 // refused tells of what stands against connecting again.

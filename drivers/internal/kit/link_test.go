@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"testing"
@@ -134,6 +135,35 @@ func TestLinkConnectedWhileClosing(t *testing.T) {
 		t.Errorf("%+v is live: %v", p, l.Live())
 	}
 	<-l.Done()
+}
+
+// A link that may fail so often to connect again says when it has.
+func TestLinkGivesUp(t *testing.T) {
+	for most, want := range [][]string{
+		{"disconnected line: the server has closed the connection", "error line: given up: the server has closed the connection"},
+		{"disconnected line: the server has closed the connection", "error line: given up: test: not connected"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var x exchange
+			_, l := x.link(t)
+			l.GiveUp = func(tried int) bool { return tried >= most }
+			if err := l.Start(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			x.fails = fmt.Errorf("test: %w", driver.ErrNotConnected)
+			l.Live().broken <- io.EOF
+			<-l.Done()
+			if !slices.Equal(x.events, want) {
+				t.Errorf("after %d attempts: events %q, want %q", most, x.events, want)
+			}
+			if l.Live() != nil || !errors.Is(l.Absent(), driver.ErrNotConnected) {
+				t.Errorf("%v is live, which is %v", l.Live(), l.Absent())
+			}
+			if err := l.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // A session that closes ends what is still connecting.
