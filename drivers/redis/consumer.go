@@ -3,26 +3,27 @@ package redis
 import (
 	"context"
 	"fmt"
-	"sync"
+	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // consumer implements driver.Consumer.
 type consumer struct {
 	session  *session
 	in       *receiver
-	key      receiverKey
-	gate     *gate
+	key      kit.Key
+	gate     *kit.Gate
 	channels []string
-
-	once sync.Once
-	idle chan struct{} // closed when no delivery runs any more
-	free sync.Once
+	closed   atomic.Bool
 }
 
-// Consumer implements driver.Session. A consumer that takes its time gets a
-// connection of its own, or it would hold up those it shares one with.
+// slowConsumer is the role of the connection of a consumer that takes its time, which
+// would hold up those that it shares one with.
+const slowConsumer kit.Role = "slow-consumer"
+
+// Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
 	switch {
 	case spec.Ack.Mode > driver.AckNone:
@@ -30,9 +31,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	case spec.Group != "":
 		return nil, fmt.Errorf("redis: group %q: %w: every subscriber gets every message", spec.Group, driver.ErrUnsupported)
 	}
-	c := &consumer{session: s, gate: &gate{deliver: deliver}, key: receiverKey{number: spec.Conn}, idle: make(chan struct{})}
+	c := &consumer{session: s, gate: kit.NewGate(deliver), key: kit.Key{Role: kit.Consumer, Conn: spec.Conn}}
 	if spec.Slow {
-		c.key = receiverKey{slow: true, number: spec.ID}
+		c.key = kit.Key{Role: slowConsumer, Conn: spec.ID}
 	}
 	for _, topic := range spec.Topics {
 		channel, err := s.channel(topic)
@@ -57,27 +58,17 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 // Close implements driver.Consumer. It waits for a running Deliver, at most
 // until ctx ends.
 func (c *consumer) Close(ctx context.Context) error {
-	c.once.Do(func() {
-		go func() {
-			c.gate.shut()
-			close(c.idle)
-		}()
+	err := c.gate.Shut(ctx)
+	if c.closed.CompareAndSwap(false, true) {
 		go func() { // a write may be stuck
 			for _, channel := range c.channels {
 				c.in.unsubscribe(channel, c.gate)
 			}
 		}()
-	})
-	var err error
-	select {
-	case <-c.idle:
-	case <-ctx.Done():
-		err = fmt.Errorf("redis: close a consumer: %w: %w", driver.ErrTimeout, context.Cause(ctx))
+		c.session.consumers.Release(ctx, c.key, c.in)
 	}
-	c.free.Do(func() {
-		if released := c.session.consumers.Release(ctx, c.key, c.in); err == nil && released != nil {
-			err = fmt.Errorf("redis: %w", released)
-		}
-	})
-	return err
+	if err != nil {
+		return c.session.Wrap(err, "close a consumer")
+	}
+	return nil
 }

@@ -40,7 +40,7 @@ func (a *subscriberWatch) Lost() {
 // not for each of them.
 func (a *subscriberWatch) tell() {
 	if a.session.awaited.Load() {
-		a.session.Client.Notify(driver.Event{Kind: driver.Returned, Detail: a.name + ": published to no subscriber", Count: a.unheard})
+		a.session.Target.Notify(driver.Event{Kind: driver.Returned, Detail: a.name + ": published to no subscriber", Count: a.unheard})
 	}
 	a.unheard = 0
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 
+	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/resp"
 )
 
@@ -33,8 +35,8 @@ type pushes struct {
 	subscribing, unsubscribing string // the server's words
 
 	last  []byte // the name that gates are for
-	known *map[string][]*gate
-	gates []*gate
+	known *map[string][]*kit.Gate
+	gates []*kit.Gate
 }
 
 func newPushes(in *receiver, c *resp.Conn) *pushes {
@@ -84,7 +86,7 @@ func (p *pushes) next(in *receiver) error {
 			return err
 		}
 		for _, g := range p.gates {
-			g.pass(payload)
+			g.Deliver(driver.Message{Payload: payload})
 		}
 		return nil
 	case what == pushConfirmation && n == 3:

@@ -2,99 +2,53 @@ package redis
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/resp"
 )
 
-// receiver is a connection of consumers. It subscribes to every channel once,
-// however many consumers there are for it, because a server sends a message once
-// to each connection.
+// receiver is a connection of consumers, which comes back by itself. It subscribes to
+// every channel once, however many consumers there are for it, because a server sends a
+// message once to each connection.
 type receiver struct {
-	*resp.Link
 	session *session
+	link    *kit.Link[wire, *wire]
 	turn    chan struct{} // holds a token while nobody subscribes
 
 	// routes leads from a channel, or a pattern, to its consumers. Maps in it are
 	// not changed, but replaced.
-	routes atomic.Pointer[map[string][]*gate]
+	routes atomic.Pointer[map[string][]*kit.Gate]
 
 	mu      sync.Mutex // guards what follows, changes of routes, and writes
-	via     subscriber // nil: not connected
-	conn    *resp.Conn // that of via
-	waiting []func(error)
+	wire    *wire      // nil: not connected
+	waiting []func(error) error
 }
 
-// gate lets no delivery to a consumer run once it is shut.
-type gate struct {
-	deliver driver.Deliver
-	mu      sync.Mutex
-	closed  bool
+// wire is a receiver on one network connection. It implements kit.Wire.
+type wire struct {
+	in   *receiver
+	conn *resp.Conn
+	via  subscriber
 }
 
-func (g *gate) pass(payload []byte) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if !g.closed {
-		g.deliver(driver.Message{Payload: payload})
-	}
-}
-
-// shut waits for a running delivery. None follows it.
-func (g *gate) shut() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.closed = true
-}
-
-// receiverKey names an receiver: that of the consumers of a connection, or of one that
-// takes its time.
-type receiverKey struct {
-	slow   bool
-	number int // of the connection; of the consumer that is slow
-}
-
-// String returns the name of the connection.
-func (k receiverKey) String() string {
-	if k.slow {
-		return fmt.Sprintf("slow-consumer-%d", k.number)
-	}
-	return fmt.Sprintf("consumer-%d", k.number)
-}
-
-func (s *session) receiver(ctx context.Context, key receiverKey) (*receiver, error) {
+// receiver connects the receiver with the key.
+func (s *session) receiver(ctx context.Context, key kit.Key) (*receiver, error) {
 	in := &receiver{session: s, turn: make(chan struct{}, 1)}
 	in.turn <- struct{}{}
-	in.routes.Store(&map[string][]*gate{})
-	up := make(chan struct{}, 1)
-	linked := make(chan struct{})
-	link, err := s.Client.Keep(ctx, key.String(), func(c *resp.Conn, ready func()) error {
-		<-linked
-		return in.serve(c, func() {
-			ready()
-			select {
-			case up <- struct{}{}:
-			default:
-			}
-		})
-	})
-	if err != nil {
-		return nil, fmt.Errorf("redis: %w", err)
+	in.routes.Store(&map[string][]*kit.Gate{})
+	in.link = resp.NewLink[wire](s.Client, key.String(), in.begin)
+	if err := in.link.Start(ctx); err != nil {
+		return nil, err
 	}
-	in.Link = link
-	close(linked)
-	select {
-	case <-up:
-		return in, nil
-	case <-ctx.Done():
-		link.Close(ctx)
-		return nil, fmt.Errorf("redis: connect: %w: %w", driver.ErrNotConnected, context.Cause(ctx))
-	}
+	return in, nil
 }
 
 // The server's words for the two ways of subscribing, and what it sends then.
@@ -119,62 +73,75 @@ func (in *receiver) subscriber(c *resp.Conn) subscriber {
 	return newPushes(in, c)
 }
 
-// serve subscribes again to what there was, and then hands messages over until
-// the connection is lost.
-func (in *receiver) serve(c *resp.Conn, ready func()) error {
-	via := in.subscriber(c)
-	var failure error
-	err := in.resubscribe(c, via, ready, &failure)
-	for err == nil && failure == nil {
-		err = via.next(in)
+// begin subscribes on a new connection to what there was.
+func (in *receiver) begin(c *resp.Conn) (*wire, error) {
+	in.lose(driver.ErrNotConnected) // of one that never came to serve
+	w := &wire{in, c, in.subscriber(c)}
+	open, err := in.resubscribe(w)
+	for err == nil && *open > 0 {
+		err = w.via.next(in)
 	}
-	if failure != nil {
-		err = failure
+	if err != nil {
+		w.End(err)
+		return nil, err
 	}
-	c.Close()
+	return w, nil
+}
+
+// resubscribe asks for all channels, and counts in open those that the server has not
+// confirmed. A refusal becomes an error of next.
+func (in *receiver) resubscribe(w *wire) (open *int, err error) {
 	in.mu.Lock()
-	in.via, in.conn = nil, nil
-	waiting := in.waiting
-	in.waiting = nil
-	in.mu.Unlock()
-	via.close()
-	lost := in.Classify(fmt.Errorf("%w: the connection was lost: %w", driver.ErrNotConnected, err))
-	for _, answer := range waiting {
-		answer(lost)
+	defer in.mu.Unlock()
+	in.wire = w
+	routes := *in.routes.Load()
+	left := len(routes)
+	for name := range routes {
+		in.waiting = append(in.waiting, func(err error) error {
+			left--
+			return err
+		})
+		if err := w.via.subscribe(name); err != nil {
+			return nil, err
+		}
+	}
+	return &left, nil
+}
+
+// Serve implements kit.Wire: it hands messages over until the connection is lost.
+func (w *wire) Serve() (err error) {
+	for err == nil {
+		err = w.via.next(w.in)
 	}
 	return err
 }
 
-// resubscribe asks for all channels, and calls ready when the server has
-// confirmed the last. A refusal becomes the failure.
-func (in *receiver) resubscribe(c *resp.Conn, via subscriber, ready func(), failure *error) error {
+// End implements kit.Wire.
+func (w *wire) End(err error) {
+	w.conn.Close()
+	if !errors.Is(err, driver.ErrClosed) {
+		err = fmt.Errorf("%w: the connection was lost", driver.ErrNotConnected)
+	}
+	w.in.lose(err)
+	w.via.close()
+}
+
+// Leave implements kit.Wire.
+func (w *wire) Leave(context.Context) { w.conn.Close() }
+
+// lose answers all who wait.
+func (in *receiver) lose(err error) {
 	in.mu.Lock()
-	defer in.mu.Unlock()
-	in.via, in.conn = via, c
-	routes := *in.routes.Load()
-	open := len(routes)
-	if open == 0 {
-		ready()
-		return nil
+	waiting := in.waiting
+	in.wire, in.waiting = nil, nil
+	in.mu.Unlock()
+	for _, answer := range waiting {
+		_ = answer(err)
 	}
-	for name := range routes {
-		in.waiting = append(in.waiting, func(err error) {
-			if err != nil && *failure == nil {
-				*failure = err
-			}
-			if open--; open == 0 && *failure == nil {
-				ready()
-			}
-		})
-		if err := via.subscribe(name); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // answered is called with the server's answer to the oldest subscription or its
-// end.
+// end. Its error ends the connection.
 func (in *receiver) answered(err error) error {
 	in.mu.Lock()
 	if len(in.waiting) == 0 {
@@ -187,14 +154,13 @@ func (in *receiver) answered(err error) error {
 	answer := in.waiting[0]
 	in.waiting = in.waiting[1:]
 	in.mu.Unlock()
-	answer(err)
-	return nil
+	return answer(err)
 }
 
 // pass delivers a message to the consumers of the channel, or pattern, called name.
 func (in *receiver) pass(name string, payload []byte) {
 	for _, g := range (*in.routes.Load())[name] {
-		g.pass(payload)
+		g.Deliver(driver.Message{Payload: payload})
 	}
 }
 
@@ -209,19 +175,22 @@ func (in *receiver) name(channel string) string {
 // ask has the connection's client ask the server, unless there is none. The answer
 // goes to answer; mu is held.
 func (in *receiver) ask(answer func(error), ask func(subscriber) error) error {
-	if in.via == nil {
-		return in.Classify(driver.ErrNotConnected)
+	if in.wire == nil {
+		return in.link.Absent()
 	}
-	in.waiting = append(in.waiting, answer)
-	if ask(in.via) != nil {
-		in.conn.Close() // serve answers all who wait
+	in.waiting = append(in.waiting, func(err error) error {
+		answer(err)
+		return nil
+	})
+	if ask(in.wire.via) != nil {
+		in.wire.conn.Close() // End answers all who wait
 	}
 	return nil
 }
 
 // subscribe leads the channel's messages to g, and returns when the server has
 // confirmed it.
-func (in *receiver) subscribe(ctx context.Context, channel string, g *gate) error {
+func (in *receiver) subscribe(ctx context.Context, channel string, g *kit.Gate) error {
 	// One at a time: who finds a channel subscribed to may rely on it.
 	select {
 	case <-in.turn:
@@ -232,7 +201,7 @@ func (in *receiver) subscribe(ctx context.Context, channel string, g *gate) erro
 	name := in.name(channel)
 	in.mu.Lock()
 	first := len((*in.routes.Load())[name]) == 0
-	in.route(name, func(gates []*gate) []*gate { return append(gates, g) }) // before the first message can come
+	in.route(name, func(gates []*kit.Gate) []*kit.Gate { return append(gates, g) }) // before the first message can come
 	if !first {
 		in.mu.Unlock()
 		return nil
@@ -250,36 +219,33 @@ func (in *receiver) subscribe(ctx context.Context, channel string, g *gate) erro
 	if err != nil {
 		in.mu.Lock()
 		defer in.mu.Unlock()
-		in.route(name, func(gates []*gate) []*gate { return without(gates, g) })
+		in.route(name, func(gates []*kit.Gate) []*kit.Gate { return without(gates, g) })
 	}
 	return err
 }
 
 // unsubscribe ends what subscribe began. It does not wait for the server.
-func (in *receiver) unsubscribe(channel string, g *gate) {
+func (in *receiver) unsubscribe(channel string, g *kit.Gate) {
 	name := in.name(channel)
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	if !slices.Contains((*in.routes.Load())[name], g) {
 		return
 	}
-	in.route(name, func(gates []*gate) []*gate { return without(gates, g) })
+	in.route(name, func(gates []*kit.Gate) []*kit.Gate { return without(gates, g) })
 	if len((*in.routes.Load())[name]) == 0 {
 		// Without a connection there is no subscription.
 		_ = in.ask(func(error) {}, func(s subscriber) error { return s.unsubscribe(name) })
 	}
 }
 
-func without(gates []*gate, g *gate) []*gate {
-	return slices.DeleteFunc(gates, func(other *gate) bool { return other == g })
+func without(gates []*kit.Gate, g *kit.Gate) []*kit.Gate {
+	return slices.DeleteFunc(gates, func(other *kit.Gate) bool { return other == g })
 }
 
 // route changes the consumers of one name. mu is held.
-func (in *receiver) route(name string, change func([]*gate) []*gate) {
-	routes := map[string][]*gate{}
-	for k, gates := range *in.routes.Load() {
-		routes[k] = gates
-	}
+func (in *receiver) route(name string, change func([]*kit.Gate) []*kit.Gate) {
+	routes := maps.Clone(*in.routes.Load())
 	if gates := change(slices.Clone(routes[name])); len(gates) > 0 {
 		routes[name] = gates
 	} else {

@@ -70,7 +70,7 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if o.Sharded && o.Subscribe == pattern {
 		return nil, fmt.Errorf("redis: option \"sharded\": %w: sharded channels cannot be subscribed to by pattern", driver.ErrOption)
 	}
-	base, err := resp.Open(ctx, t, o.config(), resp.OutputLimits)
+	base, err := resp.Open(ctx, t, "redis", o.Client, o.Options, resp.OutputLimits)
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,10 @@ package redis
 import (
 	"context"
 	"fmt"
-	"sync"
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/resp"
 )
 
@@ -15,15 +15,15 @@ type session struct {
 	*resp.Session
 	options   Options
 	producers *resp.Producers
-	consumers *resp.Pool[receiverKey, *receiver]
+	consumers *kit.Pool[kit.Key, *receiver]
 	awaited   atomic.Bool // there are consumers: publishes should reach somebody
 	limited   atomic.Bool // a sender may wait for acknowledgements
 }
 
 func newSession(base *resp.Session, o Options) *session {
 	s := &session{Session: base, options: o}
-	s.consumers = resp.NewPool("redis", s.receiver)
-	s.producers = resp.NewProducers(base, "publish", resp.PipelineOptions{Buffer: base.Client.WriteBuffer, Silent: o.Acks == none,
+	s.consumers = kit.NewPool("redis", s.receiver, func(ctx context.Context, in *receiver) { _ = in.link.Close(ctx) })
+	s.producers = resp.NewProducers(base, "publish", resp.PipelineOptions{Silent: o.Acks == none,
 		Late: func() bool { return s.awaited.Load() && !s.limited.Load() }},
 		func(name string) resp.Watch { return &subscriberWatch{session: s, name: name} })
 	return s
@@ -34,7 +34,7 @@ func (s *session) channel(topic string) (string, error) {
 	if err := s.CheckName("topic", topic); err != nil {
 		return "", err
 	}
-	return "sixnines." + s.Client.Run + "." + topic, nil
+	return "sixnines." + s.Target.Run + "." + topic, nil
 }
 
 // Provision implements driver.Session. Channels need no making; it checks that
@@ -72,10 +72,5 @@ func (s *session) Ack() driver.AckKind {
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
-	var closing sync.WaitGroup
-	closing.Go(func() { s.producers.Close(ctx) })
-	closing.Go(func() { s.consumers.Close(ctx) })
-	closing.Go(func() { s.Control.Close(ctx) })
-	closing.Wait()
-	return nil
+	return s.Session.Close(ctx, s.producers.Close, s.consumers.Close)
 }

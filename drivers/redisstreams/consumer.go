@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"sync"
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/resp"
 )
 
@@ -16,8 +16,8 @@ import (
 // fetches, delivers and acknowledges, in this order, again and again.
 type consumer struct {
 	session *session
-	link    *resp.Link
-	deliver driver.Deliver
+	link    *kit.Link[wire, *wire]
+	gate    *kit.Gate
 	name    string // of the connection, and in its group
 	group   string // empty: alone
 	keys    []string
@@ -29,8 +29,10 @@ type consumer struct {
 	alone bool           // the group, if there is one, is the consumer's own
 	noAck bool           // the group's consumers acknowledge nothing
 	every int            // acknowledge after this many; 1: each by itself
+	left  atomic.Bool    // leave was called
 
 	// The link's goroutine's:
+	begun      bool // there was a connection
 	conn       *resp.Conn
 	from       fetcher
 	fetching   fetch
@@ -39,12 +41,22 @@ type consumer struct {
 	due        [][]id // by key: delivered and not acknowledged
 	dues       int    // sum of their lengths
 	complained bool   // an acknowledgement was refused, and an event said so
-
-	gate   sync.Mutex // held while Deliver runs
-	closed bool       // guarded by gate
-	once   sync.Once
-	ended  chan struct{} // closed when no Deliver runs any more, and leftovers are acknowledged
 }
+
+// wire is a consumer on one network connection. It implements kit.Wire.
+type wire struct {
+	consumer *consumer
+	conn     *resp.Conn
+}
+
+// Serve implements kit.Wire.
+func (w *wire) Serve() error { return w.consumer.serve(w.conn) }
+
+// End implements kit.Wire.
+func (w *wire) End(error) { w.conn.Close() }
+
+// Leave implements kit.Wire.
+func (w *wire) Leave(context.Context) { w.conn.Close() }
 
 // fetch says what a consumer reads next.
 type fetch int
@@ -58,8 +70,8 @@ const (
 // Consumer implements driver.Session. Streams and groups begin with their first
 // entry, so the subscription is effective before it is made.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := &consumer{session: s, deliver: deliver, name: fmt.Sprintf("consumer-%d", spec.ID), group: spec.Group,
-		numbers: map[string]int{}, prompt: spec.Slow || !s.batch, every: 1, ended: make(chan struct{})}
+	c := &consumer{session: s, gate: kit.NewGate(deliver), name: fmt.Sprintf("consumer-%d", spec.ID), group: spec.Group,
+		numbers: map[string]int{}, prompt: spec.Slow || !s.Target.Batch, every: 1}
 	for _, topic := range spec.Topics {
 		key, err := s.key(topic)
 		if err != nil {
@@ -92,100 +104,70 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 			}
 		}
 	}
-	if err := c.start(ctx); err != nil {
+	c.link = resp.NewLink[wire](s.Client, c.name, c.prepare)
+	if _, err := s.Keep(c); err != nil {
 		return nil, err
 	}
-	if !s.keep(c) {
-		c.end(ctx)
-		return nil, fmt.Errorf("redis-streams: consume: session %w", driver.ErrClosed)
+	if err := c.link.Start(ctx); err != nil {
+		s.Forget(c)
+		return nil, s.Wrap(err, "consume %q", c.keys)
+	}
+	if c.alone {
+		s.alone.Store(c.id, c)
 	}
 	return c, nil
 }
 
-// start connects, and returns when the server has shown that it lets the
-// consumer read.
-func (c *consumer) start(ctx context.Context) error {
-	ready := make(chan error, 1)
-	linked := make(chan struct{})
-	first := true
-	link, err := c.session.Client.Keep(ctx, c.name, func(conn *resp.Conn, up func()) error {
-		<-linked
-		err := c.prepare(conn, !first)
-		if first {
-			first = false
-			ready <- err
-		}
-		if err != nil {
-			return err
-		}
-		up()
-		return c.serve(conn)
-	})
-	if err != nil {
-		return fmt.Errorf("redis-streams: %w", err)
-	}
-	c.link = link
-	close(linked)
-	select {
-	case err = <-ready:
-	case <-ctx.Done():
-		err = fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
-	}
-	if err != nil {
-		link.Close(ctx)
-		return c.session.Wrap(err, "consume %q", c.keys)
-	}
-	return nil
-}
-
 // prepare asks for what will be asked for all the time, without waiting, and
 // after a loss of the connection makes sure that there is a group to ask.
-func (c *consumer) prepare(conn *resp.Conn, again bool) error {
+func (c *consumer) prepare(conn *resp.Conn) (*wire, error) {
 	c.dues = 0
 	for k := range c.due {
 		c.due[k] = c.due[k][:0]
 	}
 	c.fetching = fetchAlone
-	args := []any{"COUNT", 1, "STREAMS"}
+	command, args := "XREAD", []any{"COUNT", 1, "STREAMS"}
+	after := "$" // what comes after the last: nothing
 	if c.group != "" {
-		if again {
+		if c.begun {
 			if err := c.regroup(conn); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		c.fetching = fetchNew
-		if again && !c.noAck {
+		if c.begun && !c.noAck {
 			c.fetching = fetchAgain
 		}
 		clear(c.last)
-		args = append([]any{"GROUP", c.group, c.name}, args...)
+		command, args = "XREADGROUP", append([]any{"GROUP", c.group, c.name}, args...)
+		after = "0" // what it has not acknowledged
 	}
 	for _, key := range c.keys {
 		args = append(args, key)
 	}
 	for range c.keys {
-		if c.group == "" {
-			args = append(args, "$") // what comes after the last: nothing
-		} else {
-			args = append(args, "0") // what it has not acknowledged
-		}
+		args = append(args, after)
 	}
-	command := "XREAD"
-	if c.group != "" {
-		command = "XREADGROUP"
+	if _, err := conn.Do(command, args...); err != nil {
+		return nil, resp.Explain(err)
 	}
-	_, err := conn.Do(command, args...)
-	return resp.Explain(err)
+	c.begun = true
+	return &wire{c, conn}, nil
 }
 
-// regroup makes the consumer's group where it is missing.
+// regroup makes the consumer's group where it is missing. Where the streams are to be
+// gone the consumer ends without a word.
 func (c *consumer) regroup(conn *resp.Conn) error {
-	return c.session.regroup(c.link.Context(), c.group, c.keys, func(args ...any) error {
+	err := c.session.regroup(c.link.Life(), c.group, c.keys, func(args ...any) error {
 		_, err := conn.Do("XGROUP", args...)
 		return resp.Explain(err)
 	}, func(key string) {
-		c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: group %q of stream %q was gone, with what the server knew of it; it begins anew with what the stream holds", c.name, c.group, key)})
+		c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("group %q of stream %q was gone, with what the server knew of it; it begins anew with what the stream holds", c.group, key)})
 	})
+	if errors.Is(err, driver.ErrClosed) {
+		c.link.Quiet()
+	}
+	return err
 }
 
 // regroup makes a group of the streams where it is missing, with the stream if
@@ -221,10 +203,7 @@ func (c *consumer) serve(conn *resp.Conn) error {
 		case errors.Is(err, driver.ErrNoTopic) && c.group != "":
 			// Somebody has removed the stream, or Deprovision has. All that was
 			// asked is answered, so redigo may read.
-			if err := c.regroup(conn); errors.Is(err, driver.ErrClosed) {
-				c.link.Stop()
-				return err
-			} else if err != nil {
+			if err := c.regroup(conn); err != nil {
 				return err
 			}
 		default:
@@ -236,48 +215,25 @@ func (c *consumer) serve(conn *resp.Conn) error {
 	}
 }
 
-// pass delivers a message unless the consumer has been closed.
-func (c *consumer) pass(m driver.Message) bool {
-	c.gate.Lock()
-	defer c.gate.Unlock()
-	if !c.closed {
-		c.deliver(m)
-		return true
-	}
-	return false
-}
-
 // Close implements driver.Consumer. It waits for a running Deliver, at most
 // until ctx ends.
 func (c *consumer) Close(ctx context.Context) error {
-	c.session.forget(c)
-	return c.end(ctx)
+	c.session.Forget(c)
+	c.session.alone.CompareAndDelete(c.id, c)
+	return c.Shut(ctx)
 }
 
-// end ends deliveries, acknowledges what is left over, and ends the connection.
-func (c *consumer) end(ctx context.Context) error {
-	c.once.Do(func() {
-		go func() {
-			defer close(c.ended)
-			c.gate.Lock()
-			c.closed = true
-			c.gate.Unlock()
-			if c.link.Close(ctx) == nil {
-				c.leave(ctx)
-			}
-		}()
-	})
-	select {
-	case <-c.ended:
-		return nil
-	case <-ctx.Done():
+// Shut implements kit.Part: it ends deliveries and the connection, and acknowledges what
+// is left over.
+func (c *consumer) Shut(ctx context.Context) error {
+	delivering, closed := c.gate.Shut(ctx), c.link.Close(ctx)
+	switch {
+	case delivering != nil:
+		return c.session.Wrap(delivering, "close %s", c.name)
+	case closed == nil && c.left.CompareAndSwap(false, true):
+		c.leave(ctx)
 	}
-	select {
-	case <-c.ended:
-		return nil
-	default:
-		return fmt.Errorf("redis-streams: close a consumer: %w: %w", driver.ErrTimeout, context.Cause(ctx))
-	}
+	return closed
 }
 
 // leave acknowledges what has been delivered and is not yet acknowledged. The
@@ -291,7 +247,7 @@ func (c *consumer) leave(ctx context.Context) {
 		// Who comes to the stream after it, on its own too, begins with the first entry.
 		for _, key := range c.keys {
 			if _, err := s.Control.Do(ctx, "XGROUP", "DESTROY", key, c.group); err != nil {
-				s.Client.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: its group of stream %q stays: %v", c.name, key, err)})
+				s.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: its group of stream %q stays: %v", c.name, key, err)})
 			}
 		}
 		return
@@ -304,8 +260,8 @@ func (c *consumer) leave(ctx context.Context) {
 		for _, i := range ids {
 			args = append(args, i.append(nil))
 		}
-		if _, err := c.session.Control.Do(ctx, "XACK", args...); err != nil {
-			c.session.Client.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: %d messages stay unacknowledged: %v", c.name, len(ids), err)})
+		if _, err := s.Control.Do(ctx, "XACK", args...); err != nil {
+			s.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: %d messages stay unacknowledged: %v", c.name, len(ids), err)})
 		}
 	}
 }

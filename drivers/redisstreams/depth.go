@@ -48,13 +48,12 @@ func (s *session) depthAlone(ctx context.Context, key string, spec driver.Consum
 		return driver.Depth{}, fmt.Errorf("redis-streams: depth of %q: %w: the stream is trimmed, and what a consumer on its own was given may be among what is gone", key, driver.ErrUnsupported)
 	}
 	var given int64
-	s.mu.Lock()
-	for c := range s.consumers {
-		if k, ok := c.numbers[key]; ok && c.alone && c.id == spec.ID {
+	if found, ok := s.alone.Load(spec.ID); ok {
+		c := found.(*consumer)
+		if k, ok := c.numbers[key]; ok {
 			given = c.taken[k].Load()
 		}
 	}
-	s.mu.Unlock()
 	reply, err := s.Control.Do(ctx, "XLEN", key)
 	if err != nil {
 		return driver.Depth{}, s.Wrap(err, "ask for the length of stream %q", key)

@@ -15,6 +15,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/resp"
 	"sixnines/drivers/internal/sessiontest"
 )
@@ -204,7 +205,7 @@ func TestSameCommandByGoRedis(t *testing.T) {
 
 // After a reconnection the server gives again what was not acknowledged.
 func TestWhatIsGivenAgainIsTakenOnce(t *testing.T) {
-	c := &consumer{alone: true, noAck: true, fetching: fetchAgain, deliver: func(driver.Message) {},
+	c := &consumer{alone: true, noAck: true, fetching: fetchAgain, gate: kit.NewGate(func(driver.Message) {}),
 		last: make([]id, 1), newest: make([]id, 1), taken: make([]atomic.Int64, 1)}
 	for _, i := range []id{{1, 0}, {1, 1}, {2, 0}, {1, 0}, {1, 1}, {2, 0}, {2, 1}} {
 		c.entry(0, i, []byte("x"))

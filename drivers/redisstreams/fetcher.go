@@ -1,8 +1,6 @@
 package redisstreams
 
 import (
-	"fmt"
-
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp"
 )
@@ -54,7 +52,7 @@ func (c *consumer) acknowledge() {
 func (c *consumer) complain(err error) {
 	if !c.complained {
 		c.complained = true
-		c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: acknowledge: %v", c.name, err)})
+		c.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: "acknowledge: " + err.Error()})
 	}
 }
 
@@ -66,7 +64,7 @@ func (c *consumer) stream(key []byte) (int, bool) {
 
 // entry implements sink.
 func (c *consumer) entry(k int, i id, payload []byte) {
-	if payload != nil && !c.pass(driver.Message{Payload: payload, Redelivered: c.fetching == fetchAgain}) {
+	if payload != nil && !c.gate.Deliver(driver.Message{Payload: payload, Redelivered: c.fetching == fetchAgain}) {
 		return
 	}
 	if c.alone && i.after(c.newest[k]) { // what is given again is counted once

@@ -72,10 +72,10 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if o.Field == "" {
 		return nil, fmt.Errorf("redis-streams: option \"field\": %w: a field needs a name", driver.ErrOption)
 	}
-	base, err := resp.Open(ctx, t, o.config(), "appendonly", "appendfsync", "save",
+	base, err := resp.Open(ctx, t, "redis-streams", o.Client, o.Options, "appendonly", "appendfsync", "save",
 		"maxmemory", "maxmemory-policy", "stream-node-max-bytes", "stream-node-max-entries")
 	if err != nil {
 		return nil, err
 	}
-	return newSession(base, o, t.Batch), nil
+	return newSession(base, o), nil
 }

@@ -2,7 +2,6 @@ package redisstreams
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 
 	"sixnines/driver"
@@ -10,24 +9,16 @@ import (
 )
 
 // semantics reports the settings in effect.
-func (s *session) semantics(t driver.Topology) driver.Semantics {
+func (s *session) semantics() driver.Semantics {
 	server := s.Server()
-	durability := durability(server)
-	sem := driver.Semantics{
-		Durability:     durability,
-		Replication:    server.Replication(),
-		Acknowledgment: "the entry is in the stream; on disk: " + durability,
-		Ordering:       "per producer and topic",
-		Delivery:       "at least once, while the stream holds the entries",
-		Batching:       s.Client.Batching("entry", false),
-		Consumption:    fmt.Sprintf("pull, blocking, up to %d entries of a stream at once", s.options.Count),
-		Transport:      server.Transport,
-		Settings:       server.Effective(s.Client),
-		Warnings:       slices.Concat(server.Warnings, s.Client.Warnings()),
-	}
+	sem := s.Semantics("entry", false)
+	sem.Durability = durability(server)
+	sem.Replication = server.Replication()
+	sem.Acknowledgment = "the entry is in the stream; on disk: " + sem.Durability
+	sem.Delivery = "at least once, while the stream holds the entries"
+	sem.Consumption = fmt.Sprintf("pull, blocking, up to %d entries of a stream at once", s.options.Count)
 	o := sem.Settings
 	o["count"], o["field"] = strconv.Itoa(s.options.Count), s.options.Field
-	o["write_buffer"] = driver.ByteSize(s.Client.WriteBuffer).String()
 	o["consumer_connections"] = "one each"
 	o["trimming"] = "none"
 	if n := s.options.MaxLen; n > 0 {
@@ -42,9 +33,6 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 	}
 	if s.options.Client == resp.GoRedis {
 		sem.Consumption += ", waiting for the answer to each XACK; flat out to those of a fetch together"
-	}
-	if s.Client.Unchecked() {
-		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}
 	return sem
 }

@@ -15,22 +15,20 @@ import (
 type session struct {
 	*resp.Session
 	options   Options
-	batch     bool // driver.Target.Batch
 	producers *resp.Producers
+	alone     sync.Map // the consumers without a group, by their numbers in the run
 
 	making chan struct{} // holds a token while nobody makes or removes streams
 	gone   bool          // Deprovision has removed the streams; guarded by making
 
-	mu        sync.Mutex
-	closed    bool
-	made      []string // the streams that Provision has made, or found
-	keeps     bool     // they are not removed
-	consumers map[*consumer]struct{}
+	mu    sync.Mutex
+	made  []string // the streams that Provision has made, or found
+	keeps bool     // they are not removed
 }
 
-func newSession(base *resp.Session, o Options, batch bool) *session {
-	s := &session{Session: base, options: o, batch: batch, making: make(chan struct{}, 1), consumers: map[*consumer]struct{}{},
-		producers: resp.NewProducers(base, "add", resp.PipelineOptions{Buffer: base.Client.WriteBuffer}, func(string) resp.Watch { return identifiers{} })}
+func newSession(base *resp.Session, o Options) *session {
+	s := &session{Session: base, options: o, making: make(chan struct{}, 1),
+		producers: resp.NewProducers(base, "add", resp.PipelineOptions{}, func(string) resp.Watch { return identifiers{} })}
 	s.making <- struct{}{}
 	return s
 }
@@ -40,7 +38,7 @@ func (s *session) key(topic string) (string, error) {
 	if err := s.CheckName("topic", topic); err != nil {
 		return "", err
 	}
-	return "sixnines:" + s.Client.Run + ":" + topic, nil
+	return "sixnines:" + s.Target.Run + ":" + topic, nil
 }
 
 // Provision implements driver.Session. A stream that a run of the same name has
@@ -90,7 +88,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	s.mu.Lock()
 	s.keeps = t.Keep
 	s.mu.Unlock()
-	return s.semantics(t), nil
+	return s.semantics(), nil
 }
 
 // exclusive lets nobody else make or remove streams until share.
@@ -174,17 +172,15 @@ func (s *session) Deprovision(ctx context.Context) error {
 // It may come after Close.
 func (s *session) remove(ctx context.Context) error {
 	s.mu.Lock()
-	keys, closed, control := s.made, s.closed, s.Control
+	keys, control := s.made, s.Control
 	s.mu.Unlock()
-	if len(keys) == 0 {
-		return nil
-	}
-	if closed {
-		var err error
-		if control, err = resp.NewControl(ctx, s.Client); err != nil {
+	if s.Closed() && len(keys) > 0 {
+		again, err := resp.Open(ctx, s.Target, s.Driver, s.Via, s.options.Options)
+		if err != nil {
 			return s.Wrap(err, "remove streams")
 		}
-		defer control.Close(ctx)
+		defer again.Close(ctx)
+		control = again.Control
 	}
 	for _, key := range keys {
 		if _, err := control.Do(ctx, "UNLINK", key); err != nil {
@@ -198,34 +194,4 @@ func (s *session) remove(ctx context.Context) error {
 }
 
 // Close implements driver.Session.
-func (s *session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	consumers := s.consumers
-	s.consumers = map[*consumer]struct{}{}
-	s.mu.Unlock()
-	var closing sync.WaitGroup
-	closing.Go(func() { s.producers.Close(ctx) })
-	for c := range consumers {
-		closing.Go(func() { c.end(ctx) })
-	}
-	closing.Wait()
-	s.Control.Close(ctx)
-	return nil
-}
-
-// keep lets Close end c, unless the session is over.
-func (s *session) keep(c *consumer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.consumers[c] = struct{}{}
-	}
-	return !s.closed
-}
-
-func (s *session) forget(c *consumer) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.consumers, c)
-}
+func (s *session) Close(ctx context.Context) error { return s.Session.Close(ctx, s.producers.Close) }

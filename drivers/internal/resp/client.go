@@ -5,11 +5,9 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"strconv"
 	"strings"
-	"time"
+	"sync/atomic"
 
 	"github.com/gomodule/redigo/redis"
 
@@ -17,115 +15,109 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// Config is what both drivers' options say about connections.
-type Config struct {
-	Driver         string // for the beginning of errors
-	Via            string // how messages are sent and received: Direct, GoRedis or Redigo
-	WriteBuffer    int    // bytes that producers collect; 1: none; 0: 1 where the load is paced, 64 KiB flat out
-	User, Password string // instead of the URL's
-	Database       int    // -1: the URL's, else 0
-	Name           string // how the connections' names begin
-	ConnectTimeout time.Duration
-	ReconnectWait  time.Duration
-	MaxReconnects  int // in a row; -1: without end
-}
-
 // Client makes connections to the server of one session. It is safe for
 // concurrent use.
 type Client struct {
-	Config
-	Address Address
-	Run     string
-	Notify  func(driver.Event) // never nil
-	dial    func(ctx context.Context, network, address string) (net.Conn, error)
-	tls     *tls.Config // nil: plain
+	*kit.Base
+	Options Options // WriteBuffer and Database are what they stand for
+	Via     string  // how messages are sent and received: Direct, GoRedis or Redigo
+
+	asked atomic.Bool // the server has asked for a client's certificate
 }
 
-// NewClient checks the target's address and what it takes to log in.
-func NewClient(t driver.Target, c Config) (*Client, error) {
-	cl := &Client{Config: c, Run: t.Run, Notify: t.Notify, dial: t.Dial}
-	if cl.Notify == nil {
-		cl.Notify = func(driver.Event) {}
+// NewClient checks the target's address and what it takes to log in. The driver's name
+// begins errors.
+func NewClient(t driver.Target, name, via string, o Options) (*Client, error) {
+	base, err := kit.NewBase(&kit.Errors{Driver: name, Class: classOf}, t, o.User, o.Password,
+		kit.Scheme{Name: "redis", Port: "6379"}, kit.Scheme{Name: "rediss", Port: "6379", TLS: true}, kit.Scheme{Name: "unix", Socket: true})
+	if err != nil {
+		return nil, err
 	}
-	if cl.dial == nil {
-		cl.dial = new(net.Dialer).DialContext
-	}
-	var err error
-	if cl.Address, err = ParseAddress(t.URL); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Driver, err)
-	}
-	if cl.User == "" && cl.Password == "" {
-		cl.User, cl.Password = cl.Address.User, cl.Address.Password
-	}
-	if cl.WriteBuffer == 0 {
-		cl.WriteBuffer = 1
-		if t.Batch {
-			cl.WriteBuffer = 64 << 10
-		}
-	}
-	if cl.Database < 0 {
-		cl.Database = max(0, cl.Address.Database)
-	}
-	if strings.ContainsFunc(c.Name, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, fmt.Errorf("%s: option \"name\": %w: the server takes no spaces and nothing but ASCII, not %q", c.Driver, driver.ErrOption, c.Name)
-	}
-	if t.Run == "" || strings.ContainsFunc(t.Run, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, fmt.Errorf("%s: run %q: %w: names of runs have letters, digits and hyphens only", c.Driver, t.Run, driver.ErrUnsupported)
-	}
-	if t.TLS != nil || cl.Address.TLS {
-		if cl.Address.Network == "unix" {
-			return nil, fmt.Errorf("%s: %w: TLS on a socket of this machine, which servers do not offer", c.Driver, driver.ErrOption)
-		}
-		if cl.tls, err = t.TLS.Config(cl.Address.Host); err != nil {
-			return nil, fmt.Errorf("%s: %w", c.Driver, err)
-		}
+	cl := &Client{Base: base, Options: o, Via: via}
+	if err := cl.settle(); err != nil {
+		base.Stop()
+		return nil, err
 	}
 	return cl, nil
 }
 
-// Unchecked reports whether the server's certificate is not checked.
-func (cl *Client) Unchecked() bool { return cl.tls != nil && cl.tls.InsecureSkipVerify }
+// settle decides what options and the URL leave open, and refuses what does not fit
+// together.
+func (cl *Client) settle() error {
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	switch o, run := cl.Options, cl.Target.Run; {
+	case len(cl.Servers) > 1:
+		return cl.New(driver.ErrOption, "read the URL", "several servers, of which a session uses one")
+	case cl.TLS != nil && cl.Servers[0].Network() == "unix":
+		return cl.New(driver.ErrOption, "read the URL", "TLS on a socket of this machine, which servers do not offer")
+	case strings.ContainsFunc(o.Name, odd):
+		return cl.Option("name", fmt.Sprintf("the server takes no spaces and nothing but ASCII, not %q", o.Name))
+	case run == "" || strings.ContainsFunc(run, odd):
+		return cl.New(driver.ErrUnsupported, fmt.Sprintf("run %q", run), "names of runs have letters, digits and hyphens only")
+	}
+	if cl.Options.WriteBuffer == 0 {
+		cl.Options.WriteBuffer = 1
+		if cl.Target.Batch {
+			cl.Options.WriteBuffer = 64 << 10
+		}
+	}
+	database, err := cl.database()
+	if cl.Options.Database < 0 {
+		cl.Options.Database = database
+	}
+	if cl.TLS != nil {
+		certificates := cl.TLS.Certificates
+		cl.TLS.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			cl.asked.Store(true)
+			if len(certificates) > 0 {
+				return &certificates[0], nil
+			}
+			return new(tls.Certificate), nil
+		}
+	}
+	return err
+}
 
-// Login names the way in which connections log in.
-func (cl *Client) Login() string {
-	certificate := ""
-	if cl.tls != nil && len(cl.tls.Certificates) > 0 {
-		certificate = ", and a client's certificate"
+// database returns the number of the database that the URL names: redis://host/3, or
+// ?db=3; 0: it names none.
+func (cl *Client) database() (int, error) {
+	text := strings.Trim(cl.Path, "/")
+	for key, values := range cl.Query {
+		if key != "db" || text != "" {
+			return 0, cl.New(driver.ErrOption, "read the URL", "a needless %q; the database is the path, or ?db=", key)
+		}
+		text = values[0]
 	}
-	switch {
-	case cl.User != "":
-		return "user and password" + certificate
-	case cl.Password != "":
-		return "password" + certificate
-	case certificate != "":
-		return "a client's certificate"
+	if text == "" {
+		return 0, nil
 	}
-	return "none"
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, cl.New(driver.ErrOption, "read the URL", "%q is no number of a database", text)
+	}
+	return n, nil
 }
 
 // Conn is a connection that has logged in. Its Do, its clients and the network
 // connection below must not be read at the same time.
 type Conn struct {
-	net.Conn
-	raw   net.Conn // below TLS
+	kit.Conn
 	redis redis.Conn
-	tls   string // the version of TLS; empty: plain
 }
-
-// Close ends the connection without the goodbye of TLS, for which a server that
-// is stuck would have to be waited for.
-func (c *Conn) Close() error { return c.raw.Close() }
 
 // Late returns the connection as one that can be read late, if it can be: without
 // TLS, made by the engine, on a system that stamps what it receives.
 func (c *Conn) Late() (lateReads, bool) {
-	from, ok := c.raw.(lateReads)
-	return from, ok && c.Conn == c.raw && from.ReadsLate()
+	from, ok := c.Raw.(lateReads)
+	return from, ok && c.TLS == nil && from.ReadsLate()
 }
 
 // Do sends a command and returns its reply as redigo does: nil, int64, string,
 // []byte or []any of these. Whoever wants to be able to leave closes c.
 func (c *Conn) Do(command string, args ...any) (any, error) { return c.redis.Do(command, args...) }
+
+// Redigo returns redigo's connection.
+func (c *Conn) Redigo() redis.Conn { return c.redis }
 
 // Transport says what lies below.
 func (c *Conn) Transport() string {
@@ -133,112 +125,82 @@ func (c *Conn) Transport() string {
 	if c.LocalAddr().Network() == "unix" {
 		network = "unix socket"
 	}
-	if c.tls != "" {
-		network += ", " + c.tls
+	if c.TLS != nil {
+		network += ", " + strings.ToLower(tls.VersionName(c.TLS.Version))
 	}
 	return network
 }
 
-// Connect makes a connection under the name and logs in. It ends with ctx, and
-// after Config.ConnectTimeout. Errors wrap a class, but do not name the driver.
-func (cl *Client) Connect(ctx context.Context, name string) (*Conn, error) {
-	limited, cancel := context.WithTimeout(ctx, cl.ConnectTimeout)
-	defer cancel()
-	c, err := cl.connect(limited, name)
-	switch {
-	case err == nil:
-		return c, nil
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("connect to %s: %w: %w", cl.Address, driver.ErrNotConnected, context.Cause(ctx))
-	case limited.Err() != nil:
-		err = firstWords(fmt.Errorf("no answer in %v: %w", cl.ConnectTimeout, context.DeadlineExceeded), cl.tls != nil, false)
-	}
-	what := "connect to"
-	if errors.Is(err, driver.ErrUnauthorized) {
-		what = "log in to"
-	}
-	return nil, fmt.Errorf("%s %s: %w", what, cl.Address, err)
-}
-
-// first connects for the first time, when the server is ready.
-func (cl *Client) first(ctx context.Context, name string) (c *Conn, err error) {
-	err = kit.Await(ctx, "connect to "+cl.Address.String(), passes, func() error {
-		c, err = cl.Connect(ctx, name)
-		return err
+// connect makes a connection under the name, logs in, and sets up what is to be on it.
+func connect[C any](ctx context.Context, cl *Client, name string, setUp func(c *Conn) (C, error)) (C, error) {
+	how := kit.Connecting{Timeout: cl.Options.ConnectTimeout, Hint: "is this a Redis server, with TLS for rediss:// and without for redis://?"}
+	return kit.Connect(ctx, cl.Base, cl.Servers, how, func(_ context.Context, raw kit.Conn) (C, error) {
+		c := &Conn{Conn: raw, redis: redis.NewConn(raw.Conn, 0, 0)}
+		if err := cl.logIn(c, name); err != nil {
+			var none C
+			return none, err
+		}
+		return setUp(c)
 	})
-	return c, err
 }
 
-func (cl *Client) connect(ctx context.Context, name string) (*Conn, error) {
-	raw, err := cl.dial(ctx, cl.Address.Network, cl.Address.Place)
-	if err != nil {
-		return nil, explain(err)
-	}
-	// The handshakes know no context.
-	stop := context.AfterFunc(ctx, func() { raw.Close() })
-	c, err := cl.greet(ctx, raw, name)
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		raw.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
-func (cl *Client) greet(ctx context.Context, raw net.Conn, name string) (*Conn, error) {
-	c := &Conn{Conn: raw, raw: raw}
-	encrypted, asked := cl.tls != nil, false
-	if encrypted {
-		config := cl.tls.Clone()
-		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			asked = true
-			if len(config.Certificates) > 0 {
-				return &config.Certificates[0], nil
-			}
-			return new(tls.Certificate), nil
-		}
-		over := tls.Client(raw, config)
-		if err := over.HandshakeContext(ctx); err != nil {
-			return nil, firstWords(err, true, asked)
-		}
-		c.Conn, c.tls = over, strings.ToLower(tls.VersionName(over.ConnectionState().Version))
-	}
-	c.redis = redis.NewConn(c.Conn, 0, 0)
-	if cl.User != "" || cl.Password != "" {
-		args := []any{cl.Password}
+func (cl *Client) logIn(c *Conn, name string) error {
+	if cl.User != "" || cl.Secret != "" {
+		args := []any{cl.Secret}
 		if cl.User != "" {
-			args = []any{cl.User, cl.Password}
+			args = []any{cl.User, cl.Secret}
 		}
 		if _, err := c.Do("AUTH", args...); err != nil {
-			return nil, firstWords(err, encrypted, asked)
+			return cl.firstWords(err)
 		}
 	}
 	// The first word to those who need not log in, and for these the proof of it.
 	if _, err := c.Do("PING"); err != nil && !IsReply(err, "NOPERM") {
-		return nil, firstWords(err, encrypted, asked)
+		return cl.firstWords(err)
 	}
-	if cl.Database > 0 {
-		if _, err := c.Do("SELECT", strconv.Itoa(cl.Database)); err != nil {
-			return nil, fmt.Errorf("database %d: %w", cl.Database, explain(err))
+	if n := cl.Options.Database; n > 0 {
+		if _, err := c.Do("SELECT", strconv.Itoa(n)); err != nil {
+			return fmt.Errorf("database %d: %w", n, Explain(err))
 		}
 	}
-	if cl.Name != "" {
+	if cl.Options.Name != "" {
 		// Only there to be seen: who may not give a name goes without.
-		_, err := c.Do("CLIENT", "SETNAME", cl.Name+"-"+cl.Run+"-"+name)
-		var reply redis.Error
-		if err != nil && !errors.As(err, &reply) {
-			return nil, explain(err)
+		_, err := c.Do("CLIENT", "SETNAME", cl.Options.Name+"-"+cl.Target.Run+"-"+name)
+		if _, refused := ReplyText(err); !refused {
+			return err
 		}
 	}
-	return c, nil
+	return nil
 }
 
-// lost says why a connection has ended.
-func lost(err error) string {
-	if err == nil || errors.Is(err, io.EOF) {
-		return "the server has closed the connection"
+// firstWords explains an error from the time before the server has answered at all.
+// With TLS 1.3 one that refuses the client's certificate hangs up when the client takes
+// itself for connected.
+func (cl *Client) firstWords(err error) error {
+	if _, said := ReplyText(err); !said && cl.asked.Load() {
+		return fmt.Errorf("%w: %w; does it want a client's certificate, or another one (tls.cert, tls.key)?", driver.ErrUnauthorized, err)
 	}
-	return err.Error()
+	return Explain(err)
+}
+
+// NewLink returns a link with the name, which is not connected. What setUp makes of a
+// connection that has logged in serves it.
+func NewLink[W any, P interface {
+	*W
+	kit.Wire
+}](cl *Client, name string, setUp func(c *Conn) (*W, error)) *kit.Link[W, P] {
+	return kit.NewLink[W, P](cl.Base, kit.LinkConfig[W]{
+		Name: name, Passes: passes, Wait: cl.Options.ReconnectWait,
+		GiveUp: func(tried int) bool { return cl.Options.MaxReconnects >= 0 && tried >= cl.Options.MaxReconnects },
+		Dial:   func(ctx context.Context) (*W, error) { return connect(ctx, cl, name, setUp) },
+	})
+}
+
+// unsent is the outcome of what was not written on a connection that ended with err, see
+// kit.Wire.
+func (cl *Client) unsent(err error) error {
+	if errors.Is(err, driver.ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%s: %w: unwritten when the connection was lost", cl.Driver, driver.ErrNotConnected)
 }

@@ -1,6 +1,7 @@
 package resp
 
 import (
+	"context"
 	"strconv"
 
 	goredis "github.com/redis/go-redis/v9"
@@ -9,9 +10,9 @@ import (
 // Command is what the messages of one producer are sent by: the same words each
 // time, and then the payload. One goroutine at a time uses it.
 type Command struct {
-	head  []byte                                    // of its frame, for Pipeline
+	head  []byte                                    // of its frame, for frames of our own
 	name  string                                    // for redigo, with args
-	args  []any                                     // the other words, and a place for the payload
+	args  []any                                     // the other words, and a place for the payload; nil: there is none
 	queue func(p goredis.Pipeliner, payload []byte) // for go-redis
 }
 
@@ -30,9 +31,24 @@ func NewCommand(queue func(p goredis.Pipeliner, payload []byte), words ...string
 	return c
 }
 
+// question returns the command that the server answers when it has read all before it,
+// by a line. It has no payload. Where the server is silent it speaks for as long as this
+// takes.
+func question(silent bool) *Command {
+	c := &Command{head: AppendCommand(nil, "PING"), name: "PING",
+		queue: func(p goredis.Pipeliner, _ []byte) { p.Ping(context.Background()) }}
+	if silent {
+		c.head = AppendCommand(AppendCommand(nil, "CLIENT", "REPLY", "ON"), "CLIENT", "REPLY", "OFF")
+	}
+	return c
+}
+
 // with returns the arguments of the command with the payload, until it is next
 // called.
 func (c *Command) with(payload []byte) []any {
+	if c.args == nil {
+		return nil
+	}
 	c.args[len(c.args)-1] = payload
 	return c.args
 }

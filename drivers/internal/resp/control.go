@@ -2,113 +2,104 @@ package resp
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/gomodule/redigo/redis"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // Control is a session's connection for all that is not messages. It connects
 // again when it must. Its methods are safe for concurrent use.
 type Control struct {
-	client *Client
-	turn   chan struct{} // holds a token while nobody uses conn
-	life   context.Context
-	cancel context.CancelFunc
-	conn   *Conn // nil: lost
+	client    *Client
+	transport string
+	life      context.Context // ends with Close, after the session's
+	cancel    context.CancelFunc
+	free      chan *Conn // the connection while nobody uses it; nil: lost
 }
 
-// NewControl connects.
+// NewControl connects, when the server is ready.
 func NewControl(ctx context.Context, cl *Client) (*Control, error) {
-	c := &Control{client: cl, turn: make(chan struct{}, 1)}
-	var err error
-	if c.conn, err = cl.first(ctx, "control"); err != nil {
+	c := &Control{client: cl, free: make(chan *Conn, 1)}
+	if err := kit.Await(ctx, cl.Driver+": connect", passes, func() error {
+		conn, err := c.connect(ctx)
+		if err == nil {
+			c.transport = conn.Transport()
+			c.free <- conn
+		}
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	c.life, c.cancel = context.WithCancel(context.Background())
-	c.turn <- struct{}{}
 	return c, nil
+}
+
+func (c *Control) connect(ctx context.Context) (*Conn, error) {
+	return connect(ctx, c.client, string(kit.Control), func(conn *Conn) (*Conn, error) { return conn, nil })
 }
 
 // Do sends a command and returns its reply, see Conn.Do. If the connection is
 // lost it makes another and tries once more: commands here may be done twice.
-// Errors wrap a class.
 func (c *Control) Do(ctx context.Context, command string, args ...any) (any, error) {
-	var reply any
-	err := c.with(ctx, func(conn *Conn) (err error) {
-		reply, err = conn.Do(command, args...)
-		return err
-	})
-	return reply, err
-}
-
-func (c *Control) with(ctx context.Context, f func(*Conn) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(c.life, func() { cancel(fmt.Errorf("session %w", driver.ErrClosed)) })()
+	var conn *Conn
 	select {
-	case <-c.turn:
-		defer func() { c.turn <- struct{}{} }()
+	case conn = <-c.free:
+		defer func() { c.free <- conn }()
 	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
+		return nil, ended(ctx)
 	}
 	for again := false; ; again = true {
-		if c.life.Err() != nil {
-			return fmt.Errorf("session %w", driver.ErrClosed)
+		if ctx.Err() != nil {
+			return nil, ended(ctx)
 		}
-		if err := ctx.Err(); err != nil {
-			return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
-		}
-		if c.conn == nil {
-			both, cancel := context.WithCancel(ctx)
-			stop := context.AfterFunc(c.life, cancel)
-			conn, err := c.client.Connect(both, "control")
-			stop()
-			cancel()
-			if err != nil {
-				return err
+		if conn == nil {
+			var err error
+			if conn, err = c.connect(ctx); err != nil {
+				return nil, err
 			}
-			c.conn = conn
 		}
-		conn := c.conn
-		stopCtx := context.AfterFunc(ctx, func() { conn.Close() })
-		stopLife := context.AfterFunc(c.life, func() { conn.Close() })
-		err := f(conn)
-		inTime, alive := stopCtx(), stopLife()
-		var reply redis.Error
-		if !inTime || !alive || err != nil && !errors.As(err, &reply) {
-			conn.Close()
-			c.conn = nil
+		used := conn
+		stop := context.AfterFunc(ctx, func() { used.Close() })
+		reply, err := used.Do(command, args...)
+		_, refused := ReplyText(err)
+		if !stop() || err != nil && !refused {
+			used.Close()
+			conn = nil
 		}
 		switch {
 		case err == nil:
-			return nil
-		case errors.As(err, &reply):
-			return explain(err)
-		case !alive:
-			return fmt.Errorf("session %w", driver.ErrClosed)
-		case !inTime:
-			return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
+			return reply, nil
+		case refused:
+			return nil, Explain(err)
+		case ctx.Err() != nil:
+			return nil, ended(ctx)
 		case again:
-			return explain(err)
+			return nil, err
 		}
 	}
 }
 
-// Transport says what lies below, empty if that is not known now.
-func (c *Control) Transport(ctx context.Context) (transport string, err error) {
-	err = c.with(ctx, func(conn *Conn) error {
-		transport = conn.Transport()
-		return nil
-	})
-	return transport, err
+// ended is the error of what ctx has ended.
+func ended(ctx context.Context) error {
+	err := context.Cause(ctx)
+	if driver.Class(err) == nil {
+		err = fmt.Errorf("%w: %w", driver.ErrTimeout, err)
+	}
+	return err
 }
 
 // Config returns a setting of the server.
 func (c *Control) Config(ctx context.Context, name string) (string, error) {
 	pairs, err := redis.StringMap(c.Do(ctx, "CONFIG", "GET", name))
 	if err != nil {
-		return "", explain(err)
+		return "", err
 	}
 	value, ok := pairs[name]
 	if !ok {
@@ -121,7 +112,7 @@ func (c *Control) Config(ctx context.Context, name string) (string, error) {
 func (c *Control) Info(ctx context.Context) (map[string]string, error) {
 	text, err := redis.String(c.Do(ctx, "INFO"))
 	if err != nil {
-		return nil, explain(err)
+		return nil, err
 	}
 	info := map[string]string{}
 	for line := range strings.Lines(text) {
@@ -136,12 +127,11 @@ func (c *Control) Info(ctx context.Context) (map[string]string, error) {
 func (c *Control) Close(ctx context.Context) {
 	c.cancel()
 	select {
-	case <-c.turn:
-		if c.conn != nil {
-			c.conn.Close()
-			c.conn = nil
+	case conn := <-c.free:
+		if conn != nil {
+			conn.Close()
 		}
-		c.turn <- struct{}{}
+		c.free <- nil
 	case <-ctx.Done():
 	}
 }

@@ -1,11 +1,8 @@
 package resp
 
 import (
-	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"strings"
 
@@ -107,72 +104,23 @@ func IsReply(err error, prefix string) bool {
 	return ok && strings.HasPrefix(text, prefix)
 }
 
-// classOf returns the class of an error that is no reply's.
+// classOf returns the class of an error reply, or of the end of TLS: nil of other errors.
 func classOf(err error) error {
-	if c := driver.Class(err); c != nil {
-		return c
+	if text, ok := ReplyText(err); ok {
+		return replyClass(text)
 	}
-	if alert(err) {
+	var network *net.OpError
+	if errors.As(err, &network) && network.Op == "remote error" { // about certificates
 		return driver.ErrUnauthorized
 	}
-	// What remains is the socket's.
-	return driver.ErrNotConnected
+	return nil
 }
 
-// alert reports whether the server has ended TLS with a complaint, as it does
-// about certificates.
-func alert(err error) bool {
-	var network *net.OpError
-	return errors.As(err, &network) && network.Op == "remote error"
-}
-
-// hungUp reports whether the server has ended the connection instead of
-// answering.
-func hungUp(err error) bool {
-	var network *net.OpError
-	return errors.Is(err, io.EOF) || errors.As(err, &network) && (network.Op == "read" || network.Op == "write") && !network.Timeout()
-}
-
-// Explain adds class and cause, for people, to an error of Conn.Do, a client or the
-// network. Nil stays nil.
+// Explain adds class and cause, for people, to an error reply of Conn.Do or a client.
+// Other errors stay as they are.
 func Explain(err error) error {
-	if err == nil {
-		return nil
-	}
-	return explain(err)
-}
-
-func explain(err error) error {
 	if text, ok := ReplyText(err); ok {
 		return fmt.Errorf("%w: the server says %w%s", replyClass(text), err, hint(text))
 	}
-	if driver.Class(err) != nil {
-		return err
-	}
-	return fmt.Errorf("%w: %w", classOf(err), err)
-}
-
-// firstWords explains an error from the time before a server has answered at
-// all: it may speak another language. With TLS 1.3 a server that refuses the
-// client's certificate hangs up when the client takes itself for connected;
-// asked says that it wanted one.
-func firstWords(err error, encrypted, asked bool) error {
-	var reply redis.Error
-	var network net.Error
-	var record tls.RecordHeaderError
-	switch {
-	case errors.As(err, &reply), driver.Class(err) != nil:
-		return explain(err)
-	case alert(err), asked && hungUp(err):
-		return fmt.Errorf("%w: %w; does it want a client's certificate, or another one (tls.cert, tls.key)?", driver.ErrUnauthorized, err)
-	case errors.As(err, &record):
-		return fmt.Errorf("%w: %w; the server does not answer in TLS", driver.ErrNotConnected, err)
-	case encrypted && errors.As(err, &network) && network.Timeout(), encrypted && errors.Is(err, context.DeadlineExceeded):
-		return fmt.Errorf("%w: %w; does the server speak TLS at this port?", driver.ErrNotConnected, err)
-	case encrypted && hungUp(err):
-		return fmt.Errorf("%w: the server hangs up (%w); does it speak TLS at this port, and does it want a client's certificate?", driver.ErrNotConnected, err)
-	case !encrypted && (hungUp(err) || strings.HasPrefix(err.Error(), "redigo:")):
-		return fmt.Errorf("%w: the server does not answer as Redis does (%w); does it want TLS (rediss://)?", driver.ErrNotConnected, err)
-	}
-	return explain(err)
+	return err
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // GoRedisClient is a client of go-redis with a single connection, which was made and
-// logged in here. When that is lost the client is of no more use: the Link makes
+// logged in here. When that is lost the client is of no more use: the link makes
 // another connection, and whoever works on it another client.
 type GoRedisClient struct {
 	*goredis.Client
@@ -40,15 +40,6 @@ func NewGoRedis(c *Conn) *GoRedisClient {
 		// It would move connections to where the server says.
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})}
-}
-
-// Greet has the client say hello, so that the first message need not wait for that.
-func (g *GoRedisClient) Greet(ctx context.Context) error {
-	err := g.Ping(ctx).Err()
-	if _, refused := ReplyText(err); refused { // whoever may not PING may publish
-		return nil
-	}
-	return Explain(err)
 }
 
 // GivenUp returns an error if go-redis has closed the connection. It would ask for
@@ -88,17 +79,19 @@ const waitingMost = 1 << 20
 // each by a pipeline: one goroutine takes what has been sent since the last, has it
 // executed as one, and resolves the outcome of each.
 type goRedisSender struct {
-	*Link
-	watch   Watch
-	wake    chan struct{} // what has been sent to who waits for it
-	drained chan struct{} // closed when all is answered and the sender closing
+	on     *Client
+	client *GoRedisClient
+	watch  Watch
+	wake   chan struct{} // what has been sent to who waits for it
+	left   chan struct{} // closed when no more is to be taken
+	empty  chan struct{} // closed when all is answered and the sender leaving
+	once   sync.Once
 
 	mu      sync.Mutex
 	taken   sync.Cond // the messages that waited have been
-	up      bool      // connected
 	idle    bool      // somebody waits for messages
-	closed  bool
-	over    bool // drained is closed
+	leaving bool
+	broken  bool // nothing more can be sent
 	waiting []message
 	bytes   int // of payloads in waiting
 }
@@ -111,44 +104,33 @@ type message struct {
 	payload []byte
 }
 
-// goRedisSender connects a sender under the name.
-func (cl *Client) goRedisSender(ctx context.Context, name string, w Watch) (*goRedisSender, error) {
-	s := &goRedisSender{watch: w, wake: make(chan struct{}, 1), drained: make(chan struct{})}
+// newGoRedisSender returns one over the connection.
+func newGoRedisSender(cl *Client, c *Conn, w Watch) (*goRedisSender, error) {
+	s := &goRedisSender{on: cl, client: NewGoRedis(c), watch: w, wake: make(chan struct{}, 1), left: make(chan struct{}), empty: make(chan struct{})}
 	s.taken.L = &s.mu
-	if err := cl.open(ctx, name, func(l *Link) { s.Link = l }, s.serve); err != nil {
+	// It says hello first, so that the first message need not wait for that.
+	err := s.client.Ping(context.Background()).Err()          // the end of the connection ends it
+	if _, refused := ReplyText(err); err != nil && !refused { // whoever may not PING may publish
+		s.client.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
-// serve executes pipelines until the connection is lost, and resolves what is open
-// then.
-func (s *goRedisSender) serve(c *Conn, ready func(error)) error {
-	client := NewGoRedis(c)
-	defer client.Close()
-	if err := client.Greet(s.Context()); err != nil {
-		ready(err)
-		return err
-	}
-	s.mu.Lock()
-	s.up = true
-	s.mu.Unlock()
-	ready(nil)
+// Serve implements kit.Wire: it executes pipelines until the connection is lost.
+func (s *goRedisSender) Serve() (err error) {
 	var batch []message
-	var err error
 	for err == nil {
 		if batch = s.take(batch); batch == nil {
-			err = driver.ErrClosed
-		} else {
-			err = s.execute(client, batch)
+			return driver.ErrClosed
 		}
+		err = s.execute(batch)
 	}
-	s.fall(err)
 	return err
 }
 
 // take returns the messages that were sent since it was last called, and waits until
-// there is one. It takes back what it returned then. Nil: the link is being closed.
+// there is one. It takes back what it returned then. Nil: no more is to be taken.
 func (s *goRedisSender) take(last []message) []message {
 	for {
 		s.mu.Lock()
@@ -164,7 +146,7 @@ func (s *goRedisSender) take(last []message) []message {
 		s.mu.Unlock()
 		select {
 		case <-s.wake:
-		case <-s.Context().Done():
+		case <-s.left:
 			return nil
 		}
 	}
@@ -172,8 +154,8 @@ func (s *goRedisSender) take(last []message) []message {
 
 // execute sends the messages as one pipeline and resolves them. Its error ends the
 // connection.
-func (s *goRedisSender) execute(client *GoRedisClient, batch []message) error {
-	pipe := client.Pipeline()
+func (s *goRedisSender) execute(batch []message) error {
+	pipe := s.client.Pipeline()
 	for i := range batch {
 		batch[i].command.queue(pipe, batch[i].payload)
 	}
@@ -185,19 +167,30 @@ func (s *goRedisSender) execute(client *GoRedisClient, batch []message) error {
 		case err == nil:
 			err = s.watch.Reply(goRedisReply(cmd))
 		case refused:
-			err = fmt.Errorf("%s: %w", s.client.Driver, ReplyError(text))
+			err = fmt.Errorf("%s: %w", s.on.Driver, ReplyError(text))
 		default:
 			if unknown == nil {
-				unknown, _ = s.lose(err)
+				unknown = s.unknown(err)
 			}
 			err = unknown
 		}
 		m.acks.Done(m.token, err)
 	}
-	if lost := client.GivenUp(); lost != nil {
+	if lost := s.client.GivenUp(); lost != nil {
 		return cmp.Or(failure, lost)
 	}
 	return nil
+}
+
+// unknown is the outcome of messages without a reply on a connection that was lost
+// because of cause.
+func (s *goRedisSender) unknown(cause error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.leaving {
+		return fmt.Errorf("%s: %w before the reply", s.on.Driver, driver.ErrClosed)
+	}
+	return fmt.Errorf("%s: %w: no reply before the connection was lost (%v); the server may have done it or not", s.on.Driver, driver.ErrTimeout, cause)
 }
 
 // goRedisReply is what a Watch is told of a reply.
@@ -211,93 +204,80 @@ func goRedisReply(cmd goredis.Cmder) (kind byte, n int64) {
 	return Status, 0
 }
 
-// settled tells Close, if it waits, that nothing is open. mu is held.
+// settled tells Leave, if it waits, that nothing is open. mu is held.
 func (s *goRedisSender) settled() {
-	if s.closed && !s.over {
-		s.over = true
-		close(s.drained)
+	if s.leaving {
+		s.once.Do(func() { close(s.empty) })
 	}
 }
 
-// fall resolves what waited for a pipeline when the connection was lost because of
-// cause.
-func (s *goRedisSender) fall(cause error) {
+// End implements kit.Wire: it resolves what waited for a pipeline.
+func (s *goRedisSender) End(err error) {
+	s.client.conn.Close() // which the client need not have
+	s.client.Close()
 	s.watch.Lost()
 	s.mu.Lock()
-	s.up, s.idle = false, false
+	s.broken, s.idle = true, false
 	waiting := s.waiting
 	s.waiting, s.bytes = nil, 0
 	s.taken.Broadcast()
 	s.mu.Unlock()
-	_, unsent := s.lose(cause)
+	unsent := s.on.unsent(err)
 	for i := range waiting {
 		waiting[i].acks.Done(waiting[i].token, unsent)
 	}
-	s.mu.Lock()
-	s.settled()
-	s.mu.Unlock()
+	s.once.Do(func() { close(s.empty) })
 }
 
 // Send implements sender.
 func (s *goRedisSender) Send(token uint64, acks driver.Acks, c *Command, payload []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.bytes >= waitingMost && !s.closed {
+	for s.bytes >= waitingMost && !s.leaving && !s.broken {
 		s.taken.Wait()
 	}
 	switch {
-	case s.closed:
+	case s.leaving:
 		return driver.ErrClosed
-	case !s.up:
-		return s.Classify(driver.ErrNotConnected)
+	case s.broken:
+		return driver.ErrNotConnected
 	}
-	s.add(message{token, acks, c, payload})
-	return nil
-}
-
-// add has a message wait for the next pipeline. mu is held.
-func (s *goRedisSender) add(m message) {
-	s.waiting = append(s.waiting, m)
-	s.bytes += len(m.payload)
+	s.waiting = append(s.waiting, message{token, acks, c, payload})
+	s.bytes += len(payload)
 	if s.idle {
 		s.idle = false
 		s.wake <- struct{}{}
 	}
+	return nil
 }
 
-// Batching implements sender: nothing waits for Flush.
-func (s *goRedisSender) Batching() bool { return false }
-
-// Flush implements driver.Flusher.
+// Flush implements driver.Flusher: nothing waits for it.
 func (s *goRedisSender) Flush() error { return nil }
 
 // Sync implements driver.Syncer.
 func (s *goRedisSender) Sync(ctx context.Context) error {
 	answer := make(trip, 1)
-	ping := &Command{queue: func(p goredis.Pipeliner, _ []byte) { p.Ping(context.Background()) }}
-	s.mu.Lock()
-	switch {
-	case s.closed:
-		answer <- driver.ErrClosed
-	case !s.up:
-		answer <- s.Classify(driver.ErrNotConnected)
-	default:
-		s.add(message{acks: answer, command: ping})
-	}
-	s.mu.Unlock()
+	go func() { // it may be blocked
+		if err := s.Send(0, answer, question(false), nil); err != nil {
+			answer <- err
+		}
+	}()
 	return answer.await(ctx)
 }
 
-// Close ends the sender by ctx's deadline. A server that has not replied to
-// everything gets most of the time until then.
-func (s *goRedisSender) Close(ctx context.Context) error {
-	s.Silence()
+// Leave implements kit.Wire. It lets the server reply to everything.
+func (s *goRedisSender) Leave(ctx context.Context) {
 	s.mu.Lock()
-	s.closed = true
+	s.leaving = true
 	s.taken.Broadcast()
-	if s.idle || !s.up {
+	if s.idle {
 		s.settled()
 	}
 	s.mu.Unlock()
-	return s.finish(ctx, s.drained)
+	select {
+	case <-s.empty:
+	case <-ctx.Done():
+	}
+	s.client.conn.Close()
+	close(s.left)
 }

@@ -24,28 +24,24 @@ type readNow struct{ lateReads }
 
 func (r readNow) Read(p []byte) (int, error) { return r.ReadNow(p) }
 
+// readLate has replies read late from the connection. Somebody else looks for them while
+// the bit is set in unanswered. It is called before the first Send.
+func (p *Pipeline) readLate(from lateReads, unanswered *atomic.Uint64, bit uint64) {
+	p.late, p.unanswered, p.bit = from, unanswered, bit
+	p.reader = NewReader(readNow{from}, func() { p.rest(p.replied) })
+}
+
 // serveLate looks for replies now and then: others look sooner.
-func (p *Pipeline) serveLate(from lateReads) error {
-	p.replies.Lock()
-	p.reader, p.failure = p.newReader(readNow{from}), nil
-	p.replies.Unlock()
+func (p *Pipeline) serveLate() error {
 	for {
 		p.replies.Lock()
 		p.takeAll()
 		err := p.failure
 		p.replies.Unlock()
 		if err == nil {
-			err = from.Rest(lateMost)
+			err = p.late.Rest(lateMost)
 		}
 		if err != nil {
-			// Nobody follows the time stamps of the connection's successor.
-			p.late.Store(false)
-			p.replies.Lock()
-			p.reader = nil
-			if p.unanswered != nil {
-				p.unanswered.And(^p.bit)
-			}
-			p.replies.Unlock()
 			return err
 		}
 	}
@@ -64,10 +60,11 @@ func (p *Pipeline) look() {
 // comes after it is found by the next look, or by serveLate.
 func (p *Pipeline) takeAll() {
 	if p.reader == nil {
+		p.unanswered.And(^p.bit)
 		return
 	}
 	for p.failure == nil {
-		switch err := p.take(p.reader); {
+		switch err := p.take(); {
 		case err == nil && !p.reader.emptied():
 			continue
 		case err == nil:
@@ -76,7 +73,7 @@ func (p *Pipeline) takeAll() {
 			p.failure = err
 			return
 		}
-		if p.unanswered != nil && p.replied == p.pending.count.Load() {
+		if p.replied == p.pending.count.Load() {
 			p.unanswered.And(^p.bit)
 			if p.replied != p.pending.count.Load() { // sent meanwhile
 				p.unanswered.Or(p.bit)
@@ -86,22 +83,14 @@ func (p *Pipeline) takeAll() {
 	}
 }
 
-// mark has somebody look for replies while bit is set. It is called before the first
-// Send.
-func (p *Pipeline) mark(unanswered *atomic.Uint64, bit uint64) {
-	p.replies.Lock()
-	p.unanswered, p.bit = unanswered, bit
-	p.replies.Unlock()
-}
-
 // await sees to it that somebody takes the reply to what has just been sent. Earlier
 // ones are taken here, unless somebody else has looked since the last call: who looks
 // between two sends will look again.
 func (p *Pipeline) await() {
-	if p.unanswered == nil || p.pending.count.Load()-p.answered.Load() > 1 && !p.looked.Swap(false) {
+	if p.pending.count.Load()-p.answered.Load() > 1 && !p.looked.Swap(false) {
 		p.look()
 	}
-	if p.unanswered != nil && p.unanswered.Load()&p.bit == 0 {
+	if p.unanswered.Load()&p.bit == 0 {
 		p.unanswered.Or(p.bit)
 	}
 }

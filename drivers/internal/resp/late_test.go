@@ -38,10 +38,9 @@ func (s *socket) ReadNow(p []byte) (int, error) {
 // latePipeline returns one that is read late, with so many commands that wait for their
 // replies, and where it marks that there are some.
 func latePipeline(s *socket, commands int) (*Pipeline, *outcomes, *atomic.Uint64) {
-	p := &Pipeline{size: 1, pending: newQueue(), watch: noWatch{}, Link: &Link{}}
-	p.reader = p.newReader(readNow{s})
+	p := &Pipeline{size: 1, pending: newQueue(), watch: noWatch{}}
 	marked := new(atomic.Uint64)
-	p.mark(marked, 4)
+	p.readLate(s, marked, 4)
 	o := newOutcomes()
 	for i := range commands {
 		p.pending.push(command{token: uint64(i), acks: o})

@@ -3,15 +3,16 @@ package resp
 import (
 	"context"
 	"fmt"
-	"io"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"github.com/gomodule/redigo/redis"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
-// Pipeline sends commands over one link without waiting for their replies, which
+// Pipeline sends commands over one connection without waiting for their replies, which
 // one goroutine reads in the order of the commands and turns into Done.
 //
 // Where each command is to be written at once, that happens on the goroutine
@@ -21,63 +22,55 @@ import (
 // of what a limit on messages in flight allows is out, and nothing is stuck in
 // the buffer because such a limit keeps the sender from ever filling it.
 //
-// Any goroutine may send.
+// By redigo commands go as it describes for pipelining: Send and Flush on the goroutine
+// that sends, Receive on another. Beyond its buffer of 4 KiB redigo writes before
+// Flush. What it has not written when a connection is lost it does not tell, so all that
+// is not answered then has an unknown outcome.
 type Pipeline struct {
-	*Link
-	size  int // of the buffer, in bytes; at most 1: each command is written at once
-	watch Watch
+	client *Client
+	conn   *Conn
+	redigo redis.Conn // nil: frames of our own
+	size   int        // of the buffer, in bytes; at most 1: each command is written at once
+	watch  Watch
+	emit   func(driver.Event)
 
-	late atomic.Bool // see PipelineOptions.Late; never after the first connection was lost
+	late lateReads // see PipelineOptions.Late; nil: replies are read when they come
 
 	// replies guards what follows, where replies are read late; else it is the
 	// reading goroutine's.
 	replies sync.Mutex
-	reader  *Reader // nil: not connected
+	reader  *Reader // nil: by redigo, or there is nothing more to read
 	replied uint64  // replies taken
 	failure error   // of taking them, by whoever did
 
 	// Where replies are read late somebody else looks for them while bit is set in
-	// unanswered; nil: nobody.
+	// unanswered.
 	unanswered *atomic.Uint64
 	bit        uint64
 	looked     atomic.Bool // somebody else has looked since the sender last asked
 
-	closed  atomic.Bool
+	leaving atomic.Bool
 	written atomic.Uint64 // commands that have been written, for the reader
 	// answered counts the replies that the reader had when it last had to wait.
 	answered atomic.Uint64
-	drained  chan struct{} // closed when all is answered and the pipeline closing
+	drained  chan struct{} // closed when all is answered and the pipeline leaving
 	once     sync.Once
 
 	writing sync.Mutex // guards what follows, and the sender's side of pending
-	conn    *Conn      // nil: not connected
+	broken  bool       // nothing more can be written
 	buf     []byte
-	end     uint64 // bytes ever added to buf
-	sent    uint64 // bytes that a connection has taken
+	end     uint64 // bytes ever collected
+	sent    uint64 // bytes that the connection, or redigo's Flush, has taken
 	pending *queue
 
 	// Without replies:
 	silent bool
 	ends   []int // where the messages in buf end
-	timer  *time.Timer
-	armed  bool
-	turn   uint64 // how often the buffer has been written out
-	then   uint64 // turn when the timer was armed
-}
-
-// Watch sees the replies of a pipeline, on the goroutine that reads them.
-type Watch interface {
-	// Reply judges a reply that is no error, see Reader.Head; the error that it
-	// returns, with a class, is Done's.
-	Reply(kind byte, n int64) error
-	// Lost is called when the connection has ended, before what is open on it is
-	// resolved.
-	Lost()
+	timer  kit.BatchTimer
 }
 
 // PipelineOptions say how a pipeline writes.
 type PipelineOptions struct {
-	Buffer int  // bytes that are collected; at most 1: each command is written at once
 	Silent bool // the server is told not to reply: Done comes inside Send
 	// Late says when a pipeline connects whether replies, which must be lines, may be
 	// read late: by whoever calls Producers.Look, by the sender if he finds earlier
@@ -87,55 +80,45 @@ type PipelineOptions struct {
 	Late func() bool
 }
 
-// holdMost is half the longest time for which messages that are not replied to
-// stay in the buffer if nobody flushes. The engine does flush; this is for
-// whoever stops sending because of a limit.
-const holdMost = 5 * time.Millisecond
-
-// Pipeline connects a pipeline under the name.
-func (cl *Client) Pipeline(ctx context.Context, name string, o PipelineOptions, w Watch) (*Pipeline, error) {
-	p := &Pipeline{size: o.Buffer, silent: o.Silent, watch: w, pending: newQueue(), drained: make(chan struct{})}
-	p.late.Store(o.Late != nil && o.Buffer <= 1 && !o.Silent && o.Late())
-	if err := cl.open(ctx, name, func(l *Link) { p.Link = l }, p.serve); err != nil {
-		return nil, err
+// newPipeline returns one over the connection, which reports events by emit.
+func newPipeline(cl *Client, c *Conn, silent bool, w Watch, emit func(driver.Event)) (*Pipeline, error) {
+	p := &Pipeline{client: cl, conn: c, size: int(cl.Options.WriteBuffer), silent: silent, watch: w, emit: emit,
+		pending: newQueue(), drained: make(chan struct{})}
+	p.timer = kit.NewBatchTimer(&p.writing, func() { _ = p.write() }) // an event tells of what is lost
+	if cl.Via == Redigo {
+		p.redigo = c.redis
+	} else {
+		p.reader = NewReader(c, func() { p.rest(p.replied) })
+	}
+	if !silent {
+		return p, nil
+	}
+	// The server does not reply to that, so it is asked first whether it would.
+	_, err := c.Do("CLIENT", "REPLY", "ON")
+	if err == nil {
+		_, err = c.Write(AppendCommand(nil, "CLIENT", "REPLY", "OFF"))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("switch replies off: %w", Explain(err))
 	}
 	return p, nil
 }
 
-// serve reads replies until the connection is lost, and resolves what is open
-// then.
-func (p *Pipeline) serve(c *Conn, ready func(error)) error {
-	if p.silent {
-		if err := silenceReplies(c); err != nil {
-			ready(err)
-			return err
-		}
+// Serve implements kit.Wire.
+func (p *Pipeline) Serve() error {
+	if p.late != nil {
+		return p.serveLate()
 	}
-	p.writing.Lock()
-	p.conn = c
-	p.writing.Unlock()
-	ready(nil)
 	var err error
-	if from, ok := c.Late(); ok && p.late.Load() {
-		err = p.serveLate(from)
-	} else {
-		r := p.newReader(c)
-		for err == nil {
-			err = p.take(r)
-		}
+	for err == nil {
+		err = p.take()
 	}
-	p.fall(c, err)
 	return err
 }
 
-func (p *Pipeline) newReader(src io.Reader) *Reader {
-	p.replied = p.answered.Load()
-	return NewReader(src, func() { p.rest(p.replied) })
-}
-
 // take takes one reply.
-func (p *Pipeline) take(r *Reader) error {
-	kind, n, line, err := r.Reply()
+func (p *Pipeline) take() error {
+	kind, n, line, err := p.reply()
 	if err != nil {
 		return err
 	}
@@ -155,16 +138,29 @@ func (p *Pipeline) take(r *Reader) error {
 	return nil
 }
 
-// silenceReplies tells the server not to reply. It does not reply to that, so it is asked
-// first whether it would.
-func silenceReplies(c *Conn) error {
-	if _, err := c.Do("CLIENT", "REPLY", "ON"); err != nil {
-		return fmt.Errorf("switch replies off: %w", explain(err))
+// reply reads one reply, see Reader.Reply.
+func (p *Pipeline) reply() (kind byte, n int64, line []byte, err error) {
+	if p.redigo == nil {
+		return p.reader.Reply()
 	}
-	if _, err := c.Write(AppendCommand(nil, "CLIENT", "REPLY", "OFF")); err != nil {
-		return explain(err)
+	p.rest(p.replied)
+	reply, err := p.redigo.Receive()
+	if text, refused := ReplyText(err); refused {
+		return Failure, 0, []byte(text), nil
+	} else if err != nil {
+		return 0, 0, nil, err
 	}
-	return nil
+	switch reply := reply.(type) {
+	case int64:
+		return Integer, reply, nil, nil
+	case []byte:
+		return Bulk, int64(len(reply)), nil, nil
+	case string:
+		return Status, 0, nil, nil
+	case nil:
+		return Bulk, -1, nil, nil
+	}
+	return Array, 0, nil, nil
 }
 
 // rest is called when the reader may have to wait. Nobody else may be there to
@@ -174,11 +170,11 @@ func (p *Pipeline) rest(answered uint64) {
 	if p.size > 1 && !p.silent && p.enough(answered) {
 		p.writing.Lock()
 		if p.enough(answered) {
-			p.write()
+			_ = p.write() // Serve finds out
 		}
 		p.writing.Unlock()
 	}
-	if p.Closing() && p.written.Load() == answered {
+	if p.leaving.Load() && p.written.Load() == answered {
 		p.drain(answered)
 	}
 }
@@ -191,65 +187,81 @@ func (p *Pipeline) drain(answered uint64) {
 	}
 }
 
-// fall resolves what was sent over c, which is lost because of cause. What c has
-// taken may have been done by the server or not; the rest was not.
-func (p *Pipeline) fall(c *Conn, cause error) {
-	c.Close() // frees one who writes
+// End implements kit.Wire. What the connection has taken may have been done by the
+// server or not; the rest was not.
+func (p *Pipeline) End(err error) {
+	p.conn.Close() // frees one who writes
+	p.replies.Lock()
+	p.reader = nil
+	p.replies.Unlock()
 	p.watch.Lost()
 	p.writing.Lock()
-	p.conn = nil
-	p.forget()
+	p.broken = true
+	p.timer.Stop()
+	p.drop(0)
 	sent := p.sent
-	p.sent = p.end
-	p.answered.Store(p.pending.added)
-	p.written.Store(p.pending.added)
+	if p.redigo != nil {
+		sent = p.end
+	}
 	p.writing.Unlock()
-	unknown, unsent := p.lose(cause)
-	for {
-		cmd, ok := p.pending.pop()
-		if !ok {
-			break
-		}
+	unsent := p.client.unsent(err)
+	for cmd, ok := p.pending.pop(); ok; cmd, ok = p.pending.pop() {
 		if cmd.end <= sent {
-			cmd.acks.Done(cmd.token, unknown)
+			cmd.acks.Done(cmd.token, err)
 		} else {
 			cmd.acks.Done(cmd.token, unsent)
 		}
 	}
-	if p.Closing() {
-		p.once.Do(func() { close(p.drained) })
-	}
+	p.once.Do(func() { close(p.drained) })
 }
 
-// Send sends a command with its payload. Errors wrap a class, but do not name the
-// driver.
+// Send implements sender. Errors wrap a class, but do not name the driver.
 func (p *Pipeline) Send(token uint64, acks driver.Acks, c *Command, payload []byte) error {
-	if p.closed.Load() {
+	if p.leaving.Load() {
 		return driver.ErrClosed
 	}
 	p.writing.Lock()
-	if room := len(c.head) + wordRoom + len(payload); len(p.buf) > 0 && len(p.buf)+room > p.size {
-		p.write()
+	if room := len(c.head) + wordRoom + len(payload); p.end > p.sent && int(p.end-p.sent)+room > p.size {
+		_ = p.write() // whoever is told is told by Done
 	}
-	if p.conn == nil {
+	if err := p.collect(c, payload); err != nil {
 		p.writing.Unlock()
-		return p.Classify(driver.ErrNotConnected)
+		return err
 	}
-	before := len(p.buf)
-	p.buf = append(p.buf, c.head...)
-	p.buf = AppendWord(p.buf, payload)
-	p.end += uint64(len(p.buf) - before)
 	if p.silent {
 		return p.sendSilent(token, acks)
 	}
 	p.pending.push(command{token, acks, p.end})
 	if p.size <= 1 || p.enough(p.answered.Load()) {
-		p.write()
+		_ = p.write() // Serve finds out
 	}
 	p.writing.Unlock()
-	if p.late.Load() {
+	if p.late != nil {
 		p.await()
 	}
+	return nil
+}
+
+// collect adds a command to what is to be written. writing is held.
+func (p *Pipeline) collect(c *Command, payload []byte) error {
+	switch {
+	case p.broken:
+		return driver.ErrNotConnected
+	case p.redigo == nil:
+		before := len(p.buf)
+		p.buf = append(p.buf, c.head...)
+		if c.args != nil {
+			p.buf = AppendWord(p.buf, payload)
+		}
+		p.end += uint64(len(p.buf) - before)
+		return nil
+	}
+	if err := p.redigo.Send(c.name, c.with(payload)...); err != nil {
+		// The end of the command is not out, so the server does not do it.
+		p.broken = true
+		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
+	}
+	p.end += uint64(len(c.head) + wordRoom + len(payload))
 	return nil
 }
 
@@ -262,61 +274,49 @@ func (p *Pipeline) enough(answered uint64) bool {
 
 // sendSilent is the end of Send where no reply will come. It unlocks writing.
 func (p *Pipeline) sendSilent(token uint64, acks driver.Acks) error {
-	p.ends = append(p.ends, len(p.buf))
-	if p.size > 1 && len(p.buf) < p.size {
-		if !p.armed {
-			p.arm()
-		}
-	} else if err := p.writeLast(); err != nil {
+	if len(p.buf) < p.size {
+		p.ends = append(p.ends, len(p.buf))
+		p.timer.Hold()
+	} else if err := p.write(); err != nil { // the sender hears of it, so it is not dropped
 		p.writing.Unlock()
-		return p.Classify(err)
+		return err
 	}
 	p.writing.Unlock()
 	acks.Done(token, nil)
 	return nil
 }
 
-// writeLast writes a message whose sender hears of a failure, so that it does
-// not count as dropped.
-func (p *Pipeline) writeLast() error {
-	p.ends = p.ends[:len(p.ends)-1]
-	return p.write()
-}
-
-// write writes the buffer out. writing is held. After a failure there is no
-// connection, and the reader resolves what is open.
+// write writes what is collected. writing is held. After a failure nothing can follow,
+// and End resolves what is open.
 func (p *Pipeline) write() error {
-	if len(p.buf) == 0 {
+	if p.end == p.sent || p.broken {
 		return nil
 	}
-	if p.conn == nil {
-		p.forget()
-		return driver.ErrNotConnected
-	}
-	p.turn++
+	p.timer.Emptied()
 	p.written.Store(p.pending.added)
+	if p.redigo != nil {
+		p.sent = p.end
+		if err := p.redigo.Flush(); err != nil {
+			p.broken = true
+			return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
+		}
+		return nil
+	}
 	n, err := p.conn.Write(p.buf)
 	p.sent += uint64(n)
 	if err != nil {
-		// Half a command may be out: nothing can follow it.
+		// Half a command may be out.
 		p.conn.Close()
-		p.conn = nil
+		p.broken = true
 		p.drop(n)
-		p.buf = p.buf[:0]
 		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
 	p.buf, p.ends = p.buf[:0], p.ends[:0]
 	return nil
 }
 
-// forget empties the buffer of what can no longer be written.
-func (p *Pipeline) forget() {
-	p.drop(0)
-	p.buf = p.buf[:0]
-}
-
-// drop tells of messages that are done and did not end within the first n bytes
-// of the buffer.
+// drop forgets what is collected, and tells of messages that are done and did not end
+// within its first n bytes. writing is held.
 func (p *Pipeline) drop(n int) {
 	dropped := 0
 	for _, end := range p.ends {
@@ -324,112 +324,52 @@ func (p *Pipeline) drop(n int) {
 			dropped++
 		}
 	}
-	p.ends = p.ends[:0]
+	p.buf, p.ends = nil, nil
 	if dropped > 0 {
-		p.Emit(driver.Event{Kind: driver.Dropped, Detail: p.Name + ": unwritten when the connection was lost", Count: dropped})
+		p.emit(driver.Event{Kind: driver.Dropped, Detail: "unwritten when the connection was lost", Count: dropped})
 	}
 }
-
-// arm starts the timer, which runs on through any number of buffers: one for
-// each would have to be stopped and started for each. writing is held.
-func (p *Pipeline) arm() {
-	p.armed, p.then = true, p.turn
-	if p.timer == nil {
-		p.timer = time.AfterFunc(holdMost, p.elapsed)
-		return
-	}
-	p.timer.Reset(holdMost)
-}
-
-// elapsed writes messages out that have been there since the timer was armed.
-func (p *Pipeline) elapsed() {
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	p.armed = false
-	switch {
-	case len(p.buf) == 0:
-	case p.turn != p.then:
-		p.arm()
-	default:
-		_ = p.write() // an event tells of what is lost
-	}
-}
-
-// Batching reports whether commands are collected.
-func (p *Pipeline) Batching() bool { return p.size > 1 }
 
 // Flush writes what has been collected. That it cannot be written is told by
 // Done, or where there are no replies by an event.
 func (p *Pipeline) Flush() error {
-	if p.closed.Load() {
-		return driver.ErrClosed
-	}
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	return p.Classify(p.write())
-}
-
-// trip is the Acks of a Sync.
-type trip chan error
-
-// Done implements driver.Acks.
-func (t trip) Done(_ uint64, err error) { t <- err }
-
-// await waits for the answer.
-func (t trip) await(ctx context.Context) error {
-	select {
-	case err := <-t:
-		return err
-	case <-ctx.Done():
-		return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
+	if p.broken {
+		return driver.ErrNotConnected
 	}
+	return p.write()
 }
 
 // Sync waits until the server has read all that was sent before.
 func (p *Pipeline) Sync(ctx context.Context) error {
-	if p.closed.Load() {
-		return driver.ErrClosed
-	}
-	frame := AppendCommand(nil, "PING")
-	if p.silent {
-		// Let the server speak for as long as this takes.
-		frame = AppendCommand(AppendCommand(nil, "CLIENT", "REPLY", "ON"), "CLIENT", "REPLY", "OFF")
-	}
 	answer := make(trip, 1)
 	go func() { // a write may be stuck
 		p.writing.Lock()
 		defer p.writing.Unlock()
-		if p.conn == nil {
-			answer <- p.Classify(driver.ErrNotConnected)
+		if err := p.collect(question(p.silent), nil); err != nil {
+			answer <- err
 			return
 		}
-		p.buf = append(p.buf, frame...)
-		p.end += uint64(len(frame))
 		p.pending.push(command{0, answer, p.end})
-		_ = p.write() // fall tells of it
+		_ = p.write() // End tells of it
 	}()
 	return answer.await(ctx)
 }
 
-// Close ends the pipeline by ctx's deadline. A server that has not replied to
-// everything gets most of the time until then.
-func (p *Pipeline) Close(ctx context.Context) error {
-	p.closed.Store(true)
-	p.Silence()
+// Leave implements kit.Wire. It lets the server reply to everything.
+func (p *Pipeline) Leave(ctx context.Context) {
+	p.leaving.Store(true)
 	go func() { // a write may be stuck
 		p.writing.Lock()
-		if p.timer != nil {
-			p.timer.Stop()
-		}
 		_ = p.write()
-		gone := p.conn == nil
 		answered := p.answered.Load()
 		p.writing.Unlock()
-		if gone {
-			p.once.Do(func() { close(p.drained) })
-		} else {
-			p.drain(answered)
-		}
+		p.drain(answered)
 	}()
-	return p.finish(ctx, p.drained)
+	select {
+	case <-p.drained:
+	case <-ctx.Done():
+	}
+	p.conn.Close()
 }

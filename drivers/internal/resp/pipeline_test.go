@@ -13,6 +13,7 @@ import (
 	goredis "github.com/redis/go-redis/v9"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 const patience = 30 * time.Second
@@ -178,32 +179,43 @@ type noWatch struct{}
 func (noWatch) Reply(byte, int64) error { return nil }
 func (noWatch) Lost()                   {}
 
-func connect(t *testing.T, f *fake, o PipelineOptions) (*Pipeline, chan driver.Event) {
-	t.Helper()
-	return connectWith(t, f, o, -1)
-}
+// line sends by a link of producers, as one of them does.
+type line struct{ *link }
 
-func connectWith(t *testing.T, f *fake, o PipelineOptions, reconnects int) (*Pipeline, chan driver.Event) {
-	t.Helper()
-	cl, events := f.client(t, reconnects)
-	p, err := cl.Pipeline(t.Context(), "producer-0", o, noWatch{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close(context.Background()) })
-	return p, events
-}
-
-// client returns one of the server, and its events.
-func (f *fake) client(t *testing.T, reconnects int) (*Client, chan driver.Event) {
+// open connects a line by the client, whose pipelines collect so many bytes. It returns
+// its events.
+func (f *fake) open(t *testing.T, via string, buffer int, o PipelineOptions) (line, chan driver.Event) {
 	t.Helper()
 	events := make(chan driver.Event, 1000)
-	cl, err := NewClient(driver.Target{URL: f.listener.Addr().String(), Run: "test", Notify: func(e driver.Event) { events <- e }},
-		Config{Driver: "test", Database: -1, Name: "test", ConnectTimeout: patience, ReconnectWait: time.Millisecond, MaxReconnects: reconnects})
+	options := DefaultOptions()
+	options.WriteBuffer, options.ConnectTimeout, options.ReconnectWait = driver.ByteSize(buffer), patience, time.Millisecond
+	cl, err := NewClient(driver.Target{URL: f.listener.Addr().String(), Run: "test", Notify: func(e driver.Event) { events <- e }}, "test", via, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return cl, events
+	ps := NewProducers(&Session{Client: cl}, "publish", o, func(string) Watch { return noWatch{} })
+	l, err := ps.connect(t.Context(), kit.Key{Role: kit.Producer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close(context.Background()) })
+	return line{l}, events
+}
+
+func (l line) Send(token uint64, acks driver.Acks, c *Command, payload []byte) error {
+	w := l.Live()
+	if w == nil {
+		return l.Absent()
+	}
+	return w.Send(token, acks, c, payload)
+}
+
+func (l line) Sync(ctx context.Context) error {
+	w := l.Live()
+	if w == nil {
+		return l.Absent()
+	}
+	return w.Sync(ctx)
 }
 
 func waitFor(t *testing.T, events chan driver.Event, kind driver.EventKind) driver.Event {
@@ -228,7 +240,7 @@ func publish() *Command {
 func TestPipelineKeepsOrder(t *testing.T) {
 	for _, buffer := range []int{1, 300, 64 << 10} {
 		f := newFake(t)
-		p, _ := connect(t, f, PipelineOptions{Buffer: buffer})
+		p, _ := f.open(t, Direct, buffer, PipelineOptions{})
 		o := newOutcomes()
 		const n = 5000 // several chunks of the queue
 		for i := range uint64(n) {
@@ -263,7 +275,7 @@ func TestPipelineKeepsOrder(t *testing.T) {
 func TestPipelineTellsUnknownFromUnsent(t *testing.T) {
 	f := newFake(t)
 	f.silence(true)
-	p, events := connect(t, f, PipelineOptions{Buffer: 1 << 20})
+	p, events := f.open(t, Direct, 1<<20, PipelineOptions{})
 	o := newOutcomes()
 	send := func(i uint64) {
 		t.Helper()
@@ -275,7 +287,7 @@ func TestPipelineTellsUnknownFromUnsent(t *testing.T) {
 	for i := range uint64(10) {
 		send(1 + i)
 	}
-	if err := p.Flush(); err != nil {
+	if err := p.Live().Flush(); err != nil {
 		t.Fatal(err)
 	}
 	f.has(11)
@@ -309,7 +321,7 @@ func TestPipelineTellsUnknownFromUnsent(t *testing.T) {
 // TestPipelineCloses wants what nobody answers resolved as closed.
 func TestPipelineCloses(t *testing.T) {
 	f := newFake(t)
-	p, events := connect(t, f, PipelineOptions{Buffer: 1 << 20})
+	p, events := f.open(t, Direct, 1<<20, PipelineOptions{})
 	o := newOutcomes()
 	for i := range uint64(100) {
 		if err := p.Send(i, o, publish(), []byte("x")); err != nil {
@@ -333,7 +345,7 @@ func TestPipelineCloses(t *testing.T) {
 	}
 
 	f.silence(true)
-	p, events = connect(t, f, PipelineOptions{Buffer: 1})
+	p, events = f.open(t, Direct, 1, PipelineOptions{})
 	o = newOutcomes()
 	if err := p.Send(7, o, publish(), []byte("x")); err != nil {
 		t.Fatal(err)
@@ -355,7 +367,7 @@ func TestPipelineCloses(t *testing.T) {
 func TestSilentPipeline(t *testing.T) {
 	f := newFake(t)
 	f.silence(true)
-	p, events := connect(t, f, PipelineOptions{Buffer: 64 << 10, Silent: true})
+	p, events := f.open(t, Direct, 64<<10, PipelineOptions{Silent: true})
 	o := newOutcomes()
 	send := func(i uint64) {
 		t.Helper()
@@ -375,12 +387,13 @@ func TestSilentPipeline(t *testing.T) {
 	if len(f.got) != 2 {
 		t.Errorf("after Sync the server has got %d commands", len(f.got))
 	}
-	p.writing.Lock() // nobody writes now
+	out := p.Live().sender.(*Pipeline)
+	out.writing.Lock() // nobody writes now
 	for range 3 {
-		p.buf = AppendWord(append(p.buf, publish().head...), "x")
-		p.ends = append(p.ends, len(p.buf))
+		out.buf = AppendWord(append(out.buf, publish().head...), "x")
+		out.ends = append(out.ends, len(out.buf))
 	}
-	p.writing.Unlock()
+	out.writing.Unlock()
 	f.cut()
 	if e := waitFor(t, events, driver.Dropped); e.Count != 3 {
 		t.Errorf("event %+v", e)
@@ -390,22 +403,9 @@ func TestSilentPipeline(t *testing.T) {
 	f.has(3)
 }
 
-func TestLinkGivesUp(t *testing.T) {
-	f := newFake(t)
-	p, events := connectWith(t, f, PipelineOptions{Buffer: 1}, 0)
-	f.cut()
-	waitFor(t, events, driver.Disconnected)
-	if e := waitFor(t, events, driver.AsyncError); !strings.Contains(e.Detail, "given up") {
-		t.Errorf("event %v", e)
-	}
-	if err := p.Send(1, newOutcomes(), publish(), nil); !errors.Is(err, driver.ErrNotConnected) {
-		t.Errorf("Send on a link that was given up: %v", err)
-	}
-}
-
 func BenchmarkPipelineSend(b *testing.B) {
 	// The sender's side alone: commands are forgotten when the buffer is full.
-	p := &Pipeline{size: 64 << 10, pending: newQueue(), conn: &Conn{Conn: drain{}}, Link: &Link{}}
+	p := &Pipeline{size: 64 << 10, pending: newQueue(), conn: &Conn{Conn: kit.Conn{Conn: drain{}}}}
 	p.written.Store(1)
 	acks, command := newOutcomes(), publish()
 	payload := make([]byte, 256)

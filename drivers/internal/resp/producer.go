@@ -7,14 +7,20 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
+// link is what the producers of a connection share.
+type link = kit.Link[wire, *wire]
+
 // Producers are those of a session. The ones that share a connection share a
-// sender on it: a pipeline, or a client library.
+// link, and on it a pipeline or a client library.
 type Producers struct {
 	session *Session
 	verb    string
-	senders *Pool[int, sender] // by the number of the connection
+	options PipelineOptions
+	watch   func(name string) Watch
+	links   *kit.Pool[kit.Key, *link]
 
 	// Of pipelines whose replies are read late: a bit for each with replies to come.
 	unanswered atomic.Uint64
@@ -34,46 +40,56 @@ func (ps *Producers) Look() {
 }
 
 // NewProducers returns a session's, none as yet. The verb says in errors what
-// they do: "publish". Pipelines have the options. Each sender has a watch of its
+// they do: "publish". Pipelines have the options. Each link has a watch of its
 // own, made for the name of the connection.
 func NewProducers(s *Session, verb string, o PipelineOptions, watch func(name string) Watch) *Producers {
-	ps := &Producers{session: s, verb: verb}
-	ps.senders = NewPool(s.Client.Driver, func(ctx context.Context, conn int) (out sender, err error) {
-		name := fmt.Sprintf("producer-%d", conn)
-		switch s.Client.Via {
-		case GoRedis:
-			out, err = s.Client.goRedisSender(ctx, name, watch(name))
-		case Redigo:
-			out, err = s.Client.redigoSender(ctx, name, o.Buffer, watch(name))
-		default:
-			out, err = ps.pipeline(ctx, conn, name, o, watch(name))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Client.Driver, err)
-		}
-		return out, nil
-	})
+	ps := &Producers{session: s, verb: verb, options: o, watch: watch}
+	ps.links = kit.NewPool(s.Driver, ps.connect, func(ctx context.Context, l *link) { _ = l.Close(ctx) })
 	return ps
 }
 
-// pipeline connects the pipeline with the number and name.
-func (ps *Producers) pipeline(ctx context.Context, conn int, name string, o PipelineOptions, w Watch) (*Pipeline, error) {
-	if conn >= len(ps.late) {
-		o.Late = nil
+// connect connects what the producers of a connection share.
+func (ps *Producers) connect(ctx context.Context, key kit.Key) (*link, error) {
+	w, first := ps.watch(key.String()), true
+	var l *link
+	l = NewLink[wire](ps.session.Client, key.String(), func(c *Conn) (*wire, error) {
+		// Nobody follows the time stamps of the successor of a connection.
+		s, err := ps.sender(c, key.Conn, first, w, func(e driver.Event) { l.Emit(e) })
+		if err != nil {
+			return nil, err
+		}
+		first = false
+		return &wire{s}, nil
+	})
+	if err := l.Start(ctx); err != nil {
+		return nil, err
 	}
-	p, err := ps.session.Client.Pipeline(ctx, name, o, w)
-	if err == nil && p.late.Load() {
+	return l, nil
+}
+
+// sender returns what sends over the connection with the number, which may be read late.
+func (ps *Producers) sender(c *Conn, conn int, mayLate bool, w Watch, emit func(driver.Event)) (sender, error) {
+	cl, o := ps.session.Client, ps.options
+	if cl.Via == GoRedis {
+		return newGoRedisSender(cl, c, w)
+	}
+	p, err := newPipeline(cl, c, o.Silent, w, emit)
+	if err != nil {
+		return nil, err
+	}
+	mayLate = mayLate && conn < len(ps.late) && cl.Via == Direct && !cl.batches() && !o.Silent && o.Late != nil
+	if from, ok := c.Late(); ok && mayLate && o.Late() {
+		p.readLate(from, &ps.unanswered, 1<<conn)
 		ps.late[conn].Store(p)
-		p.mark(&ps.unanswered, 1<<conn)
 	}
-	return p, err
+	return p, nil
 }
 
 // producer implements driver.Producer and driver.Syncer.
 type producer struct {
 	of      *Producers
-	conn    int
-	out     sender
+	key     kit.Key
+	link    *link
 	to      string
 	command *Command
 	limit   int    // largest payload in bytes; 0: unknown
@@ -88,48 +104,67 @@ func (ps *Producers) Add(ctx context.Context, spec driver.ProducerSpec, to strin
 	if err := s.Check(spec.Size); err != nil {
 		return nil, err
 	}
-	out, err := ps.senders.Acquire(ctx, spec.Conn)
+	key := kit.Key{Role: kit.Producer, Conn: spec.Conn}
+	l, err := ps.links.Acquire(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	p := &producer{of: ps, conn: spec.Conn, out: out, to: to, command: command, acks: acks}
+	p := &producer{of: ps, key: key, link: l, to: to, command: command, acks: acks}
 	limit, setting := s.Server().Limit()
 	p.limit, p.setting = int(limit), setting
-	if out.Batching() {
+	if s.batches() {
 		return batching{p}, nil
 	}
 	return p, nil
 }
 
-// Close closes all senders at the same time, and lets no more be made.
-func (ps *Producers) Close(ctx context.Context) { ps.senders.Close(ctx) }
+// Close closes all links at the same time, and lets no more be made.
+func (ps *Producers) Close(ctx context.Context) { ps.links.Close(ctx) }
 
-func (p *producer) wrap(err error) error {
-	return p.of.session.Wrap(err, "%s to %q", p.of.verb, p.to)
+// live returns what sends now.
+func (p *producer) live() (sender, error) {
+	if p.closed.Load() {
+		return nil, driver.ErrClosed
+	}
+	w := p.link.Live()
+	if w == nil {
+		return nil, p.link.Absent()
+	}
+	return w.sender, nil
+}
+
+// failed is the error of what could not be done.
+func (p *producer) failed(err error, format string, args ...any) error {
+	if p.link.Closing() {
+		err = driver.ErrClosed // whatever the dying connection said
+	}
+	return p.of.session.Wrap(err, format, args...)
 }
 
 // Send implements driver.Producer.
 func (p *producer) Send(token uint64, payload []byte) error {
-	if p.closed.Load() {
-		return p.wrap(driver.ErrClosed)
-	}
 	if p.limit > 0 && len(payload) > p.limit {
 		return p.of.session.Wrap(fmt.Errorf("%w: the server's %s is %d", driver.ErrTooLarge, p.setting, p.limit),
 			"%s %d bytes", p.of.verb, len(payload))
 	}
-	if err := p.out.Send(token, p.acks, p.command, payload); err != nil {
-		return p.wrap(err)
+	s, err := p.live()
+	if err == nil {
+		err = s.Send(token, p.acks, p.command, payload)
+	}
+	if err != nil {
+		return p.failed(err, "%s to %q", p.of.verb, p.to)
 	}
 	return nil
 }
 
 // Sync implements driver.Syncer.
 func (p *producer) Sync(ctx context.Context) error {
-	if p.closed.Load() {
-		return p.of.session.Wrap(driver.ErrClosed, "wait for the server")
+	s, err := p.live()
+	if err == nil {
+		err = s.Sync(ctx)
 	}
-	if err := p.out.Sync(ctx); err != nil {
-		return p.of.session.Wrap(err, "wait for the server to have read what was sent to %q", p.to)
+	if err != nil {
+		return p.failed(err, "wait for the server to have read what was sent to %q", p.to)
 	}
 	return nil
 }
@@ -137,10 +172,10 @@ func (p *producer) Sync(ctx context.Context) error {
 // Close implements driver.Producer. The connection ends with its last producer,
 // when the server has answered.
 func (p *producer) Close(ctx context.Context) error {
-	if !p.closed.CompareAndSwap(false, true) {
-		return nil
+	if p.closed.CompareAndSwap(false, true) {
+		p.of.links.Release(ctx, p.key, p.link)
 	}
-	return p.of.senders.Release(ctx, p.conn, p.out)
+	return nil
 }
 
 // batching is a producer that implements driver.Flusher as well. One that writes
@@ -149,11 +184,12 @@ type batching struct{ *producer }
 
 // Flush implements driver.Flusher.
 func (b batching) Flush() error {
-	if b.closed.Load() {
-		return b.of.session.Wrap(driver.ErrClosed, "flush")
+	s, err := b.live()
+	if err == nil {
+		err = s.Flush()
 	}
-	if err := b.out.Flush(); err != nil {
-		return b.of.session.Wrap(err, "flush what was sent to %q", b.to)
+	if err != nil {
+		return b.failed(err, "flush what was sent to %q", b.to)
 	}
 	return nil
 }

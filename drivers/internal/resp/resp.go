@@ -1,14 +1,13 @@
-// Package resp is what the drivers of Redis share: addresses, logging in, links
-// that come back by themselves, pipelines of commands, and a reader of RESP,
-// the protocol in which the server answers (version 2 of it).
+// Package resp is what the drivers of Redis share: logging in, pipelines of commands, and
+// a reader of RESP, the protocol in which the server answers (version 2 of it).
 //
 // Everything off the path of messages is done by github.com/gomodule/redigo on
 // connections that the engine has made. Messages go past it: their frames are
 // made and read here, because redigo boxes every argument, copies every payload
 // and answers one reply at a time. Where the option client names a library,
-// messages go through that instead, on the same connections: Link makes them,
+// messages go through that instead, on the same connections: a link makes them,
 // logs in and tells of their loss, whichever client works on them.
 //
-// What the libraries make impossible Client.Warnings says: none of them tells what
-// was written of that which is not answered when a connection is lost.
+// What the libraries make impossible is among the warnings of Session.Semantics: none of
+// them tells what was written of that which is not answered when a connection is lost.
 package resp

@@ -19,35 +19,26 @@ func TestCommand(t *testing.T) {
 	if got := fmt.Sprintf("%s %s", c.name, c.with([]byte("x"))); got != "XADD [k * m x]" {
 		t.Errorf("by redigo: %q", got)
 	}
+	ask := question(false)
+	if got := fmt.Sprintf("%q %s %s", ask.head, ask.name, ask.with(nil)); got != `"*1\r\n$4\r\nPING\r\n" PING []` {
+		t.Errorf("a command without a payload: %s", got)
+	}
 }
 
-// eachSender runs a test with what connects a sender of each library to the server.
-// Redigo's collects so many bytes.
-func eachSender(t *testing.T, size int, test func(t *testing.T, f *fake, connect func() (sender, chan driver.Event))) {
+// eachSender runs a test with what connects by each library to the server. Redigo's
+// senders collect so many bytes.
+func eachSender(t *testing.T, size int, test func(t *testing.T, f *fake, connect func() (line, chan driver.Event))) {
 	for _, via := range []string{GoRedis, Redigo} {
 		t.Run(fmt.Sprintf("%s %d", via, size), func(t *testing.T) {
 			f := newFake(t)
-			test(t, f, func() (s sender, events chan driver.Event) {
-				cl, events := f.client(t, -1)
-				var err error
-				if via == GoRedis {
-					s, err = cl.goRedisSender(t.Context(), "producer-0", noWatch{})
-				} else {
-					s, err = cl.redigoSender(t.Context(), "producer-0", size, noWatch{})
-				}
-				if err != nil {
-					t.Fatal(err)
-				}
-				t.Cleanup(func() { s.Close(context.Background()) })
-				return s, events
-			})
+			test(t, f, func() (line, chan driver.Event) { return f.open(t, via, size, PipelineOptions{}) })
 		})
 	}
 }
 
 func TestSendersKeepOrder(t *testing.T) {
 	for _, size := range []int{1, 300, 64 << 10} {
-		eachSender(t, size, func(t *testing.T, f *fake, connect func() (sender, chan driver.Event)) {
+		eachSender(t, size, func(t *testing.T, f *fake, connect func() (line, chan driver.Event)) {
 			s, _ := connect()
 			o := newOutcomes()
 			const n = 5000
@@ -81,7 +72,7 @@ func TestSendersKeepOrder(t *testing.T) {
 // TestSendersTellWhatIsUnknown cuts a connection on which messages wait for their
 // answers.
 func TestSendersTellWhatIsUnknown(t *testing.T) {
-	eachSender(t, 1, func(t *testing.T, f *fake, connect func() (sender, chan driver.Event)) {
+	eachSender(t, 1, func(t *testing.T, f *fake, connect func() (line, chan driver.Event)) {
 		f.silence(true)
 		s, events := connect()
 		o := newOutcomes()
@@ -117,7 +108,7 @@ func TestSendersTellWhatIsUnknown(t *testing.T) {
 
 // TestSendersClose wants what is open answered, or resolved as closed.
 func TestSendersClose(t *testing.T) {
-	eachSender(t, 1<<20, func(t *testing.T, f *fake, connect func() (sender, chan driver.Event)) {
+	eachSender(t, 1<<20, func(t *testing.T, f *fake, connect func() (line, chan driver.Event)) {
 		s, events := connect()
 		o := newOutcomes()
 		for i := range uint64(100) {
@@ -168,11 +159,7 @@ func TestSendersClose(t *testing.T) {
 func TestGoRedisSendBlocks(t *testing.T) {
 	f := newFake(t)
 	f.silence(true)
-	cl, _ := f.client(t, -1)
-	s, err := cl.goRedisSender(t.Context(), "producer-0", noWatch{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s, _ := f.open(t, GoRedis, 1, PipelineOptions{})
 	o := newOutcomes()
 	if err := s.Send(0, o, publish(), []byte("x")); err != nil {
 		t.Fatal(err)

@@ -17,15 +17,12 @@ type Server struct {
 	Info     map[string]string // by the names of INFO; empty if that is forbidden
 	Settings map[string]string // by the names of CONFIG GET, as far as they may be read
 	Warnings []string          // what could not be found out
-
-	Transport string // of the connection on which it told so
 }
 
 // look asks the server about itself and its settings called names. What it is
 // forbidden to know becomes a warning.
-func look(ctx context.Context, c *Control, names ...string) (Server, error) {
-	s := Server{Settings: map[string]string{}}
-	var err error
+func look(ctx context.Context, c *Control, names ...string) (s Server, err error) {
+	s.Settings = map[string]string{}
 	if s.Info, err = c.Info(ctx); err != nil {
 		if !refused(err) {
 			return s, err
@@ -48,8 +45,7 @@ func look(ctx context.Context, c *Control, names ...string) (Server, error) {
 	if len(hidden) > 0 {
 		s.Warnings = append(s.Warnings, "the server does not tell its settings "+strings.Join(hidden, ", ")+" (CONFIG GET is refused)")
 	}
-	s.Transport, err = c.Transport(ctx)
-	return s, err
+	return s, nil
 }
 
 // refused reports whether the server answered, but not what was asked.
@@ -59,7 +55,7 @@ func refused(err error) bool {
 
 // Describe returns what goes into a result's header.
 func (s Server) Describe(cl *Client) map[string]string {
-	d := map[string]string{"product": "redis", "protocol": "RESP 2", "address": cl.Address.String()}
+	d := map[string]string{"product": "redis", "protocol": "RESP 2", "address": cl.Servers[0].Scheme + "://" + cl.Servers[0].Address}
 	// Servers that descend from Redis tell its version for the sake of clients,
 	// and their own beside it.
 	for name, product := range map[string]string{"valkey_version": "valkey", "dragonfly_version": "dragonfly", "garnet_version": "garnet"} {
@@ -91,10 +87,11 @@ func (s Server) Effective(cl *Client) map[string]string {
 	e["client"] = cl.software()
 	e["login_client"] = "redigo " + redigoVersion
 	e["authentication"] = cl.Login()
-	e["database"] = strconv.Itoa(cl.Database)
-	e["reconnect_wait"] = cl.ReconnectWait.String()
-	e["max_reconnects"] = strconv.Itoa(cl.MaxReconnects)
+	e["database"] = strconv.Itoa(cl.Options.Database)
+	e["reconnect_wait"] = cl.Options.ReconnectWait.String()
+	e["max_reconnects"] = strconv.Itoa(cl.Options.MaxReconnects)
 	e["reconnect_buffer"] = "none, sends fail while disconnected"
+	e["write_buffer"] = cl.Options.WriteBuffer.String()
 	return e
 }
 

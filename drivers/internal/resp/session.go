@@ -3,6 +3,7 @@ package resp
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,7 +15,7 @@ import (
 // connection for all that is not messages, and what the server has told of
 // itself. It implements driver.ServerInfo, and is safe for concurrent use.
 type Session struct {
-	Client  *Client
+	*Client
 	Control *Control
 
 	settings []string // that Look asks for
@@ -23,35 +24,47 @@ type Session struct {
 	server Server
 }
 
-// Open connects and finds out what the server is. Beside its limits the settings
-// called names are asked for.
-func Open(ctx context.Context, t driver.Target, c Config, names ...string) (*Session, error) {
-	client, err := NewClient(t, c)
+// Open connects and finds out what the server is, see NewClient. Beside its limits the
+// settings are asked for.
+func Open(ctx context.Context, t driver.Target, name, via string, o Options, settings ...string) (*Session, error) {
+	client, err := NewClient(t, name, via, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Client: client, settings: append(limits(), names...)}
-	if s.Control, err = NewControl(ctx, client); err != nil {
-		return nil, fmt.Errorf("%s: %w", c.Driver, err)
+	s := &Session{Client: client, settings: append(limits(), settings...)}
+	if s.Control, err = NewControl(ctx, client); err == nil {
+		err = s.Look(ctx)
 	}
-	if err := s.Look(ctx); err != nil {
-		s.Control.Close(ctx)
+	if err != nil {
+		s.Stop()
+		if s.Control != nil {
+			s.Control.Close(ctx)
+		}
 		return nil, err
 	}
 	return s, nil
 }
 
+// Close ends all that the session keeps, and what the functions end, and then its own
+// connection, which consumers may need until then.
+func (s *Session) Close(ctx context.Context, also ...func(context.Context)) error {
+	err := s.Client.Close(ctx, also...)
+	s.Control.Close(ctx)
+	return err
+}
+
 // Await repeats what the server cannot do yet, until ctx ends.
 func (s *Session) Await(ctx context.Context, what string, attempt func() error) error {
-	return kit.Await(ctx, s.Client.Driver+": "+what, passes, attempt)
+	return kit.Await(ctx, s.Driver+": "+what, passes, attempt)
 }
 
 // Look asks the server about itself again.
 func (s *Session) Look(ctx context.Context) error {
+	const what = "ask the server about itself"
 	var server Server
-	if err := s.Await(ctx, "ask the server about itself", func() (err error) {
+	if err := s.Await(ctx, what, func() (err error) {
 		if server, err = look(ctx, s.Control, s.settings...); err != nil {
-			err = fmt.Errorf("%s: ask the server about itself: %w", s.Client.Driver, err)
+			err = s.Wrap(err, what)
 		}
 		return err
 	}); err != nil {
@@ -73,10 +86,26 @@ func (s *Session) Server() Server {
 // ServerInfo implements driver.ServerInfo.
 func (s *Session) ServerInfo() map[string]string { return s.Server().Describe(s.Client) }
 
+// Semantics returns what both drivers report alike. A message is called what: "publish".
+func (s *Session) Semantics(what string, silent bool) driver.Semantics {
+	server := s.Server()
+	sem := driver.Semantics{
+		Ordering:  "per producer and topic",
+		Batching:  s.batching(what, silent),
+		Transport: s.Control.transport,
+		Settings:  server.Effective(s.Client),
+		Warnings:  slices.Concat(server.Warnings, s.warnings()),
+	}
+	if s.TLS != nil && s.TLS.InsecureSkipVerify {
+		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
+	}
+	return sem
+}
+
 // Check refuses payloads of size bytes if the server would.
 func (s *Session) Check(size int) error {
 	if err := s.Server().Check(size); err != nil {
-		return fmt.Errorf("%s: %w", s.Client.Driver, err)
+		return fmt.Errorf("%s: %w", s.Driver, err)
 	}
 	return nil
 }
@@ -85,16 +114,7 @@ func (s *Session) Check(size int) error {
 // a key. what says whose name it is.
 func (s *Session) CheckName(what, name string) error {
 	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
-		return fmt.Errorf("%s: %s %q: %w: names are not empty and have no spaces", s.Client.Driver, what, name, driver.ErrUnsupported)
+		return s.New(driver.ErrUnsupported, fmt.Sprintf("%s %q", what, name), "names are not empty and have no spaces")
 	}
 	return nil
-}
-
-// Wrap adds the driver and what was being done to an error of this package, and
-// the class of a lost connection where it has none.
-func (s *Session) Wrap(err error, format string, args ...any) error {
-	if driver.Class(err) == nil {
-		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
-	}
-	return fmt.Errorf("%s: %s: %w", s.Client.Driver, fmt.Sprintf(format, args...), err)
 }
