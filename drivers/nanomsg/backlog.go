@@ -47,7 +47,7 @@ func (b *backlog) put(a arrival) bool {
 }
 
 // serve hands the messages over, in order, until the backlog is closed.
-func (b *backlog) serve(handle handler) {
+func (b *backlog) serve(handle func(body []byte, answer func(reply []byte) error)) {
 	var now []arrival
 	for {
 		b.mu.Lock()

@@ -33,42 +33,25 @@ import (
 // Entry describes the driver for publishing and for requests.
 func Entry() driver.Entry {
 	options := DefaultOptions()
-	return driver.Entry{
-		Name:       "nanomsg",
-		Summary:    "nanomsg (mangos): PUB and SUB, REQ and REP; no broker",
-		DefaultURL: "tcp://127.0.0.1:0",
-		Capabilities: driver.Capabilities{
-			Ack:          driver.AckKindNone,
-			RequestReply: true,
-			FanOut:       true,
-			OwnsDialing:  true,
-			Brokerless:   true,
-			Ordered:      true,
-			TLS:          true,
-		},
-		Options: &options,
-		Driver:  &Driver{directory: &mesh.Directory{}},
-	}
+	return mesh.Entry(driver.Entry{
+		Name:         "nanomsg",
+		Summary:      "nanomsg (mangos): PUB and SUB, REQ and REP; no broker",
+		Capabilities: driver.Capabilities{TLS: true},
+		Options:      &options,
+		Driver:       &Driver{directory: &mesh.Directory{}},
+	}, false)
 }
 
 // PipelineEntry describes the driver for consumers that share messages.
 func PipelineEntry() driver.Entry {
 	options := DefaultOptions()
-	return driver.Entry{
-		Name:       "nanomsg-pipeline",
-		Summary:    "nanomsg (mangos): PUSH and PULL, the consumers of a topic share its messages; no broker",
-		DefaultURL: "tcp://127.0.0.1:0",
-		Capabilities: driver.Capabilities{
-			Ack:         driver.AckKindNone,
-			Groups:      true,
-			OwnsDialing: true,
-			Brokerless:  true,
-			Ordered:     true,
-			TLS:         true,
-		},
-		Options: &options,
-		Driver:  &Driver{pipeline: true, directory: &mesh.Directory{}},
-	}
+	return mesh.Entry(driver.Entry{
+		Name:         "nanomsg-pipeline",
+		Summary:      "nanomsg (mangos): PUSH and PULL, the consumers of a topic share its messages; no broker",
+		Capabilities: driver.Capabilities{TLS: true},
+		Options:      &options,
+		Driver:       &Driver{pipeline: true, directory: &mesh.Directory{}},
+	}, true)
 }
 
 // Driver opens sessions. Sockets of one run meet in its directory. Entry and

@@ -22,7 +22,7 @@ import (
 
 // node is one of the library's sockets, and implements mesh.Socket.
 type node struct {
-	role    role
+	role    mesh.Role
 	session *session
 	sock    mangos.Socket
 
@@ -35,7 +35,7 @@ type node struct {
 }
 
 // newNode makes a socket; take gets what comes, if the protocol is our own.
-func (s *session) newNode(r role, take taker) (*node, error) {
+func (s *session) newNode(r mesh.Role, take taker) (*node, error) {
 	n := &node{role: r, session: s, dialers: map[string]mangos.Dialer{}, changed: make(chan struct{})}
 	options := map[string]any{mangos.OptionReconnectTime: s.options.Reconnect,
 		// No limit: what is too large would end the connection without a word.
@@ -46,22 +46,22 @@ func (s *session) newNode(r role, take taker) (*node, error) {
 		make := [...]func() (mangos.Socket, error){pub.NewSocket, sub.NewSocket, push.NewSocket, pull.NewSocket, xreq.NewSocket, xrep.NewSocket}[r]
 		var err error
 		if n.sock, err = make(); err != nil {
-			return nil, fmt.Errorf("nanomsg: make a socket %s: %w: %w", r, driver.ErrNotConnected, err)
+			return nil, fmt.Errorf("nanomsg: make a socket %s: %w: %w", nameOf(r), driver.ErrNotConnected, err)
 		}
-		if r == publishes || r == pushes || r == requests || r == responds {
+		if r != mesh.Subscribes && r != mesh.Pulls {
 			options[mangos.OptionWriteQLen] = s.options.Queue
 		}
-		if r != publishes && r != pushes {
+		if r != mesh.Publishes && r != mesh.Pushes {
 			options[mangos.OptionReadQLen] = s.options.Queue
 		}
-		if r == pushes {
+		if r == mesh.Pushes {
 			options[mangos.OptionFailNoPeers] = true
 		}
 	}
 	for name, value := range options {
 		if err := n.sock.SetOption(name, value); err != nil {
 			n.sock.Close()
-			return nil, fmt.Errorf("nanomsg: set %s of a socket %s to %v: %w: %w", name, r, value, driver.ErrOption, err)
+			return nil, fmt.Errorf("nanomsg: set %s of a socket %s to %v: %w: %w", name, nameOf(r), value, driver.ErrOption, err)
 		}
 	}
 	n.sock.SetPipeEventHook(n.event)
@@ -113,7 +113,7 @@ func (n *node) settle(ctx context.Context, m *mesh.Member) error {
 		case <-look.C:
 		case <-ctx.Done():
 			look.Stop()
-			return fmt.Errorf("nanomsg: connect a socket %s: %w: its peers have not been heard of: %w", n.role, driver.ErrTimeout, context.Cause(ctx))
+			return fmt.Errorf("nanomsg: connect a socket %s: %w: its peers have not been heard of: %w", nameOf(n.role), driver.ErrTimeout, context.Cause(ctx))
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (n *node) settle(ctx context.Context, m *mesh.Member) error {
 func (n *node) connection(server bool) map[string]any {
 	options := map[string]any{}
 	s := n.session
-	if scheme := s.room.Address().Scheme; scheme == "tcp" || scheme == "tls+tcp" {
+	if scheme := s.Room.Address().Scheme; scheme == "tcp" || scheme == "tls+tcp" {
 		if s.options.KeepAlive > 0 {
 			options[mangos.OptionKeepAliveTime] = s.options.KeepAlive
 		}
@@ -191,7 +191,7 @@ func (n *node) close() {
 		return
 	}
 	if member != nil {
-		n.session.room.Remove(member)
+		n.session.Room.Remove(member)
 	}
 	_ = n.sock.Close() // says only that it was closed
 }

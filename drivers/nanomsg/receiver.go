@@ -4,60 +4,44 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"sync/atomic"
 
 	"go.nanomsg.org/mangos/v3"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/mesh"
 )
 
 // receiver is a socket whose messages are handled. It implements
-// driver.Consumer.
+// driver.Consumer and kit.Part.
 type receiver struct {
 	*node
-	handle  handler
+	wish    mesh.Wish
 	backlog *backlog // nil: what has been read is handled at once
-	shutin  atomic.Bool
-	// inside is held while a message is handled: of all connections one at a
-	// time, and none after Close.
-	inside sync.Mutex
-	once   sync.Once
-	done   chan struct{} // closed when nothing is handled any more
-}
-
-// handler handles a message, which is the library's again when it returns.
-// answer sends a reply, where the role is to respond.
-type handler func(body []byte, answer func(reply []byte) error)
-
-// wish is what to receive.
-type wish struct {
-	role     role
-	keys     []string // by which it meets others
-	prefixes []string // that a subscriber asks for
-	slow     bool     // see driver.ConsumerSpec
+	// gate is held while a message is handled: of all connections one at a time.
+	gate *kit.Gate
 }
 
 // receive starts a receiver.
-func (s *session) receive(ctx context.Context, w wish, handle handler) (*receiver, error) {
+func (s *session) receive(ctx context.Context, w mesh.Wish) (*receiver, error) {
 	finished, err := s.join("receive")
 	if err != nil {
 		return nil, err
 	}
 	defer finished()
-	r := &receiver{handle: handle, done: make(chan struct{})}
-	if s.options.direct() && s.queues(w.role, w.slow) {
-		r.backlog = newBacklog(s.limit())
+	r := &receiver{wish: w, gate: kit.NewGate(nil)}
+	if s.options.direct() && s.queues(w.Role, w.Slow) {
+		r.backlog = newBacklog(s.Limit())
 	}
-	if r.node, err = s.newNode(w.role, r.take); err != nil {
+	if r.node, err = s.newNode(w.Role, r.take); err != nil {
 		return nil, err
 	}
 	if r.backlog != nil {
 		go r.backlog.serve(r.serve)
 	}
 	if !s.options.direct() {
-		if w.role == subscribes {
-			for _, p := range w.prefixes {
+		if w.Role == mesh.Subscribes {
+			for _, p := range w.Prefixes {
 				err = errors.Join(err, r.sock.SetOption(mangos.OptionSubscribe, p))
 			}
 			if err != nil {
@@ -67,29 +51,21 @@ func (s *session) receive(ctx context.Context, w wish, handle handler) (*receive
 		}
 		go r.run()
 	}
-	s.mu.Lock()
-	s.receivers[r] = struct{}{}
-	s.mu.Unlock()
-	if err := s.add(ctx, r.node, w.keys...); err != nil {
-		s.forget(r)
-		r.shut()
-		r.wait(ctx)
+	if _, err = s.Keep(r); err == nil {
+		err = s.add(ctx, r.node, w.Keys...)
+	}
+	if err != nil {
+		r.Close(ctx)
 		return nil, err
 	}
 	return r, nil
 }
 
-func (s *session) forget(r *receiver) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.receivers, r)
-}
-
 // queues reports whether a receiver keeps what it cannot handle at once. A
 // subscriber that takes its time would hold up its publishers, and with them all
 // others; inproc has no buffers.
-func (s *session) queues(r role, slow bool) bool {
-	return slow && r == subscribes || s.room.Address().Scheme == "inproc"
+func (s *session) queues(r mesh.Role, slow bool) bool {
+	return slow && r == mesh.Subscribes || s.Room.Address().Scheme == "inproc"
 }
 
 // take implements taker.
@@ -101,12 +77,20 @@ func (r *receiver) take(p *pipe, m *mangos.Message, body []byte) (keeps bool) {
 	return false
 }
 
-// serve hands a message over, unless the receiver has been closed.
+// serve hands a message over, unless the receiver has been closed. answer sends a
+// reply, where the role is to respond.
 func (r *receiver) serve(body []byte, answer func([]byte) error) {
-	r.inside.Lock()
-	defer r.inside.Unlock()
-	if !r.shutin.Load() {
-		r.handle(body, answer)
+	r.gate.Lock()
+	defer r.gate.Unlock()
+	switch {
+	case r.gate.IsShut():
+	case r.wish.Respond == nil:
+		r.wish.Handle(body)
+	default:
+		if reply := r.wish.Respond(driver.Message{Payload: body}); reply != nil {
+			// It fails when the requester has gone, and waits no more.
+			_ = answer(reply)
+		}
 	}
 }
 
@@ -130,36 +114,20 @@ func (r *receiver) run() {
 	}
 }
 
-// shut makes the receiver end.
-func (r *receiver) shut() {
-	r.once.Do(func() {
-		r.shutin.Store(true)
-		if r.backlog != nil {
-			r.backlog.close()
-		}
-		r.node.close()
-		go func() {
-			r.inside.Lock() // what is being handled ends
-			defer r.inside.Unlock()
-			close(r.done)
-		}()
-	})
-}
-
-// wait returns when nothing is handled any more, or ctx ends.
-func (r *receiver) wait(ctx context.Context) error {
-	select {
-	case <-r.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("nanomsg: close a socket %s: %w: Deliver has not returned: %w", r.role, driver.ErrTimeout, context.Cause(ctx))
+// Shut implements kit.Part.
+func (r *receiver) Shut(ctx context.Context) error {
+	if r.backlog != nil {
+		r.backlog.close()
 	}
+	r.node.close()
+	if err := r.gate.Shut(ctx); err != nil {
+		return r.session.Wrap(err, "close a socket %s", nameOf(r.role))
+	}
+	return nil
 }
 
 // Close implements driver.Consumer.
 func (r *receiver) Close(ctx context.Context) error {
-	r.shut()
-	err := r.wait(ctx)
-	r.session.forget(r)
-	return err
+	r.session.Forget(r)
+	return r.Shut(ctx)
 }

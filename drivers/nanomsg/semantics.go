@@ -2,10 +2,12 @@ package nanomsg
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/mesh"
 )
 
 // module is the library's.
@@ -17,46 +19,33 @@ func (s *session) ServerInfo() map[string]string {
 	return map[string]string{"product": "mangos", "version": kit.LibraryVersion(module), "protocol": "scalability protocols 0", "broker": "none"}
 }
 
-func (s *session) semantics(t driver.Topology) driver.Semantics {
+// describe reports the settings in effect.
+func (s *session) describe(sem *driver.Semantics, t driver.Topology) {
 	o := s.options
-	sem := driver.Semantics{
-		Durability:     "none, messages are not stored",
-		Replication:    "none",
-		Acknowledgment: "none",
-		Ordering:       "per producer and topic",
-		Delivery:       "at most once",
-		Batching:       "none, each message is written on the sender's thread",
-		Consumption:    "push, delivered on the goroutine that reads",
-		Transport:      s.room.Address().Scheme,
-		Settings: map[string]string{
-			"client":       "mangos " + kit.LibraryVersion(module),
-			"sockets":      "PUB and SUB, REQ and REP, without queues: protocols of our own on the library's connections",
-			"bind":         o.Bind,
-			"full_queue":   "there is none; the sender waits for the connection",
-			"nodelay":      "on, always",
-			"keepalive":    "Go's default",
-			"reconnect":    o.Reconnect.String(),
-			"max_recv":     "none",
-			"participants": "all in this process",
-		},
-	}
+	sem.Batching = "none, each message is written on the sender's thread"
+	sem.Consumption = "push, delivered on the goroutine that reads"
+	maps.Copy(sem.Settings, map[string]string{
+		"client":     "mangos " + kit.LibraryVersion(module),
+		"sockets":    "PUB and SUB, REQ and REP, without queues: protocols of our own on the library's connections",
+		"full_queue": "there is none; the sender waits for the connection",
+		"keepalive":  "Go's default",
+		"reconnect":  o.Reconnect.String(),
+		"max_recv":   "none",
+	})
 	if o.KeepAlive > 0 {
 		sem.Settings["keepalive"] = o.KeepAlive.String()
 	}
-	if s.driver.pipeline {
+	if s.Pipeline {
 		sem.Settings["sockets"] = "PUSH and PULL, without queues: protocols of our own on the library's connections"
 		sem.Settings["distribution"] = "in turn, or the next one whose connection is free"
-		if t.Consumers > 1 {
-			sem.Ordering = "per producer, topic and consumer"
-		}
 	}
-	consumer := subscribes
-	if s.driver.pipeline {
-		consumer = pulls
+	consumer := mesh.Subscribes
+	if s.Pipeline {
+		consumer = mesh.Pulls
 	}
 	if s.queues(consumer, t.Slow) {
 		sem.Consumption = "push, by a queue without limit in this process"
-		if limit := s.limit(); limit > 0 {
+		if limit := s.Limit(); limit > 0 {
 			sem.Consumption = fmt.Sprintf("push, by a queue of %d messages in this process", limit)
 		}
 	}
@@ -64,7 +53,7 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 		sem.Settings["queue"] = strconv.Itoa(o.Queue) + " messages"
 		sem.Consumption = "push, by a queue and a goroutine of the library's"
 		sem.Batching = "none, each message is written by a goroutine of the library's"
-		if s.driver.pipeline {
+		if s.Pipeline {
 			sem.Settings["sockets"] = "the library's PUSH and PULL"
 			sem.Settings["full_queue"] = "the sender waits"
 			delete(sem.Settings, "distribution")
@@ -83,5 +72,4 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 			sem.Settings["authentication"] = "client certificate"
 		}
 	}
-	return sem
 }

@@ -4,39 +4,29 @@ import (
 	"encoding/binary"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
 	"go.nanomsg.org/mangos/v3"
+
+	"sixnines/drivers/internal/mesh"
 )
 
-// role is what a socket is for.
-type role int
+// nameOf is the protocol of a role.
+func nameOf(r mesh.Role) string {
+	return [...]string{"PUB", "SUB", "PUSH", "PULL", "REQ", "REP"}[r]
+}
 
-const (
-	publishes role = iota
-	subscribes
-	pushes
-	pulls
-	requests
-	responds
-)
-
-func (r role) String() string { return [...]string{"PUB", "SUB", "PUSH", "PULL", "REQ", "REP"}[r] }
-
-func (r role) sends() bool { return r == publishes || r == pushes || r == requests }
-
-func (r role) info() mangos.ProtocolInfo {
+func infoOf(r mesh.Role) mangos.ProtocolInfo {
 	numbers := [...]uint16{mangos.ProtoPub, mangos.ProtoSub, mangos.ProtoPush, mangos.ProtoPull, mangos.ProtoReq, mangos.ProtoRep}
-	names := [...]string{"pub", "sub", "push", "pull", "req", "rep"}
-	peer := r ^ 1 // they stand in pairs
-	return mangos.ProtocolInfo{Self: numbers[r], Peer: numbers[peer], SelfName: names[r], PeerName: names[peer]}
+	return mangos.ProtocolInfo{Self: numbers[r], Peer: numbers[r.Peer()], SelfName: strings.ToLower(nameOf(r)), PeerName: strings.ToLower(nameOf(r.Peer()))}
 }
 
 // wire is a protocol without queues, a mangos.ProtocolBase: what is sent is
 // written by who sends it, and what comes is handled by who has read it.
 type wire struct {
-	role  role
+	role  mesh.Role
 	take  taker                   // nil: nothing is expected
 	pipes atomic.Pointer[[]*pipe] // replaced, never changed
 	turn  atomic.Uint32           // of the pipes, for those that take turns
@@ -60,14 +50,14 @@ type pipe struct {
 
 var errNoPeers = errors.New("no peers")
 
-func newWire(r role, take taker) *wire {
+func newWire(r mesh.Role, take taker) *wire {
 	w := &wire{role: r, take: take}
 	w.pipes.Store(&[]*pipe{})
 	return w
 }
 
 // Info implements mangos.ProtocolBase.
-func (w *wire) Info() mangos.ProtocolInfo { return w.role.info() }
+func (w *wire) Info() mangos.ProtocolInfo { return infoOf(w.role) }
 
 // AddPipe implements mangos.ProtocolBase.
 func (w *wire) AddPipe(pp mangos.ProtocolPipe) error {
@@ -114,7 +104,7 @@ const lastOfHeader = 0x80
 
 // strip takes the header from a request or reply.
 func (w *wire) strip(p *pipe, body []byte) ([]byte, bool) {
-	if w.role != requests && w.role != responds {
+	if w.role != mesh.Requests && w.role != mesh.Responds {
 		return body, true
 	}
 	for end := 4; end <= len(body); end += 4 {
@@ -149,7 +139,7 @@ func (p *pipe) reply(header, reply []byte) error {
 // more, and is safe for concurrent use.
 func (w *wire) SendMsg(m *mangos.Message) error {
 	pipes := *w.pipes.Load()
-	if w.role == publishes {
+	if w.role == mesh.Publishes {
 		// A subscriber that has gone is nobody's loss.
 		for _, p := range pipes {
 			m.Clone()
@@ -159,7 +149,7 @@ func (w *wire) SendMsg(m *mangos.Message) error {
 		return nil
 	}
 	turn := w.turn.Add(1)
-	if w.role == requests {
+	if w.role == mesh.Requests {
 		m.Header = binary.BigEndian.AppendUint32(m.Header, turn|lastOfHeader<<24)
 	}
 	if len(pipes) == 0 {

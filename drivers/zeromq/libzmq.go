@@ -163,7 +163,6 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"syscall"
 	"unsafe"
 )
@@ -201,9 +200,8 @@ func called(rc C.int, err error) error {
 
 // library is a context of libzmq.
 type library struct {
-	ptr     unsafe.Pointer
-	curve   *curve       // nil: no security
-	largest atomic.Int64 // message of the run, in bytes; 0: not known
+	ptr   unsafe.Pointer
+	curve *curve // nil: no security
 }
 
 func newLibrary(ioThreads int, secure bool) (*library, error) {

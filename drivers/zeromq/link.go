@@ -15,21 +15,20 @@ import (
 type link struct {
 	*socket
 	session *session
-	line    mesh.Line
 	member  *mesh.Member
 }
 
 // link connects the socket of a line.
 func (s *session) link(ctx context.Context, line mesh.Line) (*link, error) {
-	k := publishes
-	if s.driver.pipeline {
-		k = pushes
+	r := mesh.Publishes
+	if s.Pipeline {
+		r = mesh.Pushes
 	}
-	sock, m, others, err := s.open(k, line.Keys(), nil)
+	sock, m, others, err := s.open(r, line.Keys(), nil)
 	if err != nil {
 		return nil, err
 	}
-	l := &link{socket: sock, session: s, line: line, member: m}
+	l := &link{socket: sock, session: s, member: m}
 	for _, o := range others {
 		if err := s.settle(ctx, sock, o.Socket.(*socket)); err != nil {
 			l.close()
@@ -41,7 +40,7 @@ func (s *session) link(ctx context.Context, line mesh.Line) (*link, error) {
 
 // close takes the socket away from its peers, and closes it.
 func (l *link) close() {
-	l.session.room.Remove(l.member)
+	l.session.Room.Remove(l.member)
 	l.socket.close()
 }
 
@@ -54,7 +53,7 @@ const (
 )
 
 // send sends head and body as one message. It waits while the queue is full,
-// until the socket closes. It returns errNobody if nobody is there to take it.
+// until the socket closes.
 func (l *link) send(head string, body []byte) error {
 	pause := firstPause
 	for {
@@ -71,19 +70,10 @@ func (l *link) send(head string, body []byte) error {
 		if !again(rc) {
 			return fmt.Errorf("%w: %w", driver.ErrNotConnected, failure(rc))
 		}
-		if l.kind != publishes && l.member.Peers() == 0 {
-			return errNobody{l.line.Topic}
+		if l.role != mesh.Publishes && l.member.Peers() == 0 {
+			return mesh.ErrNobody
 		}
 		time.Sleep(pause)
 		pause = min(2*pause, lastPause)
 	}
 }
-
-// errNobody says that no consumer is there to take a message of the topic.
-type errNobody struct{ topic string }
-
-func (e errNobody) Error() string {
-	return fmt.Sprintf("zeromq: send to %q: %v: nobody is there to take it", e.topic, driver.ErrNotConnected)
-}
-
-func (e errNobody) Unwrap() error { return driver.ErrNotConnected }

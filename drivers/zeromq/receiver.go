@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/mesh"
 )
 
@@ -21,49 +21,27 @@ import (
 const atOnce = 64
 
 // receiver is a socket that receives with its goroutine. It implements
-// driver.Consumer.
+// driver.Consumer and kit.Part.
 type receiver struct {
 	*socket
 	session *session
+	wish    mesh.Wish // what comes is handled on the receiver's goroutine
 	member  *mesh.Member
 	file    *os.File
 	raw     syscall.RawConn
 	batch   *batch
-	// handle gets message i of the batch. It runs on the receiver's goroutine.
-	handle func(r *receiver, i int, message []byte)
-	closed atomic.Bool
-	done   chan struct{} // closed when the goroutine has ended
-	once   sync.Once
+	closed  atomic.Bool
+	done    chan struct{} // closed when the goroutine has ended
 }
 
-// receive starts a receiver of the kind that meets others by the keys.
-func (s *session) receive(ctx context.Context, k kind, keys, subscriptions []string, handle func(r *receiver, i int, message []byte)) (*receiver, error) {
-	r := &receiver{session: s, handle: handle, done: make(chan struct{})}
+// receive starts a receiver.
+func (s *session) receive(ctx context.Context, w mesh.Wish) (*receiver, error) {
+	r := &receiver{session: s, wish: w, done: make(chan struct{})}
 	var err error
 	if r.batch, err = newBatch(atOnce); err != nil {
 		return nil, fmt.Errorf("zeromq: %w: %w", driver.ErrNotConnected, err)
 	}
-	sock, m, others, err := s.open(k, keys, func(sock *socket) error {
-		r.socket = sock
-		if k == subscribes {
-			sock.greeting = greeting(s.driver.greetings.Add(1))
-			subscriptions = append(subscriptions, sock.greeting)
-		}
-		for _, prefix := range subscriptions {
-			if err := sock.subscribe(prefix); err != nil {
-				return err
-			}
-		}
-		var err error
-		if r.file, err = sock.descriptor(); err != nil {
-			return err
-		}
-		if r.raw, err = r.file.SyscallConn(); err != nil {
-			return err
-		}
-		sock.wake = r.poke
-		return nil
-	})
+	sock, m, others, err := s.open(w.Role, w.Keys, r.prepare)
 	if err != nil {
 		r.batch.free()
 		if r.file != nil {
@@ -73,21 +51,43 @@ func (s *session) receive(ctx context.Context, k kind, keys, subscriptions []str
 	}
 	r.member = m
 	go r.run()
-	if !s.keep(r) {
-		r.Close(ctx)
-		return nil, s.errClosed("receive")
-	}
-	for _, o := range others {
-		sender, peer := o.Socket.(*socket), sock
-		if k == requests { // it is the one that sends
+	_, err = s.Keep(r)
+	for i := 0; i < len(others) && err == nil; i++ {
+		sender, peer := others[i].Socket.(*socket), sock
+		if w.Role == mesh.Requests { // it is the one that sends
 			sender, peer = peer, sender
 		}
-		if err := s.settle(ctx, sender, peer); err != nil {
-			r.Close(ctx)
-			return nil, err
-		}
+		err = s.settle(ctx, sender, peer)
+	}
+	if err != nil {
+		r.Close(ctx)
+		return nil, err
 	}
 	return r, nil
+}
+
+// prepare subscribes, and gets hold of what tells of news.
+func (r *receiver) prepare(sock *socket) error {
+	r.socket = sock
+	prefixes := r.wish.Prefixes
+	if sock.role == mesh.Subscribes {
+		sock.greeting = greeting(r.session.greetings.Add(1))
+		prefixes = append(prefixes, sock.greeting)
+	}
+	for _, prefix := range prefixes {
+		if err := sock.subscribe(prefix); err != nil {
+			return err
+		}
+	}
+	var err error
+	if r.file, err = sock.descriptor(); err != nil {
+		return err
+	}
+	if r.raw, err = r.file.SyscallConn(); err != nil {
+		return err
+	}
+	sock.wake = r.poke
+	return nil
 }
 
 // poke wakes the receiver's goroutine: a deadline that has passed does.
@@ -103,7 +103,7 @@ func (r *receiver) run() {
 			err = r.file.SetReadDeadline(time.Time{})
 		}
 		if err != nil {
-			r.session.notify(driver.Event{Kind: driver.AsyncError, Detail: "zeromq: receive: " + err.Error()})
+			r.session.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: "zeromq: receive: " + err.Error()})
 			break
 		}
 	}
@@ -122,7 +122,7 @@ func (r *receiver) drain(uintptr) bool {
 			r.mu.Unlock()
 			return true
 		}
-		n := r.batch.receive(r.ptr, r.kind == responds)
+		n := r.batch.receive(r.ptr, r.role == mesh.Responds)
 		if n <= 0 {
 			r.asleep = true
 			r.mu.Unlock()
@@ -133,34 +133,29 @@ func (r *receiver) drain(uintptr) bool {
 			if r.closed.Load() {
 				return true
 			}
-			r.handle(r, i, r.batch.message(i))
+			if r.wish.Respond == nil {
+				r.wish.Handle(r.batch.message(i))
+			} else if reply := r.wish.Respond(driver.Message{Payload: r.batch.message(i)}); reply != nil {
+				r.answer(i, reply)
+			}
 		}
 	}
 }
 
-// shut makes the receiver end.
-func (r *receiver) shut() {
-	r.once.Do(func() {
-		r.closed.Store(true)
-		r.session.room.Remove(r.member)
+// Shut implements kit.Part.
+func (r *receiver) Shut(ctx context.Context) error {
+	if r.closed.CompareAndSwap(false, true) {
+		r.session.Room.Remove(r.member)
 		r.poke()
-	})
-}
-
-// wait returns when the receiver has ended, or ctx.
-func (r *receiver) wait(ctx context.Context) error {
-	select {
-	case <-r.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("zeromq: close a socket %s: %w: Deliver has not returned: %w", r.kind, driver.ErrTimeout, context.Cause(ctx))
 	}
+	if err := kit.Wait(ctx, r.done); err != nil {
+		return r.session.Wrap(err, "close a socket %s", kindOf(r.role))
+	}
+	return nil
 }
 
 // Close implements driver.Consumer.
 func (r *receiver) Close(ctx context.Context) error {
-	r.shut()
-	err := r.wait(ctx)
-	r.session.forget(r)
-	return err
+	r.session.Forget(r)
+	return r.Shut(ctx)
 }

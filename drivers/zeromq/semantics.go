@@ -4,6 +4,7 @@ package zeromq
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 
 	"sixnines/driver"
@@ -15,46 +16,33 @@ func (s *session) ServerInfo() map[string]string {
 	return map[string]string{"product": "libzmq", "version": version(), "protocol": "ZMTP 3.1", "broker": "none"}
 }
 
-func (s *session) semantics(t driver.Topology) driver.Semantics {
-	a, marks := s.room.Address(), s.marks()
-	sem := driver.Semantics{
-		Durability:     "none, messages are not stored",
-		Replication:    "none",
-		Acknowledgment: "none",
-		Ordering:       "per producer and topic",
-		Delivery:       "at most once",
-		Batching:       "none by the sender; the library's thread writes what has come to wait in one go",
-		Consumption:    "push, delivered on a goroutine of the consumer's own",
-		Transport:      a.Scheme,
-		Settings: map[string]string{
-			"client":       "libzmq " + version(),
-			"sockets":      "XPUB and SUB, DEALER and ROUTER",
-			"bind":         s.options.Bind,
-			"send_hwm":     mark(marks.send),
-			"receive_hwm":  mark(marks.receive),
-			"full_queue":   "the sender waits",
-			"linger":       s.options.Linger.String(),
-			"io_threads":   strconv.Itoa(s.library.ioThreads()),
-			"security":     s.options.Security,
-			"nodelay":      "on, always",
-			"keepalive":    buffer(s.options.KeepAlive > 0, s.options.KeepAlive.String()),
-			"send_buffer":  buffer(s.options.SendBuffer > 0, s.options.SendBuffer.String()),
-			"recv_buffer":  buffer(s.options.ReceiveBuffer > 0, s.options.ReceiveBuffer.String()),
-			"greeting":     "each subscriber has one subscription more, by which publishers know that it is there",
-			"participants": "all in this process",
-		},
-	}
+// describe reports the settings in effect.
+func (s *session) describe(sem *driver.Semantics, _ driver.Topology) {
+	marks := s.marks()
+	sem.Batching = "none by the sender; the library's thread writes what has come to wait in one go"
+	sem.Consumption = "push, delivered on a goroutine of the consumer's own"
+	maps.Copy(sem.Settings, map[string]string{
+		"client":      "libzmq " + version(),
+		"sockets":     "XPUB and SUB, DEALER and ROUTER",
+		"send_hwm":    mark(marks.send),
+		"receive_hwm": mark(marks.receive),
+		"full_queue":  "the sender waits",
+		"linger":      s.options.Linger.String(),
+		"io_threads":  strconv.Itoa(s.library.ioThreads()),
+		"security":    s.options.Security,
+		"keepalive":   buffer(s.options.KeepAlive > 0, s.options.KeepAlive.String()),
+		"send_buffer": buffer(s.options.SendBuffer > 0, s.options.SendBuffer.String()),
+		"recv_buffer": buffer(s.options.ReceiveBuffer > 0, s.options.ReceiveBuffer.String()),
+		"greeting":    "each subscriber has one subscription more, by which publishers know that it is there",
+	})
 	if s.options.Security == "curve" {
 		sem.Transport += ", curve"
 	}
-	if s.driver.pipeline {
+	if s.Pipeline {
 		sem.Settings["sockets"] = "PUSH and PULL"
 		delete(sem.Settings, "greeting")
-		if t.Consumers > 1 {
-			sem.Ordering = "per producer, topic and consumer"
-		}
 	}
-	if s.options.Full == "drop" && !s.driver.pipeline {
+	if s.options.Full == "drop" && !s.Pipeline {
 		sem.Settings["full_queue"] = "the message is dropped for that subscriber"
 		if marks.send > 0 || marks.receive > 0 {
 			sem.Warnings = append(sem.Warnings, fmt.Sprintf("publishers drop messages for a subscriber that has %s waiting: what is missing may have been dropped by the library", mark(marks.send)))
@@ -63,7 +51,6 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 	if marks.send == 0 && marks.receive == 0 {
 		sem.Settings["memory"] = "without limit: what consumers do not keep up with waits in this process"
 	}
-	return sem
 }
 
 func mark(n int) string {

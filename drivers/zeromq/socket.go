@@ -17,25 +17,13 @@ import (
 	"unsafe"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/mesh"
 )
 
-// kind is what a socket is for.
-type kind int
-
-const (
-	publishes kind = iota
-	subscribes
-	pushes
-	pulls
-	requests
-	responds
-)
-
-func (k kind) String() string {
-	return [...]string{"XPUB", "SUB", "PUSH", "PULL", "DEALER", "ROUTER"}[k]
+// kindOf is the kind of socket that a role has.
+func kindOf(r mesh.Role) string {
+	return [...]string{"XPUB", "SUB", "PUSH", "PULL", "DEALER", "ROUTER"}[r]
 }
-
-func (k kind) sends() bool { return k == publishes || k == pushes || k == requests }
 
 // socket is one of libzmq's, and implements mesh.Socket. libzmq's may be used by
 // several threads one after the other: mu sees to it.
@@ -45,7 +33,7 @@ func (k kind) sends() bool { return k == publishes || k == pushes || k == reques
 // then the descriptor is silent although there are messages. So whoever makes
 // calls beside the one who receives must wake that one if it has gone to sleep.
 type socket struct {
-	kind    kind
+	role    mesh.Role
 	options *Options
 	library *library
 
@@ -54,20 +42,20 @@ type socket struct {
 	asleep bool           // who receives has found nothing
 	wake   func()         // nil: nobody receives
 
-	greeting string          // subscribes: its own
-	greeted  map[string]bool // publishes: what subscribers have greeted
+	greeting string          // of a subscriber
+	greeted  map[string]bool // of a publisher: what subscribers have greeted
 }
 
 // hwms are the high-water marks in effect.
 type hwms struct{ send, receive int }
 
-func newSocket(l *library, k kind, o *Options, h hwms, ipv6 bool) (*socket, error) {
+func newSocket(l *library, r mesh.Role, o *Options, h hwms, ipv6 bool) (*socket, error) {
 	types := [...]C.int{C.ZMQ_XPUB, C.ZMQ_SUB, C.ZMQ_PUSH, C.ZMQ_PULL, C.ZMQ_DEALER, C.ZMQ_ROUTER}
-	ptr, err := l.open(types[k])
+	ptr, err := l.open(types[r])
 	if err != nil {
-		return nil, fmt.Errorf("make a socket %s: %w: %w", k, driver.ErrNotConnected, err)
+		return nil, fmt.Errorf("make a socket %s: %w: %w", kindOf(r), driver.ErrNotConnected, err)
 	}
-	s := &socket{kind: k, options: o, library: l, ptr: ptr, greeted: map[string]bool{}}
+	s := &socket{role: r, options: o, library: l, ptr: ptr, greeted: map[string]bool{}}
 	set := []struct {
 		option C.int
 		value  int
@@ -81,11 +69,11 @@ func newSocket(l *library, k kind, o *Options, h hwms, ipv6 bool) (*socket, erro
 		{C.ZMQ_TCP_KEEPALIVE, 1, o.KeepAlive > 0},
 		{C.ZMQ_TCP_KEEPALIVE_IDLE, max(1, int(o.KeepAlive/time.Second)), o.KeepAlive > 0},
 		{C.ZMQ_IPV6, 1, ipv6},
-		{C.ZMQ_XPUB_NODROP, 1, k == publishes && o.Full == "block"},
+		{C.ZMQ_XPUB_NODROP, 1, r == mesh.Publishes && o.Full == "block"},
 		// Messages are not for peers that nobody has reached yet.
-		{C.ZMQ_IMMEDIATE, 1, k == pushes || k == requests},
+		{C.ZMQ_IMMEDIATE, 1, r == mesh.Pushes || r == mesh.Requests},
 		// A requester that has gone is told of, instead of the reply being lost.
-		{C.ZMQ_ROUTER_MANDATORY, 1, k == responds},
+		{C.ZMQ_ROUTER_MANDATORY, 1, r == mesh.Responds},
 	}
 	for _, one := range set {
 		if !one.when {
@@ -93,7 +81,7 @@ func newSocket(l *library, k kind, o *Options, h hwms, ipv6 bool) (*socket, erro
 		}
 		if err := setInt(ptr, one.option, one.value); err != nil {
 			s.close()
-			return nil, fmt.Errorf("set option %d of a socket %s to %d: %w: %w", one.option, k, one.value, driver.ErrOption, err)
+			return nil, fmt.Errorf("set option %d of a socket %s to %d: %w: %w", one.option, kindOf(r), one.value, driver.ErrOption, err)
 		}
 	}
 	return s, nil
@@ -195,7 +183,7 @@ func (s *socket) reached(peer *socket) (bool, error) {
 	if s.ptr == nil {
 		return false, driver.ErrClosed
 	}
-	if s.kind != publishes {
+	if s.role != mesh.Publishes {
 		events, err := getInt(s.ptr, C.ZMQ_EVENTS)
 		s.rouse()
 		return events&C.ZMQ_POLLOUT != 0, err
@@ -247,5 +235,5 @@ func (s *socket) descriptor() (*os.File, error) {
 		return nil, err
 	}
 	syscall.CloseOnExec(fd)
-	return os.NewFile(uintptr(fd), "libzmq "+s.kind.String()), nil
+	return os.NewFile(uintptr(fd), "libzmq "+kindOf(s.role)), nil
 }

@@ -22,43 +22,29 @@
 // drivers are listed, and Open says how to come by them.
 package zeromq
 
-import "sixnines/driver"
+import (
+	"sixnines/driver"
+	"sixnines/drivers/internal/mesh"
+)
 
 // Entry describes the driver for publishing and for requests.
 func Entry() driver.Entry {
 	options := DefaultOptions()
-	return driver.Entry{
-		Name:       "zeromq",
-		Summary:    "ZeroMQ (libzmq): PUB and SUB, requests by DEALER and ROUTER; no broker",
-		DefaultURL: "tcp://127.0.0.1:0",
-		Capabilities: driver.Capabilities{
-			Ack:          driver.AckKindNone,
-			RequestReply: true,
-			FanOut:       true,
-			OwnsDialing:  true,
-			Brokerless:   true,
-			Ordered:      true,
-		},
+	return mesh.Entry(driver.Entry{
+		Name:    "zeromq",
+		Summary: "ZeroMQ (libzmq): PUB and SUB, requests by DEALER and ROUTER; no broker",
 		Options: &options,
 		Driver:  newDriver(false),
-	}
+	}, false)
 }
 
 // PipelineEntry describes the driver for consumers that share messages.
 func PipelineEntry() driver.Entry {
 	options := DefaultOptions()
-	return driver.Entry{
-		Name:       "zeromq-pipeline",
-		Summary:    "ZeroMQ (libzmq): PUSH and PULL, the consumers of a topic share its messages; no broker",
-		DefaultURL: "tcp://127.0.0.1:0",
-		Capabilities: driver.Capabilities{
-			Ack:         driver.AckKindNone,
-			Groups:      true,
-			OwnsDialing: true,
-			Brokerless:  true,
-			Ordered:     true,
-		},
+	return mesh.Entry(driver.Entry{
+		Name:    "zeromq-pipeline",
+		Summary: "ZeroMQ (libzmq): PUSH and PULL, the consumers of a topic share its messages; no broker",
 		Options: &options,
 		Driver:  newDriver(true),
-	}
+	}, true)
 }

@@ -45,13 +45,8 @@ func NewBase(e *Errors, t driver.Target, user, secret string, schemes ...Scheme)
 	if err != nil {
 		return nil, err
 	}
-	b := &Base{Errors: e, Address: a, Target: t, User: user, Secret: secret, Nonce: strings.ToLower(rand.Text()[:6]), parts: map[Part]struct{}{}}
-	if b.Target.Dial == nil {
-		b.Target.Dial = new(net.Dialer).DialContext
-	}
-	if b.Target.Notify == nil {
-		b.Target.Notify = func(driver.Event) {}
-	}
+	b := NewPlainBase(e, t)
+	b.Address, b.User, b.Secret = a, user, secret
 	if user == "" && secret == "" && a.User != nil {
 		b.User = a.User.Username()
 		b.Secret, _ = a.User.Password()
@@ -65,7 +60,6 @@ func NewBase(e *Errors, t driver.Target, user, secret string, schemes ...Scheme)
 			b.Servers[i].TLS = true
 		}
 	}
-	b.Life, b.cancel = context.WithCancel(context.Background())
 	return b, nil
 }
 
@@ -74,6 +68,20 @@ func NewBase(e *Errors, t driver.Target, user, secret string, schemes ...Scheme)
 func (b *Base) Apart() *Base {
 	return &Base{Errors: b.Errors, Address: b.Address, Target: b.Target, TLS: b.TLS,
 		User: b.User, Secret: b.Secret, Nonce: b.Nonce, Life: context.Background()}
+}
+
+// NewPlainBase returns the base of a session whose URL, login and encryption are read
+// elsewhere.
+func NewPlainBase(e *Errors, t driver.Target) *Base {
+	b := &Base{Errors: e, Target: t, Nonce: strings.ToLower(rand.Text()[:6]), parts: map[Part]struct{}{}}
+	if t.Dial == nil {
+		b.Target.Dial = new(net.Dialer).DialContext
+	}
+	if t.Notify == nil {
+		b.Target.Notify = func(driver.Event) {}
+	}
+	b.Life, b.cancel = context.WithCancel(context.Background())
+	return b
 }
 
 // Login names the way in which connections log in, for Semantics.

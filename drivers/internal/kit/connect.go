@@ -71,7 +71,7 @@ func connect[C any](ctx context.Context, b *Base, to Server, how Connecting, log
 	stop := context.AfterFunc(limited, func() { raw.Close() })
 	c := Conn{Conn: raw, Raw: raw}
 	var made C
-	if err = c.encrypt(limited, b.TLS, to); err == nil {
+	if err = c.Encrypt(limited, b.TLS, to); err == nil {
 		made, err = login(limited, c)
 	}
 	if !stop() && err == nil {
@@ -87,8 +87,8 @@ func connect[C any](ctx context.Context, b *Base, to Server, how Connecting, log
 	return made, nil
 }
 
-// encrypt wraps TLS around the connection, if the server speaks it.
-func (c *Conn) encrypt(ctx context.Context, config *tls.Config, to Server) error {
+// Encrypt wraps TLS around the connection, if the server speaks it.
+func (c *Conn) Encrypt(ctx context.Context, config *tls.Config, to Server) error {
 	if !to.TLS {
 		return nil
 	}

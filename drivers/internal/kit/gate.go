@@ -49,6 +49,18 @@ func (g *Gate) Shut(ctx context.Context) error {
 		defer g.Unlock()
 		g.shut = true
 	}()
+	return Wait(ctx, done)
+}
+
+// Wait returns when done is closed, which it is when a consumer delivers nothing any
+// more. If ctx ends before, the error is of class driver.ErrTimeout and does not name
+// the driver.
+func Wait(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done: // before ctx is looked at: it may have ended already
+		return nil
+	default:
+	}
 	select {
 	case <-done:
 		return nil

@@ -4,5 +4,6 @@
 // comes, and those that come later.
 //
 // All sockets of a run are in this process. A room is the run's; sessions of the
-// run share it.
+// run share it. A [Session] is all of a driver's that does not depend on its library:
+// names, roles, who meets whom, and who is told of what.
 package mesh

@@ -13,26 +13,26 @@ type Line struct {
 	Topic string // that is pushed; empty: the socket publishes
 }
 
-// LineOf returns the line of a producer, and what each of its messages begins
+// lineOf returns the line of a producer, and what each of its messages begins
 // with.
-func LineOf(spec driver.ProducerSpec, pushes bool) (l Line, head string) {
+func lineOf(spec driver.ProducerSpec, pushes bool) (l Line, head string) {
 	if pushes {
 		return Line{spec.Conn, spec.Topic}, ""
 	}
-	return Line{Conn: spec.Conn}, Prefix(spec.Topic)
+	return Line{Conn: spec.Conn}, prefix(spec.Topic)
 }
 
 // Keys returns the keys by which the line's socket meets others.
 func (l Line) Keys() []string {
 	if l.Topic != "" {
-		return Pushed(l.Topic)
+		return pushed(l.Topic)
 	}
-	return Published()
+	return published()
 }
 
-// CheckPushed refuses a topology whose messages cannot be pushed. instead is the
+// checkPushed refuses a topology whose messages cannot be pushed. instead is the
 // driver that publishes them.
-func CheckPushed(t driver.Topology, instead string) error {
+func checkPushed(t driver.Topology, instead string) error {
 	if len(t.Groups) > 1 {
 		return fmt.Errorf("%d groups: %w: a pushed message goes to one consumer; use one group, or driver %s", len(t.Groups), driver.ErrUnsupported, instead)
 	}
@@ -42,18 +42,18 @@ func CheckPushed(t driver.Topology, instead string) error {
 	return nil
 }
 
-// Prefix is what published messages of a topic begin with, whose name therefore
+// prefix is what published messages of a topic begin with, whose name therefore
 // has no zero byte.
-func Prefix(topic string) string { return topic + "\x00" }
+func prefix(topic string) string { return topic + "\x00" }
 
-// Published returns the key by which publishers and subscribers meet.
-func Published() []string { return []string{"publish"} }
+// published returns the key by which publishers and subscribers meet.
+func published() []string { return []string{"publish"} }
 
-// Pushed returns the keys by which pushers of topics and those who pull meet.
-func Pushed(topics ...string) []string { return each("push ", topics) }
+// pushed returns the keys by which pushers of topics and those who pull meet.
+func pushed(topics ...string) []string { return each("push ", topics) }
 
-// Requested returns the keys by which requesters and responders of topics meet.
-func Requested(topics ...string) []string { return each("request ", topics) }
+// requested returns the keys by which requesters and responders of topics meet.
+func requested(topics ...string) []string { return each("request ", topics) }
 
 func each(what string, topics []string) []string {
 	var keys []string

@@ -197,16 +197,16 @@ func TestLines(t *testing.T) {
 		head   string
 		meets  []string
 	}{
-		{driver.ProducerSpec{Conn: 3, Topic: "t0"}, false, Line{Conn: 3}, "t0\x00", Published()},
-		{driver.ProducerSpec{Conn: 3, Topic: "t1"}, false, Line{Conn: 3}, "t1\x00", Published()},
-		{driver.ProducerSpec{Conn: 3, Topic: "t1"}, true, Line{Conn: 3, Topic: "t1"}, "", Pushed("t0", "t1")[1:]},
+		{driver.ProducerSpec{Conn: 3, Topic: "t0"}, false, Line{Conn: 3}, "t0\x00", published()},
+		{driver.ProducerSpec{Conn: 3, Topic: "t1"}, false, Line{Conn: 3}, "t1\x00", published()},
+		{driver.ProducerSpec{Conn: 3, Topic: "t1"}, true, Line{Conn: 3, Topic: "t1"}, "", pushed("t0", "t1")[1:]},
 	} {
-		line, head := LineOf(tt.spec, tt.pushes)
+		line, head := lineOf(tt.spec, tt.pushes)
 		if line != tt.line || head != tt.head || !slices.Equal(line.Keys(), tt.meets) {
 			t.Errorf("%+v, pushes %v: %+v, %q, %q; want %+v, %q, %q", tt.spec, tt.pushes, line, head, line.Keys(), tt.line, tt.head, tt.meets)
 		}
 	}
-	if slices.Equal(Requested("t0"), Pushed("t0")) {
+	if slices.Equal(requested("t0"), pushed("t0")) {
 		t.Error("requesters meet pushers")
 	}
 }

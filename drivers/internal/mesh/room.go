@@ -29,6 +29,8 @@ type Room struct {
 	address   Address
 	temporary string // a directory to remove
 
+	largest atomic.Int64 // message of the run, in bytes; 0: not known
+
 	mu      sync.Mutex // held while sockets bind and connect
 	members []*Member
 	next    int // number of the next socket that binds
