@@ -11,9 +11,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
-// consumer implements driver.Consumer. Each is a client of its own, whatever
+// consumer implements driver.Consumer and kit.Part. Each is a client of its own, whatever
 // its connection's number: a client of Kafka is one member of one group.
 type consumer struct {
 	session *session
@@ -32,8 +33,8 @@ type consumer struct {
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	if err := s.openTo("subscribe"); err != nil {
-		return nil, err
+	if s.Closed() {
+		return nil, wrap(driver.ErrClosed, "subscribe")
 	}
 	var topics []string
 	for _, t := range spec.Topics {
@@ -44,7 +45,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		topics = append(topics, name)
 	}
 	c := &consumer{session: s, id: spec.ID, deliver: deliver, ended: make(chan struct{}), joined: make(chan struct{})}
-	c.life, c.cancel = context.WithCancel(s.life)
+	c.life, c.cancel = context.WithCancel(s.Life)
 	if err := c.start(ctx, spec, topics); err != nil {
 		c.cancel()
 		if c.link != nil {
@@ -52,18 +53,16 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		}
 		return nil, s.connecting(err, "subscribe to %q", spec.Topics)
 	}
-	s.mu.Lock()
-	closed := s.closed
-	if !closed {
-		s.consumers[c] = struct{}{}
-	}
-	s.mu.Unlock()
 	go c.run()
-	if closed {
-		c.shut(ctx)
-		return nil, fmt.Errorf("kafka: subscribe: session %w", driver.ErrClosed)
+	if _, err := s.Keep(c); err != nil {
+		c.Close(ctx)
+		return nil, err
 	}
-	if spec.Group != "" {
+	if spec.Group == "" {
+		s.mu.Lock()
+		s.alone[c.id] = c
+		s.mu.Unlock()
+	} else {
 		select {
 		case <-c.joined:
 		case <-ctx.Done():
@@ -77,11 +76,11 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 // start connects the client and fixes where it begins.
 func (c *consumer) start(ctx context.Context, spec driver.ConsumerSpec, topics []string) error {
 	s := c.session
-	name := fmt.Sprintf("consumer-%d", spec.ID)
+	key := kit.Key{Role: kit.Consumer, Conn: spec.ID}
 	options := s.consumerOptions()
 	group := spec.Group
 	if group != "" {
-		if err := checkName("group", group); err != nil {
+		if err := s.CheckName("group", group); err != nil {
 			return err
 		}
 		if !s.speaks(syncGroup, 0) {
@@ -91,7 +90,7 @@ func (c *consumer) start(ctx context.Context, spec driver.ConsumerSpec, topics [
 		options = append(options, c.groupOptions(s.own(group), spec.Ack)...)
 	}
 	var err error
-	if c.link, err = s.connect(name, options...); err != nil {
+	if c.link, err = s.connect(key, options...); err != nil {
 		return err
 	}
 	if spec.Ack.Mode == driver.AckEach || spec.Ack.Mode == driver.AckEvery {
@@ -104,7 +103,7 @@ func (c *consumer) start(ctx context.Context, spec driver.ConsumerSpec, topics [
 		}
 		c.commits = newCommitter(c.link.client, every)
 		if group == "" {
-			c.commits.group = s.own(name)
+			c.commits.group = s.own(key.String())
 			s.note(c.commits.group)
 		}
 	}
@@ -259,7 +258,7 @@ func (c *consumer) commit() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.session.options.RequestTimeout)
 	defer cancel()
 	if err := c.commits.commit(ctx); err != nil && !errors.Is(err, kgo.ErrClientClosed) {
-		c.session.notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "commit offsets").Error()})
+		c.session.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "commit offsets").Error()})
 	}
 }
 
@@ -268,31 +267,31 @@ func (c *consumer) failed(topic string, err error) {
 	if c.stopped.Load() || errors.Is(err, kgo.ErrClientClosed) || errors.Is(err, context.Canceled) {
 		return
 	}
-	c.session.notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "fetch from %q", topic).Error()})
+	c.session.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "fetch from %q", topic).Error()})
 }
 
 // Close implements driver.Consumer. It waits for a running Deliver, at most
 // until ctx ends.
 func (c *consumer) Close(ctx context.Context) error {
-	c.session.mu.Lock()
-	delete(c.session.consumers, c)
-	c.session.mu.Unlock()
-	c.shut(ctx)
-	select {
-	case <-c.ended:
-		return nil
-	default:
-		return fmt.Errorf("kafka: close a consumer: %w: a message is still being delivered", driver.ErrTimeout)
+	s := c.session
+	s.Forget(c)
+	s.mu.Lock()
+	if s.alone[c.id] == c {
+		delete(s.alone, c.id)
 	}
+	s.mu.Unlock()
+	return c.Shut(ctx)
 }
 
-// shut ends deliveries, commits what is due, and closes the client.
-func (c *consumer) shut(ctx context.Context) {
+// Shut implements kit.Part: it ends deliveries, commits what is due, and closes the
+// client.
+func (c *consumer) Shut(ctx context.Context) error {
 	c.stopped.Store(true)
 	c.cancel()
-	select {
-	case <-c.ended:
-	case <-ctx.Done():
-	}
+	err := kit.Wait(ctx, c.ended)
 	c.link.close(ctx)
+	if err != nil {
+		return wrap(err, "close a consumer")
+	}
+	return nil
 }

@@ -94,10 +94,8 @@ func (s *session) placesOf(ctx context.Context, topic string, spec driver.Consum
 	if spec.Group == "" {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		for c := range s.consumers {
-			if c.id == spec.ID {
-				return func(partition int32) (int64, bool) { return c.places.of(topic, partition) }, nil
-			}
+		if c := s.alone[spec.ID]; c != nil {
+			return func(partition int32) (int64, bool) { return c.places.of(topic, partition) }, nil
 		}
 		return nil, fmt.Errorf("kafka: depth of %q: %w: a consumer on its own has a place only while it is there", topic, driver.ErrNotConnected)
 	}

@@ -2,7 +2,6 @@ package kafka
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"sync"
@@ -10,16 +9,14 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // dialer makes the connections of one client, keeps hold of them, and tells of
 // those that are lost and come back.
 type dialer struct {
-	name    string // whose connections they are, for events
-	dialTCP func(ctx context.Context, network, address string) (net.Conn, error)
-	tls     *tls.Config
-	timeout time.Duration
-	notify  func(driver.Event)
+	session *session
+	key     kit.Key // whose connections they are
 
 	mu    sync.Mutex
 	dead  bool
@@ -27,20 +24,12 @@ type dialer struct {
 	lost  map[string]bool // addresses whose connection was lost
 }
 
-func newDialer(name string, s *session) *dialer {
-	d := &dialer{name: name, dialTCP: s.target.Dial, tls: s.tls, timeout: s.options.ConnectTimeout, notify: s.notify,
-		conns: map[*conn]struct{}{}, lost: map[string]bool{}}
-	if d.dialTCP == nil {
-		d.dialTCP = new(net.Dialer).DialContext
-	}
-	return d
-}
-
 // dial is for kgo.Dialer.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, d.timeout)
+	s := d.session
+	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
 	defer cancel()
-	raw, err := d.dialTCP(ctx, network, address)
+	raw, err := s.Target.Dial(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
@@ -53,28 +42,24 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	d.conns[c] = struct{}{}
 	d.mu.Unlock()
-	var made net.Conn = c
-	if d.tls != nil {
-		config := d.tls
-		if config.ServerName == "" {
-			config = config.Clone()
-			config.ServerName, _, _ = net.SplitHostPort(address)
-		}
-		t := tls.Client(c, config)
-		if err := t.HandshakeContext(ctx); err != nil {
-			c.Close()
-			return nil, err
-		}
-		made = t
+	host, _, _ := net.SplitHostPort(address)
+	made := kit.Conn{Conn: c, Raw: c}
+	if err := made.Encrypt(ctx, s.TLS, kit.Server{Address: address, Host: host, TLS: s.TLS != nil}); err != nil {
+		c.Close()
+		return nil, err
 	}
 	d.mu.Lock()
 	back := d.lost[address]
 	delete(d.lost, address)
 	d.mu.Unlock()
 	if back {
-		d.notify(driver.Event{Kind: driver.Reconnected, Detail: d.name + ": " + address})
+		d.tell(driver.Reconnected, address)
 	}
-	return made, nil
+	return made.Conn, nil
+}
+
+func (d *dialer) tell(kind driver.EventKind, what string) {
+	d.session.Target.Notify(driver.Event{Kind: kind, Detail: d.key.String() + ": " + what})
 }
 
 // quiet lets connections end without a word: the client is being closed.
@@ -83,17 +68,6 @@ func (d *dialer) quiet() {
 	defer d.mu.Unlock()
 	for c := range d.conns {
 		c.closed.Store(true)
-	}
-}
-
-// broken notes that a connection ended though nobody closed it.
-func (d *dialer) broken(address string, err error) {
-	d.mu.Lock()
-	first := !d.lost[address] && !d.dead
-	d.lost[address] = true
-	d.mu.Unlock()
-	if first {
-		d.notify(driver.Event{Kind: driver.Disconnected, Detail: d.name + ": " + address + ": " + err.Error()})
 	}
 }
 
@@ -130,17 +104,14 @@ func (c *conn) SetReadDeadline(t time.Time) error {
 
 // SetDeadline implements net.Conn.
 func (c *conn) SetDeadline(t time.Time) error {
-	if !t.IsZero() && time.Until(t) <= 0 {
-		c.closed.Store(true)
-	}
-	return c.Conn.SetDeadline(t)
+	return errors.Join(c.SetReadDeadline(t), c.Conn.SetWriteDeadline(t))
 }
 
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if err != nil && !c.closed.Load() && !errors.Is(err, net.ErrClosed) {
-		c.dialer.broken(c.address, err)
+	if err != nil {
+		c.failed(err)
 	}
 	return n, err
 }
@@ -148,10 +119,25 @@ func (c *conn) Read(p []byte) (int, error) {
 // Write implements net.Conn.
 func (c *conn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	if err != nil && !c.closed.Load() && !errors.Is(err, net.ErrClosed) {
-		c.dialer.broken(c.address, err)
+	if err != nil {
+		c.failed(err)
 	}
 	return n, err
+}
+
+// failed notes that the connection has ended, unless it was closed.
+func (c *conn) failed(err error) {
+	if c.closed.Load() || errors.Is(err, net.ErrClosed) {
+		return
+	}
+	d := c.dialer
+	d.mu.Lock()
+	first := !d.lost[c.address] && !d.dead
+	d.lost[c.address] = true
+	d.mu.Unlock()
+	if first {
+		d.tell(driver.Disconnected, c.address+": "+err.Error())
+	}
 }
 
 // Close implements net.Conn.

@@ -1,26 +1,30 @@
 package kafka
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
-// classOf returns the class of an error of the client.
-func classOf(err error) error {
-	if c := driver.Class(err); c != nil {
-		return c
-	}
+// failures makes the driver's errors.
+func failures() *kit.Errors { return &kit.Errors{Driver: "kafka", Class: known} }
+
+// classOf returns the class of an error of the client, which is never nil.
+func classOf(err error) error { return failures().ClassOf(err) }
+
+// wrap adds what was being done, and the class, to an error of the client.
+func wrap(err error, format string, args ...any) error {
+	return failures().Wrap(err, format, args...)
+}
+
+// known returns the class of an error that only the client knows, nil for others.
+func known(err error) error {
 	for _, c := range []struct{ err, class error }{
 		{kgo.ErrClientClosed, driver.ErrClosed},
 		{kgo.ErrAborting, driver.ErrClosed},
@@ -44,8 +48,6 @@ func classOf(err error) error {
 		{kerr.UnsupportedCompressionType, driver.ErrUnsupported},
 		{kerr.RequestTimedOut, driver.ErrTimeout},
 		{kerr.NotEnoughReplicasAfterAppend, driver.ErrTimeout},
-		{context.DeadlineExceeded, driver.ErrTimeout},
-		{context.Canceled, driver.ErrClosed},
 	} {
 		if errors.Is(err, c.err) {
 			return c.class
@@ -64,20 +66,12 @@ func classOf(err error) error {
 	if strings.Contains(text, "broker is too old") || strings.Contains(text, "request key is unknown") {
 		return driver.ErrUnsupported
 	}
-	var network net.Error
-	if errors.Is(err, os.ErrDeadlineExceeded) || errors.As(err, &network) && network.Timeout() {
-		return driver.ErrTimeout
-	}
-	return driver.ErrNotConnected
+	return nil
 }
 
 // hint says in a line what a person could do about an error of connecting.
-func hint(err error, encrypted bool) string {
+func (s *session) hint(err error) string {
 	var early *kgo.ErrFirstReadEOF
-	var record tls.RecordHeaderError
-	var unknown x509.UnknownAuthorityError
-	var name x509.HostnameError
-	text := err.Error()
 	switch {
 	case errors.Is(err, kerr.SaslAuthenticationFailed):
 		return "; check user, password and the option sasl"
@@ -85,28 +79,12 @@ func hint(err error, encrypted bool) string {
 		return "; the broker has no such mechanism here: try another value of the option sasl"
 	case errors.Is(err, kerr.IllegalSaslState):
 		return "; the broker asks for no login at this port: leave user and password away"
-	case errors.As(err, &record):
-		return "; the broker does not speak TLS at this port"
-	case errors.As(err, &unknown):
-		return "; name the authority that signed the broker's certificate with tls.ca"
-	case errors.As(err, &name):
-		return "; the broker's certificate is for another name: set tls.server_name"
-	case strings.Contains(text, "certificate required") || strings.Contains(text, "bad certificate"):
-		return "; the broker wants a client certificate: set tls.cert and tls.key"
-	case errors.As(err, &early) && strings.Contains(text, "is SASL missing"):
+	case errors.As(err, &early) && strings.Contains(err.Error(), "is SASL missing"):
 		return "; the broker seems to want a login: set user and password"
-	case strings.Contains(text, "invalid large response size") || errors.As(err, &early) && !encrypted:
-		return "; the broker may want TLS or a login at this port; if it is older than 0.10, set the option version"
+	case classOf(err) != driver.ErrNotConnected && !strings.Contains(err.Error(), "certificate"):
+		return ""
 	}
-	return ""
-}
-
-// wrap adds what was being done, and the class, to an error of the client.
-func wrap(err error, format string, args ...any) error {
-	if driver.Class(err) != nil {
-		return fmt.Errorf("kafka: %s: %w", fmt.Sprintf(format, args...), err)
-	}
-	return fmt.Errorf("kafka: %s: %w: %w", fmt.Sprintf(format, args...), classOf(err), err)
+	return kit.Hint(s.Servers[0], kit.Connecting{Hint: "it may want TLS or a login at this port; if it is older than 0.10, set the option version"}, err)
 }
 
 // undelivered is wrap for a record that the client has given up. Whether a

@@ -3,12 +3,15 @@ package kafka
 import (
 	"context"
 	"math"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kversion"
+
+	"sixnines/drivers/internal/kit"
 )
 
 // idle is how long a connection may be silent until the client closes it: less
@@ -25,12 +28,12 @@ type link struct {
 }
 
 // connect makes a client; it does not reach for the broker yet.
-func (s *session) connect(name string, more ...kgo.Opt) (*link, error) {
-	d := newDialer(name, s)
+func (s *session) connect(key kit.Key, more ...kgo.Opt) (*link, error) {
+	d := &dialer{session: s, key: key, conns: map[*conn]struct{}{}, lost: map[string]bool{}}
 	o := &s.options
 	options := []kgo.Opt{
-		kgo.SeedBrokers(s.servers...),
-		kgo.ClientID("sixnines-" + s.target.Run + "-" + name),
+		kgo.SeedBrokers(strings.Split(s.Address.String(), ",")...),
+		kgo.ClientID("sixnines-" + s.Target.Run + "-" + key.String()),
 		kgo.SoftwareNameAndVersion("sixnines", clientVersion()),
 		kgo.Dialer(d.dial),
 		kgo.RequestTimeoutOverhead(min(o.RequestTimeout, 10*time.Second)),

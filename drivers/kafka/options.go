@@ -3,7 +3,6 @@ package kafka
 import (
 	"fmt"
 	"math"
-	"net"
 	"strings"
 	"time"
 
@@ -128,9 +127,7 @@ const (
 
 // check refuses combinations that cannot be had.
 func (o *Options) check() error {
-	wrong := func(name, why string) error {
-		return fmt.Errorf("kafka: %w", &driver.OptionError{Option: name, Cause: why})
-	}
+	wrong := failures().Option
 	switch {
 	case o.Idempotence == on && o.Acks != acksAll:
 		return wrong("idempotence", "it needs acks all")
@@ -200,7 +197,7 @@ func (o *Options) versions() (*kversion.Versions, error) {
 	}
 	v := kversion.FromString(o.Version)
 	if v == nil {
-		return nil, fmt.Errorf("kafka: option \"version\": %w: %q is no version of Kafka that the client knows; want one such as 0.8.2, 0.11.0 or 3.9", driver.ErrOption, o.Version)
+		return nil, failures().Option("version", fmt.Sprintf("%q is no version of Kafka that the client knows; want one such as 0.8.2, 0.11.0 or 3.9", o.Version))
 	}
 	return v, nil
 }
@@ -211,7 +208,7 @@ func (o *Options) configs() (map[string]*string, error) {
 	for _, setting := range o.TopicConfig {
 		name, value, ok := strings.Cut(setting, "=")
 		if !ok || name == "" {
-			return nil, fmt.Errorf("kafka: option \"topic_config\": %w: %q is not name=value", driver.ErrOption, setting)
+			return nil, failures().Option("topic_config", fmt.Sprintf("%q is not name=value", setting))
 		}
 		configs[strings.TrimSpace(name)] = &value
 	}
@@ -265,34 +262,4 @@ func (o *Options) balancer() []kgo.GroupOpt {
 		return []kgo.GroupOpt{kgo.Balancers(kgo.StickyBalancer()), kgo.ServerSideBalancer()}
 	}
 	return []kgo.GroupOpt{kgo.Balancers(kgo.CooperativeStickyBalancer())}
-}
-
-// parseServers splits the target's URL into addresses.
-func parseServers(target string) ([]string, error) {
-	wrong := func(why string, args ...any) ([]string, error) {
-		return nil, fmt.Errorf("kafka: %w: %s; want one such as host:9092, or several with commas between", driver.ErrOption, fmt.Sprintf(why, args...))
-	}
-	list := strings.TrimSpace(target)
-	if scheme, rest, ok := strings.Cut(list, "://"); ok {
-		if scheme != "kafka" {
-			return wrong("scheme %q of the URL", scheme)
-		}
-		list = rest
-	}
-	if strings.Contains(list, "@") {
-		return nil, fmt.Errorf("kafka: %w: the URL has a user in it; give options user and password instead", driver.ErrOption)
-	}
-	var servers []string
-	for _, server := range strings.Split(strings.TrimSuffix(list, "/"), ",") {
-		server = strings.TrimPrefix(strings.TrimSpace(server), "kafka://")
-		if _, _, err := net.SplitHostPort(server); err != nil {
-			server = net.JoinHostPort(strings.Trim(server, "[]"), "9092")
-		}
-		host, _, err := net.SplitHostPort(server)
-		if err != nil || host == "" || strings.ContainsAny(server, "/?# ") {
-			return wrong("the address %q cannot be read", server)
-		}
-		servers = append(servers, server)
-	}
-	return servers, nil
 }

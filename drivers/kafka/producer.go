@@ -16,7 +16,7 @@ import (
 type producer struct {
 	session *session
 	link    *link
-	conn    int
+	key     kit.Key
 	topic   string // Kafka's name
 	name    string // the run's
 	acks    driver.Acks
@@ -49,7 +49,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if limit := s.largest; limit > 0 && s.options.Compression == none && spec.Size+s.framing(spec.KeySize, spec.Headers) > limit {
 		return nil, s.tooLarge(spec.Size)
 	}
-	p := &producer{session: s, conn: spec.Conn, topic: name, name: spec.Topic, acks: acks}
+	p := &producer{session: s, key: kit.Key{Role: kit.Producer, Conn: spec.Conn}, topic: name, name: spec.Topic, acks: acks}
 	if s.options.Key != none {
 		o := &s.options
 		p.keys = keys.New(keys.Spec{Kind: keys.Kind(o.Key), Size: o.KeySize, Space: uint64(o.KeySpace), Skew: o.KeySkew}, uint32(spec.ID))
@@ -60,12 +60,12 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if s.options.Transactions {
 		return s.transactional(ctx, p, spec)
 	}
-	if p.link, err = s.acquire(spec.Conn); err != nil {
+	if p.link, err = s.links.Acquire(ctx, p.key); err != nil {
 		return nil, err
 	}
 	p.promise = p.done
 	if err := s.open(ctx, p.link.client); err != nil {
-		s.release(ctx, spec.Conn, p.link)
+		s.links.Release(ctx, p.key, p.link)
 		return nil, s.connecting(err, "connect a producer of %q", spec.Topic)
 	}
 	if s.Ack() == driver.AckKindNone {
@@ -97,11 +97,10 @@ func (s *session) open(ctx context.Context, client *kgo.Client) error {
 // connecting is wrap for an error of connecting: that the session has been
 // closed meanwhile explains all.
 func (s *session) connecting(err error, format string, args ...any) error {
-	what := fmt.Sprintf(format, args...)
-	if closed := s.openTo(what); closed != nil {
-		return closed
+	if s.Closed() {
+		err = driver.ErrClosed
 	}
-	return fmt.Errorf("%w%s", wrap(err, "%s", what), hint(err, s.tls != nil))
+	return fmt.Errorf("%w%s", wrap(err, format, args...), s.hint(err))
 }
 
 // Send implements driver.Producer.
@@ -181,7 +180,7 @@ func (p acknowledged) Sync(ctx context.Context) error {
 // Close implements driver.Producer. The client ends with its last producer.
 func (p *producer) Close(ctx context.Context) error {
 	if p.closed.CompareAndSwap(false, true) {
-		p.session.release(ctx, p.conn, p.link)
+		p.session.links.Release(ctx, p.key, p.link)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func (s *session) tooLarge(size int) error {
 
 // kafkaName returns the broker's name of a topic.
 func (s *session) kafkaName(name string) (string, error) {
-	if err := checkName("topic", name); err != nil {
+	if err := s.CheckName("topic", name); err != nil {
 		return "", err
 	}
 	if len(s.options.Topic) == 0 {
@@ -64,13 +64,13 @@ func (s *session) assign(topics []string) error {
 		return nil
 	}
 	if len(given) != len(topics) {
-		return fmt.Errorf("kafka: option \"topic\": %w: it names %d topics, and the run has %d", driver.ErrOption, len(given), len(topics))
+		return s.Option("topic", fmt.Sprintf("it names %d topics, and the run has %d", len(given), len(topics)))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.names = map[string]string{}
 	for i, name := range topics {
-		if err := checkName("topic", given[i]); err != nil {
+		if err := s.CheckName("topic", given[i]); err != nil {
 			return err
 		}
 		s.names[name] = given[i]
@@ -81,8 +81,8 @@ func (s *session) assign(topics []string) error {
 // Provision implements driver.Session.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	fail := func(err error) (driver.Semantics, error) { return driver.Semantics{}, err }
-	if err := s.openTo("provision"); err != nil {
-		return fail(err)
+	if s.Closed() {
+		return fail(wrap(driver.ErrClosed, "provision"))
 	}
 	if err := s.assign(t.Topics); err != nil {
 		return fail(err)
@@ -96,7 +96,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		topics = append(topics, kafkas)
 	}
 	for _, group := range t.Groups {
-		if err := checkName("group", group); err != nil {
+		if err := s.CheckName("group", group); err != nil {
 			return fail(err)
 		}
 	}
@@ -374,17 +374,13 @@ func list(ctx context.Context, what string, ask func(context.Context, ...string)
 // when the session is closed.
 func (s *session) Deprovision(ctx context.Context) error {
 	s.mu.Lock()
-	consumers := s.consumers
-	s.consumers = map[*consumer]struct{}{}
 	created, groups := s.created, s.groups
 	s.created, s.groups = nil, nil
 	s.mu.Unlock()
-	for c := range consumers {
-		c.shut(ctx)
-	}
+	_ = s.Drain(ctx) // what is stuck ends with its connection
 	admin := s.admin
 	if s.control.closing.Load() && len(created)+len(groups) > 0 {
-		l, err := s.connect("control")
+		l, err := s.connect(kit.Key{Role: kit.Control})
 		if err != nil {
 			return err
 		}
@@ -396,7 +392,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 		errs = append(errs, remove(ctx, admin, created))
 	}
 	for _, group := range groups {
-		if err := s.forget(ctx, admin, group); err != nil {
+		if err := s.forgetGroup(ctx, admin, group); err != nil {
 			errs = append(errs, wrap(err, "delete group %q", group))
 		}
 	}
@@ -420,8 +416,8 @@ func remove(ctx context.Context, admin *kadm.Client, topics []string) error {
 	})
 }
 
-// forget deletes a group. It waits for members that are on their way out.
-func (s *session) forget(ctx context.Context, admin *kadm.Client, group string) error {
+// forgetGroup deletes a group. It waits for members that are on their way out.
+func (s *session) forgetGroup(ctx context.Context, admin *kadm.Client, group string) error {
 	if !s.speaks(deleteGroups, 0) {
 		return nil // the broker forgets groups without members after a time
 	}

@@ -84,12 +84,12 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 		Transport:   "tcp",
 		Settings: map[string]string{
 			"client":             "franz-go " + clientVersion(),
-			"servers":            strings.Join(s.servers, ","),
+			"servers":            s.Address.String(),
 			"topic.partitions":   strconv.Itoa(first.partitions),
 			"topic.replicas":     strconv.Itoa(first.replicas),
 			"acks":               o.Acks,
 			"idempotence":        strconv.FormatBool(o.idempotent()),
-			"linger":             o.linger(s.target.Batch).String(),
+			"linger":             o.linger(s.Target.Batch).String(),
 			"compression":        o.Compression,
 			"delivery_timeout":   o.DeliveryTimeout.String(),
 			"retries":            "until delivery_timeout",
@@ -125,16 +125,16 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 	if o.committedOnly() {
 		set["isolation"] = readCommitted
 	}
-	if s.tls != nil {
+	if s.TLS != nil {
 		sem.Transport = "tcp, tls"
-		if s.tls.InsecureSkipVerify {
+		if s.TLS.InsecureSkipVerify {
 			sem.Warnings = append(sem.Warnings, "the broker's certificate is not checked")
 		}
 	}
 	set["authentication"] = none
 	if o.User != "" {
 		set["authentication"] = o.SASL
-	} else if s.tls != nil && len(s.tls.Certificates) > 0 {
+	} else if s.TLS != nil && len(s.TLS.Certificates) > 0 {
 		set["authentication"] = "client certificate"
 	}
 	for name, value := range s.info {
@@ -286,7 +286,7 @@ func (s *session) delivery() string {
 }
 
 func (s *session) batching() string {
-	linger := s.options.linger(s.target.Batch)
+	linger := s.options.linger(s.Target.Batch)
 	text := "what comes while requests are on their way"
 	if linger > 0 {
 		text = fmt.Sprintf("up to %v", linger)

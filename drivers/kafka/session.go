@@ -2,9 +2,7 @@ package kafka
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,34 +29,28 @@ const (
 	deleteGroups    = 42
 )
 
-// session implements driver.Session, driver.AckReporter and driver.ServerInfo.
+// session implements driver.Session, driver.AckReporter, driver.DepthTeller and
+// driver.ServerInfo.
 type session struct {
-	target  driver.Target
+	*kit.Base
 	options Options
-	servers []string
-	tls     *tls.Config
-	notify  func(driver.Event)
-	life    context.Context // ends when the session closes
-	cancel  context.CancelFunc
 	control *link
 	admin   *kadm.Client
 	spoken  *kversion.Versions // what broker and client both speak; nil: not known
 	info    map[string]string
-	node    int32 // one of the brokers
+	node    int32                     // one of the brokers
+	links   *kit.Pool[kit.Key, *link] // of producers
 
-	mu        sync.Mutex
-	closed    bool
-	producing map[int]*shared // by Conn
-	consumers map[*consumer]struct{}
-	senders   map[*transactional]struct{}
-	names     map[string]string // of the option topic, by the run's names
-	topics    map[string]topic  // by Kafka's name
-	created   []string          // topics, by Kafka's names
-	groups    []string          // by Kafka's names
-	existing  bool              // driver.Topology.Existing
-	oldest    bool              // consumers on their own begin with the oldest message
-	largest   int               // bytes of a batch that the topics take; 0: not known
-	needed    int               // bytes of a batch that holds the largest message
+	mu       sync.Mutex
+	alone    map[int]*consumer // consumers on their own, by their numbers in the run
+	names    map[string]string // of the option topic, by the run's names
+	topics   map[string]topic  // by Kafka's name
+	created  []string          // topics, by Kafka's names
+	groups   []string          // by Kafka's names
+	existing bool              // driver.Topology.Existing
+	oldest   bool              // consumers on their own begin with the oldest message
+	largest  int               // bytes of a batch that the topics take; 0: not known
+	needed   int               // bytes of a batch that holds the largest message
 }
 
 // topic is what is known of a topic.
@@ -67,34 +59,24 @@ type topic struct {
 	replicas   int
 }
 
-// shared is a client of several producers.
-type shared struct {
-	link  *link
-	users int
-}
-
 func newSession(t driver.Target, o Options) (*session, error) {
-	s := &session{target: t, options: o, notify: t.Notify, producing: map[int]*shared{},
-		consumers: map[*consumer]struct{}{}, senders: map[*transactional]struct{}{}, topics: map[string]topic{}}
-	if s.notify == nil {
-		s.notify = func(driver.Event) {}
-	}
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	var err error
-	if s.servers, err = parseServers(t.URL); err != nil {
+	b, err := kit.NewBase(failures(), t, o.User, o.Password, kit.Scheme{Name: "kafka", Port: "9092"})
+	if err != nil {
 		return nil, err
 	}
-	if err := checkName("run", t.Run); err != nil {
+	if a := &b.Address; a.User != nil || a.Path != "" || a.Query != nil {
+		return nil, fmt.Errorf("kafka: %w: the URL is more than addresses; want one such as host:9092, or several with commas between, and user and password as options", driver.ErrOption)
+	}
+	if err := b.CheckName("run", t.Run); err != nil {
 		return nil, err
 	}
-	if t.TLS != nil {
-		if s.tls, err = t.TLS.Config(""); err != nil {
-			return nil, fmt.Errorf("kafka: %w", err)
-		}
-	}
-	s.life, s.cancel = context.WithCancel(context.Background())
+	s := &session{Base: b, options: o, alone: map[int]*consumer{}, topics: map[string]topic{}}
+	s.links = kit.NewPool("kafka", func(_ context.Context, key kit.Key) (*link, error) {
+		return s.connect(key, s.producerOptions()...)
+	}, func(ctx context.Context, l *link) { l.close(ctx) })
 	return s, nil
 }
 
@@ -103,7 +85,7 @@ func (s *session) reach(ctx context.Context) error {
 	var err error
 	// What passes by itself is awaited by us, who can tell what it was: the client
 	// would say no more than that time ran out.
-	if s.control, err = s.connect("control", kgo.RetryTimeout(time.Second)); err != nil {
+	if s.control, err = s.connect(kit.Key{Role: kit.Control}, kgo.RetryTimeout(time.Second)); err != nil {
 		return err
 	}
 	s.admin = kadm.NewClient(s.control.client)
@@ -114,7 +96,7 @@ func (s *session) reach(ctx context.Context) error {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return fmt.Errorf("%w%s", wrap(err, "reach %s", strings.Join(s.servers, ",")), hint(err, s.tls != nil))
+		return s.connecting(err, "reach %s", &s.Address)
 	}
 	return s.inspect(ctx)
 }
@@ -136,93 +118,16 @@ func (s *session) speaks(key, version int16) bool {
 	return ok && most >= version
 }
 
-// checkName refuses what cannot be part of a topic's name.
-func checkName(what, name string) error {
-	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-	if name == "" || len(name) > 200 || strings.Trim(name, letters) != "" {
-		return fmt.Errorf("kafka: %s %q: %w: Kafka's names are made of letters, digits, dots, hyphens and underscores", what, name, driver.ErrUnsupported)
-	}
-	return nil
-}
-
 // own returns the name at the broker of something called name in the run.
-func (s *session) own(name string) string { return "sixnines." + s.target.Run + "." + name }
-
-// openTo returns an error once the session is closed.
-func (s *session) openTo(what string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return fmt.Errorf("kafka: %s: session %w", what, driver.ErrClosed)
-	}
-	return nil
-}
-
-// acquire returns the client of producers with the number conn, making it for
-// the first.
-func (s *session) acquire(conn int) (*link, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed {
-		return nil, fmt.Errorf("kafka: connect: session %w", driver.ErrClosed)
-	}
-	sh := s.producing[conn]
-	if sh == nil {
-		l, err := s.connect(fmt.Sprintf("producer-%d", conn), s.producerOptions()...)
-		if err != nil {
-			return nil, err
-		}
-		sh = &shared{link: l}
-		s.producing[conn] = sh
-	}
-	sh.users++
-	return sh.link, nil
-}
-
-// release closes the client when its last user has gone.
-func (s *session) release(ctx context.Context, conn int, l *link) {
-	s.mu.Lock()
-	sh := s.producing[conn]
-	last := false
-	if sh != nil && sh.link == l {
-		if sh.users--; sh.users == 0 {
-			delete(s.producing, conn)
-			last = true
-		}
-	}
-	s.mu.Unlock()
-	if last {
-		l.close(ctx)
-	}
-}
+func (s *session) own(name string) string { return "sixnines." + s.Target.Run + "." + name }
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	links := []*link{}
-	for _, sh := range s.producing {
-		links = append(links, sh.link)
-	}
-	consumers, senders := s.consumers, s.senders
-	s.producing, s.consumers, s.senders = map[int]*shared{}, map[*consumer]struct{}{}, map[*transactional]struct{}{}
-	s.mu.Unlock()
-	if s.control != nil {
-		links = append(links, s.control)
-	}
-	var closing sync.WaitGroup
-	for _, l := range links {
-		closing.Go(func() { l.close(ctx) })
-	}
-	for c := range consumers {
-		closing.Go(func() { c.shut(ctx) })
-	}
-	for p := range senders {
-		closing.Go(func() { p.Close(ctx) })
-	}
-	closing.Wait()
-	s.cancel()
-	return nil
+	return s.Base.Close(ctx, s.links.Close, func(ctx context.Context) {
+		if s.control != nil {
+			s.control.close(ctx)
+		}
+	})
 }
 
 // clientVersion returns the version of the client library in this program.
@@ -234,7 +139,7 @@ func (s *session) producerOptions() []kgo.Opt {
 	bytes, records := s.buffer()
 	options := []kgo.Opt{
 		kgo.MaxBufferedBytes(bytes),
-		kgo.ProducerLinger(o.linger(s.target.Batch)),
+		kgo.ProducerLinger(o.linger(s.Target.Batch)),
 		kgo.ProducerBatchMaxBytes(int32(s.batchSize())),
 		kgo.BrokerMaxWriteBytes(int32(max(s.batchSize()+1<<20, 100<<20))),
 		kgo.ProducerBatchCompression(o.codec()),
@@ -273,7 +178,7 @@ func (s *session) producerOptions() []kgo.Opt {
 // buffer returns the limits in bytes, 0 for none, and records of what waits in a
 // client. One message always fits: the client would refuse it otherwise.
 func (s *session) buffer() (bytes, records int) {
-	bytes, records = s.options.buffer(s.target.Batch)
+	bytes, records = s.options.buffer(s.Target.Batch)
 	if bytes > 0 {
 		bytes = max(bytes, s.needed)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // transactional is a producer that sends in transactions, one after the other.
-// It implements driver.Producer and driver.Syncer.
+// It implements driver.Producer, driver.Syncer and kit.Part.
 //
 // Kafka has one transaction at a time for a transactional id, so Send waits
 // while one is being committed.
@@ -56,23 +56,17 @@ func (s *session) transactional(ctx context.Context, p *producer, spec driver.Pr
 	t := &transactional{producer: p, id: s.own(fmt.Sprintf("producer-%d", spec.ID)), commit: make(chan struct{}, 1), ended: make(chan struct{})}
 	t.changed.L = &t.mu
 	p.promise = t.answered
-	t.life, t.cancel = context.WithCancel(s.life)
+	t.life, t.cancel = context.WithCancel(s.Life)
 	if err := t.connect(ctx); err != nil {
 		t.cancel()
 		return nil, s.connecting(err, "connect a producer of %q with the transactional id %q", spec.Topic, t.id)
 	}
-	s.mu.Lock()
-	closed := s.closed
-	if !closed {
-		s.senders[t] = struct{}{}
-	}
-	s.mu.Unlock()
 	t.timer = time.AfterFunc(time.Hour, t.wake)
 	t.timer.Stop()
 	go t.committing()
-	if closed {
+	if _, err := s.Keep(t); err != nil {
 		t.Close(ctx)
-		return nil, fmt.Errorf("kafka: connect: session %w", driver.ErrClosed)
+		return nil, err
 	}
 	return t, nil
 }
@@ -80,7 +74,7 @@ func (s *session) transactional(ctx context.Context, p *producer, spec driver.Pr
 // connect makes a client with the transactional id, which fences an earlier one
 // off.
 func (t *transactional) connect(ctx context.Context) error {
-	l, err := t.session.connect(fmt.Sprintf("producer-%d", t.conn), append(t.session.producerOptions(), kgo.TransactionalID(t.id))...)
+	l, err := t.session.connect(t.key, append(t.session.producerOptions(), kgo.TransactionalID(t.id))...)
 	if err != nil {
 		return err
 	}
@@ -202,7 +196,7 @@ func (t *transactional) abort() {
 		if err == nil {
 			return
 		}
-		t.session.notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "abort a transaction of %q", t.id).Error()})
+		t.session.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "abort a transaction of %q", t.id).Error()})
 		// A new client's first request aborts what its predecessor left open.
 		old := t.link
 		if err := t.connect(t.life); err == nil {
@@ -266,12 +260,15 @@ func (t *transactional) Sync(ctx context.Context) error {
 // Close implements driver.Producer. A transaction that is open then is aborted
 // by the broker when its time is over, or by the next producer of its id.
 func (t *transactional) Close(ctx context.Context) error {
+	t.session.Forget(t)
+	return t.Shut(ctx)
+}
+
+// Shut implements kit.Part.
+func (t *transactional) Shut(ctx context.Context) error {
 	if !t.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	t.session.mu.Lock()
-	delete(t.session.senders, t)
-	t.session.mu.Unlock()
 	t.cancel()
 	t.mu.Lock()
 	t.timer.Stop()
