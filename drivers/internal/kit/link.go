@@ -44,6 +44,9 @@ type LinkConfig[W any] struct {
 	// GiveUp reports whether the link is to end, with an event, after so many attempts in
 	// a row to connect again; nil: never.
 	GiveUp func(tried int) bool
+	// Timeout limits what is done on a connection that was made again before it is used:
+	// Restore, and setting members up; 0: no limit.
+	Timeout time.Duration
 	// Restore is called before members are set up again; nil: there is nothing to do.
 	Restore func(ctx context.Context) error
 }
@@ -183,6 +186,11 @@ func (l *Link[W, P]) again(ctx context.Context) (*W, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.Timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, l.Timeout)
+		defer cancel()
+	}
 	l.joining.Lock()
 	defer l.joining.Unlock()
 	if l.Restore != nil {
@@ -222,8 +230,17 @@ func (l *Link[W, P]) Life() context.Context { return l.life }
 // Done is closed when nothing of the link runs any more.
 func (l *Link[W, P]) Done() <-chan struct{} { return l.done }
 
-// Join sets a member up, now and on each connection to come.
+// Join sets a member up, now and on each connection to come. It waits for what passes by
+// itself: the broker may end the connection when it cannot do yet what it was asked for.
 func (l *Link[W, P]) Join(ctx context.Context, m Member[W]) error {
+	passed := false
+	return Await(ctx, l.base.Driver+": set up "+l.Name, func(err error) bool {
+		passed = passed || l.Passes(err)
+		return passed && (l.Passes(err) || driver.Class(err) == driver.ErrNotConnected)
+	}, func() error { return l.join(ctx, m) })
+}
+
+func (l *Link[W, P]) join(ctx context.Context, m Member[W]) error {
 	l.joining.Lock()
 	defer l.joining.Unlock()
 	w := l.Live()
