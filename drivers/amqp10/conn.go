@@ -2,62 +2,33 @@ package amqp10
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"strings"
 
 	"github.com/Azure/go-amqp"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/rabbit"
+	"sixnines/drivers/internal/kit"
 )
 
-// The roles of connections. Producers and consumers never share one.
-const (
-	roleProducer = "producer"
-	roleConsumer = "consumer"
-)
+// link is a client of the broker: one connection after another.
+type link = kit.Link[conn, *conn]
 
-// connKey names a connection within its session.
-type connKey struct {
-	role   string
-	number int
-}
-
-func (k connKey) String() string { return fmt.Sprintf("%s-%d", k.role, k.number) }
-
-// connection is one to the broker that is made again when it is lost.
-type connection = rabbit.Link[*conn]
-
-// connect makes a connection. Each begins with another of the servers.
-func (s *session) connect(ctx context.Context, key connKey) (*connection, error) {
-	servers, open := s.broker.From(key.number), s.opener(key.String())
-	c := rabbit.NewLink(s.life, s.broker, rabbit.LinkConfig[*conn]{
-		Name: key.String(), Notify: s.notify, ReconnectWait: s.options.ReconnectWait,
-		Dial: func(ctx context.Context) (*conn, error) { return rabbit.Connect(ctx, s.broker, servers, open) },
-	})
-	if err := c.Open(ctx); err != nil {
-		return nil, err
-	}
-	return c, nil
-}
-
-// conn is a connection of the library's. It implements rabbit.Conn.
+// conn is a connection of the library's. It implements kit.Wire.
 type conn struct {
 	*amqp.Conn
-	socket net.Conn // that carries it, below TLS
+	below kit.Conn // that carries it
 }
 
-// opener returns what logs in over a socket.
-func (s *session) opener(role string) rabbit.Opener[*conn] {
-	o, l := s.options, s.broker.Login
-	host := s.broker.From(0)[0].Host
-	if l.VHost != "/" {
-		host = "vhost:" + l.VHost // as RabbitMQ wants to be told
+// connect makes a link. Each begins with another of the servers.
+func (s *session) connect(ctx context.Context, key kit.Key) (*link, error) {
+	o, servers := &s.options, s.From(key.Conn)
+	host := s.Servers[0].Host
+	if s.vhost != "" && s.vhost != "/" {
+		host = "vhost:" + s.vhost // as RabbitMQ wants to be told
 	}
-	login := amqp.SASLTypePlain(l.User, l.Password)
+	login := amqp.SASLTypePlain(s.User, s.Secret)
 	switch o.Login {
 	case anonymous:
 		login = amqp.SASLTypeAnonymous()
@@ -68,38 +39,63 @@ func (s *session) opener(role string) rabbit.Opener[*conn] {
 	if silence == 0 {
 		silence = -1 // which is what the library takes for none
 	}
-	config := &amqp.ConnOptions{ContainerID: o.Name + " " + s.target.Run + " " + role, HostName: host, SASLType: login,
+	config := &amqp.ConnOptions{ContainerID: o.Name + " " + s.Target.Run + " " + key.String(), HostName: host, SASLType: login,
 		IdleTimeout: silence, WriteTimeout: silence, MaxFrameSize: uint32(o.FrameMax), Properties: map[string]any{"product": "sixnines"}}
-	return func(ctx context.Context, socket net.Conn) (*conn, error) {
-		c, err := amqp.NewConn(ctx, socket, config)
-		if err != nil {
-			socket.Close()
-			if strings.Contains(err.Error(), "unexpected protocol") {
-				err = fmt.Errorf("%w: %w", errForeign, err)
-			}
-			return nil, err
-		}
-		if encrypted, ok := socket.(*tls.Conn); ok {
-			socket = encrypted.NetConn()
-		}
-		return &conn{c, socket}, nil
+	how := kit.Connecting{Timeout: o.ConnectTimeout,
+		Hint: "RabbitMQ before 4.0 wants its plugin rabbitmq_amqp1_0 enabled; if the server wants TLS there, give an amqps:// URL"}
+	l := kit.NewLink[conn, *conn](s.Base, kit.LinkConfig[conn]{
+		Name: key.String(), Silent: key.Role == kit.Control, Passes: passes, Wait: o.ReconnectWait, Timeout: o.ConnectTimeout,
+		Dial: func(ctx context.Context) (*conn, error) {
+			return kit.Connect(ctx, s.Base, servers, how, func(ctx context.Context, below kit.Conn) (*conn, error) {
+				c, err := amqp.NewConn(ctx, below.Conn, config)
+				switch {
+				case err == nil:
+					return &conn{c, below}, nil
+				case strings.Contains(err.Error(), "unexpected protocol"):
+					err = fmt.Errorf("the server does not speak AMQP 1.0: %w", err)
+				case known(err) == driver.ErrUnauthorized:
+					err = fmt.Errorf("%w; check user, password, and the user's permission for the virtual host", err)
+				}
+				return nil, err
+			})
+		},
+	})
+	if err := l.Start(ctx); err != nil {
+		return nil, err
 	}
+	return l, nil
 }
 
-// Close implements rabbit.Conn. The library waits for a write that is stuck,
-// until the socket closes.
-func (c *conn) Close(ctx context.Context) {
-	defer context.AfterFunc(ctx, func() { c.socket.Close() })()
-	c.Conn.Close()
-}
-
-// Err implements rabbit.Conn. The library has no error for an end that it was
+// Serve implements kit.Wire: the library serves. It has no error for an end that it was
 // asked for.
-func (c *conn) Err() error {
-	if err := c.Conn.Err(); err != nil {
+func (c *conn) Serve() error {
+	<-c.Done()
+	if err := c.Err(); err != nil {
 		return err
 	}
-	return errEnded
+	return fmt.Errorf("the connection was closed from here: %w", driver.ErrNotConnected)
+}
+
+// End implements kit.Wire. Who waits hears from the library.
+func (c *conn) End(error) {}
+
+// Leave implements kit.Wire. The library waits for a write that is stuck, until the
+// socket closes.
+func (c *conn) Leave(ctx context.Context) {
+	defer context.AfterFunc(ctx, func() { c.below.Close() })()
+	c.Close()
+}
+
+// ended closes the connection, of which the broker has taken something away: the link
+// makes another, and with it what lived on it. There is one way back, not two.
+func (c *conn) ended(l *link, why error) {
+	if failures().ClassOf(why) == driver.ErrClosed {
+		return
+	}
+	if l.Live() == c && !c.isOver() {
+		l.Emit(driver.Event{Kind: driver.AsyncError, Detail: why.Error()})
+	}
+	c.below.Close()
 }
 
 // isOver reports whether the connection has ended.
@@ -112,38 +108,23 @@ func (c *conn) isOver() bool {
 	}
 }
 
-var (
-	errForeign = errors.New("the server does not speak AMQP 1.0")
-	errEnded   = fmt.Errorf("the connection was closed from here: %w", driver.ErrNotConnected)
-)
-
-// protocol is AMQP 1.0 as brokers speak it.
-func protocol() *rabbit.Protocol {
-	return &rabbit.Protocol{
-		Driver:    product,
-		Plain:     rabbit.Scheme{Name: "amqp", Port: "5672"},
-		Encrypted: rabbit.Scheme{Name: "amqps", Port: "5671"},
-		Foreign:   errForeign,
-		IfForeign: "RabbitMQ before 4.0 wants its plugin rabbitmq_amqp1_0 enabled; if the server wants TLS there, give an amqps:// URL",
-		Class:     classOf,
-		Passes:    passes,
-	}
-}
-
 // passes reports whether an error goes away by itself: Artemis 2.40 stumbles over the
 // session of a consumer that ends while its address is deleted.
 func passes(err error) bool {
 	return strings.Contains(err.Error(), `SessionCallback.disconnect(`) && strings.Contains(err.Error(), `is null`)
 }
 
+// failures makes the driver's errors.
+func failures() *kit.Errors { return &kit.Errors{Driver: product, Class: known} }
+
 // wrap adds what was being done, and the class.
 func wrap(err error, format string, args ...any) error {
-	return protocol().Wrap(err, format, args...)
+	return failures().Wrap(err, format, args...)
 }
 
-// classOf returns the class of an error of the library's, nil for others and for
+// known returns the class of an error of the library's, nil for others and for
 // the end of a connection of which the broker has said nothing.
-func classOf(err error) error {
+func known(err error) error {
 	var said *amqp.Error
 	switch {
 	case errors.As(err, &said):

@@ -8,19 +8,20 @@ import (
 	"github.com/Azure/go-amqp"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/rabbit"
+	"sixnines/drivers/internal/kit"
 )
 
-// consumer implements driver.Consumer and rabbit.Member.
+// consumer implements driver.Consumer, kit.Member and kit.Part.
 type consumer struct {
-	session    *session
-	connection *connection
-	key        connKey
-	spec       driver.ConsumerSpec
-	every      int // accept after so many messages; 0: the broker sends them settled
-	gate       *rabbit.Gate
-	closed     atomic.Bool
-	now        atomic.Pointer[subscription]
+	session *session
+	link    *link
+	key     kit.Key
+	spec    driver.ConsumerSpec
+	every   int            // accept after so many messages; 0: the broker sends them settled
+	deliver driver.Deliver // with the gate locked
+	gate    *kit.Gate
+	closed  atomic.Bool
+	now     atomic.Pointer[subscription]
 }
 
 // subscription is a consumer on one connection.
@@ -31,10 +32,10 @@ type subscription struct {
 	topics   []*receiver
 }
 
-// receiver is a subscription's link to one topic, with a goroutine.
+// receiver is a subscription to one topic, with a goroutine.
 type receiver struct {
 	*subscription
-	link *amqp.Receiver
+	in *amqp.Receiver
 
 	// Guarded by the gate's lock.
 	delivered []*amqp.Message // and not accepted
@@ -43,7 +44,7 @@ type receiver struct {
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := &consumer{session: s, key: connKey{roleConsumer, spec.Conn}, spec: spec, gate: rabbit.NewGate(protocol(), deliver)}
+	c := &consumer{session: s, key: kit.Key{Role: kit.Consumer, Conn: spec.Conn}, spec: spec, gate: kit.NewGate(nil), deliver: deliver}
 	if err := s.checkAlone(spec); err != nil {
 		return nil, err
 	}
@@ -51,20 +52,20 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if c.every, err = s.ackEvery(spec.Ack); err != nil {
 		return nil, err
 	}
-	if c.connection, err = s.connections.Acquire(ctx, c.key); err != nil {
+	if c.link, err = s.links.Acquire(ctx, c.key); err != nil {
 		return nil, err
 	}
 	for i := 0; c.isAlone() && i < len(spec.Topics) && err == nil; i++ {
-		err = s.admin.Do(ctx, func(to *conn) error { return s.createQueue(ctx, to, spec.Topics[i], spec) })
+		err = s.do(ctx, func(to *conn) error { return s.createQueue(ctx, to, spec.Topics[i], spec) })
 	}
 	if err == nil {
-		err = c.connection.Join(ctx, c)
+		err = c.link.Join(ctx, c)
 	}
-	if err == nil && !s.keep(c) {
-		err = driver.ErrClosed
+	if err == nil {
+		_, err = s.Keep(c)
 	}
 	if err != nil {
-		if s.life.Err() != nil {
+		if s.Closed() {
 			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
 		}
 		c.Close(ctx)
@@ -111,20 +112,10 @@ func (s *session) ackEvery(a driver.ConsumerAck) (int, error) {
 	return every, nil
 }
 
-// keep lets the session's Close wait for c, unless it is over.
-func (s *session) keep(c *consumer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.consumers[c] = struct{}{}
-	}
-	return !s.closed
-}
-
 // manualCredit has the library grant no credit.
 const manualCredit = -1
 
-// Attach implements rabbit.Member.
+// Attach implements kit.Member.
 func (c *consumer) Attach(ctx context.Context, to *conn) error {
 	s := c.session
 	o := &amqp.ReceiverOptions{Credit: manualCredit, SourceCapabilities: s.capability()}
@@ -146,7 +137,7 @@ func (c *consumer) Attach(ctx context.Context, to *conn) error {
 			in.session.Close(ctx)
 			return wrap(err, "attach to %q", source)
 		}
-		in.topics = append(in.topics, &receiver{subscription: in, link: link})
+		in.topics = append(in.topics, &receiver{subscription: in, in: link})
 	}
 	c.now.Store(in)
 	for _, r := range in.topics {
@@ -158,13 +149,13 @@ func (c *consumer) Attach(ctx context.Context, to *conn) error {
 // receive delivers what comes, until the link ends or the consumer closes.
 func (r *receiver) receive() {
 	for {
-		m, err := r.link.Receive(context.Background(), nil)
+		m, err := r.in.Receive(context.Background(), nil)
 		if err == nil {
 			err = r.deliver(m)
 		}
 		if err != nil {
 			if c := r.consumer; !c.closed.Load() && !r.conn.isOver() {
-				c.connection.Ended(wrap(err, "consume"))
+				r.conn.ended(c.link, wrap(err, "consume"))
 			}
 			return
 		}
@@ -179,7 +170,7 @@ func (r *receiver) deliver(m *amqp.Message) error {
 	if c.gate.IsShut() {
 		return driver.ErrClosed // it comes again to somebody else, if it is to be accepted
 	}
-	c.gate.Handle(driver.Message{Payload: m.GetData(), Redelivered: m.Header != nil && m.Header.DeliveryCount > 0})
+	c.deliver(driver.Message{Payload: m.GetData(), Redelivered: m.Header != nil && m.Header.DeliveryCount > 0})
 	if c.every == 0 {
 		return r.grant(1)
 	}
@@ -192,7 +183,7 @@ func (r *receiver) deliver(m *amqp.Message) error {
 // accept accepts all that was delivered.
 func (r *receiver) accept() error {
 	for _, m := range r.delivered {
-		if err := r.link.AcceptMessage(context.Background(), m); err != nil {
+		if err := r.in.AcceptMessage(context.Background(), m); err != nil {
 			return err
 		}
 	}
@@ -210,24 +201,21 @@ func (r *receiver) grant(n int) error {
 		return nil
 	}
 	n, r.used = r.used, 0
-	return r.link.IssueCredit(uint32(n))
+	return r.in.IssueCredit(uint32(n))
 }
 
 // Close implements driver.Consumer. It waits for a running Deliver, at most until
 // ctx ends. What the broker had sent and was not delivered it gives to others, unless
 // it was settled.
 func (c *consumer) Close(ctx context.Context) error {
-	err := c.gate.Shut(ctx)
+	err := c.Shut(ctx)
 	if !c.closed.CompareAndSwap(false, true) {
 		return err
 	}
 	s := c.session
-	s.mu.Lock()
-	_, kept := s.consumers[c]
-	delete(s.consumers, c)
-	s.mu.Unlock()
-	c.connection.Leave(c)
-	grace, cancel := rabbit.Grace(ctx)
+	s.Forget(c)
+	c.link.Part(c)
+	grace, cancel := kit.Grace(ctx)
 	defer cancel()
 	if in := c.now.Swap(nil); in != nil {
 		if err == nil {
@@ -239,12 +227,20 @@ func (c *consumer) Close(ctx context.Context) error {
 		}
 		in.session.Close(grace) // the connection may go on without it
 	}
-	for i := 0; kept && c.isAlone() && i < len(c.spec.Topics); i++ {
+	for i := 0; !s.Closed() && c.isAlone() && i < len(c.spec.Topics); i++ {
 		// It would fill up. If that fails, Deprovision sees to it.
-		s.admin.Do(grace, func(to *conn) error {
+		s.do(grace, func(to *conn) error {
 			return to.operate(grace, "destroyQueue", s.queue(c.spec.Topics[i], c.spec), true)
 		})
 	}
-	s.connections.Release(ctx, c.key, c.connection)
+	s.links.Release(ctx, c.key, c.link)
 	return err
+}
+
+// Shut implements kit.Part.
+func (c *consumer) Shut(ctx context.Context) error {
+	if err := c.gate.Shut(ctx); err != nil {
+		return wrap(err, "close a consumer")
+	}
+	return nil
 }

@@ -51,8 +51,10 @@ func DefaultOptions() Options {
 
 // check finds options that contradict each other.
 func (o *Options) check() error {
-	wrong := protocol().OptionError
+	wrong := failures().Option
 	switch {
+	case o.Password != "" && o.User == "":
+		return wrong("password", "it needs user beside it")
 	case o.Source != "" && o.Address == "":
 		return wrong("source", "it needs address beside it")
 	case o.AckEvery > 1 && o.AckEvery > o.Credit/4:

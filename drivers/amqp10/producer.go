@@ -9,14 +9,14 @@ import (
 	"github.com/Azure/go-amqp"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/rabbit"
+	"sixnines/drivers/internal/kit"
 )
 
-// producer implements driver.Producer, driver.Syncer and rabbit.Member.
+// producer implements driver.Producer, driver.Syncer and kit.Member.
 type producer struct {
 	session    *session
-	connection *connection
-	key        connKey
+	link       *link
+	key        kit.Key
 	address    string
 	properties map[string]any // of every message; nil: none
 	acks       driver.Acks
@@ -29,15 +29,15 @@ type sender struct {
 	producer *producer
 	conn     *conn
 	session  *amqp.Session
-	link     *amqp.Sender
+	out      *amqp.Sender
 	message  amqp.Message  // the same for each payload
 	lost     atomic.Bool   // the session has ended by itself
 	leaving  chan struct{} // closed when the producer closes
 	more     chan struct{} // receives when a message was added to open
 
 	mu   sync.Mutex
-	open rabbit.Window[sent] // what nobody waits for yet
-	over bool                // and nobody will
+	open []sent // what nobody waits for yet
+	over bool   // and nobody will
 }
 
 // sent is a message whose outcome has not come.
@@ -57,7 +57,7 @@ func (s *session) senderOptions() *amqp.SenderOptions {
 
 // Producer implements driver.Session.
 func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
-	p := &producer{session: s, key: connKey{roleProducer, spec.Conn}, address: s.address(spec.Topic), acks: acks}
+	p := &producer{session: s, key: kit.Key{Role: kit.Producer, Conn: spec.Conn}, address: s.address(spec.Topic), acks: acks}
 	for _, h := range spec.Headers {
 		if p.properties == nil {
 			p.properties = map[string]any{}
@@ -65,11 +65,11 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		p.properties[h.Name] = h.Value
 	}
 	var err error
-	if p.connection, err = s.connections.Acquire(ctx, p.key); err != nil {
+	if p.link, err = s.links.Acquire(ctx, p.key); err != nil {
 		return nil, err
 	}
-	if err := p.connection.Join(ctx, p); err != nil {
-		if s.life.Err() != nil {
+	if err := p.link.Join(ctx, p); err != nil {
+		if s.Closed() {
 			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
 		}
 		p.Close(ctx)
@@ -78,9 +78,9 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	return p, nil
 }
 
-// Attach implements rabbit.Member.
+// Attach implements kit.Member.
 func (p *producer) Attach(ctx context.Context, c *conn) error {
-	n := &sender{producer: p, conn: c, leaving: make(chan struct{}), more: make(chan struct{}, 1), open: rabbit.NewWindow[sent](0),
+	n := &sender{producer: p, conn: c, leaving: make(chan struct{}), more: make(chan struct{}, 1),
 		message: amqp.Message{ApplicationProperties: p.properties, Data: [][]byte{nil}}}
 	o := &p.session.options
 	if o.Durable {
@@ -90,7 +90,7 @@ func (p *producer) Attach(ctx context.Context, c *conn) error {
 	if n.session, err = c.NewSession(ctx, nil); err != nil {
 		return wrap(err, "begin a session")
 	}
-	if n.link, err = n.session.NewSender(ctx, p.address, p.session.senderOptions()); err != nil {
+	if n.out, err = n.session.NewSender(ctx, p.address, p.session.senderOptions()); err != nil {
 		n.session.Close(ctx)
 		return wrap(err, "attach to %q", p.address)
 	}
@@ -109,17 +109,17 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	case p.closed.Load():
 		return p.wrap(driver.ErrClosed)
 	case n == nil, n.lost.Load(), n.conn.isOver():
-		return p.wrap(p.connection.Absent())
+		return p.wrap(p.link.Absent())
 	}
 	n.message.Data[0] = payload
 	m := sent{token: token}
 	var err error
 	if p.session.options.Settled {
-		if err = n.link.Send(context.Background(), &n.message, nil); err == nil {
+		if err = n.out.Send(context.Background(), &n.message, nil); err == nil {
 			p.acks.Done(token, nil)
 			return nil
 		}
-	} else if m.receipt, err = n.link.SendWithReceipt(context.Background(), &n.message, nil); err == nil {
+	} else if m.receipt, err = n.out.SendWithReceipt(context.Background(), &n.message, nil); err == nil {
 		if !n.push(m) {
 			p.acks.Done(token, n.unknown(n.conn.Err()))
 		}
@@ -140,7 +140,7 @@ func (n *sender) push(m sent) bool {
 	n.mu.Lock()
 	over := n.over
 	if !over {
-		n.open.Push(m)
+		n.open = append(n.open, m)
 	}
 	n.mu.Unlock()
 	if over {
@@ -159,39 +159,35 @@ const askAgain = 20
 
 // resolve waits for outcomes, in the order of sending.
 func (n *sender) resolve() {
-	for {
-		m, ok := n.take()
-		if !ok {
-			return
-		}
-		state, err := m.receipt.Wait(context.Background())
-		for i := 0; i < askAgain && err != nil; i++ {
-			state, err = m.receipt.Wait(context.Background())
-		}
-		n.producer.acks.Done(m.token, n.outcome(state, err))
-		if err != nil {
-			n.end(err)
+	var batch []sent
+	for more := true; more; {
+		batch, more = n.take(batch)
+		for _, m := range batch {
+			state, err := m.receipt.Wait(context.Background())
+			for i := 0; i < askAgain && err != nil; i++ {
+				state, err = m.receipt.Wait(context.Background())
+			}
+			n.producer.acks.Done(m.token, n.outcome(state, err))
+			if err != nil {
+				n.end(err)
+			}
 		}
 	}
 }
 
-// take returns the next message to wait for; false: the session is over, and there
-// is none.
-func (n *sender) take() (m sent, ok bool) {
+// take returns what to wait for next, for what it returned before; false: the session
+// is over, and no more comes.
+func (n *sender) take(done []sent) (batch []sent, more bool) {
+	clear(done)
 	for over := false; ; {
 		n.mu.Lock()
-		if n.open.First < n.open.Next {
-			first := n.open.At(n.open.First)
-			m, *first = *first, sent{}
-			n.open.First++
-			n.mu.Unlock()
-			return m, true
-		}
 		n.over = over
-		n.mu.Unlock()
-		if over {
-			return m, false
+		if len(n.open) > 0 || over {
+			batch, n.open = n.open, done[:0]
+			n.mu.Unlock()
+			return batch, !over
 		}
+		n.mu.Unlock()
 		select {
 		case <-n.more:
 		case <-n.conn.Done():
@@ -224,7 +220,7 @@ func (n *sender) outcome(state amqp.DeliveryState, err error) error {
 // unknown is the outcome of a message that the broker has not answered.
 func (n *sender) unknown(why error) error {
 	p := n.producer
-	if p.closed.Load() || p.connection.Closing() {
+	if p.closed.Load() || p.link.Closing() {
 		return fmt.Errorf("amqp10: send to %q: the producer was closed before the broker answered: %w", p.address, driver.ErrClosed)
 	}
 	return fmt.Errorf("amqp10: send to %q: the session ended before the broker answered: %w: %v", p.address, driver.ErrTimeout, why)
@@ -234,7 +230,7 @@ func (n *sender) unknown(why error) error {
 // made again: there is one way back, not two.
 func (n *sender) end(why error) {
 	if n.lost.CompareAndSwap(false, true) && !n.producer.closed.Load() && !n.conn.isOver() {
-		n.producer.connection.Ended(wrap(why, "send to %q", n.producer.address))
+		n.conn.ended(n.producer.link, wrap(why, "send to %q", n.producer.address))
 	}
 }
 
@@ -243,7 +239,7 @@ func (n *sender) end(why error) {
 func (p *producer) Sync(ctx context.Context) error {
 	n := p.now.Load()
 	if n == nil {
-		return p.wrap(p.connection.Absent())
+		return p.wrap(p.link.Absent())
 	}
 	if _, err := n.session.NewSender(ctx, p.address, p.session.senderOptions()); err != nil {
 		return wrap(err, "wait for a round trip behind what was sent to %q", p.address)
@@ -256,13 +252,13 @@ func (p *producer) Close(ctx context.Context) error {
 	if !p.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	p.connection.Leave(p)
+	p.link.Part(p)
 	if n := p.now.Swap(nil); n != nil {
-		grace, cancel := rabbit.Grace(ctx)
+		grace, cancel := kit.Grace(ctx)
 		n.session.Close(grace) // the connection may go on without it
 		cancel()
 		close(n.leaving)
 	}
-	p.session.connections.Release(ctx, p.key, p.connection)
+	p.session.links.Release(ctx, p.key, p.link)
 	return nil
 }

@@ -1,8 +1,10 @@
 package amqp10
 
 import (
+	"crypto/tls"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"sixnines/driver"
 )
@@ -26,7 +28,12 @@ func (s *session) semantics() driver.Semantics {
 	if s.isAnycast() {
 		routing = anycast
 	}
-	latest := s.admin.Latest()
+	transport, server := "tcp", s.Servers[0].Address
+	if c := s.control.Live(); c != nil {
+		if server = c.below.RemoteAddr().String(); c.below.TLS != nil {
+			transport += ", " + strings.ToLower(tls.VersionName(c.below.TLS.Version))
+		}
+	}
 	sem := driver.Semantics{
 		Durability:     "memory",
 		Replication:    "none that the driver asks for",
@@ -35,7 +42,7 @@ func (s *session) semantics() driver.Semantics {
 		Delivery:       "at least once",
 		Batching:       "none, the library writes each message by itself, on a goroutine of the connection",
 		Consumption:    fmt.Sprintf("push, %d messages ahead, each is accepted", o.Credit),
-		Transport:      s.broker.Transport(latest.State),
+		Transport:      transport,
 		Settings: map[string]string{
 			"client":            "go-amqp",
 			"outcomes":          "waited for in the order of sending",
@@ -49,7 +56,7 @@ func (s *session) semantics() driver.Semantics {
 			"frame_max":         o.FrameMax.String(),
 			"reconnect_wait":    o.ReconnectWait.String(),
 			"reconnect_buffer":  "none, sends fail while disconnected",
-			"connection_server": latest.To.Address,
+			"connection_server": server,
 		},
 	}
 	if o.Durable {
@@ -68,7 +75,7 @@ func (s *session) semantics() driver.Semantics {
 	if o.Settled {
 		sem.Acknowledgment = "none"
 	}
-	if s.broker.TLS != nil && s.broker.TLS.InsecureSkipVerify {
+	if s.TLS != nil && s.TLS.InsecureSkipVerify {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}
 	for key, value := range s.ServerInfo() {

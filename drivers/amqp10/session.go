@@ -1,55 +1,60 @@
 package amqp10
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
-	"sixnines/drivers/internal/rabbit"
 )
 
 // session implements driver.Session, driver.AckReporter, driver.DepthTeller and
 // driver.ServerInfo.
 type session struct {
-	target      driver.Target
-	options     Options
-	broker      *rabbit.Broker
-	notify      func(driver.Event)
-	life        context.Context // ends when the session closes
-	cancel      context.CancelFunc
-	server      map[string]any // what the broker says of itself
-	admin       *rabbit.Admin[*conn]
-	connections *kit.Pool[connKey, *connection]
+	*kit.Base
+	options Options
+	vhost   string         // RabbitMQ's
+	control *link          // to make, delete and ask with
+	server  map[string]any // what the broker says of itself
+	links   *kit.Pool[kit.Key, *link]
 
-	mu        sync.Mutex
-	closed    bool
-	consumers map[*consumer]struct{}
-	topology  driver.Topology // that Provision has made, or found
-	anycast   bool            // a topic is one queue
+	mu       sync.Mutex
+	topology driver.Topology // that Provision has made, or found
+	anycast  bool            // a topic is one queue
 }
 
-func newSession(t driver.Target, o Options) (*session, error) {
+// open connects the session's own connection.
+func open(ctx context.Context, t driver.Target, o Options) (*session, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if err := checkName("run", t.Run); err != nil {
+	b, err := kit.NewBase(failures(), t, o.User, o.Password, kit.Scheme{Name: "amqp", Port: "5672"}, kit.Scheme{Name: "amqps", Port: "5671", TLS: true})
+	if err != nil {
 		return nil, err
 	}
-	s := &session{target: t, options: o, notify: t.Notify, consumers: map[*consumer]struct{}{}, anycast: o.Routing == anycast}
-	if s.notify == nil {
-		s.notify = func(driver.Event) {}
-	}
-	login := rabbit.Login{VHost: o.VHost, User: o.User, Password: o.Password, External: o.Login == external}
-	var err error
-	if s.broker, err = rabbit.NewBroker(protocol(), t, login, o.ConnectTimeout); err != nil {
+	if err := b.CheckName("run", t.Run); err != nil {
 		return nil, err
 	}
-	s.life, s.cancel = context.WithCancel(context.Background())
-	s.connections = kit.NewPool(product, s.connect, func(ctx context.Context, c *connection) { c.Close(ctx) })
-	s.admin = rabbit.NewAdmin(s.broker, s.opener("control"))
+	if o.Login == external && (b.TLS == nil || len(b.TLS.Certificates) == 0) {
+		return nil, b.Option("login", "external wants tls.cert and tls.key")
+	}
+	if b.User == "" {
+		b.User, b.Secret = "guest", "guest"
+	}
+	s := &session{Base: b, options: o, vhost: cmp.Or(o.VHost, b.Path), anycast: o.Routing == anycast}
+	s.links = kit.NewPool(product, s.connect, func(ctx context.Context, l *link) { _ = l.Close(ctx) })
+	if s.control, err = s.connect(ctx, kit.Key{Role: kit.Control}); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	c := s.control.Live()
+	if c == nil {
+		s.Stop()
+		return nil, wrap(s.control.Absent(), "ask what the broker is")
+	}
+	s.server = c.Properties()
 	return s, nil
 }
 
@@ -61,13 +66,29 @@ func (s *session) Ack() driver.AckKind {
 	return driver.AckKindBroker
 }
 
+// do runs f with the session's own connection, and once more where that turns out to be
+// lost: nothing may have happened, or all of it. It waits a moment for the next one, and
+// for what the broker cannot do yet.
+func (s *session) do(ctx context.Context, f func(c *conn) error) error {
+	soon := kit.Moment()
+	return kit.Await(ctx, "amqp10: wait for the broker", func(err error) bool {
+		return passes(err) || s.ClassOf(err) == driver.ErrNotConnected && soon()
+	}, func() error {
+		c := s.control.Live()
+		if c == nil {
+			return wrap(s.control.Absent(), "reach the broker")
+		}
+		return f(c)
+	})
+}
+
 // Provision implements driver.Session.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	if err := s.plan(t); err != nil {
 		return driver.Semantics{}, err
 	}
 	for _, topic := range t.Topics {
-		if err := s.admin.Do(ctx, func(c *conn) error {
+		if err := s.do(ctx, func(c *conn) error {
 			if t.Existing {
 				return s.find(ctx, c, topic)
 			}
@@ -75,18 +96,17 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		}); err != nil {
 			return driver.Semantics{}, wrap(err, "provision %q", s.address(topic))
 		}
-		if err := s.admin.Do(ctx, func(c *conn) error { return s.try(ctx, c, topic, t.MaxSize) }); err != nil {
+		if err := s.do(ctx, func(c *conn) error { return s.try(ctx, c, topic, t.MaxSize) }); err != nil {
 			return driver.Semantics{}, wrap(err, "attach to %q for payloads of %d bytes", s.address(topic), t.MaxSize)
 		}
 	}
 	return s.semantics(), nil
 }
 
-// Deprovision implements driver.Session. Of a session that has closed it connects
-// once more.
-func (s *session) Deprovision(ctx context.Context) error {
+// Deprovision implements driver.Session. Of a session that has closed it opens another.
+func (s *session) Deprovision(ctx context.Context) (err error) {
 	s.mu.Lock()
-	closed, topics := s.closed, s.topology.Topics
+	topics := s.topology.Topics
 	if s.topology.Keep || !s.isManaged() {
 		topics = nil
 	}
@@ -95,14 +115,16 @@ func (s *session) Deprovision(ctx context.Context) error {
 		return nil
 	}
 	// A consumer that came back would have Artemis make its address again.
-	s.connections.Drain(ctx)
-	a := s.admin
-	if closed {
-		a = rabbit.NewAdmin(s.broker, s.opener("control"))
-		defer a.Close(ctx)
+	s.links.Drain(ctx)
+	to := s
+	if s.Closed() {
+		if to, err = open(ctx, s.Target, s.options); err != nil {
+			return err
+		}
+		defer to.Close(ctx)
 	}
 	for _, topic := range topics {
-		if err := a.Do(ctx, func(c *conn) error { return c.deleteAddress(ctx, s.name(topic)) }); err != nil {
+		if err := to.do(ctx, func(c *conn) error { return c.deleteAddress(ctx, s.name(topic)) }); err != nil {
 			return wrap(err, "delete address %q", s.name(topic))
 		}
 	}
@@ -124,7 +146,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	}
 	name := s.queue(topic, spec)
 	d.Unacknowledged = every > 0
-	if err := s.admin.Do(ctx, func(c *conn) (err error) {
+	if err := s.do(ctx, func(c *conn) (err error) {
 		d.Messages, err = c.count(ctx, name)
 		return err
 	}); err != nil {
@@ -135,23 +157,5 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	consumers := s.consumers
-	s.consumers = map[*consumer]struct{}{}
-	s.mu.Unlock()
-	// Ends what is being dialled; established connections live on until they are
-	// closed.
-	s.cancel()
-	grace, cancel := rabbit.Grace(ctx)
-	defer cancel()
-	var closing sync.WaitGroup
-	closing.Go(func() { s.connections.Close(ctx) })
-	closing.Go(func() { s.admin.Close(grace) })
-	closing.Wait()
-	var errs []error
-	for c := range consumers {
-		errs = append(errs, c.gate.Shut(ctx))
-	}
-	return errors.Join(errs...)
+	return s.Base.Close(ctx, s.links.Close, func(ctx context.Context) { _ = s.control.Close(ctx) })
 }

@@ -11,15 +11,6 @@ import (
 	"sixnines/driver"
 )
 
-// checkName refuses names that would be parts of others, or mean something in an
-// address.
-func checkName(what, name string) error {
-	if name == "" || len(name) > 100 || strings.ContainsAny(name, "/:#*?%\"\\ \x00\r\n") {
-		return fmt.Errorf("amqp10: %s %q: %w: names have 1 to 100 bytes, and none of / : # * ? %% \" \\, spaces and line ends", what, name, driver.ErrUnsupported)
-	}
-	return nil
-}
-
 // is reports whether the broker's product has the name in its own.
 func (s *session) is(name string) bool {
 	called, _ := s.server["product"].(string)
@@ -40,12 +31,12 @@ func (s *session) isAnycast() bool {
 // plan notes a topology, or says why it cannot be had.
 func (s *session) plan(t driver.Topology) error {
 	for _, topic := range t.Topics {
-		if err := checkName("topic", topic); err != nil {
+		if err := s.CheckName("topic", topic); err != nil {
 			return err
 		}
 	}
 	for _, group := range t.Groups {
-		if err := checkName("group", group); err != nil {
+		if err := s.CheckName("group", group); err != nil {
 			return err
 		}
 	}
@@ -66,7 +57,7 @@ func (s *session) plan(t driver.Topology) error {
 }
 
 // name returns what a topic is called at the broker.
-func (s *session) name(topic string) string { return "sixnines." + s.target.Run + "." + topic }
+func (s *session) name(topic string) string { return "sixnines." + s.Target.Run + "." + topic }
 
 // queue returns the name of a consumer's queue on Artemis.
 func (s *session) queue(topic string, spec driver.ConsumerSpec) string {
@@ -106,7 +97,7 @@ func (s *session) source(topic string, spec driver.ConsumerSpec) string {
 }
 
 func (s *session) expand(pattern, topic string, spec driver.ConsumerSpec) string {
-	return strings.NewReplacer("{run}", s.target.Run, "{topic}", topic, "{group}", spec.Group,
+	return strings.NewReplacer("{run}", s.Target.Run, "{topic}", topic, "{group}", spec.Group,
 		"{consumer}", strconv.Itoa(spec.ID)).Replace(pattern)
 }
 
