@@ -17,9 +17,11 @@ import (
 // durableOfGroups is the durable name that all members of a group must give.
 const durableOfGroups = "durable"
 
-// consumer implements driver.Consumer.
+// consumer implements driver.Consumer, kit.Member and kit.Part.
 type consumer struct {
+	session  *session
 	link     *link
+	key      kit.Key
 	channels []string
 	group    string
 	options  []client.SubscriptionOption // but for where to begin
@@ -27,16 +29,18 @@ type consumer struct {
 	every    int                         // how many messages are acknowledged together
 	deliver  driver.Deliver
 	closing  sync.Once
+	leaving  atomic.Bool   // it subscribes no more
 	closed   chan struct{} // closed when Close has done its work
 
+	setting  sync.Mutex                 // held while it subscribes and unsubscribes
 	attached atomic.Pointer[attachment] // what delivers; nil: nothing does
-	gate     sync.Mutex                 // held during Deliver
+	gate     *kit.Gate                  // locked during Deliver
 	last     []atomic.Uint64            // by channel, the highest sequence that was delivered
 }
 
 // attachment is a consumer's subscriptions with one registration.
 type attachment struct {
-	subscriptions []client.Subscription // by channel; guarded by the link's mu
+	subscriptions []client.Subscription // by channel; guarded by the consumer's setting
 	held          []*client.Msg         // delivered and to be acknowledged; guarded by the consumer's gate
 }
 
@@ -46,7 +50,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	s.mu.Lock()
 	all := s.topology.Existing || s.topology.Late
 	s.mu.Unlock()
-	c := &consumer{all: all, group: spec.Group, every: 1, deliver: deliver, closed: make(chan struct{}), last: make([]atomic.Uint64, len(spec.Topics)),
+	c := &consumer{session: s, key: consumerKey(spec), gate: kit.NewGate(nil), all: all, group: spec.Group, every: 1, deliver: deliver, closed: make(chan struct{}), last: make([]atomic.Uint64, len(spec.Topics)),
 		options: []client.SubscriptionOption{client.SetManualAckMode(), client.MaxInflight(o.MaxInflight), client.AckWait(o.AckWait)}}
 	switch {
 	case spec.Ack.Mode == driver.AckNone:
@@ -69,10 +73,13 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		c.options = append(c.options, client.DurableName(durableOfGroups))
 	}
 	var err error
-	if c.link, err = s.links.Acquire(ctx, consumerKey(spec)); err != nil {
+	if c.link, err = s.links.Acquire(ctx, c.key); err != nil {
 		return nil, err
 	}
-	if err := kit.Await(ctx, "wait for the server", passes, func() error { return c.link.subscribe(c) }); err != nil {
+	if err = c.link.Join(ctx, c); err == nil {
+		_, err = s.Keep(c)
+	}
+	if err != nil {
 		_ = c.Close(ctx)
 		return nil, wrap(err, "subscribe to %q", c.channels)
 	}
@@ -83,9 +90,14 @@ func consumerKey(spec driver.ConsumerSpec) kit.Key {
 	return kit.Key{Role: kit.Consumer, Conn: spec.Conn}
 }
 
-// attach subscribes by r. What the registration before has not delivered yet is
-// dropped: the server delivers it again, or starts with it. The link's mu is held.
-func (c *consumer) attach(r *registration) error {
+// Attach implements kit.Member: it subscribes by r. What the registration before has not delivered yet is
+// dropped: the server delivers it again, or starts with it.
+func (c *consumer) Attach(_ context.Context, r *registration) error {
+	c.setting.Lock()
+	defer c.setting.Unlock()
+	if c.leaving.Load() {
+		return nil
+	}
 	a := &attachment{}
 	c.attached.Store(a)
 	for i, channel := range c.channels {
@@ -99,7 +111,7 @@ func (c *consumer) attach(r *registration) error {
 		if err != nil {
 			c.attached.Store(nil)
 			c.unsubscribe(a)
-			return err
+			return permission(r.wire.Conn(), err)
 		}
 		a.subscriptions = append(a.subscriptions, sub)
 	}
@@ -110,7 +122,7 @@ func (c *consumer) attach(r *registration) error {
 func (c *consumer) receive(a *attachment, channel int, m *client.Msg) {
 	c.gate.Lock()
 	defer c.gate.Unlock()
-	if c.attached.Load() != a {
+	if c.gate.IsShut() || c.attached.Load() != a {
 		return
 	}
 	c.last[channel].Store(max(c.last[channel].Load(), m.Sequence))
@@ -146,16 +158,23 @@ func (c *consumer) unsubscribe(a *attachment) {
 // over is acknowledged before the server is asked to end the subscriptions, which
 // it does in that order.
 func (c *consumer) detach() {
-	c.link.mu.Lock()
-	c.link.consumers = slices.DeleteFunc(c.link.consumers, func(other *consumer) bool { return other == c })
-	c.link.mu.Unlock()
-	a := c.attached.Swap(nil)
-	c.gate.Lock()
-	defer c.gate.Unlock()
-	if a != nil {
+	c.leaving.Store(true)
+	_ = c.gate.Shut(context.Background()) // which never ends
+	c.link.Part(c)
+	c.setting.Lock()
+	defer c.setting.Unlock()
+	if a := c.attached.Swap(nil); a != nil {
 		a.acknowledge()
 		c.unsubscribe(a)
 	}
+}
+
+// Shut implements kit.Part.
+func (c *consumer) Shut(ctx context.Context) error {
+	if err := c.gate.Shut(ctx); err != nil {
+		return wrap(err, "close a consumer")
+	}
+	return nil
 }
 
 // Close implements driver.Consumer. It waits for a running Deliver, at most
@@ -163,13 +182,12 @@ func (c *consumer) detach() {
 func (c *consumer) Close(ctx context.Context) error {
 	go c.closing.Do(func() {
 		defer close(c.closed)
+		c.session.Forget(c)
 		c.detach()
-		c.link.session.links.Release(ctx, c.link.key, c.link)
+		c.session.links.Release(ctx, c.key, c.link)
 	})
-	select {
-	case <-c.closed:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("stan: close a consumer: %w: %w", driver.ErrTimeout, context.Cause(ctx))
+	if err := kit.Wait(ctx, c.closed); err != nil {
+		return wrap(err, "close a consumer")
 	}
+	return nil
 }

@@ -9,17 +9,23 @@ import (
 	client "github.com/nats-io/stan.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
 )
 
 // errNobody says that no streaming server answers.
 var errNobody = errors.New("there is a NATS server, but no streaming server answers")
 
+// failures makes the driver's errors.
+func failures() *kit.Errors { return &kit.Errors{Driver: product, Class: classOf} }
+
+// wrap adds what was being done, and the class, to an error of the libraries.
+func wrap(err error, format string, args ...any) error {
+	return failures().Wrap(err, format, args...)
+}
+
 // classOf returns the class of an error of the libraries.
 func classOf(err error) error {
-	if c := driver.Class(err); c != nil {
-		return c
-	}
 	for _, c := range []struct{ err, class error }{
 		{client.ErrBadConnection, driver.ErrNotConnected},
 		{client.ErrMaxPings, driver.ErrNotConnected},
@@ -44,16 +50,8 @@ func classOf(err error) error {
 // passes reports whether an error goes away by itself, where a streaming server
 // has answered before: its cluster elects a leader, or it is coming back.
 func passes(err error) bool {
-	class := classOf(err)
+	class := failures().ClassOf(err)
 	return class == driver.ErrTimeout || class == driver.ErrNotConnected
-}
-
-// wrap adds what was being done, and the class, to an error of the libraries.
-func wrap(err error, format string, args ...any) error {
-	if driver.Class(err) == nil {
-		err = fmt.Errorf("%w: %w", classOf(err), err)
-	}
-	return fmt.Errorf("stan: %s: %w", fmt.Sprintf(format, args...), err)
 }
 
 // permission returns what the NATS server has refused, instead of err, which is

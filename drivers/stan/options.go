@@ -61,7 +61,7 @@ func (o Options) wire() natswire.Options {
 // check finds what is wrong with options taken together.
 func (o Options) check() error {
 	wrong := func(option, format string, args ...any) error {
-		return fmt.Errorf("stan: %w", &driver.OptionError{Option: option, Cause: fmt.Sprintf(format, args...)})
+		return failures().Option(option, fmt.Sprintf(format, args...))
 	}
 	for name, d := range map[string]time.Duration{"ack_wait": o.AckWait, "ping_interval": o.PingInterval} {
 		if d%time.Second != 0 || d > time.Hour {

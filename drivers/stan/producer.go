@@ -15,7 +15,9 @@ import (
 
 // producer implements driver.Producer.
 type producer struct {
+	session *session
 	link    *link
+	key     kit.Key
 	channel string
 	acks    driver.Acks
 	closed  atomic.Bool
@@ -36,11 +38,11 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err := s.carries(channel, spec.Size); err != nil {
 		return nil, err
 	}
-	l, err := s.links.Acquire(ctx, kit.Key{Role: kit.Producer, Conn: spec.Conn})
-	if err != nil {
+	p := &producer{session: s, key: kit.Key{Role: kit.Producer, Conn: spec.Conn}, channel: channel, acks: acks}
+	var err error
+	if p.link, err = s.links.Acquire(ctx, p.key); err != nil {
 		return nil, err
 	}
-	p := &producer{link: l, channel: channel, acks: acks}
 	p.idle.New = func() any {
 		m := &sending{producer: p}
 		m.handler = m.done
@@ -63,7 +65,7 @@ func (s *session) carries(channel string, size int) error {
 
 // Send implements driver.Producer. The library copies the payload.
 func (p *producer) Send(token uint64, payload []byte) error {
-	r := p.link.live.Load()
+	r := p.link.Live()
 	if r == nil || p.closed.Load() {
 		return p.failed(driver.ErrNotConnected)
 	}
@@ -94,7 +96,7 @@ func (m *sending) done(_ string, err error) {
 }
 
 func (p *producer) failed(err error) error {
-	if (p.link.closing.Load() || p.closed.Load()) && classOf(err) != driver.ErrRejected {
+	if (p.link.Closing() || p.closed.Load()) && failures().ClassOf(err) != driver.ErrRejected {
 		err = driver.ErrClosed // whatever the dying connection said
 	}
 	return wrap(err, "send to %q", p.channel)
@@ -104,7 +106,7 @@ func (p *producer) failed(err error) error {
 // producer; what is unanswered then is done with ErrClosed.
 func (p *producer) Close(ctx context.Context) error {
 	if p.closed.CompareAndSwap(false, true) {
-		p.link.session.links.Release(ctx, p.link.key, p.link)
+		p.session.links.Release(ctx, p.key, p.link)
 	}
 	return nil
 }

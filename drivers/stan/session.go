@@ -2,11 +2,9 @@ package stan
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,14 +17,12 @@ import (
 
 // session implements driver.Session, driver.ServerInfo and driver.DepthTeller.
 type session struct {
-	target     driver.Target
+	*kit.Base
 	options    Options
 	wire       *natswire.Client
 	links      *kit.Pool[kit.Key, *link]
 	monitoring *http.Transport
-	name       string          // of its clients at the server, unique
-	life       context.Context // ends when the session closes
-	cancel     context.CancelFunc
+	name       string // of its clients at the server, unique
 
 	mu       sync.Mutex
 	topology driver.Topology
@@ -35,22 +31,18 @@ type session struct {
 
 // open connects, and registers once to see that somebody answers.
 func open(ctx context.Context, t driver.Target, o Options) (driver.Session, error) {
-	if t.Notify == nil {
-		t.Notify = func(driver.Event) {}
-	}
 	tls, err := t.TLS.Config("")
 	if err != nil {
 		return nil, fmt.Errorf("stan: %w", err)
 	}
-	s := &session{target: t, options: o,
-		monitoring: &http.Transport{DialContext: t.Dial, TLSClientConfig: tls, DisableKeepAlives: true},
-		// Two sessions of one run must not pass for the same client.
-		name: fmt.Sprintf("sixnines-%s-%s", t.Run, strings.ToLower(rand.Text()[:8]))}
-	s.links = kit.NewPool(product, s.connect, func(ctx context.Context, l *link) { l.close(ctx) })
+	s := &session{Base: kit.NewPlainBase(failures(), t), options: o,
+		monitoring: &http.Transport{DialContext: t.Dial, TLSClientConfig: tls, DisableKeepAlives: true}}
+	// Two sessions of one run must not pass for the same client.
+	s.name = "sixnines-" + t.Run + "-" + s.Nonce
+	s.links = kit.NewPool(product, s.connect, func(ctx context.Context, l *link) { _ = l.Close(ctx) })
 	if s.wire, err = natswire.Open(ctx, product, t, o.wire()); err != nil {
 		return nil, err
 	}
-	s.life, s.cancel = context.WithCancel(context.Background())
 	soon := kit.Moment() // it may be that nobody ever will
 	absent := func(err error) bool { return errors.Is(err, errNobody) && soon() }
 	if err := kit.Await(ctx, "stan: register", absent, func() error { return s.visit(ctx, nil, nil) }); err != nil {
@@ -60,7 +52,7 @@ func open(ctx context.Context, t driver.Target, o Options) (driver.Session, erro
 	return s, nil
 }
 
-func (s *session) channel(topic string) string { return "sixnines." + s.target.Run + "." + topic }
+func (s *session) channel(topic string) string { return "sixnines." + s.Target.Run + "." + topic }
 
 // clientID is the name of a link's client at the server, which allows letters,
 // digits, hyphens and underscores.
@@ -149,8 +141,8 @@ func (s *session) Deprovision(ctx context.Context) error {
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.cancel() // ends what is being registered; links leave the server when they close
-	s.links.Close(ctx)
-	s.wire.Close(ctx)
-	return nil
+	return s.Base.Close(ctx, func(ctx context.Context) {
+		s.links.Close(ctx) // which leave the server
+		_ = s.wire.Close(ctx)
+	})
 }

@@ -15,7 +15,8 @@ import (
 
 // Wire is one connection of a link, after the login.
 type Wire interface {
-	// Serve handles what comes until the connection ends, and returns why.
+	// Serve handles what comes until the connection ends, and returns why; nil: an event
+	// has told of it already.
 	Serve() error
 	// End is called once, after Serve. What waits for an answer is resolved with err, of
 	// class driver.ErrTimeout where nobody knows its outcome, driver.ErrClosed where the
@@ -149,7 +150,9 @@ func (l *Link[W, P]) run(w *W) {
 		if errors.Is(why, io.EOF) {
 			why = errHungUp
 		}
-		l.Emit(driver.Event{Kind: driver.Disconnected, Detail: why.Error()})
+		if why != nil {
+			l.Emit(driver.Event{Kind: driver.Disconnected, Detail: why.Error()})
+		}
 		if w, ok = l.reconnect(why); ok {
 			l.Emit(driver.Event{Kind: driver.Reconnected})
 		}
