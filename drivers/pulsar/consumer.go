@@ -148,17 +148,10 @@ func (c *consumer) leaving() bool {
 // Shut implements kit.Part. It returns when no Deliver runs, or ctx ends.
 func (c *consumer) Shut(ctx context.Context) error {
 	c.stop()
-	select {
-	case <-c.left: // before ctx is looked at: it may have ended already
-		return nil
-	default:
+	if err := kit.Wait(ctx, c.left); err != nil {
+		return c.session.Wrap(err, "close a consumer")
 	}
-	select {
-	case <-c.left:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("pulsar: close a consumer: %w: %w", driver.ErrTimeout, context.Cause(ctx))
-	}
+	return nil
 }
 
 // acknowledging is how long a consumer that closes may take for its last

@@ -11,6 +11,9 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
+// failures makes the driver's errors.
+func failures() *kit.Errors { return &kit.Errors{Driver: "pulsar", Class: classOf} }
+
 // classOf returns the class of an error of the client. It gives most of the broker's
 // errors, and of those of its connections, as text only.
 func classOf(err error) error {

@@ -66,8 +66,8 @@ func DefaultOptions() Options {
 
 func (o *Options) validate() error {
 	tenant, namespace, ok := strings.Cut(o.Namespace, "/")
-	if !ok || !plainName(tenant) || !plainName(namespace) {
-		return &driver.OptionError{Option: "namespace", Cause: "want a tenant and a namespace, such as public/default"}
+	if !ok || !kit.PlainName(tenant) || !kit.PlainName(namespace) {
+		return failures().Option("namespace", "want a tenant and a namespace, such as public/default")
 	}
 	return nil
 }
@@ -89,12 +89,6 @@ func (o *Options) compressionLevel() pulsar.CompressionLevel {
 
 func (o *Options) subscription() pulsar.SubscriptionType {
 	return pulsar.SubscriptionType(slices.Index([]string{"exclusive", "shared", "failover", "key_shared"}, o.Subscription))
-}
-
-// plainName reports whether a name is the same in topics, subscriptions and URLs.
-func plainName(name string) bool {
-	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
-	return name != "" && strings.Trim(name, plain) == "" && !strings.Contains(name, "-partition-")
 }
 
 // The ports of Pulsar, unless it was told others.
@@ -121,7 +115,7 @@ func (o *Options) web(a *kit.Address) (string, error) {
 		case encryptedPort:
 			address = "https://" + net.JoinHostPort(host, "8443")
 		default:
-			return "", &driver.OptionError{Option: "http_url", Cause: "Pulsar's web service makes the topics, and its address does not follow from the URL's port; want one such as http://host:8080"}
+			return "", failures().Option("http_url", "Pulsar's web service makes the topics, and its address does not follow from the URL's port; want one such as http://host:8080")
 		}
 	}
 	if !strings.Contains(address, "://") {
@@ -129,7 +123,7 @@ func (o *Options) web(a *kit.Address) (string, error) {
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", &driver.OptionError{Option: "http_url", Cause: "this is no address of Pulsar's web service; want one such as http://host:8080"}
+		return "", failures().Option("http_url", "this is no address of Pulsar's web service; want one such as http://host:8080")
 	}
 	return strings.TrimSuffix(u.String(), "/"), nil
 }

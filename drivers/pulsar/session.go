@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -29,15 +30,15 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	if err := checkName("run", t.Run); err != nil {
-		return nil, err
-	}
-	b, err := kit.NewBase(&kit.Errors{Driver: "pulsar", Class: classOf}, t, "", o.Token,
+	b, err := kit.NewBase(failures(), t, "", o.Token,
 		kit.Scheme{Name: "pulsar", Port: plainPort}, kit.Scheme{Name: "pulsar+ssl", Port: encryptedPort, TLS: true})
 	if err != nil {
 		return nil, err
 	}
 	s := &session{Base: b, options: o}
+	if err := s.checkName("run", t.Run); err != nil {
+		return nil, err
+	}
 	if s.web, err = o.web(&b.Address); err != nil {
 		return nil, err
 	}
@@ -45,11 +46,12 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	return s, nil
 }
 
-func checkName(what, name string) error {
-	if !plainName(name) {
-		return fmt.Errorf("pulsar: %s %q: %w: names have letters, digits, dots, hyphens and underscores here, and not %q", what, name, driver.ErrUnsupported, "-partition-")
+// checkName refuses names that are not plain, or would be taken for a partition's.
+func (s *session) checkName(what, name string) error {
+	if strings.Contains(name, "-partition-") {
+		return fmt.Errorf("pulsar: %s %q: %w: names do not have %q in them", what, name, driver.ErrUnsupported, "-partition-")
 	}
-	return nil
+	return s.CheckName(what, name)
 }
 
 // domain is what the names of topics begin with.
@@ -142,7 +144,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 func (s *session) check(t driver.Topology) error {
 	for what, names := range map[string][]string{"topic": t.Topics, "group": t.Groups} {
 		for _, name := range names {
-			if err := checkName(what, name); err != nil {
+			if err := s.checkName(what, name); err != nil {
 				return err
 			}
 		}
