@@ -239,8 +239,5 @@ func (c *consumer) Close(ctx context.Context) error {
 
 // Shut implements kit.Part.
 func (c *consumer) Shut(ctx context.Context) error {
-	if err := c.gate.Shut(ctx); err != nil {
-		return wrap(err, "close a consumer")
-	}
-	return nil
+	return wrap(c.gate.Shut(ctx), "close a consumer")
 }

@@ -241,10 +241,8 @@ func (p *producer) Sync(ctx context.Context) error {
 	if n == nil {
 		return p.wrap(p.link.Absent())
 	}
-	if _, err := n.session.NewSender(ctx, p.address, p.session.senderOptions()); err != nil {
-		return wrap(err, "wait for a round trip behind what was sent to %q", p.address)
-	}
-	return nil
+	_, err := n.session.NewSender(ctx, p.address, p.session.senderOptions())
+	return wrap(err, "wait for a round trip behind what was sent to %q", p.address)
 }
 
 // Close implements driver.Producer. The connection ends with its last producer.

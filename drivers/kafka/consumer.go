@@ -290,8 +290,5 @@ func (c *consumer) Shut(ctx context.Context) error {
 	c.cancel()
 	err := kit.Wait(ctx, c.ended)
 	c.link.close(ctx)
-	if err != nil {
-		return wrap(err, "close a consumer")
-	}
-	return nil
+	return wrap(err, "close a consumer")
 }

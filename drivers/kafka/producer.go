@@ -171,10 +171,7 @@ func (p acknowledged) Sync(ctx context.Context) error {
 	if p.closed.Load() || p.link.closing.Load() {
 		return fmt.Errorf("kafka: wait for %q: %w", p.name, driver.ErrClosed)
 	}
-	if err := p.link.client.Flush(ctx); err != nil {
-		return wrap(err, "wait for what was sent to %q", p.name)
-	}
-	return nil
+	return wrap(p.link.client.Flush(ctx), "wait for what was sent to %q", p.name)
 }
 
 // Close implements driver.Producer. The client ends with its last producer.

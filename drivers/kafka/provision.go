@@ -215,10 +215,8 @@ func (s *session) provoke(ctx context.Context, topics []string) error {
 	}
 	req := metadataOf(topics)
 	req.AllowAutoTopicCreation = true
-	if _, err := req.RequestWith(ctx, s.control.client); err != nil {
-		return wrap(err, "create topics")
-	}
-	return nil
+	_, err := req.RequestWith(ctx, s.control.client)
+	return wrap(err, "create topics")
 }
 
 func metadataOf(topics []string) *kmsg.MetadataRequest {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 	"time"
 
 	"go.nanomsg.org/mangos/v3"
@@ -141,6 +142,9 @@ func (n *node) Bind(endpoint string) (string, error) {
 	l, err := n.sock.NewListener(endpoint, n.connection(true))
 	if err == nil {
 		err = l.Listen()
+	}
+	if errors.Is(err, mangos.ErrAddrInUse) {
+		err = syscall.EADDRINUSE
 	}
 	if err != nil {
 		return "", err

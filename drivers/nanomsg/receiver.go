@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.nanomsg.org/mangos/v3"
 
@@ -17,7 +18,7 @@ import (
 type receiver struct {
 	*node
 	wish    mesh.Wish
-	backlog *backlog // nil: what has been read is handled at once
+	backlog *kit.Backlog[arrival] // nil: what has been read is handled at once
 	// gate is held while a message is handled: of all connections one at a time.
 	gate *kit.Gate
 }
@@ -30,14 +31,12 @@ func (s *session) receive(ctx context.Context, w mesh.Wish) (*receiver, error) {
 	}
 	defer finished()
 	r := &receiver{wish: w, gate: kit.NewGate(nil)}
-	if s.options.direct() && s.queues(w.Role, w.Slow) {
-		r.backlog = newBacklog(s.Limit())
-	}
 	if r.node, err = s.newNode(w.Role, r.take); err != nil {
 		return nil, err
 	}
-	if r.backlog != nil {
-		go r.backlog.serve(r.serve)
+	if s.options.direct() && s.queues(w.Role, w.Slow) { // before it is connected
+		r.backlog = kit.NewBacklog(r.arrived)
+		r.backlog.Limit(s.Limit())
 	}
 	if !s.options.direct() {
 		if w.Role == mesh.Subscribes {
@@ -71,10 +70,23 @@ func (s *session) queues(r mesh.Role, slow bool) bool {
 // take implements taker.
 func (r *receiver) take(p *pipe, m *mangos.Message, body []byte) (keeps bool) {
 	if r.backlog != nil {
-		return r.backlog.put(p.keep(m, body))
+		header := slices.Clone(p.header)
+		return r.backlog.Add(arrival{m, body, func(reply []byte) error { return p.reply(header, reply) }})
 	}
 	r.serve(body, p.answer)
 	return false
+}
+
+// arrival is a message that has been kept.
+type arrival struct {
+	message *mangos.Message
+	body    []byte
+	answer  func(reply []byte) error // where the role is to respond
+}
+
+func (r *receiver) arrived(a arrival) {
+	r.serve(a.body, a.answer)
+	a.message.Free()
 }
 
 // serve hands a message over, unless the receiver has been closed. answer sends a
@@ -117,13 +129,10 @@ func (r *receiver) run() {
 // Shut implements kit.Part.
 func (r *receiver) Shut(ctx context.Context) error {
 	if r.backlog != nil {
-		r.backlog.close()
+		r.backlog.Stop()
 	}
 	r.node.close()
-	if err := r.gate.Shut(ctx); err != nil {
-		return r.session.Wrap(err, "close a socket %s", nameOf(r.role))
-	}
-	return nil
+	return r.session.Wrap(r.gate.Shut(ctx), "close a socket %s", nameOf(r.role))
 }
 
 // Close implements driver.Consumer.

@@ -2,13 +2,8 @@ package nanomsg
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"sync"
-	"syscall"
-
-	"go.nanomsg.org/mangos/v3"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/mesh"
@@ -120,12 +115,6 @@ func (s *session) add(ctx context.Context, n *node, keys ...string) error {
 	m, others, err := s.Room.Add(n, n.role.Binds(s.Bind), keys...)
 	if err != nil {
 		n.close()
-		if errors.Is(err, mangos.ErrAddrInUse) {
-			err = fmt.Errorf("%w: %w", err, syscall.EADDRINUSE)
-		}
-		if driver.Class(err) == nil || errors.Is(err, fs.ErrNotExist) {
-			err = s.Room.Address().BindError(err)
-		}
 		return fmt.Errorf("nanomsg: socket %s: %w", nameOf(n.role), err)
 	}
 	if !n.joined(m) {

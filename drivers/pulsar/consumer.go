@@ -148,10 +148,7 @@ func (c *consumer) leaving() bool {
 // Shut implements kit.Part. It returns when no Deliver runs, or ctx ends.
 func (c *consumer) Shut(ctx context.Context) error {
 	c.stop()
-	if err := kit.Wait(ctx, c.left); err != nil {
-		return c.session.Wrap(err, "close a consumer")
-	}
-	return nil
+	return c.session.Wrap(kit.Wait(ctx, c.left), "close a consumer")
 }
 
 // acknowledging is how long a consumer that closes may take for its last

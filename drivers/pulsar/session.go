@@ -94,10 +94,7 @@ func (s *session) greet(ctx context.Context) error {
 	if err != nil && (driver.Class(err) != nil || classOf(err) != driver.ErrNoTopic) { // that there is none is an answer
 		return s.Wrap(err, "connect to %s", &s.Address)
 	}
-	if err := s.ask(ctx, "GET", "brokers/version", nil, &s.version); err != nil {
-		return s.Wrap(err, "ask for the version")
-	}
-	return nil
+	return s.Wrap(s.ask(ctx, "GET", "brokers/version", nil, &s.version), "ask for the version")
 }
 
 // hold is a subscription that nobody reads: what consumers on their own are to get

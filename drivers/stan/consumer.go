@@ -171,10 +171,7 @@ func (c *consumer) detach() {
 
 // Shut implements kit.Part.
 func (c *consumer) Shut(ctx context.Context) error {
-	if err := c.gate.Shut(ctx); err != nil {
-		return wrap(err, "close a consumer")
-	}
-	return nil
+	return wrap(c.gate.Shut(ctx), "close a consumer")
 }
 
 // Close implements driver.Consumer. It waits for a running Deliver, at most
@@ -186,8 +183,5 @@ func (c *consumer) Close(ctx context.Context) error {
 		c.detach()
 		c.session.links.Release(ctx, c.key, c.link)
 	})
-	if err := kit.Wait(ctx, c.closed); err != nil {
-		return wrap(err, "close a consumer")
-	}
-	return nil
+	return wrap(kit.Wait(ctx, c.closed), "close a consumer")
 }

@@ -148,10 +148,7 @@ func (r *receiver) Shut(ctx context.Context) error {
 		r.session.Room.Remove(r.member)
 		r.poke()
 	}
-	if err := kit.Wait(ctx, r.done); err != nil {
-		return r.session.Wrap(err, "close a socket %s", kindOf(r.role))
-	}
-	return nil
+	return r.session.Wrap(kit.Wait(ctx, r.done), "close a socket %s", kindOf(r.role))
 }
 
 // Close implements driver.Consumer.

@@ -28,7 +28,9 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 }
 
 // Send implements driver.Producer.
-func (r *requester) Send(token uint64, payload []byte) error { return r.Sent(token, r.request(payload)) }
+func (r *requester) Send(token uint64, payload []byte) error {
+	return r.Sent(token, r.request(payload))
+}
 
 // request sends a request. It waits while the queue is full, like link.send.
 func (r *receiver) request(payload []byte) error {

@@ -103,8 +103,7 @@ func (s *session) Close(ctx context.Context) error {
 // open makes a socket and a member of the room of it. prepare is called before
 // anything is connected.
 func (s *session) open(r mesh.Role, keys []string, prepare func(*socket) error) (*socket, *mesh.Member, []*mesh.Member, error) {
-	a := s.Room.Address()
-	sock, err := newSocket(s.library, r, &s.options, s.marks(), a.IPv6())
+	sock, err := newSocket(s.library, r, &s.options, s.marks(), s.Room.Address().IPv6())
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("zeromq: %w", err)
 	}
@@ -114,9 +113,7 @@ func (s *session) open(r mesh.Role, keys []string, prepare func(*socket) error) 
 	var m *mesh.Member
 	var others []*mesh.Member
 	if err == nil {
-		if m, others, err = s.Room.Add(sock, r.Binds(s.Bind), keys...); err != nil && driver.Class(err) == nil {
-			err = a.BindError(err)
-		}
+		m, others, err = s.Room.Add(sock, r.Binds(s.Bind), keys...)
 	}
 	if err != nil {
 		sock.close()

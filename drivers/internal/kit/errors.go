@@ -39,8 +39,12 @@ func (e *Errors) ClassOf(err error) error {
 	return driver.ErrNotConnected
 }
 
-// Wrap adds the driver, what was being done and, where err wraps none, its class.
+// Wrap adds the driver, what was being done and, where err wraps none, its class. It
+// returns nil for nil.
 func (e *Errors) Wrap(err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
 	what := fmt.Sprintf(format, args...)
 	if driver.Class(err) != nil {
 		return fmt.Errorf("%s: %s: %w", e.Driver, what, err)

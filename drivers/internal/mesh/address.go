@@ -138,14 +138,14 @@ func (a Address) check() error {
 		return nil
 	}
 	if err != nil {
-		return a.BindError(err)
+		return a.bindError(err)
 	}
 	return l.Close()
 }
 
-// BindError gives an error of binding its class and a cause that people
+// bindError gives an error of binding its class and a cause that people
 // understand.
-func (a Address) BindError(err error) error {
+func (a Address) bindError(err error) error {
 	class, cause := driver.ErrNotConnected, ""
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):

@@ -138,8 +138,11 @@ func (r *Room) Add(s Socket, binds bool, keys ...string) (*Member, []*Member, er
 		}
 		r.next++
 		bound, err := s.Bind(endpoint)
+		if err != nil && driver.Class(err) == nil {
+			err = r.address.bindError(err)
+		}
 		if err != nil {
-			return nil, nil, fmt.Errorf("socket for %q: %w", endpoint, err)
+			return nil, nil, err
 		}
 		m.at = r.address.reachable(bound)
 	}
