@@ -36,13 +36,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if s.Closed() {
 		return nil, wrap(driver.ErrClosed, "subscribe")
 	}
-	var topics []string
-	for _, t := range spec.Topics {
-		name, err := s.kafkaName(t)
-		if err != nil {
-			return nil, err
-		}
-		topics = append(topics, name)
+	topics, err := s.kafkaNames(spec.Topics)
+	if err != nil {
+		return nil, err
 	}
 	c := &consumer{session: s, id: spec.ID, deliver: deliver, ended: make(chan struct{}), joined: make(chan struct{})}
 	c.life, c.cancel = context.WithCancel(s.Life)

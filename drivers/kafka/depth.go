@@ -65,10 +65,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	case !s.speaks(listOffsets, 1) || !s.speaks(offsetCommit, 2):
 		return none, fmt.Errorf("kafka: depth of %q: %w: the broker's protocol tells no offsets", name, driver.ErrUnsupported)
 	}
-	ends, err := s.admin.ListEndOffsets(ctx, name)
-	if err == nil {
-		err = ends.Error()
-	}
+	ends, err := told(s.admin.ListEndOffsets(ctx, name))
 	if err != nil {
 		return none, wrap(err, "ask where %q ends", name)
 	}
@@ -99,17 +96,11 @@ func (s *session) placesOf(ctx context.Context, topic string, spec driver.Consum
 		}
 		return nil, fmt.Errorf("kafka: depth of %q: %w: a consumer on its own has a place only while it is there", topic, driver.ErrNotConnected)
 	}
-	committed, err := s.admin.FetchOffsetsForTopics(ctx, s.own(spec.Group), topic)
-	if err == nil {
-		err = committed.Error()
-	}
+	committed, err := told(s.admin.FetchOffsetsForTopics(ctx, s.own(spec.Group), topic))
 	if err != nil {
 		return nil, wrap(err, "ask for the offsets of group %q", spec.Group)
 	}
-	begins, err := s.admin.ListStartOffsets(ctx, topic)
-	if err == nil {
-		err = begins.Error()
-	}
+	begins, err := told(s.admin.ListStartOffsets(ctx, topic))
 	if err != nil {
 		return nil, wrap(err, "ask where %q begins", topic)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // Options are the options of the driver, see driver.DecodeOptions.
@@ -59,9 +60,8 @@ type Options struct {
 	Heartbeat      time.Duration   `option:"heartbeat_interval" doc:"how often members of a group report, and learn that others come and go" min:"10ms"`
 	SessionTimeout time.Duration   `option:"session_timeout" doc:"after which a silent member is expelled from its group" min:"100ms"`
 
-	Version        string        `option:"version" doc:"speak the protocol of this version of Kafka and no later one, such as 0.8.2; before 0.10 it must be given; absent: what the broker speaks"`
-	User           string        `option:"user" doc:"user name, with password"`
-	Password       string        `option:"password" doc:"password of user" secret:"true"`
+	Version string `option:"version" doc:"speak the protocol of this version of Kafka and no later one, such as 0.8.2; before 0.10 it must be given; absent: what the broker speaks"`
+	kit.UserOptions
 	SASL           string        `option:"sasl" enum:"plain,scram-sha-256,scram-sha-512" doc:"how user and password are proved"`
 	ConnectTimeout time.Duration `option:"connect_timeout" doc:"longest time for a broker to accept a connection, TLS included" min:"1ms"`
 	Rack           string        `option:"rack" doc:"where the client is, for brokers that let it fetch from the nearest replica"`

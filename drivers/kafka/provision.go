@@ -57,6 +57,18 @@ func (s *session) kafkaName(name string) (string, error) {
 	return "", fmt.Errorf("kafka: topic %q: %w: it is none of those that were provisioned", name, driver.ErrNoTopic)
 }
 
+func (s *session) kafkaNames(names []string) ([]string, error) {
+	var all []string
+	for _, name := range names {
+		kafkas, err := s.kafkaName(name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, kafkas)
+	}
+	return all, nil
+}
+
 // assign gives the run's topics the names of the option topic.
 func (s *session) assign(topics []string) error {
 	given := s.options.Topic
@@ -87,13 +99,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if err := s.assign(t.Topics); err != nil {
 		return fail(err)
 	}
-	var topics []string
-	for _, name := range t.Topics {
-		kafkas, err := s.kafkaName(name)
-		if err != nil {
-			return fail(err)
-		}
-		topics = append(topics, kafkas)
+	topics, err := s.kafkaNames(t.Topics)
+	if err != nil {
+		return fail(err)
 	}
 	for _, group := range t.Groups {
 		if err := s.CheckName("group", group); err != nil {
@@ -359,12 +367,18 @@ func listStarts(ctx context.Context, admin *kadm.Client, topics []string) (kadm.
 
 func list(ctx context.Context, what string, ask func(context.Context, ...string) (kadm.ListedOffsets, error), topics []string) (listed kadm.ListedOffsets, err error) {
 	err = kit.Await(ctx, what, passes, func() error {
-		if listed, err = ask(ctx, topics...); err != nil {
-			return err
-		}
-		return listed.Error()
+		listed, err = told(ask(ctx, topics...))
+		return err
 	})
 	return listed, err
+}
+
+// told is an answer of which parts may have failed.
+func told[T interface{ Error() error }](answer T, err error) (T, error) {
+	if err == nil {
+		err = answer.Error()
+	}
+	return answer, err
 }
 
 // Deprovision implements driver.Session. Members of groups leave before, since
@@ -390,9 +404,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 		errs = append(errs, remove(ctx, admin, created))
 	}
 	for _, group := range groups {
-		if err := s.forgetGroup(ctx, admin, group); err != nil {
-			errs = append(errs, wrap(err, "delete group %q", group))
-		}
+		errs = append(errs, wrap(s.forgetGroup(ctx, admin, group), "delete group %q", group))
 	}
 	return errors.Join(errs...)
 }

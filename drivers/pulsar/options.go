@@ -35,10 +35,9 @@ type Options struct {
 	AckGroupTime     time.Duration   `option:"ack_group_time" min:"1ms" max:"1m" doc:"longest time that an acknowledgement waits for others"`
 	Token            string          `option:"token" secret:"true" doc:"what to log in with, to the broker and to the web service"`
 	KeepAlive        time.Duration   `option:"keep_alive" min:"1s" max:"10m" doc:"interval of pings; the client ends a connection on which it has heard nothing for two"`
-	ConnectTimeout   time.Duration   `option:"connect_timeout" min:"1ms" max:"5m" doc:"longest time for a broker to accept a connection"`
-	OperationTimeout time.Duration   `option:"operation_timeout" min:"100ms" max:"5m" doc:"longest time for a broker to answer what is neither a message nor a receipt"`
-	ReconnectWait    time.Duration   `option:"reconnect_wait" min:"1ms" max:"1m" doc:"pause between attempts to reconnect"`
-	Name             string          `option:"name" doc:"name of the connections at the broker; the run, role and number of each are added"`
+	kit.ConnectOptions
+	OperationTimeout time.Duration `option:"operation_timeout" min:"100ms" max:"5m" doc:"longest time for a broker to answer what is neither a message nor a receipt"`
+	Name             string        `option:"name" doc:"name of the connections at the broker; the run, role and number of each are added"`
 }
 
 // DefaultOptions returns the defaults. Batches and acknowledgements are the client's.
@@ -57,9 +56,8 @@ func DefaultOptions() Options {
 		AckGroupSize:     1000,
 		AckGroupTime:     100 * time.Millisecond,
 		KeepAlive:        30 * time.Second,
-		ConnectTimeout:   5 * time.Second,
+		ConnectOptions:   kit.ConnectOptions{ConnectTimeout: 5 * time.Second, ReconnectWait: 50 * time.Millisecond},
 		OperationTimeout: 10 * time.Second,
-		ReconnectWait:    50 * time.Millisecond,
 		Name:             "sixnines",
 	}
 }

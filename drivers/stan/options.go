@@ -9,6 +9,7 @@ import (
 	client "github.com/nats-io/stan.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
 )
 
@@ -22,14 +23,13 @@ type Options struct {
 	Durable            bool            `option:"durable" doc:"the server keeps the place of groups and subscribers while they are away"`
 	HTTPURL            string          `option:"http_url" doc:"the server's monitoring address, such as http://host:8222, to read version, store and limits from"`
 	WriteBuffer        driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
-	User               string          `option:"user" doc:"user name, with password"`
-	Password           string          `option:"password" doc:"password of user" secret:"true"`
-	Token              string          `option:"token" doc:"token, instead of a user" secret:"true"`
-	ConnectTimeout     time.Duration   `option:"connect_timeout" doc:"longest time for the server to accept a connection, and to answer each request such as a subscription" min:"1ms"`
-	PingInterval       time.Duration   `option:"ping_interval" doc:"how often a connection asks the streaming server whether it still knows it, in whole seconds" min:"1s"`
-	MaxPingsOut        int             `option:"max_pings_outstanding" doc:"unanswered questions until a connection counts as lost" min:"2"`
-	ReconnectWait      time.Duration   `option:"reconnect_wait" doc:"pause between attempts to connect again" min:"1ms"`
-	Client             string          `option:"client" enum:"library" formerly:"publish" aliases:"client=library" doc:"library: stan.go publishes and consumes; there is no direct path"`
+	kit.UserOptions
+	Token          string        `option:"token" doc:"token, instead of a user" secret:"true"`
+	ConnectTimeout time.Duration `option:"connect_timeout" doc:"longest time for the server to accept a connection, and to answer each request such as a subscription" min:"1ms"`
+	PingInterval   time.Duration `option:"ping_interval" doc:"how often a connection asks the streaming server whether it still knows it, in whole seconds" min:"1s"`
+	MaxPingsOut    int           `option:"max_pings_outstanding" doc:"unanswered questions until a connection counts as lost" min:"2"`
+	ReconnectWait  time.Duration `option:"reconnect_wait" doc:"pause between attempts to connect again" min:"1ms"`
+	Client         string        `option:"client" enum:"library" formerly:"publish" aliases:"client=library" doc:"library: stan.go publishes and consumes; there is no direct path"`
 }
 
 // DefaultOptions returns the defaults.
