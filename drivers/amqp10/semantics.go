@@ -3,10 +3,11 @@ package amqp10
 import (
 	"crypto/tls"
 	"fmt"
-	"strconv"
+	"maps"
 	"strings"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // ServerInfo implements driver.ServerInfo. It is what the server says of itself
@@ -43,22 +44,15 @@ func (s *session) semantics() driver.Semantics {
 		Batching:       "none, the library writes each message by itself, on a goroutine of the connection",
 		Consumption:    fmt.Sprintf("push, %d messages ahead, each is accepted", o.Credit),
 		Transport:      transport,
-		Settings: map[string]string{
-			"client":            "go-amqp",
-			"outcomes":          "waited for in the order of sending",
-			"routing":           routing,
-			"settled":           strconv.FormatBool(o.Settled),
-			"durable":           strconv.FormatBool(o.Durable),
-			"credit":            strconv.Itoa(o.Credit),
-			"ack_every":         strconv.Itoa(o.AckEvery),
-			"login":             o.Login,
-			"idle_timeout":      o.IdleTimeout.String(),
-			"frame_max":         o.FrameMax.String(),
-			"reconnect_wait":    o.ReconnectWait.String(),
-			"reconnect_buffer":  "none, sends fail while disconnected",
-			"connection_server": server,
-		},
+		Settings:       kit.Settings(o, "settled", "durable", "credit", "ack_every", "login", "idle_timeout", "frame_max", "reconnect_wait"),
 	}
+	maps.Copy(sem.Settings, map[string]string{
+		"client":            "go-amqp",
+		"outcomes":          "waited for in the order of sending",
+		"routing":           routing,
+		"reconnect_buffer":  "none, sends fail while disconnected",
+		"connection_server": server,
+	})
 	if o.Durable {
 		sem.Durability = "disk, before a message is accepted"
 		sem.Acknowledgment += ", and has it on disk"

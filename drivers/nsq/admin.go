@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nsqio/go-nsq"
@@ -17,31 +14,6 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 )
-
-// once keeps the connections that are made for one request.
-type once struct {
-	mu    sync.Mutex
-	over  bool
-	conns []net.Conn
-}
-
-func (o *once) keep(c net.Conn) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.over {
-		c.Close()
-	}
-	o.conns = append(o.conns, c)
-}
-
-func (o *once) close() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.over = true
-	for _, c := range o.conns {
-		c.Close()
-	}
-}
 
 // post asks nsqd by HTTP to do something with a topic, and a channel if that is
 // not empty.
@@ -54,47 +26,20 @@ func (s *session) post(ctx context.Context, what, topic, channel string) error {
 	return err
 }
 
-// answerMost bounds what is read of an answer by HTTP, in bytes.
-const answerMost = 16 << 20
-
 // ask makes a request to nsqd's HTTP address and returns the answer.
 func (s *session) ask(ctx context.Context, method, what string, query url.Values) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, method, s.http+what+"?"+query.Encode(), nil)
-	if err != nil {
-		return nil, err
-	}
-	// The client closes connections when it gets round to it, not before it
-	// returns.
-	var dialled once
-	defer dialled.close()
-	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := s.Target.Dial(ctx, network, address)
-		if err == nil {
-			dialled.keep(c)
-		}
-		return c, err
-	}
-	client := http.Client{Transport: &http.Transport{DialContext: dial, TLSClientConfig: s.TLS.Clone(), DisableKeepAlives: true}}
-	answer, err := client.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("%w: nsqd's HTTP address: %w", driver.ErrNotConnected, err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, answerMost))
-	if err != nil {
-		return nil, fmt.Errorf("%w: nsqd's HTTP address: %w", driver.ErrNotConnected, err)
-	}
-	if answer.StatusCode == http.StatusOK {
-		return text, nil
+	text, status, err := s.Ask(ctx, method, s.http+what+"?"+query.Encode(), nil, nil)
+	if err != nil || status == http.StatusOK {
+		return text, err
 	}
 	class := driver.ErrRejected
 	switch {
 	case strings.Contains(string(text), "NOT_FOUND"):
 		class = driver.ErrNoTopic
-	case answer.StatusCode == http.StatusForbidden:
+	case status == http.StatusForbidden:
 		class = driver.ErrUnauthorized
 	}
-	return nil, fmt.Errorf("%w: %s says %s: %.200s; is this nsqd's HTTP address?", class, s.http+what, answer.Status, text)
+	return nil, fmt.Errorf("%w: %s says %d: %.200s; is this nsqd's HTTP address?", class, s.http+what, status, text)
 }
 
 // Provision implements driver.Session. It makes the topics and channels if it

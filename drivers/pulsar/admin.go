@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"strings"
@@ -37,40 +36,26 @@ func (s *session) path(topic, what string) string {
 	return path
 }
 
-// answerMost bounds what is read of an answer of the web service, in bytes.
-const answerMost = 16 << 20
-
 // ask makes a request to the web service. into gets the answer; a
 // *string gets one that is no JSON as it is.
 func (s *session) ask(ctx context.Context, method, path string, body, into any) error {
-	var sent io.Reader
+	header := http.Header{"Content-Type": {"application/json"}}
+	if s.options.Token != "" {
+		header.Set("Authorization", "Bearer "+s.options.Token)
+	}
+	var sent []byte
 	if method == http.MethodPut {
-		text, err := json.Marshal(body)
-		if err != nil {
+		var err error
+		if sent, err = json.Marshal(body); err != nil {
 			return err
 		}
-		sent = bytes.NewReader(text)
 	}
-	request, err := http.NewRequestWithContext(ctx, method, s.web+"/admin/v2/"+path, sent)
+	text, status, err := s.Ask(ctx, method, s.web+"/admin/v2/"+path, header, sent)
 	if err != nil {
-		return err
-	}
-	request.Header.Set("Content-Type", "application/json")
-	if s.options.Token != "" {
-		request.Header.Set("Authorization", "Bearer "+s.options.Token)
-	}
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: s.TLS.Clone(), DisableKeepAlives: true}}
-	answer, err := client.Do(request)
-	if err != nil {
-		return fmt.Errorf("pulsar: %w: the web service: %w", driver.ErrNotConnected, err)
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(io.LimitReader(answer.Body, answerMost))
-	if err != nil {
-		return fmt.Errorf("pulsar: %w: the web service: %w", driver.ErrNotConnected, err)
+		return fmt.Errorf("pulsar: %w", err)
 	}
 	class := driver.ErrRejected
-	switch answer.StatusCode {
+	switch status {
 	case http.StatusOK, http.StatusNoContent:
 		if into == nil {
 			return nil
@@ -96,7 +81,7 @@ func (s *session) ask(ctx context.Context, method, path string, body, into any) 
 	if json.Unmarshal(text, &why) != nil {
 		why.Reason = string(text)
 	}
-	return fmt.Errorf("%w: %s says %d: %.200s; is this Pulsar's web service?", class, request.URL.Redacted(), answer.StatusCode, strings.Join(strings.Fields(why.Reason), " "))
+	return fmt.Errorf("%w: of %s the web service says %d: %.200s; is this Pulsar's?", class, path, status, strings.Join(strings.Fields(why.Reason), " "))
 }
 
 // topicStats is what the broker counts of a topic.

@@ -3,9 +3,11 @@ package pulsar
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // ServerInfo implements driver.ServerInfo.
@@ -35,26 +37,19 @@ func (s *session) semantics(ctx context.Context) driver.Semantics {
 		Consumption: fmt.Sprintf("push, %d ahead; each is acknowledged, in groups of up to %d or %s",
 			o.ReceiverQueue, o.AckGroupSize, o.AckGroupTime),
 		Transport: "tcp",
-		Settings: map[string]string{
-			"client":             "pulsar-client-go",
-			"namespace":          o.Namespace,
-			"persistent":         strconv.FormatBool(o.Persistent),
-			"partitions":         strconv.Itoa(o.Partitions),
-			"subscription":       o.Subscription,
-			"compression":        o.Compression,
-			"max_pending":        strconv.Itoa(s.maxPending()),
-			"send_timeout":       "none",
-			"receiver_queue":     strconv.Itoa(o.ReceiverQueue),
-			"keep_alive":         o.KeepAlive.String(),
-			"reconnect_wait":     o.ReconnectWait.String(),
-			"reconnect_buffer":   "messages are kept while disconnected, up to max_pending",
-			"authentication":     s.login(),
-			"topics":             "made by the web service at " + s.web,
-			"server_product":     "Apache Pulsar",
-			"server_version":     s.version,
-			"server_max_message": "unknown",
-		},
+		Settings:  kit.Settings(o, "namespace", "persistent", "partitions", "subscription", "compression", "receiver_queue", "keep_alive", "reconnect_wait"),
 	}
+	maps.Copy(sem.Settings, map[string]string{
+		"client":             "pulsar-client-go",
+		"max_pending":        strconv.Itoa(s.maxPending()),
+		"send_timeout":       "none",
+		"reconnect_buffer":   "messages are kept while disconnected, up to max_pending",
+		"authentication":     s.login(),
+		"topics":             "made by the web service at " + s.web,
+		"server_product":     "Apache Pulsar",
+		"server_version":     s.version,
+		"server_max_message": "unknown",
+	})
 	if limit := s.limit.Load(); limit > 0 {
 		sem.Settings["server_max_message"] = driver.ByteSize(limit).String()
 	}

@@ -55,26 +55,17 @@ func (s *session) ask(ctx context.Context, page, channel string, into any) error
 	if channel != "" {
 		address += "?" + url.Values{"channel": {channel}, "subs": {"1"}}.Encode()
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	var answer *http.Response
-	if err == nil {
-		answer, err = s.monitoring.RoundTrip(request)
+	text, status, err := s.Ask(ctx, http.MethodGet, address, nil, nil)
+	switch {
+	case err != nil:
+	case status == http.StatusNotFound && channel != "":
+		return fmt.Errorf("stan: channel %q: %w", channel, driver.ErrNoTopic)
+	case status != http.StatusOK:
+		err = fmt.Errorf("the server says %d", status)
+	default:
+		err = json.Unmarshal(text, into)
 	}
-	if err == nil {
-		defer answer.Body.Close()
-		switch {
-		case answer.StatusCode == http.StatusNotFound && channel != "":
-			return fmt.Errorf("stan: channel %q: %w", channel, driver.ErrNoTopic)
-		case answer.StatusCode != http.StatusOK:
-			err = fmt.Errorf("the server says %s", answer.Status)
-		default:
-			err = json.NewDecoder(answer.Body).Decode(into)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("stan: option \"http_url\": read %s of the server's monitoring: %w: %w", page, driver.ErrNotConnected, err)
-	}
-	return nil
+	return wrap(err, "option \"http_url\": read %s of the server's monitoring", page)
 }
 
 // readServer asks for the server, if an option says where its monitoring is.

@@ -10,6 +10,7 @@ import (
 	client "github.com/nats-io/stan.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // ServerInfo implements driver.ServerInfo.
@@ -41,19 +42,10 @@ func (s *session) semantics(told server) driver.Semantics {
 		Batching:       s.wire.Batching(),
 		Consumption:    fmt.Sprintf("push, up to %d messages ahead of acknowledgements; each acknowledged after it was delivered, unless the scenario says every n", o.MaxInflight),
 		Transport:      s.wire.Transport(),
-		Settings: map[string]string{
-			"client":                "stan.go " + client.Version + ", nats.go " + nats.Version,
-			"max_pub_acks_inflight": strconv.Itoa(o.MaxPubAcksInflight),
-			"ack_timeout":           o.AckTimeout.String(),
-			"max_inflight":          strconv.Itoa(o.MaxInflight),
-			"ack_wait":              o.AckWait.String(),
-			"durable":               strconv.FormatBool(o.Durable),
-			"cluster_id":            o.ClusterID,
-			"ping_interval":         o.PingInterval.String(),
-			"max_pings_outstanding": strconv.Itoa(o.MaxPingsOut),
-		},
-		Warnings: append(s.wire.Warnings(), fmt.Sprintf("stan.go drops an acknowledgement that comes after %v (ack_timeout), so that its message counts as unknown, and what it cannot read", o.AckTimeout)),
+		Settings:       kit.Settings(&o, "max_pub_acks_inflight", "ack_timeout", "max_inflight", "ack_wait", "durable", "cluster_id", "ping_interval", "max_pings_outstanding"),
+		Warnings:       append(s.wire.Warnings(), fmt.Sprintf("stan.go drops an acknowledgement that comes after %v (ack_timeout), so that its message counts as unknown, and what it cannot read", o.AckTimeout)),
 	}
+	sem.Settings["client"] = "stan.go " + client.Version + ", nats.go " + nats.Version
 	if o.Durable {
 		sem.Delivery = "at least once"
 	}

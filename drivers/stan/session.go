@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"sync"
 	"time"
 
@@ -18,11 +17,10 @@ import (
 // session implements driver.Session, driver.ServerInfo and driver.DepthTeller.
 type session struct {
 	*kit.Base
-	options    Options
-	wire       *natswire.Client
-	links      *kit.Pool[kit.Key, *link]
-	monitoring *http.Transport
-	name       string // of its clients at the server, unique
+	options Options
+	wire    *natswire.Client
+	links   *kit.Pool[kit.Key, *link]
+	name    string // of its clients at the server, unique
 
 	mu       sync.Mutex
 	topology driver.Topology
@@ -31,12 +29,11 @@ type session struct {
 
 // open connects, and registers once to see that somebody answers.
 func open(ctx context.Context, t driver.Target, o Options) (driver.Session, error) {
-	tls, err := t.TLS.Config("")
-	if err != nil {
+	s := &session{Base: kit.NewPlainBase(failures(), t), options: o}
+	var err error
+	if s.TLS, err = t.TLS.Config(""); err != nil {
 		return nil, fmt.Errorf("stan: %w", err)
 	}
-	s := &session{Base: kit.NewPlainBase(failures(), t), options: o,
-		monitoring: &http.Transport{DialContext: t.Dial, TLSClientConfig: tls, DisableKeepAlives: true}}
 	// Two sessions of one run must not pass for the same client.
 	s.name = "sixnines-" + t.Run + "-" + s.Nonce
 	s.links = kit.NewPool(product, s.connect, func(ctx context.Context, l *link) { _ = l.Close(ctx) })
