@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 
 	"sixnines/driver"
@@ -15,11 +16,11 @@ import (
 // closing is a connection that says when it is closed.
 type closing struct {
 	net.Conn
-	closed *int
+	closed *atomic.Int32
 }
 
 func (c closing) Close() error {
-	*c.closed++
+	c.closed.Add(1)
 	return c.Conn.Close()
 }
 
@@ -30,7 +31,8 @@ func TestAsk(t *testing.T) {
 		io.WriteString(w, r.Method+" "+r.URL.Path+" "+r.Header.Get("Kind")+" "+string(body))
 	}))
 	defer server.Close()
-	dialled, closed := 0, 0
+	dialled := 0
+	var closed atomic.Int32
 	b := NewPlainBase(&Errors{Driver: "test"}, driver.Target{Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 		dialled++
 		c, err := new(net.Dialer).DialContext(ctx, network, address)
@@ -40,8 +42,8 @@ func TestAsk(t *testing.T) {
 	if err != nil || status != http.StatusTeapot || string(answer) != "PUT /pot green tea" {
 		t.Errorf("%q, %d, %v", answer, status, err)
 	}
-	if dialled != 1 || closed == 0 {
-		t.Errorf("%d connections, closed %d times", dialled, closed)
+	if dialled != 1 || closed.Load() == 0 {
+		t.Errorf("%d connections, closed %d times", dialled, closed.Load())
 	}
 	server.Close()
 	if _, _, err := b.Ask(t.Context(), http.MethodGet, server.URL, nil, nil); !errors.Is(err, driver.ErrNotConnected) {
