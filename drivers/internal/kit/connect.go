@@ -16,6 +16,7 @@ import (
 // Conn is a network connection to a server, encrypted where that is asked for.
 type Conn struct {
 	net.Conn
+	To  Server               // which server
 	Raw net.Conn             // below encryption: closing it waits for nothing
 	TLS *tls.ConnectionState // nil: plain
 }
@@ -69,7 +70,7 @@ func connect[C any](ctx context.Context, b *Base, to Server, how Connecting, log
 		return none, connectError(ctx, limited, b, to, how, err)
 	}
 	stop := context.AfterFunc(limited, func() { raw.Close() })
-	c := Conn{Conn: raw, Raw: raw}
+	c := Conn{Conn: raw, Raw: raw, To: to}
 	var made C
 	if err = c.Encrypt(limited, b.TLS, to); err == nil {
 		made, err = login(limited, c)

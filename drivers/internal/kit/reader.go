@@ -23,6 +23,9 @@ func (r *Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// Seen returns how often bytes have come, and whether somebody waits for more.
+func (r *Reader) Seen() (reads uint64, waits bool) { return r.reads.Load(), r.waits.Load() }
+
 // Watch finds out whether the server is alive, until done is closed: it returns true
 // once nothing has come for a whole interval at whose beginning ask was true, while
 // somebody waited for it. ask puts a question to the server, or reports whether the

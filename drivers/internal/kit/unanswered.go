@@ -14,6 +14,8 @@ type Unanswered[N any] struct {
 	limit int // that may wait for an answer; 0: any number
 	span  int // from the oldest of them to the newest; 0: any number
 
+	sending *Mark // of the message that a Send reads; nil: none is marked
+
 	mu    sync.Mutex
 	room  sync.Cond
 	ring  []unanswered[N] // its length is a power of two
@@ -39,6 +41,10 @@ func NewUnanswered[N any](first uint64, limit, span int) *Unanswered[N] {
 	u.room.L = &u.mu
 	return u
 }
+
+// Marks has Add mark the message with m, and End leave it to its Send, which reads the
+// payload until it calls m.End. One goroutine at a time sends. It is called before Add.
+func (u *Unanswered[N]) Marks(m *Mark) { u.sending = m }
 
 func (u *Unanswered[N]) at(number uint64) *unanswered[N] {
 	return &u.ring[number&uint64(len(u.ring)-1)]
@@ -79,6 +85,9 @@ func (u *Unanswered[N]) Add(acks driver.Acks, token uint64, note N) (number uint
 	*u.at(number) = unanswered[N]{acks: acks, token: token, note: note}
 	u.next++
 	u.open++
+	if u.sending != nil {
+		u.sending.Begin(number)
+	}
 	return number, true
 }
 
@@ -93,6 +102,18 @@ func (u *Unanswered[N]) Withdraw(number uint64) bool {
 	u.take(number)
 	u.next--
 	u.first = min(u.first, u.next)
+	return true
+}
+
+// Discard removes a message that was not sent; false: it has been settled, or will be. Its
+// number is not used again.
+func (u *Unanswered[N]) Discard(number uint64) bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if number < u.first || number >= u.next || u.at(number).acks == nil {
+		return false
+	}
+	u.take(number)
 	return true
 }
 
@@ -138,9 +159,10 @@ func (m *unanswered[N]) resolve(err error) {
 const settleMost = 64
 
 // SettleTo resolves all messages up to the number.
-func (u *Unanswered[N]) SettleTo(number uint64, err error) {
-	u.settle(number, nil, err)
-}
+func (u *Unanswered[N]) SettleTo(number uint64, err error) { u.settle(0, number, nil, err) }
+
+// SettleRange resolves the messages from one number to another.
+func (u *Unanswered[N]) SettleRange(from, to uint64, err error) { u.settle(from, to, nil, err) }
 
 // SettleOldest resolves the oldest message, and those after it of which joins says that
 // one answer is for them too; nil: none. False: there is no message.
@@ -148,23 +170,27 @@ func (u *Unanswered[N]) SettleOldest(joins func(note *N) bool, err error) bool {
 	if joins == nil {
 		joins = func(*N) bool { return false }
 	}
-	return u.settle(^uint64(0), joins, err) > 0
+	return u.settle(0, ^uint64(0), joins, err) > 0
 }
 
-// settle resolves messages from the oldest on: up to the number and, where joins is not
-// nil, until the second for which it is false.
-func (u *Unanswered[N]) settle(number uint64, joins func(note *N) bool, err error) (all int) {
+// settle resolves messages from one number to another and, where joins is not nil, until
+// the second for which it is false.
+func (u *Unanswered[N]) settle(from, to uint64, joins func(note *N) bool, err error) (all int) {
 	var settled [settleMost]unanswered[N]
 	for more := true; more; {
 		n := 0
 		u.mu.Lock()
-		for more = u.first <= number && u.first < u.next; more && n < settleMost; more = u.first <= number && u.first < u.next {
-			if joins != nil && all+n > 0 && !joins(&u.at(u.first).note) {
-				more = false
-				break
+		from = max(from, u.first)
+		for more = from <= to && from < u.next; more && n < settleMost; more = from <= to && from < u.next {
+			if at := u.at(from); at.acks != nil {
+				if joins != nil && all+n > 0 && !joins(&at.note) {
+					more = false
+					break
+				}
+				settled[n] = u.take(from)
+				n++
 			}
-			settled[n] = u.take(u.first)
-			n++
+			from++
 		}
 		u.mu.Unlock()
 		for i := range n {
@@ -219,10 +245,16 @@ func (u *Unanswered[N]) Over() bool {
 }
 
 // End resolves what is left with err, and lets no more be added: nobody is going to
-// answer. No Send may read a payload any more, see Writer.End.
+// answer. No Send may read a payload any more, see Writer.End, but that of the message
+// that is marked.
 func (u *Unanswered[N]) End(err error) {
 	u.mu.Lock()
 	u.ended = true
+	if u.sending != nil {
+		if n := u.sending.tag.Load(); n >= u.first && n < u.next && u.at(n).acks != nil && u.sending.Leave(n, err) {
+			u.take(n)
+		}
+	}
 	u.room.Broadcast()
 	u.mu.Unlock()
 	u.SettleTo(^uint64(0), err)

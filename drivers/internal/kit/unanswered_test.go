@@ -95,6 +95,53 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
+func TestUnansweredRange(t *testing.T) {
+	var acks outcomes
+	u := NewUnanswered[struct{}](1, 0, 0)
+	for token := range uint64(200) {
+		u.Add(&acks, token+1, struct{}{})
+	}
+	u.SettleRange(3, 5, nil)
+	u.SettleRange(4, 6, nil)
+	acks.want(t, "3", "4", "5", "6")
+	if !u.Discard(8) || u.Discard(8) || u.Withdraw(8) || u.Discard(6) {
+		t.Error("a message is discarded once, and only if it is there")
+	}
+	if n, ok := u.Add(&acks, 201, struct{}{}); n != 201 || !ok || !u.Discard(201) {
+		t.Errorf("message 201 has number %d, %v", n, ok)
+	}
+	if n, _ := u.Add(&acks, 202, struct{}{}); n != 202 {
+		t.Errorf("after one that was discarded comes number %d", n)
+	}
+	u.SettleRange(2, 300, nil)
+	if n := len(acks.all); n != 195 {
+		t.Errorf("%d messages resolved, want all but 1, those resolved and those discarded", n)
+	}
+	if number, open := u.Oldest(); number != 1 || open != 1 {
+		t.Errorf("the oldest of %d is %d, want 1 alone", open, number)
+	}
+}
+
+// What a Send still reads is left to it.
+func TestUnansweredMarked(t *testing.T) {
+	var acks outcomes
+	var sending Mark
+	u := NewUnanswered[struct{}](1, 0, 0)
+	u.Marks(&sending)
+	lost := errors.New("lost")
+	first, _ := u.Add(&acks, 1, struct{}{})
+	if err := sending.End(first); err != nil {
+		t.Error(err)
+	}
+	second, _ := u.Add(&acks, 2, struct{}{})
+	u.End(lost)
+	acks.want(t, "1 lost")
+	if err := sending.End(second); err != lost || u.Discard(second) {
+		t.Errorf("the message that is read ends with %v", err)
+	}
+	acks.want(t)
+}
+
 // A sender waits while as many messages as allowed have no answer, and no longer.
 func TestUnansweredWaits(t *testing.T) {
 	for name, u := range map[string]*Unanswered[struct{}]{
