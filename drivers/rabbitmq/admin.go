@@ -3,9 +3,9 @@ package rabbitmq
 import (
 	"context"
 	"fmt"
-	"net"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
@@ -14,14 +14,12 @@ import (
 type admin struct{ *rabbit.Admin[*wire.Conn] }
 
 func newAdmin(s *session) admin {
-	return admin{rabbit.NewAdmin(s.broker, func(ctx context.Context, c net.Conn) (*wire.Conn, error) {
-		config := s.wireConfig("control")
-		config.Blocked = func(reason string, on bool) {
+	return admin{rabbit.NewAdmin(s.Broker, func(_ context.Context, c kit.Conn) (*wire.Conn, error) {
+		return wire.Open(c, wire.Config{Config: s.ConfigOf(string(kit.Control)), Blocked: func(reason string, on bool) {
 			if give := s.blocked.Load(); on && give != nil {
 				(*give)(fmt.Errorf("%w: the broker has an alarm and takes no messages: %s", driver.ErrThrottled, reason))
 			}
-		}
-		return wire.Open(ctx, c, config)
+		}})
 	})}
 }
 
@@ -35,6 +33,7 @@ func (a admin) do(ctx context.Context, f func(ch *wire.Channel) error) error {
 		if err := f(ch); err != nil {
 			if ctx.Err() != nil {
 				conn.Kill() // an answer may still come, to another question then
+				<-conn.Done()
 			}
 			return err
 		}

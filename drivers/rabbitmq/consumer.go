@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
@@ -17,14 +18,16 @@ const offsetHeader = "x-stream-offset"
 type consumer struct {
 	session *session
 	link    *link
-	key     linkKey
+	key     kit.Key
 	queues  []string
 	own     string // the queue that is deleted with it; empty: none
+	kept    bool   // the session ends it
 	every   int    // acknowledge after so many messages; 0: never
-	gate    *rabbit.Gate
+	gate    *kit.Gate
+	deliver driver.Deliver         // nil: a responder
 	answer  func(to, reply []byte) // nil: not a responder
 	respond func(m driver.Message) (reply []byte)
-	backlog *rabbit.Backlog[delivery] // nil: messages are handed over where they are read
+	backlog *kit.Backlog[delivery] // nil: messages are handed over where they are read
 	closed  atomic.Bool
 
 	now    atomic.Pointer[receiver]
@@ -43,13 +46,13 @@ type receiver struct {
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := &consumer{gate: rabbit.NewGate(protocol(), deliver)}
+	c := &consumer{deliver: deliver}
 	return c, s.consume(ctx, spec, c)
 }
 
 // consume subscribes c. After an error c is closed.
 func (s *session) consume(ctx context.Context, spec driver.ConsumerSpec, c *consumer) error {
-	c.session, c.key = s, linkKey{roleConsumer, spec.Conn}
+	c.session, c.key, c.gate = s, kit.Key{Role: kit.Consumer, Conn: spec.Conn}, kit.NewGate(nil)
 	for _, topic := range spec.Topics {
 		if err := checkName("topic", topic); err != nil {
 			return err
@@ -85,21 +88,19 @@ func (s *session) consume(ctx context.Context, spec driver.ConsumerSpec, c *cons
 		err = s.admin.do(ctx, func(ch *wire.Channel) error { return s.topology.add(ctx, ch, own) })
 	}
 	if spec.Slow {
-		// Who takes long would hold up the connection's other consumers.
-		c.backlog = rabbit.NewBacklog(c.catchUp)
+		// A slow callback delays the connection's other consumers.
+		c.backlog = kit.NewBacklog(c.catchUp)
 	}
 	if err == nil {
 		err = c.link.Join(ctx, c)
 	}
-	if err == nil && !s.keep(c) {
-		err = driver.ErrClosed
+	if err == nil {
+		_, err = s.Keep(c)
+		c.kept = err == nil
 	}
 	if err != nil {
-		if s.life.Err() != nil {
-			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
-		}
 		c.Close(ctx)
-		return wrap(err, "subscribe to %q", spec.Topics)
+		return wrap(s.Over(err), "subscribe to %q", spec.Topics)
 	}
 	return nil
 }
@@ -141,20 +142,10 @@ func (s *session) share(queues []string) error {
 	return nil
 }
 
-// keep lets the session's Close wait for c, unless it is over.
-func (s *session) keep(c *consumer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.consumers[c] = struct{}{}
-	}
-	return !s.closed
-}
-
-// Attach implements rabbit.Member.
-func (c *consumer) Attach(ctx context.Context, conn connection) error {
+// Attach implements kit.Member.
+func (c *consumer) Attach(ctx context.Context, w *rabbit.Wire[connection]) error {
 	in := &receiver{consumer: c}
-	ch, err := conn.open(ctx, in)
+	ch, err := w.Conn.open(ctx, in)
 	if err != nil {
 		return wrap(err, "open a channel")
 	}
@@ -222,7 +213,7 @@ func (in *receiver) deliver(d wire.Delivery, now bool) {
 	case c.gate.IsShut():
 		return // it comes again to somebody else, if it is to be acknowledged
 	case c.answer == nil:
-		c.gate.Handle(m)
+		c.deliver(m)
 	default:
 		if reply := c.respond(m); reply != nil {
 			c.answer(d.Properties.ReplyTo(), reply)
@@ -261,39 +252,37 @@ func (in *receiver) End(why error) {
 	}
 }
 
-// shut lets nothing be delivered any more. It waits for a running Deliver, at most
-// until ctx ends.
-func (c *consumer) shut(ctx context.Context) error {
-	err := c.gate.Shut(ctx)
+// Shut implements kit.Part: it lets nothing be delivered any more. It waits for a running
+// Deliver, at most until ctx ends.
+func (c *consumer) Shut(ctx context.Context) error {
 	if c.backlog != nil {
-		c.backlog.Stop()
+		defer c.backlog.Stop()
 	}
-	return err
+	return wrap(c.gate.Shut(ctx), "close a consumer")
 }
 
 // Close implements driver.Consumer. It waits for a running Deliver, at most
 // until ctx ends.
 func (c *consumer) Close(ctx context.Context) error {
-	if !c.closed.CompareAndSwap(false, true) {
-		return c.shut(ctx)
+	first := c.closed.CompareAndSwap(false, true)
+	err := c.Shut(ctx)
+	if !first {
+		return err
 	}
-	err := c.shut(ctx)
 	s := c.session
-	s.mu.Lock()
-	_, kept := s.consumers[c]
-	delete(s.consumers, c)
-	over := s.closed
+	s.Forget(c)
 	if c.own == "" {
+		s.mu.Lock()
 		for _, q := range c.queues {
 			s.sharing[q]--
 		}
+		s.mu.Unlock()
 	}
-	s.mu.Unlock()
 	if c.link == nil {
 		return err
 	}
-	c.link.Leave(c)
-	grace, cancel := rabbit.Grace(ctx)
+	c.link.Part(c)
+	grace, cancel := kit.Grace(ctx)
 	defer cancel()
 	if in := c.now.Swap(nil); in != nil && err == nil {
 		if ch := in.channel.Load(); ch != nil {
@@ -305,7 +294,7 @@ func (c *consumer) Close(ctx context.Context) error {
 			(*ch).Close(grace) // the connection may go on without it
 		}
 	}
-	if c.own != "" && kept && !over {
+	if c.own != "" && c.kept && !s.Closed() {
 		// It would fill up. If that fails, Deprovision sees to it.
 		s.topology.remove(grace, s.admin, c.own)
 	}

@@ -7,6 +7,7 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
@@ -28,13 +29,10 @@ const (
 // protocol is AMQP 0-9-1 as the broker speaks it.
 func protocol() *rabbit.Protocol {
 	return &rabbit.Protocol{
-		Driver:    product,
-		Plain:     rabbit.Scheme{Name: "amqp", Port: "5672"},
-		Encrypted: rabbit.Scheme{Name: "amqps", Port: "5671"},
-		Foreign:   wire.ErrProtocol,
-		IfForeign: "if the server wants TLS there, give an amqps:// URL",
-		Class:     classOf,
-		Passes:    passes,
+		Errors:  kit.Errors{Driver: product, Class: classOf},
+		Schemes: []kit.Scheme{{Name: "amqp", Port: "5672"}, {Name: "amqps", Port: "5671", TLS: true}},
+		Hint:    "if the server wants TLS there, give an amqps:// URL",
+		Passes:  passes,
 	}
 }
 
@@ -68,10 +66,6 @@ func classOf(err error) error {
 		return classOfCode(int(ours.Code), ours.Text)
 	case errors.As(err, &library) && (library.Server || library.Code == accessRefused || library.Code == notAllowed):
 		return classOfCode(library.Code, library.Reason)
-	case wire.Refused(err):
-		return driver.ErrUnauthorized
-	case errors.Is(err, wire.ErrClosed):
-		return driver.ErrClosed
 	}
 	return nil
 }

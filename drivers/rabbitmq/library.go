@@ -2,20 +2,21 @@ package rabbitmq
 
 import (
 	"context"
-	"net"
 	"sync"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
+	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
 // libraryConfig says how the client library logs in.
 func (s *session) libraryConfig(role string) amqp.Config {
-	o, l := &s.options, &s.broker.Login
-	login := amqp.Authentication(&amqp.PlainAuth{Username: l.User, Password: l.Password})
-	if l.External {
+	o := s.ConfigOf(role)
+	login := amqp.Authentication(&amqp.PlainAuth{Username: o.User, Password: o.Password})
+	if o.External {
 		login = &amqp.ExternalAuth{}
 	}
 	heartbeat := o.Heartbeat
@@ -23,30 +24,25 @@ func (s *session) libraryConfig(role string) amqp.Config {
 		heartbeat = 24 * time.Hour // the library takes less than a second for the broker's interval
 	}
 	return amqp.Config{
-		SASL: []amqp.Authentication{login}, Vhost: l.VHost, FrameSize: int(o.FrameMax), Heartbeat: heartbeat,
-		Properties: amqp.Table{"product": "sixnines", "connection_name": s.connectionName(role)},
+		SASL: []amqp.Authentication{login}, Vhost: o.VHost, FrameSize: o.FrameMax, Heartbeat: heartbeat,
+		Properties: amqp.Table{"product": "sixnines", "connection_name": o.Name},
 	}
 }
 
 // libraryConnection is one of amqp091-go's.
 type libraryConnection struct {
 	conn     *amqp.Connection
-	net      net.Conn
+	net      kit.Conn
 	link     *link
 	channels sync.WaitGroup // goroutines that their handlers are called on
 	done     chan struct{}
 	err      error
 }
 
-// openLibrary logs in over c, which it owns from then on, also if it fails.
-func openLibrary(ctx context.Context, c net.Conn, l *link) (*libraryConnection, error) {
-	stop := context.AfterFunc(ctx, func() { c.Close() })
+// openLibrary logs in over c.
+func openLibrary(c kit.Conn, l *link) (*libraryConnection, error) {
 	conn, err := amqp.Open(c, l.session.libraryConfig(l.key.String()))
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
-	}
 	if err != nil {
-		c.Close()
 		return nil, err
 	}
 	lc := &libraryConnection{conn: conn, net: c, link: l, done: make(chan struct{})}
@@ -70,7 +66,7 @@ func openLibrary(ctx context.Context, c net.Conn, l *link) (*libraryConnection, 
 // on purpose.
 func libraryEnd(err *amqp.Error) error {
 	if err == nil {
-		return wire.ErrClosed
+		return rabbit.ErrClosed
 	}
 	return err
 }

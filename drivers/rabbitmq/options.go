@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
@@ -28,16 +28,8 @@ type Options struct {
 	Prefetch        int             `option:"prefetch" doc:"messages that a consumer may have and not have acknowledged; 0: no limit, 1000 with streams, which need one; without effect where consumers acknowledge nothing" min:"0" max:"65535"`
 	QueueArguments  []string        `option:"queue_arguments" doc:"further arguments of queues, as x-max-length=1000 or x-message-ttl=60000"`
 	QuorumGroupSize int             `option:"quorum_group_size" doc:"nodes that a quorum queue, or a stream, has replicas on; 0: as the broker is set" min:"0" max:"99"`
-	VHost           string          `option:"vhost" doc:"virtual host; empty: the path of the URL, else /"`
-	User            string          `option:"user" doc:"user name; empty: the URL's, else guest"`
-	Password        string          `option:"password" doc:"password of user" secret:"true"`
-	Login           string          `option:"login" enum:"plain,external" doc:"plain: user and password; external: by the client's certificate"`
-	Heartbeat       time.Duration   `option:"heartbeat" doc:"interval of heartbeats in whole seconds, or the broker's if that is smaller; 0: none" min:"0s" max:"18h"`
 	FrameMax        driver.ByteSize `option:"frame_max" doc:"largest frame to agree on with the broker; 0: what it offers" min:"0" max:"1MiB"`
-	WriteBuffer     driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out; for client direct" min:"0" max:"64MiB"`
-	Name            string          `option:"name" doc:"name of the connections at the broker; the run, role and number of each are added"`
-	ConnectTimeout  time.Duration   `option:"connect_timeout" doc:"longest time for a server to accept a connection and log in" min:"1ms"`
-	ReconnectWait   time.Duration   `option:"reconnect_wait" doc:"pause between attempts to reconnect" min:"1ms"`
+	rabbit.Options
 }
 
 // The values of options that are asked for by name.
@@ -47,31 +39,25 @@ const (
 	quorum         = "quorum"
 	stream         = "stream"
 	noExchange     = "default"
-	external       = "external"
-	batchBuffer    = 64 << 10
 	streamPrefetch = 1000
 )
 
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
-		Client:         direct,
-		QueueType:      classic,
-		Exchange:       "direct",
-		Durable:        true,
-		Confirms:       true,
-		Mandatory:      true,
-		Login:          "plain",
-		Heartbeat:      60 * time.Second,
-		Name:           "sixnines",
-		ConnectTimeout: 10 * time.Second,
-		ReconnectWait:  50 * time.Millisecond,
+		Client:    direct,
+		QueueType: classic,
+		Exchange:  "direct",
+		Durable:   true,
+		Confirms:  true,
+		Mandatory: true,
+		Options:   rabbit.DefaultOptions(),
 	}
 }
 
 // check finds options that contradict each other.
 func (o *Options) check() error {
-	wrong := protocol().OptionError
+	wrong := protocol().Option
 	switch {
 	case o.QueueType != classic && !o.Durable:
 		return wrong("durable", "queues of type "+o.QueueType+" are always durable")
@@ -118,15 +104,4 @@ func (o *Options) queueArguments() (wire.Table, error) {
 		}
 	}
 	return args, nil
-}
-
-// writeBuffer returns the size of the write buffer in bytes.
-func (o *Options) writeBuffer(batch bool) int {
-	switch {
-	case o.WriteBuffer > 0:
-		return int(o.WriteBuffer)
-	case batch:
-		return batchBuffer
-	}
-	return 1
 }

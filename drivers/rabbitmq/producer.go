@@ -2,11 +2,11 @@ package rabbitmq
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
@@ -20,12 +20,10 @@ type producer struct {
 	envelope wire.Envelope
 	acks     driver.Acks
 	closed   atomic.Bool
-	replies  *rabbit.Gate // nil: not a requester
+	replies  *kit.Gate // nil: not a requester
 
 	prepared wire.Prepared // for the channelState on
 	on       *channelState
-
-	unroutable, refused error // made once
 }
 
 // Producer implements driver.Session.
@@ -39,14 +37,14 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 
 // flushing returns p as a driver.Flusher, if it has anything to flush.
 func (s *session) flushing(p *producer) driver.Producer {
-	if s.options.Transaction > 0 || s.options.Client == direct && s.writeBuffer > 1 {
+	if s.options.Transaction > 0 || s.options.Client == direct && s.Config.WriteBuffer > 1 {
 		return batching{p}
 	}
 	return p
 }
 
 // producer connects one whose answers go to replies, if that is not nil.
-func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies *rabbit.Gate) (*producer, error) {
+func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies *kit.Gate) (*producer, error) {
 	if err := checkName("topic", spec.Topic); err != nil {
 		return nil, err
 	}
@@ -59,21 +57,21 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		}
 		p.envelope.Headers = table
 	}
-	p.unroutable = fmt.Errorf("rabbitmq: send to %q: %w: it leads to no queue, and the broker gave it back", spec.Topic, driver.ErrNoTopic)
-	p.refused = fmt.Errorf("rabbitmq: send to %q: %w: basic.nack", spec.Topic, driver.ErrRejected)
 	index := -1 - spec.ID // of its own
-	if n := s.options.Channels; n > 0 && replies == nil {
+	n := s.options.Channels
+	shared := n > 0 && replies == nil
+	if shared {
 		index = spec.ID % n
 	}
-	p.key = senderKey{linkKey{roleProducer, spec.Conn}, index}
+	p.key = senderKey{kit.Key{Role: kit.Producer, Conn: spec.Conn}, index}
 	l, err := s.links.Acquire(ctx, p.key.link)
 	if err != nil {
 		return nil, err
 	}
 	s.mu.Lock()
-	o, shared := s.senders[p.key]
-	if !shared {
-		o = &sender{link: l}
+	o, joined := s.senders[p.key]
+	if !joined {
+		o = newSender(l, p, shared)
 		s.senders[p.key] = o
 	}
 	o.users++
@@ -82,22 +80,19 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if replies != nil {
 		p.envelope.ReplyTo = replyQueue
 		err = l.Join(ctx, p)
-	} else if !shared {
+	} else if !joined {
 		err = l.Join(ctx, o)
 	}
 	if err != nil {
-		if s.life.Err() != nil {
-			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
-		}
 		p.Close(ctx)
-		return nil, wrap(err, "producer of %q", spec.Topic)
+		return nil, wrap(s.Over(err), "producer of %q", spec.Topic)
 	}
 	return p, nil
 }
 
-// Attach implements rabbit.Member, for requesters.
-func (p *producer) Attach(ctx context.Context, c connection) error {
-	return p.sender.attachWith(ctx, c, p.replies)
+// Attach implements kit.Member, for requesters.
+func (p *producer) Attach(ctx context.Context, w *rabbit.Wire[connection]) error {
+	return p.sender.attachWith(ctx, w, p.replies)
 }
 
 // Send implements driver.Producer.
@@ -160,21 +155,19 @@ func (p *producer) Close(ctx context.Context) error {
 	s.mu.Unlock()
 	if last {
 		if p.replies != nil {
-			p.sender.link.Leave(p)
+			p.sender.link.Part(p)
 		} else {
-			p.sender.link.Leave(p.sender)
+			p.sender.link.Part(p.sender)
 		}
 		if now := p.sender.now.Swap(nil); now != nil {
-			grace, cancel := rabbit.Grace(ctx)
+			grace, cancel := kit.Grace(ctx)
 			now.channel.Close(grace) // the connection may go on without it
 			cancel()
-			if now.pending != nil {
-				now.pending.end(driver.ErrClosed)
-			}
+			now.end(driver.ErrClosed)
 		}
 	}
 	if p.replies != nil {
-		if err := p.replies.Shut(ctx); err != nil {
+		if err := wrap(p.replies.Shut(ctx), "close a requester"); err != nil {
 			return err
 		}
 	}

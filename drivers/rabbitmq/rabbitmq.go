@@ -69,12 +69,8 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 	if err := driver.DecodeOptions(t.Options, &o); err != nil {
 		return nil, err
 	}
-	s, err := newSession(t, o)
+	s, err := open(ctx, t, o)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.admin.Connect(ctx); err != nil {
-		s.cancel()
 		return nil, err
 	}
 	return s, nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"sixnines/driver"
-	"sixnines/drivers/internal/rabbit"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
@@ -19,7 +19,7 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 	if s.options.Transaction > 0 {
 		return nil, fmt.Errorf("rabbitmq: requests in transactions: %w: an answer would come to a question not yet committed", driver.ErrUnsupported)
 	}
-	p, err := s.producer(ctx, spec, acks, rabbit.NewGate(protocol(), replies))
+	p, err := s.producer(ctx, spec, acks, kit.NewGate(replies))
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 // the consumer's connection, and not confirmed.
 func (s *session) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(m driver.Message) (reply []byte)) (driver.Consumer, error) {
 	a := &answers{}
-	c := &consumer{gate: rabbit.NewGate(protocol(), nil), respond: respond, answer: a.send}
+	c := &consumer{respond: respond, answer: a.send}
 	a.consumer = c
 	if err := s.consume(ctx, spec, c); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 // ServerInfo implements driver.ServerInfo. It is what the server says of itself
 // when one connects.
 func (s *session) ServerInfo() map[string]string {
-	server := s.admin.Latest().Conn.Server()
+	server := s.admin.Latest().Server()
 	info := map[string]string{"protocol": "AMQP 0-9-1"}
 	for _, name := range []string{"product", "version", "platform", "cluster_name"} {
 		if value, ok := server[name].(string); ok {
@@ -27,7 +27,6 @@ func (s *session) ServerInfo() map[string]string {
 // semantics reports the settings in effect.
 func (s *session) semantics() driver.Semantics {
 	o := &s.options
-	latest := s.admin.Latest()
 	sem := driver.Semantics{
 		Durability:     s.durability(),
 		Replication:    s.replication(),
@@ -36,30 +35,18 @@ func (s *session) semantics() driver.Semantics {
 		Delivery:       s.delivery(),
 		Batching:       s.batching(),
 		Consumption:    s.consumption(),
-		Transport:      s.broker.Transport(latest.State),
-		Settings: map[string]string{
-			"client":            s.client(),
-			"queue_type":        o.QueueType,
-			"exchange":          o.Exchange,
-			"durable":           strconv.FormatBool(o.Durable),
-			"persistent":        strconv.FormatBool(o.Persistent || o.QueueType != classic),
-			"confirms":          strconv.FormatBool(o.Confirms && o.Transaction == 0),
-			"mandatory":         strconv.FormatBool(o.Mandatory),
-			"immediate":         strconv.FormatBool(o.Immediate),
-			"transaction":       strconv.Itoa(o.Transaction),
-			"channels":          "one for each producer",
-			"ack_every":         strconv.Itoa(o.AckEvery),
-			"prefetch":          strconv.Itoa(o.Prefetch),
-			"vhost":             s.broker.Login.VHost,
-			"login":             o.Login,
-			"heartbeat":         latest.Conn.Heartbeat().String(),
-			"frame_max":         driver.ByteSize(latest.Conn.FrameMax()).String(),
-			"write_buffer":      driver.ByteSize(s.writeBuffer).String(),
-			"reconnect_wait":    o.ReconnectWait.String(),
-			"reconnect_buffer":  "none, sends fail while disconnected",
-			"connection_server": latest.To.Address,
-		},
+		Settings:       kit.Settings(o, "queue_type", "exchange", "durable", "mandatory", "immediate", "transaction", "ack_every", "prefetch", "login", "reconnect_wait"),
 	}
+	maps.Copy(sem.Settings, map[string]string{
+		"client":       s.client(),
+		"persistent":   strconv.FormatBool(o.Persistent || o.QueueType != classic),
+		"confirms":     strconv.FormatBool(o.Confirms && o.Transaction == 0),
+		"channels":     "one for each producer",
+		"vhost":        s.Config.VHost,
+		"heartbeat":    s.admin.Latest().Heartbeat.String(),
+		"frame_max":    driver.ByteSize(s.admin.Latest().FrameMax).String(),
+		"write_buffer": driver.ByteSize(s.Config.WriteBuffer).String(),
+	})
 	if o.Channels > 0 {
 		sem.Settings["channels"] = fmt.Sprintf("%d, shared by the producers of a connection", o.Channels)
 	}
@@ -68,14 +55,7 @@ func (s *session) semantics() driver.Semantics {
 			sem.Settings["queue_"+strings.TrimPrefix(name, "x-")] = fmt.Sprint(args[name])
 		}
 	}
-	for key, value := range s.ServerInfo() {
-		if key != "protocol" {
-			sem.Settings["server_"+key] = value
-		}
-	}
-	if s.broker.TLS != nil && s.broker.TLS.InsecureSkipVerify {
-		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
-	}
+	s.admin.Describe(&sem, s.ServerInfo())
 	if !o.Mandatory {
 		sem.Warnings = append(sem.Warnings, "mandatory is off: messages that lead to no queue are dropped in silence, and confirmed")
 	}
@@ -158,8 +138,8 @@ func (s *session) client() string {
 }
 
 func (s *session) batching() string {
-	if s.options.Client != direct || s.writeBuffer <= 1 {
+	if s.options.Client != direct || s.Config.WriteBuffer <= 1 {
 		return "none, each message is written on the sender's thread"
 	}
-	return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
+	return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.Config.WriteBuffer))
 }

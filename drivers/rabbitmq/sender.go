@@ -1,19 +1,22 @@
 package rabbitmq
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
-// senderKey names an sender within its session.
+// senderKey names a sender within its session.
 type senderKey struct {
-	link  linkKey
+	link  kit.Key
 	index int
 }
 
@@ -24,33 +27,52 @@ type sender struct {
 
 	sending sync.Mutex // one message at a time: they are counted as they are written
 	now     atomic.Pointer[channelState]
+
+	unroutable, refused error // made once
 }
 
-// channelState is an sender's channel on one connection. It implements wire.Handler.
+// newSender returns one for the producer, which may share it with others.
+func newSender(l *link, p *producer, shared bool) *sender {
+	to := strconv.Quote(p.topic)
+	if shared {
+		to = "the topics of a shared channel"
+	}
+	return &sender{link: l,
+		unroutable: fmt.Errorf("rabbitmq: send to %s: %w: it leads to no queue, and the broker gave it back", to, driver.ErrNoTopic),
+		refused:    fmt.Errorf("rabbitmq: send to %s: %w: basic.nack", to, driver.ErrRejected)}
+}
+
+// channelState is a sender's channel on one connection. It implements wire.Handler.
 type channelState struct {
 	link    *link
 	channel channel
-	pending *pending     // nil: nothing is confirmed
-	replies *rabbit.Gate // takes answers to requests; nil: there are none
+	replies *kit.Gate // takes answers to requests; nil: there are none
 	sender  *sender
 	open    int // messages in the transaction, guarded by the sender's sending
+
+	// The messages that the broker has not confirmed, with their payloads, by delivery
+	// tags: the broker counts from 1, and so do we. Nil: nothing is confirmed.
+	unanswered *kit.Unanswered[[]byte]
+	reading    kit.Mark // the message that Send reads
+	given      uint64   // tag from which on messages that came back are looked for
 }
 
-// Attach implements rabbit.Member.
-func (o *sender) Attach(ctx context.Context, c connection) error {
-	return o.attachWith(ctx, c, nil)
+// Attach implements kit.Member.
+func (o *sender) Attach(ctx context.Context, w *rabbit.Wire[connection]) error {
+	return o.attachWith(ctx, w, nil)
 }
 
 // attachWith opens a channel that takes answers to requests, if replies is not
 // nil.
-func (o *sender) attachWith(ctx context.Context, c connection, replies *rabbit.Gate) error {
+func (o *sender) attachWith(ctx context.Context, w *rabbit.Wire[connection], replies *kit.Gate) error {
 	options := &o.link.session.options
 	p := &channelState{link: o.link, sender: o, replies: replies}
 	if o.link.session.Ack() == driver.AckKindBroker {
-		p.pending = newPending()
+		p.unanswered = kit.NewUnanswered[[]byte](1, 0, 0)
+		p.unanswered.Marks(&p.reading)
 	}
 	var err error
-	if p.channel, err = c.open(ctx, p); err != nil {
+	if p.channel, err = w.Conn.open(ctx, p); err != nil {
 		return wrap(err, "open a channel")
 	}
 	switch {
@@ -78,16 +100,27 @@ func (p *channelState) Deliver(d wire.Delivery) {
 
 // Confirm implements wire.Handler.
 func (p *channelState) Confirm(tag uint64, multiple, ok bool) {
-	if p.pending != nil {
-		p.pending.settle(tag, multiple, ok)
+	var err error
+	if !ok {
+		err = p.sender.refused
+	}
+	switch {
+	case p.unanswered == nil:
+	case !multiple:
+		p.unanswered.Settle(tag, err)
+	case tag == 0: // all
+		p.unanswered.SettleTo(^uint64(0), err)
+	default:
+		p.unanswered.SettleTo(tag, err)
 	}
 }
 
-// Return implements wire.Handler.
+// Return implements wire.Handler. Messages come back in the order in which they were
+// sent, and with nothing but their bodies to recognise them by.
 func (p *channelState) Return(r wire.Returned) {
 	p.link.gaveUp.Add(1)
-	if p.pending != nil {
-		p.pending.giveBack(r.Body)
+	if p.unanswered != nil {
+		p.given = p.unanswered.Decide(p.given, func(payload *[]byte) bool { return bytes.Equal(*payload, r.Body) }, p.sender.unroutable)
 	}
 }
 
@@ -96,10 +129,27 @@ func (p *channelState) Return(r wire.Returned) {
 func (p *channelState) End(why error) {
 	p.sender.now.CompareAndSwap(p, nil)
 	p.link.report() // what came back with the last that was read
-	if p.pending != nil {
-		p.pending.end(why)
-	}
+	p.end(why)
 	p.link.ended(why)
+}
+
+// end resolves what is left: nobody is going to answer.
+func (p *channelState) end(why error) {
+	if p.unanswered == nil {
+		return
+	}
+	class := protocol().ClassOf(why)
+	_, open := p.unanswered.Oldest()
+	switch {
+	case class == driver.ErrClosed:
+		why = fmt.Errorf("rabbitmq: the producer was closed before the broker answered: %w", driver.ErrClosed)
+	case open == 1 && class != driver.ErrNotConnected:
+		// With no other in question the broker means this one.
+		why = fmt.Errorf("rabbitmq: send: %w: %w", class, why)
+	default:
+		why = fmt.Errorf("rabbitmq: the channel ended before the broker answered: %w: %w", driver.ErrTimeout, why)
+	}
+	p.unanswered.End(why)
 }
 
 // send sends payload for the producer.
@@ -117,7 +167,7 @@ func (o *sender) send(p *producer, token uint64, payload []byte) error {
 		now.channel.Prepare(&p.prepared, p.envelope)
 		p.on = now
 	}
-	if now.pending == nil {
+	if now.unanswered == nil {
 		// Nobody would tell of a message that the broker does not take.
 		if len(payload) > int(o.link.session.tried.Load()) {
 			if err := o.link.session.checkSize(o.link.Life(), len(payload)); err != nil {
@@ -130,17 +180,17 @@ func (o *sender) send(p *producer, token uint64, payload []byte) error {
 		p.acks.Done(token, nil)
 		return nil
 	}
-	tag, ok := now.pending.add(sent{producer: p, token: token, payload: payload})
+	tag, ok := now.unanswered.Add(p.acks, token, payload)
 	if !ok {
 		return o.link.Absent()
 	}
 	err := now.channel.Publish(&p.prepared, payload)
-	if lost := now.pending.sending.End(tag); lost != nil {
+	if lost := now.reading.End(tag); lost != nil {
 		p.acks.Done(token, lost)
 		return nil
 	}
 	if err != nil {
-		if now.pending.takeBack() {
+		if now.unanswered.Withdraw(tag) {
 			return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 		}
 		return nil // it has been settled with the others
@@ -158,7 +208,7 @@ func (o *sender) send(p *producer, token uint64, payload []byte) error {
 func (p *channelState) commit() {
 	p.open = 0
 	if p.channel.Commit(p.link.Life()) == nil {
-		p.pending.settle(0, true, true)
+		p.unanswered.SettleTo(^uint64(0), nil)
 	}
 }
 
@@ -172,11 +222,11 @@ func (o *sender) flush() error {
 		o.sending.Unlock()
 		return nil
 	}
-	c, ok := o.link.Current()
-	if !ok {
+	w := o.link.Live()
+	if w == nil {
 		return o.link.Absent()
 	}
-	if err := c.Flush(); err != nil {
+	if err := w.Conn.Flush(); err != nil {
 		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
 	return nil

@@ -17,26 +17,20 @@ import (
 // session implements driver.Session, driver.RequestReplier, driver.AckReporter
 // and driver.ServerInfo.
 type session struct {
-	target      driver.Target
-	options     Options
-	broker      *rabbit.Broker
-	writeBuffer int
-	notify      func(driver.Event)
-	life        context.Context // ends when the session closes
-	cancel      context.CancelFunc
-	admin       admin
-	links       *kit.Pool[linkKey, *link]
-	topology    *topology
-	tried       atomic.Int64 // largest payload in bytes that the broker is known to take
+	*rabbit.Broker
+
+	options  Options
+	admin    admin
+	links    *kit.Pool[kit.Key, *link]
+	topology *topology
+	tried    atomic.Int64 // largest payload in bytes that the broker is known to take
 	// blocked, if not nil, gives up what is tried on the connection that declares,
 	// which the broker no longer reads.
 	blocked atomic.Pointer[context.CancelCauseFunc]
 
-	mu        sync.Mutex
-	closed    bool
-	senders   map[senderKey]*sender
-	consumers map[*consumer]struct{}
-	sharing   map[string]int // consumers by queue, where there can be but one
+	mu      sync.Mutex
+	senders map[senderKey]*sender
+	sharing map[string]int // consumers by queue, where there can be but one
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
@@ -46,35 +40,30 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if err := checkName("run", t.Run); err != nil {
 		return nil, err
 	}
-	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify,
-		senders: map[senderKey]*sender{}, consumers: map[*consumer]struct{}{}, sharing: map[string]int{}}
-	if s.notify == nil {
-		s.notify = func(driver.Event) {}
-	}
-	login := rabbit.Login{VHost: o.VHost, User: o.User, Password: o.Password, External: o.Login == external}
+	s := &session{options: o, senders: map[senderKey]*sender{}, sharing: map[string]int{}}
 	var err error
-	if s.broker, err = rabbit.NewBroker(protocol(), t, login, o.ConnectTimeout); err != nil {
+	if s.Broker, err = rabbit.NewBroker(protocol(), t, o.Config(o.FrameMax, t.Batch)); err != nil {
 		return nil, err
 	}
-	s.life, s.cancel = context.WithCancel(context.Background())
 	s.links = kit.NewPool(product,
-		func(ctx context.Context, key linkKey) (*link, error) { return newLink(ctx, s, key) },
+		func(ctx context.Context, key kit.Key) (*link, error) { return newLink(ctx, s, key) },
 		func(ctx context.Context, l *link) { l.Close(ctx) })
 	s.admin = newAdmin(s)
 	s.topology = &topology{options: &s.options, run: t.Run}
 	return s, nil
 }
 
-// connectionName is what people see at the broker.
-func (s *session) connectionName(role string) string {
-	return s.options.Name + " " + s.target.Run + " " + role
-}
-
-// wireConfig says how connections of our own log in.
-func (s *session) wireConfig(role string) wire.Config {
-	o, l := &s.options, &s.broker.Login
-	return wire.Config{VHost: l.VHost, User: l.User, Password: l.Password, External: l.External,
-		Name: s.connectionName(role), FrameMax: int(o.FrameMax), Heartbeat: o.Heartbeat}
+// open makes a session and connects it.
+func open(ctx context.Context, t driver.Target, o Options) (*session, error) {
+	s, err := newSession(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.admin.Start(ctx); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
 }
 
 // Ack implements driver.AckReporter.
@@ -107,7 +96,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 func (s *session) checkHeaders(headers []driver.Header) error {
 	const each, rest = 6, 640 // bytes around a header and around them all, at most
 	size := rest + driver.HeaderBytes(headers) + each*len(headers)
-	if limit := s.admin.Latest().Conn.FrameMax(); len(headers) > 0 && size > limit {
+	if limit := s.admin.Latest().FrameMax; len(headers) > 0 && size > limit {
 		return fmt.Errorf("rabbitmq: headers of %d bytes: %w: a frame has %d, see option frame_max", driver.HeaderBytes(headers), driver.ErrTooLarge, limit)
 	}
 	if s.options.Exchange == "headers" && slices.ContainsFunc(headers, func(h driver.Header) bool { return h.Name == "topic" }) {
@@ -141,41 +130,26 @@ func (s *session) checkSize(ctx context.Context, size int) error {
 	return nil
 }
 
-// Deprovision implements driver.Session. Of a session that has closed it
-// connects once more.
+// Deprovision implements driver.Session. Of a session that has closed it opens another.
 func (s *session) Deprovision(ctx context.Context) error {
-	s.mu.Lock()
-	closed := s.closed
-	s.mu.Unlock()
-	a := s.admin
-	if closed {
-		a = newAdmin(s)
-		defer a.Close(ctx)
+	queues, exchanges := s.topology.left()
+	if len(queues)+len(exchanges) == 0 {
+		return nil
 	}
-	return s.topology.delete(ctx, a)
+	to := s
+	if s.Closed() {
+		var err error
+		if to, err = open(ctx, s.Target, s.options); err != nil {
+			return err
+		}
+		defer to.Close(ctx)
+	}
+	return s.topology.delete(ctx, to.admin, queues, exchanges)
 }
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	consumers := s.consumers
-	s.consumers = map[*consumer]struct{}{}
-	s.mu.Unlock()
-	// Ends what is being dialled; established connections live on until their
-	// links are closed.
-	s.cancel()
-	grace, cancel := rabbit.Grace(ctx)
-	defer cancel()
-	var closing sync.WaitGroup
-	closing.Go(func() { s.links.Close(ctx) })
-	closing.Go(func() { s.admin.Close(grace) })
-	closing.Wait()
-	var errs []error
-	for c := range consumers {
-		errs = append(errs, c.shut(ctx))
-	}
-	return errors.Join(errs...)
+	return s.Base.Close(ctx, s.links.Close, func(ctx context.Context) { _ = s.admin.Close(ctx) })
 }
 
 // restore declares again what a broker without a memory has forgotten.

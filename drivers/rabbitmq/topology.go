@@ -242,24 +242,23 @@ func (t *topology) remove(ctx context.Context, a admin, name string) error {
 	return a.do(ctx, func(ch *wire.Channel) error { return ch.DeleteQueue(ctx, name) })
 }
 
-// delete deletes all that is noted, and forgets it.
-func (t *topology) delete(ctx context.Context, a admin) error {
+// left returns the queues, and the topics with exchanges, that are to be deleted.
+func (t *topology) left() (queues, exchanges []string) {
 	t.mu.Lock()
-	var queues []string
+	defer t.mu.Unlock()
+	if t.keep {
+		return nil, nil
+	}
 	for _, q := range t.queues {
 		queues = append(queues, q.name)
 	}
 	queues = append(queues, t.others...)
 	slices.Sort(queues)
-	queues = slices.Compact(queues)
-	exchanges := t.exchanges
-	if t.keep {
-		queues, exchanges = nil, nil
-	}
-	t.mu.Unlock()
-	if len(queues)+len(exchanges) == 0 {
-		return nil
-	}
+	return slices.Compact(queues), t.exchanges
+}
+
+// delete deletes what is left, and forgets it.
+func (t *topology) delete(ctx context.Context, a admin, queues, exchanges []string) error {
 	if err := a.do(ctx, func(ch *wire.Channel) error {
 		for _, name := range queues {
 			if err := ch.DeleteQueue(ctx, name); err != nil {

@@ -14,6 +14,8 @@ import (
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/internal/rabbit/rabbittest"
 	"sixnines/drivers/rabbitmqstream"
 	"sixnines/drivers/rabbitmqstream/wire"
@@ -121,7 +123,7 @@ func ask(t *testing.T, c *brokers.Cluster, f func(c *wire.Conn) error) error {
 	if err != nil {
 		return err
 	}
-	conn, err := wire.Open(t.Context(), n, wire.Config{VHost: "/", User: user, Password: password})
+	conn, err := wire.Open(kit.Conn{Conn: n, Raw: n}, rabbit.Config{VHost: "/", User: user, Password: password})
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
@@ -20,14 +21,15 @@ type consumer struct {
 	id      int
 	all     bool // it begins with what there is
 	every   int  // store the offset after so many messages; 0: never
-	gate    *rabbit.Gate
-	backlog *rabbit.Backlog[delivery] // nil: messages are handed over where they are read
+	gate    *kit.Gate
+	deliver driver.Deliver
+	backlog *kit.Backlog[delivery] // nil: messages are handed over where they are read
 	closed  atomic.Bool
 	parts   []*part
 }
 
 // part is a consumer's subscription to one stream. It implements
-// rabbit.Member and wire.Subscriber.
+// kit.Member and wire.Subscriber.
 type part struct {
 	consumer *consumer
 	stream   string
@@ -49,8 +51,8 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	s.mu.Lock()
 	all := s.topology.Existing || s.topology.Late || s.options.Offset == "first"
 	s.mu.Unlock()
-	c := &consumer{session: s, id: spec.ID, all: all, key: linkKey{role: roleConsumer, conn: spec.Conn}, gate: rabbit.NewGate(protocol(), deliver),
-		name: fmt.Sprintf("sixnines.%s.consumer-%d", s.target.Run, spec.ID), every: s.options.StoreEvery}
+	c := &consumer{session: s, id: spec.ID, all: all, key: linkKey{Key: kit.Key{Role: kit.Consumer, Conn: spec.Conn}}, gate: kit.NewGate(nil), deliver: deliver,
+		name: fmt.Sprintf("sixnines.%s.consumer-%d", s.Target.Run, spec.ID), every: s.options.StoreEvery}
 	switch spec.Ack.Mode {
 	case driver.AckNone:
 		c.every = 0
@@ -72,7 +74,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if spec.Slow && s.options.Client == direct {
 		// A slow callback delays the connection's other consumers. The library has a
 		// goroutine for each.
-		c.backlog = rabbit.NewBacklog(c.catchUp)
+		c.backlog = kit.NewBacklog(c.catchUp)
 	}
 	for _, p := range c.parts {
 		if s.options.Offset == "next" && !all {
@@ -88,31 +90,21 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 			break
 		}
 	}
-	if err == nil && !s.keep(c) {
-		err = driver.ErrClosed
+	if err == nil {
+		_, err = s.Keep(c)
 	}
 	if err != nil {
-		if s.life.Err() != nil {
-			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
-		}
 		c.Close(ctx)
-		return nil, wrap(err, "subscribe to %q", spec.Topics)
+		return nil, wrap(s.Over(err), "subscribe to %q", spec.Topics)
 	}
+	s.mu.Lock()
+	s.consumers[c.id] = c
+	s.mu.Unlock()
 	return c, nil
 }
 
-// keep lets the session's Close wait for c, unless it is over.
-func (s *session) keep(c *consumer) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if !s.closed {
-		s.consumers[c] = struct{}{}
-	}
-	return !s.closed
-}
-
-// Attach implements rabbit.Member. A consumer goes on where it was.
-func (p *part) Attach(ctx context.Context, conn connection) error {
+// Attach implements kit.Member. A consumer goes on where it was.
+func (p *part) Attach(ctx context.Context, w *rabbit.Wire[connection]) error {
 	o := &p.consumer.session.options
 	from := subscription{stream: p.stream, name: p.consumer.name, place: o.place(), credits: o.Credit}
 	p.consumer.gate.Lock()
@@ -124,7 +116,7 @@ func (p *part) Attach(ctx context.Context, conn connection) error {
 	case p.consumer.all:
 		from.place = wire.First
 	}
-	in, err := conn.subscribe(ctx, from, p)
+	in, err := w.Conn.subscribe(ctx, from, p)
 	if err != nil {
 		return wrap(err, "subscribe to %q", p.stream)
 	}
@@ -164,7 +156,7 @@ func (p *part) deliver(offset uint64, body []byte, now bool) {
 	if c.gate.IsShut() || offset < p.next { // the latter comes twice over two connections
 		return
 	}
-	c.gate.Handle(driver.Message{Payload: body})
+	c.deliver(driver.Message{Payload: body})
 	p.next = offset + 1
 	p.place.Store(p.next + 1)
 	if c.every == 0 {
@@ -193,31 +185,32 @@ func (p *part) End(why error) {
 	}
 }
 
-// shut lets nothing be delivered any more. It waits for a running Deliver, at most
-// until ctx ends.
-func (c *consumer) shut(ctx context.Context) error {
-	err := c.gate.Shut(ctx)
+// Shut implements kit.Part: it lets nothing be delivered any more. It waits for a running
+// Deliver, at most until ctx ends.
+func (c *consumer) Shut(ctx context.Context) error {
 	if c.backlog != nil {
-		c.backlog.Stop()
+		defer c.backlog.Stop()
 	}
-	return err
+	return wrap(c.gate.Shut(ctx), "close a consumer")
 }
 
 // Close implements driver.Consumer. It waits for a running Deliver, at most
 // until ctx ends.
 func (c *consumer) Close(ctx context.Context) error {
-	if !c.closed.CompareAndSwap(false, true) {
-		return c.shut(ctx)
+	first := c.closed.CompareAndSwap(false, true)
+	err := c.Shut(ctx)
+	if !first {
+		return err
 	}
-	err := c.shut(ctx)
 	s := c.session
+	s.Forget(c)
 	s.mu.Lock()
-	delete(s.consumers, c)
+	delete(s.consumers, c.id)
 	s.mu.Unlock()
-	grace, cancel := rabbit.Grace(ctx)
+	grace, cancel := kit.Grace(ctx)
 	defer cancel()
 	for _, p := range c.parts {
-		c.link.Leave(p)
+		c.link.Part(p)
 		in := p.now.Load()
 		if in == nil || err != nil {
 			continue

@@ -39,10 +39,7 @@ func (s *session) end(ctx context.Context, stream string) (end uint64, err error
 func (s *session) partOf(id int, stream string) *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for c := range s.consumers {
-		if c.id != id {
-			continue
-		}
+	if c := s.consumers[id]; c != nil {
 		for _, p := range c.parts {
 			if p.stream == stream {
 				return p

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
@@ -14,16 +15,19 @@ func isCode(err error, code wire.Code) bool {
 	return errors.As(err, &e) && e.Code == code
 }
 
+// The schemes of URLs.
+const (
+	plainScheme     = "rabbitmq-stream"
+	encryptedScheme = "rabbitmq-stream+tls"
+)
+
 // protocol is the broker's protocol of streams.
 func protocol() *rabbit.Protocol {
 	return &rabbit.Protocol{
-		Driver:    product,
-		Plain:     rabbit.Scheme{Name: "rabbitmq-stream", Port: "5552"},
-		Encrypted: rabbit.Scheme{Name: "rabbitmq-stream+tls", Port: "5551"},
-		Foreign:   wire.ErrProtocol,
-		IfForeign: "is it the port of the plugin rabbitmq_stream, which is not AMQP's? if it wants TLS, give a rabbitmq-stream+tls:// URL",
-		Class:     classOf,
-		Passes:    passes,
+		Errors:  kit.Errors{Driver: product, Class: classOf},
+		Schemes: []kit.Scheme{{Name: plainScheme, Port: "5552"}, {Name: encryptedScheme, Port: "5551", TLS: true}},
+		Hint:    "is it the port of the plugin rabbitmq_stream, which is not AMQP's? if it wants TLS, give a rabbitmq-stream+tls:// URL",
+		Passes:  passes,
 	}
 }
 
@@ -39,13 +43,8 @@ func passes(err error) bool {
 // classOf returns the class of an error of package wire, nil for others.
 func classOf(err error) error {
 	var e *wire.Error
-	switch {
-	case errors.As(err, &e):
+	if errors.As(err, &e) {
 		return classOfCode(e.Code)
-	case wire.Refused(err):
-		return driver.ErrUnauthorized
-	case errors.Is(err, wire.ErrClosed):
-		return driver.ErrClosed
 	}
 	return nil
 }

@@ -16,6 +16,8 @@ import (
 	"github.com/rabbitmq/rabbitmq-stream-go-client/pkg/stream"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
@@ -78,7 +80,7 @@ type libraryMember interface {
 // openLibrary connects. The library's errors tell little, it logs each, and it waits
 // for as long as it may for an answer on a connection that was lost: whether a server is
 // there, takes the login and answers is found out by a connection of our own.
-func openLibrary(ctx context.Context, s *session, key linkKey) (connection, error) {
+func openLibrary(ctx context.Context, s *session, key kit.Key) (connection, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
 	defer cancel()
 	if err := s.admin.Do(ctx, func(conn *wire.Conn) error {
@@ -87,7 +89,7 @@ func openLibrary(ctx context.Context, s *session, key linkKey) (connection, erro
 	}); err != nil && !isCode(err, wire.NoStream) {
 		return nil, wrap(err, "reach the broker")
 	}
-	c := &libraryConnection{session: s, name: s.connectionName(key.String()), done: make(chan struct{}), members: map[libraryMember]struct{}{}}
+	c := &libraryConnection{session: s, name: s.ConfigOf(key.String()).Name, done: make(chan struct{}), members: map[libraryMember]struct{}{}}
 	options := s.libraryOptions(key)
 	if err := within(ctx, func() (err error) {
 		c.env, err = stream.NewEnvironment(options)
@@ -105,23 +107,23 @@ func openLibrary(ctx context.Context, s *session, key linkKey) (connection, erro
 // libraryOptions says how the library connects. Sizes of the kernel's buffers are
 // left to the kernel, as for all other connections: with 8 KiB each, the library's
 // default, a connection to the same machine stands still for most of the time.
-func (s *session) libraryOptions(key linkKey) *stream.EnvironmentOptions {
-	o, login, servers := &s.options, &s.broker.Login, s.broker.From(key.conn)
+func (s *session) libraryOptions(key kit.Key) *stream.EnvironmentOptions {
+	o, servers := &s.Config, s.From(key.Conn)
 	options := stream.NewEnvironmentOptions().
 		SetMaxProducersPerClient(libraryPlaces).SetMaxConsumersPerClient(libraryPlaces).
 		SetReadBuffer(0).SetWriteBuffer(0).
-		SetRequestedHeartbeat(o.Heartbeat).SetRequestedMaxFrameSize(int(o.FrameMax)).SetRPCTimeout(o.ConnectTimeout)
-	scheme := protocol().Plain.Name
-	if s.broker.TLS != nil {
-		scheme = protocol().Encrypted.Name
-		config := s.broker.TLS
+		SetRequestedHeartbeat(o.Heartbeat).SetRequestedMaxFrameSize(o.FrameMax).SetRPCTimeout(o.ConnectTimeout)
+	scheme := plainScheme
+	if s.TLS != nil {
+		scheme = encryptedScheme
+		config := s.TLS
 		if config.ServerName == "" { // there is one for all servers
 			config = config.Clone()
 			config.ServerName = servers[0].Host
 		}
 		options.SetTLSConfig(config)
 	}
-	if login.External {
+	if o.External {
 		options.SetSaslConfiguration(stream.SaslConfigurationExternal)
 	}
 	for _, to := range servers {
@@ -132,8 +134,8 @@ func (s *session) libraryOptions(key linkKey) *stream.EnvironmentOptions {
 		// It makes a URL of these as they are, and takes the virtual host out of that
 		// decoded twice.
 		options.ConnectionParameters = append(options.ConnectionParameters, &stream.Broker{Scheme: scheme, Host: host, Port: port,
-			User: url.User(login.User).String(), Password: url.User(login.Password).String(),
-			Vhost: url.PathEscape(url.QueryEscape(login.VHost))})
+			User: url.User(o.User).String(), Password: url.User(o.Password).String(),
+			Vhost: url.PathEscape(url.QueryEscape(o.VHost))})
 	}
 	if first := options.ConnectionParameters[0]; s.alone() {
 		// What the broker advertises need not be reachable from here.
@@ -166,7 +168,7 @@ func (c *libraryConnection) join(ctx context.Context, m libraryMember) error {
 	c.mu.Lock()
 	if c.closing {
 		c.mu.Unlock()
-		return wire.ErrClosed
+		return rabbit.ErrClosed
 	}
 	c.joining.Add(1)
 	c.mu.Unlock()
@@ -188,7 +190,7 @@ func (c *libraryConnection) add(m libraryMember) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closing {
-		return wire.ErrClosed
+		return rabbit.ErrClosed
 	}
 	c.members[m] = struct{}{}
 	c.watching.Go(m.watch)
@@ -240,7 +242,7 @@ func (c *libraryConnection) fail(why error) bool {
 		return false
 	}
 	if c.closing {
-		why = wire.ErrClosed // and the library's word on it says nothing
+		why = rabbit.ErrClosed // and the library's word on it says nothing
 	}
 	c.err, c.closing = why, true
 	members := slices.Collect(maps.Keys(c.members))
@@ -290,7 +292,7 @@ func (c *libraryConnection) Close(ctx context.Context) {
 	case <-released:
 	case <-ctx.Done():
 	}
-	c.fail(wire.ErrClosed)
+	c.fail(rabbit.ErrClosed)
 	<-c.done
 }
 

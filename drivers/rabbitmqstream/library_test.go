@@ -12,6 +12,8 @@ import (
 	"github.com/rabbitmq/rabbitmq-stream-go-client/pkg/stream"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
@@ -50,8 +52,8 @@ func TestAddressesForTheLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.cancel()
-	options := s.libraryOptions(linkKey{role: roleProducer})
+	defer s.Stop()
+	options := s.libraryOptions(kit.Key{Role: kit.Producer})
 	u, err := url.Parse(options.ConnectionParameters[0].GetUri())
 	if err != nil {
 		t.Fatal(err)
@@ -65,7 +67,7 @@ func TestAddressesForTheLibrary(t *testing.T) {
 		t.Errorf("a server by itself is looked for at %+v", r)
 	}
 	s.spread = true
-	if r := s.libraryOptions(linkKey{role: roleProducer}).AddressResolver; r != nil {
+	if r := s.libraryOptions(kit.Key{Role: kit.Producer}).AddressResolver; r != nil {
 		t.Errorf("one of several servers is looked for at %+v", r)
 	}
 }
@@ -128,7 +130,7 @@ func TestLibraryConnectionEnds(t *testing.T) {
 	if why := <-n.ended; why != lost || c.Err() != lost || len(n.ended) > 0 {
 		t.Errorf("it ended by %v and %v, and told its producer %d times more", why, c.Err(), len(n.ended))
 	}
-	if err := c.join(t.Context(), &librarySender{conn: c}); !errors.Is(err, wire.ErrClosed) {
+	if err := c.join(t.Context(), &librarySender{conn: c}); !errors.Is(err, rabbit.ErrClosed) {
 		t.Errorf("join after the end: %v", err)
 	}
 	c.Close(t.Context())

@@ -37,7 +37,7 @@ type librarySender struct {
 func (c *libraryConnection) publish(ctx context.Context, p publication, to wire.Publisher) (sender, error) {
 	o := &c.session.options
 	s := &librarySender{conn: c, stream: p.stream, to: to,
-		room: c.session.admin.Latest().Conn.Room() - len(properties(p.headers)),
+		room: c.session.admin.Latest().Room() - len(properties(p.headers)),
 		options: stream.NewProducerOptions().SetProducerName(p.name).SetClientProvidedName(c.name).
 			SetBatchSize(o.libraryBatch()).SetSubEntrySize(o.SubEntrySize).
 			SetQueueSize(libraryUnanswered).SetConfirmationTimeOut(libraryPatience)}

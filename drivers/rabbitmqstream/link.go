@@ -2,28 +2,18 @@ package rabbitmqstream
 
 import (
 	"context"
-	"fmt"
-	"net"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
-// The roles of links. Producers and consumers never share one.
-const (
-	roleProducer = "producer"
-	roleConsumer = "consumer"
-)
-
 // linkKey names a link within its session.
 type linkKey struct {
-	role   string
-	conn   int
+	kit.Key
 	leader string // address of the server to prefer; empty: any
 }
-
-func (k linkKey) String() string { return fmt.Sprintf("%s-%d", k.role, k.conn) }
 
 // connection is one by either client.
 type connection interface {
@@ -70,12 +60,10 @@ type link = rabbit.Link[connection]
 func newLink(ctx context.Context, s *session, key linkKey) (*link, error) {
 	dial := s.directDialer(key)
 	if s.options.Client == library {
-		dial = func(ctx context.Context) (connection, error) { return openLibrary(ctx, s, key) }
+		dial = func(ctx context.Context) (connection, error) { return openLibrary(ctx, s, key.Key) }
 	}
-	l := rabbit.NewLink(s.life, s.broker, rabbit.LinkConfig[connection]{
-		Name: key.String(), Notify: s.notify, ReconnectWait: s.options.ReconnectWait, Dial: dial,
-	})
-	if err := l.Open(ctx); err != nil {
+	l := rabbit.NewLink(s.Broker, key.String(), dial)
+	if err := l.Start(ctx); err != nil {
 		return nil, err
 	}
 	return l, nil
@@ -84,20 +72,18 @@ func newLink(ctx context.Context, s *session, key linkKey) (*link, error) {
 // directDialer returns what makes connections of our own. Each link begins with
 // another of the servers, if there is none to prefer.
 func (s *session) directDialer(key linkKey) func(context.Context) (connection, error) {
-	servers := s.broker.From(key.conn)
+	servers := s.From(key.Conn)
 	if key.leader != "" {
 		servers = rabbit.Preferring(key.leader, servers)
 	}
-	config := s.wireConfig(key.String())
-	config.WriteBuffer = s.writeBuffer
-	open := func(ctx context.Context, c net.Conn) (connection, error) {
-		conn, err := wire.Open(ctx, c, config)
+	open := func(_ context.Context, c kit.Conn) (connection, error) {
+		conn, err := wire.Open(c, s.ConfigOf(key.String()))
 		if err != nil {
 			return nil, err
 		}
 		return directConnection{conn, &s.options}, nil
 	}
-	return func(ctx context.Context) (connection, error) { return rabbit.Connect(ctx, s.broker, servers, open) }
+	return func(ctx context.Context) (connection, error) { return rabbit.Connect(ctx, s.Broker, servers, open) }
 }
 
 // directConnection is one of our own.

@@ -5,63 +5,49 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
-	Client         string          `option:"client" enum:"direct,library" doc:"direct: messages go over connections of our own, which costs less; library: through the client library rabbitmq-stream-go-client"`
-	MaxLength      driver.ByteSize `option:"max_length" doc:"size of a stream beyond which the broker drops its oldest segments; 0: none" min:"0"`
-	MaxAge         string          `option:"max_age" doc:"age beyond which the broker drops segments, as 1h or 7D; empty: none"`
-	SegmentSize    driver.ByteSize `option:"segment_size" doc:"size of a stream's segments; 0: the broker's" min:"0" max:"3GB"`
-	Replicas       int             `option:"replicas" doc:"nodes that a stream has replicas on; 0: as the broker is set" min:"0" max:"99"`
-	SubEntrySize   int             `option:"sub_entry_size" doc:"messages in one entry, which the broker takes and confirms as one, or fewer where nothing more is due; 1: each is an entry" min:"1" max:"65535"`
-	Compression    string          `option:"compression" enum:"none,gzip" doc:"of entries with several messages"`
-	Deduplication  bool            `option:"deduplication" doc:"producers have names, by which the broker remembers what it has got from them"`
-	Offset         string          `option:"offset" enum:"next,first,last" doc:"where consumers begin: at what is written from now on, at the first message, or at the last chunk"`
-	Credit         int             `option:"credit" doc:"chunks that the broker sends ahead of a consumer" min:"1" max:"65535"`
-	StoreEvery     int             `option:"store_every" doc:"consumers store their offset after this many messages, unless the run says otherwise; 0: never" min:"0" max:"1000000"`
-	VHost          string          `option:"vhost" doc:"virtual host; empty: the path of the URL, else /"`
-	User           string          `option:"user" doc:"user name; empty: the URL's, else guest"`
-	Password       string          `option:"password" doc:"password of user" secret:"true"`
-	Login          string          `option:"login" enum:"plain,external" doc:"plain: user and password; external: by the client's certificate"`
-	Heartbeat      time.Duration   `option:"heartbeat" doc:"interval of heartbeats in whole seconds, or the broker's if that is smaller; 0: none" min:"0s" max:"18h"`
-	FrameMax       driver.ByteSize `option:"frame_max" doc:"largest frame to agree on with the broker; 0: what it offers" min:"0" max:"64MiB"`
-	WriteBuffer    driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out; for client direct" min:"0" max:"64MiB"`
-	Name           string          `option:"name" doc:"name of the connections at the broker; the run, role and number of each are added"`
-	ConnectTimeout time.Duration   `option:"connect_timeout" doc:"longest time for a server to accept a connection and log in" min:"1ms"`
-	ReconnectWait  time.Duration   `option:"reconnect_wait" doc:"pause between attempts to reconnect" min:"1ms"`
+	Client        string          `option:"client" enum:"direct,library" doc:"direct: messages go over connections of our own, which costs less; library: through the client library rabbitmq-stream-go-client"`
+	MaxLength     driver.ByteSize `option:"max_length" doc:"size of a stream beyond which the broker drops its oldest segments; 0: none" min:"0"`
+	MaxAge        string          `option:"max_age" doc:"age beyond which the broker drops segments, as 1h or 7D; empty: none"`
+	SegmentSize   driver.ByteSize `option:"segment_size" doc:"size of a stream's segments; 0: the broker's" min:"0" max:"3GB"`
+	Replicas      int             `option:"replicas" doc:"nodes that a stream has replicas on; 0: as the broker is set" min:"0" max:"99"`
+	SubEntrySize  int             `option:"sub_entry_size" doc:"messages in one entry, which the broker takes and confirms as one, or fewer where nothing more is due; 1: each is an entry" min:"1" max:"65535"`
+	Compression   string          `option:"compression" enum:"none,gzip" doc:"of entries with several messages"`
+	Deduplication bool            `option:"deduplication" doc:"producers have names, by which the broker remembers what it has got from them"`
+	Offset        string          `option:"offset" enum:"next,first,last" doc:"where consumers begin: at what is written from now on, at the first message, or at the last chunk"`
+	Credit        int             `option:"credit" doc:"chunks that the broker sends ahead of a consumer" min:"1" max:"65535"`
+	StoreEvery    int             `option:"store_every" doc:"consumers store their offset after this many messages, unless the run says otherwise; 0: never" min:"0" max:"1000000"`
+	FrameMax      driver.ByteSize `option:"frame_max" doc:"largest frame to agree on with the broker; 0: what it offers" min:"0" max:"64MiB"`
+	rabbit.Options
 }
 
 const (
-	direct      = "direct"
-	library     = "library"
-	external    = "external"
-	batchBuffer = 64 << 10
+	direct  = "direct"
+	library = "library"
 )
 
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
-		Client:         direct,
-		SubEntrySize:   1,
-		Compression:    "none",
-		Offset:         "next",
-		Credit:         10,
-		Login:          "plain",
-		Heartbeat:      60 * time.Second,
-		Name:           "sixnines",
-		ConnectTimeout: 10 * time.Second,
-		ReconnectWait:  50 * time.Millisecond,
+		Client:       direct,
+		SubEntrySize: 1,
+		Compression:  "none",
+		Offset:       "next",
+		Credit:       10,
+		Options:      rabbit.DefaultOptions(),
 	}
 }
 
 // check finds options that contradict each other.
 func (o *Options) check() error {
-	wrong := protocol().OptionError
+	wrong := protocol().Option
 	switch {
 	case o.Compression != "none" && o.SubEntrySize <= 1:
 		return wrong("compression", "it is of entries with several messages; set sub_entry_size")
@@ -114,17 +100,6 @@ func (o *Options) place() uint16 {
 		return wire.Last
 	}
 	return wire.Next
-}
-
-// writeBuffer returns the size of the write buffer in bytes.
-func (o *Options) writeBuffer(batch bool) int {
-	switch {
-	case o.WriteBuffer > 0:
-		return int(o.WriteBuffer)
-	case batch:
-		return batchBuffer
-	}
-	return 1
 }
 
 // checkName refuses names that streams cannot have.

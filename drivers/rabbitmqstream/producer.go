@@ -2,17 +2,17 @@ package rabbitmqstream
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
-// producer implements driver.Producer and rabbit.Member.
+// producer implements driver.Producer and kit.Member.
 type producer struct {
 	session *session
 	link    *link
@@ -28,8 +28,11 @@ type producer struct {
 type producerState struct {
 	producer *producer
 	sender   sender
-	room     int // the largest payload in bytes
-	pending  *pending
+	room     int  // the largest payload in bytes
+	grouped  bool // entries hold several messages, of which the last one's ID stands for all
+
+	unanswered *kit.Unanswered[struct{}] // by publishing IDs
+	reading    kit.Mark                  // the message that Send reads
 }
 
 // Producer implements driver.Session.
@@ -37,7 +40,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err := checkName("topic", spec.Topic); err != nil {
 		return nil, err
 	}
-	if err := s.life.Err(); err != nil {
+	if s.Closed() {
 		return nil, fmt.Errorf("rabbitmq-stream: producer of %q: session %w", spec.Topic, driver.ErrClosed)
 	}
 	if err := s.checkSize(spec.Size, spec.Headers); err != nil {
@@ -46,24 +49,21 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	p := &producer{session: s, to: publication{stream: s.stream(spec.Topic), headers: spec.Headers}, acks: acks}
 	p.next.Store(1)
 	if s.options.Deduplication {
-		p.to.name = fmt.Sprintf("sixnines.%s.producer-%d", s.target.Run, spec.ID)
+		p.to.name = fmt.Sprintf("sixnines.%s.producer-%d", s.Target.Run, spec.ID)
 	}
 	leader, err := s.leader(ctx, p.to.stream)
 	if err != nil {
 		return nil, err
 	}
-	p.key = linkKey{roleProducer, spec.Conn, leader}
+	p.key = linkKey{kit.Key{Role: kit.Producer, Conn: spec.Conn}, leader}
 	if p.link, err = s.links.Acquire(ctx, p.key); err != nil {
 		return nil, err
 	}
 	if err := p.link.Join(ctx, p); err != nil {
-		if s.life.Err() != nil {
-			err = fmt.Errorf("%w: %w", driver.ErrClosed, err)
-		}
 		p.Close(ctx)
-		return nil, wrap(err, "producer of %q", spec.Topic)
+		return nil, wrap(s.Over(err), "producer of %q", spec.Topic)
 	}
-	if s.writeBuffer > 1 && s.options.Client == direct {
+	if s.Config.WriteBuffer > 1 && s.options.Client == direct {
 		return batching{p}, nil
 	}
 	return p, nil
@@ -77,8 +77,8 @@ func properties(headers []driver.Header) (b []byte) {
 	return b
 }
 
-// Attach implements rabbit.Member.
-func (p *producer) Attach(ctx context.Context, c connection) error {
+// Attach implements kit.Member.
+func (p *producer) Attach(ctx context.Context, w *rabbit.Wire[connection]) error {
 	s := p.session
 	if p.to.name != "" {
 		last, err := s.lastPublished(ctx, p.to.name, p.to.stream)
@@ -87,11 +87,12 @@ func (p *producer) Attach(ctx context.Context, c connection) error {
 		}
 		p.next.Store(max(p.next.Load(), last+1))
 	}
+	now := &producerState{producer: p, unanswered: kit.NewUnanswered[struct{}](p.next.Load(), 0, 0)}
+	now.unanswered.Marks(&now.reading)
 	// The library tells of each message of an entry.
-	grouped := s.options.SubEntrySize > 1 && s.options.Client == direct
-	now := &producerState{producer: p, pending: newPending(p.acks, p.next.Load(), grouped)}
+	now.grouped = s.options.SubEntrySize > 1 && s.options.Client == direct
 	var err error
-	if now.sender, err = c.publish(ctx, p.to, now); err != nil {
+	if now.sender, err = w.Conn.publish(ctx, p.to, now); err != nil {
 		return wrap(err, "declare a publisher of %q", p.to.stream)
 	}
 	now.room = now.sender.Room()
@@ -99,8 +100,17 @@ func (p *producer) Attach(ctx context.Context, c connection) error {
 	return nil
 }
 
-// Confirm implements wire.Publisher.
-func (n *producerState) Confirm(ids wire.IDs) { n.pending.settle(ids, nil) }
+// Confirm implements wire.Publisher. IDs that follow each other are settled together.
+func (n *producerState) Confirm(ids wire.IDs) {
+	for i := 0; i < ids.Len(); {
+		first := ids.At(i)
+		last := first
+		for i++; i < ids.Len() && ids.At(i) == last+1; i++ {
+			last++
+		}
+		n.settle(first, last, nil)
+	}
+}
 
 // Refuse implements wire.Publisher.
 func (n *producerState) Refuse(id uint64, why wire.Code) {
@@ -108,15 +118,30 @@ func (n *producerState) Refuse(id uint64, why wire.Code) {
 	if why == wire.FrameTooLarge {
 		class = driver.ErrTooLarge
 	}
-	err := fmt.Errorf("rabbitmq-stream: send to %q: %w: %s", n.producer.to.stream, class, why)
-	n.pending.settle(wire.IDs(binary.BigEndian.AppendUint64(nil, id)), err)
+	n.settle(id, id, fmt.Errorf("rabbitmq-stream: send to %q: %w: %s", n.producer.to.stream, class, why))
+}
+
+func (n *producerState) settle(first, last uint64, err error) {
+	if n.grouped {
+		first = 0 // all before it in the entry, of which none is settled
+	}
+	n.unanswered.SettleRange(first, last, err)
 }
 
 // End implements wire.Publisher.
 func (n *producerState) End(why error) {
 	n.producer.now.CompareAndSwap(n, nil)
-	n.pending.end(why)
+	n.end(why)
 	n.producer.link.Ended(why)
+}
+
+// end resolves what is left: nobody is going to answer.
+func (n *producerState) end(why error) {
+	err := fmt.Errorf("rabbitmq-stream: the publisher ended before the broker answered: %w: %w", driver.ErrTimeout, why)
+	if protocol().ClassOf(why) == driver.ErrClosed {
+		err = fmt.Errorf("rabbitmq-stream: the producer was closed before the broker answered: %w", driver.ErrClosed)
+	}
+	n.unanswered.End(err)
 }
 
 // Send implements driver.Producer.
@@ -131,17 +156,18 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if len(payload) > now.room {
 		return p.wrap(fmt.Errorf("%d bytes: %w: frames have room for %d", len(payload), driver.ErrTooLarge, now.room))
 	}
-	id, ok := now.pending.add(token)
+	id, ok := now.unanswered.Add(p.acks, token, struct{}{})
 	if !ok {
 		return p.wrap(p.link.Absent())
 	}
 	err := now.sender.Publish(id, payload)
-	if lost := now.pending.sending.End(id); lost != nil {
+	if lost := now.reading.End(id); lost != nil {
 		p.acks.Done(token, lost)
 		return nil
 	}
 	if err != nil {
-		if now.pending.takeBack(id) {
+		// The client library tells of its ID nevertheless, which no other must get.
+		if now.unanswered.Discard(id) {
 			return p.wrap(fmt.Errorf("%w: %w", driver.ErrNotConnected, err))
 		}
 		return nil // it has been settled with the others
@@ -166,11 +192,11 @@ func (p batching) Flush() error {
 	if p.closed.Load() {
 		return p.wrap(driver.ErrClosed)
 	}
-	c, ok := p.link.Current()
-	if !ok {
+	w := p.link.Live()
+	if w == nil {
 		return p.wrap(p.link.Absent())
 	}
-	if err := c.Flush(); err != nil {
+	if err := w.Conn.Flush(); err != nil {
 		return p.wrap(fmt.Errorf("%w: %w", driver.ErrNotConnected, err))
 	}
 	return nil
@@ -181,12 +207,12 @@ func (p *producer) Close(ctx context.Context) error {
 	if !p.closed.CompareAndSwap(false, true) {
 		return nil
 	}
-	p.link.Leave(p)
+	p.link.Part(p)
 	if now := p.now.Swap(nil); now != nil {
-		grace, cancel := rabbit.Grace(ctx)
+		grace, cancel := kit.Grace(ctx)
 		now.sender.Close(grace) // the connection may go on without it
 		cancel()
-		now.pending.end(driver.ErrClosed)
+		now.end(driver.ErrClosed)
 	}
 	p.session.links.Release(ctx, p.key, p.link)
 	return nil

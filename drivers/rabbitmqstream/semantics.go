@@ -2,15 +2,16 @@ package rabbitmqstream
 
 import (
 	"fmt"
-	"strconv"
+	"maps"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // ServerInfo implements driver.ServerInfo. It is what the server says of itself
 // when one connects.
 func (s *session) ServerInfo() map[string]string {
-	server := s.admin.Latest().Conn.Server()
+	server := s.admin.Latest().Server()
 	info := map[string]string{"protocol": "RabbitMQ stream"}
 	for _, name := range []string{"product", "version", "platform", "cluster_name"} {
 		if value := server[name]; value != "" {
@@ -23,7 +24,6 @@ func (s *session) ServerInfo() map[string]string {
 // semantics reports the settings in effect.
 func (s *session) semantics() driver.Semantics {
 	o := &s.options
-	latest := s.admin.Latest()
 	replicas := "as many replicas as the broker is set to, at most one a node, majority"
 	if o.Replicas > 0 {
 		replicas = fmt.Sprintf("%d replicas, at most one a node, majority", o.Replicas)
@@ -36,41 +36,23 @@ func (s *session) semantics() driver.Semantics {
 		Delivery:       "at least once, from the stored or last offset on",
 		Batching:       s.batching(),
 		Consumption:    s.consumption(),
-		Transport:      s.broker.Transport(latest.State),
-		Settings: map[string]string{
-			"client":            direct,
-			"sub_entry_size":    strconv.Itoa(o.SubEntrySize),
-			"compression":       o.Compression,
-			"deduplication":     strconv.FormatBool(o.Deduplication),
-			"offset":            o.Offset,
-			"credit":            strconv.Itoa(o.Credit),
-			"store_every":       strconv.Itoa(o.StoreEvery),
-			"vhost":             s.broker.Login.VHost,
-			"login":             o.Login,
-			"heartbeat":         latest.Conn.Heartbeat().String(),
-			"frame_max":         driver.ByteSize(latest.Conn.FrameMax()).String(),
-			"write_buffer":      driver.ByteSize(s.writeBuffer).String(),
-			"message_format":    "AMQP 1.0, one data section",
-			"reconnect_wait":    o.ReconnectWait.String(),
-			"reconnect_buffer":  "none, sends fail while disconnected",
-			"connection_server": latest.To.Address,
-		},
+		Settings:       kit.Settings(o, "client", "sub_entry_size", "compression", "deduplication", "offset", "credit", "store_every", "login", "reconnect_wait"),
 	}
+	maps.Copy(sem.Settings, map[string]string{
+		"vhost":          s.Config.VHost,
+		"heartbeat":      s.admin.Latest().Heartbeat.String(),
+		"frame_max":      driver.ByteSize(s.admin.Latest().FrameMax).String(),
+		"write_buffer":   driver.ByteSize(s.Config.WriteBuffer).String(),
+		"message_format": "AMQP 1.0, one data section",
+	})
 	if o.Client == library {
 		s.librarySemantics(&sem)
 	}
 	for name, value := range o.streamArguments() {
 		sem.Settings["stream_"+name] = value
 	}
-	for key, value := range s.ServerInfo() {
-		if key != "protocol" {
-			sem.Settings["server_"+key] = value
-		}
-	}
-	if s.broker.TLS != nil && s.broker.TLS.InsecureSkipVerify {
-		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
-	}
-	if o.SubEntrySize > 1 && s.writeBuffer <= 1 && o.Client == direct {
+	s.admin.Describe(&sem, s.ServerInfo())
+	if o.SubEntrySize > 1 && s.Config.WriteBuffer <= 1 && o.Client == direct {
 		sem.Warnings = append(sem.Warnings, "sub_entry_size has no effect where each message is written at once; set write_buffer")
 	}
 	if o.MaxLength > 0 || o.MaxAge != "" {
@@ -82,11 +64,11 @@ func (s *session) semantics() driver.Semantics {
 }
 
 func (s *session) batching() string {
-	text := fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
+	text := fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.Config.WriteBuffer))
 	switch {
 	case s.options.Client == library:
 		text = fmt.Sprintf("what is queued, up to %d messages, on a goroutine of the client library", s.options.libraryBatch())
-	case s.writeBuffer <= 1:
+	case s.Config.WriteBuffer <= 1:
 		return "none, each message is written on the sender's thread"
 	}
 	if n := s.options.SubEntrySize; n > 1 {

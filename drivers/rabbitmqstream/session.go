@@ -2,9 +2,7 @@ package rabbitmqstream
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"sync"
 
 	"sixnines/driver"
@@ -15,20 +13,15 @@ import (
 
 // session implements driver.Session, driver.DialReporter and driver.ServerInfo.
 type session struct {
-	target      driver.Target
-	options     Options
-	broker      *rabbit.Broker
-	writeBuffer int
-	notify      func(driver.Event)
-	life        context.Context // ends when the session closes
-	cancel      context.CancelFunc
-	admin       *rabbit.Admin[*wire.Conn]
-	links       *kit.Pool[linkKey, *link]
+	*rabbit.Broker
+
+	options Options
+	admin   *rabbit.Admin[*wire.Conn]
+	links   *kit.Pool[linkKey, *link]
 
 	mu        sync.Mutex
-	closed    bool
-	consumers map[*consumer]struct{}
-	streams   []string // that Provision has made, or found
+	consumers map[int]*consumer // by their numbers
+	streams   []string          // that Provision has made, or found
 	topology  driver.Topology
 	spread    bool // some are not on the server that the URL names alone
 }
@@ -40,47 +33,38 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if err := checkName("run", t.Run); err != nil {
 		return nil, err
 	}
-	s := &session{target: t, options: o, writeBuffer: o.writeBuffer(t.Batch), notify: t.Notify,
-		consumers: map[*consumer]struct{}{}}
-	if s.notify == nil {
-		s.notify = func(driver.Event) {}
-	}
-	login := rabbit.Login{VHost: o.VHost, User: o.User, Password: o.Password, External: o.Login == external}
+	s := &session{options: o, consumers: map[int]*consumer{}}
 	var err error
-	if s.broker, err = rabbit.NewBroker(protocol(), t, login, o.ConnectTimeout); err != nil {
+	if s.Broker, err = rabbit.NewBroker(protocol(), t, o.Config(o.FrameMax, t.Batch)); err != nil {
 		return nil, err
 	}
-	s.life, s.cancel = context.WithCancel(context.Background())
 	s.links = kit.NewPool(product,
 		func(ctx context.Context, key linkKey) (*link, error) { return newLink(ctx, s, key) },
 		func(ctx context.Context, l *link) { l.Close(ctx) })
-	s.admin = s.newAdmin()
+	s.admin = rabbit.NewAdmin(s.Broker, func(_ context.Context, c kit.Conn) (*wire.Conn, error) {
+		return wire.Open(c, s.ConfigOf(string(kit.Control)))
+	})
 	return s, nil
 }
 
-func (s *session) newAdmin() *rabbit.Admin[*wire.Conn] {
-	return rabbit.NewAdmin(s.broker, func(ctx context.Context, c net.Conn) (*wire.Conn, error) {
-		return wire.Open(ctx, c, s.wireConfig("control"))
-	})
+// open makes a session and connects it.
+func open(ctx context.Context, t driver.Target, o Options) (*session, error) {
+	s, err := newSession(t, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.admin.Start(ctx); err != nil {
+		s.Stop()
+		return nil, err
+	}
+	return s, nil
 }
 
 // OwnsDialing implements driver.DialReporter.
 func (s *session) OwnsDialing() bool { return s.options.Client == library }
 
-// connectionName is what people see at the broker.
-func (s *session) connectionName(role string) string {
-	return s.options.Name + " " + s.target.Run + " " + role
-}
-
-// wireConfig says how connections of our own log in.
-func (s *session) wireConfig(role string) wire.Config {
-	o, l := &s.options, &s.broker.Login
-	return wire.Config{VHost: l.VHost, User: l.User, Password: l.Password, External: l.External,
-		Name: s.connectionName(role), FrameMax: int(o.FrameMax), Heartbeat: o.Heartbeat}
-}
-
 // stream returns the name of the topic's stream.
-func (s *session) stream(topic string) string { return "sixnines." + s.target.Run + "." + topic }
+func (s *session) stream(topic string) string { return "sixnines." + s.Target.Run + "." + topic }
 
 // Provision implements driver.Session.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
@@ -119,7 +103,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 
 // checkSize finds payloads that fit into no frame.
 func (s *session) checkSize(size int, headers []driver.Header) error {
-	if room := s.admin.Latest().Conn.Room() - len(properties(headers)); size > room {
+	if room := s.admin.Latest().Room() - len(properties(headers)); size > room {
 		return fmt.Errorf("rabbitmq-stream: a payload of %d bytes: %w: frames have room for %d, see stream.frame_max of the broker and frame_max of the driver", size, driver.ErrTooLarge, room)
 	}
 	return nil
@@ -133,7 +117,7 @@ func (s *session) leader(ctx context.Context, stream string) (string, error) {
 	var asked string
 	err := s.admin.Do(ctx, func(c *wire.Conn) (err error) {
 		asked = c.Advertised()
-		if at, err = c.Locate(ctx, stream); err == nil && at.Leader == "" && (s.broker.Clustered() || s.options.Client == library) {
+		if at, err = c.Locate(ctx, stream); err == nil && at.Leader == "" && (s.Clustered() || s.options.Client == library) {
 			err = errNoLeader
 		}
 		return err
@@ -141,7 +125,7 @@ func (s *session) leader(ctx context.Context, stream string) (string, error) {
 	switch {
 	case err != nil:
 		return "", wrap(err, "locate stream %q", stream)
-	case !s.broker.Clustered():
+	case !s.Clustered():
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.spread = s.spread || at.Leader != asked || len(at.Replicas) > 0
@@ -155,7 +139,7 @@ func (s *session) leader(ctx context.Context, stream string) (string, error) {
 func (s *session) alone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.spread && !s.broker.Clustered()
+	return !s.spread && !s.Clustered()
 }
 
 // lastPublished asks for the last publishing ID that the broker has of a named
@@ -171,11 +155,10 @@ func (s *session) lastPublished(ctx context.Context, name, stream string) (last 
 	return last, nil
 }
 
-// Deprovision implements driver.Session. Of a session that has closed it
-// connects once more.
+// Deprovision implements driver.Session. Of a session that has closed it opens another.
 func (s *session) Deprovision(ctx context.Context) error {
 	s.mu.Lock()
-	closed, streams, keep := s.closed, s.streams, s.topology.Keep
+	streams, keep := s.streams, s.topology.Keep
 	s.mu.Unlock()
 	if len(streams) == 0 || keep {
 		return nil
@@ -185,13 +168,16 @@ func (s *session) Deprovision(ctx context.Context) error {
 		// an answer that nobody reads, until connect_timeout has passed.
 		s.links.Drain(ctx)
 	}
-	a := s.admin
-	if closed {
-		a = s.newAdmin()
-		defer a.Close(ctx)
+	to := s
+	if s.Closed() {
+		var err error
+		if to, err = open(ctx, s.Target, s.options); err != nil {
+			return err
+		}
+		defer to.Close(ctx)
 	}
 	for _, stream := range streams {
-		if err := a.Do(ctx, func(c *wire.Conn) error { return c.Delete(ctx, stream) }); err != nil && !isCode(err, wire.NoStream) {
+		if err := to.admin.Do(ctx, func(c *wire.Conn) error { return c.Delete(ctx, stream) }); err != nil && !isCode(err, wire.NoStream) {
 			return wrap(err, "delete stream %q", stream)
 		}
 	}
@@ -203,23 +189,5 @@ func (s *session) Deprovision(ctx context.Context) error {
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	s.closed = true
-	consumers := s.consumers
-	s.consumers = map[*consumer]struct{}{}
-	s.mu.Unlock()
-	// Ends what is being dialled; established connections live on until their
-	// links are closed.
-	s.cancel()
-	grace, cancel := rabbit.Grace(ctx)
-	defer cancel()
-	var closing sync.WaitGroup
-	closing.Go(func() { s.links.Close(ctx) })
-	closing.Go(func() { s.admin.Close(grace) })
-	closing.Wait()
-	var errs []error
-	for c := range consumers {
-		errs = append(errs, c.shut(ctx))
-	}
-	return errors.Join(errs...)
+	return s.Base.Close(ctx, s.links.Close, func(ctx context.Context) { _ = s.admin.Close(ctx) })
 }

@@ -3,139 +3,90 @@ package rabbit
 import (
 	"context"
 	"crypto/tls"
-	"net"
-	"sync"
+	"strings"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
-// Admin creates and deletes, over a connection that is made again when it is
-// lost. Its methods are safe for concurrent use.
-type Admin[C Conn] struct {
-	broker *Broker
-	open   Opener[C]
-
+// Admin is a session's own connection, to create, delete and ask with: a link without
+// events. It is safe for concurrent use.
+type Admin[C AdminConn] struct {
+	*Link[C]
 	busy chan struct{} // holds a value while something is being done
-
-	mu        sync.Mutex
-	closed    bool
-	connected bool // once
-	latest    Latest[C]
 }
 
-// Latest is an admin's latest connection, of which it may have been a while.
-type Latest[C Conn] struct {
-	Conn  C
-	To    Server
-	State tls.ConnectionState // the zero value without TLS
+// AdminConn is a connection of an admin's.
+type AdminConn interface {
+	Conn
+	Below() kit.Conn
 }
 
-// NewAdmin returns one that does not connect before it has to.
-func NewAdmin[C Conn](b *Broker, open Opener[C]) *Admin[C] {
-	return &Admin[C]{broker: b, open: open, busy: make(chan struct{}, 1)}
+// NewAdmin returns one that is not connected.
+func NewAdmin[C AdminConn](b *Broker, open Opener[C]) *Admin[C] {
+	l := NewLink(b, string(kit.Control), func(ctx context.Context) (C, error) { return Connect(ctx, b, b.Servers, open) })
+	l.Silent = true
+	return &Admin[C]{Link: l, busy: make(chan struct{}, 1)}
 }
 
 // Latest returns the latest connection, which may have ended. There must have
 // been one.
-func (a *Admin[C]) Latest() Latest[C] {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.latest
-}
+func (a *Admin[C]) Latest() C { return a.latest.Load().Conn }
 
-// Connect makes a connection if there is none.
-func (a *Admin[C]) Connect(ctx context.Context) error {
-	p := a.broker.protocol
-	return p.await(ctx, "connect", p.Passes, func() error {
-		_, _, err := a.connect(ctx)
-		return err
-	})
-}
-
-// connect returns the connection, and whether it has been there for a while.
-func (a *Admin[C]) connect(ctx context.Context) (conn C, old bool, err error) {
-	a.mu.Lock()
-	conn, connected := a.latest.Conn, a.connected
-	a.mu.Unlock()
-	if connected {
-		select {
-		case <-conn.Done():
-		default:
-			return conn, true, nil
-		}
-	}
-	for _, to := range a.broker.servers {
-		conn, err = a.dial(ctx, to)
-		if class := driver.Class(err); err == nil || ctx.Err() != nil || class == driver.ErrClosed || class == driver.ErrUnauthorized {
-			break
-		}
-	}
-	return conn, false, err
-}
-
-func (a *Admin[C]) dial(ctx context.Context, to Server) (C, error) {
-	var state tls.ConnectionState
-	conn, err := connect(ctx, a.broker, to, func(ctx context.Context, c net.Conn) (C, error) {
-		if encrypted, ok := c.(*tls.Conn); ok {
-			state = encrypted.ConnectionState()
-		}
-		return a.open(ctx, c)
-	})
-	if err != nil {
-		return conn, err
-	}
-	a.mu.Lock()
-	closed := a.closed
-	if !closed {
-		a.connected, a.latest = true, Latest[C]{conn, to, state}
-	}
-	a.mu.Unlock()
-	if closed {
-		kill(conn)
-		return conn, a.broker.protocol.overError()
-	}
-	return conn, nil
-}
-
-// Do runs f with the connection, one f at a time. It runs f once more, with a new
+// Do runs f with the connection, one f at a time. It runs f again, with a new
 // connection, where the old one turns out to be lost: nothing may have happened,
-// or all of it. It repeats f where the broker cannot do it yet.
+// or all of it. It waits a moment for that, and repeats f where the broker cannot do
+// it yet.
 func (a *Admin[C]) Do(ctx context.Context, f func(c C) error) error {
-	p := a.broker.protocol
-	return p.await(ctx, "wait for the broker", p.Passes, func() error { return a.do(ctx, f) })
+	b, soon, passed := a.broker, kit.Moment(), false
+	return kit.Await(ctx, b.Driver+": wait for the broker", func(err error) bool {
+		if b.protocol.Passes(err) {
+			passed = true
+			return true
+		}
+		// The connection's end, and nobody's answer.
+		lost := b.Class(err) == nil && b.ClassOf(err) == driver.ErrNotConnected
+		return lost && (passed || soon())
+	}, func() error { return a.do(ctx, f) })
 }
 
 func (a *Admin[C]) do(ctx context.Context, f func(c C) error) error {
-	if err := context.Cause(ctx); err != nil {
-		return a.broker.protocol.Wrap(err, "reach the broker")
+	err := context.Cause(ctx)
+	if err == nil {
+		select {
+		case a.busy <- struct{}{}:
+			defer func() { <-a.busy }()
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
 	}
-	select {
-	case a.busy <- struct{}{}:
-		defer func() { <-a.busy }()
-	case <-ctx.Done():
-		return a.broker.protocol.Wrap(context.Cause(ctx), "reach the broker")
+	w := a.Live()
+	if err == nil && (w == nil || w.ended()) {
+		err = a.Absent()
 	}
-	conn, old, err := a.connect(ctx)
 	if err != nil {
-		return err
+		return a.broker.Wrap(err, "reach the broker")
 	}
-	if err = f(conn); !old || ctx.Err() != nil || !a.broker.protocol.isLoss(err) {
-		return err
-	}
-	kill(conn)
-	if conn, _, err = a.connect(ctx); err != nil {
-		return err
-	}
-	return f(conn)
+	return f(w.Conn)
 }
 
-// Close ends the connection, in an orderly way if there is time.
-func (a *Admin[C]) Close(ctx context.Context) {
-	a.mu.Lock()
-	a.closed = true
-	conn, connected := a.latest.Conn, a.connected
-	a.mu.Unlock()
-	if connected {
-		conn.Close(ctx)
+// Describe adds to semantics what is the same over each protocol: how one connects, and
+// what the server says of itself.
+func (a *Admin[C]) Describe(sem *driver.Semantics, server map[string]string) {
+	b, below := a.broker, a.Latest().Below()
+	sem.Transport = "tcp"
+	if below.TLS != nil {
+		sem.Transport += ", " + strings.ToLower(tls.VersionName(below.TLS.Version))
+	}
+	set := sem.Settings
+	set["reconnect_buffer"] = "none, sends fail while disconnected"
+	set["connection_server"] = below.To.Address
+	for key, value := range server {
+		if key != "protocol" {
+			set["server_"+key] = value
+		}
+	}
+	if b.TLS != nil && b.TLS.InsecureSkipVerify {
+		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}
 }

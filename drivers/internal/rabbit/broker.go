@@ -1,158 +1,127 @@
+// Package rabbit is what the drivers of RabbitMQ's protocols share beside the kit and the
+// protocols themselves: how one logs in, what a connection is below its frames, links of
+// such connections, and one to administer with.
 package rabbit
 
 import (
 	"context"
-	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
-	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
-// Server is one address of a broker.
-type Server struct {
-	Address, Host string
-	TLS           bool
+// Protocol is one that the broker speaks, as seen by its driver.
+type Protocol struct {
+	kit.Errors
+	Schemes []kit.Scheme
+	// Hint says what a server that hangs up or answers strangely most likely is.
+	Hint string
+	// Passes reports of an error whether it goes away by itself: a queue or stream has
+	// no leader yet, a virtual host is not up.
+	Passes func(err error) bool
 }
 
-// Login is who connects, and to which virtual host.
-type Login struct {
+// Config says how connections log in.
+type Config struct {
 	VHost          string
 	User, Password string
-	External       bool // by the client's certificate instead
+	External       bool          // by the client's certificate instead
+	Name           string        // of the connection, for people
+	FrameMax       int           // bytes; 0: the server's
+	Heartbeat      time.Duration // 0: none; the smaller of this and the server's, in whole seconds
+	// WriteBuffer is how many bytes are collected before they are written; up to 1:
+	// each message is written at once.
+	WriteBuffer int
+
+	kit.ConnectOptions
 }
 
-// Broker is where a target is, and how to log in there. It does not change, and
-// is safe for concurrent use.
+// SASL returns the mechanism to log in by, and what it says.
+func (c *Config) SASL() (mechanism, response string) {
+	if c.External {
+		return "EXTERNAL", ""
+	}
+	return "PLAIN", "\x00" + c.User + "\x00" + c.Password
+}
+
+// Broker is the base of a session: where its broker is, and how to log in there.
 type Broker struct {
-	Login Login
-	TLS   *tls.Config // nil: none
+	*kit.Base
+	Config Config // complete, but for the connections' roles in their names
 
 	protocol *Protocol
-	servers  []Server // at least one
-	timeout  time.Duration
-	dial     func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// NewBroker reads the target's URL. What the login leaves empty it takes from
-// there, or else as the broker does when it is new: guest, and the virtual host
-// "/". A server that has not accepted a connection and a login within the
-// timeout counts as unreachable.
-func NewBroker(p *Protocol, t driver.Target, l Login, timeout time.Duration) (*Broker, error) {
-	servers, user, vhost, err := p.parse(t.URL)
+// NewBroker reads the target's URL. What the configuration leaves empty it takes from
+// there, or else as the broker does when it is new: guest, and the virtual host "/".
+func NewBroker(p *Protocol, t driver.Target, c Config) (*Broker, error) {
+	if c.Password != "" && c.User == "" {
+		return nil, p.Option("password", "it needs user beside it")
+	}
+	base, err := kit.NewBase(&p.Errors, t, c.User, c.Password, p.Schemes...)
 	if err != nil {
 		return nil, err
 	}
-	b := &Broker{Login: l, protocol: p, servers: servers, timeout: timeout, dial: t.Dial}
-	if l.Password != "" && l.User == "" {
-		return nil, p.OptionError("password", "it needs user beside it")
+	b := &Broker{Base: base, Config: c, protocol: p}
+	if c.External && (b.TLS == nil || len(b.TLS.Certificates) == 0) {
+		return nil, p.Option("login", "external wants tls.cert and tls.key")
 	}
-	if t.TLS != nil || servers[0].TLS {
-		if b.TLS, err = t.TLS.Config(""); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.Driver, err)
-		}
-		for i := range b.servers {
-			b.servers[i].TLS = true
-		}
+	if b.User == "" && b.Secret == "" {
+		b.User, b.Secret = "guest", "guest"
 	}
-	switch {
-	case l.User != "":
-	case user != nil:
-		b.Login.User = user.Username()
-		b.Login.Password, _ = user.Password()
-	default:
-		b.Login.User, b.Login.Password = "guest", "guest"
+	b.Config.User, b.Config.Password = b.User, b.Secret
+	b.Config.Name += " " + t.Run
+	if b.Config.VHost == "" {
+		b.Config.VHost = b.Path
 	}
-	if l.VHost == "" {
-		if b.Login.VHost = vhost; vhost == "" {
-			b.Login.VHost = "/"
-		}
-	}
-	if l.External && (b.TLS == nil || len(b.TLS.Certificates) == 0) {
-		return nil, p.OptionError("login", "external wants tls.cert and tls.key")
-	}
-	if b.dial == nil {
-		b.dial = new(net.Dialer).DialContext
+	if b.Config.VHost == "" {
+		b.Config.VHost = "/"
 	}
 	return b, nil
 }
 
-// parse splits a target's URL into servers, and returns user, password and
-// virtual host where it has them.
-func (p *Protocol) parse(target string) (servers []Server, user *url.Userinfo, vhost string, err error) {
-	for text := range strings.SplitSeq(target, ",") {
-		text = strings.TrimSpace(text)
-		if !strings.Contains(text, "://") {
-			text = p.Plain.Name + "://" + text
-		}
-		u, err := url.Parse(text)
-		if err != nil {
-			// The error would repeat the URL and a password in it.
-			var parse *url.Error
-			if errors.As(err, &parse) {
-				err = parse.Err
-			}
-			return nil, nil, "", fmt.Errorf("%s: %w: the URL cannot be read: %w; want one such as %s", p.Driver, driver.ErrOption, err, p.example())
-		}
-		s := Server{Host: u.Hostname()}
-		scheme := p.Plain
-		switch u.Scheme {
-		case p.Plain.Name:
-		case p.Encrypted.Name:
-			scheme, s.TLS = p.Encrypted, true
-		default:
-			return nil, nil, "", fmt.Errorf("%s: %w: scheme %q: want %s or %s", p.Driver, driver.ErrOption, u.Scheme, p.Plain.Name, p.Encrypted.Name)
-		}
-		if s.Host == "" {
-			return nil, nil, "", fmt.Errorf("%s: %w: no host in URL %q; want one such as %s", p.Driver, driver.ErrOption, u.Redacted(), p.example())
-		}
-		port := u.Port()
-		if port == "" {
-			port = scheme.Port
-		}
-		s.Address = net.JoinHostPort(s.Host, port)
-		servers = append(servers, s)
-		if u.User != nil {
-			user = u.User
-		}
-		if path := strings.TrimPrefix(u.Path, "/"); path != "" {
-			vhost = path
-		}
-	}
-	return servers, user, vhost, nil
+// ConfigOf returns the configuration of connections in a role.
+func (b *Broker) ConfigOf(role string) Config {
+	c := b.Config
+	c.Name += " " + role
+	return c
 }
 
-func (p *Protocol) example() string { return p.Plain.Name + "://host:" + p.Plain.Port }
-
-// From returns all servers, beginning with the n-th or, where there are not as
-// many, counting on from the first. Links that begin with one after the other use
-// a cluster evenly and always alike.
-func (b *Broker) From(n int) []Server {
-	n %= len(b.servers)
-	return slices.Concat(b.servers[n:], b.servers[:n])
+// Over adds to an error that the session has closed, if it has.
+func (b *Broker) Over(err error) error {
+	if err != nil && b.Closed() {
+		return fmt.Errorf("%w: %w", driver.ErrClosed, err)
+	}
+	return err
 }
 
 // Clustered reports whether there are several servers.
-func (b *Broker) Clustered() bool { return len(b.servers) > 1 }
+func (b *Broker) Clustered() bool { return len(b.Servers) > 1 }
 
 // Preferring returns the servers with one at the address before them, reached as
 // they are.
-func Preferring(address string, servers []Server) []Server {
+func Preferring(address string, servers []kit.Server) []kit.Server {
 	first := servers[0]
 	first.Address = address
 	first.Host, _, _ = net.SplitHostPort(address)
 	return slices.Insert(servers, 0, first)
 }
 
-// Transport says what connections go over, as one with the state shows.
-func (b *Broker) Transport(state tls.ConnectionState) string {
-	if b.TLS == nil {
-		return "tcp"
-	}
-	return "tcp, " + strings.ToLower(tls.VersionName(state.Version))
+// Opener logs in over a connection to a server.
+type Opener[C any] func(ctx context.Context, c kit.Conn) (C, error)
+
+// Connect connects to the first of the servers that takes the login.
+func Connect[C any](ctx context.Context, b *Broker, servers []kit.Server, open Opener[C]) (C, error) {
+	how := kit.Connecting{Timeout: b.Config.ConnectTimeout, Hint: b.protocol.Hint}
+	return kit.Connect(ctx, b.Base, servers, how, func(ctx context.Context, c kit.Conn) (C, error) {
+		made, err := open(ctx, c)
+		if err != nil && b.ClassOf(err) == driver.ErrUnauthorized {
+			err = fmt.Errorf("%w; check user, password, and the user's permission for the virtual host", err)
+		}
+		return made, err
+	})
 }

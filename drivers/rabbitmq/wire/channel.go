@@ -32,8 +32,8 @@ type Channel struct {
 	missing     uint64
 }
 
-// call sends a method and waits for its answer.
-func (ch *Channel) call(ctx context.Context, want method, m method, fields func(b []byte) []byte) error {
+// call sends a method with its fields and waits for its answer.
+func (ch *Channel) call(ctx context.Context, want, m method, fields []byte) error {
 	ch.calling.Lock()
 	defer ch.calling.Unlock()
 	// The answer to a call that was given up may still have come.
@@ -41,14 +41,7 @@ func (ch *Channel) call(ctx context.Context, want method, m method, fields func(
 	case <-ch.reply:
 	default:
 	}
-	if err := ch.conn.send(true, func(b []byte) []byte {
-		start := len(b)
-		b = appendMethod(b, ch.id, m)
-		if fields != nil {
-			b = fields(b)
-		}
-		return endFrame(b, start)
-	}); err != nil {
+	if err := ch.send(m, fields); err != nil {
 		return err
 	}
 	for {
@@ -65,9 +58,14 @@ func (ch *Channel) call(ctx context.Context, want method, m method, fields func(
 	}
 }
 
+// send writes a method with its fields at once.
+func (ch *Channel) send(m method, fields []byte) error {
+	return ch.conn.Send(endFrame(append(appendMethod(nil, ch.id, m), fields...), 0))
+}
+
 // Confirm asks the server to confirm messages.
 func (ch *Channel) Confirm(ctx context.Context) error {
-	return ch.call(ctx, confirmSelectOK, confirmSelect, func(b []byte) []byte { return append(b, 0) })
+	return ch.call(ctx, confirmSelectOK, confirmSelect, []byte{0})
 }
 
 // Transact makes what is published wait for Commit.
@@ -81,28 +79,22 @@ func (ch *Channel) Commit(ctx context.Context) error { return ch.call(ctx, txCom
 // Prefetch limits the messages that a consumer has not acknowledged; 0: no
 // limit. Its answer also proves that the server has read what was sent before.
 func (ch *Channel) Prefetch(ctx context.Context, count uint16) error {
-	return ch.call(ctx, basicQosOK, basicQos, func(b []byte) []byte {
-		return append(binary.BigEndian.AppendUint16(append(b, 0, 0, 0, 0), count), 0)
-	})
+	return ch.call(ctx, basicQosOK, basicQos, append(binary.BigEndian.AppendUint16(make([]byte, 4), count), 0))
 }
 
 // Consume has the messages of a queue delivered, which need no Ack if noAck.
 func (ch *Channel) Consume(ctx context.Context, queue string, noAck bool, args Table) error {
-	return ch.call(ctx, basicConsumeOK, basicConsume, func(b []byte) []byte {
-		b = appendShort(appendShort(append(b, 0, 0), queue), "")
-		var bits byte
-		if noAck {
-			bits = 2
-		}
-		return appendTable(append(b, bits), args)
-	})
+	b := appendShort(named(queue), "")
+	var bits byte
+	if noAck {
+		bits = 2
+	}
+	return ch.call(ctx, basicConsumeOK, basicConsume, appendTable(append(b, bits), args))
 }
 
 // Close closes the channel; its handler hears of it.
 func (ch *Channel) Close(ctx context.Context) error {
-	err := ch.call(ctx, channelCloseOK, channelClose, func(b []byte) []byte {
-		return append(appendShort(append(b, 0, 200), ""), 0, 0, 0, 0)
-	})
+	err := ch.call(ctx, channelCloseOK, channelClose, append(appendShort([]byte{0, 200}, ""), 0, 0, 0, 0))
 	ch.conn.forget(ch)
 	return err
 }
@@ -116,36 +108,27 @@ func (ch *Channel) Prepare(p *Prepared, e Envelope) { *p = e.prepare(p.head, ch.
 // message may or may not have come to the server.
 func (ch *Channel) Publish(p *Prepared, body []byte) error {
 	c := ch.conn
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.broken != nil {
-		return c.broken
+	b, err := c.Out.Begin(0) // what is collected goes out with it, if that is due
+	if err == nil {
+		err = c.Out.Commit(p.appendTo(b, ch.id, body, c.FrameMax))
 	}
-	c.out = p.appendTo(c.out, ch.id, body, c.frameMax)
-	return c.settle(false)
+	return c.Why(err)
 }
 
 // Ack acknowledges a message; if multiple, all up to it. Unless now, it may wait
 // until the connection has nothing more to read.
 func (ch *Channel) Ack(tag uint64, multiple, now bool) error {
-	c := ch.conn
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.broken != nil {
-		return c.broken
-	}
-	start := len(c.out)
-	b := binary.BigEndian.AppendUint64(appendMethod(c.out, ch.id, basicAck), tag)
 	var bits byte
 	if multiple {
 		bits = 1
 	}
-	c.out = endFrame(append(b, bits), start)
+	due := 1
 	if now {
-		return c.flush()
+		due = 0
 	}
-	c.acked = true
-	return nil
+	b := appendMethod(make([]byte, 0, 32), ch.id, basicAck)
+	b = endFrame(append(binary.BigEndian.AppendUint64(b, tag), bits), 0)
+	return ch.conn.Why(ch.conn.Out.Reply(b, due))
 }
 
 // answer hands a method to who waits for it.
@@ -185,18 +168,11 @@ func (ch *Channel) method(m method, in cursor) error {
 		tag := string(in.short())
 		ch.end(&Error{Code: 404, Text: "consumer " + tag + " was cancelled: its queue is gone"})
 	case channelFlow:
-		active := in.octet()
-		return ch.conn.send(true, func(b []byte) []byte {
-			start := len(b)
-			return endFrame(append(appendMethod(b, ch.id, channelFlowOK), active), start)
-		})
+		return ch.send(channelFlowOK, []byte{in.octet()})
 	case channelClose:
 		why := &Error{Code: in.uint16()}
 		why.Text = string(in.short())
-		err := ch.conn.send(true, func(b []byte) []byte {
-			start := len(b)
-			return endFrame(appendMethod(b, ch.id, channelCloseOK), start)
-		})
+		err := ch.send(channelCloseOK, nil)
 		ch.end(why)
 		return err
 	case queueDeclareOK:

@@ -2,27 +2,18 @@ package wire
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"sixnines/drivers/internal/kit"
-	"sixnines/drivers/internal/rabbit/beat"
+	"sixnines/drivers/internal/rabbit"
 )
 
 // Config says how to connect.
 type Config struct {
-	VHost          string
-	User, Password string
-	External       bool          // log in by certificate instead
-	Name           string        // of the connection, for people
-	FrameMax       int           // bytes; 0: the server's
-	Heartbeat      time.Duration // 0: none; the smaller of this and the server's, in whole seconds
-	// WriteBuffer is how many bytes are collected before they are written; up
-	// to 1: each message is written at once.
-	WriteBuffer int
+	rabbit.Config
 	// FlushAtRest says that what is collected is also written when what has been
 	// read is dealt with: for connections that only answer.
 	FlushAtRest bool
@@ -38,72 +29,42 @@ type Config struct {
 
 // Conn is a connection. Its methods are safe for concurrent use.
 type Conn struct {
-	net      net.Conn
-	config   Config
-	server   Table
-	frameMax int
-	chanMax  int
-	beat     time.Duration
-	in       *frameReader
+	*rabbit.Socket
 
-	mu     sync.Mutex // of what is written
-	out    []byte
-	broken error // why nothing can be written
-	acked  bool  // out holds acknowledgements that wait for rest
-	hold   kit.BatchTimer
+	config  Config
+	server  Table
+	chanMax int
+	most    int // bytes of the largest frame that is taken
 
 	channels atomic.Pointer[[]*Channel] // by number; for the goroutine that reads
 	opening  sync.Mutex
-
-	monitor beat.Monitor
-	cause   atomic.Pointer[error]
-	done    chan struct{}
-	err     error // readable once done is closed
-	stop    chan struct{}
 }
 
-// Open logs in over c, which it owns from then on, also if it fails.
-func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
+// Open logs in over c, which it does not close if it fails.
+func Open(c kit.Conn, config Config) (*Conn, error) {
 	conn := newConn(c, config)
-	stop := context.AfterFunc(ctx, func() { c.Close() })
-	err := conn.login()
-	if !stop() && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		c.Close()
+	if err := conn.login(); err != nil {
 		return nil, err
 	}
-	conn.in.rest = conn.rest
-	go conn.read()
-	if conn.beat > 0 {
-		go conn.watch()
-	}
+	conn.Start(conn.frames, conn.end)
 	return conn, nil
 }
 
-func newConn(c net.Conn, config Config) *Conn {
-	conn := &Conn{net: c, config: config, in: newFrameReader(c), done: make(chan struct{}), stop: make(chan struct{})}
+func newConn(c kit.Conn, config Config) *Conn {
+	conn := &Conn{config: config, most: frameMost}
 	conn.channels.Store(new([]*Channel))
-	conn.hold = kit.NewBatchTimer(&conn.mu, conn.elapsed)
+	var hook kit.WriterHook
+	if config.Lost != nil && config.WriteBuffer > 1 {
+		hook.Emptied = conn.emptied
+	}
+	conn.Socket = rabbit.NewSocket(c, config.WriteBuffer, conn.frameSize, conn.rest, hook)
+	conn.Pulse = []byte{frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd}
+	conn.Bye = endFrame(append(appendShort(append(appendMethod(nil, 0, connectionClose), 0, 200), ""), 0, 0, 0, 0), 0)
 	return conn
 }
 
 // Server returns the server's properties.
 func (c *Conn) Server() Table { return c.server }
-
-// FrameMax returns the largest frame in bytes that was agreed on.
-func (c *Conn) FrameMax() int { return c.frameMax }
-
-// Heartbeat returns the interval that was agreed on; 0: none.
-func (c *Conn) Heartbeat() time.Duration { return c.beat }
-
-// Done returns a channel that is closed when the connection has ended and all
-// handlers have heard of it.
-func (c *Conn) Done() <-chan struct{} { return c.done }
-
-// Err returns why the connection has ended, once Done is closed.
-func (c *Conn) Err() error { return c.err }
 
 // Channel opens a channel.
 func (c *Conn) Channel(ctx context.Context, h Handler) (*Channel, error) {
@@ -126,7 +87,7 @@ func (c *Conn) Channel(ctx context.Context, h Handler) (*Channel, error) {
 	}
 	c.channels.Store(&all)
 	c.opening.Unlock()
-	if err := ch.call(ctx, channelOpenOK, channelOpen, func(b []byte) []byte { return append(b, 0) }); err != nil {
+	if err := ch.call(ctx, channelOpenOK, channelOpen, []byte{0}); err != nil {
 		return nil, err
 	}
 	return ch, nil
@@ -143,154 +104,77 @@ func (c *Conn) forget(ch *Channel) {
 	}
 }
 
-// Close ends the connection, in an orderly way if the server answers before ctx
-// ends, and returns when all handlers have heard of it.
-func (c *Conn) Close(ctx context.Context) {
-	stop := context.AfterFunc(ctx, func() { c.fail(ErrClosed) })
-	defer stop()
-	go c.goodbye() // waits for a writer that is stuck
-	<-c.done
-}
-
-// goodbye asks the server to close the connection. Nothing may follow that.
-func (c *Conn) goodbye() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.broken != nil {
-		return
-	}
-	start := len(c.out)
-	b := appendShort(append(appendMethod(c.out, 0, connectionClose), 0, 200), "")
-	c.out = endFrame(append(b, 0, 0, 0, 0), start)
-	if c.flush() == nil {
-		c.broken = ErrClosed
-	}
-}
-
-// Kill ends the connection at once.
-func (c *Conn) Kill() { c.fail(ErrClosed) }
-
 // Flush writes what has been collected.
-func (c *Conn) Flush() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.broken != nil {
-		return c.broken
-	}
-	return c.flush()
-}
+func (c *Conn) Flush() error { return c.Why(c.Out.Flush()) }
 
-// send writes what build appends; unless now, it may be collected.
-func (c *Conn) send(now bool, build func(b []byte) []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.broken != nil {
-		return c.broken
-	}
-	c.out = build(c.out)
-	return c.settle(now)
-}
-
-// settle writes what has been collected if it is due. mu is held.
-func (c *Conn) settle(now bool) error {
-	if now || len(c.out) >= c.config.WriteBuffer {
-		return c.flush()
-	}
-	c.hold.Hold()
-	return nil
-}
-
-// flush writes what has been collected. mu is held.
-func (c *Conn) flush() error {
-	if len(c.out) == 0 {
-		return nil
-	}
-	n, err := c.net.Write(c.out)
-	if err != nil {
-		c.lose(n)
-		c.broken = err
-		c.fail(err)
-		return err
-	}
-	c.out = c.out[:0]
-	c.hold.Emptied()
-	c.acked = false
-	const keep = 1 << 20
-	if cap(c.out) > keep { // one large message is no reason
-		c.out = nil
-	}
-	return nil
-}
-
-// lose tells of messages that were collected and of which no more than written
-// bytes went out. mu is held.
-func (c *Conn) lose(written int) {
-	if n := unwritten(c.out, written); n > 0 && c.config.Lost != nil && c.config.WriteBuffer > 1 {
-		c.config.Lost(n)
-	}
-	c.out = nil
-}
-
-// elapsed writes what nobody has flushed. mu is held.
-func (c *Conn) elapsed() {
-	if c.broken == nil {
-		_ = c.flush() // who publishes next hears of it
+// emptied tells of messages that were collected and not written.
+func (c *Conn) emptied(collected []byte, written int) {
+	if written < len(collected) {
+		c.config.Lost(unwritten(collected, written))
 	}
 }
 
 // rest is called before the goroutine that reads waits.
-func (c *Conn) rest() {
-	c.monitor.Rest()
-	c.mu.Lock()
-	if (c.acked || c.config.FlushAtRest) && c.broken == nil {
-		_ = c.flush() // reading ends, too
-	}
-	c.mu.Unlock()
+func (c *Conn) rest() error {
 	if c.config.Rest != nil {
-		c.config.Rest()
+		defer c.config.Rest()
 	}
+	if c.config.FlushAtRest {
+		return c.Out.Write(nil) // with what is collected
+	}
+	return c.Out.FlushReplies()
 }
 
-// fail ends the connection for the reason, unless it has one already.
-func (c *Conn) fail(why error) {
-	c.cause.CompareAndSwap(nil, &why)
-	c.net.Close()
+// frame is one as it lies in the buffer, valid until the next is asked for.
+type frame struct {
+	kind    byte
+	channel uint16
+	payload []byte
 }
 
-// read runs until the connection ends.
-func (c *Conn) read() {
-	err := c.frames()
-	c.fail(err)
-	c.err = *c.cause.Load()
-	c.mu.Lock() // writers have given up, or do so now
-	if c.broken == nil {
-		c.broken = c.err
-		c.lose(0)
+// frameSize is how kit.Frames wants it.
+func (c *Conn) frameSize(unread []byte) (int, error) {
+	if len(unread) < 7 {
+		return frameOverhead, nil
 	}
-	c.hold.Stop()
-	c.mu.Unlock()
-	close(c.stop)
-	for _, ch := range *c.channels.Load() {
-		if ch != nil {
-			ch.end(c.err)
-		}
+	size := binary.BigEndian.Uint32(unread[3:])
+	if uint64(size)+frameOverhead > uint64(c.most) || unread[0] > frameHeartbeat {
+		return 0, fmt.Errorf("%w: it sent %q", ErrProtocol, unread[:min(len(unread), 16)])
 	}
-	close(c.done)
+	return int(size) + frameOverhead, nil
+}
+
+// next returns the next frame.
+func (c *Conn) next() (frame, error) {
+	b, err := c.In.Next()
+	if err != nil {
+		return frame{}, err
+	}
+	last := len(b) - 1
+	if b[last] != frameEnd {
+		return frame{}, fmt.Errorf("%w: a frame of type %d ends with %#x", ErrProtocol, b[0], b[last])
+	}
+	return frame{b[0], binary.BigEndian.Uint16(b[1:]), b[7:last:last]}, nil
 }
 
 // frames deals with what the server sends, until an error.
 func (c *Conn) frames() error {
-	beats := c.beat > 0
 	for {
-		f, err := c.in.next()
+		f, err := c.next()
+		if err == nil {
+			err = c.take(f)
+		}
 		if err != nil {
 			return err
 		}
-		if beats {
-			c.monitor.Came()
-		}
-		if err := c.take(f); err != nil {
-			return err
+	}
+}
+
+// end tells all channels of the connection's end.
+func (c *Conn) end(why error) {
+	for _, ch := range *c.channels.Load() {
+		if ch != nil {
+			ch.end(why)
 		}
 	}
 }
@@ -330,13 +214,10 @@ func (c *Conn) own(m method, in cursor) error {
 	case connectionClose:
 		why := &Error{Code: in.uint16()}
 		why.Text = string(in.short())
-		_ = c.send(true, func(b []byte) []byte { // it ends in any case
-			start := len(b)
-			return endFrame(appendMethod(b, 0, connectionCloseOK), start)
-		})
+		_ = c.Send(endFrame(appendMethod(nil, 0, connectionCloseOK), 0)) // it ends in any case
 		return why
 	case connectionCloseOK:
-		return ErrClosed
+		return rabbit.ErrClosed
 	case connectionBlocked:
 		if c.config.Blocked != nil {
 			c.config.Blocked(string(in.short()), true)
@@ -347,23 +228,4 @@ func (c *Conn) own(m method, in cursor) error {
 		}
 	}
 	return nil
-}
-
-// watch ends the connection when the server is silent.
-func (c *Conn) watch() {
-	if err := c.monitor.Watch(c.beat, c.stop, c.pulse); err != nil {
-		c.fail(err)
-	}
-}
-
-// pulse writes a heartbeat, unless somebody is writing, which is as good.
-func (c *Conn) pulse() {
-	if !c.mu.TryLock() {
-		return
-	}
-	defer c.mu.Unlock()
-	if c.broken == nil && len(c.out) == 0 {
-		c.out = append(c.out, frameHeartbeat, 0, 0, 0, 0, 0, 0, frameEnd)
-		_ = c.flush() // reading ends, too
-	}
 }

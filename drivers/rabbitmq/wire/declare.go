@@ -24,52 +24,41 @@ func durableBit(durable bool) byte {
 	return 0
 }
 
+// named begins the fields of a method with a reserved one and the name.
+func named(name string) []byte { return appendShort(make([]byte, 2), name) }
+
 // DeclareExchange makes an exchange, or checks that one is as asked for.
 func (ch *Channel) DeclareExchange(ctx context.Context, name, kind string, durable bool) error {
-	return ch.call(ctx, exchangeDeclareOK, exchangeDeclare, func(b []byte) []byte {
-		b = appendShort(appendShort(append(b, 0, 0), name), kind)
-		return appendTable(append(b, durableBit(durable)), nil)
-	})
+	b := append(appendShort(named(name), kind), durableBit(durable))
+	return ch.call(ctx, exchangeDeclareOK, exchangeDeclare, appendTable(b, nil))
 }
 
 // DeleteExchange removes an exchange. That there is none is no error.
 func (ch *Channel) DeleteExchange(ctx context.Context, name string) error {
-	return ch.call(ctx, exchangeDeleteOK, exchangeDelete, func(b []byte) []byte {
-		return append(appendShort(append(b, 0, 0), name), 0)
-	})
+	return ch.call(ctx, exchangeDeleteOK, exchangeDelete, append(named(name), 0))
 }
 
 // DeclareQueue makes a queue, or checks that one is as asked for.
 func (ch *Channel) DeclareQueue(ctx context.Context, name string, durable bool, args Table) error {
-	return ch.call(ctx, queueDeclareOK, queueDeclare, func(b []byte) []byte {
-		b = appendShort(append(b, 0, 0), name)
-		return appendTable(append(b, durableBit(durable)), args)
-	})
+	return ch.call(ctx, queueDeclareOK, queueDeclare, appendTable(append(named(name), durableBit(durable)), args))
 }
 
 // CheckQueue returns how many messages a queue has that it has handed to nobody. A
 // queue that does not exist is an error, and ends the channel.
 func (ch *Channel) CheckQueue(ctx context.Context, name string) (messages int64, err error) {
 	const passive = 1
-	err = ch.call(ctx, queueDeclareOK, queueDeclare, func(b []byte) []byte {
-		b = appendShort(append(b, 0, 0), name)
-		return appendTable(append(b, passive), nil)
-	})
+	err = ch.call(ctx, queueDeclareOK, queueDeclare, appendTable(append(named(name), passive), nil))
 	return ch.ready.Load(), err
 }
 
 // Bind leads messages of an exchange to a queue.
 func (ch *Channel) Bind(ctx context.Context, queue, key, exchange string, args Table) error {
-	return ch.call(ctx, queueBindOK, queueBind, func(b []byte) []byte {
-		b = appendShort(appendShort(appendShort(append(b, 0, 0), queue), exchange), key)
-		return appendTable(append(b, 0), args)
-	})
+	b := appendShort(appendShort(named(queue), exchange), key)
+	return ch.call(ctx, queueBindOK, queueBind, appendTable(append(b, 0), args))
 }
 
 // DeleteQueue removes a queue with all that is in it. That there is none is no
 // error.
 func (ch *Channel) DeleteQueue(ctx context.Context, name string) error {
-	return ch.call(ctx, queueDeleteOK, queueDelete, func(b []byte) []byte {
-		return append(appendShort(append(b, 0, 0), name), 0)
-	})
+	return ch.call(ctx, queueDeleteOK, queueDelete, append(named(name), 0))
 }

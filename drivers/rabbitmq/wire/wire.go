@@ -73,9 +73,6 @@ const (
 	txCommitOK          method = 90<<16 | 21
 )
 
-// ErrClosed is why a connection ended that was closed by this side.
-var ErrClosed = errors.New("closed by the client")
-
 // ErrProtocol says that the server wrote what is no AMQP 0-9-1.
 var ErrProtocol = errors.New("not AMQP 0-9-1 as this client understands it")
 
@@ -102,7 +99,7 @@ type Handler interface {
 	// follows, where there are any.
 	Return(r Returned)
 	// End is called once, last: the channel is of no use any more. The error is
-	// [ErrClosed] or of the socket, an [*Error] of the server, or wraps
+	// rabbit.ErrClosed or of the socket, an [*Error] of the server, or wraps
 	// [ErrProtocol].
 	End(err error)
 }

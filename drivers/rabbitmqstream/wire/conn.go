@@ -3,46 +3,26 @@ package wire
 import (
 	"context"
 	"encoding/binary"
-	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"sixnines/drivers/internal/kit"
-	"sixnines/drivers/internal/rabbit/beat"
+	"sixnines/drivers/internal/rabbit"
 )
 
-// Config says how to connect.
-type Config struct {
-	VHost          string
-	User, Password string
-	External       bool          // log in by certificate instead
-	Name           string        // of the connection, for people
-	FrameMax       int           // bytes; 0: the server's
-	Heartbeat      time.Duration // 0: none; the smaller of this and the server's, in whole seconds
-	// WriteBuffer is how many bytes are collected before they are written; up
-	// to 1: each message is written at once.
-	WriteBuffer int
-}
+// frameMost is the largest frame that is taken: what servers send is a chunk of
+// whatever size it was written in, whatever was agreed on for what they get.
+const frameMost = 256 << 20
 
 // Conn is a connection. Its methods are safe for concurrent use.
 type Conn struct {
-	net      net.Conn
-	config   Config
-	server   map[string]string
-	address  string // that the server advertises
-	frameMax int
-	beat     time.Duration
-	in       *frameReader
+	*rabbit.Socket
 
-	mu     sync.Mutex // of what is written
-	out    []byte
-	broken error        // why nothing can be written
-	due    bool         // out holds what waits for rest
-	open   *Publication // whose frame is being collected; nil: none is
-	hold   kit.BatchTimer
+	config  rabbit.Config
+	server  map[string]string
+	address string       // that the server advertises
+	open    *Publication // whose frame is being collected; nil: none is. Out is locked.
 
 	calls       sync.Mutex
 	correlation uint32
@@ -51,12 +31,6 @@ type Conn struct {
 	opening       sync.Mutex
 	publications  [256]atomic.Pointer[Publication]
 	subscriptions [256]atomic.Pointer[Subscription]
-
-	monitor beat.Monitor
-	cause   atomic.Pointer[error]
-	dead    chan struct{} // closed when nothing more is read
-	done    chan struct{}
-	err     error // readable once dead is closed
 }
 
 // reply is a server's answer to a call.
@@ -65,29 +39,25 @@ type reply struct {
 	rest []byte
 }
 
-// Open logs in over c, which it owns from then on, also if it fails.
-func Open(ctx context.Context, c net.Conn, config Config) (*Conn, error) {
+// Open logs in over c, which it does not close if it fails.
+func Open(c kit.Conn, config rabbit.Config) (*Conn, error) {
 	conn := newConn(c, config)
-	stop := context.AfterFunc(ctx, func() { c.Close() })
-	err := conn.login()
-	if !stop() && ctx.Err() != nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		c.Close()
+	if err := conn.login(); err != nil {
 		return nil, err
 	}
-	conn.in.rest = conn.rest
-	go conn.read()
-	if conn.beat > 0 {
-		go conn.watch()
-	}
+	conn.Start(conn.frames, conn.end)
 	return conn, nil
 }
 
-func newConn(c net.Conn, config Config) *Conn {
-	conn := &Conn{net: c, config: config, in: newFrameReader(c), waiting: map[uint32]chan reply{}, dead: make(chan struct{}), done: make(chan struct{})}
-	conn.hold = kit.NewBatchTimer(&conn.mu, conn.elapsed)
+func newConn(c kit.Conn, config rabbit.Config) *Conn {
+	conn := &Conn{config: config, waiting: map[uint32]chan reply{}}
+	var hook kit.WriterHook
+	if config.WriteBuffer > 1 { // else each frame is complete
+		hook.Seal = conn.seal
+	}
+	conn.Socket = rabbit.NewSocket(c, config.WriteBuffer, frameSize, conn.rest, hook)
+	conn.Pulse = end(begin(nil, heartbeat), 0)
+	conn.Bye = end(appendString(append(begin(nil, closing), 0, 0, 0, 0, 0, byte(OK)), ""), 0)
 	return conn
 }
 
@@ -98,21 +68,8 @@ func (c *Conn) Server() map[string]string { return c.server }
 // same as in a Placement.
 func (c *Conn) Advertised() string { return c.address }
 
-// FrameMax returns the largest frame in bytes that was agreed on.
-func (c *Conn) FrameMax() int { return c.frameMax }
-
-// Heartbeat returns the interval that was agreed on; 0: none.
-func (c *Conn) Heartbeat() time.Duration { return c.beat }
-
-// Done returns a channel that is closed when the connection has ended and all
-// publishers and subscribers have heard of it.
-func (c *Conn) Done() <-chan struct{} { return c.done }
-
-// Err returns why the connection has ended, once Done is closed.
-func (c *Conn) Err() error { return c.err }
-
 // call sends a command and waits for its answer, which must be OK.
-func (c *Conn) call(ctx context.Context, k key, fields func(b []byte) []byte) ([]byte, error) {
+func (c *Conn) call(ctx context.Context, k key, fields []byte) ([]byte, error) {
 	answered := make(chan reply, 1)
 	c.calls.Lock()
 	c.correlation++
@@ -124,9 +81,7 @@ func (c *Conn) call(ctx context.Context, k key, fields func(b []byte) []byte) ([
 		delete(c.waiting, id)
 		c.calls.Unlock()
 	}()
-	if err := c.send(true, k, func(b []byte) []byte {
-		return fields(binary.BigEndian.AppendUint32(b, id))
-	}); err != nil {
+	if err := c.Send(end(append(binary.BigEndian.AppendUint32(begin(nil, k), id), fields...), 0)); err != nil {
 		return nil, err
 	}
 	select {
@@ -135,174 +90,73 @@ func (c *Conn) call(ctx context.Context, k key, fields func(b []byte) []byte) ([
 			return r.rest, &Error{Code: r.code}
 		}
 		return r.rest, nil
-	case <-c.dead:
-		return nil, c.err
+	case <-c.Dead():
+		return nil, c.Err()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
 }
 
-// send writes a command; unless now, when what has been read is dealt with.
-func (c *Conn) send(now bool, k key, fields func(b []byte) []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.broken != nil {
-		return c.broken
-	}
-	if err := c.seal(); err != nil {
-		return err
-	}
-	start := len(c.out)
-	c.out = end(fields(begin(c.out, k)), start)
-	if now {
-		return c.flush()
-	}
-	c.due = true
-	return nil
-}
-
 // Flush writes what has been collected.
-func (c *Conn) Flush() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.broken != nil {
-		return c.broken
-	}
-	return c.flush()
-}
+func (c *Conn) Flush() error { return c.Why(c.Out.Flush()) }
 
-// seal ends the frame that is being collected. mu is held.
-func (c *Conn) seal() error {
-	if c.open == nil {
-		return nil
+// seal ends the frame that is being collected.
+func (c *Conn) seal(b []byte) []byte {
+	if o := c.open; o != nil {
+		c.open = nil
+		b = o.seal(b)
 	}
-	o := c.open
-	c.open = nil
-	return o.seal()
-}
-
-// flush writes what has been collected. mu is held.
-func (c *Conn) flush() error {
-	if err := c.seal(); err != nil {
-		c.breakOff(err)
-		return err
-	}
-	if len(c.out) == 0 {
-		return nil
-	}
-	if _, err := c.net.Write(c.out); err != nil {
-		c.breakOff(err)
-		return err
-	}
-	c.out = c.out[:0]
-	c.hold.Emptied()
-	c.due = false
-	const keep = 1 << 20
-	if cap(c.out) > keep { // one large message is no reason
-		c.out = nil
-	}
-	return nil
-}
-
-// breakOff ends the connection. mu is held.
-func (c *Conn) breakOff(err error) {
-	c.broken, c.out = err, nil
-	c.fail(err)
-}
-
-// settle writes what has been collected if it is due. mu is held.
-func (c *Conn) settle() error {
-	if len(c.out) >= c.config.WriteBuffer {
-		return c.flush()
-	}
-	c.hold.Hold()
-	return nil
-}
-
-// elapsed writes what nobody has flushed. mu is held.
-func (c *Conn) elapsed() {
-	if c.broken == nil {
-		_ = c.flush() // who publishes next hears of it
-	}
+	return b
 }
 
 // rest is called before the goroutine that reads waits.
-func (c *Conn) rest() {
-	c.monitor.Rest()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.due && c.broken == nil {
-		_ = c.flush() // reading ends, too
+func (c *Conn) rest() error { return c.Out.FlushReplies() }
+
+// frameSize is how kit.Frames wants it.
+func frameSize(unread []byte) (int, error) {
+	if len(unread) < 8 {
+		return 8, nil
 	}
+	size := binary.BigEndian.Uint32(unread)
+	if size < 4 || size > frameMost {
+		return 0, fmt.Errorf("%w: it sent %q", ErrProtocol, unread[:8])
+	}
+	return 4 + int(size), nil
 }
 
-// Close ends the connection, in an orderly way if the server answers before ctx
-// ends, and returns when all publishers and subscribers have heard of it.
-func (c *Conn) Close(ctx context.Context) {
-	stop := context.AfterFunc(ctx, func() { c.fail(ErrClosed) })
-	defer stop()
-	go c.goodbye() // waits for a writer that is stuck
-	<-c.done
-}
-
-// goodbye asks the server to close the connection. Nothing may follow that.
-func (c *Conn) goodbye() {
-	err := c.send(true, closing, func(b []byte) []byte {
-		return appendString(append(b, 0, 0, 0, 0, 0, byte(OK)), "")
-	})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err == nil && c.broken == nil {
-		c.broken = ErrClosed
+// next returns the key and the rest of the next frame, valid until it is called
+// again.
+func (c *Conn) next() (key, cursor, error) {
+	b, err := c.In.Next()
+	if err != nil {
+		return 0, cursor{}, err
 	}
-}
-
-// Kill ends the connection at once.
-func (c *Conn) Kill() { c.fail(ErrClosed) }
-
-// fail ends the connection for the reason, unless it has one already.
-func (c *Conn) fail(why error) {
-	c.cause.CompareAndSwap(nil, &why)
-	c.net.Close()
-}
-
-// read runs until the connection ends.
-func (c *Conn) read() {
-	err := c.frames()
-	c.fail(err)
-	c.err = *c.cause.Load()
-	c.mu.Lock() // writers have given up, or do so now
-	if c.broken == nil {
-		c.broken, c.out = c.err, nil
-	}
-	c.hold.Stop()
-	c.mu.Unlock()
-	close(c.dead)
-	c.opening.Lock() // nobody is half registered
-	defer c.opening.Unlock()
-	for i := range c.publications {
-		if o := c.publications[i].Swap(nil); o != nil {
-			o.to.End(c.err)
-		}
-		if in := c.subscriptions[i].Swap(nil); in != nil {
-			in.to.End(c.err)
-		}
-	}
-	close(c.done)
+	return key(binary.BigEndian.Uint16(b[4:])), cursor{rest: b[8:]}, nil
 }
 
 // frames deals with what the server sends, until an error.
 func (c *Conn) frames() error {
 	for {
-		k, in, err := c.in.next()
+		k, in, err := c.next()
+		if err == nil {
+			err = c.take(k, in)
+		}
 		if err != nil {
 			return err
 		}
-		if c.beat > 0 {
-			c.monitor.Came()
+	}
+}
+
+// end tells publishers and subscribers of the connection's end.
+func (c *Conn) end(why error) {
+	c.opening.Lock() // nobody is half registered
+	defer c.opening.Unlock()
+	for i := range c.publications {
+		if o := c.publications[i].Swap(nil); o != nil {
+			o.to.End(why)
 		}
-		if err := c.take(k, in); err != nil {
-			return err
+		if in := c.subscriptions[i].Swap(nil); in != nil {
+			in.to.End(why)
 		}
 	}
 }
@@ -337,12 +191,11 @@ func (c *Conn) take(k key, in cursor) error {
 		id := in.uint32()
 		code := Code(in.uint16())
 		why := &Error{Code: code, Text: in.string()}
-		_ = c.send(true, closing|answer, func(b []byte) []byte { // it ends in any case
-			return append(binary.BigEndian.AppendUint32(b, id), 0, byte(OK))
-		})
+		b := binary.BigEndian.AppendUint32(begin(nil, closing|answer), id)
+		_ = c.Send(end(append(b, 0, byte(OK)), 0)) // it ends in any case
 		return why
 	case closing | answer:
-		return ErrClosed
+		return rabbit.ErrClosed
 	case credit | answer, heartbeat, tune:
 	default:
 		if k&answer != 0 {
@@ -384,28 +237,3 @@ func (c *Conn) gone(stream string, why error) {
 		}
 	}
 }
-
-// watch ends the connection when the server is silent.
-func (c *Conn) watch() {
-	if err := c.monitor.Watch(c.beat, c.done, c.pulse); err != nil {
-		c.fail(err)
-	}
-}
-
-// pulse writes a heartbeat, unless somebody is writing, which is as good.
-func (c *Conn) pulse() {
-	if !c.mu.TryLock() {
-		return
-	}
-	defer c.mu.Unlock()
-	if c.broken == nil && len(c.out) == 0 && c.open == nil {
-		c.out = end(begin(c.out, heartbeat), 0)
-		_ = c.flush() // reading ends, too
-	}
-}
-
-var errLogin = errors.New("the server closed the connection while logging in")
-
-// Refused reports whether err is a server's refusal to log in that it did not
-// explain.
-func Refused(err error) bool { return errors.Is(err, errLogin) }

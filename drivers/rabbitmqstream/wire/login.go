@@ -8,50 +8,41 @@ import (
 	"slices"
 	"time"
 
-	"sixnines/drivers/internal/rabbit/beat"
+	"sixnines/drivers/internal/rabbit"
 )
 
 // login is the handshake.
 func (c *Conn) login() error {
-	in, err := c.ask(peerProperties, func(b []byte) []byte {
-		return appendMap(b, map[string]string{"product": "sixnines", "connection_name": c.config.Name})
-	})
+	in, err := c.ask(peerProperties, appendMap(nil, map[string]string{"product": "sixnines", "connection_name": c.config.Name}))
 	if err != nil {
 		return err
 	}
 	c.server = in.stringMap()
-	if in, err = c.ask(saslHandshake, func(b []byte) []byte { return b }); err != nil {
+	if in, err = c.ask(saslHandshake, nil); err != nil {
 		return err
 	}
 	var mechanisms []string
 	for range in.count(2) {
 		mechanisms = append(mechanisms, in.string())
 	}
-	mechanism, response := "PLAIN", "\x00"+c.config.User+"\x00"+c.config.Password
-	if c.config.External {
-		mechanism, response = "EXTERNAL", ""
-	}
+	mechanism, response := c.config.SASL()
 	if !slices.Contains(mechanisms, mechanism) {
 		return &Error{Code: NoMechanism, Text: fmt.Sprintf("no login by %s, only by %s", mechanism, mechanisms)}
 	}
-	if _, err = c.ask(saslAuthenticate, func(b []byte) []byte {
-		b = appendString(b, mechanism)
-		b = binary.BigEndian.AppendUint32(b, uint32(len(response)))
-		return append(b, response...)
-	}); err != nil {
+	b := binary.BigEndian.AppendUint32(appendString(nil, mechanism), uint32(len(response)))
+	if _, err = c.ask(saslAuthenticate, append(b, response...)); err != nil {
 		return err
 	}
 	if in, err = c.expect(tune); err != nil {
 		return err
 	}
 	c.tune(int(in.uint32()), time.Duration(in.uint32())*time.Second)
-	b := begin(nil, tune|answer)
-	b = binary.BigEndian.AppendUint32(b, uint32(c.frameMax))
-	b = binary.BigEndian.AppendUint32(b, uint32(c.beat/time.Second))
-	if _, err := c.net.Write(end(b, 0)); err != nil {
+	b = binary.BigEndian.AppendUint32(begin(nil, tune|answer), uint32(c.FrameMax))
+	b = binary.BigEndian.AppendUint32(b, uint32(c.Heartbeat/time.Second))
+	if err := c.Send(end(b, 0)); err != nil {
 		return err
 	}
-	if in, err = c.ask(open, func(b []byte) []byte { return appendString(b, c.config.VHost) }); err != nil {
+	if in, err = c.ask(open, appendString(nil, c.config.VHost)); err != nil {
 		return err
 	}
 	at := in.stringMap()
@@ -61,21 +52,21 @@ func (c *Conn) login() error {
 
 // tune settles limits, of which 0 is the server's word for none.
 func (c *Conn) tune(frame int, offered time.Duration) {
-	c.frameMax = frame
+	c.FrameMax = frame
 	if c.config.FrameMax > 0 && (frame == 0 || c.config.FrameMax < frame) {
-		c.frameMax = c.config.FrameMax
+		c.FrameMax = c.config.FrameMax
 	}
-	if c.frameMax == 0 {
-		c.frameMax = frameMost
+	if c.FrameMax == 0 {
+		c.FrameMax = frameMost
 	}
-	c.beat = beat.Agree(c.config.Heartbeat, offered)
+	c.AgreeHeartbeat(c.config.Heartbeat, offered)
 }
 
 // ask sends a command of the handshake and reads its answer.
-func (c *Conn) ask(k key, fields func(b []byte) []byte) (cursor, error) {
+func (c *Conn) ask(k key, fields []byte) (cursor, error) {
 	c.correlation++
 	b := binary.BigEndian.AppendUint32(begin(nil, k), c.correlation)
-	if _, err := c.net.Write(end(fields(b), 0)); err != nil {
+	if err := c.Send(end(append(b, fields...), 0)); err != nil {
 		return cursor{}, err
 	}
 	in, err := c.expect(k | answer)
@@ -95,11 +86,11 @@ func (c *Conn) ask(k key, fields func(b []byte) []byte) (cursor, error) {
 // expect reads until the command comes.
 func (c *Conn) expect(want key) (cursor, error) {
 	for {
-		k, in, err := c.in.next()
+		k, in, err := c.next()
 		switch {
 		case err != nil:
 			if !errors.Is(err, ErrProtocol) && want != peerProperties|answer {
-				err = fmt.Errorf("%w: %w", errLogin, err)
+				err = fmt.Errorf("%w: %w", rabbit.ErrLogin, err)
 			}
 			return in, err
 		case k == want:

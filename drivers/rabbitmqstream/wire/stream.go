@@ -10,15 +10,13 @@ import (
 
 // Create makes a stream with the arguments, such as max-length-bytes.
 func (c *Conn) Create(ctx context.Context, stream string, args map[string]string) error {
-	_, err := c.call(ctx, createStream, func(b []byte) []byte {
-		return appendMap(appendString(b, stream), args)
-	})
+	_, err := c.call(ctx, createStream, appendMap(appendString(nil, stream), args))
 	return err
 }
 
 // Delete removes a stream with all that is in it.
 func (c *Conn) Delete(ctx context.Context, stream string) error {
-	_, err := c.call(ctx, deleteStream, func(b []byte) []byte { return appendString(b, stream) })
+	_, err := c.call(ctx, deleteStream, appendString(nil, stream))
 	return err
 }
 
@@ -31,9 +29,7 @@ type Placement struct {
 
 // Locate tells where a stream is.
 func (c *Conn) Locate(ctx context.Context, stream string) (Placement, error) {
-	rest, err := c.call(ctx, metadata, func(b []byte) []byte {
-		return appendString(append(b, 0, 0, 0, 1), stream)
-	})
+	rest, err := c.call(ctx, metadata, appendString([]byte{0, 0, 0, 1}, stream))
 	if err != nil {
 		return Placement{}, err
 	}
@@ -78,7 +74,7 @@ func (c *Conn) LastPublished(ctx context.Context, name, stream string) (uint64, 
 }
 
 func (c *Conn) number(ctx context.Context, k key, name, stream string) (uint64, error) {
-	rest, err := c.call(ctx, k, func(b []byte) []byte { return appendString(appendString(b, name), stream) })
+	rest, err := c.call(ctx, k, appendString(appendString(nil, name), stream))
 	if err != nil {
 		return 0, err
 	}
@@ -101,7 +97,7 @@ type Publication struct {
 	to      Publisher
 	entries Entries
 
-	// Guarded by the connection's mu.
+	// Guarded by the connection's lock on what is written.
 	start  int    // of the frame that is being collected
 	count  uint32 // entries in it
 	held   []byte // messages of the entry that is being collected
@@ -133,9 +129,7 @@ func (c *Conn) Publisher(ctx context.Context, stream, name string, e Entries, to
 	}
 	o.id = byte(id)
 	c.publications[id].Store(o) // that the stream is gone may come with the answer
-	if _, err := c.call(ctx, declarePublisher, func(b []byte) []byte {
-		return appendString(appendString(append(b, o.id), name), stream)
-	}); err != nil {
+	if _, err := c.call(ctx, declarePublisher, appendString(appendString([]byte{o.id}, name), stream)); err != nil {
 		c.publications[id].CompareAndSwap(o, nil)
 		return nil, err
 	}
@@ -143,7 +137,7 @@ func (c *Conn) Publisher(ctx context.Context, stream, name string, e Entries, to
 }
 
 // Room returns how large a body can be, with its properties, to fit into a frame.
-func (c *Conn) Room() int { return c.frameMax - publishHead - packedHead - messageRoom(0) }
+func (c *Conn) Room() int { return c.FrameMax - publishHead - packedHead - messageRoom(0) }
 
 // Room returns how large a body can be to fit into a frame with what goes with it.
 func (o *Publication) Room() int { return o.conn.Room() - len(o.entries.Properties) }
@@ -154,80 +148,68 @@ func (o *Publication) Room() int { return o.conn.Room() - len(o.entries.Properti
 // server. Of an entry of several messages the server confirms the last ID.
 func (o *Publication) Publish(id uint64, body []byte) error {
 	c := o.conn
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.broken != nil {
-		return c.broken
+	b, err := c.Out.Begin(0) // what is collected goes out with it, if that is due
+	if err != nil {
+		return c.Why(err)
 	}
 	room := messageRoom(len(o.entries.Properties)+len(body)) + packedHead
-	if c.open != nil && (c.open != o || len(c.out)-o.start+len(o.held)+room > c.frameMax) {
-		if err := c.seal(); err != nil {
-			c.breakOff(err)
-			return err
-		}
+	if c.open != nil && (c.open != o || len(b)-o.start+len(o.held)+room > c.FrameMax) {
+		b = c.seal(b)
 	}
 	if c.open == nil {
-		c.open, o.start, o.count = o, len(c.out), 0
-		c.out = append(begin(c.out, publish), o.id, 0, 0, 0, 0)
+		c.open, o.start, o.count = o, len(b), 0
+		b = append(begin(b, publish), o.id, 0, 0, 0, 0)
 	}
 	if o.entries.Size <= 1 {
-		c.out = appendMessage(binary.BigEndian.AppendUint64(c.out, id), o.entries.Properties, body)
+		b = appendMessage(binary.BigEndian.AppendUint64(b, id), o.entries.Properties, body)
 		o.count++
-		return c.settle()
-	}
-	o.held = appendMessage(o.held, o.entries.Properties, body)
-	o.number++
-	o.last = id
-	if o.number >= o.entries.Size {
-		if err := o.pack(); err != nil {
-			c.breakOff(err)
-			return err
+	} else {
+		o.held = appendMessage(o.held, o.entries.Properties, body)
+		o.number++
+		o.last = id
+		if o.number >= o.entries.Size {
+			b = o.pack(b)
 		}
 	}
-	if len(c.out)+len(o.held) >= c.config.WriteBuffer {
-		return c.flush()
+	due := len(b)+len(o.held) >= c.config.WriteBuffer
+	if due {
+		b = c.seal(b)
 	}
-	return c.settle()
+	if err = c.Out.Commit(b); err == nil && due && len(b) < c.config.WriteBuffer {
+		err = c.Out.Flush() // what the entry held has become less
+	}
+	return c.Why(err)
 }
 
 // seal ends the frame.
-func (o *Publication) seal() error {
-	if err := o.pack(); err != nil {
-		return err
-	}
-	c := o.conn
-	binary.BigEndian.PutUint32(c.out[o.start+9:], o.count)
-	c.out = end(c.out, o.start)
-	return nil
+func (o *Publication) seal(b []byte) []byte {
+	b = o.pack(b)
+	binary.BigEndian.PutUint32(b[o.start+9:], o.count)
+	return end(b, o.start)
 }
 
 // pack ends the entry.
-func (o *Publication) pack() error {
+func (o *Publication) pack(b []byte) []byte {
 	if o.number == 0 {
-		return nil
+		return b
 	}
-	c := o.conn
 	data := o.held
 	if o.entries.Compression == Gzip {
-		var err error
-		if data, err = o.packer.pack(data); err != nil {
-			return err
-		}
+		data = o.packer.pack(data)
 	}
-	b := binary.BigEndian.AppendUint64(c.out, o.last)
+	b = binary.BigEndian.AppendUint64(b, o.last)
 	b = append(b, 0x80|byte(o.entries.Compression)<<4)
 	b = binary.BigEndian.AppendUint16(b, uint16(o.number))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(o.held)))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(data)))
-	c.out = append(b, data...)
 	o.count++
 	o.held, o.number = o.held[:0], 0
-	return nil
+	return append(b, data...)
 }
 
 // Close removes the publisher; nothing more is heard of it.
 func (o *Publication) Close(ctx context.Context) error {
-	_, err := o.conn.call(ctx, deletePublisher, func(b []byte) []byte { return append(b, o.id) })
+	_, err := o.conn.call(ctx, deletePublisher, []byte{o.id})
 	o.conn.publications[o.id].CompareAndSwap(o, nil)
 	return err
 }
@@ -267,15 +249,13 @@ func (c *Conn) Subscribe(ctx context.Context, stream string, place uint16, offse
 	}
 	in.id = byte(id)
 	c.subscriptions[id].Store(in) // messages may come with the answer
-	if _, err := c.call(ctx, subscribe, func(b []byte) []byte {
-		b = appendString(append(b, in.id), stream)
-		b = binary.BigEndian.AppendUint16(b, place)
-		if place == Offset {
-			b = binary.BigEndian.AppendUint64(b, offset)
-		}
-		b = binary.BigEndian.AppendUint16(b, credits)
-		return append(b, 0, 0, 0, 0)
-	}); err != nil {
+	b := appendString([]byte{in.id}, stream)
+	b = binary.BigEndian.AppendUint16(b, place)
+	if place == Offset {
+		b = binary.BigEndian.AppendUint64(b, offset)
+	}
+	b = append(binary.BigEndian.AppendUint16(b, credits), 0, 0, 0, 0)
+	if _, err := c.call(ctx, subscribe, b); err != nil {
 		c.subscriptions[id].CompareAndSwap(in, nil)
 		return nil, err
 	}
@@ -311,20 +291,24 @@ func (in *Subscription) chunk(b []byte) error {
 	if err := chunk(b, in.from, in.to); err != nil {
 		return err
 	}
-	return in.conn.send(false, credit, func(b []byte) []byte { return append(b, in.id, 0, 1) })
+	return in.conn.Out.Reply(end(append(begin(make([]byte, 0, 16), credit), in.id, 0, 1), 0), 1)
 }
 
 // Store stores an offset under a name. The server does not answer; unless now,
 // it is written when what has been read is dealt with.
 func (in *Subscription) Store(name string, offset uint64, now bool) error {
-	return in.conn.send(now, storeOffset, func(b []byte) []byte {
-		return binary.BigEndian.AppendUint64(appendString(appendString(b, name), in.stream), offset)
-	})
+	due := 1
+	if now {
+		due = 0
+	}
+	b := appendString(appendString(begin(make([]byte, 0, 256), storeOffset), name), in.stream)
+	b = end(binary.BigEndian.AppendUint64(b, offset), 0)
+	return in.conn.Why(in.conn.Out.Reply(b, due))
 }
 
 // Close ends the subscription; nothing more is heard of it.
 func (in *Subscription) Close(ctx context.Context) error {
-	_, err := in.conn.call(ctx, unsubscribe, func(b []byte) []byte { return append(b, in.id) })
+	_, err := in.conn.call(ctx, unsubscribe, []byte{in.id})
 	in.conn.subscriptions[in.id].CompareAndSwap(in, nil)
 	return err
 }

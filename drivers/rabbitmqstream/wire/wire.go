@@ -122,9 +122,6 @@ func (e *Error) Error() string {
 	return "the server says: " + e.Code.String()
 }
 
-// ErrClosed is why a connection ended that was closed by this side.
-var ErrClosed = errors.New("closed by the client")
-
 // ErrProtocol says that the server wrote what is not the stream protocol.
 var ErrProtocol = errors.New("not the stream protocol as this client understands it")
 

@@ -8,6 +8,9 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"sixnines/drivers/internal/kit"
+	"sixnines/drivers/internal/rabbit"
 )
 
 // recorder is a Publisher and Subscriber that keeps what it is told.
@@ -31,21 +34,26 @@ func (r *recorder) Confirm(ids IDs) {
 func (r *recorder) Refuse(id uint64, _ Code) { r.ids = append(r.ids, id) }
 func (r *recorder) End(why error)            { r.ended = append(r.ended, why) }
 
-// sink is a network connection that keeps what is written to it.
+// sink is a network connection that says what src has, and keeps what is written to it.
 type sink struct {
 	net.Conn
+	src     io.Reader
 	written *bytes.Buffer
 }
 
+func (s sink) Read(p []byte) (int, error)  { return s.src.Read(p) }
 func (s sink) Write(p []byte) (int, error) { return s.written.Write(p) }
 func (sink) Close() error                  { return nil }
 
+// batch is how many bytes a connection collects.
+const batch = 1 << 20
+
 // connected returns a connection that is past its login, with publisher and
 // subscription 0, and reads from src.
-func connected(src io.Reader, e Entries) (*Conn, *Publication, *recorder, *bytes.Buffer) {
+func connected(src io.Reader, e Entries, writeBuffer int) (*Conn, *Publication, *recorder, *bytes.Buffer) {
 	r, written := &recorder{}, &bytes.Buffer{}
-	c := newConn(sink{nil, written}, Config{WriteBuffer: 1 << 20})
-	c.in, c.frameMax = newFrameReader(src), 4096
+	c := newConn(kit.Conn{Conn: sink{src: src, written: written}, Raw: sink{}}, rabbit.Config{WriteBuffer: writeBuffer})
+	c.FrameMax = 4096
 	o := &Publication{conn: c, stream: "s", to: r, entries: e}
 	c.publications[0].Store(o)
 	c.subscriptions[0].Store(&Subscription{conn: c, stream: "s", to: r})
@@ -93,7 +101,7 @@ func chunkOf(t testing.TB, frames []byte, first uint64) []byte {
 func TestThereAndBack(t *testing.T) {
 	with := AppendProperty(AppendProperty(nil, "name", "value"), "long", strings.Repeat("v", 300))
 	for _, e := range []Entries{{Size: 1}, {Size: 4}, {Size: 4, Compression: Gzip}, {Size: 1, Properties: with}, {Size: 4, Properties: with}} {
-		_, o, _, written := connected(nil, e)
+		_, o, _, written := connected(nil, e, batch)
 		var want [][]byte
 		for i := range 10 {
 			want = append(want, bytes.Repeat([]byte{byte(i)}, 100*i))
@@ -104,7 +112,7 @@ func TestThereAndBack(t *testing.T) {
 		if err := o.conn.Flush(); err != nil {
 			t.Fatal(err)
 		}
-		c, _, r, _ := connected(bytes.NewReader(chunkOf(t, written.Bytes(), 20)), e)
+		c, _, r, _ := connected(bytes.NewReader(chunkOf(t, written.Bytes(), 20)), e, batch)
 		if err := c.frames(); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
@@ -120,7 +128,7 @@ func TestThereAndBack(t *testing.T) {
 }
 
 func TestNoFrameIsTooLarge(t *testing.T) {
-	c, o, _, written := connected(nil, Entries{Size: 3})
+	c, o, _, written := connected(nil, Entries{Size: 3}, batch)
 	for i := range 100 {
 		if err := o.Publish(uint64(i+1), make([]byte, c.Room()/3)); err != nil {
 			t.Fatal(err)
@@ -134,7 +142,7 @@ func TestNoFrameIsTooLarge(t *testing.T) {
 	}
 	for all := written.Bytes(); len(all) > 0; {
 		n := 4 + int(binary.BigEndian.Uint32(all))
-		if n > c.frameMax {
+		if n > c.FrameMax {
 			t.Errorf("a frame of %d bytes", n)
 		}
 		all = all[n:]
@@ -142,8 +150,7 @@ func TestNoFrameIsTooLarge(t *testing.T) {
 }
 
 func TestNothingIsAllocatedForAMessage(t *testing.T) {
-	c, o, _, written := connected(nil, Entries{Size: 1})
-	c.config.WriteBuffer = 1
+	_, o, _, written := connected(nil, Entries{Size: 1}, 1)
 	body, id := make([]byte, 1024), uint64(0)
 	if n := testing.AllocsPerRun(100, func() {
 		id++
@@ -160,8 +167,8 @@ func TestNothingIsAllocatedForAMessage(t *testing.T) {
 // finds gone, and says so at once.
 func TestStreamIsGoneAsSoonAsItHasAPublisher(t *testing.T) {
 	ours, theirs := net.Pipe()
-	c := newConn(ours, Config{})
-	go c.read()
+	c := newConn(kit.Conn{Conn: ours, Raw: ours}, rabbit.Config{})
+	c.Start(c.frames, c.end)
 	go func() {
 		defer theirs.Close()
 		request := make([]byte, 100)
@@ -177,7 +184,7 @@ func TestStreamIsGoneAsSoonAsItHasAPublisher(t *testing.T) {
 	}()
 	r := &recorder{}
 	c.Publisher(t.Context(), "s", "", Entries{}, r) // the end of the connection may come before its answer
-	<-c.done
+	<-c.Done()
 	var why *Error
 	if len(r.ended) != 1 || !errors.As(r.ended[0], &why) || why.Code != NotAvailable {
 		t.Errorf("the publisher was told %v", r.ended)
@@ -208,7 +215,7 @@ func TestBodyAfterProperties(t *testing.T) {
 // FuzzFrames feeds a connection what a server might write.
 func FuzzFrames(f *testing.F) {
 	for _, e := range []Entries{{Size: 1}, {Size: 4}, {Size: 4, Compression: Gzip}} {
-		_, o, _, written := connected(nil, e)
+		_, o, _, written := connected(nil, e, batch)
 		for i := range 10 {
 			if err := o.Publish(uint64(i+1), make([]byte, 50*i)); err != nil {
 				f.Fatal(err)
@@ -223,7 +230,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(end(append(begin(nil, publishError), 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2), 0))
 	f.Add(end(appendString(append(begin(nil, metadataUpdate), 0, 6), "s"), 0))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c, _, _, _ := connected(bytes.NewReader(data), Entries{Size: 1})
+		c, _, _, _ := connected(bytes.NewReader(data), Entries{Size: 1}, batch)
 		if c.frames() == nil {
 			t.Error("reading ends without a reason")
 		}
