@@ -1,9 +1,6 @@
 package report
 
-import (
-	"html"
-	"math"
-)
+import "math"
 
 // bars is a picture of one figure of several things: a row each.
 type bars struct {
@@ -54,7 +51,6 @@ const (
 
 // drawBars draws a fitted picture of bars, as [drawSVG] draws a chart.
 func drawBars(b *bars, alone bool) string {
-	var p svgPen
 	left, top, widest := 0.0, 8.0, barNumber
 	for _, r := range b.Rows {
 		left = max(left, textWidth(shorten(r.Label, barLabel), 13)*0.92)
@@ -67,49 +63,40 @@ func drawBars(b *bars, alone bool) string {
 	right := svgWidth - widest
 	foot := top + barRow*float64(len(b.Rows)) + 4
 	height := foot + 44
-	id := "svg-" + b.Key
-	p.f(`<svg xmlns="http://www.w3.org/2000/svg" class="chart" viewBox="0 0 %d %.0f" role="img" aria-labelledby="%s-t %s-d"`, svgWidth, height, id, id)
+	p := newSVG("chart", b.Key, b.Title, b.Alt, svgWidth, height, alone)
 	if alone {
-		p.f(` width="%d" height="%.0f"`, svgWidth, height)
-	}
-	p.f(`><title id="%s-t">%s</title><desc id="%s-d">%s</desc>`, id, html.EscapeString(b.Title), id, html.EscapeString(b.Alt))
-	if alone {
-		p.WriteString(svgStyle())
-		p.f(`<rect class="bg" width="%d" height="%.0f"/><text class="title" x="16" y="24">%s</text>`, svgWidth, height, html.EscapeString(b.Title))
+		p.text("title", fromStart, 16, 24, b.Title)
 	}
 	x := func(v float64) float64 { return left + (v-b.X.Min)/(b.X.Max-b.X.Min)*(right-left) }
 	free := 0.0
 	for _, t := range b.X.ticks(int((right - left) / 90)) {
 		at := x(t.At)
-		class := "grid"
-		if t.Label == "" {
-			class = "minor"
-		}
-		p.f(`<line class="%s" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/>`, class, at, at, top, foot)
+		p.line(t.class(), at, top, at, foot, "")
 		if half := textWidth(t.Label, 13) / 2; t.Label != "" && at-half >= free {
 			free = at + half + 8
-			p.f(`<text class="tick" text-anchor="middle" x="%.1f" y="%.1f">%s</text>`, at, foot+17, html.EscapeString(t.Label))
+			p.text("tick", middle, at, foot+17, t.Label)
 		}
 	}
 	for i, r := range b.Rows {
 		y := top + (float64(i)+0.5)*barRow
-		p.f(`<g><title>%s</title>`, html.EscapeString(r.Title))
-		p.f(`<text x="%.1f" y="%.1f" text-anchor="end">%s</text>`, left-10, y+4.5, html.EscapeString(shorten(r.Label, barLabel)))
+		p.f(`<g><title>%s</title>`, r.Title)
+		p.f(`<text x="%.1f" y="%.1f" text-anchor="end">%s</text>`, left-10, y+4.5, shorten(r.Label, barLabel))
 		if !math.IsNaN(r.Value) {
 			if b.fromZero() {
 				p.f(`<path class="bar f0" d="M%.1f %.1fH%.1fv%gH%.1fz"/>`, x(max(b.X.Min, 0)), y-7, max(x(r.Value), x(max(b.X.Min, 0))+1), 14.0, x(max(b.X.Min, 0)))
 			} else {
-				p.f(`<circle class="bar f0" r="5" cx="%.1f" cy="%.1f"/>`, x(r.Value), y)
+				p.circle("bar f0", 5, x(r.Value), y)
 			}
 		}
 		if !math.IsNaN(r.Low) && !math.IsNaN(r.High) {
 			p.f(`<path class="whisker" d="M%.1f %.1fv8m0 -4H%.1fm0 -4v8"/>`, x(r.Low), y-4, x(r.High))
 		}
 		for _, t := range r.Theirs {
-			diamond(&p, 1, x(t), y, "theirs: "+b.X.text(t))
+			diamond(p, 1, x(t), y, "theirs: "+b.X.text(t))
 		}
-		p.f(`<text class="tick" x="%.1f" y="%.1f">%s</text></g>`, right+10, y+4.5, html.EscapeString(shorten(r.Text, 30)))
+		p.text("tick", fromStart, right+10, y+4.5, shorten(r.Text, 30))
+		p.WriteString(`</g>`)
 	}
-	p.f(`<text class="axis" text-anchor="middle" x="%.1f" y="%.1f">%s</text></svg>`, (left+right)/2, foot+37, html.EscapeString(b.X.Label))
-	return p.String()
+	p.text("axis", middle, (left+right)/2, foot+37, b.X.Label)
+	return p.end()
 }

@@ -72,6 +72,18 @@ func (l line) legend() string {
 	return l.Name
 }
 
+// stroke is the class of the line as it is drawn.
+func (l line) stroke() string {
+	class := "line c" + strconv.Itoa(l.Colour%len(lightPalette))
+	if l.Thin {
+		class += " thin"
+	}
+	return class
+}
+
+// fill is the class of what is filled with the line's colour, behind that of what it is.
+func (l line) fill(what string) string { return what + "f" + strconv.Itoa(l.Colour%len(lightPalette)) }
+
 // moment is an event, or a span of time if To is after From.
 type moment struct {
 	From, To float64

@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"html"
 	"math"
 	"unicode/utf8"
 )
@@ -150,45 +149,41 @@ func (h *heatmap) numbered() bool { return h.layout().size >= leastLetters }
 
 // drawHeat draws a fitted heat map for a page.
 func drawHeat(h *heatmap) string {
-	var p svgPen
 	l := h.layout()
-	id := "svg-" + h.Key
-	p.f(`<svg xmlns="http://www.w3.org/2000/svg" class="chart heat" viewBox="0 0 %g %.0f" role="img" aria-labelledby="%s-t %s-d">`, l.width, l.height, id, id)
-	p.f(`<title id="%s-t">%s</title><desc id="%s-d">%s</desc>`, id, html.EscapeString(h.Title), id, html.EscapeString(h.Alt))
-	p.f(`<defs><pattern id="%s-u" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="blank" width="7" height="7"/><line class="hatch" x1="2" x2="2" y1="0" y2="7"/></pattern>`, id)
-	p.f(`<pattern id="%s-r" width="7" height="7" patternUnits="userSpaceOnUse"><rect class="blank" width="7" height="7"/><circle class="dot" cx="3.5" cy="3.5" r="1.5"/></pattern></defs>`, id)
-	h.legend(&p, l, id)
+	p := newSVG("chart heat", h.Key, h.Title, h.Alt, l.width, l.height, false)
+	p.f(`<defs><pattern id="%s-u" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="blank" width="7" height="7"/><line class="hatch" x1="2" x2="2" y1="0" y2="7"/></pattern>`, p.id)
+	p.f(`<pattern id="%s-r" width="7" height="7" patternUnits="userSpaceOnUse"><rect class="blank" width="7" height="7"/><circle class="dot" cx="3.5" cy="3.5" r="1.5"/></pattern></defs>`, p.id)
+	h.legend(p, l)
 	for i, row := range h.Cells {
 		for j, c := range row {
-			h.cell(&p, l, id, l.x0+float64(j)*l.column, l.y0+float64(i)*l.row, c)
+			h.cell(p, l, l.x0+float64(j)*l.column, l.y0+float64(i)*l.row, c)
 		}
 	}
 	for i, name := range h.Rows {
-		p.f(`<text class="tick" text-anchor="end" x="%.1f" y="%.1f"><title>%s</title>%s</text>`, l.x0-8, l.y0+(float64(i)+0.5)*l.row+4.5, html.EscapeString(name), html.EscapeString(shorten(name, 30)))
+		p.f(`<text class="tick" text-anchor="end" x="%.1f" y="%.1f"><title>%s</title>%s</text>`, l.x0-8, l.y0+(float64(i)+0.5)*l.row+4.5, name, shorten(name, 30))
 	}
 	foot := l.y0 + l.row*float64(len(h.Rows))
 	for j, name := range h.Columns {
-		x, text := l.x0+(float64(j)+0.5)*l.column, html.EscapeString(shorten(name, 30))
+		x, text := l.x0+(float64(j)+0.5)*l.column, shorten(name, 30)
 		if l.turned {
-			p.f(`<text class="tick" text-anchor="end" transform="translate(%.1f %.1f) rotate(-50)"><title>%s</title>%s</text>`, x+4, foot+14, html.EscapeString(name), text)
+			p.f(`<text class="tick" text-anchor="end" transform="translate(%.1f %.1f) rotate(-50)"><title>%s</title>%s</text>`, x+4, foot+14, name, text)
 		} else {
-			p.f(`<text class="tick" text-anchor="middle" x="%.1f" y="%.1f"><title>%s</title>%s</text>`, x, foot+17, html.EscapeString(name), text)
+			p.f(`<text class="tick" text-anchor="middle" x="%.1f" y="%.1f"><title>%s</title>%s</text>`, x, foot+17, name, text)
 		}
 	}
-	p.f(`<text class="axis" text-anchor="middle" x="%.1f" y="%.1f">%s</text>`, (l.x0+l.width-heatRight)/2, l.height-8, html.EscapeString(h.Across))
+	p.text("axis", middle, (l.x0+l.width-heatRight)/2, l.height-8, h.Across)
 	if l.lying {
-		p.f(`<text class="axis" x="6" y="%.1f">%s</text>`, l.y0-8, html.EscapeString(h.Up))
+		p.text("axis", fromStart, 6, l.y0-8, h.Up)
 	} else {
-		p.f(`<text class="axis" text-anchor="middle" transform="translate(15 %.1f) rotate(-90)">%s</text>`, (l.y0+foot)/2, html.EscapeString(h.Up))
+		p.turned("axis", 15, (l.y0+foot)/2, h.Up)
 	}
-	p.WriteString(`</svg>`)
-	return p.String()
+	return p.end()
 }
 
 // cell draws one cell: a number in its colour, or what stands for none.
-func (h *heatmap) cell(p *svgPen, l heatLayout, id string, x, y float64, c heatCell) {
+func (h *heatmap) cell(p *svgCanvas, l heatLayout, x, y float64, c heatCell) {
 	w, t := l.column-1, l.row-1
-	p.f(`<g><title>%s</title>`, html.EscapeString(c.Title))
+	p.f(`<g><title>%s</title>`, c.Title)
 	ink := "low"
 	switch {
 	case c.Value > 0:
@@ -196,37 +191,38 @@ func (h *heatmap) cell(p *svgPen, l heatLayout, id string, x, y float64, c heatC
 		if step > heatDark {
 			ink = "high"
 		}
-		p.f(`<rect class="h%d" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, step, x, y, w, t)
+		p.rect(fmt.Sprintf("h%d", step), x, y, w, t, "")
 		if c.State == heatOverloaded {
-			p.f(`<rect fill="url(#%s-u)" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, id, x, y+t-l.row/5, w, l.row/5)
+			p.f(`<rect fill="url(#%s-u)" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, p.id, x, y+t-l.row/5, w, l.row/5)
 		}
 		if c.Partly {
 			p.f(`<path class="corner" d="M%.1f %.1fh-8l8 8z"/>`, x+w, y)
 		}
 	default:
-		h.blank(p, id, x, y, w, t, c.State)
+		h.blank(p, x, y, w, t, c.State)
 	}
 	if c.Value > 0 && h.numbered() {
 		up := 0.0
 		if c.State == heatOverloaded {
 			up = 3
 		}
-		p.f(`<text class="%s s%g" text-anchor="middle" x="%.1f" y="%.1f">%s</text>`, ink, l.size, x+w/2, y+t/2+l.size*0.36-up, html.EscapeString(c.Text))
+		p.f(`<text class="%s s%g" text-anchor="middle" x="%.1f" y="%.1f">%s</text>`, ink, l.size, x+w/2, y+t/2+l.size*0.36-up, c.Text)
 	}
 	p.WriteString(`</g>`)
 }
 
 // blank draws a cell without a number.
-func (h *heatmap) blank(p *svgPen, id string, x, y, w, t float64, s heatState) {
-	fill := `class="blank"`
+func (h *heatmap) blank(p *svgCanvas, x, y, w, t float64, s heatState) {
 	switch s {
 	case heatOverloaded:
-		fill = fmt.Sprintf(`fill="url(#%s-u)"`, id)
+		p.f(`<rect fill="url(#%s-u)"`, p.id)
 	case heatRefused:
-		fill = fmt.Sprintf(`fill="url(#%s-r)"`, id)
+		p.f(`<rect fill="url(#%s-r)"`, p.id)
+	default:
+		p.WriteString(`<rect class="blank"`)
 	}
-	p.f(`<rect %s x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, fill, x, y, w, t)
-	p.f(`<rect class="frame" x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, x+0.5, y+0.5, w-1, t-1)
+	p.f(` x="%.1f" y="%.1f" width="%.1f" height="%.1f"/>`, x, y, w, t)
+	p.rect("frame", x+0.5, y+0.5, w-1, t-1, "")
 	if s == heatInvalid {
 		p.f(`<path class="cross" d="M%.1f %.1fL%.1f %.1fM%.1f %.1fL%.1f %.1f"/>`, x+1, y+1, x+w-1, y+t-1, x+1, y+t-1, x+w-1, y+1)
 	}
@@ -234,7 +230,7 @@ func (h *heatmap) blank(p *svgPen, id string, x, y, w, t float64, s heatState) {
 
 // legend draws the colours with their values, and below them the marks that are in
 // the map.
-func (h *heatmap) legend(p *svgPen, l heatLayout, id string) {
+func (h *heatmap) legend(p *svgCanvas, l heatLayout) {
 	const high = 12.0
 	wide := min(l.width-heatRight-l.x0, 420)
 	for i := range heatSteps {
@@ -248,16 +244,16 @@ func (h *heatmap) legend(p *svgPen, l heatLayout, id string) {
 			continue
 		}
 		free = x + half + 8
-		p.f(`<line class="mark" x1="%.1f" x2="%.1f" y1="4" y2="%g"/>`, x, x, 4+high+3)
-		p.f(`<text class="tick" text-anchor="middle" x="%.1f" y="%g">%s</text>`, x, 4+high+15, html.EscapeString(t.Label))
+		p.line("mark", x, 4, x, 4+high+3, "")
+		p.text("tick", middle, x, 4+high+15, t.Label)
 	}
 	for _, k := range l.marks {
 		if k.partly {
 			p.f(`<rect class="frame" x="%.1f" y="%.1f" width="20" height="13"/><path class="corner" d="M%.1f %.1fh-8l8 8z"/>`, k.x+0.5, k.y+0.5, k.x+20.5, k.y+0.5)
 		} else {
-			h.blank(p, id, k.x, k.y, 21, 14, k.state)
+			h.blank(p, k.x, k.y, 21, 14, k.state)
 		}
-		p.f(`<text class="legend" x="%.1f" y="%.1f">%s</text>`, k.x+27, k.y+11.5, html.EscapeString(k.text))
+		p.text("legend", fromStart, k.x+27, k.y+11.5, k.text)
 	}
 }
 
