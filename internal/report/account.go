@@ -95,6 +95,14 @@ type fate struct {
 	Means   string
 }
 
+// arrived is how many of the messages arrived, or a word where that cannot be told.
+func (f fate) arrived(unknown string) string {
+	if f.Arrived < 0 {
+		return unknown
+	}
+	return count(f.Arrived)
+}
+
 // fates is the matrix acked/unacked × arrived/missing, nil where nothing was
 // to be delivered. The file counts the missing by fate; the arrived follow
 // where every message had the same number of delivery groups, which holds, as
@@ -237,4 +245,59 @@ func semanticsLines(s *result.Semantics) []entryText {
 		}
 	}
 	return out
+}
+
+// accountsOf lays rates and the counters that are not zero side by side for Markdown.
+func accountsOf(prepared []*subject) *table {
+	x := &table{Head: cells("")}
+	for _, s := range prepared {
+		x.Head = append(x.Head, cell{Text: s.label, Right: true})
+	}
+	line := func(name string, value func(*subject) string) {
+		texts := []string{name}
+		for _, s := range prepared {
+			texts = append(texts, value(s))
+		}
+		if strings.Join(texts[1:], "") != "" {
+			x.add(texts...)
+		}
+	}
+	asked := func(text func(*subject) string) func(*subject) string {
+		return func(s *subject) string {
+			if s.sum.Rate.Asked == 0 {
+				return ""
+			}
+			return text(s)
+		}
+	}
+	line("asked", asked(func(s *subject) string { return rate(s.sum.Rate.Asked) }))
+	line("sent", func(s *subject) string { return rate(s.sum.Rate.Sent) })
+	line("worst second", asked(func(s *subject) string { return exactShare(s.sum.Rate.WorstSecond) + " of due" }))
+	line("availability", func(s *subject) string {
+		for _, l := range availabilityLine(s.sum.Availability) {
+			return l.Value
+		}
+		return ""
+	})
+	line("throughput", func(s *subject) string {
+		if s.sum.Throughput == nil {
+			return ""
+		}
+		return rate(s.sum.Throughput.PerSecond)
+	})
+	byDesign := !slices.ContainsFunc(prepared, func(s *subject) bool { return !neverAcknowledges(&s.run.Header) })
+	all := func(c *result.Counters) []entry {
+		return slices.Concat(publishSide(c, byDesign), deliverySide(c), otherCounters(c))
+	}
+	for i, e := range all(&result.Counters{}) {
+		always := e.Name == "scheduled" || e.Name == "received" || e.Name == "missing" || e.Name == "lost acked"
+		line(e.Name, func(s *subject) string {
+			v := all(&s.sum.Counters)[i].Value
+			if v == 0 && !(always && s.sum.Counters.Expected > 0) {
+				return ""
+			}
+			return count(v)
+		})
+	}
+	return x
 }

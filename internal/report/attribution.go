@@ -4,24 +4,24 @@ import (
 	"sixnines/result"
 )
 
-// attributionSections say what the slowest messages of each metric overlapped.
-func attributionSections(s *subject) []*section {
-	var out []*section
+// attributionTables say what the slowest messages of each metric overlapped.
+func attributionTables(s *subject) []*table {
+	var out []*table
 	for _, a := range s.sum.Attribution {
-		x := &section{Name: "Likely causes of the slowest messages: " + metricName(a.Metric), Heads: []string{"what", "verdict", "messages", "share", "by chance"}, Align: "llrrr",
+		x := &table{Name: "Likely causes of the slowest messages: " + metricName(a.Metric), Head: heads("llrrr", "what", "verdict", "messages", "share", "by chance"),
 			Caption: "The " + plural(int64(a.Messages), "slowest message") + ", from " + duration(a.From) + " up. By chance is the share that would overlap it at random times of the window: only what is far above that is named a cause; the rest coincided and is not shown to be one. A message may count for several."}
 		for _, c := range a.Causes {
-			r := sectionRow{Cells: []string{sourceName(c.Source), "coincided", count(int64(c.Messages)), share(c.Share), share(c.Expected)}, Style: faint}
+			r := x.add(sourceName(c.Source), "coincided", count(int64(c.Messages)), share(c.Share), share(c.Expected)).styled(1, faint)
 			if c.Named { // of others the figures say it all
-				r.Cells[1], r.Note, r.Style = "cause", plain(c.Text), warning
+				r.Cells[1] = cell{Text: "cause", Style: warning}
+				r.noted(plain(c.Text))
 			}
-			x.Rows = append(x.Rows, r)
 		}
 		left := 0.0
 		if a.Messages > 0 {
 			left = float64(a.Unexplained) / float64(a.Messages)
 		}
-		x.Rows = append(x.Rows, sectionRow{Cells: []string{"none of these", "unexplained", count(int64(a.Unexplained)), share(left), ""}})
+		x.add("none of these", "unexplained", count(int64(a.Unexplained)), share(left), "")
 		out = append(out, x)
 	}
 	return out

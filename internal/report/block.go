@@ -2,24 +2,22 @@ package report
 
 import "slices"
 
-// blocksSection lays the two intervals of each tail percentile side by side;
+// blocksTable lays the two intervals of each tail percentile side by side;
 // nil where nothing was resampled.
-func blocksSection(s *subject) *section {
+func blocksTable(s *subject) *table {
 	col := s.column(s.measuredMetric())
 	if col == nil || len(col.Dist.Blocks)+len(col.Dist.BlocksNA) == 0 {
 		return nil
 	}
-	x := &section{Name: "Uncertainty of the tail: " + metricName(col.Metric), Heads: []string{"percentile", "figure", "95 %, by messages", "95 %, by stretches"}, Align: "lrrr", Explain: true, Column: true,
-		Caption: blocksMeaning}
+	x := &table{Name: "Uncertainty of the tail: " + metricName(col.Metric), Head: heads("lrrr", "percentile", "figure", "95 %, by messages", "95 %, by stretches"), Explain: true, Column: true, Caption: blocksMeaning}
 	for _, f := range col.Figures {
 		if !f.ok() || f.BlockHi == 0 && f.BlockNA == "" {
 			continue
 		}
-		r := sectionRow{Cells: []string{rowName(f.Percentile), f.text(), f.interval(), f.blocks()}}
+		r := x.add(rowName(f.Percentile), f.text(), f.interval(), f.blocks())
 		if f.BlockHi == 0 {
-			r.Note = "no interval by stretches: " + f.BlockNA
+			r.noted("no interval by stretches: " + f.BlockNA)
 		}
-		x.Rows = append(x.Rows, r)
 	}
 	if len(x.Rows) == 0 {
 		return nil
@@ -30,7 +28,7 @@ func blocksSection(s *subject) *section {
 // blocksNotes are the words of the page about intervals that its tables hold in
 // columns of their own, or why they hold none.
 func blocksNotes(s *subject) []string {
-	x := blocksSection(s)
+	x := blocksTable(s)
 	if x == nil {
 		return nil
 	}
@@ -39,8 +37,10 @@ func blocksNotes(s *subject) []string {
 	}
 	var out []string
 	for _, r := range x.Rows {
-		if !slices.Contains(out, sentence(r.Note)) {
-			out = append(out, sentence(r.Note))
+		for _, n := range r.Notes {
+			if text := sentence(n); !slices.Contains(out, text) {
+				out = append(out, text)
+			}
 		}
 	}
 	return out

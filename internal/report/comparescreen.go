@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -36,8 +35,8 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 	})
 	foot := p.collect(func(p *printer) {
 		for _, t := range judgedTables(c) {
-			p.heading(t.name, "")
-			compareShort(p, t.rows, c)
+			p.heading(t.Name, "")
+			p.grid(compareShort(t.all, c, p.width))
 		}
 	})
 	after := p.collect(func(p *printer) {
@@ -53,7 +52,7 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 		}
 		p.command("  details  " + cmp.Or(plain(details), "the same command with --full"))
 	})
-	lists := compareLists(p, c)
+	lists := compareLists(c)
 	room := screenLines - len(head) - len(foot) - len(after) - 1
 	for i := range lists {
 		room -= min(len(lists[i].lines), 1)
@@ -90,11 +89,11 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 func compareLead(p *printer, c *compare.Comparison) {
 	lead := compareTitle(c) + "  "
 	p.wrapped(outcomeStyle(c.Outcome).paint(lead, p.colour), plain(c.Text), strong)
-	if c.Guarantees != "" && !strings.Contains(c.Text, c.Guarantees) {
-		p.wrapped("  ! ", plain(c.Guarantees), alarm)
+	if g := guaranteesText(c); g != "" {
+		p.wrapped("  ! ", g, alarm)
 	}
 	if c.Forced {
-		p.wrapped("  ! ", "Ranked in spite of decisive differences, because --rank-unlike asked for it.", alarm)
+		p.wrapped("  ! ", forcedText, alarm)
 	}
 	if len(c.Changes) > 0 {
 		p.joined("  B changes  ", changesText(c), ", ", strong)
@@ -110,20 +109,12 @@ func changesText(c *compare.Comparison) []string {
 	return out
 }
 
-// judgedTable is a table of which there are outcomes, or would be.
-type judgedTable struct {
-	name string
-	rows []compare.Row
-}
-
-func judgedTables(c *compare.Comparison) []judgedTable {
-	var out []judgedTable
-	if c.Throughput != nil {
-		out = append(out, judgedTable{"Throughput", []compare.Row{*c.Throughput}})
-	}
-	for i, m := range c.Metrics {
-		if m.Judged || c.Background && i == 0 {
-			out = append(out, judgedTable{metricName(m.Metric), m.Rows})
+// judgedTables are the tables of which there are outcomes, or would be.
+func judgedTables(c *compare.Comparison) []compareTable {
+	var out []compareTable
+	for _, x := range compareTables(c, inShort) {
+		if x.shown {
+			out = append(out, x)
 		}
 	}
 	return out
@@ -185,14 +176,14 @@ func (l *compareList) write(p *printer) {
 }
 
 // compareLists are the lists of a comparison, those that matter most first.
-func compareLists(p *printer, c *compare.Comparison) []compareList {
+func compareLists(c *compare.Comparison) []compareList {
 	regressions := compareList{lead: "  regression  ", style: bad}
 	for _, r := range besidesRows(c) {
 		regressions.lines = append(regressions.lines, plain(r))
 	}
 	unlike := compareList{lead: "  difference  ", style: warning}
 	for _, d := range c.Differences {
-		unlike.lines = append(unlike.lines, plain(d.What)+": A "+plain(d.A)+", B "+plain(d.B))
+		unlike.lines = append(unlike.lines, differenceText(d))
 	}
 	replaced := compareList{lead: "  replaced    ", lines: replacedTexts(c)}
 	left := compareList{lead: "  left out    "}
@@ -207,14 +198,14 @@ func compareLists(p *printer, c *compare.Comparison) []compareList {
 	}
 	remarks := compareList{lead: "  ↳ ", style: faint, below: true}
 	for _, t := range judgedTables(c) {
-		remarks.lines = append(remarks.lines, remarksOf(t.rows)...)
+		remarks.lines = append(remarks.lines, remarksOf(t.all)...)
 	}
 	follows := compareList{lead: "  with it     "}
 	for _, d := range c.Follows {
 		if strings.Contains(c.Guarantees, plain(d.What)) {
 			continue // said
 		}
-		follows.lines = append(follows.lines, plain(d.What)+": A "+plain(d.A)+", B "+plain(d.B))
+		follows.lines = append(follows.lines, differenceText(d))
 	}
 	return []compareList{regressions, unlike, replaced, left, suspect, remarks, follows}
 }
@@ -237,63 +228,35 @@ func remarksOf(rows []compare.Row) []string {
 	return notes
 }
 
-// compareShort writes figures and statements without remarks. Columns give way where
+// compareShort lays out figures and statements without remarks. Columns give way where
 // there is no room for them; without a statement the range of the runs stands beside
 // their median.
-func compareShort(p *printer, rows []compare.Row, c *compare.Comparison) {
-	stated := slices.ContainsFunc(rows, func(r compare.Row) bool { return r.Shift != nil })
-	verdicts := slices.ContainsFunc(rows, func(r compare.Row) bool { return r.Outcome != "" })
-	for narrow := range 4 {
-		g := &grid{head: []cell{{}, {text: "A", right: true}, {text: "B", right: true}}}
-		if narrow > 1 {
-			g.gap = 2
-		}
-		head := func(c ...cell) { g.head = append(g.head, c...) }
-		ranges := !stated && narrow < 3 && len(c.Pairs) > 1
-		if ranges {
-			g.head = []cell{{}, {text: "A", right: true}, {text: "runs", right: true}, {text: "B", right: true}, {text: "runs", right: true}}
-		}
-		if stated && narrow < 2 {
-			head(cell{text: "change", right: true})
-		}
-		if stated && narrow < 1 {
-			head(cell{text: "by", right: true})
-		}
-		if stated {
-			head(cell{text: "95 % interval"})
-		}
-		if verdicts {
-			head(cell{})
-		}
-		for _, r := range rows {
-			row := []cell{{text: compareRowName(r), style: strong}}
-			for _, f := range []compare.Figures{r.A, r.B} {
-				row = append(row, cell{text: compareMedian(r, f), right: true})
-				if ranges {
-					row = append(row, cell{text: compareRange(r, f), style: faint, right: true})
-				}
+func compareShort(all []compare.Row, c *compare.Comparison, width int) *table {
+	x := figuresOf(all, c, inShort)
+	stated := len(x.Head) > 4
+	if !stated && len(c.Pairs) > 1 {
+		x = figuresOf(all, c, inColumns).without(6).without(3)
+		x.Head = heads("lrrrrl", "", "A", "runs", "B", "runs", "")[:len(x.Head)]
+	}
+	for i := range x.Rows {
+		x.Rows[i].Notes = nil
+	}
+	for narrow := 0; narrow < 3 && x.total() > width; narrow++ {
+		switch {
+		case stated && narrow == 0: // the change in the figure's unit
+			x = x.without(4)
+		case stated && narrow == 1:
+			x = x.without(3)
+			x.Gap = 2
+		case stated:
+			for _, r := range x.Rows {
+				r.Cells[3].Text = strings.Replace(r.Cells[3].Text, " % to ", " to ", 1)
 			}
-			if stated && narrow < 2 {
-				row = append(row, cell{text: compareChange(r), right: true})
-			}
-			if stated && narrow < 1 {
-				row = append(row, cell{text: compareBy(r), right: true})
-			}
-			if stated {
-				text := compareInterval(r)
-				if narrow > 2 {
-					text = strings.Replace(text, " % to ", " to ", 1)
-				}
-				row = append(row, cell{text: text, style: faint})
-			}
-			if verdicts {
-				row = append(row, cell{text: outcomeWord(r.Outcome, c.MinEffect), style: outcomeStyle(r.Outcome)})
-			}
-			g.rows = append(g.rows, gridRow{cells: row})
-		}
-		if narrow == 3 || g.total() <= p.width {
-			g.write(p)
-			return
+		case narrow == 1:
+			x.Gap = 2
+		case narrow == 2 && len(x.Head) > 4:
+			x = x.without(4).without(2)
 		}
 	}
+	return x
 }

@@ -31,30 +31,39 @@ func compareFull(p *printer, c *compare.Comparison) {
 	p.joined("  A  ", compareSide(c.A), dot, normal)
 	p.joined("  B  ", compareSide(c.B), dot, normal)
 	p.wrapped("  ", compareHow(c), normal)
-	for _, r := range besidesRows(c) {
-		p.wrapped("  regression  ", plain(r), bad)
+	besides, replaced, left, suspect := compareRemarks(c)
+	for _, r := range besides {
+		p.wrapped("  regression  ", r.Text, bad)
 	}
 	compareDifferences(p, c)
-	compareLeft(p, c)
-	if c.Throughput != nil {
-		p.heading("Throughput", "")
-		compareGrid(p, []compare.Row{*c.Throughput}, c)
-		compareSpread(p, []compare.Row{*c.Throughput})
+	p.remarks("Replaced", replaced, normal)
+	p.remarks("Left out", left, normal)
+	p.remarks("Suspect", suspect, warning)
+	for _, x := range compareTables(c, inShort) {
+		x.Fixed = len(x.Head) < 5
+		x.Gives = []int{4} // the change in the figure's unit: the ranges below tell the scale
+		p.table(x.table, "")
+		compareSpread(p, x.all)
 	}
-	for _, m := range c.Metrics {
-		p.heading(metricName(m.Metric), "")
-		if c.Stated() {
-			p.wrapped("  ", compareAbout(m, c), faint)
-		}
-		compareGrid(p, m.Rows, c)
-		compareSpread(p, m.Rows)
+	if x := compareAccounts(c); x != nil {
+		x.Name = "Messages"
+		p.table(x, "")
 	}
-	compareAccounts(p, c)
 	if c.Stated() {
 		p.blank()
 		for _, line := range compareLegend(c) {
 			p.wrapped("  ", line, faint)
 		}
+	}
+}
+
+// remarks writes a list under a heading, if there is anything in it.
+func (p *printer) remarks(name string, all points, s style) {
+	for i, r := range all {
+		if i == 0 {
+			p.heading(name, "")
+		}
+		p.wrapped("  ", r.Text, s)
 	}
 }
 
@@ -78,7 +87,7 @@ func compareDifferences(p *printer, c *compare.Comparison) {
 	if len(c.Follows) > 0 {
 		p.heading("Comes with the changes", "")
 		for _, d := range c.Follows {
-			p.wrapped("  ", plain(d.What)+": A "+plain(d.A)+", B "+plain(d.B), normal)
+			p.wrapped("  ", differenceText(d), normal)
 		}
 	}
 	if len(c.Differences) == 0 && len(c.Follows) > 0 {
@@ -98,83 +107,23 @@ func compareDifferences(p *printer, c *compare.Comparison) {
 			st = faint
 		}
 		lead := "  " + string(d.Weight) + strings.Repeat(" ", 10-len(d.Weight))
-		p.wrapped(lead, plain(d.What)+": A "+plain(d.A)+", B "+plain(d.B)+" ("+plain(d.Why)+")", st)
+		p.wrapped(lead, differenceText(d)+" ("+plain(d.Why)+")", st)
 	}
 	if c.Refused != "" && !c.Asked {
 		p.wrapped("  ", "So there is no ranking; the figures are shown side by side. --rank-unlike ranks them in spite of this.", strong)
 	}
 }
 
-// compareLeft names the pairs that were replaced, the runs that are not used, and why others are suspect.
-func compareLeft(p *printer, c *compare.Comparison) {
-	if len(c.Replaced) > 0 {
-		p.heading("Replaced", "")
-		for _, text := range replacedTexts(c) {
-			p.wrapped("  ", text, normal)
-		}
-	}
-	if len(c.Left) > 0 {
-		p.heading("Left out", "")
-		for _, l := range c.Left {
-			p.wrapped("  "+l.Side+" ", plain(l.Run)+": "+plain(l.Why), normal)
-		}
-	}
-	if len(c.SuspectReasons) > 0 {
-		p.heading("Suspect", "")
-		for _, d := range c.SuspectReasons {
-			p.wrapped("  "+d.Side+" ", suspectText(d, setNamed(c, d.Side)), warning)
-		}
-	}
-}
-
-// compareGrid writes figures and statements. Changes in nanoseconds give way
-// where there is no room: the ranges below tell the scale.
-func compareGrid(p *printer, rows []compare.Row, c *compare.Comparison) {
-	for _, full := range []bool{true, false} {
-		g := &grid{head: []cell{{}, {text: "A", right: true}, {text: "B", right: true}}}
-		stated, verdicts := false, false
-		for _, r := range rows {
-			stated = stated || r.Shift != nil
-			verdicts = verdicts || r.Outcome != ""
-		}
-		if stated {
-			g.head = append(g.head, cell{text: "change", right: true})
-			if full {
-				g.head = append(g.head, cell{text: "by", right: true})
-			}
-			g.head = append(g.head, cell{text: "95 % interval"})
-		}
-		if verdicts {
-			g.head = append(g.head, cell{})
-		}
-		for _, r := range rows {
-			row := gridRow{notes: r.Notes, cells: []cell{{text: compareRowName(r), style: strong},
-				{text: compareMedian(r, r.A), right: true}, {text: compareMedian(r, r.B), right: true}}}
-			if stated {
-				row.cells = append(row.cells, cell{text: compareChange(r), right: true})
-				if full {
-					row.cells = append(row.cells, cell{text: compareBy(r), right: true})
-				}
-				row.cells = append(row.cells, cell{text: compareInterval(r), style: faint})
-			}
-			if verdicts {
-				row.cells = append(row.cells, cell{text: outcomeWord(r.Outcome, c.MinEffect), style: outcomeStyle(r.Outcome)})
-			}
-			g.rows = append(g.rows, row)
-		}
-		if !full || g.total() <= p.width {
-			g.write(p)
-			return
-		}
-	}
+// differenceText is a difference in a line.
+func differenceText(d compare.Difference) string {
+	return plain(d.What) + ": A " + plain(d.A) + ", B " + plain(d.B)
 }
 
 // compareSpread writes how much the runs of each set differ among themselves,
 // beside what one run knows of its own figure.
-func compareSpread(p *printer, rows []compare.Row) {
-	g := &grid{head: []cell{{text: "from run to run"}, {text: "A", right: true}, {text: "spread", right: true},
-		{text: "B", right: true}, {text: "spread", right: true}, {text: "within a run", right: true}}}
-	for _, r := range rows {
+func compareSpread(p *printer, all []compare.Row) {
+	x := &table{Head: heads("lr", "from run to run", "A", "spread", "B", "spread", "within a run"), Even: true, Gives: []int{5}}
+	for _, r := range all {
 		if r.A.Runs < 2 && r.B.Runs < 2 {
 			continue
 		}
@@ -182,51 +131,15 @@ func compareSpread(p *printer, rows []compare.Row) {
 		if r.B.Within > r.A.Within {
 			w = within(r.B)
 		}
-		g.rows = append(g.rows, gridRow{cells: []cell{{text: compareRowName(r)},
-			{text: compareRange(r, r.A), right: true}, {text: between(r.A), right: true},
-			{text: compareRange(r, r.B), right: true}, {text: between(r.B), right: true}, {text: w, right: true}}})
+		x.add(compareRowName(r), compareRange(r, r.A), between(r.A), compareRange(r, r.B), between(r.B), w)
 	}
-	if len(g.rows) == 0 {
+	if len(x.Rows) == 0 {
 		return
 	}
 	p.blank()
-	if g.total() > p.width {
-		p.line(faint.paint("  "+g.head[0].text, p.colour))
-		g.head[0].text = ""
+	if x.total() > p.width { // the ranges in two lines a row would be read as two rows
+		p.line(faint.paint("  "+x.Head[0].Text, p.colour))
+		x.Head[0].Text = ""
 	}
-	if g.total() > p.width { // the ranges in two lines a row would be read as two rows
-		g.head, g.rows = without(g, 5)
-	}
-	g.write(p)
-}
-
-// without drops a column.
-func without(g *grid, column int) ([]cell, []gridRow) {
-	rows := make([]gridRow, len(g.rows))
-	for i, r := range g.rows {
-		rows[i] = gridRow{cells: append(append([]cell(nil), r.cells[:column]...), r.cells[column+1:]...), notes: r.notes}
-	}
-	return append(append([]cell(nil), g.head[:column]...), g.head[column+1:]...), rows
-}
-
-// compareAccounts writes counts and rates.
-func compareAccounts(p *printer, c *compare.Comparison) {
-	if len(c.Accounts) == 0 {
-		return
-	}
-	p.heading("Messages", "")
-	g := &grid{head: []cell{{}, {text: "A", right: true}, {text: "B", right: true}}}
-	for _, a := range c.Accounts {
-		left, right := accountCells(a)
-		row := gridRow{cells: []cell{{text: a.Name}, {text: left, right: true}, {text: right, right: true}}}
-		if strings.HasPrefix(a.Name, "lost") && (a.A > 0 || a.B > 0) {
-			for i, v := range []float64{a.A, a.B} {
-				if v > 0 {
-					row.cells[1+i].style = bad
-				}
-			}
-		}
-		g.rows = append(g.rows, row)
-	}
-	g.write(p)
+	p.table(x, "")
 }

@@ -3,7 +3,9 @@ package report
 import (
 	"encoding/csv"
 	"io"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 
 	"sixnines/result"
@@ -118,7 +120,7 @@ func TimeCSV(w io.Writer, runs []*result.Run) error {
 				row(string(m)+".p99.9_ns", whereSupported(v.P999))
 				row(string(m)+".max_ns", integer(v.Max))
 			}
-			for _, k := range sortedKeys(p.Vitals) {
+			for _, k := range slices.Sorted(maps.Keys(p.Vitals)) {
 				row("vitals."+plain(k), decimal(p.Vitals[k]))
 			}
 		}

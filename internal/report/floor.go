@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -72,15 +73,7 @@ func floorCurve(f *result.Floor, m result.Metric) line {
 		}
 		points = append(points, point{-math.Log10(worse), logOf(v)})
 	}
-	slices.SortFunc(points, func(a, b point) int {
-		switch {
-		case a.at < b.at:
-			return -1
-		case a.at > b.at:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
 	for _, p := range points {
 		l.X, l.Y = append(l.X, p.at), append(l.Y, p.y)
 	}

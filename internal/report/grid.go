@@ -8,33 +8,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// grid lays text out in columns for the terminal. Cells keep their content as
-// it is; only the space between them is the grid's.
-type grid struct {
-	head []cell
-	rows []gridRow
-	// wrap is the width from which on a head that is wider than its column goes on
-	// in the next line; 0: none does. Nothing of it is cut off.
-	wrap int
-	gap  int // between columns; 0: gridGap
-}
-
 // wrapWidth is that of heads which are names and expressions.
 const wrapWidth = 14
-
-// gridRow is a row and the remarks that belong to it, which go to its right
-// where there is room for them and below it where there is not.
-type gridRow struct {
-	cells []cell
-	notes []string
-}
-
-// cell is text with a style; numbers are flush right.
-type cell struct {
-	text  string
-	style style
-	right bool
-}
 
 // style is what a piece of text is, not how it looks.
 type style int
@@ -48,6 +23,11 @@ const (
 	bad
 	alarm // a banner that must not be missed
 )
+
+// class is a style as the style sheet knows it.
+func (s style) class() string {
+	return map[style]string{good: "valid", warning: "suspect", bad: "bad", faint: "none"}[s]
+}
 
 // paint applies a style as ANSI sequences; without colour it does nothing.
 func (s style) paint(text string, colour bool) string {
@@ -64,15 +44,15 @@ const (
 )
 
 // widths returns the width of each column.
-func (g *grid) widths() []int {
-	w := make([]int, len(g.head))
-	for _, r := range g.rows {
-		for i, c := range r.cells {
-			w[i] = max(w[i], lipgloss.Width(c.text))
+func (x *table) widths() []int {
+	w := make([]int, len(x.Head))
+	for _, r := range x.Rows {
+		for i, c := range r.Cells {
+			w[i] = max(w[i], lipgloss.Width(c.Text))
 		}
 	}
-	for i := range g.head {
-		for _, line := range g.headLines(i, w[i]) {
+	for i := range x.Head {
+		for _, line := range x.headLines(i, w[i]) {
 			w[i] = max(w[i], lipgloss.Width(line))
 		}
 	}
@@ -80,11 +60,11 @@ func (g *grid) widths() []int {
 }
 
 // headLines is the head of a column whose cells have a width.
-func (g *grid) headLines(i, width int) []string {
-	if g.wrap == 0 {
-		return []string{g.head[i].text}
+func (x *table) headLines(i, width int) []string {
+	if x.Wrap == 0 {
+		return []string{x.Head[i].Text}
 	}
-	return divided(g.head[i].text, max(width, g.wrap))
+	return divided(x.Head[i].Text, max(width, x.Wrap))
 }
 
 // divided returns text in lines of a width: divided at spaces, behind the signs that join
@@ -120,41 +100,44 @@ func divided(text string, width int) []string {
 }
 
 // between is how many spaces stand between columns.
-func (g *grid) between() int {
-	if g.gap > 0 {
-		return g.gap
+func (x *table) between() int {
+	if x.Gap > 0 {
+		return x.Gap
 	}
 	return gridGap
 }
 
-// total is the number of terminal columns the grid takes without its notes.
-func (g *grid) total() int {
+// total is the number of terminal columns that the table takes without its remarks.
+func (x *table) total() int {
 	n := gridIndent
-	for i, w := range g.widths() {
+	for i, w := range x.widths() {
 		if i > 0 {
-			n += g.between()
+			n += x.between()
 		}
 		n += w
 	}
 	return n
 }
 
-// write appends the grid's lines.
-func (g *grid) write(p *printer) {
-	widths := g.widths()
+// grid writes the rows of a table.
+func (p *printer) grid(x *table) {
+	widths := x.widths()
 	line := func(cells []cell, always style) string {
 		var b strings.Builder
 		b.WriteString(strings.Repeat(" ", gridIndent))
 		for i, c := range cells {
 			if i > 0 {
-				b.WriteString(strings.Repeat(" ", g.between()))
+				b.WriteString(strings.Repeat(" ", x.between()))
 			}
-			pad := strings.Repeat(" ", max(0, widths[i]-lipgloss.Width(c.text)))
-			if always != normal {
-				c.style = always
+			pad := strings.Repeat(" ", max(0, widths[i]-lipgloss.Width(c.Text)))
+			switch {
+			case always != normal:
+				c.Style = always
+			case i == 0 && c.Style == normal && !x.Even:
+				c.Style = strong
 			}
-			painted := c.style.paint(c.text, p.colour)
-			if c.right {
+			painted := c.Style.paint(c.Text, p.colour)
+			if x.Head[i].Right {
 				b.WriteString(pad + painted)
 			} else {
 				b.WriteString(painted + pad)
@@ -162,66 +145,93 @@ func (g *grid) write(p *printer) {
 		}
 		return b.String()
 	}
-	if len(g.head) > 0 && hasText(g.head) {
-		for _, head := range g.heads(widths) {
+	if x.HasHead() {
+		for _, head := range x.headRows(widths) {
 			p.line(strings.TrimRight(line(head, faint), " "))
 		}
 	}
-	for i, r := range g.rows {
-		text := line(r.cells, normal)
-		notes := strings.Join(r.notes, "; ")
+	for i, r := range x.Rows {
+		text := line(r.Cells, normal)
+		remarks := strings.Join(r.Notes, "; ")
 		room := p.width - lipgloss.Width(text) - gridGap
-		if notes == "" || lipgloss.Width(notes) <= room {
-			if notes != "" {
-				text += strings.Repeat(" ", gridGap) + faint.paint(notes, p.colour)
+		if remarks == "" || lipgloss.Width(remarks) <= room {
+			if remarks != "" {
+				text += strings.Repeat(" ", gridGap) + faint.paint(remarks, p.colour)
 			}
 			p.line(strings.TrimRight(text, " "))
 			continue
 		}
 		p.line(strings.TrimRight(text, " "))
 		// Neighbours with the same remarks share them.
-		if i+1 < len(g.rows) && slices.Equal(r.notes, g.rows[i+1].notes) {
+		if i+1 < len(x.Rows) && slices.Equal(r.Notes, x.Rows[i+1].Notes) {
 			continue
 		}
 		first := i
-		for first > 0 && slices.Equal(r.notes, g.rows[first-1].notes) {
+		for first > 0 && slices.Equal(r.Notes, x.Rows[first-1].Notes) {
 			first--
 		}
-		for _, n := range r.notes {
+		for _, n := range r.Notes {
 			if first < i {
-				n = g.rows[first].cells[0].text + " to " + r.cells[0].text + ": " + n
+				n = x.Rows[first].Cells[0].Text + " to " + r.Cells[0].Text + ": " + n
 			}
 			p.wrapped("      ↳ ", n, faint)
 		}
 	}
 }
 
-// heads are the lines of the head; short ones stand at its foot.
-func (g *grid) heads(widths []int) [][]cell {
+// headRows are the lines of the head; short ones stand at its foot.
+func (x *table) headRows(widths []int) [][]cell {
 	most := 0
-	all := make([][]string, len(g.head))
-	for i := range g.head {
-		all[i] = g.headLines(i, widths[i])
+	all := make([][]string, len(x.Head))
+	for i := range x.Head {
+		all[i] = x.headLines(i, widths[i])
 		most = max(most, len(all[i]))
 	}
 	lines := make([][]cell, most)
 	for k := range lines {
-		lines[k] = slices.Clone(g.head)
-		for i := range g.head {
-			lines[k][i].text = ""
+		lines[k] = slices.Clone(x.Head)
+		for i := range x.Head {
+			lines[k][i].Text = ""
 			if from := most - len(all[i]); k >= from {
-				lines[k][i].text = all[i][k-from]
+				lines[k][i].Text = all[i][k-from]
 			}
 		}
 	}
 	return lines
 }
 
-func hasText(cells []cell) bool {
-	for _, c := range cells {
-		if c.text != "" {
-			return true
+// table writes a table; of is the run that it is about, where there are several. Columns
+// give way where the terminal is too narrow.
+func (p *printer) table(x *table, of string) {
+	if x == nil {
+		return
+	}
+	if x.Name != "" {
+		p.heading(x.Name, of)
+	}
+	if x.About != "" {
+		p.wrapped("  ", x.About, faint)
+	}
+	shown, left := x.shortened()
+	gives := x.Gives
+	for i := len(x.Head) - 1; i > 1 && x.Gives == nil; i-- {
+		gives = append(gives, i)
+	}
+	for _, column := range gives {
+		if !x.Fixed && shown.total() > p.width {
+			shown = shown.without(column)
 		}
 	}
-	return false
+	if len(shown.Rows) > 0 {
+		p.grid(shown)
+	}
+	if left > 0 {
+		p.wrapped("  ", "and "+count(int64(left))+" more"+x.Rest, faint)
+	}
+	if x.Explain {
+		p.wrapped("  ", x.Caption, faint)
+	}
+	for _, a := range x.After {
+		p.wrapped("  ", a, faint)
+	}
 }

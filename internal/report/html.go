@@ -1,21 +1,25 @@
 package report
 
 import (
-	"bytes"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
+	"html"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
-
-	"sixnines/result"
 )
 
-//go:embed page
-var pageFiles embed.FS
+//go:embed page/page.html.tmpl
+var pageTemplate string
+
+//go:embed page/style.css
+var pageStyle string
+
+//go:embed page/charts.js
+var pageScript string
 
 //go:embed vendor-uplot/uPlot.iife.min.js
 var uplotScript string
@@ -23,171 +27,71 @@ var uplotScript string
 //go:embed vendor-uplot/uPlot.min.css
 var uplotStyle string
 
-// HTML writes one page that needs nothing else: no network, no fonts, no
-// scripts of others at run time. Without JavaScript it is complete, with
-// tables and static pictures; with it the pictures can be zoomed and read off.
-// It follows the reader's light or dark preference and prints. Several runs
-// are overlaid in the pictures (the first eight) and stand side by side in the
-// tables.
-//
-// Everything that comes from a result file is escaped, and the page's content
-// security policy admits only the scripts and styles that this package wrote,
-// by their hashes.
-func HTML(w io.Writer, runs []*result.Run, opt Options) error {
-	prepared, err := subjects(runs)
-	if err != nil {
-		return err
-	}
-	page, err := newPage(prepared, opt)
-	if err != nil {
-		return err
-	}
-	return writePage(w, "page.html.tmpl", page)
-}
-
-// writePage writes a page by the name of its template.
-func writePage(w io.Writer, name string, page any) error {
-	t, err := template.ParseFS(pageFiles, "page/shell.html.tmpl", "page/"+name)
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, name, page); err != nil {
-		return err
-	}
-	_, err = w.Write(b.Bytes())
-	return err
-}
-
-// shell is what every page with charts has: its policy, style and scripts, and the
-// charts as data.
-type shell struct {
+// page is what the template shows.
+type page struct {
 	Title, Kind string
 	Policy      string
 	Style       template.CSS
+	Live        bool // charts are drawn anew by a script
 	UPlot       template.JS
 	Script      template.JS
 	Data        template.JS
-	Tool        string
+	Body        document
+	Foot        []string
 }
 
-// newShell prepares a page of some kind ("latency report") with charts.
-func newShell(title, kind string, all []*chart) (shell, error) {
-	s := shell{Title: title, Kind: kind}
-	data, err := json.Marshal(chartData(all)) // escapes <, > and & as it must inside a script element
-	if err != nil {
-		return s, err
+// newPage begins a page of some kind ("latency report").
+func newPage(title, kind string, live bool) *page {
+	style, scripts := pageStyle, ""
+	if live {
+		style, scripts = uplotStyle+"\n"+style, "; script-src "+sourceHash(uplotScript)+" "+sourceHash(pageScript)
 	}
-	style, err := pageFiles.ReadFile("page/style.css")
-	if err != nil {
-		return s, err
-	}
-	script, err := pageFiles.ReadFile("page/charts.js")
-	if err != nil {
-		return s, err
-	}
-	s.Style = template.CSS(uplotStyle + "\n" + string(style))
-	s.UPlot, s.Script, s.Data = template.JS(uplotScript), template.JS(script), template.JS(data)
-	s.Policy = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sourceHash(string(s.Style)) +
-		"; script-src " + sourceHash(uplotScript) + " " + sourceHash(string(script))
-	return s, nil
+	return &page{Title: title, Kind: kind, Style: template.CSS(style), Live: live, UPlot: template.JS(uplotScript), Script: template.JS(pageScript),
+		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sourceHash(style) + scripts}
 }
 
-// pictures are charts drawn for a page.
-func pictures(all []*chart) []pageChart {
-	var out []pageChart
-	for _, c := range all {
-		// The SVG writer escapes what it is given.
-		out = append(out, pageChart{c.Key, c.Title, c.Caption, c.Small, template.HTML(drawSVG(c, false))})
-	}
-	return out
-}
-
-// toolOf is what wrote a result, for people.
-func toolOf(r *result.Run) string {
-	if tool := strings.TrimSpace(plain(r.Header.Tool.Name + " " + r.Header.Tool.Version)); tool != "" {
-		return tool
-	}
-	return "sixnines"
-}
-
-// page is what the template shows.
-type page struct {
-	shell
-	Several  bool
-	Many     bool // so many that reasons are folded away
-	KeyHeads []string
-	Runs     []pageRun
-	Omission []string
-	Charts   []pageChart
-	Shown    int // runs in the pictures
-	Left     int // runs that are in the tables only
-	Tables   []pageTable
-	Notes    []string // what is to be said of noise floors, and of intervals
-	Repeats  []sheet
-}
-
-// pageChart is a picture and its words.
-type pageChart struct {
-	Key, Title, Caption string
-	Small               bool
-	SVG                 template.HTML
-}
-
-func newPage(prepared []*subject, opt Options) (*page, error) {
-	p := &page{Several: len(prepared) > 1, Omission: omission(prepared)}
-	names := make([]string, len(prepared))
-	for i, s := range prepared {
-		names[i] = s.title
-		p.Runs = append(p.Runs, newPageRun(s, opt))
-	}
-	p.Many = len(prepared) > 3
-	p.Title = strings.Join(names, " · ")
-	if distinct := slices.Compact(slices.Clone(names)); len(names) > 1 && len(distinct) == 1 {
-		p.Title = count(int64(len(names))) + " results: " + names[0]
-	} else if p.Many {
-		p.Title = count(int64(len(names))) + " results: " + names[0] + " to " + names[len(names)-1]
-	}
-	if name := prepared[0].shared; name != "" {
-		p.Title = name + ": " + p.Title
-	}
-	p.Title = shorten(p.Title, 120)
-	p.alignKeys()
-	p.Shown = min(len(prepared), chartLimit)
-	p.Left = len(prepared) - p.Shown
-	p.Tables = pageTables(prepared)
-	p.Notes = floorTexts(prepared)
-	if len(prepared) == 1 {
-		p.Notes = append(p.Notes, blocksNotes(prepared[0])...)
-	}
-	for _, x := range repeatSections(prepared, every) {
-		p.Repeats = append(p.Repeats, x.sheet())
-	}
-
-	all := charts(prepared)
-	p.Charts = pictures(all)
-	var err error
-	p.shell, err = newShell(p.Title, "latency report", all)
-	p.Tool = toolOf(prepared[0].run)
-	return p, err
-}
-
-// alignKeys puts the cards of several runs into the columns of one table.
-func (p *page) alignKeys() {
-	for _, r := range p.Runs {
-		for _, c := range r.Cards {
-			if !slices.Contains(p.KeyHeads, c.Key) {
-				p.KeyHeads = append(p.KeyHeads, c.Key)
+// write writes a template of the page.
+func (p *page) write(w io.Writer, name string) error {
+	t := template.New("")
+	t.Funcs(template.FuncMap{
+		"blocks": func(d document) (template.HTML, error) {
+			var b strings.Builder
+			for _, x := range d {
+				kind := fmt.Sprintf("%T", x)
+				if err := t.ExecuteTemplate(&b, kind[strings.LastIndexByte(kind, '.')+1:], x); err != nil {
+					return "", err
+				}
 			}
-		}
+			return template.HTML(b.String()), nil
+		},
+		"divisible": divisible,
+	})
+	if _, err := t.Parse(pageTemplate); err != nil {
+		return err
 	}
-	for i := range p.Runs {
-		r := &p.Runs[i]
-		r.Keys = make([]pageRow, len(p.KeyHeads))
-		for _, c := range r.Cards {
-			r.Keys[slices.Index(p.KeyHeads, c.Key)] = c
-		}
+	var b strings.Builder
+	if err := t.ExecuteTemplate(&b, name, p); err != nil {
+		return err
 	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// writePage writes a page that needs nothing else: no network, no fonts, no scripts of
+// others at run time. Without JavaScript it is complete, with tables and static
+// pictures; charts that are live can be zoomed and read off with it. It follows the
+// reader's light or dark preference and prints.
+//
+// All text is escaped, and the page's content security policy admits only the scripts
+// and styles that this package wrote, by their hashes.
+func writePage(w io.Writer, title, kind string, live []*chart, body document, foot ...string) error {
+	data, err := json.Marshal(chartData(live)) // escapes <, > and & as it must inside a script element
+	if err != nil {
+		return err
+	}
+	p := newPage(title, kind, live != nil)
+	p.Data, p.Body, p.Foot = template.JS(data), body, foot
+	return p.write(w, "page")
 }
 
 // sourceHash admits one inline script or style (Content Security Policy
@@ -195,4 +99,71 @@ func (p *page) alignKeys() {
 func sourceHash(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// PageHead returns the beginning of a page of another package in the style of
+// the reports: everything from the doctype to the opened main element and the
+// title in it. kind stands beside the name of the program ("self-test"). Both
+// are plain text. The page follows the reader's light or dark preference,
+// prints, loads nothing, and admits no script and no style but its own.
+//
+// The style sheet knows: article.verdict (with .valid, .suspect or .bad) for a
+// finding, span.status in its h2, p.facts, ul.reasons; p.callout; div.scroll
+// around every table; table.figures for numbers flush right (td.suspect,
+// td.none, td.valid, td.suspect, td.bad, span.note below a number),
+// table.sheet for text, details and summary to fold away, pre, footer.
+func PageHead(title, kind string) (string, error) {
+	var b strings.Builder
+	err := newPage(plain(title), plain(kind), false).write(&b, "head")
+	return b.String(), err
+}
+
+// PageFoot returns the end of a page that [PageHead] began, with a sentence of
+// plain text as its footer.
+func PageFoot(text string) string {
+	return "</main>\n<footer>\n<p>" + html.EscapeString(plain(text)) + "</p>\n</footer>\n</body>\n</html>\n"
+}
+
+// divisible is text that may go on in another line behind the signs that join the
+// parts of a name.
+func divisible(text string) template.HTML {
+	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>", "-", "-<wbr>", "/", "/<wbr>").Replace(html.EscapeString(text)))
+}
+
+// SVG is the picture for a page; nothing where there is nothing to draw.
+func (x picture) SVG() template.HTML {
+	if x.Draw == nil {
+		return ""
+	}
+	return template.HTML(x.Draw(false)) // which escapes what it is given
+}
+
+// PageClass is the table's class, for the template.
+func (x *table) PageClass() string {
+	if x.Class == "" {
+		return "sheet figured"
+	}
+	return x.Class
+}
+
+// Sheet reports whether a table is of words rather than of figures.
+func (x *table) Sheet() bool { return strings.HasPrefix(x.PageClass(), "sheet") }
+
+// Weightless reports whether the last row is like all others.
+func (x *table) Weightless() bool { return strings.HasSuffix(x.Class, "cells") }
+
+// Number reports whether a column of a sheet is flush right.
+func (x *table) Number(column int) bool { return x.Sheet() && x.Head[column].Right }
+
+// PageClass is the cell's class, with that of its style unless it is faint and has one
+// of its own.
+func (c cell) PageClass(number bool) string {
+	class := c.Class
+	if c.Style != faint || class == "" {
+		class = words(" ", class, c.Style.class())
+	}
+	if number {
+		class = words(" ", "number", class)
+	}
+	return class
 }

@@ -31,26 +31,24 @@ func keptLines(s *subject) []entryText {
 	return append(out, entryText{"not gone", count(k.Left) + " left", "deliveries sent and not received at the end"})
 }
 
-// keptGrid is how a backlog went over time.
-func keptGrid(s *subject) *grid {
+// keptTable is how a backlog went over time.
+func keptTable(s *subject) *table {
 	k := s.sum.Kept
-	head := func(text string) cell { return cell{text: text, right: true} }
-	g := &grid{head: []cell{head("until"), head("sent"), head("received"), head("waiting")}}
+	x := &table{Head: heads("r", "until", "sent", "received", "waiting"), Even: true, Fixed: true}
 	if k.Depth != "" {
-		g.head = append(g.head, head("broker: "+k.Depth))
+		x.Head = append(x.Head, heads("r", "broker: "+k.Depth)...)
 	}
 	for _, c := range k.Course {
-		row := []cell{head(duration(c.End)), head(rate(c.Sent)), head(rate(c.Received)), head(count(c.Backlog))}
-		if k.Depth != "" {
-			depth := "–"
-			if c.Depth >= 0 {
-				depth = count(c.Depth)
-			}
-			row = append(row, head(depth))
+		r := x.add(duration(c.End), rate(c.Sent), rate(c.Received), count(c.Backlog))
+		switch {
+		case k.Depth == "":
+		case c.Depth >= 0:
+			r.Cells = append(r.Cells, cell{Text: count(c.Depth)})
+		default:
+			r.Cells = append(r.Cells, cell{Text: "–"})
 		}
-		g.rows = append(g.rows, gridRow{cells: row})
 	}
-	return g
+	return x
 }
 
 // backlogChart draws what consumers had not got over time, by our count and as the
@@ -106,6 +104,6 @@ func terminalKept(p *printer, s *subject) {
 	p.heading("Backlog", s.of())
 	p.joined("  ", pairs(lines), dot, normal)
 	if s.letter == "" {
-		keptGrid(s).write(p)
+		p.table(keptTable(s), "")
 	}
 }

@@ -1,14 +1,211 @@
 package report
 
 import (
-	"bytes"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
 	"sixnines/result"
 )
+
+// markdown is Markdown (GitHub's dialect) as it grows.
+type markdown struct {
+	pen
+	dir      string         // where pictures are, from the text
+	pictures []StudyPicture // that it refers to
+}
+
+func newMarkdown() *markdown { return &markdown{pen: pen{escape: escapeMarkdown}} }
+
+// escapeMarkdown makes text from a result file mean itself in Markdown and in
+// the HTML that it may hold.
+var escapeMarkdown = strings.NewReplacer(
+	"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "|", "\\|", "#", "\\#", "!", "\\!", "~~", "\\~\\~",
+	"&", "&amp;", "<", "&lt;", ">", "&gt;",
+).Replace
+
+// document writes the blocks that Markdown has.
+func (m *markdown) document(d document) {
+	for _, b := range d {
+		if w, ok := b.(written); ok {
+			w.markdown(m)
+		}
+	}
+}
+
+func (x part) markdown(m *markdown) {
+	if x.Title != "" {
+		m.f("\n## %s\n", x.Title)
+	}
+	m.document(x.Blocks)
+}
+
+func (x finding) markdown(m *markdown) {
+	m.f("\n### %s", strings.ToUpper(x.Status))
+	if x.Label != "" {
+		m.f(": %s", x.Label)
+	}
+	m.f("\n")
+	m.document(x.Blocks)
+}
+
+func (x folded) markdown(m *markdown) {
+	m.f("\n<details><summary>%s</summary>\n", x.Title)
+	m.document(x.Blocks)
+	m.f("\n</details>\n")
+}
+
+func (x text) markdown(m *markdown) {
+	switch {
+	case x.Quoted:
+		m.f("\n> ")
+	case x.Item:
+		m.f("\n- ")
+	default:
+		m.f("\n")
+	}
+	if x.Lead != "" {
+		m.f("**%s**", x.Lead)
+	}
+	if x.Lead != "" && x.Text != "" {
+		m.f(": ")
+	}
+	m.f("%s", x.Text)
+	if x.Tail != "" {
+		m.f(" *%s*", x.Tail)
+	}
+	m.f("\n")
+}
+
+func (x code) markdown(m *markdown) {
+	m.f("\n```\n%s\n```\n", markup(strings.ReplaceAll(string(x), "```", "'''")))
+}
+
+func (x facts) markdown(m *markdown) {
+	if x.Lead != "" {
+		m.f("\n- **%s** %s\n", x.Lead, strings.Join(x.List, ", "))
+		return
+	}
+	m.f("\n%s\n", strings.Join(x.List, dot))
+}
+
+func (x points) markdown(m *markdown) {
+	m.f("\n")
+	m.list(x)
+}
+
+func (m *markdown) list(all points) {
+	for _, r := range all {
+		m.f("- **%s**: %s\n", r.Word, r.Text)
+	}
+}
+
+func (x notice) markdown(m *markdown) {
+	m.f("\n> **%s**", x.Head)
+	if x.Text != "" {
+		m.f(": %s", x.Text)
+	}
+	m.f("\n")
+}
+
+func (x gallery) markdown(m *markdown) {
+	for _, c := range x {
+		m.f("\n**%s**\n", c.Title)
+		if c.Draw != nil {
+			name := c.Key + ".svg"
+			m.pictures = append(m.pictures, StudyPicture{name, c.Draw(true) + "\n"})
+			m.f("\n![%s](%s)\n", c.Title, markup(words("/", m.dir, name)))
+		}
+		m.f("\n%s\n", c.Caption)
+	}
+}
+
+func (x *table) markdown(m *markdown) { m.table(x, "") }
+
+// table writes a table; of is the run that it is about, where there are several.
+func (m *markdown) table(x *table, of string) {
+	if x == nil {
+		return
+	}
+	if x.Name != "" {
+		m.f("\n**%s**\n", words(": ", of, x.Name))
+	}
+	if x.About != "" {
+		m.f("\n%s\n", x.About)
+	}
+	remarks := x.HasNotes()
+	if len(x.Rows) > 0 {
+		var over []string // the head over each column
+		for _, g := range x.Groups {
+			over = append(over, slices.Repeat([]string{g.Label}, g.Span)...)
+		}
+		rule := "\n|"
+		m.f("\n|")
+		for i, h := range x.Head {
+			name := h.Text
+			if i > 0 && i <= len(over) {
+				name = over[i-1] + ": " + name
+			}
+			if name != "" {
+				m.f(" %s", name)
+			}
+			m.f(" |")
+			switch {
+			case h.Centre:
+				rule += ":-:|"
+			case h.Right:
+				rule += "--:|"
+			default:
+				rule += "---|"
+			}
+		}
+		if remarks {
+			m.f(" |")
+			rule += "---|"
+		}
+		m.f("%s\n", markup(rule))
+	}
+	shown, left := x.shortened()
+	for _, r := range shown.Rows {
+		if r.Class == "group" {
+			continue
+		}
+		m.f("|")
+		for _, c := range r.Cells {
+			m.f(" ")
+			c.markdown(m)
+			m.f(" |")
+		}
+		if remarks {
+			m.f(" %s |", strings.Join(r.Notes, "; "))
+		}
+		m.f("\n")
+	}
+	if left > 0 {
+		m.f("\nAnd %s more%s.\n", count(int64(left)), x.Rest)
+	}
+	if x.Explain {
+		m.f("\n%s\n", x.Caption)
+	}
+	for _, a := range x.After {
+		m.f("\n%s\n", a)
+	}
+}
+
+func (c cell) markdown(m *markdown) {
+	mark := markup("")
+	if c.Bold && c.Text != "" {
+		mark = "**"
+	}
+	m.f("%s%s%s", mark, strings.TrimSpace(c.Text), mark)
+	var beside []string
+	for _, n := range c.Notes {
+		beside = append(beside, n.Text)
+	}
+	if len(beside) > 0 {
+		m.f(" (%s)", strings.Join(beside, "; "))
+	}
+}
 
 // Markdown writes a summary for a pull request or a README (GitHub's dialect):
 // verdict and reasons, the percentiles, the accounts. Several runs stand side
@@ -18,201 +215,53 @@ func Markdown(w io.Writer, runs []*result.Run) error {
 	if err != nil {
 		return err
 	}
-	var b bytes.Buffer
+	m := newMarkdown()
 	for i, s := range prepared {
 		if i > 0 {
-			b.WriteByte('\n')
+			m.f("\n")
 		}
-		markdownVerdict(&b, s)
+		m.verdict(s)
 	}
 	for _, sentence := range omission(prepared) {
-		fmt.Fprintf(&b, "\n> %s\n", escapeMarkdown(sentence))
+		m.f("\n> %s\n", sentence)
 	}
-	if len(prepared) == 1 {
-		markdownSection(&b, objectivesSection(prepared[0]), "")
-	} else {
-		markdownSection(&b, objectivesOfAll(prepared), "")
-	}
+	m.table(objectives(prepared), "")
 	for _, f := range tabled() {
 		if !f.Apart {
-			markdownFamily(&b, prepared, f)
+			m.table(percentilesInText(prepared, f), "")
 		}
 	}
-	for _, text := range floorTexts(prepared) {
-		fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(text))
-	}
-	for _, x := range repeatSections(prepared, every) {
-		markdownSection(&b, x, "")
+	m.document(paragraphs(floorTexts(prepared)...))
+	for _, x := range repeatTables(prepared, every) {
+		m.table(x, "")
 	}
 	for _, s := range prepared {
 		for _, x := range findings(s) {
 			if !x.Page {
-				markdownSection(&b, x, s.of())
+				m.table(x, s.of())
 			}
 		}
 		if line := peopleLine(s); line != "" && len(prepared) == 1 {
-			fmt.Fprintf(&b, "\n%s\n", escapeMarkdown(sentence(line)))
+			m.f("\n%s\n", sentence(line))
 		}
 	}
-	markdownAccounts(&b, prepared)
-	_, err = w.Write(b.Bytes())
+	m.table(accountsOf(prepared), "")
+	_, err = io.WriteString(w, m.String())
 	return err
 }
 
-// escapeMarkdown makes text from a result file mean itself in Markdown and in
-// the HTML that it may hold.
-var escapeMarkdown = strings.NewReplacer(
-	"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "|", "\\|", "#", "\\#", "!", "\\!", "~~", "\\~\\~",
-	"&", "&amp;", "<", "&lt;", ">", "&gt;",
-).Replace
-
-func markdownVerdict(b *bytes.Buffer, s *subject) {
-	fmt.Fprintf(b, "### %s: %s\n\n", escapeMarkdown(s.label), escapeMarkdown(s.status()))
-	facts := headline(s)
-	for i := range facts {
-		facts[i] = escapeMarkdown(facts[i])
-	}
-	b.WriteString(strings.Join(facts, dot) + "\n")
-	list := false
-	item := func(format string, args ...any) {
-		if !list {
-			b.WriteByte('\n')
-			list = true
-		}
-		fmt.Fprintf(b, "- "+format+"\n", args...)
+func (m *markdown) verdict(s *subject) {
+	m.f("### %s: %s\n\n%s\n", s.label, s.status(), strings.Join(headline(s), dot))
+	if len(s.limits())+len(s.banners)+len(s.reasons()) > 0 {
+		m.f("\n")
 	}
 	for _, l := range s.limits() {
-		item("**%s**", escapeMarkdown(l))
+		m.f("- **%s**\n", l)
 	}
-	for _, n := range s.banners {
-		item("**%s**: %s", escapeMarkdown(n.Head), escapeMarkdown(n.Text))
+	for _, b := range s.banners {
+		m.f("- **%s**: %s\n", b.Head, b.Text)
 	}
 	for _, r := range s.reasons() {
-		item("%s: %s", escapeMarkdown(reasonWord(r.Status)), escapeMarkdown(reasonText(r)))
-	}
-}
-
-// markdownFamily writes the percentiles of a family, if a run has them.
-func markdownFamily(b *bytes.Buffer, prepared []*subject, f family) {
-	type part struct {
-		s *subject
-		c *column
-	}
-	var parts []part
-	for _, k := range f.Columns {
-		for _, s := range prepared {
-			if c := s.column(k.Metric); c != nil {
-				parts = append(parts, part{s, c})
-			}
-		}
-	}
-	if len(parts) == 0 {
-		return
-	}
-	alone := len(prepared) == 1
-	head, rule := "| "+f.Name+" |", "|---|"
-	for i, p := range parts {
-		name := p.c.Head
-		if !alone {
-			name = p.s.letter + " " + name
-		}
-		head, rule = head+" "+name+" |", rule+"--:|"
-		if p.c.hasOwn() {
-			head, rule = head+" own lag |", rule+"--:|"
-		}
-		if alone && i == 0 {
-			head, rule = head+" 95 % interval |", rule+":-:|"
-		}
-	}
-	fmt.Fprintf(b, "\n%s |\n%s---|\n", head, rule)
-	for i, row := range rows() {
-		line := "| " + rowName(row) + " |"
-		var notes []string
-		for j, p := range parts {
-			fig := p.c.Figures[i]
-			line += " " + escapeMarkdown(fig.text()) + " |"
-			if p.c.hasOwn() {
-				line += " " + fig.own() + " |"
-			}
-			if alone && j == 0 {
-				line += " " + fig.interval() + " |"
-			}
-			for _, n := range fig.notes() {
-				switch {
-				case !alone:
-					n = p.s.letter + " " + p.c.Head + ": " + n
-				case j > 0 && !slices.Contains(notes, escapeMarkdown(n)):
-					n = p.c.Head + ": " + n
-				}
-				if n = escapeMarkdown(n); !slices.Contains(notes, n) {
-					notes = append(notes, n)
-				}
-			}
-		}
-		fmt.Fprintf(b, "%s %s |\n", line, strings.Join(notes, "; "))
-	}
-	for _, s := range prepared {
-		for _, n := range f.notes(s) {
-			fmt.Fprintf(b, "\n%s\n", escapeMarkdown(n))
-		}
-	}
-}
-
-// markdownAccounts writes the rates and the counters that are not zero.
-func markdownAccounts(b *bytes.Buffer, prepared []*subject) {
-	head, rule := "| |", "|---|"
-	for _, s := range prepared {
-		head, rule = head+" "+escapeMarkdown(s.label)+" |", rule+"--:|"
-	}
-	fmt.Fprintf(b, "\n%s\n%s\n", head, rule)
-	line := func(name string, value func(*subject) string) {
-		text, any := "| "+name+" |", false
-		for _, s := range prepared {
-			v := value(s)
-			any = any || v != ""
-			text += " " + v + " |"
-		}
-		if any {
-			b.WriteString(text + "\n")
-		}
-	}
-	line("asked", func(s *subject) string {
-		if s.sum.Rate.Asked == 0 {
-			return ""
-		}
-		return rate(s.sum.Rate.Asked)
-	})
-	line("sent", func(s *subject) string { return rate(s.sum.Rate.Sent) })
-	line("worst second", func(s *subject) string {
-		if s.sum.Rate.Asked == 0 {
-			return ""
-		}
-		return exactShare(s.sum.Rate.WorstSecond) + " of due"
-	})
-	line("availability", func(s *subject) string {
-		for _, l := range availabilityLine(s.sum.Availability) {
-			return l.Value
-		}
-		return ""
-	})
-	line("throughput", func(s *subject) string {
-		if s.sum.Throughput == nil {
-			return ""
-		}
-		return rate(s.sum.Throughput.PerSecond)
-	})
-	byDesign := !slices.ContainsFunc(prepared, func(s *subject) bool { return !neverAcknowledges(&s.run.Header) })
-	all := func(c *result.Counters) []entry {
-		return slices.Concat(publishSide(c, byDesign), deliverySide(c), otherCounters(c))
-	}
-	for i, e := range all(&result.Counters{}) {
-		always := e.Name == "scheduled" || e.Name == "received" || e.Name == "missing" || e.Name == "lost acked"
-		line(e.Name, func(s *subject) string {
-			v := all(&s.sum.Counters)[i].Value
-			if v == 0 && !(always && s.sum.Counters.Expected > 0) {
-				return ""
-			}
-			return count(v)
-		})
+		m.f("- %s: %s\n", reasonWord(r.Status), reasonText(r))
 	}
 }

@@ -178,27 +178,25 @@ func Nines(w io.Writer, a UserModel, percentiles []string, run *result.Run, opt 
 		p.blank()
 	}
 	p.wrapped("", a.sessionText(), strong)
-	g := &grid{head: []cell{{text: "worse than"}, {text: "responses", right: true}, {text: "users, clustered", right: true}, {text: "users, independent", right: true}}}
+	x := &table{Head: heads("lr", "worse than", "responses", "users, clustered", "users, independent"), Fixed: true}
 	var m result.Metric
 	if s != nil {
 		if m = s.measuredMetric(); m != "" {
-			g.head = append(g.head, cell{text: "measured", right: true})
+			x.Head = append(x.Head, cell{Text: "measured", Right: true})
 		}
 	}
 	for _, percentile := range percentiles {
 		worse := worseThan(percentile)
 		e := stats.Meet(worse, a.responses())
-		r := gridRow{cells: []cell{{text: rowName(percentile), style: strong}, {text: oneIn(worse), right: true},
-			{text: userShare(e.Clustered), right: true}, {text: userShare(e.Independent), right: true}}}
+		r := x.add(rowName(percentile), oneIn(worse), userShare(e.Clustered), userShare(e.Independent))
 		if m != "" {
 			f := s.figureAt(m, percentile)
-			r.cells = append(r.cells, figureCell(f))
-			r.notes = f.notes()
+			r.Cells = append(r.Cells, figureCell(f))
+			r.Notes = f.notes()
 		}
-		g.rows = append(g.rows, r)
 	}
 	p.blank()
-	g.write(p)
+	p.table(x, "")
 	p.blank()
 	p.wrapped("", a.neededText(s, m), normal)
 	p.blank()

@@ -101,7 +101,7 @@ func TestNinesOfARun(t *testing.T) {
 		t.Errorf("%s", b.String())
 	}
 	// Where the next message waited for the last nobody knows what users feel.
-	if x, line := peopleSection(subjectOf(closedRun().make())), peopleLine(subjectOf(closedRun().make())); x != nil || line != "" {
+	if x, line := peopleTable(subjectOf(closedRun().make())), peopleLine(subjectOf(closedRun().make())); x != nil || line != "" {
 		t.Error("a closed loop says what users meet")
 	}
 }

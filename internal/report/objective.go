@@ -1,11 +1,15 @@
 package report
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // objectivesOfAll says of several runs how each stands to its objectives; nil
 // where nothing was asked.
-func objectivesOfAll(prepared []*subject) *section {
-	x := &section{Name: "Objectives", Heads: []string{"objective", "met by"}, Align: "ll"}
+func objectivesOfAll(prepared []*subject) *table {
+	x := &table{Name: "Objectives", Head: heads("ll", "objective", "met by")}
 	var asked []string
 	runs := map[string]map[string][]string{} // by objective and outcome, letters
 	for _, s := range prepared {
@@ -24,34 +28,34 @@ func objectivesOfAll(prepared []*subject) *section {
 	for _, text := range asked {
 		met, all := len(runs[text]["met"]), 0
 		var others []string
-		for _, outcome := range sortedKeys(runs[text]) {
+		for _, outcome := range slices.Sorted(maps.Keys(runs[text])) {
 			all += len(runs[text][outcome])
 			if outcome != "met" {
 				others = append(others, outcome+": "+strings.Join(runs[text][outcome], " "))
 			}
 		}
-		r := sectionRow{Cells: []string{text, count(int64(met)) + " of " + count(int64(all))}, Note: strings.Join(others, "; "), Style: good}
+		st := good
 		switch {
 		case len(runs[text]["missed"]) > 0:
-			r.Style = bad
+			st = bad
 		case met < all:
-			r.Style = warning
+			st = warning
 		}
-		x.Rows = append(x.Rows, r)
+		x.add(text, count(int64(met))+" of "+count(int64(all))).styled(1, st).noted(strings.Join(others, "; "))
 	}
 	return x
 }
 
-// objectivesSection says how the run stands to what it must show; nil where
+// objectivesTable says how the run stands to what it must show; nil where
 // nothing was asked.
-func objectivesSection(s *subject) *section {
+func objectivesTable(s *subject) *table {
 	if len(s.sum.Objectives) == 0 {
 		return nil
 	}
-	x := &section{Name: "Objectives", Heads: []string{"objective", "outcome"}, Align: "ll",
+	x := &table{Name: "Objectives", Head: heads("ll", "objective", "outcome"),
 		Caption: "Decided by the bound of the 95 % interval, not by the figure. Undecided: the interval contains the limit. Meaningless: the run cannot decide it."}
 	for _, o := range s.sum.Objectives {
-		x.Rows = append(x.Rows, sectionRow{Cells: []string{plain(o.Text), plain(o.Outcome)}, Note: plain(o.Found), Style: objectiveStyle(o.Outcome)})
+		x.add(plain(o.Text), plain(o.Outcome)).styled(1, objectiveStyle(o.Outcome)).noted(plain(o.Found))
 	}
 	return x
 }
@@ -65,4 +69,13 @@ func objectiveStyle(outcome string) style {
 		return bad
 	}
 	return warning
+}
+
+// objectives say how one or several runs stand to what they must show; nil where nothing
+// was asked.
+func objectives(prepared []*subject) *table {
+	if len(prepared) == 1 {
+		return objectivesTable(prepared[0])
+	}
+	return objectivesOfAll(prepared)
 }

@@ -10,22 +10,22 @@ type Part struct {
 
 // Parts lists them in the order in which they are shown.
 func Parts() []Part {
-	sections := func(of func(*subject) []*section) func(*printer, *subject) {
+	several := func(of func(*subject) []*table) func(*printer, *subject) {
 		return func(p *printer, s *subject) {
 			for _, x := range of(s) {
-				terminalSection(p, x, s.of())
+				p.table(x, s.of())
 			}
 		}
 	}
-	one := func(of func(*subject) *section) func(*printer, *subject) {
-		return sections(func(s *subject) []*section { return []*section{of(s)} })
+	one := func(of func(*subject) *table) func(*printer, *subject) {
+		return func(p *printer, s *subject) { p.table(of(s), s.of()) }
 	}
 	return []Part{
 		{"reasons", "all that the verdict found", func(p *printer, s *subject) {
 			p.blank()
 			terminalVerdict(p, s)
 		}},
-		{"objectives", "what was found of each objective", one(objectivesSection)},
+		{"objectives", "what was found of each objective", one(objectivesTable)},
 		{"latencies", "all percentiles of all latencies", func(p *printer, s *subject) {
 			terminalTables(p, s, func(f family) bool { return f.Key != "lag" })
 			terminalFloor(p, s)
@@ -33,19 +33,25 @@ func Parts() []Part {
 		{"lag", "the generator's own delay, and what blocked it", func(p *printer, s *subject) {
 			terminalTables(p, s, func(f family) bool { return f.Key == "lag" })
 		}},
-		{"steady", "how p50 and p99 went on over the window", one(steadySection)},
-		{"causes", "likely causes of the slowest messages", sections(attributionSections)},
-		{"stages", "where the time of a message goes", one(stageSection)},
-		{"tail", "the slowest messages, and how sure the tail is", func(p *printer, s *subject) {
-			terminalSection(p, blocksSection(s), s.of())
-			for _, x := range tailSections(s) {
-				terminalSection(p, x, s.of())
-			}
-		}},
+		{"steady", "how p50 and p99 went on over the window", one(steadyTable)},
+		{"causes", "likely causes of the slowest messages", several(attributionTables)},
+		{"stages", "where the time of a message goes", one(stageTable)},
+		{"tail", "the slowest messages, and how sure the tail is", several(func(s *subject) []*table {
+			return append([]*table{blocksTable(s)}, tailTables(s)...)
+		})},
 		{"accounts", "what became of the messages", func(p *printer, s *subject) {
 			terminalMessages(p, s)
 			terminalKept(p, s)
 		}},
 		{"setup", "guarantees, settings, the broker, cold figures", terminalSetting},
 	}
+}
+
+// findings are the tables of one run that every full report has, the most
+// telling first. Objectives stand apart: beside the verdict.
+func findings(s *subject) []*table {
+	out := append([]*table{steadyTable(s)}, attributionTables(s)...)
+	out = append(out, stageTable(s), blocksTable(s))
+	out = append(out, tailTables(s)...)
+	return tables(append(out, peopleTable(s))...)
 }

@@ -5,15 +5,15 @@ import (
 	"sixnines/result"
 )
 
-// peopleSection says what the measured percentiles mean for the usual users;
+// peopleTable says what the measured percentiles mean for the usual users;
 // nil where there are none.
-func peopleSection(s *subject) *section {
+func peopleTable(s *subject) *table {
 	m := s.measuredMetric()
 	if m == "" || s.run.Header.Mode != result.ModeOpen {
 		return nil // without a schedule nobody knows what users would have waited
 	}
 	a := UsualUserModel()
-	x := &section{Name: "Per user and page", Heads: []string{"worse than", metricName(m), "users, clustered", "users, independent"}, Align: "lrrr", Page: true, Folded: s.letter != "",
+	x := &table{Name: "Per user and page", Head: heads("lrrr", "worse than", metricName(m), "users, clustered", "users, independent"), Page: true, Folded: s.letter != "",
 		Caption: a.sessionText() + ", an assumption (sixnines nines takes others). The share of users who see at least one slower response."}
 	for _, p := range []string{"99", "99.9", "99.99", "99.999"} {
 		f := s.figureAt(m, p)
@@ -21,7 +21,7 @@ func peopleSection(s *subject) *section {
 			continue
 		}
 		e := stats.Meet(worseThan(p), a.responses())
-		x.Rows = append(x.Rows, sectionRow{Cells: []string{rowName(p), f.text(), userShare(e.Clustered), userShare(e.Independent)}})
+		x.add(rowName(p), f.text(), userShare(e.Clustered), userShare(e.Independent))
 	}
 	if len(x.Rows) == 0 {
 		return nil

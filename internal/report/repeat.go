@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,13 +73,13 @@ func trialText(t *result.Trial) string {
 	return text + " of the set " + plain(t.Set)
 }
 
-// repeatSections lay the spread between repeated runs beside the intervals
-// within them, a section for each set and latency that is wanted.
-func repeatSections(prepared []*subject, wanted func(result.Metric) bool) []*section {
-	var out []*section
+// repeatTables lay the spread between repeated runs beside the intervals
+// within them, a table for each set and latency that is wanted.
+func repeatTables(prepared []*subject, wanted func(result.Metric) bool) []*table {
+	var out []*table
 	for _, r := range repeatsOf(prepared) {
 		if len(r.runs) < 2 {
-			out = append(out, &section{Name: "Between runs", After: []string{trialText(r.runs[0].run.Header.Trial) + ": intervals here are those within this run. " +
+			out = append(out, &table{Name: "Between runs", After: []string{trialText(r.runs[0].run.Header.Trial) + ": intervals here are those within this run. " +
 				"The spread between runs needs several: report all files of the set together."}})
 			continue
 		}
@@ -90,7 +91,7 @@ func repeatSections(prepared []*subject, wanted func(result.Metric) bool) []*sec
 				if k.Corrected || !wanted(k.Metric) {
 					continue
 				}
-				if x := r.section(k.Metric); x != nil {
+				if x := r.table(k.Metric); x != nil {
 					out = append(out, x)
 				}
 			}
@@ -102,8 +103,8 @@ func repeatSections(prepared []*subject, wanted func(result.Metric) bool) []*sec
 // every wants all metrics.
 func every(result.Metric) bool { return true }
 
-// section is one latency of the repeats; nil if no two runs have it.
-func (r *repeats) section(m result.Metric) *section {
+// table is one latency of the repeats; nil if no two runs have it.
+func (r *repeats) table(m result.Metric) *table {
 	var columns []*column
 	for _, s := range r.runs {
 		if c := s.column(m); c != nil {
@@ -113,8 +114,8 @@ func (r *repeats) section(m result.Metric) *section {
 	if len(columns) < 2 {
 		return nil
 	}
-	x := &section{Name: "Between " + count(int64(len(columns))) + " runs: " + r.what(metricName(m)), Align: "lrrrrlr", Mark: 5, Explain: true, Spill: true,
-		Heads:   []string{"", "least", "median", "most", "95 % within a run", "larger", "95 % of the median"},
+	x := &table{Name: "Between " + count(int64(len(columns))) + " runs: " + r.what(metricName(m)), Explain: true, Spill: true,
+		Head:    heads("lrrrrlr", "", "least", "median", "most", "95 % within a run", "larger", "95 % of the median"),
 		Caption: "Set " + r.name() + ". Least, median and most are over the percentiles of the runs; nothing is merged or averaged. Beside them is the 95 % interval within a typical run (the one of middle width). Where the runs differ by more than its width, it does not predict the next run."}
 	for i, p := range rows() {
 		var figures []figure
@@ -137,14 +138,14 @@ func (r *repeats) section(m result.Metric) *section {
 
 // largerText sums up where the runs are farther apart than the interval within
 // one is wide.
-func largerText(all []sectionRow) []string {
+func largerText(all []row) []string {
 	var between, within []string
 	for _, r := range all {
-		switch r.Cells[5] {
+		switch r.Cells[5].Text {
 		case "between":
-			between = append(between, r.Cells[0])
+			between = append(between, r.Cells[0].Text)
 		case "within":
-			within = append(within, r.Cells[0])
+			within = append(within, r.Cells[0].Text)
 		}
 	}
 	switch {
@@ -168,7 +169,7 @@ func (r *repeats) planned(have int) string {
 
 // spreadRow is one percentile of several runs; none if fewer than two runs have
 // it.
-func spreadRow(percentile string, figures []figure) (sectionRow, bool) {
+func spreadRow(percentile string, figures []figure) (row, bool) {
 	var have []figure
 	for _, f := range figures {
 		if f.ok() {
@@ -176,24 +177,24 @@ func spreadRow(percentile string, figures []figure) (sectionRow, bool) {
 		}
 	}
 	if len(have) < 2 {
-		return sectionRow{}, false
+		return row{}, false
 	}
-	slices.SortStableFunc(have, func(a, b figure) int { return compareInt(a.Value, b.Value) })
+	slices.SortStableFunc(have, func(a, b figure) int { return cmp.Compare(a.Value, b.Value) })
 	least, median, most := have[0], have[(len(have)-1)/2], have[len(have)-1]
-	row := sectionRow{Cells: []string{rowName(percentile), least.text(), median.text(), most.text(), "", "", "needs 6 runs"}}
+	out := row{Cells: cells(rowName(percentile), least.text(), median.text(), most.text(), "", "", "needs 6 runs")}
 	values := make([]float64, len(have))
 	for i, f := range have {
 		values[i] = float64(f.Value)
 	}
 	if lo, hi, ok := stats.MedianInterval(values, 0.95); ok {
-		row.Cells[6] = durationFloat(lo) + " – " + durationFloat(hi)
+		out.Cells[6].Text = durationFloat(lo) + " – " + durationFloat(hi)
 	}
 	if within, ok := typicalInterval(have); ok {
-		row.Cells[4] = within.interval()
+		out.Cells[4].Text = within.interval()
 		between, inside := most.Value-least.Value, within.Hi-within.Lo
-		row.Cells[5] = "within"
+		out.Cells[5].Text = "within"
 		if between > inside {
-			row.Cells[5], row.Style = "between", warning
+			out.Cells[5] = cell{Text: "between", Style: warning}
 		}
 	}
 	var notes []string
@@ -203,18 +204,8 @@ func spreadRow(percentile string, figures []figure) (sectionRow, bool) {
 	if slices.ContainsFunc(have, func(f figure) bool { return f.AtLeast }) {
 		notes = append(notes, "lower bounds among them")
 	}
-	row.Note = strings.Join(notes, "; ")
-	return row, true
-}
-
-func compareInt(a, b int64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
+	out.noted(strings.Join(notes, "; "))
+	return out, true
 }
 
 // typicalInterval is the figure whose interval has the middle width of all, the
@@ -229,7 +220,7 @@ func typicalInterval(figures []figure) (figure, bool) {
 	if len(with) == 0 {
 		return figure{}, false
 	}
-	slices.SortStableFunc(with, func(a, b figure) int { return compareInt(a.Hi-a.Lo, b.Hi-b.Lo) })
+	slices.SortStableFunc(with, func(a, b figure) int { return cmp.Compare(a.Hi-a.Lo, b.Hi-b.Lo) })
 	return with[(len(with)-1)/2], true
 }
 

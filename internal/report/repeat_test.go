@@ -9,6 +9,15 @@ import (
 	"sixnines/result"
 )
 
+// textsOf is what cells say.
+func textsOf(cells []cell) []string {
+	var out []string
+	for _, c := range cells {
+		out = append(out, c.Text)
+	}
+	return out
+}
+
 func spreadFigure(value, half int64) figure {
 	return figure{Percentile: "99", Value: value, Lo: value - half, Hi: value + half, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
 }
@@ -34,7 +43,7 @@ func TestSpreadRow(t *testing.T) {
 			"p99|100 ns|100 ns|105 ns|70 ns – 130 ns|within|needs 6 runs|no figure in 1 run"},
 	} {
 		row, ok := spreadRow("99", c.figures)
-		if got := strings.Join(row.Cells, "|") + "|" + row.Note; !ok || got != c.want {
+		if got := strings.Join(append(textsOf(row.Cells), strings.Join(row.Notes, "; ")), "|"); !ok || got != c.want {
 			t.Errorf("%s:\n got %s\nwant %s", c.name, got, c.want)
 		}
 	}

@@ -160,9 +160,9 @@ func screenTable(p *printer, s *subject) {
 		main, service = service, nil
 	}
 	for columns := 3; !withheld || !main.Metric.IsResponse(); columns-- {
-		g := screenGrid(s, main, service, columns)
-		if columns == 1 || g.total() <= p.width {
-			g.write(p)
+		x := screenGrid(s, main, service, columns)
+		if columns == 1 || x.total() <= p.width {
+			p.grid(x)
 			break
 		}
 	}
@@ -180,17 +180,17 @@ func screenTable(p *printer, s *subject) {
 
 // screenGrid lays out the first of three columns: the latency, its interval, and
 // the service time beside a response time.
-func screenGrid(s *subject, main, service *column, columns int) *grid {
+func screenGrid(s *subject, main, service *column, columns int) *table {
 	head := main.Head
 	if of := metricName(main.Of); main.Of != result.DeliveryResponse && main.Of != result.DeliveryService {
 		head = of
 	}
-	g := &grid{head: []cell{{}, {text: head, right: true}}}
+	x := &table{Head: heads("lr", "", head)}
 	if columns > 1 {
-		g.head = append(g.head, cell{text: "95 % interval"})
+		x.Head = append(x.Head, cell{Text: "95 % interval"})
 	}
 	if columns > 2 && service != nil {
-		g.head = append(g.head, cell{text: service.Head, right: true})
+		x.Head = append(x.Head, cell{Text: service.Head, Right: true})
 	}
 	limit, said := s.sum.Verdict.Limit(main.Metric), false
 	var other *result.Limit // of the service time, where the response time has none
@@ -200,14 +200,12 @@ func screenGrid(s *subject, main, service *column, columns int) *grid {
 	for _, name := range screenRows() {
 		i := slices.Index(rows(), name)
 		f := main.Figures[i]
-		r := gridRow{cells: []cell{{text: rowName(name), style: strong}, figureCell(f)}}
 		if f.Needs > 0 {
-			r.cells[1].text = "n/a"
-			r.notes = []string{"needs " + plural(f.Needs, "message")}
-			g.rows = append(g.rows, r)
-			i = len(rows()) - 1
-			g.rows = append(g.rows, screenRow(main, service, i, columns, nil))
-			return g
+			needs := figureCell(f)
+			needs.Text = "n/a"
+			x.Rows = append(x.Rows, row{Cells: []cell{{Text: rowName(name)}, needs}, Notes: []string{"needs " + plural(f.Needs, "message")}},
+				screenRow(main, service, len(rows())-1, columns, nil))
+			return x
 		}
 		var notes []string
 		if f.ok() && f.Episodes >= 0 && f.Episodes < fewEpisodes {
@@ -220,23 +218,23 @@ func screenGrid(s *subject, main, service *column, columns int) *grid {
 		if other.Reaches(name) {
 			notes, other = append(notes, service.Head+": "+plain(other.Why)), nil
 		}
-		g.rows = append(g.rows, screenRow(main, service, i, columns, notes))
+		x.Rows = append(x.Rows, screenRow(main, service, i, columns, notes))
 	}
-	return g
+	return x
 }
 
 // screenRow is a row of the table; its notes stay together.
-func screenRow(main, service *column, i, columns int, notes []string) gridRow {
+func screenRow(main, service *column, i, columns int, notes []string) row {
 	f := main.Figures[i]
-	r := gridRow{cells: []cell{{text: rowName(f.Percentile), style: strong}, figureCell(f)}}
+	r := row{Cells: []cell{{Text: rowName(f.Percentile)}, figureCell(f)}}
 	if columns > 1 {
-		r.cells = append(r.cells, cell{text: f.shortInterval(), style: faint})
+		r.Cells = append(r.Cells, cell{Text: f.shortInterval(), Style: faint})
 	}
 	if columns > 2 && service != nil {
-		r.cells = append(r.cells, figureCell(service.Figures[i]))
+		r.Cells = append(r.Cells, figureCell(service.Figures[i]))
 	}
 	if len(notes) > 0 {
-		r.notes = []string{strings.Join(notes, "; ")}
+		r.Notes = []string{strings.Join(notes, "; ")}
 	}
 	return r
 }

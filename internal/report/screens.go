@@ -19,7 +19,7 @@ func comparison(p *printer, subjects []*subject) {
 		}
 		p.wrapped("", line, statusStyle(s.sum.Verdict.Status))
 	}
-	terminalSection(p, objectivesOfAll(subjects), "")
+	p.table(objectivesOfAll(subjects), "")
 	for _, sentence := range omission(subjects) {
 		p.blank()
 		p.wrapped("", sentence, strong)
@@ -27,20 +27,17 @@ func comparison(p *printer, subjects []*subject) {
 	measured := func(m result.Metric) bool {
 		return slices.ContainsFunc(subjects, func(s *subject) bool { return s.measuredMetric() == m })
 	}
-	for _, x := range repeatSections(subjects, measured) {
-		x.Rows = slices.DeleteFunc(x.Rows, func(r sectionRow) bool {
-			return !slices.ContainsFunc(screenRows(), func(name string) bool { return rowName(name) == r.Cells[0] })
+	for _, x := range repeatTables(subjects, measured) {
+		x.Rows = slices.DeleteFunc(x.Rows, func(r row) bool {
+			return !slices.ContainsFunc(screenRows(), func(name string) bool { return rowName(name) == r.Cells[0].Text })
 		})
-		terminalSection(p, x, "")
+		p.table(x, "")
 	}
 	for _, kind := range kinds() {
 		for _, k := range kind.Columns {
-			if g := rowsOfRuns(subjects, k.Metric); g != nil {
-				p.heading(kind.Name+", "+k.Head, "")
-				for columns := len(g.head); columns > 3 && g.total() > p.width; columns-- {
-					g.drop(columns - 2) // the maximum stays
-				}
-				g.write(p)
+			if x := rowsOfRuns(subjects, k.Metric); x != nil {
+				x.Name = kind.Name + ", " + k.Head
+				p.table(x, "")
 			}
 		}
 	}
@@ -65,7 +62,7 @@ func comparison(p *printer, subjects []*subject) {
 
 // rowsOfRuns is a metric of the runs whose main latency it is, a row each and a
 // column for each percentile that one of them supports; nil if it is of none.
-func rowsOfRuns(subjects []*subject, m result.Metric) *grid {
+func rowsOfRuns(subjects []*subject, m result.Metric) *table {
 	var with []*subject
 	for _, s := range subjects {
 		if s.measuredMetric() == m {
@@ -75,31 +72,26 @@ func rowsOfRuns(subjects []*subject, m result.Metric) *grid {
 	if len(with) == 0 {
 		return nil
 	}
-	g := &grid{head: []cell{{}}}
+	x := &table{Head: cells(""), Gives: []int{}}
 	for _, s := range with {
-		g.rows = append(g.rows, gridRow{cells: []cell{{text: s.letter, style: strong}}})
+		x.add(s.letter)
 	}
 	for _, name := range screenRows() {
 		i := slices.Index(rows(), name)
 		if !slices.ContainsFunc(with, func(s *subject) bool { return s.column(m).Figures[i].Needs == 0 }) {
 			continue
 		}
-		g.head = append(g.head, cell{text: rowName(name), right: true})
+		x.Head = append(x.Head, cell{Text: rowName(name), Right: true})
 		for k, s := range with {
 			c := figureCell(s.column(m).Figures[i])
 			if s.column(m).Figures[i].Needs > 0 || s.column(m).Figures[i].Unstable {
-				c.text = "n/a"
+				c.Text = "n/a"
 			}
-			g.rows[k].cells = append(g.rows[k].cells, c)
+			x.Rows[k].Cells = append(x.Rows[k].Cells, c)
 		}
 	}
-	return g
-}
-
-// drop takes a column out of a grid.
-func (g *grid) drop(column int) {
-	g.head = slices.Delete(g.head, column, column+1)
-	for i := range g.rows {
-		g.rows[i].cells = slices.Delete(g.rows[i].cells, column, column+1)
+	for i := len(x.Head) - 2; i > 1; i-- { // the maximum stays
+		x.Gives = append(x.Gives, i)
 	}
+	return x
 }

@@ -1,7 +1,5 @@
 package report
 
-import "sixnines/result"
-
 // terminalSideBySide writes the percentile tables of several runs, a table for
 // each kind of latency and a column for each run, in as many pieces as the
 // width demands.
@@ -26,52 +24,19 @@ func terminalSideBySide(p *printer, subjects []*subject) {
 					p.blank()
 				}
 				n := len(with)
-				g := sideBySide(with, k.Metric)
-				for n > 1 && g.total() > p.width {
+				x := sideBySide(with, k.Metric)
+				for n > 1 && x.total() > p.width {
 					n--
-					g = sideBySide(with[:n], k.Metric)
+					x = sideBySide(with[:n], k.Metric)
 				}
-				g.write(p)
 				for _, s := range with[:n] {
 					if c := s.column(k.Metric); c.Note != "" {
-						p.wrapped("  ", s.letter+": "+c.Note, faint)
+						x.After = append(x.After, s.letter+": "+c.Note)
 					}
 				}
+				p.table(x, "")
 				with = with[n:]
 			}
 		}
 	}
-}
-
-// sideBySide is one metric of several runs.
-func sideBySide(subjects []*subject, m result.Metric) *grid {
-	g := &grid{head: []cell{{}}, wrap: 24}
-	for i := -1; i < len(rows()); i++ {
-		var r gridRow
-		if i >= 0 {
-			r.cells = []cell{{text: rowName(rows()[i]), style: strong}}
-		}
-		for _, s := range subjects {
-			c := s.column(m)
-			if i < 0 {
-				g.head = append(g.head, cell{text: s.label, right: true})
-				if c.hasOwn() {
-					g.head = append(g.head, cell{text: "own", right: true})
-				}
-				continue
-			}
-			f := c.Figures[i]
-			r.cells = append(r.cells, figureCell(f))
-			if c.hasOwn() {
-				r.cells = append(r.cells, ownCell(f))
-			}
-			for _, n := range f.notes() {
-				r.notes = append(r.notes, s.letter+": "+n)
-			}
-		}
-		if i >= 0 {
-			g.rows = append(g.rows, r)
-		}
-	}
-	return g
 }

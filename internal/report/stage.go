@@ -2,11 +2,11 @@ package report
 
 import "sixnines/result"
 
-// stageSection breaks a message's way down into its stages, each with its own
+// stageTable breaks a message's way down into its stages, each with its own
 // percentiles; nil where the driver did not let them be seen.
-func stageSection(s *subject) *section {
+func stageTable(s *subject) *table {
 	any := false
-	x := &section{Name: "Where the time goes", Heads: []string{"stage", "p50", "p90", "p99", "p99.9", "max", "messages"}, Align: "lrrrrrr",
+	x := &table{Name: "Where the time goes", Head: heads("lrrrrrr", "stage", "p50", "p90", "p99", "p99.9", "max", "messages"),
 		Caption: "The stages of a message in order. Until the send call the time is the generator's or that of a blocked send; until the socket the client library's; until the answer has arrived in this machine that of kernels, network and broker; until it is read the generator's again; and then the client library's. The last four are of a sample of the messages, and upper bounds where the client writes or reads several at a time.",
 		After:   []string{"A percentile of the whole is not the sum of its stages' percentiles: the message that is slowest in one stage need not be the slowest in another."}}
 	broker := "written → arrived"
@@ -29,7 +29,7 @@ func stageSection(s *subject) *section {
 			continue
 		}
 		any = any || stage.metric != result.LagOwn && stage.metric != result.LagBlocked
-		r := sectionRow{Cells: []string{stage.name}}
+		r := x.add(stage.name)
 		for i, p := range rows() {
 			switch p {
 			case "50", "90", "99", "99.9", maximum:
@@ -38,11 +38,10 @@ func stageSection(s *subject) *section {
 				if f.Needs > 0 {
 					text = "n/a"
 				}
-				r.Cells = append(r.Cells, text)
+				r.Cells = append(r.Cells, cell{Text: text})
 			}
 		}
-		r.Cells = append(r.Cells, count(col.Dist.Count))
-		x.Rows = append(x.Rows, r)
+		r.Cells = append(r.Cells, cell{Text: count(col.Dist.Count)})
 	}
 	if !any {
 		return nil

@@ -7,14 +7,14 @@ import (
 	"sixnines/result"
 )
 
-// steadySection says how the run went on, stretch by stretch; nil where that was
+// steadyTable says how the run went on, stretch by stretch; nil where that was
 // not looked at.
-func steadySection(s *subject) *section {
+func steadyTable(s *subject) *table {
 	st := s.sum.Steady
 	if st == nil {
 		return nil
 	}
-	x := &section{Name: "Steady state", Heads: []string{"of each stretch", "class", "steady from", "end ÷ beginning"}, Align: "llrr",
+	x := &table{Name: "Steady state", Head: heads("llrr", "of each stretch", "class", "steady from", "end ÷ beginning"),
 		Caption: strconv.Itoa(st.Intervals) + " stretches of the window, by the " + metricName(st.Metric) + " of each. The figures of the run still cover the whole window.",
 		After:   []string{plain(st.Text)}}
 	for _, c := range []struct {
@@ -36,7 +36,7 @@ func steadySection(s *subject) *section {
 		if c.course.Change > 0 {
 			change = strconv.FormatFloat(c.course.Change, 'f', 2, 64) + " ×"
 		}
-		x.Rows = append(x.Rows, sectionRow{Cells: []string{c.name, class, from, change}, Style: classStyle(class)})
+		x.add(c.name, class, from, change).styled(1, classStyle(class))
 	}
 	if len(x.Rows) == 0 {
 		x.Caption = ""

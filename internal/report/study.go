@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -10,82 +11,6 @@ import (
 	"sixnines/result"
 )
 
-// studyDoc is the page of a study before it is written: the same for the page, for
-// Markdown and for the terminal. All text is plain.
-type studyDoc struct {
-	Title, Question string
-	Warnings        []banner // what no reader may miss
-	Facts           []string
-	GoOn            string // the command that makes what is missing
-	Reading         string // how tables are to be read
-	Standing        string // how many conclusions stand how
-	Conclusions     []studyClaim
-	Story           []string
-	Original        []entryText
-	Parts           []studyPart
-	Cells           studyTable // of all cells
-	FlatOut         bool       // some are
-	Semantics       studyTable
-	Caveats         []entryText
-	Skipped         []studySkipped
-	Slips           []string // that are of no part and no conclusion
-	Machine         sheet
-	Command         string
-	Evidence        []studyEvidence
-	Tool            string
-}
-
-// studyPart is a section of the original.
-type studyPart struct {
-	Key, Title  string
-	Text        []string
-	Slips       []string
-	Pictures    []studyPicture
-	Tables      []studyTable
-	Words       *studyTable // what the original told without a table, and what is seen today
-	Conclusions []studyClaim
-}
-
-// studyClaim is a conclusion of the author's and how it stands.
-type studyClaim struct {
-	Key, Claim     string
-	Verdict, Class string
-	Part           string // where it is on the page
-	Tests          []studyTest
-	Slips          []string
-}
-
-// studyTest is what one test of a conclusion found.
-type studyTest struct {
-	Verdict, Class, Text, Needs string
-	Cells                       []studyLink
-	Files                       []string
-}
-
-// studyLink leads to what is told of a cell.
-type studyLink struct{ Name, Key string }
-
-type studySkipped struct{ System, Why, How string }
-
-// studyEvidence is what there is of one cell: its trials with their files.
-type studyEvidence struct {
-	Key, Name, Title string
-	Standing         string
-	Trials           []studyTrial
-}
-
-type studyTrial struct {
-	Round, File, Status, Class, Text string
-	Made                             bool
-}
-
-// studyPicture is a chart of a study.
-type studyPicture struct {
-	Key, Title, Caption string
-	Small               bool
-	draw                func(alone bool) string // an SVG element; alone: as a file of its own
-}
-
 // studyView is an outcome with what all parts of the page need to know of it.
 type studyView struct {
 	*study.Outcome
@@ -93,46 +18,132 @@ type studyView struct {
 	shown   map[string]bool          // cells whose figures in words were told
 }
 
-// newStudyDoc prepares a study.
-func newStudyDoc(o *study.Outcome) *studyDoc {
+// newStudyView prepares an outcome.
+func newStudyView(o *study.Outcome) *studyView {
 	v := &studyView{Outcome: o, skipped: map[string]study.Skipped{}, shown: map[string]bool{}}
 	for _, s := range o.Skipped {
 		v.skipped[s.System] = s
 	}
-	d := &studyDoc{Title: plain(o.Study.Title), Question: plain(o.Study.Question), Command: plain(o.Command), GoOn: plain(o.GoOn),
-		Warnings: v.warnings(), Facts: v.facts(), Reading: v.reading(), Machine: v.machine(), Semantics: v.semantics(), Cells: v.allCells(), Tool: v.tool()}
-	for run := range v.runs {
-		d.FlatOut = d.FlatOut || slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Header.Mode == result.ModeFlatOut })
+	return v
+}
+
+// StudyHTML writes a study as one self-contained page, in the order of the original:
+// each chart and table with today's numbers, those of the original beside them,
+// each conclusion with how it stands and what that rests on. What was not measured
+// has its place, with why. The page loads nothing.
+func StudyHTML(w io.Writer, o *study.Outcome) error {
+	v := newStudyView(o)
+	body := append(v.document(), v.trials())
+	return writePage(w, plain(o.Study.Title), "study", nil, body,
+		"Written by "+v.tool()+". Runs are never merged; percentiles are never averaged. This file loads nothing from anywhere.")
+}
+
+// StudyPicture is a chart of a study as a file of its own.
+type StudyPicture struct {
+	Name string // of the file: letters, digits, hyphens and ".svg"
+	SVG  string
+}
+
+// StudyMarkdown writes a study as Markdown (GitHub's dialect), with the content of
+// [StudyHTML], and returns the pictures that it refers to: files in the directory
+// pictures, by a path from where the text is; empty: beside it.
+func StudyMarkdown(w io.Writer, o *study.Outcome, pictures string) ([]StudyPicture, error) {
+	v, m := newStudyView(o), newMarkdown()
+	m.dir = strings.TrimSuffix(pictures, "/")
+	m.f("# %s\n", plain(o.Study.Title))
+	m.document(v.document())
+	m.f("\nWritten by %s. Runs are never merged; percentiles are never averaged.\n", v.tool())
+	_, err := io.WriteString(w, m.String())
+	return m.pictures, err
+}
+
+// document is what the page and Markdown say.
+func (v *studyView) document() document {
+	var out document
+	for _, n := range v.warnings() {
+		out = append(out, n)
 	}
-	for _, text := range o.Study.Story {
-		d.Story = append(d.Story, plain(text))
+	out = append(out, text{Lead: plain(v.Study.Question)}, facts{List: v.facts()})
+	if command := plain(v.GoOn); command != "" {
+		out = append(out, text{Text: "What is missing is made by:"}, code(command))
 	}
-	if x := o.Study.Original; x != nil {
-		what := plain(x.Title)
-		if x.Date != "" {
-			what += ", " + plain(x.Date)
+	claims := v.claims()
+	if len(claims) > 0 {
+		x := &table{Class: "sheet auto claims", Head: cells("the claim", "here")}
+		if v.Study.Original != nil {
+			x.Head[0].Text = "the author's claim"
 		}
-		d.Original = []entryText{{"published", what, "by " + plain(x.Author)}, {"setting", plain(x.Setting), ""}, {"versions", plain(x.Versions), ""}}
+		for _, c := range claims {
+			x.Rows = append(x.Rows, row{Cells: []cell{{Text: plain(c.Claim), Link: c.key()}, {Text: plain(string(c.verdict)), Class: verdictClass(c.verdict), Bold: true}}})
+		}
+		out = append(out, part{Key: "conclusions", Title: "Conclusions", Blocks: document{
+			text{Text: standingOf(claims) + ". A conclusion is decided only where at least six rounds pass an exact test, or an exact interval lies wholly on one side."}, x}})
 	}
-	for i := range o.Study.Sections {
-		d.Parts = append(d.Parts, v.part(i, &o.Study.Sections[i]))
+	out = append(out, v.story())
+	for i := range v.Study.Sections {
+		out = append(out, v.part(i, &v.Study.Sections[i], claims))
 	}
-	v.conclude(d)
-	for _, c := range o.Study.Caveats {
-		d.Caveats = append(d.Caveats, entryText{plain(c.Text), plain(c.Holds), ""})
+	out = append(out, part{Key: "cells", Title: allCells, Blocks: document{v.allCells()}})
+	if x := v.semantics(); len(x.Rows) > 0 {
+		out = append(out, part{Key: "systems", Title: "The systems, and what their figures mean", Blocks: document{
+			text{Text: "As the runs found it, of a system's first cell that has a run. Systems that promise different things are not ranked by their latency."}, x}})
 	}
-	for _, s := range o.Study.Slips {
+	if len(v.Study.Caveats) > 0 {
+		x := &table{Class: "sheet", Head: cells("caveat", "does it hold here?")}
+		for _, c := range v.Study.Caveats {
+			x.add(plain(c.Text), plain(c.Holds))
+		}
+		out = append(out, part{Key: "caveats", Title: "The author's caveats", Blocks: document{x}})
+	}
+	if len(v.Skipped) > 0 {
+		x := &table{Class: "sheet", Head: cells("system", "why", "how it can be")}
+		for _, s := range v.Skipped {
+			x.add(v.systemTitle(s.System), plain(s.Why), plain(s.How))
+		}
+		out = append(out, part{Key: "skipped", Title: "What was not measured", Blocks: document{x}})
+	}
+	repeat := part{Key: "repeat", Title: "How to repeat it"}
+	if command := plain(v.Command); command != "" {
+		repeat.Blocks = append(repeat.Blocks, code(command))
+	}
+	machine := &table{Class: "sheet", Caption: "As the last trial found it", Head: cells("fact", "value", "note")}
+	machine.machine(v.Machine)
+	if revision := plain(v.Tool.Revision); revision != "" {
+		machine.add("revision of the program", revision, "")
+	}
+	repeat.Blocks = append(repeat.Blocks, folded{Title: "The machine", Blocks: document{machine}})
+	return append(out, repeat)
+}
+
+// allCells is the title of the table of all cells.
+const allCells = "All cells"
+
+// slip is what the original got wrong.
+func slip(told string) text {
+	return text{Class: "callout slip", Lead: "A slip of the original", Text: told, Quoted: true}
+}
+
+// story is what was published, or what the study is about.
+func (v *studyView) story() part {
+	out := part{Title: "What this is about"}
+	for _, told := range v.Study.Story {
+		out.Blocks = append(out.Blocks, text{Text: plain(told)})
+	}
+	if o := v.Study.Original; o != nil {
+		out.Title = "What was published"
+		x := &table{Class: "sheet auto", Head: cells("", "")}
+		x.add("published", words(" ", words(", ", plain(o.Title), plain(o.Date)), "by "+plain(o.Author)))
+		x.add("setting", plain(o.Setting))
+		x.add("versions", plain(o.Versions))
+		out.Blocks = append(out.Blocks, x)
+	}
+	out.Blocks = append(out.Blocks, text{Class: "key", Text: v.reading()})
+	for _, s := range v.Study.Slips {
 		if !v.placed(s) {
-			d.Slips = append(d.Slips, words(": ", plain(s.Where), plain(s.Text)))
+			out.Blocks = append(out.Blocks, slip(words(": ", plain(s.Where), plain(s.Text))))
 		}
 	}
-	for _, s := range o.Skipped {
-		d.Skipped = append(d.Skipped, studySkipped{v.systemTitle(s.System), plain(s.Why), plain(s.How)})
-	}
-	for i := range o.Cells {
-		d.Evidence = append(d.Evidence, v.evidence(&o.Cells[i]))
-	}
-	return d
+	return out
 }
 
 // placed reports whether a slip has a section or a conclusion beside which it stands.
@@ -142,44 +153,59 @@ func (v *studyView) placed(s study.Slip) bool {
 }
 
 // slips are those that stand beside a section or a conclusion.
-func (v *studyView) slips(where string) []string {
-	var out []string
+func (v *studyView) slips(where string) []text {
+	var out []text
 	for _, s := range v.Study.Slips {
 		if s.Where == where {
-			out = append(out, plain(s.Text))
+			out = append(out, slip(plain(s.Text)))
 		}
 	}
 	return out
 }
 
-// part is a section with what was measured of it.
-func (v *studyView) part(i int, x *study.Section) studyPart {
-	p := studyPart{Key: fmt.Sprintf("part-%d", i+1), Title: plain(x.Title), Slips: v.slips(x.Title)}
-	for _, text := range x.Text {
-		p.Text = append(p.Text, plain(text))
+// part is a section with what was measured of it, and its conclusions.
+func (v *studyView) part(i int, x *study.Section, claims []studyClaim) part {
+	p := part{Key: fmt.Sprintf("part-%d", i+1), Title: plain(x.Title)}
+	add := func(b ...block) { p.Blocks = append(p.Blocks, b...) }
+	for _, told := range x.Text {
+		add(text{Text: plain(told)})
 	}
+	for _, s := range v.slips(x.Title) {
+		add(s)
+	}
+	var drawn gallery
 	for k := range x.Charts {
-		p.Pictures = append(p.Pictures, v.pictures(&x.Charts[k], fmt.Sprintf("part-%d-chart-%d", i+1, k+1))...)
+		drawn = append(drawn, v.pictures(&x.Charts[k], fmt.Sprintf("part-%d-chart-%d", i+1, k+1))...)
+	}
+	if len(drawn) > 0 {
+		add(drawn)
 	}
 	for k := range x.Tables {
-		p.Tables = append(p.Tables, v.table(&x.Tables[k]))
+		add(v.table(&x.Tables[k]))
 	}
-	p.Words = v.wordsOf(x)
+	if told := v.wordsOf(x); told != nil {
+		add(told)
+	}
+	for _, c := range claims {
+		if slices.Contains(x.Conclusions, c.Name) {
+			add(v.claim(c))
+		}
+	}
 	return p
 }
 
 // warnings are what has to be said before any figure.
-func (v *studyView) warnings() []banner {
-	var out []banner
+func (v *studyView) warnings() []notice {
+	var out []notice
 	if v.sameHost() {
 		text := "broker and generator share this machine's processors: the figures are of both together"
 		if n := v.processors(); n != "" {
 			text = "broker and generator share the " + n + " processors of this machine: the figures are of both together"
 		}
-		out = append(out, banner{"same-host", "BROKER ON THIS HOST", text})
+		out = append(out, notice{"BROKER ON THIS HOST", text, true})
 	}
 	if v.Length == study.Quick {
-		out = append(out, banner{"quick", "QUICK", "short runs, few rounds: to see that everything works, and for a first look; hardly a conclusion can be decided"})
+		out = append(out, notice{"QUICK", "short runs, few rounds: to see that everything works, and for a first look; hardly a conclusion can be decided", true})
 	}
 	if v.Made < v.Planned {
 		text := fmt.Sprintf("%s of %s trials have a result", count(v.Made), count(v.Planned))
@@ -189,7 +215,7 @@ func (v *studyView) warnings() []banner {
 		if left := v.Planned - v.Made - v.Failed; left > 0 {
 			text += "; not made yet: " + count(left)
 		}
-		out = append(out, banner{"incomplete", "INCOMPLETE", text + ". Their places are empty, and say why"})
+		out = append(out, notice{"INCOMPLETE", text + ". Their places are empty, and say why", true})
 	}
 	return out
 }
@@ -256,15 +282,6 @@ func (v *studyView) facts() []string {
 
 func studyTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// machine lists the facts of the machine.
-func (v *studyView) machine() sheet {
-	s := sheet{Name: "The machine", Caption: "As the last trial found it", Heads: []string{"fact", "value", "note"}, Rows: machineRows(v.Machine)}
-	if revision := plain(v.Tool.Revision); revision != "" {
-		s.Rows = append(s.Rows, sheetRow{Name: "revision of the program", Cells: []string{revision, ""}})
-	}
-	return s
-}
-
 // systemTitle is how a system is called.
 func (v *studyView) systemTitle(name string) string {
 	for i := range v.Study.Systems {
@@ -306,31 +323,78 @@ func (v *studyView) why(c *study.CellOutcome) string {
 	return "not made yet"
 }
 
-// conclude puts the conclusions in, at the top and in their sections.
-func (v *studyView) conclude(d *studyDoc) {
-	counts := map[study.Verdict]int{}
+// studyClaim is a conclusion of the author's and how it stands.
+type studyClaim struct {
+	*study.Conclusion
+	verdict study.Verdict
+	tests   []study.Found
+}
+
+func (c studyClaim) key() string { return "claim:" + c.Name }
+
+// claims are the conclusions.
+func (v *studyView) claims() []studyClaim {
+	var out []studyClaim
 	for i := range v.Study.Conclusions {
-		x := &v.Study.Conclusions[i]
-		c := studyClaim{Key: "claim:" + x.Name, Claim: plain(x.Claim), Verdict: string(study.Undecidable), Slips: v.slips(x.Name)}
+		c := studyClaim{&v.Study.Conclusions[i], study.Undecidable, nil}
 		for _, found := range v.Conclusions {
-			if found.Conclusion == x.Name {
-				c.Verdict = plain(string(found.Verdict))
-				c.Tests = v.tests(found.Tests)
+			if found.Conclusion == c.Name {
+				c.verdict, c.tests = found.Verdict, found.Tests
 			}
 		}
-		c.Class = verdictClass(study.Verdict(c.Verdict))
-		counts[study.Verdict(c.Verdict)]++
-		for k := range v.Study.Sections {
-			if slices.Contains(v.Study.Sections[k].Conclusions, x.Name) {
-				c.Part = d.Parts[k].Key
-				d.Parts[k].Conclusions = append(d.Parts[k].Conclusions, c)
-			}
-		}
-		d.Conclusions = append(d.Conclusions, c)
+		out = append(out, c)
 	}
-	if n := len(d.Conclusions); n > 0 {
-		d.Standing = fmt.Sprintf("%s: %s agreed with, %s disagreed with, %s not decidable here", plural(n, "conclusion"),
-			count(counts[study.Agrees]), count(counts[study.Disagrees]), count(counts[study.Undecidable]))
+	return out
+}
+
+// standingOf says how many conclusions stand how.
+func standingOf(claims []studyClaim) string {
+	counts := map[study.Verdict]int{}
+	for _, c := range claims {
+		counts[c.verdict]++
+	}
+	return fmt.Sprintf("%s: %s agreed with, %s disagreed with, %s not decidable here", plural(len(claims), "conclusion"),
+		count(counts[study.Agrees]), count(counts[study.Disagrees]), count(counts[study.Undecidable]))
+}
+
+// claim is a conclusion with what its tests found.
+func (v *studyView) claim(c studyClaim) finding {
+	out := finding{Key: c.key(), Status: plain(string(c.verdict)), Label: plain(c.Claim), Class: verdictClass(c.verdict)}
+	for _, s := range v.slips(c.Name) {
+		out.Blocks = append(out.Blocks, s)
+	}
+	for _, f := range c.tests {
+		found := text{Class: "facts", Lead: plain(string(f.Verdict)), Text: ended(plain(f.Text)), Item: true}
+		if f.Needs != "" {
+			found.Tail = "It takes " + plain(f.Needs) + "."
+		}
+		out.Blocks = append(out.Blocks, found, v.rests(f))
+	}
+	return out
+}
+
+// rests is what a test rests on.
+type rests struct {
+	Cells []cell
+	Files []string
+}
+
+func (v *studyView) rests(f study.Found) rests {
+	var out rests
+	for _, name := range f.Cells {
+		if c := v.Cell(name); c != nil {
+			out.Cells = append(out.Cells, cellLink(&c.Cell))
+		}
+	}
+	for _, file := range f.Files {
+		out.Files = append(out.Files, plain(file))
+	}
+	return out
+}
+
+func (x rests) markdown(m *markdown) {
+	if len(x.Files) > 0 {
+		m.f("  It rests on %s: %s.\n", plural(len(x.Files), "result"), strings.Join(x.Files, ", "))
 	}
 }
 
@@ -345,66 +409,67 @@ func verdictClass(v study.Verdict) string {
 	return "open"
 }
 
-// tests are what the tests of a conclusion found.
-func (v *studyView) tests(all []study.Found) []studyTest {
-	var out []studyTest
-	for _, f := range all {
-		t := studyTest{Verdict: plain(string(f.Verdict)), Class: verdictClass(f.Verdict), Text: ended(plain(f.Text)), Needs: plain(f.Needs)}
-		for _, name := range f.Cells {
-			if c := v.Cell(name); c != nil {
-				t.Cells = append(t.Cells, studyLink{cellTitle(&c.Cell), cellKey(name)})
-			}
-		}
-		for _, file := range f.Files {
-			t.Files = append(t.Files, plain(file))
-		}
-		out = append(out, t)
-	}
-	return out
-}
-
 // ended is a text with a full stop at its end.
 func ended(text string) string { return strings.TrimRight(text, ".") + "." }
 
-// evidence is what there is of a cell.
-func (v *studyView) evidence(c *study.CellOutcome) studyEvidence {
-	e := studyEvidence{Key: cellKey(c.Cell.Name), Name: plain(c.Cell.Name), Title: cellTitle(&c.Cell), Standing: v.why(c)}
-	if e.Standing == "" {
+// cellLink is a cell's title, which leads to what there is of it.
+func cellLink(c *study.Cell) cell { return cell{Text: cellTitle(c), Link: cellKey(c.Name)} }
+
+// trials are the trials of all cells with their files, for the page.
+func (v *studyView) trials() part {
+	out := part{Key: "trials", Title: "Trials", Blocks: document{
+		text{Text: "Each trial has its result file, beside this page where it was written; every figure here can be computed again from these."}}}
+	for i := range v.Cells {
+		c := &v.Cells[i]
+		x := &table{Class: "sheet", Key: cellKey(c.Cell.Name), Head: cells("round", "verdict", "why", "file")}
 		made := 0
 		for _, t := range c.Trials {
 			if t.Made() {
 				made++
 			}
+			x.Rows = append(x.Rows, trialRow(t))
 		}
-		e.Standing = fmt.Sprintf("%d of %s", made, plural(len(c.Trials), "round"))
+		f := folded{Title: cellTitle(&c.Cell), Small: true, Note: v.why(c), Blocks: document{x}}
+		if f.Note == "" {
+			f.Note = fmt.Sprintf("%d of %s", made, plural(len(c.Trials), "round"))
+		}
+		if len(x.Rows) == 0 {
+			f.Key = x.Key
+		}
+		out.Blocks = append(out.Blocks, f)
 	}
-	for _, t := range c.Trials {
-		x := studyTrial{Round: count(t.Round), File: plain(t.File), Status: "not made yet", Class: "none"}
-		switch {
-		case t.Run != nil:
-			x.Made = true
-			var status, reasons []string
-			for _, p := range t.Run.Parts() {
-				s := subjectOf(p)
-				status = append(status, words(" ", workloadOf(&p.Header), s.status()))
-				if x.Class != "bad" && x.Class != "suspect" {
-					x.Class = statusClass(s.sum.Verdict.Status)
-				}
-				for _, r := range s.reasons() {
-					if r.Status != result.Valid {
-						reasons = append(reasons, reasonText(r))
-					}
-				}
-				reasons = append(reasons, s.limits()...)
+	return out
+}
+
+// trialRow is what became of a trial.
+func trialRow(t study.TrialOutcome) row {
+	status, why, file := cell{Text: "not made yet", Style: faint}, "", cell{}
+	if t.Made() {
+		file = cell{Text: plain(t.File), File: true}
+	}
+	switch {
+	case t.Run != nil:
+		var verdicts, reasons []string
+		status.Style = normal
+		for _, p := range t.Run.Parts() {
+			s := subjectOf(p)
+			verdicts = append(verdicts, words(" ", workloadOf(&p.Header), s.status()))
+			if status.Style != bad && status.Style != warning {
+				status.Style = statusStyle(s.sum.Verdict.Status)
 			}
-			x.Status, x.Text = strings.Join(status, "; "), strings.Join(reasons, "; ")
-		case t.Bench != nil:
-			x.Made, x.Status, x.Class = true, "made", "valid"
-			x.Text = fmt.Sprintf("%s operations, %s, GOMAXPROCS %d", count(t.Bench.N), plain(t.Bench.Version), t.Bench.Processors)
-		case t.Why != "":
-			x.Status, x.Class, x.Text = "failed", "bad", plain(t.Why)
+			for _, r := range s.reasons() {
+				if r.Status != result.Valid {
+					reasons = append(reasons, reasonText(r))
+				}
+			}
+			reasons = append(reasons, s.limits()...)
 		}
-		e.Trials = append(e.Trials, x)
+		status.Text, why = strings.Join(verdicts, "; "), strings.Join(reasons, "; ")
+	case t.Bench != nil:
+		status = cell{Text: "made", Style: good}
+		why = fmt.Sprintf("%s operations, %s, GOMAXPROCS %d", count(t.Bench.N), plain(t.Bench.Version), t.Bench.Processors)
+	case t.Why != "":
+		status, why = cell{Text: "failed", Style: bad}, plain(t.Why)
 	}
-	return e
+	return row{Cells: []cell{{Text: count(t.Round)}, status, {Text: why}, file}}
 }

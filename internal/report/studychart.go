@@ -20,10 +20,10 @@ const thinCells = 5
 
 // pictures are a chart of the study: one, or a panel for each figure and thing shown.
 // Where there is nothing to draw, the one says why.
-func (v *studyView) pictures(x *study.Chart, key string) []studyPicture {
+func (v *studyView) pictures(x *study.Chart, key string) gallery {
 	cells := v.Match(x.Cells)
 	labels := cellLabels(cells)
-	var out []studyPicture
+	var out gallery
 	add := func(c *chart, small bool) {
 		c.Title, c.Small = words(": ", plain(x.Title), c.Title), small
 		c.Key = key
@@ -35,7 +35,7 @@ func (v *studyView) pictures(x *study.Chart, key string) []studyPicture {
 			return
 		}
 		c.Alt = studyAlt(c)
-		out = append(out, studyPicture{Key: c.Key, Title: c.Title, Caption: c.Caption, Small: small, draw: func(alone bool) string { return drawSVG(c, alone) }})
+		out = append(out, pictureOf(c, false))
 	}
 	switch x.Kind {
 	case study.ChartPercentiles:
@@ -55,7 +55,7 @@ func (v *studyView) pictures(x *study.Chart, key string) []studyPicture {
 				if len(out) > 0 {
 					b.Key += "-" + strconv.Itoa(len(out)+1)
 				}
-				out = append(out, studyPicture{Key: b.Key, Title: b.Title, Caption: b.Caption, draw: func(alone bool) string { return drawBars(b, alone) }})
+				out = append(out, picture{Key: b.Key, Title: b.Title, Caption: b.Caption, Draw: func(alone bool) string { return drawBars(b, alone) }})
 			}
 		}
 	}
@@ -64,7 +64,7 @@ func (v *studyView) pictures(x *study.Chart, key string) []studyPicture {
 		if len(cells) == 0 {
 			absent = "None of its cells is in the length " + plain(v.Length) + "."
 		}
-		return []studyPicture{{Key: key, Title: plain(x.Title), Caption: words(" ", "There is nothing to draw.", absent)}}
+		return gallery{{Key: key, Title: plain(x.Title), Caption: words(" ", "There is nothing to draw.", absent)}}
 	}
 	if x.Kind != study.ChartBars { // where they have their places
 		out[len(out)-1].Caption = words(" ", out[len(out)-1].Caption, absent)

@@ -23,10 +23,7 @@ import (
 // has no result has one line, with figure empty; mark is failed or not-made, and why
 // says why; and so has a cell without trials, with round empty and mark skipped.
 func StudyCSV(w io.Writer, o *study.Outcome) error {
-	v := &studyView{Outcome: o, skipped: map[string]study.Skipped{}, shown: map[string]bool{}}
-	for _, s := range o.Skipped {
-		v.skipped[s.System] = s
-	}
+	v := newStudyView(o)
 	c := csv.NewWriter(w)
 	_ = c.Write([]string{"study", "length", "cell", "system", "load", "round", "file", "verdict", "workload", "metric", "figure", "unit", "value", "low", "high",
 		"mark", "why", "original", "original_source"}) // kept by the writer until Error

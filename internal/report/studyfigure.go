@@ -119,23 +119,26 @@ func (f studyFigure) interval() string {
 func studyNumber(x float64, u study.Unit) string { return plain(study.Spell(x, u)) }
 
 // cell is the figure as a cell of a table, with what the original printed.
-func (v *studyView) tableCell(c *study.CellOutcome, a wanted, original bool) studyText {
+func (v *studyView) tableCell(c *study.CellOutcome, a wanted, original bool) cell {
 	f := v.figure(c, a)
-	t := studyText{Text: f.text(), Interval: f.interval(), Title: words(": ", cellTitle(&c.Cell)+", "+a.name, words("; ", f.why, f.beside))}
+	t := cell{Text: f.text(), Title: words(": ", cellTitle(&c.Cell)+", "+a.name, words("; ", f.why, f.beside))}
+	why := ""
 	switch {
 	case !f.ok:
-		t.Class, t.Note = "none", f.why
+		t.Style, why = faint, f.why
 		if needs, short := strings.CutPrefix(f.why, "n/a ("); short { // of messages
-			t.Text, t.Note = "n/a", strings.TrimSuffix(needs, ")")
+			t.Text, why = "n/a", strings.TrimSuffix(needs, ")")
 		}
 	case f.suspect:
-		t.Class = "suspect"
+		t.Style = warning
 	}
+	t.Notes = notes("note range", f.interval())
 	if original {
 		for _, x := range v.theirs(c.Cell.Name, a.name) {
-			t.Theirs = append(t.Theirs, x.text)
+			t.Notes = append(t.Notes, note{"theirs " + x.text, "theirs"})
 		}
 	}
+	t.Notes = append(t.Notes, notes("note", why)...)
 	return t
 }
 

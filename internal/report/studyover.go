@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -106,7 +107,7 @@ func (v *studyView) over(x *study.Chart, name string, cells []*study.CellOutcome
 	for i, curve := range names {
 		colour, dash := i%len(lightPalette), i/len(lightPalette)%len(dashes)
 		points := curves[curve]
-		slices.SortStableFunc(points, func(a, b point) int { return compareFloat(a.x, b.x) })
+		slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
 		l, m := line{Name: curve, Colour: colour, Dash: dash, Dots: true}, line{Name: "theirs, " + curve, Colour: colour, Marks: true}
 		for _, p := range points {
 			y, from, to := math.NaN(), math.NaN(), math.NaN()
@@ -134,16 +135,6 @@ func (v *studyView) over(x *study.Chart, name string, cells []*study.CellOutcome
 		c.Caption += " Diamonds are the original's figures: another machine, and other versions."
 	}
 	return c
-}
-
-func compareFloat(a, b float64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // bars compares a figure of several cells: a bar from zero where the axis is linear,

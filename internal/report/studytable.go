@@ -8,36 +8,6 @@ import (
 	"sixnines/result"
 )
 
-// studyTable is a table of a study.
-type studyTable struct {
-	Title, Caption string
-	Alone          bool         // its title is that of its section
-	Groups         []studyGroup // over the heads; empty: there are none
-	Heads          []string     // the first column's too
-	Rows           []studyRow
-	Words          bool // its cells are words, and not numbers
-	Notes          []string
-}
-
-type studyGroup struct {
-	Label string
-	Span  int
-}
-
-type studyRow struct {
-	Name, Key string // Key: where the row's evidence is; empty: the row is of several cells
-	Cells     []studyText
-}
-
-// studyText is a cell of a table.
-type studyText struct {
-	Text, Interval string
-	Theirs         []string // what the original printed there
-	Note           string
-	Title          string // all of it, in words
-	Class, Key     string
-}
-
 // reading says how to read the numbers.
 func (v *studyView) reading() string {
 	text := "Each number in the tables is that of the median round; no rounds are merged, and INVALID ones are left out. Below it stands "
@@ -63,28 +33,28 @@ func (v *studyView) rounds() int {
 }
 
 // table is a table of the study.
-func (v *studyView) table(x *study.Table) studyTable {
-	t := studyTable{Title: plain(x.Title)}
+func (v *studyView) table(x *study.Table) *table {
+	t := &table{Name: plain(x.Title), Titled: true, Class: "figures cells"}
 	ask := func(name string) wanted { return wanted{name, x.Metric, x.Workload} }
-	cells := v.Match(x.Cells)
-	if len(cells) == 0 {
-		t.Notes = append(t.Notes, "None of its cells is in the length "+plain(v.Length)+".")
+	matched := v.Match(x.Cells)
+	if len(matched) == 0 {
+		t.After = append(t.After, "None of its cells is in the length "+plain(v.Length)+".")
 		return t
 	}
 	if x.Rows == study.RowsCells {
-		t.Heads = append([]string{"cell"}, x.Columns...)
-		for _, c := range cells {
-			r := studyRow{Name: cellTitle(&c.Cell), Key: cellKey(c.Cell.Name)}
+		t.Head = heads("lr", append([]string{"cell"}, x.Columns...)...)
+		for _, c := range matched {
+			r := row{Cells: []cell{cellLink(&c.Cell)}}
 			for _, name := range x.Columns {
 				r.Cells = append(r.Cells, v.tableCell(c, ask(name), x.Original))
 			}
 			t.Rows = append(t.Rows, r)
 		}
 	} else {
-		v.cross(&t, x, cells)
+		v.cross(t, x, matched)
 	}
 	if x.Original {
-		t.Notes = append(t.Notes, v.sources(cells, x.Columns)...)
+		t.After = append(t.After, v.sources(matched, x.Columns)...)
 	}
 	for i := range t.Rows {
 		t.Rows[i].empty()
@@ -93,10 +63,10 @@ func (v *studyView) table(x *study.Table) studyTable {
 }
 
 // cross fills a table of which both systems and loads are directions.
-func (v *studyView) cross(t *studyTable, x *study.Table, cells []*study.CellOutcome) {
+func (v *studyView) cross(t *table, x *study.Table, matched []*study.CellOutcome) {
 	var rows, groups []string
 	titles, at := map[string]string{}, map[[2]string]*study.CellOutcome{}
-	for _, c := range cells {
+	for _, c := range matched {
 		row, group, rowTitle, groupTitle := c.Cell.System.Name, c.Cell.Load.Name, c.Cell.System.Title, c.Cell.Load.Title
 		if x.Rows == study.RowsLoads {
 			row, group, rowTitle, groupTitle = group, row, groupTitle, rowTitle
@@ -109,24 +79,24 @@ func (v *studyView) cross(t *studyTable, x *study.Table, cells []*study.CellOutc
 		}
 		titles["row "+row], titles["group "+group], at[[2]string{row, group}] = plain(rowTitle), plain(groupTitle), c
 	}
-	t.Heads = []string{"system"}
+	t.Head = cells("system")
 	if x.Rows == study.RowsLoads {
-		t.Heads[0] = "load"
+		t.Head = cells("load")
 	}
 	for _, g := range groups {
-		t.Groups = append(t.Groups, studyGroup{titles["group "+g], len(x.Columns)})
-		t.Heads = append(t.Heads, x.Columns...)
+		t.Groups = append(t.Groups, group{titles["group "+g], len(x.Columns)})
+		t.Head = append(t.Head, heads("r", x.Columns...)...)
 	}
 	for _, name := range rows {
-		r := studyRow{Name: titles["row "+name]}
+		r := row{Cells: cells(titles["row "+name])}
 		for _, g := range groups {
 			for _, column := range x.Columns {
 				if c := at[[2]string{name, g}]; c != nil {
-					cell := v.tableCell(c, wanted{column, x.Metric, x.Workload}, x.Original)
-					cell.Key = cellKey(c.Cell.Name)
-					r.Cells = append(r.Cells, cell)
+					figure := v.tableCell(c, wanted{column, x.Metric, x.Workload}, x.Original)
+					figure.Link = cellKey(c.Cell.Name)
+					r.Cells = append(r.Cells, figure)
 				} else {
-					r.Cells = append(r.Cells, studyText{})
+					r.Cells = append(r.Cells, cell{})
 				}
 			}
 		}
@@ -136,14 +106,17 @@ func (v *studyView) cross(t *studyTable, x *study.Table, cells []*study.CellOutc
 
 // empty leaves why there are no numbers at the first of neighbours that have the same
 // reason.
-func (r *studyRow) empty() {
+func (r *row) empty() {
 	last := ""
 	for i := range r.Cells {
-		note := r.Cells[i].Note
-		if note != "" && note == last {
-			r.Cells[i].Note = ""
+		c := &r.Cells[i]
+		why := ""
+		if k := slices.IndexFunc(c.Notes, func(n note) bool { return n.Class == "note" }); k >= 0 {
+			if why = c.Notes[k].Text; why == last {
+				c.Notes = slices.Delete(c.Notes, k, k+1)
+			}
 		}
-		last = note
+		last = why
 	}
 }
 
@@ -165,8 +138,8 @@ func (v *studyView) sources(cells []*study.CellOutcome, columns []string) []stri
 
 // wordsOf are the figures that the original told in its text, of the cells that a
 // section shows and no earlier one did, with what is seen today; nil if there are none.
-func (v *studyView) wordsOf(x *study.Section) *studyTable {
-	t := &studyTable{Title: "What the original told of it", Heads: []string{"of", "theirs", "source", "today"}, Words: true}
+func (v *studyView) wordsOf(x *study.Section) *table {
+	t := &table{Name: "What the original told of it", Titled: true, Head: cells("of", "theirs", "source", "today")}
 	var patterns []string
 	for _, c := range x.Charts {
 		patterns = append(patterns, c.Cells...)
@@ -187,16 +160,15 @@ func (v *studyView) wordsOf(x *study.Section) *studyTable {
 			if f.Cell != c.Cell.Name || f.Words == "" {
 				continue
 			}
-			today := studyText{Text: "–", Class: "none"}
+			today := cell{Text: "–", Style: faint}
 			if f.Figure != "" {
 				today = v.tableCell(c, wanted{name: f.Figure}, false)
-				if today.Class != "none" {
+				if today.Style != faint {
 					today.Text = f.Figure + " " + today.Text
 				}
-				today.Class = words(" ", today.Class, "number")
+				today.Class = "number"
 			}
-			t.Rows = append(t.Rows, studyRow{Name: cellTitle(&c.Cell), Key: cellKey(c.Cell.Name),
-				Cells: []studyText{{Text: words("; ", plain(f.Words), plain(f.Note))}, {Text: plain(f.Source)}, today}})
+			t.Rows = append(t.Rows, row{Cells: []cell{cellLink(&c.Cell), {Text: words("; ", plain(f.Words), plain(f.Note))}, {Text: plain(f.Source)}, today}})
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -206,16 +178,16 @@ func (v *studyView) wordsOf(x *study.Section) *studyTable {
 }
 
 // allCells is the table of all cells of the length.
-func (v *studyView) allCells() studyTable {
-	t := studyTable{Title: "All cells", Alone: true, Heads: []string{"cell", "verdict"}}
+func (v *studyView) allCells() *table {
+	t := &table{Class: "figures cells", Head: heads("lr", "cell", "verdict")}
 	columns := []string{"p50", "p99", "p99.9", "p99.99", "rate.sent"}
 	if v.benchmarks() {
 		columns = benchFigures()
 	}
-	t.Heads = append(t.Heads, columns...)
+	t.Head = append(t.Head, heads("r", columns...)...)
 	for i := range v.Cells {
 		c := &v.Cells[i]
-		r := studyRow{Name: cellTitle(&c.Cell), Key: cellKey(c.Cell.Name), Cells: []studyText{v.verdict(c)}}
+		r := row{Cells: []cell{cellLink(&c.Cell), v.verdict(c)}}
 		for _, name := range columns {
 			r.Cells = append(r.Cells, v.tableCell(c, wanted{name: name}, false))
 		}
@@ -235,7 +207,7 @@ func benchFigures() []string { return []string{"bench.op", "bench.allocs", "benc
 
 // verdict is the worst verdict of a cell's rounds, and of how many; where all are VALID,
 // up to where every one is.
-func (v *studyView) verdict(c *study.CellOutcome) studyText {
+func (v *studyView) verdict(c *study.CellOutcome) cell {
 	counts, made, to := map[result.Status]int{}, 0, ""
 	for _, t := range c.Trials {
 		if p := t.Run; p != nil {
@@ -251,7 +223,7 @@ func (v *studyView) verdict(c *study.CellOutcome) studyText {
 	}
 	for _, s := range []result.Status{result.Invalid, result.Unstable, result.Suspect, result.Valid} {
 		if n := counts[s]; n > 0 {
-			t := studyText{Text: string(s), Class: statusClass(s)}
+			t := cell{Text: string(s), Style: statusStyle(s)}
 			if n < made {
 				t.Text += " " + count(n) + " of " + count(made)
 			} else if s == result.Valid && to != "" {
@@ -260,14 +232,12 @@ func (v *studyView) verdict(c *study.CellOutcome) studyText {
 			return t
 		}
 	}
-	return studyText{Text: "–", Class: "none"}
+	return cell{Text: "–", Style: faint}
 }
 
 // semantics says of each system what its numbers mean, as its runs found it.
-func (v *studyView) semantics() studyTable {
-	t := studyTable{Title: "The systems, and what their figures mean", Words: true, Alone: true,
-		Caption: "As the runs found it, of a system's first cell that has a run. Systems that promise different things are not ranked by their latency.",
-		Heads:   []string{"system", "what ran", "durability", "replication", "an acknowledgement is", "delivery", "client"}}
+func (v *studyView) semantics() *table {
+	t := &table{Head: cells("system", "what ran", "durability", "replication", "an acknowledgement is", "delivery", "client")}
 	for i := range v.Study.Systems {
 		s := &v.Study.Systems[i]
 		var first *result.Run
@@ -296,26 +266,24 @@ func (v *studyView) semantics() studyTable {
 		if !there {
 			continue
 		}
-		r := studyRow{Name: plain(s.Title)}
+		r := row{Cells: cells(plain(s.Title))}
 		if first == nil {
 			why := "not measured"
 			if x, ok := v.skipped[s.Name]; ok {
 				why = plain(x.Why)
 			}
-			r.Cells = []studyText{{Text: why, Class: "none"}, {}, {}, {}, {}, {}}
+			r.Cells = append(r.Cells, append([]cell{{Text: why, Style: faint}}, make([]cell, 5)...)...)
 		} else {
 			h := &first.Header
 			what := words(", ", brokerLine(h), "driver "+plain(h.Driver))
 			sem := &h.Semantics
-			for _, text := range []string{what, plain(sem.Durability), plain(sem.Replication), plain(sem.Acknowledgment), plain(sem.Delivery), plain(sem.Settings["client"])} {
-				r.Cells = append(r.Cells, studyText{Text: words("", text)})
-			}
+			r.Cells = append(r.Cells, cells(what, plain(sem.Durability), plain(sem.Replication), plain(sem.Acknowledgment), plain(sem.Delivery), plain(sem.Settings["client"]))...)
 			if unlike > 0 {
-				r.Cells[1].Note = "otherwise in " + plural(unlike, "cell")
+				r.Cells[2].Notes = notes("note", "otherwise in "+plural(unlike, "cell"))
 			}
 		}
 		if s.StandsFor != "" {
-			r.Cells[0].Note = words("; ", r.Cells[0].Note, plain(s.StandsFor))
+			r.Cells[1].Notes = notes("note", plain(s.StandsFor))
 		}
 		t.Rows = append(t.Rows, r)
 	}

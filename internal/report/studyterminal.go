@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sixnines/internal/study"
+	"sixnines/result"
 )
 
 // studyWidth is the number of columns that a study takes at most.
@@ -14,41 +15,43 @@ const studyWidth = 80
 // StudyTerminal writes a study for people at a terminal, in short: how each conclusion
 // stands, then the table of all cells. The page has all of it.
 func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
-	d := newStudyDoc(o)
+	v := newStudyView(o)
 	if opt.Width < 40 || opt.Width > studyWidth {
 		opt.Width = studyWidth
 	}
 	p := newPrinter(opt)
-	p.line(strong.paint("Study: "+d.Title, p.colour))
-	for _, b := range d.Warnings {
+	p.line(strong.paint("Study: "+plain(o.Study.Title), p.colour))
+	for _, b := range v.warnings() {
 		p.wrapped("  ", b.Head+": "+b.Text, warning)
 	}
-	p.joined("  ", d.Facts, dot, faint)
-	if d.Standing != "" {
+	p.joined("  ", v.facts(), dot, faint)
+	claims := v.claims()
+	if len(claims) > 0 {
 		p.blank()
-		p.wrapped("", d.Standing, strong)
+		p.wrapped("", standingOf(claims), strong)
 	}
-	for _, c := range d.Conclusions {
-		p.wrapped("  ", c.Verdict+": "+c.Claim, studyStyle(study.Verdict(c.Verdict)))
-		for i, t := range c.Tests {
-			switch decided := t.Class != verdictClass(study.Undecidable); {
+	for _, c := range claims {
+		p.wrapped("  ", plain(string(c.verdict))+": "+plain(c.Claim), studyStyle(c.verdict))
+		for i, t := range c.tests {
+			found, class := ended(plain(t.Text)), verdictClass(t.Verdict)
+			switch decided := class != verdictClass(study.Undecidable); {
 			case decided:
-				p.wrapped("      ", t.Text, faint)
-			case i == 0 && c.Class == t.Class: // why, in brief: the page has the others
-				p.wrapped("      ", shorten(t.Text, 2*studyWidth-20), faint)
+				p.wrapped("      ", found, faint)
+			case i == 0 && verdictClass(c.verdict) == class: // why, in brief: the page has the others
+				p.wrapped("      ", shorten(found, 2*studyWidth-20), faint)
 			}
 		}
 	}
-	terminalSection(p, d.cellSection(), "")
-	if len(d.Skipped) > 0 {
+	p.table(v.cellsBriefly(), "")
+	if len(v.Skipped) > 0 {
 		p.heading("Not measured", "")
-		for _, text := range d.skippedBriefly() {
+		for _, text := range v.skippedBriefly() {
 			p.wrapped("  ", text, faint)
 		}
 	}
-	if d.GoOn != "" {
+	if command := plain(v.GoOn); command != "" {
 		p.blank()
-		p.wrapped("  ", "go on: "+d.GoOn, strong)
+		p.wrapped("  ", "go on: "+command, strong)
 	}
 	_, err := w.Write(p.buf.Bytes())
 	return err
@@ -56,16 +59,17 @@ func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
 
 // skippedBriefly names the systems that were not measured by their reasons; of how they
 // can be only what going on does not do by itself.
-func (d *studyDoc) skippedBriefly() []string {
+func (v *studyView) skippedBriefly() []string {
 	var reasons []string
 	names, hows := map[string][]string{}, map[string][]string{}
-	for _, s := range d.Skipped {
-		if names[s.Why] == nil {
-			reasons = append(reasons, s.Why)
+	for _, s := range v.Skipped {
+		why, how := plain(s.Why), plain(s.How)
+		if names[why] == nil {
+			reasons = append(reasons, why)
 		}
-		names[s.Why] = append(names[s.Why], s.System)
-		if s.How != "" && (d.GoOn == "" || !strings.Contains(s.How, d.GoOn)) && !slices.Contains(hows[s.Why], s.How) {
-			hows[s.Why] = append(hows[s.Why], s.How)
+		names[why] = append(names[why], v.systemTitle(s.System))
+		if how != "" && (v.GoOn == "" || !strings.Contains(how, plain(v.GoOn))) && !slices.Contains(hows[why], how) {
+			hows[why] = append(hows[why], how)
 		}
 	}
 	var out []string
@@ -75,37 +79,45 @@ func (d *studyDoc) skippedBriefly() []string {
 	return out
 }
 
-// cellSection is the table of the cells that have trials, the rate before the latencies
-// where some are flat out.
-func (d *studyDoc) cellSection() *section {
-	order := make([]int, len(d.Cells.Heads)-1)
-	for i := range order {
-		order[i] = i
-	}
-	if last := len(order) - 1; d.FlatOut {
-		order = append([]int{0, last}, order[1:last]...)
-	}
-	x := &section{Name: d.Cells.Title, Heads: []string{"cell"}, Align: "ll", Mark: 1}
-	for i, k := range order {
-		x.Heads = append(x.Heads, d.Cells.Heads[k+1])
-		if i > 0 {
-			x.Align += "r"
-		}
-	}
-	for i, r := range d.Cells.Rows {
-		if len(d.Evidence[i].Trials) == 0 {
+// cellsBriefly is the table of the cells that have trials, by their short names, the rate
+// before the latencies where some are flat out.
+func (v *studyView) cellsBriefly() *table {
+	x := v.allCells()
+	x.Name, x.Head[1].Right = allCells, false
+	var rows []row
+	for i, r := range x.Rows {
+		c := &v.Cells[i]
+		if len(c.Trials) == 0 {
 			continue // told below
 		}
-		row := sectionRow{Cells: []string{d.Evidence[i].Name}, Style: rowStyle(r.Cells[0].Class)}
-		for _, k := range order {
-			row.Cells = append(row.Cells, r.Cells[k].Text)
-			if c := r.Cells[k]; row.Note == "" && k == 1 && c.Class == "none" && c.Note != r.Cells[0].Text {
-				row.Note = c.Note
-			}
+		r.Cells[0].Text = plain(c.Cell.Name)
+		if first := r.Cells[2]; first.Style == faint && len(first.Notes) > 0 && first.Notes[0].Text != r.Cells[1].Text {
+			r.noted(first.Notes[0].Text)
 		}
-		x.Rows = append(x.Rows, row)
+		rows = append(rows, r)
+	}
+	x.Rows = rows
+	if v.flatOut() {
+		rateFirst := func(c []cell) []cell {
+			last := len(c) - 1
+			return slices.Concat(c[:2], c[last:], c[2:last])
+		}
+		x.Head = rateFirst(x.Head)
+		for i := range x.Rows {
+			x.Rows[i].Cells = rateFirst(x.Rows[i].Cells)
+		}
 	}
 	return x
+}
+
+// flatOut reports whether a run of the study is.
+func (v *studyView) flatOut() bool {
+	for run := range v.runs {
+		if slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Header.Mode == result.ModeFlatOut }) {
+			return true
+		}
+	}
+	return false
 }
 
 // studyStyle is how a verdict on a conclusion looks.
@@ -117,17 +129,4 @@ func studyStyle(v study.Verdict) style {
 		return bad
 	}
 	return strong
-}
-
-// rowStyle is a class of the style sheet in the terminal.
-func rowStyle(class string) style {
-	switch class {
-	case "valid":
-		return good
-	case "suspect":
-		return warning
-	case "bad":
-		return bad
-	}
-	return normal
 }

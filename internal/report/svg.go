@@ -37,16 +37,24 @@ func SVG(w io.Writer, runs []*result.Run, kind Kind, _ Options) error {
 	return err
 }
 
-// markup is text of this package that means what it is in HTML and SVG.
+// markup is text that means what it is where a pen writes it.
 type markup string
 
-// pen writes HTML and SVG. Strings that it is given are escaped.
-type pen struct{ strings.Builder }
+// pen writes HTML and SVG, or what else escape is for. Strings that it is given are
+// escaped.
+type pen struct {
+	strings.Builder
+	escape func(string) string // nil: for HTML
+}
 
 func (p *pen) f(format string, args ...any) {
+	escape := p.escape
+	if escape == nil {
+		escape = html.EscapeString
+	}
 	for i, a := range args {
 		if s, ok := a.(string); ok {
-			args[i] = html.EscapeString(s)
+			args[i] = escape(s)
 		}
 	}
 	fmt.Fprintf(&p.Builder, format, args...)

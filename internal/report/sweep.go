@@ -24,31 +24,31 @@ type Sweep struct {
 // way where the terminal is too narrow.
 func SweepTerminal(w io.Writer, s *Sweep, opt Options) error {
 	p := newPrinter(opt)
-	terminalSection(p, s.section(), "")
+	p.table(s.cells(), "")
 	_, err := w.Write(p.buf.Bytes())
 	return err
 }
 
-// section is the table, a row a cell.
-func (s *Sweep) section() *section {
-	x := &section{Name: words(", ", "Sweep: "+plain(s.Title), s.of()), Explain: true, Wrap: true, Caption: sweepCaption(s.Table)}
+// cells is the table, a row a cell.
+func (s *Sweep) cells() *table {
+	x := &table{Name: words(", ", "Sweep: "+plain(s.Title), s.of()), Explain: true, Wrap: wrapWidth, Caption: sweepCaption(s.Table)}
+	head := func(align string, names ...string) { x.Head = append(x.Head, heads(align, names...)...) }
 	for _, a := range s.Axes {
-		x.Heads, x.Align = append(x.Heads, plain(a.Name)), x.Align+"r"
+		head("r", plain(a.Name))
 	}
-	x.Mark = len(x.Heads)
-	x.Heads, x.Align = append(x.Heads, "verdict"), x.Align+"l"
+	head("l", "verdict")
 	asked := s.Asked()
 	for _, text := range asked {
-		x.Heads, x.Align = append(x.Heads, plain(text)), x.Align+"l"
+		head("l", plain(text))
 	}
-	x.Heads, x.Align = append(x.Heads, "achieved"), x.Align+"r"
+	head("r", "achieved")
 	for _, p := range sweep.Percentiles() {
-		x.Heads, x.Align = append(x.Heads, rowName(p)), x.Align+"r"
+		head("r", rowName(p))
 	}
 	for _, p := range sweep.Percentiles() {
-		x.Heads, x.Align = append(x.Heads, rowName(p)+" from – to"), x.Align+"l"
+		head("l", rowName(p)+" from – to")
 	}
-	x.Heads, x.Align = append(x.Heads, "payload", "generator", "broker"), x.Align+"rrr"
+	head("r", "payload", "generator", "broker")
 	metrics := s.metrics()
 	for i := range s.Rows {
 		x.Rows = append(x.Rows, s.row(&s.Rows[i], len(metrics) > 1, asked))
@@ -130,34 +130,31 @@ func (s *Sweep) standing(text string) string {
 
 // row is a cell's row; unlike tells whether rows have different latencies, asked are
 // the objectives.
-func (s *Sweep) row(r *sweep.Row, unlike bool, asked []string) sectionRow {
-	var row sectionRow
+func (s *Sweep) row(r *sweep.Row, unlike bool, asked []string) row {
+	var out row
+	add := func(text string, s style) { out.Cells = append(out.Cells, cell{Text: text, Style: s}) }
 	for _, c := range r.Cell {
-		row.Cells = append(row.Cells, plain(c.Text()))
+		add(plain(c.Text()), normal)
 	}
-	verdict, st := sweepVerdict(r)
-	row.Style = st
-	row.Cells = append(row.Cells, verdict)
+	add(sweepVerdict(r))
 	for _, text := range asked {
 		o, ok := r.Objective(text)
 		if !ok {
-			row.Cells = append(row.Cells, "–")
+			add("–", normal)
 			continue
 		}
-		if row.Styles == nil {
-			row.Styles = map[int]style{}
-		}
-		row.Styles[len(row.Cells)] = objectiveStyle(o.Outcome)
-		row.Cells = append(row.Cells, plain(o.Outcome))
+		add(plain(o.Outcome), objectiveStyle(o.Outcome))
 	}
-	row.Cells = append(row.Cells, sweepNumber(r.Achieved, rate))
+	add(sweepNumber(r.Achieved, rate), normal)
 	for _, p := range sweep.Percentiles() {
-		row.Cells = append(row.Cells, sweepFigure(r.Latency[p]))
+		add(sweepFigure(r.Latency[p]), normal)
 	}
 	for _, p := range sweep.Percentiles() {
-		row.Cells = append(row.Cells, sweepInterval(r.Latency[p]))
+		add(sweepInterval(r.Latency[p]), normal)
 	}
-	row.Cells = append(row.Cells, sweepNumber(r.Bytes, func(v float64) string { return size(int64(v)) + "/s" }), messageTime(r.GeneratorCPU), messageTime(r.BrokerCPU))
+	add(sweepNumber(r.Bytes, func(v float64) string { return size(int64(v)) + "/s" }), normal)
+	add(messageTime(r.GeneratorCPU), normal)
+	add(messageTime(r.BrokerCPU), normal)
 	var notes []string
 	if r.Semantics != "" {
 		notes = append(notes, "different guarantees: "+plain(r.Semantics))
@@ -173,8 +170,8 @@ func (s *Sweep) row(r *sweep.Row, unlike bool, asked []string) sectionRow {
 			notes = append(notes, fmt.Sprintf("%s of %d rounds", rowName(p), x.Runs))
 		}
 	}
-	row.Note = strings.Join(notes, "; ")
-	return row
+	out.noted(strings.Join(notes, "; "))
+	return out
 }
 
 // sweepVerdict is the verdicts of a row's runs in a word: the worst, and of how

@@ -1,8 +1,10 @@
 package report
 
 import (
+	"cmp"
 	"encoding/csv"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,18 +15,18 @@ import (
 // tailBrief is how many of the slowest messages a terminal shows.
 const tailBrief = 5
 
-// tailSections list the slowest messages, a section for each metric.
-func tailSections(s *subject) []*section {
+// tailTables list the slowest messages, a section for each metric.
+func tailTables(s *subject) []*table {
 	var metrics []result.Metric
 	for _, e := range s.run.Tail {
 		if !slices.Contains(metrics, e.Metric) {
 			metrics = append(metrics, e.Metric)
 		}
 	}
-	var out []*section
+	var out []*table
 	for _, m := range metrics {
-		x := &section{Name: "The slowest messages: " + metricName(m), Folded: true, Brief: tailBrief, Rest: ": see the page, or --format csv-tail",
-			Heads: []string{"latency", "due at", "own lag", "overlapped", "from", "to", "sent at", "done at", "sequence"}, Align: "rrrlllrrr",
+		x := &table{Name: "The slowest messages: " + metricName(m), Folded: true, Brief: tailBrief, Rest: ": see the page, or --format csv-tail",
+			Head:    heads("rrrlllrrr", "latency", "due at", "own lag", "overlapped", "from", "to", "sent at", "done at", "sequence"),
 			Caption: "Times are from the start of the window. Own lag is how late the generator itself was with the message. Overlapped is what happened between due and done, the longest first; an overlap may be chance. --format csv-tail has all of them."}
 		for _, e := range s.run.Tail {
 			if e.Metric != m {
@@ -42,9 +44,9 @@ func tailSections(s *subject) []*section {
 			if unresolved(e) {
 				value, own, sent = "≥ "+value, "–", "–"
 			}
-			x.Rows = append(x.Rows, sectionRow{Cells: []string{value, instant(e.Intended), own,
-				foremost(metBy(s.run, e, sourceName)), "producer " + strconv.Itoa(e.Producer), words(", ", to, where),
-				sent, instant(e.Done), count(int64(e.Sequence))}})
+			x.add(value, instant(e.Intended), own,
+				foremost(metBy(s.run, e, sourceName)), "producer "+strconv.Itoa(e.Producer), words(", ", to, where),
+				sent, instant(e.Done), count(int64(e.Sequence)))
 		}
 		out = append(out, x)
 	}
@@ -90,7 +92,7 @@ func metBy(r *result.Run, e result.Exemplar, source func(string) string) []strin
 	}
 	length := map[string]int64{}
 	var sources []string
-	for _, name := range sortedKeys(met) {
+	for _, name := range slices.Sorted(maps.Keys(met)) {
 		if pauseSourceOf(met[name][0].Source).counter {
 			counted = append(counted, name)
 			continue
@@ -98,7 +100,7 @@ func metBy(r *result.Run, e result.Exemplar, source func(string) string) []strin
 		length[name] = covered(met[name])
 		sources = append(sources, name)
 	}
-	slices.SortStableFunc(sources, func(a, b string) int { return compareInt(length[b], length[a]) })
+	slices.SortStableFunc(sources, func(a, b string) int { return cmp.Compare(length[b], length[a]) })
 	for _, name := range sources {
 		out = append(out, name+" "+duration(length[name]))
 	}
@@ -108,7 +110,7 @@ func metBy(r *result.Run, e result.Exemplar, source func(string) string) []strin
 // covered is the time that pauses cover together, ns: those of several meters
 // may overlap.
 func covered(pauses []result.Pause) int64 {
-	slices.SortFunc(pauses, func(a, b result.Pause) int { return compareInt(a.Start, b.Start) })
+	slices.SortFunc(pauses, func(a, b result.Pause) int { return cmp.Compare(a.Start, b.Start) })
 	var sum, end int64
 	for i, p := range pauses {
 		if i == 0 || p.Start > end {

@@ -12,8 +12,8 @@ import (
 func TestTailOfTheUnresolved(t *testing.T) {
 	run := openRun().make()
 	run.Tail = []result.Exemplar{{Metric: result.DeliveryResponse, Value: 2e9, Consumer: 1, Partition: -1, Topic: "t", Sequence: 9, Intended: 1e9, Sent: -1, Done: 3e9}}
-	x := tailSections(subjectOf(run))
-	if len(x) != 1 || x[0].Rows[0].Cells[0] != "≥ 2.00 s" || slices.Contains(x[0].Rows[0].Cells, "-0.000000 s") {
+	x := tailTables(subjectOf(run))
+	if len(x) != 1 || x[0].Rows[0].Cells[0].Text != "≥ 2.00 s" || slices.Contains(textsOf(x[0].Rows[0].Cells), "-0.000000 s") {
 		t.Errorf("a message that was given up is shown as %+v", x)
 	}
 	var b bytes.Buffer

@@ -70,17 +70,13 @@ func terminalFull(p *printer, subjects []*subject) {
 		}
 		terminalVerdict(p, s)
 	}
-	if len(subjects) == 1 {
-		terminalSection(p, objectivesSection(subjects[0]), "")
-	} else {
-		terminalSection(p, objectivesOfAll(subjects), "")
-	}
+	p.table(objectives(subjects), "")
 	for _, sentence := range omission(subjects) {
 		p.blank()
 		p.wrapped("", sentence, strong)
 	}
-	for _, x := range repeatSections(subjects, every) {
-		terminalSection(p, x, "")
+	for _, x := range repeatTables(subjects, every) {
+		p.table(x, "")
 	}
 	if len(subjects) == 1 {
 		terminalTables(p, subjects[0], func(family) bool { return true })
@@ -113,7 +109,7 @@ func terminalFindings(p *printer, subjects []*subject) {
 		terminalFloor(p, s)
 		for _, x := range findings(s) {
 			if !x.Page {
-				terminalSection(p, x, "")
+				p.table(x, "")
 			}
 		}
 		return
@@ -224,107 +220,13 @@ func (s *subject) of() string {
 	return s.label
 }
 
-// terminalTables writes the percentile tables of a run that are wanted. The
-// columns of intervals and of the floor give way where the terminal is too
-// narrow for them.
+// terminalTables writes the percentile tables of a run that are wanted.
 func terminalTables(p *printer, s *subject, wanted func(family) bool) {
 	for _, f := range s.tables {
-		if f.Apart || !wanted(f) {
-			continue
-		}
-		p.heading(f.Name, s.of())
-		g := latencyGrid(f, true, true)
-		if g.total() > p.width {
-			g = latencyGrid(f, false, true)
-		}
-		if g.total() > p.width {
-			g = latencyGrid(f, false, false)
-		}
-		g.write(p)
-		for _, n := range f.notes(s) {
-			p.wrapped("  ", n, faint)
+		if !f.Apart && wanted(f) {
+			p.table(percentilesOf(s, f), s.of())
 		}
 	}
-}
-
-// latencyGrid is one family of one run.
-func latencyGrid(f family, intervals, floor bool) *grid {
-	g := &grid{head: []cell{{}}}
-	first := f.Columns[0]
-	floor = floor && first.hasFloor()
-	for _, c := range f.Columns {
-		g.head = append(g.head, cell{text: c.Head, right: true})
-		if c.hasOwn() {
-			g.head = append(g.head, cell{text: "own lag", right: true})
-		}
-	}
-	if floor {
-		g.head = append(g.head, cell{text: "÷ floor", right: true})
-	}
-	if intervals {
-		g.head = append(g.head, cell{text: "95 % interval of " + first.Head})
-	}
-	for i, row := range rows() {
-		r := gridRow{cells: []cell{{text: rowName(row), style: strong}}}
-		for j, c := range f.Columns {
-			fig := c.Figures[i]
-			value := figureCell(fig)
-			if j > 0 && fig.Needs > 0 && fig.Needs == first.Figures[i].Needs {
-				value.text = "n/a" // what it needs stands to the left
-			}
-			r.cells = append(r.cells, value)
-			if c.hasOwn() {
-				r.cells = append(r.cells, ownCell(fig))
-			}
-			for _, n := range fig.notes() {
-				if !slices.Contains(r.notes, n) && j > 0 {
-					n = c.Head + ": " + n
-				}
-				if !slices.Contains(r.notes, n) {
-					r.notes = append(r.notes, n)
-				}
-			}
-		}
-		if floor {
-			times := cell{right: true, style: faint}
-			if f := first.Figures[i]; f.ok() {
-				times.text = timesFloor(f.Floor)
-			}
-			r.cells = append(r.cells, times)
-		}
-		if intervals {
-			r.cells = append(r.cells, cell{text: first.Figures[i].interval(), style: faint})
-		}
-		g.rows = append(g.rows, r)
-	}
-	return g
-}
-
-// figureCell is a percentile in a table. A space after " s" lets the points of
-// a column of mixed units stand as near to each other as they can.
-func figureCell(f figure) cell {
-	c := cell{text: f.text(), right: true}
-	if strings.HasSuffix(c.text, " s") {
-		c.text += " "
-	}
-	switch {
-	case f.Refused && !f.Unstable:
-		c.style = bad
-	case !f.ok():
-		c.style = faint
-	case f.isSuspect() || f.nearFloor():
-		c.style = warning
-	}
-	return c
-}
-
-// ownCell is an own-lag share; beyond a quarter the percentile is suspect.
-func ownCell(f figure) cell {
-	c := cell{text: f.own(), right: true, style: faint}
-	if f.Own > 0.25 {
-		c.style = warning
-	}
-	return c
 }
 
 // shorten cuts text to a width, with an ellipsis.
@@ -378,20 +280,14 @@ func terminalMessages(p *printer, s *subject) {
 	}
 	if f := fates(c, neverAcknowledges(&s.run.Header)); f != nil && (s.letter == "" || c.Missing > 0) {
 		p.blank()
-		g := &grid{head: []cell{{text: "publish"}, {text: "arrived", right: true}, {text: "missing", right: true}}}
+		x := &table{Head: heads("lrr", "publish", "arrived", "missing"), Even: true, Fixed: true}
 		for _, r := range f {
-			arrived := "–"
-			if r.Arrived >= 0 {
-				arrived = count(r.Arrived)
-			}
-			row := gridRow{cells: []cell{{text: r.Name}, {text: arrived, right: true}, {text: count(r.Missing), right: true}}}
+			out := x.add(r.Name, r.arrived("–"), count(r.Missing))
 			if r.Missing > 0 && r.Name == "acked" {
-				row.cells[2].style = bad
-				row.notes = []string{strings.TrimPrefix(r.Means, "missing here: ")}
+				out.styled(2, bad).noted(strings.TrimPrefix(r.Means, "missing here: "))
 			}
-			g.rows = append(g.rows, row)
 		}
-		g.write(p)
+		p.table(x, "")
 	}
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -42,8 +43,6 @@ func knownVitals() []vital {
 		{"hiccup.goroutine.max", unitNanos, "the most they added"},
 		{"hiccup.idle.p99", unitNanos, "added to the same sleep of a process that does nothing else"},
 		{"hiccup.idle.max", unitNanos, "the most that was added"},
-		{"hiccup.idle.p99", unitNanos, "added to the sleep of an idle process: caused by the machine"},
-		{"hiccup.idle.max", unitNanos, "the most that was added"},
 		{"hiccup.pauses", unitCount, "gaps beyond the threshold"},
 		{"hiccup.pauses.dropped", unitCount, "pauses that were not listed because there were longer ones"},
 		{"go.sched.latency.p50", unitNanos, "a runnable goroutine's wait for a processor"},
@@ -63,13 +62,6 @@ func knownVitals() []vital {
 		{"go.cpu.total", unitSeconds, "elapsed time by GOMAXPROCS"},
 		{"go.procs", unitCount, "GOMAXPROCS"},
 		{"go.goroutines.runnable", unitCount, "goroutines that wait for a processor"},
-		{"go.goroutines.runnable", unitCount, "goroutines ready to run, without a processor"},
-		{"go.mutex.wait", unitSeconds, "goroutines waited for a mutex, summed over them"},
-		{"go.cpu.user", unitSeconds, "processor time of the generator's goroutines"},
-		{"go.cpu.gc", unitSeconds, "processor time of garbage collection"},
-		{"go.cpu.idle", unitSeconds, "processor time without anything to do"},
-		{"go.cpu.total", unitSeconds, "available processor time: the three are shares of it"},
-		{"go.procs", unitCount, "processors that Go uses at a time"},
 		{"go.goroutines", unitCount, "goroutines"},
 		{"go.heap.live", unitBytes, "heap found live by the last collection"},
 		{"go.heap.objects", unitBytes, "heap taken by objects"},
@@ -125,7 +117,7 @@ func (v vital) text(x float64) string {
 
 // vitalRows gives the least, the median and the largest value of each vital
 // over the intervals of the measured window.
-func vitalRows(r *result.Run) []sheetRow {
+func vitalRows(r *result.Run) []row {
 	values := map[string][]float64{}
 	for _, p := range r.Series {
 		if p.Phase == result.PhaseMeasure {
@@ -134,12 +126,12 @@ func vitalRows(r *result.Run) []sheetRow {
 			}
 		}
 	}
-	var out []sheetRow
+	var out []row
 	add := func(v vital) {
 		x := values[v.name]
 		slices.Sort(x)
 		// The median is a value that was seen: the lower of two in the middle.
-		out = append(out, sheetRow{Name: plain(v.name), Cells: []string{v.text(x[0]), v.text(x[(len(x)-1)/2]), v.text(x[len(x)-1]), v.means}})
+		out = append(out, row{Cells: cells(plain(v.name), v.text(x[0]), v.text(x[(len(x)-1)/2]), v.text(x[len(x)-1]), v.means)})
 		delete(values, v.name)
 	}
 	for _, v := range knownVitals() {
@@ -147,7 +139,7 @@ func vitalRows(r *result.Run) []sheetRow {
 			add(v)
 		}
 	}
-	for _, k := range sortedKeys(values) {
+	for _, k := range slices.Sorted(maps.Keys(values)) {
 		v := vital{name: k}
 		if process, what := brokerProcess(k); process != "" {
 			v.unit = map[string]string{"cpu": unitSeconds, "rss": unitBytes, "read_bytes": unitBytes, "write_bytes": unitBytes}[what]

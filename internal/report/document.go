@@ -1,0 +1,106 @@
+package report
+
+// document is what a report says before it is written: its blocks in order. Of a kind of
+// report the page and Markdown are made of the same blocks.
+type document []block
+
+// block is a part of a document. A page has a template for each type of them.
+type block any
+
+// written is a block that Markdown has, too.
+type written interface{ markdown(m *markdown) }
+
+// part is a section with what is in it.
+type part struct {
+	Title  string
+	Key    string // its anchor
+	Class  string // on a page
+	Label  string // on a page, of a part without a title, for those who do not see it
+	Blocks document
+}
+
+// finding is a verdict, what it is about, and what it rests on.
+type finding struct {
+	Status, Label string
+	Key, Class    string
+	Blocks        document
+}
+
+// folded is what is shown when a reader asks for it.
+type folded struct {
+	Title  string
+	Note   string // beside it
+	Key    string
+	Open   bool // on a page
+	Small  bool // its title is no heading
+	Blocks document
+}
+
+// text is a paragraph: words in bold before it, itself, and words in italics behind.
+type text struct {
+	Class            string // on a page
+	Lead, Text, Tail string
+	Quoted, Item     bool // in Markdown
+}
+
+// heading is a heading between parts, on a page.
+type heading string
+
+// minor is a heading within a finding, on a page.
+type minor string
+
+// code is a command or a file, which stands for itself.
+type code string
+
+// facts are a line of short facts.
+type facts struct {
+	Lead string
+	List []string
+	Code bool // as they are typed
+}
+
+// points is a list of what is to be said in a line each.
+type points []remark
+
+// remark is an entry of a list.
+type remark struct{ Word, Class, Text, Code string }
+
+// notice is a warning that no reader may miss.
+type notice struct {
+	Head, Text string
+	Loud       bool // it changes what figures mean
+}
+
+// gallery is pictures, as many side by side as find room.
+type gallery []picture
+
+// picture is a chart with its words.
+type picture struct {
+	Key, Title, Caption string
+	Small               bool                    // half as wide as a page
+	Live                bool                    // the page's script draws it anew
+	Draw                func(alone bool) string // an SVG element; alone: as a file of its own; nil: there is nothing to draw
+}
+
+// pictureOf is a fitted chart.
+func pictureOf(c *chart, live bool) picture {
+	return picture{c.Key, c.Title, c.Caption, c.Small, live, func(alone bool) string { return drawSVG(c, alone) }}
+}
+
+// livePictures are charts that the page's script draws anew.
+func livePictures(all []*chart) gallery {
+	var out gallery
+	for _, c := range all {
+		out = append(out, pictureOf(c, true))
+	}
+	return out
+}
+
+// paragraphs are texts as they are.
+func paragraphs(texts ...string) document {
+	var out document
+	for _, t := range texts {
+		out = append(out, text{Text: t})
+	}
+	return out
+}

@@ -1,0 +1,447 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"sixnines/result"
+)
+
+// HTML writes one page that needs nothing else, see writePage. Several runs are overlaid
+// in the pictures (the first eight) and stand side by side in the tables.
+func HTML(w io.Writer, runs []*result.Run, opt Options) error {
+	prepared, err := subjects(runs)
+	if err != nil {
+		return err
+	}
+	drawn := append([]*chart{}, charts(prepared)...)
+	return writePage(w, runsTitle(prepared), "latency report", drawn, runsPage(prepared, drawn, opt),
+		"Response time counts from the instant a message was due, so a stall of the broker delays every message that was due in it. Service time counts from the instant it was sent, which is what most tools report. Histograms are merged; no percentile here is an average of percentiles.",
+		credits(toolOf(prepared[0].run)))
+}
+
+// credits say what wrote a page with charts that are live.
+func credits(tool string) string {
+	return "Written by " + tool + ". Charts by uPlot 1.6.32, © 2022 Leon Sorokin, MIT licence. This file loads nothing from anywhere."
+}
+
+// toolOf is what wrote a result, for people.
+func toolOf(r *result.Run) string {
+	if tool := strings.TrimSpace(plain(r.Header.Tool.Name + " " + r.Header.Tool.Version)); tool != "" {
+		return tool
+	}
+	return "sixnines"
+}
+
+// manyRuns is the number of runs from which on their reasons are folded away.
+const manyRuns = 4
+
+// runsTitle is the title of a page of runs.
+func runsTitle(prepared []*subject) string {
+	names := make([]string, len(prepared))
+	for i, s := range prepared {
+		names[i] = s.title
+	}
+	title := strings.Join(names, " · ")
+	if distinct := slices.Compact(slices.Clone(names)); len(names) > 1 && len(distinct) == 1 {
+		title = count(int64(len(names))) + " results: " + names[0]
+	} else if len(names) >= manyRuns {
+		title = count(int64(len(names))) + " results: " + names[0] + " to " + names[len(names)-1]
+	}
+	if name := prepared[0].shared; name != "" {
+		title = name + ": " + title
+	}
+	return shorten(title, 120)
+}
+
+// runsPage is what the page of runs says.
+func runsPage(prepared []*subject, drawn []*chart, opt Options) document {
+	verdicts := part{Label: "Verdict"}
+	for _, s := range prepared {
+		verdicts.Blocks = append(verdicts.Blocks, verdictOf(s, len(prepared) >= manyRuns))
+	}
+	first := document{verdicts}
+	for _, sentence := range omission(prepared) {
+		first = append(first, text{Class: "callout", Text: sentence})
+	}
+	keys := part{Label: "Key figures", Blocks: document{keyFigures(prepared)}}
+	if len(prepared) >= manyRuns {
+		first = append(document{keys}, first...)
+	} else {
+		first = append(first, keys)
+	}
+	pictures := part{Label: "Pictures", Blocks: document{livePictures(drawn)}}
+	if len(prepared) > chartLimit {
+		pictures.Blocks = append(pictures.Blocks, text{Class: "callout", Text: "The pictures show the first " + count(chartLimit) + " results; the tables show all."})
+	}
+	out := append(first, pictures)
+	between := part{Key: "repeats", Title: "Between runs"}
+	for _, x := range repeatTables(prepared, every) {
+		between.Blocks = append(between.Blocks, folded{Title: x.Name, Open: true, Blocks: document{x}})
+	}
+	if len(between.Blocks) > 0 {
+		out = append(out, between)
+	}
+	percentiles := part{Key: "percentiles", Title: "Percentiles"}
+	for _, f := range tabled() {
+		if x := percentilesOnPage(prepared, f); x != nil && !f.Apart {
+			percentiles.Blocks = append(percentiles.Blocks, x)
+		}
+	}
+	percentiles.Blocks = append(percentiles.Blocks, percentileLegend{})
+	remarks := floorTexts(prepared)
+	if len(prepared) == 1 {
+		remarks = append(remarks, blocksNotes(prepared[0])...)
+	}
+	for _, r := range remarks {
+		percentiles.Blocks = append(percentiles.Blocks, text{Class: "key", Text: r})
+	}
+	out = append(out, percentiles)
+	for _, s := range prepared {
+		out = append(out, detailsOf(s, opt)...)
+	}
+	return out
+}
+
+// percentileLegend explains the tables of percentiles.
+type percentileLegend struct{}
+
+// verdictOf is the verdict of a run with its reasons.
+func verdictOf(s *subject, many bool) finding {
+	x := finding{Status: s.status(), Class: statusClass(s.sum.Verdict.Status)}
+	if s.letter != "" {
+		x.Label = s.label
+	}
+	for _, l := range s.limits() {
+		x.Blocks = append(x.Blocks, text{Class: "limit", Text: l})
+	}
+	head := headline(s)
+	if when := s.run.Header.Started; !when.IsZero() {
+		head = append(head, when.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if id := plain(s.run.Header.ID); id != "" {
+		head = append(head, "run "+id)
+	}
+	if t := trialText(s.run.Header.Trial); t != "" {
+		head = append(head, t)
+	}
+	behind := document{facts{List: head}}
+	var reasons points
+	for _, r := range s.reasons() {
+		class := statusClass(r.Status)
+		if r.Status == result.Valid {
+			class = "remark"
+		}
+		reasons = append(reasons, remark{reasonWord(r.Status), class, reasonText(r), plain(r.Code)})
+	}
+	switch {
+	case len(reasons) > 0:
+		behind = append(behind, reasons)
+	case s.sum.Verdict.Status == result.Valid && len(s.limits()) == 0 && !slices.ContainsFunc(s.banners, banner.loud):
+		behind = append(behind, text{Class: "reasons", Text: "Nothing was found that makes these figures suspect."})
+	}
+	for _, b := range s.banners {
+		if many && b.loud() {
+			x.Blocks = append(x.Blocks, notice{Head: b.Head, Loud: true})
+		}
+		behind = append(behind, notice{b.Head, b.Text, b.loud()})
+	}
+	if many {
+		behind = document{folded{Title: "Facts and reasons", Small: true, Blocks: behind}}
+	}
+	x.Blocks = append(x.Blocks, behind...)
+	if t := objectivesTable(s); t != nil {
+		x.Blocks = append(x.Blocks, minor(t.Name), t)
+	}
+	return x
+}
+
+// statusClass is a status as the style sheet knows it.
+func statusClass(s result.Status) string { return statusStyle(s).class() }
+
+// card is one of the few figures that most readers come for.
+type card struct {
+	Key  string // the column that it has beside other runs' cards
+	Name string
+	cell
+}
+
+// keyFigures are the cards of a run that is alone, and a table of those of several.
+func keyFigures(prepared []*subject) block {
+	if len(prepared) == 1 {
+		return deck(cardsOf(prepared[0]))
+	}
+	x := &table{Name: "Key figures", Titled: true, Class: "figures keys", Head: cells("result", "verdict", "latency")}
+	var keys []string
+	for _, s := range prepared {
+		for _, c := range cardsOf(s) {
+			if !slices.Contains(keys, c.Key) {
+				keys = append(keys, c.Key)
+			}
+		}
+	}
+	x.Head = append(x.Head, cells(keys...)...)
+	for _, s := range prepared {
+		latency := ""
+		if m := s.measuredMetric(); m != "" {
+			latency = metricName(m)
+		}
+		r := x.add(append([]string{s.label, s.status(), latency}, make([]string, len(keys))...)...)
+		r.Cells[1].Class = statusClass(s.sum.Verdict.Status)
+		for _, c := range cardsOf(s) {
+			r.Cells[3+slices.Index(keys, c.Key)] = c.cell
+		}
+	}
+	return x
+}
+
+// deck is cards side by side.
+type deck []card
+
+// cardsOf are the few figures that most readers come for.
+func cardsOf(s *subject) []card {
+	var out []card
+	add := func(key, name, text string, s style, means string) {
+		out = append(out, card{key, name, cell{Text: text, Style: s, Notes: notes("note", means)}})
+	}
+	if m := s.measuredMetric(); m != "" {
+		c := s.column(m)
+		for i, p := range rows() {
+			if p != "50" && p != "99" && p != "99.9" && p != maximum {
+				continue
+			}
+			f := c.Figures[i]
+			value, means := f.text(), ""
+			if remarks := f.notes(); len(remarks) > 0 {
+				means = remarks[0]
+			}
+			if f.Needs > 0 {
+				value, means = "n/a", "needs "+count(f.Needs)+" messages"
+			}
+			add(rowName(p), metricName(m)+" "+rowName(p), value, normal, means)
+		}
+	}
+	if t := s.sum.Throughput; t != nil {
+		add("rate", "throughput", rate(t.PerSecond), normal, count(t.Messages)+" messages")
+	} else {
+		means := ""
+		if kept, ok := s.sum.Rate.Kept(); ok {
+			means = exactShare(kept) + " of due"
+		}
+		add("rate", "sent", rate(s.sum.Rate.Sent), normal, means)
+	}
+	switch c := &s.sum.Counters; {
+	case c.Expected == 0:
+	case c.LostAcked > 0:
+		add("missing", "missing", count(c.Missing), bad, count(c.LostAcked)+" of them acknowledged and lost")
+	case c.Undelivered > 0:
+		add("missing", "missing", count(c.Missing), bad, count(c.Undelivered)+" of them acknowledged and not yet delivered")
+	default:
+		add("missing", "missing", count(c.Missing), normal, "of "+count(c.Expected)+" expected")
+	}
+	return out
+}
+
+// detailsOf is what the page says of one run outside the shared tables: what was
+// concluded, what became of its messages, and what its numbers stand on.
+func detailsOf(s *subject, opt Options) document {
+	lead := ""
+	if s.letter != "" {
+		lead = s.label + ": "
+	}
+	var out document
+	behind := part{Class: "findings", Title: lead + "Details behind the figures"}
+	for _, x := range findings(s) {
+		if !x.Column || s.letter != "" {
+			behind.Blocks = append(behind.Blocks, folded{Title: x.Name, Open: !x.Folded, Blocks: document{x}})
+		}
+	}
+	if len(behind.Blocks) > 0 {
+		out = append(out, behind)
+	}
+	c := &s.sum.Counters
+	byDesign := neverAcknowledges(&s.run.Header)
+	messages := part{Class: "run", Title: lead + "Messages"}
+	add := func(x *table) {
+		x.Class, x.Titled = "counters", true
+		messages.Blocks = append(messages.Blocks, x)
+	}
+	rates := &table{Name: "Rate", Head: cells("figure", "value", "what this means")}
+	for _, l := range slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), keptLines(s)) {
+		rates.add(l.Name, l.Value, l.Means)
+	}
+	add(rates)
+	add(countersTable("Publish side", "The first is the sum of the others.", publishSide(c, byDesign)))
+	if c.Expected > 0 {
+		add(countersTable("Delivery side", "The first is the sum of the others.", deliverySide(c)))
+	}
+	add(countersTable("Besides", "Counted separately; no message is dropped from the counts.", otherCounters(c)))
+	if ok, problem := c.Conserved(); !ok {
+		messages.Blocks = append(messages.Blocks, text{Class: "callout bad", Text: "The message counts do not add up: " + problem + "."})
+	}
+	if all := fates(c, byDesign); all != nil {
+		x := &table{Name: "Acknowledgements and arrivals", About: "Only an acknowledged message that is missing violates a guarantee.",
+			Head: cells("publish", "arrived", "missing", "what this means")}
+		for _, f := range all {
+			r := x.add(f.Name, f.arrived("not known"), count(f.Missing), f.Means)
+			if f.Name == "acked" && f.Missing > 0 {
+				r.Class = "bad"
+			}
+		}
+		add(x)
+	}
+	for _, x := range standing(s, opt) {
+		x.Title = lead + x.Title
+		messages.Blocks = append(messages.Blocks, x)
+	}
+	return append(out, messages)
+}
+
+// countersTable is an account for the page.
+func countersTable(name, about string, entries []entry) *table {
+	x := &table{Name: name, About: about, Head: cells("counter", "messages", "what this means")}
+	for _, e := range entries {
+		r := x.add(e.Name, count(e.Value), e.Means)
+		switch {
+		case e.Value == 0:
+			r.Class = "zero"
+		case e.Bad:
+			r.Class = "bad"
+		}
+	}
+	return x
+}
+
+// standing is what the numbers of a run stand on.
+func standing(s *subject, opt Options) []folded {
+	h := &s.run.Header
+	var out []folded
+	add := func(name string, open bool, blocks ...block) {
+		out = append(out, folded{Title: name, Open: open, Blocks: blocks})
+	}
+	sheet := func(caption string, names ...string) *table {
+		return &table{Class: "sheet", Caption: caption, Head: cells(names...)}
+	}
+	semantics := sheet("Broker guarantees and settings, as in effect", "property", "value", "what this means")
+	for _, l := range append(semanticsLines(&h.Semantics), deploymentLines(h.Deployment)...) {
+		semantics.add(l.Name, l.Value, l.Means)
+	}
+	for _, m := range []struct {
+		kind   string
+		values map[string]string
+	}{{"setting", h.Semantics.Settings}, {"broker", h.Broker}} {
+		for _, k := range slices.Sorted(maps.Keys(m.values)) {
+			semantics.add(plain(k), plain(m.values[k]), m.kind)
+		}
+	}
+	var warnings document
+	for _, w := range h.Semantics.Warnings {
+		warnings = append(warnings, text{Class: "callout", Text: plain(w)})
+	}
+	if len(semantics.Rows)+len(warnings) > 0 {
+		add("Semantics", true, append(warnings, semantics)...)
+	}
+	if len(h.Cold) > 0 {
+		cold := sheet("Measured once, before the load; not part of the distributions", "what", "took")
+		for _, c := range h.Cold {
+			cold.add(plain(c.Name), duration(int64(c.Duration)))
+		}
+		add("Cold figures", true, cold)
+	}
+	if all := vitalRows(s.run); len(all) > 0 {
+		x := sheet("The generator, and the broker if it was started for the run, over the intervals of the measured window", "vital", "min", "median", "max", "what this means")
+		x.Rows = all
+		add("Vitals of the generator", false, x)
+	}
+	if len(s.run.Events)+len(s.run.Pauses) > 0 {
+		x := sheet("Instants from the start of the measured window", "what", "when", "detail")
+		happenings(x, s.run)
+		add("Events and pauses", false, x)
+	}
+	x := sheet("The machine, the clock and the program", "fact", "value", "note")
+	fingerprint(x, h)
+	add("Fingerprint", false, x)
+	if scenario := scenarioText(h.Scenario); scenario != "" {
+		how, command := "This is the normalised scenario with its seed. Save it as scenario.yaml (JSON is YAML) and run:", "sixnines run scenario.yaml"
+		if c := plain(opt.Command); c != "" {
+			how, command = "This is the normalised scenario. The command was:", c
+		}
+		add("Scenario, and how to repeat it", false, code(scenario), text{Text: how}, code(command))
+	}
+	return out
+}
+
+// happenings lists events and pauses; pauses beyond the fifty longest are
+// counted only.
+func happenings(x *table, r *result.Run) {
+	const most = 50
+	for _, e := range r.Events[:min(len(r.Events), most)] {
+		detail := plain(e.Detail)
+		if e.Count > 1 {
+			detail = strings.TrimSpace(detail + " (" + count(e.Count) + " times)")
+		}
+		x.add(plain(e.Kind), duration(e.At), detail)
+	}
+	if n := len(r.Events) - most; n > 0 {
+		x.After = append(x.After, "And "+plural(int64(n), "more event")+".")
+	}
+	pauses := slices.Clone(r.Pauses)
+	slices.SortStableFunc(pauses, func(a, b result.Pause) int { return cmp.Compare(b.End-b.Start, a.End-a.Start) })
+	if n := len(pauses) - most; n > 0 {
+		x.After = append(x.After, "And "+plural(int64(n), "shorter pause")+".")
+		pauses = pauses[:most]
+	}
+	for _, p := range pauses {
+		x.add("pause: "+sourceName(p.Source), duration(p.Start), pauseText(p))
+	}
+}
+
+// machine adds the facts of a machine by their sections.
+func (x *table) machine(all []result.Fact) {
+	section := ""
+	for _, f := range all {
+		if name := plain(f.Section); name != section {
+			section = name
+			x.add(section, "", "").Class = "group"
+		}
+		x.add(plain(f.Name), plain(f.Value), plain(f.Note))
+	}
+}
+
+// fingerprint lists the machine, the clock and the program.
+func fingerprint(x *table, h *result.Header) {
+	x.machine(h.Machine)
+	add := func(name, value, note string) {
+		if value = plain(value); value != "" {
+			x.add(name, value, note)
+		}
+	}
+	x.add("clock", "", "").Class = "group"
+	add("source", h.Clock.Source, "")
+	add("domain", h.Clock.Domain, "processes with the same domain share the clock")
+	add("bracket", duration(int64(h.Clock.Bracket)), "uncertainty of its mapping into the process")
+	add("cost of a reading", durationFloat(h.Clock.ReadNs), "measured")
+	x.add("program", "", "").Class = "group"
+	add("name", h.Tool.Name+" "+h.Tool.Version, "")
+	add("revision", h.Tool.Revision, "")
+	add("compiler", h.Tool.Go, "")
+	add("raw file", h.Raw, "forty bytes a message: verify recomputes every figure from it")
+}
+
+// scenarioText is the scenario as readers see it: indented, or as it is if it
+// is not JSON.
+func scenarioText(raw json.RawMessage) string {
+	if len(bytes.TrimSpace(raw)) == 0 || string(bytes.TrimSpace(raw)) == "null" {
+		return ""
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil {
+		return plain(string(raw))
+	}
+	return b.String()
+}

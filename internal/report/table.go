@@ -1,0 +1,171 @@
+package report
+
+import (
+	"slices"
+	"strings"
+)
+
+// table is rows of figures or words with what is said of them: the same for a page,
+// for Markdown and for a terminal.
+type table struct {
+	Name    string // empty: it is told by what the table stands in
+	About   string // what it is, above its rows
+	Caption string // what it shows and how to read it, below its rows
+	Explain bool   // the caption is needed everywhere, not only on the page
+	Head    []cell
+	Rows    []row
+	After   []string // what it comes to
+	Brief   int      // rows in a terminal and in Markdown; 0: all
+	Rest    string   // where the others are
+
+	// On a page.
+	Class  string  // of the style sheet; empty: "sheet figured"
+	Key    string  // its anchor
+	Titled bool    // its name stands in it
+	Groups []group // over the heads but the first
+	Folded bool    // shut until it is opened
+	Page   bool    // it is there only: elsewhere a line says it
+	Column bool    // there a run that is alone says it in a column of another table
+
+	// In a terminal.
+	Wrap  int   // the width from which on a head that is wider than its column goes on in the next line; 0: none does
+	Gap   int   // between columns; 0: gridGap
+	Even  bool  // names in the first column are like other text
+	Spill bool  // columns that give way go below their rows
+	Fixed bool  // no column gives way
+	Gives []int // columns that give way, the first first; nil: all but two, from the right
+}
+
+// group is a head over several columns.
+type group struct {
+	Label string
+	Span  int
+}
+
+// row is a row with the remarks that belong to it. In a terminal they go to its right
+// where there is room for them and below it where there is not.
+type row struct {
+	Cells []cell
+	Notes []string
+	Class string // on a page
+}
+
+// cell is text with what qualifies it.
+type cell struct {
+	Text   string
+	Style  style
+	Right  bool // of a head: what is below it are numbers, which are flush right
+	Centre bool // of a head, in Markdown
+
+	Bold  bool   // in Markdown
+	File  bool   // on a page, of the name of a file, to which it leads
+	Class string // on a page, beside that of its style
+	Title string // on a page, shown on hovering
+	Link  string // on a page, the anchor to which it leads
+	Notes []note // on a page below it, in Markdown in brackets behind it
+}
+
+// note is a remark on a cell, with its class on a page.
+type note struct{ Text, Class string }
+
+// cells are cells of plain text.
+func cells(texts ...string) []cell {
+	out := make([]cell, len(texts))
+	for i, text := range texts {
+		out[i].Text = text
+	}
+	return out
+}
+
+// heads are the heads of columns, with a letter for each: l for names and words, r for
+// numbers.
+func heads(align string, names ...string) []cell {
+	out := cells(names...)
+	for i := range out {
+		out[i].Right = align[min(i, len(align)-1)] == 'r'
+	}
+	return out
+}
+
+// notes are remarks below a cell; empty ones are left out.
+func notes(class string, texts ...string) []note {
+	var out []note
+	for _, text := range texts {
+		if text != "" {
+			out = append(out, note{text, class})
+		}
+	}
+	return out
+}
+
+// add appends a row of plain text.
+func (x *table) add(texts ...string) *row {
+	x.Rows = append(x.Rows, row{Cells: cells(texts...)})
+	return &x.Rows[len(x.Rows)-1]
+}
+
+// noted is the row with remarks; empty ones are left out.
+func (r *row) noted(texts ...string) *row {
+	for _, text := range texts {
+		if text != "" {
+			r.Notes = append(r.Notes, text)
+		}
+	}
+	return r
+}
+
+// styled is the row with the style of a cell.
+func (r *row) styled(column int, s style) *row {
+	r.Cells[column].Style = s
+	return r
+}
+
+// HasNotes reports whether a row has remarks.
+func (x *table) HasNotes() bool {
+	return slices.ContainsFunc(x.Rows, func(r row) bool { return len(r.Notes) > 0 })
+}
+
+// without is the table without a column.
+func (x *table) without(column int) *table {
+	y := *x
+	y.Head = slices.Delete(slices.Clone(x.Head), column, column+1)
+	y.Rows = slices.Clone(x.Rows)
+	for i := range y.Rows {
+		r := &y.Rows[i]
+		if column >= len(r.Cells) {
+			continue
+		}
+		if text := r.Cells[column].Text; x.Spill && text != "" {
+			r.Notes = append([]string{x.Head[column].Text + ": " + text}, r.Notes...)
+		}
+		r.Cells = slices.Delete(slices.Clone(r.Cells), column, column+1)
+	}
+	return &y
+}
+
+// shortened is the table with as many rows as a terminal and Markdown have, and how
+// many it has besides.
+func (x *table) shortened() (*table, int) {
+	left := len(x.Rows) - x.Brief
+	if x.Brief == 0 || left <= 0 {
+		return x, 0
+	}
+	y := *x
+	y.Rows = x.Rows[:x.Brief]
+	return &y, left
+}
+
+// tables are those of a list that are there.
+func tables(all ...*table) []*table {
+	return slices.DeleteFunc(all, func(x *table) bool { return x == nil })
+}
+
+// words joins what is not empty.
+func words(separator string, parts ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "" }), separator)
+}
+
+// HasHead reports whether a column has a name.
+func (x *table) HasHead() bool {
+	return slices.ContainsFunc(x.Head, func(c cell) bool { return c.Text != "" })
+}
