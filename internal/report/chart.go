@@ -41,9 +41,10 @@ const (
 
 // axis is one axis of a chart; Min and Max are chosen by fit.
 type axis struct {
-	Scale    scale
-	Label    string
-	Min, Max float64
+	Scale scale   `json:"scale"`
+	Label string  `json:"label"`
+	Min   float64 `json:"min"`
+	Max   float64 `json:"max"`
 }
 
 // line is one series; one without a name is in no legend. Y may hold NaN for gaps; Lo and Hi, if any, are the edges
@@ -86,12 +87,13 @@ func (l line) fill(what string) string { return what + "f" + strconv.Itoa(l.Colo
 
 // moment is an event, or a span of time if To is after From.
 type moment struct {
-	From, To float64
-	Label    string
-	Mark     string // what stands beside an event's line: a short number
-	Pause    bool   // of the generator itself
-	Strip    bool   // a pause somewhere within: drawn at the foot only
-	Refused  bool   // messages were refused: drawn at the head, above every latency
+	From    float64 `json:"from"`
+	To      float64 `json:"to"`
+	Label   string  `json:"-"`
+	Mark    string  `json:"mark,omitempty"`    // what stands beside an event's line: a short number
+	Pause   bool    `json:"pause,omitempty"`   // of the generator itself
+	Strip   bool    `json:"strip,omitempty"`   // a pause somewhere within: drawn at the foot only
+	Refused bool    `json:"refused,omitempty"` // messages were refused: drawn at the head, above every latency
 }
 
 // Colours and dash patterns are told apart without colour vision: the hues

@@ -3,10 +3,8 @@ package report
 import (
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
-	"sixnines/internal/stats"
 	"sixnines/result"
 )
 
@@ -250,67 +248,6 @@ func figuresInWords(subjects []*subject, f family) string {
 	return strings.Join(out, "; ") + "."
 }
 
-// timeChart draws percentiles of the family's first latency over time.
-func timeChart(subjects []*subject, f family) *chart {
-	c := &chart{
-		Kind: KindTime, Key: "time-" + f.Key, Title: f.Name + " over time",
-		X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: axis{Scale: durationScale, Label: "latency"},
-		Moments: momentsOf(subjects), Until: untilOf(subjects),
-	}
-	var metrics []string
-	few := false
-	for i, s := range subjects {
-		m := firstOf(s, f)
-		if m == "" {
-			continue
-		}
-		if name := metricName(m); !slices.Contains(metrics, name) {
-			metrics = append(metrics, name)
-		}
-		c.Moments = append(c.Moments, steadyMoments(s)...)
-		spans := timeline(s.run)
-		draw := func(name string, colour, dash int, of func(result.PointMetric) int64) bool {
-			l := timeLine(spans, lineName(s, name), colour, dash, func(sp span) float64 {
-				p := sp.Metrics[m]
-				return positiveLog(p.Count, of(p))
-			})
-			drawn := slices.ContainsFunc(l.Y, func(y float64) bool { return !math.IsNaN(y) })
-			if drawn {
-				c.Lines = append(c.Lines, l)
-			}
-			return drawn
-		}
-		p50 := func(p result.PointMetric) int64 { return p.P50 }
-		p90 := func(p result.PointMetric) int64 { return p.P90 }
-		p99 := func(p result.PointMetric) int64 { return p.P99 }
-		largest := func(p result.PointMetric) int64 { return p.Max }
-		if len(subjects) > 1 {
-			// One colour a run, and only what tells runs apart: the highest percentile up
-			// to p99 that their intervals support.
-			if draw("p99", i, 0, p99) || draw("p90", i, 0, p90) || draw("p50", i, 0, p50) {
-				few = few || c.Lines[len(c.Lines)-1].Name != lineName(s, "p99")
-			}
-			if len(subjects) <= fewLines {
-				draw("max", i, 2, largest)
-			}
-			continue
-		}
-		draw("p50", 0, 0, p50)
-		if !draw("p99", 1, 0, p99) {
-			draw("p90", 1, 0, p90)
-		}
-		few = !draw("p99.9", 2, 0, func(p result.PointMetric) int64 { return p.P999 })
-		draw("max", 3, 2, largest)
-	}
-	c.Caption = "Percentiles of " + strings.Join(metrics, " and ") + " of the messages resolved in each interval. Percentiles of an interval are of that interval alone. "
-	if few {
-		c.Caption += "Of a percentile that an interval has too few messages for – p99 takes " + count(stats.MinSamples(0.99, 0.95)) + ", p99.9 " + count(stats.MinSamples(0.999, 0.95)) + " – nothing is drawn. "
-	}
-	c.Caption += momentCaption(c.Moments)
-	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
-	return c
-}
-
 // momentCaption explains the marks of a chart over time.
 func momentCaption(moments []moment) string {
 	const most = 12
@@ -358,76 +295,6 @@ func firstOf(s *subject, f family) result.Metric {
 		}
 	}
 	return ""
-}
-
-// rateChart draws due, sent and received messages a second over time.
-func rateChart(subjects []*subject) *chart {
-	c := &chart{Kind: KindRate, Small: true, Key: "rate", Title: "Rate over time",
-		X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: axis{Scale: rateScale, Label: "messages a second"},
-		Moments: momentsOf(subjects), Until: untilOf(subjects)}
-	var words []string
-	for i, s := range subjects {
-		spans := timeline(s.run)
-		if s.sum.Kept == nil { // else what it is about may come after the window
-			spans = measured(spans)
-		}
-		perSecond := func(n func(*result.Counters) int64) func(span) float64 {
-			return func(sp span) float64 {
-				if sp.Seconds <= 0 {
-					return math.NaN()
-				}
-				return float64(n(&sp.Counters)) / sp.Seconds
-			}
-		}
-		due := timeLine(spans, lineName(s, "due"), 7, 1, perSecond(func(c *result.Counters) int64 { return c.Scheduled }))
-		sent := timeLine(spans, lineName(s, "sent"), 0, 0, perSecond(func(c *result.Counters) int64 { return c.Sent }))
-		received := timeLine(spans, lineName(s, "received"), 2, 3, perSecond(func(c *result.Counters) int64 { return c.Received }))
-		if len(subjects) > 1 {
-			due.Colour, due.Dash, sent.Colour, received.Colour, received.Dash = i, 1, i, i, 2
-		}
-		c.Lines = append(c.Lines, sent)
-		few := len(subjects) <= fewLines
-		if few && s.run.Header.Mode == result.ModeOpen {
-			c.Lines = append(c.Lines, due)
-		}
-		if few && s.sum.Counters.Expected > 0 {
-			c.Lines = append(c.Lines, received)
-		}
-		words = append(words, lineName(s, "sent ")+rate(s.sum.Rate.Sent)+" over all")
-	}
-	c.Caption = "Due is what the schedule had for the interval, sent what was handed to the client in it, received what arrived in it. Sent below due is a delay that counts as response time. " + momentCaption(c.Moments)
-	c.Alt = "Rate over time: " + strings.Join(words, "; ") + "."
-	return c
-}
-
-// measured returns the points of the measured window.
-func measured(spans []span) []span {
-	var out []span
-	for _, s := range spans {
-		if s.Phase == result.PhaseMeasure {
-			out = append(out, s)
-		}
-	}
-	return out
-}
-
-// inFlightChart draws the unanswered and the overdue messages over time.
-func inFlightChart(subjects []*subject) *chart {
-	c := &chart{Kind: KindInFlight, Small: true, Key: "inflight", Title: "In flight and overdue over time",
-		X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: axis{Scale: countScale, Label: "messages"},
-		Moments: momentsOf(subjects), Until: untilOf(subjects)}
-	for i, s := range subjects {
-		spans := timeline(s.run)
-		inFlight := timeLine(spans, lineName(s, "in flight"), 0, 0, func(sp span) float64 { return float64(sp.InFlight) })
-		backlog := timeLine(spans, lineName(s, "due, not sent"), 1, 1, func(sp span) float64 { return float64(sp.Backlog) })
-		if len(subjects) > 1 {
-			inFlight.Colour, backlog.Colour = i, i
-		}
-		c.Lines = append(c.Lines, inFlight, backlog)
-	}
-	c.Caption = "Unanswered messages, and messages that were due and not yet sent, at the end of each interval. A line that climbs to the end is overload. " + momentCaption(c.Moments)
-	c.Alt = c.Title + "."
-	return c
 }
 
 // histogramChart draws how many messages had which latency.

@@ -1,11 +1,5 @@
 package report
 
-import (
-	"math"
-
-	"sixnines/result"
-)
-
 // keptLines tells how a backlog came and went, nil where consumers were there all
 // the time.
 func keptLines(s *subject) []entryText {
@@ -49,50 +43,6 @@ func keptTable(s *subject) *table {
 		}
 	}
 	return x
-}
-
-// backlogChart draws what consumers had not got over time, by our count and as the
-// broker told it, where they came late or paused.
-func backlogChart(subjects []*subject) *chart {
-	c := &chart{Kind: KindBacklog, Small: true, Key: "backlog", Title: "Backlog over time",
-		X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: axis{Scale: countScale, Label: "deliveries"},
-		Moments: momentsOf(subjects), Until: untilOf(subjects)}
-	told := ""
-	for i, s := range subjects {
-		if s.sum.Kept == nil {
-			continue
-		}
-		spans := timeline(s.run)
-		var all result.Counters
-		own := timeLine(spans, lineName(s, "sent, not received"), 0, 0, func(sp span) float64 {
-			all.Add(sp.Counters)
-			return float64(max(0, all.Expected-all.Received-all.Corrupted))
-		})
-		broker := timeLine(spans, lineName(s, "as the broker reports"), 1, 1, func(sp span) float64 {
-			if sp.Depth < 0 {
-				return math.NaN()
-			}
-			return float64(sp.Depth)
-		})
-		if len(subjects) > 1 {
-			own.Colour, broker.Colour = i, i
-		}
-		c.Lines = append(c.Lines, own)
-		if s.sum.Kept.Depth != "" {
-			told = s.sum.Kept.Depth
-			c.Lines = append(c.Lines, broker)
-		}
-	}
-	if len(c.Lines) == 0 {
-		return nil
-	}
-	c.Caption = "Deliveries that were sent and not yet received at the end of each interval. "
-	if told != "" {
-		c.Caption += "As the broker reports: messages that it held and that were " + told + ", when it was last asked in the interval, all messages included. "
-	}
-	c.Caption += momentCaption(c.Moments)
-	c.Alt = c.Title + "."
-	return c
 }
 
 // terminalKept writes how a backlog came and went.

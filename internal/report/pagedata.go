@@ -34,22 +34,15 @@ func (n numbers) MarshalJSON() ([]byte, error) {
 
 // dataChart is a chart for the page's script.
 type dataChart struct {
-	Key     string       `json:"key"`
-	Small   bool         `json:"small,omitempty"`
-	X       dataAxis     `json:"x"`
-	Y       dataAxis     `json:"y"`
-	At      numbers      `json:"at"`
-	Names   []string     `json:"names,omitempty"` // of the points, where they have any
-	Bridge  bool         `json:"bridge"`          // lines have points of their own: draw across gaps
-	Lines   []dataLine   `json:"lines"`
-	Moments []dataMoment `json:"moments"`
-}
-
-type dataAxis struct {
-	Scale scale   `json:"scale"`
-	Label string  `json:"label"`
-	Min   float64 `json:"min"`
-	Max   float64 `json:"max"`
+	Key     string     `json:"key"`
+	Small   bool       `json:"small,omitempty"`
+	X       axis       `json:"x"`
+	Y       axis       `json:"y"`
+	At      numbers    `json:"at"`
+	Names   []string   `json:"names,omitempty"` // of the points, where they have any
+	Bridge  bool       `json:"bridge"`          // lines have points of their own: draw across gaps
+	Lines   []dataLine `json:"lines"`
+	Moments []moment   `json:"moments"`
 }
 
 type dataLine struct {
@@ -65,23 +58,12 @@ type dataLine struct {
 	Hi     numbers   `json:"hi,omitempty"`
 }
 
-type dataMoment struct {
-	From  float64 `json:"from"`
-	To    float64 `json:"to"`
-	Mark  string  `json:"mark,omitempty"`
-	Pause bool    `json:"pause,omitempty"`
-	Strip bool    `json:"strip,omitempty"`
-	// Refused: messages were refused.
-	Refused bool `json:"refused,omitempty"`
-}
-
 // chartData prepares charts for the page's script, which wants the lines of a
 // chart over the same points.
 func chartData(all []*chart) []dataChart {
 	out := make([]dataChart, len(all))
 	for i, c := range all {
-		d := dataChart{Key: c.Key, Small: c.Small, Moments: []dataMoment{},
-			X: dataAxis{c.X.Scale, c.X.Label, c.X.Min, c.X.Max}, Y: dataAxis{c.Y.Scale, c.Y.Label, c.Y.Min, c.Y.Max}}
+		d := dataChart{Key: c.Key, Small: c.Small, X: c.X, Y: c.Y, Moments: append([]moment{}, c.Moments...)}
 		for _, l := range c.Lines {
 			d.At = append(d.At, l.X...)
 		}
@@ -100,9 +82,6 @@ func chartData(all []*chart) []dataChart {
 			d.Bridge = d.Bridge || len(l.X) != len(d.At)
 			d.Lines = append(d.Lines, dataLine{Name: l.Name, Colour: l.Colour, Dash: dashLengths(l.Dash), Steps: l.Steps, Thin: l.Thin, Dots: l.Dots, Points: l.Points,
 				Y: spread(d.At, l.X, l.Y), Lo: spread(d.At, l.X, l.Lo), Hi: spread(d.At, l.X, l.Hi)})
-		}
-		for _, m := range c.Moments {
-			d.Moments = append(d.Moments, dataMoment{m.From, m.To, m.Mark, m.Pause, m.Strip, m.Refused})
 		}
 		out[i] = d
 	}

@@ -333,55 +333,40 @@ func (v *studyView) percentileMarks(c *study.CellOutcome, label string, colour i
 // overTime draws one thing over the time of each cell's median run.
 func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOutcome, labels []string) *chart {
 	c := &chart{X: axis{Scale: secondsScale, Label: "time in the measured window"}}
-	vital := func(name string, perSecond bool) func(*studySpan) float64 {
-		return func(s *studySpan) float64 {
-			value, ok := s.Vitals[name]
-			if !ok || math.IsInf(value, 0) || perSecond && s.Seconds <= 0 {
-				return math.NaN()
-			}
-			if perSecond {
-				return value / s.Seconds
-			}
-			return value
-		}
-	}
 	type series struct {
 		name string
-		of   func(*studySpan) float64
+		of   func(result.Metric) func(span) float64
+	}
+	same := func(value func(span) float64) func(result.Metric) func(span) float64 {
+		return func(result.Metric) func(span) float64 { return value }
+	}
+	percentile := func(of func(result.PointMetric) int64) func(result.Metric) func(span) float64 {
+		return func(m result.Metric) func(span) float64 {
+			return func(s span) float64 { return positiveLog(s.Metrics[m].Count, of(s.Metrics[m])) }
+		}
 	}
 	var all []series
 	switch show {
 	case study.ShowRate:
 		c.Title, c.Y = "rate", axis{Scale: rateScale, Label: "messages a second"}
 		c.Caption = "Messages sent and received a second, in each interval."
-		perSecond := func(n func(*result.Counters) int64) func(*studySpan) float64 {
-			return func(s *studySpan) float64 {
-				if s.Seconds <= 0 {
-					return math.NaN()
-				}
-				return float64(n(&s.Counters)) / s.Seconds
-			}
-		}
-		all = []series{{"sent", perSecond(func(c *result.Counters) int64 { return c.Sent })}, {"received", perSecond(func(c *result.Counters) int64 { return c.Received })}}
+		all = []series{{"sent", same(perSecond(func(c *result.Counters) int64 { return c.Sent }))}, {"received", same(perSecond(func(c *result.Counters) int64 { return c.Received }))}}
 	case study.ShowLatency:
 		c.Title, c.Y = "latency", axis{Scale: durationScale, Label: "latency"}
 		c.Caption = "Percentiles of the messages resolved in each interval."
-		all = []series{{"p50", func(s *studySpan) float64 { p := s.Metrics[s.metric]; return positiveLog(p.Count, p.P50) }},
-			{"p99", func(s *studySpan) float64 { p := s.Metrics[s.metric]; return positiveLog(p.Count, p.P99) }}}
+		all = []series{{"p50", percentile(func(p result.PointMetric) int64 { return p.P50 })}, {"p99", percentile(func(p result.PointMetric) int64 { return p.P99 })}}
 	case study.ShowMemory:
 		c.Title, c.Y = "memory of the broker", axis{Scale: bytesScale, Label: "resident"}
 		c.Caption = "The resident memory of the broker's processes."
-		all = []series{{"", vital("broker.rss", false)}}
+		all = []series{{"", same(func(s span) float64 { return s.vital("broker.rss") })}}
 	case study.ShowDisk:
 		c.Title, c.Y = "reads from disk", axis{Scale: byteRateScale, Label: "bytes a second"}
 		c.Caption = "What was read from storage for the broker's processes, in each interval."
-		all = []series{{"", vital("broker.read_bytes", true)}}
+		all = []series{{"", same(func(s span) float64 { return s.vital("broker.read_bytes") / s.Seconds })}}
 	case study.ShowBacklog:
 		c.Title, c.Y = "backlog", axis{Scale: countScale, Label: "deliveries"}
 		c.Caption = "What had been sent and not received at the end of each interval."
-		all = []series{{"", func(s *studySpan) float64 {
-			return float64(max(0, s.all.Expected-s.all.Received-s.all.Corrupted))
-		}}}
+		all = []series{{"", func(result.Metric) func(span) float64 { return missing() }}}
 	}
 	if len(cells) > fewLines && len(all) > 1 {
 		all = all[len(all)-1:]
@@ -400,17 +385,17 @@ func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOut
 		if run == nil {
 			continue
 		}
-		spans := studySpans(run, m)
+		spans := timelineWithin(run, studyPoints)
+		if run.Summary.Kept == nil { // else what it is about may come after the window
+			spans = measured(spans)
+		}
 		for _, s := range spans {
 			c.Until = max(c.Until, s.At+s.Seconds/2)
 		}
 		for k, s := range all {
-			l := line{Name: words(", ", labels[i], s.name), Colour: i % len(lightPalette), Dash: k + i/len(lightPalette)*2, Dots: len(spans) <= 40}
+			l := timeLine(spans, words(", ", labels[i], s.name), i%len(lightPalette), k+i/len(lightPalette)*2, s.of(m))
 			if len(cells) == 1 && s.name != "" {
 				l.Name, l.Colour = s.name, k
-			}
-			for j := range spans {
-				l.X, l.Y = append(l.X, spans[j].At), append(l.Y, s.of(&spans[j]))
 			}
 			if l.drawn() {
 				c.Lines = append(c.Lines, l)
@@ -420,32 +405,9 @@ func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOut
 	return c
 }
 
-// studySpan is a span of a run, with the sum of all counters up to its end.
-type studySpan struct {
-	span
-	metric result.Metric
-	all    result.Counters
-}
-
 // studyPoints is the most points that a line over time has on the page of a study,
 // which has many.
 const studyPoints = 200
-
-// studySpans are the spans of a run's window, and of what comes after it where
-// consumers came late.
-func studySpans(run *result.Run, m result.Metric) []studySpan {
-	spans := timelineWithin(run, studyPoints)
-	if run.Summary.Kept == nil {
-		spans = measured(spans)
-	}
-	var out []studySpan
-	var all result.Counters
-	for _, s := range spans {
-		all.Add(s.Counters)
-		out = append(out, studySpan{s, m, all})
-	}
-	return out
-}
 
 // studyAlt is a chart in words: where each line begins and ends.
 func studyAlt(c *chart) string {

@@ -1,0 +1,227 @@
+package report
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// newTimeChart begins a chart over the time of the runs, half as wide as the page.
+func newTimeChart(kind Kind, title string, y axis, subjects []*subject) *chart {
+	return &chart{Kind: kind, Key: string(kind), Title: title, Alt: title + ".", Small: true, X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: y,
+		Moments: momentsOf(subjects), Until: untilOf(subjects)}
+}
+
+// overTime draws one figure of each interval of the i-th run, NaN for a gap, and reports
+// whether there is any. Of several runs each has its colour.
+func (c *chart) overTime(subjects []*subject, i int, spans []span, name string, colour, dash int, value func(span) float64) bool {
+	if len(subjects) > 1 {
+		name, colour = lineName(subjects[i], name), i
+	}
+	l := timeLine(spans, name, colour, dash, value)
+	if l.drawn() {
+		c.Lines = append(c.Lines, l)
+	}
+	return l.drawn()
+}
+
+// perSecond is a count of an interval as a rate.
+func perSecond(n func(*result.Counters) int64) func(span) float64 {
+	return func(s span) float64 { return float64(n(&s.Counters)) / s.Seconds }
+}
+
+// missing is what had been sent and not received at the end of each interval that it is
+// asked for, in order.
+func missing() func(span) float64 {
+	var all result.Counters
+	return func(s span) float64 {
+		all.Add(s.Counters)
+		return float64(max(0, all.Expected-all.Received-all.Corrupted))
+	}
+}
+
+// timeChart draws percentiles of the family's first latency over time.
+func timeChart(subjects []*subject, f family) *chart {
+	c := newTimeChart(KindTime, f.Name+" over time", axis{Scale: durationScale, Label: "latency"}, subjects)
+	c.Key, c.Small = "time-"+f.Key, false
+	var metrics []string
+	few := false
+	for i, s := range subjects {
+		m := firstOf(s, f)
+		if m == "" {
+			continue
+		}
+		if name := metricName(m); !slices.Contains(metrics, name) {
+			metrics = append(metrics, name)
+		}
+		c.Moments = append(c.Moments, steadyMoments(s)...)
+		spans := timeline(s.run)
+		draw := func(name string, colour, dash int, of func(result.PointMetric) int64) bool {
+			return c.overTime(subjects, i, spans, name, colour, dash, func(sp span) float64 {
+				p := sp.Metrics[m]
+				return positiveLog(p.Count, of(p))
+			})
+		}
+		p50 := func(p result.PointMetric) int64 { return p.P50 }
+		p90 := func(p result.PointMetric) int64 { return p.P90 }
+		p99 := func(p result.PointMetric) int64 { return p.P99 }
+		largest := func(p result.PointMetric) int64 { return p.Max }
+		if len(subjects) > 1 {
+			// One colour a run, and only what tells runs apart: the highest percentile up
+			// to p99 that their intervals support.
+			if !draw("p99", i, 0, p99) && (draw("p90", i, 0, p90) || draw("p50", i, 0, p50)) {
+				few = true
+			}
+			if len(subjects) <= fewLines {
+				draw("max", i, 2, largest)
+			}
+			continue
+		}
+		draw("p50", 0, 0, p50)
+		if !draw("p99", 1, 0, p99) {
+			draw("p90", 1, 0, p90)
+		}
+		few = !draw("p99.9", 2, 0, func(p result.PointMetric) int64 { return p.P999 })
+		draw("max", 3, 2, largest)
+	}
+	c.Caption = "Percentiles of " + strings.Join(metrics, " and ") + " of the messages resolved in each interval. Percentiles of an interval are of that interval alone. "
+	if few {
+		c.Caption += "Of a percentile that an interval has too few messages for – p99 takes " + count(stats.MinSamples(0.99, 0.95)) + ", p99.9 " + count(stats.MinSamples(0.999, 0.95)) + " – nothing is drawn. "
+	}
+	c.Caption += momentCaption(c.Moments)
+	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
+	return c
+}
+
+// rateChart draws due, sent and received messages a second over time.
+func rateChart(subjects []*subject) *chart {
+	c := newTimeChart(KindRate, "Rate over time", axis{Scale: rateScale, Label: "messages a second"}, subjects)
+	var words []string
+	received := 3 // the dash
+	if len(subjects) > 1 {
+		received = 2
+	}
+	for i, s := range subjects {
+		spans := timeline(s.run)
+		if s.sum.Kept == nil { // else what it is about may come after the window
+			spans = measured(spans)
+		}
+		c.overTime(subjects, i, spans, "sent", 0, 0, perSecond(func(c *result.Counters) int64 { return c.Sent }))
+		few := len(subjects) <= fewLines
+		if few && s.run.Header.Mode == result.ModeOpen {
+			c.overTime(subjects, i, spans, "due", 7, 1, perSecond(func(c *result.Counters) int64 { return c.Scheduled }))
+		}
+		if few && s.sum.Counters.Expected > 0 {
+			c.overTime(subjects, i, spans, "received", 2, received, perSecond(func(c *result.Counters) int64 { return c.Received }))
+		}
+		words = append(words, lineName(s, "sent ")+rate(s.sum.Rate.Sent)+" over all")
+	}
+	c.Caption = "Due is what the schedule had for the interval, sent what was handed to the client in it, received what arrived in it. Sent below due is a delay that counts as response time. " + momentCaption(c.Moments)
+	c.Alt = "Rate over time: " + strings.Join(words, "; ") + "."
+	return c
+}
+
+// inFlightChart draws the unanswered and the overdue messages over time.
+func inFlightChart(subjects []*subject) *chart {
+	c := newTimeChart(KindInFlight, "In flight and overdue over time", axis{Scale: countScale, Label: "messages"}, subjects)
+	for i, s := range subjects {
+		spans := timeline(s.run)
+		c.overTime(subjects, i, spans, "in flight", 0, 0, func(sp span) float64 { return float64(sp.InFlight) })
+		c.overTime(subjects, i, spans, "due, not sent", 1, 1, func(sp span) float64 { return float64(sp.Backlog) })
+	}
+	c.Caption = "Unanswered messages, and messages that were due and not yet sent, at the end of each interval. A line that climbs to the end is overload. " + momentCaption(c.Moments)
+	return c
+}
+
+// backlogChart draws what consumers had not got over time, by our count and as the
+// broker told it, where they came late or paused.
+func backlogChart(subjects []*subject) *chart {
+	c := newTimeChart(KindBacklog, "Backlog over time", axis{Scale: countScale, Label: "deliveries"}, subjects)
+	told := ""
+	for i, s := range subjects {
+		if s.sum.Kept == nil {
+			continue
+		}
+		spans := timeline(s.run)
+		c.overTime(subjects, i, spans, "sent, not received", 0, 0, missing())
+		if s.sum.Kept.Depth != "" {
+			told = s.sum.Kept.Depth
+			c.overTime(subjects, i, spans, "as the broker reports", 1, 1, func(sp span) float64 {
+				if sp.Depth < 0 {
+					return math.NaN()
+				}
+				return float64(sp.Depth)
+			})
+		}
+	}
+	c.Caption = "Deliveries that were sent and not yet received at the end of each interval. "
+	if told != "" {
+		c.Caption += "As the broker reports: messages that it held and that were " + told + ", when it was last asked in the interval, all messages included. "
+	}
+	c.Caption += momentCaption(c.Moments)
+	return c
+}
+
+// vitalSeries is a vital that is drawn over time.
+type vitalSeries struct{ vital, name string }
+
+// hiccupsChart draws what held the generator up over time: the longest waits of
+// the meters, of goroutines for a processor, and for the collector.
+func hiccupsChart(subjects []*subject) *chart {
+	c := newTimeChart(KindHiccups, "What delayed the generator", axis{Scale: durationScale, Label: "the most in an interval"}, subjects)
+	c.vitals(subjects, "hiccup.thread.max", func(v float64) float64 {
+		if v < lagFloor {
+			return math.NaN()
+		}
+		return math.Log10(v)
+	}, vitalSeries{"hiccup.thread.max", "thread late"}, vitalSeries{"hiccup.goroutine.max", "goroutine late"}, vitalSeries{"hiccup.idle.max", "idle process late"},
+		vitalSeries{"go.sched.latency.p99", "goroutines' wait, p99"}, vitalSeries{"go.gc.pause.max", "garbage collection pause"}, vitalSeries{"cgroup.throttled.time", "throttled"})
+	c.Caption = "How late idle threads and goroutines woke up, how long goroutines waited for a processor, and how long garbage collection or a processor quota paused the generator; the largest of each interval. A delay that all of them show is the machine's."
+	return c
+}
+
+// processorsChart draws the use of the processors over time.
+func processorsChart(subjects []*subject) *chart {
+	c := newTimeChart(KindProcessors, "Use of the processors", axis{Scale: shareScale, Label: "busy"}, subjects)
+	c.vitals(subjects, "process.cpu", func(v float64) float64 { return v },
+		vitalSeries{"process.cpu", "generator, of one core"}, vitalSeries{"host.cpu.busy", "the machine, of all"}, vitalSeries{"host.steal", "stolen, of all"})
+	c.Caption = "The generator's own use, which may be more than one core, and the whole machine's."
+	return c
+}
+
+// vitals draws vitals of the measured window over time, of several runs
+// the leading one only. Workloads of one run share them.
+func (c *chart) vitals(subjects []*subject, leading string, y func(float64) float64, series ...vitalSeries) {
+	whole := wholeOf(subjects)
+	for i, s := range whole {
+		spans := measured(timeline(s.run))
+		for j, v := range series {
+			if len(whole) > 1 && v.vital != leading {
+				continue
+			}
+			c.overTime(whole, i, spans, v.name, j, j%2, func(sp span) float64 { return y(sp.vital(v.vital)) })
+		}
+	}
+}
+
+// vital is the largest value of a vital in the span; NaN: there is none.
+func (s span) vital(name string) float64 {
+	if value, ok := s.Vitals[name]; ok && !math.IsInf(value, 0) {
+		return value
+	}
+	return math.NaN()
+}
+
+// measured returns the points of the measured window.
+func measured(spans []span) []span {
+	var out []span
+	for _, s := range spans {
+		if s.Phase == result.PhaseMeasure {
+			out = append(out, s)
+		}
+	}
+	return out
+}
