@@ -7,7 +7,6 @@ type bars struct {
 	Key, Title, Caption, Alt string
 	X                        axis
 	Rows                     []bar
-	scale                    func(float64) float64
 }
 
 // bar is a row: values are coordinates of the axis, NaN where there are none.

@@ -309,6 +309,20 @@ func (a axis) text(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
+// place returns where a value lies on the axis; NaN where it has no place.
+func (a axis) place(v float64) float64 {
+	switch a.Scale {
+	case percentileScale: // in percent
+		return math.Log10(1 / (1 - v/100))
+	case durationScale, logCountScale, logRateScale:
+		if v <= 0 {
+			return math.NaN()
+		}
+		return math.Log10(v)
+	}
+	return v
+}
+
 // shortDuration writes a round duration: "20 µs".
 func shortDuration(ns float64) string {
 	for _, u := range []struct {

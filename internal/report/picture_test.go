@@ -7,7 +7,7 @@ import (
 )
 
 func TestPicture(t *testing.T) {
-	p := Picture{Key: "k", Title: payload, Alt: payload, X: PictureAxis{PicturePercentile, payload}, Y: PictureAxis{PictureDuration, "latency"},
+	p := Picture{Key: "k", Title: payload, Alt: payload, X: PictureAxis{Scale: PicturePercentile, Label: payload}, Y: PictureAxis{Scale: PictureDuration, Label: "latency"},
 		Lines: []PictureLine{{payload, []float64{50, 90, 99}, []float64{1e5, 0, 1e6}}, {"b", []float64{50, 99.9}, []float64{2e5, 3e6}}}}
 	svg, err := p.Draw()
 	if err != nil {
@@ -25,7 +25,7 @@ func TestPicture(t *testing.T) {
 	if _, err := p.Draw(); err == nil {
 		t.Error("nothing was drawn")
 	}
-	if got := PicturePercentile.place(99.9); math.Abs(got-3) > 1e-9 {
+	if got := (PictureAxis{Scale: PicturePercentile}).place(99.9); math.Abs(got-3) > 1e-9 {
 		t.Errorf("99.9 %% stands at %g, want 3", got)
 	}
 }

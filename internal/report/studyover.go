@@ -12,34 +12,37 @@ import (
 	"sixnines/result"
 )
 
-// unitScale is the axis of a unit, and where a value lies on it.
-func unitScale(u study.Unit, name string, wide bool) (axis, func(float64) float64) {
-	same := func(v float64) float64 { return v }
-	logarithm := func(v float64) float64 {
-		if v <= 0 {
-			return math.NaN()
-		}
-		return math.Log10(v)
-	}
+// unitAxis is the axis of a unit, and how many of its own units one is.
+func unitAxis(u study.Unit, name string, wide bool) (axis, float64) {
+	scales := map[study.Unit]scale{study.Nanoseconds: durationScale, study.Seconds: durationScale, study.PerSecond: rateScale, study.BytesRate: byteRateScale, study.Bytes: bytesScale}
+	s, of := scales[u], 1.0
 	switch {
-	case u == study.Nanoseconds:
-		return axis{Scale: durationScale, Label: name}, logarithm
 	case u == study.Seconds:
-		return axis{Scale: durationScale, Label: name}, func(v float64) float64 { return logarithm(v * 1e9) }
+		of = 1e9
 	case u == study.PerSecond && wide:
-		return axis{Scale: logRateScale, Label: name}, logarithm
-	case u == study.PerSecond:
-		return axis{Scale: rateScale, Label: name}, same
-	case u == study.BytesRate:
-		return axis{Scale: byteRateScale, Label: name}, same
-	case u == study.Bytes:
-		return axis{Scale: bytesScale, Label: name}, same
+		s = logRateScale
+	case s != "":
 	case name == "availability":
-		return axis{Scale: shareScale, Label: name}, same
+		s = shareScale
 	case wide:
-		return axis{Scale: logCountScale, Label: name}, logarithm
+		s = logCountScale
+	default:
+		s = countScale
 	}
-	return axis{Scale: countScale, Label: name}, same
+	return axis{Scale: s, Label: name}, of
+}
+
+// on returns where a figure and its interval lie on an axis of which a unit has so many;
+// NaN where there is none.
+func (f studyFigure) on(a axis, of float64) (y, low, high float64) {
+	y, low, high = math.NaN(), math.NaN(), math.NaN()
+	if f.ok {
+		y = a.place(f.Value * of)
+		if f.Bounded && !math.IsInf(f.High, 1) {
+			low, high = a.place(f.Low*of), a.place(f.High*of)
+		}
+	}
+	return y, low, high
 }
 
 // place is where a cell lies on an axis of the study.
@@ -101,8 +104,8 @@ func (v *studyView) over(x *study.Chart, name string, cells []*study.CellOutcome
 		c.X.Scale = logCountScale
 	}
 	unit, _ := study.UnitOf(name)
-	var scale func(float64) float64
-	c.Y, scale = unitScale(unit, name, high >= 20*low || c.X.Scale == logCountScale && unit == study.PerSecond)
+	var of float64
+	c.Y, of = unitAxis(unit, name, high >= 20*low || c.X.Scale == logCountScale && unit == study.PerSecond)
 	var marks []line
 	for i, curve := range names {
 		colour, dash := i%len(lightPalette), i/len(lightPalette)%len(dashes)
@@ -110,16 +113,10 @@ func (v *studyView) over(x *study.Chart, name string, cells []*study.CellOutcome
 		slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.x, b.x) })
 		l, m := line{Name: curve, Colour: colour, Dash: dash, Dots: true}, line{Name: "theirs, " + curve, Colour: colour, Marks: true}
 		for _, p := range points {
-			y, from, to := math.NaN(), math.NaN(), math.NaN()
-			if f := p.figure; f.ok {
-				y = scale(f.Value)
-				if f.Bounded && !math.IsInf(f.High, 1) {
-					from, to = scale(f.Low), scale(f.High)
-				}
-			}
+			y, from, to := p.figure.on(c.Y, of)
 			l.X, l.Y, l.Lo, l.Hi = append(l.X, c.X.place(p.x)), append(l.Y, y), append(l.Lo, from), append(l.Hi, to)
 			for _, t := range p.theirs {
-				m.X, m.Y = append(m.X, c.X.place(p.x)), append(m.Y, scale(t.value))
+				m.X, m.Y = append(m.X, c.X.place(p.x)), append(m.Y, c.Y.place(t.value*of))
 			}
 		}
 		if l.drawn() {
@@ -151,21 +148,17 @@ func (v *studyView) bars(x *study.Chart, name string, cells []*study.CellOutcome
 		}
 	}
 	unit, _ := study.UnitOf(name)
-	b.X, b.scale = unitScale(unit, name, high >= 50*low)
+	var of float64
+	b.X, of = unitAxis(unit, name, high >= 50*low)
 	for i, c := range cells {
 		f := all[i]
-		row := bar{Label: labels[i], Text: f.text(), Value: math.NaN(), Low: math.NaN(), High: math.NaN(), Title: words(": ", cellTitle(&c.Cell)+", "+name, words("; ", f.text(), f.interval(), f.why, f.beside))}
-		switch {
-		case f.ok:
-			row.Value = b.scale(f.Value)
-			if f.Bounded && !math.IsInf(f.High, 1) {
-				row.Low, row.High = b.scale(f.Low), b.scale(f.High)
-			}
-		default:
+		row := bar{Label: labels[i], Text: f.text(), Title: words(": ", cellTitle(&c.Cell)+", "+name, words("; ", f.text(), f.interval(), f.why, f.beside))}
+		row.Value, row.Low, row.High = f.on(b.X, of)
+		if !f.ok {
 			row.Text = f.why
 		}
 		for _, t := range v.theirs(c.Cell.Name, name) {
-			if y := b.scale(t.value); !math.IsNaN(y) {
+			if y := b.X.place(t.value * of); !math.IsNaN(y) {
 				row.Theirs = append(row.Theirs, y)
 				row.Title += "; theirs " + t.text
 			}

@@ -29,7 +29,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 		c := latencyChart(curves[0].Rows, x, "latency", "Latency over "+x.Label)
 		c.Caption += "Grey: UNSTABLE, the system carries less than is due and has no steady latency."
 		for i, p := range sweep.Percentiles() {
-			c.Lines = append(c.Lines, sweepLine(curves[0], x, rowName(p), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }, math.Log10))
+			c.Lines = append(c.Lines, sweepLine(curves[0], x, c.Y, rowName(p), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }))
 		}
 		c.Moments = overloads(curves[0], x)
 		add(c)
@@ -38,28 +38,27 @@ func sweepCharts(t *sweep.Table) []*chart {
 			c := latencyChart(curves[0].Rows, x, "latency-"+p, rowName(p)+" over "+x.Label)
 			c.Caption += "A line has a gap, or ends, where there is no figure: UNSTABLE, refused, INVALID or too few messages; the table says which."
 			for i, curve := range curves[:min(len(curves), mostCurves)] {
-				c.Lines = append(c.Lines, sweepLine(curve, x, curve.Name(), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }, math.Log10))
+				c.Lines = append(c.Lines, sweepLine(curve, x, c.Y, curve.Name(), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }))
 			}
 			add(c)
 		}
 	}
 	c := &chart{Key: "achieved", Title: "Achieved over " + x.Label, X: x, Y: axis{Scale: rateScale, Label: "messages a second"},
 		Caption: "What was sent in the window, or, flat out, what was carried. Where it stays below the rate asked for, the system or the generator carries no more."}
-	scale := func(v float64) float64 { return v }
 	if key == t.RateKey() && x.Scale == logRateScale {
-		c.Y.Scale, scale = logRateScale, math.Log10
+		c.Y.Scale = logRateScale
 	}
 	for i, curve := range curves[:min(len(curves), mostCurves)] {
 		name := curve.Name()
 		if name == "" {
 			name = "achieved"
 		}
-		c.Lines = append(c.Lines, sweepLine(curve, x, name, i, func(r *sweep.Row) sweep.Spread { return r.Achieved }, scale))
+		c.Lines = append(c.Lines, sweepLine(curve, x, c.Y, name, i, func(r *sweep.Row) sweep.Spread { return r.Achieved }))
 	}
 	if key == t.RateKey() {
 		asked := line{Name: "asked", Colour: 7, Dash: 1}
 		for _, at := range curves[0].X {
-			asked.X, asked.Y = append(asked.X, x.place(at)), append(asked.Y, scale(at))
+			asked.X, asked.Y = append(asked.X, x.place(at)), append(asked.Y, c.Y.place(at))
 		}
 		c.Lines = append(c.Lines, asked)
 	}
@@ -110,23 +109,15 @@ func sweepAxis(t *sweep.Table, key string) axis {
 	return axis{}
 }
 
-// place returns where a value of the axis lies.
-func (a axis) place(v float64) float64 {
-	if a.Scale == logRateScale || a.Scale == logCountScale {
-		return math.Log10(v)
-	}
-	return v
-}
-
 // sweepLine is one figure along a curve, with its interval as a band; gaps where it
 // has none.
-func sweepLine(c sweep.Curve, x axis, name string, colour int, of func(*sweep.Row) sweep.Spread, scale func(float64) float64) line {
+func sweepLine(c sweep.Curve, x, along axis, name string, colour int, of func(*sweep.Row) sweep.Spread) line {
 	l := line{Name: plain(name), Colour: colour % len(lightPalette), Dots: true}
 	for i, r := range c.Rows {
 		s := of(r)
 		y, lo, hi := math.NaN(), math.NaN(), math.NaN()
 		if s.OK() && s.Value > 0 {
-			y, lo, hi = scale(s.Value), scale(max(s.Low, 1e-9)), scale(s.High)
+			y, lo, hi = along.place(s.Value), along.place(max(s.Low, 1e-9)), along.place(s.High)
 		}
 		l.X, l.Y, l.Lo, l.Hi = append(l.X, x.place(c.X[i])), append(l.Y, y), append(l.Lo, lo), append(l.Hi, hi)
 	}
