@@ -65,16 +65,34 @@ func (b banner) marks() bool {
 	return b.loud() && (b.Code != "" || b.Head == "CUT SHORT" || b.Head == "DAMAGED FILE")
 }
 
+// statuses are those of verdicts, the worst first.
+func statuses() []result.Status {
+	return []result.Status{result.Invalid, result.Unstable, result.Suspect, result.Valid}
+}
+
+// worstOf is the worst verdict of runs in a word, and of how many, unless it is that of
+// all.
+func worstOf(runs int, counted func(result.Status) int) (string, style) {
+	for _, s := range statuses() {
+		switch n := counted(s); {
+		case n == runs && n > 0:
+			return string(s), statusStyle(s)
+		case n > 0:
+			return string(s) + " " + count(n) + " of " + count(runs), statusStyle(s)
+		}
+	}
+	return "–", faint
+}
+
 // reasons returns the verdict's reasons, worst first, notes last. Notes that a
 // banner repeats are left out.
 func (s *subject) reasons() []result.Reason {
-	rank := func(s result.Status) int {
-		return slices.Index([]result.Status{result.Invalid, result.Unstable, result.Suspect, result.Valid}, s)
-	}
 	out := slices.DeleteFunc(slices.Clone(s.sum.Verdict.Reasons), func(r result.Reason) bool {
 		return r.Status == result.Valid && slices.ContainsFunc(s.banners, func(b banner) bool { return b.Code != "" && b.Code == r.Code })
 	})
-	slices.SortStableFunc(out, func(a, b result.Reason) int { return rank(a.Status) - rank(b.Status) })
+	slices.SortStableFunc(out, func(a, b result.Reason) int {
+		return slices.Index(statuses(), a.Status) - slices.Index(statuses(), b.Status)
+	})
 	return out
 }
 

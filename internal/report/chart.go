@@ -324,27 +324,20 @@ func (a axis) place(v float64) float64 {
 }
 
 // shortDuration writes a round duration: "20 µs".
-func shortDuration(ns float64) string {
-	for _, u := range []struct {
-		scale float64
-		name  string
-	}{{1e9, " s"}, {1e6, " ms"}, {1e3, " µs"}} {
-		if ns >= u.scale*(1-1e-6) {
-			return strconv.FormatFloat(ns/u.scale, 'g', 3, 64) + u.name
-		}
-	}
-	return strconv.FormatFloat(ns, 'g', 3, 64) + " ns"
-}
+func shortDuration(ns float64) string { return short(ns, 3, " s", " ms", " µs", " ns") }
 
 // shortCount writes a round number: "20 k", "1.5 M".
-func shortCount(n float64) string {
-	for _, u := range []struct {
-		scale float64
-		name  string
-	}{{1e9, " G"}, {1e6, " M"}, {1e3, " k"}} {
-		if math.Abs(n) >= u.scale*(1-1e-6) {
-			return strconv.FormatFloat(n/u.scale, 'g', 4, 64) + u.name
+func shortCount(n float64) string { return short(n, 4, " G", " M", " k", "") }
+
+// short writes a number with so many digits in one of four units, each a thousandth of the
+// one before.
+func short(v float64, digits int, units ...string) string {
+	scale := 1e9
+	for _, unit := range units[:3] {
+		if math.Abs(v) >= scale*(1-1e-6) {
+			return strconv.FormatFloat(v/scale, 'g', digits, 64) + unit
 		}
+		scale /= 1000
 	}
-	return strconv.FormatFloat(n, 'g', 4, 64)
+	return strconv.FormatFloat(v, 'g', digits, 64) + units[3]
 }

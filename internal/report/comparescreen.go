@@ -177,24 +177,16 @@ func (l *compareList) write(p *printer) {
 
 // compareLists are the lists of a comparison, those that matter most first.
 func compareLists(c *compare.Comparison) []compareList {
-	regressions := compareList{lead: "  regression  ", style: bad}
-	for _, r := range besidesRows(c) {
-		regressions.lines = append(regressions.lines, plain(r))
-	}
+	besides, replaced, _, suspect := compareRemarks(c)
 	unlike := compareList{lead: "  difference  ", style: warning}
 	for _, d := range c.Differences {
 		unlike.lines = append(unlike.lines, differenceText(d))
 	}
-	replaced := compareList{lead: "  replaced    ", lines: replacedTexts(c)}
 	left := compareList{lead: "  left out    "}
 	for _, l := range c.Left {
 		if !l.Partner {
 			left.lines = append(left.lines, l.Side+" "+plain(filepath.Base(l.Run))+": "+plain(l.Why))
 		}
-	}
-	suspect := compareList{lead: "  suspect     ", style: warning}
-	for _, d := range c.SuspectReasons {
-		suspect.lines = append(suspect.lines, d.Side+" "+suspectText(d, setNamed(c, d.Side)))
 	}
 	remarks := compareList{lead: "  ↳ ", style: faint, below: true}
 	for _, t := range judgedTables(c) {
@@ -207,7 +199,8 @@ func compareLists(c *compare.Comparison) []compareList {
 		}
 		follows.lines = append(follows.lines, differenceText(d))
 	}
-	return []compareList{regressions, unlike, replaced, left, suspect, remarks, follows}
+	return []compareList{{lead: "  regression  ", style: bad, lines: besides.texts()}, unlike, {lead: "  replaced    ", lines: replaced.texts()}, left,
+		{lead: "  suspect     ", style: warning, lines: suspect.texts()}, remarks, follows}
 }
 
 // remarksOf are the remarks on rows, each once, with the rows that have it.

@@ -65,6 +65,15 @@ type points []remark
 // remark is an entry of a list.
 type remark struct{ Word, Class, Text, Code string }
 
+// texts are what the entries say.
+func (x points) texts() []string {
+	var out []string
+	for _, r := range x {
+		out = append(out, r.Text)
+	}
+	return out
+}
+
 // notice is a warning that no reader may miss.
 type notice struct {
 	Head, Text string

@@ -22,12 +22,7 @@ func (n numbers) MarshalJSON() ([]byte, error) {
 			b = append(b, "null"...)
 			continue
 		}
-		text := strconv.FormatFloat(v, 'f', 4, 64)
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-		if text == "-0" {
-			text = "0"
-		}
-		b = append(b, text...)
+		b = strconv.AppendFloat(b, math.Round(v*1e4)/1e4+0, 'f', -1, 64) // the sum turns -0 into 0
 	}
 	return append(b, ']'), nil
 }

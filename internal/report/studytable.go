@@ -221,18 +221,11 @@ func (v *studyView) verdict(c *study.CellOutcome) cell {
 			}
 		}
 	}
-	for _, s := range []result.Status{result.Invalid, result.Unstable, result.Suspect, result.Valid} {
-		if n := counts[s]; n > 0 {
-			t := cell{Text: string(s), Style: statusStyle(s)}
-			if n < made {
-				t.Text += " " + count(n) + " of " + count(made)
-			} else if s == result.Valid && to != "" {
-				t.Text = plain(result.Verdict{Status: s, ValidTo: to}.String())
-			}
-			return t
-		}
+	if counts[result.Valid] == made && to != "" {
+		return cell{Text: plain(result.Verdict{Status: result.Valid, ValidTo: to}.String()), Style: good}
 	}
-	return cell{Text: "–", Style: faint}
+	text, style := worstOf(made, func(s result.Status) int { return counts[s] })
+	return cell{Text: text, Style: style}
 }
 
 // semantics says of each system what its numbers mean, as its runs found it.

@@ -177,18 +177,7 @@ func (s *Sweep) row(r *sweep.Row, unlike bool, asked []string) row {
 // sweepVerdict is the verdicts of a row's runs in a word: the worst, and of how
 // many, unless it is that of all.
 func sweepVerdict(r *sweep.Row) (string, style) {
-	for _, status := range []result.Status{result.Invalid, result.Unstable, result.Suspect, result.Valid} {
-		n := r.Count(status)
-		if n == 0 {
-			continue
-		}
-		text := string(status)
-		if n < len(r.Runs) {
-			text += fmt.Sprintf(" %d of %d", n, len(r.Runs))
-		}
-		return text, map[result.Status]style{result.Invalid: bad, result.Unstable: bad, result.Suspect: warning, result.Valid: good}[status]
-	}
-	return "–", normal
+	return worstOf(len(r.Runs), r.Count)
 }
 
 // sweepNumber is a figure that is no latency as a cell.
