@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -14,7 +15,7 @@ type chart struct {
 	Key     string // for anchors and programs: "percentiles-delivery"
 	Title   string
 	Caption string // what it shows and how to read it
-	Alt     string // what a reader who does not see it should know
+	Alt     string // what a reader who does not see it should know; empty: what its lines say
 	Small   bool   // half as wide on the page
 	X, Y    axis
 	Until   float64 // what the X axis reaches at least; on one of seconds the end of the run
@@ -321,6 +322,50 @@ func (a axis) place(v float64) float64 {
 		return math.Log10(v)
 	}
 	return v
+}
+
+// inWords is a chart for those who do not see it: of percentiles some along each line, else
+// where each begins and ends.
+func (c *chart) inWords() string {
+	text := c.Title
+	for _, l := range c.Lines {
+		if l.Name == "" || l.Thin || l.Marks || l.Points || l.Steps {
+			continue
+		}
+		var parts []string
+		say := func(i int, where string) {
+			if !math.IsNaN(l.Y[i]) {
+				parts = append(parts, where+" "+c.Y.text(l.Y[i]))
+			}
+		}
+		if c.X.Scale == percentileScale {
+			for _, p := range []string{"50", "99", "99.9", "99.99"} {
+				at := -math.Log10(worseThan(p)) - 1e-9
+				if i := slices.IndexFunc(l.X, func(x float64) bool { return x >= at }); i >= 0 {
+					say(i, "about "+rowName(p))
+				}
+			}
+		} else {
+			for _, i := range l.ends() {
+				say(i, "at "+c.X.text(l.X[i]))
+			}
+		}
+		if len(parts) > 0 {
+			text += "; " + l.Name + ": " + strings.Join(parts, ", ")
+		}
+	}
+	return text + "."
+}
+
+// ends are the first and the last point of a line that are drawn.
+func (l *line) ends() []int {
+	var out []int
+	for i, y := range l.Y {
+		if !math.IsNaN(y) {
+			out = append(out[:min(len(out), 1)], i)
+		}
+	}
+	return out
 }
 
 // shortDuration writes a round duration: "20 µs".

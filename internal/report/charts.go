@@ -185,7 +185,6 @@ func percentilesChart(subjects []*subject, f family) *chart {
 	if f.Key == "lag" {
 		c.Caption += " Lag below " + duration(lagFloor) + " is not drawn."
 	}
-	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
 	if floors := floorCurves(subjects, f); len(c.Lines) > 0 && len(floors) > 0 {
 		c.Lines = append(c.Lines, floors...)
 		c.Caption += " The dotted grey line is the noise floor: latencies with a broker that does nothing, on this machine."
@@ -215,38 +214,7 @@ func (l *line) hideBelow(ns int64) {
 }
 
 // drawn reports whether the line has a point.
-func (l *line) drawn() bool {
-	for _, y := range l.Y {
-		if !math.IsNaN(y) {
-			return true
-		}
-	}
-	return false
-}
-
-// figuresInWords says what a chart of a family shows, for those who do not
-// see it.
-func figuresInWords(subjects []*subject, f family) string {
-	var out []string
-	for _, s := range subjects {
-		for _, k := range f.Columns {
-			col := s.column(k.Metric)
-			if col == nil {
-				continue
-			}
-			var parts []string
-			for i, p := range rows() {
-				if fig := col.Figures[i]; fig.ok() && (p == "50" || p == "99" || p == "99.9" || p == maximum) {
-					parts = append(parts, rowName(p)+" "+fig.text())
-				}
-			}
-			if len(parts) > 0 {
-				out = append(out, lineName(s, k.Head)+" "+strings.Join(parts, ", "))
-			}
-		}
-	}
-	return strings.Join(out, "; ") + "."
-}
+func (l *line) drawn() bool { return len(l.ends()) > 0 }
 
 // momentCaption explains the marks of a chart over time.
 func momentCaption(moments []moment) string {
@@ -317,6 +285,5 @@ func histogramChart(subjects []*subject, f family) *chart {
 		}
 	}
 	c.Caption = fmt.Sprintf("Messages in bins of equal width on a logarithmic axis (%d for each factor of ten). More than one hump means more than one way of being slow.", densityBins)
-	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
 	return c
 }

@@ -145,7 +145,6 @@ func compareCurves(m result.Metric, pairs []comparedPair) *chart {
 	x := &chart{Key: "curves-" + string(m), Title: "All runs by percentile: " + metricName(m),
 		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"},
 		Caption: "Each thin line is a run, each thick one the median of a side's runs at each percentile. How far apart the lines of one side are is what an interval within one run cannot tell." + few(pairs)}
-	x.Alt = x.Title + "."
 	var thin []line
 	for side := range 2 {
 		var own []line
@@ -195,7 +194,6 @@ func compareDots(m compare.Metric, pairs []comparedPair) *chart {
 	x := &chart{Key: "dots-" + string(m.Metric), Title: "Percentiles of each run: " + metricName(m.Metric),
 		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"},
 		Caption: "Each dot is a run, A left and B right of its percentile, from the first pair to the last: a drift shows as a slope." + few(pairs)}
-	x.Alt = x.Title + "."
 	drawn := pairs[:min(len(pairs), mostCompared)]
 	for side := range 2 {
 		l := line{Name: string(rune('A' + side)), Colour: side, Points: true}
@@ -229,7 +227,6 @@ func compareDots(m compare.Metric, pairs []comparedPair) *chart {
 func throughputDots(pairs []comparedPair) *chart {
 	x := &chart{Key: "throughput", Title: "Throughput of each run", X: axis{Scale: countScale, Label: "pair"}, Y: axis{Scale: rateScale, Label: "messages a second"},
 		Caption: "Each dot is a run, by its pair."}
-	x.Alt = x.Title + "."
 	for side := range 2 {
 		l := line{Name: string(rune('A' + side)), Colour: side, Points: true}
 		for _, p := range pairs {

@@ -259,7 +259,6 @@ func repeatCharts(prepared []*subject) []*chart {
 				continue
 			}
 			c.Caption = "The " + metricName(m) + " of each run of the set " + r.name() + ", a line each. The distance between the lines is what no interval of a single run shows."
-			c.Alt = c.Title + ": " + figuresInWords(r.runs, f)
 			c.Lines = append(c.Lines, floorCurves(r.runs, f)...)
 			out = append(out, c)
 		}

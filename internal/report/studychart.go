@@ -34,7 +34,6 @@ func (v *studyView) pictures(x *study.Chart, key string) gallery {
 		if !slices.ContainsFunc(c.Lines, func(l line) bool { return !l.Marks }) || !c.fit() {
 			return
 		}
-		c.Alt = studyAlt(c)
 		out = append(out, pictureOf(c, false))
 	}
 	switch x.Kind {
@@ -408,34 +407,3 @@ func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOut
 // studyPoints is the most points that a line over time has on the page of a study,
 // which has many.
 const studyPoints = 200
-
-// studyAlt is a chart in words: where each line begins and ends.
-func studyAlt(c *chart) string {
-	shown := *c
-	shown.Lines = slices.DeleteFunc(slices.Clone(c.Lines), func(l line) bool { return l.Thin || l.Marks || l.Name == "" })
-	if c.X.Scale == percentileScale {
-		return percentileAlt(&shown)
-	}
-	return sweepAlt(&shown)
-}
-
-// percentileAlt is a chart of percentiles in words.
-func percentileAlt(c *chart) string {
-	var out []string
-	for _, l := range c.Lines {
-		var parts []string
-		for _, at := range []struct {
-			x    float64
-			name string
-		}{{math.Log10(2), "p50"}, {2, "p99"}, {3, "p99.9"}, {4, "p99.99"}} {
-			for i := 1; i < len(l.X); i++ {
-				if l.X[i-1] < at.x && l.X[i] >= at.x-1e-9 {
-					parts = append(parts, at.name+" "+c.Y.text(l.Y[i]))
-					break
-				}
-			}
-		}
-		out = append(out, l.Name+": "+strings.Join(parts, ", "))
-	}
-	return c.Title + "; about " + strings.Join(out, "; ") + "."
-}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"html"
 	"io"
@@ -68,7 +69,7 @@ func drawSVG(c *chart, alone bool) string {
 	if c.Small {
 		width, height = svgSmallWidth, svgSmallHeight
 	}
-	s := newSVG("chart", c.Key, c.Title, c.Alt, width, height, alone)
+	s := newSVG("chart", c.Key, c.Title, cmp.Or(c.Alt, c.inWords()), width, height, alone)
 	drawChart(s, c, width, height, alone)
 	return s.end()
 }

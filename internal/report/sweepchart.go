@@ -67,7 +67,6 @@ func sweepCharts(t *sweep.Table) []*chart {
 	}
 	add(c)
 	for _, c := range out {
-		c.Alt = sweepAlt(c)
 		if len(curves) > mostCurves {
 			c.Caption += fmt.Sprintf(" The first %d of %d combinations of the other axes are drawn; the table has all.", mostCurves, len(curves))
 		}
@@ -146,24 +145,4 @@ func overloads(c sweep.Curve, x axis) []moment {
 		out = append(out, m)
 	}
 	return out
-}
-
-// sweepAlt is a chart in words: where each line begins and ends.
-func sweepAlt(c *chart) string {
-	text := c.Title
-	for _, l := range c.Lines {
-		first, last := -1, -1
-		for i, y := range l.Y {
-			if !math.IsNaN(y) {
-				if first < 0 {
-					first = i
-				}
-				last = i
-			}
-		}
-		if first >= 0 {
-			text += fmt.Sprintf("; %s: %s at %s, %s at %s", l.Name, c.Y.text(l.Y[first]), c.X.text(l.X[first]), c.Y.text(l.Y[last]), c.X.text(l.X[last]))
-		}
-	}
-	return text
 }

@@ -11,7 +11,7 @@ import (
 
 // newTimeChart begins a chart over the time of the runs, half as wide as the page.
 func newTimeChart(kind Kind, title string, y axis, subjects []*subject) *chart {
-	return &chart{Kind: kind, Key: string(kind), Title: title, Alt: title + ".", Small: true, X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: y,
+	return &chart{Kind: kind, Key: string(kind), Title: title, Small: true, X: axis{Scale: secondsScale, Label: "time in the measured window"}, Y: y,
 		Moments: momentsOf(subjects), Until: untilOf(subjects)}
 }
 
@@ -92,14 +92,12 @@ func timeChart(subjects []*subject, f family) *chart {
 		c.Caption += "Of a percentile that an interval has too few messages for – p99 takes " + count(stats.MinSamples(0.99, 0.95)) + ", p99.9 " + count(stats.MinSamples(0.999, 0.95)) + " – nothing is drawn. "
 	}
 	c.Caption += momentCaption(c.Moments)
-	c.Alt = c.Title + ": " + figuresInWords(subjects, f)
 	return c
 }
 
 // rateChart draws due, sent and received messages a second over time.
 func rateChart(subjects []*subject) *chart {
 	c := newTimeChart(KindRate, "Rate over time", axis{Scale: rateScale, Label: "messages a second"}, subjects)
-	var words []string
 	received := 3 // the dash
 	if len(subjects) > 1 {
 		received = 2
@@ -117,10 +115,8 @@ func rateChart(subjects []*subject) *chart {
 		if few && s.sum.Counters.Expected > 0 {
 			c.overTime(subjects, i, spans, "received", 2, received, perSecond(func(c *result.Counters) int64 { return c.Received }))
 		}
-		words = append(words, lineName(s, "sent ")+rate(s.sum.Rate.Sent)+" over all")
 	}
 	c.Caption = "Due is what the schedule had for the interval, sent what was handed to the client in it, received what arrived in it. Sent below due is a delay that counts as response time. " + momentCaption(c.Moments)
-	c.Alt = "Rate over time: " + strings.Join(words, "; ") + "."
 	return c
 }
 
