@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,57 +16,64 @@ type advice struct {
 	try   string // what to do; empty: nobody knows
 }
 
+// usualAdvice is what is always said of reasons of a code: in brief, and what to do.
+func usualAdvice() map[string]advice {
+	return map[string]advice{
+		"conservation":     {brief: "the message counts do not add up", try: "report it with the result file: it is a defect of sixnines or of the driver"},
+		"violations":       {brief: "the driver broke its contract", try: "run the driver's conformance suite"},
+		"cut-short":        {brief: "the run was cut short", try: "run it again"},
+		"aborted":          {brief: "the run was aborted", try: "run it again, or interrupt it only once"},
+		"suspended":        {brief: "the machine was suspended", try: "switch sleeping off and run again"},
+		"consumers-absent": {brief: "consumers could not connect", try: "see why the broker refuses them"},
+		"frozen":           {try: "look for what stopped the process (a signal, a limit, the hypervisor) and run again"},
+		"self-inflicted":   {try: "look for what stopped the process (a signal, a limit, the hypervisor) and run again"},
+		"own-lag":          {try: "lower the rate, or give the generator processors of its own"},
+		"receive-lag":      {try: "lower the rate, use more connections, or give the generator more processor"},
+		"generator-limit":  {try: "lower the rate, use more connections or a larger machine"},
+		"backlog":          {try: "lower --rate, or find what it can carry: sixnines capacity"},
+		"steady":           {try: "run longer (--duration), and see what changed: --show steady"},
+		"not-sent":         {try: "lower the rate, or lengthen the drain (--drain)"},
+		"rate":             {try: "lower the rate, or give the generator more processor"},
+		"worst-second":     {try: "lower the rate, or give the generator more processor"},
+		"throttled":        {try: "raise the processor quota (cpu.max)"},
+		"steal":            {try: "run on a machine of your own, or at another time"},
+		"swap":             {try: "free memory, or switch swapping off"},
+		"cpu":              {try: "lower the rate, or use a larger machine"},
+		"gc":               {try: "raise GOMEMLIMIT, or lower the rate"},
+		"client-drops":     {try: "raise the client's limits"},
+		"probe":            {try: "use more connections, and see --show reasons"},
+	}
+}
+
 // adviceOf is a reason in short.
 func adviceOf(s *subject, r result.Reason) advice {
-	a := advice{why: strings.TrimPrefix(firstClause(plain(r.Text)), "self-inflicted: "), brief: plain(r.Brief)}
+	a, told := usualAdvice()[r.Code], firstClause(plain(r.Text))
+	a.brief, a.why = cmp.Or(a.brief, plain(r.Brief)), strings.TrimPrefix(told, "self-inflicted: ")
+	where := rowName(plain(r.Percentile))
 	switch r.Code {
-	case "conservation":
-		a.brief, a.try = "the message counts do not add up", "report it with the result file: it is a defect of sixnines or of the driver"
-	case "violations":
-		a.brief, a.try = "the driver broke its contract", "run the driver's conformance suite"
-	case "cut-short":
-		a.brief, a.try = "the run was cut short", "run it again"
-	case "aborted":
-		a.brief, a.try = "the run was aborted", "run it again, or interrupt it only once"
-	case "suspended":
-		a.brief, a.try = "the machine was suspended", "switch sleeping off and run again"
-	case "consumers-absent":
-		a.brief, a.try = "consumers could not connect", "see why the broker refuses them"
-	case "frozen", "self-inflicted":
-		if a.brief == "" {
-			a.brief = "the generator's own delay made the tail"
-		}
-		if r.Code == "self-inflicted" {
-			a.why = "the generator itself made most of the slowest messages late"
-		}
-		a.try = "look for what stopped the process (a signal, a limit, the hypervisor) and run again"
+	case "frozen":
+		a.brief = cmp.Or(a.brief, "the generator's own delay made the tail")
+	case "self-inflicted":
+		a.brief, a.why = cmp.Or(a.brief, "the generator's own delay made the tail"), "the generator itself made most of the slowest messages late"
 	case "own-lag":
-		if a.brief == "" {
-			a.brief = "own lag"
-		}
-		a.why = "the generator itself was late: own lag is above a quarter of " + rowName(plain(r.Percentile))
-		a.try = "lower the rate, or give the generator processors of its own"
+		a.brief, a.why = cmp.Or(a.brief, "own lag"), "the generator itself was late: own lag is above a quarter of "+where
 	case "receive-lag":
-		a.why = "received data waited to be read for more than half of " + rowName(plain(r.Percentile))
-		a.try = "lower the rate, use more connections, or give the generator more processor"
+		a.why = "received data waited to be read for more than half of " + where
 	case "generator-limit":
-		a.try = "lower the rate, use more connections or a larger machine"
 		a.why = "the busiest sending thread of the generator was busy nearly all the time"
 	case "backlog":
-		a.why = "the backlog (messages due or in flight) grew until the end and did not shrink again"
-		a.try = "lower --rate, or find what it can carry: sixnines capacity"
-		if r.Status == result.Suspect {
-			a.brief = "overload or slow answers: the run is too short to tell"
-			a.why, a.try = firstClause(plain(r.Text)), "run longer (--duration)"
-		}
-		if s.sum.Kept != nil && r.Status == result.Unstable {
-			a.brief, a.why, a.try = "consumers did not catch up", firstClause(plain(r.Text)), "lower --rate, or make the window longer (--duration)"
+		switch {
+		case r.Status == result.Suspect:
+			a = advice{"overload or slow answers: the run is too short to tell", told, "run longer (--duration)"}
+		case s.sum.Kept != nil && r.Status == result.Unstable:
+			a = advice{"consumers did not catch up", told, "lower --rate, or make the window longer (--duration)"}
+		default:
+			a.why = "the backlog (messages due or in flight) grew until the end and did not shrink again"
 		}
 	case "steady":
-		a.why = rowName(plain(r.Percentile)) + " depends on how long the run was: " + a.brief
-		a.try = "run longer (--duration), and see what changed: --show steady"
+		a.why = where + " depends on how long the run was: " + a.brief
 	case "warm-up":
-		a.why = rowName(plain(r.Percentile)) + " and the percentiles above it include a warm-up"
+		a.why = where + " and the percentiles above it include a warm-up"
 		for _, remedy := range []string{"run with --warmup ", "lengthen "} { // files of earlier versions have the second
 			if _, how, found := strings.Cut(plain(r.Text), remedy); found {
 				a.try = remedy + firstClause(how)
@@ -74,28 +82,8 @@ func adviceOf(s *subject, r result.Reason) advice {
 		}
 	case "attribution":
 		return advice{brief: a.brief} // the cause is told by itself
-	case "not-sent":
-		a.try = "lower the rate, or lengthen the drain (--drain)"
-	case "rate", "worst-second":
-		a.try = "lower the rate, or give the generator more processor"
-	case "throttled":
-		a.try = "raise the processor quota (cpu.max)"
-	case "steal":
-		a.try = "run on a machine of your own, or at another time"
-	case "swap":
-		a.try = "free memory, or switch swapping off"
-	case "cpu":
-		a.try = "lower the rate, or use a larger machine"
-	case "gc":
-		a.try = "raise GOMEMLIMIT, or lower the rate"
-	case "client-drops":
-		a.try = "raise the client's limits"
-	case "probe":
-		a.try = "use more connections, and see --show reasons"
 	}
-	if a.brief == "" {
-		a.brief = a.why
-	}
+	a.brief = cmp.Or(a.brief, a.why)
 	return a
 }
 
