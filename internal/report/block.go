@@ -1,7 +1,5 @@
 package report
 
-import "slices"
-
 // blocksTable lays the two intervals of each tail percentile side by side;
 // nil where nothing was resampled.
 func blocksTable(s *subject) *table {
@@ -38,9 +36,7 @@ func blocksNotes(s *subject) []string {
 	var out []string
 	for _, r := range x.Rows {
 		for _, n := range r.Notes {
-			if text := sentence(n); !slices.Contains(out, text) {
-				out = append(out, text)
-			}
+			out = once(out, sentence(n))
 		}
 	}
 	return out

@@ -187,6 +187,9 @@ type column struct {
 	Note      string // of a corrected one: what it is, for people
 }
 
+// at is the figure of a percentile of rows().
+func (c *column) at(percentile string) figure { return c.Figures[slices.Index(rows(), percentile)] }
+
 // hasOwn reports whether any figure's own share is known.
 func (c column) hasOwn() bool {
 	for _, f := range c.Figures {

@@ -42,9 +42,7 @@ func floorTexts(prepared []*subject) []string {
 		if s.measuredMetric() == "" {
 			continue
 		}
-		if text := sentence(floorText(&s.run.Header)); !slices.Contains(out, text) {
-			out = append(out, text)
-		}
+		out = once(out, sentence(floorText(&s.run.Header)))
 	}
 	return out
 }

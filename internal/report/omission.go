@@ -46,11 +46,8 @@ func omissionSentence(open, closed *subject) string {
 			continue
 		}
 		var parts []string
-		for i, p := range rows() {
-			if p != "99" && p != maximum {
-				continue
-			}
-			if x, y := a.Figures[i], b.Figures[i]; x.ok() && y.ok() {
+		for _, p := range []string{"99", maximum} {
+			if x, y := a.at(p), b.at(p); x.ok() && y.ok() {
 				part := fmt.Sprintf("%s is %s in the open loop (%s) and %s in the closed loop (%s)", rowName(p), x.text(), open.name(), y.text(), closed.name())
 				if y.Value > 0 && x.Value >= 2*y.Value {
 					part += fmt.Sprintf(", %s times less", times(float64(x.Value)/float64(y.Value)))

@@ -37,9 +37,7 @@ func percentileTable(first string, all []series, latencies []latency, alone bool
 				if !alone || k > 0 && !slices.Contains(r.Notes, n) {
 					n = l.name + ": " + n
 				}
-				if !slices.Contains(r.Notes, n) {
-					r.Notes = append(r.Notes, n)
-				}
+				r.Notes = once(r.Notes, n)
 			}
 		}
 	}

@@ -180,9 +180,7 @@ func keyFigures(prepared []*subject) block {
 	var keys []string
 	for _, s := range prepared {
 		for _, c := range cardsOf(s) {
-			if !slices.Contains(keys, c.Key) {
-				keys = append(keys, c.Key)
-			}
+			keys = once(keys, c.Key)
 		}
 	}
 	x.Head = append(x.Head, cells(keys...)...)
@@ -211,11 +209,8 @@ func cardsOf(s *subject) []card {
 	}
 	if m := s.measuredMetric(); m != "" {
 		c := s.column(m)
-		for i, p := range rows() {
-			if p != "50" && p != "99" && p != "99.9" && p != maximum {
-				continue
-			}
-			f := c.Figures[i]
+		for _, p := range []string{"50", "99", "99.9", maximum} {
+			f := c.at(p)
 			value, means := f.text(), ""
 			if remarks := f.notes(); len(remarks) > 0 {
 				means = remarks[0]

@@ -266,7 +266,7 @@ func otherLatencies(s *subject) [][]string {
 			}
 			var parts []string
 			for _, p := range []string{"50", "99", "99.9", maximum} {
-				if x := c.Figures[slices.Index(rows(), p)]; x.Needs == 0 && !x.Absent {
+				if x := c.at(p); x.Needs == 0 && !x.Absent {
 					parts = append(parts, rowName(p)+" "+x.text())
 				}
 			}
@@ -358,7 +358,7 @@ func screenNotes(s *subject) []string {
 	if col := s.column(s.measuredMetric()); col != nil {
 		first, last := "", ""
 		for _, name := range screenRows() {
-			if f := col.Figures[slices.Index(rows(), name)]; f.nearFloor() {
+			if f := col.at(name); f.nearFloor() {
 				if last = rowName(name); first == "" {
 					first = last
 				}

@@ -77,14 +77,13 @@ func rowsOfRuns(subjects []*subject, m result.Metric) *table {
 		x.add(s.letter)
 	}
 	for _, name := range screenRows() {
-		i := slices.Index(rows(), name)
-		if !slices.ContainsFunc(with, func(s *subject) bool { return s.column(m).Figures[i].Needs == 0 }) {
+		if !slices.ContainsFunc(with, func(s *subject) bool { return s.column(m).at(name).Needs == 0 }) {
 			continue
 		}
 		x.Head = append(x.Head, cell{Text: rowName(name), Right: true})
 		for k, s := range with {
-			c := figureCell(s.column(m).Figures[i])
-			if s.column(m).Figures[i].Needs > 0 || s.column(m).Figures[i].Unstable {
+			c := figureCell(s.column(m).at(name))
+			if s.column(m).at(name).Needs > 0 || s.column(m).at(name).Unstable {
 				c.Text = "n/a"
 			}
 			x.Rows[k].Cells = append(x.Rows[k].Cells, c)

@@ -30,16 +30,12 @@ func stageTable(s *subject) *table {
 		}
 		any = any || stage.metric != result.LagOwn && stage.metric != result.LagBlocked
 		r := x.add(stage.name)
-		for i, p := range rows() {
-			switch p {
-			case "50", "90", "99", "99.9", maximum:
-				f := col.Figures[i]
-				text := f.text()
-				if f.Needs > 0 {
-					text = "n/a"
-				}
-				r.Cells = append(r.Cells, cell{Text: text})
+		for _, p := range []string{"50", "90", "99", "99.9", maximum} {
+			f, text := col.at(p), "n/a"
+			if f.Needs == 0 {
+				text = f.text()
 			}
+			r.Cells = append(r.Cells, cell{Text: text})
 		}
 		r.Cells = append(r.Cells, cell{Text: count(col.Dist.Count)})
 	}

@@ -96,12 +96,8 @@ func (v *studyView) absent(cells []*study.CellOutcome, labels []string) string {
 		if !there[c.Cell.System.Name] {
 			name = plain(c.Cell.System.Title)
 		}
-		if by[why] == nil {
-			reasons = append(reasons, why)
-		}
-		if !slices.Contains(by[why], name) {
-			by[why] = append(by[why], name)
-		}
+		reasons = once(reasons, why)
+		by[why] = once(by[why], name)
 	}
 	var out []string
 	for _, why := range reasons {
@@ -194,9 +190,7 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 			if !l.drawn() {
 				continue
 			}
-			if name := metricName(m); !slices.Contains(metrics, name) {
-				metrics = append(metrics, name)
-			}
+			metrics = once(metrics, metricName(m))
 			if run == median {
 				parts := believed(sparse(l, 2), run, m)
 				suspected = suspected || len(parts) > 1 || parts[0].Dash == suspectDash

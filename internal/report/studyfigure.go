@@ -37,11 +37,6 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 	}
 	made, slower, invalid, unfit := 0, 0, 0, 0
 	var missing, suspectNotes []string
-	note := func(list *[]string, text string) {
-		if text = plain(text); !slices.Contains(*list, text) {
-			*list = append(*list, text)
-		}
-	}
 	for _, t := range c.Trials {
 		if t.Bench != nil {
 			made++
@@ -52,20 +47,20 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 		part := study.PartOf(t.Run, a.workload)
 		if part != nil && part.Summary != nil && part.Summary.Verdict.Status == result.Invalid {
 			invalid++
-			note(&missing, "INVALID")
+			missing = once(missing, plain("INVALID"))
 			continue
 		}
 		made++
 		x := study.Read(part, a.name, a.metric)
 		switch {
 		case x.Missing != "":
-			note(&missing, x.Missing)
+			missing = once(missing, plain(x.Missing))
 			if x.Missing == "UNSTABLE" || x.Missing == refused {
 				slower++
 			}
 		case x.Unfit != "":
 			unfit++
-			note(&suspectNotes, x.Unfit)
+			suspectNotes = once(suspectNotes, plain(x.Unfit))
 		}
 	}
 	f.Over = study.ReadRounds(c, a.name, a.metric, a.workload)

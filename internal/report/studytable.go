@@ -71,12 +71,7 @@ func (v *studyView) cross(t *table, x *study.Table, matched []*study.CellOutcome
 		if x.Rows == study.RowsLoads {
 			row, group, rowTitle, groupTitle = group, row, groupTitle, rowTitle
 		}
-		if !slices.Contains(rows, row) {
-			rows = append(rows, row)
-		}
-		if !slices.Contains(groups, group) {
-			groups = append(groups, group)
-		}
+		rows, groups = once(rows, row), once(groups, group)
 		titles["row "+row], titles["group "+group], at[[2]string{row, group}] = plain(rowTitle), plain(groupTitle), c
 	}
 	t.Head = cells("system")
@@ -127,9 +122,7 @@ func (v *studyView) sources(cells []*study.CellOutcome, columns []string) []stri
 	for _, c := range cells {
 		for _, name := range columns {
 			for _, x := range v.theirs(c.Cell.Name, name) {
-				if text := "Theirs: " + words("; ", x.source, x.note) + "."; !slices.Contains(out, text) {
-					out = append(out, text)
-				}
+				out = once(out, "Theirs: "+words("; ", x.source, x.note)+".")
 			}
 		}
 	}

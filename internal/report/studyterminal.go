@@ -64,12 +64,10 @@ func (v *studyView) skippedBriefly() []string {
 	names, hows := map[string][]string{}, map[string][]string{}
 	for _, s := range v.Skipped {
 		why, how := plain(s.Why), plain(s.How)
-		if names[why] == nil {
-			reasons = append(reasons, why)
-		}
+		reasons = once(reasons, why)
 		names[why] = append(names[why], v.systemTitle(s.System))
-		if how != "" && (v.GoOn == "" || !strings.Contains(how, plain(v.GoOn))) && !slices.Contains(hows[why], how) {
-			hows[why] = append(hows[why], how)
+		if how != "" && (v.GoOn == "" || !strings.Contains(how, plain(v.GoOn))) {
+			hows[why] = once(hows[why], how)
 		}
 	}
 	var out []string

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -74,9 +73,7 @@ func (s *Sweep) of() string {
 func (s *Sweep) metrics() []result.Metric {
 	var all []result.Metric
 	for _, r := range s.Rows {
-		if !slices.Contains(all, r.Metric) {
-			all = append(all, r.Metric)
-		}
+		all = once(all, r.Metric)
 	}
 	return all
 }
@@ -267,11 +264,7 @@ func SweepCSV(w io.Writer, tables ...*sweep.Table) error {
 		head = append(head, "p"+p+"_ns", "p"+p+"_low_ns", "p"+p+"_high_ns", "p"+p+"_mark")
 	}
 	for _, t := range tables {
-		for _, text := range t.Asked() {
-			if !slices.Contains(asked, text) {
-				asked = append(asked, text)
-			}
-		}
+		asked = once(asked, t.Asked()...)
 	}
 	_ = c.Write(append(append(head, "semantics"), asked...)) // kept by the writer until Error
 	for _, t := range tables {

@@ -169,3 +169,13 @@ func words(separator string, parts ...string) string {
 func (x *table) HasHead() bool {
 	return slices.ContainsFunc(x.Head, func(c cell) bool { return c.Text != "" })
 }
+
+// once appends those of the items that a list does not have yet.
+func once[T comparable](list []T, items ...T) []T {
+	for _, x := range items {
+		if !slices.Contains(list, x) {
+			list = append(list, x)
+		}
+	}
+	return list
+}

@@ -19,9 +19,7 @@ const tailBrief = 5
 func tailTables(s *subject) []*table {
 	var metrics []result.Metric
 	for _, e := range s.run.Tail {
-		if !slices.Contains(metrics, e.Metric) {
-			metrics = append(metrics, e.Metric)
-		}
+		metrics = once(metrics, e.Metric)
 	}
 	var out []*table
 	for _, m := range metrics {
@@ -79,8 +77,8 @@ func foremost(list []string) string {
 func metBy(r *result.Run, e result.Exemplar, source func(string) string) []string {
 	var out, counted []string
 	for _, v := range r.Events {
-		if kind := plain(v.Kind); v.At >= e.Intended && v.At <= e.Done && !slices.Contains(out, kind) {
-			out = append(out, kind)
+		if v.At >= e.Intended && v.At <= e.Done {
+			out = once(out, plain(v.Kind))
 		}
 	}
 	met := map[string][]result.Pause{}

@@ -2,7 +2,6 @@ package report
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"sixnines/internal/stats"
@@ -54,9 +53,7 @@ func timeChart(subjects []*subject, f family) *chart {
 		if m == "" {
 			continue
 		}
-		if name := metricName(m); !slices.Contains(metrics, name) {
-			metrics = append(metrics, name)
-		}
+		metrics = once(metrics, metricName(m))
 		c.Moments = append(c.Moments, steadyMoments(s)...)
 		spans := timeline(s.run)
 		draw := func(name string, colour, dash int, of func(result.PointMetric) int64) bool {
