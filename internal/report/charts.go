@@ -174,9 +174,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 			if f.Key == "lag" {
 				l.hideBelow(lagFloor)
 			}
-			if l.drawn() {
-				c.Lines = append(c.Lines, l)
-			}
+			c.add(l)
 		}
 	}
 	if len(subjects) > fewLines {
@@ -211,6 +209,14 @@ func (l *line) hideBelow(ns int64) {
 			l.Y[i] = math.NaN()
 		}
 	}
+}
+
+// add adds a line that has a point, and reports whether it has.
+func (c *chart) add(l line) bool {
+	if l.drawn() {
+		c.Lines = append(c.Lines, l)
+	}
+	return l.drawn()
 }
 
 // drawn reports whether the line has a point.
@@ -279,9 +285,7 @@ func histogramChart(subjects []*subject, f family) *chart {
 			if len(subjects) == 1 {
 				l.Colour = j
 			}
-			if len(l.X) > 0 {
-				c.Lines = append(c.Lines, l)
-			}
+			c.add(l)
 		}
 	}
 	c.Caption = fmt.Sprintf("Messages in bins of equal width on a logarithmic axis (%d for each factor of ten). More than one hump means more than one way of being slow.", densityBins)

@@ -160,10 +160,9 @@ func compareCurves(m result.Metric, pairs []comparedPair) *chart {
 				thin = append(thin, l)
 			}
 		}
-		if l := medianCurve(own); l.drawn() {
-			l.Name, l.Colour = string(rune('A'+side))+", median of the runs", side
-			x.Lines = append(x.Lines, l)
-		}
+		l := medianCurve(own)
+		l.Name, l.Colour = string(rune('A'+side))+", median of the runs", side
+		x.add(l)
 	}
 	x.Lines = append(x.Lines, thin...)
 	return x

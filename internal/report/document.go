@@ -1,13 +1,13 @@
 package report
 
-// document is what a report says before it is written: its blocks in order. Of a kind of
-// report the page and Markdown are made of the same blocks.
+// document is what a page says before it is written: its blocks in order. Markdown has those
+// that are [written].
 type document []block
 
 // block is a part of a document. A page has a template for each type of them.
 type block any
 
-// written is a block that Markdown has, too.
+// written is a block for Markdown, too.
 type written interface{ markdown(m *markdown) }
 
 // part is a section with what is in it.

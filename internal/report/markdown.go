@@ -41,11 +41,7 @@ func (x part) markdown(m *markdown) {
 }
 
 func (x finding) markdown(m *markdown) {
-	m.f("\n### %s", strings.ToUpper(x.Status))
-	if x.Label != "" {
-		m.f(": %s", x.Label)
-	}
-	m.f("\n")
+	m.f("\n### %s: %s\n", strings.ToUpper(x.Status), x.Label)
 	m.document(x.Blocks)
 }
 
@@ -82,10 +78,6 @@ func (x code) markdown(m *markdown) {
 }
 
 func (x facts) markdown(m *markdown) {
-	if x.Lead != "" {
-		m.f("\n- **%s** %s\n", x.Lead, strings.Join(x.List, ", "))
-		return
-	}
 	m.f("\n%s\n", strings.Join(x.List, dot))
 }
 
@@ -101,11 +93,7 @@ func (m *markdown) list(all points) {
 }
 
 func (x notice) markdown(m *markdown) {
-	m.f("\n> **%s**", x.Head)
-	if x.Text != "" {
-		m.f(": %s", x.Text)
-	}
-	m.f("\n")
+	m.f("\n> **%s**: %s\n", x.Head, x.Text)
 }
 
 func (x gallery) markdown(m *markdown) {

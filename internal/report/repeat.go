@@ -251,9 +251,7 @@ func repeatCharts(prepared []*subject) []*chart {
 				if len(c.Lines) == 0 {
 					l.Legend = "each run by itself"
 				}
-				if l.drawn() {
-					c.Lines = append(c.Lines, l)
-				}
+				c.add(l)
 			}
 			if len(c.Lines) < 2 {
 				continue

@@ -390,9 +390,7 @@ func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOut
 			if len(cells) == 1 && s.name != "" {
 				l.Name, l.Colour = s.name, k
 			}
-			if l.drawn() {
-				c.Lines = append(c.Lines, l)
-			}
+			c.add(l)
 		}
 	}
 	return c

@@ -119,9 +119,7 @@ func (v *studyView) over(x *study.Chart, name string, cells []*study.CellOutcome
 				m.X, m.Y = append(m.X, c.X.place(p.x)), append(m.Y, c.Y.place(t.value*of))
 			}
 		}
-		if l.drawn() {
-			c.Lines = append(c.Lines, l)
-		}
+		c.add(l)
 		if m.drawn() {
 			marks = append(marks, m)
 		}

@@ -20,11 +20,7 @@ func (c *chart) overTime(subjects []*subject, i int, spans []span, name string, 
 	if len(subjects) > 1 {
 		name, colour = lineName(subjects[i], name), i
 	}
-	l := timeLine(spans, name, colour, dash, value)
-	if l.drawn() {
-		c.Lines = append(c.Lines, l)
-	}
-	return l.drawn()
+	return c.add(timeLine(spans, name, colour, dash, value))
 }
 
 // perSecond is a count of an interval as a rate.
