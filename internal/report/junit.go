@@ -97,90 +97,58 @@ func verdictCase(s *subject, seconds float64) JUnitCase {
 	return c
 }
 
-// The elements of the format, as CI systems read it: testsuites, testsuite,
-// testcase with failure or error, and system-out. There is no specification; the
-// attributes are those that Jenkins's and GitLab's readers know.
-type (
-	junitRoot struct {
-		XMLName  xml.Name     `xml:"testsuites"`
-		Name     string       `xml:"name,attr"`
-		Tests    int          `xml:"tests,attr"`
-		Failures int          `xml:"failures,attr"`
-		Errors   int          `xml:"errors,attr"`
-		Time     string       `xml:"time,attr"`
-		Suites   []junitSuite `xml:"testsuite"`
-	}
-	junitSuite struct {
-		Name       string           `xml:"name,attr"`
-		Tests      int              `xml:"tests,attr"`
-		Failures   int              `xml:"failures,attr"`
-		Errors     int              `xml:"errors,attr"`
-		Skipped    int              `xml:"skipped,attr"`
-		Time       string           `xml:"time,attr"`
-		Timestamp  string           `xml:"timestamp,attr,omitempty"`
-		Properties *junitProperties `xml:"properties"`
-		Cases      []junitCase      `xml:"testcase"`
-	}
-	junitProperties struct {
-		Property []junitProperty `xml:"property"`
-	}
-	junitProperty struct {
-		Name  string `xml:"name,attr"`
-		Value string `xml:"value,attr"`
-	}
-	junitCase struct {
-		Name    string        `xml:"name,attr"`
-		Class   string        `xml:"classname,attr"`
-		Time    string        `xml:"time,attr"`
-		Failure *junitProblem `xml:"failure"`
-		Error   *junitProblem `xml:"error"`
-		Output  string        `xml:"system-out,omitempty"`
-	}
-	junitProblem struct {
-		Message string `xml:"message,attr"`
-		Type    string `xml:"type,attr"`
-		Text    string `xml:",chardata"`
-	}
-)
-
-// JUnit writes suites as a JUnit file, in XML and UTF-8.
+// JUnit writes suites as a JUnit file, in XML and UTF-8, as CI systems read it: there is no
+// specification, and the attributes are those that Jenkins's and GitLab's readers know.
 func JUnit(w io.Writer, suites []JUnitSuite) error {
-	root := junitRoot{Name: "sixnines"}
-	total := 0.0
+	body := pen{escape: escapeXML}
+	tests, failures, broken, seconds := 0, 0, 0, 0.0
 	for _, s := range suites {
-		x := junitSuite{Name: plain(s.Name), Tests: len(s.Cases), Time: junitSeconds(s.Seconds)}
-		if !s.Started.IsZero() {
-			x.Timestamp = s.Started.UTC().Format("2006-01-02T15:04:05Z")
-		}
-		for _, p := range s.Properties {
-			if x.Properties == nil {
-				x.Properties = &junitProperties{}
-			}
-			x.Properties.Property = append(x.Properties.Property, junitProperty{plain(p[0]), plain(p[1])})
-		}
+		cases := pen{escape: escapeXML}
+		failed, ended := 0, 0
 		for _, c := range s.Cases {
-			y := junitCase{Name: plain(c.Name), Class: "sixnines." + x.Name, Time: junitSeconds(c.Seconds), Output: junitText(c.Output)}
+			cases.f("    <testcase name=\"%s\" classname=\"sixnines.%s\" time=\"%s\">", plain(c.Name), plain(s.Name), junitSeconds(c.Seconds))
+			problem := func(element markup, message, kind string) {
+				cases.f("\n      <%s message=\"%s\" type=\"%s\">%s</%s>", element, plain(message), plain(kind), junitText(message), element)
+			}
 			switch {
 			case c.Error != "":
-				x.Errors++
-				y.Error = &junitProblem{plain(c.Error), "error", junitText(c.Error)}
+				ended++
+				problem("error", c.Error, "error")
 			case c.Failure != "":
-				x.Failures++
-				y.Failure = &junitProblem{plain(c.Message), plain(c.Failure), junitText(c.Message)}
+				failed++
+				problem("failure", c.Message, c.Failure)
 			}
-			x.Cases = append(x.Cases, y)
+			if c.Output != "" {
+				cases.f("\n      <system-out>%s</system-out>", junitText(c.Output))
+			}
+			cases.f("\n    </testcase>\n")
 		}
-		total += s.Seconds
-		root.Tests, root.Failures, root.Errors = root.Tests+x.Tests, root.Failures+x.Failures, root.Errors+x.Errors
-		root.Suites = append(root.Suites, x)
+		body.f("  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"0\" time=\"%s\"", plain(s.Name), len(s.Cases), failed, ended, junitSeconds(s.Seconds))
+		if !s.Started.IsZero() {
+			body.f(" timestamp=\"%s\"", s.Started.UTC().Format("2006-01-02T15:04:05Z"))
+		}
+		body.f(">\n")
+		for i, p := range s.Properties {
+			if i == 0 {
+				body.f("    <properties>\n")
+			}
+			body.f("      <property name=\"%s\" value=\"%s\"></property>\n", plain(p[0]), plain(p[1]))
+			if i == len(s.Properties)-1 {
+				body.f("    </properties>\n")
+			}
+		}
+		body.f("%s  </testsuite>\n", markup(cases.String()))
+		tests, failures, broken, seconds = tests+len(s.Cases), failures+failed, broken+ended, seconds+s.Seconds
 	}
-	root.Time = junitSeconds(total)
-	text, err := xml.MarshalIndent(root, "", "  ")
-	if err != nil {
-		return fmt.Errorf("junit: %w", err)
-	}
-	_, err = io.WriteString(w, xml.Header+string(text)+"\n")
+	_, err := fmt.Fprintf(w, "%s<testsuites name=\"sixnines\" tests=\"%d\" failures=\"%d\" errors=\"%d\" time=\"%s\">\n%s</testsuites>\n",
+		xml.Header, tests, failures, broken, junitSeconds(seconds), body.String())
 	return err
+}
+
+func escapeXML(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a builder takes all
+	return b.String()
 }
 
 // junitText frees a text of several lines from control characters.
