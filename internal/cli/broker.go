@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -105,28 +104,6 @@ func completeProducts(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 		names = append(names, p.Name+"\t"+p.Summary)
 	}
 	return names, cobra.ShellCompDirectiveNoFileComp
-}
-
-// errEnded is the cause with which a signal ends what is under way.
-var errEnded = errors.New("ended")
-
-// interruptible returns a context that ends with the first signal by which
-// people end a program.
-func (a *app) interruptible(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	if a.Signals == nil {
-		return ctx, func() { cancel(nil) }
-	}
-	signals, release := a.Signals()
-	over := make(chan struct{})
-	go func() {
-		select {
-		case s := <-signals:
-			cancel(fmt.Errorf("%w by %s", errEnded, name(s)))
-		case <-over:
-		}
-	}()
-	return ctx, func() { close(over); release(); cancel(nil) }
 }
 
 // interactive reports whether a person can be asked.

@@ -187,7 +187,7 @@ func (a *app) runJobs(ctx context.Context, h brokers.Home, jobs []job, report ma
 			return nil, failed("answer y, or use --yes", errors.New("nothing was installed"))
 		}
 	}
-	ctx, release := a.interruptible(ctx)
+	ctx, release := a.interruptible(ctx, nil)
 	defer release()
 	installer, err := brokers.NewInstaller(h, a.Stderr)
 	if err != nil {

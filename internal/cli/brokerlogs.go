@@ -40,7 +40,7 @@ func (a *app) brokerLogsCommand() *cobra.Command {
 			if err != nil {
 				return brokerFault(err, p, byHome)
 			}
-			ctx, release := a.interruptible(cmd.Context())
+			ctx, release := a.interruptible(cmd.Context(), nil)
 			defer release()
 			return a.logs(ctx, s, follow)
 		},

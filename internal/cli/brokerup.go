@@ -89,7 +89,7 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 	if o.dir != "" {
 		options.Dir, place = a.path(o.dir), byDir
 	}
-	ctx, release := a.interruptible(ctx)
+	ctx, release := a.interruptible(ctx, nil)
 	defer release()
 	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %s: %w", spell.Period(brokerStart), context.DeadlineExceeded))
 	defer cancel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"sixnines/internal/telemetry"
@@ -43,8 +42,9 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 	}
 	err = do()
 	if a.push != nil {
-		var pushes telemetry.Pushes
-		a.untilSignal(ctx, func(ctx context.Context) { pushes = a.push.Close(ctx) })
+		untilSignal, stop := a.interruptible(ctx, nil)
+		pushes := a.push.Close(untilSignal)
+		stop()
 		if pushes.Failed > 0 {
 			fmt.Fprintf(a.Stderr, "otlp    %d of %d pushes failed, at last: %v; the results are whole\n", pushes.Failed, pushes.Made, pushes.Failure)
 		}
@@ -54,33 +54,12 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 	}
 	if due := server.Due(); due > 0 {
 		say("metrics wait for the next scrape, for %s at most; Ctrl-C ends", seconds(due.Round(time.Second)))
-		a.untilSignal(ctx, server.Await)
+		untilSignal, stop := a.interruptible(ctx, nil)
+		server.Await(untilSignal)
+		stop()
 	}
 	if lost := server.Close(); lost != nil {
 		return errors.Join(err, lost)
 	}
 	return err
-}
-
-// untilSignal does what may be ended by a signal without loss.
-func (a *app) untilSignal(ctx context.Context, do func(context.Context)) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var signals <-chan os.Signal
-	if a.Signals != nil {
-		var release func()
-		signals, release = a.Signals()
-		defer release()
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		do(ctx)
-	}()
-	select {
-	case <-signals:
-		cancel()
-		<-done
-	case <-done:
-	}
 }

@@ -2,11 +2,74 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
+	"sync"
 	"sync/atomic"
 
 	"sixnines/internal/engine"
 )
+
+// watch calls signal with each of the first so many signals by which people end a
+// program: its number from 1, and what people call it, which says from the second on
+// that it is another. The end of over counts as one of them; nil: it has none.
+func (a *app) watch(over <-chan struct{}, most int, signal func(n int, who string)) (stop func()) {
+	var signals <-chan os.Signal
+	release := func() {}
+	if a.Signals != nil {
+		signals, release = a.Signals()
+	}
+	done, watched := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(watched)
+		for n := 1; n <= most; n++ {
+			who := "stopped"
+			select {
+			case <-done:
+				return
+			case <-over:
+				over = nil // once
+			case s := <-signals:
+				who = name(s)
+			}
+			switch {
+			case n == 2:
+				who += " again"
+			case n > 2:
+				who += " once more"
+			}
+			signal(n, who)
+		}
+	}()
+	return func() {
+		close(done)
+		<-watched
+		release()
+	}
+}
+
+// name is what people call a signal.
+func name(s os.Signal) string {
+	if s == os.Interrupt {
+		return "Ctrl-C"
+	}
+	return "signal " + s.String()
+}
+
+// errEnded is the cause with which a signal ends what is under way.
+var errEnded = errors.New("ended")
+
+// interruptible returns a context that ends with the first signal; cause says with what
+// cause, nil: [errEnded].
+func (a *app) interruptible(ctx context.Context, cause func(who string) error) (context.Context, func()) {
+	if cause == nil {
+		cause = func(who string) error { return fmt.Errorf("%w by %s", errEnded, who) }
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := a.watch(nil, 1, func(_ int, who string) { cancel(cause(who)) })
+	return ctx, func() { stop(); cancel(nil) }
+}
 
 // interrupts turns signals into what a run understands: the first ends the
 // window early, the second the run at once, and the third stops waiting for it.
@@ -16,9 +79,32 @@ type interrupts struct {
 	abort  chan struct{}   // closed by the second
 	giveUp chan struct{}   // closed by the third
 	stop   func()
+	cancel context.CancelFunc // of early
+	say    func(string)       // tells people what a signal did
 
 	measuring atomic.Bool // the window has begun
 	vain      atomic.Bool // the first came before it
+}
+
+func newInterrupts(ctx context.Context, say func(string)) *interrupts {
+	i := &interrupts{abort: make(chan struct{}), giveUp: make(chan struct{}), say: say}
+	i.early, i.cancel = context.WithCancel(ctx)
+	return i
+}
+
+// interrupts begins to watch; say tells people what a signal did.
+func (a *app) interrupts(ctx context.Context, say func(string)) *interrupts {
+	i := newInterrupts(ctx, say)
+	stop := a.watch(nil, 3, func(n int, who string) {
+		if n == 1 && !i.measuring.Load() {
+			say(who + ": stopping; nothing has been measured yet.")
+			i.forgo()
+			return
+		}
+		i.signal(n, who)
+	})
+	i.stop = func() { stop(); i.cancel() }
+	return i
 }
 
 // observe follows the run's phases.
@@ -28,56 +114,95 @@ func (i *interrupts) observe(p engine.Progress) {
 	}
 }
 
-// interrupts begins to watch; say tells people what a signal did.
-func (a *app) interrupts(ctx context.Context, say func(string)) *interrupts {
-	early, cancel := context.WithCancel(ctx)
-	i := &interrupts{early: early, abort: make(chan struct{}), giveUp: make(chan struct{})}
-	var signals <-chan os.Signal
-	release := func() {}
-	if a.Signals != nil {
-		signals, release = a.Signals()
+// signal is the n-th that the run is told of, unless the first came before its window.
+func (i *interrupts) signal(n int, who string) {
+	switch {
+	case n == 1:
+		i.say(who + ": the window ends here; waiting for the last messages. Once more to stop at once.")
+		i.cancel()
+	case n == 2 && !i.vain.Load():
+		i.say(who + ": stopping at once.")
+		close(i.abort)
+	case n == 3:
+		i.say(who + ": not waiting any longer.")
+		close(i.giveUp)
 	}
-	over := make(chan struct{})
-	watched := make(chan struct{})
-	go func() {
-		defer close(watched)
-		for n := 1; n <= 3; n++ {
-			select {
-			case <-over:
-				return
-			case s := <-signals:
-				switch {
-				case n == 1 && i.measuring.Load():
-					say(name(s) + ": the window ends here; waiting for the last messages. Once more to stop at once.")
-					cancel()
-				case n == 1:
-					say(name(s) + ": stopping; nothing has been measured yet.")
-					i.vain.Store(true)
-					cancel()
-					close(i.abort)
-				case n == 2 && !i.vain.Load():
-					say(name(s) + " again: stopping at once.")
-					close(i.abort)
-				case n == 3:
-					say(name(s) + " once more: not waiting any longer.")
-					close(i.giveUp)
-				}
-			}
-		}
-	}()
-	i.stop = func() {
-		close(over)
-		<-watched
-		release()
-		cancel()
-	}
-	return i
 }
 
-// name is what people call a signal.
-func name(s os.Signal) string {
-	if s == os.Interrupt {
-		return "Ctrl-C"
+// forgo ends the run before its window.
+func (i *interrupts) forgo() {
+	i.vain.Store(true)
+	i.cancel()
+	close(i.abort)
+}
+
+// seriesStops turns signals into what a series of runs understands, of which
+// each is worth what the others are, and half of one nothing. The first ends the
+// series: the run under way is still made as it was planned, unless its window
+// has not begun; the others are to that run what the first, second and third are
+// to a run that stands alone.
+type seriesStops struct {
+	stop  func()
+	ended chan struct{} // closed by the first
+
+	mu      sync.Mutex
+	current *interrupts // of the run under way; nil between runs
+}
+
+// seriesStops begins to watch.
+func (a *app) seriesStops(ctx context.Context) *seriesStops {
+	s := &seriesStops{ended: make(chan struct{})}
+	s.stop = a.watch(ctx.Done(), 4, s.signal)
+	return s
+}
+
+// signal is the n-th.
+func (s *seriesStops) signal(n int, who string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n == 1 {
+		close(s.ended)
 	}
-	return "signal " + s.String()
+	i := s.current
+	switch {
+	case i == nil:
+	case n == 1 && i.measuring.Load():
+		i.say(who + ": ending after this run. Once more to end its window now.")
+	case n == 1:
+		i.say(who + ": stopping; nothing of this run has been measured yet.")
+		i.forgo()
+	case !i.vain.Load():
+		i.signal(n-1, who)
+	case n == 3:
+		i.signal(n, who)
+	}
+}
+
+// next returns what the next run listens to; say tells people what a signal did.
+func (s *seriesStops) next(say func(string)) *interrupts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current = newInterrupts(context.Background(), say) // the series' own end is not this run's
+	if s.ending() {
+		s.current.forgo() // the signal came just before
+	}
+	return s.current
+}
+
+// done ends the run that next began.
+func (s *seriesStops) done() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.current.cancel()
+	s.current = nil
+}
+
+// ending reports whether there shall be no further run.
+func (s *seriesStops) ending() bool {
+	select {
+	case <-s.ended:
+		return true
+	default:
+		return false
+	}
 }

@@ -103,7 +103,10 @@ func (a *app) selftest(ctx context.Context, o selftestOptions) error {
 		return failed("set TMPDIR to a directory that can be written to", err)
 	}
 	defer os.RemoveAll(dir) // nothing in it is wanted any more
-	ctx, stop := a.stoppable(ctx)
+	ctx, stop := a.interruptible(ctx, func(who string) error {
+		fmt.Fprintf(a.Stderr, "%s: stopping; what was found until now is told.\n", who)
+		return errors.New(who)
+	})
 	defer stop()
 
 	h, homeErr := a.home() // without one the floor is measured all the same
@@ -227,29 +230,6 @@ func keepLimits(path string) func([]selftest.Limit, []string) (string, error) {
 			return "yes, in " + path + ", marked: " + why, nil
 		}
 		return "yes, in " + path, nil
-	}
-}
-
-// stoppable returns a context that the first signal ends.
-func (a *app) stoppable(ctx context.Context) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	if a.Signals == nil {
-		return ctx, func() { cancel(nil) }
-	}
-	signals, release := a.Signals()
-	over := make(chan struct{})
-	go func() {
-		select {
-		case s := <-signals:
-			fmt.Fprintf(a.Stderr, "%s: stopping; what was found until now is told.\n", name(s))
-			cancel(errors.New(name(s)))
-		case <-over:
-		}
-	}()
-	return ctx, func() {
-		close(over)
-		release()
-		cancel(nil)
 	}
 }
 
