@@ -32,11 +32,7 @@ func changesBetween(arms [2]arm, parts [2]*scenario.Scenario) ([]compare.Change,
 
 // changesWords are changes in a sentence.
 func changesWords(all []compare.Change) string {
-	words := make([]string, len(all))
-	for i, c := range all {
-		words[i] = c.String()
-	}
-	return strings.Join(words, ", ")
+	return strings.Join(each(all, compare.Change.String), ", ")
 }
 
 // gateableArms refuses a gate over sides of which the scenarios tell already that they

@@ -15,7 +15,6 @@ import (
 
 	"sixnines/internal/brokers"
 	"sixnines/internal/filelock"
-	"sixnines/internal/spell"
 )
 
 // builtInCommand makes this program one of the brokers that are built in: see
@@ -69,11 +68,7 @@ func product(name string) (brokers.Product, error) {
 	name, version, versioned := strings.Cut(name, "@")
 	p, ok := brokers.Lookup(name)
 	if !ok {
-		hint := "there are " + strings.Join(productNames(), ", ")
-		if near := spell.Nearest(name, productNames()); near != "" {
-			hint = "did you mean " + near + "? " + hint
-		}
-		return p, wrongUsage(hint, "there is no broker %q", name)
+		return p, wrongUsage(orMeant(name, productNames(), "there are "+strings.Join(productNames(), ", ")), "there is no broker %q", name)
 	}
 	if !versioned {
 		return p, nil
@@ -89,21 +84,12 @@ func product(name string) (brokers.Product, error) {
 }
 
 func productNames() []string {
-	var names []string
-	for _, p := range brokers.Products() {
-		names = append(names, p.Name)
-	}
-	slices.Sort(names)
-	return names
+	return slices.Sorted(slices.Values(each(brokers.Products(), func(p brokers.Product) string { return p.Name })))
 }
 
 // completeProducts completes names of products.
 func completeProducts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	var names []string
-	for _, p := range brokers.Products() {
-		names = append(names, p.Name+"\t"+p.Summary)
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return each(brokers.Products(), func(p brokers.Product) string { return p.Name + "\t" + p.Summary }), cobra.ShellCompDirectiveNoFileComp
 }
 
 // interactive reports whether a person can be asked.

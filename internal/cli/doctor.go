@@ -96,10 +96,7 @@ func (a *app) checkGenerator(now time.Time) vitals.Check {
 	case k == nil:
 		return c
 	}
-	var limits []string
-	for _, l := range k.Limits {
-		limits = append(limits, l.String())
-	}
+	limits := each(k.Limits, selftest.Limit.String)
 	c = vitals.Check{Name: c.Name, Status: vitals.StatusOK, Found: fmt.Sprintf("the generator of this machine keeps %s, measured %s", strings.Join(limits, ", "), k.At.Format("2006-01-02 15:04"))}
 	if k.Disturbed != "" {
 		c.Status, c.Advice = vitals.StatusNote, "measured while "+k.Disturbed+": "+how

@@ -78,11 +78,7 @@ func (a *app) driversListCommand() *cobra.Command {
 		RunE: func(*cobra.Command, []string) error {
 			entries := a.Drivers.Entries()
 			if asJSON {
-				all := make([]driverObject, len(entries))
-				for i, e := range entries {
-					all[i] = objectOf(e)
-				}
-				return a.writeJSON(all)
+				return a.writeJSON(each(entries, objectOf))
 			}
 			width := 0
 			for _, e := range entries {

@@ -84,10 +84,7 @@ func checkNodes(p brokers.Product, nodes int) error {
 
 // countsOf writes numbers of nodes: "1, 3 or 5 nodes".
 func countsOf(counts []int) string {
-	var words []string
-	for _, n := range counts {
-		words = append(words, fmt.Sprint(n))
-	}
+	words := each(counts, func(n int) string { return fmt.Sprint(n) })
 	if n := len(words); n > 1 {
 		words = append(words[:n-2], words[n-2]+" or "+words[n-1])
 	}
@@ -177,10 +174,7 @@ func (b *managedBroker) watch() {
 // String names the broker for people.
 func (b *managedBroker) String() string {
 	nodes := b.cluster.Nodes()
-	var pids []string
-	for _, i := range nodes {
-		pids = append(pids, fmt.Sprint(i.PID))
-	}
+	pids := each(nodes, func(i *brokers.Instance) string { return fmt.Sprint(i.PID) })
 	processes := "process " + pids[0]
 	if len(pids) > 1 {
 		processes = plural(len(pids), "node") + ", processes " + strings.Join(pids, " ")

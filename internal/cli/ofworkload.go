@@ -33,10 +33,7 @@ func meant(s *scenario.Scenario, flags []scenario.Override, workload string) []s
 // where there are several.
 func searched(s *scenario.Scenario, of string) (scenario.Part, error) {
 	parts := s.Parts()
-	var names []string
-	for _, p := range parts {
-		names = append(names, p.Name)
-	}
+	names := each(parts, func(p scenario.Part) string { return p.Name })
 	switch i := slices.Index(names, of); {
 	case i >= 0:
 		return parts[i], nil

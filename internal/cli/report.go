@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sixnines/internal/report"
-	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -74,27 +73,15 @@ The format is that of --format, else that of the extension of --out, else a tabl
 }
 
 func formatNames() []string {
-	var names []string
-	for _, f := range report.Formats() {
-		names = append(names, f.Name)
-	}
-	return names
+	return each(report.Formats(), func(f report.Format) string { return f.Name })
 }
 
 func chartNames() []string {
-	var names []string
-	for _, k := range report.Kinds() {
-		names = append(names, string(k))
-	}
-	return names
+	return each(report.Kinds(), func(k report.Kind) string { return string(k) })
 }
 
 func metricNames() []string {
-	var names []string
-	for _, m := range result.Metrics() {
-		names = append(names, string(m))
-	}
-	return names
+	return each(result.Metrics(), func(m result.Metric) string { return string(m) })
 }
 
 func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
@@ -231,15 +218,6 @@ func (o reportFlags) choose() (report.Format, error) {
 	return f, nil
 }
 
-// chooseOne refuses a value that is not in a fixed set.
-func chooseOne(flag, value string, allowed []string) error {
-	hint := flag + " takes " + strings.Join(allowed, ", ")
-	if near := spell.Nearest(value, allowed); near != "" {
-		hint = "did you mean " + near + "? " + hint
-	}
-	return wrongUsage(hint, "%s cannot be %q", flag, value)
-}
-
 // parts returns the runs with each of several workloads in place of what holds
 // them, and how each is called; of is the only workload that is wanted, empty: all.
 func parts(runs []*result.Run, files []string, of string) (all []*result.Run, names []string, err error) {
@@ -272,11 +250,7 @@ func noWorkload(run *result.Run, file, name string) error {
 
 // workloadNames are the names of the workloads of runs.
 func workloadNames(runs []*result.Run) []string {
-	var names []string
-	for _, r := range runs {
-		names = append(names, r.Header.Workload)
-	}
-	return names
+	return each(runs, func(r *result.Run) string { return r.Header.Workload })
 }
 
 // loadRuns reads result files, and those in directories and below them, of each

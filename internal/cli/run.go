@@ -87,11 +87,7 @@ not be decided, 4 a run is INVALID or overloaded.`,
   sixnines run a.yaml b.yaml --repeat 6 --resume results/set-20261121T140200Z-1f2e3d4c`,
 		Args: counted(0, -1, "any number of BROKERs and SCENARIO.yamls"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			for _, e := range a.Drivers.Entries() {
-				names = append(names, e.Name+"\t"+e.Summary)
-			}
-			return names, cobra.ShellCompDirectiveDefault // files, too
+			return each(a.Drivers.Entries(), func(e driver.Entry) string { return e.Name + "\t" + e.Summary }), cobra.ShellCompDirectiveDefault // files, too
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.exporting(cmd.Context(), o.outputOptions, func() error { return a.run(cmd.Context(), args, flags.list, o) })

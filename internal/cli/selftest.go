@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"sixnines/internal/selftest"
-	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -75,11 +74,7 @@ assessed), 2 wrong usage.`,
 
 // trialNames lists the trials' names.
 func trialNames() []string {
-	var names []string
-	for _, t := range selftest.All() {
-		names = append(names, t.Name)
-	}
-	return names
+	return each(selftest.All(), func(t selftest.Trial) string { return t.Name })
 }
 
 // selftest makes the trials.
@@ -157,11 +152,7 @@ func chooseTrials(only []string) ([]selftest.Trial, error) {
 	for _, name := range only {
 		name = strings.ToLower(strings.TrimSpace(name))
 		if !slices.Contains(names, name) {
-			hint := "there are " + strings.Join(names, ", ")
-			if near := spell.Nearest(name, names); near != "" {
-				hint = "did you mean " + near + "? " + hint
-			}
-			return nil, wrongUsage(hint, "there is no trial %q", name)
+			return nil, wrongUsage(orMeant(name, names, "there are "+strings.Join(names, ", ")), "there is no trial %q", name)
 		}
 		wanted = append(wanted, name)
 	}

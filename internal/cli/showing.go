@@ -28,11 +28,7 @@ func (o *showing) complete(cmd *cobra.Command) {
 }
 
 func partNames() []string {
-	var names []string
-	for _, part := range report.Parts() {
-		names = append(names, part.Name)
-	}
-	return names
+	return each(report.Parts(), func(p report.Part) string { return p.Name })
 }
 
 // check refuses parts that there are not, and both flags where there is no table;

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,10 +99,7 @@ func (a *app) studyOf(arg string) (*study.Study, error) {
 		s, err := study.Find(arg)
 		if errors.Is(err, study.ErrUnknown) {
 			hint := "there are " + strings.Join(study.Names(), ", ") + "; a file is named with its extension, as in mine/study.yaml"
-			if near := spell.Nearest(arg, study.Names()); near != "" {
-				hint = "did you mean " + near + "? " + hint
-			}
-			return nil, wrongUsage(hint, "there is no study %q", arg)
+			return nil, wrongUsage(orMeant(arg, study.Names(), hint), "there is no study %q", arg)
 		}
 		return s, err
 	}
@@ -262,12 +260,7 @@ func (a *app) exportStudy(s *study.Study, length, dir string) error {
 	if err := os.MkdirAll(a.path(dir), 0o755); err != nil {
 		return failed("name another directory", err)
 	}
-	var names []string
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		err := a.writeNew(filepath.Join(dir, name), false, func(w io.Writer) error {
 			_, err := io.WriteString(w, files[name])
 			return err

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"sixnines/internal/brokers"
-	"sixnines/internal/spell"
 	"sixnines/internal/study"
 )
 
@@ -50,11 +49,7 @@ func (a *app) versionsOf(text string) (study.Argument, error) {
 		return arg, wrongUsage("write the product and its versions: kafka=0.9.0.0,4.3.1", "%s is one version", name)
 	default:
 		if p, known = brokers.ForDriver(name); !known {
-			hint := "there are " + strings.Join(brokers.Versioned(), ", ")
-			if near := spell.Nearest(name, productNames()); near != "" {
-				hint = "did you mean " + near + "? " + hint
-			}
-			return arg, wrongUsage(hint, "there is no broker %q", oneLine(name))
+			return arg, wrongUsage(orMeant(name, productNames(), "there are "+strings.Join(brokers.Versioned(), ", ")), "there is no broker %q", oneLine(name))
 		}
 	}
 	arg.Product = p.Name

@@ -90,25 +90,22 @@ func (a *app) planStudy(s *study.Study, o studyOptions) (*studyPlan, error) {
 
 // readURLs reads SYSTEM=URL.
 func (p *studyPlan) readURLs(all []string) error {
-	var systems []string
-	for _, x := range p.study.Systems {
-		systems = append(systems, x.Name)
-	}
+	systems := systemNames(p.study)
 	for _, text := range all {
 		name, url, ok := strings.Cut(text, "=")
 		switch {
 		case !ok || url == "":
 			return wrongUsage("write it as --url SYSTEM=URL, such as --url "+systems[0]+"=nats://host:4222", "a --url names no system")
 		case !slices.Contains(systems, name):
-			hint := "the systems of the study are " + strings.Join(systems, ", ")
-			if near := spell.Nearest(name, systems); near != "" {
-				hint = "did you mean " + near + "? " + hint
-			}
-			return wrongUsage(hint, "there is no system %q", name)
+			return wrongUsage(orMeant(name, systems, "the systems of the study are "+strings.Join(systems, ", ")), "there is no system %q", name)
 		}
 		p.urls[name] = url
 	}
 	return nil
+}
+
+func systemNames(s *study.Study) []string {
+	return each(s.Systems, func(x study.System) string { return x.Name })
 }
 
 // chosenCells are the names of the cells that --only means; without it all.
@@ -129,10 +126,7 @@ func chosenCells(cells []study.Cell, only []string) (map[string]bool, error) {
 				}
 			}
 			hint := "sixnines study run --dry-run lists the cells; a system's name means all of its cells, * any letters: nats, \"*/1KiB-3000\""
-			if near := spell.Nearest(pattern, names); near != "" {
-				hint = "did you mean " + near + "? " + hint
-			}
-			return nil, wrongUsage(hint, "--only %q means no cell of this length", oneLine(pattern))
+			return nil, wrongUsage(orMeant(pattern, names, hint), "--only %q means no cell of this length", oneLine(pattern))
 		}
 		for _, c := range found {
 			chosen[c.Name] = true

@@ -84,15 +84,12 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 	}
 	cmd.SetHelpFunc(a.sectionedHelp([]section{what, output}))
 	completeFlag(cmd, "only", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		var names []string
 		if len(args) > 0 {
 			if s, err := a.studyOf(args[0]); err == nil {
-				for _, x := range s.Systems {
-					names = append(names, x.Name)
-				}
+				return systemNames(s), cobra.ShellCompDirectiveNoFileComp
 			}
 		}
-		return names, cobra.ShellCompDirectiveNoFileComp
+		return nil, cobra.ShellCompDirectiveNoFileComp
 	})
 	return cmd
 }

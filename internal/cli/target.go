@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"sixnines/driver"
-	"sixnines/internal/spell"
 	"sixnines/scenario"
 )
 
@@ -136,11 +135,7 @@ func (a *app) parse(name string, text []byte) (*scenario.Scenario, error) {
 
 func (a *app) unknownDriver(name string) error {
 	names := a.Drivers.Names()
-	hint := "there are the drivers " + strings.Join(names, ", ") + "; a scenario file ends in .yaml"
-	if near := spell.Nearest(name, names); near != "" {
-		hint = "did you mean " + near + "? " + hint
-	}
-	return wrongUsage(hint, "there is no driver %q", name)
+	return wrongUsage(orMeant(name, names, "there are the drivers "+strings.Join(names, ", ")+"; a scenario file ends in .yaml"), "there is no driver %q", name)
 }
 
 // placed is an error of usage about the value at a key of a scenario, at the place where

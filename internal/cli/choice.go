@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"strings"
+
+	"sixnines/internal/spell"
+)
+
+// each returns what a function makes of each of all.
+func each[T, U any](all []T, of func(T) U) []U {
+	out := make([]U, len(all))
+	for i, x := range all {
+		out[i] = of(x)
+	}
+	return out
+}
+
+// orMeant is a hint, before it the one of the names that a word was probably meant to be.
+func orMeant(word string, names []string, hint string) string {
+	if near := spell.Nearest(word, names); near != "" {
+		return "did you mean " + near + "? " + hint
+	}
+	return hint
+}
+
+// chooseOne refuses a value that is not in a fixed set.
+func chooseOne(flag, value string, allowed []string) error {
+	return wrongUsage(orMeant(value, allowed, flag+" takes "+strings.Join(allowed, ", ")), "%s cannot be %q", flag, value)
+}
