@@ -3,10 +3,8 @@ package cli
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -29,8 +27,7 @@ type abOptions struct {
 	compareOptions
 	outputOptions
 	pairs   int
-	replace int    // pairs at most; below 0: as many as pairs
-	resume  string // directory of an ab to go on with; empty: a new one
+	replace int // pairs at most; below 0: as many as pairs
 }
 
 // arm is one side of an ab.
@@ -89,8 +86,8 @@ few runs to decide it, or an objective that was missed or could not be decided.`
 	runs := sectionOf("Trials", func(f *pflag.FlagSet) {
 		f.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
 		f.IntVar(&o.replace, "replace", -1, "make at most `N` more pairs, to replace those with an INVALID run; default: as many as --pairs; 0: none")
-		f.Var(&armFlag{to: &onlyA, flag: "--a"}, "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
-		f.Var(&armFlag{to: &onlyB, flag: "--b"}, "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
+		f.Var(armFlag(&onlyA, "--a"), "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
+		f.Var(armFlag(&onlyB, "--b"), "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
 		resumeFlag(f, &o.resume, "ab", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) { o.outputFlags(f, seriesOut) })
@@ -101,21 +98,8 @@ few runs to decide it, or an objective that was missed or could not be decided.`
 }
 
 // armFlag changes one arm: it takes the name of a flag or a field of a scenario.
-type armFlag struct {
-	to   *overrides
-	flag string
-}
-
-func (f *armFlag) String() string { return "" }
-func (f *armFlag) Type() string   { return "KEY=VALUE" }
-
-func (f *armFlag) Set(text string) error {
-	key, value, ok := strings.Cut(text, "=")
-	if !ok || key == "" {
-		return wrongUsage("write it as "+f.flag+" KEY=VALUE, such as "+f.flag+" rate=2k/s", "%s %q has no key or no value", f.flag, text)
-	}
-	f.to.list = append(f.to.list, scenario.Override{Key: keyOf(key), Value: value, Flag: f.flag + " " + key})
-	return nil
+func armFlag(to *overrides, flag string) *pairs {
+	return &pairs{to: to, flag: flag, key: keyOf, example: ", such as " + flag + " rate=2k/s"}
 }
 
 // ab is the whole of it, from the scenarios to the comparison.
@@ -149,54 +133,33 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 	if err != nil {
 		return err
 	}
-	set := randomHex(8)
+	set := randomHex()
 	m, err := abManifest(arms, set, o.pairs)
 	if err != nil {
 		return err
 	}
-	dir := o.resume
-	if dir == "" {
-		if err := a.makeDir(o.out); err != nil {
-			return err
-		}
-		dir = filepath.Join(o.out, fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]))
-	}
-	opened, err := a.openSeries(dir, o.resume != "", m)
+	opened, err := a.begin(o.outputOptions, fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]), m)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
-	t := &abRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, arms: arms, changes: changes, options: options, abOptions: o, made: map[int]*result.Run{}}
+	t := &abRuns{series: opened, arms: arms, changes: changes, options: options, abOptions: o}
 	if err := t.load(t.keep); err != nil {
 		return err
 	}
 	t.announce()
-	ended := t.make(ctx)
-	return t.finish(ended)
+	return t.finish(t.makeAll(ctx, trials.Options{Make: t.one, More: t.more}))
 }
 
 // abManifest is an ab as a series.
 func abManifest(arms [2]arm, set string, pairs int) (trials.Manifest, error) {
 	m := trials.Manifest{Kind: result.TrialAB, Seed: arms[0].scenario.Seed, Rounds: pairs}
-	inputs := inputDigests{}
-	for _, arm := range arms {
-		cell, err := inputs.cell(trials.Cell{Name: arm.letter, Set: set, Fresh: true, Takes: arm.plan.Shortest}, arm.scenario, arm.entry)
-		if err != nil {
-			return m, err
-		}
-		m.Cells = append(m.Cells, cell)
-	}
-	for _, at := range trials.Balanced(pairs, m.Seed) {
-		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: arms[at.Cell].scenario.Seed,
-			File: pairFile(at.Round, arms[at.Cell].letter)})
-	}
-	return m, nil
-}
-
-func randomHex(bytes int) string {
-	b := make([]byte, bytes)
-	rand.Read(b) // never fails
-	return fmt.Sprintf("%x", b)
+	cells := each(arms[:], func(x arm) cell {
+		return cell{trials.Cell{Name: x.letter, Set: set, Fresh: true, Takes: x.plan.Shortest}, x.scenario, x.entry}
+	})
+	return planned(m, cells, trials.Balanced(pairs, m.Seed), true, func(_ string, at trials.Place) string {
+		return pairFile(at.Round, arms[at.Cell].letter)
+	})
 }
 
 // arms loads both scenarios.
@@ -267,18 +230,12 @@ type abRuns struct {
 	arms    [2]arm
 	changes []compare.Change
 	options compare.Options
-	made    map[int]*result.Run // by the index of their trials
 }
 
-// keep takes the run of a trial.
-func (t *abRuns) keep(trial int, run *result.Run) { t.made[trial] = run }
-
-// runs are those of each side, without those set aside if counted is set.
-func (t *abRuns) runs(counted bool) (sides [2][]*result.Run) {
-	for i, x := range t.Trials {
-		if t.made[i] != nil && (x.Aside == "" || !counted) {
-			sides[x.Cell] = append(sides[x.Cell], t.made[i])
-		}
+// sides are the runs of each, without those set aside if counted is set.
+func (t *abRuns) sides(counted bool) (sides [2][]*result.Run) {
+	for side := range sides {
+		sides[side] = t.runs(func(x trials.Trial) bool { return x.Cell == side && (x.Aside == "" || !counted) })
 	}
 	return sides
 }
@@ -305,13 +262,6 @@ func (t *abRuns) announce() {
 	}
 }
 
-// make makes the pairs. The error is of the run that ended them early.
-func (t *abRuns) make(ctx context.Context) error {
-	t.stops = t.seriesStops(ctx)
-	defer t.stops.stop()
-	return t.Run(trials.Options{Ending: t.stops.ended, Progress: t.sayProgress, Make: t.one, More: t.more})
-}
-
 // one makes one run.
 func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 	arm, pair := t.arms[turn.Trial.Cell], turn.Trial.Round
@@ -319,9 +269,8 @@ func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 	if n := turn.Trial.Replaces; n > 0 {
 		place = fmt.Sprintf("pair %d in place of pair %d", pair, n)
 	}
-	run, state, err := t.series.make(turn, one{scenario: arm.scenario, entry: arm.entry,
-		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialAB, Arm: arm.letter, Pair: pair, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of},
-		begin:  fmt.Sprintf("%s, %s (run %d of %d)", place, arm.letter, turn.Number, turn.Of)})
+	run, state, err := t.make(turn, one{scenario: arm.scenario, entry: arm.entry, begin: fmt.Sprintf("%s, %s (%s)", place, arm.letter, whereOf(turn)),
+		header: result.Trial{Arm: arm.letter, Pair: pair, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of}})
 	if run != nil {
 		t.keep(turn.Number-1, run)
 	}
@@ -337,7 +286,7 @@ func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 // foresee says after the first pair whether there can be a ranking: better than
 // after all of them.
 func (t *abRuns) foresee() error {
-	runs := t.runs(false)
+	runs := t.sides(false)
 	all, err := compare.Workloads(runs[0], runs[1], t.options)
 	if err != nil {
 		return nil // what is wrong with a pair, the comparison of all will say
@@ -358,15 +307,14 @@ func (t *abRuns) foresee() error {
 
 // finish compares what there is.
 func (t *abRuns) finish(ended error) error {
-	runs := t.runs(false)
+	runs := t.sides(false)
 	if len(runs[0]) == 0 || len(runs[1]) == 0 {
 		if ended != nil {
 			return ended
 		}
 		return failed("run it again and let it finish a pair", errors.New("stopped before a pair of runs was complete: nothing to compare"))
 	}
-	var usage *fault
-	if errors.As(ended, &usage) && usage.code == exitUsage {
+	if isUsage(ended) {
 		return ended
 	}
 	all, err := compare.Workloads(runs[0], runs[1], t.options)
@@ -379,9 +327,8 @@ func (t *abRuns) finish(ended error) error {
 		err = missed
 	}
 	t.note("results %s; compare them again with: sixnines compare %s", t.dir, t.dir)
-	if left := t.replaceable(); !t.Complete() {
-		t.note("%d of %s were made; the same command with --resume %s goes on", t.Count(trials.Made), plural(len(t.Trials), "run"), t.dir)
-	} else if len(left) > 0 {
+	t.noteLeft("run")
+	if left := t.replaceable(); t.Complete() && len(left) > 0 {
 		t.note("%s with an INVALID run were not made again; the same command with --resume %s goes on", plural(len(left), "pair"), t.dir)
 	}
 	if ended != nil {
@@ -394,7 +341,7 @@ func (t *abRuns) finish(ended error) error {
 // runs, as in repeats of it, and decides on the exit code.
 func (t *abRuns) objectives() error {
 	var missed error
-	runs := t.runs(true)
+	runs := t.sides(true)
 	for i, arm := range t.arms {
 		for _, w := range workloadsOf(arm.scenario, runs[i]) {
 			found := overall(w.Objectives, w.runs, t.pairs)

@@ -21,7 +21,7 @@ func (t *abRuns) spoiltPairs() (all []spoilt, others int) {
 	last := 0
 	pairs := map[int]*spoilt{}
 	for i, x := range t.Trials {
-		if x.State != trials.Made || x.Aside != "" || t.made[i] == nil {
+		if x.State != trials.Made || x.Aside != "" || t.kept[i] == nil {
 			continue
 		}
 		last = max(last, x.Round)
@@ -31,7 +31,7 @@ func (t *abRuns) spoiltPairs() (all []spoilt, others int) {
 			pairs[x.Round] = p
 		}
 		p.trials = append(p.trials, i)
-		if why := compare.Invalid(t.made[i], t.of); why != "" && p.why == "" {
+		if why := compare.Invalid(t.kept[i], t.of); why != "" && p.why == "" {
 			p.why = t.arms[x.Cell].letter + " " + why
 		}
 	}

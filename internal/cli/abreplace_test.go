@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -50,7 +49,7 @@ func TestABReplaces(t *testing.T) {
 		"ended in the middle": {-1, invalid(2, 5), 7, 16, []int{2, 5}, 5},
 		"ended in a new pair": {-1, invalid(2, 5), 14, 16, []int{2, 5}, 5},
 	} {
-		dir := filepath.Join(t.TempDir(), "ab")
+		out := outputOptions{out: t.TempDir()}
 		errs := &bytes.Buffer{}
 		a := &app{Env: Env{Drivers: all.Set(), Stderr: errs}}
 		arms, err := a.arms([]string{"mem"}, nil, [2][]scenario.Override{})
@@ -64,12 +63,12 @@ func TestABReplaces(t *testing.T) {
 		written := map[string]*result.Run{} // as files would hold them
 		var x *abRuns
 		for again := 0; again < 2; again++ {
-			opened, err := a.openSeries(dir, again > 0, m)
+			opened, err := a.begin(out, "ab", m)
 			if err != nil {
 				t.Fatal(name, err)
 			}
-			x = &abRuns{series: &series{app: a, Series: opened, dir: dir}, arms: arms, abOptions: abOptions{pairs: 6, replace: tt.replace},
-				options: compare.Options{MinEffect: 0.05}, made: map[int]*result.Run{}}
+			out.resume = opened.dir
+			x = &abRuns{series: opened, arms: arms, abOptions: abOptions{pairs: 6, replace: tt.replace}, options: compare.Options{MinEffect: 0.05}}
 			for i, trial := range x.Trials {
 				if trial.State == trials.Made {
 					x.keep(i, written[trial.File])
@@ -110,10 +109,10 @@ func TestABReplaces(t *testing.T) {
 			}
 		}
 		slices.Sort(aside)
-		if len(x.made) != tt.made || !slices.Equal(aside, tt.aside) || !x.Complete() || first[0] != 3 {
-			t.Errorf("%s: %d runs, set aside %v, first %v", name, len(x.made), aside, first)
+		if len(x.kept) != tt.made || !slices.Equal(aside, tt.aside) || !x.Complete() || first[0] != 3 {
+			t.Errorf("%s: %d runs, set aside %v, first %v", name, len(x.kept), aside, first)
 		}
-		runs := x.runs(false)
+		runs := x.sides(false)
 		c, err := compare.Workloads(runs[0], runs[1], x.options)
 		if err != nil {
 			t.Fatal(name, err)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -34,7 +32,6 @@ type capacityOptions struct {
 	wanted    scenario.Rate // --for; zero: nobody asks
 	of        string        // the workload whose rate is searched for; empty: there is only one
 	headroom  percentFlag
-	resume    string
 	json      bool
 }
 
@@ -176,38 +173,29 @@ func (a *app) capacity(ctx context.Context, args []string, flags []scenario.Over
 	if _, err := planOfAll(s, e); err != nil {
 		return err
 	}
-	cell, err := inputDigests{}.cell(trials.Cell{Name: "capacity", Set: randomHex(8), Takes: s.Phases.Warmup + s.Phases.Duration}, s, e)
+	m, err := planned(trials.Manifest{Kind: result.TrialCapacity, Seed: s.Seed},
+		[]cell{{trials.Cell{Name: "capacity", Set: randomHex(), Takes: s.Phases.Warmup + s.Phases.Duration}, s, e}}, nil, true, nil)
 	if err != nil {
 		return err
 	}
-	dir := o.resume
-	if dir == "" {
-		if err := a.makeDir(o.out); err != nil {
-			return err
-		}
-		dir = filepath.Join(o.out, "capacity-"+resultName(s, time.Now()))
-	}
 	// What decides on the way of the search belongs to what it is.
-	cell.Digest = joinWords(fmt.Sprintf("%s %s %g %d", cell.Digest, o.most, o.within.share, o.confirm), o.of)
-	opened, err := a.openSeries(dir, o.resume != "", trials.Manifest{Kind: result.TrialCapacity, Seed: s.Seed,
-		Cells: []trials.Cell{cell}})
+	m.Cells[0].Digest = joinWords(fmt.Sprintf("%s %s %g %d", m.Cells[0].Digest, o.most, o.within.share, o.confirm), o.of)
+	opened, err := a.begin(o.outputOptions, "capacity-"+resultName(s, time.Now()), m)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
-	c := &capacityRun{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, scenario: s, load: load, entry: e}
+	c := &capacityRun{series: opened, scenario: s, load: load, entry: e}
 	answer, err := c.search(ctx, o)
 	if len(answer.Trials) == 0 {
-		if empty := opened.Discard(); o.resume == "" && empty != nil && !errors.Is(empty, fs.ErrNotExist) {
-			c.note("%s", oneLine(empty.Error())) // something is in it after all: it stays
-		}
+		c.discard()
 		if err == nil {
 			err = failed("run it again and let it finish a trial", errors.New("stopped before a trial was complete"))
 		}
 		return err
 	}
 	shown := c.show(answer, o)
-	c.note("results %s", dir)
+	c.note("results %s", c.dir)
 	if err != nil {
 		return err
 	}
@@ -328,8 +316,8 @@ func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run
 	var run *result.Run
 	state, err := c.Next(number-1, trials.Trial{Round: 1, Seed: nextSeed(s.Seed, number-1), File: file}, &c.keeper,
 		func(turn *trials.Turn) (state trials.State, err error) {
-			run, state, err = c.make(turn, one{scenario: &s, entry: c.entry, prefix: fmt.Sprintf("trial %d: ", number),
-				header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialCapacity, Index: number},
+			run, state, err = c.make(turn, one{scenario: &s, entry: c.entry, where: fmt.Sprintf("trial %d", number),
+				header: result.Trial{Index: number},
 				begin:  fmt.Sprintf("trial %d, %s: %s for %s", number, t.Stage, spell.Rate(t.Rate.Float()), seconds(s.Phases.Duration))})
 			return state, err
 		})

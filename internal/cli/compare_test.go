@@ -297,7 +297,7 @@ func TestArms(t *testing.T) {
 		to   *overrides
 		text string
 	}{{&onlyA, "rate=2k/s"}, {&onlyB, "option.delay=5ms"}, {&onlyB, "record.digits=2"}, {&onlyB, "--size=1KiB"}} {
-		if err := (&armFlag{to: x.to, flag: "--x"}).Set(x.text); err != nil {
+		if err := armFlag(x.to, "--x").Set(x.text); err != nil {
 			t.Fatal(err)
 		}
 	}

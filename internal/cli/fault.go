@@ -29,6 +29,12 @@ func wrongUsage(hint, format string, args ...any) error {
 	return &fault{code: exitUsage, cause: fmt.Errorf(format, args...), hint: hint}
 }
 
+// isUsage reports whether an error is wrong usage.
+func isUsage(err error) bool {
+	var f *fault
+	return errors.As(err, &f) && f.code == exitUsage
+}
+
 // failed is something that could not be done.
 func failed(hint string, err error) error {
 	return &fault{code: exitFailure, cause: err, hint: hint}

@@ -53,6 +53,7 @@ type outputOptions struct {
 	quiet   bool
 	metrics string // address; empty: none
 	otlp    string // URL; empty: none
+	resume  string // directory of a series to go on with; empty: a new one
 }
 
 // outputFlags adds them; out says what goes into the directory.

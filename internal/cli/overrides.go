@@ -38,6 +38,8 @@ func (o *override) Set(value string) error {
 type pairs struct {
 	to           *overrides
 	prefix, flag string
+	key          func(name string) string // the key that a name stands for; nil: the name is it
+	example      string                   // what the hint says beside the form
 }
 
 func (p *pairs) String() string { return "" }
@@ -49,9 +51,13 @@ func (p *pairs) Set(text string) error {
 		if name, _, more := strings.Cut(text, ":"); more {
 			text = name + ":…" // what follows may be a password
 		}
-		return wrongUsage("write it as "+p.flag+" KEY=VALUE", "%s %q has no key or no value", p.flag, text)
+		return wrongUsage("write it as "+p.flag+" KEY=VALUE"+p.example, "%s %q has no key or no value", p.flag, text)
 	}
-	p.to.list = append(p.to.list, scenario.Override{Key: p.prefix + key, Value: value, Flag: p.flag + " " + key})
+	o := scenario.Override{Key: p.prefix + key, Value: value, Flag: p.flag + " " + key}
+	if p.key != nil {
+		o.Key = p.key(key)
+	}
+	p.to.list = append(p.to.list, o)
 	return nil
 }
 

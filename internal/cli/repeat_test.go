@@ -4,12 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"sixnines/drivers/all"
+	"sixnines/internal/trials"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -25,24 +24,34 @@ func scenariosOf(names ...string) []*repeated {
 	return all
 }
 
+// setOf plans a set, of which nothing is made yet.
+func setOf(t *testing.T, scenarios []*repeated, o runOptions) *set {
+	t.Helper()
+	m, err := setManifest(scenarios, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &set{series: &series{app: &app{}, Series: &trials.Series{Manifest: m}, kept: map[int]*result.Run{}}, scenarios: scenarios}
+}
+
 // Every round holds every scenario once, in an order that is not always the
 // same, and each repeat has a seed and a file of its own.
 func TestSetPlan(t *testing.T) {
 	orders := map[string]bool{}
 	for range 60 {
-		s := newSet(scenariosOf("a", "b", "c", "a"), runOptions{outputOptions: outputOptions{out: "results"}, repeat: 5}, time.Unix(1e9, 0))
-		if len(s.plan) != 20 || filepath.Dir(s.dir) != "results" {
-			t.Fatalf("%d runs into %s", len(s.plan), s.dir)
+		m := setOf(t, scenariosOf("a", "b", "c", "a"), runOptions{repeat: 5}).Manifest
+		if len(m.Trials) != 20 {
+			t.Fatalf("%d runs", len(m.Trials))
 		}
 		files, sets := map[string]bool{}, map[string]bool{}
 		for round := range 5 {
 			order := ""
-			for _, r := range s.plan[4*round : 4*round+4] {
-				order += r.of.label + " "
-				if r.round != round+1 || r.seed != uint64(round+1) {
+			for _, r := range m.Trials[4*round : 4*round+4] {
+				order += m.Cells[r.Cell].Name + " "
+				if r.Round != round+1 || r.Seed != uint64(round+1) {
 					t.Errorf("round %d: %+v", round, r)
 				}
-				files[r.file], sets[r.of.set] = true, true
+				files[r.File], sets[m.Cells[r.Cell].Set] = true, true
 			}
 			for _, label := range []string{"a ", "b ", "c ", "a-2 "} {
 				if !strings.Contains(order, label) {
@@ -58,8 +67,8 @@ func TestSetPlan(t *testing.T) {
 	if len(orders) != 24 { // the chance to miss one is below 24·(23/24)^300, 0.007 %
 		t.Errorf("%d orders of four scenarios; there are 24", len(orders))
 	}
-	for _, r := range newSet(scenariosOf("a"), runOptions{repeat: 12, sameSeed: true}, time.Now()).plan {
-		if r.seed != 1 || !strings.HasSuffix(r.file, fmt.Sprintf("%02d-a.jsonl", r.round)) {
+	for _, r := range setOf(t, scenariosOf("a"), runOptions{repeat: 12, sameSeed: true}).Trials {
+		if r.Seed != 1 || r.File != fmt.Sprintf("%02d-a.jsonl", r.Round) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -102,13 +111,11 @@ func TestSetIsAsGoodAsItsWorst(t *testing.T) {
 		{3, "met invalid missed", "missed", "in 1 of 3 runs", exitInvalid},
 		{2, "met invalid", "meaningless", "in 1 of 2 runs (run 2: found meaningless)", exitInvalid},
 	} {
-		s := newSet(scenariosOf("a", "b")[:1], runOptions{repeat: c.planned}, time.Now())
-		for _, word := range strings.Fields(c.runs) {
-			run := outcome(word)
-			s.runs, s.made = append(s.runs, run), append(s.made, s.plan[len(s.made)])
-			s.scenarios[0].runs = append(s.scenarios[0].runs, run)
+		s := setOf(t, scenariosOf("a"), runOptions{repeat: c.planned})
+		for i, word := range strings.Fields(c.runs) {
+			s.keep(i, outcome(word))
 		}
-		all := s.overall(s.scenarios[0])[0].objectives
+		all := s.overall()[0].objectives
 		if len(all) != 1 || all[0].Outcome != c.outcome || !strings.HasPrefix(all[0].Found, c.found) {
 			t.Errorf("%s of %d: %+v, want %s: %s", c.runs, c.planned, all, c.outcome, c.found)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"sixnines/internal/judge"
 	"sixnines/internal/report"
+	"sixnines/internal/trials"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -54,23 +55,27 @@ func byWorkload(runs []*result.Run) []*result.Run {
 	return all
 }
 
-// outcomes are how the runs of one workload stand to its objectives together.
+// outcomes are how the runs of one workload of a scenario stand to its objectives
+// together.
 type outcomes struct {
 	of         string // whose, as far as there are several; empty: there are not
+	cell       int    // the scenario's
 	workload   scenario.Part
 	objectives []result.Objective
 }
 
-// overall says how the runs of a scenario stand to its objectives together, by its
+// overall says how the runs of each scenario stand to its objectives together, by its
 // workloads.
-func (s *set) overall(x *repeated) []outcomes {
+func (s *set) overall() []outcomes {
 	var all []outcomes
-	for _, w := range workloadsOf(x.scenario, x.runs) {
-		label := ""
-		if len(s.scenarios) > 1 {
-			label = x.label
+	for i, x := range s.scenarios {
+		for _, w := range workloadsOf(x.scenario, s.runs(func(t trials.Trial) bool { return t.Cell == i })) {
+			label := ""
+			if len(s.scenarios) > 1 {
+				label = x.label
+			}
+			all = append(all, outcomes{joinWords(label, w.Name), i, w.Part, overall(w.Objectives, w.runs, s.Rounds)})
 		}
-		all = append(all, outcomes{joinWords(label, w.Name), w.Part, overall(w.Objectives, w.runs, s.rounds)})
 	}
 	return all
 }
@@ -95,20 +100,16 @@ func overall(objectives []scenario.Objective, runs []*result.Run, planned int) [
 
 // suite is what the runs come to together, for a JUnit file.
 func (s *set) suite() report.JUnitSuite {
-	all := report.JUnitCase{Name: "runs", Output: fmt.Sprintf("%d of %s made", len(s.runs), plural(len(s.plan), "run"))}
+	all := report.JUnitCase{Name: "runs", Output: fmt.Sprintf("%d of %s made", len(s.kept), plural(len(s.Trials), "run"))}
 	if s.stopped != "" {
-		all.Failure, all.Message = "incomplete", fmt.Sprintf("%d of %s made: %s", len(s.runs), plural(len(s.plan), "run"), s.stopped)
+		all.Failure, all.Message = "incomplete", all.Output+": "+s.stopped
 	}
 	x := report.JUnitSuite{Name: "overall", Cases: []report.JUnitCase{all}}
-	for _, r := range s.scenarios {
-		for _, f := range s.overall(r) {
-			for _, o := range f.objectives {
-				c := report.ObjectiveCase(o)
-				if f.of != "" {
-					c.Name = f.of + ": " + c.Name
-				}
-				x.Cases = append(x.Cases, c)
-			}
+	for _, f := range s.overall() {
+		for _, o := range f.objectives {
+			c := report.ObjectiveCase(o)
+			c.Name = ofWorkload(f.of) + c.Name
+			x.Cases = append(x.Cases, c)
 		}
 	}
 	return x
@@ -152,21 +153,22 @@ type setRun struct {
 }
 
 func (s *set) object() (setObject, error) {
-	o := setObject{Directory: s.dir, Planned: len(s.plan), Stopped: s.stopped, Format: setFormat, Version: setVersion}
-	for _, x := range s.scenarios {
-		for _, f := range s.overall(x) {
-			o.Scenarios = append(o.Scenarios, setScenario{Name: x.label, Workload: f.workload.Name, Background: f.workload.Background, Set: x.set,
-				Objectives: append([]result.Objective{}, f.objectives...)})
-		}
+	o := setObject{Directory: s.dir, Planned: len(s.Trials), Stopped: s.stopped, Format: setFormat, Version: setVersion}
+	for _, f := range s.overall() {
+		o.Scenarios = append(o.Scenarios, setScenario{Name: s.scenarios[f.cell].label, Workload: f.workload.Name, Background: f.workload.Background,
+			Set: s.Cells[f.cell].Set, Objectives: append([]result.Objective{}, f.objectives...)})
 	}
-	for i, run := range s.runs {
+	for i, t := range s.Trials {
+		run := s.kept[i]
+		if run == nil {
+			continue
+		}
 		for _, part := range run.Parts() {
 			var b bytes.Buffer
 			if err := report.JSON(&b, part); err != nil {
 				return o, err
 			}
-			r := s.made[i]
-			o.Runs = append(o.Runs, setRun{Scenario: r.of.label, Workload: part.Header.Workload, Repeat: r.round, Seed: r.seed, Summary: b.Bytes()})
+			o.Runs = append(o.Runs, setRun{Scenario: s.scenarios[t.Cell].label, Workload: part.Header.Workload, Repeat: t.Round, Seed: t.Seed, Summary: b.Bytes()})
 		}
 	}
 	return o, nil

@@ -29,7 +29,6 @@ type runOptions struct {
 	repeat   int
 	pause    time.Duration
 	sameSeed bool
-	resume   string // directory of a set to go on with; empty: a new one
 }
 
 func (a *app) runCommand() *cobra.Command {

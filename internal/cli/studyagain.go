@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"sixnines/internal/compare"
 	"sixnines/internal/spell"
@@ -27,7 +26,7 @@ func (s *studyRuns) again() []trials.Trial {
 			more[t.Cell]++
 		}
 	}
-	for _, set := range s.plan.study.Compared(s.plan.plain()) {
+	for _, set := range s.plan.study.Compared(each(s.plan.cells, func(c studyCell) study.Cell { return c.Cell })) {
 		var cells []int
 		for _, name := range set {
 			cells = append(cells, slices.IndexFunc(s.plan.cells, func(c studyCell) bool { return c.Name == name }))
@@ -51,10 +50,9 @@ func (s *studyRuns) again() []trials.Trial {
 	}
 	var added []trials.Trial
 	for _, at := range trials.Grouped(groups, need, s.Seed+uint64(len(s.Trials))) {
-		c := &s.plan.cells[at.Cell]
-		round := last + at.Round
-		added = append(added, trials.Trial{Cell: at.Cell, Round: round, Seed: nextSeed(c.scenario.Seed, round-1),
-			File: fmt.Sprintf("%0*d-%s-round-%d.jsonl", len(fmt.Sprint(len(s.plan.places))), len(s.Trials)+len(added)+1, strings.ReplaceAll(c.Name, "/", "-"), round)})
+		at.Round += last
+		number := fmt.Sprintf("%0*d", len(fmt.Sprint(len(s.plan.places))), len(s.Trials)+len(added)+1)
+		added = append(added, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(s.plan.cells[at.Cell].scenario.Seed, at.Round-1), File: s.plan.fileOf(number, at)})
 	}
 	if len(added) > 0 {
 		s.note("runs are INVALID: %s more, of the cells that have one and of those that they are compared with", spell.Plural(len(added), "trial"))
@@ -108,13 +106,4 @@ func (s *studyRuns) lacking(cells []int) int {
 		return 0
 	}
 	return max(0, planned-usable)
-}
-
-// plain are the cells as the study has them.
-func (p *studyPlan) plain() []study.Cell {
-	var all []study.Cell
-	for _, c := range p.cells {
-		all = append(all, c.Cell)
-	}
-	return all
 }

@@ -1,8 +1,6 @@
 package cli
 
 import (
-	crand "crypto/rand"
-	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,8 +24,7 @@ type studyOptions struct {
 	only        []string
 	urls        []string
 	broker      string // in versions, see argued
-	resume      string
-	replace     int // rounds of a cell at most; below 0: half as many as it has
+	replace     int    // rounds of a cell at most; below 0: half as many as it has
 	dryRun      bool
 	json        bool
 }
@@ -170,36 +167,25 @@ func (a *app) studyCell(c study.Cell, url string) (studyCell, error) {
 // manifest is the study as a series.
 func (p *studyPlan) manifest() (trials.Manifest, error) {
 	m := trials.Manifest{Kind: result.TrialStudy, Seed: randomSeed()}
-	inputs := inputDigests{}
+	var cells []cell
 	for _, c := range p.cells {
 		m.Rounds = max(m.Rounds, c.Rounds)
-		cell, err := inputs.cell(trials.Cell{Name: c.Name, Set: randomHex(8), Takes: c.takes}, c.scenario, c.entry)
-		if err != nil {
-			return m, err
-		}
+		x := trials.Cell{Name: c.Name, Set: randomHex(), Takes: c.takes}
 		if b, ok := c.Bench(); ok {
-			cell.Inputs = map[string]string{"benchmark": fmt.Sprintf("%s on %d processors", b.Name, b.Processors)}
+			x.Inputs = map[string]string{"benchmark": fmt.Sprintf("%s on %d processors", b.Name, b.Processors)}
 		}
-		m.Cells = append(m.Cells, cell)
+		cells = append(cells, cell{x, c.scenario, c.entry})
 	}
-	digits := len(fmt.Sprint(len(p.places)))
-	for i, at := range p.places {
-		c := &p.cells[at.Cell]
-		ext := ".jsonl"
-		if _, ok := c.Bench(); ok {
-			ext = benchExt
-		}
-		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(c.scenario.Seed, at.Round-1),
-			File: fmt.Sprintf("%0*d-%s-round-%d%s", digits, i+1, strings.ReplaceAll(c.Name, "/", "-"), at.Round, ext)})
-	}
-	return m, nil
+	return planned(m, cells, p.places, false, p.fileOf)
 }
 
-// randomSeed draws a seed.
-func randomSeed() uint64 {
-	var draw [8]byte
-	crand.Read(draw[:]) // never fails
-	return binary.LittleEndian.Uint64(draw[:])
+// fileOf names the result of a trial.
+func (p *studyPlan) fileOf(number string, at trials.Place) string {
+	c, ext := &p.cells[at.Cell], ".jsonl"
+	if _, ok := c.Bench(); ok {
+		ext = benchExt
+	}
+	return fmt.Sprintf("%s-%s-round-%d%s", number, strings.ReplaceAll(c.Name, "/", "-"), at.Round, ext)
 }
 
 const (

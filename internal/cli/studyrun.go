@@ -137,31 +137,24 @@ func (a *app) runStudy(ctx context.Context, o studyOptions) error {
 	if err != nil {
 		return err
 	}
-	dir := o.resume
-	if dir == "" {
-		if err := a.makeDir(o.out); err != nil {
-			return err
-		}
-		dir = filepath.Join(o.out, resultName(&scenario.Scenario{Name: st.Name}, time.Now()))
-	}
-	opened, err := a.openSeries(dir, o.resume != "", m)
+	opened, err := a.begin(o.outputOptions, resultName(&scenario.Scenario{Name: st.Name}, time.Now()), m)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
-	if err := a.sameConclusions(filepath.Join(dir, study.FileName), dir, st); err != nil {
+	file := filepath.Join(opened.dir, study.FileName)
+	if err := a.sameConclusions(file, opened.dir, st); err != nil {
 		return err
 	}
-	s := &studyRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, studyOptions: o, plan: p, missing: missing,
-		made: map[int]study.TrialOutcome{}, row: map[string]int{}}
-	if err := a.writeNew(filepath.Join(dir, study.FileName), true, func(w io.Writer) error { _, err := w.Write(st.Text()); return err }); err != nil {
+	s := &studyRuns{series: opened, studyOptions: o, plan: p, missing: missing, made: map[int]study.TrialOutcome{}, row: map[string]int{}}
+	if err := a.writeNew(file, true, func(w io.Writer) error { _, err := w.Write(st.Text()); return err }); err != nil {
 		return failed(fileHint(err), fmt.Errorf("write the study: %w", err))
 	}
 	if err := errors.Join(s.load(s.keep), s.loadBenches()); err != nil {
 		return err
 	}
 	s.announce()
-	return s.finish(s.make(ctx))
+	return s.finish(s.makeAll(ctx, trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Make: s.one, More: s.again}))
 }
 
 // sameConclusions refuses to go on with a study whose conclusions, or tests of them, are

@@ -2,11 +2,9 @@ package cli
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -83,13 +81,6 @@ func (s *studyRuns) sayMissing(x study.Skipped) {
 	}
 }
 
-// make makes the trials that are wanted.
-func (s *studyRuns) make(ctx context.Context) error {
-	s.stops = s.seriesStops(ctx)
-	defer s.stops.stop()
-	return s.Run(trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Ending: s.stops.ended, Progress: s.sayProgress, Make: s.one, More: s.again})
-}
-
 // one makes one trial.
 func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 	c := s.cellOf(turn.Trial)
@@ -97,32 +88,22 @@ func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 	if !c.managed {
 		turn.Keeper.Stop("a cell between them has no broker of ours")
 	}
-	where := fmt.Sprintf("run %d of %d", turn.Number, turn.Of)
 	if b, ok := c.Bench(); ok {
-		return s.oneBench(turn, b, where)
+		return s.oneBench(turn, b, whereOf(turn))
 	}
-	run, state, err := s.series.make(turn, one{scenario: c.scenario, entry: c.entry, prefix: where + ": ",
-		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialStudy, Index: turn.Trial.Round, Of: max(c.Rounds, turn.Trial.Round)},
-		begin:  fmt.Sprintf("%s: %s, round %d", where, c.Name, turn.Trial.Round)})
+	run, state, err := s.makeCell(turn, one{scenario: c.scenario, entry: c.entry, begin: fmt.Sprintf("%s, round %d", c.Name, turn.Trial.Round),
+		header: result.Trial{Index: turn.Trial.Round, Of: max(c.Rounds, turn.Trial.Round)}})
 	system := c.System.Name
 	switch {
 	case state == trials.Made:
 		s.row[system] = 0
 		s.keep(turn.Number-1, run)
-		s.noteVerdicts(where, run)
-		if slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Summary.Verdict.Status == result.Unstable }) {
-			turn.Keeper.Spoil("the one before was overloaded")
-		}
-		return state, nil
 	case err == nil:
-		return state, nil
-	case state == trials.Planned:
-		return state, nil // said already: nobody wants it
-	}
-	s.note("%s: %s", where, oneLine(err.Error()))
-	if s.row[system]++; s.row[system] == studyFailures {
-		s.missing[system] = study.Skipped{System: system, Why: fmt.Sprintf("%d runs failed in a row, the last one: %s", studyFailures, oneLine(err.Error()))}
-		s.note("%s is left out: %d runs failed in a row", system, studyFailures)
+	default:
+		if s.row[system]++; s.row[system] == studyFailures {
+			s.missing[system] = study.Skipped{System: system, Why: fmt.Sprintf("%d runs failed in a row, the last one: %s", studyFailures, oneLine(err.Error()))}
+			s.note("%s is left out: %d runs failed in a row", system, studyFailures)
+		}
 	}
 	return state, err
 }
@@ -210,18 +191,16 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 
 // finish shows what was made, and decides on the exit code.
 func (s *studyRuns) finish(ended error) error {
-	var usage *fault
-	if errors.As(ended, &usage) && usage.code == exitUsage && s.Count(trials.Failed) == 0 {
+	if isUsage(ended) && s.Count(trials.Failed) == 0 {
 		return ended
 	}
+	failures := s.failures(func(cell int) string { return s.plan.cells[cell].Name })
 	if len(s.made) == 0 {
-		if s.resume == "" && s.Count(trials.Failed) == 0 {
-			if err := errors.Join(os.Remove(s.path(filepath.Join(s.dir, study.FileName))), s.Discard()); err != nil {
-				return failed("remove it", err)
-			}
-		}
-		if ended == nil && s.Count(trials.Failed) > 0 {
-			return s.failedTrials(errors.New(s.failures()))
+		switch {
+		case failures == nil:
+			s.discard(study.FileName)
+		case ended == nil:
+			return s.failedTrials(failures)
 		}
 		return errors.Join(ended, failed("run it again and leave it the time for a trial", errors.New("stopped before there was a result")))
 	}
@@ -237,10 +216,7 @@ func (s *studyRuns) finish(ended error) error {
 	if o.Made < o.Planned {
 		s.note("%d of %s were made; %s goes on", o.Made, spell.Plural(o.Planned, "trial"), o.GoOn)
 	}
-	if ended == nil && o.Failed > 0 {
-		ended = errors.New(s.failures())
-	}
-	if ended != nil {
+	if ended = cmp.Or(ended, failures); ended != nil {
 		return s.failedTrials(ended)
 	}
 	return nil
@@ -249,17 +225,6 @@ func (s *studyRuns) finish(ended error) error {
 // failedTrials says how the trials that failed are made again.
 func (s *studyRuns) failedTrials(err error) error {
 	return failed(s.goOn(s.dir)+" makes them again; manifest.json there has the errors", err)
-}
-
-// failures names the trials that failed.
-func (s *studyRuns) failures() string {
-	var names []string
-	for _, t := range s.Trials {
-		if t.State == trials.Failed && len(names) < 3 {
-			names = append(names, fmt.Sprintf("%s, round %d: %s", s.cellOf(t).Name, t.Round, t.Error))
-		}
-	}
-	return fmt.Sprintf("%s failed: %s", spell.Plural(s.Count(trials.Failed), "trial"), strings.Join(names, "; "))
 }
 
 // studyObject is the JSON form of what a study came to.

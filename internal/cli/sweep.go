@@ -2,10 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,7 +42,6 @@ type sweepOptions struct {
 	pause  time.Duration
 	yes    bool
 	usl    bool
-	resume string // directory of a sweep to go on with; empty: a new one
 	csv    string // file; empty: only the one in the directory
 	json   bool
 }
@@ -148,29 +147,19 @@ func (a *app) sweep(ctx context.Context, args []string, flags []scenario.Overrid
 	if err != nil {
 		return err
 	}
-	dir := o.resume
-	if dir == "" {
-		if err := a.makeDir(o.out); err != nil {
-			return err
-		}
-		named := *p.cells[0].scenario
-		if named.Name == "" {
-			named.Name = named.Target.Driver
-		}
-		named.Name = "sweep-" + named.Name
-		dir = filepath.Join(o.out, resultName(&named, time.Now()))
-	}
-	opened, err := a.openSeries(dir, o.resume != "", m)
+	named := p.cells[0].scenario
+	named = &scenario.Scenario{Name: "sweep-" + cmp.Or(named.Name, named.Target.Driver)}
+	opened, err := a.begin(o.outputOptions, resultName(named, time.Now()), m)
 	if err != nil {
 		return err
 	}
 	defer opened.Close()
-	s := &sweepRuns{series: &series{app: a, Series: opened, dir: dir, quiet: o.quiet}, sweepOptions: o, plan: p, outcomes: map[string]map[int][]sweep.Outcome{}}
+	s := &sweepRuns{series: opened, sweepOptions: o, plan: p, outcomes: map[string]map[int][]sweep.Outcome{}}
 	if err := s.load(s.keep); err != nil {
 		return err
 	}
 	s.announce()
-	return s.finish(s.make(ctx))
+	return s.finish(s.makeAll(ctx, trials.Options{Pause: s.pause, Failures: sweepFailures, Make: s.one}))
 }
 
 // planSweep checks all that can be checked before something is run.
@@ -374,22 +363,14 @@ func titleOfSweep(c sweepCell, g sweep.Grid) string {
 // own scenario, the next one in each round.
 func (p *sweepPlan) manifest(o sweepOptions) (trials.Manifest, error) {
 	m := trials.Manifest{Kind: result.TrialSweep, Seed: randomSeed(), Rounds: o.rounds}
-	inputs := inputDigests{}
-	for _, c := range p.cells {
+	cells := each(p.cells, func(c sweepCell) cell {
 		values := map[string]string{}
 		for _, x := range c.at {
 			values[x.Key] = x.Value
 		}
-		cell, err := inputs.cell(trials.Cell{Name: c.at.String(), Set: randomHex(8), Values: values, Fresh: o.fresh, Takes: c.takes}, c.scenario, c.entry)
-		if err != nil {
-			return m, err
-		}
-		m.Cells = append(m.Cells, cell)
-	}
-	digits := len(fmt.Sprint(len(p.cells) * o.rounds))
-	for i, at := range trials.Shuffled(len(p.cells), o.rounds, m.Seed) {
-		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(p.cells[at.Cell].scenario.Seed, at.Round-1),
-			File: fmt.Sprintf("%0*d-cell-%d-round-%d.jsonl", digits, i+1, at.Cell+1, at.Round)})
-	}
-	return m, nil
+		return cell{trials.Cell{Name: c.at.String(), Set: randomHex(), Values: values, Fresh: o.fresh, Takes: c.takes}, c.scenario, c.entry}
+	})
+	return planned(m, cells, trials.Shuffled(len(cells), o.rounds, m.Seed), false, func(number string, at trials.Place) string {
+		return fmt.Sprintf("%s-cell-%d-round-%d.jsonl", number, at.Cell+1, at.Round)
+	})
 }

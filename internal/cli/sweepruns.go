@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"sixnines/internal/report"
@@ -54,48 +51,25 @@ func (s *sweepRuns) announce() {
 	}
 }
 
-// make makes the trials that are left.
-func (s *sweepRuns) make(ctx context.Context) error {
-	s.stops = s.seriesStops(ctx)
-	defer s.stops.stop()
-	return s.Run(trials.Options{Pause: s.pause, Failures: sweepFailures, Ending: s.stops.ended, Progress: s.sayProgress, Make: s.one})
-}
-
 // one makes one trial.
 func (s *sweepRuns) one(turn *trials.Turn) (trials.State, error) {
 	c := s.plan.cells[turn.Trial.Cell]
-	where := fmt.Sprintf("run %d of %d", turn.Number, turn.Of)
-	run, state, err := s.series.make(turn, one{scenario: c.scenario, entry: c.entry, prefix: where + ": ",
-		header: result.Trial{Set: turn.Cell.Set, Kind: result.TrialSweep, Index: turn.Trial.Round, Of: s.Rounds},
-		before: fmt.Sprintf("%s begins in %s", where, seconds(turn.Pause)),
-		begin:  fmt.Sprintf("%s: %s, round %d", where, c.at.Text(), turn.Trial.Round)})
+	run, state, err := s.makeCell(turn, one{scenario: c.scenario, entry: c.entry, begin: fmt.Sprintf("%s, round %d", c.at.Text(), turn.Trial.Round),
+		header: result.Trial{Index: turn.Trial.Round, Of: s.Rounds}})
 	if state == trials.Made {
 		s.keep(turn.Number-1, run)
-		s.noteVerdicts(where, run)
-		if slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Summary.Verdict.Status == result.Unstable }) {
-			turn.Keeper.Spoil("the one before was overloaded")
-		}
-	}
-	if err != nil {
-		if state == trials.Planned {
-			return state, nil // said already: nobody wants it
-		}
-		s.note("%s: %s", where, oneLine(err.Error()))
 	}
 	return state, err
 }
 
 // finish shows what was made, and decides on the exit code.
 func (s *sweepRuns) finish(ended error) error {
-	var usage *fault
-	if errors.As(ended, &usage) && usage.code == exitUsage {
+	if isUsage(ended) {
 		return ended
 	}
 	if len(s.outcomes) == 0 {
-		if s.resume == "" && s.Count(trials.Failed) == 0 {
-			if err := s.Discard(); err != nil {
-				return failed("remove it", err)
-			}
+		if s.Count(trials.Failed) == 0 {
+			s.discard()
 		}
 		return errors.Join(ended, failed("run it again and let it finish a trial", errors.New("stopped before there was a result")))
 	}
@@ -117,11 +91,9 @@ func (s *sweepRuns) finish(ended error) error {
 	}
 	s.note("results %s", s.dir)
 	s.note("report  %s", filepath.Join(s.dir, "sweep.html"))
-	if !s.Complete() {
-		s.note("%d of %s were made; the same command with --resume %s goes on", s.Count(trials.Made), plural(len(s.Trials), "trial"), s.dir)
-	}
-	if ended == nil && s.Count(trials.Failed) > 0 {
-		ended = errors.New(s.failures())
+	s.noteLeft("trial")
+	if ended == nil {
+		ended = s.failures(func(cell int) string { return s.plan.cells[cell].at.Text() })
 	}
 	if ended != nil {
 		return failed("the same command with --resume "+s.dir+" makes them again; manifest.json there has the errors", ended)
@@ -156,17 +128,6 @@ func (s *sweepRuns) judged(tables []sweptWorkload) error {
 		s.note("and %s more", plural(cells-mostSaid, "cell"))
 	}
 	return missed
-}
-
-// failures names the trials that failed.
-func (s *sweepRuns) failures() string {
-	var names []string
-	for _, t := range s.Trials {
-		if t.State == trials.Failed && len(names) < 3 {
-			names = append(names, fmt.Sprintf("%s, round %d: %s", s.plan.cells[t.Cell].at.Text(), t.Round, t.Error))
-		}
-	}
-	return fmt.Sprintf("%s failed: %s", plural(s.Count(trials.Failed), "trial"), strings.Join(names, "; "))
 }
 
 // sweepObject is the JSON form of a sweep, which has the table of its workload, or
@@ -217,10 +178,7 @@ func (s *sweepRuns) print(shown []*report.Sweep, tables []sweptWorkload) error {
 
 // write writes the page and the tables.
 func (s *sweepRuns) write(shown []*report.Sweep) error {
-	var tables []*sweep.Table
-	for _, x := range shown {
-		tables = append(tables, x.Table)
-	}
+	tables := each(shown, func(x *report.Sweep) *sweep.Table { return x.Table })
 	page := func(w io.Writer) error { return report.SweepHTML(w, shown...) }
 	table := func(w io.Writer) error { return report.SweepCSV(w, tables...) }
 	err := errors.Join(s.writeNew(filepath.Join(s.dir, "sweep.html"), true, page), s.writeNew(filepath.Join(s.dir, "sweep.csv"), true, table))
