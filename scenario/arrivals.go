@@ -208,14 +208,7 @@ func (a *Arrivals) UnmarshalText(text []byte) error {
 }
 
 // Set reads arrivals from a flag, in their short form.
-func (a *Arrivals) Set(s string) error {
-	v, err := ParseArrivals(s)
-	if err != nil {
-		return err
-	}
-	*a = v
-	return nil
-}
+func (a *Arrivals) Set(s string) error { return set(a, s, ParseArrivals) }
 
 // Type names the type in a flag's usage.
 func (*Arrivals) Type() string { return "arrivals" }

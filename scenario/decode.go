@@ -1,8 +1,10 @@
 package scenario
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"reflect"
 	"strconv"
@@ -89,7 +91,7 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, dept
 		return
 	}
 	t := v.Type()
-	if hasShort(t) && n.Kind == yaml.MappingNode {
+	if form, _ := notationOf(t); form.short && n.Kind == yaml.MappingNode {
 		if n = d.short(n, key, depth, t == headersType); n == nil {
 			return
 		}
@@ -108,7 +110,9 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, dept
 		}
 	case t.Kind() == reflect.Map:
 		if !null {
-			d.options(n, v, key, depth)
+			if m := d.options(n, key, depth); len(m) > 0 {
+				v.Set(reflect.ValueOf(m))
+			}
 		}
 	case isMapping(t):
 		v.SetZero()
@@ -140,49 +144,32 @@ func (d *decoder) value(n *yaml.Node, v reflect.Value, f field, key string, dept
 // short turns a mapping of words into the text "name:value,name:value", for a
 // value that has such a short form. Words may have commas unless they are many.
 func (d *decoder) short(n *yaml.Node, key string, depth int, many bool) *yaml.Node {
-	text := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Line: n.Line, Column: n.Column}
-	seen := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := n.Content[i], n.Content[i+1]
-		if !d.key(name, key, seen, depth) || !d.plain(value, join(key, name.Value), depth+1) {
-			return nil
+	var words []string
+	before := len(d.errs)
+	for name, value := range d.entries(n, key, "", depth, nil) {
+		dotted := join(key, name.Value)
+		switch {
+		case !d.plain(value, dotted, depth+1):
+		case value.Kind != yaml.ScalarNode:
+			d.fail(value, key, dotted+" is "+kindOf(value)+", not a word", "")
+		default:
+			if value = d.expand(value, dotted); value != nil && many && strings.Contains(value.Value, ",") {
+				d.fail(value, key, dotted+" has a comma", "values have none")
+			} else if value != nil {
+				words = append(words, name.Value+":"+value.Value)
+			}
 		}
-		if value.Kind != yaml.ScalarNode {
-			d.fail(value, key, join(key, name.Value)+" is "+kindOf(value)+", not a word", "")
-			return nil
-		}
-		if value = d.expand(value, join(key, name.Value)); value == nil {
-			return nil
-		}
-		if many && strings.Contains(value.Value, ",") {
-			d.fail(value, key, join(key, name.Value)+" has a comma", "values have none")
-			return nil
-		}
-		if i > 0 {
-			text.Value += ","
-		}
-		text.Value += name.Value + ":" + value.Value
 	}
-	return text
+	if len(d.errs) > before {
+		return nil
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Line: n.Line, Column: n.Column, Value: strings.Join(words, ",")}
 }
 
 // mapping decodes a mapping into a struct.
 func (d *decoder) mapping(n *yaml.Node, v reflect.Value, key string, depth int) {
-	if n.Kind != yaml.MappingNode {
-		hint := "its keys are " + strings.Join(keysOf(v.Type()), ", ")
-		if key == "" {
-			d.fail(n, key, "the scenario is "+kindOf(n)+", not a mapping", hint)
-		} else {
-			d.fail(n, key, key+" is "+kindOf(n)+", not a mapping", hint)
-		}
-		return
-	}
 	seen := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := n.Content[i], n.Content[i+1]
-		if !d.key(name, key, seen, depth) {
-			continue
-		}
+	for name, value := range d.entries(n, key, "its keys are "+strings.Join(keysOf(v.Type()), ", "), depth, seen) {
 		dotted := join(key, name.Value)
 		f, ok := fieldOf(v.Type(), name.Value)
 		if !ok {
@@ -198,6 +185,25 @@ func (d *decoder) mapping(n *yaml.Node, v reflect.Value, key string, depth int) 
 			seen[f.key] = name
 		}
 		d.value(value, v.FieldByIndex(f.index), f, dotted, depth+1)
+	}
+}
+
+// entries are the keys of a mapping and their values, without the keys that cannot be.
+// What is none is an error with the hint. seen, if it is not nil, has the keys until now.
+func (d *decoder) entries(n *yaml.Node, key, hint string, depth int, seen map[string]*yaml.Node) iter.Seq2[*yaml.Node, *yaml.Node] {
+	if seen == nil {
+		seen = map[string]*yaml.Node{}
+	}
+	return func(yield func(name, value *yaml.Node) bool) {
+		if n.Kind != yaml.MappingNode {
+			d.fail(n, key, cmp.Or(key, "the scenario")+" is "+kindOf(n)+", not a mapping", hint)
+			return
+		}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if d.key(n.Content[i], key, seen, depth) && !yield(n.Content[i], n.Content[i+1]) {
+				return
+			}
+		}
 	}
 }
 
@@ -273,8 +279,6 @@ func (d *decoder) list(n *yaml.Node, v reflect.Value, f field, key string, depth
 // scalar decodes a scalar that is not null.
 func (d *decoder) scalar(n *yaml.Node, v reflect.Value, key string) {
 	switch t := v.Type(); {
-	case hasNotation(t):
-		d.text(n, v, key)
 	case t == durationType:
 		x, err := parseDuration(n.Value)
 		if err != nil {
@@ -282,6 +286,8 @@ func (d *decoder) scalar(n *yaml.Node, v reflect.Value, key string) {
 			return
 		}
 		v.SetInt(int64(x))
+	case hasNotation(t):
+		d.text(n, v, key)
 	case t.Kind() == reflect.String:
 		v.SetString(n.Value)
 	case t.Kind() == reflect.Bool:
@@ -352,32 +358,14 @@ func (d *decoder) text(n *yaml.Node, v reflect.Value, key string) {
 	}
 }
 
-// options decodes a driver's options, whose keys and types are the driver's to
-// judge.
-func (d *decoder) options(n *yaml.Node, v reflect.Value, key string, depth int) {
-	if n.Kind != yaml.MappingNode {
-		d.fail(n, key, key+" is "+kindOf(n)+", not a mapping", "write name: value, one a line")
-		return
-	}
-	if len(n.Content) > 0 {
-		v.Set(reflect.ValueOf(d.anyMap(n, key, depth)))
-	}
-}
+// namesHint is that of options and settings.
+const namesHint = "write name: value, one a line"
 
 // settings decodes lines of a broker's configuration, whose names and values
 // are the broker's to judge: a value is the text as it was written.
 func (d *decoder) settings(n *yaml.Node, v reflect.Value, key string, depth int) {
-	if n.Kind != yaml.MappingNode {
-		d.fail(n, key, key+" is "+kindOf(n)+", not a mapping", "write name: value, one a line")
-		return
-	}
 	m := map[string]string{}
-	seen := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := n.Content[i], n.Content[i+1]
-		if !d.key(name, key, seen, depth) {
-			continue
-		}
+	for name, value := range d.entries(n, key, namesHint, depth, nil) {
 		dotted := join(key, name.Value)
 		switch {
 		case !d.plain(value, dotted, depth+1):
@@ -403,13 +391,12 @@ func (d *decoder) settings(n *yaml.Node, v reflect.Value, key string, depth int)
 	}
 }
 
-func (d *decoder) anyMap(n *yaml.Node, key string, depth int) map[string]any {
+// options decodes a driver's options, whose keys and types are the driver's to
+// judge.
+func (d *decoder) options(n *yaml.Node, key string, depth int) map[string]any {
 	m := make(map[string]any, len(n.Content)/2)
-	seen := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		if name := n.Content[i]; d.key(name, key, seen, depth) {
-			m[name.Value] = d.any(n.Content[i+1], join(key, name.Value), depth+1)
-		}
+	for name, value := range d.entries(n, key, namesHint, depth, nil) {
+		m[name.Value] = d.any(value, join(key, name.Value), depth+1)
 	}
 	return m
 }
@@ -429,7 +416,7 @@ func (d *decoder) any(n *yaml.Node, key string, depth int) any {
 	}
 	switch n.Kind {
 	case yaml.MappingNode:
-		return d.anyMap(n, key, depth)
+		return d.options(n, key, depth)
 	case yaml.SequenceNode:
 		list := make([]any, len(n.Content))
 		for i, x := range n.Content {
@@ -483,21 +470,8 @@ func kindOf(n *yaml.Node) string {
 }
 
 func typeName(t reflect.Type) string {
-	switch {
-	case t == rateType:
-		return "a rate"
-	case t == sizeType, t == sizesType:
-		return "a size"
-	case t == payloadType:
-		return "a payload"
-	case t == keysType:
-		return "keys"
-	case t == headersType:
-		return "headers"
-	case t == objectiveType:
-		return "an objective"
-	case t == durationType:
-		return "a duration"
+	if form, ok := notationOf(t); ok {
+		return form.name
 	}
 	switch t.Kind() {
 	case reflect.String:

@@ -73,7 +73,7 @@ func (e encoder) value(v reflect.Value, key string) *yaml.Node {
 			n.Content = append(n.Content, e.value(v.Index(i), item(key, i)))
 		}
 		return n
-	case hasNotation(t) || t == durationType || t.Kind() == reflect.String:
+	case hasNotation(t) || t.Kind() == reflect.String:
 		return e.text(scalarText(v), key)
 	}
 	tag := "!!int"

@@ -4,7 +4,6 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // field is a key of the format, as a struct field's tags describe it.
@@ -66,21 +65,8 @@ func keysOf(t reflect.Type) []string {
 
 // The types that the format treats in a way of their own.
 var (
-	rateType = reflect.TypeFor[Rate]()
-	sizeType = reflect.TypeFor[Size]()
-	// These are structs, but written as a text.
-	objectiveType = reflect.TypeFor[Objective]()
-	untilType     = reflect.TypeFor[Until]()
-	sizesType     = reflect.TypeFor[Sizes]()
-	payloadType   = reflect.TypeFor[Payload]()
-	keysType      = reflect.TypeFor[Keys]()
-	headersType   = reflect.TypeFor[Headers]()
-	beginType     = reflect.TypeFor[Begin]()
-	pauseType     = reflect.TypeFor[Pause]()
-	durationType  = reflect.TypeFor[time.Duration]()
-	arrivalsType  = reflect.TypeFor[Arrivals]()
-	// These are a list, but written as a mapping.
-	workloadsType = reflect.TypeFor[Workloads]()
+	arrivalsType  = reflect.TypeFor[Arrivals]()  // a mapping, or a text
+	workloadsType = reflect.TypeFor[Workloads]() // a list, but written as a mapping
 )
 
 // isMapping reports whether values of type t are written as a mapping with
@@ -90,18 +76,6 @@ func isMapping(t reflect.Type) bool {
 		t = t.Elem()
 	}
 	return t.Kind() == reflect.Struct && !hasNotation(t)
-}
-
-// hasNotation reports whether values of type t are written as a text that their
-// own Set reads.
-func hasNotation(t reflect.Type) bool {
-	return t == rateType || t == sizeType || t == objectiveType || t == untilType || t == beginType || t == pauseType || hasShort(t)
-}
-
-// hasShort reports whether such a text may be written as a mapping, too, of the words
-// before its colons to those after them.
-func hasShort(t reflect.Type) bool {
-	return t == sizesType || t == payloadType || t == keysType || t == headersType
 }
 
 // structOf returns the struct type behind t.

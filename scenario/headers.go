@@ -140,14 +140,7 @@ func (h Headers) MarshalText() ([]byte, error) { return []byte(h.String()), nil 
 func (h *Headers) UnmarshalText(text []byte) error { return h.Set(string(text)) }
 
 // Set reads headers from a flag.
-func (h *Headers) Set(text string) error {
-	v, err := ParseHeaders(text)
-	if err != nil {
-		return err
-	}
-	*h = v
-	return nil
-}
+func (h *Headers) Set(text string) error { return set(h, text, ParseHeaders) }
 
 // Type names the type in a flag's usage.
 func (*Headers) Type() string { return "headers" }

@@ -123,43 +123,31 @@ func (s *Scenario) UnmarshalJSON(text []byte) error {
 
 // writeJSON writes a tree of nodes.
 func writeJSON(b *bytes.Buffer, n *yaml.Node) error {
-	switch n.Kind {
-	case yaml.MappingNode:
-		b.WriteByte('{')
-		for i := 0; i < len(n.Content); i += 2 {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := writeJSON(b, n.Content[i]); err != nil {
-				return err
-			}
-			b.WriteByte(':')
-			if err := writeJSON(b, n.Content[i+1]); err != nil {
-				return err
-			}
-		}
-		b.WriteByte('}')
-	case yaml.SequenceNode:
-		b.WriteByte('[')
-		for i, item := range n.Content {
-			if i > 0 {
-				b.WriteByte(',')
-			}
-			if err := writeJSON(b, item); err != nil {
-				return err
-			}
-		}
-		b.WriteByte(']')
-	default:
-		if n.Tag != "!!str" {
-			b.WriteString(n.Value)
-			return nil
-		}
+	brackets := "{}"
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		brackets = "[]"
+	case n.Kind == yaml.ScalarNode && n.Tag == "!!str":
 		text, err := json.Marshal(n.Value)
-		if err != nil {
+		b.Write(text)
+		return err
+	case n.Kind == yaml.ScalarNode:
+		b.WriteString(n.Value)
+		return nil
+	}
+	b.WriteByte(brackets[0])
+	for i, x := range n.Content {
+		switch {
+		case i == 0:
+		case n.Kind == yaml.MappingNode && i%2 == 1:
+			b.WriteByte(':')
+		default:
+			b.WriteByte(',')
+		}
+		if err := writeJSON(b, x); err != nil {
 			return err
 		}
-		b.Write(text)
 	}
+	b.WriteByte(brackets[1])
 	return nil
 }

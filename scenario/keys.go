@@ -100,14 +100,7 @@ func (k Keys) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 func (k *Keys) UnmarshalText(text []byte) error { return k.Set(string(text)) }
 
 // Set reads keys from a flag.
-func (k *Keys) Set(text string) error {
-	v, err := ParseKeys(text)
-	if err != nil {
-		return err
-	}
-	*k = v
-	return nil
-}
+func (k *Keys) Set(text string) error { return set(k, text, ParseKeys) }
 
 // Type names the type in a flag's usage.
 func (*Keys) Type() string { return "keys" }

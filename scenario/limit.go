@@ -85,25 +85,7 @@ func scalarText(v reflect.Value) string {
 	switch x := v.Interface().(type) {
 	case time.Duration:
 		return formatDuration(x)
-	case Size:
-		return x.String()
-	case Rate:
-		return x.String()
-	case Objective:
-		return x.String()
-	case Until:
-		return x.String()
-	case Sizes:
-		return x.String()
-	case Payload:
-		return x.String()
-	case Keys:
-		return x.String()
-	case Headers:
-		return x.String()
-	case Begin:
-		return x.String()
-	case Pause:
+	case fmt.Stringer:
 		return x.String()
 	}
 	switch {

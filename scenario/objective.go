@@ -235,13 +235,7 @@ func (o *Objective) ofCounter(s, limit string) error {
 }
 
 // Set reads an objective's text, as [ParseObjective] does.
-func (o *Objective) Set(s string) error {
-	x, err := ParseObjective(s)
-	if err == nil {
-		*o = x
-	}
-	return err
-}
+func (o *Objective) Set(s string) error { return set(o, s, ParseObjective) }
 
 // Holds reports whether v stands to the limit as the objective wants.
 func (o Objective) Holds(v float64) bool {

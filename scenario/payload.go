@@ -90,14 +90,7 @@ func (p Payload) MarshalText() ([]byte, error) { return []byte(p.String()), nil 
 func (p *Payload) UnmarshalText(text []byte) error { return p.Set(string(text)) }
 
 // Set reads a payload from a flag.
-func (p *Payload) Set(text string) error {
-	v, err := ParsePayload(text)
-	if err != nil {
-		return err
-	}
-	*p = v
-	return nil
-}
+func (p *Payload) Set(text string) error { return set(p, text, ParsePayload) }
 
 // Type names the type in a flag's usage.
 func (*Payload) Type() string { return "payload" }

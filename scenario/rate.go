@@ -195,14 +195,7 @@ func (r *Rate) UnmarshalText(text []byte) error {
 }
 
 // Set reads a rate from a flag.
-func (r *Rate) Set(s string) error {
-	v, err := ParseRate(s)
-	if err != nil {
-		return err
-	}
-	*r = v
-	return nil
-}
+func (r *Rate) Set(s string) error { return set(r, s, ParseRate) }
 
 // Type names the type in a flag's usage.
 func (*Rate) Type() string { return "rate" }

@@ -51,14 +51,7 @@ func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 
 // Set reads a size from a flag.
-func (s *Size) Set(text string) error {
-	v, err := ParseSize(text)
-	if err != nil {
-		return err
-	}
-	*s = v
-	return nil
-}
+func (s *Size) Set(text string) error { return set(s, text, ParseSize) }
 
 // Type names the type in a flag's usage.
 func (*Size) Type() string { return "size" }

@@ -216,14 +216,7 @@ func (s Sizes) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Sizes) UnmarshalText(text []byte) error { return s.Set(string(text)) }
 
 // Set reads sizes from a flag.
-func (s *Sizes) Set(text string) error {
-	v, err := ParseSizes(text)
-	if err != nil {
-		return err
-	}
-	*s = v
-	return nil
-}
+func (s *Sizes) Set(text string) error { return set(s, text, ParseSizes) }
 
 // Type names the type in a flag's usage.
 func (*Sizes) Type() string { return "size" }

@@ -92,13 +92,7 @@ func ParseUntil(s string) (Until, error) {
 }
 
 // Set reads u's text, as [ParseUntil] does.
-func (u *Until) Set(s string) error {
-	x, err := ParseUntil(s)
-	if err == nil {
-		*u = x
-	}
-	return err
-}
+func (u *Until) Set(s string) error { return set(u, s, ParseUntil) }
 
 // Percentile is its percentile as results name it: "99.9".
 func (u Until) Percentile() string { return percentileName(u.Percent)[1:] }

@@ -251,17 +251,8 @@ const workloadNames = "a name has 1 to 64 letters, digits, hyphens and underscor
 
 // workloads decodes a mapping of workloads.
 func (d *decoder) workloads(n *yaml.Node, v reflect.Value, key string, depth int) {
-	if n.Kind != yaml.MappingNode {
-		d.fail(n, key, key+" is "+kindOf(n)+", not a mapping", "write a name and below it the keys of a workload")
-		return
-	}
 	var all Workloads
-	seen := map[string]*yaml.Node{}
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		name, value := n.Content[i], n.Content[i+1]
-		if !d.key(name, key, seen, depth) {
-			continue
-		}
+	for name, value := range d.entries(n, key, "write a name and below it the keys of a workload", depth, nil) {
 		if !workloadName.MatchString(name.Value) {
 			d.fail(name, key, quote(name.Value)+" is no name of a workload", workloadNames)
 			continue
