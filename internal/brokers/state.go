@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
+
+	"sixnines/internal/filelock"
 )
 
 // State is what is written down of a product that was started to outlive its
@@ -186,18 +189,5 @@ func (s *State) write(h Home) error {
 	if err != nil {
 		return err
 	}
-	path := stateFile(h, s.Product)
-	f, err := os.CreateTemp(filepath.Dir(path), "."+s.Product+"-*") // of mode 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(text, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name()) // that it cannot be written is the error to tell
-	}
-	return err
+	return filelock.Replace(stateFile(h, s.Product), 0o600, func(w io.Writer) error { _, err := w.Write(append(text, '\n')); return err })
 }

@@ -3,9 +3,11 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
+	"sixnines/internal/filelock"
 	"sixnines/internal/report"
 	"sixnines/result"
 )
@@ -43,29 +45,11 @@ func (a *app) writeJUnit(file string, runs []*result.Run, more ...report.JUnitSu
 			return failed("", err)
 		}
 	}
-	err := a.replace(file, func(f *os.File) error { return report.JUnit(f, append(suites, more...)) })
+	err := filelock.Replace(a.path(file), 0o644, func(w io.Writer) error { return report.JUnit(w, append(suites, more...)) })
 	if err != nil {
 		return failed(fileHint(err), fmt.Errorf("write the JUnit file: %w", err))
 	}
 	return nil
-}
-
-// replace writes a file beside its place and moves it there.
-func (a *app) replace(file string, write func(*os.File) error) (err error) {
-	path := a.path(file)
-	f, err := os.CreateTemp(filepath.Dir(path), ".sixnines-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err = errors.Join(f.Chmod(0o644), write(f), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // wentWrong is the suite of a run that failed. Without it, the file of an

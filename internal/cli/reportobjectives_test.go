@@ -79,7 +79,7 @@ func TestReportJUnit(t *testing.T) {
 	if code, _, _ := invoke(t, Env{Dir: dir}, "report", "cut-short.jsonl", "--junit", "junit.xml"); code != exitThreshold {
 		t.Errorf("a run that was cut short passes: %d", code)
 	}
-	left, err := filepath.Glob(filepath.Join(dir, ".sixnines-*"))
+	left, err := filepath.Glob(filepath.Join(dir, ".*-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %q, %v", left, err)
 	}

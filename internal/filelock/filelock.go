@@ -1,5 +1,5 @@
 // Package filelock keeps two processes of Sixnines from working at the same
-// place at once.
+// place at once, and from reading what another has written half of.
 package filelock
 
 import (

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"time"
 
+	"sixnines/internal/filelock"
 	"sixnines/result"
 )
 
@@ -121,28 +123,10 @@ func writeLines[T any](path string, all []T) error {
 		}
 		text.Write(append(line, '\n'))
 	}
-	return replaceFile(path, text.Bytes())
-}
-
-// replaceFile writes a file in one step: readers see the old or the new one.
-func replaceFile(path string, text []byte) error {
-	dir := filepath.Dir(path)
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(dir, ".floors-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+	return filelock.Replace(path, 0o600, func(w io.Writer) error { _, err := text.WriteTo(w); return err })
 }
 
 // Found is what a store has for a load.

@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"sixnines/internal/filelock"
 )
 
 // ManifestName is the name of the manifest in the directory of a series.
@@ -139,31 +141,15 @@ func (m *Manifest) check(dir string) error {
 	return nil
 }
 
-// write replaces the manifest of a directory: whoever reads it sees the one
-// before or this, whatever ends us.
-func (m *Manifest) write(dir string) (err error) {
-	text, err := json.MarshalIndent(m, "", " ")
-	if err != nil {
-		return fmt.Errorf("trials: %w", err)
-	}
-	f, err := os.CreateTemp(dir, "."+ManifestName+"-*")
+// write replaces the manifest of a directory.
+func (m *Manifest) write(dir string) error {
+	err := filelock.Replace(filepath.Join(dir, ManifestName), 0o644, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", " ")
+		return e.Encode(m)
+	})
 	if err != nil {
 		return fmt.Errorf("trials: write %s: %w", ManifestName, err)
 	}
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("trials: write %s: %w", ManifestName, errors.Join(err, os.Remove(f.Name())))
-		}
-	}()
-	_, err = f.Write(append(text, '\n'))
-	if err == nil {
-		err = f.Chmod(0o644)
-	}
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(dir, ManifestName))
+	return nil
 }
