@@ -353,16 +353,7 @@ func (a *app) loadSet(names []string) ([]*result.Run, error) {
 		}
 		files = append(files, found...)
 	}
-	runs := make([]*result.Run, len(files))
-	for i, file := range files {
-		run, err := a.loadRun(file)
-		if err != nil {
-			return nil, err
-		}
-		run.SetPath(file) // as the user would name it
-		runs[i] = run
-	}
-	return runs, nil
+	return a.loadFiles(files)
 }
 
 // resultsAt returns the result files that a name stands for.
@@ -370,20 +361,7 @@ func (a *app) resultsAt(name string) ([]string, error) {
 	info, err := os.Stat(a.path(name))
 	switch {
 	case err == nil && info.IsDir():
-		entries, err := os.ReadDir(a.path(name))
-		if err != nil {
-			return nil, failed("check the directory and its permissions", fmt.Errorf("look for results: %w", err))
-		}
-		var files []string
-		for _, e := range entries {
-			if !e.IsDir() && isResult(e.Name()) {
-				files = append(files, filepath.Join(name, e.Name()))
-			}
-		}
-		if len(files) > 0 {
-			return files, nil
-		}
-		return a.onlySeries(name)
+		return a.oneSeries(name)
 	case err == nil || !strings.ContainsAny(name, "*?["):
 		return []string{name}, nil // whose absence loading explains
 	}
@@ -409,13 +387,17 @@ func (a *app) resultsAt(name string) ([]string, error) {
 	return files, nil
 }
 
-// onlySeries returns the results of the one series below a directory that holds none
-// itself: run --repeat --out DIR and ab make theirs there. Several are not taken for
-// one.
-func (a *app) onlySeries(dir string) ([]string, error) {
+// oneSeries returns the results in a directory, or of the one series below it where it
+// holds none itself: run --repeat --out DIR and ab make theirs there. Several are not
+// taken for one.
+func (a *app) oneSeries(dir string) ([]string, error) {
 	files, err := a.resultsIn([]string{dir})
 	if err != nil {
 		return nil, err
+	}
+	below := func(file string) bool { return filepath.Dir(file) != filepath.Clean(dir) }
+	if own := slices.DeleteFunc(slices.Clone(files), below); len(own) > 0 {
+		return own, nil
 	}
 	var series []string
 	for _, f := range files {

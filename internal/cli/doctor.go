@@ -139,10 +139,7 @@ func brokerHosts(address string) ([]string, error) {
 }
 
 func (a *app) printChecks(checks []vitals.Check) {
-	columns, _ := a.terminal(a.Stdout)
-	if columns < 40 {
-		columns = 100
-	}
+	columns := a.columns(40)
 	width, counts := 0, map[string]int{}
 	for _, c := range checks {
 		width = max(width, lipgloss.Width(c.Name))
@@ -158,14 +155,7 @@ func (a *app) printChecks(checks []vitals.Check) {
 		if c.Advice != "" {
 			text += "\n→ " + c.Advice
 		}
-		if a.ascii() {
-			text = strings.ReplaceAll(strings.ReplaceAll(text, "→", "->"), "µ", "u")
-		}
-		rows := strings.Split(lipgloss.NewStyle().Width(max(30, columns-indent)).Render(text), "\n")
-		fmt.Fprintf(a.Stdout, "%s  %-*s  %s\n", word, width, c.Name, strings.TrimRight(rows[0], " "))
-		for _, row := range rows[1:] {
-			fmt.Fprintf(a.Stdout, "%*s%s\n", indent, "", strings.TrimRight(row, " "))
-		}
+		fmt.Fprintf(a.Stdout, "%s  %-*s  %s", word, width, c.Name, indented(a.plainText(text), indent, max(30, columns-indent))[indent:])
 	}
 	fmt.Fprintf(a.Stdout, "\n%s\n", conclusion(counts))
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
 	"sixnines/driver"
@@ -119,10 +118,7 @@ func (a *app) driversShowCommand() *cobra.Command {
 
 // driverText describes a driver for people.
 func (a *app) driverText(e driver.Entry) string {
-	columns, _ := a.terminal(a.Stdout)
-	if columns < 40 {
-		columns = 100
-	}
+	columns := a.columns(40)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n\n", e.Name, e.Summary)
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-16s%s\n", name, value) }
@@ -145,11 +141,7 @@ func (a *app) driverText(e driver.Entry) string {
 	b.WriteString("\nOptions, given as --option NAME=VALUE or under target.options of a scenario:\n")
 	for _, o := range options {
 		fmt.Fprintf(&b, "\n  %s  %s\n", o.Name, optionFacts(o))
-		const indent = "      "
-		text := lipgloss.NewStyle().Width(columns - len(indent)).Render(o.Doc)
-		for _, row := range strings.Split(text, "\n") {
-			b.WriteString(indent + strings.TrimRight(row, " ") + "\n")
-		}
+		b.WriteString(indented(o.Doc, 6, columns-6))
 	}
 	return b.String()
 }

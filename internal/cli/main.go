@@ -17,6 +17,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+
 	"sixnines/driver"
 	"sixnines/internal/probe"
 	"sixnines/internal/selftest"
@@ -121,6 +123,24 @@ func (a *app) terminal(w io.Writer) (columns int, ok bool) {
 		return 0, false
 	}
 	return a.Terminal(w)
+}
+
+// columns is how wide stdout is: 100 where it is no terminal, or one narrower than least.
+func (a *app) columns(least int) int {
+	if columns, ok := a.terminal(a.Stdout); ok && columns >= least {
+		return columns
+	}
+	return 100
+}
+
+// indented breaks a text into lines of at most width and puts as many spaces as indent
+// says before each.
+func indented(text string, indent, width int) string {
+	var b strings.Builder
+	for row := range strings.SplitSeq(lipgloss.NewStyle().Width(width).Render(text), "\n") {
+		b.WriteString(strings.Repeat(" ", indent) + strings.TrimRight(row, " ") + "\n")
+	}
+	return b.String()
 }
 
 // colour reports whether w should get colours.

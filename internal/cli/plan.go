@@ -302,14 +302,3 @@ func consumersOf(w *scenario.Workload) string {
 	}
 	return plural(w.Consumers, "consumer")
 }
-
-// plural counts things, "delivery" among them.
-func plural(n int, one string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	if strings.HasSuffix(one, "y") {
-		one = strings.TrimSuffix(one, "y") + "ie"
-	}
-	return grouped(int64(n)) + " " + one + "s"
-}

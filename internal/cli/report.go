@@ -261,12 +261,9 @@ func (a *app) loadRuns(names []string) (runs []*result.Run, files []string, err 
 		if err != nil {
 			return nil, nil, err
 		}
-		these := make([]*result.Run, len(found))
-		for i, file := range found {
-			if these[i], err = a.loadRun(file); err != nil {
-				return nil, nil, err
-			}
-			these[i].SetPath(file) // as the user would name it
+		these, err := a.loadFiles(found)
+		if err != nil {
+			return nil, nil, err
 		}
 		if len(found) > 1 {
 			slices.SortStableFunc(these, func(a, b *result.Run) int {
@@ -278,6 +275,19 @@ func (a *app) loadRuns(names []string) (runs []*result.Run, files []string, err 
 		}
 	}
 	return runs, files, nil
+}
+
+// loadFiles reads result files.
+func (a *app) loadFiles(files []string) ([]*result.Run, error) {
+	runs := make([]*result.Run, len(files))
+	for i, file := range files {
+		var err error
+		if runs[i], err = a.loadRun(file); err != nil {
+			return nil, err
+		}
+		runs[i].SetPath(file) // as the user would name it
+	}
+	return runs, nil
 }
 
 // loadRun reads a result file, and says about one that ends too early how far

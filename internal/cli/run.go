@@ -306,10 +306,7 @@ func (a *app) reportOptions(w io.Writer) report.Options {
 // sectionedHelp returns a help function that shows the flags in sections.
 func (a *app) sectionedHelp(sections []section) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
-		columns, ok := a.terminal(a.Stdout)
-		if !ok {
-			columns = 100
-		}
+		columns := a.columns(0)
 		fmt.Fprintf(a.Stdout, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, cmd.UseLine(), cmd.Example)
 		for _, s := range sections {
 			fmt.Fprintf(a.Stdout, "\n%s:\n%s", s.heading, s.flags.FlagUsagesWrapped(columns))

@@ -76,20 +76,15 @@ func (a *app) sayObjectives(of string, all []result.Objective) {
 		of += ": "
 	}
 	for _, o := range all {
-		line := ""
+		outcome := "without meaning, which does not pass"
 		switch judge.Outcome(o.Outcome) {
 		case judge.Met:
 			continue
 		case judge.Missed:
-			line = fmt.Sprintf("objective missed: %s%s: %s", of, o.Text, o.Found)
+			outcome = "missed"
 		case judge.Undecided:
-			line = fmt.Sprintf("objective undecided, which does not pass: %s%s: %s", of, o.Text, o.Found)
-		default:
-			line = fmt.Sprintf("objective without meaning, which does not pass: %s%s: %s", of, o.Text, o.Found)
+			outcome = "undecided, which does not pass"
 		}
-		if a.ascii() {
-			line = strings.ReplaceAll(line, "µ", "u")
-		}
-		fmt.Fprintln(a.Stderr, oneLine(line))
+		fmt.Fprintln(a.Stderr, a.plainText(oneLine(fmt.Sprintf("objective %s: %s%s: %s", outcome, of, o.Text, o.Found))))
 	}
 }

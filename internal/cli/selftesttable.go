@@ -20,10 +20,7 @@ func (a *app) printTrials(r *selftest.Report) error {
 	for _, t := range r.Trials {
 		width = max(width, len(t.Name))
 	}
-	columns, _ := a.terminal(a.Stdout)
-	if columns < 60 {
-		columns = 100
-	}
+	columns := a.columns(60)
 	const verdictWidth = 12
 	indent := verdictWidth + 2 + width + 2
 	for _, t := range r.Trials {
@@ -40,9 +37,7 @@ func (a *app) printTrials(r *selftest.Report) error {
 			notes = append(notes, t.Attempts...)
 		}
 		for _, note := range notes {
-			for line := range strings.SplitSeq(lipgloss.NewStyle().Width(columns-indent).Render(oneLine(note)), "\n") {
-				fmt.Fprintf(&b, "%*s%s\n", indent, "", strings.TrimRight(line, " "))
-			}
+			b.WriteString(indented(oneLine(note), indent, columns-indent))
 		}
 	}
 	fmt.Fprintf(&b, "\n%s, in %s.\n", r.Summary(), selftest.Rounded(r.Took))

@@ -42,5 +42,8 @@ func ticking(d, total time.Duration) string {
 	return seconds(max(d, 0).Truncate(time.Second))
 }
 
+// plural counts things, "delivery" among them.
+func plural(n int, one string) string { return spell.Plural(n, one) }
+
 // grouped writes a whole number with commas between thousands.
 func grouped(n int64) string { return spell.Count(n) }

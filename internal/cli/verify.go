@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -18,14 +19,7 @@ type verified struct {
 	OK       bool            `json:"ok"`
 	CutShort bool            `json:"cut_short"`
 	Raw      string          `json:"raw,omitempty"` // the raw file compared with
-	Problems []judge.Problem `json:"-"`
-	Texts    []problem       `json:"problems"`
-}
-
-// problem is a difference in JSON.
-type problem struct {
-	Where string `json:"where"`
-	Text  string `json:"text"`
+	Problems []judge.Problem `json:"problems"`
 }
 
 func (a *app) verifyCommand() *cobra.Command {
@@ -96,12 +90,13 @@ func (a *app) verifyFile(file, raw string) (verified, error) {
 	if err != nil {
 		return verified{}, err
 	}
-	v := verified{File: file}
+	v := verified{File: file, Problems: []judge.Problem{}}
 	for _, part := range run.Parts() {
 		problems := judge.Verify(part)
 		if part.Summary == nil {
 			// That it ends early is known; what else is wrong is not excused by it.
-			v.CutShort, problems = true, withoutEnd(problems)
+			v.CutShort = true
+			problems = slices.DeleteFunc(problems, func(p judge.Problem) bool { return p.Where == "file" })
 		}
 		for _, p := range problems {
 			if w := part.Header.Workload; w != "" {
@@ -117,22 +112,7 @@ func (a *app) verifyFile(file, raw string) (verified, error) {
 		return verified{}, err
 	}
 	v.OK = len(v.Problems) == 0
-	v.Texts = []problem{}
-	for _, p := range v.Problems {
-		v.Texts = append(v.Texts, problem{p.Where, p.Text})
-	}
 	return v, nil
-}
-
-// withoutEnd leaves out what says that the file ends early.
-func withoutEnd(problems []judge.Problem) []judge.Problem {
-	var rest []judge.Problem
-	for _, p := range problems {
-		if p.Where != "file" {
-			rest = append(rest, p)
-		}
-	}
-	return rest
 }
 
 // verifyRaw compares with the raw file: the one named, or the run's own. That

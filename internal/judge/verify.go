@@ -17,9 +17,9 @@ import (
 type Problem struct {
 	// Where names the figure as it is found in the summary, such as
 	// "histograms.delivery.response.percentiles.99.9", or the part of the file.
-	Where string
+	Where string `json:"where"`
 	// Text says what is wrong, with both values.
-	Text string
+	Text string `json:"text"`
 }
 
 // String returns "where: text".

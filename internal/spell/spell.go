@@ -55,10 +55,13 @@ func Rate(perSecond float64) string {
 	return Number(perSecond) + "/s"
 }
 
-// Plural is a count with its noun: "1 event", "3,776 messages".
+// Plural is a count with its noun: "1 event", "3,776 messages", "2 deliveries".
 func Plural[T ~int | ~int64](n T, one string) string {
 	if n == 1 {
 		return "1 " + one
+	}
+	if stem, ok := strings.CutSuffix(one, "y"); ok {
+		one = stem + "ie"
 	}
 	return Count(n) + " " + one + "s"
 }

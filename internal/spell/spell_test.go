@@ -15,7 +15,7 @@ func TestNumbers(t *testing.T) {
 		{Number(12345.6), "12,346"}, {Number(16.6666), "16.67"}, {Number(0.5), "0.5"}, {Number(999.96), "1,000"}, {Number(-2.25), "-2.25"}, {Number(0), "0"}, {Number(math.NaN()), "n/a"}, {Number(1e-9), "1e-09"},
 		{Rate(20000), "20,000/s"}, {Rate(2000.4), "2,000/s"}, {Rate(115.47), "115.5/s"}, {Rate(1.0 / 6), "0.1667/s"}, {Rate(0.25), "0.25/s"}, {Rate(989.9), "989.9/s"}, {Rate(999.98), "1,000/s"},
 		{Rate(1e6), "1,000,000/s"}, {Rate(50), "50/s"}, {Rate(math.NaN()), "n/a"}, {Rate(math.Inf(1)), "n/a"},
-		{Plural(1, "event"), "1 event"}, {Plural(0, "event"), "0 events"}, {Plural(1200, "event"), "1,200 events"},
+		{Plural(1, "event"), "1 event"}, {Plural(0, "event"), "0 events"}, {Plural(1200, "event"), "1,200 events"}, {Plural(2, "delivery"), "2 deliveries"},
 		{Times(1), "once"}, {Times(1200), "1,200 times"},
 		{Size(0), "0 B"}, {Size(256), "256 B"}, {Size(1024), "1 KiB"}, {Size(1500), "1.46 KiB"}, {Size(1023 * 1024), "1,023 KiB"}, {Size(1023*1024 + 1), "1,023 KiB"}, {Size(1572864), "1.5 MiB"},
 		{Share(0), "0 %"}, {Share(0.0001), "<0.1 %"}, {Share(0.068), "6.8 %"}, {Share(0.27), "27 %"}, {Share(0.0996), "10 %"}, {Share(math.NaN()), "n/a"}, {Share(25), "2,500 %"},
