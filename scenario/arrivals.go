@@ -82,7 +82,7 @@ func ParseArrivals(s string) (Arrivals, error) {
 	case Ramp:
 		err = pair(rest, "..", &a.From, &a.To)
 	case Sine:
-		err = pair(rest, "@", (*percentage)(&a.Amplitude), &a.Period)
+		err = pair(rest, "@", &a.Amplitude, &a.Period)
 	case Burst:
 		err = pair(rest, "@", &a.Count, &a.Period)
 	case Trace:
@@ -98,9 +98,6 @@ func ParseArrivals(s string) (Arrivals, error) {
 	}
 	return a, nil
 }
-
-// percentage is a fraction that is written in percent.
-type percentage float64
 
 // pair reads the two values that separator divides.
 func pair(s, separator string, first, second any) error {
@@ -119,46 +116,16 @@ func pair(s, separator string, first, second any) error {
 			if *into, err = spell.Whole(text); err != nil {
 				err = wrong(quote(text)+" is not a whole number", "")
 			}
-		case *percentage:
-			err = into.set(text)
+		case *float64:
+			if *into, err = spell.ParsePercent(text); err != nil {
+				err = wrong(quote(text)+" is not a percentage", "")
+			}
 		}
 		if err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (p *percentage) set(s string) error {
-	number, ok := strings.CutSuffix(s, "%")
-	if _, _, err := spell.Decimal(number); !ok || err != nil {
-		return wrong(quote(s)+" is not a percentage", "")
-	}
-	// The exponent keeps the decimal exact: 33.3 % is the float nearest 0.333.
-	f, err := strconv.ParseFloat(number+"e-2", 64)
-	if err != nil {
-		return wrong(quote(s)+" is not a percentage", "")
-	}
-	*p = percentage(f)
-	return nil
-}
-
-func (p percentage) String() string {
-	// The shortest decimal, with its point moved by two.
-	digits, exponent, _ := strings.Cut(strconv.FormatFloat(float64(p), 'e', -1, 64), "e")
-	e, err := strconv.Atoi(exponent)
-	if err != nil {
-		return strconv.FormatFloat(float64(p), 'g', -1, 64) // infinite or not a number
-	}
-	whole, fraction, _ := strings.Cut(digits, ".")
-	all, point := whole+fraction, len(whole)+e+2
-	switch {
-	case point <= 0:
-		return "0." + strings.Repeat("0", -point) + all + "%"
-	case point >= len(all):
-		return all + strings.Repeat("0", point-len(all)) + "%"
-	}
-	return all[:point] + "." + all[point:] + "%"
 }
 
 // canBeRandom reports whether arrivals of this kind may be made random.
@@ -182,7 +149,7 @@ func (a Arrivals) String() string {
 	case Ramp:
 		b.WriteString(":" + a.From.String() + ".." + a.To.String())
 	case Sine:
-		b.WriteString(":" + percentage(a.Amplitude).String() + "@" + formatDuration(a.Period))
+		b.WriteString(":" + spell.PercentText(a.Amplitude) + "@" + formatDuration(a.Period))
 	case Burst:
 		b.WriteString(":" + strconv.FormatUint(a.Count, 10) + "@" + formatDuration(a.Period))
 	case Trace:

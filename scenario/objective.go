@@ -209,19 +209,17 @@ func parsePercentile(word string) (percent float64, ok bool) {
 func percentileName(percent float64) string { return "p" + strconv.FormatFloat(percent, 'f', -1, 64) }
 
 func (o *Objective) ofShare(s, limit string) error {
-	digits, is := strings.CutSuffix(limit, "%")
-	v, err := strconv.ParseFloat(strings.TrimSpace(digits), 64)
-	if !is || err != nil || !(v >= 0 && v <= 1000) {
+	share, err := spell.ParsePercent(strings.ReplaceAll(limit, " ", ""))
+	if err != nil || share > 10 {
 		return wrong(quote(s)+": "+quote(limit)+" is not a percentage", "write "+o.Subject+" "+o.Op+" 99.9%")
 	}
-	if o.IsAvailability() && (v > 100 || v == 100 && o.Op == ">") {
+	if o.IsAvailability() && (share > 1 || share == 1 && o.Op == ">") {
 		return wrong(quote(s)+" is never met: no more than all can be answered", "write "+o.Subject+" > 99.9%")
 	}
-	if math.Round(v*1e7)/1e7 != v { // String could not write it
+	if math.Round(share*1e9)/1e9 != share {
 		return wrong(quote(s)+": "+quote(limit)+" has more than seven decimals", "write "+o.Subject+" "+o.Op+" 99.9%")
 	}
-	// The decimal that is meant: 99.9/100 is a little more than 0.999.
-	o.Limit = math.Round(v*1e7) / 1e9
+	o.Limit = share
 	return nil
 }
 
@@ -264,7 +262,7 @@ func (o Objective) String() string {
 		}
 		return strings.TrimSpace(o.Subject+" "+figure) + " " + o.Op + " " + time.Duration(o.Limit).String()
 	case o.isShare():
-		return o.Subject + " " + o.Op + " " + strconv.FormatFloat(math.Round(o.Limit*1e9)/1e7, 'f', -1, 64) + "%"
+		return o.Subject + " " + o.Op + " " + spell.PercentText(math.Round(o.Limit*1e9)/1e9)
 	}
 	return o.Subject + " " + o.Op + " " + strconv.FormatInt(int64(o.Limit), 10)
 }

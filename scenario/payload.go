@@ -53,7 +53,8 @@ func ParsePayload(s string) (Payload, error) {
 			p.Kind = RandomPayload
 		}
 	case p.Kind == CompressPayload:
-		if (*percentage)(&p.Share).set(strings.TrimSpace(rest)) != nil || p.Share <= 0 || p.Share > 1 {
+		var err error
+		if p.Share, err = spell.ParsePercent(strings.TrimSpace(rest)); err != nil || p.Share <= 0 || p.Share > 1 {
 			return Payload{}, wrong("the payload "+quote(s)+" does not say how much a compressor leaves", "write such as compress:50%, above 0% and at most 100%")
 		}
 	case p.Kind == FilePayload || p.Kind == CorpusPayload:
@@ -76,7 +77,7 @@ func (p Payload) String() string {
 	case RandomPayload:
 		return "random"
 	case CompressPayload:
-		return string(p.Kind) + ":" + percentage(p.Share).String()
+		return string(p.Kind) + ":" + spell.PercentText(p.Share)
 	case FilePayload, CorpusPayload:
 		return string(p.Kind) + ":" + p.Path
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"sixnines/internal/spell"
 )
 
 // Sizes says how large payloads are. Its text is one of
@@ -82,11 +84,11 @@ func parseSizeLaw(s string) (sizeLaw, error) {
 		if err := inRange(x.size); err != nil {
 			return law, err
 		}
-		if (*percentage)(&x.share).set(strings.TrimSpace(share)) != nil {
+		if x.share, err = spell.ParsePercent(strings.TrimSpace(share)); err != nil {
 			return law, wrong("the sizes "+quote(s)+": "+quote(share)+" is not a percentage", sizesForm)
 		}
 		if x.share < leastSizeShare {
-			return law, wrong("the sizes "+quote(s)+": a share of "+share+" is too small", "a share is at least "+percentage(leastSizeShare).String())
+			return law, wrong("the sizes "+quote(s)+": a share of "+share+" is too small", "a share is at least "+spell.PercentText(leastSizeShare))
 		}
 		for _, other := range law.list {
 			if other.size == x.size {
@@ -151,7 +153,7 @@ func (l sizeLaw) String() string {
 	}
 	var parts []string
 	for _, x := range l.list {
-		parts = append(parts, x.size.String()+":"+percentage(x.share).String())
+		parts = append(parts, x.size.String()+":"+spell.PercentText(x.share))
 	}
 	return strings.Join(parts, ",")
 }

@@ -285,3 +285,38 @@ func notDuration(s string) error {
 	}
 	return &Error{"is not a duration", DurationForm}
 }
+
+// ParsePercent reads a fraction that is written in percent, exactly: 33.3% is the number
+// nearest to 0.333.
+func ParsePercent(s string) (float64, error) {
+	number, ok := strings.CutSuffix(s, "%")
+	if _, _, err := Decimal(number); !ok || err != nil {
+		return 0, &Error{Cause: "is not a percentage"}
+	}
+	f, err := strconv.ParseFloat(number+"e-2", 64)
+	if err != nil {
+		return 0, &Error{Cause: "is not a percentage"}
+	}
+	return f, nil
+}
+
+// PercentText writes a fraction in percent as [ParsePercent] reads it back.
+func PercentText(f float64) string {
+	// The shortest decimal, with its point moved by two.
+	digits, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
+	e, err := strconv.Atoi(exponent)
+	if err != nil {
+		return strconv.FormatFloat(f, 'g', -1, 64) // infinite or not a number
+	}
+	whole, fraction, _ := strings.Cut(digits, ".")
+	all, point := whole+fraction, len(whole)+e+2
+	switch {
+	case f == 0:
+		return "0%"
+	case point <= 0:
+		return "0." + strings.Repeat("0", -point) + all + "%"
+	case point >= len(all):
+		return all + strings.Repeat("0", point-len(all)) + "%"
+	}
+	return all[:point] + "." + all[point:] + "%"
+}

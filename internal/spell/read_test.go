@@ -3,6 +3,7 @@ package spell
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"time"
@@ -68,6 +69,26 @@ func TestParseDuration(t *testing.T) {
 		var wrong *Error
 		if got, err := ParseDuration(text); !errors.As(err, &wrong) || *wrong != want {
 			t.Errorf("%q is %v, %+v; want %+v", text, got, wrong, want)
+		}
+	}
+}
+
+func TestPercent(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 3000 {
+		x := r.Float64() * math.Pow(10, float64(r.IntN(40)-36))
+		if back, err := ParsePercent(PercentText(x)); err != nil && !strings.Contains(err.Error(), "percentage") || err == nil && back != x {
+			t.Fatalf("%v is written %s, which is read as %v, %v", x, PercentText(x), back, err)
+		}
+	}
+	for text, want := range map[string]float64{"0%": 0, "5%": 0.05, "33.3%": 0.333, "99.9%": 0.999, "1000%": 10, "0.01%": 0.0001} {
+		if got, err := ParsePercent(text); err != nil || got != want || PercentText(want) != text {
+			t.Errorf("%q is %v, %v; written %s", text, got, err, PercentText(want))
+		}
+	}
+	for _, text := range []string{"", "5", "%", "-5%", "x%", "5 %"} {
+		if got, err := ParsePercent(text); err == nil {
+			t.Errorf("%q is %v", text, got)
 		}
 	}
 }
