@@ -26,14 +26,15 @@ func sectionOf(heading string, define ...func(*pflag.FlagSet)) section {
 	return s
 }
 
-// take gives a command its flags, in sections, and what completes those that lie over
-// a scenario.
+// take gives a command its flags, in sections.
 func (a *app) take(cmd *cobra.Command, sections ...section) {
 	cmd.Flags().SortFlags = false
 	for _, s := range sections {
 		cmd.Flags().AddFlagSet(s.flags)
 	}
-	a.completeScenarioFlags(cmd)
+	if cmd.Flags().Lookup("pattern") != nil {
+		a.completeScenarioFlags(cmd)
+	}
 	cmd.SetHelpFunc(a.sectionedHelp(sections))
 }
 

@@ -8,41 +8,21 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	"sixnines/drivers/all"
 )
 
-// trigger is a stderr that sends Ctrl-C when it is told a text.
-type trigger struct {
-	mu      sync.Mutex
-	text    bytes.Buffer
-	at      string
-	signals chan os.Signal
-}
-
-func (w *trigger) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	n, err := w.text.Write(p)
-	if w.at != "" && strings.Contains(w.text.String(), w.at) {
-		w.at = ""
-		w.signals <- os.Interrupt
-	}
-	return n, err
-}
-
 // Wherever Ctrl-C comes between the window of one run and that of the next, it
 // is neither lost nor the end of the process, and what was made stays.
 func TestCtrlCBetweenRuns(t *testing.T) {
-	for name, at := range map[string]string{"after a run": "run 1 of 3: ", "before the next": "run 2 of 3: mem-deliver"} {
+	for name, cues := range map[string][]string{
+		"after a run":     {awaits + "run 1 of 3: mem-deliver", "run 1 of 3: "}, // the second line that begins so: the verdict
+		"before the next": {"run 2 of 3: mem-deliver"},
+	} {
 		t.Run(name, func(t *testing.T) {
-			if name == "after a run" {
-				at = "\nrun 1 of 3: " // the second line that begins so: the verdict
-			}
 			dir := t.TempDir()
-			stderr := &trigger{at: at, signals: make(chan os.Signal, 3)}
+			stderr := &signaller{cues: cues, signals: make(chan os.Signal, 3)}
 			released := 0
 			var stdout bytes.Buffer
 			env := Env{Args: []string{"run", "mem", "--duration", "150ms", "--warmup", "500ms", "--rate", "200/s", "--repeat", "3", "--json", "--junit", "j.xml"},

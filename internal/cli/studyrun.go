@@ -78,11 +78,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 		jsonFlag(f, &o.json, "")
 		o.outputFlags(f, seriesOut)
 	})
-	cmd.Flags().SortFlags = false
-	for _, s := range []section{what, output} {
-		cmd.Flags().AddFlagSet(s.flags)
-	}
-	cmd.SetHelpFunc(a.sectionedHelp([]section{what, output}))
+	a.take(cmd, what, output)
 	completeFlag(cmd, "only", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			if s, err := a.studyOf(args[0]); err == nil {
