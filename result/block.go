@@ -2,10 +2,11 @@ package result
 
 import (
 	"math"
-	"math/bits"
 	"slices"
 	"sort"
 	"strings"
+
+	"sixnines/internal/loglinear"
 )
 
 // maxBlocks bounds the blocks of a run: when there would be more, each two become
@@ -37,21 +38,12 @@ const (
 
 // BlockValue returns the largest ns that value v of the grid stands for.
 func BlockValue(v int) int64 {
-	if v < 1<<blockBits {
-		return int64(v)
-	}
-	e := v>>blockBits - 1 // the width of the values of this octave is 2^e
-	low := int64(1<<blockBits|v&(1<<blockBits-1)) << e
-	return low + (1<<e - 1)
+	return loglinear.Grid(blockBits).Ceiling(v)
 }
 
 // blockValueOf returns the value of the grid that stands for ns.
 func blockValueOf(ns int64) int {
-	if ns < 1<<blockBits {
-		return int(max(ns, 0))
-	}
-	e := bits.Len64(uint64(ns)) - blockBits - 1
-	return (e+1)<<blockBits | int(ns>>e)&(1<<blockBits-1)
+	return loglinear.Grid(blockBits).Index(max(ns, 0))
 }
 
 // CoarseValue returns the least value of the grid that v of a block may stand

@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"sixnines/internal/loglinear"
 )
 
 // hdrMaxCounts bounds the counts array that a decoded histogram may ask for:
@@ -372,14 +374,8 @@ func (g hdrGeometry) subBuckets() int64 { return 2 << g.half }
 
 // edges returns the least and the greatest value that counter i counts.
 func (g hdrGeometry) edges(i int) (low, high int64) {
-	shift := g.unit
-	sub := int64(i)
-	if bucket := i >> g.half; bucket > 1 {
-		shift += uint(bucket - 1)
-		sub = int64(i&(1<<g.half-1)) + 1<<g.half
-	}
-	low = sub << shift
-	return low, low + (1<<shift - 1)
+	grid := loglinear.Grid(g.half)
+	return grid.Floor(i) << g.unit, grid.Floor(i+1)<<g.unit - 1
 }
 
 // hdrFixed writes v with the given number of decimals as Java's %.nf does: the

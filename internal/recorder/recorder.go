@@ -230,7 +230,7 @@ func (r *Recorder) takeBands(id ID) {
 	k := r.seen[id]
 	k.bands = k.bands[:0]
 	for i, n := range k.nonzero() {
-		b := result.BandOf(r.geo.floor(i))
+		b := result.BandOf(r.geo.Floor(i))
 		last := len(k.bands) - 1
 		if last < 0 || k.bands[last].Band != b {
 			k.bands = append(k.bands, result.OwnBand{Band: b})
@@ -303,7 +303,7 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 		for first = range k.nonzero() {
 			break
 		}
-		*m = result.MetricInterval{Min: min(k.min, r.geo.ceiling(first)), Max: max(k.max, r.geo.floor(k.last)), Slots: m.Slots[:0],
+		*m = result.MetricInterval{Min: min(k.min, r.geo.Ceiling(first)), Max: max(k.max, r.geo.Floor(k.last)), Slots: m.Slots[:0],
 			Own: k.bands}
 		var err error
 		if k.hist, err = r.enc.encode(k.hist[:0], &r.geo, k.delta[:k.last+1], k.in); err != nil {
@@ -343,7 +343,7 @@ func (r *Recorder) Last(id ID, refused int64, quantiles ...float64) (n int64, at
 		}
 		for i, c := range k.nonzero() {
 			if rank -= c; rank <= 0 {
-				at = append(at, r.geo.ceiling(i))
+				at = append(at, r.geo.Ceiling(i))
 				break
 			}
 		}
@@ -366,9 +366,9 @@ func (r *Recorder) Values(id ID) []int64 {
 		}
 	}
 	last := len(values) - 1
-	values[last] = max(min(k.max, r.geo.ceiling(k.last)), r.geo.floor(k.last))
-	first := r.geo.index(values[0])
-	values[0] = max(min(k.min, r.geo.ceiling(first)), r.geo.floor(first))
+	values[last] = max(min(k.max, r.geo.Ceiling(k.last)), r.geo.Floor(k.last))
+	first := r.geo.Index(values[0])
+	values[0] = max(min(k.min, r.geo.Ceiling(first)), r.geo.Floor(first))
 	return values
 }
 
@@ -378,7 +378,7 @@ func (r *Recorder) Added(visit func(m result.Metric, low, high, count int64)) {
 	for _, id := range r.ids {
 		m := id.Metric()
 		for i, n := range r.seen[id].nonzero() {
-			visit(m, r.geo.floor(i), r.geo.ceiling(i), n)
+			visit(m, r.geo.Floor(i), r.geo.Ceiling(i), n)
 		}
 	}
 }
@@ -390,7 +390,7 @@ func (r *Recorder) LastRanks(id ID) *result.RankIndex {
 		if k.delta[i] == 0 {
 			return 0, 0, 0
 		}
-		return r.geo.floor(i), r.geo.ceiling(i), k.delta[i]
+		return r.geo.Floor(i), r.geo.Ceiling(i), k.delta[i]
 	})
 }
 
@@ -402,7 +402,7 @@ func (r *Recorder) Empty() *hdr.Histogram { return hdr.New(1, r.geo.highest, r.g
 // it was due, when it was given up. It is safe for concurrent use and does not
 // allocate after the first of a metric.
 func (r *Recorder) Censor(id ID, atLeast int64) {
-	r.censored[id].count(r.geo.index(min(max(atLeast, 0), r.geo.highest)), r.geo.length, 1)
+	r.censored[id].count(r.geo.Index(min(max(atLeast, 0), r.geo.highest)), r.geo.length, 1)
 }
 
 // UnknownDue is the instant at which a message was due of which it is not known.

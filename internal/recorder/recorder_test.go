@@ -24,9 +24,9 @@ func TestGeometryIsHdrHistograms(t *testing.T) {
 		rng := rand.New(rand.NewPCG(1, 1))
 		for range 300 {
 			v := int64(math.Exp(rng.Float64() * math.Log(float64(g.highest))))
-			i := g.index(v)
-			if v < g.floor(i) || v > g.ceiling(i) {
-				t.Fatalf("digits %d: value %d in bucket %d = [%d, %d]", digits, v, i, g.floor(i), g.ceiling(i))
+			i := g.Index(v)
+			if v < g.Floor(i) || v > g.Ceiling(i) {
+				t.Fatalf("digits %d: value %d in bucket %d = [%d, %d]", digits, v, i, g.Floor(i), g.Ceiling(i))
 			}
 			h.Reset()
 			if err := h.RecordValue(v); err != nil {
@@ -37,7 +37,7 @@ func TestGeometryIsHdrHistograms(t *testing.T) {
 			}
 		}
 		for i := 1; i < g.length; i++ {
-			if g.floor(i) != g.ceiling(i-1)+1 {
+			if g.Floor(i) != g.Ceiling(i-1)+1 {
 				t.Fatalf("digits %d: buckets %d and %d do not meet", digits, i-1, i)
 			}
 		}

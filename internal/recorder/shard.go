@@ -137,7 +137,7 @@ func (s *Shard) clamp(v int64) int64 {
 }
 
 func (h *histogram) add(g *geometry, v int64) {
-	i := g.index(v)
+	i := g.Index(v)
 	atomic.AddInt64(&h.counts[i], 1)
 	h.touched.set(i)
 	if v > h.max.Load() {

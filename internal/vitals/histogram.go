@@ -2,20 +2,18 @@ package vitals
 
 import (
 	"math"
-	"math/bits"
 	"sync/atomic"
 
+	"sixnines/internal/loglinear"
 	"sixnines/internal/stats"
 )
 
 const (
-	// subBits sets the resolution: each power of two has 2^subBits buckets,
-	// so that a bucket is at most 1/128 of its values wide.
-	subBits = 7
-	subSize = 1 << subBits
+	// grid sets the resolution: a bucket is at most 1/128 of its values wide.
+	grid loglinear.Grid = 7
 	// topBits sets the range: values up to 2^topBits − 1 ns, 2.4 hours.
 	topBits = 43
-	buckets = (topBits - subBits + 1) * subSize
+	buckets = int(topBits-grid+1) << grid
 )
 
 // histogram counts durations in ns in log-linear buckets. One goroutine
@@ -29,29 +27,7 @@ type histogram struct {
 
 // bucketOf returns the index of v's bucket. Negative values count as 0, values
 // beyond the range as its end.
-func bucketOf(v int64) int {
-	switch {
-	case v < 0:
-		return 0
-	case v < subSize:
-		return int(v)
-	case v >= 1<<topBits:
-		return buckets - 1
-	}
-	exponent := bits.Len64(uint64(v)) - 1
-	return (exponent-subBits+1)<<subBits | int(v>>(exponent-subBits))&(subSize-1)
-}
-
-// lowest returns the smallest value of bucket i.
-func lowest(i int) int64 {
-	if i < subSize {
-		return int64(i)
-	}
-	return int64(subSize|i&(subSize-1)) << (i>>subBits - 1)
-}
-
-// highest returns the largest value of bucket i.
-func highest(i int) int64 { return lowest(i+1) - 1 }
+func bucketOf(v int64) int { return grid.Index(min(max(v, 0), 1<<topBits-1)) }
 
 // record counts v.
 func (h *histogram) record(v int64) {
@@ -70,7 +46,7 @@ func (h *histogram) record(v int64) {
 // itself.
 func (h *histogram) recordCorrected(v, interval int64) {
 	h.record(v)
-	stats.Expected(v, interval, func(x int64) int64 { return lowest(bucketOf(x)) },
+	stats.Expected(v, interval, func(x int64) int64 { return grid.Floor(bucketOf(x)) },
 		func(x, n int64) { h.counts[bucketOf(x)].Add(uint64(n)) })
 }
 
@@ -101,7 +77,7 @@ func (w *window) quantile(q float64) int64 {
 	var seen uint64
 	for i, n := range w.current {
 		if seen += n; n > 0 && seen >= rank {
-			return highest(i)
+			return grid.Ceiling(i)
 		}
 	}
 	return 0

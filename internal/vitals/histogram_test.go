@@ -12,16 +12,16 @@ import (
 func TestBucketsCoverTheRangeWithoutGaps(t *testing.T) {
 	next := int64(0)
 	for i := range buckets {
-		if lowest(i) != next {
-			t.Fatalf("bucket %d begins at %d, the last one ended at %d", i, lowest(i), next-1)
+		if grid.Floor(i) != next {
+			t.Fatalf("bucket %d begins at %d, the last one ended at %d", i, grid.Floor(i), next-1)
 		}
-		if bucketOf(lowest(i)) != i || bucketOf(highest(i)) != i {
-			t.Fatalf("bucket %d is [%d, %d], whose ends are in %d and %d", i, lowest(i), highest(i), bucketOf(lowest(i)), bucketOf(highest(i)))
+		if bucketOf(grid.Floor(i)) != i || bucketOf(grid.Ceiling(i)) != i {
+			t.Fatalf("bucket %d is [%d, %d], whose ends are in %d and %d", i, grid.Floor(i), grid.Ceiling(i), bucketOf(grid.Floor(i)), bucketOf(grid.Ceiling(i)))
 		}
-		if width := highest(i) - lowest(i); float64(width) > float64(lowest(i))/subSize {
-			t.Fatalf("bucket %d is %d wide at %d", i, width, lowest(i))
+		if width := grid.Ceiling(i) - grid.Floor(i); float64(width) > float64(grid.Floor(i))/(1<<grid) {
+			t.Fatalf("bucket %d is %d wide at %d", i, width, grid.Floor(i))
 		}
-		next = highest(i) + 1
+		next = grid.Ceiling(i) + 1
 	}
 	if next != 1<<topBits {
 		t.Errorf("the range ends at %d, want %d", next, int64(1)<<topBits)
@@ -80,7 +80,7 @@ func TestQuantilesAreNearestRank(t *testing.T) {
 		w.advance(&h)
 		for _, q := range []float64{0.01, 0.5, 0.9, 0.99, 1} {
 			exact := values[max(1, int(math.Ceil(q*float64(len(values)))))-1]
-			if got, want := w.quantile(q), highest(bucketOf(exact)); got != want {
+			if got, want := w.quantile(q), grid.Ceiling(bucketOf(exact)); got != want {
 				t.Fatalf("%v-quantile of %d values: %d, want %d (the bucket of %d)", q, len(values), got, want, exact)
 			}
 		}
