@@ -113,18 +113,12 @@ func (v *validator) consuming() {
 	case !s.Phases.Until.IsZero():
 		v.fail("the latencies of a backlog depend on its length, so that there is no percentile to wait for", "leave phases.until out", "phases.until", key)
 	}
-	if !c.Pause.IsZero() && known && c.Pause.At >= s.Phases.Duration {
-		v.fail("the pause begins at "+formatDuration(c.Pause.At)+", when the window of "+formatDuration(s.Phases.Duration)+" is over",
-			"make phases.duration longer, or let it begin sooner", pause, "phases.duration")
-	}
+	v.refuse(!c.Pause.IsZero() && known && c.Pause.At >= s.Phases.Duration, "the pause begins at "+formatDuration(c.Pause.At)+", when the window of "+formatDuration(s.Phases.Duration)+" is over",
+		"make phases.duration longer, or let it begin sooner", pause, "phases.duration")
 	if c.From.IsZero() {
 		return
 	}
-	if known && c.From.After >= s.Phases.Duration {
-		v.fail("consumers come after "+formatDuration(c.From.After)+", when the window of "+formatDuration(s.Phases.Duration)+" is over",
-			"write from: filled, which is when it ends, or make phases.duration longer", from, "phases.duration")
-	}
-	if s.Phases.Warmup > 0 {
-		v.fail("a warm-up without consumers would be a part of their backlog", "leave phases.warmup out", "phases.warmup", from)
-	}
+	v.refuse(known && c.From.After >= s.Phases.Duration, "consumers come after "+formatDuration(c.From.After)+", when the window of "+formatDuration(s.Phases.Duration)+" is over",
+		"write from: filled, which is when it ends, or make phases.duration longer", from, "phases.duration")
+	v.refuse(s.Phases.Warmup > 0, "a warm-up without consumers would be a part of their backlog", "leave phases.warmup out", "phases.warmup", from)
 }

@@ -90,6 +90,13 @@ func (v *validator) fail(cause, hint string, keys ...string) {
 	v.errs = append(v.errs, e)
 }
 
+// refuse fails if something is so that must not be.
+func (v *validator) refuse(so bool, cause, hint string, keys ...string) {
+	if so {
+		v.fail(cause, hint, keys...)
+	}
+}
+
 // Wrong returns what is wrong with the value at a dotted key, as [Scenario.Validate]
 // does: with the place where it was written. It is for what only others know of it,
 // such as whether a driver takes an option. What variables gave there is not in it.
@@ -154,10 +161,8 @@ func (v *validator) values(x reflect.Value, prefix string) {
 
 func (v *validator) target() {
 	s := v.s
-	if s.Version > Version {
-		v.fail(fmt.Sprintf("the format's version %d is newer than this program, which reads version %d", s.Version, Version),
-			"use a newer sixnines, or write version: 1 if nothing newer is used", "version")
-	}
+	v.refuse(s.Version > Version, fmt.Sprintf("the format's version %d is newer than this program, which reads version %d", s.Version, Version),
+		"use a newer sixnines, or write version: 1 if nothing newer is used", "version")
 	d := decoder{flag: true, sources: map[string]position{}}
 	d.any(encoder{}.any(s.Target.Options, ""), "target.options", 1)
 	for _, e := range d.errs {
@@ -174,9 +179,7 @@ func (v *validator) target() {
 	case tls.Cert != "" && tls.Key == "":
 		v.fail("a TLS certificate without its key", "give target.tls.key", "target.tls.cert")
 	}
-	if s.Target.URL == "" {
-		v.fail("TLS without the address of a broker", "give target.url; a broker that sixnines starts itself is reached over loopback, without TLS", "target.tls")
-	}
+	v.refuse(s.Target.URL == "", "TLS without the address of a broker", "give target.url; a broker that sixnines starts itself is reached over loopback, without TLS", "target.tls")
 }
 
 // managed checks what is asked of a broker that is started for the run.
@@ -217,47 +220,29 @@ func (v *validator) loop() {
 	}
 	if !closed {
 		const hint = "choose loop: closed, or leave it out"
-		if w.Think != 0 {
-			v.fail("think time is for a closed loop", hint, "workload.think")
-		}
-		if w.Outstanding != 0 {
-			v.fail("outstanding is for a closed loop", hint+"; an open loop's limit is in_flight.messages", "workload.outstanding")
-		}
+		v.refuse(w.Think != 0, "think time is for a closed loop", hint, "workload.think")
+		v.refuse(w.Outstanding != 0, "outstanding is for a closed loop", hint+"; an open loop's limit is in_flight.messages", "workload.outstanding")
 	}
 	if w.Messages == 0 {
 		return
 	}
-	if !closed && !flat {
-		v.fail("a schedule ends by its duration, not by a number of messages", "give phases.duration; messages is for rate: max and loop: closed", "workload.messages")
-	}
-	if v.s.Phases.Duration != 0 {
-		v.fail("both a duration and a number of messages end the window", "leave one of them out", "workload.messages", "phases.duration")
-	}
+	v.refuse(!closed && !flat, "a schedule ends by its duration, not by a number of messages", "give phases.duration; messages is for rate: max and loop: closed", "workload.messages")
+	v.refuse(v.s.Phases.Duration != 0, "both a duration and a number of messages end the window", "leave one of them out", "workload.messages", "phases.duration")
 }
 
 // population checks how many there are of each.
 func (v *validator) population() {
 	w := &v.s.Workload
-	if v.noConsumers && w.Pattern != Publish {
-		v.fail(fmt.Sprintf("the pattern %s without consumers", w.Pattern), "give at least one, or choose pattern: publish", "workload.consumers")
-	}
+	v.refuse(v.noConsumers && w.Pattern != Publish, fmt.Sprintf("the pattern %s without consumers", w.Pattern), "give at least one, or choose pattern: publish", "workload.consumers")
 	switch w.Pattern {
 	case Publish:
-		if w.Consumers > 0 {
-			v.fail("the pattern publish has no consumers", "leave out workload.consumers, or choose pattern: deliver", "workload.consumers", "workload.pattern")
-		}
-		if w.Consumer != (Consumer{}) {
-			v.fail("the pattern publish has no consumers to set", "leave out workload.consumer, or choose pattern: deliver", "workload.consumer", "workload.pattern")
-		}
+		v.refuse(w.Consumers > 0, "the pattern publish has no consumers", "leave out workload.consumers, or choose pattern: deliver", "workload.consumers", "workload.pattern")
+		v.refuse(w.Consumer != (Consumer{}), "the pattern publish has no consumers to set", "leave out workload.consumer, or choose pattern: deliver", "workload.consumer", "workload.pattern")
 	case RoundTrip:
-		if w.Consumers != w.Producers {
-			v.fail(fmt.Sprintf("a round trip with %d producers and %d consumers", w.Producers, w.Consumers),
-				"every producer consumes its own topic: leave out workload.consumers", "workload.consumers", "workload.producers")
-		}
-		if w.Topics != w.Producers {
-			v.fail(fmt.Sprintf("a round trip with %d producers and %d topics", w.Producers, w.Topics),
-				"every producer has its own topic: leave out workload.topics", "workload.topics", "workload.producers")
-		}
+		v.refuse(w.Consumers != w.Producers, fmt.Sprintf("a round trip with %d producers and %d consumers", w.Producers, w.Consumers),
+			"every producer consumes its own topic: leave out workload.consumers", "workload.consumers", "workload.producers")
+		v.refuse(w.Topics != w.Producers, fmt.Sprintf("a round trip with %d producers and %d topics", w.Producers, w.Topics),
+			"every producer has its own topic: leave out workload.topics", "workload.topics", "workload.producers")
 	}
 	switch {
 	case w.Groups == 0:
@@ -268,22 +253,16 @@ func (v *validator) population() {
 	case w.Groups > w.Consumers:
 		v.fail(fmt.Sprintf("%d groups for %d consumers", w.Groups, w.Consumers), "a group has at least one consumer", "workload.groups")
 	}
-	if w.Connections.Producers > w.Producers {
-		v.fail(fmt.Sprintf("%d connections for %d producers", w.Connections.Producers, w.Producers), "a connection has at least one producer", "workload.connections.producers")
-	}
-	if w.Connections.Consumers > w.Consumers {
-		v.fail(fmt.Sprintf("%d connections for %d consumers", w.Connections.Consumers, w.Consumers), "a connection has at least one consumer", "workload.connections.consumers")
-	}
+	v.refuse(w.Connections.Producers > w.Producers, fmt.Sprintf("%d connections for %d producers", w.Connections.Producers, w.Producers), "a connection has at least one producer", "workload.connections.producers")
+	v.refuse(w.Connections.Consumers > w.Consumers, fmt.Sprintf("%d connections for %d consumers", w.Connections.Consumers, w.Consumers), "a connection has at least one consumer", "workload.connections.consumers")
 }
 
 // limits checks what may be in flight.
 func (v *validator) limits() {
 	w := &v.s.Workload
 	size := w.Size.Largest()
-	if w.InFlight.Bytes < size {
-		v.fail(fmt.Sprintf("a message of %v does not fit into %v in flight", size, w.InFlight.Bytes),
-			"raise workload.in_flight.bytes or lower workload.size", "workload.in_flight.bytes", "workload.size")
-	}
+	v.refuse(w.InFlight.Bytes < size, fmt.Sprintf("a message of %v does not fit into %v in flight", size, w.InFlight.Bytes),
+		"raise workload.in_flight.bytes or lower workload.size", "workload.in_flight.bytes", "workload.size")
 	if w.InFlight.Each > 0 {
 		v.each()
 	}
@@ -333,10 +312,8 @@ func (v *validator) window() {
 	s := v.s
 	w, d := &s.Workload, s.Phases.Duration
 	a := &w.Arrivals
-	if a.Kind == Step && a.length() != d {
-		v.fail(fmt.Sprintf("the steps last %s and the window %s", formatDuration(a.length()), formatDuration(d)),
-			"leave out phases.duration: the steps give it", "phases.duration", "workload.arrivals.steps", "workload.arrivals")
-	}
+	v.refuse(a.Kind == Step && a.length() != d, fmt.Sprintf("the steps last %s and the window %s", formatDuration(a.length()), formatDuration(d)),
+		"leave out phases.duration: the steps give it", "phases.duration", "workload.arrivals.steps", "workload.arrivals")
 	if w.Loop != Open || w.Rate.IsMax() || w.Messages > 0 || a.Kind == Step || a.Kind == Burst || a.Kind == Trace {
 		return
 	}
@@ -344,10 +321,8 @@ func (v *validator) window() {
 	if a.Kind == Ramp {
 		rate = (a.From.Float() + a.To.Float()) / 2
 	}
-	if rate*d.Seconds() < 1 && rate > 0 {
-		v.fail(fmt.Sprintf("a window of %s is too short for one message at %s", formatDuration(d), v.rateText()),
-			fmt.Sprintf("make it at least %s, or raise the rate", formatDuration(longEnough(rate))), "phases.duration", "workload.rate", "workload.arrivals")
-	}
+	v.refuse(rate*d.Seconds() < 1 && rate > 0, fmt.Sprintf("a window of %s is too short for one message at %s", formatDuration(d), v.rateText()),
+		fmt.Sprintf("make it at least %s, or raise the rate", formatDuration(longEnough(rate))), "phases.duration", "workload.rate", "workload.arrivals")
 }
 
 func (v *validator) rateText() string {

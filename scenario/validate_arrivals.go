@@ -55,12 +55,8 @@ func (v *validator) arrivals() {
 			v.fail(fmt.Sprintf("%s does not belong to %s arrivals", f, a.Kind), "leave it out, or change kind", key+"."+f, key)
 		}
 	}
-	if a.Random && !a.Kind.canBeRandom() {
-		v.fail(fmt.Sprintf("%s arrivals cannot be made random", a.Kind), "random is for step, ramp and sine; poisson is random by itself", key+".random", key)
-	}
-	if !a.Kind.usesRate() && !w.Rate.IsZero() && !w.Rate.IsMax() {
-		v.fail(fmt.Sprintf("%s arrivals give their own rate", a.Kind), "leave out workload.rate", "workload.rate", key)
-	}
+	v.refuse(a.Random && !a.Kind.canBeRandom(), fmt.Sprintf("%s arrivals cannot be made random", a.Kind), "random is for step, ramp and sine; poisson is random by itself", key+".random", key)
+	v.refuse(!a.Kind.usesRate() && !w.Rate.IsZero() && !w.Rate.IsMax(), fmt.Sprintf("%s arrivals give their own rate", a.Kind), "leave out workload.rate", "workload.rate", key)
 	if complete {
 		v.paces()
 	}
@@ -88,12 +84,8 @@ func (v *validator) paces() {
 	case Step:
 		for i, s := range a.Steps {
 			keys := []string{fmt.Sprintf("%s.steps[%d]", key, i), key + ".steps", key}
-			if s.Rate.IsZero() {
-				v.fail("a step without its rate", "give rate, such as 1000/s", keys...)
-			}
-			if s.For == 0 {
-				v.fail("a step without its length", "give for, such as 10s", keys...)
-			}
+			v.refuse(s.Rate.IsZero(), "a step without its rate", "give rate, such as 1000/s", keys...)
+			v.refuse(s.For == 0, "a step without its length", "give for, such as 10s", keys...)
 			limit(s.Rate, "the rate of a step", append([]string{keys[0] + ".rate"}, keys...)...)
 		}
 	case Ramp:

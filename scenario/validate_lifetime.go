@@ -5,9 +5,7 @@ func (v *validator) consume() {
 	s := v.s
 	w := &s.Workload
 	refuse := func(given bool, what, key string) {
-		if given {
-			v.fail("the pattern consume sends nothing, so it has no "+what, "leave it out, or choose pattern: deliver", key, "workload.pattern")
-		}
+		v.refuse(given, "the pattern consume sends nothing, so it has no "+what, "leave it out, or choose pattern: deliver", key, "workload.pattern")
 	}
 	refuse(w.Producers != 0, "producers", "workload.producers")
 	refuse(w.Connections.Producers != 0, "connections of producers", "workload.connections.producers")
@@ -25,12 +23,8 @@ func (v *validator) consume() {
 	refuse(s.Record.Probe == ProbeOn, "load that a probe could stand beside", "record.probe")
 	refuse(s.Record.Raw, "message to write to a raw file", "record.raw")
 	refuse(!w.Consumer.From.IsZero(), "load that consumers could come after", "workload.consumer.from")
-	if w.Existing == "" {
-		v.fail("the pattern consume takes what another run has left, and nothing says which", "give workload.existing: the name that a run with lifetime: keep has told", "workload.existing", "workload.pattern")
-	}
-	if w.Messages > 0 && s.Phases.Duration != 0 {
-		v.fail("both a duration and a number of messages end the window", "leave one of them out", "workload.messages", "phases.duration")
-	}
+	v.refuse(w.Existing == "", "the pattern consume takes what another run has left, and nothing says which", "give workload.existing: the name that a run with lifetime: keep has told", "workload.existing", "workload.pattern")
+	v.refuse(w.Messages > 0 && s.Phases.Duration != 0, "both a duration and a number of messages end the window", "leave one of them out", "workload.messages", "phases.duration")
 }
 
 // lifetime checks that something can be left, or found.
@@ -40,10 +34,6 @@ func (v *validator) lifetime() {
 		return
 	}
 	const hint = "choose pattern: publish, deliver or consume, or leave it out"
-	if w.Lifetime == LifetimeKeep {
-		v.fail("the pattern "+string(w.Pattern)+" leaves no messages that could be kept", hint, "workload.lifetime", "workload.pattern")
-	}
-	if w.Existing != "" {
-		v.fail("the pattern "+string(w.Pattern)+" waits for its own messages, and not for those of another run", hint, "workload.existing", "workload.pattern")
-	}
+	v.refuse(w.Lifetime == LifetimeKeep, "the pattern "+string(w.Pattern)+" leaves no messages that could be kept", hint, "workload.lifetime", "workload.pattern")
+	v.refuse(w.Existing != "", "the pattern "+string(w.Pattern)+" waits for its own messages, and not for those of another run", hint, "workload.existing", "workload.pattern")
 }

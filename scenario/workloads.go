@@ -189,46 +189,32 @@ func (v *validator) workloads() {
 	s := v.s
 	at := func(w NamedWorkload, key string) string { return join(join(workloadsKey, w.Name), key) }
 	refuse := func(given bool, what, hint string, keys ...string) {
-		if given {
-			v.fail("several workloads, and "+what, hint, append(keys, workloadsKey)...)
-		}
+		v.refuse(given, "several workloads, and "+what, hint, append(keys, workloadsKey)...)
 	}
 	refuse(!reflect.ValueOf(s.Workload).IsZero(), "one beside them in workload", "give it a name among workloads; a flag cannot say which of several it means, and --set workloads.NAME.rate=1k/s can", "workload")
 	refuse(len(s.Objectives) > 0, "objectives of none of them", "give objectives to each workload that has any, by a flag as --slo \"NAME: EXPR\"", "objectives")
 	refuse(!s.Phases.Until.IsZero(), "one interval to go on for", "leave phases.until out, or run one workload", "phases.until")
 	refuse(s.Record.Raw, "one raw file", "leave record.raw out, or run one workload", "record.raw")
 	refuse(s.Record.Probe == ProbeOn, "a probe beside them", "make it a workload of its own", "record.probe")
-	if len(s.Workloads) > mostWorkloads {
-		v.fail(fmt.Sprintf("%d workloads, a run has at most %d", len(s.Workloads), mostWorkloads), "leave some out", workloadsKey)
-	}
+	v.refuse(len(s.Workloads) > mostWorkloads, fmt.Sprintf("%d workloads, a run has at most %d", len(s.Workloads), mostWorkloads), "leave some out", workloadsKey)
 	seen, judged := map[string]bool{}, false
 	users := map[string]string{} // of what exists
 	for _, w := range s.Workloads {
-		if !workloadName.MatchString(w.Name) {
-			v.fail(quote(w.Name)+" is no name of a workload", workloadNames, workloadsKey)
-		}
-		if seen[w.Name] {
-			v.fail("two workloads are called "+quote(w.Name), "give one another name", workloadsKey)
-		}
+		v.refuse(!workloadName.MatchString(w.Name), quote(w.Name)+" is no name of a workload", workloadNames, workloadsKey)
+		v.refuse(seen[w.Name], "two workloads are called "+quote(w.Name), "give one another name", workloadsKey)
 		seen[w.Name], judged = true, judged || !w.Background
 		if other, used := users[w.Existing]; used && w.Existing != "" {
 			v.fail("the workloads "+other+" and "+w.Name+" use what exists as "+w.Existing+", where each would take messages of the other", "give it to one of them", at(w, "existing"))
 		}
 		users[w.Existing] = w.Name
-		if w.Messages > 0 {
-			v.fail("a number of messages would end the window for all workloads", "say how long the load lasts with for", at(w, "messages"))
-		}
-		if w.Background && len(w.Objectives) > 0 {
-			v.fail("objectives of a workload in the background, which is not judged", "leave one of them out", at(w, "objectives"))
-		}
+		v.refuse(w.Messages > 0, "a number of messages would end the window for all workloads", "say how long the load lasts with for", at(w, "messages"))
+		v.refuse(w.Background && len(w.Objectives) > 0, "objectives of a workload in the background, which is not judged", "leave one of them out", at(w, "objectives"))
 		if end := w.From + w.For; w.From >= s.Phases.Duration || end > s.Phases.Duration {
 			v.fail(fmt.Sprintf("the workload lasts beyond the window of %s", formatDuration(s.Phases.Duration)),
 				"make phases.duration longer, or from and for shorter", at(w, "from"), at(w, "for"))
 		}
 	}
-	if !judged {
-		v.fail("all workloads are in the background, so nothing is judged", "leave background out of one", workloadsKey)
-	}
+	v.refuse(!judged, "all workloads are in the background, so nothing is judged", "leave background out of one", workloadsKey)
 	if len(v.errs) > 0 {
 		return
 	}
