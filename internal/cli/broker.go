@@ -17,15 +17,6 @@ import (
 	"sixnines/internal/filelock"
 )
 
-// builtInCommand makes this program one of the brokers that are built in: see
-// [brokers.Serve]. It is no command of the tree: the child has no flags, no help
-// and no signals.
-const builtInCommand = "__broker"
-
-func (a *app) serveBuiltIn(args []string) int {
-	return brokers.Serve(a.Stdin, a.Stdout, a.Stderr, args)
-}
-
 func (a *app) brokerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "broker",

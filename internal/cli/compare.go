@@ -86,15 +86,10 @@ func (o compareOptions) options(a *app) (compare.Options, error) {
 // pageProbe proves that a page can be written, before runs are made for it: it
 // must not be there yet, but its directory must.
 func (a *app) pageProbe(file string) error {
-	path := a.path(file)
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	switch {
+	switch err := unmade(os.OpenFile(a.path(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)); {
 	case errors.Is(err, fs.ErrExist):
 		return wrongUsage("name another file", "%s is there already", file)
-	case err == nil:
-		err = errors.Join(f.Close(), os.Remove(path))
-	}
-	if err != nil {
+	case err != nil:
 		return failed("make the directory first, or name another file with --html FILE", fmt.Errorf("%s cannot be written: %w", file, err))
 	}
 	return nil

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,11 +20,7 @@ func (a *app) junitProbe(file string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return wrongUsage("name a file in it, such as --junit "+filepath.Join(file, "junit.xml"), "%s is a directory", file)
 	}
-	probe, err := os.CreateTemp(filepath.Dir(path), ".sixnines-*")
-	if err == nil {
-		err = errors.Join(probe.Close(), os.Remove(probe.Name()))
-	}
-	if err != nil {
+	if err := unmade(os.CreateTemp(filepath.Dir(path), ".sixnines-*")); err != nil {
 		return failed("make the directory first, or name another file with --junit FILE", fmt.Errorf("%s cannot be written: %w", file, err))
 	}
 	return nil

@@ -12,6 +12,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -20,10 +21,14 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"sixnines/driver"
+	"sixnines/internal/brokers"
+	"sixnines/internal/engine"
 	"sixnines/internal/probe"
 	"sixnines/internal/selftest"
 	"sixnines/internal/telemetry"
+	"sixnines/internal/vitals"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // The exit codes.
@@ -71,17 +76,10 @@ type app struct {
 // of ctx is taken like the first Ctrl-C.
 func Main(ctx context.Context, env Env) int {
 	a := &app{Env: env}
-	if len(a.Args) > 0 && a.Args[0] == builtInCommand {
-		return a.serveBuiltIn(a.Args[1:])
-	}
-	if len(a.Args) > 0 && a.Args[0] == idleCommand {
-		return a.serveIdle(a.Args[1:])
-	}
-	if len(a.Args) > 0 && a.Args[0] == probe.Command {
-		return a.serveProbe()
-	}
-	if len(a.Args) > 0 && a.Args[0] == selftest.HogCommand {
-		return selftest.ServeHog(a.Stdin)
+	if len(a.Args) > 0 {
+		if code, ours := a.serve(a.Args[0], a.Args[1:]); ours {
+			return code
+		}
 	}
 	root := a.root()
 	root.SetArgs(withTwoDashes(root, a.Args))
@@ -90,6 +88,56 @@ func Main(ctx context.Context, env Env) int {
 	root.SetErr(a.Stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	return a.explain(cmd, err)
+}
+
+// idleCommand makes this program the process that watches the machine beside a run,
+// and builtInCommand one of the brokers that are built in: see [vitals.ServeIdle] and
+// [brokers.Serve]. They are no commands of the tree: the child has no flags, no help
+// and no signals.
+const (
+	idleCommand    = "__idle"
+	builtInCommand = "__broker"
+)
+
+// serve is this program as a process of our own beside a run; false: it is called by
+// people.
+func (a *app) serve(command string, args []string) (code int, ours bool) {
+	var err error
+	switch command {
+	case builtInCommand:
+		return brokers.Serve(a.Stdin, a.Stdout, a.Stderr, args), true
+	case selftest.HogCommand:
+		return selftest.ServeHog(a.Stdin), true
+	case idleCommand:
+		err = vitals.ServeIdle(a.Stdin, a.Stdout, args)
+	case probe.Command:
+		err = probe.Serve(a.Stdin, a.Stdout, a.measureBeside)
+	default:
+		return exitOK, false
+	}
+	if err != nil {
+		fmt.Fprintln(a.Stderr, oneLine(err.Error()))
+		return exitFailure, true
+	}
+	return exitOK, true
+}
+
+// self is the command line that makes this program such a process; nil if it does not
+// know where its own file is.
+func (a *app) self(command string) []string {
+	if a.Executable == "" {
+		return nil
+	}
+	return []string{a.Executable, command}
+}
+
+// measureBeside is the run of a probe.
+func (a *app) measureBeside(ctx context.Context, s *scenario.Scenario, tell func(probe.Report)) error {
+	e, ok := a.Drivers.Lookup(s.Target.Driver)
+	if !ok {
+		return a.unknownDriver(s.Target.Driver)
+	}
+	return engine.RunProbe(ctx, s, e, tell)
 }
 
 // getenv returns the value of an environment variable, the last one given.

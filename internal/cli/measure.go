@@ -12,6 +12,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine"
+	"sixnines/internal/probe"
 	"sixnines/internal/trials"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -40,7 +41,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		}
 	}
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
-		Floor: a.noiseFloor(s, show.say), Limit: a.generatorLimit(s, show.say), Idle: a.idleProcess(), Probe: a.probeProcess(),
+		Floor: a.noiseFloor(s, show.say), Limit: a.generatorLimit(s, show.say), Idle: a.self(idleCommand), Probe: a.self(probe.Command),
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p); sayLeft(show, p) }, Abort: stops.abort}
 	if a.live != nil {
 		config.Exporter = a.live

@@ -60,16 +60,15 @@ func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 		if err != nil {
 			return fmt.Errorf("dry run: %w", err)
 		}
-		if len(s.Workloads) > 0 {
-			return a.writeJSON(struct {
-				Scenario json.RawMessage `json:"scenario"`
-				Plans    []plan          `json:"plans"`
-			}{text, plans})
-		}
-		return a.writeJSON(struct {
+		object := struct {
 			Scenario json.RawMessage `json:"scenario"`
-			Plan     plan            `json:"plan"`
-		}{text, plans[0]})
+			Plan     *plan           `json:"plan,omitempty"`
+			Plans    []plan          `json:"plans,omitempty"`
+		}{text, &plans[0], nil}
+		if len(s.Workloads) > 0 {
+			object.Plan, object.Plans = nil, plans
+		}
+		return a.writeJSON(object)
 	}
 	text, err := shown.Encode()
 	if err != nil {

@@ -43,15 +43,20 @@ func (a *app) makeDir(dir string) error {
 	}
 	err := os.MkdirAll(a.path(dir), 0o755)
 	if err == nil {
-		var probe *os.File
-		if probe, err = os.CreateTemp(a.path(dir), ".sixnines-*"); err == nil {
-			err = errors.Join(probe.Close(), os.Remove(probe.Name()))
-		}
+		err = unmade(os.CreateTemp(a.path(dir), ".sixnines-*"))
 	}
 	if err != nil {
 		return wrongUsage("choose another directory with --out DIR", "results cannot be written to %s: %w", dir, err)
 	}
 	return nil
+}
+
+// unmade removes a file that was made to see whether it can be.
+func unmade(f *os.File, err error) error {
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
 // writeNew writes a file that must not exist yet, or may be replaced. Nothing

@@ -189,22 +189,25 @@ func floorLoad(o selftestOptions) (selftest.Load, error) {
 func (a *app) keepFloor(path string) func(result.Floor, []string) (string, error) {
 	store, machine := selftest.FloorStore{Path: path}, selftest.ThisMachine()
 	return func(f result.Floor, disturbed []string) (string, error) {
-		kept, damaged, err := store.Keep(machine, f, strings.Join(disturbed, ", "))
-		if err != nil {
-			return "", err
-		}
-		note := "yes, in " + path
-		switch {
-		case !kept:
-			note = "no: " + strings.Join(disturbed, ", ") + ", and one measured undisturbed is there"
-		case len(disturbed) > 0:
-			note += ", marked: " + strings.Join(disturbed, ", ")
-		}
+		why := strings.Join(disturbed, ", ")
+		kept, damaged, err := store.Keep(machine, f, why)
+		note := keptNote(path, kept, why, "one")
 		if damaged > 0 {
 			note += "; " + plural(damaged, "damaged line") + " left out"
 		}
-		return note, nil
+		return note, err
 	}
+}
+
+// keptNote says whether what was measured is kept in a file; what names it.
+func keptNote(path string, kept bool, disturbed, what string) string {
+	switch {
+	case !kept:
+		return "no: " + disturbed + ", and " + what + " measured undisturbed is there"
+	case disturbed != "":
+		return "yes, in " + path + ", marked: " + disturbed
+	}
+	return "yes, in " + path
 }
 
 // keepLimits returns what keeps the generator's limits in a file.
@@ -212,15 +215,7 @@ func keepLimits(path string) func([]selftest.Limit, []string) (string, error) {
 	return func(l []selftest.Limit, disturbed []string) (string, error) {
 		why := strings.Join(disturbed, ", ")
 		kept, err := selftest.LimitStore{Path: path}.Keep(selftest.KeptLimits{Machine: selftest.ThisMachine(), At: time.Now(), Disturbed: why, Limits: l})
-		switch {
-		case err != nil:
-			return "", err
-		case !kept:
-			return "no: " + why + ", and what was measured undisturbed is there", nil
-		case why != "":
-			return "yes, in " + path + ", marked: " + why, nil
-		}
-		return "yes, in " + path, nil
+		return keptNote(path, kept, why, "what was"), err
 	}
 }
 

@@ -235,16 +235,10 @@ type studyObject struct {
 	Planned     int               `json:"planned"`
 	Made        int               `json:"made"`
 	Failed      int               `json:"failed,omitempty"`
-	Skipped     []skippedObject   `json:"skipped"`
+	Skipped     []study.Skipped   `json:"skipped"`
 	GoOn        string            `json:"go_on,omitempty"`
 	Cells       []studyCellObject `json:"cells"`
 	Conclusions []study.Decision  `json:"conclusions"`
-}
-
-type skippedObject struct {
-	System string `json:"system"`
-	Why    string `json:"why"`
-	How    string `json:"how,omitempty"`
 }
 
 // studyCellObject is a cell with its figures over the rounds.
@@ -269,10 +263,7 @@ type studyOverObject struct {
 // object is the outcome in JSON.
 func (s *studyRuns) object(o *study.Outcome) studyObject {
 	object := studyObject{Directory: s.dir, Study: o.Study.Name, Length: o.Length, Planned: o.Planned, Made: o.Made, Failed: o.Failed, GoOn: o.GoOn,
-		Skipped: []skippedObject{}, Cells: []studyCellObject{}, Conclusions: o.Conclusions}
-	for _, x := range o.Skipped {
-		object.Skipped = append(object.Skipped, skippedObject(x))
-	}
+		Skipped: append([]study.Skipped{}, o.Skipped...), Cells: []studyCellObject{}, Conclusions: o.Conclusions}
 	for i := range o.Cells {
 		c := &o.Cells[i]
 		row := studyCellObject{Cell: c.Cell.Name, Files: []string{}, Figures: map[string]studyOverObject{}}

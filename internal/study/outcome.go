@@ -30,9 +30,9 @@ type Outcome struct {
 
 // Skipped is a system that was not measured.
 type Skipped struct {
-	System string // by name
-	Why    string
-	How    string // it can be; empty: nothing is to be done, as where the user left it out
+	System string `json:"system"` // by name
+	Why    string `json:"why"`
+	How    string `json:"how,omitempty"` // it can be; empty: nothing is to be done, as where the user left it out
 }
 
 // CellOutcome is what a cell came to.
