@@ -32,9 +32,7 @@ that broker up started, also frozen ones.`,
 				if err != nil {
 					return brokerFault(err, brokers.Product{}, byHome)
 				}
-				for _, s := range states {
-					names = append(names, s.Product)
-				}
+				names = each(states, func(s *brokers.State) string { return s.Product })
 			} else if _, err := chosen(cmd, args, all); err != nil {
 				return err
 			}

@@ -136,11 +136,7 @@ func (a *app) install(ctx context.Context, products []brokers.Product, o install
 		}
 	}
 	if o.json {
-		list := []*installation{}
-		for _, p := range products {
-			list = append(list, report[p.Name])
-		}
-		if err := a.writeJSON(list); err != nil {
+		if err := a.writeJSON(each(products, func(p brokers.Product) *installation { return report[p.Name] })); err != nil {
 			return err
 		}
 	}

@@ -180,7 +180,8 @@ func gatesNothing(workload string) error {
 	return wrongUsage("choose another workload with --of, or leave --gate out", "--gate could not fail: %s is in the background, which is not judged", workload)
 }
 
-// ofWorkload stands before what is said of one of several workloads.
+// ofWorkload stands before what is said of one of several workloads, or of whatever else
+// there may be several of.
 func ofWorkload(workload string) string {
 	if workload == "" {
 		return ""

@@ -211,10 +211,6 @@ func (a *app) completeScenarioFlags(cmd *cobra.Command) {
 		if !ok {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		var names []string
-		for _, o := range driver.DescribeOptions(e.Options) {
-			names = append(names, o.Name+"=\t"+o.Doc)
-		}
-		return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+		return each(driver.DescribeOptions(e.Options), func(o driver.Option) string { return o.Name + "=\t" + o.Doc }), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 	})
 }

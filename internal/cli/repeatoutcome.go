@@ -85,17 +85,13 @@ func joinWords(a, b string) string { return strings.TrimSpace(a + " " + b) }
 
 // overall says how runs stand to objectives together, as [judge.Together] has it.
 func overall(objectives []scenario.Objective, runs []*result.Run, planned int) []result.Objective {
-	var all []result.Objective
-	found := make([][]result.Objective, len(runs))
-	for i, run := range runs {
-		if run.Summary != nil {
-			found[i] = append([]result.Objective{}, run.Summary.Objectives...)
+	found := each(runs, func(run *result.Run) []result.Objective {
+		if run.Summary == nil {
+			return nil
 		}
-	}
-	for _, o := range objectives {
-		all = append(all, judge.Together(o.String(), found, planned))
-	}
-	return all
+		return append([]result.Objective{}, run.Summary.Objectives...)
+	})
+	return each(objectives, func(o scenario.Objective) result.Objective { return judge.Together(o.String(), found, planned) })
 }
 
 // suite is what the runs come to together, for a JUnit file.

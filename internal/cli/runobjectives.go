@@ -72,9 +72,6 @@ func met(o result.Objective) bool { return o.Outcome == string(judge.Met) }
 // sayObjectives tells people which objectives were not met, and why; of names
 // the scenario where there are several.
 func (a *app) sayObjectives(of string, all []result.Objective) {
-	if of != "" {
-		of += ": "
-	}
 	for _, o := range all {
 		outcome := "without meaning, which does not pass"
 		switch judge.Outcome(o.Outcome) {
@@ -85,6 +82,6 @@ func (a *app) sayObjectives(of string, all []result.Objective) {
 		case judge.Undecided:
 			outcome = "undecided, which does not pass"
 		}
-		fmt.Fprintln(a.Stderr, a.plainText(oneLine(fmt.Sprintf("objective %s: %s%s: %s", outcome, of, o.Text, o.Found))))
+		fmt.Fprintln(a.Stderr, a.plainText(oneLine(fmt.Sprintf("objective %s: %s%s: %s", outcome, ofWorkload(of), o.Text, o.Found))))
 	}
 }

@@ -77,11 +77,7 @@ func (a *app) listTrials(trials []selftest.Trial, o selftestOptions) error {
 			Takes    time.Duration `json:"takes"` // ns
 			Timed    bool          `json:"timed"`
 		}
-		all := []listed{}
-		for _, t := range trials {
-			all = append(all, listed{t.Number, t.Name, t.Question, takes(t), t.Timed})
-		}
-		return a.writeJSON(all)
+		return a.writeJSON(each(trials, func(t selftest.Trial) listed { return listed{t.Number, t.Name, t.Question, takes(t), t.Timed} }))
 	}
 	var b strings.Builder
 	width, sum := 0, time.Duration(0)

@@ -27,10 +27,9 @@ func (s *studyRuns) again() []trials.Trial {
 		}
 	}
 	for _, set := range s.plan.study.Compared(each(s.plan.cells, func(c studyCell) study.Cell { return c.Cell })) {
-		var cells []int
-		for _, name := range set {
-			cells = append(cells, slices.IndexFunc(s.plan.cells, func(c studyCell) bool { return c.Name == name }))
-		}
+		cells := each(set, func(name string) int {
+			return slices.IndexFunc(s.plan.cells, func(c studyCell) bool { return c.Name == name })
+		})
 		n := s.lacking(cells)
 		for _, i := range cells {
 			most := s.replace

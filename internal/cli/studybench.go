@@ -38,10 +38,7 @@ func (s *studyRuns) oneBench(turn *trials.Turn, b study.Bench, where string) (tr
 		s.note("%s: %s", where, oneLine(err.Error()))
 		return trials.Failed, err
 	}
-	f := benchFile{Benchmark: b.Name, Round: turn.Trial.Round, Result: r}
-	for _, x := range vitals.Fingerprint() {
-		f.Machine = append(f.Machine, result.Fact(x))
-	}
+	f := benchFile{Benchmark: b.Name, Round: turn.Trial.Round, Result: r, Machine: each(vitals.Fingerprint(), func(x vitals.Fact) result.Fact { return result.Fact(x) })}
 	text, err := json.Marshal(f)
 	if err == nil {
 		err = os.WriteFile(turn.Path, append(text, '\n'), 0o666)

@@ -138,11 +138,9 @@ func resumed(dir string) string { return " --resume " + dir }
 // pages, which are passed on, have its last part only.
 func (s *studyRuns) outcome(dir string) *study.Outcome {
 	goOn := s.goOn(dir)
-	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(s.only...), Tool: s.app.Tool, Machine: s.machine}
+	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(s.only...), Tool: s.app.Tool, Machine: s.machine,
+		Cells: each(s.plan.cells, func(c studyCell) study.CellOutcome { return study.CellOutcome{Cell: c.Cell} })}
 	began := map[string]bool{} // systems that have a run
-	for _, c := range s.plan.cells {
-		o.Cells = append(o.Cells, study.CellOutcome{Cell: c.Cell})
-	}
 	for i, t := range s.Trials {
 		c := s.cellOf(t)
 		made, is := s.made[i]

@@ -94,20 +94,14 @@ func (s *sweepRuns) findings(t *sweep.Table) findings {
 // lines writes the findings for people.
 func (f findings) lines() []string {
 	var all []string
-	of := func(name string) string {
-		if name == "" {
-			return ""
-		}
-		return name + ": "
-	}
 	for _, k := range f.Knees {
-		all = append(all, of(k.Of)+"by the p"+k.Percentile+" "+k.Text)
+		all = append(all, ofWorkload(k.Of)+"by the p"+k.Percentile+" "+k.Text)
 	}
 	if len(f.Knees) > 0 {
 		all = append(all, "The knee is "+sweep.KneeRule+".")
 	}
 	for _, u := range f.Scalability {
-		text := of(u.Of) + u.Text
+		text := ofWorkload(u.Of) + u.Text
 		if len(u.Residuals) > 0 {
 			text += fmt.Sprintf("; farthest from the law is round %d at N = %g, by %+.1f %%", u.largest.Round, u.largest.N, 100*u.largest.Relative)
 		}

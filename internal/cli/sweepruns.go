@@ -11,6 +11,7 @@ import (
 	"sixnines/internal/sweep"
 	"sixnines/internal/trials"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // sweepRuns are the runs of a sweep.
@@ -73,16 +74,14 @@ func (s *sweepRuns) finish(ended error) error {
 		}
 		return errors.Join(ended, failed("run it again and let it finish a trial", errors.New("stopped before there was a result")))
 	}
-	var tables []sweptWorkload
-	for _, w := range s.plan.workloads {
+	tables := each(s.plan.workloads, func(w scenario.Part) sweptWorkload {
 		t := sweep.NewTable(s.plan.grid, s.Rounds, s.outcomes[w.Name])
 		t.Workload, t.Background = w.Name, w.Background
-		tables = append(tables, sweptWorkload{s.findings(t), t})
-	}
-	var shown []*report.Sweep
-	for _, x := range tables {
-		shown = append(shown, &report.Sweep{Table: x.Table, Title: s.plan.title, Findings: x.findings.lines(), Left: x.Left()})
-	}
+		return sweptWorkload{s.findings(t), t}
+	})
+	shown := each(tables, func(x sweptWorkload) *report.Sweep {
+		return &report.Sweep{Table: x.Table, Title: s.plan.title, Findings: x.findings.lines(), Left: x.Left()}
+	})
 	if err := s.print(shown, tables); err != nil {
 		return failed("the results are in "+s.dir, fmt.Errorf("print the sweep: %w", err))
 	}
