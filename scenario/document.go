@@ -88,10 +88,7 @@ func document(name string, text []byte) (*yaml.Node, *Error) {
 		return nil, at(1, 1, err.Error(), "")
 	}
 	var first, second yaml.Node
-	switch err := loader.Load(&first); {
-	case errors.Is(err, io.EOF):
-		return nil, at(1, 1, "the scenario is empty", "write {} for a run with every default")
-	case err != nil:
+	if err := loader.Load(&first); err != nil && !errors.Is(err, io.EOF) {
 		return nil, syntax(name, text, err)
 	}
 	switch err := loader.Load(&second); {
@@ -105,14 +102,10 @@ func document(name string, text []byte) (*yaml.Node, *Error) {
 		}
 		return nil, at(n.Line, n.Column, "a second document begins here", "a file holds one scenario: remove the --- line and what follows")
 	}
-	if len(first.Content) != 1 {
+	if len(first.Content) != 1 || first.Content[0].Kind == yaml.ScalarNode && first.Content[0].Tag == "!!null" {
 		return nil, at(1, 1, "the scenario is empty", "write {} for a run with every default")
 	}
-	root := first.Content[0]
-	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
-		return nil, at(1, 1, "the scenario is empty", "write {} for a run with every default")
-	}
-	return root, nil
+	return first.Content[0], nil
 }
 
 // syntax turns an error of the YAML reader into one with a position and a hint.

@@ -38,28 +38,32 @@ func (s *Scenario) Normalise() {
 	}
 	if len(s.Workloads) == 0 {
 		s.Workloads = nil
-		s.Workload.normalise()
-		s.Objectives = s.Workload.named(s.Objectives)
-		if !s.Phases.Until.IsZero() && s.Phases.Until.Metric == "" {
-			s.Phases.Until.Metric = s.Workload.Pattern.response()
-		}
 	}
 	s.Workloads = slices.Clone(s.Workloads) // others may have it
+	late := false
+	for _, w := range s.loads() {
+		w.normalise()
+		late = late || !w.Consumer.From.IsZero()
+	}
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
-		w.normalise()
 		w.Objectives = w.named(w.Objectives)
 	}
+	if len(s.Workloads) == 0 {
+		s.Objectives = s.Workload.named(s.Objectives)
+		if !s.Phases.Until.IsZero() {
+			fill(&s.Phases.Until.Metric, s.Workload.Pattern.response())
+		}
+	}
 
-	p, late := &s.Phases, !s.Workload.Consumer.From.IsZero()
+	p := &s.Phases
 	switch {
 	case p.Warmup == NoWarmup:
 		p.Warmup, s.cold = 0, true
-	case p.Warmup == 0 && !s.cold && !s.Workload.Consumer.From.IsZero():
-		s.cold = true // it would be a part of the backlog
-	case p.Warmup == 0 && !s.cold && s.Workload.Pattern == Consume:
-		s.cold = true
-	case p.Warmup == 0 && !s.cold:
+	case p.Warmup != 0 || s.cold:
+	case !s.Workload.Consumer.From.IsZero() || s.Workload.Pattern == Consume:
+		s.cold = true // it would be a part of the backlog, or missing from what is consumed
+	default:
 		p.Warmup, s.chosen = 2*time.Second, true
 	}
 	switch {
@@ -77,9 +81,6 @@ func (s *Scenario) Normalise() {
 		least := (p.AtMost/mostIntervals + step - 1).Truncate(step)
 		fill(&s.Record.Interval, min(max(IntervalFor(p.Duration), least), time.Minute))
 	}
-	for _, w := range s.Workloads {
-		late = late || !w.Consumer.From.IsZero()
-	}
 	if late {
 		fill(&p.Drain, lateDrain) // a backlog takes its time
 		if p.Duration == 0 {
@@ -87,13 +88,9 @@ func (s *Scenario) Normalise() {
 		}
 	}
 	fill(&p.Drain, 10*time.Second)
-	if len(s.Workloads) == 0 {
-		fill(&s.Workload.Timeout, p.Drain)
+	for _, w := range s.loads() {
+		fill(&w.Timeout, p.Drain)
 	}
-	for i := range s.Workloads {
-		fill(&s.Workloads[i].Timeout, p.Drain)
-	}
-
 	fill(&s.Record.Interval, IntervalFor(p.Duration))
 	fill(&s.Record.Digits, 3)
 	fill(&s.Record.Probe, ProbeAuto)
@@ -112,10 +109,25 @@ func (w *Workload) named(all []Objective) []Objective {
 func (w *Workload) normalise() {
 	fill(&w.Pattern, Deliver)
 	fill(&w.Loop, Open)
-	if w.Pattern == Consume {
-		w.consumersOnly()
-		return
+	fill(&w.Size, FixedSize(256*Byte))
+	fill(&w.InFlight.Bytes, 256*MiB)
+	if w.Pattern != Consume {
+		w.normaliseSending()
 	}
+	switch w.Pattern {
+	case Publish:
+	case RoundTrip:
+		fill(&w.Consumers, w.Producers)
+		fill(&w.Topics, w.Producers)
+	default:
+		fill(&w.Consumers, 1)
+	}
+	fill(&w.Topics, 1)
+	fill(&w.Connections.Consumers, min(w.Consumers, maxConnections))
+}
+
+// normaliseSending normalises what a load has that sends.
+func (w *Workload) normaliseSending() {
 	if w.Loop == Closed {
 		fill(&w.Outstanding, 1)
 	} else {
@@ -126,42 +138,19 @@ func (w *Workload) normalise() {
 			w.Arrivals.Kind = Constant
 		}
 	}
-	fill(&w.Size, FixedSize(256*Byte))
 	if !w.Keys.IsZero() {
 		fill(&w.KeySize, 16*Byte)
 	}
 	fill(&w.Producers, 1)
-	switch w.Pattern {
-	case Publish:
-		fill(&w.Topics, 1)
-	case RoundTrip:
-		fill(&w.Consumers, w.Producers)
-		fill(&w.Topics, w.Producers)
-	default:
-		fill(&w.Consumers, 1)
-		fill(&w.Topics, 1)
-	}
 	connections := maxConnections
 	if w.InFlight.Each > 0 {
 		connections = maxEachConnections
 	}
 	fill(&w.Connections.Producers, min(w.Producers, connections))
-	fill(&w.Connections.Consumers, min(w.Consumers, maxConnections))
-	fill(&w.InFlight.Bytes, 256*MiB)
 }
 
 // lateDrain is the default of Phases.Drain where consumers come late.
 const lateDrain = 10 * time.Minute
-
-// consumersOnly normalises a load without producers, which has neither a rate nor
-// anything in flight.
-func (w *Workload) consumersOnly() {
-	fill(&w.Size, FixedSize(256*Byte))
-	fill(&w.Consumers, 1)
-	fill(&w.Topics, 1)
-	fill(&w.Connections.Consumers, min(w.Consumers, maxConnections))
-	fill(&w.InFlight.Bytes, 256*MiB)
-}
 
 // Keeps reports whether what the workload has at the broker outlives the run.
 func (w *Workload) Keeps() bool {

@@ -94,30 +94,7 @@ func ParseObjective(s string) (Objective, error) {
 	case slices.Contains(objectiveMetrics(), o.Subject):
 		err = o.ofMetric(s, words[1:], limit)
 	case !o.isShare() && !slices.Contains(objectiveCounters(), o.Subject):
-		if mean := strings.ToLower(o.Subject); mean == "mean" || mean == "avg" || mean == "average" {
-			err = wrong("a mean says nothing of who waits", "write p50 "+o.Op+" "+limit+" or p99 "+o.Op+" "+limit)
-			break
-		}
-		if nines, ok := strings.CutPrefix(strings.ToLower(o.Subject), "p99"); ok && nines != "" && strings.Trim(nines, "9") == "" {
-			err = wrong(quote(o.Subject)+" is no percentile", "write p99."+nines)
-			break
-		}
-		if rank, ok := strings.CutPrefix(strings.ToLower(o.Subject), "p"); ok {
-			if _, no := strconv.ParseFloat(rank, 64); no == nil {
-				err = noPercentile(o.Subject)
-				break
-			}
-		}
-		if o.Subject == "response" || o.Subject == "service" || o.Subject == "latency" {
-			err = wrong(quote(o.Subject)+" does not say of what", "write such as p99 "+o.Op+" "+limit+" for the response time, or delivery.service p99 "+o.Op+" "+limit)
-			break
-		}
-		if whole := o.Subject + ".response"; slices.Contains(objectiveMetrics(), whole) {
-			err = wrong(quote(o.Subject)+" has a response and a service time", "write "+whole+", which counts from when a message was due")
-			break
-		}
-		all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst, subjectAvailability})
-		err = wrong("nothing is called "+quote(o.Subject), "there are percentiles such as p99.9, "+strings.Join(all, ", ")+spell.Meant(o.Subject, all...))
+		err = o.unknown(limit)
 	case len(words) > 1:
 		err = wrong(quote(s)+": "+quote(words[1])+" after "+quote(o.Subject)+" says nothing", objectiveForm)
 	case o.isShare():
@@ -134,6 +111,27 @@ func ParseObjective(s string) (Objective, error) {
 		return Objective{}, wrong(quote(s)+" is always met, and guards nothing", "compare by >, or with a larger limit")
 	}
 	return o, nil
+}
+
+// unknown says why an objective has no subject, and what was probably meant.
+func (o *Objective) unknown(limit string) error {
+	small, whole := strings.ToLower(o.Subject), o.Subject+".response"
+	rank, ranked := strings.CutPrefix(small, "p")
+	_, notNumber := strconv.ParseFloat(rank, 64)
+	switch nines, is := strings.CutPrefix(rank, "99"); {
+	case small == "mean" || small == "avg" || small == "average":
+		return wrong("a mean says nothing of who waits", "write p50 "+o.Op+" "+limit+" or p99 "+o.Op+" "+limit)
+	case ranked && is && nines != "" && strings.Trim(nines, "9") == "":
+		return wrong(quote(o.Subject)+" is no percentile", "write p99."+nines)
+	case ranked && notNumber == nil:
+		return noPercentile(o.Subject)
+	case small == o.Subject && (small == "response" || small == "service" || small == "latency"):
+		return wrong(quote(o.Subject)+" does not say of what", "write such as p99 "+o.Op+" "+limit+" for the response time, or delivery.service p99 "+o.Op+" "+limit)
+	case slices.Contains(objectiveMetrics(), whole):
+		return wrong(quote(o.Subject)+" has a response and a service time", "write "+whole+", which counts from when a message was due")
+	}
+	all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst, subjectAvailability})
+	return wrong("nothing is called "+quote(o.Subject), "there are percentiles such as p99.9, "+strings.Join(all, ", ")+spell.Meant(o.Subject, all...))
 }
 
 func (o *Objective) ofMetric(s string, words []string, limit string) error {

@@ -88,6 +88,18 @@ func (s *Scenario) part(i int, w NamedWorkload) Part {
 	return Part{Scenario: p, Name: w.Name, From: w.From, Stops: w.For > 0 || w.Consumer.From.Filled, Background: w.Background}
 }
 
+// loads are the workloads of the scenario, of which there may be one only.
+func (s *Scenario) loads() []*Workload {
+	if len(s.Workloads) == 0 {
+		return []*Workload{&s.Workload}
+	}
+	all := make([]*Workload, len(s.Workloads))
+	for i := range all {
+		all[i] = &s.Workloads[i].Workload
+	}
+	return all
+}
+
 const workloadsKey = "workloads"
 
 // below returns where the values of one workload were written, by the keys of a
@@ -176,8 +188,8 @@ func (s *Scenario) workloadsHint(name string) string {
 
 // Heaviest returns the size of the largest message of any workload.
 func (s *Scenario) Heaviest() Size {
-	most := s.Workload.Size.Largest()
-	for _, w := range s.Workloads {
+	most := Size(0)
+	for _, w := range s.loads() {
 		most = max(most, w.Size.Largest())
 	}
 	return most

@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -54,7 +52,7 @@ func (a *app) brokerLogsCommand() *cobra.Command {
 func (a *app) logs(ctx context.Context, s *brokers.State, follow bool) error {
 	var all []*logFile
 	for _, p := range s.List {
-		l := &logFile{path: p.Log, to: a.Stdout}
+		l := &logFile{growing: growing{path: p.Log}, to: a.Stdout}
 		if len(s.List) > 1 {
 			l.prefix = p.Name + "  "
 		}
@@ -66,7 +64,7 @@ func (a *app) logs(ctx context.Context, s *brokers.State, follow bool) error {
 	for {
 		over := !follow || ctx.Err() != nil || len(s.Alive()) == 0
 		for _, l := range all {
-			if err := l.copy(over); err != nil {
+			if err := l.print(over); err != nil {
 				return failed("see sixnines broker list", fmt.Errorf("read the log: %w", err))
 			}
 		}
@@ -82,60 +80,33 @@ func (a *app) logs(ctx context.Context, s *brokers.State, follow bool) error {
 
 // logFile is a log that grows.
 type logFile struct {
-	path, prefix string
-	to           io.Writer
-	file         *os.File
-	rest         []byte // of a line that is not complete
+	growing
+	prefix string
+	to     io.Writer
+	rest   []byte // of a line that is not complete
 }
 
-// copy writes the lines that have come; the incomplete one at the end, too, if
+// print writes the lines that have come; the incomplete one at the end, too, if
 // no more will come.
-func (l *logFile) copy(last bool) error {
-	if l.file == nil {
-		f, err := os.Open(l.path)
-		if errors.Is(err, os.ErrNotExist) {
-			return nil // it has printed nothing yet, or its data are gone
-		}
-		if err != nil {
-			return err
-		}
-		l.file = f
+func (l *logFile) print(last bool) error {
+	err := l.copy(l)
+	if err == nil && last && len(l.rest) > 0 {
+		_, err = l.Write([]byte{'\n'})
 	}
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := l.file.Read(buf)
-		if werr := l.write(buf[:n]); werr != nil {
-			return werr
-		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if last && len(l.rest) > 0 {
-		return l.write([]byte{'\n'})
-	}
-	return nil
+	return err
 }
 
-func (l *logFile) write(text []byte) error {
-	for _, c := range text {
+// Write writes the lines that are complete.
+func (l *logFile) Write(text []byte) (int, error) {
+	for i, c := range text {
 		l.rest = append(l.rest, c)
 		if c != '\n' {
 			continue
 		}
 		if _, err := io.WriteString(l.to, l.prefix+string(l.rest)); err != nil {
-			return err
+			return i, err
 		}
 		l.rest = l.rest[:0]
 	}
-	return nil
-}
-
-func (l *logFile) close() {
-	if l.file != nil {
-		l.file.Close()
-	}
+	return len(text), nil
 }

@@ -60,43 +60,34 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 // elsewhereCalled is what a flag of other load generators is called here; empty: it is
 // not known.
 func elsewhereCalled(flag string) string {
-	switch strings.ReplaceAll(flag, "_", "-") {
-	case "throughput", "qps", "rps", "target-rate":
-		return "rate"
-	case "message-size", "msg-size", "record-size", "payload-size", "body-size", "bytes":
-		return "size"
-	case "time", "length":
-		return "duration"
-	case "num-records", "num-messages", "msgs", "count", "requests", "iterations", "total":
-		return "messages"
-	case "pub", "pubs", "publishers", "vus", "clients", "concurrency", "threads", "workers":
-		return "producers"
-	case "sub", "subs", "subscribers":
-		return "consumers"
-	case "queues", "subjects", "channels", "partitions":
-		return "topics"
-	case "bootstrap-server", "bootstrap-servers", "broker-list", "broker", "server", "servers", "host", "address", "uri":
-		return "url"
-	case "threshold", "thresholds", "objective":
-		return "slo"
-	case "output", "directory":
-		return "out"
+	flag = strings.ReplaceAll(flag, "_", "-")
+	switch flag {
 	case "password", "token":
 		return "option " + flag + "=env:NAME"
 	case "user", "acks", "linger", "batch-size":
 		return "option " + strings.ReplaceAll(flag, "-", "_") + "=…"
-	case "producer-config", "consumer-config", "producer-props", "config":
-		return "option"
-	case "cacert", "ca", "tlsca":
-		return "tls-ca"
-	case "cert", "tlscert":
-		return "tls-cert"
-	case "key", "tlskey":
-		return "tls-key"
-	case "insecure", "insecure-skip-tls-verify":
-		return "tls-insecure"
-	case "warm-up", "ramp-up":
-		return "warmup"
+	}
+	for _, x := range []struct{ here, elsewhere string }{
+		{"rate", "throughput qps rps target-rate"},
+		{"size", "message-size msg-size record-size payload-size body-size bytes"},
+		{"duration", "time length"},
+		{"messages", "num-records num-messages msgs count requests iterations total"},
+		{"producers", "pub pubs publishers vus clients concurrency threads workers"},
+		{"consumers", "sub subs subscribers"},
+		{"topics", "queues subjects channels partitions"},
+		{"url", "bootstrap-server bootstrap-servers broker-list broker server servers host address uri"},
+		{"slo", "threshold thresholds objective"},
+		{"out", "output directory"},
+		{"option", "producer-config consumer-config producer-props config"},
+		{"tls-ca", "cacert ca tlsca"},
+		{"tls-cert", "cert tlscert"},
+		{"tls-key", "key tlskey"},
+		{"tls-insecure", "insecure insecure-skip-tls-verify"},
+		{"warmup", "warm-up ramp-up"},
+	} {
+		if slices.Contains(strings.Fields(x.elsewhere), flag) {
+			return x.here
+		}
 	}
 	return ""
 }

@@ -16,6 +16,31 @@ const toStdout = "-"
 // streamed is how often a result file is looked at for more to be told.
 const streamed = 100 * time.Millisecond
 
+// growing is a file that others write.
+type growing struct {
+	path string
+	file *os.File // nil: it was not there yet
+}
+
+// copy copies what has come since it was called last.
+func (g *growing) copy(to io.Writer) (err error) {
+	if g.file == nil {
+		if g.file, err = os.Open(g.path); errors.Is(err, fs.ErrNotExist) {
+			return nil // nothing has been written yet, or all of it is gone
+		} else if err != nil {
+			return err
+		}
+	}
+	_, err = io.Copy(to, g.file)
+	return err
+}
+
+func (g *growing) close() {
+	if g.file != nil {
+		_ = g.file.Close() // read only: nothing to lose
+	}
+}
+
 // stream copies a result file to stdout while it is being written: record by record,
 // and without holding up who writes it.
 type stream struct {
@@ -40,26 +65,10 @@ func (a *app) newStream(name string) (*stream, error) {
 // copy copies until stop is closed, and then what is left.
 func (s *stream) copy(to io.Writer) {
 	defer close(s.done)
-	var f *os.File
-	defer func() {
-		if f != nil {
-			_ = f.Close() // read only: nothing to lose
-		}
-	}()
+	f := growing{path: s.file}
+	defer f.close()
 	for last := false; ; {
-		if f == nil {
-			var err error
-			if f, err = os.Open(s.file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				s.err = err
-				return
-			}
-		}
-		if f != nil {
-			if _, s.err = io.Copy(to, f); s.err != nil {
-				return
-			}
-		}
-		if last {
+		if s.err = f.copy(to); s.err != nil || last {
 			return
 		}
 		select {
