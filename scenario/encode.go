@@ -125,11 +125,9 @@ func (e encoder) any(x any, key string) *yaml.Node {
 		}
 		return n
 	case v.Kind() == reflect.Bool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: strconv.FormatBool(v.Bool())}
-	case v.CanInt():
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatInt(v.Int(), 10)}
-	case v.CanUint():
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: strconv.FormatUint(v.Uint(), 10)}
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(x)}
+	case v.CanInt(), v.CanUint():
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(x)}
 	case v.CanFloat():
 		text := strconv.FormatFloat(v.Float(), 'g', -1, 64)
 		if !strings.ContainsAny(text, ".IN") { // 1e+21 is text to some readers, 1.0e+21 is not

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -82,21 +81,8 @@ func less(a, b reflect.Value) bool {
 
 // scalarText returns a scalar in the notation that decodes to it.
 func scalarText(v reflect.Value) string {
-	switch x := v.Interface().(type) {
-	case time.Duration:
-		return formatDuration(x)
-	case fmt.Stringer:
-		return x.String()
+	if d, ok := v.Interface().(time.Duration); ok {
+		return formatDuration(d)
 	}
-	switch {
-	case v.Kind() == reflect.String:
-		return v.String()
-	case v.Kind() == reflect.Bool:
-		return strconv.FormatBool(v.Bool())
-	case v.CanUint():
-		return strconv.FormatUint(v.Uint(), 10)
-	case v.CanFloat():
-		return strconv.FormatFloat(v.Float(), 'g', -1, 64)
-	}
-	return strconv.FormatInt(v.Int(), 10)
+	return fmt.Sprint(v.Interface()) // by its String, if it has one
 }

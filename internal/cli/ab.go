@@ -121,7 +121,7 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 	}
 	arms, err := a.arms(args, flags, [2][]scenario.Override{onlyA, onlyB})
 	if err == nil {
-		err = comparable(arms, o.of, o.gate)
+		err = comparableArms(arms, o.of, o.gate)
 	}
 	if err == nil && o.gate && !o.rankUnlike {
 		err = gateableArms(arms, o.of)
@@ -188,9 +188,9 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 	return arms, nil
 }
 
-// comparable refuses sides of which no workload can be compared, or with a gate judged;
+// comparableArms refuses sides of which no workload can be compared, or with a gate judged;
 // of is the only one that shall be, empty: all that both have.
-func comparable(arms [2]arm, of string, gate bool) error {
+func comparableArms(arms [2]arm, of string, gate bool) error {
 	var names [2][]string
 	background := map[string]bool{}
 	for i, arm := range arms {

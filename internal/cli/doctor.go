@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"image/color"
 	"net"
 	"strings"
 	"time"
@@ -147,10 +146,7 @@ func (a *app) printChecks(checks []vitals.Check) {
 	}
 	indent := 6 + width + 2
 	for _, c := range checks {
-		word := fmt.Sprintf("%-4s", c.Status)
-		if a.colour(a.Stdout) {
-			word = lipgloss.NewStyle().Foreground(statusColour(c.Status)).Render(word)
-		}
+		word := a.coloured(c.Status, 4, colourOf(c.Status, vitals.StatusOK, vitals.StatusWarn, vitals.StatusFail))
 		text := c.Found
 		if c.Advice != "" {
 			text += "\n→ " + c.Advice
@@ -169,17 +165,4 @@ func conclusion(counts map[string]int) string {
 		return fmt.Sprintf("Fit to measure, with %s that will show in the figures.", plural(counts[vitals.StatusWarn], "warning"))
 	}
 	return "Fit to measure."
-}
-
-// statusColour is the colour of a check's word.
-func statusColour(s string) color.Color {
-	switch s {
-	case vitals.StatusOK:
-		return lipgloss.Green
-	case vitals.StatusWarn:
-		return lipgloss.Yellow
-	case vitals.StatusFail:
-		return lipgloss.Red
-	}
-	return lipgloss.Cyan
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sixnines/internal/spell"
+	"sixnines/scenario"
 )
 
 // section is a group of flags under one heading of a help text.
@@ -97,6 +98,9 @@ func (t *pauseTime) Set(text string) error {
 	d, err := spell.ParseDuration(text)
 	if read := new(spell.Error); errors.As(err, &read) {
 		return wrongUsage(read.Hint, "--pause: %q %w", text, err)
+	}
+	if d > scenario.MaxDuration {
+		return wrongUsage("write it such as --pause 10s", "--pause cannot be %v", d)
 	}
 	*t = pauseTime(d)
 	return nil

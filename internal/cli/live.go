@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"image/color"
 	"io"
 	"strings"
@@ -147,15 +148,27 @@ func alarm(s string) string {
 	return lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true).Render(s)
 }
 
-// phaseColour tells the phases' bars apart.
-func phaseColour(phase string) color.Color {
-	switch phase {
-	case phaseWarmup:
-		return lipgloss.Yellow
-	case result.PhaseMeasure:
+// colourOf tells apart what is good, in between and bad; anything else has a colour of
+// its own.
+func colourOf[T comparable](x, good, between, bad T) color.Color {
+	switch x {
+	case good:
 		return lipgloss.Green
+	case between:
+		return lipgloss.Yellow
+	case bad:
+		return lipgloss.Red
 	}
 	return lipgloss.Cyan
+}
+
+// coloured pads a word, and gives it a colour where stdout has any.
+func (a *app) coloured(word string, width int, c color.Color) string {
+	word = fmt.Sprintf("%-*s", width, word)
+	if a.colour(a.Stdout) {
+		word = lipgloss.NewStyle().Foreground(c).Render(word)
+	}
+	return word
 }
 
 // rows are the lines of the view at the moment now, none longer than the
@@ -313,7 +326,7 @@ func (m *model) bar(p engine.Progress) string {
 		done = int(int64(width) * int64(p.Elapsed) / int64(total))
 		label += gap + ticking(p.Left, total) + " left"
 	}
-	style := lipgloss.NewStyle().Foreground(phaseColour(p.Phase))
+	style := lipgloss.NewStyle().Foreground(colourOf(p.Phase, result.PhaseMeasure, phaseWarmup, ""))
 	name := p.Phase + strings.Repeat(" ", max(0, 8-len(p.Phase)))
 	return "  " + strong(name) + style.Render(strings.Repeat(full, done)) + faint(strings.Repeat(empty, width-done)) + "  " + label
 }

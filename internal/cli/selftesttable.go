@@ -2,12 +2,9 @@ package cli
 
 import (
 	"fmt"
-	"image/color"
 	"io"
 	"strings"
 	"time"
-
-	"charm.land/lipgloss/v2"
 
 	"sixnines/internal/selftest"
 )
@@ -24,10 +21,7 @@ func (a *app) printTrials(r *selftest.Report) error {
 	const verdictWidth = 12
 	indent := verdictWidth + 2 + width + 2
 	for _, t := range r.Trials {
-		word := fmt.Sprintf("%-*s", verdictWidth, t.Verdict)
-		if a.colour(a.Stdout) {
-			word = lipgloss.NewStyle().Foreground(verdictColour(t.Verdict)).Render(word)
-		}
+		word := a.coloured(fmt.Sprint(t.Verdict), verdictWidth, colourOf(t.Verdict, selftest.Passed, selftest.NotAssessed, selftest.Failed))
 		fmt.Fprintf(&b, "%s  %-*s  %-28s  %8s\n", word, width, t.Name, t.Tally(), selftest.Rounded(t.Took))
 		var notes []string
 		if why := t.Why(); why != "" {
@@ -46,19 +40,6 @@ func (a *app) printTrials(r *selftest.Report) error {
 	}
 	_, err := io.WriteString(a.Stdout, a.plainText(b.String()))
 	return err
-}
-
-// verdictColour is the colour of a verdict's word.
-func verdictColour(v selftest.Verdict) color.Color {
-	switch v {
-	case selftest.Passed:
-		return lipgloss.Green
-	case selftest.Failed:
-		return lipgloss.Red
-	case selftest.NotAssessed:
-		return lipgloss.Yellow
-	}
-	return lipgloss.Cyan
 }
 
 // listTrials prints what there is to be tried.

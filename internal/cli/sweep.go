@@ -169,8 +169,6 @@ func (a *app) planSweep(args []string, flags []scenario.Override, o sweepOptions
 		return nil, wrongUsage("say such as --over rate=1k/s..64k/s:log:13", "there is nothing to sweep over")
 	case o.rounds < 1 || o.rounds > mostRepeats:
 		return nil, wrongUsage("3 are the least that give the knee an interval, and 6 the least that give one to a median", "--rounds cannot be %d: it is 1 to %d", o.rounds, mostRepeats)
-	case o.pause < 0 || o.pause > scenario.MaxDuration:
-		return nil, wrongUsage("write it such as --pause 10s", "--pause cannot be %v", o.pause)
 	}
 	var axes []sweep.Axis
 	for _, text := range o.over {

@@ -14,14 +14,7 @@ type Place struct {
 // Shuffled returns every cell once a round, in an order that is drawn anew for
 // each round, so that what drifts meanwhile favours none.
 func Shuffled(cells, rounds int, seed uint64) []Place {
-	r := rand.New(rand.NewPCG(seed, 0x5e7))
-	all := make([]Place, 0, cells*rounds)
-	for round := 1; round <= rounds; round++ {
-		for _, cell := range r.Perm(cells) {
-			all = append(all, Place{cell, round})
-		}
-	}
-	return all
+	return Grouped(make([]int, cells), slices.Repeat([]int{rounds}, cells), seed)
 }
 
 // Balanced returns the order of two cells: each goes first in half of the rounds,
