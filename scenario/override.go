@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"os"
 	"reflect"
 	"slices"
@@ -48,10 +49,7 @@ func (s *Scenario) ApplyIn(env Environment, overrides ...Override) error {
 }
 
 func (s *Scenario) apply(env Environment, o Override) Errors {
-	name := o.Flag
-	if name == "" {
-		name = o.Key
-	}
+	name := cmp.Or(o.Flag, o.Key)
 	d := decoder{file: name, flag: true, env: env, sources: s.source.at, written: s.source.written}
 	none := &yaml.Node{}
 	v := reflect.ValueOf(s).Elem()

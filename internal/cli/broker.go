@@ -112,11 +112,7 @@ func brokerFault(err error, p brokers.Product, place string) error {
 	case errors.Is(err, brokers.ErrSetting):
 		return &fault{code: exitUsage, cause: err, hint: "correct it, or leave it out; docs/brokers has the settings"}
 	case errors.Is(err, brokers.ErrNotInstalled):
-		hint := "sixnines broker install " + p.Name
-		if p.Variable != "" {
-			hint += "; or say where it is with " + p.Variable
-		}
-		return failed(hint, trimmed{err, "; run: sixnines"})
+		return failed("sixnines broker install "+p.Name+before("; or say where it is with ", p.Variable), trimmed{err, "; run: sixnines"})
 	case errors.Is(err, brokers.ErrUnusable) && p.Variable != "":
 		return failed("correct "+p.Variable+", or unset it to use another installation; sixnines broker list shows which is used", err)
 	case errors.Is(err, brokers.ErrUnusable):

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -179,10 +180,7 @@ func (r brokerRow) columns() []string {
 			rss += p.RSS
 		}
 	}
-	processes, memory := strings.Join(pids, " "), "-"
-	if processes == "" {
-		processes = "-"
-	}
+	processes, memory := cmp.Or(strings.Join(pids, " "), "-"), "-"
 	if rss > 0 {
 		memory = spell.Size(rss)
 	}

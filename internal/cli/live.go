@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"image/color"
 	"io"
@@ -175,10 +176,7 @@ func (a *app) coloured(word string, width int, c color.Color) string {
 // terminal is wide.
 func (m *model) rows(now time.Time) []string {
 	p := m.last
-	if p.Phase == "" {
-		p.Phase = phaseConnect
-	}
-	if p.Phase == phaseConnect {
+	if p.Phase = cmp.Or(p.Phase, phaseConnect); p.Phase == phaseConnect {
 		return m.cut([]string{"  " + strong("connect ") + faint(seconds(now.Sub(m.started)))})
 	}
 	// Progress comes once an interval; the bar moves on in between.

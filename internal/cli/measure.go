@@ -100,11 +100,7 @@ func sayLeft(show display, p engine.Progress) {
 	if p.LeftAs == "" {
 		return
 	}
-	of := ""
-	if p.Workload != "" {
-		of = " of " + p.Workload
-	}
-	show.say("the topics" + of + " stay at the broker: --existing " + p.LeftAs + " uses them, also beside this run")
+	show.say("the topics" + before(" of ", p.Workload) + " stay at the broker: --existing " + p.LeftAs + " uses them, also beside this run")
 }
 
 // brokerFor returns the broker for a run: the one that is kept, or a fresh one.

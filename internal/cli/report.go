@@ -226,15 +226,9 @@ func parts(runs []*result.Run, files []string, of string) (all []*result.Run, na
 			return nil, nil, noWorkload(run, files[i], of)
 		}
 		for _, part := range run.Parts() {
-			name := files[i]
-			w := part.Header.Workload
-			if of != "" && w != of {
-				continue
+			if w := part.Header.Workload; of == "" || w == of {
+				all, names = append(all, part), append(names, joinWords(files[i], w))
 			}
-			if w != "" {
-				name += " " + w
-			}
-			all, names = append(all, part), append(names, name)
 		}
 	}
 	return all, names, nil

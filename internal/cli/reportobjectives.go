@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
@@ -78,9 +79,7 @@ func judgedAll(runs []*result.Run) error {
 		if err == status(exitInvalid) {
 			return err
 		}
-		if worst == nil {
-			worst = err
-		}
+		worst = cmp.Or(worst, err)
 	}
 	return worst
 }

@@ -206,11 +206,7 @@ func (s *series) make(turn *trials.Turn, o one) (*result.Run, trials.State, erro
 	if !turn.Wait() {
 		return nil, trials.Planned, nil
 	}
-	prefix := ""
-	if o.where != "" {
-		prefix = o.where + ": "
-	}
-	stops := s.stops.next(func(text string) { show.say(prefix + text) })
+	stops := s.stops.next(func(text string) { show.say(ofWorkload(o.where) + text) })
 	defer s.stops.done()
 	show.say(o.begin)
 	sc := *o.scenario

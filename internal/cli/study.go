@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -69,9 +70,7 @@ func (a *app) studyListCommand() *cobra.Command {
 				}
 				row := studyRow{Name: s.Name, Title: s.Title, Question: s.Question, Cells: len(cells)}
 				if o := s.Original; o != nil {
-					if row.Original = o.Author; o.Date != "" {
-						row.Original += ", " + o.Date
-					}
+					row.Original = o.Author + before(", ", o.Date)
 				}
 				rows = append(rows, row)
 			}
@@ -81,10 +80,7 @@ func (a *app) studyListCommand() *cobra.Command {
 			w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 			fmt.Fprintln(w, "NAME\tORIGINAL\tCELLS\tQUESTION")
 			for _, r := range rows {
-				if r.Original == "" {
-					r.Original = "ours"
-				}
-				fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", r.Name, r.Original, r.Cells, r.Question)
+				fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", r.Name, cmp.Or(r.Original, "ours"), r.Cells, r.Question)
 			}
 			return w.Flush()
 		},
@@ -149,11 +145,7 @@ func (a *app) showStudy(s *study.Study) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n%s\n", s.Name, s.Title, s.Question)
 	if o := s.Original; o != nil {
-		date := ""
-		if o.Date != "" {
-			date = ", " + o.Date
-		}
-		fmt.Fprintf(&b, "\nafter %s, %q%s\n  %s\n  %s\n", o.Author, o.Title, date, o.Setting, o.Versions)
+		fmt.Fprintf(&b, "\nafter %s, %q%s\n  %s\n  %s\n", o.Author, o.Title, before(", ", o.Date), o.Setting, o.Versions)
 	}
 	if x := s.Argument; x != nil {
 		fmt.Fprintf(&b, "\nWhat follows is an example: its run takes --broker PRODUCT=VERSION,VERSION…\n  --broker %s\n", x)

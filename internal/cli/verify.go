@@ -145,10 +145,7 @@ func (a *app) printVerified(v verified) {
 	for _, p := range v.Problems {
 		fmt.Fprintf(a.Stdout, "%s: %s\n", v.File, oneLine(p.String()))
 	}
-	from := "the intervals"
-	if v.Raw != "" {
-		from += " and " + v.Raw
-	}
+	from := "the intervals" + before(" and ", v.Raw)
 	switch {
 	case !v.OK:
 		fmt.Fprintf(a.Stdout, "%s: DIFFERENT: %s from %s\n", v.File, differing(len(v.Problems)), from)
