@@ -67,11 +67,8 @@ type validator struct {
 
 // writtenZero reports whether no consumers were asked for in so many words.
 func (s *Scenario) writtenZero() bool {
-	if s.source == nil || s.Workload.Consumers != 0 {
-		return false
-	}
-	_, written := s.source.at["workload.consumers"]
-	return written
+	_, written := s.written("workload.consumers")
+	return written && s.Workload.Consumers == 0
 }
 
 // fail adds an error at the place of the first of the keys that was written
@@ -95,6 +92,16 @@ func (v *validator) refuse(so bool, cause, hint string, keys ...string) {
 	if so {
 		v.fail(cause, hint, keys...)
 	}
+}
+
+// unreadable fails with the error of a value that was made in Go, if it has one, and
+// reports whether it has.
+func (v *validator) unreadable(err error, keys ...string) bool {
+	e, is := err.(*Error)
+	if is {
+		v.fail(e.Cause, e.Hint, keys...)
+	}
+	return is
 }
 
 // Wrong returns what is wrong with the value at a dotted key, as [Scenario.Validate]
@@ -186,9 +193,7 @@ func (v *validator) target() {
 func (v *validator) managed() {
 	t := &v.s.Target
 	for name, value := range t.Settings {
-		if e, ok := checkSetting(name, value).(*Error); ok {
-			v.fail(e.Cause, e.Hint, "target.settings."+name)
-		}
+		v.unreadable(checkSetting(name, value), "target.settings."+name)
 	}
 	if t.URL == "" {
 		return

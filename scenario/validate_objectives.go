@@ -16,12 +16,7 @@ func (v *validator) objectives() {
 	for i, o := range v.s.Objectives {
 		key := fmt.Sprintf("objectives[%d]", i)
 		text := o.String()
-		if _, err := ParseObjective(text); err != nil { // made in Go
-			cause, hint := err.Error(), objectiveForm
-			if e, ok := err.(*Error); ok {
-				cause, hint = e.Cause, e.Hint
-			}
-			v.fail(cause, hint, key, "objectives")
+		if _, err := ParseObjective(text); v.unreadable(err, key, "objectives") {
 			continue
 		}
 		if first, twice := seen[text]; twice {

@@ -11,12 +11,7 @@ func (v *validator) until() {
 		return
 	}
 	const key, at = "phases.until", "workload.arrivals"
-	if _, err := ParseUntil(u.String()); err != nil { // made in Go
-		cause, hint := err.Error(), untilForm
-		if e, ok := err.(*Error); ok {
-			cause, hint = e.Cause, e.Hint
-		}
-		v.fail(cause, hint, key)
+	if _, err := ParseUntil(u.String()); v.unreadable(err, key) {
 		return
 	}
 	o := Objective{Subject: u.Metric, Percent: u.Percent, Op: "<"}

@@ -105,16 +105,15 @@ const workloadsKey = "workloads"
 // below returns where the values of one workload were written, by the keys of a
 // scenario with that alone.
 func (src *source) below(prefix string) *source {
-	out := &source{file: src.file, at: map[string]position{}, written: map[string]written{}}
+	return &source{file: src.file, at: keysBelow(src.at, prefix), written: keysBelow(src.written, prefix)}
+}
+
+func keysBelow[T any](all map[string]T, prefix string) map[string]T {
+	out := map[string]T{}
 	for _, own := range []bool{false, true} { // what the workload has of its own lies over the rest
-		for key, p := range src.at {
+		for key, x := range all {
 			if name, ok := partKey(key, prefix); ok && own == strings.HasPrefix(key, prefix) {
-				out.at[name] = p
-			}
-		}
-		for key, w := range src.written {
-			if name, ok := partKey(key, prefix); ok && own == strings.HasPrefix(key, prefix) {
-				out.written[name] = w
+				out[name] = x
 			}
 		}
 	}
