@@ -11,9 +11,6 @@ import (
 	"sixnines/internal/brokers"
 )
 
-// logPause is how long to wait between two looks at a log that is followed.
-const logPause = 100 * time.Millisecond
-
 func (a *app) brokerLogsCommand() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
@@ -59,7 +56,7 @@ func (a *app) logs(ctx context.Context, s *brokers.State, follow bool) error {
 		all = append(all, l)
 		defer l.close()
 	}
-	pause := time.NewTicker(logPause)
+	pause := time.NewTicker(growPause)
 	defer pause.Stop()
 	for {
 		over := !follow || ctx.Err() != nil || len(s.Alive()) == 0

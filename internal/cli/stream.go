@@ -13,8 +13,8 @@ import (
 // toStdout is what --out names stdout by.
 const toStdout = "-"
 
-// streamed is how often a result file is looked at for more to be told.
-const streamed = 100 * time.Millisecond
+// growPause is how long to wait between two looks at a file that grows.
+const growPause = 100 * time.Millisecond
 
 // growing is a file that others write.
 type growing struct {
@@ -72,7 +72,7 @@ func (s *stream) copy(to io.Writer) {
 			return
 		}
 		select {
-		case <-time.After(streamed):
+		case <-time.After(growPause):
 		case <-s.stop:
 			last = true
 		}

@@ -126,7 +126,6 @@ type sweepCell struct {
 	scenario *scenario.Scenario
 	entry    driver.Entry
 	takes    time.Duration
-	most     time.Duration
 }
 
 // sweepPlan is a sweep before anything is run.
@@ -321,7 +320,7 @@ func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at s
 	if err != nil {
 		return sweepCell{}, err
 	}
-	return sweepCell{at, &s, e, p.Shortest, p.Longest}, nil
+	return sweepCell{at, &s, e, p.Shortest}, nil
 }
 
 // withoutSecrets refuses a cell whose values show a password: they stand in the
