@@ -46,4 +46,4 @@ func refused(t testing.TB, target driver.Target, class error, words ...string) {
 }
 
 // clients lists the values of the option client.
-func clients() []string { return []string{"direct", "go-redis", "redigo"} }
+func clients() []string { return []string{"direct", "library"} }

@@ -7,7 +7,7 @@ type Options struct {
 	Acks      string `option:"acks" enum:"reply,none" doc:"reply: the server answers every publish; none: it is told not to (CLIENT REPLY OFF), and nobody learns what it refuses"`
 	Subscribe string `option:"subscribe" enum:"channel,pattern" doc:"channel: SUBSCRIBE, found by name; pattern: PSUBSCRIBE, for which the server compares every publish with every pattern"`
 	Sharded   bool   `option:"sharded" doc:"sharded channels (SPUBLISH, SSUBSCRIBE), which a cluster does not send to all of its nodes; Redis 7 or later"`
-	Client    string `option:"client" enum:"direct,go-redis,redigo" formerly:"receive" aliases:"client=redigo,library=go-redis" doc:"direct: frames of our own, which are neither copied nor allocated; go-redis, redigo: through the client library of that name"`
+	Client    string `option:"client" enum:"direct,library" formerly:"receive" aliases:"client=library,redigo=library" doc:"direct: frames of our own, which are neither copied nor allocated; library: through redigo"`
 	resp.Options
 }
 
@@ -16,6 +16,17 @@ const (
 	none    = "none"    // Acks
 	pattern = "pattern" // Subscribe
 )
+
+// words returns the server's for the beginning and the end of a subscription.
+func (o Options) words() (subscribe, unsubscribe string) {
+	switch {
+	case o.Sharded:
+		return "SSUBSCRIBE", "SUNSUBSCRIBE"
+	case o.Subscribe == pattern:
+		return "PSUBSCRIBE", "PUNSUBSCRIBE"
+	}
+	return "SUBSCRIBE", "UNSUBSCRIBE"
+}
 
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {

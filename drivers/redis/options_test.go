@@ -78,28 +78,34 @@ func TestWrongOptions(t *testing.T) {
 		{URL: "http://127.0.0.1:1"},
 		{URL: "unix:///nowhere", TLS: &driver.TLS{}},
 		{URL: "redis://127.0.0.1:1", Options: map[string]any{"acks": "two"}},
-		{URL: "redis://127.0.0.1:1", Options: map[string]any{"acks": "none", "client": "go-redis"}},
-		{URL: "redis://127.0.0.1:1", Options: map[string]any{"acks": "none", "client": "redigo"}},
+		{URL: "redis://127.0.0.1:1", Options: map[string]any{"acks": "none", "client": "library"}},
 		{URL: "redis://127.0.0.1:1", Options: map[string]any{"sharded": true, "subscribe": "pattern"}},
 		{URL: "redis://127.0.0.1:1", Options: map[string]any{"name": "with space"}},
 		{URL: "redis://127.0.0.1:1", TLS: &driver.TLS{CA: "/nowhere"}},
 	} {
 		refused(t, target, driver.ErrOption)
 	}
+	refused(t, driver.Target{URL: "redis://127.0.0.1:1", Options: map[string]any{"client": "go-redis"}}, driver.ErrOption, "one of direct, library")
 	refused(t, driver.Target{URL: "unix:///nowhere/redis.sock"}, driver.ErrNotConnected)
 }
 
-// TestClients wants the client named that messages go by, and what it cannot tell.
+// TestClients wants the client named that messages go by, and what it cannot tell. Former
+// words are understood.
 func TestClients(t *testing.T) {
 	c := resptest.Start(t, brokers.Options{})
-	for _, client := range clients() {
-		semantics := works(t, driver.Target{URL: c.URL, Options: map[string]any{"client": client}})
-		if got := semantics.Settings["client"]; !strings.HasPrefix(got, client) {
-			t.Errorf("client %q", got)
+	for _, tt := range []struct{ option, value, client string }{
+		{"client", "direct", "direct"},
+		{"client", "library", "redigo "},
+		{"client", "redigo", "redigo "},
+		{"receive", "client", "redigo "},
+	} {
+		semantics := works(t, driver.Target{URL: c.URL, Options: map[string]any{tt.option: tt.value}})
+		if got := semantics.Settings["client"]; !strings.HasPrefix(got, tt.client) {
+			t.Errorf("%s %s: client %q", tt.option, tt.value, got)
 		}
 		warned := strings.Contains(fmt.Sprint(semantics.Warnings), "counts as unknown")
-		if want := client != "direct"; warned != want {
-			t.Errorf("%s: warnings %q", client, semantics.Warnings)
+		if want := tt.client != "direct"; warned != want {
+			t.Errorf("%s %s: warnings %q", tt.option, tt.value, semantics.Warnings)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package redis
 import (
 	"context"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp"
 )
@@ -54,12 +52,9 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if spec.Limited {
 		s.limited.Store(true)
 	}
-	words, publish := []string{"PUBLISH", channel}, goredis.Pipeliner.Publish
+	publish := "PUBLISH"
 	if s.options.Sharded {
-		words[0], publish = "SPUBLISH", goredis.Pipeliner.SPublish
+		publish = "SPUBLISH"
 	}
-	command := resp.NewCommand(func(p goredis.Pipeliner, payload []byte) {
-		publish(p, context.Background(), channel, payload)
-	}, words...)
-	return s.producers.Add(ctx, spec, channel, command, acks)
+	return s.producers.Add(ctx, spec, channel, resp.NewCommand(publish, channel), acks)
 }

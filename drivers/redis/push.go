@@ -9,21 +9,18 @@ import (
 	"sixnines/drivers/internal/resp"
 )
 
-// subscriber is the client of an receiver's connection: it subscribes there, and reads
+// subscriber is the client of a receiver's connection: it subscribes there, and reads
 // what comes of it.
 type subscriber interface {
-	// subscribe and unsubscribe ask the server, for one channel or pattern. Its answer
-	// is next's to read. They may be called while next runs.
-	subscribe(name string) error
-	unsubscribe(name string) error
+	// ask sends a command for one channel or pattern. The server's answer is next's to
+	// read. It may be called while next runs.
+	ask(command, name string) error
 	// next reads what the server says next and deals with it on behalf of in. An
 	// error ends the connection.
 	next(in *receiver) error
-	// close leaves nothing behind of a client whose connection is closed.
-	close()
 }
 
-// pushes implements subscriber without a library: it hands messages over where they
+// pushes implements subscriber without redigo: it hands messages over where they
 // were read from the connection.
 // redigo makes a slice of boxed replies for each message and copies the payload,
 // so that a message costs six allocations; at 20,000 a second of 256 bytes its
@@ -31,8 +28,7 @@ type subscriber interface {
 // 88 this way.
 type pushes struct {
 	*resp.Reader
-	conn                       *resp.Conn
-	subscribing, unsubscribing string // the server's words
+	conn *resp.Conn
 
 	last  []byte // the name that gates are for
 	known *map[string][]*kit.Gate
@@ -40,20 +36,13 @@ type pushes struct {
 }
 
 func newPushes(in *receiver, c *resp.Conn) *pushes {
-	p := &pushes{Reader: resp.NewReader(c, in.session.producers.Look), conn: c}
-	p.subscribing, p.unsubscribing = in.words()
-	return p
+	return &pushes{Reader: resp.NewReader(c, in.session.producers.Look), conn: c}
 }
-
-func (p *pushes) subscribe(name string) error   { return p.ask(p.subscribing, name) }
-func (p *pushes) unsubscribe(name string) error { return p.ask(p.unsubscribing, name) }
 
 func (p *pushes) ask(command, name string) error {
 	_, err := p.conn.Write(resp.AppendCommand(nil, command, name))
 	return err
 }
-
-func (p *pushes) close() {}
 
 func (p *pushes) next(in *receiver) error {
 	kind, n, line, err := p.Head()

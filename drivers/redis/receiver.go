@@ -23,6 +23,8 @@ type receiver struct {
 	link    *kit.Link[wire, *wire]
 	turn    chan struct{} // holds a token while nobody subscribes
 
+	subscribing, unsubscribing string // the server's words
+
 	// routes leads from a channel, or a pattern, to its consumers. Maps in it are
 	// not changed, but replaced.
 	routes atomic.Pointer[map[string][]*kit.Gate]
@@ -43,6 +45,7 @@ type wire struct {
 func (s *session) receiver(ctx context.Context, key kit.Key) (*receiver, error) {
 	in := &receiver{session: s, turn: make(chan struct{}, 1)}
 	in.turn <- struct{}{}
+	in.subscribing, in.unsubscribing = s.options.words()
 	in.routes.Store(&map[string][]*kit.Gate{})
 	in.link = resp.NewLink[wire](s.Client, key.String(), in.begin)
 	if err := in.link.Start(ctx); err != nil {
@@ -51,23 +54,9 @@ func (s *session) receiver(ctx context.Context, key kit.Key) (*receiver, error) 
 	return in, nil
 }
 
-// The server's words for the two ways of subscribing, and what it sends then.
-func (in *receiver) words() (subscribe, unsubscribe string) {
-	switch o := in.session.options; {
-	case o.Sharded:
-		return "SSUBSCRIBE", "SUNSUBSCRIBE"
-	case o.Subscribe == pattern:
-		return "PSUBSCRIBE", "PUNSUBSCRIBE"
-	}
-	return "SUBSCRIBE", "UNSUBSCRIBE"
-}
-
 // subscriber returns the client of the connection.
 func (in *receiver) subscriber(c *resp.Conn) subscriber {
-	switch in.session.options.Client {
-	case resp.GoRedis:
-		return newGoRedisSubscriber(in, c)
-	case resp.Redigo:
+	if in.session.options.Client == resp.Library {
 		return newRedigoSubscriber(in, c)
 	}
 	return newPushes(in, c)
@@ -101,7 +90,7 @@ func (in *receiver) resubscribe(w *wire) (open *int, err error) {
 			left--
 			return err
 		})
-		if err := w.via.subscribe(name); err != nil {
+		if err := w.via.ask(in.subscribing, name); err != nil {
 			return nil, err
 		}
 	}
@@ -123,7 +112,6 @@ func (w *wire) End(err error) {
 		err = fmt.Errorf("%w: the connection was lost", driver.ErrNotConnected)
 	}
 	w.in.lose(err)
-	w.via.close()
 }
 
 // Leave implements kit.Wire.
@@ -157,13 +145,6 @@ func (in *receiver) answered(err error) error {
 	return answer(err)
 }
 
-// pass delivers a message to the consumers of the channel, or pattern, called name.
-func (in *receiver) pass(name string, payload []byte) {
-	for _, g := range (*in.routes.Load())[name] {
-		g.Deliver(driver.Message{Payload: payload})
-	}
-}
-
 // name returns what to subscribe to for a channel.
 func (in *receiver) name(channel string) string {
 	if in.session.options.Subscribe != pattern {
@@ -172,9 +153,9 @@ func (in *receiver) name(channel string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `^`, `\^`).Replace(channel)
 }
 
-// ask has the connection's client ask the server, unless there is none. The answer
-// goes to answer; mu is held.
-func (in *receiver) ask(answer func(error), ask func(subscriber) error) error {
+// ask sends the server a command for one channel or pattern, unless there is no
+// connection. The answer goes to answer; mu is held.
+func (in *receiver) ask(command, name string, answer func(error)) error {
 	if in.wire == nil {
 		return in.link.Absent()
 	}
@@ -182,7 +163,7 @@ func (in *receiver) ask(answer func(error), ask func(subscriber) error) error {
 		answer(err)
 		return nil
 	})
-	if ask(in.wire.via) != nil {
+	if in.wire.via.ask(command, name) != nil {
 		in.wire.conn.Close() // End answers all who wait
 	}
 	return nil
@@ -207,7 +188,7 @@ func (in *receiver) subscribe(ctx context.Context, channel string, g *kit.Gate) 
 		return nil
 	}
 	confirmed := make(chan error, 1)
-	err := in.ask(func(err error) { confirmed <- err }, func(s subscriber) error { return s.subscribe(name) })
+	err := in.ask(in.subscribing, name, func(err error) { confirmed <- err })
 	in.mu.Unlock()
 	if err == nil {
 		select {
@@ -235,7 +216,7 @@ func (in *receiver) unsubscribe(channel string, g *kit.Gate) {
 	in.route(name, func(gates []*kit.Gate) []*kit.Gate { return without(gates, g) })
 	if len((*in.routes.Load())[name]) == 0 {
 		// Without a connection there is no subscription.
-		_ = in.ask(func(error) {}, func(s subscriber) error { return s.unsubscribe(name) })
+		_ = in.ask(in.unsubscribing, name, func(error) {})
 	}
 }
 

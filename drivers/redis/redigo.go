@@ -6,26 +6,20 @@ import (
 
 	redigo "github.com/gomodule/redigo/redis"
 
+	"sixnines/driver"
 	"sixnines/drivers/internal/resp"
 )
 
 // redigoSubscriber implements subscriber by redigo's PubSubConn.
-type redigoSubscriber struct {
-	redigo.PubSubConn
-	subscribing, unsubscribing string
-}
+type redigoSubscriber struct{ redigo.PubSubConn }
 
 func newRedigoSubscriber(in *receiver, c *resp.Conn) *redigoSubscriber {
-	r := &redigoSubscriber{PubSubConn: redigo.PubSubConn{Conn: c.Redigo()}}
-	r.subscribing, r.unsubscribing = in.words()
+	r := &redigoSubscriber{redigo.PubSubConn{Conn: c.Redigo()}}
 	if in.session.options.Sharded {
 		r.Conn = unsharded{r.Conn}
 	}
 	return r
 }
-
-func (r *redigoSubscriber) subscribe(name string) error   { return r.ask(r.subscribing, name) }
-func (r *redigoSubscriber) unsubscribe(name string) error { return r.ask(r.unsubscribing, name) }
 
 // ask does what PubSubConn does, which has no words for sharded channels.
 func (r *redigoSubscriber) ask(command, name string) error {
@@ -42,7 +36,9 @@ func (r *redigoSubscriber) next(in *receiver) error {
 		if m.Pattern != "" {
 			name = m.Pattern
 		}
-		in.pass(name, m.Data)
+		for _, g := range (*in.routes.Load())[name] {
+			g.Deliver(driver.Message{Payload: m.Data})
+		}
 	case redigo.Subscription:
 		return in.answered(nil)
 	case error:
@@ -55,8 +51,6 @@ func (r *redigoSubscriber) next(in *receiver) error {
 	}
 	return nil
 }
-
-func (r *redigoSubscriber) close() {}
 
 // unsharded calls what comes of sharded channels by the names that PubSubConn knows.
 type unsharded struct{ redigo.Conn }

@@ -14,12 +14,9 @@
 // unknown outcome, what had not been written is refused, and so is what is sent
 // meanwhile. Nothing is buffered for later.
 //
-// With the option client messages go through go-redis (Pipeline, PubSub.Receive) or
-// redigo (Send, Flush and Receive; PubSubConn). Neither tells what it had written
-// when a connection was lost: all that was not answered is unknown then. go-redis
-// gives all messages of a pipeline one error, those that were answered too, and
-// notices that a producer's connection was lost with the next message only. Neither
-// can go without answers.
+// With the option client=library messages go through redigo (Send, Flush and Receive;
+// PubSubConn). It does not tell what it had written when a connection was lost: all that
+// was not answered is unknown then. It cannot go without answers.
 //
 // Topic t of run r is the channel sixnines.r.t. The server keeps nothing of it,
 // so there is nothing to provision and nothing to remove. Redis has no groups:
@@ -65,7 +62,7 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 		return nil, err
 	}
 	if o.Acks == none && o.Client != resp.Direct {
-		return nil, fmt.Errorf("redis: option \"acks\": %w: %s has an answer to every command; without answers there is client direct only", driver.ErrOption, o.Client)
+		return nil, fmt.Errorf("redis: option \"acks\": %w: redigo has an answer to every command; without answers there is client direct only", driver.ErrOption)
 	}
 	if o.Sharded && o.Subscribe == pattern {
 		return nil, fmt.Errorf("redis: option \"sharded\": %w: sharded channels cannot be subscribed to by pattern", driver.ErrOption)

@@ -52,8 +52,7 @@ func TestConformance(t *testing.T) {
 		always   bool // also in a short run
 	}{
 		{"memory", nil, nil, true},
-		{"go-redis", nil, map[string]any{"client": "go-redis"}, false},
-		{"redigo", nil, map[string]any{"client": "redigo"}, false},
+		{"library", nil, map[string]any{"client": "library"}, false},
 		{"append-only file", map[string]string{"appendonly": "yes", "appendfsync": "everysec"},
 			map[string]any{"count": 3, "field": "payload"}, false},
 	} {

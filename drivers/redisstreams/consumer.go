@@ -194,7 +194,6 @@ func (s *session) regroup(ctx context.Context, group string, keys []string, xgro
 // serve works until the connection is lost.
 func (c *consumer) serve(conn *resp.Conn) error {
 	c.conn, c.from = conn, c.fetcher(conn)
-	defer c.from.close()
 	for {
 		c.acknowledge()
 		n, err := c.from.fetch()

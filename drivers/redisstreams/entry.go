@@ -28,7 +28,7 @@ func (i id) after(other id) bool {
 func (i id) String() string { return string(i.append(nil)) }
 
 // parseID reads an identifier.
-func parseID[S string | []byte](text S) (i id, ok bool) {
+func parseID(text []byte) (i id, ok bool) {
 	part := &i.ms
 	digits := 0
 	for n := range len(text) {

@@ -12,8 +12,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/resp"
@@ -174,32 +172,10 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// TestSameCommandByGoRedis wants go-redis to add what the words add.
-func TestSameCommandByGoRedis(t *testing.T) {
+func TestFormerClient(t *testing.T) {
 	o := DefaultOptions()
-	o.Trim = exact
-	headers := []driver.Header{{Name: "a", Value: "bc"}}
-	client := goredis.NewClient(&goredis.Options{})
-	defer client.Close()
-	for _, o.MaxLen = range []int{0, 500} {
-		p, add := client.Pipeline(), o.queue("k", headers)
-		payloads := []string{"x", "yz"}
-		for _, payload := range payloads {
-			add(p, []byte(payload))
-		}
-		for i, payload := range payloads {
-			var got []string
-			for _, arg := range p.Cmds()[i].Args() {
-				if b, ok := arg.([]byte); ok {
-					arg = string(b)
-				}
-				got = append(got, fmt.Sprint(arg))
-			}
-			want := strings.Join(append(o.words("k", headers), payload), " ")
-			if got := strings.Join(got, " "); !strings.EqualFold(got, want) {
-				t.Errorf("%q, want %q", got, want)
-			}
-		}
+	if err := driver.DecodeOptions(map[string]any{"client": "redigo"}, &o); err != nil || o.Client != resp.Library {
+		t.Errorf("client %q, %v", o.Client, err)
 	}
 }
 

@@ -14,16 +14,11 @@ type fetcher interface {
 	// fetch asks for entries, hands them to the consumer, and returns how many there
 	// were. An error ends the connection, unless it is of class ErrNoTopic.
 	fetch() (int, error)
-	// close leaves nothing behind of a client whose connection is not used any more.
-	close()
 }
 
 // fetcher returns that of the client that was asked for.
 func (c *consumer) fetcher(conn *resp.Conn) fetcher {
-	switch c.session.options.Client {
-	case resp.GoRedis:
-		return newGoRedisFetcher(c, conn)
-	case resp.Redigo:
+	if c.session.options.Client == resp.Library {
 		return newRedigoFetcher(c, conn)
 	}
 	return newFrames(c, conn)

@@ -6,7 +6,7 @@ import (
 	"sixnines/drivers/internal/resp"
 )
 
-// frames implements fetcher without a library.
+// frames implements fetcher without redigo.
 type frames struct {
 	*consumer
 	answers     entries
@@ -54,8 +54,6 @@ func (f *frames) fetch() (int, error) {
 	}
 	return f.answers.read(f.consumer)
 }
-
-func (f *frames) close() {}
 
 // request appends the command that fetches.
 func (f *frames) request() {

@@ -1,10 +1,7 @@
 package redisstreams
 
 import (
-	"context"
 	"strconv"
-
-	goredis "github.com/redis/go-redis/v9"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp"
@@ -16,7 +13,7 @@ type Options struct {
 	Trim   string `option:"trim" enum:"approximate,exact" doc:"approximate: whole nodes of a stream only (MAXLEN ~), which costs little; exact: to the entry (MAXLEN =)"`
 	Field  string `option:"field" doc:"name of the field that holds the payload in an entry"`
 	Count  int    `option:"count" doc:"most entries of a stream that a consumer fetches at once" min:"1" max:"1000000"`
-	Client string `option:"client" enum:"direct,go-redis,redigo" aliases:"library=go-redis" doc:"direct: frames of our own, which are neither copied nor allocated; go-redis, redigo: through the client library of that name"`
+	Client string `option:"client" enum:"direct,library" aliases:"redigo=library" doc:"direct: frames of our own, which are neither copied nor allocated; library: through redigo"`
 	resp.Options
 }
 
@@ -44,18 +41,4 @@ func (o Options) words(key string, headers []driver.Header) []string {
 		words = append(words, h.Name, h.Value)
 	}
 	return append(words, o.Field)
-}
-
-// queue returns what adds to the stream by a pipeline of go-redis.
-func (o Options) queue(key string, headers []driver.Header) func(p goredis.Pipeliner, payload []byte) {
-	var values []any
-	for _, h := range headers {
-		values = append(values, h.Name, h.Value)
-	}
-	values = append(values, o.Field, nil)
-	args := &goredis.XAddArgs{Stream: key, MaxLen: int64(o.MaxLen), Approx: o.Trim != exact, Values: values}
-	return func(p goredis.Pipeliner, payload []byte) {
-		values[len(values)-1] = payload // XAdd copies the values
-		p.XAdd(context.Background(), args)
-	}
 }

@@ -29,6 +29,5 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	command := resp.NewCommand(s.options.queue(key, spec.Headers), s.options.words(key, spec.Headers)...)
-	return s.producers.Add(ctx, spec, key, command, acks)
+	return s.producers.Add(ctx, spec, key, resp.NewCommand(s.options.words(key, spec.Headers)...), acks)
 }

@@ -119,5 +119,3 @@ func values(reply any) []any {
 	parts, _ := reply.([]any)
 	return parts
 }
-
-func (f *redigoFetcher) close() {}

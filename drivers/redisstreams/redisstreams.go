@@ -17,12 +17,9 @@
 // are marked as redelivered. If the server has come back without its data,
 // streams and groups are made again, and an event says so.
 //
-// With the option client messages go through go-redis (Pipeline, XRead, XReadGroup,
-// XAck) or redigo (Send, Flush and Receive). Neither tells what it had written when a
-// connection was lost: all XADDs that were not answered are unknown then. go-redis
-// gives all of a pipeline one error, those that were answered too, notices that a
-// producer's connection was lost with the next message only, and waits for the answer
-// to an XACK.
+// With the option client=library messages go through redigo (Send, Flush and Receive).
+// It does not tell what it had written when a connection was lost: all XADDs that were
+// not answered are unknown then.
 //
 // XREAD blocks its connection, so every consumer has one of its own, whatever
 // the number of connections asked for.

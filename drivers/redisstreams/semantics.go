@@ -31,9 +31,6 @@ func (s *session) semantics() driver.Semantics {
 			sem.Warnings = append(sem.Warnings, fmt.Sprintf("when its %s bytes of memory are full the server may remove whole streams (maxmemory-policy %s)", limit, policy))
 		}
 	}
-	if s.options.Client == resp.GoRedis {
-		sem.Consumption += ", waiting for the answer to each XACK; flat out to those of a fetch together"
-	}
 	return sem
 }
 

@@ -22,7 +22,7 @@ const key = "sixnines:test:t0"
 
 // eachClient runs a test with each value of the option client.
 func eachClient(t *testing.T, test func(t *testing.T, client string)) {
-	for _, client := range []string{"direct", "go-redis", "redigo"} {
+	for _, client := range []string{"direct", "library"} {
 		t.Run(client, func(t *testing.T) { test(t, client) })
 	}
 }
@@ -300,6 +300,7 @@ func TestRefused(t *testing.T) {
 	refused(t, driver.Target{URL: c.URL, Options: map[string]any{"field": ""}}, driver.ErrOption)
 	refused(t, driver.Target{URL: c.URL, Options: map[string]any{"count": 0}}, driver.ErrOption)
 	refused(t, driver.Target{URL: c.URL, Options: map[string]any{"maxlen": -1}}, driver.ErrOption)
+	refused(t, driver.Target{URL: c.URL, Options: map[string]any{"client": "go-redis"}}, driver.ErrOption, "one of direct, library")
 }
 
 func TestDurability(t *testing.T) {

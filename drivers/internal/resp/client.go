@@ -20,7 +20,7 @@ import (
 type Client struct {
 	*kit.Base
 	Options Options // WriteBuffer and Database are what they stand for
-	Via     string  // how messages are sent and received: Direct, GoRedis or Redigo
+	Via     string  // by what messages are sent and received: Direct or Library
 
 	asked atomic.Bool // the server has asked for a client's certificate
 }
@@ -203,4 +203,37 @@ func (cl *Client) unsent(err error) error {
 		return err
 	}
 	return fmt.Errorf("%s: %w: unwritten when the connection was lost", cl.Driver, driver.ErrNotConnected)
+}
+
+// redigo names the library with its version.
+func redigo() string { return "redigo " + kit.LibraryVersion("github.com/gomodule/redigo") }
+
+// software names by what messages are sent and received.
+func (cl *Client) software() string {
+	if cl.Via == Library {
+		return redigo()
+	}
+	return Direct
+}
+
+// batches reports whether producers collect messages until they are flushed, or sooner.
+func (cl *Client) batches() bool { return cl.Options.WriteBuffer > 1 }
+
+// batching says in words how producers write. A message is called what: "publish".
+func (cl *Client) batching(what string, silent bool) string {
+	switch {
+	case !cl.batches():
+		return "none, each " + what + " is written on the sender's thread"
+	case silent:
+		return fmt.Sprintf("up to %s, until flushed, or 5 to 10 ms", cl.Options.WriteBuffer)
+	}
+	return fmt.Sprintf("up to %s, until flushed, or as many as are out without an answer", cl.Options.WriteBuffer)
+}
+
+// warnings say what the library cannot tell of outcomes.
+func (cl *Client) warnings() []string {
+	if cl.Via == Library {
+		return []string{"redigo does not tell what it had written when a connection was lost: what was not counts as unknown too"}
+	}
+	return nil
 }

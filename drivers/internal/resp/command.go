@@ -1,26 +1,18 @@
 package resp
 
-import (
-	"context"
-	"strconv"
-
-	goredis "github.com/redis/go-redis/v9"
-)
+import "strconv"
 
 // Command is what the messages of one producer are sent by: the same words each
 // time, and then the payload. One goroutine at a time uses it.
 type Command struct {
-	head  []byte                                    // of its frame, for frames of our own
-	name  string                                    // for redigo, with args
-	args  []any                                     // the other words, and a place for the payload; nil: there is none
-	queue func(p goredis.Pipeliner, payload []byte) // for go-redis
+	head []byte // of its frame, for frames of our own
+	name string // for redigo, with args
+	args []any  // the other words, and a place for the payload; nil: there is none
 }
 
-// NewCommand returns the command that has the words before the payload. By go-redis
-// queue adds it to a pipeline, as one command; it is called on one goroutine at a
-// time.
-func NewCommand(queue func(p goredis.Pipeliner, payload []byte), words ...string) *Command {
-	c := &Command{queue: queue, name: words[0], head: AppendWords(nil, len(words)+1)}
+// NewCommand returns the command that has the words before the payload.
+func NewCommand(words ...string) *Command {
+	c := &Command{name: words[0], head: AppendWords(nil, len(words)+1)}
 	for _, w := range words {
 		c.head = AppendWord(c.head, w)
 	}
@@ -35,8 +27,7 @@ func NewCommand(queue func(p goredis.Pipeliner, payload []byte), words ...string
 // by a line. It has no payload. Where the server is silent it speaks for as long as this
 // takes.
 func question(silent bool) *Command {
-	c := &Command{head: AppendCommand(nil, "PING"), name: "PING",
-		queue: func(p goredis.Pipeliner, _ []byte) { p.Ping(context.Background()) }}
+	c := &Command{head: AppendCommand(nil, "PING"), name: "PING"}
 	if silent {
 		c.head = AppendCommand(AppendCommand(nil, "CLIENT", "REPLY", "ON"), "CLIENT", "REPLY", "OFF")
 	}

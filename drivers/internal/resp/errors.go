@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/gomodule/redigo/redis"
-	goredis "github.com/redis/go-redis/v9"
 
 	"sixnines/driver"
 )
@@ -81,8 +80,7 @@ func ReplyError(text string) error {
 	return fmt.Errorf("%w: the server says %q%s", replyClass(text), text, hint(text))
 }
 
-// ReplyText returns the text of an error reply that Conn.Do, redigo or go-redis has
-// returned.
+// ReplyText returns the text of an error reply that Conn.Do or redigo has returned.
 func ReplyText(err error) (text string, ok bool) {
 	if err == nil { // of every message, and what follows allocates
 		return "", false
@@ -90,10 +88,6 @@ func ReplyText(err error) (text string, ok bool) {
 	var reply redis.Error
 	if errors.As(err, &reply) {
 		return string(reply), true
-	}
-	var other goredis.Error
-	if errors.As(err, &other) {
-		return other.Error(), true
 	}
 	return "", false
 }
@@ -116,7 +110,7 @@ func classOf(err error) error {
 	return nil
 }
 
-// Explain adds class and cause, for people, to an error reply of Conn.Do or a client.
+// Explain adds class and cause, for people, to an error reply of Conn.Do or redigo.
 // Other errors stay as they are.
 func Explain(err error) error {
 	if text, ok := ReplyText(err); ok {

@@ -8,7 +8,7 @@ import (
 
 // Options are those that both drivers have, see driver.DecodeOptions.
 type Options struct {
-	WriteBuffer    driver.ByteSize `option:"write_buffer" doc:"bytes that are collected while earlier messages wait for their answers; 1: each is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out; go-redis has pipelines instead" min:"0" max:"64MiB"`
+	WriteBuffer    driver.ByteSize `option:"write_buffer" doc:"bytes that are collected while earlier messages wait for their answers; 1: each is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
 	User           string          `option:"user" doc:"user name (ACL), with password; absent: the server's default user"`
 	Password       string          `option:"password" doc:"password, of user or of the default user" secret:"true"`
 	Database       int             `option:"database" doc:"number of the database to select, which holds streams, and which channels do not depend on; -1: the URL's, or 0" min:"-1"`
@@ -29,10 +29,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// The clients by which messages are sent and received: the values of the option
-// client.
+// The values of the option client, which says by what messages are sent and received.
 const (
-	Direct  = "direct" // frames of our own, without a library
-	GoRedis = "go-redis"
-	Redigo  = "redigo"
+	Direct  = "direct"  // frames of our own
+	Library = "library" // redigo
 )

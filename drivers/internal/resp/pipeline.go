@@ -12,6 +12,16 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
+// Watch sees the replies to what producers send, on the goroutine that reads them.
+type Watch interface {
+	// Reply judges a reply that is no error, see Reader.Head; the error that it
+	// returns, with a class, is Done's.
+	Reply(kind byte, n int64) error
+	// Lost is called when a connection has ended, before what is open on it is
+	// resolved.
+	Lost()
+}
+
 // Pipeline sends commands over one connection without waiting for their replies, which
 // one goroutine reads in the order of the commands and turns into Done.
 //
@@ -26,6 +36,8 @@ import (
 // that sends, Receive on another. Beyond its buffer of 4 KiB redigo writes before
 // Flush. What it has not written when a connection is lost it does not tell, so all that
 // is not answered then has an unknown outcome.
+//
+// It is the wire of a link of producers. Any goroutine may send.
 type Pipeline struct {
 	client *Client
 	conn   *Conn
@@ -85,7 +97,7 @@ func newPipeline(cl *Client, c *Conn, silent bool, w Watch, emit func(driver.Eve
 	p := &Pipeline{client: cl, conn: c, size: int(cl.Options.WriteBuffer), silent: silent, watch: w, emit: emit,
 		pending: newQueue(), drained: make(chan struct{})}
 	p.timer = kit.NewBatchTimer(&p.writing, func() { _ = p.write() }) // an event tells of what is lost
-	if cl.Via == Redigo {
+	if cl.Via == Library {
 		p.redigo = c.redis
 	} else {
 		p.reader = NewReader(c, func() { p.rest(p.replied) })
@@ -215,7 +227,7 @@ func (p *Pipeline) End(err error) {
 	p.once.Do(func() { close(p.drained) })
 }
 
-// Send implements sender. Errors wrap a class, but do not name the driver.
+// Send sends a command with its payload. Errors wrap a class, but do not name the driver.
 func (p *Pipeline) Send(token uint64, acks driver.Acks, c *Command, payload []byte) error {
 	if p.leaving.Load() {
 		return driver.ErrClosed
@@ -341,6 +353,12 @@ func (p *Pipeline) Flush() error {
 	return p.write()
 }
 
+// trip is the Acks of a Sync.
+type trip chan error
+
+// Done implements driver.Acks.
+func (t trip) Done(_ uint64, err error) { t <- err }
+
 // Sync waits until the server has read all that was sent before.
 func (p *Pipeline) Sync(ctx context.Context) error {
 	answer := make(trip, 1)
@@ -354,7 +372,12 @@ func (p *Pipeline) Sync(ctx context.Context) error {
 		p.pending.push(command{0, answer, p.end})
 		_ = p.write() // End tells of it
 	}()
-	return answer.await(ctx)
+	select {
+	case err := <-answer:
+		return err
+	case <-ctx.Done():
+		return ended(ctx)
+	}
 }
 
 // Leave implements kit.Wire. It lets the server reply to everything.

@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	goredis "github.com/redis/go-redis/v9"
-
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 )
@@ -76,9 +74,7 @@ func (f *fake) serve(c net.Conn) {
 		}
 		answer := ":1\r\n"
 		f.mu.Lock()
-		switch strings.ToUpper(words[0]) { // go-redis writes them small
-		case "HELLO":
-			answer = "-ERR unknown command\r\n"
+		switch words[0] {
 		case "PING":
 			answer = "+PONG\r\n"
 		case "CLIENT":
@@ -233,14 +229,21 @@ func waitFor(t *testing.T, events chan driver.Event, kind driver.EventKind) driv
 }
 
 // publish is a command for channel c.
-func publish() *Command {
-	return NewCommand(func(p goredis.Pipeliner, payload []byte) { p.Publish(context.Background(), "c", payload) }, "PUBLISH", "c")
+func publish() *Command { return NewCommand("PUBLISH", "c") }
+
+// eachClient runs a test with each value of the option client.
+func eachClient(t *testing.T, test func(t *testing.T, via string)) {
+	for _, via := range []string{Direct, Library} {
+		t.Run(via, func(t *testing.T) { test(t, via) })
+	}
 }
 
-func TestPipelineKeepsOrder(t *testing.T) {
+func TestPipelineKeepsOrder(t *testing.T) { eachClient(t, testPipelineKeepsOrder) }
+
+func testPipelineKeepsOrder(t *testing.T, via string) {
 	for _, buffer := range []int{1, 300, 64 << 10} {
 		f := newFake(t)
-		p, _ := f.open(t, Direct, buffer, PipelineOptions{})
+		p, _ := f.open(t, via, buffer, PipelineOptions{})
 		o := newOutcomes()
 		const n = 5000 // several chunks of the queue
 		for i := range uint64(n) {
@@ -271,11 +274,15 @@ func TestPipelineKeepsOrder(t *testing.T) {
 }
 
 // TestPipelineTellsUnknownFromUnsent cuts a connection on which commands wait for
-// their replies, and some have not been written.
+// their replies, and some have not been written. Redigo does not tell which.
 func TestPipelineTellsUnknownFromUnsent(t *testing.T) {
+	eachClient(t, testPipelineTellsUnknownFromUnsent)
+}
+
+func testPipelineTellsUnknownFromUnsent(t *testing.T, via string) {
 	f := newFake(t)
 	f.silence(true)
-	p, events := f.open(t, Direct, 1<<20, PipelineOptions{})
+	p, events := f.open(t, via, 1<<20, PipelineOptions{})
 	o := newOutcomes()
 	send := func(i uint64) {
 		t.Helper()
@@ -298,7 +305,7 @@ func TestPipelineTellsUnknownFromUnsent(t *testing.T) {
 	o.await(t, 21)
 	for i, err := range o.errs {
 		want := driver.ErrTimeout
-		if i >= 11 {
+		if i >= 11 && via == Direct {
 			want = driver.ErrNotConnected
 		}
 		if !errors.Is(err, want) {
@@ -319,9 +326,11 @@ func TestPipelineTellsUnknownFromUnsent(t *testing.T) {
 }
 
 // TestPipelineCloses wants what nobody answers resolved as closed.
-func TestPipelineCloses(t *testing.T) {
+func TestPipelineCloses(t *testing.T) { eachClient(t, testPipelineCloses) }
+
+func testPipelineCloses(t *testing.T, via string) {
 	f := newFake(t)
-	p, events := f.open(t, Direct, 1<<20, PipelineOptions{})
+	p, events := f.open(t, via, 1<<20, PipelineOptions{})
 	o := newOutcomes()
 	for i := range uint64(100) {
 		if err := p.Send(i, o, publish(), []byte("x")); err != nil {
@@ -340,12 +349,15 @@ func TestPipelineCloses(t *testing.T) {
 	if err := p.Send(1, o, publish(), nil); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("Send after Close: %v", err)
 	}
+	if err := p.Sync(t.Context()); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("Sync after Close: %v", err)
+	}
 	if len(events) > 0 {
 		t.Errorf("event %v", <-events)
 	}
 
 	f.silence(true)
-	p, events = f.open(t, Direct, 1, PipelineOptions{})
+	p, events = f.open(t, via, 1, PipelineOptions{})
 	o = newOutcomes()
 	if err := p.Send(7, o, publish(), []byte("x")); err != nil {
 		t.Fatal(err)
@@ -387,7 +399,7 @@ func TestSilentPipeline(t *testing.T) {
 	if len(f.got) != 2 {
 		t.Errorf("after Sync the server has got %d commands", len(f.got))
 	}
-	out := p.Live().sender.(*Pipeline)
+	out := p.Live()
 	out.writing.Lock() // nobody writes now
 	for range 3 {
 		out.buf = AppendWord(append(out.buf, publish().head...), "x")

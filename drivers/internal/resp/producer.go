@@ -11,10 +11,10 @@ import (
 )
 
 // link is what the producers of a connection share.
-type link = kit.Link[wire, *wire]
+type link = kit.Link[Pipeline, *Pipeline]
 
-// Producers are those of a session. The ones that share a connection share a
-// link, and on it a pipeline or a client library.
+// Producers are those of a session. The ones that share a connection share a link, and on
+// it a pipeline.
 type Producers struct {
 	session *Session
 	verb    string
@@ -52,14 +52,13 @@ func NewProducers(s *Session, verb string, o PipelineOptions, watch func(name st
 func (ps *Producers) connect(ctx context.Context, key kit.Key) (*link, error) {
 	w, first := ps.watch(key.String()), true
 	var l *link
-	l = NewLink[wire](ps.session.Client, key.String(), func(c *Conn) (*wire, error) {
+	l = NewLink[Pipeline](ps.session.Client, key.String(), func(c *Conn) (*Pipeline, error) {
 		// Nobody follows the time stamps of the successor of a connection.
-		s, err := ps.sender(c, key.Conn, first, w, func(e driver.Event) { l.Emit(e) })
-		if err != nil {
-			return nil, err
+		p, err := ps.pipeline(c, key.Conn, first, w, func(e driver.Event) { l.Emit(e) })
+		if err == nil {
+			first = false
 		}
-		first = false
-		return &wire{s}, nil
+		return p, err
 	})
 	if err := l.Start(ctx); err != nil {
 		return nil, err
@@ -67,12 +66,9 @@ func (ps *Producers) connect(ctx context.Context, key kit.Key) (*link, error) {
 	return l, nil
 }
 
-// sender returns what sends over the connection with the number, which may be read late.
-func (ps *Producers) sender(c *Conn, conn int, mayLate bool, w Watch, emit func(driver.Event)) (sender, error) {
+// pipeline returns that of the connection with the number, which may be read late.
+func (ps *Producers) pipeline(c *Conn, conn int, mayLate bool, w Watch, emit func(driver.Event)) (*Pipeline, error) {
 	cl, o := ps.session.Client, ps.options
-	if cl.Via == GoRedis {
-		return newGoRedisSender(cl, c, w)
-	}
 	p, err := newPipeline(cl, c, o.Silent, w, emit)
 	if err != nil {
 		return nil, err
@@ -121,16 +117,15 @@ func (ps *Producers) Add(ctx context.Context, spec driver.ProducerSpec, to strin
 // Close closes all links at the same time, and lets no more be made.
 func (ps *Producers) Close(ctx context.Context) { ps.links.Close(ctx) }
 
-// live returns what sends now.
-func (p *producer) live() (sender, error) {
+// live returns the pipeline of now.
+func (p *producer) live() (*Pipeline, error) {
 	if p.closed.Load() {
 		return nil, driver.ErrClosed
 	}
-	w := p.link.Live()
-	if w == nil {
-		return nil, p.link.Absent()
+	if pipe := p.link.Live(); pipe != nil {
+		return pipe, nil
 	}
-	return w.sender, nil
+	return nil, p.link.Absent()
 }
 
 // failed is the error of what could not be done.
@@ -147,9 +142,9 @@ func (p *producer) Send(token uint64, payload []byte) error {
 		return p.of.session.Wrap(fmt.Errorf("%w: the server's %s is %d", driver.ErrTooLarge, p.setting, p.limit),
 			"%s %d bytes", p.of.verb, len(payload))
 	}
-	s, err := p.live()
+	pipe, err := p.live()
 	if err == nil {
-		err = s.Send(token, p.acks, p.command, payload)
+		err = pipe.Send(token, p.acks, p.command, payload)
 	}
 	if err != nil {
 		return p.failed(err, "%s to %q", p.of.verb, p.to)
@@ -159,9 +154,9 @@ func (p *producer) Send(token uint64, payload []byte) error {
 
 // Sync implements driver.Syncer.
 func (p *producer) Sync(ctx context.Context) error {
-	s, err := p.live()
+	pipe, err := p.live()
 	if err == nil {
-		err = s.Sync(ctx)
+		err = pipe.Sync(ctx)
 	}
 	if err != nil {
 		return p.failed(err, "wait for the server to have read what was sent to %q", p.to)
@@ -184,9 +179,9 @@ type batching struct{ *producer }
 
 // Flush implements driver.Flusher.
 func (b batching) Flush() error {
-	s, err := b.live()
+	pipe, err := b.live()
 	if err == nil {
-		err = s.Flush()
+		err = pipe.Flush()
 	}
 	if err != nil {
 		return b.failed(err, "flush what was sent to %q", b.to)

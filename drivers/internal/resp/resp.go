@@ -4,10 +4,9 @@
 // Everything off the path of messages is done by github.com/gomodule/redigo on
 // connections that the engine has made. Messages go past it: their frames are
 // made and read here, because redigo boxes every argument, copies every payload
-// and answers one reply at a time. Where the option client names a library,
-// messages go through that instead, on the same connections: a link makes them,
-// logs in and tells of their loss, whichever client works on them.
-//
-// What the libraries make impossible is among the warnings of Session.Semantics: none of
-// them tells what was written of that which is not answered when a connection is lost.
+// and answers one reply at a time. With the option client=library messages
+// go through redigo instead, on the same connections: a link makes them, logs in and
+// tells of their loss either way. What redigo makes impossible is among the warnings of
+// Session.Semantics: it does not tell what was written of that which is not answered when
+// a connection is lost.
 package resp

@@ -85,7 +85,7 @@ func (s Server) Effective(cl *Client) map[string]string {
 		}
 	}
 	e["client"] = cl.software()
-	e["login_client"] = "redigo " + redigoVersion
+	e["login_client"] = redigo()
 	e["authentication"] = cl.Login()
 	e["database"] = strconv.Itoa(cl.Options.Database)
 	e["reconnect_wait"] = cl.Options.ReconnectWait.String()
