@@ -149,7 +149,7 @@ def main():
     directory = sys.argv[1]
     values = figures(directory)
     systems = {system for system, _, _ in values}
-    pairs = sorted((re.sub(r"-(library|redigo)$", "", s), s) for s in systems if re.search(r"-(library|redigo)$", s))
+    pairs = sorted((s.removesuffix("-library"), s) for s in systems if s.endswith("-library"))
     latency, flat, rule = [], [], []
     for direct, library in pairs:
         broker, name = client(directory, library)
