@@ -24,7 +24,7 @@ import (
 	"net"
 )
 
-// Driver opens sessions with one kind of broker. A Driver is stateless and
+// Driver opens sessions with one kind of broker, see [Opening]. A Driver is stateless and
 // safe for concurrent use.
 type Driver interface {
 	// Open prepares a session with the broker at t. It validates t.Options

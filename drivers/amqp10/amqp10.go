@@ -35,11 +35,7 @@
 // after which go-amqp by itself grants no more.
 package amqp10
 
-import (
-	"context"
-
-	"sixnines/driver"
-)
+import "sixnines/driver"
 
 // product begins the driver's errors, and is its name.
 const product = "amqp10"
@@ -65,23 +61,6 @@ func Entry() driver.Entry {
 		},
 		Options:      &options,
 		ProbeOptions: map[string]any{"address": nil, "source": nil},
-		Driver:       Driver{},
+		Driver:       driver.Opening(options, newSession, (*session).reach),
 	}
-}
-
-// Driver opens sessions with a broker. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It keeps one connection of its own, beside those
-// of producers and consumers, to make, delete and ask with.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	s, err := open(ctx, t, o)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }

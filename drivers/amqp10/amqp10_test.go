@@ -16,7 +16,7 @@ func TestOptionsThatContradict(t *testing.T) {
 		"address": {"source": "/queues/{topic}"},
 		"tls.key": {"login": "external"},
 	} {
-		sessiontest.Refused(t, amqp10.Driver{}, driver.Target{URL: "amqp://127.0.0.1:9", Options: options}, driver.ErrOption, word)
+		sessiontest.Refused(t, amqp10.Entry().Driver, driver.Target{URL: "amqp://127.0.0.1:9", Options: options}, driver.ErrOption, word)
 	}
 }
 
@@ -25,11 +25,11 @@ func testWays(t *testing.T, c *brokers.Cluster, ways map[string]map[string]any) 
 	for name, options := range ways {
 		t.Run(name, func(t *testing.T) {
 			target := driver.Target{URL: c.URL, Options: with(options)}
-			semantics := sessiontest.Works(t, amqp10.Driver{}, target)
+			semantics := sessiontest.Works(t, amqp10.Entry().Driver, target)
 			if want, asked := options["routing"]; asked && semantics.Settings["routing"] != want {
 				t.Errorf("the routing is %q", semantics.Settings["routing"])
 			}
-			s := sessiontest.Open(t, amqp10.Driver{}, target)
+			s := sessiontest.Open(t, amqp10.Entry().Driver, target)
 			for _, topology := range []driver.Topology{
 				{Topics: []string{"t0"}, Groups: []string{"a", "b"}},
 				{Topics: []string{"t0"}, Consumers: 2},

@@ -112,7 +112,7 @@ func TestRabbitMQ(t *testing.T) {
 		"an address of others": {"address": "/queue/own.{run}.{topic}"},
 	})
 	t.Run("wrong password", func(t *testing.T) {
-		sessiontest.Refused(t, amqp10.Driver{}, driver.Target{URL: c.URL, Options: with(nil, "password", "byron")}, driver.ErrUnauthorized, "check user, password")
+		sessiontest.Refused(t, amqp10.Entry().Driver, driver.Target{URL: c.URL, Options: with(nil, "password", "byron")}, driver.ErrUnauthorized, "check user, password")
 	})
 }
 

@@ -60,10 +60,7 @@ func (s *session) connect(ctx context.Context, key kit.Key) (*link, error) {
 			})
 		},
 	})
-	if err := l.Start(ctx); err != nil {
-		return nil, err
-	}
-	return l, nil
+	return l, l.Start(ctx)
 }
 
 // Serve implements kit.Wire: the library serves. It has no error for an end that it was

@@ -47,8 +47,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// check finds options that contradict each other.
-func (o *Options) check() error {
+// Validate finds options that contradict each other.
+func (o *Options) Validate() error {
 	wrong := failures().Option
 	switch {
 	case o.Password != "" && o.User == "":

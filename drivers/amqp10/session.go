@@ -25,11 +25,7 @@ type session struct {
 	anycast  bool            // a topic is one queue
 }
 
-// open connects the session's own connection.
-func open(ctx context.Context, t driver.Target, o Options) (*session, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
+func newSession(t driver.Target, o Options) (*session, error) {
 	b, err := kit.NewBase(failures(), t, o.User, o.Password, kit.Scheme{Name: "amqp", Port: "5672"}, kit.Scheme{Name: "amqps", Port: "5671", TLS: true})
 	if err != nil {
 		return nil, err
@@ -45,17 +41,20 @@ func open(ctx context.Context, t driver.Target, o Options) (*session, error) {
 	}
 	s := &session{Base: b, options: o, vhost: cmp.Or(o.VHost, b.Path), anycast: o.Routing == anycast}
 	s.links = kit.NewPool(product, s.connect, func(ctx context.Context, l *link) { _ = l.Close(ctx) })
+	return s, nil
+}
+
+// reach connects the session's own connection, beside those of producers and consumers.
+func (s *session) reach(ctx context.Context) (err error) {
 	if s.control, err = s.connect(ctx, kit.Key{Role: kit.Control}); err != nil {
-		s.Stop()
-		return nil, err
+		return err
 	}
 	c := s.control.Live()
 	if c == nil {
-		s.Stop()
-		return nil, wrap(s.control.Absent(), "ask what the broker is")
+		return wrap(s.control.Absent(), "ask what the broker is")
 	}
 	s.server = c.Properties()
-	return s, nil
+	return nil
 }
 
 // Ack implements driver.AckReporter.
@@ -118,10 +117,13 @@ func (s *session) Deprovision(ctx context.Context) (err error) {
 	s.links.Drain(ctx)
 	to := s
 	if s.Closed() {
-		if to, err = open(ctx, s.Target, s.options); err != nil {
+		if to, err = newSession(s.Target, s.options); err != nil {
 			return err
 		}
 		defer to.Close(ctx)
+		if err = to.reach(ctx); err != nil {
+			return err
+		}
 	}
 	for _, topic := range topics {
 		if err := to.do(ctx, func(c *conn) error { return c.deleteAddress(ctx, s.name(topic)) }); err != nil {

@@ -44,7 +44,7 @@ func until(t testing.TB, what string, holds func() bool) {
 // open opens a session and provisions t0.
 func open(t testing.TB, url string, batch bool, options map[string]any, notify func(driver.Event)) driver.Session {
 	t.Helper()
-	s, err := jetstream.Driver{}.Open(context.Background(), driver.Target{URL: url, Run: "test", Batch: batch, Options: options, Notify: notify})
+	s, err := jetstream.Entry().Driver.Open(context.Background(), driver.Target{URL: url, Run: "test", Batch: batch, Options: options, Notify: notify})
 	if err != nil {
 		t.Fatal(err)
 	}

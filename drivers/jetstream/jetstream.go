@@ -38,8 +38,6 @@
 package jetstream
 
 import (
-	"context"
-
 	"sixnines/driver"
 	"sixnines/drivers/internal/natswire"
 )
@@ -68,35 +66,8 @@ func Entry() driver.Entry {
 		},
 		Options:    &options,
 		Monitoring: "monitoring",
-		Driver:     Driver{},
+		Driver:     driver.Opening(options, newSession, (*session).reach),
 	}
-}
-
-// Driver opens sessions with NATS servers that have JetStream. The zero value is
-// ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It keeps one connection of its own, beside
-// those of producers and consumers, to manage streams by.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	o.Accounted = o.Acknowledge
-	c, err := natswire.Open(ctx, product, t, o.Options)
-	if err != nil {
-		return nil, err
-	}
-	s := newSession(c, o)
-	if err := s.api.available(ctx); err != nil {
-		s.Close(ctx)
-		return nil, err
-	}
-	return s, nil
 }
 
 // wrap adds what was being done, and the class, to an error of the library.

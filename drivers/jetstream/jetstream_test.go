@@ -18,7 +18,7 @@ import (
 func works(t *testing.T, target driver.Target, topology driver.Topology, spec driver.ConsumerSpec) driver.Semantics {
 	t.Helper()
 	target.Run = "works"
-	s, err := jetstream.Driver{}.Open(t.Context(), target)
+	s, err := jetstream.Entry().Driver.Open(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func works(t *testing.T, target driver.Target, topology driver.Topology, spec dr
 func refusedWith(t *testing.T, target driver.Target, topology driver.Topology, class error, words ...string) {
 	t.Helper()
 	target.Run = "refused"
-	s, err := jetstream.Driver{}.Open(t.Context(), target)
+	s, err := jetstream.Entry().Driver.Open(t.Context(), target)
 	if err == nil {
 		defer s.Close(context.Background())
 		topology.Topics = []string{"t0"}

@@ -54,8 +54,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// check refuses options that contradict each other.
-func (o Options) check() error {
+// Validate refuses options that contradict each other.
+func (o Options) Validate() error {
 	refuse := func(option, why string) error {
 		return fmt.Errorf("%s: %w", product, &driver.OptionError{Option: option, Cause: why})
 	}

@@ -74,7 +74,7 @@ func TestPassingErrors(t *testing.T) {
 	}
 	t.Run("for ever", func(t *testing.T) {
 		relay(t, b, "RELAY", "STREAM.CREATE", 10049, 1<<30)
-		s, err := jetstream.Driver{}.Open(t.Context(), driver.Target{URL: b.URL, Run: "ever", Options: map[string]any{"api_prefix": "RELAY"}})
+		s, err := jetstream.Entry().Driver.Open(t.Context(), driver.Target{URL: b.URL, Run: "ever", Options: map[string]any{"api_prefix": "RELAY"}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,9 +32,22 @@ type session struct {
 	restoring sync.Mutex // one goroutine at a time makes again what is gone
 }
 
-func newSession(c *natswire.Client, o Options) *session {
-	s := &session{Client: c, options: o, api: &api{c.Control(), o.apiPrefix(), o.APITimeout}, back: make(chan struct{}, 1), alone: map[int]*consumer{}}
-	c.Control().Watch(func(up bool) {
+func newSession(t driver.Target, o Options) (*session, error) {
+	o.Accounted = o.Acknowledge
+	c, err := natswire.NewClient(product, t, o.Options)
+	if err != nil {
+		return nil, err
+	}
+	return &session{Client: c, options: o, back: make(chan struct{}, 1), alone: map[int]*consumer{}}, nil
+}
+
+// reach connects the control link, and asks whether there is JetStream.
+func (s *session) reach(ctx context.Context) error {
+	if err := s.Reach(ctx); err != nil {
+		return err
+	}
+	s.api = &api{s.Control(), s.options.apiPrefix(), s.options.APITimeout}
+	s.Control().Watch(func(up bool) {
 		if up {
 			select {
 			case s.back <- struct{}{}:
@@ -43,7 +56,7 @@ func newSession(c *natswire.Client, o Options) *session {
 		}
 	})
 	s.work.Go(s.revive)
-	return s
+	return s.api.available(ctx)
 }
 
 // Ack implements driver.AckReporter.
@@ -267,11 +280,14 @@ func (s *session) remove(ctx context.Context) error {
 		// The session may not be back from a restart of the server yet: what it
 		// leaves behind need not wait for that.
 	}
-	c, err := natswire.Open(ctx, product, s.Target, s.options.Options)
+	c, err := natswire.NewClient(product, s.Target, s.options.Options)
 	if err != nil {
 		return err
 	}
 	defer c.Close(ctx)
+	if err := c.Reach(ctx); err != nil {
+		return err
+	}
 	return (&api{c.Control(), s.api.prefix, s.api.timeout}).deleteStreams(ctx, streams)
 }
 

@@ -59,7 +59,7 @@ func (w *window) Done(token uint64, err error) {
 // open opens a session with one topic, which ends with the test.
 func open(t testing.TB, address string, batch bool, options map[string]any) driver.Session {
 	t.Helper()
-	s, err := kafka.Driver{}.Open(context.Background(), driver.Target{URL: address, Run: "test", Batch: batch, Options: options})
+	s, err := kafka.Entry().Driver.Open(context.Background(), driver.Target{URL: address, Run: "test", Batch: batch, Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,11 +23,7 @@
 // sends its own metrics.
 package kafka
 
-import (
-	"context"
-
-	"sixnines/driver"
-)
+import "sixnines/driver"
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -53,27 +49,6 @@ func Entry() driver.Entry {
 		// A probe needs one partition, however many the load has, and a topic that
 		// is not the load's.
 		ProbeOptions: map[string]any{"partitions": nil, "topic": nil},
-		Driver:       Driver{},
+		Driver:       driver.Opening(options, newSession, (*session).reach),
 	}
-}
-
-// Driver opens sessions with Kafka clusters. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It keeps a client of its own, beside those of
-// producers and consumers, to create topics and read settings with.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	s, err := newSession(t, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.reach(ctx); err != nil {
-		s.Close(ctx)
-		return nil, err
-	}
-	return s, nil
 }

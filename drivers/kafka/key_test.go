@@ -24,7 +24,7 @@ func fakeSession(t *testing.T, options map[string]any) driver.Session {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	s, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: strings.Join(c.ListenAddrs(), ","), Run: "keys", Options: options})
+	s, err := kafka.Entry().Driver.Open(t.Context(), driver.Target{URL: strings.Join(c.ListenAddrs(), ","), Run: "keys", Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}

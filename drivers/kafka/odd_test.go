@@ -38,7 +38,7 @@ func TestOddAnswers(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(c.Close)
-			s, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: strings.Join(c.ListenAddrs(), ","), Run: "odd", Options: test.options})
+			s, err := kafka.Entry().Driver.Open(t.Context(), driver.Target{URL: strings.Join(c.ListenAddrs(), ","), Run: "odd", Options: test.options})
 			if err != nil {
 				t.Fatal(err)
 			}

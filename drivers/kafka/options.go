@@ -125,8 +125,8 @@ const (
 	bufferRecords = 50_000
 )
 
-// check refuses combinations that cannot be had.
-func (o *Options) check() error {
+// Validate refuses combinations that cannot be had.
+func (o *Options) Validate() error {
 	wrong := failures().Option
 	switch {
 	case o.Idempotence == on && o.Acks != acksAll:

@@ -56,7 +56,7 @@ func TestOptionsThatDoNotGoTogether(t *testing.T) {
 		o := DefaultOptions()
 		err := driver.DecodeOptions(options, &o)
 		if err == nil {
-			err = o.check()
+			err = o.Validate()
 		}
 		if !errors.Is(err, driver.ErrOption) {
 			t.Errorf("%v: %v", options, err)
@@ -72,7 +72,7 @@ func TestOptionsThatDoNotGoTogether(t *testing.T) {
 		{"topic_config": "a=1,b=2=3", "min_insync_replicas": 2},
 	} {
 		o := DefaultOptions()
-		if err := errors.Join(driver.DecodeOptions(options, &o), o.check()); err != nil {
+		if err := errors.Join(driver.DecodeOptions(options, &o), o.Validate()); err != nil {
 			t.Errorf("%v: %v", options, err)
 		}
 	}

@@ -74,7 +74,7 @@ func failing(t *testing.T, key kmsg.Key, code int16, count *atomic.Int32, times 
 		t.Fatal(err)
 	}
 	t.Cleanup(c.Close)
-	s, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: strings.Join(c.ListenAddrs(), ","), Run: "passing",
+	s, err := kafka.Entry().Driver.Open(t.Context(), driver.Target{URL: strings.Join(c.ListenAddrs(), ","), Run: "passing",
 		Options: map[string]any{"partitions": 12, "retry_backoff": "1ms"}})
 	if err != nil {
 		t.Fatal(err)

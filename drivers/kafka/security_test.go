@@ -45,7 +45,7 @@ func TestSecurity(t *testing.T) {
 		{"no TLS", nil, map[string]any{"user": "ada", "password": "lovelace"}, driver.ErrNotConnected, "TLS"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: c.URL, Run: "security", TLS: test.tls, Options: test.options})
+			s, err := kafka.Entry().Driver.Open(t.Context(), driver.Target{URL: c.URL, Run: "security", TLS: test.tls, Options: test.options})
 			if err != nil {
 				if !errors.Is(err, test.class) || !strings.Contains(err.Error(), test.hint) || strings.Contains(err.Error(), "\n") {
 					t.Errorf("got %v; want %v and a word of %q", err, test.class, test.hint)
@@ -73,11 +73,11 @@ func TestSecurity(t *testing.T) {
 // testNeedless asks for encryption and for a login that the broker has not.
 func testNeedless(t *testing.T, address string) {
 	tls := brokertest.NewCertificates(t).Client(true)
-	_, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: address, Run: "needless", TLS: tls})
+	_, err := kafka.Entry().Driver.Open(t.Context(), driver.Target{URL: address, Run: "needless", TLS: tls})
 	if !errors.Is(err, driver.ErrNotConnected) || !strings.Contains(err.Error(), "TLS") {
 		t.Errorf("TLS with a broker that has none: %v", err)
 	}
-	_, err = kafka.Driver{}.Open(t.Context(), driver.Target{URL: address, Run: "needless", Options: map[string]any{"user": "ada", "password": "lovelace"}})
+	_, err = kafka.Entry().Driver.Open(t.Context(), driver.Target{URL: address, Run: "needless", Options: map[string]any{"user": "ada", "password": "lovelace"}})
 	if !errors.Is(err, driver.ErrUnauthorized) || !strings.Contains(err.Error(), "login") {
 		t.Errorf("a login at a broker that wants none: %v", err)
 	}

@@ -60,9 +60,6 @@ type topic struct {
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	b, err := kit.NewBase(failures(), t, o.User, o.Password, kit.Scheme{Name: "kafka", Port: "9092"})
 	if err != nil {
 		return nil, err
@@ -80,7 +77,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	return s, nil
 }
 
-// reach connects the session's own client.
+// reach connects the session's own client, beside those of producers and consumers.
 func (s *session) reach(ctx context.Context) error {
 	var err error
 	// What passes by itself is awaited by us, who can tell what it was: the client

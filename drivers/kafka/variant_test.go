@@ -51,7 +51,7 @@ func session(t *testing.T, address string, options map[string]any) (s driver.Ses
 		}
 		return r
 	}, t.Name())) + fmt.Sprintf("-%x", time.Now().UnixNano())
-	s, err := kafka.Driver{}.Open(t.Context(), driver.Target{URL: address, Run: run, Options: options})
+	s, err := kafka.Entry().Driver.Open(t.Context(), driver.Target{URL: address, Run: run, Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}

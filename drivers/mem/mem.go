@@ -12,7 +12,6 @@
 package mem
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,7 +57,7 @@ func (b *Broker) Entry() driver.Entry {
 			Ordered:      true,
 		},
 		Options: &options,
-		Driver:  Driver{b},
+		Driver:  driver.Opening(options, b.newSession, (*session).greet),
 	}
 }
 
@@ -88,29 +87,14 @@ func (b *Broker) Topics(run string) []string {
 // scheme begins the broker's address, of which there is nothing more to say.
 const scheme = "mem://"
 
-// Driver opens sessions with one Broker. The zero value has none and refuses.
-type Driver struct{ broker *Broker }
-
-// Open implements driver.Driver.
-func (d Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
-	if d.broker == nil || t.URL != "" && t.URL != scheme {
+func (b *Broker) newSession(t driver.Target, o Options) (*session, error) {
+	switch {
+	case t.URL != "" && t.URL != scheme:
 		return nil, fmt.Errorf("mem: open %q: %w: the only broker is the one in this process, %q", t.URL, driver.ErrNotConnected, scheme)
-	}
-	if t.TLS != nil {
+	case t.TLS != nil:
 		return nil, fmt.Errorf("mem: tls: %w: there are no connections to protect; leave tls out", driver.ErrUnsupported)
-	}
-	if strings.TrimSpace(t.Run) == "" {
+	case strings.TrimSpace(t.Run) == "":
 		return nil, fmt.Errorf("mem: run %q: %w: it needs a name", t.Run, driver.ErrUnsupported)
 	}
-	if err := d.broker.gate.reach(ctx); err != nil {
-		return nil, fmt.Errorf("mem: open: %w: %w", driver.ErrNotConnected, err)
-	}
-	return newSession(d.broker, t.Run, o), nil
+	return &session{broker: b, run: t.Run, options: o, plan: newPlan(&o), parts: map[part]struct{}{}, stall: newStall(b, &o)}, nil
 }

@@ -40,9 +40,6 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := mem.Entry().Driver.Open(t.Context(), driver.Target{}); driver.Class(err) == nil {
 		t.Errorf("without a run: %v", err)
 	}
-	if _, err := (mem.Driver{}).Open(t.Context(), driver.Target{Run: "r"}); !errors.Is(err, driver.ErrNotConnected) {
-		t.Errorf("without a broker: %v", err)
-	}
 }
 
 func TestUnknownTopic(t *testing.T) {

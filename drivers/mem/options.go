@@ -78,8 +78,8 @@ func DefaultOptions() Options {
 
 func (o *Options) acknowledges() bool { return o.Ack == string(driver.AckKindBroker) }
 
-// validate refuses combinations that cannot be.
-func (o *Options) validate() error {
+// Validate refuses combinations that cannot be.
+func (o *Options) Validate() error {
 	for _, n := range []struct {
 		name string
 		set  bool

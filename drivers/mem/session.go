@@ -32,8 +32,12 @@ type part interface {
 	Close(ctx context.Context) error
 }
 
-func newSession(b *Broker, run string, o Options) *session {
-	return &session{broker: b, run: run, options: o, plan: newPlan(&o), parts: map[part]struct{}{}, stall: newStall(b, &o)}
+// greet waits until the broker is not frozen.
+func (s *session) greet(ctx context.Context) error {
+	if err := s.broker.gate.reach(ctx); err != nil {
+		return fmt.Errorf("mem: open: %w: %w", driver.ErrNotConnected, err)
+	}
+	return nil
 }
 
 // topic finds a topic of the run. The broker's mu is held.

@@ -50,7 +50,7 @@ func open(t testing.TB, target driver.Target) driver.Session {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	s, err := mqtt.Driver{}.Open(ctx, target)
+	s, err := mqtt.Entry().Driver.Open(ctx, target)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -164,8 +164,8 @@ func (d *exchange) probe(filter, topic string, size, qos int) error {
 	return err
 }
 
-// openControl reaches the broker and asks what it is.
-func (s *session) openControl(ctx context.Context) error {
+// reach logs in once and asks what the broker is.
+func (s *session) reach(ctx context.Context) error {
 	err := s.talk(ctx, "", func(d *exchange) error {
 		s.welcome = d.welcome
 		const topic = "$SYS/broker/version"

@@ -43,8 +43,6 @@
 package mqtt
 
 import (
-	"context"
-
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 )
@@ -68,29 +66,8 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  Driver{},
+		Driver:  driver.Opening(options, newSession, (*session).reach),
 	}
-}
-
-// Driver opens sessions with MQTT brokers. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It logs in once to learn what the broker is and
-// what its limits are.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	s, err := newSession(t, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.openControl(ctx); err != nil {
-		s.Stop()
-		return nil, err
-	}
-	return s, nil
 }
 
 // failures makes the driver's errors.

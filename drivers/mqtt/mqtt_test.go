@@ -24,7 +24,7 @@ func refused(t *testing.T, target driver.Target, class error, words ...string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	s, err := mqtt.Driver{}.Open(ctx, target)
+	s, err := mqtt.Entry().Driver.Open(ctx, target)
 	if err == nil {
 		s.Close(ctx)
 		t.Fatal("the session opens")

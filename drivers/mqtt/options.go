@@ -93,7 +93,8 @@ func (o Options) inflight(g *greeting) int {
 	return most
 }
 
-func (o Options) validate() error {
+// Validate finds options that contradict each other.
+func (o Options) Validate() error {
 	wrong := failures().Option
 	switch {
 	case o.TopicAlias && !o.v5():

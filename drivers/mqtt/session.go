@@ -31,9 +31,6 @@ type session struct {
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	if err := checkName("run", t.Run); err != nil {
 		return nil, err
 	}

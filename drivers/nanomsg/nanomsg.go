@@ -38,7 +38,7 @@ func Entry() driver.Entry {
 		Summary:      "nanomsg (mangos): PUB and SUB, REQ and REP; no broker",
 		Capabilities: driver.Capabilities{TLS: true},
 		Options:      &options,
-		Driver:       &Driver{directory: &mesh.Directory{}},
+		Driver:       driver.Opening(options, (&network{directory: &mesh.Directory{}}).newSession, nil),
 	}, false)
 }
 
@@ -50,13 +50,12 @@ func PipelineEntry() driver.Entry {
 		Summary:      "nanomsg (mangos): PUSH and PULL, the consumers of a topic share its messages; no broker",
 		Capabilities: driver.Capabilities{TLS: true},
 		Options:      &options,
-		Driver:       &Driver{pipeline: true, directory: &mesh.Directory{}},
+		Driver:       driver.Opening(options, (&network{pipeline: true, directory: &mesh.Directory{}}).newSession, nil),
 	}, true)
 }
 
-// Driver opens sessions. Sockets of one run meet in its directory. Entry and
-// PipelineEntry make it.
-type Driver struct {
+// network makes sessions. Sockets of one run meet in its directory.
+type network struct {
 	pipeline  bool
 	directory *mesh.Directory
 }

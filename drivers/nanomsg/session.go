@@ -21,13 +21,8 @@ type session struct {
 	joining sync.WaitGroup // sockets that are being connected; Add under mu
 }
 
-// Open implements driver.Driver. There is no broker to reach: it checks that
-// sockets can bind at the address.
-func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
+// newSession checks that sockets can bind at the address. There is no broker to reach.
+func (d *network) newSession(t driver.Target, o Options) (*session, error) {
 	var schemes []string
 	for _, known := range transports() {
 		schemes = append(schemes, known.Scheme())
@@ -56,10 +51,7 @@ func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error
 		Driver: "nanomsg", Pipeline: d.pipeline, Bind: o.Bind, Unfit: "\x00", Filters: true,
 		OpenSender: s.sender, CloseSender: (*node).close, Receive: s.receive, Describe: s.describe,
 	}, nil)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
+	return s, err
 }
 
 // Close implements driver.Session.

@@ -89,7 +89,7 @@ func TestWhoCarries(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var w observer
-			s, err := nats.Driver{}.Open(t.Context(), driver.Target{URL: b.url.String(), Run: "test", Batch: test.batch, Dial: w.dial,
+			s, err := nats.Entry().Driver.Open(t.Context(), driver.Target{URL: b.url.String(), Run: "test", Batch: test.batch, Dial: w.dial,
 				Options: map[string]any{"client": test.client}})
 			if err != nil {
 				t.Fatal(err)

@@ -25,7 +25,7 @@ func open(t testing.TB, b *broker, batch bool) driver.Session {
 
 func openWith(t testing.TB, b *broker, batch bool, options map[string]any) driver.Session {
 	t.Helper()
-	s, err := nats.Driver{}.Open(context.Background(), driver.Target{URL: b.url.String(), Run: "test", Batch: batch, Options: options})
+	s, err := nats.Entry().Driver.Open(context.Background(), driver.Target{URL: b.url.String(), Run: "test", Batch: batch, Options: options})
 	if err != nil {
 		t.Fatal(err)
 	}

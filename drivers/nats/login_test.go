@@ -32,7 +32,7 @@ func works(t *testing.T, target driver.Target) driver.Semantics {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	target.Run = "test"
-	s, err := nats.Driver{}.Open(ctx, target)
+	s, err := nats.Entry().Driver.Open(ctx, target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func refused(t *testing.T, target driver.Target, class error, words ...string) {
 	if target.Run == "" {
 		target.Run = "test"
 	}
-	s, err := nats.Driver{}.Open(ctx, target)
+	s, err := nats.Entry().Driver.Open(ctx, target)
 	if err == nil {
 		s.Close(ctx)
 		t.Fatal("the session opens")
@@ -106,7 +106,7 @@ func TestUserInURL(t *testing.T) {
 		t.Errorf("the semantics show the password: %s", text)
 	}
 	ctx := context.Background()
-	_, err := nats.Driver{}.Open(ctx, driver.Target{URL: "nats://ada:byron@" + b.url.Host, Run: "test"})
+	_, err := nats.Entry().Driver.Open(ctx, driver.Target{URL: "nats://ada:byron@" + b.url.Host, Run: "test"})
 	if !errors.Is(err, driver.ErrUnauthorized) || strings.Contains(err.Error(), "byron") {
 		t.Errorf("error %v is of another class or shows the password", err)
 	}
@@ -210,7 +210,7 @@ func TestPermissions(t *testing.T) {
 	events := make(chan driver.Event, 16)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
-	s, err := nats.Driver{}.Open(ctx, driver.Target{URL: b.url.String(), Run: "test", Notify: func(e driver.Event) { events <- e },
+	s, err := nats.Entry().Driver.Open(ctx, driver.Target{URL: b.url.String(), Run: "test", Notify: func(e driver.Event) { events <- e },
 		Options: map[string]any{"user": "ada", "password": "lovelace"}})
 	if err != nil {
 		t.Fatal(err)

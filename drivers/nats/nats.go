@@ -19,8 +19,6 @@
 package nats
 
 import (
-	"context"
-
 	"sixnines/driver"
 	"sixnines/drivers/internal/natswire"
 )
@@ -46,23 +44,6 @@ func Entry() driver.Entry {
 			TLS:          true,
 		},
 		Options: &options,
-		Driver:  Driver{},
+		Driver:  driver.Opening(options, newSession, session.Reach),
 	}
-}
-
-// Driver opens sessions with NATS servers. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It keeps one connection of its own, beside
-// those of producers and consumers, to read the server's settings from.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := natswire.DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	c, err := natswire.Open(ctx, product, t, o)
-	if err != nil {
-		return nil, err
-	}
-	return session{c}, nil
 }

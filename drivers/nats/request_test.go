@@ -13,7 +13,7 @@ import (
 func TestNobodyAnswers(t *testing.T) {
 	b := startBroker(t, "")
 	events := make(chan driver.Event, 1)
-	s, err := nats.Driver{}.Open(t.Context(), driver.Target{URL: b.url.String(), Run: "test", Notify: func(e driver.Event) { events <- e }})
+	s, err := nats.Entry().Driver.Open(t.Context(), driver.Target{URL: b.url.String(), Run: "test", Notify: func(e driver.Event) { events <- e }})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,11 @@ import (
 // driver.ServerInfo. The client is all that there is to close.
 type session struct{ *natswire.Client }
 
+func newSession(t driver.Target, o natswire.Options) (session, error) {
+	c, err := natswire.NewClient(product, t, o)
+	return session{c}, err
+}
+
 // tooLarge is the error of payloads that do not fit beside their headers.
 func tooLarge(size int, headers []driver.Header, limit int64) error {
 	return fmt.Errorf("nats: payloads of %d bytes and headers of %d: %w: the server's max_payload is %d", size, natswire.HeaderSize(headers), driver.ErrTooLarge, limit)

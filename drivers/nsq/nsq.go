@@ -41,11 +41,7 @@
 //     goroutines behind, and sockets are closed by the garbage collector.
 package nsq
 
-import (
-	"context"
-
-	"sixnines/driver"
-)
+import "sixnines/driver"
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -65,30 +61,6 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  Driver{},
+		Driver:  driver.Opening(options, newSession, (*session).reach),
 	}
-}
-
-// Driver opens sessions with nsqd. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It introduces itself once to learn what nsqd is
-// and what its limits are.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	s, err := newSession(t, o)
-	if err != nil {
-		return nil, err
-	}
-	if err = s.greet(ctx); err == nil {
-		err = s.suits()
-	}
-	if err != nil {
-		s.Stop()
-		return nil, err
-	}
-	return s, nil
 }

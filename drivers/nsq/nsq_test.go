@@ -23,7 +23,7 @@ const patience = 30 * time.Second
 func open(t testing.TB, target driver.Target) driver.Session {
 	t.Helper()
 	target.Run = "test"
-	s, err := nsq.Driver{}.Open(t.Context(), target)
+	s, err := nsq.Entry().Driver.Open(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func refused(t *testing.T, target driver.Target, class error, word string) {
 	target.Run = "test"
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	s, err := nsq.Driver{}.Open(ctx, target)
+	s, err := nsq.Entry().Driver.Open(ctx, target)
 	if err == nil {
 		s.Close(ctx)
 		t.Fatal("the session opens")

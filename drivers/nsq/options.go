@@ -80,7 +80,8 @@ func (o Options) outputBuffer(batch bool) (int, time.Duration) {
 	return size, o.OutputBufferTimeout
 }
 
-func (o Options) validate() error {
+// Validate finds options that contradict each other.
+func (o Options) Validate() error {
 	if o.Deflate && o.Snappy {
 		return fmt.Errorf("nsq: options deflate and snappy: %w: nsqd compresses by one of them", driver.ErrOption)
 	}

@@ -36,9 +36,6 @@ type session struct {
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	s := &session{options: o, writeBuffer: o.writeBuffer(t.Batch), alone: map[int]*consumer{}}
 	var err error
 	if s.Base, err = kit.NewBase(failures(), t, "", "", schemes()...); err != nil {
@@ -84,6 +81,14 @@ func (s *session) transient(name string) string {
 }
 
 const ephemeral = "#ephemeral"
+
+// reach has nsqd introduce itself once, and say what its limits are.
+func (s *session) reach(ctx context.Context) error {
+	if err := s.greet(ctx); err != nil {
+		return err
+	}
+	return s.suits()
+}
 
 // greet connects once and lets nsqd introduce itself. The largest message that
 // it takes is not among what it says; but it says so to who announces a larger

@@ -46,7 +46,7 @@ func Entry() driver.Entry {
 			Ordered:      true,
 		},
 		Options: &options,
-		Driver:  Driver{},
+		Driver:  driver.Opening(options, newSession, (*session).reach),
 	}
 }
 
@@ -76,15 +76,7 @@ func (o Options) writeBuffer(batch bool) int {
 	return 1
 }
 
-// Driver opens sessions with null brokers. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
+func newSession(t driver.Target, o Options) (*session, error) {
 	if t.TLS != nil {
 		return nil, fmt.Errorf("null: tls: %w: the null broker does not encrypt", driver.ErrUnsupported)
 	}
@@ -97,13 +89,17 @@ func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error)
 		s.target.Dial = new(net.Dialer).DialContext
 	}
 	s.life, s.cancel = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// reach asks the broker once what it is.
+func (s *session) reach(ctx context.Context) error {
 	conn, welcome, err := s.connect(ctx)
 	if err != nil {
-		s.cancel()
-		return nil, err
+		return err
 	}
 	s.welcome = welcome
-	return s, conn.Close()
+	return conn.Close()
 }
 
 // connect makes a connection and introduces the client.

@@ -40,7 +40,7 @@ func (o *outcome) of(token uint64) error {
 func open(t testing.TB, target driver.Target) driver.Session {
 	t.Helper()
 	target.Run = "test"
-	s, err := null.Driver{}.Open(t.Context(), target)
+	s, err := null.Entry().Driver.Open(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestRefusals(t *testing.T) {
 		"encryption":    {driver.Target{URL: "null://127.0.0.1:1", TLS: &driver.TLS{}}, driver.ErrUnsupported, "does not encrypt"},
 		"option":        {driver.Target{URL: "null://127.0.0.1:1", Options: map[string]any{"ack": "all"}}, driver.ErrOption, "ack"},
 	} {
-		_, err := null.Driver{}.Open(t.Context(), tt.target)
+		_, err := null.Entry().Driver.Open(t.Context(), tt.target)
 		if !errors.Is(err, tt.class) || !strings.Contains(err.Error(), tt.word) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -181,10 +181,10 @@ func TestConformance(t *testing.T) {
 func nonPersistent(t *testing.T, c *brokers.Cluster) {
 	options := with(c, map[string]any{"persistent": false})
 	target := driver.Target{URL: c.URL, Options: options, Run: "volatile"}
-	if got := sessiontest.Works(t, pulsar.Driver{}, target); got.Durability != "memory of the broker" || len(got.Warnings) == 0 {
+	if got := sessiontest.Works(t, pulsar.Entry().Driver, target); got.Durability != "memory of the broker" || len(got.Warnings) == 0 {
 		t.Errorf("%+v", got)
 	}
-	s := sessiontest.Open(t, pulsar.Driver{}, target)
+	s := sessiontest.Open(t, pulsar.Entry().Driver, target)
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1, MaxSize: 64}); err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func nonPersistent(t *testing.T, c *brokers.Cluster) {
 // other one what comes after the first has closed.
 func failsOver(t *testing.T, c *brokers.Cluster) {
 	target := driver.Target{URL: c.URL, Options: with(c, map[string]any{"subscription": "failover"}), Run: "failover"}
-	s := sessiontest.Open(t, pulsar.Driver{}, target)
+	s := sessiontest.Open(t, pulsar.Entry().Driver, target)
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Producers: 1, Consumers: 2, MaxSize: 64}); err != nil {
 		t.Fatal(err)
 	}

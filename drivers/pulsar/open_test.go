@@ -68,7 +68,7 @@ func TestOpenSaysWhy(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			sessiontest.Refused(t, pulsar.Driver{}, driver.Target{URL: "pulsar://" + tt.address + "/?http=127.0.0.1:9", TLS: tt.tls}, driver.ErrNotConnected, tt.hint)
+			sessiontest.Refused(t, pulsar.Entry().Driver, driver.Target{URL: "pulsar://" + tt.address + "/?http=127.0.0.1:9", TLS: tt.tls}, driver.ErrNotConnected, tt.hint)
 		})
 	}
 }
@@ -78,7 +78,7 @@ func TestOpenHeedsItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	address := listen(t, nil, func(net.Conn) { cancel() })
-	_, err := pulsar.Driver{}.Open(ctx, driver.Target{URL: "pulsar://" + address + "/?http=127.0.0.1:9", Run: "test"})
+	_, err := pulsar.Entry().Driver.Open(ctx, driver.Target{URL: "pulsar://" + address + "/?http=127.0.0.1:9", Run: "test"})
 	if !errors.Is(err, driver.ErrNotConnected) || !errors.Is(err, context.Canceled) {
 		t.Errorf("Open says %v", err)
 	}

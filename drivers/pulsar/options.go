@@ -62,7 +62,8 @@ func DefaultOptions() Options {
 	}
 }
 
-func (o *Options) validate() error {
+// Validate refuses what is no namespace.
+func (o *Options) Validate() error {
 	tenant, namespace, ok := strings.Cut(o.Namespace, "/")
 	if !ok || !kit.PlainName(tenant) || !kit.PlainName(namespace) {
 		return failures().Option("namespace", "want a tenant and a namespace, such as public/default")

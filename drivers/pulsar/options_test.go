@@ -39,7 +39,7 @@ func TestOptionsThatContradict(t *testing.T) {
 		o := DefaultOptions()
 		err := driver.DecodeOptions(options, &o)
 		if err == nil {
-			err = o.validate()
+			err = o.Validate()
 		}
 		if !errors.Is(err, driver.ErrOption) {
 			t.Errorf("%v: %v", options, err)

@@ -29,11 +29,7 @@
 //   - It dials by itself.
 package pulsar
 
-import (
-	"context"
-
-	"sixnines/driver"
-)
+import "sixnines/driver"
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -56,27 +52,6 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  Driver{},
+		Driver:  driver.Opening(options, newSession, (*session).reach),
 	}
-}
-
-// Driver opens sessions with Pulsar. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It asks the broker, and the web service, one
-// question each.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	s, err := newSession(t, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.greet(ctx); err != nil {
-		s.Stop()
-		return nil, err
-	}
-	return s, nil
 }

@@ -27,9 +27,6 @@ type session struct {
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	b, err := kit.NewBase(failures(), t, "", o.Token,
 		kit.Scheme{Name: "pulsar", Port: plainPort}, kit.Scheme{Name: "pulsar+ssl", Port: encryptedPort, TLS: true})
 	if err != nil {
@@ -70,9 +67,9 @@ func (s *session) topic(name string) string {
 	return s.domain() + "://" + s.options.Namespace + "/" + s.local(name)
 }
 
-// greet asks the broker and the web service one question each. The client would ask
+// reach asks the broker and the web service one question each. The client would ask
 // until its time is over: the first failure of each server is enough here.
-func (s *session) greet(ctx context.Context) error {
+func (s *session) reach(ctx context.Context) error {
 	l, err := s.connect(ctx, kit.Key{Role: kit.Control})
 	if err != nil {
 		return err

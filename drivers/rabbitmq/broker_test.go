@@ -16,7 +16,7 @@ type broker struct{ *brokers.Cluster }
 // open opens a session in the run "test".
 func (b *broker) open(t *testing.T, options map[string]any, notify func(driver.Event)) driver.Session {
 	t.Helper()
-	return sessiontest.Open(t, rabbitmq.Driver{}, driver.Target{URL: b.URL, Options: with(options), Notify: notify})
+	return sessiontest.Open(t, rabbitmq.Entry().Driver, driver.Target{URL: b.URL, Options: with(options), Notify: notify})
 }
 
 // send sends n messages, and flushes.

@@ -55,8 +55,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// check finds options that contradict each other.
-func (o *Options) check() error {
+// Validate finds options that contradict each other.
+func (o *Options) Validate() error {
 	wrong := protocol().Option
 	switch {
 	case o.QueueType != classic && !o.Durable:
@@ -69,9 +69,6 @@ func (o *Options) check() error {
 		return wrong("routing_key", "without an exchange the key is the queue's name")
 	case len(o.RoutingKey) > 255 || len(o.BindingKey) > 255:
 		return wrong("routing_key", "keys have no more than 255 bytes")
-	}
-	if o.QueueType == stream && o.Prefetch == 0 {
-		o.Prefetch = streamPrefetch
 	}
 	if _, err := o.queueArguments(); err != nil {
 		return wrong("queue_arguments", err.Error())

@@ -211,14 +211,14 @@ func TestLogin(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			target := driver.Target{URL: c.URL, Options: tt.options, TLS: tt.tls}
 			if tt.class != nil {
-				sessiontest.Refused(t, rabbitmq.Driver{}, target, tt.class, tt.hint)
-			} else if semantics := sessiontest.Works(t, rabbitmq.Driver{}, target); !strings.HasPrefix(semantics.Transport, "tcp, tls") {
+				sessiontest.Refused(t, rabbitmq.Entry().Driver, target, tt.class, tt.hint)
+			} else if semantics := sessiontest.Works(t, rabbitmq.Entry().Driver, target); !strings.HasPrefix(semantics.Transport, "tcp, tls") {
 				t.Errorf("transport %q", semantics.Transport)
 			}
 		})
 	}
 	plain := strings.Replace(c.URL, "amqps", "amqp", 1)
-	sessiontest.Refused(t, rabbitmq.Driver{}, driver.Target{URL: plain}, driver.ErrNotConnected, "amqps")
+	sessiontest.Refused(t, rabbitmq.Entry().Driver, driver.Target{URL: plain}, driver.ErrNotConnected, "amqps")
 }
 
 func TestOptionsThatContradict(t *testing.T) {

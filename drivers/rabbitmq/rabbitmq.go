@@ -25,11 +25,7 @@
 // option client=library has messages go through it all the same, for comparison.
 package rabbitmq
 
-import (
-	"context"
-
-	"sixnines/driver"
-)
+import "sixnines/driver"
 
 // product begins the driver's errors, and is its name.
 const product = "rabbitmq"
@@ -55,23 +51,6 @@ func Entry() driver.Entry {
 			TLS:          true,
 		},
 		Options: &options,
-		Driver:  Driver{},
+		Driver:  driver.Opening(options, newSession, (*session).reach),
 	}
-}
-
-// Driver opens sessions with RabbitMQ. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It keeps one connection of its own, beside
-// those of producers and consumers, to declare and delete with.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	s, err := open(ctx, t, o)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }

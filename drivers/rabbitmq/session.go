@@ -34,11 +34,11 @@ type session struct {
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	if err := checkName("run", t.Run); err != nil {
 		return nil, err
+	}
+	if o.QueueType == stream && o.Prefetch == 0 {
+		o.Prefetch = streamPrefetch
 	}
 	s := &session{options: o, senders: map[senderKey]*sender{}, sharing: map[string]int{}}
 	var err error
@@ -53,18 +53,9 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	return s, nil
 }
 
-// open makes a session and connects it.
-func open(ctx context.Context, t driver.Target, o Options) (*session, error) {
-	s, err := newSession(t, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.admin.Start(ctx); err != nil {
-		s.Stop()
-		return nil, err
-	}
-	return s, nil
-}
+// reach connects the connection to declare and delete with, beside those of producers
+// and consumers.
+func (s *session) reach(ctx context.Context) error { return s.admin.Start(ctx) }
 
 // Ack implements driver.AckReporter.
 func (s *session) Ack() driver.AckKind {
@@ -139,10 +130,13 @@ func (s *session) Deprovision(ctx context.Context) error {
 	to := s
 	if s.Closed() {
 		var err error
-		if to, err = open(ctx, s.Target, s.options); err != nil {
+		if to, err = newSession(s.Target, s.options); err != nil {
 			return err
 		}
 		defer to.Close(ctx)
+		if err = to.reach(ctx); err != nil {
+			return err
+		}
 	}
 	return s.topology.delete(ctx, to.admin, queues, exchanges)
 }

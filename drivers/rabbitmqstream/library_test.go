@@ -30,11 +30,11 @@ func TestOptionsOfTheLibrary(t *testing.T) {
 	} {
 		o := DefaultOptions()
 		tt.change(&o)
-		if err := o.check(); err != nil {
+		if err := o.Validate(); err != nil {
 			t.Errorf("direct, with a wrong %s: %v", tt.option, err)
 		}
 		o.Client = library
-		err := o.check()
+		err := o.Validate()
 		var wrong *driver.OptionError
 		if tt.option == "" && err != nil || tt.option != "" && (!errors.As(err, &wrong) || wrong.Option != tt.option) {
 			t.Errorf("library, with a wrong %q: %v", tt.option, err)

@@ -38,8 +38,8 @@ func TestLogin(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			target := driver.Target{URL: tt.url, Options: tt.options, TLS: tt.tls}
 			if tt.class != nil {
-				sessiontest.Refused(t, rabbitmqstream.Driver{}, target, tt.class, tt.hint)
-			} else if semantics := sessiontest.Works(t, rabbitmqstream.Driver{}, target); !strings.HasPrefix(semantics.Transport, "tcp, tls") {
+				sessiontest.Refused(t, rabbitmqstream.Entry().Driver, target, tt.class, tt.hint)
+			} else if semantics := sessiontest.Works(t, rabbitmqstream.Entry().Driver, target); !strings.HasPrefix(semantics.Transport, "tcp, tls") {
 				t.Errorf("transport %q", semantics.Transport)
 			}
 		})

@@ -45,8 +45,8 @@ func DefaultOptions() Options {
 	}
 }
 
-// check finds options that contradict each other.
-func (o *Options) check() error {
+// Validate finds options that contradict each other.
+func (o *Options) Validate() error {
 	wrong := protocol().Option
 	switch {
 	case o.Compression != "none" && o.SubEntrySize <= 1:

@@ -35,11 +35,7 @@
 // confirmation before its connection: the time that it has for that is a day.
 package rabbitmqstream
 
-import (
-	"context"
-
-	"sixnines/driver"
-)
+import "sixnines/driver"
 
 // product begins the driver's errors, and is its name.
 const product = "rabbitmq-stream"
@@ -62,23 +58,6 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  Driver{},
+		Driver:  driver.Opening(options, newSession, (*session).reach),
 	}
-}
-
-// Driver opens sessions with RabbitMQ. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It keeps one connection of its own, beside
-// those of producers and consumers, to create and delete with.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	s, err := open(ctx, t, o)
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }

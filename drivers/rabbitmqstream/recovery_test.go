@@ -31,7 +31,7 @@ func TestRecovery(t *testing.T) {
 func testRecovery(t *testing.T, client string) {
 	c := brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password})
 	o := rabbittest.NewOutcomes()
-	s := sessiontest.Open(t, rabbitmqstream.Driver{}, driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: with(map[string]any{"client": client}), Notify: o.Notify})
+	s := sessiontest.Open(t, rabbitmqstream.Entry().Driver, driver.Target{URL: c.URLFor("rabbitmq-stream"), Options: with(map[string]any{"client": client}), Notify: o.Notify})
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); err != nil {
 		t.Fatal(err)
 	}

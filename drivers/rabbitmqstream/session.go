@@ -27,9 +27,6 @@ type session struct {
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
 	if err := checkName("run", t.Run); err != nil {
 		return nil, err
 	}
@@ -47,18 +44,9 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	return s, nil
 }
 
-// open makes a session and connects it.
-func open(ctx context.Context, t driver.Target, o Options) (*session, error) {
-	s, err := newSession(t, o)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.admin.Start(ctx); err != nil {
-		s.Stop()
-		return nil, err
-	}
-	return s, nil
-}
+// reach connects the connection to create and delete with, beside those of producers
+// and consumers.
+func (s *session) reach(ctx context.Context) error { return s.admin.Start(ctx) }
 
 // OwnsDialing implements driver.DialReporter.
 func (s *session) OwnsDialing() bool { return s.options.Client == library }
@@ -171,10 +159,13 @@ func (s *session) Deprovision(ctx context.Context) error {
 	to := s
 	if s.Closed() {
 		var err error
-		if to, err = open(ctx, s.Target, s.options); err != nil {
+		if to, err = newSession(s.Target, s.options); err != nil {
 			return err
 		}
 		defer to.Close(ctx)
+		if err = to.reach(ctx); err != nil {
+			return err
+		}
 	}
 	for _, stream := range streams {
 		if err := to.admin.Do(ctx, func(c *wire.Conn) error { return c.Delete(ctx, stream) }); err != nil && !isCode(err, wire.NoStream) {

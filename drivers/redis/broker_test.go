@@ -30,19 +30,19 @@ func leftovers(c *resptest.Server) func(run string) ([]string, error) {
 // open opens a session with the target.
 func open(t testing.TB, target driver.Target) driver.Session {
 	t.Helper()
-	return sessiontest.Open(t, redis.Driver{}, target)
+	return sessiontest.Open(t, redis.Entry().Driver, target)
 }
 
 // works sends a message through a session with the target.
 func works(t testing.TB, target driver.Target) driver.Semantics {
 	t.Helper()
-	return sessiontest.Works(t, redis.Driver{}, target)
+	return sessiontest.Works(t, redis.Entry().Driver, target)
 }
 
 // refused opens a session, which must fail with the class and say the words.
 func refused(t testing.TB, target driver.Target, class error, words ...string) {
 	t.Helper()
-	sessiontest.Refused(t, redis.Driver{}, target, class, words...)
+	sessiontest.Refused(t, redis.Entry().Driver, target, class, words...)
 }
 
 // clients lists the values of the option client.

@@ -1,6 +1,11 @@
 package redis
 
-import "sixnines/drivers/internal/resp"
+import (
+	"fmt"
+
+	"sixnines/driver"
+	"sixnines/drivers/internal/resp"
+)
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
@@ -31,4 +36,15 @@ func (o Options) words() (subscribe, unsubscribe string) {
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{Acks: "reply", Subscribe: "channel", Client: resp.Direct, Options: resp.DefaultOptions()}
+}
+
+// Validate finds options that contradict each other.
+func (o Options) Validate() error {
+	switch {
+	case o.Acks == none && o.Client != resp.Direct:
+		return fmt.Errorf("redis: option \"acks\": %w: redigo has an answer to every command; without answers there is client direct only", driver.ErrOption)
+	case o.Sharded && o.Subscribe == pattern:
+		return fmt.Errorf("redis: option \"sharded\": %w: sharded channels cannot be subscribed to by pattern", driver.ErrOption)
+	}
+	return nil
 }

@@ -287,7 +287,7 @@ func TestServerInfo(t *testing.T) {
 	if kind := s.(driver.AckReporter).Ack(); kind != driver.AckKindBroker {
 		t.Errorf("acknowledgements %q", kind)
 	}
-	if _, err := (redis.Driver{}).Open(context.Background(), driver.Target{URL: c.URL, Run: "with space"}); !errors.Is(err, driver.ErrUnsupported) {
+	if _, err := redis.Entry().Driver.Open(context.Background(), driver.Target{URL: c.URL, Run: "with space"}); !errors.Is(err, driver.ErrUnsupported) {
 		t.Error(err)
 	}
 }

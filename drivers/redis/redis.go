@@ -23,13 +23,7 @@
 // every subscriber gets every message.
 package redis
 
-import (
-	"context"
-	"fmt"
-
-	"sixnines/driver"
-	"sixnines/drivers/internal/resp"
-)
+import "sixnines/driver"
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -47,29 +41,6 @@ func Entry() driver.Entry {
 			TLS:        true,
 		},
 		Options: &options,
-		Driver:  Driver{},
+		Driver:  driver.Opening(options, newSession, (*session).Reach),
 	}
-}
-
-// Driver opens sessions with Redis servers. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It keeps one connection of its own, beside
-// those of producers and consumers, to ask the server about itself.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	if o.Acks == none && o.Client != resp.Direct {
-		return nil, fmt.Errorf("redis: option \"acks\": %w: redigo has an answer to every command; without answers there is client direct only", driver.ErrOption)
-	}
-	if o.Sharded && o.Subscribe == pattern {
-		return nil, fmt.Errorf("redis: option \"sharded\": %w: sharded channels cannot be subscribed to by pattern", driver.ErrOption)
-	}
-	base, err := resp.Open(ctx, t, "redis", o.Client, o.Options, resp.OutputLimits)
-	if err != nil {
-		return nil, err
-	}
-	return newSession(base, o), nil
 }

@@ -20,13 +20,17 @@ type session struct {
 	limited   atomic.Bool // a sender may wait for acknowledgements
 }
 
-func newSession(base *resp.Session, o Options) *session {
+func newSession(t driver.Target, o Options) (*session, error) {
+	base, err := resp.NewSession(t, "redis", o.Client, o.Options, resp.OutputLimits)
+	if err != nil {
+		return nil, err
+	}
 	s := &session{Session: base, options: o}
 	s.consumers = kit.NewPool("redis", s.receiver, func(ctx context.Context, in *receiver) { _ = in.link.Close(ctx) })
 	s.producers = resp.NewProducers(base, "publish", resp.PipelineOptions{Silent: o.Acks == none,
 		Late: func() bool { return s.awaited.Load() && !s.limited.Load() }},
 		func(name string) resp.Watch { return &subscriberWatch{session: s, name: name} })
-	return s
+	return s, nil
 }
 
 // channel returns the channel of a topic.

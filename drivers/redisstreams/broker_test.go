@@ -71,17 +71,17 @@ func unacked(c *resptest.Server) func(run string) (int, error) {
 // open opens a session with the target.
 func open(t testing.TB, target driver.Target) driver.Session {
 	t.Helper()
-	return sessiontest.Open(t, redisstreams.Driver{}, target)
+	return sessiontest.Open(t, redisstreams.Entry().Driver, target)
 }
 
 // works sends a message through a session with the target.
 func works(t testing.TB, target driver.Target) driver.Semantics {
 	t.Helper()
-	return sessiontest.Works(t, redisstreams.Driver{}, target)
+	return sessiontest.Works(t, redisstreams.Entry().Driver, target)
 }
 
 // refused opens a session, which must fail with the class and say the words.
 func refused(t testing.TB, target driver.Target, class error, words ...string) {
 	t.Helper()
-	sessiontest.Refused(t, redisstreams.Driver{}, target, class, words...)
+	sessiontest.Refused(t, redisstreams.Entry().Driver, target, class, words...)
 }

@@ -1,6 +1,7 @@
 package redisstreams
 
 import (
+	"fmt"
 	"strconv"
 
 	"sixnines/driver"
@@ -23,6 +24,14 @@ const exact = "exact"
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{Trim: "approximate", Field: "m", Count: 100, Client: resp.Direct, Options: resp.DefaultOptions()}
+}
+
+// Validate refuses a field without a name.
+func (o Options) Validate() error {
+	if o.Field == "" {
+		return fmt.Errorf("redis-streams: option \"field\": %w: a field needs a name", driver.ErrOption)
+	}
+	return nil
 }
 
 // words returns those of the command that adds to the stream: all but the payload,

@@ -25,13 +25,7 @@
 // the number of connections asked for.
 package redisstreams
 
-import (
-	"context"
-	"fmt"
-
-	"sixnines/driver"
-	"sixnines/drivers/internal/resp"
-)
+import "sixnines/driver"
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -52,27 +46,6 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  Driver{},
+		Driver:  driver.Opening(options, newSession, (*session).Reach),
 	}
-}
-
-// Driver opens sessions with Redis servers. The zero value is ready to use.
-type Driver struct{}
-
-// Open implements driver.Driver. It keeps one connection of its own, beside
-// those of producers and consumers, for streams and groups.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	if o.Field == "" {
-		return nil, fmt.Errorf("redis-streams: option \"field\": %w: a field needs a name", driver.ErrOption)
-	}
-	base, err := resp.Open(ctx, t, "redis-streams", o.Client, o.Options, "appendonly", "appendfsync", "save",
-		"maxmemory", "maxmemory-policy", "stream-node-max-bytes", "stream-node-max-entries")
-	if err != nil {
-		return nil, err
-	}
-	return newSession(base, o), nil
 }

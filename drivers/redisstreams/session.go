@@ -26,11 +26,16 @@ type session struct {
 	keeps bool     // they are not removed
 }
 
-func newSession(base *resp.Session, o Options) *session {
+func newSession(t driver.Target, o Options) (*session, error) {
+	base, err := resp.NewSession(t, "redis-streams", o.Client, o.Options, "appendonly", "appendfsync", "save",
+		"maxmemory", "maxmemory-policy", "stream-node-max-bytes", "stream-node-max-entries")
+	if err != nil {
+		return nil, err
+	}
 	s := &session{Session: base, options: o, making: make(chan struct{}, 1),
 		producers: resp.NewProducers(base, "add", resp.PipelineOptions{}, func(string) resp.Watch { return identifiers{} })}
 	s.making <- struct{}{}
-	return s
+	return s, nil
 }
 
 // key returns the key of a topic's stream.
@@ -175,11 +180,14 @@ func (s *session) remove(ctx context.Context) error {
 	keys, control := s.made, s.Control
 	s.mu.Unlock()
 	if s.Closed() && len(keys) > 0 {
-		again, err := resp.Open(ctx, s.Target, s.Driver, s.Via, s.options.Options)
+		again, err := resp.NewSession(s.Target, s.Driver, s.Via, s.options.Options)
+		if err == nil {
+			defer again.Close(ctx)
+			err = again.Reach(ctx)
+		}
 		if err != nil {
 			return s.Wrap(err, "remove streams")
 		}
-		defer again.Close(ctx)
 		control = again.Control
 	}
 	for _, key := range keys {

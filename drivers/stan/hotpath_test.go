@@ -54,7 +54,7 @@ func (c *counter) wait(t testing.TB) {
 func open(t testing.TB, target driver.Target) driver.Session {
 	t.Helper()
 	target.Run = "test"
-	s, err := stan.Driver{}.Open(t.Context(), target)
+	s, err := stan.Entry().Driver.Open(t.Context(), target)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,8 +58,8 @@ func (o Options) wire() natswire.Options {
 	return w
 }
 
-// check finds what is wrong with options taken together.
-func (o Options) check() error {
+// Validate finds what is wrong with options taken together.
+func (o Options) Validate() error {
 	wrong := func(option, format string, args ...any) error {
 		return failures().Option(option, fmt.Sprintf(format, args...))
 	}

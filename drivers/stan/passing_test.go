@@ -45,7 +45,7 @@ func (c deaf) Write(p []byte) (int, error) {
 func TestPassingErrors(t *testing.T) {
 	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
 	var left atomic.Int32
-	s, err := stan.Driver{}.Open(t.Context(), driver.Target{URL: c.URL, Run: "passing", Options: map[string]any{"connect_timeout": "500ms"},
+	s, err := stan.Entry().Driver.Open(t.Context(), driver.Target{URL: c.URL, Run: "passing", Options: map[string]any{"connect_timeout": "500ms"},
 		Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := new(net.Dialer).DialContext(ctx, network, address)
 			return deaf{conn, &left}, err

@@ -52,7 +52,7 @@ func TestSubscriberGoesOnBehindWhatItSaw(t *testing.T) {
 	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
 	l := &line{}
 	lost := make(chan struct{}, 16)
-	away, err := stan.Driver{}.Open(t.Context(), driver.Target{URL: c.URL, Run: "test", Dial: l.dial, Notify: func(e driver.Event) {
+	away, err := stan.Entry().Driver.Open(t.Context(), driver.Target{URL: c.URL, Run: "test", Dial: l.dial, Notify: func(e driver.Event) {
 		if e.Kind == driver.Disconnected {
 			lost <- struct{}{}
 		}

@@ -27,26 +27,30 @@ type session struct {
 	server   server // as read in Provision
 }
 
-// open connects, and registers once to see that somebody answers.
-func open(ctx context.Context, t driver.Target, o Options) (driver.Session, error) {
+func newSession(t driver.Target, o Options) (*session, error) {
 	s := &session{Base: kit.NewPlainBase(failures(), t), options: o}
 	var err error
 	if s.TLS, err = t.TLS.Config(""); err != nil {
 		return nil, fmt.Errorf("stan: %w", err)
 	}
+	if s.wire, err = natswire.NewClient(product, t, o.wire()); err != nil {
+		return nil, err
+	}
 	// Two sessions of one run must not pass for the same client.
 	s.name = "sixnines-" + t.Run + "-" + s.Nonce
 	s.links = kit.NewPool(product, s.connect, func(ctx context.Context, l *link) { _ = l.Close(ctx) })
-	if s.wire, err = natswire.Open(ctx, product, t, o.wire()); err != nil {
-		return nil, err
+	return s, nil
+}
+
+// reach connects the session's own connection, beside those of producers and consumers,
+// and registers once to see that somebody answers.
+func (s *session) reach(ctx context.Context) error {
+	if err := s.wire.Reach(ctx); err != nil {
+		return err
 	}
 	soon := kit.Moment() // it may be that nobody ever will
 	absent := func(err error) bool { return errors.Is(err, errNobody) && soon() }
-	if err := kit.Await(ctx, "stan: register", absent, func() error { return s.visit(ctx, nil, nil) }); err != nil {
-		_ = s.Close(ctx)
-		return nil, err
-	}
-	return s, nil
+	return kit.Await(ctx, "stan: register", absent, func() error { return s.visit(ctx, nil, nil) })
 }
 
 func (s *session) channel(topic string) string { return "sixnines." + s.Target.Run + "." + topic }

@@ -34,11 +34,7 @@
 //     standard output.
 package stan
 
-import (
-	"context"
-
-	"sixnines/driver"
-)
+import "sixnines/driver"
 
 const product = "stan"
 
@@ -61,23 +57,6 @@ func Entry() driver.Entry {
 		},
 		Options:    &options,
 		Monitoring: "http_url",
-		Driver:     Driver{},
+		Driver:     driver.Opening(options, newSession, (*session).reach),
 	}
-}
-
-// Driver opens sessions with NATS Streaming servers. The zero value is ready to
-// use.
-type Driver struct{}
-
-// Open implements driver.Driver. The session has one connection of its own, beside
-// those of producers and consumers.
-func (Driver) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	return open(ctx, t, o)
 }

@@ -22,7 +22,7 @@ func refused(t *testing.T, target driver.Target, class error, words ...string) {
 	if target.Run == "" {
 		target.Run = "test"
 	}
-	s, err := stan.Driver{}.Open(t.Context(), target)
+	s, err := stan.Entry().Driver.Open(t.Context(), target)
 	if err == nil {
 		s.Close(context.Background())
 		t.Fatal("the session opens")
@@ -138,7 +138,7 @@ func TestSemanticsAreReadFromTheServer(t *testing.T) {
 	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
 	s := open(t, driver.Target{URL: c.URL})
 	s.Close(t.Context())
-	if s, err = (stan.Driver{}).Open(t.Context(), driver.Target{URL: c.URL, Run: "test", Options: map[string]any{"http_url": "http://" + l.Addr().String()}}); err != nil {
+	if s, err = stan.Entry().Driver.Open(t.Context(), driver.Target{URL: c.URL, Run: "test", Options: map[string]any{"http_url": "http://" + l.Addr().String()}}); err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close(context.Background())

@@ -13,15 +13,16 @@ import (
 	"sixnines/drivers/internal/mesh"
 )
 
-// Driver opens sessions. Sockets of one run meet in its directory.
-type Driver struct {
+// network makes sessions. Sockets of one run meet in its directory.
+type network struct {
 	pipeline  bool
 	directory *mesh.Directory
 	greetings *atomic.Int64
 }
 
 func newDriver(pipeline bool) driver.Driver {
-	return &Driver{pipeline: pipeline, directory: &mesh.Directory{}, greetings: &atomic.Int64{}}
+	d := &network{pipeline: pipeline, directory: &mesh.Directory{}, greetings: &atomic.Int64{}}
+	return driver.Opening(DefaultOptions(), d.newSession, nil)
 }
 
 // session implements driver.Session, driver.RequestReplier and
@@ -44,13 +45,8 @@ func (s *session) marks() hwms {
 	return h
 }
 
-// Open implements driver.Driver. There is no broker to reach: it checks that
-// sockets can bind at the address.
-func (d *Driver) Open(_ context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, err
-	}
+// newSession checks that sockets can bind at the address. There is no broker to reach.
+func (d *network) newSession(t driver.Target, o Options) (*session, error) {
 	a, err := mesh.Parse(t.URL, "tcp", "ipc", "inproc")
 	if err != nil {
 		return nil, fmt.Errorf("zeromq: %w", err)

@@ -39,22 +39,14 @@ func Entry() driver.Entry {
 			Ordered: true,
 		},
 		Options: &options,
-		Driver:  relay{},
+		Driver:  driver.Opening(options, newSession, (*session).reach),
 	}
 }
 
 // maxPayload is the largest message that the broker carries, in bytes.
 const maxPayload = 1 << 20
 
-type relay struct{}
-
-// Open implements driver.Driver. It reaches the broker once, so that a wrong
-// address fails here and not in the middle of a run.
-func (relay) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	o := DefaultOptions()
-	if err := driver.DecodeOptions(t.Options, &o); err != nil {
-		return nil, fmt.Errorf("relay: %w", err)
-	}
+func newSession(t driver.Target, o Options) (*session, error) {
 	if t.TLS != nil {
 		return nil, fmt.Errorf("relay: tls: %w", driver.ErrUnsupported)
 	}
@@ -62,16 +54,21 @@ func (relay) Open(ctx context.Context, t driver.Target) (driver.Session, error) 
 	if err != nil || u.Scheme != "relay" || u.Host == "" {
 		return nil, fmt.Errorf("relay: address %q: %w: want relay://HOST:PORT", t.URL, driver.ErrNotConnected)
 	}
-	s := &session{target: t, address: u.Host, options: o, links: map[linkName]*link{}}
+	return &session{target: t, address: u.Host, options: o, links: map[linkName]*link{}}, nil
+}
+
+// reach asks the broker something once, so that a wrong address fails here and not in
+// the middle of a run.
+func (s *session) reach(ctx context.Context) error {
 	l, err := s.dial(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	err = l.ask(ctx, 'Q', 0, "")
 	l.close()
 	<-l.ended
 	if err != nil {
-		return nil, fmt.Errorf("relay: %s does not answer: %w: %w", u.Host, driver.ErrNotConnected, err)
+		return fmt.Errorf("relay: %s does not answer: %w: %w", s.address, driver.ErrNotConnected, err)
 	}
-	return s, nil
+	return nil
 }

@@ -63,7 +63,7 @@ func (d double) Entry() driver.Entry {
 }
 
 func (d double) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	s, err := nats.Driver{}.Open(ctx, t)
+	s, err := nats.Entry().Driver.Open(ctx, t)
 	if err != nil {
 		return nil, err
 	}

@@ -35,23 +35,20 @@ func schemes() []kit.Scheme {
 	return []kit.Scheme{{Name: "nats", Port: "4222"}, {Name: "tls", Port: "4222", TLS: true}, {Name: "ws", Port: "80"}, {Name: "wss", Port: "443", TLS: true}}
 }
 
-// Open checks the target and the options, and connects the control link, which
-// lasts as long as the client. Errors begin with the product's name.
-func Open(ctx context.Context, product string, t driver.Target, o Options) (*Client, error) {
+// NewClient returns one that is not connected. Errors begin with the product's name.
+func NewClient(product string, t driver.Target, o Options) (*Client, error) {
 	b, err := kit.NewBase(Errors(product), t, o.User, o.Password, schemes()...)
 	if err != nil {
 		return nil, err
 	}
 	c := &Client{Base: b, options: o, writeBuffer: o.writeBuffer(t.Batch)}
 	c.links = kit.NewPool(product, c.connect, func(ctx context.Context, l *Link) { l.close(ctx) })
-	if err := c.open(ctx); err != nil {
-		c.Stop()
-		return nil, err
-	}
 	return c, nil
 }
 
-func (c *Client) open(ctx context.Context) (err error) {
+// Reach checks the options and connects the control link, beside those of producers and
+// consumers. It lasts as long as the client.
+func (c *Client) Reach(ctx context.Context) (err error) {
 	if c.TLS == nil && c.options.TLSFirst {
 		if c.TLS, err = c.Target.TLS.Config(""); err != nil {
 			return fmt.Errorf("%s: %w", c.Driver, err)

@@ -24,32 +24,32 @@ type Session struct {
 	server Server
 }
 
-// Open connects and finds out what the server is, see NewClient. Beside its limits the
-// settings are asked for.
-func Open(ctx context.Context, t driver.Target, name, via string, o Options, settings ...string) (*Session, error) {
+// NewSession returns one that is not connected, see NewClient. Beside the server's limits
+// the settings are asked for.
+func NewSession(t driver.Target, name, via string, o Options, settings ...string) (*Session, error) {
 	client, err := NewClient(t, name, via, o)
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{Client: client, settings: append(limits(), settings...)}
-	if s.Control, err = NewControl(ctx, client); err == nil {
-		err = s.Look(ctx)
+	return &Session{Client: client, settings: append(limits(), settings...)}, nil
+}
+
+// Reach connects the session's own connection, beside those of producers and consumers,
+// and finds out what the server is.
+func (s *Session) Reach(ctx context.Context) (err error) {
+	if s.Control, err = NewControl(ctx, s.Client); err != nil {
+		return err
 	}
-	if err != nil {
-		s.Stop()
-		if s.Control != nil {
-			s.Control.Close(ctx)
-		}
-		return nil, err
-	}
-	return s, nil
+	return s.Look(ctx)
 }
 
 // Close ends all that the session keeps, and what the functions end, and then its own
 // connection, which consumers may need until then.
 func (s *Session) Close(ctx context.Context, also ...func(context.Context)) error {
 	err := s.Client.Close(ctx, also...)
-	s.Control.Close(ctx)
+	if s.Control != nil {
+		s.Control.Close(ctx)
+	}
 	return err
 }
 
