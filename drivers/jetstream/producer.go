@@ -98,7 +98,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 func (p *producer) listen(ctx context.Context, spec driver.ProducerSpec) error {
 	s := p.session
 	limit := s.inFlight()
-	p.limited, p.unanswered = limit > 0, kit.NewUnanswered[struct{}](1, limit, 0)
+	p.limited, p.unanswered = limit > 0, kit.NewUnanswered[struct{}](1, limit)
 	p.inbox = p.link.Conn().NewInbox()
 	if p.numbered = s.options.MessageID; p.numbered {
 		p.header = fmt.Appendf(natswire.AppendHeaders(nil, spec.Headers), "Nats-Msg-Id: %s-%d-", s.Target.Run, spec.ID)

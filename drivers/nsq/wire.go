@@ -35,7 +35,7 @@ type wire struct {
 type follows bool
 
 func newWire(s *session, stream *stream, id identity, sub *subscription) *wire {
-	w := &wire{stream: stream, session: s, sub: sub, id: id, served: make(chan struct{}), unanswered: kit.NewUnanswered[follows](1, 0, 0)}
+	w := &wire{stream: stream, session: s, sub: sub, id: id, served: make(chan struct{}), unanswered: kit.NewUnanswered[follows](1, 0)}
 	w.writer = kit.NewWriter(kit.Conn{Conn: compressed{stream.raw, stream}, Raw: stream.raw}, s.writeBuffer, kit.WriterHook{
 		Seal: w.seal, Emptied: w.emptied, Failed: w.endWith})
 	stream.idle = w.writer.FlushReplies

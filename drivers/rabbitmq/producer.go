@@ -2,6 +2,7 @@ package rabbitmq
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"sync/atomic"
 
@@ -21,6 +22,8 @@ type producer struct {
 	acks     driver.Acks
 	closed   atomic.Bool
 	replies  *kit.Gate // nil: not a requester
+
+	unroutable, refused error // made once
 
 	prepared wire.Prepared // for the channelState on
 	on       *channelState
@@ -48,7 +51,9 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err := checkName("topic", spec.Topic); err != nil {
 		return nil, err
 	}
-	p := &producer{session: s, topic: spec.Topic, acks: acks, envelope: s.topology.envelope(spec.Topic), replies: replies}
+	p := &producer{session: s, topic: spec.Topic, acks: acks, envelope: s.topology.envelope(spec.Topic), replies: replies,
+		unroutable: fmt.Errorf("rabbitmq: send to %q: %w: it leads to no queue, and the broker gave it back", spec.Topic, driver.ErrNoTopic),
+		refused:    fmt.Errorf("rabbitmq: send to %q: %w: basic.nack", spec.Topic, driver.ErrRejected)}
 	if len(spec.Headers) > 0 {
 		table := wire.Table{}
 		maps.Copy(table, p.envelope.Headers)
@@ -58,9 +63,7 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		p.envelope.Headers = table
 	}
 	index := -1 - spec.ID // of its own
-	n := s.options.Channels
-	shared := n > 0 && replies == nil
-	if shared {
+	if n := s.options.Channels; n > 0 && replies == nil {
 		index = spec.ID % n
 	}
 	p.key = senderKey{kit.Key{Role: kit.Producer, Conn: spec.Conn}, index}
@@ -71,7 +74,7 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	s.mu.Lock()
 	o, joined := s.senders[p.key]
 	if !joined {
-		o = newSender(l, p, shared)
+		o = &sender{link: l}
 		s.senders[p.key] = o
 	}
 	o.users++

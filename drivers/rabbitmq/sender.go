@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
@@ -27,19 +26,23 @@ type sender struct {
 
 	sending sync.Mutex // one message at a time: they are counted as they are written
 	now     atomic.Pointer[channelState]
-
-	unroutable, refused error // made once
 }
 
-// newSender returns one for the producer, which may share it with others.
-func newSender(l *link, p *producer, shared bool) *sender {
-	to := strconv.Quote(p.topic)
-	if shared {
-		to = "the topics of a shared channel"
+// sent is a message that the broker has not confirmed.
+type sent struct {
+	payload []byte
+	by      *producer
+}
+
+// outcome names the topic of a message that came back, or that the broker refused.
+func (m sent) outcome(cameBack bool, err error) error {
+	switch {
+	case cameBack:
+		return m.by.unroutable
+	case err == driver.ErrRejected:
+		return m.by.refused
 	}
-	return &sender{link: l,
-		unroutable: fmt.Errorf("rabbitmq: send to %s: %w: it leads to no queue, and the broker gave it back", to, driver.ErrNoTopic),
-		refused:    fmt.Errorf("rabbitmq: send to %s: %w: basic.nack", to, driver.ErrRejected)}
+	return err
 }
 
 // channelState is a sender's channel on one connection. It implements wire.Handler.
@@ -50,9 +53,9 @@ type channelState struct {
 	sender  *sender
 	open    int // messages in the transaction, guarded by the sender's sending
 
-	// The messages that the broker has not confirmed, with their payloads, by delivery
-	// tags: the broker counts from 1, and so do we. Nil: nothing is confirmed.
-	unanswered *kit.Unanswered[[]byte]
+	// The messages that the broker has not confirmed, by delivery tags: the broker counts
+	// from 1, and so do we. Nil: nothing is confirmed.
+	unanswered *kit.Unanswered[sent]
 	reading    kit.Mark // the message that Send reads
 	given      uint64   // tag from which on messages that came back are looked for
 }
@@ -68,8 +71,9 @@ func (o *sender) attachWith(ctx context.Context, w *rabbit.Wire[connection], rep
 	options := &o.link.session.options
 	p := &channelState{link: o.link, sender: o, replies: replies}
 	if o.link.session.Ack() == driver.AckKindBroker {
-		p.unanswered = kit.NewUnanswered[[]byte](1, 0, 0)
+		p.unanswered = kit.NewUnanswered[sent](1, 0)
 		p.unanswered.Marks(&p.reading)
+		p.unanswered.Outcomes(sent.outcome)
 	}
 	var err error
 	if p.channel, err = w.Conn.open(ctx, p); err != nil {
@@ -102,7 +106,7 @@ func (p *channelState) Deliver(d wire.Delivery) {
 func (p *channelState) Confirm(tag uint64, multiple, ok bool) {
 	var err error
 	if !ok {
-		err = p.sender.refused
+		err = driver.ErrRejected // see sent.outcome
 	}
 	switch {
 	case p.unanswered == nil:
@@ -120,7 +124,7 @@ func (p *channelState) Confirm(tag uint64, multiple, ok bool) {
 func (p *channelState) Return(r wire.Returned) {
 	p.link.gaveUp.Add(1)
 	if p.unanswered != nil {
-		p.given = p.unanswered.Decide(p.given, func(payload *[]byte) bool { return bytes.Equal(*payload, r.Body) }, p.sender.unroutable)
+		p.given = p.unanswered.Decide(p.given, func(m *sent) bool { return bytes.Equal(m.payload, r.Body) })
 	}
 }
 
@@ -180,7 +184,7 @@ func (o *sender) send(p *producer, token uint64, payload []byte) error {
 		p.acks.Done(token, nil)
 		return nil
 	}
-	tag, ok := now.unanswered.Add(p.acks, token, payload)
+	tag, ok := now.unanswered.Add(p.acks, token, sent{payload, p})
 	if !ok {
 		return o.link.Absent()
 	}

@@ -87,7 +87,7 @@ func (p *producer) Attach(ctx context.Context, w *rabbit.Wire[connection]) error
 		}
 		p.next.Store(max(p.next.Load(), last+1))
 	}
-	now := &producerState{producer: p, unanswered: kit.NewUnanswered[struct{}](p.next.Load(), 0, 0)}
+	now := &producerState{producer: p, unanswered: kit.NewUnanswered[struct{}](p.next.Load(), 0)}
 	now.unanswered.Marks(&now.reading)
 	// The library tells of each message of an entry.
 	now.grouped = s.options.SubEntrySize > 1 && s.options.Client == direct

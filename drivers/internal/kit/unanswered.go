@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"cmp"
+	"slices"
 	"sync"
 
 	"sixnines/driver"
@@ -12,15 +14,16 @@ import (
 // without a lock. It is safe for concurrent use.
 type Unanswered[N any] struct {
 	limit int // that may wait for an answer; 0: any number
-	span  int // from the oldest of them to the newest; 0: any number
 
 	sending *Mark // of the message that a Send reads; nil: none is marked
+	outcome func(note N, decided bool, err error) error
 
 	mu    sync.Mutex
 	room  sync.Cond
-	ring  []unanswered[N] // its length is a power of two
-	first uint64          // the oldest that is not settled
+	ring  []unanswered[N] // those from first on; its length is a power of two
+	first uint64          // the oldest in ring that is not settled
 	next  uint64          // the number of the next
+	late  []straggler[N]  // those before first, by their numbers
 	open  int             // not settled
 	ended bool
 	empty chan struct{} // closed when open is 0; nil: nobody waits for it
@@ -31,13 +34,19 @@ type unanswered[N any] struct {
 	acks    driver.Acks // nil: settled
 	token   uint64
 	note    N
-	decided error // what it is settled with, whatever the answer; nil: by the answer
+	decided bool // see Decide
+}
+
+// straggler is a message that was put aside: most of those after it are settled.
+type straggler[N any] struct {
+	number uint64
+	unanswered[N]
 }
 
 // NewUnanswered returns one whose first message has the number. Add waits while limit
-// messages have no answer, or span from the oldest to the newest; 0 limits nothing.
-func NewUnanswered[N any](first uint64, limit, span int) *Unanswered[N] {
-	u := &Unanswered[N]{limit: limit, span: span, first: first, next: first, ring: make([]unanswered[N], 256)}
+// messages have no answer; 0 limits nothing.
+func NewUnanswered[N any](first uint64, limit int) *Unanswered[N] {
+	u := &Unanswered[N]{limit: limit, first: first, next: first, ring: make([]unanswered[N], 256)}
 	u.room.L = &u.mu
 	return u
 }
@@ -46,14 +55,46 @@ func NewUnanswered[N any](first uint64, limit, span int) *Unanswered[N] {
 // payload until it calls m.End. One goroutine at a time sends. It is called before Add.
 func (u *Unanswered[N]) Marks(m *Mark) { u.sending = m }
 
+// Outcomes has f say what a message is settled with that was decided, or that is to be
+// settled with the error err. It is called before Add.
+func (u *Unanswered[N]) Outcomes(f func(note N, decided bool, err error) error) { u.outcome = f }
+
+// from returns the oldest message from the number on, and its number; nil: there is
+// none. mu is held.
+func (u *Unanswered[N]) from(number uint64) (uint64, *unanswered[N]) {
+	if number < u.first {
+		i, _ := slices.BinarySearchFunc(u.late, number, func(s straggler[N], n uint64) int { return cmp.Compare(s.number, n) })
+		for ; i < len(u.late); i++ {
+			if s := &u.late[i]; s.acks != nil {
+				return s.number, &s.unanswered
+			}
+		}
+		number = u.first
+	}
+	for ; number < u.next; number++ {
+		if m := u.place(number); m.acks != nil {
+			return number, m
+		}
+	}
+	return number, nil
+}
+
+// at returns the message with the number; nil: it is settled, or never was there. mu is
+// held.
 func (u *Unanswered[N]) at(number uint64) *unanswered[N] {
+	if n, m := u.from(number); n == number {
+		return m
+	}
+	return nil
+}
+
+// place is where the message with the number is in the ring.
+func (u *Unanswered[N]) place(number uint64) *unanswered[N] {
 	return &u.ring[number&uint64(len(u.ring)-1)]
 }
 
 // full reports whether Add would wait. mu is held.
-func (u *Unanswered[N]) full() bool {
-	return !u.ended && (u.limit > 0 && u.open >= u.limit || u.span > 0 && u.next-u.first >= uint64(u.span))
-}
+func (u *Unanswered[N]) full() bool { return !u.ended && u.limit > 0 && u.open >= u.limit }
 
 // Full reports whether Add would wait: what is collected to be written should go out
 // before.
@@ -75,14 +116,10 @@ func (u *Unanswered[N]) Add(acks driver.Acks, token uint64, note N) (number uint
 		return 0, false
 	}
 	if u.next-u.first == uint64(len(u.ring)) {
-		old := u.ring
-		u.ring = make([]unanswered[N], 2*len(old))
-		for n := u.first; n < u.next; n++ {
-			*u.at(n) = old[n&uint64(len(old)-1)]
-		}
+		u.extend()
 	}
 	number = u.next
-	*u.at(number) = unanswered[N]{acks: acks, token: token, note: note}
+	*u.place(number) = unanswered[N]{acks: acks, token: token, note: note}
 	u.next++
 	u.open++
 	if u.sending != nil {
@@ -91,15 +128,39 @@ func (u *Unanswered[N]) Add(acks driver.Acks, token uint64, note N) (number uint
 	return number, true
 }
 
+// extend makes places in a ring that has none left. Where it holds few messages, because
+// old ones have no answer while later ones have, those in its older half are put aside:
+// else one message would have the ring grow for as long as it is not answered. mu is
+// held.
+func (u *Unanswered[N]) extend() {
+	old := u.ring
+	if u.open > len(old)/8 {
+		u.ring = make([]unanswered[N], 2*len(old))
+		for n := u.first; n < u.next; n++ {
+			*u.place(n) = old[n&uint64(len(old)-1)]
+		}
+		return
+	}
+	u.late = slices.DeleteFunc(u.late, func(s straggler[N]) bool { return s.acks == nil })
+	half := u.first + uint64(len(old)/2)
+	number, m := u.from(u.first)
+	for ; m != nil && number < half; number, m = u.from(number + 1) {
+		u.late = append(u.late, straggler[N]{number, *m})
+		*m = unanswered[N]{}
+	}
+	u.first = number
+}
+
 // Withdraw removes a message that was not sent, if none was added after it; false: it
 // has been settled, or will be.
 func (u *Unanswered[N]) Withdraw(number uint64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if number < u.first || number+1 != u.next || u.at(number).acks == nil {
+	m := u.at(number)
+	if m == nil || number+1 != u.next {
 		return false
 	}
-	u.take(number)
+	u.take(m)
 	u.next--
 	u.first = min(u.first, u.next)
 	return true
@@ -110,20 +171,22 @@ func (u *Unanswered[N]) Withdraw(number uint64) bool {
 func (u *Unanswered[N]) Discard(number uint64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if number < u.first || number >= u.next || u.at(number).acks == nil {
-		return false
+	m := u.at(number)
+	if m != nil {
+		u.take(m)
 	}
-	u.take(number)
-	return true
+	return m != nil
 }
 
 // take removes a message that is not settled. mu is held.
-func (u *Unanswered[N]) take(number uint64) unanswered[N] {
-	at := u.at(number)
-	m := *at
-	*at = unanswered[N]{}
-	for u.first < u.next && u.at(u.first).acks == nil {
+func (u *Unanswered[N]) take(m *unanswered[N]) unanswered[N] {
+	was := *m
+	*m = unanswered[N]{}
+	for u.first < u.next && u.place(u.first).acks == nil {
 		u.first++
+	}
+	for len(u.late) > 0 && u.late[0].acks == nil {
+		u.late = u.late[1:]
 	}
 	u.open--
 	u.room.Signal()
@@ -131,26 +194,27 @@ func (u *Unanswered[N]) take(number uint64) unanswered[N] {
 		close(u.empty)
 		u.empty = nil
 	}
-	return m
+	return was
 }
 
 // Settle resolves the message with the number, with nil or what the broker refused it
 // for; false: it is not there any more, or never was.
 func (u *Unanswered[N]) Settle(number uint64, err error) bool {
 	u.mu.Lock()
-	if number < u.first || number >= u.next || u.at(number).acks == nil {
+	at := u.at(number)
+	if at == nil {
 		u.mu.Unlock()
 		return false
 	}
-	m := u.take(number)
+	m := u.take(at)
 	u.mu.Unlock()
-	m.resolve(err)
+	u.resolve(&m, err)
 	return true
 }
 
-func (m *unanswered[N]) resolve(err error) {
-	if m.decided != nil {
-		err = m.decided
+func (u *Unanswered[N]) resolve(m *unanswered[N], err error) {
+	if (err != nil || m.decided) && u.outcome != nil {
+		err = u.outcome(m.note, m.decided, err)
 	}
 	m.acks.Done(m.token, err)
 }
@@ -180,36 +244,31 @@ func (u *Unanswered[N]) settle(from, to uint64, joins func(note *N) bool, err er
 	for more := true; more; {
 		n := 0
 		u.mu.Lock()
-		from = max(from, u.first)
-		for more = from <= to && from < u.next; more && n < settleMost; more = from <= to && from < u.next {
-			if at := u.at(from); at.acks != nil {
-				if joins != nil && all+n > 0 && !joins(&at.note) {
-					more = false
-					break
-				}
-				settled[n] = u.take(from)
+		for more && n < settleMost {
+			number, m := u.from(from)
+			if more = m != nil && number <= to && (joins == nil || all+n == 0 || joins(&m.note)); more {
+				settled[n] = u.take(m)
 				n++
+				from = number + 1
 			}
-			from++
 		}
 		u.mu.Unlock()
 		for i := range n {
-			settled[i].resolve(err)
+			u.resolve(&settled[i], err)
 		}
 		all += n
 	}
 	return all
 }
 
-// Decide looks for the oldest message from the number on that is meant, and has it
-// settled with err whatever the answer is. It returns the number of the one after it,
-// and from where there is none.
-func (u *Unanswered[N]) Decide(from uint64, meant func(note *N) bool, err error) uint64 {
+// Decide looks for the oldest message from the number on that is meant, and has Outcomes
+// told of it. It returns the number of the one after it, and from where there is none.
+func (u *Unanswered[N]) Decide(from uint64, meant func(note *N) bool) uint64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	for n := max(from, u.first); n < u.next; n++ {
-		if at := u.at(n); at.acks != nil && at.decided == nil && meant(&at.note) {
-			at.decided = err
+	for n, m := u.from(from); m != nil; n, m = u.from(n + 1) {
+		if !m.decided && meant(&m.note) {
+			m.decided = true
 			return n + 1
 		}
 	}
@@ -221,7 +280,8 @@ func (u *Unanswered[N]) Decide(from uint64, meant func(note *N) bool, err error)
 func (u *Unanswered[N]) Oldest() (number uint64, open int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return u.first, u.open
+	number, _ = u.from(0)
+	return number, u.open
 }
 
 // Empty returns what is closed when no message is without an answer; nil: none is.
@@ -251,8 +311,9 @@ func (u *Unanswered[N]) End(err error) {
 	u.mu.Lock()
 	u.ended = true
 	if u.sending != nil {
-		if n := u.sending.tag.Load(); n >= u.first && n < u.next && u.at(n).acks != nil && u.sending.Leave(n, err) {
-			u.take(n)
+		n := u.sending.tag.Load()
+		if m := u.at(n); m != nil && u.sending.Leave(n, err) {
+			u.take(m)
 		}
 	}
 	u.room.Broadcast()

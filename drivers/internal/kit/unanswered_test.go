@@ -39,7 +39,7 @@ func (o *outcomes) want(t *testing.T, want ...string) {
 
 func TestUnanswered(t *testing.T) {
 	var acks outcomes
-	u := NewUnanswered[bool](1, 0, 0)
+	u := NewUnanswered[bool](1, 0)
 	add := func(from, to uint64) {
 		for token := from; token <= to; token++ {
 			if number, ok := u.Add(&acks, token, token%3 == 0); !ok || number != token {
@@ -57,7 +57,13 @@ func TestUnanswered(t *testing.T) {
 	refused := errors.New("refused")
 	u.SettleTo(5, refused)
 	acks.want(t, "4 refused", "5 refused")
-	if next := u.Decide(0, func(note *bool) bool { return *note }, refused); next != 7 {
+	u.Outcomes(func(_, decided bool, err error) error {
+		if decided {
+			return refused
+		}
+		return err
+	})
+	if next := u.Decide(0, func(note *bool) bool { return *note }); next != 7 {
 		t.Errorf("the next is %d, want that after the sixth", next)
 	}
 	u.Settle(6, nil)
@@ -80,7 +86,7 @@ func TestUnanswered(t *testing.T) {
 	if u.Empty() != nil {
 		t.Error("nothing is left, and somebody has to wait")
 	}
-	u = NewUnanswered[bool](1, 0, 0)
+	u = NewUnanswered[bool](1, 0)
 	add(1, 1000) // more than it has places at first
 	u.Settle(500, nil)
 	u.SettleTo(999, nil)
@@ -97,7 +103,7 @@ func TestUnanswered(t *testing.T) {
 
 func TestUnansweredRange(t *testing.T) {
 	var acks outcomes
-	u := NewUnanswered[struct{}](1, 0, 0)
+	u := NewUnanswered[struct{}](1, 0)
 	for token := range uint64(200) {
 		u.Add(&acks, token+1, struct{}{})
 	}
@@ -126,7 +132,7 @@ func TestUnansweredRange(t *testing.T) {
 func TestUnansweredMarked(t *testing.T) {
 	var acks outcomes
 	var sending Mark
-	u := NewUnanswered[struct{}](1, 0, 0)
+	u := NewUnanswered[struct{}](1, 0)
 	u.Marks(&sending)
 	lost := errors.New("lost")
 	first, _ := u.Add(&acks, 1, struct{}{})
@@ -144,48 +150,81 @@ func TestUnansweredMarked(t *testing.T) {
 
 // A sender waits while as many messages as allowed have no answer, and no longer.
 func TestUnansweredWaits(t *testing.T) {
-	for name, u := range map[string]*Unanswered[struct{}]{
-		"limit": NewUnanswered[struct{}](7, 2, 0), "span": NewUnanswered[struct{}](7, 0, 2),
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				u.room.L = &u.mu
-				var acks outcomes
-				u.Add(&acks, 1, struct{}{})
-				u.Add(&acks, 2, struct{}{})
-				if !u.Full() {
-					t.Error("it is not full")
-				}
-				added := make(chan bool)
-				for token := uint64(3); token <= 4; token++ {
-					go func() {
-						_, ok := u.Add(&acks, token, struct{}{})
-						added <- ok
-					}()
-				}
-				synctest.Wait()
-				select {
-				case <-added:
-					t.Fatal("a message was added beyond what is allowed")
-				default:
-				}
-				u.Settle(7, nil)
-				if !<-added {
-					t.Error("there is room, and a message was refused")
-				}
-				u.End(errors.New("lost"))
-				if <-added {
-					t.Error("a message was added after the end")
-				}
-			})
-		})
+	synctest.Test(t, func(t *testing.T) {
+		u := NewUnanswered[struct{}](7, 2)
+		var acks outcomes
+		u.Add(&acks, 1, struct{}{})
+		u.Add(&acks, 2, struct{}{})
+		if !u.Full() {
+			t.Error("it is not full")
+		}
+		added := make(chan bool)
+		for token := uint64(3); token <= 4; token++ {
+			go func() {
+				_, ok := u.Add(&acks, token, struct{}{})
+				added <- ok
+			}()
+		}
+		synctest.Wait()
+		select {
+		case <-added:
+			t.Fatal("a message was added beyond what is allowed")
+		default:
+		}
+		u.Settle(7, nil)
+		if !<-added {
+			t.Error("there is room, and a message was refused")
+		}
+		u.End(errors.New("lost"))
+		if <-added {
+			t.Error("a message was added after the end")
+		}
+	})
+}
+
+// Messages that are not answered do not have places kept for those after them, and can be
+// found all the same.
+func TestUnansweredStragglers(t *testing.T) {
+	var acks outcomes
+	u := NewUnanswered[struct{}](1, 0)
+	for token := uint64(1); token <= 100_000; token++ {
+		if number, ok := u.Add(&acks, token, struct{}{}); number != token || !ok {
+			t.Fatalf("message %d has number %d, %v", token, number, ok)
+		}
+		if token%10_000 != 1 && !u.Settle(token, nil) {
+			t.Fatalf("message %d is not there", token)
+		}
 	}
+	if number, open := u.Oldest(); number != 1 || open != 10 || len(u.ring) > 256 || cap(u.late) > 64 {
+		t.Errorf("the oldest of %d is %d, of 10 it is 1; %d places and %d aside", open, number, len(u.ring), cap(u.late))
+	}
+	acks.all = nil
+	refused := errors.New("refused")
+	u.Outcomes(func(_ struct{}, decided bool, err error) error {
+		if decided {
+			return refused
+		}
+		return err
+	})
+	if next := u.Decide(2, func(*struct{}) bool { return true }); next != 10_002 {
+		t.Errorf("the next is %d, want that after the second that is left", next)
+	}
+	if u.Settle(2, nil) || !u.Settle(10_001, nil) || u.Settle(10_001, nil) || !u.Discard(20_001) || u.Withdraw(30_001) {
+		t.Error("a message is settled or discarded once, and only if it is there")
+	}
+	u.SettleOldest(nil, nil)
+	u.SettleRange(30_001, 40_000, nil)
+	u.SettleRange(50_001, 60_001, nil)
+	acks.want(t, "10001 refused", "1", "30001", "50001", "60001")
+	u.SettleTo(70_001, nil)
+	u.End(refused)
+	acks.want(t, "40001", "70001", "80001 refused", "90001 refused")
 }
 
 // Whoever sends, settles and ends: each message that was added is resolved once.
 func TestUnansweredOnce(t *testing.T) {
 	for range 50 {
-		u := NewUnanswered[struct{}](1, 64, 0)
+		u := NewUnanswered[struct{}](1, 64)
 		var acks outcomes
 		var busy sync.WaitGroup
 		numbers := make(chan uint64, 64)
