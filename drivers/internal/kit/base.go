@@ -123,8 +123,8 @@ func (b *Base) Forget(p Part) {
 // Closed reports whether Close has begun.
 func (b *Base) Closed() bool { return b.Life.Err() != nil }
 
-// Stop ends what is still connecting, and lets nothing more be kept. It is for an
-// Open that fails; Close calls it.
+// Stop ends what is still connecting, and lets nothing more be kept. It is for a session
+// that cannot be made; Close calls it.
 func (b *Base) Stop() (parts []Part) {
 	b.cancel()
 	b.mu.Lock()
