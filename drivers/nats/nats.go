@@ -23,9 +23,6 @@ import (
 	"sixnines/drivers/internal/natswire"
 )
 
-// product begins every error.
-const product = "nats"
-
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
 	options := natswire.DefaultOptions()

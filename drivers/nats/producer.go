@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync/atomic"
 
+	"github.com/nats-io/nats.go"
+
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/natswire"
@@ -16,39 +18,53 @@ type producer struct {
 	link    *natswire.Link
 	out     *natswire.Publisher
 	subject string
+	inbox   driver.Consumer // of a requester's replies, and the link's user; nil: it is none
 	acks    driver.Acks
 	closed  atomic.Bool
 }
 
+// batching is a producer that implements driver.Flusher as well. A producer
+// that writes at once does not: it would be called for nothing.
+type batching struct{ *producer }
+
 // Producer implements driver.Session.
 func (s session) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
-	p, err := s.producer(ctx, spec, acks)
+	return s.producer(ctx, spec, acks, nil)
+}
+
+// Requester implements driver.RequestReplier. Replies come by the connection that requests
+// go out by.
+func (s session) Requester(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies driver.Deliver) (driver.Producer, error) {
+	return s.producer(ctx, spec, acks, replies)
+}
+
+func (s session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies driver.Deliver) (driver.Producer, error) {
+	l, err := s.Acquire(ctx, kit.Key{Role: kit.Producer, Conn: spec.Conn})
 	if err != nil {
 		return nil, err
 	}
-	if p.link.Batching() {
+	p := &producer{session: s, link: l, out: natswire.NewPublisher(l), subject: s.subject(spec.Topic), acks: acks}
+	p.out.Carry(spec.Headers)
+	reply := ""
+	if replies != nil {
+		reply = l.Conn().NewInbox()
+		if p.inbox, err = s.subscribe(ctx, l, driver.ConsumerSpec{}, []string{reply}, natswire.Receiver{Take: payloads(replies), Status: p.status}); err != nil {
+			return nil, err
+		}
+	}
+	p.out.Address(p.subject, reply)
+	if l.Batching() {
 		return batching{p}, nil
 	}
 	return p, nil
 }
 
-func (s session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (*producer, error) {
-	subject, err := s.subject(spec.Topic)
-	if err != nil {
-		return nil, err
+// status gets what the server says instead of a reply: 503 where nobody is subscribed to
+// the subject of a request.
+func (p *producer) status(_ *nats.Msg, status string) {
+	if status == "503" {
+		p.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: "nobody answers " + p.subject})
 	}
-	l, err := s.Acquire(ctx, kit.Key{Role: kit.Producer, Conn: spec.Conn})
-	if err != nil {
-		return nil, err
-	}
-	if limit := l.Conn().MaxPayload(); int64(spec.Size+natswire.HeaderSize(spec.Headers)) > limit {
-		s.Release(ctx, l)
-		return nil, tooLarge(spec.Size, spec.Headers, limit)
-	}
-	p := &producer{session: s, link: l, out: natswire.NewPublisher(l), subject: subject, acks: acks}
-	p.out.Carry(spec.Headers)
-	p.out.Address(subject, "")
-	return p, nil
 }
 
 // Send implements driver.Producer.
@@ -72,36 +88,25 @@ func (p *producer) sendError(err error) error {
 
 // Sync implements driver.Syncer.
 func (p *producer) Sync(ctx context.Context) error {
-	if p.closed.Load() {
-		return p.sendError(driver.ErrClosed)
-	}
-	if err := p.link.Flush(ctx); err != nil {
-		return p.session.Wrap(err, "wait for the server to have read what was sent to %q", p.subject)
-	}
-	return nil
+	return p.session.Wrap(p.link.Flush(ctx), "wait for the server to have read what was sent to %q", p.subject)
 }
 
-// batching is a producer that implements driver.Flusher as well. A producer
-// that writes at once does not: it would be called for nothing.
-type batching struct{ *producer }
-
 // Flush implements driver.Flusher.
-func (p batching) Flush() error { return p.flush() }
-
-func (p *producer) flush() error {
-	if p.closed.Load() {
-		return p.sendError(driver.ErrClosed)
-	}
+func (p batching) Flush() error {
 	if err := p.link.FlushBatch(); err != nil {
 		return p.sendError(err)
 	}
 	return nil
 }
 
-// Close implements driver.Producer. The connection ends with its last
-// producer.
+// Close implements driver.Producer. No reply is delivered after it. The connection ends
+// with its last producer.
 func (p *producer) Close(ctx context.Context) error {
-	if p.closed.CompareAndSwap(false, true) {
+	first := p.closed.CompareAndSwap(false, true)
+	if p.inbox != nil {
+		return p.inbox.Close(ctx)
+	}
+	if first {
 		p.session.Release(ctx, p.link)
 	}
 	return nil
