@@ -37,9 +37,8 @@ type receiver struct {
 	*subscription
 	in *amqp.Receiver
 
-	// Guarded by the gate's lock.
-	delivered []*amqp.Message // and not accepted
-	used      int             // credit that was not granted again
+	delivered []*amqp.Message // and not accepted; guarded by the gate's lock
+	used      int             // credit that was not granted again; its goroutine's own
 }
 
 // Consumer implements driver.Session.
@@ -149,7 +148,7 @@ func (c *consumer) Attach(ctx context.Context, to *conn) error {
 // receive delivers what comes, until the link ends or the consumer closes.
 func (r *receiver) receive() {
 	for {
-		m, err := r.in.Receive(context.Background(), nil)
+		m, err := r.next()
 		if err == nil {
 			err = r.deliver(m)
 		}
@@ -162,6 +161,27 @@ func (r *receiver) receive() {
 	}
 }
 
+// next returns the next message. It grants credit again when three quarters of it have been
+// used and, on RabbitMQ's plugin, no message waits in the library. When the plugin is
+// granted credit it counts twice what is on its way within the broker, and sends so much
+// more than it may. The library adds a grant to the credit that is left, which may then be
+// less than nothing, and forgets a grant with which that comes to exactly nothing: no
+// message would follow.
+func (r *receiver) next() (*amqp.Message, error) {
+	if s := r.consumer.session; r.used >= max(1, s.options.Credit*3/4) {
+		if s.plugin {
+			if m := r.in.Prefetched(); m != nil {
+				return m, nil
+			}
+		}
+		if err := r.in.IssueCredit(uint32(r.used)); err != nil {
+			return nil, err
+		}
+		r.used = 0
+	}
+	return r.in.Receive(context.Background(), nil)
+}
+
 // deliver hands a message over, and accepts what is due.
 func (r *receiver) deliver(m *amqp.Message) error {
 	c := r.consumer
@@ -172,11 +192,13 @@ func (r *receiver) deliver(m *amqp.Message) error {
 	}
 	c.deliver(driver.Message{Payload: m.GetData(), Redelivered: m.Header != nil && m.Header.DeliveryCount > 0})
 	if c.every == 0 {
-		return r.grant(1)
+		r.used++
+		return nil
 	}
 	if r.delivered = append(r.delivered, m); len(r.delivered) < c.every {
 		return nil
 	}
+	r.used += len(r.delivered)
 	return r.accept()
 }
 
@@ -187,21 +209,9 @@ func (r *receiver) accept() error {
 			return err
 		}
 	}
-	n := len(r.delivered)
 	clear(r.delivered)
 	r.delivered = r.delivered[:0]
-	return r.grant(n)
-}
-
-// grant grants credit for n messages more, once three quarters have been used:
-// RabbitMQ's plugin counts what is on its way at the time twice, and the library wants
-// that to be less than what is granted.
-func (r *receiver) grant(n int) error {
-	if r.used += n; r.used < r.consumer.session.options.Credit*3/4 {
-		return nil
-	}
-	n, r.used = r.used, 0
-	return r.in.IssueCredit(uint32(n))
+	return nil
 }
 
 // Close implements driver.Consumer. It waits for a running Deliver, at most until

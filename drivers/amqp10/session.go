@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 
 	"sixnines/driver"
@@ -18,6 +19,7 @@ type session struct {
 	vhost   string         // RabbitMQ's
 	control *link          // to make, delete and ask with
 	server  map[string]any // what the broker says of itself
+	plugin  bool           // it is RabbitMQ before 4.0, which has AMQP 1.0 by a plugin
 	links   *kit.Pool[kit.Key, *link]
 
 	mu       sync.Mutex
@@ -54,6 +56,8 @@ func (s *session) reach(ctx context.Context) (err error) {
 		return wrap(s.control.Absent(), "ask what the broker is")
 	}
 	s.server = c.Properties()
+	version, _ := s.server["version"].(string)
+	s.plugin = s.is("rabbitmq") && strings.HasPrefix(version, "3.")
 	return nil
 }
 

@@ -216,7 +216,7 @@ func (s *session) try(ctx context.Context, c *conn, topic string, size int) erro
 	if s.options.Address != "" || !s.is("rabbitmq") {
 		return nil
 	}
-	if version, _ := s.server["version"].(string); s.options.Settled && strings.HasPrefix(version, "3.") && size+frameRest > int(s.options.FrameMax) {
+	if s.options.Settled && s.plugin && size+frameRest > int(s.options.FrameMax) {
 		return fmt.Errorf("%w: RabbitMQ's plugin takes settled messages in one frame only; set frame_max to more", driver.ErrTooLarge)
 	}
 	if link, err = session.NewSender(ctx, "/topic/"+s.name(topic)+"%2Fnowhere", nil); err != nil {
