@@ -1,9 +1,12 @@
 package drivertest
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"time"
+
+	"sixnines/driver"
 )
 
 // TestRun tries the suite on a driver without a flaw.
@@ -159,5 +162,22 @@ func TestAcknowledgingWithoutTheBrokersWord(t *testing.T) {
 		if err := checkConsumerAck(t.Context(), &h); err == nil || !strings.Contains(err.Error(), "again") {
 			t.Errorf("%s: %v", flaw, err)
 		}
+	}
+}
+
+// TestWhatIsMissingIsTold wants deliveries that stop told from messages that are lost.
+func TestWhatIsMissingIsTold(t *testing.T) {
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	b := newInbox()
+	for _, l := range []letter{{0, 0}, {0, 1}, {7, 0}, {7, 3}, {7, 4}} {
+		b.deliver(driver.Message{Payload: l.write(letterSize)})
+	}
+	var e events
+	e.notify(driver.Event{Kind: driver.Disconnected, Detail: "consumer-0"})
+	const want = "waited in vain: 5 of 9 messages were delivered; message 1 was the last of producer 0" +
+		"; message 4 was the last of producer 7, without 2 before it from 1 on; events: [{disconnected consumer-0 0}]"
+	if err := e.with(b.filled(over, 9)); err == nil || err.Error() != want {
+		t.Errorf("got %v, want %s", err, want)
 	}
 }

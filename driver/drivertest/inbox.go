@@ -5,6 +5,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync/atomic"
 
 	"sixnines/driver"
@@ -113,11 +115,32 @@ func (b *inbox) deliver(m driver.Message) {
 // nothing is wrong with them.
 func (b *inbox) filled(ctx context.Context, n int) error {
 	if err := b.wait(ctx, func() bool { return len(b.got) >= n || len(b.faults) > 0 }, func() string {
-		return fmt.Sprintf("%d of %d messages were delivered", len(b.got), n)
+		return fmt.Sprintf("%d of %d messages were delivered%s", len(b.got), n, b.gaps())
 	}); err != nil {
 		return err
 	}
 	return b.kept(n)
+}
+
+// gaps tells of each producer which letter came last, and what is missing before it: nothing
+// where deliveries have stopped, something where messages were lost. The lock is held.
+func (b *inbox) gaps() (text string) {
+	last, came := map[uint32]uint64{}, map[uint32]uint64{}
+	for l := range b.count {
+		last[l.producer] = max(last[l.producer], l.seq)
+		came[l.producer]++
+	}
+	for _, producer := range slices.Sorted(maps.Keys(last)) {
+		text += fmt.Sprintf("; message %d was the last of producer %d", last[producer], producer)
+		if missing := last[producer] + 1 - came[producer]; missing > 0 {
+			first := uint64(0)
+			for b.count[letter{producer, first}] > 0 {
+				first++
+			}
+			text += fmt.Sprintf(", without %d before it from %d on", missing, first)
+		}
+	}
+	return text
 }
 
 // has waits until l has come.

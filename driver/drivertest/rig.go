@@ -41,6 +41,16 @@ func (e *events) has(ctx context.Context, kind driver.EventKind) error {
 	}, func() string { return fmt.Sprintf("no event %q was reported, only %v", kind, e.all) })
 }
 
+// with adds the events to err, if there were any.
+func (e *events) with(err error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.all) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; events: %v", err, e.all)
+}
+
 // newRun returns a name that no other run has.
 func newRun() string { return "drivertest-" + strings.ToLower(rand.Text()[:12]) }
 
@@ -92,6 +102,7 @@ func withBatch(ctx context.Context, h *Harness, t driver.Topology, batch bool, f
 		return errors.Join(fmt.Errorf("provision: %w", err), r.close())
 	}
 	if err = f(r); err != nil {
+		err = r.events.with(err) // before closing adds some
 		r.session.Deprovision(ctx)
 		r.close()
 		return err
