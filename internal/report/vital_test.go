@@ -3,22 +3,8 @@ package report
 import (
 	"testing"
 
-	"sixnines/internal/vitals"
 	"sixnines/result"
 )
-
-func TestVitalsAreKnown(t *testing.T) {
-	known := map[string]vital{}
-	for _, v := range knownVitals() {
-		known[v.name] = v
-	}
-	for _, d := range vitals.Describe() {
-		v, ok := known[d.Name]
-		if !ok || v.unit != d.Unit {
-			t.Errorf("%s in %q is known as %+v", d.Name, d.Unit, v)
-		}
-	}
-}
 
 func TestVitalRows(t *testing.T) {
 	run := &result.Run{}

@@ -219,20 +219,20 @@ func (m *Monitor) hiccups(now int64, out []Value) []Value {
 	_, short := m.stretches.totals()
 	dropped += short
 	out = append(out,
-		Value{NameHiccupThreadP99, float64(threadP99), unitNanos},
-		Value{NameHiccupThreadMax, float64(threadMax), unitNanos},
-		Value{NameHiccupGoroutineP99, float64(goroutineP99), unitNanos},
-		Value{NameHiccupGoroutineMax, float64(goroutineMax), unitNanos})
+		Value{NameHiccupThreadP99, float64(threadP99)},
+		Value{NameHiccupThreadMax, float64(threadMax)},
+		Value{NameHiccupGoroutineP99, float64(goroutineP99)},
+		Value{NameHiccupGoroutineMax, float64(goroutineMax)})
 	if m.idle != nil {
 		if p99, most, ok := m.idle.sample(); ok {
 			out = append(out,
-				Value{NameHiccupIdleP99, float64(p99), unitNanos},
-				Value{NameHiccupIdleMax, float64(most), unitNanos})
+				Value{NameHiccupIdleP99, float64(p99)},
+				Value{NameHiccupIdleMax, float64(most)})
 		}
 	}
 	out = append(out,
-		Value{NameHiccupPauses, float64(added - m.added), unitCount},
-		Value{NameHiccupPausesDropped, float64(dropped - m.dropped), unitCount})
+		Value{NameHiccupPauses, float64(added - m.added)},
+		Value{NameHiccupPausesDropped, float64(dropped - m.dropped)})
 	m.added, m.dropped = added, dropped
 	return out
 }

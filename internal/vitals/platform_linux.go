@@ -46,12 +46,12 @@ func (u *usage) sample(e interval, out []Value) ([]Value, error) {
 	user := float64(max(0, now.Utime.Nano()-u.last.Utime.Nano())) / 1e9
 	system := float64(max(0, now.Stime.Nano()-u.last.Stime.Nano())) / 1e9
 	out = append(out,
-		Value{NameProcessCPU, (user + system) / e.elapsed.Seconds(), unitShare},
-		Value{NameProcessCPUUser, user, unitSeconds},
-		Value{NameProcessCPUSystem, system, unitSeconds},
-		Value{NameProcessVoluntary, float64(now.Nvcsw - u.last.Nvcsw), unitCount},
-		Value{NameProcessInvoluntary, float64(now.Nivcsw - u.last.Nivcsw), unitCount},
-		Value{NameProcessMajorFaults, float64(now.Majflt - u.last.Majflt), unitCount})
+		Value{NameProcessCPU, (user + system) / e.elapsed.Seconds()},
+		Value{NameProcessCPUUser, user},
+		Value{NameProcessCPUSystem, system},
+		Value{NameProcessVoluntary, float64(now.Nvcsw - u.last.Nvcsw)},
+		Value{NameProcessInvoluntary, float64(now.Nivcsw - u.last.Nivcsw)},
+		Value{NameProcessMajorFaults, float64(now.Majflt - u.last.Majflt)})
 	u.last = now
 	return out, nil
 }
@@ -82,8 +82,8 @@ func (p *processStat) sample(_ interval, out []Value) ([]Value, error) {
 		return out, p.file.malformed("threads and resident pages")
 	}
 	return append(out,
-		Value{NameProcessThreads, float64(threads), unitCount},
-		Value{NameProcessRSS, float64(pages * p.page), unitBytes}), nil
+		Value{NameProcessThreads, float64(threads)},
+		Value{NameProcessRSS, float64(pages * p.page)}), nil
 }
 
 func (p *processStat) close() { p.file.close() }
@@ -133,9 +133,9 @@ func (t *ticks) sample(_ interval, out []Value) ([]Value, error) {
 	}
 	t.last = now
 	return append(out,
-		Value{NameHostBusy, float64(d.busy) / float64(total), unitShare},
-		Value{NameHostSteal, float64(d.steal) / float64(total), unitShare},
-		Value{NameHostStealTime, float64(d.steal) / ticksPerSecond, unitSeconds}), nil
+		Value{NameHostBusy, float64(d.busy) / float64(total)},
+		Value{NameHostSteal, float64(d.steal) / float64(total)},
+		Value{NameHostStealTime, float64(d.steal) / ticksPerSecond}), nil
 }
 
 func (t *ticks) close() { t.file.close() }
@@ -144,17 +144,17 @@ func (t *ticks) close() { t.file.close() }
 type single struct {
 	file  *counterFile
 	parse func(text []byte) (uint64, bool)
-	value Value   // name and unit
+	name  string  // of the value
 	scale float64 // of the counter to the unit
 	last  uint64
 }
 
-func openSingle(path string, v Value, scale float64, parse func([]byte) (uint64, bool)) (source, error) {
+func openSingle(path, name string, scale float64, parse func([]byte) (uint64, bool)) (source, error) {
 	f, err := openCounters(path)
 	if err != nil {
 		return nil, err
 	}
-	s := &single{file: f, parse: parse, value: v, scale: scale}
+	s := &single{file: f, parse: parse, name: name, scale: scale}
 	if s.last, err = s.read(); err != nil {
 		f.close()
 		return nil, err
@@ -169,7 +169,7 @@ func (s *single) read() (uint64, error) {
 	}
 	n, ok := s.parse(text)
 	if !ok {
-		return 0, s.file.malformed("counter for " + s.value.Name)
+		return 0, s.file.malformed("counter for " + s.name)
 	}
 	return n, nil
 }
@@ -179,25 +179,24 @@ func (s *single) sample(_ interval, out []Value) ([]Value, error) {
 	if err != nil {
 		return out, err
 	}
-	v := s.value
-	v.Value = float64(since(now, s.last)) * s.scale
+	grown := since(now, s.last)
 	s.last = now
-	return append(out, v), nil
+	return append(out, Value{s.name, float64(grown) * s.scale}), nil
 }
 
 func (s *single) close() { s.file.close() }
 
 func openPressure() (source, error) {
-	return openSingle("/proc/pressure/cpu", Value{Name: NameHostPressure, Unit: unitSeconds}, 1e-6, pressureTotal)
+	return openSingle("/proc/pressure/cpu", NameHostPressure, 1e-6, pressureTotal)
 }
 
 func openSwap() (source, error) {
-	return openSingle("/proc/vmstat", Value{Name: NameHostSwapIn, Unit: unitCount}, 1,
+	return openSingle("/proc/vmstat", NameHostSwapIn, 1,
 		func(text []byte) (uint64, bool) { return counter(text, "pswpin") })
 }
 
 func openTCP() (source, error) {
-	return openSingle("/proc/net/snmp", Value{Name: NameHostRetransmits, Unit: unitCount}, 1,
+	return openSingle("/proc/net/snmp", NameHostRetransmits, 1,
 		func(text []byte) (uint64, bool) { return snmpColumn(text, "Tcp:", "RetransSegs") })
 }
 
@@ -221,7 +220,7 @@ func (s *suspension) sample(_ interval, out []Value) ([]Value, error) {
 	least, most := s.gap()
 	slept := max(0, least-s.most) // more than a delay between the readings explains
 	s.most = most
-	return append(out, Value{NameHostSuspended, float64(slept), unitNanos}), nil
+	return append(out, Value{NameHostSuspended, float64(slept)}), nil
 }
 
 func (s *suspension) close() {}
@@ -282,8 +281,8 @@ func (t *throttling) sample(_ interval, out []Value) ([]Value, error) {
 		return out, err
 	}
 	out = append(out,
-		Value{NameCgroupThrottled, float64(since(periods, t.periods)), unitCount},
-		Value{NameCgroupThrottleTime, float64(since(ns, t.time)), unitNanos})
+		Value{NameCgroupThrottled, float64(since(periods, t.periods))},
+		Value{NameCgroupThrottleTime, float64(since(ns, t.time))})
 	t.periods, t.time = periods, ns
 	return out, nil
 }

@@ -100,7 +100,7 @@ func TestSourcesThatFailLaterAreMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := start(t, Options{})
-	s, err := openSingle(name, Value{Name: "test.counter", Unit: unitCount}, 1,
+	s, err := openSingle(name, "test.counter", 1,
 		func(text []byte) (uint64, bool) { return counter(text, "pswpin") })
 	if err != nil {
 		t.Fatal(err)

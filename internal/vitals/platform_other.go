@@ -5,6 +5,7 @@ package vitals
 import (
 	"errors"
 	"io/fs"
+	"slices"
 	"time"
 )
 
@@ -14,31 +15,18 @@ var errNotHere = errors.New("not available here")
 // platformOpeners lists what would be read elsewhere, so that it shows up as
 // missing.
 func platformOpeners() []opener {
+	own := append(runtimeOpener().names, NameHiccupThreadP99, NameHiccupThreadMax, NameHiccupGoroutineP99, NameHiccupGoroutineMax,
+		NameHiccupPauses, NameHiccupPausesDropped)
 	var names []string
 	for _, d := range Describe() {
-		names = append(names, d.Name)
-	}
-	own := runtimeOpener().names
-	own = append(own, NameHiccupThreadP99, NameHiccupThreadMax, NameHiccupGoroutineP99, NameHiccupGoroutineMax,
-		NameHiccupPauses, NameHiccupPausesDropped)
-	return []opener{{
-		names: without(names, own),
-		open:  func() (source, error) { return nil, errNotHere },
-	}}
-}
-
-func without(names, others []string) []string {
-	skip := map[string]bool{}
-	for _, n := range others {
-		skip[n] = true
-	}
-	var rest []string
-	for _, n := range names {
-		if !skip[n] {
-			rest = append(rest, n)
+		if !slices.Contains(own, d.Name) {
+			names = append(names, d.Name)
 		}
 	}
-	return rest
+	return []opener{{
+		names: names,
+		open:  func() (source, error) { return nil, errNotHere },
+	}}
 }
 
 // noFiles is a root in which nothing can be read.

@@ -94,31 +94,31 @@ func (r *runtimeStats) sample(_ interval, out []Value) ([]Value, error) {
 	other := r.otherPauses.advance(value(metricOtherPauses).Float64Histogram())
 	latencies := r.latencies.advance(value(metricLatencies).Float64Histogram())
 	out = append(out,
-		Value{NameGoCycles, float64(cycles - r.cycles), unitCount},
-		Value{NameGoAssist, grown(metricAssist), unitSeconds},
-		Value{NameGoGCPauseTotal, gc.total(), unitNanos},
-		Value{NameGoGCPauseMax, gc.max(), unitNanos},
-		Value{NameGoOtherPauseTotal, other.total(), unitNanos},
-		Value{NameGoOtherPauseMax, other.max(), unitNanos},
-		Value{NameGoLatencyCount, float64(latencies.count), unitCount})
+		Value{NameGoCycles, float64(cycles - r.cycles)},
+		Value{NameGoAssist, grown(metricAssist)},
+		Value{NameGoGCPauseTotal, gc.total()},
+		Value{NameGoGCPauseMax, gc.max()},
+		Value{NameGoOtherPauseTotal, other.total()},
+		Value{NameGoOtherPauseMax, other.max()},
+		Value{NameGoLatencyCount, float64(latencies.count)})
 	if latencies.count > 0 {
 		out = append(out,
-			Value{NameGoLatencyP50, latencies.quantile(0.50), unitNanos},
-			Value{NameGoLatencyP99, latencies.quantile(0.99), unitNanos},
-			Value{NameGoLatencyMax, latencies.max(), unitNanos})
+			Value{NameGoLatencyP50, latencies.quantile(0.50)},
+			Value{NameGoLatencyP99, latencies.quantile(0.99)},
+			Value{NameGoLatencyMax, latencies.max()})
 	}
 	r.cycles = cycles
 	return append(out,
-		Value{NameGoMutexWait, grown(metricMutexWait), unitSeconds},
-		Value{NameGoCPUUser, grown(metricCPUUser), unitSeconds},
-		Value{NameGoCPUGC, grown(metricCPUGC), unitSeconds},
-		Value{NameGoCPUIdle, grown(metricCPUIdle), unitSeconds},
-		Value{NameGoCPUTotal, grown(metricCPUTotal), unitSeconds},
-		Value{NameGoProcs, float64(value(metricProcs).Uint64()), unitCount},
-		Value{NameGoRunnable, float64(value(metricRunnable).Uint64()), unitCount},
-		Value{NameGoGoroutines, float64(value(metricGoroutines).Uint64()), unitCount},
-		Value{NameGoHeapLive, float64(value(metricHeapLive).Uint64()), unitBytes},
-		Value{NameGoHeapObjects, float64(value(metricHeapObjects).Uint64()), unitBytes}), nil
+		Value{NameGoMutexWait, grown(metricMutexWait)},
+		Value{NameGoCPUUser, grown(metricCPUUser)},
+		Value{NameGoCPUGC, grown(metricCPUGC)},
+		Value{NameGoCPUIdle, grown(metricCPUIdle)},
+		Value{NameGoCPUTotal, grown(metricCPUTotal)},
+		Value{NameGoProcs, float64(value(metricProcs).Uint64())},
+		Value{NameGoRunnable, float64(value(metricRunnable).Uint64())},
+		Value{NameGoGoroutines, float64(value(metricGoroutines).Uint64())},
+		Value{NameGoHeapLive, float64(value(metricHeapLive).Uint64())},
+		Value{NameGoHeapObjects, float64(value(metricHeapObjects).Uint64())}), nil
 }
 
 func (r *runtimeStats) close() {}
