@@ -11,15 +11,19 @@ import (
 	"sixnines/internal/compare"
 )
 
-// screenLines is how many lines of 80 columns a run or a comparison takes on a
-// terminal unless all of it is asked for.
-const screenLines = 30
-
 // compareScreen writes what fits a screen: what the comparison comes to, what was
 // changed and what is unlike besides, the judged figures, what was lost, and where the
 // rest is. A list that is too long ends with how many more there are.
 func compareScreen(p *printer, c *compare.Comparison, page, details string) {
-	head := p.collect(func(p *printer) {
+	lists, judged := compareLists(c), judgedTables(c)
+	// One line stays free. Each list has a line, and those that matter most get the
+	// others.
+	p.fit(screenLines-1, screenLines, 0, func(p *printer, more int) {
+		for i := range lists {
+			l := &lists[i]
+			l.shown = min(len(l.lines), 1+more)
+			more -= max(l.shown-1, 0)
+		}
 		compareLead(p, c)
 		if a, b := c.A, c.B; c.Kind != compare.KindSets && a.Label == b.Label && a.Runs == b.Runs {
 			a.Runs, a.Used, a.To = a.Runs+b.Runs, a.Used+b.Used, later(a.To, b.To)
@@ -32,14 +36,12 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 			p.joined("  B  ", compareSide(c.B), dot, normal)
 			p.wrapped("  ", compareHow(c), normal)
 		}
-	})
-	foot := p.collect(func(p *printer) {
-		for _, t := range judgedTables(c) {
+		writeLists(p, lists, false)
+		for _, t := range judged {
 			p.heading(t.Name, "")
 			p.grid(compareShort(t.all, c, p.width))
 		}
-	})
-	after := p.collect(func(p *printer) {
+		writeLists(p, lists, true)
 		p.blank()
 		for _, side := range []string{"A", "B"} {
 			p.joined("  "+side+"  ", accountWords(c, side), dot, normal)
@@ -52,37 +54,6 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 		}
 		p.command("  details  " + cmp.Or(plain(details), "the same command with --full"))
 	})
-	lists := compareLists(c)
-	room := screenLines - len(head) - len(foot) - len(after) - 1
-	for i := range lists {
-		room -= min(len(lists[i].lines), 1)
-	}
-	for i := range lists {
-		l := &lists[i]
-		l.shown = min(len(l.lines), 1)
-		if more := min(room, len(l.lines)-l.shown); more > 0 {
-			l.shown += more
-			room -= more
-		}
-	}
-	write := func(lines []string) {
-		for _, l := range lines {
-			p.buf.WriteString(l + "\n")
-		}
-	}
-	write(head)
-	for _, l := range lists {
-		if !l.below {
-			l.write(p)
-		}
-	}
-	write(foot)
-	for _, l := range lists {
-		if l.below {
-			l.write(p)
-		}
-	}
-	write(after)
 }
 
 // compareLead writes what the comparison comes to and what was changed.
@@ -172,6 +143,15 @@ func (l *compareList) write(p *printer) {
 			more = fmt.Sprintf(" (and %d more)", left)
 		}
 		p.line(lead + l.style.paint(shorten(text, p.width-lipgloss.Width(lead+more))+more, p.colour))
+	}
+}
+
+// writeLists writes the lists below the figures, or those above.
+func writeLists(p *printer, lists []compareList, below bool) {
+	for i := range lists {
+		if lists[i].below == below {
+			lists[i].write(p)
+		}
 	}
 }
 

@@ -52,15 +52,21 @@ func (p *printer) encode(text string) string {
 	}, asciiForms.Replace(text))
 }
 
-// collect returns the lines that write writes, for a printer like this one.
-func (p *printer) collect(write func(*printer)) []string {
-	q := &printer{width: p.width, colour: p.colour, ascii: p.ascii}
-	write(q)
-	text := strings.TrimSuffix(q.buf.String(), "\n")
-	if text == "" {
-		return nil
+// screenLines is how many lines of 80 columns a run or a comparison takes on a
+// terminal unless all of it is asked for.
+const screenLines = 30
+
+// fit writes what fits so many lines: what write writes with the largest amount, from
+// most down to least, with which it does, or with the least.
+func (p *printer) fit(lines, most, least int, write func(p *printer, most int)) {
+	for ; ; most-- {
+		q := &printer{width: p.width, colour: p.colour, ascii: p.ascii}
+		write(q, most)
+		if most <= least || bytes.Count(q.buf.Bytes(), []byte("\n")) <= lines {
+			p.buf.Write(q.buf.Bytes())
+			return
+		}
 	}
-	return strings.Split(text, "\n")
 }
 
 // wrapped writes text after a lead, broken at spaces to the width; following

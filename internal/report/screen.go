@@ -13,23 +13,19 @@ import (
 // table, what became of the messages, why it is not better and what to do, and
 // where the rest is. Of reasons and notes there are as many as find room.
 func screen(p *printer, s *subject, foot []string) {
-	for most := 3; ; most-- {
-		lines := p.collect(func(p *printer) {
-			screenOf(p, s, most)
-			for i, l := range foot {
-				if i == 0 {
-					p.blank()
-				}
-				p.command(l)
-			}
-		})
-		if most == 0 || len(lines) <= screenLines || p.width < 80 && most == 1 {
-			for _, l := range lines {
-				p.buf.WriteString(l + "\n")
-			}
-			return
-		}
+	least := 0
+	if p.width < 80 {
+		least = 1
 	}
+	p.fit(screenLines, 3, least, func(p *printer, most int) {
+		screenOf(p, s, most)
+		for i, l := range foot {
+			if i == 0 {
+				p.blank()
+			}
+			p.command(l)
+		}
+	})
 }
 
 // screenOf is a screen with so many reasons, notes and objectives that are met.
