@@ -9,6 +9,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine"
 	"sixnines/internal/probe"
+	"sixnines/internal/report"
 	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -49,8 +50,8 @@ func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 	}
 	defer func() { _ = broker.Stop(context.WithoutCancel(ctx)) }() // nothing of it is kept
 	var figures []Figure
-	chart := Chart{Title: "The noise floor", Caption: "Latencies with a broker that does nothing, on this machine.",
-		X: Axis{"percentile", ScalePercentile}, Y: Axis{"latency", ScaleDuration}}
+	chart := report.Picture{Title: "The noise floor", Caption: "Latencies with a broker that does nothing, on this machine.",
+		X: report.PictureAxis{Label: "percentile", Scale: report.PicturePercentile}, Y: report.PictureAxis{Label: "latency", Scale: report.PictureDuration}}
 	for i, load := range b.floorLoads() {
 		window := 6 * time.Second
 		switch {
@@ -81,7 +82,7 @@ func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 		}
 	}
 	o := Conclude("the null broker's distribution, the lowest that any broker can have on this machine; percentiles of later runs that are less than three times as large say as much about the machine as about the broker", figures...)
-	o.Charts = []Chart{chart}
+	o.Charts = []report.Picture{chart}
 	return o, nil
 }
 
@@ -186,9 +187,9 @@ func percentilesFigure(name string, m result.Metric, d *result.Distribution) Fig
 }
 
 // curve is a metric's percentiles as a line.
-func curve(name string, x *result.Merged) Line {
+func curve(name string, x *result.Merged) report.PictureLine {
 	index := result.NewRankIndex(x.Hist)
-	l := Line{Name: name}
+	l := report.PictureLine{Name: name}
 	for _, p := range result.Percentiles() {
 		at, err := strconv.ParseFloat(p, 64)
 		if err != nil || float64(index.Count())*(1-at/100) < 1 {

@@ -13,6 +13,7 @@ import (
 
 	"sixnines/internal/judge"
 	"sixnines/internal/recorder"
+	"sixnines/internal/report"
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -108,8 +109,8 @@ func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
 		seeds = 100
 	}
 	var figures []Figure
-	var chart = Chart{Title: "Seeds whose interval contains the true quantile", Caption: fmt.Sprintf("Of %d; at least %d are required.", seeds, leastHits(seeds)),
-		X: Axis{"percentile", ScalePercentile}, Y: Axis{"seeds", ScaleCount}}
+	var chart = report.Picture{Title: "Seeds whose interval contains the true quantile", Caption: fmt.Sprintf("Of %d; at least %d are required.", seeds, leastHits(seeds)),
+		X: report.PictureAxis{Label: "percentile", Scale: report.PicturePercentile}, Y: report.PictureAxis{Label: "seeds", Scale: report.PictureCount}}
 	for _, l := range virtualLaws() {
 		n := l.messages
 		if b.Short {
@@ -120,7 +121,7 @@ func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
 		if err != nil {
 			return nil, err
 		}
-		line := Line{Name: l.name}
+		line := report.PictureLine{Name: l.name}
 		for _, name := range result.Percentiles() {
 			printed, held := h[name][0].Load(), h[name][1].Load()
 			if printed == 0 {
@@ -134,7 +135,7 @@ func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
 		chart.Lines = append(chart.Lines, line)
 	}
 	o := Conclude("the intervals are 95 % intervals: with independent delays they must contain the true quantile at least that often, minus what chance allows for so many seeds", figures...)
-	o.Charts = []Chart{chart}
+	o.Charts = []report.Picture{chart}
 	return o, nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/nullbroker"
+	"sixnines/internal/report"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -72,9 +73,9 @@ func (t lawTrial) seed(law nullbroker.Law) uint64 {
 // those of the same delays, permuted at random.
 func knownLaws(ctx context.Context, b *Bench) (*Outcome, error) {
 	var figures []Figure
-	chart := Chart{Title: "Known distributions, as they were made and as they were reported",
+	chart := report.Picture{Title: "Known distributions, as they were made and as they were reported",
 		Caption: "Expected: the logged delays, assigned to the messages again at random.",
-		X:       Axis{"percentile", ScalePercentile}, Y: Axis{"delivery.service", ScaleDuration}}
+		X:       report.PictureAxis{Label: "percentile", Scale: report.PicturePercentile}, Y: report.PictureAxis{Label: "delivery.service", Scale: report.PictureDuration}}
 	for _, t := range lawTrials(b.Short) {
 		law, err := nullbroker.ParseLaw(t.law)
 		if err != nil {
@@ -89,7 +90,7 @@ func knownLaws(ctx context.Context, b *Bench) (*Outcome, error) {
 		figures = append(figures, judgeLaw(run, law, t, r)...)
 		if x := run.Metrics[result.DeliveryService]; x != nil {
 			reported := curve(law.String()+", reported", x)
-			expected := Line{Name: law.String() + ", expected", X: reported.X}
+			expected := report.PictureLine{Name: law.String() + ", expected", X: reported.X}
 			for _, p := range reported.X {
 				expected.Y = append(expected.Y, max(1, r.shuffled()[strconv.FormatFloat(p, 'f', -1, 64)].middle))
 			}
@@ -97,7 +98,7 @@ func knownLaws(ctx context.Context, b *Bench) (*Outcome, error) {
 		}
 	}
 	o := Conclude(fmt.Sprintf("the delays that the null broker logged for each message must be found in the reported figures. The rest of a message's service time does not depend on the delay drawn for it; so the delays are assigned to the messages again at random, %d times, and each percentile must lie within the range of those results, plus or minus %.0f %% and the median lateness of the broker", shuffles, 100*lawTolerance), figures...)
-	o.Charts = []Chart{chart}
+	o.Charts = []report.Picture{chart}
 	return o, nil
 }
 

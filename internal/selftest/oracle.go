@@ -12,6 +12,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine"
+	"sixnines/internal/report"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -59,7 +60,7 @@ func stallOracle(ctx context.Context, b *Bench) (*Outcome, error) {
 	figures = append(figures, judgeClosed(closed, frozenAgain, window)...)
 	o := Conclude(fmt.Sprintf("the null broker was paused for D = %s in a window of T = %s; every percentile follows from x_p = D − (1−p)·T·(1−ρ), with 1−ρ = %.3f from the share of messages that were late. A closed loop waits while the broker does and hides most of the stall",
 		Time(frozen), Time(window), kept), figures...)
-	o.Charts = []Chart{oracleChart(open, closed, frozen, window, kept)}
+	o.Charts = []report.Picture{oracleChart(open, closed, frozen, window, kept)}
 	return o, nil
 }
 
@@ -210,11 +211,11 @@ func share(label string) float64 {
 }
 
 // oracleChart draws what both loops measured, and what was expected.
-func oracleChart(open, closed *result.Run, d, window time.Duration, kept float64) Chart {
-	c := Chart{Title: "A stall, as an open and as a closed loop report it",
+func oracleChart(open, closed *result.Run, d, window time.Duration, kept float64) report.Picture {
+	c := report.Picture{Title: "A stall, as an open and as a closed loop report it",
 		Caption: fmt.Sprintf("The broker was paused for %s in a window of %s.", Time(d), Time(window)),
-		X:       Axis{"percentile", ScalePercentile}, Y: Axis{"delivery.response", ScaleDuration}}
-	theory := Line{Name: "expected"}
+		X:       report.PictureAxis{Label: "percentile", Scale: report.PicturePercentile}, Y: report.PictureAxis{Label: "delivery.response", Scale: report.PictureDuration}}
+	theory := report.PictureLine{Name: "expected"}
 	for _, label := range result.Percentiles() {
 		if x := oracle(share(label), d, window, kept); x > d/20 {
 			theory.X, theory.Y = append(theory.X, 100*share(label)), append(theory.Y, float64(x))

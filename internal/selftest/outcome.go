@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"sixnines/internal/report"
 	"sixnines/internal/spell"
 )
 
@@ -23,10 +24,10 @@ type Outcome struct {
 	Verdict Verdict `json:"verdict"`
 	// Reason is, of a trial that was not assessed, why, and what to do so that
 	// it is; of one that failed, may be empty: the figures say it.
-	Reason  string   `json:"reason,omitempty"`
-	Text    string   `json:"text"` // what was done and found, for users, one line
-	Figures []Figure `json:"figures,omitempty"`
-	Charts  []Chart  `json:"charts,omitempty"`
+	Reason  string           `json:"reason,omitempty"`
+	Text    string           `json:"text"` // what was done and found, for users, one line
+	Figures []Figure         `json:"figures,omitempty"`
+	Charts  []report.Picture `json:"charts,omitempty"`
 	// Attempts are the results of the attempts before this one, if it is not the
 	// first; the suite fills it in.
 	Attempts []string `json:"attempts,omitempty"`
@@ -41,40 +42,6 @@ type Figure struct {
 	Verdict   Verdict `json:"verdict"`
 	// Reason is why it is not assessed.
 	Reason string `json:"reason,omitempty"`
-}
-
-// Chart is a picture of what was measured.
-type Chart struct {
-	Title   string `json:"title"`
-	Caption string `json:"caption,omitempty"`
-	X       Axis   `json:"x"`
-	Y       Axis   `json:"y"`
-	Lines   []Line `json:"lines"`
-}
-
-// Axis is an axis of a chart.
-type Axis struct {
-	Label string `json:"label"`
-	Scale Scale  `json:"scale"`
-}
-
-// Scale says what the numbers along an axis are.
-type Scale string
-
-// The scales.
-const (
-	// ScalePercentile takes percentiles, 0 to below 100, drawn as 1/(1−p).
-	ScalePercentile Scale = "percentile"
-	ScaleSeconds    Scale = "seconds"  // seconds, linear
-	ScaleDuration   Scale = "duration" // nanoseconds above 0, logarithmic
-	ScaleCount      Scale = "count"    // linear from 0
-)
-
-// Line is one line of a chart; X ascends and Y has as many values.
-type Line struct {
-	Name string    `json:"name"`
-	X    []float64 `json:"x"`
-	Y    []float64 `json:"y"`
 }
 
 // Conclude returns an outcome whose verdict follows from its figures: the worst

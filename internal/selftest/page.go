@@ -38,8 +38,8 @@ type pageTrial struct {
 }
 
 type pagePicture struct {
-	Title, Caption string
-	SVG            template.HTML
+	report.Picture
+	SVG template.HTML
 }
 
 // class is the style of a verdict.
@@ -147,11 +147,11 @@ func (r *Report) HTML(w io.Writer) error {
 			p.Reasons = append(p.Reasons, pageReason{class(t.Verdict), string(t.Verdict), t.Name, why})
 		}
 		for i, c := range t.Charts {
-			svg, err := c.draw(fmt.Sprintf("%s-%d", t.Name, i))
+			svg, err := c.Draw(fmt.Sprintf("%s-%d", t.Name, i))
 			if err != nil {
 				return fmt.Errorf("%s: draw %q: %w", t.Name, c.Title, err)
 			}
-			shown.Pictures = append(shown.Pictures, pagePicture{c.Title, c.Caption, svg})
+			shown.Pictures = append(shown.Pictures, pagePicture{c, svg})
 		}
 		p.Trials = append(p.Trials, shown)
 	}
@@ -166,15 +166,4 @@ func (r *Report) HTML(w io.Writer) error {
 	_, err = io.WriteString(w, head+body.String()+report.PageFoot("Written by "+r.Tool.Name+" "+r.Tool.Version+
 		". The method's documentation says what is required and why; run sixnines selftest --only NAME to repeat a trial."))
 	return err
-}
-
-// draw returns the chart as an SVG element.
-func (c Chart) draw(key string) (template.HTML, error) {
-	p := report.Picture{Key: key, Title: c.Title, Alt: c.Caption,
-		X: report.PictureAxis{Scale: report.PictureScale(c.X.Scale), Label: c.X.Label},
-		Y: report.PictureAxis{Scale: report.PictureScale(c.Y.Scale), Label: c.Y.Label}}
-	for _, l := range c.Lines {
-		p.Lines = append(p.Lines, report.PictureLine{Name: l.Name, X: l.X, Y: l.Y})
-	}
-	return p.Draw()
 }

@@ -5,14 +5,16 @@ import (
 	"testing"
 	"time"
 
+	"sixnines/internal/report"
 	"sixnines/result"
 )
 
 func TestPage(t *testing.T) {
 	const evil = `<script>alert("x")</script>`
 	good := Conclude(evil, Exactly(evil, evil, evil))
-	good.Charts = []Chart{{Title: evil, Caption: evil, X: Axis{evil, ScalePercentile}, Y: Axis{"latency", ScaleDuration},
-		Lines: []Line{{evil, []float64{50, 99}, []float64{1e5, 1e6}}}}}
+	good.Charts = []report.Picture{{Title: evil, Caption: evil, X: report.PictureAxis{Label: evil, Scale: report.PicturePercentile},
+		Y:     report.PictureAxis{Label: "latency", Scale: report.PictureDuration},
+		Lines: []report.PictureLine{{Name: evil, X: []float64{50, 99}, Y: []float64{1e5, 1e6}}}}}
 	bad := Conclude("text", Exactly("p99", "3 ms", "4 ms"))
 	bad.Attempts = []string{"attempt 1 failed: " + evil}
 	r := &Report{Tool: result.Tool{Name: "sixnines", Version: "v0"}, Started: time.Unix(0, 0), Trials: []Result{
