@@ -98,7 +98,7 @@ func overall(objectives []scenario.Objective, runs []*result.Run, planned int) [
 func (s *set) suite() report.JUnitSuite {
 	all := report.JUnitCase{Name: "runs", Output: fmt.Sprintf("%d of %s made", len(s.kept), plural(len(s.Trials), "run"))}
 	if s.stopped != "" {
-		all.Failure, all.Message = "incomplete", all.Output+": "+s.stopped
+		all.Failure, all.Message, all.Output = "incomplete", all.Output, s.stopped
 	}
 	x := report.JUnitSuite{Name: "overall", Cases: []report.JUnitCase{all}}
 	for _, f := range s.overall() {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/xml"
 	"fmt"
 	"io"
@@ -31,7 +32,7 @@ type JUnitCase struct {
 	Failure, Message string
 	// Error says that there was nothing to check, and why.
 	Error string
-	// Output is what else there is to say.
+	// Output is what else there is to say: the text of what went wrong, if anything did.
 	Output string
 }
 
@@ -82,7 +83,7 @@ func verdictCase(s *subject, seconds float64) JUnitCase {
 	c := JUnitCase{Name: "verdict", Seconds: seconds}
 	var reasons []string
 	for _, r := range s.reasons() {
-		reasons = append(reasons, reasonWord(r.Status)+": "+reasonText(r))
+		reasons = once(reasons, reasonWord(r.Status)+": "+reasonText(r))
 	}
 	switch status := s.sum.Verdict.Status; {
 	case s.run.Header.Background:
@@ -90,7 +91,7 @@ func verdictCase(s *subject, seconds float64) JUnitCase {
 	case s.cut:
 		c.Error = "the run was cut short: it has no verdict"
 	case status == result.Invalid, status == result.Unstable:
-		c.Failure, c.Message = string(status), "the run is "+string(status)+"; "+strings.Join(reasons, "; ")
+		c.Failure, c.Message, c.Output = string(status), "the run is "+string(status), strings.Join(reasons, "\n")
 	default:
 		c.Output = strings.Join(slices.Concat([]string{s.status()}, s.limits(), reasons), "\n")
 	}
@@ -108,7 +109,7 @@ func JUnit(w io.Writer, suites []JUnitSuite) error {
 		for _, c := range s.Cases {
 			cases.f("    <testcase name=\"%s\" classname=\"sixnines.%s\" time=\"%s\">", plain(c.Name), plain(s.Name), junitSeconds(c.Seconds))
 			problem := func(element markup, message, kind string) {
-				cases.f("\n      <%s message=\"%s\" type=\"%s\">%s</%s>", element, plain(message), plain(kind), junitText(message), element)
+				cases.f("\n      <%s message=\"%s\" type=\"%s\">%s</%s>", element, plain(message), plain(kind), junitText(cmp.Or(c.Output, message)), element)
 			}
 			switch {
 			case c.Error != "":
@@ -117,8 +118,7 @@ func JUnit(w io.Writer, suites []JUnitSuite) error {
 			case c.Failure != "":
 				failed++
 				problem("failure", c.Message, c.Failure)
-			}
-			if c.Output != "" {
+			case c.Output != "":
 				cases.f("\n      <system-out>%s</system-out>", junitText(c.Output))
 			}
 			cases.f("\n    </testcase>\n")

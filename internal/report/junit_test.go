@@ -103,3 +103,13 @@ func attribute(e xml.StartElement, name string) string {
 	}
 	return ""
 }
+
+// A reason is there once, however often the verdict has it.
+func TestJUnitRepeatsNoReason(t *testing.T) {
+	run := judgedRun("x", result.Invalid)
+	reasons := &run.Summary.Verdict.Reasons
+	*reasons = append(*reasons, (*reasons)[0])
+	if text := string(junitOf(t, nil, run)); strings.Count(text, "a reason with") != 1 {
+		t.Error(text)
+	}
+}
