@@ -57,11 +57,7 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 				fit = fit && c.Status != vitals.StatusFail
 			}
 			if asJSON {
-				if err := a.writeJSON(struct {
-					Fit     bool           `json:"fit"`
-					Checks  []vitals.Check `json:"checks"`
-					Machine []vitals.Fact  `json:"machine"`
-				}{fit, checks, vitals.Fingerprint()}); err != nil {
+				if err := a.writeJSON(doctorObject{fit, checks, vitals.Fingerprint()}); err != nil {
 					return err
 				}
 			} else {
@@ -76,6 +72,13 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 	cmd.Flags().StringVar(&address, "url", "", "address of the broker to be measured, to see whether it is on this machine")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, with the machine's fingerprint")
 	return cmd
+}
+
+// doctorObject is what doctor finds, as JSON.
+type doctorObject struct {
+	Fit     bool           `json:"fit"` // no check failed
+	Checks  []vitals.Check `json:"checks"`
+	Machine []vitals.Fact  `json:"machine"`
 }
 
 // checkGenerator tells up to what rate this machine's generator was in time when

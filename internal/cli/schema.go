@@ -1,7 +1,7 @@
 package cli
 
 import (
-	_ "embed"
+	"embed"
 	"fmt"
 	"strings"
 
@@ -12,14 +12,8 @@ import (
 	"sixnines/scenario"
 )
 
-//go:embed set.schema.json
-var setSchema []byte
-
-//go:embed sweep.schema.json
-var sweepSchema []byte
-
-//go:embed capacity.schema.json
-var capacitySchema []byte
+//go:embed *.schema.json
+var schemaFiles embed.FS
 
 // published is a format that has a schema.
 type published struct {
@@ -28,14 +22,26 @@ type published struct {
 }
 
 func schemas() []published {
+	ours := func(name, about string) published {
+		return published{name, about, func() []byte {
+			text, err := schemaFiles.ReadFile(name + ".schema.json")
+			if err != nil {
+				panic(err) // it is embedded
+			}
+			return text
+		}}
+	}
 	return []published{
 		{"scenario", "scenario files (the default)", scenario.Schema},
 		{"result", "the records of result files, one on each line", result.Schema},
 		{"summary", "what run --json and report --json print, an object for each workload", report.SummarySchema},
-		{"set", "what run --repeat --json prints", func() []byte { return setSchema }},
+		ours("set", "what run --repeat --json prints"),
 		{"comparison", "what compare --json prints, an object for each workload", report.ComparisonSchema},
-		{"sweep", "what sweep --json prints", func() []byte { return sweepSchema }},
-		{"capacity", "what capacity --json prints", func() []byte { return capacitySchema }},
+		ours("sweep", "what sweep --json prints"),
+		ours("capacity", "what capacity --json prints"),
+		ours("doctor", "what doctor --json prints"),
+		ours("brokers", "what broker list --json prints"),
+		ours("version", "what version --json prints"),
 	}
 }
 

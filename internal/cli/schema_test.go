@@ -37,6 +37,18 @@ func schemaSpecs() map[string]generate.Spec {
 			Sources: []string{"."},
 			Consts:  map[string]map[string]any{"capacityObject": {"format": capacityFormat, "version": capacityVersion}},
 		},
+		"doctor.schema.json": {
+			ID: "urn:sixnines:doctor:1", Title: "Sixnines doctor, version 1", Description: "what sixnines doctor --json prints",
+			Roots: []reflect.Type{reflect.TypeFor[doctorObject]()}, Sources: []string{".", "../vitals"},
+		},
+		"brokers.schema.json": {
+			ID: "urn:sixnines:brokers:1", Title: "Sixnines brokers, version 1", Description: "what sixnines broker list --json prints",
+			Roots: []reflect.Type{reflect.TypeFor[[]brokerRow]()}, Sources: []string{"."},
+		},
+		"version.schema.json": {
+			ID: "urn:sixnines:version:1", Title: "Sixnines version, version 1", Description: "what sixnines version --json prints",
+			Roots: []reflect.Type{reflect.TypeFor[versionObject]()}, Sources: []string{"."},
+		},
 	}
 }
 

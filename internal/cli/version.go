@@ -45,16 +45,19 @@ func (a *app) versionCommand() *cobra.Command {
 		Args:  counted(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {
-				return a.writeJSON(struct {
-					result.Tool
-					Platform string `json:"platform"`
-				}{a.Tool, runtime.GOOS + "/" + runtime.GOARCH})
+				return a.writeJSON(versionObject{a.Tool, runtime.GOOS + "/" + runtime.GOARCH})
 			}
 			return a.sayVersion()
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// versionObject is the version as JSON.
+type versionObject struct {
+	result.Tool
+	Platform string `json:"platform"` // operating system and architecture
 }
 
 // sayVersion prints the version on one line.

@@ -18,7 +18,7 @@ const (
 // Check is one finding of [Checkup].
 type Check struct {
 	Name   string `json:"name"`
-	Status string `json:"status"` // one of the Status constants
+	Status string `json:"status"` // ok, note, warn or fail
 	Found  string `json:"found"`  // what was found, with its figures
 	Advice string `json:"advice"` // one line: what to do about it; empty if ok
 }

@@ -21,7 +21,7 @@ import (
 // Spec is the schema that is wanted.
 type Spec struct {
 	ID, Title, Description string
-	// Roots are the objects that there are; with several, each is one of them.
+	// Roots are the objects that there are, or one list; with several, each is one of them.
 	Roots []reflect.Type
 	// Sources are the directories of the types' packages, whose comments
 	// become descriptions.
@@ -42,12 +42,15 @@ func Schema(s Spec) ([]byte, error) {
 		}
 	}
 	root := &jsonschema.Node{}
-	if len(s.Roots) == 1 {
-		root = g.object(s.Roots[0])
-	} else {
+	switch {
+	case len(s.Roots) > 1:
 		for _, t := range s.Roots {
 			root.AnyOf = append(root.AnyOf, g.node(t))
 		}
+	case s.Roots[0].Kind() == reflect.Struct:
+		root = g.object(s.Roots[0])
+	default:
+		root = g.node(s.Roots[0])
 	}
 	root.Dialect, root.ID, root.Title, root.Description = jsonschema.Dialect, s.ID, s.Title, s.Description
 	root.Definitions = g.definitions
