@@ -114,7 +114,7 @@ func TestOTLP(t *testing.T) {
 	env := Env{Dir: t.TempDir(), Environ: []string{"OTEL_EXPORTER_OTLP_HEADERS=api-key=secret"}}
 	args := []string{"run", "mem", "--rate", "500/s", "--duration", "200ms", "--warmup", "0s", "--otlp"}
 	code, _, errs := invoke(t, env, append(args, s.URL)...)
-	if code != exitOK && code != exitInvalid || strings.Contains(errs, "failed") {
+	if code != exitOK && code != exitInvalid || strings.Contains(errs, "failed") || strings.Contains(errs, "does not know") {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	if r := <-pushed; r.URL.Path != "/v1/metrics" || r.Header.Get("Api-Key") != "secret" {
@@ -122,7 +122,7 @@ func TestOTLP(t *testing.T) {
 	}
 	s.Close()
 	code, _, errs = invoke(t, env, append(args, s.URL)...)
-	if code != exitOK && code != exitInvalid || !strings.Contains(errs, " pushes failed, at last: ") || strings.Contains(errs, "secret") {
+	if code != exitOK && code != exitInvalid || !strings.Contains(errs, " pushes failed, at last: ") || !strings.Contains(errs, s.URL+"/v1/metrics does not know how 1 run ended\n") || strings.Contains(errs, "secret") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if code, _, errs := invoke(t, env, append(args, "http://me:secret@collector")...); code != exitUsage || strings.Contains(errs, "secret") || !strings.Contains(errs, "OTEL_EXPORTER_OTLP_HEADERS") {

@@ -17,6 +17,7 @@ type Live struct {
 	current  []*load       // empty before the window
 	previous []*load       // of the run before
 	runs     int           // finished
+	results  int           // of these, with a result
 	ended    chan struct{} // gets a value when a run has ended, if it has room
 }
 
@@ -77,7 +78,7 @@ func (l *Live) Finish(run *result.Run) {
 	if run == nil {
 		return
 	}
-	l.previous = nil
+	l.results, l.previous = l.results+1, nil
 	for _, part := range run.Parts() {
 		l.previous = append(l.previous, finished(part, part.Summary))
 	}
@@ -107,6 +108,13 @@ func (l *Live) finishedRuns() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.runs
+}
+
+// withResult is how many of them left a result.
+func (l *Live) withResult() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.results
 }
 
 // clone is a copy that nobody adds to.

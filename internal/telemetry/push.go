@@ -25,8 +25,8 @@ const (
 )
 
 // Pusher sends what live tells to an OpenTelemetry collector, by OTLP over HTTP, in
-// periods and whenever a run has ended. What it sends is cumulative, so that a push that fails loses
-// nothing that the next does not bring.
+// periods and whenever a run has ended. What it sends is cumulative, so that a push that
+// fails loses nothing that the next does not bring, unless another run has ended by then.
 type Pusher struct {
 	target  Target
 	live    *Live
@@ -39,7 +39,7 @@ type Pusher struct {
 	failed func(error) // is told of the first of several failures; nil: nobody is
 	broken bool        // the last push failed
 	pushes Pushes
-	over   map[string]bool // finished runs that were pushed
+	over   map[string]bool // finished runs that were pushed, by their IDs
 }
 
 // Pushes counts what became of pushes.
@@ -47,6 +47,7 @@ type Pushes struct {
 	Made, Failed int
 	Last         error // of the last push; nil: it did not fail
 	Failure      error // the last that there was
+	Untold       int   // runs whose end no push has brought
 }
 
 // Target is where to push. Its headers may be secret and are in no error.
@@ -142,7 +143,9 @@ func (p *Pusher) Close(ctx context.Context) Pushes {
 		}
 	}
 	p.client.CloseIdleConnections()
-	return p.result()
+	pushes := p.result()
+	pushes.Untold = p.live.withResult() - len(p.over)
+	return pushes
 }
 
 func (p *Pusher) result() Pushes {
@@ -156,7 +159,7 @@ func (p *Pusher) push(ctx context.Context) {
 	phase, all := p.live.loads()
 	over := map[string]bool{}
 	all = slices.DeleteFunc(all, func(l *load) bool {
-		id := l.header.ID + " " + l.header.Workload
+		id := l.header.ID
 		if l.phase == "" {
 			over[id] = true
 		}
