@@ -10,27 +10,28 @@ import (
 	"sixnines/internal/trials"
 )
 
-// again plans further rounds in place of those with INVALID runs, which count for
-// nothing: of the cells that have one and of those that they are compared with, so that
-// what is compared is made in the same round. Verdicts alone decide that: were a run
+// again plans further rounds in place of those that count for nothing: with INVALID runs,
+// or with figures that a comparison cannot use for the machine's sake or our own. They are
+// of the cells that have one and of those that they are compared with, so that what is
+// compared is made at the same time. Verdicts alone decide that: were a run
 // replaced for its figures, they would come out as they were wished for. A cell gets as
-// many rounds more as --replace allows, and none where all of its runs are INVALID, but
-// where it had one round.
+// many rounds more as --replace allows, each time that the study is run, and none where
+// it has no round of use, but where it had one round.
 func (s *studyRuns) again() []trials.Trial {
 	need := make([]int, len(s.plan.cells))
-	more := make([]int, len(s.plan.cells)) // rounds of each cell that were added before
+	more := make([]int, len(s.plan.cells)) // rounds of each cell that this run of the study has added
 	last := 0
-	for _, t := range s.Trials {
+	for i, t := range s.Trials {
 		last = max(last, t.Round)
-		if t.Round > s.Rounds {
+		if i >= s.before {
 			more[t.Cell]++
 		}
 	}
-	for _, set := range s.plan.study.Compared(each(s.plan.cells, func(c studyCell) study.Cell { return c.Cell })) {
-		cells := each(set, func(name string) int {
+	for _, set := range s.plan.study.Sets(each(s.plan.cells, func(c studyCell) study.Cell { return c.Cell })) {
+		cells := each(set.Cells, func(name string) int {
 			return slices.IndexFunc(s.plan.cells, func(c studyCell) bool { return c.Name == name })
 		})
-		n := s.lacking(cells)
+		n := s.lacking(cells, set.Test)
 		for _, i := range cells {
 			most := s.replace
 			if most < 0 {
@@ -54,55 +55,42 @@ func (s *studyRuns) again() []trials.Trial {
 		added = append(added, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(s.plan.cells[at.Cell].scenario.Seed, at.Round-1), File: s.plan.fileOf(number, at)})
 	}
 	if len(added) > 0 {
-		s.note("runs are INVALID: %s more, of the cells that have one and of those that they are compared with", spell.Plural(len(added), "trial"))
+		s.note("runs are of no use: %s more, of the cells that have one and of those that they are compared with", spell.Plural(len(added), "trial"))
 	}
 	return added
 }
 
-// lacking is how many rounds more a set of cells needs until it has as many as were
-// planned in which no run is INVALID.
-func (s *studyRuns) lacking(cells []int) int {
+// lacking is how many rounds more a set of cells needs until each has as many of use to
+// the test that compares them as were planned.
+func (s *studyRuns) lacking(cells []int, test *study.Test) int {
 	planned := s.plan.cells[cells[0]].Rounds
-	type state struct{ made, spoilt int }
-	rounds := map[int]*state{}
+	useful := map[int]int{} // by cell
 	for _, i := range cells {
-		c := &s.plan.cells[i]
 		if !s.wanted(trials.Trial{Cell: i}) {
 			return 0
 		}
-		planned = min(planned, c.Rounds)
+		planned = min(planned, s.plan.cells[i].Rounds)
+		useful[i] = 0
 	}
 	for i, t := range s.Trials {
-		if !slices.Contains(cells, t.Cell) {
-			continue
-		}
-		if t.State != trials.Made {
-			if t.Round <= planned {
-				return 0 // it failed, or was cut: --resume makes it again
+		_, ours := useful[t.Cell]
+		switch {
+		case !ours:
+		case t.State == trials.Made:
+			run := s.made[i].Run
+			if run == nil || compare.Invalid(run, "") == "" && (test == nil || !s.plan.cells[t.Cell].Spoilt(run, test)) {
+				useful[t.Cell]++
 			}
-			continue
-		}
-		r := rounds[t.Round]
-		if r == nil {
-			r = &state{}
-			rounds[t.Round] = r
-		}
-		r.made++
-		if run := s.made[i].Run; run != nil && compare.Invalid(run, "") != "" {
-			r.spoilt++
+		case t.Round <= planned:
+			return 0 // it failed, or was cut: --resume makes it again
 		}
 	}
-	if len(cells) > 1 && planned == 1 {
-		return 0 // one round compares nothing
+	least := planned
+	for _, n := range useful {
+		least = min(least, n)
 	}
-	usable := 0
-	for _, r := range rounds {
-		if r.made == len(cells) && r.spoilt == 0 {
-			usable++
-		}
+	if planned == 1 && len(cells) > 1 || planned > 1 && least == 0 {
+		return 0 // one round compares nothing, and where none was of use none will be
 	}
-	if usable == 0 && planned > 1 {
-		return 0
-	}
-	return max(0, planned-usable)
+	return planned - least
 }

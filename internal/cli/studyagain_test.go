@@ -47,7 +47,8 @@ func TestStudyAgain(t *testing.T) {
 		{"none", study.Default, -1, func(string, int) bool { return false }, ""},
 		{"of two that are compared", study.Default, -1, func(c string, r int) bool { return c == "a/x" && r == 2 }, "a/x 4 b/x 4"},
 		{"of one that is not", study.Default, -1, func(c string, r int) bool { return c == "c/x" && r < 3 }, "c/x 4 c/x 5"},
-		{"in two rounds", study.Default, -1, func(c string, r int) bool { return c == "a/x" && r == 2 || c == "b/x" && r == 1 }, "a/x 4 a/x 5 b/x 4 b/x 5"},
+		{"in two rounds", study.Default, -1, func(c string, r int) bool { return c == "a/x" && r == 2 || c == "b/x" && r == 1 }, "a/x 4 b/x 4"},
+		{"of one that two are lacking", study.Default, -1, func(c string, r int) bool { return c == "a/x" && r < 3 }, "a/x 4 a/x 5 b/x 4 b/x 5"},
 		{"again", study.Default, -1, func(c string, r int) bool { return c == "c/x" && r%3 == 1 }, "c/x 4 c/x 5"},
 		{"no more than there are", study.Default, -1, func(c string, r int) bool { return c == "c/x" && r > 1 }, "c/x 4 c/x 5"},
 		{"no more than is allowed", study.Default, 1, func(c string, r int) bool { return c == "c/x" && r < 3 }, "c/x 4"},
@@ -79,7 +80,7 @@ func TestStudyAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer opened.Close()
-			s := &studyRuns{series: &series{app: a, Series: opened, dir: dir}, plan: p, studyOptions: studyOptions{replace: tt.replace}, made: map[int]study.TrialOutcome{}}
+			s := &studyRuns{series: &series{app: a, Series: opened, dir: dir}, plan: p, studyOptions: studyOptions{replace: tt.replace}, before: len(opened.Trials), made: map[int]study.TrialOutcome{}}
 			var added []string
 			err = s.Run(trials.Options{Wanted: s.wanted, More: s.again, Make: func(turn *trials.Turn) (trials.State, error) {
 				name, status := p.cells[turn.Trial.Cell].Name, result.Valid

@@ -37,9 +37,11 @@ How long it takes is said before it begins. --quick gives each cell one round, w
 decides no comparison; the default gives six, with windows as short as figures need;
 --full is what a report worth citing needs, and takes hours.
 
-An INVALID run counts for nothing. Where there is one, its cell and those that it is
+An INVALID run counts for nothing, and one that is suspect up to a percentile that a
+conclusion needs decides nothing. Where there is one, its cell and those that it is
 compared with get another round after the others, as often as --replace allows.
-Verdicts decide that, never figures.
+Verdicts decide that, never figures. On a busy machine that may not be enough: --resume
+of a study that is made allows as many rounds again.
 
 A broker that is not installed leaves its place empty: the study says which and how to
 install it, and runs the rest. A cell that fails leaves its place empty too. --only
@@ -71,7 +73,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 		f.StringVar(&o.broker, "broker", "", "for the study versions: which broker and versions to compare, `PRODUCT=VERSION,VERSION…`, as kafka=3.9.1,4.3.1, or a driver instead of the product")
 		f.StringArrayVar(&o.urls, "url", nil, "measure a broker of yours as a system of the study: `SYSTEM=URL`; repeatable")
 		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take, and run nothing")
-		f.IntVar(&o.replace, "replace", -1, "make at most `N` rounds more of a cell, to replace those with an INVALID run; default: half as many as it has; 0: none")
+		f.IntVar(&o.replace, "replace", -1, "make at most `N` rounds more of a cell, to replace those that are of no use; default: half as many as it has; 0: none")
 		resumeFlag(f, &o.resume, "study", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
@@ -142,7 +144,7 @@ func (a *app) runStudy(ctx context.Context, o studyOptions) error {
 	if err := a.sameConclusions(file, opened.dir, st); err != nil {
 		return err
 	}
-	s := &studyRuns{series: opened, studyOptions: o, plan: p, missing: missing, made: map[int]study.TrialOutcome{}, row: map[string]int{}}
+	s := &studyRuns{series: opened, studyOptions: o, plan: p, missing: missing, made: map[int]study.TrialOutcome{}, row: map[string]int{}, before: len(opened.Trials)}
 	if err := a.writeNew(file, true, func(w io.Writer) error { _, err := w.Write(st.Text()); return err }); err != nil {
 		return failed(fileHint(err), fmt.Errorf("write the study: %w", err))
 	}

@@ -32,6 +32,7 @@ type studyRuns struct {
 	row     map[string]int             // by system: runs that failed, one after the other
 	last    string                     // the system of the last trial
 	written time.Time                  // when the pages were written last
+	before  int                        // trials that there were when this run of the study began
 }
 
 // keep takes what a trial came to, without what is large.
@@ -180,6 +181,7 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 			o.Skipped = append(o.Skipped, study.Skipped{System: x.Name, Why: "left out by --only", How: s.command() + resumed(dir)})
 		}
 	}
+	o.More = goOn
 	if !s.Complete() {
 		o.GoOn = goOn
 	}

@@ -189,24 +189,29 @@ func Select(cells []Cell, patterns []string) []Cell {
 	return all
 }
 
-// Compared are the sets of cells that tests compare with each other, round by round,
-// and each cell of the length by itself.
-func (s *Study) Compared(cells []Cell) [][]string {
-	var all [][]string
+// Set are cells of which as many rounds are wanted as are planned.
+type Set struct {
+	Cells []string
+	Test  *Test // that compares them; nil: it is one cell by itself
+}
+
+// Sets are the cells that tests compare with each other, and each cell by itself.
+func (s *Study) Sets(cells []Cell) []Set {
+	var all []Set
 	for _, c := range cells {
-		all = append(all, []string{c.Name})
+		all = append(all, Set{Cells: []string{c.Name}})
 	}
 	there := func(name string) bool { return slices.ContainsFunc(cells, func(c Cell) bool { return c.Name == name }) }
-	for _, c := range s.Conclusions {
-		for _, t := range c.Tests {
-			var set []string
-			switch {
+	for i := range s.Conclusions {
+		for k := range s.Conclusions[i].Tests {
+			set := Set{Test: &s.Conclusions[i].Tests[k]}
+			switch t := set.Test; {
 			case t.A != "":
-				set = []string{t.A, t.B}
+				set.Cells = []string{t.A, t.B}
 			case t.Kind == KindMonotone:
-				set = t.Cells
+				set.Cells = t.Cells
 			}
-			if len(set) > 1 && !slices.ContainsFunc(set, func(name string) bool { return !there(name) }) {
+			if len(set.Cells) > 1 && !slices.ContainsFunc(set.Cells, func(name string) bool { return !there(name) }) {
 				all = append(all, set)
 			}
 		}

@@ -30,7 +30,8 @@ const (
 // Figures that are suspect, below three times the noise floor, a lower bound, or that
 // the sample does not support decide nothing, and one round alone does not either. A
 // comparison goes without the rounds that have one, but not where it is for how the
-// system did: UNSTABLE, refused, a lower bound, near the floor.
+// system did: UNSTABLE, refused, a lower bound, near the floor. What is left is paired by
+// round, or where fewer than six rounds can be used in all cells, by its order.
 func Decide(o *Outcome) []Decision {
 	all := []Decision{}
 	for _, c := range o.Study.Conclusions {
@@ -165,12 +166,12 @@ func (d *decider) longer() string {
 	return ""
 }
 
-// rest is the command that makes what is missing, where it makes six rounds of each cell.
-func (d *decider) rest(cells []*CellOutcome) string {
+// more is the command that makes more rounds, where it makes six of each cell.
+func (d *decider) more(cells []*CellOutcome) string {
 	if slices.ContainsFunc(cells, func(c *CellOutcome) bool { return c.Cell.Rounds < LeastRounds }) {
 		return ""
 	}
-	return d.o.GoOn
+	return d.o.More
 }
 
 // read is [readRounds], and remembers the files.
@@ -184,24 +185,35 @@ func (d *decider) read(c *CellOutcome, name string) (map[int]Figure, string) {
 	return figures, blocked
 }
 
-// table holds the figures of several cells in the rounds in which all can be used.
+// table holds the figures of several cells in the rounds in which they can be used.
 type table struct {
 	figures []string    // that are left
 	values  [][]float64 // by round, then by cell and figure: cell × len(figures) + figure
 	rounds  int
+	own     bool // each cell has rounds of its own
 }
+
+// in says in how many rounds.
+func (t *table) in() string {
+	if t.own {
+		return fmt.Sprintf("%d rounds, of each cell those that can be used, in their order", t.rounds)
+	}
+	return fmt.Sprintf("%d rounds", t.rounds)
+}
+
+// column is a figure of a cell in the rounds in which it can be used.
+type column map[int]float64
 
 // table reads figures of cells, round by round. Figures that cannot be used in six
 // rounds are left out and said. It is nil where none is left.
 func (d *decider) table(cells []*CellOutcome, figures []string) *table {
-	type column map[int]float64 // by round
 	var t table
-	var columns [][]column // by figure, then cell
-	least := 0             // rounds that there are
+	columns := make([][]column, len(cells)) // by cell, then figure
+	least := 0                              // rounds that there are
 	for _, name := range figures {
-		var of []column
+		tried := make([][]column, len(cells))
 		var blocked, selects string
-		for _, c := range cells {
+		for i, c := range cells {
 			read, why := d.read(c, name)
 			usable := column{}
 			for round, f := range read {
@@ -211,63 +223,79 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 					selects = fmt.Sprintf("%s of %s, round %d: %s, and without it the rounds would be chosen by how the system did", name, c.Cell.Name, round, cmp.Or(f.Missing, f.Unfit))
 				}
 			}
-			of = append(of, usable)
-			if len(usable) < LeastRounds {
-				blocked = cmp.Or(blocked, why)
+			tried[i] = append(slices.Clone(columns[i]), usable)
+			if len(usable) < LeastRounds && blocked == "" && why != "" {
+				blocked = fmt.Sprintf("%s; %d of %s can be used, and it takes %d", why, len(usable), spell.Plural(len(c.Trials), "round"), LeastRounds)
 			}
 			if n := len(read); least == 0 || n < least {
 				least = n
 			}
 		}
-		if n := len(shared(of)); n >= LeastRounds && selects == "" {
-			t.figures, columns = append(t.figures, name), append(columns, of)
-			continue
-		}
-		if blocked = cmp.Or(selects, blocked); blocked != "" {
+		switch blocked = cmp.Or(selects, blocked); {
+		case blocked != "":
 			d.say("%s", blocked)
-			d.need(d.longer())
+			d.need(cmp.Or(d.more(cells), d.longer()))
+		case len(matched(tried)) >= LeastRounds:
+			t.figures, columns = append(t.figures, name), tried
+		case len(t.figures) > 0:
+			d.say("%s can be used in other rounds than the figures before it", name)
 		}
 	}
-	if least < LeastRounds {
+	if least < LeastRounds && len(d.texts) == 0 {
 		d.say("%s of %d that it takes", spell.Plural(least, "round"), LeastRounds)
-		d.need(cmp.Or(d.rest(cells), d.longer()))
-	}
-	var rounds []int
-	for len(t.figures) > 0 {
-		rounds = shared(slices.Concat(columns...))
-		if len(rounds) >= LeastRounds {
-			break
-		}
-		last := len(t.figures) - 1 // the one farthest out in the tail
-		d.say("%s can be used in other rounds than the figures before it", t.figures[last])
-		t.figures, columns = t.figures[:last], columns[:last]
+		d.need(cmp.Or(d.more(cells), d.longer()))
 	}
 	if len(t.figures) == 0 {
 		return nil
 	}
-	for _, round := range rounds {
+	for _, rounds := range matched(columns) {
 		var row []float64
-		for i := range cells {
-			for k := range t.figures {
-				row = append(row, columns[k][i][round])
+		for i, round := range rounds {
+			for _, c := range columns[i] {
+				row = append(row, c[round])
 			}
+			t.own = t.own || round != rounds[0]
 		}
 		t.values = append(t.values, row)
 	}
-	t.rounds = len(rounds)
+	t.rounds = len(t.values)
 	return &t
 }
 
-// shared are the rounds that all columns have, in order.
-func shared[C ~map[int]float64](columns []C) []int {
-	var all []int
-	for round := range columns[0] {
-		if !slices.ContainsFunc(columns, func(c C) bool { _, ok := c[round]; return !ok }) {
-			all = append(all, round)
+// matched puts rounds of cells beside each other, by cell: the same round of all, and
+// where fewer than six can be used in all, the rounds that can be used in each, in their
+// order. All cells are made in each round, so that those are not far from each other.
+// What can be used is decided by verdicts, so that nothing is chosen by its figures.
+func matched(columns [][]column) [][]int {
+	var same [][]int
+	shortest := math.MaxInt
+	each := make([][]int, len(columns)) // rounds that can be used in all figures of a cell
+	for i, of := range columns {
+		for round := range of[0] {
+			if !slices.ContainsFunc(of, func(c column) bool { _, ok := c[round]; return !ok }) {
+				each[i] = append(each[i], round)
+			}
+		}
+		slices.Sort(each[i])
+		shortest = min(shortest, len(each[i]))
+	}
+	for _, round := range each[0] {
+		if !slices.ContainsFunc(each, func(rounds []int) bool { return !slices.Contains(rounds, round) }) {
+			same = append(same, slices.Repeat([]int{round}, len(columns)))
 		}
 	}
-	slices.Sort(all)
-	return all
+	if len(same) >= LeastRounds {
+		return same
+	}
+	var ordered [][]int
+	for k := range shortest {
+		var row []int
+		for _, rounds := range each {
+			row = append(row, rounds[k])
+		}
+		ordered = append(ordered, row)
+	}
+	return ordered
 }
 
 // two returns A and B.
@@ -309,7 +337,7 @@ func (d *decider) pairs() Verdict {
 			low, high = 1/p.Hi, 1/p.Lo
 		}
 		shown := p.Bounded && p.P <= 1-Confidence
-		d.say("%s: %s ÷ %s is %s in %d rounds", name, d.t.B, d.t.A, interval(p.Ratio, p.Lo, p.Hi), t.rounds)
+		d.say("%s: %s ÷ %s is %s in %s", name, d.t.B, d.t.A, interval(p.Ratio, p.Lo, p.Hi), t.in())
 		switch {
 		case d.t.Kind == KindFaster && shown && high < 1:
 			return Disagrees
@@ -357,7 +385,7 @@ func (d *decider) ratio() Verdict {
 		d.say("no interval of %s", spell.Plural(t.rounds, "round"))
 		return Undecidable
 	}
-	d.say("%s: %s ÷ %s is %s in %d rounds, %s is claimed", t.figures[0], d.t.A, d.t.B, interval(r.Median, r.Lo, r.Hi), t.rounds, d.t.claimed())
+	d.say("%s: %s ÷ %s is %s in %s, %s is claimed", t.figures[0], d.t.A, d.t.B, interval(r.Median, r.Lo, r.Hi), t.in(), d.t.claimed())
 	return d.side(r.Lo, r.Hi, spell.Plural(t.rounds, "round"))
 }
 

@@ -95,13 +95,18 @@ var (
 	like = []float64{1.01, 1.09, 1.06, 0.94, 1.03, 0.98}
 )
 
+func floored(_ *result.Summary, d *result.Distribution) {
+	d.FloorRatio = map[string]float64{"50": 2.5, "99": 4}
+}
+
+func unstable(s *result.Summary, _ *result.Distribution) { s.Verdict.Status = result.Unstable }
+
+func suspect(s *result.Summary, _ *result.Distribution) {
+	s.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: "99", Why: "36 % own lag"}}
+}
+
 func TestDecide(t *testing.T) {
 	last := func(all []*result.Run, r *result.Run) []*result.Run { return append(all[:len(all)-1:len(all)-1], r) }
-	floored := func(_ *result.Summary, d *result.Distribution) { d.FloorRatio = map[string]float64{"50": 2.5, "99": 4} }
-	unstable := func(s *result.Summary, _ *result.Distribution) { s.Verdict.Status = result.Unstable }
-	suspect := func(s *result.Summary, _ *result.Distribution) {
-		s.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: "99", Why: "36 % own lag"}}
-	}
 	for _, tt := range []struct {
 		name, test string
 		x, y       []*result.Run // under r-100
@@ -122,6 +127,7 @@ func TestDecide(t *testing.T) {
 		{"floor", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", last(rounds(fast...), spoilt(1, floored)), rounds(slow...), Undecidable, "3 times the noise floor"},
 		{"floor elsewhere", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p99]}", last(rounds(fast...), spoilt(1, floored)), rounds(slow...), Agrees, ""},
 		{"suspect", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p99]}", last(rounds(fast...), spoilt(1, suspect)), rounds(slow...), Undecidable, "36 % own lag"},
+		{"suspect in different rounds", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p99]}", append(rounds(fast...), spoilt(1, suspect)), append([]*result.Run{spoilt(2, suspect)}, rounds(slow...)...), Agrees, "in 6 rounds, of each cell those that can be used, in their order"},
 		{"suspect beyond", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", last(rounds(fast...), spoilt(1, suspect)), rounds(slow...), Agrees, ""},
 		{"no runs", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(fast...), nil, Undecidable, "y/r-100 was not measured"},
 
@@ -235,7 +241,7 @@ func TestDecideOfTooFewRounds(t *testing.T) {
 	s := small(t, "      - {kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}")
 	for length, needs := range map[string]string{Quick: "sixnines study run small", Default: "sixnines study run small --resume results/small"} {
 		o := outcome(t, s, length, map[string][]*result.Run{"x/r-100": rounds(1), "y/r-100": rounds(2)})
-		o.GoOn = "sixnines study run small --resume results/small"
+		o.More = "sixnines study run small --resume results/small"
 		if f := Decide(o)[0].Tests[0]; !strings.HasSuffix(f.Needs, needs) {
 			t.Errorf("%s: %q", length, f.Needs)
 		}

@@ -26,6 +26,7 @@ type Outcome struct {
 	// Failed those that were tried and have none.
 	Planned, Made, Failed int
 	GoOn                  string // the command that makes what is missing; empty: nothing is
+	More                  string // the command that makes more rounds, after what is missing
 }
 
 // Skipped is a system that was not measured.

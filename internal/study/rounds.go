@@ -44,13 +44,11 @@ func readRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 			if run == nil {
 				return nil, nil, "there is no workload " + workload
 			}
-			if run.Summary != nil && run.Summary.Verdict.Status == result.Invalid {
+			if invalidRun(run) {
 				invalid = "INVALID: " + reasons(run.Summary.Verdict, result.Invalid)
 				continue
 			}
-			if f = Read(run, name, metric); f.Unsteady && c.Cell.Disturbed {
-				f.Unfit = ""
-			}
+			f = c.Cell.read(run, name, metric)
 		}
 		figures[t.Round] = f
 		if why := cmp.Or(f.Missing, f.Unfit); why != "" && blocked == "" {
@@ -62,6 +60,29 @@ func readRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 		blocked = c.Cell.Name + ": " + cmp.Or(invalid, "no run")
 	}
 	return figures, files, blocked
+}
+
+func invalidRun(run *result.Run) bool {
+	return run.Summary != nil && run.Summary.Verdict.Status == result.Invalid
+}
+
+// read is [Read] in a run of the cell, in which a course that is meant is no fault.
+func (c *Cell) read(run *result.Run, name string, metric result.Metric) Figure {
+	f := Read(run, name, metric)
+	if f.Unsteady && c.Disturbed {
+		f.Unfit = ""
+	}
+	return f
+}
+
+// Spoilt reports whether the comparison t cannot use a run of the cell for the sake of
+// the machine or of Sixnines, and not of the system: another run may be of use.
+func (c *Cell) Spoilt(run *result.Run, t *Test) bool {
+	run = PartOf(run, t.Workload)
+	return run != nil && (invalidRun(run) || slices.ContainsFunc(t.Figures, func(name string) bool {
+		f := c.read(run, name, t.Metric)
+		return f.Missing == "" && f.Unfit != "" && !f.Selects
+	}))
 }
 
 // ReadRounds reads a figure over the rounds of a cell, as [Read] does of each.

@@ -34,3 +34,25 @@ func TestSpell(t *testing.T) {
 		}
 	}
 }
+
+// A run that another may stand in for is told from one that shows how the system did.
+func TestSpoilt(t *testing.T) {
+	c := &Cell{}
+	for _, tt := range []struct {
+		run    *result.Run
+		figure string
+		want   bool
+	}{
+		{ms(1), "p99", false},
+		{spoilt(1, suspect), "p99", true},
+		{spoilt(1, suspect), "p50", false},
+		{spoilt(1, invalid), "p50", true},
+		{spoilt(1, unstable), "p50", false},
+		{spoilt(1, floored), "p50", false},
+		{ms(1), "p99.9", false}, // which needs more messages
+	} {
+		if got := c.Spoilt(tt.run, &Test{Figures: []string{tt.figure}}); got != tt.want {
+			t.Errorf("%s of %s: %v", tt.figure, tt.run.Summary.Verdict.Status, got)
+		}
+	}
+}
