@@ -18,7 +18,8 @@ type Channel struct {
 	calling sync.Mutex
 	reply   chan method   // takes the answer to a call
 	ended   chan struct{} // closed when the channel has ended
-	err     error         // why; readable once ended is closed
+	err     error         // why; readable once ended is closed, or shut is set
+	shut    atomic.Bool   // the server has closed it
 	ready   atomic.Int64  // messages of the queue that was declared last
 
 	// What is being received; of the goroutine that reads.
@@ -41,8 +42,8 @@ func (ch *Channel) call(ctx context.Context, want, m method, fields []byte) erro
 	case <-ch.reply:
 	default:
 	}
-	if err := ch.send(m, fields); err != nil {
-		return err
+	if err := ch.ask(m, fields); err != nil {
+		return ch.conn.Why(err)
 	}
 	for {
 		select {
@@ -58,7 +59,35 @@ func (ch *Channel) call(ctx context.Context, want, m method, fields []byte) erro
 	}
 }
 
-// send writes a method with its fields at once.
+// ask writes a method with its fields, at once and behind what waits to be written.
+func (ch *Channel) ask(m method, fields []byte) error {
+	out := ch.conn.Out
+	if err := out.Write(nil); err != nil {
+		return err
+	}
+	b, err := ch.begin()
+	if err != nil {
+		return err
+	}
+	if err := out.Commit(endFrame(append(appendMethod(b, ch.id, m), fields...), len(b))); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+// begin begins to write on the channel, see kit.Writer.Begin. Once the server has closed it
+// that is refused, under the same lock: what follows the answer to that would be of a
+// channel which is not open, for which the server ends the connection.
+func (ch *Channel) begin() ([]byte, error) {
+	b, err := ch.conn.Out.Begin(0) // what is collected goes out with it, if that is due
+	if err == nil && ch.shut.Load() {
+		ch.conn.Out.Cancel()
+		return nil, ch.err
+	}
+	return b, err
+}
+
+// send writes a method of the goroutine that reads, with its fields, at once.
 func (ch *Channel) send(m method, fields []byte) error {
 	return ch.conn.Send(endFrame(append(appendMethod(nil, ch.id, m), fields...), 0))
 }
@@ -108,7 +137,7 @@ func (ch *Channel) Prepare(p *Prepared, e Envelope) { *p = e.prepare(p.head, ch.
 // message may or may not have come to the server.
 func (ch *Channel) Publish(p *Prepared, body []byte) error {
 	c := ch.conn
-	b, err := c.Out.Begin(0) // what is collected goes out with it, if that is due
+	b, err := ch.begin()
 	if err == nil {
 		err = c.Out.Commit(p.appendTo(b, ch.id, body, c.FrameMax))
 	}
@@ -172,6 +201,8 @@ func (ch *Channel) method(m method, in cursor) error {
 	case channelClose:
 		why := &Error{Code: in.uint16()}
 		why.Text = string(in.short())
+		ch.err = why
+		ch.shut.Store(true)
 		err := ch.send(channelCloseOK, nil)
 		ch.end(why)
 		return err
@@ -242,7 +273,9 @@ func (ch *Channel) end(why error) {
 		return
 	default:
 	}
-	ch.err = why
+	if !ch.shut.Load() {
+		ch.err = why
+	}
 	close(ch.ended)
 	ch.handler.End(why)
 }

@@ -31,11 +31,17 @@ func (r *recorder) End(err error)                 { r.ends = append(r.ends, err)
 type sink struct {
 	net.Conn
 	src io.Reader
+	out io.Writer // nil: nobody looks
 }
 
 func (s sink) Read(p []byte) (int, error) { return s.src.Read(p) }
-func (sink) Write(p []byte) (int, error)  { return len(p), nil }
-func (sink) Close() error                 { return nil }
+func (s sink) Write(p []byte) (int, error) {
+	if s.out == nil {
+		return len(p), nil
+	}
+	return s.out.Write(p)
+}
+func (sink) Close() error { return nil }
 
 // reading returns a connection that is past its login, with channel 1, and reads
 // from src.
@@ -201,6 +207,36 @@ func FuzzTable(f *testing.F) {
 			t.Errorf("%v becomes %v", table, got)
 		}
 	})
+}
+
+// Nothing is sent on a channel that the server has closed: it would end the connection.
+func TestNothingFollowsTheEndOfAChannel(t *testing.T) {
+	body := append(appendShort(append(appendMethod(nil, 1, channelClose), 1, 0x96), "too large"), 0, 0, 0, 0)
+	var out bytes.Buffer
+	r := &recorder{}
+	to := sink{src: bytes.NewReader(endFrame(body, 0)), out: &out}
+	c := newConn(kit.Conn{Conn: to, Raw: to}, Config{Config: rabbit.Config{WriteBuffer: 1}})
+	c.FrameMax, c.most = frameLeast, frameLeast
+	ch := &Channel{conn: c, id: 1, handler: r, reply: make(chan method, 1), ended: make(chan struct{})}
+	c.channels.Store(&[]*Channel{nil, ch})
+	if err := c.frames(); !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	answer := out.Len()
+	if answer == 0 || len(r.ends) != 1 {
+		t.Fatalf("%d bytes of an answer, ends %v", answer, r.ends)
+	}
+	var p Prepared
+	ch.Prepare(&p, Envelope{Key: "k"})
+	for what, err := range map[string]error{"Publish": ch.Publish(&p, []byte("body")), "Prefetch": ch.Prefetch(t.Context(), 1)} {
+		var why *Error
+		if !errors.As(err, &why) || why.Code != 406 {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if out.Len() != answer {
+		t.Errorf("%d bytes follow", out.Len()-answer)
+	}
 }
 
 // A server that says what a client does not understand is told apart from one
