@@ -216,6 +216,11 @@ func rabbitEnviron(environ []string, add ...string) []string {
 	return append(env, add...)
 }
 
+const (
+	rabbitMessage = 1 << 20  // fits a stream without being asked for; by default it is its frame that does
+	rabbitFraming = 64 << 10 // around a message, and more
+)
+
 // rabbitConfig returns a node's rabbitmq.conf.
 func rabbitConfig(n rabbitNode, all []rabbitNode, o *Options, settings map[string]string, managed bool) string {
 	c := map[string]string{
@@ -224,6 +229,7 @@ func rabbitConfig(n rabbitNode, all []rabbitNode, o *Options, settings map[strin
 		"stream.advertised_port":          strconv.Itoa(n.stream),
 		"stream.advertised_tls_host":      "127.0.0.1",
 		"stream.advertised_tls_port":      strconv.Itoa(n.stream),
+		"stream.frame_max":                strconv.Itoa(max(o.MaxMessage, rabbitMessage) + rabbitFraming),
 		"log.console":                     "true",
 		"log.console.level":               "info",
 	}
