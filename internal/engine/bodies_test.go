@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/golang/snappy"
@@ -223,5 +224,25 @@ func TestSizesDoNotAllocate(t *testing.T) {
 	}
 	if n := ld.sending.lanes[0].rejected.Load(); n != 0 {
 		t.Errorf("the client refused %d messages: they have room behind them", n)
+	}
+}
+
+// What has timed out is looked for while more payloads are made.
+func TestExpireWhileSlotsAreMade(t *testing.T) {
+	l := &lane{counted: true, slots: newSlots(1<<16, false, &bodies{size: 64, rng: rand.NewChaCha8([32]byte{}), lanes: 1})}
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for l.slots.there.Load() < 1<<16 {
+			l.expire(1)
+		}
+	})
+	for range 1 << 16 {
+		sl, _ := l.slots.take()
+		sl.sent = 2
+		sl.state.Store(slotBorrowed)
+	}
+	looking.Wait()
+	if n := l.timedOut.Load(); n != 0 {
+		t.Errorf("%d have timed out", n)
 	}
 }

@@ -419,7 +419,7 @@ func (l *lane) expire(horizon int64) {
 	if !l.counted {
 		return
 	}
-	for i := range l.slots.made {
+	for i := range l.slots.there.Load() {
 		sl := &l.slots.all[i]
 		st := sl.state.Load()
 		if st&slotMask == slotBorrowed && atomic.LoadInt64(&sl.sent) < horizon &&

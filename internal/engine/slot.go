@@ -37,7 +37,8 @@ const (
 // belongs to one goroutine; release may come from any.
 type slots struct {
 	all      []slot
-	made     int // slots whose payloads exist
+	made     int          // slots whose payloads exist
+	there    atomic.Int64 // made, for others than the pacer
 	bodies   *bodies
 	distinct int // bodies; what is made later repeats them
 
@@ -83,6 +84,7 @@ func (s *slots) make() {
 		sl.sum, sl.sums = from.sum, from.sums
 	}
 	s.made++
+	s.there.Store(int64(s.made))
 }
 
 // take returns a free slot and its index, or nil if all are borrowed.
