@@ -374,24 +374,26 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 // refuse takes back a message that Send returned an error for.
 func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, sent int64, err error) {
 	l.fail(err)
-	gen := sl.state.Load() &^ slotMask
-	sl.state.Store(gen)
-	l.slots.release(index)
-	if kind != integrity.Data {
+	if kind == integrity.Data {
+		if sl.measured {
+			st.sent.Add(-1)
+			l.rejected.Add(1)
+			st.rejected.add(sl.seq)
+			l.recording.refusedPublish(sl.intended)
+			l.recording.refusedDelivery(st.plan.fanOut, sl.intended-l.plan.start.Load())
+		}
+		if st.waiter != nil {
+			st.waiter.complete(sl.seq, clock.Now())
+		}
+	}
+	was := sl.state.Swap(sl.state.Load() &^ slotMask)
+	l.slots.release(index) // from here on it may be another message's
+	if kind != integrity.Data || !l.counted {
 		return
 	}
-	if l.counted && (l.expiry == nil || l.expiry.closed(sent)) {
+	// One that timed out while Send lasted has lost its place already.
+	if l.expiry == nil && was&slotMask == slotBorrowed || l.expiry != nil && l.expiry.closed(sent) {
 		l.inFlight.Add(-1)
-	}
-	if sl.measured {
-		st.sent.Add(-1)
-		l.rejected.Add(1)
-		st.rejected.add(sl.seq)
-		l.recording.refusedPublish(sl.intended)
-		l.recording.refusedDelivery(st.plan.fanOut, sl.intended-l.plan.start.Load())
-	}
-	if st.waiter != nil {
-		st.waiter.complete(sl.seq, clock.Now())
 	}
 }
 

@@ -12,20 +12,29 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
 	"sixnines/internal/transport"
 	"sixnines/result"
 )
 
-// lanesRun returns a load of several lanes, in the window, that sends to a loopback.
+// lanesRun returns a load of several lanes, in the window, that sends to a loopback and
+// of which nothing comes back.
 func lanesRun(t *testing.T, workload string) *load {
+	t.Helper()
+	return lanesRunOf(t, workload, driver.AckKindNone, closeNever)
+}
+
+// lanesRunOf is lanesRun with what acknowledges and what ends the time in flight.
+func lanesRunOf(t *testing.T, workload string, ack driver.AckKind, closes closing) *load {
 	t.Helper()
 	ld, err := newLoadOf(Config{Scenario: parse(t, "phases: {duration: 1h}\nworkload: "+workload),
 		Entry: driver.Entry{Name: "loopback"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ld.session.ack, ld.session.closes = driver.AckKindNone, closeNever
+	ld.session.ack, ld.session.closes = ack, closes
+	ld.session.ackResponse, ld.session.ackService = recorder.PublishResponse, recorder.PublishService
 	ld.session.main = fakeSession{}
 	ld.session.dialers = []*transport.Dialer{transport.NewDialer(true)}
 	if err := ld.connect(t.Context()); err != nil {
