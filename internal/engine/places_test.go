@@ -39,3 +39,16 @@ func TestRefusedAfterItsTimeoutGivesOnePlaceBack(t *testing.T) {
 		}
 	}
 }
+
+// A probe has no place in flight, and loses none if its acknowledgement takes long.
+func TestProbesTakeNoPlace(t *testing.T) {
+	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, closeOnAck)
+	l, st := ld.sending.lanes[0], ld.sending.streams[0]
+	st.producer = &lingering{lane: l}
+	if err := ld.sending.sendProbe(st); err != nil {
+		t.Fatal(err)
+	}
+	if in, out := l.inFlight.Load(), l.timedOut.Load(); in != 0 || out != 0 {
+		t.Errorf("%d in flight, %d timed out", in, out)
+	}
+}

@@ -175,7 +175,8 @@ func (s *sending) sendProbe(st *stream) error {
 		return fmt.Errorf("%w: the client keeps %d messages", driver.ErrTimeout, len(st.lane.slots.all))
 	}
 	now := clock.Now()
-	if err := st.lane.transmit(st, sl, index, integrity.Probe, now, now, 0, false, nil); err != nil {
+	// Sent never: it has no place in flight that it could lose.
+	if err := st.lane.transmit(st, sl, index, integrity.Probe, now, never, 0, false, nil); err != nil {
 		return err
 	}
 	if st.flusher != nil {
