@@ -127,37 +127,43 @@ func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) 
 
 func (f *flatOut) start() {
 	f.senders.Go(func() {
+		defer close(f.done)
 		if start := f.plan.start.Load(); f.sleepUntil(start - timerLate) {
 			clock.SleepUntilBlocking(start)
 			f.flood(&f.left, true)
 		}
 		f.ended = clock.Now()
 		f.past.Store(int64(f.several))
-		close(f.done)
 		f.tellPast()
+		f.roundTrip()
 	})
+}
+
+// roundTrip waits, where nothing is acknowledged, for the round trip with which the
+// clock stops: of each load when that has sent all, and not when the others have.
+func (f *flatOut) roundTrip() {
+	if f.session.ack != driver.AckKindNone || f.neverBegan() || f.stopped.Load() {
+		return
+	}
+	at, err := f.sync()
+	if f.synced = at; err != nil && !f.stopped.Load() {
+		f.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
+	}
 }
 
 // finish waits until all is sent. The clock stops with a round trip, or with the last
 // acknowledgement where there are any.
 func (f *flatOut) finish(aborted bool) bool {
-	if f.neverBegan() {
+	if aborted || f.neverBegan() {
 		return aborted
 	}
-	if !aborted {
-		select {
-		case <-f.done:
-			lower(&f.end, f.ended)
-		case <-f.config.Abort:
-			aborted = true
-		}
+	select {
+	case <-f.done:
+		lower(&f.end, f.ended)
+	case <-f.config.Abort:
+		return true
 	}
-	if !aborted && f.session.ack == driver.AckKindNone {
-		if err := f.sync(); err != nil {
-			f.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
-		}
-	}
-	return aborted
+	return false
 }
 
 // flood sends on all lanes until the window, or the quota, is at its end.
@@ -169,25 +175,28 @@ func (f *flatOut) flood(limit *quota, measured bool) {
 	lanes.Wait()
 }
 
-// sync waits for a round trip on every producer that can do one.
-func (f *flatOut) sync() error {
-	ctx, cancel := context.WithTimeout(context.Background(), f.scenario.Phases.Drain)
+// sync waits for a round trip on every producer that can do one, and returns when the
+// last was back; 0: not all were, or there is none.
+func (f *flatOut) sync() (at int64, err error) {
+	life, over := f.life()
+	defer over()
+	ctx, cancel := context.WithTimeout(life, f.scenario.Phases.Drain)
 	defer cancel()
 	for _, st := range f.streams {
 		if s, ok := st.producer.(driver.Syncer); ok {
 			if err := s.Sync(ctx); err != nil {
-				return err
+				return 0, err
 			}
-			f.synced = clock.Now()
+			at = clock.Now()
 		}
 	}
-	return nil
+	return at, nil
 }
 
 // quiet waits until the warm-up's messages are through: a round trip, and no
 // more deliveries.
 func (f *flatOut) quiet() error {
-	if err := f.sync(); err != nil {
+	if _, err := f.sync(); err != nil {
 		return fmt.Errorf("after the warm-up: %w", err)
 	}
 	var before int64 = -1
