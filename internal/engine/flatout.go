@@ -10,6 +10,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -63,7 +64,8 @@ const placeSpins = 64
 
 // waitForPlace waits until the lane has a slot and a place in flight; sl is a slot
 // already taken, or nil. What the client holds back goes out first: nothing else
-// would free a place. It returns nil if the run ends before.
+// would free a place. It returns nil if the window or the run ends before: of a broker
+// that answers no more, no place may ever be free.
 func (l *lane) waitForPlace(sl *slot, index uint32) (*slot, uint32) {
 	l.flush()
 	for n := 0; ; n++ {
@@ -73,7 +75,10 @@ func (l *lane) waitForPlace(sl *slot, index uint32) (*slot, uint32) {
 		if sl != nil && (l.limit == 0 || l.inFlight.Load() < l.limit) {
 			return sl, index
 		}
-		if l.plan.stopped.Load() {
+		if l.plan.stopped.Load() || clock.Now() >= l.plan.end.Load() {
+			if sl != nil {
+				l.slots.release(index)
+			}
 			return nil, 0
 		}
 		if n < placeSpins {
@@ -107,17 +112,17 @@ func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) 
 		})
 		select {
 		case <-done:
+			err = f.quiet()
 		case <-ctx.Done():
-			lower(&f.end, clock.Now())
-			select {
-			case <-done:
-			case <-f.config.Abort:
-			}
-			return 0, fmt.Errorf("%w in the warm-up", ErrAborted)
+			err = fmt.Errorf("%w in the warm-up", ErrAborted)
 		case <-f.config.Abort:
-			return 0, fmt.Errorf("%w in the warm-up", ErrAborted)
+			err = fmt.Errorf("%w in the warm-up", ErrAborted)
+		case <-time.After(f.warmup + f.scenario.Phases.Drain):
+			err = fmt.Errorf("%w: a message of the warm-up could not be sent for %s: is the broker overloaded, or does it hang?",
+				driver.ErrTimeout, spell.Period(f.scenario.Phases.Drain))
 		}
-		if err := f.quiet(); err != nil {
+		if err != nil {
+			lower(&f.end, clock.Now()) // no more is sent
 			return 0, err
 		}
 	}
@@ -151,7 +156,8 @@ func (f *flatOut) roundTrip() {
 	}
 }
 
-// finish waits until all is sent. The clock stops with a round trip, or with the last
+// finish waits until all is sent, and for no longer than for what is answered: a send that
+// hangs ends when its connection is closed. The clock stops with a round trip, or with the last
 // acknowledgement where there are any.
 func (f *flatOut) finish(aborted bool) bool {
 	if aborted || f.neverBegan() {
@@ -162,6 +168,7 @@ func (f *flatOut) finish(aborted bool) bool {
 		lower(&f.end, f.ended)
 	case <-f.config.Abort:
 		return true
+	case <-time.After(f.scenario.Phases.Drain):
 	}
 	return false
 }

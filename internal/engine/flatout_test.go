@@ -2,12 +2,17 @@ package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"net"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
+	"sixnines/internal/clock"
+	"sixnines/result"
 )
 
 // rounds is a driver that acknowledges nothing, and whose round trips fail from the
@@ -66,5 +71,89 @@ workloads:
 		if x := w.Summary.Throughput; w.Header.Workload == "bulk" && (x == nil || x.Elapsed > window/2) {
 			t.Errorf("a flood of 100ms has %+v", x)
 		}
+	}
+}
+
+// A lane to which no place is given back sends nothing more, and its flood ends with the
+// window.
+func TestFloodEndsWithoutAPlace(t *testing.T) {
+	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, closeOnAck)
+	l := ld.sending.lanes[0]
+	ld.sending.streams[0].producer = unanswering{}
+	ld.end.Store(clock.Now() + int64(20*time.Millisecond))
+	late := time.AfterFunc(10*time.Second, ld.stopAll)
+	defer late.Stop()
+	l.flood(&quota{}, true)
+	if ld.stopped.Load() {
+		t.Error("the flood waited for a place until the run was stopped")
+	}
+	if n := l.streams[0].sent.Load(); n != 1 {
+		t.Errorf("%d messages were sent, and one has a place", n)
+	}
+}
+
+// unanswering takes messages and never answers.
+type unanswering struct{ closer }
+
+func (unanswering) Send(uint64, []byte) error { return nil }
+
+// hanging is a driver whose producer's tenth send does not return before its connection is
+// closed.
+type hanging struct {
+	stuck
+	peer string
+	dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+func (d *hanging) Open(_ context.Context, t driver.Target) (driver.Session, error) {
+	d.dial = t.Dial
+	return d, nil
+}
+
+func (d *hanging) Producer(ctx context.Context, _ driver.ProducerSpec, a driver.Acks) (driver.Producer, error) {
+	c, err := d.dial(ctx, "tcp", d.peer)
+	return &hanger{conn: c, acks: a}, err
+}
+
+type hanger struct {
+	closer
+	conn net.Conn
+	acks driver.Acks
+	n    int
+}
+
+func (p *hanger) Send(token uint64, _ []byte) error {
+	if p.n++; p.n >= 10 {
+		if _, err := p.conn.Read(make([]byte, 1)); err != nil {
+			return fmt.Errorf("hanging: send: %w: %w", driver.ErrNotConnected, err)
+		}
+	}
+	p.acks.Done(token, nil)
+	return nil
+}
+
+// A flood of which a send hangs ends by itself, in the window and in the warm-up.
+func TestFloodEndsThoughASendHangs(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // connections are made, and nothing is answered
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	abort := make(chan struct{})
+	late := time.AfterFunc(30*time.Second, func() { close(abort) })
+	defer late.Stop()
+	run := func(warmup string) (*result.Run, error) {
+		return Run(t.Context(), Config{Abort: abort, Scenario: parse(t, "phases: {warmup: "+warmup+", duration: 50ms, drain: 50ms}\nworkload: {rate: max, pattern: publish}"),
+			Entry: driver.Entry{Name: "hanging", Driver: &hanging{peer: l.Addr().String()}, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}})
+	}
+	r, err := run("0s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Counters; c.Acked != 9 || c.Rejected != 1 {
+		t.Errorf("%+v", c)
+	}
+	if _, err := run("50ms"); !errors.Is(err, driver.ErrTimeout) {
+		t.Errorf("a warm-up that hangs: %v", err)
 	}
 }
