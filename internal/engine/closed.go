@@ -106,19 +106,17 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 			}
 		}
 		select {
-		case c := <-ready:
-			for i, o := range waiting {
-				if o.st == c.st && o.seq == c.seq {
-					waiting = append(waiting[:i], waiting[i+1:]...)
-					due = append(due, c.at)
-					break
-				}
-			}
+		case a := <-ready:
+			waiting, due = answered(waiting, due, a)
 		case <-check.C:
+			for len(ready) > 0 { // answers that came while the loop slept or sent
+				waiting, due = answered(waiting, due, <-ready)
+			}
 			now := clock.Now()
 			kept := waiting[:0]
 			for _, o := range waiting {
 				if now-o.sent > timeout {
+					o.st.waiter.lapsed.Store(o.seq + 1) // what was sent sooner has been answered, or has lapsed
 					o.st.lane.timedOut.Add(1)
 					due = append(due, now)
 				} else {
@@ -130,6 +128,17 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 			return
 		}
 	}
+}
+
+// answered takes a message that was answered out of those that are waited for. The next
+// one is due with the answer.
+func answered(waiting []outstanding, due []int64, a completion) ([]outstanding, []int64) {
+	for i, o := range waiting {
+		if o.st == a.st && o.seq == a.seq {
+			return append(waiting[:i], waiting[i+1:]...), append(due, a.at)
+		}
+	}
+	return waiting, due
 }
 
 // takeShared is slots.take for the producers of a closed loop, several of which

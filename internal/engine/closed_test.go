@@ -44,3 +44,53 @@ workload: {loop: closed, think: 4ms, producers: %d, pattern: %s}
 		}
 	}
 }
+
+// A message that is not answered in time is counted once, by what waited for it: by its
+// loop, or where there is none by what looks for messages that have been in flight for
+// long. That the broker told so too, that it is refused and not delivered, or that the
+// answer came while the user was thinking, is no time-out.
+func TestTimeoutsAreCountedOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		options, phases, workload string
+		timedOut, lateReplies     int64
+	}{
+		"never acknowledged": {"{ack: broker, ack_lost: 3, every: 2}", "duration: 1500ms, drain: 500ms",
+			"{loop: closed, pattern: publish, timeout: 300ms}", 3, 0},
+		"never delivered": {"{ack: broker, lose: 3, every: 2}", "duration: 1500ms, drain: 500ms",
+			"{loop: closed, timeout: 300ms}", 3, 0},
+		"never replied to": {"{ack: broker, lose: 3, every: 2}", "duration: 1500ms, drain: 500ms",
+			"{pattern: request-reply, rate: 100/s, timeout: 300ms}", 3, 0},
+		"told by the broker": {"{ack: broker, lose: 3, every: 2}", "duration: 200ms, drain: 500ms",
+			"{loop: closed, pattern: publish, timeout: 2s}", 3, 0},
+		"refused": {"{ack: broker, nack: 3, every: 2}", "drain: 500ms",
+			"{loop: closed, messages: 100, timeout: 2s}", 0, 0},
+		"replied to late": {"{delay: 1s}", "drain: 5s",
+			"{loop: closed, pattern: request-reply, messages: 3, timeout: 20ms}", 3, 3},
+		"answered while thinking": {"{ack: broker}", "duration: 2500ms",
+			"{loop: closed, pattern: publish, outstanding: 4, think: 600ms, timeout: 300ms}", 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := measure(t, "target: {driver: mem, options: "+tt.options+"}\nphases: {warmup: 0s, "+tt.phases+"}\nworkload: "+tt.workload, mem.Entry(), "")
+			if c := r.Counters; c.Sent == 0 || c.TimedOut != tt.timedOut || c.LateReplies != tt.lateReplies {
+				t.Errorf("%d timed out and %d replies were late, want %d and %d: %+v", c.TimedOut, c.LateReplies, tt.timedOut, tt.lateReplies, c)
+			}
+		})
+	}
+}
+
+// However many late answers come at once, that to a message which its loop still waits for
+// is among those that the loop gets.
+func TestLateAnswersTakeNoPlaceOfOthers(t *testing.T) {
+	const given = 1000
+	w := &waiter{ready: make(chan completion, 2)}
+	w.lapsed.Store(given)
+	for seq := range uint64(given + 1) {
+		w.complete(seq, 1)
+	}
+	if n := len(w.ready); n != 1 {
+		t.Fatalf("%d answers are waited for", n)
+	}
+	if a := <-w.ready; a.seq != given {
+		t.Errorf("the answer is that to message %d", a.seq)
+	}
+}

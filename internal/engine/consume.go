@@ -216,8 +216,8 @@ func (c *consumer) first(st *stream, seq uint64, sent, now int64) {
 			c.receiving.lateReplies.Add(1)
 		}
 	}
-	if st.waiter != nil {
-		st.waiter.complete(seq, now)
+	if st.waiter != nil && !st.waiter.complete(seq, now) && c.plan.replies {
+		c.receiving.lateReplies.Add(1)
 	}
 }
 

@@ -194,7 +194,7 @@ func (a brokerAcks) Done(token uint64, err error) {
 		case err == nil:
 			l.ack(sl, now)
 		case errors.Is(err, driver.ErrTimeout):
-			l.unanswer(sl, err, now, expired)
+			l.unanswer(sl, err, now, expired || l.expiry != nil)
 		case errors.Is(err, driver.ErrClosed):
 			// The client closed before the broker answered.
 			l.unanswer(sl, err, now, true)
@@ -263,17 +263,22 @@ func (l *lane) nack(sl *slot, err error) {
 			l.raw.put(result.RawNacked, st.id, 0, sl.seq, sl.intended, sl.sent, clock.Now())
 		}
 	}
-	if w := sl.stream.waiter; w != nil && l.session.closes == closeOnAck {
+	if w := sl.stream.waiter; w != nil {
 		w.complete(sl.seq, clock.Now())
 	}
 }
 
 // unanswer gives up on a message that got no answer. That is no refusal: its
 // outcome is unknown, and in the distributions it is censored, or the slowest
-// would be missing there.
-func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
+// would be missing there. placeless: that it loses its place in flight is counted, or
+// will be.
+func (l *lane) unanswer(sl *slot, err error, now int64, placeless bool) {
 	l.fail(err)
-	if !expired {
+	if w := sl.stream.waiter; w != nil { // its loop counts what that gives up
+		answered := l.session.closes == closeOnAck && w.complete(sl.seq, now)
+		placeless = placeless || !answered
+	}
+	if !placeless {
 		l.timedOut.Add(1)
 	}
 	if sl.measured {
@@ -283,9 +288,6 @@ func (l *lane) unanswer(sl *slot, err error, now int64, expired bool) {
 			l.recording.rec.Censor(l.session.ackResponse, now-sl.intended)
 			l.tail.giveUp(sl.stream.id, sl.seq, sl.intended, now)
 		}
-	}
-	if w := sl.stream.waiter; w != nil && l.session.closes == closeOnAck {
-		w.complete(sl.seq, now)
 	}
 }
 

@@ -81,6 +81,9 @@ func (s *sending) makeLanes(n, span int) {
 		if acked {
 			l.tail = s.recording.tailOf(s.session.ackResponse).part(i, false)
 		}
+		if w.Loop == scenario.Closed {
+			l.counted = false // each loop knows for what it waits, and for how long
+		}
 		if l.counted && s.session.closes == closeOnDelivery {
 			l.expiry = newExpiry(w.Timeout)
 		}
@@ -215,16 +218,23 @@ type completion struct {
 type waiter struct {
 	st    *stream
 	ready chan completion // shared by the streams of a producer
+	// lapsed is one more than the highest number for which its loop waits no longer,
+	// nor for any before it.
+	lapsed atomic.Uint64
 }
 
-// complete is called once per message from any goroutine. The channel holds
-// twice what may be outstanding; the late answer to a message that timed out may find it
-// full, and is not waited for any more.
-func (w *waiter) complete(seq uint64, at int64) {
+// complete is called once per message from any goroutine, and reports whether the loop
+// still waited for it. The channel holds twice what may be outstanding, and so all that
+// the loop can be waiting for.
+func (w *waiter) complete(seq uint64, at int64) bool {
+	if seq < w.lapsed.Load() {
+		return false
+	}
 	select {
 	case w.ready <- completion{seq, at, w.st}:
 	default:
 	}
+	return true
 }
 
 // follow begins to follow a message that is about to be handed to the client.
