@@ -39,6 +39,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		r.out.event(result.Event{At: now, Kind: "pauses", Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
 	}
 	for _, ld := range r.loads {
+		ld.sending.tellRefusals()
 		closing, err := ld.accounts.account(now, r.readNs, aborted)
 		if err != nil {
 			return nil, err

@@ -124,7 +124,7 @@ type lane struct {
 	// unanswered counts measured messages of which the driver says that no
 	// answer came in time: their outcome is unknown.
 	unanswered atomic.Int64
-	failures   [12]atomic.Int64 // by class of error, see driver.Classes; last: other
+	refusals   refusals
 	_          [64]byte
 }
 
@@ -145,7 +145,6 @@ func (a plainAcks) Done(token uint64, err error) {
 	switch {
 	case err == nil || sl.kind != integrity.Data:
 	case errors.Is(err, driver.ErrTimeout), errors.Is(err, driver.ErrClosed): // no refusal: the outcome is unknown
-		l.fail(err)
 	default:
 		l.nack(sl, err)
 	}
@@ -194,10 +193,10 @@ func (a brokerAcks) Done(token uint64, err error) {
 		case err == nil:
 			l.ack(sl, now)
 		case errors.Is(err, driver.ErrTimeout):
-			l.unanswer(sl, err, now, expired || l.expiry != nil)
+			l.unanswer(sl, now, expired || l.expiry != nil)
 		case errors.Is(err, driver.ErrClosed):
 			// The client closed before the broker answered.
-			l.unanswer(sl, err, now, true)
+			l.unanswer(sl, now, true)
 		default:
 			l.nack(sl, err)
 		}
@@ -250,12 +249,12 @@ func (l *lane) ack(sl *slot, now int64) {
 }
 
 func (l *lane) nack(sl *slot, err error) {
-	l.fail(err)
 	if l.expiry != nil && l.expiry.closed(sl.sent) {
 		l.inFlight.Add(-1) // what was refused is not delivered, nor replied to
 	}
 	if sl.measured {
 		l.nacked.Add(1)
+		l.refusals.add(err)
 		st := sl.stream
 		st.nacked.add(sl.seq)
 		l.recording.refusedPublish(sl.intended)
@@ -272,8 +271,7 @@ func (l *lane) nack(sl *slot, err error) {
 // outcome is unknown, and in the distributions it is censored, or the slowest
 // would be missing there. placeless: that it loses its place in flight is counted, or
 // will be.
-func (l *lane) unanswer(sl *slot, err error, now int64, placeless bool) {
-	l.fail(err)
+func (l *lane) unanswer(sl *slot, now int64, placeless bool) {
 	if w := sl.stream.waiter; w != nil { // its loop counts what that gives up
 		answered := l.session.closes == closeOnAck && w.complete(sl.seq, now)
 		placeless = placeless || !answered
@@ -375,11 +373,11 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 
 // refuse takes back a message that Send returned an error for.
 func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, sent int64, err error) {
-	l.fail(err)
 	if kind == integrity.Data {
 		if sl.measured {
 			st.sent.Add(-1)
 			l.rejected.Add(1)
+			l.refusals.add(err)
 			st.rejected.add(sl.seq)
 			l.recording.refusedPublish(sl.intended)
 			l.recording.refusedDelivery(st.plan.fanOut, sl.intended-l.plan.start.Load())
@@ -397,17 +395,6 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 	if l.expiry == nil && was&slotMask == slotBorrowed || l.expiry != nil && l.expiry.closed(sent) {
 		l.inFlight.Add(-1)
 	}
-}
-
-// fail counts an error by its class.
-func (l *lane) fail(err error) {
-	for i, c := range driver.Classes() {
-		if errors.Is(err, c) {
-			l.failures[i].Add(1)
-			return
-		}
-	}
-	l.failures[len(l.failures)-1].Add(1)
 }
 
 // expire takes messages that were sent before horizon out of those in flight.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -234,5 +235,18 @@ workload: {rate: 1800/s, consumers: 2}`, e, "")
 	}
 	if !slices.ContainsFunc(r.Summary.Verdict.Reasons, func(x result.Reason) bool { return x.Code == "last-unknown" }) {
 		t.Errorf("%+v", r.Summary.Verdict)
+	}
+}
+
+// Why messages were refused is told, once for each class of errors.
+func TestRefusalsAreTold(t *testing.T) {
+	r := measure(t, `
+target: {driver: mem, options: {ack: broker, lose: 2, nack: 3, reject: 4, every: 2}}
+phases: {warmup: 0s, duration: 200ms, drain: 200ms}
+workload: {rate: 1000/s}
+`, mem.Entry(), "")
+	told := slices.DeleteFunc(slices.Clone(r.Events), func(e result.Event) bool { return e.Kind != "refused" })
+	if c := r.Counters; len(told) != 1 || told[0].Count != c.Nacked+c.Rejected || !strings.Contains(told[0].Detail, driver.ErrRejected.Error()) {
+		t.Errorf("%+v of %d refused by the broker and %d by the client", told, c.Nacked, c.Rejected)
 	}
 }

@@ -230,8 +230,8 @@ func events(e *evidence) []result.Reason {
 	counts := map[string]int64{}
 	var kinds []string
 	for _, ev := range e.run.Events {
-		if ev.Kind == eventNarrow || ev.Kind == result.EventConsumers || ev.Kind == result.EventAbsent {
-			continue // until, kept and consumersAbsent say it
+		if ev.Kind == eventNarrow || ev.Kind == eventRefused || ev.Kind == result.EventConsumers || ev.Kind == result.EventAbsent {
+			continue // until, refused, kept and consumersAbsent say it
 		}
 		if counts[ev.Kind] == 0 {
 			kinds = append(kinds, ev.Kind)

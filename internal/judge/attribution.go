@@ -174,7 +174,7 @@ func eventSpans(events []result.Event, in Inputs) map[string][]result.Pause {
 	slices.SortStableFunc(list, func(a, b result.Event) int { return cmp.Compare(a.At, b.At) })
 	for i, e := range list {
 		switch e.Kind {
-		case eventInterrupted, eventNarrow, eventRawFull, eventStages, eventPauses:
+		case eventInterrupted, eventNarrow, eventRawFull, eventStages, eventPauses, eventRefused:
 		case eventDisconnected:
 			if lost == 0 {
 				from = e.At

@@ -44,8 +44,9 @@ const (
 	eventInterrupted  = "interrupted"
 	eventNarrow       = "narrow" // the window ends, since an interval is as narrow as was asked
 	eventRawFull      = "raw file full"
-	eventStages       = "stages" // recording of them ended
-	eventPauses       = "pauses" // some are not listed
+	eventStages       = "stages"  // recording of them ended
+	eventPauses       = "pauses"  // some are not listed
+	eventRefused      = "refused" // messages, and why
 	eventDisconnected = "disconnected"
 	eventReconnected  = "reconnected"
 	eventBrokerEnded  = "broker ended"
