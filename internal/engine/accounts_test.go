@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/internal/judge"
 	"sixnines/result"
@@ -76,5 +77,18 @@ workload: {rate: 1000/s, producers: 4, connections: {producers: 4}}`,
 				t.Errorf("%s\n%s", problem, show(r))
 			}
 		})
+	}
+}
+
+// What is in flight of a long run with a large fan-out is a number of messages, too: the
+// product of deliveries and messages exceeds 63 bits.
+func TestInFlightOfMany(t *testing.T) {
+	a := &accounts{session: &session{ack: driver.AckKindNone}, sending: &sending{}}
+	const sent, fanOut = 1_000_000_000, 100
+	for _, received := range []int64{0, sent * fanOut / 4, sent * fanOut, sent*fanOut + 1} {
+		want := max(0, sent-received/fanOut)
+		if n := a.inFlight(result.Counters{Sent: sent, Expected: sent * fanOut, Received: received}); n != want {
+			t.Errorf("%d in flight with %d deliveries, want %d", n, received, want)
+		}
 	}
 }
