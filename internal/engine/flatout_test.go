@@ -61,7 +61,7 @@ func TestFloodWithoutItsRoundTrip(t *testing.T) {
 func TestFloodBesideALongerLoad(t *testing.T) {
 	const window = 2 * time.Second
 	r := measure(t, `
-target: {driver: mem}
+target: {driver: mem, options: {ack: none}}
 phases: {warmup: 0s, duration: 2s}
 workloads:
   events: {rate: 200/s}
