@@ -94,8 +94,8 @@ func (l *lane) waitForPlace(sl *slot, index uint32) (*slot, uint32) {
 type flatOut struct {
 	*sending
 	receiving *receiving
-	done      chan struct{} // all of the window is sent
-	ended     int64         // when that was; read after done
+	done      chan struct{} // all of the window is sent, and the round trip is back
+	ended     int64         // when all was sent; read after done
 }
 
 func (f *flatOut) mode() string { return result.ModeFlatOut }
