@@ -30,8 +30,8 @@ type consumer struct {
 	backlog *kit.Backlog[delivery] // nil: messages are handed over where they are read
 	closed  atomic.Bool
 
-	now    atomic.Pointer[receiver]
-	offset atomic.Int64 // of the stream's next message
+	now     atomic.Pointer[receiver]
+	offsets []atomic.Int64 // by queue: of the stream's next message
 }
 
 // receiver is a consumer's channel on one connection. It implements wire.Handler.
@@ -80,6 +80,7 @@ func (s *session) consume(ctx context.Context, spec driver.ConsumerSpec, c *cons
 		c.own = s.topology.ownQueue(spec.ID)
 		c.queues = []string{c.own}
 	}
+	c.offsets = make([]atomic.Int64, len(c.queues))
 	if c.link, err = s.links.Acquire(ctx, c.key); err != nil {
 		return err
 	}
@@ -155,13 +156,13 @@ func (c *consumer) Attach(ctx context.Context, w *rabbit.Wire[connection]) error
 	if c.every > 0 && o.Prefetch > 0 {
 		err = ch.Prefetch(ctx, uint16(o.Prefetch))
 	}
-	args := wire.Table{}
-	if o.QueueType == stream {
-		args[offsetHeader] = c.offset.Load()
-	}
-	for _, q := range c.queues {
+	for i, q := range c.queues {
 		if err == nil {
-			if err = ch.Consume(ctx, q, c.every == 0, args); err != nil {
+			args := wire.Table{}
+			if o.QueueType == stream {
+				args[offsetHeader] = c.offsets[i].Load()
+			}
+			if err = ch.Consume(ctx, q, uint16(i), c.every == 0, args); err != nil {
 				err = wrap(err, "consume %q", q)
 			}
 		}
@@ -202,8 +203,8 @@ func (c *consumer) catchUp(d delivery) {
 func (in *receiver) deliver(d wire.Delivery, now bool) {
 	c := in.consumer
 	if c.session.options.QueueType == stream {
-		if offset, ok := d.Properties.Header(offsetHeader).(int64); ok {
-			c.offset.Store(offset + 1)
+		if offset, ok := d.Properties.Header(offsetHeader).(int64); ok && int(d.Consumer) < len(c.offsets) {
+			c.offsets[d.Consumer].Store(offset + 1)
 		}
 	}
 	m := driver.Message{Payload: d.Body, Redelivered: d.Redelivered}

@@ -2,6 +2,7 @@ package rabbitmq
 
 import (
 	"context"
+	"strconv"
 	"sync"
 	"time"
 
@@ -152,16 +153,16 @@ func (c *libraryChannel) Prefetch(ctx context.Context, count uint16) error {
 	return c.Channel.Qos(int(count), 0, false)
 }
 
-func (c *libraryChannel) Consume(ctx context.Context, queue string, noAck bool, args wire.Table) error {
+func (c *libraryChannel) Consume(ctx context.Context, queue string, number uint16, noAck bool, args wire.Table) error {
 	defer c.conn.guard(ctx)()
-	deliveries, err := c.Channel.Consume(queue, "", noAck, false, false, false, libraryTable(args))
+	deliveries, err := c.Channel.Consume(queue, strconv.Itoa(int(number)), noAck, false, false, false, libraryTable(args))
 	if err != nil {
 		return err
 	}
 	cancelled := c.Channel.NotifyCancel(make(chan string, 1))
 	c.conn.channels.Go(func() {
 		for d := range deliveries {
-			c.handler.Deliver(wire.Delivery{Tag: d.DeliveryTag, Redelivered: d.Redelivered, Body: d.Body,
+			c.handler.Deliver(wire.Delivery{Consumer: number, Tag: d.DeliveryTag, Redelivered: d.Redelivered, Body: d.Body,
 				Properties: wire.Received(d.Headers, d.ReplyTo)})
 		}
 		select {

@@ -86,7 +86,7 @@ func (o *sender) attachWith(ctx context.Context, w *rabbit.Wire[connection], rep
 		err = p.channel.Confirm(ctx)
 	}
 	if err == nil && replies != nil {
-		err = p.channel.Consume(ctx, replyQueue, true, nil)
+		err = p.channel.Consume(ctx, replyQueue, 0, true, nil)
 	}
 	if err != nil {
 		return wrap(err, "set up a channel")

@@ -164,7 +164,7 @@ type channel interface {
 	Transact(ctx context.Context) error
 	Commit(ctx context.Context) error
 	Prefetch(ctx context.Context, count uint16) error
-	Consume(ctx context.Context, queue string, noAck bool, args wire.Table) error
+	Consume(ctx context.Context, queue string, number uint16, noAck bool, args wire.Table) error
 	Prepare(p *wire.Prepared, e wire.Envelope)
 	Publish(p *wire.Prepared, body []byte) error
 	Ack(tag uint64, multiple, now bool) error

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -24,6 +25,7 @@ type Channel struct {
 
 	// What is being received; of the goroutine that reads.
 	kind        method // basicDeliver or basicReturn; 0: nothing
+	consumer    uint16
 	tag         uint64
 	redelivered bool
 	code        uint16
@@ -111,9 +113,10 @@ func (ch *Channel) Prefetch(ctx context.Context, count uint16) error {
 	return ch.call(ctx, basicQosOK, basicQos, append(binary.BigEndian.AppendUint16(make([]byte, 4), count), 0))
 }
 
-// Consume has the messages of a queue delivered, which need no Ack if noAck.
-func (ch *Channel) Consume(ctx context.Context, queue string, noAck bool, args Table) error {
-	b := appendShort(named(queue), "")
+// Consume has the messages of a queue delivered, which need no Ack if noAck. The number
+// is that of the consumer on the channel, which its deliveries have.
+func (ch *Channel) Consume(ctx context.Context, queue string, number uint16, noAck bool, args Table) error {
+	b := appendShort(named(queue), strconv.Itoa(int(number)))
 	var bits byte
 	if noAck {
 		bits = 2
@@ -160,6 +163,14 @@ func (ch *Channel) Ack(tag uint64, multiple, now bool) error {
 	return ch.conn.Why(ch.conn.Out.Reply(b, due))
 }
 
+// numberOf reads the number of a consumer from its tag, see Consume.
+func numberOf(tag []byte) (n uint16) {
+	for _, digit := range tag {
+		n = 10*n + uint16(digit-'0')
+	}
+	return n
+}
+
 // answer hands a method to who waits for it.
 func (ch *Channel) answer(m method) {
 	select {
@@ -175,7 +186,7 @@ func (ch *Channel) method(m method, in cursor) error {
 	}
 	switch m {
 	case basicDeliver:
-		in.short()
+		ch.consumer = numberOf(in.short())
 		ch.tag = in.uint64()
 		ch.redelivered = in.octet() != 0
 		ch.kind = m
@@ -260,7 +271,7 @@ func (ch *Channel) hand(properties, body []byte) {
 	kind := ch.kind
 	ch.kind = 0
 	if kind == basicDeliver {
-		ch.handler.Deliver(Delivery{Tag: ch.tag, Redelivered: ch.redelivered, Properties: properties, Body: body})
+		ch.handler.Deliver(Delivery{Consumer: ch.consumer, Tag: ch.tag, Redelivered: ch.redelivered, Properties: properties, Body: body})
 	} else {
 		ch.handler.Return(Returned{Code: ch.code, Text: ch.text, Body: body})
 	}

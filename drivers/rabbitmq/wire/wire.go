@@ -107,6 +107,7 @@ type Handler interface {
 // Delivery is a message for a consumer. Its slices are valid until the handler
 // returns.
 type Delivery struct {
+	Consumer    uint16 // the number that was given to Consume
 	Tag         uint64
 	Redelivered bool
 	Properties  Properties
