@@ -202,9 +202,13 @@ func (c *consumer) catchUp(d delivery) {
 // deliver hands a message over and acknowledges what is due, at once if now.
 func (in *receiver) deliver(d wire.Delivery, now bool) {
 	c := in.consumer
+	again := false // it came by the connection before, and waited
 	if c.session.options.QueueType == stream {
 		if offset, ok := d.Properties.Header(offsetHeader).(int64); ok && int(d.Consumer) < len(c.offsets) {
-			c.offsets[d.Consumer].Store(offset + 1)
+			next := &c.offsets[d.Consumer]
+			if again = offset < next.Load(); !again {
+				next.Store(offset + 1)
+			}
 		}
 	}
 	m := driver.Message{Payload: d.Body, Redelivered: d.Redelivered}
@@ -213,6 +217,7 @@ func (in *receiver) deliver(d wire.Delivery, now bool) {
 	switch {
 	case c.gate.IsShut():
 		return // it comes again to somebody else, if it is to be acknowledged
+	case again: // but this one is to be acknowledged, too
 	case c.answer == nil:
 		c.deliver(m)
 	default:
