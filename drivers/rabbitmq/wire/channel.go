@@ -147,20 +147,21 @@ func (ch *Channel) Publish(p *Prepared, body []byte) error {
 	return c.Why(err)
 }
 
-// Ack acknowledges a message; if multiple, all up to it. Unless now, it may wait
-// until the connection has nothing more to read.
+// Ack acknowledges a message; if multiple, all up to it. Unless now, it may wait until
+// the connection has nothing more to read, and the goroutine that reads calls it: to that
+// the server has not closed the channel yet.
 func (ch *Channel) Ack(tag uint64, multiple, now bool) error {
 	var bits byte
 	if multiple {
 		bits = 1
 	}
-	due := 1
 	if now {
-		due = 0
+		fields := append(binary.BigEndian.AppendUint64(make([]byte, 0, 16), tag), bits)
+		return ch.conn.Why(ch.ask(basicAck, fields))
 	}
 	b := appendMethod(make([]byte, 0, 32), ch.id, basicAck)
 	b = endFrame(append(binary.BigEndian.AppendUint64(b, tag), bits), 0)
-	return ch.conn.Why(ch.conn.Out.Reply(b, due))
+	return ch.conn.Why(ch.conn.Out.Reply(b, 1))
 }
 
 // numberOf reads the number of a consumer from its tag, see Consume.

@@ -228,7 +228,7 @@ func TestNothingFollowsTheEndOfAChannel(t *testing.T) {
 	}
 	var p Prepared
 	ch.Prepare(&p, Envelope{Key: "k"})
-	for what, err := range map[string]error{"Publish": ch.Publish(&p, []byte("body")), "Prefetch": ch.Prefetch(t.Context(), 1)} {
+	for what, err := range map[string]error{"Publish": ch.Publish(&p, []byte("body")), "Prefetch": ch.Prefetch(t.Context(), 1), "Ack": ch.Ack(1, false, true)} {
 		var why *Error
 		if !errors.As(err, &why) || why.Code != 406 {
 			t.Errorf("%s: %v", what, err)
