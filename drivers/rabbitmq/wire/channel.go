@@ -216,6 +216,7 @@ func (ch *Channel) method(m method, in cursor) error {
 		ch.err = why
 		ch.shut.Store(true)
 		err := ch.send(channelCloseOK, nil)
+		ch.conn.forget(ch) // nothing more comes by it
 		ch.end(why)
 		return err
 	case queueDeclareOK:

@@ -237,6 +237,9 @@ func TestNothingFollowsTheEndOfAChannel(t *testing.T) {
 	if out.Len() != answer {
 		t.Errorf("%d bytes follow", out.Len()-answer)
 	}
+	if (*c.channels.Load())[1] != nil {
+		t.Error("its number is not free")
+	}
 }
 
 // A server that says what a client does not understand is told apart from one
