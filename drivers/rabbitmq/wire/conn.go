@@ -107,11 +107,17 @@ func (c *Conn) forget(ch *Channel) {
 // Flush writes what has been collected.
 func (c *Conn) Flush() error { return c.Why(c.Out.Flush()) }
 
-// emptied tells of messages that were collected and not written.
+// emptied tells of messages that were collected and not written. Of the one that fills the
+// buffer, the last, Publish tells.
 func (c *Conn) emptied(collected []byte, written int) {
-	if written < len(collected) {
-		c.config.Lost(unwritten(collected, written))
+	if written == len(collected) {
+		return
 	}
+	n := unwritten(collected, written)
+	if len(collected) >= c.config.WriteBuffer {
+		n--
+	}
+	c.config.Lost(n)
 }
 
 // rest is called before the goroutine that reads waits.

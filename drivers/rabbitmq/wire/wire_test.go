@@ -266,3 +266,27 @@ func TestLoginWithStrangers(t *testing.T) {
 		}
 	}
 }
+
+// failing takes nothing.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }
+
+// Each message that Publish has taken and that is not written is told of once, and one
+// that it refuses is not.
+func TestWhatIsLostIsCountedOnce(t *testing.T) {
+	to := sink{out: failing{}}
+	taken, lost := 0, 0
+	c := newConn(kit.Conn{Conn: to, Raw: to}, Config{Config: rabbit.Config{WriteBuffer: 400}, Lost: func(n int) { lost += n }})
+	c.FrameMax = frameLeast
+	ch := &Channel{conn: c, id: 1, handler: &recorder{}, reply: make(chan method, 1), ended: make(chan struct{})}
+	var p Prepared
+	ch.Prepare(&p, Envelope{Key: "k"})
+	for ch.Publish(&p, make([]byte, 50)) == nil {
+		taken++
+	}
+	c.Out.End()
+	if taken == 0 || lost != taken {
+		t.Errorf("%d messages were taken, %d are told to be lost", taken, lost)
+	}
+}
