@@ -116,7 +116,11 @@ func (p *part) Attach(ctx context.Context, w *rabbit.Wire[connection]) error {
 	case p.consumer.all:
 		from.place = wire.First
 	}
-	in, err := w.Conn.subscribe(ctx, from, p)
+	var to wire.Subscriber = p
+	if p.consumer.backlog != nil {
+		to = keeper{p}
+	}
+	in, err := w.Conn.subscribe(ctx, from, to)
 	if err != nil {
 		return wrap(err, "subscribe to %q", p.stream)
 	}
@@ -127,22 +131,34 @@ func (p *part) Attach(ctx context.Context, w *rabbit.Wire[connection]) error {
 // Deliver implements wire.Subscriber.
 func (p *part) Deliver(offset uint64, body []byte) {
 	if b := p.consumer.backlog; b != nil {
-		b.Add(delivery{p, offset, append([]byte(nil), body...)})
+		b.Add(delivery{part: p, offset: offset, body: append([]byte(nil), body...)})
 		return
 	}
 	p.deliver(offset, body, false)
 }
+
+// keeper is a part of a slow consumer. It implements wire.Keeper: the server sends no more
+// ahead of it than ahead of others.
+type keeper struct{ *part }
+
+// Behind implements wire.Keeper.
+func (k keeper) Behind(credit func()) { k.consumer.backlog.Add(delivery{credit: credit}) }
 
 // delivery is a copy of one, for a slow consumer.
 type delivery struct {
 	part   *part
 	offset uint64
 	body   []byte
+	credit func() // not nil: no delivery, but the end of a chunk
 }
 
 // catchUp takes a delivery that had to wait.
 func (c *consumer) catchUp(d delivery) {
-	if !c.closed.Load() {
+	switch {
+	case c.closed.Load():
+	case d.credit != nil:
+		d.credit()
+	default:
 		d.part.deliver(d.offset, d.body, true)
 	}
 }

@@ -228,6 +228,7 @@ type Subscription struct {
 	id     byte
 	stream string
 	to     Subscriber
+	keeper Keeper // to, if it is one; else nil
 	from   uint64 // chunks begin before what was asked for
 }
 
@@ -235,6 +236,7 @@ type Subscription struct {
 // counts with the place Offset only. The server sends credits chunks ahead.
 func (c *Conn) Subscribe(ctx context.Context, stream string, place uint16, offset uint64, credits uint16, to Subscriber) (*Subscription, error) {
 	in := &Subscription{conn: c, stream: stream, to: to}
+	in.keeper, _ = to.(Keeper)
 	if place == Offset {
 		in.from = offset
 	}
@@ -291,7 +293,16 @@ func (in *Subscription) chunk(b []byte) error {
 	if err := chunk(b, in.from, in.to); err != nil {
 		return err
 	}
-	return in.conn.Out.Reply(end(append(begin(make([]byte, 0, 16), credit), in.id, 0, 1), 0), 1)
+	if in.keeper != nil {
+		in.keeper.Behind(func() { _ = in.credit(0) }) // reading ends, too
+		return nil
+	}
+	return in.credit(1)
+}
+
+// credit asks for another chunk, see kit.Writer.Reply.
+func (in *Subscription) credit(due int) error {
+	return in.conn.Out.Reply(end(append(begin(make([]byte, 0, 16), credit), in.id, 0, 1), 0), due)
 }
 
 // Store stores an offset under a name. The server does not answer; unless now,

@@ -146,6 +146,14 @@ type Subscriber interface {
 	End(err error)
 }
 
+// Keeper is a Subscriber that may keep messages for later.
+type Keeper interface {
+	Subscriber
+	// Behind comes behind the last message of a chunk. The server sends another one when
+	// credit is called, by any goroutine, once these are dealt with.
+	Behind(credit func())
+}
+
 // IDs are publishing IDs as they lie in a frame.
 type IDs []byte
 

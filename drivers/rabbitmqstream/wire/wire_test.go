@@ -237,3 +237,32 @@ func FuzzFrames(f *testing.F) {
 		placement(data)
 	})
 }
+
+// keeper is a Keeper that keeps what it is to call.
+type keeper struct {
+	recorder
+	credits []func()
+}
+
+func (k *keeper) Behind(credit func()) { k.credits = append(k.credits, credit) }
+
+// Who keeps messages has another chunk come when they are dealt with.
+func TestNoCreditForWhatIsKept(t *testing.T) {
+	_, o, _, published := connected(nil, Entries{Size: 1}, batch)
+	if err := errors.Join(o.Publish(1, []byte("m")), o.conn.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	c, _, _, written := connected(bytes.NewReader(chunkOf(t, published.Bytes(), 0)), Entries{Size: 1}, 1)
+	k := new(keeper)
+	c.subscriptions[0].Store(&Subscription{conn: c, stream: "s", to: k, keeper: k})
+	if err := c.frames(); !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	if len(k.bodies) != 1 || len(k.credits) != 1 || written.Len() > 0 {
+		t.Fatalf("%d messages, %d chunks, and %d bytes were written", len(k.bodies), len(k.credits), written.Len())
+	}
+	k.credits[0]()
+	if want := end(append(begin(nil, credit), 0, 0, 1), 0); !bytes.Equal(written.Bytes(), want) {
+		t.Errorf("%x was written, want %x", written.Bytes(), want)
+	}
+}
