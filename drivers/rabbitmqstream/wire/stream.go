@@ -193,12 +193,14 @@ func (o *Publication) pack(b []byte) []byte {
 	if o.number == 0 {
 		return b
 	}
-	data := o.held
+	data, how := o.held, Uncompressed
 	if o.entries.Compression == Gzip {
-		data = o.packer.pack(data)
+		if packed := o.packer.pack(data); len(packed) < len(data) { // else there may be no room for it
+			data, how = packed, Gzip
+		}
 	}
 	b = binary.BigEndian.AppendUint64(b, o.last)
-	b = append(b, 0x80|byte(o.entries.Compression)<<4)
+	b = append(b, 0x80|byte(how)<<4)
 	b = binary.BigEndian.AppendUint16(b, uint16(o.number))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(o.held)))
 	b = binary.BigEndian.AppendUint32(b, uint32(len(data)))

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"testing"
@@ -128,13 +129,21 @@ func TestThereAndBack(t *testing.T) {
 }
 
 func TestNoFrameIsTooLarge(t *testing.T) {
-	c, o, _, written := connected(nil, Entries{Size: 3}, batch)
+	for _, e := range []Entries{{Size: 3}, {Size: 3, Compression: Gzip}} {
+		testNoFrameIsTooLarge(t, e)
+	}
+}
+
+func testNoFrameIsTooLarge(t *testing.T, e Entries) {
+	c, o, _, written := connected(nil, e, batch)
+	body := make([]byte, c.Room()) // which cannot be compressed
+	rand.NewChaCha8([32]byte{}).Read(body)
 	for i := range 100 {
-		if err := o.Publish(uint64(i+1), make([]byte, c.Room()/3)); err != nil {
+		if err := o.Publish(uint64(i+1), body[:c.Room()/3]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := o.Publish(101, make([]byte, c.Room())); err != nil {
+	if err := o.Publish(101, body); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Flush(); err != nil {
@@ -143,7 +152,7 @@ func TestNoFrameIsTooLarge(t *testing.T) {
 	for all := written.Bytes(); len(all) > 0; {
 		n := 4 + int(binary.BigEndian.Uint32(all))
 		if n > c.FrameMax {
-			t.Errorf("a frame of %d bytes", n)
+			t.Errorf("%+v: a frame of %d bytes", e, n)
 		}
 		all = all[n:]
 	}
