@@ -30,6 +30,8 @@ type consumer struct {
 	noAck bool           // the group's consumers acknowledge nothing
 	every int            // acknowledge after this many; 1: each by itself
 	left  atomic.Bool    // leave was called
+	// existing says that the group may have given it messages in an earlier session.
+	existing bool
 
 	// The link's goroutine's:
 	begun      bool // there was a connection
@@ -39,7 +41,8 @@ type consumer struct {
 	last       []id   // by key: how far the consumer is, or how far with what it reads again
 	newest     []id   // by key: the latest that was delivered, of one that is alone
 	due        [][]id // by key: delivered and not acknowledged
-	dues       int    // sum of their lengths
+	asked      []int  // by key: of these the first, whose acknowledgement is not answered
+	dues       int    // how many the others are
 	complained bool   // an acknowledgement was refused, and an event said so
 }
 
@@ -81,6 +84,10 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		c.keys = append(c.keys, key)
 	}
 	c.last, c.newest, c.due = make([]id, len(c.keys)), make([]id, len(c.keys)), make([][]id, len(c.keys))
+	c.asked = make([]int, len(c.keys))
+	s.mu.Lock()
+	c.existing = s.existing
+	s.mu.Unlock()
 	c.id, c.taken = spec.ID, make([]atomic.Int64, len(c.keys))
 	if c.alone = spec.Group == ""; !c.alone {
 		if err := s.CheckName("group", spec.Group); err != nil {
@@ -125,6 +132,7 @@ func (c *consumer) prepare(conn *resp.Conn) (*wire, error) {
 	for k := range c.due {
 		c.due[k] = c.due[k][:0]
 	}
+	clear(c.asked)
 	c.fetching = fetchAlone
 	command, args := "XREAD", []any{"COUNT", 1, "STREAMS"}
 	after := "$" // what comes after the last: nothing
@@ -135,7 +143,7 @@ func (c *consumer) prepare(conn *resp.Conn) (*wire, error) {
 			}
 		}
 		c.fetching = fetchNew
-		if c.begun && !c.noAck {
+		if (c.begun || c.existing) && !c.noAck {
 			c.fetching = fetchAgain
 		}
 		clear(c.last)
@@ -235,7 +243,7 @@ func (c *consumer) Shut(ctx context.Context) error {
 	return closed
 }
 
-// leave acknowledges what has been delivered and is not yet acknowledged. The
+// leave acknowledges what has been delivered and is not known to be acknowledged. The
 // connection cannot be asked to: it waited for more.
 func (c *consumer) leave(ctx context.Context) {
 	s := c.session

@@ -190,3 +190,28 @@ func TestWhatIsGivenAgainIsTakenOnce(t *testing.T) {
 		t.Errorf("%d of 4 entries are counted as taken", n)
 	}
 }
+
+// unanswered is a fetcher by which nothing comes.
+type unanswered struct{}
+
+func (unanswered) ack(int, []id)       {}
+func (unanswered) send() error         { return nil }
+func (unanswered) fetch() (int, error) { return 0, nil }
+
+// The connection may end before the server has read an acknowledgement: until it has
+// answered, Close acknowledges once more.
+func TestAcknowledgedWhenTheServerSaysSo(t *testing.T) {
+	for every, want := range map[int]int{1: 0, 2: 1} {
+		c := &consumer{group: "g", every: every, prompt: true, fetching: fetchNew, from: unanswered{}, gate: kit.NewGate(func(driver.Message) {}),
+			last: make([]id, 1), newest: make([]id, 1), taken: make([]atomic.Int64, 1), due: make([][]id, 1), asked: make([]int, 1)}
+		for i := range uint64(3) {
+			c.entry(0, id{1, i}, []byte("x"))
+		}
+		if !slices.Equal(c.due[0], []id{{1, 0}, {1, 1}, {1, 2}}) {
+			t.Errorf("every %d: before an answer %v are kept", every, c.due[0])
+		}
+		if c.answered(); len(c.due[0]) != want || c.dues != want {
+			t.Errorf("every %d: behind the answers %v are kept, %d are not asked for", every, c.due[0], c.dues)
+		}
+	}
+}

@@ -24,12 +24,14 @@ func (c *consumer) fetcher(conn *resp.Conn) fetcher {
 	return newFrames(c, conn)
 }
 
-// acknowledge hands over the acknowledgements that are due.
+// acknowledge hands over the acknowledgements that are due. What they are for is kept until
+// they are answered: the connection may end before.
 func (c *consumer) acknowledge() {
 	if c.dues < c.every || c.dues == 0 {
 		return
 	}
-	for k, ids := range c.due {
+	for k := range c.due {
+		ids := c.due[k][c.asked[k]:]
 		switch {
 		case c.every == 1:
 			for i := range ids {
@@ -38,9 +40,18 @@ func (c *consumer) acknowledge() {
 		case len(ids) > 0:
 			c.from.ack(k, ids)
 		}
-		c.due[k] = ids[:0]
+		c.asked[k] += len(ids)
 	}
 	c.dues = 0
+}
+
+// answered forgets what was acknowledged: all answers have come.
+func (c *consumer) answered() {
+	for k, n := range c.asked {
+		if n > 0 {
+			c.due[k], c.asked[k] = append(c.due[k][:0], c.due[k][n:]...), 0
+		}
+	}
 }
 
 // complain tells once that the server has refused an acknowledgement.

@@ -52,6 +52,7 @@ func (f *frames) fetch() (int, error) {
 			f.complain(resp.ReplyError(string(line)))
 		}
 	}
+	f.answered()
 	return f.answers.read(f.consumer)
 }
 

@@ -47,6 +47,7 @@ func (f *redigoFetcher) fetch() (int, error) {
 			return 0, err
 		}
 	}
+	f.answered()
 	reply, err := f.conn.Receive()
 	if err != nil {
 		return 0, resp.Explain(err)

@@ -21,9 +21,10 @@ type session struct {
 	making chan struct{} // holds a token while nobody makes or removes streams
 	gone   bool          // Deprovision has removed the streams; guarded by making
 
-	mu    sync.Mutex
-	made  []string // the streams that Provision has made, or found
-	keeps bool     // they are not removed
+	mu       sync.Mutex
+	made     []string // the streams that Provision has made, or found
+	keeps    bool     // they are not removed
+	existing bool     // they were there
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
@@ -91,7 +92,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		}
 	}
 	s.mu.Lock()
-	s.keeps = t.Keep
+	s.keeps, s.existing = t.Keep, t.Existing
 	s.mu.Unlock()
 	return s.semantics(), nil
 }

@@ -251,6 +251,41 @@ func testAcknowledgements(t *testing.T, client string) {
 	}
 }
 
+// TestGivenInAnEarlierSession leaves messages that a consumer was given and has not been
+// handed: its group goes on with them in the next session.
+func TestGivenInAnEarlierSession(t *testing.T) { eachClient(t, testGivenInAnEarlierSession) }
+
+func testGivenInAnEarlierSession(t *testing.T, client string) {
+	c := resptest.Start(t, brokers.Options{})
+	topology := driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Consumers: 1, MaxSize: 64, Keep: true}
+	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"client": client}})
+	if _, err := s.Provision(t.Context(), topology); err != nil {
+		t.Fatal(err)
+	}
+	sendAll(t, s, "a", "b", "c")
+	if _, err := c.Do("XREADGROUP", "GROUP", "g0", "consumer-0", "COUNT", 2, "STREAMS", key, ">"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, driver.Target{URL: c.URL, Options: map[string]any{"client": client}})
+	topology.Keep, topology.Existing = false, true
+	if _, err := s.Provision(t.Context(), topology); err != nil {
+		t.Fatal(err)
+	}
+	got := new(letters)
+	sessiontest.Consume(t, s, driver.ConsumerSpec{Group: "g0"}, got.Deliver)
+	got.Await(t, 3)
+	if text := got.String(); text != "a again, b again, c" {
+		t.Errorf("the consumer got %s", text)
+	}
+	holds(t, c, 0)
+	if err := s.Deprovision(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestTrimming(t *testing.T) {
 	c := resptest.Start(t, brokers.Options{})
 	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"maxlen": 10, "trim": "exact"}})
