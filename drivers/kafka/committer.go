@@ -84,3 +84,18 @@ func (c *committer) commit(ctx context.Context) error {
 	}
 	return err
 }
+
+// drop forgets what could not be committed of partitions that are another member's now: a
+// later commit would set the group back to it.
+func (c *committer) drop(gone map[string][]int32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for topic, partitions := range gone {
+		for _, p := range partitions {
+			delete(c.pending[topic], p)
+		}
+		if len(c.pending[topic]) == 0 {
+			delete(c.pending, topic)
+		}
+	}
+}

@@ -166,7 +166,7 @@ func (c *consumer) groupOptions(group string, ack driver.ConsumerAck) []kgo.Opt 
 		return append(options, kgo.AutoCommitMarks(), kgo.AutoCommitInterval(o.CommitInterval))
 	}
 	return append(options, kgo.DisableAutoCommit(),
-		kgo.OnPartitionsRevoked(func(context.Context, *kgo.Client, map[string][]int32) { c.commit() }))
+		kgo.OnPartitionsRevoked(func(_ context.Context, _ *kgo.Client, gone map[string][]int32) { c.revoked(gone) }))
 }
 
 // starts returns where a consumer on its own begins: where the topics end now, or
@@ -255,6 +255,14 @@ func (c *consumer) commit() {
 	defer cancel()
 	if err := c.commits.commit(ctx); err != nil && !errors.Is(err, kgo.ErrClientClosed) {
 		c.session.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "commit offsets").Error()})
+	}
+}
+
+// revoked is called when partitions go to another member, or are lost to one.
+func (c *consumer) revoked(gone map[string][]int32) {
+	c.commit()
+	if c.commits != nil {
+		c.commits.drop(gone)
 	}
 }
 
