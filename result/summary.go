@@ -254,14 +254,21 @@ func (v Verdict) Limit(m Metric) *Limit {
 }
 
 // Reaches reports whether the percentile is suspect; the maximum, "max", lies
-// beyond all of them. A nil limit reaches none.
+// beyond all of them. One between ValidTo and From is, too: nothing shows that it is
+// valid. A nil limit reaches none.
 func (l *Limit) Reaches(percentile string) bool {
 	if l == nil {
 		return false
 	}
 	from, err := strconv.ParseFloat(l.From, 64)
 	p, notNumber := strconv.ParseFloat(percentile, 64)
-	return err == nil && (notNumber != nil || p >= from)
+	if err != nil || notNumber != nil {
+		return err == nil
+	}
+	if valid, none := strconv.ParseFloat(l.ValidTo, 64); none == nil {
+		return p > valid
+	}
+	return p >= from
 }
 
 // Reason is one finding of the verdict.

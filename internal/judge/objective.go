@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
@@ -36,6 +37,8 @@ type Decision struct {
 	// Refused says that refused messages alone decided: nothing that the generator
 	// did to latencies matters then.
 	Refused bool
+	// Suspect says that the latency is suspect, so that a longer run shows no more.
+	Suspect bool
 }
 
 // Decide compares a run with an objective. A percentile is judged by the bounds
@@ -187,34 +190,49 @@ func waitedFor(u *result.Until, m result.Metric, percent float64) *result.Until 
 // would have been without them.
 func lengthens(code string) bool {
 	switch code {
-	case "own-lag", "receive-lag", "frozen", "throttled", "steal", "gc", "attribution":
+	case "own-lag", "receive-lag", "frozen", "throttled", "steal", "swap", "cpu", "gc", "attribution":
 		return true
 	}
 	return false
 }
 
-// markSuspect takes into account that the percentile is suspect. What is shown to be
-// short enough in spite of what can only have made it longer is shown; anything
-// else is not.
+// markSuspect takes into account that the percentile is suspect, by itself or with all
+// of the run. What is shown to be short enough in spite of what can only have made it
+// longer is shown; anything else is not.
 func (d *Decision) markSuspect(v result.Verdict) {
 	o, m := d.Objective, result.Metric(d.Objective.Subject)
-	name := strconv.FormatFloat(o.Percent, 'f', -1, 64)
-	l := v.Limit(m)
-	if !l.Reaches(name) || d.Outcome == Meaningless {
+	if d.Outcome == Meaningless || !m.IsLatency() {
 		return
 	}
+	name := strconv.FormatFloat(o.Percent, 'f', -1, 64)
+	l := v.Limit(m)
+	reached, upTo := l.Reaches(name), o.Percent
+	if reached {
+		upTo = max(upTo, percentOf(l.From)) // one that is not published has the reasons of the next
+	}
 	// The reasons that reach it, not only those that reach the limit.
-	longer := true
+	longer, all := true, []string{} // of all of the run
 	for _, r := range v.Reasons {
-		if limits(r) && (r.Metric == m || r.Metric == "") && percentOf(r.Percentile) <= o.Percent {
+		switch {
+		case limits(r) && (r.Metric == m || r.Metric == "") && percentOf(r.Percentile) <= upTo:
 			longer = longer && lengthens(r.Code)
+		case r.Status == result.Suspect && r.Percentile == "" && (r.Metric == m || r.Metric == ""):
+			longer, all = longer && lengthens(r.Code), append(all, brief(r))
 		}
 	}
+	if !reached && len(all) == 0 {
+		return
+	}
+	d.Suspect = true
 	what := "p" + name
 	if o.Percent == 100 {
 		what = "the maximum"
 	}
-	d.Text += fmt.Sprintf("; %s is suspect (from p%s on: %s)", what, l.From, l.Why)
+	if reached {
+		d.Text += fmt.Sprintf("; %s is suspect (from p%s on: %s)", what, l.From, l.Why)
+	} else {
+		d.Text += fmt.Sprintf("; %s is suspect, as all of the run (%s)", what, strings.Join(all, ", "))
+	}
 	switch {
 	case longer && d.Outcome == Met && (o.Op == "<" || o.Op == "<="):
 		d.Text += ", which can only have made the latency longer"

@@ -87,9 +87,15 @@ func TestATailOfOwnLagLimitsTheVerdict(t *testing.T) {
 // have made it longer, and never to be too long.
 func TestObjectivesOfSuspectPercentiles(t *testing.T) {
 	late := newTestbed(lateTail(200)).summed(t)
-	drifted := newTestbed(healthyMessages()).summed(t)
-	drifted.Summary.Verdict = newEvidence(drifted, Inputs{}.complete(drifted), drifted.Summary).verdict([]result.Reason{
-		{Status: result.Suspect, Code: "steady", Metric: result.DeliveryResponse, Percentile: "99", Brief: "drift"}})
+	because := func(r result.Reason) *result.Run {
+		run := newTestbed(healthyMessages()).summed(t)
+		r.Status = result.Suspect
+		run.Summary.Verdict = newEvidence(run, Inputs{}.complete(run), run.Summary).verdict([]result.Reason{r})
+		return run
+	}
+	drifted := because(result.Reason{Code: "steady", Metric: result.DeliveryResponse, Percentile: "99", Brief: "drift"})
+	starved := because(result.Reason{Code: "rate", Brief: "60 % sent late"}) // every percentile may be affected
+	busy := because(result.Reason{Code: "cpu"})
 	for _, tt := range []struct {
 		run     *result.Run
 		text    string
@@ -97,7 +103,9 @@ func TestObjectivesOfSuspectPercentiles(t *testing.T) {
 		says    string
 	}{
 		{late, "delivery.response p99 < 1s", Met, ""},
-		{late, "delivery.response p99.5 > 1ns", Met, ""},
+		{late, "delivery.response p99 > 1ns", Met, ""},
+		{late, "delivery.response p99.6 < 1s", Met, "p99.6 is suspect"}, // not published: what is wrong begins anywhere from p99 on
+		{late, "delivery.response p99.6 < 500us", Undecided, "so \"missed\" is not shown"},
 		{late, "delivery.response p99.9 < 1s", Met, "p99.9 is suspect"},
 		{late, "delivery.response max < 1s", Met, "the maximum is suspect"},
 		{late, "delivery.response p99.9 < 1ns", Undecided, "so \"missed\" is not shown"},
@@ -106,6 +114,14 @@ func TestObjectivesOfSuspectPercentiles(t *testing.T) {
 		{late, "delivery.service p99.9 > 1ns", Met, ""},
 		{drifted, "delivery.response p95 < 1s", Met, ""},
 		{drifted, "delivery.response p99 < 1s", Undecided, "from p99 on: drift"},
+		{drifted, "delivery.response p97 < 1s", Undecided, "p97 is suspect (from p99 on: drift)"},
+		{starved, "delivery.response p50 < 1s", Undecided, "p50 is suspect, as all of the run (60 % sent late)"},
+		{starved, "delivery.response p50 < 1ns", Undecided, "so \"missed\" is not shown"},
+		{starved, "delivery.response max < 1ns", Undecided, "the maximum is suspect"},
+		{starved, "lag.own p50 < 1ns", Missed, ""},
+		{starved, "lost == 0", Met, ""},
+		{busy, "delivery.response p99 < 1s", Met, "which can only have made the latency longer"},
+		{busy, "delivery.response p99 < 1ns", Undecided, "so \"missed\" is not shown"},
 	} {
 		d := decideText(t, tt.run, tt.text)
 		if d.Outcome != tt.outcome || !strings.Contains(d.Text, tt.says) || tt.says == "" && strings.Contains(d.Text, "suspect") {

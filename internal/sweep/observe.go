@@ -3,7 +3,6 @@ package sweep
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"sixnines/internal/judge"
@@ -85,10 +84,9 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 		case judge.Undecided:
 			if undecided == nil {
 				undecided = &Observation{judge.Undecided, "", o.String() + " is undecided: " + d.Text}
-				// A percentile that is suspect by the generator's own doing will not be less
-				// so in a longer run.
-				percentile := strconv.FormatFloat(o.Percent, 'f', -1, 64)
-				if o.IsMetric() && s.Verdict.Limit(result.Metric(o.Subject)).Reaches(percentile) && byGenerator >= 0 {
+				// What is suspect by the generator's own doing will not be less so in a
+				// longer run.
+				if d.Suspect && byGenerator >= 0 {
 					undecided.Limit = Generator
 				}
 			}

@@ -45,6 +45,10 @@ func TestObserve(t *testing.T) {
 		{"suspect and fast", fast, func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Met, "", "can only have made the latency longer"},
 		{"suspect and slow", "delivery.response p99 < 1us", func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "own-lag") }, judge.Undecided, Generator, `so "missed" is not shown`},
 		{"suspect by the system", "delivery.response p99 < 1us", func(r *result.Run) { r.Summary.Verdict = because(result.Suspect, "steady") }, judge.Undecided, "", "is suspect"},
+		{"suspect altogether and slow", "delivery.response p99 < 1us", func(r *result.Run) {
+			r.Summary.Verdict = because(result.Suspect, "generator-limit")
+			r.Summary.Verdict.Limits = nil
+		}, judge.Undecided, Generator, "p99 is suspect, as all of the run (generator limit)"},
 		{"blocked", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99} }, judge.Missed, Backlog, "99.00 % of the messages due was sent"},
 		{"late", fast, func(r *result.Run) {
 			r.Summary.Rate = result.Rate{Asked: 100, Sent: 99}
