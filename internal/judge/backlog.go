@@ -23,6 +23,11 @@ const (
 	// backlogSpeed is how much faster than the load the backlog must clear in
 	// the drain for the system to have had any capacity to spare.
 	backlogSpeed = 1.05
+	// backlogStragglers is the part of its height that a backlog may have left when it
+	// counts as cleared, if that part takes as long again as all the rest: a message
+	// that comes seconds after all others, since the broker gave it to a consumer that
+	// was lost, says nothing of capacity.
+	backlogStragglers = 0.05
 	// backlogSuspect is the part of the load that must be unresolved at the end of
 	// a window too short for a trend to be a reason, and backlogFew how many
 	// messages that must be.
@@ -91,25 +96,27 @@ func backlogGrows(e *evidence) []result.Reason {
 	if lo, _ := line.SlopeInterval(confidence); lo <= 0 || growth <= max(backlogGrowth*float64(due), 1) {
 		return nil
 	}
-	peak := y[len(y)-1]
+	lost := e.overtaken()
+	peak := y[len(y)-1] - lost
+	if lost > 0 && peak <= max(backlogGrowth*float64(due), 1) {
+		return nil
+	}
 	lowest, drained := peak, false
+	speed := peak / float64(max(e.in.Resolved-e.in.End, 1)) // at which it was cleared, per ns
 	for _, p := range e.timed {
 		if p.Phase != result.PhaseDrain {
 			continue
 		}
 		for _, l := range p.Stretches {
-			lowest, drained = min(lowest, waiting(l)), true
-		}
-	}
-	if lost := e.overtaken(); lost > 0 {
-		peak, lowest = peak-lost, lowest-lost
-		if peak <= max(backlogGrowth*float64(due), 1) {
-			return nil
+			left := waiting(l) - lost
+			lowest, drained = min(lowest, left), true
+			if t := max(l.At-e.in.End, 1); left <= backlogStragglers*peak && 2*t <= e.in.Resolved-e.in.End {
+				speed = max(speed, (peak-left)/float64(t))
+			}
 		}
 	}
 	load := float64(due) / max(x[len(x)-1]-float64(began)/1e9, 1e-9)
-	drain := float64(max(e.in.Resolved-e.in.End, 1)) / 1e9
-	if drained && lowest <= max(backlogReturn*peak, y[0]) && peak/drain > backlogSpeed*load {
+	if drained && lowest <= max(backlogReturn*peak, y[0]) && speed*1e9 > backlogSpeed*load {
 		return nil
 	}
 	if own := e.generatorBehind(x, flight, due); own != nil {

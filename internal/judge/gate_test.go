@@ -339,6 +339,38 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// One message that comes long after all others, as one that the broker had given to a
+// consumer that was lost, does not make an overload of a stall at the window's end;
+// nor does it hide one, where the backlog is cleared no faster than the load came.
+func TestBacklogWithAStraggler(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		peak  int64
+		drain [3]int64
+		want  result.Status
+	}{
+		{"cleared at once", 6000, [3]int64{1, 1, 0}, result.Valid},
+		{"cleared as fast as the load", 2000, [3]int64{1, 1, 0}, result.Unstable},
+		{"more than stragglers left", 6000, [3]int64{400, 300, 0}, result.Unstable},
+	} {
+		b := newTestbed(healthyMessages())
+		for n, i := range b.intervals {
+			switch {
+			case n == seconds-1:
+				i.v.InFlight = tt.peak
+			case n == seconds-2:
+				i.v.InFlight = tt.peak / 2
+			case n >= seconds && n < seconds+3:
+				i.v.InFlight = tt.drain[n-seconds]
+			}
+		}
+		b.intervals[seconds-3].v.InFlight = tt.peak / 4
+		if v := Verdict(b.run(t), Inputs{Resolved: (seconds + 3) * 1e9}); v.Status != tt.want {
+			t.Errorf("%s: %s, want %s: %+v", tt.name, v.Status, tt.want, v.Reasons)
+		}
+	}
+}
+
 // What is lost never leaves the messages in flight, and is no backlog from when
 // it was due; what is queued beside it is.
 func TestBacklogWithoutWhatIsLost(t *testing.T) {
