@@ -251,6 +251,23 @@ func TestAStallOfTheGeneratorIsInvalid(t *testing.T) {
 	}
 }
 
+// Messages that were never resolved are at or above p99 as well: where these are most
+// of the tail, it is not the generator's.
+func TestATailOfUnresolvedMessagesIsNotSelfInflicted(t *testing.T) {
+	ms := healthyMessages()
+	for i := range ms {
+		ms[i].missing = i%50 == 7 // 400 of 20,000, given up after 5 s
+	}
+	stall(ms, 2_500e6, 7e9, func(m *msg, d int64) { // p99 ≥ 5 s; 20 messages of more than that
+		if d > 6_990e6 {
+			m.own += d
+		}
+	})
+	if r := find(Verdict(newTestbed(ms).run(t), Inputs{}), "self-inflicted"); r != nil {
+		t.Errorf("%+v", r)
+	}
+}
+
 // Own lag that is a large share of a small latency is suspect, not invalid.
 func TestOwnLagIsSuspectByPercentile(t *testing.T) {
 	ms := healthyMessages()

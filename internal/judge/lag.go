@@ -65,6 +65,10 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 			tail.Majority += b.Majority
 		}
 		tail.Count += refused(x) // the tail is that of refused messages, and no lag
+		// So it is of those that were never resolved, unless the generator may be why.
+		if e.run.Counters.NotSent == 0 {
+			tail.Count += censored(x)
+		}
 		if tail.Count == 0 || float64(tail.Majority) <= ownTail*float64(tail.Count) ||
 			float64(tail.Own) < ownTailMatters*float64(tail.Count) {
 			continue
