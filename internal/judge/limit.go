@@ -79,6 +79,17 @@ func within(over []stretch, from, to int64) float64 {
 	return float64(sum) / float64(max(to-from, 1))
 }
 
+// dueWithin is the share of the window's messages that were due in stretches: of a
+// load that is not constant another one than that of the time.
+func (e *evidence) dueWithin(over []stretch) float64 {
+	var due, all float64
+	for _, p := range e.measure {
+		n := float64(p.Counters.Scheduled)
+		due, all = due+n*within(over, p.Start, p.End), all+n
+	}
+	return due / max(all, 1)
+}
+
 // limitText says that the generator was at its limit in so much of a part of the
 // run.
 func limitText(share, most float64, part string) string {
@@ -121,7 +132,7 @@ func generatorLimit(e *evidence) []result.Reason {
 		return nil
 	}
 	share := within(over, 0, e.in.End)
-	return e.partly(share, codeLimit, "generator at its limit", limitText(share, most, "the window")+"; messages that were due then waited for it: "+limitRemedy)
+	return e.partly(max(share, e.dueWithin(over)), codeLimit, "generator at its limit", limitText(share, most, "the window")+"; messages that were due then waited for it: "+limitRemedy)
 }
 
 // generatorBehind says, of a backlog that grows over the end of the window, that

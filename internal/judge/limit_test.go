@@ -35,6 +35,19 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 			}
 		})
 	}
+	// Most messages of a load that steps may be due in that second.
+	b := newTestbed(healthyMessages())
+	for n, i := range b.intervals[:seconds] {
+		c := &i.v.Counters
+		if n < seconds-1 {
+			c.Scheduled, c.Sent, c.Unknown = c.Scheduled/10, c.Sent/10, c.Unknown/10
+		} else {
+			i.v.Vitals[vitalPacerBusy] = 0.9
+		}
+	}
+	if v := Verdict(b.run(t), Inputs{}); v.Status != result.Suspect || find(v, "generator-limit") == nil {
+		t.Errorf("a second with more than half of all messages: %s: %+v", v, v.Reasons)
+	}
 	e := &evidence{}
 	for n, busy := range []float64{0.9, 0.9, 0.4, 0.4, 0.9, 0.9, 0.9, 0.9} { // half seconds
 		at := int64(n) * 5e8
