@@ -285,3 +285,27 @@ func TestDisturbed(t *testing.T) {
 		}
 	}
 }
+
+// What makes a whole run suspect keeps each of its percentiles from deciding, also
+// those below a limit that the run has besides; between the highest that is valid and
+// the first that is suspect nothing decides either.
+func TestPercentileOfSuspectRun(t *testing.T) {
+	tail := result.Reason{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryResponse, Percentile: "99.9"}
+	limits := []result.Limit{{Metric: result.DeliveryResponse, ValidTo: "99", From: "99.9", Why: "36 % own lag"}}
+	for _, tt := range []struct {
+		verdict result.Verdict
+		figure  string
+		says    string
+	}{
+		{result.Verdict{Status: result.Valid, Limits: limits, Reasons: []result.Reason{tail}}, "p50", ""},
+		{result.Verdict{Status: result.Valid, Limits: limits, Reasons: []result.Reason{tail}}, "p99.5", "36 % own lag"},
+		{result.Verdict{Status: result.Suspect, Limits: limits, Reasons: []result.Reason{tail, {Status: result.Suspect, Code: "cpu"}}}, "p50", "cpu"},
+	} {
+		run := spoilt(1, func(s *result.Summary, d *result.Distribution) {
+			s.Verdict, d.Percentiles["99.5"] = tt.verdict, 4e6
+		})
+		if f := Read(run, tt.figure, ""); f.Missing != "" || f.Unsteady || (f.Unfit != "") != (tt.says != "") || !strings.Contains(f.Unfit, tt.says) {
+			t.Errorf("%s: %+v, want %q", tt.figure, f, tt.says)
+		}
+	}
+}

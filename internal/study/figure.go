@@ -268,10 +268,17 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 		f.Unfit = "SUSPECT: " + reasons(run.Summary.Verdict, result.Suspect)
 	case limit.Reaches(text):
 		f.Unfit = "suspect: " + limit.Why
+	case suspectAltogether(run.Summary.Verdict) != "": // beside a limit that does not reach it
+		f.Unfit = "SUSPECT: " + suspectAltogether(run.Summary.Verdict)
 	case p.AtLeast:
 		f.Unfit = "a lower bound"
 	case nearFloor(d, text):
 		f.Unfit = fmt.Sprintf("below %d times the noise floor", floorMatters)
+	}
+	if limit.Reaches(text) {
+		if from, err := strconv.ParseFloat(limit.From, 64); err == nil {
+			percent = max(percent, from) // one that is not published has the reasons of the next
+		}
 	}
 	f.Unsteady = !f.Selects && strings.HasPrefix(strings.ToLower(f.Unfit), "suspect") && unsteadyOnly(run.Summary.Verdict, m, percent)
 }
