@@ -217,7 +217,7 @@ func (c *Comparison) conclude(everyone []couple) {
 	if text := c.collapsed(everyone); text != "" {
 		c.Regressions = append(c.Regressions, text)
 	}
-	if text := brokenPromise(c.Accounts); text != "" {
+	if text := brokenPromise(everyone); text != "" {
 		c.Regressions = append(c.Regressions, text)
 	}
 	if c.Kind == KindAA {

@@ -322,6 +322,15 @@ func TestLossAndOverloadAreRegressions(t *testing.T) {
 	if c := compared(t, b, a, standard()); len(c.Regressions) != 0 {
 		t.Errorf("the other way round: %q", c.Regressions)
 	}
+	// An overload leaves the run out of the figures, and its losses count.
+	a, b = steady(8, 1, func(side, n int, r *result.Run) {
+		if side == 1 && n == 4 {
+			r.Summary.Verdict.Status, r.Summary.Counters.LostAcked = result.Unstable, 5
+		}
+	})
+	if c := compared(t, a, b, standard()); len(c.Pairs) != 7 || len(c.Regressions) != 1 || !strings.Contains(c.Regressions[0], "lost 5 acknowledged messages in 1 run") {
+		t.Errorf("%d pairs, %q", len(c.Pairs), c.Regressions)
+	}
 	for failures, want := range map[int]int{5: 0, 6: 1} {
 		a, b = steady(6, 1, func(side, n int, r *result.Run) {
 			if side == 1 && n < failures {
