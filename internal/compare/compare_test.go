@@ -465,3 +465,15 @@ func TestIdentifiersAreNoDifferences(t *testing.T) {
 		t.Errorf("alike in both sets: %v", d)
 	}
 }
+
+// Two values of a coarse histogram at one percentile leave no interval at the others;
+// nothing is infinite.
+func TestTiesLeaveNoInterval(t *testing.T) {
+	a, b := steady(6, 1.2, func(side, n int, r *result.Run) {
+		r.Summary.Histograms[result.DeliveryResponse].Percentiles["50"] = int64(80_000 + 800*side*(n%2))
+	})
+	c := compared(t, a, b, standard())
+	if r := c.row("99"); r.Shift != nil || r.Outcome != Undecided || len(r.Notes) != 1 || c.Outcome != Undecided || c.P > 0.05 {
+		t.Errorf("%s, p %v: %+v", c.Outcome, c.P, r)
+	}
+}

@@ -117,17 +117,23 @@ func (c *Comparison) state(family []figure) error {
 	}
 	for k, f := range family {
 		p := s.Points[k]
+		if f.judged {
+			c.P = min(c.P, p.P)
+		}
+		if !p.Bounded {
+			f.row.Notes = append(f.row.Notes, "no interval: at another percentile the pairs have two differences only, each in half of them; more pairs are needed")
+			if f.judged && c.Refused == "" {
+				f.row.Outcome = Undecided
+			}
+			continue
+		}
 		// The p-value is exact and the interval, in its other ends, nearly so: a
 		// difference is shown if both say so.
 		shift := &Shift{Ratio: p.Ratio, Lo: p.Lo, Hi: p.Hi, P: p.P, Shown: p.P <= 1-Confidence && (p.Lo > 1 || p.Hi < 1)}
 		base := f.row.A.Median
 		shift.Ns, shift.NsLo, shift.NsHi = base*(p.Ratio-1), base*(p.Lo-1), base*(p.Hi-1)
 		f.row.Shift = shift
-		if !f.judged {
-			continue
-		}
-		c.P = min(c.P, p.P)
-		if c.Refused != "" {
+		if !f.judged || c.Refused != "" {
 			continue // who promises less is not faster for it
 		}
 		more := f.row.Percentile == throughput // is better

@@ -51,7 +51,10 @@ type ShiftPoint struct {
 //
 // The interval of a quantile holds each shift δ that the test with d − δ in its
 // place, the others centred, would not reject at 1 − conf. Centring makes this
-// step an approximation; tests simulate that the coverage is kept.
+// step an approximation; tests simulate that the coverage is kept. There is no
+// interval where no shift is rejected, however large: of six pairs if those of
+// another quantile lie all equally far from their mean, half of them on each side,
+// since then two of 32 assignments reach the largest u there is.
 func ShiftFunction(a, b [][]float64, conf float64) (Shift, error) {
 	d, err := differences(a, b)
 	if err != nil {
@@ -89,13 +92,16 @@ func ShiftFunction(a, b [][]float64, conf float64) (Shift, error) {
 	for k := range d {
 		p := &s.Points[k]
 		p.Ratio = math.Exp(means[k])
-		if p.Bounded = possible; !possible {
+		if !possible {
 			continue
 		}
 		others := largestOf(centred, k)
 		accepted := func(delta float64) bool { return as[k].p(delta, others) > 1-conf }
-		p.Lo = math.Exp(edge(means[k], -spreads[k], accepted))
-		p.Hi = math.Exp(edge(means[k], spreads[k], accepted))
+		lo, below := edge(means[k], -spreads[k], accepted)
+		hi, above := edge(means[k], spreads[k], accepted)
+		if p.Bounded = below && above; p.Bounded {
+			p.Lo, p.Hi = math.Exp(lo), math.Exp(hi)
+		}
 	}
 	return s, nil
 }
@@ -238,15 +244,15 @@ func share(x []float64, v float64) float64 {
 func atLeast(x, y float64) bool { return x >= y*(1-1e-9) }
 
 // edge returns how far from centre, in the direction of step, values are
-// accepted: outward in doubling steps, then by bisection.
-func edge(centre, step float64, accepted func(float64) bool) float64 {
+// accepted: outward in doubling steps, then by bisection. ok is false if all are.
+func edge(centre, step float64, accepted func(float64) bool) (x float64, ok bool) {
 	if step == 0 {
-		return centre
+		return centre, true
 	}
 	in, out := centre, centre+step
-	for range 64 {
-		if !accepted(out) {
-			break
+	for steps := 0; accepted(out); steps++ {
+		if steps == 64 {
+			return 0, false
 		}
 		in, out = out, centre+2*(out-centre)
 	}
@@ -258,5 +264,5 @@ func edge(centre, step float64, accepted func(float64) bool) float64 {
 			out = mid
 		}
 	}
-	return in
+	return in, true
 }

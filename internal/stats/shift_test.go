@@ -203,3 +203,23 @@ func TestShiftRefuses(t *testing.T) {
 		}
 	}
 }
+
+// Where a quantile has half of six pairs on one value and half on another, as coarse
+// buckets have it, no shift of the others is beyond what its signs give: there is no
+// interval, rather than one from 0 to infinity.
+func TestShiftBesideTies(t *testing.T) {
+	var a, b [][]float64
+	for i, d := range []float64{1.2, 1.21, 1.19, 1.22, 1.2, 1.18} {
+		a, b = append(a, []float64{100, 1}), append(b, []float64{100 + float64(i%2), d})
+	}
+	s, err := shift95(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := s.Points[0]; !p.Bounded || p.Lo > p.Ratio || p.Hi < p.Ratio || math.IsInf(p.Hi, 0) {
+		t.Errorf("the one with ties: %+v", p)
+	}
+	if p := s.Points[1]; p.Bounded || p.Lo != 0 || p.Hi != 0 || p.P != 2.0/64 {
+		t.Errorf("the other: %+v", p)
+	}
+}

@@ -361,8 +361,11 @@ func more(name string) bool {
 	return u == PerSecond || u == BytesRate || name == "availability"
 }
 
-// interval writes a ratio with its interval.
+// interval writes a ratio with its interval; both ends 0: there is none.
 func interval(x, low, high float64) string {
+	if low == 0 && high == 0 {
+		return spell.Number(x) + " (no interval)"
+	}
 	return fmt.Sprintf("%s (%s to %s)", spell.Number(x), spell.Number(low), spell.Number(high))
 }
 
