@@ -41,7 +41,7 @@ const leastKept = 0.995
 
 // Observe says what a run shows of the objectives. Beside these the system has to
 // take what is due: a run that is UNSTABLE, or in which less than 99.5 % of what was
-// due could be sent because sends were blocked, misses; and it has to keep what it
+// due could be sent because sends were blocked or refused, misses; and it has to keep what it
 // acknowledged. Where the generator is the limit, nothing is shown, and Limit says
 // so.
 //
@@ -64,6 +64,9 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 	}
 	if share, ok := s.Rate.Kept(); ok && share < leastKept {
 		found := spell.ExactShare(share) + " of the messages due was sent"
+		if c := run.Counters; c.Rejected > 0 && share+float64(c.Rejected)/float64(max(c.Scheduled, 1)) >= leastKept {
+			return Observation{judge.Missed, Refusals, found + ": the client refused " + spell.Plural(c.Rejected, "message")}, nil
+		}
 		if byGenerator >= 0 {
 			return Observation{judge.Undecided, Generator, found + ": " + s.Verdict.Reasons[byGenerator].Text}, nil
 		}

@@ -50,6 +50,11 @@ func TestObserve(t *testing.T) {
 			r.Summary.Verdict.Limits = nil
 		}, judge.Undecided, Generator, "p99 is suspect, as all of the run (generator limit)"},
 		{"blocked", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99} }, judge.Missed, Backlog, "99.00 % of the messages due was sent"},
+		{"refused by the client", fast, func(r *result.Run) {
+			r.Summary.Rate = result.Rate{Asked: 100, Sent: 99}
+			r.Counters.Scheduled, r.Counters.Rejected = 1000, 10
+			r.Summary.Verdict = because(result.Suspect, "own-lag")
+		}, judge.Missed, Refusals, "99.00 % of the messages due was sent: the client refused 10 messages"},
 		{"late", fast, func(r *result.Run) {
 			r.Summary.Rate = result.Rate{Asked: 100, Sent: 99}
 			r.Summary.Verdict = because(result.Suspect, "rate")
