@@ -59,7 +59,7 @@ func TestConformance(t *testing.T) {
 					return driver.Target{URL: "rabbitmq-stream://" + address, Options: options}
 				},
 				WrongPassword: &driver.Target{URL: url, Options: merged(options, "password", "byron")},
-				TooLarge:      1 << 20,
+				TooLarge:      2 << 20,
 				Freeze:        brokertest.Freeze(t, c),
 				Thaw:          brokertest.Thaw(t, c),
 				Leftovers:     func(run string) ([]string, error) { return leftovers(t, c, run) },
