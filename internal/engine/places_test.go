@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/drivers/mem"
 	"sixnines/internal/clock"
 )
 
@@ -50,5 +51,18 @@ func TestProbesTakeNoPlace(t *testing.T) {
 	}
 	if in, out := l.inFlight.Load(), l.timedOut.Load(); in != 0 || out != 0 {
 		t.Errorf("%d in flight, %d timed out", in, out)
+	}
+}
+
+// Of a producer that waits for each answer there are payloads for two messages, and the
+// first may take its time.
+func TestFirstMessageMayTakeLong(t *testing.T) {
+	r := measure(t, `
+phases: {warmup: 0s, duration: 300ms}
+target: {driver: mem, options: {ack: broker, delay: 100ms, ack_delay: 100ms}}
+workload: {rate: 20/s, in_flight: {each: 1}}
+`, mem.Entry(), "")
+	if c := r.Counters; c.Sent == 0 || c.Missing != 0 {
+		t.Errorf("%+v", c)
 	}
 }

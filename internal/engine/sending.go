@@ -171,11 +171,14 @@ func (s *sending) unanswered() (n int64) {
 	return n
 }
 
+// errKept says that the client keeps as many messages as it may.
+var errKept = fmt.Errorf("%w: the client keeps all payloads", driver.ErrTimeout)
+
 // sendProbe sends a message that is not accounted.
 func (s *sending) sendProbe(st *stream) error {
 	sl, index := st.lane.slots.take()
 	if sl == nil {
-		return fmt.Errorf("%w: the client keeps %d messages", driver.ErrTimeout, len(st.lane.slots.all))
+		return errKept
 	}
 	now := clock.Now()
 	// Sent never: it has no place in flight that it could lose.
