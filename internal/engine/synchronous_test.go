@@ -123,12 +123,12 @@ func TestRequesterWaitsForItsOwnReply(t *testing.T) {
 	const timeout = 50 * time.Millisecond
 	a, e := asking(0)
 	r := measure(t, `
-phases: {warmup: 0s, duration: 300ms, drain: 300ms}
+phases: {warmup: 0s, duration: 1s, drain: 300ms}
 target: {driver: mem}
 workload: {pattern: request-reply, rate: 400/s, producers: 4, timeout: 50ms, in_flight: {each: 1}}
 `, e, "")
-	if c := r.Counters; c.Received != 90 || c.TimedOut == 0 {
-		t.Errorf("three requesters have 30 replies each: %+v", c)
+	if c := r.Counters; c.Received != 300 || c.TimedOut == 0 {
+		t.Errorf("three requesters have 100 replies each: %+v", c)
 	}
 	for id := 1; id < 4; id++ {
 		if a.most[id] != 1 {
