@@ -117,7 +117,7 @@ type OwnBand struct {
 	Majority int64 `json:"majority"`       // messages of which own and receive lag are more than half
 }
 
-// Pause is a time in which the generator stood still, or in which something
+// Pause is a time in which the generator did not run, or in which something
 // happened to it that may have made it.
 type Pause struct {
 	Start  int64  `json:"start"`
@@ -131,7 +131,7 @@ type Pause struct {
 const (
 	PauseThread     = "thread"         // a locked thread did not run when it was due
 	PauseGoroutine  = "goroutine"      // a goroutine did not
-	PauseProcess    = "process"        // both at once: the whole process stood still
+	PauseProcess    = "process"        // both at once: the whole process was paused
 	PauseIdle       = "idle"           // a process apart that does nothing did not: the machine's doing
 	PauseGC         = "gc"             // Go's collector stopped the world
 	PauseThrottled  = "throttled"      // a control group's cpu.max held the process back

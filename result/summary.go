@@ -150,7 +150,7 @@ type Cause struct {
 	// anywhere in the window.
 	Expected float64 `json:"expected"`
 	// Named says that it is a cause, and not company: what they have in common is
-	// beyond chance, or it is when the process stood still or a connection was
+	// beyond chance, or it is when the process was paused or a connection was
 	// lost, and that took most of these messages' time.
 	Named bool   `json:"named"`
 	Text  string `json:"text"` // for people, one line
