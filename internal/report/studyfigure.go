@@ -23,9 +23,13 @@ type studyFigure struct {
 	study.Over
 	ok      bool
 	why     string // that there is none, or empty where the cell does not exist
+	few     bool   // that is all: why is "n/a (needs 3,688 messages)"
 	beside  string // what else is to be said of it
 	suspect bool   // the verdicts do not believe it in some round, or rounds without a number are slower
 }
+
+// tooFew is how [study.Read] begins to say that a sample does not support a percentile.
+const tooFew = "n/a ("
 
 // figure reads a figure of a cell. Of rounds in which it is missing because they were
 // overloaded or refused messages, which is slower than every number, it tells; where
@@ -47,7 +51,6 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 		part := study.PartOf(t.Run, a.workload)
 		if part != nil && part.Summary != nil && part.Summary.Verdict.Status == result.Invalid {
 			invalid++
-			missing = once(missing, plain("INVALID"))
 			continue
 		}
 		made++
@@ -66,7 +69,11 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 	f.Over = study.ReadRounds(c, a.name, a.metric, a.workload)
 	f.ok = f.Rounds > 0 && 2*slower < made
 	if !f.ok {
+		if made == 0 && invalid > 0 {
+			missing = []string{plain("INVALID")}
+		}
 		f.why = strings.Join(missing, "; ")
+		f.few = len(missing) == 1 && strings.HasPrefix(missing[0], tooFew)
 		return f
 	}
 	var notes []string
@@ -121,8 +128,8 @@ func (v *studyView) tableCell(c *study.CellOutcome, a wanted, original bool) cel
 	switch {
 	case !f.ok:
 		t.Style, why = faint, f.why
-		if needs, short := strings.CutPrefix(f.why, "n/a ("); short { // of messages
-			t.Text, why = "n/a", strings.TrimSuffix(needs, ")")
+		if f.few {
+			t.Text, why = "n/a", strings.TrimSuffix(strings.TrimPrefix(f.why, tooFew), ")")
 		}
 	case f.suspect:
 		t.Style = warning
