@@ -194,7 +194,11 @@ type Throughput struct {
 	// Received counts deliveries; zero where nobody consumes.
 	Received          int64   `json:"received"`
 	ReceivedPerSecond float64 `json:"received_per_second"`
-	Until             string  `json:"until"` // what stopped the clock
+	// SentPerSecond is what the senders came to by themselves: messages acknowledged until the
+	// last of them was, or where nothing is acknowledged, handed to the client until the last
+	// of them was, wherever they were then. 0: not known.
+	SentPerSecond float64 `json:"sent_per_second,omitempty"`
+	Until         string  `json:"until"` // what stopped the clock
 }
 
 // Status is a verdict's one word.

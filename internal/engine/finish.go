@@ -96,10 +96,7 @@ func (a *accounts) inputs(now int64) judge.Inputs {
 // resolvedAt returns when the last measured message was resolved, 0 if that is not
 // known.
 func (a *accounts) resolvedAt() int64 {
-	t := a.sending.synced
-	for _, l := range a.sending.lanes {
-		t = max(t, l.lastAck.Load())
-	}
+	t := max(a.sending.synced, a.lastAck())
 	for _, c := range a.receiving.consumers {
 		t = max(t, c.newest)
 	}
@@ -150,7 +147,29 @@ func (a *accounts) throughput() *result.Throughput {
 	t.Elapsed = time.Duration(max(1, stop-a.start.Load()))
 	t.PerSecond = float64(t.Messages) / t.Elapsed.Seconds()
 	t.ReceivedPerSecond = float64(t.Received) / t.Elapsed.Seconds()
+	t.SentPerSecond = a.sendersRate(c)
 	return t
+}
+
+// sendersRate is what the senders of a flat-out load came to by themselves, see
+// [result.Throughput].
+func (a *accounts) sendersRate(c result.Counters) float64 {
+	through, stop := c.Sent-c.Nacked, a.end.Load()
+	if a.session.ack != driver.AckKindNone {
+		through, stop = c.Acked, a.lastAck()
+	}
+	if through == 0 || stop == 0 {
+		return 0
+	}
+	return float64(through) / time.Duration(max(1, stop-a.start.Load())).Seconds()
+}
+
+// lastAck returns when the last measured message was acknowledged, 0 if none was.
+func (a *accounts) lastAck() (at int64) {
+	for _, l := range a.sending.lanes {
+		at = max(at, l.lastAck.Load())
+	}
+	return at
 }
 
 // filling is the throughput of a flat-out load whose consumers connect when it is over:
@@ -161,10 +180,7 @@ func (a *accounts) filling() *result.Throughput {
 	stop := a.end.Load()
 	switch {
 	case a.session.ack != driver.AckKindNone:
-		t.Messages, t.Until, stop = c.Acked, "the last acknowledgement", 0
-		for _, l := range a.sending.lanes {
-			stop = max(stop, l.lastAck.Load())
-		}
+		t.Messages, t.Until, stop = c.Acked, "the last acknowledgement", a.lastAck()
 	case a.sending.synced != 0:
 		t.Until, stop = "a round trip to the broker after the last message", a.sending.synced
 	}
@@ -173,5 +189,6 @@ func (a *accounts) filling() *result.Throughput {
 	}
 	t.Elapsed = time.Duration(max(1, stop-a.start.Load()))
 	t.PerSecond = float64(t.Messages) / t.Elapsed.Seconds()
+	t.SentPerSecond = a.sendersRate(c)
 	return t
 }

@@ -56,6 +56,27 @@ func TestFloodWithoutItsRoundTrip(t *testing.T) {
 	}
 }
 
+// What senders come to by themselves is told apart from what gets through. They are done
+// with the last acknowledgement, or where there are none, when they have handed over the
+// last message.
+func TestFloodTellsTheSendersRate(t *testing.T) {
+	// 100 messages are handed over in far less than the half second that something takes.
+	for options, early := range map[string]bool{
+		"ack: none, delay: 500ms":       true,
+		"ack: broker, delay: 500ms":     true,
+		"ack: broker, ack_delay: 500ms": false,
+	} {
+		r := measure(t, "target: {driver: mem, options: {"+options+"}}\nphases: {warmup: 0s}\nworkload: {rate: max, messages: 100}", mem.Entry(), "")
+		x := r.Summary.Throughput
+		if x == nil || x.Received != 100 {
+			t.Fatalf("%s: %+v", options, x)
+		}
+		if is := x.SentPerSecond > 2*x.PerSecond; is != early || x.SentPerSecond < x.PerSecond {
+			t.Errorf("%s: the sender has %v a second, and %v get through", options, x.SentPerSecond, x.PerSecond)
+		}
+	}
+}
+
 // The clock of a flood that is over before the other workloads stops with a round trip of
 // its own.
 func TestFloodBesideALongerLoad(t *testing.T) {

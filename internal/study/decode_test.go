@@ -30,7 +30,7 @@ func TestParseRefuses(t *testing.T) {
 		{"a test without a field", "TEST", "{kind: faster, a: x/r-100, figures: [p50]}", "needs b"},
 		{"a test with one more", "TEST", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50], share: 1}", "takes no share"},
 		{"a test's cell", "TEST", "{kind: faster, a: x/r-100, b: y/r-101, figures: [p50]}", `there is no cell "y/r-101" (did you mean y/r-100?)`},
-		{"a figure", "TEST", "{kind: faster, a: x/r-100, b: y/r-100, figures: [rate.send]}", "did you mean rate.sent?"},
+		{"a figure", "TEST", "{kind: faster, a: x/r-100, b: y/r-100, figures: [rate.sentt]}", "did you mean rate.sent?"},
 		{"a maximum", "TEST", "{kind: faster, a: x/r-100, b: y/r-100, figures: [max]}", "a maximum cannot be tested"},
 		{"a bound", "TEST", "{kind: below, cells: [x], figures: [p50], bound: 3}", "is no bound for p50"},
 		{"a metric", "TEST", "{kind: below, cells: [x], figures: [p50], bound: 3ms, metric: lag.own}", "is no latency"},

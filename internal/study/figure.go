@@ -55,7 +55,7 @@ const floorMatters = 3
 
 // plainFigures are the figures that are not percentiles, with their units.
 func plainFigures() map[string]Unit {
-	return map[string]Unit{"max": Nanoseconds, "rate.asked": PerSecond, "rate.sent": PerSecond, "rate.received": PerSecond, "rate.bytes": BytesRate,
+	return map[string]Unit{"max": Nanoseconds, "rate.asked": PerSecond, "rate.sent": PerSecond, "rate.received": PerSecond, "rate.sender": PerSecond, "rate.bytes": BytesRate,
 		"cpu.broker": Seconds, "cpu.generator": Seconds, "memory.broker": Bytes, "disk.read": Bytes, "disk.write": Bytes,
 		"availability": Part, "fill": PerSecond, "drain": PerSecond,
 		"bench.op": Nanoseconds, "bench.p99": Nanoseconds, "bench.allocs": Count, "bench.bytes": Bytes}
@@ -325,6 +325,12 @@ func (f *Figure) plain(run *result.Run, name string) {
 		f.Value = s.Rate.Sent
 		if s.Throughput != nil {
 			f.Value = s.Throughput.PerSecond
+		}
+	case "rate.sender":
+		f.Value = s.Rate.Sent
+		if s.Throughput != nil {
+			f.Value = s.Throughput.SentPerSecond
+			known = f.Value > 0
 		}
 	case "rate.received":
 		f.Value, known = receivedRate(run)
