@@ -2,6 +2,7 @@ package study
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,6 +48,48 @@ func TestList(t *testing.T) {
 	}
 	if _, err := Find("mesage-queue-latency"); err == nil || !strings.Contains(err.Error(), "did you mean message-queue-latency?") {
 		t.Error(err)
+	}
+}
+
+// Every test of a study can be decided at the default length, or else at the full one: its
+// cells have as many rounds as it takes. Two rounds are enough where each run has an interval
+// of its own.
+func TestLengthsDecide(t *testing.T) {
+	all, err := List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// What a quarter of an hour does not hold.
+	long := map[string]string{
+		"rabbitmq/backlog-large": "five million messages, filled and drained six times",
+	}
+	for _, s := range all {
+		for _, length := range []string{Default, Full} {
+			planned, err := s.Cells(length)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range s.Conclusions {
+				for _, x := range c.Tests {
+					least := LeastRounds
+					if own := !slices.ContainsFunc(x.Figures, func(f string) bool { _, _, is := percentile(f); return !is }); own && (x.Kind == KindBelow || x.Kind == KindAbove) {
+						least = leastRuns
+					}
+					wanted := slices.DeleteFunc(append([]string{x.A, x.B}, x.Cells...), func(name string) bool { return name == "" })
+					for _, pattern := range wanted {
+						found := Select(planned, []string{pattern})
+						if len(found) == 0 && length == Full {
+							t.Errorf("%s, %s: %s is not in the length %s", s.Name, c.Name, pattern, length)
+						}
+						for _, cell := range found {
+							if cell.Rounds < least && !(length == Default && long[cell.Name] != "") {
+								t.Errorf("%s, %s: %s has %d rounds in the length %s, and the test takes %d", s.Name, c.Name, cell.Name, cell.Rounds, length, least)
+							}
+						}
+					}
+				}
+			}
+		}
 	}
 }
 
