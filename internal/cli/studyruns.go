@@ -71,6 +71,10 @@ func (s *studyRuns) announce() {
 	if made > 0 {
 		s.note("%s of %d are made", spell.Plural(made, "trial"), len(s.Trials))
 	}
+	if s.Other() {
+		s.note("version %s made them: the pages are written anew, and no rounds are added; results in %s", s.Series.Tool, s.dir)
+		return
+	}
 	s.note("%s; results in %s", s.plan.estimate(left), s.dir)
 }
 
@@ -139,8 +143,11 @@ func resumed(dir string) string { return " --resume " + dir }
 // pages, which are passed on, have its last part only.
 func (s *studyRuns) outcome(dir string) *study.Outcome {
 	goOn := s.goOn(dir)
-	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(s.only...), Tool: s.app.Tool, Machine: s.machine,
+	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(s.only...), Tool: s.app.Tool, WrittenBy: s.app.Tool, Machine: s.machine,
 		Cells: each(s.plan.cells, func(c studyCell) study.CellOutcome { return study.CellOutcome{Cell: c.Cell} })}
+	if s.Other() {
+		o.Tool = result.Tool{Name: s.app.Tool.Name, Version: s.Series.Tool}
+	}
 	began := map[string]bool{} // systems that have a run
 	for i, t := range s.Trials {
 		c := s.cellOf(t)

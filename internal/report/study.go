@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -35,7 +36,7 @@ func StudyHTML(w io.Writer, o *study.Outcome) error {
 	v := newStudyView(o)
 	body := append(v.document(), v.trials())
 	return writePage(w, plain(o.Study.Title), "study", nil, body,
-		"Written by "+v.tool()+". Runs are never merged; percentiles are never averaged. This file loads nothing from anywhere.")
+		v.writtenBy()+". Runs are never merged; percentiles are never averaged. This file loads nothing from anywhere.")
 }
 
 // StudyPicture is a chart of a study as a file of its own.
@@ -52,7 +53,7 @@ func StudyMarkdown(w io.Writer, o *study.Outcome, pictures string) ([]StudyPictu
 	m.dir = strings.TrimSuffix(pictures, "/")
 	m.f("# %s\n", plain(o.Study.Title))
 	m.document(v.document())
-	m.f("\nWritten by %s. Runs are never merged; percentiles are never averaged.\n", v.tool())
+	m.f("\n%s. Runs are never merged; percentiles are never averaged.\n", v.writtenBy())
 	_, err := io.WriteString(w, m.String())
 	return m.pictures, err
 }
@@ -257,12 +258,20 @@ func (v *studyView) fact(name string) string {
 }
 
 // tool is the program that made the trials.
-func (v *studyView) tool() string {
-	name := strings.TrimSpace(plain(v.Tool.Name + " " + v.Tool.Version))
-	if name == "" {
-		return "sixnines"
+func (v *studyView) tool() string { return toolName(v.Tool) }
+
+// toolName is a program and its version.
+func toolName(t result.Tool) string {
+	return cmp.Or(strings.TrimSpace(plain(t.Name+" "+t.Version)), "sixnines")
+}
+
+// writtenBy says which program made this, and which the trials if that was another.
+func (v *studyView) writtenBy() string {
+	by := v.tool()
+	if w := v.WrittenBy; w.Version != "" && w.Version != v.Tool.Version {
+		return "Measured by " + by + ", written by " + toolName(w)
 	}
-	return name
+	return "Written by " + by
 }
 
 // facts are the page's first line.

@@ -16,7 +16,8 @@ type Outcome struct {
 	// wall clock; both are zero before there is one.
 	Began, Ended time.Time
 	Machine      []result.Fact // of the last trial
-	Tool         result.Tool
+	Tool         result.Tool   // that made the trials
+	WrittenBy    result.Tool   // that writes what they came to
 	// Cells are those of the length, in the study's order, those that were left out
 	// too: they have no trials.
 	Cells       []CellOutcome

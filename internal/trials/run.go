@@ -73,7 +73,7 @@ func (s *Series) Run(o Options) error {
 	row := 0 // trials that failed, one after the other
 	first := true
 	for i := 0; ; i++ {
-		if i == len(s.Trials) && !ending(o.Ending) && o.More != nil {
+		if i == len(s.Trials) && !ending(o.Ending) && o.More != nil && !s.other {
 			more := o.More()
 			for n := range more {
 				more[n].State = Planned

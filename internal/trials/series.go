@@ -31,7 +31,12 @@ type Series struct {
 	dir    string
 	unlock func()
 	now    func() time.Time
+	other  bool
 }
+
+// Other reports whether another version made the trials: there are all of them, and this
+// one may show what they came to and make none.
+func (s *Series) Other() bool { return s.other }
 
 // New begins a series in a directory, which is made. The manifest must have Kind,
 // Tool, Seed, Rounds, Cells, and Trials with Cell, Round, Seed and File.
@@ -54,7 +59,8 @@ func New(dir string, m Manifest) (*Series, error) {
 // Resume goes on with the series in a directory. want is as for New; its order,
 // seeds, names of files and sets give way to those of the manifest. Errors wrap
 // [ErrNoSeries], [ErrChanged] or [filelock.ErrBusy]. Results of trials that were
-// not made to their end are removed.
+// not made to their end are removed. A series that another version began must be made to
+// its end, see [Series.Other].
 func Resume(dir string, want Manifest) (*Series, error) {
 	if _, err := read(dir); err != nil {
 		return nil, err // before a lock is left in a directory of something else
@@ -66,7 +72,11 @@ func Resume(dir string, want Manifest) (*Series, error) {
 	}
 	m, err := read(dir) // again: the one before was perhaps just being written
 	if err == nil {
+		s.other = m.Tool != want.Tool
 		err = m.same(want)
+	}
+	if err == nil && s.other && !m.whole(dir) {
+		err = fmt.Errorf("%w: it was begun by version %s, which alone can go on with it, and this is %s", ErrChanged, m.Tool, want.Tool)
 	}
 	if err != nil {
 		s.unlock()
@@ -112,8 +122,6 @@ func (m *Manifest) same(want Manifest) error {
 	switch {
 	case m.Kind != want.Kind:
 		return differ("it is of the kind %s, not %s", m.Kind, want.Kind)
-	case m.Tool != want.Tool:
-		return differ("it was begun by version %s, and this is %s", m.Tool, want.Tool)
 	case m.Rounds != want.Rounds:
 		return differ("it has %d rounds, not %d", m.Rounds, want.Rounds)
 	case len(m.Cells) != len(want.Cells):
@@ -135,6 +143,14 @@ func (m *Manifest) same(want Manifest) error {
 	return nil
 }
 
+// whole reports whether all trials were made, and their results are there.
+func (m *Manifest) whole(dir string) bool {
+	return !slices.ContainsFunc(m.Trials, func(t Trial) bool {
+		_, err := os.Stat(filepath.Join(dir, t.File))
+		return t.Aside == "" && (t.State != Made || err != nil)
+	})
+}
+
 // changed names the first of the inputs that is another now, empty if none is.
 func changed(then, now map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(then)) {
@@ -146,8 +162,13 @@ func changed(then, now map[string]string) string {
 }
 
 // Again plans a trial anew, from 0, whose result has lost a part since it was
-// made, and removes what is left of it.
-func (s *Series) Again(trial int) error { return s.clear(&s.Trials[trial]) }
+// made, and removes what is left of it. Errors wrap [ErrChanged]: another version made it.
+func (s *Series) Again(trial int) error {
+	if s.other {
+		return fmt.Errorf("%w: version %s made %s, and it is damaged", ErrChanged, s.Tool, s.Trials[trial].File)
+	}
+	return s.clear(&s.Trials[trial])
+}
 
 // clear removes what there is of a trial and plans it anew.
 func (s *Series) clear(t *Trial) error {

@@ -220,7 +220,7 @@ func TestResumeRefuses(t *testing.T) {
 		"its rounds":  {func(m *Manifest) { m.Rounds = 5 }, "it has 2 rounds, not 5"},
 		"its cells":   {func(m *Manifest) { m.Cells = m.Cells[:2] }, "it has 3 cells, not 2"},
 		"its kind":    {func(m *Manifest) { m.Kind = "ab" }, "it is of the kind test, not ab"},
-		"the program": {func(m *Manifest) { m.Tool = "2" }, "begun by version 1, and this is 2"},
+		"the program": {func(m *Manifest) { m.Tool = "2" }, "begun by version 1, which alone can go on with it, and this is 2"},
 		"a file": {func(m *Manifest) { m.Cells[2].Inputs = map[string]string{"file:a": "1", "trace:b": "3"} },
 			"the content of trace:b, which cell 2 reads, has changed"},
 		"its brokers": {func(m *Manifest) { m.Cells[0].Fresh = true }, "a broker for each trial"},
@@ -387,5 +387,40 @@ func TestDiscard(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "mine")); err != nil {
 		t.Error(err)
+	}
+}
+
+// A series that is made can be shown by another version, which adds nothing to it.
+func TestResumeByAnotherVersion(t *testing.T) {
+	dir := t.TempDir()
+	s, err := New(dir, planOf(2, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var made []string
+	err = s.Run(Options{Make: write(&made)})
+	s.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := planOf(2, 2)
+	want.Tool = "2"
+	if s, err = Resume(dir, want); err != nil {
+		t.Fatal(err)
+	}
+	made = nil
+	err = s.Run(Options{Make: write(&made), More: func() []Trial { return []Trial{{Cell: 1, Round: 3, File: "5.jsonl"}} }})
+	if err != nil || !s.Other() || len(made) > 0 || s.Tool != "1" || len(s.Trials) != 4 {
+		t.Errorf("%v, by another version: %v, made %q, of version %s, %d trials", err, s.Other(), made, s.Tool, len(s.Trials))
+	}
+	if err := s.Again(0); !errors.Is(err, ErrChanged) {
+		t.Errorf("a damaged result is made again: %v", err)
+	}
+	s.Close()
+	if err := os.Remove(filepath.Join(dir, s.Trials[2].File)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Resume(dir, want); !errors.Is(err, ErrChanged) {
+		t.Errorf("with a result that is gone: %v", err)
 	}
 }
