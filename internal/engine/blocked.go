@@ -12,18 +12,34 @@ package engine
 // blocked when the generator itself had been frozen: the first message after a
 // freeze is late by itself, and each following one "waits" for a send.)
 //
-// Instants are ascending. The log needs no memory while nothing blocks.
+// Instants are ascending. The log needs no memory while nothing blocks, and no more of it
+// the longer a backlog is: of a client that makes every message wait, neighbouring waits
+// become one that knows how much of it was blocked.
 type blockedLog struct {
 	spans []blockedSpan // a ring, made when first needed
 	head  int           // oldest
 	n     int           // spans in use
-	sum   int64         // of their lengths
+	sum   int64         // of what was blocked in them
 }
 
-type blockedSpan struct{ start, end int64 }
+// blockedSpan is a wait, or several with what lay between them.
+type blockedSpan struct{ start, end, blocked int64 }
 
-// blockedSpans is how many separate waits are remembered. They matter as long as
-// messages due before their end are unsent.
+// after is how much of a span was blocked from an instant on: what was blocked of several
+// waits is taken to be spread evenly.
+func (s *blockedSpan) after(at int64) int64 {
+	if at <= s.start {
+		return s.blocked
+	}
+	left := s.end - at
+	if s.blocked == s.end-s.start {
+		return left
+	}
+	return int64(float64(s.blocked) * float64(left) / float64(s.end-s.start))
+}
+
+// blockedSpans is how many spans are kept apart. They matter as long as messages due before
+// their end are unsent.
 const blockedSpans = 1024
 
 // mergeGap is how near two spans must be to be taken as one: between two sends
@@ -39,27 +55,39 @@ func (b *blockedLog) add(start, end int64) {
 		b.spans = make([]blockedSpan, blockedSpans)
 	}
 	if b.n > 0 {
-		last := &b.spans[(b.head+b.n-1)%blockedSpans]
+		last := b.at(b.n - 1)
 		if start = max(start, last.end); end <= start {
 			return
 		}
 		if start-last.end <= mergeGap {
 			b.sum += end - last.end
+			last.blocked += end - last.end
 			last.end = end
 			return
 		}
 	}
-	if b.n == blockedSpans { // what is forgotten counts as own
-		b.drop()
+	if b.n == blockedSpans {
+		b.halve()
 	}
-	b.spans[(b.head+b.n)%blockedSpans] = blockedSpan{start, end}
 	b.n++
+	*b.at(b.n - 1) = blockedSpan{start, end, end - start}
 	b.sum += end - start
 }
 
+// at returns a span by its age, 0 for the oldest.
+func (b *blockedLog) at(i int) *blockedSpan { return &b.spans[(b.head+i)%blockedSpans] }
+
+// halve makes one span of each two.
+func (b *blockedLog) halve() {
+	for i := range b.n / 2 {
+		x, y := *b.at(2 * i), *b.at(2*i + 1)
+		*b.at(i) = blockedSpan{x.start, y.end, x.blocked + y.blocked}
+	}
+	b.n /= 2
+}
+
 func (b *blockedLog) drop() {
-	s := b.spans[b.head]
-	b.sum -= s.end - s.start
+	b.sum -= b.at(0).blocked
 	b.head = (b.head + 1) % blockedSpans
 	b.n--
 }
@@ -67,11 +95,12 @@ func (b *blockedLog) drop() {
 // within returns how much of [intended, sent] was blocked. Calls come with
 // ascending intended, and nothing blocked ends after sent.
 func (b *blockedLog) within(intended, sent int64) int64 {
-	for b.n > 0 && b.spans[b.head].end <= intended {
+	for b.n > 0 && b.at(0).end <= intended {
 		b.drop()
 	}
 	if b.n == 0 {
 		return 0
 	}
-	return max(0, min(b.sum-max(0, intended-b.spans[b.head].start), sent-intended))
+	oldest := b.at(0)
+	return max(0, min(b.sum-oldest.blocked+oldest.after(intended), sent-intended))
 }
