@@ -210,6 +210,7 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 	var t table
 	columns := make([][]column, len(cells)) // by cell, then figure
 	least := 0                              // rounds that there are
+	var few []string                        // figures for which those are too few
 	for _, name := range figures {
 		tried := make([][]column, len(cells))
 		var blocked, selects string
@@ -239,10 +240,16 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 			t.figures, columns = append(t.figures, name), tried
 		case len(t.figures) > 0:
 			d.say("%s can be used in other rounds than the figures before it", name)
+		default:
+			few = append(few, name)
 		}
 	}
-	if least < LeastRounds && len(d.texts) == 0 {
+	switch {
+	case least < LeastRounds && len(d.texts) == 0:
 		d.say("%s of %d that it takes", spell.Plural(least, "round"), LeastRounds)
+		d.need(cmp.Or(d.more(cells), d.longer()))
+	case len(few) > 0:
+		d.say("%s: fewer than %d rounds of each cell that are not INVALID", strings.Join(few, ", "), LeastRounds)
 		d.need(cmp.Or(d.more(cells), d.longer()))
 	}
 	if len(t.figures) == 0 {

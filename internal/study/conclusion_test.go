@@ -119,6 +119,7 @@ func TestDecide(t *testing.T) {
 		{"one round", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(1), rounds(2), Undecidable, "1 round of 6"},
 		{"no support", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99.9]}", rounds(fast...), rounds(slow...), Undecidable, "needs 3,688 messages"},
 		{"invalid", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", last(rounds(fast...), spoilt(1, invalid)), rounds(slow...), Undecidable, "5 rounds of 6"},
+		{"invalid, and suspect beyond", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99]}", append(rounds(fast[:4]...), spoilt(1, suspect), spoilt(1, invalid)), rounds(slow...), Undecidable, "p50: fewer than 6 rounds"},
 		{"all invalid", "{kind: below, cells: [x/r-100], figures: [p50], bound: 1ms}", []*result.Run{spoilt(0.1, invalid)}, nil, Undecidable, "INVALID: own-lag"},
 		{"unstable", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(fast...), last(rounds(slow...), spoilt(9, unstable)), Undecidable, "UNSTABLE"},
 		{"a round more, unstable", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", append(rounds(fast...), spoilt(1, unstable)), append(rounds(slow...), ms(2)), Undecidable, "x/r-100, round 7: UNSTABLE"},
