@@ -245,13 +245,7 @@ func (m *Monitor) hiccups(now int64, out []Value) []Value {
 // before others; how many were dropped is a value of the samples and the second
 // result of [Monitor.PauseCount].
 func (m *Monitor) Pauses() []Pause {
-	list := append(m.pauses.list(), m.stretches.list()...)
-	now := clock.Now()
-	for _, meter := range []*meter{m.thread, m.goroutine} {
-		if p, ok := meter.open(now); ok {
-			list = append(list, p)
-		}
-	}
+	list := m.gaps(append(m.pauses.list(), m.stretches.list()...))
 	list = m.watch.going(list)
 	sortByStart(list)
 	return list
@@ -275,6 +269,27 @@ func (m *Monitor) NewPauses() []Pause {
 	}
 	list = m.stretches.untold(list)
 	sortByStart(list)
+	return list
+}
+
+// Frozen returns for how many ns of [from, to] the process was stopped as a whole, by
+// what [Freezes] is made of; to is now or earlier. It takes some microseconds.
+func (m *Monitor) Frozen(from, to int64) (ns int64) {
+	var buf [16]Pause
+	for _, f := range Freezes(m.gaps(m.pauses.endingAfter(from, buf[:0]))) {
+		ns += max(0, min(f.End, to)-max(f.Start, from))
+	}
+	return ns
+}
+
+// gaps adds those gaps of the meters that have not ended.
+func (m *Monitor) gaps(list []Pause) []Pause {
+	now := clock.Now()
+	for _, meter := range []*meter{m.thread, m.goroutine} {
+		if p, ok := meter.open(now); ok {
+			list = append(list, p)
+		}
+	}
 	return list
 }
 

@@ -239,3 +239,26 @@ func BenchmarkSample(b *testing.B) {
 		m.Sample()
 	}
 }
+
+// Frozen counts what both meters missed, within the bounds, and what is still going on.
+func TestFrozen(t *testing.T) {
+	m := &Monitor{pauses: newPauseList(8)}
+	m.thread, m.goroutine = m.newMeter(SourceThread, Options{}), m.newMeter(SourceGoroutine, Options{})
+	for _, p := range []Pause{thread(100, 200), goroutine(110, 220), thread(300, 400), goroutine(500, 600), thread(700, 800), goroutine(690, 790)} {
+		m.pauses.add(p)
+	}
+	for _, tt := range []struct{ from, to, want int64 }{
+		{0, 1000, 180}, {150, 1000, 140}, {150, 160, 10}, {0, 100, 0}, {200, 700, 0}, {0, 750, 140}, {900, 1000, 0},
+	} {
+		if got := m.Frozen(tt.from, tt.to); got != tt.want {
+			t.Errorf("from %d to %d: %d ns, want %d", tt.from, tt.to, got, tt.want)
+		}
+	}
+	now := clock.Now()
+	m.thread.threshold, m.goroutine.threshold = 1000, 1000
+	m.thread.due.Store(now - 5000)
+	m.goroutine.due.Store(now - 3000)
+	if got := m.Frozen(now-4000, now); got != 3000 {
+		t.Errorf("%d ns of a freeze that has not ended, want 3000", got)
+	}
+}

@@ -160,6 +160,18 @@ func (l *pauseList) untold(out []Pause) []Pause {
 	return out
 }
 
+// endingAfter appends those that ended after an instant, in no order.
+func (l *pauseList) endingAfter(at int64, out []Pause) []Pause {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, k := range l.kept {
+		if k.End > at {
+			out = append(out, k.Pause)
+		}
+	}
+	return out
+}
+
 // list returns a copy in order of Start.
 func (l *pauseList) list() []Pause {
 	l.mu.Lock()
