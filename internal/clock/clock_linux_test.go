@@ -2,6 +2,8 @@ package clock
 
 import (
 	"errors"
+	"math"
+	"math/rand/v2"
 	"os"
 	"runtime"
 	"slices"
@@ -260,5 +262,36 @@ func BenchmarkStartWhileAsleep(b *testing.B) {
 			slices.Sort(took)
 			b.ReportMetric(float64(took[len(took)/2]), "p50-ns")
 		})
+	}
+}
+
+// A sleeper sleeps until its instant, or until it is woken; who is woken before it sleeps
+// does not.
+func TestSleeperIsWoken(t *testing.T) {
+	var s Sleeper
+	until := Now() + int64(2*time.Millisecond)
+	for Now() < until { // a signal may end a sleep
+		s.SleepUntilHandingOver(until)
+	}
+	if s.Woken() {
+		t.Error("woken, and nobody called")
+	}
+	s.Wake()
+	s.SleepUntilHandingOver(math.MaxInt64)
+	if !s.Woken() || s.Woken() {
+		t.Error("one call is not reported once")
+	}
+	var wait sync.WaitGroup
+	for range 100 {
+		wait.Go(func() {
+			for !s.Woken() {
+				s.SleepUntilHandingOver(math.MaxInt64)
+			}
+		})
+		for range rand.IntN(2000) {
+			runtime.Gosched()
+		}
+		s.Wake()
+		wait.Wait()
 	}
 }

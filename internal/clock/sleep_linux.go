@@ -2,6 +2,8 @@ package clock
 
 import (
 	"fmt"
+	"math"
+	"sync/atomic"
 	"syscall"
 	"unsafe"
 
@@ -118,6 +120,57 @@ func sleepHandingOver(until *unix.Timespec) syscall.Errno {
 		uintptr(unsafe.Pointer(until)), 0, 0, 0)
 	exitsyscall()
 	return errno
+}
+
+// CanWake: a [Sleeper] can be woken.
+const CanWake = true
+
+// Sleeper is a thread's sleep that others may end early. The zero value is ready. Woken
+// and SleepUntilHandingOver belong to one goroutine; Wake may come from any.
+type Sleeper struct{ state atomic.Uint32 }
+
+const (
+	awake  = 0
+	asleep = 1
+	woken  = 2
+)
+
+// Wake ends the sleep, or keeps the next from beginning.
+func (s *Sleeper) Wake() {
+	if s.state.Swap(woken) == asleep {
+		const wakePrivate = 1 | 128 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
+		_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&s.state)), wakePrivate, 1, 0, 0, 0)
+	}
+}
+
+// Woken reports whether [Sleeper.Wake] was called since it last did.
+func (s *Sleeper) Woken() bool {
+	return s.state.Load() == woken && s.state.CompareAndSwap(woken, awake)
+}
+
+// SleepUntilHandingOver is the package's [SleepUntilHandingOver] that also returns when
+// [Sleeper.Wake] has been called and [Sleeper.Woken] has not reported it, and
+// when a signal comes.
+func (s *Sleeper) SleepUntilHandingOver(t int64) {
+	if !s.state.CompareAndSwap(awake, asleep) {
+		return
+	}
+	ts := unix.NsecToTimespec(t)
+	sleepOnHandingOver(&s.state, &ts)
+	s.state.CompareAndSwap(asleep, awake)
+}
+
+// sleepOnHandingOver has no branch, like [sleepStamped] and for the same reason. It
+// sleeps while state is asleep.
+//
+//go:nosplit
+//go:norace
+func sleepOnHandingOver(state *atomic.Uint32, until *unix.Timespec) {
+	const waitUntilPrivate = 9 | 128 // FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG: until is an instant
+	entersyscallblock()
+	_, _, _ = syscall.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(state)), waitUntilPrivate, asleep,
+		uintptr(unsafe.Pointer(until)), 0, math.MaxUint32)
+	exitsyscall()
 }
 
 // PollHandingOver waits until one of at most two descriptors has one of the events

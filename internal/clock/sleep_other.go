@@ -17,6 +17,21 @@ func SleepUntilBlocking(t int64) { SleepUntil(t) }
 // SleepUntilHandingOver is [SleepUntil] here.
 func SleepUntilHandingOver(t int64) { SleepUntil(t) }
 
+// CanWake: a [Sleeper] cannot be woken here.
+const CanWake = false
+
+// Sleeper sleeps for its whole time here.
+type Sleeper struct{}
+
+// Wake does nothing here.
+func (*Sleeper) Wake() {}
+
+// Woken returns false here.
+func (*Sleeper) Woken() bool { return false }
+
+// SleepUntilHandingOver is [SleepUntil] here.
+func (*Sleeper) SleepUntilHandingOver(t int64) { SleepUntil(t) }
+
 // SleepUntilStamped is [SleepUntil] here, and returns the time after it: the
 // operating system's and the runtime's share of the delay cannot be told apart.
 func SleepUntilStamped(t int64) (woke int64) {

@@ -28,21 +28,18 @@ func (l *lane) flood(limit *quota, measured bool) {
 	}
 	turn := 0
 	var left int64
+	var sleeper clock.Sleeper
 	for {
 		if left == 0 {
 			if left = limit.claim(claimAtOnce); left == 0 || l.plan.stopped.Load() {
 				break
 			}
 		}
-		sl, index := l.slots.take()
-		if sl == nil || l.limit > 0 && l.inFlight.Load() >= l.limit {
-			if sl, index = l.waitForPlace(sl, index); sl == nil {
-				return
-			}
+		if !l.hasPlace() && !l.waitForPlace(&sleeper) {
+			return
 		}
 		now := clock.Now()
 		if now >= l.plan.end.Load() {
-			l.slots.release(index)
 			break
 		}
 		left--
@@ -50,7 +47,9 @@ func (l *lane) flood(limit *quota, measured bool) {
 		if turn++; turn == len(l.streams) {
 			turn = 0
 		}
-		if err := l.transmit(st, sl, index, integrity.Data, now, now, 0, measured, nil); err != nil {
+		sl := l.next
+		l.next = nil
+		if err := l.transmit(st, sl, l.nextIndex, integrity.Data, now, now, 0, measured, nil); err != nil {
 			runtime.Gosched() // refused: let the client's goroutines run
 		}
 	}
@@ -62,31 +61,30 @@ func (l *lane) flood(limit *quota, measured bool) {
 // processor that the client or the broker needs to free a place.
 const placeSpins = 64
 
-// waitForPlace waits until the lane has a slot and a place in flight; sl is a slot
-// already taken, or nil. What the client holds back goes out first: nothing else
-// would free a place. It returns nil if the window or the run ends before: of a broker
-// that answers no more, no place may ever be free.
-func (l *lane) waitForPlace(sl *slot, index uint32) (*slot, uint32) {
+// waitForPlace waits until the lane has a slot and a place in flight. What the client
+// holds back goes out first: nothing else would free a place. It returns false if the
+// window or the run ends before: of a broker that answers no more, no place may ever be
+// free.
+func (l *lane) waitForPlace(sleeper *clock.Sleeper) bool {
 	l.flush()
-	for n := 0; ; n++ {
-		if sl == nil {
-			sl, index = l.slots.take()
-		}
-		if sl != nil && (l.limit == 0 || l.inFlight.Load() < l.limit) {
-			return sl, index
-		}
-		if l.plan.stopped.Load() || clock.Now() >= l.plan.end.Load() {
-			if sl != nil {
-				l.slots.release(index)
-			}
-			return nil, 0
-		}
-		if n < placeSpins {
+	for n := 0; !l.hasPlace(); n++ {
+		now, end := clock.Now(), l.plan.end.Load()
+		switch {
+		case l.plan.stopped.Load() || now >= end:
+			return false
+		case n < placeSpins:
 			runtime.Gosched()
-		} else {
-			clock.SleepUntilBlocking(clock.Now() + placePoll)
+		case n == placeSpins && l.limit != 1 || !clock.CanWake:
+			clock.SleepUntilBlocking(now + placePoll)
+		default:
+			sleeper.Woken()
+			l.free.want(sleeper)
+			if !l.hasPlace() {
+				sleeper.SleepUntilHandingOver(min(now+placeWait, end))
+			}
 		}
 	}
+	return true
 }
 
 // flatOut floods the broker: a warm-up, a pause until all of it is through, then

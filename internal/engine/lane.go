@@ -115,6 +115,7 @@ type lane struct {
 	nextIndex uint32
 
 	inFlight atomic.Int64
+	free     freedPlace
 	extra    atomic.Int64 // handed over outside the window, probes apart
 	rejected atomic.Int64
 	acked    atomic.Int64 // measured
@@ -150,6 +151,7 @@ func (a plainAcks) Done(token uint64, err error) {
 	}
 	if gen := token >> 32 << 2; sl.state.CompareAndSwap(gen|slotBorrowed, gen) {
 		l.slots.release(i)
+		l.free.freed()
 	} else {
 		l.sending.violations.Add(1)
 	}
@@ -207,6 +209,7 @@ func (a brokerAcks) Done(token uint64, err error) {
 	if data && !expired && l.counted && l.expiry == nil {
 		l.inFlight.Add(-1)
 	}
+	l.free.freed()
 }
 
 func (l *lane) ack(sl *slot, now int64) {
@@ -405,6 +408,7 @@ func (l *lane) expire(horizon int64) {
 		n := l.expiry.sweep(horizon)
 		l.inFlight.Add(-n)
 		l.timedOut.Add(n)
+		l.free.freed()
 		return
 	}
 	if !l.counted {
@@ -417,6 +421,7 @@ func (l *lane) expire(horizon int64) {
 			sl.state.CompareAndSwap(st, st&^slotMask|slotExpired) {
 			l.inFlight.Add(-1)
 			l.timedOut.Add(1)
+			l.free.freed()
 		}
 	}
 }

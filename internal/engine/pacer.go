@@ -25,6 +25,9 @@ type pacer struct {
 	// thread keeps.
 	handOn bool
 
+	sleeper  clock.Sleeper // woken when a lane of its that was full no longer is
+	wakeable bool          // some lane was
+
 	current   *lane       // being served
 	divisible atomic.Bool // it has more than one lane
 
@@ -62,19 +65,16 @@ func (p *pacer) pace() {
 		}
 	}
 	p.queue.order()
-	for {
-		l := p.queue.first()
-		if !p.wait(l.key) {
-			return
-		}
-		p.serve(l)
+	for p.wait() {
+		p.serve(p.queue.first())
 		p.queue.sink(0)
 	}
 }
 
-// wait returns when until has come; false if the run is over before.
-func (p *pacer) wait(until int64) bool {
+// wait returns when the first lane is to be looked at; false if the run is over before.
+func (p *pacer) wait() bool {
 	c := p.control
+	until := p.queue.first().key
 	if c.config.quiet != nil {
 		return c.waitQuietly(until)
 	}
@@ -82,6 +82,10 @@ func (p *pacer) wait(until int64) bool {
 	for {
 		if c.stopped.Load() {
 			return false
+		}
+		if p.sleeper.Woken() {
+			p.placesFreed()
+			until = p.queue.first().key
 		}
 		if now >= until-p.margin {
 			break
@@ -96,8 +100,9 @@ func (p *pacer) wait(until int64) bool {
 			now = p.sleep(now, now+stopSlice)
 			continue
 		}
-		now = p.sleep(now, target)
-		p.learn(now - target)
+		if now = p.sleep(now, target); now >= target { // else a place is free
+			p.learn(now - target)
+		}
 	}
 	if now < until {
 		spinning := now
@@ -118,7 +123,11 @@ func (p *pacer) wait(until int64) bool {
 func (p *pacer) sleep(now, until int64) int64 {
 	if p.spare || p.handOn || until-now > keepMost {
 		p.handOn = false
-		clock.SleepUntilHandingOver(until)
+		if p.wakeable {
+			p.sleeper.SleepUntilHandingOver(until)
+		} else {
+			clock.SleepUntilHandingOver(until)
+		}
 	} else {
 		clock.SleepUntil(until)
 	}
@@ -133,8 +142,6 @@ const (
 	lookEvery = 5_000_000 // ns; how old the last look at the thread's times may be
 	// longSend is from when on, in ns, it is looked at what a send waited for.
 	longSend = 100_000
-	// placePoll is how often a pacer looks again for a place in flight, in ns.
-	placePoll = 20_000
 	// atOnce is how many overdue messages of a lane are sent before other lanes
 	// have their turn.
 	atOnce = 64
@@ -192,7 +199,7 @@ func (p *pacer) serve(l *lane) {
 		if !l.takePlace(now) {
 			p.release(l)
 			p.handOn = true // the client may need the processor to free a place
-			l.key = clock.Now() + placePoll
+			p.await(l)
 			return
 		}
 		if !l.corked && l.conn != nil && now-l.cursor.intended > l.gap {
@@ -213,28 +220,6 @@ func (p *pacer) serve(l *lane) {
 		}
 	}
 	l.key = max(l.cursor.intended, now)
-}
-
-// takePlace takes a slot and a place in flight for the lane; false: there is
-// none at now. Other lanes go on meanwhile.
-func (l *lane) takePlace(now int64) bool {
-	if l.next == nil {
-		l.next, l.nextIndex = l.slots.take()
-	}
-	if l.next == nil || l.limit > 0 && l.inFlight.Load() >= l.limit {
-		if l.fullSince == 0 {
-			l.fullSince = now
-		}
-		l.fullAt = now
-		return false
-	}
-	if l.fullSince != 0 {
-		// A late look finds a place that may have been free for long: from
-		// when a look in time would have been, the wait is the generator's own.
-		l.blocked.add(l.fullSince, min(now, l.fullAt+placePoll))
-		l.fullSince = 0
-	}
-	return true
 }
 
 // send builds and sends the message that is due next, which has its place, and

@@ -1,7 +1,9 @@
 package engine
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
@@ -65,4 +67,67 @@ workload: {rate: 20/s, in_flight: {each: 1}}
 	if c := r.Counters; c.Sent == 0 || c.Missing != 0 {
 		t.Errorf("%+v", c)
 	}
+}
+
+// A pacer looks again for a place once soon, and after that when one is free: one that went
+// on looking would take the processor from what frees it.
+func TestPlaceThatBecomesFreeIsTold(t *testing.T) {
+	if !clock.CanWake {
+		t.Skip("nobody can be woken here")
+	}
+	for each, polls := range map[int64]int{1: 0, 2: 1} { // with one place there is nothing to gather
+		ld := lanesRunOf(t, fmt.Sprintf("{rate: 1000/s, pattern: publish, in_flight: {each: %d}}", each), driver.AckKindBroker, closeOnAck)
+		l := ld.sending.lanes[0]
+		p := &pacer{sending: ld.sending, control: ld.control, queue: laneQueue{l}}
+		from := clock.Now()
+		l.inFlight.Store(each)
+		for n := range polls + 3 {
+			now := clock.Now()
+			if l.takePlace(now) {
+				t.Fatal("a place though none is free")
+			}
+			if p.await(l); (l.key-now < placeWait) != (n < polls) {
+				t.Errorf("of %d places, after look %d: the next is %d ns later", each, n+1, l.key-now)
+			}
+		}
+		l.inFlight.Add(-1)
+		l.free.freed()
+		told := clock.Now()
+		if !p.sleeper.Woken() {
+			t.Fatal("a place is free, and the pacer not woken")
+		}
+		if p.placesFreed(); l.key > told {
+			t.Errorf("the lane is looked at %d ns after it was told", l.key-told)
+		}
+		late := told + int64(time.Second)
+		if !l.takePlace(late) {
+			t.Fatal("no place though one is free")
+		}
+		if blocked := l.blocked.within(from, late); blocked > told+placePoll-from {
+			t.Errorf("%d ns are blocked, and the place was free after %d", blocked, told-from)
+		}
+		if l.free.freed(); p.sleeper.Woken() {
+			t.Error("woken for a place that nobody waits for")
+		}
+	}
+}
+
+// Producers that wait for each answer send on a schedule, and flat out, about what they do
+// in a closed loop.
+func TestWaitingForPlacesTakesNoProcessor(t *testing.T) {
+	judgesFigures(t)
+	sent := func(workload string) int64 {
+		return measure(t, "target: {driver: mem, options: {ack: broker, ack_delay: 2ms}}\nphases: {warmup: 0s, duration: 500ms, drain: 100ms}\nworkload: {pattern: publish, producers: 16, "+workload+"}",
+			mem.Entry(), "").Counters.Sent
+	}
+	var paced, flatOut, closed int64
+	for range 4 {
+		closed = sent("loop: closed")
+		paced = sent("rate: 40000/s, in_flight: {each: 1}")
+		flatOut = sent("rate: max, in_flight: {each: 1}")
+		if paced > closed*6/10 && flatOut > closed*6/10 {
+			return
+		}
+	}
+	t.Errorf("%d messages on a schedule and %d flat out, where a closed loop sends %d", paced, flatOut, closed)
 }

@@ -55,6 +55,10 @@ func (s *sending) takeOver(p *pacer) {
 	spare := &pacer{sending: s, control: p.control, spare: true, budget: p.budget, margin: p.margin}
 	spare.queue = slices.DeleteFunc(slices.Clone(p.queue), func(l *lane) bool { return l == blocked })
 	spare.divisible.Store(len(spare.queue) > 1)
+	spare.wakeable = p.wakeable
+	for _, l := range spare.queue {
+		l.free.waiter.Store(&spare.sleeper) // who is woken for p just now is looked at after placeWait
+	}
 	p.queue = laneQueue{blocked}
 	p.divisible.Store(false)
 	s.takeovers.Add(1)
