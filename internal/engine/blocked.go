@@ -104,3 +104,16 @@ func (b *blockedLog) within(intended, sent int64) int64 {
 	oldest := b.at(0)
 	return max(0, min(b.sum-oldest.blocked+oldest.after(intended), sent-intended))
 }
+
+// freezeLeast is how long a wait must have been to be asked for a freeze, in ns: about what
+// makes a gap of a hiccup meter one.
+const freezeLeast = 5_000_000
+
+// block notes that the lane's client waited from start to end. While this process was
+// frozen as a whole it would have waited for nothing: that is the generator's own.
+func (l *lane) block(start, end int64) {
+	if c := l.plan.control; end-start >= freezeLeast && c.frozen != nil {
+		start += min(c.frozen(start, end), end-start)
+	}
+	l.blocked.add(start, end)
+}

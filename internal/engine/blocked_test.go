@@ -73,3 +73,20 @@ func TestWaitingForAnswersIsBlocked(t *testing.T) {
 		t.Errorf("p90 of own lag is %d ns, of blocked %d ns", o, b)
 	}
 }
+
+// A client that waits while this process is frozen waits for that: the process may have been
+// stopped within a send, or with its messages in flight.
+func TestFreezeWithinAWaitIsOwn(t *testing.T) {
+	ld := lanesRun(t, "{rate: 1000/s, pattern: publish, size: 64B}")
+	l := ld.sending.lanes[0]
+	const ms = 1_000_000
+	ld.frozen = func(from, to int64) int64 { return min(to, 900*ms) - max(from, 200*ms) }
+	l.block(100*ms, 950*ms)
+	if got := l.blocked.within(0, 1000*ms); got != 150*ms {
+		t.Errorf("%d ms are blocked, and the process was frozen for 700 of 850", got/ms)
+	}
+	l.block(960*ms, 964*ms) // too short to be asked
+	if got := l.blocked.within(0, 1000*ms); got != 154*ms {
+		t.Errorf("%d ms are blocked", got/ms)
+	}
+}

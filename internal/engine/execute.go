@@ -48,6 +48,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	if r.config.quiet == nil {
 		r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle})
 		defer r.monitor.Stop()
+		r.frozen = r.monitor.Frozen
 	}
 	for _, ld := range r.loads {
 		ld.accounts.sampler = ld.accounts.newSampler()

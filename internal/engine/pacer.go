@@ -239,7 +239,7 @@ func (p *pacer) send(l *lane) (now int64) {
 	p.back(sending, sent)
 	now = clock.Now()
 	if now-sent > longSend {
-		l.blocked.add(now-p.blockedOf(sent, now), now)
+		l.block(now-p.blockedOf(sent, now), now)
 	}
 	if measured && err == nil {
 		l.shard.Lag(own, blocked)
@@ -271,7 +271,7 @@ func (p *pacer) release(l *lane) {
 	}
 	p.back(sending, from)
 	if now := clock.Now(); now-from > longSend {
-		l.blocked.add(now-p.blockedOf(from, now), now)
+		l.block(now-p.blockedOf(from, now), now)
 	}
 }
 

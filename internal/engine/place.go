@@ -69,7 +69,7 @@ func (l *lane) takePlace(now int64) bool {
 		case at > 0:
 			until = at + placePoll
 		}
-		l.blocked.add(l.fullSince, min(now, until))
+		l.block(l.fullSince, min(now, until))
 		l.fullSince = 0
 	}
 	return true
