@@ -69,7 +69,7 @@ func (c *conn) request(ctx context.Context, properties map[string]any, params ..
 	if err != nil {
 		return nil, err
 	}
-	defer session.Close(ctx)
+	defer c.quit(ctx, session)
 	replies, err := session.NewReceiver(ctx, "", &amqp.ReceiverOptions{DynamicAddress: true})
 	if err != nil {
 		return nil, err

@@ -95,6 +95,14 @@ func (c *conn) ended(l *link, why error) {
 	c.below.Close()
 }
 
+// quit ends a session of the connection, which goes on without it. RabbitMQ's plugin was
+// seen not to answer that: whoever waited for it without a limit would wait for ever.
+func (c *conn) quit(ctx context.Context, session *amqp.Session) {
+	grace, cancel := kit.Grace(ctx)
+	defer cancel()
+	session.Close(grace)
+}
+
 // isOver reports whether the connection has ended.
 func (c *conn) isOver() bool {
 	select {

@@ -133,7 +133,7 @@ func (c *consumer) Attach(ctx context.Context, to *conn) error {
 			err = link.IssueCredit(uint32(s.options.Credit))
 		}
 		if err != nil {
-			in.session.Close(ctx)
+			to.quit(ctx, in.session)
 			return wrap(err, "attach to %q", source)
 		}
 		in.topics = append(in.topics, &receiver{subscription: in, in: link})
@@ -235,7 +235,7 @@ func (c *consumer) Close(ctx context.Context) error {
 			}
 			c.gate.Unlock()
 		}
-		in.session.Close(grace) // the connection may go on without it
+		in.conn.quit(grace, in.session)
 	}
 	for i := 0; !s.Closed() && c.isAlone() && i < len(c.spec.Topics); i++ {
 		// It would fill up. If that fails, Deprovision sees to it.

@@ -91,7 +91,7 @@ func (p *producer) Attach(ctx context.Context, c *conn) error {
 		return wrap(err, "begin a session")
 	}
 	if n.out, err = n.session.NewSender(ctx, p.address, p.session.senderOptions()); err != nil {
-		n.session.Close(ctx)
+		c.quit(ctx, n.session)
 		return wrap(err, "attach to %q", p.address)
 	}
 	if !o.Settled {
@@ -252,9 +252,7 @@ func (p *producer) Close(ctx context.Context) error {
 	}
 	p.link.Part(p)
 	if n := p.now.Swap(nil); n != nil {
-		grace, cancel := kit.Grace(ctx)
-		n.session.Close(grace) // the connection may go on without it
-		cancel()
+		n.conn.quit(ctx, n.session)
 		close(n.leaving)
 	}
 	p.session.links.Release(ctx, p.key, p.link)

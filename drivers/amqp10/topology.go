@@ -186,7 +186,7 @@ func (s *session) find(ctx context.Context, c *conn, topic string) error {
 			return err
 		}
 		_, err = session.NewReceiver(ctx, source, &amqp.ReceiverOptions{Credit: manualCredit})
-		session.Close(ctx)
+		c.quit(ctx, session)
 		if err != nil {
 			return err
 		}
@@ -205,7 +205,7 @@ func (s *session) try(ctx context.Context, c *conn, topic string, size int) erro
 	if err != nil {
 		return err
 	}
-	defer session.Close(ctx)
+	defer c.quit(ctx, session)
 	link, err := session.NewSender(ctx, s.address(topic), s.senderOptions())
 	if err != nil {
 		return err

@@ -17,6 +17,11 @@ import (
 // Patience limits every wait. It decides only how long a failure takes.
 const Patience = 30 * time.Second
 
+// patience returns a context for one call of a driver.
+func patience() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), Patience)
+}
+
 // Open opens a session of run "test", unless the target names another, and
 // closes it when the test ends.
 func Open(t testing.TB, d driver.Driver, target driver.Target) driver.Session {
@@ -24,12 +29,14 @@ func Open(t testing.TB, d driver.Driver, target driver.Target) driver.Session {
 	if target.Run == "" {
 		target.Run = "test"
 	}
-	s, err := d.Open(context.Background(), target)
+	ctx, cancel := patience()
+	defer cancel()
+	s, err := d.Open(ctx, target)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), Patience)
+		ctx, cancel := patience()
 		defer cancel()
 		if err := s.Close(ctx); err != nil {
 			t.Error(err)
@@ -41,7 +48,9 @@ func Open(t testing.TB, d driver.Driver, target driver.Target) driver.Session {
 // Produce returns a producer for topic t0.
 func Produce(t testing.TB, s driver.Session, acks driver.Acks) driver.Producer {
 	t.Helper()
-	p, err := s.Producer(context.Background(), driver.ProducerSpec{Topic: "t0"}, acks)
+	ctx, cancel := patience()
+	defer cancel()
+	p, err := s.Producer(ctx, driver.ProducerSpec{Topic: "t0"}, acks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +63,9 @@ func Consume(t testing.TB, s driver.Session, spec driver.ConsumerSpec, deliver d
 	if spec.Topics == nil {
 		spec.Topics = []string{"t0"}
 	}
-	c, err := s.Consumer(context.Background(), spec, deliver)
+	ctx, cancel := patience()
+	defer cancel()
+	c, err := s.Consumer(ctx, spec, deliver)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +77,10 @@ func Consume(t testing.TB, s driver.Session, spec driver.ConsumerSpec, deliver d
 func Works(t testing.TB, d driver.Driver, target driver.Target) driver.Semantics {
 	t.Helper()
 	s := Open(t, d, target)
-	defer s.Close(context.Background())
-	semantics, err := s.Provision(context.Background(), driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1, MaxSize: 64})
+	ctx, cancel := patience()
+	defer cancel()
+	defer s.Close(ctx)
+	semantics, err := s.Provision(ctx, driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1, MaxSize: 64})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +105,7 @@ func Works(t testing.TB, d driver.Driver, target driver.Target) driver.Semantics
 // one line.
 func Refused(t testing.TB, d driver.Driver, target driver.Target, class error, words ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), Patience)
+	ctx, cancel := patience()
 	defer cancel()
 	if target.Run == "" {
 		target.Run = "test"
