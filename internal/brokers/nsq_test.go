@@ -5,8 +5,10 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -48,6 +50,16 @@ func TestNSQRunsAndComesBack(t *testing.T) {
 	}
 	if got := topicsOfNSQ(t, c, "/topic/create?topic=kept"); !strings.Contains(got, `"kept"`) {
 		t.Errorf("nsqd tells of %s", got)
+	}
+	// It is killed, and writes down its topics some time after it made them.
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		known, err := os.ReadFile(filepath.Join(c.Dir, "data", "nsqd.dat"))
+		if strings.Contains(string(known), `"kept"`) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("nsqd has not written down its topic: %s, %v", known, err)
+		}
 	}
 	brokertest.Restart(t, c)()
 	if got := topicsOfNSQ(t, c, ""); !strings.Contains(got, `"kept"`) {
