@@ -194,6 +194,9 @@ type Throughput struct {
 	// Received counts deliveries; zero where nobody consumes.
 	Received          int64   `json:"received"`
 	ReceivedPerSecond float64 `json:"received_per_second"`
+	// WarmUp counts the deliveries of what the warm-up had sent that came when the window
+	// had begun. They are not in Received, and took of its time.
+	WarmUp int64 `json:"warm_up,omitempty"`
 	// SentPerSecond is what the senders came to by themselves: messages acknowledged until the
 	// last of them was, or where nothing is acknowledged, handed to the client until the last
 	// of them was, wherever they were then. 0: not known.

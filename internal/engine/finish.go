@@ -148,6 +148,7 @@ func (a *accounts) throughput() *result.Throughput {
 	t.PerSecond = float64(t.Messages) / t.Elapsed.Seconds()
 	t.ReceivedPerSecond = float64(t.Received) / t.Elapsed.Seconds()
 	t.SentPerSecond = a.sendersRate(c)
+	t.WarmUp = a.receiving.warm() - a.receiving.warmedUp
 	return t
 }
 

@@ -125,6 +125,7 @@ func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) 
 		}
 	}
 	runtime.GC()
+	f.receiving.warmedUp = f.receiving.warm()
 	return 0, nil
 }
 
@@ -206,17 +207,14 @@ func (f *flatOut) quiet() error {
 	}
 	var before int64 = -1
 	for deadline := time.Now().Add(f.scenario.Phases.Drain); time.Now().Before(deadline); {
-		var marked int64
-		for _, c := range f.receiving.consumers {
-			marked += c.warm.Load()
-		}
+		marked := f.receiving.warm()
 		if marked == before && f.idle() {
 			return nil
 		}
 		before = marked
 		time.Sleep(20 * time.Millisecond)
 	}
-	return nil // a backlog longer than the drain limit: the window begins with it, and shows it
+	return nil // a backlog longer than the drain limit: the window begins with it, and the throughput tells
 }
 
 // idle reports whether nothing is in flight.

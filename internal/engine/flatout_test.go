@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -73,6 +74,26 @@ func TestFloodTellsTheSendersRate(t *testing.T) {
 		}
 		if is := x.SentPerSecond > 2*x.PerSecond; is != early || x.SentPerSecond < x.PerSecond {
 			t.Errorf("%s: the sender has %v a second, and %v get through", options, x.SentPerSecond, x.PerSecond)
+		}
+	}
+}
+
+// Consumers that are still at the warm-up's messages when the window begins receive less
+// of the window: how much is counted, and the run is suspect. What they had before is not.
+func TestFloodTellsWhatTheWarmUpLeft(t *testing.T) {
+	for _, tt := range []struct {
+		phases, limit string
+		left          bool
+	}{
+		{"{warmup: 100ms, duration: 100ms, drain: 200ms}", "", true},
+		{"{warmup: 0s, duration: 100ms, drain: 200ms}", "", false},
+		{"{warmup: 100ms, duration: 100ms, drain: 10s}", "in_flight: {each: 50}, ", false},
+	} {
+		r := measure(t, "target: {driver: mem, options: {queue: 1048576}}\nphases: "+tt.phases+"\nworkload: {rate: max, "+tt.limit+"consumer: {work: 1ms}}", mem.Entry(), "")
+		x := r.Summary.Throughput
+		i := slices.IndexFunc(r.Summary.Verdict.Reasons, func(x result.Reason) bool { return x.Code == "warm-up-left" })
+		if left := x.WarmUp > 0; left != tt.left || left != (i >= 0) {
+			t.Errorf("%s %s: %+v, %+v", tt.phases, tt.limit, x, r.Summary.Verdict)
 		}
 	}
 }

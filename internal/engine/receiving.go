@@ -28,6 +28,7 @@ type receiving struct {
 	depth     depth
 
 	lateReplies atomic.Int64
+	warmedUp    int64        // deliveries of the warm-up's messages before a flood's window; see warm
 	probeAt     atomic.Int64 // newest probe seen
 	probeTook   atomic.Int64 // how long the probe took that settle waits for; 0: not come yet
 	firstTook   atomic.Int64 // how long the first probe took, in ns
@@ -124,6 +125,14 @@ func consumerAck(s string) (driver.ConsumerAck, error) {
 		return driver.ConsumerAck{}, fmt.Errorf("%w: workload.consumer.ack %q is none of none, each, or a number of messages", ErrUsage, s)
 	}
 	return driver.ConsumerAck{Mode: driver.AckEvery, Every: n}, nil
+}
+
+// warm counts deliveries of the warm-up's messages.
+func (r *receiving) warm() (n int64) {
+	for _, c := range r.consumers {
+		n += c.warm.Load()
+	}
+	return n
 }
 
 // seenEverywhere reports whether each group of a topic has received a probe.

@@ -79,7 +79,8 @@ func clamps(e *evidence) (found []result.Reason) {
 }
 
 // closedLoop, unpaced, sameHost and interrupted report what must be known to read
-// the numbers.
+// the numbers. What consumers received a second is also short by what they still
+// received of the warm-up: by a hundredth of it, and the run is suspect.
 func closedLoop(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeClosed {
 		return nil
@@ -91,7 +92,13 @@ func unpaced(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeFlatOut {
 		return nil
 	}
-	return one(result.Valid, "unpaced", "UNPACED: messages were sent as fast as the client took them; the latencies are those of full queues, so use the throughput")
+	found := one(result.Valid, "unpaced", "UNPACED: messages were sent as fast as the client took them; the latencies are those of full queues, so use the throughput")
+	if t := e.in.Throughput; t != nil && t.WarmUp > 0 && t.WarmUp*100 >= t.Received {
+		found = append(found, one(result.Suspect, "warm-up-left", fmt.Sprintf(
+			"consumers were still receiving what the warm-up had sent when the window began: %s of it, and %s of the window; what they received a second is short by that",
+			spell.Count(t.WarmUp), spell.Count(t.Received)))...)
+	}
+	return found
 }
 
 func sameHost(e *evidence) []result.Reason {

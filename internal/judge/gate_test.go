@@ -490,3 +490,21 @@ func TestAnEmptyRunIsJudged(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+// Consumers that still receive a hundredth of the warm-up's messages beside the window's
+// make a flat-out run suspect.
+func TestFlatOutBesideItsWarmUp(t *testing.T) {
+	for left, want := range map[int64]result.Status{0: result.Valid, 9: result.Valid, 10: result.Suspect} {
+		b := newTestbed(healthyMessages())
+		b.header.Mode = result.ModeFlatOut
+		v := Verdict(b.run(t), Inputs{Throughput: &result.Throughput{Received: 1000, WarmUp: left}})
+		if v.Status != want {
+			t.Errorf("%d of the warm-up: %+v", left, v)
+		}
+	}
+	b := newTestbed(healthyMessages())
+	b.header.Mode = result.ModeFlatOut
+	if v := Verdict(b.run(t), Inputs{Throughput: &result.Throughput{WarmUp: 1}}); v.Status != result.Suspect {
+		t.Errorf("nothing of the window was received: %+v", v)
+	}
+}

@@ -19,6 +19,7 @@ type advice struct {
 // usualAdvice is what is always said of reasons of a code: in brief, and what to do.
 func usualAdvice() map[string]advice {
 	return map[string]advice{
+		"warm-up-left":     {brief: "the warm-up's backlog was left", try: "leave out the warm-up (--warmup 0s), or wait longer for it (--drain)"},
 		"conservation":     {brief: "the message counts do not add up", try: "report it with the result file: it is a defect of sixnines or of the driver"},
 		"violations":       {brief: "the driver broke its contract", try: "run the driver's conformance suite"},
 		"cut-short":        {brief: "the run was cut short", try: "run it again"},
