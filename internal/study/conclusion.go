@@ -46,32 +46,27 @@ func Decide(o *Outcome) []Decision {
 	return all
 }
 
-// together is the verdict of several tests, of which a share is claimed to agree; 0: all
-// that can be decided, and one at least.
+// together is the verdict of several tests, of which a share is claimed to agree; 0: all.
+// A test that was not decided has not agreed. What no run decides, and the study says so,
+// is left out: it stands beside the verdict.
 func together(all []Found, share float64) Verdict {
-	v := Undecidable
-	if share > 0 {
-		count := map[Verdict]int{}
-		for _, f := range all {
+	count, tests := map[Verdict]int{}, 0
+	for _, f := range all {
+		if f.Kind != KindUndecidable {
+			tests++
 			count[f.Verdict]++
 		}
-		switch least := share * float64(len(all)); {
-		case float64(count[Agrees]) >= least:
-			return Agrees
-		case float64(len(all)-count[Disagrees]) < least:
-			return Disagrees
-		}
-		return v
 	}
-	for _, f := range all {
-		switch f.Verdict {
-		case Disagrees:
-			return Disagrees
-		case Agrees:
-			v = Agrees
-		}
+	if share == 0 {
+		share = 1
 	}
-	return v
+	switch least := share * float64(tests); {
+	case tests > 0 && float64(count[Agrees]) >= least:
+		return Agrees
+	case float64(tests-count[Disagrees]) < least:
+		return Disagrees
+	}
+	return Undecidable
 }
 
 // decider decides one test.

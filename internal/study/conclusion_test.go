@@ -198,25 +198,28 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// A conclusion disagrees if one of its tests does, and agrees if all that can be
-// decided do.
+// A conclusion agrees if all of its tests do but those that no run decides, and disagrees
+// if one does.
 func TestTogether(t *testing.T) {
 	for _, tt := range []struct {
 		share float64
 		all   []Verdict
 		want  Verdict
 	}{
-		{0, nil, Undecidable}, {0, []Verdict{Undecidable}, Undecidable}, {0, []Verdict{Undecidable, Agrees}, Agrees},
+		{0, nil, Undecidable}, {0, []Verdict{Undecidable}, Undecidable}, {0, []Verdict{Undecidable, Agrees}, Undecidable}, {0, []Verdict{Agrees, Agrees}, Agrees},
 		{0, []Verdict{Agrees, Undecidable, Disagrees}, Disagrees},
 		{0.75, []Verdict{Agrees, Agrees, Agrees, Disagrees}, Agrees}, {0.75, []Verdict{Agrees, Agrees, Undecidable, Disagrees}, Undecidable},
 		{0.75, []Verdict{Agrees, Agrees, Disagrees, Disagrees}, Disagrees},
 	} {
 		var found []Found
 		for _, v := range tt.all {
-			found = append(found, Found{Verdict: v})
+			found = append(found, Found{Kind: KindBelow, Verdict: v})
 		}
-		if got := together(found, tt.share); got != tt.want {
-			t.Errorf("%v: %s", tt.all, got)
+		for range 2 {
+			if got := together(found, tt.share); got != tt.want {
+				t.Errorf("%v: %s", found, got)
+			}
+			found = append(found, Found{Kind: KindUndecidable, Verdict: Undecidable})
 		}
 	}
 }

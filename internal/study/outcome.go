@@ -114,8 +114,8 @@ const (
 type Decision struct {
 	Conclusion string `json:"conclusion"` // its name
 	Claim      string `json:"claim"`
-	// Verdict is that of all tests: it agrees if all that can be decided do and one at
-	// least can, and disagrees if one does.
+	// Verdict is that of all tests: it agrees if all do but those of kind undecidable, and
+	// disagrees if one does.
 	Verdict Verdict `json:"verdict"`
 	Tests   []Found `json:"tests"` // as the conclusion has them
 }

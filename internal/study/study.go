@@ -234,7 +234,7 @@ type Conclusion struct {
 	Name  string `yaml:"name"`
 	Claim string `yaml:"claim"` // the author's, in short
 	// Share is the part of the tests that must agree, where that is what is claimed; 0:
-	// all that can be decided.
+	// all but those of kind undecidable.
 	Share float64 `yaml:"share,omitempty"`
 	Tests []Test  `yaml:"tests"`
 }
