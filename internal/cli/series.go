@@ -271,18 +271,19 @@ func (s *series) noteLeft(one string) {
 	}
 }
 
-// failures is the error of the trials that failed, nil if none did; name names a cell.
-func (s *series) failures(name func(cell int) string) error {
+// failures is the error of the trials of a state, failed or refused, nil if there are
+// none; name names a cell.
+func (s *series) failures(state trials.State, name func(cell int) string) error {
 	var names []string
 	for _, t := range s.Trials {
-		if t.State == trials.Failed && len(names) < 3 {
+		if t.State == state && len(names) < 3 {
 			names = append(names, fmt.Sprintf("%s, round %d: %s", name(t.Cell), t.Round, t.Error))
 		}
 	}
 	if names == nil {
 		return nil
 	}
-	return fmt.Errorf("%s failed: %s", plural(s.Count(trials.Failed), "trial"), strings.Join(names, "; "))
+	return fmt.Errorf("%s %s: %s", plural(s.Count(state), "trial"), state, strings.Join(names, "; "))
 }
 
 // discard removes a series of which nothing was made, and more files of it, unless it was

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/driver"
 	"sixnines/internal/report"
 	"sixnines/internal/spell"
 	"sixnines/internal/study"
@@ -58,6 +59,7 @@ func (s *studyRuns) announce() {
 		switch {
 		case t.State == trials.Made:
 			made++
+		case t.State == trials.Refused:
 		case s.wanted(t):
 			left = append(left, trials.Place{Cell: t.Cell, Round: t.Round})
 		}
@@ -104,6 +106,9 @@ func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 		s.row[system] = 0
 		s.keep(turn.Number-1, run)
 	case err == nil:
+	case errors.Is(err, driver.ErrUnsupported):
+		s.row[system] = 0
+		state = trials.Refused // which the line on the screen has said
 	default:
 		if s.row[system]++; s.row[system] == studyFailures {
 			s.missing[system] = study.Skipped{System: system, Why: fmt.Sprintf("%d runs failed in a row, the last one: %s", studyFailures, oneLine(err.Error()))}
@@ -165,6 +170,9 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 		case t.State == trials.Failed:
 			o.Failed++
 			made = study.TrialOutcome{Round: t.Round, File: t.File, Why: t.Error}
+		case t.State == trials.Refused:
+			o.Refused++
+			made = study.TrialOutcome{Round: t.Round, File: t.File, Why: t.Error, Refused: true}
 		case !s.wanted(t):
 			continue
 		default:
@@ -201,8 +209,12 @@ func (s *studyRuns) finish(ended error) error {
 	if isUsage(ended) && s.Count(trials.Failed) == 0 {
 		return ended
 	}
-	failures := s.failures(func(cell int) string { return s.plan.cells[cell].Name })
+	name := func(cell int) string { return s.plan.cells[cell].Name }
+	failures := s.failures(trials.Failed, name)
 	if len(s.made) == 0 {
+		if failures == nil {
+			failures = s.failures(trials.Refused, name)
+		}
 		switch {
 		case failures == nil:
 			s.discard(study.FileName)
@@ -220,7 +232,7 @@ func (s *studyRuns) finish(ended error) error {
 	}
 	s.note("results %s", s.dir)
 	s.note("report  %s", filepath.Join(s.dir, studyPage))
-	if o.Made < o.Planned {
+	if o.GoOn != "" {
 		s.note("%d of %s were made; %s goes on", o.Made, spell.Plural(o.Planned, "trial"), o.GoOn)
 	}
 	if ended = cmp.Or(ended, failures); ended != nil {
@@ -242,6 +254,7 @@ type studyObject struct {
 	Planned     int               `json:"planned"`
 	Made        int               `json:"made"`
 	Failed      int               `json:"failed,omitempty"`
+	Refused     int               `json:"refused,omitempty"` // of what the broker does not do
 	Skipped     []study.Skipped   `json:"skipped"`
 	GoOn        string            `json:"go_on,omitempty"`
 	Cells       []studyCellObject `json:"cells"`
@@ -269,7 +282,7 @@ type studyOverObject struct {
 
 // object is the outcome in JSON.
 func (s *studyRuns) object(o *study.Outcome) studyObject {
-	object := studyObject{Directory: s.dir, Study: o.Study.Name, Length: o.Length, Planned: o.Planned, Made: o.Made, Failed: o.Failed, GoOn: o.GoOn,
+	object := studyObject{Directory: s.dir, Study: o.Study.Name, Length: o.Length, Planned: o.Planned, Made: o.Made, Failed: o.Failed, Refused: o.Refused, GoOn: o.GoOn,
 		Skipped: append([]study.Skipped{}, o.Skipped...), Cells: []studyCellObject{}, Conclusions: o.Conclusions}
 	for i := range o.Cells {
 		c := &o.Cells[i]

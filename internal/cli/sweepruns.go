@@ -92,7 +92,7 @@ func (s *sweepRuns) finish(ended error) error {
 	s.note("results %s", s.dir)
 	s.note("report  %s", filepath.Join(s.dir, "sweep.html"))
 	s.noteLeft("trial")
-	if ended = cmp.Or(ended, s.failures(func(cell int) string { return s.plan.cells[cell].at.Text() })); ended != nil {
+	if ended = cmp.Or(ended, s.failures(trials.Failed, func(cell int) string { return s.plan.cells[cell].at.Text() })); ended != nil {
 		return failed("the same command with --resume "+s.dir+" makes them again; manifest.json there has the errors", ended)
 	}
 	return s.judged(tables)

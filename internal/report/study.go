@@ -208,12 +208,15 @@ func (v *studyView) warnings() []notice {
 	if v.Length == study.Quick {
 		out = append(out, notice{"QUICK", "short runs, few rounds: to see that everything works, and for a first look; hardly a conclusion can be decided", true})
 	}
-	if v.Made < v.Planned {
+	if v.Made+v.Refused < v.Planned {
 		text := fmt.Sprintf("%s of %s trials have a result", count(v.Made), count(v.Planned))
 		if v.Failed > 0 {
 			text += "; failed: " + count(v.Failed)
 		}
-		if left := v.Planned - v.Made - v.Failed; left > 0 {
+		if v.Refused > 0 {
+			text += "; refused by the broker: " + count(v.Refused)
+		}
+		if left := v.Planned - v.Made - v.Failed - v.Refused; left > 0 {
 			text += "; not made yet: " + count(left)
 		}
 		out = append(out, notice{"INCOMPLETE", text + ". Their places are empty, and say why", true})
@@ -309,21 +312,21 @@ func cellTitle(c *study.Cell) string { return plain(c.System.Title) + ", " + pla
 
 // why says why a cell has no figures, empty if it has results.
 func (v *studyView) why(c *study.CellOutcome) string {
-	failed, made := "", 0
+	ended, made := "", 0
 	for _, t := range c.Trials {
 		switch {
 		case t.Made():
 			made++
 		case t.Why != "":
-			failed = plain(t.Why)
+			ended = t.Outcome() + ": " + plain(t.Why)
 		}
 	}
 	s, skipped := v.skipped[c.Cell.System.Name]
 	switch {
 	case made > 0:
 		return ""
-	case failed != "":
-		return "failed: " + failed
+	case ended != "":
+		return ended
 	case skipped:
 		return plain(s.Why)
 	case len(c.Trials) == 0:
@@ -478,7 +481,7 @@ func trialRow(t study.TrialOutcome) row {
 		status = cell{Text: "made", Style: good}
 		why = fmt.Sprintf("%s operations, %s, GOMAXPROCS %d", count(t.Bench.N), plain(t.Bench.Version), t.Bench.Processors)
 	case t.Why != "":
-		status, why = cell{Text: "failed", Style: bad}, plain(t.Why)
+		status, why = cell{Text: t.Outcome(), Style: bad}, plain(t.Why)
 	}
 	return row{Cells: []cell{{Text: count(t.Round)}, status, {Text: why}, file}}
 }

@@ -46,7 +46,7 @@ func StudyCSV(w io.Writer, o *study.Outcome) error {
 			if t.Run == nil {
 				mark, why := "not-made", ""
 				if t.Why != "" {
-					mark, why = "failed", plain(t.Why)
+					mark, why = t.Outcome(), plain(t.Why)
 				}
 				_ = c.Write(append(at, "", "", "", "", "", "", "", "", mark, why, "", ""))
 				continue

@@ -142,7 +142,7 @@ func (d *decider) cell(name string) *CellOutcome {
 	d.say("%s was not measured", name)
 	for _, t := range c.Trials {
 		if t.Why != "" {
-			d.say("%s failed: %s", name, t.Why)
+			d.say("%s %s: %s", name, t.Outcome(), t.Why)
 			break
 		}
 	}

@@ -23,9 +23,10 @@ type Outcome struct {
 	Cells       []CellOutcome
 	Conclusions []Decision // in the study's order
 	Skipped     []Skipped
-	// Planned trials are those that the series has, Made those that have a result, and
-	// Failed those that were tried and have none.
-	Planned, Made, Failed int
+	// Planned trials are those that the series has, Made those that have a result,
+	// Failed those that were tried and have none, and Refused those of what the broker
+	// does not do.
+	Planned, Made, Failed, Refused int
 	GoOn                  string // the command that makes what is missing; empty: nothing is
 	More                  string // the command that makes more rounds, after what is missing
 }
@@ -48,9 +49,10 @@ type TrialOutcome struct {
 	Round int    // from 1
 	File  string // in the directory of the study
 	// Run is the result without what neither charts nor figures need, see [Light]; nil
-	// where there is none. Why says of a run that failed why, and is empty of one that
-	// was not made yet.
-	Run *result.Run
+	// where there is none. Why says of a run that failed or was refused why, and is
+	// empty of one that was not made yet.
+	Run     *result.Run
+	Refused bool
 	// Bench is the result of a micro-benchmark, in place of Run.
 	Bench *gofast.Result
 	Why   string
@@ -58,6 +60,14 @@ type TrialOutcome struct {
 
 // Made reports whether there is a result.
 func (t *TrialOutcome) Made() bool { return t.Run != nil || t.Bench != nil }
+
+// Outcome says in a word what became of a trial that has no result, and has a reason.
+func (t *TrialOutcome) Outcome() string {
+	if t.Refused {
+		return "refused"
+	}
+	return "failed"
+}
 
 // Cell returns the outcome of a cell, nil if the length has none of that name.
 func (o *Outcome) Cell(name string) *CellOutcome {

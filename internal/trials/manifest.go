@@ -24,14 +24,15 @@ const largestManifest = 1 << 28
 // State is how far a trial has come.
 type State string
 
-// The states of a trial. Those that are neither planned nor made are made again
-// when the series goes on.
+// The states of a trial. Those that are running, cut or failed are made again when
+// the series goes on.
 const (
 	Planned State = "planned" // nothing of it exists
 	Running State = "running" // begun; in a manifest that nobody works on: the process ended meanwhile
 	Made    State = "made"    // its result is complete
 	Cut     State = "cut"     // its window was ended before its time: the result holds what there was
 	Failed  State = "failed"  // Trial.Error says why; there may be a result
+	Refused State = "refused" // the broker does not do what the cell asks for, as Trial.Error says: an answer
 )
 
 // Manifest is what a series is and how far it has come.

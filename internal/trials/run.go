@@ -143,8 +143,11 @@ func (s *Series) turn(t *Trial, turn *Turn, made func(*Turn) (State, error)) (be
 		if turn.Keeper.served {
 			t.Broker = len(s.Brokers)
 		}
-		if state == Failed && err != nil {
+		if (state == Failed || state == Refused) && err != nil {
 			t.Error = err.Error()
+		}
+		if state == Refused {
+			err = nil
 		}
 	}
 	if broken := s.write(s.dir); broken != nil && err == nil {

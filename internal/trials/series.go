@@ -85,7 +85,7 @@ func Resume(dir string, want Manifest) (*Series, error) {
 	s.Manifest = *m
 	for i := range s.Trials {
 		t := &s.Trials[i]
-		if t.Aside != "" {
+		if t.Aside != "" || t.State == Refused {
 			continue
 		}
 		if t.State == Made {
@@ -143,11 +143,11 @@ func (m *Manifest) same(want Manifest) error {
 	return nil
 }
 
-// whole reports whether all trials were made, and their results are there.
+// whole reports whether all trials were made, and their results are there, or refused.
 func (m *Manifest) whole(dir string) bool {
 	return !slices.ContainsFunc(m.Trials, func(t Trial) bool {
 		_, err := os.Stat(filepath.Join(dir, t.File))
-		return t.Aside == "" && (t.State != Made || err != nil)
+		return t.Aside == "" && t.State != Refused && (t.State != Made || err != nil)
 	})
 }
 
@@ -192,8 +192,8 @@ func (s *Series) Count(state State) int {
 	return n
 }
 
-// Complete reports whether all trials were made.
-func (s *Series) Complete() bool { return s.Count(Made) == len(s.Trials) }
+// Complete reports whether all trials were made, or refused.
+func (s *Series) Complete() bool { return s.Count(Made)+s.Count(Refused) == len(s.Trials) }
 
 // Close leaves the directory to others.
 func (s *Series) Close() { s.unlock() }
