@@ -120,8 +120,9 @@ func TestHighWaterMark(t *testing.T) {
 // A sender that waits for room gives up when its session closes.
 func TestCloseFreesWhoWaits(t *testing.T) {
 	s := sessiontest.Open(t, zeromq.PipelineEntry().Driver, driver.Target{Options: map[string]any{"send_hwm": 1, "receive_hwm": 1}})
+	var delivering atomic.Bool
 	release := make(chan struct{})
-	sessiontest.Consume(t, s, driver.ConsumerSpec{}, func(driver.Message) { <-release })
+	sessiontest.Consume(t, s, driver.ConsumerSpec{}, func(driver.Message) { delivering.Store(true); <-release })
 	p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 	sent := make(chan error, 1)
 	var tries atomic.Int64
@@ -135,7 +136,7 @@ func TestCloseFreesWhoWaits(t *testing.T) {
 			}
 		}
 	}()
-	for tries.Load() < 3 {
+	for tries.Load() < 3 || !delivering.Load() {
 		time.Sleep(time.Millisecond)
 	}
 	short, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
