@@ -198,6 +198,17 @@ func called(rc C.int, err error) error {
 	return err
 }
 
+// complete makes a call on a socket until no signal cuts it short. Each looks first for
+// what other threads have to say, which a signal ends, and then has done nothing yet; Go
+// itself sends its threads signals.
+func complete(call func() (C.int, error)) error {
+	for {
+		if rc, err := call(); rc == 0 || !errors.Is(err, syscall.EINTR) {
+			return called(rc, err)
+		}
+	}
+}
+
 // library is a context of libzmq.
 type library struct {
 	ptr   unsafe.Pointer
@@ -269,50 +280,66 @@ func (l *library) open(kind C.int) (unsafe.Pointer, error) {
 
 func setInt(s unsafe.Pointer, option C.int, value int) error {
 	v := C.int(value)
-	rc, err := C.zmq_setsockopt(s, option, unsafe.Pointer(&v), C.size_t(unsafe.Sizeof(v)))
-	return called(rc, err)
+	return complete(func() (C.int, error) {
+		rc, err := C.zmq_setsockopt(s, option, unsafe.Pointer(&v), C.size_t(unsafe.Sizeof(v)))
+		return rc, err
+	})
 }
 
 func setString(s unsafe.Pointer, option C.int, value string) error {
 	v := C.CString(value)
 	defer C.free(unsafe.Pointer(v))
-	rc, err := C.zmq_setsockopt(s, option, unsafe.Pointer(v), C.size_t(len(value)))
-	return called(rc, err)
+	return complete(func() (C.int, error) {
+		rc, err := C.zmq_setsockopt(s, option, unsafe.Pointer(v), C.size_t(len(value)))
+		return rc, err
+	})
 }
 
 func getInt(s unsafe.Pointer, option C.int) (int, error) {
 	var v C.int
 	size := C.size_t(unsafe.Sizeof(v))
-	rc, err := C.zmq_getsockopt(s, option, unsafe.Pointer(&v), &size)
-	return int(v), called(rc, err)
+	err := complete(func() (C.int, error) {
+		rc, err := C.zmq_getsockopt(s, option, unsafe.Pointer(&v), &size)
+		return rc, err
+	})
+	return int(v), err
 }
 
 func lastEndpoint(s unsafe.Pointer) (string, error) {
 	var text [512]C.char
 	size := C.size_t(len(text))
-	rc, err := C.zmq_getsockopt(s, C.ZMQ_LAST_ENDPOINT, unsafe.Pointer(&text[0]), &size)
-	return C.GoString(&text[0]), called(rc, err)
+	err := complete(func() (C.int, error) {
+		rc, err := C.zmq_getsockopt(s, C.ZMQ_LAST_ENDPOINT, unsafe.Pointer(&text[0]), &size)
+		return rc, err
+	})
+	return C.GoString(&text[0]), err
 }
 
 func bind(s unsafe.Pointer, endpoint string) error {
 	e := C.CString(endpoint)
 	defer C.free(unsafe.Pointer(e))
-	rc, err := C.zmq_bind(s, e)
-	return called(rc, err)
+	return complete(func() (C.int, error) {
+		rc, err := C.zmq_bind(s, e)
+		return rc, err
+	})
 }
 
 func connect(s unsafe.Pointer, endpoint string) error {
 	e := C.CString(endpoint)
 	defer C.free(unsafe.Pointer(e))
-	rc, err := C.zmq_connect(s, e)
-	return called(rc, err)
+	return complete(func() (C.int, error) {
+		rc, err := C.zmq_connect(s, e)
+		return rc, err
+	})
 }
 
 func disconnect(s unsafe.Pointer, endpoint string) error {
 	e := C.CString(endpoint)
 	defer C.free(unsafe.Pointer(e))
-	rc, err := C.zmq_disconnect(s, e)
-	return called(rc, err)
+	return complete(func() (C.int, error) {
+		rc, err := C.zmq_disconnect(s, e)
+		return rc, err
+	})
 }
 
 // send sends head and body as one message without waiting. Full queues, and no

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -148,6 +149,29 @@ func TestCloseFreesWhoWaits(t *testing.T) {
 		t.Errorf("Send says %v", err)
 	}
 	close(release)
+}
+
+// Go sends its threads signals, which end what a call of libzmq waits for.
+func TestSignalsEndNothing(t *testing.T) {
+	var stop atomic.Bool
+	var signals sync.WaitGroup
+	signals.Go(func() {
+		for !stop.Load() {
+			syscall.Kill(syscall.Getpid(), syscall.SIGURG)
+		}
+	})
+	defer signals.Wait()
+	defer stop.Store(true)
+	for range 30 {
+		s := sessiontest.Open(t, zeromq.PipelineEntry().Driver, driver.Target{URL: "ipc://"})
+		sessiontest.Consume(t, s, driver.ConsumerSpec{}, func(driver.Message) {})
+		for range 4 {
+			sessiontest.Produce(t, s, &sessiontest.Counter{})
+		}
+		if err := s.Close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestNobodyPulls(t *testing.T) {
