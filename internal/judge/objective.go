@@ -77,10 +77,16 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 		}
 	case o.IsAvailability():
 		d.ofAvailability(s.Availability)
+		if s.Verdict.Status == result.Unstable && d.Outcome == Met {
+			d.Outcome, d.Text = Undecided, d.Text+"; the run is UNSTABLE: in a longer one fewer are answered within the limit"
+		}
 	case o.IsRate():
 		d.ofRate(s.Rate)
 	default:
 		d.ofCounter(run.Counters)
+		if s.Aborted && d.Outcome == Met {
+			d.Outcome, d.Text = Undecided, d.Text+"; the run was aborted, and the last messages were not waited for"
+		}
 	}
 	return d
 }

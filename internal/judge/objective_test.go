@@ -230,3 +230,19 @@ func TestRefusedIsNotSuspect(t *testing.T) {
 		}
 	}
 }
+
+// What would be another in a longer run, or was not waited for, is not met.
+func TestMetByWhatEndedTooEarly(t *testing.T) {
+	for text, s := range map[string]*result.Summary{
+		"availability > 99%": {Verdict: result.Verdict{Status: result.Unstable}, Availability: &result.Availability{Share: 1, Low: 0.9999, High: 1}},
+		"lost_acked == 0":    {Verdict: result.Verdict{Status: result.Suspect}, Interrupted: true, Aborted: true},
+	} {
+		o, err := scenario.ParseObjective(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := decideObjective(&result.Run{Summary: s, Counters: result.Counters{Missing: 5000}}, s, false, o); d.Outcome != Undecided {
+			t.Errorf("%s: %+v", text, d)
+		}
+	}
+}
