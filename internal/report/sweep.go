@@ -93,7 +93,7 @@ func sweepCaption(t *sweep.Table) string {
 	}
 	text += "Each figure is that of the median round; nothing is merged or averaged, and INVALID rounds are left out. "
 	if t.Rounds >= 6 {
-		text += "From – to is the 95 % interval of the median over rounds; in cells with fewer than six usable rounds it spans the intervals within the runs."
+		text += "From – to is the 95 % interval of the median over rounds; in cells with fewer than six usable rounds, or some without the figure, it spans the intervals within the runs."
 	} else {
 		text += "From – to spans the intervals within the runs: with fewer than six rounds there is no interval of the median."
 	}

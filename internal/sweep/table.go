@@ -51,8 +51,8 @@ type Spread struct {
 	// overloaded, or in which refused messages reach the figure, is slower than all
 	// that have a number.
 	Value float64 `json:"value"`
-	// Low and High: with six rounds and more the exact 95 % interval of the median
-	// over rounds; with fewer from the lowest to the highest end of the intervals
+	// Low and High: with six rounds and more, all of which have a figure, the exact
+	// 95 % interval of the median over rounds; else from the lowest to the highest end of the intervals
 	// within the runs, which is no interval of 95 % but says what was seen.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
@@ -236,7 +236,9 @@ func spreadOf(runs []Outcome, of func(Outcome) (float64, Figure)) Spread {
 		values[i] = x.value
 		s.Low, s.High = min(s.Low, x.low), max(s.High, x.high)
 	}
-	if low, high, ok := stats.MedianInterval(values, 0.95); ok {
+	// Of some of the rounds there is no interval for the median of all: those without
+	// the figure may be the slow ones.
+	if low, high, ok := stats.MedianInterval(values, 0.95); ok && len(all) == base {
 		s.Low, s.High = low, high
 	}
 	if math.IsInf(s.High, 1) {

@@ -178,3 +178,24 @@ func TestOutcomeOf(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// Of some of a cell's rounds there is no interval for the median of all: those of a
+// closed loop that have too few messages for a percentile are the slow ones.
+func TestIntervalIsOfAllRounds(t *testing.T) {
+	for absent, want := range map[int]Spread{
+		0: {Value: 1.5e6, Low: 1.1e6, High: 1.9e6, Runs: 11},
+		5: {Value: 1.2e6, Low: 9e5, High: 2.5e6, Runs: 6},
+	} {
+		var runs []Outcome
+		for i := range 11 {
+			f := Figure{Value: int64(1e6 + 1e5*i), Low: 9e5, High: 2.5e6}
+			if i >= 11-absent {
+				f = Figure{Missing: "unsupported"}
+			}
+			runs = append(runs, Outcome{Round: i + 1, Status: result.Valid, Metric: result.RoundTripResponse, Figures: map[string]Figure{"99.9": f}})
+		}
+		if s := rowOf(nil, runs).Latency["99.9"]; s != want {
+			t.Errorf("%d without: %+v", absent, s)
+		}
+	}
+}
