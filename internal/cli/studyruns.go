@@ -106,7 +106,7 @@ func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 		s.row[system] = 0
 		s.keep(turn.Number-1, run)
 	case err == nil:
-	case errors.Is(err, driver.ErrUnsupported):
+	case errors.Is(err, driver.ErrUnsupported) && !s.Worked(turn.Trial.Cell): // what a broker did once it does
 		s.row[system] = 0
 		state = trials.Refused // which the line on the screen has said
 	default:

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"sixnines/internal/spell"
-	"sixnines/result"
 )
 
 // over is [ReadRounds], and remembers the files.
@@ -120,7 +119,7 @@ func (d *decider) steady() Verdict {
 				continue
 			}
 			run := PartOf(t.Run, d.t.Workload)
-			if run == nil || run.Summary == nil || run.Summary.Steady == nil || run.Summary.Verdict.Status == result.Invalid || run.Summary.Steady.P50.Class == "not assessed" {
+			if run == nil || run.Summary == nil || run.Summary.Steady == nil || decidesNothing(run.Summary.Verdict) || run.Summary.Steady.P50.Class == "not assessed" {
 				other++
 				continue
 			}

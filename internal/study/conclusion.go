@@ -143,6 +143,10 @@ func (d *decider) cell(name string) *CellOutcome {
 	for _, t := range c.Trials {
 		if t.Why != "" {
 			d.say("%s %s: %s", name, t.Outcome(), t.Why)
+			if t.Refused {
+				d.need("a broker that does it")
+				return nil
+			}
 			break
 		}
 	}
@@ -212,11 +216,29 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 		for i, c := range cells {
 			read, why := d.read(c, name)
 			usable := column{}
+			chosen := func(round int, why string) {
+				selects = fmt.Sprintf("%s of %s, round %d: %s, and without it the rounds would be chosen by how the system did", name, c.Cell.Name, round, why)
+			}
+			absent, absentWhy := 0, "" // a round that has no figure, or nothing
 			for round, f := range read {
-				if f.Missing == "" && f.Unfit == "" && f.Value > 0 {
+				switch {
+				case f.Selects:
+					chosen(round, cmp.Or(f.Missing, f.Unfit))
+				case f.Missing != "":
+					absent, absentWhy = round, f.Missing
+				case f.Unfit != "" && !f.Unsteady:
+				case f.Value > 0:
 					usable[round] = f.Value
-				} else if f.Selects {
-					selects = fmt.Sprintf("%s of %s, round %d: %s, and without it the rounds would be chosen by how the system did", name, c.Cell.Name, round, cmp.Or(f.Missing, f.Unfit))
+				default:
+					absent, absentWhy = round, "it is 0"
+				}
+			}
+			if absent > 0 && len(usable) > 0 { // if all are, blocked says it
+				chosen(absent, absentWhy)
+			}
+			for _, x := range c.Trials {
+				if !x.Made() && x.Why != "" {
+					chosen(x.Round, x.Outcome()+": "+x.Why)
 				}
 			}
 			tried[i] = append(slices.Clone(columns[i]), usable)

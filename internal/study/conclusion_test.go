@@ -2,6 +2,7 @@ package study
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -310,6 +311,64 @@ func TestPercentileOfSuspectRun(t *testing.T) {
 		})
 		if f := Read(run, tt.figure, ""); f.Missing != "" || f.Unsteady || (f.Unfit != "") != (tt.says != "") || !strings.Contains(f.Unfit, tt.says) {
 			t.Errorf("%s: %+v, want %q", tt.figure, f, tt.says)
+		}
+	}
+}
+
+// flood is a run that is flat out.
+func flood(received int64, perSecond float64) *result.Run {
+	r := ms(1)
+	r.Summary.Throughput = &result.Throughput{Messages: 1000, PerSecond: 1000, Received: received, ReceivedPerSecond: perSecond}
+	return r
+}
+
+// Rounds that are no use for how the system did are not left out of a comparison.
+func TestNoRoundIsLeftOutForItsOutcome(t *testing.T) {
+	some := func(nothing, something *result.Run) []*result.Run {
+		return slices.Concat(slices.Repeat([]*result.Run{nothing}, 4), slices.Repeat([]*result.Run{something}, 6))
+	}
+	shifted := spoilt(9, func(s *result.Summary, _ *result.Distribution) {
+		s.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: "steady", Metric: result.DeliveryResponse, Percentile: "50", Brief: "level shift"}},
+			Limits: []result.Limit{{Metric: result.DeliveryResponse, From: "50", Why: "level shift"}}}
+	})
+	for _, tt := range []struct {
+		name, figure string
+		x, y         []*result.Run
+		says         string
+	}{
+		{"nothing received", "rate.received", some(flood(0, 0), flood(1000, 1100)), some(flood(1000, 1000), flood(1000, 1001)), "chosen by how the system did"},
+		{"its level shifts", "p50", some(shifted, ms(1)), some(ms(2), ms(2.1)), "10 rounds"},
+	} {
+		s := small(t, "      - {kind: faster, a: x/r-100, b: y/r-100, figures: ["+tt.figure+"]}")
+		d := Decide(outcome(t, s, Full, map[string][]*result.Run{"x/r-100": tt.x, "y/r-100": tt.y}))[0]
+		if d.Verdict != Undecidable || !strings.Contains(d.Tests[0].Text, tt.says) {
+			t.Errorf("%s: %+v", tt.name, d)
+		}
+	}
+
+	s := small(t, "      - {kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}")
+	for _, refused := range []bool{true, false} {
+		o := outcome(t, s, Full, map[string][]*result.Run{"x/r-100": rounds(fast...), "y/r-100": rounds(slow...)})
+		c := o.Cell("x/r-100")
+		if d := Decide(o)[0]; d.Verdict != Agrees {
+			t.Fatalf("%+v", d)
+		}
+		c.Trials = append(c.Trials, TrialOutcome{Round: len(c.Trials) + 1, Refused: refused, Why: "nobody answers"})
+		if d := Decide(o)[0]; d.Verdict != Undecidable {
+			t.Errorf("%+v", d)
+		}
+	}
+}
+
+// Courses of runs that decide nothing are none.
+func TestSteadyOfRunsThatDecideNothing(t *testing.T) {
+	s := small(t, "      - {kind: steady, cells: [x/r-100], class: flat}")
+	for _, how := range []func(*result.Summary, *result.Distribution){unstable, func(s *result.Summary, _ *result.Distribution) {
+		s.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: "frozen"}}}
+	}} {
+		x := slices.Repeat([]*result.Run{spoilt(1, how)}, 6)
+		if d := Decide(outcome(t, s, Default, map[string][]*result.Run{"x/r-100": x}))[0]; d.Verdict != Undecidable {
+			t.Errorf("%+v", d)
 		}
 	}
 }

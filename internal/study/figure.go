@@ -184,9 +184,15 @@ func suspectAltogether(v result.Verdict) string {
 	return ""
 }
 
+// decidesNothing reports whether nothing of a run decides anything.
+func decidesNothing(v result.Verdict) bool {
+	return v.Status == result.Invalid || v.Status == result.Unstable || suspectAltogether(v) != ""
+}
+
 // quotient divides two figures.
 func quotient(f, over, under Figure) Figure {
 	f.Selects = over.Selects || under.Selects
+	f.Unsteady = (over.Unsteady || under.Unsteady) && (over.Unsteady || over.Unfit == "") && (under.Unsteady || under.Unfit == "")
 	for _, x := range []Figure{over, under} {
 		switch {
 		case x.Missing != "":
@@ -286,14 +292,19 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 // unsteadyOnly reports whether of all that makes a percentile suspect there is nothing
 // but the course of the run.
 func unsteadyOnly(v result.Verdict, m result.Metric, percent float64) bool {
+	unsteady := false
 	for _, r := range v.Reasons {
 		from, err := strconv.ParseFloat(r.Percentile, 64)
 		reaches := (r.Metric == "" || r.Metric == m) && (err != nil || from <= percent)
-		if r.Status == result.Suspect && reaches && r.Code != judge.SteadyCode {
+		if r.Status != result.Suspect || !reaches {
+			continue
+		}
+		if r.Code != judge.SteadyCode {
 			return false
 		}
+		unsteady = true
 	}
-	return true
+	return unsteady
 }
 
 // nearFloor reports whether a percentile is as much about the machine as about the

@@ -27,8 +27,8 @@ type Outcome struct {
 	// Failed those that were tried and have none, and Refused those of what the broker
 	// does not do.
 	Planned, Made, Failed, Refused int
-	GoOn                  string // the command that makes what is missing; empty: nothing is
-	More                  string // the command that makes more rounds, after what is missing
+	GoOn                           string // the command that makes what is missing; empty: nothing is
+	More                           string // the command that makes more rounds, after what is missing
 }
 
 // Skipped is a system that was not measured.

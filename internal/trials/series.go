@@ -85,7 +85,7 @@ func Resume(dir string, want Manifest) (*Series, error) {
 	s.Manifest = *m
 	for i := range s.Trials {
 		t := &s.Trials[i]
-		if t.Aside != "" || t.State == Refused {
+		if t.Aside != "" || t.State == Refused && !s.Worked(t.Cell) {
 			continue
 		}
 		if t.State == Made {
@@ -190,6 +190,11 @@ func (s *Series) Count(state State) int {
 		}
 	}
 	return n
+}
+
+// Worked reports whether a trial of a cell was made.
+func (s *Series) Worked(cell int) bool {
+	return slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.Cell == cell && t.State == Made })
 }
 
 // Complete reports whether all trials were made, or refused.
