@@ -80,7 +80,7 @@ func TestFreezeWithinAWaitIsOwn(t *testing.T) {
 	ld := lanesRun(t, "{rate: 1000/s, pattern: publish, size: 64B}")
 	l := ld.sending.lanes[0]
 	const ms = 1_000_000
-	ld.frozen = func(from, to int64) int64 { return min(to, 900*ms) - max(from, 200*ms) }
+	ld.frozen = func(from, to int64, each func(start, end int64)) { each(200*ms, 900*ms) }
 	l.block(100*ms, 950*ms)
 	if got := l.blocked.within(0, 1000*ms); got != 150*ms {
 		t.Errorf("%d ms are blocked, and the process was frozen for 700 of 850", got/ms)
@@ -88,5 +88,8 @@ func TestFreezeWithinAWaitIsOwn(t *testing.T) {
 	l.block(960*ms, 964*ms) // too short to be asked
 	if got := l.blocked.within(0, 1000*ms); got != 154*ms {
 		t.Errorf("%d ms are blocked", got/ms)
+	}
+	if got := l.blocked.within(300*ms, 1000*ms); got != 54*ms {
+		t.Errorf("of a message that was due in the freeze %d ms are blocked, and it was over at 900", got/ms)
 	}
 }

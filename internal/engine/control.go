@@ -20,9 +20,9 @@ type control struct {
 	config     Config
 	out        *output
 	pacedLoads int // they share the budget for spinning
-	// frozen tells for how many ns between two instants the process was stopped as a
-	// whole; nil: nobody watches.
-	frozen func(from, to int64) int64
+	// frozen calls each, in order, for the parts of the time between two instants in which
+	// the process was stopped as a whole; nil: nobody watches.
+	frozen func(from, to int64, each func(start, end int64))
 
 	stopped  atomic.Bool
 	stop     chan struct{} // closed with stopped

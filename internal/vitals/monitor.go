@@ -272,14 +272,15 @@ func (m *Monitor) NewPauses() []Pause {
 	return list
 }
 
-// Frozen returns for how many ns of [from, to] the process was stopped as a whole, by
-// what [Freezes] is made of; to is now or earlier. It takes some microseconds.
-func (m *Monitor) Frozen(from, to int64) (ns int64) {
+// Frozen calls each, in order, for the parts of [from, to] in which the process was stopped
+// as a whole, by what [Freezes] is made of; to is now or earlier. It takes some microseconds.
+func (m *Monitor) Frozen(from, to int64, each func(start, end int64)) {
 	var buf [16]Pause
 	for _, f := range Freezes(m.gaps(m.pauses.endingAfter(from, buf[:0]))) {
-		ns += max(0, min(f.End, to)-max(f.Start, from))
+		if start, end := max(f.Start, from), min(f.End, to); start < end {
+			each(start, end)
+		}
 	}
-	return ns
 }
 
 // gaps adds those gaps of the meters that have not ended.
