@@ -212,7 +212,7 @@ func (c *consumer) first(st *stream, seq uint64, sent, now int64) {
 	if l := st.lane; l.counted {
 		if l.expiry.closed(sent) {
 			l.inFlight.Add(-1)
-			l.free.freed()
+			l.free.freedBy(now, c.tap)
 		} else if c.plan.replies {
 			c.receiving.lateReplies.Add(1)
 		}

@@ -209,7 +209,7 @@ func (a brokerAcks) Done(token uint64, err error) {
 	if data && !expired && l.counted && l.expiry == nil {
 		l.inFlight.Add(-1)
 	}
-	l.free.freed()
+	l.free.freedBy(now, l.tap)
 }
 
 func (l *lane) ack(sl *slot, now int64) {

@@ -13,6 +13,9 @@ const (
 	placePoll = 20_000
 	// placeWait is for how long it then sleeps at most, in ns, if nobody wakes it.
 	placeWait = 1_000_000
+	// readLate is from when on what was received has lain unread for want of a processor,
+	// in ns. To be woken takes every program some microseconds.
+	readLate = 1_000_000
 )
 
 // freedPlace tells the sender of a lane that is full when it no longer is. A pacer that
@@ -28,8 +31,22 @@ type freedPlace struct {
 const placeWanted = -1
 
 // freed is called after a slot or a place in flight was given back, by any goroutine.
-func (f *freedPlace) freed() {
-	if f.at.Load() == placeWanted && f.at.CompareAndSwap(placeWanted, clock.Now()) {
+func (f *freedPlace) freed() { f.freedBy(0, nil) }
+
+// freedBy is [freedPlace.freed] by what was received over a connection and called back at
+// now; nil: over one that is not known. For as long as it had lain unread in this machine
+// the lane waited for nobody else.
+func (f *freedPlace) freedBy(now int64, over *tap) {
+	if f.at.Load() != placeWanted {
+		return
+	}
+	at := clock.Now()
+	if _, late := over.arrived(now); !late { // what a driver reads late on purpose is its client's
+		if lay := over.received(now); lay >= readLate {
+			at -= lay
+		}
+	}
+	if f.at.CompareAndSwap(placeWanted, at) {
 		f.waiter.Load().Wake()
 	}
 }

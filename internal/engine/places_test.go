@@ -8,6 +8,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/internal/clock"
+	"sixnines/internal/transport"
 )
 
 // lingering is a producer that looks for what timed out before Send returns, as the
@@ -108,6 +109,40 @@ func TestPlaceThatBecomesFreeIsTold(t *testing.T) {
 		}
 		if l.free.freed(); p.sleeper.Woken() {
 			t.Error("woken for a place that nobody waits for")
+		}
+	}
+}
+
+// What frees a place may have lain unread in this machine: for that long nobody else was
+// waited for.
+func TestUnreadAnswerIsOwn(t *testing.T) {
+	if !clock.CanWake {
+		t.Skip("nobody can be woken here")
+	}
+	const ms = int64(time.Millisecond)
+	for lay, least := range map[int64]int64{15 * ms: 15 * ms, ms / 2: 0} {
+		ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, closeOnAck)
+		l := ld.sending.lanes[0]
+		p := &pacer{sending: ld.sending, control: ld.control, queue: laneQueue{l}}
+		l.inFlight.Store(1)
+		from := clock.Now()
+		if l.takePlace(from) {
+			t.Fatal("a place though none is free")
+		}
+		p.await(l)
+		clock.SleepUntilBlocking(from + 20*ms)
+		l.inFlight.Add(-1)
+		now := clock.Now()
+		tap := &tap{conn: &transport.Conn{}}
+		tap.last.at.Store(now)
+		tap.last.waited.Store(lay)
+		l.free.freedBy(now, tap)
+		freed := clock.Now()
+		if !l.takePlace(freed) {
+			t.Fatal("no place though one is free")
+		}
+		if got := l.blocked.within(from, freed); got > freed-least+placePoll-from || least == 0 && got < now-from {
+			t.Errorf("%d of %d ns are blocked, and the answer lay here for %d", got, now-from, lay)
 		}
 	}
 }
