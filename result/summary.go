@@ -185,7 +185,8 @@ func (r Rate) Kept() (share float64, ok bool) {
 }
 
 // Throughput is what flat out came to: over when everything was acknowledged
-// and delivered, or, without acknowledgements, read by the broker.
+// and delivered, or, without acknowledgements, read by the broker, and not before the
+// senders had sent all or the window was at its end.
 type Throughput struct {
 	Messages  int64         `json:"messages"`
 	Bytes     int64         `json:"bytes"`
@@ -194,12 +195,14 @@ type Throughput struct {
 	// Received counts deliveries; zero where nobody consumes.
 	Received          int64   `json:"received"`
 	ReceivedPerSecond float64 `json:"received_per_second"`
-	// WarmUp counts the deliveries of what the warm-up had sent that came when the window
-	// had begun. They are not in Received, and took of its time.
+	// WarmUp counts the deliveries of what the warm-up had sent, or its acknowledgements if
+	// those are more, that came when the window had begun. They are not in Received nor in
+	// Messages, and took of its time.
 	WarmUp int64 `json:"warm_up,omitempty"`
 	// SentPerSecond is what the senders came to by themselves: messages acknowledged until the
 	// last of them was, or where nothing is acknowledged, handed to the client until the last
-	// of them was, wherever they were then. 0: not known.
+	// of them was, wherever they were then; and in each case for as long as they tried.
+	// 0: not known.
 	SentPerSecond float64 `json:"sent_per_second,omitempty"`
 	Until         string  `json:"until"` // what stopped the clock
 }

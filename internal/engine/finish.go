@@ -132,7 +132,6 @@ func (a *accounts) throughput() *result.Throughput {
 	if through != c.Sent { // so many of what was sent
 		t.Bytes = int64(math.Round(float64(c.BytesSent) / float64(c.Sent) * float64(through)))
 	}
-	stop := a.end.Load()
 	switch {
 	case c.Acked > 0:
 		t.Until = "the last acknowledgement"
@@ -141,15 +140,28 @@ func (a *accounts) throughput() *result.Throughput {
 	case a.sending.synced != 0:
 		t.Until = "a round trip to the broker after the last message"
 	}
-	if at := a.resolvedAt(); at != 0 {
-		stop = at
-	}
-	t.Elapsed = time.Duration(max(1, stop-a.start.Load()))
+	t.Elapsed = a.until(t, a.resolvedAt())
 	t.PerSecond = float64(t.Messages) / t.Elapsed.Seconds()
 	t.ReceivedPerSecond = float64(t.Received) / t.Elapsed.Seconds()
 	t.SentPerSecond = a.sendersRate(c)
-	t.WarmUp = a.receiving.warm() - a.receiving.warmedUp
+	t.WarmUp = a.warmLeft()
 	return t
+}
+
+// until is how long a flood lasted: to the instant at which the last of it was through, and
+// for as long as the senders tried. A broker that answers no more, or refuses everything,
+// has stopped no clock.
+func (a *accounts) until(t *result.Throughput, through int64) time.Duration {
+	start, end := a.start.Load(), a.end.Load()
+	if through != 0 && end-through > (end-start)/100 {
+		t.Until = "the end of the window"
+	}
+	return time.Duration(max(1, max(through, end)-start))
+}
+
+// warmLeft is how much of what a flood's warm-up had sent was through in the window only.
+func (a *accounts) warmLeft() int64 {
+	return max(a.receiving.warm()-a.receiving.warmedUp, a.sending.warm()-a.sending.warmedUp)
 }
 
 // sendersRate is what the senders of a flat-out load came to by themselves, see
@@ -157,9 +169,9 @@ func (a *accounts) throughput() *result.Throughput {
 func (a *accounts) sendersRate(c result.Counters) float64 {
 	through, stop := c.Sent-c.Nacked, a.end.Load()
 	if a.session.ack != driver.AckKindNone {
-		through, stop = c.Acked, a.lastAck()
+		through, stop = c.Acked, max(stop, a.lastAck())
 	}
-	if through == 0 || stop == 0 {
+	if through == 0 {
 		return 0
 	}
 	return float64(through) / time.Duration(max(1, stop-a.start.Load())).Seconds()
@@ -178,18 +190,19 @@ func (a *accounts) lastAck() (at int64) {
 func (a *accounts) filling() *result.Throughput {
 	c := a.counts()
 	t := &result.Throughput{Messages: c.Sent - c.Nacked, Bytes: c.BytesSent, Until: "the last send returned"}
-	stop := a.end.Load()
+	var through int64
 	switch {
 	case a.session.ack != driver.AckKindNone:
-		t.Messages, t.Until, stop = c.Acked, "the last acknowledgement", a.lastAck()
+		t.Messages, t.Until, through = c.Acked, "the last acknowledgement", a.lastAck()
 	case a.sending.synced != 0:
-		t.Until, stop = "a round trip to the broker after the last message", a.sending.synced
+		t.Until, through = "a round trip to the broker after the last message", a.sending.synced
 	}
 	if t.Messages != c.Sent && c.Sent > 0 {
 		t.Bytes = int64(math.Round(float64(c.BytesSent) / float64(c.Sent) * float64(t.Messages)))
 	}
-	t.Elapsed = time.Duration(max(1, stop-a.start.Load()))
+	t.Elapsed = a.until(t, through)
 	t.PerSecond = float64(t.Messages) / t.Elapsed.Seconds()
 	t.SentPerSecond = a.sendersRate(c)
+	t.WarmUp = a.warmLeft()
 	return t
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -19,8 +20,8 @@ const claimAtOnce = 256
 
 // flood sends on one lane as fast as the client takes messages. The instant of sending
 // is the intended one: there is no schedule, and so no response time. It ends at end, when the
-// quota is used up, or when the run is stopped.
-func (l *lane) flood(limit *quota, measured bool) {
+// quota is used up, or when the run is stopped, and returns when that was.
+func (l *lane) flood(limit *quota, measured bool) (ended int64) {
 	if measured {
 		for _, st := range l.streams {
 			st.begin()
@@ -36,7 +37,7 @@ func (l *lane) flood(limit *quota, measured bool) {
 			}
 		}
 		if !l.hasPlace() && !l.waitForPlace(&sleeper) {
-			return
+			return clock.Now()
 		}
 		now := clock.Now()
 		if now >= l.plan.end.Load() {
@@ -54,6 +55,7 @@ func (l *lane) flood(limit *quota, measured bool) {
 		}
 	}
 	l.flush()
+	return clock.Now()
 }
 
 // placeSpins is how often waitForPlace looks again at once: about as long as an
@@ -125,8 +127,14 @@ func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) 
 		}
 	}
 	runtime.GC()
-	f.receiving.warmedUp = f.receiving.warm()
+	f.markWarm()
 	return 0, nil
+}
+
+// markWarm notes how much of the warm-up is through: what comes later takes of the window's
+// time.
+func (f *flatOut) markWarm() {
+	f.receiving.warmedUp, f.sending.warmedUp = f.receiving.warm(), f.sending.warm()
 }
 
 func (f *flatOut) start() {
@@ -134,9 +142,11 @@ func (f *flatOut) start() {
 		defer close(f.done)
 		if start := f.plan.start.Load(); f.sleepUntil(start - timerLate) {
 			clock.SleepUntilBlocking(start)
-			f.flood(&f.left, true)
+			f.markWarm() // the warm-ups of other loads were in between
+			f.ended = f.flood(&f.left, true)
+		} else {
+			f.ended = clock.Now()
 		}
-		f.ended = clock.Now()
 		f.past.Store(int64(f.several))
 		f.tellPast()
 		f.roundTrip()
@@ -172,13 +182,16 @@ func (f *flatOut) finish(aborted bool) bool {
 	return false
 }
 
-// flood sends on all lanes until the window, or the quota, is at its end.
-func (f *flatOut) flood(limit *quota, measured bool) {
+// flood sends on all lanes until the window, or the quota, is at its end, and returns when
+// the last lane was.
+func (f *flatOut) flood(limit *quota, measured bool) int64 {
 	var lanes sync.WaitGroup
-	for _, l := range f.lanes {
-		lanes.Go(func() { l.flood(limit, measured) })
+	ended := make([]int64, len(f.lanes))
+	for i, l := range f.lanes {
+		lanes.Go(func() { ended[i] = l.flood(limit, measured) })
 	}
 	lanes.Wait()
+	return slices.Max(ended)
 }
 
 // sync waits for a round trip on every producer that can do one, and returns when the

@@ -199,3 +199,112 @@ func TestFloodEndsThoughASendHangs(t *testing.T) {
 		t.Errorf("a warm-up that hangs: %v", err)
 	}
 }
+
+// quitter acknowledges for a while, and then answers no more, or refuses.
+type quitter struct {
+	stuck
+	after   time.Duration
+	refuses bool
+	began   atomic.Int64
+}
+
+func (d *quitter) Open(context.Context, driver.Target) (driver.Session, error) { return d, nil }
+func (d *quitter) Producer(_ context.Context, _ driver.ProducerSpec, a driver.Acks) (driver.Producer, error) {
+	return &quitting{of: d, acks: a}, nil
+}
+
+type quitting struct {
+	closer
+	of   *quitter
+	acks driver.Acks
+}
+
+func (p *quitting) Send(token uint64, _ []byte) error {
+	now := clock.Now()
+	p.of.began.CompareAndSwap(0, now)
+	switch {
+	case now-p.of.began.Load() < int64(p.of.after):
+		time.Sleep(time.Millisecond)
+		p.acks.Done(token, nil)
+	case p.of.refuses:
+		time.Sleep(time.Millisecond)
+		p.acks.Done(token, driver.ErrRejected)
+	}
+	return nil
+}
+
+// A broker that takes no more has stopped no clock: its rate is over the whole window.
+func TestFloodOfABrokerThatStops(t *testing.T) {
+	for _, refuses := range []bool{false, true} {
+		r := measure(t, "phases: {warmup: 0s, duration: 1s, drain: 200ms}\nworkload: {rate: max, pattern: publish, in_flight: {each: 1}}",
+			driver.Entry{Name: "quitter", Driver: &quitter{after: 100 * time.Millisecond, refuses: refuses},
+				Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}, "")
+		x := r.Summary.Throughput
+		if most := float64(r.Counters.Acked) / 0.9; x.PerSecond > most || x.SentPerSecond > most || x.Until != "the end of the window" {
+			t.Errorf("refuses %v: %d acknowledged in 1 s: %.0f/s and %.0f/s until %s", refuses, r.Counters.Acked, x.PerSecond, x.SentPerSecond, x.Until)
+		}
+	}
+}
+
+// serial acknowledges one message after the other, each so long after the one before.
+type serial struct {
+	stuck
+	each time.Duration
+}
+
+func (d *serial) Open(context.Context, driver.Target) (driver.Session, error) { return d, nil }
+func (d *serial) Producer(_ context.Context, _ driver.ProducerSpec, a driver.Acks) (driver.Producer, error) {
+	p := &serially{tokens: make(chan uint64, 1<<17), closed: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		for {
+			select {
+			case <-p.closed:
+				return
+			case token := <-p.tokens:
+				time.Sleep(d.each)
+				a.Done(token, nil)
+			}
+		}
+	}()
+	return p, nil
+}
+
+type serially struct {
+	tokens       chan uint64
+	closed, done chan struct{}
+}
+
+func (p *serially) Send(token uint64, _ []byte) error { p.tokens <- token; return nil }
+func (p *serially) Close(context.Context) error {
+	close(p.closed)
+	<-p.done
+	return nil
+}
+
+// Acknowledgements that the warm-up still waits for take of the window's time.
+func TestFloodTellsWhatTheWarmUpLeftUnacknowledged(t *testing.T) {
+	r := measure(t, "phases: {warmup: 100ms, duration: 300ms, drain: 200ms}\nworkload: {rate: max, pattern: publish, timeout: 30s, in_flight: {messages: 5000}}",
+		driver.Entry{Name: "serial", Driver: &serial{each: 200 * time.Microsecond}, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}, "")
+	told := slices.ContainsFunc(r.Summary.Verdict.Reasons, func(x result.Reason) bool { return x.Code == "warm-up-left" })
+	if r.Summary.Throughput.WarmUp == 0 || !told {
+		t.Errorf("%+v, %+v", r.Summary.Throughput, r.Summary.Verdict)
+	}
+}
+
+// What consumers had of the warm-up before the window began is not left to it, though
+// another load's warm-up comes in between.
+func TestFloodBesideAPacedWarmUp(t *testing.T) {
+	r := measure(t, `
+target: {driver: mem, options: {queue: 1048576}}
+phases: {warmup: 1s, duration: 300ms, drain: 50ms}
+workloads:
+  bulk: {rate: max, in_flight: {messages: 150}, consumer: {work: 1ms}}
+  events: {rate: 200/s}
+`, mem.Entry(), "")
+	for _, w := range r.Workloads {
+		if w.Header.Workload == "bulk" && w.Summary.Throughput.WarmUp > 0 {
+			t.Errorf("%d deliveries of the warm-up in the window, and none was left", w.Summary.Throughput.WarmUp)
+		}
+	}
+}

@@ -119,6 +119,7 @@ type lane struct {
 	extra    atomic.Int64 // handed over outside the window, probes apart
 	rejected atomic.Int64
 	acked    atomic.Int64 // measured
+	warm     atomic.Int64 // acknowledged outside the window
 	nacked   atomic.Int64
 	lastAck  atomic.Int64 // instant of the newest acknowledgement of a measured message
 	timedOut atomic.Int64
@@ -245,6 +246,8 @@ func (l *lane) ack(sl *slot, now int64) {
 		if l.raw != nil {
 			l.raw.put(l.session.rawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
 		}
+	} else {
+		l.warm.Add(1)
 	}
 	if w := sl.stream.waiter; w != nil && l.session.closes == closeOnAck {
 		w.complete(sl.seq, now)

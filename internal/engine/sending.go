@@ -31,6 +31,7 @@ type sending struct {
 	left      quota        // of messages, where the window is limited by them
 	lastSweep int64        // when messages in flight were looked through for what timed out
 	synced    int64        // flat out: when the round trip after the last message was back
+	warmedUp  int64        // acknowledgements of the warm-up's messages before a flood's window; see warm
 
 	violations atomic.Int64
 	takeovers  atomic.Int64
@@ -49,6 +50,14 @@ func newSending(p *plan, s *session, rec *recording) *sending {
 	out.left.limited = out.left.limited || p.workload.Messages > 0
 	out.left.left.Store(int64(p.workload.Messages))
 	return out
+}
+
+// warm counts acknowledgements of the warm-up's messages.
+func (s *sending) warm() (n int64) {
+	for _, l := range s.lanes {
+		n += l.warm.Load()
+	}
+	return n
 }
 
 // inFlightDefault is the number of messages in flight that a driver with

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -93,10 +94,10 @@ func unpaced(e *evidence) []result.Reason {
 		return nil
 	}
 	found := one(result.Valid, "unpaced", "UNPACED: messages were sent as fast as the client took them; the latencies are those of full queues, so use the throughput")
-	if t := e.in.Throughput; t != nil && t.WarmUp > 0 && t.WarmUp*100 >= t.Received {
+	if t := e.in.Throughput; t != nil && t.WarmUp > 0 && t.WarmUp*100 >= cmp.Or(t.Received, t.Messages) {
 		found = append(found, one(result.Suspect, "warm-up-left", fmt.Sprintf(
-			"consumers were still receiving what the warm-up had sent when the window began: %s of it, and %s of the window; what they received a second is short by that",
-			spell.Count(t.WarmUp), spell.Count(t.Received)))...)
+			"what the warm-up had sent was still being received or acknowledged when the window began: %s of it, and %s of the window; the rates are short by that",
+			spell.Count(t.WarmUp), spell.Count(cmp.Or(t.Received, t.Messages))))...)
 	}
 	return found
 }

@@ -502,9 +502,11 @@ func TestFlatOutBesideItsWarmUp(t *testing.T) {
 			t.Errorf("%d of the warm-up: %+v", left, v)
 		}
 	}
-	b := newTestbed(healthyMessages())
-	b.header.Mode = result.ModeFlatOut
-	if v := Verdict(b.run(t), Inputs{Throughput: &result.Throughput{WarmUp: 1}}); v.Status != result.Suspect {
-		t.Errorf("nothing of the window was received: %+v", v)
+	for want, x := range map[result.Status]result.Throughput{result.Suspect: {WarmUp: 1}, result.Valid: {Messages: 1000, WarmUp: 9}} {
+		b := newTestbed(healthyMessages())
+		b.header.Mode = result.ModeFlatOut
+		if v := Verdict(b.run(t), Inputs{Throughput: &x}); v.Status != want {
+			t.Errorf("nothing of the window was received, %+v: %+v", x, v)
+		}
 	}
 }
