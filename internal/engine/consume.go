@@ -212,7 +212,11 @@ func (c *consumer) first(st *stream, seq uint64, sent, now int64) {
 	if l := st.lane; l.counted {
 		if l.expiry.closed(sent) {
 			l.inFlight.Add(-1)
-			l.free.freedBy(now, c.tap)
+			var over *tap // before the window connections may not be followed yet
+			if sent >= c.plan.start.Load() {
+				over = c.tap
+			}
+			l.free.freedBy(now, over)
 		} else if c.plan.replies {
 			c.receiving.lateReplies.Add(1)
 		}

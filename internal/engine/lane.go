@@ -205,12 +205,16 @@ func (a brokerAcks) Done(token uint64, err error) {
 		}
 	}
 	data := sl.kind == integrity.Data
+	var over *tap // before the window connections may not be followed yet
+	if data && sl.measured && l.plan.timed {
+		over = l.tap
+	}
 	sl.state.Store(gen)
 	l.slots.release(i)
 	if data && !expired && l.counted && l.expiry == nil {
 		l.inFlight.Add(-1)
 	}
-	l.free.freedBy(now, l.tap)
+	l.free.freedBy(now, over)
 }
 
 func (l *lane) ack(sl *slot, now int64) {
