@@ -52,8 +52,9 @@ type Spread struct {
 	// that have a number.
 	Value float64 `json:"value"`
 	// Low and High: with six rounds and more, all of which have a figure, the exact
-	// 95 % interval of the median over rounds; else from the lowest to the highest end of the intervals
-	// within the runs, which is no interval of 95 % but says what was seen.
+	// 95 % interval of the median over rounds; else from the lowest to the highest end
+	// of the intervals within the runs, which is no interval of 95 % but says what was
+	// seen.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 	// Above is why the interval has no upper end, "unstable" or "refused": such a run

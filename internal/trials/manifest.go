@@ -24,8 +24,8 @@ const largestManifest = 1 << 28
 // State is how far a trial has come.
 type State string
 
-// The states of a trial. Those that are running, cut or failed are made again when
-// the series goes on.
+// The states of a trial. Those that are running, cut or failed are made again when the
+// series goes on, and those that are refused if another trial of their cell was made.
 const (
 	Planned State = "planned" // nothing of it exists
 	Running State = "running" // begun; in a manifest that nobody works on: the process ended meanwhile

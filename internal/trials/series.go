@@ -85,7 +85,7 @@ func Resume(dir string, want Manifest) (*Series, error) {
 	s.Manifest = *m
 	for i := range s.Trials {
 		t := &s.Trials[i]
-		if t.Aside != "" || t.State == Refused && !s.Worked(t.Cell) {
+		if t.Aside != "" || s.refused(t) {
 			continue
 		}
 		if t.State == Made {
@@ -147,7 +147,7 @@ func (m *Manifest) same(want Manifest) error {
 func (m *Manifest) whole(dir string) bool {
 	return !slices.ContainsFunc(m.Trials, func(t Trial) bool {
 		_, err := os.Stat(filepath.Join(dir, t.File))
-		return t.Aside == "" && t.State != Refused && (t.State != Made || err != nil)
+		return t.Aside == "" && !m.refused(&t) && (t.State != Made || err != nil)
 	})
 }
 
@@ -193,12 +193,18 @@ func (s *Series) Count(state State) int {
 }
 
 // Worked reports whether a trial of a cell was made.
-func (s *Series) Worked(cell int) bool {
-	return slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.Cell == cell && t.State == Made })
+func (m *Manifest) Worked(cell int) bool {
+	return slices.ContainsFunc(m.Trials, func(t Trial) bool { return t.Cell == cell && t.State == Made })
 }
 
-// Complete reports whether all trials were made, or refused.
-func (s *Series) Complete() bool { return s.Count(Made)+s.Count(Refused) == len(s.Trials) }
+// refused reports whether a trial is refused for good: what the broker did in another trial
+// of the cell it does, and the trial is made again.
+func (m *Manifest) refused(t *Trial) bool { return t.State == Refused && !m.Worked(t.Cell) }
+
+// Complete reports whether all trials were made, or refused for good.
+func (s *Series) Complete() bool {
+	return !slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.State != Made && !s.refused(&t) })
+}
 
 // Close leaves the directory to others.
 func (s *Series) Close() { s.unlock() }

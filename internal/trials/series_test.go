@@ -424,3 +424,39 @@ func TestResumeByAnotherVersion(t *testing.T) {
 		t.Errorf("with a result that is gone: %v", err)
 	}
 }
+
+// What a broker refused in all trials of a cell is not made again; what it did once it does.
+func TestResumeAfterARefusal(t *testing.T) {
+	for refusals, want := range map[int]int{2: 0, 1: 1} {
+		dir := filepath.Join(t.TempDir(), "s")
+		s, err := New(dir, planOf(1, 2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		var made []string
+		if err := s.Run(Options{Make: func(turn *Turn) (State, error) {
+			if n++; n <= refusals {
+				return Refused, errors.New("it does not do that")
+			}
+			return write(&made)(turn)
+		}}); err != nil {
+			t.Fatal(err)
+		}
+		if complete := s.Complete(); complete != (want == 0) || s.Trials[0].Error != "it does not do that" {
+			t.Errorf("%d refusals: complete %v, %+v", refusals, complete, s.Trials[0])
+		}
+		s.Close()
+		if s, err = Resume(dir, planOf(1, 2)); err != nil {
+			t.Fatal(err)
+		}
+		made = nil
+		if err := s.Run(Options{Make: write(&made)}); err != nil {
+			t.Fatal(err)
+		}
+		if len(made) != want || !s.Complete() {
+			t.Errorf("%d refusals: %d made again, complete %v", refusals, len(made), s.Complete())
+		}
+		s.Close()
+	}
+}
