@@ -30,13 +30,20 @@ type pushes struct {
 	*resp.Reader
 	conn *resp.Conn
 
+	messages int // handed over since the reader last waited
+
 	last  []byte // the name that gates are for
 	known *map[string][]*kit.Gate
 	gates []*kit.Gate
 }
 
 func newPushes(in *receiver, c *resp.Conn) *pushes {
-	return &pushes{Reader: resp.NewReader(c, in.session.producers.Look), conn: c}
+	p := &pushes{conn: c}
+	p.Reader = resp.NewReader(c, func() {
+		in.session.producers.Look(p.messages)
+		p.messages = 0
+	})
+	return p
 }
 
 func (p *pushes) ask(command, name string) error {
@@ -74,6 +81,7 @@ func (p *pushes) next(in *receiver) error {
 		if err != nil {
 			return err
 		}
+		p.messages++
 		for _, g := range p.gates {
 			g.Deliver(driver.Message{Payload: payload})
 		}

@@ -2,6 +2,7 @@ package resp
 
 import (
 	"errors"
+	"math/bits"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -16,8 +17,33 @@ type lateReads interface {
 	Rest(d time.Duration) error
 }
 
-// lateMost is for how long a reply may lie unread.
-const lateMost = 10 * time.Millisecond
+// lateMost is for how long a reply may lie unread. Each pipeline's goroutine wakes as often.
+const lateMost = 50 * time.Millisecond
+
+// lates are pipelines whose replies are read late.
+type lates struct {
+	unanswered atomic.Uint64 // a bit for each with replies to come
+	order      atomic.Uint64 // of sends, see Pipeline.waits
+	pipelines  [64]atomic.Pointer[Pipeline]
+}
+
+// look takes the replies of those that have waited longest, of n at most, until one has none
+// as yet. Nothing is left behind for good by that: senders look, and serveLate.
+func (l *lates) look(n int) {
+	for left := l.unanswered.Load(); left != 0 && n > 0; n-- {
+		oldest, at := (*Pipeline)(nil), 0
+		for w := left; w != 0; w &= w - 1 {
+			i := bits.TrailingZeros64(w)
+			if p := l.pipelines[i].Load(); p != nil && (oldest == nil || p.waits.Load() < oldest.waits.Load()) {
+				oldest, at = p, i
+			}
+		}
+		if oldest == nil || !oldest.look() {
+			return
+		}
+		left &^= 1 << at
+	}
+}
 
 // readNow makes an io.Reader of what never waits.
 type readNow struct{ lateReads }
@@ -25,10 +51,11 @@ type readNow struct{ lateReads }
 func (r readNow) Read(p []byte) (int, error) { return r.ReadNow(p) }
 
 // readLate has replies read late from the connection. Somebody else looks for them while
-// the bit is set in unanswered. It is called before the first Send.
-func (p *Pipeline) readLate(from lateReads, unanswered *atomic.Uint64, bit uint64) {
-	p.late, p.unanswered, p.bit = from, unanswered, bit
+// the bit with the number is set in of.unanswered. It is called before the first Send.
+func (p *Pipeline) readLate(from lateReads, of *lates, number int) {
+	p.late, p.of, p.bit = from, of, 1<<number
 	p.reader = NewReader(readNow{from}, func() { p.rest(p.replied) })
+	of.pipelines[number].Store(p)
 }
 
 // serveLate looks for replies now and then: others look sooner.
@@ -47,12 +74,17 @@ func (p *Pipeline) serveLate() error {
 	}
 }
 
-// look takes the replies that have come, unless somebody is just at it.
-func (p *Pipeline) look() {
+// look takes the replies that have come, unless somebody is just at it, and reports whether
+// there were any. The sender need not look then.
+func (p *Pipeline) look() (found bool) {
 	if p.replies.TryLock() {
+		before := p.replied
 		p.takeAll()
+		found = p.replied > before
 		p.replies.Unlock()
 	}
+	p.looked.Store(true)
+	return found
 }
 
 // takeAll takes the replies that have come. replies is held. A read that leaves room in
@@ -60,9 +92,10 @@ func (p *Pipeline) look() {
 // comes after it is found by the next look, or by serveLate.
 func (p *Pipeline) takeAll() {
 	if p.reader == nil {
-		p.unanswered.And(^p.bit)
+		p.of.unanswered.And(^p.bit)
 		return
 	}
+	p.waits.Store(p.of.order.Add(1)) // what this leaves is of late
 	for p.failure == nil {
 		switch err := p.take(); {
 		case err == nil && !p.reader.emptied():
@@ -74,9 +107,9 @@ func (p *Pipeline) takeAll() {
 			return
 		}
 		if p.replied == p.pending.count.Load() {
-			p.unanswered.And(^p.bit)
+			p.of.unanswered.And(^p.bit)
 			if p.replied != p.pending.count.Load() { // sent meanwhile
-				p.unanswered.Or(p.bit)
+				p.of.unanswered.Or(p.bit)
 			}
 		}
 		return
@@ -90,7 +123,8 @@ func (p *Pipeline) await() {
 	if p.pending.count.Load()-p.answered.Load() > 1 && !p.looked.Swap(false) {
 		p.look()
 	}
-	if p.unanswered.Load()&p.bit == 0 {
-		p.unanswered.Or(p.bit)
+	if p.of.unanswered.Load()&p.bit == 0 {
+		p.waits.Store(p.of.order.Add(1))
+		p.of.unanswered.Or(p.bit)
 	}
 }

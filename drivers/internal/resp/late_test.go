@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -36,18 +35,17 @@ func (s *socket) ReadNow(p []byte) (int, error) {
 }
 
 // latePipeline returns one that is read late, with so many commands that wait for their
-// replies, and where it marks that there are some.
-func latePipeline(s *socket, commands int) (*Pipeline, *outcomes, *atomic.Uint64) {
+// replies, among others.
+func latePipeline(s *socket, of *lates, number, commands int) (*Pipeline, *outcomes) {
 	p := &Pipeline{size: 1, pending: newQueue(), watch: noWatch{}}
-	marked := new(atomic.Uint64)
-	p.readLate(s, marked, 4)
+	p.readLate(s, of, number)
 	o := newOutcomes()
 	for i := range commands {
 		p.pending.push(command{token: uint64(i), acks: o})
 		p.await()
 	}
 	s.reads = 0
-	return p, o, marked
+	return p, o
 }
 
 // A look ends with the read that finds the socket empty, and whatever that leaves is
@@ -70,7 +68,8 @@ func TestLooksReadOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var s socket
-			p, o, marked := latePipeline(&s, test.commands)
+			var of lates
+			p, o := latePipeline(&s, &of, 2, test.commands)
 			for i, come := range test.come {
 				s.there += come
 				s.reads = 0
@@ -78,8 +77,8 @@ func TestLooksReadOnce(t *testing.T) {
 				if s.reads != test.reads[i] || len(o.errs) != test.done[i] {
 					t.Errorf("look %d: %d reads, want %d; %d replies, want %d", i, s.reads, test.reads[i], len(o.errs), test.done[i])
 				}
-				if left := test.commands - len(o.errs); (left > 0) != (marked.Load() == 4) || p.answered.Load() != uint64(len(o.errs)) {
-					t.Errorf("look %d: marked %d, answered %d, with %d replies to come", i, marked.Load(), p.answered.Load(), left)
+				if left := test.commands - len(o.errs); (left > 0) != (of.unanswered.Load() == 4) || p.answered.Load() != uint64(len(o.errs)) {
+					t.Errorf("look %d: marked %d, answered %d, with %d replies to come", i, of.unanswered.Load(), p.answered.Load(), left)
 				}
 			}
 		})
@@ -89,7 +88,7 @@ func TestLooksReadOnce(t *testing.T) {
 // The end of a connection is found though nobody has asked it for anything.
 func TestLookFindsTheEnd(t *testing.T) {
 	s := socket{ended: true}
-	p, _, _ := latePipeline(&s, 0)
+	p, _ := latePipeline(&s, new(lates), 0, 0)
 	if p.look(); !errors.Is(p.failure, io.EOF) {
 		t.Errorf("failure %v", p.failure)
 	}
@@ -98,10 +97,8 @@ func TestLookFindsTheEnd(t *testing.T) {
 // A sender looks for replies to what it has sent before, unless somebody else does.
 func TestSenderLooksWhereNobodyDoes(t *testing.T) {
 	var s socket
-	p, o, _ := latePipeline(&s, 1)
 	ps := &Producers{}
-	ps.unanswered.Store(1)
-	ps.late[0].Store(p)
+	p, o := latePipeline(&s, &ps.late, 0, 1)
 	var log []string
 	send := func() {
 		s.reads = 0
@@ -111,7 +108,7 @@ func TestSenderLooksWhereNobodyDoes(t *testing.T) {
 	}
 	look := func() {
 		s.reads = 0
-		ps.Look()
+		ps.Look(1)
 		log = append(log, fmt.Sprint("look ", s.reads))
 	}
 	send()
@@ -127,5 +124,54 @@ func TestSenderLooksWhereNobodyDoes(t *testing.T) {
 	want := []string{"send 1", "look 1", "send 0", "send 1", "look 1", "look 1", "send 0", "look 1", "send 0"}
 	if got := strings.Join(log, ", "); got != strings.Join(want, ", ") {
 		t.Errorf("reads: %s; want %s", got, strings.Join(want, ", "))
+	}
+}
+
+// Who has delivered n messages looks at n pipelines at most, first at those that have
+// waited longest, and at no more after one whose reply is still on its way.
+func TestLooksAtThoseThatWaitLongest(t *testing.T) {
+	ps := &Producers{}
+	sockets := make([]socket, 3)
+	pipelines := make([]*Pipeline, len(sockets))
+	acks := make([]*outcomes, len(sockets))
+	for i := range sockets {
+		pipelines[i], acks[i] = latePipeline(&sockets[i], &ps.late, i, 0)
+	}
+	send := func(i int) {
+		pipelines[i].pending.push(command{token: pipelines[i].pending.added, acks: acks[i]})
+		pipelines[i].await()
+	}
+	reads := func(n int) string {
+		for i := range sockets {
+			sockets[i].reads = 0
+		}
+		ps.Look(n)
+		return fmt.Sprint(sockets[0].reads, sockets[1].reads, sockets[2].reads)
+	}
+	var log []string
+	look := func(n int, come ...int) {
+		for _, i := range come {
+			sockets[i].there += ":1\r\n"
+		}
+		log = append(log, reads(n))
+	}
+	look(3) // nothing is sent
+	send(2)
+	send(0)
+	send(1)
+	look(0, 2)    // nothing was delivered
+	look(1)       // 2 has waited longest
+	look(1, 0, 1) // then 0
+	send(2)
+	look(3)    // 1 has its reply, 2 not yet
+	look(1, 2) // now it has
+	look(1)
+	send(0)
+	send(1)
+	look(1)    // nothing yet of 0, which is behind 1 from now on
+	look(2, 1) // and so looked at after it
+	want := []string{"0 0 0", "0 0 0", "0 0 1", "1 0 0", "0 1 1", "0 0 1", "0 0 0", "1 0 0", "1 1 0"}
+	if got := strings.Join(log, ", "); got != strings.Join(want, ", ") {
+		t.Errorf("reads %s; want %s", got, strings.Join(want, ", "))
 	}
 }

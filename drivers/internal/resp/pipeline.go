@@ -56,10 +56,11 @@ type Pipeline struct {
 	failure error   // of taking them, by whoever did
 
 	// Where replies are read late somebody else looks for them while bit is set in
-	// unanswered.
-	unanswered *atomic.Uint64
-	bit        uint64
-	looked     atomic.Bool // somebody else has looked since the sender last asked
+	// of.unanswered, first where waits, the place of the send among all, is least.
+	of     *lates
+	bit    uint64
+	waits  atomic.Uint64
+	looked atomic.Bool // somebody has looked since the sender last asked
 
 	leaving atomic.Bool
 	written atomic.Uint64 // commands that have been written, for the reader
@@ -86,7 +87,7 @@ type PipelineOptions struct {
 	Silent bool // the server is told not to reply: Done comes inside Send
 	// Late says when a pipeline connects whether replies, which must be lines, may be
 	// read late: by whoever calls Producers.Look, by the sender if he finds earlier
-	// ones unread, or after 10 ms. No thread is woken for each of them then, while the
+	// ones unread, or after 50 ms. No thread is woken for each of them then, while the
 	// message is on its way to its subscribers. It needs a connection that can
 	// (lateReads); nil: never.
 	Late func() bool

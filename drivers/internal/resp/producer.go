@@ -3,7 +3,6 @@ package resp
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"sync/atomic"
 
 	"sixnines/driver"
@@ -22,22 +21,15 @@ type Producers struct {
 	watch   func(name string) Watch
 	links   *kit.Pool[kit.Key, *link]
 
-	// Of pipelines whose replies are read late: a bit for each with replies to come.
-	unanswered atomic.Uint64
-	late       [64]atomic.Pointer[Pipeline]
+	late lates
 }
 
 // Look takes replies that have come on pipelines whose replies are read late. It is
-// for a thread that has just handed a message over to a consumer: the reply to its
-// publish is there by then, and is not worth a thread of its own.
-func (ps *Producers) Look() {
-	for w := ps.unanswered.Load(); w != 0; w &= w - 1 {
-		if p := ps.late[bits.TrailingZeros64(w)].Load(); p != nil {
-			p.look()
-			p.looked.Store(true)
-		}
-	}
-}
+// for a thread that has just handed n messages over to a consumer: the replies to their
+// publishes are there by then, and are not worth a thread of their own. Those that were
+// published before are looked for first, and no more than n pipelines: a look at one
+// whose message is still on its way costs a system call for nothing.
+func (ps *Producers) Look(n int) { ps.late.look(n) }
 
 // NewProducers returns a session's, none as yet. The verb says in errors what
 // they do: "publish". Pipelines have the options. Each link has a watch of its
@@ -73,10 +65,9 @@ func (ps *Producers) pipeline(c *Conn, conn int, mayLate bool, w Watch, emit fun
 	if err != nil {
 		return nil, err
 	}
-	mayLate = mayLate && conn < len(ps.late) && cl.Via == Direct && !cl.batches() && !o.Silent && o.Late != nil
+	mayLate = mayLate && conn < len(ps.late.pipelines) && cl.Via == Direct && !cl.batches() && !o.Silent && o.Late != nil
 	if from, ok := c.Late(); ok && mayLate && o.Late() {
-		p.readLate(from, &ps.unanswered, 1<<conn)
-		ps.late[conn].Store(p)
+		p.readLate(from, &ps.late, conn)
 	}
 	return p, nil
 }
