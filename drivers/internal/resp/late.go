@@ -45,16 +45,37 @@ func (l *lates) look(n int) {
 	}
 }
 
-// readNow makes an io.Reader of what never waits.
-type readNow struct{ lateReads }
+// readNow makes an io.Reader of what never waits, not for the sender either.
+type readNow struct {
+	lateReads
+	p *Pipeline
+}
 
-func (r readNow) Read(p []byte) (int, error) { return r.ReadNow(p) }
+func (r readNow) Read(b []byte) (int, error) {
+	r.p.reading.Store(true)
+	defer r.p.reading.Store(false)
+	if r.p.sending.Load() {
+		return 0, syscall.EAGAIN
+	}
+	return r.ReadNow(b)
+}
+
+// letRead waits for a read that has begun, for some microseconds at most. The kernel lets
+// one thread at a time at a socket and puts the other to sleep (lock_sock), which costs
+// both more than the read takes. sending is set.
+func (p *Pipeline) letRead() {
+	for range 2000 {
+		if !p.reading.Load() {
+			return
+		}
+	}
+}
 
 // readLate has replies read late from the connection. Somebody else looks for them while
 // the bit with the number is set in of.unanswered. It is called before the first Send.
 func (p *Pipeline) readLate(from lateReads, of *lates, number int) {
 	p.late, p.of, p.bit = from, of, 1<<number
-	p.reader = NewReader(readNow{from}, func() { p.rest(p.replied) })
+	p.reader = NewReader(readNow{from, p}, func() { p.rest(p.replied) })
 	of.pipelines[number].Store(p)
 }
 
@@ -75,8 +96,11 @@ func (p *Pipeline) serveLate() error {
 }
 
 // look takes the replies that have come, unless somebody is just at it, and reports whether
-// there were any. The sender need not look then.
+// there were any. The sender need not look then; while he is writing it is left to him.
 func (p *Pipeline) look() (found bool) {
+	if p.sending.Load() {
+		return false
+	}
 	if p.replies.TryLock() {
 		before := p.replied
 		p.takeAll()

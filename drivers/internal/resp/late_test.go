@@ -175,3 +175,25 @@ func TestLooksAtThoseThatWaitLongest(t *testing.T) {
 		t.Errorf("reads %s; want %s", got, strings.Join(want, ", "))
 	}
 }
+
+// Nobody reads from a socket that is being written to. The reply is left to the sender.
+func TestNobodyReadsWhileTheSenderWrites(t *testing.T) {
+	var s socket
+	ps := &Producers{}
+	p, o := latePipeline(&s, &ps.late, 0, 2)
+	s.there = ":1\r\n"
+	p.sending.Store(true)
+	ps.Look(1)
+	p.replies.Lock()
+	p.takeAll() // whoever came before it was so
+	p.replies.Unlock()
+	if s.reads != 0 {
+		t.Errorf("%d reads of a socket that is written to", s.reads)
+	}
+	p.sending.Store(false)
+	p.looked.Store(false)
+	p.await()
+	if s.reads != 1 || len(o.errs) != 1 {
+		t.Errorf("the sender: %d reads, %d replies, want 1 of each", s.reads, len(o.errs))
+	}
+}

@@ -61,6 +61,8 @@ type Pipeline struct {
 	bit    uint64
 	waits  atomic.Uint64
 	looked atomic.Bool // somebody has looked since the sender last asked
+	// A thread is writing to the connection, or reading from it: they do not meet.
+	sending, reading atomic.Bool
 
 	leaving atomic.Bool
 	written atomic.Uint64 // commands that have been written, for the reader
@@ -315,7 +317,12 @@ func (p *Pipeline) write() error {
 		}
 		return nil
 	}
+	if p.late != nil {
+		p.sending.Store(true)
+		p.letRead()
+	}
 	n, err := p.conn.Write(p.buf)
+	p.sending.Store(false)
 	p.sent += uint64(n)
 	if err != nil {
 		// Half a command may be out.
