@@ -24,12 +24,20 @@ const lateMost = 50 * time.Millisecond
 type lates struct {
 	unanswered atomic.Uint64 // a bit for each with replies to come
 	order      atomic.Uint64 // of sends, see Pipeline.waits
+	copies     atomic.Int64  // of each message, by the last reply; less than 2: one
+	delivered  atomic.Int64  // copies since looks were made for a message
 	pipelines  [64]atomic.Pointer[Pipeline]
 }
 
-// look takes the replies of those that have waited longest, of n at most, until one has none
-// as yet. Nothing is left behind for good by that: senders look, and serveLate.
+// look takes the replies of those that have waited longest, of as many at most as messages
+// were delivered with all their copies, n copies more by now, until one has none as yet.
+// Nothing is left behind for good by that: senders look, and serveLate.
 func (l *lates) look(n int) {
+	if copies := l.copies.Load(); copies > 1 && n > 0 {
+		delivered := l.delivered.Add(int64(n))
+		n = int(delivered / copies)
+		l.delivered.Add(-int64(n) * copies)
+	}
 	for left := l.unanswered.Load(); left != 0 && n > 0; n-- {
 		oldest, at := (*Pipeline)(nil), 0
 		for w := left; w != 0; w &= w - 1 {

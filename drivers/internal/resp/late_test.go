@@ -197,3 +197,26 @@ func TestNobodyReadsWhileTheSenderWrites(t *testing.T) {
 		t.Errorf("the sender: %d reads, %d replies, want 1 of each", s.reads, len(o.errs))
 	}
 }
+
+// Where each message has several copies, one look is made for all of them.
+func TestLooksOncePerMessage(t *testing.T) {
+	var s socket
+	ps := &Producers{}
+	p, o := latePipeline(&s, &ps.late, 0, 9)
+	s.there = ":3\r\n" // the server tells how many there are
+	ps.Look(1)
+	s.reads = 0
+	for range 7 {
+		ps.Look(1)
+	}
+	if s.reads != 2 {
+		t.Errorf("%d reads for 7 copies of messages that have 3 each, want 2", s.reads)
+	}
+	ps.Look(2)
+	if s.reads != 3 {
+		t.Errorf("%d reads for 9 copies, want 3", s.reads)
+	}
+	if len(o.errs) != 1 || p.replied != 1 {
+		t.Errorf("%d replies, want 1", len(o.errs))
+	}
+}

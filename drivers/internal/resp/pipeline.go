@@ -145,6 +145,9 @@ func (p *Pipeline) take() error {
 		return fmt.Errorf("%w: a reply that nobody asked for: %q %d %.100s", ErrProtocol, kind, n, line)
 	}
 	p.replied++
+	if p.of != nil && kind == Integer && n != p.of.copies.Load() {
+		p.of.copies.Store(n)
+	}
 	if kind == Failure {
 		cmd.acks.Done(cmd.token, fmt.Errorf("%s: %w", p.client.Driver, ReplyError(string(line))))
 	} else {

@@ -27,8 +27,9 @@ type Producers struct {
 // Look takes replies that have come on pipelines whose replies are read late. It is
 // for a thread that has just handed n messages over to a consumer: the replies to their
 // publishes are there by then, and are not worth a thread of their own. Those that were
-// published before are looked for first, and no more than n pipelines: a look at one
-// whose message is still on its way costs a system call for nothing.
+// published before are looked for first, and of no more pipelines than messages were
+// delivered to everybody: a look at one whose message is still on its way costs a system
+// call for nothing.
 func (ps *Producers) Look(n int) { ps.late.look(n) }
 
 // NewProducers returns a session's, none as yet. The verb says in errors what
