@@ -105,7 +105,3 @@ func (d *Dialer) forget(c *Conn) {
 		d.threads.Add(-1)
 	}
 }
-
-// threadsMost is up to how many open connections each reader waits in the kernel, on
-// a thread of its own. Beyond, readers wait in the runtime's poller.
-const threadsMost = 64

@@ -31,5 +31,8 @@ func (*rawSocket) rest(net.Conn, time.Duration) error { return net.ErrClosed }
 // restable: Linux's only.
 func restable(net.Conn) bool { return false }
 
+// threadsMost: Linux's only.
+const threadsMost = 0
+
 // ownWait is Linux's only.
 func ownWait(c net.Conn) net.Conn { return c }
