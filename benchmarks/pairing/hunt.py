@@ -82,14 +82,22 @@ def differs(name, ours, before, after):
 
 def assess(ours, before, after):
     """What is wrong in a trial of ours that the C client framed: a list of figure,
-    direction and whether the trial says that this percentile holds.
+    direction, whether the trial says that this percentile holds, and whether it was the
+    C client's own sender that was late.
 
-    A percentile that is not printed says nothing.
+    A percentile that is not printed says nothing. The C client's sender writes message by
+    message and falls behind where ours does not. The broker took its service time, so a
+    figure of ours is too low only if it is too low for that, too.
     """
     found = []
     for name in ("p50", "p99"):
-        if math.isfinite(ours[name]) and (direction := differs(name, ours[name], before[name], after[name])):
-            found.append({"figure": name, "direction": direction, "vouched": vouched(ours, name[1:])})
+        if not math.isfinite(ours[name]) or not (direction := differs(name, ours[name], before[name], after[name])):
+            continue
+        service = (f"service_{name}" in f for f in (before, after))
+        late = direction == "below" and all(service) and (
+            differs(name, ours[name], before[f"service_{name}"], after[f"service_{name}"]) != "below"
+        )  # fmt: skip
+        found.append({"figure": name, "direction": direction, "vouched": vouched(ours, name[1:]), "late": late})
     return found
 
 
@@ -119,7 +127,7 @@ def run_case(case, binaries, bounds):
     if "harm" in middle:
         return row | {"outcome": "sixnines failed", "mark": f"harm: {middle['harm']}"}
     row["wrong"] = assess(middle, before, after)
-    row["outcome"] = "lie" if any(w["vouched"] for w in row["wrong"]) else "no lie"
+    row["outcome"] = "lie" if any(w["vouched"] and not w["late"] for w in row["wrong"]) else "no lie"
     return row
 
 
@@ -146,7 +154,8 @@ def table_row(row):
         words += f" ({', '.join(codes)})" if codes else ""
         words += "" if row["trials"][1]["figures"]["rate_kept"] else ", rate not kept"
     for w in row["wrong"]:
-        words += f", {w['figure']} {w['direction']} the C client's" + ("" if w["vouched"] else " (said so)")
+        words += f", {w['figure']} {w['direction']} the C client's"
+        words += " (late itself)" if w["late"] else "" if w["vouched"] else " (said so)"
     return (
         f"{row['number']:>3} {row['driver']:6} {load['rate']:>7} {load['size']:>6} {load['connections']:>4}"
         f" {load['fanout']:>3} {'poisson' if load['poisson'] else 'constant':8} {'busy' if row['busy'] else 'idle':7}"
@@ -166,7 +175,10 @@ def summarise(rows):
         "lies": [r["number"] for r in rows if r["outcome"] == "lie"],
         "failed": [r["number"] for r in rows if r["outcome"] == "sixnines failed"],
         "not_counted": [r["number"] for r in rows if r["outcome"] == "not counted"],
-        "wrong_but_said_so": [r["number"] for r in counted if r["outcome"] == "no lie" and r["wrong"]],
+        "wrong_but_said_so": [
+            r["number"] for r in counted if r["outcome"] == "no lie" and any(not w["late"] for w in r["wrong"])
+        ],
+        "c_client_late": [r["number"] for r in counted if any(w["late"] for w in r["wrong"])],
         "rate_not_kept": [r["number"] for r in counted if not r["trials"][1]["figures"]["rate_kept"]],
         # A hunt in which nothing is vouched for finds no lie either.
         "vouched": {n: sum(vouched(f, n[1:]) and math.isfinite(f[n]) for f in ours) for n in ("p50", "p99")},

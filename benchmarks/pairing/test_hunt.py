@@ -70,6 +70,13 @@ class Lies(unittest.TestCase):
         self.check(figures(99, 9 * MS, "SUSPECT"), ("p50", "above", False), ("p99", "above", False))
         self.check(figures(99, 9 * MS, "VALID") | {"valid_to": "90"}, ("p50", "above", True), ("p99", "above", False))
 
+    def test_below_a_c_client_that_was_late_itself(self):
+        before, after = BEFORE | {"service_p50": 5}, AFTER | {"service_p50": 6}
+        late = lambda p50: [w["late"] for w in hunt.assess(figures(p50, 2 * MS, "VALID"), before, after)]  # noqa: E731
+        self.assertEqual(late(2), [True])  # of the 10 the broker took 5
+        self.assertEqual(late(1), [False])
+        self.assertEqual(late(99), [False])  # lateness makes none of ours too high
+
     def test_a_percentile_that_is_not_printed_says_nothing(self):
         self.check(figures(11, math.inf, "VALID"))
 
@@ -111,6 +118,10 @@ class Running(unittest.TestCase):
         self.assertEqual(self.run_case(BEFORE, good, AFTER)["outcome"], "no lie")
         self.assertEqual(self.run_case(BEFORE, lie, AFTER)["outcome"], "lie")
         self.assertEqual(self.run_case(BEFORE, lie | {"verdict": "UNSTABLE"}, AFTER)["outcome"], "no lie")
+        late = [BEFORE | {"service_p50": 5}, figures(2, 2 * MS, "VALID"), AFTER | {"service_p50": 5}]
+        row = self.run_case(*late)
+        self.assertEqual((row["outcome"], hunt.summarise([row])["c_client_late"]), ("no lie", [0]))
+        self.assertIn("p50 below the C client's (late itself)", hunt.table_row(row))
         harmed = figures(math.inf, math.inf, "VALID", harm={"missing": 1})
         self.assertEqual(self.run_case(BEFORE, harmed, AFTER)["outcome"], "sixnines failed")
         self.assertEqual(self.run_case(BEFORE, Failed("no"), AFTER)["outcome"], "sixnines failed")
