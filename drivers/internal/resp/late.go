@@ -61,12 +61,17 @@ type readNow struct {
 
 func (r readNow) Read(b []byte) (int, error) {
 	r.p.reading.Store(true)
-	defer r.p.reading.Store(false)
-	if r.p.sending.Load() {
-		return 0, syscall.EAGAIN
-	}
-	return r.ReadNow(b)
+	n, err := r.ReadNow(b)
+	r.p.reading.Store(false)
+	return n, err
 }
+
+// skipsMost is how many looks leave a connection alone for one write. A write that is stuck
+// since the server takes no more keeps nobody from its replies.
+const skipsMost = 2
+
+// busy reports whether a look should leave the connection to the sender.
+func (p *Pipeline) busy() bool { return p.sending.Load() && p.skipped.Add(1) <= skipsMost }
 
 // letRead waits for a read that has begun, for some microseconds at most. The kernel lets
 // one thread at a time at a socket and puts the other to sleep (lock_sock), which costs
@@ -106,7 +111,7 @@ func (p *Pipeline) serveLate() error {
 // look takes the replies that have come, unless somebody is just at it, and reports whether
 // there were any. The sender need not look then; while he is writing it is left to him.
 func (p *Pipeline) look() (found bool) {
-	if p.sending.Load() {
+	if p.busy() {
 		return false
 	}
 	if p.replies.TryLock() {

@@ -176,25 +176,31 @@ func TestLooksAtThoseThatWaitLongest(t *testing.T) {
 	}
 }
 
-// Nobody reads from a socket that is being written to. The reply is left to the sender.
-func TestNobodyReadsWhileTheSenderWrites(t *testing.T) {
+// A look leaves a socket that is written to alone, and its reply to the sender; but not
+// for as long as a write is stuck.
+func TestLooksWhileTheSenderWrites(t *testing.T) {
 	var s socket
 	ps := &Producers{}
-	p, o := latePipeline(&s, &ps.late, 0, 2)
+	p, o := latePipeline(&s, &ps.late, 0, 3)
 	s.there = ":1\r\n"
+	p.looked.Store(false)
 	p.sending.Store(true)
-	ps.Look(1)
-	p.replies.Lock()
-	p.takeAll() // whoever came before it was so
-	p.replies.Unlock()
-	if s.reads != 0 {
-		t.Errorf("%d reads of a socket that is written to", s.reads)
+	for range skipsMost {
+		ps.Look(1)
 	}
+	if s.reads != 0 || p.looked.Load() {
+		t.Errorf("%d reads of a socket that is written to, looked %t", s.reads, p.looked.Load())
+	}
+	ps.Look(1) // the write is stuck
+	if s.reads != 1 || len(o.errs) != 1 {
+		t.Errorf("beside a stuck write: %d reads, %d replies, want 1 of each", s.reads, len(o.errs))
+	}
+	s.there = ":1\r\n"
 	p.sending.Store(false)
 	p.looked.Store(false)
 	p.await()
-	if s.reads != 1 || len(o.errs) != 1 {
-		t.Errorf("the sender: %d reads, %d replies, want 1 of each", s.reads, len(o.errs))
+	if s.reads != 2 || len(o.errs) != 2 {
+		t.Errorf("the sender: %d reads, %d replies, want 2 of each", s.reads, len(o.errs))
 	}
 }
 

@@ -63,6 +63,7 @@ type Pipeline struct {
 	looked atomic.Bool // somebody has looked since the sender last asked
 	// A thread is writing to the connection, or reading from it: they do not meet.
 	sending, reading atomic.Bool
+	skipped          atomic.Int32 // looks that left it alone for the write at hand
 
 	leaving atomic.Bool
 	written atomic.Uint64 // commands that have been written, for the reader
@@ -325,7 +326,10 @@ func (p *Pipeline) write() error {
 		p.letRead()
 	}
 	n, err := p.conn.Write(p.buf)
-	p.sending.Store(false)
+	if p.late != nil {
+		p.sending.Store(false)
+		p.skipped.Store(0)
+	}
 	p.sent += uint64(n)
 	if err != nil {
 		// Half a command may be out.
