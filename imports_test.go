@@ -37,7 +37,7 @@ func layers() []layer {
 		{"tests", "internal/*/*test drivers/internal/*test drivers/internal/*/*test internal/jsonschema/generate", "words basics contract suite files judge brokers tests", "what tests share knows neither the engine nor a driver"},
 
 		{"words", "internal/spell internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
-		{"basics", "internal/child internal/clock internal/clocksync internal/filelock internal/gofast internal/integrity internal/ring internal/stats", "words basics", "these packages know no broker, scenario or result"},
+		{"basics", "internal/child internal/clock internal/clocksync internal/filelock internal/gofast internal/integrity internal/ring internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
 		{"keys", "internal/keys", "", "the engine and drivers both make keys"},
 		{"contract", "driver", "words", "a driver in another module links nothing else of Sixnines"},
 		{"files", "scenario result", "words", "a program that reads results links nothing else of Sixnines"},
@@ -70,7 +70,7 @@ type library struct{ paths, importers string }
 // client libraries, see clients.
 func libraries() []library {
 	return []library{
-		{"golang.org/x/sys/...", "result internal/clock internal/engine internal/selftest internal/transport internal/vitals benchmarks/bareloop"},
+		{"golang.org/x/sys/...", "result internal/clock internal/engine internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
 		{"github.com/HdrHistogram/hdrhistogram-go", "result internal/recorder internal/report internal/selftest"},
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
 		{"go.yaml.in/yaml/...", "scenario internal/study"},

@@ -21,6 +21,8 @@ import (
 	"os/exec"
 	"runtime"
 	"time"
+
+	"sixnines/internal/thread"
 )
 
 // ErrUnavailable says that this operating system does not offer what was asked.
@@ -82,6 +84,7 @@ func start(ctx context.Context, l launch) (*Instance, error) {
 		// broker.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+		thread.Reset()
 		err := cmd.Start()
 		child.Close()
 		if err != nil {

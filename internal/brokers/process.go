@@ -12,6 +12,8 @@ import (
 	"runtime"
 	"strconv"
 	"time"
+
+	"sixnines/internal/thread"
 )
 
 // ErrPortTaken says that somebody else listens where the broker should.
@@ -97,6 +99,7 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 		// See start: the parent-death signal hangs on this thread.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
+		thread.Reset()
 		err := cmd.Start()
 		log.Close()
 		if err != nil {

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"sixnines/internal/thread/threadtest"
 )
 
 // children names a child of this process, if there is one.
@@ -149,4 +151,24 @@ func FuzzParseStat(f *testing.F) {
 			t.Errorf("%v, and yet %+v", err, s)
 		}
 	})
+}
+
+// Brokers are scheduled alike, whatever a run before has asked of the thread that starts them.
+func TestBrokersAreScheduledAsThisProcessBegan(t *testing.T) {
+	begun := threadtest.Scheduling(t, os.Getpid())
+	threadtest.Shorten(t)
+	s := up(t, testHome(t), Options{Nodes: 2})
+	for _, p := range s.List {
+		if its := threadtest.Scheduling(t, p.PID); its != begun {
+			t.Errorf("%s has %s, this process began with %s", p.Name, its, begun)
+		}
+	}
+	i, err := StartNATS(t.Context(), options("nats"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer i.Stop(t.Context())
+	if its := threadtest.Scheduling(t, i.PID); its != begun {
+		t.Errorf("nats-server has %s, this process began with %s", its, begun)
+	}
 }

@@ -15,6 +15,8 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+
+	"sixnines/internal/thread"
 )
 
 // Options say what to start.
@@ -57,12 +59,11 @@ func Start(o Options) (*Process, error) {
 	p.cmd.SysProcAttr = attributes(o.Kill)
 	started := make(chan error, 1)
 	go func() {
-		if o.Kill {
-			// The kernel looks at the thread that started the process: it must be
-			// one that stays as long.
-			runtime.LockOSThread()
-			defer runtime.UnlockOSThread()
-		}
+		// The kernel looks at the thread that started the process: where that is to be
+		// killed, it must be one that stays as long.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		thread.Reset()
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {

@@ -7,6 +7,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
+	"sixnines/internal/thread"
 	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -42,7 +43,7 @@ func (c *collector) wait() error {
 func (c *collector) loop() {
 	defer close(c.done)
 	runtime.LockOSThread() // never unlocked: the thread ends with its low priority
-	lowerPriority()
+	thread.Lower()
 	r := c.run
 	for _, ld := range r.loads {
 		defer ld.accounts.told.pacers.close()

@@ -7,6 +7,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
+	"sixnines/internal/thread"
 )
 
 // pacer is a thread that sends the messages of some lanes when they are due.
@@ -48,10 +49,9 @@ type pacer struct {
 // pace runs the open loop: every message is due when the schedule says, and timed
 // from then, whatever the system under test does.
 func (p *pacer) pace() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
+	runtime.LockOSThread()     // never unlocked: the thread ends with its slice and its timer slack
 	_ = clock.SetTimerSlack(1) // without it wake-ups are later, which the lag shows
-	raisePriority()
+	thread.ShortenSlice()
 	id := threadID()
 	p.thread = openThread(id)
 	defer p.thread.close()

@@ -9,6 +9,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
+	"sixnines/internal/thread"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -120,7 +121,7 @@ func (w *sampler) watch(start int64) {
 	defer close(w.done)
 	runtime.LockOSThread() // never unlocked: the thread ends with its timer slack
 	_ = clock.SetTimerSlack(1)
-	raisePriority()
+	thread.ShortenSlice()
 	next := start
 	before := 0.0 // what the last look saw
 	for !w.stop.Load() {

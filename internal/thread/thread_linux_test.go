@@ -1,0 +1,75 @@
+package thread_test
+
+import (
+	"os"
+	"os/exec"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"sixnines/internal/clock"
+	"sixnines/internal/thread"
+	"sixnines/internal/thread/threadtest"
+)
+
+func TestReset(t *testing.T) {
+	runtime.LockOSThread() // never unlocked: the thread ends
+	id := unix.Gettid()
+	begun := threadtest.Scheduling(t, id)
+	for what, change := range map[string]func(){
+		"a short slice": thread.ShortenSlice,
+		"lower":         thread.Lower,
+		"slack":         func() { _ = clock.SetTimerSlack(1) },
+	} {
+		change()
+		if s := threadtest.Scheduling(t, id); s == begun {
+			t.Errorf("%s changes nothing: %s", what, s)
+		}
+		if what == "lower" && os.Getuid() != 0 {
+			return // nobody else may raise it again
+		}
+		thread.Reset()
+		if s := threadtest.Scheduling(t, id); s != begun {
+			t.Errorf("%s, and reset: %s; the process began with %s", what, s, begun)
+		}
+	}
+}
+
+// A reader's slice is short wherever its goroutine runs.
+func TestReader(t *testing.T) {
+	runtime.LockOSThread()
+	thread.ShortenSlice()
+	short := threadtest.Scheduling(t, unix.Gettid())
+	var r thread.Reader
+	for range 3 {
+		done := make(chan string)
+		go func() {
+			runtime.LockOSThread() // never unlocked: the next is on another thread
+			for range 100 {
+				r.ShortenSlice()
+			}
+			done <- threadtest.Scheduling(t, unix.Gettid())
+		}()
+		if s := <-done; s != short {
+			t.Fatalf("a reader has %s, who asks for a short slice %s", s, short)
+		}
+	}
+}
+
+// Without a reset a program has what the thread has that starts it: what Reset is for.
+func TestInherited(t *testing.T) {
+	runtime.LockOSThread()
+	thread.ShortenSlice()
+	c := exec.Command("sleep", "60")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	}()
+	if its, ours := threadtest.Scheduling(t, c.Process.Pid), threadtest.Scheduling(t, unix.Gettid()); its != ours {
+		t.Errorf("the program has %s, the thread %s", its, ours)
+	}
+}
