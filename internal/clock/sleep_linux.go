@@ -196,6 +196,19 @@ func pollHandingOver(fds *[2]unix.PollFd, left *unix.Timespec) {
 	exitsyscall()
 }
 
+// ReceiveHandingOver is recvmsg(2) on a socket that may have it wait. It gives the
+// processor to others at once, as [SleepUntilHandingOver] does, also where there is something
+// to receive.
+//
+//go:nosplit
+//go:norace
+func ReceiveHandingOver(fd uintptr, head *unix.Msghdr) (n uintptr, errno syscall.Errno) {
+	entersyscallblock()
+	n, _, errno = syscall.RawSyscall6(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(head)), 0, 0, 0, 0)
+	exitsyscall()
+	return n, errno
+}
+
 // SleepUntilStamped is [SleepUntilBlocking] that also returns when the kernel
 // let the thread go on: a clock reading taken before the thread asks Go's
 // scheduler for a processor. woke − t is what the operating system added;

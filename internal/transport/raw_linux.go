@@ -104,25 +104,41 @@ func (s *rawSocket) write(c net.Conn, p []byte) (int, error) {
 // receiveOn reads once; false: there is nothing now.
 func (s *rawSocket) receiveOn(fd uintptr) bool {
 	for {
-		s.vec.Base = &s.in[0]
-		s.vec.SetLen(len(s.in))
-		s.head = unix.Msghdr{Iov: &s.vec, Control: &s.control[0]}
-		s.head.SetIovlen(1)
-		s.head.SetControllen(len(s.control))
+		s.prepare()
 		n, _, errno := syscall.RawSyscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&s.head)), unix.MSG_DONTWAIT)
-		switch errno {
-		case 0:
-			s.got = int(n)
-			s.emptied = s.got < len(s.in)
-			return true
-		case unix.EINTR:
-		case unix.EAGAIN:
-			return false
-		default:
-			s.inErr = errno
-			return true
+		if errno != unix.EINTR {
+			return s.received(n, errno)
 		}
 	}
+}
+
+// receiveWaiting reads once, and waits for that as long as the socket has it wait; false:
+// nothing came, or a signal did.
+func (s *rawSocket) receiveWaiting(fd uintptr) bool {
+	s.prepare()
+	return s.received(clock.ReceiveHandingOver(fd, &s.head))
+}
+
+func (s *rawSocket) prepare() {
+	s.vec.Base = &s.in[0]
+	s.vec.SetLen(len(s.in))
+	s.head = unix.Msghdr{Iov: &s.vec, Control: &s.control[0]}
+	s.head.SetIovlen(1)
+	s.head.SetControllen(len(s.control))
+}
+
+// received notes what recvmsg(2) has returned.
+func (s *rawSocket) received(n uintptr, errno syscall.Errno) bool {
+	switch errno {
+	case 0:
+		s.got = int(n)
+		s.emptied = s.got < len(s.in)
+	case unix.EAGAIN, unix.EINTR:
+		return false
+	default:
+		s.inErr = errno
+	}
+	return true
 }
 
 // spareMost is for how many reads in a row nothing is asked for before they wait.
@@ -131,7 +147,7 @@ const spareMost = 15
 // receiveAhead is receiveOn for a reader that waits in the kernel itself: false sends it
 // to wait. After a read that left room in its buffer a reader that keeps up asks for
 // what is not there, which costs it a system call for each message. So it waits
-// without asking. Nothing is lost by that: poll(2) returns at once while anything is
+// without asking. Nothing is lost by that: a wait returns at once while anything is
 // unread, whenever it came, and at the end of the stream.
 //
 // For a reader that is behind the wait is the dearer call. So reads ask first until one
@@ -162,7 +178,17 @@ func (s *rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err er
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	s.in, s.got, s.inErr = p, 0, 0
-	if err = s.conn.Read(s.receive); err != nil {
+	if own, ok := c.(*socket); ok {
+		if err = own.do(&own.reading, s.receive, s.receiveWaiting); err == nil && s.got == 0 && s.inErr == 0 && own.closed() {
+			err = net.ErrClosed // no end of the stream: see socket.Close
+		}
+		if err != nil {
+			err = opError("read", c, err)
+		}
+	} else {
+		err = s.conn.Read(s.receive)
+	}
+	if err != nil {
 		s.in, s.vec.Base = nil, nil
 		return 0, 0, -1, err
 	}

@@ -20,6 +20,10 @@ import (
 // poller is woken by way of a thread that the poller wakes first, and which wakes
 // another to take its place.
 //
+// Who reads it waits in recvmsg(2) for up to patience: one system call for each message,
+// where poll(2) makes it two. Only then does it wait in poll(2), which a new deadline ends
+// at once. What must not wait says MSG_DONTWAIT.
+//
 // It implements net.Conn and syscall.Conn.
 type socket struct {
 	fd            int
@@ -30,6 +34,10 @@ type socket struct {
 }
 
 const closedBit = 1 << 62
+
+// patience is for how long a receive waits, and by how much at most a deadline is
+// missed that is set, or moved forward, meanwhile.
+const patience = 50 * time.Millisecond
 
 // direction is the state of reading or of writing.
 type direction struct {
@@ -75,6 +83,10 @@ func takeOver(c *net.TCPConn) (*socket, error) {
 	}
 	// This ends the runtime's interest. The socket lives on in the second descriptor.
 	_ = c.Close()
+	limit := unix.NsecToTimeval(int64(patience))
+	if unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit) == nil {
+		_ = unix.SetNonblock(s.fd, false) // else a receive does not wait, and poll(2) has to
+	}
 	return s, nil
 }
 
@@ -131,31 +143,53 @@ func (s *socket) Close() error {
 	}
 	s.reading.interrupt()
 	s.writing.interrupt()
+	_ = unix.Shutdown(s.fd, unix.SHUT_RD) // ends a receive that waits; the other side does not hear of it
 	s.leave()
 	return nil
 }
+
+func (s *socket) closed() bool { return s.users.Load()&closedBit != 0 }
 
 func (d *direction) interrupt() {
 	_, _ = unix.Write(d.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // full: it is woken anyway
 }
 
-// do calls f until it reports that it is done, and waits before each further call.
-func (s *socket) do(d *direction, f func(fd uintptr) bool) error {
+// do calls f until it reports that it is done, and waits before each further call. A
+// waiting that is not nil is f that waits itself, for up to patience.
+func (s *socket) do(d *direction, f, waiting func(fd uintptr) bool) error {
 	if !s.enter() {
 		return net.ErrClosed
 	}
 	defer s.leave()
 	for {
-		if until := d.deadline.Load(); until != 0 && until <= clock.Now() {
-			return os.ErrDeadlineExceeded
+		left := int64(math.MaxInt64)
+		if until := d.deadline.Load(); until != 0 {
+			if left = until - clock.Now(); left <= 0 {
+				return os.ErrDeadlineExceeded
+			}
 		}
 		if f(uintptr(s.fd)) {
 			return nil
+		}
+		if waiting != nil && left > int64(patience) {
+			if done, err := s.waitIn(d, waiting); done || err != nil {
+				return err
+			}
 		}
 		if err := s.wait(d); err != nil {
 			return err
 		}
 	}
+}
+
+// waitIn calls f, which waits in the kernel. One goroutine at a time does.
+func (s *socket) waitIn(d *direction, f func(fd uintptr) bool) (done bool, err error) {
+	d.until.Store(waitEnd(d.deadline.Load()))
+	defer d.until.Store(0)
+	if s.closed() {
+		return false, net.ErrClosed
+	}
+	return f(uintptr(s.fd)), nil
 }
 
 // wait returns when the socket is ready, perhaps sooner.
@@ -164,7 +198,7 @@ func (s *socket) wait(d *direction) error {
 	d.until.Store(waitEnd(until))
 	defer d.until.Store(0)
 	// Who sets a deadline or closes looks at until afterwards.
-	if s.users.Load()&closedBit != 0 {
+	if s.closed() {
 		return net.ErrClosed
 	}
 	if d.deadline.Load() != until {
@@ -188,12 +222,12 @@ func (s *socket) rest(d time.Duration) error {
 	w := &s.reading
 	w.until.Store(math.MaxInt64)
 	defer w.until.Store(0)
-	if s.users.Load()&closedBit != 0 {
+	if s.closed() {
 		return net.ErrClosed
 	}
 	fds := [2]unix.PollFd{{Fd: -1}, {Fd: int32(w.wake), Events: unix.POLLIN}} // of the first nothing is asked
 	clock.PollHandingOver(&fds, clock.Now()+int64(d))
-	if s.users.Load()&closedBit != 0 {
+	if s.closed() {
 		return net.ErrClosed
 	}
 	return nil
@@ -250,9 +284,9 @@ func (s *socket) Read(p []byte) (n int, err error) {
 		return 0, nil
 	}
 	e := s.do(&s.reading, func(fd uintptr) bool {
-		n, err = unix.Read(int(fd), p)
+		n, _, err = unix.Recvfrom(int(fd), p, unix.MSG_DONTWAIT)
 		return !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR)
-	})
+	}, nil)
 	switch {
 	case e != nil:
 		return 0, opError("read", s, e)
@@ -281,7 +315,7 @@ func (s *socket) Write(p []byte) (written int, err error) {
 			}
 		}
 		return true
-	})
+	}, nil)
 	switch {
 	case e != nil:
 		return written, opError("write", s, e)
@@ -309,7 +343,7 @@ func (c rawConn) Control(f func(fd uintptr)) error {
 
 // Read implements syscall.RawConn.
 func (c rawConn) Read(f func(fd uintptr) bool) error {
-	if err := c.s.do(&c.s.reading, f); err != nil {
+	if err := c.s.do(&c.s.reading, f, nil); err != nil {
 		return opError("read", c.s, err)
 	}
 	return nil
@@ -317,7 +351,7 @@ func (c rawConn) Read(f func(fd uintptr) bool) error {
 
 // Write implements syscall.RawConn.
 func (c rawConn) Write(f func(fd uintptr) bool) error {
-	if err := c.s.do(&c.s.writing, f); err != nil {
+	if err := c.s.do(&c.s.writing, f, nil); err != nil {
 		return opError("write", c.s, err)
 	}
 	return nil
