@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/thread"
 )
 
 // socket is a connected TCP socket of which the runtime's poller does not know: who
@@ -42,7 +43,8 @@ const patience = 50 * time.Millisecond
 // direction is the state of reading or of writing.
 type direction struct {
 	events   int16
-	wake     int          // an eventfd that ends a wait
+	wake     int // an eventfd that ends a wait
+	thread   thread.Reader
 	deadline atomic.Int64 // on the monotonic clock, ns; 0: none
 	until    atomic.Int64 // what a wait goes on until, MaxInt64 without a deadline; 0: nobody waits
 }
@@ -189,6 +191,9 @@ func (s *socket) waitIn(d *direction, f func(fd uintptr) bool) (done bool, err e
 	if s.closed() {
 		return false, net.ErrClosed
 	}
+	// Pacers have short slices. A reader with a longer one waits for each of them that
+	// wakes, between what has come and reading it.
+	d.thread.ShortenSlice()
 	return f(uintptr(s.fd)), nil
 }
 
