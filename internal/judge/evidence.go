@@ -36,15 +36,21 @@ func newEvidence(run *result.Run, in Inputs, s *result.Summary) *evidence {
 			e.timed = append(e.timed, p)
 		}
 	}
-	for _, f := range run.Header.Machine {
-		if f.Name == factProcessors {
-			if n, err := strconv.ParseFloat(strings.TrimSpace(f.Value), 64); err == nil && n >= 1 {
-				e.cores = n
-			}
-		}
+	if n, err := strconv.ParseFloat(strings.TrimSpace(e.fact(factProcessors)), 64); err == nil && n >= 1 {
+		e.cores = n
 	}
 	e.freezes = freezes(run.Pauses, in.End)
 	return e
+}
+
+// fact is a fact of the machine's, "" if it is not told.
+func (e *evidence) fact(name string) string {
+	for _, f := range e.run.Header.Machine {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
 }
 
 // window is the length of the measured window in ns, at least 1.

@@ -38,6 +38,13 @@ const (
 // processors the generator may use.
 const factProcessors = "processors usable"
 
+// The facts by which all processors of the machine are known to be the generator's to use.
+const (
+	factOnline  = "online"
+	factAllowed = "processors allowed"
+	factQuota   = "cpu quota"
+)
+
 // The kinds of events that report that something broke and is back, and those that
 // are about the run itself.
 const (
