@@ -211,6 +211,8 @@ def parse_options(argv):
     p.add_argument("--size", type=whole(32), help="another payload than the comparison's, bytes")
     p.add_argument("--natscli", choices=NATSCLI_VERSIONS, default=NATSCLI_VERSIONS[0],
                    help="release of natscli: v0.3.0 stamps nothing in bench pub, v0.4.0 every message (v0.3.0)")
+    p.add_argument("--before", metavar="PATH",
+                   help="another sixnines binary, which is compared with this one in place of each other program")
     p.add_argument("--check", action="store_true", help="exit status 3 where a bound is missed")
     add_common_options(p)
     o = p.parse_args(argv)
@@ -222,6 +224,11 @@ def parse_options(argv):
             p.error(f"no comparison {wanted!r}; there are {', '.join(known)}")
         chosen += [n for n in names if n not in chosen]
     o.comparison = chosen
+    if o.before:
+        for n in chosen:
+            if not isinstance(known[n].a, Sixnines):
+                p.error(f"--before: {n} does not run Sixnines, so there is nothing to compare with it")
+            known[n] = known[n].with_before()
     return o, known
 
 
@@ -297,7 +304,7 @@ def warn_if_busy():
 
 def compare(o, chosen):
     """Runs the chosen comparisons; the report as plain data."""
-    binaries = obtain(o.bin_dir, o.sixnines, sorted({t for c in chosen for t in c.targets}))
+    binaries = obtain(o.bin_dir, o.sixnines, sorted({t for c in chosen for t in c.targets}), o.before)
     warn_if_busy()
     report = {
         "started": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),

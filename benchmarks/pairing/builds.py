@@ -43,17 +43,18 @@ def foreign(target, directory):
     return found
 
 
-def obtain(directory, sixnines, targets):
+def obtain(directory, sixnines, targets, before=None):
     """Builds what is not given into the directory; a path for each target.
 
-    sixnines is the path of a binary of ours, or None for this tree's.
+    sixnines is the path of a binary of ours, or None for this tree's. before is that of
+    another one, which is not built here.
     """
     directory = os.path.abspath(directory)
     files = {t: t for t in targets} | {
         "nats-server": f"nats-server-{NATS_SERVER_VERSION}", "perf-test": f"perf-test-{PERF_TEST_VERSION}",
     }  # fmt: skip
     binaries = {t: os.path.join(directory, files[t]) for t in targets}
-    given = {"sixnines": sixnines and os.path.abspath(sixnines)}
+    given = {"sixnines": sixnines and os.path.abspath(sixnines), "sixnines-before": before and os.path.abspath(before)}
     given |= {t: foreign(t, directory) for t in targets if t in FOREIGN}
     if "nats-server" in targets:
         given["nats-server"] = server_given()

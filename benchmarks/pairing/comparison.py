@@ -48,6 +48,12 @@ class Comparison:
     broker: object = NATS()
     judged: bool = False
 
+    def with_before(self):
+        """A against another binary of ours under the same load, which should be no worse by
+        more than a twentieth."""
+        bounds = {name: Bound(0.95, at_most=False) if name == "per_second" else Bound(1.05) for name in self.bounds}
+        return replace(self, what=f"{self.what}; B is another binary of ours", b=self.a.before(), bounds=bounds, judged=False)
+
     @property
     def targets(self):
         return sorted({*self.broker.targets, *self.a.targets, *self.b.targets})

@@ -6,6 +6,7 @@ of paced programs are p50 and p99 in nanoseconds and more; of flat-out ones
 per_second. Everything sent must have arrived, or the trial fails as a whole.
 """
 
+import copy
 import json
 import math
 import os
@@ -238,6 +239,13 @@ class Sixnines:
     name = "sixnines"
     targets = ("sixnines",)
 
+    def before(self):
+        """The same as run by another binary of ours, which --before names."""
+        other = copy.copy(self)
+        other.name = "sixnines-before"
+        other.targets = (other.name,)
+        return other
+
     def __init__(self, pattern="deliver", driver="nats", arguments=(), judged=False):
         self.pattern = pattern
         self.driver = driver
@@ -246,7 +254,7 @@ class Sixnines:
 
     def _run(self, place, load, *arguments):
         argv = [
-            place.binaries["sixnines"], "run", self.driver, "--url", place.broker.url,
+            place.binaries[self.name], "run", self.driver, "--url", place.broker.url,
             "--pattern", self.pattern, "--size", f"{load.size}B", *arguments, *self.arguments,
             "--json", "--quiet", "--out", place.directory,
         ]  # fmt: skip

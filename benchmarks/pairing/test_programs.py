@@ -44,16 +44,19 @@ FLAT = {
 
 
 class SixninesAnswers(unittest.TestCase):
-    def trial(self, answer, load, code=0, pattern="deliver", judged=False):
+    def trial(self, answer, load, code=0, pattern="deliver", judged=False, before=False):
         """A program that prints the answer, in the place of sixnines."""
+        side = Sixnines(pattern, judged=judged)
+        if before:
+            side = side.before()
         with tempfile.TemporaryDirectory() as directory:
-            path = os.path.join(directory, "sixnines")
+            path = os.path.join(directory, side.name)
             text = answer if isinstance(answer, str) else json.dumps(answer)
             with open(path, "w", encoding="utf-8") as f:
                 f.write(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\nexit {code}\n")
             os.chmod(path, stat.S_IRWXU)
-            place = Place({"sixnines": path}, FakeBroker, directory, "subject")
-            return Sixnines(pattern, judged=judged).trial(place, load)
+            place = Place({side.name: path}, FakeBroker, directory, "subject")
+            return side.trial(place, load)
 
     paced, flat = Paced(5, 256, 2, 1), FlatOut(4, 256)
 
@@ -96,6 +99,12 @@ class SixninesAnswers(unittest.TestCase):
         self.assertNotIn("connections", words)  # up to 16 there is one for each
         _, ((*argv,),) = self.trial(PACED, replace(self.paced, connections=17, fanout=4))
         self.assertIn("--producer-connections 17 --consumer-connections 68", " ".join(argv))
+
+    def test_another_binary_of_ours(self):
+        figures, ((program, *argv),) = self.trial(PACED, self.paced, before=True)
+        _, ((ours, *same),) = self.trial(PACED, self.paced)
+        self.assertEqual((figures["p50"], os.path.basename(program), os.path.basename(ours)), (7, "sixnines-before", "sixnines"))
+        self.assertEqual(argv[: argv.index("--out")], same[: same.index("--out")])
 
     def test_a_rate_that_is_not_kept(self):
         for sent, kept in ((5.0, True), (4.96, True), (4.9, False)):
@@ -232,6 +241,12 @@ class Judging(unittest.TestCase):
             ]),
             {"wrong_but_valid": 2, "wrong_but_valid_discarded": 1, "rate_kept_by_b": 7, "rate_kept_by_both": 6},
         )  # fmt: skip
+
+    def test_before(self):
+        bounds = {"per_second": Bound(0.75, at_most=False), "processor_ns_per_message": None}
+        c = Comparison("c", "what", Sixnines(judged=True), CClient("natslat"), FlatOut(4, 256), bounds, judged=True).with_before()
+        self.assertEqual((c.name, c.a.targets, c.b.targets, c.judged), ("c", ("sixnines",), ("sixnines-before",), False))
+        self.assertEqual({k: str(b) for k, b in c.bounds.items()}, {"per_second": "≥ 0.95", "processor_ns_per_message": "≤ 1.05"})
 
     def test_each_pair_has_arrivals_of_its_own(self):
         class Side:
