@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -48,14 +47,6 @@ func TestGates(t *testing.T) {
 			for n, s := range sources {
 				b.intervals[4].v.Pauses = append(b.intervals[4].v.Pauses, result.Pause{Start: 4e9 - int64(n)*1000, End: 4e9 + ns, Source: s})
 			}
-		}
-	}
-	shared := func(busy, used float64, allowed, quota string) func(*testbed) {
-		return func(b *testbed) {
-			b.header.SameHost = true
-			b.header.Machine = append(b.header.Machine, result.Fact{Name: factOnline, Value: "0-1"}, result.Fact{Name: factAllowed, Value: allowed}, result.Fact{Name: factQuota, Value: quota})
-			every(vitalBusy, busy)(b)
-			every(vitalProcessCPU, used)(b)
 		}
 	}
 	mode := func(m string) func(*testbed) { return func(b *testbed) { b.header.Mode = m } }
@@ -138,11 +129,6 @@ func TestGates(t *testing.T) {
 		{"closed loop", mode(result.ModeClosed), "closed-loop", result.Valid, "coordinated omission", ""},
 		{"flat out", mode(result.ModeFlatOut), "unpaced", result.Valid, "UNPACED", ""},
 		{"one host", func(b *testbed) { b.header.SameHost = true }, "same-host", result.Valid, "shared", ""},
-		{"one host, and processors to spare", shared(0.5, 0.5, "0-1", "none"), "same-host", result.Valid, "no network lies between them", ""},
-		{"one host, most of it used up", shared(0.7, 0.8, "0-1", "none"), "same-host", result.Valid, "busy for 70 % of the time, 40 % with the generator: what waits for them waits about 2.3 times as long", ""},
-		{"one host, all of it used up", shared(1, 1, "0-1", "none"), "same-host", result.Valid, "about 51.0 times", ""},
-		{"one host, of which the generator has a part", shared(0.7, 0.8, "1", "none"), "same-host", result.Valid, "no network lies between them", ""},
-		{"one host, and a quota", shared(0.7, 0.8, "0-1", "1.5 cores"), "same-host", result.Valid, "no network lies between them", ""},
 		{"lost after the acknowledgement", count(func(c *result.Counters) { c.Expected, c.Missing, c.LostAcked = 2, 2, 2 }), "lost-acked", result.Valid, "lost 2 messages that it had acknowledged", ""},
 		{"still with the broker", count(func(c *result.Counters) { c.Expected, c.Missing, c.Undelivered = 2, 2, 2 }), "undelivered", result.Valid, "2 messages acknowledged but not yet delivered when the run ended", ""},
 		{"missing", count(func(c *result.Counters) { c.Expected, c.Missing = 3, 3 }), "missing", result.Valid, "3 messages missing that the broker never acknowledged: no guarantee violated", ""},
@@ -180,7 +166,7 @@ func TestGates(t *testing.T) {
 			if r.Code == "frozen" && r.Brief == "" {
 				t.Error("the pause has no headline")
 			}
-			if r.Status != tt.status || !strings.Contains(r.Text, tt.text) || tt.text == "no network lies between them" && !strings.HasSuffix(r.Text, tt.text) {
+			if r.Status != tt.status || !strings.Contains(r.Text, tt.text) {
 				t.Errorf("%s: %q, want %s with %q", r.Status, r.Text, tt.status, tt.text)
 			}
 		})
@@ -488,15 +474,6 @@ func TestVitalsAreNamedAsTheyAreWritten(t *testing.T) {
 	for _, name := range []string{vitalProcessCPU, vitalGCTotal, vitalGCMax, vitalSchedulerP99, vitalSteal, vitalSwapIn, vitalSuspended, vitalThrottled, vitalThrottleTime, vitalIdleMax, vitalBusy, vitalStealTime} {
 		if !known[name] {
 			t.Errorf("no vital is called %q", name)
-		}
-	}
-	facts := map[string]bool{}
-	for _, f := range vitals.Fingerprint() {
-		facts[f.Name] = true
-	}
-	for _, name := range []string{factProcessors, factOnline, factAllowed, factQuota} {
-		if !facts[name] && (name == factProcessors || runtime.GOOS == "linux") {
-			t.Errorf("no fact is called %q", name)
 		}
 	}
 	if sourceThread != vitals.SourceThread || sourceGoroutine != vitals.SourceGoroutine || sourceProcess != vitals.SourceProcess {
