@@ -179,10 +179,7 @@ func (s *rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err er
 	defer s.reading.Unlock()
 	s.in, s.got, s.inErr = p, 0, 0
 	if own, ok := c.(*socket); ok {
-		if err = own.do(&own.reading, s.receive, s.receiveWaiting); err == nil && s.got == 0 && s.inErr == 0 && own.closed() {
-			err = net.ErrClosed // no end of the stream: see socket.Close
-		}
-		if err != nil {
+		if err = own.do(&own.reading, s.receive, s.receiveWaiting); err != nil {
 			err = opError("read", c, err)
 		}
 	} else {
@@ -202,6 +199,9 @@ func (s *rawSocket) took(c net.Conn) (n int, now, waited int64, err error) {
 	case s.inErr != 0:
 		return 0, 0, -1, opError("read", c, os.NewSyscallError("read", s.inErr))
 	case s.got == 0:
+		if own, ok := c.(*socket); ok && own.closed() { // no end of the stream: see socket.Close
+			return 0, 0, -1, opError("read", c, net.ErrClosed)
+		}
 		return 0, 0, -1, io.EOF
 	}
 	received()

@@ -81,6 +81,25 @@ func TestCloseEndsARead(t *testing.T) {
 	}
 }
 
+// Close shuts the reading side down. Who meets that is told that the connection is
+// closed, and not that the other side has ended it.
+func TestCloseIsNoEnd(t *testing.T) {
+	c, _ := pair(t)
+	s := c.NetConn().(*socket)
+	if !s.enter() {
+		t.Fatal("closed")
+	}
+	defer s.leave()
+	c.Close()
+	c.raw.in, c.raw.got, c.raw.inErr = make([]byte, 1), 0, 0
+	if !c.raw.receiveOn(uintptr(s.fd)) {
+		t.Fatal("the reading side is open")
+	}
+	if _, _, _, err := c.raw.took(s); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("a read ended with %v", err)
+	}
+}
+
 // Whatever meets a Close, no descriptor is left and none is closed twice.
 func TestDescriptorsAreFreed(t *testing.T) {
 	count := func() int {
