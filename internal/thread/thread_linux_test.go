@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -17,17 +18,21 @@ func TestReset(t *testing.T) {
 	runtime.LockOSThread() // never unlocked: the thread ends
 	id := unix.Gettid()
 	begun := threadtest.Scheduling(t, id)
-	for what, change := range map[string]func(){
-		"a short slice": thread.ShortenSlice,
-		"lower":         thread.Lower,
-		"slack":         func() { _ = clock.SetTimerSlack(1) },
+	for _, tt := range []struct {
+		what   string
+		change func()
+	}{
+		{"a short slice", thread.ShortenSlice},
+		{"slack", func() { _ = clock.SetTimerSlack(1) }},
+		{"lower", thread.Lower}, // last: see below
 	} {
-		change()
-		if s := threadtest.Scheduling(t, id); s == begun {
+		what := tt.what
+		tt.change()
+		if s := threadtest.Scheduling(t, id); s == begun && (what != "a short slice" || !strings.Contains(s, "slice 0,")) { // before Linux 6.12 there is none
 			t.Errorf("%s changes nothing: %s", what, s)
 		}
 		if what == "lower" && os.Getuid() != 0 {
-			return // nobody else may raise it again
+			t.Skip("only root may raise what was lowered")
 		}
 		thread.Reset()
 		if s := threadtest.Scheduling(t, id); s != begun {
