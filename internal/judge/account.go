@@ -118,7 +118,7 @@ const slowerNote = 2
 // A queue empties in proportion to the time that is left: with a share b of the processors
 // busy, a share g for the generator, a wait for them ends (1 − b + g)/(1 − b) times as late
 // as it would without it. Held against a C client under the same load on the same two
-// processors, p50 was 0.8 to 1.2 times the C client's up to a factor of 3, and twice from 7 on.
+// processors, p50 was 0.6 to 1.2 times the C client's up to a factor of 4, and twice from 7 on.
 func (e *evidence) sharing() string {
 	busy, told := mean(e.measure, vitalBusy)
 	used, known := mean(e.measure, vitalProcessCPU)
