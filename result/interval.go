@@ -138,5 +138,6 @@ const (
 	PauseSteal      = "steal"          // the hypervisor gave the processors to others
 	PauseOthers     = "crowded"        // this process waited while others had the processors
 	PauseSwap       = "swap"           // pages of this process were read back from disk
+	PauseStarved    = "starved"        // the broker's threads waited for a processor of this machine
 	PauseRetransmit = "retransmission" // TCP sent something again
 )

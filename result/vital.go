@@ -58,6 +58,8 @@ func Vitals() []Vital {
 		{"broker.rss", UnitBytes, "their resident memory"},
 		{"broker.read_bytes", UnitBytes, "read from storage for them in the interval"},
 		{"broker.write_bytes", UnitBytes, "written to storage for them in the interval"},
+		{"broker.busy", UnitShare, "of the time that a thread of the broker ran, on this machine: the one by which half of their work was done"},
+		{"broker.wait", UnitShare, "of the time that it waited for a processor"},
 		{"process.threads", UnitCount, "threads"},
 		{"process.rss", UnitBytes, "resident memory"},
 		{"process.switches.voluntary", UnitCount, "context switches because a thread had to wait"},

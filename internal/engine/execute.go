@@ -46,7 +46,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		ld.side.begin()
 	}
 	if r.config.quiet == nil {
-		r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle})
+		r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle, Connections: r.endsOfConns})
 		defer r.monitor.Stop()
 		r.frozen = r.monitor.Frozen
 	}

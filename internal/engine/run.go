@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"sync/atomic"
 	"time"
 
@@ -66,6 +67,18 @@ func (r *run) openConns() (all []*transport.Conn) {
 	for _, ld := range r.loads {
 		for _, d := range ld.session.dialers {
 			all = append(all, d.Open()...)
+		}
+	}
+	return all
+}
+
+// endsOfConns returns both ends of the open connections that are TCP.
+func (r *run) endsOfConns() (all []vitals.Connection) {
+	for _, c := range r.openConns() {
+		local, ok := c.LocalAddr().(*net.TCPAddr)
+		remote, also := c.RemoteAddr().(*net.TCPAddr)
+		if ok && also {
+			all = append(all, vitals.Connection{Local: local.AddrPort(), Remote: remote.AddrPort()})
 		}
 	}
 	return all

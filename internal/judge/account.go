@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sixnines/internal/spell"
+	"sixnines/internal/stats"
 	"sixnines/result"
 )
 
@@ -106,33 +107,24 @@ func sameHost(e *evidence) []result.Reason {
 	if !e.run.Header.SameHost {
 		return nil
 	}
-	return one(result.Valid, "same-host", "broker and generator shared this machine's processors: each slows the other, and no network lies between them"+e.sharing())
+	return one(result.Valid, "same-host", "broker and generator shared this machine's processors: each slows the other, and no network lies between them"+e.brokerWaited())
 }
 
-// slowerNote is from which factor on it is told by how much the generator has made queues
-// for the processors slower.
-const slowerNote = 2
+// delayNote is from which factor on it is told by how much the broker's own waiting for
+// processors delays what waits in it.
+const delayNote = 1.5
 
-// sharing tells how much the generator has taken of processors that the broker wanted,
-// if that is much; where the generator may not use all of the machine's it is not known.
-// A queue empties in proportion to the time that is left: with a share b of the processors
-// busy, a share g for the generator, a wait for them ends (1 − b + g)/(1 − b) times as late
-// as it would without it. Held against a C client under the same load on the same two
-// processors, p50 was 0.6 to 1.2 times the C client's up to a factor of 4, and twice from 7 on.
-func (e *evidence) sharing() string {
-	busy, told := mean(e.measure, vitalBusy)
-	used, known := mean(e.measure, vitalProcessCPU)
-	if !told || !known || e.cores == 0 || e.run.Header.Mode != result.ModeOpen ||
-		e.fact(factOnline) == "" || e.fact(factOnline) != e.fact(factAllowed) || e.fact(factQuota) != "none" {
+// brokerWaited tells how long the broker's threads waited for processors of this machine, if
+// that is much.
+func (e *evidence) brokerWaited() string {
+	busy, _ := mean(e.measure, vitalBrokerBusy)
+	waited, _ := mean(e.measure, vitalBrokerWait)
+	delay := stats.QueueDelay(busy, waited)
+	if delay < delayNote {
 		return ""
 	}
-	own := min(used/e.cores, busy)
-	factor := 1 + own/max(1-busy, 0.01)
-	if factor < slowerNote {
-		return ""
-	}
-	return fmt.Sprintf("; they were busy for %s of the time, %s with the generator: what waits for them waits about %.1f times as long as without it, so give the broker a machine of its own, or lower the rate",
-		spell.Share(busy), spell.Share(own), factor)
+	return fmt.Sprintf("; the broker's threads ran for %s of the time and waited for a processor for %s, so that what waited in the broker waited about %.1f times as long as on processors of its own",
+		spell.Share(busy), spell.Share(waited), delay)
 }
 
 func interrupted(e *evidence) []result.Reason {

@@ -281,6 +281,8 @@ func explanations(source string) []string {
 		return []string{result.PauseThrottled, result.PauseSteal, result.PauseSwap, result.PauseOthers}
 	case result.PauseOthers:
 		return []string{result.PauseThrottled, result.PauseSteal}
+	case result.PauseStarved:
+		return []string{result.PauseSteal, result.PauseIdle}
 	}
 	return nil
 }
@@ -292,7 +294,7 @@ func explain(suspects []*suspect, tail []result.Exemplar) {
 	for _, s := range suspects {
 		byName[s.source] = s
 	}
-	for _, source := range []string{result.PauseProcess, result.PauseThread, result.PauseGoroutine, result.PauseIdle, result.PauseOthers} {
+	for _, source := range []string{result.PauseProcess, result.PauseThread, result.PauseGoroutine, result.PauseIdle, result.PauseOthers, result.PauseStarved} {
 		s := byName[source]
 		if s == nil || !s.cause.Named {
 			continue

@@ -13,7 +13,7 @@ import (
 func generatorSide(source string) bool {
 	switch source {
 	case result.PauseThread, result.PauseGoroutine, result.PauseProcess, result.PauseIdle, result.PauseGC,
-		result.PauseThrottled, result.PauseSteal, result.PauseOthers, result.PauseSwap:
+		result.PauseThrottled, result.PauseSteal, result.PauseOthers, result.PauseSwap, result.PauseStarved:
 		return true
 	}
 	return false
@@ -43,6 +43,8 @@ func description(source string, idle bool) (what, remedy string) {
 		return "other processes on the generator's processors", "stop them, or give the generator processors of its own"
 	case result.PauseSwap:
 		return "swapping (memory read back from disk)", "free memory or switch swapping off"
+	case result.PauseStarved:
+		return "the broker waiting for a processor of this machine", "give the broker processors of its own, or lower the rate"
 	case result.PauseRetransmit:
 		return "TCP retransmissions", "look at the network's losses and queues"
 	case eventDisconnected:
@@ -72,6 +74,8 @@ func sourceInBrief(source string) string {
 		return "other processes on these processors"
 	case result.PauseSwap:
 		return "swapping"
+	case result.PauseStarved:
+		return "broker without processor"
 	}
 	return plainCode(source)
 }
@@ -117,7 +121,7 @@ func watchedIdle(run *result.Run) bool {
 // broker's. What another reason names for the same is not attributed twice.
 func attributed(e *evidence) (found []result.Reason) {
 	attributedTo := map[string]bool{}
-	for _, g := range []gate{frozen, throttled, steal, swap, collector, selfInflicted} {
+	for _, g := range []gate{frozen, throttled, steal, swap, starved, collector, selfInflicted} {
 		for _, r := range g(e) {
 			if r.Status != result.Valid {
 				attributedTo[r.Code] = true

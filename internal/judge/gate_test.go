@@ -113,6 +113,13 @@ func TestGates(t *testing.T) {
 		{"steal of 6 % on 64 processors", func(b *testbed) { every(vitalSteal, 0.06)(b); every(vitalStealTime, 3.84)(b) }, "steal", result.Invalid, "6.0 %", ""},
 		{"steal of 6 %", every(vitalSteal, 0.06), "steal", result.Invalid, "6.0 %", ""},
 		{"swapping", vital(vitalSwapIn, 7), "swap", result.Suspect, "7 pages", ""},
+		{"a broker without processor for 100 ms", freeze(100e6, result.PauseStarved), "starved", result.Suspect, "for 1.0 % of the window", "95"},
+		{"a broker without processor all the time", func(b *testbed) {
+			b.intervals[0].v.Pauses = []result.Pause{{Start: -5e9, End: 30e9, Source: result.PauseStarved}}
+		}, "starved", result.Suspect, "for 100 % of the window", ""},
+		{"a broker without processor after the window", func(b *testbed) {
+			b.intervals[12].v.Pauses = []result.Pause{{Start: 11e9, End: 12e9, Source: result.PauseStarved}}
+		}, "", result.Valid, "", ""},
 		{"60 % of the processors", every(vitalProcessCPU, 1.2), "", result.Valid, "", ""},
 		{"75 % of the processors", every(vitalProcessCPU, 1.5), "cpu", result.Valid, "75 %", ""},
 		{"95 % of the processors", every(vitalProcessCPU, 1.9), "cpu", result.Suspect, "95 %", ""},
@@ -471,7 +478,7 @@ func TestVitalsAreNamedAsTheyAreWritten(t *testing.T) {
 	for _, d := range vitals.Describe() {
 		known[d.Name] = true
 	}
-	for _, name := range []string{vitalProcessCPU, vitalGCTotal, vitalGCMax, vitalSchedulerP99, vitalSteal, vitalSwapIn, vitalSuspended, vitalThrottled, vitalThrottleTime, vitalIdleMax, vitalBusy, vitalStealTime} {
+	for _, name := range []string{vitalProcessCPU, vitalGCTotal, vitalGCMax, vitalSchedulerP99, vitalSteal, vitalSwapIn, vitalSuspended, vitalThrottled, vitalThrottleTime, vitalIdleMax, vitalBusy, vitalStealTime, vitalBrokerBusy, vitalBrokerWait} {
 		if !known[name] {
 			t.Errorf("no vital is called %q", name)
 		}

@@ -84,6 +84,27 @@ func swap(e *evidence) []result.Reason {
 	return one(result.Suspect, "swap", fmt.Sprintf("%s swapped in from disk during the run; free memory or switch swapping off", spell.Plural(int64(pages), "page")))
 }
 
+// starved: the broker's threads waited for a processor of this machine so long that what
+// waited in the broker waited three times as long as it would have on processors of its own,
+// or longer. Each stretch is a look of a tenth of a second that was so. Where load is not
+// paced it takes what processors there are, and the broker waits by design.
+func starved(e *evidence) []result.Reason {
+	if !e.paced() {
+		return nil
+	}
+	var sum int64
+	for _, p := range union(e.run.Pauses, result.PauseStarved) {
+		sum += max(0, min(p.End, e.in.End)-max(p.Start, 0))
+	}
+	if sum == 0 {
+		return nil
+	}
+	share := float64(sum) / e.window()
+	return e.partly(e.mostDue(share), "starved", spell.Share(share)+" without processor for the broker", fmt.Sprintf(
+		"for %s of the window the broker's threads waited for a processor of this machine so long that what waited in the broker waited three times as long as on processors of its own, or longer; give the broker processors of its own, or lower the rate",
+		spell.Share(share)))
+}
+
 // processors: the generator used most of the machine. Flat out it may: that it
 // is the limit is then a note, not a defect.
 func processors(e *evidence) []result.Reason {

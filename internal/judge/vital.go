@@ -16,6 +16,8 @@ const (
 	vitalSchedulerP99 = "go.sched.latency.p99"     // ns
 	vitalPacerBusy    = "pacer.busy"               // share of the interval, of the busiest pacer
 	vitalBusy         = "host.cpu.busy"            // share of the machine
+	vitalBrokerBusy   = "broker.busy"              // share of the time, of one thread
+	vitalBrokerWait   = "broker.wait"              // share of the time, of the same
 	vitalSteal        = "host.steal"               // share of the machine
 	vitalStealTime    = "host.steal.time"          // s, summed over the machine's processors
 	vitalSwapIn       = "host.swap.in"             // pages
@@ -37,13 +39,6 @@ const (
 // factProcessors is the fact of the header that says how many logical
 // processors the generator may use.
 const factProcessors = "processors usable"
-
-// The facts by which all processors of the machine are known to be the generator's to use.
-const (
-	factOnline  = "online"
-	factAllowed = "processors allowed"
-	factQuota   = "cpu quota"
-)
 
 // The kinds of events that report that something broke and is back, and those that
 // are about the run itself.

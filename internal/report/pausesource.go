@@ -32,6 +32,8 @@ func pauseSourceOf(source string) pauseSource {
 		return pauseSource{"other processes used the processors", true}
 	case result.PauseSwap:
 		return pauseSource{"pages of the generator were read back from disk", true}
+	case result.PauseStarved:
+		return pauseSource{"the broker waited for a processor of this machine", true}
 	case result.PauseRetransmit:
 		return pauseSource{"TCP retransmitted segments", true}
 	}
@@ -45,6 +47,8 @@ func sourceName(source string) string {
 		return "other processes"
 	case result.PauseGC:
 		return "garbage collection"
+	case result.PauseStarved:
+		return "broker without processor"
 	}
 	return plain(source)
 }

@@ -14,7 +14,7 @@ func TestPauseSources(t *testing.T) {
 	for source, counter := range map[string]bool{
 		result.PauseThread: false, result.PauseGoroutine: false, result.PauseProcess: false, result.PauseIdle: false,
 		result.PauseGC: true, result.PauseThrottled: true, result.PauseSteal: true, result.PauseOthers: true,
-		result.PauseSwap: true, result.PauseRetransmit: true,
+		result.PauseSwap: true, result.PauseStarved: true, result.PauseRetransmit: true,
 	} {
 		known := pauseSourceOf(source)
 		if known.counter != counter {

@@ -9,8 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"time"
 
+	"sixnines/internal/thread"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -33,7 +35,7 @@ const childGrace = 10 * time.Second
 // one. prepare, if not nil, may change the command before it is started. The
 // process does not outlive ctx by more than some seconds.
 func (b *Bench) Child(ctx context.Context, s *scenario.Scenario, prepare func(*exec.Cmd)) (*Child, error) {
-	return b.child(ctx, s, prepare, (*exec.Cmd).Start)
+	return b.child(ctx, s, prepare, startUnbound)
 }
 
 // child is [Bench.Child] with a start of the caller's.
@@ -67,6 +69,14 @@ func (b *Bench) child(ctx context.Context, s *scenario.Scenario, prepare func(*e
 		close(c.ended)
 	}()
 	return c, nil
+}
+
+// startUnbound starts a command scheduled as this program was when it began.
+func startUnbound(c *exec.Cmd) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	thread.Reset()
+	return c.Start()
 }
 
 // Process is the child's process.

@@ -3,10 +3,14 @@ package selftest
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"runtime"
+	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"sixnines/internal/thread"
 )
 
 // lastProcessor returns a processor that this process may use, the last.
@@ -23,6 +27,28 @@ func lastProcessor() (int, error) {
 	return 0, errors.New("no processor is allowed")
 }
 
+// bind binds all threads of a process to one processor, with the niceness. Who is not root
+// cannot take that back.
+func bind(pid, processor, niceness int) error {
+	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	if err != nil {
+		return err
+	}
+	var set unix.CPUSet
+	set.Set(processor)
+	for _, t := range threads {
+		id, err := strconv.Atoi(t.Name())
+		if err != nil {
+			return err
+		}
+		err = errors.Join(unix.SchedSetaffinity(id, &set), unix.Setpriority(unix.PRIO_PROCESS, id, niceness))
+		if err != nil && !errors.Is(err, unix.ESRCH) { // a thread that has ended
+			return err
+		}
+	}
+	return nil
+}
+
 // startBound starts a command bound to one processor, with the niceness (0 to
 // 19). A new process takes both from the thread that makes it; that thread is
 // then ended, for a user who is not root cannot take niceness back.
@@ -30,6 +56,7 @@ func startBound(c *exec.Cmd, processor, niceness int) error {
 	done := make(chan error, 1)
 	go func() { // never unlocked: the thread ends with it
 		runtime.LockOSThread()
+		thread.Reset()
 		var set unix.CPUSet
 		set.Set(processor)
 		err := unix.SchedSetaffinity(0, &set)

@@ -6,4 +6,6 @@ import "os/exec"
 
 func lastProcessor() (int, error) { return 0, errNoStarving }
 
+func bind(int, int, int) error { return errNoStarving }
+
 func startBound(*exec.Cmd, int, int) error { return errNoStarving }

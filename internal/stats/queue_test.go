@@ -80,3 +80,22 @@ func TestSojournQuantiles(t *testing.T) {
 		}
 	}
 }
+
+func TestQueueDelay(t *testing.T) {
+	for _, c := range []struct{ busy, waited, want float64 }{
+		{0, 0, 1},
+		{0.6, 0, 1},
+		{0.6, 0.2, 2},
+		{0.2, 0.2, 4.0 / 3},
+		{0, 0.5, 2},    // it hardly serves, and what comes waits half of the time
+		{0.5, 0.5, 50}, // it never gets to the end of its queue
+		{0.5, 1, 50},
+		{0, 1, 100},
+		{1, 0, 1}, // at its own limit
+		{1, 1, 1},
+	} {
+		if got := QueueDelay(c.busy, c.waited); math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("busy for %g, waiting for %g: %g, want %g", c.busy, c.waited, got, c.want)
+		}
+	}
+}

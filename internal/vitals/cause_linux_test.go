@@ -291,7 +291,7 @@ type cpuGroup struct {
 // Without the right to make one the test cannot be done.
 func quotaGroup(t *testing.T) cpuGroup {
 	t.Helper()
-	groups, err := findGroups(hostRoot(), controlCPU)
+	groups, err := findGroups(hostRoot(), self, controlCPU)
 	if err != nil {
 		missing(t, err)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// group is one control group that holds the process: its own or an ancestor.
+// group is one control group that holds a process: its own or an ancestor.
 type group struct {
 	dir string // below the root, without a leading slash
 	v2  bool
@@ -62,11 +62,14 @@ const (
 	controlMemory = "memory"
 )
 
-// findGroups returns the control groups that can limit this process by a
+// self is this process where a process's number is asked for.
+const self = "self"
+
+// findGroups returns the control groups that can limit a process, a number or self, by a
 // controller, of both versions, each from the process's own up to the topmost
 // one that is visible. A limit anywhere among them applies.
-func findGroups(root fs.FS, controller string) ([]group, error) {
-	own, err := fs.ReadFile(root, "proc/self/cgroup")
+func findGroups(root fs.FS, process, controller string) ([]group, error) {
+	own, err := fs.ReadFile(root, "proc/"+process+"/cgroup")
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +160,7 @@ type cpuQuota struct {
 
 // readQuota looks at all groups. Groups without the files of a quota have none.
 func readQuota(root fs.FS) (cpuQuota, error) {
-	groups, err := findGroups(root, controlCPU)
+	groups, err := findGroups(root, self, controlCPU)
 	if err != nil {
 		return cpuQuota{}, err
 	}
@@ -214,7 +217,7 @@ const noMemoryLimit = 1 << 60
 
 // readMemory looks at all groups. Groups without the files of a limit have none.
 func readMemory(root fs.FS) (memoryLeft, error) {
-	groups, err := findGroups(root, controlMemory)
+	groups, err := findGroups(root, self, controlMemory)
 	if err != nil {
 		return memoryLeft{}, err
 	}

@@ -40,7 +40,7 @@ func TestFindGroups(t *testing.T) {
 		{"blank in a name", "0::/a b\n", strings.ReplaceAll(mountV2, "/sys/fs/cgroup", `/my\040groups`), []string{"my groups/a b", "my groups"}, true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			groups, err := findGroups(tree("proc/self/cgroup", c.own, "proc/self/mountinfo", c.mounts), controlCPU)
+			groups, err := findGroups(tree("proc/self/cgroup", c.own, "proc/self/mountinfo", c.mounts), self, controlCPU)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +59,7 @@ func TestFindGroups(t *testing.T) {
 }
 
 func TestFindGroupsOfBothVersions(t *testing.T) {
-	groups, err := findGroups(tree("proc/self/cgroup", "1:cpu,cpuacct:/a\n0::/b\n", "proc/self/mountinfo", mountHybrid), controlCPU)
+	groups, err := findGroups(tree("proc/self/cgroup", "1:cpu,cpuacct:/a\n0::/b\n", "proc/self/mountinfo", mountHybrid), self, controlCPU)
 	if err != nil || len(groups) != 4 {
 		t.Errorf("%v, %v; want two of each version", groups, err)
 	}
@@ -72,7 +72,7 @@ func TestFindGroupsSaysWhyNot(t *testing.T) {
 		"no mount":     tree("proc/self/cgroup", "0::/\n", "proc/self/mountinfo", mountV1),
 		"nonsense":     tree("proc/self/cgroup", "x\n\n:\n", "proc/self/mountinfo", "y - \n -\n"),
 	} {
-		if g, err := findGroups(root, controlCPU); err == nil {
+		if g, err := findGroups(root, self, controlCPU); err == nil {
 			t.Errorf("%s: %v without an error", name, g)
 		}
 	}
@@ -200,7 +200,7 @@ func FuzzFindGroups(f *testing.F) {
 	f.Add("1:cpu:/docker/abc/x\n", mountPart)
 	f.Add("0::/..\n", mountHybrid)
 	f.Fuzz(func(t *testing.T, own, mounts string) {
-		groups, err := findGroups(tree("proc/self/cgroup", own, "proc/self/mountinfo", mounts), controlCPU)
+		groups, err := findGroups(tree("proc/self/cgroup", own, "proc/self/mountinfo", mounts), self, controlCPU)
 		if (err == nil) != (len(groups) > 0) {
 			t.Errorf("%d groups, error %v", len(groups), err)
 		}

@@ -56,13 +56,13 @@ func TestContentionForgets(t *testing.T) {
 	}
 }
 
-func TestThreadWaited(t *testing.T) {
-	if n, ok := threadWaited([]byte("123 456 7\n")); n != 456 || !ok {
-		t.Errorf("%d, %v", n, ok)
+func TestThreadTime(t *testing.T) {
+	if got, ok := parseThreadTime([]byte("123 456 7\n")); got != (threadTime{ran: 123, waited: 456}) || !ok {
+		t.Errorf("%+v, %v", got, ok)
 	}
-	for _, bad := range []string{"", "123", "123 \n", "x 1 2", "1 -2 3"} {
-		if n, ok := threadWaited([]byte(bad)); ok {
-			t.Errorf("%q gives %d", bad, n)
+	for _, bad := range []string{"", "123", "123 \n", "x 1 2", "1 -2 3", "9223372036854775808 1 2"} {
+		if got, ok := parseThreadTime([]byte(bad)); ok {
+			t.Errorf("%q gives %+v", bad, got)
 		}
 	}
 }

@@ -27,6 +27,9 @@ type Options struct {
 	// MaxPauses limits how many pauses are kept, the longest: default 4096, up
 	// to a million.
 	MaxPauses int
+	// Connections returns this process's connections to the broker, to watch the
+	// processes at their other ends as far as they are on this machine; nil: none are.
+	Connections func() []Connection
 	// Idle is the command line of this program as the process that only
 	// watches whether it is woken in time (its main calls [ServeIdle]); empty:
 	// there is none, and no [SourceIdle].
@@ -128,7 +131,7 @@ func Start(opt Options) *Monitor {
 		}
 		m.sources = append(m.sources, opened{o.names, s})
 	}
-	m.watch = newWatch(m.stretches, m.pauses, watcherOpeners(), clock.Now(), func(source string, err error) {
+	m.watch = newWatch(m.stretches, m.pauses, append(watcherOpeners(), m.openStarved(opt.Connections)...), clock.Now(), func(source string, err error) {
 		m.miss([]string{"pause." + source}, err)
 	})
 	m.startIdle(opt)
@@ -147,6 +150,25 @@ func Start(opt Options) *Monitor {
 	m.last = clock.Now() - 1 // no interval is empty
 	m.Sample()
 	return m
+}
+
+// openStarved begins to watch the broker's processes, if that is wanted.
+func (m *Monitor) openStarved(connections func() []Connection) []watcherOpener {
+	names := []string{NameBrokerBusy, NameBrokerWait}
+	if connections == nil {
+		m.miss(names, errNotAsked)
+		return nil
+	}
+	w, err := openStarved(connections, clock.Now())
+	if errors.Is(err, errElsewhere) {
+		return nil
+	}
+	if err != nil {
+		m.miss(append(names, "pause."+SourceStarved), err)
+		return nil
+	}
+	m.sources = append(m.sources, opened{names, w})
+	return []watcherOpener{{SourceStarved, slowLook, func(int64) (watcher, error) { return w, nil }}}
 }
 
 func (m *Monitor) newMeter(source string, opt Options) *meter {

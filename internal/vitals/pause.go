@@ -38,6 +38,9 @@ const (
 	// SourceSwap is a page fault of this process that had to read from a disk:
 	// memory that was swapped out, or a part of a file.
 	SourceSwap = "swap"
+	// SourceStarved is the broker on this machine: its threads waited for a processor so
+	// long that what waited in the broker waited three times as long, or longer.
+	SourceStarved = "starved"
 )
 
 // Pause is an interval in which a hiccup meter should have run and did not, or

@@ -21,7 +21,7 @@ func platformOpeners() []opener {
 		{[]string{NameHostSwapIn}, openSwap},
 		{[]string{NameHostRetransmits}, openTCP},
 		{[]string{NameHostSuspended}, openSuspension},
-		{[]string{NameCgroupThrottled, NameCgroupThrottleTime}, openThrottling},
+		{[]string{NameCgroupThrottled, NameCgroupThrottleTime}, func() (source, error) { return openThrottling(self) }},
 	}
 }
 
@@ -225,14 +225,14 @@ func (s *suspension) sample(_ interval, out []Value) ([]Value, error) {
 
 func (s *suspension) close() {}
 
-// throttling sums the quota counters of all control groups above the process.
+// throttling sums the quota counters of all control groups above a process.
 type throttling struct {
 	files         []*counterFile
 	periods, time uint64
 }
 
-func openThrottling() (source, error) {
-	groups, err := findGroups(hostRoot(), controlCPU)
+func openThrottling(process string) (*throttling, error) {
+	groups, err := findGroups(hostRoot(), process, controlCPU)
 	if err != nil {
 		return nil, err
 	}

@@ -155,6 +155,8 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	case causeChild:
 		tellPauses()
+	case starvedChild:
+		serveStarved()
 	case keepingChild:
 		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)
 		watchUntilEOF(Options{KeepProcessor: true})

@@ -1,6 +1,9 @@
 package vitals
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+)
 
 // ticksPerSecond is the unit of /proc/stat: USER_HZ, 100 on every architecture
 // that Go runs on.
@@ -175,13 +178,17 @@ func since(now, before uint64) uint64 {
 	return now - before
 }
 
-// threadWaited takes the second number of a schedstat: ns that the thread was
-// ready to run and had no processor (Documentation/scheduler/sched-stats.rst).
-func threadWaited(text []byte) (ns uint64, ok bool) {
-	_, rest, ok := number(text)
+// parseThreadTime takes the first two numbers of a schedstat: for how long, in ns, the
+// thread ran, and for how long it was ready to run and had no processor
+// (Documentation/scheduler/sched-stats.rst).
+func parseThreadTime(text []byte) (t threadTime, ok bool) {
+	ran, rest, ok := number(text)
 	if !ok {
-		return 0, false
+		return t, false
 	}
-	ns, _, ok = number(rest)
-	return ns, ok
+	waited, _, ok := number(rest)
+	if !ok || max(ran, waited) > math.MaxInt64 {
+		return t, false
+	}
+	return threadTime{int64(ran), int64(waited)}, true
 }

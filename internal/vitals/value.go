@@ -87,12 +87,15 @@ const (
 	NameHostSuspended      = "host.suspended"           // by how much CLOCK_BOOTTIME outran CLOCK_MONOTONIC for certain
 	NameCgroupThrottled    = "cgroup.throttled.periods" // of the process's control group and its ancestors, summed
 	NameCgroupThrottleTime = "cgroup.throttled.time"    // summed over the group's cores and the ancestors
+
+	NameBrokerBusy = "broker.busy" // of the broker's processes on this machine, the mean of looks a tenth of a second apart
+	NameBrokerWait = "broker.wait"
 )
 
 // Describe lists every value that a sample can have.
 func Describe() []result.Vital {
 	return slices.DeleteFunc(result.Vitals(), func(v result.Vital) bool {
 		family, _, _ := strings.Cut(v.Name, ".")
-		return !slices.Contains([]string{"hiccup", "go", "process", "host", "cgroup"}, family)
+		return !slices.Contains([]string{"hiccup", "go", "process", "host", "cgroup"}, family) && v.Name != NameBrokerBusy && v.Name != NameBrokerWait
 	})
 }

@@ -2,7 +2,6 @@ package vitals
 
 import (
 	"fmt"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,11 +28,11 @@ type throttleWatch struct {
 }
 
 func (w *throttleWatch) open(now int64) (watcher, error) {
-	s, err := openThrottling()
+	s, err := openThrottling(self)
 	if err != nil {
 		return nil, err
 	}
-	w.source, w.last = s.(*throttling), now
+	w.source, w.last = s, now
 	return w, nil
 }
 
@@ -130,13 +129,13 @@ type contentionWatch struct {
 	contention
 	quota   *throttleWatch
 	ticks   *ticks
-	threads *threadWaits
+	threads *threadTimes
 	last    int64 // quick look
 	judged  int64 // slow look
 }
 
 func openContentionWatch(quota *throttleWatch, now int64) (watcher, error) {
-	threads, err := openThreadWaits(now)
+	threads, err := openThreadTimes(self, now)
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +155,8 @@ func openContentionWatch(quota *throttleWatch, now int64) (watcher, error) {
 }
 
 func (w *contentionWatch) look(now int64, out []Pause) ([]Pause, error) {
-	longest, err := w.threads.look(now)
-	if err != nil {
+	longest := int64(0)
+	if err := w.threads.look(now, func(t threadTime) { longest = max(longest, t.waited) }); err != nil {
 		return out, err
 	}
 	w.add(wait{from: w.last, to: now, longest: longest})
@@ -188,120 +187,4 @@ func (w *contentionWatch) load() (load, error) {
 func (w *contentionWatch) close() {
 	w.threads.close()
 	w.ticks.close()
-}
-
-const (
-	// listThreads is how often new threads are looked for.
-	listThreads = 10 * quickLook
-	// maxThreads bounds the files that are kept open for them.
-	maxThreads = 256
-)
-
-// threadWaits reads how long each thread of the process has waited for a
-// processor, which the kernel counts per thread alone.
-type threadWaits struct {
-	dir     int // /proc/self/task
-	threads map[int]*threadWait
-	next    int64 // when to look for new ones
-	entries []byte
-	names   []string
-	text    [64]byte
-}
-
-type threadWait struct {
-	fd     int
-	waited uint64 // ns
-}
-
-func openThreadWaits(now int64) (*threadWaits, error) {
-	dir, err := unix.Open("/proc/self/task", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open /proc/self/task: %w", err)
-	}
-	t := &threadWaits{dir: dir, threads: map[int]*threadWait{}, next: now, entries: make([]byte, 8192)}
-	if _, err := t.look(now); err != nil {
-		t.close()
-		return nil, err
-	}
-	if len(t.threads) == 0 {
-		t.close()
-		return nil, fmt.Errorf("/proc/self/task/*/schedstat: %w: built without CONFIG_SCHED_INFO", errNotOffered)
-	}
-	return t, nil
-}
-
-// look returns the longest wait that any thread's counter grew by. Of a thread
-// that is seen for the first time nothing is known.
-func (t *threadWaits) look(now int64) (longest int64, err error) {
-	for id, x := range t.threads {
-		waited, ok := t.read(x.fd)
-		if !ok { // the thread has ended
-			unix.Close(x.fd)
-			delete(t.threads, id)
-			continue
-		}
-		longest = max(longest, int64(since(waited, x.waited)))
-		x.waited = waited
-	}
-	if now < t.next {
-		return longest, nil
-	}
-	t.next = now + listThreads
-	return longest, t.list()
-}
-
-func (t *threadWaits) read(fd int) (waited uint64, ok bool) {
-	for {
-		n, err := unix.Pread(fd, t.text[:], 0)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return 0, false
-		}
-		return threadWaited(t.text[:n])
-	}
-}
-
-// list opens what is new.
-func (t *threadWaits) list() error {
-	if _, err := unix.Seek(t.dir, 0, 0); err != nil {
-		return fmt.Errorf("/proc/self/task: %w", err)
-	}
-	for {
-		n, err := unix.ReadDirent(t.dir, t.entries)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil {
-			return fmt.Errorf("read /proc/self/task: %w", err)
-		}
-		if n <= 0 {
-			return nil
-		}
-		_, _, t.names = unix.ParseDirent(t.entries[:n], -1, t.names[:0])
-		for _, name := range t.names {
-			id, err := strconv.Atoi(name)
-			if err != nil || t.threads[id] != nil || len(t.threads) == maxThreads {
-				continue
-			}
-			fd, err := unix.Openat(t.dir, name+"/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-			if err != nil {
-				continue // it has ended, or there is no such file
-			}
-			waited, ok := t.read(fd)
-			if !ok {
-				unix.Close(fd)
-				continue
-			}
-			t.threads[id] = &threadWait{fd, waited}
-		}
-	}
-}
-
-func (t *threadWaits) close() {
-	for _, x := range t.threads {
-		unix.Close(x.fd)
-	}
-	unix.Close(t.dir)
 }

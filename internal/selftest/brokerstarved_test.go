@@ -1,0 +1,21 @@
+package selftest
+
+import (
+	"testing"
+
+	"sixnines/result"
+)
+
+// A broker without a processor that is not named fails the trial, and so does one that is
+// named and had one.
+func TestBrokerStarvedNotices(t *testing.T) {
+	of := func(validTo string, reasons ...result.Reason) *result.Run {
+		return &result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid, ValidTo: validTo, Reasons: reasons}}}
+	}
+	named := result.Reason{Status: result.Suspect, Code: "starved", Percentile: "75"}
+	fails(t, "as it should be", judgeBrokerStarved(of(""), of("50", named)), "")
+	fails(t, "not named", judgeBrokerStarved(of(""), of("50")), "reasons")
+	fails(t, "only a note", judgeBrokerStarved(of(""), of("50", result.Reason{Status: result.Valid, Code: "starved"})), "reasons")
+	fails(t, "called valid", judgeBrokerStarved(of(""), of("", named)), "verdict")
+	fails(t, "named without cause", judgeBrokerStarved(of("50", named), of("50", named)), "reasons")
+}

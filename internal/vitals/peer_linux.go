@@ -1,0 +1,132 @@
+package vitals
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// findPeers returns the numbers of the processes that have the other ends of
+// connections: on this machine, and in this network namespace. A process of another
+// user is seen by root alone.
+func findPeers(root fs.FS, connections []Connection) ([]int, error) {
+	sockets, err := otherEnds(root, connections)
+	if err != nil {
+		return nil, err
+	}
+	if len(sockets) == 0 {
+		return nil, errElsewhere
+	}
+	var found []int
+	processes, err := fs.ReadDir(root, "proc")
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range processes {
+		pid, err := strconv.Atoi(p.Name())
+		if err != nil {
+			continue
+		}
+		if holdsAny(root, pid, sockets) && pid != os.Getpid() {
+			found = append(found, pid)
+		}
+		if len(sockets) == 0 {
+			break
+		}
+	}
+	if len(found) == 0 && len(sockets) > 0 {
+		return nil, errors.New("the process at the other end of the connections cannot be seen: it is another user's, or in another container")
+	}
+	return found, nil
+}
+
+// holdsAny reports whether a process has one of the sockets, and takes those that it has
+// out of them.
+func holdsAny(root fs.FS, pid int, sockets map[string]bool) (any bool) {
+	dir := fmt.Sprintf("proc/%d/fd", pid)
+	files, err := fs.ReadDir(root, dir)
+	if err != nil {
+		return false // it has ended, or is another user's
+	}
+	for _, f := range files {
+		link, err := fs.ReadLink(root, dir+"/"+f.Name())
+		if err == nil && sockets[link] {
+			any = true
+			delete(sockets, link)
+		}
+	}
+	return any
+}
+
+// otherEnds returns the sockets on this machine at the other end of connections, as
+// links to them are called: socket:[inode].
+func otherEnds(root fs.FS, connections []Connection) (map[string]bool, error) {
+	wanted := map[Connection]bool{}
+	for _, c := range connections {
+		wanted[Connection{Local: unmapped(c.Remote), Remote: unmapped(c.Local)}] = true
+	}
+	sockets := map[string]bool{}
+	for _, table := range []string{"proc/net/tcp", "proc/net/tcp6"} {
+		text, err := fs.ReadFile(root, table)
+		if errors.Is(err, fs.ErrNotExist) && table == "proc/net/tcp6" {
+			continue // a kernel without IPv6
+		}
+		if err != nil {
+			return nil, err
+		}
+		for line := range strings.Lines(string(text)) {
+			if c, inode, ok := parseSocket(line); ok && wanted[c] {
+				sockets["socket:["+inode+"]"] = true
+			}
+		}
+	}
+	return sockets, nil
+}
+
+// parseSocket takes both addresses and the inode (columns 2, 3 and 10) from a line of
+// /proc/net/tcp or tcp6 (proc_pid_net(5)). A socket without an inode is nobody's.
+func parseSocket(line string) (c Connection, inode string, ok bool) {
+	column := strings.Fields(line)
+	if len(column) < 10 || column[9] == "0" {
+		return c, "", false
+	}
+	if c.Local, ok = parseAddress(column[1]); !ok {
+		return c, "", false
+	}
+	c.Remote, ok = parseAddress(column[2])
+	return c, column[9], ok
+}
+
+// parseAddress reads an address in words of 32 bits as this machine has them in memory, and
+// a port.
+func parseAddress(text string) (netip.AddrPort, bool) {
+	words, after, ok := strings.Cut(text, ":")
+	if !ok || len(words) != 8 && len(words) != 32 {
+		return netip.AddrPort{}, false
+	}
+	port, err := strconv.ParseUint(after, 16, 16)
+	if err != nil {
+		return netip.AddrPort{}, false
+	}
+	var octets []byte
+	for ; len(words) > 0; words = words[8:] {
+		word, err := strconv.ParseUint(words[:8], 16, 32)
+		if err != nil {
+			return netip.AddrPort{}, false
+		}
+		octets = binary.NativeEndian.AppendUint32(octets, uint32(word))
+	}
+	a, ok := netip.AddrFromSlice(octets)
+	return unmapped(netip.AddrPortFrom(a, uint16(port))), ok
+}
+
+// unmapped is an address as it is without IPv6 around it, and without the zone, which the
+// tables do not have.
+func unmapped(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
+}

@@ -1,0 +1,128 @@
+package vitals
+
+import (
+	"fmt"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	// listThreads is how often new threads are looked for.
+	listThreads = 10 * quickLook
+	// maxThreads bounds the files that are kept open for those of one process.
+	maxThreads = 256
+)
+
+// threadTimes reads for how long each thread of a process ran and waited for a
+// processor, which the kernel counts per thread alone.
+type threadTimes struct {
+	path    string // /proc/PID/task
+	dir     int
+	threads map[int]*openThread
+	next    int64 // when to look for new ones
+	entries []byte
+	names   []string
+	text    [64]byte
+}
+
+type openThread struct {
+	fd   int
+	last threadTime
+}
+
+// openThreadTimes begins with what the threads of a process, a number or self, have so
+// far.
+func openThreadTimes(process string, now int64) (*threadTimes, error) {
+	path := "/proc/" + process + "/task"
+	dir, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	t := &threadTimes{path: path, dir: dir, threads: map[int]*openThread{}, next: now, entries: make([]byte, 8192)}
+	if err := t.look(now, nil); err != nil {
+		t.close()
+		return nil, err
+	}
+	if len(t.threads) == 0 {
+		t.close()
+		return nil, fmt.Errorf("%s/*/schedstat: %w: built without CONFIG_SCHED_INFO", path, errNotOffered)
+	}
+	return t, nil
+}
+
+// look calls each with what each thread's times have grown by. Of a thread that is seen
+// for the first time nothing is known. No thread is left when the process has ended.
+func (t *threadTimes) look(now int64, each func(threadTime)) error {
+	for id, x := range t.threads {
+		is, ok := t.read(x.fd)
+		if !ok { // the thread has ended
+			unix.Close(x.fd)
+			delete(t.threads, id)
+			continue
+		}
+		each(threadTime{max(0, is.ran-x.last.ran), max(0, is.waited-x.last.waited)})
+		x.last = is
+	}
+	if now < t.next {
+		return nil
+	}
+	t.next = now + listThreads
+	return t.list()
+}
+
+func (t *threadTimes) read(fd int) (threadTime, bool) {
+	for {
+		n, err := unix.Pread(fd, t.text[:], 0)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return threadTime{}, false
+		}
+		return parseThreadTime(t.text[:n])
+	}
+}
+
+// list opens what is new.
+func (t *threadTimes) list() error {
+	if _, err := unix.Seek(t.dir, 0, 0); err != nil {
+		return fmt.Errorf("%s: %w", t.path, err)
+	}
+	for {
+		n, err := unix.ReadDirent(t.dir, t.entries)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("read %s: %w", t.path, err)
+		}
+		if n <= 0 {
+			return nil
+		}
+		_, _, t.names = unix.ParseDirent(t.entries[:n], -1, t.names[:0])
+		for _, name := range t.names {
+			id, err := strconv.Atoi(name)
+			if err != nil || t.threads[id] != nil || len(t.threads) == maxThreads {
+				continue
+			}
+			fd, err := unix.Openat(t.dir, name+"/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+			if err != nil {
+				continue // it has ended, or there is no such file
+			}
+			is, ok := t.read(fd)
+			if !ok {
+				unix.Close(fd)
+				continue
+			}
+			t.threads[id] = &openThread{fd, is}
+		}
+	}
+}
+
+func (t *threadTimes) close() {
+	for _, x := range t.threads {
+		unix.Close(x.fd)
+	}
+	unix.Close(t.dir)
+}
