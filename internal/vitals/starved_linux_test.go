@@ -50,7 +50,8 @@ func serveStarved() {
 			go func() {
 				runtime.LockOSThread()
 				unix.SchedSetaffinity(0, &one)
-				for {
+				for n := 0; ; n++ {
+					runtime.KeepAlive(n)
 				}
 			}()
 		}
