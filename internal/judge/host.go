@@ -89,20 +89,22 @@ func swap(e *evidence) []result.Reason {
 // or longer. Each stretch is a look of a tenth of a second that was so. Where load is not
 // paced it takes what processors there are, and the broker waits by design.
 func starved(e *evidence) []result.Reason {
-	if !e.paced() {
+	share := e.starvedShare()
+	if !e.paced() || share == 0 {
 		return nil
 	}
+	return e.partly(e.mostDue(share), "starved", spell.Share(share)+" without processor for the broker", fmt.Sprintf(
+		"for %s of the window the broker's threads waited for a processor of this machine so long that what waited in the broker waited three times as long as on processors of its own, or longer; give the broker processors of its own, or lower the rate",
+		spell.Share(share)))
+}
+
+// starvedShare is the share of the window in which that was so.
+func (e *evidence) starvedShare() float64 {
 	var sum int64
 	for _, p := range union(e.run.Pauses, result.PauseStarved) {
 		sum += max(0, min(p.End, e.in.End)-max(p.Start, 0))
 	}
-	if sum == 0 {
-		return nil
-	}
-	share := float64(sum) / e.window()
-	return e.partly(e.mostDue(share), "starved", spell.Share(share)+" without processor for the broker", fmt.Sprintf(
-		"for %s of the window the broker's threads waited for a processor of this machine so long that what waited in the broker waited three times as long as on processors of its own, or longer; give the broker processors of its own, or lower the rate",
-		spell.Share(share)))
+	return float64(sum) / e.window()
 }
 
 // processors: the generator used most of the machine. Flat out it may: that it

@@ -119,6 +119,10 @@ func (e *evidence) nodes() int {
 	return n
 }
 
+// starvedExplains is from which share of the window on a broker without a processor may be
+// why its load waits.
+const starvedExplains = 0.1
+
 // couldBeOwn lists what was seen in the generator that could cause a wait of gap
 // ns.
 func (e *evidence) couldBeOwn(gap float64) (why []string) {
@@ -130,6 +134,9 @@ func (e *evidence) couldBeOwn(gap float64) (why []string) {
 	}
 	if worst, ok := highest(e.measure, vitalSchedulerP99); ok && worst >= probeExplains*gap {
 		why = append(why, fmt.Sprintf("in the worst interval one goroutine in a hundred waited %s or more for a processor", span(int64(worst))))
+	}
+	if share := e.starvedShare(); share >= starvedExplains {
+		why = append(why, fmt.Sprintf("the broker lacked a processor of this machine for %s of the window", spell.Share(share)))
 	}
 	return why
 }

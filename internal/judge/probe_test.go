@@ -112,6 +112,12 @@ func TestBesideProbe(t *testing.T) {
 			}
 			return b
 		}, []string{"50", "99"}, result.Suspect, "80 % of its 2 processors"},
+		{"a broker without a processor", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			b.intervals[4].v.Pauses = []result.Pause{{Start: 2e9, End: 4e9, Source: result.PauseStarved}}
+			return b
+		}, []string{"50", "99"}, result.Suspect, "the broker lacked a processor of this machine for 20 % of the window"},
 		{"a busy sender", func() *testbed {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)

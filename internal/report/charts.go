@@ -255,7 +255,7 @@ func momentCaption(moments []moment) string {
 		out = append(out, "Shaded spans are pauses of the generator itself: it may have caused what happens there.")
 	}
 	if strips {
-		out = append(out, "Marks at the bottom are stretches in which something was counted that may have delayed it: garbage collection, throttling, steal, other processes on the processors, swapping, a retransmission.")
+		out = append(out, "Marks at the bottom are stretches in which something was counted that may have delayed it: garbage collection, throttling, steal, other processes on the processors, a broker that waited for a processor of this machine, swapping, a retransmission.")
 	}
 	return strings.Join(out, " ")
 }
