@@ -39,10 +39,13 @@ func findPeers(root fs.FS, connections []Connection) ([]int, error) {
 			break
 		}
 	}
-	if len(found) == 0 && len(sockets) > 0 {
+	switch {
+	case len(found) > 0:
+		return found, nil
+	case len(sockets) > 0:
 		return nil, errors.New("the process at the other end of the connections cannot be seen: it is another user's, or in another container")
 	}
-	return found, nil
+	return nil, errElsewhere // in this process
 }
 
 // holdsAny reports whether a process has one of the sockets, and takes those that it has

@@ -54,7 +54,7 @@ func TestFindPeers(t *testing.T) {
 		{"within IPv6", []Connection{connection("[::ffff:127.0.0.1]:50002", "127.0.0.1:8001")}, []int{8}, ""},
 		{"IPv6, a second process, and one that is elsewhere", []Connection{connection("[::1]:50003", "[::1]:8002"),
 			connection("127.0.0.1:50000", "127.0.0.1:8000"), connection("10.0.0.1:50000", "10.0.0.2:8000")}, []int{8, 9}, ""},
-		{"this process itself", []Connection{connection("127.0.0.1:8000", "127.0.0.1:50000")}, nil, ""},
+		{"this process itself", []Connection{connection("127.0.0.1:8000", "127.0.0.1:50000")}, nil, errElsewhere.Error()},
 		{"elsewhere", []Connection{connection("10.0.0.1:50000", "10.0.0.2:8000")}, nil, errElsewhere.Error()},
 		{"a socket that nobody has any more", []Connection{connection("127.0.0.1:50001", "127.0.0.1:8000")}, nil, errElsewhere.Error()},
 		{"no connection", nil, nil, errElsewhere.Error()},

@@ -13,7 +13,7 @@ import (
 type Connection struct{ Local, Remote netip.AddrPort }
 
 // errElsewhere is why no process of the broker is watched where nothing is amiss.
-var errElsewhere = errors.New("the other ends of the connections are not on this machine")
+var errElsewhere = errors.New("no other process of this machine has the other ends of the connections")
 
 // sourceWatcher is both.
 type sourceWatcher interface {

@@ -76,6 +76,7 @@ func (p *brokerProcess) close() {
 func openStarved(connections func() []Connection, now int64) (sourceWatcher, error) {
 	w := &starvedWatch{connections: connections, root: hostRoot(), processes: map[int]*brokerProcess{}, last: now}
 	if err := w.find(now); err != nil {
+		w.close()
 		return nil, err
 	}
 	return w, nil
@@ -128,7 +129,9 @@ func (w *starvedWatch) look(now int64, out []Pause) ([]Pause, error) {
 			out = append(out, Pause{Start: min(w.last, now-t.waited), End: now})
 		}
 	}
-	w.length += length
+	if len(w.processes) > 0 { // else nothing is known of this time
+		w.length += length
+	}
 	w.last = now
 	return out, nil
 }
@@ -137,7 +140,7 @@ func (w *starvedWatch) sample(_ interval, out []Value) ([]Value, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.length == 0 {
-		return out, nil // no look in so short a time: it goes to the next
+		return out, nil // no look in so short a time, or no process
 	}
 	share := func(ns int64) float64 { return min(1, float64(ns)/float64(w.length)) }
 	out = append(out, Value{NameBrokerBusy, share(w.sum.ran)}, Value{NameBrokerWait, share(w.sum.waited)})
