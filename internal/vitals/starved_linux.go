@@ -37,7 +37,7 @@ type brokerProcess struct {
 }
 
 func openBrokerProcess(process string, now int64) (*brokerProcess, error) {
-	threads, err := openThreadTimes(process, now)
+	threads, err := openThreadTimes(process, maxBrokerThreads, now)
 	if err != nil {
 		return nil, err
 	}

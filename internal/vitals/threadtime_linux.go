@@ -10,14 +10,17 @@ import (
 const (
 	// listThreads is how often new threads are looked for.
 	listThreads = 10 * quickLook
-	// maxThreads bounds the files that are kept open for those of one process.
-	maxThreads = 256
+	// maxThreads bounds the files that are kept open for this process's threads, and
+	// maxBrokerThreads those for one process of the broker, which is looked at more rarely.
+	maxThreads       = 256
+	maxBrokerThreads = 1024
 )
 
 // threadTimes reads for how long each thread of a process ran and waited for a
 // processor, which the kernel counts per thread alone.
 type threadTimes struct {
 	path    string // /proc/PID/task
+	most    int    // threads that are read
 	dir     int
 	threads map[int]*openThread
 	next    int64 // when to look for new ones
@@ -32,14 +35,14 @@ type openThread struct {
 }
 
 // openThreadTimes begins with what the threads of a process, a number or self, have so
-// far.
-func openThreadTimes(process string, now int64) (*threadTimes, error) {
+// far. No more than most threads are read, those with the lowest numbers first.
+func openThreadTimes(process string, most int, now int64) (*threadTimes, error) {
 	path := "/proc/" + process + "/task"
 	dir, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	t := &threadTimes{path: path, dir: dir, threads: map[int]*openThread{}, next: now, entries: make([]byte, 8192)}
+	t := &threadTimes{path: path, most: most, dir: dir, threads: map[int]*openThread{}, next: now, entries: make([]byte, 8192)}
 	if err := t.look(now, nil); err != nil {
 		t.close()
 		return nil, err
@@ -103,7 +106,7 @@ func (t *threadTimes) list() error {
 		_, _, t.names = unix.ParseDirent(t.entries[:n], -1, t.names[:0])
 		for _, name := range t.names {
 			id, err := strconv.Atoi(name)
-			if err != nil || t.threads[id] != nil || len(t.threads) == maxThreads {
+			if err != nil || t.threads[id] != nil || len(t.threads) == t.most {
 				continue
 			}
 			fd, err := unix.Openat(t.dir, name+"/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)

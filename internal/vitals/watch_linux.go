@@ -135,7 +135,7 @@ type contentionWatch struct {
 }
 
 func openContentionWatch(quota *throttleWatch, now int64) (watcher, error) {
-	threads, err := openThreadTimes(self, now)
+	threads, err := openThreadTimes(self, maxThreads, now)
 	if err != nil {
 		return nil, err
 	}
