@@ -41,6 +41,8 @@ type Options struct {
 	// forked, if not nil, is called with every process as soon as there is one,
 	// before it is ready, from several goroutines. Its error ends the start.
 	forked func(i *Instance, node bool) error
+	// reserved are the ports that [Options.ports] has given out.
+	reserved []reservation
 }
 
 // ServerTLS names the PEM files of a server that encrypts.
@@ -87,9 +89,10 @@ type Cluster struct {
 
 	resuming sync.Mutex // held by Resume throughout
 
-	mu      sync.Mutex // held for moments only: a run reads the processes' usage meanwhile
-	helpers []*member
-	nodes   []*member
+	mu       sync.Mutex // held for moments only: a run reads the processes' usage meanwhile
+	helpers  []*member
+	nodes    []*member
+	reserved []reservation // until Stop
 }
 
 // member is a process of a cluster, which may be started again.
@@ -144,6 +147,7 @@ func Start(ctx context.Context, p Product, o Options) (*Cluster, error) {
 
 func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Options) error {
 	d, err := p.deploy(ctx, in, o)
+	c.reserved = o.reserved
 	if err != nil {
 		return err
 	}
@@ -266,6 +270,10 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	}
 	stopping.Wait()
 	errs = append(errs, results...)
+	c.mu.Lock()
+	errs = append(errs, release(c.reserved))
+	c.reserved = nil
+	c.mu.Unlock()
 	if !c.keep {
 		errs = append(errs, removeAll(c.Dir))
 	}

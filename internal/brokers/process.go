@@ -5,19 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"time"
 
 	"sixnines/internal/thread"
 )
-
-// ErrPortTaken says that somebody else listens where the broker should.
-var ErrPortTaken = errors.New("port taken")
 
 // process says how to run one process of a product.
 type process struct {
@@ -185,39 +180,4 @@ func poll(ctx context.Context, ended <-chan struct{}, ready func(context.Context
 		case <-pause.C:
 		}
 	}
-}
-
-// loopback returns the address of a port of this machine.
-func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
-
-// checkPort returns an error that wraps ErrPortTaken if somebody listens there.
-func checkPort(port int) error {
-	l, err := net.Listen("tcp", loopback(port))
-	if err != nil {
-		return fmt.Errorf("%w: %s: %w", ErrPortTaken, loopback(port), err)
-	}
-	return l.Close()
-}
-
-// freePorts returns n different ports of loopback at which nobody listens now.
-func freePorts(n int) ([]int, error) {
-	var ports []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer l.Close() // all stay taken until all are known
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports, nil
-}
-
-// ports returns n free ports, of which the first is o.Port where that is given.
-func (o *Options) ports(n int) ([]int, error) {
-	ports, err := freePorts(n)
-	if err == nil && o.Port != 0 {
-		ports[0] = o.Port
-	}
-	return ports, err
 }

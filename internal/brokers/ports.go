@@ -1,0 +1,130 @@
+package brokers
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// ErrPortTaken says that somebody else listens where the broker should.
+var ErrPortTaken = errors.New("port taken")
+
+// loopback returns the address of a port of this machine.
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// checkPort returns an error that wraps ErrPortTaken if somebody listens there.
+func checkPort(port int) error {
+	l, err := net.Listen("tcp", loopback(port))
+	if err != nil {
+		return fmt.Errorf("%w: %s: %w", ErrPortTaken, loopback(port), err)
+	}
+	return l.Close()
+}
+
+// reservation is a port that no other start of a broker takes, be it in this
+// process or in another, until the reservation is closed: its UDP side is bound
+// meanwhile, which no broker here uses. A broker may take many seconds until it
+// listens, and may be killed and started again.
+type reservation struct {
+	port int
+	io.Closer
+}
+
+// reservePorts reserves n ports of loopback at which nobody listens now. They lie
+// where the kernel takes none of itself for a connection that somebody opens; the
+// port but is not among them.
+func reservePorts(n, but int) ([]reservation, error) {
+	low, high := portRange(ephemeralPorts())
+	return reserveWithin(low, high, n, but)
+}
+
+// reserveWithin is reservePorts with the ports from low to high, both included.
+func reserveWithin(low, high, n, but int) ([]reservation, error) {
+	var all []reservation
+	var last error
+	first := rand.IntN(high - low + 1)
+	for k := 0; k <= high-low && len(all) < n; k++ {
+		port := low + (first+k)%(high-low+1)
+		if port == but {
+			continue
+		}
+		held, err := net.ListenPacket("udp", loopback(port))
+		if err != nil {
+			last = err
+			continue
+		}
+		if err := checkPort(port); err != nil {
+			last = errors.Join(err, held.Close())
+			continue
+		}
+		all = append(all, reservation{port, held})
+	}
+	if len(all) < n {
+		err := fmt.Errorf("of the ports %d to %d only %d are free, %d are needed; stop what listens there: %w", low, high, len(all), n, last)
+		return nil, errors.Join(err, release(all))
+	}
+	return all, nil
+}
+
+// release gives reserved ports back.
+func release(all []reservation) error {
+	var errs []error
+	for _, r := range all {
+		errs = append(errs, r.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// ports returns n ports, the first of which is o.Port where that is given. The
+// others are free, and reserved until the cluster is stopped.
+func (o *Options) ports(n int) ([]int, error) {
+	var ports []int
+	if o.Port != 0 {
+		ports = append(ports, o.Port)
+	}
+	all, err := reservePorts(n-len(ports), o.Port)
+	if err != nil {
+		return nil, err
+	}
+	o.reserved = append(o.reserved, all...)
+	for _, r := range all {
+		ports = append(ports, r.port)
+	}
+	return ports, nil
+}
+
+// Ports that are used for brokers, unless they are ephemeral, and how many there
+// must be so that the choice is worth it.
+const (
+	lowestPort, highestPort = 10_000, 1<<16 - 1
+	enoughPorts             = 1_000
+)
+
+// portRange returns the ports for brokers, from low to high, where those from from
+// to to are ephemeral: the ones below those, else the ones above; all, where too
+// few are left.
+func portRange(from, to int) (low, high int) {
+	switch {
+	case from-lowestPort >= enoughPorts:
+		return lowestPort, from - 1
+	case highestPort-to >= enoughPorts:
+		return to + 1, highestPort
+	}
+	return lowestPort, highestPort
+}
+
+// ephemeralPorts returns the first and the last port that the kernel gives to
+// connections: by ip(7) on Linux, elsewhere by RFC 6335.
+func ephemeralPorts() (from, to int) {
+	if said, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
+		if n, err := fmt.Fscan(strings.NewReader(string(said)), &from, &to); n == 2 && err == nil {
+			return from, to
+		}
+	}
+	return 49_152, highestPort
+}
