@@ -23,21 +23,36 @@ var logPrefix = regexp.MustCompile(`^(\[\w+\] )?(\d+(:[A-Z])?:? )?((\d{4}[-/]\d\
 // complaint is what lines that tell of a failure have in them.
 var complaint = regexp.MustCompile(`(?i)\b(fatal|ftl|err|error|exception|panic|invalid|unknown|unrecognized|not defined|aborting|denied|no such|in use)\b`)
 
-// aftermath is what lines begin with that tell no cause: stack traces, usage.
-var aftermath = regexp.MustCompile(`^(\s+at |Caused by: |\s*\.\.\. \d+ more|Usage|goroutine |=+$)`)
+// harmless is what lines say that only look like a complaint.
+var harmless = regexp.MustCompile(`WARN|\[warning\]|this is okay`)
+
+// aftermath is what lines begin with that tell no cause: usage, stack traces. What
+// those of Java say behind "Caused by" does.
+var (
+	aftermath = regexp.MustCompile(`^(\s+at |Caused by: |\s*\.\.\. \d+ more|Usage|goroutine |=+$)`)
+	stack     = regexp.MustCompile(`^(\s|Caused by: )`)
+)
 
 // cause makes one line of what a process printed before it ended: the first
-// complaint and what explains it, else the last that was said. Products print a
-// banner before, and a stack or all of their flags behind.
+// complaint and what explains it, down to the innermost exception, else the last that
+// was said. Products print a banner before, and a stack or all of their flags behind.
 func cause(said string) string {
 	var lines []string
-	begun := false
+	var innermost string
+	begun, within := false, false
 	for line := range strings.Lines(said) {
-		grave := complaint.MatchString(line) && !strings.Contains(line, "WARN") && !strings.Contains(line, "[warning]")
+		if within && !stack.MatchString(line) {
+			break
+		}
+		grave := complaint.MatchString(line) && !harmless.MatchString(line)
 		text := logPrefix.ReplaceAllString(strings.TrimRight(line, "\r\n"), "")
 		switch {
-		case begun && aftermath.MatchString(text):
-			return shortened(lines)
+		case within || begun && aftermath.MatchString(text):
+			within = true
+			if strings.HasPrefix(text, "Caused by: ") {
+				innermost = text
+			}
+			continue
 		case strings.TrimSpace(text) == "":
 			continue
 		case grave && !begun:
@@ -51,6 +66,9 @@ func cause(said string) string {
 	}
 	if len(lines) == 0 {
 		return "it said nothing"
+	}
+	if innermost != "" {
+		lines = append(lines, innermost)
 	}
 	return shortened(lines)
 }

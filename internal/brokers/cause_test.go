@@ -35,6 +35,22 @@ Bad directive or wrong number of arguments
 java.lang.IllegalArgumentException: No security protocol defined for listener SSL
 	at org.apache.kafka.server.config.AbstractKafkaConfig.listenerListToEndPoints(AbstractKafkaConfig.java:224)
 `, "ERROR Exiting Kafka due to fatal exception (kafka.Kafka$); java.lang.IllegalArgumentException: No security protocol defined for listener SSL"},
+		{"pulsar", `2026-11-25 02:31:31,468 ERROR Problems reading from x/lastMark (this is okay if it is the first time starting this bookie (org.apache.bookkeeper.bookie.Journal)
+2026-11-25 02:31:34,090 WARN Failed to resolve network location for 127.0.0.1, using default rack (org.apache.bookkeeper.client.TopologyAwareEnsemblePlacementPolicy)
+2026-11-25 02:31:35,193 ERROR Failed to start Pulsar service: Failed to bind Pulsar broker on /127.0.0.1:15509 (org.apache.pulsar.broker.PulsarService)
+java.io.IOException: Failed to bind Pulsar broker on /127.0.0.1:15509
+	at org.apache.pulsar.broker.service.BrokerService.start(BrokerService.java:616) ~[org.apache.pulsar-pulsar-broker-4.0.8.jar:4.0.8]
+Caused by: java.io.IOException: it was refused
+	at org.apache.pulsar.PulsarStandalone.start(PulsarStandalone.java:354)
+	... 3 more
+Caused by: io.netty.channel.unix.Errors$NativeIoException: bind(..) failed with error(-98): Address already in use
+	Suppressed: java.lang.RuntimeException: Rethrowing promise failure cause
+		at io.netty.util.concurrent.DefaultPromise.sync(DefaultPromise.java:420)
+2026-11-25 02:31:35,207 ERROR Failed to start pulsar service. (org.apache.pulsar.PulsarStandaloneStarter)
+Caused by: java.lang.Error: what came of it
+`, "ERROR Failed to start Pulsar service: Failed to bind Pulsar broker on /127.0.0.1:15509 (org.apache.pulsar.broker.PulsarService); " +
+			"java.io.IOException: Failed to bind Pulsar broker on /127.0.0.1:15509; " +
+			"Caused by: io.netty.channel.unix.Errors$NativeIoException: bind(..) failed with error(-98): Address already in use"},
 		{"no complaint", "starting\nthat was all\n\n", "that was all"},
 		{"nothing", "\n \n", "it said nothing"},
 	} {
