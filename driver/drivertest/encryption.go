@@ -12,7 +12,7 @@ import (
 // checkEncrypted sends messages over TLS and looks for them on the wire.
 func checkEncrypted(ctx context.Context, h *Harness) error {
 	over := *h
-	over.Target = h.Encrypted()
+	over.Target = *h.Encrypted
 	return with(ctx, &over, topics("t0"), func(r *rig) error {
 		if !strings.Contains(r.semantics.Transport, "tls") {
 			return fmt.Errorf("the semantics call the transport %q, which says nothing of tls", r.semantics.Transport)
@@ -48,8 +48,7 @@ func checkCertificates(ctx context.Context, h *Harness) error {
 		"signed by an authority that is not known": func(t *driver.TLS) { t.CA = "" },
 		"for another name":                         func(t *driver.TLS) { t.ServerName = "elsewhere.example" },
 	} {
-		t := h.Encrypted()
-		files := *t.TLS
+		t, files := *h.Encrypted, *h.Encrypted.TLS
 		change(&files)
 		t.TLS = &files
 		if err := refuses(ctx, h, t, driver.ErrNotConnected); err != nil {

@@ -98,17 +98,14 @@ func (f *fake) harness() Harness {
 	at := func(address string) driver.Target {
 		return driver.Target{URL: address, Options: map[string]any{"password": "right"}}
 	}
-	impatient := at(f.listener.Addr().String())
+	impatient, encrypted := at(f.listener.Addr().String()), at(f.secure.Addr().String())
+	encrypted.TLS = f.files.Client(false)
 	return Harness{
 		Entry: driver.Entry{Name: "fake", Driver: f, Options: &fakeOptions{}, Capabilities: driver.Capabilities{
 			Ack: driver.AckKindBroker, AckVaries: f.is("does not report its acknowledgement"), RequestReply: true,
 			Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true, Keeps: true, TLS: true,
 			Keys: true, Headers: true}},
-		Encrypted: func() driver.Target {
-			t := at(f.secure.Addr().String())
-			t.TLS = f.files.Client(false)
-			return t
-		},
+		Encrypted: &encrypted,
 		Impatient: &impatient, Silence: 20 * time.Millisecond,
 		Target:        at(f.listener.Addr().String()),
 		At:            at,

@@ -42,7 +42,7 @@ type mode struct {
 }
 
 // try puts the driver on trial in each mode.
-func try(t *testing.T, c *brokers.Cluster, encrypted func() driver.Target, modes []mode, more func(*drivertest.Harness)) {
+func try(t *testing.T, c *brokers.Cluster, encrypted *driver.Target, modes []mode, more func(*drivertest.Harness)) {
 	for _, m := range modes {
 		t.Run(m.name, func(t *testing.T) {
 			if testing.Short() && !m.brief {
@@ -57,11 +57,7 @@ func try(t *testing.T, c *brokers.Cluster, encrypted func() driver.Target, modes
 				WrongPassword: &driver.Target{URL: c.URL, Options: with(m.options, "password", "byron")},
 				Freeze:        brokertest.Freeze(t, c),
 				Thaw:          brokertest.Thaw(t, c),
-				Encrypted: func() driver.Target {
-					t := encrypted()
-					t.Options = with(m.options)
-					return t
-				},
+				Encrypted:     &driver.Target{URL: encrypted.URL, TLS: encrypted.TLS, Options: with(m.options)},
 			}
 			if m.claim != nil {
 				m.claim(&h.Entry.Capabilities)

@@ -18,9 +18,8 @@ func TestConformance(t *testing.T) {
 	certs := brokertest.NewCertificates(t)
 	for _, e := range entries() {
 		t.Run(e.Name, func(t *testing.T) {
-			drivertest.Run(t, drivertest.Harness{Entry: e, Encrypted: func() driver.Target {
-				return driver.Target{Options: map[string]any{"server_cert": certs.ServerCert, "server_key": certs.ServerKey}, TLS: certs.Client(false)}
-			}})
+			drivertest.Run(t, drivertest.Harness{Entry: e, Encrypted: &driver.Target{TLS: certs.Client(false),
+				Options: map[string]any{"server_cert": certs.ServerCert, "server_key": certs.ServerKey}}})
 		})
 	}
 }

@@ -3,7 +3,6 @@ package nats_test
 import (
 	"fmt"
 	"maps"
-	"sync"
 	"testing"
 	"time"
 
@@ -22,7 +21,7 @@ func TestConformance(t *testing.T) {
 	`)
 	ca := newAuthority(t)
 	cert, key := ca.issue("server")
-	secure := sync.OnceValue(func() *broker { return startBroker(t, fmt.Sprintf("tls { cert_file: %q, key_file: %q }", cert, key)) })
+	secure := startBroker(t, fmt.Sprintf("tls { cert_file: %q, key_file: %q }", cert, key))
 	for _, who := range []string{"direct", "library"} {
 		t.Run(who, func(t *testing.T) {
 			login := map[string]any{"user": "ada", "password": "lovelace", "client": who}
@@ -43,10 +42,8 @@ func TestConformance(t *testing.T) {
 				Restart:    b.restart,
 				Leftovers:  b.subjects,
 				Observe:    natswiretest.Observe(b.url.String(), client.UserInfo("ada", "lovelace")),
-				Encrypted: func() driver.Target {
-					return driver.Target{URL: "tls://" + secure().url.Host, TLS: &driver.TLS{CA: ca.file},
-						Options: map[string]any{"client": who}}
-				},
+				Encrypted: &driver.Target{URL: "tls://" + secure.url.Host, TLS: &driver.TLS{CA: ca.file},
+					Options: map[string]any{"client": who}},
 				Impatient: &driver.Target{URL: b.url.String(), Options: impatient},
 				Silence:   time.Second,
 			})

@@ -66,11 +66,7 @@ func testConformance(t *testing.T, c *brokers.Cluster) {
 				h.Unacked = func(run string) (int, error) { return unacked(t, c, run) } // takes seconds
 				h.Impatient, h.Silence = &driver.Target{URL: c.URL, Options: with(mode.options, "heartbeat", "1s")}, 2*time.Second
 			}
-			h.Encrypted = func() driver.Target {
-				t := secure()
-				t.Options = with(mode.options)
-				return t
-			}
+			h.Encrypted = &driver.Target{URL: secure.URL, TLS: secure.TLS, Options: with(mode.options)}
 			drivertest.Run(t, h)
 		})
 	}

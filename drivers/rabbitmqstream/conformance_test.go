@@ -67,11 +67,7 @@ func TestConformance(t *testing.T) {
 				Unacked:       func(run string) (int, error) { return unacked(t, c, run) },
 				Impatient:     &driver.Target{URL: url, Options: merged(options, "heartbeat", mode.heartbeat)},
 				Silence:       mode.silence,
-				Encrypted: func() driver.Target {
-					t := secure()
-					t.Options = options
-					return t
-				},
+				Encrypted:     &driver.Target{URL: secure.URL, TLS: secure.TLS, Options: options},
 			}
 			if mode.options["sub_entry_size"] != nil {
 				h.Observe = nil // AMQP 0-9-1 is not given what lies in such entries
