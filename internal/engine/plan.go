@@ -36,6 +36,8 @@ type plan struct {
 
 	// start and end of the window, CLOCK_MONOTONIC; far off until known.
 	start, end atomic.Int64
+
+	processors int // as found, before any were added for pacers
 }
 
 // never is an instant that does not come.
@@ -52,7 +54,7 @@ func newPlan(c *control, part scenario.Part) (*plan, error) {
 	if w.Messages > 0 {
 		window = longestCounted
 	}
-	p := &plan{control: c, part: part, scenario: s, workload: w, layout: layOut(w), window: window, warmup: s.Phases.Warmup, forget: c.config.Forget,
+	p := &plan{control: c, part: part, scenario: s, workload: w, layout: layOut(w), processors: processors(), window: window, warmup: s.Phases.Warmup, forget: c.config.Forget,
 		replies: w.Pattern == scenario.RequestReply}
 	if len(p.layout.streams) > integrity.MaxStreams {
 		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; %d can be told apart",
@@ -117,19 +119,27 @@ func (p *plan) asked() float64 {
 // laneCount is how many connections the producers have.
 func (p *plan) laneCount() int { return min(p.workload.Connections.Producers, p.workload.Producers) }
 
-// ownPacers is the most lanes that each have a pacer of their own. A connection then waits
-// for no other's send, and there are no takeovers: with 8 connections
-// at 20,000/s on two cores p99 was 79 to 99 µs, where one pacer for all had 94 to
-// 567 µs; with a processor hog beside it 178 to 183 µs against 487 to 1,314 µs.
-const ownPacers = 32
+// pacersEach is how many pacers there are at most for each processor, and pacersMost in
+// all. Where lanes share no pacer a connection waits for no other's send, and there are no
+// takeovers: with 8 connections at 20,000/s on two cores p99 was 79 to 99 µs, where one
+// pacer for all had 94 to 567 µs. But each message then costs a wake-up of its own, also
+// where several are due at once, and threads take the processors from each other. On a
+// machine on which a wake-up costs 10 µs p50 with 8, 16 and 64 connections was 0.6 to 0.9
+// times, on Redis 0.3 to 0.6 times, with four pacers what it was with one for each.
+const pacersEach, pacersMost = 2, 32
 
-// pacerCount is the number of pacers. Beyond ownPacers lanes share them.
+// pacersFor is the number of pacers of so many lanes on so many processors; more lanes
+// share them.
+func pacersFor(lanes, processors int) int {
+	return max(1, min(lanes, pacersEach*processors, pacersMost))
+}
+
+// pacerCount is the number of pacers.
 func (p *plan) pacerCount() int {
-	most := p.config.Pacers
-	if most <= 0 {
-		most = ownPacers
+	if p.config.Pacers > 0 {
+		return min(max(p.laneCount(), 1), p.config.Pacers)
 	}
-	return min(max(p.laneCount(), 1), most)
+	return pacersFor(p.laneCount(), p.processors)
 }
 
 // spinBudget is the most that a pacer may spin before a message. All of them

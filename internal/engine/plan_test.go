@@ -1,0 +1,14 @@
+package engine
+
+import "testing"
+
+// Few connections have a pacer each. Many share as many as the processors can wake.
+func TestPacersFor(t *testing.T) {
+	for _, tt := range []struct{ lanes, processors, want int }{
+		{0, 2, 1}, {1, 2, 1}, {4, 2, 4}, {5, 2, 4}, {700, 2, 4}, {3, 1, 2}, {8, 8, 8}, {700, 64, 32},
+	} {
+		if got := pacersFor(tt.lanes, tt.processors); got != tt.want {
+			t.Errorf("%d lanes on %d processors: %d pacers, want %d", tt.lanes, tt.processors, got, tt.want)
+		}
+	}
+}
