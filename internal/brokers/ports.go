@@ -46,7 +46,7 @@ func reservePorts(n, but int) ([]reservation, error) {
 // reserveWithin is reservePorts with the ports from low to high, both included.
 func reserveWithin(low, high, n, but int) ([]reservation, error) {
 	var all []reservation
-	var last error
+	last := errors.New("no other is left")
 	first := rand.IntN(high - low + 1)
 	for k := 0; k <= high-low && len(all) < n; k++ {
 		port := low + (first+k)%(high-low+1)

@@ -50,7 +50,7 @@ type Config struct {
 	Probe []string
 	quiet *quiet // not nil: the run is a probe
 	// Pacers is how many threads send on the schedule at most; 0: one for each
-	// connection of producers, up to two for each processor and 32 in all.
+	// connection of producers, up to two for each processor and 32 a load.
 	Pacers int
 	// Observer, if not nil, is told of the run's progress, once an interval.
 	// It must not block for long.

@@ -34,10 +34,10 @@ type plan struct {
 	window   time.Duration
 	warmup   time.Duration
 
+	processors int // as found, before any were added for pacers
+
 	// start and end of the window, CLOCK_MONOTONIC; far off until known.
 	start, end atomic.Int64
-
-	processors int // as found, before any were added for pacers
 }
 
 // never is an instant that does not come.
@@ -54,8 +54,8 @@ func newPlan(c *control, part scenario.Part) (*plan, error) {
 	if w.Messages > 0 {
 		window = longestCounted
 	}
-	p := &plan{control: c, part: part, scenario: s, workload: w, layout: layOut(w), processors: processors(), window: window, warmup: s.Phases.Warmup, forget: c.config.Forget,
-		replies: w.Pattern == scenario.RequestReply}
+	p := &plan{control: c, part: part, scenario: s, workload: w, layout: layOut(w), window: window, warmup: s.Phases.Warmup, forget: c.config.Forget,
+		replies: w.Pattern == scenario.RequestReply, processors: processors()}
 	if len(p.layout.streams) > integrity.MaxStreams {
 		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; %d can be told apart",
 			ErrUsage, w.Producers, w.Topics, len(p.layout.streams), integrity.MaxStreams)
@@ -119,13 +119,14 @@ func (p *plan) asked() float64 {
 // laneCount is how many connections the producers have.
 func (p *plan) laneCount() int { return min(p.workload.Connections.Producers, p.workload.Producers) }
 
-// pacersEach is how many pacers there are at most for each processor, and pacersMost in
+// pacersEach is how many pacers a load has at most for each processor, and pacersMost in
 // all. Where lanes share no pacer a connection waits for no other's send, and there are no
 // takeovers: with 8 connections at 20,000/s on two cores p99 was 79 to 99 µs, where one
 // pacer for all had 94 to 567 µs. But each message then costs a wake-up of its own, also
-// where several are due at once, and threads take the processors from each other. On a
-// machine on which a wake-up costs 10 µs p50 with 8, 16 and 64 connections was 0.6 to 0.9
-// times, on Redis 0.3 to 0.6 times, with four pacers what it was with one for each.
+// where several are due at once, and threads take the processors from each other. On two
+// cores, 20,000/s, p50 with four pacers was 0.6 to 1.0 times what it was with one for
+// each over 8 and 16 connections and 0.3 times over 64 to Redis, but 1.3 times over 64 to
+// NATS (benchmarks/README.md).
 const pacersEach, pacersMost = 2, 32
 
 // pacersFor is the number of pacers of so many lanes on so many processors; more lanes
