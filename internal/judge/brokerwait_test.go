@@ -8,29 +8,79 @@ import (
 	"sixnines/result"
 )
 
+// broker gives all intervals the shares in which the broker ran and waited for a processor,
+// and the machine's processors were busy.
+func broker(ran, waited, busy float64) func(*testbed) {
+	return func(b *testbed) {
+		for _, i := range b.intervals {
+			i.v.Vitals[vitalBrokerBusy], i.v.Vitals[vitalBrokerWait], i.v.Vitals[vitalBusy] = ran, waited, busy
+		}
+	}
+}
+
 // How long the broker's threads waited for a processor is told where it is much.
 func TestBrokerWaited(t *testing.T) {
 	const unsaid = "no network lies between them"
 	for name, tt := range map[string]struct {
-		busy, waited float64
-		end          string
+		ran, waited, busy float64
+		end               string
 	}{
-		"idle":                      {0.05, 0.02, unsaid},
-		"busy, and never waiting":   {0.95, 0, unsaid},
-		"as beside a plain program": {0.55, 0.11, unsaid},
-		"waiting":                   {0.55, 0.2, "the broker's threads ran for 55 % of the time and waited for a processor for 20 %, so that what waited in the broker waited about 1.8 times as long as on processors of its own"},
-		"never done":                {0.6, 0.5, "about 40.0 times as long as on processors of its own"},
+		"idle":                         {0.05, 0.02, 0.9, unsaid},
+		"busy, and never waiting":      {0.95, 0, 1, unsaid},
+		"as beside a plain program":    {0.55, 0.11, 0.9, unsaid},
+		"until a processor has woken":  {0.02, 0.06, 0.2, unsaid},
+		"waiting, while it was needed": {0.2, 0.3, 0.85, "the broker's threads ran for 20 % of the time and waited for a processor for 30 %, so that messages were in the broker about 4.0 times as long as if it had not waited for one"},
+		"never done":                   {0.6, 0.5, 1, "about 73.3 times as long as if it had not waited for one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())
 			b.header.SameHost = true
-			for _, i := range b.intervals {
-				i.v.Vitals[vitalBrokerBusy], i.v.Vitals[vitalBrokerWait] = tt.busy, tt.waited
-			}
+			broker(tt.ran, tt.waited, tt.busy)(b)
 			v := assessed(Verdict(b.run(t), Inputs{}))
 			r := find(v, "same-host")
 			if r == nil || r.Status != result.Valid || !strings.HasSuffix(r.Text, tt.end) {
 				t.Fatalf("%+v", v.Reasons)
+			}
+			inPlainWords(t, v)
+		})
+	}
+}
+
+// A run whose broker waited so much that messages were in it four times as long is doubted from
+// the first percentile on that so much of the window can have moved.
+func TestBrokerStarvedForSeconds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*testbed)
+		want   result.Verdict
+		text   string // "": no such reason
+	}{
+		"four times":                    {broker(0.2, 0.33, 0.9), result.Verdict{Status: result.Suspect}, "for 100 % of the window"},
+		"three times":                   {broker(0.2, 0.24, 0.9), result.Verdict{Status: result.Valid}, ""},
+		"four times, processors idle":   {broker(0.02, 0.06, 0.2), result.Verdict{Status: result.Valid}, ""},
+		"four times, processors unseen": {broker(0.2, 0.33, 0), result.Verdict{Status: result.Valid}, ""},
+		"four times in one second": {func(b *testbed) {
+			broker(0.2, 0.1, 0.9)(b)
+			b.intervals[5].v.Vitals[vitalBrokerWait] = 0.4
+		}, result.Verdict{Status: result.Valid, ValidTo: "75"}, "for 10 % of the window"},
+		"four times in the drain": {func(b *testbed) {
+			broker(0.2, 0.1, 0.9)(b)
+			b.intervals[len(b.intervals)-1].v.Vitals[vitalBrokerWait] = 0.4
+		}, result.Verdict{Status: result.Valid}, ""},
+		"four times, flat out": {func(b *testbed) {
+			broker(0.2, 0.33, 0.9)(b)
+			b.header.Mode = result.ModeFlatOut
+		}, result.Verdict{Status: result.Valid}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTestbed(healthyMessages())
+			tt.change(b)
+			v := assessed(Verdict(b.run(t), Inputs{}))
+			if v.String() != tt.want.String() {
+				t.Errorf("%s, want %s: %+v", v, tt.want, v.Reasons)
+			}
+			r := find(v, "starved")
+			if (r != nil) != (tt.text != "") || r != nil && !strings.Contains(r.Text, tt.text) {
+				t.Errorf("%+v, want %q", r, tt.text)
 			}
 			inPlainWords(t, v)
 		})

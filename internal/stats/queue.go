@@ -121,3 +121,13 @@ func QueueDelay(busy, waited float64) float64 {
 	free := max(0, 1-busy)
 	return max(1, free/max(free-waited, 0.01))
 }
+
+// SojournDelay is how many times as long what comes to such a server is there, until it is
+// served: a service takes busy+waited for each busy, and what is in the queue before it waits
+// longer by [QueueDelay], as the mean sojourn of M/M/1, S/(1−ρ), has it. From 1 to 100.
+func SojournDelay(busy, waited float64) float64 {
+	if busy <= 0 {
+		return QueueDelay(busy, waited)
+	}
+	return min(100, (1+max(0, waited)/busy)*QueueDelay(busy, waited))
+}

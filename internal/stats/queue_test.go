@@ -99,3 +99,30 @@ func TestQueueDelay(t *testing.T) {
 		}
 	}
 }
+
+// With a share of the time for waiting a server is as one whose services take so much longer.
+func TestSojournDelay(t *testing.T) {
+	for _, c := range []struct{ busy, waited, want float64 }{
+		{0, 0, 1},
+		{0, 0.5, 2}, // nothing is known of its services
+		{0.6, 0, 1},
+		{0.2, 0.4, 6},
+		{0.25, 0.1, 1.4 * 0.75 / 0.65},
+		{0.8, 0.1, 2.25},
+		{0.5, 0.5, 100},
+		{0.001, 0.9, 100},
+		{1, 0, 1},
+	} {
+		got := SojournDelay(c.busy, c.waited)
+		if math.Abs(got-c.want) > 1e-9 {
+			t.Errorf("busy for %g, waiting for %g: %g, want %g", c.busy, c.waited, got, c.want)
+		}
+		if c.busy == 0 || got == 100 {
+			continue
+		}
+		mean := func(service, rho float64) float64 { return service / (1 - rho) }
+		if want := mean(c.busy+c.waited, c.busy+c.waited) / mean(c.busy, c.busy); c.busy < 1 && math.Abs(got-want) > 1e-9 {
+			t.Errorf("busy for %g, waiting for %g: %g, of M/M/1 %g", c.busy, c.waited, got, want)
+		}
+	}
+}
