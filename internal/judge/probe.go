@@ -42,7 +42,8 @@ const (
 //
 // It is a note, since a broker may serve a loaded connection or topic more slowly
 // than an idle one, unless the wait could be the generator's. What the receive
-// lag explains has its own gate.
+// lag explains has its own gate. Where a message goes to several consumers it is always a
+// note: the broker sends it to one after the other, and the probe's to one alone.
 func besideProbe(e *evidence) (found []result.Reason) {
 	m := e.run.Header.ServiceMetric()
 	load, probe := e.summary.Histograms[m], e.summary.Histograms[result.ProbeService]
@@ -56,6 +57,9 @@ func besideProbe(e *evidence) (found []result.Reason) {
 			continue
 		}
 		switch {
+		case l.exceeds(p) && copies(load) >= 2:
+			found = append(found, result.Reason{Status: result.Valid, Code: "probe", Metric: m, Percentile: name, Text: fmt.Sprintf(
+				"%s; each of this load's messages goes to %d consumers, one after the other, and each of the probe's to one, so that this says nothing of waits in the generator", beside(m, name, l, p), copies(load))})
 		case l.exceeds(p):
 			if r, ok := e.behindLoad(m, name, l, p); ok {
 				found = append(found, r)
@@ -66,6 +70,11 @@ func besideProbe(e *evidence) (found []result.Reason) {
 		}
 	}
 	return found
+}
+
+// copies is how many consumers get each message of a load, on average.
+func copies(d *result.Distribution) int64 {
+	return int64(math.Round(float64(d.Count) / float64(max(d.Samples, 1))))
 }
 
 // behindLoad is the finding that the load waited and the probe did not; ok is
