@@ -95,7 +95,7 @@ func starved(e *evidence) []result.Reason {
 		return nil
 	}
 	return e.partly(e.mostDue(share), "starved", spell.Share(share)+" without processor for the broker", fmt.Sprintf(
-		"for %s of the window the broker's threads waited so long for a processor of this machine that what waited in the broker waited three times as long as if they had not, or that messages were in it four times as long; give the broker processors of its own, or lower the rate",
+		"for %s of the window the broker's threads waited so long for processors of this machine that its queues took three times as long, or messages four times as long to pass it; give the broker processors of its own, or lower the rate",
 		spell.Share(share)))
 }
 
