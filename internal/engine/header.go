@@ -10,6 +10,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/judge"
 	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
 	"sixnines/internal/vitals"
@@ -41,7 +42,7 @@ func (r *run) writeHeader(start int64) error {
 			return err
 		}
 		for _, m := range r.monitor.Missing() {
-			h.Machine = append(h.Machine, generatorFact("not watched", m, ""))
+			h.Machine = append(h.Machine, generatorFact(judge.FactNotWatched, m, ""))
 		}
 		if ld.scenario.Record.Raw {
 			if err := ld.recording.openRaw(r.fullID); err != nil {

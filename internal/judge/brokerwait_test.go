@@ -87,6 +87,48 @@ func TestBrokerStarvedForSeconds(t *testing.T) {
 	}
 }
 
+// Of a broker that cannot be watched it is said that it may have waited, where the processors
+// that it shares were busy.
+func TestBrokerUnseen(t *testing.T) {
+	const why = "the process at the other end of the connections cannot be seen"
+	for name, tt := range map[string]struct {
+		sameHost bool
+		unseen   bool
+		busy     func(second int) float64
+		want     result.Verdict
+		text     string // "": no such reason
+	}{
+		"busy":           {true, true, func(int) float64 { return 0.9 }, result.Verdict{Status: result.Suspect}, "in 100 % of the window 85 % or more"},
+		"busy at times":  {true, true, func(s int) float64 { return 0.5 + 0.4*float64(s/9) }, result.Verdict{Status: result.Valid, ValidTo: "75"}, why},
+		"not so busy":    {true, true, func(int) float64 { return 0.84 }, result.Verdict{Status: result.Valid}, ""},
+		"watched":        {true, false, func(int) float64 { return 0.9 }, result.Verdict{Status: result.Valid}, ""},
+		"somewhere else": {false, true, func(int) float64 { return 0.9 }, result.Verdict{Status: result.Valid}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newTestbed(healthyMessages())
+			b.header.SameHost = tt.sameHost
+			other := result.Fact{Section: "generator", Name: FactNotWatched, Value: vitalSwapIn + ": no counters"}
+			b.header.Machine = append(b.header.Machine, other)
+			if tt.unseen {
+				other.Value = vitalBrokerWait + ": " + why
+				b.header.Machine = append(b.header.Machine, other)
+			}
+			for s, i := range b.intervals[:seconds] {
+				i.v.Vitals[vitalBusy] = tt.busy(s)
+			}
+			v := assessed(Verdict(b.run(t), Inputs{}))
+			if v.String() != tt.want.String() {
+				t.Errorf("%s, want %s: %+v", v, tt.want, v.Reasons)
+			}
+			r := find(v, "unseen")
+			if (r != nil) != (tt.text != "") || r != nil && !strings.Contains(r.Text, tt.text) {
+				t.Errorf("%+v, want %q", r, tt.text)
+			}
+			inPlainWords(t, v)
+		})
+	}
+}
+
 func TestFactsAreNamedAsTheyAreWritten(t *testing.T) {
 	for _, f := range vitals.Fingerprint() {
 		if f.Name == factProcessors {

@@ -20,7 +20,7 @@ func gates() []gate {
 		selfInflicted, frozen, ownLag, receiveLag, generatorLimit,
 		backlogGrows, backlogKept, steadiness, dependence,
 		notSent, sentLate, worstSecond,
-		throttled, steal, swap, starved, processors, collector, scheduler, attributed, besideProbe,
+		throttled, steal, swap, starved, unseen, processors, collector, scheduler, attributed, besideProbe,
 		clientDrops, clamps, little,
 		closedLoop, unpaced, sameHost, nearFloor, aboveLimit, interrupted, until,
 		aborted, losses, refusals, duplicates, censoredMessages, lastUnknown, lifetime, takeovers, events, semantics,

@@ -196,7 +196,7 @@ func waitedFor(u *result.Until, m result.Metric, percent float64) *result.Until 
 // would have been without them.
 func lengthens(code string) bool {
 	switch code {
-	case "own-lag", "receive-lag", "frozen", "throttled", "steal", "swap", "cpu", "gc", "attribution":
+	case "own-lag", "receive-lag", "frozen", "throttled", "steal", "swap", "starved", "unseen", "cpu", "gc", "attribution":
 		return true
 	}
 	return false

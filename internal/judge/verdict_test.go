@@ -96,6 +96,8 @@ func TestObjectivesOfSuspectPercentiles(t *testing.T) {
 	drifted := because(result.Reason{Code: "steady", Metric: result.DeliveryResponse, Percentile: "99", Brief: "drift"})
 	starved := because(result.Reason{Code: "rate", Brief: "60 % sent late"}) // every percentile may be affected
 	busy := because(result.Reason{Code: "cpu"})
+	crowded := because(result.Reason{Code: "starved"})
+	unseen := because(result.Reason{Code: "unseen"})
 	for _, tt := range []struct {
 		run     *result.Run
 		text    string
@@ -122,6 +124,8 @@ func TestObjectivesOfSuspectPercentiles(t *testing.T) {
 		{starved, "lost == 0", Met, ""},
 		{busy, "delivery.response p99 < 1s", Met, "which can only have made the latency longer"},
 		{busy, "delivery.response p99 < 1ns", Undecided, "so \"missed\" is not shown"},
+		{crowded, "delivery.response p99 < 1s", Met, "which can only have made the latency longer"},
+		{unseen, "delivery.response p99 < 1s", Met, "which can only have made the latency longer"},
 	} {
 		d := decideText(t, tt.run, tt.text)
 		if d.Outcome != tt.outcome || !strings.Contains(d.Text, tt.says) || tt.says == "" && strings.Contains(d.Text, "suspect") {

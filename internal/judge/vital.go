@@ -40,6 +40,10 @@ const (
 // processors the generator may use.
 const factProcessors = "processors usable"
 
+// FactNotWatched is the name of a fact of the header that says what is not watched: the name of a
+// vital, a colon and why.
+const FactNotWatched = "not watched"
+
 // The kinds of events that report that something broke and is back, and those that
 // are about the run itself.
 const (

@@ -39,6 +39,7 @@ func usualAdvice() map[string]advice {
 		"throttled":        {try: "raise the processor quota (cpu.max)"},
 		"steal":            {try: "run on a machine of your own, or at another time"},
 		"starved":          {brief: "the broker lacked a processor", try: "give the broker processors of its own, or lower the rate"},
+		"unseen":           {brief: "the broker may have lacked a processor", try: "run sixnines as the broker's user or as root, or lower the rate"},
 		"swap":             {try: "free memory, or switch swapping off"},
 		"cpu":              {try: "lower the rate, or use a larger machine"},
 		"gc":               {try: "raise GOMEMLIMIT, or lower the rate"},
