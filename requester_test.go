@@ -184,11 +184,13 @@ func offHTTPOracle(r *result.Run, d, window time.Duration, few bool) string {
 	return ""
 }
 
+// The timeout is longer than a machine that is busy may keep a request from its thread:
+// what was so late would time out as well.
 func TestFailuresAreCountedAndTimeoutsCensored(t *testing.T) {
 	var n, missed, cut atomic.Int64
-	r := request(t, "record: {raw: true}\nphases: {warmup: 0s, duration: 1s, drain: 2s}\nworkload: {rate: 1000/s, timeout: 50ms, in_flight: {messages: 500}}",
+	r := request(t, "record: {raw: true}\nphases: {warmup: 0s, duration: 2s, drain: 3s}\nworkload: {rate: 500/s, timeout: 500ms, in_flight: {messages: 500}}",
 		always(func(ctx context.Context) error {
-			if d, ok := ctx.Deadline(); !ok || time.Until(d) > 50*time.Millisecond {
+			if d, ok := ctx.Deadline(); !ok || time.Until(d) > 500*time.Millisecond {
 				t.Errorf("deadline %v, %v", d, ok)
 			}
 			switch n.Add(1) % 10 {
@@ -210,7 +212,7 @@ func TestFailuresAreCountedAndTimeoutsCensored(t *testing.T) {
 	if c.Nacked+c.Acked+c.Unknown != 1000 || near(c.Nacked, 100) || near(c.Unknown, 100) || c.Censored != c.Unknown {
 		t.Errorf("%+v", c)
 	}
-	if cut.Load() > 8 || missed.Load() < 90 {
+	if missed.Load()-cut.Load() < 90 { // the run's end cuts off only what was due after the window
 		t.Errorf("of %d contexts %d did not end for the deadline", missed.Load(), cut.Load())
 	}
 	d := r.Summary.Histograms[result.RoundTripResponse]
@@ -222,8 +224,8 @@ func TestFailuresAreCountedAndTimeoutsCensored(t *testing.T) {
 	}
 	// What is known of a request that timed out is its timeout, and not how long
 	// the run went on: those bounds would be spread over its length.
-	if median := time.Duration(r.Metrics[result.RoundTripResponse].Censored.ValueAtQuantile(50)); median > 250*time.Millisecond {
-		t.Errorf("with a timeout of 50ms in a run of a second half of the bounds are above %v", median)
+	if median := time.Duration(r.Metrics[result.RoundTripResponse].Censored.ValueAtQuantile(50)); median > time.Second {
+		t.Errorf("with a timeout of 500ms in a run of two seconds half of the bounds are above %v", median)
 	}
 }
 
