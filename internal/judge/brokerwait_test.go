@@ -1,6 +1,8 @@
 package judge
 
 import (
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +48,25 @@ func TestBrokerWaited(t *testing.T) {
 	}
 }
 
+// judged checks the verdict of a run and its reason of a code; without text it has none.
+func judged(t *testing.T, b *testbed, want result.Verdict, code, text string) {
+	t.Helper()
+	v := assessed(Verdict(b.run(t), Inputs{}))
+	if v.String() != want.String() {
+		t.Errorf("%s, want %s: %+v", v, want, v.Reasons)
+	}
+	if r := find(v, code); (r != nil) != (text != "") || r != nil && !strings.Contains(r.Text, text) {
+		t.Errorf("%+v, want %q", r, text)
+	}
+	inPlainWords(t, v)
+}
+
+// confined lets the generator run on one of four processors.
+func confined(b *testbed) {
+	b.header.Machine = append(b.header.Machine, result.Fact{Section: "cpu", Name: factOnline, Value: "0-3"},
+		result.Fact{Section: "limits", Name: factAllowed, Value: "2"})
+}
+
 // A run whose broker waited so much that messages were in it four times as long is doubted from
 // the first percentile on that so much of the window can have moved.
 func TestBrokerStarvedForSeconds(t *testing.T) {
@@ -58,6 +79,10 @@ func TestBrokerStarvedForSeconds(t *testing.T) {
 		"three times":                   {broker(0.2, 0.24, 0.9), result.Verdict{Status: result.Valid}, ""},
 		"four times, processors idle":   {broker(0.02, 0.06, 0.2), result.Verdict{Status: result.Valid}, ""},
 		"four times, processors unseen": {broker(0.2, 0.33, 0), result.Verdict{Status: result.Valid}, ""},
+		"four times, on one of four processors": {func(b *testbed) {
+			broker(0.2, 0.33, 0.2)(b)
+			confined(b)
+		}, result.Verdict{Status: result.Suspect}, "for 100 % of the window"},
 		"four times in one second": {func(b *testbed) {
 			broker(0.2, 0.1, 0.9)(b)
 			b.intervals[5].v.Vitals[vitalBrokerWait] = 0.4
@@ -74,15 +99,7 @@ func TestBrokerStarvedForSeconds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())
 			tt.change(b)
-			v := assessed(Verdict(b.run(t), Inputs{}))
-			if v.String() != tt.want.String() {
-				t.Errorf("%s, want %s: %+v", v, tt.want, v.Reasons)
-			}
-			r := find(v, "starved")
-			if (r != nil) != (tt.text != "") || r != nil && !strings.Contains(r.Text, tt.text) {
-				t.Errorf("%+v, want %q", r, tt.text)
-			}
-			inPlainWords(t, v)
+			judged(t, b, tt.want, "starved", tt.text)
 		})
 	}
 }
@@ -95,18 +112,23 @@ func TestBrokerUnseen(t *testing.T) {
 		sameHost bool
 		unseen   bool
 		busy     func(second int) float64
+		confined bool
 		want     result.Verdict
 		text     string // "": no such reason
 	}{
-		"busy":           {true, true, func(int) float64 { return 0.9 }, result.Verdict{Status: result.Suspect}, "in 100 % of the window 85 % or more"},
-		"busy at times":  {true, true, func(s int) float64 { return 0.5 + 0.4*float64(s/9) }, result.Verdict{Status: result.Valid, ValidTo: "75"}, why},
-		"not so busy":    {true, true, func(int) float64 { return 0.84 }, result.Verdict{Status: result.Valid}, ""},
-		"watched":        {true, false, func(int) float64 { return 0.9 }, result.Verdict{Status: result.Valid}, ""},
-		"somewhere else": {false, true, func(int) float64 { return 0.9 }, result.Verdict{Status: result.Valid}, ""},
+		"busy":           {true, true, func(int) float64 { return 0.9 }, false, result.Verdict{Status: result.Suspect}, "in 100 % of the window 85 % or more"},
+		"busy at times":  {true, true, func(s int) float64 { return 0.5 + 0.4*float64(s/9) }, false, result.Verdict{Status: result.Valid, ValidTo: "75"}, why},
+		"not so busy":    {true, true, func(int) float64 { return 0.84 }, false, result.Verdict{Status: result.Valid}, ""},
+		"watched":        {true, false, func(int) float64 { return 0.9 }, false, result.Verdict{Status: result.Valid}, ""},
+		"somewhere else": {false, true, func(int) float64 { return 0.9 }, false, result.Verdict{Status: result.Valid}, ""},
+		"one of four":    {true, true, func(int) float64 { return 0.22 }, true, result.Verdict{Status: result.Suspect}, "in 100 % of the window 85 % or more"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())
 			b.header.SameHost = tt.sameHost
+			if tt.confined {
+				confined(b)
+			}
 			other := result.Fact{Section: "generator", Name: FactNotWatched, Value: vitalSwapIn + ": no counters"}
 			b.header.Machine = append(b.header.Machine, other)
 			if tt.unseen {
@@ -116,24 +138,44 @@ func TestBrokerUnseen(t *testing.T) {
 			for s, i := range b.intervals[:seconds] {
 				i.v.Vitals[vitalBusy] = tt.busy(s)
 			}
-			v := assessed(Verdict(b.run(t), Inputs{}))
-			if v.String() != tt.want.String() {
-				t.Errorf("%s, want %s: %+v", v, tt.want, v.Reasons)
-			}
-			r := find(v, "unseen")
-			if (r != nil) != (tt.text != "") || r != nil && !strings.Contains(r.Text, tt.text) {
-				t.Errorf("%+v, want %q", r, tt.text)
-			}
-			inPlainWords(t, v)
+			judged(t, b, tt.want, "unseen", tt.text)
 		})
 	}
 }
 
-func TestFactsAreNamedAsTheyAreWritten(t *testing.T) {
-	for _, f := range vitals.Fingerprint() {
-		if f.Name == factProcessors {
-			return
+// A window of less than a second is judged as one.
+func TestBrokerStarvedInAShortWindow(t *testing.T) {
+	for wait, want := range map[float64]int{0.33: 1, 0.2: 0} {
+		e := &evidence{outside: 1, in: Inputs{End: 400e6}}
+		for at := int64(0); at < e.in.End; at += 100e6 {
+			e.measure = append(e.measure, &result.Point{Start: at, End: at + 100e6, Vitals: map[string]float64{vitalBrokerBusy: 0.2, vitalBrokerWait: wait, vitalBusy: 0.9}})
+		}
+		if got := e.slowedSeconds(); len(got) != want || want > 0 && got[0] != (stretch{0, 400e6}) {
+			t.Errorf("waiting for %g of the time: %v", wait, got)
+		}
+		delete(e.measure[2].Vitals, vitalBrokerWait)
+		if got := e.slowedSeconds(); len(got) != 0 {
+			t.Errorf("a part is not known: %v", got)
 		}
 	}
-	t.Errorf("no fact is called %q", factProcessors)
+}
+
+func TestCountList(t *testing.T) {
+	for list, want := range map[string]int{"0": 1, "0-3": 4, "0-1,8,10-11": 5, "": 0, "unknown": 0, "3-1": 0, "0-": 0} {
+		if got := countList(list); got != want {
+			t.Errorf("%q: %d, want %d", list, got, want)
+		}
+	}
+}
+
+func TestFactsAreNamedAsTheyAreWritten(t *testing.T) {
+	names := []string{factProcessors}
+	if runtime.GOOS == "linux" {
+		names = append(names, factOnline, factAllowed)
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(vitals.Fingerprint(), func(f vitals.Fact) bool { return f.Name == name }) {
+			t.Errorf("no fact is called %q", name)
+		}
+	}
 }

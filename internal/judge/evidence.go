@@ -18,14 +18,19 @@ type evidence struct {
 	measure []*result.Point // the measured window
 	timed   []*result.Point // the window and the drain: whatever was timed
 	cores   float64         // that the generator may use; 0: not known
-	freezes []result.Pause  // of the whole process, in the window, in order
+	// outside is how many times as many processors the machine has as the generator may run on.
+	outside float64
+	freezes []result.Pause // of the whole process, in the window, in order
 	// attributed is how many of a metric's slowest messages met a named cause on the
 	// generator's side.
 	attributed map[result.Metric]int
 }
 
 func newEvidence(run *result.Run, in Inputs, s *result.Summary) *evidence {
-	e := &evidence{run: run, in: in, summary: s}
+	e := &evidence{run: run, in: in, summary: s, outside: 1}
+	if all, allowed := countList(e.fact(factOnline)), countList(e.fact(factAllowed)); allowed > 0 {
+		e.outside = max(1, float64(all)/float64(allowed))
+	}
 	for i := range run.Series {
 		p := &run.Series[i]
 		switch p.Phase {
@@ -51,6 +56,25 @@ func (e *evidence) fact(name string) string {
 		}
 	}
 	return ""
+}
+
+// countList counts the numbers of a list of the kernel's, such as 0-3,8; 0: it is none.
+func countList(list string) (n int) {
+	for _, part := range strings.Split(list, ",") {
+		first, last, several := strings.Cut(part, "-")
+		from, err := strconv.Atoi(first)
+		if err != nil {
+			return 0
+		}
+		to := from
+		if several {
+			if to, err = strconv.Atoi(last); err != nil || to < from {
+				return 0
+			}
+		}
+		n += to - from + 1
+	}
+	return n
 }
 
 // window is the length of the measured window in ns, at least 1.

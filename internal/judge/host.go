@@ -124,19 +124,37 @@ const slowedFrom = 4
 
 // slowedSeconds are the seconds of the window in which that was so.
 func (e *evidence) slowedSeconds() (found []stretch) {
-	each := func(name string) []amount {
-		return e.wholeSeconds(func(p *result.Point) (float64, bool) {
-			return p.Vitals[name] * float64(p.End-p.Start), knowsBroker(p)
-		})
-	}
-	ran, waited, busy := each(vitalBrokerBusy), each(vitalBrokerWait), each(vitalBusy)
+	ran, waited, busy := e.shares(vitalBrokerBusy, knowsBroker), e.shares(vitalBrokerWait, knowsBroker), e.shares(vitalBusy, knowsBroker)
 	for i, a := range ran {
-		length := float64(a.end - a.start)
-		if brokerDelay(a.sum/length, waited[i].sum/length, busy[i].sum/length) >= slowedFrom {
+		if e.brokerDelay(a.sum, waited[i].sum, busy[i].sum) >= slowedFrom {
 			found = append(found, a.stretch)
 		}
 	}
 	return found
+}
+
+// shares are the means of a vital, which is a share, over the whole seconds of the window that
+// are known, or over the window where it is shorter.
+func (e *evidence) shares(vital string, known func(*result.Point) bool) []amount {
+	of := func(p *result.Point) (float64, bool) {
+		return p.Vitals[vital] * float64(p.End-p.Start), known(p)
+	}
+	all := e.wholeSeconds(of)
+	if len(all) == 0 && e.window() < wholeSecond {
+		a := amount{stretch: stretch{0, e.in.End}}
+		for _, p := range e.measure {
+			v, ok := of(p)
+			if !ok {
+				return nil
+			}
+			a.sum += v
+		}
+		all = append(all, a)
+	}
+	for i := range all {
+		all[i].sum /= float64(max(all[i].end-all[i].start, 1))
+	}
+	return all
 }
 
 // knowsBroker reports whether an interval knows how long the broker's threads ran and waited,
@@ -150,12 +168,16 @@ func knowsBroker(p *result.Point) bool {
 	return true
 }
 
+// inUse is how much of the processors on which the generator may run is in use, as a share, where
+// busy is the machine's: what runs is taken to run on these.
+func (e *evidence) inUse(busy float64) float64 { return min(1, busy*e.outside) }
+
 // brokerDelay is how many times as long messages were in the broker because its threads waited
 // for processors, from the shares of the time in which its typical thread ran and waited and
 // the machine's processors were busy; 1 where half of these were idle: a thread then waits until
 // one has woken up, which takes as long on a machine of the broker's own.
-func brokerDelay(ran, waited, busy float64) float64 {
-	if busy < 0.5 {
+func (e *evidence) brokerDelay(ran, waited, busy float64) float64 {
+	if e.inUse(busy) < 0.5 {
 		return 1
 	}
 	return stats.SojournDelay(ran, waited)
@@ -184,11 +206,8 @@ func unseen(e *evidence) []result.Reason {
 		return nil
 	}
 	var busy int64
-	for _, a := range e.wholeSeconds(func(p *result.Point) (float64, bool) {
-		share, ok := p.Vitals[vitalBusy]
-		return share * float64(p.End-p.Start), ok
-	}) {
-		if a.sum >= unseenBusy*float64(a.end-a.start) {
+	for _, a := range e.shares(vitalBusy, func(p *result.Point) bool { _, ok := p.Vitals[vitalBusy]; return ok }) {
+		if e.inUse(a.sum) >= unseenBusy {
 			busy += a.end - a.start
 		}
 	}
@@ -197,7 +216,7 @@ func unseen(e *evidence) []result.Reason {
 	}
 	share := float64(busy) / e.window()
 	return e.partly(e.mostDue(share), "unseen", "processors busy, broker not in sight", fmt.Sprintf(
-		"in %s of the window %s or more of this machine's processor time was in use, the broker shares it, and for how long its threads waited for a processor is not known (%s); run sixnines as the broker's user or as root, give the broker processors of its own, or lower the rate",
+		"in %s of the window %s or more of the processors that the generator may use were in use, the broker shares them, and for how long its threads waited for a processor is not known (%s); run sixnines as the broker's user or as root, give the broker processors of its own, or lower the rate",
 		spell.Share(share), spell.Share(unseenBusy), why))
 }
 

@@ -42,8 +42,9 @@ const (
 //
 // It is a note, since a broker may serve a loaded connection or topic more slowly
 // than an idle one, unless the wait could be the generator's. What the receive
-// lag explains has its own gate. Where a message goes to several consumers it is always a
-// note: the broker sends it to one after the other, and the probe's to one alone.
+// lag explains has its own gate. Where a message goes to several consumers the broker sends it to
+// one after the other, and the probe's to one alone: that explains as many times the probe's
+// figure as there are consumers.
 func besideProbe(e *evidence) (found []result.Reason) {
 	m := e.run.Header.ServiceMetric()
 	load, probe := e.summary.Histograms[m], e.summary.Histograms[result.ProbeService]
@@ -57,9 +58,9 @@ func besideProbe(e *evidence) (found []result.Reason) {
 			continue
 		}
 		switch {
-		case l.exceeds(p) && copies(load) >= 2:
+		case l.exceeds(p) && l.low <= copies(load)*p.high:
 			found = append(found, result.Reason{Status: result.Valid, Code: "probe", Metric: m, Percentile: name, Text: fmt.Sprintf(
-				"%s; each of this load's messages goes to %d consumers, one after the other, and each of the probe's to one, so that this says nothing of waits in the generator", beside(m, name, l, p), copies(load))})
+				"%s; each of this load's messages goes to %d consumers, one after the other, and each of the probe's to one, which can explain it", beside(m, name, l, p), copies(load))})
 		case l.exceeds(p):
 			if r, ok := e.behindLoad(m, name, l, p); ok {
 				found = append(found, r)
@@ -72,9 +73,9 @@ func besideProbe(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// copies is how many consumers get each message of a load, on average.
+// copies is how many consumers get each message of a load, on average, at least 1.
 func copies(d *result.Distribution) int64 {
-	return int64(math.Round(float64(d.Count) / float64(max(d.Samples, 1))))
+	return max(1, int64(math.Round(float64(d.Count)/float64(max(d.Samples, 1)))))
 }
 
 // behindLoad is the finding that the load waited and the probe did not; ok is

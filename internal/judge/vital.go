@@ -40,6 +40,10 @@ const (
 // processors the generator may use.
 const factProcessors = "processors usable"
 
+// factOnline and factAllowed list the machine's processors and those on which the generator may
+// run, as the kernel does.
+const factOnline, factAllowed = "online", "processors allowed"
+
 // FactNotWatched is the name of a fact of the header that says what is not watched: the name of a
 // vital, a colon and why.
 const FactNotWatched = "not watched"
