@@ -143,19 +143,34 @@ func TestBrokerUnseen(t *testing.T) {
 	}
 }
 
-// A window of less than a second is judged as one.
-func TestBrokerStarvedInAShortWindow(t *testing.T) {
-	for wait, want := range map[float64]int{0.33: 1, 0.2: 0} {
-		e := &evidence{outside: 1, in: Inputs{End: 400e6}}
-		for at := int64(0); at < e.in.End; at += 100e6 {
-			e.measure = append(e.measure, &result.Point{Start: at, End: at + 100e6, Vitals: map[string]float64{vitalBrokerBusy: 0.2, vitalBrokerWait: wait, vitalBusy: 0.9}})
+// A window of less than a second is judged as one, and an interval without a look at the broker
+// hides no second.
+func TestBrokerStarvedInShortWindows(t *testing.T) {
+	const tenth = int64(100e6)
+	for _, tt := range []struct {
+		name   string
+		tenths int64
+		wait   float64
+		unseen []int64 // intervals
+		want   []stretch
+	}{
+		{"0.4 s", 4, 0.33, nil, []stretch{{0, 4 * tenth}}},
+		{"0.4 s, hardly waiting", 4, 0.2, nil, nil},
+		{"0.4 s, one interval without", 4, 0.33, []int64{2}, []stretch{{0, 4 * tenth}}},
+		{"0.4 s, mostly without", 4, 0.33, []int64{0, 1, 2}, nil},
+		{"a second, one interval without", 10, 0.33, []int64{4}, []stretch{{0, 10 * tenth}}},
+		{"two seconds, one without", 20, 0.33, []int64{10, 11, 12, 13, 14, 15}, []stretch{{0, 10 * tenth}}},
+	} {
+		e := &evidence{outside: 1, in: Inputs{End: tt.tenths * tenth}}
+		for n := range tt.tenths {
+			p := &result.Point{Start: n * tenth, End: (n + 1) * tenth, Vitals: map[string]float64{vitalBrokerBusy: 0.2, vitalBrokerWait: tt.wait, vitalBusy: 0.9}}
+			if slices.Contains(tt.unseen, n) {
+				delete(p.Vitals, vitalBrokerWait)
+			}
+			e.measure = append(e.measure, p)
 		}
-		if got := e.slowedSeconds(); len(got) != want || want > 0 && got[0] != (stretch{0, 400e6}) {
-			t.Errorf("waiting for %g of the time: %v", wait, got)
-		}
-		delete(e.measure[2].Vitals, vitalBrokerWait)
-		if got := e.slowedSeconds(); len(got) != 0 {
-			t.Errorf("a part is not known: %v", got)
+		if got := e.slowedSeconds(); !slices.Equal(got, tt.want) {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
 }

@@ -133,26 +133,29 @@ func (e *evidence) slowedSeconds() (found []stretch) {
 	return found
 }
 
-// shares are the means of a vital, which is a share, over the whole seconds of the window that
-// are known, or over the window where it is shorter.
-func (e *evidence) shares(vital string, known func(*result.Point) bool) []amount {
-	of := func(p *result.Point) (float64, bool) {
-		return p.Vitals[vital] * float64(p.End-p.Start), known(p)
-	}
-	all := e.wholeSeconds(of)
-	if len(all) == 0 && e.window() < wholeSecond {
-		a := amount{stretch: stretch{0, e.in.End}}
-		for _, p := range e.measure {
-			v, ok := of(p)
-			if !ok {
-				return nil
-			}
-			a.sum += v
+// shares are the means of a vital, which is a share, over the seconds of the window of which half
+// or more is known, or over the window where it is shorter. An interval of a tenth of a second
+// now and then has no look at the broker; that is then in the next.
+func (e *evidence) shares(vital string, known func(*result.Point) bool) (all []amount) {
+	var a amount
+	var seen float64
+	for _, p := range e.measure {
+		if a.end != p.Start || a.end == a.start {
+			a, seen = amount{stretch: stretch{p.Start, p.Start}}, 0
 		}
-		all = append(all, a)
-	}
-	for i := range all {
-		all[i].sum /= float64(max(all[i].end-all[i].start, 1))
+		a.end = p.End
+		if length := float64(p.End - p.Start); known(p) {
+			a.sum, seen = a.sum+p.Vitals[vital]*length, seen+length
+		}
+		length := float64(a.end - a.start)
+		if length < min(wholeSecond, e.window()) {
+			continue
+		}
+		if seen >= length/2 {
+			a.sum /= seen
+			all = append(all, a)
+		}
+		a = amount{}
 	}
 	return all
 }
