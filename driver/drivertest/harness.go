@@ -82,7 +82,7 @@ type Harness struct {
 	// good now and then, a defect of its own. The driver's package comment names them.
 	Leaks []string
 	// Patience is how long, at most, to wait for what must happen sooner or
-	// later; 0 means 30 s. It decides only how long a failure takes.
+	// later; 0 means 60 s. It decides only how long a failure takes.
 	Patience time.Duration
 }
 
@@ -329,7 +329,7 @@ func (h *Harness) patience() time.Duration {
 	if h.Patience > 0 {
 		return h.Patience
 	}
-	return 30 * time.Second
+	return time.Minute
 }
 
 func (h *Harness) maxPayload() int {
