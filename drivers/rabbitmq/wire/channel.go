@@ -188,30 +188,30 @@ func (ch *Channel) method(m method, in cursor) error {
 	switch m {
 	case basicDeliver:
 		ch.consumer = numberOf(in.short())
-		ch.tag = in.uint64()
-		ch.redelivered = in.octet() != 0
+		ch.tag = in.Uint64()
+		ch.redelivered = in.Octet() != 0
 		ch.kind = m
 	case basicReturn:
-		ch.code = in.uint16()
+		ch.code = in.Uint16()
 		ch.text = string(in.short())
 		ch.kind = m
 	case basicAck:
-		tag, bits := in.uint64(), in.octet()
-		if !in.bad {
+		tag, bits := in.Uint64(), in.Octet()
+		if !in.Bad {
 			ch.handler.Confirm(tag, bits&1 != 0, true)
 		}
 	case basicNack:
-		tag, bits := in.uint64(), in.octet()
-		if !in.bad {
+		tag, bits := in.Uint64(), in.Octet()
+		if !in.Bad {
 			ch.handler.Confirm(tag, bits&1 != 0, false)
 		}
 	case basicCancel:
 		tag := string(in.short())
 		ch.end(&Error{Code: 404, Text: "consumer " + tag + " was cancelled: its queue is gone"})
 	case channelFlow:
-		return ch.send(channelFlowOK, []byte{in.octet()})
+		return ch.send(channelFlowOK, []byte{in.Octet()})
 	case channelClose:
-		why := &Error{Code: in.uint16()}
+		why := &Error{Code: in.Uint16()}
 		why.Text = string(in.short())
 		ch.err = why
 		ch.shut.Store(true)
@@ -221,13 +221,13 @@ func (ch *Channel) method(m method, in cursor) error {
 		return err
 	case queueDeclareOK:
 		in.short()
-		ch.ready.Store(int64(in.uint32()))
+		ch.ready.Store(int64(in.Uint32()))
 		ch.answer(m)
 	case channelOpenOK, channelCloseOK, basicQosOK, basicConsumeOK, confirmSelectOK, txSelectOK, txCommitOK,
 		exchangeDeclareOK, exchangeDeleteOK, queueBindOK, queueDeleteOK:
 		ch.answer(m)
 	}
-	if in.bad {
+	if in.Bad {
 		return fmt.Errorf("%w: a method %d.%d is too short", ErrProtocol, m>>16, m&0xFFFF)
 	}
 	return nil
@@ -235,18 +235,18 @@ func (ch *Channel) method(m method, in cursor) error {
 
 // header takes a message's header.
 func (ch *Channel) header(in cursor) error {
-	in.uint32() // class and weight
-	size := in.uint64()
-	if in.bad || ch.kind == 0 || ch.missing > 0 {
+	in.Uint32() // class and weight
+	size := in.Uint64()
+	if in.Bad || ch.kind == 0 || ch.missing > 0 {
 		return fmt.Errorf("%w: a header without its message", ErrProtocol)
 	}
 	ch.missing, ch.body = size, ch.body[:0]
 	if size == 0 {
-		ch.hand(in.rest, nil)
+		ch.hand(in.Rest, nil)
 		return nil
 	}
 	// The buffer moves before the body is there.
-	ch.properties = append(ch.properties[:0], in.rest...)
+	ch.properties = append(ch.properties[:0], in.Rest...)
 	return nil
 }
 

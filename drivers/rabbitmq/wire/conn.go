@@ -190,12 +190,12 @@ func (c *Conn) take(f frame) error {
 	if f.kind == frameHeartbeat {
 		return nil
 	}
-	in := cursor{rest: f.payload}
+	in := newCursor(f.payload)
 	if f.channel == 0 {
 		if f.kind != frameMethod {
 			return fmt.Errorf("%w: a message without a channel", ErrProtocol)
 		}
-		return c.own(method(in.uint32()), in)
+		return c.own(method(in.Uint32()), in)
 	}
 	all := *c.channels.Load()
 	if int(f.channel) >= len(all) || all[f.channel] == nil {
@@ -204,7 +204,7 @@ func (c *Conn) take(f frame) error {
 	ch := all[f.channel]
 	switch f.kind {
 	case frameMethod:
-		m := method(in.uint32())
+		m := method(in.Uint32())
 		return ch.method(m, in)
 	case frameHeader:
 		return ch.header(in)
@@ -218,7 +218,7 @@ func (c *Conn) take(f frame) error {
 func (c *Conn) own(m method, in cursor) error {
 	switch m {
 	case connectionClose:
-		why := &Error{Code: in.uint16()}
+		why := &Error{Code: in.Uint16()}
 		why.Text = string(in.short())
 		_ = c.Send(endFrame(appendMethod(nil, 0, connectionCloseOK), 0)) // it ends in any case
 		return why

@@ -3,65 +3,24 @@ package wire
 import (
 	"encoding/binary"
 	"math"
+
+	"sixnines/drivers/internal/rabbit"
 )
 
-// cursor reads fields of a method, one after the other. Reading beyond the end
-// yields zeros and sets bad, which is asked once, at the end.
-type cursor struct {
-	rest []byte
-	bad  bool
-}
+// cursor reads the fields of a method.
+type cursor struct{ rabbit.Cursor }
 
-func (c *cursor) bytes(n int) []byte {
-	if n < 0 || n > len(c.rest) {
-		c.bad, c.rest = true, nil
-		return nil
-	}
-	b := c.rest[:n:n]
-	c.rest = c.rest[n:]
-	return b
-}
+func newCursor(b []byte) cursor { return cursor{rabbit.Cursor{Rest: b}} }
 
-func (c *cursor) octet() byte {
-	if len(c.rest) == 0 {
-		c.bad = true
-		return 0
-	}
-	b := c.rest[0]
-	c.rest = c.rest[1:]
-	return b
-}
-
-func (c *cursor) uint16() uint16 {
-	if b := c.bytes(2); b != nil {
-		return binary.BigEndian.Uint16(b)
-	}
-	return 0
-}
-
-func (c *cursor) uint32() uint32 {
-	if b := c.bytes(4); b != nil {
-		return binary.BigEndian.Uint32(b)
-	}
-	return 0
-}
-
-func (c *cursor) uint64() uint64 {
-	if b := c.bytes(8); b != nil {
-		return binary.BigEndian.Uint64(b)
-	}
-	return 0
-}
-
-func (c *cursor) short() []byte { return c.bytes(int(c.octet())) }
+func (c *cursor) short() []byte { return c.Bytes(int(c.Octet())) }
 
 func (c *cursor) long() []byte {
-	n := c.uint32()
-	if uint64(n) > uint64(len(c.rest)) {
-		c.bad, c.rest = true, nil
+	n := c.Uint32()
+	if uint64(n) > uint64(len(c.Rest)) {
+		c.Fail()
 		return nil
 	}
-	return c.bytes(int(n))
+	return c.Bytes(int(n))
 }
 
 // Table is a field table. Values are string, bool, int64, float64, Table, []any
@@ -72,13 +31,13 @@ type Table map[string]any
 const nestingMost = 32
 
 func (c *cursor) table(depth int) Table {
-	in := cursor{rest: c.long()}
+	in := newCursor(c.long())
 	t := Table{}
-	for len(in.rest) > 0 && !in.bad {
+	for len(in.Rest) > 0 && !in.Bad {
 		name := string(in.short())
 		t[name] = in.value(depth + 1)
 	}
-	c.bad = c.bad || in.bad
+	c.Bad = c.Bad || in.Bad
 	return t
 }
 
@@ -86,49 +45,49 @@ func (c *cursor) table(depth int) Table {
 // specification in the letters of integers.
 func (c *cursor) value(depth int) any {
 	if depth > nestingMost {
-		c.bad, c.rest = true, nil
+		c.Fail()
 		return nil
 	}
-	switch c.octet() {
+	switch c.Octet() {
 	case 't':
-		return c.octet() != 0
+		return c.Octet() != 0
 	case 'b':
-		return int64(int8(c.octet()))
+		return int64(int8(c.Octet()))
 	case 'B':
-		return int64(c.octet())
+		return int64(c.Octet())
 	case 's':
-		return int64(int16(c.uint16()))
+		return int64(int16(c.Uint16()))
 	case 'u':
-		return int64(c.uint16())
+		return int64(c.Uint16())
 	case 'I':
-		return int64(int32(c.uint32()))
+		return int64(int32(c.Uint32()))
 	case 'i':
-		return int64(c.uint32())
+		return int64(c.Uint32())
 	case 'l', 'T':
-		return int64(c.uint64())
+		return int64(c.Uint64())
 	case 'f':
-		return float64(math.Float32frombits(c.uint32()))
+		return float64(math.Float32frombits(c.Uint32()))
 	case 'd':
-		return math.Float64frombits(c.uint64())
+		return math.Float64frombits(c.Uint64())
 	case 'S', 'x':
 		return string(c.long())
 	case 'D':
-		scale, n := c.octet(), c.uint32()
+		scale, n := c.Octet(), c.Uint32()
 		return float64(int32(n)) / math.Pow10(int(scale))
 	case 'F':
 		return c.table(depth)
 	case 'A':
-		in := cursor{rest: c.long()}
+		in := newCursor(c.long())
 		list := []any{}
-		for len(in.rest) > 0 && !in.bad {
+		for len(in.Rest) > 0 && !in.Bad {
 			list = append(list, in.value(depth+1))
 		}
-		c.bad = c.bad || in.bad
+		c.Bad = c.Bad || in.Bad
 		return list
 	case 'V':
 		return nil
 	}
-	c.bad, c.rest = true, nil
+	c.Fail()
 	return nil
 }
 

@@ -20,10 +20,10 @@ func (c *Conn) login() error {
 	if err != nil {
 		return err
 	}
-	in.uint16() // version
+	in.Uint16() // version
 	c.server = in.table(0)
 	mechanisms := string(in.long())
-	if in.bad {
+	if in.Bad {
 		return fmt.Errorf("%w: connection.start is too short", ErrProtocol)
 	}
 	mechanism, response := c.config.SASL()
@@ -43,9 +43,9 @@ func (c *Conn) login() error {
 	if in, err = c.expect(connectionTune); err != nil {
 		return err
 	}
-	c.chanMax, c.FrameMax = int(in.uint16()), int(in.uint32())
-	offered := time.Duration(in.uint16()) * time.Second
-	if in.bad {
+	c.chanMax, c.FrameMax = int(in.Uint16()), int(in.Uint32())
+	offered := time.Duration(in.Uint16()) * time.Second
+	if in.Bad {
 		return fmt.Errorf("%w: connection.tune is too short", ErrProtocol)
 	}
 	c.tune(offered)
@@ -91,12 +91,12 @@ func (c *Conn) expect(want method) (cursor, error) {
 		if f.kind != frameMethod || f.channel != 0 {
 			continue
 		}
-		in := cursor{rest: f.payload}
-		switch m := method(in.uint32()); m {
+		in := newCursor(f.payload)
+		switch m := method(in.Uint32()); m {
 		case want:
 			return in, nil
 		case connectionClose:
-			why := &Error{Code: in.uint16()}
+			why := &Error{Code: in.Uint16()}
 			why.Text = string(in.short())
 			return cursor{}, why
 		default:

@@ -19,8 +19,8 @@ type Properties []byte
 
 // Header returns the value of a message's header, nil if it has none.
 func (p Properties) Header(name string) any {
-	c := cursor{rest: p}
-	flags := c.uint16()
+	c := newCursor(p)
+	flags := c.Uint16()
 	if flags&flagContentType != 0 {
 		c.short()
 	}
@@ -30,10 +30,10 @@ func (p Properties) Header(name string) any {
 	if flags&flagHeaders == 0 {
 		return nil
 	}
-	in := cursor{rest: c.long()}
-	for len(in.rest) > 0 && !in.bad {
+	in := newCursor(c.long())
+	for len(in.Rest) > 0 && !in.Bad {
 		here := string(in.short()) == name // the conversion in a comparison does not allocate
-		if v := in.value(1); here && !in.bad {
+		if v := in.value(1); here && !in.Bad {
 			return v
 		}
 	}
@@ -42,8 +42,8 @@ func (p Properties) Header(name string) any {
 
 // ReplyTo returns where an answer is awaited; empty: nowhere.
 func (p Properties) ReplyTo() []byte {
-	c := cursor{rest: p}
-	flags := c.uint16()
+	c := newCursor(p)
+	flags := c.Uint16()
 	if flags&flagContentType != 0 {
 		c.short()
 	}
@@ -54,10 +54,10 @@ func (p Properties) ReplyTo() []byte {
 		c.long()
 	}
 	if flags&flagDeliveryMode != 0 {
-		c.octet()
+		c.Octet()
 	}
 	if flags&flagPriority != 0 {
-		c.octet()
+		c.Octet()
 	}
 	if flags&flagCorrelationID != 0 {
 		c.short()

@@ -197,13 +197,13 @@ func FuzzFrames(f *testing.F) {
 func FuzzTable(f *testing.F) {
 	f.Add(appendTable(nil, Table{"a": int64(1), "b": "x", "c": true, "d": 1.5, "e": Table{"f": nil}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		in := cursor{rest: data}
+		in := newCursor(data)
 		table := in.table(0)
-		if in.bad {
+		if in.Bad {
 			return
 		}
-		again := cursor{rest: appendTable(nil, table)}
-		if got := again.table(0); again.bad || len(got) != len(table) {
+		again := newCursor(appendTable(nil, table))
+		if got := again.table(0); again.Bad || len(got) != len(table) {
 			t.Errorf("%v becomes %v", table, got)
 		}
 	})

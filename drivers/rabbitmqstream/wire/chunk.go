@@ -14,31 +14,31 @@ const inflatedMost = 64 << 20
 
 // chunk hands the messages of a chunk over, from the offset from on.
 func chunk(b []byte, from uint64, s Subscriber) error {
-	c := cursor{rest: b}
-	if magic := c.octet(); magic != 0x50 {
+	c := newCursor(b)
+	if magic := c.Octet(); magic != 0x50 {
 		return fmt.Errorf("%w: a chunk begins with %#x", ErrProtocol, magic)
 	}
-	kind := c.octet()
-	entries := int(c.uint16())
-	c.bytes(4 + 8 + 8) // records, time, epoch
-	offset := c.uint64()
-	c.bytes(4) // CRC: TCP has one
-	length := c.uint32()
-	c.bytes(8)
-	if c.bad || uint64(length) > uint64(len(c.rest)) {
+	kind := c.Octet()
+	entries := int(c.Uint16())
+	c.Bytes(4 + 8 + 8) // records, time, epoch
+	offset := c.Uint64()
+	c.Bytes(4) // CRC: TCP has one
+	length := c.Uint32()
+	c.Bytes(8)
+	if c.Bad || uint64(length) > uint64(len(c.Rest)) {
 		return fmt.Errorf("%w: a chunk is cut off", ErrProtocol)
 	}
 	if kind != 0 {
 		return nil // the server's own bookkeeping
 	}
-	c.rest = c.rest[:length]
+	c.Rest = c.Rest[:length]
 	for range entries {
-		if len(c.rest) < 4 {
+		if len(c.Rest) < 4 {
 			return fmt.Errorf("%w: a chunk has less entries than it says", ErrProtocol)
 		}
-		if c.rest[0]&0x80 == 0 {
-			m := c.bytes(int(c.uint32()))
-			if c.bad {
+		if c.Rest[0]&0x80 == 0 {
+			m := c.Bytes(int(c.Uint32()))
+			if c.Bad {
 				return fmt.Errorf("%w: a message is cut off", ErrProtocol)
 			}
 			if offset >= from {
@@ -58,11 +58,11 @@ func chunk(b []byte, from uint64, s Subscriber) error {
 
 // subEntry hands over the messages of an entry that holds several.
 func subEntry(c *cursor, offset, from uint64, s Subscriber) (uint64, error) {
-	compression := Compression(c.octet() >> 4 & 7)
-	records := int(c.uint16())
-	plain := c.uint32()
-	data := c.bytes(int(c.uint32()))
-	if c.bad || plain > inflatedMost {
+	compression := Compression(c.Octet() >> 4 & 7)
+	records := int(c.Uint16())
+	plain := c.Uint32()
+	data := c.Bytes(int(c.Uint32()))
+	if c.Bad || plain > inflatedMost {
 		return 0, fmt.Errorf("%w: a sub-entry is cut off, or too large", ErrProtocol)
 	}
 	switch compression {
@@ -78,10 +78,10 @@ func subEntry(c *cursor, offset, from uint64, s Subscriber) (uint64, error) {
 	default:
 		return 0, fmt.Errorf("%w: compression %d", ErrProtocol, compression)
 	}
-	in := cursor{rest: data}
+	in := newCursor(data)
 	for i := range uint64(records) {
-		m := in.bytes(int(in.uint32()))
-		if in.bad {
+		m := in.Bytes(int(in.Uint32()))
+		if in.Bad {
 			return 0, fmt.Errorf("%w: a sub-entry has less messages than it says", ErrProtocol)
 		}
 		if offset+i >= from {

@@ -131,7 +131,7 @@ func (c *Conn) next() (key, cursor, error) {
 	if err != nil {
 		return 0, cursor{}, err
 	}
-	return key(binary.BigEndian.Uint16(b[4:])), cursor{rest: b[8:]}, nil
+	return key(binary.BigEndian.Uint16(b[4:])), newCursor(b[8:]), nil
 }
 
 // frames deals with what the server sends, until an error.
@@ -165,31 +165,31 @@ func (c *Conn) end(why error) {
 func (c *Conn) take(k key, in cursor) error {
 	switch k {
 	case deliver:
-		id := in.octet()
+		id := in.Octet()
 		if s := c.subscriptions[id].Load(); s != nil {
-			return s.chunk(in.rest)
+			return s.chunk(in.Rest)
 		}
 	case publishConfirm:
-		id := in.octet()
+		id := in.Octet()
 		n := in.count(8)
-		if o := c.publications[id].Load(); o != nil && !in.bad {
-			o.to.Confirm(IDs(in.rest[:8*n]))
+		if o := c.publications[id].Load(); o != nil && !in.Bad {
+			o.to.Confirm(IDs(in.Rest[:8*n]))
 		}
 	case publishError:
-		id := in.octet()
+		id := in.Octet()
 		o := c.publications[id].Load()
 		for range in.count(10) {
-			publishing, code := in.uint64(), Code(in.uint16())
+			publishing, code := in.Uint64(), Code(in.Uint16())
 			if o != nil {
 				o.to.Refuse(publishing, code)
 			}
 		}
 	case metadataUpdate:
-		code, stream := Code(in.uint16()), in.string()
+		code, stream := Code(in.Uint16()), in.string()
 		c.gone(stream, &Error{Code: code, Text: stream})
 	case closing:
-		id := in.uint32()
-		code := Code(in.uint16())
+		id := in.Uint32()
+		code := Code(in.Uint16())
 		why := &Error{Code: code, Text: in.string()}
 		b := binary.BigEndian.AppendUint32(begin(nil, closing|answer), id)
 		_ = c.Send(end(append(b, 0, byte(OK)), 0)) // it ends in any case
@@ -202,7 +202,7 @@ func (c *Conn) take(k key, in cursor) error {
 			c.answered(in, k)
 		}
 	}
-	if in.bad {
+	if in.Bad {
 		return fmt.Errorf("%w: a frame of command %d is too short", ErrProtocol, k)
 	}
 	return nil
@@ -210,12 +210,12 @@ func (c *Conn) take(k key, in cursor) error {
 
 // answered hands an answer to who waits for it.
 func (c *Conn) answered(in cursor, k key) {
-	id := in.uint32()
+	id := in.Uint32()
 	r := reply{code: OK}
 	if k != metadata|answer { // which has codes of its own, one for each stream
-		r.code = Code(in.uint16())
+		r.code = Code(in.Uint16())
 	}
-	r.rest = append([]byte(nil), in.rest...) // the buffer moves on
+	r.rest = append([]byte(nil), in.Rest...) // the buffer moves on
 	c.calls.Lock()
 	defer c.calls.Unlock()
 	if waiting, ok := c.waiting[id]; ok {

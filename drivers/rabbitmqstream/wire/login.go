@@ -36,7 +36,7 @@ func (c *Conn) login() error {
 	if in, err = c.expect(tune); err != nil {
 		return err
 	}
-	c.tune(int(in.uint32()), time.Duration(in.uint32())*time.Second)
+	c.tune(int(in.Uint32()), time.Duration(in.Uint32())*time.Second)
 	b = binary.BigEndian.AppendUint32(begin(nil, tune|answer), uint32(c.FrameMax))
 	b = binary.BigEndian.AppendUint32(b, uint32(c.Heartbeat/time.Second))
 	if err := c.Send(end(b, 0)); err != nil {
@@ -73,11 +73,11 @@ func (c *Conn) ask(k key, fields []byte) (cursor, error) {
 	if err != nil {
 		return in, err
 	}
-	in.uint32()
-	if code := Code(in.uint16()); !in.bad && code != OK {
+	in.Uint32()
+	if code := Code(in.Uint16()); !in.Bad && code != OK {
 		return in, &Error{Code: code}
 	}
-	if in.bad {
+	if in.Bad {
 		return in, fmt.Errorf("%w: an answer to command %d is too short", ErrProtocol, k)
 	}
 	return in, nil
@@ -97,8 +97,8 @@ func (c *Conn) expect(want key) (cursor, error) {
 			return in, nil
 		case k == heartbeat:
 		case k == closing:
-			in.uint32()
-			code := Code(in.uint16())
+			in.Uint32()
+			code := Code(in.Uint16())
 			return in, &Error{Code: code, Text: in.string()}
 		default:
 			return in, fmt.Errorf("%w: command %d comes instead of %d", ErrProtocol, k, want)

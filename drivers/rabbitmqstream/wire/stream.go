@@ -38,25 +38,25 @@ func (c *Conn) Locate(ctx context.Context, stream string) (Placement, error) {
 
 // placement reads the answer to metadata for one stream.
 func placement(answer []byte) (Placement, error) {
-	in := cursor{rest: answer}
+	in := newCursor(answer)
 	var p Placement
 	brokers := map[uint16]string{}
 	for range in.count(8) {
-		id := in.uint16()
+		id := in.Uint16()
 		host := in.string()
-		brokers[id] = net.JoinHostPort(host, strconv.Itoa(int(in.uint32())))
+		brokers[id] = net.JoinHostPort(host, strconv.Itoa(int(in.Uint32())))
 	}
 	p.Brokers = len(brokers)
-	if in.count(6) == 0 || in.bad {
+	if in.count(6) == 0 || in.Bad {
 		return p, &Error{Code: NoStream}
 	}
 	in.string()
-	if code := Code(in.uint16()); code != OK {
+	if code := Code(in.Uint16()); code != OK {
 		return p, &Error{Code: code}
 	}
-	p.Leader = brokers[in.uint16()]
+	p.Leader = brokers[in.Uint16()]
 	for range in.count(2) {
-		p.Replicas = append(p.Replicas, brokers[in.uint16()])
+		p.Replicas = append(p.Replicas, brokers[in.Uint16()])
 	}
 	return p, nil
 }
@@ -78,8 +78,8 @@ func (c *Conn) number(ctx context.Context, k key, name, stream string) (uint64, 
 	if err != nil {
 		return 0, err
 	}
-	in := cursor{rest: rest}
-	return in.uint64(), nil
+	in := newCursor(rest)
+	return in.Uint64(), nil
 }
 
 // Entries says how a publisher puts messages together.

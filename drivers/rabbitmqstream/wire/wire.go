@@ -15,6 +15,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"sixnines/drivers/internal/rabbit"
 )
 
 // key numbers a command. Answers have the highest bit set.
@@ -187,64 +189,24 @@ func appendMap(b []byte, m map[string]string) []byte {
 	return b
 }
 
-// cursor reads fields, one after the other. Reading beyond the end yields zeros
-// and sets bad, which is asked once, at the end.
-type cursor struct {
-	rest []byte
-	bad  bool
-}
+// cursor reads the fields of a frame.
+type cursor struct{ rabbit.Cursor }
 
-func (c *cursor) bytes(n int) []byte {
-	if n < 0 || n > len(c.rest) {
-		c.bad, c.rest = true, nil
-		return nil
-	}
-	b := c.rest[:n:n]
-	c.rest = c.rest[n:]
-	return b
-}
-
-func (c *cursor) octet() byte {
-	if b := c.bytes(1); b != nil {
-		return b[0]
-	}
-	return 0
-}
-
-func (c *cursor) uint16() uint16 {
-	if b := c.bytes(2); b != nil {
-		return binary.BigEndian.Uint16(b)
-	}
-	return 0
-}
-
-func (c *cursor) uint32() uint32 {
-	if b := c.bytes(4); b != nil {
-		return binary.BigEndian.Uint32(b)
-	}
-	return 0
-}
-
-func (c *cursor) uint64() uint64 {
-	if b := c.bytes(8); b != nil {
-		return binary.BigEndian.Uint64(b)
-	}
-	return 0
-}
+func newCursor(b []byte) cursor { return cursor{rabbit.Cursor{Rest: b}} }
 
 func (c *cursor) string() string {
-	n := int(c.uint16())
+	n := int(c.Uint16())
 	if n == 0xFFFF { // null
 		return ""
 	}
-	return string(c.bytes(n))
+	return string(c.Bytes(n))
 }
 
 // count reads how many things of at least size bytes follow.
 func (c *cursor) count(size int) int {
-	n := c.uint32()
-	if uint64(n)*uint64(size) > uint64(len(c.rest)) {
-		c.bad, c.rest = true, nil
+	n := c.Uint32()
+	if uint64(n)*uint64(size) > uint64(len(c.Rest)) {
+		c.Fail()
 		return 0
 	}
 	return int(n)

@@ -68,21 +68,21 @@ func chunkOf(t testing.TB, frames []byte, first uint64) []byte {
 	number, records := 0, 0
 	for len(frames) > 0 {
 		size := int(binary.BigEndian.Uint32(frames))
-		in := cursor{rest: frames[4+5 : 4+size]}
-		for range in.uint32() {
-			in.uint64()
+		in := newCursor(frames[4+5 : 4+size])
+		for range in.Uint32() {
+			in.Uint64()
 			number++
-			if in.rest[0]&0x80 != 0 {
-				n := packedHead - entryHead + int(binary.BigEndian.Uint32(in.rest[7:]))
-				records += int(binary.BigEndian.Uint16(in.rest[1:]))
-				entries = append(entries, in.bytes(n)...)
+			if in.Rest[0]&0x80 != 0 {
+				n := packedHead - entryHead + int(binary.BigEndian.Uint32(in.Rest[7:]))
+				records += int(binary.BigEndian.Uint16(in.Rest[1:]))
+				entries = append(entries, in.Bytes(n)...)
 			} else {
-				n := 4 + int(binary.BigEndian.Uint32(in.rest))
+				n := 4 + int(binary.BigEndian.Uint32(in.Rest))
 				records++
-				entries = append(entries, in.bytes(n)...)
+				entries = append(entries, in.Bytes(n)...)
 			}
 		}
-		if in.bad || len(in.rest) > 0 {
+		if in.Bad || len(in.Rest) > 0 {
 			t.Fatal("a publish frame is not what it says")
 		}
 		frames = frames[4+size:]
