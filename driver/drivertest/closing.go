@@ -136,8 +136,8 @@ func checkCloseBusy(ctx context.Context, h *Harness) error {
 	return nil
 }
 
-// flood is how many messages a producer sends before the session closes. A broker that
-// takes more than it can deliver is still busy with them when the next check begins:
+// flood is how many messages a producer sends before it waits for the session to be
+// about to close. A broker that takes more than it can deliver is still busy with them when the next check begins:
 // RabbitMQ's plugin for AMQP 1.0 takes 65,000 of each.
 const flood = 5000
 
@@ -172,7 +172,13 @@ func closeBusy(ctx context.Context, h *Harness, r *rig) error {
 		r.session.Producer(ctx, driver.ProducerSpec{ID: 3, Conn: 3, Topic: "t0", Size: h.size()}, l)
 	})
 	errs := []error{got.wait(ctx, func() bool { return len(got.got) >= 100 }, func() string { return "no messages flow" })}
+	var before int
+	l.update(func() { before = len(l.entries) })
 	begin()
+	// Close finds them sending, or within a Send that blocks.
+	soon, cancel := context.WithTimeout(ctx, 100*time.Millisecond)
+	_ = l.wait(soon, func() bool { return len(l.entries) >= before+3 }, func() string { return "" })
+	cancel()
 	errs = append(errs, r.close())
 	ended := make(chan struct{})
 	go func() {
