@@ -80,6 +80,7 @@ func Vitals() []Vital {
 		{"little.l_sampled", "", "messages in flight, as sampled at random times"},
 		{"little.samples", UnitCount, "number of samples"},
 		{"little.span", UnitNanos, "the time over which they were taken"},
+		{"little.read_late", UnitNanos, "of all acknowledgements, the time from their arrival until they were read and counted, by a driver that reads them late on purpose; part of the expectation"},
 		{"little.tolerance", "", "share by which it may differ from the expectation by service times"},
 	}
 }

@@ -122,6 +122,7 @@ type lane struct {
 	warm     atomic.Int64 // acknowledged outside the window
 	nacked   atomic.Int64
 	lastAck  atomic.Int64 // instant of the newest acknowledgement of a measured message
+	readLate atomic.Int64 // ns, summed over acked: from an arrival to the call back, where the driver reads late on purpose
 	timedOut atomic.Int64
 	// unanswered counts measured messages of which the driver says that no
 	// answer came in time: their outcome is unknown.
@@ -224,7 +225,9 @@ func (l *lane) ack(sl *slot, now int64) {
 	if sl.measured {
 		received := int64(-1)
 		if at, late := l.tap.arrived(now); late {
-			now = max(at, sl.sent)
+			at = max(at, sl.sent)
+			l.readLate.Add(now - at)
+			now = at
 		} else if l.plan.timed {
 			received = l.tap.received(now)
 		}

@@ -17,11 +17,14 @@ import (
 // The vitals of the closing record in which the sampler tells what it counted, for Little's
 // law: the mean number of measured messages in flight (deliveries, where one
 // message has several), how often it looked, the time over which it did, in ns,
-// and by which share of the mean it may be off.
+// and by which share of the mean it may be off. Where a driver reads acknowledgements late
+// on purpose their messages are counted as in flight until then, while their stamps are
+// those of their arrival: how long that was in all, in ns, is told, too.
 const (
 	vitalLittleSampled   = "little.l_sampled"
 	vitalLittleSamples   = "little.samples"
 	vitalLittleSpan      = "little.span"
+	vitalLittleReadLate  = "little.read_late"
 	vitalLittleTolerance = "little.tolerance"
 )
 
@@ -56,7 +59,8 @@ const (
 // sent: its difference from the look before adds to the tolerance.
 type sampler struct {
 	opened, closed []*atomic.Int64
-	weight         float64 // of an opened one: deliveries a message
+	readLate       []*atomic.Int64 // ns, in all; see lane
+	weight         float64         // of an opened one: deliveries a message
 	metric         recorder.ID
 	acked          bool    // acknowledgements end the time in flight
 	rate           float64 // looks a second
@@ -86,7 +90,7 @@ func (a *accounts) newSampler() *sampler {
 	case a.session.ack == driver.AckKindBroker || a.session.ack == driver.AckKindReply && a.workload.Pattern == scenario.Publish:
 		w.metric, w.acked = a.session.ackService, true
 		for _, l := range a.sending.lanes {
-			w.closed = append(w.closed, &l.acked)
+			w.closed, w.readLate = append(w.closed, &l.acked), append(w.readLate, &l.readLate)
 		}
 	case a.workload.Pattern == scenario.Publish:
 		return nil
@@ -186,6 +190,14 @@ func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs 
 	sampled, chance, looks := w.blocks.estimate(w.span)
 	if looks == 0 {
 		return
+	}
+	var late int64
+	for _, l := range w.readLate {
+		late += l.Load()
+	}
+	if late > 0 {
+		to[vitalLittleReadLate] = float64(late)
+		mean += float64(late) / float64(n)
 	}
 	to[vitalLittleSampled] = sampled
 	to[vitalLittleSamples] = float64(looks)

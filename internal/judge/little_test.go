@@ -64,6 +64,21 @@ func TestLittle(t *testing.T) {
 	}
 }
 
+// Acknowledgements that a driver reads late on purpose have the stamp of their arrival and are
+// counted when they are read.
+func TestLittleCountsWhatIsReadLateAsInFlight(t *testing.T) {
+	b := sampled(1.5, 0.05)
+	v := b.intervals[len(b.intervals)-1].v.Vitals
+	v[vitalLittleReadLate] = v[vitalLittleSampled] / 3 * v[vitalLittleSpan]
+	run := b.run(t)
+	if c, ok := Little(run); !ok || math.Abs(c.Off()) > 0.0005 {
+		t.Errorf("%+v %v", c, ok)
+	}
+	if v := Verdict(run, Inputs{}); v.Status != result.Valid {
+		t.Errorf("%+v", v)
+	}
+}
+
 // The metric is the one that ends the time in flight, and where there is none of
 // it, nothing is claimed.
 func TestLittleTakesTheMetricThatEndsTheFlight(t *testing.T) {

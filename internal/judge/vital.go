@@ -33,6 +33,7 @@ const (
 	vitalLittleSampled   = "little.l_sampled" // messages
 	vitalLittleSamples   = "little.samples"   // count
 	vitalLittleSpan      = "little.span"      // ns
+	vitalLittleReadLate  = "little.read_late" // ns, in all
 	vitalLittleTolerance = "little.tolerance" // share
 )
 
