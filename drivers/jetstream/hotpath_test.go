@@ -3,8 +3,6 @@ package jetstream_test
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -13,33 +11,10 @@ import (
 	js "github.com/nats-io/nats.go/jetstream"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/jetstream"
 	"sixnines/internal/brokers"
 )
-
-// counter counts what it is told of.
-type counter struct{ done, failed, got atomic.Int64 }
-
-func (c *counter) Done(_ uint64, err error) {
-	if err != nil {
-		c.failed.Add(1)
-	}
-	c.done.Add(1)
-}
-
-func (c *counter) deliver(driver.Message) { c.got.Add(1) }
-
-// until waits for a condition, and fails if it does not come.
-func until(t testing.TB, what string, holds func() bool) {
-	t.Helper()
-	limit := time.Now().Add(60 * time.Second)
-	for !holds() {
-		if time.Now().After(limit) {
-			t.Fatal("waited in vain for " + what)
-		}
-		runtime.Gosched()
-	}
-}
 
 // open opens a session and provisions t0.
 func open(t testing.TB, url string, batch bool, options map[string]any, notify func(driver.Event)) driver.Session {
@@ -60,16 +35,6 @@ func open(t testing.TB, url string, batch bool, options map[string]any, notify f
 	return s
 }
 
-func producerOf(t testing.TB, s driver.Session, acks driver.Acks) driver.Producer {
-	t.Helper()
-	p, err := s.Producer(context.Background(), driver.ProducerSpec{Topic: "t0"}, acks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close(context.Background()) })
-	return p
-}
-
 // A message costs no allocation of the driver's: from Send to its
 // acknowledgement and delivery, by whatever writes it.
 func TestAllocations(t *testing.T) {
@@ -77,44 +42,20 @@ func TestAllocations(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		for _, consume := range []string{"ordered", "push", "pull"} {
 			t.Run(fmt.Sprintf("%s, batch %v", consume, batch), func(t *testing.T) {
-				if got := allocations(t, b.URL, batch, consume); got > 0.05 {
-					t.Errorf("%.2f allocations a message", got)
+				s := open(t, b.URL, batch, map[string]any{"storage": "memory", "consume": consume}, nil)
+				var acks, got sessiontest.Counter
+				sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
+				// A heartbeat or a pull request may come between; a message must not.
+				const each = 200
+				if n := sessiontest.Allocations(t, sessiontest.Produce(t, s, &acks), &acks, &got, each) / each; n > 0.05 {
+					t.Errorf("%.2f allocations a message", n)
+				}
+				if failed := acks.Failed(); failed != nil {
+					t.Error(failed)
 				}
 			})
 		}
 	}
-}
-
-// allocations counts those of a message.
-func allocations(t *testing.T, url string, batch bool, consume string) float64 {
-	s := open(t, url, batch, map[string]any{"storage": "memory", "consume": consume}, nil)
-	var n counter
-	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, n.deliver); err != nil {
-		t.Fatal(err)
-	}
-	p := producerOf(t, s, &n)
-	payload := make([]byte, 256)
-	const each = 1000
-	sent := int64(0)
-	round := func() {
-		for range each {
-			if err := p.Send(uint64(sent), payload); err != nil {
-				t.Fatal(err)
-			}
-			sent++
-		}
-		if f, ok := p.(driver.Flusher); ok {
-			f.Flush()
-		}
-		until(t, "messages and acknowledgements", func() bool { return n.done.Load() == sent && n.got.Load() == sent })
-	}
-	round() // buffers grow
-	// A heartbeat or a pull request may come between; a message must not.
-	got := testing.AllocsPerRun(5, round) / each
-	if n.failed.Load() > 0 {
-		t.Errorf("%d messages failed", n.failed.Load())
-	}
-	return got
 }
 
 // processorTime is what this process has used.
@@ -143,8 +84,8 @@ func BenchmarkPublish(b *testing.B) {
 		for _, who := range []string{"direct", "library"} {
 			b.Run(fmt.Sprintf("driver, %s/%d", who, size), func(b *testing.B) {
 				s := open(b, c.URL, true, map[string]any{"client": who, "storage": "memory", "max_in_flight": underWay}, nil)
-				var n counter
-				p := producerOf(b, s, &n)
+				var acks sessiontest.Counter
+				p := sessiontest.Produce(b, s, &acks)
 				b.ResetTimer()
 				report(b, func(count int) {
 					for i := range count {
@@ -155,7 +96,7 @@ func BenchmarkPublish(b *testing.B) {
 					if f, ok := p.(driver.Flusher); ok {
 						f.Flush()
 					}
-					until(b, "acknowledgements", func() bool { return n.done.Load() == int64(count) })
+					acks.Await(b, count)
 				})
 			})
 		}

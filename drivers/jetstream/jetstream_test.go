@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/jetstream"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -29,21 +30,18 @@ func works(t *testing.T, target driver.Target, topology driver.Topology, spec dr
 		t.Fatal(err)
 	}
 	defer s.Deprovision(context.Background())
-	var n counter
-	spec.Topics = topology.Topics
-	if _, err := s.Consumer(t.Context(), spec, n.deliver); err != nil {
-		t.Fatal(err)
-	}
-	p := producerOf(t, s, &n)
+	var acks, got sessiontest.Counter
+	sessiontest.Consume(t, s, spec, got.Deliver)
+	p := sessiontest.Produce(t, s, &acks)
 	const count = 100
 	for i := range count {
 		if err := p.Send(uint64(i), []byte("hello")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	until(t, "messages and acknowledgements", func() bool { return n.done.Load() == count && n.got.Load() == count })
-	if n.failed.Load() > 0 {
-		t.Errorf("%d messages failed", n.failed.Load())
+	got.Await(t, count)
+	if failed := acks.Await(t, count); failed != nil {
+		t.Error(failed)
 	}
 	return sem
 }
@@ -178,16 +176,15 @@ func TestFullStreamRefuses(t *testing.T) {
 	b := startBroker(t, brokers.Options{})
 	for _, client := range []string{"direct", "library"} {
 		s := open(t, b.URL, false, map[string]any{"client": client, "max_messages": 10, "discard": "new"}, nil)
-		var n counter
-		p := producerOf(t, s, &n)
+		var acks sessiontest.Counter
+		p := sessiontest.Produce(t, s, &acks)
 		for i := range 25 {
 			if err := p.Send(uint64(i), []byte("hello")); err != nil {
 				t.Fatal(err)
 			}
 		}
-		until(t, "answers", func() bool { return n.done.Load() == 25 })
-		if n.failed.Load() != 15 {
-			t.Errorf("%s: %d of 25 messages to a stream of 10 are refused", client, n.failed.Load())
+		if failed := acks.Await(t, 25); len(failed) != 15 {
+			t.Errorf("%s: %d of 25 messages to a stream of 10 are refused: %v", client, len(failed), failed)
 		}
 	}
 }
@@ -203,20 +200,18 @@ func TestMemoryIsLost(t *testing.T) {
 		{"direct", "ordered"}, {"direct", "push"}, {"direct", "pull"},
 		{"library", "ordered"}, {"library", "push"}, {"library", "pull"}, {"library", "fetch"},
 	} {
-		var n counter
+		var acks, got sessiontest.Counter
 		s := open(t, b.URL, false, map[string]any{"storage": "memory", "client": way.client, "consume": way.consume}, nil)
-		if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, n.deliver); err != nil {
-			t.Fatal(err)
-		}
-		p := producerOf(t, s, &n)
+		sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
+		p := sessiontest.Produce(t, s, &acks)
 		pass := func() {
-			before := n.got.Load()
+			before := got.Count()
 			i := uint64(0)
-			until(t, way.client+", "+way.consume+": messages", func() bool {
+			sessiontest.Until(t, way.client+", "+way.consume+": messages", func() bool {
 				p.Send(i, []byte("hello")) // it may not be back yet
 				i++
 				time.Sleep(time.Millisecond)
-				return n.got.Load() > before
+				return got.Count() > before
 			})
 		}
 		pass()
@@ -236,21 +231,19 @@ func TestOneOfThreeIsKilled(t *testing.T) {
 	}
 	b := startBroker(t, brokers.Options{Nodes: 3})
 	s := open(t, b.URL, false, map[string]any{"replicas": 3, "consume": "pull"}, nil)
-	var n counter
-	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, n.deliver); err != nil {
-		t.Fatal(err)
-	}
-	p := producerOf(t, s, &n)
-	sent := int64(0)
-	pass := func(count int64) {
+	var acks, got sessiontest.Counter
+	sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
+	p := sessiontest.Produce(t, s, &acks)
+	sent := 0
+	pass := func(count int) {
 		t.Helper()
-		before := n.got.Load()
-		until(t, "messages", func() bool {
+		before := got.Count()
+		sessiontest.Until(t, "messages", func() bool {
 			if p.Send(uint64(sent), []byte("hello")) == nil {
 				sent++
 			}
 			time.Sleep(time.Millisecond)
-			return n.got.Load() >= before+count
+			return got.Count() >= before+count
 		})
 	}
 	pass(20)
@@ -258,5 +251,5 @@ func TestOneOfThreeIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	pass(20)
-	until(t, "every message's fate", func() bool { return n.done.Load() == sent })
+	acks.Await(t, sent)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 )
 
 // committed returns the offset that a group has committed for the only
@@ -35,7 +36,7 @@ func testGroupCommits(t *testing.T, address string) {
 		s, run := session(t, address, nil)
 		provision(t, s, driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}})
 		m, consumer := consume(t, s, driver.ConsumerSpec{Group: "g0", Ack: test.ack})
-		send(t, producerOf(t, s, &counter{}), 0, 25)
+		send(t, sessiontest.Produce(t, s, &sessiontest.Counter{}), 0, 25)
 		m.wait(t, 25)
 		// A commit follows its Deliver, which the mailbox has seen.
 		if got := committed(t, address, run, "g0"); test.before >= 0 && got > 25 {
@@ -55,7 +56,7 @@ func testLoneCommits(t *testing.T, address string) {
 		s, run := session(t, address, nil)
 		provision(t, s, driver.Topology{Topics: []string{"t0"}})
 		m, consumer := consume(t, s, driver.ConsumerSpec{ID: 7, Ack: ack})
-		send(t, producerOf(t, s, &counter{}), 0, 25)
+		send(t, sessiontest.Produce(t, s, &sessiontest.Counter{}), 0, 25)
 		m.wait(t, 25)
 		if err := consumer.Close(t.Context()); err != nil {
 			t.Fatal(err)
@@ -84,7 +85,7 @@ func testGrowingGroup(t *testing.T, address string) {
 			}
 			return consumer
 		}
-		p := producerOf(t, s, &counter{})
+		p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 		var stop atomic.Bool
 		sent := make(chan int)
 		go func() {

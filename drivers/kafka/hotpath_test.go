@@ -2,44 +2,23 @@ package kafka_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
-	"sync/atomic"
 	"testing"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/kafka"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 )
 
-// counter counts what it is told of.
-type counter struct {
-	n      atomic.Int64
-	failed atomic.Pointer[error] // the last one
-}
-
-func (c *counter) Done(_ uint64, err error) {
-	if err != nil {
-		failed := err
-		c.failed.Store(&failed)
-	}
-	c.n.Add(1)
-}
-
-// err returns an error that Done was called with.
-func (c *counter) err() error {
-	if failed := c.failed.Load(); failed != nil {
-		return *failed
-	}
-	return nil
-}
-
 // window lets a sender be so many messages ahead of their acknowledgements, as
 // the engine's limit of messages in flight does.
 type window struct {
-	counter
+	sessiontest.Counter
 	free chan struct{}
 }
 
@@ -52,7 +31,7 @@ func newWindow(n int) *window {
 }
 
 func (w *window) Done(token uint64, err error) {
-	w.counter.Done(token, err)
+	w.Counter.Done(token, err)
 	w.free <- struct{}{}
 }
 
@@ -73,15 +52,6 @@ func open(t testing.TB, address string, batch bool, options map[string]any) driv
 		t.Fatal(err)
 	}
 	return s
-}
-
-func producerOf(t testing.TB, s driver.Session, acks driver.Acks) driver.Producer {
-	t.Helper()
-	p, err := s.Producer(context.Background(), driver.ProducerSpec{Topic: "t0"}, acks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 // keyedProducer sends every message with the same key.
@@ -120,7 +90,7 @@ func sendMany(t testing.TB, p driver.Producer, w *window, n int) {
 	if err := p.(driver.Syncer).Sync(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.err(); err != nil {
+	if err := errors.Join(w.Failed()...); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -134,7 +104,7 @@ func testSendDoesNotAllocate(t *testing.T, address string) {
 		if key == "workload" {
 			p = keyed(t, open(t, address, true, nil), driver.ProducerSpec{Topic: "t0", KeySize: 16, Headers: []driver.Header{{Name: "a", Value: "b"}}}, w)
 		} else {
-			p = producerOf(t, open(t, address, true, map[string]any{"key": key}), w)
+			p = sessiontest.Produce(t, open(t, address, true, map[string]any{"key": key}), w)
 		}
 		const n = 20000
 		sendMany(t, p, w, n)
@@ -156,7 +126,7 @@ func BenchmarkSend(b *testing.B) {
 	for _, acks := range []string{"1", "all"} {
 		b.Run("driver/acks="+acks, func(b *testing.B) {
 			w := newWindow(ahead)
-			p := producerOf(b, open(b, address, true, map[string]any{"acks": acks}), w)
+			p := sessiontest.Produce(b, open(b, address, true, map[string]any{"acks": acks}), w)
 			b.ReportAllocs()
 			cpu := processor(b)
 			b.ResetTimer()
@@ -200,7 +170,7 @@ func BenchmarkStream(b *testing.B) {
 	s := open(b, address, true, map[string]any{"acks": "1"})
 	all, got := make(chan struct{}), 0
 	w := newWindow(ahead)
-	p := producerOf(b, s, w)
+	p := sessiontest.Produce(b, s, w)
 	consumer, err := s.Consumer(context.Background(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) {
 		if got++; got == b.N {
 			close(all)

@@ -11,6 +11,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/kafka"
 	"sixnines/internal/keys"
 )
@@ -47,7 +48,7 @@ func TestKeysChooseJavasPartitions(t *testing.T) {
 	s := fakeSession(t, map[string]any{"partitions": partitions})
 	provision(t, s, driver.Topology{Topics: []string{"t0"}, KeySize: 16})
 	m, _ := consume(t, s, driver.ConsumerSpec{})
-	p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0", KeySize: 16}, &counter{})
+	p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0", KeySize: 16}, &sessiontest.Counter{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/kafka"
 )
 
@@ -57,7 +58,7 @@ func TestOddAnswers(t *testing.T) {
 				return refuse(r.(*kmsg.ProduceRequest), test.answer.Code), nil, true
 			})
 			w := newWindow(10)
-			p := producerOf(t, s, w)
+			p := sessiontest.Produce(t, s, w)
 			for range 10 {
 				<-w.free
 				if err := p.Send(1, make([]byte, 100)); err != nil {
@@ -67,8 +68,8 @@ func TestOddAnswers(t *testing.T) {
 			for range 10 { // each is done
 				<-w.free
 			}
-			if n := w.n.Load(); n != 10 || !errors.Is(w.err(), test.class) {
-				t.Errorf("%d of 10 are done, with %v; want %v", n, w.err(), test.class)
+			if n := w.Count(); n != 10 || !errors.Is(errors.Join(w.Failed()...), test.class) {
+				t.Errorf("%d of 10 are done, with %v; want %v", n, errors.Join(w.Failed()...), test.class)
 			}
 		})
 	}

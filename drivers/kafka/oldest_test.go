@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 )
@@ -29,7 +30,7 @@ func TestOldestProtocol(t *testing.T) {
 			m, _ := consume(t, s, driver.ConsumerSpec{ID: id})
 			boxes = append(boxes, m)
 		}
-		p := producerOf(t, s, &counter{})
+		p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 		for i := range 200 {
 			if err := p.Send(uint64(i), []byte{byte(i)}); err != nil {
 				t.Fatal(err)

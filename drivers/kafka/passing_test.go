@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/kafka"
 )
 
@@ -36,7 +37,7 @@ func TestPassingErrors(t *testing.T) {
 			s := failing(t, test.key, test.error.Code, &refused, 30)
 			provision(t, s, driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}})
 			w := newWindow(1)
-			producerOf(t, s, w)
+			sessiontest.Produce(t, s, w)
 			if n := refused.Load(); n < 30 {
 				t.Errorf("refused %d times only", n)
 			}

@@ -8,6 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/kafka"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -61,7 +62,7 @@ func TestSecurity(t *testing.T) {
 				t.Errorf("transport %q, authentication %q", sem.Transport, sem.Settings["authentication"])
 			}
 			m, _ := consume(t, s, driver.ConsumerSpec{})
-			send(t, producerOf(t, s, &counter{}), 0, 100)
+			send(t, sessiontest.Produce(t, s, &sessiontest.Counter{}), 0, 100)
 			m.wait(t, 100)
 			if err := s.Deprovision(t.Context()); err != nil {
 				t.Error(err)

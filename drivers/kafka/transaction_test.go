@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 )
 
 func testTransactions(t *testing.T, address string) {
@@ -19,11 +20,11 @@ func testTransactions(t *testing.T, address string) {
 			t.Errorf("isolation %q, delivery %q", sem.Settings["isolation"], sem.Delivery)
 		}
 		m, _ := consume(t, s, driver.ConsumerSpec{})
-		var done counter
+		var done sessiontest.Counter
 		p := keyed(t, s, driver.ProducerSpec{Topic: "t0", KeySize: 16}, &done)
 		send(t, p, 0, 320) // the last ones are committed by Sync, or by time
-		if n := done.n.Load(); n != 320 || done.err() != nil {
-			t.Errorf("%d messages are done after all transactions, %v", n, done.err())
+		if n := done.Count(); n != 320 || errors.Join(done.Failed()...) != nil {
+			t.Errorf("%d messages are done after all transactions, %v", n, errors.Join(done.Failed()...))
 		}
 		m.wait(t, 320)
 		if err := p.Close(t.Context()); err != nil {
@@ -51,7 +52,7 @@ func testAbortedTransaction(t *testing.T, address string) {
 	provision(t, s, driver.Topology{Topics: []string{"t0"}})
 	m, _ := consume(t, s, driver.ConsumerSpec{})
 	done := &outcomes{err: map[uint64]error{}}
-	p := producerOf(t, s, done)
+	p := sessiontest.Produce(t, s, done)
 	for token, size := range []int{100, 4 << 20, 100} {
 		if err := p.Send(uint64(token), make([]byte, size)); err != nil {
 			t.Fatal(err)

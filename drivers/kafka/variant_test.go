@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/kafka"
 )
 
@@ -192,8 +193,8 @@ func testAcks(t *testing.T, address string) {
 			t.Errorf("acks %s: %q, and the words are %q", acks, got, sem.Acknowledgment)
 		}
 		m, _ := consume(t, s, driver.ConsumerSpec{})
-		var done counter
-		p := producerOf(t, s, &done)
+		var done sessiontest.Counter
+		p := sessiontest.Produce(t, s, &done)
 		if _, ok := p.(driver.Syncer); ok != (kind != driver.AckKindNone) {
 			t.Errorf("acks %s: Syncer %v", acks, ok)
 		}
@@ -203,7 +204,7 @@ func testAcks(t *testing.T, address string) {
 			}
 		}
 		m.wait(t, 100)
-		if err := done.err(); err != nil {
+		if err := errors.Join(done.Failed()...); err != nil {
 			t.Error(err)
 		}
 	}
@@ -220,7 +221,7 @@ func testExistingTopic(t *testing.T, address string) {
 		provision(t, s, driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}})
 		alone, _ := consume(t, s, driver.ConsumerSpec{})
 		grouped, _ := consume(t, s, driver.ConsumerSpec{ID: 1, Group: "g0"})
-		send(t, producerOf(t, s, &counter{}), 100*round, 50)
+		send(t, sessiontest.Produce(t, s, &sessiontest.Counter{}), 100*round, 50)
 		alone.wait(t, 50)
 		grouped.wait(t, 50)
 		if err := s.Deprovision(t.Context()); err != nil {
@@ -259,7 +260,7 @@ func testPartitions(t *testing.T, address string) {
 		s, _ := session(t, address, options)
 		provision(t, s, driver.Topology{Topics: []string{"t0"}})
 		m, _ := consume(t, s, driver.ConsumerSpec{})
-		send(t, producerOf(t, s, &counter{}), 0, 600)
+		send(t, sessiontest.Produce(t, s, &sessiontest.Counter{}), 0, 600)
 		m.wait(t, 600)
 		if len(m.partitions) != 3 || m.partitions[0]+m.partitions[1]+m.partitions[2] != 600 {
 			t.Errorf("%v: messages by partition: %v", options, m.partitions)
@@ -272,7 +273,7 @@ func testCompression(t *testing.T, address string) {
 		s, _ := session(t, address, map[string]any{"compression": codec})
 		provision(t, s, driver.Topology{Topics: []string{"t0"}})
 		m, _ := consume(t, s, driver.ConsumerSpec{})
-		send(t, producerOf(t, s, &counter{}), 0, 200)
+		send(t, sessiontest.Produce(t, s, &sessiontest.Counter{}), 0, 200)
 		m.wait(t, 200)
 	}
 }
@@ -288,7 +289,7 @@ func testTooLarge(t *testing.T, address string) {
 	s, _ = session(t, address, map[string]any{"topic_config": "max.message.bytes=5000000", "batch_size": "16KiB"})
 	provision(t, s, driver.Topology{Topics: []string{"t0"}, MaxSize: 4 << 20})
 	m, _ := consume(t, s, driver.ConsumerSpec{})
-	p := producerOf(t, s, &counter{})
+	p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 	if err := p.Send(1, make([]byte, 4<<20)); err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +304,7 @@ func testFullBuffer(t *testing.T, address string) {
 		t.Errorf("buffer: %q", sem.Settings["buffer"])
 	}
 	m, _ := consume(t, s, driver.ConsumerSpec{})
-	p := producerOf(t, s, &counter{})
+	p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 	if err := p.Send(0, make([]byte, 5000)); err != nil {
 		t.Fatal(err)
 	}

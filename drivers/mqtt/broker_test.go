@@ -1,7 +1,6 @@
 package mqtt_test
 
 import (
-	"context"
 	"net"
 	"os"
 	"strings"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/mqtt"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -45,17 +45,7 @@ func options(base map[string]any, more ...any) map[string]any {
 // open opens a session; it ends with the test.
 func open(t testing.TB, target driver.Target) driver.Session {
 	t.Helper()
-	if target.Run == "" {
-		target.Run = "test"
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	s, err := mqtt.Entry().Driver.Open(ctx, target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close(context.Background()) })
-	return s
+	return sessiontest.Open(t, mqtt.Entry().Driver, target)
 }
 
 // box collects payloads and outcomes.
@@ -75,15 +65,13 @@ func (b *box) deliver(m driver.Message) {
 	b.got <- m
 }
 
-const patience = 30 * time.Second
-
 // receive returns the next message as text.
 func (b *box) receive(t testing.TB) string {
 	t.Helper()
 	select {
 	case m := <-b.got:
 		return string(m.Payload)
-	case <-time.After(patience):
+	case <-time.After(sessiontest.Patience):
 		t.Fatal("no message comes")
 		return ""
 	}
@@ -94,29 +82,10 @@ func (b *box) outcome(t testing.TB) error {
 	select {
 	case err := <-b.done:
 		return err
-	case <-time.After(patience):
+	case <-time.After(sessiontest.Patience):
 		t.Fatal("a send is not done")
 		return nil
 	}
-}
-
-func producerOf(t testing.TB, s driver.Session, acks driver.Acks) driver.Producer {
-	t.Helper()
-	p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, acks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func consumerOf(t testing.TB, s driver.Session, spec driver.ConsumerSpec, deliver driver.Deliver) driver.Consumer {
-	t.Helper()
-	spec.Topics = []string{"t0"}
-	c, err := s.Consumer(t.Context(), spec, deliver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // retained lists the topics of the run of which the broker keeps a message. It
@@ -127,7 +96,7 @@ func retained(address, user, password, run string) ([]string, error) {
 		return nil, err
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(time.Now().Add(sessiontest.Patience))
 	str := func(s string) string { return string([]byte{byte(len(s) >> 8), byte(len(s))}) + s }
 	packet := func(kind byte, body string) string { return string([]byte{kind, byte(len(body))}) + body }
 	flags := byte(2)

@@ -3,38 +3,14 @@ package mqtt_test
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/internal/brokers"
 )
-
-// counter counts what it is told of.
-type counter struct {
-	done, failed, got atomic.Int64
-}
-
-func (c *counter) Done(_ uint64, err error) {
-	if err != nil {
-		c.failed.Add(1)
-	}
-	c.done.Add(1)
-}
-
-func (c *counter) deliver(driver.Message) { c.got.Add(1) }
-
-// until waits for the condition without a clock.
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(patience); !ok(); time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
 
 // A message allocates nothing, neither when it is sent nor when it is
 // acknowledged or delivered.
@@ -43,34 +19,15 @@ func TestMessagesDoNotAllocate(t *testing.T) {
 	for _, version := range []string{"5", "3.1.1"} {
 		for qos := range 3 {
 			for _, batch := range []bool{false, true} {
-				var n counter
+				var acks, got sessiontest.Counter
 				s := open(t, driver.Target{URL: c.URL, Batch: batch, Options: map[string]any{"version": version, "qos": qos}})
-				consumerOf(t, s, driver.ConsumerSpec{}, n.deliver)
-				p := producerOf(t, s, &n)
-				payload := make([]byte, 256)
-				sent := int64(0)
-				round := func() {
-					const many = 100
-					for range many {
-						if err := p.Send(1, payload); err != nil {
-							t.Fatal(err)
-						}
-					}
-					if f, ok := p.(driver.Flusher); ok {
-						if err := f.Flush(); err != nil {
-							t.Fatal(err)
-						}
-					}
-					sent += many
-					until(t, "all is done and delivered", func() bool { return n.done.Load() == sent && n.got.Load() == sent })
-				}
-				round() // what grows has grown
+				sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
 				// Timers and the poller may allocate now and then.
-				if allocs := testing.AllocsPerRun(20, round); allocs > 10 {
-					t.Errorf("version %s, quality %d, batch %v: 100 messages allocate %v times", version, qos, batch, allocs)
+				if n := sessiontest.Allocations(t, sessiontest.Produce(t, s, &acks), &acks, &got, 100); n > 10 {
+					t.Errorf("version %s, quality %d, batch %v: 100 messages allocate %v times", version, qos, batch, n)
 				}
-				if n.failed.Load() > 0 {
-					t.Errorf("%d messages failed", n.failed.Load())
+				if failed := acks.Failed(); failed != nil {
+					t.Error(failed)
 				}
 				if err := s.Close(context.Background()); err != nil {
 					t.Error(err)
@@ -99,8 +56,8 @@ func BenchmarkPublish(b *testing.B) {
 		for _, version := range []string{"5", "3.1.1"} {
 			b.Run(fmt.Sprintf("%s %s", client, version), func(b *testing.B) {
 				s := open(b, driver.Target{URL: c.URL, Options: map[string]any{"client": client, "version": version, "max_inflight": inflight}})
-				var n counter
-				p := producerOf(b, s, &n)
+				var acks sessiontest.Counter
+				p := sessiontest.Produce(b, s, &acks)
 				b.ReportAllocs()
 				b.ResetTimer()
 				start := cpu(b)
@@ -109,7 +66,7 @@ func BenchmarkPublish(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				until(b, "all is done", func() bool { return n.done.Load() == int64(b.N) })
+				acks.Await(b, b.N)
 				b.ReportMetric(float64(cpu(b)-start)/float64(b.N), "cpu-ns/op")
 			})
 		}

@@ -1,7 +1,6 @@
 package mqtt_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +10,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/mqtt"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -19,24 +19,7 @@ import (
 // refused opens a session, which must fail with the class and say the words.
 func refused(t *testing.T, target driver.Target, class error, words ...string) {
 	t.Helper()
-	if target.Run == "" {
-		target.Run = "test"
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	s, err := mqtt.Entry().Driver.Open(ctx, target)
-	if err == nil {
-		s.Close(ctx)
-		t.Fatal("the session opens")
-	}
-	if !errors.Is(err, class) {
-		t.Errorf("error %q does not wrap %q", err, class)
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("error %q does not say %q", err, w)
-		}
-	}
+	sessiontest.Refused(t, mqtt.Entry().Driver, target, class, words...)
 }
 
 func TestWrongOptions(t *testing.T) {
@@ -118,7 +101,7 @@ func TestPermissions(t *testing.T) {
 	for _, client := range []string{"direct", "library"} {
 		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"client": client}})
 		b := newBox()
-		if err := producerOf(t, s, b).Send(1, []byte("x")); err != nil {
+		if err := sessiontest.Produce(t, s, b).Send(1, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.outcome(t); !errors.Is(err, driver.ErrUnauthorized) {
@@ -145,7 +128,7 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("packets limited: %v", err)
 	}
 	b := newBox()
-	if err := producerOf(t, s, b).Send(1, make([]byte, 1000)); !errors.Is(err, driver.ErrTooLarge) {
+	if err := sessiontest.Produce(t, s, b).Send(1, make([]byte, 1000)); !errors.Is(err, driver.ErrTooLarge) {
 		t.Errorf("packets limited: %v", err)
 	}
 }
@@ -157,8 +140,8 @@ func TestSessionIsKept(t *testing.T) {
 		c := mosquitto(t, brokers.Options{Settings: map[string]string{"persistence": "true", "autosave_interval": "1", "autosave_on_changes": "true"}})
 		b := newBox()
 		s := open(t, driver.Target{URL: c.URL, Options: options(o, "clean_start", false)})
-		consumerOf(t, s, driver.ConsumerSpec{}, b.deliver)
-		p := producerOf(t, s, b)
+		sessiontest.Consume(t, s, driver.ConsumerSpec{}, b.deliver)
+		p := sessiontest.Produce(t, s, b)
 		if err := p.Send(1, []byte("before")); err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +154,7 @@ func TestSessionIsKept(t *testing.T) {
 		brokertest.Restart(t, c)()
 		// The new process has the session, or gets it with the reconnection; what
 		// is acknowledged now must arrive.
-		deadline := time.Now().Add(patience)
+		deadline := time.Now().Add(sessiontest.Patience)
 		for {
 			err := p.Send(2, []byte("after"))
 			if err == nil {
@@ -203,7 +186,7 @@ func TestRetained(t *testing.T) {
 			t.Fatal(err)
 		}
 		b := newBox()
-		if err := producerOf(t, s, b).Send(1, []byte("kept")); err != nil {
+		if err := sessiontest.Produce(t, s, b).Send(1, []byte("kept")); err != nil {
 			t.Fatal(err)
 		}
 		if err := b.outcome(t); err != nil {

@@ -11,6 +11,7 @@ import (
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
 	"sixnines/drivers/internal/natswire/natswiretest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/nats"
 )
 
@@ -56,7 +57,7 @@ func TestConformance(t *testing.T) {
 func TestLeftoversAreSeen(t *testing.T) {
 	b := startBroker(t, "")
 	s := open(t, b, false)
-	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, new(counter).deliver); err != nil {
+	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, new(sessiontest.Counter).Deliver); err != nil {
 		t.Fatal(err)
 	}
 	if found, err := b.subjects("test"); err != nil || len(found) != 1 {

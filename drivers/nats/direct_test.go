@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/nats"
 )
 
@@ -55,22 +56,6 @@ func (w *observer) deliver(driver.Message) {
 	}
 }
 
-// until waits for a condition that something else brings about.
-func until(t *testing.T, what string, holds func() bool) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-	defer cancel()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	for !holds() {
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			t.Fatal("waited in vain for " + what)
-		}
-	}
-}
-
 // TestWhoCarries wants messages to go past the client where they are said to,
 // and again after the broker was killed.
 func TestWhoCarries(t *testing.T) {
@@ -107,7 +92,7 @@ func TestWhoCarries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := producerOf(t, s, &counter{})
+			p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 			const n = 50
 			send := func() (refused int) {
 				for i := range n {
@@ -123,12 +108,12 @@ func TestWhoCarries(t *testing.T) {
 			if refused := send(); refused > 0 {
 				t.Fatalf("%d sends failed", refused)
 			}
-			until(t, "the first messages", func() bool { return w.delivered.Load()+w.toClient.Load() == n })
+			sessiontest.Until(t, "the first messages", func() bool { return w.delivered.Load()+w.toClient.Load() == n })
 			if (w.wrote.Load() == n) != test.past || (w.delivered.Load() == n) != test.handed {
 				t.Errorf("before the restart: %d written, %d handed over", w.wrote.Load(), w.delivered.Load())
 			}
 			b.restart()
-			until(t, "messages by the same way after the restart", func() bool {
+			sessiontest.Until(t, "messages by the same way after the restart", func() bool {
 				wrote, delivered := w.wrote.Load(), w.delivered.Load()
 				byClient, toClient := w.byClient.Load(), w.toClient.Load()
 				if send() > 0 || p.(driver.Syncer).Sync(t.Context()) != nil {
@@ -174,7 +159,7 @@ func TestCloseWaitsForDeliver(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p := producerOf(t, s, &counter{})
+			p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 			for range 10 {
 				if err := p.Send(1, []byte("hello")); err != nil {
 					t.Fatal(err)
@@ -208,10 +193,10 @@ func TestCloseWaitsForDeliver(t *testing.T) {
 func TestManyConsumersOfAConnection(t *testing.T) {
 	b := startBroker(t, "")
 	s := open(t, b, false)
-	var seen [6]counter
+	var seen [6]sessiontest.Counter
 	spec := driver.ConsumerSpec{Topics: []string{"t0", "t1"}}
 	for i := range seen {
-		c, err := s.Consumer(t.Context(), spec, seen[i].deliver)
+		c, err := s.Consumer(t.Context(), spec, seen[i].Deliver)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,19 +206,19 @@ func TestManyConsumersOfAConnection(t *testing.T) {
 			}
 		}
 	}
-	p := producerOf(t, s, &counter{})
+	p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 	for range 100 {
 		if err := p.Send(1, []byte("hello")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i := range seen {
-		want := int64(100)
+		want := 100
 		if i%2 == 1 {
 			want = 0
 		}
-		until(t, "all messages", func() bool { return seen[i].n.Load() >= want })
-		if got := seen[i].n.Load(); got != want {
+		sessiontest.Until(t, "all messages", func() bool { return seen[i].Count() >= want })
+		if got := seen[i].Count(); got != want {
 			t.Errorf("consumer %d got %d messages, want %d", i, got, want)
 		}
 	}
@@ -244,7 +229,7 @@ func TestManyConsumersOfAConnection(t *testing.T) {
 func TestCloseOfStuckBatch(t *testing.T) {
 	b := startBroker(t, "")
 	s := open(t, b, true)
-	p := producerOf(t, s, &counter{})
+	p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 	b.freeze()
 	defer b.thaw()
 	var sent atomic.Int64
@@ -299,7 +284,7 @@ func TestLargeMessages(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		p := producerOf(t, s, &counter{})
+		p := sessiontest.Produce(t, s, &sessiontest.Counter{})
 		for _, size := range sizes {
 			payload := make([]byte, size)
 			for i := range payload {

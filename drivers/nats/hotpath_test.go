@@ -2,20 +2,14 @@ package nats_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 
 	client "github.com/nats-io/nats.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/nats"
 )
-
-// counter counts what it is told of.
-type counter struct{ n atomic.Int64 }
-
-func (c *counter) Done(uint64, error)     { c.n.Add(1) }
-func (c *counter) deliver(driver.Message) { c.n.Add(1) }
 
 // open opens a session with b; it ends with the test.
 func open(t testing.TB, b *broker, batch bool) driver.Session {
@@ -31,15 +25,6 @@ func openWith(t testing.TB, b *broker, batch bool, options map[string]any) drive
 	}
 	t.Cleanup(func() { s.Close(context.Background()) })
 	return s
-}
-
-func producerOf(t testing.TB, s driver.Session, acks driver.Acks) driver.Producer {
-	t.Helper()
-	p, err := s.Producer(context.Background(), driver.ProducerSpec{Topic: "t0"}, acks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
 }
 
 // bare connects the client as a plain program would that cares for latency or
@@ -69,8 +54,8 @@ func TestSendDoesNotAllocate(t *testing.T) {
 		"batch":          {true, nil},
 		"library, batch": {true, map[string]any{"client": "library"}},
 	} {
-		var acks counter
-		p := producerOf(t, openWith(t, b, test.batch, test.options), &acks)
+		var acks sessiontest.Counter
+		p := sessiontest.Produce(t, openWith(t, b, test.batch, test.options), &acks)
 		payload := make([]byte, 256)
 		if n := testing.AllocsPerRun(1000, func() {
 			if err := p.Send(1, payload); err != nil {
@@ -88,7 +73,7 @@ func BenchmarkSend(b *testing.B) {
 	for name, batch := range map[string]bool{"paced": false, "batch": true} {
 		for _, client := range []string{"direct", "library"} {
 			b.Run(name+"/"+client, func(b *testing.B) {
-				p := producerOf(b, openWith(b, server, batch, map[string]any{"client": client}), &counter{})
+				p := sessiontest.Produce(b, openWith(b, server, batch, map[string]any{"client": client}), &sessiontest.Counter{})
 				b.ReportAllocs()
 				b.ResetTimer()
 				for i := range b.N {
@@ -122,7 +107,7 @@ func BenchmarkPingPong(b *testing.B) {
 	for _, client := range []string{"direct", "library"} {
 		b.Run(client, func(b *testing.B) {
 			s := openWith(b, server, false, map[string]any{"client": client})
-			p := producerOf(b, s, &counter{})
+			p := sessiontest.Produce(b, s, &sessiontest.Counter{})
 			c, err := s.Consumer(context.Background(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) { got <- struct{}{} })
 			if err != nil {
 				b.Fatal(err)
@@ -163,7 +148,7 @@ func BenchmarkStream(b *testing.B) {
 	for _, client := range []string{"direct", "library"} {
 		b.Run(client, func(b *testing.B) {
 			s := openWith(b, server, true, map[string]any{"client": client})
-			p := producerOf(b, s, &counter{})
+			p := sessiontest.Produce(b, s, &sessiontest.Counter{})
 			all := make(chan struct{})
 			n := 0
 			c, err := s.Consumer(context.Background(), driver.ConsumerSpec{Topics: []string{"t0"}}, func(driver.Message) {

@@ -23,6 +23,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/nats"
 )
 
@@ -45,7 +46,7 @@ func works(t *testing.T, target driver.Target) driver.Semantics {
 	if _, err := s.Consumer(ctx, driver.ConsumerSpec{Topics: []string{"t0"}}, func(m driver.Message) { got <- string(m.Payload) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := producerOf(t, s, &counter{}).Send(1, []byte("hello")); err != nil {
+	if err := sessiontest.Produce(t, s, &sessiontest.Counter{}).Send(1, []byte("hello")); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -62,24 +63,7 @@ func works(t *testing.T, target driver.Target) driver.Semantics {
 // refused opens a session, which must fail with the class and say the words.
 func refused(t *testing.T, target driver.Target, class error, words ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
-	defer cancel()
-	if target.Run == "" {
-		target.Run = "test"
-	}
-	s, err := nats.Entry().Driver.Open(ctx, target)
-	if err == nil {
-		s.Close(ctx)
-		t.Fatal("the session opens")
-	}
-	if !errors.Is(err, class) {
-		t.Errorf("error %q does not wrap %q", err, class)
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("error %q does not say %q", err, w)
-		}
-	}
+	sessiontest.Refused(t, nats.Entry().Driver, target, class, words...)
 }
 
 func write(t testing.TB, dir, name string, text []byte) string {
@@ -216,17 +200,17 @@ func TestPermissions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close(ctx)
-	if _, err := s.Consumer(ctx, driver.ConsumerSpec{Topics: []string{"t0"}}, new(counter).deliver); !errors.Is(err, driver.ErrUnauthorized) {
+	if _, err := s.Consumer(ctx, driver.ConsumerSpec{Topics: []string{"t0"}}, new(sessiontest.Counter).Deliver); !errors.Is(err, driver.ErrUnauthorized) {
 		t.Errorf("subscription to a forbidden topic: %v", err)
 	}
-	if _, err := s.Consumer(ctx, driver.ConsumerSpec{Topics: []string{"open"}}, new(counter).deliver); err != nil {
+	if _, err := s.Consumer(ctx, driver.ConsumerSpec{Topics: []string{"open"}}, new(sessiontest.Counter).Deliver); err != nil {
 		t.Error(err)
 	}
 	for len(events) > 0 {
 		<-events
 	}
 	// The server tells of a forbidden publish after the fact.
-	if err := producerOf(t, s, &counter{}).Send(1, []byte("x")); err != nil {
+	if err := sessiontest.Produce(t, s, &sessiontest.Counter{}).Send(1, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	select {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 )
 
 func TestNamesAreChecked(t *testing.T) {
@@ -24,7 +25,7 @@ func TestNamesAreChecked(t *testing.T) {
 func TestConsumerAcknowledgementsAreRefused(t *testing.T) {
 	s := open(t, startBroker(t, ""), false)
 	ack := driver.ConsumerAck{Mode: driver.AckEach}
-	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}, Ack: ack}, new(counter).deliver); !errors.Is(err, driver.ErrUnsupported) {
+	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}, Ack: ack}, new(sessiontest.Counter).Deliver); !errors.Is(err, driver.ErrUnsupported) {
 		t.Errorf("got %v", err)
 	}
 }

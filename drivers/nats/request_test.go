@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/nats"
 )
 
@@ -18,8 +19,8 @@ func TestNobodyAnswers(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close(t.Context())
-	var replies counter
-	p, err := s.(driver.RequestReplier).Requester(t.Context(), driver.ProducerSpec{Topic: "t0"}, &counter{}, replies.deliver)
+	var replies sessiontest.Counter
+	p, err := s.(driver.RequestReplier).Requester(t.Context(), driver.ProducerSpec{Topic: "t0"}, &sessiontest.Counter{}, replies.Deliver)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +30,7 @@ func TestNobodyAnswers(t *testing.T) {
 	if e := <-events; e.Kind != driver.AsyncError || !strings.Contains(e.Detail, "nobody answers") {
 		t.Errorf("got %+v", e)
 	}
-	if n := replies.n.Load(); n != 0 {
+	if n := replies.Count(); n != 0 {
 		t.Errorf("%d replies", n)
 	}
 }

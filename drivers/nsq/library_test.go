@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 )
@@ -17,29 +18,24 @@ func TestLibraryOptions(t *testing.T) {
 		for name, value := range more {
 			options[name] = value
 		}
-		var n counter
+		var acks, got sessiontest.Counter
 		s := open(t, driver.Target{URL: c.URL, Options: options})
 		topology := driver.Topology{Topics: []string{"t0"}, MaxSize: 64}
 		sem, err := s.Provision(t.Context(), topology)
 		if err != nil || sem.Settings["client"] != "go-nsq 1.1.0" || len(sem.Warnings) == 0 {
 			t.Fatalf("%v: %+v, %v", more, sem, err)
 		}
-		if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: topology.Topics}, n.deliver); err != nil {
-			t.Fatal(err)
-		}
-		p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, &n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
+		p := sessiontest.Produce(t, s, &acks)
 		const many = 300
 		for range many {
 			if err := p.Send(1, make([]byte, 64)); err != nil {
 				t.Fatal(err)
 			}
 		}
-		until(t, "all is answered and delivered", func() bool { return n.done.Load() == many && n.got.Load() == many })
-		if n.failed.Load() > 0 {
-			t.Errorf("%v: %d messages failed", more, n.failed.Load())
+		got.Await(t, many)
+		if failed := acks.Await(t, many); failed != nil {
+			t.Errorf("%v: %v", more, failed)
 		}
 		if err := s.Deprovision(t.Context()); err != nil {
 			t.Error(err)
@@ -56,29 +52,23 @@ func TestLibraryComesBackWithHeldMessages(t *testing.T) {
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, MaxSize: 64}); err != nil {
 		t.Fatal(err)
 	}
-	var n counter
-	spec := driver.ConsumerSpec{Topics: []string{"t0"}, Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 100}}
-	if _, err := s.Consumer(t.Context(), spec, n.deliver); err != nil {
-		t.Fatal(err)
-	}
-	p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, &n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var acks, got sessiontest.Counter
+	sessiontest.Consume(t, s, driver.ConsumerSpec{Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 100}}, got.Deliver)
+	p := sessiontest.Produce(t, s, &acks)
 	const held = 3
 	for range held {
 		if err := p.Send(1, []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	until(t, "some messages are held", func() bool { return n.got.Load() == held })
+	got.Await(t, held)
 	restart()
 	pace := time.NewTicker(5 * time.Millisecond)
 	defer pace.Stop()
-	until(t, "messages are delivered again", func() bool {
+	sessiontest.Until(t, "messages are delivered again", func() bool {
 		<-pace.C
 		_ = p.Send(1, []byte("y")) // fails until nsqd is back
-		return n.got.Load() > held
+		return got.Count() > held
 	})
 	if err := s.Deprovision(t.Context()); err != nil {
 		t.Error(err)

@@ -7,44 +7,26 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/nsq"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 )
 
-const patience = 30 * time.Second
-
+// open opens a session; it ends with the test.
 func open(t testing.TB, target driver.Target) driver.Session {
 	t.Helper()
-	target.Run = "test"
-	s, err := nsq.Entry().Driver.Open(t.Context(), target)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close(context.Background()) })
-	return s
+	return sessiontest.Open(t, nsq.Entry().Driver, target)
 }
 
 // refused opens a session, which must fail with the class and say the word.
 func refused(t *testing.T, target driver.Target, class error, word string) {
 	t.Helper()
-	target.Run = "test"
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	s, err := nsq.Entry().Driver.Open(ctx, target)
-	if err == nil {
-		s.Close(ctx)
-		t.Fatal("the session opens")
-	}
-	if !errors.Is(err, class) || !strings.Contains(err.Error(), word) {
-		t.Errorf("error %q does not wrap %q, or not say %q", err, class, word)
-	}
+	sessiontest.Refused(t, nsq.Entry().Driver, target, class, word)
 }
 
 func TestWrongOptions(t *testing.T) {
@@ -142,70 +124,23 @@ func TestAuthentication(t *testing.T) {
 	refused(t, driver.Target{URL: c.URL}, driver.ErrUnauthorized, "auth_secret")
 }
 
-// counter counts what it is told of.
-type counter struct{ done, failed, got, again atomic.Int64 }
-
-func (c *counter) Done(_ uint64, err error) {
-	if err != nil {
-		c.failed.Add(1)
-	}
-	c.done.Add(1)
-}
-
-func (c *counter) deliver(m driver.Message) {
-	if m.Redelivered {
-		c.again.Add(1)
-	}
-	c.got.Add(1)
-}
-
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(patience); !ok(); time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
-}
-
 // A message allocates nothing, neither when it is sent nor when it is answered
 // or delivered.
 func TestMessagesDoNotAllocate(t *testing.T) {
 	c := brokertest.Start(t, "nsq", brokers.Options{})
 	for _, batch := range []bool{false, true} {
-		var n counter
+		var acks, got sessiontest.Counter
 		s := open(t, driver.Target{URL: c.URL, Batch: batch})
-		if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}}, n.deliver); err != nil {
-			t.Fatal(err)
-		}
-		p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, &n)
-		if err != nil {
-			t.Fatal(err)
-		}
-		payload := make([]byte, 256)
-		sent := int64(0)
-		round := func() {
-			const many = 100
-			for range many {
-				if err := p.Send(1, payload); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if f, ok := p.(driver.Flusher); ok {
-				if err := f.Flush(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			sent += many
-			until(t, "all is answered and delivered", func() bool { return n.done.Load() == sent && n.got.Load() == sent })
-		}
-		round() // what grows has grown
+		sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
 		// Timers and the poller may allocate now and then.
-		if allocs := testing.AllocsPerRun(20, round); allocs > 10 {
-			t.Errorf("batch %v: 100 messages allocate %v times", batch, allocs)
+		if n := sessiontest.Allocations(t, sessiontest.Produce(t, s, &acks), &acks, &got, 100); n > 10 {
+			t.Errorf("batch %v: 100 messages allocate %v times", batch, n)
 		}
-		if err := s.Close(context.Background()); err != nil || n.failed.Load() > 0 {
-			t.Errorf("%d messages failed; %v", n.failed.Load(), err)
+		if failed := acks.Failed(); failed != nil {
+			t.Error(failed)
+		}
+		if err := s.Close(context.Background()); err != nil {
+			t.Error(err)
 		}
 	}
 }
@@ -214,18 +149,18 @@ func TestMessagesDoNotAllocate(t *testing.T) {
 func TestRedelivered(t *testing.T) {
 	c := brokertest.Start(t, "nsq", brokers.Options{})
 	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"msg_timeout": "1s"}})
-	var n counter
-	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}, Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 100}}, n.deliver); err != nil {
+	var again sessiontest.Counter
+	spec := driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 100}}
+	sessiontest.Consume(t, s, spec, func(m driver.Message) {
+		if m.Redelivered {
+			again.Deliver(m)
+		}
+	})
+	var acks sessiontest.Counter
+	if err := sessiontest.Produce(t, s, &acks).Send(1, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, &n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Send(1, []byte("x")); err != nil {
-		t.Fatal(err)
-	}
-	until(t, "the message comes again", func() bool { return n.again.Load() > 0 })
+	again.Await(t, 1)
 }
 
 // An nsqd that keeps nothing in memory throws away what an ephemeral topic gets

@@ -7,6 +7,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/stan"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -94,15 +95,15 @@ func TestConformanceOfVariants(t *testing.T) {
 func TestUnackedIsSeen(t *testing.T) {
 	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
 	s := open(t, driver.Target{URL: c.URL})
-	got := newCounter(10)
-	consumerOf(t, s, driver.ConsumerSpec{Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 7}}, got.deliver)
-	p := producerOf(t, s, newCounter(10))
+	var got sessiontest.Counter
+	sessiontest.Consume(t, s, driver.ConsumerSpec{Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 7}}, got.Deliver)
+	p := sessiontest.Produce(t, s, new(sessiontest.Counter))
 	for i := range 10 {
 		if err := p.Send(uint64(i), []byte("x")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	got.wait(t)
+	got.Await(t, 10)
 	for {
 		n, err := monitor{c.Info["monitoring"]}.unacked("test")
 		switch {

@@ -2,52 +2,16 @@ package stan_test
 
 import (
 	"context"
-	"sync/atomic"
 	"testing"
 
 	client "github.com/nats-io/stan.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/stan"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 )
-
-// counter counts what it is told of, and says when it has got to a number.
-type counter struct {
-	n, failed atomic.Int64
-	goal      int64
-	reached   chan struct{}
-}
-
-func newCounter(goal int) *counter {
-	return &counter{goal: int64(goal), reached: make(chan struct{})}
-}
-
-func (c *counter) count() {
-	if c.n.Add(1) == c.goal {
-		close(c.reached)
-	}
-}
-
-func (c *counter) Done(_ uint64, err error) {
-	if err != nil {
-		c.failed.Add(1)
-	}
-	c.count()
-}
-
-func (c *counter) deliver(driver.Message) { c.count() }
-
-// wait waits until the goal has been reached.
-func (c *counter) wait(t testing.TB) {
-	t.Helper()
-	select {
-	case <-c.reached:
-	case <-t.Context().Done():
-		t.Fatalf("%d of %d", c.n.Load(), c.goal)
-	}
-}
 
 // open opens a session in the run "test" and provisions the topic t0; it ends
 // with the test.
@@ -63,25 +27,6 @@ func open(t testing.TB, target driver.Target) driver.Session {
 		t.Fatal(err)
 	}
 	return s
-}
-
-func producerOf(t testing.TB, s driver.Session, acks driver.Acks) driver.Producer {
-	t.Helper()
-	p, err := s.Producer(t.Context(), driver.ProducerSpec{Topic: "t0"}, acks)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
-func consumerOf(t testing.TB, s driver.Session, spec driver.ConsumerSpec, deliver driver.Deliver) driver.Consumer {
-	t.Helper()
-	spec.Topics = []string{"t0"}
-	c, err := s.Consumer(t.Context(), spec, deliver)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // bare returns what publishes by the library alone, set as it is by itself.
@@ -108,28 +53,28 @@ func TestSendAllocatesWhatTheLibraryDoes(t *testing.T) {
 	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
 	const n = 2000
 	payload := make([]byte, 256)
-	acks := newCounter(n)
+	var acks sessiontest.Counter
 	count := func(send func() error) float64 {
 		return testing.AllocsPerRun(3, func() {
-			*acks = counter{goal: n, reached: make(chan struct{})}
+			want := acks.Count() + n
 			for range n {
 				if err := send(); err != nil {
 					t.Fatal(err)
 				}
 			}
-			acks.wait(t)
+			acks.Await(t, want)
 		}) / n
 	}
-	publish := bare(t, c.URL, n, acks)
+	publish := bare(t, c.URL, n, &acks)
 	library := count(func() error { return publish(payload) })
 	for _, batch := range []bool{false, true} {
-		p := producerOf(t, open(t, driver.Target{URL: c.URL, Batch: batch}), acks)
+		p := sessiontest.Produce(t, open(t, driver.Target{URL: c.URL, Batch: batch}), &acks)
 		ours := count(func() error { return p.Send(1, payload) })
 		if ours > library+0.5 { // some happen beside
 			t.Errorf("batch %v: a message allocates %v times until it is acknowledged, and %v times by the library alone", batch, ours, library)
 		}
-		if failed := acks.failed.Load(); failed > 0 {
-			t.Errorf("batch %v: %d sends failed", batch, failed)
+		if failed := acks.Failed(); failed != nil {
+			t.Errorf("batch %v: %v", batch, failed)
 		}
 	}
 }
@@ -142,7 +87,7 @@ func BenchmarkPublish(b *testing.B) {
 	payload := make([]byte, 256)
 	for name, sender := range map[string]func(b *testing.B, acks driver.Acks) func() error{
 		"driver": func(b *testing.B, acks driver.Acks) func() error {
-			p := producerOf(b, open(b, driver.Target{URL: c.URL, Batch: true, Options: map[string]any{"max_pub_acks_inflight": limit}}), acks)
+			p := sessiontest.Produce(b, open(b, driver.Target{URL: c.URL, Batch: true, Options: map[string]any{"max_pub_acks_inflight": limit}}), acks)
 			return func() error { return p.Send(1, payload) }
 		},
 		"bare": func(b *testing.B, acks driver.Acks) func() error {
@@ -151,8 +96,8 @@ func BenchmarkPublish(b *testing.B) {
 		},
 	} {
 		b.Run(name, func(b *testing.B) {
-			acks := newCounter(b.N)
-			send := sender(b, acks)
+			var acks sessiontest.Counter
+			send := sender(b, &acks)
 			b.ReportAllocs()
 			b.ResetTimer()
 			for range b.N {
@@ -160,7 +105,7 @@ func BenchmarkPublish(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
-			acks.wait(b)
+			acks.Await(b, b.N)
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/stan"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -62,9 +63,9 @@ func TestSubscriberGoesOnBehindWhatItSaw(t *testing.T) {
 	}
 	defer away.Close(context.Background())
 	got := make(chan string, 16)
-	consumerOf(t, away, driver.ConsumerSpec{}, func(m driver.Message) { got <- string(m.Payload) })
-	acks := newCounter(4)
-	p := producerOf(t, open(t, driver.Target{URL: c.URL}), acks)
+	sessiontest.Consume(t, away, driver.ConsumerSpec{}, func(m driver.Message) { got <- string(m.Payload) })
+	var acks sessiontest.Counter
+	p := sessiontest.Produce(t, open(t, driver.Target{URL: c.URL}), &acks)
 	send := func(token uint64, text string) {
 		if err := p.Send(token, []byte(text)); err != nil {
 			t.Fatal(err)
@@ -87,7 +88,7 @@ func TestSubscriberGoesOnBehindWhatItSaw(t *testing.T) {
 			t.Errorf("got %q instead of %q", text, want)
 		}
 	}
-	acks.wait(t)
+	acks.Await(t, 4)
 }
 
 // TestSilentServerIsLost freezes the server for longer than its client waits for an
@@ -97,8 +98,8 @@ func TestSilentServerIsLost(t *testing.T) {
 	events := make(chan driver.Event, 64)
 	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"ping_interval": "1s", "max_pings_outstanding": 2, "connect_timeout": "1s"},
 		Notify: func(e driver.Event) { events <- e }})
-	got := newCounter(1)
-	consumerOf(t, s, driver.ConsumerSpec{}, got.deliver)
+	var got sessiontest.Counter
+	sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)
 	await := func(kind driver.EventKind) {
 		t.Helper()
 		for limit := time.After(time.Minute); ; {
@@ -116,8 +117,8 @@ func TestSilentServerIsLost(t *testing.T) {
 	await(driver.Disconnected)
 	brokertest.Thaw(t, c)()
 	await(driver.Reconnected)
-	if err := producerOf(t, s, newCounter(1)).Send(1, []byte("x")); err != nil {
+	if err := sessiontest.Produce(t, s, new(sessiontest.Counter)).Send(1, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	got.wait(t)
+	got.Await(t, 1)
 }

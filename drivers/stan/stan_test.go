@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/stan"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -19,22 +20,7 @@ import (
 // refused opens a session, which must fail with the class and say the words.
 func refused(t *testing.T, target driver.Target, class error, words ...string) {
 	t.Helper()
-	if target.Run == "" {
-		target.Run = "test"
-	}
-	s, err := stan.Entry().Driver.Open(t.Context(), target)
-	if err == nil {
-		s.Close(context.Background())
-		t.Fatal("the session opens")
-	}
-	if !errors.Is(err, class) {
-		t.Errorf("error %q does not wrap %q", err, class)
-	}
-	for _, w := range words {
-		if !strings.Contains(err.Error(), w) {
-			t.Errorf("error %q does not say %q", err, w)
-		}
-	}
+	sessiontest.Refused(t, stan.Entry().Driver, target, class, words...)
 }
 
 func TestWrongOptions(t *testing.T) {
@@ -159,7 +145,7 @@ func TestConsumerAcknowledgementsAreChecked(t *testing.T) {
 		"colon":         {driver.ConsumerSpec{Group: "a:b"}, driver.ErrUnsupported},
 	} {
 		test.spec.Topics = []string{"t0"}
-		if _, err := s.Consumer(t.Context(), test.spec, newCounter(1).deliver); !errors.Is(err, test.class) {
+		if _, err := s.Consumer(t.Context(), test.spec, new(sessiontest.Counter).Deliver); !errors.Is(err, test.class) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -169,8 +155,8 @@ func TestRedeliveredIsMarked(t *testing.T) {
 	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
 	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"ack_wait": "1s"}})
 	got := make(chan driver.Message, 64)
-	consumerOf(t, s, driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 2}}, func(m driver.Message) { got <- m })
-	if err := producerOf(t, s, newCounter(1)).Send(1, []byte("once")); err != nil {
+	sessiontest.Consume(t, s, driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 2}}, func(m driver.Message) { got <- m })
+	if err := sessiontest.Produce(t, s, new(sessiontest.Counter)).Send(1, []byte("once")); err != nil {
 		t.Fatal(err)
 	}
 	// One of two: it is not acknowledged, and comes again.
@@ -190,8 +176,8 @@ func TestRedeliveredIsMarked(t *testing.T) {
 // answer fills the limit.
 func TestLimitOfUnansweredMessagesBlocks(t *testing.T) {
 	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
-	acks := newCounter(6)
-	p := producerOf(t, open(t, driver.Target{URL: c.URL, Options: map[string]any{"max_pub_acks_inflight": 5}}), acks)
+	var acks sessiontest.Counter
+	p := sessiontest.Produce(t, open(t, driver.Target{URL: c.URL, Options: map[string]any{"max_pub_acks_inflight": 5}}), &acks)
 	brokertest.Freeze(t, c)()
 	for i := range 5 {
 		if err := p.Send(uint64(i), []byte("x")); err != nil {
@@ -209,7 +195,7 @@ func TestLimitOfUnansweredMessagesBlocks(t *testing.T) {
 	if err := <-sixth; err != nil {
 		t.Errorf("when the server answers: %v", err)
 	}
-	acks.wait(t)
+	acks.Await(t, 6)
 }
 
 // TestCloseFreesSends closes a session whose server is frozen under a send that
@@ -218,7 +204,7 @@ func TestCloseFreesSends(t *testing.T) {
 	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
 	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"max_pub_acks_inflight": 1}})
 	got := &outcomes{all: map[uint64]error{}}
-	p := producerOf(t, s, got)
+	p := sessiontest.Produce(t, s, got)
 	brokertest.Freeze(t, c)()
 	freed := make(chan struct{})
 	go func() {
@@ -265,7 +251,7 @@ func TestUnansweredMessagesAreUnknown(t *testing.T) {
 		}
 	}})
 	got := &outcomes{all: map[uint64]error{}}
-	p := producerOf(t, s, got)
+	p := sessiontest.Produce(t, s, got)
 	brokertest.Freeze(t, c)()
 	const n = 10
 	for i := range n {
@@ -303,30 +289,30 @@ func TestDurableGroupMissesNothing(t *testing.T) {
 	m := monitor{c.Info["monitoring"]}
 	for _, durable := range []bool{true, false} {
 		s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"durable": durable}})
-		first := newCounter(1)
-		member := consumerOf(t, s, driver.ConsumerSpec{Group: "g0"}, first.deliver)
-		acks := newCounter(2)
-		p := producerOf(t, s, acks)
+		var first sessiontest.Counter
+		member := sessiontest.Consume(t, s, driver.ConsumerSpec{Group: "g0"}, first.Deliver)
+		var acks sessiontest.Counter
+		p := sessiontest.Produce(t, s, &acks)
 		send := func(token uint64) {
 			if err := p.Send(token, []byte("x")); err != nil {
 				t.Fatal(err)
 			}
 		}
 		send(1)
-		first.wait(t)
+		first.Await(t, 1)
 		if err := member.Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		send(2)
-		acks.wait(t)
+		acks.Await(t, 2)
 		want := 1
 		if durable {
 			want = 2
 		}
-		rest := newCounter(want)
-		member = consumerOf(t, s, driver.ConsumerSpec{Group: "g0"}, rest.deliver)
+		var rest sessiontest.Counter
+		member = sessiontest.Consume(t, s, driver.ConsumerSpec{Group: "g0"}, rest.Deliver)
 		send(3)
-		rest.wait(t)
+		rest.Await(t, want)
 		if err := errors.Join(member.Close(t.Context()), s.Deprovision(t.Context())); err != nil {
 			t.Error(err)
 		}
@@ -345,7 +331,7 @@ func TestDurableGroupMissesNothing(t *testing.T) {
 func TestAnAnswerThatDoesNotComeInTime(t *testing.T) {
 	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
 	got := make(chan error, 1)
-	p := producerOf(t, open(t, driver.Target{URL: c.URL, Options: map[string]any{"ack_timeout": "50ms"}}), acksFunc(func(err error) { got <- err }))
+	p := sessiontest.Produce(t, open(t, driver.Target{URL: c.URL, Options: map[string]any{"ack_timeout": "50ms"}}), acksFunc(func(err error) { got <- err }))
 	brokertest.Freeze(t, c)()
 	if err := p.Send(1, []byte("x")); err != nil {
 		t.Fatal(err)
@@ -364,15 +350,15 @@ func (f acksFunc) Done(_ uint64, err error) { f(err) }
 func TestDurableSubscribersShareAConnection(t *testing.T) {
 	c := brokertest.Start(t, "nats-streaming", brokers.Options{})
 	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"durable": true}})
-	var got []*counter
+	var got []*sessiontest.Counter
 	for id := range 2 {
-		got = append(got, newCounter(1))
-		consumerOf(t, s, driver.ConsumerSpec{ID: id, Conn: 0}, got[id].deliver)
+		got = append(got, new(sessiontest.Counter))
+		sessiontest.Consume(t, s, driver.ConsumerSpec{ID: id, Conn: 0}, got[id].Deliver)
 	}
-	if err := producerOf(t, s, newCounter(1)).Send(1, []byte("x")); err != nil {
+	if err := sessiontest.Produce(t, s, new(sessiontest.Counter)).Send(1, []byte("x")); err != nil {
 		t.Fatal(err)
 	}
 	for _, g := range got {
-		g.wait(t)
+		g.Await(t, 1)
 	}
 }

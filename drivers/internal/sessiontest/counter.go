@@ -46,10 +46,26 @@ func (c *Counter) Failed() []error {
 // Await waits until there have been n, and returns the failures among them.
 func (c *Counter) Await(t testing.TB, n int) []error {
 	t.Helper()
-	for limit := time.Now().Add(Patience); c.Count() < n; time.Sleep(50 * time.Microsecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("%d of %d have come", c.Count(), n)
-		}
+	if !comes(func() bool { return c.Count() >= n }) {
+		t.Fatalf("%d of %d have come", c.Count(), n)
 	}
 	return c.Failed()
+}
+
+// Until waits for what something else brings about, and ends the test if that does not come.
+func Until(t testing.TB, what string, holds func() bool) {
+	t.Helper()
+	if !comes(holds) {
+		t.Fatal("waited in vain for " + what)
+	}
+}
+
+// comes reports whether a condition holds in time.
+func comes(holds func() bool) bool {
+	for limit := time.Now().Add(Patience); !holds(); time.Sleep(50 * time.Microsecond) {
+		if time.Now().After(limit) {
+			return false
+		}
+	}
+	return true
 }
