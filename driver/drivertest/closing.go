@@ -137,8 +137,8 @@ func checkCloseBusy(ctx context.Context, h *Harness) error {
 }
 
 // flood is how many messages a producer sends before it waits for the session to be
-// about to close. A broker that takes more than it can deliver is still busy with them when the next check begins:
-// RabbitMQ's plugin for AMQP 1.0 takes 65,000 of each.
+// about to close. A broker that takes more than it can deliver is still busy with them
+// when the next check begins: RabbitMQ's plugin for AMQP 1.0 takes 65,000 of each.
 const flood = 5000
 
 func closeBusy(ctx context.Context, h *Harness, r *rig) error {

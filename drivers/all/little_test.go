@@ -29,8 +29,8 @@ workload: {rate: 500/s, arrivals: poisson, size: 46363B, consumers: 32, producer
 phases: {warmup: 500ms, duration: 3s, drain: 20s}
 `)))
 		l, ok := judge.Little(run)
-		if !ok {
-			t.Fatal("nothing was sampled")
+		if !ok || run.Series[len(run.Series)-1].Vitals["little.read_late"] <= 0 {
+			t.Fatal("nothing was sampled, or nothing read late")
 		}
 		if off, tolerance = math.Abs(l.Off()), l.Tolerance; off <= tolerance {
 			return

@@ -39,8 +39,8 @@ func works(t *testing.T, target driver.Target, topology driver.Topology, spec dr
 			t.Fatal(err)
 		}
 	}
-	got.Await(t, count)
-	if failed := acks.Await(t, count); failed != nil {
+	sessiontest.Until(t, "messages and acknowledgements", func() bool { return acks.Count() == count && got.Count() == count })
+	if failed := acks.Failed(); failed != nil {
 		t.Error(failed)
 	}
 	return sem
@@ -183,7 +183,8 @@ func TestFullStreamRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if failed := acks.Await(t, 25); len(failed) != 15 {
+		sessiontest.Until(t, "answers", func() bool { return acks.Count() == 25 })
+		if failed := acks.Failed(); len(failed) != 15 {
 			t.Errorf("%s: %d of 25 messages to a stream of 10 are refused: %v", client, len(failed), failed)
 		}
 	}
@@ -251,5 +252,5 @@ func TestOneOfThreeIsKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	pass(20)
-	acks.Await(t, sent)
+	sessiontest.Until(t, "every message's fate", func() bool { return acks.Count() == sent })
 }

@@ -33,8 +33,8 @@ func TestLibraryOptions(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		got.Await(t, many)
-		if failed := acks.Await(t, many); failed != nil {
+		sessiontest.Until(t, "answers and deliveries", func() bool { return acks.Count() == many && got.Count() == many })
+		if failed := acks.Failed(); failed != nil {
 			t.Errorf("%v: %v", more, failed)
 		}
 		if err := s.Deprovision(t.Context()); err != nil {
@@ -61,7 +61,7 @@ func TestLibraryComesBackWithHeldMessages(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got.Await(t, held)
+	sessiontest.Until(t, "messages that are held", func() bool { return got.Count() == held })
 	restart()
 	pace := time.NewTicker(5 * time.Millisecond)
 	defer pace.Stop()

@@ -122,7 +122,7 @@ type lane struct {
 	warm     atomic.Int64 // acknowledged outside the window
 	nacked   atomic.Int64
 	lastAck  atomic.Int64 // instant of the newest acknowledgement of a measured message
-	readLate atomic.Int64 // ns, summed over acked: from an arrival to the call back, where the driver reads late on purpose
+	readLate atomic.Int64 // ns, summed over acked: from an arrival to its callback, where the driver reads late on purpose
 	timedOut atomic.Int64
 	// unanswered counts measured messages of which the driver says that no
 	// answer came in time: their outcome is unknown.

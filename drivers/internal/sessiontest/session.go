@@ -15,7 +15,7 @@ import (
 )
 
 // Patience limits every wait. It decides only how long a failure takes.
-const Patience = 30 * time.Second
+const Patience = time.Minute
 
 // patience returns a context for one call of a driver.
 func patience() (context.Context, context.CancelFunc) {
@@ -129,13 +129,14 @@ func Refused(t testing.TB, d driver.Driver, target driver.Target, class error, w
 }
 
 // Allocations returns how many allocations a round of n messages makes, from Send
-// until all of them are acknowledged and delivered: of the sender, of who reads
-// the answers and of the consumer together. Buffers have grown before it counts.
+// until all of them are acknowledged and delivered, each once: of the sender, of who
+// reads the answers and of the consumer together. Buffers have grown before it counts.
 func Allocations(t testing.TB, p driver.Producer, acks, got *Counter, n int) float64 {
 	t.Helper()
 	payload := make([]byte, 256)
+	acked, delivered := acks.Count(), got.Count()
 	round := func() {
-		acked, delivered := acks.Count()+n, got.Count()+n
+		acked, delivered = acked+n, delivered+n
 		for range n {
 			if err := p.Send(1, payload); err != nil {
 				t.Fatal(err)
@@ -152,5 +153,9 @@ func Allocations(t testing.TB, p driver.Producer, acks, got *Counter, n int) flo
 	for range 30 {
 		round()
 	}
-	return testing.AllocsPerRun(50, round)
+	allocations := testing.AllocsPerRun(50, round)
+	if a, d := acks.Count(), got.Count(); a != acked || d != delivered {
+		t.Errorf("%d acknowledged and %d delivered, want %d and %d", a, d, acked, delivered)
+	}
+	return allocations
 }
