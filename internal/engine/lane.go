@@ -93,6 +93,7 @@ type lane struct {
 	taking  sync.Mutex // of slots; closed loops only
 	shard   *recorder.Shard
 	limit   int64    // of messages in flight; 0: none
+	oldest  int64    // no message in flight was sent before, as of the last look for what timed out; the looker's
 	counted bool     // messages in flight are counted
 	expiry  *expiry  // they close on delivery, not on acknowledgement
 	raw     *rawSink // nil: no raw file
@@ -412,7 +413,8 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 
 // expire takes messages that were sent before horizon out of those in flight.
 // The payloads of those that wait for an acknowledgement stay borrowed until
-// Done.
+// Done. Before it has found one that old it does not look: slots are more memory
+// than the processors' caches, which the senders need.
 func (l *lane) expire(horizon int64) {
 	if l.expiry != nil {
 		n := l.expiry.sweep(horizon)
@@ -421,19 +423,25 @@ func (l *lane) expire(horizon int64) {
 		l.free.freed()
 		return
 	}
-	if !l.counted {
+	if !l.counted || horizon <= l.oldest {
 		return
 	}
+	oldest := clock.Now() // what is sent from now on is younger, or by no more than a send lasts
 	for i := range l.slots.there.Load() {
 		sl := &l.slots.all[i]
 		st := sl.state.Load()
-		if st&slotMask == slotBorrowed && atomic.LoadInt64(&sl.sent) < horizon &&
-			sl.state.CompareAndSwap(st, st&^slotMask|slotExpired) {
+		if st&slotMask != slotBorrowed {
+			continue
+		}
+		if sent := atomic.LoadInt64(&sl.sent); sent >= horizon {
+			oldest = min(oldest, sent)
+		} else if sl.state.CompareAndSwap(st, st&^slotMask|slotExpired) {
 			l.inFlight.Add(-1)
 			l.timedOut.Add(1)
 			l.free.freed()
 		}
 	}
+	l.oldest = oldest
 }
 
 // expiry counts messages in flight by when they were sent, so that a message that is
