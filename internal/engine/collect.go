@@ -60,9 +60,12 @@ func (c *collector) loop() {
 		return // ended in the warm-up
 	}
 	if r.config.quiet == nil {
+		r.breath.begin()
 		r.monitor.Sample() // the intervals' samples begin here
+		r.breath.take()
 		c.brokers.add(nil)
 		for _, ld := range r.loads {
+			r.breath.take()
 			ld.accounts.told.pacers.busiest(ld.sending.pacing.list(), clock.Now())
 		}
 		r.tcp.begin()
@@ -120,6 +123,7 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 		if inside && now >= r.end.Load() {
 			return true
 		}
+		r.breath.begin()
 		r.sweep()
 		r.tcp.poll()
 		for _, ld := range r.loads {
@@ -147,8 +151,10 @@ func (c *collector) collect(phase string, from, to int64) error {
 		return c.collectQuietly(from, to)
 	}
 	start := r.start.Load()
+	r.breath.begin()
 	clear(c.vitals)
 	c.machine()
+	r.breath.take()
 	pauses := append(c.newPauses(start), r.tcp.interval(start, false, c.vitals)...)
 	for i, ld := range r.loads {
 		ld.accounts.keepPauses(pauses)
@@ -165,10 +171,12 @@ func (c *collector) collect(phase string, from, to int64) error {
 		if err != nil {
 			return err
 		}
+		r.breath.take()
 		v.Workload, v.Vitals, v.Pauses = ld.part.Name, c.vitals, ld.accounts.told.pauses
 		if err := r.out.interval(v); err != nil {
 			return err
 		}
+		r.breath.take()
 		if r.config.Exporter != nil {
 			r.config.Exporter.Interval(&v, ld.recording.rec.Added)
 		}

@@ -28,7 +28,8 @@ func (ld *load) connect(ctx context.Context) error {
 	}
 	var err error
 	ld.recording.rec, err = recorder.New(recorder.Config{Metrics: metrics, Shards: shards, Digits: s.Record.Digits,
-		Highest: ld.window + s.Phases.Drain + w.Timeout + time.Second, Window: ld.window})
+		Highest: ld.window + s.Phases.Drain + w.Timeout + time.Second, Window: ld.window,
+		Breathe: ld.breath.take})
 	if err != nil {
 		return err
 	}

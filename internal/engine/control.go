@@ -24,6 +24,8 @@ type control struct {
 	// the process was stopped as a whole; nil: nobody watches.
 	frozen func(from, to int64, each func(start, end int64))
 
+	breath breath // the collector's
+
 	stopped  atomic.Bool
 	stop     chan struct{} // closed with stopped
 	stopOnce sync.Once

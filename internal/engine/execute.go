@@ -53,7 +53,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	for _, ld := range r.loads {
 		ld.accounts.sampler = ld.accounts.newSampler()
 	}
-	r.tcp = newTCPWatch(r.openConns, readTCP)
+	r.tcp = newTCPWatch(r.openConns, readTCP, r.breath.take)
 	defer r.raiseProcs()()
 	r.held = holdCollector()
 	defer r.held.release()

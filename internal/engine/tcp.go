@@ -39,6 +39,8 @@ type tcpInfo struct {
 type tcpWatch struct {
 	open func() []*transport.Conn
 	info func(*transport.Conn) (tcpInfo, bool) // false: the system does not tell
+	// breathe is called between two connections, to give way to who sends and receives.
+	breathe func()
 
 	known map[*transport.Conn]uint32 // retransmitted at the look before
 	spare map[*transport.Conn]uint32
@@ -58,8 +60,8 @@ type tcpWatch struct {
 	unseen int // further ones
 }
 
-func newTCPWatch(open func() []*transport.Conn, info func(*transport.Conn) (tcpInfo, bool)) *tcpWatch {
-	return &tcpWatch{open: open, info: info, known: map[*transport.Conn]uint32{}, spare: map[*transport.Conn]uint32{}}
+func newTCPWatch(open func() []*transport.Conn, info func(*transport.Conn) (tcpInfo, bool), breathe func()) *tcpWatch {
+	return &tcpWatch{open: open, info: info, breathe: breathe, known: map[*transport.Conn]uint32{}, spare: map[*transport.Conn]uint32{}}
 }
 
 // begin takes the first look, from which all counts start.
@@ -93,6 +95,7 @@ func (w *tcpWatch) look(now int64) {
 		w.looks++
 		w.rttMax = max(w.rttMax, i.rtt)
 		w.rttTotal += i.rtt
+		w.breathe()
 	}
 	w.known, w.spare = seen, w.known
 	w.grown += grown

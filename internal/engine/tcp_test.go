@@ -31,7 +31,7 @@ func (s *scripted) info(c *transport.Conn) (tcpInfo, bool) {
 func TestRetransmissionsBecomePauses(t *testing.T) {
 	a, b, mute := &transport.Conn{}, &transport.Conn{}, &transport.Conn{}
 	s := &scripted{conns: []*transport.Conn{a, mute}, retr: map[*transport.Conn]uint32{a: 7}, rtt: 1000}
-	w := newTCPWatch(s.open, s.info)
+	w := newTCPWatch(s.open, s.info, func() {})
 	w.begin()
 	const start, ms = 5_000_000, 1_000_000
 	w.look(start)
@@ -74,7 +74,7 @@ func TestRetransmissionsBecomePauses(t *testing.T) {
 func TestRetransmissionsAreBounded(t *testing.T) {
 	c := &transport.Conn{}
 	s := &scripted{conns: []*transport.Conn{c}, retr: map[*transport.Conn]uint32{c: 0}}
-	w := newTCPWatch(s.open, s.info)
+	w := newTCPWatch(s.open, s.info, func() {})
 	w.begin()
 	n := 0
 	for i := range int64(2 * (tcpPauses + 10)) {

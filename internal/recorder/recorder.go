@@ -35,6 +35,7 @@ type Config struct {
 	Digits  int           // significant decimal digits, 2 or 3
 	Highest time.Duration // the largest value to tell apart from larger ones
 	Window  time.Duration // the longest measured window
+	Breathe func()        // Snapshot and Encode call it between metrics, to give way to those who record; nil: there is none
 }
 
 // Recorder holds the shards and what was collected of them. Shards are written
@@ -44,8 +45,10 @@ type Recorder struct {
 	ids    []ID
 	shards []*Shard
 	places int // slots of the window
-	slots  [ids][]atomic.Int64
-	raised [ids]marks // of slots
+
+	breathe func()
+	slots   [ids][]atomic.Int64
+	raised  [ids]marks // of slots
 
 	// What is rare has no shards: lower bounds of what was given up, by bucket,
 	// and refused messages by slot, in the last place those of which it is not known.
@@ -95,7 +98,10 @@ func New(c Config) (*Recorder, error) {
 	if c.Shards < 1 || c.Highest <= 0 || c.Window < 0 || len(c.Metrics) == 0 {
 		return nil, fmt.Errorf("recorder: impossible configuration %+v", c)
 	}
-	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics, places: int(c.Window/Slot) + 1}
+	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics, places: int(c.Window/Slot) + 1, breathe: c.Breathe}
+	if r.breathe == nil {
+		r.breathe = func() {}
+	}
 	for _, id := range r.ids {
 		k := &collected{counts: make([]int64, r.geo.length), delta: make([]int64, r.geo.length), in: newBlocks(r.geo.length),
 			last: -1, min: noMin, max: noMax}
@@ -160,6 +166,7 @@ func (r *Recorder) Snapshot() {
 	}
 	for _, id := range r.ids {
 		if id != LagOwn || !derived {
+			r.breathe()
 			r.take(id)
 		}
 		if id == LagBlocked {
@@ -296,6 +303,7 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 		if k.total == 0 {
 			continue
 		}
+		r.breathe()
 		m := &k.told
 		// A count is added before its extreme: between the two a snapshot sees
 		// a bucket without its extreme. The bucket's edges then stand in.

@@ -331,3 +331,28 @@ func TestValues(t *testing.T) {
 		t.Errorf("%d after a collection of nothing", got)
 	}
 }
+
+// Between two metrics others may have the processor.
+func TestBreathesBetweenMetrics(t *testing.T) {
+	breaths := 0
+	metrics := []ID{LagOwn, LagBlocked, DeliveryResponse, DeliveryService}
+	r, err := New(Config{Metrics: metrics, Shards: 1, Digits: 3, Highest: time.Second, Breathe: func() { breaths++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := r.Shard(0)
+	s.Lag(1000, 1000)
+	s.Response(DeliveryResponse, 2000, 1000, -1, 0)
+	s.Value(DeliveryService, 1000)
+	r.Snapshot()
+	if breaths < len(metrics)-1 {
+		t.Errorf("%d times while a snapshot of %d metrics was made", breaths, len(metrics))
+	}
+	breaths = 0
+	if _, _, err := r.Encode(); err != nil {
+		t.Fatal(err)
+	}
+	if breaths < len(metrics)-1 {
+		t.Errorf("%d times while %d metrics were encoded", breaths, len(metrics))
+	}
+}
