@@ -158,7 +158,8 @@ func (c *collector) collect(phase string, from, to int64) error {
 	pauses := append(c.newPauses(start), r.tcp.interval(start, false, c.vitals)...)
 	for i, ld := range r.loads {
 		ld.accounts.keepPauses(pauses)
-		busy, known := ld.accounts.told.pacers.busiest(ld.sending.pacing.list(), to)
+		pacers := ld.sending.pacing.list()
+		busy, known := ld.accounts.told.pacers.busiest(pacers, to)
 		phase, from, to, ok := ld.accounts.within(phase, from, to)
 		if !ok {
 			continue
@@ -166,7 +167,11 @@ func (c *collector) collect(phase string, from, to int64) error {
 		if delete(c.vitals, vitalPacerBusy); known {
 			c.vitals[vitalPacerBusy] = busy
 		}
+		if delete(c.vitals, vitalPacers); len(pacers) > 0 {
+			c.vitals[vitalPacers] = float64(len(pacers))
+		}
 		ld.side.collect(c.vitals)
+		r.breath.take()
 		v, err := ld.accounts.interval(phase, from, to)
 		if err != nil {
 			return err
@@ -176,7 +181,6 @@ func (c *collector) collect(phase string, from, to int64) error {
 		if err := r.out.interval(v); err != nil {
 			return err
 		}
-		r.breath.take()
 		if r.config.Exporter != nil {
 			r.config.Exporter.Interval(&v, ld.recording.rec.Added)
 		}

@@ -50,7 +50,8 @@ type Config struct {
 	Probe []string
 	quiet *quiet // not nil: the run is a probe
 	// Pacers is how many threads send on the schedule at most; 0: one for each
-	// connection of producers, up to two for each processor and 32 a load.
+	// connection of producers, up to two for each processor and 32 a load. There is
+	// one at first, and more as these have too much to do.
 	Pacers int
 	// Observer, if not nil, is told of the run's progress, once an interval.
 	// It must not block for long.

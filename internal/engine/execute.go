@@ -127,7 +127,7 @@ func (r *run) raiseProcs() (restore func()) {
 			more++
 		}
 		if ld.schedule != nil {
-			more += ld.pacerCount()
+			more += ld.mostPacers()
 		}
 	}
 	runtime.GOMAXPROCS(base + more)

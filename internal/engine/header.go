@@ -106,7 +106,13 @@ func (ld *load) describe(h *result.Header) error {
 		h.Broker = info.ServerInfo()
 	}
 	add := func(name, value, note string) { h.Machine = append(h.Machine, generatorFact(name, value, note)) }
-	add("pacers", strconv.Itoa(ld.pacerCount()), "")
+	if ld.schedule != nil {
+		pacers := "1"
+		if most := ld.mostPacers(); most > 1 {
+			pacers = fmt.Sprintf("1 at first, at most %d", most)
+		}
+		add("pacers", pacers, "")
+	}
 	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(ld.sending.lanes), min(w.Connections.Consumers, len(ld.layout.consumers))), "")
 	if n := ld.layout.maxFanOut(); n > fullChecks {
 		add("checksums of deliveries", fmt.Sprintf("one in %d", n/fullChecks), "the fan-out is large; every loss and duplicate is still counted")

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"sixnines/result"
@@ -18,28 +19,22 @@ func (p paced) prepare(context.Context) (ahead time.Duration, err error) { retur
 // finish: the schedule goes on after the window until the run is over.
 func (p paced) finish(aborted bool) bool { return aborted }
 
-// start divides the lanes among pacers.
+// start starts a pacer for all lanes; see mayDivide.
 func (p paced) start() {
 	p.turn = make([]int, p.workload.Producers)
 	for q := range p.workload.Producers {
 		l := p.lanes[q%len(p.lanes)]
 		l.cursor.producers = append(l.cursor.producers, q)
 	}
-	pacers := make([]*pacer, p.pacerCount())
-	for i := range pacers {
-		pacers[i] = &pacer{sending: p.sending, control: p.control, budget: p.spinBudget()}
-	}
-	for i, l := range p.lanes {
+	one := &pacer{sending: p.sending, control: p.control, budget: p.spinBudget(), queue: slices.Clone(p.lanes)}
+	one.divisible.Store(len(p.lanes) > 1)
+	p.pacing.more = p.mostPacers() - 1
+	for _, l := range p.lanes {
 		l.gap = int64(1e9 / p.schedule.MeanRate() * float64(p.workload.Producers) / float64(len(l.cursor.producers)))
 		for _, st := range l.streams {
 			l.flushes = l.flushes || st.flusher != nil
 		}
-		one := pacers[i%len(pacers)]
-		one.queue = append(one.queue, l)
 	}
-	for _, one := range pacers {
-		one.divisible.Store(len(one.queue) > 1)
-		p.startPacer(one)
-	}
+	p.startPacer(one)
 	p.senders.Go(p.supervise)
 }

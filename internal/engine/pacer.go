@@ -39,11 +39,18 @@ type pacer struct {
 
 	// What the kernel says of this thread, to tell waiting for others from
 	// running and from waiting for a processor.
-	threadID atomic.Int64 // 0 before and after it runs
-	thread   threadTime
-	asOf     int64 // instant of the last look
-	awake    int64 // and its sum
-	slept    int64 // ns that this pacer has slept since, by its own will
+	threadID  atomic.Int64 // 0 before and after it runs
+	thread    threadTime
+	asOf      int64 // instant of the last look
+	awake     int64 // and its sum
+	sleptThen int64 // and what it had slept
+
+	slept   int64 // ns that this pacer has slept, by its own will
+	blocked int64 // ns that its clients waited in long sends for something else
+	late    int64 // own lag, summed over its sends
+	sends   int64
+
+	division division
 }
 
 // pace runs the open loop: every message is due when the schedule says, and timed
@@ -79,6 +86,10 @@ func (p *pacer) wait() bool {
 		return c.waitQuietly(until)
 	}
 	now := clock.Now()
+	if now >= p.division.next {
+		p.mayDivide(now)
+		until, now = p.queue.first().key, clock.Now()
+	}
 	for {
 		if c.stopped.Load() {
 			return false
@@ -160,22 +171,22 @@ func (p *pacer) learn(late int64) {
 
 // look notes what the kernel says of the thread at now.
 func (p *pacer) look(now int64) {
-	p.awake, _ = p.thread.own()
-	p.asOf, p.slept = now, 0
+	ran, queued, _ := p.thread.own()
+	p.awake, p.asOf, p.sleptThen = ran+queued, now, p.slept
 }
 
 // blockedOf returns how much of the time from start to now, in which a client had
 // the thread, it waited for something else than a processor: it neither ran nor
 // waited for one. Where the kernel does not tell it is all of it.
 func (p *pacer) blockedOf(start, now int64) int64 {
-	awake, ok := p.thread.own()
+	ran, queued, ok := p.thread.own()
 	if !ok {
 		return now - start
 	}
 	// Before start the thread was awake but for its own sleeps.
-	before := max(0, start-p.asOf-p.slept)
-	during := awake - p.awake - before
-	p.awake, p.asOf, p.slept = awake, now, 0
+	before := max(0, start-p.asOf-(p.slept-p.sleptThen))
+	during := ran + queued - p.awake - before
+	p.awake, p.asOf, p.sleptThen = ran+queued, now, p.slept
 	return min(max(now-start-max(during, 0), 0), now-start)
 }
 
@@ -238,8 +249,10 @@ func (p *pacer) send(l *lane) (now int64) {
 	err := l.transmit(st, sl, index, integrity.Data, c.intended, sent, own, measured, sending)
 	p.back(sending, sent)
 	now = clock.Now()
+	p.sends++
+	p.late += own
 	if now-sent > longSend {
-		l.block(now-p.blockedOf(sent, now), now)
+		p.waited(l, sent, now)
 	}
 	if measured && err == nil {
 		l.shard.Lag(own, blocked)
@@ -271,8 +284,15 @@ func (p *pacer) release(l *lane) {
 	}
 	p.back(sending, from)
 	if now := clock.Now(); now-from > longSend {
-		l.block(now-p.blockedOf(from, now), now)
+		p.waited(l, from, now)
 	}
+}
+
+// waited notes what a lane's client waited for something else while it had the thread.
+func (p *pacer) waited(l *lane, from, now int64) {
+	blocked := p.blockedOf(from, now)
+	p.blocked += blocked
+	l.block(now-blocked, now)
 }
 
 // announce returns where to say since when this pacer's client has had the thread; nil
@@ -293,8 +313,20 @@ func (p *pacer) back(sending *atomic.Int64, since int64) {
 
 // pacing is a load's pacers; the zero value has none.
 type pacing struct {
-	mu  sync.Mutex
-	all []*pacer
+	mu   sync.Mutex
+	all  []*pacer
+	more int // how many may be made beside spare ones
+}
+
+// another reports whether one more may be made, and counts it.
+func (p *pacing) another() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.more == 0 {
+		return false
+	}
+	p.more--
+	return true
 }
 
 // list returns the pacers so far.
@@ -310,6 +342,18 @@ func (s *sending) startPacer(p *pacer) {
 	s.pacing.all = append(s.pacing.all, p)
 	s.pacing.mu.Unlock()
 	s.senders.Go(p.pace)
+}
+
+// startWith starts a pacer with lanes of another one's, each of which is where it was in
+// its schedule. The other's thread does not touch them meanwhile.
+func (s *sending) startWith(one, of *pacer, lanes laneQueue) {
+	one.sending, one.control, one.budget, one.margin = s, of.control, of.budget, of.margin
+	one.queue, one.wakeable = lanes, of.wakeable
+	one.divisible.Store(len(lanes) > 1)
+	for _, l := range lanes {
+		l.free.waiter.Store(&one.sleeper) // who is woken for the other just now is looked at after placeWait
+	}
+	s.startPacer(one)
 }
 
 // flush sends what the clients of the lane's streams hold back.

@@ -7,6 +7,9 @@ import "time"
 // waited for the schedule, or for others. Absent where the system does not tell.
 const vitalPacerBusy = "pacer.busy"
 
+// vitalPacers is how many pacers the load has, spare ones included.
+const vitalPacers = "pacer.count"
+
 // pacerWatch looks at the threads of a load's pacers: the messages of other loads do
 // not wait for these. It belongs to the collector.
 type pacerWatch struct {

@@ -120,23 +120,19 @@ func (p *plan) asked() float64 {
 func (p *plan) laneCount() int { return min(p.workload.Connections.Producers, p.workload.Producers) }
 
 // pacersEach is how many pacers a load has at most for each processor, and pacersMost in
-// all. Where lanes share no pacer a connection waits for no other's send, and there are no
-// takeovers: with 8 connections at 20,000/s on two cores p99 was 79 to 99 µs, where one
-// pacer for all had 94 to 567 µs. But each message then costs a wake-up of its own, also
-// where several are due at once, and threads take the processors from each other. On two
-// cores, 20,000/s, p50 with four pacers was 0.6 to 1.0 times what it was with one for
-// each over 8 and 16 connections and 0.3 times over 64 to Redis, but 1.3 times over 64 to
-// NATS (benchmarks/README.md).
+// all, spare ones apart. More take the processors from each other: on two cores, with
+// 20,000/s, p50 with four was 0.6 to 1.0 times what it was with one for each over 8 and 16
+// connections (benchmarks/README.md).
 const pacersEach, pacersMost = 2, 32
 
-// pacersFor is the number of pacers of so many lanes on so many processors; more lanes
-// share them.
+// pacersFor is the most pacers of so many lanes on so many processors.
 func pacersFor(lanes, processors int) int {
 	return max(1, min(lanes, pacersEach*processors, pacersMost))
 }
 
-// pacerCount is the number of pacers.
-func (p *plan) pacerCount() int {
+// mostPacers is how many pacers the load may come to, spare ones apart; it begins with
+// one.
+func (p *plan) mostPacers() int {
 	if p.config.Pacers > 0 {
 		return min(max(p.laneCount(), 1), p.config.Pacers)
 	}

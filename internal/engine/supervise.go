@@ -62,17 +62,11 @@ func (s *sending) supervise() {
 // lanes, each of which is where it was in its schedule. p's thread is inside Send.
 func (s *sending) takeOver(p *pacer) {
 	blocked := p.current
-	spare := &pacer{sending: s, control: p.control, spare: true, budget: p.budget, margin: p.margin}
-	spare.queue = slices.DeleteFunc(slices.Clone(p.queue), func(l *lane) bool { return l == blocked })
-	spare.divisible.Store(len(spare.queue) > 1)
-	spare.wakeable = p.wakeable
-	for _, l := range spare.queue {
-		l.free.waiter.Store(&spare.sleeper) // who is woken for p just now is looked at after placeWait
-	}
+	others := slices.DeleteFunc(slices.Clone(p.queue), func(l *lane) bool { return l == blocked })
 	p.queue = laneQueue{blocked}
 	p.divisible.Store(false)
 	s.takeovers.Add(1)
-	s.startPacer(spare)
+	s.startWith(&pacer{spare: true}, p, others)
 	p.began.Store(takenOver)
 }
 

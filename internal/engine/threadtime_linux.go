@@ -53,15 +53,14 @@ func (t *threadTime) read() (ran, waited int64, ok bool) {
 	return ran, waited, ok
 }
 
-// own returns the sum of both for the calling thread, which must be t's, as it is
-// now.
-func (t *threadTime) own() (awake int64, ok bool) {
-	var ran unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ran) != nil {
-		return 0, false
+// own is read for the calling thread, which must be t's, as it is now.
+func (t *threadTime) own() (ran, waited int64, ok bool) {
+	var now unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now) != nil {
+		return 0, 0, false
 	}
-	_, waited, ok := t.read()
-	return ran.Nano() + waited, ok
+	_, waited, ok = t.read()
+	return now.Nano(), waited, ok
 }
 
 // number reads the number that line begins with, and returns what comes after the
