@@ -160,8 +160,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 		ld.accounts.keepPauses(pauses)
 		pacers := ld.sending.pacing.list()
 		busy, known := ld.accounts.told.pacers.busiest(pacers, to)
-		phase, from, to, ok := ld.accounts.within(phase, from, to)
-		if !ok {
+		if !ld.accounts.within(from, to) {
 			continue
 		}
 		if delete(c.vitals, vitalPacerBusy); known {
@@ -172,6 +171,9 @@ func (c *collector) collect(phase string, from, to int64) error {
 		}
 		ld.side.collect(c.vitals)
 		r.breath.take()
+		ld.recording.rec.Snapshot()
+		// That took a while: the counts are those of now.
+		phase, from, to := ld.accounts.next(phase, max(to, clock.Now()))
 		v, err := ld.accounts.interval(phase, from, to)
 		if err != nil {
 			return err

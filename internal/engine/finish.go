@@ -31,6 +31,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		if err := c.collect(result.PhaseDrain, from, max(now, from+1)); err != nil {
 			return nil, err
 		}
+		now = clock.Now()
 	}
 	start := r.start.Load()
 	vitals := map[string]float64{}

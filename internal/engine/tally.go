@@ -101,7 +101,6 @@ func (a *accounts) sinceLast(counters result.Counters) result.Counters {
 // collected while the window lasts.
 func (a *accounts) interval(phase string, from, to int64) (v result.Interval, err error) {
 	start := a.start.Load()
-	a.recording.rec.Snapshot()
 	counters := a.counts()
 	// A send in progress that is refused in the end was counted as sent
 	// meanwhile; the count does not fall before later sends make up for it.
@@ -180,23 +179,27 @@ func (a *accounts) answered(c result.Counters) bool {
 	return a.session.ack == driver.AckKindNone || c.Acked+c.Nacked+a.sending.unanswered() >= c.Sent
 }
 
-// within returns which part of the run's interval from runFrom to to is the load's: it
-// begins where its last one ended, or with its window. Before its window it has none, and
-// none while an interval that began before its window ends in it: what has come until
-// then belongs to the next one, or to this one if there is no next.
-func (a *accounts) within(phase string, runFrom, to int64) (own string, from, until int64, ok bool) {
-	start, end := a.start.Load(), a.end.Load()
-	from = max(a.told.to, start)
-	switch {
-	case to <= from, runFrom < start && !a.stopped.Load():
-		return "", 0, 0, false
+// within reports whether the load has a part in the run's interval from runFrom to to.
+// Before its window it has none, and none while an interval that began before its window
+// ends in it: what has come until then belongs to the next one, or to this one if there
+// is no next.
+func (a *accounts) within(runFrom, to int64) bool {
+	start := a.start.Load()
+	return to > max(a.told.to, start) && (runFrom >= start || a.stopped.Load())
+}
+
+// next returns the load's next interval, which goes on until to: it begins where its last
+// one ended, or with its window.
+func (a *accounts) next(phase string, to int64) (own string, from, until int64) {
+	from = max(a.told.to, a.start.Load())
+	switch end := a.end.Load(); {
 	case from >= end:
 		phase = result.PhaseDrain
 	case phase == result.PhaseMeasure && to > end:
 		to = end
 	}
 	a.told.to = to
-	return phase, from, to, true
+	return phase, from, to
 }
 
 // keepPauses keeps the pauses that ended in the load's window, or later, for its

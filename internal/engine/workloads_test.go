@@ -144,7 +144,11 @@ func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 	}
 	within := func(ld *load, runFrom, to, wantFrom, wantTo int64) {
 		t.Helper()
-		_, from, until, ok := ld.accounts.within(result.PhaseMeasure, runFrom, to)
+		ok := ld.accounts.within(runFrom, to)
+		var from, until int64
+		if ok {
+			_, from, until = ld.accounts.next(result.PhaseMeasure, to)
+		}
 		if ok != (wantTo > 0) || ok && (from != wantFrom || until != wantTo) {
 			t.Errorf("%v: %d to %d, want %d to %d", ok, from, until, wantFrom, wantTo)
 		}
