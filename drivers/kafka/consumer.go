@@ -8,7 +8,9 @@ import (
 	"sync/atomic"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
@@ -180,21 +182,54 @@ func (s *session) starts(ctx context.Context, client *kgo.Client, topics []strin
 		listed, err := list(ctx, kadm.NewClient(client), topics)
 		return listed.KOffsets(), err
 	}
-	// The oldest protocol has another way to ask, which the client keeps to
-	// itself. A topic that we created had nothing when we came.
 	starts := map[string]map[int32]kgo.Offset{}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	err := kit.Await(ctx, "ask where the topics end", passes, func() error { return s.oldStarts(ctx, client, topics, starts) })
+	return starts, err
+}
+
+// oldStarts is [session.starts] by the oldest protocol, whose way to ask kadm does not
+// know. The client itself asks when it likes, and what is sent before that does not come.
+func (s *session) oldStarts(ctx context.Context, client *kgo.Client, topics []string, into map[string]map[int32]kgo.Offset) error {
+	const atEnd, atStart = -1, -2
+	req := kmsg.NewPtrListOffsetsRequest()
+	req.ReplicaID = -1
 	for _, name := range topics {
-		starts[name] = map[int32]kgo.Offset{}
-		for p := range s.topics[name].partitions {
-			starts[name][int32(p)] = kgo.NewOffset().AtEnd()
+		t := kmsg.NewListOffsetsRequestTopic()
+		t.Topic = name
+		for p := range s.partitionsOf(name) {
+			place := kmsg.NewListOffsetsRequestTopicPartition()
+			place.Partition, place.Timestamp = int32(p), atEnd
 			if s.oldest {
-				starts[name][int32(p)] = kgo.NewOffset().AtStart()
+				place.Timestamp = atStart
 			}
+			t.Partitions = append(t.Partitions, place)
+		}
+		req.Topics = append(req.Topics, t)
+	}
+	answer, err := req.RequestWith(ctx, client)
+	if err != nil {
+		return wrap(err, "ask where the topics end")
+	}
+	for _, t := range answer.Topics {
+		into[t.Topic] = map[int32]kgo.Offset{}
+		for _, p := range t.Partitions {
+			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+				return wrap(err, "ask where partition %d of %q ends", p.Partition, t.Topic)
+			}
+			if len(p.OldStyleOffsets) == 0 {
+				return wrap(kerr.UnknownTopicOrPartition, "ask where partition %d of %q ends", p.Partition, t.Topic)
+			}
+			into[t.Topic][p.Partition] = kgo.NewOffset().At(p.OldStyleOffsets[0])
 		}
 	}
-	return starts, client.Ping(ctx)
+	return nil
+}
+
+// partitionsOf returns how many partitions a topic has.
+func (s *session) partitionsOf(name string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.topics[name].partitions
 }
 
 // run takes what the client has fetched and delivers it, until the end.
