@@ -139,18 +139,27 @@ func (p *plan) mostPacers() int {
 	return pacersFor(p.laneCount(), p.processors)
 }
 
-// spinBudget is the most that a pacer may spin before a message. All of them
-// together, with those of other loads, spin for less than a tenth of a processor where
-// the broker shares the processors, and for less than a half where it does not.
+// spinBudget is the most that a pacer may spin before a message, in ns. All of them
+// together, with those of other loads, spin for less than a half of a processor, and
+// where the broker shares the processors for less than a fifth of these. A sleep ends
+// 10 to 30 µs late and costs about as much of the processor, so that little is won by one
+// that is no longer. On two cores, at 20,000 and 30,000/s, p50 was 0.6 to 0.9 times what it
+// was with a budget of a tenth of one core, and p99 no more; at rates where a sleep is
+// long, on a busy machine and on a single core there was no difference
+// (benchmarks/README.md).
 func (p *plan) spinBudget() int64 {
 	if p.config.quiet != nil {
 		return 0
 	}
-	share := 0.5
-	if p.sameHost() {
-		share = 0.1
+	return int64(min(1e9/p.schedule.MeanRate()*spinShare(p.processors, p.sameHost())/float64(p.pacedLoads), 200_000))
+}
+
+// spinShare is how much of one processor the pacers may spin away.
+func spinShare(processors int, shared bool) float64 {
+	if shared {
+		return min(0.5, 0.2*float64(processors))
 	}
-	return int64(min(1e9/p.schedule.MeanRate()*share/float64(p.pacedLoads), 200_000))
+	return 0.5
 }
 
 // deliveryMetric is the response metric of deliveries, deliveryService the

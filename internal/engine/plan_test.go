@@ -12,3 +12,17 @@ func TestPacersFor(t *testing.T) {
 		}
 	}
 }
+
+// Pacers take at most a fifth of the processors that they share with a broker, and never
+// more than half of one.
+func TestSpinShare(t *testing.T) {
+	for _, tt := range []struct {
+		processors int
+		shared     bool
+		want       float64
+	}{{1, true, 0.2}, {2, true, 0.4}, {3, true, 0.5}, {64, true, 0.5}, {1, false, 0.5}, {8, false, 0.5}} {
+		if got := spinShare(tt.processors, tt.shared); got != tt.want {
+			t.Errorf("%d processors, shared %t: %v of one, want %v", tt.processors, tt.shared, got, tt.want)
+		}
+	}
+}
