@@ -27,6 +27,7 @@ type RawWriter struct {
 	blocks  int64
 	memory  []byte       // the whole file, or nil: blocks are written when full
 	next    atomic.Int64 // block to be taken; may run beyond blocks
+	ready   int64        // blocks whose memory is ready
 	dropped atomic.Int64
 	failed  atomic.Pointer[error]
 }
@@ -65,6 +66,21 @@ func CreateRaw(path string, h RawHeader, rows int64) (*RawWriter, error) {
 
 // Shard returns a new shard. It is safe for concurrent use; the shard is not.
 func (w *RawWriter) Shard() *RawShard { return &RawShard{writer: w, block: -1} }
+
+// Ready makes the memory of the next so many blocks ready, so that the first rows on a page
+// need not wait for it: that is where the file is mapped and the system can (Linux from
+// 5.14 on); elsewhere nothing is done. It takes some microseconds a page. It is safe for
+// use beside shards, and not for concurrent use.
+func (w *RawWriter) Ready(blocks int64) {
+	from, to := max(w.ready, min(w.next.Load(), w.blocks)), min(w.next.Load()+blocks, w.blocks)
+	if w.memory == nil || to <= from {
+		return
+	}
+	page := int64(os.Getpagesize())
+	first := (rawHeaderSize + from*rawBlockSize) / page * page
+	populate(w.memory[first : rawHeaderSize+to*rawBlockSize])
+	w.ready = to
+}
 
 // Dropped returns how many rows found no room. It is safe for concurrent use.
 func (w *RawWriter) Dropped() int64 { return w.dropped.Load() }

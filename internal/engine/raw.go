@@ -79,7 +79,22 @@ func (r *recording) openRaw(id string) error {
 	for _, s := range r.rawSinks {
 		s.shard = r.raw.Shard()
 	}
+	spans := float64(r.window+r.warmup) / float64(r.scenario.Record.Interval)
+	r.rawAhead = min(int64(sinks)+int64(2*messages*perMessage/spans/result.RawBlockRows)+1, mostAhead)
+	r.readyRaw()
 	return nil
+}
+
+// mostAhead bounds the blocks whose memory is made ready beforehand, of 40 KiB each.
+const mostAhead = 2000
+
+// readyRaw makes the memory ready for the rows of the next two intervals. A row that
+// comes to a fresh page waits for it otherwise, the first ones of a run for up to 2 ms,
+// when all shards begin at once.
+func (r *recording) readyRaw() {
+	if r.raw != nil {
+		r.raw.Ready(r.rawAhead)
+	}
 }
 
 // closeRaw cuts the raw file to what was written and returns how many rows

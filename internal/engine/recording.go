@@ -19,6 +19,7 @@ type recording struct {
 	stages   stages
 	raw      *result.RawWriter
 	rawSinks []*rawSink
+	rawAhead int64 // blocks of it that are made ready beforehand
 }
 
 // metrics returns what is recorded of the load itself.
