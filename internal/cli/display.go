@@ -171,6 +171,9 @@ func clockOf(p engine.Progress) string {
 // sentOf says how much is sent, or that sends wait for the system: then none is
 // what it takes, and no rate.
 func sentOf(p engine.Progress, style func(string) string) string {
+	if p.Settling {
+		return "single messages until their p50 holds, now " + style(span(p.P50))
+	}
 	if p.Sent == 0 && p.Backlog > 0 {
 		return style("sending is blocked")
 	}

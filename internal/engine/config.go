@@ -110,6 +110,9 @@ type Progress struct {
 	Asked      float64       // messages a second due; 0 flat out
 	InFlight   int64
 	Backlog    int64
+	// Settling says that the warm-up has not yet the scenario's rate: single messages are
+	// sent, one after the other, until their median holds, which P50 is.
+	Settling bool
 	// P50 and P99 are of the interval's messages. Refused ones rank above all
 	// others: result.Refused where a percentile is among them.
 	P50      time.Duration

@@ -45,7 +45,7 @@ func (ld *load) settle(ctx context.Context) {
 	began := clock.Now()
 	limit := began + int64(min(settleAtMost, settleTimes*ld.warmup))
 	var first, level, last int64
-	next, sent := 0, 0
+	next := 0
 	for held := 0; held < settleHeld; {
 		var took []int64
 		for from := clock.Now(); len(took) < settleFewest || clock.Now()-from < int64(settleRound); next++ {
@@ -63,7 +63,6 @@ func (ld *load) settle(ctx context.Context) {
 		}
 		slices.Sort(took)
 		last = took[(len(took)-1)/2]
-		sent += len(took)
 		if first == 0 {
 			first = last
 		}
@@ -75,7 +74,7 @@ func (ld *load) settle(ctx context.Context) {
 			continue // too short to be shown
 		}
 		ld.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: ld.warmup,
-			Sent: float64(sent) / time.Duration(now-began).Seconds(), Asked: ld.asked()})
+			Settling: true, P50: time.Duration(last)})
 	}
 	ld.session.cold = append(ld.session.cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages settled, at %s after %s at first",
 		spell.Duration(last), spell.Duration(first)), Duration: time.Duration(clock.Now() - began)})
