@@ -2,7 +2,9 @@ package mqtt
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/eclipse/paho.golang/paho/session/state"
@@ -94,10 +96,14 @@ func (l *link) login() login {
 // greet logs in by a packet of the driver's own.
 func (l *link) greet(to kit.Conn) (connection, error) {
 	w := newWire(l, to)
+	asked := time.Now()
 	if err := w.writer.Write(appendConnect(nil, l.login())); err != nil {
 		return nil, err
 	}
 	first, body, err := w.next()
+	if errors.Is(err, io.EOF) && time.Since(asked) >= tried {
+		err = fmt.Errorf("%w: %w", errGaveUp, err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -2,9 +2,11 @@ package mqtt_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/internal/brokers"
@@ -14,12 +16,16 @@ import (
 // away by itself.
 type unavailable struct {
 	net.Conn
-	answer []byte // to be read next
+	answer []byte // to be read next; nil: it hangs up after it has tried for a while
 }
 
 func (c *unavailable) Write(p []byte) (int, error) { return len(p), nil }
 
 func (c *unavailable) Read(p []byte) (int, error) {
+	if c.answer == nil {
+		time.Sleep(1100 * time.Millisecond)
+		return 0, io.EOF
+	}
 	if len(c.answer) == 0 {
 		return c.Conn.Read(p)
 	}
@@ -57,5 +63,23 @@ func TestUnavailable(t *testing.T) {
 		if n := left.Load(); n >= 0 {
 			t.Errorf("%s: %d logins fewer than expected", version, n)
 		}
+	}
+}
+
+// TestServerGivesUp has the server try for a second and hang up, at first.
+func TestServerGivesUp(t *testing.T) {
+	c := mosquitto(t, brokers.Options{})
+	var left atomic.Int32
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, network, address)
+		if err == nil && left.Add(-1) >= 0 {
+			conn = &unavailable{Conn: conn}
+		}
+		return conn, err
+	}
+	left.Store(2)
+	s := open(t, driver.Target{URL: c.URL, Dial: dial})
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); err != nil || left.Load() >= 0 {
+		t.Errorf("%d logins fewer than expected: %v", left.Load(), err)
 	}
 }

@@ -3,6 +3,7 @@ package mqtt
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"sixnines/driver"
 )
@@ -48,9 +49,21 @@ func (r reason) Unwrap() error {
 	return driver.ErrRejected
 }
 
+// errGaveUp is when a server hangs up without an answer to the login after it has tried
+// for some time. A NATS server does that where it takes more than four seconds to make
+// its streams, which it does at the first login.
+var errGaveUp = errors.New("the server hung up without an answer")
+
+// tried is how long a server tries at least. One that does not understand a login hangs
+// up at once.
+const tried = time.Second
+
 // passes reports whether an error goes away by itself: the server is unavailable or
 // busy, or has had too many connections in a second.
 func passes(err error) bool {
+	if errors.Is(err, errGaveUp) {
+		return true
+	}
 	var r reason
 	return errors.As(err, &r) && (r == 0x88 || r == 0x89 || r == 0x9F)
 }
