@@ -139,9 +139,9 @@ func (p *plan) mostPacers() int {
 	return pacersFor(p.laneCount(), p.processors)
 }
 
-// spinBudget is the most that a pacer may spin before a message, in ns. All of them
-// together, with those of other loads, spin for less than a half of a processor, and
-// where the broker shares the processors for less than a fifth of these. A sleep ends
+// spinBudget is the most that a pacer may spin before a message, in ns. On
+// average over the schedule all of them together, with those of other loads, spin for
+// less than a half of a processor, and where the broker shares the processors for less than a fifth of these. A sleep ends
 // 10 to 30 µs late and costs about as much of the processor, so that little is won by one
 // that is no longer. On two cores, at 20,000 and 30,000/s, p50 was 0.6 to 0.9 times what it
 // was with a budget of a tenth of one core, and p99 no more; at rates where a sleep is
