@@ -31,8 +31,16 @@ func TestReady(t *testing.T) {
 	}
 	const half, pages = blocks / 2, blocks / 2 * 10
 	t.Logf("%d faults in %d fresh pages", put(half), pages) // a file system may make several ready at once
-	w.Ready(half / 5)
-	w.Ready(2 * blocks)
+	n := 0
+	for w.Ready(half / 5) {
+		n++
+	}
+	for w.Ready(2 * blocks) {
+		n++
+	}
+	if n != half {
+		t.Errorf("%d blocks were made ready, want %d", n, half)
+	}
 	if n := put(half); n > pages/4 {
 		t.Errorf("%d faults in %d pages that were ready", n, pages)
 	}
@@ -40,7 +48,9 @@ func TestReady(t *testing.T) {
 	if n := w.Dropped(); n != 0 {
 		t.Errorf("%d rows were dropped", n)
 	}
-	w.Ready(1)
+	if w.Ready(1) {
+		t.Error("a block beyond the file was made ready")
+	}
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -67,19 +67,22 @@ func CreateRaw(path string, h RawHeader, rows int64) (*RawWriter, error) {
 // Shard returns a new shard. It is safe for concurrent use; the shard is not.
 func (w *RawWriter) Shard() *RawShard { return &RawShard{writer: w, block: -1} }
 
-// Ready makes the memory of the next so many blocks ready, so that the first rows on a page
-// need not wait for it: that is where the file is mapped and the system can (Linux from
-// 5.14 on); elsewhere nothing is done. It takes some microseconds a page. It is safe for
-// use beside shards, and not for concurrent use.
-func (w *RawWriter) Ready(blocks int64) {
-	from, to := max(w.ready, min(w.next.Load(), w.blocks)), min(w.next.Load()+blocks, w.blocks)
-	if w.memory == nil || to <= from {
-		return
+// Ready makes the memory of one of the next so many blocks ready, so that the first rows on
+// a page need not wait for it, and reports whether one was not: that is where the file is
+// mapped and the system can (Linux from 5.14 on); elsewhere nothing is done. It takes some
+// microseconds for each of the block's ten pages. It is safe for use beside shards, and not
+// for concurrent use.
+func (w *RawWriter) Ready(blocks int64) bool {
+	used := min(w.next.Load(), w.blocks)
+	w.ready = max(w.ready, used)
+	if w.memory == nil || w.ready >= min(used+blocks, w.blocks) {
+		return false
 	}
 	page := int64(os.Getpagesize())
-	first := (rawHeaderSize + from*rawBlockSize) / page * page
-	populate(w.memory[first : rawHeaderSize+to*rawBlockSize])
-	w.ready = to
+	at := rawHeaderSize + w.ready*rawBlockSize
+	populate(w.memory[at/page*page : at+rawBlockSize])
+	w.ready++
+	return true
 }
 
 // Dropped returns how many rows found no room. It is safe for concurrent use.

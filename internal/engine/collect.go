@@ -171,8 +171,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 		}
 		ld.side.collect(c.vitals)
 		r.breath.take()
-		ld.recording.readyRaw()
-		r.breath.take()
+		ld.recording.readyRaw(r.breath.take)
 		ld.recording.rec.Snapshot()
 		// That took a while: the counts are those of now.
 		phase, from, to := ld.accounts.next(phase, max(to, clock.Now()))

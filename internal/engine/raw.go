@@ -79,9 +79,9 @@ func (r *recording) openRaw(id string) error {
 	for _, s := range r.rawSinks {
 		s.shard = r.raw.Shard()
 	}
-	spans := float64(r.window+r.warmup) / float64(r.scenario.Record.Interval)
-	r.rawAhead = min(int64(sinks)+int64(2*messages*perMessage/spans/result.RawBlockRows)+1, mostAhead)
-	r.readyRaw()
+	ahead := 2 * r.asked() * perMessage * r.scenario.Record.Interval.Seconds()
+	r.rawAhead = min(int64(sinks)+int64(ahead/result.RawBlockRows)+1, mostAhead)
+	r.readyRaw(func() {})
 	return nil
 }
 
@@ -90,10 +90,10 @@ const mostAhead = 2000
 
 // readyRaw makes the memory ready for the rows of the next two intervals. A row that
 // comes to a fresh page waits for it otherwise, the first ones of a run for up to 2 ms,
-// when all shards begin at once.
-func (r *recording) readyRaw() {
-	if r.raw != nil {
-		r.raw.Ready(r.rawAhead)
+// when all shards begin at once. between is called after each block.
+func (r *recording) readyRaw(between func()) {
+	for r.raw != nil && r.raw.Ready(r.rawAhead) {
+		between()
 	}
 }
 
