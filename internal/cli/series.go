@@ -95,7 +95,7 @@ type series struct {
 // on with one that was begun before.
 func (a *app) begin(o outputOptions, name string, m trials.Manifest) (*series, error) {
 	s := &series{app: a, dir: o.resume, quiet: o.quiet, resumed: o.resume != "", kept: map[int]*result.Run{}}
-	m.Tool = a.Tool.Version
+	m.Tool, m.Binary = a.Tool.Version, a.binary()
 	var err error
 	if !s.resumed {
 		if err := a.makeDir(o.out); err != nil {
@@ -113,6 +113,8 @@ func (a *app) begin(o outputOptions, name string, m trials.Manifest) (*series, e
 		return s, nil
 	case errors.Is(err, filelock.ErrBusy):
 		return nil, wrongUsage("wait until it has ended, or leave --resume out to make a series of its own", "%s is in use: %w", s.dir, err)
+	case errors.Is(err, trials.ErrProgram):
+		return nil, wrongUsage("go on with the program that began it, or leave --resume out to make a series of its own", "%s: %w", s.dir, err)
 	case errors.Is(err, trials.ErrChanged):
 		return nil, wrongUsage("give the scenario, the files that it reads and the flags with which it was begun, or leave --resume out to make a series of its own", "%s: %w", s.dir, err)
 	case errors.Is(err, trials.ErrNoSeries), errors.Is(err, fs.ErrNotExist):

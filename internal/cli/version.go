@@ -1,8 +1,12 @@
 package cli
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io"
+	"os"
 	"runtime"
 	"runtime/debug"
 
@@ -35,6 +39,23 @@ func BuiltTool() result.Tool {
 		t.Revision += ", changed"
 	}
 	return t
+}
+
+// binary is the SHA-256 of this program's executable, hexadecimal; empty where it cannot
+// be read. On Linux it is that of the running program, though its file was replaced since.
+func (a *app) binary() string {
+	f, err := os.Open("/proc/self/exe")
+	if err != nil {
+		if f, err = os.Open(a.Executable); err != nil {
+			return ""
+		}
+	}
+	defer f.Close() // read only: nothing to lose
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return ""
+	}
+	return hex.EncodeToString(h.Sum(nil))
 }
 
 func (a *app) versionCommand() *cobra.Command {

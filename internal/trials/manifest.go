@@ -37,12 +37,16 @@ const (
 
 // Manifest is what a series is and how far it has come.
 type Manifest struct {
-	Format   int       `json:"format"`
-	Kind     string    `json:"kind"`    // what the series is for, such as "sweep"
-	Created  time.Time `json:"created"` // wall clock
-	Tool     string    `json:"tool"`    // version of sixnines, the same for all trials
-	Seed     uint64    `json:"seed"`    // of the order
-	Rounds   int       `json:"rounds"`  // how often each cell is planned
+	Format  int       `json:"format"`
+	Kind    string    `json:"kind"`    // what the series is for, such as "sweep"
+	Created time.Time `json:"created"` // wall clock
+	Tool    string    `json:"tool"`    // version of sixnines, the same for all trials
+	// Binary is the SHA-256 of the executable, hexadecimal: two programs that were built
+	// from a changed tree may have the same version. Empty: not known, or the series was
+	// begun before it was kept.
+	Binary   string    `json:"binary,omitempty"`
+	Seed     uint64    `json:"seed"`   // of the order
+	Rounds   int       `json:"rounds"` // how often each cell is planned
 	Cells    []Cell    `json:"cells"`
 	Trials   []Trial   `json:"trials"`            // in the order in which they are made
 	Brokers  []Served  `json:"brokers,omitempty"` // those that were started, in their order

@@ -21,6 +21,7 @@ const lockName = ".lock"
 var (
 	ErrNoSeries = errors.New("no series to go on with")             // by Resume
 	ErrChanged  = errors.New("the series is not the one asked for") // by Resume
+	ErrProgram  = errors.New("another program began the series")    // by Resume, beside ErrChanged
 	// That a directory is in use is filelock.ErrBusy.
 )
 
@@ -34,8 +35,8 @@ type Series struct {
 	other  bool
 }
 
-// Other reports whether another version made the trials: there are all of them, and this
-// one may show what they came to and make none.
+// Other reports whether another program made the trials: all of them are made, and this
+// one may show their results and make none.
 func (s *Series) Other() bool { return s.other }
 
 // New begins a series in a directory, which is made. The manifest must have Kind,
@@ -59,7 +60,7 @@ func New(dir string, m Manifest) (*Series, error) {
 // Resume goes on with the series in a directory. want is as for New; its order,
 // seeds, names of files and sets give way to those of the manifest. Errors wrap
 // [ErrNoSeries], [ErrChanged] or [filelock.ErrBusy]. Results of trials that were
-// not made to their end are removed. A series that another version began must be made to
+// not made to their end are removed. A series that another program began must be made to
 // its end, see [Series.Other].
 func Resume(dir string, want Manifest) (*Series, error) {
 	if _, err := read(dir); err != nil {
@@ -72,11 +73,11 @@ func Resume(dir string, want Manifest) (*Series, error) {
 	}
 	m, err := read(dir) // again: the one before was perhaps just being written
 	if err == nil {
-		s.other = m.Tool != want.Tool
+		s.other = m.otherProgram(want)
 		err = m.same(want)
 	}
 	if err == nil && s.other && !m.whole(dir) {
-		err = fmt.Errorf("%w: it was begun by version %s, which alone can go on with it, and this is %s", ErrChanged, m.Tool, want.Tool)
+		err = m.anotherBegan(want)
 	}
 	if err != nil {
 		s.unlock()
@@ -143,6 +144,20 @@ func (m *Manifest) same(want Manifest) error {
 	return nil
 }
 
+// otherProgram reports whether the program that began the series is not the one that asks
+// for it: another version, or another build of the same.
+func (m *Manifest) otherProgram(want Manifest) bool {
+	return m.Tool != want.Tool || m.Binary != "" && want.Binary != "" && m.Binary != want.Binary
+}
+
+// anotherBegan says that only the program that began the series can go on with it.
+func (m *Manifest) anotherBegan(want Manifest) error {
+	if m.Tool != want.Tool {
+		return fmt.Errorf("%w, %w: it was begun by version %s, which alone can go on with it, and this is %s", ErrChanged, ErrProgram, m.Tool, want.Tool)
+	}
+	return fmt.Errorf("%w, %w: it was begun by another build of version %s, which alone can go on with it (the executable's SHA-256 was %.12s…, and this is %.12s…)", ErrChanged, ErrProgram, m.Tool, m.Binary, want.Binary)
+}
+
 // whole reports whether all trials were made, and their results are there, or refused.
 func (m *Manifest) whole(dir string) bool {
 	return !slices.ContainsFunc(m.Trials, func(t Trial) bool {
@@ -162,7 +177,7 @@ func changed(then, now map[string]string) string {
 }
 
 // Again plans a trial anew, from 0, whose result has lost a part since it was
-// made, and removes what is left of it. Errors wrap [ErrChanged]: another version made it.
+// made, and removes what is left of it. Errors wrap [ErrChanged]: another program made it.
 func (s *Series) Again(trial int) error {
 	if s.other {
 		return fmt.Errorf("%w: version %s made %s, and it is damaged", ErrChanged, s.Tool, s.Trials[trial].File)

@@ -17,7 +17,7 @@ import (
 
 // planOf is a series of cells × rounds.
 func planOf(cells, rounds int) Manifest {
-	m := Manifest{Kind: "test", Tool: "1", Seed: 7, Rounds: rounds}
+	m := Manifest{Kind: "test", Tool: "1", Binary: "0123456789abcdef", Seed: 7, Rounds: rounds}
 	for i := range cells {
 		m.Cells = append(m.Cells, Cell{Name: fmt.Sprint("cell ", i), Set: fmt.Sprint(i), Digest: fmt.Sprint("d", i), Inputs: map[string]string{"file:a": "1", "trace:b": "2"}, Takes: time.Second})
 	}
@@ -221,6 +221,7 @@ func TestResumeRefuses(t *testing.T) {
 		"its cells":   {func(m *Manifest) { m.Cells = m.Cells[:2] }, "it has 3 cells, not 2"},
 		"its kind":    {func(m *Manifest) { m.Kind = "ab" }, "it is of the kind test, not ab"},
 		"the program": {func(m *Manifest) { m.Tool = "2" }, "begun by version 1, which alone can go on with it, and this is 2"},
+		"the build":   {func(m *Manifest) { m.Binary = "fedcba9876543210" }, "begun by another build of version 1"},
 		"a file": {func(m *Manifest) { m.Cells[2].Inputs = map[string]string{"file:a": "1", "trace:b": "3"} },
 			"the content of trace:b, which cell 2 reads, has changed"},
 		"its brokers": {func(m *Manifest) { m.Cells[0].Fresh = true }, "a broker for each trial"},
@@ -404,7 +405,7 @@ func TestResumeByAnotherVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := planOf(2, 2)
-	want.Tool = "2"
+	want.Tool, want.Binary = "2", "fedcba9876543210"
 	if s, err = Resume(dir, want); err != nil {
 		t.Fatal(err)
 	}
@@ -420,9 +421,15 @@ func TestResumeByAnotherVersion(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, s.Trials[2].File)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Resume(dir, want); !errors.Is(err, ErrChanged) {
+	if _, err := Resume(dir, want); !errors.Is(err, ErrProgram) {
 		t.Errorf("with a result that is gone: %v", err)
 	}
+	// A manifest from before executables were compared has none.
+	want.Tool, want.Binary = "1", ""
+	if s, err = Resume(dir, want); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
 }
 
 // What a broker refused in all trials of a cell is not made again; what it did once it does.
