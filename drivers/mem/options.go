@@ -11,10 +11,9 @@ import (
 // first four are for misbehaviour.
 //
 // Lose and the other counts of faults are exact: of the messages that the
-// session's producers send in the measured window, the first After are left
-// alone (as are all before the window, unless Begin says otherwise), and then
-// the faults
-// are spread, one in each Every messages, at places and in an order that Seed
+// session's producers send from the beginning of the measured window on, the first
+// After are left alone (as are all before the window, unless Begin says otherwise), and
+// then the faults are spread, one in each Every messages, at places and in an order that Seed
 // decides. Each hits a message of its own; on behalf of a message, all its
 // consumers. A session of After + Every × the sum of the counts messages, and
 // some more for good measure, therefore has all of them.
@@ -24,9 +23,9 @@ type Options struct {
 	Queue      int             `option:"queue" min:"1" max:"1048576" doc:"messages that wait for one consumer, or acknowledgements for one producer, until Send blocks"`
 	MaxPayload driver.ByteSize `option:"max_payload" min:"1" doc:"largest message that the broker carries"`
 
-	Seed  uint64 `option:"seed" doc:"decides which messages are hit, and how long jitter is"`
+	Seed  uint64 `option:"seed" doc:"decides which messages are hit, and how long jitter is: a stream of its own for each producer, which begins anew with the window"`
 	After uint64 `option:"after" doc:"messages from the beginning that no fault hits"`
-	Begin string `option:"begin" enum:"window,open" doc:"where the beginning is: at the measured window's first message, or at the session's"`
+	Begin string `option:"begin" enum:"window,open" doc:"where the beginning is, from which faults, stall_after and slow_after count: at the measured window's first message, or at the session's"`
 	Every uint64 `option:"every" min:"1" max:"1000000000" doc:"one fault in so many messages, until none is left"`
 
 	Lose      int `option:"lose" min:"0" max:"1000000" doc:"messages to lose on the way to the broker: no consumer gets them, and where the broker acknowledges, the acknowledgement times out"`
@@ -48,12 +47,12 @@ type Options struct {
 	Jitter   time.Duration `option:"jitter" min:"0s" doc:"random time of up to this in addition to delay; messages do not overtake each other"`
 	AckDelay time.Duration `option:"ack_delay" min:"0s" doc:"time that each acknowledgement takes; needs ack: broker"`
 
-	SlowAfter uint64        `option:"slow_after" doc:"messages of the session from which on delay is slow_delay"`
+	SlowAfter uint64        `option:"slow_after" doc:"messages from the beginning from which on delay is slow_delay"`
 	SlowDelay time.Duration `option:"slow_delay" min:"0s" doc:"time that each message takes to its consumers from then on; 0s: delay, as before"`
 
 	GiveUp time.Duration `option:"give_up" min:"0s" doc:"time until the acknowledgement of a lost message times out; needs ack: broker, and no sync"`
 
-	StallAfter uint64        `option:"stall_after" doc:"messages of the session until the broker pauses for stall_for"`
+	StallAfter uint64        `option:"stall_after" doc:"messages from the beginning until the broker pauses for stall_for"`
 	StallFor   time.Duration `option:"stall_for" min:"0s" doc:"how long the broker pauses, once; 0s: never"`
 }
 

@@ -32,7 +32,6 @@ type count struct {
 // plan says which messages of a session are hit by what.
 type plan struct {
 	mu      sync.Mutex
-	begun   bool
 	ordinal uint64 // of the next message, from the beginning
 	rest    []appointment
 }
@@ -46,7 +45,7 @@ type appointment struct {
 
 // newPlan returns nil if there is nothing to do.
 func newPlan(o *Options) *plan {
-	p := plan{begun: o.Begin == beginOpen}
+	var p plan
 	for _, c := range o.counts() {
 		for range c.n {
 			p.rest = append(p.rest, appointment{fault: c.fault})
@@ -68,9 +67,6 @@ func newPlan(o *Options) *plan {
 func (p *plan) next(able bool) fault {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.begun {
-		return none
-	}
 	now := p.ordinal
 	p.ordinal++
 	if !able || len(p.rest) == 0 || p.rest[0].ordinal > now {
@@ -79,11 +75,4 @@ func (p *plan) next(able bool) fault {
 	f := p.rest[0].fault
 	p.rest = p.rest[1:]
 	return f
-}
-
-// begin starts to count.
-func (p *plan) begin() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.begun = true
 }

@@ -13,6 +13,7 @@ import (
 // producer implements driver.Producer and driver.Syncer.
 type producer struct {
 	session *session
+	id      int
 	topic   *topic
 	name    string // of the topic
 	acks    driver.Acks
@@ -54,10 +55,10 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		return nil, err
 	}
 	p := &producer{
-		session: s, topic: topics[0], name: spec.Topic, acks: acks, replies: replies,
-		random: rand.New(rand.NewPCG(s.options.Seed, 1+uint64(spec.ID))),
-		life:   make(chan struct{}), ended: make(chan struct{}),
+		session: s, id: spec.ID, topic: topics[0], name: spec.Topic, acks: acks, replies: replies,
+		life: make(chan struct{}), ended: make(chan struct{}),
 	}
+	p.seed()
 	if s.options.acknowledges() && !s.options.Sync {
 		p.answers = make(chan answer, s.options.Queue)
 	}
@@ -82,20 +83,29 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if len(payload) > int(p.session.options.MaxPayload) {
 		return p.session.tooLarge(len(payload))
 	}
-	if p.session.options.StallFor > 0 {
-		p.session.stall.tick()
-	}
-	if p.session.plan != nil {
-		return p.sendPlanned(token, payload)
+	if p.session.begun.Load() {
+		if p.session.options.StallFor > 0 {
+			p.session.stall.tick()
+		}
+		if p.session.plan != nil {
+			return p.sendPlanned(token, payload)
+		}
 	}
 	return p.sent(token, p.publish(payload, false, nil))
 }
 
-// WindowBegins implements driver.WindowWatcher: the faults begin.
+// WindowBegins implements driver.WindowWatcher: the faults begin, and what is drawn at
+// random is drawn anew, so that it does not depend on how much was sent before.
 func (p *producer) WindowBegins() {
-	if p.session.plan != nil {
-		p.session.plan.begin()
+	if p.session.options.Begin == beginWindow {
+		p.session.begun.Store(true)
+		p.seed()
 	}
+}
+
+// seed begins what the producer draws at random.
+func (p *producer) seed() {
+	p.random = rand.New(rand.NewPCG(p.session.options.Seed, 1+uint64(p.id)))
 }
 
 // sendPlanned is Send under a plan of faults.
@@ -234,7 +244,7 @@ func (p *producer) address(packed *packet) {
 	packed.reply = p.replies
 	o := &p.session.options
 	delay := o.Delay
-	if o.SlowDelay > 0 && p.session.addressed.Add(1) > o.SlowAfter {
+	if o.SlowDelay > 0 && p.session.begun.Load() && p.session.addressed.Add(1) > o.SlowAfter {
 		delay = o.SlowDelay
 	}
 	if delay > 0 || o.Jitter > 0 {

@@ -24,7 +24,8 @@ type session struct {
 	parts  map[part]struct{} // producers and consumers that are open
 	stall  stall
 
-	addressed atomic.Uint64 // messages, where the later ones are slow
+	begun     atomic.Bool   // faults count from now on, see Options.Begin
+	addressed atomic.Uint64 // messages since then, where the later ones are slow
 }
 
 // part is a producer or consumer.

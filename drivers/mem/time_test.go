@@ -113,6 +113,46 @@ func TestSlowDelay(t *testing.T) {
 	})
 }
 
+// What is drawn at random and what is counted begins anew with the window, however much
+// was sent before.
+func TestTheBeginningIsThatOfTheWindow(t *testing.T) {
+	after := func(warmup uint64) (took []time.Duration) {
+		synctest.Test(t, func(t *testing.T) {
+			const n, pace = 40, 100 * time.Millisecond
+			s := open(t, mem.New(), map[string]any{"begin": "window", "jitter": "3ms", "slow_after": 30, "slow_delay": "5ms", "stall_after": 20, "stall_for": "40ms"})
+			var came arrivals
+			subscribe(t, s, 0, "", came.deliver())
+			p := connect(t, s, 0, discard{})
+			for seq := range warmup {
+				sendOne(t, p, seq)
+			}
+			time.Sleep(pace)
+			synctest.Wait()
+			from := time.Duration(0)
+			p.(driver.WindowWatcher).WindowBegins()
+			for seq := range uint64(n) {
+				sendOne(t, p, warmup+seq)
+				time.Sleep(pace)
+			}
+			synctest.Wait()
+			for seq, a := range came.list()[warmup:] {
+				if seq == 0 {
+					from = a.at.Truncate(pace)
+				}
+				took = append(took, a.at-from-time.Duration(seq)*pace)
+			}
+		})
+		return took
+	}
+	without, with := after(0), after(13)
+	if !slices.Equal(without, with) {
+		t.Errorf("without a warm-up messages took %v, after one %v", without, with)
+	}
+	if without[19] >= 3*time.Millisecond || without[20] != 40*time.Millisecond || without[29] >= 3*time.Millisecond || without[30] < 5*time.Millisecond {
+		t.Errorf("message 20 is not stalled, or message 30 not slow: %v", without)
+	}
+}
+
 // Messages on their way at the same time do not overtake each other, nor wait
 // for each other longer than it takes.
 func TestJitterKeepsOrder(t *testing.T) {
