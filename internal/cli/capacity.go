@@ -25,6 +25,7 @@ import (
 // capacityOptions are the flags of capacity that are no part of a scenario.
 type capacityOptions struct {
 	outputOptions
+	passing   passing
 	most      scenario.Rate
 	within    percentFlag
 	maxTrials int
@@ -98,6 +99,7 @@ tried holds, or the search ended before its answer was confirmed.`,
 		f.Var(&o.headroom, "headroom", "the share of its capacity that each of them keeps free, such as 50%")
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
+		o.passing.flag(f)
 		jsonFlag(f, &o.json, "the answer and its trials as ")
 		o.outputFlags(f, seriesOut)
 	})

@@ -82,10 +82,20 @@ func (c *capacityRun) show(answer sweep.Answer, o capacityOptions) error {
 	switch {
 	case err != nil:
 		return failed("the results are in "+c.dir, fmt.Errorf("print the answer: %w", err))
-	case !answer.HoldsConfirmed || !answer.AtLeast() && !answer.FailsConfirmed:
-		return status(exitThreshold)
 	}
-	return nil
+	return o.passing.end(answered(answer))
+}
+
+// answered counts what the search was to show: that the lower end of its answer holds, and
+// that the upper one fails, where it has one.
+func answered(a sweep.Answer) (t tally) {
+	switch {
+	case a.Holds == 0 && a.FailsConfirmed:
+		t.missed++ // not even the lowest rate that was tried holds
+	case !a.HoldsConfirmed || !a.AtLeast() && !a.FailsConfirmed:
+		t.undecided++
+	}
+	return t
 }
 
 func known(rate float64) *float64 {

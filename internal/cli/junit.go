@@ -29,14 +29,14 @@ func (a *app) junitProbe(file string) error {
 // writeJUnit writes the suites of the runs and more of them to a JUnit file,
 // whole or not at all: it takes the place of one that is there, since a CI job
 // looks at one name. Without a file it does nothing.
-func (a *app) writeJUnit(file string, runs []*result.Run, more ...report.JUnitSuite) error {
+func (a *app) writeJUnit(file string, p passing, runs []*result.Run, more ...report.JUnitSuite) error {
 	if file == "" {
 		return nil
 	}
 	var suites []report.JUnitSuite
 	if len(runs) > 0 {
 		var err error
-		if suites, err = report.JUnitSuites(runs); err != nil {
+		if suites, err = report.JUnitSuites(runs, p.allowUndecided); err != nil {
 			return failed("", err)
 		}
 	}

@@ -71,11 +71,11 @@ func TestDir(t *testing.T) {
 func TestVerdictCodes(t *testing.T) {
 	for s, want := range map[result.Status]int{result.Valid: exitOK, result.Suspect: exitOK, result.Unstable: exitInvalid, result.Invalid: exitInvalid} {
 		a := &app{Env: Env{Stderr: io.Discard}}
-		if got := a.explain(nil, judged(&result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: s}}})); got != want {
+		if got := a.explain(nil, (passing{}).judged(&result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: s}}})); got != want {
 			t.Errorf("%s: exit code %d, want %d", s, got, want)
 		}
 	}
-	if err := judged(&result.Run{}); err != nil {
+	if err := (passing{}).judged(&result.Run{}); err != nil {
 		t.Errorf("a run without a summary: %v", err)
 	}
 }

@@ -31,6 +31,7 @@ type repeated struct {
 type set struct {
 	*series
 	scenarios []*repeated
+	passing   passing
 	stopped   string // why not all were made; empty: they were
 }
 
@@ -78,14 +79,14 @@ func (a *app) runSet(ctx context.Context, scenarios []*repeated, o runOptions) e
 		return err
 	}
 	defer opened.Close()
-	s := &set{series: opened, scenarios: scenarios}
+	s := &set{series: opened, scenarios: scenarios, passing: o.passing}
 	if err := s.load(s.keep); err != nil {
 		return err
 	}
 	err = s.makeAll(ctx, trials.Options{Pause: o.pause, Make: s.one})
 	if len(s.kept) == 0 {
 		s.discard()
-		return errors.Join(err, a.writeJUnit(o.junit, nil, wentWrong(err)))
+		return errors.Join(err, a.writeJUnit(o.junit, o.passing, nil, wentWrong(err)))
 	}
 	if err == nil && len(s.kept) < len(s.Trials) {
 		s.stopped = fmt.Sprintf("stopped after %d of %d", len(s.kept), len(s.Trials))
@@ -126,13 +127,13 @@ func (s *set) present(o runOptions, broke error) error {
 	if broke != nil {
 		more = append(more, wentWrong(broke))
 	}
-	junitErr := s.writeJUnit(o.junit, byWorkload(s.made()), more...)
+	junitErr := s.writeJUnit(o.junit, o.passing, byWorkload(s.made()), more...)
 	if err := s.print(o); err != nil {
 		return failed("the results are in "+s.dir, fmt.Errorf("print the set: %w", err))
 	}
 	if !s.quiet {
 		for _, f := range s.overall() {
-			s.sayObjectives(f.of, f.objectives)
+			s.sayObjectives(f.of, f.objectives, s.passing)
 		}
 	}
 	if s.stopped != "" {
@@ -151,15 +152,15 @@ func (s *set) present(o runOptions, broke error) error {
 
 // judged is the end of a set that ended well.
 func (s *set) judged() error {
-	if slices.ContainsFunc(s.made(), func(run *result.Run) bool { return judged(run) == status(exitInvalid) }) {
-		return status(exitInvalid)
+	var each, t tally
+	for _, run := range s.made() {
+		each.run(run)
 	}
+	t.invalid = each.invalid // what each run shows is in what they show together
 	for _, f := range s.overall() {
-		if err := decided(f.objectives); err != nil {
-			return err
-		}
+		t.objectives(f.objectives)
 	}
-	return nil
+	return s.passing.end(t)
 }
 
 // print prints the runs of a set on stdout.

@@ -124,7 +124,7 @@ func TestSetIsAsGoodAsItsWorst(t *testing.T) {
 		}
 		var b bytes.Buffer
 		a := &app{Env: Env{Stderr: &b}}
-		if a.sayObjectives("a", all); (b.Len() == 0) != (c.outcome == "met") || strings.Count(b.String(), "\n") > 1 {
+		if a.sayObjectives("a", all, passing{}); (b.Len() == 0) != (c.outcome == "met") || strings.Count(b.String(), "\n") > 1 {
 			t.Errorf("%s of %d: %q", c.runs, c.planned, b.String())
 		}
 		if suite := s.suite(); len(suite.Cases) != 2 || (suite.Cases[1].Failure == "") != (c.outcome == "met") {

@@ -103,7 +103,7 @@ func (s *set) suite() report.JUnitSuite {
 	x := report.JUnitSuite{Name: "overall", Cases: []report.JUnitCase{all}}
 	for _, f := range s.overall() {
 		for _, o := range f.objectives {
-			c := report.ObjectiveCase(o)
+			c := report.ObjectiveCase(o, s.passing.allowUndecided)
 			c.Name = ofWorkload(f.of) + c.Name
 			x.Cases = append(x.Cases, c)
 		}

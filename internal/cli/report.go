@@ -18,6 +18,7 @@ import (
 // reportFlags are the flags of report.
 type reportFlags struct {
 	showing
+	passing                    passing
 	format, out, metric, chart string
 	junit, of                  string
 	slo                        []string
@@ -40,7 +41,7 @@ were made. The file of a killed run is shown up to its last second.
 
 --slo checks results against further objectives, beside those of the runs; with
 it, or --junit, the exit code is that of run: 3 if an objective is missed or
-undecided, 4 if a run is INVALID or overloaded. Workloads in the background are not
+undecided (--allow-undecided: missed only), 4 if a run is INVALID or overloaded. Workloads in the background are not
 judged.
 
 The format is that of --format, else that of the extension of --out, else a table:
@@ -64,6 +65,7 @@ The format is that of --format, else that of the extension of --out, else a tabl
 	cmd.Flags().BoolVar(&o.json, "json", false, "the same as --format json")
 	cmd.Flags().StringVar(&o.of, "of", "", "of results with several workloads show `WORKLOAD` only")
 	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "check the results against `EXPR`, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\"")
+	o.passing.flag(cmd.Flags())
 	cmd.Flags().StringVar(&o.junit, "junit", "", "also write verdicts and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
 	o.showing.complete(cmd)
 	completeFlag(cmd, "format", oneOf(formatNames()...))
@@ -155,7 +157,7 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 	if err := a.writeReport(cmd, f, runs, options, o); err != nil {
 		return err
 	}
-	if err := a.writeJUnit(o.junit, runs); err != nil {
+	if err := a.writeJUnit(o.junit, o.passing, runs); err != nil {
 		return err
 	}
 	if len(objectives) == 0 && o.junit == "" {
@@ -167,10 +169,10 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 			of = names[i]
 		}
 		if run.Summary != nil {
-			a.sayObjectives(of, run.Summary.Objectives)
+			a.sayObjectives(of, run.Summary.Objectives, o.passing)
 		}
 	}
-	return judgedAll(runs)
+	return o.passing.judgedAll(runs)
 }
 
 // writeReport writes the report to where the flags say.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"errors"
 	"slices"
 
@@ -66,20 +65,13 @@ func withObjectives(runs []*result.Run, more []scenario.Objective) []*result.Run
 
 // judgedAll is the end of a report that was asked for a judgement: as run would
 // have ended with the worst of the runs. One that was cut short shows nothing.
-func judgedAll(runs []*result.Run) error {
-	var worst error
+func (p passing) judgedAll(runs []*result.Run) error {
+	var t tally
 	for _, run := range runs {
-		if run.Header.Background {
-			continue
+		t.run(run)
+		if run.Summary == nil && !run.Header.Background {
+			t.missed++ // which is more than an objective that is undecided
 		}
-		err := judged(run)
-		if run.Summary == nil {
-			err = status(exitThreshold)
-		}
-		if err == status(exitInvalid) {
-			return err
-		}
-		worst = cmp.Or(worst, err)
 	}
-	return worst
+	return p.end(t)
 }

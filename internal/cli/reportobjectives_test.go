@@ -102,29 +102,3 @@ func TestWithObjectives(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 }
-
-func TestObjectiveCodes(t *testing.T) {
-	for _, c := range []struct {
-		status   result.Status
-		outcomes []string
-		want     int
-	}{
-		{result.Valid, []string{"met", "met"}, exitOK},
-		{result.Suspect, []string{"met"}, exitOK},
-		{result.Valid, []string{"met", "missed"}, exitThreshold},
-		{result.Valid, []string{"undecided", "met"}, exitThreshold},
-		{result.Valid, []string{"meaningless"}, exitThreshold},
-		{result.Valid, []string{"something new"}, exitThreshold},
-		{result.Invalid, []string{"missed"}, exitInvalid},
-		{result.Unstable, []string{"met"}, exitInvalid},
-	} {
-		s := &result.Summary{Verdict: result.Verdict{Status: c.status}}
-		for _, o := range c.outcomes {
-			s.Objectives = append(s.Objectives, result.Objective{Outcome: o})
-		}
-		a := &app{}
-		if got := a.explain(nil, judged(&result.Run{Summary: s})); got != c.want {
-			t.Errorf("%s, %v: exit code %d, want %d", c.status, c.outcomes, got, c.want)
-		}
-	}
-}

@@ -23,6 +23,7 @@ import (
 type runOptions struct {
 	outputOptions
 	showing
+	passing  passing
 	junit    string // file; empty: none
 	json     bool
 	dryRun   bool
@@ -69,11 +70,11 @@ holds at whatever moment the run ends.
 
 --slo adds to what the run must show: a percentile or max of a latency, a
 counter, or the rate. A percentile is met if the whole of its 95 % interval is,
-missed if none of it is, and undecided between, which does not pass. In repeats
-each run must meet it.
+missed if none of it is, and undecided between, which does not pass without
+--allow-undecided. In repeats each run must meet it.
 
-Exit codes: 0 good, 1 failure, 2 wrong usage, 3 an objective was missed or could
-not be decided, 4 a run is INVALID or overloaded.`,
+Exit codes: 0 good, 1 failure, 2 wrong usage, 3 an objective was missed or is
+undecided, 4 a run is INVALID or overloaded.`,
 		Example: `  sixnines run
   sixnines run nats --url nats://host:4222 --rate 20k/s --size 1KiB --duration 60s
   sixnines run kafka --nodes 3 --setting min.insync.replicas=2
@@ -101,6 +102,7 @@ not be decided, 4 a run is INVALID or overloaded.`,
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
 		o.showing.flags(f)
 		f.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
+		o.passing.flag(f)
 		jsonFlag(f, &o.json, "the summary as ")
 		o.outputFlags(f, "`DIR` for the result and its report; -: the records go to stdout while they are made, and nothing else is written")
 		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it would do, and run nothing")
@@ -195,7 +197,7 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 	run, err := a.measure(stops, show, measurement{scenario: s, entry: e, file: file, streamed: o.out == toStdout})
 	show.close()
 	if run == nil {
-		return errors.Join(err, a.writeJUnit(o.junit, nil, wentWrong(err)))
+		return errors.Join(err, a.writeJUnit(o.junit, o.passing, nil, wentWrong(err)))
 	}
 	// The report of a run that went wrong is written all the same; the error is
 	// what the command ends with.
@@ -214,15 +216,15 @@ func (a *app) present(run *result.Run, o runOptions, name, file string, broke er
 	if broke != nil {
 		more = append(more, wentWrong(broke))
 	}
-	junitErr := a.writeJUnit(o.junit, run.Parts(), more...)
+	junitErr := a.writeJUnit(o.junit, o.passing, run.Parts(), more...)
 	if o.out == toStdout {
 		if !o.quiet {
-			a.sayVerdicts(run, true)
+			a.sayVerdicts(run, o.passing, true)
 		}
 		if junitErr != nil {
 			return junitErr
 		}
-		return judged(run)
+		return o.passing.judged(run)
 	}
 	page := beside(o.out, name, ".html")
 	pageErr := a.writeNew(page, false, func(w io.Writer) error {
@@ -245,7 +247,7 @@ func (a *app) present(run *result.Run, o runOptions, name, file string, broke er
 	case junitErr != nil:
 		return junitErr
 	}
-	return judged(run)
+	return o.passing.judged(run)
 }
 
 // sayFiles tells people the verdict, what was not met and what was written; where
@@ -254,7 +256,7 @@ func (a *app) sayFiles(run *result.Run, o runOptions, file, page string) {
 	_, seen := a.terminal(a.Stdout)
 	screen := seen && !o.json && !o.full
 	if !screen {
-		a.sayVerdicts(run, !seen)
+		a.sayVerdicts(run, o.passing, !seen)
 		fmt.Fprintf(a.Stderr, "result  %s\n", file)
 	}
 	if run.Header.Raw != "" {
@@ -267,7 +269,7 @@ func (a *app) sayFiles(run *result.Run, o runOptions, file, page string) {
 
 // sayVerdicts tells people what was not met and, where they do not see it, the
 // verdict.
-func (a *app) sayVerdicts(run *result.Run, unseen bool) {
+func (a *app) sayVerdicts(run *result.Run, p passing, unseen bool) {
 	for _, part := range run.Parts() {
 		if part.Summary == nil {
 			continue
@@ -276,7 +278,7 @@ func (a *app) sayVerdicts(run *result.Run, unseen bool) {
 		if unseen {
 			fmt.Fprintf(a.Stderr, "verdict %s\n", strings.TrimSpace(part.Summary.Verdict.String()+" "+of))
 		}
-		a.sayObjectives(of, part.Summary.Objectives)
+		a.sayObjectives(of, part.Summary.Objectives, p)
 	}
 }
 

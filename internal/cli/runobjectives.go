@@ -38,49 +38,24 @@ func checkSubject(s *scenario.Scenario, e driver.Entry, subject, asked string) e
 	return nil
 }
 
-// judged turns a verdict and the objectives into the command's end. A run that
-// shows nothing comes before what it failed to show. An objective that is
-// undecided is missed as far as a gate is concerned: it passes what was shown,
-// and nothing else.
-func judged(run *result.Run) error {
-	var all []result.Objective
-	for _, part := range run.Parts() {
-		if part.Summary == nil || part.Header.Background {
-			continue
-		}
-		switch part.Summary.Verdict.Status {
-		case result.Invalid, result.Unstable:
-			return status(exitInvalid)
-		}
-		all = append(all, part.Summary.Objectives...)
-	}
-	return decided(all)
-}
-
-// decided turns objectives into the command's end.
-func decided(all []result.Objective) error {
-	for _, o := range all {
-		if !met(o) {
-			return status(exitThreshold)
-		}
-	}
-	return nil
-}
-
-func met(o result.Objective) bool { return o.Outcome == string(judge.Met) }
-
 // sayObjectives tells people which objectives were not met, and why; of names
 // the scenario where there are several.
-func (a *app) sayObjectives(of string, all []result.Objective) {
+func (a *app) sayObjectives(of string, all []result.Objective, p passing) {
+	pass := "which does not pass"
+	if p.allowUndecided {
+		pass = "which is allowed"
+	}
 	for _, o := range all {
-		outcome := "without meaning, which does not pass"
+		var outcome string
 		switch judge.Outcome(o.Outcome) {
 		case judge.Met:
 			continue
-		case judge.Missed:
-			outcome = "missed"
 		case judge.Undecided:
-			outcome = "undecided, which does not pass"
+			outcome = "undecided, " + pass
+		case judge.Meaningless:
+			outcome = "without meaning, " + pass
+		default:
+			outcome = "missed"
 		}
 		fmt.Fprintln(a.Stderr, a.plainText(oneLine(fmt.Sprintf("objective %s: %s%s: %s", outcome, ofWorkload(of), o.Text, o.Found))))
 	}

@@ -27,6 +27,7 @@ type studyOptions struct {
 	replace     int    // rounds of a cell at most; below 0: half as many as it has
 	dryRun      bool
 	json        bool
+	passing     passing
 }
 
 // studyCell is a cell of a study, ready to run.

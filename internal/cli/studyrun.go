@@ -52,7 +52,8 @@ and CSV, study.yaml, and manifest.json, which says what was made when and by whi
 broker. Ctrl-C ends the study with the run under way, before its window at once;
 --resume DIR, with the command as it was, goes on, after a crash as well.
 
-Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong usage.`,
+Exit codes: 0 all conclusions agree, 1 failure, also of single cells, 2 wrong usage,
+3 a conclusion disagrees or is not decidable here (--allow-undecided: disagrees only).`,
 		Example: `  sixnines study run message-queue-latency --quick
   sixnines study run message-queue-latency --only 'nats,redis/1KiB-*'
   sixnines study run message-queue-latency --url nats=nats://elsewhere:4222 --only nats
@@ -77,6 +78,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single cells, 2 wrong 
 		resumeFlag(f, &o.resume, "study", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
+		o.passing.flag(f)
 		jsonFlag(f, &o.json, "")
 		o.outputFlags(f, seriesOut)
 	})

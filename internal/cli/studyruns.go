@@ -238,7 +238,9 @@ func (s *studyRuns) finish(ended error) error {
 	if ended = cmp.Or(ended, failures); ended != nil {
 		return s.failedTrials(ended)
 	}
-	return nil
+	var t tally
+	t.conclusions(o.Conclusions)
+	return s.passing.end(t)
 }
 
 // failedTrials says how the trials that failed are made again.

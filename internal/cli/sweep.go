@@ -36,14 +36,15 @@ const (
 // sweepOptions are the flags of sweep that are no part of a scenario.
 type sweepOptions struct {
 	outputOptions
-	over   []string
-	rounds int
-	fresh  bool
-	pause  time.Duration
-	yes    bool
-	usl    bool
-	csv    string // file; empty: only the one in the directory
-	json   bool
+	over    []string
+	rounds  int
+	fresh   bool
+	pause   time.Duration
+	yes     bool
+	usl     bool
+	csv     string // file; empty: only the one in the directory
+	json    bool
+	passing passing
 }
 
 func (a *app) sweepCommand() *cobra.Command {
@@ -88,7 +89,7 @@ take --yes.
 meet them in each of its rounds. The table, the CSV and the page say which do.
 
 Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong usage,
-3 an objective was missed or could not be decided in a cell.`,
+3 an objective was missed or is undecided in a cell, as where a trial was not made.`,
 		Example: `  sixnines sweep nats --over rate=1k/s..64k/s:log:13
   sixnines sweep kafka --over rate=1k/s..64k/s:log:7 --over size=256B,1KiB --rounds 6
   sixnines sweep rabbitmq --over option.confirms=true,false --over producers=1,4,16 --csv out.csv
@@ -113,6 +114,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
 		f.StringVar(&o.csv, "csv", "", "also write the table to `FILE`; one that is there is replaced")
+		o.passing.flag(f)
 		jsonFlag(f, &o.json, "")
 		o.outputFlags(f, seriesOut)
 	})

@@ -32,6 +32,8 @@ type JUnitCase struct {
 	Failure, Message string
 	// Error says that there was nothing to check, and why.
 	Error string
+	// Skipped says that the check was not decided, where that is allowed, and what was found.
+	Skipped string
 	// Output is what else there is to say: the text of what went wrong, if anything did.
 	Output string
 }
@@ -39,9 +41,9 @@ type JUnitCase struct {
 // JUnitSuites makes a suite of each run: a case for its verdict, and one for each of
 // its objectives. SUSPECT passes, with the reasons as output, and so does a workload in
 // the background, whatever its verdict. An objective that
-// is undecided, or that the run says nothing of, fails: what was not shown does
-// not pass a gate.
-func JUnitSuites(runs []*result.Run) ([]JUnitSuite, error) {
+// is undecided, or that the run says nothing of, fails, since what was not shown does
+// not pass a gate; where that is allowed it is skipped.
+func JUnitSuites(runs []*result.Run, allowUndecided bool) ([]JUnitSuite, error) {
 	prepared, err := subjects(runs)
 	if err != nil {
 		return nil, err
@@ -58,21 +60,26 @@ func JUnitSuites(runs []*result.Run) ([]JUnitSuite, error) {
 		}
 		x.Cases = append(x.Cases, verdictCase(s, x.Seconds))
 		for _, o := range s.sum.Objectives {
-			x.Cases = append(x.Cases, ObjectiveCase(o))
+			x.Cases = append(x.Cases, ObjectiveCase(o, allowUndecided))
 		}
 		all = append(all, x)
 	}
 	return all, nil
 }
 
-// ObjectiveCase is the check of an objective.
-func ObjectiveCase(o result.Objective) JUnitCase {
+// ObjectiveCase is the check of an objective; what is undecided fails unless that is allowed.
+func ObjectiveCase(o result.Objective, allowUndecided bool) JUnitCase {
 	c := JUnitCase{Name: o.Text}
 	if o.Outcome == "met" {
 		c.Output = o.Found
 		return c
 	}
-	c.Failure, c.Message = o.Outcome, o.Text+" is "+o.Outcome+": "+o.Found
+	found := o.Text + " is " + o.Outcome + ": " + o.Found
+	if allowUndecided && (o.Outcome == "undecided" || o.Outcome == "meaningless") {
+		c.Skipped = found
+		return c
+	}
+	c.Failure, c.Message = o.Outcome, found
 	if o.Outcome == "" {
 		c.Failure = "undecided"
 	}
@@ -105,7 +112,7 @@ func JUnit(w io.Writer, suites []JUnitSuite) error {
 	tests, failures, broken, seconds := 0, 0, 0, 0.0
 	for _, s := range suites {
 		cases := pen{escape: escapeXML}
-		failed, ended := 0, 0
+		failed, ended, left := 0, 0, 0
 		for _, c := range s.Cases {
 			cases.f("    <testcase name=\"%s\" classname=\"sixnines.%s\" time=\"%s\">", plain(c.Name), plain(s.Name), junitSeconds(c.Seconds))
 			problem := func(element markup, message, kind string) {
@@ -118,12 +125,15 @@ func JUnit(w io.Writer, suites []JUnitSuite) error {
 			case c.Failure != "":
 				failed++
 				problem("failure", c.Message, c.Failure)
+			case c.Skipped != "":
+				left++
+				cases.f("\n      <skipped message=\"%s\"></skipped>", plain(c.Skipped))
 			case c.Output != "":
 				cases.f("\n      <system-out>%s</system-out>", junitText(c.Output))
 			}
 			cases.f("\n    </testcase>\n")
 		}
-		body.f("  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"0\" time=\"%s\"", plain(s.Name), len(s.Cases), failed, ended, junitSeconds(s.Seconds))
+		body.f("  <testsuite name=\"%s\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\" time=\"%s\"", plain(s.Name), len(s.Cases), failed, ended, left, junitSeconds(s.Seconds))
 		if !s.Started.IsZero() {
 			body.f(" timestamp=\"%s\"", s.Started.UTC().Format("2006-01-02T15:04:05Z"))
 		}

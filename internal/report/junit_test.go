@@ -13,7 +13,7 @@ import (
 
 func junitOf(t *testing.T, more []JUnitSuite, runs ...*result.Run) []byte {
 	t.Helper()
-	suites, err := JUnitSuites(runs)
+	suites, err := JUnitSuites(runs, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func TestJUnit(t *testing.T) {
 func TestJUnitOfTheBackground(t *testing.T) {
 	run := judgedRun("x", result.Unstable)
 	run.Header.Workload, run.Header.Background = "traffic", true
-	suites, err := JUnitSuites([]*result.Run{run})
+	suites, err := JUnitSuites([]*result.Run{run}, false)
 	if err != nil || len(suites[0].Cases) != 1 || suites[0].Cases[0].Failure != "" || !strings.Contains(suites[0].Cases[0].Output, "OVERLOADED, in the background: not judged") {
 		t.Errorf("%+v, %v", suites, err)
 	}
@@ -90,7 +90,7 @@ func TestJUnitIsWellFormed(t *testing.T) {
 	if cases != 3 || failures != 3 || strings.ContainsAny(string(text), "\x00\x1b\u202e") {
 		t.Errorf("%d cases, %d failures\n%s", cases, failures, text)
 	}
-	if _, err := JUnitSuites(nil); err == nil {
+	if _, err := JUnitSuites(nil, false); err == nil {
 		t.Error("suites of nothing")
 	}
 }
@@ -111,5 +111,21 @@ func TestJUnitRepeatsNoReason(t *testing.T) {
 	*reasons = append(*reasons, (*reasons)[0])
 	if text := string(junitOf(t, nil, run)); strings.Count(text, "a reason with") != 1 {
 		t.Error(text)
+	}
+}
+
+// What is undecided fails, or is skipped where that is allowed; what is missed fails.
+func TestJUnitAllowsUndecided(t *testing.T) {
+	run := judgedRun("x", result.Valid, result.Objective{Text: "a", Outcome: "met"}, result.Objective{Text: "b", Outcome: "undecided"},
+		result.Objective{Text: "c", Outcome: "meaningless"}, result.Objective{Text: "d", Outcome: "missed"})
+	for allowed, want := range map[bool]string{false: `tests="5" failures="3" errors="0" skipped="0"`, true: `tests="5" failures="1" errors="0" skipped="2"`} {
+		suites, err := JUnitSuites([]*result.Run{run}, allowed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b bytes.Buffer
+		if err := JUnit(&b, suites); err != nil || !strings.Contains(b.String(), want) {
+			t.Errorf("undecided allowed: %t, %v: no %s in\n%s", allowed, err, want, b.String())
+		}
 	}
 }
