@@ -1,0 +1,316 @@
+package model
+
+import "sixnines/scenario"
+
+// Outcome is what the model says of one load.
+type Outcome struct {
+	Workload string
+	// Counters are the accounts by the names that results give them.
+	Counters map[string]int64
+	// Latencies are the distributions by the names of their metrics.
+	Latencies map[string]*Latency
+	Rate      Rate
+	End       int64 // of the window, ns from its start
+	// Closed is when what had not come was given up, if Waited: then the whole drain
+	// was waited for.
+	Closed int64
+	Waited bool
+	// Objectives are what may be said of each, in the scenario's order.
+	Objectives []Judgement
+	// Statuses are the verdicts that the run may have.
+	Statuses []string
+}
+
+// ledger is what became of the measured messages of a play.
+type ledger struct {
+	*play
+	out    *Outcome
+	closed int64
+	came   []map[int64]bool // by stream·groups + group: numbers that came whole
+	newest []int64          // likewise, the highest number that came; −1: none
+}
+
+// account adds up what became of the messages.
+func (p *play) account() *Outcome {
+	l := &ledger{play: p, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, End: p.end}}
+	l.close()
+	l.receive()
+	for _, m := range p.all {
+		if m.due >= 0 && m.due < p.end {
+			l.message(m)
+		}
+	}
+	l.out.Rate = p.rate()
+	for _, x := range l.out.Latencies {
+		x.finish(l.samples(x))
+	}
+	return l.out
+}
+
+// close finds when the clients were told to leave: when all that was measured was
+// resolved, else when the drain was over.
+func (l *ledger) close() {
+	for _, m := range l.all {
+		if m.due >= 0 && m.due < l.end {
+			l.closed = max(l.closed, l.resolution(m))
+		}
+	}
+	if limit := l.end + l.drain; l.closed > limit {
+		l.closed, l.out.Waited = limit, true
+	}
+	l.out.Closed = l.closed
+}
+
+// receive notes what came, and counts copies and disorder.
+func (l *ledger) receive() {
+	groups := len(l.layout.groups)
+	l.came, l.newest = make([]map[int64]bool, len(l.layout.streams)*groups), make([]int64, len(l.layout.streams)*groups)
+	for i := range l.newest {
+		l.came[i], l.newest[i] = map[int64]bool{}, -1
+	}
+	highest := map[[2]int]int64{} // by consumer and stream
+	for _, r := range l.received {
+		m := r.m
+		if r.at > l.closed || !r.whole {
+			continue
+		}
+		at, measured := m.stream*groups+r.group, m.due >= 0 && m.due < l.end
+		if l.came[at][m.number] {
+			if measured {
+				l.out.Counters["duplicated"]++
+				if r.marked {
+					l.out.Counters["redelivered"]++
+				}
+			}
+			continue
+		}
+		l.came[at][m.number] = true
+		l.newest[at] = max(l.newest[at], m.number)
+		key := [2]int{r.consumer, m.stream}
+		before, any := highest[key]
+		if measured && any && m.number < before && !l.unordered() {
+			l.out.Counters["reordered"]++
+		}
+		highest[key] = max(before, m.number)
+	}
+}
+
+// unordered reports whether answers have no order: of several responders.
+func (l *ledger) unordered() bool {
+	return l.w.Pattern == scenario.RequestReply && l.w.Consumers > 1
+}
+
+// message adds one measured message to the accounts.
+func (l *ledger) message(m *message) {
+	c := l.out.Counters
+	c["scheduled"]++
+	topic := l.layout.streams[m.stream].topic
+	fan := int64(l.layout.fanOut(topic))
+	if m.answer == unsent || m.sent >= l.closed {
+		c["not_sent"]++
+		l.publish(m, unsent)
+		l.deliveries(m, unsent)
+		return
+	}
+	c["taken"]++
+	l.latency("lag.own").add(0, m.due)
+	l.latency("lag.blocked").add(m.sent-m.due, m.due)
+	if m.answer == atOnce {
+		c["rejected"]++
+		l.publish(m, atOnce)
+		l.deliveries(m, atOnce)
+		return
+	}
+	c["sent"]++
+	c["expected"] += fan
+	a := m.answer
+	if m.at > l.closed || a == unanswered {
+		a = canceled
+	}
+	switch a {
+	case acknowledged:
+		c["acked"]++
+	case nacked:
+		c["nacked"]++
+	default:
+		c["unknown"]++
+	}
+	l.publish(m, a)
+	l.deliveries(m, a)
+}
+
+// publish adds a message to the publish latencies, where there is anything that answers.
+func (l *ledger) publish(m *message, a answer) {
+	if !l.acknowledges() {
+		return
+	}
+	response, service := l.latency("publish.response"), l.latency("publish.service")
+	switch a {
+	case acknowledged:
+		response.add(m.at-m.due, m.due)
+		service.add(m.at-m.sent, m.due)
+	case nacked, atOnce:
+		response.refuse(m.due)
+		service.refuse(m.due)
+	case gaveUp:
+		response.bound(m.at-m.due, m.due)
+		l.out.Counters["censored"]++
+	default:
+		response.bound(l.closed-m.due, m.due)
+		l.out.Counters["censored"]++
+	}
+}
+
+// deliveries adds a message to the latencies of deliveries, group by group.
+func (l *ledger) deliveries(m *message, a answer) {
+	name := "delivery"
+	if l.w.Pattern == scenario.RoundTrip || l.w.Pattern == scenario.RequestReply {
+		name = "roundtrip"
+	}
+	topic := l.layout.streams[m.stream].topic
+	last, missing := int64(0), 0
+	for g := range l.layout.groups {
+		if !l.layout.groups[g].has(topic) {
+			continue
+		}
+		response, service := l.latency(name+".response"), l.latency(name+".service")
+		r := m.firstWhole(g)
+		if r != nil && r.at <= l.closed {
+			l.out.Counters["received"]++
+			response.add(r.at-m.due, m.due)
+			service.add(r.at-m.sent, m.due)
+			last = max(last, r.at)
+			continue
+		}
+		missing++
+		if a == atOnce || a == nacked {
+			response.refuse(m.due)
+			service.refuse(m.due)
+		} else {
+			response.bound(l.closed-m.due, m.due)
+			l.out.Counters["censored"]++
+		}
+		if a != atOnce && a != unsent {
+			l.absent(m, g, a)
+		}
+	}
+	if l.layout.fanOut(topic) < 2 || name != "delivery" {
+		return
+	}
+	switch of := l.latency("delivery.last"); {
+	case missing == 0:
+		of.add(last-m.due, m.due)
+	case a == atOnce || a == nacked:
+		of.refuse(m.due)
+	default:
+		of.bound(l.closed-m.due, m.due)
+	}
+}
+
+// absent adds a message that a group did not get whole.
+func (l *ledger) absent(m *message, g int, a answer) {
+	c := l.out.Counters
+	if r := m.first(g); r != nil && r.at <= l.closed {
+		c["corrupted"]++
+		return
+	}
+	c["missing"]++
+	switch {
+	case a == nacked:
+		c["missing_nacked"]++
+	case a != acknowledged:
+		c["missing_unknown"]++
+	case m.number < l.newest[m.stream*len(l.layout.groups)+g] && !l.stillComing(g):
+		c["lost_acked"]++
+	default:
+		c["undelivered"]++
+	}
+}
+
+// stillComing reports whether, to a group of several members, measured messages were
+// coming in the second half of the wait after the window.
+func (l *ledger) stillComing(g int) bool {
+	if len(l.layout.groups[g].members) < 2 {
+		return false
+	}
+	for _, r := range l.received {
+		if r.group == g && r.whole && r.m.due >= 0 && r.m.due < l.end && r.at <= l.closed && r.at > l.end+(l.closed-l.end)/2 {
+			return true
+		}
+	}
+	return false
+}
+
+// firstWhole is the first copy that came to the group undamaged.
+func (m *message) firstWhole(group int) (first *receipt) {
+	for i := range m.copies {
+		if r := &m.copies[i]; r.group == group && r.whole && (first == nil || r.at < first.at) {
+			first = r
+		}
+	}
+	return first
+}
+
+// latency returns the distribution of a metric.
+func (l *ledger) latency(name string) *Latency {
+	if l.out.Latencies[name] == nil {
+		l.out.Latencies[name] = &Latency{Metric: name}
+	}
+	return l.out.Latencies[name]
+}
+
+// samples is how many messages a latency has: of deliveries to several groups those of
+// one message are one.
+func (l *ledger) samples(x *Latency) int64 {
+	n := x.total()
+	sent, expected := l.out.Counters["sent"], l.out.Counters["expected"]
+	if x.Metric != "delivery.response" && x.Metric != "delivery.service" || expected <= sent || sent == 0 {
+		return n
+	}
+	return max(1, (2*n*sent+expected)/(2*expected))
+}
+
+// Rate is what was due and sent in the window.
+type Rate struct {
+	Asked       float64
+	Due, Sent   float64 // a second
+	WorstSecond float64 // sent ÷ due in the worst whole second; 1 where there is none
+}
+
+// rate counts what was due and sent in the window.
+func (p *play) rate() Rate {
+	var due, sent float64
+	seconds := int(p.end / 1e9)
+	dueIn, sentIn := make([]float64, seconds), make([]float64, seconds)
+	count := func(in []float64, at int64) {
+		if i := int(at / 1e9); at >= 0 && i < len(in) {
+			in[i]++
+		}
+	}
+	for _, m := range p.all {
+		if m.due < 0 || m.due >= p.end {
+			continue
+		}
+		due++
+		count(dueIn, m.due)
+		if m.answer != unsent && m.answer != atOnce && m.sent < p.end {
+			sent++
+			count(sentIn, m.sent)
+		}
+	}
+	r := Rate{Asked: p.asked(), WorstSecond: 1}
+	if due == sent+1 {
+		due = sent
+	}
+	r.Due, r.Sent = due/float64(p.end)*1e9, sent/float64(p.end)*1e9
+	return r
+}
+
+// asked is the schedule's mean rate.
+func (p *play) asked() float64 {
+	if p.w.Arrivals.Kind == scenario.Burst {
+		bursts := (p.window + int64(p.w.Arrivals.Period) - 1) / int64(p.w.Arrivals.Period)
+		return float64(bursts) * float64(p.w.Arrivals.Count) / float64(p.window) * 1e9
+	}
+	return float64(p.w.Rate.Messages) / p.w.Rate.Per.Seconds()
+}

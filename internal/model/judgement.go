@@ -1,0 +1,212 @@
+package model
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sixnines/scenario"
+)
+
+// Judgement is what may be concluded of an objective.
+type Judgement struct {
+	Objective string
+	// Outcomes are those that the rules allow. Where there are several it depends on
+	// intervals by resampling, which the model does not draw again.
+	Outcomes []string
+}
+
+// The outcomes.
+const (
+	met         = "met"
+	missed      = "missed"
+	undecided   = "undecided"
+	meaningless = "meaningless"
+)
+
+// judge says what may be concluded of each objective.
+func (o *Outcome) judge(p *play, all []scenario.Objective) {
+	for _, x := range all {
+		o.Objectives = append(o.Objectives, Judgement{Objective: x.String(), Outcomes: o.judgement(p, x)})
+	}
+}
+
+func (o *Outcome) judgement(p *play, x scenario.Objective) []string {
+	switch {
+	case x.IsMetric():
+		return o.ofLatency(x)
+	case x.IsAvailability():
+		return o.ofAvailability(p, x)
+	case x.IsRate():
+		share := o.Rate.WorstSecond
+		if x.Subject == "rate" {
+			share = 1
+			if o.Rate.Due > 0 {
+				share = o.Rate.Sent / o.Rate.Due
+			}
+		}
+		return []string{fact(holds(x, math.Round(share*1e13)/1e13))}
+	}
+	name := x.Subject
+	if name == "lost" {
+		name = "missing"
+	}
+	return []string{fact(holds(x, float64(o.Counters[name])))}
+}
+
+func fact(holds bool) string {
+	if holds {
+		return met
+	}
+	return missed
+}
+
+// holds compares a figure with an objective's limit.
+func holds(x scenario.Objective, v float64) bool {
+	switch x.Op {
+	case "<":
+		return v < x.Limit
+	case "<=":
+		return v <= x.Limit
+	case ">":
+		return v > x.Limit
+	case ">=":
+		return v >= x.Limit
+	}
+	return v == x.Limit
+}
+
+// bucket is how much larger than a value its figure may be: the width of its bucket.
+const bucket = 1.001
+
+// ofLatency: a percentile is met if the whole of its interval is, missed if none of it
+// is, undecided between. The interval is the wider of the exact one and that of
+// stretches, which is not below the least value nor above the greatest.
+func (o *Outcome) ofLatency(x scenario.Objective) []string {
+	l := o.Latencies[x.Subject]
+	if l == nil || l.total() == 0 {
+		return []string{meaningless}
+	}
+	if x.Percent == 100 {
+		return l.maximum(x)
+	}
+	low, high, ok := l.span(strconv.FormatFloat(x.Percent, 'f', -1, 64))
+	switch {
+	case !ok:
+		return []string{undecided}
+	case low.Refused:
+		return []string{fact(holds(x, math.Inf(1)))}
+	}
+	below := x.Op == "<" || x.Op == "<="
+	lowHolds, lowSure := edge(x, low.Value)
+	highHolds, highSure := edge(x, high.Value)
+	if high.AtLeast {
+		highHolds, highSure = !below, true
+	}
+	if low.AtLeast && below { // what is at least so much may be more
+		lowSure = lowSure && !lowHolds
+	}
+	switch {
+	case !lowSure || !highSure:
+		return []string{met, missed, undecided}
+	case lowHolds != highHolds:
+		return []string{undecided}
+	case lowHolds && below && l.Refused == 0 && len(l.Bounds) == 0 && surely(x, l.Values[len(l.Values)-1]):
+		return []string{met}
+	}
+	return []string{fact(lowHolds), undecided}
+}
+
+// edge reports whether the figure of a value holds, and whether that is sure in spite of
+// the width of its bucket.
+func edge(x scenario.Objective, v int64) (holding, sure bool) {
+	least, most := holds(x, float64(v)/bucket), holds(x, float64(v)*bucket+1)
+	return least, least == most
+}
+
+func surely(x scenario.Objective, v int64) bool {
+	holding, sure := edge(x, v)
+	return holding && sure
+}
+
+// maximum decides about the largest value.
+func (l *Latency) maximum(x scenario.Objective) []string {
+	below := x.Op == "<" || x.Op == "<="
+	switch {
+	case l.Refused > 0:
+		return []string{fact(holds(x, math.Inf(1)))}
+	case len(l.Bounds) == 0:
+		return []string{fact(holds(x, float64(l.Values[len(l.Values)-1])))}
+	}
+	holding, sure := edge(x, l.all[len(l.all)-1])
+	switch {
+	case !sure:
+		return []string{met, missed, undecided}
+	case holding == below:
+		return []string{undecided}
+	}
+	return []string{fact(holding)}
+}
+
+// ofAvailability: by both ends of Clopper and Pearson's interval of the share that was
+// answered within the timeout of when it was due.
+func (o *Outcome) ofAvailability(p *play, x scenario.Objective) []string {
+	for _, name := range strings.Fields("delivery.response roundtrip.response publish.response") {
+		l := o.Latencies[name]
+		if l == nil || l.total() == 0 {
+			continue
+		}
+		in, _ := slices.BinarySearch(l.Values, int64(p.w.Timeout)+1)
+		answered := int64(in) * l.Samples / l.total()
+		low, high := proportion(answered, l.Samples)
+		share := float64(in) / float64(l.total())
+		low, high = min(low, share), max(high, share)
+		a, b := holds(x, low), holds(x, high)
+		if a != b {
+			return []string{undecided}
+		}
+		if a {
+			return []string{met, undecided}
+		}
+		return []string{missed, undecided}
+	}
+	return []string{meaningless}
+}
+
+// proportion is Clopper and Pearson's 95 % interval of k of n.
+func proportion(k, n int64) (low, high float64) {
+	atLeast := func(p float64) (sum float64) { // P(X ≥ k)
+		for i := k; i <= n; i++ {
+			sum += binomial(n, i, p)
+		}
+		return sum
+	}
+	atMost := func(p float64) (sum float64) {
+		for i := range k + 1 {
+			sum += binomial(n, i, p)
+		}
+		return sum
+	}
+	high = 1
+	if k > 0 {
+		low = root(func(p float64) bool { return atLeast(p) > 0.025 })
+	}
+	if k < n {
+		high = root(func(p float64) bool { return atMost(p) < 0.025 })
+	}
+	return low, high
+}
+
+// root is where above becomes true, between 0 and 1.
+func root(above func(float64) bool) float64 {
+	a, b := 0.0, 1.0
+	for range 60 {
+		if m := (a + b) / 2; above(m) {
+			b = m
+		} else {
+			a = m
+		}
+	}
+	return (a + b) / 2
+}

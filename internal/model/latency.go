@@ -1,0 +1,194 @@
+package model
+
+import (
+	"math"
+	"math/big"
+	"slices"
+	"strings"
+)
+
+// Latency is one distribution: every value, what is known of those that never came, and
+// those that were refused.
+type Latency struct {
+	Metric  string
+	Values  []int64 // resolved, ascending
+	Bounds  []int64 // what is known of the unresolved at least, ascending
+	Refused int64
+	Samples int64
+
+	all []int64 // values and bounds, ascending
+	// slots holds the largest value of each 100 ms of intended time, infinite where a
+	// message was refused.
+	slots map[int64]int64
+}
+
+// slotLength is that of a slot of intended time.
+const slotLength = 100_000_000
+
+func (x *Latency) add(v, due int64) {
+	x.Values = append(x.Values, v)
+	x.slot(v, due)
+}
+
+func (x *Latency) bound(v, due int64) {
+	x.Bounds = append(x.Bounds, v)
+	x.slot(v, due)
+}
+
+func (x *Latency) refuse(due int64) {
+	x.Refused++
+	x.slot(never, due)
+}
+
+func (x *Latency) slot(v, due int64) {
+	if x.slots == nil {
+		x.slots = map[int64]int64{}
+	}
+	x.slots[due/slotLength] = max(x.slots[due/slotLength], v)
+}
+
+// finish sorts what was added, of so many messages.
+func (x *Latency) finish(samples int64) {
+	slices.Sort(x.Values)
+	slices.Sort(x.Bounds)
+	x.all = slices.Sorted(slices.Values(append(slices.Clone(x.Values), x.Bounds...)))
+	x.Samples = samples
+}
+
+func (x *Latency) total() int64 { return int64(len(x.Values)+len(x.Bounds)) + x.Refused }
+
+// Figure is a percentile.
+type Figure struct {
+	Value   int64 // ns; of a bound what is known at least
+	AtLeast bool  // unresolved or refused messages reach it
+	Refused bool
+	Needs   int64 // above 0: it takes so many messages, and there is no figure
+}
+
+// percentile returns a percentile, written as people do: "99.9".
+func (x *Latency) percentile(p string) Figure {
+	share := decimal(p)
+	if needs := leastSamples(share); x.Samples < needs || x.total() == 0 {
+		return Figure{Needs: needs}
+	}
+	return x.rank(nearestRank(x.total(), share))
+}
+
+// rank is the value of a rank, from 1: the resolved by size, above them the unresolved,
+// of which is known what the distribution has there with each at its bound, and above
+// all of them the refused.
+func (x *Latency) rank(r int64) Figure {
+	resolved, answered := int64(len(x.Values)), int64(len(x.all))
+	f := Figure{Refused: r > answered, AtLeast: r > resolved}
+	switch r = min(r, answered); {
+	case answered == 0:
+	case r > resolved:
+		f.Value = x.all[r-1]
+	default:
+		f.Value = x.Values[r-1]
+	}
+	return f
+}
+
+// span is the exact 95 % interval of a percentile for independent messages; ok is false
+// where the sample has none.
+func (x *Latency) span(p string) (low, high Figure, ok bool) {
+	share := decimal(p)
+	lo, hi, ok := ranks(x.Samples, share)
+	if !ok || x.Samples < leastSamples(share) {
+		return low, high, false
+	}
+	n := x.total()
+	// Of messages that were delivered several times, from the first delivery of the
+	// lower message to the last of the upper one.
+	first, _ := new(big.Int).DivMod(big.NewInt((lo-1)*n), big.NewInt(x.Samples), new(big.Int))
+	last := (hi*n + x.Samples - 1) / x.Samples
+	return x.rank(first.Int64() + 1), x.rank(last), true
+}
+
+// episodes counts the events behind what is above v: runs of slots with such a value,
+// where slots without a message end none; where more than half of the slots have one,
+// each of those. There is at least one.
+func (x *Latency) episodes(v int64) int {
+	numbers := slices.Sorted(func(yield func(int64) bool) {
+		for n := range x.slots {
+			if !yield(n) {
+				return
+			}
+		}
+	})
+	runs, above, in := 0, 0, false
+	for _, n := range numbers {
+		over := x.slots[n] > v
+		if over {
+			above++
+			if !in {
+				runs++
+			}
+		}
+		in = over
+	}
+	if above > len(numbers)/2 && len(numbers) > 1 {
+		runs = above
+	}
+	return max(runs, 1)
+}
+
+// decimal is the exact share that a percentile's text is.
+func decimal(p string) *big.Rat {
+	x, ok := new(big.Rat).SetString(p)
+	if !ok {
+		panic("model: percentile " + p)
+	}
+	return x.Quo(x, big.NewRat(100, 1))
+}
+
+// nearestRank is ⌈share·n⌉.
+func nearestRank(n int64, share *big.Rat) int64 {
+	x := new(big.Rat).Mul(share, new(big.Rat).SetInt64(n))
+	q, r := new(big.Int).QuoRem(x.Num(), x.Denom(), new(big.Int))
+	if r.Sign() > 0 {
+		return q.Int64() + 1
+	}
+	return max(q.Int64(), 1)
+}
+
+// leastSamples is ln 0.025 ÷ ln p, rounded up; below the median with 1 − p for p.
+func leastSamples(share *big.Rat) int64 {
+	p, _ := share.Float64()
+	return int64(math.Ceil(math.Log(0.025) / math.Log(max(p, 1-p))))
+}
+
+// ranks are l < u with P(X < l) ≤ 2.5 % and P(X ≥ u) ≤ 2.5 %, X binomial of n and the
+// share: the largest such l and the least such u.
+func ranks(n int64, share *big.Rat) (lo, hi int64, ok bool) {
+	p, _ := share.Float64()
+	below := 0.0 // P(X < k)
+	lo, hi = 0, n+1
+	for k := int64(0); k <= n; k++ {
+		if below <= 0.025 {
+			lo = k
+		}
+		if 1-below <= 0.025+1e-12 && k < hi {
+			hi = k
+		}
+		below += binomial(n, k, p)
+	}
+	return lo, hi, lo >= 1 && hi <= n
+}
+
+// binomial is P(X = k).
+func binomial(n, k int64, p float64) float64 {
+	choose := logFactorial(n) - logFactorial(k) - logFactorial(n-k)
+	return math.Exp(choose + float64(k)*math.Log(p) + float64(n-k)*math.Log1p(-p))
+}
+
+func logFactorial(n int64) float64 {
+	v, _ := math.Lgamma(float64(n) + 1)
+	return v
+}
+
+// percentiles are those that are published.
+func percentiles() []string {
+	return strings.Fields("50 75 90 95 99 99.9 99.99 99.999 99.9999")
+}

@@ -1,0 +1,40 @@
+package model
+
+// answer is how a send ended.
+type answer int
+
+const (
+	unanswered answer = iota
+	handedOver        // nothing is acknowledged: the client has taken it
+	acknowledged
+	nacked
+	gaveUp   // an answer that can no longer come
+	atOnce   // the client refused it
+	unsent   // it was never sent
+	canceled // its connection closed before the answer
+)
+
+// message is one message of the load and what became of it.
+type message struct {
+	due    int64 // ns from the window's start, as all instants
+	stream int
+	number int64 // in its stream
+	size   int64
+
+	sent   int64 // the last instant before the send
+	back   int64 // when the send returned
+	fault  fault
+	answer answer
+	at     int64 // when the answer came
+
+	copies []receipt // what consumers got of it
+}
+
+// receipt is a copy of a message at a consumer.
+type receipt struct {
+	group, consumer int
+	at              int64
+	copy            int  // 0: the first
+	whole           bool // not damaged
+	marked          bool // as sent before
+}

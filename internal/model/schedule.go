@@ -1,0 +1,118 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"sixnines/scenario"
+)
+
+// due is when a message of a producer is due, ns from the window's start.
+type due struct {
+	at       int64
+	producer int
+}
+
+// never is after everything.
+const never = math.MaxInt64
+
+// schedule lists what is due from the beginning of the warm-up to the end of what
+// may follow the window, in the order in which it is due.
+func schedule(w *scenario.Workload, seed uint64, warmup, window, horizon time.Duration) ([]due, error) {
+	var all []due
+	switch w.Arrivals.Kind {
+	case scenario.Constant:
+		all = constant(w, -int64(warmup), int64(horizon))
+	case scenario.Poisson:
+		for p := range w.Producers {
+			all = append(all, poisson(w, seed, p, beforeWindow, -int64(warmup), 0)...)
+			all = append(all, poisson(w, seed, p, inWindow, 0, int64(window))...)
+			all = append(all, poisson(w, seed, p, afterWindow, int64(window), int64(horizon))...)
+		}
+	case scenario.Burst:
+		all = burst(w, -int64(warmup), int64(horizon))
+	default:
+		return nil, fmt.Errorf("the model has no arrivals %q", w.Arrivals.Kind)
+	}
+	slices.SortStableFunc(all, func(a, b due) int {
+		if a.at != b.at {
+			return int(a.at/2 - b.at/2 + (a.at%2 - b.at%2)) // no overflow
+		}
+		return a.producer - b.producer
+	})
+	return all, nil
+}
+
+// constant is t_n = ⌊n·per/messages⌋ for every whole n, of which those before the
+// window are negative; message n is that of producer n mod P.
+func constant(w *scenario.Workload, from, to int64) []due {
+	var all []due
+	per, messages := big.NewInt(int64(w.Rate.Per)), new(big.Int).SetUint64(w.Rate.Messages)
+	at := func(n int64) int64 {
+		x := new(big.Int).Mul(big.NewInt(n), per)
+		return x.Div(x, messages).Int64() // Euclidean: down for negative n as well
+	}
+	first := int64(0)
+	for at(first-1) >= from {
+		first--
+	}
+	for n := first; at(n) < to; n++ {
+		all = append(all, due{at(n), int(((n % int64(w.Producers)) + int64(w.Producers)) % int64(w.Producers))})
+	}
+	return all
+}
+
+// burst is so many messages at once at each whole period.
+func burst(w *scenario.Workload, from, to int64) []due {
+	var all []due
+	count, period := int64(w.Arrivals.Count), int64(w.Arrivals.Period)
+	for k := -(-from / period); k*period < to; k++ {
+		for i := range count {
+			n := k*count + i
+			all = append(all, due{k * period, int(((n % int64(w.Producers)) + int64(w.Producers)) % int64(w.Producers))})
+		}
+	}
+	return all
+}
+
+// The parts of a schedule, each of which is drawn from a stream of its own.
+const (
+	beforeWindow = iota
+	inWindow
+	afterWindow
+)
+
+// poisson draws the arrivals of one producer in one part of the schedule: gaps of
+// −ln(U)·P/λ, U uniform on the multiples of 2⁻⁵³ above 0, where the fraction of a
+// nanosecond that is left over counts for the next gap. The part begins and ends as
+// from and to say.
+func poisson(w *scenario.Workload, seed uint64, producer, part int, from, to int64) []due {
+	const golden = 0x9e3779b97f4a7c15
+	high := finalise(seed + golden*(uint64(part)+1))
+	source := rand.NewPCG(high, finalise(high+golden*(uint64(producer)+1)))
+	gap := float64(float64(w.Producers)*float64(w.Rate.Per)) / float64(w.Rate.Messages)
+	var all []due
+	at, rest := from, 0.0
+	for {
+		u := float64(source.Uint64()>>11+1) / (1 << 53)
+		rest += -math.Log(u) * gap
+		whole := math.Floor(rest)
+		rest -= whole
+		if whole > 1<<62 || at+int64(whole) >= to {
+			return all
+		}
+		at += int64(whole)
+		all = append(all, due{at, producer})
+	}
+}
+
+// finalise is the last step of SplitMix64.
+func finalise(x uint64) uint64 {
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
