@@ -2,6 +2,7 @@
 #
 #   make brokers  what the tests are run against, installed where it is absent
 #   make test     the tests, against real brokers; needs Go, and installs the rest
+#   make hunt     the tests that draw cases at random, HUNT cases each: a night
 #   make          the program, one static binary in bin/
 #   make zeromq   the same with ZeroMQ, which needs libzmq to build and to run
 #   make site     the documents as a web site with search, in bin/site; needs Python
@@ -35,7 +36,7 @@ RACING    = $(shell $(GO) list ./internal/engine) $(PATIENT)
 # As many at a time: most of them wait.
 BESIDE   := -p=3
 
-.PHONY: all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
+.PHONY: hunt all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
 
 all: bin/sixnines
 
@@ -127,6 +128,14 @@ test: brokers
 	$(GO) test $(TAGGED) -c -o /dev/null ./...
 	.ci/gotest $(TAGGED) $(TESTING) $(BESIDE) $(PATIENT)
 	.ci/gotest $(TAGGED) $(TESTING) $(filter-out $(PATIENT),$(shell $(GO) list ./...))
+
+# What continuous integration has a sample of, at length: scenarios against a model of
+# the method, gates, intervals, forged results, refusals, and what simulations promise.
+# HUNT is how many cases each draws, at most as many as it has.
+HUNT ?= 10000
+hunt: brokers
+	SIXNINES_HUNT=$(HUNT) $(GO) test $(TAGGED) -count=1 -p=1 -timeout=12h -v \
+		-run='Hunt|Simulat|Cover|FalseAlarms|Power|Theory|WhereTheyStop|DoesNotBend' ./internal/... ./drivers/...
 
 # Variants of what was already tried are left out, and packages in which nothing
 # runs beside anything else: they would be slow here.

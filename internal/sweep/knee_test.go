@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sixnines/internal/hunttest"
 	"sixnines/internal/stats"
 )
 
@@ -85,7 +86,7 @@ func TestKneeOfTheory(t *testing.T) {
 // Five rounds with an error of 5 % each: the interval covers as it says, and the
 // knee is within 5 % as a rule.
 func TestKneeIntervalCovers(t *testing.T) {
-	const series = 200
+	series := hunttest.Cases(t, 60, 200)
 	c := mm1Curve(0.99)
 	held, near := 0, 0
 	for seed := range uint64(series) {

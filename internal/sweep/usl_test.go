@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sixnines/internal/hunttest"
 	"sixnines/internal/stats"
 )
 
@@ -40,19 +41,13 @@ func TestUSLOfTheLawItself(t *testing.T) {
 	}
 }
 
-// series is how many are simulated, most of them only where there is time: 300 gave
-// 94.7 to 98.7 % where 95 are promised.
-func series() int {
-	if testing.Short() {
-		return 30
-	}
-	return 100
-}
+// series is how many are simulated: 300 gave 94.7 to 98.7 % where 95 are promised.
+func series(t *testing.T) int { return hunttest.Cases(t, 30, 300) }
 
 // The intervals hold the truth as often as they say: 95 %, less four standard
 // deviations of such a count.
 func TestUSLIntervalsCover(t *testing.T) {
-	series := series()
+	series := series(t)
 	least := int(float64(series)*0.95 - 4*math.Sqrt(float64(series)*0.95*0.05))
 	for _, tt := range []struct {
 		truth          usl
@@ -87,7 +82,7 @@ func TestUSLIntervalsCover(t *testing.T) {
 // Where nothing bends the peak is not told, but for the share of cases in which the
 // interval of κ errs at its lower end.
 func TestUSLThatDoesNotBend(t *testing.T) {
-	series := series()
+	series := series(t)
 	for _, truth := range []usl{{1000, 0, 0}, {1000, 0.1, 0}} {
 		told := 0
 		for seed := range uint64(series) {

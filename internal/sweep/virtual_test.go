@@ -8,6 +8,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/hunttest"
 	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -120,13 +121,10 @@ func (s sojourn) highest(limit time.Duration) float64 {
 	return low
 }
 
-// The interval holds the rate that queueing theory has, in 38 of 40 seeds: a test
-// that errs as often as it may fails once in 20 times there, and this one errs less.
+// The interval holds the rate that queueing theory has, in 38 of 40 seeds of a hunt and
+// in all of those that continuous integration has time for.
 func TestSearchFindsTheRateOfTheory(t *testing.T) {
-	seeds := 40
-	if testing.Short() {
-		seeds = 4
-	}
+	seeds := hunttest.Cases(t, 4, 40)
 	for _, tt := range []struct {
 		name     string
 		constant bool
