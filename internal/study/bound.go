@@ -112,13 +112,16 @@ func (d *decider) steady() Verdict {
 	cells, complete := d.matched()
 	v := Agrees
 	for _, c := range cells {
-		is, is_not, other := 0, 0, 0
+		is, isNot, other := 0, 0, 0
 		var classes []string
 		for _, t := range c.Trials {
 			if t.Run == nil {
 				continue
 			}
 			run := PartOf(t.Run, d.t.Workload)
+			if run != nil && invalidRun(run) {
+				continue // counted as absent unless another was made in its place
+			}
 			if run == nil || run.Summary == nil || run.Summary.Steady == nil || decidesNothing(run.Summary.Verdict) || run.Summary.Steady.P50.Class == "not assessed" {
 				other++
 				continue
@@ -130,15 +133,20 @@ func (d *decider) steady() Verdict {
 			if class == d.t.Class {
 				is++
 			} else {
-				is_not++
+				isNot++
 			}
 			d.files = append(d.files, t.File)
 		}
-		d.say("%s: %d runs are %s, %d are not, %d are not assessed", c.Cell.Name, is, d.t.Class, is_not, other)
+		missing := absentOf(c, d.t.Workload)
+		d.say("%s: %d runs are %s, %d are not, %d are not assessed", c.Cell.Name, is, d.t.Class, isNot, other+missing.rounds)
+		if missing.rounds > 0 {
+			d.say("%s", missing.text(c))
+		}
 		switch {
-		case is_not >= LeastRounds && is == 0:
+		// A run that was not assessed may have had either course.
+		case isNot >= LeastRounds && is+other+missing.rounds == 0:
 			return Disagrees
-		case is < LeastRounds || is_not > 0:
+		case is < LeastRounds || isNot+other+missing.rounds > 0:
 			v = Undecidable
 			d.need(d.longer())
 		}

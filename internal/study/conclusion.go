@@ -26,7 +26,9 @@ const (
 //
 // A test agrees or disagrees only where the exact test of at least six rounds passes,
 // or an exact interval lies wholly on one side: of the median over six rounds, or of
-// each run where there are two to five. Runs that are INVALID count for nothing.
+// each run where there are two to five. Planned rounds that have no result, and INVALID
+// ones in whose place no other was made, may have had any figure: a bound is decided only
+// where it is the same wherever they lie, a comparison not at all.
 // Figures that are suspect, below three times the noise floor, a lower bound, or that
 // the sample does not support decide nothing, and one round alone does not either. A
 // comparison goes without the rounds that have one, but not where it is for how the
@@ -244,6 +246,9 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 			tried[i] = append(slices.Clone(columns[i]), usable)
 			if len(usable) < LeastRounds && blocked == "" && why != "" {
 				blocked = fmt.Sprintf("%s; %d of %s can be used, and it takes %d", why, len(usable), spell.Plural(len(c.Trials), "round"), LeastRounds)
+			}
+			if missing := absentOf(c, d.t.Workload); len(usable) >= LeastRounds && missing.rounds > 0 {
+				selects = cmp.Or(selects, missing.text(c)+": with them the answer may be another")
 			}
 			if n := len(read); least == 0 || n < least {
 				least = n

@@ -23,8 +23,52 @@ type Over struct {
 	Bounded          bool
 	AtLeast          bool // a round's number is a lower bound
 	Rounds           int  // that have a number, INVALID ones left out
+	// Unknown is how many planned rounds have no result: they failed, were cut or were not
+	// made, or are INVALID and no further round was made in their place. The interval
+	// holds wherever their figures would have been.
+	Unknown int
 	// Blocked says why it decides nothing; empty: it may.
 	Blocked string
+}
+
+// absent are the planned rounds of a cell that have no run, or an INVALID one in whose
+// place no other was made. Nothing is known of what they would have shown.
+type absent struct {
+	rounds int
+	why    string // of the first, for people
+}
+
+// absentOf counts them for a workload.
+func absentOf(c *CellOutcome, workload string) absent {
+	var a absent
+	invalid, usable, why := 0, 0, ""
+	for _, t := range c.Trials {
+		switch {
+		case t.Bench != nil:
+			usable++
+		case t.Run == nil && t.Why == "":
+			a.rounds, a.why = a.rounds+1, cmp.Or(a.why, fmt.Sprintf("round %d was not made", t.Round))
+		case t.Run == nil:
+			a.rounds, a.why = a.rounds+1, cmp.Or(a.why, fmt.Sprintf("round %d %s: %s", t.Round, t.Outcome(), t.Why))
+		default:
+			if run := PartOf(t.Run, workload); run != nil && invalidRun(run) {
+				invalid++
+				why = cmp.Or(why, fmt.Sprintf("round %d is INVALID: %s", t.Round, reasons(run.Summary.Verdict, result.Invalid)))
+			} else {
+				usable++
+			}
+		}
+	}
+	// Rounds that were made in place of INVALID ones stand for them.
+	if n := min(invalid, c.Cell.Rounds-usable-a.rounds); n > 0 {
+		a.rounds, a.why = a.rounds+n, cmp.Or(a.why, why)
+	}
+	return a
+}
+
+// text says how many of the rounds they are.
+func (a absent) text(c *CellOutcome) string {
+	return fmt.Sprintf("%s: %d of %s have no result (%s)", c.Cell.Name, a.rounds, spell.Plural(int64(len(c.Trials)), "round"), a.why)
 }
 
 // readRounds reads a figure in each round of a cell that has a run which is not
@@ -106,14 +150,25 @@ func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 	}
 	slices.Sort(values)
 	o.Value = values[(len(values)-1)/2]
-	if o.Rounds >= LeastRounds {
-		o.Low, o.High, o.Bounded = stats.MedianInterval(values, Confidence)
-		return o
-	}
-	if bounded {
+	missing := absentOf(c, workload)
+	o.Unknown = missing.rounds
+	if o.Rounds+o.Unknown >= LeastRounds {
+		// The absent rounds may lie anywhere: the lower end is that with all of them below,
+		// the upper end that with all above.
+		below, above := slices.Repeat([]float64{math.Inf(-1)}, o.Unknown), slices.Repeat([]float64{math.Inf(1)}, o.Unknown)
+		o.Low, _, _ = stats.MedianInterval(append(below, values...), Confidence)
+		_, o.High, _ = stats.MedianInterval(append(above, values...), Confidence)
+		if o.Bounded = !math.IsInf(o.Low, 0) && !math.IsInf(o.High, 0); !o.Bounded {
+			o.Low, o.High = 0, 0
+		}
+	} else if bounded && o.Unknown == 0 {
 		o.Low, o.High, o.Bounded = low, high, true
 	}
-	if o.Blocked == "" && (!bounded || o.Rounds < leastRuns) {
+	switch {
+	case o.Blocked != "":
+	case !o.Bounded && o.Unknown > 0:
+		o.Blocked = missing.text(c) + ": with them the answer may be another"
+	case o.Rounds < LeastRounds && (!bounded || o.Rounds < leastRuns):
 		o.Blocked = fmt.Sprintf("%s of %s has %s", name, c.Cell.Name, spell.Plural(o.Rounds, "round"))
 	}
 	return o
