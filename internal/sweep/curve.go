@@ -2,6 +2,7 @@ package sweep
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"sixnines/result"
@@ -12,6 +13,7 @@ type Curve struct {
 	Others Cell // the coordinates of the other axes
 	X      []float64
 	Rows   []*Row
+	Rounds int // planned for each row
 }
 
 // Name is such as "size=256B", for people; empty where there is no other axis.
@@ -32,7 +34,7 @@ func (t *Table) Along(key string) []Curve {
 		j := slices.IndexFunc(curves, func(c Curve) bool { return slices.Equal(c.Others, others) })
 		if j < 0 {
 			j = len(curves)
-			curves = append(curves, Curve{Others: others})
+			curves = append(curves, Curve{Others: others, Rounds: t.Rounds})
 		}
 		c := &curves[j]
 		x := values[row.Cell[at].Value]
@@ -96,56 +98,91 @@ func (t *Table) Plane() (across, up int) {
 }
 
 // Knee finds the knee of a curve over the rate, of a percentile of its latency.
-// Trials that are INVALID, or too short for the percentile, show nothing: they are
-// left out, and the text says how many.
+// Trials that are INVALID, whose percentile is suspect or not supported, or that were
+// not made show nothing: the text says how many they are, and where they are most at a
+// rate that decides the knee is not told.
 func (c Curve) Knee(percentile string, conf float64) Knee {
-	rounds, left := byRound(c, func(x float64, o Outcome) (Point, bool) {
+	rounds, left := c.byRound(func(o Outcome) bool {
 		f := o.Figures[percentile]
-		beyond := o.Status == result.Unstable || f.slowest()
-		return Point{Rate: x, Latency: float64(f.Value), Unstable: beyond}, beyond || f.Missing == ""
+		return o.Status == result.Unstable || f.slowest() || f.Missing == "" && !f.Suspect
 	})
-	k := FindKnee(rounds, conf)
+	points := make([][]Point, len(rounds))
+	for i, round := range rounds {
+		for _, t := range round {
+			f := t.outcome.Figures[percentile]
+			points[i] = append(points[i], Point{Rate: t.x, Latency: float64(f.Value), Unstable: t.outcome.Status == result.Unstable || f.slowest(), Unknown: !t.usable})
+		}
+	}
+	k := FindKnee(points, conf)
 	k.Text += left
 	return k
 }
 
 // Scalability fits the Universal Scalability Law to a curve over a concurrency.
-// Trials that are INVALID show nothing: they are left out, and the text says how
-// many.
+// Trials that are INVALID, SUSPECT as a whole or were not made show nothing: they are
+// left out, and the text says how many they are. Where they are most at one of the
+// concurrencies nothing is fitted.
 func (c Curve) Scalability(conf float64) USL {
-	rounds, left := byRound(c, func(x float64, o Outcome) (Load, bool) { return Load{N: x, X: o.Achieved}, o.Achieved > 0 })
-	u := FitUSL(rounds, conf)
+	rounds, left := c.byRound(func(o Outcome) bool { return o.Achieved > 0 && o.Status != result.Suspect })
+	loads := make([][]Load, len(rounds))
+	balance := map[float64]int{} // trials that show something, less those that do not
+	for i, round := range rounds {
+		for _, t := range round {
+			if !t.usable {
+				balance[t.x]--
+				continue
+			}
+			balance[t.x]++
+			loads[i] = append(loads[i], Load{N: t.x, X: t.outcome.Achieved})
+		}
+	}
+	u := FitUSL(loads, conf)
+	for _, x := range c.X {
+		if balance[x] < 0 && u.Refused == "" {
+			u = USL{Refused: fmt.Sprintf("most trials at N = %s show nothing", amount(x))}
+			u.Text = "no scalability law was fitted: " + u.Refused
+		}
+	}
 	u.Text += left
 	return u
 }
 
-// byRound puts the trials of a curve together by their rounds; of says what one is
-// at x, and whether it is one. left says how many are not, empty if all are.
-func byRound[T any](c Curve, of func(x float64, o Outcome) (T, bool)) (all [][]T, left string) {
-	rounds := map[int][]T{}
-	var order []int
-	made, used := 0, 0
+// tried is a trial of a curve at x.
+type tried struct {
+	x       float64
+	outcome Outcome
+	usable  bool // it shows something
+}
+
+// byRound puts the trials of a curve together by their rounds, with those that were
+// planned and not made. usable says of one that is not INVALID whether it shows
+// something. left says how many do not, empty if all do.
+func (c Curve) byRound(usable func(Outcome) bool) (all [][]tried, left string) {
+	rounds := map[int][]tried{}
+	planned, used := 0, 0
 	for i, r := range c.Rows {
+		made := map[int]bool{}
 		for _, o := range r.Runs {
-			made++
-			if o.Status == result.Invalid {
-				continue
-			}
-			if t, ok := of(c.X[i], o); ok {
+			t := tried{x: c.X[i], outcome: o, usable: o.Status != result.Invalid && usable(o)}
+			if t.usable {
 				used++
-				if rounds[o.Round] == nil {
-					order = append(order, o.Round)
-				}
-				rounds[o.Round] = append(rounds[o.Round], t)
+			}
+			made[o.Round] = true
+			rounds[o.Round] = append(rounds[o.Round], t)
+			planned++
+		}
+		for n := 1; n <= c.Rounds && r.Semantics == ""; n++ {
+			if !made[n] {
+				rounds[n] = append(rounds[n], tried{x: c.X[i]})
+				planned++
 			}
 		}
 	}
-	slices.Sort(order)
-	for _, n := range order {
+	for _, n := range slices.Sorted(maps.Keys(rounds)) {
 		all = append(all, rounds[n])
 	}
-	if used < made {
-		left = fmt.Sprintf("; without %d of %d trials, which are INVALID or have no such figure", made-used, made)
+	if used < planned {
+		left = fmt.Sprintf("; without %d of %d trials, which are INVALID, suspect or not made, or have no such figure", planned-used, planned)
 	}
 	return all, left
 }

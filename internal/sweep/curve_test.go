@@ -64,8 +64,78 @@ func TestRefusedIsBeyondTheKnee(t *testing.T) {
 	if k := c.Knee("99", 0.95); !k.Told || math.Abs(k.Rate.Value/(server/2)-1) > 0.05 || !strings.Contains(k.Text, "without 2 of 27 trials") {
 		t.Errorf("%+v", k)
 	}
-	if k := c.Knee("50", 0.95); !k.Told || !strings.HasSuffix(k.Text, "; without 1 of 27 trials, which are INVALID or have no such figure") {
+	if k := c.Knee("50", 0.95); !k.Told || !strings.HasSuffix(k.Text, "; without 1 of 27 trials, which are INVALID, suspect or not made, or have no such figure") {
 		t.Errorf("%+v", k)
+	}
+}
+
+// Trials that show nothing place no knee: where they are most at a rate that decides,
+// it is not told.
+func TestNoKneeOfTrialsThatShowNothing(t *testing.T) {
+	const server = 10_000.0
+	g := gridOf(t, "rate=1000/s..9000/s:lin:9")
+	suspect := func(o *Outcome) {
+		f := o.Figures["99"]
+		f.Suspect = true
+		o.Figures["99"] = f
+	}
+	for _, tt := range []struct {
+		name string
+		at   func(rate float64) bool // where two of three trials are
+		all  bool                    // and the third
+		how  func(*Outcome)
+		told bool
+	}{
+		{"suspect everywhere", func(float64) bool { return true }, true, suspect, false},
+		{"suspect mostly", func(float64) bool { return true }, false, suspect, false},
+		{"suspect at the knee", func(rate float64) bool { return rate == 5000 }, true, suspect, false},
+		{"suspect beside what places it", func(rate float64) bool { return rate == 8000 }, true, suspect, false},
+		{"suspect far below", func(rate float64) bool { return rate == 1000 }, true, suspect, true},
+		{"INVALID everywhere", func(float64) bool { return true }, true, func(o *Outcome) { o.Status = result.Invalid }, false},
+		{"not made at the knee", func(rate float64) bool { return rate == 5000 }, false, nil, false},
+	} {
+		outcomes := map[int][]Outcome{}
+		for i := range g.Len() {
+			rate := 1000 * float64(i+1)
+			for round := 1; round <= 3; round++ {
+				o := outcomeAt(round, int64(1e9/(server-rate)), result.Valid)
+				if tt.at(rate) && (round < 3 || tt.all) {
+					if tt.how == nil {
+						continue
+					}
+					tt.how(&o)
+				}
+				outcomes[i] = append(outcomes[i], o)
+			}
+		}
+		k := NewTable(g, 3, outcomes).Along("workload.rate")[0].Knee("99", 0.95)
+		if k.Told != tt.told || !strings.Contains(k.Text, "; without ") {
+			t.Errorf("%s: %+v", tt.name, k)
+		}
+	}
+}
+
+// Nor do they fit a law.
+func TestNoScalabilityOfTrialsThatShowNothing(t *testing.T) {
+	g := gridOf(t, "producers=1,2,4,8,16,32,64")
+	for name, status := range map[string]result.Status{"suspect": result.Suspect, "INVALID": result.Invalid} {
+		for _, share := range []int{2, 3} {
+			outcomes := map[int][]Outcome{}
+			for i := range g.Len() {
+				for round := 1; round <= 3; round++ {
+					o := outcomeAt(round, 1, result.Valid)
+					n := math.Pow(2, float64(i))
+					if o.Achieved = 1000 * n / (1 + 0.05*(n-1) + 0.002*n*(n-1)); round <= share {
+						o.Status = status
+					}
+					outcomes[i] = append(outcomes[i], o)
+				}
+			}
+			u := NewTable(g, 3, outcomes).Along("workload.producers")[0].Scalability(0.95)
+			if u.Refused == "" || !strings.Contains(u.Text, "; without ") {
+				t.Errorf("%s, %d of 3: %+v", name, share, u)
+			}
+		}
 	}
 }
 

@@ -21,6 +21,7 @@ type Point struct {
 	Rate     float64 // messages a second
 	Latency  float64 // of whatever figure the curve is, in whatever unit; above 0
 	Unstable bool    // the rate is more than the system takes, or it refuses what has this latency, which means nothing then
+	Unknown  bool    // the trial shows nothing: it is INVALID, its figure is suspect or missing, or it was not made
 }
 
 // Knee is where a rate–latency curve bends.
@@ -57,7 +58,8 @@ const kneeWindow = 0.7
 // A rate is beyond if at least half of its trials are unstable, and so is every rate
 // above. The maximum is that of a parabola through the power of all trials at rates
 // with 70 % of the highest and more (of M/M/1 the power is a parabola). Where it is
-// not between rates that were tried it is not told.
+// not between rates that were tried it is not told; nor where most trials show nothing
+// at one of the rates that place it or next to these.
 func FindKnee(rounds [][]Point, conf float64) Knee {
 	var k Knee
 	all := make([]int, len(rounds))
@@ -65,6 +67,9 @@ func FindKnee(rounds [][]Point, conf float64) Knee {
 		all[i] = i
 	}
 	found := kneeOf(rounds, all)
+	if found.why == "" {
+		found.why = found.blindSpot(rounds)
+	}
 	k.Between = found.between
 	if found.why != "" {
 		k.Text = "the knee is not known: " + found.why
@@ -111,7 +116,36 @@ func amount(x float64) string {
 type kneeAt struct {
 	rate    float64
 	between [2]float64
-	why     string
+	// placedBy are the rates that place it, and those next to them: whatever would be
+	// seen there decides on it.
+	placedBy [2]float64
+	why      string
+}
+
+// blindSpot says why a knee is not told although there is one: at a rate that decides on
+// it more trials show nothing than show something. Empty: there is no such rate.
+func (k kneeAt) blindSpot(rounds [][]Point) string {
+	var tried []float64
+	balance := map[float64]int{} // trials that show something, less those that do not
+	for _, round := range rounds {
+		for _, p := range round {
+			if _, ok := balance[p.Rate]; !ok {
+				tried = append(tried, p.Rate)
+			}
+			if p.Unknown {
+				balance[p.Rate]--
+			} else {
+				balance[p.Rate]++
+			}
+		}
+	}
+	slices.Sort(tried)
+	for _, rate := range tried {
+		if balance[rate] < 0 && rate >= k.placedBy[0] && rate <= k.placedBy[1] {
+			return fmt.Sprintf("most trials at %s show nothing", spell.Rate(rate))
+		}
+	}
+	return ""
 }
 
 // level is what was found at one rate.
@@ -128,7 +162,11 @@ func (l level) power() float64 { return stats.Median(l.powers) }
 func levelsOf(rounds [][]Point, pick []int) (levels []level, beyond float64) {
 	var points []Point
 	for _, i := range pick {
-		points = append(points, rounds[i]...)
+		for _, p := range rounds[i] {
+			if !p.Unknown {
+				points = append(points, p)
+			}
+		}
 	}
 	slices.SortStableFunc(points, func(a, b Point) int { return cmp.Compare(a.Rate, b.Rate) })
 	for _, p := range points {
@@ -162,7 +200,11 @@ func kneeOf(rounds [][]Point, pick []int) kneeAt {
 		end = beyond
 	}
 	if len(levels) == 0 {
-		return kneeAt{between: [2]float64{0, end}, why: "no rate was stable"}
+		why := "no rate was stable"
+		if beyond == 0 {
+			why = "no trial has a figure that can be used"
+		}
+		return kneeAt{between: [2]float64{0, end}, why: why}
 	}
 	best := 0
 	for i, l := range levels {
@@ -210,7 +252,13 @@ func kneeOf(rounds [][]Point, pick []int) kneeAt {
 		k.why = fmt.Sprintf("it lies between %s and %s, and the rates tried are too few, or too noisy, to place it", spell.Rate(k.between[0]), spell.Rate(k.between[1]))
 		return k
 	}
-	k.rate, k.between = rate, [2]float64{0, end}
+	k.rate, k.between, k.placedBy = rate, [2]float64{0, end}, [2]float64{0, end}
+	if from > 0 {
+		k.placedBy[0] = levels[from-1].rate
+	}
+	if to < len(levels)-1 {
+		k.placedBy[1] = levels[to+1].rate
+	}
 	for _, l := range levels {
 		if l.rate <= rate {
 			k.between[0] = l.rate

@@ -83,9 +83,10 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 		return u
 	}
 	found := stats.OverRounds(len(rounds), func(pick []int) []float64 {
-		points, different := loadsOf(rounds, pick)
-		if f, ok := fitUSL(points, false); ok && different >= LeastLoads {
-			return []float64{math.Log(f.gamma), f.sigma, f.kappa, math.Log(f.peak())}
+		if points, different := loadsOf(rounds, pick); different >= LeastLoads {
+			if f, ok := fitUSL(points, false); ok {
+				return []float64{math.Log(f.gamma), f.sigma, f.kappa, math.Log(f.peak())}
+			}
 		}
 		none := math.NaN()
 		return []float64{none, none, none, none}
