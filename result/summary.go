@@ -1,6 +1,7 @@
 package result
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -232,13 +233,17 @@ type Verdict struct {
 	Reasons []Reason `json:"reasons"`
 }
 
-// Limit says from which percentile on a metric is suspect.
+// Limit says from which percentile on a metric is suspect, and from which it is invalid.
 type Limit struct {
 	Metric Metric `json:"metric"`
 	// ValidTo is the highest percentile below; empty: there is none.
 	ValidTo string `json:"valid_to,omitempty"`
-	From    string `json:"suspect_from"` // the first that is suspect, and so are all beyond it
+	From    string `json:"suspect_from"` // the first that is suspect or invalid, and so are all beyond it
 	Why     string `json:"why"`          // a few words: "36 % own lag"
+	// InvalidFrom is the first percentile that is invalid: From or a higher one. All beyond
+	// it are invalid, too. Empty: none is, as in results of earlier versions.
+	InvalidFrom string `json:"invalid_from,omitempty"`
+	InvalidWhy  string `json:"invalid_why,omitempty"` // a few words
 }
 
 // String returns the status as people read it, and how far it goes: UNSTABLE is
@@ -263,22 +268,45 @@ func (v Verdict) Limit(m Metric) *Limit {
 	return nil
 }
 
-// Reaches reports whether the percentile is suspect; the maximum, "max", lies
+// Reaches reports whether the percentile is suspect or invalid; the maximum, "max", lies
 // beyond all of them. One between ValidTo and From is, too: nothing shows that it is
 // valid. A nil limit reaches none.
-func (l *Limit) Reaches(percentile string) bool {
-	if l == nil {
-		return false
+func (l *Limit) Reaches(percentile string) bool { return l.Of(percentile) != Valid }
+
+// Of returns Valid, Suspect or Invalid for a percentile or the maximum, as Reaches has it.
+func (l *Limit) Of(percentile string) Status {
+	switch {
+	case l == nil:
+		return Valid
+	case l.InvalidFrom != "" && beyond(percentile, l.InvalidFrom, below(l.InvalidFrom, l.ValidTo)):
+		return Invalid
+	case beyond(percentile, l.From, l.ValidTo):
+		return Suspect
 	}
-	from, err := strconv.ParseFloat(l.From, 64)
+	return Valid
+}
+
+// below returns the published percentile before one, or least if that is no lower.
+func below(percentile, least string) string {
+	all := Percentiles()
+	if i := slices.Index(all, percentile); i > 0 {
+		return all[i-1]
+	}
+	return least
+}
+
+// beyond reports whether a percentile is at or beyond from, or beyond to, which is the
+// next lower one that is published; to may be empty.
+func beyond(percentile, from, to string) bool {
+	least, err := strconv.ParseFloat(from, 64)
 	p, notNumber := strconv.ParseFloat(percentile, 64)
 	if err != nil || notNumber != nil {
 		return err == nil
 	}
-	if valid, none := strconv.ParseFloat(l.ValidTo, 64); none == nil {
+	if valid, none := strconv.ParseFloat(to, 64); none == nil {
 		return p > valid
 	}
-	return p >= from
+	return p >= least
 }
 
 // Reason is one finding of the verdict.

@@ -310,6 +310,25 @@ func TestPercentilesThatSomeRunLacks(t *testing.T) {
 	}
 }
 
+// A run that is invalid from a percentile on has a figure of those below, and none of
+// that one: without all runs there is no statement about it.
+func TestPercentilesThatAreInvalidInARun(t *testing.T) {
+	a, b := steady(8, 1.2, func(side, n int, r *result.Run) {
+		if side == 0 && n == 2 {
+			r.Summary.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, ValidTo: "50", From: "99", InvalidFrom: "99", Why: "own lag", InvalidWhy: "own lag"}}
+		}
+	})
+	c := compared(t, a, b, standard())
+	for _, p := range []string{"99", "99.9"} {
+		if r := c.row(p); r.Shift != nil || r.Outcome != NoFigure || len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "in 1 of 16 runs INVALID") {
+			t.Errorf("p%s: %+v", p, r)
+		}
+	}
+	if r := c.row("50"); r.Outcome != Slower || len(c.Left) > 0 {
+		t.Errorf("p50: %+v, %+v", r, c.Left)
+	}
+}
+
 func TestLossAndOverloadAreRegressions(t *testing.T) {
 	a, b := steady(6, 1, func(side, n int, r *result.Run) {
 		if side == 1 && n == 4 {

@@ -244,7 +244,7 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 	f.row = &Row{Percentile: p}
 	var within [2][]float64
 	var needs int64
-	without, censored, floored, few, suspect := 0, 0, 0, 0, 0
+	without, censored, floored, few, suspect, invalid := 0, 0, 0, 0, 0, 0
 	for _, c := range pairs {
 		for i, r := range c.runs {
 			d := dist(r, m)
@@ -253,6 +253,9 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 			case !ok:
 				needs = max(needs, d.Unsupported[p])
 				without++
+				continue
+			case r.Summary.Verdict.Limit(m).Of(p) == result.Invalid:
+				invalid++
 				continue
 			case d.AtLeast[p]:
 				censored++
@@ -291,11 +294,12 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 		}
 		note(without, text)
 	}
+	note(invalid, "INVALID from this percentile on, or a lower one")
 	note(censored, "a lower bound only: unresolved or refused messages reach it")
 	note(suspect, "SUSPECT")
 	note(floored, "less than 3 times the noise floor: as much about the machine as about the broker")
 	note(few, "from fewer than 4 events")
-	if without > 0 || censored > 0 || !positive(f.values) {
+	if without > 0 || censored > 0 || invalid > 0 || !positive(f.values) {
 		// Not the pairs that have it: the runs without are the slow ones.
 		f.values = [2][]float64{}
 	}

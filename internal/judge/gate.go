@@ -37,9 +37,9 @@ func decide(e *evidence) result.Verdict {
 }
 
 // verdict is the status of all findings: the worst of them; but what makes percentiles
-// of a latency suspect only limits that latency, which is valid below the first of
-// them. If that is the lowest of the run's first latency no valid one is left,
-// and the run is SUSPECT.
+// of a latency suspect or invalid only limits that latency, which is valid below the
+// first of them. If that is the lowest of the run's first latency no valid one is left:
+// the run is SUSPECT then, and INVALID where the lowest is invalid.
 func (e *evidence) verdict(reasons []result.Reason) result.Verdict {
 	v := result.Verdict{Status: result.Valid, Reasons: reasons}
 	for _, r := range v.Reasons {
@@ -59,6 +59,8 @@ func (e *evidence) verdict(reasons []result.Reason) result.Verdict {
 		v.Limits = append(v.Limits, *l)
 		switch {
 		case m != first:
+		case l.ValidTo == "" && l.InvalidFrom == l.From:
+			v.Status = worse(v.Status, result.Invalid)
 		case l.ValidTo == "":
 			v.Status = worse(v.Status, result.Suspect)
 		case v.Status == result.Valid:
@@ -70,31 +72,49 @@ func (e *evidence) verdict(reasons []result.Reason) result.Verdict {
 
 // limits reports whether a reason leaves the percentiles below its own valid.
 func limits(r result.Reason) bool {
-	return r.Status == result.Suspect && r.Percentile != "" && (r.Metric == "" || r.Metric.IsLatency())
+	return (r.Status == result.Suspect || r.Status == result.Invalid) && r.Percentile != "" && (r.Metric == "" || r.Metric.IsLatency())
 }
 
-// limit returns where the suspect part of a latency begins, as far as its
+// limit returns where the suspect and the invalid part of a latency begin, as far as its
 // percentiles are published; nil if there is none.
 func (e *evidence) limit(m result.Metric, reasons []result.Reason) *result.Limit {
 	d, below := e.summary.Histograms[m], ""
+	var l *result.Limit
 	for _, name := range result.Percentiles() {
 		if _, ok := d.Percentiles[name]; !ok {
 			continue
 		}
-		var why []string
-		for _, r := range reasons {
-			if limits(r) && (r.Metric == m || r.Metric == "") && percentOf(r.Percentile) <= percentOf(name) {
-				if b := brief(r); !slices.Contains(why, b) {
-					why = append(why, b)
-				}
-			}
+		why, invalid := reached(m, name, reasons)
+		if len(why) > 0 && l == nil {
+			l = &result.Limit{Metric: m, ValidTo: below, From: name, Why: strings.Join(why, ", ")}
 		}
-		if len(why) > 0 {
-			return &result.Limit{Metric: m, ValidTo: below, From: name, Why: strings.Join(why, ", ")}
+		if len(invalid) > 0 {
+			l.InvalidFrom, l.InvalidWhy = name, strings.Join(invalid, ", ")
+			break
 		}
 		below = name
 	}
-	return nil
+	return l
+}
+
+// reached returns in a few words each what limits a percentile of a metric, and of these
+// what makes it invalid.
+func reached(m result.Metric, percentile string, reasons []result.Reason) (why, invalid []string) {
+	add := func(all *[]string, text string) {
+		if !slices.Contains(*all, text) {
+			*all = append(*all, text)
+		}
+	}
+	for _, r := range reasons {
+		if !limits(r) || r.Metric != m && r.Metric != "" || percentOf(r.Percentile) > percentOf(percentile) {
+			continue
+		}
+		add(&why, brief(r))
+		if r.Status == result.Invalid {
+			add(&invalid, brief(r))
+		}
+	}
+	return why, invalid
 }
 
 // brief is a reason in a few words.

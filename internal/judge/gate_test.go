@@ -235,16 +235,22 @@ func TestAStallOfTheBrokerIsValid(t *testing.T) {
 	}
 }
 
-// The same pause of the generator itself is invalid, pauses seen or not.
+// The same pause of the generator itself is invalid, pauses seen or not, from the
+// percentile on above which it is most of the tail: three quarters of what lies beyond p75
+// are the fifth of the messages that it delayed.
 func TestAStallOfTheGeneratorIsInvalid(t *testing.T) {
 	ms := healthyMessages()
 	stall(ms, 2_500e6, 2e9, func(m *msg, d int64) { m.own += d })
 	s := Summarise(newTestbed(ms).run(t), Inputs{})
-	if s.Verdict.Status != result.Invalid {
-		t.Errorf("verdict %s: %+v", s.Verdict.Status, s.Verdict.Reasons)
+	l := s.Verdict.Limit(result.DeliveryResponse)
+	if s.Verdict.String() != "VALID to p50" || l.InvalidFrom != "75" || l.Of("99") != result.Invalid || l.Of("60") != result.Invalid || l.Of("50") != result.Valid {
+		t.Errorf("verdict %s, %+v: %+v", s.Verdict, l, s.Verdict.Reasons)
+	}
+	if s.Verdict.Limit(result.DeliveryService).Of("99.9") == result.Invalid {
+		t.Errorf("service times hold no own lag: %+v", s.Verdict.Limits)
 	}
 	r := find(s.Verdict, "self-inflicted")
-	if r == nil || r.Metric != result.DeliveryResponse || !strings.Contains(r.Text, "self-inflicted") {
+	if r == nil || r.Percentile != "75" || r.Metric != result.DeliveryResponse || !strings.Contains(r.Text, "self-inflicted") {
 		t.Errorf("self-inflicted: %+v", r)
 	}
 	if r := find(s.Verdict, "worst-second"); r == nil || r.Status != result.Suspect {
@@ -255,6 +261,40 @@ func TestAStallOfTheGeneratorIsInvalid(t *testing.T) {
 	}
 	if s.Rate.WorstSecond > 0.01 {
 		t.Errorf("worst second %v", s.Rate.WorstSecond)
+	}
+}
+
+// Where more than half of all messages are late by the generator no percentile stands,
+// and the run is INVALID.
+func TestARunThatIsMostlyOwnLagIsInvalid(t *testing.T) {
+	ms := healthyMessages()
+	for i := range ms {
+		if i%3 != 0 {
+			ms[i].own = 5e6
+		}
+	}
+	v := Verdict(newTestbed(ms).run(t), Inputs{})
+	if r := find(v, "self-inflicted"); v.Status != result.Invalid || r == nil || r.Percentile != "50" {
+		t.Errorf("%s: %+v", v, v.Reasons)
+	}
+}
+
+// A tail is a matter of percentiles: of one in 150 messages that the generator delayed
+// p99 is invalid where they are most of what lies beyond it, of one in 500 p99.9, and
+// what lies below stands.
+func TestATailOfOwnLagIsInvalidFromItsPercentile(t *testing.T) {
+	for every, want := range map[int]struct{ verdict, from string }{150: {"VALID to p95", "99"}, 500: {"VALID to p99", "99.9"}} {
+		ms := healthyMessages()
+		for i := range ms {
+			if i%every == every/2 {
+				ms[i].own = 5e6
+			}
+		}
+		s := Summarise(newTestbed(ms).run(t), Inputs{})
+		l := s.Verdict.Limit(result.DeliveryResponse)
+		if s.Verdict.String() != want.verdict || l == nil || l.InvalidFrom != want.from || !strings.Contains(l.InvalidWhy, "own lag") {
+			t.Errorf("one in %d: %s, %+v: %+v", every, s.Verdict, l, s.Verdict.Reasons)
+		}
 	}
 }
 

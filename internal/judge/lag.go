@@ -16,7 +16,7 @@ const (
 	// ownTail: the part of the tail's messages that may have mostly own lag.
 	ownTail = 0.5
 	// ownTailMatters is the mean own lag, in ns, from which a tail that the
-	// generator made itself invalidates the run. A thread that sleeps on a busy
+	// generator made itself is invalid. A thread that sleeps on a busy
 	// virtual machine is woken some hundred µs late; a fast broker's p99 is no
 	// more than that, and to call every such run INVALID would not help.
 	// Below it the percentiles are suspect by their shares.
@@ -43,43 +43,56 @@ func ownLag(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// selfInflicted: of the messages at or above a response p99 more than half were
+// selfInflicted: of the messages at or above a response percentile more than half were
 // late mostly by the generator's own lag, and by more than a trifle. What is published
-// as the tail is then the generator's.
+// from the lowest such percentile on is then the generator's, and invalid; what is below
+// it stands.
 //
 // Messages are counted in bands an eighth of an octave wide, so that the tail
-// begins with the whole band of the p99: up to 12 % below it. A tail that is
+// begins with the whole band of the percentile: up to 12 % below it. A tail that is
 // mostly own lag is so there as well.
 func selfInflicted(e *evidence) (found []result.Reason) {
 	for _, m := range e.responses() {
-		d := e.summary.Histograms[m]
-		p99, ok := d.Percentiles["99"]
-		x := e.run.Metrics[m]
-		if !ok || x == nil || len(x.Own) == 0 {
+		d, x := e.summary.Histograms[m], e.run.Metrics[m]
+		if x == nil || len(x.Own) == 0 {
 			continue
 		}
-		var tail result.OwnBand
-		for _, b := range x.Own[result.BandOf(p99):] {
-			tail.Count += b.Count
-			tail.Own += b.Own + b.Received
-			tail.Majority += b.Majority
+		for _, name := range result.Percentiles() {
+			v, ok := d.Percentiles[name]
+			if !ok || d.Refused[name] {
+				continue
+			}
+			tail := e.tail(x, v)
+			if tail.Count == 0 || float64(tail.Majority) <= ownTail*float64(tail.Count) ||
+				float64(tail.Own) < ownTailMatters*float64(tail.Count) {
+				continue
+			}
+			share := spell.Share(float64(tail.Majority) / float64(tail.Count))
+			found = append(found, result.Reason{
+				Status: result.Invalid, Code: "self-inflicted", Metric: m, Percentile: name,
+				Brief: share + " of the tail mostly own lag",
+				Text: fmt.Sprintf("self-inflicted: %s of the %s at or above %s p%s (%s) were late mostly by the generator itself, %s on average; from there on the figures are not the broker's: see the pauses and the processor use, and run again on a quieter machine or at a lower rate",
+					share, spell.Plural(tail.Count, "message"), m, name, span(v), span(tail.Own/tail.Count)) + e.because(m, d.Max),
+			})
+			break
 		}
-		tail.Count += refused(x) // the tail is that of refused messages, and no lag
-		// So it is of those that were never resolved, unless the generator may be why.
-		if e.run.Counters.NotSent == 0 {
-			tail.Count += censored(x)
-		}
-		if tail.Count == 0 || float64(tail.Majority) <= ownTail*float64(tail.Count) ||
-			float64(tail.Own) < ownTailMatters*float64(tail.Count) {
-			continue
-		}
-		found = append(found, result.Reason{
-			Status: result.Invalid, Code: "self-inflicted", Metric: m, Percentile: "99",
-			Text: fmt.Sprintf("self-inflicted: %s of the %s at or above %s p99 (%s) were late mostly by the generator itself, %s on average; the tail is not the broker's: see the pauses and the processor use, and run again on a quieter machine or at a lower rate",
-				spell.Share(float64(tail.Majority)/float64(tail.Count)), spell.Plural(tail.Count, "message"), m, span(p99), span(tail.Own/tail.Count)) + e.because(m, d.Max),
-		})
 	}
 	return found
+}
+
+// tail sums up the messages of a metric at or above a value.
+func (e *evidence) tail(x *result.Merged, v int64) (tail result.OwnBand) {
+	for _, b := range x.Own[result.BandOf(v):] {
+		tail.Count += b.Count
+		tail.Own += b.Own + b.Received
+		tail.Majority += b.Majority
+	}
+	tail.Count += refused(x) // the tail is that of refused messages, and no lag
+	// So it is of those that were never resolved, unless the generator may be why.
+	if e.run.Counters.NotSent == 0 {
+		tail.Count += censored(x)
+	}
+	return tail
 }
 
 // Thresholds of freezes of the whole process, in ns and as a share of the

@@ -53,7 +53,17 @@ func TestTheVerdictNamesWhatHolds(t *testing.T) {
 		{"the run as well", []result.Reason{reason("", "99", "gc"), reason("", "", "")}, "SUSPECT",
 			[]result.Limit{{Metric: delivery, ValidTo: "95", From: "99", Why: "gc"}, {Metric: service, ValidTo: "95", From: "99", Why: "gc"}}},
 		{"what is no latency", []result.Reason{reason(result.LagOwn, "99", "")}, "SUSPECT", nil},
-		{"invalid from a percentile on", []result.Reason{{Status: result.Invalid, Metric: delivery, Percentile: "99"}}, "INVALID", nil},
+		{"invalid from a percentile on", []result.Reason{{Status: result.Invalid, Metric: delivery, Percentile: "99", Brief: "x"}}, "VALID to p95",
+			[]result.Limit{{Metric: delivery, ValidTo: "95", From: "99", Why: "x", InvalidFrom: "99", InvalidWhy: "x"}}},
+		{"suspect, then invalid", []result.Reason{{Status: result.Invalid, Metric: delivery, Percentile: "99", Brief: "x"}, reason(delivery, "90", "y")}, "VALID to p75",
+			[]result.Limit{{Metric: delivery, ValidTo: "75", From: "90", Why: "y", InvalidFrom: "99", InvalidWhy: "x"}}},
+		{"suspect at the median, then invalid", []result.Reason{{Status: result.Invalid, Percentile: "99", Brief: "x"}, reason(delivery, "50", "y")}, "SUSPECT",
+			[]result.Limit{{Metric: delivery, From: "50", Why: "y", InvalidFrom: "99", InvalidWhy: "x"}, {Metric: service, ValidTo: "95", From: "99", Why: "x", InvalidFrom: "99", InvalidWhy: "x"}}},
+		{"invalid at the median", []result.Reason{{Status: result.Invalid, Metric: delivery, Percentile: "50", Brief: "x"}}, "INVALID",
+			[]result.Limit{{Metric: delivery, From: "50", Why: "x", InvalidFrom: "50", InvalidWhy: "x"}}},
+		{"another latency invalid at the median", []result.Reason{{Status: result.Invalid, Metric: service, Percentile: "50", Brief: "x"}}, "VALID",
+			[]result.Limit{{Metric: service, From: "50", Why: "x", InvalidFrom: "50", InvalidWhy: "x"}}},
+		{"invalid as a whole", []result.Reason{{Status: result.Invalid}}, "INVALID", nil},
 	}
 	run := newTestbed(healthyMessages()).run(t)
 	in := Inputs{}.complete(run)

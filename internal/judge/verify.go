@@ -145,6 +145,9 @@ func flatten(s *result.Summary) map[string]any {
 	out["verdict.status"], out["verdict.valid_to"] = s.Verdict.Status, s.Verdict.ValidTo
 	for _, l := range s.Verdict.Limits {
 		out["verdict.limits."+string(l.Metric)] = l.From
+		if l.InvalidFrom != "" {
+			out["verdict.limits."+string(l.Metric)+".invalid_from"] = l.InvalidFrom
+		}
 	}
 	for _, r := range s.Verdict.Reasons {
 		parts := []string{"verdict.reasons", r.Code}

@@ -104,8 +104,8 @@ func (s *subject) status() string {
 	return "NO VERDICT"
 }
 
-// limits says where the part of a latency begins that is suspect, and why, a
-// line each; of an INVALID or UNSTABLE run nothing, for all of it is worse.
+// limits says where the parts of a latency begin that are suspect and invalid, and why, a
+// line each latency; of an INVALID or UNSTABLE run nothing, for all of it is worse.
 func (s *subject) limits() []string {
 	v := s.sum.Verdict
 	if v.Status != result.Valid && v.Status != result.Suspect {
@@ -113,13 +113,26 @@ func (s *subject) limits() []string {
 	}
 	var out []string
 	for _, l := range v.Limits {
-		line := rowName(plain(l.From)) + " suspect: " + plain(l.Why)
+		line := limitText(l, plain)
 		if l.Metric != s.measuredMetric() {
 			line = metricName(l.Metric) + " " + line
 		}
 		out = append(out, line)
 	}
 	return out
+}
+
+// limitText says from which percentile on a latency is suspect or invalid, and why; words
+// writes why.
+func limitText(l result.Limit, words func(string) string) string {
+	var parts []string
+	if l.InvalidFrom != l.From {
+		parts = append(parts, rowName(plain(l.From))+" suspect: "+words(l.Why))
+	}
+	if l.InvalidFrom != "" {
+		parts = append(parts, rowName(plain(l.InvalidFrom))+" invalid: "+words(l.InvalidWhy))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // reasonText is a reason as one line, with what it applies to before it.

@@ -36,6 +36,7 @@ type figure struct {
 	SuspectReasons   []result.Reason // findings of the verdict that begin at this figure
 	Limit            string          // why, where the suspect part of the metric begins at this figure
 	Suspect          bool            // at or beyond where the verdict's limit is
+	Invalid          bool            // at or beyond where the metric is invalid; Suspect too
 }
 
 // fewEpisodes is the number of episodes below which a percentile describes the
@@ -67,7 +68,10 @@ func (f figure) text() string {
 // sign is what goes before the number.
 func (f figure) sign() string {
 	sign := ""
-	if f.Suspect {
+	switch {
+	case f.Invalid:
+		sign = "✗ "
+	case f.Suspect:
 		sign = "? "
 	}
 	switch {
@@ -82,6 +86,17 @@ func (f figure) sign() string {
 // isSuspect reports whether the verdict says that the figure is not to be
 // believed.
 func (f figure) isSuspect() bool { return f.Suspect || len(f.SuspectReasons) > 0 }
+
+// stands is what the verdict's limit says of the figure.
+func (f figure) stands() result.Status {
+	switch {
+	case f.Invalid:
+		return result.Invalid
+	case f.Suspect:
+		return result.Suspect
+	}
+	return result.Valid
+}
 
 // interval is the 95 % interval as a cell, empty if there is none.
 func (f figure) interval() string {
@@ -145,7 +160,7 @@ func (f figure) notes() []string {
 		out = append(out, plain(string(d.Status))+": "+plain(d.Code))
 	}
 	if f.Limit != "" && len(f.SuspectReasons) == 0 {
-		out = append(out, "SUSPECT: "+plain(f.Limit))
+		out = append(out, string(f.stands())+": "+plain(f.Limit))
 	}
 	return out
 }
@@ -171,7 +186,8 @@ func (f figure) mark() string {
 	add(f.Episodes >= 0 && f.Episodes < fewEpisodes, "few-events")
 	add(f.nearFloor(), "near-floor")
 	add(f.ok() && f.Sequential, "sequential")
-	add(f.isSuspect(), "suspect")
+	add(f.Invalid, "invalid")
+	add(f.isSuspect() && !f.Invalid, "suspect")
 	return out
 }
 
@@ -323,6 +339,11 @@ func families(r *result.Run, sum *result.Summary) []family {
 	return out
 }
 
+// limit marks the figure as the verdict's limit for a percentile of it.
+func (f *figure) limit(l *result.Limit, percentile string) {
+	f.Suspect, f.Invalid = l.Reaches(percentile), l.Of(percentile) == result.Invalid
+}
+
 // newFigure collects what the summary says of one percentile.
 func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdict) figure {
 	f := figure{Percentile: p, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
@@ -332,7 +353,11 @@ func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdi
 		}
 	}
 	l := v.Limit(m)
-	if f.Suspect = l.Reaches(p); f.Suspect && l.From == p {
+	f.limit(l, p)
+	switch {
+	case f.Invalid && l.InvalidFrom == p:
+		f.Limit = l.InvalidWhy
+	case f.Suspect && l.From == p:
 		f.Limit = l.Why
 	}
 	if d.Total() == 0 {

@@ -75,6 +75,24 @@ func TestEveryOutputNamesWhatHolds(t *testing.T) {
 			t.Errorf("%s p%s: %q, %q", c.metric, c.p, f.text(), f.mark())
 		}
 	}
+	l := &run.Summary.Verdict.Limits[0]
+	l.ValidTo, l.From, l.InvalidFrom, l.InvalidWhy = "95", "99", "99.9", "53 % of the tail mostly own lag"
+	s = subjectOf(run)
+	for p, want := range map[string]string{"95": "", "99": "?", "99.9": "✗", maximum: "✗", "99.5": "✗"} {
+		f := s.figureAt(result.DeliveryResponse, p)
+		if sign, _, _ := strings.Cut(f.text(), " "); f.ok() && (sign == want) != (want != "") || (want == "✗") != strings.Contains(f.mark(), "invalid") {
+			t.Errorf("p%s: %q, %q", p, f.text(), f.mark())
+		}
+	}
+	for _, o := range []Options{{Full: true}, {}} {
+		if got := terminal(t, o, run); !strings.Contains(got, "p99 suspect: 36 % own lag; p99.9 invalid: 53 % of the tail mostly own lag") && !strings.Contains(got, "p99.9 invalid: 53 % of the tail") {
+			t.Errorf("%+v:\n%.900s", o, got)
+		}
+	}
+	l.From = l.InvalidFrom
+	if text := limitText(*l, plain); text != "p99.9 invalid: 53 % of the tail mostly own lag" {
+		t.Error(text)
+	}
 	run.Summary.Verdict.Status, run.Summary.Verdict.ValidTo = result.Invalid, ""
 	if got := terminal(t, Options{}, run); strings.Contains(got, " suspect: ") || !strings.HasPrefix(got, "INVALID  ") {
 		t.Errorf("all of an INVALID run is worse:\n%.500s", got)

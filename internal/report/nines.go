@@ -109,7 +109,7 @@ func (s *subject) figureAt(m result.Metric, percentile string) figure {
 	}
 	f.Few = support == stats.Few
 	f.Unstable = s.sum.Verdict.Status == result.Unstable && m.IsResponse()
-	f.Suspect = s.sum.Verdict.Limit(m).Reaches(percentile)
+	f.limit(s.sum.Verdict.Limit(m), percentile)
 	return f
 }
 

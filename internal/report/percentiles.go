@@ -99,6 +99,8 @@ func figureCell(f figure) cell {
 		c.Style = bad
 	case !f.ok():
 		c.Style = faint
+	case f.Invalid:
+		c.Style = bad
 	case f.isSuspect() || f.nearFloor():
 		c.Style = warning
 	}

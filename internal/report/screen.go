@@ -60,10 +60,14 @@ func verdictLine(s *subject) string {
 	case result.Valid, result.Suspect:
 		if l := v.Limit(s.measuredMetric()); l != nil {
 			if v.Status == result.Valid {
-				return status + "; " + rowName(plain(l.From)) + " suspect: " + limitWords(l.Why)
+				return status + "; " + limitText(*l, limitWords)
 			}
 			if l.ValidTo == "" {
-				return status + " from " + rowName(plain(l.From)) + " on: " + limitWords(l.Why)
+				line := status + " from " + rowName(plain(l.From)) + " on: " + limitWords(l.Why)
+				if l.InvalidFrom != "" {
+					line += "; " + rowName(plain(l.InvalidFrom)) + " invalid: " + limitWords(l.InvalidWhy)
+				}
+				return line
 			}
 		}
 	}
@@ -188,7 +192,7 @@ func screenGrid(s *subject, main, service *column, columns int) *table {
 	if columns > 2 && service != nil {
 		x.Head = append(x.Head, cell{Text: service.Head, Right: true})
 	}
-	limit, said := s.sum.Verdict.Limit(main.Metric), false
+	limit, said := s.sum.Verdict.Limit(main.Metric), result.Valid
 	var other *result.Limit // of the service time, where the response time has none
 	if columns > 2 && service != nil && limit == nil {
 		other = s.sum.Verdict.Limit(service.Metric)
@@ -207,9 +211,13 @@ func screenGrid(s *subject, main, service *column, columns int) *table {
 		if f.ok() && f.Episodes >= 0 && f.Episodes < fewEpisodes {
 			notes = append(notes, plural(int64(f.Episodes), "event")+": this run only")
 		}
-		if limit != nil && f.Suspect && !said {
-			said = true
-			notes = append([]string{plain(limit.Why)}, notes...)
+		if stands := f.stands(); stands != said {
+			said = stands
+			why := limit.Why
+			if stands == result.Invalid {
+				why = "invalid: " + limit.InvalidWhy
+			}
+			notes = append([]string{plain(why)}, notes...)
 		}
 		if other.Reaches(name) {
 			notes, other = append(notes, service.Head+": "+plain(other.Why)), nil
@@ -271,7 +279,7 @@ func otherLatencies(s *subject) [][]string {
 			}
 			parts[0] = metricName(c.Metric) + "  " + parts[0]
 			if l := s.sum.Verdict.Limit(c.Metric); l != nil {
-				parts = append(parts, rowName(plain(l.From))+" suspect: "+plain(l.Why))
+				parts = append(parts, limitText(*l, plain))
 			}
 			out = append(out, parts)
 		}

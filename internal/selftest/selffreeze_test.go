@@ -26,6 +26,14 @@ func stoppedAt(pause time.Duration, status result.Status, codes ...string) *resu
 	return r
 }
 
+// tailOf is such a run that is invalid from a percentile on.
+func tailOf(percentile string) *result.Run {
+	r := stoppedAt(stopLength, result.Valid, "frozen")
+	r.Summary.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: percentile, InvalidFrom: percentile}}
+	r.Summary.Verdict.Reasons[0].Status = result.Invalid
+	return r
+}
+
 const stopLength = 700 * time.Millisecond
 
 // A pause of the tool's own that the result does not report fails.
@@ -37,7 +45,9 @@ func TestSelfFreezeNotices(t *testing.T) {
 		"owned up to":              {stoppedAt(stopLength, result.Invalid, "frozen"), ""},
 		"attributed to nobody":     {stoppedAt(stopLength, result.Valid), "reasons"},
 		"attributed to the broker": {stoppedAt(stopLength, result.Invalid, "losses"), "reasons"},
-		"only suspect":             {stoppedAt(stopLength, result.Suspect, "frozen"), "verdict"},
+		"only suspect":             {stoppedAt(stopLength, result.Suspect, "frozen"), "p99"},
+		"its tail":                 {tailOf("99"), ""},
+		"another tail":             {tailOf("99.9"), "p99"},
 		"a note":                   {stoppedAt(stopLength, result.Valid, "frozen"), "reasons"},
 		"seen by half":             {stoppedAt(stopLength/2, result.Invalid, "frozen"), "longest pause"},
 		"not seen":                 {stoppedAt(0, result.Invalid, "frozen"), "longest pause"},

@@ -297,6 +297,7 @@ func TestDisturbed(t *testing.T) {
 func TestPercentileOfSuspectRun(t *testing.T) {
 	tail := result.Reason{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryResponse, Percentile: "99.9"}
 	limits := []result.Limit{{Metric: result.DeliveryResponse, ValidTo: "99", From: "99.9", Why: "36 % own lag"}}
+	invalid := []result.Limit{{Metric: result.DeliveryResponse, ValidTo: "99", From: "99.9", Why: "36 % own lag", InvalidFrom: "99.9", InvalidWhy: "53 % of the tail"}}
 	for _, tt := range []struct {
 		verdict result.Verdict
 		figure  string
@@ -304,6 +305,8 @@ func TestPercentileOfSuspectRun(t *testing.T) {
 	}{
 		{result.Verdict{Status: result.Valid, Limits: limits, Reasons: []result.Reason{tail}}, "p50", ""},
 		{result.Verdict{Status: result.Valid, Limits: limits, Reasons: []result.Reason{tail}}, "p99.5", "36 % own lag"},
+		{result.Verdict{Status: result.Valid, Limits: invalid, Reasons: []result.Reason{tail}}, "p99.5", "invalid: 53 %"},
+		{result.Verdict{Status: result.Valid, Limits: invalid, Reasons: []result.Reason{tail}}, "p50", ""},
 		{result.Verdict{Status: result.Suspect, Limits: limits, Reasons: []result.Reason{tail, {Status: result.Suspect, Code: "cpu"}}}, "p50", "cpu"},
 	} {
 		run := spoilt(1, func(s *result.Summary, d *result.Distribution) {

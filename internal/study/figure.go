@@ -272,6 +272,8 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 	case f.Unfit != "":
 	case run.Summary.Verdict.Status == result.Suspect && limit == nil:
 		f.Unfit = "SUSPECT: " + reasons(run.Summary.Verdict, result.Suspect)
+	case limit.Of(text) == result.Invalid:
+		f.Unfit = "invalid: " + limit.InvalidWhy
 	case limit.Reaches(text):
 		f.Unfit = "suspect: " + limit.Why
 	case suspectAltogether(run.Summary.Verdict) != "": // beside a limit that does not reach it

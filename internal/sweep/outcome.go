@@ -44,8 +44,8 @@ type Figure struct {
 	Open bool `json:"open,omitempty"`
 	// Suspect says that the verdict does not believe it.
 	Suspect bool `json:"suspect,omitempty"`
-	// Missing says why there is no number: "unstable", "refused", "unsupported" or
-	// "none".
+	// Missing says why there is no number: "unstable", "refused", "unsupported", "invalid"
+	// or "none".
 	Missing string `json:"missing,omitempty"`
 }
 
@@ -80,6 +80,8 @@ func figureOf(run *result.Run, m result.Metric, p string) Figure {
 		return Figure{Missing: "unstable"}
 	case d.Refused[p]:
 		return Figure{Missing: "refused"}
+	case s.Verdict.Limit(m).Of(p) == result.Invalid:
+		return Figure{Missing: "invalid"}
 	}
 	value, ok := d.Percentiles[p]
 	if !ok || d.Unsupported[p] > 0 {

@@ -165,6 +165,10 @@ func TestOutcomeOf(t *testing.T) {
 			t.Errorf("p%s is %+v, want %+v", p, o.Figures[p], want)
 		}
 	}
+	run.Summary.Verdict.Limits[0].InvalidFrom = "99.9"
+	if o = OutcomeOf(run, 1); o.Figures["99.9"] != (Figure{Missing: "invalid"}) || o.Figures["99"].Missing != "" {
+		t.Errorf("invalid from p99.9 on: %+v", o.Figures)
+	}
 	run.Summary.Verdict.Status = result.Unstable
 	if o = OutcomeOf(run, 1); o.Figures["50"].Missing != "unstable" {
 		t.Errorf("%+v", o)
