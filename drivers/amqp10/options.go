@@ -51,8 +51,6 @@ func DefaultOptions() Options {
 func (o *Options) Validate() error {
 	wrong := failures().Option
 	switch {
-	case o.Password != "" && o.User == "":
-		return wrong("password", "it needs user beside it")
 	case o.Source != "" && o.Address == "":
 		return wrong("source", "it needs address beside it")
 	case o.AckEvery > 1 && o.AckEvery > o.Credit/4:

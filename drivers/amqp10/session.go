@@ -32,6 +32,9 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := b.NeedsUser(); err != nil {
+		return nil, err
+	}
 	if err := b.CheckName("run", t.Run); err != nil {
 		return nil, err
 	}

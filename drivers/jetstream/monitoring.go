@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 )
 
@@ -43,17 +42,15 @@ func (s *session) synchronisation(ctx context.Context) synchronisation {
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.APITimeout)
 	defer cancel()
-	url := strings.TrimSuffix(s.options.Monitoring, "/") + "/varz"
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return fail("option monitoring: %v", err)
-	}
-	q.Close = true
-	a, err := http.DefaultClient.Do(q)
+	url, err := s.options.monitoring()
 	if err != nil {
 		return fail("%v", err)
 	}
-	defer a.Body.Close()
+	url += "/varz"
+	text, status, err := s.Ask(ctx, http.MethodGet, url, nil, nil)
+	if err != nil {
+		return fail("%v", err)
+	}
 	var v struct {
 		ID        string `json:"server_id"`
 		JetStream struct {
@@ -63,8 +60,8 @@ func (s *session) synchronisation(ctx context.Context) synchronisation {
 			} `json:"config"`
 		} `json:"jetstream"`
 	}
-	if err := json.NewDecoder(a.Body).Decode(&v); a.StatusCode != http.StatusOK || err != nil {
-		return fail("%s answers %s: %v", url, a.Status, err)
+	if err := json.Unmarshal(text, &v); status != http.StatusOK || err != nil {
+		return fail("%s answers %d: %v", url, status, err)
 	}
 	config := v.JetStream.Config
 	switch {

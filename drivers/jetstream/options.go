@@ -87,7 +87,16 @@ func (o Options) Validate() error {
 	case o.DuplicateWindow > 0 && o.MaxAge > 0 && o.DuplicateWindow > o.MaxAge:
 		return refuse("duplicate_window", "it is above max_age")
 	}
+	if o.Monitoring != "" {
+		_, err := o.monitoring()
+		return err
+	}
 	return nil
+}
+
+// monitoring is the address of the server's monitoring, without a slash at the end.
+func (o *Options) monitoring() (string, error) {
+	return natswire.Errors(product).WebAddress("monitoring", o.Monitoring, "", "http://host:8222")
 }
 
 // libraryBeat is the shortest heartbeat that the library takes.

@@ -99,8 +99,6 @@ func (o Options) Validate() error {
 	switch {
 	case o.TopicAlias && !o.v5():
 		return wrong("topic_alias", "MQTT 3.1.1 has no aliases; add version=5")
-	case o.Password != "" && o.User == "" && !o.v5():
-		return wrong("password", "it needs user beside it")
 	case o.library() && o.WriteBuffer > 1:
 		return wrong("write_buffer", "the client library writes each message at once; leave it out, or choose client=direct")
 	case o.ClientID == "":

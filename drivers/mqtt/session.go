@@ -39,6 +39,11 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if s.Base, err = kit.NewBase(failures(), t, o.User, o.Password, schemes()...); err != nil {
 		return nil, err
 	}
+	if !o.v5() {
+		if err := s.NeedsUser(); err != nil {
+			return nil, err
+		}
+	}
 	s.links = kit.NewPool("mqtt", s.connect, func(ctx context.Context, l *link) { l.Close(ctx) })
 	return s, nil
 }

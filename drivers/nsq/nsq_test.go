@@ -46,6 +46,8 @@ func TestWrongOptions(t *testing.T) {
 		"user":             {url: "nsq://ada:secret@localhost", class: driver.ErrOption, word: "auth_secret"},
 		"parameter":        {url: "nsq://localhost?htp=1", class: driver.ErrOption, word: "htp"},
 		"http address":     {url: "nsq://localhost", options: map[string]any{"http_url": "ftp://x"}, class: driver.ErrOption, word: "ftp"},
+		"secret in clear":  {url: "nsq+tls://127.0.0.1:1", options: map[string]any{"client": "library", "auth_secret": "x"}, class: driver.ErrUnsupported, word: "unencrypted"},
+		"login over HTTP":  {options: map[string]any{"http_url": "http://ada:secret@x"}, class: driver.ErrOption, word: "login"},
 		"nobody listens":   {url: "nsq://127.0.0.1:1", class: driver.ErrNotConnected, word: "127.0.0.1:1"},
 	} {
 		t.Run(name, func(t *testing.T) {

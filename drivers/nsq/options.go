@@ -2,8 +2,6 @@ package nsq
 
 import (
 	"fmt"
-	"net/url"
-	"strings"
 	"time"
 
 	"sixnines/driver"
@@ -121,12 +119,5 @@ func parseHTTP(text string) (string, error) {
 	if text == "" {
 		return "", nil
 	}
-	if !strings.Contains(text, "://") {
-		text = "http://" + text
-	}
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", fmt.Errorf("nsq: %w: %q is not nsqd's HTTP address; want one such as http://host:4151", driver.ErrOption, text)
-	}
-	return strings.TrimSuffix(u.String(), "/"), nil
+	return failures().WebAddress("http_url", text, "http", "http://host:4151")
 }

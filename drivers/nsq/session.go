@@ -47,6 +47,9 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if err == nil {
 		_, err = s.topic("t")
 	}
+	if err == nil && s.OwnsDialing() && s.TLS != nil && o.AuthSecret != "" {
+		err = fmt.Errorf("nsq: option auth_secret with encryption: %w: go-nsq sends the secret unencrypted where a server has no encryption; set option client to direct", driver.ErrUnsupported)
+	}
 	if err != nil {
 		s.Stop()
 		return nil, err

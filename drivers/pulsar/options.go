@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"net"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -17,7 +16,7 @@ import (
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
-	HTTPURL          string          `option:"http_url" doc:"address of Pulsar's web service, by which topics are made and removed; instead of one in the URL (pulsar://host:6650/?http=host:8080); absent: port 8080 of the URL's first host where its port is 6650, 8443 where it is 6651"`
+	HTTPURL          string          `option:"http_url" doc:"address of Pulsar's web service, by which topics are made and removed; instead of one in the URL (pulsar://host:6650/?http=host:8080); without a scheme https where the broker's connections are encrypted, else http; absent: port 8080 of the URL's first host, 8443 with encryption, where the URL's port is 6650 or 6651"`
 	Namespace        string          `option:"namespace" doc:"tenant and namespace of the topics"`
 	Persistent       bool            `option:"persistent" doc:"topics are persistent; else the broker forgets a message when it has sent it to the consumers that are ready for it"`
 	Partitions       int             `option:"partitions" min:"0" max:"1000" doc:"partitions of a topic; 0: it is not partitioned"`
@@ -92,12 +91,18 @@ func (o *Options) subscription() pulsar.SubscriptionType {
 
 // The ports of Pulsar, unless it was told others.
 const (
-	plainPort     = "6650"
-	encryptedPort = "6651"
+	plainPort        = "6650"
+	encryptedPort    = "6651"
+	plainWebPort     = "8080"
+	encryptedWebPort = "8443"
 )
 
-// web returns the address of Pulsar's web service, without a slash at the end.
-func (o *Options) web(a *kit.Address) (string, error) {
+// exampleWeb is an address of Pulsar's web service, for errors.
+const exampleWeb = "http://host:8080"
+
+// web returns the address of Pulsar's web service, without a slash at the end. Where
+// connections to the broker are encrypted it is, too.
+func (o *Options) web(a *kit.Address, encrypted bool) (string, error) {
 	if a.User != nil {
 		return "", fmt.Errorf("pulsar: %w: a user in the URL: Pulsar has tokens, see option token", driver.ErrOption)
 	}
@@ -106,23 +111,20 @@ func (o *Options) web(a *kit.Address) (string, error) {
 			return "", fmt.Errorf("pulsar: %w: parameter %q of the URL: there is only http", driver.ErrOption, name)
 		}
 	}
-	address := cmp.Or(o.HTTPURL, a.Query.Get("http"))
-	if host, port, _ := net.SplitHostPort(a.Servers[0].Address); address == "" {
-		switch port {
-		case plainPort:
-			address = net.JoinHostPort(host, "8080")
-		case encryptedPort:
-			address = "https://" + net.JoinHostPort(host, "8443")
-		default:
-			return "", failures().Option("http_url", "Pulsar's web service makes the topics, and its address does not follow from the URL's port; want one such as http://host:8080")
+	address, scheme, port := cmp.Or(o.HTTPURL, a.Query.Get("http")), "http", plainWebPort
+	if encrypted {
+		scheme, port = "https", encryptedWebPort
+	}
+	if address == "" {
+		host, of, _ := net.SplitHostPort(a.Servers[0].Address)
+		if of != plainPort && of != encryptedPort {
+			return "", failures().Option("http_url", "Pulsar's web service makes the topics, and its address does not follow from the URL's port; want one such as "+exampleWeb)
 		}
+		address = net.JoinHostPort(host, port)
 	}
-	if !strings.Contains(address, "://") {
-		address = "http://" + address
+	address, err := failures().WebAddress("http_url", address, scheme, exampleWeb)
+	if err == nil && encrypted && o.Token != "" && !strings.HasPrefix(address, "https:") {
+		return "", failures().Option("http_url", "the token would go to the web service unencrypted, and connections to the broker are encrypted; want one such as https://host:"+encryptedWebPort)
 	}
-	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return "", failures().Option("http_url", "this is no address of Pulsar's web service; want one such as http://host:8080")
-	}
-	return strings.TrimSuffix(u.String(), "/"), nil
+	return address, err
 }

@@ -36,7 +36,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if err := s.checkName("run", t.Run); err != nil {
 		return nil, err
 	}
-	if s.web, err = o.web(&b.Address); err != nil {
+	if s.web, err = o.web(&b.Address, b.TLS != nil); err != nil {
 		return nil, err
 	}
 	s.links = kit.NewPool("pulsar", s.connect, func(ctx context.Context, l *link) { l.close(ctx) })

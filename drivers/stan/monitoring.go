@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"sixnines/driver"
 )
@@ -51,7 +50,11 @@ func (s *session) ask(ctx context.Context, page, channel string, into any) error
 	if s.options.HTTPURL == "" {
 		return fmt.Errorf("stan: state of the server: %w: only its monitoring tells; give option http_url", driver.ErrUnsupported)
 	}
-	address := strings.TrimSuffix(s.options.HTTPURL, "/") + "/streaming/" + page
+	address, err := s.options.monitoring()
+	if err != nil {
+		return err
+	}
+	address += "/streaming/" + page
 	if channel != "" {
 		address += "?" + url.Values{"channel": {channel}, "subs": {"1"}}.Encode()
 	}

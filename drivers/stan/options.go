@@ -2,7 +2,6 @@ package stan
 
 import (
 	"fmt"
-	"net/url"
 	"strings"
 	"time"
 
@@ -71,8 +70,14 @@ func (o Options) Validate() error {
 	if o.ClusterID == "" || strings.ContainsAny(o.ClusterID, " .*>\t\r\n") {
 		return wrong("cluster_id", "%q is no name of a cluster", o.ClusterID)
 	}
-	if u, err := url.Parse(o.HTTPURL); o.HTTPURL != "" && (err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https") {
-		return wrong("http_url", "want one such as http://host:8222")
+	if o.HTTPURL != "" {
+		_, err := o.monitoring()
+		return err
 	}
 	return nil
+}
+
+// monitoring is the address of the server's monitoring, without a slash at the end.
+func (o *Options) monitoring() (string, error) {
+	return failures().WebAddress("http_url", o.HTTPURL, "", "http://host:8222")
 }

@@ -1,7 +1,6 @@
 package kit
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -59,25 +58,20 @@ func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 		if head, _, _ := strings.Cut(text, "?"); !strings.Contains(head, "://") {
 			text = schemes[0].Name + "://" + text
 		}
-		u, err := url.Parse(text)
+		u, err := driver.ParseURL(text)
 		if err != nil {
-			// The error would repeat the URL and a password in it.
-			var parse *url.Error
-			if errors.As(err, &parse) {
-				err = parse.Err
-			}
 			return a, fmt.Errorf("%s: %w: the URL cannot be read: %w; want one such as %s", e.Driver, driver.ErrOption, err, example)
 		}
 		i := slices.IndexFunc(schemes, func(s Scheme) bool { return s.Name == u.Scheme })
-		switch {
+		switch { // errors repeat no part of the URL in which a password may stand by mistake
 		case i < 0:
-			return a, fmt.Errorf("%s: %w: scheme %q of %s: want %s", e.Driver, driver.ErrOption, u.Scheme, u.Redacted(), names(schemes))
+			return a, fmt.Errorf("%s: %w: scheme %q of the URL: want %s", e.Driver, driver.ErrOption, u.Scheme, names(schemes))
 		case schemes[i].Refused != "":
 			return a, fmt.Errorf("%s: %w: scheme %q: %s", e.Driver, driver.ErrUnsupported, u.Scheme, schemes[i].Refused)
 		case schemes[i].Socket && (u.Host != "" || len(u.Path) < 2):
-			return a, fmt.Errorf("%s: %w: no path in URL %q; want one such as %s:///path", e.Driver, driver.ErrOption, u.Redacted(), u.Scheme)
+			return a, fmt.Errorf("%s: %w: no path in the URL; want one such as %s:///path", e.Driver, driver.ErrOption, u.Scheme)
 		case !schemes[i].Socket && u.Hostname() == "":
-			return a, fmt.Errorf("%s: %w: no host in URL %q; want one such as %s", e.Driver, driver.ErrOption, u.Redacted(), example)
+			return a, fmt.Errorf("%s: %w: no host in the URL; want one such as %s", e.Driver, driver.ErrOption, example)
 		}
 		port := u.Port()
 		if port == "" {

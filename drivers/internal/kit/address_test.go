@@ -22,12 +22,20 @@ func TestParseURL(t *testing.T) {
 		{url: "host/?web=http://other:80", servers: "host:1"},
 		{url: "unix:///run/test.sock", servers: "/run/test.sock"},
 		{url: "unix://u:secret@/run/test.sock?n=1", servers: "/run/test.sock", user: "u"},
-		{url: "unix://run/test.sock", err: "no path in URL", class: driver.ErrOption},
+		{url: "unix://run/test.sock", err: "no path in the URL", class: driver.ErrOption},
 		{url: "unix://u:secret@/", err: "want one such as unix:///path", class: driver.ErrOption},
-		{url: "http://host", err: `scheme "http" of http://host: want test, tests or unix`, class: driver.ErrOption},
+		{url: "http://host", err: `scheme "http" of the URL: want test, tests or unix`, class: driver.ErrOption},
 		{url: "ws://host", err: `scheme "ws": use test`, class: driver.ErrUnsupported},
 		{url: "test://u:secret@:5", err: "want one such as test://host:1", class: driver.ErrOption},
 		{url: "test://u:secret@host:port", err: "the URL cannot be read", class: driver.ErrOption},
+		{url: "test://:secret/abc@host", err: "the port is no number; in a login or a path write %40 for @, %2F for /", class: driver.ErrOption},
+		{url: "test://u:6379/secret@host", err: "%2F for /", class: driver.ErrOption}, // else host u
+		{url: "test://secret?x@host", err: "%3F for ?", class: driver.ErrOption},      // else host secret
+		{url: "test://u:secret@a/secret@host", err: "%40 for @", class: driver.ErrOption},
+		{url: "test://u:%secret@host", err: "%25 for it", class: driver.ErrOption},
+		{url: "test://u:secret\x01@host", err: "the URL cannot be read", class: driver.ErrOption},
+		{url: "test://u:secret[@host", err: "the URL cannot be read", class: driver.ErrOption},
+		{url: "unix:///u:secret@/run/x", err: "the URL cannot be read", class: driver.ErrOption},
 	} {
 		a, err := e.ParseURL(test.url, schemes...)
 		if test.err != "" {

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -39,17 +40,17 @@ type Part interface {
 }
 
 // NewBase returns the base of a session with the target. Its URL has one of the
-// schemes; user and secret, from the options, win over those in the URL.
+// schemes. user and secret, from the options, win over those in the URL, of which one
+// goes with the other's: a user in the URL with a password in the options, say.
 func NewBase(e *Errors, t driver.Target, user, secret string, schemes ...Scheme) (*Base, error) {
 	a, err := e.ParseURL(t.URL, schemes...)
 	if err != nil {
 		return nil, err
 	}
 	b := NewPlainBase(e, t)
-	b.Address, b.User, b.Secret = a, user, secret
-	if user == "" && secret == "" && a.User != nil {
-		b.User = a.User.Username()
-		b.Secret, _ = a.User.Password()
+	b.Address = a
+	if err = b.login(user, secret); err != nil {
+		return nil, err
 	}
 	if t.TLS != nil || slices.ContainsFunc(a.Servers, func(s Server) bool { return s.TLS }) {
 		// The name is filled in for each server.
@@ -61,6 +62,30 @@ func NewBase(e *Errors, t driver.Target, user, secret string, schemes ...Scheme)
 		}
 	}
 	return b, nil
+}
+
+// login joins what options and the URL say of the login.
+func (b *Base) login(user, secret string) error {
+	b.User, b.Secret = user, secret
+	if b.Address.User == nil {
+		return nil
+	}
+	there := b.Address.User.Username()
+	password, has := b.Address.User.Password()
+	if user != "" && secret == "" && has && there != "" && there != user {
+		return b.Option("user", "the URL has a password, which is another user's; give both in the URL or both as options")
+	}
+	b.User = cmp.Or(user, there)
+	b.Secret = cmp.Or(secret, password)
+	return nil
+}
+
+// NeedsUser refuses a password without a user, for protocols that have no such login.
+func (b *Base) NeedsUser() error {
+	if b.Secret != "" && b.User == "" {
+		return b.Option("password", "it needs user beside it, or in the URL")
+	}
+	return nil
 }
 
 // Apart returns a base that connects as b does, also when b has closed: for what is

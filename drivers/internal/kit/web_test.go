@@ -2,11 +2,13 @@ package kit
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -48,5 +50,67 @@ func TestAsk(t *testing.T) {
 	server.Close()
 	if _, _, err := b.Ask(t.Context(), http.MethodGet, server.URL, nil, nil); !errors.Is(err, driver.ErrNotConnected) {
 		t.Errorf("of a server that is gone: %v", err)
+	}
+}
+
+// TestLoginsStayEncrypted has a listener record what comes over connections that are not
+// encrypted.
+func TestLoginsStayEncrypted(t *testing.T) {
+	var heard []string
+	plain := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		heard = append(heard, r.URL.Path+" "+r.Header.Get("Authorization"))
+	}))
+	defer plain.Close()
+	encrypted := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, plain.URL+"/on", http.StatusTemporaryRedirect)
+	}))
+	defer encrypted.Close()
+	login := http.Header{"Authorization": {"Bearer hunter2"}}
+	trusting := &tls.Config{InsecureSkipVerify: true}
+	for _, tt := range []struct {
+		what    string
+		over    *tls.Config
+		address string
+		header  http.Header
+		refused bool
+	}{
+		{"a login in clear as the broker's", nil, plain.URL, login, false},
+		{"a login that the broker gets encrypted", trusting, plain.URL, login, true},
+		{"a login that is sent on", trusting, encrypted.URL, login, true},
+		{"no login", trusting, plain.URL, nil, false},
+		{"no login that is sent on", trusting, encrypted.URL, nil, false},
+	} {
+		heard = nil
+		b := NewPlainBase(&Errors{Driver: "test"}, driver.Target{})
+		b.TLS = tt.over
+		_, _, err := b.Ask(t.Context(), http.MethodGet, tt.address, tt.header.Clone(), nil)
+		if errors.Is(err, driver.ErrOption) != tt.refused || (len(heard) == 0) != tt.refused {
+			t.Errorf("%s: %v; in clear: %q", tt.what, err, heard)
+		}
+	}
+}
+
+func TestWebAddress(t *testing.T) {
+	e := &Errors{Driver: "test"}
+	for _, tt := range []struct{ text, scheme, want string }{
+		{"host:1", "http", "http://host:1"},
+		{"host:1/", "https", "https://host:1"},
+		{"http://host/sub/", "https", "http://host/sub"},
+		{"host:1", "", ""},
+		{"ftp://host", "http", ""},
+		{"http://ada:hunter2@host", "http", ""},
+		{"http://:hunter2/a@host", "http", ""},
+		{"http://hunter2?a@host", "http", ""},
+		{"http://host?token=hunter2", "http", ""},
+		{"http://host:hunter2", "http", ""},
+		{"http://", "http", ""},
+	} {
+		got, err := e.WebAddress("web", tt.text, tt.scheme, "http://host:1")
+		if got != tt.want || (err != nil) != (tt.want == "") {
+			t.Errorf("%s: %q, %v", tt.text, got, err)
+		}
+		if err != nil && (!errors.Is(err, driver.ErrOption) || strings.Contains(err.Error(), "hunter2")) {
+			t.Errorf("%s: %v", tt.text, err)
+		}
 	}
 }

@@ -85,8 +85,10 @@ func (c *Client) authentication() (how string, option nats.Option, err error) {
 	switch {
 	case len(given) > 1:
 		return "", nil, fmt.Errorf("%s: options %s: %w: give one way to log in, not several", c.Driver, strings.Join(given, " and "), driver.ErrOption)
-	case o.Password != "" && o.User == "":
-		return "", nil, fmt.Errorf("%s: option \"password\": %w: it needs user beside it", c.Driver, driver.ErrOption)
+	case len(given) > 0 && o.User == "" && c.Address.User != nil:
+		return "", nil, c.Option(given[0], "the URL has another way to log in; give one of the two")
+	case c.User == "" && c.Secret != "":
+		return "", nil, c.NeedsUser()
 	case o.Token != "":
 		return "token", nats.Token(o.Token), nil
 	case o.NKeySeed != "":

@@ -59,11 +59,11 @@ type Broker struct {
 // NewBroker reads the target's URL. What the configuration leaves empty it takes from
 // there, or else as the broker does when it is new: guest, and the virtual host "/".
 func NewBroker(p *Protocol, t driver.Target, c Config) (*Broker, error) {
-	if c.Password != "" && c.User == "" {
-		return nil, p.Option("password", "it needs user beside it")
-	}
 	base, err := kit.NewBase(&p.Errors, t, c.User, c.Password, p.Schemes...)
 	if err != nil {
+		return nil, err
+	}
+	if err := base.NeedsUser(); err != nil {
 		return nil, err
 	}
 	b := &Broker{Base: base, Config: c, protocol: p}

@@ -289,7 +289,8 @@ func TestBroker(t *testing.T) {
 		{"burrow://ada:lovelace@host/deep", Config{}, "host:10 ada lovelace deep"},
 		{"burrow://ada:lovelace@host/deep", Config{User: "lord", Password: "byron", VHost: "v"}, "host:10 lord byron v"},
 		{"burrow://ada@host", Config{}, "host:10 ada  /"},
-		{"burrow://host", Config{Password: "x"}, `rabbit: option "password": bad option: it needs user beside it`},
+		{"burrow://host", Config{Password: "x"}, `rabbit: option "password": bad option: it needs user beside it, or in the URL`},
+		{"burrow://ada@host", Config{Password: "x"}, "host:10 ada x /"},
 		{"burrow+tls://host", Config{External: true}, `rabbit: option "login": bad option: external wants tls.cert and tls.key`},
 	} {
 		var got string
