@@ -94,7 +94,7 @@ func TestCapacityText(t *testing.T) {
 				"20,000/s with 50 % headroom needs 4 such systems, if they share nothing"}},
 		{"at least", sweep.Answer{Bracket: sweep.Bracket{Holds: 10_000}, HoldsConfirmed: true, Limit: sweep.Generator, Why: "busy"},
 			[]string{"is at least 10,000/s, with 95 % confidence, confirmed", "Limited by generator: busy.", "needs at most 4 such systems"}},
-		{"hysteresis", sweep.Answer{Bracket: sweep.Bracket{Holds: 8000, Fails: 10_300}, Hysteresis: true, Below: sweep.Bracket{Holds: 10_000, Fails: 10_300}, Above: sweep.Bracket{Holds: 8000, Fails: 9000}, Stopped: "stopped after 9 trials"},
+		{"hysteresis", sweep.Answer{Bracket: sweep.Bracket{Holds: 8000, Fails: 10_300}, Hysteresis: sweep.Hysteresis{Rate: 9000, Fresh: sweep.Tally{Met: 5, Of: 5}, After: sweep.Tally{Met: 0, Of: 5}, P: 1.0 / 252, Shown: true}, Below: sweep.Bracket{Holds: 10_000, Fails: 10_300}, Above: sweep.Bracket{Holds: 8000, Fails: 9000}, Stopped: "stopped after 9 trials"},
 			[]string{"[8,000/s, 10,300/s), not confirmed", "From below it holds 10,000/s, from above 8,000/s: hysteresis", "ended early: stopped after 9 trials; the same command with --resume dir goes on"}},
 		{"nothing holds", sweep.Answer{Bracket: sweep.Bracket{Fails: 2}}, []string{"No tested rate holds: 2/s fails."}},
 		{"nothing is known", sweep.Answer{}, []string{"No tested rate was shown to hold, and none was shown to fail."}},

@@ -27,11 +27,14 @@ type capacityObject struct {
 	FailsConfirmed bool     `json:"fails_confirmed"`
 	// Limit is what the rate is limited by: latency, refusals, backlog, loss, count,
 	// generator or rate limit.
-	Limit      string          `json:"limit,omitempty"`
-	Why        string          `json:"why,omitempty"`
-	Below      bracketObject   `json:"from_below"`
-	Above      bracketObject   `json:"from_above"`
+	Limit string        `json:"limit,omitempty"`
+	Why   string        `json:"why,omitempty"`
+	Below bracketObject `json:"from_below"`
+	Above bracketObject `json:"from_above"`
+	// Hysteresis says that a test showed the system to carry less after an overload. Tested
+	// is that test; null: nothing gave reason for one.
 	Hysteresis bool            `json:"hysteresis"`
+	Tested     *hysteresisTest `json:"hysteresis_test"`
 	Stopped    string          `json:"stopped,omitempty"` // why the search ended early
 	For        *sizingObject   `json:"for,omitempty"`
 	Trials     []capacityTrial `json:"trials"`
@@ -48,6 +51,16 @@ const (
 type bracketObject struct {
 	Holds *float64 `json:"holds"`
 	Fails *float64 `json:"fails"`
+}
+
+// hysteresisTest counts trials that met the objectives at one rate.
+type hysteresisTest struct {
+	Rate     float64 `json:"rate"`
+	Fresh    int     `json:"fresh_met"` // on a fresh system
+	FreshOf  int     `json:"fresh"`
+	Loaded   int     `json:"after_overload_met"`
+	LoadedOf int     `json:"after_overload"`
+	P        float64 `json:"p"` // of Fisher's exact test
 }
 
 type sizingObject struct {
@@ -109,7 +122,10 @@ func (c *capacityRun) object(a sweep.Answer, o capacityOptions) capacityObject {
 	x := capacityObject{Format: capacityFormat, Version: capacityVersion, Directory: c.dir, Of: c.load.Name, Holds: known(a.Holds), Fails: known(a.Fails), Confidence: a.Confidence,
 		HoldsConfirmed: a.HoldsConfirmed, FailsConfirmed: a.FailsConfirmed, Limit: string(a.Limit), Why: a.Why,
 		Below: bracketObject{known(a.Below.Holds), known(a.Below.Fails)}, Above: bracketObject{known(a.Above.Holds), known(a.Above.Fails)},
-		Hysteresis: a.Hysteresis, Stopped: a.Stopped}
+		Hysteresis: a.Hysteresis.Shown, Stopped: a.Stopped}
+	if h := a.Hysteresis; h.Rate > 0 {
+		x.Tested = &hysteresisTest{Rate: h.Rate, Fresh: h.Fresh.Met, FreshOf: h.Fresh.Of, Loaded: h.After.Met, LoadedOf: h.After.Of, P: h.P}
+	}
 	for _, w := range c.scenario.Parts() {
 		for _, objective := range w.Objectives {
 			x.Objectives = append(x.Objectives, ofWorkload(w.Name)+objective.String())
@@ -152,8 +168,13 @@ func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
 	}
 	if a.Above != (sweep.Bracket{}) {
 		verdict := "no hysteresis was seen"
-		if a.Hysteresis {
-			verdict = "hysteresis: after an overload it carries less"
+		if h := a.Hysteresis; h.Rate > 0 {
+			verdict = "hysteresis is not shown"
+			if h.Shown {
+				verdict = "hysteresis: after an overload it carries less"
+			}
+			verdict += fmt.Sprintf(" (at %s the objectives were met in %d of %d trials on a fresh system and in %d of %d after an overload, p = %.2g)",
+				spell.Rate(h.Rate), h.Fresh.Met, h.Fresh.Of, h.After.Met, h.After.Of, h.P)
 		}
 		line("From below it holds %s, from above %s: %s.", orNone(a.Below.Holds), orNone(a.Above.Holds), verdict)
 	}

@@ -10,16 +10,19 @@ type zone struct {
 	holds, fails float64 // 0: none
 	low, high    float64 // the lowest and the highest undecided; 0: none
 	byGenerator  bool    // fails is where the generator fails
+	limit        Limit   // what fails is limited by
+	why          string  // what a trial there found
 }
 
 // put takes a decided rate in.
-func (z *zone) put(rate float64, s state) {
+func (z *zone) put(rate float64, s state, e *evidence) {
 	switch s {
 	case holds:
 		z.holds = max(z.holds, rate)
 	case fails, generatorFails:
 		if z.fails == 0 || rate < z.fails {
 			z.fails, z.byGenerator = rate, s == generatorFails
+			z.limit, z.why = e.limit()
 		}
 	default:
 		if z.low == 0 || rate < z.low {
@@ -41,13 +44,7 @@ func (s *search) below() error {
 		if err != nil {
 			return err
 		}
-		z.put(rate, found)
-		switch found {
-		case fails:
-			s.answer.Limit = e.limit()
-		case generatorFails:
-			s.answer.Limit = Generator
-		}
+		z.put(rate, found, e)
 		s.take(z)
 		return nil
 	}
@@ -98,7 +95,7 @@ func (s *search) take(z zone) {
 		s.answer.Below.Fails = 0
 	}
 	s.answer.Bracket = s.answer.Below
-	s.answer.Why = s.why[z.fails]
+	s.answer.Limit, s.answer.Why = z.limit, z.why
 	if z.fails == 0 {
 		s.answer.Limit, s.answer.Why = MostRate, mostWhy
 	}
@@ -116,6 +113,7 @@ func (s *search) above() error {
 	}
 	step := s.o.Within
 	rate := b.Fails
+	suspected := 0.0 // the highest rate that held from below and fails from above
 	for {
 		_, found, err := s.explored(rate, FromAbove)
 		if err != nil {
@@ -126,7 +124,9 @@ func (s *search) above() error {
 			s.answer.Above.Holds = rate
 		case fails:
 			s.answer.Above.Fails = rate
-			s.answer.Hysteresis = s.answer.Hysteresis || rate <= b.Holds
+			if rate <= b.Holds {
+				suspected = max(suspected, rate)
+			}
 		}
 		if found == holds {
 			break
@@ -143,7 +143,10 @@ func (s *search) above() error {
 		rate = next
 	}
 	s.enclose()
-	return nil
+	if suspected == 0 {
+		return nil
+	}
+	return s.hysteresis(suspected, top)
 }
 
 // enclose makes the answer the smallest that both ways agree with.
@@ -175,8 +178,8 @@ func (s *search) confirm() error {
 		if a.HoldsConfirmed = confirmed; confirmed {
 			break
 		}
-		if why := s.why[a.Holds]; a.AtLeast() && e.missed > 0 {
-			a.Limit, a.Why = e.limit(), why
+		if a.AtLeast() && e.missed > 0 {
+			a.Limit, a.Why = e.limit()
 		}
 		if a.Holds = outwards(a.Holds, -step); a.Holds < least {
 			a.Holds = 0
@@ -189,12 +192,12 @@ func (s *search) confirm() error {
 			return err
 		}
 		if a.FailsConfirmed = confirmed; confirmed {
-			a.Limit, a.Why = e.limit(), s.why[a.Fails]
+			a.Limit, a.Why = e.limit()
 			break
 		}
 		switch a.Fails = outwards(a.Fails, step); {
 		case e.generator > 1:
-			a.Fails, a.Limit = 0, Generator
+			a.Fails, a.Limit, a.Why = 0, Generator, e.found[Generator]
 		case a.Fails > most:
 			a.Fails, a.Limit, a.Why = 0, MostRate, mostWhy
 		}

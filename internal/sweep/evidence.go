@@ -32,12 +32,16 @@ type evidence struct {
 
 	trials, met, missed, generator int
 	missedBy                       map[Limit]int
+	found                          map[Limit]string // what the last trial with this limit found
 }
 
 // add takes a trial into account.
 func (e *evidence) add(o Observation) {
 	if e.missedBy == nil {
-		e.missedBy = map[Limit]int{}
+		e.missedBy, e.found = map[Limit]int{}, map[Limit]string{}
+	}
+	if o.Limit != "" {
+		e.found[o.Limit] = o.Found
 	}
 	win, lose := math.Log(1-stake+stake/trialError), math.Log(1-stake)
 	e.trials++
@@ -92,9 +96,9 @@ func (s state) String() string {
 	return [...]string{"undecided", "holds", "fails", "generator"}[s]
 }
 
-// limit is what most of the trials that missed were limited by.
-func (e *evidence) limit() Limit {
-	var most Limit
+// limit is what most of the trials that missed were limited by, with what the last of
+// these found.
+func (e *evidence) limit() (most Limit, found string) {
 	for _, l := range []Limit{Latency, Backlog, Refusals, Loss, Count} {
 		if e.missedBy[l] > e.missedBy[most] {
 			most = l
@@ -103,5 +107,5 @@ func (e *evidence) limit() Limit {
 	if most == "" && e.generator > 0 {
 		most = Generator
 	}
-	return most
+	return most, e.found[most]
 }

@@ -115,8 +115,8 @@ type Answer struct {
 	// Below and Above are what was found by going up from a low rate, and by coming
 	// down from an overload. Above is empty where nothing could be overloaded.
 	Below, Above Bracket
-	// Hysteresis says that a rate that holds from below fails from above.
-	Hysteresis bool
+	// Hysteresis is whether after an overload the system carries less than before.
+	Hysteresis Hysteresis
 	Stopped    string // why the search ended early; empty: it did not
 	Trials     []Made // all that were made, in their order
 }
@@ -134,7 +134,8 @@ func (a Answer) AtLeast() bool { return a.Fails == 0 }
 // undecided, until what they show has an error of at most 10 %. Then the same is
 // approached from above: one trial at one and a half times the lowest rate that
 // fails, and down from there until the objectives hold. If a rate that holds from
-// below fails from above, that is reported; the answer encloses both.
+// below fails from above, fresh trials test whether that is hysteresis (see
+// [Hysteresis]); the answer encloses both.
 //
 // Last the two ends are confirmed by fresh trials, on which alone the answer rests:
 // the k-th test of an end may err with (1−Confidence)/2 ÷ k(k+1), which sums to the
@@ -144,7 +145,7 @@ func (a Answer) AtLeast() bool { return a.Fails == 0 }
 //
 // The error, if it is not nil, is of a trial; the answer then has what was known.
 func Search(measure Measure, o SearchOptions) (Answer, error) {
-	s := &search{measure: measure, o: o.withDefaults(), times: map[float64]int{}, why: map[float64]string{}}
+	s := &search{measure: measure, o: o.withDefaults(), times: map[float64]int{}}
 	s.answer.Confidence = s.o.Confidence
 	err := s.run()
 	if errors.Is(err, errEnough) {
@@ -164,8 +165,7 @@ type search struct {
 	measure Measure
 	o       SearchOptions
 	answer  Answer
-	times   map[float64]int    // how long trials at a rate became
-	why     map[float64]string // what the last trial at a rate found that was not met
+	times   map[float64]int // how long trials at a rate became
 }
 
 func (s *search) run() error {
@@ -190,9 +190,6 @@ func (s *search) one(rate float64, times int, stage Stage, e *evidence) (Observa
 	}
 	s.answer.Trials = append(s.answer.Trials, Made{t, o})
 	e.add(o)
-	if o.Outcome != judge.Met {
-		s.why[rate] = o.Found
-	}
 	return o, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sixnines/internal/hunttest"
 	"sixnines/internal/judge"
 	"sixnines/scenario"
 )
@@ -56,7 +57,7 @@ func TestSearch(t *testing.T) {
 			if a.Holds > highest || a.Holds < highest/(1+o.Within) || !tt.atLeast && (a.Fails <= highest || a.Fails > a.Holds*(1+o.Within)) {
 				t.Errorf("%g lies in %+v", highest, a.Bracket)
 			}
-			if a.Hysteresis || a.Stopped != "" {
+			if a.Hysteresis.Shown || a.Stopped != "" {
 				t.Errorf("hysteresis %v, stopped %q", a.Hysteresis, a.Stopped)
 			}
 			fresh := 0
@@ -99,11 +100,56 @@ func TestSearchReportsHysteresis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !a.Hysteresis || a.Below.Holds < 3800 || a.Above.Holds > 3000 || a.Above.Holds < 2500 || a.Above.Fails <= 3000 {
+	if !a.Hysteresis.Shown || a.Below.Holds < 3800 || a.Above.Holds > 3000 || a.Above.Holds < 2500 || a.Above.Fails <= 3000 {
 		t.Errorf("from below %+v, from above %+v, hysteresis %v", a.Below, a.Above, a.Hysteresis)
 	}
 	if a.Holds != a.Above.Holds || a.Fails != a.Below.Fails || !a.HoldsConfirmed || !a.FailsConfirmed {
 		t.Errorf("the answer %+v is not what both enclose", a.Bracket)
+	}
+}
+
+// A limit that differs from run to run is no hysteresis, though a rate that holds once
+// often fails the next time: it may be claimed in one search of twenty.
+func TestSearchClaimsNoHysteresisByChance(t *testing.T) {
+	seeds := hunttest.Cases(t, 400, 10_000)
+	for _, spread := range []float64{0.05, 0.1, 0.3} {
+		tested, claimed := 0, 0
+		for seed := range uint64(seeds) {
+			rng := rand.New(rand.NewPCG(seed, 3))
+			a, err := Search(func(t Trial) (Observation, error) {
+				return sharp(1000*(1+spread*rng.Float64()), Latency)(t)
+			}, SearchOptions{From: scenario.PerSecond(100)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if a.Hysteresis.Rate > 0 {
+				tested++
+			}
+			if a.Hysteresis.Shown {
+				claimed++
+			}
+		}
+		t.Logf("a limit that varies by %g: tested in %d and claimed in %d of %d searches", spread, tested, claimed, seeds)
+		if claimed > seeds/20 || tested == 0 {
+			t.Errorf("a limit that varies by %g: tested in %d and claimed in %d of %d searches", spread, tested, claimed, seeds)
+		}
+	}
+}
+
+// What the rate is limited by, and why, are of the same trials.
+func TestSearchSaysWhyOfItsLimit(t *testing.T) {
+	n := 0
+	a, err := Search(func(t Trial) (Observation, error) {
+		switch n++; {
+		case t.Rate.Float() <= 1000:
+			return Observation{judge.Met, "", "fast"}, nil
+		case t.Stage == FromBelow: // a bad hour
+			return Observation{judge.Missed, Latency, "p99 is missed"}, nil
+		}
+		return Observation{judge.Undecided, Generator, "the generator is at its limit"}, nil
+	}, SearchOptions{})
+	if err != nil || a.Limit != Generator || a.Why != "the generator is at its limit" {
+		t.Errorf("limited by %s: %s, %v", a.Limit, a.Why, err)
 	}
 }
 
@@ -213,7 +259,7 @@ func TestEvidenceErrsAsSeldomAsItSays(t *testing.T) {
 			}
 			e.add(Observation{Outcome: judge.Missed, Limit: Backlog})
 		}
-		if e.shown(alpha) != fails || e.limit() != Backlog {
+		if limit, _ := e.limit(); e.shown(alpha) != fails || limit != Backlog {
 			t.Errorf("%d trials that miss show %s at %g", n, e.shown(alpha), alpha)
 		}
 	}

@@ -1,0 +1,62 @@
+package sweep
+
+import (
+	"sixnines/internal/judge"
+	"sixnines/internal/stats"
+)
+
+// Hysteresis is a test of whether a system carries less after an overload. A rate that
+// held from below and fails from above does not show it: where the limit differs from
+// run to run, that happens by chance. So pairs of new trials are made at that rate, one
+// on a fresh system and one right after an overload, and held against each other by
+// Fisher's exact test.
+type Hysteresis struct {
+	Rate  float64 // messages a second at which it was tested; 0: nothing gave reason to
+	Fresh Tally   // on a fresh system
+	After Tally   // after an overload
+	P     float64 // probability of a difference at least as large, if there is no hysteresis
+	Shown bool    // P is at most 1 − Confidence
+}
+
+// Tally counts trials.
+type Tally struct{ Met, Of int }
+
+// hysteresisPairs is how many pairs of trials are made. Four of four against none of
+// four would do for 95 % (p = 1/70); five allow one exception (p = 6/252).
+const hysteresisPairs = 5
+
+// hysteresis tests at a rate, with overloads at another. It ends as soon as it cannot be
+// shown any more. A trial that is undecided counts against it.
+func (s *search) hysteresis(rate, overload float64) error {
+	h := &s.answer.Hysteresis
+	h.Rate, h.P = rate, 1
+	times := max(s.times[rate], 1)
+	alpha := 1 - s.o.Confidence
+	for pair := range hysteresisPairs {
+		fresh, err := s.one(rate, times, Confirming, &evidence{})
+		if err != nil {
+			return err
+		}
+		if _, err := s.one(overload, times, FromAbove, &evidence{}); err != nil {
+			return err
+		}
+		after, err := s.one(rate, times, FromAbove, &evidence{})
+		if err != nil {
+			return err
+		}
+		h.Fresh.Of, h.After.Of = h.Fresh.Of+1, h.After.Of+1
+		if fresh.Outcome == judge.Met {
+			h.Fresh.Met++
+		}
+		if after.Outcome != judge.Missed {
+			h.After.Met++
+		}
+		left := hysteresisPairs - pair - 1
+		if stats.FisherExact(h.Fresh.Met+left, hysteresisPairs, h.After.Met, hysteresisPairs) > alpha {
+			break // though all that are left would show it
+		}
+	}
+	h.P = stats.FisherExact(h.Fresh.Met, h.Fresh.Of, h.After.Met, h.After.Of)
+	h.Shown = h.After.Of == hysteresisPairs && h.P <= alpha
+	return nil
+}
