@@ -96,7 +96,5 @@ func (b *Broker) newSession(t driver.Target, o Options) (*session, error) {
 	case strings.TrimSpace(t.Run) == "":
 		return nil, fmt.Errorf("mem: run %q: %w: it needs a name", t.Run, driver.ErrUnsupported)
 	}
-	s := &session{broker: b, run: t.Run, options: o, plan: newPlan(&o), parts: map[part]struct{}{}, stall: newStall(b, &o)}
-	s.begun.Store(o.Begin == beginOpen)
-	return s, nil
+	return &session{broker: b, run: t.Run, options: o, plan: newPlan(&o), parts: map[part]struct{}{}, stall: newStall(b, &o)}, nil
 }

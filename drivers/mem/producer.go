@@ -18,6 +18,7 @@ type producer struct {
 	name    string // of the topic
 	acks    driver.Acks
 	replies *consumer // who gets the answers; nil: nobody
+	begun   bool      // what it sends is counted, see Options.Begin
 	random  *rand.Rand
 	held    *packet // waits to be overtaken; nil: none
 
@@ -55,7 +56,7 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		return nil, err
 	}
 	p := &producer{
-		session: s, id: spec.ID, topic: topics[0], name: spec.Topic, acks: acks, replies: replies,
+		session: s, id: spec.ID, topic: topics[0], name: spec.Topic, acks: acks, replies: replies, begun: s.options.Begin == beginOpen,
 		life: make(chan struct{}), ended: make(chan struct{}),
 	}
 	p.seed()
@@ -83,7 +84,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	if len(payload) > int(p.session.options.MaxPayload) {
 		return p.session.tooLarge(len(payload))
 	}
-	if p.session.begun.Load() {
+	if p.begun {
 		if p.session.options.StallFor > 0 {
 			p.session.stall.tick()
 		}
@@ -98,7 +99,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 // random is drawn anew, so that it does not depend on how much was sent before.
 func (p *producer) WindowBegins() {
 	if p.session.options.Begin == beginWindow {
-		p.session.begun.Store(true)
+		p.begun = true
 		p.seed()
 	}
 }
@@ -244,7 +245,7 @@ func (p *producer) address(packed *packet) {
 	packed.reply = p.replies
 	o := &p.session.options
 	delay := o.Delay
-	if o.SlowDelay > 0 && p.session.begun.Load() && p.session.addressed.Add(1) > o.SlowAfter {
+	if o.SlowDelay > 0 && p.begun && p.session.addressed.Add(1) > o.SlowAfter {
 		delay = o.SlowDelay
 	}
 	if delay > 0 || o.Jitter > 0 {

@@ -24,8 +24,7 @@ type session struct {
 	parts  map[part]struct{} // producers and consumers that are open
 	stall  stall
 
-	begun     atomic.Bool   // faults count from now on, see Options.Begin
-	addressed atomic.Uint64 // messages since then, where the later ones are slow
+	addressed atomic.Uint64 // messages since the beginning, where the later ones are slow
 }
 
 // part is a producer or consumer.
