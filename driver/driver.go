@@ -252,7 +252,8 @@ type Flusher interface {
 }
 
 // Syncer is implemented by producers that can wait for a round trip to the
-// broker which proves that everything sent before has been read by it.
+// broker which proves that everything sent before has been read by it. Events of
+// kind Denied about what was sent before come before Sync returns.
 type Syncer interface {
 	Sync(ctx context.Context) error
 }
@@ -294,8 +295,12 @@ type ServerInfo interface {
 // Event is something that happened to a session apart from its messages.
 type Event struct {
 	Kind   EventKind
-	Detail string
-	Count  int // how many messages a Dropped or Returned event concerns, else 0
+	Detail string // what happened to whom; empty: Err says it
+	// Err, if not nil, is the error that the event is about, with a class. One of class
+	// ErrUnauthorized ends the run if it comes before the window; in it the verdict
+	// quotes the event.
+	Err   error
+	Count int // how many messages a Dropped, Returned or Denied event concerns, else 0
 }
 
 // EventKind enumerates events.
@@ -308,6 +313,8 @@ const (
 	Dropped                           // the client threw messages away
 	AsyncError                        // the client reported an error that belongs to no message
 	Returned                          // the broker gave messages back that it could not route
+	Denied                            // the broker refused messages, in Err's words, and does not say which: Done tells nothing of it
+	GivenUp                           // a connection was lost and is not made again; Err says why, and is what sends on it fail with
 )
 
 // String returns the name used in result files.
@@ -323,6 +330,10 @@ func (k EventKind) String() string {
 		return "error"
 	case Returned:
 		return "returned"
+	case Denied:
+		return "denied"
+	case GivenUp:
+		return "given up"
 	}
 	return "unknown"
 }

@@ -51,6 +51,17 @@ func Classes() []error {
 		ErrUnsupported, ErrNoTopic, ErrOption, ErrTimeout, ErrClosed}
 }
 
+// Final reports whether err is the broker's answer to a request that it will refuse
+// again: the same message, by the same user, with the same options.
+func Final(err error) bool {
+	for _, class := range []error{ErrUnauthorized, ErrTooLarge, ErrUnsupported, ErrNoTopic, ErrOption} {
+		if errors.Is(err, class) {
+			return true
+		}
+	}
+	return false
+}
+
 // Class returns the class that err wraps, or nil if it wraps none.
 func Class(err error) error {
 	for _, c := range Classes() {

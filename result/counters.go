@@ -81,19 +81,22 @@ type Counters struct {
 	Takeovers  int64 `json:"handovers"`          // a blocked send whose pacer's other producers were taken over
 	Dropped    int64 `json:"dropped"`            // thrown away by the client, as it says
 	Returned   int64 `json:"returned,omitempty"` // given back by the broker, which could not route them
-	BytesSent  int64 `json:"bytes_sent"`
-	BytesRecv  int64 `json:"bytes_received"`
+	// Denied are publishes that the broker refused without saying which: each is in
+	// the accounts as what else was known of it, so as a rule unknown and missing.
+	Denied    int64 `json:"denied,omitempty"`
+	BytesSent int64 `json:"bytes_sent"`
+	BytesRecv int64 `json:"bytes_received"`
 }
 
 // counters is how many there are.
-const counters = 36
+const counters = 37
 
 // fields lists every counter once: Add, Sub and IsZero must not forget one.
 func (c *Counters) fields() [counters]*int64 {
 	return [counters]*int64{&c.Scheduled, &c.NotSent, &c.Taken, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
 		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Undelivered, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
 		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.Earlier, &c.EarlierMissing, &c.EarlierDuplicated, &c.LateReplies, &c.LastUnknown, &c.Censored,
-		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Takeovers, &c.Dropped, &c.Returned, &c.BytesSent, &c.BytesRecv}
+		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Takeovers, &c.Dropped, &c.Returned, &c.Denied, &c.BytesSent, &c.BytesRecv}
 }
 
 // Add adds o to c.

@@ -264,16 +264,6 @@ type Cold struct {
 	Duration time.Duration `json:"duration"`
 }
 
-// Event is something that happened at a moment.
-type Event struct {
-	Type     string `json:"type"`               // "event"
-	Workload string `json:"workload,omitempty"` // Header.Workload; empty: the whole run's
-	At       int64  `json:"at"`
-	Kind     string `json:"kind"`
-	Detail   string `json:"detail,omitempty"`
-	Count    int64  `json:"count,omitempty"`
-}
-
 // Record is one line of a result file; exactly one of the pointers is set,
 // none for a type that this version does not know.
 type Record struct {

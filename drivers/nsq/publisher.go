@@ -295,15 +295,18 @@ func (p *publisher) lost() {
 
 // again connects until that succeeds, or the publisher ends.
 func (p *publisher) again() {
-	_, ok := kit.Reconnect(p.life, p.session.options.ReconnectWait, func(context.Context) (struct{}, error) {
+	_, err := kit.Reconnect(p.life, p.session.options.ReconnectWait, new(kit.Refusals), func(context.Context) (struct{}, error) {
 		if err := p.client.Ping(); err != nil {
 			return struct{}{}, wrap(err, "connect to %s", p.session.server().Address)
 		}
 		return struct{}{}, nil
 	}, func(err error) { p.emit(driver.AsyncError, "reconnect: "+err.Error()) })
-	if ok {
+	switch {
+	case err == nil:
 		p.live.Store(&route{p})
 		p.emit(driver.Reconnected, "")
+	case errors.Is(err, driver.ErrUnauthorized):
+		p.emit(driver.GivenUp, err.Error())
 	}
 }
 

@@ -52,6 +52,8 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		return failed("the server ends the handshake: check --tls-cert and --tls-key, and that the server trusts who signed that certificate", err)
 	case errors.Is(err, driver.ErrUnauthorized):
 		return failed(loginHint(e, show), err)
+	case errors.Is(err, driver.ErrRejected):
+		return failed("the broker refuses it, and is reached: its own words say why, or its log", err)
 	case errors.Is(err, driver.ErrTooLarge):
 		return failed("lower --size, or raise the broker's limit", err)
 	case errors.Is(err, driver.ErrUnsupported):
@@ -122,5 +124,5 @@ func loginHint(e driver.Entry, show string) string {
 	if len(ways) == 0 {
 		return "see " + show + " for the options by which to log in"
 	}
-	return "log in with " + strings.Join(ways, ", ") + "; see " + show
+	return "log in as a user who may: " + strings.Join(ways, ", ") + "; or allow this one at the broker; see " + show
 }

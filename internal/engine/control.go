@@ -26,6 +26,10 @@ type control struct {
 
 	breath breath // the collector's
 
+	begins  atomic.Int64  // start of the run's window, CLOCK_MONOTONIC; far off until known
+	refused chan struct{} // closed when the broker has refused something before it
+	refusal atomic.Pointer[error]
+
 	stopped  atomic.Bool
 	stop     chan struct{} // closed with stopped
 	stopOnce sync.Once
@@ -39,7 +43,30 @@ type control struct {
 const stopSlice = 20_000_000
 
 func newControl(c Config) *control {
-	return &control{config: c, stop: make(chan struct{}), past: make(chan struct{}, 1)}
+	all := &control{config: c, stop: make(chan struct{}), past: make(chan struct{}, 1), refused: make(chan struct{})}
+	all.begins.Store(never)
+	return all
+}
+
+// refuse ends the run because of what the broker has refused, if the window has not begun: in
+// it, a refusal is a fact to be counted. It reports whether the window has not. It is
+// safe for concurrent use.
+func (c *control) refuse(err error) bool {
+	if clock.Now() >= c.begins.Load() || c.stopped.Load() {
+		return false
+	}
+	if c.refusal.CompareAndSwap(nil, &err) {
+		close(c.refused)
+	}
+	return true
+}
+
+// refusedEarly is what the broker refused before the window; nil: nothing.
+func (c *control) refusedEarly() error {
+	if err := c.refusal.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // stopAll tells senders and what watches them to stop.

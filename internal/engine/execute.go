@@ -45,6 +45,10 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		}
 		ld.side.begin()
 	}
+	if err := r.refusedEarly(); err != nil {
+		_ = r.close()
+		return nil, err
+	}
 	if r.config.quiet == nil {
 		r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle, Connections: r.endsOfConns})
 		defer r.monitor.Stop()
@@ -87,9 +91,22 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 func (r *run) setUp(ctx context.Context) error {
 	setup, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
+	setup, refuse := context.WithCancelCause(setup)
+	defer refuse(nil)
+	go func() {
+		select {
+		case <-r.refused:
+			refuse(r.refusedEarly())
+		case <-setup.Done():
+		}
+	}()
 	for _, step := range []func(*load, context.Context) error{(*load).open, (*load).connect, (*load).probe} {
 		for _, ld := range r.loads {
-			if err := step(ld, setup); err != nil {
+			err := step(ld, setup)
+			if why := r.refusedEarly(); why != nil {
+				err = why // what the step ended with is its consequence
+			}
+			if err != nil {
 				return ofWorkload(ld.part.Name, err)
 			}
 		}
@@ -141,6 +158,9 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	var ahead time.Duration
 	for _, ld := range r.loads {
 		before, err := ld.sender.prepare(ctx)
+		if why := r.refusedEarly(); why != nil {
+			err = why
+		}
 		if err != nil {
 			return nil, true, ofWorkload(ld.part.Name, err)
 		}
@@ -170,7 +190,9 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	}
 	r.halt()
 	err = col.wait()
-	if r.early {
+	if why := r.refusedEarly(); why != nil {
+		err = errors.Join(why, err)
+	} else if r.early {
 		err = errors.Join(fmt.Errorf("%w in the warm-up: nothing has been measured", ErrAborted), err)
 	}
 	return col, aborted, err
@@ -180,6 +202,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 func (r *run) place(start int64) {
 	r.end.Store(start + int64(r.window))
 	r.start.Store(start)
+	r.begins.Store(start)
 	for _, ld := range r.loads {
 		begin := start + int64(ld.part.From)
 		ld.end.Store(begin + int64(ld.window))
@@ -207,6 +230,9 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 		case <-r.config.Abort:
 			r.early = clock.Now() < r.start.Load()
 			r.interrupt()
+			return true
+		case <-r.refused:
+			r.early = true
 			return true
 		case <-r.past:
 		case <-time.After(min(time.Duration(end-now), r.patience())):

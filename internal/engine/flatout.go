@@ -113,6 +113,8 @@ func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) 
 		select {
 		case <-done:
 			err = f.quiet()
+		case <-f.refused:
+			err = f.refusedEarly()
 		case <-ctx.Done():
 			err = fmt.Errorf("%w in the warm-up", ErrAborted)
 		case <-f.config.Abort:

@@ -24,6 +24,7 @@ type stream struct {
 	waiter   *waiter        // closed loop: told of each completion
 	keys     *streamKeys    // nil: messages have none
 
+	trial trial        // of the messages before the load
 	next  uint64       // sequence number of the next message; the pacer's
 	first uint64       // of the measured window; valid when begun
 	last  uint64       // one past the measured window; 0: still next
@@ -147,7 +148,9 @@ func (a plainAcks) Done(token uint64, err error) {
 		return
 	}
 	switch {
-	case err == nil || sl.kind != integrity.Data:
+	case sl.kind != integrity.Data:
+		sl.stream.trial.answered(l.plan.control, err)
+	case err == nil:
 	case errors.Is(err, driver.ErrTimeout), errors.Is(err, driver.ErrClosed): // no refusal: the outcome is unknown
 	default:
 		l.nack(sl, err)
@@ -205,6 +208,8 @@ func (a brokerAcks) Done(token uint64, err error) {
 		default:
 			l.nack(sl, err)
 		}
+	} else {
+		sl.stream.trial.answered(l.plan.control, err)
 	}
 	data := sl.kind == integrity.Data
 	var over *tap // before the window connections may not be followed yet
@@ -275,6 +280,8 @@ func (l *lane) nack(sl *slot, err error) {
 		if l.raw != nil {
 			l.raw.put(result.RawNacked, st.id, 0, sl.seq, sl.intended, sl.sent, clock.Now())
 		}
+	} else if driver.Final(err) {
+		l.plan.refuse(err)
 	}
 	if w := sl.stream.waiter; w != nil {
 		w.complete(sl.seq, clock.Now())
@@ -395,6 +402,8 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 			st.rejected.add(sl.seq)
 			l.recording.refusedPublish(sl.intended)
 			l.recording.refusedDelivery(st.plan.fanOut, sl.intended-l.plan.start.Load())
+		} else if driver.Final(err) {
+			l.plan.refuse(err)
 		}
 		if st.waiter != nil {
 			st.waiter.complete(sl.seq, clock.Now())

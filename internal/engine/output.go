@@ -25,6 +25,7 @@ type output struct {
 	filled  bool // with at least one interval
 	ended   bool
 	waiting []result.Event
+	events  eventLog
 	secrets []string // what no event may contain
 	err     error
 }
@@ -80,17 +81,21 @@ func (o *output) begin(origin int64, headers ...result.Header) error {
 func (o *output) event(e result.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch {
-	case o.ended || o.quiet != nil:
-	case !o.begun:
-		o.waiting = append(o.waiting, e)
-	default:
-		o.write(e)
+	if !o.ended && o.quiet == nil {
+		o.events.add(e, o.write)
 	}
 }
 
+// write writes an event, once there is a header before it. The lock is held.
 func (o *output) write(e result.Event) {
+	if !o.begun {
+		o.waiting = append(o.waiting, e)
+		return
+	}
 	e.At -= o.origin
+	if e.Times > 1 {
+		e.Last -= o.origin
+	}
 	e.Detail = scenario.Conceal(e.Detail, o.secrets) // clients quote addresses
 	if o.err == nil {
 		o.err = o.writer.Event(e)
@@ -110,6 +115,7 @@ func (o *output) interval(v result.Interval) error {
 func (o *output) end(summarise func(i int, part *result.Run) result.Summary) (*result.Run, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.events.flush(o.write)
 	o.ended = true
 	defer o.clean()
 	if o.err != nil {

@@ -10,6 +10,14 @@ import (
 	"sixnines/result"
 )
 
+// className is the name of the class that err wraps; empty: it wraps none.
+func className(err error) string {
+	if class := driver.Class(err); class != nil {
+		return class.Error()
+	}
+	return ""
+}
+
 // refusals counts a lane's refused messages of the window by the class of their error,
 // see driver.Classes; those of none come after the last class.
 type refusals [12]struct {
@@ -49,7 +57,7 @@ func (s *sending) tellRefusals() {
 			}
 		}
 		if first != nil {
-			s.event(result.Event{At: first.at, Kind: "refused", Detail: "the first: " + first.err.Error(), Count: n})
+			s.event(result.Event{At: first.at, Kind: result.EventRefused, Detail: first.err.Error(), Class: className(first.err), Count: n})
 		}
 	}
 }

@@ -64,6 +64,7 @@ type session struct {
 	// What the driver told of.
 	dropped  atomic.Int64
 	returned atomic.Int64
+	denied   atomic.Int64
 }
 
 // open connects both sides, provisions, and decides what follows from what the
@@ -136,14 +137,29 @@ func (s *session) openSession(ctx context.Context) (driver.Session, error) {
 	return opened, nil
 }
 
+// notify takes what the driver tells. What the broker refuses before the window ends the
+// run; in it, it is counted.
 func (s *session) notify(e driver.Event) {
+	n := int64(max(1, e.Count))
+	if e.Err != nil && (e.Kind == driver.Denied || errors.Is(e.Err, driver.ErrUnauthorized)) && s.refuse(e.Err) {
+		return
+	}
 	switch e.Kind {
 	case driver.Dropped:
-		s.dropped.Add(int64(max(1, e.Count)))
+		s.dropped.Add(n)
 	case driver.Returned:
-		s.returned.Add(int64(max(1, e.Count)))
+		s.returned.Add(n)
+	case driver.Denied:
+		s.denied.Add(n)
 	}
-	s.event(result.Event{At: clock.Now(), Kind: e.Kind.String(), Detail: e.Detail, Count: int64(e.Count)})
+	told := result.Event{At: clock.Now(), Kind: e.Kind.String(), Detail: e.Detail, Count: int64(e.Count)}
+	if e.Err != nil {
+		told.Class = className(e.Err)
+		if told.Detail == "" {
+			told.Detail = e.Err.Error()
+		}
+	}
+	s.event(told)
 }
 
 // close ends the sessions, within a time limit of its own.

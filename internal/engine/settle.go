@@ -95,6 +95,8 @@ func (ld *load) single(ctx context.Context, st *stream) (took int64, ok bool) {
 		select {
 		case <-ctx.Done():
 			return 0, false
+		case <-ld.refused:
+			return 0, false
 		case <-ld.config.Abort:
 			return 0, false
 		default:

@@ -82,6 +82,7 @@ func (a *accounts) counts() result.Counters {
 	c.Takeovers = a.sending.takeovers.Load()
 	c.Dropped = a.session.dropped.Load()
 	c.Returned = a.session.returned.Load()
+	c.Denied = a.session.denied.Load()
 	if size, alike := a.workload.Size.Fixed(); alike {
 		c.BytesSent, c.BytesRecv = c.Sent*int64(size), c.Received*int64(size)
 	}

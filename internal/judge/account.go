@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,7 +171,8 @@ func losses(e *evidence) (found []result.Reason) {
 const refusedAtMost = 0.001
 
 // refusals: messages that were answered with a refusal. A fact about the system:
-// the percentiles count them as slower than any latency.
+// the percentiles count them as slower than any latency. Where nothing else came, there
+// is no latency to be valid.
 func refusals(e *evidence) []result.Reason {
 	c := e.run.Counters
 	n := c.Nacked + c.Rejected
@@ -185,9 +187,18 @@ func refusals(e *evidence) []result.Reason {
 		who = append(who, spell.Count(c.Rejected)+" by the client")
 	}
 	text := fmt.Sprintf("%s of %s refused (%s)", spell.Plural(n, "message"), spell.Count(c.Scheduled), strings.Join(who, ", "))
+	if words := e.words(result.EventRefused); words != "" {
+		text += ": " + words
+	}
+	if c.Acked+c.Unknown+c.Received == 0 {
+		if e.forbidden() {
+			return allRefused(result.Invalid, text+"; nothing was measured")
+		}
+		return allRefused(result.Valid, text+"; they count as slower than any latency")
+	}
 	for _, x := range e.run.Metrics {
 		if refused(x) > 0 {
-			return one(result.Valid, "refused", text+"; they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded, and the events say why")
+			return one(result.Valid, "refused", text+"; they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded")
 		}
 	}
 	// Results of earlier versions have them in no distribution.
@@ -195,7 +206,83 @@ func refusals(e *evidence) []result.Reason {
 	if share <= refusedAtMost {
 		return one(result.Valid, "refused", text)
 	}
-	return one(result.Suspect, "refused", fmt.Sprintf("%s; they have no latency, so the percentiles describe the other %s only; see the events for why", text, spell.ExactShare(1-share)))
+	return one(result.Suspect, "refused", fmt.Sprintf("%s; they have no latency, so the percentiles describe the other %s only", text, spell.ExactShare(1-share)))
+}
+
+// allRefused is the finding that no message came through.
+func allRefused(s result.Status, text string) []result.Reason {
+	r := one(s, "all-refused", text)
+	r[0].Brief = "every message was refused"
+	return r
+}
+
+// forbidden reports whether what was refused was so because of who asked, and not because
+// of what the system could carry.
+func (e *evidence) forbidden() bool {
+	n, forbidden := int64(0), int64(0)
+	for _, ev := range e.run.Events {
+		if ev.Kind == result.EventRefused {
+			if n += ev.Count; ev.Class == result.ClassUnauthorized {
+				forbidden += ev.Count
+			}
+		}
+	}
+	return forbidden > 0 && forbidden == n
+}
+
+// words are those in which events of the kind refused most often, and how many more there
+// are; empty: there are none.
+func (e *evidence) words(kind string) string {
+	times, order := map[string]int64{}, []string(nil)
+	for _, ev := range e.run.Events {
+		if ev.Kind == kind {
+			if times[ev.Detail] == 0 {
+				order = append(order, ev.Detail)
+			}
+			times[ev.Detail] += max(ev.Count, ev.Happened())
+		}
+	}
+	if len(order) == 0 {
+		return ""
+	}
+	first := slices.MaxFunc(order, func(a, b string) int { return cmp.Compare(times[a], times[b]) })
+	if n := len(order) - 1; n > 0 {
+		return fmt.Sprintf("%s (and %s)", first, spell.Plural(int64(n), "other answer"))
+	}
+	return first
+}
+
+// denials: publishes that the broker refused without saying which. Where consumers or
+// acknowledgements tell of each message they are in the accounts there; else nothing says
+// which of the messages that were sent the broker took.
+func denials(e *evidence) []result.Reason {
+	c := e.run.Counters
+	if c.Denied == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("the broker refused %s of %s, and does not say which: %s", spell.Plural(min(c.Denied, max(c.Sent, 1)), "message"), spell.Count(c.Sent), e.words(result.EventDenied))
+	switch {
+	case c.Denied >= c.Sent && c.Received == 0 && c.Acked == 0:
+		return allRefused(result.Invalid, text+"; nothing was measured")
+	case c.Expected == 0 && e.run.Header.Ack == "none":
+		r := one(result.Suspect, "denied", text+"; rates and counts have the messages that it refused in them")
+		r[0].Brief = "the broker refused messages"
+		return r
+	}
+	return one(result.Valid, "denied", text+"; they count as not answered, or as missing")
+}
+
+// answers: what else the broker refused, and the connections that were given up for it.
+func answers(e *evidence) (found []result.Reason) {
+	if words := e.words(result.EventGivenUp); words != "" {
+		found = append(found, one(result.Valid, "given-up", "a connection was lost and given up: "+words+"; what was to go by it was refused, or did not arrive")...)
+	}
+	for _, ev := range e.run.Events {
+		if ev.Class == result.ClassUnauthorized && ev.Kind != result.EventRefused && ev.Kind != result.EventDenied && ev.Kind != result.EventGivenUp {
+			return append(found, one(result.Valid, "unauthorised", "the broker refused what the client asked for: "+ev.Detail)...)
+		}
+	}
+	return found
 }
 
 // duplicates: deliveries that were not asked for or not in order.
@@ -256,13 +343,14 @@ func events(e *evidence) []result.Reason {
 	counts := map[string]int64{}
 	var kinds []string
 	for _, ev := range e.run.Events {
-		if ev.Kind == eventNarrow || ev.Kind == eventRefused || ev.Kind == result.EventConsumers || ev.Kind == result.EventAbsent {
-			continue // until, refused, kept and consumersAbsent say it
+		switch ev.Kind {
+		case eventNarrow, result.EventConsumers, result.EventAbsent, result.EventRefused, result.EventDenied, result.EventGivenUp:
+			continue // until, kept, consumersAbsent, refusals, denials and answers say it
 		}
 		if counts[ev.Kind] == 0 {
 			kinds = append(kinds, ev.Kind)
 		}
-		counts[ev.Kind]++
+		counts[ev.Kind] += ev.Happened()
 	}
 	var parts []string
 	for _, k := range kinds {

@@ -168,24 +168,23 @@ func coversOf(run *result.Run, in Inputs) map[string]*cover {
 func eventSpans(events []result.Event, in Inputs) map[string][]result.Pause {
 	spans := map[string][]result.Pause{}
 	last := max(in.End, in.Resolved)
-	var lost int
-	var from int64
+	var lost, from int64
 	list := slices.Clone(events)
 	slices.SortStableFunc(list, func(a, b result.Event) int { return cmp.Compare(a.At, b.At) })
 	for i, e := range list {
 		switch e.Kind {
-		case eventInterrupted, eventNarrow, eventRawFull, eventStages, eventPauses, eventRefused:
+		case eventInterrupted, eventNarrow, eventRawFull, eventStages, eventPauses, result.EventRefused, result.EventDenied:
 		case eventDisconnected:
 			if lost == 0 {
 				from = e.At
 			}
-			lost++
+			lost += e.Happened()
 		case eventReconnected:
 			if lost == 0 {
 				continue // the loss itself was not reported
 			}
-			if lost--; lost == 0 {
-				spans[eventDisconnected] = append(spans[eventDisconnected], result.Pause{Start: from, End: e.At})
+			if lost = max(0, lost-e.Happened()); lost == 0 {
+				spans[eventDisconnected] = append(spans[eventDisconnected], result.Pause{Start: from, End: e.Until()})
 			}
 		case eventBrokerEnded:
 			end := e.At
@@ -197,7 +196,7 @@ func eventSpans(events []result.Event, in Inputs) map[string][]result.Pause {
 			}
 			spans[e.Kind] = append(spans[e.Kind], result.Pause{Start: e.At, End: end})
 		default:
-			spans[e.Kind] = append(spans[e.Kind], result.Pause{Start: e.At, End: e.At})
+			spans[e.Kind] = append(spans[e.Kind], result.Pause{Start: e.At, End: e.Until()})
 		}
 	}
 	if lost > 0 {

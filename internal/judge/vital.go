@@ -55,9 +55,8 @@ const (
 	eventInterrupted  = "interrupted"
 	eventNarrow       = "narrow" // the window ends, since an interval is as narrow as was asked
 	eventRawFull      = "raw file full"
-	eventStages       = "stages"  // recording of them ended
-	eventPauses       = "pauses"  // some are not listed
-	eventRefused      = "refused" // messages, and why
+	eventStages       = "stages" // recording of them ended
+	eventPauses       = "pauses" // some are not listed
 	eventDisconnected = "disconnected"
 	eventReconnected  = "reconnected"
 	eventBrokerEnded  = "broker ended"

@@ -76,6 +76,7 @@ func otherCounters(c *result.Counters) []entry {
 		{"violations", c.Violations, "times the driver broke its contract", true},
 		{"thread takeovers", c.Takeovers, "blocked sends whose thread's other producers went on on a spare thread", false},
 		{"returned", c.Returned, "returned by the broker, which could not route them", true},
+		{"denied", c.Denied, "refused by the broker, which does not say which messages they were; they also count above, as unknown or missing", true},
 		{"dropped", c.Dropped, "dropped by the client library, as it reports itself", true},
 	}
 	if c.Earlier == 0 {

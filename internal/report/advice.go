@@ -43,6 +43,8 @@ func usualAdvice() map[string]advice {
 		"swap":             {try: "free memory, or switch swapping off"},
 		"cpu":              {try: "lower the rate, or use a larger machine"},
 		"gc":               {try: "raise GOMEMLIMIT, or lower the rate"},
+		"all-refused":      {brief: "every message was refused", try: "allow this user at the broker what it refuses, or log in as another"},
+		"denied":           {brief: "the broker refused messages", try: "allow this user at the broker what it refuses, or log in as another"},
 		"client-drops":     {try: "raise the client's limits"},
 		"probe":            {try: "use more connections, and see --show reasons"},
 	}

@@ -72,7 +72,7 @@ func verdictLine(s *subject) string {
 		}
 	}
 	for _, r := range s.reasons() {
-		if r.Status == v.Status && r.Status != result.Valid {
+		if r.Status == v.Status && (r.Status != result.Valid || r.Code == "all-refused") {
 			return status + ": " + adviceOf(s, r).brief
 		}
 	}
@@ -380,7 +380,7 @@ func screenNotes(s *subject) []string {
 			continue
 		}
 		switch r.Code {
-		case "until", "events", "blocked", "worst-second-blocked", "backlog-kept", "semantics":
+		case "until", "events", "refused", "all-refused", "denied", "given-up", "unauthorised", "blocked", "worst-second-blocked", "backlog-kept", "semantics":
 			out = append(out, firstClause(reasonText(r)))
 		}
 	}

@@ -1,7 +1,7 @@
 package report
 
 // accountWordsOf says what a run sent and received, and what went wrong with messages;
-// where nothing did the former says so.
+// where nothing did the former says so, or that nobody can know.
 func accountWordsOf(s *subject) (parts, troubles []string) {
 	c := &s.sum.Counters
 	if t := s.sum.Throughput; t != nil {
@@ -46,6 +46,8 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	case len(troubles) > 0:
 	case c.Expected > 0:
 		parts = append(parts, "none lost, duplicated or reordered")
+	case s.sends() && neverAcknowledges(&s.run.Header):
+		parts = append(parts, "nothing tells which the broker took")
 	case s.sends():
 		parts = append(parts, "none refused or unanswered")
 	}

@@ -43,7 +43,8 @@ type LinkConfig[W any] struct {
 	// Wait is the pause between attempts to connect again.
 	Wait time.Duration
 	// GiveUp reports whether the link is to end, with an event, after so many attempts in
-	// a row to connect again; nil: never.
+	// a row to connect again; nil: never. That it ends where the broker refuses it, see
+	// Refusals, is apart from that.
 	GiveUp func(tried int) bool
 	// Timeout limits what is done on a connection that was made again before it is used:
 	// Restore, and setting members up; 0: no limit.
@@ -62,7 +63,8 @@ type Link[W any, P interface {
 	base    *Base
 	live    atomic.Pointer[W]
 	closing atomic.Bool
-	life    context.Context // ends with the link
+	gaveUp  atomic.Pointer[error] // why the link ended by itself; nil: it has not
+	life    context.Context       // ends with the link
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when no goroutine of the link is left
 
@@ -136,10 +138,16 @@ func (l *Link[W, P]) closed() error {
 	return fmt.Errorf("%s: %w before the broker had answered", l.base.Driver, driver.ErrClosed)
 }
 
+// longLasted is how long a connection has to last for refusals before it not to count any
+// more: a broker may take the login each time and hang up on what is asked next.
+const longLasted = 10 * time.Second
+
 // run serves one connection after another.
 func (l *Link[W, P]) run(w *W) {
 	defer close(l.done)
-	for ok := true; ok; {
+	var refused Refusals
+	for w != nil {
+		since := time.Now()
 		why := P(w).Serve()
 		l.live.CompareAndSwap(w, nil)
 		if l.closing.Load() || l.life.Err() != nil {
@@ -151,9 +159,12 @@ func (l *Link[W, P]) run(w *W) {
 			why = errHungUp
 		}
 		if why != nil {
-			l.Emit(driver.Event{Kind: driver.Disconnected, Detail: why.Error()})
+			l.Emit(driver.Event{Kind: driver.Disconnected, Detail: why.Error(), Err: why})
 		}
-		if w, ok = l.reconnect(why); ok {
+		if time.Since(since) >= longLasted {
+			refused.Reset()
+		}
+		if w = l.reconnect(why, &refused); w != nil {
 			l.Emit(driver.Event{Kind: driver.Reconnected})
 		}
 	}
@@ -161,26 +172,49 @@ func (l *Link[W, P]) run(w *W) {
 
 var errHungUp = errors.New("the server has closed the connection")
 
-// reconnect connects again, after a connection that was lost because of why.
-func (l *Link[W, P]) reconnect(why error) (*W, bool) {
+// reconnect connects again, after a connection that was lost because of why. Nil: the
+// link has ended.
+func (l *Link[W, P]) reconnect(why error, refused *Refusals) *W {
+	if pause, again := refused.Add(why, 0); !again {
+		l.giveUp(why)
+		return nil
+	} else if pause > 0 {
+		select {
+		case <-time.After(pause):
+		case <-l.life.Done():
+			return nil
+		}
+	}
 	tried := 0
-	return Reconnect(l.life, l.Wait, func(ctx context.Context) (w *W, err error) {
+	ended := errors.New("too many attempts")
+	w, err := Reconnect(l.life, l.Wait, refused, func(ctx context.Context) (w *W, err error) {
 		if l.GiveUp != nil && l.GiveUp(tried) {
-			l.Emit(driver.Event{Kind: driver.AsyncError, Detail: "given up: " + why.Error()})
-			l.cancel()
-			return nil, why
+			l.giveUp(why)
+			return nil, ended
 		}
 		tried++
 		if w, err = l.again(ctx); err != nil {
 			why = err
 		}
 		return w, err
-	}, l.refused)
+	}, func(why error) {
+		l.Emit(driver.Event{Kind: driver.AsyncError, Detail: "reconnect: " + why.Error(), Err: why})
+	})
+	if errors.Is(err, driver.ErrUnauthorized) {
+		l.giveUp(err)
+	}
+	return w
 }
 
-// refused tells of what stands against connecting again.
-func (l *Link[W, P]) refused(why error) {
-	l.Emit(driver.Event{Kind: driver.AsyncError, Detail: "reconnect: " + why.Error()})
+// giveUp ends the link because of why: what is sent from now on fails with that.
+func (l *Link[W, P]) giveUp(why error) {
+	if why == nil {
+		why = driver.ErrNotConnected
+	}
+	gone := fmt.Errorf("given up: %w", withClass(l.base.ClassOf(why), why))
+	l.gaveUp.Store(&gone)
+	l.Emit(driver.Event{Kind: driver.GivenUp, Detail: why.Error(), Err: why})
+	l.cancel()
 }
 
 // again connects and sets all members up.
@@ -218,8 +252,11 @@ func (l *Link[W, P]) Live() *W { return l.live.Load() }
 
 // Absent is why there is no connection.
 func (l *Link[W, P]) Absent() error {
-	if l.closing.Load() {
+	switch gone := l.gaveUp.Load(); {
+	case l.closing.Load():
 		return driver.ErrClosed
+	case gone != nil:
+		return *gone
 	}
 	return driver.ErrNotConnected
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -92,7 +93,7 @@ func TestLinkComesBack(t *testing.T) {
 		first := l.Live()
 		x.fails = fmt.Errorf("test: log in: %w", driver.ErrUnauthorized)
 		first.broken <- errors.New("cut")
-		time.Sleep(3500 * time.Millisecond) // four attempts, of the bubble's
+		time.Sleep(3500 * time.Millisecond) // three attempts, of the bubble's
 		synctest.Wait()
 		if !errors.Is(first.ended, driver.ErrTimeout) || l.Live() != nil || !errors.Is(l.Absent(), driver.ErrNotConnected) {
 			t.Errorf("a lost connection ended with %v, and %v is live", first.ended, l.Live())
@@ -100,7 +101,7 @@ func TestLinkComesBack(t *testing.T) {
 		x.mu.Lock()
 		x.fails = nil
 		x.mu.Unlock()
-		time.Sleep(time.Second)
+		time.Sleep(4 * time.Second)
 		synctest.Wait()
 		if second := l.Live(); second == nil || second.number != 1 || !slices.Equal(m.on, []int{0, 1}) {
 			t.Errorf("%+v is live, and the member was set up on %v", second, m.on)
@@ -140,8 +141,8 @@ func TestLinkConnectedWhileClosing(t *testing.T) {
 // A link that may fail so often to connect again says when it has.
 func TestLinkGivesUp(t *testing.T) {
 	for most, want := range [][]string{
-		{"disconnected line: the server has closed the connection", "error line: given up: the server has closed the connection"},
-		{"disconnected line: the server has closed the connection", "error line: given up: test: not connected"},
+		{"disconnected line: the server has closed the connection", "given up line: the server has closed the connection"},
+		{"disconnected line: the server has closed the connection", "given up line: test: not connected"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			var x exchange
@@ -162,6 +163,53 @@ func TestLinkGivesUp(t *testing.T) {
 			if err := l.Close(t.Context()); err != nil {
 				t.Error(err)
 			}
+		})
+	}
+}
+
+// A broker that refuses the login, or takes it and hangs up on what comes next, is not
+// asked for ever: a few times, with pauses that grow, and what is sent then fails with
+// its words.
+func TestLinkGivesUpWhatIsRefused(t *testing.T) {
+	denied := fmt.Errorf("test: log in: %w: wrong password", driver.ErrUnauthorized)
+	for name, login := range map[string]bool{"the login": true, "what comes after it": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var x exchange
+				_, l := x.link(t)
+				if err := l.Start(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				var at []time.Time
+				dial := l.Dial
+				l.Dial = func(ctx context.Context) (*phone, error) {
+					at = append(at, time.Now())
+					w, err := dial(ctx)
+					if err == nil {
+						w.broken <- denied
+					}
+					return w, err
+				}
+				if login {
+					x.fails = denied
+				}
+				l.Live().broken <- denied
+				<-l.Done()
+				if n := len(at); n < 3 || n > mostRefusals {
+					t.Errorf("%d attempts", n)
+				}
+				for i := 2; i < len(at); i++ {
+					if at[i].Sub(at[i-1]) <= at[i-1].Sub(at[i-2]) {
+						t.Errorf("pauses do not grow: %v", at)
+					}
+				}
+				if err := l.Absent(); !errors.Is(err, driver.ErrUnauthorized) || !strings.Contains(err.Error(), "wrong password") {
+					t.Errorf("what is sent fails with %v", err)
+				}
+				if last := x.events[len(x.events)-1]; !strings.HasPrefix(last, "given up line: ") || !strings.Contains(last, "wrong password") {
+					t.Errorf("events %q", x.events)
+				}
+			})
 		})
 	}
 }

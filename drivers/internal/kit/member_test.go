@@ -119,7 +119,7 @@ func TestLinkClosesWhileItConnects(t *testing.T) {
 		attempts := 0
 		l.Dial = func(context.Context) (*phone, error) {
 			attempts++
-			return nil, driver.ErrUnauthorized
+			return nil, driver.ErrRejected
 		}
 		l.Live().broken <- errors.New("cut")
 		time.Sleep(3500 * time.Millisecond)

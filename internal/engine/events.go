@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"time"
+
+	"sixnines/result"
+)
+
+const (
+	// eventsEach is how many events of one kind and detail are written each, and
+	// eventsFirst how long the record after them waits; each later one waits twice as
+	// long. A broker that refuses each of a million messages must not fill the disk.
+	eventsEach  = 10
+	eventsFirst = time.Second
+	// eventsApart is how many details are told apart.
+	eventsApart = 256
+)
+
+// likeness is what events have in common that become one record. Detail is empty for
+// those beyond eventsApart.
+type likeness struct{ workload, kind, detail string }
+
+// repeated is an event that has happened before.
+type repeated struct {
+	written int           // records
+	pending result.Event  // stands for those that came since the last; Times is 0: none has
+	due     int64         // when pending is written
+	wait    time.Duration // between records
+}
+
+// eventLog makes few records of many events. It is guarded by output's lock.
+type eventLog struct {
+	all   map[likeness]*repeated
+	order []*repeated
+}
+
+// add takes an event, and calls write with what is to be written now.
+func (l *eventLog) add(e result.Event, write func(result.Event)) {
+	key := likeness{e.Workload, e.Kind, e.Detail}
+	r := l.all[key]
+	if r == nil && len(l.all) >= eventsApart {
+		key.detail = ""
+		r = l.all[key]
+	}
+	if r == nil {
+		if l.all == nil {
+			l.all = map[likeness]*repeated{}
+		}
+		r = &repeated{wait: eventsFirst}
+		l.all[key] = r
+		l.order = append(l.order, r)
+	}
+	if r.written < eventsEach {
+		r.written++
+		write(e)
+		return
+	}
+	if p := &r.pending; p.Times == 0 {
+		*p = e
+		p.Times, p.Last = e.Happened(), e.Until()
+		if r.due == 0 {
+			r.due = e.At + int64(r.wait)
+		}
+	} else {
+		p.Times += e.Happened()
+		p.Count += e.Count
+		p.Last = max(p.Last, e.Until())
+	}
+	if e.At >= r.due {
+		r.wait *= 2
+		r.due = e.At + int64(r.wait)
+		r.write(write)
+	}
+}
+
+// flush calls write with all that has not been written.
+func (l *eventLog) flush(write func(result.Event)) {
+	for _, r := range l.order {
+		r.write(write)
+	}
+}
+
+func (r *repeated) write(write func(result.Event)) {
+	e := r.pending
+	r.pending = result.Event{}
+	switch e.Times {
+	case 0:
+		return
+	case 1:
+		e.Times, e.Last = 0, 0
+	}
+	write(e)
+}

@@ -1,0 +1,147 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/scenario"
+)
+
+const (
+	// trialPatience is how long the broker's answers to the first messages are waited for.
+	// One that has not answered then is not asked again: the load tells.
+	trialPatience = 2 * time.Second
+	// trialAgain is how long a broker may refuse a message that it could take a moment
+	// later.
+	trialAgain = time.Second
+)
+
+// trial is what the broker answered to the first messages of a stream, which are no part
+// of the load. The methods are safe for concurrent use.
+type trial struct {
+	passed  atomic.Bool
+	refused atomic.Pointer[error] // the newest answer, where it may change
+}
+
+// answered takes an answer. One that will not change ends the run.
+func (t *trial) answered(c *control, err error) {
+	switch {
+	case err == nil:
+		t.refused.Store(nil)
+		t.passed.Store(true)
+	case driver.Final(err):
+		c.refuse(fmt.Errorf("first message: %w", err))
+	case errors.Is(err, driver.ErrTimeout), errors.Is(err, driver.ErrClosed),
+		errors.Is(err, driver.ErrNotConnected), errors.Is(err, driver.ErrThrottled): // not refused
+	default:
+		t.refused.Store(&err)
+	}
+}
+
+// tries reports whether the load begins with messages that are no part of it. Where what
+// is sent is kept for later they would be kept, too.
+func (ld *load) tries() bool {
+	w := ld.workload
+	return w.Existing == "" && !w.Keeps() && w.Pattern != scenario.Consume && len(ld.receiving.late.consumers) == 0
+}
+
+// try sends a message by each producer to each of its topics, and returns when the broker
+// has taken them, as far as it says so: what it refuses is not worth a load.
+func (ld *load) try(ctx context.Context) error {
+	limit := time.Now().Add(trialPatience)
+	var since time.Time // a refusal
+	pending := ld.sending.streams
+	for round := 0; len(pending) > 0; round++ {
+		var kept []*stream
+		for _, st := range pending {
+			switch err := ld.sending.sendProbe(st); {
+			case err == errKept:
+				kept = append(kept, st) // those before are with the client still
+			case err != nil:
+				return fmt.Errorf("first message to topic %s: %w", ld.layout.topics[st.plan.topic], err)
+			}
+		}
+		again, why, err := ld.awaitTrials(ctx, pending, limit)
+		if err != nil {
+			return err
+		}
+		if why == nil {
+			since = time.Time{}
+		} else if since.IsZero() {
+			since = time.Now()
+		} else if time.Since(since) >= trialAgain {
+			return fmt.Errorf("first message: %w", why)
+		}
+		if why == nil && time.Now().After(limit) {
+			break
+		}
+		if pending = append(again, kept...); why != nil || len(kept) > 0 {
+			if !pause(ctx, min(100*time.Millisecond, 5*time.Millisecond<<min(round, 8))) {
+				return context.Cause(ctx)
+			}
+		}
+	}
+	return ld.syncTrials(ctx, limit)
+}
+
+// pause waits; false: ctx has ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-time.After(d):
+		return true
+	}
+}
+
+// awaitTrials waits for the answers to what was sent by the streams, and returns those that
+// were refused, and why.
+func (ld *load) awaitTrials(ctx context.Context, streams []*stream, limit time.Time) (again []*stream, why, err error) {
+	if ld.session.ack == driver.AckKindNone {
+		return nil, nil, nil
+	}
+	for _, st := range streams {
+		for !st.trial.passed.Load() && time.Now().Before(limit) {
+			if refused := st.trial.refused.Swap(nil); refused != nil {
+				again, why = append(again, st), *refused
+				break
+			}
+			if !pause(ctx, 200*time.Microsecond) {
+				return nil, nil, context.Cause(ctx)
+			}
+		}
+	}
+	return again, why, nil
+}
+
+// syncTrials waits for a round trip by each connection, behind which the broker has said what
+// it has to say to what was sent on it.
+func (ld *load) syncTrials(ctx context.Context, limit time.Time) error {
+	if ld.session.ack != driver.AckKindNone {
+		return nil
+	}
+	limited, cancel := context.WithDeadline(ctx, limit)
+	defer cancel()
+	errs := make([]error, len(ld.sending.lanes))
+	var trips sync.WaitGroup
+	for i, l := range ld.sending.lanes {
+		if len(l.streams) == 0 {
+			continue
+		}
+		if s, ok := l.streams[len(l.streams)-1].producer.(driver.Syncer); ok {
+			trips.Go(func() { errs[i] = s.Sync(limited) })
+		}
+	}
+	trips.Wait()
+	for _, err := range errs {
+		if driver.Final(err) {
+			return fmt.Errorf("first message: %w", err)
+		}
+	}
+	return context.Cause(ctx)
+}
