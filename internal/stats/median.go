@@ -25,13 +25,20 @@ func Median(x []float64) float64 {
 // distribution (see [QuantileRanks]). ok is false where x is too short: six
 // values are needed for 95 %. x is not changed and must not hold NaN.
 func MedianInterval(x []float64, conf float64) (lo, hi float64, ok bool) {
-	l, u, ok := QuantileRanks(int64(len(x)), 0.5, conf)
-	if !ok {
-		return 0, 0, false
+	return MedianIntervalAbsent(x, 0, conf)
+}
+
+// MedianIntervalAbsent is [MedianInterval] where so many values more should be there
+// and are not known: lo is the lower end with all of them below x, and hi the upper end
+// with all of them above. ok is false where an absent value would be an end.
+func MedianIntervalAbsent(x []float64, absent int, conf float64) (lo, hi float64, ok bool) {
+	l, u, ok := QuantileRanks(int64(len(x)+absent), 0.5, conf)
+	if first, last := int(l)-1-absent, int(u)-1; ok && first >= 0 && last < len(x) {
+		s := slices.Clone(x)
+		slices.Sort(s)
+		return s[first], s[last], true
 	}
-	s := slices.Clone(x)
-	slices.Sort(s)
-	return s[l-1], s[u-1], true
+	return 0, 0, false
 }
 
 // Ratio is the outcome of pairs of runs, of which the run is the unit.

@@ -153,14 +153,7 @@ func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 	missing := absentOf(c, workload)
 	o.Unknown = missing.rounds
 	if o.Rounds+o.Unknown >= LeastRounds {
-		// The absent rounds may lie anywhere: the lower end is that with all of them below,
-		// the upper end that with all above.
-		below, above := slices.Repeat([]float64{math.Inf(-1)}, o.Unknown), slices.Repeat([]float64{math.Inf(1)}, o.Unknown)
-		o.Low, _, _ = stats.MedianInterval(append(below, values...), Confidence)
-		_, o.High, _ = stats.MedianInterval(append(above, values...), Confidence)
-		if o.Bounded = !math.IsInf(o.Low, 0) && !math.IsInf(o.High, 0); !o.Bounded {
-			o.Low, o.High = 0, 0
-		}
+		o.Low, o.High, o.Bounded = stats.MedianIntervalAbsent(values, o.Unknown, Confidence)
 	} else if bounded && o.Unknown == 0 {
 		o.Low, o.High, o.Bounded = low, high, true
 	}

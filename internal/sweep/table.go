@@ -51,8 +51,9 @@ type Spread struct {
 	// overloaded, or in which refused messages reach the figure, is slower than all
 	// that have a number.
 	Value float64 `json:"value"`
-	// Low and High: with six rounds and more, all of which have a figure, the exact
-	// 95 % interval of the median over rounds; else from the lowest to the highest end
+	// Low and High: with six rounds and more, the exact 95 % interval of the median over
+	// the rounds that were planned, wherever those without a figure would have been, if
+	// that has two ends; else from the lowest to the highest end
 	// of the intervals within the runs, which is no interval of 95 % but says what was
 	// seen.
 	Low  float64 `json:"low"`
@@ -105,10 +106,14 @@ func NewTable(g Grid, rounds int, outcomes map[int][]Outcome) *Table {
 			}
 		}
 		for _, kind := range kinds {
-			r := rowOf(cell, slices.DeleteFunc(slices.Clone(runs), func(o Outcome) bool { return o.Semantics != kind }))
+			of := slices.DeleteFunc(slices.Clone(runs), func(o Outcome) bool { return o.Semantics != kind })
 			planned := rounds
 			if len(kinds) > 1 {
-				r.Semantics, planned = kind, len(r.Runs)
+				planned = len(of)
+			}
+			r := rowOf(cell, of, planned)
+			if len(kinds) > 1 {
+				r.Semantics = kind
 			}
 			r.decide(planned)
 			t.Rows = append(t.Rows, r)
@@ -117,15 +122,15 @@ func NewTable(g Grid, rounds int, outcomes map[int][]Outcome) *Table {
 	return t
 }
 
-func rowOf(cell Cell, runs []Outcome) Row {
+func rowOf(cell Cell, runs []Outcome, planned int) Row {
 	r := Row{Cell: cell, Metric: runs[0].Metric, Asked: runs[0].Asked, Runs: runs, Latency: map[string]Spread{}}
 	number := func(of func(Outcome) float64) Spread {
-		return spreadOf(runs, func(o Outcome) (float64, Figure) { return of(o), Figure{} })
+		return spreadOf(runs, planned, func(o Outcome) (float64, Figure) { return of(o), Figure{} })
 	}
 	r.Achieved = number(func(o Outcome) float64 { return o.Achieved })
 	r.Bytes = number(func(o Outcome) float64 { return o.Bytes })
 	known := func(of func(Outcome) float64) Spread {
-		return spreadOf(runs, func(o Outcome) (v float64, f Figure) {
+		return spreadOf(runs, planned, func(o Outcome) (v float64, f Figure) {
 			if v = of(o); v == 0 {
 				f.Missing = "none"
 			}
@@ -135,7 +140,7 @@ func rowOf(cell Cell, runs []Outcome) Row {
 	r.GeneratorCPU = known(func(o Outcome) float64 { return o.GeneratorCPU })
 	r.BrokerCPU = known(func(o Outcome) float64 { return o.BrokerCPU })
 	for _, p := range Percentiles() {
-		r.Latency[p] = spreadOf(runs, func(o Outcome) (float64, Figure) {
+		r.Latency[p] = spreadOf(runs, planned, func(o Outcome) (float64, Figure) {
 			f := o.Figures[p]
 			if o.Metric != r.Metric && f.Missing == "" {
 				f.Missing = "none"
@@ -190,8 +195,9 @@ func (r *Row) Objective(text string) (o result.Objective, ok bool) {
 // number.
 func (f Figure) slowest() bool { return f.Missing == "unstable" || f.Missing == "refused" }
 
-// spreadOf is a figure over the runs that are not INVALID; of returns that of one and what qualifies it.
-func spreadOf(runs []Outcome, of func(Outcome) (float64, Figure)) Spread {
+// spreadOf is a figure over the runs that are not INVALID, of those that were planned; of
+// returns that of one and what qualifies it.
+func spreadOf(runs []Outcome, planned int, of func(Outcome) (float64, Figure)) Spread {
 	type one struct{ value, low, high float64 }
 	var s Spread
 	var all []one
@@ -237,9 +243,8 @@ func spreadOf(runs []Outcome, of func(Outcome) (float64, Figure)) Spread {
 		values[i] = x.value
 		s.Low, s.High = min(s.Low, x.low), max(s.High, x.high)
 	}
-	// Of some of the rounds there is no interval for the median of all: those without
-	// the figure may be the slow ones.
-	if low, high, ok := stats.MedianInterval(values, 0.95); ok && len(all) == base {
+	// Rounds without the figure may be the slow ones.
+	if low, high, ok := stats.MedianIntervalAbsent(values, max(planned-len(all), 0), 0.95); ok {
 		s.Low, s.High = low, high
 	}
 	if math.IsInf(s.High, 1) {

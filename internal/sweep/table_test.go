@@ -61,6 +61,24 @@ func TestSpread(t *testing.T) {
 	if got := row(six...).Latency["50"]; got != (Spread{Value: 30, Low: 10, High: 60, Runs: 6}) {
 		t.Errorf("%+v", got)
 	}
+	// The median of 20 rounds is not that of the six that have a figure, but of 19 it is
+	// nearly known.
+	rounds := func(valid, invalid int) Spread {
+		var runs []Outcome
+		for i := range valid {
+			runs = append(runs, outcomeAt(i+1, int64(10*(i+1)), result.Valid))
+		}
+		for i := range invalid {
+			runs = append(runs, outcomeAt(valid+i+1, 1, result.Invalid))
+		}
+		return NewTable(g, valid+invalid, map[int][]Outcome{1: runs}).Rows[0].Latency["99"]
+	}
+	if got := rounds(6, 14); got.Low != 9 || got.High != 61 || got.Runs != 6 {
+		t.Errorf("%+v", got)
+	}
+	if got := rounds(18, 1); got.Low != 40 || got.High != 150 || got.Runs != 18 {
+		t.Errorf("%+v", got)
+	}
 	r = row(outcomeAt(1, 10, result.Valid), outcomeAt(2, 0, result.Unstable), outcomeAt(3, 0, result.Unstable))
 	if got := r.Latency["50"]; got.OK() || got.Missing != "unstable" || !r.Unstable() {
 		t.Errorf("%+v", got)
@@ -173,12 +191,12 @@ func TestOutcomeOf(t *testing.T) {
 	if o = OutcomeOf(run, 1); o.Figures["50"].Missing != "unstable" {
 		t.Errorf("%+v", o)
 	}
-	if r := rowOf(nil, []Outcome{o}); !r.GeneratorCPU.OK() || r.BrokerCPU.Value != o.BrokerCPU {
+	if r := rowOf(nil, []Outcome{o}, 1); !r.GeneratorCPU.OK() || r.BrokerCPU.Value != o.BrokerCPU {
 		t.Errorf("%+v", r)
 	}
 	// Processor time that several workloads share is no figure of one, and not 0.
 	run.Header.Workload = "traffic"
-	if r := rowOf(nil, []Outcome{OutcomeOf(run, 1)}); r.GeneratorCPU.Missing != "none" || r.BrokerCPU.Missing != "none" {
+	if r := rowOf(nil, []Outcome{OutcomeOf(run, 1)}, 1); r.GeneratorCPU.Missing != "none" || r.BrokerCPU.Missing != "none" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -198,7 +216,7 @@ func TestIntervalIsOfAllRounds(t *testing.T) {
 			}
 			runs = append(runs, Outcome{Round: i + 1, Status: result.Valid, Metric: result.RoundTripResponse, Figures: map[string]Figure{"99.9": f}})
 		}
-		if s := rowOf(nil, runs).Latency["99.9"]; s != want {
+		if s := rowOf(nil, runs, len(runs)).Latency["99.9"]; s != want {
 			t.Errorf("%d without: %+v", absent, s)
 		}
 	}
