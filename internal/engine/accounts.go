@@ -38,6 +38,10 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 			a.recording.tailOf(id).part(0, true).giveUp(st.id, seq, intended, a.observed)
 		}
 	}
+	// A message that was sent has waited from then on.
+	censorSent := func(id recorder.ID, st *stream, intended int64) {
+		a.recording.rec.Censor(id, a.observed-a.sentBy(st, intended))
+	}
 	unsent := map[*stream]uint64{} // of each stream
 	// The publish side.
 	for _, l := range a.sending.lanes {
@@ -86,13 +90,18 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 				continue
 			}
 			total.Censored++
-			if a.timed && !st.gaveUp.has(seq) {
-				censor(a.session.ackResponse, st, seq, intended(st, seq, end))
+			if st.gaveUp.has(seq) {
+				continue
+			}
+			at := intended(st, seq, end)
+			censorSent(a.session.ackService, st, at)
+			if a.timed {
+				censor(a.session.ackResponse, st, seq, at)
 			}
 		}
 	}
 	// The delivery side.
-	lost := a.accountMissing(&total, now, intended, censor)
+	lost := a.accountMissing(&total, now, intended, censor, censorSent)
 	total.EarlierMissing = a.receiving.earlier.missing()
 	delta := total
 	delta.Sub(a.told.counters)
@@ -115,7 +124,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 // flight are known to be lost: later messages of the same stream have come, and nothing
 // shows that these still may. A message that the broker refused, or that was given up,
 // is not in flight any more.
-func (a *accounts) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64)) (lost map[int64]int64) {
+func (a *accounts) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64), censorSent func(recorder.ID, *stream, int64)) (lost map[int64]int64) {
 	start, end := a.start.Load(), a.end.Load()
 	lost = map[int64]int64{}
 	var absent int64 // never ticked off, damaged ones included
@@ -144,8 +153,12 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 				nacked := st.nacked.has(seq)
 				if nacked {
 					a.recording.refusedBy(due, 1)
-				} else if total.Censored++; a.timed {
-					censor(a.deliveryMetric(), st, seq, at)
+				} else {
+					total.Censored++
+					censorSent(a.deliveryService(), st, at)
+					if a.timed {
+						censor(a.deliveryMetric(), st, seq, at)
+					}
 				}
 				if a.recording.rec.Enabled(recorder.DeliveryLast) && st.fan != nil && !st.lastUnknown.has(seq) && lastMissing[st.id].add(seq) {
 					if nacked {
@@ -192,6 +205,17 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 		}
 	}
 	return lost
+}
+
+// sentBy returns an instant before which a message was certainly sent, as near to it as is
+// known when the message itself is forgotten: no message of the window was sent later after
+// it was due than any that was due in the same tenth of a second, and none later than the
+// last of its stream. In a closed loop, and flat out, only the second is known.
+func (a *accounts) sentBy(st *stream, intended int64) int64 {
+	if a.schedule == nil {
+		return st.latest
+	}
+	return min(st.latest, intended+a.recording.rec.LagAtMost(intended-a.start.Load()))
 }
 
 // intendedOf returns a function that tells when a message was due, by walking

@@ -99,7 +99,7 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 			sent := clock.Now()
 			waiting = append(waiting, outstanding{st, seq, sent})
 			if l.transmit(st, sl, index, integrity.Data, intended, sent, sent-intended, measured, nil) == nil && measured {
-				l.shard.Lag(sent-intended, 0)
+				l.shard.Lag(sent-intended, 0, intended-c.plan.start.Load())
 			}
 			if st.flusher != nil {
 				_ = st.flusher.Flush() // a failure shows in the sends that follow

@@ -31,7 +31,9 @@ type stream struct {
 	sent  atomic.Int64 // measured messages handed to the client, or just being
 	bytes atomic.Int64 // of those, where sizes differ
 	taken int64        // measured messages that have a sequence number; the pacer's
-	begun bool
+	// latest is when the last measured message was handed to the client; the pacer's.
+	latest int64
+	begun  bool
 
 	acked *integrity.Ledger // nil without acknowledgements
 	fan   *integrity.Fan    // nil unless several groups read the topic
@@ -303,7 +305,9 @@ func (l *lane) unanswer(sl *slot, now int64, placeless bool) {
 	if sl.measured {
 		l.unanswered.Add(1)
 		sl.stream.gaveUp.add(sl.seq)
-		if l.plan.timed { // nothing came until now, and nothing can any more
+		// Nothing came until now, and nothing can any more.
+		l.recording.rec.Censor(l.session.ackService, now-sl.sent)
+		if l.plan.timed {
 			l.recording.rec.Censor(l.session.ackResponse, now-sl.intended)
 			l.tail.giveUp(sl.stream.id, sl.seq, sl.intended, now)
 		}
@@ -323,6 +327,7 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	}
 	if measured {
 		st.sent.Add(1) // from sent on it is under way, for the sampler
+		st.latest = sent
 	}
 	env := integrity.Envelope{Run: l.plan.id, Stream: st.id, Kind: kind, Intended: intended, Sequence: st.next, Lag: sent - intended}
 	if env.Lag > 0 && own > 0 {

@@ -255,7 +255,7 @@ func (p *pacer) send(l *lane) (now int64) {
 		p.waited(l, sent, now)
 	}
 	if measured && err == nil {
-		l.shard.Lag(own, blocked)
+		l.shard.Lag(own, blocked, c.intended-l.plan.start.Load())
 	}
 	return now
 }

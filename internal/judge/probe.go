@@ -75,7 +75,7 @@ func besideProbe(e *evidence) (found []result.Reason) {
 
 // copies is how many consumers get each message of a load, on average, at least 1.
 func copies(d *result.Distribution) int64 {
-	return max(1, int64(math.Round(float64(d.Count)/float64(max(d.Samples, 1)))))
+	return max(1, int64(math.Round(float64(d.Total())/float64(max(d.Samples, 1)))))
 }
 
 // behindLoad is the finding that the load waited and the probe did not; ok is

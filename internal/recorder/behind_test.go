@@ -19,7 +19,7 @@ func TestBehind(t *testing.T) {
 	if !r.Behind() {
 		t.Error("not behind a value")
 	}
-	r.Shard(0).Lag(5, 0) // of which the zero is derived
+	r.Shard(0).Lag(5, 0, 0) // of which the zero is derived
 	r.Snapshot()
 	if r.Behind() {
 		t.Error("behind a snapshot of all")

@@ -48,7 +48,8 @@ type Recorder struct {
 
 	breathe func()
 	slots   [ids][]atomic.Int64
-	raised  [ids]marks // of slots
+	raised  [ids]marks     // of slots
+	lags    []atomic.Int64 // by slot: the largest lag of the messages that were due in it
 
 	// What is rare has no shards: lower bounds of what was given up, by bucket,
 	// and refused messages by slot, in the last place those of which it is not known.
@@ -99,6 +100,7 @@ func New(c Config) (*Recorder, error) {
 		return nil, fmt.Errorf("recorder: impossible configuration %+v", c)
 	}
 	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics, places: int(c.Window/Slot) + 1, breathe: c.Breathe}
+	r.lags = make([]atomic.Int64, r.places)
 	if r.breathe == nil {
 		r.breathe = func() {}
 	}
@@ -406,8 +408,22 @@ func (r *Recorder) LastRanks(id ID) *result.RankIndex {
 // writes.
 func (r *Recorder) Empty() *hdr.Histogram { return hdr.New(1, r.geo.highest, r.geo.digits) }
 
+// LagAtMost is the largest lag of the messages that were due in the same slot as one that
+// was due at due ns after the window's start: no message of the slot was sent later after
+// it was due. Where it is not known it is the largest of all.
+func (r *Recorder) LagAtMost(due int64) int64 {
+	if i := due / int64(Slot); due >= 0 && i < int64(r.places) {
+		return r.lags[i].Load()
+	}
+	most := int64(0)
+	for i := range r.lags {
+		most = max(most, r.lags[i].Load())
+	}
+	return most
+}
+
 // Censor records that a message of metric id was not resolved atLeast ns after
-// it was due, when it was given up. It is safe for concurrent use and does not
+// it was due, or of a service time sent, when it was given up. It is safe for concurrent use and does not
 // allocate after the first of a metric.
 func (r *Recorder) Censor(id ID, atLeast int64) {
 	r.censored[id].count(r.geo.Index(min(max(atLeast, 0), r.geo.highest)), r.geo.length, 1)

@@ -170,7 +170,7 @@ func TestBlockedZerosAreDerived(t *testing.T) {
 			if i%5 == 4 {
 				blocked = 500
 			}
-			r.Shard(int(i)).Lag(i, blocked)
+			r.Shard(int(i)).Lag(i, blocked, 0)
 		}
 		r.Snapshot()
 		m, _, err := r.Encode()
@@ -341,7 +341,7 @@ func TestBreathesBetweenMetrics(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := r.Shard(0)
-	s.Lag(1000, 1000)
+	s.Lag(1000, 1000, 0)
 	s.Response(DeliveryResponse, 2000, 1000, -1, 0)
 	s.Value(DeliveryService, 1000)
 	r.Snapshot()

@@ -86,12 +86,16 @@ func (s *Shard) Value(id ID, v int64) {
 
 // Lag records both parts of a message's lag. Nearly always nothing blocked: the
 // zeros of LagBlocked are not recorded but derived, as the messages that have
-// an own lag and no other, which saves a tenth of our work on a message.
-func (s *Shard) Lag(own, blocked int64) {
+// an own lag and no other, which saves a tenth of our work on a message. The message was
+// due at due ns after the window's start.
+func (s *Shard) Lag(own, blocked, due int64) {
 	if blocked > 0 {
 		s.Value(LagBlocked, blocked)
 	}
 	s.Value(LagOwn, own)
+	if i := due / int64(Slot); uint64(i) < uint64(len(s.r.lags)) && own+blocked > s.r.lags[i].Load() {
+		raise(&s.r.lags[i], own+blocked)
+	}
 }
 
 // Response records v under the response metric id, of which own ns were the
